@@ -1,0 +1,51 @@
+/* base/buffer.c - bytes that grow, up to a stated maximum.
+ * A failed append leaves the buffer as it was and is remembered in `failed`. */
+#include "base/buffer.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+uint8_t *as_buffer_reserve(struct as_buffer *b, size_t extra)
+{
+    size_t limit = b->max_bytes ? b->max_bytes : SIZE_MAX;
+    size_t room = b->room ? b->room : 256;
+    uint8_t *grown;
+
+    if (extra > limit || b->size > limit - extra) {
+        b->failed = true;
+        return NULL;
+    }
+    if (b->room - b->size >= extra)
+        return b->data + b->size;
+    while (room < b->size + extra)
+        room = room > limit / 2 ? limit : room * 2;
+    grown = as_realloc(b->data, room, 1);
+    if (!grown) {
+        b->failed = true;
+        return NULL;
+    }
+    b->data = grown;
+    b->room = room;
+    return b->data + b->size;
+}
+
+bool as_buffer_add(struct as_buffer *b, const void *data, size_t size)
+{
+    uint8_t *to;
+
+    if (size == 0)
+        return true;
+    to = as_buffer_reserve(b, size);
+    if (!to)
+        return false;
+    memcpy(to, data, size);
+    b->size += size;
+    return true;
+}
+
+void as_buffer_fini(struct as_buffer *b)
+{
+    as_free(b->data);
+    *b = (struct as_buffer){.max_bytes = b->max_bytes};
+}

@@ -1,0 +1,82 @@
+/* base/error.c - the one way a function says what went wrong.
+ * The deepest function writes the sentence; callers pass it up untouched. */
+#include "base/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *assay_code_text(int code)
+{
+    static const char *const text[] = {
+        [0] = "ok",
+#define X(name, number, words) [number] = words,
+        ASSAY_ERRORS(X)
+#undef X
+    };
+
+    if (code > 0 || code <= -(int)(sizeof text / sizeof *text) || !text[-code])
+        return "unknown error";
+    return text[-code];
+}
+
+static int fill(struct assay_error *err, int code, int sys, const char *fmt, va_list args)
+{
+    int n;
+
+    if (!err)
+        return code;
+    *err = (struct assay_error){.code = code, .sys = sys};
+    n = vsnprintf(err->msg, sizeof err->msg, fmt, args);
+    if (sys && n >= 0 && (size_t)n + 3 < sizeof err->msg) {
+        char words[96];
+        const char *why = strerror_r(sys, words, sizeof words); /* GNU form: never fails */
+
+        snprintf(err->msg + n, sizeof err->msg - (size_t)n, ": %s", why);
+    }
+    return code;
+}
+
+int as_fail(struct assay_error *err, int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    fill(err, code, 0, fmt, args);
+    va_end(args);
+    return code;
+}
+
+int as_fail_sys(struct assay_error *err, int code, const char *fmt, ...)
+{
+    int sys = errno;
+    va_list args;
+
+    va_start(args, fmt);
+    fill(err, code, sys, fmt, args);
+    va_end(args);
+    return code;
+}
+
+int as_fail_at(struct assay_error *err, uint64_t offset, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    fill(err, ASSAY_ERR_FORMAT, 0, fmt, args);
+    va_end(args);
+    if (err) {
+        size_t n = strlen(err->msg);
+
+        err->offset = offset;
+        snprintf(err->msg + n, sizeof err->msg - n, " (byte %" PRIu64 ")", offset);
+    }
+    return ASSAY_ERR_FORMAT;
+}
+
+int as_fail_nomem(struct assay_error *err)
+{
+    return as_fail(err, ASSAY_ERR_NOMEM, "out of memory");
+}

@@ -1,0 +1,24 @@
+/* base/error.h - the one way a function says what went wrong.
+ * The deepest function writes the sentence; callers pass it up untouched. */
+#ifndef AS_BASE_ERROR_H
+#define AS_BASE_ERROR_H
+
+#include <assay/error.h>
+
+#define AS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define AS_MUST_USE          __attribute__((warn_unused_result))
+
+/* Fills `err` when there is one and returns `code`; err->sys stays 0. */
+AS_PRINTF(3, 4) int as_fail(struct assay_error *err, int code, const char *fmt, ...);
+
+/* The same for a failed system call: keeps errno and adds its text to the sentence. */
+AS_PRINTF(3, 4) int as_fail_sys(struct assay_error *err, int code, const char *fmt, ...);
+
+/* The same for input: keeps the byte to blame and adds it to the sentence. */
+AS_PRINTF(3, 4)
+int as_fail_at(struct assay_error *err, uint64_t offset, const char *fmt, ...);
+
+/* Out of memory, in the same words everywhere. */
+int as_fail_nomem(struct assay_error *err);
+
+#endif
