@@ -1,0 +1,431 @@
+/* assay/scope.h - marks the layers of a program: the part that runs inside the measured code.
+ *
+ * A layer is a named stretch of work on one thread. Layers nest, run on any number of threads, and may be marked from
+ * signal handlers. Nothing here allocates, locks, formats or calls the kernel on its usual path; a mark costs little
+ * more than reading the processor's time-stamp counter. Marks are recorded while a session (assay.h) is open and cost
+ * about half a nanosecond while none is. Compile with -DASSAY_DISABLE and every mark vanishes from the program.
+ *
+ * Usable from C11 and C++17 with gcc and clang. Names ending in an underscore are not for callers. */
+#ifndef ASSAY_SCOPE_H
+#define ASSAY_SCOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <assay/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a site stands for. */
+enum assay_category {
+    ASSAY_LAYER = 0,   /* a layer, the usual case */
+    ASSAY_FUNCTION = 1, /* a function marked by ASSAY_FUNCTION_SCOPE or ASSAY_WRAP */
+    ASSAY_TIMER = 2,   /* a timed execution */
+    ASSAY_PHASE = 3,   /* a phase of an iteration */
+    ASSAY_CHANNEL = 4, /* a series of samples */
+    ASSAY_KEY = 5      /* the key of a note */
+};
+
+/* The phases of an iteration that reports know by name. */
+enum assay_phase {
+    ASSAY_FORWARD = 0,
+    ASSAY_BACKWARD = 1,
+    ASSAY_OPTIMIZER = 2,
+    ASSAY_DATA = 3,
+    ASSAY_COMM = 4,
+    ASSAY_PHASE_COUNT = 5
+};
+
+/* How a layer ended. */
+enum assay_status { ASSAY_STATUS_OK = 0, ASSAY_STATUS_FAILED = 1 };
+
+/* ---- Below this line: the recorder's inside, needed here only so that the hot path can be inlined. ---- */
+
+/* One event: 16 bytes. `word` holds the site in bits 0-31, the kind in bits 32-39 and the tag of its chunk in bits
+ * 40-63; it is stored last, so an event is complete exactly when its word carries the tag of the chunk it stands in. */
+struct assay_record_ {
+    uint64_t time;
+    uint64_t word;
+};
+
+enum assay_kind_ {
+    ASSAY_KIND_BEGIN_ = 1,
+    ASSAY_KIND_END_ = 2,
+    ASSAY_KIND_FAIL_ = 3,   /* an end whose work failed */
+    ASSAY_KIND_SWITCH_ = 4, /* closes the layer the last switch opened, opens `site` (0: none) */
+    ASSAY_KIND_ITER_ = 5    /* the others are in trace/record.h */
+};
+
+/* clang leaves small functions out of line where gcc does not; a call would double the cost of a mark. */
+#define ASSAY_HOT_ static inline __attribute__((always_inline))
+
+#define ASSAY_CHUNK_BYTES_ 65536u /* chunks are aligned to their size; their first word is the tag, shifted */
+
+struct assay_lane_ {
+    uintptr_t at, end; /* next slot and end of the chunk being filled */
+    uint64_t epoch;    /* the session this lane belongs to; 1 for none */
+    void *ring;        /* the recorder's own */
+};
+
+/* The session now recording, 0 for none. Alone in its page so that the kernel can wipe it in forked children. */
+struct assay_gate_ {
+    uint64_t epoch;
+} __attribute__((aligned(4096)));
+
+struct assay_site {
+    const char *name, *file;
+    uint32_t line, category, id; /* id: 0 until the first use */
+};
+
+extern ASSAY_API __thread struct assay_lane_ assay_lane_ __attribute__((tls_model("initial-exec")));
+extern ASSAY_API struct assay_gate_ assay_gate_;
+
+/* Gives a static site its id. Thread-safe, usable in signal handlers. */
+ASSAY_API uint32_t assay_site_register_(struct assay_site *site);
+
+/* Records an event whenever the fast path cannot: first use on a thread, full chunk, another clock. */
+ASSAY_API void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind);
+
+#if defined(__x86_64__)
+ASSAY_HOT_ uint64_t assay_ticks_(void)
+{
+#if defined(ASSAY_FENCED)
+    __builtin_ia32_lfence(); /* for scopes under 100 ns: the work before is done when time is read */
+#endif
+    return __builtin_ia32_rdtsc();
+}
+
+/* One instruction, so that a signal handler on this thread cannot take the same slot. */
+ASSAY_HOT_ uintptr_t assay_claim_(uintptr_t *at, uintptr_t bytes)
+{
+    __asm__ __volatile__("xaddq %0, %1" : "+r"(bytes), "+m"(*at) : : "memory", "cc");
+    return bytes;
+}
+#elif defined(__aarch64__)
+ASSAY_HOT_ uint64_t assay_ticks_(void)
+{
+    uint64_t ticks;
+
+    __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+}
+
+ASSAY_HOT_ uintptr_t assay_claim_(uintptr_t *at, uintptr_t bytes)
+{
+    return __atomic_fetch_add(at, bytes, __ATOMIC_RELAXED);
+}
+#else
+ASSAY_HOT_ uint64_t assay_ticks_(void)
+{
+    return 0; /* the slow path reads the system's clock */
+}
+
+ASSAY_HOT_ uintptr_t assay_claim_(uintptr_t *at, uintptr_t bytes)
+{
+    return __atomic_fetch_add(at, bytes, __ATOMIC_RELAXED);
+}
+#endif
+
+/* Budget: half of 1.15 times two time-stamp reads. Time is read before the slot is claimed: an event that a signal
+ * handler overtook then stands alone behind the handler's, and the reader puts it back in its place. */
+ASSAY_HOT_ void assay_store_(uint64_t time, uint32_t site, uint32_t kind)
+{
+    uintptr_t slot = assay_claim_(&assay_lane_.at, sizeof(struct assay_record_));
+
+    if (__builtin_expect(slot < assay_lane_.end, 1)) {
+        struct assay_record_ *r = (struct assay_record_ *)slot;
+        const uint64_t *tag = (const uint64_t *)(slot & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1));
+
+        __atomic_store_n(&r->time, time, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->word, *tag | (uint64_t)kind << 32 | site, __ATOMIC_RELEASE);
+    } else {
+        assay_record_slow_(time, site, kind);
+    }
+}
+
+/* True when this thread may take the fast path of the session now open. */
+ASSAY_HOT_ bool assay_ready_(uint64_t epoch)
+{
+    return __builtin_expect(assay_lane_.epoch == epoch, 1);
+}
+
+ASSAY_HOT_ void assay_put_(uint32_t site, uint32_t kind)
+{
+    uint64_t epoch = __atomic_load_n(&assay_gate_.epoch, __ATOMIC_RELAXED);
+
+    if (!epoch)
+        return;
+    if (assay_ready_(epoch))
+        assay_store_(assay_ticks_(), site, kind);
+    else
+        assay_record_slow_(0, site, kind);
+}
+
+/* The same for a static site, which is registered at its first mark within a session. */
+ASSAY_HOT_ void assay_put_site_(struct assay_site *site, uint32_t kind)
+{
+    uint64_t epoch = __atomic_load_n(&assay_gate_.epoch, __ATOMIC_RELAXED);
+    uint32_t id;
+
+    if (!epoch)
+        return;
+    id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    if (assay_ready_(epoch) && __builtin_expect(id != 0, 1))
+        assay_store_(assay_ticks_(), id, kind);
+    else
+        assay_record_slow_(0, assay_site_register_(site), kind);
+}
+
+/* ---- The marks. All are thread-safe. ---- */
+
+/* The id of the layer called `name`, made at its first mention; the same name always gives the same id. For names
+ * known only at run time; keep the id, since looking it up takes a lock. The text is copied. */
+ASSAY_API uint32_t assay_layer(const char *name);
+
+/* The same for any category; `unit` may be NULL and counts for channels only. */
+ASSAY_API uint32_t assay_site_named(const char *name, enum assay_category category, const char *unit);
+
+#ifndef ASSAY_DISABLE
+
+/* Opens a layer on this thread. */
+ASSAY_HOT_ void assay_begin(uint32_t layer)
+{
+    assay_put_(layer, ASSAY_KIND_BEGIN_);
+}
+
+/* Closes it. A layer closed that is not the innermost open one is kept and counted as unbalanced. */
+ASSAY_HOT_ void assay_end(uint32_t layer)
+{
+    assay_put_(layer, ASSAY_KIND_END_);
+}
+
+/* Closes it and says that its work failed; reports count failed calls apart. */
+ASSAY_HOT_ void assay_end_failed(uint32_t layer)
+{
+    assay_put_(layer, ASSAY_KIND_FAIL_);
+}
+
+/* Closes the layer opened by the last assay_switch() on this thread and opens `layer` with the same time stamp: half
+ * the cost for layers that follow one another. A `layer` of 0 only closes. */
+ASSAY_HOT_ void assay_switch(uint32_t layer)
+{
+    assay_put_(layer, ASSAY_KIND_SWITCH_);
+}
+
+/* Iteration `n` begins now on this thread; it lasts until the next mark or assay_iteration_end(). The thread's CPU
+ * time is kept with it where the system tells it. Costs a system call. */
+ASSAY_API void assay_iteration(uint64_t n);
+ASSAY_API void assay_iteration_end(void);
+
+/* The sequence length of the iteration now running, for statistics per length. */
+ASSAY_API void assay_iteration_length(uint64_t length);
+
+/* A phase of the iteration: whatever is marked inside belongs to it. An unknown phase is ignored. */
+ASSAY_API void assay_phase_begin(enum assay_phase phase);
+ASSAY_API void assay_phase_end(enum assay_phase phase);
+
+/* A series of samples; `unit` as in "bytes" or "watts". Keep the id. */
+ASSAY_API uint32_t assay_channel(const char *name, const char *unit);
+
+/* One sample of a channel, stamped with the time of the call. */
+ASSAY_API void assay_sample(uint32_t channel, double value);
+
+/* Attaches `key` = `value` to the innermost open layer of this thread, for this call of it only. */
+ASSAY_API void assay_note(const char *key, double value);
+
+#else
+ASSAY_HOT_ void assay_begin(uint32_t layer)
+{
+    (void)layer;
+}
+ASSAY_HOT_ void assay_end(uint32_t layer)
+{
+    (void)layer;
+}
+ASSAY_HOT_ void assay_end_failed(uint32_t layer)
+{
+    (void)layer;
+}
+ASSAY_HOT_ void assay_switch(uint32_t layer)
+{
+    (void)layer;
+}
+static inline void assay_iteration(uint64_t n)
+{
+    (void)n;
+}
+static inline void assay_iteration_end(void)
+{
+}
+static inline void assay_iteration_length(uint64_t length)
+{
+    (void)length;
+}
+static inline void assay_phase_begin(enum assay_phase phase)
+{
+    (void)phase;
+}
+static inline void assay_phase_end(enum assay_phase phase)
+{
+    (void)phase;
+}
+static inline uint32_t assay_channel(const char *name, const char *unit)
+{
+    (void)name, (void)unit;
+    return 0;
+}
+static inline void assay_sample(uint32_t channel, double value)
+{
+    (void)channel, (void)value;
+}
+static inline void assay_note(const char *key, double value)
+{
+    (void)key, (void)value;
+}
+#endif
+
+/* A scope that closes by itself. Keep it in a variable only through the macros below. */
+struct assay_scope {
+    struct assay_site *site;
+    uint32_t kind;
+};
+
+#ifndef ASSAY_DISABLE
+ASSAY_HOT_ struct assay_scope assay_scope_open_(struct assay_site *site)
+{
+    struct assay_scope scope = {site, ASSAY_KIND_END_};
+
+    assay_put_site_(site, ASSAY_KIND_BEGIN_);
+    return scope;
+}
+
+ASSAY_HOT_ void assay_scope_close_(struct assay_scope *scope)
+{
+    assay_put_site_(scope->site, scope->kind);
+}
+#endif
+
+/* The scope will end as failed. */
+static inline void assay_scope_fail(struct assay_scope *scope)
+{
+    scope->kind = ASSAY_KIND_FAIL_;
+}
+
+/* A stretch of code timed for the program itself as well as for the session. */
+struct assay_timed {
+    uint32_t site;
+    uint64_t start_ns;
+};
+
+/* Begins a timed execution called `label`. */
+ASSAY_API struct assay_timed assay_timed_begin(const char *label);
+
+/* Ends it and returns the milliseconds since it began, session or not. */
+ASSAY_API double assay_timed_end(const struct assay_timed *timed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define ASSAY_JOIN2_(a, b) a##b
+#define ASSAY_JOIN_(a, b)  ASSAY_JOIN2_(a, b)
+
+/* Times the block or statement after it and stores the milliseconds in the double that `ms` points to:
+ *     double ms;
+ *     ASSAY_TIMED("load", &ms) { load(); }                                  */
+#define ASSAY_TIMED(label, ms)                                                                     \
+    for (struct assay_timed assay_timed_ = assay_timed_begin(label), *assay_once_ = &assay_timed_; \
+         assay_once_; *(ms) = assay_timed_end(&assay_timed_), assay_once_ = NULL)
+
+#ifdef ASSAY_DISABLE
+
+#define ASSAY_BEGIN(name)             ((void)0)
+#define ASSAY_END(name)               ((void)0)
+#define ASSAY_END_FAILED(name)        ((void)0)
+#define ASSAY_SWITCH(name)            ((void)0)
+#define ASSAY_SWITCH_END()            ((void)0)
+#define ASSAY_SCOPE_NAMED(var, name)  struct assay_scope var __attribute__((unused)) = {0, 0}
+#define ASSAY_SCOPE(name)             ((void)0)
+#define ASSAY_FUNCTION_SCOPE()        ((void)0)
+#define ASSAY_PHASE_SCOPE(phase)      ((void)0)
+#define ASSAY_CALL(name, ...)         (__VA_ARGS__)
+#define ASSAY_WRAP(type, wrapper, function, parameters, arguments)                                 \
+    static inline type wrapper parameters                                                          \
+    {                                                                                              \
+        return function arguments;                                                                 \
+    }
+
+#else
+
+#define ASSAY_SITE_(var, label, kind)                                                              \
+    static struct assay_site var = {(label), __FILE__, __LINE__, (kind), 0}
+
+#define ASSAY_MARK_(label, kind)                                                                   \
+    do {                                                                                           \
+        ASSAY_SITE_(assay_here_, label, ASSAY_LAYER);                                              \
+        assay_put_site_(&assay_here_, (kind));                                                     \
+    } while (0)
+
+/* Opens and closes a layer named by a string literal. */
+#define ASSAY_BEGIN(name)      ASSAY_MARK_(name, ASSAY_KIND_BEGIN_)
+#define ASSAY_END(name)        ASSAY_MARK_(name, ASSAY_KIND_END_)
+#define ASSAY_END_FAILED(name) ASSAY_MARK_(name, ASSAY_KIND_FAIL_)
+
+/* Closes the layer of the last ASSAY_SWITCH on this thread and opens the next with one time stamp. */
+#define ASSAY_SWITCH(name) ASSAY_MARK_(name, ASSAY_KIND_SWITCH_)
+#define ASSAY_SWITCH_END() assay_switch(0)
+
+#define ASSAY_SCOPE_KIND_(var, label, kind)                                                        \
+    ASSAY_SITE_(ASSAY_JOIN_(var, _site_), label, kind);                                            \
+    struct assay_scope var __attribute__((cleanup(assay_scope_close_), unused)) =                  \
+        assay_scope_open_(&ASSAY_JOIN_(var, _site_))
+
+/* A layer that lasts until the end of the enclosing block, whichever way it is left. The second form names the
+ * variable, for assay_scope_fail(&var). */
+#define ASSAY_SCOPE(name)            ASSAY_SCOPE_KIND_(ASSAY_JOIN_(assay_scope_, __LINE__), name, ASSAY_LAYER)
+#define ASSAY_SCOPE_NAMED(var, name) ASSAY_SCOPE_KIND_(var, name, ASSAY_LAYER)
+
+/* The same for the rest of a function, under the function's name. Stands first in its body. */
+#define ASSAY_FUNCTION_SCOPE()                                                                     \
+    static struct assay_site assay_function_site_ = {0, __FILE__, __LINE__, ASSAY_FUNCTION, 0};    \
+    assay_function_site_.name = __func__;                                                          \
+    struct assay_scope assay_function_ __attribute__((cleanup(assay_scope_close_), unused)) =      \
+        assay_scope_open_(&assay_function_site_)
+
+/* Evaluates an expression inside a layer and gives its value: y = ASSAY_CALL("conv1", conv(x, w)); */
+#define ASSAY_CALL(name, ...)                                                                      \
+    __extension__({                                                                                \
+        ASSAY_SCOPE(name);                                                                         \
+        __VA_ARGS__;                                                                               \
+    })
+
+/* Defines `wrapper`, which calls `function` inside a layer of that function's name:
+ *     ASSAY_WRAP(int, timed_conv, conv, (const float *x, int n), (x, n))                           */
+#define ASSAY_WRAP(type, wrapper, function, parameters, arguments)                                 \
+    static inline type wrapper parameters                                                          \
+    {                                                                                              \
+        ASSAY_SCOPE_KIND_(assay_wrap_, #function, ASSAY_FUNCTION);                                 \
+        return function arguments;                                                                 \
+    }
+
+static inline void assay_phase_close_(const enum assay_phase *phase)
+{
+    assay_phase_end(*phase);
+}
+
+static inline enum assay_phase assay_phase_open_(enum assay_phase phase)
+{
+    assay_phase_begin(phase);
+    return phase;
+}
+
+/* A phase that lasts until the end of the enclosing block. */
+#define ASSAY_PHASE_SCOPE(phase)                                                                   \
+    enum assay_phase ASSAY_JOIN_(assay_phase_, __LINE__)                                           \
+        __attribute__((cleanup(assay_phase_close_), unused)) = assay_phase_open_(phase)
+
+#endif
+#endif
