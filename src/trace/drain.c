@@ -1,0 +1,196 @@
+/* trace/drain.c - moves full chunks from the rings to the run file, on a thread of its own where there is one.
+ * A chunk is free again only when the file has it, so a kill at any moment finds it in at least one place. */
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "trace/event_code.h"
+#include "trace/recorder.h"
+#include "trace/site_table.h"
+
+#define R as_recorder
+
+/* A record claimed but not stored belongs to code that a signal handler interrupted: it gets a second to come back. */
+#define AS_HOLE_WAITS   1000u
+#define AS_HOLE_WAIT_NS 1000000u
+
+void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+    struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
+}
+
+void as_futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+void as_mover_wake(void)
+{
+    atomic_fetch_add(&R.wake, 1);
+    if (atomic_load(&R.sleeping))
+        as_futex_wake(&R.wake);
+}
+
+/* Packs the complete records of a chunk into R.packed; returns the size, and the number of holes before the last. */
+static size_t pack(const struct as_chunk *chunk, uint32_t *n_records, uint32_t *n_holes)
+{
+    struct as_event_coder coder = {0};
+    uint8_t *to = R.packed, *base_at;
+    uint32_t holes = 0;
+
+    *n_records = *n_holes = 0;
+    to = as_put_varint(to, chunk->thread);
+    to = as_put_varint(to, chunk->sequence);
+    to = as_put_varint(to, 0);
+    base_at = to;
+    to += 8;
+    for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++) {
+        uint64_t word = __atomic_load_n(&chunk->slot[i].word, __ATOMIC_ACQUIRE);
+        struct as_event event = {.time = __atomic_load_n(&chunk->slot[i].time, __ATOMIC_RELAXED),
+                                 .site = as_word_site(word),
+                                 .kind = as_word_kind(word)};
+
+        if ((word & AS_TAG_MASK) != chunk->tag) {
+            holes++;
+            continue;
+        }
+        *n_holes = holes; /* empty slots after the last record are no holes */
+        if (event.kind == AS_KIND_PAD || event.kind >= AS_KIND_COUNT)
+            continue;
+        if (*n_records == 0)
+            coder.time = as_kind_is_timed(event.kind) ? event.time : 0;
+        if (*n_records == 0)
+            as_put_u64le(base_at, coder.time);
+        to = as_event_encode(&coder, &event, to);
+        (*n_records)++;
+    }
+    return (size_t)(to - R.packed);
+}
+
+/* Moves one chunk; false when it has to wait for a record on its way. */
+static bool move(struct as_lane *lane, const struct as_chunk *chunk, bool now)
+{
+    uint32_t n_records, n_holes;
+    bool done = true;
+    size_t size;
+
+    pthread_mutex_lock(&R.file_lock); /* R.packed too is under this lock */
+    size = pack(chunk, &n_records, &n_holes);
+    if (n_holes && !now && lane->hole_waits < AS_HOLE_WAITS) {
+        lane->hole_waits++;
+        done = false;
+    } else {
+        lane->hole_waits = 0;
+        if (n_records && !as_run_writer_add(&R.file, AS_BLOCK_EVENTS, R.packed, size, n_records))
+            atomic_fetch_add(&R.lost[AS_LOSS_WRITE], n_records);
+    }
+    pthread_mutex_unlock(&R.file_lock);
+    return done;
+}
+
+bool as_drain_lane(struct as_lane *lane, bool all)
+{
+    bool moved = false;
+
+    for (;;) {
+        uint32_t index = (uint32_t)(lane->drained % lane->n_chunks);
+        uint32_t state = atomic_load_explicit(&lane->head->state[index], memory_order_acquire);
+        bool sealed = atomic_load(&lane->sealed);
+
+        if (state == AS_CHUNK_FREE || (state == AS_CHUNK_ACTIVE && !all))
+            break;
+        if (!move(lane, &lane->chunk[index], all || sealed))
+            break;
+        atomic_store_explicit(&lane->head->state[index], AS_CHUNK_FREE, memory_order_release);
+        lane->drained++;
+        atomic_fetch_add(&lane->freed, 1);
+        if (R.wait_when_full)
+            as_futex_wake(&lane->freed);
+        moved = true;
+    }
+    /* Last, so that a thread looking for a lane finds this one only when it is empty. */
+    if (atomic_load(&lane->sealed) &&
+        atomic_load(&lane->head->state[lane->drained % lane->n_chunks]) == AS_CHUNK_FREE)
+        atomic_store(&lane->sealed, 0);
+    return moved;
+}
+
+bool as_drain_lanes(bool all)
+{
+    uint32_t n = atomic_load(&R.n_lanes);
+    bool moved = false;
+
+    for (uint32_t i = 0; i < n; i++)
+        moved |= as_drain_lane(R.lane[i], all);
+    return moved;
+}
+
+/* 1, 10 and 100 ms after the start, then every second: enough to place a run that is killed early, too. */
+static uint64_t next_anchor_ns(unsigned n)
+{
+    static const uint64_t early[] = {1000000, 9000000, 90000000};
+
+    return n < sizeof early / sizeof *early ? early[n] : 1000000000;
+}
+
+static bool some_lane_waits(void)
+{
+    uint32_t n = atomic_load(&R.n_lanes);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (R.lane[i]->hole_waits)
+            return true;
+    }
+    return false;
+}
+
+static void *mover_main(void *unused)
+{
+    uint64_t due = as_clock_mono_ns() + next_anchor_ns(0);
+    unsigned n_anchors = 0;
+
+    (void)unused;
+    pthread_setname_np(pthread_self(), "assay-trace");
+    while (!atomic_load(&R.stop)) {
+        uint32_t seen = atomic_load(&R.wake);
+        uint64_t now = as_clock_mono_ns();
+
+        if (now >= due) {
+            as_recorder_anchor();
+            due = now + next_anchor_ns(++n_anchors);
+        }
+        if (as_drain_lanes(false))
+            continue;
+        atomic_store(&R.sleeping, 1);
+        if (atomic_load(&R.wake) == seen && !atomic_load(&R.stop))
+            as_futex_wait(&R.wake, seen, some_lane_waits() ? AS_HOLE_WAIT_NS : due > now ? due - now : 1);
+        atomic_store(&R.sleeping, 0);
+    }
+    return NULL;
+}
+
+bool as_mover_start(void)
+{
+    sigset_t saved;
+
+    atomic_store(&R.stop, false);
+    as_signals_block(&saved); /* inherited: the program's signals are never delivered here */
+    R.mover_runs = pthread_create(&R.mover, NULL, mover_main, NULL) == 0;
+    as_signals_restore(&saved);
+    return R.mover_runs;
+}
+
+void as_mover_stop(void)
+{
+    if (!R.mover_runs)
+        return;
+    atomic_store(&R.stop, true);
+    atomic_fetch_add(&R.wake, 1);
+    as_futex_wake(&R.wake);
+    pthread_join(R.mover, NULL);
+    R.mover_runs = false;
+}
