@@ -1,5 +1,5 @@
-/* base/csv.h - comma-separated values, written and read as in RFC 4180, with \n at the end of a
- * row. Text that a spreadsheet could run as a formula is written with an apostrophe before it. */
+/* base/csv.h - comma-separated values, written and read as in RFC 4180, with \n after each row.
+ * Text that a spreadsheet could run as a formula is written with an apostrophe before it. */
 #ifndef AS_BASE_CSV_H
 #define AS_BASE_CSV_H
 

@@ -1,6 +1,5 @@
 /* base/json_writer.h - JSON as a stream, straight into an as_out, never held as a tree.
- * A wrong sequence of calls stops a debug build; otherwise it is kept and told by
- * as_json_writer_finish(). */
+ * A wrong order of calls stops a debug build; elsewhere as_json_writer_finish() tells it. */
 #ifndef AS_BASE_JSON_WRITER_H
 #define AS_BASE_JSON_WRITER_H
 
@@ -12,7 +11,7 @@
 #include "base/error.h"
 #include "base/output.h"
 
-#define AS_JSON_MAX_DEPTH 64
+#define AS_JSON_WRITE_DEPTH 64
 
 /* Begun by as_json_writer_init(); holds no memory of its own. */
 struct as_json_writer {
@@ -24,7 +23,7 @@ struct as_json_writer {
     bool after_key;   /* a key waits for its value */
     bool done;        /* the one top-level value is complete */
     bool misused;     /* calls came in an order that is not JSON; nothing more is written */
-    bool too_deep;    /* more than AS_JSON_MAX_DEPTH containers; nothing more is written */
+    bool too_deep;    /* more than AS_JSON_WRITE_DEPTH containers; nothing more is written */
 };
 
 /* Writes one value to `out`, which is borrowed. `indent` 0 is compact, 2 is for people. */

@@ -1,6 +1,5 @@
 /* base/text.h - numbers to text and back, the same in every locale, and forms for people to read.
- * Every writer ends its text with NUL, returns the length, and needs no more room than its AS_TEXT_
- * size. */
+ * Every writer ends its text with NUL, returns the length and fits in its AS_TEXT_ size. */
 #ifndef AS_BASE_TEXT_H
 #define AS_BASE_TEXT_H
 
