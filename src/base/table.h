@@ -16,7 +16,7 @@
 enum as_align { AS_ALIGN_LEFT, AS_ALIGN_RIGHT };
 
 struct as_table_column {
-    const char *title;
+    const char *title; /* may come from outside too; NULL: none */
     enum as_align align;
     unsigned min_width; /* columns it has at least; a shrinkable one is not cut below it (0: 8) */
     unsigned max_width; /* longer text is cut, also without need; 0: no maximum */
@@ -26,12 +26,14 @@ struct as_table_column {
     enum as_style style; /* of cells that have none of their own */
 };
 
+struct as_table_cell;
 struct as_table_row;
 
-/* Filled by as_table_init(); the columns and their titles are borrowed, text of cells is copied. */
+/* Filled by as_table_init(); the columns are borrowed, titles and text of cells are copied. */
 struct as_table {
     const struct as_table_column *columns;
     size_t n_columns;
+    struct as_table_cell *titles;
     struct as_table_row *first, *last;
     size_t n_rows; /* rules not counted */
     size_t n_cells_in_row;

@@ -71,12 +71,13 @@ enum as_glyph {
     AS_GLYPH_COUNT
 };
 
-/* Text of the same number of columns in a terminal for every glyph of the tree; never NULL. */
+/* Never NULL; the four of the tree take three columns each. */
 const char *as_term_glyph(const struct as_term *term, enum as_glyph glyph);
 
-/* A bar of exactly `width` columns, filled from the left by `share` (0 to 1, held to it; not
- * finite: empty). Anything above 0 shows at least the smallest mark. */
-void as_term_bar(const struct as_term *term, struct as_out *out, double share, unsigned width);
+/* A bar from the left, `width` columns for a `share` of 1 (held to 0 to 1; not finite: nothing).
+ * Anything above 0 shows at least the smallest mark. Returns the columns written; blanks up to
+ * `width` are the caller's. */
+unsigned as_term_bar(const struct as_term *term, struct as_out *out, double share, unsigned width);
 
 /* At most `width` columns, one for each value or for the mean of several, between the least and the
  * greatest; a value that is not finite is a blank. Equal values give a line at half height. */
