@@ -309,7 +309,8 @@ int as_csv_next(struct as_csv_reader *r, struct assay_error *err)
         rc = read_row(r);
     if (rc < 0 && err)
         *err = r->fault;
-    if (rc > 0)
-        point_fields(r);
+    if (rc < 0)
+        r->n_fields = 0;
+    point_fields(r);
     return rc;
 }
