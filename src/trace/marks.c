@@ -1,5 +1,6 @@
 /* trace/marks.c - the rarer marks: iterations, phases, samples, notes, timed executions.
  * Their records span several slots, so all go by the slow path. */
+#include <assay/assay.h>
 #include <errno.h>
 #include <string.h>
 
