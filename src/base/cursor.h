@@ -52,12 +52,10 @@ static inline bool as_take_u32le(struct as_cursor *c, uint32_t *out)
 
 static inline bool as_take_u64le(struct as_cursor *c, uint64_t *out)
 {
-    uint32_t low, high;
+    uint32_t low = 0, high = 0;
 
-    if (as_cursor_left(c) < 8)
+    if (as_cursor_left(c) < 8 || !as_take_u32le(c, &low) || !as_take_u32le(c, &high))
         return false;
-    (void)as_take_u32le(c, &low);
-    (void)as_take_u32le(c, &high);
     *out = (uint64_t)high << 32 | low;
     return true;
 }

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trace/event_code.h"
+#include "trace/chunk_pack.h"
 #include "trace/recorder.h"
 #include "trace/site_table.h"
 
@@ -35,58 +35,21 @@ void as_mover_wake(void)
         as_futex_wake(&R.wake);
 }
 
-/* Packs the complete records of a chunk into R.packed; returns the size, and the number of holes before the last. */
-static size_t pack(const struct as_chunk *chunk, uint32_t *n_records, uint32_t *n_holes)
-{
-    struct as_event_coder coder = {0};
-    uint8_t *to = R.packed, *base_at;
-    uint32_t holes = 0;
-
-    *n_records = *n_holes = 0;
-    to = as_put_varint(to, chunk->thread);
-    to = as_put_varint(to, chunk->sequence);
-    to = as_put_varint(to, 0);
-    base_at = to;
-    to += 8;
-    for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++) {
-        uint64_t word = __atomic_load_n(&chunk->slot[i].word, __ATOMIC_ACQUIRE);
-        struct as_event event = {.time = __atomic_load_n(&chunk->slot[i].time, __ATOMIC_RELAXED),
-                                 .site = as_word_site(word),
-                                 .kind = as_word_kind(word)};
-
-        if ((word & AS_TAG_MASK) != chunk->tag) {
-            holes++;
-            continue;
-        }
-        *n_holes = holes; /* empty slots after the last record are no holes */
-        if (event.kind == AS_KIND_PAD || event.kind >= AS_KIND_COUNT)
-            continue;
-        if (*n_records == 0)
-            coder.time = as_kind_is_timed(event.kind) ? event.time : 0;
-        if (*n_records == 0)
-            as_put_u64le(base_at, coder.time);
-        to = as_event_encode(&coder, &event, to);
-        (*n_records)++;
-    }
-    return (size_t)(to - R.packed);
-}
-
 /* Moves one chunk; false when it has to wait for a record on its way. */
 static bool move(struct as_lane *lane, const struct as_chunk *chunk, bool now)
 {
-    uint32_t n_records, n_holes;
+    struct as_chunk_packed packed;
     bool done = true;
-    size_t size;
 
     pthread_mutex_lock(&R.file_lock); /* R.packed too is under this lock */
-    size = pack(chunk, &n_records, &n_holes);
-    if (n_holes && !now && lane->hole_waits < AS_HOLE_WAITS) {
+    packed = as_chunk_pack(chunk, R.packed);
+    if (packed.n_holes && !now && lane->hole_waits < AS_HOLE_WAITS) {
         lane->hole_waits++;
         done = false;
     } else {
         lane->hole_waits = 0;
-        if (n_records && !as_run_writer_add(&R.file, AS_BLOCK_EVENTS, R.packed, size, n_records))
-            atomic_fetch_add(&R.lost[AS_LOSS_WRITE], n_records);
+        if (packed.n_records && !as_run_writer_add(&R.file, AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records))
+            atomic_fetch_add(&R.lost[AS_LOSS_WRITE], packed.n_records);
     }
     pthread_mutex_unlock(&R.file_lock);
     return done;

@@ -43,6 +43,7 @@
 #define AS_RUN_MAX_SITES    (1u << 18)
 #define AS_RUN_MAX_THREADS  (1u << 20)
 #define AS_RUN_MAX_NAME     4096u
+#define AS_RUN_MAX_ATTRIBUTES 256u /* of one site */
 #define AS_RUN_MAX_DEPTH    4096u
 
 enum as_block_kind {

@@ -10,15 +10,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "trace/event_code.h"
+#include "trace/chunk_pack.h"
 #include "trace/recorder.h"
 #include "trace/run_meta.h"
 #include "trace/run_path.h"
 #include "trace/site_table.h"
 
 #define R as_recorder
-
-#define AS_PACKED_BYTES ((size_t)AS_CHUNK_ROOM * AS_EVENT_MAX_BYTES + 64)
 
 struct as_recorder as_recorder = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -245,7 +243,7 @@ static int prepare_process(struct assay_error *err)
         return ASSAY_OK;
     if (!as_lane_prepare() || pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
         return as_fail_nomem(err);
-    R.packed = mmap(NULL, AS_PACKED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    R.packed = mmap(NULL, AS_CHUNK_PACKED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (R.packed == MAP_FAILED) {
         R.packed = NULL;
         return as_fail_nomem(err);
