@@ -1,6 +1,5 @@
 /* assay/latency.h - latency of inferences: what was recorded, and its percentiles.
- * Times are kept in nanoseconds; the microsecond fields are for files and readers that expect them.
- */
+ * Times are nanoseconds; the microsecond fields serve files and readers that expect them. */
 #ifndef ASSAY_LATENCY_H
 #define ASSAY_LATENCY_H
 

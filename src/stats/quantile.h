@@ -1,6 +1,5 @@
 /* stats/quantile.h - percentiles of sorted samples, by two definitions that carry their names.
- * For 10, 20 .. 100 the median is 50 by nearest rank and 55 by linear: print the name with the
- * figure. */
+ * For 10, 20 .. 100 the median is 50 by nearest rank, 55 by linear: print the name beside it. */
 #ifndef AS_STATS_QUANTILE_H
 #define AS_STATS_QUANTILE_H
 

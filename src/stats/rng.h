@@ -1,5 +1,5 @@
-/* stats/rng.h - random numbers that are the same for the same seed, on every machine.
- * The generator is xoshiro256**, seeded through splitmix64; not for secrets. */
+/* stats/rng.h - random numbers that are the same for the same seed.
+ * The generator is xoshiro256**, seeded through splitmix64: bits are the same on every machine. */
 #ifndef AS_STATS_RNG_H
 #define AS_STATS_RNG_H
 

@@ -1,4 +1,4 @@
-/* stats/sort.h - sorts samples in linear time, by the bytes of their binary form.
+/* stats/sort.h - sorts samples in linear time, by the digits of their binary form.
  * The scratch is as long as the array, does not overlap it, and holds rubbish afterwards. */
 #ifndef AS_STATS_SORT_H
 #define AS_STATS_SORT_H

@@ -29,7 +29,7 @@ void as_total_merge(struct as_total *into, const struct as_total *from);
 /* False when the sum does not fit; `out` is then UINT64_MAX. */
 bool as_total_sum(const struct as_total *t, uint64_t *out);
 
-/* The sum as the nearest double, whatever its size. */
+/* The sum as a double, whatever its size; rounded once past 2^53, twice past 2^64. */
 double as_total_sum_f64(const struct as_total *t);
 
 /* NaN without samples. */
