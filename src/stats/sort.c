@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #define SMALL 64 /* below this, counting digits costs more than moving neighbours */
 
@@ -13,8 +12,6 @@
 #define DIGIT_BITS 6
 #define DIGITS     ((size_t)1 << DIGIT_BITS)
 #define MAX_PASSES (64 / DIGIT_BITS + 1)
-
-#define SIGN_BIT ((uint64_t)1 << 63)
 
 /* Keys are loaded and stored through memcpy, which compiles to a move, because the same code sorts
  * arrays of doubles whose bits were turned into keys in place. */
@@ -129,22 +126,15 @@ void as_sort_u64(uint64_t *v, size_t n, uint64_t *scratch)
     sort_keys((unsigned char *)v, n, (unsigned char *)scratch);
 }
 
-/* Negative doubles grow downwards, so all their bits are turned; the others move above them. */
 void as_sort_f64(double *v, size_t n, double *scratch)
 {
     unsigned char *bytes = (unsigned char *)v;
 
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = load(bytes, i);
-
-        store(bytes, i, key & SIGN_BIT ? ~key : key | SIGN_BIT);
-    }
+    for (size_t i = 0; i < n; i++)
+        store(bytes, i, as_sort_key(v[i]));
     sort_keys(bytes, n, (unsigned char *)scratch);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = load(bytes, i);
-
-        store(bytes, i, key & SIGN_BIT ? key & ~SIGN_BIT : ~key);
-    }
+    for (size_t i = 0; i < n; i++)
+        v[i] = as_sort_unkey(load(bytes, i));
 }
 
 size_t as_sort_find_bad(const double *v, size_t n)
