@@ -85,8 +85,7 @@ static double normal_score(const struct sides *s, const struct walk *w)
     return copysign((fabs(off) - 0.5) / sqrt(variance), off);
 }
 
-/* How many differences are at most `t`. Rounding keeps the order, so both indices only ever grow.
- */
+/* How many differences are at most `t`. Rounding keeps the order, so both indices only grow. */
 static uint64_t count_up_to(const struct sides *s, double t)
 {
     uint64_t total = 0;

@@ -35,8 +35,7 @@ uint64_t as_rng_next(struct as_rng *rng)
     return out;
 }
 
-/* Draws too few bits to be far off, and draws again when still off: at most two times on average.
- */
+/* Draws just enough bits, and again while the value is too great: twice on average at worst. */
 uint64_t as_rng_below(struct as_rng *rng, uint64_t bound)
 {
     unsigned drop;
@@ -56,8 +55,7 @@ double as_rng_unit(struct as_rng *rng)
     return (double)(as_rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/* Marsaglia's polar method: a point in the unit disc gives a normal number, or two; one is enough.
- */
+/* Marsaglia's polar method: a point in the unit disc gives two normal numbers; one is enough. */
 double as_rng_normal(struct as_rng *rng)
 {
     double a, r;

@@ -8,7 +8,7 @@
 #define SMALL 64 /* below this, counting digits costs more than moving neighbours */
 
 /* Six bits, so that a pass writes to no more pages than a first-level TLB knows: with eight, a pass
- * over 5 million keys takes three times as long on the machine of bench/. */
+ * over 5 million keys took about twice as long, with eleven three times. */
 #define DIGIT_BITS 6
 #define DIGITS     ((size_t)1 << DIGIT_BITS)
 #define MAX_PASSES (64 / DIGIT_BITS + 1)
