@@ -1,0 +1,35 @@
+/* tests/unit/unit.h - what every unit test begins with: cmocka, after the headers it needs.
+ * The helpers stop the test that called them when they fail. */
+#ifndef AS_TESTS_UNIT_H
+#define AS_TESTS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/output.h"
+
+#define UNIT_COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* An output into memory. */
+static inline struct as_out unit_out(void)
+{
+    struct as_out out;
+
+    assert_int_equal(as_out_memory(&out, NULL), ASSAY_OK);
+    return out;
+}
+
+/* Compares what was collected with `expected` and empties the output for the next step. */
+static inline void unit_expect(struct as_out *out, const char *expected)
+{
+    assert_string_equal(as_out_get(out, NULL), expected);
+    out->used = 0;
+}
+
+#endif
