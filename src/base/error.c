@@ -22,6 +22,7 @@ const char *assay_code_text(int code)
     return text[-code];
 }
 
+AS_PRINTF(4, 0)
 static int fill(struct assay_error *err, int code, int sys, const char *fmt, va_list args)
 {
     int n;
