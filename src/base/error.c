@@ -10,10 +10,9 @@
 
 const char *assay_code_text(int code)
 {
-    static const char *const text[] = {
-        [0] = "ok",
-#define X(name, number, words) [number] = words,
-        ASSAY_ERRORS(X)
+    static const char *const text[] = {[0] = "ok",
+#define X(name, number, words) [number] = (words),
+                                       ASSAY_ERRORS(X)
 #undef X
     };
 
