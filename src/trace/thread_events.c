@@ -9,6 +9,9 @@
 #include "base/alloc.h"
 #include "base/crc32c.h"
 
+/* Handlers that interrupt one another leave that many events out of order at most; a clock that fell leaves more. */
+#define AS_MOST_OVERTAKEN 8
+
 void as_thread_events_init(struct as_thread_events *e, const struct as_run *run, const struct as_run_thread *thread)
 {
     *e = (struct as_thread_events){.run = run, .thread = thread};
@@ -83,8 +86,9 @@ static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk, 
     return ASSAY_OK;
 }
 
-/* Moves the event at `i`, with the data after it, to where its time belongs. Returns where the next one stands. */
-static size_t put_back(struct as_event *event, size_t n, size_t i)
+/* Moves the event at `i`, with the data after it, to where its time belongs, and takes the way from `*left`. Returns
+ * where the next one stands. */
+static size_t put_back(struct as_event *event, size_t n, size_t i, size_t *left)
 {
     struct as_event held[4];
     size_t n_held = 1, to = i;
@@ -97,41 +101,58 @@ static size_t put_back(struct as_event *event, size_t n, size_t i)
         to--;
     while (to < i && !as_kind_is_timed(event[to].kind)) /* data stays with the event it belongs to */
         to++;
+    *left -= i - to < *left ? i - to : *left;
     memmove(event + to + n_held, event + to, (i - to) * sizeof *event);
     memcpy(event + to, held, n_held * sizeof *held);
     return i + n_held;
 }
 
-/* The time of the next timed event after `i`, or UINT64_MAX. */
-static uint64_t next_time(const struct as_event *event, size_t n, size_t i)
+/* How many timed events from `i` on stand below `newest` before one does not; AS_MOST_OVERTAKEN + 1 for more. */
+static size_t count_low(const struct as_event *event, size_t n, size_t i, uint64_t newest)
 {
-    for (i++; i < n; i++) {
-        if (as_kind_is_timed(event[i].kind))
-            return event[i].time;
+    size_t low = 0;
+
+    for (; i < n && low <= AS_MOST_OVERTAKEN; i++) {
+        if (!as_kind_is_timed(event[i].kind))
+            continue;
+        if (event[i].time >= newest)
+            break;
+        low++;
     }
-    return UINT64_MAX;
+    return low;
 }
 
-/* An event alone below its predecessor was overtaken by a handler's: it goes back. A clock that stays below has run
- * backwards: those events get the time of the one before, and are counted. */
+/* A few events below their predecessors were overtaken by those of a handler, or of handlers in one another: each goes
+ * back to its place. One whose place is in the chunk before stays and takes the time of the newest. A clock that stays
+ * below has run backwards: those events take that time too, and are counted apart. */
 static void straighten(struct as_thread_events *e, size_t n)
 {
     uint64_t newest = e->last_time;
-    size_t i = 0;
+    size_t left = 64 * n; /* how far events may be moved in all: hostile input must not cost its square */
+    size_t i = 0, low = 0;
 
     while (i < n) {
         struct as_event *event = &e->event[i];
 
         if (!as_kind_is_timed(event->kind) || event->time >= newest) {
             newest = as_kind_is_timed(event->kind) ? event->time : newest;
+            low = 0;
             i++;
-        } else if (event->time >= e->last_time && next_time(e->event, n, i) >= newest) {
-            i = put_back(e->event, n, i);
-            e->n_displaced++;
-        } else {
+            continue;
+        }
+        if (low == 0)
+            low = count_low(e->event, n, i, newest);
+        if (low > AS_MOST_OVERTAKEN || left == 0) {
             event->time = newest;
             e->n_backwards++;
             i++;
+        } else if (event->time < e->last_time) {
+            event->time = newest;
+            e->n_displaced++;
+            i++;
+        } else {
+            i = put_back(e->event, n, i, &left);
+            e->n_displaced++;
         }
     }
     e->last_time = newest;
