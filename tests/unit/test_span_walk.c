@@ -1,10 +1,10 @@
-/* tests/unit/test_span_walk.c - events become nested spans, and what is wrong with them is marked, not repaired.
- * Runs are made in memory; times are what the tables say. */
+/* tests/unit/test_span_walk.c - events become nested spans, and what is wrong with them is marked,
+ * not repaired. Runs are made in memory; times are what the tables say. */
 #include "run_kit.h"
 
-#define A 1
-#define B 2
-#define C 3
+#define A   1
+#define B   2
+#define C   3
 #define KEY 9
 
 static struct kit kit;
@@ -33,16 +33,17 @@ static void done(void)
     kit_close(&kit);
 }
 
-#define WALK(...)                                                 \
-    do {                                                          \
-        const struct as_event given_[] = {__VA_ARGS__};           \
-        walk(given_, UNIT_COUNT(given_));                         \
+#define WALK(...)                                                                                  \
+    do {                                                                                           \
+        const struct as_event given_[] = {__VA_ARGS__};                                            \
+        walk(given_, UNIT_COUNT(given_));                                                          \
     } while (0)
 
 static void spans_nest(void **state)
 {
     (void)state;
-    WALK(BEGIN(10, A), BEGIN(20, B), END(30, B), BEGIN(40, C), BEGIN(41, A), END(44, A), END(50, C), END(100, A));
+    WALK(BEGIN(10, A), BEGIN(20, B), END(30, B), BEGIN(40, C), BEGIN(41, A), END(44, A), END(50, C),
+         END(100, A));
     assert_int_equal(heard.n_spans, 4);
     kit_expect_span(&heard.span[0], B, 1, 20, 30, AS_SPAN_OK);
     kit_expect_span(&heard.span[1], A, 2, 41, 44, AS_SPAN_OK);
@@ -102,7 +103,8 @@ static void spans_still_open_end_with_the_recording(void **state)
 static void a_switch_closes_the_switch_before(void **state)
 {
     (void)state;
-    WALK(BEGIN(5, C), SWITCH(10, A), SWITCH(20, B), BEGIN(22, C), END(24, C), SWITCH(30, A), SWITCH(40, 0), END(50, C));
+    WALK(BEGIN(5, C), SWITCH(10, A), SWITCH(20, B), BEGIN(22, C), END(24, C), SWITCH(30, A),
+         SWITCH(40, 0), END(50, C));
     assert_int_equal(heard.n_spans, 5);
     kit_expect_span(&heard.span[0], A, 1, 10, 20, AS_SPAN_OK);
     kit_expect_span(&heard.span[1], C, 2, 22, 24, AS_SPAN_OK);
@@ -139,7 +141,8 @@ static void a_switch_does_not_close_a_scope(void **state)
 static void nothing_is_joined_across_a_loss(void **state)
 {
     (void)state;
-    WALK(BEGIN(10, A), BEGIN(20, B), LOST(30, 80, 7), END(90, B), END(95, A), BEGIN(100, A), END(110, A));
+    WALK(BEGIN(10, A), BEGIN(20, B), LOST(30, 80, 7), END(90, B), END(95, A), BEGIN(100, A),
+         END(110, A));
     assert_int_equal(heard.n_spans, 3);
     kit_expect_span(&heard.span[0], B, 1, 20, 30, AS_SPAN_CUT);
     kit_expect_span(&heard.span[1], A, 0, 10, 30, AS_SPAN_CUT);
@@ -165,8 +168,8 @@ static void a_loss_may_count_past_32_bits(void **state)
 static void half_a_loss_or_wait_invents_no_time(void **state)
 {
     (void)state;
-    WALK(BEGIN(100, A), {200, 1, AS_KIND_SAMPLE}, {kit_bits(1), 0, AS_KIND_VALUE}, END(300, A), BEGIN(400, B),
-         {500, 0, AS_KIND_LOST_TO}, {600, 0, AS_KIND_WAIT_TO});
+    WALK(BEGIN(100, A), {200, 1, AS_KIND_SAMPLE}, {kit_bits(1), 0, AS_KIND_VALUE}, END(300, A),
+         BEGIN(400, B), {500, 0, AS_KIND_LOST_TO}, {600, 0, AS_KIND_WAIT_TO});
     kit_expect_span(&heard.span[1], B, 0, 400, 500, AS_SPAN_CUT);
     assert_int_equal(heard.loss[0].from_ns, 500);
     assert_int_equal(heard.n_waits, 0);
@@ -175,7 +178,8 @@ static void half_a_loss_or_wait_invents_no_time(void **state)
 
 static void a_missing_chunk_cuts_what_was_open(void **state)
 {
-    const struct as_event first[] = {BEGIN(10, A), BEGIN(20, B)}, later[] = {END(90, B), BEGIN(91, C), END(92, C)};
+    const struct as_event first[] = {BEGIN(10, A), BEGIN(20, B)},
+                          later[] = {END(90, B), BEGIN(91, C), END(92, C)};
 
     (void)state;
     kit_begin(&kit);
@@ -195,7 +199,8 @@ static void a_missing_chunk_cuts_what_was_open(void **state)
 
 static void a_scope_may_last_over_chunks(void **state)
 {
-    const struct as_event first[] = {BEGIN(10, A), BEGIN(20, B)}, later[] = {END(90, B), END(92, A)};
+    const struct as_event first[] = {BEGIN(10, A), BEGIN(20, B)},
+                          later[] = {END(90, B), END(92, A)};
 
     (void)state;
     kit_begin(&kit);
@@ -218,7 +223,8 @@ static void a_loss_pending_in_the_ring_cuts_at_the_end(void **state)
     kit_events(&kit, 0, event, UNIT_COUNT(event));
     run = kit_open(&kit);
     run->thread[0].pending_lost = 4;
-    run->thread[0].pending_from = KIT_START + 25; /* before the last event: hostile, or a torn read */
+    run->thread[0].pending_from =
+        KIT_START + 25; /* before the last event: hostile, or a torn read */
     run->thread[0].pending_to = KIT_START + 80;
     kit_walk(&heard, run, 0);
     kit_expect_span(&heard.span[1], A, 0, 10, 30, AS_SPAN_CUT);
@@ -247,8 +253,8 @@ static void a_pending_loss_needs_no_clock(void **state)
 static void waits_and_samples_are_told(void **state)
 {
     (void)state;
-    WALK(BEGIN(10, A), WAIT(20, 50), {60, B, AS_KIND_SAMPLE}, {kit_bits(2.5), 0, AS_KIND_VALUE}, END(70, A),
-         {kit_bits(9), 0, AS_KIND_VALUE});
+    WALK(BEGIN(10, A), WAIT(20, 50), {60, B, AS_KIND_SAMPLE}, {kit_bits(2.5), 0, AS_KIND_VALUE},
+         END(70, A), {kit_bits(9), 0, AS_KIND_VALUE});
     assert_int_equal(heard.n_waits, 1);
     assert_int_equal(heard.wait[0].from_ns, 20);
     assert_int_equal(heard.wait[0].to_ns, 50);
@@ -261,8 +267,10 @@ static void waits_and_samples_are_told(void **state)
 
 static void notes_belong_to_the_innermost_open_span(void **state)
 {
-    struct as_event event[4 + AS_SPAN_MAX_NOTES + 4] = {
-        {kit_bits(-1), KEY, AS_KIND_NOTE}, BEGIN(10, A), {kit_bits(1.5), KEY, AS_KIND_NOTE}, BEGIN(20, B)};
+    struct as_event event[4 + AS_SPAN_MAX_NOTES + 4] = {{kit_bits(-1), KEY, AS_KIND_NOTE},
+                                                        BEGIN(10, A),
+                                                        {kit_bits(1.5), KEY, AS_KIND_NOTE},
+                                                        BEGIN(20, B)};
     size_t n = 4;
 
     (void)state;
@@ -284,13 +292,15 @@ static void notes_belong_to_the_innermost_open_span(void **state)
 static void iterations_have_cpu_time_and_length(void **state)
 {
     (void)state;
-    WALK(ITER(10), NUMBER(0), CPU(1000), LENGTH(128), BEGIN(12, A), END(14, A), ITER(30), NUMBER(1), CPU(1015),
-         ITER_END(70), CPU(1040), BEGIN(80, A), END(81, A), ITER(90), NUMBER(7), CPU(1100), BEGIN(91, A), END(95, A));
+    WALK(ITER(10), NUMBER(0), CPU(1000), LENGTH(128), BEGIN(12, A), END(14, A), ITER(30), NUMBER(1),
+         CPU(1015), ITER_END(70), CPU(1040), BEGIN(80, A), END(81, A), ITER(90), NUMBER(7),
+         CPU(1100), BEGIN(91, A), END(95, A));
     assert_int_equal(heard.n_iterations, 3);
     assert_int_equal(heard.iteration[0].number, 0);
     assert_int_equal(heard.iteration[0].start_ns, 10);
     assert_int_equal(heard.iteration[0].end_ns, 30);
-    assert_true(heard.iteration[0].has_cpu && heard.iteration[0].has_length && !heard.iteration[0].cut);
+    assert_true(heard.iteration[0].has_cpu && heard.iteration[0].has_length &&
+                !heard.iteration[0].cut);
     assert_int_equal(heard.iteration[0].cpu_ns, 15);
     assert_int_equal(heard.iteration[0].length, 128);
     assert_int_equal(heard.iteration[1].number, 1);
@@ -320,7 +330,8 @@ static void iterations_need_no_cpu_time(void **state)
 static void a_loss_cuts_the_iteration(void **state)
 {
     (void)state;
-    WALK(ITER(10), NUMBER(5), CPU(100), LOST(20, 30, 2), ITER(40), NUMBER(9), CPU(200), ITER_END(50), CPU(207));
+    WALK(ITER(10), NUMBER(5), CPU(100), LOST(20, 30, 2), ITER(40), NUMBER(9), CPU(200),
+         ITER_END(50), CPU(207));
     assert_int_equal(heard.n_iterations, 2);
     assert_true(heard.iteration[0].cut);
     assert_int_equal(heard.iteration[0].end_ns, 20);

@@ -1,5 +1,5 @@
-/* tests/unit/test_thread_events.c - events in the order of time: overtaken ones put back, a clock that fell counted.
- * Runs are made in memory; times are what the tables say. */
+/* tests/unit/test_thread_events.c - events in the order of time: overtaken ones put back, a clock
+ * that fell counted. Runs are made in memory; times are what the tables say. */
 #include "run_kit.h"
 
 #include "trace/thread_events.h"
@@ -44,16 +44,16 @@ static void expect(const struct as_event *want, size_t n, bool after_gap)
     }
 }
 
-#define EXPECT(...)                                               \
-    do {                                                          \
-        const struct as_event want_[] = {__VA_ARGS__};            \
-        expect(want_, UNIT_COUNT(want_), false);                  \
+#define EXPECT(...)                                                                                \
+    do {                                                                                           \
+        const struct as_event want_[] = {__VA_ARGS__};                                             \
+        expect(want_, UNIT_COUNT(want_), false);                                                   \
     } while (0)
 
-#define EVENTS(...)                                               \
-    do {                                                          \
-        const struct as_event given_[] = {__VA_ARGS__};           \
-        kit_events(&kit, 0, given_, UNIT_COUNT(given_));          \
+#define EVENTS(...)                                                                                \
+    do {                                                                                           \
+        const struct as_event given_[] = {__VA_ARGS__};                                            \
+        kit_events(&kit, 0, given_, UNIT_COUNT(given_));                                           \
     } while (0)
 
 static void expect_end(uint64_t displaced, uint64_t backwards)
@@ -95,11 +95,11 @@ static void its_data_goes_with_it(void **state)
 {
     (void)state;
     begin();
-    EVENTS(ITER(10), NUMBER(1), CPU(5), BEGIN(21, 2), {7, 4, AS_KIND_NOTE}, END(25, 2), ITER(20), NUMBER(2), CPU(8),
-           END(40, 1));
+    EVENTS(ITER(10), NUMBER(1), CPU(5), BEGIN(21, 2), {7, 4, AS_KIND_NOTE}, END(25, 2), ITER(20),
+           NUMBER(2), CPU(8), END(40, 1));
     open_run();
-    EXPECT(ITER(10), NUMBER(1), CPU(5), ITER(20), NUMBER(2), CPU(8), BEGIN(21, 2), {7, 4, AS_KIND_NOTE}, END(25, 2),
-           END(40, 1));
+    EXPECT(ITER(10), NUMBER(1), CPU(5), ITER(20), NUMBER(2), CPU(8), BEGIN(21, 2),
+           {7, 4, AS_KIND_NOTE}, END(25, 2), END(40, 1));
     expect_end(1, 0);
     close_run();
 }
@@ -121,14 +121,17 @@ static void events_overtaken_by_handlers_in_handlers_are_put_back(void **state)
 {
     (void)state;
     begin();
-    EVENTS(BEGIN(10, 1), BEGIN(32, 3), END(33, 3), BEGIN(31, 2), BEGIN(30, 4), END(50, 2), END(60, 4), END(70, 1));
+    EVENTS(BEGIN(10, 1), BEGIN(32, 3), END(33, 3), BEGIN(31, 2), BEGIN(30, 4), END(50, 2),
+           END(60, 4), END(70, 1));
     open_run();
-    EXPECT(BEGIN(10, 1), BEGIN(30, 4), BEGIN(31, 2), BEGIN(32, 3), END(33, 3), END(50, 2), END(60, 4), END(70, 1));
+    EXPECT(BEGIN(10, 1), BEGIN(30, 4), BEGIN(31, 2), BEGIN(32, 3), END(33, 3), END(50, 2),
+           END(60, 4), END(70, 1));
     expect_end(2, 0);
     close_run();
 }
 
-/* The handler's events filled the chunk: the overtaken one stands first in the next and keeps that place. */
+/* The handler's events filled the chunk: the overtaken one stands first in the next and keeps that
+ * place. */
 static void an_event_overtaken_across_two_chunks_is_no_clock_that_fell(void **state)
 {
     (void)state;
@@ -154,12 +157,12 @@ static void a_clock_that_fell_is_held_and_counted(void **state)
         held[i] = (struct as_event){1000, 1, fell[i].kind};
     }
     kit_events(&kit, 0, fell, 40);
-    EVENTS(BEGIN(500, 1), END(600, 1), BEGIN(700, 1), END(800, 1), BEGIN(810, 1), END(820, 1), BEGIN(830, 1),
-           END(840, 1), BEGIN(850, 1), END(860, 1), BEGIN(2000, 1));
+    EVENTS(BEGIN(500, 1), END(600, 1), BEGIN(700, 1), END(800, 1), BEGIN(810, 1), END(820, 1),
+           BEGIN(830, 1), END(840, 1), BEGIN(850, 1), END(860, 1), BEGIN(2000, 1));
     open_run();
     expect(held, 40, false);
-    EXPECT(BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1),
-           END(1000, 1), BEGIN(1000, 1), END(1000, 1), BEGIN(2000, 1));
+    EXPECT(BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1), END(1000, 1),
+           BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1), END(1000, 1), BEGIN(2000, 1));
     assert_true(events.n_backwards > 30);
     close_run();
 }
@@ -199,7 +202,8 @@ static void chunks_come_in_order_and_once(void **state)
 
 static void a_block_that_holds_less_than_it_says_is_counted(void **state)
 {
-    const uint8_t bytes[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, AS_KIND_ITER, 5, AS_KIND_ITER, 0x60, 1};
+    const uint8_t bytes[] = {0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, AS_KIND_ITER, 5, AS_KIND_ITER,
+                             0x60, 1};
     struct as_event_batch batch;
 
     (void)state;
@@ -207,7 +211,8 @@ static void a_block_that_holds_less_than_it_says_is_counted(void **state)
     kit_add(&kit, AS_BLOCK_EVENTS, bytes, sizeof bytes, 4);
     open_run();
     assert_int_equal(as_thread_events_next(&events, &batch, NULL), 1);
-    assert_int_equal(batch.n_events, 2); /* the last takes 0x60 as its time and then the end comes */
+    assert_int_equal(batch.n_events,
+                     2); /* the last takes 0x60 as its time and then the end comes */
     assert_int_equal(events.n_bad, 2);
     close_run();
 }
@@ -232,7 +237,8 @@ static void a_file_changed_while_it_is_read_is_an_error(void **state)
     close_run();
 }
 
-/* Every second event pretends to have been overtaken by all before it: the work must stay in bounds. */
+/* Every second event pretends to have been overtaken by all before it: the work must stay in
+ * bounds. */
 static void many_overtaken_events_do_not_cost_their_square(void **state)
 {
     const size_t n = 400000;
