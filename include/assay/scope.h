@@ -63,9 +63,10 @@ enum assay_kind_ {
 #define ASSAY_HOT_ static inline __attribute__((always_inline))
 
 #define ASSAY_CHUNK_BYTES_ 65536u /* chunks are aligned to their size; their first word is the tag, shifted */
+#define ASSAY_CHUNK_END_   65280u /* the slots behind it stay empty: claims that found the chunk full end there */
 
 struct assay_lane_ {
-    uintptr_t at, end; /* next slot and end of the chunk being filled */
+    uintptr_t at, end; /* next slot of the chunk being filled, and its ASSAY_CHUNK_END_ */
     uint64_t epoch;    /* the session this lane belongs to; 1 for none */
     void *ring;        /* the recorder's own */
 };
@@ -135,7 +136,8 @@ ASSAY_HOT_ void assay_store_(uint64_t time, uint32_t site, uint32_t kind)
 {
     uintptr_t slot = assay_claim_(&assay_lane_.at, sizeof(struct assay_record_));
 
-    if (__builtin_expect(slot < assay_lane_.end, 1)) {
+    /* Judged by the slot alone: a handler that came between may have moved the lane to another chunk. */
+    if (__builtin_expect((slot & (ASSAY_CHUNK_BYTES_ - 1)) < ASSAY_CHUNK_END_, 1)) {
         struct assay_record_ *r = (struct assay_record_ *)slot;
         const uint64_t *tag = (const uint64_t *)(slot & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1));
 
@@ -394,8 +396,7 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 
 /* The same for the rest of a function, under the function's name. Stands first in its body. */
 #define ASSAY_FUNCTION_SCOPE()                                                                     \
-    static struct assay_site assay_function_site_ = {0, __FILE__, __LINE__, ASSAY_FUNCTION, 0};    \
-    assay_function_site_.name = __func__;                                                          \
+    static struct assay_site assay_function_site_ = {__func__, __FILE__, __LINE__, ASSAY_FUNCTION, 0}; \
     struct assay_scope assay_function_ __attribute__((cleanup(assay_scope_close_), unused)) =      \
         assay_scope_open_(&assay_function_site_)
 

@@ -34,6 +34,7 @@ struct as_chunk_packed as_chunk_pack(const struct as_chunk *chunk, uint8_t *out)
         }
         to = as_event_encode(&coder, &event, to);
     }
+    packed.n_tail = holes - packed.n_holes;
     packed.size = (size_t)(to - out);
     return packed;
 }

@@ -1,7 +1,10 @@
 /* trace/drain.c - moves full chunks from the rings to the run file, on a thread of its own where there is one.
  * A chunk is free again only when the file has it, so a kill at any moment finds it in at least one place. */
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +18,7 @@
 /* A record claimed but not stored belongs to code that a signal handler interrupted: it gets a second to come back. */
 #define AS_HOLE_WAITS   1000u
 #define AS_HOLE_WAIT_NS 1000000u
+#define AS_WATCH_NS     10000000u /* between two looks whether any thread is left */
 
 void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
@@ -35,44 +39,61 @@ void as_mover_wake(void)
         as_futex_wake(&R.wake);
 }
 
-/* Moves one chunk; false when it has to wait for a record on its way. */
-static bool move(struct as_lane *lane, const struct as_chunk *chunk, bool now)
+/* Packs a chunk and writes it. False when that has to wait for a record on its way, which `now` forbids: its thread has
+ * ended, or the session does. A full chunk of a living thread is padded to its end. The file's lock is held. */
+static bool write_chunk(struct as_lane *lane, const struct as_chunk *chunk, bool now)
 {
-    struct as_chunk_packed packed;
-    bool done = true;
+    struct as_chunk_packed packed = as_chunk_pack(chunk, R.packed);
 
-    pthread_mutex_lock(&R.file_lock); /* R.packed too is under this lock */
-    packed = as_chunk_pack(chunk, R.packed);
-    if (packed.n_holes && !now && lane->hole_waits < AS_HOLE_WAITS) {
+    if (packed.n_holes + packed.n_tail > 0 && !now && lane->hole_waits < AS_HOLE_WAITS) {
         lane->hole_waits++;
-        done = false;
-    } else {
-        lane->hole_waits = 0;
-        if (packed.n_records && !as_run_writer_add(&R.file, AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records))
-            atomic_fetch_add(&R.lost[AS_LOSS_WRITE], packed.n_records);
+        return false;
+    }
+    lane->hole_waits = 0;
+    if (packed.n_records && !as_run_writer_add(&R.file, AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records))
+        atomic_fetch_add(&R.lost[AS_LOSS_WRITE], packed.n_records);
+    lane->after_drained = chunk->sequence + 1;
+    return true;
+}
+
+static bool is_ready(const struct as_lane *lane, uint32_t index, bool all)
+{
+    uint32_t state = atomic_load_explicit(&lane->head->state[index], memory_order_acquire);
+
+    return state == AS_CHUNK_FULL || (state == AS_CHUNK_ACTIVE && all);
+}
+
+/* Moves the next chunk of a lane; false when there is none to move. The lock of the file is held from the look at the
+ * chunk to its release, since in a forked child the owner of a lane and whoever closes the session both come here. */
+static bool move_next(struct as_lane *lane, bool all)
+{
+    bool sealed = atomic_load(&lane->sealed), moved = false;
+    uint32_t index;
+
+    pthread_mutex_lock(&R.file_lock);
+    index = (uint32_t)(lane->drained % lane->n_chunks);
+    if (is_ready(lane, index, all) && write_chunk(lane, &lane->chunk[index], all || sealed)) {
+        atomic_store_explicit(&lane->head->state[index], AS_CHUNK_FREE, memory_order_release);
+        lane->drained++;
+        moved = true;
     }
     pthread_mutex_unlock(&R.file_lock);
-    return done;
+    if (moved) {
+        atomic_fetch_add(&lane->freed, 1);
+        if (R.wait_when_full)
+            as_futex_wake(&lane->freed);
+    }
+    return moved;
 }
 
 bool as_drain_lane(struct as_lane *lane, bool all)
 {
     bool moved = false;
 
-    for (;;) {
-        uint32_t index = (uint32_t)(lane->drained % lane->n_chunks);
-        uint32_t state = atomic_load_explicit(&lane->head->state[index], memory_order_acquire);
-        bool sealed = atomic_load(&lane->sealed);
-
-        if (state == AS_CHUNK_FREE || (state == AS_CHUNK_ACTIVE && !all))
+    /* Once around at most: a thread that fills chunks as fast as they are moved must not starve the others. */
+    for (uint32_t i = 0; i < lane->n_chunks; i++) {
+        if (!is_ready(lane, (uint32_t)(lane->drained % lane->n_chunks), all) || !move_next(lane, all))
             break;
-        if (!move(lane, &lane->chunk[index], all || sealed))
-            break;
-        atomic_store_explicit(&lane->head->state[index], AS_CHUNK_FREE, memory_order_release);
-        lane->drained++;
-        atomic_fetch_add(&lane->freed, 1);
-        if (R.wait_when_full)
-            as_futex_wake(&lane->freed);
         moved = true;
     }
     /* Last, so that a thread looking for a lane finds this one only when it is empty. */
@@ -111,10 +132,42 @@ static bool some_lane_waits(void)
     return false;
 }
 
+/* Whether the first thread has ended, and how many are left: field 3 and 20 of /proc/self/stat. */
+static bool first_thread_ended(unsigned long *n_threads)
+{
+    char text[512] = {0};
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const char *at;
+    ssize_t n;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    at = n > 0 ? strrchr(text, ')') : NULL; /* a name may hold anything, even this */
+    if (!at || strncmp(at, ") Z", 3) != 0)
+        return false;
+    for (int field = 2; at && field < 20; field++)
+        at = strchr(at + 1, ' ');
+    *n_threads = at ? strtoul(at, NULL, 10) : 0;
+    return true;
+}
+
+/* A program ends when its last thread does, and ours must not be the one that keeps it: once the first thread has ended
+ * we look again and again whether we are alone, and end too. The C library then calls exit(). */
+static bool is_alone(bool *watch)
+{
+    unsigned long n_threads = 0;
+
+    *watch = first_thread_ended(&n_threads);
+    return *watch && n_threads == 2; /* we, and the first, which waits for its process */
+}
+
 static void *mover_main(void *unused)
 {
     uint64_t due = as_clock_mono_ns() + next_anchor_ns(0);
     unsigned n_anchors = 0;
+    bool watch = false;
 
     (void)unused;
     pthread_setname_np(pthread_self(), "assay-trace");
@@ -125,12 +178,16 @@ static void *mover_main(void *unused)
         if (now >= due) {
             as_recorder_anchor();
             due = now + next_anchor_ns(++n_anchors);
+            watch = true;
         }
+        watch |= atomic_exchange(&R.thread_ended, false);
         if (as_drain_lanes(false))
             continue;
+        if (watch && is_alone(&watch))
+            break;
         atomic_store(&R.sleeping, 1);
         if (atomic_load(&R.wake) == seen && !atomic_load(&R.stop))
-            as_futex_wait(&R.wake, seen, some_lane_waits() ? AS_HOLE_WAIT_NS : due > now ? due - now : 1);
+            as_futex_wait(&R.wake, seen, some_lane_waits() ? AS_HOLE_WAIT_NS : watch ? AS_WATCH_NS : due > now ? due - now : 1);
         atomic_store(&R.sleeping, 0);
     }
     return NULL;
@@ -154,6 +211,7 @@ void as_mover_stop(void)
     atomic_store(&R.stop, true);
     atomic_fetch_add(&R.wake, 1);
     as_futex_wake(&R.wake);
-    pthread_join(R.mover, NULL);
+    if (!pthread_equal(R.mover, pthread_self())) /* it was the last thread, and ends the program */
+        pthread_join(R.mover, NULL);
     R.mover_runs = false;
 }

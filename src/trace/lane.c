@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "trace/event_code.h"
 #include "trace/recorder.h"
 #include "trace/site_table.h"
 
@@ -14,11 +15,17 @@
 #define AS_COST_PAIRS  64
 #define AS_COST_ROUNDS 9
 
-__thread struct assay_lane_ assay_lane_ __attribute__((tls_model("initial-exec"))) = {.epoch = 1};
+/* A lane that has no chunk stands at the end of none, so that a claim from it finds no slot. */
+__thread struct assay_lane_ assay_lane_ __attribute__((tls_model("initial-exec"))) = {
+    .at = ASSAY_CHUNK_END_, .end = ASSAY_CHUNK_END_, .epoch = 1};
 struct assay_gate_ assay_gate_;
 
 static pthread_key_t lane_key;
 static _Atomic int lane_key_ready;
+
+/* A lane of an earlier session. It stays mapped until the next one follows it or the thread ends: code that a handler
+ * interrupted in the middle of a mark may still store into it. */
+static __thread struct as_lane *left_behind;
 
 /* What assay_lane_.ring points to once the thread has said good-bye. */
 static char ended;
@@ -40,6 +47,7 @@ static void thread_ends(void *unused)
     (void)unused;
     as_signals_block(&saved);
     pthread_mutex_lock(&R.lock);
+    atomic_store(&R.thread_ended, true);
     as_lane_release(true);
     pthread_mutex_unlock(&R.lock);
     as_signals_restore(&saved);
@@ -58,7 +66,7 @@ bool as_lane_prepare(void)
 void as_lane_forget(void)
 {
     assay_lane_.epoch = 1;
-    assay_lane_.at = assay_lane_.end = 0;
+    assay_lane_.at = assay_lane_.end = ASSAY_CHUNK_END_;
     assay_lane_.ring = NULL;
 }
 
@@ -76,15 +84,20 @@ void as_lane_release(bool thread_ends_now)
     struct as_lane *lane = assay_lane_.ring == &ended ? NULL : assay_lane_.ring;
 
     as_lane_forget();
-    if (thread_ends_now)
+    if (thread_ends_now) {
         assay_lane_.ring = &ended;
+        as_lane_unmap(left_behind);
+        left_behind = NULL;
+    }
     if (!lane)
         return;
-    if (lane->epoch != R.epoch || R.state != AS_RECORDER_OPEN) {
-        as_lane_unmap(lane); /* of a session that is over: nobody else knows it any more */
+    if (lane->epoch != R.epoch || R.state != AS_RECORDER_OPEN) { /* of a session that is over: ours alone */
+        as_lane_unmap(thread_ends_now ? lane : left_behind);
+        left_behind = thread_ends_now ? NULL : lane;
         return;
     }
     seal_active(lane);
+    as_lane_tell_loss(lane, lane->thread, lane->sequence);
     atomic_store(&lane->sealed, 1);
     atomic_store(&lane->owned, 0);
     if (R.drains_inline)
@@ -144,7 +157,10 @@ static struct as_lane *take_lane(void)
         goto out;
     atomic_store(&lane->owned, 1);
     lane->thread = R.n_threads++;
-    lane->sequence = lane->drained = 0;
+    lane->sequence = 0;
+    lane->clock = R.clock;
+    lane->wait_when_full = R.wait_when_full;
+    lane->drains_inline = R.drains_inline;
     lane->head->thread = lane->thread;
     announce_thread(lane);
     pthread_setspecific(lane_key, lane);
@@ -179,10 +195,18 @@ static void store(struct as_lane *lane, uint64_t time, uint32_t kind, uint32_t s
     assay_lane_.at += sizeof *r;
 }
 
+/* Whether the session of that lane still goes on; a mark in flight while it ends is nobody's. */
+static bool is_live(const struct as_lane *lane)
+{
+    return atomic_load_explicit(&R.live, memory_order_acquire) == lane->epoch;
+}
+
 static void remember_loss(struct as_lane *lane, uint64_t time, size_t n)
 {
     struct as_lane_header *head = lane->head;
 
+    if (!is_live(lane))
+        return;
     if (atomic_load_explicit(&head->lost, memory_order_relaxed) == 0)
         atomic_store_explicit(&head->lost_from, time, memory_order_relaxed);
     atomic_store_explicit(&head->lost_to, time, memory_order_relaxed);
@@ -199,12 +223,34 @@ static void tell_gap(struct as_lane *lane, uint64_t waited_from, uint64_t waited
     if (lost) {
         store(lane, atomic_load(&head->lost_from), AS_KIND_LOST_FROM, (uint32_t)lost);
         store(lane, atomic_load(&head->lost_to), AS_KIND_LOST_TO, (uint32_t)(lost >> 32));
-        atomic_store_explicit(&head->lost, 0, memory_order_release);
+        atomic_fetch_sub_explicit(&head->lost, lost, memory_order_release);
     }
     if (waited_to) {
         store(lane, waited_from, AS_KIND_WAIT_FROM, 0);
         store(lane, waited_to, AS_KIND_WAIT_TO, 0);
     }
+}
+
+void as_lane_tell_loss(struct as_lane *lane, uint64_t thread, uint64_t sequence)
+{
+    struct as_lane_header *head = lane->head;
+    uint64_t lost = atomic_load_explicit(&head->lost, memory_order_acquire);
+    struct as_event event[2] = {
+        {atomic_load_explicit(&head->lost_from, memory_order_relaxed), (uint32_t)lost, AS_KIND_LOST_FROM},
+        {atomic_load_explicit(&head->lost_to, memory_order_relaxed), (uint32_t)(lost >> 32), AS_KIND_LOST_TO}};
+    uint8_t bytes[3 * AS_VARINT_MAX + 8 + 2 * AS_EVENT_MAX_BYTES], *to = bytes;
+    struct as_event_coder coder = {.time = event[0].time};
+
+    if (!lost)
+        return;
+    to = as_put_varint(to, thread);
+    to = as_put_varint(to, sequence);
+    to = as_put_varint(to, 0);
+    to = as_put_u64le(to, event[0].time);
+    to = as_event_encode(&coder, &event[0], to);
+    to = as_event_encode(&coder, &event[1], to);
+    as_recorder_write(AS_BLOCK_EVENTS, bytes, (size_t)(to - bytes), 2);
+    atomic_fetch_sub_explicit(&head->lost, lost, memory_order_release);
 }
 
 /* Waits until the mover gave the chunk back, or the session ended. */
@@ -215,7 +261,7 @@ static bool wait_for(struct as_lane *lane, uint32_t index)
 
         if (atomic_load_explicit(&lane->head->state[index], memory_order_acquire) == AS_CHUNK_FREE)
             return true;
-        if (gate_epoch() != lane->epoch)
+        if (!is_live(lane))
             return false;
         as_mover_wake();
         as_futex_wait(&lane->freed, freed, 100000000);
@@ -225,7 +271,7 @@ static bool wait_for(struct as_lane *lane, uint32_t index)
 /* Seals the chunk being filled and begins the next; false when there is none to have. */
 static bool next_chunk(struct as_lane *lane)
 {
-    uint32_t index = (uint32_t)(lane->sequence % lane->n_chunks);
+    uint32_t index = (uint32_t)(lane->filled % lane->n_chunks);
     uint64_t waited_from = 0, waited_to = 0;
     struct as_chunk *chunk;
 
@@ -233,31 +279,32 @@ static bool next_chunk(struct as_lane *lane)
         while (assay_lane_.at < assay_lane_.end)
             store(lane, 0, AS_KIND_PAD, 0);
         seal_active(lane);
-        if (R.drains_inline)
+        if (lane->drains_inline)
             as_drain_lane(lane, false);
         else
             as_mover_wake();
     }
     if (atomic_load_explicit(&lane->head->state[index], memory_order_acquire) != AS_CHUNK_FREE) {
-        if (!R.wait_when_full || R.drains_inline)
+        if (!lane->wait_when_full || lane->drains_inline)
             return false;
-        waited_from = as_clock_ticks(R.clock);
+        waited_from = as_clock_ticks(lane->clock);
         if (!wait_for(lane, index))
             return false;
-        waited_to = as_clock_ticks(R.clock);
+        waited_to = as_clock_ticks(lane->clock);
     }
     chunk = &lane->chunk[index];
     __atomic_store_n(&chunk->tag, lane->next_tag << AS_TAG_SHIFT, __ATOMIC_RELAXED);
     chunk->sequence = lane->sequence++;
     chunk->thread = lane->thread;
     lane->next_tag = lane->next_tag == 0xffffff ? 1 : lane->next_tag + 1;
+    lane->filled++;
     lane->active = index;
     atomic_store_explicit(&lane->head->state[index], AS_CHUNK_ACTIVE, memory_order_release);
     assay_lane_.at = (uintptr_t)chunk->slot;
-    assay_lane_.end = (uintptr_t)(chunk + 1);
+    assay_lane_.end = (uintptr_t)chunk->guard;
     tell_gap(lane, waited_from, waited_to);
     /* Only the counter can be read inline; with another clock every event comes by the slow path. */
-    assay_lane_.epoch = R.clock == AS_CLOCK_MONOTONIC ? 1 : lane->epoch;
+    assay_lane_.epoch = lane->clock == AS_CLOCK_MONOTONIC ? 1 : lane->epoch;
     return true;
 }
 
@@ -274,12 +321,13 @@ void as_lane_put(struct assay_record_ *record, size_t n, bool restamp)
     while (lane->active == lane->n_chunks || assay_lane_.end - assay_lane_.at < n * sizeof *record ||
            assay_lane_.at > assay_lane_.end) {
         if (!next_chunk(lane)) {
-            remember_loss(lane, as_clock_ticks(R.clock), n);
+            assay_lane_.at = assay_lane_.end; /* every claim moves it on, and it must not leave the guard */
+            remember_loss(lane, as_clock_ticks(lane->clock), n);
             return;
         }
     }
     if (restamp)
-        record[0].time = as_clock_ticks(R.clock);
+        record[0].time = as_clock_ticks(lane->clock);
     for (size_t i = 0; i < n; i++)
         store(lane, record[i].time, as_word_kind(record[i].word), as_word_site(record[i].word));
 }
@@ -324,7 +372,7 @@ void as_lane_measure_cost(struct as_lane *lane)
         uint64_t start, end;
 
         assay_lane_.at = (uintptr_t)chunk->slot;
-        assay_lane_.end = (uintptr_t)(chunk + 1);
+        assay_lane_.end = (uintptr_t)chunk->guard;
         start = as_clock_ticks(R.clock);
         for (int i = 0; i < AS_COST_PAIRS; i++) {
             assay_store_(assay_ticks_(), 1, AS_KIND_BEGIN);

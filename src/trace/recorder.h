@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -26,7 +27,9 @@ struct as_recorder {
     pthread_mutex_t lock;      /* the session, its lanes */
     pthread_mutex_t file_lock; /* the run file */
     enum as_recorder_state state;
+    _Atomic pid_t owner;       /* the process whose session it is: a bare clone() has the memory, and no business here */
     uint64_t epoch;            /* of the open session; never 0 or 1 */
+    _Atomic uint64_t live;     /* the same while chunks are moved, paused or not; 0 once the session ends */
     bool paused;
     enum as_clock_kind clock;
     const char *clock_reason;
@@ -51,6 +54,7 @@ struct as_recorder {
     _Atomic uint32_t wake;    /* changes when there is something to do; the mover waits on it */
     _Atomic uint32_t sleeping;
     _Atomic bool stop;
+    _Atomic bool thread_ended; /* one that recorded has: it may have been the last */
 };
 
 extern struct as_recorder as_recorder;
@@ -66,6 +70,9 @@ void as_lane_release(bool thread_ends);
 
 /* Forgets the lane of the calling thread without touching it. */
 void as_lane_forget(void);
+
+/* Says in the file what the ring had no room for, as chunk `sequence`; nobody fills the lane any more. */
+void as_lane_tell_loss(struct as_lane *lane, uint64_t thread, uint64_t sequence);
 
 /* Makes the key whose destructor seals a lane when its thread ends; idempotent. */
 bool as_lane_prepare(void);

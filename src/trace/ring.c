@@ -22,7 +22,12 @@ int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
 /* A store into a hole of a full file system would be a SIGBUS in the program we measure: reserve first. */
 static bool reserve(int fd, uint64_t offset, size_t bytes)
 {
-    return fd >= 0 && posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0;
+    if (fd < 0)
+        return false;
+    if (posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0)
+        return true;
+    (void)!ftruncate(fd, (off_t)offset); /* a part that was reserved would take the last room from the run itself */
+    return false;
 }
 
 struct as_lane *as_lane_map(int fd, uint32_t index, uint32_t n_chunks)
@@ -57,4 +62,14 @@ void as_lane_unmap(struct as_lane *lane)
 {
     if (lane)
         munmap(lane->map_base, lane->map_bytes);
+}
+
+void as_lane_detach(struct as_lane *lane)
+{
+    void *base = lane->map_base;
+    size_t bytes = lane->map_bytes;
+
+    if (mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+        munmap(base, bytes);
 }

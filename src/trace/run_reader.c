@@ -311,6 +311,16 @@ static int open_file(struct as_run *run, const char *path, struct assay_error *e
         return as_fail(err, ASSAY_ERR_IO, "%s is a directory, not a run file", path);
     if (!S_ISREG(st.st_mode))
         return as_fail(err, ASSAY_ERR_IO, "%s is not a regular file", path);
+    return ASSAY_OK;
+}
+
+/* How much there is to read. Asked after the ring was read: what the recorder moved from there meanwhile is counted. */
+static int measure_file(struct as_run *run, struct assay_error *err)
+{
+    struct stat st;
+
+    if (fstat(run->fd, &st) != 0)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", run->path);
     run->size_bytes = (uint64_t)st.st_size;
     return ASSAY_OK;
 }
@@ -335,6 +345,8 @@ int as_run_open(struct as_run **out, const char *path, struct assay_error *err)
     rc = open_file(run, path, err);
     if (rc == ASSAY_OK)
         rc = as_ring_catch(&ring, path, err); /* before the file: see struct as_ring_catch */
+    if (rc == ASSAY_OK)
+        rc = measure_file(run, err);
     if (rc == ASSAY_OK)
         rc = take_header(run, err);
     if (rc == ASSAY_OK)

@@ -63,35 +63,59 @@ static void sites_to_file(const void *entries, size_t size)
     as_recorder_write(AS_BLOCK_SITES, entries, size, 0);
 }
 
+static void forget_losses(void)
+{
+    for (int i = 0; i < AS_LOSS_REASON_COUNT; i++)
+        atomic_store_explicit(&R.lost[i], 0, memory_order_relaxed);
+}
+
+/* A process made by a bare clone() has our memory and none of our threads: its session is its parent's. */
+static bool is_owner(void)
+{
+    return atomic_load_explicit(&R.owner, memory_order_relaxed) == getpid();
+}
+
 /* ---- fork ---- */
+
+static sigset_t fork_mask; /* of the thread that forks; under the lock */
 
 static void before_fork(void)
 {
+    sigset_t saved;
+
+    as_signals_block(&saved); /* a handler's mark would wait for the locks we take */
     pthread_mutex_lock(&R.lock);
     as_sites_lock();
     pthread_mutex_lock(&R.file_lock);
+    fork_mask = saved;
 }
 
 static void after_fork_in_parent(void)
 {
+    sigset_t saved = fork_mask;
+
     pthread_mutex_unlock(&R.file_lock);
     as_sites_unlock();
     pthread_mutex_unlock(&R.lock);
+    as_signals_restore(&saved);
 }
 
 /* The child has one thread, and the parent's ring still in its memory: it lets go of it before anything else. */
-static void after_fork_in_child(void)
+static void leave_parent(bool follow)
 {
     bool was_open = R.state != AS_RECORDER_CLOSED;
 
     pthread_mutex_init(&R.file_lock, NULL);
     pthread_mutex_init(&R.lock, NULL);
-    as_sites_unlock();
     set_gate(0);
     if (!was_open)
         return;
-    for (uint32_t i = 0; i < R.n_lanes; i++)
-        as_lane_unmap(R.lane[i]);
+    for (uint32_t i = 0; i < R.n_lanes; i++) {
+        if (R.lane[i] == assay_lane_.ring)
+            as_lane_detach(R.lane[i]);
+        else
+            as_lane_unmap(R.lane[i]);
+    }
     R.n_lanes = 0;
     as_lane_forget();
     as_run_writer_close(&R.file);
@@ -101,13 +125,24 @@ static void after_fork_in_child(void)
     R.mover_runs = false;
     R.sleeping = 0;
     R.n_threads = 0;
-    memset(R.lost, 0, sizeof R.lost);
-    R.state = R.follow_fork ? AS_RECORDER_CHILD : AS_RECORDER_CLOSED;
-    if (R.follow_fork) {
+    forget_losses();
+    R.state = follow ? AS_RECORDER_CHILD : AS_RECORDER_CLOSED;
+    if (follow) {
         R.drains_inline = true;
         R.epoch++;
+        atomic_store(&R.owner, getpid());
+        atomic_store(&R.live, R.epoch);
         set_gate(R.paused ? 0 : R.epoch);
     }
+}
+
+static void after_fork_in_child(void)
+{
+    sigset_t saved = fork_mask;
+
+    as_sites_unlock();
+    leave_parent(R.follow_fork && R.state != AS_RECORDER_CLOSED);
+    as_signals_restore(&saved);
 }
 
 /* ---- opening ---- */
@@ -269,7 +304,7 @@ static int configure(const char *path, const struct assay_session_options *o, st
     R.n_threads = 0;
     R.pair_ticks = R.floor_ticks = 0;
     atomic_store(&R.n_lanes, 0);
-    memset(R.lost, 0, sizeof R.lost);
+    forget_losses();
     if (snprintf(R.path, sizeof R.path, "%s", path) >= (int)sizeof R.path ||
         !as_run_path_ring(R.ring_path, sizeof R.ring_path, path))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
@@ -335,6 +370,8 @@ static int open_locked(const char *path, const struct assay_session_options *o, 
     if (!as_mover_start())
         R.drains_inline = true; /* no thread to be had: slower, and still right */
     R.state = AS_RECORDER_OPEN;
+    atomic_store(&R.owner, getpid());
+    atomic_store(&R.live, R.epoch);
     set_gate(R.epoch);
 out:
     if (rc < 0) {
@@ -359,6 +396,8 @@ int assay_session_open(const char *path, const struct assay_session_options *opt
     if (rc < 0)
         return rc;
     as_signals_block(&saved);
+    if (R.state != AS_RECORDER_CLOSED && !is_owner())
+        leave_parent(false); /* nobody else is here who could hold the lock */
     pthread_mutex_lock(&R.lock);
     rc = open_locked(path, &o, err);
     pthread_mutex_unlock(&R.lock);
@@ -414,12 +453,15 @@ static int close_locked(struct assay_error *err)
     if (R.state == AS_RECORDER_CLOSED)
         return as_fail(err, ASSAY_ERR_STATE, "no session is open");
     set_gate(0);
+    atomic_store(&R.live, 0);
     if (R.state == AS_RECORDER_CHILD) { /* a child that recorded nothing leaves no file */
         R.state = AS_RECORDER_CLOSED;
         return ASSAY_OK;
     }
     as_mover_stop();
     as_drain_lanes(true);
+    for (uint32_t i = 0; i < R.n_lanes; i++)
+        as_lane_tell_loss(R.lane[i], R.lane[i]->head->thread, R.lane[i]->after_drained);
     as_recorder_anchor();
     as_sites_follow(NULL);
     write_tail();
@@ -441,6 +483,8 @@ int assay_session_close(struct assay_error *err)
     sigset_t saved;
     int rc;
 
+    if (!is_owner())
+        return as_fail(err, ASSAY_ERR_STATE, "no session is open");
     as_signals_block(&saved);
     pthread_mutex_lock(&R.lock);
     rc = close_locked(err);
@@ -460,6 +504,8 @@ bool assay_session_is_open(void)
     sigset_t saved;
     bool open;
 
+    if (!is_owner())
+        return false;
     as_signals_block(&saved);
     pthread_mutex_lock(&R.lock);
     open = R.state != AS_RECORDER_CLOSED;
@@ -472,6 +518,8 @@ static void set_paused(bool paused)
 {
     sigset_t saved;
 
+    if (!is_owner())
+        return;
     as_signals_block(&saved);
     pthread_mutex_lock(&R.lock);
     R.paused = paused;

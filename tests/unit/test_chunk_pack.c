@@ -99,6 +99,7 @@ static void holes_are_counted_and_the_tail_is_none(void **state)
     put(0, TAG, 10, AS_KIND_BEGIN, 1);
     put(3, TAG, 20, AS_KIND_END, 1); /* 1 and 2 were claimed and not stored */
     packed = as_chunk_pack(&chunk, bytes);
+    assert_int_equal(packed.n_tail, AS_CHUNK_ROOM - 4);
     assert_int_equal(packed.n_records, 2);
     assert_int_equal(packed.n_holes, 2);
     unpack(packed);

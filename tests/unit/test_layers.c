@@ -55,12 +55,14 @@ static void done(void)
 
 static const struct as_layer *find(uint32_t site)
 {
+    static const struct as_layer none;
+
     for (size_t i = 0; i < layers->n_layers; i++) {
         if (layers->layer[i].site == site)
             return &layers->layer[i];
     }
     fail_msg("no layer of site %u", site);
-    return NULL;
+    return &none;
 }
 
 static void near(double got, double want)

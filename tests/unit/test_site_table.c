@@ -59,8 +59,8 @@ static size_t count_entries(uint8_t wanted, uint64_t id)
 
     while (as_cursor_left(&c)) {
         const uint8_t *text;
-        uint64_t got, line, size, bits;
-        uint8_t entry, category;
+        uint64_t got = 0, line, size = 0, bits;
+        uint8_t entry = 0, category;
 
         assert_true(as_take_u8(&c, &entry) && as_take_varint(&c, &got));
         n += entry == wanted && got == id;
