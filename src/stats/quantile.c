@@ -70,7 +70,7 @@ static double linear_at(const struct as_sorted *s, double p)
 double as_quantile_at(const struct as_sorted *s, double p, enum as_quantile_method method)
 {
     if (s->n == 0)
-        return NAN;
+        return (double)NAN;
     if (method == AS_QUANTILE_LINEAR)
         return linear_at(s, p);
     return as_sorted_at(s, (size_t)as_quantile_rank(s->n, p));

@@ -101,7 +101,7 @@ static uint64_t count_up_to(const struct sides *s, double t)
 
 static double least_above(const struct sides *s, double t)
 {
-    double least = INFINITY;
+    double least = (double)INFINITY;
     size_t j = 0;
 
     for (size_t i = 0; i < s->n_before; i++) {

@@ -3,19 +3,23 @@
 #ifndef AS_STATS_SORTED_H
 #define AS_STATS_SORTED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exactly one of the two pointers is set, unless `n` is 0. */
+/* Made by one of the two functions below. */
 struct as_sorted {
-    const uint64_t *u64;
-    const double *f64;
+    union {
+        const uint64_t *u64; /* when `integers` */
+        const double *f64;
+    };
     size_t n;
+    bool integers;
 };
 
 static inline struct as_sorted as_sorted_u64(const uint64_t *v, size_t n)
 {
-    return (struct as_sorted){.u64 = v, .n = n};
+    return (struct as_sorted){.u64 = v, .n = n, .integers = true};
 }
 
 static inline struct as_sorted as_sorted_f64(const double *v, size_t n)
@@ -26,13 +30,13 @@ static inline struct as_sorted as_sorted_f64(const double *v, size_t n)
 /* The value at `i`; integers past 2^53 are rounded to the nearest double. */
 static inline double as_sorted_at(const struct as_sorted *s, size_t i)
 {
-    return s->u64 ? (double)s->u64[i] : s->f64[i];
+    return s->integers ? (double)s->u64[i] : s->f64[i];
 }
 
 /* The value at `high` less the one at `low`, subtracted before it is rounded; needs low <= high. */
 static inline double as_sorted_gap(const struct as_sorted *s, size_t low, size_t high)
 {
-    return s->u64 ? (double)(s->u64[high] - s->u64[low]) : s->f64[high] - s->f64[low];
+    return s->integers ? (double)(s->u64[high] - s->u64[low]) : s->f64[high] - s->f64[low];
 }
 
 /* The middle value, or the mean of the two middle ones; NaN without samples. */

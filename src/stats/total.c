@@ -32,9 +32,13 @@ double as_total_sum_f64(const struct as_total *t)
  * comes out whole however long the sum is. */
 double as_total_mean(const struct as_total *t)
 {
+    uint64_t whole, rest;
+
     if (t->n == 0)
-        return NAN;
+        return (double)NAN;
     if (t->sum_high)
         return as_total_sum_f64(t) / (double)t->n;
-    return (double)(t->sum_low / t->n) + (double)(t->sum_low % t->n) / (double)t->n;
+    whole = t->sum_low / t->n;
+    rest = t->sum_low % t->n;
+    return (double)whole + (double)rest / (double)t->n;
 }

@@ -203,7 +203,7 @@ static void fill_test(struct as_trend_test *out, size_t count, int64_t falling,
     double n = (double)count, pairs = n * (n - 1) / 2;
     double variance = (n * (n - 1) * (2 * n + 5) - ties->variance) / 18, s;
 
-    *out = (struct as_trend_test){.n = count, .tau = NAN, .p = 1};
+    *out = (struct as_trend_test){.n = count, .tau = (double)NAN, .p = 1};
     if (!(variance > 0))
         return;
     out->s = (int64_t)(count * (count - 1) / 2) - (int64_t)ties->pairs - 2 * falling;

@@ -40,7 +40,7 @@
 
 /* What a reader accepts, so that a small file cannot cost much memory. */
 #define AS_BLOCK_MAX_BYTES  (16u << 20)
-#define AS_RUN_MAX_SITES    (1u << 18)
+#define AS_RUN_MAX_SITES    (1u << 16)
 #define AS_RUN_MAX_THREADS  (1u << 20)
 #define AS_RUN_MAX_NAME     4096u
 #define AS_RUN_MAX_ATTRIBUTES 256u /* of one site */

@@ -1,6 +1,5 @@
 /* tests/unit/test_interval.c - intervals of the median: coverage by scipy, and coverage in fact.
- * Known values: scipy 1.10, binom.cdf(n-k, n, .5) - binom.cdf(k-1, n, .5) for the greatest fitting
- * k. */
+ * Known values: scipy 1.10, binom.cdf(n-k, n, .5) - binom.cdf(k-1, n, .5), greatest fitting k. */
 #include "stats_near.h"
 
 #include <stdlib.h>

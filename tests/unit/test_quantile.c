@@ -1,6 +1,5 @@
 /* tests/unit/test_quantile.c - both definitions of a percentile.
- * Known values of "linear" are from numpy 1.24 percentile(), of "nearest_rank" from its
- * inverted_cdf. */
+ * Known values: numpy 1.24 percentile(), and its method inverted_cdf for "nearest_rank". */
 #include "stats_near.h"
 
 #include "stats/quantile.h"

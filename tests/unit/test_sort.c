@@ -115,8 +115,8 @@ static void puts_minus_zero_before_zero(void **state)
 
 static void a_key_keeps_the_order_and_comes_back(void **state)
 {
-    static const double v[] = {-INFINITY, -1e300, -1, -1e-300, -0.0,    0.0,
-                               1e-300,    1,      2,  1e300,   INFINITY};
+    static const double v[] = {
+        -(double)INFINITY, -1e300, -1, -1e-300, -0.0, 0.0, 1e-300, 1, 2, 1e300, (double)INFINITY};
 
     (void)state;
     for (size_t i = 0; i < N_OF(v); i++) {
@@ -133,9 +133,9 @@ static void finds_what_is_not_finite(void **state)
 
     (void)state;
     assert_int_equal(as_sort_find_bad(v, 4), 4);
-    v[3] = INFINITY;
+    v[3] = (double)INFINITY;
     assert_int_equal(as_sort_find_bad(v, 4), 3);
-    v[1] = NAN;
+    v[1] = (double)NAN;
     assert_int_equal(as_sort_find_bad(v, 4), 1);
     assert_int_equal(as_sort_find_bad(v, 0), 0);
 }

@@ -1,6 +1,5 @@
 /* tests/unit/test_trend.c - Theil-Sen lines and Mann-Kendall tests.
- * Known values: scipy 1.10 theilslopes(method='joint') and kendalltau(), the rest by the textbook
- * sum. */
+ * Known values: scipy 1.10 theilslopes(method='joint'), kendalltau(), else the textbook sum. */
 #include "stats_near.h"
 
 #include <stdlib.h>
