@@ -1,5 +1,6 @@
 /* report/export.c - a run in the files of other tools: one table of formats, all of them streams.
- * Whatever state the run is in, the file is valid; what a size limit left out is counted exactly. */
+ * Whatever state the run is in, the file is valid; what a size limit left out is counted exactly.
+ */
 #include "report/export.h"
 
 #include <inttypes.h>
@@ -16,9 +17,12 @@
 #define ROW_FREE ((uint32_t)1 << 22) /* no Linux thread has a number as large */
 
 const struct as_exporter as_exporters[] = {
-    {"chrome-trace", ".json", "Chrome trace events, for Perfetto and chrome://tracing", as_export_chrome},
-    {"perfetto", ".pftrace", "Perfetto's own binary form, several times smaller", as_export_perfetto},
-    {"speedscope", ".speedscope.json", "for speedscope.app, one profile a thread", as_export_speedscope},
+    {"chrome-trace", ".json", "Chrome trace events, for Perfetto and chrome://tracing",
+     as_export_chrome},
+    {"perfetto", ".pftrace", "Perfetto's own binary form, several times smaller",
+     as_export_perfetto},
+    {"speedscope", ".speedscope.json", "for speedscope.app, one profile a thread",
+     as_export_speedscope},
     {"folded", ".folded", "stacks and their own time, for flame graphs", as_export_folded},
     {"json", ".json", "every span, sample, iteration and loss", as_export_json},
     {"csv", ".csv", "every call in the order the calls ended", as_export_csv},
@@ -42,10 +46,12 @@ static int by_row(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Gives every thread a row of its own: the system reuses the numbers of threads, and a damaged run may lack them. */
+/* Gives every thread a row of its own: the system reuses the numbers of threads, and a damaged run
+ * may lack them. */
 static int number_rows(struct as_export *x, struct assay_error *err)
 {
-    struct as_export_thread **sorted = as_arena_zero(&x->arena, x->n_threads + 1, sizeof(struct as_export_thread *));
+    struct as_export_thread **sorted =
+        as_arena_zero(&x->arena, x->n_threads + 1, sizeof(struct as_export_thread *));
     uint32_t before = 0;
 
     if (!sorted)
@@ -86,7 +92,8 @@ static int choose_threads(struct as_export *x, struct assay_error *err)
             chosen->events += t->chunk[c].records; /* 32 bits each: no overflow */
     }
     if (x->options.thread >= 0 && x->n_threads == 0)
-        return as_fail(err, ASSAY_ERR_NOTFOUND, "the run has no thread %" PRId64 "; it has %zu, numbered from 0",
+        return as_fail(err, ASSAY_ERR_NOTFOUND,
+                       "the run has no thread %" PRId64 "; it has %zu, numbered from 0",
                        x->options.thread, run->n_threads);
     return number_rows(x, err);
 }
@@ -104,10 +111,16 @@ static void learn_facts(struct as_export *x)
         x->pid = (uint32_t)pid;
 }
 
-int as_export(const struct as_exporter *exporter, struct as_run *run, const struct as_export_options *options,
-              struct as_out *out, struct as_export_result *result, struct assay_error *err)
+int as_export(const struct as_exporter *exporter, struct as_run *run,
+              const struct as_export_options *options, struct as_out *out,
+              struct as_export_result *result, struct assay_error *err)
 {
-    struct as_export x = {.run = run, .out = out, .to = out, .options = *options, .stop_at = UINT64_MAX, .first = true};
+    struct as_export x = {.run = run,
+                          .out = out,
+                          .to = out,
+                          .options = *options,
+                          .stop_at = UINT64_MAX,
+                          .first = true};
     uint64_t before = out->total_bytes;
     int rc = as_out_memory(&x.scratch, err);
 
@@ -168,7 +181,8 @@ size_t as_export_cut_text(char out[AS_EXPORT_TEXT], const struct as_export_resul
     if (!as_export_is_cut(result))
         return 0;
     for (size_t i = 0; i < sizeof cut_kind / sizeof *cut_kind; i++) {
-        uint64_t seen = count_at(&result->seen, cut_kind[i].at), kept = count_at(&result->kept, cut_kind[i].at);
+        uint64_t seen = count_at(&result->seen, cut_kind[i].at),
+                 kept = count_at(&result->kept, cut_kind[i].at);
         char some[AS_TEXT_HUMAN], all[AS_TEXT_HUMAN];
 
         /* The three that are always asked about are told even when they are whole. */
@@ -176,8 +190,8 @@ size_t as_export_cut_text(char out[AS_EXPORT_TEXT], const struct as_export_resul
             continue;
         as_text_count(some, seen - kept);
         as_text_count(all, seen);
-        n += (size_t)snprintf(out + n, AS_EXPORT_TEXT - n, "%s%s of %s %s", n ? ", " : "left out ", some, all,
-                              cut_kind[i].name);
+        n += (size_t)snprintf(out + n, AS_EXPORT_TEXT - n, "%s%s of %s %s", n ? ", " : "left out ",
+                              some, all, cut_kind[i].name);
         if (n >= AS_EXPORT_TEXT)
             return AS_EXPORT_TEXT - 1;
     }

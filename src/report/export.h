@@ -1,5 +1,6 @@
 /* report/export.h - a run in the files of other tools: one table of formats, all of them streams.
- * Whatever state the run is in, the file is valid; what a size limit left out is counted exactly. */
+ * Whatever state the run is in, the file is valid; what a size limit left out is counted exactly.
+ */
 #ifndef AS_REPORT_EXPORT_H
 #define AS_REPORT_EXPORT_H
 
@@ -15,7 +16,10 @@ struct as_export_options {
     int64_t thread;     /* only the thread of this index; -1 for all */
     uint64_t max_bytes; /* of the whole output; 0 for no limit */
 };
-#define AS_EXPORT_OPTIONS_INIT {-1, 0}
+#define AS_EXPORT_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        -1, 0                                                                                      \
+    }
 
 /* How many of each there are. Formats that have no place for one do not count it as left out. */
 struct as_export_tally {
@@ -26,7 +30,7 @@ struct as_export_tally {
 struct as_export_result {
     struct as_export_tally seen, kept;
     uint64_t size_bytes; /* of the output */
-    bool no_clock;       /* the clock readings are damaged: no event has a time, so none was written */
+    bool no_clock; /* the clock readings are damaged: no event has a time, so none was written */
 };
 
 struct as_export;
@@ -43,17 +47,19 @@ extern const size_t as_n_exporters;
 const struct as_exporter *as_exporter_find(const char *name);
 
 /* Writes `run` to `out`, which stays the caller's to close: failures of the output are told there.
- * ASSAY_ERR_NOTFOUND when the run has no such thread, ASSAY_ERR_LIMIT when not even an empty file fits in max_bytes;
- * nothing was written then. */
-AS_MUST_USE int as_export(const struct as_exporter *exporter, struct as_run *run, const struct as_export_options *options,
-                          struct as_out *out, struct as_export_result *result, struct assay_error *err);
+ * ASSAY_ERR_NOTFOUND when the run has no such thread, ASSAY_ERR_LIMIT when not even an empty file
+ * fits in max_bytes; nothing was written then. */
+AS_MUST_USE int as_export(const struct as_exporter *exporter, struct as_run *run,
+                          const struct as_export_options *options, struct as_out *out,
+                          struct as_export_result *result, struct assay_error *err);
 
 /* Whether the limit left anything out. */
 bool as_export_is_cut(const struct as_export_result *result);
 
 #define AS_EXPORT_TEXT 320
 
-/* "left out 4,990 of 5,000 spans, ...": what the limit cost, as one sentence without a full stop; "" when nothing. */
+/* "left out 4,990 of 5,000 spans, ...": what the limit cost, as one sentence without a full stop;
+ * "" when nothing. */
 size_t as_export_cut_text(char out[AS_EXPORT_TEXT], const struct as_export_result *result);
 
 #endif

@@ -1,5 +1,5 @@
-/* report/export_chrome.c - a run as Chrome trace events: JSON that Perfetto and chrome://tracing read.
- * Times are microseconds with three decimals, so no nanosecond is lost.
+/* report/export_chrome.c - a run as Chrome trace events: JSON that Perfetto and chrome://tracing
+ * read. Times are microseconds with three decimals, so no nanosecond is lost.
  *
  *   {"traceEvents": [event, ...], "displayTimeUnit": "ns", "otherData": {...}}
  *   X  a span on its thread's row; an iteration on a row of its own beside it
@@ -11,14 +11,15 @@
 #include "report/export_formats.h"
 #include "report/export_state.h"
 
-#define ROW_ITERATIONS ((uint32_t)1 << 23) /* added to a thread's place: the row of its iterations */
-#define PREFIX_BYTES   96
+#define ROW_ITERATIONS                                                                             \
+    ((uint32_t)1 << 23) /* added to a thread's place: the row of its iterations */
+#define PREFIX_BYTES 96
 
 /* What is the same in every event of a site: made once. */
 struct site_text {
     const char *text; /* ,"name":"conv1","cat":"layer" */
     size_t size;
-    bool told;        /* the facts about it are in the file */
+    bool told; /* the facts about it are in the file */
 };
 
 struct chrome {
@@ -116,7 +117,8 @@ static void put_facts(struct as_json_writer *w, const struct as_run_site *site)
     as_json_object_end(w);
 }
 
-static void put_args(struct chrome *c, struct as_out *out, const struct as_span *span, uint32_t place)
+static void put_args(struct chrome *c, struct as_out *out, const struct as_span *span,
+                     uint32_t place)
 {
     const struct as_run_site *site = as_export_site(c->x, place);
     struct as_json_writer w;
@@ -170,7 +172,8 @@ static void on_span(void *user, const struct as_span *span)
 }
 
 /* Opens an event after the ones before; the caller adds members and closes it. */
-static void begin_event(struct chrome *c, struct as_json_writer *w, struct as_out *out, const char *ph, uint32_t row)
+static void begin_event(struct chrome *c, struct as_json_writer *w, struct as_out *out,
+                        const char *ph, uint32_t row)
 {
     as_out_text(out, ",\n");
     as_json_writer_init(w, out, 0);
@@ -186,7 +189,8 @@ static void put_us(struct as_json_writer *w, const char *key, uint64_t ns)
     as_json_decimal(w, ns, 3);
 }
 
-static void put_row_fact(struct chrome *c, struct as_out *out, uint32_t row, const char *what, const char *text)
+static void put_row_fact(struct chrome *c, struct as_out *out, uint32_t row, const char *what,
+                         const char *text)
 {
     struct as_json_writer w;
 
@@ -256,7 +260,8 @@ static void on_sample(void *user, uint32_t channel, uint64_t ns, double value)
 }
 
 /* Something that happened to the recording itself. */
-static void begin_instant(struct chrome *c, struct as_json_writer *w, struct as_out *out, const char *name, uint64_t ns)
+static void begin_instant(struct chrome *c, struct as_json_writer *w, struct as_out *out,
+                          const char *name, uint64_t ns)
 {
     begin_event(c, w, out, "i", c->thread->row);
     put_us(w, "ts", ns);
@@ -305,7 +310,8 @@ static void on_wait(void *user, uint64_t from_ns, uint64_t to_ns)
 
 static int put_thread(struct chrome *c, struct assay_error *err)
 {
-    const struct as_span_visitor visitor = {c, NULL, on_span, on_iteration, on_sample, on_loss, on_wait};
+    const struct as_span_visitor visitor = {c,         NULL,    on_span, on_iteration,
+                                            on_sample, on_loss, on_wait};
     struct as_out *out = as_export_item(c->x);
     uint64_t named = 0;
 
@@ -316,8 +322,9 @@ static int put_thread(struct chrome *c, struct assay_error *err)
     }
     c->row_named = false;
     c->iteration_row = ROW_ITERATIONS + (uint32_t)(c->thread - c->x->thread);
-    c->prefix_size = (size_t)snprintf(c->prefix, sizeof c->prefix, ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":",
-                                      c->x->pid, c->thread->row);
+    c->prefix_size = (size_t)snprintf(c->prefix, sizeof c->prefix,
+                                      ",\n{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", c->x->pid,
+                                      c->thread->row);
     return as_export_walk(c->x, c->thread, &visitor, err);
 }
 

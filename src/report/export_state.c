@@ -1,10 +1,13 @@
-/* report/export_state.c - what every exporter shares: the run, the room that is left, and the tallies.
- * An item is written whole or not at all, so a file with a size limit is valid wherever it stops. */
+/* report/export_state.c - what every exporter shares: the run, the room that is left, and the
+ * tallies. An item is written whole or not at all, so a file with a size limit is valid wherever it
+ * stops. */
 #include "report/export_state.h"
 
 #include <assay/scope.h>
 #include <inttypes.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 static const char *const category_name[] = {
     [ASSAY_LAYER] = "layer", [ASSAY_FUNCTION] = "function", [ASSAY_TIMER] = "timer",
@@ -18,7 +21,9 @@ static const char *const status_name[] = {
 
 const char *as_export_category(const struct as_run_site *site)
 {
-    return site->category < sizeof category_name / sizeof *category_name ? category_name[site->category] : "other";
+    return site->category < sizeof category_name / sizeof *category_name
+               ? category_name[site->category]
+               : "other";
 }
 
 const char *as_export_status(enum as_span_state state)
@@ -33,7 +38,8 @@ const struct as_run_site *as_export_site(const struct as_export *x, uint32_t pla
 
 /* ---- room ---- */
 
-static int measure_tail(struct as_export *x, as_export_part tail, void *user, struct assay_error *err)
+static int measure_tail(struct as_export *x, as_export_part tail, void *user,
+                        struct assay_error *err)
 {
     struct as_export_result before = x->result;
     struct as_out text;
@@ -52,7 +58,8 @@ static int measure_tail(struct as_export *x, as_export_part tail, void *user, st
     return rc;
 }
 
-int as_export_open(struct as_export *x, as_export_part head, as_export_part tail, void *user, struct assay_error *err)
+int as_export_open(struct as_export *x, as_export_part head, as_export_part tail, void *user,
+                   struct assay_error *err)
 {
     uint64_t least;
     int rc = tail && x->options.max_bytes ? measure_tail(x, tail, user, err) : ASSAY_OK;
@@ -68,8 +75,11 @@ int as_export_open(struct as_export *x, as_export_part head, as_export_part tail
     if (!as_out_ok(&x->scratch))
         return as_fail_nomem(err);
     if (least > x->options.max_bytes)
-        return as_fail(err, ASSAY_ERR_LIMIT, "a limit of %" PRIu64 " bytes is too small: %" PRIu64 " are needed for the frame "
-                       "of the file alone", x->options.max_bytes, least);
+        return as_fail(err, ASSAY_ERR_LIMIT,
+                       "a limit of %" PRIu64 " bytes is too small: %" PRIu64
+                       " are needed for the frame "
+                       "of the file alone",
+                       x->options.max_bytes, least);
     x->limit_at = x->stop_at = x->out->total_bytes + x->options.max_bytes - x->tail_bytes;
     as_out_put(x->out, x->scratch.buf, x->scratch.used);
     return ASSAY_OK;
@@ -115,8 +125,8 @@ void as_export_release(struct as_export *x, const void *data, size_t size, uint6
 
 /* ---- events ---- */
 
-int as_export_walk(struct as_export *x, const struct as_export_thread *thread, const struct as_span_visitor *visitor,
-                   struct assay_error *err)
+int as_export_walk(struct as_export *x, const struct as_export_thread *thread,
+                   const struct as_span_visitor *visitor, struct assay_error *err)
 {
     struct as_span_walker *walker;
     int rc = 1;
@@ -134,20 +144,26 @@ int as_export_walk(struct as_export *x, const struct as_export_thread *thread, c
     return rc < 0 ? rc : ASSAY_OK;
 }
 
-/* ---- JSON ---- */
+/* ---- text ---- */
 
-const char *as_export_quote(struct as_export *x, const char *text, size_t *size)
+const char *as_export_utf8(struct as_export *x, const char *text)
 {
-    struct as_json_writer w;
-    const char *copy = NULL;
+    size_t size = strlen(text), at = 0;
+    uint32_t code;
 
+    if (as_utf8_valid(text, size))
+        return text;
     x->quoted.used = 0;
-    as_json_writer_init(&w, &x->quoted, 0);
-    as_json_text(&w, text);
-    if (as_out_ok(&x->quoted))
-        copy = as_arena_text(&x->arena, x->quoted.buf, x->quoted.used);
-    *size = copy ? x->quoted.used : 0;
-    return copy;
+    while (at < size) {
+        size_t n = as_utf8_decode(text + at, size - at, &code);
+
+        if (n)
+            as_out_put(&x->quoted, text + at, n);
+        else
+            as_out_text(&x->quoted, AS_UTF8_REPLACEMENT);
+        at += n ? n : 1;
+    }
+    return as_out_ok(&x->quoted) ? as_arena_text(&x->arena, x->quoted.buf, x->quoted.used) : NULL;
 }
 
 static void write_cut(struct as_json_writer *w, const char *what, uint64_t seen, uint64_t kept)

@@ -1,5 +1,6 @@
 /* report/protobuf_writer.c - protobuf messages, nested, written into memory that grows.
- * A field may be written with any number; who reads decides what it means. Failures are kept until asked. */
+ * A field may be written with any number; who reads decides what it means. Failures are kept until
+ * asked. */
 #include "report/protobuf_writer.h"
 
 #include <string.h>
@@ -103,7 +104,8 @@ void as_protobuf_bytes(struct as_protobuf *p, uint32_t field, const void *data, 
     commit(p, at + size);
 }
 
-/* Appends one code point of `text`, or U+FFFD for a byte that begins none; returns how many bytes it took. */
+/* Appends one code point of `text`, or U+FFFD for a byte that begins none; returns how many bytes
+ * it took. */
 static size_t put_code(struct as_protobuf *p, const char *text, size_t size)
 {
     uint32_t code;
@@ -143,7 +145,8 @@ void as_protobuf_begin(struct as_protobuf *p, uint32_t field)
     at = put_tag(p, field, WIRE_SIZED, 1);
     if (!at)
         return;
-    commit(p, at + 1); /* most messages are short: one byte for the length, more are made at the end */
+    commit(p,
+           at + 1); /* most messages are short: one byte for the length, more are made at the end */
     p->open[p->depth++] = p->bytes.size - 1;
 }
 

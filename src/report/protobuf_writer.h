@@ -1,5 +1,6 @@
 /* report/protobuf_writer.h - protobuf messages, nested, written into memory that grows.
- * A field may be written with any number; who reads decides what it means. Failures are kept until asked. */
+ * A field may be written with any number; who reads decides what it means. Failures are kept until
+ * asked. */
 #ifndef AS_REPORT_PROTOBUF_WRITER_H
 #define AS_REPORT_PROTOBUF_WRITER_H
 
