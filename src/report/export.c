@@ -4,12 +4,9 @@
 #include "report/export.h"
 
 #include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "report/export_formats.h"
 #include "report/export_state.h"
 #include "trace/run_facts.h"
@@ -146,54 +143,7 @@ out:
     return rc;
 }
 
-static const struct {
-    const char *name;
-    size_t at;
-} cut_kind[] = {
-    {"spans", offsetof(struct as_export_tally, spans)},
-    {"samples", offsetof(struct as_export_tally, samples)},
-    {"iterations", offsetof(struct as_export_tally, iterations)},
-    {"losses", offsetof(struct as_export_tally, losses)},
-    {"waits", offsetof(struct as_export_tally, waits)},
-    {"notes", offsetof(struct as_export_tally, notes)},
-    {"stacks", offsetof(struct as_export_tally, stacks)},
-    {"ns in stacks", offsetof(struct as_export_tally, stacks_ns)},
-};
-
-static uint64_t count_at(const struct as_export_tally *tally, size_t at)
-{
-    uint64_t n;
-
-    memcpy(&n, (const char *)tally + at, sizeof n);
-    return n;
-}
-
 bool as_export_is_cut(const struct as_export_result *result)
 {
     return memcmp(&result->seen, &result->kept, sizeof result->seen) != 0;
-}
-
-size_t as_export_cut_text(char out[AS_EXPORT_TEXT], const struct as_export_result *result)
-{
-    size_t n = 0;
-
-    out[0] = '\0';
-    if (!as_export_is_cut(result))
-        return 0;
-    for (size_t i = 0; i < sizeof cut_kind / sizeof *cut_kind; i++) {
-        uint64_t seen = count_at(&result->seen, cut_kind[i].at),
-                 kept = count_at(&result->kept, cut_kind[i].at);
-        char some[AS_TEXT_HUMAN], all[AS_TEXT_HUMAN];
-
-        /* The three that are always asked about are told even when they are whole. */
-        if (seen == kept && (i > 2 || seen == 0))
-            continue;
-        as_text_count(some, seen - kept);
-        as_text_count(all, seen);
-        n += (size_t)snprintf(out + n, AS_EXPORT_TEXT - n, "%s%s of %s %s", n ? ", " : "left out ",
-                              some, all, cut_kind[i].name);
-        if (n >= AS_EXPORT_TEXT)
-            return AS_EXPORT_TEXT - 1;
-    }
-    return n;
 }

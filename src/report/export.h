@@ -56,10 +56,4 @@ AS_MUST_USE int as_export(const struct as_exporter *exporter, struct as_run *run
 /* Whether the limit left anything out. */
 bool as_export_is_cut(const struct as_export_result *result);
 
-#define AS_EXPORT_TEXT 320
-
-/* "left out 4,990 of 5,000 spans, ...": what the limit cost, as one sentence without a full stop;
- * "" when nothing. */
-size_t as_export_cut_text(char out[AS_EXPORT_TEXT], const struct as_export_result *result);
-
 #endif

@@ -64,6 +64,7 @@ static void put_tail(struct as_export *x, struct as_out *out, void *user)
     as_json_kv_u64(&w, "start_unix_ns", x->run->time.real_ns);
     as_json_kv_u64(&w, "spans", x->result.seen.spans);
     as_export_json_losses(x, &w);
+    as_json_key(&w, "left_out");
     as_export_json_cut(x, &w);
     as_json_object_end(&w);
     as_out_text(out, "}\n");

@@ -84,9 +84,7 @@ static void put_end(struct as_export *x, struct as_out *out)
     struct as_json_writer w;
 
     as_json_writer_init(&w, out, 0);
-    as_json_object(&w);
     as_export_json_cut(x, &w);
-    as_json_object_end(&w);
 }
 
 /* ---- elements ---- */

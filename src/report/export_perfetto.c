@@ -12,6 +12,7 @@
 
 #include "report/export_formats.h"
 #include "report/export_state.h"
+#include "report/export_words.h"
 #include "report/perfetto_fields.h"
 #include "report/protobuf_writer.h"
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/export_formats.h"
 #include "report/export_state.h"
+#include "report/export_words.h"
 
 #define EVENT_BYTES 80 /* no event is longer */
 #define END_BYTES   64 /* nor the end of a profile */

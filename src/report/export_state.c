@@ -178,7 +178,7 @@ void as_export_json_cut(struct as_export *x, struct as_json_writer *w)
 {
     const struct as_export_tally *seen = &x->result.seen, *kept = &x->result.kept;
 
-    as_json_kv_object(w, "left_out");
+    as_json_object(w);
     if (as_export_is_cut(&x->result)) {
         write_cut(w, "spans", seen->spans, kept->spans);
         write_cut(w, "samples", seen->samples, kept->samples);

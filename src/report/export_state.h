@@ -110,9 +110,10 @@ static inline uint64_t as_export_self_ns(const struct as_span *span)
  * without memory. */
 const char *as_export_utf8(struct as_export *x, const char *text);
 
-/* The member "left_out" with what the limit cost, an empty object when nothing, and "losses" of the
- * recording. */
+/* An object with what the limit cost, empty when nothing. */
 void as_export_json_cut(struct as_export *x, struct as_json_writer *w);
+
+/* Members of the open object that say what the recording lacks. */
 void as_export_json_losses(struct as_export *x, struct as_json_writer *w);
 
 #endif

@@ -1,9 +1,9 @@
-/* tests/helpers/export_run.c - exports a run without the command line: export_run FORMAT RUN FILE [BYTES [THREAD]].
- * Says what was left out at standard error. */
+/* tests/helpers/export_run.c - exports a run without the command line: export_run FORMAT RUN FILE
+ * [BYTES [THREAD]]. Says what was left out at standard error. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/export.h"
+#include "report/export_words.h"
 
 int main(int argc, char **argv)
 {
@@ -26,6 +26,8 @@ int main(int argc, char **argv)
     if (rc == ASSAY_OK)
         rc = as_export(exporter, run, &options, &out, &result, &err);
     if (rc == ASSAY_OK && as_export_cut_text(text, &result))
+        fprintf(stderr, "%s\n", text);
+    if (rc == ASSAY_OK && as_export_health_text(text, run, &result))
         fprintf(stderr, "%s\n", text);
     if (rc == ASSAY_OK)
         rc = as_out_close(&out, &err);

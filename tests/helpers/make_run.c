@@ -1,5 +1,5 @@
-/* tests/helpers/make_run.c - records a run of a known kind, for scripts to read back: make_run KIND PATH [N].
- * Prints nothing; ends with status 1 and a sentence when the run could not be made. */
+/* tests/helpers/make_run.c - records a run of a known kind, for scripts to read back: make_run KIND
+ * PATH [N]. Prints nothing; ends with status 1 and a sentence when the run could not be made. */
 #include <assay/assay.h>
 
 #include <math.h>
@@ -48,8 +48,18 @@ static void plain(uint64_t n)
 static void hostile(uint64_t n)
 {
     static const char *const name[] = {
-        "\033[31mred\033[0m", "say \"hi\" \\ there", "two\nlines\r\tand tab", "bad \xff\xfe utf\x80", "a;b;c", "=1+1",
-        "<script>alert(1)</script>", "größe 日本語", " lead and trail ", "", "comma, here", "\xe2\x80\xa8line\xe2\x80\xae",
+        "\033[31mred\033[0m",
+        "say \"hi\" \\ there",
+        "two\nlines\r\tand tab",
+        "bad \xff\xfe utf\x80",
+        "a;b;c",
+        "=1+1",
+        "<script>alert(1)</script>",
+        "größe 日本語",
+        " lead and trail ",
+        "",
+        "comma, here",
+        "\xe2\x80\xa8line\xe2\x80\xae",
     };
     char longest[3000];
 
@@ -137,7 +147,8 @@ static void live(uint64_t n)
 /* Many spans a little apart, so that times have the usual number of digits. */
 static void many(uint64_t n)
 {
-    static const char *const name[] = {"conv1/Conv", "bn1/BatchNormalization", "relu1/Relu", "layer1.0/conv1/Conv"};
+    static const char *const name[] = {"conv1/Conv", "bn1/BatchNormalization", "relu1/Relu",
+                                       "layer1.0/conv1/Conv"};
     uint32_t layer[4], block = assay_layer("layer1.0");
 
     for (size_t i = 0; i < 4; i++)
@@ -158,11 +169,16 @@ static const struct {
     enum assay_overflow overflow;
     uint32_t ring_kib;
 } kinds[] = {
-    {"plain", plain, ASSAY_OVERFLOW_WAIT, 0},     {"hostile", hostile, ASSAY_OVERFLOW_WAIT, 0},
-    {"unbalanced", unbalanced, ASSAY_OVERFLOW_WAIT, 0}, {"empty", empty, ASSAY_OVERFLOW_WAIT, 0},
-    {"threads", threads, ASSAY_OVERFLOW_WAIT, 0}, {"deep", deep, ASSAY_OVERFLOW_WAIT, 0},
-    {"killed", killed, ASSAY_OVERFLOW_WAIT, 0},   {"live", live, ASSAY_OVERFLOW_WAIT, 0},
-    {"many", many, ASSAY_OVERFLOW_WAIT, 4096},    {"lossy", many, ASSAY_OVERFLOW_DROP, 128},
+    {"plain", plain, ASSAY_OVERFLOW_WAIT, 0},
+    {"hostile", hostile, ASSAY_OVERFLOW_WAIT, 0},
+    {"unbalanced", unbalanced, ASSAY_OVERFLOW_WAIT, 0},
+    {"empty", empty, ASSAY_OVERFLOW_WAIT, 0},
+    {"threads", threads, ASSAY_OVERFLOW_WAIT, 0},
+    {"deep", deep, ASSAY_OVERFLOW_WAIT, 0},
+    {"killed", killed, ASSAY_OVERFLOW_WAIT, 0},
+    {"live", live, ASSAY_OVERFLOW_WAIT, 0},
+    {"many", many, ASSAY_OVERFLOW_WAIT, 4096},
+    {"lossy", many, ASSAY_OVERFLOW_DROP, 128},
 };
 
 static int record(size_t kind, const char *path, uint64_t n)

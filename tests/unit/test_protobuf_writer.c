@@ -78,7 +78,8 @@ static void messages_nest(void **state)
 /* Around 127 and 16383 bytes the length takes one more byte, and what was written moves. */
 static void long_messages_have_long_lengths(void **state)
 {
-    static const size_t size[] = {0, 1, 123, 124, 125, 126, 127, 128, 200, 16370, 16380, 16384, 70000};
+    static const size_t size[] = {0,   1,   123,   124,   125,   126,  127,
+                                  128, 200, 16370, 16380, 16384, 70000};
     static char text[70001];
 
     (void)state;
