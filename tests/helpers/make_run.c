@@ -137,10 +137,16 @@ static void killed(uint64_t n)
     raise(SIGKILL);
 }
 
-/* Records, says so by a file beside the run, and waits to be ended. */
+static char ready[4096]; /* a file beside the run, made when `live` has recorded */
+
 static void live(uint64_t n)
 {
+    FILE *f;
+
     work(n);
+    f = fopen(ready, "w");
+    if (f)
+        fclose(f);
     pause();
 }
 
@@ -186,6 +192,7 @@ static int record(size_t kind, const char *path, uint64_t n)
     struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
     struct assay_error err;
 
+    snprintf(ready, sizeof ready, "%s.ready", path);
     options.label = kinds[kind].name;
     options.overflow = kinds[kind].overflow;
     options.ring_kib = kinds[kind].ring_kib;
