@@ -56,7 +56,12 @@ void *as_alloc(size_t size)
 
 void *as_alloc_zero(size_t count, size_t size)
 {
-    return refused() ? NULL : calloc(count ? count : 1, size ? size : 1);
+    size_t bytes;
+
+    /* calloc checks too, but a sanitizer takes that for our mistake. */
+    if (__builtin_mul_overflow(count, size, &bytes) || refused())
+        return NULL;
+    return calloc(1, bytes ? bytes : 1);
 }
 
 void *as_realloc(void *old, size_t count, size_t size)

@@ -78,22 +78,25 @@ static void put_number(struct as_csv_writer *w, const char *digits, size_t size)
 void as_csv_u64(struct as_csv_writer *w, uint64_t value)
 {
     char digits[AS_TEXT_INT];
+    size_t n = as_text_u64(digits, value);
 
-    put_number(w, digits, as_text_u64(digits, value));
+    put_number(w, digits, n);
 }
 
 void as_csv_i64(struct as_csv_writer *w, int64_t value)
 {
     char digits[AS_TEXT_INT];
+    size_t n = as_text_i64(digits, value);
 
-    put_number(w, digits, as_text_i64(digits, value));
+    put_number(w, digits, n);
 }
 
 void as_csv_f64(struct as_csv_writer *w, double value)
 {
     char digits[AS_TEXT_FLOAT];
+    size_t n = as_text_f64(digits, value);
 
-    put_number(w, digits, as_text_f64(digits, value));
+    put_number(w, digits, n);
 }
 
 void as_csv_empty(struct as_csv_writer *w)

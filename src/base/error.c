@@ -10,10 +10,9 @@
 
 const char *assay_code_text(int code)
 {
-    static const char *const text[] = {
-        [0] = "ok",
-#define X(name, number, words) [number] = words,
-        ASSAY_ERRORS(X)
+    static const char *const text[] = {[0] = "ok",
+#define X(name, number, words) [number] = (words),
+                                       ASSAY_ERRORS(X)
 #undef X
     };
 
@@ -22,6 +21,7 @@ const char *assay_code_text(int code)
     return text[-code];
 }
 
+AS_PRINTF(4, 0)
 static int fill(struct assay_error *err, int code, int sys, const char *fmt, va_list args)
 {
     int n;

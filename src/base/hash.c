@@ -20,5 +20,5 @@ void as_sha256_hex(const unsigned char digest[AS_SHA256_BYTES], char out[AS_SHA2
         out[2 * i] = digit[digest[i] >> 4];
         out[2 * i + 1] = digit[digest[i] & 15];
     }
-    out[2 * AS_SHA256_BYTES] = '\0';
+    out[AS_SHA256_HEX - 1] = '\0';
 }

@@ -214,7 +214,7 @@ static int pass_text(struct as_json_parser *p)
 }
 
 /* A string, the cursor being at its first quote. Without escapes it is borrowed from the input. */
-static int take_string(struct as_json_parser *p, enum as_json_kind kind)
+static int take_string(struct as_json_parser *p, int kind)
 {
     const uint8_t *from;
     bool decoded = false;
@@ -299,7 +299,7 @@ static int take_word(struct as_json_parser *p)
     static const struct {
         const char *word;
         size_t size;
-        enum as_json_kind kind;
+        int kind;
     } words[] = {{"true", 4, AS_JSON_TRUE}, {"false", 5, AS_JSON_FALSE}, {"null", 4, AS_JSON_NULL}};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

@@ -227,17 +227,19 @@ void as_json_text_n(struct as_json_writer *w, const char *text, size_t size)
 void as_json_u64(struct as_json_writer *w, uint64_t value)
 {
     char digits[AS_TEXT_INT];
+    size_t n = as_text_u64(digits, value);
 
     if (begin_value(w))
-        as_out_put(w->out, digits, as_text_u64(digits, value));
+        as_out_put(w->out, digits, n);
 }
 
 void as_json_i64(struct as_json_writer *w, int64_t value)
 {
     char digits[AS_TEXT_INT];
+    size_t n = as_text_i64(digits, value);
 
     if (begin_value(w))
-        as_out_put(w->out, digits, as_text_i64(digits, value));
+        as_out_put(w->out, digits, n);
 }
 
 void as_json_f64(struct as_json_writer *w, double value)
@@ -254,9 +256,10 @@ void as_json_f64(struct as_json_writer *w, double value)
 void as_json_decimal(struct as_json_writer *w, uint64_t value, unsigned decimals)
 {
     char digits[AS_TEXT_FLOAT];
+    size_t n = as_text_decimal(digits, value, decimals);
 
     if (begin_value(w))
-        as_out_put(w->out, digits, as_text_decimal(digits, value, decimals));
+        as_out_put(w->out, digits, n);
 }
 
 void as_json_bool(struct as_json_writer *w, bool value)

@@ -114,7 +114,7 @@ static double column_mean(const double *values, size_t n_values, size_t i, size_
     for (size_t k = from; k < to; k++)
         n_finite += isfinite(values[k]) ? 1 : 0;
     if (n_finite == 0)
-        return NAN;
+        return (double)NAN;
     for (size_t k = from; k < to; k++)
         mean += isfinite(values[k]) ? values[k] / (double)n_finite : 0;
     return mean;
@@ -126,7 +126,7 @@ void as_term_spark(const struct as_term *term, struct as_out *out, const double 
     static const char *const block[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const mark[] = {".", ":", "-", "=", "+", "*", "#", "@"};
     size_t n = n_values < width ? n_values : width;
-    double low = INFINITY, high = -INFINITY;
+    double low = (double)INFINITY, high = -(double)INFINITY;
 
     for (size_t i = 0; i < n; i++) {
         double v = column_mean(values, n_values, i, n);

@@ -193,14 +193,17 @@ size_t as_text_fixed(char out[AS_TEXT_FLOAT], double value, unsigned decimals)
 static unsigned decimals_for(double size, unsigned digits)
 {
     unsigned whole = 1, decimals = digits - 1;
+    double limit = 0.1;
 
     while (decimals > 0 &&
            size >= (double)power_of_ten[whole] - 0.5 / (double)power_of_ten[decimals]) {
         whole++;
         decimals--;
     }
-    for (double limit = 0.1; size > 0 && size < limit && decimals < 9; limit /= 10)
+    while (size > 0 && size < limit && decimals < 9) {
+        limit /= 10;
         decimals++;
+    }
     return decimals;
 }
 
@@ -416,7 +419,9 @@ bool as_parse_f64(const char *text, size_t size, double *out)
 
 static char lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    if (c < 'A' || c > 'Z')
+        return c;
+    return (char)(c + ('a' - 'A'));
 }
 
 static unsigned least(unsigned a, unsigned b)

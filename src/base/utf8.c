@@ -293,7 +293,7 @@ static size_t escape_code(char out[12], uint32_t code)
             return 2;
         }
     }
-    out[1] = digits == 2 ? 'x' : digits == 4 ? 'u' : 'U';
+    out[1] = "xuU"[digits / 4];
     for (unsigned i = 0; i < digits; i++)
         out[2 + i] = hex_digit(code >> (4 * (digits - 1 - i)));
     return 2 + digits;

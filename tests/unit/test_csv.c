@@ -1,8 +1,6 @@
 /* tests/unit/test_csv.c - rows written, rows read back, and what is refused. */
 #include "unit.h"
 
-#include <math.h>
-
 #include "base/alloc.h"
 #include "base/csv.h"
 
@@ -58,12 +56,12 @@ static void numbers_are_not_touched(void **state)
     as_csv_u64(&w, UINT64_MAX);
     as_csv_i64(&w, -5);
     as_csv_f64(&w, -1.5);
-    as_csv_f64(&w, NAN);
+    as_csv_f64(&w, UNIT_NAN);
     as_csv_empty(&w);
     as_csv_text(&w, NULL);
     as_csv_row_end(&w);
     unit_expect(&out, "conv1,18446744073709551615,-5,-1.5,,,\n");
-    as_csv_f64(&w, INFINITY);
+    as_csv_f64(&w, UNIT_INFINITY);
     as_csv_row_end(&w);
     as_csv_u64(&w, 0);
     as_csv_row_end(&w);

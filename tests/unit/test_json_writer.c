@@ -1,7 +1,6 @@
 /* tests/unit/test_json_writer.c - JSON as a stream: escapes, numbers, nesting and misuse. */
 #include "unit.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -16,7 +15,7 @@ static void write_sample(struct as_json_writer *w)
     as_json_kv_u64(w, "macs", 118013952);
     as_json_kv_i64(w, "delta", -5);
     as_json_kv_f64(w, "wall_ms", 16.42);
-    as_json_kv_f64(w, "power_mw", NAN);
+    as_json_kv_f64(w, "power_mw", UNIT_NAN);
     as_json_kv_bool(w, "fused", true);
     as_json_kv_null(w, "energy");
     as_json_kv_text(w, "reason", NULL);

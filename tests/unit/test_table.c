@@ -1,8 +1,6 @@
 /* tests/unit/test_table.c - one table for the terminal and for Markdown. */
 #include "unit.h"
 
-#include <math.h>
-
 #include "base/alloc.h"
 #include "base/table.h"
 #include "base/utf8.h"

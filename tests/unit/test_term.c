@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "base/term.h"
 #include "base/utf8.h"
@@ -115,8 +114,8 @@ static void a_bar_is_as_long_as_its_share(void **state)
     unit_expect(&out, "#");
     assert_int_equal(as_term_bar(&ascii, &out, 0, 10), 0);
     assert_int_equal(as_term_bar(&ascii, &out, -1, 10), 0);
-    assert_int_equal(as_term_bar(&ascii, &out, NAN, 10), 0);
-    assert_int_equal(as_term_bar(&ascii, &out, INFINITY, 10), 0);
+    assert_int_equal(as_term_bar(&ascii, &out, UNIT_NAN, 10), 0);
+    assert_int_equal(as_term_bar(&ascii, &out, UNIT_INFINITY, 10), 0);
     assert_int_equal(as_term_bar(&ascii, &out, 1, 0), 0);
     unit_expect(&out, "");
     as_out_drop(&out);
@@ -126,8 +125,8 @@ static void a_spark_line_shows_the_shape(void **state)
 {
     const struct as_term ascii = {.width = 80}, unicode = {.unicode = true, .width = 80};
     const double rise[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const double gap[] = {1, NAN, 3}, flat[] = {5, 5, 5}, extreme[] = {-DBL_MAX, DBL_MAX};
-    const double halves[] = {0, 0, 10, 10, NAN, NAN, 4, 6};
+    const double gap[] = {1, UNIT_NAN, 3}, flat[] = {5, 5, 5}, extreme[] = {-DBL_MAX, DBL_MAX};
+    const double halves[] = {0, 0, 10, 10, UNIT_NAN, UNIT_NAN, 4, 6};
     struct as_out out = unit_out();
 
     (void)state;

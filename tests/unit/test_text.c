@@ -4,7 +4,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <locale.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -102,9 +101,9 @@ static void f64_has_the_shortest_of_three_forms(void **state)
         {1.0 / 3, "0.3333333333333333"},
         {DBL_MAX, "1.7976931348623157e+308"},
         {9007199254740993.0, "9007199254740992"},
-        {NAN, ""},
-        {INFINITY, ""},
-        {-INFINITY, ""},
+        {UNIT_NAN, ""},
+        {UNIT_INFINITY, ""},
+        {-UNIT_INFINITY, ""},
     };
     char out[AS_TEXT_FLOAT];
 
@@ -176,7 +175,7 @@ static void fixed_keeps_its_decimals(void **state)
     assert_string_equal(out, "123456789012345.000000000");
     as_text_fixed(out, 1.0, 40);
     assert_string_equal(out, "1.000000000");
-    assert_int_equal(as_text_fixed(out, NAN, 2), 0);
+    assert_int_equal(as_text_fixed(out, UNIT_NAN, 2), 0);
 }
 
 static void parsing_takes_the_whole_text_or_nothing(void **state)
@@ -258,8 +257,8 @@ static void times_have_four_digits_in_the_unit_that_fits(void **state)
         {120, AS_TIME_MS, "0.000120 ms"},
         {0, AS_TIME_MS, "0.000 ms"},
         {1500, AS_TIME_S, "0.00000150 s"},
-        {NAN, AS_TIME_AUTO, "-"},
-        {INFINITY, AS_TIME_MS, "-"},
+        {UNIT_NAN, AS_TIME_AUTO, "-"},
+        {UNIT_INFINITY, AS_TIME_MS, "-"},
     };
     char out[AS_TEXT_HUMAN];
 
@@ -271,7 +270,7 @@ static void times_have_four_digits_in_the_unit_that_fits(void **state)
         assert_int_equal(n, strlen(out));
     }
     assert_int_equal(as_time_unit_for(16421234), AS_TIME_MS);
-    assert_int_equal(as_time_unit_for(NAN), AS_TIME_NS);
+    assert_int_equal(as_time_unit_for(UNIT_NAN), AS_TIME_NS);
     assert_string_equal(as_time_unit_name(AS_TIME_US), "us");
     assert_string_equal(as_time_unit_name((enum as_time_unit)99), "");
 }
@@ -292,7 +291,7 @@ static void bytes_counts_and_shares_read_well(void **state)
         {12.5, "12.5 B"},
         {1e30, "867361737988 EiB"},
         {-2048, "-2.00 KiB"},
-        {NAN, "-"},
+        {UNIT_NAN, "-"},
         {10485760, "10.0 MiB"},
         {104857600, "100 MiB"},
         {1072693248, "1023 MiB"},
@@ -326,11 +325,11 @@ static void bytes_counts_and_shares_read_well(void **state)
     assert_string_equal(out, "1.25e-09 J");
     as_text_si(out, 1e3, "a unit of more than sixteen bytes");
     assert_string_equal(out, "1.00 ka unit of more t");
-    as_text_si(out, NAN, NULL);
+    as_text_si(out, UNIT_NAN, NULL);
     assert_string_equal(out, "-");
     as_text_percent(out, 0.1234);
     assert_string_equal(out, "12.3 %");
-    as_text_percent(out, NAN);
+    as_text_percent(out, UNIT_NAN);
     assert_string_equal(out, "-");
 }
 

@@ -3,6 +3,7 @@
 #ifndef AS_TESTS_UNIT_H
 #define AS_TESTS_UNIT_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,6 +16,8 @@
 #include "base/output.h"
 
 #define UNIT_COUNT(array) (sizeof(array) / sizeof *(array))
+#define UNIT_NAN          ((double)NAN) /* the standard ones are floats */
+#define UNIT_INFINITY     ((double)INFINITY)
 
 /* An output into memory. */
 static inline struct as_out unit_out(void)
