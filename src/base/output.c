@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -20,8 +21,14 @@ bool as_write_all(int fd, const void *data, size_t size)
     while (size > 0) {
         ssize_t n = write(fd, at, size);
 
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno == EAGAIN) { /* somebody made the descriptor non-blocking: wait as if it were not */
+            struct pollfd ready = {.fd = fd, .events = POLLOUT};
+
+            poll(&ready, 1, -1);
+            continue;
+        }
         if (n <= 0) {
             errno = n == 0 ? ENOSPC : errno;
             return false;

@@ -1,0 +1,44 @@
+# assay - the front door. CMake does the work; presets name the builds (release, debug, asan, tsan, fuzz).
+#   make demo    install what is missing, build, record a small network and show the report
+#   make check   install what is missing, build and run every test
+MAKEFLAGS += --no-print-directory
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 600
+
+.PHONY: all build demo check bench lint fuzz format install clean setup
+
+all: build
+
+setup:
+	@tools/setup
+
+build: setup
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+
+demo: build
+	@build/examples/basic -o build/demo.assay
+	@build/assay report build/demo.assay
+
+check: setup
+	@tools/check
+
+bench: build
+	@tools/setup bench
+	@bench/run build
+
+lint: setup
+	@tools/lint
+
+fuzz: setup
+	@tools/fuzz $(FUZZ_SECONDS)
+
+format:
+	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
+
+install: build
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+
+clean:
+	rm -rf build build-debug build-asan build-tsan build-fuzz
