@@ -181,6 +181,10 @@ ASSAY_HOT_ void assay_put_site_(struct assay_site *site, uint32_t kind)
 
 /* ---- The marks. All are thread-safe. ---- */
 
+/* The same as assay_begin() and assay_end() below, as functions of the library: for languages that cannot inline C. */
+ASSAY_API void assay_layer_begin(uint32_t layer);
+ASSAY_API void assay_layer_end(uint32_t layer);
+
 /* The id of the layer called `name`, made at its first mention; the same name always gives the same id. For names
  * known only at run time; keep the id, since looking it up takes a lock. The text is copied. */
 ASSAY_API uint32_t assay_layer(const char *name);

@@ -51,6 +51,16 @@ uint32_t assay_channel(const char *name, const char *unit)
     return assay_site_named(name, ASSAY_CHANNEL, unit);
 }
 
+void assay_layer_begin(uint32_t layer)
+{
+    assay_begin(layer);
+}
+
+void assay_layer_end(uint32_t layer)
+{
+    assay_end(layer);
+}
+
 void assay_iteration(uint64_t n)
 {
     struct assay_record_ record[3] = {{0, as_record_word(0, AS_KIND_ITER, 0)},

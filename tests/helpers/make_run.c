@@ -1,220 +1,256 @@
-/* tests/helpers/make_run.c - records a run of a known kind, for scripts to read back: make_run KIND
- * PATH [N]. Prints nothing; ends with status 1 and a sentence when the run could not be made. */
+/* tests/helpers/make_run.c - records a run with known contents, for the scripts in tests/e2e.
+ * make_run FILE WHAT...: each WHAT adds to the run what the table below says; "kill" and "live" never close it. */
 #include <assay/assay.h>
-
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-static void pass_time(unsigned turns)
+static volatile unsigned sink;
+
+/* Work that takes time but gives nothing. */
+static void spin(unsigned n)
 {
-    for (volatile unsigned i = 0; i < turns; i++)
-        ;
+    for (unsigned i = 0; i < n; i++)
+        sink += i;
 }
 
-static void work(uint64_t n)
+static void leaf(const char *name, unsigned n)
 {
-    struct assay_layer_info info = {sizeof info, "conv2d", "1x64x112x112", 2e9, 3e6};
-    uint32_t conv = assay_layer("conv1"), channel = assay_channel("rss", "bytes");
+    uint32_t layer = assay_layer(name);
 
-    assay_layer_describe(conv, &info, NULL);
-    assay_layer_set(conv, "kernel", "3x3 \"same\"", NULL);
-    for (uint64_t i = 0; i < n; i++) {
-        assay_iteration(i);
-        assay_iteration_length(128 + i % 3);
+    assay_begin(layer);
+    spin(n);
+    assay_end(layer);
+}
+
+static void make_nested(void)
+{
+    for (unsigned i = 0; i < 250; i++) {
+        ASSAY_SCOPE("block");
+
+        leaf("conv1", 4000);
+        leaf("relu1", 300);
+        {
+            ASSAY_SCOPE("attention");
+
+            leaf("qkv", 2500 + (i % 10) * 150);
+            leaf("softmax", 900);
+        }
+        leaf("tiny", 1);
+    }
+}
+
+static void describe(const char *name, const char *op, double flops)
+{
+    struct assay_layer_info info = {
+        .size = sizeof info, .op = op, .shape = "1x64x56x56", .flops = flops, .bytes = flops / 4};
+
+    assay_layer_describe(assay_layer(name), &info, NULL);
+    assay_layer_set(assay_layer(name), "author", "a test", NULL);
+}
+
+static void make_described(void)
+{
+    describe("conv1", "conv2d", 24000);
+    describe("qkv", "matmul", 18000);
+    leaf("conv1", 4000);
+    leaf("qkv", 2500);
+}
+
+static void *thread_main(void *name)
+{
+    for (unsigned i = 0; i < 20; i++) {
+        ASSAY_SCOPE("worker");
+
+        leaf(name, 500);
+    }
+    return NULL;
+}
+
+static void make_threads(void)
+{
+    static char name[3][16] = {"shard0", "shard1", "shard2"};
+    pthread_t thread[3];
+
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread[i], NULL, thread_main, name[i]);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static void make_failed(void)
+{
+    for (int i = 0; i < 5; i++) {
+        ASSAY_SCOPE_NAMED(scope, "fragile");
+
+        spin(1000);
+        if (i % 2)
+            assay_scope_fail(&scope);
+    }
+}
+
+static void make_phases(void)
+{
+    for (int i = 0; i < 10; i++) {
+        {
+            ASSAY_PHASE_SCOPE(ASSAY_DATA);
+            spin(500);
+        }
         {
             ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
-            ASSAY_SCOPE("block");
-            assay_begin(conv);
-            assay_note("loss", 1.0 / (double)(i + 1));
-            pass_time(50);
-            assay_end(conv);
-            ASSAY_SCOPE("relu");
+            leaf("linear", 2000);
         }
-        assay_sample(channel, (double)(4096 * i));
+        {
+            ASSAY_PHASE_SCOPE(ASSAY_BACKWARD);
+            leaf("linear_grad", 4000);
+        }
+        {
+            ASSAY_PHASE_SCOPE(ASSAY_OPTIMIZER);
+            spin(800);
+        }
+    }
+}
+
+static void make_iterations(void)
+{
+    for (unsigned i = 0; i < 240; i++) {
+        assay_iteration(i);
+        assay_iteration_length(i % 2 ? 128 : 512);
+        leaf("decode", i == 0 ? 400000 : i % 2 ? 3000 : 9000);
     }
     assay_iteration_end();
 }
 
-static void plain(uint64_t n)
+static void make_channels(void)
 {
-    work(n);
+    uint32_t rss = assay_channel("rss", "bytes"), power = assay_channel("power", "watts");
+
+    for (int i = 0; i < 50; i++) {
+        assay_sample(rss, 1e8 + i * 1e5);
+        assay_sample(power, 12.5 + (i % 7) * 0.25);
+    }
 }
 
-static void hostile(uint64_t n)
+static void make_notes(void)
+{
+    for (int i = 0; i < 3; i++) {
+        ASSAY_SCOPE("noted");
+
+        assay_note("tokens", 16 * i);
+        assay_note("memory_usage", 0.5 + i);
+        spin(400);
+    }
+}
+
+static void make_hostile(void)
 {
     static const char *const name[] = {
-        "\033[31mred\033[0m",
-        "say \"hi\" \\ there",
-        "two\nlines\r\tand tab",
-        "bad \xff\xfe utf\x80",
-        "a;b;c",
-        "=1+1",
-        "<script>alert(1)</script>",
-        "größe 日本語",
-        " lead and trail ",
-        "",
-        "comma, here",
-        "\xe2\x80\xa8line\xe2\x80\xae",
+        "\x1b[31mred\x1b[0m",           "rtl\xe2\x80\xae" "cod.exe", "a|b|c",
+        "with,comma \"quoted\"",        "=cmd|' /C calc'!A0",    "<script>alert(1)</script>",
+        "new\nline",                    "bad\xff\xfe" "utf8",        "\xc3\xa9t\xc3\xa9 \xe6\xbc\xa2",
+        "[link](javascript:alert(1))", "*bold* _it_ `code`",     "@SUM(A1)",
+        "bell\x07\x9b" "31m",
     };
-    char longest[3000];
 
-    memset(longest, 'x', sizeof longest - 1);
-    longest[sizeof longest - 1] = '\0';
-    for (uint64_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < sizeof name / sizeof *name; k++) {
-            uint32_t layer = assay_layer(name[k]);
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        leaf(name[i], 200);
+    assay_sample(assay_channel("\x1b]0;owned\x07", "un|it\x1b[1m"), 1);
+}
 
-            assay_begin(layer);
-            assay_note(name[k], k ? (double)k : (double)NAN);
-            assay_sample(assay_channel(name[k], name[k]), k == 1 ? (double)INFINITY : 0.5);
-            assay_end(layer);
-        }
-        assay_begin(assay_layer(longest));
-        assay_end(assay_layer(longest));
+static void make_unbalanced(void)
+{
+    uint32_t a = assay_layer("never_ended"), b = assay_layer("never_begun");
+
+    {
+        ASSAY_SCOPE("outer");
+        assay_begin(a);
+        spin(100);
+    }
+    assay_end(b);
+    spin(100);
+}
+
+static void make_many(void)
+{
+    char name[32];
+
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "layer_%02d/with/a/long/path", i);
+        leaf(name, (unsigned)(100 + 50 * i));
     }
 }
 
-static void unbalanced(uint64_t n)
+static void make_kill(void)
 {
-    for (uint64_t i = 0; i < n; i++) {
-        ASSAY_BEGIN("outer");
-        ASSAY_BEGIN("never closed");
-        ASSAY_BEGIN("failing");
-        ASSAY_END_FAILED("failing");
-        ASSAY_END("outer");
-        ASSAY_END("never begun");
-        ASSAY_SWITCH("one");
-        ASSAY_SWITCH("two");
-        ASSAY_SWITCH_END();
-    }
-    assay_iteration(7);
-    ASSAY_BEGIN("open at the end");
-    ASSAY_BEGIN("and inside");
+    ASSAY_SCOPE("train");
+    ASSAY_SCOPE("step");
+
+    for (int i = 0; i < 100; i++)
+        leaf("inner", 500);
+    kill(getpid(), SIGKILL);
 }
 
-static void empty(uint64_t n)
+/* Stays alive, recording, until somebody ends it. */
+static void make_live(void)
 {
-    (void)n;
+    leaf("so_far", 1000);
+    puts("live");
+    fflush(stdout);
+    for (;;)
+        pause();
 }
 
-static void *work_on_thread(void *n)
+static void make_nothing(void)
 {
-    work(*(uint64_t *)n);
-    return NULL;
-}
-
-static void threads(uint64_t n)
-{
-    pthread_t thread[20];
-    size_t n_threads = sizeof thread / sizeof *thread;
-
-    for (size_t i = 0; i < n_threads; i++)
-        if (pthread_create(&thread[i], NULL, work_on_thread, &n) != 0)
-            abort();
-    for (size_t i = 0; i < n_threads; i++)
-        pthread_join(thread[i], NULL);
-}
-
-static void deep(uint64_t n)
-{
-    uint32_t layer[2] = {assay_layer("even"), assay_layer("odd")};
-
-    for (uint64_t i = 0; i < n; i++)
-        assay_begin(layer[i & 1]);
-    for (uint64_t i = n; i-- > 0;)
-        assay_end(layer[i & 1]);
-}
-
-static void killed(uint64_t n)
-{
-    work(n);
-    ASSAY_BEGIN("when it died");
-    raise(SIGKILL);
-}
-
-static char ready[4096]; /* a file beside the run, made when `live` has recorded */
-
-static void live(uint64_t n)
-{
-    FILE *f;
-
-    work(n);
-    f = fopen(ready, "w");
-    if (f)
-        fclose(f);
-    pause();
-}
-
-/* Many spans a little apart, so that times have the usual number of digits. */
-static void many(uint64_t n)
-{
-    static const char *const name[] = {"conv1/Conv", "bn1/BatchNormalization", "relu1/Relu",
-                                       "layer1.0/conv1/Conv"};
-    uint32_t layer[4], block = assay_layer("layer1.0");
-
-    for (size_t i = 0; i < 4; i++)
-        layer[i] = assay_layer(name[i]);
-    for (uint64_t i = 0; i < n / 5; i++) {
-        assay_begin(block);
-        for (size_t k = 0; k < 4; k++) {
-            assay_begin(layer[k]);
-            assay_end(layer[k]);
-        }
-        assay_end(block);
-    }
 }
 
 static const struct {
     const char *name;
-    void (*record)(uint64_t n);
-    enum assay_overflow overflow;
-    uint32_t ring_kib;
-} kinds[] = {
-    {"plain", plain, ASSAY_OVERFLOW_WAIT, 0},
-    {"hostile", hostile, ASSAY_OVERFLOW_WAIT, 0},
-    {"unbalanced", unbalanced, ASSAY_OVERFLOW_WAIT, 0},
-    {"empty", empty, ASSAY_OVERFLOW_WAIT, 0},
-    {"threads", threads, ASSAY_OVERFLOW_WAIT, 0},
-    {"deep", deep, ASSAY_OVERFLOW_WAIT, 0},
-    {"killed", killed, ASSAY_OVERFLOW_WAIT, 0},
-    {"live", live, ASSAY_OVERFLOW_WAIT, 0},
-    {"many", many, ASSAY_OVERFLOW_WAIT, 4096},
-    {"lossy", many, ASSAY_OVERFLOW_DROP, 128},
+    void (*make)(void);
+} part[] = {
+    {"nested", make_nested},     {"described", make_described}, {"threads", make_threads},
+    {"failed", make_failed},     {"phases", make_phases},       {"iterations", make_iterations},
+    {"channels", make_channels}, {"notes", make_notes},         {"hostile", make_hostile},
+    {"unbalanced", make_unbalanced}, {"many", make_many},       {"kill", make_kill},
+    {"live", make_live},         {"nothing", make_nothing},
 };
 
-static int record(size_t kind, const char *path, uint64_t n)
+static int make(const char *what)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
-    struct assay_error err;
-
-    snprintf(ready, sizeof ready, "%s.ready", path);
-    options.label = kinds[kind].name;
-    options.overflow = kinds[kind].overflow;
-    options.ring_kib = kinds[kind].ring_kib;
-    if (assay_session_open(path, &options, &err) < 0) {
-        fprintf(stderr, "%s\n", err.msg);
-        return 1;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (strcmp(part[i].name, what) == 0) {
+            part[i].make();
+            return 0;
+        }
     }
-    kinds[kind].record(n);
-    if (assay_session_close(&err) < 0) {
-        fprintf(stderr, "%s\n", err.msg);
-        return 1;
-    }
-    return 0;
+    fprintf(stderr, "make_run: no '%s'\n", what);
+    return 2;
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t n = argc > 3 ? strtoull(argv[3], NULL, 10) : 10;
+    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_error err;
+    int rc = 0;
 
-    for (size_t i = 0; argc > 2 && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(argv[1], kinds[i].name) == 0)
-            return record(i, argv[2], n);
-    fprintf(stderr, "usage: make_run KIND PATH [N]\n");
-    return 2;
+    if (argc < 3) {
+        fprintf(stderr, "make_run FILE WHAT...\n");
+        return 2;
+    }
+    options.label = getenv("MAKE_RUN_LABEL");
+    if (assay_session_open(argv[1], &options, &err) < 0) {
+        fprintf(stderr, "make_run: %s\n", err.msg);
+        return 1;
+    }
+    for (int i = 2; i < argc && rc == 0; i++)
+        rc = make(argv[i]);
+    if (assay_session_close(&err) < 0) {
+        fprintf(stderr, "make_run: %s\n", err.msg);
+        return 1;
+    }
+    return rc;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # assay export: every format, of runs in every state, judged by check_export.py; size limits; wrong use.
+[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 set -uo pipefail
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,14 +11,14 @@ formats='chrome-trace perfetto speedscope folded json csv'
 failed=0
 
 fail() {
-    echo "export.sh: $*" >&2
+    echo "test_export.sh: $*" >&2
     failed=1
 }
 
 # make KIND [N]: records $work/KIND/run.assay.
 make() {
     mkdir -p "$work/$1"
-    "$build/tests/make_run" "$1" "$work/$1/run.assay" "${2:-10}" 2>/dev/null
+    "$build/tests/make_odd_run" "$1" "$work/$1/run.assay" "${2:-10}" 2>/dev/null
 }
 
 # exports FOLDER [options]: all formats of its run; what is said goes to FOLDER/said.
@@ -77,7 +78,7 @@ fi
 
 # A run that is still being recorded.
 mkdir "$work/live"
-"$build/tests/make_run" live "$work/live/run.assay" 20 2>/dev/null &
+"$build/tests/make_odd_run" live "$work/live/run.assay" 20 2>/dev/null &
 pid=$!
 for _ in $(seq 100); do
     [ -e "$work/live/run.assay.ready" ] && break
