@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BENCH_PAIRS  8000 /* pairs in a burst: less than a ring holds */
+#define BENCH_PAIRS  8000
 #define BENCH_BURSTS 40   /* in a round */
 #define BENCH_ROUNDS 9
 

@@ -83,58 +83,76 @@ static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk, 
     return ASSAY_OK;
 }
 
-/* Moves the event at `i`, with the data after it, to where its time belongs. Returns where the next one stands. */
-static size_t put_back(struct as_event *event, size_t n, size_t i)
+/* Where the next timed event after `i` stands, or `n`: data stays with the event it follows. */
+static size_t next_timed(const struct as_event *event, size_t n, size_t i)
 {
-    struct as_event held[4];
-    size_t n_held = 1, to = i;
+    for (i++; i < n && !as_kind_is_timed(event[i].kind); i++)
+        ;
+    return i;
+}
+
+/* Moves the event at `i`, with its data up to `from`, behind everything later in the list but earlier in time. */
+static void put_back(struct as_event *event, size_t n, size_t i, size_t from)
+{
+    struct as_event held[8];
+    size_t n_held = from - i, to = from;
     uint64_t time = event[i].time;
 
-    while (i + n_held < n && n_held < sizeof held / sizeof *held && !as_kind_is_timed(event[i + n_held].kind))
-        n_held++;
     memcpy(held, event + i, n_held * sizeof *held);
-    while (to > 0 && !(as_kind_is_timed(event[to - 1].kind) && event[to - 1].time <= time))
-        to--;
-    while (to < i && !as_kind_is_timed(event[to].kind)) /* data stays with the event it belongs to */
+    while (to < n && (!as_kind_is_timed(event[to].kind) || event[to].time < time))
         to++;
-    memmove(event + to + n_held, event + to, (i - to) * sizeof *event);
-    memcpy(event + to, held, n_held * sizeof *held);
-    return i + n_held;
+    memmove(event + i, event + from, (to - from) * sizeof *event);
+    memcpy(event + to - n_held, held, n_held * sizeof *held);
 }
 
-/* The time of the next timed event after `i`, or UINT64_MAX. */
-static uint64_t next_time(const struct as_event *event, size_t n, size_t i)
+/* No time below `least` from `i` on, up to the first event that needs no help. */
+static void raise_times(struct as_thread_events *e, size_t n, size_t i, uint64_t least)
 {
-    for (i++; i < n; i++) {
-        if (as_kind_is_timed(event[i].kind))
-            return event[i].time;
+    for (; i < n && (!as_kind_is_timed(e->event[i].kind) || e->event[i].time < least); i++) {
+        if (!as_kind_is_timed(e->event[i].kind))
+            continue;
+        e->event[i].time = least;
+        e->n_backwards++;
     }
-    return UINT64_MAX;
 }
 
-/* An event alone below its predecessor was overtaken by a handler's: it goes back. A clock that stays below has run
- * backwards: those events get the time of the one before, and are counted. */
+/* From the last event to the first, so that what follows is always in order. An event above those after it, which
+ * themselves follow the one before it, was interrupted by a handler between claiming its place and reading the clock:
+ * it goes back behind them. Otherwise the clock ran backwards: later events get its time, and are counted. */
 static void straighten(struct as_thread_events *e, size_t n)
 {
-    uint64_t newest = e->last_time;
-    size_t i = 0;
+    struct as_event *event = e->event;
+    size_t next = n; /* the timed event after the one looked at */
 
-    while (i < n) {
-        struct as_event *event = &e->event[i];
+    for (size_t i = n; i-- > 0;) {
+        if (!as_kind_is_timed(event[i].kind))
+            continue;
+        if (next < n && event[next].time < event[i].time) {
+            uint64_t before = e->last_time;
 
-        if (!as_kind_is_timed(event->kind) || event->time >= newest) {
-            newest = as_kind_is_timed(event->kind) ? event->time : newest;
-            i++;
-        } else if (event->time >= e->last_time && next_time(e->event, n, i) >= newest) {
-            i = put_back(e->event, n, i);
-            e->n_displaced++;
-        } else {
-            event->time = newest;
-            e->n_backwards++;
-            i++;
+            for (size_t k = i; k-- > 0;) {
+                if (as_kind_is_timed(event[k].kind)) {
+                    before = event[k].time;
+                    break;
+                }
+            }
+            if (before <= event[next].time && next - i <= 8) {
+                put_back(event, n, i, next);
+                e->n_displaced++;
+            } else {
+                raise_times(e, n, next, event[i].time);
+            }
+        }
+        next = as_kind_is_timed(event[i].kind) ? i : next_timed(event, n, i);
+    }
+    if (next < n)
+        raise_times(e, n, next, e->last_time);
+    for (size_t i = n; i-- > 0;) {
+        if (as_kind_is_timed(event[i].kind)) {
+            e->last_time = event[i].time;
+            break;
         }
     }
-    e->last_time = newest;
 }
 
 int as_thread_events_next(struct as_thread_events *e, struct as_event_batch *batch, struct assay_error *err)
