@@ -29,6 +29,14 @@ const char *as_report_section_help(size_t i)
     return i < AS_SECTION_COUNT ? section[i].help : "everything above";
 }
 
+/* What else can be asked. */
+static void tell_more(const struct as_report *report, struct as_page *page)
+{
+    as_out_char(page->out, '\n');
+    as_page_cut_line(page, AS_STYLE_DIM, "more: assay report --section tree,threads,timeline %s",
+                     report->run->path);
+}
+
 int as_report_page(const struct as_report *report, struct as_out *out, const struct as_term *term,
                    struct assay_error *err)
 {
@@ -42,6 +50,8 @@ int as_report_page(const struct as_report *report, struct as_out *out, const str
         if (wanted ? wanted >> i & 1 : section[i].usual)
             rc = section[i].print(report, &page, err);
     }
+    if (!wanted && !report->options->quiet && !page.markdown && rc == ASSAY_OK)
+        tell_more(report, &page);
     closed = as_page_close(&page, rc < 0 ? NULL : err);
     return rc < 0 ? rc : closed;
 }
@@ -51,6 +61,15 @@ size_t as_report_rows(const struct as_report *report, size_t usual, size_t n)
     size_t most = report->options->top ? report->options->top : usual;
 
     return most < n ? most : n;
+}
+
+bool as_report_has_thread(const struct as_report *report, const struct as_run_thread *thread)
+{
+    for (size_t i = 0; i < report->layers->n_threads; i++) {
+        if (report->layers->thread[i].info->index == thread->index)
+            return true;
+    }
+    return false;
 }
 
 const char *as_report_name(const struct as_report *report)

@@ -72,6 +72,9 @@ AS_MUST_USE int as_report_csv(const struct as_report *report, const char *folder
 /* Rows a list shows: what the user wants, else `usual`; never more than `n`. */
 size_t as_report_rows(const struct as_report *report, size_t usual, size_t n);
 
+/* Whether the report is about that thread: all of them, unless one was asked for. */
+bool as_report_has_thread(const struct as_report *report, const struct as_run_thread *thread);
+
 /* "label", or the program's name without its folder, or the file's; never NULL. */
 const char *as_report_name(const struct as_report *report);
 

@@ -47,14 +47,33 @@ void as_cell_share(struct as_table *t, double share)
     as_table_text(t, AS_STYLE_NONE, text);
 }
 
-void as_cell_value(struct as_table *t, double value)
+/* Decimals for all of them: none for whole numbers, else four digits of the largest. */
+static unsigned decimals_for(const double *value, size_t n)
 {
-    char text[AS_TEXT_HUMAN];
-    double size = fabs(value);
+    double largest = 0;
+    bool whole = true;
 
-    if (isfinite(value) && size < 1e6 && (size >= 0.001 || value == 0))
-        as_text_fixed(text, value, value == floor(value) ? 0 : size < 10 ? 3 : size < 1000 ? 2 : 1);
-    else
-        as_text_si(text, value, NULL);
-    as_table_text(t, AS_STYLE_NONE, text);
+    for (size_t i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(value[i]));
+        whole &= !isfinite(value[i]) || value[i] == floor(value[i]);
+    }
+    if (whole)
+        return 0;
+    return largest >= 1000 ? 1 : largest >= 10 ? 2 : 3;
+}
+
+void as_cell_values(struct as_table *t, const double *value, size_t n)
+{
+    unsigned decimals = decimals_for(value, n);
+    char text[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < n; i++) {
+        double size = fabs(value[i]);
+
+        if (isfinite(size) && size < 1e6 && (size >= 0.001 || size == 0))
+            as_text_fixed(text, value[i], decimals);
+        else
+            as_text_si(text, value[i], NULL);
+        as_table_text(t, AS_STYLE_NONE, text);
+    }
 }

@@ -24,7 +24,7 @@ void as_cell_tail(struct as_table *t, const struct as_time_column *column, doubl
 void as_cell_count(struct as_table *t, uint64_t n);
 void as_cell_share(struct as_table *t, double share);
 
-/* Four significant digits, for values of any unit. */
-void as_cell_value(struct as_table *t, double value);
+/* Values of any unit, all with the decimals that suit them together. */
+void as_cell_values(struct as_table *t, const double *value, size_t n);
 
 #endif

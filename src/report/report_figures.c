@@ -67,16 +67,16 @@ static const struct as_figure figure[AS_FIGURE_COUNT_OF_ALL] = {
                             AS_FIGURE_TEXT, 12},
     [AS_FIGURE_CALLS] = {"calls", "calls", "calls", "complete calls", AS_FIGURE_COUNT, 0},
     [AS_FIGURE_FAILED] = {"failed", "failed", "failed", "complete calls that failed",
-                          AS_FIGURE_COUNT, 4},
+                          AS_FIGURE_COUNT, 8},
     [AS_FIGURE_TOTAL] = {"total", "total_ns", "total", "time with the layers inside",
-                         AS_FIGURE_TIME, 6},
+                         AS_FIGURE_TIME, 7},
     [AS_FIGURE_SELF] = {"self", "self_ns", "self", "time without the layers inside", AS_FIGURE_TIME,
                         0},
     [AS_FIGURE_SHARE_OF_SELF] = {"share", "share", "share", "of the self time of all layers",
                                  AS_FIGURE_SHARE, 0},
-    [AS_FIGURE_SHARE_BAR] = {"bar", NULL, " ", "the share as a bar", AS_FIGURE_BAR, 7},
+    [AS_FIGURE_SHARE_BAR] = {"bar", NULL, " ", "the share as a bar", AS_FIGURE_BAR, 4},
     [AS_FIGURE_CUM] = {"cum", "cumulative_share", "cum", "shares summed up from the top",
-                       AS_FIGURE_SHARE, 5},
+                       AS_FIGURE_SHARE, 6},
     [AS_FIGURE_MEAN] = {"mean", "mean_ns", "mean", "mean time of a call", AS_FIGURE_TIME, 8},
     [AS_FIGURE_STD] = {"std", "std_ns", "std", "population standard deviation", AS_FIGURE_TIME, 9},
     [AS_FIGURE_STD_SAMPLE] = {"std_sample", "std_sample_ns", "std n-1", "sample standard deviation",
@@ -89,7 +89,7 @@ static const struct as_figure figure[AS_FIGURE_COUNT_OF_ALL] = {
     [AS_FIGURE_P95] = {"p95", "p95_ns", "p95", "95th percentile, linear", AS_FIGURE_TIME, 2},
     [AS_FIGURE_P99] = {"p99", "p99_ns", "p99", "99th percentile, linear", AS_FIGURE_TIME, 9},
     [AS_FIGURE_CV] = {"cv", "cv", "CV", "coefficient of variation: sample deviation by mean",
-                      AS_FIGURE_SHARE, 4},
+                      AS_FIGURE_SHARE, 5},
     [AS_FIGURE_MAD] = {"mad", "mad_ns", "MAD", "median distance from the median", AS_FIGURE_TIME,
                        9},
     [AS_FIGURE_CI] = {"ci", NULL, "95 % of median", "95 % interval of the median",
@@ -133,11 +133,19 @@ const char *as_figure_help_at(size_t i)
     return i < AS_FIGURE_COUNT_OF_ALL ? figure[i].help : NULL;
 }
 
+/* Sums of complete calls say nothing when there are none. */
+static bool is_of_calls(enum as_figure_id id)
+{
+    return id == AS_FIGURE_TOTAL || id == AS_FIGURE_SELF || id == AS_FIGURE_SHARE_OF_SELF;
+}
+
 double as_figure_number(enum as_figure_id id, const struct as_layer *layer)
 {
     const struct place *p = &place[id];
     const char *at = (const char *)layer + p->offset;
 
+    if (layer->calls == 0 && is_of_calls(id))
+        return NAN;
     switch (p->type) {
     case U64:
         return (double)*(const uint64_t *)(const void *)at;

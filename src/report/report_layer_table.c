@@ -10,7 +10,7 @@
 #include "report/report_times.h"
 
 #define NAME_WIDTH  14 /* a name keeps at least this many columns */
-#define BAR_WIDTH   10
+#define BAR_WIDTH   8
 #define SPARK_WIDTH 16
 
 struct column {
@@ -43,6 +43,15 @@ static double largest_of(const struct builder *b, enum as_figure_id id)
     for (size_t row = 0; row < b->what->n_rows; row++)
         largest = fmax(largest, as_figure_number(id, layer_at(b, row)));
     return largest;
+}
+
+/* The time that chooses a column's unit. Times of a call stand side by side to be compared, so they share the unit
+ * that suits their medians; sums share that of the largest sum. */
+static double unit_ns(const struct builder *b, enum as_figure_id id)
+{
+    if (id == AS_FIGURE_SELF || id == AS_FIGURE_TOTAL)
+        return largest_of(b, AS_FIGURE_TOTAL);
+    return id == AS_FIGURE_FIRST ? largest_of(b, id) : largest_of(b, AS_FIGURE_MEDIAN);
 }
 
 static bool has_text(const struct builder *b, enum as_figure_id id)
@@ -89,7 +98,8 @@ static void add_column(struct builder *b, enum as_figure_id id)
 
     *c = (struct column){.id = id, .figure = figure};
     if (figure->kind == AS_FIGURE_TIME || figure->kind == AS_FIGURE_INTERVAL)
-        c->scale = as_time_scale_for(largest_of(b, id), b->report->options->unit);
+        c->scale = as_time_scale_for(
+            largest_of(b, id), as_time_scale_for(unit_ns(b, id), b->report->options->unit).unit);
     set_title(c);
     b->layout[b->n_columns] = (struct as_table_column){
         .title = c->title,
@@ -124,6 +134,8 @@ static void put_spark(const struct builder *b, struct as_table *t, const struct 
 {
     struct as_term term = *b->page->term;
     struct as_out line;
+    const char *text;
+    size_t size;
 
     term.unicode |= b->page->markdown;
     if (as_out_memory(&line, NULL) < 0) {
@@ -131,7 +143,10 @@ static void put_spark(const struct builder *b, struct as_table *t, const struct 
         return;
     }
     as_term_spark(&term, &line, layer->spark_ns, AS_LAYER_SPARK, SPARK_WIDTH);
-    as_table_text(t, AS_STYLE_NONE, as_out_get(&line, NULL));
+    text = as_out_get(&line, &size);
+    while (size > 0 && text[size - 1] == ' ')
+        size--;
+    as_table_text_n(t, AS_STYLE_NONE, text, size);
     t->nomem |= line.nomem;
     as_out_drop(&line);
 }

@@ -6,7 +6,7 @@
 #include "report/report_layer_table.h"
 #include "report/report_times.h"
 
-#define USUAL_LAYERS 20
+#define USUAL_LAYERS 15
 #define USUAL_FEW    5
 #define USUAL_LIST   3 /* most variable layers on a page nobody asked for more of */
 
@@ -77,7 +77,7 @@ int as_section_layers(const struct as_report *report, struct as_page *page, stru
     char note[64];
     int rc;
 
-    snprintf(note, sizeof note, "by %s", as_layer_sort_name(o->sort));
+    snprintf(note, sizeof note, "sorted by %s", as_layer_sort_name(o->sort));
     as_page_heading(page, "Layers", note);
     if (n == 0) {
         as_page_line(page, AS_STYLE_NONE, "No layer was recorded.");

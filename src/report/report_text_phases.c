@@ -78,10 +78,7 @@ int as_section_channels(const struct as_report *report, struct as_page *page,
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, c->info->name));
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, c->info->unit));
         as_cell_count(&t, c->n);
-        as_cell_value(&t, c->min);
-        as_cell_value(&t, c->mean);
-        as_cell_value(&t, c->max);
-        as_cell_value(&t, c->last);
+        as_cell_values(&t, (const double[]){c->min, c->mean, c->max, c->last}, 4);
     }
     as_page_table(page, &t);
     return ASSAY_OK;

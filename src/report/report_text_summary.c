@@ -77,7 +77,7 @@ static void put_totals(const struct as_report *report, struct as_page *page)
         as_text_count(number, layers->iterations.n);
         snprintf(iterations, sizeof iterations, "   %s iterations", number);
     }
-    as_page_line(page, AS_STYLE_NONE, "%s wall time   %zu thread%s   %zu layer%s   %s calls%s%s",
+    as_page_line(page, AS_STYLE_NONE, "%s wall   %zu thread%s   %zu layer%s   %s calls%s%s",
                  wall, layers->n_threads, layers->n_threads == 1 ? "" : "s", layers->n_layers,
                  layers->n_layers == 1 ? "" : "s", calls, failed, iterations);
 }
@@ -91,16 +91,15 @@ static void put_cost(const struct as_report *report, struct as_page *page)
         as_page_line(page, AS_STYLE_DIM, "recording cost not known: the run holds no calibration");
         return;
     }
-    as_text_ns(each, layers->cost_pair_ns, AS_TIME_AUTO);
+    as_text_fixed(each, layers->cost_pair_ns, layers->cost_pair_ns < 10 ? 1 : 0);
     as_text_share(share, layers->cost_share);
     if (layers->n_near_cost)
         as_page_line(page, AS_STYLE_DIM,
-                     "recording cost about %s a scope, %s of the time; %zu layer%s shorter than %d "
-                     "times it",
+                     "recording cost about %s ns a scope, %s of the time; %zu layer%s under %dx that",
                      each, share, layers->n_near_cost, layers->n_near_cost == 1 ? "" : "s",
                      AS_COST_FACTOR);
     else
-        as_page_line(page, AS_STYLE_DIM, "recording cost about %s a scope, %s of the time", each,
+        as_page_line(page, AS_STYLE_DIM, "recording cost about %s ns a scope, %s of the time", each,
                      share);
 }
 

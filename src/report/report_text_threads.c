@@ -1,6 +1,6 @@
 /* report/report_text_threads.c - the section on threads: what each did, and which layers it ran.
  * Threads are named by their index, as --thread takes it. */
-#include <stdio.h>
+#include <math.h>
 
 #include "report/report.h"
 #include "report/report_cells.h"
@@ -102,7 +102,7 @@ static void put_thread_layers(const struct as_report *report, struct as_page *pa
         as_cell_time(&t, &self, (double)l->self_ns);
         as_cell_time(&t, &total, (double)l->inclusive_ns);
         as_cell_time(&t, &mean, l->mean_ns);
-        as_cell_time(&t, &max, l->max_ns);
+        as_cell_time(&t, &max, l->calls ? l->max_ns : (double)NAN);
     }
     as_page_table(page, &t);
 }

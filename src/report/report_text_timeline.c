@@ -13,15 +13,6 @@ static const enum as_style state_style[] = {
     [AS_SPAN_CUT] = AS_STYLE_WARN, [AS_SPAN_OPEN] = AS_STYLE_WARN,
 };
 
-static bool is_wanted(const struct as_report *report, const struct as_span *span)
-{
-    for (size_t i = 0; i < report->layers->n_threads; i++) {
-        if (report->layers->thread[i].info->index == span->thread->index)
-            return true;
-    }
-    return false;
-}
-
 /* The first `room` calls; returns how many or a negative code. */
 static int take_calls(const struct as_report *report, struct as_timeline_entry *out, size_t room,
                       struct assay_error *err)
@@ -32,7 +23,7 @@ static int take_calls(const struct as_report *report, struct as_timeline_entry *
 
     while (rc > 0 && n < room) {
         rc = as_timeline_next(timeline, &out[n], err);
-        if (rc > 0 && is_wanted(report, &out[n].span))
+        if (rc > 0 && as_report_has_thread(report, out[n].span.thread))
             n++;
     }
     as_timeline_free(timeline);
