@@ -136,7 +136,7 @@ const struct as_cmd as_cmd_export = {
     .summary = "write a run in the format of another tool",
     .usage = "assay export [options] --to FORMAT RUN",
     .details =
-        "chrome-trace and perfetto are for ui.perfetto.dev; perfetto is several times smaller. "
+        "chrome-trace and perfetto are for ui.perfetto.dev; perfetto is a third of the size. "
         "speedscope is for speedscope.app, folded for flame graphs. json has every span, sample, "
         "iteration and loss; csv has every call, in the order the calls ended.\n\n"
         "--max-size gives each thread room by the number of its events and keeps what comes first "

@@ -16,8 +16,7 @@
 const struct as_exporter as_exporters[] = {
     {"chrome-trace", ".json", "Chrome trace events, for Perfetto and chrome://tracing",
      as_export_chrome},
-    {"perfetto", ".pftrace", "Perfetto's own binary form, several times smaller",
-     as_export_perfetto},
+    {"perfetto", ".pftrace", "Perfetto's own binary form, a third of the size", as_export_perfetto},
     {"speedscope", ".speedscope.json", "for speedscope.app, one profile a thread",
      as_export_speedscope},
     {"folded", ".folded", "stacks and their own time, for flame graphs", as_export_folded},

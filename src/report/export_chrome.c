@@ -73,8 +73,9 @@ static void put_tail(struct as_export *x, struct as_out *out, void *user)
 static void put_time(struct as_out *out, uint64_t ns)
 {
     char text[AS_TEXT_FLOAT];
+    size_t n = as_text_decimal(text, ns, 3);
 
-    as_out_put(out, text, as_text_decimal(text, ns, 3));
+    as_out_put(out, text, n);
 }
 
 static const struct site_text *get_site(struct chrome *c, uint32_t place)
@@ -223,7 +224,7 @@ static void on_iteration(void *user, const struct as_iteration *it)
     as_text_u64(name + sizeof "iteration " - 1, it->number);
     begin_event(c, &w, out, "X", c->iteration_row);
     put_us(&w, "ts", it->start_ns);
-    put_us(&w, "dur", it->end_ns - it->start_ns);
+    put_us(&w, "dur", as_export_end_ns(it) - it->start_ns);
     as_json_kv_text(&w, "name", name);
     as_json_kv_text(&w, "cat", "iteration");
     as_json_kv_object(&w, "args");

@@ -1,5 +1,7 @@
 /* report/export_csv.c - the timeline of a run as CSV: one row a call, in the order the calls ended.
  * Notes stand in one field as key=value, separated by semicolons. */
+#include <string.h>
+
 #include "analyze/timeline.h"
 #include "base/csv.h"
 #include "base/text.h"
@@ -37,11 +39,27 @@ static const char *get_name(struct table *t, uint32_t site)
     return t->name[place];
 }
 
+/* What parts one note from the next cannot stand in a key. */
+static void put_key(struct as_out *out, const char *key)
+{
+    while (*key) {
+        size_t n = strcspn(key, ";=");
+
+        as_out_put(out, key, n);
+        key += n;
+        if (*key) {
+            as_out_char(out, '_');
+            key++;
+        }
+    }
+}
+
 static void put_notes(struct table *t, struct as_csv_writer *w, const struct as_span *span)
 {
     struct as_out *field = &t->x->quoted;
-    const char *key[AS_SPAN_MAX_NOTES];
+    const char *key[AS_SPAN_MAX_NOTES] = {NULL};
     char number[AS_TEXT_FLOAT];
+    size_t n;
 
     for (uint32_t i = 0; i < span->n_notes; i++)
         key[i] = get_name(t, span->note[i].key); /* before the field: it may need the same memory */
@@ -49,10 +67,10 @@ static void put_notes(struct table *t, struct as_csv_writer *w, const struct as_
     for (uint32_t i = 0; i < span->n_notes; i++) {
         if (i > 0)
             as_out_char(field, ';');
-        for (const char *c = key[i]; c && *c; c++)
-            as_out_char(field, *c == ';' || *c == '=' ? '_' : *c);
+        put_key(field, key[i] ? key[i] : "");
         as_out_char(field, '=');
-        as_out_put(field, number, as_text_f64(number, span->note[i].value));
+        n = as_text_f64(number, span->note[i].value);
+        as_out_put(field, number, n);
     }
     as_csv_text_n(w, field->buf, field->used);
 }

@@ -39,8 +39,10 @@ static const char *make_name(struct as_export *x, const char *text)
     char *name =
         as_utf8_safe(&x->arena, text[0] ? text : "(unnamed)", strlen(text[0] ? text : "(unnamed)"));
 
-    for (char *c = name; c && *c; c++)
-        *c = *c == ';' ? ':' : *c;
+    if (!name)
+        return NULL;
+    for (char *c = strchr(name, ';'); c; c = strchr(c, ';'))
+        *c = ':';
     return name;
 }
 
@@ -58,7 +60,7 @@ static int rank_names(struct folded *f, size_t n_sites, struct assay_error *err)
     uint32_t rank = 0;
 
     f->frame = as_arena_zero(&x->arena, n, sizeof *f->frame);
-    f->ranked = as_arena_zero(&x->arena, n, sizeof *f->ranked);
+    f->ranked = as_arena_zero(&x->arena, n, sizeof(struct frame *));
     if (!f->frame || !f->ranked)
         return as_fail_nomem(err);
     for (size_t i = 0; i < n; i++) {
@@ -71,7 +73,7 @@ static int rank_names(struct folded *f, size_t n_sites, struct assay_error *err)
         f->frame[i].size = strlen(f->frame[i].name);
         f->ranked[i] = &f->frame[i];
     }
-    qsort(f->ranked, n, sizeof *f->ranked, by_name);
+    qsort(f->ranked, n, sizeof(struct frame *), by_name);
     for (size_t i = 0; i < n; i++) {
         struct frame *here = f->ranked[i];
 
@@ -176,6 +178,7 @@ static void put_line(struct folded *f, const struct as_tree_node *node, uint32_t
     struct as_out *out = f->x->out;
     uint32_t depth = node[i].depth;
     char number[AS_TEXT_INT];
+    size_t n = as_text_u64(number, self_ns);
 
     for (; i; i = node[i].parent) /* upwards, so that it can be read downwards */
         f->at[node[i].depth] = node[i].site;
@@ -187,7 +190,7 @@ static void put_line(struct folded *f, const struct as_tree_node *node, uint32_t
         as_out_put(out, frame->name, frame->size);
     }
     as_out_char(out, ' ');
-    as_out_put(out, number, as_text_u64(number, self_ns));
+    as_out_put(out, number, n);
     as_out_char(out, '\n');
 }
 

@@ -145,7 +145,7 @@ static void on_iteration(void *user, const struct as_iteration *it)
     as_json_kv_u64(&w, "thread", e->thread->info->index);
     as_json_kv_u64(&w, "number", it->number);
     as_json_kv_u64(&w, "start_ns", it->start_ns);
-    as_json_kv_u64(&w, "end_ns", it->end_ns);
+    as_json_kv_u64(&w, "end_ns", as_export_end_ns(it));
     put_optional(&w, "cpu_ns", it->has_cpu, it->cpu_ns);
     put_optional(&w, "length", it->has_length, it->length);
     as_json_kv_text(&w, "status", it->cut ? "cut" : "ok");
@@ -183,9 +183,10 @@ static void on_sample(void *user, uint32_t channel, uint64_t ns, double value)
 static void put_number(struct as_out *out, const char *key, size_t key_size, uint64_t value)
 {
     char text[AS_TEXT_INT];
+    size_t n = as_text_u64(text, value);
 
     as_out_put(out, key, key_size);
-    as_out_put(out, text, as_text_u64(text, value));
+    as_out_put(out, text, n);
 }
 
 #define PUT_NUMBER(out, key, value) put_number(out, key, sizeof(key) - 1, value)

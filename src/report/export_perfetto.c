@@ -362,7 +362,7 @@ static void on_iteration(void *user, const struct as_iteration *it)
         note_text(f, "status", "cut");
     end_event(f);
     put_packet(f, out);
-    begin_event(f, it->end_ns, TYPE_END);
+    begin_event(f, as_export_end_ns(it), TYPE_END);
     as_protobuf_u64(&f->p, EVENT_TRACK, f->iteration_track);
     end_event(f);
     put_packet(f, out);

@@ -106,6 +106,12 @@ static inline uint64_t as_export_self_ns(const struct as_span *span)
     return ns > span->child_ns ? ns - span->child_ns : 0;
 }
 
+/* When an iteration ended; never before it began, whatever a damaged run says. */
+static inline uint64_t as_export_end_ns(const struct as_iteration *it)
+{
+    return it->end_ns > it->start_ns ? it->end_ns : it->start_ns;
+}
+
 /* `text` itself when it is UTF-8, else a copy in the arena with U+FFFD for what is not; NULL
  * without memory. */
 const char *as_export_utf8(struct as_export *x, const char *text);
