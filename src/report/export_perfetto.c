@@ -64,13 +64,20 @@ static void end_event(struct perfetto *f)
     end_packet(f);
 }
 
+/* A packet for which there was no memory has no bytes. */
+static void put_packet(const struct perfetto *f, struct as_out *out)
+{
+    if (f->p.bytes.size)
+        as_out_put(out, f->p.bytes.data, f->p.bytes.size);
+}
+
 static bool keep(struct perfetto *f, uint64_t *tally)
 {
     struct as_out *out = as_export_item(f->x);
 
     if (!out)
         return false;
-    as_out_put(out, f->p.bytes.data, f->p.bytes.size);
+    put_packet(f, out);
     return as_export_keep(f->x, tally);
 }
 
@@ -108,11 +115,6 @@ static void note_number(struct perfetto *f, const char *key, uint64_t value)
 }
 
 /* ---- head and tail ---- */
-
-static void put_packet(struct perfetto *f, struct as_out *out)
-{
-    as_out_put(out, f->p.bytes.data, f->p.bytes.size);
-}
 
 static void put_clock(struct perfetto *f, uint64_t id, uint64_t ns)
 {
@@ -323,7 +325,8 @@ static void on_end(void *user, const struct as_span *span)
         return;
     begin_end(f, span);
     end_event(f);
-    as_export_release(f->x, f->p.bytes.data, f->p.bytes.size, END_BYTES);
+    f->x->held_bytes -= END_BYTES;
+    put_packet(f, f->x->out);
 }
 
 static void name_iterations(struct perfetto *f)

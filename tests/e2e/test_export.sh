@@ -151,6 +151,30 @@ for format in $formats; do
     cmp -s "$work/stdout" "$work/file" || fail "$format differs between standard output and a file"
 done
 
+# In a build that can make allocations fail: each one in turn. Done whole, or failed in words and nothing left behind.
+# failing FORMAT: with the options of --max-size as well.
+failing() {
+    local n count status options
+    for options in '' '--max-size=40k'; do
+        # shellcheck disable=SC2086
+        count=$(ASSAY_ALLOC_COUNT=1 "$build/assay" export "$work/hostile/run.assay" --to "$1" $options -o "$work/whole" 2>&1 |
+            sed -n 's/^allocations: //p')
+        for n in $(seq "${count:-0}"); do
+            rm -f "$work"/part*
+            ASSAY_ALLOC_FAIL=$n "$build/assay" export "$work/hostile/run.assay" --to "$1" $options -o "$work/part" 2>"$work/said"
+            status=$?
+            case $status in
+            0) cmp -s "$work/whole" "$work/part" || fail "$1: allocation $n failed and the file is another" ;;
+            3) [ -z "$(ls "$work"/part* 2>/dev/null)" ] || fail "$1: allocation $n failed and left a file" ;;
+            *) fail "$1: allocation $n: status $status: $(cat "$work/said")" ;;
+            esac
+        done
+    done
+}
+for format in $formats; do
+    failing "$format"
+done
+
 # refused STATUS WORDS ARGUMENTS...: fails with that status, says so, leaves no file.
 refused() {
     local status=$1 words=$2 got
