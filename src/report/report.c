@@ -2,7 +2,7 @@
  * Only renders: every figure comes from analyze/. */
 #include "report/report.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "trace/run_facts.h"
 
@@ -120,4 +120,18 @@ const char *as_span_state_name(enum as_span_state state)
     };
 
     return (unsigned)state < sizeof name / sizeof *name ? name[state] : "";
+}
+
+void as_span_notes_text(const struct as_run *run, const struct as_span *span, char *out,
+                        size_t room)
+{
+    char number[AS_TEXT_FLOAT];
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < span->n_notes && used < room; i++) {
+        as_text_f64(number, span->note[i].value);
+        used += (size_t)snprintf(out + used, room - used, "%s%s=%s", i ? " " : "",
+                                 as_run_site_at(run, span->note[i].key)->name, number);
+    }
 }

@@ -83,6 +83,10 @@ const char *as_category_name(uint32_t category);
 const char *as_phase_name(uint32_t phase);
 const char *as_span_state_name(enum as_span_state state);
 
+/* "tokens=16 loss=0.5": the notes of a call, cut where `out` is full. */
+void as_span_notes_text(const struct as_run *run, const struct as_span *span, char *out,
+                        size_t room);
+
 /* Each prints one section onto the page. */
 #define X(name, function, help, usual)                                                             \
     AS_MUST_USE int as_section_##function(const struct as_report *report, struct as_page *page,    \

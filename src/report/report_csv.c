@@ -129,22 +129,12 @@ static int write_tree(struct as_csv_writer *w, const struct as_report *report,
     return ASSAY_OK;
 }
 
-static void put_notes(struct as_csv_writer *w, struct as_run *run, const struct as_span *s)
-{
-    char text[1024] = "";
-    size_t used = 0;
-
-    for (uint32_t i = 0; i < s->n_notes && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.17g", i ? " " : "",
-                                 as_run_site_at(run, s->note[i].key)->name, s->note[i].value);
-    as_csv_text(w, text);
-}
-
 static int write_timeline(struct as_csv_writer *w, const struct as_report *report,
                           struct assay_error *err)
 {
     struct as_timeline *timeline = as_timeline_new(report->run);
     struct as_timeline_entry e;
+    char notes[1024];
     int rc = timeline ? 1 : as_fail_nomem(err);
 
     PUT_HEADER(w, "layer", "execution_time_ns", "timestamp_ns", "cumulative_time_ns", "thread",
@@ -159,7 +149,8 @@ static int write_timeline(struct as_csv_writer *w, const struct as_report *repor
         as_csv_u64(w, e.span.thread->index);
         as_csv_u64(w, e.span.depth);
         as_csv_text(w, as_span_state_name(e.span.state));
-        put_notes(w, report->run, &e.span);
+        as_span_notes_text(report->run, &e.span, notes, sizeof notes);
+        as_csv_text(w, notes);
         as_csv_row_end(w);
     }
     as_timeline_free(timeline);

@@ -48,13 +48,13 @@ static void find_state(struct list *list, const struct as_run_health *h)
         add(list, "live", AS_FINDING_NOTE,
             "still recording: process %ld is alive; this is what it has recorded so far",
             h->live_pid);
-    else if (!h->closed && h->ring_events)
+    else if (!h->closed && h->ring_found)
         add(list, "not_closed", AS_FINDING_WARN,
             "not closed: the program was killed; %s recovered from its ring",
             COUNT(h->ring_events, "event"));
     else if (!h->closed)
-        add(list, "not_closed", AS_FINDING_WARN,
-            "not closed: the program was killed; there was no ring to recover events from");
+        add(list, "not_closed", AS_FINDING_LOSS,
+            "not closed: the program was killed, and its ring is gone: the last events are missing");
 }
 
 static void find_damage(struct list *list, const struct as_run_health *h)
@@ -131,6 +131,18 @@ size_t as_health_findings(const struct as_layers *layers, struct as_finding out[
     find_losses(&list, layers);
     find_weakness(&list, layers);
     return list.n;
+}
+
+bool as_health_is_whole(const struct as_layers *layers)
+{
+    struct as_finding finding[AS_MAX_FINDINGS];
+    size_t n = as_health_findings(layers, finding);
+
+    for (size_t i = 0; i < n; i++) {
+        if (finding[i].level == AS_FINDING_LOSS)
+            return false;
+    }
+    return true;
 }
 
 const char *as_health_status(const struct as_layers *layers)

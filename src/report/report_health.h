@@ -23,6 +23,9 @@ struct as_finding {
 size_t as_health_findings(const struct as_layers *layers,
                           struct as_finding out[AS_MAX_FINDINGS]);
 
+/* Whether everything that was recorded can be read. */
+bool as_health_is_whole(const struct as_layers *layers);
+
 /* One word for the whole: "complete", "live", "not_closed", "damaged", "lossy". */
 const char *as_health_status(const struct as_layers *layers);
 

@@ -52,7 +52,7 @@ static void put_findings(struct as_json_writer *w, const struct as_layers *layer
     as_json_array_end(w);
 }
 
-static void put_health(struct as_json_writer *w, const struct as_layers *layers)
+void as_json_health(struct as_json_writer *w, const struct as_layers *layers)
 {
     const struct as_run_health *h = &layers->run->health;
 
@@ -65,6 +65,7 @@ static void put_health(struct as_json_writer *w, const struct as_layers *layers)
         as_json_i64(w, h->live_pid);
     else
         as_json_null(w);
+    as_json_kv_bool(w, "ring_found", h->ring_found);
     as_json_kv_u64(w, "events", layers->events);
     as_json_kv_u64(w, "ring_events", h->ring_events);
     as_json_kv_u64(w, "lost_events", layers->lost_events);
@@ -132,7 +133,7 @@ static void put_run(struct as_json_writer *w, const struct as_report *report)
         as_json_null(w);
     as_json_kv_u64(w, "size_bytes", run->size_bytes);
     put_host(w, run);
-    put_health(w, report->layers);
+    as_json_health(w, report->layers);
     as_json_object_end(w);
 }
 

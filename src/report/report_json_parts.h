@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "report/report.h"
 
+void as_json_health(struct as_json_writer *w, const struct as_layers *layers);
 AS_MUST_USE int as_json_layers(struct as_json_writer *w, const struct as_report *report,
                                struct assay_error *err);
 void as_json_threads(struct as_json_writer *w, const struct as_report *report);

@@ -1,7 +1,5 @@
 /* report/report_text_timeline.c - the section that lists single calls in the order they ended.
  * A taste only: the CSV has them all. */
-#include <stdio.h>
-
 #include "analyze/timeline.h"
 #include "report/report.h"
 #include "report/report_cells.h"
@@ -30,21 +28,6 @@ static int take_calls(const struct as_report *report, struct as_timeline_entry *
     return rc < 0 ? rc : (int)n;
 }
 
-static void put_notes(const struct as_report *report, struct as_page *page, struct as_table *t,
-                      const struct as_span *span)
-{
-    char text[256] = "";
-    size_t used = 0;
-
-    for (uint32_t i = 0; i < span->n_notes && used < sizeof text; i++) {
-        const char *key = as_run_site_at(report->run, span->note[i].key)->name;
-
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%g", i ? " " : "",
-                                 as_page_name(page, key), span->note[i].value);
-    }
-    as_table_text(t, AS_STYLE_DIM, text);
-}
-
 static void put_calls(const struct as_report *report, struct as_page *page,
                       const struct as_timeline_entry *entry, size_t n)
 {
@@ -70,6 +53,7 @@ static void put_calls(const struct as_report *report, struct as_page *page,
             {.title = "notes", .may_shrink = true, .drop = 1},
         };
         struct as_table t;
+        char notes[256];
 
         as_table_init(&t, columns, sizeof columns / sizeof *columns);
         for (size_t i = 0; i < n; i++) {
@@ -84,7 +68,8 @@ static void put_calls(const struct as_report *report, struct as_page *page,
             as_table_text(&t, AS_STYLE_NONE,
                           as_page_name(page, as_run_site_at(report->run, span->site)->name));
             as_table_text(&t, state_style[span->state], as_span_state_name(span->state));
-            put_notes(report, page, &t, span);
+            as_span_notes_text(report->run, span, notes, sizeof notes);
+            as_table_text(&t, AS_STYLE_DIM, as_page_name(page, notes));
         }
         as_page_table(page, &t);
     }
