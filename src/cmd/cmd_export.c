@@ -93,6 +93,9 @@ static void tell(const struct as_cmd_line *line, const struct as_run *run,
 
     if (as_export_health_text(text, run, result))
         as_console_note(line, "%s", text);
+    if (result->stacks_merged)
+        as_console_note(
+            line, "too many different stacks: the time of the last is counted with their callers");
     if (as_export_cut_text(text, result))
         as_console_note(line, "to stay within --max-size %s: %s", as_opt_text(line, "max-size"),
                         text);

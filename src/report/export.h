@@ -30,6 +30,8 @@ struct as_export_tally {
 struct as_export_result {
     struct as_export_tally seen, kept;
     uint64_t size_bytes; /* of the output */
+    bool stacks_merged;  /* folded: so many different stacks that the last are counted with their
+                            parents */
     bool no_clock; /* the clock readings are damaged: no event has a time, so none was written */
 };
 

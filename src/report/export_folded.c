@@ -228,6 +228,7 @@ int as_export_folded(struct as_export *x, struct assay_error *err)
     struct folded f = {.x = x};
     int rc = collect(&f, err);
 
+    x->result.stacks_merged = f.tree.truncated;
     if (rc == ASSAY_OK)
         rc = put_lines(&f, err);
     as_call_tree_fini(&f.tree);
