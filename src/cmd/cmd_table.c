@@ -8,8 +8,7 @@ extern const struct as_cmd as_cmd_report, as_cmd_verify, as_cmd_help, as_cmd_ver
     as_cmd_completion, as_cmd_man;
 
 static const struct as_cmd *const table[] = {
-    &as_cmd_report,  &as_cmd_verify,     &as_cmd_help,
-    &as_cmd_version, &as_cmd_completion, &as_cmd_man,
+    &as_cmd_report, &as_cmd_verify, &as_cmd_help, &as_cmd_version, &as_cmd_completion, &as_cmd_man,
 };
 
 const struct as_cmd *as_cmd_at(size_t i)
