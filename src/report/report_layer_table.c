@@ -231,7 +231,11 @@ static void put_cell(const struct builder *b, struct as_table *t, const struct c
 
 static void note_marks(const struct builder *b, struct as_layer_marks *marks)
 {
+    bool flagged = false;
+
     *marks = (struct as_layer_marks){0};
+    for (size_t i = 0; i < b->n_columns; i++)
+        flagged |= b->column[i].id == AS_FIGURE_FLAGS;
     for (size_t row = 0; row < b->what->n_rows; row++) {
         const struct as_layer *layer = layer_at(b, row);
 
@@ -239,9 +243,9 @@ static void note_marks(const struct builder *b, struct as_layer_marks *marks)
             marks->unsupported |= layer->calls && !as_figure_supported(b->column[i].id, layer);
         marks->inexact |= !layer->times.exact;
         marks->error = fmax(marks->error, layer->times.error);
-        marks->near_cost |= layer->near_cost;
-        marks->failed |= layer->failed > 0;
-        marks->unbalanced |= layer->unclosed || layer->cut || layer->open;
+        marks->near_cost |= flagged && layer->near_cost;
+        marks->failed |= flagged && layer->failed > 0;
+        marks->unbalanced |= flagged && (layer->unclosed || layer->cut || layer->open);
     }
 }
 
