@@ -187,7 +187,7 @@ static void make_unbalanced(void)
 
 static void make_many(void)
 {
-    char name[32];
+    char name[48];
 
     for (int i = 0; i < 60; i++) {
         snprintf(name, sizeof name, "layer_%02d/with/a/long/path", i);
