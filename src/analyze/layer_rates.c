@@ -1,5 +1,5 @@
-/* analyze/layer_rates.c - figures made from those of a layer: rates of work, shares summed up, means over all.
- * NaN where a figure cannot be had. */
+/* analyze/layer_rates.c - figures made from those of a layer: rates of work, shares summed up,
+ * means over all. NaN where a figure cannot be had. */
 #include "analyze/layer_rates.h"
 
 #include <math.h>

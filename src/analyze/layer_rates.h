@@ -1,11 +1,12 @@
-/* analyze/layer_rates.h - figures made from those of a layer: rates of work, shares summed up, means over all.
- * NaN where a figure cannot be had. */
+/* analyze/layer_rates.h - figures made from those of a layer: rates of work, shares summed up,
+ * means over all. NaN where a figure cannot be had. */
 #ifndef AS_ANALYZE_LAYER_RATES_H
 #define AS_ANALYZE_LAYER_RATES_H
 
 #include "analyze/layers.h"
 
-/* 10^9 operations a second while the layer ran: the FLOPs of its complete calls by their inclusive time. */
+/* 10^9 operations a second while the layer ran: the FLOPs of its complete calls by their inclusive
+ * time. */
 double as_layer_gflops(const struct as_layer *layer);
 
 /* 10^9 bytes a second, read and written, in the same way. */

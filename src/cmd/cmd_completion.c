@@ -1,5 +1,5 @@
-/* cmd/cmd_completion.c - all of `assay completion`: what a shell needs to complete commands and options.
- * Printed from the tables of commands, one writer for each shell. */
+/* cmd/cmd_completion.c - all of `assay completion`: what a shell needs to complete commands and
+ * options. Printed from the tables of commands, one writer for each shell. */
 #include <string.h>
 
 #include "cmd/cmd_table.h"

@@ -7,7 +7,8 @@
 #include "cmd/cmd_words.h"
 #include "cmd/console.h"
 
-/* Text that roff takes for text: no request at the start of a line, no escape, hyphens that can be copied. */
+/* Text that roff takes for text: no request at the start of a line, no escape, hyphens that can be
+ * copied. */
 static void put_roff(struct as_out *out, const char *text)
 {
     if (*text == '.' || *text == '\'')

@@ -1,5 +1,5 @@
-/* cmd/cmd_words.c - the words of commands and options as help, manual and completion all print them.
- * Also the topics that belong to no command. */
+/* cmd/cmd_words.c - the words of commands and options as help, manual and completion all print
+ * them. Also the topics that belong to no command. */
 #include "cmd/cmd_words.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "report/report.h"
 #include "report/report_figures.h"
 
-#define ENTRY_INDENT 26 /* where the sentences of a list begin */
+#define ENTRY_INDENT 26  /* where the sentences of a list begin */
 #define MOST_WIDTH   100 /* longer lines are hard to read, however wide the window */
 
 void as_opt_label(const struct as_opt *opt, char out[AS_WORDS_BYTES])

@@ -1,5 +1,5 @@
-/* cmd/cmd_words.h - the words of commands and options as help, manual and completion all print them.
- * Also the topics that belong to no command. */
+/* cmd/cmd_words.h - the words of commands and options as help, manual and completion all print
+ * them. Also the topics that belong to no command. */
 #ifndef AS_CMD_CMD_WORDS_H
 #define AS_CMD_CMD_WORDS_H
 
@@ -14,7 +14,8 @@ void as_opt_label(const struct as_opt *opt, char out[AS_WORDS_BYTES]);
 /* The help sentence with the words or numbers the option takes. */
 void as_opt_sentence(const struct as_opt *opt, char out[AS_WORDS_BYTES]);
 
-/* `text` from column `indent` on, wrapped at `width`; the cursor stands at column `at`. Ends the line. */
+/* `text` from column `indent` on, wrapped at `width`; the cursor stands at column `at`. Ends the
+ * line. */
 void as_put_wrapped(struct as_out *out, const char *text, size_t at, size_t indent, size_t width);
 
 /* A label and its sentence as one entry of a list. */

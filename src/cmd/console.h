@@ -19,8 +19,9 @@ struct as_term as_console_term(const struct as_cmd_line *line);
 AS_MUST_USE int as_console_open(struct as_console *console, const struct as_cmd_line *line,
                                 struct assay_error *err);
 
-/* With `rc` as the command has it so far: publishes what was written, or drops it when rc is an error. Returns `rc`, or
- * the code of a failure to write, which names the file or standard output. */
+/* With `rc` as the command has it so far: publishes what was written, or drops it when rc is an
+ * error. Returns `rc`, or the code of a failure to write, which names the file or standard output.
+ */
 AS_MUST_USE int as_console_close(struct as_console *console, int rc, struct assay_error *err);
 
 /* A line for the person at standard error, left out by --quiet. Made safe for a terminal. */

@@ -1,5 +1,5 @@
-/* cmd/options.c - reads a command's options and operands, and checks them before the command runs.
- * An option's name asked for below must be one of the command's: anything else is our own mistake. */
+/* cmd/options.c - reads a command's options and operands, and checks them before it runs.
+ * A name asked for below must be an option of the command: anything else is our own mistake. */
 #include "cmd/options.h"
 
 #include <assert.h>
@@ -163,7 +163,8 @@ static int check_value(const struct as_opt *opt, const char *value, struct assay
 
 /* ---- reading ---- */
 
-/* The place among the command's options of the argument `arg`; its value, when joined to it, is left in `value`. */
+/* The place among the command's options of the argument `arg`; its value, when joined to it, is
+ * left in `value`. */
 static int match(const struct as_cmd *cmd, const char *arg, const char **value)
 {
     const struct as_opt *opt;

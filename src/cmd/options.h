@@ -1,5 +1,5 @@
-/* cmd/options.h - reads a command's options and operands, and checks them before the command runs.
- * An option's name asked for below must be one of the command's: anything else is our own mistake. */
+/* cmd/options.h - reads a command's options and operands, and checks them before it runs.
+ * A name asked for below must be an option of the command: anything else is our own mistake. */
 #ifndef AS_CMD_OPTIONS_H
 #define AS_CMD_OPTIONS_H
 
@@ -17,8 +17,8 @@ struct as_cmd_line {
 };
 
 /* Reads the arguments after the command's name; `argv` is reordered in place and borrowed.
- * `--name=value`, `--name value`, `-x value`, `-xvalue`; `--` ends options; the last of several wins.
- * ASSAY_ERR_USAGE with a sentence that names the fix. --help asks for no operands. */
+ * `--name=value`, `--name value`, `-x value`, `-xvalue`; `--` ends options; the last of several
+ * wins. ASSAY_ERR_USAGE with a sentence that names the fix. --help asks for no operands. */
 AS_MUST_USE int as_options_parse(struct as_cmd_line *line, const struct as_cmd *cmd, int argc,
                                  char **argv, struct assay_error *err);
 
@@ -39,7 +39,8 @@ int as_opt_word(const struct as_cmd_line *line, const char *name, int fallback);
 size_t as_opt_words(const struct as_cmd_line *line, const char *name, unsigned *places,
                     size_t room);
 
-/* ASSAY_ERR_USAGE: what `word` could have meant instead, from the words of `word_at`. `what` as in "--sort". */
+/* ASSAY_ERR_USAGE: what `word` could have meant instead, from the words of `word_at`. `what` as in
+ * "--sort". */
 int as_fail_word(struct assay_error *err, const char *what, const char *word, as_word_at word_at);
 
 #endif

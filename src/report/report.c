@@ -1,5 +1,5 @@
-/* report/report.c - what was found out about a run, as text, Markdown, JSON or a folder of CSV files.
- * Only renders: every figure comes from analyze/. */
+/* report/report.c - what was found out about a run, as text, Markdown, JSON or a folder of CSV
+ * files. Only renders: every figure comes from analyze/. */
 #include "report/report.h"
 
 #include <stdio.h>
@@ -94,8 +94,12 @@ const char *as_report_name(const struct as_report *report)
 const char *as_category_name(uint32_t category)
 {
     static const char *const name[] = {
-        [ASSAY_LAYER] = "layer", [ASSAY_FUNCTION] = "function", [ASSAY_TIMER] = "timer",
-        [ASSAY_PHASE] = "phase", [ASSAY_CHANNEL] = "channel",   [ASSAY_KEY] = "key",
+        [ASSAY_LAYER] = "layer",
+        [ASSAY_FUNCTION] = "function",
+        [ASSAY_TIMER] = "timer",
+        [ASSAY_PHASE] = "phase",
+        [ASSAY_CHANNEL] = "channel",
+        [ASSAY_KEY] = "key",
     };
 
     return category < sizeof name / sizeof *name ? name[category] : "";

@@ -1,5 +1,5 @@
-/* report/report.h - what was found out about a run, as text, Markdown, JSON or a folder of CSV files.
- * Only renders: every figure comes from analyze/. */
+/* report/report.h - what was found out about a run, as text, Markdown, JSON or a folder of CSV
+ * files. Only renders: every figure comes from analyze/. */
 #ifndef AS_REPORT_REPORT_H
 #define AS_REPORT_REPORT_H
 
@@ -13,7 +13,8 @@
 
 #define AS_REPORT_MAX_COLUMNS 48
 
-/* The parts of a page: name for --section, what it shows, and whether it is on the page without being asked for. */
+/* The parts of a page: name for --section, what it shows, and whether it is on the page without
+ * being asked for. */
 #define AS_REPORT_SECTIONS(X)                                                                      \
     X(SUMMARY, summary, "what was recorded, when, where, and how whole it is", true)               \
     X(LAYERS, layers, "the layers and their times", true)                                          \
@@ -65,7 +66,8 @@ AS_MUST_USE int as_report_page(const struct as_report *report, struct as_out *ou
 AS_MUST_USE int as_report_json(const struct as_report *report, struct as_out *out,
                                struct assay_error *err);
 
-/* Makes the folder and its parents; files of the same names are replaced, each at once. Returns how many. */
+/* Makes the folder and its parents; files of the same names are replaced, each at once. Returns how
+ * many. */
 AS_MUST_USE int as_report_csv(const struct as_report *report, const char *folder,
                               struct assay_error *err);
 

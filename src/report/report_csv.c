@@ -11,6 +11,7 @@
 #include "analyze/timeline.h"
 #include "base/alloc.h"
 #include "base/csv.h"
+#include "base/utf8.h"
 #include "report/report.h"
 #include "report/report_figures.h"
 
@@ -28,6 +29,29 @@ static void put_header(struct as_csv_writer *w, const char *const *name, size_t 
     put_header((w), (const char *const[]){__VA_ARGS__},                                            \
                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
+static bool is_harmless(const char *text)
+{
+    while (*text >= 0x20 && *text < 0x7f)
+        text++;
+    return *text == '\0';
+}
+
+/* Text from outside: a CSV file is looked at on terminals too. NULL is an empty field. */
+static void put_name(struct as_csv_writer *w, const char *text)
+{
+    struct as_arena scratch = {0};
+    const char *safe;
+
+    if (!text || is_harmless(text)) {
+        as_csv_text(w, text);
+        return;
+    }
+    safe = as_utf8_safe(&scratch, text, strlen(text));
+    w->out->nomem |= !safe;
+    as_csv_text(w, safe);
+    as_arena_fini(&scratch);
+}
+
 static void put_layer(struct as_csv_writer *w, const struct as_layer *layer, double cumulative)
 {
     char line[1024];
@@ -39,7 +63,7 @@ static void put_layer(struct as_csv_writer *w, const struct as_layer *layer, dou
         if (!figure->key)
             continue;
         if (figure->kind == AS_FIGURE_TEXT)
-            as_csv_text(w, as_figure_text(id, layer, line, sizeof line));
+            put_name(w, as_figure_text(id, layer, line, sizeof line));
         else
             as_csv_f64(w, id == AS_FIGURE_CUM ? cumulative : as_figure_number(id, layer));
     }
@@ -88,8 +112,8 @@ static int write_threads(struct as_csv_writer *w, const struct as_report *report
 
         as_csv_u64(w, info->index);
         as_csv_u64(w, info->tid);
-        as_csv_text(w, info->name);
-        as_csv_text(w, layers->layer[l->layer].info->name);
+        put_name(w, info->name);
+        put_name(w, layers->layer[l->layer].info->name);
         as_csv_u64(w, l->calls);
         as_csv_u64(w, l->failed);
         as_csv_u64(w, l->inclusive_ns);
@@ -119,7 +143,7 @@ static int write_tree(struct as_csv_writer *w, const struct as_report *report,
         else
             as_csv_empty(w);
         as_csv_u64(w, n->depth);
-        as_csv_text(w, as_run_site_at(report->run, n->site)->name);
+        put_name(w, as_run_site_at(report->run, n->site)->name);
         as_csv_u64(w, n->calls);
         as_csv_u64(w, n->failed);
         as_csv_u64(w, n->inclusive_ns);
@@ -142,7 +166,7 @@ static int write_timeline(struct as_csv_writer *w, const struct as_report *repor
     while (rc > 0 && (rc = as_timeline_next(timeline, &e, err)) > 0 && as_out_ok(w->out)) {
         if (!as_report_has_thread(report, e.span.thread))
             continue;
-        as_csv_text(w, as_run_site_at(report->run, e.span.site)->name);
+        put_name(w, as_run_site_at(report->run, e.span.site)->name);
         as_csv_u64(w, e.span.end_ns - e.span.start_ns);
         as_csv_u64(w, e.span.start_ns);
         as_csv_u64(w, e.cumulative_ns);
@@ -150,7 +174,7 @@ static int write_timeline(struct as_csv_writer *w, const struct as_report *repor
         as_csv_u64(w, e.span.depth);
         as_csv_text(w, as_span_state_name(e.span.state));
         as_span_notes_text(report->run, &e.span, notes, sizeof notes);
-        as_csv_text(w, notes);
+        put_name(w, notes);
         as_csv_row_end(w);
     }
     as_timeline_free(timeline);
@@ -196,8 +220,8 @@ static int write_channels(struct as_csv_writer *w, const struct as_report *repor
     for (size_t i = 0; i < report->layers->n_channels; i++) {
         const struct as_channel *c = &report->layers->channel[i];
 
-        as_csv_text(w, c->info->name);
-        as_csv_text(w, c->info->unit);
+        put_name(w, c->info->name);
+        put_name(w, c->info->unit);
         as_csv_u64(w, c->n);
         as_csv_f64(w, c->min);
         as_csv_f64(w, c->mean);
@@ -212,8 +236,9 @@ static const struct {
     const char *name;
     write_fn write;
 } file[] = {
-    {"layers.csv", write_layers},     {"threads.csv", write_threads}, {"tree.csv", write_tree},
-    {"timeline.csv", write_timeline}, {"latency.csv", write_latency}, {"channels.csv", write_channels},
+    {"layers.csv", write_layers},   {"threads.csv", write_threads},
+    {"tree.csv", write_tree},       {"timeline.csv", write_timeline},
+    {"latency.csv", write_latency}, {"channels.csv", write_channels},
 };
 
 /* Makes `path` and what is missing above it. */

@@ -1,5 +1,5 @@
-/* report/report_figures.c - every figure of a layer that a report can show: its names and where it stands.
- * The table of layers on the screen, their CSV and their JSON are all printed from this one list. */
+/* report/report_figures.c - every figure of a layer that a report can show, and where it stands.
+ * The table of layers on the screen, their CSV and their JSON are printed from this one list. */
 #include "report/report_figures.h"
 
 #include <math.h>
@@ -21,10 +21,18 @@ struct place {
     size_t supported; /* offset of the flag of a percentile; 0: always */
 };
 
-#define AT(type, member) {(type), offsetof(struct as_layer, member), NULL, 0}
+#define AT(type, member)                                                                           \
+    {                                                                                              \
+        (type), offsetof(struct as_layer, member), NULL, 0                                         \
+    }
 #define PERCENTILE(figure, flag)                                                                   \
-    {F64, offsetof(struct as_layer, times.figure), NULL, offsetof(struct as_layer, times.flag)}
-#define BY(function) {CALLED, 0, (function), 0}
+    {                                                                                              \
+        F64, offsetof(struct as_layer, times.figure), NULL, offsetof(struct as_layer, times.flag)  \
+    }
+#define BY(function)                                                                               \
+    {                                                                                              \
+        CALLED, 0, (function), 0                                                                   \
+    }
 
 static const struct place place[AS_FIGURE_COUNT_OF_ALL] = {
     [AS_FIGURE_CALLS] = AT(U64, calls),

@@ -1,5 +1,5 @@
-/* report/report_figures.h - every figure of a layer that a report can show: its names and where it stands.
- * The table of layers on the screen, their CSV and their JSON are all printed from this one list. */
+/* report/report_figures.h - every figure of a layer that a report can show, and where it stands.
+ * The table of layers on the screen, their CSV and their JSON are printed from this one list. */
 #ifndef AS_REPORT_REPORT_FIGURES_H
 #define AS_REPORT_REPORT_FIGURES_H
 
@@ -71,7 +71,8 @@ const struct as_figure *as_figure_at(size_t i);
 const char *as_figure_name_at(size_t i);
 const char *as_figure_help_at(size_t i);
 
-/* The number, NaN when it cannot be had. CUM and texts have none: the one depends on the order, the others are text. */
+/* The number, NaN when it cannot be had. CUM and texts have none: the one depends on the order, the
+ * others are text. */
 double as_figure_number(enum as_figure_id id, const struct as_layer *layer);
 
 /* The text of a TEXT figure, NULL when it is not known. `line` holds what has to be composed. */

@@ -54,7 +54,8 @@ static void find_state(struct list *list, const struct as_run_health *h)
             COUNT(h->ring_events, "event"));
     else if (!h->closed)
         add(list, "not_closed", AS_FINDING_LOSS,
-            "not closed: the program was killed, and its ring is gone: the last events are missing");
+            "not closed: the program was killed, and its ring is gone: the last events are "
+            "missing");
 }
 
 static void find_damage(struct list *list, const struct as_run_health *h)
@@ -102,8 +103,9 @@ static void find_weakness(struct list *list, const struct as_layers *layers)
     char time[AS_TEXT_HUMAN];
 
     if (layers->unclosed || layers->stray_ends)
-        add(list, "unbalanced", AS_FINDING_WARN, "unbalanced: %s without an end, %s without a begin",
-            COUNT(layers->unclosed, "call"), COUNT(layers->stray_ends, "end"));
+        add(list, "unbalanced", AS_FINDING_WARN,
+            "unbalanced: %s without an end, %s without a begin", COUNT(layers->unclosed, "call"),
+            COUNT(layers->stray_ends, "end"));
     if (layers->cut)
         add(list, "cut_calls", AS_FINDING_WARN, "cut off: %s by a loss while open",
             COUNT(layers->cut, "call"));
@@ -118,7 +120,8 @@ static void find_weakness(struct list *list, const struct as_layers *layers)
             "clock: the run does not tell how long a tick is; times are not to be trusted");
     if (layers->waited_ns) {
         as_text_ns(time, (double)layers->waited_ns, AS_TIME_AUTO);
-        add(list, "waited", AS_FINDING_WARN, "waited: the program waited %s for the recorder", time);
+        add(list, "waited", AS_FINDING_WARN, "waited: the program waited %s for the recorder",
+            time);
     }
 }
 

@@ -1,5 +1,5 @@
-/* report/report_json.c - a report as JSON: what run it was, how whole it is, what it cost, and the summary.
- * Base units with the unit in the key; what cannot be had is null; keys always come in the same order. */
+/* report/report_json.c - a report as JSON: the run, how whole it is, its cost, the summary.
+ * Base units in the keys; what cannot be had is null; keys always come in the same order. */
 #include <stdio.h>
 
 #include "analyze/layer_rates.h"
@@ -211,9 +211,15 @@ static int put_summary(struct as_json_writer *w, const struct as_report *report,
     as_json_kv_u64(w, "total_calls", layers->calls);
     as_json_kv_f64(w, "average_time_per_call_ns", as_layers_average_ns(layers));
     as_json_kv_u64(w, "failed_calls", layers->failed);
-    as_json_kv_u64(w, "wall_ns", layers->wall_ns);
-    as_json_kv_u64(w, "first_event_ns", layers->first_ns);
-    as_json_kv_u64(w, "last_event_ns", layers->last_ns);
+    if (layers->events) {
+        as_json_kv_u64(w, "wall_ns", layers->wall_ns);
+        as_json_kv_u64(w, "first_event_ns", layers->first_ns);
+        as_json_kv_u64(w, "last_event_ns", layers->last_ns);
+    } else {
+        as_json_kv_null(w, "wall_ns");
+        as_json_kv_null(w, "first_event_ns");
+        as_json_kv_null(w, "last_event_ns");
+    }
     as_json_kv_u64(w, "n_threads", layers->n_threads);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         as_layers_order(layers, list[i].sort, order);

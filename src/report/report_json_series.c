@@ -1,5 +1,5 @@
-/* report/report_json_series.c - the parts of a report's JSON about phases, iterations, channels and single calls.
- * Latency keeps the names and the microseconds of the specification. */
+/* report/report_json_series.c - the parts of a report's JSON about phases, iterations, channels and
+ * single calls. Latency keeps the names and the microseconds of the specification. */
 #include <math.h>
 
 #include "analyze/timeline.h"
@@ -66,7 +66,8 @@ void as_json_iterations(struct as_json_writer *w, const struct as_report *report
     as_json_object_end(w);
 }
 
-static void put_stats(struct as_json_writer *w, const char *key, const struct assay_latency_stats *s)
+static void put_stats(struct as_json_writer *w, const char *key,
+                      const struct assay_latency_stats *s)
 {
     as_json_key(w, key);
     if (s->n == 0) {

@@ -1,5 +1,5 @@
-/* report/report_layer_table.c - a table of layers with any columns in any order, one unit to a column.
- * Marks figures that the number of calls does not carry. */
+/* report/report_layer_table.c - a table of layers with any columns in any order, one unit to a
+ * column. Marks figures that the number of calls does not carry. */
 #include "report/report_layer_table.h"
 
 #include <math.h>
@@ -45,8 +45,8 @@ static double largest_of(const struct builder *b, enum as_figure_id id)
     return largest;
 }
 
-/* The time that chooses a column's unit. Times of a call stand side by side to be compared, so they share the unit
- * that suits their medians; sums share that of the largest sum. */
+/* The time that chooses a column's unit. Times of a call stand side by side to be compared, so they
+ * share the unit that suits their medians; sums share that of the largest sum. */
 static double unit_ns(const struct builder *b, enum as_figure_id id)
 {
     if (id == AS_FIGURE_SELF || id == AS_FIGURE_TOTAL)
@@ -231,7 +231,11 @@ static void put_cell(const struct builder *b, struct as_table *t, const struct c
 
 static void note_marks(const struct builder *b, struct as_layer_marks *marks)
 {
+    bool flagged = false;
+
     *marks = (struct as_layer_marks){0};
+    for (size_t i = 0; i < b->n_columns; i++)
+        flagged |= b->column[i].id == AS_FIGURE_FLAGS;
     for (size_t row = 0; row < b->what->n_rows; row++) {
         const struct as_layer *layer = layer_at(b, row);
 
@@ -239,9 +243,9 @@ static void note_marks(const struct builder *b, struct as_layer_marks *marks)
             marks->unsupported |= layer->calls && !as_figure_supported(b->column[i].id, layer);
         marks->inexact |= !layer->times.exact;
         marks->error = fmax(marks->error, layer->times.error);
-        marks->near_cost |= layer->near_cost;
-        marks->failed |= layer->failed > 0;
-        marks->unbalanced |= layer->unclosed || layer->cut || layer->open;
+        marks->near_cost |= flagged && layer->near_cost;
+        marks->failed |= flagged && layer->failed > 0;
+        marks->unbalanced |= flagged && (layer->unclosed || layer->cut || layer->open);
     }
 }
 
@@ -252,8 +256,7 @@ int as_layer_table_print(const struct as_report *report, struct as_page *page,
     struct builder b = {.report = report, .page = page, .what = what};
     struct as_table table;
 
-    b.cumulative =
-        as_arena_zero(&page->arena, report->layers->n_layers + 1, sizeof *b.cumulative);
+    b.cumulative = as_arena_zero(&page->arena, report->layers->n_layers + 1, sizeof *b.cumulative);
     if (!b.cumulative)
         return as_fail_nomem(err);
     as_layers_cumulate(report->layers, what->order, b.cumulative);
@@ -273,8 +276,7 @@ int as_layer_table_print(const struct as_report *report, struct as_page *page,
 uint32_t *as_layer_order_new(const struct as_report *report, struct as_page *page,
                              enum as_layer_sort sort, struct assay_error *err)
 {
-    uint32_t *order =
-        as_arena_zero(&page->arena, report->layers->n_layers + 1, sizeof *order);
+    uint32_t *order = as_arena_zero(&page->arena, report->layers->n_layers + 1, sizeof *order);
 
     if (order)
         as_layers_order(report->layers, sort, order);

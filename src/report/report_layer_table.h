@@ -1,5 +1,5 @@
-/* report/report_layer_table.h - a table of layers with any columns in any order, one unit to a column.
- * Marks figures that the number of calls does not carry. */
+/* report/report_layer_table.h - a table of layers with any columns in any order, one unit to a
+ * column. Marks figures that the number of calls does not carry. */
 #ifndef AS_REPORT_REPORT_LAYER_TABLE_H
 #define AS_REPORT_REPORT_LAYER_TABLE_H
 

@@ -1,5 +1,5 @@
-/* report/report_page.c - headings, sentences and tables, by the same calls for a terminal and for Markdown.
- * Text from outside may stand anywhere: it is made safe here. Running out of memory is told by as_page_close(). */
+/* report/report_page.c - headings, sentences and tables for a terminal and for Markdown.
+ * Text from outside is made safe here; running out of memory is told by as_page_close(). */
 #include "report/report_page.h"
 
 #include <stdarg.h>
@@ -139,8 +139,8 @@ static void put_cut(struct as_page *page, enum as_style style, const char *text)
 /* What `text` may be shown as; NULL without memory. */
 static const char *make_safe(struct as_page *page, const char *text)
 {
-    const char *safe = as_utf8_safe(&page->arena, as_page_name(page, text),
-                                    strlen(as_page_name(page, text)));
+    const char *safe =
+        as_utf8_safe(&page->arena, as_page_name(page, text), strlen(as_page_name(page, text)));
 
     page->nomem |= !safe;
     page->started = true;

@@ -1,5 +1,5 @@
-/* report/report_page.h - headings, sentences and tables, by the same calls for a terminal and for Markdown.
- * Text from outside may stand anywhere: it is made safe here. Running out of memory is told by as_page_close(). */
+/* report/report_page.h - headings, sentences and tables for a terminal and for Markdown.
+ * Text from outside is made safe here; running out of memory is told by as_page_close(). */
 #ifndef AS_REPORT_REPORT_PAGE_H
 #define AS_REPORT_REPORT_PAGE_H
 
@@ -44,8 +44,8 @@ void as_page_cut_line(struct as_page *page, enum as_style style, const char *fmt
 /* Prints and empties `table`. */
 void as_page_table(struct as_page *page, struct as_table *table);
 
-/* `text` as it may stand in a cell or a sentence: in ASCII mode other characters become \u00e9. Borrowed from the
- * page. NULL gives "-". */
+/* `text` as it may stand in a cell or a sentence: in ASCII mode other characters become \u00e9.
+ * Borrowed from the page. NULL gives "-". */
 const char *as_page_name(struct as_page *page, const char *text);
 
 /* The glyph for that page. */

@@ -1,5 +1,5 @@
-/* report/report_text_iterations.c - the sections on iterations: how long they took, and by sequence length.
- * The first shows the median with its interval; the second the nearest-rank figures of other tools. */
+/* report/report_text_iterations.c - how long iterations took, in all and by sequence length.
+ * One has the median and its interval, the other the nearest-rank figures of other tools. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* report/report_text_layers.c - the sections about layers: all of them, the slowest, the most variable.
- * Each is the same table with other columns and another order. */
+/* report/report_text_layers.c - the sections about layers: all of them, the slowest, the most
+ * variable. Each is the same table with other columns and another order. */
 #include <stdio.h>
 
 #include "report/report_figures.h"
@@ -11,20 +11,21 @@
 #define USUAL_LIST   3 /* most variable layers on a page nobody asked for more of */
 
 static const unsigned usual_columns[] = {
-    AS_FIGURE_NAME,  AS_FIGURE_FLAGS,  AS_FIGURE_OP,     AS_FIGURE_SELF, AS_FIGURE_SHARE_OF_SELF,
-    AS_FIGURE_SHARE_BAR, AS_FIGURE_CUM,    AS_FIGURE_CALLS,  AS_FIGURE_FAILED, AS_FIGURE_TOTAL,
-    AS_FIGURE_MEAN,  AS_FIGURE_STD,    AS_FIGURE_MEDIAN, AS_FIGURE_P95,  AS_FIGURE_MAX,
-    AS_FIGURE_CV,    AS_FIGURE_GFLOPS, AS_FIGURE_SPARKLINE,
+    AS_FIGURE_NAME,          AS_FIGURE_FLAGS,     AS_FIGURE_OP,   AS_FIGURE_SELF,
+    AS_FIGURE_SHARE_OF_SELF, AS_FIGURE_SHARE_BAR, AS_FIGURE_CUM,  AS_FIGURE_CALLS,
+    AS_FIGURE_FAILED,        AS_FIGURE_TOTAL,     AS_FIGURE_MEAN, AS_FIGURE_STD,
+    AS_FIGURE_MEDIAN,        AS_FIGURE_P95,       AS_FIGURE_MAX,  AS_FIGURE_CV,
+    AS_FIGURE_GFLOPS,        AS_FIGURE_SPARKLINE,
 };
 
 static const unsigned slowest_columns[] = {
-    AS_FIGURE_NAME, AS_FIGURE_MEAN, AS_FIGURE_STD, AS_FIGURE_CALLS, AS_FIGURE_TOTAL,
-    AS_FIGURE_MEDIAN, AS_FIGURE_MAX,
+    AS_FIGURE_NAME,  AS_FIGURE_MEAN,   AS_FIGURE_STD, AS_FIGURE_CALLS,
+    AS_FIGURE_TOTAL, AS_FIGURE_MEDIAN, AS_FIGURE_MAX,
 };
 
 static const unsigned variable_columns[] = {
-    AS_FIGURE_NAME, AS_FIGURE_CV,     AS_FIGURE_STD, AS_FIGURE_CALLS, AS_FIGURE_MEDIAN,
-    AS_FIGURE_MAD,  AS_FIGURE_MAX,    AS_FIGURE_OUTLIERS, AS_FIGURE_SPARKLINE,
+    AS_FIGURE_NAME, AS_FIGURE_CV,  AS_FIGURE_STD,      AS_FIGURE_CALLS,     AS_FIGURE_MEDIAN,
+    AS_FIGURE_MAD,  AS_FIGURE_MAX, AS_FIGURE_OUTLIERS, AS_FIGURE_SPARKLINE,
 };
 
 #define N_OF(array) (sizeof(array) / sizeof *(array))
@@ -122,8 +123,8 @@ int as_section_slowest(const struct as_report *report, struct as_page *page,
                        struct assay_error *err)
 {
     static const struct few few = {
-        "Slowest layers", "by mean time of a call", AS_SORT_MEAN, slowest_columns,
-        N_OF(slowest_columns), USUAL_FEW,
+        "Slowest layers", "by mean time of a call", AS_SORT_MEAN,
+        slowest_columns,  N_OF(slowest_columns),    USUAL_FEW,
     };
 
     return report->layers->n_layers ? print_few(report, page, &few, err) : ASSAY_OK;
@@ -143,8 +144,12 @@ int as_section_variable(const struct as_report *report, struct as_page *page,
                         struct assay_error *err)
 {
     struct few few = {
-        "Most variable", "by standard deviation over mean", AS_SORT_CV, variable_columns,
-        N_OF(variable_columns), report->options->sections ? USUAL_FEW : USUAL_LIST,
+        "Most variable",
+        "by standard deviation over mean",
+        AS_SORT_CV,
+        variable_columns,
+        N_OF(variable_columns),
+        report->options->sections ? USUAL_FEW : USUAL_LIST,
     };
 
     return any_varies(report->layers) ? print_few(report, page, &few, err) : ASSAY_OK;

@@ -58,7 +58,7 @@ int as_section_channels(const struct as_report *report, struct as_page *page,
                         struct assay_error *err)
 {
     static const struct as_table_column columns[] = {
-        {.title = "channel", .may_shrink = true},     {.title = "unit", .may_shrink = true},
+        {.title = "channel", .may_shrink = true},      {.title = "unit", .may_shrink = true},
         {.title = "samples", .align = AS_ALIGN_RIGHT}, {.title = "min", .align = AS_ALIGN_RIGHT},
         {.title = "mean", .align = AS_ALIGN_RIGHT},    {.title = "max", .align = AS_ALIGN_RIGHT},
         {.title = "last", .align = AS_ALIGN_RIGHT},

@@ -1,5 +1,5 @@
-/* report/report_text_summary.c - the headline: what is wrong first, then what was recorded and what it cost.
- * Also the section on health, which tells the same at length. */
+/* report/report_text_summary.c - the headline: what is wrong first, then what was recorded and what
+ * it cost. Also the section on health, which tells the same at length. */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +67,10 @@ static void put_totals(const struct as_report *report, struct as_page *page)
     char wall[AS_TEXT_HUMAN], calls[AS_TEXT_HUMAN], failed[AS_TEXT_HUMAN + 16] = "";
     char number[AS_TEXT_HUMAN], iterations[AS_TEXT_HUMAN + 16] = "";
 
+    if (layers->events == 0) {
+        as_page_line(page, AS_STYLE_NONE, "nothing was recorded");
+        return;
+    }
     as_text_ns(wall, (double)layers->wall_ns, AS_TIME_AUTO);
     as_text_count(calls, layers->calls);
     if (layers->failed) {
@@ -77,8 +81,8 @@ static void put_totals(const struct as_report *report, struct as_page *page)
         as_text_count(number, layers->iterations.n);
         snprintf(iterations, sizeof iterations, "   %s iterations", number);
     }
-    as_page_line(page, AS_STYLE_NONE, "%s wall   %zu thread%s   %zu layer%s   %s calls%s%s",
-                 wall, layers->n_threads, layers->n_threads == 1 ? "" : "s", layers->n_layers,
+    as_page_line(page, AS_STYLE_NONE, "%s wall   %zu thread%s   %zu layer%s   %s calls%s%s", wall,
+                 layers->n_threads, layers->n_threads == 1 ? "" : "s", layers->n_layers,
                  layers->n_layers == 1 ? "" : "s", calls, failed, iterations);
 }
 
@@ -94,10 +98,10 @@ static void put_cost(const struct as_report *report, struct as_page *page)
     as_text_fixed(each, layers->cost_pair_ns, layers->cost_pair_ns < 10 ? 1 : 0);
     as_text_share(share, layers->cost_share);
     if (layers->n_near_cost)
-        as_page_line(page, AS_STYLE_DIM,
-                     "recording cost about %s ns a scope, %s of the time; %zu layer%s under %dx that",
-                     each, share, layers->n_near_cost, layers->n_near_cost == 1 ? "" : "s",
-                     AS_COST_FACTOR);
+        as_page_line(
+            page, AS_STYLE_DIM,
+            "recording cost about %s ns a scope, %s of the time; %zu layer%s under %dx that", each,
+            share, layers->n_near_cost, layers->n_near_cost == 1 ? "" : "s", AS_COST_FACTOR);
     else
         as_page_line(page, AS_STYLE_DIM, "recording cost about %s ns a scope, %s of the time", each,
                      share);
@@ -120,7 +124,8 @@ int as_section_summary(const struct as_report *report, struct as_page *page,
         as_page_cut_line(page, AS_STYLE_DIM, "%s", command);
     put_where(report, page);
     put_totals(report, page);
-    put_cost(report, page);
+    if (report->layers->events)
+        put_cost(report, page);
     return ASSAY_OK;
 }
 

@@ -7,8 +7,9 @@
 #define USUAL_CALLS 20
 
 static const enum as_style state_style[] = {
-    [AS_SPAN_OK] = AS_STYLE_NONE, [AS_SPAN_FAILED] = AS_STYLE_BAD, [AS_SPAN_UNCLOSED] = AS_STYLE_WARN,
-    [AS_SPAN_CUT] = AS_STYLE_WARN, [AS_SPAN_OPEN] = AS_STYLE_WARN,
+    [AS_SPAN_OK] = AS_STYLE_NONE,       [AS_SPAN_FAILED] = AS_STYLE_BAD,
+    [AS_SPAN_UNCLOSED] = AS_STYLE_WARN, [AS_SPAN_CUT] = AS_STYLE_WARN,
+    [AS_SPAN_OPEN] = AS_STYLE_WARN,
 };
 
 /* The first `room` calls; returns how many or a negative code. */

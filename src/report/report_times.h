@@ -13,7 +13,8 @@ struct as_time_scale {
     unsigned decimals;
 };
 
-/* What suits a column whose largest time is that; `wanted` other than AS_TIME_AUTO sets the unit. */
+/* What suits a column whose largest time is that; `wanted` other than AS_TIME_AUTO sets the unit.
+ */
 struct as_time_scale as_time_scale_for(double largest_ns, enum as_time_unit wanted);
 
 /* The number alone: the unit stands in the column's title. Not finite: "-". */

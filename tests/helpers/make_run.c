@@ -1,5 +1,5 @@
 /* tests/helpers/make_run.c - records a run with known contents, for the scripts in tests/e2e.
- * make_run FILE WHAT...: each WHAT adds to the run what the table below says; "kill" and "live" never close it. */
+ * make_run FILE WHAT...: each WHAT adds what the table below says; "kill" never closes it. */
 #include <assay/assay.h>
 #include <pthread.h>
 #include <signal.h>
@@ -149,11 +149,22 @@ static void make_notes(void)
 static void make_hostile(void)
 {
     static const char *const name[] = {
-        "\x1b[31mred\x1b[0m",           "rtl\xe2\x80\xae" "cod.exe", "a|b|c",
-        "with,comma \"quoted\"",        "=cmd|' /C calc'!A0",    "<script>alert(1)</script>",
-        "new\nline",                    "bad\xff\xfe" "utf8",        "\xc3\xa9t\xc3\xa9 \xe6\xbc\xa2",
-        "[link](javascript:alert(1))", "*bold* _it_ `code`",     "@SUM(A1)",
-        "bell\x07\x9b" "31m",
+        "\x1b[31mred\x1b[0m",
+        "rtl\xe2\x80\xae"
+        "cod.exe",
+        "a|b|c",
+        "with,comma \"quoted\"",
+        "=cmd|' /C calc'!A0",
+        "<script>alert(1)</script>",
+        "new\nline",
+        "bad\xff\xfe"
+        "utf8",
+        "\xc3\xa9t\xc3\xa9 \xe6\xbc\xa2",
+        "[link](javascript:alert(1))",
+        "*bold* _it_ `code`",
+        "@SUM(A1)",
+        "bell\x07\x9b"
+        "31m",
     };
 
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
@@ -176,7 +187,7 @@ static void make_unbalanced(void)
 
 static void make_many(void)
 {
-    char name[32];
+    char name[48];
 
     for (int i = 0; i < 60; i++) {
         snprintf(name, sizeof name, "layer_%02d/with/a/long/path", i);
@@ -212,10 +223,12 @@ static const struct {
     const char *name;
     void (*make)(void);
 } part[] = {
-    {"nested", make_nested},     {"described", make_described}, {"threads", make_threads},
-    {"failed", make_failed},     {"phases", make_phases},       {"iterations", make_iterations},
-    {"channels", make_channels}, {"notes", make_notes},         {"hostile", make_hostile},
-    {"unbalanced", make_unbalanced}, {"many", make_many},       {"kill", make_kill},
+    {"nested", make_nested},     {"described", make_described},
+    {"threads", make_threads},   {"failed", make_failed},
+    {"phases", make_phases},     {"iterations", make_iterations},
+    {"channels", make_channels}, {"notes", make_notes},
+    {"hostile", make_hostile},   {"unbalanced", make_unbalanced},
+    {"many", make_many},         {"kill", make_kill},
     {"live", make_live},         {"nothing", make_nothing},
 };
 
