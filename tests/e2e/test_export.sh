@@ -33,7 +33,7 @@ exports() {
     done
 }
 
-# judge FOLDER [LIMIT]: prints the counts.
+# judge FOLDER [LIMIT | live]: prints the counts.
 judge() {
     "$python" "$here/check_export.py" "$@" || fail "$1: not valid"
 }
@@ -86,7 +86,7 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 exports "$work/live"
-expect live "$(judge "$work/live")" 'spans=80 calls=60 iterations=20 samples=20 losses=0 threads=1'
+expect live "$(judge "$work/live" live)" 'spans=80 calls=60 iterations=20 samples=20 losses=0 threads=1'
 grep -q 'still being recorded' "$work/live/said" || fail 'live: not told'
 kill "$pid"
 wait "$pid" 2>/dev/null
