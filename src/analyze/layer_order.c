@@ -32,7 +32,7 @@ static double key_of(const struct as_layer *l, enum as_layer_sort sort)
     case AS_SORT_MEDIAN:
         return l->times.median_ns;
     case AS_SORT_STD:
-        return l->times.std_sample_ns;
+        return l->times.std_population_ns;
     case AS_SORT_CV:
         return l->times.cv;
     case AS_SORT_MIN:

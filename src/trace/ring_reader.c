@@ -185,6 +185,7 @@ int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_e
 {
     if (!ring->found || memcmp(ring->id, run->header.id, sizeof ring->id) != 0)
         return ASSAY_OK;
+    run->health.ring_found = true;
     run->health.live = ring->live && !run->health.closed;
     run->health.live_pid = ring->live_pid;
     if (run->health.closed)
