@@ -7,7 +7,7 @@
 static double rate(double each, const struct as_layer *layer)
 {
     if (layer->inclusive_ns == 0 || layer->calls == 0)
-        return NAN;
+        return (double)NAN;
     return each * (double)layer->calls / (double)layer->inclusive_ns;
 }
 

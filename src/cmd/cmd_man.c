@@ -1,5 +1,6 @@
 /* cmd/cmd_man.c - all of `assay man`: the manual as roff, printed from the tables of commands.
  * `assay man report | man -l -` shows a page. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,9 +30,7 @@ static void put_section(struct as_out *out, const char *name)
 {
     as_out_text(out, ".SH ");
     for (; *name; name++)
-        as_out_char(out, *name >= 'a' && *name <= 'z' ? (char)(*name - 'a' + 'A')
-                         : *name == '-'               ? ' '
-                                                      : *name);
+        as_out_char(out, *name == '-' ? ' ' : (char)toupper((unsigned char)*name));
     as_out_char(out, '\n');
 }
 

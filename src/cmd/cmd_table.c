@@ -4,29 +4,46 @@
 
 #include <string.h>
 
-extern const struct as_cmd as_cmd_report, as_cmd_export, as_cmd_verify, as_cmd_help, as_cmd_version,
-    as_cmd_completion, as_cmd_man;
+/* In the order of the help. */
+#define COMMANDS(X)                                                                                \
+    X(report)                                                                                      \
+    X(export)                                                                                      \
+    X(verify)                                                                                      \
+    X(help)                                                                                        \
+    X(version)                                                                                     \
+    X(completion)                                                                                  \
+    X(man)
 
-static const struct as_cmd *const table[] = {
-    &as_cmd_report,  &as_cmd_export,     &as_cmd_verify, &as_cmd_help,
-    &as_cmd_version, &as_cmd_completion, &as_cmd_man,
+#define X(name) extern const struct as_cmd as_cmd_##name;
+COMMANDS(X)
+#undef X
+
+enum {
+#define X(name) COMMAND_##name,
+    COMMANDS(X)
+#undef X
+        N_COMMANDS
+};
+
+static const struct as_cmd *const table[N_COMMANDS] = {
+#define X(name) [COMMAND_##name] = &as_cmd_##name,
+    COMMANDS(X)
+#undef X
 };
 
 const struct as_cmd *as_cmd_at(size_t i)
 {
-    return i < sizeof table / sizeof *table ? table[i] : NULL;
+    return i < N_COMMANDS ? table[i] : NULL;
 }
 
 const char *as_cmd_name_at(size_t i)
 {
-    const struct as_cmd *cmd = as_cmd_at(i);
-
-    return cmd ? cmd->name : NULL;
+    return i < N_COMMANDS ? table[i]->name : NULL;
 }
 
 const struct as_cmd *as_cmd_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < N_COMMANDS; i++) {
         if (strcmp(table[i]->name, name) == 0)
             return table[i];
     }

@@ -65,11 +65,11 @@ size_t as_report_rows(const struct as_report *report, size_t usual, size_t n)
 
 bool as_report_has_thread(const struct as_report *report, const struct as_run_thread *thread)
 {
-    for (size_t i = 0; i < report->layers->n_threads; i++) {
-        if (report->layers->thread[i].info->index == thread->index)
-            return true;
-    }
-    return false;
+    const struct as_layers *layers = report->layers;
+
+    if (layers->n_threads == report->run->n_threads)
+        return true;
+    return layers->n_threads > 0 && layers->thread[0].info->index == thread->index;
 }
 
 const char *as_report_name(const struct as_report *report)
@@ -77,10 +77,9 @@ const char *as_report_name(const struct as_report *report)
     const char *name = as_run_fact_text(report->run, "label");
     const char *slash;
 
-    if (!name || !*name)
-        name = as_run_fact_list(report->run, "command");
-    else
+    if (name && *name)
         return name;
+    name = as_run_fact_list(report->run, "command");
     if (!name)
         name = report->run->path;
     /* Only the program: its arguments may hold slashes too. */

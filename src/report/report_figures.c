@@ -153,7 +153,7 @@ double as_figure_number(enum as_figure_id id, const struct as_layer *layer)
     const char *at = (const char *)layer + p->offset;
 
     if (layer->calls == 0 && is_of_calls(id))
-        return NAN;
+        return (double)NAN;
     switch (p->type) {
     case U64:
         return (double)*(const uint64_t *)(const void *)at;
@@ -166,7 +166,7 @@ double as_figure_number(enum as_figure_id id, const struct as_layer *layer)
     case NOWHERE:
         break;
     }
-    return NAN;
+    return (double)NAN;
 }
 
 bool as_figure_supported(enum as_figure_id id, const struct as_layer *layer)

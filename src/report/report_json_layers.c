@@ -97,15 +97,17 @@ out:
     return rc;
 }
 
-static void put_thread_layers(struct as_json_writer *w, const struct as_layers *layers,
-                              size_t thread)
+/* The rows of one thread, which stand together from `first` on; returns where the next thread's
+ * begin. */
+static size_t put_thread_layers(struct as_json_writer *w, const struct as_layers *layers,
+                                size_t thread, size_t first)
 {
+    size_t i = first;
+
     as_json_kv_array(w, "layers");
-    for (size_t i = 0; i < layers->n_thread_layers; i++) {
+    for (; i < layers->n_thread_layers && layers->thread_layer[i].thread == thread; i++) {
         const struct as_thread_layer *l = &layers->thread_layer[i];
 
-        if (l->thread != thread)
-            continue;
         as_json_object(w);
         as_json_kv_text(w, "name", layers->layer[l->layer].info->name);
         as_json_kv_u64(w, "calls", l->calls);
@@ -119,11 +121,13 @@ static void put_thread_layers(struct as_json_writer *w, const struct as_layers *
         as_json_object_end(w);
     }
     as_json_array_end(w);
+    return i;
 }
 
 void as_json_threads(struct as_json_writer *w, const struct as_report *report)
 {
     const struct as_layers *layers = report->layers;
+    size_t row = 0;
 
     as_json_kv_array(w, "threads");
     for (size_t i = 0; i < layers->n_threads; i++) {
@@ -141,7 +145,7 @@ void as_json_threads(struct as_json_writer *w, const struct as_report *report)
         as_json_kv_u64(w, "last_event_ns", t->counts.last_ns);
         as_json_kv_u64(w, "lost_events", t->lost);
         as_json_kv_bool(w, "lost_unknown", t->lost_unknown);
-        put_thread_layers(w, layers, i);
+        row = put_thread_layers(w, layers, i, row);
         as_json_object_end(w);
     }
     as_json_array_end(w);

@@ -135,6 +135,16 @@ void as_json_channels(struct as_json_writer *w, const struct as_report *report)
     as_json_array_end(w);
 }
 
+/* A key noted again in the same call: the last word wins, for an object holds a key once. */
+static bool is_overruled(const struct as_span *s, uint32_t note)
+{
+    for (uint32_t i = note + 1; i < s->n_notes; i++) {
+        if (s->note[i].key == s->note[note].key)
+            return true;
+    }
+    return false;
+}
+
 /* Metadata stays apart from our own keys, so that no note can overwrite one. */
 static void put_entry(struct as_json_writer *w, struct as_run *run,
                       const struct as_timeline_entry *e)
@@ -150,8 +160,10 @@ static void put_entry(struct as_json_writer *w, struct as_run *run,
     as_json_kv_u64(w, "depth", s->depth);
     as_json_kv_text(w, "status", as_span_state_name(s->state));
     as_json_kv_object(w, "metadata");
-    for (uint32_t i = 0; i < s->n_notes; i++)
-        as_json_kv_f64(w, as_run_site_at(run, s->note[i].key)->name, s->note[i].value);
+    for (uint32_t i = 0; i < s->n_notes; i++) {
+        if (!is_overruled(s, i))
+            as_json_kv_f64(w, as_run_site_at(run, s->note[i].key)->name, s->note[i].value);
+    }
     as_json_object_end(w);
     as_json_object_end(w);
 }

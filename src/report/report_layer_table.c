@@ -38,7 +38,7 @@ static const struct as_layer *layer_at(const struct builder *b, size_t row)
 /* The largest number in a column; NaN when it holds none. */
 static double largest_of(const struct builder *b, enum as_figure_id id)
 {
-    double largest = NAN;
+    double largest = (double)NAN;
 
     for (size_t row = 0; row < b->what->n_rows; row++)
         largest = fmax(largest, as_figure_number(id, layer_at(b, row)));

@@ -27,17 +27,51 @@ static void tell_weakness(const struct as_iterations *it, struct as_page *page)
         as_page_line(page, AS_STYLE_WARN, "the run has more: these are the first");
 }
 
+static void put_wall(struct as_table *t, const struct as_time_column *time,
+                     const struct as_call_times *w)
+{
+    char low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN];
+
+    as_table_row(t);
+    as_table_text(t, AS_STYLE_NONE, "wall");
+    as_cell_time(t, time, w->median_ns);
+    as_text_scaled(low, w->ci95_low_ns, time->scale);
+    as_text_scaled(high, w->ci95_high_ns, time->scale);
+    as_table_printf(t, w->ci95_reached ? AS_STYLE_NONE : AS_STYLE_DIM, "%s[%s, %s]",
+                    w->ci95_reached ? "" : "~", low, high);
+    as_cell_tail(t, time, w->p90_ns, w->p90_supported);
+    as_cell_tail(t, time, w->p95_ns, w->p95_supported);
+    as_cell_tail(t, time, w->p99_ns, w->p99_supported);
+    as_cell_time(t, time, w->min_ns);
+    as_cell_time(t, time, w->max_ns);
+    as_cell_time(t, time, w->mean_ns);
+    as_cell_share(t, w->cv);
+}
+
+static void put_cpu(struct as_table *t, const struct as_time_column *time,
+                    const struct assay_latency_stats *k)
+{
+    as_table_row(t);
+    as_table_text(t, AS_STYLE_NONE, "CPU");
+    as_cell_time(t, time, (double)k->p50_ns);
+    as_table_text(t, AS_STYLE_NONE, "-");
+    as_table_text(t, AS_STYLE_NONE, "-");
+    as_cell_tail(t, time, (double)k->p95_ns, k->p95_supported);
+    as_cell_tail(t, time, (double)k->p99_ns, k->p99_supported);
+    as_cell_time(t, time, (double)k->min_ns);
+    as_cell_time(t, time, (double)k->max_ns);
+    as_cell_time(t, time, k->mean_ns);
+    as_table_text(t, AS_STYLE_NONE, "-");
+}
+
 int as_section_iterations(const struct as_report *report, struct as_page *page,
                           struct assay_error *err)
 {
     const struct as_iterations *it = &report->layers->iterations;
-    const struct as_call_times *w = &it->times;
-    struct as_time_scale scale = as_time_scale_for(w->max_ns, report->options->unit);
-    char median[40], heading[64], number[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN];
-    struct as_time_column time = {.scale = scale};
+    struct as_time_column time;
     struct as_table_column columns[] = {
         {.title = ""},
-        {.title = median, .align = AS_ALIGN_RIGHT},
+        as_column_time(&time, "median", it->times.max_ns, report->options->unit),
         {.title = "95 % interval", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "p90", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "p95", .align = AS_ALIGN_RIGHT},
@@ -47,45 +81,19 @@ int as_section_iterations(const struct as_report *report, struct as_page *page,
         {.title = "mean", .align = AS_ALIGN_RIGHT, .drop = 5},
         {.title = "CV", .align = AS_ALIGN_RIGHT, .drop = 3},
     };
+    char heading[64], number[AS_TEXT_HUMAN];
     struct as_table t;
 
     (void)err;
     if (it->n == 0)
         return ASSAY_OK;
     as_text_count(number, it->n);
-    snprintf(median, sizeof median, "median %s", as_time_unit_name(scale.unit));
     snprintf(heading, sizeof heading, "%s complete", number);
     as_page_heading(page, "Iterations", heading);
     as_table_init(&t, columns, sizeof columns / sizeof *columns);
-    as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "wall");
-    as_cell_time(&t, &time, w->median_ns);
-    as_text_scaled(low, w->ci95_low_ns, scale);
-    as_text_scaled(high, w->ci95_high_ns, scale);
-    as_table_printf(&t, w->ci95_reached ? AS_STYLE_NONE : AS_STYLE_DIM, "%s[%s, %s]",
-                    w->ci95_reached ? "" : "~", low, high);
-    as_cell_tail(&t, &time, w->p90_ns, w->p90_supported);
-    as_cell_tail(&t, &time, w->p95_ns, w->p95_supported);
-    as_cell_tail(&t, &time, w->p99_ns, w->p99_supported);
-    as_cell_time(&t, &time, w->min_ns);
-    as_cell_time(&t, &time, w->max_ns);
-    as_cell_time(&t, &time, w->mean_ns);
-    as_cell_share(&t, w->cv);
-    if (it->any_kernel && it->kernel.n) {
-        const struct assay_latency_stats *k = &it->kernel;
-
-        as_table_row(&t);
-        as_table_text(&t, AS_STYLE_NONE, "CPU");
-        as_cell_time(&t, &time, (double)k->p50_ns);
-        as_table_text(&t, AS_STYLE_NONE, "-");
-        as_table_text(&t, AS_STYLE_NONE, "-");
-        as_cell_tail(&t, &time, (double)k->p95_ns, k->p95_supported);
-        as_cell_tail(&t, &time, (double)k->p99_ns, k->p99_supported);
-        as_cell_time(&t, &time, (double)k->min_ns);
-        as_cell_time(&t, &time, (double)k->max_ns);
-        as_cell_time(&t, &time, k->mean_ns);
-        as_table_text(&t, AS_STYLE_NONE, "-");
-    }
+    put_wall(&t, &time, &it->times);
+    if (it->kernel.n)
+        put_cpu(&t, &time, &it->kernel);
     as_page_table(page, &t);
     tell_weakness(it, page);
     return ASSAY_OK;

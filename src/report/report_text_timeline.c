@@ -29,51 +29,55 @@ static int take_calls(const struct as_report *report, struct as_timeline_entry *
     return rc < 0 ? rc : (int)n;
 }
 
-static void put_calls(const struct as_report *report, struct as_page *page,
-                      const struct as_timeline_entry *entry, size_t n)
+static double longest_of(const struct as_timeline_entry *entry, size_t n)
 {
-    double longest = 0;
-    struct as_time_column at, took, sum;
+    uint64_t longest = 0;
 
     for (size_t i = 0; i < n; i++) {
-        double ns = (double)(entry[i].span.end_ns - entry[i].span.start_ns);
+        uint64_t ns = entry[i].span.end_ns - entry[i].span.start_ns;
 
         longest = ns > longest ? ns : longest;
     }
-    {
-        const struct as_timeline_entry *last = &entry[n - 1];
-        enum as_time_unit unit = report->options->unit;
-        struct as_table_column columns[] = {
-            as_column_time(&at, "began", (double)last->span.end_ns, unit),
-            as_column_time(&took, "took", longest, unit),
-            as_column_time(&sum, "sum", (double)last->cumulative_ns, unit),
-            {.title = "thread", .align = AS_ALIGN_RIGHT, .drop = 2},
-            {.title = "depth", .align = AS_ALIGN_RIGHT, .drop = 3},
-            {.title = "layer", .may_shrink = true, .min_width = 16},
-            {.title = "status"},
-            {.title = "notes", .may_shrink = true, .drop = 1},
-        };
-        struct as_table t;
-        char notes[256];
+    return (double)longest;
+}
 
-        as_table_init(&t, columns, sizeof columns / sizeof *columns);
-        for (size_t i = 0; i < n; i++) {
-            const struct as_span *span = &entry[i].span;
+/* Needs n >= 1. */
+static void put_calls(const struct as_report *report, struct as_page *page,
+                      const struct as_timeline_entry *entry, size_t n)
+{
+    const struct as_timeline_entry *last = &entry[n - 1];
+    enum as_time_unit unit = report->options->unit;
+    struct as_time_column at, took, sum;
+    struct as_table_column columns[] = {
+        as_column_time(&at, "began", (double)last->span.end_ns, unit),
+        as_column_time(&took, "took", longest_of(entry, n), unit),
+        as_column_time(&sum, "sum", (double)last->cumulative_ns, unit),
+        {.title = "thread", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "depth", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "layer", .may_shrink = true, .min_width = 16},
+        {.title = "status"},
+        {.title = "notes", .may_shrink = true, .drop = 1},
+    };
+    struct as_table t;
+    char notes[256];
 
-            as_table_row(&t);
-            as_cell_time(&t, &at, (double)span->start_ns);
-            as_cell_time(&t, &took, (double)(span->end_ns - span->start_ns));
-            as_cell_time(&t, &sum, (double)entry[i].cumulative_ns);
-            as_cell_count(&t, span->thread->index);
-            as_cell_count(&t, span->depth);
-            as_table_text(&t, AS_STYLE_NONE,
-                          as_page_name(page, as_run_site_at(report->run, span->site)->name));
-            as_table_text(&t, state_style[span->state], as_span_state_name(span->state));
-            as_span_notes_text(report->run, span, notes, sizeof notes);
-            as_table_text(&t, AS_STYLE_DIM, as_page_name(page, notes));
-        }
-        as_page_table(page, &t);
+    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < n; i++) {
+        const struct as_span *span = &entry[i].span;
+
+        as_table_row(&t);
+        as_cell_time(&t, &at, (double)span->start_ns);
+        as_cell_time(&t, &took, (double)(span->end_ns - span->start_ns));
+        as_cell_time(&t, &sum, (double)entry[i].cumulative_ns);
+        as_cell_count(&t, span->thread->index);
+        as_cell_count(&t, span->depth);
+        as_table_text(&t, AS_STYLE_NONE,
+                      as_page_name(page, as_run_site_at(report->run, span->site)->name));
+        as_table_text(&t, state_style[span->state], as_span_state_name(span->state));
+        as_span_notes_text(report->run, span, notes, sizeof notes);
+        as_table_text(&t, AS_STYLE_DIM, as_page_name(page, notes));
     }
+    as_page_table(page, &t);
 }
 
 int as_section_timeline(const struct as_report *report, struct as_page *page,

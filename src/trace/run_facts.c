@@ -72,11 +72,11 @@ const char *as_run_fact_list(struct as_run *run, const char *path)
 
         if (find(&p, run->meta[i], path) == AS_JSON_ARRAY) {
             while (as_json_next(&p, NULL) == AS_JSON_STRING) {
-                if (joined.size)
+                if (joined.size && !joined.failed)
                     as_buffer_add(&joined, " ", 1);
                 as_buffer_add(&joined, p.text, p.text_size);
             }
-            if (joined.size)
+            if (joined.size && !joined.failed)
                 found = as_arena_text(&run->arena, (const char *)joined.data, joined.size);
         }
         as_buffer_fini(&joined);

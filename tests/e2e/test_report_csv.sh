@@ -29,7 +29,7 @@ for row, layer in zip(rows["layers"], r["layers"]):
         else:
             assert text == (value or ""), (key, text, value)
 assert len(rows["timeline"]) == len(r["timeline"]) and len(rows["tree"]) == len(r["tree"])
-assert [x["notes"] for x in rows["timeline"] if x["layer"] == "noted"][1] == "tokens=16 memory_usage=1.5"
+assert [x["notes"] for x in rows["timeline"] if x["layer"] == "noted"][1] == "tokens=-1 tokens=16 memory_usage=1.5"
 assert len(rows["latency"]) == 240 and float(rows["latency"][0]["wall_time_us"]) == r["iterations"]["first_ns"] / 1000
 assert {x["seq_len"] for x in rows["latency"]} == {"128", "512"}
 assert rows["channels"][0]["channel"] == "rss"
