@@ -207,8 +207,7 @@ static int take_events(struct as_run *run, const struct as_block_header *block, 
     int rc;
 
     if (!as_take_varint(c, &index) || !as_take_varint(c, &chunk.sequence) || !as_take_varint(c, &first) ||
-        !as_take_u64le(c, &base) || index >= AS_RUN_MAX_THREADS || block->records > as_cursor_left(c) ||
-        block->records > AS_BLOCK_MAX_EVENTS)
+        !as_take_u64le(c, &base) || index >= AS_RUN_MAX_THREADS || block->records > as_cursor_left(c))
         return 0;
     thread = as_run_thread_for(run, index);
     if (!thread)

@@ -45,7 +45,6 @@
 #define AS_RUN_MAX_NAME     4096u
 #define AS_RUN_MAX_ATTRIBUTES 256u /* of one site */
 #define AS_RUN_MAX_DEPTH    4096u
-#define AS_BLOCK_MAX_EVENTS 4096u /* of one events block: a chunk's worth */
 
 enum as_block_kind {
     AS_BLOCK_META = 1,

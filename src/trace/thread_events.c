@@ -12,6 +12,9 @@
 /* Records that one mark may be followed by: see trace/marks.c. */
 #define AS_MOST_DATA 4
 
+/* Handlers that interrupt one another in the midst of a mark. */
+#define AS_MOST_NESTED 8
+
 void as_thread_events_init(struct as_thread_events *e, const struct as_run *run, const struct as_run_thread *thread)
 {
     *e = (struct as_thread_events){.run = run, .thread = thread};
@@ -102,14 +105,21 @@ static void put_back(struct as_event *event, size_t n, size_t i, size_t from, si
     *left -= to - from < *left ? to - from : *left;
 }
 
-/* The time of the timed event before `i`, or of the batch before. */
-static uint64_t time_before(const struct as_thread_events *e, size_t i)
+/* Whether one of the few events before `i`, or the batch before, is no later than `time`: more than a few above it are
+ * no handlers within handlers but a clock that fell. */
+static bool some_earlier(const struct as_thread_events *e, size_t i, uint64_t time)
 {
+    unsigned looked = 0;
+
     while (i-- > 0) {
-        if (as_kind_is_timed(e->event[i].kind))
-            return e->event[i].time;
+        if (!as_kind_is_timed(e->event[i].kind))
+            continue;
+        if (e->event[i].time <= time)
+            return true;
+        if (++looked == AS_MOST_NESTED)
+            return false;
     }
-    return e->last_time;
+    return e->last_time <= time;
 }
 
 /* An event above those after it, which themselves follow the one before it, was interrupted by a handler between
@@ -125,7 +135,7 @@ static void put_all_back(struct as_thread_events *e, size_t n)
         if (!as_kind_is_timed(event[i].kind))
             continue;
         if (next < n && event[next].time < event[i].time && next - i <= AS_MOST_DATA && left > 0 &&
-            time_before(e, i) <= event[next].time) {
+            some_earlier(e, i, event[next].time)) {
             put_back(event, n, i, next, &left);
             e->n_displaced++;
         }

@@ -60,7 +60,7 @@ static const struct as_layer *find(uint32_t site)
             return &layers->layer[i];
     }
     fail_msg("no layer of site %u", site);
-    return NULL;
+    return layers->layer; /* not reached */
 }
 
 static void near(double got, double want)
@@ -519,7 +519,9 @@ static void layers_can_be_ordered(void **state)
     assert_true(order[0] == 0 && order[1] == 1 && order[2] == 2);
     as_layers_order(layers, AS_SORT_FIRST, order);
     assert_true(order[0] == 0 && order[1] == 2 && order[2] == 1);
-    as_layers_order(layers, AS_SORT_STD, order); /* one call has no deviation: last */
+    as_layers_order(layers, AS_SORT_STD, order); /* the two that never vary keep their order */
+    assert_true(order[0] == 0 && order[1] == 1 && order[2] == 2);
+    as_layers_order(layers, AS_SORT_CV, order); /* one call has no coefficient of variation: last */
     assert_true(order[0] == 0 && order[1] == 2 && order[2] == 1);
     for (unsigned i = 0; i < AS_SORT_COUNT; i++)
         assert_true(strlen(as_layer_sort_name(i)) > 0);

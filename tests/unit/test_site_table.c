@@ -59,7 +59,7 @@ static size_t count_entries(uint8_t wanted, uint64_t id)
 
     while (as_cursor_left(&c)) {
         const uint8_t *text;
-        uint64_t got, line, size, bits;
+        uint64_t got = 0, line, size, bits;
         uint8_t entry, category;
 
         assert_true(as_take_u8(&c, &entry) && as_take_varint(&c, &got));
