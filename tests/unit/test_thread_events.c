@@ -165,22 +165,22 @@ static void an_event_overtaken_across_two_chunks_keeps_its_place(void **state)
 
 static void a_clock_that_fell_is_held_and_counted(void **state)
 {
-    struct as_event fell[40], held[40];
+    struct as_event fell[60], held[60];
 
     (void)state;
     begin();
-    fell[0] = held[0] = (struct as_event)BEGIN(900, 1);
-    fell[1] = held[1] = (struct as_event)BEGIN(1000, 1);
-    for (uint32_t i = 2; i < 40; i++) {
-        fell[i] = (struct as_event){i, 1, i % 2 ? AS_KIND_END : AS_KIND_BEGIN};
-        held[i] = (struct as_event){1000, 1, fell[i].kind};
+    for (uint32_t i = 0; i < 60; i++) {
+        uint32_t kind = i % 2 ? AS_KIND_END : AS_KIND_BEGIN;
+
+        fell[i] = (struct as_event){i < 20 ? 905 + 5 * i : i, 1, kind};
+        held[i] = (struct as_event){i < 20 ? 905 + 5 * i : 1000, 1, kind};
     }
-    kit_events(&kit, 0, fell, 40);
+    kit_events(&kit, 0, fell, 60);
     EVENTS(BEGIN(500, 1), END(600, 1), BEGIN(2000, 1));
     open_run();
-    expect(held, 40, false);
+    expect(held, 60, false);
     EXPECT(BEGIN(1000, 1), END(1000, 1), BEGIN(2000, 1));
-    expect_end(0, 40);
+    expect_end(0, 42);
     close_run();
 }
 
