@@ -2,6 +2,7 @@
  * The half of analyze/layers.h that sees events; layers.c turns what it gathered into the result. */
 #include "analyze/layer_collect.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -365,8 +366,8 @@ static bool fold_parts(struct as_collector *c, uint32_t thread)
                                      .failed = p->failed,
                                      .inclusive_ns = p->inclusive_ns,
                                      .self_ns = p->self_ns,
-                                     .min_ns = (double)p->moments.total.min,
-                                     .max_ns = (double)p->moments.total.max,
+                                     .min_ns = p->moments.total.n ? (double)p->moments.total.min : (double)NAN,
+                                     .max_ns = p->moments.total.n ? (double)p->moments.total.max : (double)NAN,
                                      .mean_ns = as_moments_mean(&p->moments),
                                      .std_population_ns = as_moments_std_population(&p->moments)};
         as_moments_merge(&g->moments, &p->moments);

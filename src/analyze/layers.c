@@ -346,11 +346,13 @@ static void count_losses(struct as_layers *out)
     if (h->closed) {
         for (int i = 0; i < AS_LOSS_REASON_COUNT; i++)
             out->lost_events += h->lost[i];
+        if (out->lost_events < h->told_lost) /* a block of losses was damaged */
+            out->lost_events = h->told_lost;
         if (h->expected_events > h->events)
             out->lost_events += h->expected_events - h->events;
     } else {
         out->lost_events = seen + h->damaged_events + h->cut_events;
-        out->lost_unknown |= h->damaged_blocks > 0;
+        out->lost_unknown |= h->damaged_blocks > 0 || !h->ring_found; /* the last events were in the ring */
     }
     out->lost_events += out->bad_events;
 }

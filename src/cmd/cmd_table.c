@@ -7,6 +7,7 @@
 /* In the order of the help. */
 #define COMMANDS(X)                                                                                \
     X(report)                                                                                      \
+    X(export)                                                                                      \
     X(verify)                                                                                      \
     X(help)                                                                                        \
     X(version)                                                                                     \

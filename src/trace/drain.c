@@ -16,6 +16,10 @@
 #define AS_HOLE_WAITS   1000u
 #define AS_HOLE_WAIT_NS 1000000u
 
+/* While threads record, the mover looks by itself this often; they wake it only when half a ring waits. */
+#define AS_POLL_NS     10000000u
+#define AS_IDLE_POLLS  100u /* without anything to move, after which it sleeps until woken or due */
+
 void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
     struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
@@ -100,6 +104,11 @@ static uint64_t next_anchor_ns(unsigned n)
     return n < sizeof early / sizeof *early ? early[n] : 1000000000;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static bool some_lane_waits(void)
 {
     uint32_t n = atomic_load(&R.n_lanes);
@@ -114,7 +123,7 @@ static bool some_lane_waits(void)
 static void *mover_main(void *unused)
 {
     uint64_t due = as_clock_mono_ns() + next_anchor_ns(0);
-    unsigned n_anchors = 0;
+    unsigned n_anchors = 0, idle = AS_IDLE_POLLS;
 
     (void)unused;
     pthread_setname_np(pthread_self(), "assay-trace");
@@ -126,11 +135,20 @@ static void *mover_main(void *unused)
             as_recorder_anchor();
             due = now + next_anchor_ns(++n_anchors);
         }
-        if (as_drain_lanes(false))
+        if (as_drain_lanes(false)) {
+            idle = 0;
             continue;
+        }
         atomic_store(&R.sleeping, 1);
-        if (atomic_load(&R.wake) == seen && !atomic_load(&R.stop))
-            as_futex_wait(&R.wake, seen, some_lane_waits() ? AS_HOLE_WAIT_NS : due > now ? due - now : 1);
+        if (atomic_load(&R.wake) == seen && !atomic_load(&R.stop)) {
+            uint64_t sleep_ns = due > now ? due - now : 1;
+
+            if (some_lane_waits())
+                sleep_ns = least(sleep_ns, AS_HOLE_WAIT_NS);
+            else if (idle < AS_IDLE_POLLS && ++idle)
+                sleep_ns = least(sleep_ns, AS_POLL_NS);
+            as_futex_wait(&R.wake, seen, sleep_ns);
+        }
         atomic_store(&R.sleeping, 0);
     }
     return NULL;

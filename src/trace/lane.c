@@ -235,8 +235,8 @@ static bool next_chunk(struct as_lane *lane)
         seal_active(lane);
         if (R.drains_inline)
             as_drain_lane(lane, false);
-        else
-            as_mover_wake();
+        else if (2 * (lane->sequence - atomic_load_explicit(&lane->drained, memory_order_relaxed)) >= lane->n_chunks)
+            as_mover_wake(); /* a system call: worth it only when half the ring waits; the ring is safe as it is */
     }
     if (atomic_load_explicit(&lane->head->state[index], memory_order_acquire) != AS_CHUNK_FREE) {
         if (!R.wait_when_full || R.drains_inline)

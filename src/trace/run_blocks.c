@@ -193,6 +193,7 @@ static int take_end(struct as_run *run, struct as_cursor *c)
         return 0;
     run->health.closed = true;
     run->health.expected_events = events;
+    run->health.told_lost = lost;
     return 1;
 }
 

@@ -97,6 +97,29 @@ int as_run_path_create(char *temp, size_t room, const char *path, struct assay_e
     return fd;
 }
 
+/* Both kinds of file begin with 8 bytes of magic and 8 of numbers, then the identity of the run. */
+static bool read_id(const char *path, uint8_t id[AS_RUN_ID_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool ok = fd >= 0 && pread(fd, id, AS_RUN_ID_BYTES, 16) == AS_RUN_ID_BYTES;
+
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* Puts the ring of the older run aside. Without one, a ring of that name belongs to a still older run and goes; but a
+ * program killed between this and the next step may have moved it already. */
+static void keep_ring(const char *path, const char *ring, const char *old_ring)
+{
+    uint8_t id[AS_RUN_ID_BYTES], ring_id[AS_RUN_ID_BYTES];
+
+    if (rename(ring, old_ring) == 0 || errno != ENOENT || !read_id(old_ring, ring_id))
+        return;
+    if (!read_id(path, id) || memcmp(id, ring_id, sizeof id) != 0)
+        unlink(old_ring);
+}
+
 int as_run_path_publish(const char *temp_run, const char *temp_ring, const char *path,
                         struct assay_error *err)
 {
@@ -107,7 +130,7 @@ int as_run_path_publish(const char *temp_run, const char *temp_ring, const char 
         !as_run_path_ring(old_ring, sizeof old_ring, old))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
     if (lstat(path, &st) == 0 && st.st_size > 0) {
-        (void)!rename(ring, old_ring); /* there is one only when the older program was killed */
+        keep_ring(path, ring, old_ring); /* there is one only when the older program was killed */
         if (rename(path, old) != 0)
             return as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the older run as %s", old);
     }

@@ -7,6 +7,10 @@
 #include "base/alloc.h"
 #include "trace/thread_events.h"
 
+/* An end that has no begin is looked for on the whole stack. A file of such ends under a deep stack would cost their
+ * product: past this many frames, and some for every event, only the innermost are looked at. */
+#define AS_FREE_SEARCHES ((uint64_t)1 << 20)
+
 struct frame {
     uint64_t start_ns, child_ns;
     uint32_t site, n_notes;
@@ -32,7 +36,9 @@ struct as_span_walker {
     bool has_ended;
     uint64_t cpu_start;
     uint32_t channel;
-    uint64_t mark_ns;   /* of the last sample or loss mark */
+    uint64_t mark_ns;   /* of the last sample, loss or wait mark */
+    uint32_t mark_kind; /* that mark, until its second half came */
+    uint64_t fruitless; /* frames looked at for ends that had no begin */
     uint64_t lost_low;
 };
 
@@ -97,7 +103,7 @@ static void count_stray(struct as_span_walker *w)
 
 static void end_span(struct as_span_walker *w, uint32_t site, uint64_t ns, enum as_span_state state)
 {
-    uint32_t at = w->depth;
+    uint32_t at = w->depth, least;
 
     if (w->skipped) {
         w->skipped--;
@@ -107,9 +113,11 @@ static void end_span(struct as_span_walker *w, uint32_t site, uint64_t ns, enum 
         close_top(w, ns, state);
         return;
     }
-    while (at && w->stack[at - 1].site != site)
+    least = w->fruitless > AS_FREE_SEARCHES + 16 * w->counts.events && at > 16 ? at - 16 : 0;
+    while (at > least && w->stack[at - 1].site != site)
         at--;
-    if (!at) {
+    if (at == least) {
+        w->fruitless += w->depth - least;
         count_stray(w);
         return;
     }
@@ -239,6 +247,12 @@ static void take_data(struct as_span_walker *w, const struct as_event *e)
     }
 }
 
+static void set_mark(struct as_span_walker *w, uint32_t kind, uint64_t ns)
+{
+    w->mark_kind = kind;
+    w->mark_ns = ns;
+}
+
 static void take_event(struct as_span_walker *w, const struct as_event *e)
 {
     uint64_t ns;
@@ -272,21 +286,26 @@ static void take_event(struct as_span_walker *w, const struct as_event *e)
         break;
     case AS_KIND_SAMPLE:
         w->channel = e->site;
-        w->mark_ns = ns;
+        set_mark(w, e->kind, ns);
         break;
     case AS_KIND_LOST_FROM:
         w->lost_low = e->site;
-        w->mark_ns = ns;
+        set_mark(w, e->kind, ns);
         break;
     case AS_KIND_LOST_TO:
-        lose(w, w->mark_ns, ns, (uint64_t)e->site << 32 | w->lost_low);
+        if (w->mark_kind == AS_KIND_LOST_FROM)
+            lose(w, w->mark_ns, ns, (uint64_t)e->site << 32 | w->lost_low);
+        else
+            lose(w, ns, ns, 0);
+        w->mark_kind = AS_KIND_NONE;
         break;
     case AS_KIND_WAIT_FROM:
-        w->mark_ns = ns;
+        set_mark(w, e->kind, ns);
         break;
     case AS_KIND_WAIT_TO:
-        if (w->v->wait)
+        if (w->mark_kind == AS_KIND_WAIT_FROM && w->v->wait)
             w->v->wait(w->v->user, w->mark_ns, ns);
+        w->mark_kind = AS_KIND_NONE;
         break;
     default:
         break;
@@ -297,9 +316,13 @@ static void finish(struct as_span_walker *w)
 {
     const struct as_run_thread *t = w->thread;
 
-    if (t->pending_lost)
-        lose(w, as_timebase_ns(&w->run->time, t->pending_from), as_timebase_ns(&w->run->time, t->pending_to),
-             t->pending_lost);
+    if (t->pending_lost) {
+        uint64_t from_ns = as_timebase_ns(&w->run->time, t->pending_from);
+        uint64_t to_ns = as_timebase_ns(&w->run->time, t->pending_to);
+
+        from_ns = from_ns > w->counts.last_ns ? from_ns : w->counts.last_ns;
+        lose(w, from_ns, to_ns > from_ns ? to_ns : from_ns, t->pending_lost);
+    }
     while (w->depth)
         close_top(w, w->counts.last_ns, w->stack[w->depth - 1].by_switch ? AS_SPAN_UNCLOSED : AS_SPAN_OPEN);
     end_iteration(w, w->counts.last_ns, true);
@@ -347,9 +370,11 @@ int as_span_walker_step(struct as_span_walker *w, struct assay_error *err)
         w->finished = true;
         return 0;
     }
-    if (!w->begun && batch.n_events && as_kind_is_timed(batch.event[0].kind)) {
-        w->counts.first_ns = w->counts.last_ns = as_timebase_ns(&w->run->time, batch.event[0].time);
-        w->begun = true;
+    for (size_t i = 0; i < batch.n_events && !w->begun; i++) {
+        if (as_kind_is_timed(batch.event[i].kind)) {
+            w->counts.first_ns = w->counts.last_ns = as_timebase_ns(&w->run->time, batch.event[i].time);
+            w->begun = true;
+        }
     }
     if (batch.after_gap)
         lose(w, w->counts.last_ns, w->counts.last_ns, 0);

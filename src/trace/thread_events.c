@@ -9,6 +9,9 @@
 #include "base/alloc.h"
 #include "base/crc32c.h"
 
+/* Records that one mark may be followed by: see trace/marks.c. */
+#define AS_MOST_DATA 4
+
 void as_thread_events_init(struct as_thread_events *e, const struct as_run *run, const struct as_run_thread *thread)
 {
     *e = (struct as_thread_events){.run = run, .thread = thread};
@@ -83,18 +86,11 @@ static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk, 
     return ASSAY_OK;
 }
 
-/* Where the next timed event after `i` stands, or `n`: data stays with the event it follows. */
-static size_t next_timed(const struct as_event *event, size_t n, size_t i)
+/* Moves the event at `i`, with its data up to `from`, behind everything later in the list but earlier in time; takes
+ * the way from `*left`. */
+static void put_back(struct as_event *event, size_t n, size_t i, size_t from, size_t *left)
 {
-    for (i++; i < n && !as_kind_is_timed(event[i].kind); i++)
-        ;
-    return i;
-}
-
-/* Moves the event at `i`, with its data up to `from`, behind everything later in the list but earlier in time. */
-static void put_back(struct as_event *event, size_t n, size_t i, size_t from)
-{
-    struct as_event held[8];
+    struct as_event held[AS_MOST_DATA];
     size_t n_held = from - i, to = from;
     uint64_t time = event[i].time;
 
@@ -103,55 +99,54 @@ static void put_back(struct as_event *event, size_t n, size_t i, size_t from)
         to++;
     memmove(event + i, event + from, (to - from) * sizeof *event);
     memcpy(event + to - n_held, held, n_held * sizeof *held);
+    *left -= to - from < *left ? to - from : *left;
 }
 
-/* No time below `least` from `i` on, up to the first event that needs no help. */
-static void raise_times(struct as_thread_events *e, size_t n, size_t i, uint64_t least)
+/* The time of the timed event before `i`, or of the batch before. */
+static uint64_t time_before(const struct as_thread_events *e, size_t i)
 {
-    for (; i < n && (!as_kind_is_timed(e->event[i].kind) || e->event[i].time < least); i++) {
-        if (!as_kind_is_timed(e->event[i].kind))
-            continue;
-        e->event[i].time = least;
-        e->n_backwards++;
+    while (i-- > 0) {
+        if (as_kind_is_timed(e->event[i].kind))
+            return e->event[i].time;
     }
+    return e->last_time;
 }
 
-/* From the last event to the first, so that what follows is always in order. An event above those after it, which
- * themselves follow the one before it, was interrupted by a handler between claiming its place and reading the clock:
- * it goes back behind them. Otherwise the clock ran backwards: later events get its time, and are counted. */
-static void straighten(struct as_thread_events *e, size_t n)
+/* An event above those after it, which themselves follow the one before it, was interrupted by a handler between
+ * claiming its place and reading the clock: it goes back behind the handler's events. From the last to the first, so
+ * that handlers within handlers come out right. */
+static void put_all_back(struct as_thread_events *e, size_t n)
 {
     struct as_event *event = e->event;
-    size_t next = n; /* the timed event after the one looked at */
+    size_t left = 64 * n; /* how far events may be moved in all: hostile input must not cost its square */
+    size_t next = n;      /* the timed event after the one looked at */
 
     for (size_t i = n; i-- > 0;) {
         if (!as_kind_is_timed(event[i].kind))
             continue;
-        if (next < n && event[next].time < event[i].time) {
-            uint64_t before = e->last_time;
-
-            for (size_t k = i; k-- > 0;) {
-                if (as_kind_is_timed(event[k].kind)) {
-                    before = event[k].time;
-                    break;
-                }
-            }
-            if (before <= event[next].time && next - i <= 8) {
-                put_back(event, n, i, next);
-                e->n_displaced++;
-            } else {
-                raise_times(e, n, next, event[i].time);
-            }
+        if (next < n && event[next].time < event[i].time && next - i <= AS_MOST_DATA && left > 0 &&
+            time_before(e, i) <= event[next].time) {
+            put_back(event, n, i, next, &left);
+            e->n_displaced++;
         }
-        next = as_kind_is_timed(event[i].kind) ? i : next_timed(event, n, i);
+        next = i; /* whatever stands there now is timed: an event moved makes room for one that is */
     }
-    if (next < n)
-        raise_times(e, n, next, e->last_time);
-    for (size_t i = n; i-- > 0;) {
-        if (as_kind_is_timed(event[i].kind)) {
-            e->last_time = event[i].time;
-            break;
+}
+
+/* Where the clock ran backwards all the same, events take the time of the newest before them, and are counted. */
+static void straighten(struct as_thread_events *e, size_t n)
+{
+    put_all_back(e, n);
+    for (size_t i = 0; i < n; i++) {
+        struct as_event *event = &e->event[i];
+
+        if (!as_kind_is_timed(event->kind))
+            continue;
+        if (event->time < e->last_time) {
+            event->time = e->last_time;
+            e->n_backwards++;
         }
+        e->last_time = event->time;
     }
 }
 

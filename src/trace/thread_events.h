@@ -16,7 +16,7 @@ struct as_thread_events {
     struct as_event *event;  /* the batch */
     size_t event_room;
     uint64_t last_time;      /* of the batch before */
-    uint64_t n_displaced;    /* put back in their place */
+    uint64_t n_displaced;    /* overtaken by a handler's, and put back in their place */
     uint64_t n_backwards;    /* whose clock ran backwards; given the time of the event before */
     uint64_t n_bad;          /* left out because a block did not hold what it said */
 };

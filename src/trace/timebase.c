@@ -41,12 +41,12 @@ void as_timebase_init(struct as_timebase *t, struct as_clock_anchor *anchor, siz
     if (n == 0)
         return;
     qsort(anchor, n, sizeof *anchor, by_ticks);
-    t->n_anchors = thin(anchor, n);
+    t->n_anchors = ticks_are_ns ? 1 : thin(anchor, n); /* two readings of one clock would only add their jitter */
     t->origin_ns = anchor[0].mono_ns;
     t->real_ns = anchor[0].real_ns;
     t->known = t->n_anchors > 1 || ticks_are_ns;
-    t->rate = t->mean_rate = 1;
-    if (t->n_anchors > 1 && !ticks_are_ns) {
+    t->mean_rate = 1;
+    if (t->n_anchors > 1) {
         const struct as_clock_anchor *last = &anchor[t->n_anchors - 1];
 
         t->mean_rate = (double)(last->mono_ns - anchor[0].mono_ns) / (double)(last->ticks - anchor[0].ticks);
@@ -54,11 +54,23 @@ void as_timebase_init(struct as_timebase *t, struct as_clock_anchor *anchor, siz
     as_timebase_seek(t, anchor[0].ticks);
 }
 
+/* Nanoseconds from the first anchor to that one. */
+static uint64_t ns_at(const struct as_timebase *t, size_t i)
+{
+    uint64_t ns = t->anchor[i].mono_ns - t->origin_ns;
+
+    return ns < AS_TIME_MAX_NS ? ns : AS_TIME_MAX_NS;
+}
+
 void as_timebase_seek(struct as_timebase *t, uint64_t ticks)
 {
     const struct as_clock_anchor *a = t->anchor;
     size_t low = 0, high = t->n_anchors - 1;
 
+    if (t->n_anchors == 0) { /* nothing is known: every time is 0 */
+        t->to = UINT64_MAX;
+        return;
+    }
     while (low < high) {
         size_t middle = (low + high + 1) / 2;
 
@@ -67,11 +79,16 @@ void as_timebase_seek(struct as_timebase *t, uint64_t ticks)
         else
             high = middle - 1;
     }
-    t->segment = low;
     t->from = low == 0 ? 0 : a[low].ticks;
-    t->to = low + 1 < t->n_anchors ? a[low + 1].ticks : UINT64_MAX;
-    if (low + 1 < t->n_anchors)
+    t->base_ticks = a[low].ticks;
+    t->base_ns = ns_at(t, low);
+    if (low + 1 < t->n_anchors) {
+        t->to = a[low + 1].ticks;
+        t->rise_ns = ns_at(t, low + 1) - t->base_ns;
         t->rate = (double)(a[low + 1].mono_ns - a[low].mono_ns) / (double)(a[low + 1].ticks - a[low].ticks);
-    else
-        t->rate = t->mean_rate; /* past the last anchor: a program that was killed */
+    } else { /* past the last anchor: a program that was killed */
+        t->to = UINT64_MAX;
+        t->rise_ns = AS_TIME_MAX_NS - t->base_ns;
+        t->rate = t->mean_rate;
+    }
 }

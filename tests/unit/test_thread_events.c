@@ -1,0 +1,285 @@
+/* tests/unit/test_thread_events.c - events in the order of time: overtaken ones put back, a clock
+ * that fell counted. Runs are made in memory; times are what the tables say. */
+#include "run_kit.h"
+
+#include "trace/thread_events.h"
+
+static struct kit kit;
+static struct as_run *run;
+static struct as_thread_events events;
+
+static void begin(void)
+{
+    kit_begin(&kit);
+    kit_site(&kit, 1, ASSAY_LAYER, "a");
+}
+
+static void open_run(void)
+{
+    run = kit_open(&kit);
+    as_thread_events_init(&events, run, &run->thread[0]);
+}
+
+static void close_run(void)
+{
+    as_thread_events_fini(&events);
+    as_run_close(run);
+    kit_close(&kit);
+}
+
+/* Reads the next batch and compares its timed events with `time`, in ns since the start. */
+static void expect(const struct as_event *want, size_t n, bool after_gap)
+{
+    struct as_event_batch batch;
+
+    assert_int_equal(as_thread_events_next(&events, &batch, NULL), 1);
+    assert_int_equal(batch.n_events, n);
+    assert_int_equal(batch.after_gap, after_gap);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t shift = as_kind_is_timed(want[i].kind) ? KIT_START : 0;
+
+        assert_int_equal(batch.event[i].time, want[i].time + shift);
+        assert_int_equal(batch.event[i].site, want[i].site);
+        assert_int_equal(batch.event[i].kind, want[i].kind);
+    }
+}
+
+#define EXPECT(...)                                                                                \
+    do {                                                                                           \
+        const struct as_event want_[] = {__VA_ARGS__};                                             \
+        expect(want_, UNIT_COUNT(want_), false);                                                   \
+    } while (0)
+
+#define EVENTS(...)                                                                                \
+    do {                                                                                           \
+        const struct as_event given_[] = {__VA_ARGS__};                                            \
+        kit_events(&kit, 0, given_, UNIT_COUNT(given_));                                           \
+    } while (0)
+
+static void expect_end(uint64_t displaced, uint64_t backwards)
+{
+    struct as_event_batch batch;
+
+    assert_int_equal(as_thread_events_next(&events, &batch, NULL), 0);
+    assert_int_equal(events.n_displaced, displaced);
+    assert_int_equal(events.n_backwards, backwards);
+    assert_int_equal(events.n_bad, 0);
+}
+
+static void events_in_order_stay_so(void **state)
+{
+    (void)state;
+    begin();
+    EVENTS(BEGIN(10, 1), END(20, 1), BEGIN(20, 1), END(30, 1));
+    EVENTS(BEGIN(30, 1), END(40, 1));
+    open_run();
+    EXPECT(BEGIN(10, 1), END(20, 1), BEGIN(20, 1), END(30, 1));
+    EXPECT(BEGIN(30, 1), END(40, 1));
+    expect_end(0, 0);
+    close_run();
+}
+
+/* A handler came between reading the time of BEGIN(20) and taking its slot. */
+static void an_overtaken_event_is_put_back(void **state)
+{
+    (void)state;
+    begin();
+    EVENTS(BEGIN(10, 1), BEGIN(21, 2), END(25, 2), BEGIN(20, 3), END(30, 3), END(40, 1));
+    open_run();
+    EXPECT(BEGIN(10, 1), BEGIN(20, 3), BEGIN(21, 2), END(25, 2), END(30, 3), END(40, 1));
+    expect_end(1, 0);
+    close_run();
+}
+
+static void its_data_goes_with_it(void **state)
+{
+    (void)state;
+    begin();
+    EVENTS(ITER(10), NUMBER(1), CPU(5), BEGIN(21, 2), {7, 4, AS_KIND_NOTE}, END(25, 2), ITER(20),
+           NUMBER(2), CPU(8), END(40, 1));
+    open_run();
+    EXPECT(ITER(10), NUMBER(1), CPU(5), ITER(20), NUMBER(2), CPU(8), BEGIN(21, 2),
+           {7, 4, AS_KIND_NOTE}, END(25, 2), END(40, 1));
+    expect_end(1, 0);
+    close_run();
+}
+
+/* The last event of a batch has none after it to compare with. */
+static void an_overtaken_event_at_the_end_is_put_back(void **state)
+{
+    (void)state;
+    begin();
+    EVENTS(BEGIN(10, 1), BEGIN(21, 2), END(25, 2), END(20, 1));
+    open_run();
+    EXPECT(BEGIN(10, 1), END(20, 1), BEGIN(21, 2), END(25, 2));
+    expect_end(1, 0);
+    close_run();
+}
+
+/* One handler interrupted another: the times fall twice before they rise again. */
+static void events_overtaken_by_handlers_in_handlers_are_put_back(void **state)
+{
+    (void)state;
+    begin();
+    EVENTS(BEGIN(10, 1), BEGIN(32, 3), END(33, 3), BEGIN(31, 2), BEGIN(30, 4), END(50, 2),
+           END(60, 4), END(70, 1));
+    open_run();
+    EXPECT(BEGIN(10, 1), BEGIN(30, 4), BEGIN(31, 2), BEGIN(32, 3), END(33, 3), END(50, 2),
+           END(60, 4), END(70, 1));
+    expect_end(2, 0);
+    close_run();
+}
+
+/* The handler's events filled the chunk: the overtaken one stands first in the next and keeps that
+ * place. */
+static void an_event_overtaken_across_two_chunks_is_no_clock_that_fell(void **state)
+{
+    (void)state;
+    begin();
+    EVENTS(BEGIN(10, 1), BEGIN(21, 2), END(25, 2));
+    EVENTS(END(20, 1), BEGIN(40, 1), END(50, 1));
+    open_run();
+    EXPECT(BEGIN(10, 1), BEGIN(21, 2), END(25, 2));
+    EXPECT(END(25, 1), BEGIN(40, 1), END(50, 1));
+    expect_end(1, 0);
+    close_run();
+}
+
+static void a_clock_that_fell_is_held_and_counted(void **state)
+{
+    struct as_event fell[40], held[40];
+
+    (void)state;
+    begin();
+    fell[0] = held[0] = (struct as_event)BEGIN(1000, 1);
+    for (uint32_t i = 1; i < 40; i++) {
+        fell[i] = (struct as_event){i, 1, i % 2 ? AS_KIND_END : AS_KIND_BEGIN};
+        held[i] = (struct as_event){1000, 1, fell[i].kind};
+    }
+    kit_events(&kit, 0, fell, 40);
+    EVENTS(BEGIN(500, 1), END(600, 1), BEGIN(700, 1), END(800, 1), BEGIN(810, 1), END(820, 1),
+           BEGIN(830, 1), END(840, 1), BEGIN(850, 1), END(860, 1), BEGIN(2000, 1));
+    open_run();
+    expect(held, 40, false);
+    EXPECT(BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1), END(1000, 1),
+           BEGIN(1000, 1), END(1000, 1), BEGIN(1000, 1), END(1000, 1), BEGIN(2000, 1));
+    assert_true(events.n_backwards > 30);
+    close_run();
+}
+
+static void a_missing_chunk_is_a_gap(void **state)
+{
+    const struct as_event e[] = {BEGIN(10, 1), END(20, 1)};
+
+    (void)state;
+    begin();
+    kit_chunk(&kit, 0, 1, e, 2); /* 0 is missing */
+    kit_chunk(&kit, 0, 2, e, 2);
+    kit_chunk(&kit, 0, 5, e, 2);
+    open_run();
+    expect(e, 2, true);
+    EXPECT(BEGIN(20, 1), END(20, 1)); /* the clock fell */
+    assert_int_equal(events.next_chunk, 2);
+    close_run();
+}
+
+static void chunks_come_in_order_and_once(void **state)
+{
+    const struct as_event a[] = {BEGIN(10, 1), END(20, 1)}, b[] = {BEGIN(30, 1), END(40, 1)};
+
+    (void)state;
+    begin();
+    kit_chunk(&kit, 0, 1, b, 2);
+    kit_chunk(&kit, 0, 0, a, 2);
+    kit_chunk(&kit, 0, 1, b, 2);
+    open_run();
+    assert_int_equal(run->health.events, 4);
+    expect(a, 2, false);
+    expect(b, 2, false);
+    expect_end(0, 0);
+    close_run();
+}
+
+static void a_block_that_holds_less_than_it_says_is_counted(void **state)
+{
+    const uint8_t bytes[] = {0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, AS_KIND_ITER, 5, AS_KIND_ITER,
+                             0x60, 1};
+    struct as_event_batch batch;
+
+    (void)state;
+    begin();
+    kit_add(&kit, AS_BLOCK_EVENTS, bytes, sizeof bytes, 4);
+    open_run();
+    assert_int_equal(as_thread_events_next(&events, &batch, NULL), 1);
+    assert_int_equal(batch.n_events,
+                     2); /* the last takes 0x60 as its time and then the end comes */
+    assert_int_equal(events.n_bad, 2);
+    close_run();
+}
+
+static void a_file_changed_while_it_is_read_is_an_error(void **state)
+{
+    struct as_event_batch batch;
+    struct assay_error err;
+
+    (void)state;
+    begin();
+    EVENTS(BEGIN(10, 1), END(20, 1));
+    open_run();
+    assert_int_equal(pwrite(kit.w.fd, "!", 1, (off_t)kit.w.size_bytes - 1), 1);
+    assert_int_equal(as_thread_events_next(&events, &batch, &err), ASSAY_ERR_IO);
+    close_run();
+    begin();
+    EVENTS(BEGIN(10, 1), END(20, 1));
+    open_run();
+    assert_int_equal(ftruncate(kit.w.fd, 100), 0);
+    assert_int_equal(as_thread_events_next(&events, &batch, &err), ASSAY_ERR_IO);
+    close_run();
+}
+
+/* Every second event pretends to have been overtaken by all before it: the work must stay in
+ * bounds. */
+static void many_overtaken_events_do_not_cost_their_square(void **state)
+{
+    const size_t n = 400000;
+    struct as_event *event = calloc(n, sizeof *event);
+    struct as_event_batch batch;
+    uint64_t last = 0;
+
+    (void)state;
+    assert_non_null(event);
+    for (size_t i = 0; i < n; i++)
+        event[i] = (struct as_event){i % 2 ? 5 : 100 + i, 1, AS_KIND_SWITCH};
+    begin();
+    kit_events(&kit, 0, event, n);
+    open_run();
+    assert_int_equal(as_thread_events_next(&events, &batch, NULL), 1);
+    assert_int_equal(batch.n_events, n);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(batch.event[i].time >= last);
+        last = batch.event[i].time;
+    }
+    assert_true(events.n_displaced + events.n_backwards >= n / 2 - 1);
+    close_run();
+    free(event);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_in_order_stay_so),
+        cmocka_unit_test(an_overtaken_event_is_put_back),
+        cmocka_unit_test(its_data_goes_with_it),
+        cmocka_unit_test(an_overtaken_event_at_the_end_is_put_back),
+        cmocka_unit_test(events_overtaken_by_handlers_in_handlers_are_put_back),
+        cmocka_unit_test(an_event_overtaken_across_two_chunks_is_no_clock_that_fell),
+        cmocka_unit_test(a_clock_that_fell_is_held_and_counted),
+        cmocka_unit_test(a_missing_chunk_is_a_gap),
+        cmocka_unit_test(chunks_come_in_order_and_once),
+        cmocka_unit_test(a_block_that_holds_less_than_it_says_is_counted),
+        cmocka_unit_test(a_file_changed_while_it_is_read_is_an_error),
+        cmocka_unit_test(many_overtaken_events_do_not_cost_their_square),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
