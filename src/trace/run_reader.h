@@ -52,7 +52,6 @@ struct as_run_health {
     uint64_t damaged_events;                /* events in damaged blocks whose header was whole */
     uint64_t cut_bytes;                     /* of an unfinished block at the end */
     uint64_t cut_events;
-    bool ring_found;                        /* the ring of this run stands beside it */
     uint64_t expected_events, told_lost;    /* by the session's own account; 0 when it was not closed */
     uint64_t lost[AS_LOSS_REASON_COUNT];    /* by reason, as the recorder counted */
     uint64_t unknown_blocks;                /* of kinds this version does not know */
