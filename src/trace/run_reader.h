@@ -46,6 +46,7 @@ struct as_run_health {
     bool closed;            /* the session was ended properly */
     bool live;              /* a program is still recording it */
     long live_pid;
+    bool ring_found;        /* the ring of this run stands beside it */
     uint64_t ring_events;   /* recovered from the ring */
     uint64_t events;        /* all that can be read, the ring's included */
     uint64_t damaged_blocks, damaged_bytes; /* passed over */
