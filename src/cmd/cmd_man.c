@@ -29,8 +29,11 @@ static void put_roff(struct as_out *out, const char *text)
 static void put_section(struct as_out *out, const char *name)
 {
     as_out_text(out, ".SH ");
-    for (; *name; name++)
-        as_out_char(out, *name == '-' ? ' ' : (char)toupper((unsigned char)*name));
+    for (; *name; name++) {
+        char letter = (char)toupper((unsigned char)*name);
+
+        as_out_text(out, letter == '-' ? " " : (char[]){letter, '\0'});
+    }
     as_out_char(out, '\n');
 }
 

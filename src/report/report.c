@@ -35,6 +35,7 @@ static void tell_more(const struct as_report *report, struct as_page *page)
     as_out_char(page->out, '\n');
     as_page_cut_line(page, AS_STYLE_DIM, "more: assay report --section tree,threads,timeline %s",
                      report->run->path);
+    as_page_cut_line(page, AS_STYLE_DIM, "      assay export --to perfetto %s", report->run->path);
 }
 
 int as_report_page(const struct as_report *report, struct as_out *out, const struct as_term *term,

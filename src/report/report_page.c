@@ -144,6 +144,7 @@ static const char *make_safe(struct as_page *page, const char *text)
 
     page->nomem |= !safe;
     page->started = true;
+    page->blank = false;
     return safe;
 }
 
@@ -164,9 +165,10 @@ void as_page_title(struct as_page *page, const char *text)
 
 void as_page_heading(struct as_page *page, const char *heading, const char *note)
 {
-    if (page->started)
+    if (page->started && !page->blank)
         as_out_char(page->out, '\n');
     page->started = true;
+    page->blank = page->markdown;
     if (page->markdown) {
         as_out_text(page->out, "## ");
         put_markdown(page->out, heading);
@@ -239,5 +241,6 @@ void as_page_table(struct as_page *page, struct as_table *table)
     }
     page->nomem |= rc < 0;
     page->started = true;
+    page->blank = page->markdown;
     as_table_fini(table);
 }

@@ -16,6 +16,7 @@ struct as_page {
     bool markdown;
     bool wide;    /* lines are neither cut nor wrapped */
     bool started; /* something stands above: a heading leaves a gap */
+    bool blank;   /* an empty line stands above already */
     bool nomem;
     struct as_arena arena;
 };
