@@ -1,5 +1,6 @@
 /* bench/floor.c - times loops fairly: thread CPU time, pinned, variants interleaved burst by burst.
- * A burst fits into a ring and is followed by a pause, so that whoever drains the events keeps up. */
+ * A burst fits into a ring and is followed by a pause, so that whoever drains the events keeps up.
+ */
 #include "floor.h"
 
 #include <sched.h>
@@ -105,7 +106,8 @@ void bench_line(const char *name, double value, const char *unit, double bound, 
 {
     int ok = most ? value <= bound : value >= bound;
 
-    printf("%-34s %10.3f %-10s %s%-8g %s\n", name, value, unit, most ? "<=" : ">=", bound, ok ? "ok" : "miss");
+    printf("%-34s %10.3f %-10s %s%-8g %s\n", name, value, unit, most ? "<=" : ">=", bound,
+           ok ? "ok" : "miss");
     fflush(stdout);
 }
 

@@ -1,21 +1,23 @@
 /* bench/floor.h - times loops fairly: thread CPU time, pinned, variants interleaved burst by burst.
- * A burst fits into a ring and is followed by a pause, so that whoever drains the events keeps up. */
+ * A burst fits into a ring and is followed by a pause, so that whoever drains the events keeps up.
+ */
 #ifndef AS_BENCH_FLOOR_H
 #define AS_BENCH_FLOOR_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define BENCH_WARM   2000  /* pairs before the clock is read: a thread just woken is slow */
-#define BENCH_PAIRS  10000 /* pairs timed; a millisecond of layers of 100 ns, and less than half a ring of 1 MiB */
-#define BENCH_BURSTS 301   /* of each variant */
+#define BENCH_WARM 2000 /* pairs before the clock is read: a thread just woken is slow */
+#define BENCH_PAIRS                                                                                \
+    10000 /* pairs timed; a millisecond of layers of 100 ns, and less than half a ring of 1 MiB */
+#define BENCH_BURSTS 301 /* of each variant */
 
 typedef void (*bench_loop)(unsigned pairs);
 
 struct bench_variant {
     const char *name;
     bench_loop loop;
-    unsigned scale;                       /* times as many pairs, where no ring limits them; 0: fills a ring */
+    unsigned scale; /* times as many pairs, where no ring limits them; 0: fills a ring */
     void (*before)(void), (*after)(void); /* around a burst; may be NULL */
     double ns[BENCH_BURSTS];              /* a pair, one figure a burst */
     double median_ns;

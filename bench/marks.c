@@ -115,12 +115,14 @@ int main(int argc, char **argv)
     bench_fact("two_rdtsc", variant[FLOOR].median_ns, "ns");
     bench_fact("two_clock_gettime", variant[CLOCK].median_ns, "ns");
     bench_fact("scope_inline", variant[SCOPE].median_ns, "ns");
-    bench_line("scope_inline_vs_two_rdtsc", bench_ratio(&variant[SCOPE], &variant[FLOOR]), "x", 1.15, 1);
+    bench_line("scope_inline_vs_two_rdtsc", bench_ratio(&variant[SCOPE], &variant[FLOOR]), "x",
+               1.15, 1);
     bench_fact("switch_inline", variant[SWITCH].median_ns, "ns");
     bench_line("scope_disabled", variant[OFF].median_ns, "ns", 1, 1);
     if (variant[LTTNG].loop) {
         bench_fact("lttng_ust_pair", variant[LTTNG].median_ns, "ns");
-        bench_line("lttng_ust_vs_scope_inline", bench_ratio(&variant[LTTNG], &variant[SCOPE]), "x", 5, 0);
+        bench_line("lttng_ust_vs_scope_inline", bench_ratio(&variant[LTTNG], &variant[SCOPE]), "x",
+                   5, 0);
     }
     bench_line("scope_2_threads_vs_1", threads_ratio(), "x", 1.10, 1);
     bench_line("events_lost", (double)assay_session_lost(), "events", 0, 1);
