@@ -190,6 +190,8 @@ int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_e
     run->health.live_pid = ring->live_pid;
     if (run->health.closed)
         return ASSAY_OK;
+    if (!run->cut_known && run->health.cut_events == 0)
+        run->health.cut_bytes = 0; /* killed while writing what no event relied on yet, or what the ring still has */
     for (const struct as_ring_piece *p = ring->pieces; p; p = p->next) {
         struct as_run_thread *thread = as_run_thread_for(run, p->thread);
         struct as_run_chunk chunk = {.sequence = p->sequence, .size = p->size, .records = p->records};
@@ -205,6 +207,8 @@ int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_e
             continue;
         }
         chunk.memory = p->data;
+        if (run->cut_known && run->cut_thread == p->thread && run->cut_sequence == p->sequence)
+            run->health.cut_bytes = run->health.cut_events = 0; /* killed while moving it: nothing is missing */
         rc = as_run_add_chunk(run, thread, &chunk, err);
         if (rc < 0)
             return rc;

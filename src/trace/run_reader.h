@@ -75,6 +75,8 @@ struct as_run {
     size_t place_room;
     struct as_clock_anchor *anchor;
     size_t n_anchors, anchor_room;
+    bool cut_known; /* the file ends inside the block of this chunk */
+    uint64_t cut_thread, cut_sequence;
     struct as_timebase time;
     struct as_run_health health;
 };
