@@ -7,6 +7,7 @@
 #include "cmd/cmd_table.h"
 #include "cmd/cmd_words.h"
 #include "cmd/console.h"
+#include "cmd/help_json.h"
 
 static void put_heading(struct as_console *c, const char *text)
 {
@@ -126,25 +127,31 @@ static int run_help(const struct as_cmd_line *line, struct assay_error *err)
 {
     const char *subject = line->n_operands ? line->operand[0] : NULL;
     const struct as_cmd *cmd = subject ? as_cmd_find(subject) : NULL;
+    bool json = as_opt_given(line, "json");
     struct as_console console;
     int rc;
 
-    if (cmd)
+    if (cmd && !json)
         return as_help_print(line, cmd, err);
     rc = as_console_open(&console, line, err);
     if (rc < 0)
         return rc;
-    if (subject)
+    if (json)
+        rc = as_help_json(&console.out, cmd, err);
+    else if (subject)
         explain_topic(&console, find_topic(subject));
     else
         explain_all(&console);
     return as_console_close(&console, rc, err);
 }
 
+static const struct as_opt help_opts[] = {AS_OPT_JSON, {.name = NULL}};
+
 const struct as_cmd as_cmd_help = {
     .name = "help",
     .summary = "explain a command or a topic",
-    .usage = "assay help [COMMAND | TOPIC]",
+    .usage = "assay help [options] [COMMAND | TOPIC]",
+    .opts = help_opts,
     .operand = "COMMAND or TOPIC",
     .max_operands = 1,
     .operand_at = subject_at,
