@@ -49,7 +49,7 @@ static double key_of(const struct as_layer *l, enum as_layer_sort sort)
     case AS_SORT_COUNT:
         break;
     }
-    return NAN;
+    return AS_UNKNOWN;
 }
 
 struct ordering {

@@ -14,11 +14,11 @@
 #define AS_MAX_SAMPLES ((size_t)12 << 20)
 
 static const struct as_call_times no_times = {
-    .mean_ns = NAN,        .std_population_ns = NAN, .std_sample_ns = NAN,  .cv = NAN,
-    .min_ns = NAN,         .max_ns = NAN,            .median_ns = NAN,      .mad_ns = NAN,
-    .p50_ns = NAN,         .p90_ns = NAN,            .p95_ns = NAN,         .p99_ns = NAN,
-    .p50_nearest_ns = NAN, .p95_nearest_ns = NAN,    .p99_nearest_ns = NAN, .ci95_low_ns = NAN,
-    .ci95_high_ns = NAN,   .exact = true,
+    .mean_ns = AS_UNKNOWN,        .std_population_ns = AS_UNKNOWN, .std_sample_ns = AS_UNKNOWN,  .cv = AS_UNKNOWN,
+    .min_ns = AS_UNKNOWN,         .max_ns = AS_UNKNOWN,            .median_ns = AS_UNKNOWN,      .mad_ns = AS_UNKNOWN,
+    .p50_ns = AS_UNKNOWN,         .p90_ns = AS_UNKNOWN,            .p95_ns = AS_UNKNOWN,         .p99_ns = AS_UNKNOWN,
+    .p50_nearest_ns = AS_UNKNOWN, .p95_nearest_ns = AS_UNKNOWN,    .p99_nearest_ns = AS_UNKNOWN, .ci95_low_ns = AS_UNKNOWN,
+    .ci95_high_ns = AS_UNKNOWN,   .exact = true,
 };
 
 /* ---- durations ---- */
@@ -53,8 +53,8 @@ static void times_from_samples(struct as_call_times *t, uint64_t *sample, size_t
         .p90_supported = s.supported[AS_SUMMARY_P90],
         .p95_supported = s.supported[AS_SUMMARY_P95],
         .p99_supported = s.supported[AS_SUMMARY_P99],
-        .ci95_low_ns = NAN,
-        .ci95_high_ns = NAN,
+        .ci95_low_ns = AS_UNKNOWN,
+        .ci95_high_ns = AS_UNKNOWN,
         .n_outliers = outliers.n_low + outliers.n_high,
         .exact = true,
     };
@@ -69,7 +69,7 @@ static double from_histogram(const struct as_histogram *h, double p)
 {
     uint64_t value;
 
-    return as_histogram_quantile(h, p, &value) ? (double)value : (double)NAN;
+    return as_histogram_quantile(h, p, &value) ? (double)value : AS_UNKNOWN;
 }
 
 /* Exact where totals can be; no interval and no MAD, which need the samples. */
@@ -85,7 +85,7 @@ static void times_from_histogram(struct as_call_times *t, const struct as_gather
     t->mean_ns = as_moments_mean(&g->moments);
     t->std_population_ns = as_moments_std_population(&g->moments);
     t->std_sample_ns = as_moments_std_sample(&g->moments);
-    t->cv = t->mean_ns > 0 ? t->std_sample_ns / t->mean_ns : (double)NAN;
+    t->cv = t->mean_ns > 0 ? t->std_sample_ns / t->mean_ns : AS_UNKNOWN;
     t->min_ns = (double)g->moments.total.min;
     t->max_ns = (double)g->moments.total.max;
     t->median_ns = t->p50_ns = t->p50_nearest_ns = from_histogram(&h, 50);
@@ -112,7 +112,7 @@ static void fill_spark(struct as_layer *layer, const struct as_collector *c, con
             sum += g->spark->sum_ns[b];
             n += g->spark->n[b];
         }
-        layer->spark_ns[i] = n ? sum / (double)n : (double)NAN;
+        layer->spark_ns[i] = n ? sum / (double)n : AS_UNKNOWN;
     }
 }
 
@@ -120,7 +120,7 @@ static double number_of(const struct as_run_site *site, const char *key)
 {
     const struct as_run_attribute *a = as_run_site_get(site, key);
 
-    return a && !a->text ? a->number : (double)NAN;
+    return a && !a->text ? a->number : AS_UNKNOWN;
 }
 
 static const char *text_of(const struct as_run_site *site, const char *key)
@@ -280,7 +280,7 @@ static int make_iterations(struct as_layers *out, struct assay_error *err)
     int rc;
 
     it->times = no_times;
-    it->first.score = NAN;
+    it->first.score = AS_UNKNOWN;
     if (it->n == 0)
         return ASSAY_OK;
     rc = assay_latency_stats(it->record, it->n, ASSAY_LATENCY_WALL, &it->wall, err);

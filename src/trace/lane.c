@@ -144,7 +144,8 @@ static struct as_lane *take_lane(void)
         goto out;
     atomic_store(&lane->owned, 1);
     lane->thread = R.n_threads++;
-    lane->sequence = lane->drained = 0;
+    lane->sequence = 0;
+    atomic_store(&lane->drained, 0);
     lane->head->thread = lane->thread;
     announce_thread(lane);
     pthread_setspecific(lane_key, lane);

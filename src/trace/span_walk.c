@@ -40,6 +40,7 @@ struct as_span_walker {
     uint32_t mark_kind; /* that mark, until its second half came */
     uint64_t fruitless; /* frames looked at for ends that had no begin */
     uint64_t lost_low;
+    uint64_t event_ns;  /* of the last begin, end or iteration */
 };
 
 static void close_top(struct as_span_walker *w, uint64_t ns, enum as_span_state state)
@@ -195,6 +196,10 @@ static void take_cpu(struct as_span_walker *w, uint64_t cpu_ns)
 
 static void lose(struct as_span_walker *w, uint64_t from_ns, uint64_t to_ns, uint64_t n_events)
 {
+    if (from_ns < w->event_ns) /* a file may say so; what was read cannot have been lost */
+        from_ns = w->event_ns;
+    if (to_ns < from_ns)
+        to_ns = from_ns;
     while (w->depth)
         close_top(w, from_ns > w->stack[w->depth - 1].start_ns ? from_ns : w->stack[w->depth - 1].start_ns,
                   AS_SPAN_CUT);
@@ -265,6 +270,8 @@ static void take_event(struct as_span_walker *w, const struct as_event *e)
     if (ns < w->counts.last_ns)
         ns = w->counts.last_ns;
     w->counts.last_ns = ns;
+    if (e->kind <= AS_KIND_ITER_END)
+        w->event_ns = ns;
     switch (e->kind) {
     case AS_KIND_BEGIN:
         open_span(w, e->site, ns, false);

@@ -356,7 +356,7 @@ static void waits_are_summed(void **state)
 
 static void channels_have_their_figures(void **state)
 {
-    static const double value[] = {4, 1, NAN, 10, INFINITY, 5};
+    static const double value[] = {4, 1, (double)NAN, 10, INFINITY, 5};
     struct as_event event[2 * UNIT_COUNT(value)];
 
     (void)state;
