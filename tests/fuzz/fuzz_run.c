@@ -1,5 +1,6 @@
 /* tests/fuzz/fuzz_run.c - any bytes as a run, or as the ring beside one: opens, walks, analyses.
- * The first byte chooses: raw bytes as the file, bytes wrapped into blocks with right checksums, or bytes as the ring. */
+ * The first byte chooses: raw bytes as the file, bytes wrapped into blocks with right checksums, or
+ * bytes as the ring. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +56,8 @@ static void add_header(struct as_buffer *b)
     as_buffer_add(b, bytes, sizeof bytes);
 }
 
-static void add_block(struct as_buffer *b, uint16_t kind, const uint8_t *payload, uint32_t size, uint32_t records,
-                      uint32_t number)
+static void add_block(struct as_buffer *b, uint16_t kind, const uint8_t *payload, uint32_t size,
+                      uint32_t records, uint32_t number)
 {
     uint8_t bytes[AS_BLOCK_BYTES];
     struct as_block_header header = {.kind = kind,
@@ -106,7 +107,8 @@ static void wrap(struct as_buffer *b, const uint8_t *data, size_t size)
     }
 }
 
-/* A ring of small lanes: the input fills the first pages of each part, so that states and tags are reached. */
+/* A ring of small lanes: the input fills the first pages of each part, so that states and tags are
+ * reached. */
 static void make_ring(struct as_buffer *b, const uint8_t *data, size_t size)
 {
     struct as_ring_header header = {.version = AS_RING_VERSION, .n_chunks = 2, .pid = 1};
