@@ -9,7 +9,7 @@
 const char *as_layer_sort_name(enum as_layer_sort sort)
 {
     static const char *const name[] = {
-#define X(key, text) [AS_SORT_##key] = text,
+#define X(key, text) [AS_SORT_##key] = (text),
         AS_LAYER_SORTS(X)
 #undef X
     };

@@ -1,5 +1,5 @@
-/* cmd/help_json.c - the tables of commands, options and topics as JSON, for programs that drive assay.
- * The same words as the help on the screen. */
+/* cmd/help_json.c - the tables of commands, options and topics as JSON, for programs that drive
+ * assay. The same words as the help on the screen. */
 #include "cmd/help_json.h"
 
 #include "base/json_writer.h"

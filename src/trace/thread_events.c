@@ -15,7 +15,8 @@
 /* Handlers that interrupt one another in the midst of a mark. */
 #define AS_MOST_NESTED 8
 
-void as_thread_events_init(struct as_thread_events *e, const struct as_run *run, const struct as_run_thread *thread)
+void as_thread_events_init(struct as_thread_events *e, const struct as_run *run,
+                           const struct as_run_thread *thread)
 {
     *e = (struct as_thread_events){.run = run, .thread = thread};
 }
@@ -28,8 +29,8 @@ void as_thread_events_fini(struct as_thread_events *e)
     e->event = NULL;
 }
 
-static int read_payload(struct as_thread_events *e, const struct as_run_chunk *chunk, const uint8_t **out,
-                        struct assay_error *err)
+static int read_payload(struct as_thread_events *e, const struct as_run_chunk *chunk,
+                        const uint8_t **out, struct assay_error *err)
 {
     size_t done = 0;
 
@@ -46,7 +47,8 @@ static int read_payload(struct as_thread_events *e, const struct as_run_chunk *c
         e->bytes_room = chunk->size;
     }
     while (done < chunk->size) {
-        ssize_t n = pread(e->run->fd, e->bytes + done, chunk->size - done, (off_t)(chunk->offset + done));
+        ssize_t n =
+            pread(e->run->fd, e->bytes + done, chunk->size - done, (off_t)(chunk->offset + done));
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -63,15 +65,17 @@ static int read_payload(struct as_thread_events *e, const struct as_run_chunk *c
 }
 
 /* Decodes a payload into the batch; returns how many events it gave. */
-static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk, const uint8_t *payload, size_t *n_out,
-                  struct assay_error *err)
+static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk,
+                  const uint8_t *payload, size_t *n_out, struct assay_error *err)
 {
     struct as_cursor c = as_cursor_over(payload, chunk->size);
     struct as_event_coder coder = {0};
-    uint64_t skipped;
+    uint64_t skipped; /* thread, sequence and first are known from opening */
+    int n_skipped = 0;
     size_t n = 0;
 
-    if (e->event_room < chunk->records) { /* not more than there are bytes: checked when the run was opened */
+    if (e->event_room <
+        chunk->records) { /* not more than there are bytes: checked when the run was opened */
         struct as_event *grown = as_realloc(e->event, chunk->records, sizeof *grown);
 
         if (!grown)
@@ -79,8 +83,9 @@ static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk, 
         e->event = grown;
         e->event_room = chunk->records;
     }
-    if (as_take_varint(&c, &skipped) && as_take_varint(&c, &skipped) && as_take_varint(&c, &skipped) &&
-        as_take_u64le(&c, &coder.time)) {
+    while (n_skipped < 3 && as_take_varint(&c, &skipped))
+        n_skipped++;
+    if (n_skipped == 3 && as_take_u64le(&c, &coder.time)) {
         while (n < chunk->records && as_event_decode(&coder, &c, &e->event[n]))
             n++;
     }
@@ -89,8 +94,8 @@ static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk, 
     return ASSAY_OK;
 }
 
-/* Moves the event at `i`, with its data up to `from`, behind everything later in the list but earlier in time; takes
- * the way from `*left`. */
+/* Moves the event at `i`, with its data up to `from`, behind everything later in the list but
+ * earlier in time; takes the way from `*left`. */
 static void put_back(struct as_event *event, size_t n, size_t i, size_t from, size_t *left)
 {
     struct as_event held[AS_MOST_DATA];
@@ -105,8 +110,8 @@ static void put_back(struct as_event *event, size_t n, size_t i, size_t from, si
     *left -= to - from < *left ? to - from : *left;
 }
 
-/* Whether one of the few events before `i`, or the batch before, is no later than `time`: more than a few above it are
- * no handlers within handlers but a clock that fell. */
+/* Whether one of the few events before `i`, or the batch before, is no later than `time`: more than
+ * a few above it are no handlers within handlers but a clock that fell. */
 static bool some_earlier(const struct as_thread_events *e, size_t i, uint64_t time)
 {
     unsigned looked = 0;
@@ -122,14 +127,15 @@ static bool some_earlier(const struct as_thread_events *e, size_t i, uint64_t ti
     return e->last_time <= time;
 }
 
-/* An event above those after it, which themselves follow the one before it, was interrupted by a handler between
- * claiming its place and reading the clock: it goes back behind the handler's events. From the last to the first, so
- * that handlers within handlers come out right. */
+/* An event above those after it, which themselves follow the one before it, was interrupted by a
+ * handler between claiming its place and reading the clock: it goes back behind the handler's
+ * events. From the last to the first, so that handlers within handlers come out right. */
 static void put_all_back(struct as_thread_events *e, size_t n)
 {
     struct as_event *event = e->event;
-    size_t left = 64 * n; /* how far events may be moved in all: hostile input must not cost its square */
-    size_t next = n;      /* the timed event after the one looked at */
+    size_t left =
+        64 * n; /* how far events may be moved in all: hostile input must not cost its square */
+    size_t next = n; /* the timed event after the one looked at */
 
     for (size_t i = n; i-- > 0;) {
         if (!as_kind_is_timed(event[i].kind))
@@ -139,11 +145,13 @@ static void put_all_back(struct as_thread_events *e, size_t n)
             put_back(event, n, i, next, &left);
             e->n_displaced++;
         }
-        next = i; /* whatever stands there now is timed: an event moved makes room for one that is */
+        next =
+            i; /* whatever stands there now is timed: an event moved makes room for one that is */
     }
 }
 
-/* Where the clock ran backwards all the same, events take the time of the newest before them, and are counted. */
+/* Where the clock ran backwards all the same, events take the time of the newest before them, and
+ * are counted. */
 static void straighten(struct as_thread_events *e, size_t n)
 {
     put_all_back(e, n);
@@ -160,7 +168,8 @@ static void straighten(struct as_thread_events *e, size_t n)
     }
 }
 
-int as_thread_events_next(struct as_thread_events *e, struct as_event_batch *batch, struct assay_error *err)
+int as_thread_events_next(struct as_thread_events *e, struct as_event_batch *batch,
+                          struct assay_error *err)
 {
     const struct as_run_thread *thread = e->thread;
     const struct as_run_chunk *chunk;

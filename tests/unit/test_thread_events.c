@@ -126,7 +126,8 @@ static void an_event_overtaken_by_very_many_is_put_back(void **state)
     given[0] = want[0] = (struct as_event)BEGIN(10, 1);
     given[1] = want[1001] = (struct as_event)BEGIN(5000, 1);
     for (uint32_t i = 0; i < 1000; i++)
-        given[i + 2] = want[i + 1] = (struct as_event){20 + i, 2, i % 2 ? AS_KIND_END : AS_KIND_BEGIN};
+        given[i + 2] = want[i + 1] =
+            (struct as_event){20 + i, 2, i % 2 ? AS_KIND_END : AS_KIND_BEGIN};
     given[1002] = want[1002] = (struct as_event)END(5100, 1);
     kit_events(&kit, 0, given, UNIT_COUNT(given));
     open_run();
@@ -149,7 +150,8 @@ static void events_overtaken_by_handlers_in_handlers_are_put_back(void **state)
     close_run();
 }
 
-/* The interrupted event had the last slot of its chunk: the handler's stand in the next and take its time. */
+/* The interrupted event had the last slot of its chunk: the handler's stand in the next and take
+ * its time. */
 static void an_event_overtaken_across_two_chunks_keeps_its_place(void **state)
 {
     (void)state;
