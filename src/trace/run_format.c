@@ -7,14 +7,14 @@
 #include "base/crc32c.h"
 
 /* As bytes: nothing here ends with NUL. */
-static const uint8_t magic[8] = {'A', 'S', 'S', 'A', 'Y', 'R', 'U', 'N'};
+static const uint8_t run_magic[8] = {'A', 'S', 'S', 'A', 'Y', 'R', 'U', 'N'};
 
 void as_run_header_pack(uint8_t out[AS_RUN_HEADER_BYTES], const struct as_run_header *h)
 {
     uint8_t *at = out;
 
     memset(out, 0, AS_RUN_HEADER_BYTES);
-    memcpy(at, magic, sizeof magic);
+    memcpy(at, run_magic, sizeof run_magic);
     at = as_put_u16le(at + 8, h->major);
     at = as_put_u16le(at, h->minor);
     at = as_put_u32le(at, AS_RUN_HEADER_BYTES);
@@ -31,8 +31,8 @@ enum as_header_verdict as_run_header_unpack(const uint8_t *data, size_t size,
     const uint8_t *bytes;
     uint32_t length, crc;
 
-    if (size < 8 || memcmp(data, magic, sizeof magic) != 0)
-        return size > 0 && size < 8 && memcmp(data, magic, size) == 0 ? AS_HEADER_SHORT
+    if (size < 8 || memcmp(data, run_magic, sizeof run_magic) != 0)
+        return size > 0 && size < 8 && memcmp(data, run_magic, size) == 0 ? AS_HEADER_SHORT
                                                                       : AS_HEADER_FOREIGN;
     if (size < AS_RUN_HEADER_BYTES)
         return AS_HEADER_SHORT;
