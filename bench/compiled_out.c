@@ -1,4 +1,5 @@
-/* bench/compiled_out.c - the same work with and without marks, compiled with ASSAY_DISABLE; bench/run compares the code. */
+/* bench/compiled_out.c - the same work with and without marks, compiled with ASSAY_DISABLE;
+ * bench/run compares the code. */
 #define ASSAY_DISABLE
 #include <assay/assay.h>
 

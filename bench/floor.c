@@ -1,10 +1,12 @@
-/* bench/floor.c - times loops fairly: thread CPU time, pinned, variants interleaved round by round.
- * A round is many short bursts with a pause after each, so that whoever drains the events keeps up. */
+/* bench/floor.c - times loops fairly: thread CPU time, pinned, variants interleaved burst by burst.
+ * A burst fits into a ring and is followed by a pause, so that whoever drains the events keeps up.
+ */
 #include "floor.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double cpu_ns(void)
@@ -37,55 +39,47 @@ double bench_median(double *value, size_t n)
     return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
 }
 
-double bench_round(bench_loop loop)
+double bench_burst(bench_loop loop, unsigned scale)
 {
-    const struct timespec pause = {0, 1000000};
-    double burst[BENCH_BURSTS];
+    const struct timespec pause = {0, 15000000};
+    unsigned times = scale ? scale : 1;
+    double start, end;
 
-    for (int i = 0; i < BENCH_BURSTS; i++) {
-        double start = cpu_ns();
-
-        loop(BENCH_PAIRS);
-        burst[i] = (cpu_ns() - start) / BENCH_PAIRS;
+    loop(BENCH_WARM * times);
+    start = cpu_ns();
+    loop(BENCH_PAIRS * times);
+    end = cpu_ns();
+    if (!scale)
         nanosleep(&pause, NULL);
-    }
-    return bench_median(burst, BENCH_BURSTS);
+    return (end - start) / (BENCH_PAIRS * (double)times);
 }
 
 void bench_run(struct bench_variant *variant, size_t n)
 {
-    for (size_t v = 0; v < n; v++) { /* once unmeasured: first use of everything */
-        if (variant[v].before)
-            variant[v].before();
-        variant[v].loop(BENCH_PAIRS);
-        if (variant[v].after)
-            variant[v].after();
-    }
-    for (int round = 0; round < BENCH_ROUNDS; round++) {
+    for (int burst = 0; burst < BENCH_BURSTS; burst++) {
         for (size_t v = 0; v < n; v++) {
             if (variant[v].before)
                 variant[v].before();
-            variant[v].ns[round] = bench_round(variant[v].loop);
+            variant[v].ns[burst] = bench_burst(variant[v].loop, variant[v].scale);
             if (variant[v].after)
                 variant[v].after();
         }
     }
     for (size_t v = 0; v < n; v++) {
-        double copy[BENCH_ROUNDS];
+        double copy[BENCH_BURSTS];
 
-        for (int i = 0; i < BENCH_ROUNDS; i++)
-            copy[i] = variant[v].ns[i];
-        variant[v].median_ns = bench_median(copy, BENCH_ROUNDS);
+        memcpy(copy, variant[v].ns, sizeof copy);
+        variant[v].median_ns = bench_median(copy, BENCH_BURSTS);
     }
 }
 
 double bench_ratio(const struct bench_variant *a, const struct bench_variant *b)
 {
-    double ratio[BENCH_ROUNDS];
+    double ratio[BENCH_BURSTS];
 
-    for (int i = 0; i < BENCH_ROUNDS; i++)
+    for (int i = 0; i < BENCH_BURSTS; i++)
         ratio[i] = a->ns[i] / b->ns[i];
-    return bench_median(ratio, BENCH_ROUNDS);
+    return bench_median(ratio, BENCH_BURSTS);
 }
 
 void bench_loop_rdtsc(unsigned pairs)
@@ -112,7 +106,8 @@ void bench_line(const char *name, double value, const char *unit, double bound, 
 {
     int ok = most ? value <= bound : value >= bound;
 
-    printf("%-34s %10.3f %-10s %s%-8g %s\n", name, value, unit, most ? "<=" : ">=", bound, ok ? "ok" : "miss");
+    printf("%-34s %10.3f %-10s %s%-8g %s\n", name, value, unit, most ? "<=" : ">=", bound,
+           ok ? "ok" : "miss");
     fflush(stdout);
 }
 

@@ -1,4 +1,5 @@
-/* bench/lttng_marks.c - the same pair of marks through LTTng-UST, for the comparison in bench/marks.c. */
+/* bench/lttng_marks.c - the same pair of marks through LTTng-UST, for the comparison in
+ * bench/marks.c. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "lttng_marks.h"

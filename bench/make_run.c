@@ -1,5 +1,5 @@
-/* bench/make_run.c - a run of a given number of scopes, as a network of 50 layers would leave it; nothing is lost.
- * usage: bench-make-run RUN.assay SCOPES */
+/* bench/make_run.c - a run of a given number of scopes, as a network of 50 layers would leave it;
+ * nothing is lost. usage: bench-make-run RUN.assay SCOPES */
 #include <assay/assay.h>
 
 #include <stdio.h>
@@ -16,7 +16,8 @@ int main(int argc, char **argv)
 
     options.overflow = ASSAY_OVERFLOW_WAIT;
     if (scopes < 5 || assay_session_open(argv[1], &options, &err) < 0) {
-        fprintf(stderr, "bench-make-run: %s\n", scopes < 5 ? "usage: bench-make-run RUN.assay SCOPES" : err.msg);
+        fprintf(stderr, "bench-make-run: %s\n",
+                scopes < 5 ? "usage: bench-make-run RUN.assay SCOPES" : err.msg);
         return 3;
     }
     for (int i = 0; i < LAYERS; i++) {

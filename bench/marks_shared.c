@@ -1,5 +1,5 @@
-/* bench/marks_shared.c - what a mark costs through libassay-trace.so: as a call, and inline against its variables.
- * usage: bench-marks-shared RUN.assay */
+/* bench/marks_shared.c - what a mark costs through libassay-trace.so: as a call, and inline against
+ * its variables. usage: bench-marks-shared RUN.assay */
 #include <assay/assay.h>
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void loop_inline(unsigned pairs)
 
 int main(int argc, char **argv)
 {
-    struct bench_variant variant[] = {{.name = "2 x rdtsc", .loop = bench_loop_rdtsc},
+    struct bench_variant variant[] = {{.name = "2 x rdtsc", .loop = bench_loop_rdtsc, .scale = 1},
                                       {.name = "called in the .so", .loop = loop_call},
                                       {.name = "inline against the .so", .loop = loop_inline}};
     struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
@@ -40,7 +40,9 @@ int main(int argc, char **argv)
     bench_pin(1);
     bench_run(variant, 3);
     bench_fact("scope_shared_call", variant[1].median_ns, "ns");
-    bench_line("scope_shared_call_vs_two_rdtsc", bench_ratio(&variant[1], &variant[0]), "x", 1.5, 1);
-    bench_line("scope_shared_inline_vs_two_rdtsc", bench_ratio(&variant[2], &variant[0]), "x", 1.5, 1);
+    bench_line("scope_shared_call_vs_two_rdtsc", bench_ratio(&variant[1], &variant[0]), "x", 1.5,
+               1);
+    bench_line("scope_shared_inline_vs_two_rdtsc", bench_ratio(&variant[2], &variant[0]), "x", 1.5,
+               1);
     return assay_session_close(&err) < 0 ? 3 : 0;
 }

@@ -1,5 +1,5 @@
-/* bench/measure.c - runs a command several times and prints the medians: wall ms, CPU seconds, peak MiB.
- * usage: bench-measure TIMES COMMAND... ; the command's output goes to /dev/null */
+/* bench/measure.c - runs a command several times and prints the medians: wall ms, CPU seconds, peak
+ * MiB. usage: bench-measure TIMES COMMAND... ; the command's output goes to /dev/null */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

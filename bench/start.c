@@ -1,5 +1,6 @@
-/* bench/start.c - what opening a session and the first mark add to the start of a program, in milliseconds.
- * usage: bench-start RUN.assay ; prints one number: open and the first mark of a fresh process */
+/* bench/start.c - what opening a session and the first mark add to the start of a program, in
+ * milliseconds. usage: bench-start RUN.assay ; prints one number: open and the first mark of a
+ * fresh process */
 #include <assay/assay.h>
 
 #include <stdio.h>

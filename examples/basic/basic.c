@@ -1,7 +1,8 @@
 /* examples/basic - a small real network in plain C, with its layers marked.
  *
- * Two convolutions, two poolings, two dense layers: the forward pass of a digit classifier on seeded data, computed for
- * real, some hundreds of times. Everything assay needs is in main() and in the ASSAY_SCOPE lines of forward(). */
+ * Two convolutions, two poolings, two dense layers: the forward pass of a digit classifier on
+ * seeded data, computed for real, some hundreds of times. Everything assay needs is in main() and
+ * in the ASSAY_SCOPE lines of forward(). */
 #include <assay/assay.h>
 
 #include <errno.h>
@@ -11,7 +12,12 @@
 #include <string.h>
 
 enum { IMAGE = 28, KERNEL = 5, CHANNELS1 = 16, CHANNELS2 = 32, HIDDEN = 128, CLASSES = 10 };
-enum { SIDE1 = IMAGE - KERNEL + 1, POOLED1 = SIDE1 / 2, SIDE2 = POOLED1 - KERNEL + 1, POOLED2 = SIDE2 / 2 };
+enum {
+    SIDE1 = IMAGE - KERNEL + 1,
+    POOLED1 = SIDE1 / 2,
+    SIDE2 = POOLED1 - KERNEL + 1,
+    POOLED2 = SIDE2 / 2
+};
 enum { FLAT = CHANNELS2 * POOLED2 * POOLED2 };
 
 struct network {
@@ -41,7 +47,8 @@ static void fill(float *values, size_t n, uint32_t *seed)
 }
 
 /* A valid convolution: `n_in` planes of `side`, `n_out` planes of side - KERNEL + 1. */
-static void convolve(const float *in, int n_in, int side, const float *weight, float *out, int n_out)
+static void convolve(const float *in, int n_in, int side, const float *weight, float *out,
+                     int n_out)
 {
     const int to = side - KERNEL + 1;
 
@@ -51,9 +58,10 @@ static void convolve(const float *in, int n_in, int side, const float *weight, f
         memset(plane, 0, (size_t)(to * to) * sizeof *plane);
         for (int i = 0; i < n_in; i++) {
             for (int k = 0; k < KERNEL * KERNEL; k++) {
-                const float w = weight[((size_t)o * (size_t)n_in + (size_t)i) * KERNEL * KERNEL + (size_t)k];
-                const float *from =
-                    in + (size_t)i * (size_t)(side * side) + (size_t)(k / KERNEL * side + k % KERNEL);
+                const float w =
+                    weight[((size_t)o * (size_t)n_in + (size_t)i) * KERNEL * KERNEL + (size_t)k];
+                const float *from = in + (size_t)i * (size_t)(side * side) +
+                                    (size_t)(k / KERNEL * side + k % KERNEL);
 
                 for (int y = 0; y < to; y++) {
                     for (int x = 0; x < to; x++)
@@ -78,7 +86,8 @@ static void pool(const float *in, int n, int side, float *out)
     for (int c = 0; c < n; c++) {
         for (int y = 0; y < to; y++) {
             for (int x = 0; x < to; x++) {
-                const float *square = in + (size_t)c * (size_t)(side * side) + (size_t)(2 * y * side + 2 * x);
+                const float *square =
+                    in + (size_t)c * (size_t)(side * side) + (size_t)(2 * y * side + 2 * x);
                 float a = square[0] > square[1] ? square[0] : square[1];
                 float b = square[side] > square[side + 1] ? square[side] : square[side + 1];
 
@@ -107,7 +116,8 @@ static int forward(const struct network *net, struct activations *a)
     ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
     {
         ASSAY_SCOPE("conv1");
-        convolve(&a->image[0][0][0], 1, IMAGE, &net->conv1[0][0][0][0], &a->conv1[0][0][0], CHANNELS1);
+        convolve(&a->image[0][0][0], 1, IMAGE, &net->conv1[0][0][0][0], &a->conv1[0][0][0],
+                 CHANNELS1);
     }
     {
         ASSAY_SCOPE("relu1");
@@ -119,7 +129,8 @@ static int forward(const struct network *net, struct activations *a)
     }
     {
         ASSAY_SCOPE("conv2");
-        convolve(&a->pool1[0][0][0], CHANNELS1, POOLED1, &net->conv2[0][0][0][0], &a->conv2[0][0][0], CHANNELS2);
+        convolve(&a->pool1[0][0][0], CHANNELS1, POOLED1, &net->conv2[0][0][0][0],
+                 &a->conv2[0][0][0], CHANNELS2);
     }
     {
         ASSAY_SCOPE("relu2");
@@ -147,8 +158,11 @@ static int forward(const struct network *net, struct activations *a)
 static int describe(const char *name, const char *op, const char *shape, double macs, double values,
                     struct assay_error *err)
 {
-    struct assay_layer_info info = {
-        .size = sizeof info, .op = op, .shape = shape, .flops = 2 * macs, .bytes = values * sizeof(float)};
+    struct assay_layer_info info = {.size = sizeof info,
+                                    .op = op,
+                                    .shape = shape,
+                                    .flops = 2 * macs,
+                                    .bytes = values * sizeof(float)};
 
     return assay_layer_describe(assay_layer(name), &info, err);
 }
@@ -159,13 +173,16 @@ static int describe_layers(struct assay_error *err)
     const double macs2 = (double)CHANNELS2 * SIDE2 * SIDE2 * CHANNELS1 * KERNEL * KERNEL;
 
     if (describe("conv1", "conv2d", "16x24x24", macs1,
-                 IMAGE * IMAGE + CHANNELS1 * KERNEL * KERNEL + CHANNELS1 * SIDE1 * SIDE1, err) < 0 ||
+                 IMAGE * IMAGE + CHANNELS1 * KERNEL * KERNEL + CHANNELS1 * SIDE1 * SIDE1,
+                 err) < 0 ||
         describe("conv2", "conv2d", "32x8x8", macs2,
                  CHANNELS1 * POOLED1 * POOLED1 + CHANNELS2 * CHANNELS1 * KERNEL * KERNEL +
                      CHANNELS2 * SIDE2 * SIDE2,
                  err) < 0 ||
-        describe("dense1", "linear", "128", (double)HIDDEN * FLAT, FLAT + HIDDEN * FLAT + HIDDEN, err) < 0 ||
-        describe("dense2", "linear", "10", (double)CLASSES * HIDDEN, HIDDEN + CLASSES * HIDDEN + CLASSES, err) < 0)
+        describe("dense1", "linear", "128", (double)HIDDEN * FLAT, FLAT + HIDDEN * FLAT + HIDDEN,
+                 err) < 0 ||
+        describe("dense2", "linear", "10", (double)CLASSES * HIDDEN,
+                 HIDDEN + CLASSES * HIDDEN + CLASSES, err) < 0)
         return -1;
     return 0;
 }

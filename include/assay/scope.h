@@ -1,11 +1,13 @@
 /* assay/scope.h - marks the layers of a program: the part that runs inside the measured code.
  *
- * A layer is a named stretch of work on one thread. Layers nest, run on any number of threads, and may be marked from
- * signal handlers. Nothing here allocates, locks, formats or calls the kernel on its usual path; a mark costs little
- * more than reading the processor's time-stamp counter. Marks are recorded while a session (assay.h) is open and cost
- * about half a nanosecond while none is. Compile with -DASSAY_DISABLE and every mark vanishes from the program.
+ * A layer is a named stretch of work on one thread. Layers nest, run on any number of threads, and
+ * may be marked from signal handlers. Nothing here allocates, locks, formats or calls the kernel on
+ * its usual path; a mark costs little more than reading the processor's time-stamp counter. Marks
+ * are recorded while a session (assay.h) is open and cost about half a nanosecond while none is.
+ * Compile with -DASSAY_DISABLE and every mark vanishes from the program.
  *
- * Usable from C11 and C++17 with gcc and clang. Names ending in an underscore are not for callers. */
+ * Usable from C11 and C++17 with gcc and clang. Names ending in an underscore are not for callers.
+ */
 #ifndef ASSAY_SCOPE_H
 #define ASSAY_SCOPE_H
 
@@ -21,12 +23,12 @@ extern "C" {
 
 /* What a site stands for. */
 enum assay_category {
-    ASSAY_LAYER = 0,   /* a layer, the usual case */
+    ASSAY_LAYER = 0,    /* a layer, the usual case */
     ASSAY_FUNCTION = 1, /* a function marked by ASSAY_FUNCTION_SCOPE or ASSAY_WRAP */
-    ASSAY_TIMER = 2,   /* a timed execution */
-    ASSAY_PHASE = 3,   /* a phase of an iteration */
-    ASSAY_CHANNEL = 4, /* a series of samples */
-    ASSAY_KEY = 5      /* the key of a note */
+    ASSAY_TIMER = 2,    /* a timed execution */
+    ASSAY_PHASE = 3,    /* a phase of an iteration */
+    ASSAY_CHANNEL = 4,  /* a series of samples */
+    ASSAY_KEY = 5       /* the key of a note */
 };
 
 /* The phases of an iteration that reports know by name. */
@@ -42,10 +44,12 @@ enum assay_phase {
 /* How a layer ended. */
 enum assay_status { ASSAY_STATUS_OK = 0, ASSAY_STATUS_FAILED = 1 };
 
-/* ---- Below this line: the recorder's inside, needed here only so that the hot path can be inlined. ---- */
+/* ---- Below this line: the recorder's inside, needed here only so that the hot path can be
+ * inlined. ---- */
 
-/* One event: 16 bytes. `word` holds the site in bits 0-31, the kind in bits 32-39 and the tag of its chunk in bits
- * 40-63; it is stored last, so an event is complete exactly when its word carries the tag of the chunk it stands in. */
+/* One event: 16 bytes. `word` holds the site in bits 0-31, the kind in bits 32-39 and the tag of
+ * its chunk in bits 40-63; it is stored last, so an event is complete exactly when its word carries
+ * the tag of the chunk it stands in. */
 struct assay_record_ {
     uint64_t time;
     uint64_t word;
@@ -59,11 +63,14 @@ enum assay_kind_ {
     ASSAY_KIND_ITER_ = 5    /* the others are in trace/record.h */
 };
 
-/* clang leaves small functions out of line where gcc does not; a call would double the cost of a mark. */
+/* clang leaves small functions out of line where gcc does not; a call would double the cost of a
+ * mark. */
 #define ASSAY_HOT_ static inline __attribute__((always_inline))
 
-#define ASSAY_CHUNK_BYTES_ 65536u /* chunks are aligned to their size; their first word is the tag, shifted */
-#define ASSAY_CHUNK_END_   65280u /* the slots behind it stay empty: claims that found the chunk full end there */
+/* Chunks are aligned to their size; their first word is the tag, shifted. The slots behind the end
+ * stay empty: claims that found the chunk full end there. */
+#define ASSAY_CHUNK_BYTES_ 65536u
+#define ASSAY_CHUNK_END_   65280u
 
 struct assay_lane_ {
     uintptr_t at, end; /* next slot of the chunk being filled, and its ASSAY_CHUNK_END_ */
@@ -71,7 +78,8 @@ struct assay_lane_ {
     void *ring;        /* the recorder's own */
 };
 
-/* The session now recording, 0 for none. Alone in its page so that the kernel can wipe it in forked children. */
+/* The session now recording, 0 for none. Alone in its page so that the kernel can wipe it in forked
+ * children. */
 struct assay_gate_ {
     uint64_t epoch;
 } __attribute__((aligned(4096)));
@@ -87,20 +95,23 @@ extern ASSAY_API struct assay_gate_ assay_gate_;
 /* Gives a static site its id. Thread-safe, usable in signal handlers. */
 ASSAY_API uint32_t assay_site_register_(struct assay_site *site);
 
-/* Records an event whenever the fast path cannot: first use on a thread, full chunk, another clock. */
+/* Records an event whenever the fast path cannot: first use on a thread, full chunk, another clock.
+ */
 ASSAY_API void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind);
 
 #if defined(__x86_64__)
 ASSAY_HOT_ uint64_t assay_ticks_(void)
 {
 #if defined(ASSAY_FENCED)
-    __builtin_ia32_lfence(); /* for scopes under 100 ns: the work before is done when time is read */
+    __builtin_ia32_lfence(); /* for scopes under 100 ns: the work before is done when time is read
+                              */
 #endif
     return __builtin_ia32_rdtsc();
 }
 
 /* One instruction, so that a signal handler on this thread cannot take the same slot. */
-ASSAY_HOT_ uintptr_t assay_claim_(uintptr_t *at, uintptr_t bytes)
+ASSAY_HOT_ uintptr_t assay_claim_(uintptr_t *at,
+                                  uintptr_t bytes) /* NOLINT(readability-non-const-parameter) */
 {
     __asm__ __volatile__("xaddq %0, %1" : "+r"(bytes), "+m"(*at) : : "memory", "cc");
     return bytes;
@@ -130,9 +141,11 @@ ASSAY_HOT_ uintptr_t assay_claim_(uintptr_t *at, uintptr_t bytes)
 }
 #endif
 
-/* Budget: half of 1.15 times two time-stamp reads. Time is read before the slot is claimed: an event that a signal
- * handler overtook then stands alone behind the handler's, and the reader puts it back in its place. */
-ASSAY_HOT_ void assay_store_(uint64_t time, uint32_t site, uint32_t kind)
+/* Budget: half of 1.15 times two time-stamp reads. The slot is claimed before time is read, which
+ * is measurably cheaper than after: an event that a signal handler interrupted in between then
+ * stands in front of the handler's although it is later, and the reader puts it back in its place.
+ */
+ASSAY_HOT_ void assay_store_(uint32_t site, uint32_t kind)
 {
     uintptr_t slot = assay_claim_(&assay_lane_.at, sizeof(struct assay_record_));
 
@@ -141,10 +154,10 @@ ASSAY_HOT_ void assay_store_(uint64_t time, uint32_t site, uint32_t kind)
         struct assay_record_ *r = (struct assay_record_ *)slot;
         const uint64_t *tag = (const uint64_t *)(slot & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1));
 
-        __atomic_store_n(&r->time, time, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->time, assay_ticks_(), __ATOMIC_RELAXED);
         __atomic_store_n(&r->word, *tag | (uint64_t)kind << 32 | site, __ATOMIC_RELEASE);
     } else {
-        assay_record_slow_(time, site, kind);
+        assay_record_slow_(assay_ticks_(), site, kind);
     }
 }
 
@@ -158,10 +171,11 @@ ASSAY_HOT_ void assay_put_(uint32_t site, uint32_t kind)
 {
     uint64_t epoch = __atomic_load_n(&assay_gate_.epoch, __ATOMIC_RELAXED);
 
-    if (!epoch)
+    if (__builtin_expect(!epoch, 1)) /* keeps the code of an unobserved program straight; recording
+                                        pays nothing for it */
         return;
     if (assay_ready_(epoch))
-        assay_store_(assay_ticks_(), site, kind);
+        assay_store_(site, kind);
     else
         assay_record_slow_(0, site, kind);
 }
@@ -172,27 +186,31 @@ ASSAY_HOT_ void assay_put_site_(struct assay_site *site, uint32_t kind)
     uint64_t epoch = __atomic_load_n(&assay_gate_.epoch, __ATOMIC_RELAXED);
     uint32_t id;
 
-    if (!epoch)
+    if (__builtin_expect(!epoch, 1)) /* keeps the code of an unobserved program straight; recording
+                                        pays nothing for it */
         return;
     id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     if (assay_ready_(epoch) && __builtin_expect(id != 0, 1))
-        assay_store_(assay_ticks_(), id, kind);
+        assay_store_(id, kind);
     else
         assay_record_slow_(0, assay_site_register_(site), kind);
 }
 
 /* ---- The marks. All are thread-safe. ---- */
 
-/* The same as assay_begin() and assay_end() below, as functions of the library: for languages that cannot inline C. */
+/* The same as assay_begin() and assay_end() below, as functions of the library: for languages that
+ * cannot inline C. */
 ASSAY_API void assay_layer_begin(uint32_t layer);
 ASSAY_API void assay_layer_end(uint32_t layer);
 
-/* The id of the layer called `name`, made at its first mention; the same name always gives the same id. For names
- * known only at run time; keep the id, since looking it up takes a lock. The text is copied. */
+/* The id of the layer called `name`, made at its first mention; the same name always gives the same
+ * id. For names known only at run time; keep the id, since looking it up takes a lock. The text is
+ * copied. */
 ASSAY_API uint32_t assay_layer(const char *name);
 
 /* The same for any category; `unit` may be NULL and counts for channels only. */
-ASSAY_API uint32_t assay_site_named(const char *name, enum assay_category category, const char *unit);
+ASSAY_API uint32_t assay_site_named(const char *name, enum assay_category category,
+                                    const char *unit);
 
 #ifndef ASSAY_DISABLE
 
@@ -202,7 +220,8 @@ ASSAY_HOT_ void assay_begin(uint32_t layer)
     assay_put_(layer, ASSAY_KIND_BEGIN_);
 }
 
-/* Closes it. A layer closed that is not the innermost open one is kept and counted as unbalanced. */
+/* Closes it. A layer closed that is not the innermost open one is kept and counted as unbalanced.
+ */
 ASSAY_HOT_ void assay_end(uint32_t layer)
 {
     assay_put_(layer, ASSAY_KIND_END_);
@@ -214,22 +233,23 @@ ASSAY_HOT_ void assay_end_failed(uint32_t layer)
     assay_put_(layer, ASSAY_KIND_FAIL_);
 }
 
-/* Closes the layer opened by the last assay_switch() on this thread and opens `layer` with the same time stamp: half
- * the cost for layers that follow one another. A `layer` of 0 only closes. */
+/* Closes the layer opened by the last assay_switch() on this thread and opens `layer` with the same
+ * time stamp: half the cost for layers that follow one another. A `layer` of 0 only closes. */
 ASSAY_HOT_ void assay_switch(uint32_t layer)
 {
     assay_put_(layer, ASSAY_KIND_SWITCH_);
 }
 
-/* Iteration `n` begins now on this thread; it lasts until the next mark or assay_iteration_end(). The thread's CPU
- * time is kept with it where the system tells it. Costs a system call. */
+/* Iteration `n` begins now on this thread; it lasts until the next mark or assay_iteration_end().
+ * The thread's CPU time is kept with it where the system tells it. Costs a system call. */
 ASSAY_API void assay_iteration(uint64_t n);
 ASSAY_API void assay_iteration_end(void);
 
 /* The sequence length of the iteration now running, for statistics per length. */
 ASSAY_API void assay_iteration_length(uint64_t length);
 
-/* A phase of the iteration: whatever is marked inside belongs to it. An unknown phase is ignored. */
+/* A phase of the iteration: whatever is marked inside belongs to it. An unknown phase is ignored.
+ */
 ASSAY_API void assay_phase_begin(enum assay_phase phase);
 ASSAY_API void assay_phase_end(enum assay_phase phase);
 
@@ -339,25 +359,24 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 #define ASSAY_JOIN2_(a, b) a##b
 #define ASSAY_JOIN_(a, b)  ASSAY_JOIN2_(a, b)
 
-/* Times the block or statement after it and stores the milliseconds in the double that `ms` points to:
- *     double ms;
- *     ASSAY_TIMED("load", &ms) { load(); }                                  */
+/* Times the block or statement after it and stores the milliseconds in the double that `ms` points
+ * to: double ms; ASSAY_TIMED("load", &ms) { load(); }                                  */
 #define ASSAY_TIMED(label, ms)                                                                     \
     for (struct assay_timed assay_timed_ = assay_timed_begin(label), *assay_once_ = &assay_timed_; \
          assay_once_; *(ms) = assay_timed_end(&assay_timed_), assay_once_ = NULL)
 
 #ifdef ASSAY_DISABLE
 
-#define ASSAY_BEGIN(name)             ((void)0)
-#define ASSAY_END(name)               ((void)0)
-#define ASSAY_END_FAILED(name)        ((void)0)
-#define ASSAY_SWITCH(name)            ((void)0)
-#define ASSAY_SWITCH_END()            ((void)0)
-#define ASSAY_SCOPE_NAMED(var, name)  struct assay_scope var __attribute__((unused)) = {0, 0}
-#define ASSAY_SCOPE(name)             ((void)0)
-#define ASSAY_FUNCTION_SCOPE()        ((void)0)
-#define ASSAY_PHASE_SCOPE(phase)      ((void)0)
-#define ASSAY_CALL(name, ...)         (__VA_ARGS__)
+#define ASSAY_BEGIN(name)            ((void)0)
+#define ASSAY_END(name)              ((void)0)
+#define ASSAY_END_FAILED(name)       ((void)0)
+#define ASSAY_SWITCH(name)           ((void)0)
+#define ASSAY_SWITCH_END()           ((void)0)
+#define ASSAY_SCOPE_NAMED(var, name) struct assay_scope var __attribute__((unused)) = {0, 0}
+#define ASSAY_SCOPE(name)            ((void)0)
+#define ASSAY_FUNCTION_SCOPE()       ((void)0)
+#define ASSAY_PHASE_SCOPE(phase)     ((void)0)
+#define ASSAY_CALL(name, ...)        (__VA_ARGS__)
 #define ASSAY_WRAP(type, wrapper, function, parameters, arguments)                                 \
     static inline type wrapper parameters                                                          \
     {                                                                                              \
@@ -380,17 +399,18 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 #define ASSAY_END(name)        ASSAY_MARK_(name, ASSAY_KIND_END_)
 #define ASSAY_END_FAILED(name) ASSAY_MARK_(name, ASSAY_KIND_FAIL_)
 
-/* Closes the layer of the last ASSAY_SWITCH on this thread and opens the next with one time stamp. */
-#define ASSAY_SWITCH(name) ASSAY_MARK_(name, ASSAY_KIND_SWITCH_)
-#define ASSAY_SWITCH_END() assay_switch(0)
+/* Closes the layer of the last ASSAY_SWITCH on this thread and opens the next with one time stamp.
+ */
+#define ASSAY_SWITCH(name)     ASSAY_MARK_(name, ASSAY_KIND_SWITCH_)
+#define ASSAY_SWITCH_END()     assay_switch(0)
 
 #define ASSAY_SCOPE_KIND_(var, label, kind)                                                        \
     ASSAY_SITE_(ASSAY_JOIN_(var, _site_), label, kind);                                            \
     struct assay_scope var __attribute__((cleanup(assay_scope_close_), unused)) =                  \
         assay_scope_open_(&ASSAY_JOIN_(var, _site_))
 
-/* A layer that lasts until the end of the enclosing block, whichever way it is left. The second form names the
- * variable, for assay_scope_fail(&var). */
+/* A layer that lasts until the end of the enclosing block, whichever way it is left. The second
+ * form names the variable, for assay_scope_fail(&var). */
 #define ASSAY_SCOPE(name)            ASSAY_SCOPE_KIND_(ASSAY_JOIN_(assay_scope_, __LINE__), name, ASSAY_LAYER)
 #define ASSAY_SCOPE_NAMED(var, name) ASSAY_SCOPE_KIND_(var, name, ASSAY_LAYER)
 
@@ -400,7 +420,8 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
     struct assay_scope assay_function_ __attribute__((cleanup(assay_scope_close_), unused)) =      \
         assay_scope_open_(&assay_function_site_)
 
-/* Evaluates an expression inside a layer and gives its value: y = ASSAY_CALL("conv1", conv(x, w)); */
+/* Evaluates an expression inside a layer and gives its value: y = ASSAY_CALL("conv1", conv(x, w));
+ */
 #define ASSAY_CALL(name, ...)                                                                      \
     __extension__({                                                                                \
         ASSAY_SCOPE(name);                                                                         \
@@ -408,7 +429,7 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
     })
 
 /* Defines `wrapper`, which calls `function` inside a layer of that function's name:
- *     ASSAY_WRAP(int, timed_conv, conv, (const float *x, int n), (x, n))                           */
+ *     ASSAY_WRAP(int, timed_conv, conv, (const float *x, int n), (x, n)) */
 #define ASSAY_WRAP(type, wrapper, function, parameters, arguments)                                 \
     static inline type wrapper parameters                                                          \
     {                                                                                              \

@@ -1,5 +1,6 @@
 /* analyze/call_tree.c - collects the tree of what called what while spans are walked.
- * Nodes are found by hash, so a layer with very many kinds of children costs no more than one with few. */
+ * Nodes are found by hash, so a layer with very many kinds of children costs no more than one with
+ * few. */
 #include "analyze/call_tree.h"
 
 #include <stdlib.h>
@@ -83,83 +84,89 @@ uint32_t as_call_tree_child(struct as_call_tree *tree, uint32_t parent, uint32_t
     return found;
 }
 
-static int by_parent_then_time(const void *a, const void *b)
+static int by_parent_then_time(const void *a, const void *b, void *user)
 {
-    const struct as_call_node *x = *(const struct as_call_node *const *)a;
-    const struct as_call_node *y = *(const struct as_call_node *const *)b;
+    const struct as_call_node *node = user;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 
-    if (x->parent != y->parent)
-        return x->parent < y->parent ? -1 : 1;
-    if (x->inclusive_ns != y->inclusive_ns)
-        return x->inclusive_ns > y->inclusive_ns ? -1 : 1;
-    return x < y ? -1 : x > y;
+    if (node[i].parent != node[j].parent)
+        return node[i].parent < node[j].parent ? -1 : 1;
+    if (node[i].inclusive_ns != node[j].inclusive_ns)
+        return node[i].inclusive_ns > node[j].inclusive_ns ? -1 : 1;
+    return i < j ? -1 : i > j;
 }
 
-/* Emits depth first from the sorted list, where the children of a node stand together. `first[i]` is where those of
- * node i begin. A node's parent always has a smaller index, so the walk needs no stack but the output itself. */
-static void emit(const struct as_call_tree *tree, const struct as_call_node *const *sorted, uint32_t *next,
-                 struct as_tree_node *out)
+/* What the walk needs: nodes sorted so that the children of each stand together, where those of
+ * each begin, and where a node went. */
+struct order {
+    uint32_t *sorted, *next, *place;
+};
+
+static void put_node(const struct as_call_tree *tree, const struct order *o, uint32_t index,
+                     struct as_tree_node *out, uint32_t at)
 {
-    uint32_t n = tree->n_nodes, n_out = 0, at = 0; /* at: node whose children come next */
-    uint32_t *place = next + n;                    /* where a node stands in the output */
+    const struct as_call_node *node = &tree->node[index];
+    uint32_t parent = o->place[node->parent];
 
-    out[n_out++] = (struct as_tree_node){0};
-    place[0] = 0;
+    o->place[index] = at;
+    out[at] = (struct as_tree_node){.site = node->site,
+                                    .depth = out[parent].depth + 1,
+                                    .parent = parent,
+                                    .calls = node->calls,
+                                    .failed = node->failed,
+                                    .inclusive_ns = node->inclusive_ns,
+                                    .self_ns = node->self_ns};
+}
+
+/* Depth first without a stack: going up follows the parents. */
+static void emit(const struct as_call_tree *tree, const struct order *o, struct as_tree_node *out)
+{
+    uint32_t n = tree->n_nodes, n_out = 1, at = 0; /* at: the node whose children come next */
+
     for (;;) {
-        uint32_t k = next[at];
+        uint32_t k = o->next[at];
 
-        if (k < n - 1 && sorted[k]->parent == at) {
-            uint32_t index = (uint32_t)(sorted[k] - tree->node);
-            const struct as_call_node *node = sorted[k];
-
-            next[at]++;
-            place[index] = n_out;
-            out[n_out++] = (struct as_tree_node){.site = node->site,
-                                                 .depth = out[place[at]].depth + 1,
-                                                 .parent = place[at],
-                                                 .calls = node->calls,
-                                                 .failed = node->failed,
-                                                 .inclusive_ns = node->inclusive_ns,
-                                                 .self_ns = node->self_ns};
-            at = index;
+        if (k < n - 1 && tree->node[o->sorted[k]].parent == at) {
+            o->next[at]++;
+            at = o->sorted[k];
+            put_node(tree, o, at, out, n_out++);
             continue;
         }
-        out[place[at]].n_below = n_out - place[at] - 1;
+        out[o->place[at]].n_below = n_out - o->place[at] - 1;
         if (at == 0)
             return;
         at = tree->node[at].parent;
     }
 }
 
-int as_call_tree_order(const struct as_call_tree *tree, struct as_arena *arena, struct as_tree_node **out,
-                       size_t *n_out, struct assay_error *err)
+int as_call_tree_order(const struct as_call_tree *tree, struct as_arena *arena,
+                       struct as_tree_node **out, size_t *n_out, struct assay_error *err)
 {
     uint32_t n = tree->n_nodes;
-    const struct as_call_node **sorted = NULL;
-    uint32_t *next = NULL;
+    size_t room = n ? n : 1;
+    uint32_t *memory = as_alloc_zero(3 * room, sizeof *memory);
+    struct order o;
     int rc = ASSAY_OK;
 
-    *out = as_arena_zero(arena, n ? n : 1, sizeof **out);
+    *out = as_arena_zero(arena, room, sizeof **out);
     *n_out = n;
-    sorted = as_alloc_zero(n ? n : 1, sizeof *sorted);
-    next = as_alloc_zero(2 * (size_t)(n ? n : 1), sizeof *next);
-    if (!*out || !sorted || !next) {
+    if (!*out || !memory) {
         rc = as_fail_nomem(err);
         goto out;
     }
     if (n == 0)
         goto out;
+    o = (struct order){memory, memory + room, memory + 2 * room};
     for (uint32_t i = 1; i < n; i++)
-        sorted[i - 1] = &tree->node[i];
-    qsort(sorted, n - 1, sizeof *sorted, by_parent_then_time);
+        o.sorted[i - 1] = i;
+    qsort_r(o.sorted, n - 1, sizeof *o.sorted, by_parent_then_time, tree->node);
     for (uint32_t i = 0; i < n; i++)
-        next[i] = n - 1; /* no children */
+        o.next[i] = n - 1; /* no children */
     for (uint32_t k = n - 1; k-- > 0;)
-        next[sorted[k]->parent] = k;
-    emit(tree, sorted, next, *out);
+        o.next[tree->node[o.sorted[k]].parent] = k;
+    emit(tree, &o, *out);
 out:
-    as_free(sorted);
-    as_free(next);
+    as_free(memory);
     return rc;
 }
 

@@ -1,5 +1,6 @@
 /* analyze/call_tree.h - collects the tree of what called what while spans are walked.
- * Nodes are found by hash, so a layer with very many kinds of children costs no more than one with few. */
+ * Nodes are found by hash, so a layer with very many kinds of children costs no more than one with
+ * few. */
 #ifndef AS_ANALYZE_CALL_TREE_H
 #define AS_ANALYZE_CALL_TREE_H
 
@@ -30,7 +31,8 @@ uint32_t as_call_tree_child(struct as_call_tree *tree, uint32_t parent, uint32_t
 
 /* The nodes depth first, siblings by inclusive time, in `arena`. */
 AS_MUST_USE int as_call_tree_order(const struct as_call_tree *tree, struct as_arena *arena,
-                                   struct as_tree_node **out, size_t *n_out, struct assay_error *err);
+                                   struct as_tree_node **out, size_t *n_out,
+                                   struct assay_error *err);
 
 void as_call_tree_fini(struct as_call_tree *tree);
 

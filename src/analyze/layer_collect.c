@@ -1,5 +1,6 @@
 /* analyze/layer_collect.c - gathers the figures of layers while the spans of a run are walked.
- * The half of analyze/layers.h that sees events; layers.c turns what it gathered into the result. */
+ * The half of analyze/layers.h that sees events; layers.c turns what it gathered into the result.
+ */
 #include "analyze/layer_collect.h"
 
 #include <math.h>
@@ -18,19 +19,20 @@ static int8_t find_phase(const struct as_run_site *site)
 {
     if (site->category != ASSAY_PHASE)
         return -1;
-    for (int8_t i = 0; i < ASSAY_PHASE_COUNT; i++) {
+    for (int i = 0; i < ASSAY_PHASE_COUNT; i++) {
         if (strcmp(site->name, phase_name[i]) == 0)
-            return i;
+            return (int8_t)i;
     }
     return -1;
 }
 
-int as_collector_init(struct as_collector *c, struct as_run *run, struct as_layers *out, size_t max_samples,
-                      struct assay_error *err)
+int as_collector_init(struct as_collector *c, struct as_run *run, struct as_layers *out,
+                      size_t max_samples, struct assay_error *err)
 {
     size_t n = (size_t)run->n_sites + 1;
 
-    *c = (struct as_collector){.run = run, .out = out, .max_samples = max_samples, .spark_shift = 10};
+    *c = (struct as_collector){
+        .run = run, .out = out, .max_samples = max_samples, .spark_shift = 10};
     c->site = as_alloc_zero(n, sizeof(struct as_gathered *));
     c->seen = as_alloc_zero(n, sizeof(struct as_gathered *));
     c->touched = as_alloc_zero(n, sizeof(struct as_gathered *));
@@ -47,7 +49,7 @@ int as_collector_init(struct as_collector *c, struct as_run *run, struct as_laye
 
 void as_collector_fini(struct as_collector *c)
 {
-    for (size_t i = 0; i < c->n_seen; i++) {
+    for (size_t i = 0; c->seen && i < c->n_seen; i++) {
         as_free(c->seen[i]->sample);
         as_free(c->seen[i]->bucket);
     }
@@ -209,10 +211,12 @@ static void on_begin(void *user, uint32_t id, uint32_t depth, uint64_t ns)
         return;
     }
     c->path[depth + 1] = node;
-    c->phase[depth + 1] = c->phase_of_site[site] >= 0 ? (uint8_t)c->phase_of_site[site] : c->phase[depth];
+    c->phase[depth + 1] =
+        c->phase_of_site[site] >= 0 ? (uint8_t)c->phase_of_site[site] : c->phase[depth];
 }
 
-static void count_incomplete(struct as_collector *c, struct as_gathered *g, enum as_span_state state)
+static void count_incomplete(struct as_collector *c, struct as_gathered *g,
+                             enum as_span_state state)
 {
     if (state == AS_SPAN_UNCLOSED) {
         g->unclosed++;
@@ -315,11 +319,12 @@ static void on_iteration(void *user, const struct as_iteration *it)
         all->record = grown;
         c->iteration_room = room;
     }
-    all->record[all->n++] = (struct assay_latency_record){.sample_id = it->number,
-                                                          .wall_time_ns = it->end_ns - it->start_ns,
-                                                          .kernel_time_ns = it->cpu_ns,
-                                                          .kernel_available = it->has_cpu,
-                                                          .seq_len = it->has_length ? it->length : 0};
+    all->record[all->n++] =
+        (struct assay_latency_record){.sample_id = it->number,
+                                      .wall_time_ns = it->end_ns - it->start_ns,
+                                      .kernel_time_ns = it->cpu_ns,
+                                      .kernel_available = it->has_cpu,
+                                      .seq_len = it->has_length ? it->length : 0};
     all->any_kernel |= it->has_cpu;
     all->any_length |= it->has_length;
 }
@@ -359,17 +364,17 @@ static bool fold_parts(struct as_collector *c, uint32_t thread)
             out->thread_layer = grown;
             c->thread_layer_room = room;
         }
-        out->thread_layer[out->n_thread_layers++] =
-            (struct as_thread_layer){.layer = g->site, /* layers.c turns it into the layer's place */
-                                     .thread = thread,
-                                     .calls = p->moments.total.n,
-                                     .failed = p->failed,
-                                     .inclusive_ns = p->inclusive_ns,
-                                     .self_ns = p->self_ns,
-                                     .min_ns = p->moments.total.n ? (double)p->moments.total.min : (double)NAN,
-                                     .max_ns = p->moments.total.n ? (double)p->moments.total.max : (double)NAN,
-                                     .mean_ns = as_moments_mean(&p->moments),
-                                     .std_population_ns = as_moments_std_population(&p->moments)};
+        out->thread_layer[out->n_thread_layers++] = (struct as_thread_layer){
+            .layer = g->site, /* layers.c turns it into the layer's place */
+            .thread = thread,
+            .calls = p->moments.total.n,
+            .failed = p->failed,
+            .inclusive_ns = p->inclusive_ns,
+            .self_ns = p->self_ns,
+            .min_ns = p->moments.total.n ? (double)p->moments.total.min : (double)NAN,
+            .max_ns = p->moments.total.n ? (double)p->moments.total.max : (double)NAN,
+            .mean_ns = as_moments_mean(&p->moments),
+            .std_population_ns = as_moments_std_population(&p->moments)};
         as_moments_merge(&g->moments, &p->moments);
         g->failed += p->failed;
         g->inclusive_ns += p->inclusive_ns;
@@ -382,8 +387,8 @@ static bool fold_parts(struct as_collector *c, uint32_t thread)
     return true;
 }
 
-int as_collector_walk(struct as_collector *c, const struct as_run_thread *thread, struct as_thread_summary *summary,
-                      struct assay_error *err)
+int as_collector_walk(struct as_collector *c, const struct as_run_thread *thread,
+                      struct as_thread_summary *summary, struct assay_error *err)
 {
     const struct as_span_visitor visitor = {.user = c,
                                             .begin = on_begin,

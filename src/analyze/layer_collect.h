@@ -1,5 +1,6 @@
 /* analyze/layer_collect.h - gathers the figures of layers while the spans of a run are walked.
- * The half of analyze/layers.h that sees events; layers.c turns what it gathered into the result. */
+ * The half of analyze/layers.h that sees events; layers.c turns what it gathered into the result.
+ */
 #ifndef AS_ANALYZE_LAYER_COLLECT_H
 #define AS_ANALYZE_LAYER_COLLECT_H
 
@@ -41,14 +42,15 @@ struct as_collector {
     struct as_run *run;
     struct as_layers *out;
     struct as_arena arena;
-    struct as_gathered **site; /* [id], NULL until its first event; 0 stands for ids the run does not name */
+    struct as_gathered *
+        *site; /* [id], NULL until its first event; 0 stands for ids the run does not name */
     struct as_gathered **seen; /* in the order of their first event */
     size_t n_seen;
     struct as_gathered **touched; /* by the thread now walked */
     size_t n_touched;
     struct as_call_tree tree;
-    uint32_t *path;  /* node by depth */
-    uint8_t *phase;  /* innermost phase by depth */
+    uint32_t *path;        /* node by depth */
+    uint8_t *phase;        /* innermost phase by depth */
     int8_t *phase_of_site; /* -1: no phase */
     size_t depth_room;
     size_t n_samples, max_samples;

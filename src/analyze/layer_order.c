@@ -9,7 +9,7 @@
 const char *as_layer_sort_name(enum as_layer_sort sort)
 {
     static const char *const name[] = {
-#define X(key, text) [AS_SORT_##key] = text,
+#define X(key, text) [AS_SORT_##key] = (text),
         AS_LAYER_SORTS(X)
 #undef X
     };
@@ -32,7 +32,7 @@ static double key_of(const struct as_layer *l, enum as_layer_sort sort)
     case AS_SORT_MEDIAN:
         return l->times.median_ns;
     case AS_SORT_STD:
-        return l->times.std_sample_ns;
+        return l->times.std_population_ns;
     case AS_SORT_CV:
         return l->times.cv;
     case AS_SORT_MIN:
@@ -49,7 +49,7 @@ static double key_of(const struct as_layer *l, enum as_layer_sort sort)
     case AS_SORT_COUNT:
         break;
     }
-    return NAN;
+    return AS_UNKNOWN;
 }
 
 struct ordering {

@@ -1,5 +1,6 @@
-/* analyze/layers.c - where the time of a run went: per layer, per thread, as a tree, by phase and by iteration.
- * A pure function of the run; every figure a report shows about layers is made here and nowhere else. */
+/* analyze/layers.c - where the time of a run went: per layer, per thread, as a tree, by phase and
+ * by iteration. A pure function of the run; every figure a report shows about layers is made here
+ * and nowhere else. */
 #include "analyze/layers.h"
 
 #include <math.h>
@@ -14,17 +15,31 @@
 #define AS_MAX_SAMPLES ((size_t)12 << 20)
 
 static const struct as_call_times no_times = {
-    .mean_ns = NAN,        .std_population_ns = NAN, .std_sample_ns = NAN,  .cv = NAN,
-    .min_ns = NAN,         .max_ns = NAN,            .median_ns = NAN,      .mad_ns = NAN,
-    .p50_ns = NAN,         .p90_ns = NAN,            .p95_ns = NAN,         .p99_ns = NAN,
-    .p50_nearest_ns = NAN, .p95_nearest_ns = NAN,    .p99_nearest_ns = NAN, .ci95_low_ns = NAN,
-    .ci95_high_ns = NAN,   .exact = true,
+    .mean_ns = AS_UNKNOWN,
+    .std_population_ns = AS_UNKNOWN,
+    .std_sample_ns = AS_UNKNOWN,
+    .cv = AS_UNKNOWN,
+    .min_ns = AS_UNKNOWN,
+    .max_ns = AS_UNKNOWN,
+    .median_ns = AS_UNKNOWN,
+    .mad_ns = AS_UNKNOWN,
+    .p50_ns = AS_UNKNOWN,
+    .p90_ns = AS_UNKNOWN,
+    .p95_ns = AS_UNKNOWN,
+    .p99_ns = AS_UNKNOWN,
+    .p50_nearest_ns = AS_UNKNOWN,
+    .p95_nearest_ns = AS_UNKNOWN,
+    .p99_nearest_ns = AS_UNKNOWN,
+    .ci95_low_ns = AS_UNKNOWN,
+    .ci95_high_ns = AS_UNKNOWN,
+    .exact = true,
 };
 
 /* ---- durations ---- */
 
 /* Sorts `sample`; needs n >= 1 and scratch of the same size. */
-static void times_from_samples(struct as_call_times *t, uint64_t *sample, size_t n, uint64_t *scratch)
+static void times_from_samples(struct as_call_times *t, uint64_t *sample, size_t n,
+                               uint64_t *scratch)
 {
     struct as_summary s;
     struct as_interval ci;
@@ -53,8 +68,8 @@ static void times_from_samples(struct as_call_times *t, uint64_t *sample, size_t
         .p90_supported = s.supported[AS_SUMMARY_P90],
         .p95_supported = s.supported[AS_SUMMARY_P95],
         .p99_supported = s.supported[AS_SUMMARY_P99],
-        .ci95_low_ns = NAN,
-        .ci95_high_ns = NAN,
+        .ci95_low_ns = AS_UNKNOWN,
+        .ci95_high_ns = AS_UNKNOWN,
         .n_outliers = outliers.n_low + outliers.n_high,
         .exact = true,
     };
@@ -69,13 +84,14 @@ static double from_histogram(const struct as_histogram *h, double p)
 {
     uint64_t value;
 
-    return as_histogram_quantile(h, p, &value) ? (double)value : (double)NAN;
+    return as_histogram_quantile(h, p, &value) ? (double)value : AS_UNKNOWN;
 }
 
 /* Exact where totals can be; no interval and no MAD, which need the samples. */
 static void times_from_histogram(struct as_call_times *t, const struct as_gathered *g)
 {
-    struct as_histogram h = {.count = g->bucket, .sub_bits = AS_HISTOGRAM_DEFAULT_BITS, .total = g->moments.total};
+    struct as_histogram h = {
+        .count = g->bucket, .sub_bits = AS_HISTOGRAM_DEFAULT_BITS, .total = g->moments.total};
     uint64_t n = g->moments.total.n;
 
     *t = no_times;
@@ -85,7 +101,7 @@ static void times_from_histogram(struct as_call_times *t, const struct as_gather
     t->mean_ns = as_moments_mean(&g->moments);
     t->std_population_ns = as_moments_std_population(&g->moments);
     t->std_sample_ns = as_moments_std_sample(&g->moments);
-    t->cv = t->mean_ns > 0 ? t->std_sample_ns / t->mean_ns : (double)NAN;
+    t->cv = t->mean_ns > 0 ? t->std_sample_ns / t->mean_ns : AS_UNKNOWN;
     t->min_ns = (double)g->moments.total.min;
     t->max_ns = (double)g->moments.total.max;
     t->median_ns = t->p50_ns = t->p50_nearest_ns = from_histogram(&h, 50);
@@ -99,7 +115,8 @@ static void times_from_histogram(struct as_call_times *t, const struct as_gather
 
 /* ---- layers ---- */
 
-static void fill_spark(struct as_layer *layer, const struct as_collector *c, const struct as_gathered *g)
+static void fill_spark(struct as_layer *layer, const struct as_collector *c,
+                       const struct as_gathered *g)
 {
     size_t used = (size_t)(c->out->last_ns >> c->spark_shift) + 1;
 
@@ -112,7 +129,7 @@ static void fill_spark(struct as_layer *layer, const struct as_collector *c, con
             sum += g->spark->sum_ns[b];
             n += g->spark->n[b];
         }
-        layer->spark_ns[i] = n ? sum / (double)n : (double)NAN;
+        layer->spark_ns[i] = n ? sum / (double)n : AS_UNKNOWN;
     }
 }
 
@@ -120,7 +137,7 @@ static double number_of(const struct as_run_site *site, const char *key)
 {
     const struct as_run_attribute *a = as_run_site_get(site, key);
 
-    return a && !a->text ? a->number : (double)NAN;
+    return a && !a->text ? a->number : AS_UNKNOWN;
 }
 
 static const char *text_of(const struct as_run_site *site, const char *key)
@@ -130,7 +147,8 @@ static const char *text_of(const struct as_run_site *site, const char *key)
     return a ? a->text : NULL;
 }
 
-static void fill_layer(struct as_layer *layer, const struct as_collector *c, struct as_gathered *g, uint64_t *scratch)
+static void fill_layer(struct as_layer *layer, const struct as_collector *c, struct as_gathered *g,
+                       uint64_t *scratch)
 {
     const struct as_layers *out = c->out;
     const struct as_run_site *info = as_run_site_at(c->run, g->site);
@@ -156,7 +174,8 @@ static void fill_layer(struct as_layer *layer, const struct as_collector *c, str
         times_from_histogram(&layer->times, g);
     else if (g->n_samples)
         times_from_samples(&layer->times, g->sample, g->n_samples, scratch);
-    layer->near_cost = out->cost_known && layer->times.median_ns < AS_COST_FACTOR * out->cost_pair_ns;
+    layer->near_cost =
+        out->cost_known && layer->times.median_ns < AS_COST_FACTOR * out->cost_pair_ns;
     memcpy(layer->phase_calls, g->phase_calls, sizeof layer->phase_calls);
     memcpy(layer->phase_self_ns, g->phase_self_ns, sizeof layer->phase_self_ns);
     fill_spark(layer, c, g);
@@ -212,11 +231,13 @@ static void make_phases(struct as_collector *c)
 {
     for (size_t i = 0; i < c->n_seen; i++) {
         const struct as_gathered *g = c->seen[i];
-        int phase = c->phase_of_site[g->site];
+        int8_t phase = c->phase_of_site[g->site];
 
         if (phase >= 0)
-            c->out->phase[phase] = (struct as_phase_total){
-                .calls = g->moments.total.n, .inclusive_ns = g->inclusive_ns, .self_ns = g->self_ns, .seen = true};
+            c->out->phase[phase] = (struct as_phase_total){.calls = g->moments.total.n,
+                                                           .inclusive_ns = g->inclusive_ns,
+                                                           .self_ns = g->self_ns,
+                                                           .seen = true};
     }
 }
 
@@ -263,7 +284,8 @@ static int make_channels(struct as_collector *c, struct assay_error *err)
 {
     struct as_layers *out = c->out;
 
-    out->channel = as_arena_zero(&out->arena, c->n_channels ? c->n_channels : 1, sizeof *out->channel);
+    out->channel =
+        as_arena_zero(&out->arena, c->n_channels ? c->n_channels : 1, sizeof *out->channel);
     if (!out->channel)
         return as_fail_nomem(err);
     for (uint32_t i = 0; i <= c->run->n_sites; i++) {
@@ -280,7 +302,7 @@ static int make_iterations(struct as_layers *out, struct assay_error *err)
     int rc;
 
     it->times = no_times;
-    it->first.score = NAN;
+    it->first.score = AS_UNKNOWN;
     if (it->n == 0)
         return ASSAY_OK;
     rc = assay_latency_stats(it->record, it->n, ASSAY_LATENCY_WALL, &it->wall, err);
@@ -352,7 +374,8 @@ static void count_losses(struct as_layers *out)
             out->lost_events += h->expected_events - h->events;
     } else {
         out->lost_events = seen + h->damaged_events + h->cut_events;
-        out->lost_unknown |= h->damaged_blocks > 0 || !h->ring_found; /* the last events were in the ring */
+        out->lost_unknown |=
+            h->damaged_blocks > 0 || !h->ring_found; /* the last events were in the ring */
     }
     out->lost_events += out->bad_events;
 }
@@ -380,7 +403,8 @@ static int walk_threads(struct as_collector *c, int64_t only, struct assay_error
 {
     struct as_layers *out = c->out;
 
-    out->thread = as_arena_zero(&out->arena, c->run->n_threads ? c->run->n_threads : 1, sizeof *out->thread);
+    out->thread =
+        as_arena_zero(&out->arena, c->run->n_threads ? c->run->n_threads : 1, sizeof *out->thread);
     if (!out->thread)
         return as_fail_nomem(err);
     out->first_ns = UINT64_MAX;
@@ -398,7 +422,8 @@ static int walk_threads(struct as_collector *c, int64_t only, struct assay_error
         add_thread(out, summary);
     }
     if (only >= 0 && out->n_threads == 0)
-        return as_fail(err, ASSAY_ERR_NOTFOUND, "%s has no thread %lld", c->run->path, (long long)only);
+        return as_fail(err, ASSAY_ERR_NOTFOUND, "%s has no thread %lld", c->run->path,
+                       (long long)only);
     if (out->first_ns == UINT64_MAX)
         out->first_ns = 0;
     out->wall_ns = out->last_ns - out->first_ns;
@@ -427,8 +452,8 @@ static int make_result(struct as_collector *c, struct assay_error *err)
     return rc;
 }
 
-int as_layers_analyze(struct as_layers **result, struct as_run *run, const struct as_layers_options *options,
-                      struct assay_error *err)
+int as_layers_analyze(struct as_layers **result, struct as_run *run,
+                      const struct as_layers_options *options, struct assay_error *err)
 {
     static const struct as_layers_options usual = AS_LAYERS_OPTIONS_INIT;
     const struct as_layers_options *o = options ? options : &usual;

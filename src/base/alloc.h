@@ -21,11 +21,12 @@ char *as_strdup(const char *text) __attribute__((malloc, warn_unused_result));
 /* Accepts NULL. */
 void as_free(void *block);
 
-/* In builds made with ASSAY_FAULTS: allocation number `nth` (from 1) fails, and every later one too when
- * `persistent`. 0 switches failing off. Elsewhere it does nothing. */
+/* In builds made with ASSAY_FAULTS: allocation number `nth` (from 1) fails, and every later one too
+ * when `persistent`. 0 switches failing off. Elsewhere it does nothing. */
 void as_alloc_fail_at(uint64_t nth, int persistent);
 
-/* How many allocations were asked for since as_alloc_fail_at(); 0 in builds without ASSAY_FAULTS. */
+/* How many allocations were asked for since as_alloc_fail_at(); 0 in builds without ASSAY_FAULTS.
+ */
 uint64_t as_alloc_count(void);
 
 #endif

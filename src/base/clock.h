@@ -1,5 +1,6 @@
-/* base/clock.h - what time it is: the processor's counter where it can be trusted, the system's clock elsewhere.
- * The choice is made once, from facts, and is told with a reason so that a run can record it. */
+/* base/clock.h - what time it is: the processor's counter where it can be trusted, the system's
+ * clock elsewhere. The choice is made once, from facts, and is told with a reason so that a run can
+ * record it. */
 #ifndef AS_BASE_CLOCK_H
 #define AS_BASE_CLOCK_H
 
@@ -21,7 +22,8 @@ struct as_clock_anchor {
     uint64_t real_ns; /* CLOCK_REALTIME */
 };
 
-/* The counter needs the processor's word that it is invariant and the kernel's that it trusts it. */
+/* The counter needs the processor's word that it is invariant and the kernel's that it trusts it.
+ */
 struct as_clock_choice as_clock_choose(bool allow_counter);
 
 /* The name written into runs: "tsc", "monotonic", "counter". */

@@ -159,6 +159,14 @@ static inline size_t plain_run(const char *text, size_t size)
     return n;
 }
 
+/* Controls, '<', line separators, and marks that would turn the text around them on a screen. */
+static bool must_escape(uint32_t code)
+{
+    return code < 0x20 || code == '<' || (code >= 0x80 && code < 0xa0) || code == 0x61c ||
+           code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
 /* Writes the one code point `text` begins with, escaped, and returns its bytes. */
 static size_t put_special(struct as_out *out, const char *text, size_t size)
 {
@@ -175,7 +183,7 @@ static size_t put_special(struct as_out *out, const char *text, size_t size)
     if (code < sizeof letter && letter[code]) {
         escape[1] = letter[code];
         as_out_put(out, escape, 2);
-    } else if (code < 0x20 || code == '<' || code == 0x2028 || code == 0x2029) {
+    } else if (must_escape(code)) {
         for (unsigned i = 0; i < 4; i++)
             escape[2 + i] = "0123456789abcdef"[code >> (12 - 4 * i) & 15];
         as_out_put(out, escape, 6);

@@ -39,7 +39,8 @@ void as_json_array(struct as_json_writer *w);
 void as_json_array_end(struct as_json_writer *w);
 
 /* Keys and strings are escaped: bytes that are not UTF-8 become U+FFFD, '<' becomes \u003c so that
- * JSON can stand in HTML, U+2028 and U+2029 are escaped so that it can stand in a script. */
+ * JSON can stand in HTML, U+2028 and U+2029 are escaped so that it can stand in a script, C1
+ * controls and bidi marks so that it can stand on a screen. */
 void as_json_key_n(struct as_json_writer *w, const char *key, size_t size);
 void as_json_text_n(struct as_json_writer *w, const char *text, size_t size);
 

@@ -1,5 +1,5 @@
-/* base/output.c - bytes on their way out: to a descriptor, into memory, or into a file that appears whole.
- * Errors are kept and told once, at as_out_close(); writing after an error does nothing. */
+/* base/output.c - bytes on their way out: to a descriptor, into memory, or into a file that appears
+ * whole. Errors are kept and told once, at as_out_close(); writing after an error does nothing. */
 #include "base/output.h"
 
 #include <errno.h>
@@ -23,7 +23,9 @@ bool as_write_all(int fd, const void *data, size_t size)
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN) { /* somebody made the descriptor non-blocking: wait as if it were not */
+        if (n < 0 &&
+            errno ==
+                EAGAIN) { /* somebody made the descriptor non-blocking: wait as if it were not */
             struct pollfd ready = {.fd = fd, .events = POLLOUT};
 
             poll(&ready, 1, -1);
@@ -64,13 +66,12 @@ static int refuse_link(const char *path, struct assay_error *err)
     struct stat st;
 
     if (lstat(path, &st) != 0)
-        return errno == ENOENT ? ASSAY_OK
-                               : as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
+        return errno == ENOENT ? ASSAY_OK : as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
     if (S_ISDIR(st.st_mode))
         return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is a directory", path);
     if (S_ISLNK(st.st_mode))
-        return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is a symbolic link; name the file itself",
-                       path);
+        return as_fail(err, ASSAY_ERR_IO,
+                       "cannot write %s: it is a symbolic link; name the file itself", path);
     return ASSAY_OK;
 }
 

@@ -1,5 +1,5 @@
-/* base/output.h - bytes on their way out: to a descriptor, into memory, or into a file that appears whole.
- * Errors are kept and told once, at as_out_close(); writing after an error does nothing. */
+/* base/output.h - bytes on their way out: to a descriptor, into memory, or into a file that appears
+ * whole. Errors are kept and told once, at as_out_close(); writing after an error does nothing. */
 #ifndef AS_BASE_OUTPUT_H
 #define AS_BASE_OUTPUT_H
 

@@ -18,7 +18,10 @@
 /* A record claimed but not stored belongs to code that a signal handler interrupted: it gets a second to come back. */
 #define AS_HOLE_WAITS   1000u
 #define AS_HOLE_WAIT_NS 1000000u
-#define AS_WATCH_NS     10000000u /* between two looks whether any thread is left */
+
+/* While threads record, the mover looks by itself this often; they wake it only when half a ring waits. */
+#define AS_POLL_NS     10000000u
+#define AS_IDLE_POLLS  100u /* without anything to move, after which it sleeps until woken or due */
 
 void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
@@ -121,6 +124,11 @@ static uint64_t next_anchor_ns(unsigned n)
     return n < sizeof early / sizeof *early ? early[n] : 1000000000;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static bool some_lane_waits(void)
 {
     uint32_t n = atomic_load(&R.n_lanes);
@@ -166,7 +174,7 @@ static bool is_alone(bool *watch)
 static void *mover_main(void *unused)
 {
     uint64_t due = as_clock_mono_ns() + next_anchor_ns(0);
-    unsigned n_anchors = 0;
+    unsigned n_anchors = 0, idle = AS_IDLE_POLLS;
     bool watch = false;
 
     (void)unused;
@@ -181,13 +189,22 @@ static void *mover_main(void *unused)
             watch = true;
         }
         watch |= atomic_exchange(&R.thread_ended, false);
-        if (as_drain_lanes(false))
+        if (as_drain_lanes(false)) {
+            idle = 0;
             continue;
+        }
         if (watch && is_alone(&watch))
             break;
         atomic_store(&R.sleeping, 1);
-        if (atomic_load(&R.wake) == seen && !atomic_load(&R.stop))
-            as_futex_wait(&R.wake, seen, some_lane_waits() ? AS_HOLE_WAIT_NS : watch ? AS_WATCH_NS : due > now ? due - now : 1);
+        if (atomic_load(&R.wake) == seen && !atomic_load(&R.stop)) {
+            uint64_t sleep_ns = due > now ? due - now : 1;
+
+            if (some_lane_waits())
+                sleep_ns = least(sleep_ns, AS_HOLE_WAIT_NS);
+            else if (watch || (idle < AS_IDLE_POLLS && ++idle))
+                sleep_ns = least(sleep_ns, AS_POLL_NS);
+            as_futex_wait(&R.wake, seen, sleep_ns);
+        }
         atomic_store(&R.sleeping, 0);
     }
     return NULL;

@@ -2,9 +2,9 @@
  * A decoder never reads past its cursor and refuses what an encoder would not have written.
  *
  *   event = u8 control, [varint site], [varint time difference | data]
- *   control: bits 0-4 kind, bits 5-6 site form (0 none, 1 as the event before, 2 given), bit 7 difference is negative
- *   A timed kind carries the difference to the timed event before it (or the block's base); note and value carry eight
- *   bytes of a double, the other kinds of data a varint. */
+ *   control: bits 0-4 kind, bits 5-6 site form (0 none, 1 as the event before, 2 given), bit 7
+ * difference is negative A timed kind carries the difference to the timed event before it (or the
+ * block's base); note and value carry eight bytes of a double, the other kinds of data a varint. */
 #ifndef AS_TRACE_EVENT_CODE_H
 #define AS_TRACE_EVENT_CODE_H
 
@@ -34,7 +34,8 @@ static inline bool as_event_has_bits(uint32_t kind)
 }
 
 /* Budget: 5 ns an event. False at the end of the block or when the bytes make no sense. */
-static inline bool as_event_decode(struct as_event_coder *coder, struct as_cursor *c, struct as_event *event)
+static inline bool as_event_decode(struct as_event_coder *coder, struct as_cursor *c,
+                                   struct as_event *event)
 {
     uint8_t control;
     uint64_t value;

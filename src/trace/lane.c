@@ -281,8 +281,8 @@ static bool next_chunk(struct as_lane *lane)
         seal_active(lane);
         if (lane->drains_inline)
             as_drain_lane(lane, false);
-        else
-            as_mover_wake();
+        else if (2 * (lane->filled - atomic_load_explicit(&lane->drained, memory_order_relaxed)) >= lane->n_chunks)
+            as_mover_wake(); /* a system call: worth it only when half the ring waits; the ring is safe as it is */
     }
     if (atomic_load_explicit(&lane->head->state[index], memory_order_acquire) != AS_CHUNK_FREE) {
         if (!lane->wait_when_full || lane->drains_inline)
@@ -308,6 +308,24 @@ static bool next_chunk(struct as_lane *lane)
     return true;
 }
 
+/* Whether a handler marked something after `time` was read and before signals were held back: the slow path is long, and
+ * many may have come. What was just told of a gap is no handler's. */
+static bool was_overtaken(const struct as_lane *lane, uint64_t time)
+{
+    const struct as_chunk *chunk = &lane->chunk[lane->active];
+    const struct assay_record_ *r = (const struct assay_record_ *)assay_lane_.at;
+
+    while (r-- > chunk->slot) {
+        uint64_t word = __atomic_load_n(&r->word, __ATOMIC_RELAXED);
+        uint32_t kind = as_word_kind(word);
+
+        if ((word & AS_TAG_MASK) != chunk->tag || !as_kind_is_timed(kind))
+            continue; /* claimed by code that we interrupted ourselves, or data of a mark before */
+        return kind < AS_KIND_LOST_FROM && __atomic_load_n(&r->time, __ATOMIC_RELAXED) > time;
+    }
+    return false;
+}
+
 void as_lane_put(struct assay_record_ *record, size_t n, bool restamp)
 {
     uint64_t epoch = gate_epoch();
@@ -326,7 +344,7 @@ void as_lane_put(struct assay_record_ *record, size_t n, bool restamp)
             return;
         }
     }
-    if (restamp)
+    if (restamp || (as_kind_is_timed(as_word_kind(record[0].word)) && was_overtaken(lane, record[0].time)))
         record[0].time = as_clock_ticks(lane->clock);
     for (size_t i = 0; i < n; i++)
         store(lane, record[i].time, as_word_kind(record[i].word), as_word_site(record[i].word));
@@ -375,8 +393,8 @@ void as_lane_measure_cost(struct as_lane *lane)
         assay_lane_.end = (uintptr_t)chunk->guard;
         start = as_clock_ticks(R.clock);
         for (int i = 0; i < AS_COST_PAIRS; i++) {
-            assay_store_(assay_ticks_(), 1, AS_KIND_BEGIN);
-            assay_store_(assay_ticks_(), 1, AS_KIND_END);
+            assay_store_(1, AS_KIND_BEGIN);
+            assay_store_(1, AS_KIND_END);
         }
         end = as_clock_ticks(R.clock);
         if (end - start < best_pair)

@@ -52,19 +52,22 @@ static struct as_ring_piece *add_piece(struct as_ring_catch *ring)
 static void keep_agreed(struct as_chunk *chunk, const struct as_chunk *again)
 {
     for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++) {
-        if (chunk->slot[i].time != again->slot[i].time || chunk->slot[i].word != again->slot[i].word)
+        if (chunk->slot[i].time != again->slot[i].time ||
+            chunk->slot[i].word != again->slot[i].word)
             chunk->slot[i].word = 0;
     }
 }
 
-static int take_chunk(struct as_ring_catch *ring, struct ring_file *f, uint64_t offset, struct assay_error *err)
+static int take_chunk(struct as_ring_catch *ring, struct ring_file *f, uint64_t offset,
+                      struct assay_error *err)
 {
     struct as_chunk *chunk = (struct as_chunk *)(void *)f->first;
     struct as_chunk_packed packed;
     struct as_ring_piece *piece;
     uint8_t *copy;
 
-    if (!read_at(f, offset, chunk, sizeof *chunk) || chunk->thread >= AS_RUN_MAX_THREADS || chunk->tag == 0)
+    if (!read_at(f, offset, chunk, sizeof *chunk) || chunk->thread >= AS_RUN_MAX_THREADS ||
+        chunk->tag == 0)
         return ASSAY_OK;
     if (f->live) {
         const struct as_chunk *again = (const struct as_chunk *)(const void *)f->second;
@@ -90,7 +93,8 @@ static int take_chunk(struct as_ring_catch *ring, struct ring_file *f, uint64_t 
     return ASSAY_OK;
 }
 
-static int take_lane(struct as_ring_catch *ring, struct ring_file *f, uint64_t offset, struct assay_error *err)
+static int take_lane(struct as_ring_catch *ring, struct ring_file *f, uint64_t offset,
+                     struct assay_error *err)
 {
     struct as_lane_header head;
     int rc = ASSAY_OK;
@@ -132,7 +136,8 @@ static int take_ring(struct as_ring_catch *ring, struct ring_file *f, struct ass
     int rc = ASSAY_OK;
 
     if (!read_at(f, 0, &header, sizeof header) || memcmp(header.magic, AS_RING_MAGIC, 8) != 0 ||
-        header.version != AS_RING_VERSION || header.n_chunks == 0 || header.n_chunks > AS_RING_MAX_CHUNKS)
+        header.version != AS_RING_VERSION || header.n_chunks == 0 ||
+        header.n_chunks > AS_RING_MAX_CHUNKS)
         return ASSAY_OK;
     memcpy(ring->id, header.id, sizeof ring->id);
     ring->found = true;
@@ -190,9 +195,13 @@ int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_e
     run->health.live_pid = ring->live_pid;
     if (run->health.closed)
         return ASSAY_OK;
+    if (!run->cut_known && run->health.cut_events == 0)
+        run->health.cut_bytes =
+            0; /* killed while writing what no event relied on yet, or what the ring still has */
     for (const struct as_ring_piece *p = ring->pieces; p; p = p->next) {
         struct as_run_thread *thread = as_run_thread_for(run, p->thread);
-        struct as_run_chunk chunk = {.sequence = p->sequence, .size = p->size, .records = p->records};
+        struct as_run_chunk chunk = {
+            .sequence = p->sequence, .size = p->size, .records = p->records};
         int rc;
 
         if (!thread)
@@ -205,6 +214,9 @@ int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_e
             continue;
         }
         chunk.memory = p->data;
+        if (run->cut_known && run->cut_thread == p->thread && run->cut_sequence == p->sequence)
+            run->health.cut_bytes = run->health.cut_events =
+                0; /* killed while moving it: nothing is missing */
         rc = as_run_add_chunk(run, thread, &chunk, err);
         if (rc < 0)
             return rc;

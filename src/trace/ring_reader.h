@@ -5,7 +5,8 @@
 
 #include "trace/run_reader.h"
 
-/* What was found in the ring file, before the run file is read: a chunk moved meanwhile is then in one or the other. */
+/* What was found in the ring file, before the run file is read: a chunk moved meanwhile is then in
+ * one or the other. */
 struct as_ring_catch {
     struct as_arena arena;
     struct as_ring_piece *pieces; /* newest first */
@@ -15,10 +16,12 @@ struct as_ring_catch {
 };
 
 /* Reads the ring beside `path`, if there is one. Only running out of memory is an error. */
-AS_MUST_USE int as_ring_catch(struct as_ring_catch *ring, const char *path, struct assay_error *err);
+AS_MUST_USE int as_ring_catch(struct as_ring_catch *ring, const char *path,
+                              struct assay_error *err);
 
 /* Adds what the run lacks. */
-AS_MUST_USE int as_ring_merge(struct as_ring_catch *ring, struct as_run *run, struct assay_error *err);
+AS_MUST_USE int as_ring_merge(struct as_ring_catch *ring, struct as_run *run,
+                              struct assay_error *err);
 
 void as_ring_catch_fini(struct as_ring_catch *ring);
 

@@ -18,7 +18,8 @@ static bool take_text(struct as_cursor *c, struct text *out)
     const uint8_t *data;
     uint64_t size;
 
-    if (!as_take_varint(c, &size) || size > AS_RUN_MAX_NAME || !as_take_bytes(c, (size_t)size, &data))
+    if (!as_take_varint(c, &size) || size > AS_RUN_MAX_NAME ||
+        !as_take_bytes(c, (size_t)size, &data))
         return false;
     out->data = (const char *)data;
     out->size = (size_t)size;
@@ -70,7 +71,8 @@ static int take_site(struct as_run *run, struct as_cursor *c, uint32_t id)
     site->line = (uint32_t)line;
     site->category = category;
     site->known = true;
-    return site->name && (site->file || !file.size) && (site->unit || !unit.size) ? 1 : ASSAY_ERR_NOMEM;
+    return site->name && (site->file || !file.size) && (site->unit || !unit.size) ? 1
+                                                                                  : ASSAY_ERR_NOMEM;
 }
 
 static int take_attribute(struct as_run *run, struct as_cursor *c, uint32_t id, bool number)
@@ -147,8 +149,8 @@ static int take_anchor(struct as_run *run, struct as_cursor *c)
 {
     struct as_clock_anchor a;
 
-    if (!as_take_varint(c, &a.ticks) || !as_take_varint(c, &a.width) || !as_take_varint(c, &a.mono_ns) ||
-        !as_take_varint(c, &a.real_ns))
+    if (!as_take_varint(c, &a.ticks) || !as_take_varint(c, &a.width) ||
+        !as_take_varint(c, &a.mono_ns) || !as_take_varint(c, &a.real_ns))
         return 0;
     if (run->n_anchors == run->anchor_room) {
         size_t room = run->anchor_room ? 2 * run->anchor_room : 16;
@@ -198,16 +200,18 @@ static int take_end(struct as_run *run, struct as_cursor *c)
 }
 
 /* Only where it is and whose; it is decoded when somebody walks the thread. */
-static int take_events(struct as_run *run, const struct as_block_header *block, struct as_cursor *c, uint64_t at,
-                       struct assay_error *err)
+static int take_events(struct as_run *run, const struct as_block_header *block, struct as_cursor *c,
+                       uint64_t at, struct assay_error *err)
 {
-    struct as_run_chunk chunk = {.offset = at, .size = block->size, .records = block->records, .crc = block->crc};
+    struct as_run_chunk chunk = {
+        .offset = at, .size = block->size, .records = block->records, .crc = block->crc};
     uint64_t index, first, base;
     struct as_run_thread *thread;
     int rc;
 
-    if (!as_take_varint(c, &index) || !as_take_varint(c, &chunk.sequence) || !as_take_varint(c, &first) ||
-        !as_take_u64le(c, &base) || index >= AS_RUN_MAX_THREADS || block->records > as_cursor_left(c))
+    if (!as_take_varint(c, &index) || !as_take_varint(c, &chunk.sequence) ||
+        !as_take_varint(c, &first) || !as_take_u64le(c, &base) || index >= AS_RUN_MAX_THREADS ||
+        block->records > as_cursor_left(c))
         return 0;
     thread = as_run_thread_for(run, index);
     if (!thread)
@@ -216,8 +220,8 @@ static int take_events(struct as_run *run, const struct as_block_header *block, 
     return rc < 0 ? rc : 1;
 }
 
-int as_run_take_block(struct as_run *run, const struct as_block_header *block, const uint8_t *payload,
-                      uint64_t payload_at, struct assay_error *err)
+int as_run_take_block(struct as_run *run, const struct as_block_header *block,
+                      const uint8_t *payload, uint64_t payload_at, struct assay_error *err)
 {
     struct as_cursor c = as_cursor_over(payload, block->size);
     int rc;

@@ -6,7 +6,8 @@
 #include "trace/run_reader.h"
 
 /* 1 when the block was taken, 0 when its payload is nonsense, negative when memory ran out. */
-AS_MUST_USE int as_run_take_block(struct as_run *run, const struct as_block_header *block, const uint8_t *payload,
-                                  uint64_t payload_at, struct assay_error *err);
+AS_MUST_USE int as_run_take_block(struct as_run *run, const struct as_block_header *block,
+                                  const uint8_t *payload, uint64_t payload_at,
+                                  struct assay_error *err);
 
 #endif

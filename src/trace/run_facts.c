@@ -6,7 +6,8 @@
 
 #include "base/json_parser.h"
 
-/* Moves the parser behind the key `part` of the object it is about to enter; false when there is none. */
+/* Moves the parser behind the key `part` of the object it is about to enter; false when there is
+ * none. */
 static bool enter_key(struct as_json_parser *p, const char *part, size_t size)
 {
     if (as_json_next(p, NULL) != AS_JSON_OBJECT)
@@ -20,7 +21,8 @@ static bool enter_key(struct as_json_parser *p, const char *part, size_t size)
     return false;
 }
 
-/* The kind of token at "a.b" of one meta block, the parser left on it; AS_JSON_END when there is none. */
+/* The kind of token at "a.b" of one meta block, the parser left on it; AS_JSON_END when there is
+ * none. */
 static int find(struct as_json_parser *p, const char *json, const char *path)
 {
     as_json_parser_init(p, json, strlen(json));
@@ -56,7 +58,8 @@ bool as_run_fact_number(const struct as_run *run, const char *path, double *out)
     for (size_t i = run->n_meta; i-- > 0 && !found;) {
         struct as_json_parser p;
 
-        found = find(&p, run->meta[i], path) == AS_JSON_NUMBER && as_json_get_f64(&p, out, NULL) == ASSAY_OK;
+        found = find(&p, run->meta[i], path) == AS_JSON_NUMBER &&
+                as_json_get_f64(&p, out, NULL) == ASSAY_OK;
         as_json_parser_fini(&p);
     }
     return found;
@@ -72,11 +75,11 @@ const char *as_run_fact_list(struct as_run *run, const char *path)
 
         if (find(&p, run->meta[i], path) == AS_JSON_ARRAY) {
             while (as_json_next(&p, NULL) == AS_JSON_STRING) {
-                if (joined.size)
+                if (joined.size && !joined.failed)
                     as_buffer_add(&joined, " ", 1);
                 as_buffer_add(&joined, p.text, p.text_size);
             }
-            if (joined.size)
+            if (joined.size && !joined.failed)
                 found = as_arena_text(&run->arena, (const char *)joined.data, joined.size);
         }
         as_buffer_fini(&joined);

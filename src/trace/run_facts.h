@@ -11,7 +11,8 @@ const char *as_run_fact_text(struct as_run *run, const char *path);
 /* The number there; false when there is none. */
 bool as_run_fact_number(const struct as_run *run, const char *path, double *out);
 
-/* The strings of the array there, joined by spaces, in the run's own memory; NULL when there is none. */
+/* The strings of the array there, joined by spaces, in the run's own memory; NULL when there is
+ * none. */
 const char *as_run_fact_list(struct as_run *run, const char *path);
 
 #endif

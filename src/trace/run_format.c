@@ -6,12 +6,15 @@
 
 #include "base/crc32c.h"
 
+/* As bytes: nothing here ends with NUL. */
+static const uint8_t run_magic[8] = {'A', 'S', 'S', 'A', 'Y', 'R', 'U', 'N'};
+
 void as_run_header_pack(uint8_t out[AS_RUN_HEADER_BYTES], const struct as_run_header *h)
 {
     uint8_t *at = out;
 
     memset(out, 0, AS_RUN_HEADER_BYTES);
-    memcpy(at, AS_RUN_MAGIC, 8);
+    memcpy(at, run_magic, sizeof run_magic);
     at = as_put_u16le(at + 8, h->major);
     at = as_put_u16le(at, h->minor);
     at = as_put_u32le(at, AS_RUN_HEADER_BYTES);
@@ -20,16 +23,17 @@ void as_run_header_pack(uint8_t out[AS_RUN_HEADER_BYTES], const struct as_run_he
     as_put_u32le(out + AS_RUN_HEADER_BYTES - 4, as_crc32c(0, out, AS_RUN_HEADER_BYTES - 4));
 }
 
-enum as_header_verdict as_run_header_unpack(const uint8_t *data, size_t size, struct as_run_header *h)
+enum as_header_verdict as_run_header_unpack(const uint8_t *data, size_t size,
+                                            struct as_run_header *h)
 {
     struct as_cursor c = as_cursor_over(data, size);
     struct as_cursor tail;
     const uint8_t *bytes;
     uint32_t length, crc;
 
-    if (size < 8 || memcmp(data, AS_RUN_MAGIC, 8) != 0)
-        return size > 0 && size < 8 && memcmp(data, AS_RUN_MAGIC, size) == 0 ? AS_HEADER_SHORT
-                                                                             : AS_HEADER_FOREIGN;
+    if (size < 8 || memcmp(data, run_magic, sizeof run_magic) != 0)
+        return size > 0 && size < 8 && memcmp(data, run_magic, size) == 0 ? AS_HEADER_SHORT
+                                                                      : AS_HEADER_FOREIGN;
     if (size < AS_RUN_HEADER_BYTES)
         return AS_HEADER_SHORT;
     tail = as_cursor_over(data + AS_RUN_HEADER_BYTES - 4, 4);
@@ -57,7 +61,8 @@ void as_block_header_pack(uint8_t out[AS_BLOCK_BYTES], const struct as_block_hea
     as_put_u32le(at, as_crc32c(0, out, AS_BLOCK_BYTES - 4));
 }
 
-bool as_block_header_unpack(const uint8_t data[AS_BLOCK_BYTES], uint32_t salt, struct as_block_header *h)
+bool as_block_header_unpack(const uint8_t data[AS_BLOCK_BYTES], uint32_t salt,
+                            struct as_block_header *h)
 {
     struct as_cursor c = as_cursor_over(data, AS_BLOCK_BYTES);
     uint32_t magic, crc;

@@ -2,23 +2,24 @@
  * A cut tail costs the last block; a damaged block costs itself; both are counted by the reader.
  *
  *   file   = header block*
- *   header = "ASSAYRUN" u16 major u16 minor u32 size(64) u8 id[16] u32 salt u8 zero[24] u32 crc        64 bytes
- *   block  = u32 magic u16 kind u16 zero u32 size u32 number u32 crc u32 records u32 salt u32 header_crc   32 bytes
- *            followed by `size` bytes of payload
+ *   header = "ASSAYRUN" u16 major u16 minor u32 size(64) u8 id[16] u32 salt u8 zero[24] u32 crc 64
+ * bytes block  = u32 magic u16 kind u16 zero u32 size u32 number u32 crc u32 records u32 salt u32
+ * header_crc   32 bytes followed by `size` bytes of payload
  *
- * All integers are little-endian. `crc` is the CRC-32C of the payload, `header_crc` of the 28 bytes before it. `salt`
- * is the file's, so that the leftovers of another run never look like a block of this one. `number` counts blocks from
- * 0, `records` the events in an events block. varint is base-128, low group first; text is varint length and bytes.
+ * All integers are little-endian. `crc` is the CRC-32C of the payload, `header_crc` of the 28 bytes
+ * before it. `salt` is the file's, so that the leftovers of another run never look like a block of
+ * this one. `number` counts blocks from 0, `records` the events in an events block. varint is
+ * base-128, low group first; text is varint length and bytes.
  *
- *   meta    JSON object: facts of the host, the tool and the configuration; a later block's keys win
- *   sites   entries: u8 1, varint id, u8 category, varint line, text name, text file, text unit
+ *   meta    JSON object: facts of the host, the tool and the configuration; a later block's keys
+ * win sites   entries: u8 1, varint id, u8 category, varint line, text name, text file, text unit
  *                    u8 2, varint id, text key, text value          an attribute of a site
  *                    u8 3, varint id, text key, u64 double          a number
  *   threads varint index, varint tid, varint ticks, text name
- *   events  varint thread, varint chunk, varint first, u64 base ticks, then `records` events (trace/event_code.h)
- *   clock   varint ticks, varint width, varint monotonic ns, varint real ns
- *   loss    varint reason, varint count
- *   end     varint events, varint lost, varint threads: the session was closed
+ *   events  varint thread, varint chunk, varint first, u64 base ticks, then `records` events
+ * (trace/event_code.h) clock   varint ticks, varint width, varint monotonic ns, varint real ns loss
+ * varint reason, varint count end     varint events, varint lost, varint threads: the session was
+ * closed
  *
  * The ring file beside a run that was not closed is drawn in trace/ring.h. */
 #ifndef AS_TRACE_RUN_FORMAT_H
@@ -39,12 +40,12 @@
 #define AS_RUN_ID_BYTES     16
 
 /* What a reader accepts, so that a small file cannot cost much memory. */
-#define AS_BLOCK_MAX_BYTES  (16u << 20)
-#define AS_RUN_MAX_SITES    (1u << 16)
-#define AS_RUN_MAX_THREADS  (1u << 20)
-#define AS_RUN_MAX_NAME     4096u
+#define AS_BLOCK_MAX_BYTES    (16u << 20)
+#define AS_RUN_MAX_SITES      (1u << 16)
+#define AS_RUN_MAX_THREADS    (1u << 20)
+#define AS_RUN_MAX_NAME       4096u
 #define AS_RUN_MAX_ATTRIBUTES 256u /* of one site */
-#define AS_RUN_MAX_DEPTH    4096u
+#define AS_RUN_MAX_DEPTH      4096u
 
 enum as_block_kind {
     AS_BLOCK_META = 1,
@@ -81,12 +82,14 @@ struct as_block_header {
 enum as_header_verdict { AS_HEADER_GOOD, AS_HEADER_SHORT, AS_HEADER_FOREIGN, AS_HEADER_DAMAGED };
 
 void as_run_header_pack(uint8_t out[AS_RUN_HEADER_BYTES], const struct as_run_header *h);
-enum as_header_verdict as_run_header_unpack(const uint8_t *data, size_t size, struct as_run_header *h);
+enum as_header_verdict as_run_header_unpack(const uint8_t *data, size_t size,
+                                            struct as_run_header *h);
 
 void as_block_header_pack(uint8_t out[AS_BLOCK_BYTES], const struct as_block_header *h);
 
 /* False when the bytes are not a block header of a file with this salt. */
-bool as_block_header_unpack(const uint8_t data[AS_BLOCK_BYTES], uint32_t salt, struct as_block_header *h);
+bool as_block_header_unpack(const uint8_t data[AS_BLOCK_BYTES], uint32_t salt,
+                            struct as_block_header *h);
 
 /* The words of a report for a reason, "" for a number that is none. */
 const char *as_loss_text(uint32_t reason);

@@ -1,5 +1,6 @@
-/* trace/run_path.c - the files of a run: the run itself, its ring, the run it replaces, the runs of children.
- * Nothing older is lost: a run that stands in the way is kept beside, anything else is refused. */
+/* trace/run_path.c - the files of a run: the run itself, its ring, the run it replaces, the runs of
+ * children. Nothing older is lost: a run that stands in the way is kept beside, anything else is
+ * refused. */
 #include "trace/run_path.h"
 
 #include <errno.h>
@@ -70,9 +71,11 @@ int as_run_path_check(const char *path, struct assay_error *err)
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot read the older %s", path);
-    if (st.st_size > 0 && (read(fd, magic, sizeof magic) < 8 || memcmp(magic, AS_RUN_MAGIC, 8) != 0)) {
+    if (st.st_size > 0 &&
+        (read(fd, magic, sizeof magic) < 8 || memcmp(magic, AS_RUN_MAGIC, 8) != 0)) {
         close(fd);
-        return as_fail(err, ASSAY_ERR_IO, "%s exists and is not a run file; remove it or choose another name", path);
+        return as_fail(err, ASSAY_ERR_IO,
+                       "%s exists and is not a run file; remove it or choose another name", path);
     }
     close(fd);
     pid = recorded_by(path);
@@ -88,7 +91,8 @@ int as_run_path_create(char *temp, size_t room, const char *path, struct assay_e
     if (!fits(snprintf(temp, room, "%s.new.%ld", path, (long)getpid()), room))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
     fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd < 0 && errno == EEXIST) { /* left by a process that died in this very call and had our number */
+    if (fd < 0 &&
+        errno == EEXIST) { /* left by a process that died in this very call and had our number */
         unlink(temp);
         fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     }
@@ -108,8 +112,8 @@ static bool read_id(const char *path, uint8_t id[AS_RUN_ID_BYTES])
     return ok;
 }
 
-/* Puts the ring of the older run aside. Without one, a ring of that name belongs to a still older run and goes; but a
- * program killed between this and the next step may have moved it already. */
+/* Puts the ring of the older run aside. Without one, a ring of that name belongs to a still older
+ * run and goes; but a program killed between this and the next step may have moved it already. */
 static void keep_ring(const char *path, const char *ring, const char *old_ring)
 {
     uint8_t id[AS_RUN_ID_BYTES], ring_id[AS_RUN_ID_BYTES];
@@ -126,7 +130,8 @@ int as_run_path_publish(const char *temp_run, const char *temp_ring, const char 
     char ring[PATH_MAX], old[PATH_MAX], old_ring[PATH_MAX];
     struct stat st;
 
-    if (!as_run_path_ring(ring, sizeof ring, path) || !fits(snprintf(old, sizeof old, "%s.old", path), sizeof old) ||
+    if (!as_run_path_ring(ring, sizeof ring, path) ||
+        !fits(snprintf(old, sizeof old, "%s.old", path), sizeof old) ||
         !as_run_path_ring(old_ring, sizeof old_ring, old))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
     if (lstat(path, &st) == 0 && st.st_size > 0) {

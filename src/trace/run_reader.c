@@ -181,6 +181,20 @@ static void note_damage(struct as_run *run, uint64_t bytes, uint64_t events)
     run->health.damaged_events += events;
 }
 
+/* The file ends inside this block. Which chunk it was to hold often stands in what there is of it. */
+static void note_cut(struct as_run *run, uint64_t at, const struct as_block_header *block)
+{
+    uint64_t left = run->size_bytes - at - AS_BLOCK_BYTES;
+    uint8_t start[2 * AS_VARINT_MAX];
+    size_t size = left < sizeof start ? (size_t)left : sizeof start;
+    struct as_cursor c = as_cursor_over(start, size);
+
+    run->health.cut_bytes = run->size_bytes - at;
+    run->health.cut_events = block->records;
+    run->cut_known = block->kind == AS_BLOCK_EVENTS && read_at(run, at + AS_BLOCK_BYTES, start, size) &&
+                     as_take_varint(&c, &run->cut_thread) && as_take_varint(&c, &run->cut_sequence);
+}
+
 /* Takes the block at `at` and returns where the next begins, or 0 on an error. `*expected` is its number. */
 static uint64_t take_block(struct as_run *run, uint64_t at, struct as_buffer *buffer, uint32_t *expected,
                            struct assay_error *err)
@@ -207,8 +221,7 @@ static uint64_t take_block(struct as_run *run, uint64_t at, struct as_buffer *bu
         return next;
     }
     if (left - AS_BLOCK_BYTES < block.size) {
-        run->health.cut_bytes = left;
-        run->health.cut_events = block.records;
+        note_cut(run, at, &block);
         return run->size_bytes;
     }
     next = at + AS_BLOCK_BYTES + block.size;

@@ -1,5 +1,6 @@
 /* trace/run_reader.h - opens a run, whatever state it is in, and tells how much of it is there.
- * Reads the ring that a killed program left; writes nothing. The bytes are hostile until checked. */
+ * Reads the ring that a killed program left; writes nothing. The bytes are hostile until checked.
+ */
 #ifndef AS_TRACE_RUN_READER_H
 #define AS_TRACE_RUN_READER_H
 
@@ -19,7 +20,8 @@ struct as_run_attribute {
 };
 
 struct as_run_site {
-    const char *name, *file, *unit; /* name: never NULL; "(unknown)" for an id whose block was lost */
+    const char *name, *file,
+        *unit; /* name: never NULL; "(unknown)" for an id whose block was lost */
     uint32_t line, category;
     bool known;
     struct as_run_attribute *attributes; /* a key stands once: the last word won */
@@ -38,24 +40,26 @@ struct as_run_thread {
     const char *name; /* never NULL */
     struct as_run_chunk *chunk;
     size_t n_chunks, room;
-    uint64_t pending_lost, pending_from, pending_to; /* events its ring had no room for when the program was killed */
+    uint64_t pending_lost, pending_from,
+        pending_to; /* events its ring had no room for when the program was killed */
 };
 
 /* How whole the run is. */
 struct as_run_health {
-    bool closed;            /* the session was ended properly */
-    bool live;              /* a program is still recording it */
+    bool closed; /* the session was ended properly */
+    bool live;   /* a program is still recording it */
     long live_pid;
-    uint64_t ring_events;   /* recovered from the ring */
-    uint64_t events;        /* all that can be read, the ring's included */
+    bool ring_found;                        /* the ring of this run stands beside it */
+    uint64_t ring_events;                   /* recovered from the ring */
+    uint64_t events;                        /* all that can be read, the ring's included */
     uint64_t damaged_blocks, damaged_bytes; /* passed over */
     uint64_t damaged_events;                /* events in damaged blocks whose header was whole */
     uint64_t cut_bytes;                     /* of an unfinished block at the end */
     uint64_t cut_events;
-    bool ring_found;                        /* the ring of this run stands beside it */
-    uint64_t expected_events, told_lost;    /* by the session's own account; 0 when it was not closed */
-    uint64_t lost[AS_LOSS_REASON_COUNT];    /* by reason, as the recorder counted */
-    uint64_t unknown_blocks;                /* of kinds this version does not know */
+    uint64_t expected_events,
+        told_lost; /* by the session's own account; 0 when it was not closed */
+    uint64_t lost[AS_LOSS_REASON_COUNT]; /* by reason, as the recorder counted */
+    uint64_t unknown_blocks;             /* of kinds this version does not know */
 };
 
 struct as_run {
@@ -75,6 +79,8 @@ struct as_run {
     size_t place_room;
     struct as_clock_anchor *anchor;
     size_t n_anchors, anchor_room;
+    bool cut_known; /* the file ends inside the block of this chunk */
+    uint64_t cut_thread, cut_sequence;
     struct as_timebase time;
     struct as_run_health health;
 };
@@ -91,10 +97,12 @@ const struct as_run_site *as_run_site_at(const struct as_run *run, uint32_t id);
 /* The attribute of that key, or NULL. */
 const struct as_run_attribute *as_run_site_get(const struct as_run_site *site, const char *key);
 
-/* While opening: the thread of that index, made when it is new; NULL without memory or past the limit. */
+/* While opening: the thread of that index, made when it is new; NULL without memory or past the
+ * limit. */
 struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index);
 
-/* Adds a chunk to a thread, in any order; one that is there twice is dropped at the end of opening. */
+/* Adds a chunk to a thread, in any order; one that is there twice is dropped at the end of opening.
+ */
 AS_MUST_USE int as_run_add_chunk(struct as_run *run, struct as_run_thread *thread,
                                  const struct as_run_chunk *chunk, struct assay_error *err);
 

@@ -7,7 +7,7 @@
 #include "trace/run_format.h"
 
 struct as_run_writer {
-    int fd; /* -1: closed */
+    int fd;  /* -1: closed */
     int sys; /* errno of the first write that failed; nothing is written after it */
     uint32_t salt, next_number;
     uint64_t size_bytes;
@@ -15,10 +15,11 @@ struct as_run_writer {
 };
 
 /* Writes the file header to `fd`, which becomes the writer's. */
-AS_MUST_USE int as_run_writer_open(struct as_run_writer *w, int fd, const struct as_run_header *header,
-                                   struct assay_error *err);
+AS_MUST_USE int as_run_writer_open(struct as_run_writer *w, int fd,
+                                   const struct as_run_header *header, struct assay_error *err);
 
-/* Appends one block. After a failure the file ends where it did before, and false comes back for good. */
+/* Appends one block. After a failure the file ends where it did before, and false comes back for
+ * good. */
 bool as_run_writer_add(struct as_run_writer *w, uint16_t kind, const void *payload, size_t size,
                        uint32_t records);
 

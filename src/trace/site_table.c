@@ -1,5 +1,6 @@
 /* trace/site_table.c - the names of everything that is recorded, one table a process.
- * Uses no heap and blocks signals while it holds its lock, so a mark in a signal handler may be the first of its site. */
+ * Uses no heap and blocks signals while it holds its lock, so a mark in a signal handler may be the
+ * first of its site. */
 #include "trace/site_table.h"
 
 #include <pthread.h>
@@ -9,7 +10,8 @@
 
 #include "trace/run_format.h"
 
-#define AS_SITE_LOG_BYTES  ((size_t)AS_BLOCK_MAX_BYTES) /* address space, used as it fills; one block holds it */
+#define AS_SITE_LOG_BYTES                                                                          \
+    ((size_t)AS_BLOCK_MAX_BYTES) /* address space, used as it fills; one block holds it */
 #define AS_SITE_MAX        AS_RUN_MAX_SITES
 #define AS_SITE_HASH_SLOTS (2 * AS_SITE_MAX)
 #define AS_SITE_TEXT_MAX   1000u /* bytes of a name, file, key or value; longer text is cut */
@@ -56,7 +58,8 @@ void as_sites_unlock(void)
 
 static void *reserve(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
 
     return p == MAP_FAILED ? NULL : p;
 }
@@ -70,7 +73,7 @@ static bool make_ready(void)
     if (!table.site)
         table.site = reserve(sizeof *table.site * (AS_SITE_MAX + 1));
     if (!table.slot)
-        table.slot = reserve(sizeof *table.slot * AS_SITE_HASH_SLOTS);
+        table.slot = reserve(sizeof *table.slot * (size_t)AS_SITE_HASH_SLOTS);
     if (!table.log || !table.site || !table.slot)
         return false;
     atomic_store_explicit(&table_ready, 1, memory_order_release);
@@ -91,8 +94,10 @@ static uint32_t hash_name(const char *name, size_t size, uint32_t category)
     return h;
 }
 
-/* The id, or 0 with the free slot in `*slot_at`. Safe without the lock: slots are filled once, after the site. */
-static uint32_t find(const char *name, size_t size, uint32_t category, uint32_t hash, uint32_t *slot_at)
+/* The id, or 0 with the free slot in `*slot_at`. Safe without the lock: slots are filled once,
+ * after the site. */
+static uint32_t find(const char *name, size_t size, uint32_t category, uint32_t hash,
+                     uint32_t *slot_at)
 {
     uint32_t at = hash % AS_SITE_HASH_SLOTS;
 
@@ -132,11 +137,12 @@ static void publish(const uint8_t *end)
 
 static bool log_has_room(void)
 {
-    return AS_SITE_LOG_BYTES - table.log_size > 4 * (AS_SITE_TEXT_MAX + AS_VARINT_MAX);
+    return AS_SITE_LOG_BYTES - table.log_size > (size_t)4 * (AS_SITE_TEXT_MAX + AS_VARINT_MAX);
 }
 
 /* The lock is held. */
-static uint32_t add(const struct as_site_spec *spec, size_t name_size, uint32_t hash, uint32_t slot_at)
+static uint32_t add(const struct as_site_spec *spec, size_t name_size, uint32_t hash,
+                    uint32_t slot_at)
 {
     uint32_t id = table.n_sites + 1;
     uint8_t *to = table.log + table.log_size;
@@ -198,7 +204,8 @@ int as_site_attribute(uint32_t id, const char *key, const char *text, double num
     if (id == 0 || id > table.n_sites) {
         rc = as_fail(err, ASSAY_ERR_NOTFOUND, "there is no layer with the id %u", id);
     } else if (!log_has_room()) {
-        rc = as_fail(err, ASSAY_ERR_LIMIT, "too many facts about layers: the limit is 16 MiB a process");
+        rc = as_fail(err, ASSAY_ERR_LIMIT,
+                     "too many facts about layers: the limit is 16 MiB a process");
     } else {
         to = table.log + table.log_size;
         *to++ = text ? AS_ENTRY_TEXT : AS_ENTRY_NUMBER;

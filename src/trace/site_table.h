@@ -1,5 +1,6 @@
 /* trace/site_table.h - the names of everything that is recorded, one table a process.
- * Uses no heap and blocks signals while it holds its lock, so a mark in a signal handler may be the first of its site. */
+ * Uses no heap and blocks signals while it holds its lock, so a mark in a signal handler may be the
+ * first of its site. */
 #ifndef AS_TRACE_SITE_TABLE_H
 #define AS_TRACE_SITE_TABLE_H
 

@@ -1,5 +1,6 @@
-/* trace/span_walk.c - replays a thread's events as nested spans, in nanoseconds since the run began.
- * Never joins a begin and an end across a loss; what is unbalanced is marked and counted, not repaired in silence. */
+/* trace/span_walk.c - replays a thread's events as nested spans, in nanoseconds since the run
+ * began. Never joins a begin and an end across a loss; what is unbalanced is marked and counted,
+ * not repaired in silence. */
 #include "trace/span_walk.h"
 
 #include <string.h>
@@ -7,8 +8,9 @@
 #include "base/alloc.h"
 #include "trace/thread_events.h"
 
-/* An end that has no begin is looked for on the whole stack. A file of such ends under a deep stack would cost their
- * product: past this many frames, and some for every event, only the innermost are looked at. */
+/* An end that has no begin is looked for on the whole stack. A file of such ends under a deep stack
+ * would cost their product: past this many frames, and some for every event, only the innermost are
+ * looked at. */
 #define AS_FREE_SEARCHES ((uint64_t)1 << 20)
 
 struct frame {
@@ -27,8 +29,8 @@ struct as_span_walker {
     struct as_walk_counts counts;
     struct frame *stack;
     uint32_t depth, room;
-    uint64_t skipped;   /* levels opened below the limit and not yet closed */
-    bool after_loss;    /* an end without a begin may have lost it */
+    uint64_t skipped; /* levels opened below the limit and not yet closed */
+    bool after_loss;  /* an end without a begin may have lost it */
     bool no_memory;
     struct as_iteration iteration;
     bool in_iteration;
@@ -40,6 +42,7 @@ struct as_span_walker {
     uint32_t mark_kind; /* that mark, until its second half came */
     uint64_t fruitless; /* frames looked at for ends that had no begin */
     uint64_t lost_low;
+    uint64_t event_ns; /* of the last begin, end or iteration */
 };
 
 static void close_top(struct as_span_walker *w, uint64_t ns, enum as_span_state state)
@@ -71,7 +74,8 @@ static void open_span(struct as_span_walker *w, uint32_t site, uint64_t ns, bool
 
     if (w->depth == w->room) {
         uint32_t room = w->room ? 2 * w->room : 64;
-        struct frame *grown = w->room < AS_RUN_MAX_DEPTH ? as_realloc(w->stack, room, sizeof *grown) : NULL;
+        struct frame *grown =
+            w->room < AS_RUN_MAX_DEPTH ? as_realloc(w->stack, room, sizeof *grown) : NULL;
 
         if (!grown) {
             w->no_memory |= w->room < AS_RUN_MAX_DEPTH;
@@ -121,7 +125,9 @@ static void end_span(struct as_span_walker *w, uint32_t site, uint64_t ns, enum 
         count_stray(w);
         return;
     }
-    while (w->depth > at) /* a sequence of switches ends with the scope around it; anything else lacks its end */
+    while (
+        w->depth >
+        at) /* a sequence of switches ends with the scope around it; anything else lacks its end */
         close_top(w, ns, w->stack[w->depth - 1].by_switch ? AS_SPAN_OK : AS_SPAN_UNCLOSED);
     close_top(w, ns, state);
 }
@@ -195,8 +201,14 @@ static void take_cpu(struct as_span_walker *w, uint64_t cpu_ns)
 
 static void lose(struct as_span_walker *w, uint64_t from_ns, uint64_t to_ns, uint64_t n_events)
 {
+    if (from_ns < w->event_ns) /* a file may say so; what was read cannot have been lost */
+        from_ns = w->event_ns;
+    if (to_ns < from_ns)
+        to_ns = from_ns;
     while (w->depth)
-        close_top(w, from_ns > w->stack[w->depth - 1].start_ns ? from_ns : w->stack[w->depth - 1].start_ns,
+        close_top(w,
+                  from_ns > w->stack[w->depth - 1].start_ns ? from_ns
+                                                            : w->stack[w->depth - 1].start_ns,
                   AS_SPAN_CUT);
     w->skipped = 0;
     end_iteration(w, from_ns, true);
@@ -265,6 +277,8 @@ static void take_event(struct as_span_walker *w, const struct as_event *e)
     if (ns < w->counts.last_ns)
         ns = w->counts.last_ns;
     w->counts.last_ns = ns;
+    if (e->kind <= AS_KIND_ITER_END)
+        w->event_ns = ns;
     switch (e->kind) {
     case AS_KIND_BEGIN:
         open_span(w, e->site, ns, false);
@@ -324,7 +338,8 @@ static void finish(struct as_span_walker *w)
         lose(w, from_ns, to_ns > from_ns ? to_ns : from_ns, t->pending_lost);
     }
     while (w->depth)
-        close_top(w, w->counts.last_ns, w->stack[w->depth - 1].by_switch ? AS_SPAN_UNCLOSED : AS_SPAN_OPEN);
+        close_top(w, w->counts.last_ns,
+                  w->stack[w->depth - 1].by_switch ? AS_SPAN_UNCLOSED : AS_SPAN_OPEN);
     end_iteration(w, w->counts.last_ns, true);
     tell_ended(w);
 }
@@ -360,7 +375,8 @@ int as_span_walker_step(struct as_span_walker *w, struct assay_error *err)
     if (w->finished)
         return 0;
     if (w->thread->n_chunks && !w->run->time.known)
-        return as_fail(err, ASSAY_ERR_FORMAT, "the clock readings of %s are damaged: its times cannot be told",
+        return as_fail(err, ASSAY_ERR_FORMAT,
+                       "the clock readings of %s are damaged: its times cannot be told",
                        w->run->path);
     rc = as_thread_events_next(&w->events, &batch, err);
     if (rc < 0)
@@ -372,7 +388,8 @@ int as_span_walker_step(struct as_span_walker *w, struct assay_error *err)
     }
     for (size_t i = 0; i < batch.n_events && !w->begun; i++) {
         if (as_kind_is_timed(batch.event[i].kind)) {
-            w->counts.first_ns = w->counts.last_ns = as_timebase_ns(&w->run->time, batch.event[i].time);
+            w->counts.first_ns = w->counts.last_ns =
+                as_timebase_ns(&w->run->time, batch.event[i].time);
             w->begun = true;
         }
     }
@@ -392,8 +409,9 @@ void as_span_walker_counts(const struct as_span_walker *w, struct as_walk_counts
     out->bad = w->events.n_bad;
 }
 
-int as_span_walk(struct as_run *run, const struct as_run_thread *thread, const struct as_span_visitor *visitor,
-                 struct as_walk_counts *counts, struct assay_error *err)
+int as_span_walk(struct as_run *run, const struct as_run_thread *thread,
+                 const struct as_span_visitor *visitor, struct as_walk_counts *counts,
+                 struct assay_error *err)
 {
     struct as_span_walker *w = as_span_walker_new(run, thread, visitor);
     int rc;

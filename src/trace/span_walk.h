@@ -1,5 +1,6 @@
-/* trace/span_walk.h - replays a thread's events as nested spans, in nanoseconds since the run began.
- * Never joins a begin and an end across a loss; what is unbalanced is marked and counted, not repaired in silence. */
+/* trace/span_walk.h - replays a thread's events as nested spans, in nanoseconds since the run
+ * began. Never joins a begin and an end across a loss; what is unbalanced is marked and counted,
+ * not repaired in silence. */
 #ifndef AS_TRACE_SPAN_WALK_H
 #define AS_TRACE_SPAN_WALK_H
 
@@ -44,16 +45,17 @@ struct as_span_visitor {
     void (*end)(void *user, const struct as_span *span);
     void (*iteration)(void *user, const struct as_iteration *iteration);
     void (*sample)(void *user, uint32_t channel, uint64_t ns, double value);
-    void (*loss)(void *user, uint64_t from_ns, uint64_t to_ns, uint64_t n_events); /* 0 events: how many is unknown */
+    void (*loss)(void *user, uint64_t from_ns, uint64_t to_ns,
+                 uint64_t n_events); /* 0 events: how many is unknown */
     void (*wait)(void *user, uint64_t from_ns, uint64_t to_ns);
 };
 
 /* What one walk saw beside the spans. */
 struct as_walk_counts {
     uint64_t events, spans;
-    uint64_t stray_ends;     /* no such span was open */
+    uint64_t stray_ends;       /* no such span was open */
     uint64_t stray_after_loss; /* the same, but its begin may have been lost */
-    uint64_t too_deep;       /* begun below AS_RUN_MAX_DEPTH levels; not followed */
+    uint64_t too_deep;         /* begun below AS_RUN_MAX_DEPTH levels; not followed */
     uint64_t displaced, backwards, bad;
     uint64_t first_ns, last_ns; /* of the thread's events */
 };
@@ -65,7 +67,8 @@ struct as_span_walker;
 struct as_span_walker *as_span_walker_new(struct as_run *run, const struct as_run_thread *thread,
                                           const struct as_span_visitor *visitor);
 
-/* Visits the next few thousand events; 1 when there may be more, 0 after the last, or a negative code. */
+/* Visits the next few thousand events; 1 when there may be more, 0 after the last, or a negative
+ * code. */
 AS_MUST_USE int as_span_walker_step(struct as_span_walker *walker, struct assay_error *err);
 
 void as_span_walker_counts(const struct as_span_walker *walker, struct as_walk_counts *out);

@@ -11,14 +11,16 @@ struct as_thread_events {
     const struct as_run *run;
     const struct as_run_thread *thread;
     size_t next_chunk;
-    uint8_t *bytes;          /* a payload as read from the file */
+    uint8_t *bytes; /* a payload as read from the file */
     size_t bytes_room;
-    struct as_event *event;  /* the batch */
+    struct as_event *event; /* the batch */
     size_t event_room;
-    uint64_t last_time;      /* of the batch before */
-    uint64_t n_displaced;    /* overtaken by a handler's, and put back in their place */
-    uint64_t n_backwards;    /* whose clock ran backwards; given the time of the event before */
-    uint64_t n_bad;          /* left out because a block did not hold what it said */
+    size_t waiting_at, n_waiting; /* of the batch: held back until the next chunk is known */
+    bool gap;                     /* a chunk was missing before the events that wait */
+    uint64_t last_time;   /* of the last event handed out */
+    uint64_t n_displaced; /* overtaken by a handler's, and put back in their place */
+    uint64_t n_backwards; /* whose clock ran backwards; given the time of the event before */
+    uint64_t n_bad;       /* left out because a block did not hold what it said */
 };
 
 struct as_event_batch {
@@ -28,9 +30,11 @@ struct as_event_batch {
 };
 
 /* Begins at the thread's first event. Holds memory: end with as_thread_events_fini(). */
-void as_thread_events_init(struct as_thread_events *e, const struct as_run *run, const struct as_run_thread *thread);
+void as_thread_events_init(struct as_thread_events *e, const struct as_run *run,
+                           const struct as_run_thread *thread);
 
-/* 1 with a batch, 0 at the end, or a negative code when the file cannot be read or memory runs out. */
+/* 1 with a batch, 0 at the end, or a negative code when the file cannot be read or memory runs out.
+ */
 AS_MUST_USE int as_thread_events_next(struct as_thread_events *e, struct as_event_batch *batch,
                                       struct assay_error *err);
 

@@ -35,13 +35,16 @@ static size_t thin(struct as_clock_anchor *anchor, size_t n)
     return kept;
 }
 
-void as_timebase_init(struct as_timebase *t, struct as_clock_anchor *anchor, size_t n, bool ticks_are_ns)
+void as_timebase_init(struct as_timebase *t, struct as_clock_anchor *anchor, size_t n,
+                      bool ticks_are_ns)
 {
     *t = (struct as_timebase){.anchor = anchor};
     if (n == 0)
         return;
     qsort(anchor, n, sizeof *anchor, by_ticks);
-    t->n_anchors = ticks_are_ns ? 1 : thin(anchor, n); /* two readings of one clock would only add their jitter */
+    t->n_anchors =
+        ticks_are_ns ? 1
+                     : thin(anchor, n); /* two readings of one clock would only add their jitter */
     t->origin_ns = anchor[0].mono_ns;
     t->real_ns = anchor[0].real_ns;
     t->known = t->n_anchors > 1 || ticks_are_ns;
@@ -49,7 +52,8 @@ void as_timebase_init(struct as_timebase *t, struct as_clock_anchor *anchor, siz
     if (t->n_anchors > 1) {
         const struct as_clock_anchor *last = &anchor[t->n_anchors - 1];
 
-        t->mean_rate = (double)(last->mono_ns - anchor[0].mono_ns) / (double)(last->ticks - anchor[0].ticks);
+        t->mean_rate =
+            (double)(last->mono_ns - anchor[0].mono_ns) / (double)(last->ticks - anchor[0].ticks);
     }
     as_timebase_seek(t, anchor[0].ticks);
 }
@@ -85,7 +89,8 @@ void as_timebase_seek(struct as_timebase *t, uint64_t ticks)
     if (low + 1 < t->n_anchors) {
         t->to = a[low + 1].ticks;
         t->rise_ns = ns_at(t, low + 1) - t->base_ns;
-        t->rate = (double)(a[low + 1].mono_ns - a[low].mono_ns) / (double)(a[low + 1].ticks - a[low].ticks);
+        t->rate = (double)(a[low + 1].mono_ns - a[low].mono_ns) /
+                  (double)(a[low + 1].ticks - a[low].ticks);
     } else { /* past the last anchor: a program that was killed */
         t->to = UINT64_MAX;
         t->rise_ns = AS_TIME_MAX_NS - t->base_ns;

@@ -15,23 +15,25 @@
 struct as_timebase {
     struct as_clock_anchor *anchor; /* borrowed; sorted and thinned by as_timebase_init() */
     size_t n_anchors;
-    double mean_rate;      /* ns a tick over the whole run */
+    double mean_rate; /* ns a tick over the whole run */
     /* The segment last used: its ticks, where its line begins, and how far it may rise. */
     uint64_t from, to;
     uint64_t base_ticks, base_ns, rise_ns;
     double rate;
-    uint64_t origin_ns;    /* CLOCK_MONOTONIC at the start */
-    uint64_t real_ns;      /* CLOCK_REALTIME at the start */
-    bool known;            /* false: the anchors do not tell how long a tick is */
+    uint64_t origin_ns; /* CLOCK_MONOTONIC at the start */
+    uint64_t real_ns;   /* CLOCK_REALTIME at the start */
+    bool known;         /* false: the anchors do not tell how long a tick is */
 };
 
-/* Takes `n` anchors in any order and reorders them in place. `ticks_are_ns` for the system's clock. */
-void as_timebase_init(struct as_timebase *t, struct as_clock_anchor *anchor, size_t n, bool ticks_are_ns);
+/* Takes `n` anchors in any order and reorders them in place. `ticks_are_ns` for the system's clock.
+ */
+void as_timebase_init(struct as_timebase *t, struct as_clock_anchor *anchor, size_t n,
+                      bool ticks_are_ns);
 
 void as_timebase_seek(struct as_timebase *t, uint64_t ticks);
 
-/* Budget: 3 ns. Times before the first anchor are 0, as are all of a run without anchors. Never falls as ticks rise, and
- * never passes AS_TIME_MAX_NS, whatever the anchors say. */
+/* Budget: 3 ns. Times before the first anchor are 0, as are all of a run without anchors. Never
+ * falls as ticks rise, and never passes AS_TIME_MAX_NS, whatever the anchors say. */
 static inline uint64_t as_timebase_ns(struct as_timebase *t, uint64_t ticks)
 {
     double rise;

@@ -93,6 +93,7 @@ static void strings_are_escaped_for_html_and_scripts_too(void **state)
     expect_text("\0\x01\x1f\x7f", 4, "\"\\u0000\\u0001\\u001f\x7f\"");
     expect_text("</script>", 9, "\"\\u003c/script>\"");
     expect_text("\xe2\x80\xa8\xe2\x80\xa9", 6, "\"\\u2028\\u2029\"");
+    expect_text("\xe2\x80\xae\xe2\x81\xa6\xc2\x9b", 8, "\"\\u202e\\u2066\\u009b\"");
     expect_text("größe 畳 😀", 16, "\"größe 畳 😀\"");
     expect_text("a\xff\xc0\x80z", 5, "\"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\"");
     expect_text("\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");

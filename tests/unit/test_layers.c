@@ -358,7 +358,7 @@ static void waits_are_summed(void **state)
 
 static void channels_have_their_figures(void **state)
 {
-    static const double value[] = {4, 1, NAN, 10, INFINITY, 5};
+    static const double value[] = {4, 1, (double)NAN, 10, INFINITY, 5};
     struct as_event event[2 * UNIT_COUNT(value)];
 
     (void)state;
@@ -521,7 +521,9 @@ static void layers_can_be_ordered(void **state)
     assert_true(order[0] == 0 && order[1] == 1 && order[2] == 2);
     as_layers_order(layers, AS_SORT_FIRST, order);
     assert_true(order[0] == 0 && order[1] == 2 && order[2] == 1);
-    as_layers_order(layers, AS_SORT_STD, order); /* one call has no deviation: last */
+    as_layers_order(layers, AS_SORT_STD, order); /* the two that never vary keep their order */
+    assert_true(order[0] == 0 && order[1] == 1 && order[2] == 2);
+    as_layers_order(layers, AS_SORT_CV, order); /* one call has no coefficient of variation: last */
     assert_true(order[0] == 0 && order[1] == 2 && order[2] == 1);
     for (unsigned i = 0; i < AS_SORT_COUNT; i++)
         assert_true(strlen(as_layer_sort_name(i)) > 0);

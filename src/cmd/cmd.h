@@ -1,0 +1,59 @@
+/* cmd/cmd.h - what a command is: its words, its options and the function that runs it.
+ * Help, completion and the manual are printed from these tables, so they cannot drift. */
+#ifndef AS_CMD_CMD_H
+#define AS_CMD_CMD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* What `run` returns when all went well and the answer is no. */
+#define AS_ANSWER_NO 1
+
+/* The i-th of some words, from 0; NULL after the last. */
+typedef const char *(*as_word_at)(size_t i);
+
+enum as_opt_kind {
+    AS_OPT_FLAG,
+    AS_OPT_TEXT,
+    AS_OPT_FILE,
+    AS_OPT_FOLDER,
+    AS_OPT_NUMBER, /* whole, from `min` to `max` */
+    AS_OPT_WORD,   /* one of `word_at` */
+    AS_OPT_WORDS   /* several of them, between commas */
+};
+
+struct as_opt {
+    const char *name; /* without the dashes; NULL ends a table */
+    char letter;      /* 0: none */
+    enum as_opt_kind kind;
+    const char *argument; /* as in "FILE"; NULL for a flag */
+    const char *help;     /* one sentence without a full stop */
+    as_word_at word_at;   /* of a WORD or WORDS, or suggestions for a TEXT; may be NULL there */
+    uint64_t min, max;
+};
+
+struct as_cmd_line; /* cmd/options.h: what the user gave, checked */
+
+struct as_cmd {
+    const char *name, *summary; /* summary: one sentence without a full stop */
+    const char *usage;          /* as in "assay report [options] RUN" */
+    const char *details;        /* paragraphs separated by an empty line; NULL: none */
+    const struct as_opt *opts;  /* its own; those in as_common_opts are understood as well */
+    const char *operand;        /* what stands behind the options, as in "RUN"; NULL: nothing */
+    int min_operands, max_operands;
+    as_word_at operand_at; /* NULL: any text */
+    int (*run)(const struct as_cmd_line *line, struct assay_error *err);
+};
+
+/* --help, --color and the others that every command understands. */
+extern const struct as_opt as_common_opts[];
+
+/* For the `opts` of commands with a JSON form. */
+#define AS_OPT_JSON                                                                                \
+    {                                                                                              \
+        .name = "json", .kind = AS_OPT_FLAG, .help = "print JSON, with base units in the keys"     \
+    }
+
+#endif

@@ -1,0 +1,154 @@
+/* cmd/cmd_export.c - all of `assay export`: writes a run in the format of another tool.
+ * What a size limit left out, and what the run itself lacks, is said at standard error. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/console.h"
+#include "cmd/options.h"
+#include "report/export_words.h"
+#include "trace/run_reader.h"
+
+static const char *format_at(size_t i)
+{
+    return i < as_n_exporters ? as_exporters[i].name : NULL;
+}
+
+static const struct as_opt export_opts[] = {
+    {.name = "to",
+     .kind = AS_OPT_WORD,
+     .argument = "FORMAT",
+     .help = "write FORMAT",
+     .word_at = format_at},
+    {.name = "max-size",
+     .kind = AS_OPT_TEXT,
+     .argument = "SIZE",
+     .help = "write at most SIZE bytes, as in 512k or 10M, and say what was left out"},
+    {.name = "thread",
+     .letter = 't',
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "take thread N only, as the section threads of a report numbers them",
+     .max = AS_RUN_MAX_THREADS},
+    {.name = NULL},
+};
+
+/* The power of two that a letter behind a number stands for; -1 when it is none. */
+static int unit_bits(char letter)
+{
+    static const struct {
+        char letter;
+        int bits;
+    } unit[] = {{'k', 10}, {'K', 10}, {'m', 20}, {'M', 20},
+                {'g', 30}, {'G', 30}, {'t', 40}, {'T', 40}};
+
+    for (size_t i = 0; i < sizeof unit / sizeof *unit; i++)
+        if (unit[i].letter == letter)
+            return unit[i].bits;
+    return -1;
+}
+
+static int parse_size(const char *text, uint64_t *out, struct assay_error *err)
+{
+    size_t size = strlen(text);
+    int bits = size ? unit_bits(text[size - 1]) : -1;
+    uint64_t n;
+
+    if (!as_parse_u64(text, bits < 0 ? size : size - 1, &n))
+        return as_fail(
+            err, ASSAY_ERR_USAGE,
+            "--max-size cannot be '%.60s'; give a whole number of bytes, or one with k, M, G or T "
+            "behind it, as in 10M",
+            text);
+    if (n == 0 || (bits > 0 && n > UINT64_MAX >> (bits + 1)) || n > UINT64_MAX / 2)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--max-size cannot be '%.60s'; it is %s: give a size as in 10M", text,
+                       n ? "too large" : "too small");
+    *out = bits > 0 ? n << bits : n;
+    return ASSAY_OK;
+}
+
+static int read_options(const struct as_cmd_line *line, struct as_export_options *o,
+                        struct assay_error *err)
+{
+    const char *size = as_opt_text(line, "max-size");
+    char list[160] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < as_n_exporters && n < sizeof list; i++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
+                              as_exporters[i].name);
+    if (!as_opt_given(line, "to"))
+        return as_fail(err, ASSAY_ERR_USAGE, "say the format with --to: %s", list);
+    if (as_opt_given(line, "thread"))
+        o->thread = (int64_t)as_opt_number(line, "thread", 0);
+    return size ? parse_size(size, &o->max_bytes, err) : ASSAY_OK;
+}
+
+static void tell(const struct as_cmd_line *line, const struct as_run *run,
+                 const struct as_export_result *result)
+{
+    char text[AS_EXPORT_TEXT];
+
+    if (as_export_health_text(text, run, result))
+        as_console_note(line, "%s", text);
+    if (result->stacks_merged)
+        as_console_note(
+            line, "too many different stacks: the time of the last is counted with their callers");
+    if (as_export_cut_text(text, result))
+        as_console_note(line, "to stay within --max-size %s: %s", as_opt_text(line, "max-size"),
+                        text);
+}
+
+static int export_run(const struct as_cmd_line *line, struct as_run *run,
+                      const struct as_export_options *options, struct assay_error *err)
+{
+    const struct as_exporter *exporter = &as_exporters[as_opt_word(line, "to", 0)];
+    struct as_export_result result;
+    struct as_console console;
+    int rc = as_console_open(&console, line, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_export(exporter, run, options, &console.out, &result, err);
+    if (rc == ASSAY_ERR_NOTFOUND)
+        rc = ASSAY_ERR_USAGE; /* the thread asked for */
+    rc = as_console_close(&console, rc, err);
+    if (rc == ASSAY_OK)
+        tell(line, run, &result);
+    return rc;
+}
+
+static int run_export(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_export_options options = AS_EXPORT_OPTIONS_INIT;
+    struct as_run *run = NULL;
+    int rc = read_options(line, &options, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_run_open(&run, line->operand[0], err);
+    if (rc == ASSAY_OK)
+        rc = export_run(line, run, &options, err);
+    as_run_close(run);
+    return rc;
+}
+
+const struct as_cmd as_cmd_export = {
+    .name = "export",
+    .summary = "write a run in the format of another tool",
+    .usage = "assay export [options] --to FORMAT RUN",
+    .details =
+        "chrome-trace and perfetto are for ui.perfetto.dev; perfetto is a third of the size. "
+        "speedscope is for speedscope.app, folded for flame graphs. json has every span, sample, "
+        "iteration and loss; csv has every call, in the order the calls ended.\n\n"
+        "--max-size gives each thread room by the number of its events and keeps what comes first "
+        "(csv: what ended first; folded: the stacks with the most time). The file stays valid. How "
+        "much was left out is told at standard error and, where the format has a place for it, in "
+        "the file.",
+    .opts = export_opts,
+    .operand = "RUN",
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_export,
+};

@@ -1,0 +1,140 @@
+/* cmd/main.c - finds the command, runs it, and turns what it returns into an exit status.
+ * Exit status: 0 done, 1 the answer is no, 2 wrong use, 3 failed. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "cmd/cmd_help.h"
+#include "cmd/cmd_table.h"
+#include "cmd/console.h"
+#include "cmd/options.h"
+
+enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
+
+/* Options that stand for a command when no other is named. */
+static const struct {
+    const char *option, *command;
+} alias[] = {
+    {"--version", "version"},
+    {"-V", "version"},
+    {"--help", "help"},
+    {"-h", "help"},
+};
+
+static int fail_command(const char *name, struct assay_error *err)
+{
+    const char *names[32], *near;
+    size_t n = 0;
+
+    while (n < sizeof names / sizeof *names && (names[n] = as_cmd_name_at(n)) != NULL)
+        n++;
+    near = as_text_nearest(name, names, n);
+    if (near)
+        return as_fail(err, ASSAY_ERR_USAGE, "no command '%.60s'; did you mean 'assay %s'?", name,
+                       near);
+    return as_fail(err, ASSAY_ERR_USAGE, "no command '%.60s'; 'assay help' lists them", name);
+}
+
+/* The command meant, its name taken out of `argv`; NULL with `err` filled. */
+static const struct as_cmd *choose(int *argc, char **argv, struct assay_error *err)
+{
+    int place = as_options_find_command(*argc, argv);
+    const char *name = place ? argv[place] : NULL;
+    const struct as_cmd *cmd;
+
+    for (size_t i = 0; *argc > 1 && i < sizeof alias / sizeof *alias; i++) {
+        if (strcmp(argv[1], alias[i].option) == 0) {
+            place = 1;
+            name = alias[i].command;
+        }
+    }
+    if (!name) {
+        as_fail(err, ASSAY_ERR_USAGE, "name a command; 'assay help' lists them");
+        return NULL;
+    }
+    cmd = as_cmd_find(name);
+    if (!cmd)
+        fail_command(name, err);
+    for (int i = place; i + 1 < *argc; i++)
+        argv[i] = argv[i + 1];
+    *argc -= 1;
+    return cmd;
+}
+
+static int run(int argc, char **argv, struct assay_error *err)
+{
+    const struct as_cmd *cmd = choose(&argc, argv, err);
+    struct as_cmd_line line;
+    int rc;
+
+    if (!cmd)
+        return ASSAY_ERR_USAGE;
+    rc = as_options_parse(&line, cmd, argc - 1, argv + 1, err);
+    if (rc < 0)
+        return rc;
+    return as_opt_given(&line, "help") ? as_help_print(&line, cmd, err) : cmd->run(&line, err);
+}
+
+/* A reader that went away, as `head` does, is no failure to talk of: end as other tools do. */
+static void end_by_pipe(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+}
+
+static int exit_status(int rc, const struct assay_error *err)
+{
+    if (rc >= 0)
+        return rc == AS_ANSWER_NO ? EXIT_NO : EXIT_DONE;
+    if (err->sys == EPIPE)
+        end_by_pipe();
+    as_console_fail(err->msg);
+    return rc == ASSAY_ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
+}
+
+#ifdef ASSAY_FAULTS
+/* ASSAY_ALLOC_FAIL=N makes the n-th allocation fail, N+ every one from there. */
+static void arm_faults(void)
+{
+    const char *text = getenv("ASSAY_ALLOC_FAIL");
+    size_t size = text ? strlen(text) : 0;
+    bool persistent = size > 0 && text[size - 1] == '+';
+    uint64_t nth;
+
+    if (text && as_parse_u64(text, size - persistent, &nth))
+        as_alloc_fail_at(nth, persistent);
+}
+
+static void tell_faults(void)
+{
+    uint64_t count = as_alloc_count();
+
+    as_alloc_fail_at(0, 0);
+    if (getenv("ASSAY_ALLOC_COUNT"))
+        fprintf(stderr, "allocations: %llu\n", (unsigned long long)count);
+}
+#else
+static void arm_faults(void)
+{
+}
+
+static void tell_faults(void)
+{
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    struct assay_error err = {0};
+    int rc, status;
+
+    arm_faults();
+    rc = run(argc, argv, &err);
+    status = exit_status(rc, &err);
+    tell_faults();
+    return status;
+}

@@ -1,0 +1,295 @@
+/* report/report_csv.c - a report as a folder of CSV files, one for each list.
+ * Empty fields are figures that cannot be had; each file appears whole or not at all. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/layer_rates.h"
+#include "analyze/timeline.h"
+#include "base/alloc.h"
+#include "base/csv.h"
+#include "base/utf8.h"
+#include "report/report.h"
+#include "report/report_figures.h"
+
+typedef int (*write_fn)(struct as_csv_writer *w, const struct as_report *report,
+                        struct assay_error *err);
+
+static void put_header(struct as_csv_writer *w, const char *const *name, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        as_csv_text(w, name[i]);
+    as_csv_row_end(w);
+}
+
+#define PUT_HEADER(w, ...)                                                                         \
+    put_header((w), (const char *const[]){__VA_ARGS__},                                            \
+               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static bool is_harmless(const char *text)
+{
+    while (*text >= 0x20 && *text < 0x7f)
+        text++;
+    return *text == '\0';
+}
+
+/* Text from outside: a CSV file is looked at on terminals too. NULL is an empty field. */
+static void put_name(struct as_csv_writer *w, const char *text)
+{
+    struct as_arena scratch = {0};
+    const char *safe;
+
+    if (!text || is_harmless(text)) {
+        as_csv_text(w, text);
+        return;
+    }
+    safe = as_utf8_safe(&scratch, text, strlen(text));
+    w->out->nomem |= !safe;
+    as_csv_text(w, safe);
+    as_arena_fini(&scratch);
+}
+
+static void put_layer(struct as_csv_writer *w, const struct as_layer *layer, double cumulative)
+{
+    char line[1024];
+
+    for (unsigned i = 0; i < AS_FIGURE_COUNT_OF_ALL; i++) {
+        enum as_figure_id id = (enum as_figure_id)i;
+        const struct as_figure *figure = as_figure_at(i);
+
+        if (!figure->key)
+            continue;
+        if (figure->kind == AS_FIGURE_TEXT)
+            put_name(w, as_figure_text(id, layer, line, sizeof line));
+        else
+            as_csv_f64(w, id == AS_FIGURE_CUM ? cumulative : as_figure_number(id, layer));
+    }
+    as_csv_row_end(w);
+}
+
+static int write_layers(struct as_csv_writer *w, const struct as_report *report,
+                        struct assay_error *err)
+{
+    const struct as_layers *layers = report->layers;
+    uint32_t *order = as_alloc_zero(layers->n_layers + 1, sizeof *order);
+    double *cumulative = as_alloc_zero(layers->n_layers + 1, sizeof *cumulative);
+    int rc = ASSAY_OK;
+
+    if (!order || !cumulative) {
+        rc = as_fail_nomem(err);
+        goto out;
+    }
+    for (unsigned i = 0; i < AS_FIGURE_COUNT_OF_ALL; i++) {
+        if (as_figure_at(i)->key)
+            as_csv_text(w, as_figure_at(i)->key);
+    }
+    as_csv_row_end(w);
+    as_layers_order(layers, report->options->sort, order);
+    as_layers_cumulate(layers, order, cumulative);
+    for (size_t i = 0; i < layers->n_layers; i++)
+        put_layer(w, &layers->layer[order[i]], cumulative[i]);
+out:
+    as_free(cumulative);
+    as_free(order);
+    return rc;
+}
+
+static int write_threads(struct as_csv_writer *w, const struct as_report *report,
+                         struct assay_error *err)
+{
+    const struct as_layers *layers = report->layers;
+
+    (void)err;
+    PUT_HEADER(w, "thread", "tid", "thread_name", "layer", "calls", "failed", "total_ns", "self_ns",
+               "mean_ns", "std_ns", "min_ns", "max_ns");
+    for (size_t i = 0; i < layers->n_thread_layers; i++) {
+        const struct as_thread_layer *l = &layers->thread_layer[i];
+        const struct as_run_thread *info = layers->thread[l->thread].info;
+        bool known = l->calls > 0;
+
+        as_csv_u64(w, info->index);
+        as_csv_u64(w, info->tid);
+        put_name(w, info->name);
+        put_name(w, layers->layer[l->layer].info->name);
+        as_csv_u64(w, l->calls);
+        as_csv_u64(w, l->failed);
+        as_csv_u64(w, l->inclusive_ns);
+        as_csv_u64(w, l->self_ns);
+        as_csv_f64(w, known ? l->mean_ns : (double)NAN);
+        as_csv_f64(w, known ? l->std_population_ns : (double)NAN);
+        as_csv_f64(w, known ? l->min_ns : (double)NAN);
+        as_csv_f64(w, known ? l->max_ns : (double)NAN);
+        as_csv_row_end(w);
+    }
+    return ASSAY_OK;
+}
+
+static int write_tree(struct as_csv_writer *w, const struct as_report *report,
+                      struct assay_error *err)
+{
+    const struct as_layers *layers = report->layers;
+
+    (void)err;
+    PUT_HEADER(w, "id", "parent", "depth", "layer", "calls", "failed", "total_ns", "self_ns");
+    for (size_t i = 1; i < layers->n_nodes; i++) {
+        const struct as_tree_node *n = &layers->node[i];
+
+        as_csv_u64(w, i);
+        if (n->parent)
+            as_csv_u64(w, n->parent);
+        else
+            as_csv_empty(w);
+        as_csv_u64(w, n->depth);
+        put_name(w, as_run_site_at(report->run, n->site)->name);
+        as_csv_u64(w, n->calls);
+        as_csv_u64(w, n->failed);
+        as_csv_u64(w, n->inclusive_ns);
+        as_csv_u64(w, n->self_ns);
+        as_csv_row_end(w);
+    }
+    return ASSAY_OK;
+}
+
+static int write_timeline(struct as_csv_writer *w, const struct as_report *report,
+                          struct assay_error *err)
+{
+    struct as_timeline *timeline = as_timeline_new(report->run);
+    struct as_timeline_entry e;
+    char notes[1024];
+    int rc = timeline ? 1 : as_fail_nomem(err);
+
+    PUT_HEADER(w, "layer", "execution_time_ns", "timestamp_ns", "cumulative_time_ns", "thread",
+               "depth", "status", "notes");
+    while (rc > 0 && (rc = as_timeline_next(timeline, &e, err)) > 0 && as_out_ok(w->out)) {
+        if (!as_report_has_thread(report, e.span.thread))
+            continue;
+        put_name(w, as_run_site_at(report->run, e.span.site)->name);
+        as_csv_u64(w, e.span.end_ns - e.span.start_ns);
+        as_csv_u64(w, e.span.start_ns);
+        as_csv_u64(w, e.cumulative_ns);
+        as_csv_u64(w, e.span.thread->index);
+        as_csv_u64(w, e.span.depth);
+        as_csv_text(w, as_span_state_name(e.span.state));
+        as_span_notes_text(report->run, &e.span, notes, sizeof notes);
+        put_name(w, notes);
+        as_csv_row_end(w);
+    }
+    as_timeline_free(timeline);
+    return rc < 0 ? rc : ASSAY_OK;
+}
+
+/* Microseconds with their fraction, exactly: a quick kernel must not read 0. */
+static void put_us(struct as_csv_writer *w, uint64_t ns)
+{
+    as_csv_f64(w, (double)ns / 1000);
+}
+
+static int write_latency(struct as_csv_writer *w, const struct as_report *report,
+                         struct assay_error *err)
+{
+    const struct as_iterations *it = &report->layers->iterations;
+
+    (void)err;
+    PUT_HEADER(w, "sample_id", "wall_time_us", "kernel_time_us", "seq_len");
+    for (size_t i = 0; i < it->n; i++) {
+        const struct assay_latency_record *r = &it->record[i];
+
+        as_csv_u64(w, r->sample_id);
+        put_us(w, r->wall_time_ns);
+        if (r->kernel_available)
+            put_us(w, r->kernel_time_ns);
+        else
+            as_csv_empty(w);
+        if (it->any_length)
+            as_csv_u64(w, r->seq_len);
+        else
+            as_csv_empty(w);
+        as_csv_row_end(w);
+    }
+    return ASSAY_OK;
+}
+
+static int write_channels(struct as_csv_writer *w, const struct as_report *report,
+                          struct assay_error *err)
+{
+    (void)err;
+    PUT_HEADER(w, "channel", "unit", "n", "min", "mean", "max", "last");
+    for (size_t i = 0; i < report->layers->n_channels; i++) {
+        const struct as_channel *c = &report->layers->channel[i];
+
+        put_name(w, c->info->name);
+        put_name(w, c->info->unit);
+        as_csv_u64(w, c->n);
+        as_csv_f64(w, c->min);
+        as_csv_f64(w, c->mean);
+        as_csv_f64(w, c->max);
+        as_csv_f64(w, c->last);
+        as_csv_row_end(w);
+    }
+    return ASSAY_OK;
+}
+
+static const struct {
+    const char *name;
+    write_fn write;
+} file[] = {
+    {"layers.csv", write_layers},   {"threads.csv", write_threads},
+    {"tree.csv", write_tree},       {"timeline.csv", write_timeline},
+    {"latency.csv", write_latency}, {"channels.csv", write_channels},
+};
+
+/* Makes `path` and what is missing above it. */
+static int make_folder(const char *path, struct assay_error *err)
+{
+    char part[PATH_MAX];
+    size_t size = strlen(path);
+    struct stat st;
+
+    if (size == 0 || size >= sizeof part)
+        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", path);
+    memcpy(part, path, size + 1);
+    for (size_t i = 1; i <= size; i++) {
+        if (part[i] != '/' && part[i] != '\0')
+            continue;
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return as_fail_sys(err, ASSAY_ERR_IO, "cannot make the folder %s", part);
+        part[i] = path[i];
+    }
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return as_fail(err, ASSAY_ERR_IO, "%s is not a folder", path);
+    return ASSAY_OK;
+}
+
+static int write_file(const struct as_report *report, const char *folder, size_t i,
+                      struct assay_error *err)
+{
+    char path[PATH_MAX];
+    struct as_out out;
+    int rc;
+
+    if (snprintf(path, sizeof path, "%s/%s", folder, file[i].name) >= (int)sizeof path)
+        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", folder);
+    rc = as_out_file(&out, path, err);
+    if (rc < 0)
+        return rc;
+    rc = file[i].write(&(struct as_csv_writer){.out = &out}, report, err);
+    if (rc < 0)
+        as_out_drop(&out);
+    else
+        rc = as_out_close(&out, err);
+    return rc;
+}
+
+int as_report_csv(const struct as_report *report, const char *folder, struct assay_error *err)
+{
+    const size_t n = sizeof file / sizeof *file;
+    int rc = make_folder(folder, err);
+
+    for (size_t i = 0; i < n && rc == ASSAY_OK; i++)
+        rc = write_file(report, folder, i, err);
+    return rc < 0 ? rc : (int)n;
+}

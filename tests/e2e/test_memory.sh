@@ -1,0 +1,29 @@
+# tests/e2e/test_memory.sh - in builds that can: every allocation of every command fails once, and once for all after it.
+# The command must then end with 3 and say so, or do without; it never crashes and leaves no half-written file.
+. "$(dirname "$0")/lib.sh"
+
+if ! ASSAY_ALLOC_COUNT=1 "$assay" version 2>&1 | grep -q '^allocations: [1-9]'; then
+    echo "this build cannot make allocations fail"
+    exit 0
+fi
+"$make_run" "$tmp/run.assay" failed phases iterations channels notes unbalanced hostile || exit 1
+"$make_run" "$tmp/kill.assay" kill 2>/dev/null
+mkdir "$tmp/d"
+for command in "report -s all $tmp/run.assay" "report --glyphs ascii -s all $tmp/run.assay" "report --markdown $tmp/run.assay" \
+    "report --json -s all -o $tmp/d/json $tmp/run.assay" "report --csv $tmp/csv $tmp/run.assay" "verify $tmp/kill.assay" \
+    "verify --json $tmp/kill.assay" "help report" "man" "completion bash"; do
+    n=$(ASSAY_ALLOC_COUNT=1 "$assay" $command 2>&1 >/dev/null | sed -n 's/^allocations: //p')
+    check "allocations of '$command' are counted" [ "${n:-0}" -gt 0 ]
+    i=1
+    while [ $i -le "$n" ]; do
+        for nth in $i $i+; do
+            ASSAY_ALLOC_FAIL=$nth "$assay" $command >"$tmp/out" 2>"$tmp/err"
+            status=$?
+            [ $status = 0 ] || [ $status = 3 ] || fail "$command, allocation $nth: exit $status: $(head -3 "$tmp/err")"
+            [ $status = 0 ] || grep -q "^assay: out of memory$" "$tmp/err" || fail "$command, allocation $nth: $(head -3 "$tmp/err")"
+        done
+        i=$((i + 1))
+    done
+done
+check "no half-written file stays" sh -c "! ls '$tmp/d' '$tmp/csv' | grep -q part"
+finish
