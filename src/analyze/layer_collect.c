@@ -81,8 +81,10 @@ static struct as_gathered *gather(struct as_collector *c, uint32_t site, uint64_
             c->no_memory = true;
             return NULL;
         }
-        if (c->n_sparks++ < AS_SPARK_LAYERS) /* without memory for it, a layer has no sparkline */
+        if (c->n_sparks++ < AS_SPARK_LAYERS) {
             g->spark = as_arena_zero(&c->arena, 1, sizeof *g->spark);
+            c->no_memory |= !g->spark;
+        }
         g->site = site;
         g->first_ns = ns;
         c->site[site] = c->seen[c->n_seen++] = g;

@@ -51,6 +51,20 @@ const char *as_run_fact_text(struct as_run *run, const char *path)
     return found;
 }
 
+bool as_run_fact_is(const struct as_run *run, const char *path, const char *text)
+{
+    bool found = false, equal = false;
+
+    for (size_t i = run->n_meta; i-- > 0 && !found;) {
+        struct as_json_parser p;
+
+        found = find(&p, run->meta[i], path) == AS_JSON_STRING;
+        equal = found && p.text_size == strlen(text) && memcmp(p.text, text, p.text_size) == 0;
+        as_json_parser_fini(&p);
+    }
+    return equal;
+}
+
 bool as_run_fact_number(const struct as_run *run, const char *path, double *out)
 {
     bool found = false;

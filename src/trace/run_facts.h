@@ -8,6 +8,9 @@
 /* The text there, in the run's own memory; NULL when there is none. */
 const char *as_run_fact_text(struct as_run *run, const char *path);
 
+/* Whether the text there is this one; copies nothing. */
+bool as_run_fact_is(const struct as_run *run, const char *path, const char *text);
+
 /* The number there; false when there is none. */
 bool as_run_fact_number(const struct as_run *run, const char *path, double *out);
 

@@ -377,11 +377,8 @@ int as_run_open(struct as_run **out, const char *path, struct assay_error *err)
     as_free(run->thread_place); /* the threads have moved */
     run->thread_place = NULL;
     run->place_room = 0;
-    {
-        const char *clock = as_run_fact_text(run, "clock.kind");
-
-        as_timebase_init(&run->time, run->anchor, run->n_anchors, clock && strcmp(clock, "monotonic") == 0);
-    }
+    as_timebase_init(&run->time, run->anchor, run->n_anchors,
+                     as_run_fact_is(run, "clock.kind", "monotonic"));
     *out = run;
 out:
     as_ring_catch_fini(&ring);

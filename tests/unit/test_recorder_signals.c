@@ -9,7 +9,10 @@
 
 #include "trace/recorder.h"
 
-#define SETTLED 2000 /* signals that must have come before the test is content */
+/* How often signals come, and how many must have come before the test is content. TSan takes longer
+ * to hand one over than the code takes between two. */
+#define EVERY_US (REC_TSAN ? 2000 : 31)
+#define SETTLED  (REC_TSAN ? 200u : 2000u)
 
 static _Atomic uint64_t n_handled, n_handled_inside;
 
@@ -49,7 +52,7 @@ static void record_under_timers(const struct assay_session_options *options)
     sigaction(SIGALRM, &on_alarm, NULL);
     sigaction(SIGVTALRM, &on_virtual, NULL);
     rec_start("run.assay", options);
-    set_timer(ITIMER_REAL, 31);
+    set_timer(ITIMER_REAL, EVERY_US);
     set_timer(ITIMER_VIRTUAL, 1000);
     while (atomic_load(&n_handled) < SETTLED || atomic_load(&n_handled_inside) < 20) {
         for (int i = 0; i < 100; i++) {

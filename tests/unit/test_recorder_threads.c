@@ -227,7 +227,7 @@ static void threads_outlive_sessions(void **state)
         options.overflow = s % 4 ? ASSAY_OVERFLOW_DROP : ASSAY_OVERFLOW_WAIT;
         snprintf(path, sizeof path, "run%d.assay", s);
         rec_start(path, &options);
-        wait_for_progress(s == 5 ? 1 : 20000);
+        wait_for_progress(s == 5 ? 1 : REC_TSAN ? 2000 : 20000);
         if (s == 7) {
             assay_session_pause();
             wait_for_progress(100);
