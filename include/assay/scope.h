@@ -204,10 +204,18 @@ ASSAY_HOT_ void assay_put_site_(struct assay_site *site, uint32_t kind)
 ASSAY_API void assay_layer_begin(uint32_t layer);
 ASSAY_API void assay_layer_end(uint32_t layer);
 
+#ifndef ASSAY_DISABLE
 /* The id of the layer called `name`, made at its first mention; the same name always gives the same
- * id. For names known only at run time; keep the id, since looking it up takes a lock. The text is
- * copied. */
+ * id. For names known only at run time; keep the id, since looking it up takes a while. The text is
+ * copied. Past 65,535 names the id is 0: such layers are recorded together, as "(unknown)". */
 ASSAY_API uint32_t assay_layer(const char *name);
+#else
+static inline uint32_t assay_layer(const char *name)
+{
+    (void)name;
+    return 0;
+}
+#endif
 
 /* The same for any category; `unit` may be NULL and counts for channels only. */
 ASSAY_API uint32_t assay_site_named(const char *name, enum assay_category category,

@@ -367,8 +367,6 @@ void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind)
     int kept = errno;
     sigset_t saved;
 
-    if (site == 0 && kind != AS_KIND_SWITCH)
-        return; /* the table of names was full, or the caller gave no layer */
     as_signals_block(&saved);
     /* What this path takes must not count as time of the scope it opens. */
     as_lane_put(&record, 1, time == 0 || kind == AS_KIND_BEGIN);

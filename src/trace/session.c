@@ -282,15 +282,16 @@ static int prepare_process(struct assay_error *err)
 
     if (done)
         return ASSAY_OK;
-    if (!as_lane_prepare() ||
+    if (!R.packed) {
+        void *packed = mmap(NULL, AS_CHUNK_PACKED_BYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        R.packed = packed == MAP_FAILED ? NULL : packed;
+    }
+    /* The handlers last: a second try must not register them twice. */
+    if (!R.packed || !as_lane_prepare() ||
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
         return as_fail_nomem(err);
-    R.packed = mmap(NULL, AS_CHUNK_PACKED_BYTES, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (R.packed == MAP_FAILED) {
-        R.packed = NULL;
-        return as_fail_nomem(err);
-    }
     /* A child made without our handlers (clone) finds the gate shut. Refused on odd memory layouts,
      * which costs only that. */
     (void)!madvise(&assay_gate_, sizeof assay_gate_, MADV_WIPEONFORK);
