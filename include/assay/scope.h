@@ -103,15 +103,15 @@ ASSAY_API void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind);
 ASSAY_HOT_ uint64_t assay_ticks_(void)
 {
 #if defined(ASSAY_FENCED)
-    __builtin_ia32_lfence(); /* for scopes under 100 ns: the work before is done when time is read
-                              */
+    /* For scopes under 100 ns: the work before is done when time is read. */
+    __builtin_ia32_lfence();
 #endif
     return __builtin_ia32_rdtsc();
 }
 
 /* One instruction, so that a signal handler on this thread cannot take the same slot. */
-ASSAY_HOT_ uintptr_t assay_claim_(uintptr_t *at,
-                                  uintptr_t bytes) /* NOLINT(readability-non-const-parameter) */
+/* NOLINTNEXTLINE(readability-non-const-parameter): written to by the instruction */
+ASSAY_HOT_ uintptr_t assay_claim_(uintptr_t *at, uintptr_t bytes)
 {
     __asm__ __volatile__("xaddq %0, %1" : "+r"(bytes), "+m"(*at) : : "memory", "cc");
     return bytes;
@@ -149,7 +149,8 @@ ASSAY_HOT_ void assay_store_(uint32_t site, uint32_t kind)
 {
     uintptr_t slot = assay_claim_(&assay_lane_.at, sizeof(struct assay_record_));
 
-    /* Judged by the slot alone: a handler that came between may have moved the lane to another chunk. */
+    /* Judged by the slot alone: a handler that came between may have moved the lane to another
+     * chunk. */
     if (__builtin_expect((slot & (ASSAY_CHUNK_BYTES_ - 1)) < ASSAY_CHUNK_END_, 1)) {
         struct assay_record_ *r = (struct assay_record_ *)slot;
         const uint64_t *tag = (const uint64_t *)(slot & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1));
@@ -203,10 +204,18 @@ ASSAY_HOT_ void assay_put_site_(struct assay_site *site, uint32_t kind)
 ASSAY_API void assay_layer_begin(uint32_t layer);
 ASSAY_API void assay_layer_end(uint32_t layer);
 
+#ifndef ASSAY_DISABLE
 /* The id of the layer called `name`, made at its first mention; the same name always gives the same
- * id. For names known only at run time; keep the id, since looking it up takes a lock. The text is
- * copied. */
+ * id. For names known only at run time; keep the id, since looking it up takes a while. The text is
+ * copied. Past 65,535 names the id is 0: such layers are recorded together, as "(unknown)". */
 ASSAY_API uint32_t assay_layer(const char *name);
+#else
+static inline uint32_t assay_layer(const char *name)
+{
+    (void)name;
+    return 0;
+}
+#endif
 
 /* The same for any category; `unit` may be NULL and counts for channels only. */
 ASSAY_API uint32_t assay_site_named(const char *name, enum assay_category category,
@@ -416,7 +425,8 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 
 /* The same for the rest of a function, under the function's name. Stands first in its body. */
 #define ASSAY_FUNCTION_SCOPE()                                                                     \
-    static struct assay_site assay_function_site_ = {__func__, __FILE__, __LINE__, ASSAY_FUNCTION, 0}; \
+    static struct assay_site assay_function_site_ = {__func__, __FILE__, __LINE__, ASSAY_FUNCTION, \
+                                                     0};                                           \
     struct assay_scope assay_function_ __attribute__((cleanup(assay_scope_close_), unused)) =      \
         assay_scope_open_(&assay_function_site_)
 

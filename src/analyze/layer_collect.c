@@ -377,6 +377,8 @@ static bool fold_parts(struct as_collector *c, uint32_t thread)
             .max_ns = p->moments.total.n ? (double)p->moments.total.max : (double)NAN,
             .mean_ns = as_moments_mean(&p->moments),
             .std_population_ns = as_moments_std_population(&p->moments)};
+        if (as_run_site_at(c->run, g->site)->category != ASSAY_PHASE)
+            out->thread[thread].calls += p->moments.total.n;
         as_moments_merge(&g->moments, &p->moments);
         g->failed += p->failed;
         g->inclusive_ns += p->inclusive_ns;

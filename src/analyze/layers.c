@@ -436,7 +436,7 @@ static int make_result(struct as_collector *c, struct assay_error *err)
     int rc;
 
     for (size_t i = 0; i < c->n_seen; i++)
-        out->self_total_ns += c->seen[i]->self_ns;
+        out->self_total_ns += is_phase(c, c->seen[i]) ? 0 : c->seen[i]->self_ns;
     count_losses(out);
     find_cost(out);
     make_phases(c);

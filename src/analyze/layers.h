@@ -77,6 +77,7 @@ struct as_thread_layer {
 struct as_thread_summary {
     const struct as_run_thread *info;
     struct as_walk_counts counts;
+    uint64_t calls;   /* complete ones of layers; phases are no layers */
     uint64_t busy_ns; /* inside any scope */
     uint64_t
         lost; /* events; UINT64_MAX never: an unknown number counts as 0 and sets lost_unknown */
@@ -135,7 +136,7 @@ struct as_layers {
 
     uint64_t wall_ns; /* first event to last */
     uint64_t first_ns, last_ns;
-    uint64_t self_total_ns; /* self time of all layers and phases: what shares are of */
+    uint64_t self_total_ns; /* self time of all layers: what shares are of */
     uint64_t calls, failed, events;
     uint64_t stray_ends, stray_after_loss, too_deep, displaced, backwards, bad_events;
     uint64_t unclosed, cut, open;

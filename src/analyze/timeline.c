@@ -87,7 +87,7 @@ void as_timeline_free(struct as_timeline *t)
 {
     if (!t)
         return;
-    for (size_t i = 0; i < t->n_lanes; i++) {
+    for (size_t i = 0; t->lane && i < t->n_lanes; i++) {
         as_span_walker_free(t->lane[i].walker);
         as_free(t->lane[i].queue);
     }

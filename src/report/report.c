@@ -2,6 +2,8 @@
  * files. Only renders: every figure comes from analyze/. */
 #include "report/report.h"
 
+#include <string.h>
+
 #include <stdio.h>
 
 #include "trace/run_facts.h"
@@ -32,10 +34,12 @@ const char *as_report_section_help(size_t i)
 /* What else can be asked. */
 static void tell_more(const struct as_report *report, struct as_page *page)
 {
+    /* A command cut in its middle could not be used. */
+    const char *run = strlen(report->run->path) <= 30 ? report->run->path : "RUN";
+
     as_out_char(page->out, '\n');
-    as_page_cut_line(page, AS_STYLE_DIM, "more: assay report --section tree,threads,timeline %s",
-                     report->run->path);
-    as_page_cut_line(page, AS_STYLE_DIM, "      assay export --to perfetto %s", report->run->path);
+    as_page_line(page, AS_STYLE_DIM, "more: assay report --section tree,threads,timeline %s", run);
+    as_page_line(page, AS_STYLE_DIM, "      assay export --to perfetto %s", run);
 }
 
 int as_report_page(const struct as_report *report, struct as_out *out, const struct as_term *term,

@@ -50,11 +50,11 @@ static void find_state(struct list *list, const struct as_run_health *h)
             h->live_pid);
     else if (!h->closed && h->ring_found)
         add(list, "not_closed", AS_FINDING_WARN,
-            "not closed: the program was killed; %s recovered from its ring",
+            "not closed: the program ended without it; %s recovered from its ring",
             COUNT(h->ring_events, "event"));
     else if (!h->closed)
         add(list, "not_closed", AS_FINDING_LOSS,
-            "not closed: the program was killed, and its ring is gone: the last events are "
+            "not closed: the program ended without it, and no ring is left: the last events are "
             "missing");
 }
 

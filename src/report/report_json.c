@@ -230,10 +230,26 @@ static int put_summary(struct as_json_writer *w, const struct as_report *report,
     return ASSAY_OK;
 }
 
+/* Without a choice everything but the timeline, which is as long as the run. */
+static bool wants(const struct as_report *report, enum as_report_section section)
+{
+    uint32_t sections = report->options->sections;
+
+    return sections == 0 || sections >> section & 1;
+}
+
 int as_report_json(const struct as_report *report, struct as_out *out, struct assay_error *err)
 {
+    static const struct {
+        enum as_report_section section;
+        void (*put)(struct as_json_writer *w, const struct as_report *report);
+    } part[] = {
+        {AS_SECTION_THREADS, as_json_threads}, {AS_SECTION_TREE, as_json_tree},
+        {AS_SECTION_PHASES, as_json_phases},   {AS_SECTION_ITERATIONS, as_json_iterations},
+        {AS_SECTION_LATENCY, as_json_latency}, {AS_SECTION_CHANNELS, as_json_channels},
+    };
     struct as_json_writer w;
-    int rc;
+    int rc = ASSAY_OK;
 
     as_json_writer_init(&w, out, 2);
     as_json_object(&w);
@@ -241,17 +257,16 @@ int as_report_json(const struct as_report *report, struct as_out *out, struct as
     as_json_kv_u64(&w, "schema_version", 1);
     put_run(&w, report);
     put_cost(&w, report->layers);
-    rc = put_summary(&w, report, err);
-    if (rc == ASSAY_OK)
+    if (wants(report, AS_SECTION_SUMMARY))
+        rc = put_summary(&w, report, err);
+    if (rc == ASSAY_OK && wants(report, AS_SECTION_LAYERS))
         rc = as_json_layers(&w, report, err);
     if (rc < 0)
         return rc;
-    as_json_threads(&w, report);
-    as_json_tree(&w, report);
-    as_json_phases(&w, report);
-    as_json_iterations(&w, report);
-    as_json_latency(&w, report);
-    as_json_channels(&w, report);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (wants(report, part[i].section))
+            part[i].put(&w, report);
+    }
     if (report->options->sections >> AS_SECTION_TIMELINE & 1)
         rc = as_json_timeline(&w, report, err);
     if (rc < 0)

@@ -88,7 +88,8 @@ int as_json_layers(struct as_json_writer *w, const struct as_report *report,
     as_layers_order(layers, report->options->sort, order);
     as_layers_cumulate(layers, order, cumulative);
     as_json_kv_array(w, "layers");
-    for (size_t i = 0; i < layers->n_layers; i++)
+    for (size_t i = 0; i < layers->n_layers && (!report->options->top || i < report->options->top);
+         i++)
         put_layer(w, &layers->layer[order[i]], cumulative[i]);
     as_json_array_end(w);
 out:

@@ -33,7 +33,7 @@ static void put_threads(const struct as_report *report, struct as_page *page)
         as_table_printf(&t, AS_STYLE_NONE, "%llu", (unsigned long long)s->info->tid);
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, s->info->name));
         as_cell_count(&t, s->counts.events);
-        as_cell_count(&t, s->counts.spans);
+        as_cell_count(&t, s->calls);
         as_cell_time(&t, &busy, (double)s->busy_ns);
         as_cell_time(&t, &waited, (double)s->waited_ns);
         as_text_count(lost, s->lost);

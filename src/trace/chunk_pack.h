@@ -13,7 +13,8 @@ struct as_chunk_packed {
     size_t size;        /* of the payload */
     uint32_t n_records; /* in it */
     uint32_t n_holes;   /* slots before the last record that were claimed and not stored */
-    uint32_t n_tail;    /* slots after the last record; of a chunk that was filled to its end, these too were claimed */
+    uint32_t n_tail;    /* slots after the last record; of a chunk that was filled to its end, these
+                           too were claimed */
 };
 
 /* Packs the complete records of `chunk` into `out`, which has AS_CHUNK_PACKED_BYTES. */

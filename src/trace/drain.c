@@ -1,5 +1,6 @@
-/* trace/drain.c - moves full chunks from the rings to the run file, on a thread of its own where there is one.
- * A chunk is free again only when the file has it, so a kill at any moment finds it in at least one place. */
+/* trace/drain.c - moves full chunks from the rings to the run file, on a thread of its own where
+ * there is one. A chunk is free again only when the file has it, so a kill at any moment finds it
+ * in at least one place. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -15,13 +16,16 @@
 
 #define R as_recorder
 
-/* A record claimed but not stored belongs to code that a signal handler interrupted: it gets a second to come back. */
+/* A record claimed but not stored belongs to code that a signal handler interrupted: it gets a
+ * second to come back. */
 #define AS_HOLE_WAITS   1000u
 #define AS_HOLE_WAIT_NS 1000000u
 
-/* While threads record, the mover looks by itself this often; they wake it only when half a ring waits. */
-#define AS_POLL_NS     10000000u
-#define AS_IDLE_POLLS  100u /* without anything to move, after which it sleeps until woken or due */
+/* While threads record, the mover looks by itself this often; they wake it only when half a ring
+ * waits. */
+#define AS_POLL_NS 10000000u
+/* Looks without anything to move, after which it sleeps until it is woken or due. */
+#define AS_IDLE_POLLS 100u
 
 void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
@@ -42,8 +46,9 @@ void as_mover_wake(void)
         as_futex_wake(&R.wake);
 }
 
-/* Packs a chunk and writes it. False when that has to wait for a record on its way, which `now` forbids: its thread has
- * ended, or the session does. A full chunk of a living thread is padded to its end. The file's lock is held. */
+/* Packs a chunk and writes it. False when that has to wait for a record on its way, which `now`
+ * forbids: its thread has ended, or the session does. A full chunk of a living thread is padded to
+ * its end. The file's lock is held. */
 static bool write_chunk(struct as_lane *lane, const struct as_chunk *chunk, bool now)
 {
     struct as_chunk_packed packed = as_chunk_pack(chunk, R.packed);
@@ -53,7 +58,8 @@ static bool write_chunk(struct as_lane *lane, const struct as_chunk *chunk, bool
         return false;
     }
     lane->hole_waits = 0;
-    if (packed.n_records && !as_run_writer_add(&R.file, AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records))
+    if (packed.n_records &&
+        !as_run_writer_add(&R.file, AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records))
         atomic_fetch_add(&R.lost[AS_LOSS_WRITE], packed.n_records);
     lane->after_drained = chunk->sequence + 1;
     return true;
@@ -66,8 +72,9 @@ static bool is_ready(const struct as_lane *lane, uint32_t index, bool all)
     return state == AS_CHUNK_FULL || (state == AS_CHUNK_ACTIVE && all);
 }
 
-/* Moves the next chunk of a lane; false when there is none to move. The lock of the file is held from the look at the
- * chunk to its release, since in a forked child the owner of a lane and whoever closes the session both come here. */
+/* Moves the next chunk of a lane; false when there is none to move. The lock of the file is held
+ * from the look at the chunk to its release, since in a forked child the owner of a lane and
+ * whoever closes the session both come here. */
 static bool move_next(struct as_lane *lane, bool all)
 {
     bool sealed = atomic_load(&lane->sealed), moved = false;
@@ -93,9 +100,11 @@ bool as_drain_lane(struct as_lane *lane, bool all)
 {
     bool moved = false;
 
-    /* Once around at most: a thread that fills chunks as fast as they are moved must not starve the others. */
+    /* Once around at most: a thread that fills chunks as fast as they are moved must not starve the
+     * others. */
     for (uint32_t i = 0; i < lane->n_chunks; i++) {
-        if (!is_ready(lane, (uint32_t)(lane->drained % lane->n_chunks), all) || !move_next(lane, all))
+        if (!is_ready(lane, (uint32_t)(lane->drained % lane->n_chunks), all) ||
+            !move_next(lane, all))
             break;
         moved = true;
     }
@@ -116,7 +125,8 @@ bool as_drain_lanes(bool all)
     return moved;
 }
 
-/* 1, 10 and 100 ms after the start, then every second: enough to place a run that is killed early, too. */
+/* 1, 10 and 100 ms after the start, then every second: enough to place a run that is killed early,
+ * too. */
 static uint64_t next_anchor_ns(unsigned n)
 {
     static const uint64_t early[] = {1000000, 9000000, 90000000};
@@ -161,8 +171,9 @@ static bool first_thread_ended(unsigned long *n_threads)
     return true;
 }
 
-/* A program ends when its last thread does, and ours must not be the one that keeps it: once the first thread has ended
- * we look again and again whether we are alone, and end too. The C library then calls exit(). */
+/* A program ends when its last thread does, and ours must not be the one that keeps it: once the
+ * first thread has ended we look again and again whether we are alone, and end too. The C library
+ * then calls exit(). */
 static bool is_alone(bool *watch)
 {
     unsigned long n_threads = 0;

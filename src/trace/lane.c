@@ -23,8 +23,8 @@ struct assay_gate_ assay_gate_;
 static pthread_key_t lane_key;
 static _Atomic int lane_key_ready;
 
-/* A lane of an earlier session. It stays mapped until the next one follows it or the thread ends: code that a handler
- * interrupted in the middle of a mark may still store into it. */
+/* A lane of an earlier session. It stays mapped until the next one follows it or the thread ends:
+ * code that a handler interrupted in the middle of a mark may still store into it. */
 static __thread struct as_lane *left_behind;
 
 /* What assay_lane_.ring points to once the thread has said good-bye. */
@@ -74,7 +74,8 @@ void as_lane_forget(void)
 static void seal_active(struct as_lane *lane)
 {
     if (lane->active < lane->n_chunks) {
-        atomic_store_explicit(&lane->head->state[lane->active], AS_CHUNK_FULL, memory_order_release);
+        atomic_store_explicit(&lane->head->state[lane->active], AS_CHUNK_FULL,
+                              memory_order_release);
         lane->active = lane->n_chunks;
     }
 }
@@ -91,7 +92,8 @@ void as_lane_release(bool thread_ends_now)
     }
     if (!lane)
         return;
-    if (lane->epoch != R.epoch || R.state != AS_RECORDER_OPEN) { /* of a session that is over: ours alone */
+    if (lane->epoch != R.epoch ||
+        R.state != AS_RECORDER_OPEN) { /* of a session that is over: ours alone */
         as_lane_unmap(thread_ends_now ? lane : left_behind);
         left_behind = thread_ends_now ? NULL : lane;
         return;
@@ -191,7 +193,8 @@ static void store(struct as_lane *lane, uint64_t time, uint32_t kind, uint32_t s
     struct assay_record_ *r = (struct assay_record_ *)assay_lane_.at;
 
     __atomic_store_n(&r->time, time, __ATOMIC_RELAXED);
-    __atomic_store_n(&r->word, as_record_word(lane->chunk[lane->active].tag, kind, site), __ATOMIC_RELEASE);
+    __atomic_store_n(&r->word, as_record_word(lane->chunk[lane->active].tag, kind, site),
+                     __ATOMIC_RELEASE);
     assay_lane_.at += sizeof *r;
 }
 
@@ -214,7 +217,8 @@ static void remember_loss(struct as_lane *lane, uint64_t time, size_t n)
     count_loss(AS_LOSS_RING_FULL, n);
 }
 
-/* Says in place what could not be recorded before this chunk, and how long the thread waited for it. */
+/* Says in place what could not be recorded before this chunk, and how long the thread waited for
+ * it. */
 static void tell_gap(struct as_lane *lane, uint64_t waited_from, uint64_t waited_to)
 {
     struct as_lane_header *head = lane->head;
@@ -235,9 +239,10 @@ void as_lane_tell_loss(struct as_lane *lane, uint64_t thread, uint64_t sequence)
 {
     struct as_lane_header *head = lane->head;
     uint64_t lost = atomic_load_explicit(&head->lost, memory_order_acquire);
-    struct as_event event[2] = {
-        {atomic_load_explicit(&head->lost_from, memory_order_relaxed), (uint32_t)lost, AS_KIND_LOST_FROM},
-        {atomic_load_explicit(&head->lost_to, memory_order_relaxed), (uint32_t)(lost >> 32), AS_KIND_LOST_TO}};
+    struct as_event event[2] = {{atomic_load_explicit(&head->lost_from, memory_order_relaxed),
+                                 (uint32_t)lost, AS_KIND_LOST_FROM},
+                                {atomic_load_explicit(&head->lost_to, memory_order_relaxed),
+                                 (uint32_t)(lost >> 32), AS_KIND_LOST_TO}};
     uint8_t bytes[3 * AS_VARINT_MAX + 8 + 2 * AS_EVENT_MAX_BYTES], *to = bytes;
     struct as_event_coder coder = {.time = event[0].time};
 
@@ -281,8 +286,10 @@ static bool next_chunk(struct as_lane *lane)
         seal_active(lane);
         if (lane->drains_inline)
             as_drain_lane(lane, false);
-        else if (2 * (lane->filled - atomic_load_explicit(&lane->drained, memory_order_relaxed)) >= lane->n_chunks)
-            as_mover_wake(); /* a system call: worth it only when half the ring waits; the ring is safe as it is */
+        else if (2 * (lane->filled - atomic_load_explicit(&lane->drained, memory_order_relaxed)) >=
+                 lane->n_chunks)
+            as_mover_wake(); /* a system call: worth it only when half the ring waits; the ring is
+                                safe as it is */
     }
     if (atomic_load_explicit(&lane->head->state[index], memory_order_acquire) != AS_CHUNK_FREE) {
         if (!lane->wait_when_full || lane->drains_inline)
@@ -303,13 +310,14 @@ static bool next_chunk(struct as_lane *lane)
     assay_lane_.at = (uintptr_t)chunk->slot;
     assay_lane_.end = (uintptr_t)chunk->guard;
     tell_gap(lane, waited_from, waited_to);
-    /* Only the counter can be read inline; with another clock every event comes by the slow path. */
+    /* Only the counter can be read inline; with another clock every event comes by the slow path.
+     */
     assay_lane_.epoch = lane->clock == AS_CLOCK_MONOTONIC ? 1 : lane->epoch;
     return true;
 }
 
-/* Whether a handler marked something after `time` was read and before signals were held back: the slow path is long, and
- * many may have come. What was just told of a gap is no handler's. */
+/* Whether a handler marked something after `time` was read and before signals were held back: the
+ * slow path is long, and many may have come. What was just told of a gap is no handler's. */
 static bool was_overtaken(const struct as_lane *lane, uint64_t time)
 {
     const struct as_chunk *chunk = &lane->chunk[lane->active];
@@ -336,15 +344,18 @@ void as_lane_put(struct assay_record_ *record, size_t n, bool restamp)
     lane = own_lane(epoch, n);
     if (!lane)
         return;
-    while (lane->active == lane->n_chunks || assay_lane_.end - assay_lane_.at < n * sizeof *record ||
+    while (lane->active == lane->n_chunks ||
+           assay_lane_.end - assay_lane_.at < n * sizeof *record ||
            assay_lane_.at > assay_lane_.end) {
         if (!next_chunk(lane)) {
-            assay_lane_.at = assay_lane_.end; /* every claim moves it on, and it must not leave the guard */
+            assay_lane_.at =
+                assay_lane_.end; /* every claim moves it on, and it must not leave the guard */
             remember_loss(lane, as_clock_ticks(lane->clock), n);
             return;
         }
     }
-    if (restamp || (as_kind_is_timed(as_word_kind(record[0].word)) && was_overtaken(lane, record[0].time)))
+    if (restamp ||
+        (as_kind_is_timed(as_word_kind(record[0].word)) && was_overtaken(lane, record[0].time)))
         record[0].time = as_clock_ticks(lane->clock);
     for (size_t i = 0; i < n; i++)
         store(lane, record[i].time, as_word_kind(record[i].word), as_word_site(record[i].word));
@@ -356,8 +367,6 @@ void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind)
     int kept = errno;
     sigset_t saved;
 
-    if (site == 0 && kind != AS_KIND_SWITCH)
-        return; /* the table of names was full, or the caller gave no layer */
     as_signals_block(&saved);
     /* What this path takes must not count as time of the scope it opens. */
     as_lane_put(&record, 1, time == 0 || kind == AS_KIND_BEGIN);
@@ -385,7 +394,8 @@ void as_lane_measure_cost(struct as_lane *lane)
 
     if (R.clock == AS_CLOCK_MONOTONIC)
         return;
-    chunk->tag = (uint64_t)0xffffff << AS_TAG_SHIFT; /* a tag no event of this chunk will have for long */
+    chunk->tag = (uint64_t)0xffffff
+                 << AS_TAG_SHIFT; /* a tag no event of this chunk will have for long */
     for (int round = 0; round < AS_COST_ROUNDS; round++) {
         uint64_t start, end;
 
@@ -399,7 +409,7 @@ void as_lane_measure_cost(struct as_lane *lane)
         end = as_clock_ticks(R.clock);
         if (end - start < best_pair)
             best_pair = end - start;
-        for (int i = 0; i < AS_COST_PAIRS; i++) {
+        for (size_t i = 0; i < AS_COST_PAIRS; i++) {
             uint64_t inside = chunk->slot[2 * i + 1].time - chunk->slot[2 * i].time;
 
             best_floor = inside < best_floor ? inside : best_floor;

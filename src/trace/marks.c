@@ -33,7 +33,8 @@ static uint64_t bits_of(double value)
 
 uint32_t assay_site_named(const char *name, enum assay_category category, const char *unit)
 {
-    struct as_site_spec spec = {.name = name ? name : "", .category = (uint32_t)category, .unit = unit};
+    struct as_site_spec spec = {
+        .name = name ? name : "", .category = (uint32_t)category, .unit = unit};
     int kept = errno;
     uint32_t id = as_site_intern(&spec);
 
@@ -157,14 +158,17 @@ double assay_timed_end(const struct assay_timed *timed)
     return (double)elapsed_ns / 1e6;
 }
 
-int assay_layer_describe(uint32_t layer, const struct assay_layer_info *info, struct assay_error *err)
+int assay_layer_describe(uint32_t layer, const struct assay_layer_info *info,
+                         struct assay_error *err)
 {
     int rc = ASSAY_OK;
 
     if (!info || info->size < sizeof info->size)
-        return as_fail(err, ASSAY_ERR_USAGE, "a layer is described by a struct whose size field is set");
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "a layer is described by a struct whose size field is set");
     if (info->size < sizeof *info)
-        return as_fail(err, ASSAY_ERR_USAGE, "the layer description is smaller than this version's");
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the layer description is smaller than this version's");
     if (info->op)
         rc = as_site_attribute(layer, "op", info->op, 0, err);
     if (rc == ASSAY_OK && info->shape)

@@ -33,7 +33,7 @@ enum as_header_verdict as_run_header_unpack(const uint8_t *data, size_t size,
 
     if (size < 8 || memcmp(data, run_magic, sizeof run_magic) != 0)
         return size > 0 && size < 8 && memcmp(data, run_magic, size) == 0 ? AS_HEADER_SHORT
-                                                                      : AS_HEADER_FOREIGN;
+                                                                          : AS_HEADER_FOREIGN;
     if (size < AS_RUN_HEADER_BYTES)
         return AS_HEADER_SHORT;
     tail = as_cursor_over(data + AS_RUN_HEADER_BYTES - 4, 4);

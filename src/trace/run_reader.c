@@ -1,5 +1,6 @@
 /* trace/run_reader.c - opens a run, whatever state it is in, and tells how much of it is there.
- * Reads the ring that a killed program left; writes nothing. The bytes are hostile until checked. */
+ * Reads the ring that a killed program left; writes nothing. The bytes are hostile until checked.
+ */
 #include "trace/run_reader.h"
 
 #include <errno.h>
@@ -61,8 +62,8 @@ struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index)
     return &run->thread[*place - 1];
 }
 
-int as_run_add_chunk(struct as_run *run, struct as_run_thread *thread, const struct as_run_chunk *chunk,
-                     struct assay_error *err)
+int as_run_add_chunk(struct as_run *run, struct as_run_thread *thread,
+                     const struct as_run_chunk *chunk, struct assay_error *err)
 {
     if (thread->n_chunks == thread->room) {
         size_t room = thread->room ? 2 * thread->room : 8;
@@ -181,7 +182,8 @@ static void note_damage(struct as_run *run, uint64_t bytes, uint64_t events)
     run->health.damaged_events += events;
 }
 
-/* The file ends inside this block. Which chunk it was to hold often stands in what there is of it. */
+/* The file ends inside this block. Which chunk it was to hold often stands in what there is of it.
+ */
 static void note_cut(struct as_run *run, uint64_t at, const struct as_block_header *block)
 {
     uint64_t left = run->size_bytes - at - AS_BLOCK_BYTES;
@@ -191,13 +193,15 @@ static void note_cut(struct as_run *run, uint64_t at, const struct as_block_head
 
     run->health.cut_bytes = run->size_bytes - at;
     run->health.cut_events = block->records;
-    run->cut_known = block->kind == AS_BLOCK_EVENTS && read_at(run, at + AS_BLOCK_BYTES, start, size) &&
+    run->cut_known = block->kind == AS_BLOCK_EVENTS &&
+                     read_at(run, at + AS_BLOCK_BYTES, start, size) &&
                      as_take_varint(&c, &run->cut_thread) && as_take_varint(&c, &run->cut_sequence);
 }
 
-/* Takes the block at `at` and returns where the next begins, or 0 on an error. `*expected` is its number. */
-static uint64_t take_block(struct as_run *run, uint64_t at, struct as_buffer *buffer, uint32_t *expected,
-                           struct assay_error *err)
+/* Takes the block at `at` and returns where the next begins, or 0 on an error. `*expected` is its
+ * number. */
+static uint64_t take_block(struct as_run *run, uint64_t at, struct as_buffer *buffer,
+                           uint32_t *expected, struct assay_error *err)
 {
     uint8_t bytes[AS_BLOCK_BYTES];
     struct as_block_header block;
@@ -230,7 +234,8 @@ static uint64_t take_block(struct as_run *run, uint64_t at, struct as_buffer *bu
         as_fail_nomem(err);
         return 0;
     }
-    /* Blocks are numbered in order: a number that was there before is a copy, and not taken twice. */
+    /* Blocks are numbered in order: a number that was there before is a copy, and not taken twice.
+     */
     if (block.number >= *expected && read_at(run, at + AS_BLOCK_BYTES, payload, block.size) &&
         as_crc32c(0, payload, block.size) == block.crc)
         rc = as_run_take_block(run, &block, payload, at + AS_BLOCK_BYTES, err);
@@ -264,11 +269,22 @@ static const char *guess_kind(const uint8_t *data, size_t size)
     static const struct {
         const char *magic, *what;
     } known[] = {
-        {"<!DOCTYPE", "an HTML page"}, {"<!doctype", "an HTML page"}, {"<html", "an HTML page"},
-        {"\x7f" "ELF", "a program"},   {"PK\x03\x04", "a ZIP archive"}, {"\x89PNG", "a PNG picture"},
-        {"GGUF", "a GGUF model"},      {"ASSAYRNG", "the ring of a run: name the run itself"},
-        {"{", "JSON text"},            {"[", "JSON text"},             {"#!", "a script"},
-        {"%PDF", "a PDF document"},    {"\x1f\x8b", "a gzip archive"}, {"PERFILE2", "a perf recording"},
+        {"<!DOCTYPE", "an HTML page"},
+        {"<!doctype", "an HTML page"},
+        {"<html", "an HTML page"},
+        {"\x7f"
+         "ELF",
+         "a program"},
+        {"PK\x03\x04", "a ZIP archive"},
+        {"\x89PNG", "a PNG picture"},
+        {"GGUF", "a GGUF model"},
+        {"ASSAYRNG", "the ring of a run: name the run itself"},
+        {"{", "JSON text"},
+        {"[", "JSON text"},
+        {"#!", "a script"},
+        {"%PDF", "a PDF document"},
+        {"\x1f\x8b", "a gzip archive"},
+        {"PERFILE2", "a perf recording"},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -292,11 +308,13 @@ static int take_header(struct as_run *run, struct assay_error *err)
         return as_fail(err, ASSAY_ERR_FORMAT, "%s is empty, not a run file", run->path);
     switch (as_run_header_unpack(bytes, size, &run->header)) {
     case AS_HEADER_SHORT:
-        return as_fail_at(err, run->size_bytes, "%s ends inside its header: nothing was recorded", run->path);
+        return as_fail_at(err, run->size_bytes, "%s ends inside its header: nothing was recorded",
+                          run->path);
     case AS_HEADER_FOREIGN:
         what = guess_kind(bytes, size);
         if (what)
-            return as_fail(err, ASSAY_ERR_FORMAT, "%s is not a run file; it looks like %s", run->path, what);
+            return as_fail(err, ASSAY_ERR_FORMAT, "%s is not a run file; it looks like %s",
+                           run->path, what);
         return as_fail(err, ASSAY_ERR_FORMAT, "%s is not a run file", run->path);
     case AS_HEADER_DAMAGED:
         return as_fail_at(err, 8, "the header of %s is damaged", run->path);
@@ -305,7 +323,8 @@ static int take_header(struct as_run *run, struct assay_error *err)
     }
     if (run->header.major != AS_RUN_MAJOR)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                       "%s was written by a later version of assay (format %u; this one reads %u): update assay",
+                       "%s was written by a later version of assay (format %u; this one reads %u): "
+                       "update assay",
                        run->path, run->header.major, AS_RUN_MAJOR);
     return ASSAY_OK;
 }
@@ -327,7 +346,8 @@ static int open_file(struct as_run *run, const char *path, struct assay_error *e
     return ASSAY_OK;
 }
 
-/* How much there is to read. Asked after the ring was read: what the recorder moved from there meanwhile is counted. */
+/* How much there is to read. Asked after the ring was read: what the recorder moved from there
+ * meanwhile is counted. */
 static int measure_file(struct as_run *run, struct assay_error *err)
 {
     struct stat st;

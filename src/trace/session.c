@@ -1,5 +1,6 @@
-/* trace/session.c - opens and ends the one recording session of the process, and follows it through fork().
- * Everything that can fail happens before the first event; an older run is put aside last. */
+/* trace/session.c - opens and ends the one recording session of the process, and follows it through
+ * fork(). Everything that can fail happens before the first event; an older run is put aside last.
+ */
 #include <assay/assay.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,8 @@ static void forget_losses(void)
         atomic_store_explicit(&R.lost[i], 0, memory_order_relaxed);
 }
 
-/* A process made by a bare clone() has our memory and none of our threads: its session is its parent's. */
+/* A process made by a bare clone() has our memory and none of our threads: its session is its
+ * parent's. */
 static bool is_owner(void)
 {
     return atomic_load_explicit(&R.owner, memory_order_relaxed) == getpid();
@@ -100,7 +102,8 @@ static void after_fork_in_parent(void)
     as_signals_restore(&saved);
 }
 
-/* The child has one thread, and the parent's ring still in its memory: it lets go of it before anything else. */
+/* The child has one thread, and the parent's ring still in its memory: it lets go of it before
+ * anything else. */
 static void leave_parent(bool follow)
 {
     bool was_open = R.state != AS_RECORDER_CLOSED;
@@ -167,7 +170,8 @@ static void new_identity(struct as_run_header *header)
     memcpy(&header->salt, header->id, sizeof header->salt);
 }
 
-/* The run with everything known before the first event, and its ring, both under names of their own. */
+/* The run with everything known before the first event, and its ring, both under names of their
+ * own. */
 static int create_files(const char *path, char *temp_run, char *temp_ring, struct assay_error *err)
 {
     int fd, rc;
@@ -214,7 +218,8 @@ static void discard_files(const char *temp_run, const char *temp_ring)
 static void write_child_meta(void)
 {
     char json[96];
-    int n = snprintf(json, sizeof json, "{\"pid\":%ld,\"parent_pid\":%ld}", (long)getpid(), (long)getppid());
+    int n = snprintf(json, sizeof json, "{\"pid\":%ld,\"parent_pid\":%ld}", (long)getpid(),
+                     (long)getppid());
 
     as_recorder_write(AS_BLOCK_META, json, (size_t)n, 0);
 }
@@ -258,7 +263,8 @@ static int take_options(const struct assay_session_options *given, struct assay_
     if (given) {
         if (given->size < sizeof given->size || given->size > sizeof *o)
             return as_fail(err, ASSAY_ERR_USAGE,
-                           "the session options are of another version; start from ASSAY_SESSION_OPTIONS_INIT");
+                           "the session options are of another version; start from "
+                           "ASSAY_SESSION_OPTIONS_INIT");
         memcpy(o, given, given->size);
     }
     if (o->ring_kib == 0)
@@ -276,21 +282,25 @@ static int prepare_process(struct assay_error *err)
 
     if (done)
         return ASSAY_OK;
-    if (!as_lane_prepare() || pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
-        return as_fail_nomem(err);
-    R.packed = mmap(NULL, AS_CHUNK_PACKED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (R.packed == MAP_FAILED) {
-        R.packed = NULL;
-        return as_fail_nomem(err);
+    if (!R.packed) {
+        void *packed = mmap(NULL, AS_CHUNK_PACKED_BYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        R.packed = packed == MAP_FAILED ? NULL : packed;
     }
-    /* A child made without our handlers (clone) finds the gate shut. Refused on odd memory layouts, which costs only
-     * that. */
+    /* The handlers last: a second try must not register them twice. */
+    if (!R.packed || !as_lane_prepare() ||
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+        return as_fail_nomem(err);
+    /* A child made without our handlers (clone) finds the gate shut. Refused on odd memory layouts,
+     * which costs only that. */
     (void)!madvise(&assay_gate_, sizeof assay_gate_, MADV_WIPEONFORK);
     done = true;
     return ASSAY_OK;
 }
 
-static int configure(const char *path, const struct assay_session_options *o, struct assay_error *err)
+static int configure(const char *path, const struct assay_session_options *o,
+                     struct assay_error *err)
 {
     struct as_clock_choice choice = as_clock_choose(o->clock == ASSAY_CLOCK_BEST);
     int n;
@@ -328,14 +338,16 @@ static int make_first_lane(struct assay_error *err)
     R.lane[0] = lane;
     atomic_store(&R.n_lanes, 1);
     as_lane_measure_cost(lane);
-    n = snprintf(json, sizeof json, "{\"cost\":{\"pair_ticks\":%llu,\"floor_ticks\":%llu},\"crash_safe\":%s}",
+    n = snprintf(json, sizeof json,
+                 "{\"cost\":{\"pair_ticks\":%llu,\"floor_ticks\":%llu},\"crash_safe\":%s}",
                  (unsigned long long)R.pair_ticks, (unsigned long long)R.floor_ticks,
                  lane->crash_safe ? "true" : "false");
     as_recorder_write(AS_BLOCK_META, json, (size_t)n, 0);
     return ASSAY_OK;
 }
 
-static int open_locked(const char *path, const struct assay_session_options *o, struct assay_error *err)
+static int open_locked(const char *path, const struct assay_session_options *o,
+                       struct assay_error *err)
 {
     char temp_run[PATH_MAX] = "", temp_ring[PATH_MAX] = "";
     int rc;
@@ -384,7 +396,8 @@ out:
     return rc;
 }
 
-int assay_session_open(const char *path, const struct assay_session_options *options, struct assay_error *err)
+int assay_session_open(const char *path, const struct assay_session_options *options,
+                       struct assay_error *err)
 {
     struct assay_session_options o;
     sigset_t saved;
@@ -435,7 +448,8 @@ static void write_tail(void)
     as_recorder_write(AS_BLOCK_END, entry, (size_t)(to - entry), 0);
 }
 
-/* A lane whose thread still lives stays mapped: that thread gives it back at its next event or its end. */
+/* A lane whose thread still lives stays mapped: that thread gives it back at its next event or its
+ * end. */
 static void leave_lanes(void)
 {
     as_lane_release(false);

@@ -74,7 +74,8 @@ static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk,
     int n_skipped = 0;
     size_t n = 0;
 
-    /* Not more than there are bytes, which was checked when the run was opened, and a few that wait. */
+    /* Not more than there are bytes, which was checked when the run was opened, and a few that
+     * wait. */
     if (e->event_room < e->n_waiting + chunk->records) {
         size_t room = e->n_waiting + chunk->records;
         struct as_event *grown = as_realloc(e->event, room, sizeof *grown);
@@ -152,14 +153,15 @@ static void put_all_back(struct as_thread_events *e, size_t n)
 }
 
 /* How many events from the first on are in their place. The last few are not sure of theirs: a
- * handler that came in the midst of one may have filled the chunk, and its events stand in the next.
+ * handler that came in the midst of one may have filled the chunk, and its events stand in the
+ * next.
  */
 static size_t count_settled(const struct as_event *event, size_t n)
 {
     size_t at = n, settled = n;
     unsigned timed = 0;
 
-    while (at > 0 && timed < AS_MOST_NESTED && n - at < AS_MOST_NESTED * AS_MOST_DATA) {
+    while (at > 0 && timed < AS_MOST_NESTED && n - at < (size_t)AS_MOST_NESTED * AS_MOST_DATA) {
         if (as_kind_is_timed(event[--at].kind)) {
             settled = at;
             timed++;
@@ -186,7 +188,8 @@ static void hold_clock(struct as_thread_events *e, size_t n)
 }
 
 /* Hands out the first `n` of the `n_all` events there are; the others wait for the next chunk. */
-static int hand_out(struct as_thread_events *e, size_t n, size_t n_all, struct as_event_batch *batch)
+static int hand_out(struct as_thread_events *e, size_t n, size_t n_all,
+                    struct as_event_batch *batch)
 {
     hold_clock(e, n);
     *batch = (struct as_event_batch){.event = e->event, .n_events = n, .after_gap = e->gap};
@@ -213,7 +216,8 @@ int as_thread_events_next(struct as_thread_events *e, struct as_event_batch *bat
             memmove(e->event, e->event + e->waiting_at, n_before * sizeof *e->event);
         e->waiting_at = 0;
         if (n_before && (!more || chunk->sequence != expected))
-            return hand_out(e, n_before, n_before, batch); /* nothing of the next belongs before them */
+            return hand_out(e, n_before, n_before,
+                            batch); /* nothing of the next belongs before them */
         if (!more)
             return 0;
         e->gap |= chunk->sequence != expected;

@@ -17,8 +17,8 @@ struct as_thread_events {
     size_t event_room;
     size_t waiting_at, n_waiting; /* of the batch: held back until the next chunk is known */
     bool gap;                     /* a chunk was missing before the events that wait */
-    uint64_t last_time;   /* of the last event handed out */
-    uint64_t n_displaced; /* overtaken by a handler's, and put back in their place */
+    uint64_t last_time;           /* of the last event handed out */
+    uint64_t n_displaced;         /* overtaken by a handler's, and put back in their place */
     uint64_t n_backwards; /* whose clock ran backwards; given the time of the event before */
     uint64_t n_bad;       /* left out because a block did not hold what it said */
 };

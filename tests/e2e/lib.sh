@@ -9,11 +9,11 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 unset NO_COLOR CLICOLOR_FORCE COLUMNS ASSAY_ALLOC_FAIL ASSAY_ALLOC_COUNT
 export LC_ALL=C.UTF-8 TERM=dumb
-n_failed=0
+: >"$tmp/failures"
 
 fail() {
-    n_failed=$((n_failed + 1))
-    echo "FAILED: $1"
+    # Into a file: checks at the end of a pipe run in a shell of their own.
+    echo "FAILED: $1" | tee -a "$tmp/failures"
 }
 
 # check SENTENCE COMMAND...: the command must succeed.
@@ -67,8 +67,8 @@ same() {
 }
 
 finish() {
-    [ "$n_failed" = 0 ] || {
-        echo "$n_failed failed"
+    [ ! -s "$tmp/failures" ] || {
+        echo "$(wc -l <"$tmp/failures") failed"
         exit 1
     }
 }

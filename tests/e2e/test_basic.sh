@@ -18,7 +18,7 @@ want = ["conv1", "relu1", "pool1", "conv2", "relu2", "pool2", "dense1", "relu3",
 assert sorted(layers) == sorted(want), sorted(layers)
 assert all(l["calls"] == 20 and l["failed"] == 0 for l in layers.values())
 assert layers["conv2"]["op"] == "conv2d"
-assert abs(sum(l["share"] for l in layers.values()) - 1) < 0.05
+assert abs(sum(l["share"] for l in layers.values()) - 1) < 1e-6
 PY
 "$build/assay" verify "$work/run.assay" >/dev/null || fail 'the run is not whole'
 

@@ -24,8 +24,8 @@ check "an empty run is said to be empty" grep -q "nothing was recorded" "$tmp/ou
 
 # What is wrong comes first.
 report "$tmp/kill.assay" >"$tmp/out"
-check "the first line says that the program was killed" \
-    sh -c "sed -n 1p '$tmp/out' | grep -q 'not closed: the program was killed; [0-9,]* events recovered from its ring'"
+check "the first line says that the run was not closed" \
+    sh -c "sed -n 1p '$tmp/out' | grep -q 'not closed: the program ended without it; [0-9,]* events recovered from its ring'"
 check "the second line says what was open" sh -c "sed -n 2p '$tmp/out' | grep -q 'open when it ended: .*train'"
 
 # Counts are exact.

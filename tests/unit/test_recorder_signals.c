@@ -33,7 +33,7 @@ static void handle_virtual(int signal)
     atomic_fetch_add(&n_handled_inside, 1);
 }
 
-static void set_timer(int which, long us)
+static void set_timer(enum __itimer_which which, long us)
 {
     const struct itimerval every = {{0, us}, {0, us}};
 

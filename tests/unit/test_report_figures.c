@@ -113,7 +113,7 @@ static void health_tells_each_thing_in_its_words(void **state)
     assert_string_equal(as_health_status(&layers), "complete");
     run.health = (struct as_run_health){.ring_found = true, .ring_events = 1234};
     assert_int_equal(as_health_findings(&layers, finding), 1);
-    assert_string_equal(finding[0].text, "not closed: the program was killed; 1,234 events "
+    assert_string_equal(finding[0].text, "not closed: the program ended without it; 1,234 events "
                                          "recovered from its ring");
     assert_true(as_health_is_whole(&layers));
     run.health = (struct as_run_health){.live = true, .live_pid = 7};

@@ -1,6 +1,6 @@
 /* tests/unit/test_ring_damage.c - the ring of a killed program, cut and changed.
- * A ring has no checksums: a changed record is one wrong record. It is never a crash, and never more
- * events than there were. */
+ * A ring has no checksums: a changed record is one wrong record. It is never a crash, and never
+ * more events than there were. */
 #include "recorder_kit.h"
 
 #include <fcntl.h>
@@ -85,7 +85,8 @@ static void a_ring_cut_anywhere_gives_what_is_left(void **state)
     bool told;
 
     (void)state;
-    /* Downwards, so that the file only ever shrinks. Every byte of the headers, steps in the records. */
+    /* Downwards, so that the file only ever shrinks. Every byte of the headers, steps in the
+     * records. */
     for (size_t size = ring_bytes; size-- > 0;) {
         uint64_t events;
 
@@ -125,11 +126,12 @@ static void a_ring_with_any_byte_changed_is_read(void **state)
         bool told;
 
         step = at < 64 || (at >= lane && at < lane + 64) || (at >= chunk && at < chunk + 256) ? 1
-               : at < chunk ? 97
-                            : 41;
+               : at < chunk                                                                   ? 97
+                                                                                              : 41;
         change(at, with);
         events = read_run(&calls, &told);
-        if (at >= chunk + 64 && at < chunk + ASSAY_CHUNK_END_) { /* one record: at most it and what it closes */
+        if (at >= chunk + 64 &&
+            at < chunk + ASSAY_CHUNK_END_) { /* one record: at most it and what it closes */
             assert_true(events + 1 >= n_events);
             assert_true(calls + 2 >= N_SCOPES);
         }

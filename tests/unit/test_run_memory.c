@@ -1,5 +1,5 @@
-/* tests/unit/test_run_memory.c - reading, analysing and listing a run when any one allocation fails.
- * The answer is then "out of memory" and nothing else; what was taken is given back. */
+/* tests/unit/test_run_memory.c - reading, analysing and listing a run when any one allocation
+ * fails. The answer is then "out of memory" and nothing else; what was taken is given back. */
 #include "recorder_kit.h"
 
 #include <sys/wait.h>
