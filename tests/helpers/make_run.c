@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile unsigned sink;
+static _Thread_local volatile unsigned sink;
 
 /* Work that takes time but gives nothing. */
 static void spin(unsigned n)

@@ -339,7 +339,7 @@ static uint64_t total_lost_in_place(const struct as_layers *layers)
  * once. */
 static void what_does_not_fit_is_counted_to_the_last_event(void **state)
 {
-    static const uint64_t floods[] = {1, 4000, 4092, 5000, 50000};
+    static const uint64_t floods[] = {1, 4000, 4076, 5000, 50000};
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(floods); i++) {
