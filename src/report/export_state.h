@@ -34,7 +34,7 @@ struct as_export {
     uint64_t tail_bytes; /* kept free for the end of the file */
     uint64_t limit_at;   /* where that begins at the latest */
     uint64_t held_bytes; /* kept free for the ends of what is open */
-    uint64_t stop_at;    /* how long the file may be for now */
+    uint64_t stop_at;    /* how long the file may be while this thread is written */
     bool full;           /* an item did not fit: no more begin before the next share */
     bool first;          /* for formats with separators: nothing was kept yet */
 };
