@@ -17,7 +17,7 @@ report -s phases,channels "$tmp/all.assay" | normal | same report_phases.txt "ph
 report -s latency "$tmp/all.assay" | normal | same report_latency.txt "latency is grouped by length"
 report -s threads -t 0 "$tmp/all.assay" | sed -n 1,3p | normal | same report_threads.txt "threads are shown"
 report -s health "$tmp/all.assay" | squeeze | same report_health.txt "health counts what is unbalanced"
-report -s summary "$tmp/all.assay" | sed -e 's/ on .* clock .*/ on HOST/' -e 's/.*make_run.*/COMMAND/' -e 's/; .* that$//' | normal |
+"$assay" report --glyphs unicode --width 1000 -s summary "$tmp/all.assay" | sed -e 's/ on .* clock .*/ on HOST/' -e 's/.*make_run.*/COMMAND/' -e 's/; .* that$//' | normal |
     same report_summary.txt "the headline tells what was recorded"
 report "$tmp/nothing.assay" >"$tmp/out"
 check "an empty run is said to be empty" grep -q "nothing was recorded" "$tmp/out"
