@@ -381,6 +381,24 @@ static void put_bits(struct as_data *data, uint64_t i, uint64_t bits)
         room[i * info->block_bytes + b] = (uint8_t)(bits >> (8 * b));
 }
 
+/* Rounded to the nearest, ties to even. */
+static uint16_t f16_bits(double value)
+{
+    unsigned sign = signbit(value) ? 0x8000 : 0;
+    double size = fabs(value), scaled;
+    int exponent;
+
+    if (isnan(value))
+        return 0x7e00;
+    if (size >= 65520)
+        return (uint16_t)(sign | 0x7c00);
+    if (size < ldexp(1, -14)) /* the fraction alone, in steps of 2^-24; 1024 of them carry over */
+        return (uint16_t)(sign | (unsigned)nearbyint(ldexp(size, 24)));
+    (void)frexp(size, &exponent);
+    scaled = nearbyint(ldexp(size, 11 - exponent)); /* 1024 to 2048 */
+    return (uint16_t)(sign | (((unsigned)(exponent + 13) << 10) + (unsigned)scaled));
+}
+
 void as_data_put_f64(struct as_data *data, uint64_t i, double value)
 {
     float narrow = (float)value;
@@ -399,14 +417,9 @@ void as_data_put_f64(struct as_data *data, uint64_t i, double value)
         memcpy(&low, &narrow, sizeof low);
         bits = (low + 0x7fff + (low >> 16 & 1)) >> 16;
         break;
-    case AS_DTYPE_F16: {
-        _Float16 half = (_Float16)value;
-        uint16_t word;
-
-        memcpy(&word, &half, sizeof word);
-        bits = word;
+    case AS_DTYPE_F16:
+        bits = f16_bits(value);
         break;
-    }
     default:
         as_data_put_i64(data, i, cut(value));
         return;
