@@ -386,13 +386,9 @@ static void put_opset(struct as_proto_out *p, const void *what)
 
 static void put_opsets(struct as_proto_out *p, const struct as_model *model)
 {
-    bool has_default = false;
-
-    for (size_t i = 0; i < model->n_opsets; i++) {
-        has_default |= as_domain_find(model->opsets[i].domain) == AS_DOMAIN_ONNX;
+    for (size_t i = 0; i < model->n_opsets; i++)
         as_proto_put_message(p, 8, put_opset, &model->opsets[i]);
-    }
-    if (!has_default)
+    if (model->n_opsets == 0)
         as_proto_put_message(
             p, 8, put_opset,
             &(struct as_model_opset){"", model->opset > 0 ? model->opset : DEFAULT_OPSET});
@@ -403,7 +399,7 @@ static void put_model(struct as_proto_out *p, const void *what)
     const struct as_model *model = what;
 
     as_proto_put_i64(p, 1, model->ir_version > 0 ? model->ir_version : DEFAULT_IR);
-    as_proto_put_word(p, 2, model->producer[0] ? model->producer : "assay");
+    as_proto_put_name(p, 2, model->format == AS_FORMAT_BUILT ? "assay" : model->producer);
     as_proto_put_message(p, 7, put_graph, model->main);
     put_opsets(p, model);
     for (size_t i = 0; i < model->n_meta; i++)
