@@ -4,62 +4,64 @@
 #define AS_MODEL_OP_LIST_H
 
 /* The default domain to opset 21, and the few older ones that files still use. */
-#define AS_OPS_ONNX(X)                                                                                                           \
-    X(Abs)                                                                                                                       \
-    X(Acos) X(Acosh) X(Add) X(AffineGrid) X(And) X(ArgMax) X(ArgMin) X(Asin) X(Asinh) X(Atan) X(                                 \
-        Atanh) X(AveragePool) X(BatchNormalization) X(Bernoulli) X(BitShift) X(BitwiseAnd)                                       \
-        X(BitwiseNot) X(BitwiseOr) X(BitwiseXor) X(BlackmanWindow) X(Cast) X(CastLike) X(Ceil) X(                                \
-            Celu) X(CenterCropPad) X(Clip) X(Col2Im) X(Compress) X(Concat) X(ConcatFromSequence)                                 \
-            X(Constant) X(ConstantOfShape) X(Conv) X(ConvInteger) X(ConvTranspose) X(Cos) X(                                     \
-                Cosh) X(CumSum) X(DFT) X(DeformConv) X(DepthToSpace) X(DequantizeLinear) X(Det)                                  \
-                X(Div) X(Dropout) X(DynamicQuantizeLinear) X(Einsum) X(Elu) X(Equal) X(Erf) X(                                   \
-                    Exp) X(Expand) X(EyeLike) X(Flatten) X(Floor) X(GRU) X(Gather)                                               \
-                    X(GatherElements) X(GatherND) X(Gelu) X(Gemm) X(GlobalAveragePool) X(                                        \
-                        GlobalLpPool) X(GlobalMaxPool) X(Greater) X(GreaterOrEqual) X(GridSample)                                \
-                        X(GroupNormalization) X(HammingWindow) X(HannWindow) X(HardSigmoid) X(HardSwish) X(                      \
-                            Hardmax) X(Identity) X(If) X(ImageDecoder) X(InstanceNormalization) X(IsInf) X(IsNaN)                \
-                            X(LRN) X(LSTM) X(LayerNormalization) X(LeakyRelu) X(Less) X(LessOrEqual) X(Log) X(                   \
-                                LogSoftmax) X(Loop) X(LpNormalization) X(LpPool) X(MatMul) X(MatMulInteger) X(Max)               \
-                                X(MaxPool) X(MaxRoiPool) X(MaxUnpool) X(Mean) X(MeanVarianceNormalization) X(MelWeightMatrix) X( \
-                                    Min) X(Mish) X(Mod) X(Mul) X(Multinomial) X(Neg)                                             \
-                                    X(NegativeLogLikelihoodLoss) X(NonMaxSuppression) X(NonZero) X(                              \
-                                        Not) X(OneHot) X(Optional) X(OptionalGetElement) X(OptionalHasElement) X(Or) X(PRelu)    \
-                                        X(Pad) X(Pow) X(QLinearConv) X(QLinearMatMul) X(QuantizeLinear) X(                       \
-                                            RNN) X(RandomNormal) X(RandomNormalLike) X(RandomUniform) X(RandomUniformLike)       \
-                                            X(Range) X(Reciprocal) X(ReduceL1) X(ReduceL2) X(ReduceLogSum) X(                    \
-                                                ReduceLogSumExp) X(ReduceMax)                                                    \
-                                                X(ReduceMean) X(ReduceMin) X(ReduceProd) X(ReduceSum) X(                         \
-                                                    ReduceSumSquare) X(RegexFullMatch) X(Relu) X(Reshape)                        \
-                                                    X(Resize) X(ReverseSequence) X(RoiAlign) X(                                  \
-                                                        Round) X(STFT) X(Scan) X(Scatter) X(ScatterElements)                     \
-                                                        X(ScatterND) X(Selu) X(SequenceAt) X(                                    \
-                                                            SequenceConstruct) X(SequenceEmpty)                                  \
-                                                            X(SequenceErase) X(SequenceInsert) X(                                \
-                                                                SequenceLength) X(SequenceMap) X(Shape)                          \
-                                                                X(Shrink) X(Sigmoid) X(Sign) X(                                  \
-                                                                    Sin) X(Sinh) X(Size) X(Slice) X(Softmax)                     \
-                                                                    X(SoftmaxCrossEntropyLoss) X(Softplus) X(Softsign) X(        \
-                                                                        SpaceToDepth) X(Split)                                   \
-                                                                        X(SplitToSequence) X(Sqrt) X(                            \
-                                                                            Squeeze) X(StringConcat) X(StringNormalizer)         \
-                                                                            X(StringSplit) X(Sub) X(                             \
-                                                                                Sum) X(Tan) X(Tanh) X(TfIdfVectorizer)           \
-                                                                                X(ThresholdedRelu) X(Tile) X(                    \
-                                                                                    TopK) X(Transpose)                           \
-                                                                                    X(Trilu) X(Unique) X(                        \
-                                                                                        Unsqueeze) X(Upsample)                   \
-                                                                                        X(Where) X(                              \
-                                                                                            Xor)                                 \
-                                                                                            X(Affine) X(                         \
-                                                                                                Crop) X(ImageScaler)             \
-                                                                                                X(ParametricSoftplus)            \
-                                                                                                    X(ScaledTanh)                \
+#define AS_OPS_ONNX(X)                                                                                                       \
+    X(Abs)                                                                                                                   \
+    X(Acos)                                                                                                                  \
+    X(Acosh) X(Add) X(AffineGrid) X(And) X(ArgMax) X(ArgMin) X(Asin) X(Asinh) X(Atan) X(Atanh) X(                            \
+        AveragePool) X(BatchNormalization) X(Bernoulli) X(BitShift) X(BitwiseAnd) X(BitwiseNot)                              \
+        X(BitwiseOr) X(BitwiseXor) X(BlackmanWindow) X(Cast) X(CastLike) X(Ceil) X(Celu) X(                                  \
+            CenterCropPad) X(Clip) X(Col2Im) X(Compress) X(Concat) X(ConcatFromSequence) X(Constant)                         \
+            X(ConstantOfShape) X(Conv) X(ConvInteger) X(ConvTranspose) X(Cos) X(Cosh) X(                                     \
+                CumSum) X(DFT) X(DeformConv) X(DepthToSpace) X(DequantizeLinear) X(Det) X(Div) X(Dropout)                    \
+                X(DynamicQuantizeLinear) X(Einsum) X(Elu) X(Equal) X(Erf) X(Exp) X(Expand) X(EyeLike) X(Flatten) X(Floor) X( \
+                    GRU) X(Gather) X(GatherElements) X(GatherND) X(Gelu) X(Gemm)                                             \
+                    X(GlobalAveragePool) X(GlobalLpPool) X(GlobalMaxPool) X(Greater) X(GreaterOrEqual) X(GridSample) X(      \
+                        GroupNormalization) X(HammingWindow) X(HannWindow) X(HardSigmoid) X(HardSwish)                       \
+                        X(Hardmax) X(Identity) X(If) X(ImageDecoder) X(InstanceNormalization) X(IsInf) X(IsNaN) X(           \
+                            LRN) X(LSTM) X(LayerNormalization) X(LeakyRelu) X(Less) X(LessOrEqual) X(Log)                    \
+                            X(LogSoftmax) X(Loop) X(LpNormalization) X(LpPool) X(MatMul) X(MatMulInteger) X(Max) X(          \
+                                MaxPool) X(MaxRoiPool) X(MaxUnpool) X(Mean) X(MeanVarianceNormalization)                     \
+                                X(MelWeightMatrix) X(Min) X(Mish) X(Mod) X(                                                  \
+                                    Mul) X(Multinomial) X(Neg) X(NegativeLogLikelihoodLoss) X(NonMaxSuppression) X(NonZero)  \
+                                    X(Not) X(OneHot) X(Optional) X(OptionalGetElement) X(OptionalHasElement) X(              \
+                                        Or) X(PRelu) X(Pad) X(Pow) X(QLinearConv) X(QLinearMatMul)                           \
+                                        X(QuantizeLinear) X(RNN) X(RandomNormal) X(RandomNormalLike) X(                      \
+                                            RandomUniform) X(RandomUniformLike) X(Range)                                     \
+                                            X(Reciprocal) X(ReduceL1) X(ReduceL2) X(ReduceLogSum) X(                         \
+                                                ReduceLogSumExp) X(ReduceMax)                                                \
+                                                X(ReduceMean) X(ReduceMin) X(ReduceProd) X(ReduceSum) X(                     \
+                                                    ReduceSumSquare) X(RegexFullMatch) X(Relu) X(Reshape)                    \
+                                                    X(Resize) X(ReverseSequence) X(RoiAlign) X(                              \
+                                                        Round) X(STFT) X(Scan) X(Scatter) X(ScatterElements)                 \
+                                                        X(ScatterND) X(Selu) X(SequenceAt) X(                                \
+                                                            SequenceConstruct) X(SequenceEmpty)                              \
+                                                            X(SequenceErase) X(SequenceInsert) X(                            \
+                                                                SequenceLength) X(SequenceMap) X(Shape)                      \
+                                                                X(Shrink) X(Sigmoid) X(Sign) X(                              \
+                                                                    Sin) X(Sinh) X(Size) X(Slice) X(Softmax)                 \
+                                                                    X(SoftmaxCrossEntropyLoss) X(Softplus) X(Softsign) X(    \
+                                                                        SpaceToDepth) X(Split)                               \
+                                                                        X(SplitToSequence) X(Sqrt) X(                        \
+                                                                            Squeeze) X(StringConcat) X(StringNormalizer)     \
+                                                                            X(StringSplit) X(Sub) X(                         \
+                                                                                Sum) X(Tan) X(Tanh) X(TfIdfVectorizer)       \
+                                                                                X(ThresholdedRelu) X(Tile) X(                \
+                                                                                    TopK) X(Transpose)                       \
+                                                                                    X(Trilu) X(Unique) X(                    \
+                                                                                        Unsqueeze) X(Upsample)               \
+                                                                                        X(Where) X(                          \
+                                                                                            Xor)                             \
+                                                                                            X(Affine) X(                     \
+                                                                                                Crop) X(ImageScaler)         \
+                                                                                                X(ParametricSoftplus)        \
+                                                                                                    X(ScaledTanh)            \
                                                                                                         X(SimplifiedLayerNormalization)
 
 /* com.microsoft: what the optimisers of ONNX Runtime write. */
 #define AS_OPS_MICROSOFT(X)                                                                        \
     X(Attention)                                                                                   \
-    X(BiasGelu) X(BiasSplitGelu) X(BiasSoftmax) X(ConvTransposeWithDynamicPads) X(                 \
+    X(BiasGelu)                                                                                    \
+    X(BiasSplitGelu) X(BiasSoftmax) X(ConvTransposeWithDynamicPads) X(                             \
         DecoderMaskedMultiHeadAttention) X(DequantizeLinear) X(DynamicQuantizeLSTM)                \
         X(DynamicQuantizeMatMul) X(EmbedLayerNormalization) X(FastGelu) X(FusedConv) X(FusedGemm)  \
             X(FusedMatMul) X(GatherBlockQuantized) X(Gelu) X(GroupNorm) X(GroupQueryAttention)     \
@@ -81,10 +83,10 @@
 /* ai.onnx.ml */
 #define AS_OPS_ML(X)                                                                               \
     X(ArrayFeatureExtractor)                                                                       \
-    X(Binarizer) X(CastMap) X(CategoryMapper) X(DictVectorizer) X(FeatureVectorizer) X(Imputer)    \
-        X(LabelEncoder) X(LinearClassifier) X(LinearRegressor) X(Normalizer) X(OneHotEncoder)      \
-            X(SVMClassifier) X(SVMRegressor) X(Scaler) X(TreeEnsembleClassifier)                   \
-                X(TreeEnsembleRegressor) X(ZipMap)
+    X(Binarizer)                                                                                   \
+    X(CastMap) X(CategoryMapper) X(DictVectorizer) X(FeatureVectorizer) X(Imputer) X(LabelEncoder) \
+        X(LinearClassifier) X(LinearRegressor) X(Normalizer) X(OneHotEncoder) X(SVMClassifier)     \
+            X(SVMRegressor) X(Scaler) X(TreeEnsembleClassifier) X(TreeEnsembleRegressor) X(ZipMap)
 
 /* ai.onnx.preview.training */
 #define AS_OPS_TRAINING(X) X(Adagrad) X(Adam) X(Gradient) X(Momentum)
@@ -92,13 +94,14 @@
 /* TensorFlow Lite, in the order of its operator codes from 0. */
 #define AS_OPS_TFLITE(X)                                                                                                     \
     X(ADD)                                                                                                                   \
-    X(AVERAGE_POOL_2D) X(CONCATENATION) X(CONV_2D) X(DEPTHWISE_CONV_2D) X(DEPTH_TO_SPACE) X(                                 \
-        DEQUANTIZE) X(EMBEDDING_LOOKUP) X(FLOOR) X(FULLY_CONNECTED) X(HASHTABLE_LOOKUP)                                      \
-        X(L2_NORMALIZATION) X(L2_POOL_2D) X(LOCAL_RESPONSE_NORMALIZATION) X(LOGISTIC) X(                                     \
-            LSH_PROJECTION) X(LSTM) X(MAX_POOL_2D) X(MUL) X(RELU) X(RELU_N1_TO_1) X(RELU6)                                   \
-            X(RESHAPE) X(RESIZE_BILINEAR) X(RNN) X(SOFTMAX) X(SPACE_TO_DEPTH) X(SVDF) X(TANH) X(                             \
-                CONCAT_EMBEDDINGS) X(SKIP_GRAM) X(CALL) X(CUSTOM) X(EMBEDDING_LOOKUP_SPARSE)                                 \
-                X(PAD) X(UNIDIRECTIONAL_SEQUENCE_RNN) X(GATHER) X(BATCH_TO_SPACE_ND) X(                                      \
+    X(AVERAGE_POOL_2D)                                                                                                       \
+    X(CONCATENATION) X(CONV_2D) X(DEPTHWISE_CONV_2D) X(DEPTH_TO_SPACE) X(DEQUANTIZE) X(                                      \
+        EMBEDDING_LOOKUP) X(FLOOR) X(FULLY_CONNECTED) X(HASHTABLE_LOOKUP) X(L2_NORMALIZATION)                                \
+        X(L2_POOL_2D) X(LOCAL_RESPONSE_NORMALIZATION) X(LOGISTIC) X(LSH_PROJECTION) X(LSTM) X(                               \
+            MAX_POOL_2D) X(MUL) X(RELU) X(RELU_N1_TO_1) X(RELU6) X(RESHAPE) X(RESIZE_BILINEAR)                               \
+            X(RNN) X(SOFTMAX) X(SPACE_TO_DEPTH) X(SVDF) X(TANH) X(CONCAT_EMBEDDINGS) X(                                      \
+                SKIP_GRAM) X(CALL) X(CUSTOM) X(EMBEDDING_LOOKUP_SPARSE) X(PAD)                                               \
+                X(UNIDIRECTIONAL_SEQUENCE_RNN) X(GATHER) X(BATCH_TO_SPACE_ND) X(                                             \
                     SPACE_TO_BATCH_ND) X(TRANSPOSE) X(MEAN) X(SUB) X(DIV) X(SQUEEZE)                                         \
                     X(UNIDIRECTIONAL_SEQUENCE_LSTM) X(STRIDED_SLICE) X(                                                      \
                         BIDIRECTIONAL_SEQUENCE_RNN) X(EXP) X(TOPK_V2) X(SPLIT) X(LOG_SOFTMAX)                                \

@@ -1,0 +1,7 @@
+/* model/rules_gather.c - shape rules.
+ * To be filled. */
+#include "model/infer_rules.h"
+
+const struct as_op_rule as_rules_gather[] = {
+    {AS_OP_UNKNOWN, NULL, NULL},
+};

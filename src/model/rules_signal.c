@@ -1,0 +1,7 @@
+/* model/rules_signal.c - shape rules.
+ * To be filled. */
+#include "model/infer_rules.h"
+
+const struct as_op_rule as_rules_signal[] = {
+    {AS_OP_UNKNOWN, NULL, NULL},
+};
