@@ -16,14 +16,25 @@ static uint64_t entry(uint32_t id, uint32_t order)
 
 static uint32_t entry_order(uint64_t number)
 {
-    return (uint32_t)(number >> 32);
+    uint32_t order = (uint32_t)(number >> 32);
+
+    return order == AS_ONNX_PENDING ? order : order & ~AS_ONNX_CONSTANT;
+}
+
+static bool is_constant(uint64_t number)
+{
+    uint32_t order = (uint32_t)(number >> 32);
+
+    return order != AS_ONNX_PENDING && (order & AS_ONNX_CONSTANT);
 }
 
 int as_onnx_bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
                  uint32_t order, uint32_t id)
 {
-    int rc;
+    int rc = as_onnx_check_room(r, as_name_map_growth(&scope->names));
 
+    if (rc < 0)
+        return rc;
     r->maps_bytes -= as_name_map_bytes(&scope->names);
     rc = as_name_map_put(&scope->names, name.at, name.size, entry(id, order));
     r->maps_bytes += as_name_map_bytes(&scope->names);
@@ -32,7 +43,7 @@ int as_onnx_bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text 
     if (rc == 0)
         return as_fail_at(r->err, as_onnx_offset(r, name.at), "tensor '%.*s' is made twice",
                           AS_ONNX_SHOWN(name));
-    return as_onnx_check_room(r);
+    return ASSAY_OK;
 }
 
 int as_onnx_declare(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
@@ -72,6 +83,14 @@ static int declare_output(struct as_onnx *r, struct as_onnx_scope *scope, struct
 
     if (known && entry_order(*known) == AS_ONNX_PENDING) {
         *known = entry((uint32_t)*known, order);
+        return ASSAY_OK;
+    }
+    /* Tools that rewrite graphs leave old Constants behind; runtimes take the last one. */
+    if (known && is_constant(*known) && (order & AS_ONNX_CONSTANT)) {
+        *known = entry((uint32_t)*known, order);
+        as_model_find(r->model, AS_FINDING_NOTE, NULL, "Constant",
+                      "a Constant makes a tensor that a later Constant makes too; the later one "
+                      "counts");
         return ASSAY_OK;
     }
     return as_onnx_declare(r, scope, name, order, &id);
@@ -117,7 +136,7 @@ struct as_node *as_onnx_add_node(struct as_onnx *r, struct as_onnx_nodes *nodes)
 {
     if (nodes->n == nodes->room) {
         uint32_t room = nodes->room ? nodes->room * 2 : 32;
-        struct as_node *at = as_realloc(nodes->at, room, sizeof *at);
+        struct as_node *at = nodes->fixed ? NULL : as_realloc(nodes->at, room, sizeof *at);
 
         if (!at) {
             as_onnx_no_memory(r);
@@ -254,6 +273,23 @@ static int read_attrs(struct as_onnx *r, struct as_onnx_scope *scope,
     return rc;
 }
 
+/* A Constant in whose place a later one counts. */
+static bool is_replaced(const struct as_onnx_scope *scope, const struct as_onnx_node *src,
+                        const struct as_node *node)
+{
+    struct as_proto p = src->message;
+    struct as_proto_field f;
+    const uint64_t *known = NULL;
+
+    if (node->op != AS_OP_Constant || node->n_outputs != 1)
+        return false;
+    while (!known && as_proto_next(&p, &f, NULL) > 0)
+        if (f.number == 2 && f.wire == AS_WIRE_SIZED)
+            known =
+                as_name_map_find(&scope->names, (const char *)f.body.at, as_cursor_left(&f.body));
+    return known && entry_order(*known) != scope->current;
+}
+
 static int read_node(struct as_onnx *r, struct as_onnx_scope *scope, const struct as_proto *message)
 {
     struct as_onnx_function *function;
@@ -274,7 +310,7 @@ static int read_node(struct as_onnx *r, struct as_onnx_scope *scope, const struc
     rc = find_op(r, &node);
     AS_ONNX_STEP(rc, read_names(r, scope, &src, &node));
     AS_ONNX_STEP(rc, read_attrs(r, scope, &src, &node));
-    if (rc < 0)
+    if (rc < 0 || is_replaced(scope, &src, &node))
         return rc;
     function = as_onnx_find_function(r, &src);
     /* What we know ourselves we count as one operator, whatever it could be made of. */
@@ -294,10 +330,18 @@ static int declare_outputs(struct as_onnx *r, struct as_onnx_scope *scope,
 {
     struct as_proto p = *message;
     struct as_proto_field f;
-    struct as_text name;
+    struct as_text name = {"", 0};
+    uint32_t n = 0;
     int rc;
 
     while ((rc = as_proto_next(&p, &f, r->err)) > 0) {
+        n += f.number == 2;
+        if (f.number == 4 && (rc = as_proto_text(&p, &f, &name, r->err)) < 0)
+            return rc;
+    }
+    if (n == 1 && name.size == 8 && memcmp(name.at, "Constant", 8) == 0)
+        order |= AS_ONNX_CONSTANT;
+    for (p = *message; rc >= 0 && (rc = as_proto_next(&p, &f, r->err)) > 0;) {
         if (f.number != 2)
             continue;
         rc = as_proto_text(&p, &f, &name, r->err);
@@ -419,7 +463,7 @@ static int add_output(struct as_onnx *r, struct as_onnx_scope *scope,
 }
 
 struct counts {
-    uint32_t inputs, outputs;
+    uint32_t inputs, outputs, nodes;
     struct as_text name;
 };
 
@@ -430,6 +474,7 @@ static int count_parts(struct as_onnx *r, const struct as_proto *message, struct
     int rc;
 
     while ((rc = as_proto_next(&p, &f, r->err)) > 0) {
+        counts->nodes += f.number == 1;
         counts->inputs += f.number == 11;
         counts->outputs += f.number == 12;
         if (f.number == 2 && (rc = as_proto_text(&p, &f, &counts->name, r->err)) < 0)
@@ -471,6 +516,37 @@ static int walk_parts(struct as_onnx *r, struct as_onnx_scope *scope,
     return rc;
 }
 
+/* Without functions the number of nodes is known, and they go straight where they stay. */
+static int place_nodes(struct as_onnx *r, struct as_onnx_scope *scope, uint32_t n)
+{
+    int rc;
+
+    if (r->n_nodes + n > AS_MAX_NODES)
+        return as_fail(r->err, ASSAY_ERR_LIMIT, "the model has more than %d nodes", AS_MAX_NODES);
+    if (r->n_functions > 0)
+        return ASSAY_OK;
+    rc = as_graph_reserve_nodes(scope->graph, n, r->err);
+    if (rc < 0)
+        return as_onnx_no_memory(r);
+    scope->graph->n_nodes = 0;
+    *scope->nodes = (struct as_onnx_nodes){.at = scope->graph->nodes, .room = n, .fixed = true};
+    return ASSAY_OK;
+}
+
+static int keep_nodes(struct as_onnx *r, const struct as_onnx_scope *scope)
+{
+    const struct as_onnx_nodes *nodes = scope->nodes;
+
+    if (!nodes->fixed) {
+        if (as_graph_reserve_nodes(scope->graph, nodes->n, r->err) < 0)
+            return as_onnx_no_memory(r);
+        if (nodes->n)
+            memcpy(scope->graph->nodes, nodes->at, nodes->n * sizeof *nodes->at);
+    }
+    scope->graph->n_nodes = nodes->n;
+    return ASSAY_OK;
+}
+
 static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
                       const struct as_proto *message, const struct counts *counts)
 {
@@ -481,7 +557,8 @@ static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
 
     if (!ids)
         return as_onnx_no_memory(r);
-    rc = walk_parts(r, scope, message, WALK_CONSTANTS, NULL);
+    rc = place_nodes(r, scope, counts->nodes);
+    AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_CONSTANTS, NULL));
     AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_INPUTS, ids));
     AS_ONNX_STEP(rc, as_onnx_read_nodes(r, scope, message, 1));
     AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_INFOS, NULL));
@@ -490,11 +567,7 @@ static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
     graph->outputs = ids + counts->inputs;
     graph->n_inputs = counts->inputs;
     graph->n_outputs = counts->outputs;
-    AS_ONNX_STEP(rc, as_graph_reserve_nodes(graph, scope->nodes->n, r->err));
-    if (rc == ASSAY_ERR_NOMEM)
-        return as_onnx_no_memory(r);
-    if (rc >= 0 && scope->nodes->n)
-        memcpy(graph->nodes, scope->nodes->at, scope->nodes->n * sizeof *graph->nodes);
+    AS_ONNX_STEP(rc, keep_nodes(r, scope));
     return rc;
 }
 
@@ -522,7 +595,8 @@ int as_onnx_read_graph(struct as_onnx *r, const struct as_proto *message,
     }
     *out = scope.graph;
     rc = read_parts(r, &scope, message, &counts);
-    as_free(nodes.at);
+    if (!nodes.fixed)
+        as_free(nodes.at);
     as_onnx_scope_fini(r, &scope);
     return rc < 0 ? rc : ASSAY_OK;
 }
