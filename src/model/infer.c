@@ -95,6 +95,16 @@ static void forget_outputs(const struct as_infer *ctx)
     }
 }
 
+/* A file that does not say which it is of is old; what is built in memory is new. */
+static int64_t opset_of(const struct as_infer *ctx)
+{
+    int64_t opset = as_model_opset_of(ctx->model, ctx->node);
+
+    if (opset > 0 || as_domain_find(ctx->node->domain_name) != AS_DOMAIN_ONNX)
+        return opset;
+    return ctx->model->format == AS_FORMAT_ONNX ? 7 : 21;
+}
+
 static int infer_node(struct inferring *in)
 {
     struct as_infer *ctx = &in->ctx;
@@ -102,7 +112,7 @@ static int infer_node(struct inferring *in)
     int rc = ASSAY_OK;
 
     forget_outputs(ctx);
-    ctx->opset = as_model_opset_of(ctx->model, ctx->node);
+    ctx->opset = opset_of(ctx);
     if (rule->infer)
         rc = run_rule(in, rule);
     else
