@@ -23,6 +23,71 @@ static const struct as_zoo_key image_keys[] = {
     {0},
 };
 
+#define SEQ_KEY(tokens)                                                                            \
+    {                                                                                              \
+        "seq", "tokens of the text; 0 leaves the dimension open", tokens, 0, 1 << 20, NULL         \
+    }
+#define TEXT_KEYS(tokens, rows, positions)                                                         \
+    {                                                                                              \
+        [AS_BERT_SEQ] = SEQ_KEY(tokens),                                                           \
+        [AS_BERT_LAYERS] = {"layers", "blocks", 12, 1, 1024, NULL},                                \
+        [AS_BERT_WIDTH] = {"width", "of what flows through, a multiple of heads", 768, 1, 1 << 16, \
+                           NULL},                                                                  \
+        [AS_BERT_HEADS] = {"heads", "of attention", 12, 1, 1024, NULL},                            \
+        [AS_BERT_VOCAB] = {"vocab", "different tokens", rows, 1, 1 << 24, NULL},                   \
+        [AS_BERT_CONTEXT] = {"context", "most tokens of a text", positions, 1, 1 << 20, NULL},     \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+static const struct as_zoo_key bert_keys[] = TEXT_KEYS(128, 30522, 512);
+static const struct as_zoo_key gpt2_keys[] = TEXT_KEYS(1024, 50257, 1024);
+
+static const struct as_zoo_key vit_keys[] = {
+    [AS_VIT_CLASSES] = {"classes", "length of the answer", 1000, 1, 1 << 20, NULL},
+    [AS_VIT_SIZE] = {"size", "height and width of the image, a multiple of 16", 224, 16, 4096,
+                     NULL},
+    [AS_VIT_LAYERS] = {"layers", "blocks", 12, 1, 1024, NULL},
+    {0},
+};
+
+static const char *const dtype_words[] = {"f32", "f16"};
+
+static const struct as_zoo_key llama_keys[] = {
+    [AS_LLAMA_LAYERS] = {"layers", "blocks", 4, 1, 1024, NULL},
+    [AS_LLAMA_WIDTH] = {"width", "of what flows through, a multiple of heads", 256, 2, 1 << 16,
+                        NULL},
+    [AS_LLAMA_HEADS] = {"heads", "of attention", 8, 1, 1024, NULL},
+    [AS_LLAMA_KV_HEADS] = {"kv_heads", "heads for keys and values; 0: as many as heads", 4, 0, 1024,
+                           NULL},
+    [AS_LLAMA_FFN] = {"ffn", "width of the gated layers", 688, 1, 1 << 20, NULL},
+    [AS_LLAMA_VOCAB] = {"vocab", "different tokens", 8000, 1, 1 << 24, NULL},
+    [AS_LLAMA_CONTEXT] = {"context", "most tokens of a text", 2048, 1, 1 << 24, NULL},
+    [AS_LLAMA_SEQ] = SEQ_KEY(128),
+    [AS_LLAMA_DTYPE] = {"dtype", "f32, f16", 0, 0, 1, dtype_words},
+    [AS_LLAMA_TIED] = {"tied", "1: the last product uses the table of tokens", 0, 0, 1, NULL},
+    {0},
+};
+
+static const struct as_zoo_key tagger_keys[] = {
+    [AS_TAGGER_SEQ] = SEQ_KEY(32),
+    [AS_TAGGER_VOCAB] = {"vocab", "different tokens", 10000, 1, 1 << 24, NULL},
+    [AS_TAGGER_WIDTH] = {"width", "of the table of tokens", 128, 1, 1 << 16, NULL},
+    [AS_TAGGER_HIDDEN] = {"hidden", "units each way", 128, 1, 1 << 16, NULL},
+    [AS_TAGGER_TAGS] = {"tags", "different tags", 17, 1, 1 << 20, NULL},
+    [AS_TAGGER_LAYERS] = {"layers", "recurrent layers", 1, 1, 64, NULL},
+    {0},
+};
+
+static const struct as_zoo_key mlp_keys[] = {
+    [AS_MLP_INPUTS] = {"inputs", "length of a sample", 784, 1, 1 << 24, NULL},
+    [AS_MLP_HIDDEN] = {"hidden", "units of a hidden layer", 256, 1, 1 << 20, NULL},
+    [AS_MLP_LAYERS] = {"layers", "hidden layers", 2, 0, 1024, NULL},
+    [AS_MLP_OUTPUTS] = {"outputs", "length of the answer", 10, 1, 1 << 24, NULL},
+    {0},
+};
+
 static const struct as_zoo_entry entries[] = {
     {"alexnet", "CNN of 2012, 5 convolutions and 3 dense layers", "1x3x224x224", image_keys,
      as_zoo_alexnet},
@@ -35,6 +100,15 @@ static const struct as_zoo_entry entries[] = {
      as_zoo_mobilenet_v2},
     {"squeezenet1_1", "small CNN without dense layers", "1x3x224x224", image_keys,
      as_zoo_squeezenet1_1},
+    {"vit_b_16", "vision transformer, base, patches of 16", "1x3x224x224", vit_keys,
+     as_zoo_vit_b_16},
+    {"bert-base", "text encoder, uncased, with pooler", "3 of 1x128", bert_keys, as_zoo_bert},
+    {"gpt2", "text decoder, small, head tied to the table", "1x1024", gpt2_keys, as_zoo_gpt2},
+    {"llama", "text decoder of any size: grouped heads, RMS norm, SwiGLU, rotary", "1x128",
+     llama_keys, as_zoo_llama},
+    {"lstm-tagger", "recurrent tagger of words, both ways", "1x32", tagger_keys,
+     as_zoo_lstm_tagger},
+    {"mlp", "dense layers", "1x784", mlp_keys, as_zoo_mlp},
 };
 
 /* Other spellings people use. */
@@ -43,6 +117,10 @@ static const struct {
 } aliases[] = {
     {"mobilenet_v2", "mobilenetv2"},
     {"squeezenet", "squeezenet1_1"},
+    {"vit", "vit_b_16"},
+    {"bert", "bert-base"},
+    {"bert_base", "bert-base"},
+    {"lstm_tagger", "lstm-tagger"},
 };
 
 const struct as_zoo_entry *as_zoo_at(size_t i)
@@ -168,11 +246,13 @@ int as_zoo_parse(const char *spec, const struct as_zoo_entry **entry, int64_t *v
     return parse_keys(*entry, spec + size + (spec[size] == ':'), values, err);
 }
 
-int as_zoo_open(struct as_model **model, const char *spec, struct assay_error *err)
+/* What both ways to open do: the model's own builder, or the one given. */
+static int build(struct as_model **model, const char *spec, as_zoo_build builder,
+                 struct assay_error *err)
 {
     const struct as_zoo_entry *entry;
     int64_t values[AS_ZOO_VALUES];
-    struct as_builder *b = NULL;
+    struct as_builder *b;
     struct as_model *m = NULL;
     size_t own = 0;
     int rc;
@@ -180,6 +260,8 @@ int as_zoo_open(struct as_model **model, const char *spec, struct assay_error *e
     rc = as_zoo_parse(spec, &entry, values, err);
     if (rc < 0)
         return rc;
+    if (builder && entry->build != as_zoo_llama)
+        return as_fail(err, ASSAY_ERR_USAGE, "only llama can be had as GGUF, not %s", entry->name);
     while (entry->keys && entry->keys[own].name)
         own++;
     b = as_alloc_zero(1, sizeof *b);
@@ -195,7 +277,7 @@ int as_zoo_open(struct as_model **model, const char *spec, struct assay_error *e
         rc = as_fail_nomem(err);
         goto out;
     }
-    entry->build(b, values, values[own + KEY_BATCH]);
+    (builder ? builder : entry->build)(b, values, values[own + KEY_BATCH]);
     rc = as_builder_finish(b, err);
     if (rc < 0)
         goto out;
@@ -206,4 +288,14 @@ out:
     as_free(b);
     as_model_free(m);
     return rc;
+}
+
+int as_zoo_open(struct as_model **model, const char *spec, struct assay_error *err)
+{
+    return build(model, spec, NULL, err);
+}
+
+int as_zoo_llama_gguf(struct as_model **model, const char *spec, struct assay_error *err)
+{
+    return build(model, spec, as_zoo_llama_weights, err);
 }

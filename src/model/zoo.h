@@ -35,6 +35,11 @@ const struct as_zoo_entry *as_zoo_at(size_t i);
  * name the nearest model or the keys there are. */
 AS_MUST_USE int as_zoo_open(struct as_model **model, const char *spec, struct assay_error *err);
 
+/* The weights of a llama alone, named and shaped as a GGUF file has them (blk.0.attn_q.weight of
+ * [out, in]), with model->decoder filled. USAGE for any other model. */
+AS_MUST_USE int as_zoo_llama_gguf(struct as_model **model, const char *spec,
+                                  struct assay_error *err);
+
 /* The first half of it: which model, and the value of each of its keys, then batch and seed. */
 AS_MUST_USE int as_zoo_parse(const char *spec, const struct as_zoo_entry **entry, int64_t *values,
                              struct assay_error *err);

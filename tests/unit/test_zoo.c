@@ -29,11 +29,25 @@ static void zoo_parameters_are_the_published_ones(void **state)
         const char *spec;
         uint64_t parameters, stored;
     } cases[] = {
-        {"zoo:alexnet", 61100840, 61100840}, {"zoo:vgg16", 138357544, 138357544},
-        {"vgg19", 143667240, 143667240},     {"resnet18", 11689512, 11699112},
-        {"resnet34", 21797672, 21814696},    {"resnet50", 25557032, 25610152},
-        {"mobilenetv2", 3504872, 3538984},   {"mobilenet_v2", 3504872, 3538984},
+        {"zoo:alexnet", 61100840, 61100840},
+        {"zoo:vgg16", 138357544, 138357544},
+        {"vgg19", 143667240, 143667240},
+        {"resnet18", 11689512, 11699112},
+        {"resnet34", 21797672, 21814696},
+        {"resnet50", 25557032, 25610152},
+        {"mobilenetv2", 3504872, 3538984},
+        {"mobilenet_v2", 3504872, 3538984},
         {"squeezenet1_1", 1235496, 1235496},
+        {"vit_b_16", 86567656, 86567656},
+        {"bert-base", 109482240, 109482240},
+        {"gpt2", 124439808, 124439808},
+        {"gpt2:seq=8", 124439808, 124439808},
+        {"gpt2:seq=0,batch=0", 124439808, 124439808},
+        {"llama:layers=32,width=4096,heads=32,kv_heads=8,ffn=14336,vocab=128256", 8030261248,
+         8030261248},
+        {"lstm-tagger", 1280000 + 2 * 4 * 128 * (128 + 128 + 2) + 257 * 17,
+         1280000 + 2 * 4 * 128 * (128 + 128 + 2) + 257 * 17},
+        {"mlp", 785 * 256 + 257 * 256 + 2570, 785 * 256 + 257 * 256 + 2570},
     };
 
     (void)state;
@@ -83,6 +97,11 @@ static void zoo_says_what_is_wrong_with_a_spec(void **state)
         {"zoo:resnet18:batch=", "whole number"},
         {"zoo:resnet18:batch=9999999999999999999999", "whole number"},
         {"zoo:alexnet:size=32", "larger than its input"},
+        {"zoo:llama:kv_heads=3", "must divide 8 heads"},
+        {"zoo:llama:dtype=q4", "one of f32, f16"},
+        {"zoo:gpt2:heads=7", "cannot be shared by 7 heads"},
+        {"zoo:bert-base:seq=513", "longer than the context, 512"},
+        {"zoo:vit_b_16:size=100", "multiple of 16"},
     };
 
     (void)state;
@@ -97,11 +116,43 @@ static void zoo_says_what_is_wrong_with_a_spec(void **state)
     }
 }
 
+static const struct as_value *value_of(const struct as_model *model, const char *name)
+{
+    for (uint32_t i = 0; i < model->n_values; i++)
+        if (strcmp(model->values[i].name, name) == 0)
+            return &model->values[i];
+    fail_msg("there is no %s", name);
+    return NULL;
+}
+
+static void llama_has_the_names_of_gguf(void **state)
+{
+    struct as_model *model = NULL;
+    struct assay_error err = {0};
+    const struct as_value *v;
+
+    (void)state;
+    assert_int_equal(as_zoo_llama_gguf(&model, "zoo:llama:dtype=f16,layers=2", &err), ASSAY_OK);
+    assert_false(model->has_graph);
+    assert_string_equal(model->decoder.architecture, "llama");
+    assert_int_equal(model->decoder.kv_heads, 4);
+    v = value_of(model, "blk.1.attn_k.weight");
+    assert_int_equal(v->type.dims[0], 128);
+    assert_int_equal(v->type.dims[1], 256);
+    assert_int_equal(v->type.dtype, AS_DTYPE_F16);
+    assert_int_equal(value_of(model, "output_norm.weight")->type.dtype, AS_DTYPE_F32);
+    as_model_free(model);
+    model = NULL;
+    assert_int_equal(as_zoo_llama_gguf(&model, "zoo:gpt2", &err), ASSAY_ERR_USAGE);
+    assert_null(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zoo_parameters_are_the_published_ones),
         cmocka_unit_test(zoo_keys_change_the_model),
+        cmocka_unit_test(llama_has_the_names_of_gguf),
         cmocka_unit_test(zoo_says_what_is_wrong_with_a_spec),
     };
 
