@@ -16,7 +16,16 @@ static uint64_t entry(uint32_t id, uint32_t order)
 
 static uint32_t entry_order(uint64_t number)
 {
-    return (uint32_t)(number >> 32);
+    uint32_t order = (uint32_t)(number >> 32);
+
+    return order == AS_ONNX_PENDING ? order : order & ~AS_ONNX_CONSTANT;
+}
+
+static bool is_constant(uint64_t number)
+{
+    uint32_t order = (uint32_t)(number >> 32);
+
+    return order != AS_ONNX_PENDING && (order & AS_ONNX_CONSTANT);
 }
 
 int as_onnx_bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
@@ -72,6 +81,14 @@ static int declare_output(struct as_onnx *r, struct as_onnx_scope *scope, struct
 
     if (known && entry_order(*known) == AS_ONNX_PENDING) {
         *known = entry((uint32_t)*known, order);
+        return ASSAY_OK;
+    }
+    /* Tools that rewrite graphs leave old Constants behind; runtimes take the last one. */
+    if (known && is_constant(*known) && (order & AS_ONNX_CONSTANT)) {
+        *known = entry((uint32_t)*known, order);
+        as_model_find(r->model, AS_FINDING_NOTE, NULL, "Constant",
+                      "a Constant makes a tensor that a later Constant makes too; the later one "
+                      "counts");
         return ASSAY_OK;
     }
     return as_onnx_declare(r, scope, name, order, &id);
@@ -254,6 +271,23 @@ static int read_attrs(struct as_onnx *r, struct as_onnx_scope *scope,
     return rc;
 }
 
+/* A Constant in whose place a later one counts. */
+static bool is_replaced(const struct as_onnx_scope *scope, const struct as_onnx_node *src,
+                        const struct as_node *node)
+{
+    struct as_proto p = src->message;
+    struct as_proto_field f;
+    const uint64_t *known = NULL;
+
+    if (node->op != AS_OP_Constant || node->n_outputs != 1)
+        return false;
+    while (!known && as_proto_next(&p, &f, NULL) > 0)
+        if (f.number == 2 && f.wire == AS_WIRE_SIZED)
+            known =
+                as_name_map_find(&scope->names, (const char *)f.body.at, as_cursor_left(&f.body));
+    return known && entry_order(*known) != scope->current;
+}
+
 static int read_node(struct as_onnx *r, struct as_onnx_scope *scope, const struct as_proto *message)
 {
     struct as_onnx_function *function;
@@ -274,7 +308,7 @@ static int read_node(struct as_onnx *r, struct as_onnx_scope *scope, const struc
     rc = find_op(r, &node);
     AS_ONNX_STEP(rc, read_names(r, scope, &src, &node));
     AS_ONNX_STEP(rc, read_attrs(r, scope, &src, &node));
-    if (rc < 0)
+    if (rc < 0 || is_replaced(scope, &src, &node))
         return rc;
     function = as_onnx_find_function(r, &src);
     /* What we know ourselves we count as one operator, whatever it could be made of. */
@@ -294,10 +328,18 @@ static int declare_outputs(struct as_onnx *r, struct as_onnx_scope *scope,
 {
     struct as_proto p = *message;
     struct as_proto_field f;
-    struct as_text name;
+    struct as_text name = {"", 0};
+    uint32_t n = 0;
     int rc;
 
     while ((rc = as_proto_next(&p, &f, r->err)) > 0) {
+        n += f.number == 2;
+        if (f.number == 4 && (rc = as_proto_text(&p, &f, &name, r->err)) < 0)
+            return rc;
+    }
+    if (n == 1 && name.size == 8 && memcmp(name.at, "Constant", 8) == 0)
+        order |= AS_ONNX_CONSTANT;
+    for (p = *message; rc >= 0 && (rc = as_proto_next(&p, &f, r->err)) > 0;) {
         if (f.number != 2)
             continue;
         rc = as_proto_text(&p, &f, &name, r->err);

@@ -75,6 +75,8 @@ struct as_onnx_scope {
 /* Orders of what is no node's output. */
 #define AS_ONNX_BEFORE  0U         /* inputs and initializers */
 #define AS_ONNX_PENDING UINT32_MAX /* an output of a function that no node has made yet */
+/* Set in the order of what a Constant makes: exporters write some of them twice. */
+#define AS_ONNX_CONSTANT 0x40000000U
 
 /* A node as it lies in the file. */
 struct as_onnx_node {
