@@ -9,6 +9,8 @@
 #define SPARE_BYTES ((uint64_t)48 << 20)
 
 static const struct as_format *const formats[] = {
+    &as_format_gguf,
+    &as_format_tflite,
     &as_format_onnx,
 };
 
