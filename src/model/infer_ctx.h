@@ -19,6 +19,9 @@ struct as_infer {
     int (*body)(struct as_infer *ctx, struct as_graph *body); /* infers a subgraph whose inputs
                                                                  have been set */
     unsigned unsure; /* > 0: inside a branch that may not run */
+    unsigned again;  /* > 0: inside a body that was inferred before; what it found is known */
+    int64_t again_nodes, again_bytes; /* what that has cost so far */
+    int64_t copied_elems;             /* of sequences, so far */
 };
 
 typedef int (*as_infer_rule)(struct as_infer *ctx);
