@@ -8,8 +8,9 @@
 struct as_op_rule {
     enum as_op op;       /* AS_OP_UNKNOWN ends a table */
     as_infer_rule infer; /* sets the types of the outputs */
-    as_infer_rule fold;  /* sets their numbers when those of the inputs are known; or NULL. Runs
-                            after  `infer`, and only when an output is small and has no numbers yet */
+    as_infer_rule
+        fold; /* sets their numbers when those of the inputs are known; or NULL. Runs
+                 after  `infer`, and only when an output is small and has no numbers yet */
 };
 
 /* Every family, in the file rules_<name>.c. */

@@ -260,7 +260,7 @@ int as_infer_conv_transpose(struct as_infer *ctx, const struct as_ints *pads)
     bool has_x = as_in_dims(ctx, 0, &x), has_w = as_in_dims(ctx, 1, &w);
     unsigned dtype = as_in_dtype(ctx, 0);
     struct as_window window;
-    int64_t group;
+    int64_t group = 1;
     int rc;
 
     if (!has_x && !has_w)

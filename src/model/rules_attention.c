@@ -63,7 +63,7 @@ static int infer_attention(struct as_infer *ctx)
     bool quantised = ctx->node->op == AS_OP_MS_QAttention;
     size_t past = quantised ? 8 : 4;
     unsigned dtype = as_in_dtype(ctx, quantised ? 3 : 0);
-    int64_t heads, key, value, total;
+    int64_t heads = 1, key = AS_DIM_UNKNOWN, value = AS_DIM_UNKNOWN, total;
     struct as_dims out, present;
     int rc = need_rank(ctx, 0, 3, "the input");
 
@@ -167,7 +167,7 @@ static int64_t cache_length(const struct as_infer *ctx, size_t past, size_t tota
 /* Query [B, S, N * H] with key and value of fewer heads, or all three in one row. */
 static int infer_group_query(struct as_infer *ctx)
 {
-    int64_t kv = as_node_int(ctx->node, "kv_num_heads", 0), heads, head, width, length;
+    int64_t kv = as_node_int(ctx->node, "kv_num_heads", 0), heads = 1, head, width, length;
     unsigned dtype = as_in_dtype(ctx, 0), cache;
     struct as_dims out, present;
     int rc = read_heads(ctx, &heads);
@@ -201,7 +201,7 @@ static int infer_group_query(struct as_infer *ctx)
 /* The cache is a buffer that keeps its shape. */
 static int infer_sparse(struct as_infer *ctx)
 {
-    int64_t kv = as_node_int(ctx->node, "kv_num_heads", 0), heads, head;
+    int64_t kv = as_node_int(ctx->node, "kv_num_heads", 0), heads = 1, head;
     struct as_dims out;
     int rc = read_heads(ctx, &heads);
 
@@ -224,7 +224,7 @@ static int infer_sparse(struct as_infer *ctx)
 static int infer_packed(struct as_infer *ctx)
 {
     struct as_dims out = {2, {dim_of(ctx, 0, 0), AS_DIM_UNKNOWN}};
-    int64_t key, value;
+    int64_t key, value = AS_DIM_UNKNOWN;
     int rc = need_rank(ctx, 0, 2, "the input");
 
     if (rc == ASSAY_OK)
