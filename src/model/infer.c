@@ -115,7 +115,7 @@ static int infer_node(struct inferring *in)
     ctx->opset = opset_of(ctx);
     if (rule->infer)
         rc = run_rule(in, rule);
-    else
+    else if (ctx->again == 0)
         as_model_find(ctx->model, AS_FINDING_UNKNOWN_OP, NULL, ctx->node->op_name,
                       "operator %s%s%.80s is not known; what it makes and costs is not counted",
                       ctx->node->domain_name, ctx->node->domain_name[0] ? "." : "",
