@@ -1,0 +1,147 @@
+/* model/seeded_data.c - weights that are computed instead of stored: each number follows from the
+ * seed and its place alone, so any piece can be had at any time, in any order. */
+#include "model/seeded_data.h"
+
+#include <string.h>
+
+enum { PIECE = 512 }; /* numbers worked out at once, on the stack */
+
+/* The finishing steps of splitmix64: every bit of the input reaches every bit of the output. */
+static inline uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+uint64_t as_seeded_key(uint64_t seed, const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
+    return mix(hash ^ mix(seed));
+}
+
+static void fill_uniform(float *out, size_t n, uint64_t at, const struct as_seeded *how)
+{
+    float step = how->spread * 0x1p-23f; /* 24 random bits cover twice the spread */
+
+    for (size_t i = 0; i < n; i++) {
+        int32_t bits = (int32_t)(mix(at + i) >> 40) - 0x800000;
+
+        out[i] = how->mean + (float)bits * step;
+    }
+}
+
+/* The sum of four even numbers of 16 bits has a bell's shape: good enough for weights, and the same
+ * on every machine. Its standard deviation is 2^16 / sqrt(3). */
+static void fill_normal(float *out, size_t n, uint64_t at, const struct as_seeded *how)
+{
+    float step = how->spread * (1.7320508f / 65536.0f);
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = mix(at + i);
+        int32_t sum = (int32_t)(x & 0xffff) + (int32_t)(x >> 16 & 0xffff) +
+                      (int32_t)(x >> 32 & 0xffff) + (int32_t)(x >> 48) - 131070;
+
+        out[i] = how->mean + (float)sum * step;
+    }
+}
+
+uint16_t as_f16_bits(float value)
+{
+    uint32_t x, sign, rest;
+
+    memcpy(&x, &value, sizeof x);
+    sign = x >> 16 & 0x8000;
+    x &= 0x7fffffff;
+    if (x >= 0x47800000) /* 2^16 and up, infinite, or no number */
+        return (uint16_t)(sign | (x > 0x7f800000 ? 0x7e00u : 0x7c00u));
+    if (x < 0x38800000) { /* below 2^-14: steps of 2^-24 */
+        uint32_t shift = 126 - (x >> 23), full = (x & 0x7fffff) | 0x800000;
+
+        if (shift > 24)
+            return (uint16_t)sign;
+        rest = full & ((1u << shift) - 1);
+        full >>= shift;
+        full += rest > 1u << (shift - 1) || (rest == 1u << (shift - 1) && (full & 1));
+        return (uint16_t)(sign | full);
+    }
+    rest = x & 0x1fff;
+    x = (x - 0x38000000) >> 13;
+    x += rest > 0x1000 || (rest == 0x1000 && (x & 1));
+    return (uint16_t)(sign | x);
+}
+
+static uint16_t bf16_bits(float value)
+{
+    uint32_t x;
+
+    memcpy(&x, &value, sizeof x);
+    return (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16); /* weights are finite */
+}
+
+/* Puts a piece in the dtype asked for; returns the bytes written. */
+static size_t put(uint8_t *out, const float *in, size_t n, unsigned dtype)
+{
+    for (size_t i = 0; i < n && dtype == AS_DTYPE_F64; i++) {
+        double wide = (double)in[i];
+
+        memcpy(out + i * sizeof wide, &wide, sizeof wide);
+    }
+    for (size_t i = 0; i < n && (dtype == AS_DTYPE_F16 || dtype == AS_DTYPE_BF16); i++) {
+        uint16_t half = dtype == AS_DTYPE_F16 ? as_f16_bits(in[i]) : bf16_bits(in[i]);
+
+        memcpy(out + i * sizeof half, &half, sizeof half);
+    }
+    if (dtype == AS_DTYPE_F32)
+        memcpy(out, in, n * sizeof *in);
+    return n * as_dtype_at(dtype)->block_bytes;
+}
+
+static int make(const struct as_data *data, uint64_t first, uint64_t n, void *out,
+                struct assay_error *err)
+{
+    const struct as_seeded *how = data->from;
+    uint8_t *to = out;
+    float piece[PIECE];
+
+    if (first > data->n || n > data->n - first)
+        return as_fail(err, ASSAY_ERR_USAGE, "elements past the end of a tensor were asked for");
+    while (n > 0) {
+        size_t some = n < PIECE ? (size_t)n : PIECE;
+
+        if (how->kind == AS_SEEDED_UNIFORM)
+            fill_uniform(piece, some, data->seed + first, how);
+        else
+            fill_normal(piece, some, data->seed + first, how);
+        to += put(to, piece, some, data->dtype);
+        first += some;
+        n -= some;
+    }
+    return ASSAY_OK;
+}
+
+struct as_data *as_seeded_data(struct as_arena *arena, unsigned dtype, uint64_t n, uint64_t key,
+                               const struct as_seeded *how)
+{
+    struct as_seeded *kept = as_arena_alloc(arena, sizeof *kept);
+    struct as_data *data = as_arena_zero(arena, 1, sizeof *data);
+    bool known = dtype == AS_DTYPE_F32 || dtype == AS_DTYPE_F16 || dtype == AS_DTYPE_BF16 ||
+                 dtype == AS_DTYPE_F64;
+
+    if (!kept || !data || !known || !as_dtype_bytes(dtype, n, &data->size_bytes))
+        return NULL;
+    *kept = *how;
+    data->dtype = (uint8_t)dtype;
+    data->generated = true;
+    data->n = n;
+    data->stored_elems = n;
+    data->stored_bytes = data->size_bytes;
+    data->make = make;
+    data->from = kept;
+    data->seed = key;
+    return data;
+}
