@@ -2,7 +2,7 @@
 # the numbers we compute on the way.
 . "$(dirname "$0")/lib.sh"
 data=${ONNX_TEST_DATA:-/usr/lib/python3/dist-packages/onnx/backend/test/data}
-at_least=736
+at_least=1072
 
 [ -d "$data/node" ] || {
     echo "skipped: libonnx-testdata is not installed"
