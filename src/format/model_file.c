@@ -12,6 +12,7 @@
 static const struct as_format *const formats[] = {
     &as_format_gguf,
     &as_format_tflite,
+    &as_format_safetensors,
     &as_format_onnx,
 };
 

@@ -92,7 +92,7 @@ int as_onnx_index_functions(struct as_onnx *r, const struct as_proto *model)
     if (!r->functions)
         return as_onnx_no_memory(r);
     r->maps_bytes += r->n_functions * (sizeof *r->functions + 2 * sizeof(struct as_name_slot));
-    rc = as_onnx_check_room(r);
+    rc = as_onnx_check_room(r, 0);
     while (rc >= 0 && (rc = as_proto_next(&p, &f, r->err)) > 0) {
         if (f.number != 25)
             continue;

@@ -31,8 +31,10 @@ static bool is_constant(uint64_t number)
 int as_onnx_bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
                  uint32_t order, uint32_t id)
 {
-    int rc;
+    int rc = as_onnx_check_room(r, as_name_map_growth(&scope->names));
 
+    if (rc < 0)
+        return rc;
     r->maps_bytes -= as_name_map_bytes(&scope->names);
     rc = as_name_map_put(&scope->names, name.at, name.size, entry(id, order));
     r->maps_bytes += as_name_map_bytes(&scope->names);
@@ -41,7 +43,7 @@ int as_onnx_bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text 
     if (rc == 0)
         return as_fail_at(r->err, as_onnx_offset(r, name.at), "tensor '%.*s' is made twice",
                           AS_ONNX_SHOWN(name));
-    return as_onnx_check_room(r);
+    return ASSAY_OK;
 }
 
 int as_onnx_declare(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
@@ -134,7 +136,7 @@ struct as_node *as_onnx_add_node(struct as_onnx *r, struct as_onnx_nodes *nodes)
 {
     if (nodes->n == nodes->room) {
         uint32_t room = nodes->room ? nodes->room * 2 : 32;
-        struct as_node *at = as_realloc(nodes->at, room, sizeof *at);
+        struct as_node *at = nodes->fixed ? NULL : as_realloc(nodes->at, room, sizeof *at);
 
         if (!at) {
             as_onnx_no_memory(r);
@@ -461,7 +463,7 @@ static int add_output(struct as_onnx *r, struct as_onnx_scope *scope,
 }
 
 struct counts {
-    uint32_t inputs, outputs;
+    uint32_t inputs, outputs, nodes;
     struct as_text name;
 };
 
@@ -472,6 +474,7 @@ static int count_parts(struct as_onnx *r, const struct as_proto *message, struct
     int rc;
 
     while ((rc = as_proto_next(&p, &f, r->err)) > 0) {
+        counts->nodes += f.number == 1;
         counts->inputs += f.number == 11;
         counts->outputs += f.number == 12;
         if (f.number == 2 && (rc = as_proto_text(&p, &f, &counts->name, r->err)) < 0)
@@ -513,6 +516,37 @@ static int walk_parts(struct as_onnx *r, struct as_onnx_scope *scope,
     return rc;
 }
 
+/* Without functions the number of nodes is known, and they go straight where they stay. */
+static int place_nodes(struct as_onnx *r, struct as_onnx_scope *scope, uint32_t n)
+{
+    int rc;
+
+    if (r->n_nodes + n > AS_MAX_NODES)
+        return as_fail(r->err, ASSAY_ERR_LIMIT, "the model has more than %d nodes", AS_MAX_NODES);
+    if (r->n_functions > 0)
+        return ASSAY_OK;
+    rc = as_graph_reserve_nodes(scope->graph, n, r->err);
+    if (rc < 0)
+        return as_onnx_no_memory(r);
+    scope->graph->n_nodes = 0;
+    *scope->nodes = (struct as_onnx_nodes){.at = scope->graph->nodes, .room = n, .fixed = true};
+    return ASSAY_OK;
+}
+
+static int keep_nodes(struct as_onnx *r, const struct as_onnx_scope *scope)
+{
+    const struct as_onnx_nodes *nodes = scope->nodes;
+
+    if (!nodes->fixed) {
+        if (as_graph_reserve_nodes(scope->graph, nodes->n, r->err) < 0)
+            return as_onnx_no_memory(r);
+        if (nodes->n)
+            memcpy(scope->graph->nodes, nodes->at, nodes->n * sizeof *nodes->at);
+    }
+    scope->graph->n_nodes = nodes->n;
+    return ASSAY_OK;
+}
+
 static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
                       const struct as_proto *message, const struct counts *counts)
 {
@@ -523,7 +557,8 @@ static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
 
     if (!ids)
         return as_onnx_no_memory(r);
-    rc = walk_parts(r, scope, message, WALK_CONSTANTS, NULL);
+    rc = place_nodes(r, scope, counts->nodes);
+    AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_CONSTANTS, NULL));
     AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_INPUTS, ids));
     AS_ONNX_STEP(rc, as_onnx_read_nodes(r, scope, message, 1));
     AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_INFOS, NULL));
@@ -532,11 +567,7 @@ static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
     graph->outputs = ids + counts->inputs;
     graph->n_inputs = counts->inputs;
     graph->n_outputs = counts->outputs;
-    AS_ONNX_STEP(rc, as_graph_reserve_nodes(graph, scope->nodes->n, r->err));
-    if (rc == ASSAY_ERR_NOMEM)
-        return as_onnx_no_memory(r);
-    if (rc >= 0 && scope->nodes->n)
-        memcpy(graph->nodes, scope->nodes->at, scope->nodes->n * sizeof *graph->nodes);
+    AS_ONNX_STEP(rc, keep_nodes(r, scope));
     return rc;
 }
 
@@ -564,7 +595,8 @@ int as_onnx_read_graph(struct as_onnx *r, const struct as_proto *message,
     }
     *out = scope.graph;
     rc = read_parts(r, &scope, message, &counts);
-    as_free(nodes.at);
+    if (!nodes.fixed)
+        as_free(nodes.at);
     as_onnx_scope_fini(r, &scope);
     return rc < 0 ? rc : ASSAY_OK;
 }

@@ -37,10 +37,10 @@ int as_onnx_no_memory(const struct as_onnx *r)
     return as_fail_nomem(r->err);
 }
 
-int as_onnx_check_room(const struct as_onnx *r)
+int as_onnx_check_room(const struct as_onnx *r, size_t more)
 {
     const struct as_model *m = r->model;
-    size_t used = m->arena.used_bytes + r->maps_bytes + m->n_values * sizeof *m->values;
+    size_t used = more + m->arena.used_bytes + r->maps_bytes + m->n_values * sizeof *m->values;
 
     return m->arena.max_bytes && used > m->arena.max_bytes + TABLE_BYTES ? too_large(r) : ASSAY_OK;
 }
@@ -290,6 +290,17 @@ static bool plausible_tag(struct as_cursor at)
     return plausible(&f, true);
 }
 
+/* Text could begin like a field; it has no control characters. */
+static bool is_binary(const uint8_t *bytes, uint64_t size)
+{
+    for (uint64_t i = 0; i < size && i < 64; i++)
+        if (bytes[i] < 0x20 && (bytes[i] < '\t' || bytes[i] > '\r'))
+            return true;
+    return false;
+}
+
+/* The first field must be one of the outermost message. A small version number there and one more
+ * such field, or a graph, are nobody else's; a file that ends early is still one of ours. */
 static bool is_onnx(const uint8_t *bytes, uint64_t size)
 {
     struct as_proto_input input;
@@ -297,23 +308,19 @@ static bool is_onnx(const uint8_t *bytes, uint64_t size)
     struct as_proto p;
     struct as_cursor before;
     bool telling = false;
-    int rc = 0;
+    int n = 0, rc;
 
     as_proto_init(&p, &input, "ONNX file", bytes, (size_t)size);
-    before = p.at;
-    for (int n = 0; n < 64; n++) {
+    for (; n < 64; n++) {
         before = p.at;
         rc = as_proto_next(&p, &f, NULL);
         if (rc <= 0 || !plausible(&f, n == 0))
             break;
-        /* A number of that size at the very start, or a graph and opsets, are nobody else's. */
         telling |= (n == 0 && f.number == 1 && f.value > 0 && f.value < 1000) || f.number == 7;
-        if (n == 63)
-            return telling;
     }
-    if (rc > 0)
-        return false;
-    return rc == 0 ? telling : plausible_tag(before) && (telling || before.at == bytes);
+    if (telling)
+        return n > 1 || as_cursor_left(&before) == 0 || plausible_tag(before);
+    return n == 0 && plausible_tag(before) && is_binary(bytes, size);
 }
 
 static int read_onnx(struct as_model *model, const struct as_mapped_file *file,

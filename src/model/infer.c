@@ -95,6 +95,16 @@ static void forget_outputs(const struct as_infer *ctx)
     }
 }
 
+/* A file that does not say which it is of is old; what is built in memory is new. */
+static int64_t opset_of(const struct as_infer *ctx)
+{
+    int64_t opset = as_model_opset_of(ctx->model, ctx->node);
+
+    if (opset > 0 || as_domain_find(ctx->node->domain_name) != AS_DOMAIN_ONNX)
+        return opset;
+    return ctx->model->format == AS_FORMAT_ONNX ? 7 : 21;
+}
+
 static int infer_node(struct inferring *in)
 {
     struct as_infer *ctx = &in->ctx;
@@ -102,10 +112,10 @@ static int infer_node(struct inferring *in)
     int rc = ASSAY_OK;
 
     forget_outputs(ctx);
-    ctx->opset = as_model_opset_of(ctx->model, ctx->node);
+    ctx->opset = opset_of(ctx);
     if (rule->infer)
         rc = run_rule(in, rule);
-    else
+    else if (ctx->again == 0)
         as_model_find(ctx->model, AS_FINDING_UNKNOWN_OP, NULL, ctx->node->op_name,
                       "operator %s%s%.80s is not known; what it makes and costs is not counted",
                       ctx->node->domain_name, ctx->node->domain_name[0] ? "." : "",

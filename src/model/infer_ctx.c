@@ -187,6 +187,8 @@ int as_unknown(struct as_infer *ctx, const char *fmt, ...)
     char text[160];
     va_list args;
 
+    if (ctx->again > 0)
+        return ASSAY_OK;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);

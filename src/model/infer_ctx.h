@@ -20,6 +20,9 @@ struct as_infer {
                                                                  have been set */
     unsigned unsure;   /* > 0: inside a branch that may not run */
     uint64_t fold_max; /* elements a constant made now may have; shrinks when many were made */
+    unsigned again;    /* > 0: inside a body that was inferred before; what it found is known */
+    int64_t again_nodes, again_bytes; /* what that has cost so far */
+    int64_t copied_elems;             /* of sequences, so far */
 };
 
 typedef int (*as_infer_rule)(struct as_infer *ctx);
