@@ -38,7 +38,8 @@ static uint32_t fail_nomem(struct as_builder *b)
 
 void as_builder_init(struct as_builder *b, struct as_model *model, uint64_t seed)
 {
-    *b = (struct as_builder){.model = model, .dtype = AS_DTYPE_F32, .seed = seed};
+    *b = (struct as_builder){
+        .model = model, .dtype = AS_DTYPE_F32, .seed = seed, .causal_mask = AS_NONE};
     model->format = AS_FORMAT_BUILT;
     model->opset = AS_BUILD_OPSET;
     model->ir_version = AS_BUILD_IR;

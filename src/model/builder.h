@@ -26,6 +26,8 @@ struct as_builder {
     size_t scope_size;
     uint16_t scope_sizes[AS_BUILD_SCOPES]; /* bytes each open scope added */
     unsigned n_scopes;
+    uint32_t causal_mask;   /* the last one made for callers that share it, or AS_NONE, ... */
+    int64_t causal_length;  /* ... and for which length */
     struct assay_error err; /* the first failure; code 0 while there is none */
 };
 

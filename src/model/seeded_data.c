@@ -50,32 +50,39 @@ static void fill_normal(float *out, size_t n, uint64_t at, const struct as_seede
     }
 }
 
-uint16_t as_f16_bits(float value)
+/* Below 2^-14 half floats go in steps of 2^-24. */
+static uint32_t small_f16(uint32_t x)
 {
-    uint32_t x, sign, rest;
+    uint32_t shift = 126 - (x >> 23), full = (x & 0x7fffff) | 0x800000, rest;
+
+    if (shift > 24)
+        return 0;
+    rest = full & ((1u << shift) - 1);
+    full >>= shift;
+    return full + (rest > 1u << (shift - 1) || (rest == 1u << (shift - 1) && (full & 1)));
+}
+
+static inline uint16_t f16_bits(float value)
+{
+    uint32_t x, sign;
 
     memcpy(&x, &value, sizeof x);
     sign = x >> 16 & 0x8000;
     x &= 0x7fffffff;
     if (x >= 0x47800000) /* 2^16 and up, infinite, or no number */
         return (uint16_t)(sign | (x > 0x7f800000 ? 0x7e00u : 0x7c00u));
-    if (x < 0x38800000) { /* below 2^-14: steps of 2^-24 */
-        uint32_t shift = 126 - (x >> 23), full = (x & 0x7fffff) | 0x800000;
-
-        if (shift > 24)
-            return (uint16_t)sign;
-        rest = full & ((1u << shift) - 1);
-        full >>= shift;
-        full += rest > 1u << (shift - 1) || (rest == 1u << (shift - 1) && (full & 1));
-        return (uint16_t)(sign | full);
-    }
-    rest = x & 0x1fff;
-    x = (x - 0x38000000) >> 13;
-    x += rest > 0x1000 || (rest == 0x1000 && (x & 1));
-    return (uint16_t)(sign | x);
+    if (x < 0x38800000)
+        return (uint16_t)(sign | small_f16(x));
+    /* The exponent counts from elsewhere; what is cut off rounds to even without a branch. */
+    return (uint16_t)(sign | (x - 0x38000000 + 0xfff + (x >> 13 & 1)) >> 13);
 }
 
-static uint16_t bf16_bits(float value)
+uint16_t as_f16_bits(float value)
+{
+    return f16_bits(value);
+}
+
+static inline uint16_t bf16_bits(float value)
 {
     uint32_t x;
 
@@ -86,19 +93,25 @@ static uint16_t bf16_bits(float value)
 /* Puts a piece in the dtype asked for; returns the bytes written. */
 static size_t put(uint8_t *out, const float *in, size_t n, unsigned dtype)
 {
+    uint16_t half[PIECE];
+    size_t bytes = n * as_dtype_at(dtype)->block_bytes;
+
     for (size_t i = 0; i < n && dtype == AS_DTYPE_F64; i++) {
         double wide = (double)in[i];
 
         memcpy(out + i * sizeof wide, &wide, sizeof wide);
     }
-    for (size_t i = 0; i < n && (dtype == AS_DTYPE_F16 || dtype == AS_DTYPE_BF16); i++) {
-        uint16_t half = dtype == AS_DTYPE_F16 ? as_f16_bits(in[i]) : bf16_bits(in[i]);
-
-        memcpy(out + i * sizeof half, &half, sizeof half);
-    }
+    if (dtype == AS_DTYPE_F16)
+        for (size_t i = 0; i < n; i++)
+            half[i] = f16_bits(in[i]);
+    if (dtype == AS_DTYPE_BF16)
+        for (size_t i = 0; i < n; i++)
+            half[i] = bf16_bits(in[i]);
     if (dtype == AS_DTYPE_F32)
-        memcpy(out, in, n * sizeof *in);
-    return n * as_dtype_at(dtype)->block_bytes;
+        memcpy(out, in, bytes);
+    else if (dtype != AS_DTYPE_F64)
+        memcpy(out, half, bytes);
+    return bytes;
 }
 
 static int make(const struct as_data *data, uint64_t first, uint64_t n, void *out,
