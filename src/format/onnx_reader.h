@@ -38,11 +38,13 @@ struct as_onnx {
     struct as_name_map files; /* of external data -> struct as_onnx_file * */
     struct as_onnx_file *first_file;
     struct as_name_map function_names; /* domain, NUL, name, NUL, overload -> index */
+    struct as_name_map prefixes;       /* of the calls put in place */
     struct as_onnx_function *functions;
     size_t n_functions;
     uint64_t n_nodes;  /* of all graphs, with the calls of functions */
     size_t maps_bytes; /* of the tables of names that are open */
     unsigned call_depth;
+    const uint8_t *let_go;   /* where in the file the pages behind us were last given back */
     struct assay_error *err; /* never NULL */
 };
 
@@ -97,6 +99,9 @@ AS_MUST_USE int as_onnx_check_room(const struct as_onnx *r, size_t more);
 AS_MUST_USE int as_onnx_check_name(const struct as_onnx *r, struct as_text name, const char *what);
 /* A copy that ends with NUL, the same pointer for the same text; NULL with r->err. */
 const char *as_onnx_word(struct as_onnx *r, struct as_text text);
+/* Walking a file maps the pages around all we look at, weights among them: gives them back from
+ * time to time. `p` is a message with large fields. */
+void as_onnx_let_go(struct as_onnx *r, const struct as_proto *p);
 /* Where in the file a text is. */
 uint64_t as_onnx_offset(const struct as_onnx *r, const void *at);
 
