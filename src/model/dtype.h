@@ -99,6 +99,9 @@ bool as_dtype_is_integer(unsigned dtype); /* signed or unsigned */
 /* Bytes of `n` elements, the last block rounded up. False when they do not fit in 64 bits. */
 bool as_dtype_bytes(unsigned dtype, uint64_t n, uint64_t *bytes);
 
+/* The number ONNX gives a dtype in files and attributes; AS_DTYPE_UNKNOWN for one it does not. */
+unsigned as_dtype_of_onnx(int64_t number);
+
 /* Bits an element takes on average, with the scales of its block: 4.5 for q4_0. */
 double as_dtype_bits(unsigned dtype);
 
