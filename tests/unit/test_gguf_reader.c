@@ -612,6 +612,31 @@ static void a_quantised_embedding_is_cast(void **state)
     as_buffer_fini(&file);
 }
 
+static void some_blocks_look_past_the_window(void **state)
+{
+    struct made m = {0};
+    struct as_buffer file;
+    struct as_model *model;
+
+    (void)state;
+    key_u32(&m, "gemma2.attention.sliding_window", 16);
+    key_f32(&m, "gemma2.final_logit_softcapping", 30);
+    decoder(&m, "gemma2");
+    for (int i = 0; i < LAYERS; i++)
+        in_block(&m, i, "post_ffw_norm.weight", WIDTH, 0);
+    model = good(&m, &file);
+    assert_true(model->has_graph);
+    assert_int_equal(as_node_int(kit_node(model, "blk.0.attn"), "local_window_size", 0), 16);
+    assert_int_equal(as_node_int(kit_node(model, "blk.1.attn"), "local_window_size", 0), 0);
+    assert_int_equal(kit_node(model, "blk.0.ffn_gelu")->op, AS_OP_MS_FastGelu);
+    assert_non_null(kit_node(model, "blk.1.post_ffw_norm"));
+    assert_non_null(kit_node(model, "output_softcap_tanh"));
+    assert_non_null(kit_node(model, "token_embd_scale"));
+    assert_true(kit_found(model, "one of 2 blocks looks past the window of 16"));
+    as_model_free(model);
+    as_buffer_fini(&file);
+}
+
 static void what_does_not_fit_gives_no_graph_and_says_why(void **state)
 {
     struct made missing = {0}, misfit = {0}, unknown = {0}, endless = {0};
@@ -761,6 +786,7 @@ int main(void)
         cmocka_unit_test(fused_projections_are_split),
         cmocka_unit_test(experts_become_one_node),
         cmocka_unit_test(a_quantised_embedding_is_cast),
+        cmocka_unit_test(some_blocks_look_past_the_window),
         cmocka_unit_test(what_does_not_fit_gives_no_graph_and_says_why),
         cmocka_unit_test(heads_that_differ_between_layers_are_told),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
