@@ -9,6 +9,7 @@
     X(report)                                                                                      \
     X(export)                                                                                      \
     X(verify)                                                                                      \
+    X(zoo)                                                                                         \
     X(help)                                                                                        \
     X(version)                                                                                     \
     X(completion)                                                                                  \
