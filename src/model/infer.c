@@ -10,6 +10,7 @@
 struct inferring {
     struct as_infer ctx; /* first, so that a body finds the rest */
     struct as_op_rule rules[AS_OP_COUNT];
+    uint64_t folded; /* elements of constants made so far */
     bool overridden; /* inputs differ from what the file declares: its other shapes may be stale */
 };
 
@@ -44,14 +45,21 @@ static void merge_declared(struct inferring *in, struct as_value *value)
     (void)as_type_tensor(type, in->ctx.arena, type->dtype, &dims);
 }
 
-static bool is_small(const struct as_value *value)
+/* Large constants may be made while there are few of them, so that neither time nor memory grows
+ * with what a file repeats. */
+static uint64_t fold_max(uint64_t folded)
+{
+    return folded < 1u << 20 ? AS_FOLD_MAX : folded < 1u << 21 ? 1024 : 64;
+}
+
+static bool is_small(const struct as_infer *ctx, const struct as_value *value)
 {
     uint64_t n;
 
     if (!value || value->data || value->type.kind != AS_KIND_TENSOR)
         return false;
     /* A fold may find the length itself, so an unknown one is tried. */
-    return !as_type_elems(&value->type, &n) || n <= AS_FOLD_MAX;
+    return !as_type_elems(&value->type, &n) || n <= ctx->fold_max;
 }
 
 static int run_rule(struct inferring *in, const struct as_op_rule *rule)
@@ -61,9 +69,17 @@ static int run_rule(struct inferring *in, const struct as_op_rule *rule)
 
     if (rc < 0 || !rule->fold)
         return rc;
+    ctx->fold_max = fold_max(in->folded);
     for (uint32_t i = 0; i < ctx->node->n_outputs; i++)
-        if (is_small(as_node_output(ctx->graph, ctx->node, i)))
-            return rule->fold(ctx);
+        if (is_small(ctx, as_node_output(ctx->graph, ctx->node, i))) {
+            rc = rule->fold(ctx);
+            break;
+        }
+    for (uint32_t i = 0; i < ctx->node->n_outputs; i++) {
+        const struct as_value *value = as_node_output(ctx->graph, ctx->node, i);
+
+        in->folded += value && value->data && value->data->bytes ? value->data->n : 0;
+    }
     return rc;
 }
 
@@ -79,6 +95,16 @@ static void forget_outputs(const struct as_infer *ctx)
     }
 }
 
+/* A file that does not say which it is of is old; what is built in memory is new. */
+static int64_t opset_of(const struct as_infer *ctx)
+{
+    int64_t opset = as_model_opset_of(ctx->model, ctx->node);
+
+    if (opset > 0 || as_domain_find(ctx->node->domain_name) != AS_DOMAIN_ONNX)
+        return opset;
+    return ctx->model->format == AS_FORMAT_ONNX ? 7 : 21;
+}
+
 static int infer_node(struct inferring *in)
 {
     struct as_infer *ctx = &in->ctx;
@@ -86,10 +112,10 @@ static int infer_node(struct inferring *in)
     int rc = ASSAY_OK;
 
     forget_outputs(ctx);
-    ctx->opset = as_model_opset_of(ctx->model, ctx->node);
+    ctx->opset = opset_of(ctx);
     if (rule->infer)
         rc = run_rule(in, rule);
-    else
+    else if (ctx->again == 0)
         as_model_find(ctx->model, AS_FINDING_UNKNOWN_OP, NULL, ctx->node->op_name,
                       "operator %s%s%.80s is not known; what it makes and costs is not counted",
                       ctx->node->domain_name, ctx->node->domain_name[0] ? "." : "",
@@ -173,8 +199,11 @@ int as_infer_shapes(struct as_model *model, const struct as_infer_options *optio
     *bound = (struct as_bound_dims){NULL, 0};
     start_types(model);
     as_rules_collect(in.rules);
-    in.ctx =
-        (struct as_infer){.model = model, .arena = &model->arena, .err = err, .body = infer_body};
+    in.ctx = (struct as_infer){.model = model,
+                               .arena = &model->arena,
+                               .err = err,
+                               .body = infer_body,
+                               .fold_max = AS_FOLD_MAX};
     model->main->times = 1;
     rc = as_infer_bind(model, options, bound, &in.overridden, err);
     if (rc < 0)

@@ -68,6 +68,32 @@ bool as_in_ints(const struct as_infer *ctx, size_t i, struct as_ints *out)
     return true;
 }
 
+bool as_in_list(const struct as_infer *ctx, size_t i, struct as_dims *out)
+{
+    const struct as_data *data = as_in_data(ctx, i);
+    const struct as_type *type = as_in_type(ctx, i);
+
+    out->rank = 0;
+    if (!data || !type || type->rank > 1 || data->dtype == AS_DTYPE_STRING ||
+        data->n > AS_MAX_RANK)
+        return false;
+    for (; (uint64_t)out->rank < data->n; out->rank++) {
+        int64_t number = as_data_i64(data, (uint64_t)out->rank);
+
+        out->at[out->rank] = number == INT64_MIN && !data->partial ? number + 1 : number;
+    }
+    return true;
+}
+
+int64_t as_in_length(const struct as_infer *ctx, size_t i)
+{
+    struct as_dims dims;
+
+    if (!as_in_dims(ctx, i, &dims) || dims.rank > 1)
+        return AS_DIM_UNKNOWN;
+    return dims.rank == 1 ? dims.at[0] : 1;
+}
+
 bool as_in_int(const struct as_infer *ctx, size_t i, int64_t *out)
 {
     const struct as_data *data = as_in_data(ctx, i);
@@ -161,6 +187,8 @@ int as_unknown(struct as_infer *ctx, const char *fmt, ...)
     char text[160];
     va_list args;
 
+    if (ctx->again > 0)
+        return ASSAY_OK;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);

@@ -29,10 +29,13 @@ struct as_op_rule {
     X(signal)    /* DFT, STFT, MelWeightMatrix */                                                  \
     X(select)    /* outputs as long as the data says: NonZero, Unique, NonMaxSuppression */        \
     X(sequence)  /* Sequence*, Optional*, strings */                                               \
-    X(control)   /* If, Loop, Scan, SequenceMap */                                                 \
-    X(microsoft) /* com.microsoft */                                                               \
+    X(control)   /* If, Scan, SequenceMap */                                                       \
+    X(loop)      /* Loop */                                                                        \
+    X(attention) /* com.microsoft's attentions */                                                  \
+    X(microsoft) /* the rest of com.microsoft */                                                   \
     X(ml)        /* ai.onnx.ml and training */                                                     \
-    X(tflite)
+    X(tflite)    /* layers, elements, control */                                                   \
+    X(tflite_shape)
 
 #define X(name) extern const struct as_op_rule as_rules_##name[];
 AS_RULE_FAMILIES(X)

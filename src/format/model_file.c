@@ -1,0 +1,129 @@
+/* format/model_file.c - opens a model, whatever its kind: the kind is found by content. */
+#include "format/model_file.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "format/model_sniff.h"
+#include "model/zoo.h"
+
+#define SPARE_BYTES ((uint64_t)48 << 20)
+
+static const struct as_format *const formats[] = {
+    &as_format_gguf,
+    &as_format_tflite,
+    &as_format_safetensors,
+    &as_format_onnx,
+};
+
+/* What a model from a file holds on to: the file, and what its reader held. */
+struct held {
+    struct as_mapped_file file;
+    void (*drop)(void *held);
+    void *held;
+};
+
+static void drop_held(void *at)
+{
+    struct held *held = at;
+
+    if (held->drop)
+        held->drop(held->held);
+    as_mapped_file_close(&held->file);
+    as_free(held);
+}
+
+static const struct as_format *find_format(const struct as_mapped_file *file)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i]->is(file->bytes, file->size))
+            return formats[i];
+    return NULL;
+}
+
+static int refuse(const struct as_mapped_file *file, struct assay_error *err)
+{
+    const char *what = as_model_sniff(file->bytes, file->size);
+
+    if (what)
+        return as_fail(err, ASSAY_ERR_FORMAT, "%s is not a model file: this is %s", file->path,
+                       what);
+    return as_fail(err, ASSAY_ERR_FORMAT,
+                   "%s is not a model file assay knows (ONNX, GGUF, safetensors, TensorFlow Lite)",
+                   file->path);
+}
+
+/* Puts the file in front of a reader's sentence. */
+static int name_file(const char *path, int rc, struct assay_error *err)
+{
+    struct assay_error inner;
+    size_t room;
+
+    if (!err || strstr(err->msg, path))
+        return rc;
+    inner = *err;
+    room = sizeof err->msg - strlen(inner.msg) - 3;
+    /* A long path must not push the sentence out. */
+    if (strlen(path) > room)
+        return rc;
+    (void)as_fail(err, rc, "%s: %s", path, inner.msg);
+    err->sys = inner.sys;
+    err->offset = inner.offset;
+    return rc;
+}
+
+static int read_model(struct as_model **out, struct held *held, const char *path,
+                      struct assay_error *err)
+{
+    const struct as_format *format;
+    struct as_model *model = NULL;
+    uint64_t max_bytes;
+    int rc = as_mapped_file_open(&held->file, path, err);
+
+    if (rc < 0)
+        return rc;
+    if (held->file.size == 0)
+        return as_fail(err, ASSAY_ERR_FORMAT, "%s is empty", path);
+    format = find_format(&held->file);
+    if (!format)
+        return refuse(&held->file, err);
+    max_bytes = SPARE_BYTES + held->file.size;
+    rc = as_model_new(&model, max_bytes < SIZE_MAX / 2 ? (size_t)max_bytes : SIZE_MAX / 2, err);
+    if (rc < 0)
+        return rc;
+    model->path = as_arena_text(&model->arena, path, strlen(path));
+    if (!model->path)
+        rc = as_fail_nomem(err);
+    held->file.path = model->path;
+    if (rc == ASSAY_OK)
+        rc = format->read(model, &held->file, err);
+    held->drop = model->drop;
+    held->held = model->held;
+    model->drop = NULL;
+    if (rc < 0) {
+        rc = name_file(path, rc, err);
+        as_model_free(model);
+        return rc;
+    }
+    model->drop = drop_held;
+    model->held = held;
+    *out = model;
+    return ASSAY_OK;
+}
+
+int as_model_open(struct as_model **model, const char *path, struct assay_error *err)
+{
+    struct held *held;
+    int rc;
+
+    *model = NULL;
+    if (strncmp(path, "zoo:", 4) == 0)
+        return as_zoo_open(model, path, err);
+    held = as_alloc_zero(1, sizeof *held);
+    if (!held)
+        return as_fail_nomem(err);
+    rc = read_model(model, held, path, err);
+    if (rc < 0)
+        drop_held(held);
+    return rc;
+}
