@@ -105,15 +105,16 @@ static void find_ends(struct as_weight_stats *stats, const double *x, size_t n)
     }
 }
 
+/* Bits of numbers without sign are in the order of the numbers, and the top bit of a difference
+ * says which is less: two at a time on any machine. */
 static uint64_t count_below(const double *x, size_t n, double limit)
 {
-    uint32_t lane[N_LANES] = {0};
-    uint64_t count = 0;
+    uint64_t lane[N_LANES] = {0}, count = 0, at = bits_of(limit);
     size_t i = 0;
 
     for (; i + N_LANES <= n; i += N_LANES)
         for (size_t k = 0; k < N_LANES; k++)
-            lane[k] += x[i + k] < limit;
+            lane[k] += (bits_of(x[i + k]) - at) >> 63;
     for (; i < n; i++)
         count += x[i] < limit;
     for (size_t k = 0; k < N_LANES; k++)
