@@ -17,6 +17,7 @@ typedef const char *(*as_word_at)(size_t i);
 enum as_opt_kind {
     AS_OPT_FLAG,
     AS_OPT_TEXT,
+    AS_OPT_LIST, /* text that may be given several times; each counts */
     AS_OPT_FILE,
     AS_OPT_FOLDER,
     AS_OPT_NUMBER, /* whole, from `min` to `max` */

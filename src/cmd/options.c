@@ -139,6 +139,7 @@ static int check_value(const struct as_opt *opt, const char *value, struct assay
     switch (opt->kind) {
     case AS_OPT_FLAG:
     case AS_OPT_TEXT:
+    case AS_OPT_LIST:
         break;
     case AS_OPT_FILE:
     case AS_OPT_FOLDER:
@@ -209,6 +210,12 @@ static int take_option(struct as_cmd_line *line, int argc, char **argv, int *i,
         value = argv[++*i];
     rc = check_value(opt, value, err);
     line->value[place] = value;
+    if (rc < 0 || opt->kind != AS_OPT_LIST)
+        return rc;
+    if (line->n_list == AS_CMD_MAX_LIST)
+        return as_fail(err, ASSAY_ERR_USAGE, "--%s was given too often", opt->name);
+    line->list[line->n_list] = value;
+    line->list_place[line->n_list++] = (unsigned char)place;
     return rc;
 }
 
@@ -291,6 +298,16 @@ bool as_opt_given(const struct as_cmd_line *line, const char *name)
 const char *as_opt_text(const struct as_cmd_line *line, const char *name)
 {
     return line->value[place_of(line, name)];
+}
+
+const char *as_opt_list_at(const struct as_cmd_line *line, const char *name, size_t i)
+{
+    size_t place = place_of(line, name);
+
+    for (size_t k = 0; k < line->n_list; k++)
+        if (line->list_place[k] == place && i-- == 0)
+            return line->list[k];
+    return NULL;
 }
 
 uint64_t as_opt_number(const struct as_cmd_line *line, const char *name, uint64_t fallback)

@@ -8,10 +8,14 @@
 #include "cmd/cmd.h"
 
 #define AS_CMD_MAX_OPTS 48 /* of a command, the common ones included */
+#define AS_CMD_MAX_LIST 64 /* values of AS_OPT_LIST options on one line */
 
 struct as_cmd_line {
     const struct as_cmd *cmd;
     const char *value[AS_CMD_MAX_OPTS]; /* as as_cmd_opt_at(); "" for a flag; NULL: not given */
+    const char *list[AS_CMD_MAX_LIST];      /* values of all AS_OPT_LIST options in order */
+    unsigned char list_place[AS_CMD_MAX_LIST];
+    size_t n_list;
     const char *const *operand;
     int n_operands;
 };
@@ -31,6 +35,9 @@ bool as_opt_given(const struct as_cmd_line *line, const char *name);
 const char *as_opt_text(const struct as_cmd_line *line, const char *name);
 
 uint64_t as_opt_number(const struct as_cmd_line *line, const char *name, uint64_t fallback);
+
+/* The i-th value of an AS_OPT_LIST option; NULL after the last. */
+const char *as_opt_list_at(const struct as_cmd_line *line, const char *name, size_t i);
 
 /* The place of the word given, as its word_at counts; `fallback` when not given. */
 int as_opt_word(const struct as_cmd_line *line, const char *name, int fallback);

@@ -21,14 +21,15 @@ enum {
 /* One tensor that flows through the network. Subgraphs use the values of the graphs around them by
  * the same numbers. */
 struct as_value {
-    const char *name;       /* "" when it has none; safe to print through the writers' escapers */
-    struct as_type type;    /* as declared, then as inferred */
-    struct as_data *data;   /* of a constant, else NULL */
-    uint32_t producer;      /* node in `graph`, or AS_NONE */
-    struct as_graph *graph; /* where it is made or declared */
-    bool is_input;          /* of its graph, without a constant of the same name */
-    bool is_initializer;    /* a constant of the file, not made by a node */
-    bool is_output;         /* of its graph */
+    const char *name;        /* "" when it has none; safe to print through the writers' escapers */
+    struct as_type type;     /* as declared, then as inferred */
+    struct as_type declared; /* what the file says, kept by the first inference */
+    struct as_data *data;    /* of a constant, else NULL */
+    uint32_t producer;       /* node in `graph`, or AS_NONE */
+    struct as_graph *graph;  /* where it is made or declared */
+    bool is_input;           /* of its graph, without a constant of the same name */
+    bool is_initializer;     /* a constant of the file, not made by a node */
+    bool is_output;          /* of its graph */
     const char *const *symbols; /* of an input: the symbol of each dimension or NULL; NULL: none */
     /* Of a quantised tensor in TensorFlow Lite or GGUF, where the format keeps it with the tensor:
      */
@@ -84,7 +85,9 @@ struct as_graph {
     struct as_graph *parent;     /* NULL: the main graph */
     const struct as_node *owner; /* the node it is a body of */
     unsigned depth;              /* 0: the main graph */
-    struct as_node *nodes;       /* after as_model_link(): each after those it needs */
+    int64_t times; /* its owner runs it so often, by inference; AS_DIM_UNKNOWN: not known; of the
+                      main graph: 1 */
+    struct as_node *nodes; /* after as_model_link(): each after those it needs */
     uint32_t n_nodes;
     const uint32_t *inputs, *outputs;
     uint32_t n_inputs, n_outputs;
@@ -157,6 +160,8 @@ struct as_model {
     bool has_graph; /* false: weights only, as in safetensors */
     struct as_finding *findings, **findings_end;
     size_t n_findings;
+    struct as_finding **read_end; /* where those of the reader end */
+    size_t n_read;
     bool inferred;
     void (*drop)(void *held); /* unmaps files; called by as_model_free() */
     void *held;

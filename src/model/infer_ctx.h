@@ -18,7 +18,11 @@ struct as_infer {
     struct assay_error *err;
     int (*body)(struct as_infer *ctx, struct as_graph *body); /* infers a subgraph whose inputs
                                                                  have been set */
-    unsigned unsure; /* > 0: inside a branch that may not run */
+    unsigned unsure;   /* > 0: inside a branch that may not run */
+    uint64_t fold_max; /* elements a constant made now may have; shrinks when many were made */
+    unsigned again;    /* > 0: inside a body that was inferred before; what it found is known */
+    int64_t again_nodes, again_bytes; /* what that has cost so far */
+    int64_t copied_elems;             /* of sequences, so far */
 };
 
 typedef int (*as_infer_rule)(struct as_infer *ctx);
@@ -34,6 +38,12 @@ const struct as_data *as_in_data(const struct as_infer *ctx, size_t i);
 /* A constant of integers (or whole floats) of rank 0 or 1 as numbers, in the arena. False: not a
  * known constant; elements may be AS_DIM_UNKNOWN when the data is partial. */
 bool as_in_ints(const struct as_infer *ctx, size_t i, struct as_ints *out);
+/* The same, without memory, for the few numbers that axes, shapes and slices are; `out->rank` is
+ * how many. False above AS_MAX_RANK of them. A real INT64_MIN comes as the number above it, so that
+ * AS_DIM_UNKNOWN is always one that is not known. */
+bool as_in_list(const struct as_infer *ctx, size_t i, struct as_dims *out);
+/* How many elements a vector has, also when its numbers are not known; or AS_DIM_UNKNOWN. */
+int64_t as_in_length(const struct as_infer *ctx, size_t i);
 /* One number of a scalar or one-element constant. */
 bool as_in_int(const struct as_infer *ctx, size_t i, int64_t *out);
 bool as_in_float(const struct as_infer *ctx, size_t i, double *out);

@@ -252,6 +252,44 @@ static uint64_t bits_at(const struct as_data *data, uint64_t i)
     return bits;
 }
 
+static double small_value(unsigned dtype, unsigned bits)
+{
+    switch (dtype) {
+    case AS_DTYPE_F8E4M3FN:
+        return small_float(bits, 4, 3, 7, false, false);
+    case AS_DTYPE_F8E4M3FNUZ:
+        return small_float(bits, 4, 3, 8, true, false);
+    case AS_DTYPE_F8E5M2:
+        return small_float(bits, 5, 2, 15, false, true);
+    case AS_DTYPE_F8E5M2FNUZ:
+        return small_float(bits, 5, 2, 16, true, false);
+    default:
+        return small_float(bits, 2, 1, 1, false, false);
+    }
+}
+
+/* The nearest of the few there are, ties to the even one; what is too large is the largest. */
+static unsigned small_bits(unsigned dtype, double value)
+{
+    unsigned n = dtype == AS_DTYPE_F4E2M1 ? 16 : 256, best = 0;
+    double gap = (double)INFINITY;
+
+    for (unsigned bits = 0; bits < n; bits++) {
+        double here = small_value(dtype, bits), far;
+
+        if (isnan(here) && isnan(value))
+            return bits;
+        if (!isfinite(here))
+            continue;
+        far = fabs(here - value);
+        if (far < gap || (far == gap && bits % 2 == 0 && signbit(here) == signbit(value))) {
+            gap = far;
+            best = bits;
+        }
+    }
+    return best;
+}
+
 double as_data_f64(const struct as_data *data, uint64_t i)
 {
     uint64_t bits = bits_at(data, i);
@@ -270,19 +308,11 @@ double as_data_f64(const struct as_data *data, uint64_t i)
         return as_f16_value((uint16_t)bits);
     case AS_DTYPE_BF16:
         return as_bf16_value((uint16_t)bits);
-    case AS_DTYPE_F8E4M3FN:
-        return small_float((unsigned)bits, 4, 3, 7, false, false);
-    case AS_DTYPE_F8E4M3FNUZ:
-        return small_float((unsigned)bits, 4, 3, 8, true, false);
-    case AS_DTYPE_F8E5M2:
-        return small_float((unsigned)bits, 5, 2, 15, false, true);
-    case AS_DTYPE_F8E5M2FNUZ:
-        return small_float((unsigned)bits, 5, 2, 16, true, false);
-    case AS_DTYPE_F4E2M1:
-        return small_float((unsigned)bits, 2, 1, 1, false, false);
     case AS_DTYPE_U64:
         return (double)bits;
     default:
+        if (as_dtype_is_float(data->dtype))
+            return small_value(data->dtype, (unsigned)bits);
         return (double)as_data_i64(data, i);
     }
 }
@@ -358,7 +388,7 @@ struct as_data *as_data_over(struct as_arena *arena, unsigned dtype, uint64_t n,
 }
 
 /* as_data_new() keeps the room it made in `from` as well, so that only its data can be written. */
-static uint8_t *room_of(struct as_data *data)
+uint8_t *as_data_room(struct as_data *data)
 {
     uint8_t *room;
 
@@ -369,7 +399,7 @@ static uint8_t *room_of(struct as_data *data)
 static void put_bits(struct as_data *data, uint64_t i, uint64_t bits)
 {
     const struct as_dtype_info *info = as_dtype_at(data->dtype);
-    uint8_t *room = room_of(data);
+    uint8_t *room = as_data_room(data);
 
     if (info->block_elems == 2) {
         unsigned shift = i % 2 ? 4 : 0;
@@ -415,14 +445,17 @@ void as_data_put_f64(struct as_data *data, uint64_t i, double value)
         break;
     case AS_DTYPE_BF16:
         memcpy(&low, &narrow, sizeof low);
-        bits = (low + 0x7fff + (low >> 16 & 1)) >> 16;
+        bits = isnan(value) ? 0x7fc0 : (low + 0x7fff + (low >> 16 & 1)) >> 16;
         break;
     case AS_DTYPE_F16:
         bits = f16_bits(value);
         break;
     default:
-        as_data_put_i64(data, i, cut(value));
-        return;
+        if (!as_dtype_is_float(data->dtype)) {
+            as_data_put_i64(data, i, cut(value));
+            return;
+        }
+        bits = small_bits(data->dtype, value);
     }
     put_bits(data, i, bits);
 }
@@ -433,4 +466,14 @@ void as_data_put_i64(struct as_data *data, uint64_t i, int64_t value)
         as_data_put_f64(data, i, (double)value);
     else
         put_bits(data, i, data->dtype == AS_DTYPE_BOOL ? value != 0 : (uint64_t)value);
+}
+
+void as_data_copy(struct as_data *out, uint64_t to, const struct as_data *in, uint64_t from)
+{
+    uint32_t width = as_dtype_at(out->dtype)->block_bytes;
+
+    if (as_dtype_at(out->dtype)->block_elems == 1)
+        memcpy(as_data_room(out) + to * width, in->bytes + from * width, width);
+    else
+        put_bits(out, to, bits_at(in, from));
 }

@@ -112,6 +112,11 @@ struct as_data *as_data_new(struct as_arena *arena, unsigned dtype, uint64_t n);
 void as_data_put_i64(struct as_data *data, uint64_t i, int64_t value);
 void as_data_put_f64(struct as_data *data, uint64_t i, double value);
 
+/* Where the elements of data made by as_data_new() are written. */
+uint8_t *as_data_room(struct as_data *data);
+/* Element `from` of `in` as it is, bit by bit; both of one dtype, which is not text. */
+void as_data_copy(struct as_data *out, uint64_t to, const struct as_data *in, uint64_t from);
+
 /* Data over bytes that live as long as the arena. NULL: no memory. `size_bytes` must be that of
  * the n elements, which the caller has checked. */
 struct as_data *as_data_over(struct as_arena *arena, unsigned dtype, uint64_t n, const void *bytes);

@@ -9,7 +9,7 @@
 #include "report/report_times.h"
 
 struct list {
-    struct as_finding *out;
+    struct as_health_finding *out;
     size_t n;
 };
 
@@ -17,7 +17,7 @@ AS_PRINTF(4, 5)
 static void add(struct list *list, const char *word, enum as_finding_level level, const char *fmt,
                 ...)
 {
-    struct as_finding *f = &list->out[list->n];
+    struct as_health_finding *f = &list->out[list->n];
     va_list args;
 
     if (list->n >= AS_MAX_FINDINGS)
@@ -45,15 +45,15 @@ static const char *count_of(char out[AS_TEXT_HUMAN + 24], uint64_t n, const char
 static void find_state(struct list *list, const struct as_run_health *h)
 {
     if (h->live)
-        add(list, "live", AS_FINDING_NOTE,
+        add(list, "live", AS_HEALTH_NOTE,
             "still recording: process %ld is alive; this is what it has recorded so far",
             h->live_pid);
     else if (!h->closed && h->ring_found)
-        add(list, "not_closed", AS_FINDING_WARN,
+        add(list, "not_closed", AS_HEALTH_WARN,
             "not closed: the program ended without it; %s recovered from its ring",
             COUNT(h->ring_events, "event"));
     else if (!h->closed)
-        add(list, "not_closed", AS_FINDING_LOSS,
+        add(list, "not_closed", AS_HEALTH_LOSS,
             "not closed: the program ended without it, and no ring is left: the last events are "
             "missing");
 }
@@ -61,17 +61,17 @@ static void find_state(struct list *list, const struct as_run_health *h)
 static void find_damage(struct list *list, const struct as_run_health *h)
 {
     if (h->damaged_blocks)
-        add(list, "damaged", AS_FINDING_LOSS, "damaged: %s passed over (%s, at least %s)",
+        add(list, "damaged", AS_HEALTH_LOSS, "damaged: %s passed over (%s, at least %s)",
             COUNT(h->damaged_blocks, "block"), COUNT(h->damaged_bytes, "byte"),
             COUNT(h->damaged_events, "event"));
     if (h->cut_bytes && !h->live)
-        add(list, "cut", AS_FINDING_LOSS, "cut: the file ends inside a block (%s of it, %s)",
+        add(list, "cut", AS_HEALTH_LOSS, "cut: the file ends inside a block (%s of it, %s)",
             COUNT(h->cut_bytes, "byte"), COUNT(h->cut_events, "event"));
     if (h->closed && h->expected_events > h->events)
-        add(list, "missing", AS_FINDING_LOSS, "missing: the session wrote %s, %s can be read",
+        add(list, "missing", AS_HEALTH_LOSS, "missing: the session wrote %s, %s can be read",
             COUNT(h->expected_events, "event"), COUNT(h->events, "event"));
     if (h->unknown_blocks)
-        add(list, "unknown_blocks", AS_FINDING_NOTE,
+        add(list, "unknown_blocks", AS_HEALTH_NOTE,
             "%s of a kind that only a later version of assay knows",
             COUNT(h->unknown_blocks, "block"));
 }
@@ -83,18 +83,18 @@ static void find_losses(struct list *list, const struct as_layers *layers)
 
     for (uint32_t i = 0; i < AS_LOSS_REASON_COUNT; i++) {
         if (h->lost[i])
-            add(list, "lost", AS_FINDING_LOSS, "lost: %s (%s)", COUNT(h->lost[i], "event"),
+            add(list, "lost", AS_HEALTH_LOSS, "lost: %s (%s)", COUNT(h->lost[i], "event"),
                 as_loss_text(i));
         told += h->lost[i];
     }
     if (!told && layers->lost_events > h->damaged_events + h->cut_events + layers->bad_events &&
         !h->closed)
-        add(list, "lost", AS_FINDING_LOSS, "lost: %s in all", COUNT(layers->lost_events, "event"));
+        add(list, "lost", AS_HEALTH_LOSS, "lost: %s in all", COUNT(layers->lost_events, "event"));
     if (layers->lost_unknown)
-        add(list, "lost_unknown", AS_FINDING_LOSS,
+        add(list, "lost_unknown", AS_HEALTH_LOSS,
             "lost: events between those recorded, nobody knows how many");
     if (layers->bad_events)
-        add(list, "bad_events", AS_FINDING_LOSS, "unreadable: %s",
+        add(list, "bad_events", AS_HEALTH_LOSS, "unreadable: %s",
             COUNT(layers->bad_events, "event"));
 }
 
@@ -103,29 +103,29 @@ static void find_weakness(struct list *list, const struct as_layers *layers)
     char time[AS_TEXT_HUMAN];
 
     if (layers->unclosed || layers->stray_ends)
-        add(list, "unbalanced", AS_FINDING_WARN,
+        add(list, "unbalanced", AS_HEALTH_WARN,
             "unbalanced: %s without an end, %s without a begin", COUNT(layers->unclosed, "call"),
             COUNT(layers->stray_ends, "end"));
     if (layers->cut)
-        add(list, "cut_calls", AS_FINDING_WARN, "cut off: %s by a loss while open",
+        add(list, "cut_calls", AS_HEALTH_WARN, "cut off: %s by a loss while open",
             COUNT(layers->cut, "call"));
     if (layers->too_deep)
-        add(list, "too_deep", AS_FINDING_WARN, "too deep: %s below %u levels not followed",
+        add(list, "too_deep", AS_HEALTH_WARN, "too deep: %s below %u levels not followed",
             COUNT(layers->too_deep, "call"), AS_RUN_MAX_DEPTH);
     if (layers->backwards)
-        add(list, "clock_backwards", AS_FINDING_WARN, "clock: it ran backwards before %s",
+        add(list, "clock_backwards", AS_HEALTH_WARN, "clock: it ran backwards before %s",
             COUNT(layers->backwards, "event"));
     if (!layers->run->time.known && layers->events)
-        add(list, "clock_unknown", AS_FINDING_WARN,
+        add(list, "clock_unknown", AS_HEALTH_WARN,
             "clock: the run does not tell how long a tick is; times are not to be trusted");
     if (layers->waited_ns) {
         as_text_ns(time, (double)layers->waited_ns, AS_TIME_AUTO);
-        add(list, "waited", AS_FINDING_WARN, "waited: the program waited %s for the recorder",
+        add(list, "waited", AS_HEALTH_WARN, "waited: the program waited %s for the recorder",
             time);
     }
 }
 
-size_t as_health_findings(const struct as_layers *layers, struct as_finding out[AS_MAX_FINDINGS])
+size_t as_health_findings(const struct as_layers *layers, struct as_health_finding out[AS_MAX_FINDINGS])
 {
     struct list list = {out, 0};
 
@@ -138,11 +138,11 @@ size_t as_health_findings(const struct as_layers *layers, struct as_finding out[
 
 bool as_health_is_whole(const struct as_layers *layers)
 {
-    struct as_finding finding[AS_MAX_FINDINGS];
+    struct as_health_finding finding[AS_MAX_FINDINGS];
     size_t n = as_health_findings(layers, finding);
 
     for (size_t i = 0; i < n; i++) {
-        if (finding[i].level == AS_FINDING_LOSS)
+        if (finding[i].level == AS_HEALTH_LOSS)
             return false;
     }
     return true;

@@ -6,12 +6,12 @@
 #include "analyze/layers.h"
 
 enum as_finding_level {
-    AS_FINDING_NOTE, /* worth knowing; nothing is missing */
-    AS_FINDING_WARN, /* figures are weaker than they look */
-    AS_FINDING_LOSS  /* something recorded is missing */
+    AS_HEALTH_NOTE, /* worth knowing; nothing is missing */
+    AS_HEALTH_WARN, /* figures are weaker than they look */
+    AS_HEALTH_LOSS  /* something recorded is missing */
 };
 
-struct as_finding {
+struct as_health_finding {
     const char *word; /* for programs, as in "not_closed" */
     enum as_finding_level level;
     char text[240];
@@ -21,7 +21,7 @@ struct as_finding {
 
 /* Fills `out` and returns how many; the gravest need not come first, but the state of the session
  * does. */
-size_t as_health_findings(const struct as_layers *layers, struct as_finding out[AS_MAX_FINDINGS]);
+size_t as_health_findings(const struct as_layers *layers, struct as_health_finding out[AS_MAX_FINDINGS]);
 
 /* Whether everything that was recorded can be read. */
 bool as_health_is_whole(const struct as_layers *layers);

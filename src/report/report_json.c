@@ -12,9 +12,9 @@
 #define SLOWEST 5 /* as many as the summary of the specification has */
 
 static const char *const level_name[] = {
-    [AS_FINDING_NOTE] = "note",
-    [AS_FINDING_WARN] = "warning",
-    [AS_FINDING_LOSS] = "loss",
+    [AS_HEALTH_NOTE] = "note",
+    [AS_HEALTH_WARN] = "warning",
+    [AS_HEALTH_LOSS] = "loss",
 };
 
 static const char *const loss_name[] = {
@@ -38,7 +38,7 @@ static void put_number(struct as_json_writer *w, const char *key, const struct a
 
 static void put_findings(struct as_json_writer *w, const struct as_layers *layers)
 {
-    struct as_finding finding[AS_MAX_FINDINGS];
+    struct as_health_finding finding[AS_MAX_FINDINGS];
     size_t n = as_health_findings(layers, finding);
 
     as_json_kv_array(w, "findings");

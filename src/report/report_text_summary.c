@@ -9,19 +9,19 @@
 #include "trace/run_facts.h"
 
 static const enum as_style level_style[] = {
-    [AS_FINDING_NOTE] = AS_STYLE_GOOD,
-    [AS_FINDING_WARN] = AS_STYLE_WARN,
-    [AS_FINDING_LOSS] = AS_STYLE_BAD,
+    [AS_HEALTH_NOTE] = AS_STYLE_GOOD,
+    [AS_HEALTH_WARN] = AS_STYLE_WARN,
+    [AS_HEALTH_LOSS] = AS_STYLE_BAD,
 };
 
 static size_t put_findings(const struct as_report *report, struct as_page *page)
 {
-    struct as_finding finding[AS_MAX_FINDINGS];
+    struct as_health_finding finding[AS_MAX_FINDINGS];
     size_t n = as_health_findings(report->layers, finding);
 
     for (size_t i = 0; i < n; i++)
         as_page_line(page, level_style[finding[i].level], "%s%s",
-                     finding[i].level == AS_FINDING_NOTE ? "" : "! ", finding[i].text);
+                     finding[i].level == AS_HEALTH_NOTE ? "" : "! ", finding[i].text);
     return n;
 }
 

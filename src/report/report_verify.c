@@ -8,16 +8,16 @@
 #include "report/report_page.h"
 
 static const enum as_style level_style[] = {
-    [AS_FINDING_NOTE] = AS_STYLE_NONE,
-    [AS_FINDING_WARN] = AS_STYLE_WARN,
-    [AS_FINDING_LOSS] = AS_STYLE_BAD,
+    [AS_HEALTH_NOTE] = AS_STYLE_NONE,
+    [AS_HEALTH_WARN] = AS_STYLE_WARN,
+    [AS_HEALTH_LOSS] = AS_STYLE_BAD,
 };
 
 int as_verify_page(const struct as_layers *layers, struct as_out *out, const struct as_term *term,
                    struct assay_error *err)
 {
     const struct as_run *run = layers->run;
-    struct as_finding finding[AS_MAX_FINDINGS];
+    struct as_health_finding finding[AS_MAX_FINDINGS];
     size_t n = as_health_findings(layers, finding);
     bool whole = as_health_is_whole(layers);
     char bytes[AS_TEXT_HUMAN], events[AS_TEXT_HUMAN], calls[AS_TEXT_HUMAN];

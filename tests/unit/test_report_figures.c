@@ -106,7 +106,7 @@ static void health_tells_each_thing_in_its_words(void **state)
 {
     struct as_run run = {.health = {.closed = true}, .time = {.known = true}};
     struct as_layers layers = {.run = &run, .events = 5};
-    struct as_finding finding[AS_MAX_FINDINGS];
+    struct as_health_finding finding[AS_MAX_FINDINGS];
 
     (void)state;
     assert_int_equal(as_health_findings(&layers, finding), 0);

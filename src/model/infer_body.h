@@ -1,0 +1,31 @@
+/* model/infer_body.h - the graphs inside If, Loop, Scan and SequenceMap while types are inferred.
+ * A body may be inferred many times; how much of that one inference may do is limited here. */
+#ifndef AS_MODEL_INFER_BODY_H
+#define AS_MODEL_INFER_BODY_H
+
+#include "model/infer_ctx.h"
+
+/* Sets input `i` of a body. Where the type says nothing, what the body declares is kept. */
+void as_body_set(struct as_graph *body, size_t i, const struct as_type *type, struct as_data *data);
+/* Output `i` of a body; never NULL: one that is left out has an unknown type. */
+const struct as_value *as_body_output(const struct as_graph *body, size_t i);
+
+/* True while a body may be inferred `times` times more than once. */
+bool as_body_may_repeat(const struct as_infer *ctx, const struct as_graph *body, int64_t times);
+
+/* Infers a body whose inputs are set. `again`: not for the first time, so nothing is found twice
+ * and the limits count. Past them *ran is false, and what the body held stays. */
+AS_MUST_USE int as_body_run(struct as_infer *ctx, struct as_graph *body, bool again, bool *ran);
+
+/* Infers a body until the types it carries from one round to the next hold for every round.
+ * types[k] goes into input `first_in + k` and comes out of output `first_out + k`. */
+struct as_carry {
+    struct as_graph *body;
+    size_t first_in, first_out, n;
+    struct as_type *types; /* n of them: at the start, then those that hold */
+    bool again;            /* the body was inferred before */
+};
+/* *settled false: it did not come to rest, or was not looked at; no type of it can be used. */
+AS_MUST_USE int as_body_settle(struct as_infer *ctx, const struct as_carry *carry, bool *settled);
+
+#endif

@@ -1,0 +1,100 @@
+# tests/e2e/test_inspect.sh - `assay inspect`: its forms, its options, its words for mistakes.
+. "$(dirname "$0")/lib.sh"
+
+inspect() {
+    "$assay" inspect --glyphs unicode --width 80 "$@"
+}
+
+inspect zoo:mlp >"$tmp/out"
+check "the page of a small model" sh -c "[ -s '$tmp/out' ]"
+same inspect_mlp.txt "the page of a small model" <"$tmp/out"
+inspect --group op zoo:squeezenet1_1 -s layers | same inspect_group_op.txt "layers grouped by operator"
+inspect --train --optimizer adamw zoo:mlp -s training | same inspect_training.txt "memory of training"
+inspect --weights zoo:mlp -s weights | same inspect_weights.txt "statistics of seeded weights"
+
+# Two runs give identical bytes, in every form.
+for form in --json --csv --markdown --wide; do
+    "$assay" inspect $form zoo:resnet18 >"$tmp/one"
+    "$assay" inspect $form zoo:resnet18 >"$tmp/two"
+    check "two runs of $form are equal" cmp "$tmp/one" "$tmp/two"
+done
+
+# JSON: strict, with the keys users rely on.
+"$assay" inspect --json zoo:resnet18 >"$tmp/r18.json"
+check "JSON has the documented keys" "$python" "$here/check_inspect_json.py" "$tmp/r18.json"
+"$assay" inspect --json --group scope zoo:resnet18 >"$tmp/groups.json"
+check "groups sum to the whole" "$python" -c "
+import json
+j = json.load(open('$tmp/groups.json'))
+assert sum(g['macs'] for g in j['groups']) == j['model']['macs'] == 1814073344
+assert sum(g['parameters'] for g in j['groups']) == j['model']['parameters']
+assert any(g['name'] == 'layer1.0' for g in j['groups']), [g['name'] for g in j['groups']]"
+
+# CSV: one row a layer, sums exact.
+"$assay" inspect --csv zoo:resnet18 >"$tmp/r18.csv"
+check "CSV sums to the whole" "$python" -c "
+import csv
+rows = list(csv.DictReader(open('$tmp/r18.csv')))
+assert sum(int(r['macs']) for r in rows) == 1814073344
+assert sum(int(r['parameters']) for r in rows) == 11689512"
+"$assay" inspect --markdown zoo:resnet18 >"$tmp/r18.md"
+check "the rows of a Markdown table have as many cells as its title" "$python" "$here/check_markdown.py" "$tmp/r18.md"
+
+# Order and choice.
+"$assay" inspect --json --sort macs --top 3 zoo:alexnet >"$tmp/top.json"
+check "--sort and --top" "$python" -c "
+import json
+j = json.load(open('$tmp/top.json'))
+m = [l['macs'] for l in j['layers']]
+assert len(m) == 3 and m == sorted(m, reverse=True) and j['layers_left_out'] > 0"
+inspect -c name,macs --exact zoo:alexnet -s layers >"$tmp/out"
+check "--columns and --exact" grep -Eq '^features\.0.* 70,276,800$' "$tmp/out"
+
+# Widths, glyphs, colours.
+for width in 80 100 160; do
+    "$assay" inspect --width $width --glyphs ascii zoo:resnet18 >"$tmp/out"
+    check "no line is longer than $width columns" awk -v w=$width 'length > w {print; bad = 1} END {exit bad}' "$tmp/out"
+    check "no line ends with a blank at $width" sh -c "! grep -n ' \$' '$tmp/out'"
+    check "ASCII mode has no byte above 127" sh -c "! LC_ALL=C grep -n '[^ -~]' '$tmp/out'"
+done
+"$assay" inspect --color always zoo:mlp >"$tmp/out"
+check "--color always colours" grep -q "$(printf '\033\\[1m')" "$tmp/out"
+
+# What fits.
+"$assay" inspect --json --fit 64MiB zoo:mlp >"$tmp/fit.json"
+check "--fit finds a batch that fits, and no larger one would" "$python" "$here/check_fit.py" "$assay" "$tmp/fit.json"
+
+# Rates a user gives.
+"$assay" inspect --json --gflops 50 zoo:resnet18 >"$tmp/rate.json"
+check "the least time at a rate" "$python" -c "
+import json
+m = json.load(open('$tmp/rate.json'))['model']
+assert abs(m['min_latency_seconds'] - m['flops'] / 50e9) < 1e-12"
+
+# Mistakes.
+exits 2 "no model" "$assay" inspect
+says "needs MODEL"
+exits 3 "a model that is not there" "$assay" inspect "$tmp/absent.onnx"
+says "absent.onnx"
+exits 2 "an unknown built-in model" "$assay" inspect zoo:resnet51
+says "resnet50"
+exits 2 "an unknown input" "$assay" inspect --shape y=1x2 zoo:mlp
+says "has no input 'y'"
+exits 2 "a shape that is none" "$assay" inspect --shape input=1xbad zoo:mlp
+says "1x3x224x224"
+exits 2 "a dimension that is not there" "$assay" inspect --dim nothing=3 zoo:mlp
+says "no symbolic dimension 'nothing'"
+exits 2 "two forms at once" "$assay" inspect --json --csv zoo:mlp
+says "choose one"
+exits 2 "an amount of memory that is none" "$assay" inspect --fit many zoo:mlp
+says "amount of memory"
+mkdir "$tmp/folder"
+exits 3 "a folder" "$assay" inspect "$tmp/folder"
+says "folder"
+printf '<!DOCTYPE html><html>' >"$tmp/page.onnx"
+exits 3 "an HTML page" "$assay" inspect "$tmp/page.onnx"
+says "HTML"
+: >"$tmp/empty.onnx"
+exits 3 "an empty file" "$assay" inspect "$tmp/empty.onnx"
+says "empty"
+finish
