@@ -99,7 +99,7 @@ int as_window_places(struct as_infer *ctx, const struct as_window *w, int i, int
         return as_conflict(ctx,
                            "a window of %lld does not fit into %lld with padding %lld on spatial "
                            "axis %d",
-                           (long long)reach, (long long)in, (long long)(w->before[i] + w->after[i]),
+                           (long long)reach, (long long)in, (long long)w->before[i] + w->after[i],
                            i);
     if (!w->ceil || w->pad == AS_PAD_VALID) {
         *out = room < 0 ? 0 : room / w->stride[i] + 1;
