@@ -4,9 +4,11 @@
 #define AS_ANALYZE_INSPECT_H
 
 #include "model/cost.h"
+#include "model/fit.h"
 #include "model/infer.h"
 #include "model/memory_plan.h"
 #include "model/parameters.h"
+#include "model/train_memory.h"
 #include "model/weight_stats.h"
 
 enum as_inspect_grouping {

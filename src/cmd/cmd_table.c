@@ -6,9 +6,11 @@
 
 /* In the order of the help. */
 #define COMMANDS(X)                                                                                \
+    X(inspect)                                                                                     \
     X(report)                                                                                      \
     X(export)                                                                                      \
     X(verify)                                                                                      \
+    X(zoo)                                                                                         \
     X(help)                                                                                        \
     X(version)                                                                                     \
     X(completion)                                                                                  \

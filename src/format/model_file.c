@@ -5,10 +5,14 @@
 
 #include "base/alloc.h"
 #include "format/model_sniff.h"
+#include "model/zoo.h"
 
 #define SPARE_BYTES ((uint64_t)48 << 20)
 
 static const struct as_format *const formats[] = {
+    &as_format_gguf,
+    &as_format_tflite,
+    &as_format_safetensors,
     &as_format_onnx,
 };
 
@@ -109,10 +113,13 @@ static int read_model(struct as_model **out, struct held *held, const char *path
 
 int as_model_open(struct as_model **model, const char *path, struct assay_error *err)
 {
-    struct held *held = as_alloc_zero(1, sizeof *held);
+    struct held *held;
     int rc;
 
     *model = NULL;
+    if (strncmp(path, "zoo:", 4) == 0)
+        return as_zoo_open(model, path, err);
+    held = as_alloc_zero(1, sizeof *held);
     if (!held)
         return as_fail_nomem(err);
     rc = read_model(model, held, path, err);

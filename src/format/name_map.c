@@ -86,6 +86,11 @@ uint64_t *as_name_map_find(const struct as_name_map *map, const char *name, size
     return slot->name ? &slot->number : NULL;
 }
 
+static bool is_full(const struct as_name_map *map)
+{
+    return map->n >= map->room / 4 * 3;
+}
+
 static bool grow(struct as_name_map *map)
 {
     size_t room = map->room ? map->room * 2 : FIRST_ROOM;
@@ -117,11 +122,16 @@ int as_name_map_put(struct as_name_map *map, const char *name, size_t size, uint
         if (slot->name)
             return 0;
     }
-    if (map->n >= map->room / 4 * 3 && !grow(map))
+    if (is_full(map) && !grow(map))
         return ASSAY_ERR_NOMEM;
     *slot_of(map, name, size, hash) = (struct as_name_slot){name, (uint32_t)size, hash, number};
     map->n++;
     return 1;
+}
+
+size_t as_name_map_growth(const struct as_name_map *map)
+{
+    return is_full(map) ? (map->room ? 2 * map->room : FIRST_ROOM) * sizeof *map->slots : 0;
 }
 
 size_t as_name_map_bytes(const struct as_name_map *map)

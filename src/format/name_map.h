@@ -24,6 +24,9 @@ uint64_t *as_name_map_find(const struct as_name_map *map, const char *name, size
 /* 1: now there; 0: it was there before and is unchanged; negative: no memory. */
 int as_name_map_put(struct as_name_map *map, const char *name, size_t size, uint64_t number);
 
+/* Bytes the next new name would take beside the table there is; 0: it has room. */
+size_t as_name_map_growth(const struct as_name_map *map);
+
 /* Bytes of the table. */
 size_t as_name_map_bytes(const struct as_name_map *map);
 

@@ -260,6 +260,8 @@ int as_onnx_read_attr(struct as_onnx *r, struct as_onnx_scope *scope,
 
     if (rc < 0)
         return rc;
+    if (s.name.size == 0)
+        return as_fail_at(r->err, as_proto_offset(message), "an attribute has no name");
     *attr = (struct as_attr){.kind = AS_ATTR_OTHER};
     attr->name = as_onnx_word(r, s.name);
     if (!attr->name)

@@ -28,20 +28,29 @@ static bool is_constant(uint64_t number)
     return order != AS_ONNX_PENDING && (order & AS_ONNX_CONSTANT);
 }
 
-int as_onnx_bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
-                 uint32_t order, uint32_t id)
+/* `kept` is the same name elsewhere: looking names up must not touch the file all over. */
+static int bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
+                const char *kept, uint64_t number)
 {
-    int rc;
+    int rc = as_onnx_check_room(r, as_name_map_growth(&scope->names));
 
+    if (rc < 0)
+        return rc;
     r->maps_bytes -= as_name_map_bytes(&scope->names);
-    rc = as_name_map_put(&scope->names, name.at, name.size, entry(id, order));
+    rc = as_name_map_put(&scope->names, kept, name.size, number);
     r->maps_bytes += as_name_map_bytes(&scope->names);
     if (rc < 0)
         return as_onnx_no_memory(r);
     if (rc == 0)
         return as_fail_at(r->err, as_onnx_offset(r, name.at), "tensor '%.*s' is made twice",
                           AS_ONNX_SHOWN(name));
-    return as_onnx_check_room(r);
+    return ASSAY_OK;
+}
+
+int as_onnx_bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
+                 uint32_t order, uint32_t id)
+{
+    return bind(r, scope, name, name.at, entry(id, order));
 }
 
 int as_onnx_declare(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
@@ -63,7 +72,7 @@ int as_onnx_declare(struct as_onnx *r, struct as_onnx_scope *scope, struct as_te
     *id = as_model_add_value(r->model, scope->graph, full, size, r->err);
     if (*id == AS_NONE)
         return r->err->code == ASSAY_ERR_NOMEM ? as_onnx_no_memory(r) : r->err->code;
-    return as_onnx_bind(r, scope, name, order, *id);
+    return bind(r, scope, name, r->model->values[*id].name + scope->prefix_size, entry(*id, order));
 }
 
 void as_onnx_scope_fini(struct as_onnx *r, struct as_onnx_scope *scope)
@@ -134,7 +143,7 @@ struct as_node *as_onnx_add_node(struct as_onnx *r, struct as_onnx_nodes *nodes)
 {
     if (nodes->n == nodes->room) {
         uint32_t room = nodes->room ? nodes->room * 2 : 32;
-        struct as_node *at = as_realloc(nodes->at, room, sizeof *at);
+        struct as_node *at = nodes->fixed ? NULL : as_realloc(nodes->at, room, sizeof *at);
 
         if (!at) {
             as_onnx_no_memory(r);
@@ -363,6 +372,7 @@ int as_onnx_read_nodes(struct as_onnx *r, struct as_onnx_scope *scope,
     while ((rc = as_proto_next(&p, &f, r->err)) > 0) {
         if (f.number != field)
             continue;
+        as_onnx_let_go(r, &p);
         if (++order > AS_MAX_NODES)
             return as_fail_at(r->err, f.offset, "the model has more than %d nodes", AS_MAX_NODES);
         rc = as_proto_enter(&inner, &p, &f, r->err);
@@ -375,6 +385,7 @@ int as_onnx_read_nodes(struct as_onnx *r, struct as_onnx_scope *scope,
         if (f.number != field)
             continue;
         scope->current++;
+        as_onnx_let_go(r, &p);
         rc = as_proto_enter(&inner, &p, &f, r->err);
         AS_ONNX_STEP(rc, read_node(r, scope, &inner));
     }
@@ -460,18 +471,46 @@ static int add_output(struct as_onnx *r, struct as_onnx_scope *scope,
     return rc < 0 ? rc : add_info(r, scope, message);
 }
 
-struct counts {
-    uint32_t inputs, outputs;
-    struct as_text name;
+/* Fields of one number that lie together, so that a later walk need not pass all others again. */
+struct span {
+    struct as_cursor at;
+    uint32_t field; /* 0: of several numbers */
 };
+
+enum { MAX_SPANS = 32 };
+
+struct counts {
+    uint32_t inputs, outputs, nodes;
+    struct as_text name;
+    struct span spans[MAX_SPANS];
+    size_t n_spans;
+};
+
+/* Files are written field by field; one that is not ends as a last span of all kinds. */
+static void add_span(struct counts *counts, const struct as_cursor *from, const uint8_t *to,
+                     uint32_t field)
+{
+    struct span *last = counts->n_spans ? &counts->spans[counts->n_spans - 1] : NULL;
+
+    if (last && (last->field == field || counts->n_spans == MAX_SPANS)) {
+        last->field = last->field == field ? field : 0;
+        last->at.end = to;
+        return;
+    }
+    counts->spans[counts->n_spans++] = (struct span){{from->at, to}, field};
+}
 
 static int count_parts(struct as_onnx *r, const struct as_proto *message, struct counts *counts)
 {
     struct as_proto p = *message;
+    struct as_cursor before = p.at;
     struct as_proto_field f;
     int rc;
 
-    while ((rc = as_proto_next(&p, &f, r->err)) > 0) {
+    for (; (rc = as_proto_next(&p, &f, r->err)) > 0; before = p.at) {
+        as_onnx_let_go(r, &p);
+        add_span(counts, &before, p.at.at, f.number);
+        counts->nodes += f.number == 1;
         counts->inputs += f.number == 11;
         counts->outputs += f.number == 12;
         if (f.number == 2 && (rc = as_proto_text(&p, &f, &counts->name, r->err)) < 0)
@@ -480,37 +519,99 @@ static int count_parts(struct as_onnx *r, const struct as_proto *message, struct
     return rc;
 }
 
-/* One walk over the fields of a graph for each thing that must be known before the next. */
-enum walk { WALK_CONSTANTS, WALK_INPUTS, WALK_INFOS, WALK_OUTPUTS };
+typedef int (*part_step)(struct as_onnx *r, struct as_onnx_scope *scope,
+                         const struct as_proto *message, uint32_t *id);
 
+static int read_constant(struct as_onnx *r, struct as_onnx_scope *scope,
+                         const struct as_proto *message, uint32_t *id)
+{
+    (void)id;
+    return add_initializer(r, scope, message, false);
+}
+
+static int read_sparse(struct as_onnx *r, struct as_onnx_scope *scope,
+                       const struct as_proto *message, uint32_t *id)
+{
+    (void)id;
+    return add_initializer(r, scope, message, true);
+}
+
+static int read_info(struct as_onnx *r, struct as_onnx_scope *scope, const struct as_proto *message,
+                     uint32_t *id)
+{
+    (void)id;
+    return add_info(r, scope, message);
+}
+
+/* Does a step for each field of a number; `ids` has room for one value each, or is NULL. */
 static int walk_parts(struct as_onnx *r, struct as_onnx_scope *scope,
-                      const struct as_proto *message, enum walk walk, uint32_t *ids)
+                      const struct as_proto *message, uint32_t field, part_step step, uint32_t *ids)
 {
     struct as_proto p = *message, inner;
     struct as_proto_field f;
     int rc;
 
     while ((rc = as_proto_next(&p, &f, r->err)) > 0) {
-        bool wanted = walk == WALK_CONSTANTS ? f.number == 5 || f.number == 15
-                      : walk == WALK_INPUTS  ? f.number == 11
-                      : walk == WALK_INFOS   ? f.number == 13
-                                             : f.number == 12;
-
-        if (!wanted)
+        if (f.number != field)
             continue;
+        as_onnx_let_go(r, &p);
         rc = as_proto_enter(&inner, &p, &f, r->err);
-        if (walk == WALK_CONSTANTS)
-            AS_ONNX_STEP(rc, add_initializer(r, scope, &inner, f.number == 15));
-        else if (walk == WALK_INPUTS)
-            AS_ONNX_STEP(rc, add_input(r, scope, &inner, ids++));
-        else if (walk == WALK_INFOS)
-            AS_ONNX_STEP(rc, add_info(r, scope, &inner));
-        else
-            AS_ONNX_STEP(rc, add_output(r, scope, &inner, ids++));
+        AS_ONNX_STEP(rc, step(r, scope, &inner, ids));
         if (rc < 0)
             return rc;
+        ids += ids ? 1 : 0;
     }
     return rc;
+}
+
+/* The smallest part of the message that has all fields of that number. */
+static struct as_proto part_of(const struct as_proto *message, const struct counts *counts,
+                               uint32_t field)
+{
+    struct as_proto part = *message;
+
+    part.at = (struct as_cursor){NULL, NULL};
+    for (size_t i = 0; i < counts->n_spans; i++) {
+        const struct span *span = &counts->spans[i];
+
+        if (span->field != field && span->field != 0)
+            continue;
+        if (!part.at.at)
+            part.at.at = span->at.at;
+        part.at.end = span->at.end;
+    }
+    return part;
+}
+
+/* Without functions the number of nodes is known, and they go straight where they stay. */
+static int place_nodes(struct as_onnx *r, struct as_onnx_scope *scope, uint32_t n)
+{
+    int rc;
+
+    if (r->n_nodes + n > AS_MAX_NODES)
+        return as_fail(r->err, ASSAY_ERR_LIMIT, "the model has more than %d nodes", AS_MAX_NODES);
+    if (r->n_functions > 0)
+        return ASSAY_OK;
+    rc = as_graph_reserve_nodes(scope->graph, n, r->err);
+    if (rc < 0)
+        return as_onnx_no_memory(r);
+    scope->graph->n_nodes = 0;
+    *scope->nodes = (struct as_onnx_nodes){.at = scope->graph->nodes, .room = n, .fixed = true};
+    return ASSAY_OK;
+}
+
+static int keep_nodes(struct as_onnx *r, const struct as_onnx_scope *scope)
+{
+    const struct as_onnx_nodes *nodes = scope->nodes;
+
+    if (!nodes->fixed) {
+        if (as_graph_reserve_nodes(scope->graph, nodes->n, r->err) < 0)
+            return as_onnx_no_memory(r);
+        if (nodes->n)
+            memcpy(scope->graph->nodes, nodes->at, nodes->n * sizeof *nodes->at);
+    }
+    scope->graph->n_nodes = nodes->n;
+    return ASSAY_OK;
 }
 
 static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
@@ -519,24 +620,34 @@ static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
     struct as_graph *graph = scope->graph;
     size_t n = (size_t)counts->inputs + counts->outputs;
     uint32_t *ids = as_arena_alloc(&r->model->arena, (n ? n : 1) * sizeof *ids);
+    /* In the order in which each needs what is known before; NULL: the nodes. */
+    const struct {
+        uint32_t field;
+        part_step step;
+        uint32_t *ids;
+    } steps[] = {
+        {5, read_constant, NULL}, {15, read_sparse, NULL},
+        {11, add_input, ids},     {1, NULL, NULL},
+        {13, read_info, NULL},    {12, add_output, ids ? ids + counts->inputs : NULL},
+    };
     int rc;
 
     if (!ids)
         return as_onnx_no_memory(r);
-    rc = walk_parts(r, scope, message, WALK_CONSTANTS, NULL);
-    AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_INPUTS, ids));
-    AS_ONNX_STEP(rc, as_onnx_read_nodes(r, scope, message, 1));
-    AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_INFOS, NULL));
-    AS_ONNX_STEP(rc, walk_parts(r, scope, message, WALK_OUTPUTS, ids + counts->inputs));
+    rc = place_nodes(r, scope, counts->nodes);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && rc >= 0; i++) {
+        struct as_proto part = part_of(message, counts, steps[i].field);
+
+        if (steps[i].step)
+            rc = walk_parts(r, scope, &part, steps[i].field, steps[i].step, steps[i].ids);
+        else
+            rc = as_onnx_read_nodes(r, scope, &part, steps[i].field);
+    }
     graph->inputs = ids;
     graph->outputs = ids + counts->inputs;
     graph->n_inputs = counts->inputs;
     graph->n_outputs = counts->outputs;
-    AS_ONNX_STEP(rc, as_graph_reserve_nodes(graph, scope->nodes->n, r->err));
-    if (rc == ASSAY_ERR_NOMEM)
-        return as_onnx_no_memory(r);
-    if (rc >= 0 && scope->nodes->n)
-        memcpy(graph->nodes, scope->nodes->at, scope->nodes->n * sizeof *graph->nodes);
+    AS_ONNX_STEP(rc, keep_nodes(r, scope));
     return rc;
 }
 
@@ -564,7 +675,8 @@ int as_onnx_read_graph(struct as_onnx *r, const struct as_proto *message,
     }
     *out = scope.graph;
     rc = read_parts(r, &scope, message, &counts);
-    as_free(nodes.at);
+    if (!nodes.fixed)
+        as_free(nodes.at);
     as_onnx_scope_fini(r, &scope);
     return rc < 0 ? rc : ASSAY_OK;
 }

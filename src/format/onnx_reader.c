@@ -14,9 +14,22 @@
 /* Beside the arena, the tables of values and names may take as much as this. */
 #define TABLE_BYTES ((size_t)8 << 20)
 
+/* How far we walk before the pages behind us are given back. */
+#define LET_GO_BYTES ((ptrdiff_t)4 << 20)
+
 uint64_t as_onnx_offset(const struct as_onnx *r, const void *at)
 {
     return (uint64_t)((const uint8_t *)at - r->input.base);
+}
+
+void as_onnx_let_go(struct as_onnx *r, const struct as_proto *p)
+{
+    ptrdiff_t distance = p->at.at - r->let_go;
+
+    if (distance > LET_GO_BYTES || distance < -LET_GO_BYTES) {
+        as_mapped_file_let_go(r->file);
+        r->let_go = p->at.at;
+    }
 }
 
 static int too_large(const struct as_onnx *r)
@@ -37,10 +50,10 @@ int as_onnx_no_memory(const struct as_onnx *r)
     return as_fail_nomem(r->err);
 }
 
-int as_onnx_check_room(const struct as_onnx *r)
+int as_onnx_check_room(const struct as_onnx *r, size_t more)
 {
     const struct as_model *m = r->model;
-    size_t used = m->arena.used_bytes + r->maps_bytes + m->n_values * sizeof *m->values;
+    size_t used = more + m->arena.used_bytes + r->maps_bytes + m->n_values * sizeof *m->values;
 
     return m->arena.max_bytes && used > m->arena.max_bytes + TABLE_BYTES ? too_large(r) : ASSAY_OK;
 }
@@ -290,6 +303,17 @@ static bool plausible_tag(struct as_cursor at)
     return plausible(&f, true);
 }
 
+/* Text could begin like a field; it has no control characters. */
+static bool is_binary(const uint8_t *bytes, uint64_t size)
+{
+    for (uint64_t i = 0; i < size && i < 64; i++)
+        if (bytes[i] < 0x20 && (bytes[i] < '\t' || bytes[i] > '\r'))
+            return true;
+    return false;
+}
+
+/* The first field must be one of the outermost message. A small version number there and one more
+ * such field, or a graph, are nobody else's; a file that ends early is still one of ours. */
 static bool is_onnx(const uint8_t *bytes, uint64_t size)
 {
     struct as_proto_input input;
@@ -297,23 +321,19 @@ static bool is_onnx(const uint8_t *bytes, uint64_t size)
     struct as_proto p;
     struct as_cursor before;
     bool telling = false;
-    int rc = 0;
+    int n = 0, rc;
 
     as_proto_init(&p, &input, "ONNX file", bytes, (size_t)size);
-    before = p.at;
-    for (int n = 0; n < 64; n++) {
+    for (; n < 64; n++) {
         before = p.at;
         rc = as_proto_next(&p, &f, NULL);
         if (rc <= 0 || !plausible(&f, n == 0))
             break;
-        /* A number of that size at the very start, or a graph and opsets, are nobody else's. */
         telling |= (n == 0 && f.number == 1 && f.value > 0 && f.value < 1000) || f.number == 7;
-        if (n == 63)
-            return telling;
     }
-    if (rc > 0)
-        return false;
-    return rc == 0 ? telling : plausible_tag(before) && (telling || before.at == bytes);
+    if (telling)
+        return n > 1 || as_cursor_left(&before) == 0 || plausible_tag(before);
+    return n == 0 && plausible_tag(before) && is_binary(bytes, size);
 }
 
 static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
@@ -330,6 +350,7 @@ static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
     model->has_graph = true;
     model->file_bytes = file->size;
     as_proto_init(&message, &r.input, "ONNX file", file->bytes, (size_t)file->size);
+    r.let_go = file->bytes;
     rc = read_head(&r, &message, &head);
     if (rc >= 0)
         tell_versions(model, &head);
@@ -343,6 +364,7 @@ static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
     as_name_map_fini(&r.ops);
     as_name_map_fini(&r.files);
     as_name_map_fini(&r.function_names);
+    as_name_map_fini(&r.prefixes);
     as_free(r.functions);
     AS_ONNX_STEP(rc, as_model_link(model, err));
     return rc < 0 ? rc : ASSAY_OK;

@@ -38,11 +38,13 @@ struct as_onnx {
     struct as_name_map files; /* of external data -> struct as_onnx_file * */
     struct as_onnx_file *first_file;
     struct as_name_map function_names; /* domain, NUL, name, NUL, overload -> index */
+    struct as_name_map prefixes;       /* of the calls put in place */
     struct as_onnx_function *functions;
     size_t n_functions;
     uint64_t n_nodes;  /* of all graphs, with the calls of functions */
     size_t maps_bytes; /* of the tables of names that are open */
     unsigned call_depth;
+    const uint8_t *let_go;   /* where in the file the pages behind us were last given back */
     struct assay_error *err; /* never NULL */
 };
 
@@ -58,6 +60,7 @@ struct as_onnx_call {
 struct as_onnx_nodes {
     struct as_node *at;
     uint32_t n, room;
+    bool fixed; /* already where the graph has them, and no more than room */
 };
 
 /* The names one graph or one call of a function can see. */
@@ -90,12 +93,15 @@ struct as_onnx_node {
 
 /* Memory ran out, or the limit that goes with the size of the file was passed. */
 int as_onnx_no_memory(const struct as_onnx *r);
-/* Checks what was taken so far beside the arena. */
-AS_MUST_USE int as_onnx_check_room(const struct as_onnx *r);
+/* Checks what was taken so far, beside the arena too, and `more` bytes. */
+AS_MUST_USE int as_onnx_check_room(const struct as_onnx *r, size_t more);
 /* A text that is a name: UTF-8, without NUL, not too long. `what` is for the message. */
 AS_MUST_USE int as_onnx_check_name(const struct as_onnx *r, struct as_text name, const char *what);
 /* A copy that ends with NUL, the same pointer for the same text; NULL with r->err. */
 const char *as_onnx_word(struct as_onnx *r, struct as_text text);
+/* Walking a file maps the pages around all we look at, weights among them: gives them back from
+ * time to time. `p` is a message with large fields. */
+void as_onnx_let_go(struct as_onnx *r, const struct as_proto *p);
 /* Where in the file a text is. */
 uint64_t as_onnx_offset(const struct as_onnx *r, const void *at);
 

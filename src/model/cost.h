@@ -36,8 +36,9 @@ struct as_cost_ctx {
     const struct as_node *node;
     int64_t opset;
     struct as_cost *forward, *backward;
-    bool bytes_set; /* by the rule: bytes of `forward` are its own */
-    bool unknown;   /* by the rule: a dimension it needs is missing */
+    const bool *needs_gradient; /* by value: a trained parameter, or made from one; NULL: none */
+    bool bytes_set;             /* by the rule: bytes of `forward` are its own */
+    bool unknown;               /* by the rule: a dimension it needs is missing */
 };
 
 typedef void (*as_cost_rule)(struct as_cost_ctx *ctx);
@@ -76,7 +77,7 @@ struct as_cost_row {
     uint64_t parameter_bytes;         /* as stored */
     bool shares_parameters;           /* uses some that an earlier row uses too */
     uint64_t output_bytes;            /* of all outputs; 0 for views */
-    uint64_t saved_bytes;             /* kept for its backward pass */
+    uint64_t saved_bytes;             /* kept for its backward pass and by no earlier row */
     uint32_t attention;               /* index of the attention block it belongs to, or AS_NONE */
 };
 

@@ -67,7 +67,10 @@ enum as_dtype_class {
     X(IQ4_XS, "iq4_xs", BLOCK, 256, 136)                                                           \
     X(TQ1_0, "tq1_0", BLOCK, 256, 54)                                                              \
     X(TQ2_0, "tq2_0", BLOCK, 256, 66)                                                              \
-    X(MXFP4, "mxfp4", BLOCK, 32, 17)
+    X(MXFP4, "mxfp4", BLOCK, 32, 17)                                                               \
+    X(NVFP4, "nvfp4", BLOCK, 64, 36)                                                               \
+    X(Q1_0, "q1_0", BLOCK, 128, 18)                                                                \
+    X(Q2_0, "q2_0", BLOCK, 64, 18)
 
 enum as_dtype {
 #define X(name, word, kind, elems, bytes) AS_DTYPE_##name,

@@ -79,6 +79,20 @@ void as_fold_copy(struct as_fold_out *out, uint64_t to, const struct as_data *fr
         out->data->partial = true;
 }
 
+void as_fold_copy_run(struct as_fold_out *out, uint64_t to, const struct as_data *from, uint64_t k,
+                      uint64_t n)
+{
+    const struct as_dtype_info *info = as_dtype_at(out->data->dtype);
+
+    if (!out->texts && !from->partial && info->block_elems == 1) {
+        memcpy(as_data_room(out->data) + to * info->block_bytes,
+               from->bytes + k * info->block_bytes, n * info->block_bytes);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        as_fold_copy(out, to + i, from, k + i);
+}
+
 void as_fold_step(struct as_fold_walk *walk)
 {
     for (int d = walk->dims->rank - 1; d >= 0; d--) {
@@ -96,10 +110,15 @@ void as_fold_step(struct as_fold_walk *walk)
 void as_fold_view(struct as_fold_out *out, const struct as_data *from, const int64_t *strides,
                   int64_t base)
 {
-    struct as_fold_walk walk = {.dims = &out->dims, .n = 1, .strides = {strides}, .offset = {base}};
+    struct as_dims outer = out->dims;
+    struct as_fold_walk walk = {.dims = &outer, .n = 1, .strides = {strides}, .offset = {base}};
+    uint64_t run = 1;
 
-    for (uint64_t i = 0; i < out->data->n; i++, as_fold_step(&walk))
-        as_fold_copy(out, i, from, (uint64_t)walk.offset[0]);
+    /* Rows that lie as they are go at once. */
+    if (outer.rank > 0 && strides[outer.rank - 1] == 1)
+        run = (uint64_t)outer.at[--outer.rank];
+    for (uint64_t i = 0; i < out->data->n; i += run, as_fold_step(&walk))
+        as_fold_copy_run(out, i, from, (uint64_t)walk.offset[0], run);
 }
 
 void as_fold_broadcast(const struct as_fold_in *in, const struct as_dims *dims, int64_t *strides)

@@ -37,6 +37,10 @@ int as_fold_end(struct as_infer *ctx, size_t i, struct as_fold_out *out);
 /* One element as it is, of any dtype. */
 void as_fold_copy(struct as_fold_out *out, uint64_t to, const struct as_data *from, uint64_t k);
 
+/* The same for `n` that follow each other. */
+void as_fold_copy_run(struct as_fold_out *out, uint64_t to, const struct as_data *from, uint64_t k,
+                      uint64_t n);
+
 /* Every element of `out` in order, from `base` in `from` on by `strides`. */
 void as_fold_view(struct as_fold_out *out, const struct as_data *from, const int64_t *strides,
                   int64_t base);

@@ -50,8 +50,9 @@ int as_fold_gather(struct as_infer *ctx)
 
             if (!place_at(p.at.data, k, d, &place))
                 return ASSAY_OK;
-            for (int64_t i = 0; i < inner; i++)
-                as_fold_copy(&p.out, to++, p.in.data, (uint64_t)((o * d + place) * inner + i));
+            as_fold_copy_run(&p.out, to, p.in.data, (uint64_t)((o * d + place) * inner),
+                             (uint64_t)inner);
+            to += (uint64_t)inner;
         }
     return as_fold_end(ctx, 0, &p.out);
 }
@@ -132,8 +133,7 @@ int as_fold_gather_nd(struct as_infer *ctx)
 
         if (!offset_by_tuple(&p.at, (uint64_t)k, n, &p.in.dims, p.in.strides, (int)batch, &from))
             return ASSAY_OK;
-        for (int64_t i = 0; i < part; i++)
-            as_fold_copy(&p.out, (uint64_t)(k * part + i), p.in.data, (uint64_t)(from + i));
+        as_fold_copy_run(&p.out, (uint64_t)(k * part), p.in.data, (uint64_t)from, (uint64_t)part);
     }
     return as_fold_end(ctx, 0, &p.out);
 }

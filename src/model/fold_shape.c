@@ -460,17 +460,20 @@ int as_fold_tile(struct as_infer *ctx)
 static bool put_part(struct as_fold_out *out, int axis, int64_t begin, const struct as_data *from,
                      const struct as_dims *dims)
 {
-    int64_t strides[AS_MAX_RANK];
-    struct as_fold_walk walk = {.dims = dims, .n = 1, .strides = {strides}};
-    int64_t n = as_dims_product(dims, 0, dims->rank);
+    int64_t outer = as_dims_product(dims, 0, axis), run = as_dims_product(dims, axis, dims->rank);
+    int64_t all = as_dims_product(&out->dims, axis, out->dims.rank);
+    int64_t inner = as_dims_product(dims, axis + 1, dims->rank);
 
-    as_fold_strides(&out->dims, strides);
-    walk.offset[0] = begin * strides[axis];
-    for (int64_t i = 0; i < n; i++, as_fold_step(&walk)) {
+    if (run <= 0)
+        return run == 0;
+    for (int64_t o = 0; o < outer; o++) {
+        uint64_t to = (uint64_t)(o * all + begin * inner);
+
         if (from)
-            as_fold_copy(out, (uint64_t)walk.offset[0], from, (uint64_t)i);
-        else if (!as_fold_put_unknown(out, (uint64_t)walk.offset[0]))
-            return false;
+            as_fold_copy_run(out, to, from, (uint64_t)(o * run), (uint64_t)run);
+        for (uint64_t i = 0; !from && i < (uint64_t)run; i++)
+            if (!as_fold_put_unknown(out, to + i))
+                return false;
     }
     return true;
 }

@@ -284,7 +284,8 @@ static int64_t guess(const struct as_value *value, int axis)
 
     if (has_word(name, batches) || is_word(name, batch_letters))
         return 1;
-    if (has_word(name, pasts))
+    /* A cache is empty at first; its length may have the name of any other. */
+    if (has_word(name, pasts) || (axis >= 2 && name[0] && has_word(value->name, pasts)))
         return 0;
     if (has_word(name, lengths))
         return 128;

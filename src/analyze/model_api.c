@@ -1,0 +1,273 @@
+/* analyze/model_api.c - the public calls of assay/model.h that ask: open, count, layers, write.
+ * All figures are those of an inspection, so that the program and the library cannot disagree. */
+#include <assay/model.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/inspect.h"
+#include "base/alloc.h"
+#include "base/cursor.h"
+#include "format/model_file.h"
+#include "format/onnx_writer.h"
+#include "model/model_handle.h"
+
+static void forget_inspection(void *counted)
+{
+    as_inspection_free(counted);
+}
+
+int assay_model_open(struct assay_model **model, const char *path, struct assay_error *err)
+{
+    struct assay_model *opened;
+    int rc;
+
+    *model = NULL;
+    if (!path)
+        return as_fail(err, ASSAY_ERR_USAGE, "no path is given");
+    opened = as_alloc_zero(1, sizeof *opened);
+    if (!opened)
+        return as_fail_nomem(err);
+    opened->sealed = true;
+    rc = as_model_open(&opened->model, path, err);
+    if (rc < 0) {
+        as_free(opened);
+        return rc;
+    }
+    *model = opened;
+    return ASSAY_OK;
+}
+
+/* ---- sizes ---- */
+
+int assay_model_set_shape(struct assay_model *model, const char *input, int rank,
+                          const int64_t *dims, struct assay_error *err)
+{
+    struct as_handle_input *at = NULL, *grown;
+
+    if (!model)
+        return as_fail_nomem(err);
+    if (!input || rank < 0 || rank > AS_MAX_RANK || (rank > 0 && !dims))
+        return as_fail(err, ASSAY_ERR_USAGE, "an input cannot have %d dimensions", rank);
+    for (int i = 0; i < rank; i++)
+        if (dims[i] < 0)
+            return as_fail(err, ASSAY_ERR_USAGE, "input '%.80s' cannot have a dimension of %lld",
+                           input, (long long)dims[i]);
+    for (size_t i = 0; i < model->n_inputs && !at; i++)
+        if (strcmp(model->inputs[i].name, input) == 0)
+            at = &model->inputs[i];
+    if (!at) {
+        grown = as_realloc(model->inputs, model->n_inputs + 1, sizeof *grown);
+        if (!grown)
+            return as_fail_nomem(err);
+        model->inputs = grown;
+        at = &grown[model->n_inputs];
+        at->name = as_strdup(input);
+        if (!at->name)
+            return as_fail_nomem(err);
+        model->n_inputs++;
+    }
+    at->dims.rank = rank;
+    if (rank)
+        memcpy(at->dims.at, dims, (size_t)rank * sizeof *dims);
+    return ASSAY_OK;
+}
+
+int assay_model_set_batch(struct assay_model *model, int64_t batch, struct assay_error *err)
+{
+    if (!model)
+        return as_fail_nomem(err);
+    if (batch < 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "a batch cannot have %lld samples", (long long)batch);
+    model->batch = batch;
+    return ASSAY_OK;
+}
+
+int assay_model_set_dim(struct assay_model *model, const char *symbol, int64_t value,
+                        struct assay_error *err)
+{
+    struct as_handle_dim *grown;
+
+    if (!model)
+        return as_fail_nomem(err);
+    if (!symbol || value < 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "a dimension cannot be %lld", (long long)value);
+    for (size_t i = 0; i < model->n_dims; i++)
+        if (strcmp(model->dims[i].symbol, symbol) == 0) {
+            model->dims[i].value = value;
+            return ASSAY_OK;
+        }
+    grown = as_realloc(model->dims, model->n_dims + 1, sizeof *grown);
+    if (!grown)
+        return as_fail_nomem(err);
+    model->dims = grown;
+    grown[model->n_dims] = (struct as_handle_dim){as_strdup(symbol), value};
+    if (!grown[model->n_dims].symbol)
+        return as_fail_nomem(err);
+    model->n_dims++;
+    return ASSAY_OK;
+}
+
+/* ---- counting ---- */
+
+static void forget(struct assay_model *model)
+{
+    if (model->forget)
+        model->forget(model->counted);
+    model->forget = NULL;
+    model->counted = NULL;
+}
+
+/* Inspects with the sizes the user gave. */
+static int inspect(struct assay_model *model, struct assay_error *err)
+{
+    struct as_inspect_options options = {.infer = {.batch = model->batch}};
+    struct as_infer_input *inputs = as_alloc_zero(model->n_inputs + 1, sizeof *inputs);
+    struct as_infer_dim *dims = as_alloc_zero(model->n_dims + 1, sizeof *dims);
+    struct as_inspection *found = NULL;
+    int rc;
+
+    forget(model);
+    if (!inputs || !dims) {
+        rc = as_fail_nomem(err);
+        goto out;
+    }
+    for (size_t i = 0; i < model->n_inputs; i++)
+        inputs[i] =
+            (struct as_infer_input){.name = model->inputs[i].name, .dims = &model->inputs[i].dims};
+    for (size_t i = 0; i < model->n_dims; i++)
+        dims[i] = (struct as_infer_dim){model->dims[i].symbol, model->dims[i].value};
+    options.infer.inputs = inputs;
+    options.infer.n_inputs = model->n_inputs;
+    options.infer.dims = dims;
+    options.infer.n_dims = model->n_dims;
+    rc = as_inspection_new(&found, model->model, &options, err);
+    if (rc == ASSAY_OK) {
+        model->counted = found;
+        model->forget = forget_inspection;
+    }
+out:
+    as_free(inputs);
+    as_free(dims);
+    return rc;
+}
+
+static void put_costs(struct assay_model_counts *c, const struct as_inspection *found)
+{
+    const struct as_cost *forward = &found->costs->forward, *backward = &found->costs->backward;
+
+    c->batch = found->costs->batch ? found->costs->batch : 1;
+    c->macs = forward->macs;
+    c->elementwise = forward->elementwise;
+    c->transcendental = forward->transcendental;
+    c->flops = found->flops;
+    c->macs_per_sample = c->macs / c->batch;
+    c->flops_per_sample = c->flops / c->batch;
+    c->bytes_read = forward->bytes_read;
+    c->bytes_written = forward->bytes_written;
+    c->bytes_moved = found->bytes_moved;
+    c->backward_macs = backward->macs;
+    c->backward_elementwise = backward->elementwise;
+    c->backward_transcendental = backward->transcendental;
+    c->backward_flops = found->flops_backward;
+    c->n_layers = found->costs->n_rows;
+    c->n_unknown_ops = found->costs->n_unknown_ops;
+    c->n_unknown_shapes = found->costs->n_unknown_shapes;
+}
+
+int assay_model_count(struct assay_model *model, struct assay_model_counts *counts,
+                      struct assay_error *err)
+{
+    const struct as_inspection *found;
+    int rc = as_handle_seal(model, err);
+
+    memset(counts, 0, sizeof *counts);
+    if (rc == ASSAY_OK)
+        rc = inspect(model, err);
+    if (rc < 0)
+        return rc;
+    found = model->counted;
+    counts->parameters = found->params->parameters;
+    counts->trainable = found->params->trainable;
+    counts->frozen = found->params->frozen;
+    counts->stored = found->params->stored;
+    counts->parameter_bytes = found->params->parameter_bytes;
+    counts->stored_bytes = found->params->stored_bytes;
+    put_costs(counts, found);
+    counts->activation_peak_bytes = found->plan->peak_bytes;
+    counts->activation_sum_bytes = found->plan->naive_bytes;
+    return ASSAY_OK;
+}
+
+int assay_model_layer_at(const struct assay_model *model, size_t i, struct assay_model_layer *layer)
+{
+    const struct as_inspection *found = model ? model->counted : NULL;
+    const struct as_cost_row *row;
+    const struct as_value *out;
+
+    memset(layer, 0, sizeof *layer);
+    if (!found)
+        return ASSAY_ERR_STATE;
+    if (i >= found->costs->n_rows)
+        return ASSAY_ERR_NOTFOUND;
+    row = &found->costs->rows[i];
+    out = as_node_output(row->graph, row->node, 0);
+    layer->name = as_node_label(row->graph, row->node);
+    layer->op = row->node->op_name;
+    layer->times = row->times;
+    layer->known = row->state == AS_COST_KNOWN;
+    layer->parameters = row->parameters;
+    layer->parameter_bytes = row->parameter_bytes;
+    layer->macs = row->forward.macs;
+    layer->elementwise = row->forward.elementwise;
+    layer->transcendental = row->forward.transcendental;
+    layer->flops = as_cost_flops(&row->forward);
+    layer->bytes_read = row->forward.bytes_read;
+    layer->bytes_written = row->forward.bytes_written;
+    layer->backward_macs = row->backward.macs;
+    layer->backward_flops = as_cost_flops(&row->backward);
+    layer->output_bytes = row->output_bytes;
+    if (out)
+        as_type_text(layer->output, sizeof layer->output, &out->type);
+    return ASSAY_OK;
+}
+
+static int64_t fit(uint64_t count)
+{
+    return count > INT64_MAX ? INT64_MAX : (int64_t)count;
+}
+
+int64_t assay_count_parameters(struct assay_model *model)
+{
+    struct assay_model_counts counts;
+    int rc = assay_model_count(model, &counts, NULL);
+
+    return rc < 0 ? rc : fit(counts.parameters);
+}
+
+int64_t assay_count_flops(struct assay_model *model)
+{
+    struct assay_model_counts counts;
+    uint64_t flops;
+    int rc = assay_model_count(model, &counts, NULL);
+
+    if (rc < 0)
+        return rc;
+    return as_mul_u64(counts.macs_per_sample, 2, &flops) ? fit(flops) : INT64_MAX;
+}
+
+/* ---- writing ---- */
+
+int assay_model_write_onnx(struct assay_model *model, const char *path, struct assay_error *err)
+{
+    int rc = as_handle_seal(model, err);
+
+    if (rc < 0)
+        return rc;
+    if (!path)
+        return as_fail(err, ASSAY_ERR_USAGE, "no path is given");
+    rc = as_onnx_save(model->model, path, false, err);
+    if (rc == ASSAY_ERR_LIMIT) /* more than a file of protobuf holds */
+        rc = as_onnx_save(model->model, path, true, err);
+    return rc;
+}

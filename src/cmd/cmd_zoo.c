@@ -1,0 +1,425 @@
+/* cmd/cmd_zoo.c - all of `assay zoo`: lists the built-in models, shows one, writes one as a file.
+ * Counts are worked out from the graph each time, never looked up. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/inspect.h"
+#include "base/json_writer.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/console.h"
+#include "format/gguf_writer.h"
+#include "format/onnx_writer.h"
+#include "model/zoo.h"
+
+enum file_format { FILE_ONNX, FILE_GGUF, N_FORMATS };
+
+static const char *const format_names[N_FORMATS] = {"onnx", "gguf"};
+
+static const char *format_at(size_t i)
+{
+    return i < N_FORMATS ? format_names[i] : NULL;
+}
+
+static const char *name_at(size_t i)
+{
+    const struct as_zoo_entry *entry = as_zoo_at(i);
+
+    return entry ? entry->name : NULL;
+}
+
+static const struct as_opt zoo_opts[] = {
+    {.name = "format",
+     .kind = AS_OPT_WORD,
+     .argument = "FORMAT",
+     .help = "write FILE as FORMAT, whatever it is called; gguf for llama only",
+     .word_at = format_at},
+    {.name = "external",
+     .kind = AS_OPT_FLAG,
+     .help = "write the weights of an ONNX file into FILE.data beside it, as is done from 2 GB on"},
+    AS_OPT_JSON,
+    {.name = NULL},
+};
+
+/* ---- counting ---- */
+
+struct counted {
+    const struct as_zoo_entry *entry;
+    int64_t values[AS_ZOO_VALUES];
+    struct as_model *model;
+    struct as_inspection *found;
+};
+
+static int count(struct counted *c, const char *spec, struct assay_error *err)
+{
+    const struct as_inspect_options options = {0};
+    int rc = as_zoo_parse(spec, &c->entry, c->values, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_zoo_open(&c->model, spec, err);
+    if (rc == ASSAY_OK)
+        rc = as_inspection_new(&c->found, c->model, &options, err);
+    return rc;
+}
+
+static void count_fini(struct counted *c)
+{
+    as_inspection_free(c->found);
+    as_model_free(c->model);
+    *c = (struct counted){0};
+}
+
+/* "1x3x224x224"; of several inputs each with its name. */
+static void inputs_text(char *out, size_t room, const struct as_model *model)
+{
+    const struct as_graph *graph = model->main;
+    size_t used = 0;
+    char type[80];
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < graph->n_inputs && used < room; i++) {
+        const struct as_value *v = &model->values[graph->inputs[i]];
+
+        as_type_text(type, sizeof type, &v->type);
+        used += (size_t)snprintf(out + used, room - used, "%s%s %s", i ? ", " : "", v->name, type);
+    }
+}
+
+/* ---- the list ---- */
+
+static const struct as_table_column list_columns[] = {
+    {.title = "model"},
+    {.title = "parameters", .align = AS_ALIGN_RIGHT},
+    {.title = "MACs", .align = AS_ALIGN_RIGHT},
+    {.title = "input", .may_shrink = true, .min_width = 12, .drop = 1},
+    {.title = "what it is", .may_shrink = true, .min_width = 20},
+    {.title = "keys", .may_shrink = true, .min_width = 12, .drop = 2},
+};
+
+static void keys_text(char *out, size_t room, const struct as_zoo_entry *entry)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (const struct as_zoo_key *k = entry->keys; k && k->name && used < room; k++)
+        used += (size_t)snprintf(out + used, room - used, "%s%s", used ? ", " : "", k->name);
+}
+
+static void put_row(struct as_table *table, const struct counted *c)
+{
+    char number[AS_TEXT_HUMAN], text[200];
+
+    as_table_row(table);
+    as_table_text(table, AS_STYLE_HEADING, c->entry->name);
+    as_text_count(number, c->found->params->parameters);
+    as_table_text(table, AS_STYLE_NONE, number);
+    as_text_count(number, c->found->costs->forward.macs);
+    as_table_text(table, AS_STYLE_NONE, number);
+    inputs_text(text, sizeof text, c->model);
+    as_table_text(table, AS_STYLE_NONE, text);
+    as_table_text(table, AS_STYLE_NONE, c->entry->summary);
+    keys_text(text, sizeof text, c->entry);
+    as_table_text(table, AS_STYLE_DIM, text);
+}
+
+static int print_list(struct as_console *console, struct assay_error *err)
+{
+    struct as_table table;
+    int rc = ASSAY_OK;
+
+    as_table_init(&table, list_columns, sizeof list_columns / sizeof *list_columns);
+    for (size_t i = 0; rc == ASSAY_OK && as_zoo_at(i); i++) {
+        struct counted c = {0};
+
+        rc = count(&c, as_zoo_at(i)->name, err);
+        if (rc == ASSAY_OK)
+            put_row(&table, &c);
+        count_fini(&c);
+    }
+    if (rc == ASSAY_OK)
+        rc = as_table_print(&table, &console->out, &console->term, err);
+    as_table_fini(&table);
+    if (rc < 0)
+        return rc;
+    as_out_text(&console->out,
+                "\nMACs of one run with the default keys: convolutions and matrix products only.\n"
+                "`assay zoo NAME` shows the keys of a model; zoo:NAME[:key=value,...] is a model "
+                "wherever one is asked for.\n");
+    return ASSAY_OK;
+}
+
+/* ---- one model ---- */
+
+static void put_key(struct as_table *table, const struct as_zoo_key *key, int64_t value)
+{
+    as_table_row(table);
+    as_table_text(table, AS_STYLE_HEADING, key->name);
+    if (key->words)
+        as_table_text(table, AS_STYLE_NONE, key->words[value]);
+    else
+        as_table_printf(table, AS_STYLE_NONE, "%lld", (long long)value);
+    if (key->words)
+        as_table_text(table, AS_STYLE_NONE, key->words[key->fallback]);
+    else
+        as_table_printf(table, AS_STYLE_NONE, "%lld", (long long)key->fallback);
+    as_table_text(table, AS_STYLE_NONE, key->help);
+}
+
+typedef void (*key_step)(void *user, const struct as_zoo_key *key, int64_t value);
+
+/* The model's own keys, then the common ones, each with the value it has here. */
+static void each_key(const struct counted *c, key_step step, void *user)
+{
+    size_t n = 0;
+
+    for (const struct as_zoo_key *k = c->entry->keys; k && k->name; k++)
+        step(user, k, c->values[n++]);
+    for (const struct as_zoo_key *k = as_zoo_common_keys; k->name; k++)
+        step(user, k, c->values[n++]);
+}
+
+static void table_step(void *user, const struct as_zoo_key *key, int64_t value)
+{
+    put_key(user, key, value);
+}
+
+static void put_figure(struct as_out *out, const char *name, uint64_t value)
+{
+    char number[AS_TEXT_HUMAN];
+
+    as_text_count(number, value);
+    as_out_printf(out, "%-22s %22s\n", name, number);
+}
+
+static int print_one(struct as_console *console, const struct counted *c, struct assay_error *err)
+{
+    static const struct as_table_column columns[] = {{.title = "key"},
+                                                     {.title = "value", .align = AS_ALIGN_RIGHT},
+                                                     {.title = "default", .align = AS_ALIGN_RIGHT},
+                                                     {.title = "what it is", .may_shrink = true}};
+    const struct as_inspection *found = c->found;
+    struct as_out *out = &console->out;
+    struct as_table table;
+    char text[240];
+    int rc;
+
+    inputs_text(text, sizeof text, c->model);
+    as_out_printf(out, "%s: %s\ninput: %s\n\n", c->entry->name, c->entry->summary, text);
+    put_figure(out, "parameters", found->params->parameters);
+    put_figure(out, "stored numbers", found->params->stored);
+    put_figure(out, "bytes of parameters", found->params->parameter_bytes);
+    put_figure(out, "MACs", found->costs->forward.macs);
+    put_figure(out, "elementwise", found->costs->forward.elementwise);
+    put_figure(out, "transcendental", found->costs->forward.transcendental);
+    put_figure(out, "FLOPs", found->flops);
+    put_figure(out, "nodes", found->n_nodes);
+    as_out_printf(out, "\n%s\n\n", AS_COST_CONVENTION);
+    as_table_init(&table, columns, sizeof columns / sizeof *columns);
+    each_key(c, table_step, &table);
+    rc = as_table_print(&table, out, &console->term, err);
+    as_table_fini(&table);
+    return rc < 0 ? rc : ASSAY_OK;
+}
+
+/* ---- JSON ---- */
+
+static void json_step(void *user, const struct as_zoo_key *key, int64_t value)
+{
+    struct as_json_writer *w = user;
+
+    as_json_object(w);
+    as_json_kv_text(w, "name", key->name);
+    as_json_kv_text(w, "help", key->help);
+    if (key->words) {
+        as_json_kv_text(w, "value", key->words[value]);
+        as_json_kv_text(w, "default", key->words[key->fallback]);
+    } else {
+        as_json_kv_i64(w, "value", value);
+        as_json_kv_i64(w, "default", key->fallback);
+        as_json_kv_i64(w, "min", key->min);
+        as_json_kv_i64(w, "max", key->max);
+    }
+    as_json_object_end(w);
+}
+
+static void json_inputs(struct as_json_writer *w, const struct as_model *model)
+{
+    as_json_kv_array(w, "inputs");
+    for (uint32_t i = 0; i < model->main->n_inputs; i++) {
+        const struct as_value *v = &model->values[model->main->inputs[i]];
+
+        as_json_object(w);
+        as_json_kv_text(w, "name", v->name);
+        as_json_kv_text(w, "dtype", as_dtype_name(v->type.dtype));
+        as_json_kv_array(w, "shape");
+        for (int k = 0; k < v->type.rank; k++)
+            as_json_i64(w, v->type.dims[k]);
+        as_json_array_end(w);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+}
+
+static void json_model(struct as_json_writer *w, const struct counted *c)
+{
+    const struct as_inspection *found = c->found;
+
+    as_json_object(w);
+    as_json_kv_text(w, "name", c->entry->name);
+    as_json_kv_text(w, "summary", c->entry->summary);
+    json_inputs(w, c->model);
+    as_json_kv_u64(w, "parameters", found->params->parameters);
+    as_json_kv_u64(w, "parameters_stored", found->params->stored);
+    as_json_kv_u64(w, "parameter_bytes", found->params->parameter_bytes);
+    as_json_kv_u64(w, "macs", found->costs->forward.macs);
+    as_json_kv_u64(w, "flops", found->flops);
+    as_json_kv_u64(w, "elementwise_ops", found->costs->forward.elementwise);
+    as_json_kv_u64(w, "transcendental_ops", found->costs->forward.transcendental);
+    as_json_kv_u64(w, "nodes", found->n_nodes);
+    as_json_kv_array(w, "keys");
+    each_key(c, json_step, w);
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
+static int print_json(struct as_out *out, const struct counted *one, struct assay_error *err)
+{
+    struct as_json_writer w;
+    int rc = ASSAY_OK;
+
+    as_json_writer_init(&w, out, 2);
+    as_json_object(&w);
+    as_json_kv_text(&w, "schema", "assay.zoo");
+    as_json_kv_u64(&w, "schema_version", 1);
+    as_json_kv_text(&w, "convention", AS_COST_CONVENTION);
+    as_json_kv_array(&w, "models");
+    if (one)
+        json_model(&w, one);
+    for (size_t i = 0; !one && rc == ASSAY_OK && as_zoo_at(i); i++) {
+        struct counted c = {0};
+
+        rc = count(&c, as_zoo_at(i)->name, err);
+        if (rc == ASSAY_OK)
+            json_model(&w, &c);
+        count_fini(&c);
+    }
+    if (rc < 0)
+        return rc;
+    as_json_array_end(&w);
+    as_json_object_end(&w);
+    rc = as_json_writer_finish(&w, err);
+    as_out_char(out, '\n');
+    return rc;
+}
+
+static int print(const struct as_cmd_line *line, const struct counted *one, struct assay_error *err)
+{
+    struct as_console console;
+    int rc = as_console_open(&console, line, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(line, "json"))
+        rc = print_json(&console.out, one, err);
+    else
+        rc = one ? print_one(&console, one, err) : print_list(&console, err);
+    return as_console_close(&console, rc, err);
+}
+
+/* ---- files ---- */
+
+/* By --format, else by the end of the name; -1: neither says. */
+static int format_of(const struct as_cmd_line *line, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (as_opt_given(line, "format"))
+        return as_opt_word(line, "format", 0);
+    for (int i = 0; dot && i < N_FORMATS; i++)
+        if (strcmp(dot + 1, format_names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static uint64_t bytes_of(const struct as_model *model)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < model->n_values; i++)
+        if (model->values[i].is_initializer && model->values[i].data)
+            sum += model->values[i].data->size_bytes;
+    return sum;
+}
+
+static int write_file(const struct as_cmd_line *line, const char *spec, const char *path,
+                      enum file_format format, struct assay_error *err)
+{
+    const uint64_t protobuf_max = 0x7fffffff - (16 << 20); /* with room for the graph */
+    struct as_model *model = NULL;
+    char size[AS_TEXT_HUMAN];
+    uint64_t bytes;
+    int rc =
+        format == FILE_GGUF ? as_zoo_llama_gguf(&model, spec, err) : as_zoo_open(&model, spec, err);
+
+    if (rc < 0)
+        return rc;
+    bytes = bytes_of(model);
+    as_text_bytes(size, (double)bytes);
+    if (bytes > UINT64_C(256) << 20)
+        as_console_note(line, "writing %s of weights to %s", size, path);
+    if (format == FILE_GGUF)
+        rc = as_gguf_write(model, path, err);
+    else
+        rc = as_onnx_save(model, path, as_opt_given(line, "external") || bytes > protobuf_max, err);
+    as_model_free(model);
+    if (rc == ASSAY_OK)
+        as_console_note(line, "%s: %s of weights as %s", path, size, format_names[format]);
+    return rc;
+}
+
+static int run_zoo(const struct as_cmd_line *line, struct assay_error *err)
+{
+    const char *spec = line->n_operands ? line->operand[0] : NULL;
+    const char *path = as_opt_text(line, "output");
+    int format = path ? format_of(line, path) : -1;
+    struct counted c = {0};
+    int rc;
+
+    if (as_opt_given(line, "format") && (!path || !spec))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--format needs a model and a file, as in "
+                       "`assay zoo llama --format gguf -o llama.gguf`");
+    if (!spec)
+        return print(line, NULL, err);
+    if (path && !as_opt_given(line, "json")) {
+        if (format < 0)
+            return as_fail(err, ASSAY_ERR_USAGE,
+                           "%.120s ends neither in .onnx nor in .gguf; say which with --format",
+                           path);
+        return write_file(line, spec, path, (enum file_format)format, err);
+    }
+    rc = count(&c, spec, err);
+    if (rc == ASSAY_OK)
+        rc = print(line, &c, err);
+    count_fini(&c);
+    return rc;
+}
+
+const struct as_cmd as_cmd_zoo = {
+    .name = "zoo",
+    .summary = "list, show and write the built-in models",
+    .usage = "assay zoo [options] [NAME[:KEY=VALUE,...]]",
+    .details =
+        "Without NAME: all models, with the parameters and MACs of one run. With NAME: its keys "
+        "and counts. With NAME and --output: the model as a file, ONNX or, for llama, GGUF, as the "
+        "end of the file's name or --format says. The weights are random numbers that follow from "
+        "the key seed: the same on every machine, but not trained.\n\n"
+        "Wherever a command takes a model, zoo:NAME[:KEY=VALUE,...] is one too.",
+    .opts = zoo_opts,
+    .operand = "NAME",
+    .min_operands = 0,
+    .max_operands = 1,
+    .operand_at = name_at,
+    .run = run_zoo,
+};
