@@ -143,6 +143,26 @@ void as_behind_all(const struct as_model *model, struct as_behind *behind)
         scan_graph(model, model->main, behind);
 }
 
+/* In a branch that does not run nothing is inferred, yet its constants stand in the file. */
+static void fill_constants(const struct as_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        const struct as_node *node = &graph->nodes[i];
+        struct as_value *value = as_node_output(graph, node, 0);
+        const struct as_attr *attr = NULL;
+
+        if (node->op == AS_OP_Constant && value && !value->data)
+            attr = as_node_attr(node, "value");
+        if (attr && attr->kind == AS_ATTR_TENSOR && attr->data) {
+            value->type = attr->type;
+            value->data = attr->data;
+        }
+        for (uint32_t k = 0; k < node->n_attrs; k++)
+            if (node->attrs[k].kind == AS_ATTR_GRAPH && node->attrs[k].graph)
+                fill_constants(node->attrs[k].graph);
+    }
+}
+
 /* ---- the list ---- */
 
 struct listing {
@@ -193,7 +213,7 @@ static void use_input(struct listing *l, const struct as_graph *graph, const str
         return;
     }
     role = as_role_in(l->model, graph, node, i, behind);
-    if (role != AS_ROLE_PARAMETER && is_made(l->model, behind->value))
+    if (role != AS_ROLE_PARAMETER && role != AS_ROLE_BUFFER && is_made(l->model, behind->value))
         return;
     at = l->param_of[behind->value];
     if (at == AS_NONE)
@@ -376,6 +396,8 @@ int as_params_new(struct as_params **params, struct as_model *model, bool compar
     l.params = as_alloc_zero(1, sizeof *l.params);
     if (!l.params)
         return as_fail_nomem(err);
+    if (model->main)
+        fill_constants(model->main);
     if (!start(&l, &l.params->arena)) {
         rc = as_fail_nomem(err);
         goto out;
