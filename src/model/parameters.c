@@ -77,7 +77,7 @@ static bool is_in_file(const struct as_model *model, uint32_t value)
     const struct as_node *node = producer_of(model, value);
 
     if (model->values[value].is_initializer)
-        return model->values[value].data != NULL;
+        return true;
     return node && node->op == AS_OP_Constant && model->values[value].data != NULL;
 }
 
@@ -246,6 +246,8 @@ static void list_graph(struct listing *l, const struct as_graph *graph)
 /* Those that no node takes for itself: all of them where there is no graph. */
 static void list_rest(struct listing *l)
 {
+    bool has_nodes = l->model->main && l->model->main->n_nodes > 0;
+
     for (uint32_t i = 0; i < l->model->n_values; i++) {
         const struct as_value *value = &l->model->values[i];
         struct as_param *param;
@@ -253,7 +255,7 @@ static void list_rest(struct listing *l)
         if (l->param_of[i] != AS_NONE || !is_in_file(l->model, i))
             continue;
         param = &l->params->params[add_param(l, i, l->passed[i] ? l->passed[i] : "")];
-        if (l->passed[i] || value->is_output || !l->model->has_graph)
+        if (l->passed[i] || value->is_output || !has_nodes)
             param->role = as_role_by_name(value);
     }
 }
@@ -274,9 +276,9 @@ static void size_param(struct listing *l, size_t at)
     else
         (void)as_type_bytes(&value->type, &bytes);
     param->generated = !is_in_file(l->model, param->value);
-    if (data && !param->generated) {
-        param->stored_elems = data->stored_elems;
-        param->stored_bytes = data->stored_bytes;
+    if (!param->generated) {
+        param->stored_elems = data ? data->stored_elems : elems;
+        param->stored_bytes = data ? data->stored_bytes : bytes;
     }
     param->elems = l->packed[at] ? l->packed[at] : elems;
     param->bytes = bytes;
