@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+
 static struct assay_model *begin(int rank, const int64_t *dims, int *x)
 {
     struct assay_model *model = assay_model_new(NULL);
@@ -321,6 +323,54 @@ static void models_are_opened_written_and_opened_again(void **state)
     assert_null(model);
 }
 
+/* Describes, counts and writes; 0 or the code of whatever failed. */
+static int whole_life(const char *path)
+{
+    const int64_t dims[] = {-1, 8, 16};
+    struct assay_attention attention = ASSAY_ATTENTION_INIT(2);
+    struct assay_model_counts counts;
+    struct assay_model *model = assay_model_new(NULL);
+    int x = assay_model_input(model, "x", ASSAY_DTYPE_F32, 3, dims), rc;
+
+    attention.causal = true;
+    assay_model_scope_begin(model, "block");
+    x = assay_model_attention(model, "attn", x, -1, &attention);
+    x = assay_model_lstm(model, NULL, assay_model_layer_norm(model, NULL, x, 0), 4, true);
+    assay_model_scope_end(model);
+    assay_model_output(model, x, "y");
+    rc = assay_model_set_batch(model, 2, NULL);
+    if (rc == ASSAY_OK)
+        rc = assay_model_count(model, &counts, NULL);
+    if (rc == ASSAY_OK)
+        rc = assay_model_write_onnx(model, path, NULL);
+    assay_model_free(model);
+    return rc;
+}
+
+static void running_out_of_memory_is_an_ordinary_error(void **state)
+{
+    char path[] = "/tmp/test_model_api.XXXXXX";
+    int fd = mkstemp(path), rc = ASSAY_ERR_NOMEM;
+    uint64_t nth = 0;
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    as_alloc_fail_at(0, 0);
+    assert_int_equal(whole_life(path), ASSAY_OK);
+    for (; as_alloc_count() > 0 && rc != ASSAY_OK && nth < 5000; nth++) {
+        as_alloc_fail_at(nth + 1, 1);
+        rc = whole_life(path);
+        as_alloc_fail_at(0, 0);
+        assert_true(rc == ASSAY_OK || rc == ASSAY_ERR_NOMEM);
+        as_alloc_fail_at(UINT64_MAX, 0); /* counts, and fails nothing */
+        assert_int_equal(whole_life(path), ASSAY_OK);
+    }
+    as_alloc_fail_at(0, 0);
+    assert_true(nth == 0 || rc == ASSAY_OK);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +385,7 @@ int main(void)
         cmocka_unit_test(the_first_mistake_is_told),
         cmocka_unit_test(a_counted_model_does_not_grow),
         cmocka_unit_test(models_are_opened_written_and_opened_again),
+        cmocka_unit_test(running_out_of_memory_is_an_ordinary_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
