@@ -744,7 +744,7 @@ static void every_allocation_may_fail(void **state)
     model = good(&m, &file);
     as_model_free(model);
     for (uint64_t nth = 2; nth < 500; nth++) {
-        struct as_mapped_file mapped = {file.data, file.size, ""};
+        struct as_mapped_file mapped = {.bytes = file.data, .size = file.size, .path = ""};
         struct assay_error err = {0};
         int rc;
 
