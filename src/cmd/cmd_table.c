@@ -6,6 +6,7 @@
 
 /* In the order of the help. */
 #define COMMANDS(X)                                                                                \
+    X(inspect)                                                                                     \
     X(report)                                                                                      \
     X(export)                                                                                      \
     X(verify)                                                                                      \

@@ -18,13 +18,14 @@ enum {
 /* The architectures of which we know the graph. */
 static const struct architecture {
     const char *name;
-    bool gelu;   /* in the feed-forward part; else SiLU */
-    bool scaled; /* the embedding is multiplied by the root of the width */
+    bool gelu;     /* in the feed-forward part; else SiLU */
+    bool scaled;   /* the embedding is multiplied by the root of the width */
+    uint8_t whole; /* every so many blocks one looks past the window; 0: none does */
 } architectures[] = {
-    {"llama", false, false}, {"mistral3", false, false}, {"qwen2", false, false},
-    {"qwen3", false, false}, {"qwen2moe", false, false}, {"qwen3moe", false, false},
-    {"phi3", false, false},  {"smollm3", false, false},  {"internlm2", false, false},
-    {"gemma", true, true},   {"gemma2", true, true},     {"gemma3", true, true},
+    {"llama", false, false, 0}, {"mistral3", false, false, 0}, {"qwen2", false, false, 0},
+    {"qwen3", false, false, 0}, {"qwen2moe", false, false, 0}, {"qwen3moe", false, false, 0},
+    {"phi3", false, false, 0},  {"smollm3", false, false, 0},  {"internlm2", false, false, 0},
+    {"gemma", true, true, 0},   {"gemma2", true, true, 2},     {"gemma3", true, true, 6},
 };
 
 /* While it is built. The first trouble stops it: either an error, or a reason why the file has no
@@ -34,7 +35,7 @@ struct building {
     struct as_model *model;
     struct as_graph *graph;
     const struct architecture *arch;
-    uint32_t n_nodes, room;
+    uint32_t n_nodes, room, layer;
     int rc;
     char why[200]; /* not empty: there will be no graph */
     char prefix[24];
@@ -203,6 +204,7 @@ static uint32_t constant(struct building *b, const char *name, unsigned dtype, c
     for (uint32_t i = 0; i < n; i++)
         as_data_put_f64(data, i, at[i]);
     b->model->values[id].data = data;
+    b->model->values[id].is_initializer = true; /* stays when shapes are worked out again */
     return id;
 }
 
@@ -369,6 +371,11 @@ static void make_heads(struct building *b, struct heads *h, uint32_t x)
     h->v = linear(b, "attn_v", x, v);
 }
 
+static bool looks_past_window(const struct building *b)
+{
+    return b->arch->whole && b->layer % b->arch->whole == b->arch->whole - 1u;
+}
+
 static uint32_t attention(struct building *b, uint32_t x)
 {
     const struct as_decoder *d = &b->model->decoder;
@@ -385,7 +392,7 @@ static uint32_t attention(struct building *b, uint32_t x)
     plan.in[2] = h.v;
     plan.attrs[plan.n_attrs++] = int_attr("num_heads", h.n);
     plan.attrs[plan.n_attrs++] = int_attr("kv_num_heads", h.n_kv);
-    if (d->window > 0 && d->window <= INT32_MAX)
+    if (d->window > 0 && d->window <= INT32_MAX && !looks_past_window(b))
         plan.attrs[plan.n_attrs++] = int_attr("local_window_size", (int64_t)d->window);
     if (cap && as_gguf_float(cap, &softcap) && isfinite(softcap))
         plan.attrs[plan.n_attrs++] = float_attr("softcap", softcap);
@@ -588,6 +595,7 @@ static void build(struct building *b)
     x = embed(b, table);
     for (uint32_t i = 0; i < d->layers && !stopped(b); i++) {
         (void)snprintf(b->prefix, sizeof b->prefix, "blk.%u.", i);
+        b->layer = i;
         x = block(b, x);
     }
     b->prefix[0] = 0;
@@ -609,8 +617,14 @@ static const struct architecture *find_architecture(const char *name)
     return NULL;
 }
 
-static int keep_opsets(struct as_model *model, struct assay_error *err)
+static int keep_opsets(struct building *b, struct assay_error *err)
 {
+    struct as_model *model = b->model;
+
+    if (b->arch->whole && model->decoder.window)
+        as_model_find(model, AS_FINDING_NOTE, NULL, NULL,
+                      "one of %u blocks looks past the window of %llu tokens", b->arch->whole,
+                      (unsigned long long)model->decoder.window);
     model->opsets = as_arena_zero(&model->arena, 2, sizeof *model->opsets);
     if (!model->opsets)
         return as_fail_nomem(err);
@@ -650,7 +664,7 @@ int as_gguf_build_graph(struct as_gguf *g)
     if (b.rc < 0)
         return b.rc;
     if (!b.why[0])
-        return keep_opsets(model, g->err);
+        return keep_opsets(&b, g->err);
     model->n_values = n_values;
     model->main->n_nodes = 0;
     model->main->inputs = model->main->outputs = NULL;

@@ -144,7 +144,7 @@ static int skip_elements(struct as_gguf *g, const struct as_gguf_pair *pair, uin
 static int take_value(struct as_gguf *g, struct as_gguf_pair *pair)
 {
     uint64_t at = as_gguf_at(g);
-    struct as_text text;
+    struct as_text text = {NULL, 0};
     int rc;
 
     if (!as_take_u32le(&g->in, &pair->kind))
@@ -180,7 +180,7 @@ static int take_pair(struct as_gguf *g, uint32_t i)
 {
     struct as_gguf_pair *pair = &g->pairs[i];
     uint64_t at = as_gguf_at(g);
-    struct as_text key;
+    struct as_text key = {NULL, 0};
     int rc = as_gguf_take_text(g, "a metadata key", AS_MAX_NAME_BYTES, &key);
 
     if (rc < 0)

@@ -1,11 +1,11 @@
 /* format/gguf_reader.c - GGUF files of version 2 and 3: tensors in place, never touched.
  * Their dimensions are stored innermost first and kept outermost first, as everywhere else. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "format/gguf_graph.h"
 #include "format/model_file.h"
+#include "format/spans.h"
 
 /* One tensor as the file describes it. */
 struct described {
@@ -149,36 +149,21 @@ static int place_data(struct as_gguf *g)
     return ASSAY_OK;
 }
 
-static int compare_offsets(const void *left, const void *right)
-{
-    const struct as_value *a = *(const struct as_value *const *)left,
-                          *b = *(const struct as_value *const *)right;
-
-    if (a->data->offset != b->data->offset)
-        return a->data->offset < b->data->offset ? -1 : 1;
-    return (a->data->size_bytes > b->data->size_bytes) -
-           (a->data->size_bytes < b->data->size_bytes);
-}
-
 static int check_overlap(const struct as_gguf *g)
 {
     const struct as_model *model = g->model;
-    const struct as_value **order = as_alloc_zero(model->n_values + 1, sizeof *order);
+    size_t n;
+    struct as_span *spans = as_spans_new(model, 0, &n);
+    uint32_t id, other;
     int rc = ASSAY_OK;
 
-    if (!order)
+    if (!spans)
         return as_fail_nomem(g->err);
-    for (uint32_t i = 0; i < model->n_values; i++)
-        order[i] = &model->values[i];
-    if (model->n_values)
-        qsort(order, model->n_values, sizeof *order, compare_offsets);
-    for (uint32_t i = 1; i < model->n_values && rc == ASSAY_OK; i++)
-        if (order[i]->data->offset - order[i - 1]->data->offset < order[i - 1]->data->size_bytes &&
-            order[i]->data->size_bytes > 0)
-            rc =
-                as_fail_at(g->err, order[i]->data->offset, "tensor '%.60s' overlaps tensor '%.60s'",
-                           order[i]->name, order[i - 1]->name);
-    as_free(order);
+    if (as_spans_overlap(spans, n, &id, &other))
+        rc = as_fail_at(g->err, model->values[id].data->offset,
+                        "tensor '%.60s' overlaps tensor '%.60s'", model->values[id].name,
+                        model->values[other].name);
+    as_free(spans);
     return rc;
 }
 

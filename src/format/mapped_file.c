@@ -50,6 +50,7 @@ static int map(struct as_mapped_file *file, int fd, uint64_t size, const char *p
     /* Only headers are looked at: reading ahead would fetch the weights between them. */
     (void)madvise(bytes, (size_t)size, MADV_RANDOM);
     file->bytes = bytes;
+    file->mapped = true;
     return ASSAY_OK;
 }
 
@@ -221,14 +222,31 @@ out:
     return rc;
 }
 
-void as_mapped_file_close(struct as_mapped_file *file)
+/* The mapping is ours to unmap; only we look at it as something that can be changed. */
+static void *address_of(const struct as_mapped_file *file)
 {
     union {
         const uint8_t *in;
         void *out;
     } bytes = {.in = file->bytes};
 
-    if (bytes.out)
-        (void)munmap(bytes.out, (size_t)file->size);
+    return file->mapped ? bytes.out : NULL;
+}
+
+void as_mapped_file_let_go(const struct as_mapped_file *file)
+{
+    void *bytes = address_of(file);
+
+    /* Nothing was written into these pages, so nothing is lost. */
+    if (bytes)
+        (void)madvise(bytes, (size_t)file->size, MADV_DONTNEED);
+}
+
+void as_mapped_file_close(struct as_mapped_file *file)
+{
+    void *bytes = address_of(file);
+
+    if (bytes)
+        (void)munmap(bytes, (size_t)file->size);
     *file = (struct as_mapped_file){0};
 }

@@ -3,6 +3,7 @@
 #ifndef AS_FORMAT_MAPPED_FILE_H
 #define AS_FORMAT_MAPPED_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ struct as_mapped_file {
     const uint8_t *bytes; /* NULL when the file is empty */
     uint64_t size;
     const char *path; /* borrowed, for messages */
+    bool mapped;      /* false: `bytes` are somebody else's memory */
 };
 
 /* Refuses directories, FIFOs, devices and sockets without waiting on them. */
@@ -23,6 +25,9 @@ AS_MUST_USE int as_mapped_file_open(struct as_mapped_file *file, const char *pat
  * not trusted. */
 AS_MUST_USE int as_mapped_file_open_beside(struct as_mapped_file *file, const char *model_path,
                                            const char *name, size_t size, struct assay_error *err);
+
+/* Gives the pages back that were looked at so far; they return when they are touched again. */
+void as_mapped_file_let_go(const struct as_mapped_file *file);
 
 void as_mapped_file_close(struct as_mapped_file *file);
 

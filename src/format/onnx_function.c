@@ -3,6 +3,7 @@
  *
  * FunctionProto: name 1, input 4, output 5, attribute 6, node 7, doc 8, opset 9 (domain 1, version
  * 2), domain 10, attribute with default 11, value info 12, overload 13. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -247,18 +248,28 @@ static int finish_output(struct as_onnx *r, struct expansion *e, struct as_text 
     return ASSAY_OK;
 }
 
-/* "call/", in front of every name made inside. */
+/* "call/", in front of every name made inside; a number makes the second call of a name another. */
 static int set_prefix(struct as_onnx *r, struct expansion *e)
 {
     const char *label = as_node_label(e->scope.graph, e->node);
-    size_t size = strlen(label);
-    char *prefix = as_arena_text(&r->model->arena, label, size + 1);
+    size_t room = strlen(label) + 32, size = strlen(label) + 1;
+    char *prefix = as_arena_zero(&r->model->arena, room, 1);
+    int rc = as_onnx_check_room(r, as_name_map_growth(&r->prefixes));
 
+    if (rc < 0)
+        return rc;
     if (!prefix)
         return as_onnx_no_memory(r);
-    prefix[size] = '/';
+    (void)snprintf(prefix, room, "%s/", label);
+    r->maps_bytes -= as_name_map_bytes(&r->prefixes);
+    rc = as_name_map_put(&r->prefixes, prefix, size, 0);
+    r->maps_bytes += as_name_map_bytes(&r->prefixes);
+    if (rc < 0)
+        return as_onnx_no_memory(r);
+    if (rc == 0)
+        size = (size_t)snprintf(prefix, room, "%s.%llu/", label, (unsigned long long)r->n_nodes);
     e->scope.prefix = prefix;
-    e->scope.prefix_size = size + 1;
+    e->scope.prefix_size = size;
     return ASSAY_OK;
 }
 

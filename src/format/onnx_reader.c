@@ -14,9 +14,22 @@
 /* Beside the arena, the tables of values and names may take as much as this. */
 #define TABLE_BYTES ((size_t)8 << 20)
 
+/* How far we walk before the pages behind us are given back. */
+#define LET_GO_BYTES ((ptrdiff_t)4 << 20)
+
 uint64_t as_onnx_offset(const struct as_onnx *r, const void *at)
 {
     return (uint64_t)((const uint8_t *)at - r->input.base);
+}
+
+void as_onnx_let_go(struct as_onnx *r, const struct as_proto *p)
+{
+    ptrdiff_t distance = p->at.at - r->let_go;
+
+    if (distance > LET_GO_BYTES || distance < -LET_GO_BYTES) {
+        as_mapped_file_let_go(r->file);
+        r->let_go = p->at.at;
+    }
 }
 
 static int too_large(const struct as_onnx *r)
@@ -337,6 +350,7 @@ static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
     model->has_graph = true;
     model->file_bytes = file->size;
     as_proto_init(&message, &r.input, "ONNX file", file->bytes, (size_t)file->size);
+    r.let_go = file->bytes;
     rc = read_head(&r, &message, &head);
     if (rc >= 0)
         tell_versions(model, &head);
@@ -350,6 +364,7 @@ static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
     as_name_map_fini(&r.ops);
     as_name_map_fini(&r.files);
     as_name_map_fini(&r.function_names);
+    as_name_map_fini(&r.prefixes);
     as_free(r.functions);
     AS_ONNX_STEP(rc, as_model_link(model, err));
     return rc < 0 ? rc : ASSAY_OK;

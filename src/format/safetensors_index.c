@@ -249,8 +249,11 @@ static int check_all(struct index *x, const struct open_shards *open)
     struct as_model *model = x->s->model;
     uint8_t *seen = as_alloc_zero((size_t)model->n_values + 1, 1);
     uint32_t extra = 0, first = 0;
-    int rc = seen ? check_places(x, open, seen) : as_fail_nomem(x->s->err);
+    int rc;
 
+    if (!seen)
+        return as_fail_nomem(x->s->err);
+    rc = check_places(x, open, seen);
     for (uint32_t i = 0; rc == ASSAY_OK && i < model->n_values; i++)
         if (!seen[i] && extra++ == 0)
             first = i;

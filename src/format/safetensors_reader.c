@@ -7,11 +7,11 @@
  * The bytes of a tensor must be exactly those of its shape; tensors must not overlap. */
 #include "format/safetensors_reader.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "format/model_file.h"
+#include "format/spans.h"
 
 static const struct element {
     const char *name;
@@ -160,7 +160,7 @@ static int take_field(struct header *h, struct entry *e)
 static int check_entry(struct header *h, const struct entry *e, uint64_t *n)
 {
     struct as_type type = {.rank = (int16_t)e->dims.rank, .dims = e->dims.at};
-    uint64_t bits;
+    uint64_t bits, bytes;
 
     if (!e->element || !e->has_shape || !e->has_offsets)
         return as_fail_at(h->s->err, e->at, "tensor '%.80s' has no %s", e->name,
@@ -175,11 +175,11 @@ static int check_entry(struct header *h, const struct entry *e, uint64_t *n)
     if (!as_type_elems(&type, n) || !as_mul_u64(*n, e->element->bits, &bits))
         return as_fail_at(h->s->err, e->at, "the shape of tensor '%.80s' multiplies past 2^63",
                           e->name);
-    if (bits / 8 + (bits % 8 != 0) != e->end - e->begin)
+    bytes = bits / 8 + (bits % 8 != 0);
+    if (bytes != e->end - e->begin)
         return as_fail_at(h->s->err, e->at,
                           "tensor '%.80s' needs %llu bytes for its shape, but has %llu", e->name,
-                          (unsigned long long)(bits / 8 + (bits % 8 != 0)),
-                          (unsigned long long)(e->end - e->begin));
+                          (unsigned long long)bytes, (unsigned long long)(e->end - e->begin));
     return ASSAY_OK;
 }
 
@@ -187,7 +187,7 @@ static int keep_entry(struct header *h, const struct entry *e, uint32_t id)
 {
     struct as_model *model = h->s->model;
     struct as_value *value = &model->values[id];
-    uint64_t n;
+    uint64_t n = 0;
     int rc = check_entry(h, e, &n);
 
     if (rc < 0)
@@ -313,54 +313,39 @@ static int take_header(struct header *h)
                       inner.msg);
 }
 
-static int compare_places(const void *left, const void *right)
+/* Bytes before, between and after the tensors. */
+static uint64_t count_holes(const struct header *h, const struct as_span *spans, size_t n)
 {
-    const struct as_value *a = *(const struct as_value *const *)left,
-                          *b = *(const struct as_value *const *)right;
+    uint64_t holes = h->data_bytes;
 
-    if (a->data->offset != b->data->offset)
-        return a->data->offset < b->data->offset ? -1 : 1;
-    return (a->data->size_bytes > b->data->size_bytes) -
-           (a->data->size_bytes < b->data->size_bytes);
-}
-
-static int check_order(const struct header *h, const struct as_value **order, uint32_t n)
-{
-    uint64_t end = h->data_at, holes = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        const struct as_data *data = order[i]->data;
-
-        if (data->offset < end)
-            return as_fail_at(h->s->err, data->offset, "tensor '%.60s' overlaps tensor '%.60s'",
-                              order[i]->name, order[i - 1]->name);
-        holes += data->offset - end;
-        end = data->offset + data->size_bytes;
-    }
-    holes += h->data_at + h->data_bytes - end;
-    if (holes)
-        as_model_find(h->s->model, AS_FINDING_NOTE, NULL, NULL,
-                      "%llu bytes of the data belong to no tensor, which the format does not allow",
-                      (unsigned long long)holes);
-    return ASSAY_OK;
+    for (size_t i = 0; i < n; i++)
+        holes -= spans[i].bytes;
+    return holes;
 }
 
 static int check_places(const struct header *h)
 {
-    const struct as_model *model = h->s->model;
-    uint32_t n = model->n_values - h->first;
-    const struct as_value **order = as_alloc_zero((size_t)n + 1, sizeof *order);
-    int rc;
+    struct as_model *model = h->s->model;
+    size_t n;
+    struct as_span *spans = as_spans_new(model, h->first, &n);
+    uint32_t id, other;
+    uint64_t holes;
 
-    if (!order)
+    if (!spans)
         return as_fail_nomem(h->s->err);
-    for (uint32_t i = 0; i < n; i++)
-        order[i] = &model->values[h->first + i];
-    if (n)
-        qsort(order, n, sizeof *order, compare_places);
-    rc = check_order(h, order, n);
-    as_free(order);
-    return rc;
+    if (as_spans_overlap(spans, n, &id, &other)) {
+        as_free(spans);
+        return as_fail_at(h->s->err, model->values[id].data->offset,
+                          "tensor '%.60s' overlaps tensor '%.60s'", model->values[id].name,
+                          model->values[other].name);
+    }
+    holes = count_holes(h, spans, n);
+    if (holes)
+        as_model_find(model, AS_FINDING_NOTE, NULL, NULL,
+                      "%llu bytes of the data belong to no tensor, which the format does not allow",
+                      (unsigned long long)holes);
+    as_free(spans);
+    return ASSAY_OK;
 }
 
 int as_safetensors_read_file(struct as_safetensors *s, const struct as_mapped_file *file)
@@ -409,7 +394,7 @@ static int read_all(struct as_safetensors *s, const struct as_mapped_file *file)
 static int read_safetensors(struct as_model *model, const struct as_mapped_file *file,
                             struct assay_error *err)
 {
-    struct assay_error unread;
+    struct assay_error unread = {0};
     struct as_safetensors s = {.model = model, .err = err ? err : &unread};
     int rc;
 

@@ -284,8 +284,10 @@ static int read_options(struct as_flat *flat, struct as_arena *arena, const stru
                         struct as_tflite_bodies *bodies)
 {
     struct as_attr *attrs = as_arena_zero(arena, MAX_FIELDS, sizeof *attrs);
-    int rc = attrs ? ASSAY_OK : as_fail_nomem(flat->err);
+    int rc = ASSAY_OK;
 
+    if (!attrs)
+        return as_fail_nomem(flat->err);
     for (uint32_t i = 0; rc == ASSAY_OK && i < MAX_FIELDS && options->fields[i].name; i++) {
         const struct field *f = &options->fields[i];
 
@@ -293,7 +295,7 @@ static int read_options(struct as_flat *flat, struct as_arena *arena, const stru
         if (f->kind == SUBGRAPH && bodies->n < 2) {
             bodies->at[bodies->n].name = f->name;
             bodies->at[bodies->n].subgraph = (int32_t)attrs[i].i;
-            bodies->at[bodies->n++].attr = i;
+            bodies->at[bodies->n++].attr = &attrs[i];
         }
         node->n_attrs = i + 1;
     }
@@ -318,14 +320,6 @@ int as_tflite_options(struct as_flat *flat, struct as_arena *arena, const struct
     if (flat->rc < 0 || !options || t.at == 0)
         return flat->rc;
     return read_options(flat, arena, &t, options, node, bodies);
-}
-
-struct as_attr *as_tflite_attrs(const struct as_node *node)
-{
-    struct as_attr *attrs;
-
-    memcpy(&attrs, &node->attrs, sizeof attrs); /* made in this file, in the model's arena */
-    return attrs;
 }
 
 bool as_tflite_dtype(uint64_t code, unsigned *dtype)

@@ -10,9 +10,9 @@
 struct as_tflite_bodies {
     uint32_t n;
     struct {
-        const char *name; /* of the attribute: "then", "else", "cond", "body", ... */
-        int32_t subgraph; /* as in the file, not checked */
-        uint32_t attr;    /* which attribute it becomes */
+        const char *name;     /* of the attribute: "then", "else", "cond", "body", ... */
+        int32_t subgraph;     /* as in the file, not checked */
+        struct as_attr *attr; /* of the node, to be given the graph */
     } at[2];
 };
 
@@ -23,9 +23,6 @@ struct as_tflite_bodies {
 AS_MUST_USE int as_tflite_options(struct as_flat *flat, struct as_arena *arena,
                                   const struct as_flat_table *op, struct as_node *node,
                                   struct as_tflite_bodies *bodies);
-
-/* The attributes as_tflite_options() made, to set the graphs of bodies. */
-struct as_attr *as_tflite_attrs(const struct as_node *node);
 
 /* The element type of a number in the file; false: there is none of that number. Resources and
  * variants are AS_DTYPE_UNKNOWN. */

@@ -135,7 +135,7 @@ static int read_bodies(struct as_tflite *r, struct as_graph *graph, struct as_no
     int rc = ASSAY_OK;
 
     for (uint32_t i = 0; i < bodies->n && rc == ASSAY_OK; i++) {
-        struct as_attr *attr = &as_tflite_attrs(node)[bodies->at[i].attr];
+        struct as_attr *attr = bodies->at[i].attr;
         int32_t index = bodies->at[i].subgraph;
 
         if (index < 0 || (uint32_t)index >= r->subgraphs.n)
@@ -210,9 +210,11 @@ static int settle_tensors(struct as_tflite *r, struct as_graph *graph,
                           const struct as_flat_vector *tensors, uint32_t base)
 {
     uint8_t *made = as_arena_zero(&r->model->arena, tensors->n ? tensors->n : 1, 1);
-    int rc = made ? ASSAY_OK : as_fail_nomem(r->flat.err);
+    int rc = ASSAY_OK;
 
-    for (uint32_t i = 0; rc == ASSAY_OK && i < graph->n_nodes; i++)
+    if (!made)
+        return as_fail_nomem(r->flat.err);
+    for (uint32_t i = 0; i < graph->n_nodes; i++)
         for (uint32_t k = 0; k < graph->nodes[i].n_outputs; k++)
             made[graph->nodes[i].outputs[k] - base] = 1;
     for (uint32_t i = 0; rc == ASSAY_OK && i < tensors->n; i++) {
@@ -336,7 +338,7 @@ static int open_model(struct as_tflite *r, const struct as_flat_table *root)
 static int read_model(struct as_tflite *r)
 {
     struct as_flat_table root = as_flat_root(&r->flat, "the model");
-    struct as_graph *main;
+    struct as_graph *main = NULL;
     uint32_t unused = 0;
     int rc = r->flat.rc < 0 ? r->flat.rc : open_model(r, &root);
 
@@ -348,7 +350,7 @@ static int read_model(struct as_tflite *r)
     rc = read_metadata(r, &root);
     if (rc == ASSAY_OK)
         rc = read_graph(r, 0, NULL, &main);
-    if (rc < 0)
+    if (rc < 0 || !main)
         return rc;
     for (uint32_t i = 0; i < r->subgraphs.n; i++)
         unused += !r->used[i];

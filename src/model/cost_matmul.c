@@ -1,8 +1,7 @@
 /* model/cost_matmul.c - counts of matrix products in all their forms.
  * Each number of the output takes one MAC for each number along the dimension that is summed. */
-#include <string.h>
-
 #include "model/cost_rules.h"
+#include "model/einsum.h"
 
 enum { REQUANTIZE = 5, DYNAMIC_QUANTIZE = 7 };
 
@@ -135,122 +134,47 @@ void as_cost_matmul_bits(struct as_cost_ctx *ctx)
 
 /* ---- Einsum ---- */
 
-enum { LETTERS = 52, DOTS = LETTERS, SIZES = LETTERS + AS_MAX_RANK };
-
-struct einsum {
-    uint64_t size[SIZES]; /* of a letter, then of the dimensions behind "...", from the right */
-    bool used[SIZES], kept[SIZES];
-};
-
-static int letter_at(char c)
+static bool read_equation(const struct as_cost_ctx *ctx, struct as_einsum *e)
 {
-    if (c >= 'a' && c <= 'z')
-        return c - 'a';
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 26 : -1;
-}
+    const struct as_value *out = as_node_output(ctx->graph, ctx->node, 0);
+    struct as_model *model = ctx->graph->model;
+    struct assay_error err = {0};
+    struct as_infer infer = {.model = model,
+                             .graph = out ? out->graph : NULL,
+                             .node = ctx->node,
+                             .opset = ctx->opset,
+                             .arena = &model->arena,
+                             .err = &err};
 
-static bool meet(struct einsum *e, int at, uint64_t size)
-{
-    if (e->used[at] && e->size[at] != size && e->size[at] != 1 && size != 1)
-        return false;
-    if (!e->used[at] || e->size[at] == 1)
-        e->size[at] = size;
-    e->used[at] = true;
-    return true;
-}
-
-/* One operand's letters against its dimensions. */
-static bool read_term(struct einsum *e, const char *at, const char *end, const struct as_dims *dims)
-{
-    int n_letters = 0, d = 0, hidden;
-
-    for (const char *p = at; p < end; p++)
-        n_letters += letter_at(*p) >= 0;
-    hidden = dims->rank - n_letters;
-    if (hidden < 0)
-        return false;
-    for (const char *p = at; p < end; p++) {
-        int letter = letter_at(*p);
-
-        if (*p == '.') {
-            for (int i = 0; i < hidden; i++)
-                if (!meet(e, DOTS + hidden - 1 - i, (uint64_t)dims->at[d + i]))
-                    return false;
-            d += hidden;
-            hidden = 0; /* the other two dots stand for nothing more */
-        } else if (letter >= 0 && (d >= dims->rank || !meet(e, letter, (uint64_t)dims->at[d++]))) {
-            return false;
-        }
-    }
-    return d == dims->rank;
-}
-
-/* What comes out: the letters after "->", or those that appear once. */
-static void read_result(struct einsum *e, const char *text, size_t size, const char *arrow)
-{
-    if (arrow) {
-        for (const char *p = arrow + 2; p < text + size; p++)
-            if (letter_at(*p) >= 0)
-                e->kept[letter_at(*p)] = true;
-    } else {
-        int seen[LETTERS] = {0};
-
-        for (size_t i = 0; i < size; i++)
-            if (letter_at(text[i]) >= 0)
-                seen[letter_at(text[i])]++;
-        for (int i = 0; i < LETTERS; i++)
-            e->kept[i] = seen[i] == 1;
-    }
-    for (int i = DOTS; i < SIZES; i++)
-        e->kept[i] = true;
-}
-
-static const char *find_arrow(const char *text, size_t size)
-{
-    for (size_t i = 0; i + 1 < size; i++)
-        if (text[i] == '-' && text[i + 1] == '>')
-            return text + i;
-    return NULL;
-}
-
-static bool read_einsum(struct as_cost_ctx *ctx, struct einsum *e)
-{
-    struct as_text text;
-    const char *arrow, *at, *end;
-
-    if (!as_node_text(ctx->node, "equation", &text))
-        return false;
-    arrow = find_arrow(text.at, text.size);
-    at = text.at;
-    end = arrow ? arrow : text.at + text.size;
-    for (size_t i = 0; i < ctx->node->n_inputs; i++) {
-        const char *comma = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
-        struct as_dims dims;
-
-        if (!as_cost_in_dims(ctx, i, &dims) || !read_term(e, at, comma ? comma : end, &dims))
-            return false;
-        at = comma ? comma + 1 : end;
-    }
-    read_result(e, text.at, text.size, arrow);
-    return true;
+    return out && as_einsum_read(&infer, e) == ASSAY_OK;
 }
 
 bool as_cost_einsum_sizes(struct as_cost_ctx *ctx, uint64_t *all, uint64_t *out)
 {
-    struct einsum e = {0};
+    struct as_einsum e;
 
     *all = *out = 1;
-    if (!read_einsum(ctx, &e)) {
+    if (!read_equation(ctx, &e) || (e.dots_used && e.dots.rank < 0)) {
         ctx->unknown = true;
         return false;
     }
-    for (int i = 0; i < SIZES; i++) {
-        if (e.used[i])
-            *all = as_sat_mul(*all, e.size[i]);
-        if (e.used[i] && e.kept[i])
-            *out = as_sat_mul(*out, e.size[i]);
+    for (int i = 0; i < AS_EINSUM_LETTERS; i++) {
+        if (e.uses[i] == 0)
+            continue;
+        if (e.length[i] < 0)
+            ctx->unknown = true;
+        *all = as_sat_mul(*all, (uint64_t)e.length[i]);
+        if (e.in_output[i])
+            *out = as_sat_mul(*out, (uint64_t)e.length[i]);
     }
-    return true;
+    for (int i = 0; e.dots_used && i < e.dots.rank; i++) {
+        if (e.dots.at[i] < 0)
+            ctx->unknown = true;
+        *all = as_sat_mul(*all, (uint64_t)e.dots.at[i]);
+        if (e.dots_in_output)
+            *out = as_sat_mul(*out, (uint64_t)e.dots.at[i]);
+    }
+    return !ctx->unknown;
 }
 
 /* Two operands with something summed are a product of matrices; without, a multiplication. One

@@ -95,6 +95,15 @@ static void forget_outputs(const struct as_infer *ctx)
     }
 }
 
+/* Whoever reads a constant may count on as many numbers as its type says. */
+static bool fits(const struct as_value *value)
+{
+    uint64_t n;
+
+    return value->type.kind == AS_KIND_TENSOR && value->type.dtype == value->data->dtype &&
+           as_type_elems(&value->type, &n) && n == value->data->n;
+}
+
 /* A file that does not say which it is of is old; what is built in memory is new. */
 static int64_t opset_of(const struct as_infer *ctx)
 {
@@ -132,8 +141,11 @@ static int infer_node(struct inferring *in)
     for (uint32_t i = 0; i < ctx->node->n_outputs; i++) {
         struct as_value *value = as_node_output(ctx->graph, ctx->node, i);
 
-        if (value)
-            merge_declared(in, value);
+        if (!value)
+            continue;
+        merge_declared(in, value);
+        if (value->data && !fits(value))
+            value->data = NULL;
     }
     return ASSAY_OK;
 }
@@ -188,7 +200,7 @@ int as_infer_shapes(struct as_model *model, const struct as_infer_options *optio
                     struct as_bound_dims *bound, struct assay_error *err)
 {
     static const struct as_infer_options none;
-    struct as_bound_dims unused;
+    struct as_bound_dims unused = {NULL, 0};
     struct assay_error local = {0};
     struct inferring in = {0};
     int rc;

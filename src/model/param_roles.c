@@ -199,8 +199,12 @@ static bool is_table_name(const char *name)
 static enum as_role role_by_type(const struct as_value *value, bool dequantised)
 {
     unsigned dtype = value->type.dtype;
-    uint64_t n = value->data ? value->data->n : 0;
+    uint64_t n = 0;
 
+    if (value->data)
+        n = value->data->n;
+    else
+        (void)as_type_elems(&value->type, &n);
     if (dtype == AS_DTYPE_BOOL)
         return AS_ROLE_MASK;
     if (dtype == AS_DTYPE_STRING)

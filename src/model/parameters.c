@@ -77,7 +77,7 @@ static bool is_in_file(const struct as_model *model, uint32_t value)
     const struct as_node *node = producer_of(model, value);
 
     if (model->values[value].is_initializer)
-        return model->values[value].data != NULL;
+        return true;
     return node && node->op == AS_OP_Constant && model->values[value].data != NULL;
 }
 
@@ -143,6 +143,26 @@ void as_behind_all(const struct as_model *model, struct as_behind *behind)
         scan_graph(model, model->main, behind);
 }
 
+/* In a branch that does not run nothing is inferred, yet its constants stand in the file. */
+static void fill_constants(const struct as_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        const struct as_node *node = &graph->nodes[i];
+        struct as_value *value = as_node_output(graph, node, 0);
+        const struct as_attr *attr = NULL;
+
+        if (node->op == AS_OP_Constant && value && !value->data)
+            attr = as_node_attr(node, "value");
+        if (attr && attr->kind == AS_ATTR_TENSOR && attr->data) {
+            value->type = attr->type;
+            value->data = attr->data;
+        }
+        for (uint32_t k = 0; k < node->n_attrs; k++)
+            if (node->attrs[k].kind == AS_ATTR_GRAPH && node->attrs[k].graph)
+                fill_constants(node->attrs[k].graph);
+    }
+}
+
 /* ---- the list ---- */
 
 struct listing {
@@ -193,7 +213,7 @@ static void use_input(struct listing *l, const struct as_graph *graph, const str
         return;
     }
     role = as_role_in(l->model, graph, node, i, behind);
-    if (role != AS_ROLE_PARAMETER && is_made(l->model, behind->value))
+    if (role != AS_ROLE_PARAMETER && role != AS_ROLE_BUFFER && is_made(l->model, behind->value))
         return;
     at = l->param_of[behind->value];
     if (at == AS_NONE)
@@ -226,6 +246,8 @@ static void list_graph(struct listing *l, const struct as_graph *graph)
 /* Those that no node takes for itself: all of them where there is no graph. */
 static void list_rest(struct listing *l)
 {
+    bool has_nodes = l->model->main && l->model->main->n_nodes > 0;
+
     for (uint32_t i = 0; i < l->model->n_values; i++) {
         const struct as_value *value = &l->model->values[i];
         struct as_param *param;
@@ -233,7 +255,7 @@ static void list_rest(struct listing *l)
         if (l->param_of[i] != AS_NONE || !is_in_file(l->model, i))
             continue;
         param = &l->params->params[add_param(l, i, l->passed[i] ? l->passed[i] : "")];
-        if (l->passed[i] || value->is_output || !l->model->has_graph)
+        if (l->passed[i] || value->is_output || !has_nodes)
             param->role = as_role_by_name(value);
     }
 }
@@ -254,9 +276,9 @@ static void size_param(struct listing *l, size_t at)
     else
         (void)as_type_bytes(&value->type, &bytes);
     param->generated = !is_in_file(l->model, param->value);
-    if (data && !param->generated) {
-        param->stored_elems = data->stored_elems;
-        param->stored_bytes = data->stored_bytes;
+    if (!param->generated) {
+        param->stored_elems = data ? data->stored_elems : elems;
+        param->stored_bytes = data ? data->stored_bytes : bytes;
     }
     param->elems = l->packed[at] ? l->packed[at] : elems;
     param->bytes = bytes;
@@ -376,6 +398,8 @@ int as_params_new(struct as_params **params, struct as_model *model, bool compar
     l.params = as_alloc_zero(1, sizeof *l.params);
     if (!l.params)
         return as_fail_nomem(err);
+    if (model->main)
+        fill_constants(model->main);
     if (!start(&l, &l.params->arena)) {
         rc = as_fail_nomem(err);
         goto out;

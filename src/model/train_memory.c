@@ -4,6 +4,7 @@
 #include "model/train_memory.h"
 
 #include "base/cursor.h"
+#include "model/cost_rules.h"
 #include "model/train_blocks.h"
 
 struct training {
@@ -146,9 +147,9 @@ static void mark_value(struct training *t, uint32_t id)
         t->has_gradient[id] = 1;
 }
 
-/* A gradient passes a node when one of its inputs has one. What goes into and out of a body is
- * taken to have one. */
-static bool gradient_passes(struct training *t, uint32_t r)
+/* A gradient passes a node when one of its inputs has one, unless the node is flat. What goes into
+ * and out of a body is taken to have one. */
+static bool gradient_passes(struct training *t, uint32_t r, bool flat)
 {
     const struct as_node *node = t->costs->rows[r].node;
     bool passes = has_body(node);
@@ -163,6 +164,7 @@ static bool gradient_passes(struct training *t, uint32_t r)
         if (p != AS_NONE) /* rows come in order */
             t->last_user[p] = t->life.top_of[r];
     }
+    passes &= !flat;
     for (uint32_t i = 0; passes && i < node->n_attrs; i++) {
         const struct as_graph *body =
             node->attrs[i].kind == AS_ATTR_GRAPH ? node->attrs[i].graph : NULL;
@@ -175,13 +177,27 @@ static bool gradient_passes(struct training *t, uint32_t r)
     return passes;
 }
 
-static void save(struct training *t, const uint32_t *values, uint32_t n, uint32_t r)
+static void save(struct training *t, uint32_t value, uint32_t r)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t tensor = values[i] == AS_NONE ? AS_NONE : t->life.tensor_of[values[i]];
+    uint32_t tensor = value == AS_NONE ? AS_NONE : t->life.tensor_of[value];
 
-        if (tensor != AS_NONE && t->saver[tensor] > t->life.top_of[r])
-            t->saver[tensor] = t->life.top_of[r];
+    if (tensor != AS_NONE && t->saver[tensor] > t->life.top_of[r])
+        t->saver[tensor] = t->life.top_of[r];
+}
+
+/* Of a product an input is needed for the gradients of the others only. */
+static void save_inputs(struct training *t, uint32_t r, bool bilinear)
+{
+    const struct as_node *node = t->costs->rows[r].node;
+    uint32_t n_gradients = 0;
+
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        n_gradients += node->inputs[i] != AS_NONE && t->has_gradient[node->inputs[i]];
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        bool own = node->inputs[i] != AS_NONE && t->has_gradient[node->inputs[i]];
+
+        if (!bilinear || n_gradients > own)
+            save(t, node->inputs[i], r);
     }
 }
 
@@ -201,12 +217,24 @@ static void save_mask(struct training *t, uint32_t r)
     add(t, t->backward, t->life.top_of[r], end, bytes);
 }
 
+static void save_row(struct training *t, uint32_t r, const struct as_cost_entry *entry)
+{
+    const struct as_node *node = t->costs->rows[r].node;
+    enum as_saved saved = entry->cost.saved;
+
+    if (saved == AS_SAVED_INPUTS || saved == AS_SAVED_BOTH)
+        save_inputs(t, r, entry->flags & AS_COST_BILINEAR);
+    if ((saved == AS_SAVED_OUTPUT || saved == AS_SAVED_BOTH) && node->n_outputs > 0)
+        save(t, node->outputs[0], r);
+    if (saved == AS_SAVED_MASK)
+        save_mask(t, r);
+}
+
 static void walk_rows(struct training *t)
 {
     for (uint32_t r = 0; r < t->n_rows; r++) {
         const struct as_cost_row *row = &t->costs->rows[r];
-        const struct as_op_cost *cost = as_op_cost_find(row->node->op);
-        enum as_saved saved = cost ? cost->saved : AS_SAVED_NONE;
+        const struct as_cost_entry *entry = as_cost_entry_at(row->node->op);
 
         if (row->times == 0)
             continue;
@@ -214,14 +242,8 @@ static void walk_rows(struct training *t)
         if (t->blocks.block_of[r] + 1 < t->blocks.n)
             t->out->recompute_macs =
                 plus(t, t->out->recompute_macs, times(t, row->forward.macs, row->times));
-        if (!gradient_passes(t, r))
-            continue;
-        if (saved == AS_SAVED_INPUTS || saved == AS_SAVED_BOTH)
-            save(t, row->node->inputs, row->node->n_inputs, r);
-        if (saved == AS_SAVED_OUTPUT || saved == AS_SAVED_BOTH)
-            save(t, row->node->outputs, row->node->n_outputs, r);
-        if (saved == AS_SAVED_MASK)
-            save_mask(t, r);
+        if (gradient_passes(t, r, entry && entry->flags & AS_COST_FLAT) && entry)
+            save_row(t, r, entry);
     }
 }
 

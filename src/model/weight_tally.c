@@ -36,18 +36,11 @@ static double bucket_start(size_t bucket)
     return x;
 }
 
-/* Without the sign; what is not finite is counted and left out. */
+/* What is not finite is counted and left out. */
 static size_t keep_finite(struct as_weight_stats *stats, double *x, size_t n)
 {
-    double check = 0;
     size_t kept = 0;
 
-    for (size_t i = 0; i < n; i++)
-        x[i] = fabs(x[i]);
-    for (size_t i = 0; i < n; i++)
-        check += x[i] * 0; /* NaN as soon as one is not finite */
-    if (!isnan(check))
-        return n;
     for (size_t i = 0; i < n; i++) {
         if (isfinite(x[i]))
             x[kept++] = x[i];
@@ -90,25 +83,60 @@ static double squares_about(const double *x, size_t n, double mean)
     return sum;
 }
 
-static void count_below(struct as_weight_stats *stats, const double *x, size_t n)
+static void find_ends(struct as_weight_stats *stats, const double *x, size_t n)
 {
-    uint64_t zero = 0, c1 = 0, c2 = 0, c3 = 0;
-    double low = x[0], high = x[0];
+    double low[N_LANES], high[N_LANES];
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        zero += x[i] == 0;
-        c1 += x[i] < 0.001;
-        c2 += x[i] < 0.01;
-        c3 += x[i] < 0.1;
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
+    for (size_t k = 0; k < N_LANES; k++)
+        low[k] = high[k] = x[0];
+    for (; i + N_LANES <= n; i += N_LANES)
+        for (size_t k = 0; k < N_LANES; k++) {
+            low[k] = x[i + k] < low[k] ? x[i + k] : low[k];
+            high[k] = x[i + k] > high[k] ? x[i + k] : high[k];
+        }
+    for (; i < n; i++) {
+        low[0] = x[i] < low[0] ? x[i] : low[0];
+        high[0] = x[i] > high[0] ? x[i] : high[0];
     }
-    stats->min = stats->total_weights == 0 || low < stats->min ? low : stats->min;
-    stats->max = stats->total_weights == 0 || high > stats->max ? high : stats->max;
-    stats->n_zero += zero;
-    stats->below_0001 += c1;
-    stats->below_001 += c2;
-    stats->below_01 += c3;
+    for (size_t k = 0; k < N_LANES; k++) {
+        stats->min = stats->total_weights + k == 0 || low[k] < stats->min ? low[k] : stats->min;
+        stats->max = stats->total_weights + k == 0 || high[k] > stats->max ? high[k] : stats->max;
+    }
+}
+
+/* Bits of numbers without sign are in the order of the numbers, and the top bit of a difference
+ * says which is less: two at a time on any machine. */
+static uint64_t count_below(const double *x, size_t n, double limit)
+{
+    uint64_t lane[N_LANES] = {0}, count = 0, at = bits_of(limit);
+    size_t i = 0;
+
+    for (; i + N_LANES <= n; i += N_LANES)
+        for (size_t k = 0; k < N_LANES; k++)
+            lane[k] += (bits_of(x[i + k]) - at) >> 63;
+    for (; i < n; i++)
+        count += x[i] < limit;
+    for (size_t k = 0; k < N_LANES; k++)
+        count += lane[k];
+    return count;
+}
+
+/* What has none below a limit has none below a lower one. */
+static void count_small(struct as_weight_stats *stats, const double *x, size_t n)
+{
+    uint64_t tenths = count_below(x, n, 0.1), hundredths = 0, thousandths = 0, zeros = 0;
+
+    if (tenths)
+        hundredths = count_below(x, n, 0.01);
+    if (hundredths)
+        thousandths = count_below(x, n, 0.001);
+    if (thousandths)
+        zeros = count_below(x, n, 5e-324); /* the least there is */
+    stats->below_01 += tenths;
+    stats->below_001 += hundredths;
+    stats->below_0001 += thousandths;
+    stats->n_zero += zeros;
 }
 
 static double mean_of(const struct as_weight_tally *tally)
@@ -141,13 +169,16 @@ static void add_moments(struct as_weight_tally *tally, uint64_t n, double sum, d
 
 void as_weight_tally_add(struct as_weight_tally *tally, double *numbers, size_t n)
 {
-    double sum;
+    double sum = sum_of(numbers, n);
 
-    n = keep_finite(&tally->stats, numbers, n);
+    if (!isfinite(sum)) {
+        n = keep_finite(&tally->stats, numbers, n);
+        sum = sum_of(numbers, n);
+    }
     if (n == 0)
         return;
-    count_below(&tally->stats, numbers, n);
-    sum = sum_of(numbers, n);
+    find_ends(&tally->stats, numbers, n);
+    count_small(&tally->stats, numbers, n);
     add_moments(tally, n, sum, squares_about(numbers, n, sum / (double)n));
     for (size_t i = 0; tally->buckets && i < n; i++)
         tally->buckets[bucket_of(numbers[i])]++;
@@ -253,12 +284,15 @@ static uint64_t rank_of(uint64_t n, int percent, double *fraction)
     return hundreds + rest / 100;
 }
 
-static double kept_percentile(struct as_weight_tally *tally, int percent)
+/* What was selected before, at `*sorted`, has only greater ones behind it: percentiles are asked
+ * for in rising order and the rest gets shorter. */
+static double kept_percentile(struct as_weight_tally *tally, int percent, size_t *sorted)
 {
     double fraction, low, high = (double)INFINITY;
     size_t rank = (size_t)rank_of(tally->n_kept, percent, &fraction);
 
-    low = select_rank(tally->kept, tally->n_kept, rank);
+    low = select_rank(tally->kept + *sorted, tally->n_kept - *sorted, rank - *sorted);
+    *sorted = rank;
     if (fraction == 0)
         return low;
     for (size_t i = rank + 1; i < tally->n_kept; i++)
@@ -308,6 +342,7 @@ static double bucket_percentile(struct as_weight_tally *tally, int percent)
 void as_weight_tally_finish(struct as_weight_tally *tally)
 {
     struct as_weight_stats *stats = &tally->stats;
+    size_t sorted = 0;
 
     if (stats->total_weights == 0) {
         stats->mean = stats->std = stats->min = stats->max = (double)NAN;
@@ -318,6 +353,7 @@ void as_weight_tally_finish(struct as_weight_tally *tally)
     stats->mean = mean_of(tally);
     stats->std = sqrt(tally->m2 / (double)stats->total_weights);
     for (int i = 0; i < AS_WEIGHT_PERCENTILES; i++)
-        stats->percentile[i] = tally->kept ? kept_percentile(tally, as_weight_percentiles[i])
-                                           : bucket_percentile(tally, as_weight_percentiles[i]);
+        stats->percentile[i] = tally->kept
+                                   ? kept_percentile(tally, as_weight_percentiles[i], &sorted)
+                                   : bucket_percentile(tally, as_weight_percentiles[i]);
 }

@@ -17,7 +17,7 @@ struct as_weight_tally {
     size_t n_kept;
 };
 
-/* Adds up to AS_WEIGHT_SLICE numbers, whose array is used as scratch. */
+/* Adds numbers without sign, whose array is used as scratch. */
 void as_weight_tally_add(struct as_weight_tally *tally, double *numbers, size_t n);
 
 /* As if `into` had seen the numbers of `from` too; buckets are added unless they are shared,

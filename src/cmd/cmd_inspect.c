@@ -1,0 +1,284 @@
+/* cmd/cmd_inspect.c - all of `assay inspect`: what a model is made of, without running it.
+ * One of four forms: text for people, Markdown, JSON, one CSV table of layers. */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/console.h"
+#include "cmd/model_options.h"
+#include "format/model_file.h"
+#include "report/inspect_report.h"
+
+static const char *group_at(size_t i)
+{
+    static const char *const words[] = {"none", "op", "scope", "depth"};
+
+    return i < AS_GROUP_COUNT ? words[i] : NULL;
+}
+
+static const char *optimizer_at(size_t i)
+{
+    return i < AS_OPTIMIZER_COUNT ? as_optimizer_name((enum as_optimizer)i) : NULL;
+}
+
+static const struct as_opt inspect_opts[] = {
+    AS_OPTS_MODEL,
+    {.name = "section",
+     .letter = 's',
+     .kind = AS_OPT_WORDS,
+     .argument = "NAME,...",
+     .help = "show these parts only",
+     .word_at = as_inspect_section_at},
+    {.name = "top",
+     .letter = 'n',
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "show N rows of each list",
+     .min = 1,
+     .max = 100000000},
+    {.name = "sort",
+     .kind = AS_OPT_WORD,
+     .argument = "KEY",
+     .help = "order the layers by KEY instead of as the graph has them",
+     .word_at = as_inspect_sort_at},
+    {.name = "group",
+     .letter = 'g',
+     .kind = AS_OPT_WORD,
+     .argument = "BY",
+     .help = "sum the layers up by operator, by scope or by depth of name",
+     .word_at = group_at},
+    {.name = "depth",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "with --group depth: by the first N parts of the name",
+     .min = 1,
+     .max = 64},
+    {.name = "columns",
+     .letter = 'c',
+     .kind = AS_OPT_WORDS,
+     .argument = "NAME,...",
+     .help = "show these columns of the layers",
+     .word_at = as_inspect_column_at},
+    {.name = "exact", .kind = AS_OPT_FLAG, .help = "show whole numbers instead of rounded ones"},
+    {.name = "constants",
+     .kind = AS_OPT_FLAG,
+     .help = "show nodes too that only make constants and cost nothing in a run"},
+    {.name = "wide", .letter = 'w', .kind = AS_OPT_FLAG, .help = "cut nothing to fit the screen"},
+    {.name = "weights",
+     .kind = AS_OPT_FLAG,
+     .help = "read the weights and show how they are distributed"},
+    {.name = "train",
+     .letter = 't',
+     .kind = AS_OPT_FLAG,
+     .help = "show the memory of a training step"},
+    {.name = "optimizer",
+     .kind = AS_OPT_WORD,
+     .argument = "NAME",
+     .help = "with this optimizer; adam when not given",
+     .word_at = optimizer_at},
+    {.name = "mixed",
+     .kind = AS_OPT_FLAG,
+     .help = "train with 16-bit weights and activations and a 32-bit master copy"},
+    {.name = "checkpoint",
+     .kind = AS_OPT_FLAG,
+     .help = "keep few activations of a training step and compute the rest again"},
+    {.name = "accumulate",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "add the gradients of N steps up before the optimizer runs",
+     .min = 1,
+     .max = 1000000},
+    {.name = "zero",
+     .kind = AS_OPT_NUMBER,
+     .argument = "STAGE",
+     .help = "share optimizer state (1), gradients too (2), parameters too (3) among ranks",
+     .max = 3},
+    {.name = "ranks",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "the ranks of a training job",
+     .min = 1,
+     .max = 1000000},
+    {.name = "fit",
+     .kind = AS_OPT_TEXT,
+     .argument = "MEMORY",
+     .help = "find the largest batch that fits into so much memory, as in 8GiB"},
+    {.name = "fit-what",
+     .kind = AS_OPT_TEXT,
+     .argument = "WHAT",
+     .help = "find the largest of this instead: batch, context or a symbolic dimension"},
+    {.name = "kv-bits",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "count keys and values in the cache with N bits; 16 when not given",
+     .min = 1,
+     .max = 64},
+    {.name = "gflops",
+     .kind = AS_OPT_TEXT,
+     .argument = "RATE",
+     .help = "the least time of a run on a machine with so many GFLOP/s"},
+    {.name = "bandwidth",
+     .kind = AS_OPT_TEXT,
+     .argument = "GB/S",
+     .help = "the same for memory that moves so many GB/s; also the most tokens a second"},
+    AS_OPT_JSON,
+    {.name = "csv", .kind = AS_OPT_FLAG, .help = "print the layers, or groups, as CSV"},
+    {.name = "markdown", .kind = AS_OPT_FLAG, .help = "print Markdown"},
+    {.name = NULL},
+};
+
+static int read_rate(const struct as_cmd_line *line, const char *name, double *rate,
+                     struct assay_error *err)
+{
+    const char *text = as_opt_text(line, name);
+
+    *rate = 0;
+    if (!text)
+        return ASSAY_OK;
+    if (!as_parse_f64(text, strlen(text), rate) || !(*rate > 0))
+        return as_fail(err, ASSAY_ERR_USAGE, "--%s is a number above 0, not '%.40s'", name, text);
+    return ASSAY_OK;
+}
+
+static int read_fit(const struct as_cmd_line *line, struct as_inspect_options *o,
+                    struct assay_error *err)
+{
+    const char *memory = as_opt_text(line, "fit"), *what = as_opt_text(line, "fit-what");
+
+    if (!memory) {
+        if (what)
+            return as_fail(err, ASSAY_ERR_USAGE, "--fit-what needs --fit MEMORY beside it");
+        return ASSAY_OK;
+    }
+    if (!as_parse_bytes(memory, &o->fit_bytes))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--fit is an amount of memory as in 512MiB or 8GB, not '%.40s'", memory);
+    o->fit_what = AS_FIT_BATCH;
+    if (what && strcmp(what, "context") == 0)
+        o->fit_what = AS_FIT_CONTEXT;
+    else if (what && strcmp(what, "batch") != 0) {
+        o->fit_what = AS_FIT_DIM;
+        o->fit_symbol = what;
+    }
+    return ASSAY_OK;
+}
+
+static int read_analysis(const struct as_cmd_line *line, struct as_inspect_options *o,
+                         struct assay_error *err)
+{
+    static const char *const train_words[] = {"optimizer",  "mixed", "checkpoint",
+                                              "accumulate", "zero",  "ranks"};
+    int rc;
+
+    o->look_into_weights = true;
+    o->weights = as_opt_given(line, "weights");
+    o->training = as_opt_given(line, "train");
+    for (size_t i = 0; i < sizeof train_words / sizeof *train_words; i++)
+        o->training |= as_opt_given(line, train_words[i]);
+    o->train = (struct as_train_options){
+        .optimizer = (enum as_optimizer)as_opt_word(line, "optimizer", AS_OPTIMIZER_ADAM),
+        .dtype = as_opt_given(line, "mixed") ? AS_DTYPE_BF16 : AS_DTYPE_F32,
+        .mixed = as_opt_given(line, "mixed"),
+        .accumulate = (uint32_t)as_opt_number(line, "accumulate", 1),
+        .checkpoint = as_opt_given(line, "checkpoint"),
+        .zero_stage = (uint32_t)as_opt_number(line, "zero", 0),
+        .ranks = (uint32_t)as_opt_number(line, "ranks", 1),
+    };
+    o->kv_bits = (unsigned)as_opt_number(line, "kv-bits", 16);
+    rc = read_rate(line, "gflops", &o->gflops, err);
+    if (rc == ASSAY_OK)
+        rc = read_rate(line, "bandwidth", &o->gbps, err);
+    return rc == ASSAY_OK ? read_fit(line, o, err) : rc;
+}
+
+static int read_report(const struct as_cmd_line *line, struct as_inspect_report *r,
+                       struct assay_error *err)
+{
+    unsigned words[2 * AS_INSPECT_SECTION_COUNT];
+    size_t n = as_opt_words(line, "section", words, sizeof words / sizeof *words);
+
+    if (as_opt_given(line, "json") + as_opt_given(line, "csv") + as_opt_given(line, "markdown") > 1)
+        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json, --csv and --markdown");
+    *r = (struct as_inspect_report){
+        .top = (size_t)as_opt_number(line, "top", 0),
+        .sort = (unsigned)as_opt_word(line, "sort", 0),
+        .grouping = (enum as_inspect_grouping)as_opt_word(line, "group", AS_GROUP_NONE),
+        .depth = (unsigned)as_opt_number(line, "depth", 1),
+        .wide = as_opt_given(line, "wide"),
+        .markdown = as_opt_given(line, "markdown"),
+        .exact = as_opt_given(line, "exact"),
+        .constants = as_opt_given(line, "constants"),
+    };
+    if (as_opt_given(line, "depth") && r->grouping == AS_GROUP_NONE)
+        r->grouping = AS_GROUP_DEPTH;
+    for (size_t i = 0; i < n; i++)
+        r->sections |= 1u << words[i];
+    r->n_columns = as_opt_words(line, "columns", r->column, sizeof r->column / sizeof *r->column);
+    return ASSAY_OK;
+}
+
+static int print(const struct as_cmd_line *line, const struct as_inspect_report *report,
+                 struct assay_error *err)
+{
+    struct as_console console;
+    int rc = as_console_open(&console, line, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(line, "json"))
+        rc = as_inspect_json(report, &console.out, err);
+    else if (as_opt_given(line, "csv"))
+        rc = as_inspect_csv(report, &console.out, err);
+    else
+        rc = as_inspect_page(report, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}
+
+static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_model_options given = {0};
+    struct as_inspect_options options = {0};
+    struct as_inspect_report report;
+    struct as_inspection *inspection = NULL;
+    struct as_model *model = NULL;
+    int rc = read_report(line, &report, err);
+
+    if (rc == ASSAY_OK)
+        rc = read_analysis(line, &options, err);
+    if (rc == ASSAY_OK)
+        rc = as_model_open(&model, line->operand[0], err);
+    if (rc == ASSAY_OK)
+        rc = as_model_options_read(&given, line, model, err);
+    options.infer = given.infer;
+    if (rc == ASSAY_OK)
+        rc = as_inspection_new(&inspection, model, &options, err);
+    if (rc == ASSAY_OK) {
+        report.in = inspection;
+        rc = print(line, &report, err);
+    }
+    as_inspection_free(inspection);
+    as_model_options_fini(&given);
+    as_model_free(model);
+    return rc;
+}
+
+const struct as_cmd as_cmd_inspect = {
+    .name = "inspect",
+    .summary = "show what a model is made of, without running it",
+    .usage = "assay inspect [options] MODEL",
+    .details =
+        "MODEL is an ONNX, GGUF, safetensors or TensorFlow Lite file, told by its content, or a "
+        "built-in one as in zoo:resnet50.\n\nParameters, multiply-accumulates (MACs), other "
+        "operations, bytes moved and memory are counted exactly, layer by layer. MACs are those of "
+        "convolutions and matrix products; 1 MAC is 2 FLOPs; everything else has columns of its "
+        "own. Counts are for one run with the shapes given; a dimension that the file leaves open "
+        "takes a default, which is said.\n\nAn operator that is not known, or a shape that depends "
+        "on data, is listed and the rest goes on; the sums are then lower bounds and say so.",
+    .opts = inspect_opts,
+    .operand = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_inspect,
+};
