@@ -40,7 +40,7 @@ check "nothing was left" test ! -e "$tmp/g.gguf" -a ! -e "$tmp/g.bin"
 
 if "$python" -c 'import onnx, numpy' 2>/dev/null; then
     check "python3-onnx accepts every model" "$python" "$here/check_zoo.py" "$assay" "$tmp" \
-        alexnet:classes=10 resnet18 resnet34:classes=2 mobilenetv2 squeezenet1_1 vit_b_16:layers=2 \
+        alexnet:classes=10 resnet18 resnet34:classes=2 mobilenetv2 mobilenet_v3_large googlenet squeezenet1_1 vit_b_16:layers=2 \
         bert-base:layers=2,vocab=1000 gpt2:layers=2,seq=16,vocab=1000 llama:layers=2 \
         llama:layers=2,kv_heads=1,dtype=f16 llama:layers=2,kv_heads=0,tied=1 lstm-tagger mlp mlp:layers=0 \
         resnet18:batch=0 bert-base:layers=1,vocab=100,batch=0,seq=0 gpt2:layers=1,vocab=100,batch=0,seq=0 \

@@ -48,6 +48,8 @@ static void zoo_counts_are_the_published_ones(void **state)
         {"resnet50:batch=4", 25557032, 53120, UINT64_C(4) * 4089184256},
         {"mobilenetv2", 3504872, 34112, 300774272},
         {"mobilenet_v2", 3504872, 34112, 300774272},
+        {"mobilenet_v3_large", 5483032, 24400, 216589760},
+        {"googlenet", 6624904, 14560, 1498376192},
         {"squeezenet1_1", 1235496, 0, 349151936},
         {"vit_b_16", 86567656, 0, 17563828224},
         {"vit_b_16:batch=3", 86567656, 0, UINT64_C(3) * 17563828224},
