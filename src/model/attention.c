@@ -9,9 +9,10 @@
 #include "model/parameters.h"
 
 enum {
-    MAX_PATH = 16,  /* nodes between a product and the softmax */
-    MAX_STEPS = 96, /* nodes looked at while searching one path */
-    MAX_CLIMB = 32, /* nodes between a product and the projection before it */
+    MAX_INPUTS = 64, /* of a node that are followed */
+    MAX_PATH = 16,   /* nodes between a product and the softmax */
+    MAX_STEPS = 96,  /* nodes looked at while searching one path */
+    MAX_CLIMB = 32,  /* nodes between a product and the projection before it */
 };
 
 struct use {
@@ -141,7 +142,7 @@ static const struct as_node *climb_to_scores(const struct search *s, uint32_t id
         return is_of_activations(s, node) ? node : NULL;
     if (!lies_before_softmax(node->op) || !push(p, s->model->values[id].graph, node))
         return NULL;
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
+    for (uint32_t i = 0; i < node->n_inputs && i < MAX_INPUTS; i++) {
         const struct as_node *found =
             node->inputs[i] == AS_NONE ? NULL : climb_to_scores(s, node->inputs[i], p);
 
@@ -209,7 +210,7 @@ static uint32_t carried(const struct search *s, const struct as_node *node)
 {
     uint32_t fallback = AS_NONE;
 
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
+    for (uint32_t i = 0; i < node->n_inputs && i < MAX_INPUTS; i++) {
         if (node->inputs[i] == AS_NONE || is_constant(s, node->inputs[i]))
             continue;
         if (producer(s, node->inputs[i]))
@@ -279,9 +280,9 @@ static uint64_t repeats(const struct search *s, uint32_t id)
         if (from == AS_NONE)
             return 1;
         if (node->op == AS_OP_Expand || node->op == AS_OP_Tile || node->op == AS_OP_Concat) {
-            bool same = true;
+            bool same = node->n_inputs <= MAX_INPUTS;
 
-            for (uint32_t i = 1; i < node->n_inputs && node->op == AS_OP_Concat; i++)
+            for (uint32_t i = 1; i < node->n_inputs && same && node->op == AS_OP_Concat; i++)
                 same &= node->inputs[i] == from;
             if (!same || !as_type_elems(&s->model->values[from].type, &in) ||
                 !as_type_elems(&s->model->values[node->outputs[0]].type, &out) || in == 0)
@@ -447,7 +448,7 @@ static bool is_causal(const struct search *s, const struct block *b)
     for (int i = 0; i < b->up.n; i++) {
         const struct as_node *node = b->up.nodes[i];
 
-        for (uint32_t k = 0; k < node->n_inputs; k++)
+        for (uint32_t k = 0; k < node->n_inputs && k < MAX_INPUTS; k++)
             if (node->inputs[k] != AS_NONE && !on_path(b, s, node->inputs[k]) &&
                 as_mask_is_causal(s->model, node->inputs[k]))
                 return true;

@@ -3,7 +3,13 @@
 #include "model/attention.h"
 #include "model/parameters.h"
 
-enum { MAX_LOOKED_AT = 128, MAX_ROWS = 16, MAX_POSITION_DEPTH = 10 };
+enum {
+    MAX_LOOKED_AT = 128,
+    MAX_ROWS = 16,
+    MAX_COLUMNS = 1 << 20,
+    MAX_INPUTS = 64,
+    MAX_POSITION_DEPTH = 10
+};
 
 static const struct as_node *producer(const struct as_model *model, uint32_t id)
 {
@@ -53,7 +59,8 @@ static bool is_triangle(const struct as_value *value)
         return false;
     t.rows = (uint64_t)type->dims[type->rank - 2];
     t.columns = (uint64_t)type->dims[type->rank - 1];
-    if (t.rows < 2 || t.columns < t.rows || t.data->n / t.columns < t.rows)
+    if (t.rows < 2 || t.columns < t.rows || t.columns > MAX_COLUMNS ||
+        t.data->n / t.columns < t.rows)
         return false;
     t.by_sign =
         as_dtype_is_float(t.data->dtype) && as_data_f64(t.data, t.columns - t.rows + 1) < -1e3;
@@ -140,7 +147,7 @@ bool as_mask_is_causal(const struct as_model *model, uint32_t value)
             return true;
         if (ends_mask(node->op))
             continue;
-        for (uint32_t i = 0; i < node->n_inputs; i++) {
+        for (uint32_t i = 0; i < node->n_inputs && i < MAX_INPUTS; i++) {
             bool seen = node->inputs[i] == AS_NONE;
 
             for (uint32_t k = 0; k < n && !seen; k++)

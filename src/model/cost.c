@@ -124,12 +124,13 @@ static bool any_gradient(const struct counting *c, const struct as_node *node)
     return false;
 }
 
-static bool other_gradient(const struct counting *c, const struct as_node *node, uint32_t not_this)
+static uint32_t count_gradients(const struct counting *c, const struct as_node *node)
 {
+    uint32_t n = 0;
+
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (i != not_this && node->inputs[i] != AS_NONE && c->gradient[node->inputs[i]])
-            return true;
-    return false;
+        n += node->inputs[i] != AS_NONE && c->gradient[node->inputs[i]];
+    return n;
 }
 
 /* Bytes that are kept of a value and that nobody keeps yet; `read` counts them anyway. */
@@ -149,10 +150,17 @@ static void keep(struct counting *c, uint32_t value, uint64_t *kept, uint64_t *r
 static void keep_inputs(struct counting *c, const struct as_node *node, bool bilinear,
                         struct as_cost_row *row)
 {
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i] != AS_NONE && !taken_before(node, i) &&
-            (!bilinear || other_gradient(c, node, i)))
-            keep(c, node->inputs[i], &row->saved_bytes, &row->backward.bytes_read);
+    uint32_t gradients = count_gradients(c, node);
+
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        uint32_t id = node->inputs[i];
+
+        if (id == AS_NONE || taken_before(node, i))
+            continue;
+        /* Of a product: where another operand needs its gradient. */
+        if (!bilinear || gradients > (c->gradient[id] ? 1U : 0U))
+            keep(c, id, &row->saved_bytes, &row->backward.bytes_read);
+    }
 }
 
 static void keep_output(struct counting *c, const struct as_node *node, struct as_cost_row *row)

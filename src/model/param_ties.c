@@ -7,9 +7,10 @@
 #include "model/param_scan.h"
 
 enum {
-    FIRST_BYTES = 1024, /* looked at of every tensor that shares its size with another */
-    PLAIN_BYTES = 4096,
-    MAX_COPIES = 64,        /* tensors with equal first bytes that one is compared with */
+    PLAIN_BYTES = 4096,     /* looked at to see that a tensor is not one number again and again */
+    FIRST_BYTES = 1024,     /* looked at of every tensor that shares its size with another */
+    MAX_COPIES = 8,         /* tensors with equal first bytes that one is compared with */
+    MAX_BACK = 4096,        /* and looked back for */
     MIN_TRANSPOSED = 4096,  /* elements */
     MAX_TRANSPOSED = 20000, /* pairs tried */
     SAMPLES = 61,
@@ -118,10 +119,13 @@ static void tie_copies(struct as_params *params, struct candidate *at, size_t n)
     for (size_t i = 1; i < n; i++) {
         if (at[i].key == 0 || !readable(params, &at[i]))
             continue;
-        for (size_t k = i; k-- > 0 && i - k <= MAX_COPIES;) {
+        for (size_t k = i, tries = 0; k-- > 0 && i - k <= MAX_BACK && tries < MAX_COPIES;) {
             if (!same_size(&at[k], &at[i]) || at[k].key != at[i].key)
                 break;
-            if (!readable(params, &at[k]) || !same_bytes(&at[k], &at[i]))
+            if (!readable(params, &at[k]))
+                continue;
+            tries++;
+            if (!same_bytes(&at[k], &at[i]))
                 continue;
             params->params[at[i].param].tied_to = at[k].param;
             break;

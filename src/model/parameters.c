@@ -9,7 +9,8 @@
 #include "base/cursor.h"
 #include "model/param_scan.h"
 
-enum { MAX_HOPS = 256 };
+/* A large constant that very many nodes take is looked at by the first of them only. */
+enum { MAX_HOPS = 256, MANY_USES = 16, LARGE_ELEMS = 256 };
 
 static const char *const role_names[] = {
 #define X(name, word) word,
@@ -212,10 +213,17 @@ static void use_input(struct listing *l, const struct as_graph *graph, const str
             l->passed[behind->value] = as_node_label(graph, node);
         return;
     }
+    at = l->param_of[behind->value];
+    if (at != AS_NONE && l->params->params[at].n_uses >= MANY_USES &&
+        l->model->values[behind->value].data &&
+        l->model->values[behind->value].data->n > LARGE_ELEMS) {
+        l->params->params[at].n_uses++;
+        l->shared[at] |= l->last[at] != node;
+        return;
+    }
     role = as_role_in(l->model, graph, node, i, behind);
     if (role != AS_ROLE_PARAMETER && role != AS_ROLE_BUFFER && is_made(l->model, behind->value))
         return;
-    at = l->param_of[behind->value];
     if (at == AS_NONE)
         at = add_param(l, behind->value, as_node_label(graph, node));
     param = &l->params->params[at];
