@@ -13,7 +13,7 @@
 struct as_cmd_line {
     const struct as_cmd *cmd;
     const char *value[AS_CMD_MAX_OPTS]; /* as as_cmd_opt_at(); "" for a flag; NULL: not given */
-    const char *list[AS_CMD_MAX_LIST];      /* values of all AS_OPT_LIST options in order */
+    const char *list[AS_CMD_MAX_LIST];  /* values of all AS_OPT_LIST options in order */
     unsigned char list_place[AS_CMD_MAX_LIST];
     size_t n_list;
     const char *const *operand;

@@ -103,9 +103,8 @@ static void find_weakness(struct list *list, const struct as_layers *layers)
     char time[AS_TEXT_HUMAN];
 
     if (layers->unclosed || layers->stray_ends)
-        add(list, "unbalanced", AS_HEALTH_WARN,
-            "unbalanced: %s without an end, %s without a begin", COUNT(layers->unclosed, "call"),
-            COUNT(layers->stray_ends, "end"));
+        add(list, "unbalanced", AS_HEALTH_WARN, "unbalanced: %s without an end, %s without a begin",
+            COUNT(layers->unclosed, "call"), COUNT(layers->stray_ends, "end"));
     if (layers->cut)
         add(list, "cut_calls", AS_HEALTH_WARN, "cut off: %s by a loss while open",
             COUNT(layers->cut, "call"));
@@ -120,12 +119,12 @@ static void find_weakness(struct list *list, const struct as_layers *layers)
             "clock: the run does not tell how long a tick is; times are not to be trusted");
     if (layers->waited_ns) {
         as_text_ns(time, (double)layers->waited_ns, AS_TIME_AUTO);
-        add(list, "waited", AS_HEALTH_WARN, "waited: the program waited %s for the recorder",
-            time);
+        add(list, "waited", AS_HEALTH_WARN, "waited: the program waited %s for the recorder", time);
     }
 }
 
-size_t as_health_findings(const struct as_layers *layers, struct as_health_finding out[AS_MAX_FINDINGS])
+size_t as_health_findings(const struct as_layers *layers,
+                          struct as_health_finding out[AS_MAX_FINDINGS])
 {
     struct list list = {out, 0};
 

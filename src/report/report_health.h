@@ -21,7 +21,8 @@ struct as_health_finding {
 
 /* Fills `out` and returns how many; the gravest need not come first, but the state of the session
  * does. */
-size_t as_health_findings(const struct as_layers *layers, struct as_health_finding out[AS_MAX_FINDINGS]);
+size_t as_health_findings(const struct as_layers *layers,
+                          struct as_health_finding out[AS_MAX_FINDINGS]);
 
 /* Whether everything that was recorded can be read. */
 bool as_health_is_whole(const struct as_layers *layers);
