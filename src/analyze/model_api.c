@@ -258,6 +258,17 @@ int64_t assay_count_flops(struct assay_model *model)
 
 /* ---- writing ---- */
 
+/* A file says what was described, not the sizes of the last count; twice changes nothing. */
+static void swap_types(struct as_model *model)
+{
+    for (uint32_t i = 0; model->inferred && i < model->n_values; i++) {
+        struct as_type type = model->values[i].type;
+
+        model->values[i].type = model->values[i].declared;
+        model->values[i].declared = type;
+    }
+}
+
 int assay_model_write_onnx(struct assay_model *model, const char *path, struct assay_error *err)
 {
     int rc = as_handle_seal(model, err);
@@ -266,8 +277,10 @@ int assay_model_write_onnx(struct assay_model *model, const char *path, struct a
         return rc;
     if (!path)
         return as_fail(err, ASSAY_ERR_USAGE, "no path is given");
+    swap_types(model->model);
     rc = as_onnx_save(model->model, path, false, err);
     if (rc == ASSAY_ERR_LIMIT) /* more than a file of protobuf holds */
         rc = as_onnx_save(model->model, path, true, err);
+    swap_types(model->model);
     return rc;
 }

@@ -22,13 +22,6 @@ static const char *format_at(size_t i)
     return i < N_FORMATS ? format_names[i] : NULL;
 }
 
-static const char *name_at(size_t i)
-{
-    const struct as_zoo_entry *entry = as_zoo_at(i);
-
-    return entry ? entry->name : NULL;
-}
-
 static const struct as_opt zoo_opts[] = {
     {.name = "format",
      .kind = AS_OPT_WORD,
@@ -420,6 +413,5 @@ const struct as_cmd as_cmd_zoo = {
     .operand = "NAME",
     .min_operands = 0,
     .max_operands = 1,
-    .operand_at = name_at,
     .run = run_zoo,
 };

@@ -204,6 +204,7 @@ static uint32_t constant(struct building *b, const char *name, unsigned dtype, c
     for (uint32_t i = 0; i < n; i++)
         as_data_put_f64(data, i, at[i]);
     b->model->values[id].data = data;
+    b->model->values[id].is_initializer = true; /* stays when shapes are worked out again */
     return id;
 }
 

@@ -105,23 +105,48 @@ void as_onnx_let_go(struct as_onnx *r, const struct as_proto *p);
 /* Where in the file a text is. */
 uint64_t as_onnx_offset(const struct as_onnx *r, const void *at);
 
-/* onnx_graph.c */
-
-/* A GraphProto as a graph inside `outer` (NULL: the main one). */
+/* onnx_graph.c: a GraphProto as a graph inside `outer` (NULL: the main one). */
 AS_MUST_USE int as_onnx_read_graph(struct as_onnx *r, const struct as_proto *message,
                                    struct as_onnx_scope *outer, struct as_graph **out);
+
+/* onnx_node.c */
+
 /* Reads the nodes in the fields `field` of a message into scope->nodes. */
 AS_MUST_USE int as_onnx_read_nodes(struct as_onnx *r, struct as_onnx_scope *scope,
                                    const struct as_proto *message, uint32_t field);
+/* Room for one more node; NULL with r->err. */
+struct as_node *as_onnx_add_node(struct as_onnx *r, struct as_onnx_nodes *nodes);
+
+/* onnx_scope.c */
+
 /* A new value that the scope knows by `name`. */
 AS_MUST_USE int as_onnx_declare(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
                                 uint32_t order, uint32_t *id);
+/* The same for an output of node number `order`, which a function may have named before. */
+AS_MUST_USE int as_onnx_declare_output(struct as_onnx *r, struct as_onnx_scope *scope,
+                                       struct as_text name, uint32_t order);
 /* Binds a name of the scope to a value that exists; an error when it is taken. */
 AS_MUST_USE int as_onnx_bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
                              uint32_t order, uint32_t id);
-/* Room for one more node; NULL with r->err. */
-struct as_node *as_onnx_add_node(struct as_onnx *r, struct as_onnx_nodes *nodes);
+/* The value of a name; the error names the node that needs it, or the graph when it is NULL. */
+AS_MUST_USE int as_onnx_resolve(struct as_onnx *r, const struct as_onnx_scope *scope,
+                                const struct as_onnx_node *node, struct as_text name, uint32_t *id);
 void as_onnx_scope_fini(struct as_onnx *r, struct as_onnx_scope *scope);
+
+/* The order in an entry of scope->names. */
+static inline uint32_t as_onnx_order_of(uint64_t number)
+{
+    uint32_t order = (uint32_t)(number >> 32);
+
+    return order == AS_ONNX_PENDING ? order : order & ~AS_ONNX_CONSTANT;
+}
+
+static inline bool as_onnx_is_constant(uint64_t number)
+{
+    uint32_t order = (uint32_t)(number >> 32);
+
+    return order != AS_ONNX_PENDING && (order & AS_ONNX_CONSTANT);
+}
 
 /* onnx_function.c */
 

@@ -85,7 +85,7 @@ int as_onnx_value_read(struct as_model *model, enum as_kind kind, const uint8_t 
                        struct assay_error *err)
 {
     struct as_mapped_file file = {.bytes = bytes, .size = size};
-    struct assay_error unread;
+    struct assay_error unread = {0};
     struct as_onnx r = {.model = model, .file = &file, .err = err ? err : &unread};
     struct as_proto message;
     int rc;

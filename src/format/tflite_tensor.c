@@ -233,6 +233,7 @@ int as_tflite_settle(struct as_tflite *r, const struct as_flat_table *t, uint32_
     value->data = as_data_over(&r->model->arena, value->type.dtype, n, NULL);
     if (!value->data)
         return as_fail_nomem(r->flat.err);
+    value->is_initializer = n == 0; /* a constant after all */
     value->data->make = make_zeros;
     value->data->generated = true;
     value->data->stored_elems = value->data->stored_bytes = 0;

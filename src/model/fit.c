@@ -85,7 +85,7 @@ static int infer_at(struct fitting *f, uint64_t at, struct assay_error *err)
     f->out->probes++;
     if (f->question->what == AS_FIT_BATCH) {
         options.batch = (int64_t)at;
-    } else {
+    } else if (f->dims) {
         f->dims[f->n_dims - 1].value = (int64_t)at;
         options.dims = f->dims;
         options.n_dims = f->n_dims;
@@ -104,7 +104,7 @@ static int probe(struct fitting *f, uint64_t at, struct probe *out, struct assay
         rc = as_costs_new(&costs, f->model, err);
     if (rc == ASSAY_OK)
         rc = count_bytes(f, costs, &out->bytes, err);
-    if (rc == ASSAY_OK && f->question->what == AS_FIT_CONTEXT)
+    if (rc == ASSAY_OK && costs && f->question->what == AS_FIT_CONTEXT)
         out->bytes = sum_u64(out->bytes, kv_bytes(f, costs, at));
     as_costs_free(costs);
     if (at > 1 && (rc == ASSAY_ERR_FORMAT || rc == ASSAY_ERR_LIMIT))
@@ -187,7 +187,7 @@ static int fit_cache(struct fitting *f, struct assay_error *err)
         rc = as_costs_new(&costs, f->model, err);
     if (rc == ASSAY_OK)
         rc = count_bytes(f, costs, &rest, err);
-    if (rc < 0)
+    if (rc < 0 || !costs)
         goto out;
     each = kv_bytes(f, costs, 1);
     if (each == 0) {

@@ -284,7 +284,7 @@ static bool pad_numbers(const struct as_infer *ctx, struct as_ints *out)
 {
     if (as_node_ints(ctx->node, "pads", out) || as_node_ints(ctx->node, "paddings", out))
         return true;
-    return as_in_length(ctx, 1) <= 2 * AS_MAX_RANK && as_in_ints(ctx, 1, out);
+    return as_in_length(ctx, 1) <= (int64_t)2 * AS_MAX_RANK && as_in_ints(ctx, 1, out);
 }
 
 static int read_pads(struct as_infer *ctx, int rank, struct pads *pads)
@@ -403,7 +403,7 @@ int as_fold_pad(struct as_infer *ctx)
     struct as_fold_out out;
     struct as_fold_in in;
     struct as_dims dims;
-    struct pads pads;
+    struct pads pads = {{0}, {0}};
     int mode = pad_mode(ctx->node);
 
     if (!as_fold_in(ctx, 0, &in) || in.data->n == 0 || read_pads(ctx, in.dims.rank, &pads) < 0 ||

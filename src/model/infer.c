@@ -200,7 +200,7 @@ int as_infer_shapes(struct as_model *model, const struct as_infer_options *optio
                     struct as_bound_dims *bound, struct assay_error *err)
 {
     static const struct as_infer_options none;
-    struct as_bound_dims unused;
+    struct as_bound_dims unused = {NULL, 0};
     struct assay_error local = {0};
     struct inferring in = {0};
     int rc;

@@ -407,7 +407,10 @@ int as_infer_bind(struct as_model *model, const struct as_infer_options *options
                   struct as_bound_dims *bound, bool *overridden, struct assay_error *err)
 {
     struct binding b = {.model = model, .options = options, .overridden = overridden, .err = err};
-    int rc = check_given(&b);
+    int rc;
+
+    *overridden = false;
+    rc = check_given(&b);
 
     if (rc == ASSAY_OK)
         rc = collect_symbols(&b);

@@ -45,7 +45,7 @@ const struct as_data *as_in_data(const struct as_infer *ctx, size_t i)
     if (as_dtype_at(data->dtype)->kind == AS_CLASS_BLOCK ||
         as_dtype_at(data->dtype)->kind == AS_CLASS_COMPLEX)
         return NULL;
-    if (as_data_load(data, ctx->arena, AS_FOLD_MAX * 8, NULL) < 0)
+    if (as_data_load(data, ctx->arena, (uint64_t)AS_FOLD_MAX * 8, NULL) < 0)
         return NULL;
     return data;
 }
@@ -74,8 +74,7 @@ bool as_in_list(const struct as_infer *ctx, size_t i, struct as_dims *out)
     const struct as_type *type = as_in_type(ctx, i);
 
     out->rank = 0;
-    if (!data || !type || type->rank > 1 || data->dtype == AS_DTYPE_STRING ||
-        data->n > AS_MAX_RANK)
+    if (!data || !type || type->rank > 1 || data->dtype == AS_DTYPE_STRING || data->n > AS_MAX_RANK)
         return false;
     for (; (uint64_t)out->rank < data->n; out->rank++) {
         int64_t number = as_data_i64(data, (uint64_t)out->rank);
@@ -206,16 +205,10 @@ bool as_dims_broadcast(const struct as_dims *a, const struct as_dims *b, struct 
         int64_t x = at_a >= 0 ? a->at[at_a] : 1, y = at_b >= 0 ? b->at[at_b] : 1;
         int64_t *to = &out->at[rank - 1 - i];
 
-        if (x == y)
+        if (x == y || y == 1 || (y == AS_DIM_UNKNOWN && x != 1))
             *to = x;
-        else if (x == 1)
+        else if (x == 1 || x == AS_DIM_UNKNOWN)
             *to = y;
-        else if (y == 1)
-            *to = x;
-        else if (x == AS_DIM_UNKNOWN)
-            *to = y;
-        else if (y == AS_DIM_UNKNOWN)
-            *to = x;
         else
             return false;
     }

@@ -35,7 +35,8 @@ struct as_op_rule {
     X(microsoft) /* the rest of com.microsoft */                                                   \
     X(ml)        /* ai.onnx.ml and training */                                                     \
     X(tflite)    /* layers, elements, control */                                                   \
-    X(tflite_shape)
+    X(tflite_shape)                                                                                \
+    X(tflite_gather)
 
 #define X(name) extern const struct as_op_rule as_rules_##name[];
 AS_RULE_FAMILIES(X)

@@ -82,7 +82,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 int as_window_places(struct as_infer *ctx, const struct as_window *w, int i, int64_t in,
                      int64_t *out)
 {
-    int64_t reach, room;
+    int64_t reach, room, padding;
 
     *out = AS_DIM_UNKNOWN;
     if (in == AS_DIM_UNKNOWN)
@@ -94,13 +94,13 @@ int as_window_places(struct as_infer *ctx, const struct as_window *w, int i, int
     if (w->kernel[i] == AS_DIM_UNKNOWN || in > INT64_MAX / 2)
         return ASSAY_OK;
     reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
-    room = in + w->before[i] + w->after[i] - reach;
+    padding = w->before[i] + w->after[i];
+    room = in + padding - reach;
     if (room < 0 && !(w->ceil && room > -w->stride[i]))
         return as_conflict(ctx,
                            "a window of %lld does not fit into %lld with padding %lld on spatial "
                            "axis %d",
-                           (long long)reach, (long long)in, (long long)(w->before[i] + w->after[i]),
-                           i);
+                           (long long)reach, (long long)in, (long long)padding, i);
     if (!w->ceil || w->pad == AS_PAD_VALID) {
         *out = room < 0 ? 0 : room / w->stride[i] + 1;
         return ASSAY_OK;

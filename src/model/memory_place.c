@@ -12,6 +12,11 @@ struct piece {
     uint64_t at, end;
 };
 
+/* A tensor in the list of a node of the tree. */
+struct entry {
+    uint32_t tensor, next;
+};
+
 /* Tensors that have their place are entered in a segment tree over the rows, so that those alive in
  * a row are found without looking at the rest. */
 struct placing {
@@ -22,7 +27,7 @@ struct placing {
     uint32_t *begin;    /* row -> where its tensors begin in by_first */
     uint8_t *placed;
     uint32_t *heads; /* node of the tree -> its first entry */
-    uint32_t *next, *tensor;
+    struct entry *entries;
     uint32_t n_entries, room;
     struct piece *pieces; /* of those alive together with the one to place */
 };
@@ -96,20 +101,14 @@ static uint64_t count_pairs(const struct placing *p)
 static bool enter_at(struct placing *p, uint32_t node, uint32_t t)
 {
     if (p->n_entries == p->room) {
-        uint32_t room = p->room ? p->room * 2 : 256;
-        uint32_t *next = as_realloc(p->next, room, sizeof *next), *tensor;
+        struct entry *entries = as_realloc(p->entries, (size_t)p->room * 2, sizeof *entries);
 
-        if (!next)
+        if (!entries)
             return false;
-        p->next = next;
-        tensor = as_realloc(p->tensor, room, sizeof *tensor);
-        if (!tensor)
-            return false;
-        p->tensor = tensor;
-        p->room = room;
+        p->entries = entries;
+        p->room *= 2;
     }
-    p->tensor[p->n_entries] = t;
-    p->next[p->n_entries] = p->heads[node];
+    p->entries[p->n_entries] = (struct entry){t, p->heads[node]};
     p->heads[node] = p->n_entries++;
     return true;
 }
@@ -143,8 +142,8 @@ static size_t collect(struct placing *p, uint32_t t)
     size_t n = 0;
 
     for (uint32_t node = tensor->first + p->n_rows; node > 0; node /= 2)
-        for (uint32_t e = p->heads[node]; e != AS_NONE; e = p->next[e])
-            add_piece(p, &n, p->tensor[e]);
+        for (uint32_t e = p->heads[node]; e != AS_NONE; e = p->entries[e].next)
+            add_piece(p, &n, p->entries[e].tensor);
     for (uint32_t k = p->begin[tensor->first + 1]; k < p->begin[tensor->last + 1]; k++)
         if (p->placed[p->by_first[k]])
             add_piece(p, &n, p->by_first[k]);
@@ -195,7 +194,9 @@ static int place(struct placing *p, struct assay_error *err)
     p->placed = as_alloc_zero(p->n, sizeof *p->placed);
     p->heads = as_alloc_zero((size_t)p->n_rows * 2, sizeof *p->heads);
     p->pieces = as_alloc_zero(p->n, sizeof *p->pieces);
-    fine = p->by_size && p->placed && p->heads && p->pieces;
+    p->room = p->n + 1;
+    p->entries = as_alloc_zero(p->room, sizeof *p->entries);
+    fine = p->by_size && p->placed && p->heads && p->pieces && p->entries;
     for (uint32_t i = 0; fine && i < p->n_rows * 2; i++)
         p->heads[i] = AS_NONE;
     return fine && place_all(p) ? ASSAY_OK : as_fail_nomem(err);
@@ -236,8 +237,7 @@ int as_memory_place(struct as_plan_tensor *tensors, size_t n, uint64_t *arena_by
             *arena_bytes = tensors[i].offset + tensors[i].bytes;
     as_free(p.pieces);
     as_free(p.heads);
-    as_free(p.tensor);
-    as_free(p.next);
+    as_free(p.entries);
     as_free(p.placed);
     as_free(p.by_size);
     as_free(p.begin);

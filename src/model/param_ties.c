@@ -7,7 +7,8 @@
 #include "model/param_scan.h"
 
 enum {
-    FIRST_BYTES = 1024,     /* looked at of every tensor that shares its size with another */
+    FIRST_BYTES = 1024, /* looked at of every tensor that shares its size with another */
+    PLAIN_BYTES = 4096,
     MAX_COPIES = 8,         /* tensors with equal first bytes that one is compared with */
     MAX_BACK = 4096,        /* and looked back for */
     MIN_TRANSPOSED = 4096,  /* elements */
@@ -84,20 +85,21 @@ static uint64_t hash_first(const struct as_data *data)
     return hash;
 }
 
-/* Filled with one number, as biases and scales are before training: equal, but not tied. */
-static bool is_filled(const struct as_data *data)
+/* Begins with one number again and again, as biases and scales do before training, and as files do
+ * whose weights are holes: equal means nothing then, and is not looked for. */
+static bool is_plain(const struct as_data *data)
 {
     const struct as_dtype_info *info = as_dtype_at(data->dtype);
     uint64_t step = info->block_bytes;
+    uint64_t n = data->size_bytes < PLAIN_BYTES ? data->size_bytes : PLAIN_BYTES;
 
-    return step == 0 || data->size_bytes <= step ||
-           memcmp(data->bytes, data->bytes + step, data->size_bytes - step) == 0;
+    return step == 0 || n <= step || memcmp(data->bytes, data->bytes + step, n - step) == 0;
 }
 
 static bool same_bytes(const struct candidate *a, const struct candidate *b)
 {
     return as_type_equal(a->type, b->type) && a->data->size_bytes == b->data->size_bytes &&
-           memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0 && !is_filled(a->data);
+           !is_plain(a->data) && memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0;
 }
 
 static bool readable(const struct as_params *params, const struct candidate *c)
@@ -171,7 +173,7 @@ static bool is_transposed(const struct candidate *a, const struct candidate *b)
         return false;
     e.rows = (uint64_t)a->type->dims[0];
     e.columns = (uint64_t)a->type->dims[1];
-    return is_exchanged(&e) && !is_filled(a->data);
+    return !is_plain(a->data) && is_exchanged(&e);
 }
 
 static void tie_transposed(struct as_params *params, struct candidate *at, size_t n)

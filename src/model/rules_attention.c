@@ -109,8 +109,13 @@ static int read_multi_head(struct as_infer *ctx, struct heads *h)
     rc = need_rank(ctx, 0, 3, "the query");
     width = dim_of(ctx, 0, 2);
     h->head = h->value_head = divided(width, h->n);
-    if (rc < 0 || !as_in_type(ctx, 1))
+    if (rc < 0)
         return rc;
+    if (!as_in_type(ctx, 1)) { /* query, key and value in one row; the past tells their heads */
+        h->head = dim_of(ctx, 5, 3);
+        h->value_head = dim_of(ctx, 6, 3);
+        return rc;
+    }
     if (width != AS_DIM_UNKNOWN && width % h->n != 0)
         return as_conflict(ctx, "a width of %lld cannot be split into %lld heads", (long long)width,
                            (long long)h->n);

@@ -305,8 +305,10 @@ static int map_each(struct as_infer *ctx, struct as_graph *body, int32_t n)
     size_t n_outs = ctx->node->n_outputs;
     struct as_type *elems = as_arena_zero(ctx->arena, n_outs * (size_t)n + 1, sizeof *elems);
     bool ran = true;
-    int rc = elems ? ASSAY_OK : as_fail_nomem(ctx->err);
+    int rc = ASSAY_OK;
 
+    if (!elems)
+        return as_fail_nomem(ctx->err);
     for (int32_t k = 0; k < n && rc == ASSAY_OK && ran; k++) {
         rc = map_inputs(ctx, body, k);
         if (rc == ASSAY_OK)

@@ -57,7 +57,8 @@ static bool read_region(const struct as_infer *ctx, struct resizing *r)
     if (!roi || roi->dtype == AS_DTYPE_STRING || roi->n != 2 * (uint64_t)r->n)
         return false;
     for (int i = 0; i < r->n; i++)
-        r->share[i] = as_data_f64(roi, (uint64_t)(r->n + i)) - as_data_f64(roi, (uint64_t)i);
+        r->share[i] =
+            as_data_f64(roi, (uint64_t)r->n + (uint64_t)i) - as_data_f64(roi, (uint64_t)i);
     return true;
 }
 

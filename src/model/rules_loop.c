@@ -63,7 +63,7 @@ static int open_loop(struct as_infer *ctx, struct loop *l)
         l->goes = number != 0;
     l->counts = uses(l->body, l->body->inputs[0]);
     l->types = as_arena_zero(ctx->arena, n + 1, sizeof *l->types);
-    l->data = as_arena_zero(ctx->arena, n + 1, sizeof *l->data);
+    l->data = as_arena_zero(ctx->arena, n + 1, sizeof(void *));
     l->scans = as_arena_zero(ctx->arena, l->n_scan + 1, sizeof *l->scans);
     return l->types && l->data && l->scans ? ASSAY_OK : as_fail_nomem(ctx->err);
 }

@@ -138,7 +138,7 @@ static int infer_erase(struct as_infer *ctx)
 {
     const struct as_type *sequence = sequence_at(ctx, 0);
     struct as_type common, *elems;
-    int64_t said;
+    int64_t said = -1;
     int32_t place, n = 0;
     bool known;
 

@@ -305,7 +305,7 @@ static int transpose(struct as_infer *ctx)
 static int fold_transpose(struct as_infer *ctx)
 {
     int64_t strides[AS_MAX_RANK];
-    int from[AS_MAX_RANK];
+    int from[AS_MAX_RANK] = {0};
     struct as_fold_out out;
     struct as_fold_in in;
     struct as_dims dims;

@@ -71,7 +71,7 @@ static int read_numbers(struct reading *r, const struct as_weight_numbers *numbe
         int rc = as_weight_numbers_read(numbers, first, here, r->slice, r->raw, err);
 
         if (rc == ASSAY_ERR_UNSUPPORTED && first > 0) /* too late to leave it out */
-            return ASSAY_ERR_IO;
+            return as_fail(err, ASSAY_ERR_IO, "the numbers of a weight end before it does");
         if (rc < 0)
             return rc;
         as_weight_tally_add(tally, r->slice, here);
@@ -91,8 +91,8 @@ static int read_param(struct reading *r, size_t i, struct assay_error *err)
     int rc = as_weight_numbers_init(&numbers, r->model, param->value, r->quants, err);
 
     if (rc > 0 && !numbers.data->bytes && numbers.data->n > MAX_MADE)
-        rc = ASSAY_ERR_UNSUPPORTED;
-    else if (rc > 0)
+        rc = 0;
+    if (rc > 0)
         rc = read_numbers(r, &numbers, &tally, err);
     else if (rc == 0)
         rc = ASSAY_ERR_UNSUPPORTED;

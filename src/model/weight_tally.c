@@ -284,12 +284,15 @@ static uint64_t rank_of(uint64_t n, int percent, double *fraction)
     return hundreds + rest / 100;
 }
 
-static double kept_percentile(struct as_weight_tally *tally, int percent)
+/* What was selected before, at `*sorted`, has only greater ones behind it: percentiles are asked
+ * for in rising order and the rest gets shorter. */
+static double kept_percentile(struct as_weight_tally *tally, int percent, size_t *sorted)
 {
     double fraction, low, high = (double)INFINITY;
     size_t rank = (size_t)rank_of(tally->n_kept, percent, &fraction);
 
-    low = select_rank(tally->kept, tally->n_kept, rank);
+    low = select_rank(tally->kept + *sorted, tally->n_kept - *sorted, rank - *sorted);
+    *sorted = rank;
     if (fraction == 0)
         return low;
     for (size_t i = rank + 1; i < tally->n_kept; i++)
@@ -339,6 +342,7 @@ static double bucket_percentile(struct as_weight_tally *tally, int percent)
 void as_weight_tally_finish(struct as_weight_tally *tally)
 {
     struct as_weight_stats *stats = &tally->stats;
+    size_t sorted = 0;
 
     if (stats->total_weights == 0) {
         stats->mean = stats->std = stats->min = stats->max = (double)NAN;
@@ -349,6 +353,7 @@ void as_weight_tally_finish(struct as_weight_tally *tally)
     stats->mean = mean_of(tally);
     stats->std = sqrt(tally->m2 / (double)stats->total_weights);
     for (int i = 0; i < AS_WEIGHT_PERCENTILES; i++)
-        stats->percentile[i] = tally->kept ? kept_percentile(tally, as_weight_percentiles[i])
-                                           : bucket_percentile(tally, as_weight_percentiles[i]);
+        stats->percentile[i] = tally->kept
+                                   ? kept_percentile(tally, as_weight_percentiles[i], &sorted)
+                                   : bucket_percentile(tally, as_weight_percentiles[i]);
 }

@@ -1,5 +1,5 @@
 /* model/zoo.c - well-known architectures built in code, with seeded weights made when asked for.
- * The networks themselves are in zoo_cnn.c, zoo_transformer.c and zoo_other.c. */
+ * The networks themselves are in zoo_cnn.c, zoo_transformer.c and the files like them. */
 #include "model/zoo.h"
 
 #include <stdio.h>
@@ -98,6 +98,10 @@ static const struct as_zoo_entry entries[] = {
     {"resnet50", "residual CNN, 50 layers", "1x3x224x224", image_keys, as_zoo_resnet50},
     {"mobilenetv2", "CNN for phones, depthwise convolutions", "1x3x224x224", image_keys,
      as_zoo_mobilenet_v2},
+    {"mobilenet_v3_large", "CNN for phones with squeeze-and-excitation", "1x3x224x224", image_keys,
+     as_zoo_mobilenet_v3_large},
+    {"googlenet", "Inception CNN of 2014, without the side heads", "1x3x224x224", image_keys,
+     as_zoo_googlenet},
     {"squeezenet1_1", "small CNN without dense layers", "1x3x224x224", image_keys,
      as_zoo_squeezenet1_1},
     {"vit_b_16", "vision transformer, base, patches of 16", "1x3x224x224", vit_keys,
@@ -115,11 +119,9 @@ static const struct as_zoo_entry entries[] = {
 static const struct {
     const char *word, *name;
 } aliases[] = {
-    {"mobilenet_v2", "mobilenetv2"},
-    {"squeezenet", "squeezenet1_1"},
-    {"vit", "vit_b_16"},
-    {"bert", "bert-base"},
-    {"bert_base", "bert-base"},
+    {"mobilenet_v2", "mobilenetv2"}, {"mobilenetv3", "mobilenet_v3_large"},
+    {"squeezenet", "squeezenet1_1"}, {"vit", "vit_b_16"},
+    {"bert", "bert-base"},           {"bert_base", "bert-base"},
     {"lstm_tagger", "lstm-tagger"},
 };
 

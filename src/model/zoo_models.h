@@ -16,6 +16,8 @@ void as_zoo_resnet18(struct as_builder *b, const int64_t *values, int64_t batch)
 void as_zoo_resnet34(struct as_builder *b, const int64_t *values, int64_t batch);
 void as_zoo_resnet50(struct as_builder *b, const int64_t *values, int64_t batch);
 void as_zoo_mobilenet_v2(struct as_builder *b, const int64_t *values, int64_t batch);
+void as_zoo_mobilenet_v3_large(struct as_builder *b, const int64_t *values, int64_t batch);
+void as_zoo_googlenet(struct as_builder *b, const int64_t *values, int64_t batch);
 void as_zoo_squeezenet1_1(struct as_builder *b, const int64_t *values, int64_t batch);
 
 /* A text of `seq` tokens (0: left open) through `layers` blocks. */

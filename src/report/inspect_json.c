@@ -112,7 +112,7 @@ static void put_model(struct as_json_writer *w, const struct as_inspection *in)
     as_json_kv_text(w, "format", as_inspect_format_name(m->format));
     put_text_or_null(w, "producer", m->producer);
     put_text_or_null(w, "graph_name", m->graph_name);
-    put_opt(w, "opset", m->opset > 0, (uint64_t)m->opset);
+    put_opt(w, "opset", m->opset > 0 && m->format != AS_FORMAT_GGUF, (uint64_t)m->opset);
     put_opt(w, "file_bytes", m->file_bytes > 0, m->file_bytes);
     as_json_kv_u64(w, "nodes", in->n_nodes);
     as_json_kv_u64(w, "nodes_main", m->main->n_nodes);

@@ -129,6 +129,23 @@ static size_t choose_columns(const struct as_inspect_report *report, unsigned *c
     return n;
 }
 
+/* A shape of four dimensions stays whole; long names of layers and operators lose their middle. */
+static unsigned least_width(enum as_inspect_column column)
+{
+    switch (column) {
+    case AS_COLUMN_NAME:
+        return 16;
+    case AS_COLUMN_OP:
+        return 9;
+    case AS_COLUMN_OUTPUT:
+        return 13;
+    case AS_COLUMN_BAR:
+        return BAR_WIDTH;
+    default:
+        return 0;
+    }
+}
+
 static void describe(const struct as_inspect_report *report, const unsigned *chosen, size_t n,
                      struct as_table_column *columns)
 {
@@ -139,10 +156,8 @@ static void describe(const struct as_inspect_report *report, const unsigned *cho
         columns[i] = (struct as_table_column){
             .title = looks[c].title,
             .align = text || c == AS_COLUMN_BAR ? AS_ALIGN_LEFT : AS_ALIGN_RIGHT,
-            .may_shrink = c == AS_COLUMN_NAME || c == AS_COLUMN_OUTPUT || c == AS_COLUMN_INPUTS,
-            .min_width = c == AS_COLUMN_NAME  ? 16
-                         : c == AS_COLUMN_BAR ? BAR_WIDTH
-                                              : 0,
+            .may_shrink = text && c != AS_COLUMN_DTYPE,
+            .min_width = least_width(c),
             /* Columns somebody asked for are not taken away. */
             .drop = report->n_columns ? 0 : looks[c].drop,
         };

@@ -66,7 +66,7 @@ static void put_title(const struct as_inspection *in, struct as_page *page)
 
     as_text_bytes(size, (double)m->file_bytes);
     as_text_count(count, in->n_nodes);
-    if (m->opset > 0)
+    if (m->opset > 0 && (m->format == AS_FORMAT_ONNX || m->format == AS_FORMAT_BUILT))
         (void)snprintf(opset, sizeof opset, ", opset %lld", (long long)m->opset);
     if (m->has_graph)
         (void)snprintf(nodes, sizeof nodes, ", %s node%s", count, in->n_nodes == 1 ? "" : "s");
@@ -116,9 +116,8 @@ static void put_compute_lines(const struct as_inspection *in, struct as_page *pa
                    (unsigned long long)in->costs->batch);
     as_page_line(page, AS_STYLE_NONE, "compute      %s, %s%s %s", count_text(macs, c->macs, "MAC"),
                  in->complete ? "" : "at least ", flops, batch);
-    as_page_line(page, AS_STYLE_DIM,
-                 "             with %s elementwise and %s transcendental; backward %s", element,
-                 transc, back);
+    as_page_line(page, AS_STYLE_DIM, "             %s elementwise, %s transcendental; backward %s",
+                 element, transc, back);
     if (in->costs->batch > 1) {
         as_text_si(flops, (double)in->flops / (double)in->costs->batch, "FLOP");
         as_text_si(macs, (double)c->macs / (double)in->costs->batch, "MAC");

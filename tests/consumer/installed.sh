@@ -32,6 +32,9 @@ for name in assay-trace assay; do
     env -u LD_LIBRARY_PATH "$work/$name-static" "$work/run.assay" >/dev/null || fail "static $name"
 done
 
+c++ -std=c++17 "${strict[@]}" "$here/model.cpp" $(pkg-config --cflags --libs assay) -o "$work/model-cpp"
+"$work/model-cpp" >/dev/null || fail 'a network described in C++ is not counted right'
+
 cc -shared -fPIC "${strict[@]}" "$here/plugin.c" $(pkg-config --cflags --libs assay-trace) -o "$work/plugin.so"
 cc -std=gnu11 -Wall -Werror "$here/host.c" $(pkg-config --cflags --libs assay-trace) -ldl -o "$work/host"
 "$work/host" "$work/run.assay" "$work/plugin.so"

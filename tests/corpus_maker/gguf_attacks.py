@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """GGUF files that want to do harm, one for each way known, and the words their refusal must contain.
 
-usage: gguf_attacks.py FOLDER     writes the files and expect.tsv (file, words)
+usage: gguf_attacks.py FOLDER     writes the files and expect.tsv (file, stage, words)
        gguf_attacks.py --seeds FOLDER     writes a few small good files for the fuzzer"""
 import os
 import struct
@@ -137,7 +137,7 @@ def main():
         for name, data, words in attacks():
             with open(os.path.join(folder, name + ".gguf"), "wb") as f:
                 f.write(data)
-            expect.write("%s.gguf\t%s\n" % (name, words))
+            expect.write("%s.gguf\tread\t%s\n" % (name, words))
 
 
 main()

@@ -126,7 +126,7 @@ def paths():
     case("path_parent_back", at("sub/../weights.bin"), "..", "refused")
     case("path_absolute", at("/etc/passwd"), "absolute", "/etc/passwd")
     case("path_absolute_double", at("//etc/passwd"), "absolute")
-    case("path_proc", at("/proc/self/environ"), "absolute")
+    case("path_proc", at("/proc/version"), "absolute")
     case("path_symlink", at("link.bin"), "symbolic link", "link.bin")
     case("path_symlink_inside", at("inner_link.bin"), "symbolic link")
     case("path_symlink_folder", at("link_folder/secret.bin"), "symbolic link")
@@ -416,6 +416,11 @@ def seeds(folder):
                           sized(25, function("F", ["a"], ["b"], [node("Relu", ["a"], ["c"]),
                                                                  node("LeakyRelu", ["c"], ["b"], sized(1, "alpha") + num(20, 1) + sized(21, "alpha"))],
                                              sized(11, sized(1, "alpha") + fixed32(2, 0.5) + num(20, 1))))),
+        # Calls without names, one of which makes what the call around it makes: names inside must differ all the same.
+        "function_same_names": model(graph([node("F", ["x"], ["y"], domain="own")], (), [info("x")], [info("y")]),
+                                     sized(25, function("F", ["a"], ["b"], [node("G", ["a"], ["c"], domain="own"),
+                                                                            node("G", ["c"], ["b"], domain="own")])),
+                                     sized(25, function("G", ["a"], ["b"], [node("Relu", ["a"], ["c"]), node("Relu", ["c"], ["b"])]))),
         "lists": model(graph([node("Constant", [], ["y"], attr_tensor("value", tensor("t", (4,), INT64, sized(7, bytes([1, 2, 3, 4])))),
                                    attr_ints("ints", [1, -1, 300]), sized(1, "f") + fixed32(2, 1.5) + num(20, 1),
                                    sized(1, "s") + sized(4, "text") + num(20, 3))], (), (), [info("y", (4,), INT64)])),

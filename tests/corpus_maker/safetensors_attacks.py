@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """safetensors files and indexes that want to do harm, and the words their refusal must contain.
 
-usage: safetensors_attacks.py FOLDER     writes the files and expect.tsv (file, words)
+usage: safetensors_attacks.py FOLDER     writes the files and expect.tsv (file, stage, words)
        safetensors_attacks.py --seeds FOLDER     writes a few small good files for the fuzzer"""
 import json
 import os
@@ -101,7 +101,7 @@ def main():
             name = name if name.endswith(".json") else name + ".safetensors"
             with open(os.path.join(folder, name), "wb") as f:
                 f.write(data)
-            expect.write("%s\t%s\n" % (name, words))
+            expect.write("%s\tread\t%s\n" % (name, words))
 
 
 main()

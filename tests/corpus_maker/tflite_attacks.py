@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """TensorFlow Lite files that want to do harm, and the words their refusal must contain.
 
-usage: tflite_attacks.py FOLDER     writes the files and expect.tsv (file, words)
+usage: tflite_attacks.py FOLDER     writes the files and expect.tsv (file, stage, words)
        tflite_attacks.py --seeds FOLDER     writes a few small good files for the fuzzer"""
 import os
 import struct
@@ -251,7 +251,7 @@ def main():
         for name, data, words in attacks():
             with open(os.path.join(folder, name + ".tflite"), "wb") as f:
                 f.write(data)
-            expect.write("%s.tflite\t%s\n" % (name, words))
+            expect.write("%s.tflite\tread\t%s\n" % (name, words))
 
 
 main()

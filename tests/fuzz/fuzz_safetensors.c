@@ -21,7 +21,7 @@ static void check_constant(const struct as_value *value, const uint8_t *data, si
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct as_mapped_file file = {data, size, "/nowhere/model"};
+    struct as_mapped_file file = {.bytes = data, .size = size, .path = "/nowhere/model"};
     struct assay_error err = {0};
     struct as_model *model;
     int rc;

@@ -54,7 +54,7 @@ static inline void put_align(struct as_buffer *b, size_t to)
 static inline int kit_read(const struct as_format *format, const struct as_buffer *b,
                            struct as_model **model, struct assay_error *err)
 {
-    struct as_mapped_file file = {b->data, b->size, ""};
+    struct as_mapped_file file = {.bytes = b->data, .size = b->size, .path = ""};
 
     memset(err, 0, sizeof *err);
     assert_int_equal(as_model_new(model, 64u << 20, err), ASSAY_OK);

@@ -143,6 +143,83 @@ static void what_is_not_there_is_said(void **state)
     as_model_free(model);
 }
 
+/* x of n numbers, n not given, and y = Relu(x), or y = x + 8 constants. */
+static struct as_model *open_dim(bool sum, const char *const *symbols)
+{
+    static const float eight[8];
+    struct as_dims open_dims = {1, {AS_DIM_UNKNOWN}}, fixed = {1, {8}};
+    struct as_model *model = NULL;
+    uint32_t *ids, x, w, y;
+
+    assert_int_equal(as_model_new(&model, 0, NULL), ASSAY_OK);
+    assert_non_null(as_graph_new(model, NULL, "main", NULL));
+    x = as_model_add_value(model, model->main, "x", 1, NULL);
+    w = as_model_add_value(model, model->main, "w", 1, NULL);
+    y = as_model_add_value(model, model->main, "y", 1, NULL);
+    ids = as_arena_zero(&model->arena, 4, sizeof *ids);
+    assert_true(ids && y != AS_NONE);
+    ids[0] = x;
+    ids[1] = w;
+    ids[2] = y;
+    assert_true(as_type_tensor(&model->values[x].type, &model->arena, AS_DTYPE_F32, &open_dims));
+    assert_true(as_type_tensor(&model->values[w].type, &model->arena, AS_DTYPE_F32, &fixed));
+    model->values[x].is_input = true;
+    model->values[x].symbols = symbols;
+    model->values[w].is_initializer = true;
+    model->values[w].data = as_data_over(&model->arena, AS_DTYPE_F32, 8, eight);
+    assert_int_equal(as_graph_reserve_nodes(model->main, 1, NULL), ASSAY_OK);
+    model->main->nodes[0] = (struct as_node){.name = "",
+                                             .op_name = sum ? "Add" : "Relu",
+                                             .domain_name = "",
+                                             .op = sum ? AS_OP_Add : AS_OP_Relu,
+                                             .n_inputs = sum ? 2 : 1,
+                                             .n_outputs = 1,
+                                             .inputs = ids,
+                                             .outputs = ids + 2};
+    model->main->inputs = ids;
+    model->main->outputs = ids + 2;
+    model->main->n_inputs = model->main->n_outputs = 1;
+    model->opset = 17;
+    assert_int_equal(as_model_link(model, NULL), ASSAY_OK);
+    return model;
+}
+
+static void any_named_dimension_can_be_fitted(void **state)
+{
+    static const char *const symbols[] = {"n"};
+    /* beside what is always held, 8 bytes a step in places of 64 */
+    struct as_fit_question question = {.what = AS_FIT_DIM, .symbol = "n", .memory_bytes = 80000};
+    const struct as_infer_dim base_dim = {"n", 3};
+    const struct as_infer_options base = {.dims = &base_dim, .n_dims = 1};
+    struct as_model *model = open_dim(false, symbols);
+    struct as_fit_answer answer;
+
+    (void)state;
+    assert_int_equal(as_fit(&answer, model, &base, &question, NULL), ASSAY_OK);
+    assert_true(answer.value >= 9980 && answer.value <= 10000);
+    assert_true(answer.bytes <= 80000 && answer.exact);
+    assert_int_equal(model->values[2].type.dims[0], 3);
+    question.max = (uint64_t)1 << 62; /* far, but found by few tries */
+    question.memory_bytes = (uint64_t)1 << 50;
+    assert_int_equal(as_fit(&answer, model, &base, &question, NULL), ASSAY_OK);
+    assert_true(answer.value > (uint64_t)1 << 46 && answer.probes <= 40);
+    as_model_free(model);
+}
+
+static void a_size_that_cannot_work_is_a_bound(void **state)
+{
+    static const char *const symbols[] = {"n"};
+    struct as_fit_question question = {.what = AS_FIT_DIM, .symbol = "n", .memory_bytes = 1 << 30};
+    struct as_model *model = open_dim(true, symbols);
+    struct as_fit_answer answer;
+
+    (void)state;
+    /* 1 and 8 are added to 8, nothing between */
+    assert_int_equal(as_fit(&answer, model, NULL, &question, NULL), ASSAY_OK);
+    assert_int_equal(answer.value, 1);
+    as_model_free(model);
+}
+
 /* Saved activations are what the costs say, each tensor once. */
 static void training_saves_what_the_costs_say(void **state)
 {
@@ -196,6 +273,8 @@ int main(void)
         cmocka_unit_test(shapes_are_those_of_before_afterwards),
         cmocka_unit_test(a_cache_takes_what_is_left),
         cmocka_unit_test(what_is_not_there_is_said),
+        cmocka_unit_test(any_named_dimension_can_be_fitted),
+        cmocka_unit_test(a_size_that_cannot_work_is_a_bound),
         cmocka_unit_test(training_saves_what_the_costs_say),
         cmocka_unit_test(any_allocation_may_fail),
     };

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "bytes_kit.h"
 #include "format/gguf_types.h"
+#include "model/infer.h"
 
 /* A file being made: the header is put last. */
 struct made {
@@ -462,6 +463,30 @@ static void decoder(struct made *m, const char *arch)
     f32(m, "output_norm.weight", WIDTH, 0);
 }
 
+/* Shapes must be known of every node, down to a number for each word. */
+static void expect_logits(struct as_model *model)
+{
+    static const struct as_infer_dim dims[] = {{"batch", 2}, {"seq", 3}};
+    struct as_infer_options options = {.dims = dims, .n_dims = 2};
+    struct assay_error err = {0};
+    const struct as_type *type;
+
+    if (as_infer_shapes(model, &options, NULL, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (uint32_t i = 0; i < model->main->n_nodes; i++) {
+        const struct as_node *node = &model->main->nodes[i];
+
+        if (!as_type_is_static(&as_node_output(model->main, node, 0)->type))
+            fail_msg("the shape of %s is not known", node->name);
+    }
+    type = &model->values[model->main->outputs[0]].type;
+    assert_int_equal(type->rank, 3);
+    assert_int_equal(type->dims[0], 2);
+    assert_int_equal(type->dims[1], 3);
+    assert_int_equal(type->dims[2], WORDS);
+    assert_int_equal(type->dtype, AS_DTYPE_F32);
+}
+
 static void a_llama_has_its_sizes_and_its_graph(void **state)
 {
     struct made m = {0};
@@ -503,6 +528,7 @@ static void a_llama_has_its_sizes_and_its_graph(void **state)
     assert_ptr_equal(as_node_input(model->main, node, 1), kit_value(model, "token_embd.weight"));
     assert_int_equal(model->main->n_inputs, 1);
     assert_string_equal(model->values[model->main->inputs[0]].symbols[1], "seq");
+    expect_logits(model);
     as_model_free(model);
     as_buffer_fini(&file);
 }
@@ -528,6 +554,7 @@ static void biases_and_head_norms_are_used(void **state)
     assert_int_equal(kit_node(model, "blk.1.attn_q_split")->op, AS_OP_Reshape);
     assert_ptr_equal(as_node_input(model->main, kit_node(model, "output"), 1),
                      kit_value(model, "output.weight"));
+    expect_logits(model);
     as_model_free(model);
     as_buffer_fini(&file);
 }
@@ -554,6 +581,7 @@ static void fused_projections_are_split(void **state)
     assert_true(model->has_graph);
     assert_int_equal(kit_node(model, "blk.0.attn_qkv_split")->n_outputs, 3);
     assert_int_equal(kit_node(model, "blk.0.ffn_up_split")->n_outputs, 2);
+    expect_logits(model);
     as_model_free(model);
     as_buffer_fini(&file);
 }
@@ -588,6 +616,7 @@ static void experts_become_one_node(void **state)
     assert_int_equal(kit_node(model, "blk.1.ffn_experts")->op, AS_OP_MS_MoE);
     assert_int_equal(as_node_int(kit_node(model, "blk.1.ffn_experts"), "k", 0), 2);
     assert_int_equal(model->decoder.experts, 4);
+    expect_logits(model);
     as_model_free(model);
     as_buffer_fini(&file);
 }
@@ -608,6 +637,7 @@ static void a_quantised_embedding_is_cast(void **state)
     f32(&m, "output_norm.weight", WIDTH, 0);
     model = good(&m, &file);
     assert_int_equal(kit_node(model, "token_embd_f32")->op, AS_OP_Cast);
+    expect_logits(model);
     as_model_free(model);
     as_buffer_fini(&file);
 }
@@ -633,6 +663,7 @@ static void some_blocks_look_past_the_window(void **state)
     assert_non_null(kit_node(model, "output_softcap_tanh"));
     assert_non_null(kit_node(model, "token_embd_scale"));
     assert_true(kit_found(model, "one of 2 blocks looks past the window of 16"));
+    expect_logits(model);
     as_model_free(model);
     as_buffer_fini(&file);
 }
@@ -744,7 +775,7 @@ static void every_allocation_may_fail(void **state)
     model = good(&m, &file);
     as_model_free(model);
     for (uint64_t nth = 2; nth < 500; nth++) {
-        struct as_mapped_file mapped = {file.data, file.size, ""};
+        struct as_mapped_file mapped = {.bytes = file.data, .size = file.size, .path = ""};
         struct assay_error err = {0};
         int rc;
 

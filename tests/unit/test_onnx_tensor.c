@@ -102,7 +102,7 @@ static void expect_bytes(const struct item *item, const uint8_t *wanted, size_t 
     assert_memory_equal(got, wanted, size);
     step = as_dtype_at(data->dtype)->block_elems;
     for (uint64_t i = 0; i < data->n; i += step) {
-        uint64_t n = data->n - i < step ? data->n - i : step, bytes, at;
+        uint64_t n = data->n - i < step ? data->n - i : step, bytes = 0, at = 0;
 
         assert_int_equal(as_data_read(data, i, n, got, &err), ASSAY_OK);
         assert_true(as_dtype_bytes(data->dtype, n, &bytes) && as_dtype_bytes(data->dtype, i, &at));

@@ -383,7 +383,7 @@ static void every_allocation_may_fail(void **state)
 
     (void)state;
     for (uint64_t nth = 1; nth < 30; nth++) {
-        struct as_mapped_file mapped = {b.data, b.size, ""};
+        struct as_mapped_file mapped = {.bytes = b.data, .size = b.size, .path = ""};
         struct assay_error err = {0};
         struct as_model *model;
         int rc;

@@ -402,7 +402,7 @@ static void every_allocation_may_fail(void **state)
 
     (void)state;
     for (uint64_t nth = 1; nth < 50; nth++) {
-        struct as_mapped_file mapped = {m.b.data, m.b.size, ""};
+        struct as_mapped_file mapped = {.bytes = m.b.data, .size = m.b.size, .path = ""};
         struct assay_error err = {0};
         struct as_model *model;
         int rc;

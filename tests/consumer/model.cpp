@@ -1,0 +1,28 @@
+// tests/consumer/model.cpp - describes and counts a network from C++17.
+#include <assay/model.h>
+
+#include <cstdint>
+#include <cstdio>
+
+int main()
+{
+    const std::int64_t image[] = {1, 3, 32, 32};
+    assay_conv2d conv = ASSAY_CONV2D_INIT(16, 3);
+    assay_pool2d pool = ASSAY_POOL2D_INIT(2);
+    assay_attention attention = ASSAY_ATTENTION_INIT(4);
+    assay_model_options options = ASSAY_MODEL_OPTIONS_INIT;
+    assay_model *model = assay_model_new(&options);
+    int x = assay_model_input(model, "x", ASSAY_DTYPE_F32, 4, image);
+    const std::int64_t rows[] = {0, 16, -1};
+
+    conv.pad_h = conv.pad_w = 1;
+    x = assay_model_conv2d(model, "conv", x, &conv);
+    x = assay_model_max_pool2d(model, nullptr, x, &pool);
+    x = assay_model_reshape(model, nullptr, x, 3, rows);
+    x = assay_model_attention(model, "attn", x, -1, &attention);
+    assay_model_output(model, x, "y");
+    const std::int64_t parameters = assay_count_parameters(model);
+    std::printf("%lld\n", static_cast<long long>(parameters));
+    assay_model_free(model);
+    return parameters == 16 * 27 + 16 + 4 * (256 * 256 + 256) ? 0 : 1;
+}
