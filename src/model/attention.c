@@ -537,7 +537,7 @@ static void try_softmax(const struct search *s, const struct as_cost_row *row)
 static void try_node(const struct search *s, struct as_cost_row *row)
 {
     struct as_costs *costs = s->costs;
-    struct as_attention a;
+    struct as_attention a = {0};
 
     if (is_softmax(row->node)) {
         try_softmax(s, row);

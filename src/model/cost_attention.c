@@ -193,7 +193,7 @@ bool as_attention_of_node(const struct as_graph *graph, const struct as_node *no
 void as_cost_attention(struct as_cost_ctx *ctx)
 {
     const struct layout *layout = layout_of(ctx->node->op);
-    struct as_attention a;
+    struct as_attention a = {0};
     uint64_t scores, rows;
 
     if (!as_attention_of_node(ctx->graph, ctx->node, &a)) {

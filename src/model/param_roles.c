@@ -125,11 +125,11 @@ static const struct {
     {AS_OP_TFL_SELECT_V2, "M.."},
 };
 
-static char slot_of(enum as_op op, size_t i)
+static int slot_of(enum as_op op, size_t i)
 {
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
         if (slots[s].op == op)
-            return i < strlen(slots[s].inputs) ? slots[s].inputs[i] : (char)OPEN;
+            return i < strlen(slots[s].inputs) ? slots[s].inputs[i] : OPEN;
     return OPEN;
 }
 

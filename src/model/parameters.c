@@ -166,15 +166,19 @@ static void fill_constants(const struct as_graph *graph)
 
 /* ---- the list ---- */
 
+struct user {
+    const struct as_node *node;
+};
+
 struct listing {
     const struct as_model *model;
     struct as_params *params;
-    struct as_behind *behind;    /* by value */
-    uint32_t *param_of;          /* by value */
-    const struct as_node **last; /* by param: the last node that used it */
-    const char **passed;         /* by value: label of a node that only hands it on */
-    uint64_t *packed;            /* by param: elements, where a node packs them */
-    bool *shared;                /* by param */
+    struct as_behind *behind; /* by value */
+    uint32_t *param_of;       /* by value */
+    struct user *last;        /* by param: the last node that used it */
+    const char **passed;      /* by value: label of a node that only hands it on */
+    uint64_t *packed;         /* by param: elements, where a node packs them */
+    bool *shared;             /* by param */
 };
 
 /* When several nodes use a constant, the role that says most. */
@@ -218,7 +222,7 @@ static void use_input(struct listing *l, const struct as_graph *graph, const str
         l->model->values[behind->value].data &&
         l->model->values[behind->value].data->n > LARGE_ELEMS) {
         l->params->params[at].n_uses++;
-        l->shared[at] |= l->last[at] != node;
+        l->shared[at] |= l->last[at].node != node;
         return;
     }
     role = as_role_in(l->model, graph, node, i, behind);
@@ -230,9 +234,9 @@ static void use_input(struct listing *l, const struct as_graph *graph, const str
     param->n_uses++;
     if (says_more(role, param->role))
         param->role = role;
-    if (l->last[at] && l->last[at] != node)
+    if (l->last[at].node && l->last[at].node != node)
         l->shared[at] = true;
-    l->last[at] = node;
+    l->last[at].node = node;
     if (l->packed[at] == 0)
         l->packed[at] = as_packed_elems(node, i);
 }
@@ -391,7 +395,7 @@ static void stop(struct listing *l)
     as_free(l->behind);
     as_free(l->param_of);
     as_free((void *)l->passed);
-    as_free((void *)l->last);
+    as_free(l->last);
     as_free(l->packed);
     as_free(l->shared);
 }
