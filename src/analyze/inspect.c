@@ -143,6 +143,20 @@ static void sum_up(struct as_inspection *in)
         as_kv_bytes_per_token(&costs->decoder, in->options.kv_bits ? in->options.kv_bits : 16);
 }
 
+/* A causal block whose queries are all of its keys computes every earlier token again when tokens
+ * are made one by one. One that is fed from a cache has more keys than queries. */
+static void look_at_attention(struct as_inspection *in)
+{
+    for (size_t i = 0; i < in->costs->n_attentions; i++) {
+        const struct as_attention *a = &in->costs->attentions[i];
+
+        in->attention_macs =
+            add_saturated(in->attention_macs, add_saturated(a->macs, a->projection_macs));
+        if (a->causal && !a->cross && a->queries == a->keys && a->queries > 1)
+            in->recomputed = a->queries - 1;
+    }
+}
+
 static int read_weights(struct as_inspection *in, struct assay_error *err)
 {
     in->weights_rc =
@@ -194,6 +208,7 @@ static int inspect(struct as_inspection *in, struct assay_error *err)
     if (rc < 0)
         return rc;
     sum_up(in);
+    look_at_attention(in);
     find_quant_candidates(in);
     size_deployments(in);
     bound_times(in);

@@ -3,6 +3,7 @@
 #ifndef AS_ANALYZE_INSPECT_H
 #define AS_ANALYZE_INSPECT_H
 
+#include "analyze/inspect_scale.h"
 #include "model/cost.h"
 #include "model/fit.h"
 #include "model/infer.h"
@@ -79,8 +80,14 @@ struct as_inspection {
     double intensity;                 /* FLOPs a byte moved; NaN: no bytes */
     bool complete;                    /* every operator that runs is counted */
     uint64_t kv_bytes_per_token;      /* 0: no decoder was found */
-    double min_seconds;               /* of a run at options.gflops and gbps; NaN: not given */
-    double max_tokens_per_second;     /* one token at a time at options.gbps; NaN: not known */
+    uint64_t attention_macs;          /* of all blocks: the two products and their projections */
+    uint64_t recomputed;              /* a decoder without a cache: tokens computed again for each
+                                         new one; 0: none */
+    struct as_scale_row scale[AS_SCALE_MAX]; /* when the caller filled them */
+    size_t n_scale;
+    const char *scale_name;       /* what was varied */
+    double min_seconds;           /* of a run at options.gflops and gbps; NaN: not given */
+    double max_tokens_per_second; /* one token at a time at options.gbps; NaN: not known */
     struct as_quant_candidate quant[AS_QUANT_CANDIDATES];
     size_t n_quant;
     struct as_deployment deployment[AS_DEPLOYMENTS];

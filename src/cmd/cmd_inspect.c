@@ -1,14 +1,14 @@
 /* cmd/cmd_inspect.c - all of `assay inspect`: what a model is made of, without running it.
  * One of four forms: text for people, Markdown, JSON, one CSV table of layers. */
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/console.h"
 #include "cmd/model_options.h"
 #include "format/model_file.h"
+#include "model/zoo.h"
 #include "report/inspect_report.h"
 
 static const char *group_at(size_t i)
@@ -109,6 +109,10 @@ static const struct as_opt inspect_opts[] = {
      .kind = AS_OPT_TEXT,
      .argument = "WHAT",
      .help = "find the largest of this instead: batch, context or a symbolic dimension"},
+    {.name = "scale",
+     .kind = AS_OPT_TEXT,
+     .argument = "NAME=N,N,...",
+     .help = "show how it grows with batch, a symbolic dimension or a key of a built-in model"},
     {.name = "kv-bits",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
@@ -219,6 +223,102 @@ static int read_report(const struct as_cmd_line *line, struct as_inspect_report 
     return ASSAY_OK;
 }
 
+/* The built-in model with one more key; a later key wins over an earlier one. */
+static int open_scaled(struct as_model **model, const char *spec, const char *name, int64_t value,
+                       struct assay_error *err)
+{
+    const char *colon = strchr(spec + strlen("zoo:"), ':');
+    char text[512];
+    int size =
+        snprintf(text, sizeof text, "%s%s%s=%lld", spec, colon ? "," : ":", name, (long long)value);
+
+    if (size < 0 || (size_t)size >= sizeof text)
+        return as_fail(err, ASSAY_ERR_USAGE, "the name of the model is too long");
+    return as_model_open(model, text, err);
+}
+
+static bool has_key(const struct as_zoo_key *keys, const char *name)
+{
+    for (; keys && keys->name; keys++)
+        if (strcmp(keys->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether `name` is a key of the built-in model, and not a dimension to be given. */
+static bool is_zoo_key(const char *spec, const char *name)
+{
+    const struct as_zoo_entry *entry;
+    int64_t values[AS_ZOO_VALUES];
+
+    return strncmp(spec, "zoo:", 4) == 0 && strcmp(name, "batch") != 0 &&
+           as_zoo_parse(spec, &entry, values, NULL) == ASSAY_OK && has_key(entry->keys, name);
+}
+
+struct scaling {
+    const char *spec, *name;
+    struct as_model *model; /* for dimensions */
+    struct as_inspect_options options;
+    const struct as_train_options *train;
+};
+
+static int scale_one(const struct scaling *s, struct as_scale_row *row, struct assay_error *err)
+{
+    struct as_infer_options infer = s->options.infer;
+    struct as_infer_dim dims[AS_MAX_GIVEN + 1];
+    struct as_model *model = NULL;
+    int rc;
+
+    if (is_zoo_key(s->spec, s->name)) {
+        rc = open_scaled(&model, s->spec, s->name, row->value, err);
+        if (rc == ASSAY_OK)
+            rc = as_scale_count(row, model, &infer, s->train, err);
+        as_model_free(model);
+        return rc;
+    }
+    if (strcmp(s->name, "batch") == 0) {
+        infer.batch = row->value;
+        return as_scale_count(row, s->model, &infer, s->train, err);
+    }
+    if (infer.n_dims)
+        memcpy(dims, infer.dims, infer.n_dims * sizeof *dims);
+    dims[infer.n_dims++] = (struct as_infer_dim){s->name, row->value};
+    infer.dims = dims;
+    return as_scale_count(row, s->model, &infer, s->train, err);
+}
+
+/* "--scale NAME=1,2,4": counts each before the inspection itself, which sets the shapes last. */
+static int read_scale(const struct as_cmd_line *line, struct scaling *s, struct as_arena *arena,
+                      struct as_scale_row *rows, size_t *n, struct assay_error *err)
+{
+    const char *text = as_opt_text(line, "scale"), *equals = text ? strrchr(text, '=') : NULL;
+    int rc = ASSAY_OK;
+
+    *n = 0;
+    if (!text)
+        return ASSAY_OK;
+    if (!equals || equals == text)
+        return as_fail(err, ASSAY_ERR_USAGE, "--scale is NAME=N,N,..., not '%.40s'", text);
+    s->name = as_arena_text(arena, text, (size_t)(equals - text));
+    if (!s->name)
+        return as_fail_nomem(err);
+    for (const char *at = equals + 1; rc == ASSAY_OK;) {
+        size_t size = strcspn(at, ",");
+        uint64_t value;
+
+        if (*n == AS_SCALE_MAX)
+            return as_fail(err, ASSAY_ERR_USAGE, "--scale takes at most %d numbers", AS_SCALE_MAX);
+        if (!as_parse_u64(at, size, &value) || value == 0 || value > INT32_MAX)
+            return as_fail(err, ASSAY_ERR_USAGE, "--scale is NAME=N,N,..., not '%.40s'", text);
+        rows[*n] = (struct as_scale_row){.value = (int64_t)value};
+        rc = scale_one(s, &rows[(*n)++], err);
+        if (!at[size])
+            break;
+        at += size + 1;
+    }
+    return rc;
+}
+
 static int print(const struct as_cmd_line *line, const struct as_inspect_report *report,
                  struct assay_error *err)
 {
@@ -238,7 +338,10 @@ static int print(const struct as_cmd_line *line, const struct as_inspect_report 
 
 static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
 {
+    struct as_scale_row rows[AS_SCALE_MAX];
+    struct scaling scaling = {.spec = line->operand[0]};
     struct as_model_options given = {0};
+    size_t n_rows = 0;
     struct as_inspect_options options = {0};
     struct as_inspect_report report;
     struct as_inspection *inspection = NULL;
@@ -252,9 +355,17 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_model_options_read(&given, line, model, err);
     options.infer = given.infer;
+    scaling.model = model;
+    scaling.options = options;
+    scaling.train = options.training ? &options.train : NULL;
+    if (rc == ASSAY_OK)
+        rc = read_scale(line, &scaling, &given.arena, rows, &n_rows, err);
     if (rc == ASSAY_OK)
         rc = as_inspection_new(&inspection, model, &options, err);
     if (rc == ASSAY_OK) {
+        memcpy(inspection->scale, rows, n_rows * sizeof *rows);
+        inspection->n_scale = n_rows;
+        inspection->scale_name = scaling.name;
         report.in = inspection;
         rc = print(line, &report, err);
     }

@@ -307,6 +307,8 @@ static void put_attention(struct as_json_writer *w, const struct as_inspection *
 {
     const struct as_decoder *d = &in->costs->decoder;
 
+    put_opt(w, "attention_macs", in->costs->n_attentions > 0, in->attention_macs);
+    put_opt(w, "recomputed_tokens", in->recomputed > 0, in->recomputed);
     as_json_kv_array(w, "attention");
     for (size_t i = 0; i < in->costs->n_attentions; i++) {
         const struct as_attention *a = &in->costs->attentions[i];
@@ -404,6 +406,35 @@ static void put_training(struct as_json_writer *w, const struct as_inspection *i
     as_json_kv_u64(w, "peak_bytes", t->peak_bytes);
     as_json_kv_u64(w, "recompute_macs", t->recompute_macs);
     as_json_kv_bool(w, "complete", t->exact);
+    as_json_object_end(w);
+}
+
+static void put_scaling(struct as_json_writer *w, const struct as_inspection *in)
+{
+    if (in->n_scale == 0) {
+        as_json_kv_null(w, "scaling");
+        return;
+    }
+    as_json_kv_object(w, "scaling");
+    as_json_kv_text(w, "of", in->scale_name);
+    as_json_kv_array(w, "rows");
+    for (size_t i = 0; i < in->n_scale; i++) {
+        const struct as_scale_row *row = &in->scale[i];
+
+        as_json_object(w);
+        as_json_kv_i64(w, "value", row->value);
+        as_json_kv_u64(w, "batch", row->samples);
+        as_json_kv_u64(w, "parameters", row->parameters);
+        as_json_kv_u64(w, "parameter_bytes", row->parameter_bytes);
+        as_json_kv_u64(w, "macs", row->macs);
+        as_json_kv_u64(w, "flops", row->flops);
+        as_json_kv_u64(w, "bytes_moved", row->bytes_moved);
+        as_json_kv_u64(w, "activation_bytes_peak", row->activation_bytes);
+        put_opt(w, "training_bytes_peak", in->options.training, row->training_bytes);
+        as_json_kv_bool(w, "complete", row->complete);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
     as_json_object_end(w);
 }
 
@@ -527,6 +558,7 @@ int as_inspect_json(const struct as_inspect_report *report, struct as_out *out,
     put_parameters(&w, in);
     put_memory(&w, in);
     put_training(&w, in);
+    put_scaling(&w, in);
     put_weights(&w, in);
     put_advice(&w, in);
     put_findings(&w, in);

@@ -280,8 +280,13 @@ static void put_cell_bytes(struct as_table *t, uint64_t n)
 static void put_decoder(const struct as_inspection *in, struct as_page *page)
 {
     const struct as_decoder *d = &in->costs->decoder;
-    char token[AS_TEXT_HUMAN], whole[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN];
+    char token[AS_TEXT_HUMAN], whole[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN];
 
+    if (in->attention_macs && in->costs->forward.macs) {
+        as_text_percent(share, (double)in->attention_macs / (double)in->costs->forward.macs);
+        as_page_line(page, AS_STYLE_NONE, "share        %s of the MACs, with its projections",
+                     share);
+    }
     if (!in->kv_bytes_per_token)
         return;
     as_text_bytes(token, (double)in->kv_bytes_per_token);
@@ -445,6 +450,49 @@ int as_inspect_training(const struct as_inspect_report *report, struct as_page *
     return ASSAY_OK;
 }
 
+int as_inspect_scaling(const struct as_inspect_report *report, struct as_page *page,
+                       struct assay_error *err)
+{
+    struct as_table_column columns[] = {
+        {.title = report->in->scale_name, .align = AS_ALIGN_RIGHT},
+        {.title = "parameters", .align = AS_ALIGN_RIGHT},
+        {.title = "MACs", .align = AS_ALIGN_RIGHT},
+        {.title = "FLOPs", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "traffic", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "weights", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "activations", .align = AS_ALIGN_RIGHT},
+        {.title = "training peak", .align = AS_ALIGN_RIGHT},
+    };
+    const struct as_inspection *in = report->in;
+    size_t n_columns = sizeof columns / sizeof *columns - !in->options.training;
+    struct as_table t;
+
+    (void)err;
+    if (in->n_scale == 0)
+        return ASSAY_OK;
+    as_page_heading(page, "Scaling", "each row counted anew");
+    as_table_init(&t, columns, n_columns);
+    for (size_t i = 0; i < in->n_scale; i++) {
+        const struct as_scale_row *row = &in->scale[i];
+        const double counts[] = {(double)row->parameters, (double)row->macs, (double)row->flops};
+        const uint64_t bytes[] = {row->bytes_moved, row->parameter_bytes, row->activation_bytes};
+        char text[AS_TEXT_HUMAN];
+
+        as_table_row(&t);
+        as_table_printf(&t, AS_STYLE_NONE, "%lld", (long long)row->value);
+        for (size_t k = 0; k < 3; k++) {
+            as_text_si(text, counts[k], NULL);
+            as_table_printf(&t, AS_STYLE_NONE, "%s%s", k && !row->complete ? ">=" : "", text);
+        }
+        for (size_t k = 0; k < 3; k++)
+            put_cell_bytes(&t, bytes[k]);
+        if (in->options.training)
+            put_cell_bytes(&t, row->training_bytes);
+    }
+    as_page_table(page, &t);
+    return ASSAY_OK;
+}
+
 int as_inspect_weights(const struct as_inspect_report *report, struct as_page *page,
                        struct assay_error *err)
 {
@@ -598,8 +646,14 @@ int as_inspect_findings(const struct as_inspect_report *report, struct as_page *
         as_page_line(page, AS_STYLE_DIM, "%zu more; --top N shows N",
                      in->model->n_findings - shown);
     put_ties(in, page);
+    if (in->recomputed)
+        as_page_line(page, AS_STYLE_NONE,
+                     "%s no cache of keys and values: made one by one, each new token computes the "
+                     "%llu before it again, %llu times the work",
+                     as_page_glyph(page, AS_GLYPH_BULLET), (unsigned long long)in->recomputed,
+                     (unsigned long long)in->recomputed + 1);
     put_quant_advice(in, page);
-    if (in->model->n_findings == 0 && in->n_quant == 0)
+    if (in->model->n_findings == 0 && in->n_quant == 0 && in->recomputed == 0)
         as_page_line(page, AS_STYLE_NONE, "nothing: every layer is counted");
     return ASSAY_OK;
 }

@@ -18,6 +18,7 @@
     X(PARAMETERS, parameters, "constants by role and by type", true)                               \
     X(MEMORY, memory, "activations over the run, planned", true)                                   \
     X(TRAINING, training, "memory of a training step", true)                                       \
+    X(SCALING, scaling, "how counts and memory grow, with --scale", true)                          \
     X(WEIGHTS, weights, "how the weights are distributed", true)                                   \
     X(DEPLOYMENT, deployment, "what it needs at other widths", true)                               \
     X(FINDINGS, findings, "what is unknown, assumed or worth doing", true)

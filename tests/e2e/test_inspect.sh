@@ -64,6 +64,32 @@ check "--color always colours" grep -q "$(printf '\033\\[1m')" "$tmp/out"
 "$assay" inspect --json --fit 64MiB zoo:mlp >"$tmp/fit.json"
 check "--fit finds a batch that fits, and no larger one would" "$python" "$here/check_fit.py" "$assay" "$tmp/fit.json"
 
+# How it grows: with the batch, an open dimension, a key of a built-in model.
+"$assay" inspect --json --train --scale batch=1,4 zoo:resnet18 >"$tmp/scale.json"
+check "four samples cost four times one; the parameters stay" "$python" -c "
+import json
+a, b = json.load(open('$tmp/scale.json'))['scaling']['rows']
+assert (a['value'], b['value']) == (1, 4) and b['macs'] == 4 * a['macs'] and b['parameters'] == a['parameters']
+assert b['activation_bytes_peak'] == 4 * a['activation_bytes_peak'] and b['training_bytes_peak'] > a['training_bytes_peak']"
+"$assay" inspect --json --scale seq=8,1024 zoo:gpt2:seq=0 >"$tmp/scale.json"
+check "attention grows with the square of the length" "$python" -c "
+import json
+assert [r['macs'] for r in json.load(open('$tmp/scale.json'))['scaling']['rows']] == [989435904, 145824153600]"
+"$assay" inspect --json --scale hidden=256,512 zoo:mlp >"$tmp/scale.json"
+check "a wider model has more parameters" "$python" -c "
+import json
+assert [r['parameters'] for r in json.load(open('$tmp/scale.json'))['scaling']['rows']] == [
+    784 * h + h + h * h + h + h * 10 + 10 for h in (256, 512)]"
+exits 2 "a scale of nothing" "$assay" inspect --scale batch=0 zoo:mlp
+says "NAME=N,N"
+
+# A decoder that has no cache computes what it computed before.
+"$assay" inspect --json zoo:gpt2:seq=64,layers=1 >"$tmp/gpt.json"
+check "computing again is found" "$python" -c "
+import json
+j = json.load(open('$tmp/gpt.json'))
+assert j['recomputed_tokens'] == 63 and json.load(open('$tmp/r18.json'))['recomputed_tokens'] is None"
+
 # Rates a user gives.
 "$assay" inspect --json --gflops 50 zoo:resnet18 >"$tmp/rate.json"
 check "the least time at a rate" "$python" -c "
