@@ -1,5 +1,5 @@
 # assay - the front door. CMake does the work; presets name the builds (release, debug, asan, tsan, fuzz).
-#   make demo    install what is missing, build, record a small network and show the report
+#   make demo    install what is missing, build, count ResNet-50, record a small network and show the report
 #   make check   install what is missing, build and run every test
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
@@ -18,6 +18,8 @@ build: setup
 	@cmake --build --preset release
 
 demo: build
+	@build/assay inspect zoo:resnet50 --sort macs --top 10
+	@echo
 	@build/examples/basic -o build/demo.assay
 	@build/assay report build/demo.assay
 
