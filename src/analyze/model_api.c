@@ -187,6 +187,8 @@ int assay_model_count(struct assay_model *model, struct assay_model_counts *coun
     if (rc < 0)
         return rc;
     found = model->counted;
+    if (!found)
+        return as_fail(err, ASSAY_ERR_STATE, "the model was not counted");
     counts->parameters = found->params->parameters;
     counts->trainable = found->params->trainable;
     counts->frozen = found->params->frozen;

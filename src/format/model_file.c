@@ -10,10 +10,7 @@
 #define SPARE_BYTES ((uint64_t)48 << 20)
 
 static const struct as_format *const formats[] = {
-    &as_format_gguf,
-    &as_format_tflite,
-    &as_format_safetensors,
-    &as_format_onnx,
+    &as_format_gguf, &as_format_tflite, &as_format_safetensors, &as_format_onnx, NULL,
 };
 
 /* What a model from a file holds on to: the file, and what its reader held. */
@@ -35,9 +32,9 @@ static void drop_held(void *at)
 
 static const struct as_format *find_format(const struct as_mapped_file *file)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (formats[i]->is(file->bytes, file->size))
-            return formats[i];
+    for (const struct as_format *const *format = formats; *format; format++)
+        if ((*format)->is(file->bytes, file->size))
+            return *format;
     return NULL;
 }
 

@@ -123,7 +123,7 @@ int as_onnx_external(struct as_onnx *r, const struct as_proto *message, struct a
     if (place.length.size && !as_parse_u64(place.length.at, place.length.size, &length))
         return bad_number(r, name, "length", place.length);
     rc = find_file(r, place.location, &file);
-    if (rc < 0)
+    if (rc < 0 || !file)
         return rc;
     if (!place.length.size && offset <= file->size)
         length = file->size - offset;

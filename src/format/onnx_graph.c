@@ -137,22 +137,25 @@ static int count_parts(struct as_onnx *r, const struct as_proto *message, struct
 typedef int (*part_step)(struct as_onnx *r, struct as_onnx_scope *scope,
                          const struct as_proto *message, uint32_t *id);
 
+/* The three below have no use for `id`, but one type with those that do. */
 static int read_constant(struct as_onnx *r, struct as_onnx_scope *scope,
-                         const struct as_proto *message, uint32_t *id)
+                         const struct as_proto *message,
+                         uint32_t *id) /* NOLINT(readability-non-const-parameter) */
 {
     (void)id;
     return add_initializer(r, scope, message, false);
 }
 
 static int read_sparse(struct as_onnx *r, struct as_onnx_scope *scope,
-                       const struct as_proto *message, uint32_t *id)
+                       const struct as_proto *message,
+                       uint32_t *id) /* NOLINT(readability-non-const-parameter) */
 {
     (void)id;
     return add_initializer(r, scope, message, true);
 }
 
 static int read_info(struct as_onnx *r, struct as_onnx_scope *scope, const struct as_proto *message,
-                     uint32_t *id)
+                     uint32_t *id) /* NOLINT(readability-non-const-parameter) */
 {
     (void)id;
     return add_info(r, scope, message);

@@ -364,7 +364,7 @@ int as_onnx_read_tensor(struct as_onnx *r, const struct as_proto *message,
     struct as_data *data;
     int rc = scan(&s, &tensor->type);
 
-    if (rc < 0)
+    if (rc < 0 || !s.kind)
         return rc;
     data = as_arena_zero(&r->model->arena, 1, sizeof *data);
     if (!data)

@@ -197,7 +197,7 @@ static int take_packed(struct as_proto_list *list, uint64_t *bits, struct assay_
 
 int as_proto_list_next(struct as_proto_list *list, uint64_t *bits, struct assay_error *err)
 {
-    struct as_proto_field field;
+    struct as_proto_field field = {0};
     int rc;
 
     if (as_cursor_left(&list->chunk) > 0)
