@@ -82,7 +82,7 @@ static void put_pair(struct as_proto_out *p, const void *what)
 static void stream(struct writing *w, const struct as_data *data, struct as_proto_out *to)
 {
     const struct as_dtype_info *info = as_dtype_at(data->dtype);
-    uint64_t step = PIECE_BYTES / info->block_bytes * info->block_elems, bytes = 0;
+    uint64_t step = (uint64_t)PIECE_BYTES / info->block_bytes * info->block_elems, bytes = 0;
     uint8_t piece[PIECE_BYTES];
 
     for (uint64_t at = 0; at < data->n && w->rc == ASSAY_OK && as_out_ok(to->out); at += step) {
@@ -299,7 +299,7 @@ static void put_attr(struct as_proto_out *p, const void *what)
         stop(w, as_fail(&w->err, ASSAY_ERR_UNSUPPORTED,
                         "attribute '%.60s' of node '%.80s' is of a kind that cannot be written",
                         attr->name, item->node->name));
-        break;
+        return;
     default:
         put_lists(p, attr);
         break;
@@ -330,7 +330,7 @@ static void put_node(struct as_proto_out *p, const void *what)
 /* The first value of a graph, or AS_NONE; the next follow by w->next. */
 static uint32_t first_value(const struct writing *w, const struct as_graph *graph)
 {
-    const uint64_t *first = as_name_map_find(&w->graphs, (const char *)&graph, sizeof graph);
+    const uint64_t *first = as_name_map_find(&w->graphs, (const char *)&graph, sizeof(void *));
 
     return first ? (uint32_t)*first : AS_NONE;
 }
@@ -417,12 +417,12 @@ static int chain_values(struct writing *w)
         return as_fail_nomem(&w->err);
     for (uint32_t i = model->n_values; i-- > 0;) {
         const char *key = (const char *)&model->values[i].graph;
-        uint64_t *first = as_name_map_find(&w->graphs, key, sizeof model->values[i].graph);
+        uint64_t *first = as_name_map_find(&w->graphs, key, sizeof(void *));
 
         w->next[i] = first ? (uint32_t)*first : AS_NONE;
         if (first)
             *first = i;
-        else if (as_name_map_put(&w->graphs, key, sizeof model->values[i].graph, i) < 0)
+        else if (as_name_map_put(&w->graphs, key, sizeof(void *), i) < 0)
             return as_fail_nomem(&w->err);
     }
     return ASSAY_OK;
@@ -475,8 +475,7 @@ static char *data_path(const char *path, const char **name)
 
     if (!full)
         return NULL;
-    memcpy(full, path, size);
-    memcpy(full + size, ".data", sizeof ".data");
+    (void)snprintf(full, size + sizeof ".data", "%s.data", path);
     slash = strrchr(full, '/');
     *name = slash ? slash + 1 : full;
     return full;

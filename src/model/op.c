@@ -12,7 +12,7 @@ static const char *const names[] = {"?",
 };
 _Static_assert(sizeof names / sizeof *names == AS_OP_COUNT, "name every operator");
 
-#define ONE(name) +1
+#define ONE(name) +1 /* NOLINT(bugprone-macro-parentheses): a chain of them is a sum */
 enum {
     ONNX_END = 1 AS_OPS_ONNX(ONE),
     MICROSOFT_END = ONNX_END AS_OPS_MICROSOFT(ONE),

@@ -253,7 +253,7 @@ static int build(struct as_model **model, const char *spec, as_zoo_build builder
                  struct assay_error *err)
 {
     const struct as_zoo_entry *entry;
-    int64_t values[AS_ZOO_VALUES];
+    int64_t values[AS_ZOO_VALUES] = {0};
     struct as_builder *b;
     struct as_model *m = NULL;
     size_t own = 0;
