@@ -84,6 +84,7 @@ struct as_inspection {
     double intensity;                 /* FLOPs a byte moved; NaN: no bytes */
     bool complete;                    /* every operator that runs is counted */
     uint64_t kv_bytes_per_token;      /* 0: no decoder was found */
+    bool projections_known;           /* of every block of attention */
     uint64_t attention_macs;          /* of all blocks: the two products and their projections */
     uint64_t recomputed;              /* a decoder without a cache: tokens computed again for each
                                          new one; 0: none */

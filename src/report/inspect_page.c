@@ -94,7 +94,7 @@ static void put_parameters_line(const struct as_inspection *in, struct as_page *
         size += (size_t)snprintf(more + size, sizeof more - size, ", %s stored twice", stored);
     }
     if (isfinite(p->compression) && fabs(p->compression - 1) > 0.005)
-        (void)snprintf(more + size, sizeof more - size, ", %.2fx smaller than f32 with its scales",
+        (void)snprintf(more + size, sizeof more - size, ", %.2fx below f32 with scales",
                        p->compression);
     as_page_line(page, AS_STYLE_NONE, "parameters   %s, %s%s", count, bytes, more);
 }
