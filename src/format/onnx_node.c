@@ -92,7 +92,7 @@ static int read_names(struct as_onnx *r, struct as_onnx_scope *scope,
 {
     size_t n = (size_t)src->n_inputs + src->n_outputs;
     uint32_t *ids = as_arena_alloc(&r->model->arena, (n ? n : 1) * sizeof *ids);
-    uint32_t *in = ids, *out = ids + src->n_inputs;
+    uint32_t *in = ids, *out = ids ? ids + src->n_inputs : NULL;
     struct as_proto p = src->message;
     struct as_proto_field f;
     struct as_text name;

@@ -339,7 +339,7 @@ static bool is_onnx(const uint8_t *bytes, uint64_t size)
 static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
                      struct assay_error *err)
 {
-    struct assay_error unread;
+    struct assay_error unread = {0};
     struct as_onnx r = {.model = model, .file = file, .err = err ? err : &unread};
     struct as_graph *main_graph = NULL;
     struct as_proto message;

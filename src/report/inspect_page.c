@@ -43,16 +43,18 @@ const char *as_inspect_finding_name(enum as_finding_kind kind)
 }
 
 /* "25,557,032 (25.6 M)". */
-static const char *count_text(char out[3 * AS_TEXT_HUMAN], uint64_t value, const char *unit)
+enum { COUNT_TEXT = 3 * AS_TEXT_HUMAN };
+
+static const char *count_text(char out[COUNT_TEXT], uint64_t value, const char *unit)
 {
     char exact[AS_TEXT_HUMAN], round[AS_TEXT_HUMAN];
 
     as_text_count(exact, value);
     as_text_si(round, (double)value, unit);
     if (value < 10000)
-        (void)snprintf(out, 3 * AS_TEXT_HUMAN, "%s%s%s", exact, unit[0] ? " " : "", unit);
+        (void)snprintf(out, COUNT_TEXT, "%s%s%s", exact, unit[0] ? " " : "", unit);
     else
-        (void)snprintf(out, 3 * AS_TEXT_HUMAN, "%s (%s)", exact, round);
+        (void)snprintf(out, COUNT_TEXT, "%s (%s)", exact, round);
     return out;
 }
 
@@ -79,7 +81,7 @@ static void put_title(const struct as_inspection *in, struct as_page *page)
 static void put_parameters_line(const struct as_inspection *in, struct as_page *page)
 {
     const struct as_params *p = in->params;
-    char count[3 * AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], stored[AS_TEXT_HUMAN];
+    char count[COUNT_TEXT], bytes[AS_TEXT_HUMAN], stored[AS_TEXT_HUMAN];
     char more[200] = "";
     size_t size = 0;
 
@@ -102,7 +104,7 @@ static void put_parameters_line(const struct as_inspection *in, struct as_page *
 static void put_compute_lines(const struct as_inspection *in, struct as_page *page)
 {
     const struct as_cost *c = &in->costs->forward;
-    char macs[3 * AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN], element[AS_TEXT_HUMAN];
+    char macs[COUNT_TEXT], flops[AS_TEXT_HUMAN], element[AS_TEXT_HUMAN];
     char transc[AS_TEXT_HUMAN], back[AS_TEXT_HUMAN], batch[64];
 
     if (!in->model->has_graph) {
