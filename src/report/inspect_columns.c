@@ -117,7 +117,9 @@ double as_row_number(const struct as_inspection *in, const struct as_cost_row *r
         return (double)NAN;
     if (column == AS_COLUMN_INTENSITY)
         return as_cost_intensity(&row->forward);
-    if ((column == AS_COLUMN_SHARE || column == AS_COLUMN_BAR) && in->costs->forward.macs)
+    /* A share of a sum that was cut is none. */
+    if ((column == AS_COLUMN_SHARE || column == AS_COLUMN_BAR) && in->costs->forward.macs &&
+        !in->costs->overflow)
         return (double)row->forward.macs * (double)row->times / (double)in->costs->forward.macs;
     return (double)NAN;
 }
