@@ -63,7 +63,8 @@ static int find_op(struct as_onnx *r, struct as_node *node)
     }
     known = as_name_map_find(&r->ops, node->op_name, size);
     node->op = known ? (enum as_op) * known : as_op_find(domain, node->op_name);
-    if (!known && as_name_map_put(&r->ops, node->op_name, size, node->op) < 0)
+    if (!known && r->ops.n < AS_ONNX_MAX_WORDS &&
+        as_name_map_put(&r->ops, node->op_name, size, node->op) < 0)
         return as_onnx_no_memory(r);
     return ASSAY_OK;
 }

@@ -16,6 +16,9 @@ enum {
     SAMPLES = 61,
 };
 
+/* Bytes of pairs that look alike and are compared to the end: real models have few such pairs. */
+#define MAX_COMPARED ((uint64_t)256 << 20)
+
 struct candidate {
     const struct as_data *data;
     const struct as_type *type;
@@ -96,10 +99,23 @@ static bool is_plain(const struct as_data *data)
     return step == 0 || n <= step || memcmp(data->bytes, data->bytes + step, n - step) == 0;
 }
 
-static bool same_bytes(const struct candidate *a, const struct candidate *b)
+/* False: so much was compared that no more is. One pair always is, however large. */
+static bool may_compare(struct as_params *params, uint64_t *compared, const struct candidate *c)
+{
+    if (*compared >= MAX_COMPARED) {
+        params->ties_cut = true;
+        return false;
+    }
+    *compared += c->data->size_bytes;
+    return true;
+}
+
+static bool same_bytes(struct as_params *params, uint64_t *compared, const struct candidate *a,
+                       const struct candidate *b)
 {
     return as_type_equal(a->type, b->type) && a->data->size_bytes == b->data->size_bytes &&
-           !is_plain(a->data) && memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0;
+           !is_plain(a->data) && may_compare(params, compared, a) &&
+           memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0;
 }
 
 static bool readable(const struct as_params *params, const struct candidate *c)
@@ -107,7 +123,7 @@ static bool readable(const struct as_params *params, const struct candidate *c)
     return c->data->bytes && !is_tied(params, c);
 }
 
-static void tie_copies(struct as_params *params, struct candidate *at, size_t n)
+static void tie_copies(struct as_params *params, struct candidate *at, size_t n, uint64_t *compared)
 {
     for (size_t i = 0; i < n; i++) {
         bool twin = (i > 0 && same_size(&at[i - 1], &at[i])) ||
@@ -125,7 +141,7 @@ static void tie_copies(struct as_params *params, struct candidate *at, size_t n)
             if (!readable(params, &at[k]))
                 continue;
             tries++;
-            if (!same_bytes(&at[k], &at[i]))
+            if (!same_bytes(params, compared, &at[k], &at[i]))
                 continue;
             params->params[at[i].param].tied_to = at[k].param;
             break;
@@ -147,13 +163,18 @@ static bool same_at(const struct exchange *e, uint64_t row, uint64_t column)
                   e->b + (column * e->rows + row) * e->size, e->size) == 0;
 }
 
+static bool samples_match(const struct exchange *e)
+{
+    for (uint64_t i = 0; i < SAMPLES; i++)
+        if (!same_at(e, (i * 7919 + i) % e->rows, (i * 104729 + 1) % e->columns))
+            return false;
+    return true;
+}
+
 static bool is_exchanged(const struct exchange *e)
 {
     enum { TILE = 32 };
 
-    for (uint64_t i = 0; i < SAMPLES; i++)
-        if (!same_at(e, (i * 7919 + i) % e->rows, (i * 104729 + 1) % e->columns))
-            return false;
     for (uint64_t r = 0; r < e->rows; r += TILE)
         for (uint64_t c = 0; c < e->columns; c += TILE)
             for (uint64_t y = r; y < r + TILE && y < e->rows; y++)
@@ -163,7 +184,8 @@ static bool is_exchanged(const struct exchange *e)
     return true;
 }
 
-static bool is_transposed(const struct candidate *a, const struct candidate *b)
+static bool is_transposed(struct as_params *params, uint64_t *compared, const struct candidate *a,
+                          const struct candidate *b)
 {
     const struct as_dtype_info *info = as_dtype_at(a->dtype);
     struct exchange e = {a->data->bytes, b->data->bytes, 0, 0, info->block_bytes};
@@ -173,10 +195,12 @@ static bool is_transposed(const struct candidate *a, const struct candidate *b)
         return false;
     e.rows = (uint64_t)a->type->dims[0];
     e.columns = (uint64_t)a->type->dims[1];
-    return !is_plain(a->data) && is_exchanged(&e);
+    return !is_plain(a->data) && samples_match(&e) && may_compare(params, compared, a) &&
+           is_exchanged(&e);
 }
 
-static void tie_transposed(struct as_params *params, struct candidate *at, size_t n)
+static void tie_transposed(struct as_params *params, struct candidate *at, size_t n,
+                           uint64_t *compared)
 {
     size_t tried = 0;
 
@@ -188,9 +212,11 @@ static void tie_transposed(struct as_params *params, struct candidate *at, size_
 
             if (!readable(params, &at[i]) || !readable(params, &at[k]))
                 continue;
-            if (++tried > MAX_TRANSPOSED)
+            if (++tried > MAX_TRANSPOSED) {
+                params->ties_cut = true;
                 return;
-            if (is_transposed(&at[early], &at[late]))
+            }
+            if (is_transposed(params, compared, &at[early], &at[late]))
                 params->params[at[late].param].tied_to = at[early].param;
         }
     }
@@ -212,6 +238,7 @@ int as_params_tie(struct as_params *params, const struct as_model *model, bool c
                   struct assay_error *err)
 {
     struct candidate *at = as_alloc_zero(params->n_params + 1, sizeof *at);
+    uint64_t compared = 0;
     size_t n = 0;
 
     if (!at)
@@ -227,8 +254,8 @@ int as_params_tie(struct as_params *params, const struct as_model *model, bool c
     }
     tie_places(params, at, n);
     if (compare_bytes) {
-        tie_copies(params, at, n);
-        tie_transposed(params, at, n);
+        tie_copies(params, at, n, &compared);
+        tie_transposed(params, at, n, &compared);
     }
     flatten(params);
     as_free(at);

@@ -128,7 +128,8 @@ double as_line_number(const struct as_inspection *in, const struct as_inspect_gr
         return (double)NAN;
     if (column == AS_COLUMN_INTENSITY)
         return as_cost_intensity(&line->forward);
-    if ((column == AS_COLUMN_SHARE || column == AS_COLUMN_BAR) && macs)
+    /* A share of a sum that was cut is none. */
+    if ((column == AS_COLUMN_SHARE || column == AS_COLUMN_BAR) && macs && !in->costs->overflow)
         return (double)line->forward.macs / (double)macs;
     return (double)NAN;
 }

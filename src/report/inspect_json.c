@@ -538,6 +538,7 @@ static void put_findings(struct as_json_writer *w, const struct as_inspection *i
         as_json_object_end(w);
     }
     as_json_array_end(w);
+    as_json_kv_u64(w, "findings_lost", in->model->findings_lost);
 }
 
 int as_inspect_json(const struct as_inspect_report *report, struct as_out *out,

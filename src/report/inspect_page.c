@@ -207,10 +207,17 @@ int as_inspect_summary(const struct as_inspect_report *report, struct as_page *p
     return ASSAY_OK;
 }
 
-static void put_tensors(const struct as_inspection *in, struct as_table *t, const char *what,
-                        const uint32_t *at, uint32_t n)
+enum { USUAL_TENSORS = 100 };
+
+/* Returns how many are left out. */
+static uint32_t put_tensors(const struct as_inspect_report *report, struct as_table *t,
+                            const char *what, const uint32_t *at, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    const struct as_inspection *in = report->in;
+    size_t limit = report->top ? report->top : USUAL_TENSORS;
+    uint32_t shown = n < limit ? n : (uint32_t)limit;
+
+    for (uint32_t i = 0; i < shown; i++) {
         const struct as_value *value = &in->model->values[at[i]];
         char shape[120], symbols[120] = "";
         uint64_t bytes;
@@ -241,6 +248,7 @@ static void put_tensors(const struct as_inspection *in, struct as_table *t, cons
         }
         as_table_text(t, AS_STYLE_DIM, symbols);
     }
+    return n - shown;
 }
 
 int as_inspect_tensors(const struct as_inspect_report *report, struct as_page *page,
@@ -256,15 +264,19 @@ int as_inspect_tensors(const struct as_inspect_report *report, struct as_page *p
     };
     const struct as_graph *main = report->in->model->main;
     struct as_table t;
+    uint64_t more;
 
     (void)err;
     if (!report->in->model->has_graph)
         return ASSAY_OK;
     as_page_heading(page, "Inputs and outputs", NULL);
     as_table_init(&t, columns, sizeof columns / sizeof *columns);
-    put_tensors(report->in, &t, "in", main->inputs, main->n_inputs);
-    put_tensors(report->in, &t, "out", main->outputs, main->n_outputs);
+    more = put_tensors(report, &t, "in", main->inputs, main->n_inputs);
+    more += put_tensors(report, &t, "out", main->outputs, main->n_outputs);
     as_page_table(page, &t);
+    if (more)
+        as_page_line(page, AS_STYLE_DIM, "%llu more; --top N shows N of each",
+                     (unsigned long long)more);
     return ASSAY_OK;
 }
 
@@ -661,6 +673,9 @@ int as_inspect_findings(const struct as_inspect_report *report, struct as_page *
     if (in->model->n_findings > shown)
         as_page_line(page, AS_STYLE_DIM, "%zu more; --top N shows N",
                      in->model->n_findings - shown);
+    if (in->model->findings_lost)
+        as_page_line(page, AS_STYLE_WARN, "! %llu more are not kept: there are too many",
+                     (unsigned long long)in->model->findings_lost);
     put_ties(in, page);
     if (in->recomputed)
         as_page_line(page, AS_STYLE_NONE,
