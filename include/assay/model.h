@@ -12,11 +12,14 @@
  *     assay_model_free(m);
  *
  * A tensor is a small number; a negative one is none. The first call that fails is remembered by
- * the model and makes all later ones do nothing, so one check at the end is enough. Names may be
- * NULL: then they follow from the kind of layer; a name in use gets a number behind it. Parameters
- * are called after their layer, "fc1.weight" and "fc1.bias". Weights are computed from a seed when
- * somebody asks for them, so a model of any size costs no memory. Link with -lassay. One model is
- * for one thread at a time. */
+ * the model and makes all later ones do nothing, so one check at the end is enough. A model that
+ * was opened, counted or written cannot grow: adding to it gives ASSAY_ERR_STATE, which
+ * assay_model_error() tells too, and changes nothing, so that it can still be counted. NULL where
+ * something is needed gives ASSAY_ERR_USAGE; a model that is NULL gives ASSAY_ERR_NOMEM. Names may
+ * be NULL: then they follow from the kind of layer; a name in use gets a number behind it.
+ * Parameters are called after their layer, "fc1.weight" and "fc1.bias". Weights are computed from a
+ * seed when somebody asks for them, so a model of any size costs no memory. Link with -lassay. One
+ * model is for one thread at a time. */
 #ifndef ASSAY_MODEL_H
 #define ASSAY_MODEL_H
 
@@ -303,15 +306,16 @@ ASSAY_API int assay_model_node(struct assay_model *model, const char *op, const 
                                const int *inputs, size_t n_inputs, const struct assay_attr *attrs,
                                size_t n_attrs, int *outputs, size_t n_outputs);
 
-/* ---- sizes: they hold for the next count ---- */
+/* ---- sizes: they hold for the counts that follow; one given later replaces an earlier one ---- */
 
-/* All dimensions of one input. */
+/* All dimensions of one input, which must have as many. ASSAY_ERR_USAGE changes nothing; so it is
+ * with all three. */
 ASSAY_API int assay_model_set_shape(struct assay_model *model, const char *input, int rank,
                                     const int64_t *dims, struct assay_error *err);
-/* The first dimension of the inputs; 0 means as described. */
+/* The first dimension of the inputs without a shape given above; 0 means as described. */
 ASSAY_API int assay_model_set_batch(struct assay_model *model, int64_t batch,
                                     struct assay_error *err);
-/* An open dimension by its name. */
+/* An open dimension by its name, which an input must have. */
 ASSAY_API int assay_model_set_dim(struct assay_model *model, const char *symbol, int64_t value,
                                   struct assay_error *err);
 
@@ -343,7 +347,7 @@ struct assay_model_counts {
 };
 
 /* Counts the model. From here on nothing can be added to it; sizes may be changed and the model
- * counted again. */
+ * counted again, also after a count that failed for its sizes. */
 ASSAY_API int assay_model_count(struct assay_model *model, struct assay_model_counts *counts,
                                 struct assay_error *err);
 
@@ -362,7 +366,7 @@ struct assay_model_layer {
 };
 
 /* Layer `i` in the order of execution, after assay_model_count(). ASSAY_ERR_NOTFOUND past the last,
- * ASSAY_ERR_STATE before the first count. */
+ * ASSAY_ERR_STATE before the first count, ASSAY_ERR_USAGE when `layer` is NULL. */
 ASSAY_API int assay_model_layer_at(const struct assay_model *model, size_t i,
                                    struct assay_model_layer *layer);
 
