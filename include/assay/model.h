@@ -46,7 +46,17 @@ enum assay_dtype {
     ASSAY_DTYPE_I32 = 5,
     ASSAY_DTYPE_I8 = 6,
     ASSAY_DTYPE_U8 = 7,
-    ASSAY_DTYPE_BOOL = 8
+    ASSAY_DTYPE_BOOL = 8,
+    ASSAY_DTYPE_I16 = 9,
+    ASSAY_DTYPE_U16 = 10,
+    ASSAY_DTYPE_U32 = 11,
+    ASSAY_DTYPE_U64 = 12,
+    ASSAY_DTYPE_I4 = 13, /* two in a byte, the first one low */
+    ASSAY_DTYPE_U4 = 14,
+    ASSAY_DTYPE_F8E4M3FN = 15,
+    ASSAY_DTYPE_F8E4M3FNUZ = 16,
+    ASSAY_DTYPE_F8E5M2 = 17,
+    ASSAY_DTYPE_F8E5M2FNUZ = 18
 };
 
 /* ---- beginning and ending ---- */
@@ -106,6 +116,13 @@ ASSAY_API int assay_model_constant(struct assay_model *model, const char *name,
 ASSAY_API int assay_model_parameter(struct assay_model *model, const char *name, int rank,
                                     const int64_t *dims, double spread);
 
+/* The same of another type: a floating one as above, or I8, U8, I4 or U4. Integers are counted in
+ * steps of 1; U8 and U4 lie around 128 and 8. Such weights are used behind
+ * assay_model_dequantize(). */
+ASSAY_API int assay_model_parameter_typed(struct assay_model *model, const char *name,
+                                          enum assay_dtype dtype, int rank, const int64_t *dims,
+                                          double spread);
+
 /* Gives a tensor out, as `name` when it is not NULL. A model for which this is never called gives
  * out every tensor that no layer uses. */
 ASSAY_API void assay_model_output(struct assay_model *model, int tensor, const char *name);
@@ -124,6 +141,18 @@ ASSAY_API int assay_model_linear(struct assay_model *model, const char *name, in
 /* The same with the table of an embedding as weight, so that both are one parameter. */
 ASSAY_API int assay_model_linear_tied(struct assay_model *model, const char *name, int x,
                                       int table);
+
+/* x in steps of `scale`, moved by `zero_point`, which also says the type: I8, U8, I16, U16, I4, U4
+ * or one of 8-bit floats; U8 when it is negative, for none. `scale` is one number (rank 0), or a
+ * list with one for each slice of `axis`; the zero point has as many. */
+ASSAY_API int assay_model_quantize(struct assay_model *model, const char *name, int x, int scale,
+                                   int zero_point, int axis);
+/* The way back: (x - zero_point) x scale, of the type of `scale`: F32, F16 or BF16. */
+ASSAY_API int assay_model_dequantize(struct assay_model *model, const char *name, int x, int scale,
+                                     int zero_point, int axis);
+/* assay_model_linear() whose weight is stored in 8 or 4 bits, with a scale for each of `out`. */
+ASSAY_API int assay_model_linear_quantized(struct assay_model *model, const char *name, int x,
+                                           int64_t out, int bits, bool bias);
 
 /* A convolution. Start from ASSAY_CONV2D_INIT(channels, kernel); zero means 1 for stride, dilation
  * and groups. */
@@ -300,8 +329,10 @@ struct assay_attr {
     size_t n_ints;
 };
 
-/* Any operator of ONNX (opset 17) by its name. A negative input is one left out. `outputs` gets
- * n_outputs tensors, whose shapes are not known while describing. Returns 0 or a negative code. */
+/* Any operator of ONNX by its name, as opset 17 has it; a model with 8-bit floats is written in
+ * opset 19, one with 4-bit or quantised 16-bit numbers in 21. A negative input is one left out.
+ * `outputs` gets n_outputs tensors, whose shapes are not known while describing. Returns 0 or a
+ * negative code. */
 ASSAY_API int assay_model_node(struct assay_model *model, const char *op, const char *name,
                                const int *inputs, size_t n_inputs, const struct assay_attr *attrs,
                                size_t n_attrs, int *outputs, size_t n_outputs);
@@ -344,6 +375,8 @@ struct assay_model_counts {
     uint64_t n_layers;         /* nodes that run, those of bodies too */
     uint64_t n_unknown_ops;    /* nodes not counted: their operator is not known */
     uint64_t n_unknown_shapes; /* nodes not counted: a size they depend on is not known */
+    double compression; /* bytes of `parameters` as F32 / as stored with the scales they need; NaN
+                           when there are none */
 };
 
 /* Counts the model. From here on nothing can be added to it; sizes may be changed and the model

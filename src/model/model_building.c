@@ -6,14 +6,29 @@
 
 #include "base/alloc.h"
 #include "model/build_layers.h"
+#include "model/build_quantized.h"
 #include "model/model_handle.h"
 
 static const uint8_t dtypes[] = {
-    [ASSAY_DTYPE_F32] = AS_DTYPE_F32,   [ASSAY_DTYPE_F64] = AS_DTYPE_F64,
-    [ASSAY_DTYPE_F16] = AS_DTYPE_F16,   [ASSAY_DTYPE_BF16] = AS_DTYPE_BF16,
-    [ASSAY_DTYPE_I64] = AS_DTYPE_I64,   [ASSAY_DTYPE_I32] = AS_DTYPE_I32,
-    [ASSAY_DTYPE_I8] = AS_DTYPE_I8,     [ASSAY_DTYPE_U8] = AS_DTYPE_U8,
+    [ASSAY_DTYPE_F32] = AS_DTYPE_F32,
+    [ASSAY_DTYPE_F64] = AS_DTYPE_F64,
+    [ASSAY_DTYPE_F16] = AS_DTYPE_F16,
+    [ASSAY_DTYPE_BF16] = AS_DTYPE_BF16,
+    [ASSAY_DTYPE_I64] = AS_DTYPE_I64,
+    [ASSAY_DTYPE_I32] = AS_DTYPE_I32,
+    [ASSAY_DTYPE_I8] = AS_DTYPE_I8,
+    [ASSAY_DTYPE_U8] = AS_DTYPE_U8,
     [ASSAY_DTYPE_BOOL] = AS_DTYPE_BOOL,
+    [ASSAY_DTYPE_I16] = AS_DTYPE_I16,
+    [ASSAY_DTYPE_U16] = AS_DTYPE_U16,
+    [ASSAY_DTYPE_U32] = AS_DTYPE_U32,
+    [ASSAY_DTYPE_U64] = AS_DTYPE_U64,
+    [ASSAY_DTYPE_I4] = AS_DTYPE_I4,
+    [ASSAY_DTYPE_U4] = AS_DTYPE_U4,
+    [ASSAY_DTYPE_F8E4M3FN] = AS_DTYPE_F8E4M3FN,
+    [ASSAY_DTYPE_F8E4M3FNUZ] = AS_DTYPE_F8E4M3FNUZ,
+    [ASSAY_DTYPE_F8E5M2] = AS_DTYPE_F8E5M2,
+    [ASSAY_DTYPE_F8E5M2FNUZ] = AS_DTYPE_F8E5M2FNUZ,
 };
 
 struct as_builder *as_handle_growing(struct assay_model *model)
@@ -239,6 +254,29 @@ int assay_model_parameter(struct assay_model *model, const char *name, int rank,
     return as_handle_out(model, as_build_param(b, name ? name : "parameter", &d, &how));
 }
 
+static bool is_trained_dtype(enum assay_dtype dtype)
+{
+    return (unsigned)dtype <= ASSAY_DTYPE_BF16 || dtype == ASSAY_DTYPE_I8 ||
+           dtype == ASSAY_DTYPE_U8 || dtype == ASSAY_DTYPE_I4 || dtype == ASSAY_DTYPE_U4;
+}
+
+int assay_model_parameter_typed(struct assay_model *model, const char *name, enum assay_dtype dtype,
+                                int rank, const int64_t *dims, double spread)
+{
+    struct as_builder *b = as_handle_growing(model);
+    struct as_seeded how = {AS_SEEDED_NORMAL, 0, (float)spread};
+    struct as_dims d;
+
+    if (!b || !read_dtype(b, dtype) || !read_dims(b, name, rank, dims, false, &d))
+        return as_handle_code(model);
+    name = name ? name : "parameter";
+    if (!is_trained_dtype(dtype))
+        return as_handle_out(model,
+                             as_build_fail(b, ASSAY_ERR_USAGE, "parameter '%.80s' cannot be of %s",
+                                           name, as_dtype_name(dtypes[dtype])));
+    return as_handle_out(model, as_build_param_of(b, name, dtypes[dtype], &d, &how));
+}
+
 void assay_model_output(struct assay_model *model, int tensor, const char *name)
 {
     struct as_builder *b = as_handle_growing(model);
@@ -270,6 +308,48 @@ int assay_model_linear(struct assay_model *model, const char *name, int x, int64
     if (!b || !as_handle_given(b, name, x))
         return as_handle_code(model);
     return as_handle_out(model, as_build_linear(b, name, as_handle_in(x), width, bias));
+}
+
+int assay_model_linear_quantized(struct assay_model *model, const char *name, int x, int64_t width,
+                                 int bits, bool bias)
+{
+    struct as_builder *b = as_handle_growing(model);
+
+    if (!b || !as_handle_given(b, name, x))
+        return as_handle_code(model);
+    return as_handle_out(model,
+                         as_build_linear_quantized(b, name, as_handle_in(x), width, bits, bias));
+}
+
+typedef uint32_t (*build_scaled)(struct as_builder *b, const char *name, uint32_t x,
+                                 const struct as_build_scale *by);
+
+/* A negative zero point is none; any other must be one. */
+static int scaled(struct assay_model *model, const char *name, int x,
+                  const struct as_build_scale *by, build_scaled build)
+{
+    struct as_builder *b = as_handle_growing(model);
+
+    if (!b || !as_handle_given(b, name, x) || !as_handle_given(b, name, (int)by->scale) ||
+        (by->zero_point != AS_NONE && !as_handle_given(b, name, (int)by->zero_point)))
+        return as_handle_code(model);
+    return as_handle_out(model, build(b, name, as_handle_in(x), by));
+}
+
+int assay_model_quantize(struct assay_model *model, const char *name, int x, int scale,
+                         int zero_point, int axis)
+{
+    const struct as_build_scale by = {as_handle_in(scale), as_handle_in(zero_point), axis};
+
+    return scaled(model, name, x, &by, as_build_quantize);
+}
+
+int assay_model_dequantize(struct assay_model *model, const char *name, int x, int scale,
+                           int zero_point, int axis)
+{
+    const struct as_build_scale by = {as_handle_in(scale), as_handle_in(zero_point), axis};
+
+    return scaled(model, name, x, &by, as_build_dequantize);
 }
 
 int assay_model_linear_tied(struct assay_model *model, const char *name, int x, int table)
