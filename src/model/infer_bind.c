@@ -238,14 +238,19 @@ static int set_first_dim(const struct binding *b, struct as_value *value, int64_
 static int bind_batch(const struct binding *b)
 {
     const struct as_value *first = NULL;
+    bool shaped = false;
     int64_t said = 0;
 
     for (uint32_t i = 0; i < n_inputs(b); i++) {
         struct as_value *value = input_at(b, i);
         int rc = ASSAY_OK;
 
-        if (!value->is_input || value->type.rank < 1 || given_for(b, value->name))
+        if (!value->is_input || value->type.rank < 1)
             continue;
+        if (given_for(b, value->name)) {
+            shaped = true;
+            continue;
+        }
         if (!first) {
             first = value;
             said = value->type.dims[0];
@@ -263,8 +268,9 @@ static int bind_batch(const struct binding *b)
             return rc;
     }
     if (!first)
-        return as_fail(b->err, ASSAY_ERR_USAGE,
-                       "no input has a first dimension that could be a batch");
+        return as_fail(b->err, ASSAY_ERR_USAGE, "%s",
+                       shaped ? "--shape already fixes the batch of every input"
+                              : "no input has a first dimension that could be a batch");
     return ASSAY_OK;
 }
 
