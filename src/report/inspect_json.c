@@ -522,6 +522,7 @@ static void put_advice(struct as_json_writer *w, const struct as_inspection *in)
     as_json_kv_u64(w, "needed_bytes", in->fit.bytes);
     as_json_kv_u64(w, "needed_bytes_at_one", in->fit.bytes_at_one);
     as_json_kv_bool(w, "limit_reached", in->fit.at_max);
+    as_json_kv_bool(w, "context_reached", in->fit.at_context);
     as_json_object_end(w);
 }
 

@@ -173,9 +173,10 @@ static void put_fit(const struct as_inspection *in, struct as_page *page)
     }
     as_text_count(value, in->fit.value);
     as_text_bytes(need, (double)in->fit.bytes);
-    as_page_line(page, AS_STYLE_NONE, "fits         %s %s%s in %s%s (needs %s)", what,
-                 in->fit.at_max ? "at least " : "", value, memory,
-                 in->options.training ? " for training" : "", need);
+    as_page_line(page, AS_STYLE_NONE, "fits         %s %s%s in %s%s (needs %s)%s", what,
+                 in->fit.at_max && !in->fit.at_context ? "at least " : "", value, memory,
+                 in->options.training ? " for training" : "", need,
+                 in->fit.at_context ? ": all that the model can take" : "");
 }
 
 int as_inspect_summary(const struct as_inspect_report *report, struct as_page *page,
