@@ -337,7 +337,8 @@ static int whole_life(const char *path)
     x = assay_model_attention(model, "attn", x, -1, &attention);
     x = assay_model_lstm(model, NULL, assay_model_layer_norm(model, NULL, x, 0), 4, true);
     assay_model_scope_end(model);
-    assay_model_output(model, x, "y");
+    x = assay_model_linear_quantized(model, "head", x, 3, 4, true); /* raises the opset */
+    assay_model_output(model, assay_model_rms_norm(model, NULL, x, 0), "y");
     rc = assay_model_set_batch(model, 2, NULL);
     if (rc == ASSAY_OK)
         rc = assay_model_count(model, &counts, NULL);

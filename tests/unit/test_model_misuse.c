@@ -80,6 +80,29 @@ static int null_param(struct assay_model *m, int x)
     (void)x;
     return assay_model_parameter(m, NULL, 2, NULL, 1);
 }
+static int null_typed(struct assay_model *m, int x)
+{
+    (void)x;
+    return assay_model_parameter_typed(m, NULL, ASSAY_DTYPE_I4, 2, NULL, 1);
+}
+static int no_scale(struct assay_model *m, int x)
+{
+    return assay_model_quantize(m, NULL, x, -1, -1, 0);
+}
+static int no_scale_back(struct assay_model *m, int x)
+{
+    return assay_model_dequantize(m, NULL, x, -1, -1, 0);
+}
+static int no_input(struct assay_model *m, int x)
+{
+    (void)x;
+    return assay_model_linear_quantized(m, NULL, -1, 4, 8, true);
+}
+static int no_dtype(struct assay_model *m, int x)
+{
+    (void)x;
+    return assay_model_input(m, NULL, (enum assay_dtype)99, 0, NULL);
+}
 static int null_conv(struct assay_model *m, int x)
 {
     return assay_model_conv2d(m, NULL, x, NULL);
@@ -158,7 +181,8 @@ static int no_tensor(struct assay_model *m, int x)
 }
 
 static const refuse cases[] = {
-    null_dims,       null_dims_named, null_data,    null_param,     null_conv,
+    null_dims,       null_dims_named, null_data,    null_param,     null_typed,
+    no_scale,        no_scale_back,   no_input,     no_dtype,       null_conv,
     null_transposed, null_max,        null_avg,     null_attend,    null_attention,
     null_tensors,    null_shape,      null_order,   null_layers,    null_op,
     null_inputs,     null_attrs,      null_outputs, null_attr_name, no_tensor,
