@@ -64,7 +64,8 @@ static int name_file(const char *path, int rc, struct assay_error *err)
     struct assay_error inner;
     size_t room;
 
-    if (!err || strstr(err->msg, path))
+    /* Too little memory is no fault of the file. */
+    if (!err || rc == ASSAY_ERR_NOMEM || strstr(err->msg, path))
         return rc;
     inner = *err;
     room = sizeof err->msg - strlen(inner.msg) - 3;

@@ -398,6 +398,22 @@ static int apply_symbols(const struct binding *b)
     return ASSAY_OK;
 }
 
+/* Numbers given for an input must be as many as it turned out to hold. */
+static int check_numbers(const struct binding *b)
+{
+    for (uint32_t i = 0; i < n_inputs(b); i++) {
+        const struct as_value *value = input_at(b, i);
+        uint64_t n;
+
+        if (value->data && value->type.kind == AS_KIND_TENSOR && as_type_elems(&value->type, &n) &&
+            n != value->data->n)
+            return as_fail(b->err, ASSAY_ERR_USAGE,
+                           "input '%.60s' holds %llu numbers, but %llu were given", value->name,
+                           (unsigned long long)n, (unsigned long long)value->data->n);
+    }
+    return ASSAY_OK;
+}
+
 static int tell(const struct binding *b, struct as_bound_dims *bound)
 {
     bound->at =
@@ -445,5 +461,7 @@ int as_infer_bind(struct as_model *model, const struct as_infer_options *options
     if (!options->keep_unknown)
         give_defaults(&b);
     rc = apply_symbols(&b);
+    if (rc == ASSAY_OK)
+        rc = check_numbers(&b);
     return rc == ASSAY_OK ? tell(&b, bound) : rc;
 }

@@ -324,6 +324,53 @@ static void any_allocation_may_fail(void **state)
     as_model_free(model);
 }
 
+static void inference_again_takes_no_more_memory(void **state)
+{
+    struct as_model *model = open_zoo("mlp");
+    struct as_infer_options options = {.batch = 1};
+    size_t kept, made;
+
+    (void)state;
+    assert_int_equal(as_infer_shapes(model, &options, NULL, NULL), ASSAY_OK);
+    kept = model->arena.used_bytes;
+    made = model->inference.used_bytes;
+    for (options.batch = 2; options.batch < 50; options.batch++)
+        assert_int_equal(as_infer_shapes(model, &options, NULL, NULL), ASSAY_OK);
+    assert_int_equal(model->arena.used_bytes, kept);
+    assert_int_equal(model->inference.used_bytes, made);
+    as_model_free(model);
+}
+
+/* What does not fit into the limit is said to be the model's size, not a lack of memory. */
+static void a_model_past_its_limit_is_called_so(void **state)
+{
+    struct as_model *model = open_zoo("mlp");
+    struct assay_error err = {0};
+
+    (void)state;
+    model->arena.max_bytes = model->arena.used_bytes + 64;
+    assert_int_equal(as_infer_shapes(model, NULL, NULL, &err), ASSAY_ERR_LIMIT);
+    assert_non_null(strstr(err.msg, "the limit for a file of its size"));
+    as_model_free(model);
+}
+
+static void findings_past_the_last_are_counted(void **state)
+{
+    struct as_model *model = open_zoo("mlp");
+
+    (void)state;
+    assert_int_equal(as_infer_shapes(model, NULL, NULL, NULL), ASSAY_OK);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 2000; i++)
+            as_model_find(model, AS_FINDING_NOTE, NULL, NULL, "finding %d", i);
+    assert_int_equal(model->n_findings, AS_MAX_FINDINGS);
+    assert_int_equal(model->findings->times, 2);
+    assert_int_equal(model->findings_lost, 2 * (2000 - AS_MAX_FINDINGS));
+    assert_int_equal(as_infer_shapes(model, NULL, NULL, NULL), ASSAY_OK);
+    assert_int_equal(model->findings_lost, 0);
+    as_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +385,9 @@ int main(void)
         cmocka_unit_test(a_size_that_cannot_work_is_a_bound),
         cmocka_unit_test(training_saves_what_the_costs_say),
         cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(inference_again_takes_no_more_memory),
+        cmocka_unit_test(a_model_past_its_limit_is_called_so),
+        cmocka_unit_test(findings_past_the_last_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
