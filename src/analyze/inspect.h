@@ -17,6 +17,7 @@ enum as_inspect_grouping {
     AS_GROUP_OP,    /* by operator */
     AS_GROUP_SCOPE, /* by all parts of the name but the last */
     AS_GROUP_DEPTH, /* by its first parts, as many as `depth` says */
+    AS_GROUP_TREE,  /* by each of its first parts: groups hold groups, down to `depth` */
     AS_GROUP_COUNT
 };
 
@@ -38,6 +39,7 @@ struct as_inspect_options {
 /* Sums over rows that belong together, or one row alone: what a table shows in a line. */
 struct as_inspect_group {
     const char *name;
+    unsigned depth; /* in a tree: 1 for the outermost; else 0 */
     size_t n_rows;
     uint64_t times;                   /* executions of its rows */
     struct as_cost forward, backward; /* with the rows' times */
@@ -116,8 +118,9 @@ bool as_row_is_constant(const struct as_cost_row *row);
 /* Adds a row to a group that began as {.known = true, .times_known = true}. */
 void as_group_add(struct as_inspect_group *group, const struct as_cost_row *row);
 
-/* Groups in the order of their first row, in the inspection's memory. `depth`: of
- * AS_GROUP_DEPTH. */
+/* Groups in the order of their first row, in the inspection's memory. `depth`: of AS_GROUP_DEPTH
+ * and AS_GROUP_TREE. In a tree a layer outside all scopes is a group of its own, and a group's
+ * figures are in those of the groups around it. */
 AS_MUST_USE int as_inspect_groups(struct as_inspection *inspection,
                                   enum as_inspect_grouping grouping, unsigned depth,
                                   struct as_inspect_group **groups, size_t *n_groups,

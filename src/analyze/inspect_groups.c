@@ -76,47 +76,146 @@ static uint32_t *find(const struct index *index, const struct as_inspect_group *
     return &index->slot[at];
 }
 
-int as_inspect_groups(struct as_inspection *in, enum as_inspect_grouping grouping, unsigned depth,
-                      struct as_inspect_group **groups, size_t *n_groups, struct assay_error *err)
-{
-    size_t n_rows = in->costs->n_rows, room = 16, n = 0;
-    struct index index = {NULL, 0};
-    int rc = ASSAY_OK;
+enum { TREE_DEPTH = 8 }; /* deeper levels of a tree are not shown */
 
-    while (room < 2 * n_rows)
-        room *= 2;
-    index.mask = room - 1;
-    index.slot = as_alloc_zero(room, sizeof *index.slot);
-    *groups = as_arena_zero(&in->arena, n_rows ? n_rows : 1, sizeof **groups);
-    if (!index.slot || !*groups) {
-        rc = as_fail_nomem(err);
-        goto out;
+struct grouping {
+    struct as_inspection *in;
+    struct index index;
+    struct as_inspect_group *groups; /* in the order they came up */
+    uint32_t *parent;                /* of each, in a tree; AS_NONE: none */
+    size_t n, room;
+};
+
+/* The group's number, or AS_NONE without memory. */
+static uint32_t add_to(struct grouping *g, const struct as_cost_row *row, const char *key,
+                       size_t size, unsigned depth)
+{
+    uint32_t *slot = find(&g->index, g->groups, key, size);
+
+    if (!*slot) {
+        struct as_inspect_group *group = &g->groups[g->n];
+
+        *group = (struct as_inspect_group){.depth = depth, .known = true, .times_known = true};
+        group->name = as_arena_text(&g->in->arena, key, size);
+        if (!group->name)
+            return AS_NONE;
+        g->parent[g->n] = AS_NONE;
+        *slot = (uint32_t)++g->n;
     }
-    for (size_t i = 0; i < n_rows; i++) {
-        const struct as_cost_row *row = &in->costs->rows[i];
-        uint32_t *slot;
+    as_group_add(&g->groups[*slot - 1], row);
+    return *slot - 1;
+}
+
+/* Into every scope around it, the outermost first. */
+static bool add_to_tree(struct grouping *g, const struct as_cost_row *row, unsigned depth)
+{
+    const char *label = as_node_label(row->graph, row->node);
+    uint32_t around = AS_NONE;
+    size_t before = 0;
+
+    for (unsigned d = 1; d <= depth; d++) {
+        size_t size = as_name_scope(label, d);
+        uint32_t group;
+
+        if (size == before)
+            break;
+        group = add_to(g, row, label, size, d);
+        if (group == AS_NONE)
+            return false;
+        if (d > 1)
+            g->parent[group] = around;
+        around = group;
+        before = size;
+    }
+    return before > 0 || add_to(g, row, label, strlen(label), 1) != AS_NONE;
+}
+
+/* Each group followed by those inside it. Numbers grow from parent to child, so one pass backwards
+ * makes the lists of children, each in its order. */
+static bool put_in_tree_order(const struct grouping *g, struct as_inspect_group *out)
+{
+    uint32_t *child = as_alloc((g->n + 1) * sizeof *child);
+    uint32_t *next = as_alloc((g->n + 1) * sizeof *next);
+    uint32_t stack[TREE_DEPTH + 2], top = AS_NONE;
+    size_t depth = 0, n = 0;
+    bool ok = child && next;
+
+    for (size_t i = 0; ok && i < g->n; i++)
+        child[i] = AS_NONE;
+    for (size_t i = g->n; ok && i-- > 0;) {
+        uint32_t *list = g->parent[i] == AS_NONE ? &top : &child[g->parent[i]];
+
+        next[i] = *list;
+        *list = (uint32_t)i;
+    }
+    if (ok)
+        stack[depth++] = top;
+    while (ok && depth > 0) {
+        uint32_t at = stack[depth - 1];
+
+        if (at == AS_NONE) {
+            depth--;
+            continue;
+        }
+        out[n++] = g->groups[at];
+        stack[depth - 1] = next[at];
+        stack[depth++] = child[at];
+    }
+    as_free(next);
+    as_free(child);
+    return ok;
+}
+
+static bool add_rows(struct grouping *g, enum as_inspect_grouping grouping, unsigned depth)
+{
+    for (size_t i = 0; i < g->in->costs->n_rows; i++) {
+        const struct as_cost_row *row = &g->in->costs->rows[i];
         const char *key;
         size_t size;
+        bool added;
 
         if (as_row_is_constant(row) && row->parameters == 0)
             continue;
         key = key_of(row, grouping, depth, &size);
-        slot = find(&index, *groups, key, size);
-        if (!*slot) {
-            struct as_inspect_group *group = &(*groups)[n];
-
-            group->name = as_arena_text(&in->arena, key, size);
-            group->known = group->times_known = true;
-            if (!group->name) {
-                rc = as_fail_nomem(err);
-                goto out;
-            }
-            *slot = (uint32_t)++n;
-        }
-        as_group_add(&(*groups)[*slot - 1], row);
+        added =
+            grouping == AS_GROUP_TREE ? add_to_tree(g, row, depth) : add_to(g, row, key, size, 0);
+        if (!added)
+            return false;
     }
+    return true;
+}
+
+int as_inspect_groups(struct as_inspection *in, enum as_inspect_grouping grouping, unsigned depth,
+                      struct as_inspect_group **groups, size_t *n_groups, struct assay_error *err)
+{
+    struct grouping g = {.in = in};
+    size_t slots = 16;
+    int rc = ASSAY_OK;
+
+    depth = depth < TREE_DEPTH || grouping != AS_GROUP_TREE ? depth : TREE_DEPTH;
+    g.room = in->costs->n_rows * (grouping == AS_GROUP_TREE ? depth : 1) + 1;
+    while (slots < 2 * g.room)
+        slots *= 2;
+    g.index.mask = slots - 1;
+    g.index.slot = as_alloc_zero(slots, sizeof *g.index.slot);
+    g.groups = as_alloc(g.room * sizeof *g.groups);
+    g.parent = as_alloc(g.room * sizeof *g.parent);
+    *n_groups = 0;
+    if (!g.index.slot || !g.groups || !g.parent || !add_rows(&g, grouping, depth)) {
+        rc = as_fail_nomem(err);
+        goto out;
+    }
+    *groups = as_arena_alloc(&in->arena, (g.n + 1) * sizeof **groups);
+    if (!*groups || (grouping == AS_GROUP_TREE && !put_in_tree_order(&g, *groups))) {
+        rc = as_fail_nomem(err);
+        goto out;
+    }
+    if (grouping != AS_GROUP_TREE)
+        memcpy(*groups, g.groups, g.n * sizeof **groups);
+    *n_groups = g.n;
 out:
-    as_free(index.slot);
-    *n_groups = n;
+    as_free(g.parent);
+    as_free(g.groups);
+    as_free(g.index.slot);
     return rc;
 }

@@ -13,7 +13,7 @@
 
 static const char *group_at(size_t i)
 {
-    static const char *const words[] = {"none", "op", "scope", "depth"};
+    static const char *const words[] = {"none", "op", "scope", "depth", "tree"};
 
     return i < AS_GROUP_COUNT ? words[i] : NULL;
 }
@@ -41,12 +41,12 @@ static const struct as_opt inspect_opts[] = {
      .letter = 'g',
      .kind = AS_OPT_WORD,
      .argument = "BY",
-     .help = "sum the layers up by operator, by scope or by depth of name",
+     .help = "sum the layers up by operator, by scope, by depth of name, or as a tree of scopes",
      .word_at = group_at},
     {.name = "depth",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "with --group depth: by the first N parts of the name",
+     .help = "with --group depth or tree: the first N parts of the name",
      .min = 1,
      .max = 64},
     {.name = "columns",
@@ -205,7 +205,6 @@ static int read_report(const struct as_cmd_line *line, struct as_inspect_report 
         .top = (size_t)as_opt_number(line, "top", 0),
         .sort = (unsigned)as_opt_word(line, "sort", 0),
         .grouping = (enum as_inspect_grouping)as_opt_word(line, "group", AS_GROUP_NONE),
-        .depth = (unsigned)as_opt_number(line, "depth", 1),
         .wide = as_opt_given(line, "wide"),
         .markdown = as_opt_given(line, "markdown"),
         .exact = as_opt_given(line, "exact"),
@@ -213,6 +212,10 @@ static int read_report(const struct as_cmd_line *line, struct as_inspect_report 
     };
     if (as_opt_given(line, "depth") && r->grouping == AS_GROUP_NONE)
         r->grouping = AS_GROUP_DEPTH;
+    r->depth = (unsigned)as_opt_number(line, "depth", r->grouping == AS_GROUP_TREE ? 3 : 1);
+    if (r->grouping == AS_GROUP_TREE && r->sort)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--group tree keeps the order of the graph; sort another grouping");
     for (size_t i = 0; i < n; i++)
         r->sections |= 1u << words[i];
     r->n_columns = as_opt_words(line, "columns", r->column, sizeof r->column / sizeof *r->column);

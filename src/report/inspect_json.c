@@ -229,7 +229,7 @@ static int put_layers(struct as_json_writer *w, const struct as_inspect_report *
 static int put_groups(struct as_json_writer *w, const struct as_inspect_report *report,
                       struct assay_error *err)
 {
-    static const char *const by[] = {"none", "op", "scope", "depth"};
+    static const char *const by[] = {"none", "op", "scope", "depth", "tree"};
     struct as_inspect_group *groups;
     size_t n;
     int rc;
@@ -246,6 +246,8 @@ static int put_groups(struct as_json_writer *w, const struct as_inspect_report *
 
         as_json_object(w);
         as_json_kv_text(w, "name", g->name);
+        if (g->depth)
+            as_json_kv_u64(w, "depth", g->depth);
         as_json_kv_bool(w, "complete", g->known);
         put_figures(w, report->in, g, AS_COLUMN_LAYERS);
         as_json_object_end(w);

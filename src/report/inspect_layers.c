@@ -192,6 +192,21 @@ static void begin(struct lines *l, const struct as_inspect_report *report, struc
     as_table_init(&l->table, l->column, l->n_columns);
 }
 
+/* In a tree the last part of the scope's name, below the scope around it. */
+static void put_group_name(struct lines *l, const struct as_inspect_group *line)
+{
+    const char *name = line->name[0] ? line->name : "(top)";
+
+    if (line->depth > 1) {
+        size_t before = as_name_scope(line->name, line->depth - 1);
+
+        as_table_printf(&l->table, AS_STYLE_NONE, "%*s%s", (int)(line->depth - 1) * 2, "",
+                        as_page_name(l->page, line->name + before + 1));
+    } else {
+        as_table_text(&l->table, AS_STYLE_NONE, as_page_name(l->page, name));
+    }
+}
+
 /* `row` is NULL for a group or a sum, which has a name and numbers alone. */
 static void put_line(struct lines *l, const struct as_cost_row *row,
                      const struct as_inspect_group *line)
@@ -205,8 +220,7 @@ static void put_line(struct lines *l, const struct as_cost_row *row,
         else if (row)
             put_text_cell(&l->table, l->page, row, column);
         else if (column == AS_COLUMN_NAME)
-            as_table_text(&l->table, AS_STYLE_NONE,
-                          line->name[0] ? as_page_name(l->page, line->name) : "(top)");
+            put_group_name(l, line);
         else
             as_table_empty(&l->table);
     }
@@ -280,7 +294,7 @@ int as_inspect_layers(const struct as_inspect_report *report, struct as_page *pa
                       struct assay_error *err)
 {
     static const char *const by[] = {"", "by operator", "by scope",
-                                     "by the first parts of the name"};
+                                     "by the first parts of the name", "scopes in scopes"};
     bool grouped = report->grouping != AS_GROUP_NONE;
     char note[80];
 

@@ -39,6 +39,15 @@ inspect --group op -c name,layers,macs --exact -s layers zoo:alexnet >"$tmp/out"
 check "--columns chooses those of groups" grep -Eq '^Conv +5 +655,566,528$' "$tmp/out"
 check "the table ends with the sum" sh -c "tail -1 '$tmp/out' | grep -Eq '^total +19 +714,188,480\$'"
 
+"$assay" inspect --json --group tree zoo:resnet18 >"$tmp/tree.json"
+check "in a tree a scope holds what is inside it" "$python" -c "
+import json
+g = json.load(open('$tmp/tree.json'))['groups']
+assert sum(x['macs'] for x in g if x['depth'] == 1) == 1814073344
+at = [x['name'] for x in g].index('layer2')
+assert [x['name'] for x in g[at:at + 4]] == ['layer2', 'layer2.0', 'layer2.0.downsample', 'layer2.1']
+assert g[at]['macs'] == g[at + 1]['macs'] + g[at + 3]['macs']"
+
 # CSV: one row a layer, sums exact.
 "$assay" inspect --csv zoo:resnet18 >"$tmp/r18.csv"
 check "CSV sums to the whole" "$python" -c "
