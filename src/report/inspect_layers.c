@@ -233,7 +233,8 @@ static void put_total(struct lines *l)
     struct as_inspect_group total = {.name = "total", .known = true, .times_known = true};
 
     for (size_t i = 0; i < costs->n_rows; i++)
-        as_group_add(&total, &costs->rows[i]);
+        if (!as_row_is_constant(&costs->rows[i]) || costs->rows[i].parameters)
+            as_group_add(&total, &costs->rows[i]);
     as_table_rule(&l->table);
     put_line(l, NULL, &total);
 }
