@@ -177,8 +177,10 @@ static bool add_rows(struct grouping *g, enum as_inspect_grouping grouping, unsi
         if (as_row_is_constant(row) && row->parameters == 0)
             continue;
         key = key_of(row, grouping, depth, &size);
-        added =
-            grouping == AS_GROUP_TREE ? add_to_tree(g, row, depth) : add_to(g, row, key, size, 0);
+        if (grouping == AS_GROUP_TREE)
+            added = add_to_tree(g, row, depth);
+        else
+            added = add_to(g, row, key, size, 0) != AS_NONE;
         if (!added)
             return false;
     }
