@@ -7,19 +7,17 @@
 #include "model/param_scan.h"
 
 enum {
-    PLAIN_BYTES = 4096,     /* looked at to see that a tensor is not one number again and again */
-    FIRST_BYTES = 1024,     /* looked at of every tensor that shares its size with another */
-    MAX_COPIES = 8,         /* tensors with equal first bytes that one is compared with */
-    MAX_BACK = 4096,        /* and looked back for */
-    MIN_TRANSPOSED = 4096,  /* elements */
-    MAX_TRANSPOSED = 20000, /* pairs tried */
+    PLAIN_BYTES = 4096,    /* looked at to see that a tensor is not one number again and again */
+    FIRST_BYTES = 1024,    /* looked at of every tensor that shares its size with another */
+    MAX_ALIKE = 16,        /* different tensors of one hash that one is compared with */
+    MIN_TRANSPOSED = 4096, /* elements */
     SAMPLES = 61,
 };
 
 struct candidate {
     const struct as_data *data;
     const struct as_type *type;
-    uint64_t key; /* of the step: place, then hash of the first bytes */
+    uint64_t key; /* of the step: place, then a hash of the numbers; 0: not looked at */
     uint32_t param;
     uint8_t dtype;
 };
@@ -59,30 +57,83 @@ static bool same_place(const struct candidate *a, const struct candidate *b)
                                   a->data->seed != 0 && a->data->seed == b->data->seed);
 }
 
-static void tie_places(struct as_params *params, struct candidate *at, size_t n)
+typedef bool (*same_numbers)(const struct candidate *a, const struct candidate *b);
+
+/* One run of equal keys. Of tensors that are the same the first stands for all, so that each is
+ * only compared with those that differ from one another. False: there were too many of these. */
+static bool tie_run(struct as_params *params, const struct candidate *at, size_t n,
+                    same_numbers same)
 {
-    for (size_t i = 0; i < n; i++)
-        at[i].key = at[i].data->bytes ? (uint64_t)(uintptr_t)at[i].data->bytes : at[i].data->seed;
-    qsort(at, n, sizeof *at, compare);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (i == first || !same_size(&at[first], &at[i]) || at[first].key != at[i].key ||
-            !same_place(&at[first], &at[i]))
-            first = i;
+    const struct candidate *alike[MAX_ALIKE];
+    size_t n_alike = 0;
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        if (is_tied(params, &at[i]))
+            continue;
+        while (k < n_alike && !same(alike[k], &at[i]))
+            k++;
+        if (k < n_alike)
+            params->params[at[i].param].tied_to = alike[k]->param;
+        else if (n_alike < MAX_ALIKE)
+            alike[n_alike++] = &at[i];
         else
-            params->params[at[i].param].tied_to = at[first].param;
+            all = false;
     }
+    return all;
+}
+
+static size_t run_end(const struct candidate *at, size_t from, size_t n)
+{
+    size_t to = from + 1;
+
+    while (to < n && same_size(&at[from], &at[to]) && at[from].key == at[to].key)
+        to++;
+    return to;
+}
+
+static bool tie_runs(struct as_params *params, struct candidate *at, size_t n, same_numbers same)
+{
+    bool all = true;
+
+    qsort(at, n, sizeof *at, compare);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = run_end(at, i, n);
+        if (at[i].key != 0 && end - i > 1 && !tie_run(params, at + i, end - i, same))
+            all = false;
+    }
+    return all;
+}
+
+static bool tie_places(struct as_params *params, struct candidate *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct as_data *data = at[i].data;
+
+        at[i].key = data->bytes  ? (uint64_t)(uintptr_t)data->bytes
+                    : data->seed ? data->seed
+                                 : (uint64_t)(uintptr_t)data;
+    }
+    return tie_runs(params, at, n, same_place);
 }
 
 /* ---- copies ---- */
 
-static uint64_t hash_first(const struct as_data *data)
+/* Never 0. */
+static uint64_t hash_bytes(const uint8_t *bytes, uint64_t n)
 {
-    uint64_t hash = 1469598103934665603u;
-    uint64_t n = data->size_bytes < FIRST_BYTES ? data->size_bytes : FIRST_BYTES;
+    uint64_t hash = 1469598103934665603u, i = 0, word;
 
-    for (uint64_t i = 0; i < n; i++)
-        hash = (hash ^ data->bytes[i]) * 1099511628211u;
-    return hash;
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&word, bytes + i, 8);
+        hash = (hash ^ word) * 1099511628211u;
+        hash ^= hash >> 29;
+    }
+    for (; i < n; i++)
+        hash = (hash ^ bytes[i]) * 1099511628211u;
+    return hash | 1;
 }
 
 /* Begins with one number again and again, as biases and scales do before training, and as files do
@@ -99,7 +150,7 @@ static bool is_plain(const struct as_data *data)
 static bool same_bytes(const struct candidate *a, const struct candidate *b)
 {
     return as_type_equal(a->type, b->type) && a->data->size_bytes == b->data->size_bytes &&
-           !is_plain(a->data) && memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0;
+           memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0;
 }
 
 static bool readable(const struct as_params *params, const struct candidate *c)
@@ -107,30 +158,41 @@ static bool readable(const struct as_params *params, const struct candidate *c)
     return c->data->bytes && !is_tied(params, c);
 }
 
-static void tie_copies(struct as_params *params, struct candidate *at, size_t n)
+static bool has_twin(const struct candidate *at, size_t i, size_t n)
+{
+    return (i > 0 && same_size(&at[i - 1], &at[i])) || (i + 1 < n && same_size(&at[i], &at[i + 1]));
+}
+
+static uint64_t hash_all(const struct candidate *c)
+{
+    return hash_bytes(c->data->bytes, c->data->size_bytes);
+}
+
+/* Where the quick key is that of several, `hash` reads all of their numbers. */
+static void look_closer(struct candidate *at, size_t n, uint64_t (*hash)(const struct candidate *c))
+{
+    qsort(at, n, sizeof *at, compare);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = run_end(at, i, n);
+        if (at[i].key == 0 || end - i < 2)
+            continue;
+        for (size_t k = i; k < end; k++)
+            at[k].key = hash(&at[k]);
+    }
+}
+
+/* By the first bytes of all that share their size, then by all bytes of those that share these. */
+static bool tie_copies(struct as_params *params, struct candidate *at, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        bool twin = (i > 0 && same_size(&at[i - 1], &at[i])) ||
-                    (i + 1 < n && same_size(&at[i], &at[i + 1]));
+        uint64_t size = at[i].data->size_bytes;
+        bool look = has_twin(at, i, n) && readable(params, &at[i]) && !is_plain(at[i].data);
 
-        at[i].key = twin && readable(params, &at[i]) ? hash_first(at[i].data) : 0;
+        at[i].key =
+            look ? hash_bytes(at[i].data->bytes, size < FIRST_BYTES ? size : FIRST_BYTES) : 0;
     }
-    qsort(at, n, sizeof *at, compare);
-    for (size_t i = 1; i < n; i++) {
-        if (at[i].key == 0 || !readable(params, &at[i]))
-            continue;
-        for (size_t k = i, tries = 0; k-- > 0 && i - k <= MAX_BACK && tries < MAX_COPIES;) {
-            if (!same_size(&at[k], &at[i]) || at[k].key != at[i].key)
-                break;
-            if (!readable(params, &at[k]))
-                continue;
-            tries++;
-            if (!same_bytes(&at[k], &at[i]))
-                continue;
-            params->params[at[i].param].tied_to = at[k].param;
-            break;
-        }
-    }
+    look_closer(at, n, hash_all);
+    return tie_runs(params, at, n, same_bytes);
 }
 
 /* ---- copies with rows and columns exchanged ---- */
@@ -165,35 +227,54 @@ static bool is_exchanged(const struct exchange *e)
 
 static bool is_transposed(const struct candidate *a, const struct candidate *b)
 {
-    const struct as_dtype_info *info = as_dtype_at(a->dtype);
-    struct exchange e = {a->data->bytes, b->data->bytes, 0, 0, info->block_bytes};
+    struct exchange e = {a->data->bytes, b->data->bytes, 0, 0, as_dtype_at(a->dtype)->block_bytes};
 
-    if (a->type->rank != 2 || b->type->rank != 2 || a->type->dims[0] != b->type->dims[1] ||
-        a->type->dims[1] != b->type->dims[0] || info->block_elems != 1)
+    if (a->type->dims[0] != b->type->dims[1] || a->type->dims[1] != b->type->dims[0])
         return false;
     e.rows = (uint64_t)a->type->dims[0];
     e.columns = (uint64_t)a->type->dims[1];
-    return !is_plain(a->data) && is_exchanged(&e);
+    return is_exchanged(&e);
 }
 
-static void tie_transposed(struct as_params *params, struct candidate *at, size_t n)
+/* Of the numbers that stay in place when rows and columns are exchanged, and of the two corners
+ * that change places. */
+static uint64_t hash_exchanged(const struct candidate *c)
 {
-    size_t tried = 0;
+    uint64_t rows = (uint64_t)c->type->dims[0], columns = (uint64_t)c->type->dims[1];
+    uint64_t size = as_dtype_at(c->dtype)->block_bytes, n = rows < columns ? rows : columns;
+    const uint8_t *bytes = c->data->bytes;
+    uint64_t hash = hash_bytes(bytes + (columns - 1) * size, size) +
+                    hash_bytes(bytes + (rows - 1) * columns * size, size);
 
-    for (size_t i = 0; i < n; i++) {
-        if (at[i].data->n < MIN_TRANSPOSED || !readable(params, &at[i]))
-            continue;
-        for (size_t k = i + 1; k < n && same_size(&at[i], &at[k]); k++) {
-            size_t early = at[i].param < at[k].param ? i : k, late = early == i ? k : i;
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        uint64_t at = n > SAMPLES ? i * (n / SAMPLES) : i % n;
 
-            if (!readable(params, &at[i]) || !readable(params, &at[k]))
-                continue;
-            if (++tried > MAX_TRANSPOSED)
-                return;
-            if (is_transposed(&at[early], &at[late]))
-                params->params[at[late].param].tied_to = at[early].param;
-        }
+        hash = (hash ^ hash_bytes(bytes + (at * columns + at) * size, size)) * 1099511628211u;
     }
+    return hash | 1;
+}
+
+/* Of all numbers, whatever their order. */
+static uint64_t hash_unordered(const struct candidate *c)
+{
+    uint64_t size = as_dtype_at(c->dtype)->block_bytes, hash = 0;
+
+    for (uint64_t i = 0; i < c->data->n; i++)
+        hash += hash_bytes(c->data->bytes + i * size, size);
+    return hash | 1;
+}
+
+static bool tie_transposed(struct as_params *params, struct candidate *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool look = at[i].data->n >= MIN_TRANSPOSED && at[i].type->rank == 2 &&
+                    as_dtype_at(at[i].dtype)->block_elems == 1 && readable(params, &at[i]) &&
+                    !is_plain(at[i].data);
+
+        at[i].key = look ? hash_exchanged(&at[i]) : 0;
+    }
+    look_closer(at, n, hash_unordered);
+    return tie_runs(params, at, n, is_transposed);
 }
 
 /* A chain of ties ends at the one that is counted. */
@@ -208,9 +289,10 @@ static void flatten(struct as_params *params)
     }
 }
 
-int as_params_tie(struct as_params *params, const struct as_model *model, bool compare_bytes,
+int as_params_tie(struct as_params *params, struct as_model *model, bool compare_bytes,
                   struct assay_error *err)
 {
+    bool all;
     struct candidate *at = as_alloc_zero(params->n_params + 1, sizeof *at);
     size_t n = 0;
 
@@ -225,11 +307,16 @@ int as_params_tie(struct as_params *params, const struct as_model *model, bool c
             at[n++] =
                 (struct candidate){value->data, &value->type, 0, (uint32_t)i, value->type.dtype};
     }
-    tie_places(params, at, n);
+    all = tie_places(params, at, n);
     if (compare_bytes) {
-        tie_copies(params, at, n);
-        tie_transposed(params, at, n);
+        all = tie_copies(params, at, n) && all;
+        all = tie_transposed(params, at, n) && all;
     }
+    if (!all)
+        as_model_find(model, AS_FINDING_NOTE, NULL, NULL,
+                      "more than %d tensors differ and look alike; copies among them may be "
+                      "counted as parameters of their own",
+                      MAX_ALIKE);
     flatten(params);
     as_free(at);
     return ASSAY_OK;
