@@ -15,17 +15,14 @@ double as_cost_intensity(const struct as_cost *cost)
     return bytes ? (double)as_cost_flops(cost) / (double)bytes : (double)NAN;
 }
 
+/* A training step goes through what is made from trained weights: such a row has figures to show.
+ */
 bool as_row_is_constant(const struct as_cost_row *row)
 {
-    if (row->node->op == AS_OP_Constant)
-        return true;
-    for (uint32_t i = 0; i < row->node->n_outputs; i++) {
-        const struct as_value *value = as_node_output(row->graph, row->node, i);
+    const struct as_cost *back = &row->backward_total;
 
-        if (value && !value->data)
-            return false;
-    }
-    return row->node->n_outputs > 0;
+    return row->constant && as_cost_flops(back) == 0 && back->bytes_read == 0 &&
+           back->bytes_written == 0;
 }
 
 static const char *device_class(uint64_t bytes)
@@ -169,6 +166,8 @@ static int inspect(struct as_inspection *in, struct assay_error *err)
         as_model_find(in->model, AS_FINDING_NOTE, NULL, NULL,
                       "so many tensors look alike that not all were compared; some may be stored "
                       "twice and counted twice");
+    if (rc == ASSAY_OK)
+        rc = as_costs_attribute(in->costs, in->model, in->params, err);
     if (rc == ASSAY_OK)
         rc = as_memory_plan_new(&in->plan, in->model, in->costs, err);
     if (rc == ASSAY_OK && in->options.training)

@@ -37,8 +37,9 @@ struct as_cost_ctx {
     int64_t opset;
     struct as_cost *forward, *backward;
     const bool *needs_gradient; /* by value: a trained parameter, or made from one; NULL: none */
-    bool bytes_set;             /* by the rule: bytes of `forward` are its own */
-    bool unknown;               /* by the rule: a dimension it needs is missing */
+    uint64_t kept_floats; /* by the rule: what it makes inside and keeps for its backward pass */
+    bool bytes_set;       /* by the rule: bytes of `forward` are its own */
+    bool unknown;         /* by the rule: a dimension it needs is missing */
 };
 
 typedef void (*as_cost_rule)(struct as_cost_ctx *ctx);
@@ -72,13 +73,19 @@ struct as_cost_row {
     bool times_known; /* false: `times` counts an iteration of unknown number as one, or
                          both sides of an If as one each with the costlier one counted */
     enum as_cost_state state;
+    bool constant; /* made from constants alone, or worked out with the shapes: computed once, when
+                      the model is loaded; `forward` is 0 */
     struct as_cost forward, backward; /* of one execution; a body's are not in its owner's */
+    struct as_cost backward_total;    /* of all executions: the first rounds of a loop may need
+                                         fewer gradients than `backward`, which is of a later one */
     uint64_t parameters;              /* elements of the parameters it is the first to use */
     uint64_t parameter_bytes;         /* as stored */
     bool shares_parameters;           /* uses some that an earlier row uses too */
     uint64_t output_bytes;            /* of all outputs; 0 for views */
     uint64_t saved_bytes;             /* kept for its backward pass and by no earlier row */
-    uint32_t attention;               /* index of the attention block it belongs to, or AS_NONE */
+    uint64_t inner_bytes;  /* of these, what is no tensor of the graph: masks, gates ... */
+    uint64_t inner_floats; /* 0, or how many floats inner_bytes are */
+    uint32_t attention;    /* index of the attention block it belongs to, or AS_NONE */
 };
 
 /* A block of nodes, or one node, that is an attention: softmax(QK')V. */
@@ -114,5 +121,13 @@ struct as_costs {
 AS_MUST_USE int as_costs_new(struct as_costs **costs, struct as_model *model,
                              struct assay_error *err);
 void as_costs_free(struct as_costs *costs);
+
+/* Gives each parameter to the first row that uses it, itself or through constants, again by
+ * `params` of the same model: as_costs_new() did so without a look into the numbers, so that copies
+ * still counted twice. After it the rows sum up to params->parameters, but for those that go
+ * straight from the file to an output. */
+struct as_params;
+AS_MUST_USE int as_costs_attribute(struct as_costs *costs, const struct as_model *model,
+                                   const struct as_params *params, struct assay_error *err);
 
 #endif

@@ -190,6 +190,49 @@ bool as_attention_of_node(const struct as_graph *graph, const struct as_node *no
     return true;
 }
 
+static bool grad_at(const struct as_cost_ctx *ctx, int at)
+{
+    return at >= 0 && as_cost_grad(ctx, (size_t)at);
+}
+
+/* Each product has a gradient for each of its operands that needs one; the scores need theirs for
+ * queries and keys. */
+static void attention_backward(struct as_cost_ctx *ctx, const struct layout *layout,
+                               const struct as_attention *a)
+{
+    uint64_t pairs = as_sat_mul(as_sat_mul(a->batch, a->heads), as_sat_mul(a->queries, a->keys));
+    uint64_t qk = as_sat_mul(pairs, a->head_dim), av = as_sat_mul(pairs, a->value_dim);
+    bool x = as_cost_grad(ctx, 0), w = grad_at(ctx, layout->weight);
+    bool packed = layout->key < 0 || !as_cost_has(ctx, (size_t)layout->key);
+    bool q = x || w || (layout->weight >= 0 && grad_at(ctx, layout->weight + 1)), k = q, v = q;
+
+    if (!packed) {
+        k = grad_at(ctx, layout->key);
+        v = layout->value >= 0 && as_cost_has(ctx, (size_t)layout->value)
+                ? grad_at(ctx, layout->value)
+                : k;
+    }
+    k |= grad_at(ctx, layout->past_key) || grad_at(ctx, layout->past);
+    v |= grad_at(ctx, layout->past_key) || grad_at(ctx, layout->past);
+    as_count_each(&ctx->backward->macs, qk, (q ? 1U : 0U) + (k ? 1U : 0U));
+    as_count_each(&ctx->backward->macs, av, (q || k ? 1U : 0U) + (v ? 1U : 0U));
+    as_count_each(&ctx->backward->macs, a->projection_macs, (x ? 1U : 0U) + (w ? 1U : 0U));
+}
+
+/* The probabilities, and where they are made inside queries, keys and values. */
+static uint64_t attention_keeps(const struct layout *layout, const struct as_attention *a)
+{
+    uint64_t kept = as_sat_mul(as_sat_mul(a->batch, a->heads), as_sat_mul(a->queries, a->keys));
+
+    if (layout->weight < 0)
+        return kept;
+    as_count(&kept,
+             as_sat_mul(as_sat_mul(a->batch, a->queries), as_sat_mul(a->heads, a->head_dim)));
+    as_count(&kept, as_sat_mul(as_sat_mul(a->batch, a->keys),
+                               as_sat_mul(a->kv_heads, as_sat_add(a->head_dim, a->value_dim))));
+    return kept;
+}
+
 void as_cost_attention(struct as_cost_ctx *ctx)
 {
     const struct layout *layout = layout_of(ctx->node->op);
@@ -201,8 +244,8 @@ void as_cost_attention(struct as_cost_ctx *ctx)
         return;
     }
     as_count(&ctx->forward->macs, as_sat_add(a.macs, a.projection_macs));
-    /* Both products have two operands whose gradients are needed. */
-    as_count_each(&ctx->backward->macs, as_sat_add(a.macs, a.projection_macs), 2);
+    attention_backward(ctx, layout, &a);
+    ctx->kept_floats = attention_keeps(layout, &a);
     rows = as_sat_mul(as_sat_mul(a.batch, a.heads), a.queries);
     scores = as_sat_mul(rows, a.keys);
     as_count(&ctx->forward->elementwise, scores); /* the scale */

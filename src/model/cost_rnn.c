@@ -8,11 +8,14 @@ struct cell {
     uint8_t elementwise; /* with sums of the two products, without bias */
     uint8_t transcendental;
     uint8_t peepholes; /* operations they add */
+    uint8_t kept;      /* numbers kept for the backward pass, besides the states that come out */
 };
 
 /* LSTM: 4 sums, 3 sigmoids of 2, c = f c + i g: 3, h = o tanh c: 1. GRU: 3 sums, 2 sigmoids, r h:
- * 1, h = (1 - z) g + z h: 4. RNN: 1 sum. */
-static const struct cell lstm = {4, 14, 5, 6}, gru = {3, 12, 3, 0}, rnn = {1, 1, 1, 0};
+ * 1, h = (1 - z) g + z h: 4. RNN: 1 sum.
+ * Kept by an LSTM are the four gates, the cell and its tanh; by a GRU the three gates and the part
+ * of the last one that r is multiplied with; by an RNN nothing but its states. */
+static const struct cell lstm = {4, 14, 5, 6, 6}, gru = {3, 12, 3, 0, 4}, rnn = {1, 1, 1, 0, 0};
 
 struct steps {
     uint64_t steps;        /* sequence x batch, in each direction */
@@ -36,6 +39,7 @@ static void count_cells(struct as_cost_ctx *ctx, const struct cell *cell, const 
     if (as_cost_grad(ctx, 0))
         as_count(&ctx->backward->macs, input);
     as_count_each(&ctx->backward->elementwise, units, 2 * each);
+    as_count_each(&ctx->kept_floats, units, cell->kept);
 }
 
 /* X, W, R, B, lengths, h, c, P */
@@ -61,6 +65,8 @@ static void onnx_cells(struct as_cost_ctx *ctx, const struct cell *cell)
     s.biased = as_cost_has(ctx, 3);
     s.peeps = as_cost_has(ctx, 7);
     count_cells(ctx, cell, &s);
+    if (!as_node_output(ctx->graph, ctx->node, 0)) /* only the last state is given out */
+        as_count_each(&ctx->kept_floats, s.steps, s.units);
     if (s.biased) /* the two biases of a gate are added once */
         as_count_each(&ctx->forward->elementwise, s.units, cell->gates);
 }
@@ -124,6 +130,8 @@ static void tfl_lstm_at(struct as_cost_ctx *ctx, size_t at, uint64_t steps)
     each = as_cost_in(ctx, at + 15);
     as_count_each(&ctx->forward->macs, steps, each);
     as_count_each(&ctx->backward->macs, steps, as_sat_mul(each, 2));
+    if (each > 0) /* what is projected */
+        as_count_each(&ctx->kept_floats, steps, s.units);
     as_count_each(&ctx->forward->elementwise, steps, as_cost_in(ctx, at + 16));
 }
 

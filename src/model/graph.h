@@ -32,6 +32,7 @@ struct as_value {
     bool is_input;           /* of its graph, without a constant of the same name */
     bool is_initializer;     /* a constant of the file, not made by a node */
     bool is_output;          /* of its graph */
+    bool varies; /* of a body: its type, or how often it is made, is not the same in every round */
     const char *const *symbols; /* of an input: the symbol of each dimension or NULL; NULL: none */
     /* Of a quantised tensor in TensorFlow Lite or GGUF, where the format keeps it with the tensor:
      */

@@ -139,38 +139,77 @@ static bool add_needs(struct order *o, const struct as_graph *graph, const struc
     return true;
 }
 
-/* A heap would keep the order of the file among the ready ones; a list in two colours is enough:
- * nodes are taken in rounds, each in the order of the file. */
+/* The nodes that are ready, as a binary heap: the first of the file on top. */
+struct ready {
+    uint32_t *at;
+    uint32_t n;
+};
+
+static void add_ready(struct ready *r, uint32_t node)
+{
+    uint32_t i = r->n++;
+
+    for (; i > 0 && r->at[(i - 1) / 2] > node; i = (i - 1) / 2)
+        r->at[i] = r->at[(i - 1) / 2];
+    r->at[i] = node;
+}
+
+static uint32_t take_ready(struct ready *r)
+{
+    uint32_t top = r->at[0], last = r->at[--r->n], i = 0;
+
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+
+        if (child + 1 < r->n && r->at[child + 1] < r->at[child])
+            child++;
+        if (child >= r->n || r->at[child] >= last)
+            break;
+        r->at[i] = r->at[child];
+        i = child;
+    }
+    r->at[i] = last;
+    return top;
+}
+
+static int fail_circle(const struct order *o, struct assay_error *err)
+{
+    const struct as_graph *graph = o->graph;
+    uint32_t i = 0;
+
+    while (i + 1 < graph->n_nodes && o->waits[i] == 0)
+        i++;
+    return as_fail(err, ASSAY_ERR_FORMAT,
+                   "the graph is a circle: node '%.80s' (%.40s) needs what comes out of itself",
+                   as_node_label(graph, &graph->nodes[i]), graph->nodes[i].op_name);
+}
+
+/* Kahn's way, and of the ready nodes always the first of the file: its order stays where it can. */
 static int sort_nodes(struct order *o, struct assay_error *err)
 {
     struct as_graph *graph = o->graph;
-    uint32_t n = graph->n_nodes, done = 0, head = 0, *queue = NULL;
-    struct as_node *sorted = NULL;
+    uint32_t n = graph->n_nodes, done = 0;
+    struct as_node *sorted = as_arena_alloc(&graph->model->arena, n * sizeof *sorted);
+    struct ready ready = {as_alloc(n * sizeof *ready.at), 0};
     int rc = ASSAY_OK;
 
-    queue = as_alloc(n * sizeof *queue);
-    sorted = as_arena_alloc(&graph->model->arena, n * sizeof *sorted);
-    if (!queue || !sorted) {
+    if (!ready.at || !sorted) {
         rc = as_fail_nomem(err);
         goto out;
     }
     for (uint32_t i = 0; i < n; i++)
         if (o->waits[i] == 0)
-            queue[done++] = i;
-    for (; head < done; head++) {
-        sorted[head] = graph->nodes[queue[head]];
-        for (uint32_t e = o->heads[queue[head]]; e != AS_NONE; e = o->next[e])
+            add_ready(&ready, i);
+    while (ready.n > 0) {
+        uint32_t node = take_ready(&ready);
+
+        sorted[done++] = graph->nodes[node];
+        for (uint32_t e = o->heads[node]; e != AS_NONE; e = o->next[e])
             if (--o->waits[o->to[e]] == 0)
-                queue[done++] = o->to[e];
+                add_ready(&ready, o->to[e]);
     }
     if (done < n) {
-        uint32_t i = 0;
-
-        while (i < n && o->waits[i] == 0)
-            i++;
-        rc = as_fail(err, ASSAY_ERR_FORMAT,
-                     "the graph is a circle: node '%.80s' (%.40s) needs what comes out of itself",
-                     as_node_label(graph, &graph->nodes[i]), graph->nodes[i].op_name);
+        rc = fail_circle(o, err);
         goto out;
     }
     graph->nodes = sorted;
@@ -179,7 +218,7 @@ static int sort_nodes(struct order *o, struct assay_error *err)
             if (sorted[i].outputs[k] != AS_NONE)
                 graph->model->values[sorted[i].outputs[k]].producer = i;
 out:
-    as_free(queue);
+    as_free(ready.at);
     return rc;
 }
 

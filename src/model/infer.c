@@ -2,17 +2,54 @@
  * Walks the graphs in order; the rules are in rules_*.c, the inputs' values in infer_bind.c. */
 #include "model/infer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "model/infer_bind.h"
 #include "model/infer_rules.h"
 
+enum { MAX_CONFLICTS = 32 };
+
 struct inferring {
     struct as_infer ctx; /* first, so that a body finds the rest */
     struct as_op_rule rules[AS_OP_COUNT];
     uint64_t folded; /* elements of constants made so far */
+    bool exact;      /* no input has an open dimension or one that differs from the file */
+    unsigned n_conflicts;
     bool overridden; /* inputs differ from what the file declares: its other shapes may be stale */
 };
+
+static bool contradicts(const struct as_type *a, const struct as_type *b)
+{
+    if (a->dtype != b->dtype && a->dtype != AS_DTYPE_UNKNOWN && b->dtype != AS_DTYPE_UNKNOWN)
+        return true;
+    if (a->rank < 0 || b->rank < 0)
+        return false;
+    if (a->rank != b->rank)
+        return true;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i] && a->dims[i] != AS_DIM_UNKNOWN &&
+            b->dims[i] != AS_DIM_UNKNOWN)
+            return true;
+    return false;
+}
+
+/* The file is wrong about a tensor although every input is as it says. */
+static void compare_declared(struct inferring *in, const struct as_value *value)
+{
+    const struct as_infer *ctx = &in->ctx;
+    char said[80], found[80];
+
+    if (!contradicts(&value->type, &value->declared) || in->n_conflicts == MAX_CONFLICTS)
+        return;
+    in->n_conflicts++;
+    as_type_text(said, sizeof said, &value->declared);
+    as_type_text(found, sizeof found, &value->type);
+    as_model_find(
+        ctx->model, AS_FINDING_CONFLICT, as_node_label(ctx->graph, ctx->node), ctx->node->op_name,
+        "the file says that '%.60s' is %s %s, but the node makes %s %s of it", value->name,
+        as_dtype_name(value->declared.dtype), said, as_dtype_name(value->type.dtype), found);
+}
 
 /* Takes from what the file declares whatever the rule left open. */
 static void merge_declared(struct inferring *in, struct as_value *value)
@@ -30,6 +67,8 @@ static void merge_declared(struct inferring *in, struct as_value *value)
         return;
     if (type->dtype == AS_DTYPE_UNKNOWN)
         type->dtype = said->dtype;
+    if (in->exact && in->ctx.again == 0)
+        compare_declared(in, value);
     if (in->overridden || !as_type_dims(said, &dims))
         return;
     if (type->rank < 0) {
@@ -183,24 +222,19 @@ static void start_types(struct as_model *model)
         if (!model->inferred)
             value->declared = value->type;
         value->type = value->declared;
+        value->varies = false;
         if (!value->is_initializer)
             value->data = NULL;
     }
     as_model_drop_inference(model);
 }
 
-int as_infer_shapes(struct as_model *model, const struct as_infer_options *options,
-                    struct as_bound_dims *bound, struct assay_error *err)
+static int infer_once(struct as_model *model, const struct as_infer_options *options,
+                      struct as_bound_dims *bound, struct assay_error *err)
 {
-    static const struct as_infer_options none;
-    struct as_bound_dims unused = {NULL, 0};
-    struct assay_error local = {0};
     struct inferring in = {0};
     int rc;
 
-    options = options ? options : &none;
-    bound = bound ? bound : &unused;
-    err = err ? err : &local;
     *bound = (struct as_bound_dims){NULL, 0};
     start_types(model);
     as_rules_collect(in.rules);
@@ -211,7 +245,57 @@ int as_infer_shapes(struct as_model *model, const struct as_infer_options *optio
                                .fold_max = AS_FOLD_MAX};
     model->main->times = 1;
     rc = as_infer_bind(model, options, bound, &in.overridden, err);
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK) {
+        in.exact = !in.overridden && bound->n == 0;
         rc = infer_graph(&in, model->main);
+    }
     return rc == ASSAY_ERR_NOMEM ? as_model_no_memory(model, err) : rc;
+}
+
+/* "a=1, b=128" of what was taken by default; false: nothing was. */
+static bool list_defaults(const struct as_bound_dims *bound, char *out, size_t room)
+{
+    size_t size = 0;
+
+    out[0] = 0;
+    for (size_t i = 0; i < bound->n && size < room; i++) {
+        const struct as_bound_dim *dim = &bound->at[i];
+
+        if (dim->by_default && dim->symbol[0])
+            size += (size_t)snprintf(out + size, room - size, "%s%.30s=%lld", size ? ", " : "",
+                                     dim->symbol, (long long)dim->value);
+        else if (dim->by_default)
+            size += (size_t)snprintf(out + size, room - size, "%s%.30s[%d]=%lld", size ? ", " : "",
+                                     dim->input, dim->axis, (long long)dim->value);
+    }
+    return size > 0;
+}
+
+int as_infer_shapes(struct as_model *model, const struct as_infer_options *options,
+                    struct as_bound_dims *bound, struct assay_error *err)
+{
+    static const struct as_infer_options none;
+    struct as_bound_dims unused = {NULL, 0};
+    struct assay_error local = {0}, first;
+    struct as_infer_options open;
+    char defaults[120];
+    int rc;
+
+    options = options ? options : &none;
+    bound = bound ? bound : &unused;
+    err = err ? err : &local;
+    rc = infer_once(model, options, bound, err);
+    if (rc != ASSAY_ERR_FORMAT || !list_defaults(bound, defaults, sizeof defaults))
+        return rc;
+    /* Our own guess may be what cannot work: what does not depend on it is still known. */
+    first = *err;
+    open = *options;
+    open.keep_unknown = true;
+    rc = infer_once(model, &open, bound, err);
+    if (rc == ASSAY_OK) {
+        *err = (struct assay_error){0};
+        as_model_find(model, AS_FINDING_DEFAULT, NULL, NULL,
+                      "with the defaults %s %s; give --dim or --shape", defaults, first.msg);
+    }
+    return rc;
 }

@@ -43,7 +43,8 @@ struct as_bound_dims {
 
 /* May be called again with other options: types that inference made are made anew. `bound` may be
  * NULL. ASSAY_ERR_USAGE for an input or symbol that is not there (the sentence lists those that
- * are), ASSAY_ERR_FORMAT for a node of the main graph that cannot work with its inputs. */
+ * are), ASSAY_ERR_FORMAT for a node of the main graph that cannot work with its inputs. Where
+ * dimensions by default are what cannot work, these stay unknown and a finding says so. */
 AS_MUST_USE int as_infer_shapes(struct as_model *model, const struct as_infer_options *options,
                                 struct as_bound_dims *bound, struct assay_error *err);
 

@@ -296,6 +296,7 @@ static int64_t guess(const struct as_value *value, int axis)
     static const char *const batches[] = {"batch", NULL}, *const batch_letters[] = {"n", "b", "bs",
                                                                                     NULL};
     static const char *const pasts[] = {"past", "cache", NULL};
+    static const char *const states[] = {"state", "hidden", "h0", "c0", "h_0", "c_0", NULL};
     static const char *const lengths[] = {"seq", "len", "token", "time", "frame", NULL};
     static const char *const sides[] = {"height", "width", NULL}, *const side_letters[] = {"h", "w",
                                                                                            NULL};
@@ -312,6 +313,12 @@ static int64_t guess(const struct as_value *value, int axis)
         return 224;
     if (axis == 0)
         return 1;
+    /* [layers, batch, width] */
+    if (value->type.rank == 3 && axis == 1 && has_word(value->name, states))
+        return 1;
+    /* A row of samples without a name is a signal; tokens are integers. */
+    if (value->type.rank == 2 && !name[0] && as_dtype_is_float(value->type.dtype))
+        return 512;
     if (value->type.rank == 4)
         return axis == 1 ? 3 : 224;
     return 128;

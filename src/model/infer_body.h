@@ -17,6 +17,21 @@ bool as_body_may_repeat(const struct as_infer *ctx, const struct as_graph *body,
  * and the limits count. Past them *ran is false, and what the body held stays. */
 AS_MUST_USE int as_body_run(struct as_infer *ctx, struct as_graph *body, bool again, bool *ran);
 
+/* Compares the rounds of a body that is gone through one by one: what is not of the same type, or
+ * is not made as often, in every round. Starts zeroed. */
+struct as_rounds {
+    uint64_t *prints; /* of every value in the body and in the bodies inside it */
+    bool *varied;
+    size_t n;
+};
+/* After each round. */
+AS_MUST_USE int as_rounds_note(struct as_infer *ctx, const struct as_graph *body,
+                               struct as_rounds *rounds);
+/* After the last one: marks the values that varied, and says so. */
+void as_rounds_tell(const struct as_infer *ctx, const struct as_graph *body,
+                    const struct as_rounds *rounds);
+void as_rounds_fini(struct as_rounds *rounds);
+
 /* Infers a body until the types it carries from one round to the next hold for every round.
  * types[k] goes into input `first_in + k` and comes out of output `first_out + k`. */
 struct as_carry {

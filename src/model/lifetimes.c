@@ -42,14 +42,6 @@ static bool bytes_of(const struct as_type *type, unsigned float_bytes, int depth
     return true;
 }
 
-static bool has_body(const struct as_node *node)
-{
-    for (uint32_t i = 0; i < node->n_attrs; i++)
-        if (node->attrs[i].kind == AS_ATTR_GRAPH)
-            return true;
-    return false;
-}
-
 /* Who is inside whom, from the depths alone: bodies come right after their owner. */
 static void find_bodies(struct walk *w)
 {
@@ -114,20 +106,6 @@ static void use_value(struct walk *w, uint32_t id, uint32_t r)
         tensor->last = w->life->end_of[r];
 }
 
-static bool from_constants(const struct walk *w, const struct as_node *node)
-{
-    bool any = false;
-
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
-        if (node->inputs[i] == AS_NONE)
-            continue;
-        if (!w->constant[node->inputs[i]])
-            return false;
-        any = true;
-    }
-    return any && !has_body(node);
-}
-
 /* Output 0 shares the memory of input 0. A sequence shares that of several, so it is taken to have
  * its own. */
 static bool shares(const struct walk *w, const struct as_node *node)
@@ -141,17 +119,23 @@ static bool shares(const struct walk *w, const struct as_node *node)
     return w->life->tensor_of[in] != AS_NONE || w->constant[in];
 }
 
+/* Some of its numbers were worked out; a run has to find the others. */
+static bool is_partial(const struct as_value *value)
+{
+    return value->data && value->data->partial;
+}
+
 static void make_outputs(struct walk *w, uint32_t r)
 {
     const struct as_node *node = w->costs->rows[r].node;
-    bool constant = from_constants(w, node);
+    bool constant = w->costs->rows[r].constant;
 
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         uint32_t id = node->outputs[i];
 
         if (id == AS_NONE)
             continue;
-        if (constant)
+        if (constant && !is_partial(&w->model->values[id]))
             w->constant[id] = 1;
         else if (i == 0 && !w->constant[id] && shares(w, node))
             w->life->tensor_of[id] = w->life->tensor_of[node->inputs[0]];

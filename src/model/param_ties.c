@@ -7,22 +7,20 @@
 #include "model/param_scan.h"
 
 enum {
-    PLAIN_BYTES = 4096,     /* looked at to see that a tensor is not one number again and again */
-    FIRST_BYTES = 1024,     /* looked at of every tensor that shares its size with another */
-    MAX_COPIES = 8,         /* tensors with equal first bytes that one is compared with */
-    MAX_BACK = 4096,        /* and looked back for */
-    MIN_TRANSPOSED = 4096,  /* elements */
-    MAX_TRANSPOSED = 20000, /* pairs tried */
+    PLAIN_BYTES = 4096,    /* looked at to see that a tensor is not one number again and again */
+    FIRST_BYTES = 1024,    /* looked at of every tensor that shares its size with another */
+    MAX_ALIKE = 16,        /* different tensors of one hash that one is compared with */
+    MIN_TRANSPOSED = 4096, /* elements */
     SAMPLES = 61,
 };
 
-/* Bytes of pairs that look alike and are compared to the end: real models have few such pairs. */
-#define MAX_COMPARED ((uint64_t)256 << 20)
+/* Bytes of tensors that look alike and are read to the end: real models have few of these. */
+#define MAX_READ ((uint64_t)512 << 20)
 
 struct candidate {
     const struct as_data *data;
     const struct as_type *type;
-    uint64_t key; /* of the step: place, then hash of the first bytes */
+    uint64_t key; /* of the step: place, then a hash of the numbers; 0: not looked at */
     uint32_t param;
     uint8_t dtype;
 };
@@ -62,30 +60,83 @@ static bool same_place(const struct candidate *a, const struct candidate *b)
                                   a->data->seed != 0 && a->data->seed == b->data->seed);
 }
 
-static void tie_places(struct as_params *params, struct candidate *at, size_t n)
+typedef bool (*same_numbers)(const struct candidate *a, const struct candidate *b);
+
+/* One run of equal keys. Of tensors that are the same the first stands for all, so that each is
+ * only compared with those that differ from one another. False: there were too many of these. */
+static bool tie_run(struct as_params *params, const struct candidate *at, size_t n,
+                    same_numbers same)
 {
-    for (size_t i = 0; i < n; i++)
-        at[i].key = at[i].data->bytes ? (uint64_t)(uintptr_t)at[i].data->bytes : at[i].data->seed;
-    qsort(at, n, sizeof *at, compare);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (i == first || !same_size(&at[first], &at[i]) || at[first].key != at[i].key ||
-            !same_place(&at[first], &at[i]))
-            first = i;
+    const struct candidate *alike[MAX_ALIKE];
+    size_t n_alike = 0;
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        if (is_tied(params, &at[i]))
+            continue;
+        while (k < n_alike && !same(alike[k], &at[i]))
+            k++;
+        if (k < n_alike)
+            params->params[at[i].param].tied_to = alike[k]->param;
+        else if (n_alike < MAX_ALIKE)
+            alike[n_alike++] = &at[i];
         else
-            params->params[at[i].param].tied_to = at[first].param;
+            all = false;
     }
+    return all;
+}
+
+static size_t run_end(const struct candidate *at, size_t from, size_t n)
+{
+    size_t to = from + 1;
+
+    while (to < n && same_size(&at[from], &at[to]) && at[from].key == at[to].key)
+        to++;
+    return to;
+}
+
+static bool tie_runs(struct as_params *params, struct candidate *at, size_t n, same_numbers same)
+{
+    bool all = true;
+
+    qsort(at, n, sizeof *at, compare);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = run_end(at, i, n);
+        if (at[i].key != 0 && end - i > 1 && !tie_run(params, at + i, end - i, same))
+            all = false;
+    }
+    return all;
+}
+
+static bool tie_places(struct as_params *params, struct candidate *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct as_data *data = at[i].data;
+
+        at[i].key = data->bytes  ? (uint64_t)(uintptr_t)data->bytes
+                    : data->seed ? data->seed
+                                 : (uint64_t)(uintptr_t)data;
+    }
+    return tie_runs(params, at, n, same_place);
 }
 
 /* ---- copies ---- */
 
-static uint64_t hash_first(const struct as_data *data)
+/* Never 0. */
+static uint64_t hash_bytes(const uint8_t *bytes, uint64_t n)
 {
-    uint64_t hash = 1469598103934665603u;
-    uint64_t n = data->size_bytes < FIRST_BYTES ? data->size_bytes : FIRST_BYTES;
+    uint64_t hash = 1469598103934665603u, i = 0, word;
 
-    for (uint64_t i = 0; i < n; i++)
-        hash = (hash ^ data->bytes[i]) * 1099511628211u;
-    return hash;
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&word, bytes + i, 8);
+        hash = (hash ^ word) * 1099511628211u;
+        hash ^= hash >> 29;
+    }
+    for (; i < n; i++)
+        hash = (hash ^ bytes[i]) * 1099511628211u;
+    return hash | 1;
 }
 
 /* Begins with one number again and again, as biases and scales do before training, and as files do
@@ -99,22 +150,9 @@ static bool is_plain(const struct as_data *data)
     return step == 0 || n <= step || memcmp(data->bytes, data->bytes + step, n - step) == 0;
 }
 
-/* False: so much was compared that no more is. One pair always is, however large. */
-static bool may_compare(struct as_params *params, uint64_t *compared, const struct candidate *c)
-{
-    if (*compared >= MAX_COMPARED) {
-        params->ties_cut = true;
-        return false;
-    }
-    *compared += c->data->size_bytes;
-    return true;
-}
-
-static bool same_bytes(struct as_params *params, uint64_t *compared, const struct candidate *a,
-                       const struct candidate *b)
+static bool same_bytes(const struct candidate *a, const struct candidate *b)
 {
     return as_type_equal(a->type, b->type) && a->data->size_bytes == b->data->size_bytes &&
-           !is_plain(a->data) && may_compare(params, compared, a) &&
            memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0;
 }
 
@@ -123,30 +161,50 @@ static bool readable(const struct as_params *params, const struct candidate *c)
     return c->data->bytes && !is_tied(params, c);
 }
 
-static void tie_copies(struct as_params *params, struct candidate *at, size_t n, uint64_t *compared)
+static bool has_twin(const struct candidate *at, size_t i, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        bool twin = (i > 0 && same_size(&at[i - 1], &at[i])) ||
-                    (i + 1 < n && same_size(&at[i], &at[i + 1]));
+    return (i > 0 && same_size(&at[i - 1], &at[i])) || (i + 1 < n && same_size(&at[i], &at[i + 1]));
+}
 
-        at[i].key = twin && readable(params, &at[i]) ? hash_first(at[i].data) : 0;
-    }
+static uint64_t hash_all(const struct candidate *c)
+{
+    return hash_bytes(c->data->bytes, c->data->size_bytes);
+}
+
+/* Where the quick key is that of several, `hash` reads all of their numbers. Past
+ * MAX_READ the others are left alone, and `params` says so. */
+static void look_closer(struct as_params *params, struct candidate *at, size_t n,
+                        uint64_t (*hash)(const struct candidate *c))
+{
+    uint64_t read = 0;
+
     qsort(at, n, sizeof *at, compare);
-    for (size_t i = 1; i < n; i++) {
-        if (at[i].key == 0 || !readable(params, &at[i]))
+    for (size_t i = 0, end; i < n; i = end) {
+        end = run_end(at, i, n);
+        if (at[i].key == 0 || end - i < 2)
             continue;
-        for (size_t k = i, tries = 0; k-- > 0 && i - k <= MAX_BACK && tries < MAX_COPIES;) {
-            if (!same_size(&at[k], &at[i]) || at[k].key != at[i].key)
-                break;
-            if (!readable(params, &at[k]))
-                continue;
-            tries++;
-            if (!same_bytes(params, compared, &at[k], &at[i]))
-                continue;
-            params->params[at[i].param].tied_to = at[k].param;
-            break;
+        for (size_t k = i; k < end; k++) {
+            bool may = read < MAX_READ;
+
+            params->ties_cut |= !may;
+            read += may ? at[k].data->size_bytes : 0;
+            at[k].key = may ? hash(&at[k]) : 0;
         }
     }
+}
+
+/* By the first bytes of all that share their size, then by all bytes of those that share these. */
+static bool tie_copies(struct as_params *params, struct candidate *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t size = at[i].data->size_bytes;
+        bool look = has_twin(at, i, n) && readable(params, &at[i]) && !is_plain(at[i].data);
+
+        at[i].key =
+            look ? hash_bytes(at[i].data->bytes, size < FIRST_BYTES ? size : FIRST_BYTES) : 0;
+    }
+    look_closer(params, at, n, hash_all);
+    return tie_runs(params, at, n, same_bytes);
 }
 
 /* ---- copies with rows and columns exchanged ---- */
@@ -163,18 +221,13 @@ static bool same_at(const struct exchange *e, uint64_t row, uint64_t column)
                   e->b + (column * e->rows + row) * e->size, e->size) == 0;
 }
 
-static bool samples_match(const struct exchange *e)
-{
-    for (uint64_t i = 0; i < SAMPLES; i++)
-        if (!same_at(e, (i * 7919 + i) % e->rows, (i * 104729 + 1) % e->columns))
-            return false;
-    return true;
-}
-
 static bool is_exchanged(const struct exchange *e)
 {
     enum { TILE = 32 };
 
+    for (uint64_t i = 0; i < SAMPLES; i++)
+        if (!same_at(e, (i * 7919 + i) % e->rows, (i * 104729 + 1) % e->columns))
+            return false;
     for (uint64_t r = 0; r < e->rows; r += TILE)
         for (uint64_t c = 0; c < e->columns; c += TILE)
             for (uint64_t y = r; y < r + TILE && y < e->rows; y++)
@@ -184,42 +237,56 @@ static bool is_exchanged(const struct exchange *e)
     return true;
 }
 
-static bool is_transposed(struct as_params *params, uint64_t *compared, const struct candidate *a,
-                          const struct candidate *b)
+static bool is_transposed(const struct candidate *a, const struct candidate *b)
 {
-    const struct as_dtype_info *info = as_dtype_at(a->dtype);
-    struct exchange e = {a->data->bytes, b->data->bytes, 0, 0, info->block_bytes};
+    struct exchange e = {a->data->bytes, b->data->bytes, 0, 0, as_dtype_at(a->dtype)->block_bytes};
 
-    if (a->type->rank != 2 || b->type->rank != 2 || a->type->dims[0] != b->type->dims[1] ||
-        a->type->dims[1] != b->type->dims[0] || info->block_elems != 1)
+    if (a->type->dims[0] != b->type->dims[1] || a->type->dims[1] != b->type->dims[0])
         return false;
     e.rows = (uint64_t)a->type->dims[0];
     e.columns = (uint64_t)a->type->dims[1];
-    return !is_plain(a->data) && samples_match(&e) && may_compare(params, compared, a) &&
-           is_exchanged(&e);
+    return is_exchanged(&e);
 }
 
-static void tie_transposed(struct as_params *params, struct candidate *at, size_t n,
-                           uint64_t *compared)
+/* Of the numbers that stay in place when rows and columns are exchanged, and of the two corners
+ * that change places. */
+static uint64_t hash_exchanged(const struct candidate *c)
 {
-    size_t tried = 0;
+    uint64_t rows = (uint64_t)c->type->dims[0], columns = (uint64_t)c->type->dims[1];
+    uint64_t size = as_dtype_at(c->dtype)->block_bytes, n = rows < columns ? rows : columns;
+    const uint8_t *bytes = c->data->bytes;
+    uint64_t hash = hash_bytes(bytes + (columns - 1) * size, size) +
+                    hash_bytes(bytes + (rows - 1) * columns * size, size);
 
-    for (size_t i = 0; i < n; i++) {
-        if (at[i].data->n < MIN_TRANSPOSED || !readable(params, &at[i]))
-            continue;
-        for (size_t k = i + 1; k < n && same_size(&at[i], &at[k]); k++) {
-            size_t early = at[i].param < at[k].param ? i : k, late = early == i ? k : i;
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        uint64_t at = n > SAMPLES ? i * (n / SAMPLES) : i % n;
 
-            if (!readable(params, &at[i]) || !readable(params, &at[k]))
-                continue;
-            if (++tried > MAX_TRANSPOSED) {
-                params->ties_cut = true;
-                return;
-            }
-            if (is_transposed(params, compared, &at[early], &at[late]))
-                params->params[at[late].param].tied_to = at[early].param;
-        }
+        hash = (hash ^ hash_bytes(bytes + (at * columns + at) * size, size)) * 1099511628211u;
     }
+    return hash | 1;
+}
+
+/* Of all numbers, whatever their order. */
+static uint64_t hash_unordered(const struct candidate *c)
+{
+    uint64_t size = as_dtype_at(c->dtype)->block_bytes, hash = 0;
+
+    for (uint64_t i = 0; i < c->data->n; i++)
+        hash += hash_bytes(c->data->bytes + i * size, size);
+    return hash | 1;
+}
+
+static bool tie_transposed(struct as_params *params, struct candidate *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool look = at[i].data->n >= MIN_TRANSPOSED && at[i].type->rank == 2 &&
+                    as_dtype_at(at[i].dtype)->block_elems == 1 && readable(params, &at[i]) &&
+                    !is_plain(at[i].data);
+
+        at[i].key = look ? hash_exchanged(&at[i]) : 0;
+    }
+    look_closer(params, at, n, hash_unordered);
+    return tie_runs(params, at, n, is_transposed);
 }
 
 /* A chain of ties ends at the one that is counted. */
@@ -234,11 +301,11 @@ static void flatten(struct as_params *params)
     }
 }
 
-int as_params_tie(struct as_params *params, const struct as_model *model, bool compare_bytes,
+int as_params_tie(struct as_params *params, struct as_model *model, bool compare_bytes,
                   struct assay_error *err)
 {
+    bool all;
     struct candidate *at = as_alloc_zero(params->n_params + 1, sizeof *at);
-    uint64_t compared = 0;
     size_t n = 0;
 
     if (!at)
@@ -252,11 +319,16 @@ int as_params_tie(struct as_params *params, const struct as_model *model, bool c
             at[n++] =
                 (struct candidate){value->data, &value->type, 0, (uint32_t)i, value->type.dtype};
     }
-    tie_places(params, at, n);
+    all = tie_places(params, at, n);
     if (compare_bytes) {
-        tie_copies(params, at, n, &compared);
-        tie_transposed(params, at, n, &compared);
+        all = tie_copies(params, at, n) && all;
+        all = tie_transposed(params, at, n) && all;
     }
+    if (!all)
+        as_model_find(model, AS_FINDING_NOTE, NULL, NULL,
+                      "more than %d tensors differ and look alike; copies among them may be "
+                      "counted as parameters of their own",
+                      MAX_ALIKE);
     flatten(params);
     as_free(at);
     return ASSAY_OK;

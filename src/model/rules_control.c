@@ -40,8 +40,7 @@ static int take_both(struct as_infer *ctx, struct as_graph *one, struct as_graph
     int rc;
 
     one->times = two->times = AS_DIM_UNKNOWN;
-    find_branch(ctx, "which branch runs depends on data; both were looked at, neither is counted "
-                     "as certain");
+    find_branch(ctx, "which branch runs depends on data; the costlier branch is counted");
     ctx->unsure++;
     rc = as_body_run(ctx, one, false, &ran_one);
     if (rc == ASSAY_OK)
@@ -304,6 +303,7 @@ static int map_each(struct as_infer *ctx, struct as_graph *body, int32_t n)
 {
     size_t n_outs = ctx->node->n_outputs;
     struct as_type *elems = as_arena_zero(ctx->arena, n_outs * (size_t)n + 1, sizeof *elems);
+    struct as_rounds seen = {0};
     bool ran = true;
     int rc = ASSAY_OK;
 
@@ -313,9 +313,14 @@ static int map_each(struct as_infer *ctx, struct as_graph *body, int32_t n)
         rc = map_inputs(ctx, body, k);
         if (rc == ASSAY_OK)
             rc = as_body_run(ctx, body, k > 0, &ran);
+        if (rc == ASSAY_OK && ran)
+            rc = as_rounds_note(ctx, body, &seen);
         for (size_t i = 0; i < n_outs && rc == ASSAY_OK; i++)
             elems[i * (size_t)n + (size_t)k] = as_body_output(body, i)->type;
     }
+    if (rc == ASSAY_OK)
+        as_rounds_tell(ctx, body, &seen);
+    as_rounds_fini(&seen);
     if (rc < 0 || !ran)
         return rc;
     for (size_t i = 0; i < n_outs && rc == ASSAY_OK; i++) {

@@ -18,6 +18,7 @@ struct loop {
     struct as_data **data; /* and its numbers, or NULL */
     struct as_type *scans; /* what each scan output has in common over the rounds */
     int64_t rounds;        /* that were gone through; AS_DIM_UNKNOWN: not known */
+    struct as_rounds seen; /* how they differ */
 };
 
 static bool uses(const struct as_graph *graph, uint32_t id)
@@ -151,6 +152,8 @@ static int one_round(struct as_infer *ctx, struct loop *l, int64_t round, bool *
         rc = as_body_run(ctx, l->body, round > 0, ran);
     if (rc == ASSAY_OK && *ran && !keep_scans(ctx, l, round == 0))
         rc = as_fail_nomem(ctx->err);
+    if (rc == ASSAY_OK && *ran)
+        rc = as_rounds_note(ctx, l->body, &l->seen);
     return rc;
 }
 
@@ -265,6 +268,9 @@ static int infer_loop(struct as_infer *ctx)
         rc = run_never(ctx, &l);
     else
         rc = unroll(ctx, &l, &done);
+    if (rc == ASSAY_OK && done)
+        as_rounds_tell(ctx, l.body, &l.seen);
+    as_rounds_fini(&l.seen);
     if (rc == ASSAY_OK && !done)
         rc = settle(ctx, &l);
     if (rc < 0)

@@ -201,12 +201,15 @@ static void save_inputs(struct training *t, uint32_t r, bool bilinear)
     }
 }
 
-/* An index or a byte an element, which only this node has. */
-static void save_mask(struct training *t, uint32_t r)
+/* Masks, gates, probabilities: what only this node has. */
+static void save_inner(struct training *t, uint32_t r)
 {
     const struct as_cost_row *row = &t->costs->rows[r];
     uint32_t block = t->blocks.block_of[r], end = t->blocks.end[block];
-    uint64_t bytes = times(t, row->saved_bytes, row->times);
+    uint64_t each = row->inner_floats && t->weight_bytes
+                        ? times(t, row->inner_floats, t->weight_bytes)
+                        : row->inner_bytes;
+    uint64_t bytes = times(t, each, row->times);
 
     if (block + 1 == t->blocks.n) {
         add(t, t->forward, r, end, bytes);
@@ -226,8 +229,8 @@ static void save_row(struct training *t, uint32_t r, const struct as_cost_entry 
         save_inputs(t, r, entry->flags & AS_COST_BILINEAR);
     if ((saved == AS_SAVED_OUTPUT || saved == AS_SAVED_BOTH) && node->n_outputs > 0)
         save(t, node->outputs[0], r);
-    if (saved == AS_SAVED_MASK)
-        save_mask(t, r);
+    if (t->costs->rows[r].inner_bytes)
+        save_inner(t, r);
 }
 
 static void walk_rows(struct training *t)

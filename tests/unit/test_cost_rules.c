@@ -183,7 +183,7 @@ static void other_domains_are_counted_too(void **state)
         {1,
          "in x 1x6x12; const w 12x36; const b 36; Attention@com.microsoft x,w,b -> y num_heads=3",
          6 * 12 * 36 + 2 * 6 * 6 * 12, 3 * 36 + 6 * 36 + 4 * 3 * 36 - 18, 3 * 36,
-         2 * (6 * 12 * 36 + 2 * 6 * 6 * 12)},
+         6 * 12 * 36 + 4 * 6 * 6 * 12},
         {1,
          "in x 1x8x8x3; const w 4x3x3x3; const b 4; CONV_2D@tflite x,w,b -> y padding=VALID "
          "stride_w=1 stride_h=1 fused_activation_function=RELU",

@@ -181,7 +181,7 @@ static void what_constants_alone_make_is_no_activation(void **state)
     turned = kit_f32(&k, 256);
     y = kit_f32(&k, 16);
     kit_ends(&k, k.main, &x, 1, &y, 1);
-    kit_node(&k, AS_OP_Transpose, w, AS_NONE, turned);
+    kit_node(&k, AS_OP_Transpose, w, AS_NONE, turned)->constant = true;
     kit_node(&k, AS_OP_MatMul, x, turned, y);
     plan = plan_of(&k);
     assert_int_equal(plan->n_tensors, 2);

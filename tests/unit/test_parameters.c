@@ -183,6 +183,54 @@ static void copies_are_tied(void **state)
 }
 
 /* Without nodes the name and the type are all there is. */
+/* However many tensors hold the same numbers, they are one parameter: `n` of them, of which every
+ * `kinds`-th is the same. */
+static uint64_t count_alike(uint32_t n, uint32_t kinds, uint64_t columns, bool turned)
+{
+    struct as_graph *graph;
+    struct as_model *model;
+    struct as_params *params;
+    uint64_t parameters, size = columns * columns;
+
+    assert_int_equal(as_model_new(&model, 0, NULL), ASSAY_OK);
+    graph = as_graph_new(model, NULL, "main", NULL);
+    assert_non_null(graph);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t id = as_model_add_value(model, graph, "layer.weight", 12, NULL);
+        struct as_dims dims = {2, {(int64_t)columns, (int64_t)columns}};
+        struct as_value *value = &model->values[id];
+
+        assert_true(as_type_tensor(&value->type, &model->arena, AS_DTYPE_F32, &dims));
+        value->is_initializer = true;
+        value->data = as_data_new(&model->arena, AS_DTYPE_F32, size);
+        assert_non_null(value->data);
+        for (uint64_t k = 0; k < size; k++) {
+            uint64_t at = turned && i % 2 ? k % columns * columns + k / columns : k;
+
+            as_data_put_f64(value->data, at, (double)k);
+        }
+        /* Where they differ the first bytes do not tell. */
+        as_data_put_f64(value->data, size - 1, (double)(i % kinds) + 0.5);
+    }
+    assert_int_equal(as_model_link(model, NULL), ASSAY_OK);
+    assert_int_equal(as_params_new(&params, model, true, NULL), ASSAY_OK);
+    parameters = params->parameters;
+    assert_null(model->findings);
+    as_params_free(params);
+    as_model_free(model);
+    return parameters;
+}
+
+static void any_number_of_copies_is_one_parameter(void **state)
+{
+    (void)state;
+    assert_int_equal(count_alike(20000, 1, 8, false), 64);
+    assert_int_equal(count_alike(2000, 100, 20, false), 100 * 400);
+    /* Half of them with rows and columns exchanged: the pairs are too many to try. */
+    assert_int_equal(count_alike(602, 301, 64, true), 301 * 4096);
+    assert_int_equal(count_alike(300, 3, 64, true), 3 * 4096);
+}
+
 static void files_without_a_graph_go_by_names(void **state)
 {
     static const struct {
@@ -301,6 +349,7 @@ int main(void)
         cmocka_unit_test(numbers_tell_masks_from_biases),
         cmocka_unit_test(made_weights_count_and_are_not_stored),
         cmocka_unit_test(copies_are_tied),
+        cmocka_unit_test(any_number_of_copies_is_one_parameter),
         cmocka_unit_test(files_without_a_graph_go_by_names),
         cmocka_unit_test(a_model_without_weights_has_none),
         cmocka_unit_test(real_files_have_their_counts),

@@ -291,7 +291,7 @@ static void a_mask_is_saved_beside_the_tensors(void **state)
     w = kit_weight(&k, 100);
     kit_ends(&k, k.main, &x, 1, &y, 1);
     kit_node(&k, AS_OP_MatMul, x, w, a);
-    kit_node(&k, AS_OP_MaxPool, a, AS_NONE, y)->saved_bytes = 80; /* indices: not halved */
+    kit_node(&k, AS_OP_MaxPool, a, AS_NONE, y)->inner_bytes = 80; /* indices: not halved */
     m = count(&k, &options);
     assert_int_equal(m.saved_bytes, 20 + 80);
     kit_end(&k);
