@@ -173,7 +173,7 @@ static void put_dims(struct as_json_writer *w, const struct as_inspection *in)
 static void put_figures(struct as_json_writer *w, const struct as_inspection *in,
                         const struct as_inspect_group *line, enum as_inspect_column first)
 {
-    for (int c = first; c < AS_COLUMN_COUNT; c++) {
+    for (int c = (int)first; c < AS_COLUMN_COUNT; c++) {
         enum as_inspect_column column = (enum as_inspect_column)c;
         const char *key = as_inspect_column_key(column);
         uint64_t count;
