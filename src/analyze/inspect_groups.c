@@ -38,7 +38,7 @@ void as_group_add(struct as_inspect_group *group, const struct as_cost_row *row)
     group->n_rows++;
     group->times = as_sat_add(group->times, row->times);
     as_cost_add(&group->forward, &row->forward, row->times);
-    as_cost_add(&group->backward, &row->backward, row->times);
+    as_cost_add(&group->backward, &row->backward_total, 1);
     group->parameters = as_sat_add(group->parameters, row->parameters);
     group->parameter_bytes = as_sat_add(group->parameter_bytes, row->parameter_bytes);
     group->output_bytes = as_sat_add(group->output_bytes, row->output_bytes);

@@ -84,7 +84,7 @@ static void use_row(const struct use *u, size_t i)
     const struct as_cost_row *row = &u->in->costs->rows[i];
     struct as_quant_candidate candidate = {.row = i};
 
-    if (as_row_is_constant(row))
+    if (row->constant)
         return;
     for (uint32_t k = 0; k < row->node->n_inputs; k++) {
         uint32_t value = row->node->inputs[k];

@@ -25,6 +25,7 @@ for layer in j["layers"]:
         assert len(out["shape"]) == 4 and out["dtype"] == "f32"
         assert layer["bytes_written"] == 4 * math.prod(out["shape"])
 assert model["bytes_moved"] == sum(l["bytes_read"] + l["bytes_written"] for l in j["layers"])
+assert j["backward"]["macs"] == sum(l["backward_macs"] for l in j["layers"])
 assert model["activation_bytes_peak"] <= model["activation_bytes_naive"]
 assert max(j["memory"]["live_bytes"]) == model["activation_bytes_peak"]
 assert j["memory"]["parameter_memory_mb"] == model["parameter_bytes"] / 2**20
