@@ -12,11 +12,14 @@
  *     assay_model_free(m);
  *
  * A tensor is a small number; a negative one is none. The first call that fails is remembered by
- * the model and makes all later ones do nothing, so one check at the end is enough. Names may be
- * NULL: then they follow from the kind of layer; a name in use gets a number behind it. Parameters
- * are called after their layer, "fc1.weight" and "fc1.bias". Weights are computed from a seed when
- * somebody asks for them, so a model of any size costs no memory. Link with -lassay. One model is
- * for one thread at a time. */
+ * the model and makes all later ones do nothing, so one check at the end is enough. A model that
+ * was opened, counted or written cannot grow: adding to it gives ASSAY_ERR_STATE, which
+ * assay_model_error() tells too, and changes nothing, so that it can still be counted. NULL where
+ * something is needed gives ASSAY_ERR_USAGE; a model that is NULL gives ASSAY_ERR_NOMEM. Names may
+ * be NULL: then they follow from the kind of layer; a name in use gets a number behind it.
+ * Parameters are called after their layer, "fc1.weight" and "fc1.bias". Weights are computed from a
+ * seed when somebody asks for them, so a model of any size costs no memory. Link with -lassay. One
+ * model is for one thread at a time. */
 #ifndef ASSAY_MODEL_H
 #define ASSAY_MODEL_H
 
@@ -43,7 +46,17 @@ enum assay_dtype {
     ASSAY_DTYPE_I32 = 5,
     ASSAY_DTYPE_I8 = 6,
     ASSAY_DTYPE_U8 = 7,
-    ASSAY_DTYPE_BOOL = 8
+    ASSAY_DTYPE_BOOL = 8,
+    ASSAY_DTYPE_I16 = 9,
+    ASSAY_DTYPE_U16 = 10,
+    ASSAY_DTYPE_U32 = 11,
+    ASSAY_DTYPE_U64 = 12,
+    ASSAY_DTYPE_I4 = 13, /* two in a byte, the first one low */
+    ASSAY_DTYPE_U4 = 14,
+    ASSAY_DTYPE_F8E4M3FN = 15,
+    ASSAY_DTYPE_F8E4M3FNUZ = 16,
+    ASSAY_DTYPE_F8E5M2 = 17,
+    ASSAY_DTYPE_F8E5M2FNUZ = 18
 };
 
 /* ---- beginning and ending ---- */
@@ -103,6 +116,13 @@ ASSAY_API int assay_model_constant(struct assay_model *model, const char *name,
 ASSAY_API int assay_model_parameter(struct assay_model *model, const char *name, int rank,
                                     const int64_t *dims, double spread);
 
+/* The same of another type: a floating one as above, or I8, U8, I4 or U4. Integers are counted in
+ * steps of 1; U8 and U4 lie around 128 and 8. Such weights are used behind
+ * assay_model_dequantize(). */
+ASSAY_API int assay_model_parameter_typed(struct assay_model *model, const char *name,
+                                          enum assay_dtype dtype, int rank, const int64_t *dims,
+                                          double spread);
+
 /* Gives a tensor out, as `name` when it is not NULL. A model for which this is never called gives
  * out every tensor that no layer uses. */
 ASSAY_API void assay_model_output(struct assay_model *model, int tensor, const char *name);
@@ -121,6 +141,18 @@ ASSAY_API int assay_model_linear(struct assay_model *model, const char *name, in
 /* The same with the table of an embedding as weight, so that both are one parameter. */
 ASSAY_API int assay_model_linear_tied(struct assay_model *model, const char *name, int x,
                                       int table);
+
+/* x in steps of `scale`, moved by `zero_point`, which also says the type: I8, U8, I16, U16, I4, U4
+ * or one of 8-bit floats; U8 when it is negative, for none. `scale` is one number (rank 0), or a
+ * list with one for each slice of `axis`; the zero point has as many. */
+ASSAY_API int assay_model_quantize(struct assay_model *model, const char *name, int x, int scale,
+                                   int zero_point, int axis);
+/* The way back: (x - zero_point) x scale, of the type of `scale`: F32, F16 or BF16. */
+ASSAY_API int assay_model_dequantize(struct assay_model *model, const char *name, int x, int scale,
+                                     int zero_point, int axis);
+/* assay_model_linear() whose weight is stored in 8 or 4 bits, with a scale for each of `out`. */
+ASSAY_API int assay_model_linear_quantized(struct assay_model *model, const char *name, int x,
+                                           int64_t out, int bits, bool bias);
 
 /* A convolution. Start from ASSAY_CONV2D_INIT(channels, kernel); zero means 1 for stride, dilation
  * and groups. */
@@ -297,21 +329,24 @@ struct assay_attr {
     size_t n_ints;
 };
 
-/* Any operator of ONNX (opset 17) by its name. A negative input is one left out. `outputs` gets
- * n_outputs tensors, whose shapes are not known while describing. Returns 0 or a negative code. */
+/* Any operator of ONNX by its name, as opset 17 has it; a model with 8-bit floats is written in
+ * opset 19, one with 4-bit or quantised 16-bit numbers in 21. A negative input is one left out.
+ * `outputs` gets n_outputs tensors, whose shapes are not known while describing. Returns 0 or a
+ * negative code. */
 ASSAY_API int assay_model_node(struct assay_model *model, const char *op, const char *name,
                                const int *inputs, size_t n_inputs, const struct assay_attr *attrs,
                                size_t n_attrs, int *outputs, size_t n_outputs);
 
-/* ---- sizes: they hold for the next count ---- */
+/* ---- sizes: they hold for the counts that follow; one given later replaces an earlier one ---- */
 
-/* All dimensions of one input. */
+/* All dimensions of one input, which must have as many. ASSAY_ERR_USAGE changes nothing; so it is
+ * with all three. */
 ASSAY_API int assay_model_set_shape(struct assay_model *model, const char *input, int rank,
                                     const int64_t *dims, struct assay_error *err);
-/* The first dimension of the inputs; 0 means as described. */
+/* The first dimension of the inputs without a shape given above; 0 means as described. */
 ASSAY_API int assay_model_set_batch(struct assay_model *model, int64_t batch,
                                     struct assay_error *err);
-/* An open dimension by its name. */
+/* An open dimension by its name, which an input must have. */
 ASSAY_API int assay_model_set_dim(struct assay_model *model, const char *symbol, int64_t value,
                                   struct assay_error *err);
 
@@ -340,10 +375,12 @@ struct assay_model_counts {
     uint64_t n_layers;         /* nodes that run, those of bodies too */
     uint64_t n_unknown_ops;    /* nodes not counted: their operator is not known */
     uint64_t n_unknown_shapes; /* nodes not counted: a size they depend on is not known */
+    double compression; /* bytes of `parameters` as F32 / as stored with the scales they need; NaN
+                           when there are none */
 };
 
 /* Counts the model. From here on nothing can be added to it; sizes may be changed and the model
- * counted again. */
+ * counted again, also after a count that failed for its sizes. */
 ASSAY_API int assay_model_count(struct assay_model *model, struct assay_model_counts *counts,
                                 struct assay_error *err);
 
@@ -362,7 +399,7 @@ struct assay_model_layer {
 };
 
 /* Layer `i` in the order of execution, after assay_model_count(). ASSAY_ERR_NOTFOUND past the last,
- * ASSAY_ERR_STATE before the first count. */
+ * ASSAY_ERR_STATE before the first count, ASSAY_ERR_USAGE when `layer` is NULL. */
 ASSAY_API int assay_model_layer_at(const struct assay_model *model, size_t i,
                                    struct assay_model_layer *layer);
 

@@ -4,19 +4,13 @@
 
 #include <math.h>
 
+#include "analyze/inspect_weights.h"
 #include "base/alloc.h"
-#include "base/cursor.h"
-
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-
-    return as_add_u64(a, b, &sum) ? sum : UINT64_MAX;
-}
+#include "model/cost_rules.h"
 
 double as_cost_intensity(const struct as_cost *cost)
 {
-    uint64_t bytes = add_saturated(cost->bytes_read, cost->bytes_written);
+    uint64_t bytes = as_sat_add(cost->bytes_read, cost->bytes_written);
 
     return bytes ? (double)as_cost_flops(cost) / (double)bytes : (double)NAN;
 }
@@ -29,42 +23,6 @@ bool as_row_is_constant(const struct as_cost_row *row)
 
     return row->constant && as_cost_flops(back) == 0 && back->bytes_read == 0 &&
            back->bytes_written == 0;
-}
-
-/* Largest first; the list is short. */
-static void offer(struct as_inspection *in, const struct as_quant_candidate *candidate)
-{
-    size_t at = in->n_quant;
-
-    while (at > 0 && in->quant[at - 1].saved_bytes < candidate->saved_bytes)
-        at--;
-    if (at == AS_QUANT_CANDIDATES)
-        return;
-    if (in->n_quant < AS_QUANT_CANDIDATES)
-        in->n_quant++;
-    for (size_t i = in->n_quant - 1; i > at; i--)
-        in->quant[i] = in->quant[i - 1];
-    in->quant[at] = *candidate;
-}
-
-/* Bytes and bits of what a row holds beyond 8 bits a number can be saved. */
-static void find_quant_candidates(struct as_inspection *in)
-{
-    for (size_t i = 0; i < in->costs->n_rows; i++) {
-        const struct as_cost_row *row = &in->costs->rows[i];
-        struct as_quant_candidate candidate = {
-            .row = i,
-            .parameters = row->parameters,
-            .bytes = row->parameter_bytes,
-            .intensity = as_cost_intensity(&row->forward),
-        };
-
-        /* Below 64 KiB the table of scales and the change of format eat what is won. */
-        if (row->parameter_bytes < 65536 || row->parameter_bytes <= row->parameters)
-            continue;
-        candidate.saved_bytes = row->parameter_bytes - row->parameters;
-        offer(in, &candidate);
-    }
 }
 
 static const char *device_class(uint64_t bytes)
@@ -92,6 +50,7 @@ static void size_deployments(struct as_inspection *in)
         const char *name;
         double bits;
     } widths[AS_DEPLOYMENTS] = {{"f32", 32}, {"f16", 16}, {"i8", 8}, {"i4", 4}};
+    uint64_t beside = as_sat_add(in->plan->arena_bytes, in->kv_bytes);
 
     for (size_t i = 0; i < AS_DEPLOYMENTS; i++) {
         double bytes = ceil((double)in->params->parameters * widths[i].bits / 8);
@@ -100,58 +59,66 @@ static void size_deployments(struct as_inspection *in)
         d->dtype = widths[i].name;
         d->bits = widths[i].bits;
         d->weight_bytes = bytes < 1.8e19 ? (uint64_t)bytes : UINT64_MAX;
-        d->total_bytes = add_saturated(d->weight_bytes, in->plan->peak_bytes);
+        d->total_bytes = as_sat_add(d->weight_bytes, beside);
         d->device_class = device_class(d->total_bytes);
     }
 }
 
-/* The least time at the rates the user gives: what is to compute, or what is to move. */
+/* The least time at the rates the user gives: what is to compute, or what no run can avoid to
+ * move. */
 static void bound_times(struct as_inspection *in)
 {
     double compute = in->options.gflops > 0 ? (double)in->flops / (in->options.gflops * 1e9) : 0;
-    double move = in->options.gbps > 0 ? (double)in->bytes_moved / (in->options.gbps * 1e9) : 0;
-    double token_bytes;
+    double move = in->options.gbps > 0 ? (double)in->floor_bytes / (in->options.gbps * 1e9) : 0;
+    double rate = in->options.gbps * 1e9;
 
-    in->min_seconds = in->max_tokens_per_second = (double)NAN;
+    in->min_seconds = in->max_tokens_per_second = in->max_tokens_at_context = (double)NAN;
     if (in->options.gflops > 0 || in->options.gbps > 0)
         in->min_seconds = compute > move ? compute : move;
-    if (in->kv_bytes_per_token == 0 || in->options.gbps <= 0)
+    if (in->kv_bytes_per_token == 0 || rate <= 0 || in->streamed_bytes == 0)
         return;
-    /* One token reads every weight once and the whole cache of the context. */
-    token_bytes = (double)in->params->parameter_bytes +
-                  (double)in->kv_bytes_per_token * (double)in->costs->decoder.context;
-    if (token_bytes > 0)
-        in->max_tokens_per_second = in->options.gbps * 1e9 / token_bytes;
+    in->max_tokens_per_second = rate / (double)in->streamed_bytes;
+    if (in->kv_bytes)
+        in->max_tokens_at_context = rate / ((double)in->streamed_bytes + (double)in->kv_bytes);
 }
 
 static void sum_up(struct as_inspection *in)
 {
     const struct as_costs *costs = in->costs;
+    const struct as_decoder *decoder = &costs->decoder;
 
-    for (size_t i = 0; i < costs->n_rows; i++)
-        in->n_nodes++;
+    in->n_nodes = costs->n_rows;
     in->flops = as_cost_flops(&costs->forward);
     in->flops_backward = as_cost_flops(&costs->backward);
-    in->bytes_moved = add_saturated(costs->forward.bytes_read, costs->forward.bytes_written);
+    in->bytes_moved = as_sat_add(costs->forward.bytes_read, costs->forward.bytes_written);
     in->intensity = as_cost_intensity(&costs->forward);
     in->complete = costs->n_unknown_ops == 0 && costs->n_unknown_shapes == 0 &&
                    costs->times_known && !costs->overflow && in->model->has_graph;
     in->kv_bytes_per_token =
-        as_kv_bytes_per_token(&costs->decoder, in->options.kv_bits ? in->options.kv_bits : 16);
+        as_kv_bytes_per_token(decoder, in->options.kv_bits ? in->options.kv_bits : 16);
+    in->kv_bytes = as_sat_mul(in->kv_bytes_per_token, decoder->context);
+    in->floor_bytes =
+        as_sat_add(in->streamed_bytes, as_sat_add(in->plan->input_bytes, in->plan->output_bytes));
 }
 
 /* A causal block whose queries are all of its keys computes every earlier token again when tokens
  * are made one by one. One that is fed from a cache has more keys than queries. */
 static void look_at_attention(struct as_inspection *in)
 {
-    for (size_t i = 0; i < in->costs->n_attentions; i++) {
-        const struct as_attention *a = &in->costs->attentions[i];
+    const struct as_costs *costs = in->costs;
+    uint64_t products = 0, projections = 0;
 
-        in->attention_macs =
-            add_saturated(in->attention_macs, add_saturated(a->macs, a->projection_macs));
+    in->projections_known = costs->n_attentions > 0;
+    for (size_t i = 0; i < costs->n_attentions; i++) {
+        const struct as_attention *a = &costs->attentions[i];
+
+        products = as_sat_add(products, a->macs);
+        projections = as_sat_add(projections, a->projection_macs);
+        in->projections_known &= a->projection_macs > 0;
         if (a->causal && !a->cross && a->queries == a->keys && a->queries > 1)
             in->recomputed = a->queries - 1;
     }
+    in->attention_macs = in->projections_known ? as_sat_add(products, projections) : products;
 }
 
 static int read_weights(struct as_inspection *in, struct assay_error *err)
@@ -195,6 +162,10 @@ static int inspect(struct as_inspection *in, struct assay_error *err)
         rc = as_costs_new(&in->costs, in->model, err);
     if (rc == ASSAY_OK)
         rc = as_params_new(&in->params, in->model, in->options.look_into_weights, err);
+    if (rc == ASSAY_OK && in->params->ties_cut)
+        as_model_find(in->model, AS_FINDING_NOTE, NULL, NULL,
+                      "so many tensors look alike that not all were compared; some may be stored "
+                      "twice and counted twice");
     if (rc == ASSAY_OK)
         rc = as_costs_attribute(in->costs, in->model, in->params, err);
     if (rc == ASSAY_OK)
@@ -206,9 +177,11 @@ static int inspect(struct as_inspection *in, struct assay_error *err)
         rc = read_weights(in, err);
     if (rc < 0)
         return rc;
+    rc = as_inspect_weight_use(in, err);
+    if (rc < 0)
+        return rc;
     sum_up(in);
     look_at_attention(in);
-    find_quant_candidates(in);
     size_deployments(in);
     bound_times(in);
     return ASSAY_OK;

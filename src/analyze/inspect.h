@@ -35,29 +35,33 @@ struct as_inspect_options {
     void *user;
 };
 
-/* Sums over rows that belong together. */
+/* Sums over rows that belong together, or one row alone: what a table shows in a line. */
 struct as_inspect_group {
     const char *name;
     size_t n_rows;
+    uint64_t times;                   /* executions of its rows */
     struct as_cost forward, backward; /* with the rows' times */
-    uint64_t parameters, parameter_bytes, output_bytes;
+    uint64_t parameters, parameter_bytes, output_bytes, saved_bytes;
     bool known; /* false: a row of it is not counted */
+    bool times_known;
 };
 
 /* A layer whose weights are worth fewer bits, largest gain first. */
 struct as_quant_candidate {
     size_t row;
-    uint64_t parameters, bytes;
-    uint64_t saved_bytes; /* with 8 bits a weight */
-    double intensity;     /* FLOPs a byte moved: low means that bytes are what costs */
+    uint64_t parameters, bytes; /* of its weights wider than 8 bits that no earlier layer uses */
+    uint64_t saved_bytes;       /* with 8 bits each */
+    double intensity;           /* FLOPs a byte moved: low means that bytes are what costs */
 };
 
 /* What the weights need at other widths, and the smallest common memory that holds a run. */
 struct as_deployment {
     const char *dtype;
     double bits;
-    uint64_t weight_bytes, total_bytes; /* total: with the planned activations as they are */
-    const char *device_class;           /* "8 GiB"; NULL: larger than all we know */
+    uint64_t weight_bytes;
+    uint64_t total_bytes; /* with the planned activations as they are, and the cache of a decoder
+                             at its context */
+    const char *device_class; /* "8 GiB"; NULL: larger than all we know */
 };
 
 enum { AS_DEPLOYMENTS = 4, AS_QUANT_CANDIDATES = 5 };
@@ -80,14 +84,20 @@ struct as_inspection {
     double intensity;                 /* FLOPs a byte moved; NaN: no bytes */
     bool complete;                    /* every operator that runs is counted */
     uint64_t kv_bytes_per_token;      /* 0: no decoder was found */
+    bool projections_known;           /* of every block of attention */
     uint64_t attention_macs;          /* of all blocks: the two products and their projections */
     uint64_t recomputed;              /* a decoder without a cache: tokens computed again for each
                                          new one; 0: none */
     struct as_scale_row scale[AS_SCALE_MAX]; /* when the caller filled them */
     size_t n_scale;
     const char *scale_name;       /* what was varied */
+    uint64_t streamed_bytes;      /* of parameters that a run reads whole: not those only
+                                     looked up */
+    uint64_t floor_bytes;         /* what any run must move: those, inputs and outputs */
+    uint64_t kv_bytes;            /* of the cache at the decoder's context; 0: not known */
     double min_seconds;           /* of a run at options.gflops and gbps; NaN: not given */
-    double max_tokens_per_second; /* one token at a time at options.gbps; NaN: not known */
+    double max_tokens_per_second; /* one sequence, empty cache; NaN: not known */
+    double max_tokens_at_context; /* the same with a full cache; NaN: not known */
     struct as_quant_candidate quant[AS_QUANT_CANDIDATES];
     size_t n_quant;
     struct as_deployment deployment[AS_DEPLOYMENTS];
@@ -102,6 +112,9 @@ void as_inspection_free(struct as_inspection *inspection);
 
 /* A row that is there only in the file: a Constant node, or one whose results are all constants. */
 bool as_row_is_constant(const struct as_cost_row *row);
+
+/* Adds a row to a group that began as {.known = true, .times_known = true}. */
+void as_group_add(struct as_inspect_group *group, const struct as_cost_row *row);
 
 /* Groups in the order of their first row, in the inspection's memory. `depth`: of
  * AS_GROUP_DEPTH. */

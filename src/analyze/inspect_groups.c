@@ -4,6 +4,7 @@
 
 #include "analyze/inspect.h"
 #include "base/alloc.h"
+#include "model/cost_rules.h"
 
 size_t as_name_scope(const char *name, unsigned depth)
 {
@@ -32,15 +33,18 @@ static const char *key_of(const struct as_cost_row *row, enum as_inspect_groupin
     return label;
 }
 
-static void add_row(struct as_inspect_group *group, const struct as_cost_row *row)
+void as_group_add(struct as_inspect_group *group, const struct as_cost_row *row)
 {
     group->n_rows++;
+    group->times = as_sat_add(group->times, row->times);
     as_cost_add(&group->forward, &row->forward, row->times);
     as_cost_add(&group->backward, &row->backward, row->times);
-    group->parameters += row->parameters;
-    group->parameter_bytes += row->parameter_bytes;
-    group->output_bytes += row->output_bytes;
+    group->parameters = as_sat_add(group->parameters, row->parameters);
+    group->parameter_bytes = as_sat_add(group->parameter_bytes, row->parameter_bytes);
+    group->output_bytes = as_sat_add(group->output_bytes, row->output_bytes);
+    group->saved_bytes = as_sat_add(group->saved_bytes, row->saved_bytes);
     group->known &= row->state == AS_COST_KNOWN || row->times == 0;
+    group->times_known &= row->times_known;
 }
 
 static uint64_t hash_of(const char *key, size_t size)
@@ -102,14 +106,14 @@ int as_inspect_groups(struct as_inspection *in, enum as_inspect_grouping groupin
             struct as_inspect_group *group = &(*groups)[n];
 
             group->name = as_arena_text(&in->arena, key, size);
-            group->known = true;
+            group->known = group->times_known = true;
             if (!group->name) {
                 rc = as_fail_nomem(err);
                 goto out;
             }
             *slot = (uint32_t)++n;
         }
-        add_row(&(*groups)[*slot - 1], row);
+        as_group_add(&(*groups)[*slot - 1], row);
     }
 out:
     as_free(index.slot);

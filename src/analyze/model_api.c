@@ -22,6 +22,8 @@ int assay_model_open(struct assay_model **model, const char *path, struct assay_
     struct assay_model *opened;
     int rc;
 
+    if (!model)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place for the model is given");
     *model = NULL;
     if (!path)
         return as_fail(err, ASSAY_ERR_USAGE, "no path is given");
@@ -40,6 +42,74 @@ int assay_model_open(struct assay_model **model, const char *path, struct assay_
 
 /* ---- sizes ---- */
 
+/* Inputs as described or as the file has them, whatever was counted since. */
+static const struct as_value *input_at(const struct assay_model *model, size_t i)
+{
+    const struct as_model *m = model->model;
+    const struct as_builder *b = model->builder;
+
+    if (b && !model->sealed)
+        return i < b->n_inputs ? &m->values[b->inputs[i]] : NULL;
+    return m->main && i < m->main->n_inputs ? &m->values[m->main->inputs[i]] : NULL;
+}
+
+static const struct as_type *described(const struct assay_model *model, const struct as_value *v)
+{
+    return model->model->inferred ? &v->declared : &v->type;
+}
+
+static const char *symbol_at(const struct assay_model *model, const struct as_value *v, int axis)
+{
+    const char *name = v->symbols ? v->symbols[axis] : NULL;
+
+    return name && described(model, v)->dims[axis] == AS_DIM_UNKNOWN ? name : "";
+}
+
+/* "a, b, c" for a message: the names of the inputs, or those of their open dimensions. */
+static void list_names(const struct assay_model *model, bool symbols, char *out, size_t room)
+{
+    const struct as_value *v;
+    size_t used = 0;
+
+    (void)snprintf(out, room, "none");
+    for (size_t i = 0; (v = input_at(model, i)) != NULL && used < room; i++) {
+        if (!symbols)
+            used += (size_t)snprintf(out + used, room - used, "%s%.40s", used ? ", " : "", v->name);
+        for (int k = 0; symbols && k < described(model, v)->rank && used < room; k++)
+            if (symbol_at(model, v, k)[0])
+                used += (size_t)snprintf(out + used, room - used, "%s%.40s", used ? ", " : "",
+                                         symbol_at(model, v, k));
+    }
+}
+
+/* NULL, and a sentence, when there is no such input or it has another rank. */
+static const struct as_value *find_input(const struct assay_model *model, const char *name,
+                                         int rank, struct assay_error *err)
+{
+    const struct as_value *v = NULL;
+    const struct as_type *type;
+    char names[140];
+    size_t i = 0;
+
+    while ((v = input_at(model, i)) != NULL && strcmp(v->name, name) != 0)
+        i++;
+    if (!v) {
+        list_names(model, false, names, sizeof names);
+        (void)as_fail(err, ASSAY_ERR_USAGE, "the model has no input '%.40s'; it has: %s", name,
+                      names);
+        return NULL;
+    }
+    type = described(model, v);
+    if (type->kind != AS_KIND_TENSOR || (type->rank >= 0 && type->rank != rank)) {
+        as_type_text(names, sizeof names, type);
+        (void)as_fail(err, ASSAY_ERR_USAGE,
+                      "input '%.60s' has %d dimensions (%s), but %d were given", name, type->rank,
+                      names, rank);
+        return NULL;
+    }
+    return v;
+}
+
 int assay_model_set_shape(struct assay_model *model, const char *input, int rank,
                           const int64_t *dims, struct assay_error *err)
 {
@@ -47,12 +117,16 @@ int assay_model_set_shape(struct assay_model *model, const char *input, int rank
 
     if (!model)
         return as_fail_nomem(err);
-    if (!input || rank < 0 || rank > AS_MAX_RANK || (rank > 0 && !dims))
+    if (!input)
+        return as_fail(err, ASSAY_ERR_USAGE, "no input is named");
+    if (rank < 0 || rank > AS_MAX_RANK || (rank > 0 && !dims))
         return as_fail(err, ASSAY_ERR_USAGE, "an input cannot have %d dimensions", rank);
     for (int i = 0; i < rank; i++)
         if (dims[i] < 0)
             return as_fail(err, ASSAY_ERR_USAGE, "input '%.80s' cannot have a dimension of %lld",
                            input, (long long)dims[i]);
+    if (!find_input(model, input, rank, err))
+        return ASSAY_ERR_USAGE;
     for (size_t i = 0; i < model->n_inputs && !at; i++)
         if (strcmp(model->inputs[i].name, input) == 0)
             at = &model->inputs[i];
@@ -83,15 +157,35 @@ int assay_model_set_batch(struct assay_model *model, int64_t batch, struct assay
     return ASSAY_OK;
 }
 
+static bool has_symbol(const struct assay_model *model, const char *symbol)
+{
+    const struct as_value *v;
+
+    for (size_t i = 0; symbol[0] && (v = input_at(model, i)) != NULL; i++)
+        for (int k = 0; k < described(model, v)->rank; k++)
+            if (strcmp(symbol_at(model, v, k), symbol) == 0)
+                return true;
+    return false;
+}
+
 int assay_model_set_dim(struct assay_model *model, const char *symbol, int64_t value,
                         struct assay_error *err)
 {
     struct as_handle_dim *grown;
+    char names[140];
 
     if (!model)
         return as_fail_nomem(err);
-    if (!symbol || value < 0)
-        return as_fail(err, ASSAY_ERR_USAGE, "a dimension cannot be %lld", (long long)value);
+    if (!symbol)
+        return as_fail(err, ASSAY_ERR_USAGE, "no dimension is named");
+    if (value < 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "dimension '%.40s' cannot be %lld", symbol,
+                       (long long)value);
+    if (!has_symbol(model, symbol)) {
+        list_names(model, true, names, sizeof names);
+        return as_fail(err, ASSAY_ERR_USAGE, "the model has no open dimension '%.40s'; it has: %s",
+                       symbol, names);
+    }
     for (size_t i = 0; i < model->n_dims; i++)
         if (strcmp(model->dims[i].symbol, symbol) == 0) {
             model->dims[i].value = value;
@@ -179,9 +273,12 @@ int assay_model_count(struct assay_model *model, struct assay_model_counts *coun
                       struct assay_error *err)
 {
     const struct as_inspection *found;
-    int rc = as_handle_seal(model, err);
+    int rc;
 
+    if (!counts)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place for the counts is given");
     memset(counts, 0, sizeof *counts);
+    rc = as_handle_seal(model, err);
     if (rc == ASSAY_OK)
         rc = inspect(model, err);
     if (rc < 0)
@@ -195,6 +292,7 @@ int assay_model_count(struct assay_model *model, struct assay_model_counts *coun
     counts->stored = found->params->stored;
     counts->parameter_bytes = found->params->parameter_bytes;
     counts->stored_bytes = found->params->stored_bytes;
+    counts->compression = found->params->compression;
     put_costs(counts, found);
     counts->activation_peak_bytes = found->plan->peak_bytes;
     counts->activation_sum_bytes = found->plan->naive_bytes;
@@ -207,6 +305,8 @@ int assay_model_layer_at(const struct assay_model *model, size_t i, struct assay
     const struct as_cost_row *row;
     const struct as_value *out;
 
+    if (!layer)
+        return ASSAY_ERR_USAGE;
     memset(layer, 0, sizeof *layer);
     if (!found)
         return ASSAY_ERR_STATE;
@@ -273,12 +373,13 @@ static void swap_types(struct as_model *model)
 
 int assay_model_write_onnx(struct assay_model *model, const char *path, struct assay_error *err)
 {
-    int rc = as_handle_seal(model, err);
+    int rc;
 
-    if (rc < 0)
-        return rc;
     if (!path)
         return as_fail(err, ASSAY_ERR_USAGE, "no path is given");
+    rc = as_handle_seal(model, err);
+    if (rc < 0)
+        return rc;
     swap_types(model->model);
     rc = as_onnx_save(model->model, path, false, err);
     if (rc == ASSAY_ERR_LIMIT) /* more than a file of protobuf holds */

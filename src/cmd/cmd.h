@@ -51,7 +51,21 @@ struct as_cmd {
 /* --help, --color and the others that every command understands. */
 extern const struct as_opt as_common_opts[];
 
-/* For the `opts` of commands with a JSON form. */
+/* For the `opts` of commands that share them. */
+#define AS_OPT_TOP                                                                                 \
+    {                                                                                              \
+        .name = "top", .letter = 'n', .kind = AS_OPT_NUMBER, .argument = "N",                      \
+        .help = "show N rows of each list", .min = 1, .max = 100000000                             \
+    }
+#define AS_OPT_WIDE                                                                                \
+    {                                                                                              \
+        .name = "wide", .letter = 'w', .kind = AS_OPT_FLAG,                                        \
+        .help = "cut nothing to fit the screen"                                                    \
+    }
+#define AS_OPT_MARKDOWN                                                                            \
+    {                                                                                              \
+        .name = "markdown", .kind = AS_OPT_FLAG, .help = "print Markdown"                          \
+    }
 #define AS_OPT_JSON                                                                                \
     {                                                                                              \
         .name = "json", .kind = AS_OPT_FLAG, .help = "print JSON, with base units in the keys"     \

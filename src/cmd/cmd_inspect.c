@@ -31,13 +31,7 @@ static const struct as_opt inspect_opts[] = {
      .argument = "NAME,...",
      .help = "show these parts only",
      .word_at = as_inspect_section_at},
-    {.name = "top",
-     .letter = 'n',
-     .kind = AS_OPT_NUMBER,
-     .argument = "N",
-     .help = "show N rows of each list",
-     .min = 1,
-     .max = 100000000},
+    AS_OPT_TOP,
     {.name = "sort",
      .kind = AS_OPT_WORD,
      .argument = "KEY",
@@ -65,7 +59,7 @@ static const struct as_opt inspect_opts[] = {
     {.name = "constants",
      .kind = AS_OPT_FLAG,
      .help = "show nodes too that only make constants and cost nothing in a run"},
-    {.name = "wide", .letter = 'w', .kind = AS_OPT_FLAG, .help = "cut nothing to fit the screen"},
+    AS_OPT_WIDE,
     {.name = "weights",
      .kind = AS_OPT_FLAG,
      .help = "read the weights and show how they are distributed"},
@@ -129,7 +123,7 @@ static const struct as_opt inspect_opts[] = {
      .help = "the same for memory that moves so many GB/s; also the most tokens a second"},
     AS_OPT_JSON,
     {.name = "csv", .kind = AS_OPT_FLAG, .help = "print the layers, or groups, as CSV"},
-    {.name = "markdown", .kind = AS_OPT_FLAG, .help = "print Markdown"},
+    AS_OPT_MARKDOWN,
     {.name = NULL},
 };
 
@@ -190,6 +184,8 @@ static int read_analysis(const struct as_cmd_line *line, struct as_inspect_optio
         .zero_stage = (uint32_t)as_opt_number(line, "zero", 0),
         .ranks = (uint32_t)as_opt_number(line, "ranks", 1),
     };
+    if (o->train.zero_stage && o->train.ranks < 2)
+        return as_fail(err, ASSAY_ERR_USAGE, "--zero shares among ranks: give --ranks N too");
     o->kv_bits = (unsigned)as_opt_number(line, "kv-bits", 16);
     rc = read_rate(line, "gflops", &o->gflops, err);
     if (rc == ASSAY_OK)
@@ -336,6 +332,15 @@ static int print(const struct as_cmd_line *line, const struct as_inspect_report 
     return as_console_close(&console, rc, err);
 }
 
+/* A graph that cannot work is named with its file, as the readers do. */
+static void name_file(const char *path, struct assay_error *err)
+{
+    char text[sizeof err->msg];
+
+    if (snprintf(text, sizeof text, "%.100s: %s", path, err->msg) > 0)
+        memcpy(err->msg, text, sizeof text);
+}
+
 static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_scale_row rows[AS_SCALE_MAX];
@@ -360,8 +365,11 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
     scaling.train = options.training ? &options.train : NULL;
     if (rc == ASSAY_OK)
         rc = read_scale(line, &scaling, &given.arena, rows, &n_rows, err);
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK) {
         rc = as_inspection_new(&inspection, model, &options, err);
+        if (rc == ASSAY_ERR_FORMAT)
+            name_file(line->operand[0], err);
+    }
     if (rc == ASSAY_OK) {
         memcpy(inspection->scale, rows, n_rows * sizeof *rows);
         inspection->n_scale = n_rows;

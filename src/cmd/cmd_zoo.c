@@ -2,8 +2,11 @@
  * Counts are worked out from the graph each time, never looked up. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "analyze/inspect.h"
+#include "base/cursor.h"
 #include "base/json_writer.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -12,6 +15,7 @@
 #include "format/gguf_writer.h"
 #include "format/onnx_writer.h"
 #include "model/zoo.h"
+#include "report/report_page.h"
 
 enum file_format { FILE_ONNX, FILE_GGUF, N_FORMATS };
 
@@ -53,6 +57,10 @@ static int count(struct counted *c, const char *spec, struct assay_error *err)
         rc = as_zoo_open(&c->model, spec, err);
     if (rc == ASSAY_OK)
         rc = as_inspection_new(&c->found, c->model, &options, err);
+    if (rc == ASSAY_OK && c->found->costs->overflow)
+        rc = as_fail(err, ASSAY_ERR_LIMIT,
+                     "one run of %s takes more than 2^64 operations; give smaller keys",
+                     c->entry->name);
     return rc;
 }
 
@@ -63,7 +71,26 @@ static void count_fini(struct counted *c)
     *c = (struct counted){0};
 }
 
-/* "1x3x224x224"; of several inputs each with its name. */
+/* "1x3x224x224"; "3 of 1x128" when several are alike. */
+static void shapes_text(char *out, size_t room, const struct as_model *model)
+{
+    const struct as_graph *graph = model->main;
+    size_t used = 0;
+    char type[80], last[80] = "";
+    bool alike = true;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < graph->n_inputs && used < room; i++) {
+        as_type_text(type, sizeof type, &model->values[graph->inputs[i]].type);
+        used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "", type);
+        alike = alike && (i == 0 || strcmp(type, last) == 0);
+        (void)snprintf(last, sizeof last, "%s", type);
+    }
+    if (alike && graph->n_inputs > 1)
+        (void)snprintf(out, room, "%u of %s", graph->n_inputs, last);
+}
+
+/* "input 1x3x224x224", each with its name. */
 static void inputs_text(char *out, size_t room, const struct as_model *model)
 {
     const struct as_graph *graph = model->main;
@@ -81,13 +108,14 @@ static void inputs_text(char *out, size_t room, const struct as_model *model)
 
 /* ---- the list ---- */
 
+/* Nothing is ever cut: what has no room is left out, and `assay zoo NAME` shows it. */
 static const struct as_table_column list_columns[] = {
     {.title = "model"},
     {.title = "parameters", .align = AS_ALIGN_RIGHT},
     {.title = "MACs", .align = AS_ALIGN_RIGHT},
-    {.title = "input", .may_shrink = true, .min_width = 12, .drop = 1},
-    {.title = "what it is", .may_shrink = true, .min_width = 20},
-    {.title = "keys", .may_shrink = true, .min_width = 12, .drop = 2},
+    {.title = "what it is", .drop = 1},
+    {.title = "input", .drop = 2},
+    {.title = "keys", .drop = 3},
 };
 
 static void keys_text(char *out, size_t room, const struct as_zoo_entry *entry)
@@ -109,9 +137,9 @@ static void put_row(struct as_table *table, const struct counted *c)
     as_table_text(table, AS_STYLE_NONE, number);
     as_text_count(number, c->found->costs->forward.macs);
     as_table_text(table, AS_STYLE_NONE, number);
-    inputs_text(text, sizeof text, c->model);
-    as_table_text(table, AS_STYLE_NONE, text);
     as_table_text(table, AS_STYLE_NONE, c->entry->summary);
+    shapes_text(text, sizeof text, c->model);
+    as_table_text(table, AS_STYLE_NONE, text);
     keys_text(text, sizeof text, c->entry);
     as_table_text(table, AS_STYLE_DIM, text);
 }
@@ -119,8 +147,10 @@ static void put_row(struct as_table *table, const struct counted *c)
 static int print_list(struct as_console *console, struct assay_error *err)
 {
     struct as_table table;
-    int rc = ASSAY_OK;
+    struct as_page page;
+    int rc = ASSAY_OK, closed;
 
+    as_page_open(&page, &console->out, &console->term, false);
     as_table_init(&table, list_columns, sizeof list_columns / sizeof *list_columns);
     for (size_t i = 0; rc == ASSAY_OK && as_zoo_at(i); i++) {
         struct counted c = {0};
@@ -130,16 +160,19 @@ static int print_list(struct as_console *console, struct assay_error *err)
             put_row(&table, &c);
         count_fini(&c);
     }
-    if (rc == ASSAY_OK)
-        rc = as_table_print(&table, &console->out, &console->term, err);
+    if (rc == ASSAY_OK) {
+        as_page_table(&page, &table);
+        as_out_char(&console->out, '\n');
+        as_page_line(
+            &page, AS_STYLE_NONE,
+            "MACs of one run with the default keys: convolutions and matrix products only.");
+        as_page_line(&page, AS_STYLE_NONE,
+                     "`assay zoo NAME` shows the keys of a model; zoo:NAME[:key=value,...] is a "
+                     "model wherever one is asked for.");
+    }
     as_table_fini(&table);
-    if (rc < 0)
-        return rc;
-    as_out_text(&console->out,
-                "\nMACs of one run with the default keys: convolutions and matrix products only.\n"
-                "`assay zoo NAME` shows the keys of a model; zoo:NAME[:key=value,...] is a model "
-                "wherever one is asked for.\n");
-    return ASSAY_OK;
+    closed = as_page_close(&page, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : closed;
 }
 
 /* ---- one model ---- */
@@ -187,18 +220,22 @@ static void put_figure(struct as_out *out, const char *name, uint64_t value)
 
 static int print_one(struct as_console *console, const struct counted *c, struct assay_error *err)
 {
-    static const struct as_table_column columns[] = {{.title = "key"},
-                                                     {.title = "value", .align = AS_ALIGN_RIGHT},
-                                                     {.title = "default", .align = AS_ALIGN_RIGHT},
-                                                     {.title = "what it is", .may_shrink = true}};
+    static const struct as_table_column columns[] = {
+        {.title = "key"},
+        {.title = "value", .align = AS_ALIGN_RIGHT},
+        {.title = "default", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "what it is", .drop = 1}};
     const struct as_inspection *found = c->found;
     struct as_out *out = &console->out;
     struct as_table table;
+    struct as_page page;
     char text[240];
-    int rc;
 
     inputs_text(text, sizeof text, c->model);
-    as_out_printf(out, "%s: %s\ninput: %s\n\n", c->entry->name, c->entry->summary, text);
+    as_page_open(&page, out, &console->term, false);
+    as_page_line(&page, AS_STYLE_NONE, "%s: %s", c->entry->name, c->entry->detail);
+    as_page_line(&page, AS_STYLE_NONE, "input: %s", text);
+    as_out_char(out, '\n');
     put_figure(out, "parameters", found->params->parameters);
     put_figure(out, "stored numbers", found->params->stored);
     put_figure(out, "bytes of parameters", found->params->parameter_bytes);
@@ -207,12 +244,14 @@ static int print_one(struct as_console *console, const struct counted *c, struct
     put_figure(out, "transcendental", found->costs->forward.transcendental);
     put_figure(out, "FLOPs", found->flops);
     put_figure(out, "nodes", found->n_nodes);
-    as_out_printf(out, "\n%s\n\n", AS_COST_CONVENTION);
+    as_out_char(out, '\n');
+    as_page_line(&page, AS_STYLE_NONE, "%s", AS_COST_CONVENTION);
+    as_out_char(out, '\n');
     as_table_init(&table, columns, sizeof columns / sizeof *columns);
     each_key(c, table_step, &table);
-    rc = as_table_print(&table, out, &console->term, err);
+    as_page_table(&page, &table);
     as_table_fini(&table);
-    return rc < 0 ? rc : ASSAY_OK;
+    return as_page_close(&page, err);
 }
 
 /* ---- JSON ---- */
@@ -260,7 +299,7 @@ static void json_model(struct as_json_writer *w, const struct counted *c)
 
     as_json_object(w);
     as_json_kv_text(w, "name", c->entry->name);
-    as_json_kv_text(w, "summary", c->entry->summary);
+    as_json_kv_text(w, "summary", c->entry->detail);
     json_inputs(w, c->model);
     as_json_kv_u64(w, "parameters", found->params->parameters);
     as_json_kv_u64(w, "parameters_stored", found->params->stored);
@@ -340,9 +379,31 @@ static uint64_t bytes_of(const struct as_model *model)
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < model->n_values; i++)
-        if (model->values[i].is_initializer && model->values[i].data)
-            sum += model->values[i].data->size_bytes;
+        if (model->values[i].is_initializer && model->values[i].data &&
+            !as_add_u64(sum, model->values[i].data->size_bytes, &sum))
+            return UINT64_MAX;
     return sum;
+}
+
+/* A disk is not filled for a file that cannot fit on it. */
+static int check_room(const char *path, uint64_t bytes, struct assay_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[4096], need[AS_TEXT_HUMAN], left[AS_TEXT_HUMAN];
+    struct statvfs disk;
+    struct stat there;
+    uint64_t room;
+
+    (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+                   slash ? path : ".");
+    if ((stat(path, &there) == 0 && !S_ISREG(there.st_mode)) || statvfs(folder, &disk) != 0)
+        return ASSAY_OK; /* a device; or opening it says what is wrong */
+    if (!as_mul_u64(disk.f_bavail, disk.f_frsize, &room) || bytes <= room)
+        return ASSAY_OK;
+    as_text_bytes(need, (double)bytes);
+    as_text_bytes(left, (double)room);
+    return as_fail(err, ASSAY_ERR_IO, "%.120s would take %s of weights, and its disk has %s left",
+                   path, need, left);
 }
 
 static int write_file(const struct as_cmd_line *line, const char *spec, const char *path,
@@ -358,6 +419,11 @@ static int write_file(const struct as_cmd_line *line, const char *spec, const ch
     if (rc < 0)
         return rc;
     bytes = bytes_of(model);
+    rc = check_room(path, bytes, err);
+    if (rc < 0) {
+        as_model_free(model);
+        return rc;
+    }
     as_text_bytes(size, (double)bytes);
     if (bytes > UINT64_C(256) << 20)
         as_console_note(line, "writing %s of weights to %s", size, path);

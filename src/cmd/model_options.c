@@ -78,7 +78,9 @@ static int read_shape(struct as_model_options *o, const char *text, const struct
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--shape is NAME=1x3x224x224; the model has several inputs, so name one");
     if (!parse_dims(dims_text, &dims))
-        return as_fail(err, ASSAY_ERR_USAGE, "--shape is NAME=1x3x224x224, not '%.60s'", text);
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--shape is NAME=1x3x224x224, at most %d dimensions up to %d, not '%.60s'",
+                       AS_MAX_RANK, INT32_MAX, text);
     input = input_for(o, name, equals ? (size_t)(equals - text) : strlen(name));
     if (!input)
         return as_fail(err, ASSAY_ERR_USAGE, "--shape was given too often");
@@ -95,7 +97,9 @@ static int read_dim(struct as_model_options *o, const char *text, struct assay_e
     char *name;
 
     if (!equals || !as_parse_u64(equals + 1, strlen(equals + 1), &value) || value > INT32_MAX)
-        return as_fail(err, ASSAY_ERR_USAGE, "--dim is SYMBOL=N, not '%.60s'", text);
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--dim is SYMBOL=N with N a whole number up to %d, not '%.60s'", INT32_MAX,
+                       text);
     name = n < AS_MAX_GIVEN ? as_arena_text(&o->arena, text, (size_t)(equals - text)) : NULL;
     if (!name)
         return as_fail(err, ASSAY_ERR_USAGE, "--dim was given too often");

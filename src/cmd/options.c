@@ -76,8 +76,14 @@ int as_fail_word(struct assay_error *err, const char *what, const char *word, as
                        near);
     for (size_t i = 0; i < n && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
-    if (used >= sizeof list)
-        return as_fail(err, ASSAY_ERR_USAGE, "%s cannot be '%.60s'; see 'assay help'", what, word);
+    if (used >= sizeof list) {
+        char *comma = strrchr(list, ',');
+
+        if (comma)
+            *comma = '\0';
+        return as_fail(err, ASSAY_ERR_USAGE, "%s cannot be '%.40s'; it is one of %s and others",
+                       what, word, list);
+    }
     return as_fail(err, ASSAY_ERR_USAGE, "%s cannot be '%.60s'; it is one of %s", what, word, list);
 }
 

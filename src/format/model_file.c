@@ -4,10 +4,18 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cursor.h"
 #include "format/model_sniff.h"
 #include "model/zoo.h"
 
 #define SPARE_BYTES ((uint64_t)48 << 20)
+
+/* A model, what is found out about it and a report of it must stay within 64 MB and twice the file;
+ * the rest of the 64 is the program itself. */
+#define ROOM_BYTES ((uint64_t)50 * 1000 * 1000)
+
+/* What analyses and reports take beside the model's own tables, as measured. */
+enum { NODE_BYTES = 260, VALUE_BYTES = 100, CONSTANT_BYTES = 120 };
 
 static const struct as_format *const formats[] = {
     &as_format_gguf, &as_format_tflite, &as_format_safetensors, &as_format_onnx, NULL,
@@ -56,7 +64,8 @@ static int name_file(const char *path, int rc, struct assay_error *err)
     struct assay_error inner;
     size_t room;
 
-    if (!err || strstr(err->msg, path))
+    /* Too little memory is no fault of the file. */
+    if (!err || rc == ASSAY_ERR_NOMEM || strstr(err->msg, path))
         return rc;
     inner = *err;
     room = sizeof err->msg - strlen(inner.msg) - 3;
@@ -67,6 +76,30 @@ static int name_file(const char *path, int rc, struct assay_error *err)
     err->sys = inner.sys;
     err->offset = inner.offset;
     return rc;
+}
+
+/* A graph of very many nodes in few bytes is refused here, before anybody works on it; what is left
+ * is for inference. */
+static int limit_tables(struct as_model *model, uint64_t file_bytes, struct assay_error *err)
+{
+    uint64_t room, need = model->room_nodes * NODE_BYTES;
+
+    if (!as_mul_u64(file_bytes, 2, &room) || !as_add_u64(room, ROOM_BYTES, &room) ||
+        room > SIZE_MAX / 2)
+        return ASSAY_OK;
+    need += model->n_values * (VALUE_BYTES + sizeof *model->values);
+    for (uint32_t i = 0; i < model->n_values; i++)
+        if (model->values[i].is_initializer)
+            need += CONSTANT_BYTES;
+    if (need + model->arena.used_bytes > room)
+        return as_fail(err, ASSAY_ERR_LIMIT,
+                       "%llu nodes and %u tensors need more memory than %llu bytes, which is the "
+                       "limit for a file of its size",
+                       (unsigned long long)model->room_nodes, model->n_values,
+                       (unsigned long long)room);
+    if (room - need < model->arena.max_bytes)
+        model->arena.max_bytes = (size_t)(room - need);
+    return ASSAY_OK;
 }
 
 static int read_model(struct as_model **out, struct held *held, const char *path,
@@ -94,6 +127,8 @@ static int read_model(struct as_model **out, struct held *held, const char *path
     held->file.path = model->path;
     if (rc == ASSAY_OK)
         rc = format->read(model, &held->file, err);
+    if (rc == ASSAY_OK)
+        rc = limit_tables(model, held->file.size, err);
     held->drop = model->drop;
     held->held = model->held;
     model->drop = NULL;

@@ -63,7 +63,8 @@ static int find_op(struct as_onnx *r, struct as_node *node)
     }
     known = as_name_map_find(&r->ops, node->op_name, size);
     node->op = known ? (enum as_op) * known : as_op_find(domain, node->op_name);
-    if (!known && as_name_map_put(&r->ops, node->op_name, size, node->op) < 0)
+    if (!known && r->ops.n < AS_ONNX_MAX_WORDS &&
+        as_name_map_put(&r->ops, node->op_name, size, node->op) < 0)
         return as_onnx_no_memory(r);
     return ASSAY_OK;
 }
@@ -92,7 +93,7 @@ static int read_names(struct as_onnx *r, struct as_onnx_scope *scope,
 {
     size_t n = (size_t)src->n_inputs + src->n_outputs;
     uint32_t *ids = as_arena_alloc(&r->model->arena, (n ? n : 1) * sizeof *ids);
-    uint32_t *in = ids, *out = ids + src->n_inputs;
+    uint32_t *in = ids, *out = ids ? ids + src->n_inputs : NULL;
     struct as_proto p = src->message;
     struct as_proto_field f;
     struct as_text name;

@@ -97,6 +97,8 @@ const char *as_onnx_word(struct as_onnx *r, struct as_text text)
     if (as_onnx_check_name(r, text, "name of an operator, attribute or symbol") < 0)
         return NULL;
     copy = as_arena_text(&r->model->arena, text.at, text.size);
+    if (copy && r->words.n >= AS_ONNX_MAX_WORDS)
+        return copy;
     r->maps_bytes -= as_name_map_bytes(&r->words);
     if (!copy || as_name_map_put(&r->words, copy, text.size, (uintptr_t)copy) < 0) {
         as_onnx_no_memory(r);
@@ -238,6 +240,13 @@ static int read_head(struct as_onnx *r, const struct as_proto *message, struct h
     if (!head->has_graph)
         return as_fail_at(r->err, as_proto_offset(&p),
                           "damaged ONNX file: it ends without a graph");
+    if (head->n_opsets > AS_ONNX_MAX_OPSETS)
+        return as_fail(r->err, ASSAY_ERR_LIMIT, "the file names %zu opsets, more than %d",
+                       head->n_opsets, AS_ONNX_MAX_OPSETS);
+    if (head->n_meta > AS_ONNX_MAX_META)
+        return as_fail(r->err, ASSAY_ERR_LIMIT,
+                       "the file has %zu entries of metadata, more than %d", head->n_meta,
+                       AS_ONNX_MAX_META);
     m->opsets = as_arena_zero(&m->arena, head->n_opsets + 1, sizeof *m->opsets);
     m->meta = as_arena_zero(&m->arena, head->n_meta + 1, sizeof *m->meta);
     if (!m->opsets || !m->meta)
@@ -339,7 +348,7 @@ static bool is_onnx(const uint8_t *bytes, uint64_t size)
 static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
                      struct assay_error *err)
 {
-    struct assay_error unread;
+    struct assay_error unread = {0};
     struct as_onnx r = {.model = model, .file = file, .err = err ? err : &unread};
     struct as_graph *main_graph = NULL;
     struct as_proto message;

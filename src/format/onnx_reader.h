@@ -13,6 +13,9 @@ enum {
     AS_ONNX_MAX_CALLS_DEEP = 32, /* functions that call functions */
     AS_ONNX_MAX_FILES = 4096,    /* of external data */
     AS_ONNX_NEWEST_IR = 10,
+    AS_ONNX_MAX_OPSETS = 256,
+    AS_ONNX_MAX_META = 100000,
+    AS_ONNX_MAX_WORDS = 8192, /* kept to be shared; past these each is kept for itself */
     AS_ONNX_OLDEST_OPSET = 7,
     AS_ONNX_NEWEST_OPSET = 21,
 };

@@ -396,21 +396,18 @@ static uint32_t source_of(const struct search *s, const struct as_node *projecti
     return id;
 }
 
-static void find_projections(const struct search *s, const struct block *b, struct as_attention *a)
+/* Those before queries, keys and values, and the one behind; a product that makes several of them
+ * counts once. */
+static void find_projections(const struct search *s, const uint32_t qkv[3], uint32_t result,
+                             struct as_attention *a)
 {
-    uint32_t other = b->values->inputs[0];
     const struct as_node *found[4] = {NULL};
     const struct use *out;
     struct path p = {.n = 0};
 
-    /* Of the product with V the operand that is not the softmax. */
-    if (producer(s, other) == b->softmax ||
-        (b->down.n > 0 && producer(s, other) == b->down.nodes[b->down.n - 1]))
-        other = b->values->inputs[1];
-    found[0] = projection_before(s, b->scores->inputs[0]);
-    found[1] = projection_before(s, b->scores->inputs[1]);
-    found[2] = projection_before(s, other);
-    out = descend(s, b->values->outputs[0], &p, true);
+    for (int i = 0; i < 3; i++)
+        found[i] = projection_before(s, qkv[i]);
+    out = descend(s, result, &p, true);
     found[3] = out ? out->node : NULL;
     for (int i = 0; i < 4; i++) {
         const struct as_cost_row *row = found[i] ? row_making(s, found[i]) : NULL;
@@ -423,6 +420,33 @@ static void find_projections(const struct search *s, const struct block *b, stru
     }
     if (found[0] && found[1] && found[0] != found[1])
         a->cross = source_of(s, found[0]) != source_of(s, found[1]);
+}
+
+static void find_block_projections(const struct search *s, const struct block *b,
+                                   struct as_attention *a)
+{
+    uint32_t other = b->values->inputs[0];
+
+    /* Of the product with V the operand that is not the softmax. */
+    if (producer(s, other) == b->softmax ||
+        (b->down.n > 0 && producer(s, other) == b->down.nodes[b->down.n - 1]))
+        other = b->values->inputs[1];
+    find_projections(s, (const uint32_t[3]){b->scores->inputs[0], b->scores->inputs[1], other},
+                     b->values->outputs[0], a);
+}
+
+/* Of one node with three inputs; a node with the projection inside has counted it already. */
+static void find_node_projections(const struct search *s, const struct as_node *node,
+                                  struct as_attention *a)
+{
+    uint32_t qkv[3];
+
+    if (a->projection_macs || node->n_inputs < 3 || node->n_outputs < 1)
+        return;
+    for (int i = 0; i < 3; i++)
+        qkv[i] = node->inputs[i] == AS_NONE ? node->inputs[0] : node->inputs[i];
+    if (qkv[0] != AS_NONE && node->outputs[0] != AS_NONE)
+        find_projections(s, qkv, node->outputs[0], a);
 }
 
 /* ---- causality, names, rows ---- */
@@ -527,7 +551,7 @@ static void try_softmax(const struct search *s, const struct as_cost_row *row)
         return;
     a.name = as_node_label(row->graph, row->node);
     a.scope = common_scope(&costs->arena, &b);
-    find_projections(s, &b, &a);
+    find_block_projections(s, &b, &a);
     a.causal = !a.cross && is_causal(s, &b);
     a.causal_macs = as_attention_causal_macs(&a);
     mark_block(s, &b, (uint32_t)costs->n_attentions);
@@ -542,6 +566,7 @@ static void try_node(const struct search *s, struct as_cost_row *row)
     if (is_softmax(row->node)) {
         try_softmax(s, row);
     } else if (row->state == AS_COST_KNOWN && as_attention_of_node(row->graph, row->node, &a)) {
+        find_node_projections(s, row->node, &a);
         row->attention = (uint32_t)costs->n_attentions;
         costs->attentions[costs->n_attentions++] = a;
     }

@@ -63,33 +63,54 @@ static uint32_t linear_gemm(struct as_builder *b, const char *name, uint32_t x,
     return as_build_one(b, &node, &dims);
 }
 
-uint32_t as_build_linear(struct as_builder *b, const char *name, uint32_t x, int64_t out, bool bias)
+bool as_build_linear_begin(struct as_builder *b, const char *name, uint32_t x, int64_t out,
+                           struct as_build_linear_parts *parts)
 {
-    struct as_dims dims, shape, one = {1, {out}};
-    int64_t in;
-    struct as_seeded how;
-    uint32_t weights[2], y;
+    struct as_dims dims;
+
+    *parts = (struct as_build_linear_parts){.out = out, .weight = AS_NONE};
+    parts->in = last_dim(b, name, x, &dims);
+    if (!as_build_ok(b) || !check_positive(b, name, "the width in", parts->in) ||
+        !check_positive(b, name, "the width out", out))
+        return false;
+    parts->out_axis = dims.rank == 2 ? 0 : 1;
+    parts->shape = dims.rank == 2 ? (struct as_dims){2, {out, parts->in}}
+                                  : (struct as_dims){2, {parts->in, out}};
+    return true;
+}
+
+uint32_t as_build_linear_end(struct as_builder *b, const char *name, uint32_t x,
+                             const struct as_build_linear_parts *parts, bool bias)
+{
+    struct as_seeded how = uniform(1 / sqrt((double)parts->in));
+    struct as_dims one = {1, {parts->out}};
+    uint32_t weights[2] = {parts->weight, AS_NONE}, y;
     char sum[256];
 
-    name = name ? name : "linear";
-    in = last_dim(b, name, x, &dims);
-    if (!as_build_ok(b) || !check_positive(b, name, "the width in", in) ||
-        !check_positive(b, name, "the width out", out))
-        return AS_NONE;
-    how = uniform(sqrt(3.0 / (double)in)); /* what comes out varies as what goes in */
-    shape = dims.rank == 2 ? (struct as_dims){2, {out, in}} : (struct as_dims){2, {in, out}};
-    weights[0] = param(b, name, "weight", &shape, &how);
-    how = uniform(1 / sqrt((double)in));
-    weights[1] = bias ? param(b, name, "bias", &one, &how) : AS_NONE;
+    if (bias)
+        weights[1] = param(b, name, "bias", &one, &how);
     if (!as_build_ok(b))
         return AS_NONE;
-    if (dims.rank == 2)
-        return linear_gemm(b, name, x, weights, out);
+    if (parts->out_axis == 0)
+        return linear_gemm(b, name, x, weights, parts->out);
     y = as_build_matmul(b, name, x, weights[0]);
     if (!bias)
         return y;
     (void)snprintf(sum, sizeof sum, "%.240s.add", name);
     return as_build_binary(b, "Add", sum, y, weights[1]);
+}
+
+uint32_t as_build_linear(struct as_builder *b, const char *name, uint32_t x, int64_t out, bool bias)
+{
+    struct as_build_linear_parts parts;
+    struct as_seeded how;
+
+    name = name ? name : "linear";
+    if (!as_build_linear_begin(b, name, x, out, &parts))
+        return AS_NONE;
+    how = uniform(sqrt(3.0 / (double)parts.in)); /* what comes out varies as what goes in */
+    parts.weight = param(b, name, "weight", &parts.shape, &how);
+    return as_build_linear_end(b, name, x, &parts, bias);
 }
 
 /* The leading dimensions of x and then `out`, as a list for Reshape that holds for any of them. */

@@ -10,6 +10,20 @@
 uint32_t as_build_linear(struct as_builder *b, const char *name, uint32_t x, int64_t out,
                          bool bias);
 
+/* The same in two steps, for weights that are made elsewhere. */
+struct as_build_linear_parts {
+    int64_t in, out;
+    struct as_dims shape; /* that the weight must have */
+    int out_axis;         /* where `out` is in it */
+    uint32_t weight;      /* to be set in between */
+};
+
+/* False: it failed. */
+bool as_build_linear_begin(struct as_builder *b, const char *name, uint32_t x, int64_t out,
+                           struct as_build_linear_parts *parts);
+uint32_t as_build_linear_end(struct as_builder *b, const char *name, uint32_t x,
+                             const struct as_build_linear_parts *parts, bool bias);
+
 /* The same with the rows of an embedding as weight, which is not copied: [out, in]. */
 uint32_t as_build_linear_tied(struct as_builder *b, const char *name, uint32_t x, uint32_t weight);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/build_opset.h"
 
 struct as_build_name {
     const char *text; /* NULL: free */
@@ -254,6 +255,7 @@ uint32_t as_build_input(struct as_builder *b, const char *name, unsigned dtype,
 
     if (!as_build_ok(b))
         return AS_NONE;
+    as_build_need_dtype(b, dtype);
     value = add_value(b, take_name(b, name, false));
     as_build_set_type(b, value, dtype, dims);
     for (int i = 0; as_build_ok(b) && symbols && i < dims->rank; i++) {
@@ -276,6 +278,7 @@ static uint32_t add_constant(struct as_builder *b, const char *name, unsigned dt
 {
     uint32_t value = as_build_ok(b) ? add_value(b, name) : AS_NONE;
 
+    as_build_need_dtype(b, dtype);
     as_build_set_type(b, value, dtype, dims);
     if (!as_build_ok(b))
         return AS_NONE;
@@ -283,11 +286,11 @@ static uint32_t add_constant(struct as_builder *b, const char *name, unsigned dt
     return value;
 }
 
-uint32_t as_build_param(struct as_builder *b, const char *name, const struct as_dims *dims,
-                        const struct as_seeded *how)
+uint32_t as_build_param_of(struct as_builder *b, const char *name, unsigned dtype,
+                           const struct as_dims *dims, const struct as_seeded *how)
 {
     const char *full = as_build_ok(b) ? take_name(b, name, true) : NULL;
-    uint32_t value = add_constant(b, full, b->dtype, dims);
+    uint32_t value = add_constant(b, full, dtype, dims);
     struct as_value *v;
     uint64_t n;
 
@@ -296,10 +299,16 @@ uint32_t as_build_param(struct as_builder *b, const char *name, const struct as_
     v = &b->model->values[value];
     if (!as_type_elems(&v->type, &n))
         return as_build_fail(b, ASSAY_ERR_USAGE, "parameter '%.80s' has no size", full);
-    v->data = as_seeded_data(&b->model->arena, b->dtype, n, as_seeded_key(b->seed, full), how);
+    v->data = as_seeded_data(&b->model->arena, dtype, n, as_seeded_key(b->seed, full), how);
     if (!v->data)
         return fail_nomem(b);
     return value;
+}
+
+uint32_t as_build_param(struct as_builder *b, const char *name, const struct as_dims *dims,
+                        const struct as_seeded *how)
+{
+    return as_build_param_of(b, name, b->dtype, dims, how);
 }
 
 /* The bytes are copied; `full` is a name taken before. */
@@ -558,6 +567,8 @@ int as_builder_finish(struct as_builder *b, struct assay_error *err)
     struct as_graph *graph = b->graph;
     int rc;
 
+    if (as_build_ok(b))
+        as_build_raise_nodes(b);
     if (!as_build_ok(b)) {
         if (err)
             *err = b->err;

@@ -62,6 +62,10 @@ uint32_t as_build_input(struct as_builder *b, const char *name, unsigned dtype,
 uint32_t as_build_param(struct as_builder *b, const char *name, const struct as_dims *dims,
                         const struct as_seeded *how);
 
+/* The same of another dtype that as_seeded_data() can make. */
+uint32_t as_build_param_of(struct as_builder *b, const char *name, unsigned dtype,
+                           const struct as_dims *dims, const struct as_seeded *how);
+
 /* A constant with the bytes given, which are copied. */
 uint32_t as_build_const(struct as_builder *b, const char *name, unsigned dtype,
                         const struct as_dims *dims, const void *bytes);

@@ -143,7 +143,7 @@ static bool read_equation(const struct as_cost_ctx *ctx, struct as_einsum *e)
                              .graph = out ? out->graph : NULL,
                              .node = ctx->node,
                              .opset = ctx->opset,
-                             .arena = &model->arena,
+                             .arena = &model->inference,
                              .err = &err};
 
     return out && as_einsum_read(&infer, e) == ASSAY_OK;

@@ -13,6 +13,7 @@ enum { DEFAULT_MAX = 1 << 20, DEFAULT_KV_BITS = 16, MAX_PROBES = 160 };
 /* One size and what it needs; UINT64_MAX: the model cannot work with it. */
 struct probe {
     uint64_t at, bytes;
+    bool past_context; /* that is why it cannot */
 };
 
 struct fitting {
@@ -23,6 +24,7 @@ struct fitting {
     struct as_infer_dim *dims; /* those of `base` and, last, the one to find */
     size_t n_dims;
     uint64_t max;
+    bool within_context; /* at size 1, so that a size past it is one too many */
 };
 
 static uint64_t sum_u64(uint64_t a, uint64_t b)
@@ -93,22 +95,42 @@ static int infer_at(struct fitting *f, uint64_t at, struct assay_error *err)
     return as_infer_shapes(f->model, &options, NULL, err);
 }
 
+/* A text longer than the context asks for positions that the decoder does not have; a lookup in
+ * their table is no matter of shapes, so inference cannot see it. */
+static bool past_context(const struct as_costs *costs)
+{
+    uint64_t context = costs->decoder.context;
+
+    for (size_t i = 0; context > 0 && i < costs->n_attentions; i++)
+        if (costs->attentions[i].queries > context || costs->attentions[i].keys > context)
+            return true;
+    return false;
+}
+
 /* Fails for good only where a smaller size would as well. */
 static int probe(struct fitting *f, uint64_t at, struct probe *out, struct assay_error *err)
 {
     struct as_costs *costs = NULL;
     int rc = infer_at(f, at, err);
 
-    *out = (struct probe){at, UINT64_MAX};
+    *out = (struct probe){at, UINT64_MAX, false};
     if (rc == ASSAY_OK)
         rc = as_costs_new(&costs, f->model, err);
     if (rc == ASSAY_OK)
         rc = count_bytes(f, costs, &out->bytes, err);
     if (rc == ASSAY_OK && costs && f->question->what == AS_FIT_CONTEXT)
         out->bytes = sum_u64(out->bytes, kv_bytes(f, costs, at));
+    if (rc == ASSAY_OK && costs)
+        out->past_context = past_context(costs);
+    if (at == 1)
+        f->within_context = f->question->what != AS_FIT_BATCH && !out->past_context;
+    else if (f->within_context && out->past_context)
+        out->bytes = UINT64_MAX;
     as_costs_free(costs);
-    if (at > 1 && (rc == ASSAY_ERR_FORMAT || rc == ASSAY_ERR_LIMIT))
+    if (at > 1 && rc < 0 && rc != ASSAY_ERR_NOMEM) {
+        out->bytes = UINT64_MAX;
         return ASSAY_OK;
+    }
     return rc;
 }
 
@@ -172,6 +194,7 @@ static int search(struct fitting *f, struct assay_error *err)
     f->out->value = fits.at;
     f->out->bytes = fits.bytes;
     f->out->at_max = fits.at == f->max;
+    f->out->at_context = f->within_context && fails.past_context && !f->out->at_max;
     return ASSAY_OK;
 }
 
@@ -202,6 +225,11 @@ static int fit_cache(struct fitting *f, struct assay_error *err)
         f->out->value = f->max;
         f->out->at_max = true;
     }
+    if (costs->decoder.context > 0 && f->out->value >= costs->decoder.context) {
+        f->out->value = costs->decoder.context;
+        f->out->at_max = false;
+        f->out->at_context = true;
+    }
     if (f->out->value > 0) /* at most `memory`, so nothing wraps */
         f->out->bytes = rest + f->out->value * each;
 out:
@@ -227,6 +255,11 @@ static int take_dims(struct fitting *f, struct assay_error *err)
     return ASSAY_OK;
 }
 
+static bool has_nodes(const struct as_model *model)
+{
+    return model->main && model->main->n_nodes > 0;
+}
+
 int as_fit(struct as_fit_answer *out, struct as_model *model, const struct as_infer_options *base,
            const struct as_fit_question *question, struct assay_error *err)
 {
@@ -239,6 +272,13 @@ int as_fit(struct as_fit_answer *out, struct as_model *model, const struct as_in
     f.max = question->max ? question->max : DEFAULT_MAX;
     if (f.max > INT64_MAX)
         f.max = INT64_MAX;
+    if (!model->has_graph && !has_nodes(model) &&
+        (question->what != AS_FIT_CONTEXT || question->symbol))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the file holds weights only, so nothing is known of how memory grows with "
+                       "%s%s",
+                       question->what == AS_FIT_BATCH ? "the batch" : "dimension ",
+                       question->what != AS_FIT_BATCH && question->symbol ? question->symbol : "");
     if (question->what == AS_FIT_CONTEXT && !question->symbol)
         return fit_cache(&f, err);
     rc = take_dims(&f, err);

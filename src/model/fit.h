@@ -27,13 +27,16 @@ struct as_fit_answer {
     uint64_t bytes;        /* needed by it; 0 when none fits */
     uint64_t bytes_at_one; /* needed by 1 */
     bool at_max;           /* more may fit: `max` was reached */
+    bool at_context;       /* more may fit, but the decoder's context ends here */
     bool exact;            /* false: some sizes were not known, so it needs more than said here */
     unsigned probes;       /* how often the model was inferred to find it */
 };
 
 /* What a size needs is taken to grow with it; that the answer fits and the next size does not was
- * tried. A size at which the model cannot work counts as one that does not fit; at 1 it is an
- * error. ASSAY_ERR_NOTFOUND when a context is asked for and no cache is known. */
+ * tried. A size at which the model cannot work counts as one that does not fit, and so does one at
+ * which attention is longer than the decoder's context, where that is known; at 1 it is an error.
+ * ASSAY_ERR_NOTFOUND when a context is asked for and no cache is known, ASSAY_ERR_USAGE when
+ * anything else is asked of weights without a graph. */
 AS_MUST_USE int as_fit(struct as_fit_answer *out, struct as_model *model,
                        const struct as_infer_options *base, const struct as_fit_question *question,
                        struct assay_error *err);

@@ -28,6 +28,7 @@ void as_model_free(struct as_model *model)
     if (model->drop)
         model->drop(model->held);
     as_free(model->values);
+    as_arena_fini(&model->inference);
     as_arena_fini(&model->arena);
     as_free(model);
 }
@@ -99,7 +100,54 @@ int as_graph_reserve_nodes(struct as_graph *graph, uint32_t n, struct assay_erro
     if (!graph->nodes)
         return as_fail_nomem(err);
     graph->n_nodes = n;
+    graph->model->room_nodes += n;
     return ASSAY_OK;
+}
+
+int as_model_no_memory(const struct as_model *model, struct assay_error *err)
+{
+    size_t max = model->arena.max_bytes;
+
+    /* An arena says only "no"; near the limit that is the likely cause. */
+    if (max == 0 || model->arena.used_bytes + model->inference.used_bytes <= max / 2)
+        return as_fail_nomem(err);
+    return as_fail(err, ASSAY_ERR_LIMIT,
+                   "the tables of this model need more memory than %zu bytes, which is the limit "
+                   "for a file of its size",
+                   max);
+}
+
+bool as_model_load(struct as_model *model, struct as_data *data, uint64_t max_bytes)
+{
+    size_t max = model->arena.max_bytes;
+    size_t used = model->arena.used_bytes + model->inference.used_bytes;
+
+    /* The limit is for both arenas together. */
+    if (!data->bytes && max && (used > max || data->size_bytes > max - used))
+        return false;
+    return as_data_load(data, &model->arena, max_bytes, NULL) == ASSAY_OK;
+}
+
+void as_model_drop_inference(struct as_model *model)
+{
+    size_t max = model->arena.max_bytes, used = model->arena.used_bytes;
+
+    as_arena_fini(&model->inference);
+    model->inference.max_bytes = max == 0 ? 0 : used < max ? max - used : 1;
+    if (!model->inferred) {
+        model->read_end = model->findings_end;
+        model->n_read = model->n_findings;
+    }
+    model->inferred = true;
+    model->findings_end = model->read_end;
+    *model->findings_end = NULL;
+    model->n_findings = model->n_read;
+    model->findings_lost = 0;
+    memset(model->finding_chains, 0, sizeof model->finding_chains);
+    for (struct as_finding *f = model->findings; f; f = f->next) {
+        f->chain = model->finding_chains[f->hash % AS_FINDING_CHAINS];
+        model->finding_chains[f->hash % AS_FINDING_CHAINS] = f;
+    }
 }
 
 static bool same_text(const char *a, const char *b)
@@ -107,37 +155,57 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static uint32_t hash_text(uint32_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    return hash * 31;
+}
+
+static struct as_finding *keep_finding(struct as_model *model, const struct as_finding *what)
+{
+    struct as_arena *arena = model->inferred ? &model->inference : &model->arena;
+    struct as_finding *f;
+
+    if (model->n_findings >= AS_MAX_FINDINGS)
+        return NULL;
+    f = as_arena_zero(arena, 1, sizeof *f);
+    if (!f)
+        return NULL;
+    *f = *what;
+    f->node = what->node ? as_arena_text(arena, what->node, strlen(what->node)) : NULL;
+    f->op = what->op ? as_arena_text(arena, what->op, strlen(what->op)) : NULL;
+    f->text = as_arena_text(arena, what->text, strlen(what->text));
+    return f->text && !f->node == !what->node && !f->op == !what->op ? f : NULL;
+}
+
 void as_model_find(struct as_model *model, enum as_finding_kind kind, const char *node,
                    const char *op, const char *fmt, ...)
 {
-    struct as_finding *finding;
+    struct as_finding what = {.kind = kind, .node = node, .op = op, .times = 1}, *f;
     char text[400];
     va_list args;
 
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    for (finding = model->findings; finding; finding = finding->next)
-        if (finding->kind == kind && same_text(finding->node, node) && same_text(finding->op, op) &&
-            strcmp(finding->text, text) == 0) {
-            finding->times++;
+    what.text = text;
+    what.hash = hash_text(hash_text(hash_text((uint32_t)kind, node), op), text);
+    for (f = model->finding_chains[what.hash % AS_FINDING_CHAINS]; f; f = f->chain)
+        if (f->hash == what.hash && f->kind == kind && same_text(f->node, node) &&
+            same_text(f->op, op) && strcmp(f->text, text) == 0) {
+            f->times++;
             return;
         }
-    /* A hostile file must not make this list, and the search above, long. */
-    if (model->n_findings >= 1000)
+    f = keep_finding(model, &what);
+    if (!f) {
+        model->findings_lost++;
         return;
-    finding = as_arena_zero(&model->arena, 1, sizeof *finding);
-    if (!finding)
-        return;
-    finding->kind = kind;
-    finding->times = 1;
-    finding->node = node ? as_arena_text(&model->arena, node, strlen(node)) : NULL;
-    finding->op = op ? as_arena_text(&model->arena, op, strlen(op)) : NULL;
-    finding->text = as_arena_text(&model->arena, text, strlen(text));
-    if (!finding->text)
-        return;
-    *model->findings_end = finding;
-    model->findings_end = &finding->next;
+    }
+    f->chain = model->finding_chains[f->hash % AS_FINDING_CHAINS];
+    model->finding_chains[f->hash % AS_FINDING_CHAINS] = f;
+    *model->findings_end = f;
+    model->findings_end = &f->next;
     model->n_findings++;
 }
 

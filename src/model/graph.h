@@ -16,6 +16,8 @@ enum {
     AS_MAX_GRAPH_DEPTH = 32,
     AS_MAX_NAME_BYTES = 4096,
     AS_MAX_MESSAGE_DEPTH = 64,
+    AS_MAX_FINDINGS = 1000,
+    AS_FINDING_CHAINS = 512,
 };
 
 /* One tensor that flows through the network. Subgraphs use the values of the graphs around them by
@@ -138,12 +140,15 @@ struct as_finding {
     const char *text; /* one sentence without a full stop */
     uint64_t times;   /* how often the same was found */
     struct as_finding *next;
+    struct as_finding *chain; /* private: the next with the same hash */
+    uint32_t hash;            /* private */
 };
 
 struct as_mapping; /* base of the file in memory; format/mapped_file.h */
 
 struct as_model {
     struct as_arena arena;
+    struct as_arena inference; /* what inference made, until the next one */
     enum as_model_format format;
     const char *path; /* as given */
     const char *producer, *graph_name;
@@ -156,11 +161,14 @@ struct as_model {
     size_t n_meta;
     struct as_value *values;
     uint32_t n_values, room_values;
+    uint64_t room_nodes; /* of all graphs */
     struct as_graph *main;
     struct as_decoder decoder;
     bool has_graph; /* false: weights only, as in safetensors */
     struct as_finding *findings, **findings_end;
     size_t n_findings;
+    uint64_t findings_lost; /* past AS_MAX_FINDINGS, or without memory */
+    struct as_finding *finding_chains[AS_FINDING_CHAINS];
     struct as_finding **read_end; /* where those of the reader end */
     size_t n_read;
     bool inferred;
@@ -188,7 +196,18 @@ AS_MUST_USE int as_graph_reserve_nodes(struct as_graph *graph, uint32_t n, struc
  * owners and flags. The error names the node or value to blame. */
 AS_MUST_USE int as_model_link(struct as_model *model, struct assay_error *err);
 
-/* Keeps a finding; the same again only counts. Running out of memory loses it silently. */
+/* What to say when an arena of the model gave nothing: that the model is larger than its file
+ * allows where the limit is near, else that memory is short. */
+int as_model_no_memory(const struct as_model *model, struct assay_error *err);
+
+/* The numbers of a constant of the file, loaded whole to stay; false: too large, or no memory. */
+bool as_model_load(struct as_model *model, struct as_data *data, uint64_t max_bytes);
+
+/* Forgets what an earlier inference made: types and numbers by it must not be used any more. What
+ * it may take now is what the model has left. */
+void as_model_drop_inference(struct as_model *model);
+
+/* Keeps a finding; the same again only counts. What cannot be kept is counted too. */
 AS_PRINTF(5, 6)
 void as_model_find(struct as_model *model, enum as_finding_kind kind, const char *node,
                    const char *op, const char *fmt, ...);

@@ -1,5 +1,6 @@
 /* model/graph_link.c - checks a graph somebody built, orders its nodes and fills in what follows.
  * Nothing here trusts an index: a reader may hand over whatever a file says. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -52,15 +53,21 @@ static int check_use(const struct linking *l, const struct as_graph *graph,
     bool made =
         value->producer != AS_NONE || value->is_input || value->is_initializer || value->data;
 
+    char tensor[100];
+
     if (made && encloses(value->graph, graph))
         return ASSAY_OK;
+    if (value->name[0])
+        (void)snprintf(tensor, sizeof tensor, "'%.80s'", value->name);
+    else
+        (void)snprintf(tensor, sizeof tensor, "number %u", id);
     if (!node)
         return as_fail(l->err, ASSAY_ERR_FORMAT,
-                       "graph '%.80s' gives out tensor '%.80s', which nothing makes", graph->name,
-                       value->name);
+                       "graph '%.80s' gives out tensor %s, which nothing makes", graph->name,
+                       tensor);
     return as_fail(l->err, ASSAY_ERR_FORMAT,
-                   "node '%.80s' (%.40s) needs tensor '%.80s', which nothing makes",
-                   as_node_label(graph, node), node->op_name, value->name);
+                   "node '%.80s' (%.40s) needs tensor %s, which nothing makes",
+                   as_node_label(graph, node), node->op_name, tensor);
 }
 
 /* Orders the nodes of one graph so that each comes after those it needs, also through the bodies

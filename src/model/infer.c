@@ -226,14 +226,7 @@ static void start_types(struct as_model *model)
         if (!value->is_initializer)
             value->data = NULL;
     }
-    if (!model->inferred) {
-        model->read_end = model->findings_end;
-        model->n_read = model->n_findings;
-    }
-    model->findings_end = model->read_end;
-    *model->findings_end = NULL;
-    model->n_findings = model->n_read;
-    model->inferred = true;
+    as_model_drop_inference(model);
 }
 
 static int infer_once(struct as_model *model, const struct as_infer_options *options,
@@ -246,16 +239,16 @@ static int infer_once(struct as_model *model, const struct as_infer_options *opt
     start_types(model);
     as_rules_collect(in.rules);
     in.ctx = (struct as_infer){.model = model,
-                               .arena = &model->arena,
+                               .arena = &model->inference,
                                .err = err,
                                .body = infer_body,
                                .fold_max = AS_FOLD_MAX};
     model->main->times = 1;
     rc = as_infer_bind(model, options, bound, &in.overridden, err);
-    if (rc < 0)
-        return rc;
     in.exact = !in.overridden && bound->n == 0;
-    return infer_graph(&in, model->main);
+    if (rc == ASSAY_OK)
+        rc = infer_graph(&in, model->main);
+    return rc == ASSAY_ERR_NOMEM ? as_model_no_memory(model, err) : rc;
 }
 
 /* "a=1, b=128" of what was taken by default; false: nothing was. */

@@ -12,6 +12,7 @@ enum { MAX_SYMBOLS = 4096 };
 
 struct symbol {
     const char *name, *input; /* the input where it was seen first */
+    uint32_t hash;            /* of the name */
     int axis;
     int64_t value; /* AS_DIM_UNKNOWN: not yet */
     bool by_default;
@@ -43,16 +44,26 @@ static const char *symbol_at(const struct as_value *value, int axis)
     return name ? name : "";
 }
 
+static uint32_t hash_name(const char *name)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * 16777619u;
+    return hash;
+}
+
 /* The symbol of one open dimension: by its name, or by its place when it has none. */
 static struct symbol *find_symbol(const struct binding *b, const struct as_value *value, int axis)
 {
     const char *name = symbol_at(value, axis);
+    uint32_t hash = hash_name(name);
 
     for (size_t i = 0; i < b->n_symbols; i++) {
         struct symbol *s = &b->symbols[i];
 
-        if (name[0] ? strcmp(s->name, name) == 0
-                    : s->axis == axis && strcmp(s->input, value->name) == 0 && !s->name[0])
+        if (s->hash == hash &&
+            (name[0] ? strcmp(s->name, name) == 0 : s->axis == axis && s->input == value->name))
             return s;
     }
     return NULL;
@@ -74,7 +85,7 @@ static int collect_symbols(struct binding *b)
     if (b->room > MAX_SYMBOLS)
         return as_fail(b->err, ASSAY_ERR_LIMIT, "the inputs have more than %d open dimensions",
                        MAX_SYMBOLS);
-    b->symbols = as_arena_zero(&b->model->arena, b->room ? b->room : 1, sizeof *b->symbols);
+    b->symbols = as_arena_zero(&b->model->inference, b->room ? b->room : 1, sizeof *b->symbols);
     if (!b->symbols)
         return as_fail_nomem(b->err);
     for (uint32_t i = 0; i < n_inputs(b); i++) {
@@ -82,8 +93,9 @@ static int collect_symbols(struct binding *b)
 
         for (int axis = 0; axis < value->type.rank; axis++)
             if (value->type.dims[axis] == AS_DIM_UNKNOWN && !find_symbol(b, value, axis))
-                b->symbols[b->n_symbols++] = (struct symbol){symbol_at(value, axis), value->name,
-                                                             axis, AS_DIM_UNKNOWN, false};
+                b->symbols[b->n_symbols++] = (struct symbol){
+                    symbol_at(value, axis), value->name, hash_name(symbol_at(value, axis)), axis,
+                    AS_DIM_UNKNOWN,         false};
     }
     return ASSAY_OK;
 }
@@ -180,7 +192,8 @@ static int bind_input_dims(const struct binding *b, struct as_value *value,
         else if (value->type.dims[i] != dims->at[i])
             *b->overridden = true;
     }
-    if (rc == ASSAY_OK && !as_type_tensor(&value->type, &b->model->arena, value->type.dtype, dims))
+    if (rc == ASSAY_OK &&
+        !as_type_tensor(&value->type, &b->model->inference, value->type.dtype, dims))
         rc = as_fail_nomem(b->err);
     return rc;
 }
@@ -215,7 +228,7 @@ static int set_first_dim(const struct binding *b, struct as_value *value, int64_
     (void)as_type_dims(&value->type, &dims);
     dims.at[0] = n;
     *b->overridden = true;
-    if (!as_type_tensor(&value->type, &b->model->arena, value->type.dtype, &dims))
+    if (!as_type_tensor(&value->type, &b->model->inference, value->type.dtype, &dims))
         return as_fail_nomem(b->err);
     return ASSAY_OK;
 }
@@ -225,14 +238,19 @@ static int set_first_dim(const struct binding *b, struct as_value *value, int64_
 static int bind_batch(const struct binding *b)
 {
     const struct as_value *first = NULL;
+    bool shaped = false;
     int64_t said = 0;
 
     for (uint32_t i = 0; i < n_inputs(b); i++) {
         struct as_value *value = input_at(b, i);
         int rc = ASSAY_OK;
 
-        if (!value->is_input || value->type.rank < 1 || given_for(b, value->name))
+        if (!value->is_input || value->type.rank < 1)
             continue;
+        if (given_for(b, value->name)) {
+            shaped = true;
+            continue;
+        }
         if (!first) {
             first = value;
             said = value->type.dims[0];
@@ -250,8 +268,9 @@ static int bind_batch(const struct binding *b)
             return rc;
     }
     if (!first)
-        return as_fail(b->err, ASSAY_ERR_USAGE,
-                       "no input has a first dimension that could be a batch");
+        return as_fail(b->err, ASSAY_ERR_USAGE, "%s",
+                       shaped ? "--shape already fixes the batch of every input"
+                              : "no input has a first dimension that could be a batch");
     return ASSAY_OK;
 }
 
@@ -380,15 +399,32 @@ static int apply_symbols(const struct binding *b)
                 if (s)
                     dims.at[axis] = s->value;
             }
-        if (open && !as_type_tensor(&value->type, &b->model->arena, value->type.dtype, &dims))
+        if (open && !as_type_tensor(&value->type, &b->model->inference, value->type.dtype, &dims))
             return as_fail_nomem(b->err);
+    }
+    return ASSAY_OK;
+}
+
+/* Numbers given for an input must be as many as it turned out to hold. */
+static int check_numbers(const struct binding *b)
+{
+    for (uint32_t i = 0; i < n_inputs(b); i++) {
+        const struct as_value *value = input_at(b, i);
+        uint64_t n;
+
+        if (value->data && value->type.kind == AS_KIND_TENSOR && as_type_elems(&value->type, &n) &&
+            n != value->data->n)
+            return as_fail(b->err, ASSAY_ERR_USAGE,
+                           "input '%.60s' holds %llu numbers, but %llu were given", value->name,
+                           (unsigned long long)n, (unsigned long long)value->data->n);
     }
     return ASSAY_OK;
 }
 
 static int tell(const struct binding *b, struct as_bound_dims *bound)
 {
-    bound->at = as_arena_zero(&b->model->arena, b->n_symbols ? b->n_symbols : 1, sizeof *bound->at);
+    bound->at =
+        as_arena_zero(&b->model->inference, b->n_symbols ? b->n_symbols : 1, sizeof *bound->at);
     if (!bound->at)
         return as_fail_nomem(b->err);
     for (size_t i = 0; i < b->n_symbols; i++) {
@@ -432,5 +468,7 @@ int as_infer_bind(struct as_model *model, const struct as_infer_options *options
     if (!options->keep_unknown)
         give_defaults(&b);
     rc = apply_symbols(&b);
+    if (rc == ASSAY_OK)
+        rc = check_numbers(&b);
     return rc == ASSAY_OK ? tell(&b, bound) : rc;
 }

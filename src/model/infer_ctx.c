@@ -45,7 +45,7 @@ const struct as_data *as_in_data(const struct as_infer *ctx, size_t i)
     if (as_dtype_at(data->dtype)->kind == AS_CLASS_BLOCK ||
         as_dtype_at(data->dtype)->kind == AS_CLASS_COMPLEX)
         return NULL;
-    if (as_data_load(data, ctx->arena, (uint64_t)AS_FOLD_MAX * 8, NULL) < 0)
+    if (!as_model_load(ctx->model, data, (uint64_t)AS_FOLD_MAX * 8))
         return NULL;
     return data;
 }

@@ -6,25 +6,49 @@
 
 #include "base/alloc.h"
 #include "model/build_layers.h"
+#include "model/build_quantized.h"
 #include "model/model_handle.h"
 
 static const uint8_t dtypes[] = {
-    [ASSAY_DTYPE_F32] = AS_DTYPE_F32,   [ASSAY_DTYPE_F64] = AS_DTYPE_F64,
-    [ASSAY_DTYPE_F16] = AS_DTYPE_F16,   [ASSAY_DTYPE_BF16] = AS_DTYPE_BF16,
-    [ASSAY_DTYPE_I64] = AS_DTYPE_I64,   [ASSAY_DTYPE_I32] = AS_DTYPE_I32,
-    [ASSAY_DTYPE_I8] = AS_DTYPE_I8,     [ASSAY_DTYPE_U8] = AS_DTYPE_U8,
+    [ASSAY_DTYPE_F32] = AS_DTYPE_F32,
+    [ASSAY_DTYPE_F64] = AS_DTYPE_F64,
+    [ASSAY_DTYPE_F16] = AS_DTYPE_F16,
+    [ASSAY_DTYPE_BF16] = AS_DTYPE_BF16,
+    [ASSAY_DTYPE_I64] = AS_DTYPE_I64,
+    [ASSAY_DTYPE_I32] = AS_DTYPE_I32,
+    [ASSAY_DTYPE_I8] = AS_DTYPE_I8,
+    [ASSAY_DTYPE_U8] = AS_DTYPE_U8,
     [ASSAY_DTYPE_BOOL] = AS_DTYPE_BOOL,
+    [ASSAY_DTYPE_I16] = AS_DTYPE_I16,
+    [ASSAY_DTYPE_U16] = AS_DTYPE_U16,
+    [ASSAY_DTYPE_U32] = AS_DTYPE_U32,
+    [ASSAY_DTYPE_U64] = AS_DTYPE_U64,
+    [ASSAY_DTYPE_I4] = AS_DTYPE_I4,
+    [ASSAY_DTYPE_U4] = AS_DTYPE_U4,
+    [ASSAY_DTYPE_F8E4M3FN] = AS_DTYPE_F8E4M3FN,
+    [ASSAY_DTYPE_F8E4M3FNUZ] = AS_DTYPE_F8E4M3FNUZ,
+    [ASSAY_DTYPE_F8E5M2] = AS_DTYPE_F8E5M2,
+    [ASSAY_DTYPE_F8E5M2FNUZ] = AS_DTYPE_F8E5M2FNUZ,
 };
 
 struct as_builder *as_handle_growing(struct assay_model *model)
 {
     struct as_builder *b = model ? model->builder : NULL;
 
-    if (b && model->sealed) {
-        as_build_fail(b, ASSAY_ERR_STATE, "the model was counted or written: it cannot grow");
+    if (model && model->sealed) {
+        if (model->refused.code == 0)
+            (void)as_fail(&model->refused, ASSAY_ERR_STATE, "the model was %s: it cannot grow",
+                          b ? "counted or written" : "opened from a file");
         return NULL;
     }
     return b && as_build_ok(b) ? b : NULL;
+}
+
+int as_handle_code(const struct assay_model *model)
+{
+    int rc = assay_model_error(model, NULL);
+
+    return rc < 0 ? rc : ASSAY_ERR_STATE;
 }
 
 bool as_handle_given(struct as_builder *b, const char *name, int tensor)
@@ -87,13 +111,14 @@ void assay_model_free(struct assay_model *model)
 
 int assay_model_error(const struct assay_model *model, struct assay_error *err)
 {
+    const struct assay_error *first;
+
     if (!model)
         return as_fail_nomem(err);
-    if (!model->builder || as_build_ok(model->builder))
-        return ASSAY_OK;
-    if (err)
-        *err = model->builder->err;
-    return model->builder->err.code;
+    first = model->builder && !as_build_ok(model->builder) ? &model->builder->err : &model->refused;
+    if (first->code < 0 && err)
+        *err = *first;
+    return first->code;
 }
 
 /* What no node uses is given out when the user named no output. */
@@ -124,8 +149,11 @@ int as_handle_seal(struct assay_model *model, struct assay_error *err)
     if (!model)
         return as_fail_nomem(err);
     b = model->builder;
-    if (!b || model->sealed)
-        return assay_model_error(model, err);
+    if (model->sealed) {
+        if (b && !as_build_ok(b) && err)
+            *err = b->err;
+        return b ? b->err.code : ASSAY_OK;
+    }
     if (b->n_outputs == 0 && as_build_ok(b))
         give_out_rest(b);
     model->sealed = true;
@@ -187,8 +215,9 @@ int assay_model_input_named(struct assay_model *model, const char *name, enum as
     struct as_dims d;
 
     if (!b || !read_dtype(b, dtype) || !read_dims(b, name, rank, dims, true, &d))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_input(b, name ? name : "input", dtypes[dtype], &d, symbols));
+        return as_handle_code(model);
+    return as_handle_out(model,
+                         as_build_input(b, name ? name : "input", dtypes[dtype], &d, symbols));
 }
 
 int assay_model_input(struct assay_model *model, const char *name, enum assay_dtype dtype, int rank,
@@ -204,11 +233,13 @@ int assay_model_constant(struct assay_model *model, const char *name, enum assay
     struct as_dims d;
 
     if (!b || !read_dtype(b, dtype) || !read_dims(b, name, rank, dims, false, &d))
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
     if (!data)
         return as_handle_out(
+            model,
             as_build_fail(b, ASSAY_ERR_USAGE, "constant '%.80s' has no data", name ? name : ""));
-    return as_handle_out(as_build_const(b, name ? name : "constant", dtypes[dtype], &d, data));
+    return as_handle_out(model,
+                         as_build_const(b, name ? name : "constant", dtypes[dtype], &d, data));
 }
 
 int assay_model_parameter(struct assay_model *model, const char *name, int rank,
@@ -219,8 +250,31 @@ int assay_model_parameter(struct assay_model *model, const char *name, int rank,
     struct as_dims d;
 
     if (!b || !read_dims(b, name, rank, dims, false, &d))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_param(b, name ? name : "parameter", &d, &how));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_param(b, name ? name : "parameter", &d, &how));
+}
+
+static bool is_trained_dtype(enum assay_dtype dtype)
+{
+    return (unsigned)dtype <= ASSAY_DTYPE_BF16 || dtype == ASSAY_DTYPE_I8 ||
+           dtype == ASSAY_DTYPE_U8 || dtype == ASSAY_DTYPE_I4 || dtype == ASSAY_DTYPE_U4;
+}
+
+int assay_model_parameter_typed(struct assay_model *model, const char *name, enum assay_dtype dtype,
+                                int rank, const int64_t *dims, double spread)
+{
+    struct as_builder *b = as_handle_growing(model);
+    struct as_seeded how = {AS_SEEDED_NORMAL, 0, (float)spread};
+    struct as_dims d;
+
+    if (!b || !read_dtype(b, dtype) || !read_dims(b, name, rank, dims, false, &d))
+        return as_handle_code(model);
+    name = name ? name : "parameter";
+    if (!is_trained_dtype(dtype))
+        return as_handle_out(model,
+                             as_build_fail(b, ASSAY_ERR_USAGE, "parameter '%.80s' cannot be of %s",
+                                           name, as_dtype_name(dtypes[dtype])));
+    return as_handle_out(model, as_build_param_of(b, name, dtypes[dtype], &d, &how));
 }
 
 void assay_model_output(struct assay_model *model, int tensor, const char *name)
@@ -235,6 +289,8 @@ int assay_model_dims(const struct assay_model *model, int tensor, int64_t *dims,
 {
     struct as_dims d;
 
+    if (room > 0 && !dims)
+        return ASSAY_ERR_USAGE;
     if (!model || !model->builder || model->sealed ||
         !as_build_dims(model->builder, as_handle_in(tensor), &d))
         return ASSAY_ERR_NOTFOUND;
@@ -250,8 +306,50 @@ int assay_model_linear(struct assay_model *model, const char *name, int x, int64
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_linear(b, name, as_handle_in(x), width, bias));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_linear(b, name, as_handle_in(x), width, bias));
+}
+
+int assay_model_linear_quantized(struct assay_model *model, const char *name, int x, int64_t width,
+                                 int bits, bool bias)
+{
+    struct as_builder *b = as_handle_growing(model);
+
+    if (!b || !as_handle_given(b, name, x))
+        return as_handle_code(model);
+    return as_handle_out(model,
+                         as_build_linear_quantized(b, name, as_handle_in(x), width, bits, bias));
+}
+
+typedef uint32_t (*build_scaled)(struct as_builder *b, const char *name, uint32_t x,
+                                 const struct as_build_scale *by);
+
+/* A negative zero point is none; any other must be one. */
+static int scaled(struct assay_model *model, const char *name, int x,
+                  const struct as_build_scale *by, build_scaled build)
+{
+    struct as_builder *b = as_handle_growing(model);
+
+    if (!b || !as_handle_given(b, name, x) || !as_handle_given(b, name, (int)by->scale) ||
+        (by->zero_point != AS_NONE && !as_handle_given(b, name, (int)by->zero_point)))
+        return as_handle_code(model);
+    return as_handle_out(model, build(b, name, as_handle_in(x), by));
+}
+
+int assay_model_quantize(struct assay_model *model, const char *name, int x, int scale,
+                         int zero_point, int axis)
+{
+    const struct as_build_scale by = {as_handle_in(scale), as_handle_in(zero_point), axis};
+
+    return scaled(model, name, x, &by, as_build_quantize);
+}
+
+int assay_model_dequantize(struct assay_model *model, const char *name, int x, int scale,
+                           int zero_point, int axis)
+{
+    const struct as_build_scale by = {as_handle_in(scale), as_handle_in(zero_point), axis};
+
+    return scaled(model, name, x, &by, as_build_dequantize);
 }
 
 int assay_model_linear_tied(struct assay_model *model, const char *name, int x, int table)
@@ -259,8 +357,9 @@ int assay_model_linear_tied(struct assay_model *model, const char *name, int x, 
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x) || !as_handle_given(b, name, table))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_linear_tied(b, name, as_handle_in(x), as_handle_in(table)));
+        return as_handle_code(model);
+    return as_handle_out(model,
+                         as_build_linear_tied(b, name, as_handle_in(x), as_handle_in(table)));
 }
 
 static bool read_conv(struct as_builder *b, const char *name, const struct assay_conv2d *conv,
@@ -289,8 +388,8 @@ int assay_model_conv2d(struct assay_model *model, const char *name, int x,
     struct as_build_conv c;
 
     if (!b || !as_handle_given(b, name, x) || !read_conv(b, name, conv, &c))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_conv(b, name, as_handle_in(x), &c));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_conv(b, name, as_handle_in(x), &c));
 }
 
 int assay_model_conv_transpose2d(struct assay_model *model, const char *name, int x,
@@ -300,8 +399,8 @@ int assay_model_conv_transpose2d(struct assay_model *model, const char *name, in
     struct as_build_conv c;
 
     if (!b || !as_handle_given(b, name, x) || !read_conv(b, name, conv, &c))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_conv_transpose(b, name, as_handle_in(x), &c));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_conv_transpose(b, name, as_handle_in(x), &c));
 }
 
 static bool read_pool(struct as_builder *b, const char *name, const struct assay_pool2d *pool,
@@ -327,8 +426,8 @@ int assay_model_max_pool2d(struct assay_model *model, const char *name, int x,
     struct as_build_pool p;
 
     if (!b || !as_handle_given(b, name, x) || !read_pool(b, name, pool, &p))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_max_pool(b, name, as_handle_in(x), &p));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_max_pool(b, name, as_handle_in(x), &p));
 }
 
 int assay_model_avg_pool2d(struct assay_model *model, const char *name, int x,
@@ -338,8 +437,8 @@ int assay_model_avg_pool2d(struct assay_model *model, const char *name, int x,
     struct as_build_pool p;
 
     if (!b || !as_handle_given(b, name, x) || !read_pool(b, name, pool, &p))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_avg_pool(b, name, as_handle_in(x), &p));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_avg_pool(b, name, as_handle_in(x), &p));
 }
 
 int assay_model_global_avg_pool(struct assay_model *model, const char *name, int x)
@@ -347,8 +446,8 @@ int assay_model_global_avg_pool(struct assay_model *model, const char *name, int
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_global_avg_pool(b, name, as_handle_in(x)));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_global_avg_pool(b, name, as_handle_in(x)));
 }
 
 int assay_model_adaptive_avg_pool2d(struct assay_model *model, const char *name, int x,
@@ -357,8 +456,9 @@ int assay_model_adaptive_avg_pool2d(struct assay_model *model, const char *name,
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_adaptive_avg_pool(b, name, as_handle_in(x), height, width));
+        return as_handle_code(model);
+    return as_handle_out(model,
+                         as_build_adaptive_avg_pool(b, name, as_handle_in(x), height, width));
 }
 
 /* 0 is the default of the norms. */
@@ -374,8 +474,8 @@ static int norm(struct assay_model *model, const char *name, int x, double eps, 
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(build(b, name, as_handle_in(x), eps_or(eps)));
+        return as_handle_code(model);
+    return as_handle_out(model, build(b, name, as_handle_in(x), eps_or(eps)));
 }
 
 int assay_model_batch_norm(struct assay_model *model, const char *name, int x, double eps)
@@ -399,8 +499,8 @@ int assay_model_group_norm(struct assay_model *model, const char *name, int x, i
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_group_norm(b, name, as_handle_in(x), groups, eps_or(eps)));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_group_norm(b, name, as_handle_in(x), groups, eps_or(eps)));
 }
 
 _Static_assert((int)ASSAY_GELU_TANH == (int)AS_ACT_GELU_TANH && (int)AS_ACT_COUNT == 10,
@@ -412,9 +512,9 @@ int assay_model_activation(struct assay_model *model, enum assay_activation acti
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
     return as_handle_out(
-        as_build_activation(b, (enum as_activation)activation, name, as_handle_in(x)));
+        model, as_build_activation(b, (enum as_activation)activation, name, as_handle_in(x)));
 }
 
 int assay_model_softmax(struct assay_model *model, const char *name, int x, int axis)
@@ -422,8 +522,9 @@ int assay_model_softmax(struct assay_model *model, const char *name, int x, int 
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_softmax(b, name ? name : "softmax", as_handle_in(x), axis));
+        return as_handle_code(model);
+    return as_handle_out(model,
+                         as_build_softmax(b, name ? name : "softmax", as_handle_in(x), axis));
 }
 
 int assay_model_dropout(struct assay_model *model, const char *name, int x, double ratio)
@@ -431,6 +532,7 @@ int assay_model_dropout(struct assay_model *model, const char *name, int x, doub
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_dropout(b, name ? name : "dropout", as_handle_in(x), ratio));
+        return as_handle_code(model);
+    return as_handle_out(model,
+                         as_build_dropout(b, name ? name : "dropout", as_handle_in(x), ratio));
 }

@@ -21,6 +21,7 @@ struct assay_model {
     struct as_model *model;
     struct as_builder *builder;     /* NULL: from a file */
     bool sealed;                    /* linked: nothing can be added */
+    struct assay_error refused;     /* the first attempt to add all the same; code 0: none */
     struct as_handle_input *inputs; /* sizes the user gave */
     size_t n_inputs;
     struct as_handle_dim *dims;
@@ -33,7 +34,8 @@ struct assay_model {
 /* Links what was described; the first failure comes out here. May be called again. */
 AS_MUST_USE int as_handle_seal(struct assay_model *model, struct assay_error *err);
 
-/* The builder of a model that can still grow, or NULL. */
+/* The builder of a model that can still grow, or NULL. Growing a model that is linked is refused
+ * and changes nothing: the model can still be counted and written. */
 struct as_builder *as_handle_growing(struct assay_model *model);
 
 /* A tensor that a layer cannot do without; false, and a failure, when it is none. */
@@ -45,9 +47,12 @@ static inline uint32_t as_handle_in(int tensor)
     return tensor < 0 ? AS_NONE : (uint32_t)tensor;
 }
 
-static inline int as_handle_out(uint32_t value)
+/* The code of what went wrong, never 0. */
+int as_handle_code(const struct assay_model *model);
+
+static inline int as_handle_out(const struct assay_model *model, uint32_t value)
 {
-    return value > INT_MAX ? ASSAY_ERR_STATE : (int)value;
+    return value > INT_MAX ? as_handle_code(model) : (int)value;
 }
 
 #endif

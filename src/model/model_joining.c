@@ -55,12 +55,12 @@ int assay_model_attention(struct assay_model *model, const char *name, int x, in
     context = context < 0 ? x : context;
     if (!b || !as_handle_given(b, name, x) || !as_handle_given(b, name, context) ||
         !read_attention(b, attention, &how))
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
     names.bias = !attention->no_bias;
     if (attention->causal)
         how.mask = causal_mask(b, as_handle_in(x), as_handle_in(context));
-    return as_handle_out(
-        as_build_attention_layer(b, name, as_handle_in(x), as_handle_in(context), &how, &names));
+    return as_handle_out(model, as_build_attention_layer(b, name, as_handle_in(x),
+                                                         as_handle_in(context), &how, &names));
 }
 
 int assay_model_attend(struct assay_model *model, const char *name, int q, int k, int v,
@@ -72,13 +72,13 @@ int assay_model_attend(struct assay_model *model, const char *name, int q, int k
 
     if (!b || !as_handle_given(b, name, q) || !as_handle_given(b, name, k) ||
         !as_handle_given(b, name, v) || !read_attention(b, attention, &how))
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
     if (attention->causal)
         how.mask = causal_mask(b, as_handle_in(q), as_handle_in(k));
     as_build_scope(b, "%s", name ? name : "attention");
     y = as_build_attend(b, as_handle_in(q), as_handle_in(k), as_handle_in(v), &how);
     as_build_scope_end(b);
-    return as_handle_out(y);
+    return as_handle_out(model, y);
 }
 
 /* ---- tables and steps ---- */
@@ -90,13 +90,13 @@ int assay_model_embedding(struct assay_model *model, const char *name, int indic
     uint32_t weight = AS_NONE, y;
 
     if (table)
-        *table = ASSAY_ERR_STATE;
+        *table = as_handle_code(model);
     if (!b || !as_handle_given(b, name, indices))
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
     y = as_build_embedding(b, name, as_handle_in(indices), rows, width, &weight);
     if (table)
-        *table = as_handle_out(weight);
-    return as_handle_out(y);
+        *table = as_handle_out(model, weight);
+    return as_handle_out(model, y);
 }
 
 int assay_model_lstm(struct assay_model *model, const char *name, int x, int64_t hidden,
@@ -105,8 +105,8 @@ int assay_model_lstm(struct assay_model *model, const char *name, int x, int64_t
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_lstm(b, name, as_handle_in(x), hidden, both_ways));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_lstm(b, name, as_handle_in(x), hidden, both_ways));
 }
 
 /* ---- sums, products, shapes ---- */
@@ -116,8 +116,8 @@ static int binary(struct assay_model *model, const char *op, const char *name, i
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x) || !as_handle_given(b, name, y))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_binary(b, op, name, as_handle_in(x), as_handle_in(y)));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_binary(b, op, name, as_handle_in(x), as_handle_in(y)));
 }
 
 int assay_model_add(struct assay_model *model, const char *name, int x, int y)
@@ -135,9 +135,9 @@ int assay_model_matmul(struct assay_model *model, const char *name, int x, int y
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x) || !as_handle_given(b, name, y))
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
     return as_handle_out(
-        as_build_matmul(b, name ? name : "matmul", as_handle_in(x), as_handle_in(y)));
+        model, as_build_matmul(b, name ? name : "matmul", as_handle_in(x), as_handle_in(y)));
 }
 
 /* Tensors as values, in the model's memory; NULL: none, too many, or no memory. */
@@ -169,8 +169,8 @@ int assay_model_concat(struct assay_model *model, const char *name, const int *t
     uint32_t *values = b ? read_tensors(b, name, tensors, n, false) : NULL;
 
     if (!values)
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_concat(b, name ? name : "concat", values, n, axis));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_concat(b, name ? name : "concat", values, n, axis));
 }
 
 int assay_model_flatten(struct assay_model *model, const char *name, int x, int axis)
@@ -178,8 +178,9 @@ int assay_model_flatten(struct assay_model *model, const char *name, int x, int 
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(as_build_flatten(b, name ? name : "flatten", as_handle_in(x), axis));
+        return as_handle_code(model);
+    return as_handle_out(model,
+                         as_build_flatten(b, name ? name : "flatten", as_handle_in(x), axis));
 }
 
 static bool check_list(struct as_builder *b, const char *name, int rank, const int64_t *list)
@@ -197,9 +198,9 @@ int assay_model_reshape(struct assay_model *model, const char *name, int x, int 
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x) || !check_list(b, name, rank, shape))
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
     return as_handle_out(
-        as_build_reshape(b, name ? name : "reshape", as_handle_in(x), shape, (size_t)rank));
+        model, as_build_reshape(b, name ? name : "reshape", as_handle_in(x), shape, (size_t)rank));
 }
 
 int assay_model_transpose(struct assay_model *model, const char *name, int x, int rank,
@@ -208,9 +209,9 @@ int assay_model_transpose(struct assay_model *model, const char *name, int x, in
     struct as_builder *b = as_handle_growing(model);
 
     if (!b || !as_handle_given(b, name, x) || !check_list(b, name, rank, order))
-        return ASSAY_ERR_STATE;
-    return as_handle_out(
-        as_build_transpose(b, name ? name : "transpose", as_handle_in(x), order, (size_t)rank));
+        return as_handle_code(model);
+    return as_handle_out(model, as_build_transpose(b, name ? name : "transpose", as_handle_in(x),
+                                                   order, (size_t)rank));
 }
 
 /* ---- sequences ---- */
@@ -337,20 +338,25 @@ int assay_model_sequential(struct assay_model *model, const char *name, int x,
     char place[32];
 
     if (!b || !as_handle_given(b, name, x))
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
+    if (n > 0 && !layers)
+        return as_handle_out(model, as_build_fail(b, ASSAY_ERR_USAGE,
+                                                  "sequence '%.80s' gets no list of its %zu layers",
+                                                  name ? name : "", n));
     y = as_handle_in(x);
     if (name)
         as_build_scope(b, "%s", name);
-    for (size_t i = 0; layers && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if ((size_t)layers[i].kind >= sizeof layers_of / sizeof *layers_of)
-            return as_handle_out(as_build_fail(
-                b, ASSAY_ERR_USAGE, "there is no kind of layer number %d", (int)layers[i].kind));
+            return as_handle_out(model, as_build_fail(b, ASSAY_ERR_USAGE,
+                                                      "there is no kind of layer number %d",
+                                                      (int)layers[i].kind));
         (void)snprintf(place, sizeof place, "%zu", i);
         y = layers_of[layers[i].kind](b, layers[i].name ? layers[i].name : place, y, &layers[i]);
     }
     if (name)
         as_build_scope_end(b);
-    return as_handle_out(y);
+    return as_handle_out(model, y);
 }
 
 /* ---- any operator ---- */
@@ -394,7 +400,7 @@ static int add_node(struct as_builder *b, struct as_build_node *node,
     if (!as_build_add(b, node, n_outputs, values))
         return b->err.code;
     for (uint32_t i = 0; i < n_outputs; i++)
-        outputs[i] = as_handle_out(values[i]);
+        outputs[i] = values[i] > INT_MAX ? ASSAY_ERR_STATE : (int)values[i];
     return ASSAY_OK;
 }
 
@@ -407,9 +413,9 @@ int assay_model_node(struct assay_model *model, const char *op, const char *name
     uint32_t *values;
 
     for (size_t i = 0; outputs && i < n_outputs; i++)
-        outputs[i] = ASSAY_ERR_STATE;
+        outputs[i] = as_handle_code(model);
     if (!b)
-        return ASSAY_ERR_STATE;
+        return as_handle_code(model);
     if (!op || (n_attrs && !attrs) || (n_outputs && !outputs) || n_outputs > 1024 ||
         n_attrs > 1024) {
         as_build_fail(b, ASSAY_ERR_USAGE, "a node needs an operator, and the lists it counts");

@@ -51,6 +51,7 @@ struct as_params {
     uint64_t frozen;               /* parameters of an integer or block dtype, and buffers */
     uint64_t stored, stored_bytes; /* all constants in the file, second copies too */
     uint64_t tied_elems;           /* stored again under another name */
+    bool ties_cut;                 /* too many tensors look alike: not all were compared */
     uint64_t shared_uses;          /* parameters that several nodes use */
     double compression; /* bytes as fp32 / bytes as stored, of the parameters; quantisation
                            scales count as stored bytes; NaN: there are none */

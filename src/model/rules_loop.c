@@ -109,7 +109,7 @@ static int condition_after(const struct as_infer *ctx, const struct loop *l)
     struct as_value value = *as_body_output(l->body, 0);
 
     if (!value.data || value.data->n != 1 || value.data->dtype == AS_DTYPE_STRING ||
-        as_data_load(value.data, ctx->arena, 64, NULL) < 0)
+        !as_model_load(ctx->model, value.data, 64))
         return -1;
     return as_data_i64(value.data, 0) != 0;
 }

@@ -110,7 +110,7 @@ static const struct as_data *filler(struct as_infer *ctx, unsigned *dtype)
     *dtype = attr->type.dtype;
     if (!attr->data || attr->data->n != 1 || attr->data->dtype == AS_DTYPE_STRING ||
         as_dtype_at(attr->data->dtype)->kind == AS_CLASS_BLOCK ||
-        as_data_load(attr->data, ctx->arena, 16, NULL) < 0)
+        !as_model_load(ctx->model, attr->data, 16))
         return NULL;
     return attr->data;
 }

@@ -90,28 +90,66 @@ static inline uint16_t bf16_bits(float value)
     return (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16); /* weights are finite */
 }
 
+/* The nearest whole number of so many bits; unsigned ones are moved up by half of what there is. */
+static unsigned step_bits(float value, unsigned dtype)
+{
+    bool wide = dtype == AS_DTYPE_I8 || dtype == AS_DTYPE_U8;
+    bool is_signed = dtype == AS_DTYPE_I8 || dtype == AS_DTYPE_I4;
+    int half = wide ? 128 : 8, near;
+
+    if (value > (float)half)
+        value = (float)half;
+    if (value < (float)-half)
+        value = (float)-half;
+    near = (int)(value < 0 ? value - 0.5f : value + 0.5f);
+    near = near > half - 1 ? half - 1 : near < -half ? -half : near;
+    return (unsigned)(is_signed ? near : near + half) & (wide ? 255u : 15u);
+}
+
+static void put_steps(uint8_t *out, const float *in, size_t n, unsigned dtype)
+{
+    bool two = as_dtype_at(dtype)->block_elems == 2; /* in a byte, the first one low */
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned bits = step_bits(in[i], dtype);
+
+        if (!two)
+            out[i] = (uint8_t)bits;
+        else if (i % 2 == 0)
+            out[i / 2] = (uint8_t)bits;
+        else
+            out[i / 2] = (uint8_t)(out[i / 2] | bits << 4);
+    }
+}
+
 /* Puts a piece in the dtype asked for; returns the bytes written. */
 static size_t put(uint8_t *out, const float *in, size_t n, unsigned dtype)
 {
     uint16_t half[PIECE];
-    size_t bytes = n * as_dtype_at(dtype)->block_bytes;
+    uint64_t bytes = 0;
 
-    for (size_t i = 0; i < n && dtype == AS_DTYPE_F64; i++) {
-        double wide = (double)in[i];
+    (void)as_dtype_bytes(dtype, n, &bytes); /* of a piece: it fits */
+    switch (dtype) {
+    case AS_DTYPE_F32:
+        memcpy(out, in, (size_t)bytes);
+        break;
+    case AS_DTYPE_F64:
+        for (size_t i = 0; i < n; i++) {
+            double wide = (double)in[i];
 
-        memcpy(out + i * sizeof wide, &wide, sizeof wide);
+            memcpy(out + i * sizeof wide, &wide, sizeof wide);
+        }
+        break;
+    case AS_DTYPE_F16:
+    case AS_DTYPE_BF16:
+        for (size_t i = 0; i < n; i++)
+            half[i] = dtype == AS_DTYPE_F16 ? f16_bits(in[i]) : bf16_bits(in[i]);
+        memcpy(out, half, (size_t)bytes);
+        break;
+    default:
+        put_steps(out, in, n, dtype);
     }
-    if (dtype == AS_DTYPE_F16)
-        for (size_t i = 0; i < n; i++)
-            half[i] = f16_bits(in[i]);
-    if (dtype == AS_DTYPE_BF16)
-        for (size_t i = 0; i < n; i++)
-            half[i] = bf16_bits(in[i]);
-    if (dtype == AS_DTYPE_F32)
-        memcpy(out, in, bytes);
-    else if (dtype != AS_DTYPE_F64)
-        memcpy(out, half, bytes);
-    return bytes;
+    return (size_t)bytes;
 }
 
 static int make(const struct as_data *data, uint64_t first, uint64_t n, void *out,
@@ -137,15 +175,24 @@ static int make(const struct as_data *data, uint64_t first, uint64_t n, void *ou
     return ASSAY_OK;
 }
 
+static bool can_make(unsigned dtype)
+{
+    static const uint8_t known[] = {AS_DTYPE_F32, AS_DTYPE_F16, AS_DTYPE_BF16, AS_DTYPE_F64,
+                                    AS_DTYPE_I8,  AS_DTYPE_U8,  AS_DTYPE_I4,   AS_DTYPE_U4};
+
+    for (size_t i = 0; i < sizeof known; i++)
+        if (known[i] == dtype)
+            return true;
+    return false;
+}
+
 struct as_data *as_seeded_data(struct as_arena *arena, unsigned dtype, uint64_t n, uint64_t key,
                                const struct as_seeded *how)
 {
     struct as_seeded *kept = as_arena_alloc(arena, sizeof *kept);
     struct as_data *data = as_arena_zero(arena, 1, sizeof *data);
-    bool known = dtype == AS_DTYPE_F32 || dtype == AS_DTYPE_F16 || dtype == AS_DTYPE_BF16 ||
-                 dtype == AS_DTYPE_F64;
 
-    if (!kept || !data || !known || !as_dtype_bytes(dtype, n, &data->size_bytes))
+    if (!kept || !data || !can_make(dtype) || !as_dtype_bytes(dtype, n, &data->size_bytes))
         return NULL;
     *kept = *how;
     data->dtype = (uint8_t)dtype;

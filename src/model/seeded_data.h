@@ -20,8 +20,9 @@ struct as_seeded {
 /* A seed of its own for the tensor called `name`. */
 uint64_t as_seeded_key(uint64_t seed, const char *name);
 
-/* Data of `n` elements of f32, f16, bf16 or f64 that are made when asked for; `generated` is set,
- * and they count as stored. NULL: no memory, too many, or another dtype. */
+/* Data of `n` elements of f32, f16, bf16, f64, i8, u8, i4 or u4 that are made when asked for;
+ * `generated` is set, and they count as stored. Integers are the nearest there are; those without a
+ * sign lie around the middle of what they hold. NULL: no memory, too many, or another dtype. */
 struct as_data *as_seeded_data(struct as_arena *arena, unsigned dtype, uint64_t n, uint64_t key,
                                const struct as_seeded *how);
 

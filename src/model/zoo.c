@@ -12,7 +12,7 @@
 enum { MAX_KEYS = 16, MAX_NAMES = 64, KEY_BATCH = 0, KEY_SEED = 1 };
 
 const struct as_zoo_key as_zoo_common_keys[] = {
-    [KEY_BATCH] = {"batch", "samples in one run; 0 leaves the dimension open", 1, 0, 1 << 20, NULL},
+    [KEY_BATCH] = {"batch", "samples in one run; 0: left open", 1, 0, 1 << 20, NULL},
     [KEY_SEED] = {"seed", "of the weights", 1, 0, INT64_MAX, NULL},
     {0},
 };
@@ -25,7 +25,7 @@ static const struct as_zoo_key image_keys[] = {
 
 #define SEQ_KEY(tokens)                                                                            \
     {                                                                                              \
-        "seq", "tokens of the text; 0 leaves the dimension open", tokens, 0, 1 << 20, NULL         \
+        "seq", "tokens of the text; 0: left open", tokens, 0, 1 << 20, NULL                        \
     }
 #define TEXT_KEYS(tokens, rows, positions)                                                         \
     {                                                                                              \
@@ -46,8 +46,7 @@ static const struct as_zoo_key gpt2_keys[] = TEXT_KEYS(1024, 50257, 1024);
 
 static const struct as_zoo_key vit_keys[] = {
     [AS_VIT_CLASSES] = {"classes", "length of the answer", 1000, 1, 1 << 20, NULL},
-    [AS_VIT_SIZE] = {"size", "height and width of the image, a multiple of 16", 224, 16, 4096,
-                     NULL},
+    [AS_VIT_SIZE] = {"size", "of the image, a multiple of 16", 224, 16, 4096, NULL},
     [AS_VIT_LAYERS] = {"layers", "blocks", 12, 1, 1024, NULL},
     {0},
 };
@@ -59,14 +58,13 @@ static const struct as_zoo_key llama_keys[] = {
     [AS_LLAMA_WIDTH] = {"width", "of what flows through, a multiple of heads", 256, 2, 1 << 16,
                         NULL},
     [AS_LLAMA_HEADS] = {"heads", "of attention", 8, 1, 1024, NULL},
-    [AS_LLAMA_KV_HEADS] = {"kv_heads", "heads for keys and values; 0: as many as heads", 4, 0, 1024,
-                           NULL},
+    [AS_LLAMA_KV_HEADS] = {"kv_heads", "of keys and values; 0: as many as heads", 4, 0, 1024, NULL},
     [AS_LLAMA_FFN] = {"ffn", "width of the gated layers", 688, 1, 1 << 20, NULL},
     [AS_LLAMA_VOCAB] = {"vocab", "different tokens", 8000, 1, 1 << 24, NULL},
     [AS_LLAMA_CONTEXT] = {"context", "most tokens of a text", 2048, 1, 1 << 24, NULL},
     [AS_LLAMA_SEQ] = SEQ_KEY(128),
     [AS_LLAMA_DTYPE] = {"dtype", "f32, f16", 0, 0, 1, dtype_words},
-    [AS_LLAMA_TIED] = {"tied", "1: the last product uses the table of tokens", 0, 0, 1, NULL},
+    [AS_LLAMA_TIED] = {"tied", "1: the last product uses the table", 0, 0, 1, NULL},
     {0},
 };
 
@@ -89,30 +87,32 @@ static const struct as_zoo_key mlp_keys[] = {
 };
 
 static const struct as_zoo_entry entries[] = {
-    {"alexnet", "CNN of 2012, 5 convolutions and 3 dense layers", "1x3x224x224", image_keys,
-     as_zoo_alexnet},
-    {"vgg16", "deep plain CNN, 16 layers", "1x3x224x224", image_keys, as_zoo_vgg16},
-    {"vgg19", "deep plain CNN, 19 layers", "1x3x224x224", image_keys, as_zoo_vgg19},
-    {"resnet18", "residual CNN, 18 layers", "1x3x224x224", image_keys, as_zoo_resnet18},
-    {"resnet34", "residual CNN, 34 layers", "1x3x224x224", image_keys, as_zoo_resnet34},
-    {"resnet50", "residual CNN, 50 layers", "1x3x224x224", image_keys, as_zoo_resnet50},
-    {"mobilenetv2", "CNN for phones, depthwise convolutions", "1x3x224x224", image_keys,
-     as_zoo_mobilenet_v2},
-    {"mobilenet_v3_large", "CNN for phones with squeeze-and-excitation", "1x3x224x224", image_keys,
-     as_zoo_mobilenet_v3_large},
-    {"googlenet", "Inception CNN of 2014, without the side heads", "1x3x224x224", image_keys,
-     as_zoo_googlenet},
-    {"squeezenet1_1", "small CNN without dense layers", "1x3x224x224", image_keys,
+    {"alexnet", "CNN of 2012, 8 layers", "CNN of 2012, 5 convolutions and 3 dense layers",
+     image_keys, as_zoo_alexnet},
+    {"vgg16", "deep plain CNN, 16 layers", "deep plain CNN, 16 layers", image_keys, as_zoo_vgg16},
+    {"vgg19", "deep plain CNN, 19 layers", "deep plain CNN, 19 layers", image_keys, as_zoo_vgg19},
+    {"resnet18", "residual CNN, 18 layers", "residual CNN, 18 layers", image_keys, as_zoo_resnet18},
+    {"resnet34", "residual CNN, 34 layers", "residual CNN, 34 layers", image_keys, as_zoo_resnet34},
+    {"resnet50", "residual CNN, 50 layers", "residual CNN, 50 layers", image_keys, as_zoo_resnet50},
+    {"mobilenetv2", "CNN for phones, depthwise", "CNN for phones, depthwise convolutions",
+     image_keys, as_zoo_mobilenet_v2},
+    {"mobilenet_v3_large", "CNN for phones, squeeze-excite",
+     "CNN for phones with squeeze-and-excitation", image_keys, as_zoo_mobilenet_v3_large},
+    {"googlenet", "Inception CNN of 2014", "Inception CNN of 2014, without the side heads",
+     image_keys, as_zoo_googlenet},
+    {"squeezenet1_1", "small CNN, no dense layers", "small CNN without dense layers", image_keys,
      as_zoo_squeezenet1_1},
-    {"vit_b_16", "vision transformer, base, patches of 16", "1x3x224x224", vit_keys,
+    {"vit_b_16", "vision transformer, base", "vision transformer, base, patches of 16", vit_keys,
      as_zoo_vit_b_16},
-    {"bert-base", "text encoder, uncased, with pooler", "3 of 1x128", bert_keys, as_zoo_bert},
-    {"gpt2", "text decoder, small, head tied to the table", "1x1024", gpt2_keys, as_zoo_gpt2},
-    {"llama", "text decoder of any size: grouped heads, RMS norm, SwiGLU, rotary", "1x128",
-     llama_keys, as_zoo_llama},
-    {"lstm-tagger", "recurrent tagger of words, both ways", "1x32", tagger_keys,
-     as_zoo_lstm_tagger},
-    {"mlp", "dense layers", "1x784", mlp_keys, as_zoo_mlp},
+    {"bert-base", "text encoder with pooler", "text encoder, uncased, with pooler", bert_keys,
+     as_zoo_bert},
+    {"gpt2", "text decoder, small", "text decoder, small, head tied to the table", gpt2_keys,
+     as_zoo_gpt2},
+    {"llama", "text decoder of any size",
+     "text decoder of any size: grouped heads, RMS norm, SwiGLU, rotary", llama_keys, as_zoo_llama},
+    {"lstm-tagger", "recurrent tagger of words", "recurrent tagger of words, both ways",
+     tagger_keys, as_zoo_lstm_tagger},
+    {"mlp", "dense layers", "dense layers", mlp_keys, as_zoo_mlp},
 };
 
 /* Other spellings people use. */

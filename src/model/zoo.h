@@ -19,8 +19,8 @@ struct as_builder;
 extern const struct as_zoo_key as_zoo_common_keys[];
 
 struct as_zoo_entry {
-    const char *name, *summary;    /* "resnet50", "residual CNN, 50 layers" */
-    const char *input;             /* "1x3x224x224" */
+    const char *name;              /* "resnet50" */
+    const char *summary, *detail;  /* at most 30 columns, for a list; a whole line */
     const struct as_zoo_key *keys; /* ended by a NULL name; NULL: none of its own */
     /* Fills an empty model from the values of its keys, in their order. */
     void (*build)(struct as_builder *b, const int64_t *values, int64_t batch);

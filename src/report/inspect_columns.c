@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/cost_rules.h"
 #include "report/inspect_report.h"
 
 #define KIND_TEXT   AS_COLUMN_TEXT
@@ -52,73 +53,84 @@ const char *as_inspect_sort_at(size_t i)
     return i < sizeof sorts / sizeof *sorts ? sorts[i].name : NULL;
 }
 
-bool as_row_count(const struct as_inspection *in, const struct as_cost_row *row,
-                  enum as_inspect_column column, uint64_t *out)
+struct as_inspect_group as_row_line(const struct as_cost_row *row)
 {
-    struct as_cost forward = {0}, backward = {0};
-    bool known = row->state == AS_COST_KNOWN;
+    struct as_inspect_group line = {.known = true, .times_known = true};
 
-    (void)in;
-    as_cost_add(&forward, &row->forward, row->times);
-    as_cost_add(&backward, &row->backward, row->times);
+    as_group_add(&line, row);
+    line.known = row->state == AS_COST_KNOWN;
+    return line;
+}
+
+bool as_line_count(const struct as_inspect_group *line, enum as_inspect_column column,
+                   uint64_t *out)
+{
     switch (column) {
+    case AS_COLUMN_LAYERS:
+        *out = line->n_rows;
+        return true;
     case AS_COLUMN_TIMES:
-        *out = row->times;
-        return row->times_known;
+        *out = line->times;
+        return line->times_known;
     case AS_COLUMN_PARAMS:
-        *out = row->parameters;
+        *out = line->parameters;
         return true;
     case AS_COLUMN_PARAM_BYTES:
-        *out = row->parameter_bytes;
+        *out = line->parameter_bytes;
         return true;
     case AS_COLUMN_MACS:
-        *out = forward.macs;
-        return known;
+        *out = line->forward.macs;
+        break;
     case AS_COLUMN_FLOPS:
-        *out = as_cost_flops(&forward);
-        return known;
+        *out = as_cost_flops(&line->forward);
+        break;
     case AS_COLUMN_ELEMENTWISE:
-        *out = forward.elementwise;
-        return known;
+        *out = line->forward.elementwise;
+        break;
     case AS_COLUMN_TRANSCENDENTAL:
-        *out = forward.transcendental;
-        return known;
+        *out = line->forward.transcendental;
+        break;
     case AS_COLUMN_READ:
-        *out = forward.bytes_read;
-        return known;
+        *out = line->forward.bytes_read;
+        break;
     case AS_COLUMN_WRITTEN:
-        *out = forward.bytes_written;
-        return known;
+        *out = line->forward.bytes_written;
+        break;
     case AS_COLUMN_ACTIVATION:
-        *out = row->output_bytes;
-        return known;
+        *out = line->output_bytes;
+        break;
     case AS_COLUMN_SAVED:
-        *out = row->saved_bytes;
-        return known;
+        *out = line->saved_bytes;
+        break;
     case AS_COLUMN_BACKWARD_MACS:
-        *out = backward.macs;
-        return known;
+        *out = line->backward.macs;
+        break;
     case AS_COLUMN_BACKWARD_FLOPS:
-        *out = as_cost_flops(&backward);
-        return known;
+        *out = as_cost_flops(&line->backward);
+        break;
+    case AS_COLUMN_BACKWARD_BYTES:
+        *out = as_sat_add(line->backward.bytes_read, line->backward.bytes_written);
+        break;
     default:
         return false;
     }
+    return line->known;
 }
 
-double as_row_number(const struct as_inspection *in, const struct as_cost_row *row,
-                     enum as_inspect_column column)
+double as_line_number(const struct as_inspection *in, const struct as_inspect_group *line,
+                      enum as_inspect_column column)
 {
-    uint64_t count;
+    uint64_t count, macs = in->costs->forward.macs;
 
-    if (as_row_count(in, row, column, &count))
+    if (as_line_count(line, column, &count))
         return (double)count;
-    if (row->state != AS_COST_KNOWN)
+    if (!line->known)
         return (double)NAN;
     if (column == AS_COLUMN_INTENSITY)
-        return as_cost_intensity(&row->forward);
-    if ((column == AS_COLUMN_SHARE || column == AS_COLUMN_BAR) && in->costs->forward.macs)
-        return (double)row->forward.macs * (double)row->times / (double)in->costs->forward.macs;
+        return as_cost_intensity(&line->forward);
+    /* A share of a sum that was cut is none. */
+    if ((column == AS_COLUMN_SHARE || column == AS_COLUMN_BAR) && macs && !in->costs->overflow)
+        return (double)line->forward.macs / (double)macs;
     return (double)NAN;
 }
 
@@ -141,25 +153,49 @@ static int compare_keys(const void *a, const void *b)
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-static struct key key_of(const struct as_inspection *in, uint32_t i, unsigned sort)
+/* `name` and `op` of what the line stands for. */
+static struct key key_of(const struct as_inspection *in, const struct as_inspect_group *line,
+                         const char *name, const char *op, unsigned sort)
 {
-    const struct as_cost_row *row = &in->costs->rows[i];
     enum as_inspect_column column = sorts[sort].column;
-    struct key key = {.number = 0, .row = i};
+    struct key key = {.number = 0};
 
     if (sort == 0)
         return key;
     if (column == AS_COLUMN_NAME || column == AS_COLUMN_OP) {
-        key.text =
-            column == AS_COLUMN_OP ? row->node->op_name : as_node_label(row->graph, row->node);
+        key.text = column == AS_COLUMN_OP ? op : name;
         return key;
     }
-    key.number = as_row_number(in, row, column);
+    key.number = as_line_number(in, line, column);
     if (column == AS_COLUMN_READ)
-        key.number += as_row_number(in, row, AS_COLUMN_WRITTEN);
+        key.number += as_line_number(in, line, AS_COLUMN_WRITTEN);
     if (isnan(key.number))
         key.number = -1; /* what is not known comes last */
     return key;
+}
+
+int as_inspect_ordered_groups(const struct as_inspect_report *report,
+                              struct as_inspect_group **groups, size_t *n, struct assay_error *err)
+{
+    struct as_inspection *in = report->in;
+    struct as_inspect_group *plain;
+    struct key *keys;
+    int rc = as_inspect_groups(in, report->grouping, report->depth, &plain, n, err);
+
+    if (rc < 0)
+        return rc;
+    keys = as_arena_alloc(&in->arena, (*n + 1) * sizeof *keys);
+    *groups = as_arena_alloc(&in->arena, (*n + 1) * sizeof **groups);
+    if (!keys || !*groups)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < *n; i++) {
+        keys[i] = key_of(in, &plain[i], plain[i].name, plain[i].name, report->sort);
+        keys[i].row = (uint32_t)i;
+    }
+    qsort(keys, *n, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < *n; i++)
+        (*groups)[i] = plain[keys[i].row];
+    return ASSAY_OK;
 }
 
 uint32_t *as_inspect_order(const struct as_inspect_report *report, size_t *n)
@@ -175,8 +211,14 @@ uint32_t *as_inspect_order(const struct as_inspect_report *report, size_t *n)
     for (uint32_t i = 0; i < n_rows; i++) {
         const struct as_cost_row *row = &in->costs->rows[i];
 
-        if (report->constants || !as_row_is_constant(row) || row->parameters)
-            keys[(*n)++] = key_of(in, i, report->sort);
+        struct as_inspect_group line;
+
+        if (!report->constants && as_row_is_constant(row) && !row->parameters)
+            continue;
+        line = as_row_line(row);
+        keys[*n] = key_of(in, &line, as_node_label(row->graph, row->node), row->node->op_name,
+                          report->sort);
+        keys[(*n)++].row = i;
     }
     qsort(keys, *n, sizeof *keys, compare_keys);
     for (size_t i = 0; i < *n; i++)

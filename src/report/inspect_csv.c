@@ -25,16 +25,27 @@ static void put_shape_list(struct as_csv_writer *w, const struct as_cost_row *ro
     as_csv_text_n(w, text, size);
 }
 
+static void put_figure(const struct as_inspect_report *report, struct as_csv_writer *w,
+                       const struct as_inspect_group *line, enum as_inspect_column column)
+{
+    uint64_t count;
+
+    if (as_line_count(line, column, &count))
+        as_csv_u64(w, count);
+    else
+        as_csv_f64(w, as_line_number(report->in, line, column));
+}
+
 static void put_rows(const struct as_inspect_report *report, struct as_csv_writer *w,
                      const uint32_t *order, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct as_cost_row *row = &report->in->costs->rows[order[i]];
         const char *label = as_node_label(row->graph, row->node);
+        const struct as_inspect_group line = as_row_line(row);
 
         for (int c = 0; c < AS_COLUMN_COUNT; c++) {
             enum as_inspect_column column = (enum as_inspect_column)c;
-            uint64_t count;
 
             if (column == AS_COLUMN_NAME)
                 as_csv_text(w, label);
@@ -49,12 +60,8 @@ static void put_rows(const struct as_inspect_report *report, struct as_csv_write
                     w, as_node_output(row->graph, row->node, 0)
                            ? as_dtype_name(as_node_output(row->graph, row->node, 0)->type.dtype)
                            : "");
-            else if (column == AS_COLUMN_BAR)
-                continue;
-            else if (as_row_count(report->in, row, column, &count))
-                as_csv_u64(w, count);
-            else
-                as_csv_f64(w, as_row_number(report->in, row, column));
+            else if (column != AS_COLUMN_BAR && column != AS_COLUMN_LAYERS)
+                put_figure(report, w, &line, column);
         }
         as_csv_row_end(w);
     }
@@ -73,7 +80,7 @@ static int put_layers(const struct as_inspect_report *report, struct as_csv_writ
             key = "inputs";
         if (c == AS_COLUMN_OUTPUT)
             key = "outputs";
-        if (key)
+        if (key && c != AS_COLUMN_LAYERS)
             as_csv_text(w, key);
     }
     as_csv_row_end(w);
@@ -84,38 +91,31 @@ static int put_layers(const struct as_inspect_report *report, struct as_csv_writ
     return ASSAY_OK;
 }
 
+/* Figures that make sense of several layers together. */
+static bool is_of_groups(enum as_inspect_column column)
+{
+    return as_inspect_column_key(column) && as_inspect_column_kind(column) != AS_COLUMN_TEXT;
+}
+
 static int put_groups(const struct as_inspect_report *report, struct as_csv_writer *w,
                       struct assay_error *err)
 {
-    static const char *const keys[] = {
-        "group",      "layers",        "parameters",      "parameter_bytes",
-        "macs",       "flops",         "elementwise_ops", "transcendental_ops",
-        "bytes_read", "bytes_written", "backward_macs",
-    };
     struct as_inspect_group *groups;
     size_t n;
-    int rc = as_inspect_groups(report->in, report->grouping, report->depth, &groups, &n, err);
+    int rc = as_inspect_ordered_groups(report, &groups, &n, err);
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        as_csv_text(w, keys[i]);
+    as_csv_text(w, "group");
+    for (int c = 0; c < AS_COLUMN_COUNT; c++)
+        if (is_of_groups((enum as_inspect_column)c))
+            as_csv_text(w, as_inspect_column_key((enum as_inspect_column)c));
     as_csv_row_end(w);
-    for (size_t i = 0; i < n; i++) {
-        const struct as_inspect_group *g = &groups[i];
-        const uint64_t counts[] = {g->parameters,          g->parameter_bytes,
-                                   g->forward.macs,        as_cost_flops(&g->forward),
-                                   g->forward.elementwise, g->forward.transcendental,
-                                   g->forward.bytes_read,  g->forward.bytes_written,
-                                   g->backward.macs};
-
-        as_csv_text(w, g->name);
-        as_csv_u64(w, g->n_rows);
-        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
-            if (g->known || k < 2)
-                as_csv_u64(w, counts[k]);
-            else
-                as_csv_empty(w);
+    for (size_t i = 0; i < n && (!report->top || i < report->top); i++) {
+        as_csv_text(w, groups[i].name);
+        for (int c = 0; c < AS_COLUMN_COUNT; c++)
+            if (is_of_groups((enum as_inspect_column)c))
+                put_figure(report, w, &groups[i], (enum as_inspect_column)c);
         as_csv_row_end(w);
     }
     return ASSAY_OK;

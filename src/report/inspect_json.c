@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/json_writer.h"
+#include "model/cost_rules.h"
 #include "report/inspect_report.h"
 
 static void put_opt(struct as_json_writer *w, const char *key, bool known, uint64_t value)
@@ -132,6 +133,7 @@ static void put_model(struct as_json_writer *w, const struct as_inspection *in)
     put_opt(w, "bytes_read", graph, c->bytes_read);
     put_opt(w, "bytes_written", graph, c->bytes_written);
     put_opt(w, "bytes_moved", graph, in->bytes_moved);
+    put_opt(w, "bytes_floor", graph, in->floor_bytes);
     as_json_kv_f64(w, "arithmetic_intensity", in->intensity);
     put_opt(w, "activation_bytes_peak", graph, in->plan->peak_bytes);
     put_opt(w, "activation_bytes_naive", graph, in->plan->naive_bytes);
@@ -141,7 +143,7 @@ static void put_model(struct as_json_writer *w, const struct as_inspection *in)
     as_json_key(w, "min_latency_seconds");
     as_json_f64(w, in->min_seconds);
     as_json_object_end(w);
-    if (graph)
+    if (graph && !in->costs->overflow)
         put_per_sample(w, c, in->costs->batch ? in->costs->batch : 1);
     else
         as_json_kv_null(w, "per_sample");
@@ -168,11 +170,29 @@ static void put_dims(struct as_json_writer *w, const struct as_inspection *in)
     as_json_array_end(w);
 }
 
+static void put_figures(struct as_json_writer *w, const struct as_inspection *in,
+                        const struct as_inspect_group *line, enum as_inspect_column first)
+{
+    for (int c = first; c < AS_COLUMN_COUNT; c++) {
+        enum as_inspect_column column = (enum as_inspect_column)c;
+        const char *key = as_inspect_column_key(column);
+        uint64_t count;
+
+        if (!key || as_inspect_column_kind(column) == AS_COLUMN_TEXT)
+            continue;
+        if (as_line_count(line, column, &count))
+            as_json_kv_u64(w, key, count);
+        else
+            as_json_kv_f64(w, key, as_line_number(in, line, column));
+    }
+}
+
 static void put_layer(struct as_json_writer *w, const struct as_inspection *in,
                       const struct as_cost_row *row)
 {
     static const char *const states[] = {"known", "unknown_op", "unknown_shape"};
     const char *label = as_node_label(row->graph, row->node);
+    const struct as_inspect_group line = as_row_line(row);
 
     as_json_object(w);
     as_json_kv_text(w, "name", label);
@@ -184,18 +204,7 @@ static void put_layer(struct as_json_writer *w, const struct as_inspection *in,
     as_json_kv_text(w, "state", states[row->state]);
     put_values(w, "inputs", row->graph, row->node->inputs, row->node->n_inputs);
     put_values(w, "outputs", row->graph, row->node->outputs, row->node->n_outputs);
-    for (int c = AS_COLUMN_TIMES; c < AS_COLUMN_COUNT; c++) {
-        enum as_inspect_column column = (enum as_inspect_column)c;
-        const char *key = as_inspect_column_key(column);
-        uint64_t count;
-
-        if (!key || as_inspect_column_kind(column) == AS_COLUMN_TEXT)
-            continue;
-        if (as_row_count(in, row, column, &count))
-            as_json_kv_u64(w, key, count);
-        else
-            as_json_kv_f64(w, key, as_row_number(in, row, column));
-    }
+    put_figures(w, in, &line, AS_COLUMN_TIMES);
     as_json_kv_bool(w, "shares_parameters", row->shares_parameters);
     as_json_object_end(w);
 }
@@ -227,27 +236,18 @@ static int put_groups(struct as_json_writer *w, const struct as_inspect_report *
 
     if (report->grouping == AS_GROUP_NONE)
         return ASSAY_OK;
-    rc = as_inspect_groups(report->in, report->grouping, report->depth, &groups, &n, err);
+    rc = as_inspect_ordered_groups(report, &groups, &n, err);
     if (rc < 0)
         return rc;
     as_json_kv_text(w, "grouped_by", by[report->grouping]);
     as_json_kv_array(w, "groups");
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && (!report->top || i < report->top); i++) {
         const struct as_inspect_group *g = &groups[i];
 
         as_json_object(w);
         as_json_kv_text(w, "name", g->name);
-        as_json_kv_u64(w, "layers", g->n_rows);
         as_json_kv_bool(w, "complete", g->known);
-        as_json_kv_u64(w, "parameters", g->parameters);
-        as_json_kv_u64(w, "parameter_bytes", g->parameter_bytes);
-        as_json_kv_u64(w, "macs", g->forward.macs);
-        as_json_kv_u64(w, "flops", as_cost_flops(&g->forward));
-        as_json_kv_u64(w, "elementwise_ops", g->forward.elementwise);
-        as_json_kv_u64(w, "transcendental_ops", g->forward.transcendental);
-        as_json_kv_u64(w, "bytes_read", g->forward.bytes_read);
-        as_json_kv_u64(w, "bytes_written", g->forward.bytes_written);
-        as_json_kv_u64(w, "backward_macs", g->backward.macs);
+        put_figures(w, report->in, g, AS_COLUMN_LAYERS);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -308,6 +308,7 @@ static void put_attention(struct as_json_writer *w, const struct as_inspection *
     const struct as_decoder *d = &in->costs->decoder;
 
     put_opt(w, "attention_macs", in->costs->n_attentions > 0, in->attention_macs);
+    as_json_kv_bool(w, "attention_macs_with_projections", in->projections_known);
     put_opt(w, "recomputed_tokens", in->recomputed > 0, in->recomputed);
     as_json_kv_array(w, "attention");
     for (size_t i = 0; i < in->costs->n_attentions; i++) {
@@ -348,21 +349,28 @@ static void put_attention(struct as_json_writer *w, const struct as_inspection *
     put_opt(w, "experts_used", d->experts_used > 0, d->experts_used);
     as_json_kv_f64(w, "rope_base", d->rope_base > 0 ? d->rope_base : (double)NAN);
     put_opt(w, "kv_bytes_per_token", in->kv_bytes_per_token > 0, in->kv_bytes_per_token);
-    put_opt(w, "kv_bytes_at_context", in->kv_bytes_per_token > 0 && d->context > 0,
-            in->kv_bytes_per_token * d->context);
+    put_opt(w, "kv_bytes_at_context", in->kv_bytes > 0, in->kv_bytes);
     as_json_kv_f64(w, "tokens_per_second_bound", in->max_tokens_per_second);
+    as_json_kv_f64(w, "tokens_per_second_bound_at_context", in->max_tokens_at_context);
     as_json_object_end(w);
 }
 
 static void put_memory(struct as_json_writer *w, const struct as_inspection *in)
 {
     const struct as_memory_plan *p = in->plan;
+    uint64_t total = as_sat_add(in->params->parameter_bytes, p->arena_bytes);
 
     as_json_kv_object(w, "memory");
     as_json_kv_u64(w, "parameter_bytes", in->params->parameter_bytes);
     as_json_kv_f64(w, "parameter_memory_mb", (double)in->params->parameter_bytes / 1048576);
     as_json_kv_u64(w, "activation_bytes_peak", p->peak_bytes);
     as_json_kv_f64(w, "activation_memory_mb", (double)p->peak_bytes / 1048576);
+    as_json_kv_f64(w, "peak_memory_mb", (double)total / 1048576);
+    /* What is alive at the peak over what the plan takes, as long as nothing was measured. */
+    as_json_kv_f64(w, "memory_efficiency",
+                   total ? (double)as_sat_add(in->params->parameter_bytes, p->peak_bytes) /
+                               (double)total
+                         : (double)NAN);
     as_json_kv_u64(w, "activation_bytes_naive", p->naive_bytes);
     as_json_kv_u64(w, "activation_bytes_planned", p->arena_bytes);
     as_json_kv_u64(w, "input_bytes", p->input_bytes);
@@ -514,6 +522,7 @@ static void put_advice(struct as_json_writer *w, const struct as_inspection *in)
     as_json_kv_u64(w, "needed_bytes", in->fit.bytes);
     as_json_kv_u64(w, "needed_bytes_at_one", in->fit.bytes_at_one);
     as_json_kv_bool(w, "limit_reached", in->fit.at_max);
+    as_json_kv_bool(w, "context_reached", in->fit.at_context);
     as_json_object_end(w);
 }
 
@@ -530,6 +539,7 @@ static void put_findings(struct as_json_writer *w, const struct as_inspection *i
         as_json_object_end(w);
     }
     as_json_array_end(w);
+    as_json_kv_u64(w, "findings_lost", in->model->findings_lost);
 }
 
 int as_inspect_json(const struct as_inspect_report *report, struct as_out *out,

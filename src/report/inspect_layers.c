@@ -72,7 +72,7 @@ static void put_text_cell(struct as_table *t, struct as_page *page, const struct
     }
 }
 
-static void put_number(struct as_table *t, enum as_column_kind kind, double value, bool exact)
+static void put_number(struct as_table *t, enum as_column_kind kind, double value)
 {
     char text[AS_TEXT_HUMAN];
 
@@ -84,8 +84,7 @@ static void put_number(struct as_table *t, enum as_column_kind kind, double valu
         as_text_percent(text, value);
     else if (kind == AS_COLUMN_NUMBER_PLAIN)
         as_text_fixed(text, value, value < 10 ? 2 : value < 100 ? 1 : 0);
-    else if (kind == AS_COLUMN_NUMBER_COUNT || exact ||
-             (kind == AS_COLUMN_NUMBER_SI && value < 1000))
+    else if (kind == AS_COLUMN_NUMBER_COUNT || (kind == AS_COLUMN_NUMBER_SI && value < 1000))
         as_text_count(text, (uint64_t)value);
     else if (kind == AS_COLUMN_NUMBER_BYTES)
         as_text_bytes(text, value);
@@ -94,26 +93,32 @@ static void put_number(struct as_table *t, enum as_column_kind kind, double valu
     as_table_text(t, value == 0 ? AS_STYLE_DIM : AS_STYLE_NONE, text);
 }
 
-static void put_cell(const struct as_inspect_report *report, struct as_page *page,
-                     struct as_table *t, const struct as_cost_row *row,
-                     enum as_inspect_column column)
+/* One number of a line; text is up to the caller. */
+static void put_figure(const struct as_inspect_report *report, struct as_table *t,
+                       const struct as_inspect_group *line, enum as_inspect_column column)
 {
     enum as_column_kind kind = as_inspect_column_kind(column);
+    char text[AS_TEXT_HUMAN];
     uint64_t count;
 
-    if (kind == AS_COLUMN_TEXT) {
-        put_text_cell(t, page, row, column);
-    } else if (kind == AS_COLUMN_PICTURE) {
-        as_table_bar(t, AS_STYLE_BAR, as_row_number(report->in, row, column));
-    } else if (report->exact && as_row_count(report->in, row, column, &count)) {
-        char text[AS_TEXT_HUMAN];
-
+    if (kind == AS_COLUMN_PICTURE) {
+        as_table_bar(t, AS_STYLE_BAR, as_line_number(report->in, line, column));
+    } else if (report->exact && as_line_count(line, column, &count)) {
         as_text_count(text, count);
         as_table_text(t, AS_STYLE_NONE, text);
     } else {
-        put_number(t, kind, as_row_number(report->in, row, column), false);
+        put_number(t, kind, as_line_number(report->in, line, column));
     }
 }
+
+/* Columns of the groups unless others are asked for. */
+static const unsigned group_columns[] = {
+    AS_COLUMN_NAME,        AS_COLUMN_LAYERS,         AS_COLUMN_PARAMS,
+    AS_COLUMN_PARAM_BYTES, AS_COLUMN_MACS,           AS_COLUMN_SHARE,
+    AS_COLUMN_BAR,         AS_COLUMN_FLOPS,          AS_COLUMN_READ,
+    AS_COLUMN_ELEMENTWISE, AS_COLUMN_TRANSCENDENTAL, AS_COLUMN_WRITTEN,
+    AS_COLUMN_INTENSITY,
+};
 
 static size_t choose_columns(const struct as_inspect_report *report, unsigned *chosen)
 {
@@ -122,6 +127,10 @@ static size_t choose_columns(const struct as_inspect_report *report, unsigned *c
     if (report->n_columns) {
         memcpy(chosen, report->column, report->n_columns * sizeof *chosen);
         return report->n_columns;
+    }
+    if (report->grouping != AS_GROUP_NONE) {
+        memcpy(chosen, group_columns, sizeof group_columns);
+        return sizeof group_columns / sizeof *group_columns;
     }
     for (unsigned i = 0; i < AS_COLUMN_COUNT; i++)
         if (looks[i].usual)
@@ -164,85 +173,106 @@ static void describe(const struct as_inspect_report *report, const unsigned *cho
     }
 }
 
+/* The table while it is filled. */
+struct lines {
+    const struct as_inspect_report *report;
+    struct as_page *page;
+    struct as_table table;
+    struct as_table_column column[AS_TABLE_MAX_COLUMNS];
+    unsigned chosen[AS_COLUMN_COUNT * 2];
+    size_t n_columns;
+};
+
+static void begin(struct lines *l, const struct as_inspect_report *report, struct as_page *page)
+{
+    l->report = report;
+    l->page = page;
+    l->n_columns = choose_columns(report, l->chosen);
+    describe(report, l->chosen, l->n_columns, l->column);
+    as_table_init(&l->table, l->column, l->n_columns);
+}
+
+/* `row` is NULL for a group or a sum, which has a name and numbers alone. */
+static void put_line(struct lines *l, const struct as_cost_row *row,
+                     const struct as_inspect_group *line)
+{
+    as_table_row(&l->table);
+    for (size_t c = 0; c < l->n_columns; c++) {
+        enum as_inspect_column column = (enum as_inspect_column)l->chosen[c];
+
+        if (as_inspect_column_kind(column) != AS_COLUMN_TEXT)
+            put_figure(l->report, &l->table, line, column);
+        else if (row)
+            put_text_cell(&l->table, l->page, row, column);
+        else if (column == AS_COLUMN_NAME)
+            as_table_text(&l->table, AS_STYLE_NONE,
+                          line->name[0] ? as_page_name(l->page, line->name) : "(top)");
+        else
+            as_table_empty(&l->table);
+    }
+}
+
+/* The sum of all rows, shown or not. */
+static void put_total(struct lines *l)
+{
+    const struct as_costs *costs = l->report->in->costs;
+    struct as_inspect_group total = {.name = "total", .known = true, .times_known = true};
+
+    for (size_t i = 0; i < costs->n_rows; i++)
+        as_group_add(&total, &costs->rows[i]);
+    as_table_rule(&l->table);
+    put_line(l, NULL, &total);
+}
+
+static void end(struct lines *l, size_t shown, size_t n)
+{
+    put_total(l);
+    as_page_table(l->page, &l->table);
+    if (shown < n)
+        as_page_line(l->page, AS_STYLE_DIM, "%zu more: --top %zu shows all", n - shown, n);
+}
+
 static int put_layers(const struct as_inspect_report *report, struct as_page *page,
                       struct assay_error *err)
 {
-    struct as_table_column columns[AS_TABLE_MAX_COLUMNS];
-    unsigned chosen[AS_COLUMN_COUNT * 2];
-    size_t n_columns = choose_columns(report, chosen), n, shown;
+    size_t n, shown;
     const uint32_t *order = as_inspect_order(report, &n);
-    struct as_table t;
+    struct lines lines;
 
     if (!order)
         return as_fail_nomem(err);
-    shown = report->top ? report->top : 40;
-    shown = shown < n ? shown : n;
     if (n == 0) {
         as_page_line(page, AS_STYLE_NONE, "There are no layers.");
         return ASSAY_OK;
     }
-    describe(report, chosen, n_columns, columns);
-    as_table_init(&t, columns, n_columns);
+    shown = report->top ? report->top : 40;
+    shown = shown < n ? shown : n;
+    begin(&lines, report, page);
     for (size_t i = 0; i < shown; i++) {
-        as_table_row(&t);
-        for (size_t c = 0; c < n_columns; c++)
-            put_cell(report, page, &t, &report->in->costs->rows[order[i]],
-                     (enum as_inspect_column)chosen[c]);
+        const struct as_cost_row *row = &report->in->costs->rows[order[i]];
+        const struct as_inspect_group line = as_row_line(row);
+
+        put_line(&lines, row, &line);
     }
-    as_page_table(page, &t);
-    if (shown < n)
-        as_page_line(page, AS_STYLE_DIM, "%zu more: --top %zu shows all", n - shown, n);
+    end(&lines, shown, n);
     return ASSAY_OK;
-}
-
-static void put_group_row(const struct as_inspect_report *report, struct as_page *page,
-                          struct as_table *t, const struct as_inspect_group *g)
-{
-    const struct as_cost *all = &report->in->costs->forward;
-    double share = all->macs ? (double)g->forward.macs / (double)all->macs : (double)NAN;
-    double unknown = g->known ? 0 : (double)NAN;
-
-    as_table_row(t);
-    as_table_text(t, AS_STYLE_NONE, g->name[0] ? as_page_name(page, g->name) : "(top)");
-    put_number(t, AS_COLUMN_NUMBER_COUNT, (double)g->n_rows, true);
-    put_number(t, AS_COLUMN_NUMBER_SI, (double)g->parameters, report->exact);
-    put_number(t, AS_COLUMN_NUMBER_SI, (double)g->forward.macs + unknown, report->exact);
-    put_number(t, AS_COLUMN_NUMBER_SHARE, share + unknown, false);
-    as_table_bar(t, AS_STYLE_BAR, share);
-    put_number(t, AS_COLUMN_NUMBER_SI, (double)as_cost_flops(&g->forward) + unknown, report->exact);
-    put_number(t, AS_COLUMN_NUMBER_BYTES,
-               (double)g->forward.bytes_read + (double)g->forward.bytes_written + unknown, false);
-    put_number(t, AS_COLUMN_NUMBER_PLAIN, as_cost_intensity(&g->forward) + unknown, false);
 }
 
 static int put_groups(const struct as_inspect_report *report, struct as_page *page,
                       struct assay_error *err)
 {
-    static const struct as_table_column columns[] = {
-        {.title = "group", .may_shrink = true, .min_width = 12},
-        {.title = "layers", .align = AS_ALIGN_RIGHT},
-        {.title = "params", .align = AS_ALIGN_RIGHT},
-        {.title = "MACs", .align = AS_ALIGN_RIGHT},
-        {.title = "share", .align = AS_ALIGN_RIGHT},
-        {.title = " ", .min_width = BAR_WIDTH, .drop = 3},
-        {.title = "FLOPs", .align = AS_ALIGN_RIGHT, .drop = 2},
-        {.title = "bytes", .align = AS_ALIGN_RIGHT, .drop = 1},
-        {.title = "FLOP/B", .align = AS_ALIGN_RIGHT, .drop = 1},
-    };
     struct as_inspect_group *groups;
+    struct lines lines;
     size_t n, shown;
-    struct as_table t;
-    int rc = as_inspect_groups(report->in, report->grouping, report->depth, &groups, &n, err);
+    int rc = as_inspect_ordered_groups(report, &groups, &n, err);
 
     if (rc < 0)
         return rc;
     shown = report->top && report->top < n ? report->top : n;
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    begin(&lines, report, page);
     for (size_t i = 0; i < shown; i++)
-        put_group_row(report, page, &t, &groups[i]);
-    as_page_table(page, &t);
-    if (shown < n)
-        as_page_line(page, AS_STYLE_DIM, "%zu more: --top %zu shows all", n - shown, n);
+        put_line(&lines, NULL, &groups[i]);
+    end(&lines, shown, n);
     return ASSAY_OK;
 }
 
@@ -251,16 +281,14 @@ int as_inspect_layers(const struct as_inspect_report *report, struct as_page *pa
 {
     static const char *const by[] = {"", "by operator", "by scope",
                                      "by the first parts of the name"};
-    char note[64];
+    bool grouped = report->grouping != AS_GROUP_NONE;
+    char note[80];
 
     if (!report->in->model->has_graph)
         return ASSAY_OK;
-    if (report->grouping != AS_GROUP_NONE) {
-        as_page_heading(page, "Layers", by[report->grouping]);
-        return put_groups(report, page, err);
-    }
-    (void)snprintf(note, sizeof note, "%s%s%s", report->sort ? "sorted by " : "in ",
-                   as_inspect_sort_at(report->sort), report->sort ? "" : " order");
+    (void)snprintf(note, sizeof note, "%s%s%s%s%s", by[report->grouping], grouped ? ", " : "",
+                   report->sort ? "sorted by " : "in ", as_inspect_sort_at(report->sort),
+                   report->sort ? "" : " order");
     as_page_heading(page, "Layers", note);
-    return put_layers(report, page, err);
+    return grouped ? put_groups(report, page, err) : put_layers(report, page, err);
 }

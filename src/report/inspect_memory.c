@@ -70,7 +70,7 @@ int as_inspect_memory(const struct as_inspect_report *report, struct as_page *pa
 {
     const struct as_inspection *in = report->in;
     const struct as_memory_plan *plan = in->plan;
-    char peak[AS_TEXT_HUMAN], planned[AS_TEXT_HUMAN], naive[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN];
+    char peak[AS_TEXT_HUMAN], planned[AS_TEXT_HUMAN], naive[AS_TEXT_HUMAN];
     const struct as_cost_row *row;
 
     (void)err;
@@ -80,13 +80,11 @@ int as_inspect_memory(const struct as_inspect_report *report, struct as_page *pa
     as_text_bytes(peak, (double)plan->peak_bytes);
     as_text_bytes(planned, (double)plan->arena_bytes);
     as_text_bytes(naive, (double)plan->naive_bytes);
-    as_text_percent(share,
-                    plan->naive_bytes ? (double)plan->arena_bytes / (double)plan->naive_bytes : 0);
     row = &in->costs->rows[plan->peak_step];
     as_page_line(page, AS_STYLE_NONE, "peak %s at %s (%s)", peak,
                  as_page_name(page, as_node_label(row->graph, row->node)), row->node->op_name);
-    as_page_line(page, AS_STYLE_NONE, "one arena of %s holds them, %s of the %s without reuse",
-                 planned, share, naive);
+    as_page_line(page, AS_STYLE_NONE, "one arena of %s holds them; without reuse they take %s",
+                 planned, naive);
     if (plan->n_unknown)
         as_page_line(page, AS_STYLE_WARN, "! %zu tensors of unknown size are left out",
                      plan->n_unknown);

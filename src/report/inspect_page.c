@@ -43,16 +43,18 @@ const char *as_inspect_finding_name(enum as_finding_kind kind)
 }
 
 /* "25,557,032 (25.6 M)". */
-static const char *count_text(char out[3 * AS_TEXT_HUMAN], uint64_t value, const char *unit)
+enum { COUNT_TEXT = 3 * AS_TEXT_HUMAN };
+
+static const char *count_text(char out[COUNT_TEXT], uint64_t value, const char *unit)
 {
     char exact[AS_TEXT_HUMAN], round[AS_TEXT_HUMAN];
 
     as_text_count(exact, value);
     as_text_si(round, (double)value, unit);
     if (value < 10000)
-        (void)snprintf(out, 3 * AS_TEXT_HUMAN, "%s %s", exact, unit);
+        (void)snprintf(out, COUNT_TEXT, "%s%s%s", exact, unit[0] ? " " : "", unit);
     else
-        (void)snprintf(out, 3 * AS_TEXT_HUMAN, "%s (%s)", exact, round);
+        (void)snprintf(out, COUNT_TEXT, "%s (%s)", exact, round);
     return out;
 }
 
@@ -79,7 +81,7 @@ static void put_title(const struct as_inspection *in, struct as_page *page)
 static void put_parameters_line(const struct as_inspection *in, struct as_page *page)
 {
     const struct as_params *p = in->params;
-    char count[3 * AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], stored[AS_TEXT_HUMAN];
+    char count[COUNT_TEXT], bytes[AS_TEXT_HUMAN], stored[AS_TEXT_HUMAN];
     char more[200] = "";
     size_t size = 0;
 
@@ -94,14 +96,15 @@ static void put_parameters_line(const struct as_inspection *in, struct as_page *
         size += (size_t)snprintf(more + size, sizeof more - size, ", %s stored twice", stored);
     }
     if (isfinite(p->compression) && fabs(p->compression - 1) > 0.005)
-        (void)snprintf(more + size, sizeof more - size, ", %.2fx smaller than f32", p->compression);
+        (void)snprintf(more + size, sizeof more - size, ", %.2fx below f32 with scales",
+                       p->compression);
     as_page_line(page, AS_STYLE_NONE, "parameters   %s, %s%s", count, bytes, more);
 }
 
 static void put_compute_lines(const struct as_inspection *in, struct as_page *page)
 {
     const struct as_cost *c = &in->costs->forward;
-    char macs[3 * AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN], element[AS_TEXT_HUMAN];
+    char macs[COUNT_TEXT], flops[AS_TEXT_HUMAN], element[AS_TEXT_HUMAN];
     char transc[AS_TEXT_HUMAN], back[AS_TEXT_HUMAN], batch[64];
 
     if (!in->model->has_graph) {
@@ -118,7 +121,7 @@ static void put_compute_lines(const struct as_inspection *in, struct as_page *pa
                  in->complete ? "" : "at least ", flops, batch);
     as_page_line(page, AS_STYLE_DIM, "             %s elementwise, %s transcendental; backward %s",
                  element, transc, back);
-    if (in->costs->batch > 1) {
+    if (in->costs->batch > 1 && !in->costs->overflow) {
         as_text_si(flops, (double)in->flops / (double)in->costs->batch, "FLOP");
         as_text_si(macs, (double)c->macs / (double)in->costs->batch, "MAC");
         as_page_line(page, AS_STYLE_NONE, "per sample   %s, %s", macs, flops);
@@ -147,7 +150,8 @@ static void put_bounds(const struct as_inspection *in, struct as_page *page)
 
     if (isfinite(in->min_seconds)) {
         as_text_ns(time, in->min_seconds * 1e9, AS_TIME_AUTO);
-        as_page_line(page, AS_STYLE_NONE, "at best      %s at the rates given", time);
+        as_page_line(page, AS_STYLE_NONE,
+                     "at best      %s at the rates given, weights and ends moved once", time);
     }
 }
 
@@ -169,8 +173,10 @@ static void put_fit(const struct as_inspection *in, struct as_page *page)
     }
     as_text_count(value, in->fit.value);
     as_text_bytes(need, (double)in->fit.bytes);
-    as_page_line(page, AS_STYLE_NONE, "fits         %s %s%s in %s (needs %s)", what,
-                 in->fit.at_max ? "at least " : "", value, memory, need);
+    as_page_line(page, AS_STYLE_NONE, "fits         %s %s%s in %s%s (needs %s)%s", what,
+                 in->fit.at_max && !in->fit.at_context ? "at least " : "", value, memory,
+                 in->options.training ? " for training" : "", need,
+                 in->fit.at_context ? ": all that the model can take" : "");
 }
 
 int as_inspect_summary(const struct as_inspect_report *report, struct as_page *page,
@@ -202,15 +208,24 @@ int as_inspect_summary(const struct as_inspect_report *report, struct as_page *p
     return ASSAY_OK;
 }
 
-static void put_tensors(const struct as_inspection *in, struct as_table *t, const char *what,
-                        const uint32_t *at, uint32_t n)
+enum { USUAL_TENSORS = 100 };
+
+/* Returns how many are left out. */
+static uint32_t put_tensors(const struct as_inspect_report *report, struct as_table *t,
+                            const char *what, const uint32_t *at, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    const struct as_inspection *in = report->in;
+    size_t limit = report->top ? report->top : USUAL_TENSORS;
+    uint32_t shown = n < limit ? n : (uint32_t)limit;
+
+    for (uint32_t i = 0; i < shown; i++) {
         const struct as_value *value = &in->model->values[at[i]];
         char shape[120], symbols[120] = "";
         uint64_t bytes;
         size_t size = 0;
 
+        if (value->is_initializer) /* older files list their weights among the inputs */
+            continue;
         as_type_text(shape, sizeof shape, &value->type);
         for (int axis = 0; value->symbols && axis < value->type.rank && size < sizeof symbols;
              axis++)
@@ -234,6 +249,7 @@ static void put_tensors(const struct as_inspection *in, struct as_table *t, cons
         }
         as_table_text(t, AS_STYLE_DIM, symbols);
     }
+    return n - shown;
 }
 
 int as_inspect_tensors(const struct as_inspect_report *report, struct as_page *page,
@@ -249,15 +265,19 @@ int as_inspect_tensors(const struct as_inspect_report *report, struct as_page *p
     };
     const struct as_graph *main = report->in->model->main;
     struct as_table t;
+    uint64_t more;
 
     (void)err;
     if (!report->in->model->has_graph)
         return ASSAY_OK;
     as_page_heading(page, "Inputs and outputs", NULL);
     as_table_init(&t, columns, sizeof columns / sizeof *columns);
-    put_tensors(report->in, &t, "in", main->inputs, main->n_inputs);
-    put_tensors(report->in, &t, "out", main->outputs, main->n_outputs);
+    more = put_tensors(report, &t, "in", main->inputs, main->n_inputs);
+    more += put_tensors(report, &t, "out", main->outputs, main->n_outputs);
     as_page_table(page, &t);
+    if (more)
+        as_page_line(page, AS_STYLE_DIM, "%llu more; --top N shows N of each",
+                     (unsigned long long)more);
     return ASSAY_OK;
 }
 
@@ -284,8 +304,8 @@ static void put_decoder(const struct as_inspection *in, struct as_page *page)
 
     if (in->attention_macs && in->costs->forward.macs) {
         as_text_percent(share, (double)in->attention_macs / (double)in->costs->forward.macs);
-        as_page_line(page, AS_STYLE_NONE, "share        %s of the MACs, with its projections",
-                     share);
+        as_page_line(page, AS_STYLE_NONE, "share        %s of the MACs%s", share,
+                     in->projections_known ? ", with its projections" : ", without projections");
     }
     if (!in->kv_bytes_per_token)
         return;
@@ -302,6 +322,9 @@ static void put_decoder(const struct as_inspection *in, struct as_page *page)
         as_page_line(page, AS_STYLE_NONE,
                      "tokens       at most %s a second for one sequence at the bandwidth given",
                      rate);
+        as_text_fixed(rate, in->max_tokens_at_context, 1);
+        if (isfinite(in->max_tokens_at_context))
+            as_page_line(page, AS_STYLE_NONE, "             at most %s with a full cache", rate);
     }
 }
 
@@ -513,6 +536,12 @@ int as_inspect_weights(const struct as_inspect_report *report, struct as_page *p
     }
     as_text_count(count, s->total_weights);
     as_page_line(page, AS_STYLE_NONE, "%s weights read", count);
+    if (s->skipped) {
+        as_text_count(count, s->skipped);
+        as_page_line(page, AS_STYLE_WARN,
+                     "! %s weights are of a kind that is not read; the figures leave them out",
+                     count);
+    }
     as_table_init(&t, columns, 2);
     for (int i = 0; i < 4 + AS_WEIGHT_PERCENTILES; i++) {
         static const char *const words[] = {"min", "mean", "std", "max"};
@@ -541,20 +570,17 @@ int as_inspect_weights(const struct as_inspect_report *report, struct as_page *p
     if (s->n_nan || s->n_inf)
         as_page_line(page, AS_STYLE_BAD, "! %llu weights are not a number, %llu are infinite",
                      (unsigned long long)s->n_nan, (unsigned long long)s->n_inf);
-    if (s->skipped) {
-        as_text_count(count, s->skipped);
-        as_page_line(page, AS_STYLE_WARN, "! %s weights are of a kind that is not read", count);
-    }
     return ASSAY_OK;
 }
 
 int as_inspect_deployment(const struct as_inspect_report *report, struct as_page *page,
                           struct assay_error *err)
 {
-    static const struct as_table_column columns[] = {
+    const struct as_table_column columns[] = {
         {.title = "weights as"},
         {.title = "bytes", .align = AS_ALIGN_RIGHT},
-        {.title = "with activations", .align = AS_ALIGN_RIGHT},
+        {.title = report->in->kv_bytes ? "with activations and cache" : "with activations",
+         .align = AS_ALIGN_RIGHT},
         {.title = "fits in", .align = AS_ALIGN_RIGHT},
     };
     const struct as_inspection *in = report->in;
@@ -571,7 +597,10 @@ int as_inspect_deployment(const struct as_inspect_report *report, struct as_page
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, d->dtype);
         put_cell_bytes(&t, d->weight_bytes);
-        put_cell_bytes(&t, d->total_bytes);
+        if (in->model->has_graph)
+            put_cell_bytes(&t, d->total_bytes);
+        else
+            as_table_text(&t, AS_STYLE_DIM, "-");
         as_table_text(&t, AS_STYLE_NONE, d->device_class ? d->device_class : "more than 640 GiB");
     }
     as_page_table(page, &t);
@@ -645,6 +674,9 @@ int as_inspect_findings(const struct as_inspect_report *report, struct as_page *
     if (in->model->n_findings > shown)
         as_page_line(page, AS_STYLE_DIM, "%zu more; --top N shows N",
                      in->model->n_findings - shown);
+    if (in->model->findings_lost)
+        as_page_line(page, AS_STYLE_WARN, "! %llu more are not kept: there are too many",
+                     (unsigned long long)in->model->findings_lost);
     put_ties(in, page);
     if (in->recomputed)
         as_page_line(page, AS_STYLE_NONE,
@@ -653,7 +685,11 @@ int as_inspect_findings(const struct as_inspect_report *report, struct as_page *
                      as_page_glyph(page, AS_GLYPH_BULLET), (unsigned long long)in->recomputed,
                      (unsigned long long)in->recomputed + 1);
     put_quant_advice(in, page);
-    if (in->model->n_findings == 0 && in->n_quant == 0 && in->recomputed == 0)
+    if (!in->model->has_graph)
+        as_page_line(page, AS_STYLE_NONE,
+                     "%s the file holds weights only: layers, costs and activations are not known",
+                     as_page_glyph(page, AS_GLYPH_BULLET));
+    else if (in->model->n_findings == 0 && in->n_quant == 0 && in->recomputed == 0)
         as_page_line(page, AS_STYLE_NONE, "nothing: every layer is counted");
     return ASSAY_OK;
 }

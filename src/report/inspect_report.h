@@ -40,6 +40,7 @@ const char *as_inspect_section_at(size_t i);
     X(INPUTS, "inputs", NULL, "inputs", TEXT, 12, false)                                           \
     X(OUTPUT, "output", NULL, "output", TEXT, 3, true)                                             \
     X(DTYPE, "dtype", "dtype", "type", TEXT, 9, false)                                             \
+    X(LAYERS, "layers", "layers", "layers", COUNT, 0, false)                                       \
     X(TIMES, "times", "times", "times", COUNT, 4, false)                                           \
     X(PARAMS, "params", "parameters", "params", SI, 1, true)                                       \
     X(PARAM_BYTES, "param_bytes", "parameter_bytes", "weights", BYTES, 8, true)                    \
@@ -56,6 +57,7 @@ const char *as_inspect_section_at(size_t i);
     X(SAVED, "saved", "saved_bytes", "saved", BYTES, 9, false)                                     \
     X(BACKWARD_MACS, "backward_macs", "backward_macs", "bwd MACs", SI, 9, false)                   \
     X(BACKWARD_FLOPS, "backward_flops", "backward_flops", "bwd FLOPs", SI, 9, false)               \
+    X(BACKWARD_BYTES, "backward_bytes", "backward_bytes", "bwd bytes", BYTES, 9, false)            \
     X(SCOPE, "scope", "scope", "scope", TEXT, 12, false)
 
 enum as_inspect_column {
@@ -79,13 +81,16 @@ const char *as_inspect_column_at(size_t i);
 const char *as_inspect_column_key(enum as_inspect_column column); /* NULL: not in JSON or CSV */
 enum as_column_kind as_inspect_column_kind(enum as_inspect_column column);
 
-/* What a row or a group shows in a column of numbers; NaN: not known. Counts are for the whole
- * run: those of one execution times the executions. */
-double as_row_number(const struct as_inspection *in, const struct as_cost_row *row,
-                     enum as_inspect_column column);
+/* What a line shows in a column of numbers; NaN: not known. Counts are for the whole run: those of
+ * one execution times the executions. */
+double as_line_number(const struct as_inspection *in, const struct as_inspect_group *line,
+                      enum as_inspect_column column);
 /* The same, exactly; false when it is not known or no whole number. */
-bool as_row_count(const struct as_inspection *in, const struct as_cost_row *row,
-                  enum as_inspect_column column, uint64_t *out);
+bool as_line_count(const struct as_inspect_group *line, enum as_inspect_column column,
+                   uint64_t *out);
+
+/* One row as a line. */
+struct as_inspect_group as_row_line(const struct as_cost_row *row);
 
 /* Orders of the layers; the first is the graph's. */
 #define AS_INSPECT_SORTS(X)                                                                        \
@@ -112,6 +117,11 @@ struct as_inspect_report {
     size_t n_columns;
     bool wide, markdown, exact, constants; /* constants: also rows that cost nothing at run time */
 };
+
+/* The groups asked for, in the order asked for. */
+AS_MUST_USE int as_inspect_ordered_groups(const struct as_inspect_report *report,
+                                          struct as_inspect_group **groups, size_t *n,
+                                          struct assay_error *err);
 
 /* The rows to show, in order, in the inspection's memory; NULL: no memory. */
 uint32_t *as_inspect_order(const struct as_inspect_report *report, size_t *n);

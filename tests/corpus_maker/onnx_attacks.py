@@ -1,5 +1,6 @@
 # tests/corpus_maker/onnx_attacks.py - writes ONNX files that mean harm, or are no ONNX at all, with what must be said of each.
 # usage: onnx_attacks.py FOLDER writes the files and FOLDER/expect.tsv: file, stage (read or inference), words separated by '|'.
+#        onnx_attacks.py --heavy FOLDER writes sound models that ask for much.
 #        onnx_attacks.py --seeds FOLDER writes small sound models, from which fuzzing starts.
 # Only the standard library, and protobuf by hand: the files must not depend on what a library refuses to write.
 import os
@@ -438,14 +439,56 @@ def seeds(folder):
             f.write(data)
 
 
+def heavy(folder):
+    """Sound, but made to take long, to count past 64 bits or to find very much."""
+    def loop(out, nodes):
+        return graph(nodes + [node("Identity", ["c"], ["c2"])], (), [info("i", (), INT64), info("c", (), BOOL), info("v")],
+                     [info("c2", (), BOOL), info(out)])
+
+    def constant(name, value):
+        return tensor(name, (), INT64, sized(7, varint(value)))
+
+    body = loop("o", [node("MatMul", ["v", "w"], ["o"])])
+    square = tensor("w", (4, 4), FLOAT, raw(64))
+    files = {
+        "loop": model(graph([node("Loop", ["m", "", "x"], ["y"], attr_graph("body", body))], [constant("m", 1 << 62), square], [info("x")], [info("y")])),
+        "unknown": model(graph([node(f"Odd{i}", ["x"], [f"y{i}"]) for i in range(20000)], (), [info("x")], ())),
+        "symbols": model(graph([node("Relu", ["x0"], ["y"])], (), [info(f"x{i}", (f"s{i}", f"t{i}")) for i in range(2000)], [info("y", ("s0", "t0"))])),
+        "inputs": model(graph([node("Relu", ["x0"], ["y"])], (), [info(f"x{i}") for i in range(50000)], [info("y")])),
+        "folds": model(graph([node("Add", [f"a{i}", "a0"], [f"a{i + 1}"]) for i in range(20000)], [tensor("a0", (1024,), INT64, raw(8192))],
+                             [info("x", ("N", 4))], [info("a20000", (1024,), INT64)])),
+    }
+    for name, data in files.items():
+        with open(os.path.join(folder, name + ".onnx"), "wb") as f:
+            f.write(data)
+
+
+def large():
+    """More than a file of so few bytes may ask for."""
+    def many(count, part, *more):
+        return model(part * count + sized(11, info("x")) + sized(12, info("x")), *more)
+
+    limit = "which is the limit for a file of its size"
+    case("large_nodes", many(250000, sized(1, node("Relu", ["x"], []))), "250000 nodes", limit, stage="inference")
+    case("large_nodes_more", many(400001, sized(1, node("Relu", ["x"], []))), "more than 400000 nodes")
+    case("large_outputs", model(graph([node("Split", ["x"], [f"{i:x}" for i in range(300000)])], (), [info("x")], [])), limit, stage="inference")
+    case("large_words", model(graph([node(f"Odd{i}", ["x"], []) for i in range(200000)], (), [info("x")], [])), limit, stage="inference")
+    case("large_opsets", many(1, b"", b"\x42\x00" * 5000000), "5000001 opsets, more than 256")
+    case("large_metadata", many(1, b"", b"\x72\x00" * 5000000), "5000000 entries of metadata")
+
+
 def main():
+    if sys.argv[1] == "--heavy":
+        os.makedirs(sys.argv[2], exist_ok=True)
+        heavy(sys.argv[2])
+        return
     if sys.argv[1] == "--seeds":
         seeds(sys.argv[2])
         return
     folder = sys.argv[1]
     outside = os.path.join(os.path.dirname(os.path.abspath(folder)), "outside")
     os.makedirs(folder, exist_ok=True)
-    for part in (paths, places, tensors, graphs, depth, functions, wire, wrong_files, divisions, truncated):
+    for part in (paths, places, tensors, graphs, depth, functions, wire, wrong_files, divisions, truncated, large):
         part()
     with open(os.path.join(folder, "expect.tsv"), "w") as expect:
         for name, data, words, stage in cases:

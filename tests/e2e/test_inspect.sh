@@ -30,6 +30,15 @@ assert sum(g['macs'] for g in j['groups']) == j['model']['macs'] == 1814073344
 assert sum(g['parameters'] for g in j['groups']) == j['model']['parameters']
 assert any(g['name'] == 'layer1.0' for g in j['groups']), [g['name'] for g in j['groups']]"
 
+"$assay" inspect --json --group op --sort macs zoo:alexnet >"$tmp/groups.json"
+check "groups are sorted as layers are" "$python" -c "
+import json
+g = [g['macs'] for g in json.load(open('$tmp/groups.json'))['groups']]
+assert g == sorted(g, reverse=True) and g[0] == 655566528, g"
+inspect --group op -c name,layers,macs --exact -s layers zoo:alexnet >"$tmp/out"
+check "--columns chooses those of groups" grep -Eq '^Conv +5 +655,566,528$' "$tmp/out"
+check "the table ends with the sum" sh -c "tail -1 '$tmp/out' | grep -Eq '^total +19 +714,188,480\$'"
+
 # CSV: one row a layer, sums exact.
 "$assay" inspect --csv zoo:resnet18 >"$tmp/r18.csv"
 check "CSV sums to the whole" "$python" -c "
@@ -90,6 +99,28 @@ import json
 j = json.load(open('$tmp/gpt.json'))
 assert j['recomputed_tokens'] == 63 and json.load(open('$tmp/r18.json'))['recomputed_tokens'] is None"
 
+# Bounds of a decoder: a token reads every weight but the table it looks its row up in.
+"$assay" inspect --json --bandwidth 50 zoo:llama:layers=2,width=256,heads=8,kv_heads=2,ffn=512,vocab=1000,seq=16,context=100 >"$tmp/llama.json"
+check "tokens a second are bounded by the bytes that must be read" "$python" -c "
+import json
+j = json.load(open('$tmp/llama.json'))
+d, m = j['decoder'], j['model']
+table = 1000 * 256 * 4
+kv = 2 * 2 * 2 * 32 * 2
+assert d['kv_bytes_per_token'] == kv
+streamed = m['parameter_bytes'] - table
+assert abs(d['tokens_per_second_bound'] - 50e9 / streamed) < 1e-6 * d['tokens_per_second_bound']
+full = 50e9 / (streamed + kv * 100)
+assert abs(d['tokens_per_second_bound_at_context'] - full) < 1e-6 * full"
+
+# What is narrow already is no candidate; the largest float weight is the first one.
+"$assay" inspect --json zoo:alexnet >"$tmp/alexnet.json"
+check "candidates for quantisation come by size" "$python" -c "
+import json
+q = json.load(open('$tmp/alexnet.json'))['quantisation_candidates']
+assert [c['parameters'] for c in q[:2]] == [9216 * 4096, 4096 * 4096], q
+assert q[0]['saved_bytes_at_8_bits'] == 3 * 9216 * 4096"
+
 # Rates a user gives.
 "$assay" inspect --json --gflops 50 zoo:resnet18 >"$tmp/rate.json"
 check "the least time at a rate" "$python" -c "
@@ -110,6 +141,10 @@ exits 2 "a shape that is none" "$assay" inspect --shape input=1xbad zoo:mlp
 says "1x3x224x224"
 exits 2 "a dimension that is not there" "$assay" inspect --dim nothing=3 zoo:mlp
 says "no symbolic dimension 'nothing'"
+exits 2 "sharing among nobody" "$assay" inspect --zero 2 zoo:mlp
+says "--ranks"
+exits 2 "an unknown column" "$assay" inspect --columns nothing_like_it zoo:mlp
+says "it is one of name, op"
 exits 2 "two forms at once" "$assay" inspect --json --csv zoo:mlp
 says "choose one"
 exits 2 "an amount of memory that is none" "$assay" inspect --fit many zoo:mlp
@@ -123,4 +158,8 @@ says "HTML"
 : >"$tmp/empty.onnx"
 exits 3 "an empty file" "$assay" inspect "$tmp/empty.onnx"
 says "empty"
+exits 2 "numbers that do not fill an input with an open dimension" "$assay" inspect --value x=1,2,3 "$here/../corpus/inspect/conv.onnx"
+says "input 'x' holds 192 numbers, but 3 were given"
+exits 2 "a dimension given twice" "$assay" inspect --dim N=3 --dim N=4 "$here/../corpus/inspect/conv.onnx"
+says "would be 3 and 4"
 finish

@@ -9,9 +9,15 @@ fi
 "$make_run" "$tmp/run.assay" failed phases iterations channels notes unbalanced hostile || exit 1
 "$make_run" "$tmp/kill.assay" kill 2>/dev/null
 mkdir "$tmp/d"
+seeds=$here/../corpus/inspect
 for command in "report -s all $tmp/run.assay" "report --glyphs ascii -s all $tmp/run.assay" "report --markdown $tmp/run.assay" \
     "report --json -s all -o $tmp/d/json $tmp/run.assay" "report --csv $tmp/csv $tmp/run.assay" "verify $tmp/kill.assay" \
-    "verify --json $tmp/kill.assay" "help report" "man" "completion bash"; do
+    "verify --json $tmp/kill.assay" "help report" "man" "completion bash" "inspect $seeds/attention.onnx" \
+    "inspect --json --weights --train --fit 4KiB $seeds/attention.onnx" "inspect --csv $seeds/if.onnx" "inspect --markdown $seeds/loop.onnx" \
+    "inspect --json $seeds/function.onnx" "inspect --weights --json $seeds/quant.onnx" "inspect --json $seeds/llama.gguf" \
+    "inspect --weights $seeds/small.gguf" "inspect --json $seeds/loop.tflite" "inspect --train $seeds/conv.tflite" \
+    "inspect --weights --json $seeds/two.safetensors" "inspect --group op --train zoo:mlp" \
+    "zoo mlp:inputs=4,hidden=4 -o $tmp/d/mlp.onnx"; do
     n=$(ASSAY_ALLOC_COUNT=1 "$assay" $command 2>&1 >/dev/null | sed -n 's/^allocations: //p')
     check "allocations of '$command' are counted" [ "${n:-0}" -gt 0 ]
     i=1

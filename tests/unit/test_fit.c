@@ -121,9 +121,67 @@ static void a_cache_takes_what_is_left(void **state)
     assert_int_equal(answer.value, 0);
     question.memory_bytes = UINT64_MAX;
     assert_int_equal(as_fit(&answer, model, NULL, &question, NULL), ASSAY_OK);
-    assert_int_equal(answer.value, 1 << 20);
-    assert_true(answer.at_max);
+    assert_int_equal(answer.value, 2048); /* the decoder's context, however much is left */
+    assert_true(answer.at_context && !answer.at_max);
+    question.max = 7;
+    assert_int_equal(as_fit(&answer, model, NULL, &question, NULL), ASSAY_OK);
+    assert_int_equal(answer.value, 7);
+    assert_true(answer.at_max && !answer.at_context);
     as_costs_free(costs);
+    as_model_free(model);
+}
+
+static void a_text_does_not_outgrow_the_context(void **state)
+{
+    struct as_fit_question question = {.what = AS_FIT_DIM, .symbol = "seq"};
+    struct as_model *model = open_zoo("gpt2:layers=1,vocab=100,context=50,seq=0,batch=0");
+    struct as_fit_answer answer;
+
+    (void)state;
+    question.memory_bytes = (uint64_t)1 << 40;
+    assert_int_equal(as_fit(&answer, model, NULL, &question, NULL), ASSAY_OK);
+    assert_int_equal(answer.value, 50);
+    assert_true(answer.at_context && !answer.at_max && answer.bytes < question.memory_bytes);
+    question.what = AS_FIT_CONTEXT;
+    assert_int_equal(as_fit(&answer, model, NULL, &question, NULL), ASSAY_OK);
+    assert_int_equal(answer.value, 50);
+    question.memory_bytes = answer.bytes - 1; /* memory ends before the context does */
+    assert_int_equal(as_fit(&answer, model, NULL, &question, NULL), ASSAY_OK);
+    assert_true(answer.value > 0 && answer.value < 50 && !answer.at_context);
+    question = (struct as_fit_question){
+        .what = AS_FIT_DIM, .symbol = "batch", .memory_bytes = 1 << 30, .max = 99};
+    assert_int_equal(as_fit(&answer, model, NULL, &question, NULL), ASSAY_OK);
+    assert_int_equal(answer.value, 99); /* the context is no bound of the batch */
+    assert_true(answer.at_max && !answer.at_context);
+    as_model_free(model);
+}
+
+static void weights_alone_have_no_batch(void **state)
+{
+    const struct as_fit_question question = {.what = AS_FIT_BATCH, .memory_bytes = 1 << 30};
+    struct as_model *model = NULL;
+    struct as_fit_answer answer;
+    struct assay_error err;
+
+    (void)state;
+    assert_int_equal(as_zoo_llama_gguf(&model, "llama:layers=1", NULL), ASSAY_OK);
+    model->has_graph = false;
+    assert_int_equal(as_fit(&answer, model, NULL, &question, &err), ASSAY_ERR_USAGE);
+    assert_non_null(strstr(err.msg, "the file holds weights only, so"));
+    as_model_free(model);
+}
+
+static void a_shape_fixes_the_batch(void **state)
+{
+    const struct as_dims dims = {2, {3, 784}};
+    const struct as_infer_input input = {.name = "input", .dims = &dims};
+    const struct as_infer_options options = {.inputs = &input, .n_inputs = 1, .batch = 4};
+    struct as_model *model = open_zoo("mlp");
+    struct assay_error err;
+
+    (void)state;
+    assert_int_equal(as_infer_shapes(model, &options, NULL, &err), ASSAY_ERR_USAGE);
+    assert_non_null(strstr(err.msg, "--shape already fixes the batch of every input"));
     as_model_free(model);
 }
 
@@ -266,17 +324,70 @@ static void any_allocation_may_fail(void **state)
     as_model_free(model);
 }
 
+static void inference_again_takes_no_more_memory(void **state)
+{
+    struct as_model *model = open_zoo("mlp");
+    struct as_infer_options options = {.batch = 1};
+    size_t kept, made;
+
+    (void)state;
+    assert_int_equal(as_infer_shapes(model, &options, NULL, NULL), ASSAY_OK);
+    kept = model->arena.used_bytes;
+    made = model->inference.used_bytes;
+    for (options.batch = 2; options.batch < 50; options.batch++)
+        assert_int_equal(as_infer_shapes(model, &options, NULL, NULL), ASSAY_OK);
+    assert_int_equal(model->arena.used_bytes, kept);
+    assert_int_equal(model->inference.used_bytes, made);
+    as_model_free(model);
+}
+
+/* What does not fit into the limit is said to be the model's size, not a lack of memory. */
+static void a_model_past_its_limit_is_called_so(void **state)
+{
+    struct as_model *model = open_zoo("mlp");
+    struct assay_error err = {0};
+
+    (void)state;
+    model->arena.max_bytes = model->arena.used_bytes + 64;
+    assert_int_equal(as_infer_shapes(model, NULL, NULL, &err), ASSAY_ERR_LIMIT);
+    assert_non_null(strstr(err.msg, "the limit for a file of its size"));
+    as_model_free(model);
+}
+
+static void findings_past_the_last_are_counted(void **state)
+{
+    struct as_model *model = open_zoo("mlp");
+
+    (void)state;
+    assert_int_equal(as_infer_shapes(model, NULL, NULL, NULL), ASSAY_OK);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 2000; i++)
+            as_model_find(model, AS_FINDING_NOTE, NULL, NULL, "finding %d", i);
+    assert_int_equal(model->n_findings, AS_MAX_FINDINGS);
+    assert_int_equal(model->findings->times, 2);
+    assert_int_equal(model->findings_lost, 2 * (2000 - AS_MAX_FINDINGS));
+    assert_int_equal(as_infer_shapes(model, NULL, NULL, NULL), ASSAY_OK);
+    assert_int_equal(model->findings_lost, 0);
+    as_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answer_fits_and_the_next_does_not),
         cmocka_unit_test(shapes_are_those_of_before_afterwards),
         cmocka_unit_test(a_cache_takes_what_is_left),
+        cmocka_unit_test(a_text_does_not_outgrow_the_context),
+        cmocka_unit_test(weights_alone_have_no_batch),
+        cmocka_unit_test(a_shape_fixes_the_batch),
         cmocka_unit_test(what_is_not_there_is_said),
         cmocka_unit_test(any_named_dimension_can_be_fitted),
         cmocka_unit_test(a_size_that_cannot_work_is_a_bound),
         cmocka_unit_test(training_saves_what_the_costs_say),
         cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(inference_again_takes_no_more_memory),
+        cmocka_unit_test(a_model_past_its_limit_is_called_so),
+        cmocka_unit_test(findings_past_the_last_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
