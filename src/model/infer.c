@@ -245,10 +245,9 @@ static int infer_once(struct as_model *model, const struct as_infer_options *opt
                                .fold_max = AS_FOLD_MAX};
     model->main->times = 1;
     rc = as_infer_bind(model, options, bound, &in.overridden, err);
-    if (rc == ASSAY_OK) {
-        in.exact = !in.overridden && bound->n == 0;
+    in.exact = !in.overridden && bound->n == 0;
+    if (rc == ASSAY_OK)
         rc = infer_graph(&in, model->main);
-    }
     return rc == ASSAY_ERR_NOMEM ? as_model_no_memory(model, err) : rc;
 }
 

@@ -30,8 +30,8 @@ enum as_role as_role_by_name(const struct as_value *value);
 uint64_t as_packed_elems(const struct as_node *node, size_t i);
 
 /* Finds params that hold the same numbers and sets tied_to; the earlier one keeps them. Where too
- * many differ and look alike to compare them all, a finding says so. */
-AS_MUST_USE int as_params_tie(struct as_params *params, struct as_model *model, bool compare_bytes,
-                              struct assay_error *err);
+ * many differ and look alike to compare them all, ties_cut says so. */
+AS_MUST_USE int as_params_tie(struct as_params *params, const struct as_model *model,
+                              bool compare_bytes, struct assay_error *err);
 
 #endif

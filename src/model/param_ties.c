@@ -14,8 +14,9 @@ enum {
     SAMPLES = 61,
 };
 
-/* Bytes of tensors that look alike and are read to the end: real models have few of these. */
-#define MAX_READ ((uint64_t)512 << 20)
+/* Bytes of tensors that look alike and are read to the end, besides a few times those of the file:
+ * real models have few such tensors, but a file may give the same bytes out many times. */
+#define MAX_READ ((uint64_t)256 << 20)
 
 struct candidate {
     const struct as_data *data;
@@ -43,6 +44,22 @@ static bool same_size(const struct candidate *a, const struct candidate *b)
     return a->data->n == b->data->n && a->dtype == b->dtype;
 }
 
+struct tying {
+    struct as_params *params;
+    uint64_t left; /* bytes that may still be read to the end */
+};
+
+/* False: so much was read that no more is. One that is begun is read whole, however large. */
+static bool may_read(struct tying *t, const struct candidate *c)
+{
+    if (t->left == 0) {
+        t->params->ties_cut = true;
+        return false;
+    }
+    t->left -= t->left < c->data->size_bytes ? t->left : c->data->size_bytes;
+    return true;
+}
+
 static bool is_tied(const struct as_params *params, const struct candidate *c)
 {
     return params->params[c->param].tied_to != AS_NONE;
@@ -50,8 +67,9 @@ static bool is_tied(const struct as_params *params, const struct candidate *c)
 
 /* ---- the same place ---- */
 
-static bool same_place(const struct candidate *a, const struct candidate *b)
+static bool same_place(struct tying *t, const struct candidate *a, const struct candidate *b)
 {
+    (void)t;
     if (!as_type_equal(a->type, b->type))
         return false;
     if (a->data->bytes || b->data->bytes)
@@ -60,32 +78,29 @@ static bool same_place(const struct candidate *a, const struct candidate *b)
                                   a->data->seed != 0 && a->data->seed == b->data->seed);
 }
 
-typedef bool (*same_numbers)(const struct candidate *a, const struct candidate *b);
+typedef bool (*same_numbers)(struct tying *t, const struct candidate *a, const struct candidate *b);
 
 /* One run of equal keys. Of tensors that are the same the first stands for all, so that each is
- * only compared with those that differ from one another. False: there were too many of these. */
-static bool tie_run(struct as_params *params, const struct candidate *at, size_t n,
-                    same_numbers same)
+ * only compared with those that differ from one another. */
+static void tie_run(struct tying *t, const struct candidate *at, size_t n, same_numbers same)
 {
     const struct candidate *alike[MAX_ALIKE];
     size_t n_alike = 0;
-    bool all = true;
 
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
 
-        if (is_tied(params, &at[i]))
+        if (is_tied(t->params, &at[i]))
             continue;
-        while (k < n_alike && !same(alike[k], &at[i]))
+        while (k < n_alike && !same(t, alike[k], &at[i]))
             k++;
         if (k < n_alike)
-            params->params[at[i].param].tied_to = alike[k]->param;
+            t->params->params[at[i].param].tied_to = alike[k]->param;
         else if (n_alike < MAX_ALIKE)
             alike[n_alike++] = &at[i];
         else
-            all = false;
+            t->params->ties_cut = true;
     }
-    return all;
 }
 
 static size_t run_end(const struct candidate *at, size_t from, size_t n)
@@ -97,20 +112,17 @@ static size_t run_end(const struct candidate *at, size_t from, size_t n)
     return to;
 }
 
-static bool tie_runs(struct as_params *params, struct candidate *at, size_t n, same_numbers same)
+static void tie_runs(struct tying *t, struct candidate *at, size_t n, same_numbers same)
 {
-    bool all = true;
-
     qsort(at, n, sizeof *at, compare);
     for (size_t i = 0, end; i < n; i = end) {
         end = run_end(at, i, n);
-        if (at[i].key != 0 && end - i > 1 && !tie_run(params, at + i, end - i, same))
-            all = false;
+        if (at[i].key != 0 && end - i > 1)
+            tie_run(t, at + i, end - i, same);
     }
-    return all;
 }
 
-static bool tie_places(struct as_params *params, struct candidate *at, size_t n)
+static void tie_places(struct tying *t, struct candidate *at, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct as_data *data = at[i].data;
@@ -119,7 +131,7 @@ static bool tie_places(struct as_params *params, struct candidate *at, size_t n)
                     : data->seed ? data->seed
                                  : (uint64_t)(uintptr_t)data;
     }
-    return tie_runs(params, at, n, same_place);
+    tie_runs(t, at, n, same_place);
 }
 
 /* ---- copies ---- */
@@ -150,10 +162,10 @@ static bool is_plain(const struct as_data *data)
     return step == 0 || n <= step || memcmp(data->bytes, data->bytes + step, n - step) == 0;
 }
 
-static bool same_bytes(const struct candidate *a, const struct candidate *b)
+static bool same_bytes(struct tying *t, const struct candidate *a, const struct candidate *b)
 {
     return as_type_equal(a->type, b->type) && a->data->size_bytes == b->data->size_bytes &&
-           memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0;
+           may_read(t, b) && memcmp(a->data->bytes, b->data->bytes, a->data->size_bytes) == 0;
 }
 
 static bool readable(const struct as_params *params, const struct candidate *c)
@@ -171,40 +183,33 @@ static uint64_t hash_all(const struct candidate *c)
     return hash_bytes(c->data->bytes, c->data->size_bytes);
 }
 
-/* Where the quick key is that of several, `hash` reads all of their numbers. Past
- * MAX_READ the others are left alone, and `params` says so. */
-static void look_closer(struct as_params *params, struct candidate *at, size_t n,
+/* Where the quick key is that of several, `hash` reads all of their numbers. */
+static void look_closer(struct tying *t, struct candidate *at, size_t n,
                         uint64_t (*hash)(const struct candidate *c))
 {
-    uint64_t read = 0;
-
     qsort(at, n, sizeof *at, compare);
     for (size_t i = 0, end; i < n; i = end) {
         end = run_end(at, i, n);
         if (at[i].key == 0 || end - i < 2)
             continue;
-        for (size_t k = i; k < end; k++) {
-            bool may = read < MAX_READ;
-
-            params->ties_cut |= !may;
-            read += may ? at[k].data->size_bytes : 0;
-            at[k].key = may ? hash(&at[k]) : 0;
-        }
+        for (size_t k = i; k < end; k++)
+            if (may_read(t, &at[k]))
+                at[k].key = hash(&at[k]);
     }
 }
 
 /* By the first bytes of all that share their size, then by all bytes of those that share these. */
-static bool tie_copies(struct as_params *params, struct candidate *at, size_t n)
+static void tie_copies(struct tying *t, struct candidate *at, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t size = at[i].data->size_bytes;
-        bool look = has_twin(at, i, n) && readable(params, &at[i]) && !is_plain(at[i].data);
+        bool look = has_twin(at, i, n) && readable(t->params, &at[i]) && !is_plain(at[i].data);
 
         at[i].key =
             look ? hash_bytes(at[i].data->bytes, size < FIRST_BYTES ? size : FIRST_BYTES) : 0;
     }
-    look_closer(params, at, n, hash_all);
-    return tie_runs(params, at, n, same_bytes);
+    look_closer(t, at, n, hash_all);
+    tie_runs(t, at, n, same_bytes);
 }
 
 /* ---- copies with rows and columns exchanged ---- */
@@ -221,13 +226,18 @@ static bool same_at(const struct exchange *e, uint64_t row, uint64_t column)
                   e->b + (column * e->rows + row) * e->size, e->size) == 0;
 }
 
+static bool samples_match(const struct exchange *e)
+{
+    for (uint64_t i = 0; i < SAMPLES; i++)
+        if (!same_at(e, (i * 7919 + i) % e->rows, (i * 104729 + 1) % e->columns))
+            return false;
+    return true;
+}
+
 static bool is_exchanged(const struct exchange *e)
 {
     enum { TILE = 32 };
 
-    for (uint64_t i = 0; i < SAMPLES; i++)
-        if (!same_at(e, (i * 7919 + i) % e->rows, (i * 104729 + 1) % e->columns))
-            return false;
     for (uint64_t r = 0; r < e->rows; r += TILE)
         for (uint64_t c = 0; c < e->columns; c += TILE)
             for (uint64_t y = r; y < r + TILE && y < e->rows; y++)
@@ -237,7 +247,7 @@ static bool is_exchanged(const struct exchange *e)
     return true;
 }
 
-static bool is_transposed(const struct candidate *a, const struct candidate *b)
+static bool is_transposed(struct tying *t, const struct candidate *a, const struct candidate *b)
 {
     struct exchange e = {a->data->bytes, b->data->bytes, 0, 0, as_dtype_at(a->dtype)->block_bytes};
 
@@ -245,7 +255,7 @@ static bool is_transposed(const struct candidate *a, const struct candidate *b)
         return false;
     e.rows = (uint64_t)a->type->dims[0];
     e.columns = (uint64_t)a->type->dims[1];
-    return is_exchanged(&e);
+    return samples_match(&e) && may_read(t, b) && is_exchanged(&e);
 }
 
 /* Of the numbers that stay in place when rows and columns are exchanged, and of the two corners
@@ -276,17 +286,17 @@ static uint64_t hash_unordered(const struct candidate *c)
     return hash | 1;
 }
 
-static bool tie_transposed(struct as_params *params, struct candidate *at, size_t n)
+static void tie_transposed(struct tying *t, struct candidate *at, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         bool look = at[i].data->n >= MIN_TRANSPOSED && at[i].type->rank == 2 &&
-                    as_dtype_at(at[i].dtype)->block_elems == 1 && readable(params, &at[i]) &&
+                    as_dtype_at(at[i].dtype)->block_elems == 1 && readable(t->params, &at[i]) &&
                     !is_plain(at[i].data);
 
         at[i].key = look ? hash_exchanged(&at[i]) : 0;
     }
-    look_closer(params, at, n, hash_unordered);
-    return tie_runs(params, at, n, is_transposed);
+    look_closer(t, at, n, hash_unordered);
+    tie_runs(t, at, n, is_transposed);
 }
 
 /* A chain of ties ends at the one that is counted. */
@@ -301,11 +311,12 @@ static void flatten(struct as_params *params)
     }
 }
 
-int as_params_tie(struct as_params *params, struct as_model *model, bool compare_bytes,
+int as_params_tie(struct as_params *params, const struct as_model *model, bool compare_bytes,
                   struct assay_error *err)
 {
-    bool all;
     struct candidate *at = as_alloc_zero(params->n_params + 1, sizeof *at);
+    struct tying t = {params,
+                      MAX_READ + (model->file_bytes < UINT64_MAX / 8 ? 4 * model->file_bytes : 0)};
     size_t n = 0;
 
     if (!at)
@@ -319,16 +330,11 @@ int as_params_tie(struct as_params *params, struct as_model *model, bool compare
             at[n++] =
                 (struct candidate){value->data, &value->type, 0, (uint32_t)i, value->type.dtype};
     }
-    all = tie_places(params, at, n);
+    tie_places(&t, at, n);
     if (compare_bytes) {
-        all = tie_copies(params, at, n) && all;
-        all = tie_transposed(params, at, n) && all;
+        tie_copies(&t, at, n);
+        tie_transposed(&t, at, n);
     }
-    if (!all)
-        as_model_find(model, AS_FINDING_NOTE, NULL, NULL,
-                      "more than %d tensors differ and look alike; copies among them may be "
-                      "counted as parameters of their own",
-                      MAX_ALIKE);
     flatten(params);
     as_free(at);
     return ASSAY_OK;
