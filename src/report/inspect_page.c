@@ -228,12 +228,16 @@ static uint32_t put_tensors(const struct as_inspect_report *report, struct as_ta
             continue;
         as_type_text(shape, sizeof shape, &value->type);
         for (int axis = 0; value->symbols && axis < value->type.rank && size < sizeof symbols;
-             axis++)
-            if (value->symbols[axis] && value->symbols[axis][0])
-                size += (size_t)snprintf(
-                    symbols + size, sizeof symbols - size, "%s%.30s=%lld", size ? " " : "",
-                    value->symbols[axis],
-                    (long long)(value->type.dims[axis] < 0 ? -1 : value->type.dims[axis]));
+             axis++) {
+            char number[AS_TEXT_INT] = "?";
+
+            if (!value->symbols[axis] || !value->symbols[axis][0])
+                continue;
+            if (value->type.dims[axis] >= 0)
+                as_text_i64(number, value->type.dims[axis]);
+            size += (size_t)snprintf(symbols + size, sizeof symbols - size, "%s%.30s=%s",
+                                     size ? " " : "", value->symbols[axis], number);
+        }
         as_table_row(t);
         as_table_text(t, AS_STYLE_DIM, what);
         as_table_text(t, AS_STYLE_NONE, value->name);
