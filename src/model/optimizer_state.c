@@ -70,7 +70,7 @@ static bool state_bytes(const struct as_type *type, uint64_t n, enum as_optimize
 uint64_t as_optimizer_bytes(const struct as_params *params, const struct as_model *model,
                             enum as_optimizer optimizer)
 {
-    uint64_t sum = 0, bytes;
+    uint64_t sum = 0, bytes = 0;
 
     if ((unsigned)optimizer >= AS_OPTIMIZER_COUNT)
         return 0;
