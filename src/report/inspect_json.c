@@ -360,23 +360,26 @@ static void put_attention(struct as_json_writer *w, const struct as_inspection *
 static void put_memory(struct as_json_writer *w, const struct as_inspection *in)
 {
     const struct as_memory_plan *p = in->plan;
+    bool graph = in->model->has_graph;
     uint64_t total = as_sat_add(in->params->parameter_bytes, p->arena_bytes);
 
     as_json_kv_object(w, "memory");
     as_json_kv_u64(w, "parameter_bytes", in->params->parameter_bytes);
     as_json_kv_f64(w, "parameter_memory_mb", (double)in->params->parameter_bytes / 1048576);
-    as_json_kv_u64(w, "activation_bytes_peak", p->peak_bytes);
-    as_json_kv_f64(w, "activation_memory_mb", (double)p->peak_bytes / 1048576);
-    as_json_kv_f64(w, "peak_memory_mb", (double)total / 1048576);
+    /* Of a file without a graph nothing is known of activations. */
+    put_opt(w, "activation_bytes_peak", graph, p->peak_bytes);
+    as_json_kv_f64(w, "activation_memory_mb",
+                   graph ? (double)p->peak_bytes / 1048576 : (double)NAN);
+    as_json_kv_f64(w, "peak_memory_mb", graph ? (double)total / 1048576 : (double)NAN);
     /* What is alive at the peak over what the plan takes, as long as nothing was measured. */
     as_json_kv_f64(w, "memory_efficiency",
-                   total ? (double)as_sat_add(in->params->parameter_bytes, p->peak_bytes) /
-                               (double)total
-                         : (double)NAN);
-    as_json_kv_u64(w, "activation_bytes_naive", p->naive_bytes);
-    as_json_kv_u64(w, "activation_bytes_planned", p->arena_bytes);
-    as_json_kv_u64(w, "input_bytes", p->input_bytes);
-    as_json_kv_u64(w, "output_bytes", p->output_bytes);
+                   graph && total ? (double)as_sat_add(in->params->parameter_bytes, p->peak_bytes) /
+                                        (double)total
+                                  : (double)NAN);
+    put_opt(w, "activation_bytes_naive", graph, p->naive_bytes);
+    put_opt(w, "activation_bytes_planned", graph, p->arena_bytes);
+    put_opt(w, "input_bytes", graph, p->input_bytes);
+    put_opt(w, "output_bytes", graph, p->output_bytes);
     as_json_kv_u64(w, "unknown_tensors", p->n_unknown);
     as_json_kv_text(w, "peak_layer",
                     p->n_steps ? as_node_label(in->costs->rows[p->peak_step].graph,
@@ -509,8 +512,8 @@ static void put_advice(struct as_json_writer *w, const struct as_inspection *in)
         as_json_object(w);
         as_json_kv_text(w, "dtype", d->dtype);
         as_json_kv_u64(w, "weight_bytes", d->weight_bytes);
-        as_json_kv_u64(w, "total_bytes", d->total_bytes);
-        as_json_kv_text(w, "fits_in", d->device_class);
+        put_opt(w, "total_bytes", in->model->has_graph, d->total_bytes);
+        as_json_kv_text(w, "fits_in", in->model->has_graph ? d->device_class : NULL);
         as_json_object_end(w);
     }
     as_json_array_end(w);

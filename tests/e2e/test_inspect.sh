@@ -130,6 +130,20 @@ q = json.load(open('$tmp/alexnet.json'))['quantisation_candidates']
 assert [c['parameters'] for c in q[:2]] == [9216 * 4096, 4096 * 4096], q
 assert q[0]['saved_bytes_at_8_bits'] == 3 * 9216 * 4096"
 
+# A file of weights alone: what is not known is null, never 0.
+"$python" -c "
+import json, struct
+h = json.dumps({'w': {'dtype': 'F32', 'shape': [4, 4], 'data_offsets': [0, 64]}}).encode()
+open('$tmp/w.safetensors', 'wb').write(struct.pack('<Q', len(h)) + h + bytes(64))"
+"$assay" inspect --json "$tmp/w.safetensors" >"$tmp/w.json"
+check "costs and activations of weights alone are null" "$python" -c "
+import json
+j = json.load(open('$tmp/w.json'))
+assert j['model']['parameters'] == 16 and j['memory']['parameter_bytes'] == 64
+assert j['model']['macs'] is j['model']['flops'] is j['model']['activation_bytes_peak'] is None
+assert j['memory']['activation_bytes_peak'] is j['memory']['peak_memory_mb'] is j['per_sample'] is j['backward'] is None
+assert all(d['total_bytes'] is None and d['fits_in'] is None for d in j['deployment'])"
+
 # Rates a user gives.
 "$assay" inspect --json --gflops 50 zoo:resnet18 >"$tmp/rate.json"
 check "the least time at a rate" "$python" -c "
