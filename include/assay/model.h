@@ -377,6 +377,8 @@ struct assay_model_counts {
     uint64_t n_unknown_shapes; /* nodes not counted: a size they depend on is not known */
     double compression; /* bytes of `parameters` as F32 / as stored with the scales they need; NaN
                            when there are none */
+    bool complete; /* false: something that runs is not counted, or the file holds weights alone;
+                      counts of work and activations are then lower bounds, not figures */
 };
 
 /* Counts the model. From here on nothing can be added to it; sizes may be changed and the model

@@ -293,6 +293,7 @@ int assay_model_count(struct assay_model *model, struct assay_model_counts *coun
     counts->parameter_bytes = found->params->parameter_bytes;
     counts->stored_bytes = found->params->stored_bytes;
     counts->compression = found->params->compression;
+    counts->complete = found->complete;
     put_costs(counts, found);
     counts->activation_peak_bytes = found->plan->peak_bytes;
     counts->activation_sum_bytes = found->plan->naive_bytes;

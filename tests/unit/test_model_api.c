@@ -26,6 +26,7 @@ static struct assay_model_counts counts_of(struct assay_model *model)
         fail_msg("%s", err.msg);
     assert_int_equal(counts.n_unknown_ops, 0);
     assert_int_equal(counts.n_unknown_shapes, 0);
+    assert_true(counts.complete);
     return counts;
 }
 
