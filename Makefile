@@ -1,5 +1,5 @@
 # assay - the front door. CMake does the work; presets name the builds (release, debug, asan, tsan, fuzz).
-#   make demo    install what is missing, build, count ResNet-50, record a small network and show the report
+#   make demo    install what is missing, build, run ResNet-50 and show where its time and memory go
 #   make check   install what is missing, build and run every test
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
@@ -18,10 +18,7 @@ build: setup
 	@cmake --build --preset release
 
 demo: build
-	@build/assay inspect zoo:resnet50 --sort macs --top 10
-	@echo
-	@build/examples/basic -o build/demo.assay
-	@build/assay report build/demo.assay
+	@build/assay profile zoo:resnet50
 
 check: setup
 	@tools/check

@@ -6,6 +6,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/assay DESTINATION ${CMAKE_INSTAL
 install(TARGETS assay-trace-static assay-trace-shared assay-static assay-shared EXPORT assayTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET assay-preload) # found by `assay run` from where it stands itself
+    install(TARGETS assay-preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/assay)
+endif()
 install(EXPORT assayTargets NAMESPACE assay:: DESTINATION ${package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/assayConfig.cmake.in ${CMAKE_BINARY_DIR}/assayConfig.cmake
     INSTALL_DESTINATION ${package_dir})

@@ -394,7 +394,8 @@ static void find_cost(struct as_layers *out)
         const struct as_walk_counts *n = &out->thread[i].counts;
 
         out->cost_total_ns += (double)n->spans * out->cost_pair_ns;
-        thread_ns += (double)(n->last_ns - n->first_ns);
+        if (!as_run_thread_is_ours(out->thread[i].info))
+            thread_ns += (double)(n->last_ns - n->first_ns);
     }
     out->cost_share = thread_ns > 0 ? out->cost_total_ns / thread_ns : 0;
 }

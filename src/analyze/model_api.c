@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/handle_sizes.h"
 #include "analyze/inspect.h"
 #include "base/alloc.h"
 #include "base/cursor.h"
@@ -215,34 +216,22 @@ static void forget(struct assay_model *model)
 /* Inspects with the sizes the user gave. */
 static int inspect(struct assay_model *model, struct assay_error *err)
 {
-    struct as_inspect_options options = {.infer = {.batch = model->batch}};
-    struct as_infer_input *inputs = as_alloc_zero(model->n_inputs + 1, sizeof *inputs);
-    struct as_infer_dim *dims = as_alloc_zero(model->n_dims + 1, sizeof *dims);
+    struct as_inspect_options options = {0};
     struct as_inspection *found = NULL;
+    struct as_handle_sizes sizes;
     int rc;
 
     forget(model);
-    if (!inputs || !dims) {
-        rc = as_fail_nomem(err);
-        goto out;
-    }
-    for (size_t i = 0; i < model->n_inputs; i++)
-        inputs[i] =
-            (struct as_infer_input){.name = model->inputs[i].name, .dims = &model->inputs[i].dims};
-    for (size_t i = 0; i < model->n_dims; i++)
-        dims[i] = (struct as_infer_dim){model->dims[i].symbol, model->dims[i].value};
-    options.infer.inputs = inputs;
-    options.infer.n_inputs = model->n_inputs;
-    options.infer.dims = dims;
-    options.infer.n_dims = model->n_dims;
+    rc = as_handle_sizes_init(&sizes, model, err);
+    if (rc < 0)
+        return rc;
+    options.infer = sizes.infer;
     rc = as_inspection_new(&found, model->model, &options, err);
     if (rc == ASSAY_OK) {
         model->counted = found;
         model->forget = forget_inspection;
     }
-out:
-    as_free(inputs);
-    as_free(dims);
+    as_handle_sizes_fini(&sizes);
     return rc;
 }
 

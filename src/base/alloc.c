@@ -2,11 +2,15 @@
  * Sizes of arrays are multiplied here, checked; a failure is NULL, never an abort. */
 #include "base/alloc.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #ifdef ASSAY_FAULTS
-#include <stdatomic.h>
 
 /* Test state, written before the work under test begins. */
 static _Atomic uint64_t asked;
@@ -49,9 +53,32 @@ static inline int refused(void)
 }
 #endif
 
+static _Atomic uint64_t live_bytes; /* of the blocks given out, as the heap counts them */
+
+static size_t size_of(void *block)
+{
+#ifdef __GLIBC__
+    return block ? malloc_usable_size(block) : 0;
+#else
+    (void)block;
+    return 0;
+#endif
+}
+
+static void *counted(void *block)
+{
+    atomic_fetch_add_explicit(&live_bytes, size_of(block), memory_order_relaxed);
+    return block;
+}
+
+uint64_t as_alloc_live_bytes(void)
+{
+    return atomic_load_explicit(&live_bytes, memory_order_relaxed);
+}
+
 void *as_alloc(size_t size)
 {
-    return refused() ? NULL : malloc(size ? size : 1);
+    return refused() ? NULL : counted(malloc(size ? size : 1));
 }
 
 void *as_alloc_zero(size_t count, size_t size)
@@ -61,16 +88,83 @@ void *as_alloc_zero(size_t count, size_t size)
     /* calloc checks too, but a sanitizer takes that for our mistake. */
     if (__builtin_mul_overflow(count, size, &bytes) || refused())
         return NULL;
-    return calloc(1, bytes ? bytes : 1);
+    return counted(calloc(1, bytes ? bytes : 1));
+}
+
+void *as_alloc_aligned(size_t align, size_t size)
+{
+    return refused() ? NULL : counted(aligned_alloc(align, size ? size : align));
+}
+
+/* Begins at a huge page when it is as large as one: what is taken too much goes back at once. */
+void *as_alloc_pages(size_t size)
+{
+    const size_t huge = (size_t)2 << 20, page = 4096;
+    size_t whole = (size + page) / page * page, more = whole >= huge ? huge : 0, skip;
+    char *block =
+        refused() || size > SIZE_MAX / 2
+            ? MAP_FAILED
+            : mmap(NULL, whole + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (block == MAP_FAILED)
+        return NULL;
+    if (more) {
+        skip = (huge - (uintptr_t)block % huge) % huge;
+        if (skip)
+            (void)munmap(block, skip);
+        if (skip < more)
+            (void)munmap(block + skip + whole, more - skip);
+        block += skip;
+        (void)madvise(block, whole, MADV_HUGEPAGE); /* a wish */
+    }
+    return block;
+}
+
+void as_free_pages(void *block, size_t size)
+{
+    if (block)
+        (void)munmap(block, (size + 4096) / 4096 * 4096);
 }
 
 void *as_realloc(void *old, size_t count, size_t size)
 {
     size_t bytes;
 
+    size_t before;
+    void *block;
+
     if (__builtin_mul_overflow(count, size, &bytes) || refused())
         return NULL;
-    return realloc(old, bytes ? bytes : 1);
+    before = size_of(old);
+    block = realloc(old, bytes ? bytes : 1);
+    if (block)
+        atomic_fetch_sub_explicit(&live_bytes, before, memory_order_relaxed);
+    return counted(block);
+}
+
+void as_touch(void *block, size_t from, size_t to)
+{
+    const size_t page = 4096;
+    volatile char *at = block;
+
+    if (from >= to)
+        return;
+    at[to - 1] = 0;
+    for (; from < to; from += page)
+        at[from] = 0;
+}
+
+void *as_grow(void *array, size_t n, size_t *room, size_t first, size_t size)
+{
+    size_t more = *room ? 2 * *room : first;
+    void *grown;
+
+    if (n < *room)
+        return array;
+    grown = as_realloc(array, more, size);
+    if (grown)
+        *room = more;
+    return grown;
 }
 
 char *as_strdup(const char *text)
@@ -85,5 +179,13 @@ char *as_strdup(const char *text)
 
 void as_free(void *block)
 {
+    atomic_fetch_sub_explicit(&live_bytes, size_of(block), memory_order_relaxed);
     free(block);
+}
+
+void as_alloc_tidy(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }

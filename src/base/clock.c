@@ -101,6 +101,11 @@ uint64_t as_clock_ticks(enum as_clock_kind kind)
     return as_clock_mono_ns();
 }
 
+double as_clock_unix_seconds(void)
+{
+    return (double)read_clock(CLOCK_REALTIME) * 1e-9;
+}
+
 struct as_clock_anchor as_clock_read_anchor(enum as_clock_kind kind)
 {
     struct as_clock_anchor best = {.width = UINT64_MAX};

@@ -34,6 +34,9 @@ uint64_t as_clock_ticks(enum as_clock_kind kind);
 
 uint64_t as_clock_mono_ns(void);
 
+/* UNIX seconds by the wall clock, which may be set at any time. */
+double as_clock_unix_seconds(void);
+
 /* CPU nanoseconds of the calling thread; false where the system does not tell. */
 bool as_clock_thread_cpu_ns(uint64_t *out);
 

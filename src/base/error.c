@@ -75,8 +75,3 @@ int as_fail_at(struct assay_error *err, uint64_t offset, const char *fmt, ...)
     }
     return ASSAY_ERR_FORMAT;
 }
-
-int as_fail_nomem(struct assay_error *err)
-{
-    return as_fail(err, ASSAY_ERR_NOMEM, "out of memory");
-}

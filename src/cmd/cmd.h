@@ -3,6 +3,7 @@
 #ifndef AS_CMD_CMD_H
 #define AS_CMD_CMD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,9 @@
 
 /* What `run` returns when all went well and the answer is no. */
 #define AS_ANSWER_NO 1
+
+/* Plus an exit status, 0 to 255: what `run` returns when that of another program is to be ours. */
+#define AS_ANSWER_STATUS 256
 
 /* The i-th of some words, from 0; NULL after the last. */
 typedef const char *(*as_word_at)(size_t i);
@@ -44,6 +48,7 @@ struct as_cmd {
     const struct as_opt *opts;  /* its own; those in as_common_opts are understood as well */
     const char *operand;        /* what stands behind the options, as in "RUN"; NULL: nothing */
     int min_operands, max_operands;
+    bool ends_options;     /* what follows the first operand belongs to it, options and all */
     as_word_at operand_at; /* NULL: any text */
     int (*run)(const struct as_cmd_line *line, struct assay_error *err);
 };

@@ -1,10 +1,17 @@
 /* cmd/cmd_report.c - all of `assay report`: reads a run and prints what was found out about it.
  * One of four forms: text for people, Markdown, JSON, a folder of CSV files. */
+#include <math.h>
+#include <string.h>
+#include <sys/utsname.h>
+
 #include "cmd/cmd.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
+#include "cmd/peaks_cached.h"
 #include "report/report.h"
 #include "report/report_figures.h"
+#include "report/session_report.h"
+#include "trace/run_facts.h"
 
 static const char *sort_at(size_t i)
 {
@@ -55,6 +62,31 @@ static const struct as_opt report_opts[] = {
      .argument = "DIR",
      .help = "write one CSV file for each list into the folder DIR"},
     AS_OPT_MARKDOWN,
+    {.name = "classic",
+     .kind = AS_OPT_FLAG,
+     .help = "print the classic report: 80 columns of plain text"},
+    {.name = "percentile",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "a bottleneck is as slow as this percentile of all calls (90)",
+     .min = 1,
+     .max = 100},
+    {.name = "leak-threshold",
+     .kind = AS_OPT_NUMBER,
+     .argument = "MIB",
+     .help = "a window of readings that grows by more is reported (10)",
+     .min = 1,
+     .max = 1u << 30},
+    {.name = "leak-window",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "readings in that window (10)",
+     .min = 3,
+     .max = 1000000},
+    {.name = "fail-on-leak",
+     .kind = AS_OPT_FLAG,
+     .help = "exit with 1 when memory grows steadily; of a run of 'assay run', when it was not "
+             "given back at its end either"},
     {.name = NULL},
 };
 
@@ -64,8 +96,11 @@ static int read_options(const struct as_cmd_line *line, struct as_report_options
     unsigned words[2 * (AS_SECTION_COUNT + 1)];
     size_t n = as_opt_words(line, "section", words, sizeof words / sizeof *words);
 
-    if (as_opt_given(line, "json") + as_opt_given(line, "csv") + as_opt_given(line, "markdown") > 1)
-        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json, --csv and --markdown");
+    if (as_opt_given(line, "json") + as_opt_given(line, "csv") + as_opt_given(line, "markdown") +
+            as_opt_given(line, "classic") >
+        1)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "choose one of --json, --csv, --markdown and --classic");
     if (as_opt_given(line, "csv") && as_opt_given(line, "output"))
         return as_fail(err, ASSAY_ERR_USAGE, "--csv names a folder; --output has no use beside it");
     *o = (struct as_report_options){
@@ -90,7 +125,9 @@ static int print(const struct as_cmd_line *line, const struct as_report *report,
 
     if (rc < 0)
         return rc;
-    if (as_opt_given(line, "json"))
+    if (as_opt_given(line, "classic"))
+        as_session_classic(&console.out, report->view, report->options->top);
+    else if (as_opt_given(line, "json"))
         rc = as_report_json(report, &console.out, err);
     else
         rc = as_report_page(report, &console.out, &console.term, err);
@@ -108,16 +145,104 @@ static int write_csv(const struct as_cmd_line *line, const struct as_report *rep
     return n < 0 ? n : ASSAY_OK;
 }
 
-static int run_report(const struct as_cmd_line *line, struct assay_error *err)
+/* Whether anything asks for what takes a second look at every call. */
+static bool needs_view(const struct as_cmd_line *line, const struct as_report_options *options)
 {
-    struct as_layers_options how = AS_LAYERS_OPTIONS_INIT;
-    struct as_report_options options;
-    struct as_layers *layers = NULL;
-    struct as_run *run = NULL;
-    int rc = read_options(line, &options, err);
+    return as_opt_given(line, "classic") || as_opt_given(line, "fail-on-leak") ||
+           (options->sections & AS_SECTIONS_OF_VIEW);
+}
 
+/* A roof is this machine's: a run of another one has none here. */
+static bool is_of_here(struct as_run *run)
+{
+    const char *host = as_run_fact_text(run, "host.name");
+    struct utsname here;
+
+    return host && uname(&here) == 0 && strcmp(here.nodename, host) == 0;
+}
+
+/* A layer runs on one thread. */
+static void take_peaks(struct as_run *run, struct assay_bottleneck_options *options)
+{
+    struct as_peaks_cached cached;
+
+    if (!is_of_here(run) || !as_peaks_if_cached(&cached))
+        return;
+    options->peak_flops_per_second = as_peak_flops(&cached.peaks, AS_PEAK_F32, 1);
+    options->peak_bytes_per_second = as_peak_bandwidth(&cached.peaks, AS_PEAK_DRAM, 1);
+    if (!isfinite(options->peak_flops_per_second) || !isfinite(options->peak_bytes_per_second))
+        options->peak_flops_per_second = options->peak_bytes_per_second = 0;
+}
+
+static int make_view(const struct as_cmd_line *line, struct as_session_view **view,
+                     struct as_run *run, const struct as_layers *layers, struct assay_error *err)
+{
+    struct assay_bottleneck_options bottlenecks = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
+    struct as_view_options how = {&bottlenecks, &leaks};
+
+    bottlenecks.threshold_percentile = (double)as_opt_number(line, "percentile", 0);
+    leaks.threshold_mb = (double)as_opt_number(line, "leak-threshold", 0);
+    leaks.window_size = (size_t)as_opt_number(line, "leak-window", 0);
+    take_peaks(run, &bottlenecks);
+    return as_session_view_run(view, run, layers, &how, err);
+}
+
+static int verdict(const struct as_cmd_line *line, const struct as_session_view *view, int rc)
+{
+    if (rc == ASSAY_OK && as_opt_given(line, "fail-on-leak") && view && view->leaks.summary.growing)
+        return AS_ANSWER_NO;
+    return rc;
+}
+
+static int program_verdict(const struct as_cmd_line *line,
+                           const struct as_program_findings *findings, int rc)
+{
+    if (rc == ASSAY_OK && as_opt_given(line, "fail-on-leak") &&
+        findings->verdict == AS_GROWTH_FOUND)
+        return AS_ANSWER_NO;
+    return rc;
+}
+
+/* What a run of `assay run` tells beside its layers; nothing for other runs. */
+struct watched {
+    struct as_program *program;
+    struct as_program_findings *findings;
+    struct as_peaks_cached peaks;
+};
+
+static int take_program(struct watched *w, struct as_run *run, struct assay_error *err)
+{
+    int rc;
+
+    if (!as_program_in_run(run))
+        return ASSAY_OK;
+    rc = as_program_analyze(&w->program, run, err);
+    if (rc == ASSAY_ERR_NOTFOUND)
+        return ASSAY_OK; /* damaged: its layers and series are shown all the same */
     if (rc < 0)
         return rc;
+    if (is_of_here(run) && as_peaks_if_cached(&w->peaks))
+        w->program->peaks = &w->peaks.peaks;
+    return as_program_findings_new(&w->findings, w->program, err);
+}
+
+static void drop_program(struct watched *w)
+{
+    as_program_findings_free(w->findings);
+    as_program_free(w->program);
+}
+
+static int report_run(const struct as_cmd_line *line, const struct as_report_options *options,
+                      struct assay_error *err)
+{
+    struct as_layers_options how = AS_LAYERS_OPTIONS_INIT;
+    struct as_session_view *view = NULL;
+    struct as_layers *layers = NULL;
+    struct watched watched = {.program = NULL};
+    struct as_run *run = NULL;
+    int rc;
+
     if (as_opt_given(line, "thread"))
         how.thread = (int64_t)as_opt_number(line, "thread", 0);
     rc = as_run_open(&run, line->operand[0], err);
@@ -125,13 +250,78 @@ static int run_report(const struct as_cmd_line *line, struct assay_error *err)
         rc = as_layers_analyze(&layers, run, &how, err);
     if (rc == ASSAY_ERR_NOTFOUND)
         rc = ASSAY_ERR_USAGE; /* the thread asked for */
+    if (rc == ASSAY_OK)
+        rc = take_program(&watched, run, err);
+    if (rc == ASSAY_OK && (needs_view(line, options) || watched.program))
+        rc = make_view(line, &view, run, layers, err);
+    if (view && watched.findings)
+        view->program_verdict = watched.findings->headline;
     if (rc == ASSAY_OK) {
-        struct as_report report = {.run = run, .layers = layers, .options = &options};
+        struct as_report report = {.run = run,
+                                   .layers = layers,
+                                   .options = options,
+                                   .view = view,
+                                   .program = watched.program,
+                                   .findings = watched.findings};
 
         rc = as_opt_given(line, "csv") ? write_csv(line, &report, err) : print(line, &report, err);
+        if (watched.findings)
+            rc = program_verdict(line, watched.findings, rc);
+        else
+            rc = verdict(line, view, rc);
     }
+    drop_program(&watched);
+    as_session_view_free(view);
     as_layers_free(layers);
     as_run_close(run);
+    return rc;
+}
+
+static int print_session(const struct as_cmd_line *line, const struct as_session_view *view,
+                         const struct as_report_options *options, struct assay_error *err)
+{
+    struct as_console console;
+    struct as_json_writer w;
+    int rc;
+
+    if (as_opt_given(line, "csv"))
+        return as_fail(err, ASSAY_ERR_USAGE, "--csv needs a run; %s is the JSON of a session",
+                       line->operand[0]);
+    rc = as_console_open(&console, line, err);
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(line, "classic")) {
+        as_session_classic(&console.out, view, options->top);
+    } else if (as_opt_given(line, "json")) {
+        as_json_writer_init(&w, &console.out, 2);
+        as_json_tree_write(&w, view->json);
+        rc = as_json_writer_finish(&w, err);
+        as_out_char(&console.out, '\n');
+    } else {
+        rc = as_report_session_page(view, options, &console.out, &console.term, err);
+    }
+    return as_console_close(&console, rc, err);
+}
+
+static int run_report(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_report_options options = {0};
+    struct as_session_view *view = NULL;
+    struct assay_error unused;
+    int rc = read_options(line, &options, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_session_view_file(&view, line->operand[0], &unused);
+    if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO)
+        return report_run(line, &options, err); /* which knows better what is wrong with it */
+    if (rc < 0) {
+        if (err)
+            *err = unused;
+        return rc;
+    }
+    rc = verdict(line, view, print_session(line, view, &options, err));
+    as_session_view_free(view);
     return rc;
 }
 
@@ -143,7 +333,8 @@ const struct as_cmd as_cmd_report = {
                "what recording cost; then the layers, the phases, the iterations and the sampled "
                "series.\n\nA run that was not closed, because its program was killed, is read as "
                "far as it goes, with the events left in the ring beside it. A figure that cannot "
-               "be had is '-' on the screen, null in JSON and empty in CSV, never 0.",
+               "be had is '-' on the screen, null in JSON and empty in CSV, never 0.\n\nRUN may "
+               "also be the JSON that assay_manager_export() wrote.",
     .opts = report_opts,
     .operand = "RUN",
     .min_operands = 1,

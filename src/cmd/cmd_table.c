@@ -6,8 +6,13 @@
 
 /* In the order of the help. */
 #define COMMANDS(X)                                                                                \
+    X(run)                                                                                         \
+    X(profile)                                                                                     \
+    X(sweep)                                                                                       \
     X(inspect)                                                                                     \
+    X(machine)                                                                                     \
     X(report)                                                                                      \
+    X(diff)                                                                                        \
     X(export)                                                                                      \
     X(verify)                                                                                      \
     X(zoo)                                                                                         \

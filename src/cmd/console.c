@@ -26,17 +26,17 @@ static bool locale_is_utf8(void)
     return false;
 }
 
-static unsigned window_columns(void)
+static unsigned window_columns(int fd)
 {
     struct winsize size = {0};
 
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-struct as_term as_console_term(const struct as_cmd_line *line)
+struct as_term as_console_term_of(const struct as_cmd_line *line, int fd)
 {
     struct as_term_inputs in = {
-        .is_tty = !as_opt_given(line, "output") && isatty(STDOUT_FILENO),
+        .is_tty = fd >= 0 && isatty(fd),
         .utf8_locale = locale_is_utf8(),
         .no_color = getenv("NO_COLOR"),
         .clicolor_force = getenv("CLICOLOR_FORCE"),
@@ -48,8 +48,13 @@ struct as_term as_console_term(const struct as_cmd_line *line)
     };
 
     if (in.is_tty)
-        in.window_columns = window_columns();
+        in.window_columns = window_columns(fd);
     return as_term_from(&in);
+}
+
+struct as_term as_console_term(const struct as_cmd_line *line)
+{
+    return as_console_term_of(line, as_opt_given(line, "output") ? -1 : STDOUT_FILENO);
 }
 
 int as_console_open(struct as_console *console, const struct as_cmd_line *line,

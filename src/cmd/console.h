@@ -15,6 +15,9 @@ struct as_console {
 /* What is known of the terminal, or of the file named by --output. */
 struct as_term as_console_term(const struct as_cmd_line *line);
 
+/* The same for a descriptor, when results go elsewhere than standard output; -1: a file. */
+struct as_term as_console_term_of(const struct as_cmd_line *line, int fd);
+
 /* Opens the one or the other; end with as_console_close(). */
 AS_MUST_USE int as_console_open(struct as_console *console, const struct as_cmd_line *line,
                                 struct assay_error *err);

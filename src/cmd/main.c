@@ -1,5 +1,5 @@
 /* cmd/main.c - finds the command, runs it, and turns what it returns into an exit status.
- * Exit status: 0 done, 1 the answer is no, 2 wrong use, 3 failed. */
+ * Exit status: 0 done, 1 the answer is no, 2 wrong use, 3 failed; of `run` that of its command. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -88,6 +88,8 @@ static void end_by_pipe(void)
 
 static int exit_status(int rc, const struct assay_error *err)
 {
+    if (rc >= AS_ANSWER_STATUS)
+        return rc - AS_ANSWER_STATUS;
     if (rc >= 0)
         return rc == AS_ANSWER_NO ? EXIT_NO : EXIT_DONE;
     if (err->sys == EPIPE)

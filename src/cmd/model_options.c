@@ -25,7 +25,7 @@ static struct as_infer_input *input_for(struct as_model_options *o, const char *
     return &o->inputs[n];
 }
 
-static bool parse_dims(const char *text, struct as_dims *dims)
+bool as_parse_dims(const char *text, struct as_dims *dims)
 {
     dims->rank = 0;
     if (strcmp(text, "scalar") == 0)
@@ -77,7 +77,7 @@ static int read_shape(struct as_model_options *o, const char *text, const struct
     if (!name)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--shape is NAME=1x3x224x224; the model has several inputs, so name one");
-    if (!parse_dims(dims_text, &dims))
+    if (!as_parse_dims(dims_text, &dims))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--shape is NAME=1x3x224x224, at most %d dimensions up to %d, not '%.60s'",
                        AS_MAX_RANK, INT32_MAX, text);

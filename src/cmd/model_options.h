@@ -47,4 +47,7 @@ void as_model_options_fini(struct as_model_options *options);
 /* "512M", "16GiB", "80GB", "1000000": bytes. False when it is none. */
 bool as_parse_bytes(const char *text, uint64_t *bytes);
 
+/* "1x3x224x224" or "scalar"; false when it is neither. */
+bool as_parse_dims(const char *text, struct as_dims *dims);
+
 #endif

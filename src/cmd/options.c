@@ -258,6 +258,7 @@ int as_options_parse(struct as_cmd_line *line, const struct as_cmd *cmd, int arg
             rc = take_option(line, argc, argv, &i, err);
         else
             argv[n++] = argv[i];
+        options = options && !(n && cmd->ends_options);
         if (rc < 0)
             return rc;
     }

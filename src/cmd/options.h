@@ -21,8 +21,9 @@ struct as_cmd_line {
 };
 
 /* Reads the arguments after the command's name; `argv` is reordered in place and borrowed.
- * `--name=value`, `--name value`, `-x value`, `-xvalue`; `--` ends options; the last of several
- * wins. ASSAY_ERR_USAGE with a sentence that names the fix. --help asks for no operands. */
+ * `--name=value`, `--name value`, `-x value`, `-xvalue`; `--` ends options, as the first operand
+ * does where the command says so; the last of several wins. ASSAY_ERR_USAGE with a sentence that
+ * names the fix. --help asks for no operands. */
 AS_MUST_USE int as_options_parse(struct as_cmd_line *line, const struct as_cmd *cmd, int argc,
                                  char **argv, struct assay_error *err);
 

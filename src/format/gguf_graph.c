@@ -19,13 +19,16 @@ enum {
 static const struct architecture {
     const char *name;
     bool gelu;     /* in the feed-forward part; else SiLU */
+    bool pairs;    /* rotary positions turn neighbours; else numbers half a head apart */
     bool scaled;   /* the embedding is multiplied by the root of the width */
     uint8_t whole; /* every so many blocks one looks past the window; 0: none does */
 } architectures[] = {
-    {"llama", false, false, 0}, {"mistral3", false, false, 0}, {"qwen2", false, false, 0},
-    {"qwen3", false, false, 0}, {"qwen2moe", false, false, 0}, {"qwen3moe", false, false, 0},
-    {"phi3", false, false, 0},  {"smollm3", false, false, 0},  {"internlm2", false, false, 0},
-    {"gemma", true, true, 0},   {"gemma2", true, true, 2},     {"gemma3", true, true, 6},
+    {"llama", false, true, false, 0},     {"mistral3", false, true, false, 0},
+    {"qwen2", false, false, false, 0},    {"qwen3", false, false, false, 0},
+    {"qwen2moe", false, false, false, 0}, {"qwen3moe", false, false, false, 0},
+    {"phi3", false, false, false, 0},     {"smollm3", false, true, false, 0},
+    {"internlm2", false, true, false, 0}, {"gemma", true, false, true, 0},
+    {"gemma2", true, false, true, 2},     {"gemma3", true, false, true, 6},
 };
 
 /* While it is built. The first trouble stops it: either an error, or a reason why the file has no
@@ -276,6 +279,7 @@ static uint32_t turn(struct building *b, bool query, uint32_t x, int64_t heads)
     double split[] = {0, 0, (double)heads, (double)d->head_dim};
     double joined[] = {0, 0, (double)heads * (double)d->head_dim};
     int64_t rope = d->rope_dim && d->rope_dim < d->head_dim ? (int64_t)d->rope_dim : 0;
+    double base = d->rope_base > 0 ? d->rope_base : 10000;
 
     if (scale != AS_NONE && dim_of(b, scale, 0) == (int64_t)d->head_dim) {
         x = reshape(b, query ? "attn_q_split" : "attn_k_split", x, split, 4);
@@ -290,8 +294,10 @@ static uint32_t turn(struct building *b, bool query, uint32_t x, int64_t heads)
                                      .in = {x},
                                      .n_in = 1,
                                      .attrs = {int_attr("num_heads", heads),
-                                               int_attr("rotary_embedding_dim", rope)},
-                                     .n_attrs = 2});
+                                               int_attr("rotary_embedding_dim", rope),
+                                               int_attr("interleaved", b->arch->pairs),
+                                               float_attr("rope_base", base)},
+                                     .n_attrs = 4});
 }
 
 /* q, k and v of a block, and how many heads they have. */

@@ -21,7 +21,7 @@ enum {
     TENSOR_HAS_RANK
 };
 enum { BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE };
-enum { QUANTIZATION_SCALE = 2 };
+enum { QUANTIZATION_SCALE = 2, QUANTIZATION_ZERO = 3, QUANTIZATION_AXIS = 6 };
 
 int as_tflite_buffer(struct as_tflite *r, uint64_t index, uint64_t *at, uint64_t *size)
 {
@@ -176,13 +176,45 @@ static int read_constant(struct as_tflite *r, const struct as_flat_table *t, uin
     return ASSAY_OK;
 }
 
+/* Scales that do not go with the tensor are only counted: nothing can be computed with them. */
+static int read_quant(struct as_tflite *r, const struct as_flat_table *t, struct as_value *value)
+{
+    struct as_flat_vector scales = as_flat_vector(&r->flat, t, QUANTIZATION_SCALE, 4);
+    struct as_flat_vector zeros = as_flat_vector(&r->flat, t, QUANTIZATION_ZERO, 8);
+    int32_t axis = as_flat_i32(&r->flat, t, QUANTIZATION_AXIS, 0);
+    struct as_quant *quant;
+    float *room;
+    int64_t *zero_points;
+
+    value->n_scales = scales.n;
+    if (r->flat.rc < 0 || scales.n == 0 || (zeros.n > 1 && zeros.n != scales.n))
+        return r->flat.rc;
+    if (scales.n > 1 &&
+        (axis < 0 || axis >= value->type.rank || value->type.dims[axis] != (int64_t)scales.n))
+        return ASSAY_OK;
+    quant = as_arena_zero(&r->model->arena, 1, sizeof *quant);
+    room = as_arena_zero(&r->model->arena, scales.n, sizeof *room);
+    zero_points = as_arena_zero(&r->model->arena, scales.n, sizeof *zero_points);
+    if (!quant || !room || !zero_points)
+        return as_model_no_memory(r->model, r->flat.err);
+    for (uint32_t i = 0; i < scales.n; i++) {
+        uint32_t bits = (uint32_t)as_flat_at(&r->flat, &scales, i, 4);
+
+        memcpy(&room[i], &bits, sizeof bits);
+        if (zeros.n > 0)
+            zero_points[i] = (int64_t)as_flat_at(&r->flat, &zeros, zeros.n == 1 ? 0 : i, 8);
+    }
+    *quant = (struct as_quant){scales.n, scales.n > 1 ? axis : 0, room, zero_points};
+    value->quant = quant;
+    return ASSAY_OK;
+}
+
 int as_tflite_tensor(struct as_tflite *r, struct as_graph *graph, const struct as_flat_table *t)
 {
     struct as_text name = as_flat_text(&r->flat, t, TENSOR_NAME);
     uint64_t buffer = as_flat_uint(&r->flat, t, TENSOR_BUFFER, 4, 0), at = 0, size = 0;
     struct as_flat_table quantization =
         as_flat_table(&r->flat, t, TENSOR_QUANTIZATION, "the quantisation of a tensor");
-    struct as_flat_vector scales = as_flat_vector(&r->flat, &quantization, QUANTIZATION_SCALE, 4);
     const char *end = memchr(name.at, 0, name.size);
     uint32_t id;
     int rc = r->flat.rc;
@@ -197,8 +229,9 @@ int as_tflite_tensor(struct as_tflite *r, struct as_graph *graph, const struct a
     id = as_model_add_value(r->model, graph, name.at, name.size, r->flat.err);
     if (id == AS_NONE)
         return ASSAY_ERR_NOMEM;
-    r->model->values[id].n_scales = scales.n;
     rc = read_type(r, t, &r->model->values[id]);
+    if (rc == ASSAY_OK)
+        rc = read_quant(r, &quantization, &r->model->values[id]);
     if (rc == ASSAY_OK)
         rc = as_tflite_buffer(r, buffer, &at, &size);
     if (rc < 0)

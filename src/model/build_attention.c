@@ -17,15 +17,18 @@ uint32_t as_build_positions(struct as_builder *b, const char *name, uint32_t len
     return as_build_one(b, &node, &dims);
 }
 
-/* [length, length] full of minus infinity. */
-static uint32_t full_of_minus_infinity(struct as_builder *b, uint32_t length, int64_t known)
+/* [rows, columns] full of minus infinity. */
+static uint32_t full_of_minus_infinity(struct as_builder *b, uint32_t rows, uint32_t columns,
+                                       const struct as_dims *dims)
 {
     struct as_arena *arena = &b->model->arena;
-    struct as_dims one = {1, {1}}, square = {2, {known, known}};
+    struct as_dims one = {1, {1}};
     struct as_attr value = {.name = "value", .kind = AS_ATTR_TENSOR};
     const int64_t flat = -1;
-    uint32_t side = as_build_reshape(b, "Reshape", length, &flat, 1);
-    uint32_t shape = as_build_concat(b, "Concat", (const uint32_t[]){side, side}, 2, 0);
+    uint32_t height = as_build_reshape(b, "Reshape", rows, &flat, 1);
+    uint32_t width =
+        columns == rows ? height : as_build_reshape(b, "Reshape_columns", columns, &flat, 1);
+    uint32_t shape = as_build_concat(b, "Concat", (const uint32_t[]){height, width}, 2, 0);
     struct as_build_node node = {.op = "ConstantOfShape",
                                  .name = "ConstantOfShape",
                                  AS_BUILD_IN(shape),
@@ -38,8 +41,19 @@ static uint32_t full_of_minus_infinity(struct as_builder *b, uint32_t length, in
         return as_build_fail(b, ASSAY_ERR_NOMEM, "out of memory");
     as_data_put_f64(value.data, 0, (double)-INFINITY);
     full = as_build_one(b, &node, NULL);
-    as_build_set_type(b, full, b->dtype, &square);
+    as_build_set_type(b, full, b->dtype, dims);
     return full;
+}
+
+uint32_t as_build_mask_above(struct as_builder *b, uint32_t rows, uint32_t columns, uint32_t first,
+                             const struct as_dims *dims)
+{
+    struct as_build_node node = {.op = "Trilu",
+                                 .name = "Trilu",
+                                 AS_BUILD_IN(full_of_minus_infinity(b, rows, columns, dims), first),
+                                 AS_BUILD_ATTR(as_attr_of_int("upper", 1))};
+
+    return as_build_one(b, &node, dims);
 }
 
 uint32_t as_build_causal_mask(struct as_builder *b, const char *name, uint32_t length,
@@ -49,15 +63,7 @@ uint32_t as_build_causal_mask(struct as_builder *b, const char *name, uint32_t l
     uint32_t mask;
 
     as_build_scope(b, "%s", name);
-    mask = full_of_minus_infinity(b, length, known);
-    {
-        struct as_build_node node = {.op = "Trilu",
-                                     .name = "Trilu",
-                                     AS_BUILD_IN(mask, as_build_int(b, 1)),
-                                     AS_BUILD_ATTR(as_attr_of_int("upper", 1))};
-
-        mask = as_build_one(b, &node, &dims);
-    }
+    mask = as_build_mask_above(b, length, length, as_build_int(b, 1), &dims);
     as_build_scope_end(b);
     return mask;
 }
@@ -181,7 +187,7 @@ uint32_t as_build_attend(struct as_builder *b, uint32_t q, uint32_t k, uint32_t 
     static const int64_t heads_first[] = {0, 2, 1, 3}, keys_last[] = {0, 2, 3, 1},
                          swapped[] = {0, 1, 3, 2};
     int64_t kv = how->kv_heads ? how->kv_heads : how->heads, width = 0;
-    bool plain = !how->rope && kv == how->heads;
+    bool plain = !how->rope && !how->cache && kv == how->heads;
     uint32_t scores;
 
     if (!check_attend(b, q, k, v, how, &width))
@@ -192,6 +198,10 @@ uint32_t as_build_attend(struct as_builder *b, uint32_t q, uint32_t k, uint32_t 
     if (how->rope) {
         q = rotated(b, "q_rope", q, how->rope);
         k = rotated(b, "k_rope", k, how->rope);
+    }
+    if (how->cache) {
+        k = as_build_cache_join(b, how->cache, how->layer, true, k);
+        v = as_build_cache_join(b, how->cache, how->layer, false, v);
     }
     k = repeated(b, "k_repeat", k, kv, how->heads / kv);
     v = repeated(b, "v_repeat", v, kv, how->heads / kv);

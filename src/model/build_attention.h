@@ -4,6 +4,7 @@
 #ifndef AS_MODEL_BUILD_ATTENTION_H
 #define AS_MODEL_BUILD_ATTENTION_H
 
+#include "model/build_cache.h"
 #include "model/build_layers.h"
 
 /* Cosines and sines of the rotary embedding, [length, head_dim / 2] each. */
@@ -16,6 +17,8 @@ struct as_build_attention {
     int64_t kv_heads;                 /* 0: as many as heads; else a divisor of them */
     uint32_t mask;                    /* added to the scores [.., queries, keys]; AS_NONE: none */
     const struct as_build_rope *rope; /* NULL: none */
+    struct as_build_cache *cache;     /* of earlier keys and values; NULL: none */
+    int64_t layer;                    /* in the cache */
 };
 
 /* The numbers 0 .. length - 1, where `length` is a single i64 and `known` its value or
@@ -25,6 +28,11 @@ uint32_t as_build_positions(struct as_builder *b, const char *name, uint32_t len
 /* Minus infinity above the diagonal, 0 elsewhere: [length, length]. */
 uint32_t as_build_causal_mask(struct as_builder *b, const char *name, uint32_t length,
                               int64_t known);
+
+/* [rows, columns] of minus infinity from the diagonal `first` on, 0 below it; `dims` is what is
+ * known of them. For masks with a scope of their own. */
+uint32_t as_build_mask_above(struct as_builder *b, uint32_t rows, uint32_t columns, uint32_t first,
+                             const struct as_dims *dims);
 
 /* The table of a rotary embedding for these positions. */
 struct as_build_rope as_build_rope_table(struct as_builder *b, const char *name, uint32_t positions,

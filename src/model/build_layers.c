@@ -100,6 +100,12 @@ uint32_t as_build_linear_end(struct as_builder *b, const char *name, uint32_t x,
     return as_build_binary(b, "Add", sum, y, weights[1]);
 }
 
+/* What comes out varies as what goes in. */
+struct as_seeded as_build_weight_numbers(int64_t in)
+{
+    return uniform(sqrt(3.0 / (double)in));
+}
+
 uint32_t as_build_linear(struct as_builder *b, const char *name, uint32_t x, int64_t out, bool bias)
 {
     struct as_build_linear_parts parts;
@@ -108,7 +114,7 @@ uint32_t as_build_linear(struct as_builder *b, const char *name, uint32_t x, int
     name = name ? name : "linear";
     if (!as_build_linear_begin(b, name, x, out, &parts))
         return AS_NONE;
-    how = uniform(sqrt(3.0 / (double)parts.in)); /* what comes out varies as what goes in */
+    how = as_build_weight_numbers(parts.in);
     parts.weight = param(b, name, "weight", &parts.shape, &how);
     return as_build_linear_end(b, name, x, &parts, bias);
 }
@@ -385,6 +391,11 @@ uint32_t as_build_adaptive_avg_pool(struct as_builder *b, const char *name, uint
 
 /* Not all ones and zeros: equal tensors would pass for one that is used twice. */
 static const struct as_seeded gains = {AS_SEEDED_UNIFORM, 1, 0.1f};
+
+struct as_seeded as_build_gain_numbers(void)
+{
+    return gains;
+}
 static const struct as_seeded shifts = {AS_SEEDED_UNIFORM, 0, 0.1f};
 
 static int64_t channels_of(struct as_builder *b, const char *name, uint32_t x, struct as_dims *dims)
@@ -515,10 +526,15 @@ uint32_t as_build_group_norm(struct as_builder *b, const char *name, uint32_t x,
 
 /* ---- tables and steps ---- */
 
+struct as_seeded as_build_table_numbers(void)
+{
+    return (struct as_seeded){AS_SEEDED_NORMAL, 0, 0.02f};
+}
+
 uint32_t as_build_embedding(struct as_builder *b, const char *name, uint32_t indices, int64_t rows,
                             int64_t width, uint32_t *weight)
 {
-    const struct as_seeded how = {AS_SEEDED_NORMAL, 0, 0.02f};
+    const struct as_seeded how = as_build_table_numbers();
     struct as_dims table = {2, {rows, width}};
     uint32_t made;
 

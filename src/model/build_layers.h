@@ -10,6 +10,11 @@
 uint32_t as_build_linear(struct as_builder *b, const char *name, uint32_t x, int64_t out,
                          bool bias);
 
+/* What their parameters are filled with: of a product of so many inputs, of a norm, of a table. */
+struct as_seeded as_build_weight_numbers(int64_t in);
+struct as_seeded as_build_gain_numbers(void);
+struct as_seeded as_build_table_numbers(void);
+
 /* The same in two steps, for weights that are made elsewhere. */
 struct as_build_linear_parts {
     int64_t in, out;

@@ -20,6 +20,15 @@ enum {
     AS_FINDING_CHAINS = 512,
 };
 
+/* How the integers of a tensor stand for numbers: (q - zero point) * scale, with one pair for all
+ * of them or one for each place along `axis`. */
+struct as_quant {
+    uint32_t n;
+    int axis;
+    const float *scales;
+    const int64_t *zero_points;
+};
+
 /* One tensor that flows through the network. Subgraphs use the values of the graphs around them by
  * the same numbers. */
 struct as_value {
@@ -37,6 +46,7 @@ struct as_value {
     /* Of a quantised tensor in TensorFlow Lite or GGUF, where the format keeps it with the tensor:
      */
     uint32_t n_scales;
+    const struct as_quant *quant; /* in TensorFlow Lite, where it fits the tensor; else NULL */
 };
 
 enum as_attr_kind {

@@ -16,6 +16,7 @@ struct inferring {
     uint64_t folded; /* elements of constants made so far */
     bool exact;      /* no input has an open dimension or one that differs from the file */
     unsigned n_conflicts;
+    bool proven_only;
     bool overridden; /* inputs differ from what the file declares: its other shapes may be stale */
 };
 
@@ -63,7 +64,7 @@ static void merge_declared(struct inferring *in, struct as_value *value)
         *type = *said;
         return;
     }
-    if (type->kind != AS_KIND_TENSOR || said->kind != AS_KIND_TENSOR)
+    if (type->kind != AS_KIND_TENSOR || said->kind != AS_KIND_TENSOR || in->proven_only)
         return;
     if (type->dtype == AS_DTYPE_UNKNOWN)
         type->dtype = said->dtype;
@@ -238,6 +239,7 @@ static int infer_once(struct as_model *model, const struct as_infer_options *opt
     *bound = (struct as_bound_dims){NULL, 0};
     start_types(model);
     as_rules_collect(in.rules);
+    in.proven_only = options->proven_only;
     in.ctx = (struct as_infer){.model = model,
                                .arena = &model->inference,
                                .err = err,

@@ -25,6 +25,8 @@ struct as_infer_options {
     size_t n_dims;
     int64_t batch;     /* 0: as declared, or 1 */
     bool keep_unknown; /* symbolic dimensions without a value stay unknown instead of a default */
+    bool proven_only;  /* what the file declares of values that nodes make is not believed: a shape
+                          that is known is then one that every run has */
 };
 
 /* A symbolic dimension and the value it was given. */

@@ -242,6 +242,10 @@ static int string_normalizer(struct as_infer *ctx)
         return as_out_tensor(ctx, 0, AS_DTYPE_STRING, NULL);
     if (in.rank < 1 || in.rank > 2 || (in.rank == 2 && in.at[0] > 1))
         return as_conflict(ctx, "the input is neither [C] nor [1, C]");
+    /* Of no text at all comes one empty text, which the run tells. */
+    for (int i = 0; i < in.rank; i++)
+        if (in.at[i] == 0)
+            return as_out_tensor(ctx, 0, AS_DTYPE_STRING, NULL);
     if (!stop || stop->kind != AS_ATTR_TEXTS || stop->n == 0)
         return as_out_like(ctx, 0, 0);
     in.at[in.rank - 1] = AS_DIM_UNKNOWN;

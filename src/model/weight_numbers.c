@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
+#include "model/dequant.h"
 
 /* More scales than this are not read whole. */
 #define MAX_SCALES (1u << 20)
@@ -124,73 +125,21 @@ static int init_scales(struct as_weight_numbers *numbers, const struct as_model 
     return rc;
 }
 
-/* ---- blocks: half-float scale first, then sometimes a minimum, fifth bits, and the numbers ----
- */
+/* ---- blocks ---- */
 
-static double half_at(const uint8_t *at)
-{
-    return as_f16_value((uint16_t)(at[0] | at[1] << 8));
-}
-
-/* Element i of 32: its lower four bits are in the first or second half of byte i % 16. */
-static int nibble(const uint8_t *at, int i)
-{
-    return at[i % 16] >> (i / 16 * 4) & 15;
-}
-
-static int fifth(const uint8_t *at, int i)
-{
-    return (at[i / 8] >> i % 8 & 1) << 4;
-}
-
-static void read_q8_0(const uint8_t *at, double *out)
-{
-    for (int i = 0; i < 32; i++)
-        out[i] = fabs(half_at(at) * (int8_t)at[2 + i]);
-}
-
-static void read_q4_0(const uint8_t *at, double *out)
-{
-    for (int i = 0; i < 32; i++)
-        out[i] = fabs(half_at(at) * (nibble(at + 2, i) - 8));
-}
-
-static void read_q4_1(const uint8_t *at, double *out)
-{
-    for (int i = 0; i < 32; i++)
-        out[i] = fabs(half_at(at) * nibble(at + 4, i) + half_at(at + 2));
-}
-
-static void read_q5_0(const uint8_t *at, double *out)
-{
-    for (int i = 0; i < 32; i++)
-        out[i] = fabs(half_at(at) * ((nibble(at + 6, i) | fifth(at + 2, i)) - 16));
-}
-
-static void read_q5_1(const uint8_t *at, double *out)
-{
-    for (int i = 0; i < 32; i++)
-        out[i] = fabs(half_at(at) * (nibble(at + 8, i) | fifth(at + 4, i)) + half_at(at + 2));
-}
-
-typedef void (*block_reader)(const uint8_t *at, double *out);
-
-static const block_reader block_readers[AS_DTYPE_COUNT] = {
-    [AS_DTYPE_Q8_0] = read_q8_0, [AS_DTYPE_Q4_0] = read_q4_0, [AS_DTYPE_Q4_1] = read_q4_1,
-    [AS_DTYPE_Q5_0] = read_q5_0, [AS_DTYPE_Q5_1] = read_q5_1,
-};
-
-/* The last block of a tensor may be whole although the tensor ends in it. */
 static void read_blocks(const struct as_weight_numbers *numbers, size_t n, double *out,
                         const uint8_t *raw)
 {
-    uint32_t size = as_dtype_at(numbers->data->dtype)->block_bytes;
+    const struct as_dtype_info *info = as_dtype_at(numbers->data->dtype);
+    float block[AS_DEQUANT_MAX];
 
-    for (size_t i = 0; i < n; i += 32) {
-        double block[32];
+    for (size_t i = 0; i < n; i += info->block_elems) {
+        size_t here = n - i < info->block_elems ? n - i : info->block_elems;
 
-        block_readers[numbers->data->dtype](raw + i / 32 * size, block);
-        memcpy(out + i, block, (n - i < 32 ? n - i : 32) * sizeof *block);
+        as_dequant(numbers->data->dtype, raw + i / info->block_elems * info->block_bytes, here,
+                   block);
+        for (size_t k = 0; k < here; k++)
+            out[i + k] = fabs((double)block[k]);
     }
 }
 
@@ -262,7 +211,7 @@ int as_weight_numbers_read(const struct as_weight_numbers *numbers, uint64_t fir
         read_bf16(n, out, raw);
     else if (dtype == AS_DTYPE_F16)
         read_f16(n, out, raw);
-    else if (block_readers[dtype])
+    else if (as_dequant_can(dtype))
         read_blocks(numbers, n, out, raw);
     else
         read_any(numbers, first, n, out, raw);
@@ -279,7 +228,7 @@ int as_weight_numbers_init(struct as_weight_numbers *numbers, const struct as_mo
     *numbers = (struct as_weight_numbers){.data = data};
     if (!data || data->dtype >= AS_DTYPE_COUNT || (!data->bytes && !data->make))
         return 0;
-    if (as_dtype_is_float(data->dtype) || block_readers[data->dtype])
+    if (as_dtype_is_float(data->dtype) || as_dequant_can(data->dtype))
         return 1;
     if (!quants || !as_dtype_is_integer(data->dtype))
         return 0;

@@ -27,22 +27,24 @@ static const struct as_zoo_key image_keys[] = {
     {                                                                                              \
         "seq", "tokens of the text; 0: left open", tokens, 0, 1 << 20, NULL                        \
     }
-#define TEXT_KEYS(tokens, rows, positions)                                                         \
+#define PAST_KEY                                                                                   \
     {                                                                                              \
-        [AS_BERT_SEQ] = SEQ_KEY(tokens),                                                           \
-        [AS_BERT_LAYERS] = {"layers", "blocks", 12, 1, 1024, NULL},                                \
-        [AS_BERT_WIDTH] = {"width", "of what flows through, a multiple of heads", 768, 1, 1 << 16, \
-                           NULL},                                                                  \
-        [AS_BERT_HEADS] = {"heads", "of attention", 12, 1, 1024, NULL},                            \
-        [AS_BERT_VOCAB] = {"vocab", "different tokens", rows, 1, 1 << 24, NULL},                   \
-        [AS_BERT_CONTEXT] = {"context", "most tokens of a text", positions, 1, 1 << 20, NULL},     \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
+        "past", "tokens in a cache; -1: left open; 0: no cache", 0, -1, 1 << 20, NULL              \
     }
+#define TEXT_KEYS(tokens, rows, positions)                                                         \
+    [AS_BERT_SEQ] = SEQ_KEY(tokens), [AS_BERT_LAYERS] = {"layers", "blocks", 12, 1, 1024, NULL},   \
+    [AS_BERT_WIDTH] = {"width", "of what flows through, a multiple of heads", 768, 1, 1 << 16,     \
+                       NULL},                                                                      \
+    [AS_BERT_HEADS] = {"heads", "of attention", 12, 1, 1024, NULL},                                \
+    [AS_BERT_VOCAB] = {"vocab", "different tokens", rows, 1, 1 << 24, NULL},                       \
+    [AS_BERT_CONTEXT] = {"context", "most tokens of a text", positions, 1, 1 << 20, NULL}
 
-static const struct as_zoo_key bert_keys[] = TEXT_KEYS(128, 30522, 512);
-static const struct as_zoo_key gpt2_keys[] = TEXT_KEYS(1024, 50257, 1024);
+static const struct as_zoo_key bert_keys[] = {TEXT_KEYS(128, 30522, 512), {0}};
+static const struct as_zoo_key gpt2_keys[] = {
+    TEXT_KEYS(1024, 50257, 1024),
+    [AS_GPT2_PAST] = PAST_KEY,
+    {0},
+};
 
 static const struct as_zoo_key vit_keys[] = {
     [AS_VIT_CLASSES] = {"classes", "length of the answer", 1000, 1, 1 << 20, NULL},
@@ -65,6 +67,7 @@ static const struct as_zoo_key llama_keys[] = {
     [AS_LLAMA_SEQ] = SEQ_KEY(128),
     [AS_LLAMA_DTYPE] = {"dtype", "f32, f16", 0, 0, 1, dtype_words},
     [AS_LLAMA_TIED] = {"tied", "1: the last product uses the table", 0, 0, 1, NULL},
+    [AS_LLAMA_PAST] = PAST_KEY,
     {0},
 };
 

@@ -1,6 +1,5 @@
 /* model/zoo_transformer.c - transformers of the zoo, with the names their authors' files use.
  * Attention is dense, as it executes; masks and rotary tables are made by nodes, not stored. */
-#include "model/build_attention.h"
 #include "model/zoo_models.h"
 
 static int64_t open_or(int64_t value)
@@ -14,6 +13,38 @@ uint32_t as_zoo_tokens(struct as_builder *b, const char *name, int64_t batch, in
     struct as_dims dims = {2, {open_or(batch), open_or(seq)}};
 
     return as_build_input(b, name, AS_DTYPE_I64, &dims, symbols);
+}
+
+struct as_build_cache *as_zoo_cache(struct as_builder *b, struct as_build_cache *cache,
+                                    const struct as_zoo_cache_sizes *sizes)
+{
+    struct as_dims dims = {4,
+                           {open_or(sizes->batch), sizes->heads,
+                            sizes->past > 0 ? sizes->past : AS_DIM_UNKNOWN, sizes->head_dim}};
+
+    if (sizes->past == 0)
+        return NULL;
+    (void)as_build_cache_begin(b, cache, sizes->layers, &dims);
+    return cache;
+}
+
+struct as_zoo_places as_zoo_places(struct as_builder *b, uint32_t ids, int64_t seq,
+                                   const struct as_build_cache *cache)
+{
+    struct as_zoo_places places = {.known = open_or(seq)};
+
+    places.length = as_build_length(b, "length", ids, 1);
+    places.positions =
+        cache ? as_build_cache_positions(b, "position_ids", cache, places.length, places.known)
+              : as_build_positions(b, "position_ids", places.length, places.known);
+    return places;
+}
+
+uint32_t as_zoo_causal(struct as_builder *b, const struct as_zoo_places *places,
+                       const struct as_build_cache *cache)
+{
+    return cache ? as_build_cache_mask(b, "causal_mask", cache, places->length, places->known)
+                 : as_build_causal_mask(b, "causal_mask", places->length, places->known);
 }
 
 static bool check_text(struct as_builder *b, int64_t width, int64_t heads, int64_t seq,
@@ -129,16 +160,16 @@ void as_zoo_bert(struct as_builder *b, const int64_t *values, int64_t batch)
 
 /* ---- GPT-2 ---- */
 
-static uint32_t gpt2_layer(struct as_builder *b, uint32_t x, const int64_t *values, uint32_t mask)
+static uint32_t gpt2_layer(struct as_builder *b, uint32_t x, const int64_t *values,
+                           const struct as_build_attention *how)
 {
     static const char *const joint[] = {"c_attn", "split", "c_proj"};
     static const char *const dense[] = {"mlp.c_fc", "mlp.act", "mlp.c_proj"};
-    struct as_build_attention how = {.heads = values[AS_BERT_HEADS], .mask = mask};
     int64_t width = values[AS_BERT_WIDTH];
     uint32_t y = as_build_layer_norm(b, "ln_1", x, 1e-5);
 
     as_build_scope(b, "attn");
-    y = joint_attention(b, joint, y, width, &how);
+    y = joint_attention(b, joint, y, width, how);
     as_build_scope_end(b);
     x = as_build_binary(b, "Add", "add_attn", x, y);
     y = as_build_layer_norm(b, "ln_2", x, 1e-5);
@@ -146,39 +177,53 @@ static uint32_t gpt2_layer(struct as_builder *b, uint32_t x, const int64_t *valu
     return as_build_binary(b, "Add", "add_mlp", x, y);
 }
 
-void as_zoo_gpt2(struct as_builder *b, const int64_t *values, int64_t batch)
+static void describe_gpt2(struct as_builder *b, const int64_t *values)
 {
-    int64_t seq = values[AS_BERT_SEQ], known = open_or(seq);
-    uint32_t ids, length, places, mask, table, x;
+    uint64_t width = (uint64_t)values[AS_BERT_WIDTH], heads = (uint64_t)values[AS_BERT_HEADS];
 
-    if (!check_text(b, values[AS_BERT_WIDTH], values[AS_BERT_HEADS], seq, values[AS_BERT_CONTEXT]))
-        return;
     b->model->decoder = (struct as_decoder){.architecture = "gpt2",
                                             .layers = (uint64_t)values[AS_BERT_LAYERS],
-                                            .heads = (uint64_t)values[AS_BERT_HEADS],
-                                            .kv_heads = (uint64_t)values[AS_BERT_HEADS],
-                                            .width = (uint64_t)values[AS_BERT_WIDTH],
-                                            .ffn_width = 4 * (uint64_t)values[AS_BERT_WIDTH],
+                                            .heads = heads,
+                                            .kv_heads = heads,
+                                            .head_dim = width / heads,
+                                            .value_dim = width / heads,
+                                            .width = width,
+                                            .ffn_width = 4 * width,
                                             .context = (uint64_t)values[AS_BERT_CONTEXT],
                                             .vocabulary = (uint64_t)values[AS_BERT_VOCAB],
                                             .norm_eps = 1e-5};
-    b->model->decoder.head_dim = b->model->decoder.value_dim =
-        b->model->decoder.width / b->model->decoder.heads;
+}
+
+void as_zoo_gpt2(struct as_builder *b, const int64_t *values, int64_t batch)
+{
+    int64_t seq = values[AS_BERT_SEQ], width = values[AS_BERT_WIDTH];
+    struct as_zoo_cache_sizes sizes = {values[AS_GPT2_PAST], values[AS_BERT_LAYERS], batch,
+                                       values[AS_BERT_HEADS], width / values[AS_BERT_HEADS]};
+    struct as_build_attention how = {.heads = values[AS_BERT_HEADS]};
+    struct as_build_cache cache;
+    struct as_zoo_places places;
+    uint32_t ids, learnt, table, x;
+
+    if (!check_text(b, width, values[AS_BERT_HEADS], as_zoo_text(values[AS_GPT2_PAST], seq),
+                    values[AS_BERT_CONTEXT]))
+        return;
+    describe_gpt2(b, values);
     ids = as_zoo_tokens(b, "input_ids", batch, seq);
-    length = as_build_length(b, "length", ids, 1);
-    places = as_build_positions(b, "position_ids", length, known);
-    mask = as_build_causal_mask(b, "causal_mask", length, known);
-    x = as_build_embedding(b, "wte", ids, values[AS_BERT_VOCAB], values[AS_BERT_WIDTH], &table);
-    places =
-        as_build_embedding(b, "wpe", places, values[AS_BERT_CONTEXT], values[AS_BERT_WIDTH], NULL);
-    x = as_build_binary(b, "Add", "add_positions", x, places);
-    for (int64_t i = 0; i < values[AS_BERT_LAYERS]; i++) {
-        as_build_scope(b, "h.%lld", (long long)i);
-        x = gpt2_layer(b, x, values, mask);
+    how.cache = as_zoo_cache(b, &cache, &sizes);
+    places = as_zoo_places(b, ids, seq, how.cache);
+    how.mask = as_zoo_causal(b, &places, how.cache);
+    x = as_build_embedding(b, "wte", ids, values[AS_BERT_VOCAB], width, &table);
+    learnt = as_build_embedding(b, "wpe", places.positions, values[AS_BERT_CONTEXT], width, NULL);
+    x = as_build_binary(b, "Add", "add_positions", x, learnt);
+    for (; how.layer < values[AS_BERT_LAYERS]; how.layer++) {
+        as_build_scope(b, "h.%lld", (long long)how.layer);
+        x = gpt2_layer(b, x, values, &how);
         as_build_scope_end(b);
     }
     x = as_build_layer_norm(b, "ln_f", x, 1e-5);
     as_build_output(b, as_build_linear_tied(b, "lm_head", x, table), "logits");
+    if (how.cache)
+        as_build_cache_end(b, how.cache);
 }
 
 /* ---- ViT ---- */

@@ -38,8 +38,31 @@ static void tell_more(const struct as_report *report, struct as_page *page)
     const char *run = strlen(report->run->path) <= 30 ? report->run->path : "RUN";
 
     as_out_char(page->out, '\n');
-    as_page_line(page, AS_STYLE_DIM, "more: assay report --section tree,threads,timeline %s", run);
+    if (report->program) {
+        as_page_line(page, AS_STYLE_DIM, "more: assay report --top 50 --section heap %s", run);
+        as_page_line(page, AS_STYLE_DIM, "      assay report --csv DIR %s", run);
+        return;
+    }
+    as_page_line(page, AS_STYLE_DIM, "more: assay report --section bottlenecks,memory,leaks %s",
+                 run);
+    as_page_line(page, AS_STYLE_DIM, "      assay report --section tree,threads,timeline %s", run);
     as_page_line(page, AS_STYLE_DIM, "      assay export --to perfetto %s", run);
+}
+
+/* Without a choice. A program that was watched has its own sections, and layers if it marked any.
+ */
+static bool is_usual(const struct as_report *report, unsigned i)
+{
+    const uint32_t own = 1u << AS_SECTION_SUMMARY | 1u << AS_SECTION_PROGRAM |
+                         1u << AS_SECTION_PROCESSES | 1u << AS_SECTION_HEAP |
+                         1u << AS_SECTION_PRODUCTS | 1u << AS_SECTION_MEMORY |
+                         1u << AS_SECTION_LEAKS | 1u << AS_SECTION_BOTTLENECKS;
+
+    if (!report->program)
+        return section[i].usual;
+    if (own >> i & 1)
+        return true;
+    return section[i].usual && report->layers->n_layers > 0 && i != AS_SECTION_CHANNELS;
 }
 
 int as_report_page(const struct as_report *report, struct as_out *out, const struct as_term *term,
@@ -52,7 +75,7 @@ int as_report_page(const struct as_report *report, struct as_out *out, const str
     as_page_open(&page, out, term, report->options->markdown);
     page.wide = report->options->wide;
     for (unsigned i = 0; i < AS_SECTION_COUNT && rc == ASSAY_OK; i++) {
-        if (wanted ? wanted >> i & 1 : section[i].usual)
+        if (wanted ? wanted >> i & 1 : is_usual(report, i))
             rc = section[i].print(report, &page, err);
     }
     if (!wanted && !report->options->quiet && !page.markdown && rc == ASSAY_OK)

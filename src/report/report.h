@@ -6,6 +6,8 @@
 #include <stdbool.h>
 
 #include "analyze/layers.h"
+#include "analyze/program_findings.h"
+#include "analyze/session_view.h"
 #include "base/output.h"
 #include "base/term.h"
 #include "base/text.h"
@@ -17,6 +19,10 @@
  * being asked for. */
 #define AS_REPORT_SECTIONS(X)                                                                      \
     X(SUMMARY, summary, "what was recorded, when, where, and how whole it is", true)               \
+    X(PROGRAM, program, "what ran, its time and memory: of a run of 'assay run'", true)            \
+    X(PROCESSES, processes, "the processes of the program", true)                                  \
+    X(HEAP, heap, "who allocates, who keeps, which stacks", true)                                  \
+    X(PRODUCTS, products, "matrix products by function and shape", true)                           \
     X(LAYERS, layers, "the layers and their times", true)                                          \
     X(SLOWEST, slowest, "the slowest layers by mean time of a call", false)                        \
     X(VARIABLE, variable, "the layers whose calls differ most", true)                              \
@@ -27,7 +33,10 @@
     X(THREADS, threads, "what each thread did", false)                                             \
     X(TREE, tree, "which layer called which", false)                                               \
     X(TIMELINE, timeline, "single calls in the order they ended", false)                           \
-    X(HEALTH, health, "what was lost, damaged, unbalanced", false)
+    X(HEALTH, health, "what was lost, damaged, unbalanced", false)                                 \
+    X(MEMORY, memory, "memory over time and by layer", false)                                      \
+    X(LEAKS, leaks, "whether memory grows and does not come back", false)                          \
+    X(BOTTLENECKS, bottlenecks, "which layers hold the program back, why, what to do", false)
 
 enum as_report_section {
 #define X(name, function, help, usual) AS_SECTION_##name,
@@ -56,11 +65,26 @@ struct as_report {
     struct as_run *run;
     const struct as_layers *layers;
     const struct as_report_options *options;
+    const struct as_session_view *view; /* needed by the sections of AS_SECTIONS_OF_VIEW, by the
+                                           classic text; JSON has them when they are asked for */
+    /* Of a run of `assay run`; NULL for others. Both or none. */
+    const struct as_program *program;
+    const struct as_program_findings *findings;
 };
+
+/* Sections that look at every call once more; bits as in as_report_options. */
+#define AS_SECTIONS_OF_VIEW                                                                        \
+    (1u << AS_SECTION_MEMORY | 1u << AS_SECTION_LEAKS | 1u << AS_SECTION_BOTTLENECKS)
 
 /* Text for a terminal, or Markdown. */
 AS_MUST_USE int as_report_page(const struct as_report *report, struct as_out *out,
                                const struct as_term *term, struct assay_error *err);
+
+/* The same sections of a session whose JSON was read back: summary, layers, memory, leaks,
+ * bottlenecks; others are left out. */
+AS_MUST_USE int as_report_session_page(const struct as_session_view *view,
+                                       const struct as_report_options *options, struct as_out *out,
+                                       const struct as_term *term, struct assay_error *err);
 
 /* Schema "assay.report". */
 AS_MUST_USE int as_report_json(const struct as_report *report, struct as_out *out,

@@ -1,17 +1,18 @@
 /* report/report_csv.c - a report as a folder of CSV files, one for each list.
  * Empty fields are figures that cannot be had; each file appears whole or not at all. */
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "analyze/layer_rates.h"
 #include "analyze/timeline.h"
 #include "base/alloc.h"
 #include "base/csv.h"
+#include "base/folder.h"
 #include "base/utf8.h"
+#include "report/csv_name.h"
+#include "report/program_report.h"
 #include "report/report.h"
 #include "report/report_figures.h"
 
@@ -29,29 +30,6 @@ static void put_header(struct as_csv_writer *w, const char *const *name, size_t 
     put_header((w), (const char *const[]){__VA_ARGS__},                                            \
                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-static bool is_harmless(const char *text)
-{
-    while (*text >= 0x20 && *text < 0x7f)
-        text++;
-    return *text == '\0';
-}
-
-/* Text from outside: a CSV file is looked at on terminals too. NULL is an empty field. */
-static void put_name(struct as_csv_writer *w, const char *text)
-{
-    struct as_arena scratch = {0};
-    const char *safe;
-
-    if (!text || is_harmless(text)) {
-        as_csv_text(w, text);
-        return;
-    }
-    safe = as_utf8_safe(&scratch, text, strlen(text));
-    w->out->nomem |= !safe;
-    as_csv_text(w, safe);
-    as_arena_fini(&scratch);
-}
-
 static void put_layer(struct as_csv_writer *w, const struct as_layer *layer, double cumulative)
 {
     char line[1024];
@@ -63,7 +41,7 @@ static void put_layer(struct as_csv_writer *w, const struct as_layer *layer, dou
         if (!figure->key)
             continue;
         if (figure->kind == AS_FIGURE_TEXT)
-            put_name(w, as_figure_text(id, layer, line, sizeof line));
+            as_csv_name(w, as_figure_text(id, layer, line, sizeof line));
         else
             as_csv_f64(w, id == AS_FIGURE_CUM ? cumulative : as_figure_number(id, layer));
     }
@@ -112,8 +90,8 @@ static int write_threads(struct as_csv_writer *w, const struct as_report *report
 
         as_csv_u64(w, info->index);
         as_csv_u64(w, info->tid);
-        put_name(w, info->name);
-        put_name(w, layers->layer[l->layer].info->name);
+        as_csv_name(w, info->name);
+        as_csv_name(w, layers->layer[l->layer].info->name);
         as_csv_u64(w, l->calls);
         as_csv_u64(w, l->failed);
         as_csv_u64(w, l->inclusive_ns);
@@ -143,7 +121,7 @@ static int write_tree(struct as_csv_writer *w, const struct as_report *report,
         else
             as_csv_empty(w);
         as_csv_u64(w, n->depth);
-        put_name(w, as_run_site_at(report->run, n->site)->name);
+        as_csv_name(w, as_run_site_at(report->run, n->site)->name);
         as_csv_u64(w, n->calls);
         as_csv_u64(w, n->failed);
         as_csv_u64(w, n->inclusive_ns);
@@ -166,7 +144,7 @@ static int write_timeline(struct as_csv_writer *w, const struct as_report *repor
     while (rc > 0 && (rc = as_timeline_next(timeline, &e, err)) > 0 && as_out_ok(w->out)) {
         if (!as_report_has_thread(report, e.span.thread))
             continue;
-        put_name(w, as_run_site_at(report->run, e.span.site)->name);
+        as_csv_name(w, as_run_site_at(report->run, e.span.site)->name);
         as_csv_u64(w, e.span.end_ns - e.span.start_ns);
         as_csv_u64(w, e.span.start_ns);
         as_csv_u64(w, e.cumulative_ns);
@@ -174,7 +152,7 @@ static int write_timeline(struct as_csv_writer *w, const struct as_report *repor
         as_csv_u64(w, e.span.depth);
         as_csv_text(w, as_span_state_name(e.span.state));
         as_span_notes_text(report->run, &e.span, notes, sizeof notes);
-        put_name(w, notes);
+        as_csv_name(w, notes);
         as_csv_row_end(w);
     }
     as_timeline_free(timeline);
@@ -220,8 +198,8 @@ static int write_channels(struct as_csv_writer *w, const struct as_report *repor
     for (size_t i = 0; i < report->layers->n_channels; i++) {
         const struct as_channel *c = &report->layers->channel[i];
 
-        put_name(w, c->info->name);
-        put_name(w, c->info->unit);
+        as_csv_name(w, c->info->name);
+        as_csv_name(w, c->info->unit);
         as_csv_u64(w, c->n);
         as_csv_f64(w, c->min);
         as_csv_f64(w, c->mean);
@@ -232,37 +210,42 @@ static int write_channels(struct as_csv_writer *w, const struct as_report *repor
     return ASSAY_OK;
 }
 
+/* The lists of a program that was watched. */
+static int write_processes(struct as_csv_writer *w, const struct as_report *report,
+                           struct assay_error *err)
+{
+    (void)err;
+    as_program_csv_processes(w, report->program);
+    return ASSAY_OK;
+}
+
+static int write_sites(struct as_csv_writer *w, const struct as_report *report,
+                       struct assay_error *err)
+{
+    (void)err;
+    as_program_csv_sites(w, report->program);
+    return ASSAY_OK;
+}
+
+static int write_gemm(struct as_csv_writer *w, const struct as_report *report,
+                      struct assay_error *err)
+{
+    (void)err;
+    as_program_csv_gemm(w, report->program);
+    return ASSAY_OK;
+}
+
 static const struct {
     const char *name;
     write_fn write;
+    bool of_program; /* made for runs of `assay run` alone */
 } file[] = {
-    {"layers.csv", write_layers},   {"threads.csv", write_threads},
-    {"tree.csv", write_tree},       {"timeline.csv", write_timeline},
-    {"latency.csv", write_latency}, {"channels.csv", write_channels},
+    {"layers.csv", write_layers, false},      {"threads.csv", write_threads, false},
+    {"tree.csv", write_tree, false},          {"timeline.csv", write_timeline, false},
+    {"latency.csv", write_latency, false},    {"channels.csv", write_channels, false},
+    {"processes.csv", write_processes, true}, {"heap_sites.csv", write_sites, true},
+    {"gemm.csv", write_gemm, true},
 };
-
-/* Makes `path` and what is missing above it. */
-static int make_folder(const char *path, struct assay_error *err)
-{
-    char part[PATH_MAX];
-    size_t size = strlen(path);
-    struct stat st;
-
-    if (size == 0 || size >= sizeof part)
-        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", path);
-    memcpy(part, path, size + 1);
-    for (size_t i = 1; i <= size; i++) {
-        if (part[i] != '/' && part[i] != '\0')
-            continue;
-        part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return as_fail_sys(err, ASSAY_ERR_IO, "cannot make the folder %s", part);
-        part[i] = path[i];
-    }
-    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
-        return as_fail(err, ASSAY_ERR_IO, "%s is not a folder", path);
-    return ASSAY_OK;
-}
 
 static int write_file(const struct as_report *report, const char *folder, size_t i,
                       struct assay_error *err)
@@ -286,10 +269,13 @@ static int write_file(const struct as_report *report, const char *folder, size_t
 
 int as_report_csv(const struct as_report *report, const char *folder, struct assay_error *err)
 {
-    const size_t n = sizeof file / sizeof *file;
-    int rc = make_folder(folder, err);
+    int rc = as_folder_make(folder, 0777, err), n = 0;
 
-    for (size_t i = 0; i < n && rc == ASSAY_OK; i++)
+    for (size_t i = 0; i < sizeof file / sizeof *file && rc == ASSAY_OK; i++) {
+        if (file[i].of_program && !report->program)
+            continue;
         rc = write_file(report, folder, i, err);
-    return rc < 0 ? rc : (int)n;
+        n++;
+    }
+    return rc < 0 ? rc : n;
 }

@@ -4,9 +4,11 @@
 
 #include "analyze/layer_rates.h"
 #include "base/alloc.h"
+#include "report/program_report.h"
 #include "report/report_health.h"
 #include "report/report_json_parts.h"
 #include "report/report_times.h"
+#include "report/session_report.h"
 #include "trace/run_facts.h"
 
 #define SLOWEST 5 /* as many as the summary of the specification has */
@@ -238,6 +240,26 @@ static bool wants(const struct as_report *report, enum as_report_section section
     return sections == 0 || sections >> section & 1;
 }
 
+static bool wants_program(const struct as_report *report)
+{
+    return wants(report, AS_SECTION_PROGRAM) || wants(report, AS_SECTION_PROCESSES) ||
+           wants(report, AS_SECTION_HEAP) || wants(report, AS_SECTION_PRODUCTS);
+}
+
+static int put_view(struct as_json_writer *w, const struct as_report *report,
+                    struct assay_error *err)
+{
+    int rc = ASSAY_OK;
+
+    if (wants(report, AS_SECTION_MEMORY))
+        as_session_memory_json(w, report->view);
+    if (wants(report, AS_SECTION_LEAKS))
+        rc = as_session_leaks_json(w, report->view, err);
+    if (rc == ASSAY_OK && wants(report, AS_SECTION_BOTTLENECKS))
+        rc = as_session_bottlenecks_json(w, report->view, err);
+    return rc;
+}
+
 int as_report_json(const struct as_report *report, struct as_out *out, struct assay_error *err)
 {
     static const struct {
@@ -269,6 +291,12 @@ int as_report_json(const struct as_report *report, struct as_out *out, struct as
     }
     if (report->options->sections >> AS_SECTION_TIMELINE & 1)
         rc = as_json_timeline(&w, report, err);
+    if (rc == ASSAY_OK && report->view)
+        rc = put_view(&w, report, err);
+    if (rc == ASSAY_OK && report->program && wants_program(report)) {
+        as_json_key(&w, "program");
+        rc = as_program_json(report->program, &w, err);
+    }
     if (rc < 0)
         return rc;
     as_json_object_end(&w);

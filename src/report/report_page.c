@@ -234,6 +234,8 @@ void as_page_table(struct as_page *page, struct as_table *table)
     if (page->wide)
         term.width = AS_TERM_WIDTH_MAX;
     if (page->markdown) {
+        if (page->started && !page->blank) /* else it would belong to the list above */
+            as_out_char(page->out, '\n');
         rc = as_table_markdown(table, page->out, NULL);
         as_out_char(page->out, '\n');
     } else {

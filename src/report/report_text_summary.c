@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/program_report.h"
 #include "report/report.h"
 #include "report/report_health.h"
 #include "report/report_times.h"
@@ -66,6 +67,7 @@ static void put_totals(const struct as_report *report, struct as_page *page)
     const struct as_layers *layers = report->layers;
     char wall[AS_TEXT_HUMAN], calls[AS_TEXT_HUMAN], failed[AS_TEXT_HUMAN + 16] = "";
     char number[AS_TEXT_HUMAN], iterations[AS_TEXT_HUMAN + 16] = "";
+    size_t n_threads = 0;
 
     if (layers->events == 0) {
         as_page_line(page, AS_STYLE_NONE, "nothing was recorded");
@@ -81,8 +83,10 @@ static void put_totals(const struct as_report *report, struct as_page *page)
         as_text_count(number, layers->iterations.n);
         snprintf(iterations, sizeof iterations, "   %s iterations", number);
     }
+    for (size_t i = 0; i < layers->n_threads; i++)
+        n_threads += !as_run_thread_is_ours(layers->thread[i].info);
     as_page_line(page, AS_STYLE_NONE, "%s wall   %zu thread%s   %zu layer%s   %s calls%s%s", wall,
-                 layers->n_threads, layers->n_threads == 1 ? "" : "s", layers->n_layers,
+                 n_threads, n_threads == 1 ? "" : "s", layers->n_layers,
                  layers->n_layers == 1 ? "" : "s", calls, failed, iterations);
 }
 
@@ -123,6 +127,13 @@ int as_section_summary(const struct as_report *report, struct as_page *page,
     if (command && label && *label)
         as_page_cut_line(page, AS_STYLE_DIM, "%s", command);
     put_where(report, page);
+    if (report->program && report->options->sections &&
+        !(report->options->sections >> AS_SECTION_PROGRAM & 1))
+        as_program_put_summary(
+            &(struct as_program_view){report->program, report->findings, report->options->top},
+            page);
+    if (report->program && report->layers->n_layers == 0)
+        return ASSAY_OK; /* its own section tells */
     put_totals(report, page);
     if (report->layers->events)
         put_cost(report, page);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "stats/interval.h"
 
 #define AS_RANK_TEST_EXACT_MAX 20 /* either side, for the exact distribution */
 #define AS_RANK_TEST_FEW       9  /* fewer on either side say little, whatever the p-value */
@@ -29,5 +30,13 @@ struct as_rank_test {
  * Fails (USAGE) for an empty side or a value that is not finite, and when memory runs out. */
 AS_MUST_USE int as_rank_test(struct as_rank_test *out, const double *before, size_t n_before,
                              const double *after, size_t n_after, struct assay_error *err);
+
+/* The interval of the shift that inverts the test: between two of all differences after - before,
+ * chosen by the distribution of u; exact when both sides are small, whatever the ties, by the
+ * normal approximation otherwise. Fails as as_rank_test() does, and for a level not inside (0, 1).
+ */
+AS_MUST_USE int as_rank_shift_interval(struct as_interval *out, const double *before,
+                                       size_t n_before, const double *after, size_t n_after,
+                                       double level, struct assay_error *err);
 
 #endif

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "stats/rng.h"
 #include "stats/sort.h"
 #include "stats/sorted.h"
 
-#define MAX_VALUES ((size_t)1 << 31) /* so that the number of pairs fits int64_t */
+#define MAX_SELECT_ROUNDS 128               /* a million values take some thirty */
+#define MAX_VALUES        ((size_t)1 << 31) /* so that the number of pairs fits int64_t */
 
 struct points {
     const double *x; /* NULL: 0, 1, 2 ... */
@@ -55,6 +57,60 @@ static double median_of(double *v, size_t n, double *scratch)
 
     as_sort_f64(v, n, scratch);
     return as_sorted_median(&s);
+}
+
+/* Brings the value of rank `k` to its place, no greater one before it, no smaller one behind it.
+ * Returns false when the pivots were so unlucky that sorting is cheaper. */
+static bool select_rank(double *v, size_t n, size_t k)
+{
+    size_t low = 0, high = n - 1;
+    struct as_rng rng;
+
+    as_rng_seed(&rng, n);
+    for (unsigned round = 0; low < high; round++) {
+        double pivot = v[low + as_rng_below(&rng, high - low + 1)];
+        size_t i = low, j = high;
+
+        if (round == MAX_SELECT_ROUNDS)
+            return false;
+        while (i <= j) {
+            while (v[i] < pivot)
+                i++;
+            while (v[j] > pivot)
+                j--;
+            if (i <= j) {
+                double swap = v[i];
+
+                v[i++] = v[j];
+                v[j] = swap;
+                if (j-- == 0)
+                    break;
+            }
+        }
+        /* Afterwards low .. j are at most the pivot, i .. high at least, what is between equals. */
+        if (j != SIZE_MAX && k <= j)
+            high = j;
+        else if (k >= i)
+            low = i;
+        else
+            return true;
+    }
+    return true;
+}
+
+/* The median of many values in linear time; they are in no order afterwards. */
+static double median_of_many(double *v, size_t n, double *scratch)
+{
+    double below;
+
+    if (!select_rank(v, n, n / 2))
+        return median_of(v, n, scratch);
+    if (n % 2)
+        return v[n / 2];
+    below = v[0];
+    for (size_t i = 1; i < n / 2; i++)
+        below = v[i] > below ? v[i] : below;
+    return below + (v[n / 2] - below) / 2;
 }
 
 /* Splits the points into `n_blocks` runs of equal length, give or take one, and puts the medians of
@@ -119,7 +175,7 @@ int as_trend_line(struct as_trend_line *out, const double *x, const double *y, s
         rc = as_fail(err, ASSAY_ERR_USAGE, "nearly all values of the series have the same time");
         goto out;
     }
-    slope = median_of(work, n_slopes, work + room);
+    slope = median_of_many(work, n_slopes, work + room);
     *out = (struct as_trend_line){
         .n = n,
         .n_used = n_used,
@@ -206,6 +262,7 @@ static void fill_test(struct as_trend_test *out, size_t count, int64_t falling,
     *out = (struct as_trend_test){.n = count, .tau = (double)NAN, .p = 1};
     if (!(variance > 0))
         return;
+    out->variance = variance;
     out->s = (int64_t)(count * (count - 1) / 2) - (int64_t)ties->pairs - 2 * falling;
     s = (double)out->s;
     out->tau = s / sqrt(pairs * (pairs - ties->pairs));

@@ -21,10 +21,11 @@ struct as_trend_line {
 
 struct as_trend_test {
     size_t n;
-    int64_t s;  /* rising pairs less falling ones */
-    double tau; /* Kendall's tau-b against time, from -1 to 1; NaN when all values are equal */
-    double z;   /* with continuity and tie correction; 0 when all values are equal */
-    double p;   /* two-sided, normal approximation: good from about 10 values on */
+    int64_t s;       /* rising pairs less falling ones */
+    double variance; /* of s, were all orders equally likely; ties are taken off */
+    double tau;      /* Kendall's tau-b against time, from -1 to 1; NaN when all values are equal */
+    double z;        /* with continuity and tie correction; 0 when all values are equal */
+    double p;        /* two-sided, normal approximation: good from about 10 values on */
 };
 
 /* The line of Theil and Sen. `x` never falls; NULL stands for 0, 1, 2 ... Pairs with equal x are

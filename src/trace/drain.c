@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "trace/chunk_pack.h"
+#include "trace/memory_samples.h"
 #include "trace/recorder.h"
 #include "trace/site_table.h"
 
@@ -186,6 +187,7 @@ static void *mover_main(void *unused)
 {
     uint64_t due = as_clock_mono_ns() + next_anchor_ns(0);
     unsigned n_anchors = 0, idle = AS_IDLE_POLLS;
+    uint64_t sample_ns;
     bool watch = false;
 
     (void)unused;
@@ -199,6 +201,7 @@ static void *mover_main(void *unused)
             due = now + next_anchor_ns(++n_anchors);
             watch = true;
         }
+        sample_ns = as_memory_samples_take(now);
         watch |= atomic_exchange(&R.thread_ended, false);
         if (as_drain_lanes(false)) {
             idle = 0;
@@ -214,7 +217,7 @@ static void *mover_main(void *unused)
                 sleep_ns = least(sleep_ns, AS_HOLE_WAIT_NS);
             else if (watch || (idle < AS_IDLE_POLLS && ++idle))
                 sleep_ns = least(sleep_ns, AS_POLL_NS);
-            as_futex_wait(&R.wake, seen, sleep_ns);
+            as_futex_wait(&R.wake, seen, least(sleep_ns, sample_ns));
         }
         atomic_store(&R.sleeping, 0);
     }

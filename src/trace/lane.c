@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "trace/event_code.h"
+#include "trace/layer_now.h"
 #include "trace/recorder.h"
 #include "trace/site_table.h"
 
@@ -117,9 +118,7 @@ static void announce_thread(const struct as_lane *lane)
     to = as_put_varint(to, lane->thread);
     to = as_put_varint(to, (uint64_t)syscall(SYS_gettid));
     to = as_put_varint(to, as_clock_ticks(R.clock));
-    to = as_put_varint(to, strlen(name));
-    memcpy(to, name, strlen(name));
-    to += strlen(name);
+    to = as_put_text(to, name, strlen(name));
     as_recorder_write(AS_BLOCK_THREADS, entry, (size_t)(to - entry), 0);
 }
 
@@ -283,6 +282,7 @@ static bool next_chunk(struct as_lane *lane)
     if (lane->active < lane->n_chunks) {
         while (assay_lane_.at < assay_lane_.end)
             store(lane, 0, AS_KIND_PAD, 0);
+        as_layer_now_before_seal();
         seal_active(lane);
         if (lane->drains_inline)
             as_drain_lane(lane, false);

@@ -148,19 +148,15 @@ static int take_thread(struct as_run *run, struct as_cursor *c)
 static int take_anchor(struct as_run *run, struct as_cursor *c)
 {
     struct as_clock_anchor a;
+    void *grown;
 
     if (!as_take_varint(c, &a.ticks) || !as_take_varint(c, &a.width) ||
         !as_take_varint(c, &a.mono_ns) || !as_take_varint(c, &a.real_ns))
         return 0;
-    if (run->n_anchors == run->anchor_room) {
-        size_t room = run->anchor_room ? 2 * run->anchor_room : 16;
-        struct as_clock_anchor *grown = as_realloc(run->anchor, room, sizeof *grown);
-
-        if (!grown)
-            return ASSAY_ERR_NOMEM;
-        run->anchor = grown;
-        run->anchor_room = room;
-    }
+    grown = as_grow(run->anchor, run->n_anchors, &run->anchor_room, 16, sizeof *run->anchor);
+    if (!grown)
+        return ASSAY_ERR_NOMEM;
+    run->anchor = grown;
     run->anchor[run->n_anchors++] = a;
     return 1;
 }
@@ -174,6 +170,27 @@ static int take_meta(struct as_run *run, const uint8_t *payload, size_t size)
     run->meta = grown;
     run->meta[run->n_meta] = as_arena_text(&run->arena, (const char *)payload, size);
     return run->meta[run->n_meta++] ? 1 : ASSAY_ERR_NOMEM;
+}
+
+static int take_data(struct as_run *run, struct as_cursor *c)
+{
+    struct as_run_data data;
+    struct text kind;
+    void *grown;
+
+    if (!take_text(c, &kind) || kind.size == 0)
+        return 0;
+    grown = as_grow(run->data, run->n_data, &run->data_room, 16, sizeof *run->data);
+    if (!grown)
+        return ASSAY_ERR_NOMEM;
+    run->data = grown;
+    data.kind = keep_text(run, kind);
+    data.json_size = as_cursor_left(c);
+    data.json = as_arena_text(&run->arena, (const char *)c->at, data.json_size);
+    if (!data.kind || !data.json)
+        return ASSAY_ERR_NOMEM;
+    run->data[run->n_data++] = data;
+    return 1;
 }
 
 static int take_loss(struct as_run *run, struct as_cursor *c)
@@ -247,6 +264,9 @@ int as_run_take_block(struct as_run *run, const struct as_block_header *block,
         break;
     case AS_BLOCK_END:
         rc = take_end(run, &c);
+        break;
+    case AS_BLOCK_DATA:
+        rc = take_data(run, &c);
         break;
     default:
         run->health.unknown_blocks++;

@@ -1,39 +1,45 @@
+/* clang-format off */
 /* trace/run_format.h - the run file: a header and checked blocks, appended and never rewritten.
  * A cut tail costs the last block; a damaged block costs itself; both are counted by the reader.
  *
- *   file   = header block*
- *   header = "ASSAYRUN" u16 major u16 minor u32 size(64) u8 id[16] u32 salt u8 zero[24] u32 crc 64
- * bytes block  = u32 magic u16 kind u16 zero u32 size u32 number u32 crc u32 records u32 salt u32
- * header_crc   32 bytes followed by `size` bytes of payload
+ *   file    = header block*
+ *   header  = "ASSAYRUN" u16 major u16 minor u32 size(64) u8 id[16] u32 salt u8 zero[24] u32 crc
+ *             64 bytes
+ *   block   = u32 magic u16 kind u16 zero u32 size u32 number u32 crc u32 records u32 salt
+ *             u32 header_crc: 32 bytes, followed by `size` bytes of payload
  *
  * All integers are little-endian. `crc` is the CRC-32C of the payload, `header_crc` of the 28 bytes
  * before it. `salt` is the file's, so that the leftovers of another run never look like a block of
  * this one. `number` counts blocks from 0, `records` the events in an events block. varint is
  * base-128, low group first; text is varint length and bytes.
  *
- *   meta    JSON object: facts of the host, the tool and the configuration; a later block's keys
- * win sites   entries: u8 1, varint id, u8 category, varint line, text name, text file, text unit
+ *   meta    JSON object: facts of the host, the tool and the configuration; a later block's keys win
+ *   sites   entries: u8 1, varint id, u8 category, varint line, text name, text file, text unit
  *                    u8 2, varint id, text key, text value          an attribute of a site
  *                    u8 3, varint id, text key, u64 double          a number
  *   threads varint index, varint tid, varint ticks, text name
  *   events  varint thread, varint chunk, varint first, u64 base ticks, then `records` events
- * (trace/event_code.h) clock   varint ticks, varint width, varint monotonic ns, varint real ns loss
- * varint reason, varint count end     varint events, varint lost, varint threads: the session was
- * closed
+ *           (trace/event_code.h)
+ *   clock   varint ticks, varint width, varint monotonic ns, varint real ns
+ *   loss    varint reason, varint count
+ *   end     varint events, varint lost, varint threads: the session was closed
+ *   data    text kind, then a JSON value: a list or facts that belong to no event
  *
  * The ring file beside a run that was not closed is drawn in trace/ring.h. */
+/* clang-format on */
 #ifndef AS_TRACE_RUN_FORMAT_H
 #define AS_TRACE_RUN_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cursor.h"
 
 #define AS_RUN_MAGIC        "ASSAYRUN"
 #define AS_RUN_MAJOR        1
-#define AS_RUN_MINOR        0
+#define AS_RUN_MINOR        1
 #define AS_RUN_HEADER_BYTES 64
 #define AS_BLOCK_MAGIC      0x4b4c4241u /* "ABLK" */
 #define AS_BLOCK_BYTES      32
@@ -55,7 +61,8 @@ enum as_block_kind {
     AS_BLOCK_CLOCK = 5,
     AS_BLOCK_LOSS = 6,
     AS_BLOCK_END = 7,
-    AS_BLOCK_KIND_COUNT = 8 /* a reader passes over kinds of later minor versions */
+    AS_BLOCK_DATA = 8,
+    AS_BLOCK_KIND_COUNT = 9 /* a reader passes over kinds of later minor versions */
 };
 
 enum as_site_entry { AS_ENTRY_SITE = 1, AS_ENTRY_TEXT = 2, AS_ENTRY_NUMBER = 3 };
@@ -126,6 +133,15 @@ static inline uint8_t *as_put_varint(uint8_t *to, uint64_t v)
     }
     *to++ = (uint8_t)v;
     return to;
+}
+
+/* A text: its length, then its bytes. `text` may be NULL when it has none. */
+static inline uint8_t *as_put_text(uint8_t *to, const char *text, size_t size)
+{
+    to = as_put_varint(to, size);
+    if (size)
+        memcpy(to, text, size);
+    return to + size;
 }
 
 #endif

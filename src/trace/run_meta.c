@@ -3,6 +3,7 @@
 #include "trace/run_meta.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -61,6 +62,20 @@ static void write_cpu(struct as_json_writer *w)
     as_json_kv_i64(w, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+/* What programs can still take, as the kernel reckons. */
+static void write_memory(struct as_json_writer *w)
+{
+    static const char key[] = "MemAvailable:";
+    char text[2048];
+    const char *line = read_file("/proc/meminfo", text, sizeof text) ? strstr(text, key) : NULL;
+    unsigned long long kib = line ? strtoull(line + sizeof key - 1, NULL, 10) : 0;
+
+    if (kib && kib < UINT64_MAX / 1024)
+        as_json_kv_u64(w, "memory_available_bytes", kib * 1024);
+    else
+        as_json_kv_null(w, "memory_available_bytes");
+}
+
 static void write_host(struct as_json_writer *w)
 {
     struct utsname u;
@@ -72,6 +87,7 @@ static void write_host(struct as_json_writer *w)
     as_json_kv_text(w, "kernel", known ? u.release : NULL);
     as_json_kv_text(w, "machine", known ? u.machine : NULL);
     write_cpu(w);
+    write_memory(w);
     as_json_object_end(w);
 }
 

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/crc32c.h"
+#include "trace/memory_samples.h"
 #include "trace/ring_reader.h"
 #include "trace/run_blocks.h"
 #include "trace/run_facts.h"
@@ -43,20 +44,16 @@ static uint32_t *reach_thread(struct as_run *run, uint64_t index)
 struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index)
 {
     uint32_t *place = index < AS_RUN_MAX_THREADS ? reach_thread(run, index) : NULL;
+    void *grown;
 
     if (!place)
         return NULL;
     if (*place)
         return &run->thread[*place - 1];
-    if (run->n_threads == run->thread_room) {
-        size_t room = run->thread_room ? 2 * run->thread_room : 8;
-        struct as_run_thread *grown = as_realloc(run->thread, room, sizeof *grown);
-
-        if (!grown)
-            return NULL;
-        run->thread = grown;
-        run->thread_room = room;
-    }
+    grown = as_grow(run->thread, run->n_threads, &run->thread_room, 8, sizeof *run->thread);
+    if (!grown)
+        return NULL;
+    run->thread = grown;
     run->thread[run->n_threads] = (struct as_run_thread){.index = index, .name = ""};
     *place = (uint32_t)++run->n_threads;
     return &run->thread[*place - 1];
@@ -65,15 +62,11 @@ struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index)
 int as_run_add_chunk(struct as_run *run, struct as_run_thread *thread,
                      const struct as_run_chunk *chunk, struct assay_error *err)
 {
-    if (thread->n_chunks == thread->room) {
-        size_t room = thread->room ? 2 * thread->room : 8;
-        struct as_run_chunk *grown = as_realloc(thread->chunk, room, sizeof *grown);
+    void *grown = as_grow(thread->chunk, thread->n_chunks, &thread->room, 8, sizeof *thread->chunk);
 
-        if (!grown)
-            return as_fail_nomem(err);
-        thread->chunk = grown;
-        thread->room = room;
-    }
+    if (!grown)
+        return as_fail_nomem(err);
+    thread->chunk = grown;
     thread->chunk[thread->n_chunks++] = *chunk;
     run->health.events += chunk->records;
     if (chunk->memory)
@@ -113,6 +106,11 @@ static void order_chunks(struct as_run *run, struct as_run_thread *thread)
         }
     }
     thread->n_chunks = kept;
+}
+
+bool as_run_thread_is_ours(const struct as_run_thread *thread)
+{
+    return thread->tid == 0 && strcmp(thread->name, AS_MEMORY_THREAD) == 0;
 }
 
 const struct as_run_site *as_run_site_at(const struct as_run *run, uint32_t id)
@@ -419,6 +417,7 @@ void as_run_close(struct as_run *run)
     as_free(run->thread_place);
     as_free(run->site);
     as_free(run->anchor);
+    as_free(run->data);
     as_free(run->meta);
     as_free(run->path);
     as_arena_fini(&run->arena);

@@ -44,6 +44,12 @@ struct as_run_thread {
         pending_to; /* events its ring had no room for when the program was killed */
 };
 
+/* One data block. */
+struct as_run_data {
+    const char *kind, *json; /* both NUL-terminated, in the run's arena; json: not yet checked */
+    size_t json_size;
+};
+
 /* How whole the run is. */
 struct as_run_health {
     bool closed; /* the session was ended properly */
@@ -71,6 +77,8 @@ struct as_run {
     struct as_run_header header;
     const char **meta; /* JSON objects, in order; a later one's keys win */
     size_t n_meta;
+    struct as_run_data *data; /* in order of the file */
+    size_t n_data, data_room;
     struct as_run_site *site; /* [id], 1 to n_sites */
     uint32_t n_sites, site_room;
     struct as_run_thread *thread;
@@ -90,6 +98,9 @@ AS_MUST_USE int as_run_open(struct as_run **out, const char *path, struct assay_
 
 /* Accepts NULL. */
 void as_run_close(struct as_run *run);
+
+/* Whether it is no thread of the program but the recorder's samples of its memory. */
+bool as_run_thread_is_ours(const struct as_run_thread *thread);
 
 /* Borrowed; "(unknown)" and no attributes for an id the run does not name. */
 const struct as_run_site *as_run_site_at(const struct as_run *run, uint32_t id);

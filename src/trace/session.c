@@ -12,6 +12,8 @@
 
 #include "base/log.h"
 #include "trace/chunk_pack.h"
+#include "trace/layer_now.h"
+#include "trace/memory_samples.h"
 #include "trace/recorder.h"
 #include "trace/run_meta.h"
 #include "trace/run_path.h"
@@ -121,6 +123,7 @@ static void leave_parent(bool follow)
     }
     R.n_lanes = 0;
     as_lane_forget();
+    as_memory_samples_forget();
     as_run_writer_close(&R.file);
     if (R.ring_fd >= 0)
         close(R.ring_fd);
@@ -272,6 +275,9 @@ static int take_options(const struct assay_session_options *given, struct assay_
     if (o->ring_kib < 128 || o->ring_kib > 64 * AS_RING_MAX_CHUNKS || o->ring_kib % 64 != 0)
         return as_fail(err, ASSAY_ERR_USAGE, "ring_kib is %u; it takes 128 to 4096 in steps of 64",
                        o->ring_kib);
+    if (o->memory_interval_ms > 3600000)
+        return as_fail(err, ASSAY_ERR_USAGE, "memory_interval_ms is %u; it takes up to an hour",
+                       o->memory_interval_ms);
     return ASSAY_OK;
 }
 
@@ -379,12 +385,14 @@ static int open_locked(const char *path, const struct assay_session_options *o,
     rc = as_run_path_publish(temp_run, temp_ring, path, err);
     if (rc < 0)
         goto out;
+    as_memory_samples_open(o->memory_interval_ms);
     if (!as_mover_start())
         R.drains_inline = true; /* no thread to be had: slower, and still right */
     R.state = AS_RECORDER_OPEN;
     atomic_store(&R.owner, getpid());
     atomic_store(&R.live, R.epoch);
     set_gate(R.epoch);
+    as_layer_source_offer(true);
 out:
     if (rc < 0) {
         as_sites_follow(NULL);
@@ -466,6 +474,7 @@ static int close_locked(struct assay_error *err)
 
     if (R.state == AS_RECORDER_CLOSED)
         return as_fail(err, ASSAY_ERR_STATE, "no session is open");
+    as_layer_source_offer(false);
     set_gate(0);
     atomic_store(&R.live, 0);
     if (R.state == AS_RECORDER_CHILD) { /* a child that recorded nothing leaves no file */
@@ -473,6 +482,7 @@ static int close_locked(struct assay_error *err)
         return ASSAY_OK;
     }
     as_mover_stop();
+    as_memory_samples_close();
     as_drain_lanes(true);
     for (uint32_t i = 0; i < R.n_lanes; i++)
         as_lane_tell_loss(R.lane[i], R.lane[i]->head->thread, R.lane[i]->after_drained);

@@ -118,12 +118,7 @@ static uint32_t find(const char *name, size_t size, uint32_t category, uint32_t 
 
 static uint8_t *put_text(uint8_t *to, const char *text)
 {
-    size_t size = text_size(text);
-
-    to = as_put_varint(to, size);
-    if (size)
-        memcpy(to, text, size);
-    return to + size;
+    return as_put_text(to, text, text_size(text));
 }
 
 static void publish(const uint8_t *end)
@@ -162,7 +157,7 @@ static uint32_t add(const struct as_site_spec *spec, size_t name_size, uint32_t 
     to = put_text(to + name_size, spec->file);
     to = put_text(to, spec->unit);
     publish(to); /* in the file before any event names it */
-    table.n_sites = id;
+    __atomic_store_n(&table.n_sites, id, __ATOMIC_RELEASE);
     atomic_store_explicit(&table.slot[slot_at], id, memory_order_release);
     return id;
 }
@@ -190,6 +185,15 @@ uint32_t as_site_intern(const struct as_site_spec *spec)
     as_sites_unlock();
     as_signals_restore(&saved);
     return id;
+}
+
+const char *as_site_name(uint32_t id, uint32_t *size)
+{
+    if (id == 0 || !atomic_load_explicit(&table_ready, memory_order_acquire) ||
+        id > __atomic_load_n(&table.n_sites, __ATOMIC_ACQUIRE))
+        return NULL;
+    *size = table.site[id].name_size;
+    return (const char *)table.log + table.site[id].name_at;
 }
 
 int as_site_attribute(uint32_t id, const char *key, const char *text, double number,

@@ -21,6 +21,10 @@ typedef void (*as_sites_sink)(const void *entries, size_t size);
 /* The id of a site, made at its first mention; 0 when the table is full. */
 uint32_t as_site_intern(const struct as_site_spec *spec);
 
+/* Its name, cut to what is kept, for as long as the process lives; NULL for an id that is none.
+ * Takes no lock. The text is not ended: `size` tells it. */
+const char *as_site_name(uint32_t id, uint32_t *size);
+
 /* Adds an attribute to a site: text when `text` is given, else the number. */
 AS_MUST_USE int as_site_attribute(uint32_t id, const char *key, const char *text, double number,
                                   struct assay_error *err);

@@ -1,5 +1,5 @@
-// tests/consumer/model.cpp - describes and counts a network from C++17.
-#include <assay/model.h>
+// tests/consumer/model.cpp - describes, counts and measures a network from C++17.
+#include <assay/measure.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -23,6 +23,15 @@ int main()
     assay_model_output(model, x, "y");
     const std::int64_t parameters = assay_count_parameters(model);
     std::printf("%lld\n", static_cast<long long>(parameters));
+    assay_measure_options how = ASSAY_MEASURE_OPTIONS_INIT;
+    assay_latency took;
+    int calls = 0;
+    how.runs = 5;
+    how.time_s = 0.01;
+    const auto count = [](void *user, assay_error *) { return ++*static_cast<int *>(user), 0; };
+    if (assay_measure_latency(count, &calls, &how, &took, nullptr) != 0 || took.n != 5 ||
+        static_cast<std::uint64_t>(calls) < 5 * took.batch)
+        return 2;
     assay_model_free(model);
     return parameters == 16 * 27 + 16 + 4 * (256 * 256 + 256) ? 0 : 1;
 }

@@ -499,4 +499,5 @@ def main():
     print(f"{len(cases)} files")
 
 
-main()
+if __name__ == "__main__":
+    main()

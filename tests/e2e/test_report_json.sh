@@ -23,7 +23,8 @@ def keys(v, path):
             if path.endswith("metadata") or path.endswith("by_phase"):
                 continue
             print(path + "." + k)
-            keys(x, path + "." + k)
+            if path != ".bottlenecks":  # what is in them depends on the times
+                keys(x, path + "." + k)
     elif isinstance(v, list) and v:
         keys(v[0], path + "[]")
 keys(json.load(open(sys.argv[1])), "")' "$tmp/all.json" | same report_json_keys.txt "keys come in the stored order"

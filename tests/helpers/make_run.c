@@ -125,6 +125,40 @@ static void make_iterations(void)
     assay_iteration_end();
 }
 
+/* The same steps; in the slow ones matmul does thirty times the work. */
+static void make_steps_of(unsigned matmul)
+{
+    for (unsigned i = 0; i < 300; i++) {
+        assay_iteration(i);
+        leaf("matmul", matmul);
+        leaf("norm", 2000);
+    }
+    assay_iteration_end();
+}
+
+static void make_steps(void)
+{
+    make_steps_of(3000);
+}
+
+static void make_slow_steps(void)
+{
+    make_steps_of(90000);
+}
+
+static void make_calls(void)
+{
+    for (unsigned i = 0; i < 300; i++)
+        leaf("matmul", 3000);
+}
+
+/* So long in all that no pause of the quick ones comes near it. */
+static void make_slow_calls(void)
+{
+    for (unsigned i = 0; i < 300; i++)
+        leaf("matmul", 900000);
+}
+
 static void make_channels(void)
 {
     uint32_t rss = assay_channel("rss", "bytes"), power = assay_channel("power", "watts");
@@ -231,6 +265,8 @@ static const struct {
     {"hostile", make_hostile},   {"unbalanced", make_unbalanced},
     {"many", make_many},         {"kill", make_kill},
     {"live", make_live},         {"nothing", make_nothing},
+    {"steps", make_steps},       {"slow_steps", make_slow_steps},
+    {"calls", make_calls},       {"slow_calls", make_slow_calls},
 };
 
 static int make(const char *what)

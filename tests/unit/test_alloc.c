@@ -47,6 +47,29 @@ static void zeroed_and_grown_memory_keeps_its_bytes(void **state)
     as_free(grown);
 }
 
+static void an_array_grows_by_doubling(void **state)
+{
+    volatile size_t huge = SIZE_MAX / 2;
+    size_t room = 0, full = 2;
+    int *array = NULL;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        void *grown = as_grow(array, (size_t)i, &room, 3, sizeof *array);
+
+        assert_non_null(grown);
+        array = grown;
+        array[i] = i;
+        assert_true(room > (size_t)i && room % 3 == 0);
+    }
+    assert_int_equal(room, 192); /* 3, 6, 12, 24, 48, 96 */
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(array[i], i);
+    assert_null(as_grow(array, 2, &full, 3, huge));
+    assert_int_equal(full, 2);
+    as_free(array);
+}
+
 static void a_copy_is_owned(void **state)
 {
     char *copy = as_strdup("conv1");
@@ -93,6 +116,7 @@ int main(void)
         cmocka_unit_test(nothing_asked_is_still_a_block),
         cmocka_unit_test(products_are_checked),
         cmocka_unit_test(zeroed_and_grown_memory_keeps_its_bytes),
+        cmocka_unit_test(an_array_grows_by_doubling),
         cmocka_unit_test(a_copy_is_owned),
         cmocka_unit_test(the_nth_allocation_fails),
     };

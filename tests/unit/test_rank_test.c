@@ -235,6 +235,37 @@ static void a_hundred_thousand_a_side_are_compared(void **state)
     free(v);
 }
 
+/* Judged by counting all placements of small sides, and by sorting all differences. */
+static void the_interval_of_the_shift_inverts_the_test(void **state)
+{
+    const double few_before[] = {1.15, 0.88, 0.90, 0.74, 1.21};
+    const double few_after[] = {0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46};
+    const double tiny[] = {1, 2, 3}, above[] = {4, 5, 6};
+    double before[60], after[50];
+    struct as_interval i;
+
+    (void)state;
+    assert_int_equal(as_rank_shift_interval(&i, few_before, 5, few_after, 10, 0.95, NULL), 0);
+    assert_near(i.low, -0.15, 1e-14);
+    assert_near(i.high, 0.76, 1e-14);
+    assert_near(i.coverage, 0.9600399600399601, 1e-14);
+    assert_true(i.reached);
+    assert_int_equal(as_rank_shift_interval(&i, tiny, 3, above, 3, 0.95, NULL), 0);
+    assert_false(i.reached);
+    assert_near(i.low, 1, 0);
+    assert_near(i.high, 5, 0);
+    for (unsigned k = 0; k < 60; k++)
+        before[k] = k * 37 % 101 + 0.5;
+    for (unsigned k = 0; k < 50; k++)
+        after[k] = (k * 53 + 7) % 103 + 20.25;
+    assert_int_equal(as_rank_shift_interval(&i, before, 60, after, 50, 0.95, NULL), 0);
+    assert_near(i.low, 6.75, 0);
+    assert_near(i.high, 30.75, 0);
+    assert_near(i.coverage, 0.9500018995160685, 1e-12);
+    assert_int_equal(as_rank_shift_interval(&i, tiny, 3, above, 0, 0.95, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(as_rank_shift_interval(&i, tiny, 3, above, 3, 1, NULL), ASSAY_ERR_USAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +281,7 @@ int main(void)
         cmocka_unit_test(moves_and_scales_with_the_samples),
         cmocka_unit_test(false_alarms_are_as_rare_as_promised),
         cmocka_unit_test(a_hundred_thousand_a_side_are_compared),
+        cmocka_unit_test(the_interval_of_the_shift_inverts_the_test),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

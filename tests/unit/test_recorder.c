@@ -40,6 +40,38 @@ static void nested_scopes_are_recorded(void **state)
     rec_done(&r);
 }
 
+/* The first sample is taken at once and the last when the session is closed. */
+static void memory_is_sampled_when_asked_for(void **state)
+{
+    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct rec r;
+
+    (void)state;
+    options.memory_interval_ms = 1;
+    rec_start("run.assay", &options);
+    for (int i = 0; i < 100; i++) {
+        ASSAY_SCOPE("layer");
+    }
+    rec_stop();
+    r = rec_read("run.assay");
+    rec_expect_whole(&r);
+    assert_int_equal(rec_calls(&r, "layer"), 100);
+    assert_int_equal(r.layers->n_channels, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct as_channel *c = &r.layers->channel[i];
+
+        assert_string_equal(c->info->unit, "bytes");
+        assert_true(c->n >= 1);
+        assert_true(c->min > 0 && c->max < 1e12 && c->min <= c->last && c->last <= c->max);
+    }
+    assert_int_equal(r.layers->n_threads, 2); /* ours is told apart */
+    assert_true(as_run_thread_is_ours(r.layers->thread[0].info) !=
+                as_run_thread_is_ours(r.layers->thread[1].info));
+    rec_done(&r);
+    options.memory_interval_ms = UINT32_MAX;
+    assert_int_equal(assay_session_open("x.assay", &options, NULL), ASSAY_ERR_USAGE);
+}
+
 static void ids_switches_failures_and_facts_are_recorded(void **state)
 {
     const struct assay_layer_info info = {sizeof info, "conv2d", "1x64x112x112", 2e9, 1e6};
@@ -463,6 +495,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RECORDED(nested_scopes_are_recorded),
+        RECORDED(memory_is_sampled_when_asked_for),
         RECORDED(ids_switches_failures_and_facts_are_recorded),
         RECORDED(the_rarer_marks_are_recorded),
         RECORDED(without_a_session_marks_do_nothing_and_timing_works),

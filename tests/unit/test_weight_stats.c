@@ -208,7 +208,7 @@ static void blocks_are_read(void **state)
     put(&k, AS_DTYPE_Q4_1, 32, q41);
     put(&k, AS_DTYPE_Q5_0, 32, q5);
     put(&k, AS_DTYPE_Q5_1, 32, q51);
-    put(&k, AS_DTYPE_Q4_K, 256, q8);
+    put(&k, AS_DTYPE_IQ2_XXS, 256, q8);
     (void)stats_of(&k, each);
     near(each[0].max, 256, 0);
     assert_int_equal(each[0].n_zero, 31);

@@ -1,0 +1,194 @@
+/* assay/bottlenecks.h - which layers hold a program back, why, and what fixing one could gain.
+ *
+ *     struct assay_bottleneck_analyzer *a;
+ *     assay_bottleneck_new(&a, NULL, &err);
+ *     assay_bottleneck_record(a, "conv1", &metrics, &err);       one call after another
+ *     const struct assay_bottleneck_result *r;
+ *     assay_bottleneck_analyze(a, &r, &err);
+ *
+ * Two answers from the same readings: the documented one, relative to a percentile of all times
+ * (`bottlenecks`, `recommendations`, `summary`), and one by share of exclusive time with causes
+ * (`ranked`, `advice`). One thread at a time. */
+#ifndef ASSAY_BOTTLENECKS_H
+#define ASSAY_BOTTLENECKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <assay/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct assay_bottleneck_analyzer;
+
+/* What is known of one call of a layer. NaN: not known; start from assay_layer_metrics_init. */
+struct assay_layer_metrics {
+    size_t size;            /* sizeof(struct assay_layer_metrics) */
+    double execution_time;  /* seconds, begin to end; the one that must be known */
+    double self_time;       /* seconds, without layers inside; NaN: the same */
+    double memory_usage;    /* MiB held while it ran */
+    double io_operations;   /* count */
+    double gpu_utilization; /* percent */
+    double flops, bytes;    /* of the call, for the roofline */
+    double minor_faults, major_faults;
+    double io_wait_time; /* seconds waiting for storage */
+    double io_bytes;     /* read and written */
+    double cpu_time;     /* seconds on a processor */
+    double switches;     /* involuntary context switches */
+    bool failed;         /* such a call counts apart and in no time */
+    double sleeps;       /* voluntary context switches: it waited for something */
+};
+extern ASSAY_API const struct assay_layer_metrics assay_layer_metrics_init;
+
+/* What bounds a layer; the documented five first. */
+#define ASSAY_BOTTLENECK_TYPES(X)                                                                  \
+    X(COMPUTE, "compute")                                                                          \
+    X(MEMORY, "memory")                                                                            \
+    X(IO, "io")                                                                                    \
+    X(UNDERUTILIZATION, "underutilization")                                                        \
+    X(UNKNOWN, "unknown")                                                                          \
+    X(OVERHEAD, "overhead")                                                                        \
+    X(PAGE_FAULTS, "page_faults")                                                                  \
+    X(WAITING, "waiting")                                                                          \
+    X(VARIANCE, "variance")
+
+enum assay_bottleneck_type {
+#define X(name, text) ASSAY_BOTTLENECK_##name,
+    ASSAY_BOTTLENECK_TYPES(X)
+#undef X
+        ASSAY_BOTTLENECK_TYPE_COUNT
+};
+ASSAY_API const char *assay_bottleneck_type_name(enum assay_bottleneck_type type);
+
+enum assay_priority { ASSAY_PRIORITY_LOW, ASSAY_PRIORITY_MEDIUM, ASSAY_PRIORITY_HIGH };
+ASSAY_API const char *assay_priority_name(enum assay_priority priority);
+
+/* Zero means the default. */
+struct assay_bottleneck_options {
+    size_t size;                 /* sizeof(struct assay_bottleneck_options) */
+    double threshold_percentile; /* 90 */
+    double compute_factor;       /* mean above this many thresholds is compute: 1.5 */
+    double memory_mb;            /* above is memory: 500 */
+    double io_operations;        /* above is io: 100 */
+    double gpu_percent;          /* below is underutilization: 50 */
+    double critical_percent;     /* overhead above is critical: 50 */
+    double variance_cv;          /* std/mean above is worth a word: 0.3 */
+    double min_share;            /* of all self time, to be ranked: 0.01 */
+    /* This machine, from `assay machine`; 0: unknown, and then no roofline cause is named. */
+    double peak_flops_per_second, peak_bytes_per_second;
+    size_t max_samples; /* times kept per layer for percentiles, a fair sample beyond: 4096 */
+    /* Of `ranked` and `advice`. */
+    double min_strength;        /* a weaker cause is not named: 0.05 */
+    double roof_share;          /* of the time explained by a roof, to be bound by it: 0.2 */
+    double tiny_seconds;        /* only so short a call may be spent on calling: 10e-6 */
+    double minor_fault_seconds; /* what a page fault is taken to cost: 0.5e-6 */
+    double major_fault_seconds; /* and one that reads storage: 100e-6 */
+    double high_gain;           /* share of the whole time that makes advice high: 0.2 */
+    double medium_gain;         /* and medium: 0.05 */
+};
+#define ASSAY_BOTTLENECK_OPTIONS_INIT                                                              \
+    {                                                                                              \
+        sizeof(struct assay_bottleneck_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+            0, 0                                                                                   \
+    }
+
+/* Layers beyond this many, and names longer, are not kept; calls of such layers are counted in
+ * `dropped_calls`. */
+#define ASSAY_BOTTLENECK_MAX_LAYERS 65536
+#define ASSAY_BOTTLENECK_MAX_NAME   4096
+
+/* The documented record; NaN where a metric was never told. */
+struct assay_bottleneck {
+    const char *layer;
+    double mean_execution_time, execution_time_std; /* seconds; population std */
+    double threshold;
+    double overhead_percentage; /* NaN when the threshold is 0 */
+    double mean_memory_usage, io_intensity, gpu_utilization;
+    enum assay_bottleneck_type type[4];
+    size_t n_types; /* at least one: unknown */
+    double severity_score;
+};
+
+struct assay_recommendation {
+    const char *layer;
+    const char *type, *category; /* "optimization" or "stability"; "compute", "memory", ... */
+    enum assay_priority priority;
+    const char *recommendation, *details;
+};
+
+struct assay_bottleneck_summary {
+    size_t total_bottlenecks, critical_bottlenecks;
+    double total_overhead_ms;
+    size_t by_type[ASSAY_BOTTLENECK_TYPE_COUNT];
+};
+
+/* A layer by its share of the time. */
+struct assay_cause {
+    enum assay_bottleneck_type type;
+    double strength;      /* 0 to 1: how much of the layer's time it may explain */
+    const char *evidence; /* with its figures */
+};
+struct assay_ranked_layer {
+    const char *layer;
+    uint64_t calls, failed;
+    double self_seconds, share; /* of the self time of all layers */
+    double speedup_bound;       /* of the whole, were this layer to cost nothing: 1 / (1 - share) */
+    double mean_seconds, cv;
+    double roof_fraction; /* NaN: no flops and bytes told, or no peaks */
+    struct assay_cause cause[ASSAY_BOTTLENECK_TYPE_COUNT];
+    size_t n_causes; /* strongest first; none: nothing is known but its time */
+    double severity; /* 0 to 100, rising with the share and with every cause */
+};
+
+struct assay_bottleneck_advice {
+    const char *rule; /* an id that stays the same over versions */
+    const char *layer;
+    const char *recommendation, *evidence;
+    double expected_gain; /* share of the whole time, an upper bound; NaN: unknown */
+    double confidence;    /* 0 to 1 */
+    enum assay_priority priority;
+};
+
+/* Borrowed until the next call on the analyzer. */
+struct assay_bottleneck_result {
+    const struct assay_bottleneck *bottlenecks; /* by severity_score, greatest first */
+    size_t n_bottlenecks;
+    const struct assay_recommendation *recommendations;
+    size_t n_recommendations;
+    struct assay_bottleneck_summary summary;
+    const struct assay_ranked_layer *ranked; /* by share, greatest first */
+    size_t n_ranked;
+    const struct assay_bottleneck_advice *advice; /* by expected gain */
+    size_t n_advice;
+    double total_self_seconds;
+    uint64_t n_calls, n_failed;
+    size_t n_layers;
+    double threshold;       /* seconds; NaN without a call */
+    bool threshold_exact;   /* false: from a fair sample of each layer, weighted by its calls */
+    uint64_t dropped_calls; /* of layers for which there was no room */
+};
+
+ASSAY_API int assay_bottleneck_new(struct assay_bottleneck_analyzer **out,
+                                   const struct assay_bottleneck_options *options,
+                                   struct assay_error *err);
+ASSAY_API void assay_bottleneck_free(struct assay_bottleneck_analyzer *analyzer);
+
+/* USAGE without a name, or for a time that is negative or not finite. Other metrics that are not
+ * finite are not known. A call that failed needs no time. Costs the same however many calls came
+ * before; nothing is recorded when it fails. */
+ASSAY_API int assay_bottleneck_record(struct assay_bottleneck_analyzer *analyzer, const char *layer,
+                                      const struct assay_layer_metrics *metrics,
+                                      struct assay_error *err);
+
+ASSAY_API int assay_bottleneck_analyze(struct assay_bottleneck_analyzer *analyzer,
+                                       const struct assay_bottleneck_result **out,
+                                       struct assay_error *err);
+ASSAY_API void assay_bottleneck_reset(struct assay_bottleneck_analyzer *analyzer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,160 @@
+/* assay/compare.h - which of several backends runs the same layers fastest, and how surely.
+ *
+ *     struct assay_compare *c;
+ *     assay_compare_new(&c, &err);
+ *     assay_compare_add(c, "PyTorch", layers, n, ASSAY_NOT_TOLD, ASSAY_NOT_TOLD, &err);
+ *     assay_compare_add(c, "ONNX", layers2, n2, ASSAY_NOT_TOLD, ASSAY_NOT_TOLD, &err);
+ *     const struct assay_comparison *r;
+ *     assay_compare_run(c, NULL, 0, &r, &err);
+ *
+ * Times are seconds. What was not told is NaN: it is last in every order and wins nothing. One
+ * thread at a time. */
+#ifndef ASSAY_COMPARE_H
+#define ASSAY_COMPARE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <assay/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ASSAY_NOT_TOLD ((double)NAN)
+
+struct assay_compare;
+
+/* One layer on one backend. Samples, when there are any, take the place of the four figures. */
+struct assay_backend_layer {
+    const char *name;
+    double mean_time;      /* of a call */
+    double std_time;       /* population standard deviation of the calls */
+    double total_time;     /* NaN: mean_time * call_count */
+    uint64_t call_count;   /* 0: not told */
+    const double *samples; /* the time of each call; copied into figures, not kept */
+    size_t n_samples;
+};
+#define ASSAY_BACKEND_LAYER_INIT                                                                   \
+    {                                                                                              \
+        NULL, ASSAY_NOT_TOLD, ASSAY_NOT_TOLD, ASSAY_NOT_TOLD, 0, NULL, 0                           \
+    }
+
+ASSAY_API int assay_compare_new(struct assay_compare **out, struct assay_error *err);
+/* Accepts NULL. */
+ASSAY_API void assay_compare_free(struct assay_compare *compare);
+/* Forgets backends and aliases. */
+ASSAY_API void assay_compare_reset(struct assay_compare *compare);
+
+/* A backend told twice keeps its place and the later profile. `total_time` NaN: the sum of the
+ * layers' totals, unknown when one of them is. `timestamp` is in UNIX seconds, NaN: now. USAGE
+ * without a name, for a layer told twice, and for a time that is negative or infinite. */
+ASSAY_API int assay_compare_add(struct assay_compare *compare, const char *name,
+                                const struct assay_backend_layer *layers, size_t n,
+                                double total_time, double timestamp, struct assay_error *err);
+
+/* Peak memory in MiB and energy in joules of a backend's whole profile; NaN: not told. NOTFOUND for
+ * a backend that has not been added. */
+ASSAY_API int assay_compare_add_resources(struct assay_compare *compare, const char *name,
+                                          double peak_memory_mb, double energy_j,
+                                          struct assay_error *err);
+
+/* Layers called `alias`, on whatever backend, are the layer `layer`. Several of one backend that
+ * become one layer are added up. USAGE for an alias of an alias. */
+ASSAY_API int assay_compare_add_alias(struct assay_compare *compare, const char *alias,
+                                      const char *layer, struct assay_error *err);
+
+/* ---- what comes out ---- */
+
+enum assay_difference {
+    ASSAY_DIFFERENCE_UNKNOWN, /* too little was told: samples, or a deviation and two calls */
+    ASSAY_DIFFERENCE_NONE,    /* no difference shown */
+    ASSAY_DIFFERENCE_SHOWN
+};
+/* "not tested", "no difference shown", "different" */
+ASSAY_API const char *assay_difference_name(enum assay_difference difference);
+
+/* How sure a speed-up is: Welch's interval for the ratio of two means, on the logarithm. Holds for
+ * calls that do not depend on each other; those of one run mostly do, and then it is too narrow. */
+struct assay_speedup_test {
+    enum assay_difference difference; /* at 95 % */
+    double low, high;                 /* 95 % interval of the speed-up; NaN: unknown */
+    double p_value;                   /* two-sided, of a speed-up of 1 */
+    double degrees;                   /* Welch's and Satterthwaite's degrees of freedom */
+};
+
+struct assay_backend_data {
+    const char *backend;
+    double mean_time, std_time, total_time; /* NaN: not told */
+    uint64_t call_count;                    /* 0: not told */
+};
+
+/* A layer that at least two backends told the mean time of. */
+struct assay_layer_comparison {
+    const char *layer;
+    const struct assay_backend_data *backend_data; /* in the order of the comparison */
+    size_t n_backends;
+    /* By mean time of a call; NULL when they took the same, to a thousandth. */
+    const char *fastest_backend, *slowest_backend;
+    double speedup;            /* slowest / fastest; 1 when the fastest is 0 */
+    double time_difference_ms; /* of a call */
+    bool call_counts_differ;   /* then totals say nothing */
+    struct assay_speedup_test test;
+};
+
+struct assay_backend_total {
+    const char *backend;
+    double total_time; /* as told, or of its layers; NaN: unknown */
+    /* For the calls that the first backend of the comparison made, over the layers that all of
+     * them have; NaN: there are none, or something of them was not told. */
+    double normalized_time;
+    size_t layer_wins; /* layers of which it is the fastest */
+    size_t sure_wins;  /* of those, with a difference shown to the slowest */
+    double peak_memory_mb, energy_j;
+    double timestamp; /* UNIX seconds */
+};
+
+struct assay_comparison_summary {
+    /* NULL: not two times are known, or they are the same to a thousandth. */
+    const char *fastest_backend, *slowest_backend;
+    double overall_speedup; /* NaN then */
+    /* Totals are compared, unless backends did not do the same: then the normalized times. */
+    bool normalized;
+    const char *why_unequal; /* NULL: layers and calls are the same, as far as they were told */
+    struct assay_speedup_test test;
+    const char *most_wins;                                   /* NULL: no layer was compared */
+    const char *least_memory_backend, *least_energy_backend; /* NULL: fewer than two told it */
+    const char *recommendation;
+};
+
+/* Borrowed until the next run, or until something is added. */
+struct assay_comparison {
+    const char *error; /* NULL, or why nothing was compared: then only the next is filled */
+    const char *const *available_backends;
+    size_t n_available;
+    const struct assay_backend_total *backends; /* those compared, in the order asked for */
+    size_t n_backends;
+    const char *const *unknown_backends; /* asked for, never added */
+    size_t n_unknown;
+    const struct assay_layer_comparison *layers; /* in the order they were first told */
+    size_t n_layers;
+    struct assay_comparison_summary summary;
+};
+
+/* Of the backends named, each once; NULL: of all. Fewer than two: USAGE, and `out` holds the error
+ * and what there is. */
+ASSAY_API int assay_compare_run(struct assay_compare *compare, const char *const *names, size_t n,
+                                const struct assay_comparison **out, struct assay_error *err);
+
+/* All backends, least total time first, those without one last. Borrowed until the next ranking;
+ * the fields that need a comparison are NaN and 0. */
+ASSAY_API int assay_compare_ranking(struct assay_compare *compare,
+                                    const struct assay_backend_total **out, size_t *n,
+                                    struct assay_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,436 @@
+/* assay/manager.h - one object that profiles a program while it runs: layers, memory, leaks,
+ * bottlenecks, anomalies, backends, nodes, and whatever profiler a program adds.
+ *
+ *     struct assay_manager *m;
+ *     assay_manager_new(&m, NULL, &err);
+ *     assay_manager_start(m, &err);
+ *     for (uint64_t i = 0; i < 100; i++) {
+ *         assay_manager_step(m, i);
+ *         ASSAY_MANAGER_LAYER(m, "conv1");       until the end of this block
+ *         conv(...);
+ *     }
+ *     assay_manager_end(m, &err);
+ *     assay_manager_export(m, "out/session.json", &err);
+ *     assay_manager_free(m);
+ *
+ * Link with -lassay. Layers may be marked from any thread and nest; every thread has layers of its
+ * own. All other calls may come from any thread too; what a call says is borrowed stays valid until
+ * the call it names. A manager is not followed through fork().
+ *
+ * Times are seconds, timestamps UNIX seconds, MB is MiB, as the documented fields mean it. A value
+ * that cannot be had is NaN here and null in JSON, where `<key>_why` beside it gives the reason. */
+#ifndef ASSAY_MANAGER_H
+#define ASSAY_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <assay/anomaly.h>
+#include <assay/bottlenecks.h>
+#include <assay/compare.h>
+#include <assay/distributed.h>
+#include <assay/error.h>
+#include <assay/leaks.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct assay_manager;
+
+/* The profilers, by the names that enable and disable them. */
+#define ASSAY_PROFILERS(X)                                                                         \
+    X(LAYER, "layer")                                                                              \
+    X(MEMORY, "memory")                                                                            \
+    X(LEAK, "leak")                                                                                \
+    X(BOTTLENECK, "bottleneck")                                                                    \
+    X(COMPARATIVE, "comparative")                                                                  \
+    X(DISTRIBUTED, "distributed")                                                                  \
+    X(GPU, "gpu")
+
+enum assay_profiler_id {
+#define X(name, text) ASSAY_PROFILER_##name,
+    ASSAY_PROFILERS(X)
+#undef X
+        ASSAY_PROFILER_COUNT
+};
+
+/* "layer" and so on; NULL for a number that is none. */
+ASSAY_API const char *assay_profiler_name(enum assay_profiler_id id);
+
+/* ---- making one ---- */
+
+/* Zero means the default. What is pointed to is copied. */
+struct assay_manager_options {
+    size_t size; /* sizeof(struct assay_manager_options) */
+    /* The profilers to begin with. NULL: all of them. Not NULL and none: none. */
+    const char *const *profilers;
+    size_t n_profilers;
+    const struct assay_leak_options *leak;             /* NULL: the defaults */
+    const struct assay_bottleneck_options *bottleneck; /* likewise */
+    /* Not NULL: times of calls are watched for anomalies whatever is on. NULL: with the defaults,
+     * while the bottleneck profiler is on. Its alert is called with the manager's lock held. */
+    const struct assay_anomaly_options *anomaly;
+    const struct assay_distributed_options *distributed;
+    /* Memory is read at the end of a layer, unless the last reading is younger than this. 0: at
+     * every end. */
+    uint64_t memory_interval_us;
+    /* Processor time, page faults and switches of a call are read for layers that take at least
+     * this many seconds on average; 0: 20e-6. Negative: never. */
+    double usage_min_seconds;
+    size_t max_layers;        /* names; calls of others are put together as "(other)": 65,536 */
+    size_t max_timeline;      /* calls kept one by one, the newest: 10,000 */
+    size_t max_history_bytes; /* for the times of calls and the timeline: 256 MiB */
+};
+#define ASSAY_MANAGER_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(struct assay_manager_options), NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0       \
+    }
+
+/* `options` may be NULL. USAGE for a name that is no profiler's. Takes some 5 ms: it finds out how
+ * long a tick of the processor's counter is, and what an empty layer costs. */
+ASSAY_API int assay_manager_new(struct assay_manager **out,
+                                const struct assay_manager_options *options,
+                                struct assay_error *err);
+/* Accepts NULL. No layer may be open any more. */
+ASSAY_API void assay_manager_free(struct assay_manager *manager);
+
+/* Switches a profiler on or off, before or during a session. USAGE for a name that is none, with
+ * the nearest one there is. `gpu` may be switched on but no device is read yet: its part of the
+ * report is unavailable, with that reason. */
+ASSAY_API int assay_manager_enable(struct assay_manager *manager, const char *name,
+                                   struct assay_error *err);
+ASSAY_API int assay_manager_disable(struct assay_manager *manager, const char *name,
+                                    struct assay_error *err);
+ASSAY_API bool assay_manager_is_enabled(const struct assay_manager *manager, const char *name);
+
+/* Begins a session; STATE when one is running. What was gathered before stays: see reset. */
+ASSAY_API int assay_manager_start(struct assay_manager *manager, struct assay_error *err);
+/* Ends it. STATE when none is running. Layers still open are forgotten: the session ends all the
+ * same, returns how many there were, and assay_manager_layers() names them. Ending one of them
+ * later does nothing. */
+ASSAY_API int assay_manager_end(struct assay_manager *manager, struct assay_error *err);
+ASSAY_API bool assay_manager_is_active(const struct assay_manager *manager);
+
+/* Forgets everything gathered, extensions' too; switches, options, extensions and backends stay.
+ * STATE while a session runs. */
+ASSAY_API int assay_manager_reset(struct assay_manager *manager, struct assay_error *err);
+
+/* ---- marking layers ---- */
+
+/* A fact about one call. */
+struct assay_metadata {
+    const char *key;
+    const char *text; /* NULL: it is a number */
+    double number;
+};
+
+/* One open layer; kept by the caller from begin to end, on the same thread. */
+struct assay_manager_span {
+    void *thread;
+    uint64_t serial; /* 0: nothing was begun, and nothing will be ended */
+    const char *layer;
+    uint32_t depth;
+};
+
+/* Begins a layer on this thread. Never fails: while no session runs, with a NULL manager, or with
+ * more than 1,024 layers open, the span is empty and ending it does nothing. Names are copied and
+ * cut at 1,023 bytes. While a recording session (assay.h) is open the layer is marked there too. */
+ASSAY_API struct assay_manager_span assay_manager_layer_begin(struct assay_manager *manager,
+                                                              const char *name);
+
+/* Ends it and hands the call to every profiler that is on. `metadata` may be NULL; at most 32 pairs
+ * are kept, texts and keys are cut at 255 bytes. Numbers called memory_usage (MiB), io_operations,
+ * gpu_utilization (percent), flops and bytes go to the bottleneck analyser.
+ * STATE, and nothing changes, when a layer begun inside it is still open, when it was ended before,
+ * or on another thread than it was begun. */
+ASSAY_API int assay_manager_layer_end(struct assay_manager *manager,
+                                      const struct assay_manager_span *span,
+                                      const struct assay_metadata *metadata, size_t n_metadata,
+                                      struct assay_error *err);
+/* The same for a call whose work failed: it is counted apart and in no time. `reason` may be NULL.
+ */
+ASSAY_API int assay_manager_layer_fail(struct assay_manager *manager,
+                                       const struct assay_manager_span *span, const char *reason,
+                                       struct assay_error *err);
+
+/* Iteration `n` begins. Leaks are then told per iteration; a recording session learns it too. */
+ASSAY_API void assay_manager_step(struct assay_manager *manager, uint64_t n);
+
+/* ---- reading: layers ---- */
+
+/* One layer. Times are of calls that did not fail. */
+struct assay_layer_stats {
+    const char *layer;
+    uint64_t call_count, failed_count;
+    double total_time, min_time, max_time, mean_time;
+    double std_time;        /* population */
+    double std_time_sample; /* n - 1; NaN for one call */
+    double self_time;       /* total without layers begun inside */
+    double failed_time;
+    double cv; /* std_time / mean_time */
+    double p50, p95, p99;
+    double percentile_error; /* 0: exact (linear between ranks). Otherwise the bound of |told -
+                                exact| / exact, by nearest rank */
+    bool percentiles_newest; /* there was no room for more than the newest calls: of those only */
+    const double *execution_times; /* the newest 1,000; several threads by their share */
+    size_t n_execution_times;
+};
+
+/* One call, in the order of their ends. */
+struct assay_layer_event {
+    const char *layer;
+    double execution_time, self_time;
+    double timestamp;                             /* of its end */
+    double cumulative_time, cumulative_self_time; /* sums over all calls up to this one */
+    bool failed;
+    const char *reason;                    /* of a failure; may be NULL */
+    uint32_t depth;                        /* 0: outermost */
+    uint32_t thread;                       /* counted from 0 in the order of their first layer */
+    const struct assay_metadata *metadata; /* keys of the fields above are prefixed "metadata_" */
+    size_t n_metadata;
+};
+
+struct assay_layer_rank {
+    const char *layer;
+    double value;
+};
+
+/* A copy of all that is known of the layers; it does not change while the program goes on. */
+struct assay_layer_profile {
+    const struct assay_layer_stats *layers; /* in the order of their first call */
+    size_t n_layers;
+    const struct assay_layer_event *timeline;
+    size_t n_timeline;
+    uint64_t timeline_dropped; /* calls older than those */
+    double total_time, total_self_time;
+    uint64_t total_calls, failed_calls;
+    double average_time_per_call;
+    /* The first `top` each: by mean, by std, by std / mean. */
+    const struct assay_layer_rank *slowest, *most_variable, *most_variable_cv;
+    size_t n_slowest, n_most_variable, n_most_variable_cv;
+    const char *const *open_at_end; /* layers a session ended in, outermost first */
+    size_t n_open_at_end;
+    /* What had no room. */
+    uint64_t calls_unnamed;    /* put together as "(other)": too many names */
+    uint64_t calls_too_deep;   /* not recorded: too many open at once, or no memory */
+    uint64_t metadata_dropped; /* pairs */
+    uint64_t open_dropped;     /* beyond the 1,000 named in open_at_end */
+    uint32_t n_threads;
+};
+
+/* `top` 0 means 5. Free with assay_layer_profile_free(). */
+ASSAY_API int assay_manager_layers(struct assay_manager *manager, size_t top,
+                                   struct assay_layer_profile **out, struct assay_error *err);
+ASSAY_API void assay_layer_profile_free(struct assay_layer_profile *profile);
+/* The layer of that name; NULL: there is none. */
+ASSAY_API const struct assay_layer_stats *
+assay_layer_profile_find(const struct assay_layer_profile *profile, const char *layer);
+
+/* ---- reading: the others ---- */
+
+/* Analyses what was gathered. Borrowed until a layer ends or another call on the manager: ask when
+ * no layers run. STATE when the bottleneck profiler is off and nothing was gathered. */
+ASSAY_API int assay_manager_analyze_bottlenecks(struct assay_manager *manager,
+                                                const struct assay_bottleneck_result **out,
+                                                struct assay_error *err);
+
+/* The documented window test, over resident memory at the ends of layers. */
+ASSAY_API int assay_manager_leak_summary(struct assay_manager *manager,
+                                         struct assay_leak_summary *out, struct assay_error *err);
+
+/* A layer whose calls leave memory behind while the process grows. */
+struct assay_layer_leak {
+    const char *layer;
+    double growth_mb;     /* left behind by its calls, inner layers not counted */
+    double mb_per_step;   /* Theil and Sen; per call when no steps were told */
+    double mb_per_second; /* NaN when time did not pass */
+    double p_value;
+    double process_share;           /* of what all layers together left behind */
+    uint64_t first_step, last_step; /* ASSAY_LEAK_NO_STEP when no steps were told */
+};
+/* The layers that leak, the worst first: those whose calls leave memory behind with a trend that is
+ * sure, while what all layers leave behind grows too, and by no more than that: memory that another
+ * layer gives back is no leak. Returns how many. Borrowed until a layer ends or another call. */
+ASSAY_API int assay_manager_layer_leaks(struct assay_manager *manager,
+                                        const struct assay_layer_leak **out,
+                                        struct assay_error *err);
+
+/* To feed with nodes and their events; the manager's. Borrowed; one thread at a time, and not while
+ * a report is made. */
+ASSAY_API struct assay_distributed *assay_manager_distributed(struct assay_manager *manager);
+
+/* What the session did and what profiling it cost. */
+struct assay_manager_session {
+    double start_time, end_time; /* UNIX seconds; NaN: not started, not ended */
+    double duration_seconds;     /* of all sessions since the last reset, up to now */
+    uint64_t sessions;
+    uint64_t calls; /* of layers that ended */
+    double
+        seconds_per_call;   /* an empty layer on this machine, measured when the manager was made */
+    double feeding_seconds; /* measured: handing calls to the profilers beside layer */
+    double cost_seconds;    /* calls times seconds_per_call, and feeding_seconds */
+    double cost_share;      /* of duration_seconds on every thread with layers; NaN without */
+    uint64_t feed_failures; /* calls that a profiler could not take, by lack of memory say */
+};
+ASSAY_API void assay_manager_session(struct assay_manager *manager,
+                                     struct assay_manager_session *out);
+
+/* Adds the layers' figures as they are now under the name of a backend; run the same work on
+ * another, after a reset, and add that. STATE when the comparative profiler is off or no layer was
+ * called. A reset of the manager keeps the backends; this one forgets them. */
+ASSAY_API int assay_manager_compare_backends(struct assay_manager *manager, const char *name,
+                                             struct assay_error *err);
+ASSAY_API void assay_manager_forget_backends(struct assay_manager *manager);
+/* Compares those named, or all when `names` is NULL; as assay_compare_run(). Borrowed until the
+ * next call on the manager. */
+ASSAY_API int assay_manager_comparison(struct assay_manager *manager, const char *const *names,
+                                       size_t n, const struct assay_comparison **out,
+                                       struct assay_error *err);
+
+/* ---- reports ---- */
+
+/* Writes everything into the file `path` as JSON (schema "assay.session", version 1, indented by
+ * 2), making missing folders above it. The whole file appears, or nothing does. */
+ASSAY_API int assay_manager_export(struct assay_manager *manager, const char *path,
+                                   struct assay_error *err);
+
+/* The same text, NUL-terminated, and the one for dashboards. `size` may be NULL. Free with
+ * assay_manager_text_free(). */
+ASSAY_API int assay_manager_report(struct assay_manager *manager, char **text, size_t *size,
+                                   struct assay_error *err);
+ASSAY_API int assay_manager_dashboard(struct assay_manager *manager, char **text, size_t *size,
+                                      struct assay_error *err);
+ASSAY_API void assay_manager_text_free(char *text);
+
+/* ---- profilers of your own ---- */
+
+/* A call of a layer that ended, as profilers see it. */
+struct assay_layer_call {
+    size_t size; /* sizeof(struct assay_layer_call) as the library knows it */
+    const char *layer;
+    double execution_time, self_time, timestamp;
+    uint32_t depth, thread;
+    uint64_t step;    /* ASSAY_LEAK_NO_STEP: none was told */
+    double memory_mb; /* resident at its end; NaN: not read */
+    bool failed;
+    const char *reason;
+    const struct assay_metadata *metadata;
+    size_t n_metadata;
+};
+
+/* Where an extension writes its part of the report: members of one JSON object. `key` is NULL
+ * inside an array, and only there. */
+struct assay_json;
+ASSAY_API void assay_json_number(struct assay_json *json, const char *key, double value);
+ASSAY_API void assay_json_count(struct assay_json *json, const char *key, uint64_t value);
+ASSAY_API void assay_json_text(struct assay_json *json, const char *key, const char *value);
+ASSAY_API void assay_json_flag(struct assay_json *json, const char *key, bool value);
+ASSAY_API void assay_json_object(struct assay_json *json, const char *key);
+ASSAY_API void assay_json_array(struct assay_json *json, const char *key);
+/* Ends the innermost object or array. */
+ASSAY_API void assay_json_close(struct assay_json *json);
+
+/* A profiler. All calls but create, start and destroy are made with the manager's lock held: they
+ * must not call the manager. Any but name may be NULL. */
+struct assay_profiler {
+    size_t size;      /* sizeof(struct assay_profiler) */
+    const char *name; /* its key under `extensions`; a word of its own */
+    void *context;    /* handed to create */
+    int (*create)(void *context, void **state, struct assay_error *err);
+    void (*start)(void *state); /* a session begins */
+    void (*layer_end)(void *state, const struct assay_layer_call *call);
+    int (*report)(void *state, struct assay_json *out, struct assay_error *err);
+    void (*reset)(void *state);
+    void (*destroy)(void *state);
+};
+
+/* Adds one; at most 32. The struct is copied. USAGE for a name that is taken, STATE while a session
+ * runs; what create says otherwise. */
+ASSAY_API int assay_manager_add_profiler(struct assay_manager *manager,
+                                         const struct assay_profiler *profiler,
+                                         struct assay_error *err);
+
+/* ---- scopes ---- */
+
+/* A layer that ends by itself. Kept in a variable only through the macros below. */
+struct assay_manager_scope {
+    struct assay_manager *manager;
+    struct assay_manager_span span;
+    const struct assay_metadata *metadata; /* borrowed until the scope ends */
+    size_t n_metadata;
+    const char *reason;
+    bool failed;
+};
+
+static inline struct assay_manager_scope assay_manager_scope_open_(struct assay_manager *manager,
+                                                                   const char *name)
+{
+    struct assay_manager_scope scope = {manager, {NULL, 0, NULL, 0}, NULL, 0, NULL, false};
+
+    scope.span = assay_manager_layer_begin(manager, name);
+    return scope;
+}
+
+static inline void assay_manager_scope_close_(struct assay_manager_scope *scope)
+{
+    if (scope->failed)
+        (void)assay_manager_layer_fail(scope->manager, &scope->span, scope->reason, NULL);
+    else
+        (void)assay_manager_layer_end(scope->manager, &scope->span, scope->metadata,
+                                      scope->n_metadata, NULL);
+}
+
+/* The scope will end as failed; `reason` is borrowed until then and may be NULL. */
+static inline void assay_manager_scope_fail(struct assay_manager_scope *scope, const char *reason)
+{
+    scope->failed = true;
+    scope->reason = reason;
+}
+
+/* The scope will end with these facts, borrowed until then. */
+static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
+                                            const struct assay_metadata *metadata, size_t n)
+{
+    scope->metadata = metadata;
+    scope->n_metadata = n;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#define ASSAY_MANAGER_JOIN2_(a, b) a##b
+#define ASSAY_MANAGER_JOIN_(a, b)  ASSAY_MANAGER_JOIN2_(a, b)
+
+/* A layer from here to the end of the enclosing block, whichever way it is left. The second form
+ * names the variable, for assay_manager_scope_fail() and assay_manager_scope_tell(). */
+#define ASSAY_MANAGER_LAYER_NAMED(var, manager, name)                                              \
+    struct assay_manager_scope var __attribute__((cleanup(assay_manager_scope_close_), unused)) =  \
+        assay_manager_scope_open_((manager), (name))
+#define ASSAY_MANAGER_LAYER(manager, name)                                                         \
+    ASSAY_MANAGER_LAYER_NAMED(ASSAY_MANAGER_JOIN_(assay_manager_scope_, __LINE__), manager, name)
+
+/* The same for the rest of a function, under the function's name. */
+#define ASSAY_MANAGER_FUNCTION(manager) ASSAY_MANAGER_LAYER(manager, __func__)
+
+/* Evaluates an expression inside a layer and gives its value: y = ASSAY_MANAGER_CALL(m, "conv1",
+ * conv(x, w)); */
+#define ASSAY_MANAGER_CALL(manager, name, ...)                                                     \
+    __extension__({                                                                                \
+        ASSAY_MANAGER_LAYER(manager, name);                                                        \
+        __VA_ARGS__;                                                                               \
+    })
+
+/* Defines `wrapper`, which calls `function` inside a layer of that function's name; `manager` is an
+ * expression that is looked at in every call:
+ *     ASSAY_MANAGER_WRAP(int, timed_conv, my_manager, conv, (const float *x, int n), (x, n)) */
+#define ASSAY_MANAGER_WRAP(type, wrapper, manager, function, parameters, arguments)                \
+    static inline type wrapper parameters                                                          \
+    {                                                                                              \
+        ASSAY_MANAGER_LAYER(manager, #function);                                                   \
+        return function arguments;                                                                 \
+    }
+
+#endif

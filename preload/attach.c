@@ -1,0 +1,195 @@
+/* preload/attach.c - puts the library into its program: the share, the environment, fork and exec.
+ * The program must not notice: errno is kept, nothing is printed, no descriptor stays open. */
+#include "attach.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clean_environment.h"
+#include "end_of_program.h"
+#include "heap_start.h"
+#include "life.h"
+#include "share_file.h"
+
+/* What a child needs to attach anew: it finds the page of the living empty. */
+static struct {
+    struct as_share_header *share;
+    size_t mapped_bytes;
+    uint32_t watches;
+    char folder[PATH_MAX];
+} kept;
+
+struct as_life as_life;
+
+struct as_share_header *as_attached(void)
+{
+    return as_life.share;
+}
+
+bool as_watching(enum as_watch watch)
+{
+    return as_life.share && as_life.watches & 1u << watch;
+}
+
+/* Of the libraries that the one at `caller` brought with it. */
+static void *find_beside(const char *name, const void *caller)
+{
+    struct link_map *map = NULL;
+    void *library, *found;
+    Dl_info info;
+
+    if (!caller || !dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
+        !map->l_name[0])
+        return NULL;
+    library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return NULL;
+    found = dlsym(library, name);
+    dlclose(library); /* it was there before us, and stays */
+    return found;
+}
+
+void *as_next_function(const char *name, const void *caller)
+{
+    int before = errno;
+    void *found = dlsym(RTLD_NEXT, name);
+
+    if (!found)
+        found = find_beside(name, caller);
+    (void)dlerror(); /* the program shall not find our failed search */
+    errno = before;
+    return found;
+}
+
+static uint64_t mono_ns(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint32_t parse_watches(const char *words)
+{
+    static const char *const name[] = {
+        [AS_WATCH_HEAP] = "heap",
+        [AS_WATCH_STACKS] = "stacks",
+        [AS_WATCH_GEMM] = "gemm",
+        [AS_WATCH_FOLLOW] = "follow",
+    };
+    uint32_t watches = 0;
+
+    while (words && *words) {
+        size_t size = strcspn(words, ",");
+
+        for (uint32_t i = 0; i < sizeof name / sizeof *name; i++)
+            if (strlen(name[i]) == size && memcmp(words, name[i], size) == 0)
+                watches |= 1u << i;
+        words += size;
+        words += *words == ',';
+    }
+    if (watches & 1u << AS_WATCH_STACKS)
+        watches |= 1u << AS_WATCH_HEAP;
+    return watches;
+}
+
+/* The magic comes last: whoever reads it finds the rest there. */
+static void fill_header(struct as_share_header *share, const char *program)
+{
+    share->size_bytes = AS_SHARE_BYTES;
+    share->attached_mono_ns = mono_ns();
+    share->pid = getpid();
+    share->parent_pid = getppid();
+    share->watches = kept.watches;
+    if (program)
+        strncpy(share->program, program, sizeof share->program - 1);
+    atomic_store(&share->own_bytes, AS_SHARE_MAPS_AT);
+    atomic_store(&share->exit_mono_ns, 0);
+    atomic_store(&share->maps_bytes, 0);
+    atomic_store(&share->maps_cut, 0);
+    atomic_store(&share->state, AS_SHARE_ATTACHED);
+    __atomic_store_n(&share->magic, AS_SHARE_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* From now on the library counts. */
+static void come_alive(void)
+{
+    as_life.watches = kept.watches;
+    as_life.share = kept.share;
+}
+
+static void in_child(void)
+{
+    int before = errno;
+    char program[sizeof kept.share->program];
+    uint32_t n_cells = as_heap_inherited(kept.share);
+
+    memcpy(program, kept.share->program, sizeof program);
+    as_share_end_forget();
+    if (!(kept.watches & 1u << AS_WATCH_FOLLOW)) {
+        as_share_file_forget(kept.share, kept.mapped_bytes);
+    } else if (as_share_file_fork(kept.folder, kept.share, kept.mapped_bytes)) {
+        fill_header(kept.share, program);
+        come_alive();
+        if (kept.watches & 1u << AS_WATCH_HEAP)
+            as_heap_follow(kept.share, kept.mapped_bytes, n_cells);
+    }
+    errno = before;
+}
+
+static bool attach(const char *folder, const char *program)
+{
+    size_t size = strlen(folder);
+
+    if (size == 0 || size >= sizeof kept.folder || kept.watches == 0)
+        return false;
+    memcpy(kept.folder, folder, size + 1);
+    /* Without this no child could be kept out of the share. */
+    if (madvise(&as_life, sizeof as_life, MADV_WIPEONFORK) != 0)
+        return false;
+    kept.share = as_share_file_make(folder, &kept.mapped_bytes);
+    if (!kept.share)
+        return false;
+    fill_header(kept.share, program);
+    if (pthread_atfork(NULL, NULL, in_child) != 0)
+        return false;
+    come_alive();
+    return true;
+}
+
+/* Comes before the constructors of all other libraries (-z initfirst), libc's among them: what
+ * that one sets, `environ` for one, is not there yet. */
+__attribute__((constructor)) static void start(int argc, char **argv, char **env)
+{
+    const char *folder;
+    int before = errno;
+    Dl_info self;
+
+    as_heap_prepare();
+    if (getauxval(AT_SECURE) || !env)
+        return;
+    folder = as_environment_value(env, AS_SHARE_ENV_FOLDER);
+    if (!folder)
+        return;
+    kept.watches = parse_watches(as_environment_value(env, AS_SHARE_ENV_OPTIONS));
+    as_share_end_prepare();
+    if (attach(folder, argc > 0 ? argv[0] : NULL) && as_watching(AS_WATCH_HEAP))
+        as_heap_start(kept.share, kept.mapped_bytes);
+    if (!(kept.watches & 1u << AS_WATCH_FOLLOW))
+        as_environment_clean(env, dladdr((void *)kept.folder, &self) ? self.dli_fname : NULL);
+    errno = before;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    as_share_end(AS_SHARE_ENDED);
+}

@@ -1,0 +1,23 @@
+/* preload/attach.h - puts the library into its program: the share, the environment, fork and exec.
+ * The program must not notice: errno is kept, nothing is printed, no descriptor stays open. */
+#ifndef AS_PRELOAD_ATTACH_H
+#define AS_PRELOAD_ATTACH_H
+
+#include <stdbool.h>
+
+#include "trace/target_share.h"
+
+/* The share, mapped, from the library's constructor on; NULL when there is none (no folder given,
+ * no room, a privileged program): then everything is only passed on. Does not move, also in a
+ * forked child, where it is another file's, or private memory that nobody reads. */
+struct as_share_header *as_attached(void);
+
+/* Whether that was asked for and the share is there. */
+bool as_watching(enum as_watch watch);
+
+/* The function of that name which the program would have called without us, seen from the code at
+ * `caller`: behind us in the global order, or in the caller's own libraries when those were opened
+ * privately. NULL when there is none. Not for use inside malloc. */
+void *as_next_function(const char *name, const void *caller);
+
+#endif

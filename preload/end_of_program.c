@@ -1,0 +1,344 @@
+/* preload/end_of_program.c - what the share is told when a program ends or becomes another one.
+ * The functions it does that with are taken the place of, and behave as before. */
+#include "end_of_program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "life.h"
+#include "share_file.h"
+
+#define EXPORT     __attribute__((visibility("default")))
+#define FEW_WORDS  64
+#define LINE_BYTES 1024 /* of the memory map; what is longer is cut */
+
+typedef void (*leave_function)(int status);
+typedef int (*execve_function)(const char *path, char *const argv[], char *const env[]);
+typedef int (*execv_function)(const char *path, char *const argv[]);
+typedef int (*fexecve_function)(int fd, char *const argv[], char *const env[]);
+typedef int (*execveat_function)(int fd, const char *path, char *const argv[], char *const env[],
+                                 int flags);
+
+static struct {
+    leave_function exit, exit_now, exit_now_c, exit_quick;
+    execve_function execve, execvpe;
+    execv_function execv, execvp;
+    fexecve_function fexecve;
+    execveat_function execveat;
+} next;
+
+static _Atomic bool told;
+
+/* Function pointers are read from where the loader's answer is stored: C has no cast for it. */
+static void find(void *function, const char *name)
+{
+    void *found = as_next_function(name, NULL);
+
+    memcpy(function, &found, sizeof found);
+}
+
+void as_share_end_prepare(void)
+{
+    find(&next.exit, "exit");
+    find(&next.exit_now, "_exit");
+    find(&next.exit_now_c, "_Exit");
+    find(&next.exit_quick, "quick_exit");
+    find(&next.execve, "execve");
+    find(&next.execvpe, "execvpe");
+    find(&next.execv, "execv");
+    find(&next.execvp, "execvp");
+    find(&next.fexecve, "fexecve");
+    find(&next.execveat, "execveat");
+}
+
+void as_share_end_forget(void)
+{
+    atomic_store(&told, false);
+}
+
+/* Lines of the memory map as they go into the share. */
+struct lines {
+    char *to;
+    size_t size, room;
+    bool code_only, cut;
+    char line[LINE_BYTES];
+    size_t line_size;
+};
+
+/* "start-end rwxp ...": whether the x is there. */
+static bool is_code(const struct lines *l)
+{
+    const char *blank = memchr(l->line, ' ', l->line_size);
+
+    return blank && blank + 3 < l->line + l->line_size && blank[3] == 'x';
+}
+
+static void end_line(struct lines *l)
+{
+    if (l->code_only && !is_code(l)) {
+        l->line_size = 0;
+        return;
+    }
+    /* A full disk has no page for it: the program must not end by that. */
+    if (l->line_size > l->room - l->size || !as_share_file_touch(l->to + l->size, l->line_size)) {
+        l->cut = true;
+    } else {
+        memcpy(l->to + l->size, l->line, l->line_size);
+        l->size += l->line_size;
+    }
+    l->line_size = 0;
+}
+
+static void take_bytes(struct lines *l, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (l->line_size < sizeof l->line - 1 || bytes[i] == '\n')
+            l->line[l->line_size++] = bytes[i];
+        if (bytes[i] == '\n')
+            end_line(l);
+    }
+}
+
+/* Reads the map once; false when it cannot be read. */
+static bool copy_map(struct lines *l)
+{
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    char bytes[4096];
+    ssize_t n;
+
+    if (fd < 0)
+        return false;
+    while ((n = read(fd, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0)
+            take_bytes(l, bytes, (size_t)n);
+    close(fd);
+    return n == 0;
+}
+
+/* All of the map, or, where it is too long, the lines of code: those name addresses. */
+static void write_map(struct as_share_header *share)
+{
+    struct lines l = {.to = (char *)share + AS_SHARE_MAPS_AT, .room = AS_SHARE_MAPS_BYTES};
+
+    if (!as_share_file_touch(l.to, l.room) || !copy_map(&l))
+        return;
+    if (l.cut) {
+        l.size = 0;
+        l.cut = false;
+        l.code_only = true;
+        if (!copy_map(&l))
+            return;
+    }
+    atomic_store(&share->maps_cut, l.cut);
+    atomic_store_explicit(&share->maps_bytes, (uint32_t)l.size, memory_order_release);
+}
+
+/* Ours alone: a child that shares our memory (vfork) ends without us. */
+static bool is_own(const struct as_share_header *share)
+{
+    return share && share->pid == syscall(SYS_getpid);
+}
+
+static void note_time(struct as_share_header *share)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+        atomic_store(&share->exit_mono_ns,
+                     (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+}
+
+void as_share_end(enum as_share_state state)
+{
+    struct as_share_header *share = as_attached();
+    int before = errno;
+
+    if (!is_own(share) || atomic_exchange(&told, true))
+        return;
+    if (state == AS_SHARE_EXECED)
+        note_time(share);
+    write_map(share);
+    atomic_store(&share->state, state);
+    errno = before;
+}
+
+/* From here on it tidies up: what its memory does then is no part of its work. */
+EXPORT void exit(int status)
+{
+    struct as_share_header *share = as_attached();
+
+    if (is_own(share))
+        note_time(share);
+    if (next.exit)
+        next.exit(status);
+    _exit(status);
+}
+
+EXPORT void _exit(int status)
+{
+    as_share_end(AS_SHARE_ENDED);
+    if (next.exit_now)
+        next.exit_now(status);
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+EXPORT void _Exit(int status)
+{
+    as_share_end(AS_SHARE_ENDED);
+    if (next.exit_now_c)
+        next.exit_now_c(status);
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+EXPORT void quick_exit(int status)
+{
+    as_share_end(AS_SHARE_ENDED);
+    if (next.exit_quick)
+        next.exit_quick(status);
+    _Exit(status);
+}
+
+static int missing(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+/* The program goes on: what was told is taken back. */
+static int exec_failed(int rc)
+{
+    struct as_share_header *share = as_attached();
+
+    if (is_own(share)) {
+        atomic_store(&share->state, AS_SHARE_ATTACHED);
+        atomic_store(&share->maps_bytes, 0);
+        atomic_store(&share->exit_mono_ns, 0);
+        atomic_store(&told, false);
+    }
+    return rc;
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const env[])
+{
+    as_share_end(AS_SHARE_EXECED);
+    return exec_failed(next.execve ? next.execve(path, argv, env) : missing());
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
+{
+    as_share_end(AS_SHARE_EXECED);
+    return exec_failed(next.execvpe ? next.execvpe(file, argv, env) : missing());
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+    as_share_end(AS_SHARE_EXECED);
+    return exec_failed(next.execv ? next.execv(path, argv) : missing());
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+    as_share_end(AS_SHARE_EXECED);
+    return exec_failed(next.execvp ? next.execvp(file, argv) : missing());
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+    as_share_end(AS_SHARE_EXECED);
+    return exec_failed(next.fexecve ? next.fexecve(fd, argv, env) : missing());
+}
+
+EXPORT int execveat(int fd, const char *path, char *const argv[], char *const env[], int flags)
+{
+    as_share_end(AS_SHARE_EXECED);
+    return exec_failed(next.execveat ? next.execveat(fd, path, argv, env, flags) : missing());
+}
+
+/* The words of a call with an open end, as an array; and what follows them. */
+struct words {
+    char *few[FEW_WORDS], **word;
+    size_t bytes; /* mapped, when they are many */
+    char *const *env;
+};
+
+static bool take_words(struct words *w, const char *first, va_list list, bool with_env)
+{
+    size_t n = 1;
+    va_list count;
+
+    va_copy(count, list);
+    while (first && va_arg(count, char *))
+        n++;
+    va_end(count);
+    w->word = w->few;
+    w->bytes = 0;
+    if (n >= FEW_WORDS) {
+        w->bytes = (n + 1) * sizeof *w->word;
+        w->word = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (w->word == MAP_FAILED)
+            return false;
+    }
+    memcpy(w->word, &first, sizeof first);
+    for (size_t i = 1; first && i <= n; i++)
+        w->word[i] = va_arg(list, char *);
+    if (with_env)
+        w->env = va_arg(list, char *const *);
+    return true;
+}
+
+static int words_done(struct words *w, int rc)
+{
+    int before = errno;
+
+    if (w->bytes)
+        munmap(w->word, w->bytes);
+    errno = before;
+    return rc;
+}
+
+EXPORT int execl(const char *path, const char *word, ...)
+{
+    struct words w;
+    va_list list;
+    bool taken;
+
+    va_start(list, word);
+    taken = take_words(&w, word, list, false);
+    va_end(list);
+    return taken ? words_done(&w, execv(path, w.word)) : -1;
+}
+
+EXPORT int execlp(const char *file, const char *word, ...)
+{
+    struct words w;
+    va_list list;
+    bool taken;
+
+    va_start(list, word);
+    taken = take_words(&w, word, list, false);
+    va_end(list);
+    return taken ? words_done(&w, execvp(file, w.word)) : -1;
+}
+
+EXPORT int execle(const char *path, const char *word, ...)
+{
+    struct words w;
+    va_list list;
+    bool taken;
+
+    va_start(list, word);
+    taken = take_words(&w, word, list, true);
+    va_end(list);
+    return taken ? words_done(&w, execve(path, w.word, w.env)) : -1;
+}

@@ -1,0 +1,17 @@
+/* preload/end_of_program.h - what the share is told when a program ends or becomes another one.
+ * The functions it does that with are taken the place of, and behave as before. */
+#ifndef AS_PRELOAD_END_OF_PROGRAM_H
+#define AS_PRELOAD_END_OF_PROGRAM_H
+
+#include "trace/target_share.h"
+
+/* Finds the functions that stand behind ours; before anything else is called. */
+void as_share_end_prepare(void);
+
+/* Writes the memory map and the state, once; not from a child that shares our memory. */
+void as_share_end(enum as_share_state state);
+
+/* In a forked child: it has its own end. */
+void as_share_end_forget(void);
+
+#endif

@@ -1,0 +1,168 @@
+/* preload/heap_cells.c - the cells that sites are counted in, and who owned the peak.
+ * Tables only grow; whoever comes second to an entry finds the first one's. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "heap_count.h"
+#include "heap_layers.h"
+
+#define SNAPSHOT_LEAST_BYTES AS_HEAP_KEEP_BYTES
+#define SNAPSHOT_PART        50       /* a fiftieth more: 2 % */
+#define SNAPSHOT_FREE_NS     5000000u /* of time spent on it at any rate */
+#define SNAPSHOT_TIME_PART   100      /* and beyond that a hundredth of all time */
+
+static uint64_t mix(uint64_t site, uint32_t cell_key)
+{
+    uint64_t h = (site ^ (uint64_t)cell_key << 48 ^ cell_key) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return h ^ h >> 29;
+}
+
+static bool is_cell(const struct as_heap_cell *cell, uint64_t site, uint32_t cell_key)
+{
+    return cell->address == site && cell->layer == cell_key >> 2 && cell->kind == (cell_key & 3);
+}
+
+/* A number of its own, filled, not yet in the index; 0: none left. */
+static uint32_t claim_cell(struct as_heap_share *heap, uint64_t site, uint32_t cell_key)
+{
+    struct as_heap_cell *cells = as_heap_at(heap, AS_HEAP_CELLS_AT);
+    uint32_t number = atomic_load_explicit(&heap->n_cells, memory_order_relaxed);
+
+    do {
+        if (number >= AS_HEAP_CELLS)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&heap->n_cells, &number, number + 1));
+    if (!as_heap_touch(&cells[number], sizeof *cells))
+        return 0;
+    cells[number].address = site;
+    cells[number].layer = cell_key >> 2;
+    cells[number].kind = cell_key & 3;
+    return number;
+}
+
+uint32_t as_heap_cell_find(struct as_heap_share *heap, uint64_t site, uint32_t cell_key)
+{
+    struct as_heap_cell *cells = as_heap_at(heap, AS_HEAP_CELLS_AT);
+    _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_CELL_INDEX_AT);
+    uint64_t slot = mix(site, cell_key);
+    uint32_t own = 0;
+
+    for (uint32_t i = 0; i < AS_HEAP_CELL_SLOTS; i++, slot++) {
+        _Atomic uint32_t *at = &index[slot % AS_HEAP_CELL_SLOTS];
+        uint32_t found = atomic_load_explicit(at, memory_order_acquire);
+
+        if (!found) {
+            own = own ? own : claim_cell(heap, site, cell_key);
+            if (!own || atomic_compare_exchange_strong(at, &found, own))
+                return own;
+        }
+        if (is_cell(&cells[found], site, cell_key)) {
+            if (own)
+                cells[own].kind = AS_HEAP_CELL_VOID; /* somebody was quicker */
+            return found;
+        }
+    }
+    return 0;
+}
+
+bool as_heap_counters_add(struct as_heap_share *heap, struct as_heap_thread *self, uint32_t cell)
+{
+    _Atomic uint32_t *at = &self->page[cell / AS_HEAP_PAGE_COUNTERS];
+    uint32_t page = as_heap_pages(heap, 1), none = 0;
+
+    /* Two may add to the block that all share: the second one's page is lost. */
+    return page && (atomic_compare_exchange_strong(at, &none, page) || none);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void add_live(const struct as_heap_share *heap, const struct as_heap_thread *t,
+                     uint64_t *live, uint32_t n_cells)
+{
+    for (uint32_t cell = 0; cell < n_cells; cell++) {
+        const struct as_heap_counter *c = as_heap_counter_at(heap, t, cell);
+
+        if (!c) {
+            cell |= AS_HEAP_PAGE_COUNTERS - 1; /* none on the whole page */
+            continue;
+        }
+        live[cell] += atomic_load_explicit(&c->allocated_bytes, memory_order_relaxed) -
+                      atomic_load_explicit(&c->freed_bytes, memory_order_relaxed);
+    }
+}
+
+/* Who owns what is live now, into the half of the table that is not the last one. */
+static void note_owners(struct as_heap_share *heap, int64_t total)
+{
+    uint64_t number = atomic_load(&heap->n_snapshots), *live;
+    uint32_t n_cells = atomic_load(&heap->n_cells), n_threads = atomic_load(&heap->n_threads);
+
+    if (n_cells > AS_HEAP_CELLS)
+        n_cells = AS_HEAP_CELLS;
+    live = as_heap_at(heap, AS_HEAP_PEAK_AT + number % 2 * AS_HEAP_CELLS * sizeof *live);
+    if (!as_heap_touch(live, n_cells * sizeof *live))
+        return;
+    memset(live, 0, n_cells * sizeof *live);
+    for (uint32_t i = 0; i < n_threads && i < AS_HEAP_THREADS; i++) {
+        const struct as_heap_thread *t = as_heap_thread_at(heap, i);
+
+        if (t)
+            add_live(heap, t, live, n_cells);
+    }
+    atomic_store(&heap->snapshot_cells[number % 2], n_cells);
+    atomic_store(&heap->snapshot_bytes, total);
+    atomic_store(&heap->n_snapshots, number + 1);
+}
+
+static void snapshot(struct as_heap_share *heap, int64_t total)
+{
+    uint64_t spent = atomic_load(&heap->snapshot_spent_ns);
+    uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t age = as_life.share ? clock_ns(CLOCK_MONOTONIC) - as_life.share->attached_mono_ns : 0;
+
+    if (spent > SNAPSHOT_FREE_NS + age / SNAPSHOT_TIME_PART ||
+        atomic_exchange(&heap->snapshot_busy, 1))
+        return;
+    note_owners(heap, total);
+    atomic_store(&heap->snapshot_spent_ns, spent + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start));
+    atomic_store(&heap->snapshot_busy, 0);
+}
+
+void as_heap_peak(struct as_heap_share *heap, int64_t total, int64_t most)
+{
+    int64_t peak = atomic_load_explicit(&heap->peak_bytes, memory_order_relaxed);
+    int64_t noted = atomic_load_explicit(&heap->snapshot_bytes, memory_order_relaxed);
+
+    if (most <= peak)
+        return;
+    while (most > peak && !atomic_compare_exchange_weak(&heap->peak_bytes, &peak, most)) {
+    }
+    atomic_store_explicit(&heap->peak_mono_ns, clock_ns(CLOCK_MONOTONIC), memory_order_relaxed);
+    if (total > noted + SNAPSHOT_LEAST_BYTES && total > noted + noted / SNAPSHOT_PART)
+        snapshot(heap, total);
+}
+
+void as_heap_flush(struct as_heap_share *heap, struct as_heap_thread *self)
+{
+    int64_t live = as_heap_thread_live(self);
+    int64_t told = atomic_load_explicit(&self->told_bytes, memory_order_relaxed);
+    int64_t most = atomic_load_explicit(&self->most_bytes, memory_order_relaxed) - told;
+    int64_t before =
+        atomic_fetch_add_explicit(&heap->live_bytes, live - told, memory_order_relaxed);
+    int keep = errno;
+
+    atomic_store_explicit(&self->told_bytes, live, memory_order_relaxed);
+    atomic_store_explicit(&self->most_bytes, live, memory_order_relaxed);
+    self->tell_above_bytes = live + as_heap_keep_bytes(self->number);
+    self->tell_below_bytes = live - as_heap_keep_bytes(self->number);
+    as_heap_peak(heap, before + (live - told), before + most);
+    errno = keep;
+}

@@ -1,0 +1,117 @@
+/* preload/heap_count.h - counts blocks by site, layer and thread in the share.
+ * Nothing here locks or allocates; what finds no place is counted in the totals. */
+#ifndef AS_PRELOAD_HEAP_COUNT_H
+#define AS_PRELOAD_HEAP_COUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "heap_block.h"
+#include "life.h"
+
+#define AS_HEAP_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define AS_HEAP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* The calling thread's block; NULL: it has none yet, or none any more. */
+extern __thread struct as_heap_thread *as_heap_self;
+
+/* Makes the key that tells when a thread ends; once. */
+bool as_heap_threads_prepare(void);
+
+/* A block for the calling thread; NULL: there is no room, or the thread is at its end. */
+struct as_heap_thread *as_heap_thread_start(struct as_heap_share *heap);
+
+/* In a forked child: the thread's block was its parent's. */
+void as_heap_threads_forked(void);
+
+/* Pages of the arena, zero; 0: none left. */
+uint32_t as_heap_pages(struct as_heap_share *heap, uint32_t n);
+
+/* Memory of the share about to be written first; false: there is none. */
+bool as_heap_touch(const void *at, size_t bytes);
+
+/* The cell of a site; `key` is layer << 2 | kind. 0: the table is full. */
+uint32_t as_heap_cell_find(struct as_heap_share *heap, uint64_t site, uint32_t key);
+
+/* A page of counters around that cell for the thread; false: no room. */
+bool as_heap_counters_add(struct as_heap_share *heap, struct as_heap_thread *self, uint32_t cell);
+
+/* Tells the others what the thread kept to itself of the live total. */
+void as_heap_flush(struct as_heap_share *heap, struct as_heap_thread *self);
+
+/* The total is now this, and was that at most since it was last told. */
+void as_heap_peak(struct as_heap_share *heap, int64_t total, int64_t most);
+
+/* Kind and place of a block in one word, so that the slow way is jumped to and no frame of ours
+ * stands between it and the program's. */
+static inline uint32_t as_heap_how(uint32_t kind, uint32_t log2_before)
+{
+    return kind | log2_before << 8;
+}
+
+/* Counts a new block in whatever way it takes, and marks it. Returns `p`. */
+void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t how);
+
+/* A block with a cell is freed, or, when `moved`, became another one: only its address is used. */
+void as_heap_drop_slow(struct as_heap_share *heap, const void *p, const struct as_block *b,
+                       bool moved);
+
+/* A block that was not counted is freed. */
+void as_heap_foreign(struct as_heap_share *heap);
+
+/* Anonymous mappings: the cell of the calling thread's layer and that site, and what is counted in
+ * it: bytes that came or went, and whether a whole mapping did. */
+uint32_t as_heap_mapping_cell(struct as_heap_share *heap, uint64_t site);
+void as_heap_mapped(struct as_heap_share *heap, uint32_t cell, uint64_t bytes, bool whole);
+void as_heap_unmapped(struct as_heap_share *heap, uint32_t cell, uint64_t bytes, bool whole);
+
+static inline void *as_heap_at(const struct as_heap_share *heap, uint64_t offset)
+{
+    return (char *)(uintptr_t)heap + offset;
+}
+
+static inline struct as_heap_thread *as_heap_thread_at(const struct as_heap_share *heap,
+                                                       uint32_t number)
+{
+    const _Atomic uint32_t *page = as_heap_at(heap, AS_HEAP_THREADS_AT);
+    uint32_t at = atomic_load_explicit(&page[number], memory_order_acquire);
+
+    return at ? as_heap_at(heap, (uint64_t)at * AS_HEAP_PAGE) : NULL;
+}
+
+/* The counters of a cell; NULL: the thread has none there yet. */
+static inline struct as_heap_counter *as_heap_counter_at(const struct as_heap_share *heap,
+                                                         const struct as_heap_thread *self,
+                                                         uint32_t cell)
+{
+    uint32_t page =
+        atomic_load_explicit(&self->page[cell / AS_HEAP_PAGE_COUNTERS], memory_order_relaxed);
+    struct as_heap_counter *counter = as_heap_at(heap, (uint64_t)page * AS_HEAP_PAGE);
+
+    return AS_HEAP_LIKELY(page) ? counter + cell % AS_HEAP_PAGE_COUNTERS : NULL;
+}
+
+/* One writer: no read-modify-write needed, only that readers see whole numbers. */
+static inline void as_heap_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+static inline uint64_t as_heap_cache_tag(uint64_t site, uint32_t key)
+{
+    return site | (uint64_t)key << 48;
+}
+
+static inline uint32_t as_heap_cache_slot(uint64_t tag)
+{
+    return (uint32_t)(tag ^ tag >> 8 ^ tag >> 48) % AS_HEAP_CACHE;
+}
+
+static inline int64_t as_heap_thread_live(const struct as_heap_thread *t)
+{
+    return (int64_t)(atomic_load_explicit(&t->allocated_bytes, memory_order_relaxed) -
+                     atomic_load_explicit(&t->freed_bytes, memory_order_relaxed));
+}
+
+#endif

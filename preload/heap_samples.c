@@ -1,0 +1,193 @@
+/* preload/heap_samples.c - stacks of allocations, one for so many bytes on average.
+ * The distance is drawn anew each time, so that no pattern of sizes hides from it. */
+#include "heap_samples.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unwind.h>
+
+#define HALVINGS 12 /* of the argument, until a short series is exact enough */
+
+static __thread bool within; /* unwinding may come back here */
+
+/* The natural logarithm of 0 < x < 1, to 1e-9: here is no libm. */
+static double ln(double x)
+{
+    int power = 0;
+    double y, y2;
+
+    while (x < 0.75) {
+        x *= 2;
+        power++;
+    }
+    y = (x - 1) / (x + 1);
+    y2 = y * y;
+    return 2 * y * (1 + y2 * (1.0 / 3 + y2 * (1.0 / 5 + y2 * (1.0 / 7 + y2 / 9)))) -
+           power * 0.69314718055994530942;
+}
+
+/* 1 - exp(-x) for x >= 0. */
+static double chance(double x)
+{
+    double q;
+
+    if (x > 40)
+        return 1;
+    x /= 1 << HALVINGS;
+    q = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4)));
+    for (int i = 0; i < HALVINGS; i++)
+        q = q * (2 - q); /* 1 - (1 - q)^2 */
+    return q;
+}
+
+uint64_t as_heap_sample_distance(struct as_heap_thread *self)
+{
+    uint64_t r = self->random;
+
+    r ^= r << 13;
+    r ^= r >> 7;
+    r ^= r << 17;
+    self->random = r;
+    return (uint64_t)(-ln(((double)(r >> 12) + 0.5) / 4503599627370496.0) * AS_HEAP_SAMPLE_BYTES);
+}
+
+/* How many blocks of that size one sample stands for, in AS_HEAP_WEIGHT_ONE. */
+static uint64_t weight(uint64_t size_bytes)
+{
+    double seen = chance((double)(size_bytes ? size_bytes : 1) / AS_HEAP_SAMPLE_BYTES);
+
+    return (uint64_t)(AS_HEAP_WEIGHT_ONE / seen + 0.5);
+}
+
+static uint64_t weighed_bytes(uint64_t size_bytes)
+{
+    uint64_t bytes;
+
+    return __builtin_mul_overflow(weight(size_bytes), size_bytes, &bytes) ? UINT64_MAX / 2 : bytes;
+}
+
+struct walk {
+    uint64_t frame[AS_HEAP_STACK_FRAMES];
+    uint32_t n;
+    bool outside; /* of this library */
+};
+
+/* Where this library's code lies, so that stacks begin with the program's call. */
+extern const char etext[] __attribute__((visibility("hidden")));
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *data)
+{
+    uint64_t at = (uint64_t)_Unwind_GetIP(context);
+    struct walk *w = data;
+
+    if (at == 0)
+        return _URC_END_OF_STACK;
+    w->outside = w->outside || at < (uintptr_t)__ehdr_start || at >= (uintptr_t)etext;
+    if (w->outside)
+        w->frame[w->n++] = at;
+    return w->n == AS_HEAP_STACK_FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+static uint64_t hash_of(const struct walk *w, uint32_t layer)
+{
+    uint64_t h = layer + UINT64_C(0x100);
+
+    for (uint32_t i = 0; i < w->n; i++) {
+        h = (h ^ w->frame[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 32;
+    }
+    return h ? h : 1;
+}
+
+static bool is_stack(const struct as_heap_stack_entry *e, const struct walk *w, uint32_t layer,
+                     uint64_t hash)
+{
+    return e->hash == hash && e->layer == layer && e->n_frames == w->n &&
+           memcmp(e->frame, w->frame, w->n * sizeof *w->frame) == 0;
+}
+
+static uint32_t claim_stack(struct as_heap_share *heap, const struct walk *w, uint32_t layer,
+                            uint64_t hash)
+{
+    struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
+    uint32_t number = atomic_load_explicit(&heap->n_stacks, memory_order_relaxed);
+
+    do {
+        if (number >= AS_HEAP_STACKS)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&heap->n_stacks, &number, number + 1));
+    entry += number;
+    if (!as_heap_touch(entry, sizeof *entry))
+        return 0;
+    entry->layer = layer;
+    entry->hash = hash;
+    memcpy(entry->frame, w->frame, w->n * sizeof *w->frame);
+    entry->n_frames = w->n;
+    return number;
+}
+
+static uint32_t intern(struct as_heap_share *heap, const struct walk *w, uint32_t layer)
+{
+    struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
+    _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_STACK_INDEX_AT);
+    uint64_t hash = hash_of(w, layer), slot = hash;
+    uint32_t own = 0;
+
+    for (uint32_t i = 0; i < AS_HEAP_STACK_SLOTS; i++, slot++) {
+        _Atomic uint32_t *at = &index[slot % AS_HEAP_STACK_SLOTS];
+        uint32_t found = atomic_load_explicit(at, memory_order_acquire);
+
+        if (!found) {
+            own = own ? own : claim_stack(heap, w, layer, hash);
+            if (!own || atomic_compare_exchange_strong(at, &found, own))
+                return own;
+        }
+        if (is_stack(&entry[found], w, layer, hash))
+            return found; /* one of our own, if there is one, stays without samples */
+    }
+    return 0;
+}
+
+static struct as_heap_stack_entry *entry_at(struct as_heap_share *heap, uint32_t stack)
+{
+    struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
+
+    return stack > 0 && stack < AS_HEAP_STACKS ? entry + stack : NULL;
+}
+
+uint32_t as_heap_sample(struct as_heap_share *heap, struct as_heap_thread *self, uint32_t layer,
+                        uint64_t size_bytes)
+{
+    struct as_heap_stack_entry *entry;
+    struct walk w = {.n = 0};
+    int before = errno;
+    uint32_t stack;
+
+    /* From the end of this block on: what it went beyond does not count. */
+    self->sample_at = atomic_load(&self->allocated_bytes) + as_heap_sample_distance(self);
+    if (within)
+        return 0;
+    within = true;
+    (void)_Unwind_Backtrace(step, &w);
+    within = false;
+    stack = intern(heap, &w, layer);
+    entry = entry_at(heap, stack);
+    if (entry) {
+        atomic_fetch_add(&entry->samples, 1);
+        atomic_fetch_add(&entry->allocations, weight(size_bytes));
+        atomic_fetch_add(&entry->allocated_bytes, weighed_bytes(size_bytes));
+    }
+    errno = before;
+    return stack;
+}
+
+void as_heap_sample_freed(struct as_heap_share *heap, const struct as_block *b)
+{
+    struct as_heap_stack_entry *entry = entry_at(heap, b->stack);
+
+    if (!entry)
+        return;
+    atomic_fetch_add(&entry->frees, weight(b->size_bytes));
+    atomic_fetch_add(&entry->freed_bytes, weighed_bytes(b->size_bytes));
+}

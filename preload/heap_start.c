@@ -1,0 +1,151 @@
+/* preload/heap_start.c - the heap part of the share, made ready and handed on to children.
+ * Called by attach.c alone, when nothing else of the program runs. */
+#include "heap_start.h"
+
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+#include "heap_count.h"
+#include "heap_door.h"
+#include "heap_layers.h"
+#include "heap_map.h"
+#include "heap_new.h"
+
+static void find(void *function, const char *name)
+{
+    void *found = as_next_function(name, NULL);
+
+    memcpy(function, &found, sizeof found);
+}
+
+static void *address_of(void *(*function)(size_t))
+{
+    void *address;
+
+    memcpy(&address, &function, sizeof address);
+    return address;
+}
+
+/* Whether that function is of the C library itself: allocators take its inner names too. */
+static bool is_of_libc(void *function)
+{
+    Dl_info found, libc;
+    const char *(*known)(void) = gnu_get_libc_version;
+    void *address;
+
+    memcpy(&address, &known, sizeof address);
+    return function && dladdr(function, &found) && dladdr(address, &libc) &&
+           found.dli_fbase == libc.dli_fbase;
+}
+
+bool as_heap_door_find(void)
+{
+    struct as_heap_door *d = &as_heap_door;
+    void *behind = as_next_function("malloc", NULL);
+    bool first = as_heap_is_first(); /* the program, or a library before us, may have its own */
+
+    find(&d->usable_size, "malloc_usable_size");
+    if (is_of_libc(behind)) {
+        d->mode = AS_HEAP_MODE_LIBC;
+        return first && is_of_libc(address_of(__libc_malloc));
+    }
+    find(&d->malloc, "malloc");
+    find(&d->calloc, "calloc");
+    find(&d->realloc, "realloc");
+    find(&d->free, "free");
+    find(&d->memalign, "memalign");
+    find(&d->posix_memalign, "posix_memalign");
+    find(&d->aligned_alloc, "aligned_alloc");
+    if (!d->malloc || !d->calloc || !d->realloc || !d->free || !d->memalign || !d->posix_memalign ||
+        !d->aligned_alloc || !d->usable_size)
+        d->mode = AS_HEAP_MODE_LIBC; /* half an allocator is none: glibc has the rest */
+    else
+        d->mode = AS_HEAP_MODE_FOREIGN;
+    return false;
+}
+
+static bool countable;
+
+void as_heap_prepare(void)
+{
+    countable = as_heap_door_find();
+    as_heap_new_prepare(countable);
+    as_heap_map_prepare();
+}
+
+/* The first block is the one that all share; number 0 of each table means none. */
+static bool lay_out(struct as_heap_share *heap, size_t mapped_bytes, uint32_t inherited)
+{
+    _Atomic uint32_t *pages = as_heap_at(heap, AS_HEAP_THREADS_AT);
+    uint32_t page;
+
+    heap->room_pages = (mapped_bytes - AS_SHARE_HEAP_AT) / AS_HEAP_PAGE;
+    heap->sample_bytes = as_watching(AS_WATCH_STACKS) ? AS_HEAP_SAMPLE_BYTES : 0;
+    heap->inherited_cells = inherited;
+    atomic_store(&heap->n_cells, inherited ? inherited : 1);
+    atomic_store(&heap->n_stacks, 1);
+    atomic_store(&heap->n_layers, 1);
+    atomic_store(&heap->n_threads, 1);
+    atomic_store(&heap->arena_pages, AS_HEAP_ARENA_AT / AS_HEAP_PAGE);
+    if (!as_heap_touch(as_heap_at(heap, AS_HEAP_CELL_INDEX_AT), (size_t)AS_HEAP_CELL_SLOTS * 4) ||
+        !as_heap_touch(pages, sizeof *pages) ||
+        !as_heap_touch(as_heap_at(heap, AS_HEAP_LAYER_INDEX_AT), (size_t)AS_HEAP_LAYER_SLOTS * 4))
+        return false;
+    if (heap->sample_bytes &&
+        !as_heap_touch(as_heap_at(heap, AS_HEAP_STACK_INDEX_AT), (size_t)AS_HEAP_STACK_SLOTS * 4))
+        return false;
+    if (as_life.share)
+        atomic_fetch_add(&as_life.share->own_bytes,
+                         AS_HEAP_CELL_SLOTS * 4 + AS_HEAP_LAYER_SLOTS * 4 + 3 * AS_HEAP_PAGE +
+                             (heap->sample_bytes ? AS_HEAP_STACK_SLOTS * 4 : 0));
+    page = as_heap_pages(heap, AS_HEAP_THREAD_PAGES);
+    atomic_store(&pages[0], page);
+    return page != 0;
+}
+
+static void start(struct as_share_header *share, size_t mapped_bytes, uint32_t inherited)
+{
+    struct as_heap_share *heap = (void *)((char *)share + AS_SHARE_HEAP_AT);
+    static bool prepared;
+
+    if (!as_heap_touch(heap, sizeof *heap))
+        return;
+    heap->version = AS_HEAP_VERSION;
+    prepared = prepared || (countable && as_heap_threads_prepare());
+    if (!countable)
+        heap->declined = AS_HEAP_OWN_MALLOC;
+    else if (!lay_out(heap, mapped_bytes, inherited) || !prepared)
+        heap->declined = AS_HEAP_NO_ROOM;
+    if (heap->declined)
+        return;
+    atomic_store(&heap->layers_bound, atomic_load(&as_heap_source) != NULL);
+    as_life.heap = heap;
+    as_life.quick = as_heap_layers_ever() ? NULL : heap;
+}
+
+void as_heap_start(struct as_share_header *share, size_t mapped_bytes)
+{
+    start(share, mapped_bytes, 0);
+}
+
+/* Whole pages of counters: the child has none of its parent's, and so knows its parent's blocks. */
+uint32_t as_heap_inherited(const struct as_share_header *share)
+{
+    const struct as_heap_share *heap = (const void *)((const char *)share + AS_SHARE_HEAP_AT);
+    uint32_t n = atomic_load(&heap->n_cells);
+
+    if (n == 0 || n >= AS_HEAP_CELLS)
+        return n ? AS_HEAP_CELLS : 0;
+    return (n + AS_HEAP_PAGE_COUNTERS - 1) / AS_HEAP_PAGE_COUNTERS * AS_HEAP_PAGE_COUNTERS;
+}
+
+void as_heap_follow(struct as_share_header *share, size_t mapped_bytes, uint32_t inherited)
+{
+    as_heap_map_forked();
+    as_heap_threads_forked();
+    start(share, mapped_bytes, inherited);
+}

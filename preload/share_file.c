@@ -1,0 +1,134 @@
+/* preload/share_file.c - makes the file of a process and puts it into its memory.
+ * No descriptor stays open, nothing is allocated, and errno is the caller's to keep. */
+#include "share_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define MAX_PROGRAMS 10000       /* that one process becomes */
+#define LEAST_BYTES  (32u << 20) /* the tables, and a few threads */
+#define LIMIT_SHARE  16          /* at most this part of a memory limit */
+
+/* How much may be mapped; 0: nothing. A limit on the address space is the program's, not ours. */
+static size_t bytes_allowed(void)
+{
+    size_t bytes = (size_t)AS_SHARE_BYTES;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < AS_SHARE_BYTES)
+        return 0; /* the program would be sent SIGXFSZ */
+    if (getrlimit(RLIMIT_AS, &limit) != 0)
+        return 0;
+    if (limit.rlim_cur / LIMIT_SHARE < bytes)
+        bytes = (size_t)(limit.rlim_cur / LIMIT_SHARE) & ~(size_t)0xffff;
+    return bytes < LEAST_BYTES ? 0 : bytes;
+}
+
+static int name_file(char *path, size_t room, const char *folder, unsigned program)
+{
+    long pid = (long)getpid();
+
+    if (program == 0)
+        return snprintf(path, room, "%s/%ld.share", folder, pid);
+    return snprintf(path, room, "%s/%ld.%u.share", folder, pid, program);
+}
+
+/* A descriptor of a new file of full size, or -1. */
+static int new_file(const char *folder)
+{
+    char path[PATH_MAX];
+    int fd = -1;
+
+    for (unsigned program = 0; fd < 0 && program < MAX_PROGRAMS; program++) {
+        int size = name_file(path, sizeof path, folder, program);
+
+        if (size < 0 || size >= (int)sizeof path)
+            return -1;
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+    }
+    if (fd >= 0 && ftruncate(fd, (off_t)AS_SHARE_BYTES) != 0) {
+        unlink(path);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static void *map_file(int fd, void *at, size_t bytes)
+{
+    int fixed = at ? MAP_FIXED : 0;
+    void *mapped =
+        mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, fd, 0);
+
+    if (mapped == MAP_FAILED)
+        return NULL;
+    (void)madvise(mapped, bytes, MADV_DONTDUMP);
+    return mapped;
+}
+
+struct as_share_header *as_share_file_make(const char *folder, size_t *mapped_bytes)
+{
+    size_t bytes = bytes_allowed();
+    void *mapped = NULL;
+    int fd;
+
+    if (bytes == 0 || folder[0] != '/')
+        return NULL;
+    fd = new_file(folder);
+    if (fd < 0)
+        return NULL;
+    mapped = map_file(fd, NULL, bytes);
+    close(fd);
+    if (mapped && !as_share_file_touch(mapped, sizeof(struct as_share_header))) {
+        munmap(mapped, bytes);
+        mapped = NULL;
+    }
+    *mapped_bytes = bytes;
+    return mapped;
+}
+
+void as_share_file_forget(struct as_share_header *share, size_t mapped_bytes)
+{
+    (void)mmap(share, mapped_bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+bool as_share_file_fork(const char *folder, struct as_share_header *share, size_t mapped_bytes)
+{
+    int fd = new_file(folder);
+    bool made = fd >= 0 && map_file(fd, share, mapped_bytes) != NULL &&
+                as_share_file_touch(share, sizeof *share);
+
+    if (fd >= 0)
+        close(fd);
+    if (!made)
+        as_share_file_forget(share, mapped_bytes);
+    return made;
+}
+
+bool as_share_file_touch(const void *at, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = (uintptr_t)at & ~(page - 1),
+              end = ((uintptr_t)at + bytes + page - 1) & ~(page - 1);
+    int before = errno;
+    bool there;
+
+    /* A kernel that does not know the question (before 5.14) leaves us to hope. */
+    there = madvise((void *)start, end - start, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+    errno = before;
+    return there;
+}

@@ -1,0 +1,13 @@
+/* analyze/diff_session.h - one side of a comparison, from the JSON of a session.
+ * Means and totals are there, single calls only as far as the session kept them. */
+#ifndef AS_ANALYZE_DIFF_SESSION_H
+#define AS_ANALYZE_DIFF_SESSION_H
+
+#include "analyze/diff_side.h"
+#include "analyze/session_view.h"
+
+/* Fills r->side from `view`, which must outlive it. */
+AS_MUST_USE int as_diff_from_session(struct as_diff_run *r, const struct as_session_view *view,
+                                     struct assay_error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* analyze/program_read.h - the data blocks of a run that tell of a program, into struct as_program.
+ * For analyze/program_seen.c alone; what cannot be trusted is passed over and counted. */
+#ifndef AS_ANALYZE_PROGRAM_READ_H
+#define AS_ANALYZE_PROGRAM_READ_H
+
+#include "analyze/json_fields.h"
+#include "analyze/program_seen.h"
+
+/* The live bytes of one heap site over time. */
+struct as_place_series {
+    uint32_t heap, id;
+    double *seconds, *live_bytes;
+    size_t n_seconds, n_live;
+};
+
+/* The lists as they grow; begun by as_program_reader_init(). */
+struct as_program_reader {
+    struct as_program *program;
+    struct as_arena *scratch; /* gone after the analysis */
+    struct as_rows processes, places, traces, layers, gemm, series, marks;
+    uint32_t heap;             /* blocks of heaps so far: lists belong to the last */
+    int64_t marks_pid;         /* whose iterations are taken: of the first that tells */
+    bool has_program, has_end; /* what was written at its start, at its end */
+};
+
+void as_program_reader_init(struct as_program_reader *r, struct as_program *program,
+                            struct as_arena *scratch);
+
+/* One data block; kinds of others are passed over. NOMEM alone: malformed JSON is counted. */
+AS_MUST_USE int as_program_read_block(struct as_program_reader *r, const char *kind,
+                                      const char *json, size_t size, struct assay_error *err);
+
+#endif

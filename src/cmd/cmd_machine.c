@@ -1,0 +1,173 @@
+/* cmd/cmd_machine.c - `assay machine`: peaks, bandwidths, topology, and fitness to measure.
+ * Peaks are kept in the user's cache; everything else is of this moment. */
+#include "base/clock.h"
+#include "cmd/cmd.h"
+#include "cmd/console.h"
+#include "cmd/machine_study.h"
+#include "cmd/options.h"
+#include "cmd/peaks_cached.h"
+#include "measure/operation_run.h"
+#include "report/machine_report.h"
+
+#define NOISE_NS       UINT64_C(1000000000)
+#define NOISE_QUICK_NS UINT64_C(200000000)
+
+static const struct as_opt machine_opts[] = {
+    {.name = "fresh", .kind = AS_OPT_FLAG, .help = "measure the peaks again, whatever is cached"},
+    {.name = "threads",
+     .letter = 't',
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "measure 1, 2, 4 ... and N threads; otherwise up to all that can run at once. With "
+             "--operations: run them on N; on 1 when not given",
+     .min = 1,
+     .max = AS_PEAK_MAX_THREADS},
+    {.name = "quick",
+     .kind = AS_OPT_FLAG,
+     .help = "take a quarter of the time and walk less memory; such peaks are not kept"},
+    {.name = "operations",
+     .kind = AS_OPT_FLAG,
+     .help = "time single operations instead and show what bounds each of them here"},
+    {.name = "size",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "of the operations: of 32 x N and alike; 256 when not given",
+     .min = 1,
+     .max = AS_OPERATION_MAX_SIZE},
+    {.name = "overhead",
+     .kind = AS_OPT_FLAG,
+     .help = "show instead what measuring itself costs here, probe by probe"},
+    AS_OPT_JSON,
+    AS_OPT_MARKDOWN,
+    {.name = NULL},
+};
+
+/* Everything that one run of the command finds out. */
+struct machine {
+    struct as_topology topology;
+    struct as_system_load load;
+    struct as_memory_room room;
+    struct as_peaks_cached cached;
+    struct as_noise noise;
+    struct as_fitness fitness;
+};
+
+static int read_topology(struct as_topology *topology, const struct as_cmd_line *line,
+                         struct assay_error *err)
+{
+    uint64_t threads = as_opt_number(line, "threads", 0);
+    int rc = as_topology_read(topology, NULL, err);
+
+    if (rc == ASSAY_OK && threads > topology->n_usable)
+        rc = as_fail(
+            err, ASSAY_ERR_USAGE, "--threads %llu: this process may use %u processor%s at once",
+            (unsigned long long)threads, topology->n_usable, topology->n_usable == 1 ? "" : "s");
+    return rc;
+}
+
+static int look(struct machine *m, const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_peaks_wanted wanted = {
+        .topology = &m->topology,
+        .fresh = as_opt_given(line, "fresh"),
+        .quick = as_opt_given(line, "quick"),
+        .max_threads = (unsigned)as_opt_number(line, "threads", 0),
+    };
+    int rc;
+
+    as_system_load_read(&m->load, "");
+    as_memory_room_read(&m->room, "", &m->topology.container);
+    rc = as_peaks_get(&m->cached, &wanted, line, err);
+    if (rc == ASSAY_OK)
+        rc = as_noise_measure(&m->noise, wanted.quick ? NOISE_QUICK_NS : NOISE_NS, 0, err);
+    if (rc == ASSAY_OK)
+        as_fitness_judge(&m->fitness, &(struct as_fitness_facts){.topology = &m->topology,
+                                                                 .load = &m->load,
+                                                                 .room = &m->room,
+                                                                 .noise = &m->noise,
+                                                                 .peaks = &m->cached.peaks});
+    return rc;
+}
+
+static int print(const struct machine *m, const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_machine_report report = {
+        .topology = &m->topology,
+        .load = &m->load,
+        .room = &m->room,
+        .peaks = &m->cached.peaks,
+        .noise = &m->noise,
+        .fitness = &m->fitness,
+        .fingerprint = m->cached.fingerprint,
+        .from_cache = m->cached.from_cache,
+        .now_unix_ns = as_clock_read_anchor(AS_CLOCK_MONOTONIC).real_ns,
+        .cache_path = m->cached.path[0] ? m->cached.path : NULL,
+        .markdown = as_opt_given(line, "markdown"),
+    };
+    struct as_console console;
+    int rc = as_console_open(&console, line, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(line, "json"))
+        rc = as_machine_json(&report, &console.out, err);
+    else
+        rc = as_machine_page(&report, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}
+
+static int check_studies(const struct as_cmd_line *line, struct assay_error *err)
+{
+    bool operations = as_opt_given(line, "operations"), overhead = as_opt_given(line, "overhead");
+
+    if (operations && overhead)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--operations and --overhead are two studies: ask for one at a time");
+    if (as_opt_given(line, "size") && !operations)
+        return as_fail(err, ASSAY_ERR_USAGE, "--size is that of the operations: add --operations");
+    if (overhead && (as_opt_given(line, "threads") || as_opt_given(line, "fresh")))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--overhead runs on one thread and needs no peaks: leave out --%s",
+                       as_opt_given(line, "threads") ? "threads" : "fresh");
+    return ASSAY_OK;
+}
+
+static int run_machine(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct machine m = {0};
+    int rc = check_studies(line, err);
+
+    if (rc == ASSAY_OK)
+        rc = read_topology(&m.topology, line, err);
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(line, "operations"))
+        return as_study_operations(line, &m.topology, err);
+    if (as_opt_given(line, "overhead"))
+        return as_study_overhead(line, &m.topology, err);
+    rc = look(&m, line, err);
+    if (rc == ASSAY_OK)
+        rc = print(&m, line, err);
+    return rc;
+}
+
+const struct as_cmd as_cmd_machine = {
+    .name = "machine",
+    .summary = "show what this machine can do, and whether it is fit to measure on",
+    .usage = "assay machine [options]",
+    .details =
+        "Measures how many multiply-adds a second the processor does in f32, f64, bf16 and i8, how "
+        "many bytes a second it reads, writes and combines in L1, L2, L3 and memory, each for one "
+        "thread up to all, and from both the ridge points of the roofline. Peaks are the best of "
+        "many short trials.\n\n"
+        "They take some seconds and are kept in $XDG_CACHE_HOME/assay/machine.json, or beneath "
+        "~/.cache, for this processor, kernel and set of usable processors; --fresh measures them "
+        "again. The noise floor, the load and the findings are of this moment, every time.\n\n"
+        "Each finding says what stands against measuring here, what shows it, and what to do.\n\n"
+        "--operations times an elementwise sum, a matrix product, a reduction, convolutions, "
+        "attention, norms, a lookup and more, in turns, and tells by the measured ridge whether "
+        "memory, computing or neither bounds each. --overhead tells what clocks, marks and passes "
+        "of a profile cost, and how long a layer must be for that to be little.",
+    .opts = machine_opts,
+    .run = run_machine,
+};

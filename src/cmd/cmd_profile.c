@@ -1,0 +1,414 @@
+/* cmd/cmd_profile.c - all of `assay profile`: runs a model and shows where time and memory go.
+ * Numbers go to standard output, talk and progress to standard error. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <assay/assay.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/console.h"
+#include "cmd/model_options.h"
+#include "cmd/peaks_cached.h"
+#include "cmd/run_options.h"
+#include "format/model_file.h"
+#include "measure/token_run.h"
+#include "report/export.h"
+#include "report/profile_report.h"
+
+static const struct as_opt profile_opts[] = {
+    AS_OPTS_MODEL,
+    AS_OPTS_RUN,
+    {.name = "loop",
+     .kind = AS_OPT_LIST,
+     .argument = "OUTPUT=INPUT",
+     .help = "feed an output into an input of the next run; may be given several times"},
+    {.name = "prompt",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "tokens of the prompt when a text model is run token by token; 16 when not given",
+     .min = 1,
+     .max = 1000000},
+    {.name = "tokens",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "decode N tokens one by one after the prompt, or N pieces of a stream; 32 when not "
+             "given",
+     .min = 1,
+     .max = 100000},
+    {.name = "no-roofline", .kind = AS_OPT_FLAG, .help = "do not measure the machine's peaks"},
+    {.name = "section",
+     .letter = 's',
+     .kind = AS_OPT_WORDS,
+     .argument = "NAME,...",
+     .help = "show these parts only",
+     .word_at = as_profile_section_at},
+    AS_OPT_TOP,
+    {.name = "sort",
+     .kind = AS_OPT_WORD,
+     .argument = "KEY",
+     .help = "order the layers by KEY; by time when not given",
+     .word_at = as_profile_sort_at},
+    {.name = "scope-depth",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "sum up by the first N parts of a name; by all but the last when not given",
+     .min = 1,
+     .max = 64},
+    AS_OPT_WIDE,
+    AS_OPT_JSON,
+    AS_OPT_MARKDOWN,
+    {.name = "csv",
+     .kind = AS_OPT_FOLDER,
+     .argument = "DIR",
+     .help = "write layers, operators, scopes, latency and memory as CSV into DIR"},
+    {.name = "trace",
+     .kind = AS_OPT_FILE,
+     .argument = "FILE",
+     .help = "write the profiled runs as a Chrome trace"},
+    {.name = NULL},
+};
+
+/* Everything one run of the command holds. */
+struct work {
+    const struct as_cmd_line *line;
+    struct as_cmd_line shown; /* without --output when that is a run */
+    struct as_progress progress;
+    struct as_topology topology;
+    struct as_system_load load;
+    struct as_memory_room room;
+    struct as_peaks_cached peaks;
+    bool has_peaks;
+    struct assay_error no_peaks;
+    struct as_fitness fitness;
+    struct as_model *model;
+    struct as_model_options given;
+    struct as_run_options run_options;
+    struct as_profile_options options;
+    struct as_state_pairs pairs;
+    struct as_profile_run *run;
+    struct as_token_run tokens;
+    bool has_tokens;
+    struct as_profile *profile;
+    const char *record;             /* where the run goes; NULL: nowhere */
+    char folder[32], temporary[64]; /* of a run made only for its trace */
+};
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* `-o NAME.assay` records a run; any other name takes the page. */
+static int read_outputs(struct work *w, struct assay_error *err)
+{
+    const char *output = as_opt_text(w->line, "output");
+
+    w->shown = *w->line;
+    if (output && ends_in(output, ".assay")) {
+        w->record = output;
+        for (size_t i = 0; i < AS_CMD_MAX_OPTS; i++)
+            if (w->shown.value[i] == output)
+                w->shown.value[i] = NULL;
+    } else if (as_opt_given(w->line, "trace")) {
+        /* A folder of our own: in one that others write to, a name could be taken from us. */
+        (void)snprintf(w->folder, sizeof w->folder, "/tmp/assay-profile-XXXXXX");
+        if (!mkdtemp(w->folder)) {
+            w->folder[0] = 0;
+            return as_fail(err, ASSAY_ERR_IO, "cannot make a folder in /tmp for the trace");
+        }
+        (void)snprintf(w->temporary, sizeof w->temporary, "%s/run.assay", w->folder);
+        w->record = w->temporary;
+    }
+    return ASSAY_OK;
+}
+
+/* States that go from run to run: those the user names, and those that names give away. */
+static int read_loops(struct work *w, struct assay_error *err)
+{
+    const char *texts[AS_CMD_MAX_LIST];
+    size_t n = 0;
+    int rc;
+
+    while (n < AS_CMD_MAX_LIST && (texts[n] = as_opt_list_at(w->line, "loop", n)) != NULL)
+        n++;
+    rc = as_state_pairs_find(&w->pairs, w->model, texts, n, err);
+    w->options.engine.loops = w->pairs.loops;
+    w->options.engine.n_loops = w->pairs.n_loops;
+    return rc;
+}
+
+static void tell(void *user, enum as_profile_phase phase, double share)
+{
+    struct work *w = user;
+
+    as_progress_show(&w->progress, as_profile_phase_text(phase), share);
+}
+
+static int open_model(struct work *w, struct assay_error *err)
+{
+    uint64_t from = as_clock_mono_ns();
+    int rc = as_model_open(&w->model, w->line->operand[0], err);
+
+    w->options.load_ns = as_clock_mono_ns() - from;
+    if (rc == ASSAY_OK)
+        rc = as_model_options_read(&w->given, w->line, w->model, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_options_read(&w->run_options, w->line, &w->topology, &w->room, err);
+    if (rc < 0)
+        return rc;
+    w->options.engine = w->run_options.engine;
+    w->options.engine.infer = w->given.infer;
+    w->options.inputs = w->run_options.inputs;
+    w->options.latency = w->run_options.latency;
+    w->options.record = w->record;
+    w->options.progress = tell;
+    w->options.user = w;
+    return read_loops(w, err);
+}
+
+/* Peaks that cannot be had leave the roofline unknown, and the rest as it is. */
+static void find_peaks(struct work *w)
+{
+    struct as_peaks_wanted wanted = {.topology = &w->topology};
+
+    if (as_opt_given(w->line, "no-roofline")) {
+        (void)as_fail(&w->no_peaks, ASSAY_ERR_STATE, "it was not asked for");
+        return;
+    }
+    w->has_peaks = as_peaks_get(&w->peaks, &wanted, w->line, &w->no_peaks) == ASSAY_OK;
+}
+
+static void judge(struct work *w)
+{
+    as_fitness_judge(&w->fitness, &(struct as_fitness_facts){
+                                      .topology = &w->topology,
+                                      .load = &w->load,
+                                      .room = &w->room,
+                                      .peaks = w->has_peaks ? &w->peaks.peaks : NULL,
+                                  });
+}
+
+static int measure(struct work *w, struct assay_error *err)
+{
+    struct as_profile_inputs in = {0};
+    int rc;
+
+    w->progress.wanted = as_progress_wanted(w->line);
+    rc = as_profile_run_new(&w->run, w->model, &w->options, err);
+    as_progress_end(&w->progress);
+    if (rc < 0)
+        return rc;
+    in.run = w->run;
+    in.model = w->model;
+    in.peaks = w->has_peaks ? &w->peaks.peaks : NULL;
+    in.why_no_peaks = w->no_peaks.msg;
+    in.scope_depth = (unsigned)as_opt_number(w->line, "scope-depth", 0);
+    return as_profile_new(&w->profile, &in, err);
+}
+
+/* A text model or one with a state, as it is used: in a model of its own, since shapes grow. */
+static int run_tokens(struct work *w, struct assay_error *err)
+{
+    struct as_token_options options = {.engine = w->options.engine,
+                                       .batch = w->given.infer.batch,
+                                       .prompt = (int64_t)as_opt_number(w->line, "prompt", 0),
+                                       .tokens = (int64_t)as_opt_number(w->line, "tokens", 0),
+                                       .seed = w->options.inputs.seed,
+                                       .repeats = 3};
+    struct as_state_pairs pairs = {0};
+    struct as_model *model = NULL;
+    bool asked = as_opt_given(w->line, "tokens") || as_opt_given(w->line, "prompt");
+    int rc;
+
+    if (w->pairs.n == 0 && !asked)
+        return ASSAY_OK;
+    as_progress_show(&w->progress, "token by token", (double)NAN);
+    rc = as_model_open(&model, w->line->operand[0], err);
+    if (rc == ASSAY_OK)
+        rc = as_state_pairs_find(&pairs, model, NULL, 0, err);
+    options.pairs = &pairs;
+    if (rc == ASSAY_OK)
+        rc = as_token_run(&w->tokens, model, &options, err);
+    as_progress_end(&w->progress);
+    w->has_tokens = rc == ASSAY_OK;
+    if (rc == ASSAY_OK && options.prompt && w->tokens.prompt != options.prompt)
+        as_console_note(w->line,
+                        "note: the model fixes its prompt at %lld tokens: --prompt %lld is "
+                        "not used",
+                        (long long)w->tokens.prompt, (long long)options.prompt);
+    /* Not asked for, what cannot be shown is a note: the profile itself is whole. */
+    if (rc < 0 && !asked) {
+        as_console_note(w->line, "note: not run token by token: %s", err->msg);
+        *err = (struct assay_error){0};
+        rc = ASSAY_OK;
+    }
+    as_state_pairs_fini(&pairs);
+    as_model_free(model);
+    return rc;
+}
+
+static int write_trace(const struct work *w, struct assay_error *err)
+{
+    const char *path = as_opt_text(w->line, "trace");
+    struct as_export_options options = AS_EXPORT_OPTIONS_INIT;
+    struct as_export_result result;
+    struct as_run *run = NULL;
+    struct as_out out;
+    int rc;
+
+    if (!path)
+        return ASSAY_OK;
+    rc = as_run_open(&run, w->record, err);
+    if (rc < 0)
+        return rc;
+    rc = as_out_file(&out, path, err);
+    if (rc == ASSAY_OK) {
+        rc = as_export(as_exporter_find("chrome-trace"), run, &options, &out, &result, err);
+        if (rc < 0)
+            as_out_drop(&out);
+        else
+            rc = as_out_close(&out, err);
+    }
+    as_run_close(run);
+    return rc;
+}
+
+static int print(struct work *w, struct assay_error *err)
+{
+    unsigned places[AS_PROFILE_SECTION_COUNT];
+    struct as_profile_report report = {
+        .profile = w->profile,
+        .topology = &w->topology,
+        .fitness = &w->fitness,
+        .tokens = w->has_tokens ? &w->tokens : NULL,
+        .words = &w->line->operand[0],
+        .n_words = 1,
+        .top = (size_t)as_opt_number(w->line, "top", 0),
+        .sort = (unsigned)as_opt_word(w->line, "sort", 0),
+        .wide = as_opt_given(w->line, "wide"),
+        .markdown = as_opt_given(w->line, "markdown"),
+    };
+    size_t n = as_opt_words(w->line, "section", places, AS_PROFILE_SECTION_COUNT);
+    const char *folder = as_opt_text(w->line, "csv");
+    struct as_console console;
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; i < n; i++)
+        report.sections |= 1u << places[i];
+    if (folder) {
+        rc = as_profile_csv(&report, folder, err);
+        if (rc < 0)
+            return rc;
+        as_console_note(w->line, "%d files written to %s", rc, folder);
+    }
+    rc = as_console_open(&console, &w->shown, err);
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(w->line, "json"))
+        rc = as_profile_json(&report, &console.out, err);
+    else
+        rc = as_profile_page(&report, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}
+
+/* What stands against the figures, before anybody reads them. */
+static void warn(const struct work *w)
+{
+    for (size_t i = 0; i < w->fitness.n; i++)
+        if (w->fitness.findings[i].severity == AS_FITNESS_WARNING)
+            as_console_note(w->line, "warning: %s (%s)", w->fitness.findings[i].what,
+                            w->fitness.findings[i].evidence);
+}
+
+static void name_file(const char *path, struct assay_error *err)
+{
+    char text[sizeof err->msg];
+
+    if (snprintf(text, sizeof text, "%.100s: %s", path, err->msg) > 0)
+        memcpy(err->msg, text, sizeof text);
+}
+
+static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct work *w = as_alloc_zero(1, sizeof *w);
+    int rc;
+
+    if (!w)
+        return as_fail_nomem(err);
+    w->line = line;
+    as_run_environment();
+    as_system_load_read(&w->load, "");
+    rc = read_outputs(w, err);
+    if (rc == ASSAY_OK)
+        rc = as_topology_read(&w->topology, NULL, err);
+    if (rc == ASSAY_OK) {
+        as_memory_room_read(&w->room, "", &w->topology.container);
+        rc = open_model(w, err);
+    }
+    if (rc == ASSAY_OK) {
+        find_peaks(w);
+        judge(w);
+        warn(w);
+        rc = measure(w, err);
+        if (rc == ASSAY_ERR_FORMAT || rc == ASSAY_ERR_UNSUPPORTED || rc == ASSAY_ERR_LIMIT)
+            name_file(line->operand[0], err);
+    }
+    if (rc == ASSAY_OK)
+        rc = run_tokens(w, err);
+    if (rc == ASSAY_OK)
+        rc = write_trace(w, err);
+    if (rc == ASSAY_OK)
+        rc = print(w, err);
+    if (w->folder[0]) {
+        (void)unlink(w->temporary);
+        (void)rmdir(w->folder);
+    }
+    as_profile_free(w->profile);
+    as_profile_run_free(w->run);
+    as_token_run_fini(&w->tokens);
+    as_state_pairs_fini(&w->pairs);
+    as_run_options_fini(&w->run_options);
+    as_model_options_fini(&w->given);
+    as_model_free(w->model);
+    as_free(w);
+    return rc;
+}
+
+const struct as_cmd as_cmd_profile = {
+    .name = "profile",
+    .summary = "run a model and show where its time and memory go",
+    .usage = "assay profile [options] MODEL",
+    .details =
+        "MODEL is an ONNX, GGUF or TensorFlow Lite file, told by its content, or a built-in one as "
+        "in zoo:resnet50. Inputs are made from a seed unless --input gives a file.\n\n"
+        "It is run until its times are steady, then timed without anything between the layers: "
+        "that "
+        "is the latency, with a 95 % interval for its median. A second pass takes the time of "
+        "every "
+        "layer, and what that costs is printed. A third one keeps every tensor in memory of its "
+        "own "
+        "and counts bytes exactly.\n\n"
+        "Each layer is held against the roofline of this machine, measured once and kept (assay "
+        "machine): the least time its arithmetic and its bytes could take, over the time it took. "
+        "A "
+        "layer is bound by compute or by memory, whichever takes longer at least; where both "
+        "explain "
+        "less than a fifth of the time, by overhead.\n\n"
+        "-o NAME.assay keeps the profiled runs for assay report and assay export; any other name "
+        "after -o gets the page. Exit status 3: the model cannot be run, and the sentence says "
+        "which "
+        "operator and node.",
+    .opts = profile_opts,
+    .operand = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_profile,
+};

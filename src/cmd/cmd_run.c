@@ -1,0 +1,373 @@
+/* cmd/cmd_run.c - all of `assay run`: runs a program as it is, watches it from outside and keeps
+ * what was seen. Standard output is the program's: we speak at standard error, after its end. */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <assay/assay.h>
+
+#include "analyze/program_findings.h"
+#include "analyze/program_seen.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cmd/cmd.h"
+#include "cmd/console.h"
+#include "cmd/options.h"
+#include "cmd/peaks_cached.h"
+#include "cmd/run_inject.h"
+#include "cmd/run_target.h"
+#include "measure/program_run.h"
+#include "report/program_report.h"
+
+static const struct as_opt run_opts[] = {
+    {.name = "interval",
+     .letter = 'i',
+     .kind = AS_OPT_NUMBER,
+     .argument = "MS",
+     .help = "read the processes every MS milliseconds; 10 when not given",
+     .min = 1,
+     .max = 60000},
+    {.name = "follow",
+     .letter = 'f',
+     .kind = AS_OPT_FLAG,
+     .help = "watch the heap of child processes too, and of programs started by exec"},
+    {.name = "no-heap", .kind = AS_OPT_FLAG, .help = "do not watch the heap"},
+    {.name = "no-stacks", .kind = AS_OPT_FLAG, .help = "do not take stacks of allocations"},
+    {.name = "no-gemm", .kind = AS_OPT_FLAG, .help = "do not watch matrix products"},
+    {.name = "report",
+     .kind = AS_OPT_FLAG,
+     .help = "show the summary at the end also where standard error is no terminal"},
+    {.name = "no-report", .kind = AS_OPT_FLAG, .help = "show no summary at the end"},
+    {.name = "report-file",
+     .kind = AS_OPT_FILE,
+     .argument = "FILE",
+     .help = "write the summary to FILE instead of standard error"},
+    AS_OPT_JSON,
+    AS_OPT_TOP,
+    {.name = "fail-on-leak",
+     .kind = AS_OPT_FLAG,
+     .help = "end with 1 when the command ends with 0 and its memory grew and was not given back "
+             "at its end"},
+    {.name = NULL},
+};
+
+/* Everything one run of the command holds. */
+struct work {
+    const struct as_cmd_line *line;
+    const char *output;
+    const char **argv; /* NULL behind the last */
+    struct as_target target;
+    struct as_inject inject;
+    char folder[PATH_MAX];
+    struct as_program_options options;
+    struct as_program_end end;
+    struct as_topology topology;
+    struct as_peaks_cached peaks;
+};
+
+static bool wants_report(const struct as_cmd_line *line)
+{
+    if (as_opt_given(line, "no-report"))
+        return false;
+    return as_opt_given(line, "report") || as_opt_given(line, "report-file") ||
+           as_opt_given(line, "json") || (isatty(STDERR_FILENO) && !as_opt_given(line, "quiet"));
+}
+
+static int check_options(const struct as_cmd_line *line, struct assay_error *err)
+{
+    static const char *const shown[] = {"report", "report-file", "json"};
+
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (as_opt_given(line, "no-report") && as_opt_given(line, shown[i]))
+            return as_fail(err, ASSAY_ERR_USAGE, "choose one of --no-report and --%s", shown[i]);
+    if (as_opt_given(line, "fail-on-leak") && as_opt_given(line, "no-heap"))
+        return as_fail(err, ASSAY_ERR_USAGE, "--fail-on-leak has no use beside --no-heap");
+    return ASSAY_OK;
+}
+
+/* ---- before ---- */
+
+static int copy_command(struct work *w, struct assay_error *err)
+{
+    size_t n = (size_t)w->line->n_operands;
+
+    w->argv = as_alloc_zero(n + 1, sizeof *w->argv);
+    if (!w->argv)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        w->argv[i] = w->line->operand[i];
+    return ASSAY_OK;
+}
+
+/* What the library is told to watch; "" when nothing. */
+static void name_watches(const struct as_cmd_line *line, char *out, size_t room)
+{
+    bool heap = !as_opt_given(line, "no-heap"), gemm = !as_opt_given(line, "no-gemm");
+    const char *stacks = heap && !as_opt_given(line, "no-stacks") ? "stacks," : "";
+
+    (void)snprintf(out, room, "%s%s%s%s", heap ? "heap," : "", stacks, gemm ? "gemm," : "",
+                   (heap || gemm) && as_opt_given(line, "follow") ? "follow," : "");
+    if (out[0])
+        out[strlen(out) - 1] = '\0';
+}
+
+/* Everything that can fail without the command having run. */
+static int prepare(struct work *w, struct assay_error *err)
+{
+    struct assay_session_options session = ASSAY_SESSION_OPTIONS_INIT;
+    bool heap = !as_opt_given(w->line, "no-heap");
+    char words[64];
+    int rc;
+
+    name_watches(w->line, words, sizeof words);
+    rc = as_inject_init(&w->inject, w->target.path, words, err);
+    if (rc < 0)
+        return rc;
+    w->options = (struct as_program_options){
+        .argv = w->argv,
+        .n_args = (size_t)w->line->n_operands,
+        .folder = getcwd(w->folder, sizeof w->folder),
+        .share_folder = w->inject.folder[0] ? w->inject.folder : NULL,
+        .heap = heap,
+        .gemm = !as_opt_given(w->line, "no-gemm"),
+        .heap_why = heap ? w->inject.why : "it was not asked for (--no-heap)",
+        .interval_ns = as_opt_number(w->line, "interval", 10) * 1000000u,
+    };
+    session.fork = ASSAY_FORK_STOP;
+    rc = assay_session_open(w->output, &session, err);
+    if (rc < 0 && !as_opt_given(w->line, "output"))
+        as_console_note(w->line, "note: -o RUN.assay puts the run elsewhere");
+    return rc;
+}
+
+/* ---- after ---- */
+
+static void tell_end(const struct work *w)
+{
+    const struct as_program_end *end = &w->end;
+    const char *name = end->signal ? sigabbrev_np(end->signal) : NULL;
+    const char *text = end->signal ? sigdescr_np(end->signal) : NULL;
+    char number[16];
+
+    (void)snprintf(number, sizeof number, "%d", end->signal);
+    if (end->signal)
+        as_console_note(w->line, "assay: %.80s was ended by signal %s%s (%s)%s", w->argv[0],
+                        name ? "SIG" : "", name ? name : number, text ? text : "unknown",
+                        end->dumped ? " and left a core dump" : "");
+}
+
+static void tell_left(const struct work *w)
+{
+    const struct as_program_end *end = &w->end;
+    char text[400] = "";
+    size_t used = 0;
+
+    if (end->n_left == 0)
+        return;
+    for (size_t i = 0; i < end->n_left && i < AS_PROGRAM_MAX_LEFT && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld (%s)", i ? ", " : "",
+                                 (long long)end->left_pid[i], end->left_name[i]);
+    as_console_note(w->line,
+                    "assay: %zu process%s of the command still run%s and %s watched no "
+                    "longer: %s%s",
+                    end->n_left, end->n_left == 1 ? "" : "es", end->n_left == 1 ? "s" : "",
+                    end->n_left == 1 ? "is" : "are", text,
+                    end->n_left > AS_PROGRAM_MAX_LEFT ? ", ..." : "");
+}
+
+static void tell_wrong(const struct work *w, const struct assay_error *err)
+{
+    if (err->code)
+        as_console_note(w->line, "assay: the run is not whole: %s", err->msg);
+}
+
+static int print(const struct work *w, const struct as_program *program, const struct as_run *run,
+                 struct assay_error *err)
+{
+    const char *path = as_opt_text(w->line, "report-file");
+    struct as_term term = as_console_term_of(w->line, path ? -1 : STDERR_FILENO);
+    size_t top = (size_t)as_opt_number(w->line, "top", 0);
+    struct as_out out;
+    struct as_page page;
+    int rc =
+        path ? as_out_file(&out, path, err) : as_out_fd(&out, STDERR_FILENO, "standard error", err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(w->line, "json")) {
+        rc = as_program_document(program, &out, err);
+    } else {
+        int closed;
+
+        as_page_open(&page, &out, &term, false);
+        rc = as_program_page(program, run, &page, top, err);
+        closed = as_page_close(&page, rc < 0 ? NULL : err);
+        rc = rc < 0 ? rc : closed;
+    }
+    if (rc < 0) {
+        as_out_drop(&out);
+        return rc;
+    }
+    return as_out_close(&out, err);
+}
+
+/* True when --fail-on-leak has something to say against the command. */
+static bool judge_leaks(const struct work *w, const struct as_program *program)
+{
+    struct as_program_findings *findings = NULL;
+    struct assay_error err = {0};
+    bool found = false;
+
+    if (!as_opt_given(w->line, "fail-on-leak"))
+        return false;
+    if (as_program_findings_new(&findings, program, &err) < 0) {
+        as_console_note(w->line, "assay: leaks cannot be told: %s", err.msg);
+    } else if (!program->heap_known) {
+        as_console_note(w->line, "assay: leaks cannot be told: %s",
+                        program->heap_why ? program->heap_why : "the heap was not watched");
+    } else if (findings->verdict != AS_GROWTH_NONE) {
+        found = findings->verdict == AS_GROWTH_FOUND;
+        as_console_note(w->line, "assay: %s%s%s%s",
+                        findings->verdict == AS_GROWTH_UNKNOWN ? "leaks cannot be told: " : "",
+                        findings->headline, found ? ": " : "", found ? findings->verdict_text : "");
+    }
+    as_program_findings_free(findings);
+    return found;
+}
+
+/* Reads the run back: what is shown is what is kept. */
+static bool report(struct work *w, struct assay_error *err)
+{
+    struct as_program *program = NULL;
+    struct as_run *run = NULL;
+    bool leaks = false;
+    int rc;
+
+    if (!wants_report(w->line) && !as_opt_given(w->line, "fail-on-leak"))
+        return false;
+    rc = as_run_open(&run, w->output, err);
+    if (rc == ASSAY_OK)
+        rc = as_program_analyze(&program, run, err);
+    /* The roofs of products, when the machine was measured before: not now. */
+    if (rc == ASSAY_OK && as_topology_read(&w->topology, NULL, NULL) == ASSAY_OK &&
+        as_peaks_find(&w->peaks, &w->topology))
+        program->peaks = &w->peaks.peaks;
+    if (rc == ASSAY_OK && wants_report(w->line))
+        rc = print(w, program, run, err);
+    if (program)
+        leaks = judge_leaks(w, program);
+    if (rc < 0)
+        as_console_note(w->line, "assay: no summary: %s", err->msg);
+    else if (wants_report(w->line) && !as_opt_given(w->line, "json")) /* JSON stands alone */
+        as_console_note(w->line, "run kept in %s: assay report %s", w->output, w->output);
+    as_program_free(program);
+    as_run_close(run);
+    return leaks;
+}
+
+/* From here on the command has run: its exit status is ours, whatever else goes wrong. */
+static int finish(struct work *w, int watched, struct assay_error *err)
+{
+    struct assay_error wrong = {0};
+    bool leaks;
+
+    if (assay_session_close(&wrong) < 0 && !w->end.wrong.code)
+        w->end.wrong = wrong;
+    as_inject_fini(&w->inject);
+    as_program_signals_restore(&w->target.mask);
+    if (watched < 0 && !w->end.wrong.code)
+        w->end.wrong = *err;
+    tell_end(w);
+    tell_left(w);
+    tell_wrong(w, &w->end.wrong);
+    if (w->end.heaps_left_out && wants_report(w->line))
+        as_console_note(w->line, "assay: the heaps of %zu more processes were left out",
+                        w->end.heaps_left_out);
+    leaks = report(w, err);
+    if (leaks && w->end.exit_status == 0)
+        return AS_ANSWER_NO;
+    return AS_ANSWER_STATUS + w->end.exit_status;
+}
+
+static int fail_start(struct work *w, int status, const struct assay_error *err)
+{
+    if (assay_session_is_open()) {
+        (void)assay_session_close(NULL);
+        (void)unlink(w->output); /* nothing ran */
+    }
+    as_console_fail(err->msg);
+    return AS_ANSWER_STATUS + status;
+}
+
+static int run_command(struct work *w, struct assay_error *err)
+{
+    int status, rc = copy_command(w, err);
+    pid_t pid = 0;
+
+    if (rc < 0)
+        return rc;
+    as_target_prepare(&w->target);
+    status = as_target_find(&w->target, w->argv[0], err);
+    if (status)
+        return fail_start(w, status, err);
+    rc = prepare(w, err);
+    if (rc < 0)
+        return rc;
+    w->options.started_ns = as_clock_mono_ns();
+    status = as_target_start(&w->target, w->argv, w->inject.envp, &pid, err);
+    if (status)
+        return fail_start(w, status, err);
+    rc = as_program_watch(&w->end, pid, &w->options, err);
+    return finish(w, rc, err);
+}
+
+static int run_run(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct work *w;
+    int rc = check_options(line, err);
+
+    if (rc < 0)
+        return rc;
+    w = as_alloc_zero(1, sizeof *w);
+    if (!w)
+        return as_fail_nomem(err);
+    w->line = line;
+    w->output = as_opt_text(line, "output");
+    if (!w->output)
+        w->output = "run.assay";
+    rc = run_command(w, err);
+    as_inject_fini(&w->inject);
+    as_free((void *)(uintptr_t)w->argv);
+    as_free(w);
+    return rc;
+}
+
+const struct as_cmd as_cmd_run = {
+    .name = "run",
+    .summary = "run any program and show its processes, memory, heap and matrix products",
+    .usage = "assay run [options] [--] COMMAND [ARGUMENT...]",
+    .details =
+        "The program is run as it is, without recompiling. Its processes are read from /proc: "
+        "time, memory, faults, switches, storage. A small library put into it (LD_PRELOAD) counts "
+        "its heap by the place that allocates, and matrix products by shape; it takes itself out "
+        "of the environment again, so that children run without it unless --follow is given. A "
+        "program that takes no library (static, setuid) is watched from outside alone, and the "
+        "summary says why.\n\n"
+        "Everything goes into the run file, run.assay or what -o names; a run that is there "
+        "already is kept as .old. Standard input, output and error are the command's. The summary "
+        "goes to standard error after its end when that is a terminal, or with --report, or to "
+        "--report-file.\n\n"
+        "The exit status is that of the command: 128 + N when signal N ended it, 127 when it was "
+        "not found, 126 when it cannot be executed. With --fail-on-leak it is 1 when the command "
+        "ended with 0, its memory kept growing and was not given back at its end. Status 2 and 3 "
+        "with a sentence before the command was "
+        "started: wrong use, or the run cannot be written. Signals sent to assay are passed on.",
+    .opts = run_opts,
+    .operand = "COMMAND",
+    .min_operands = 1,
+    .max_operands = INT_MAX,
+    .ends_options = true,
+    .run = run_run,
+};

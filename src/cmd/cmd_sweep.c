@@ -1,0 +1,384 @@
+/* cmd/cmd_sweep.c - all of `assay sweep`: a model at many settings, and how it scales. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/console.h"
+#include "cmd/model_options.h"
+#include "cmd/peaks_cached.h"
+#include "cmd/run_options.h"
+#include "report/sweep_report.h"
+
+static const struct as_opt sweep_opts[] = {
+    {.name = "batch",
+     .letter = 'b',
+     .kind = AS_OPT_TEXT,
+     .argument = "N,N,...",
+     .help = "vary the samples of a run"},
+    {.name = "threads",
+     .letter = 't',
+     .kind = AS_OPT_TEXT,
+     .argument = "N,N,...",
+     .help = "vary the threads, or set them; all that can run at once when not given"},
+    {.name = "shape",
+     .kind = AS_OPT_LIST,
+     .argument = "NAME=1x3x64x64,...",
+     .help = "vary the shape of an input, or set it"},
+    {.name = "dim",
+     .kind = AS_OPT_LIST,
+     .argument = "SYMBOL=N,N,...",
+     .help = "vary a symbolic dimension, or set it"},
+    {.name = "key",
+     .letter = 'k',
+     .kind = AS_OPT_LIST,
+     .argument = "NAME=N,N,...",
+     .help = "vary a key of a built-in model, such as width, hidden or seq"},
+    {.name = "max-latency",
+     .kind = AS_OPT_TEXT,
+     .argument = "MS",
+     .help = "look for the best setting at or below so many milliseconds a run"},
+    {.name = "max-memory",
+     .kind = AS_OPT_TEXT,
+     .argument = "SIZE",
+     .help = "look for the best setting within so much memory, as in 512MiB"},
+    {.name = "runs",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "take exactly N timed runs of a setting on each way",
+     .min = 1,
+     .max = 100000},
+    {.name = "time",
+     .kind = AS_OPT_TEXT,
+     .argument = "SECONDS",
+     .help = "time a setting for so long at most on each way; 1 when not given"},
+    {.name = "warmup",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "run N times at least before timing; 3 when not given",
+     .max = 1000000},
+    {.name = "no-fuse", .kind = AS_OPT_FLAG, .help = "run node by node as the file has them"},
+    {.name = "kernels",
+     .kind = AS_OPT_WORD,
+     .argument = "WHICH",
+     .help = "auto: the fastest there are; reference: plain C alone",
+     .word_at = as_kernels_at},
+    {.name = "fill",
+     .kind = AS_OPT_WORD,
+     .argument = "HOW",
+     .help = "make up the inputs this way; random when not given",
+     .word_at = as_fill_at},
+    {.name = "seed",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "of inputs made up",
+     .max = UINT64_MAX},
+    {.name = "no-roofline", .kind = AS_OPT_FLAG, .help = "do not measure the machine's peaks"},
+    AS_OPT_WIDE,
+    AS_OPT_JSON,
+    {.name = "csv", .kind = AS_OPT_FLAG, .help = "print the rows as CSV"},
+    AS_OPT_MARKDOWN,
+    {.name = NULL},
+};
+
+struct work {
+    const struct as_cmd_line *line;
+    struct as_sweep_options options;
+    struct as_infer_dim dims[AS_CMD_MAX_LIST];
+    struct as_infer_input inputs[AS_CMD_MAX_LIST];
+    struct as_dims shapes[AS_CMD_MAX_LIST];
+    struct as_sweep_limits limits;
+    struct as_topology topology;
+    struct as_memory_room room;
+    struct as_peaks_cached peaks;
+    bool has_peaks;
+    struct as_progress progress;
+    struct as_sweep_run *run;
+    struct as_sweep *sweep;
+    struct as_arena arena;
+};
+
+static struct as_sweep_axis *new_axis(struct work *w, enum as_sweep_kind kind, const char *name,
+                                      struct assay_error *err)
+{
+    struct as_sweep_axis *axis;
+
+    if (w->options.n_axes == AS_SWEEP_AXES) {
+        as_fail(err, ASSAY_ERR_USAGE, "at most %d things can vary at once", AS_SWEEP_AXES);
+        return NULL;
+    }
+    axis = &w->options.axes[w->options.n_axes++];
+    axis->kind = kind;
+    axis->name = name;
+    return axis;
+}
+
+/* "1,8,32" into an axis; `option` for messages. */
+static int read_numbers(struct as_sweep_axis *axis, const char *option, const char *text,
+                        struct assay_error *err)
+{
+    for (const char *at = text;;) {
+        size_t size = strcspn(at, ",");
+        uint64_t value;
+
+        if (axis->n == AS_SWEEP_VALUES)
+            return as_fail(err, ASSAY_ERR_USAGE, "--%s takes at most %d numbers", option,
+                           AS_SWEEP_VALUES);
+        if (!as_parse_u64(at, size, &value) || value == 0 || value > INT32_MAX)
+            return as_fail(err, ASSAY_ERR_USAGE,
+                           "--%s is a list of whole numbers above 0 as in 1,8,32, not '%.40s'",
+                           option, text);
+        axis->values[axis->n++] = (int64_t)value;
+        if (!at[size])
+            return ASSAY_OK;
+        at += size + 1;
+    }
+}
+
+/* "NAME=..." split; the name lives in the arena. */
+static const char *split(struct work *w, const char *option, const char *text, const char **rest,
+                         struct assay_error *err)
+{
+    const char *equals = strrchr(text, '=');
+    const char *name;
+
+    if (!equals || equals == text || !equals[1]) {
+        as_fail(err, ASSAY_ERR_USAGE, "--%s is NAME=VALUE,..., not '%.60s'", option, text);
+        return NULL;
+    }
+    *rest = equals + 1;
+    name = as_arena_text(&w->arena, text, (size_t)(equals - text));
+    if (!name)
+        as_fail_nomem(err);
+    return name;
+}
+
+static int read_shapes(struct as_sweep_axis *axis, const char *text, struct assay_error *err)
+{
+    for (const char *at = text;;) {
+        size_t size = strcspn(at, ",");
+        char one[200];
+
+        if (axis->n == AS_SWEEP_VALUES || size >= sizeof one)
+            return as_fail(err, ASSAY_ERR_USAGE, "--shape takes at most %d shapes",
+                           AS_SWEEP_VALUES);
+        memcpy(one, at, size);
+        one[size] = 0;
+        if (!as_parse_dims(one, &axis->shapes[axis->n]))
+            return as_fail(err, ASSAY_ERR_USAGE,
+                           "--shape is NAME=1x3x64x64,1x3x128x128, not '%.60s'", text);
+        axis->values[axis->n] = 1;
+        for (int i = 0; i < axis->shapes[axis->n].rank; i++)
+            axis->values[axis->n] *= axis->shapes[axis->n].at[i];
+        axis->n++;
+        if (!at[size])
+            return ASSAY_OK;
+        at += size + 1;
+    }
+}
+
+static int read_list(struct work *w, const char *option, enum as_sweep_kind kind,
+                     struct assay_error *err)
+{
+    const char *text, *rest = NULL;
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && (text = as_opt_list_at(w->line, option, i)) != NULL; i++) {
+        const char *name = split(w, option, text, &rest, err);
+        struct as_sweep_axis *axis = name ? new_axis(w, kind, name, err) : NULL;
+
+        if (!axis)
+            return err->code;
+        rc = kind == AS_SWEEP_SHAPE ? read_shapes(axis, rest, err)
+                                    : read_numbers(axis, option, rest, err);
+    }
+    return rc;
+}
+
+/* What has one value is a setting, not an axis. */
+static void settle_single(struct work *w)
+{
+    struct as_sweep_options *o = &w->options;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < o->n_axes; i++) {
+        struct as_sweep_axis *axis = &o->axes[i];
+        size_t d = o->infer.n_dims, s = o->infer.n_inputs;
+
+        if (axis->n > 1 || axis->kind == AS_SWEEP_KEY) {
+            if (kept != i)
+                o->axes[kept] = *axis;
+            kept++;
+        } else if (axis->kind == AS_SWEEP_BATCH) {
+            o->infer.batch = axis->values[0];
+        } else if (axis->kind == AS_SWEEP_THREADS) {
+            o->engine.threads = (unsigned)axis->values[0];
+        } else if (axis->kind == AS_SWEEP_DIM) {
+            w->dims[d] = (struct as_infer_dim){axis->name, axis->values[0]};
+            o->infer.n_dims++;
+        } else {
+            w->shapes[s] = axis->shapes[0];
+            w->inputs[s] = (struct as_infer_input){.name = axis->name, .dims = &w->shapes[s]};
+            o->infer.n_inputs++;
+        }
+    }
+    o->n_axes = kept;
+    o->infer.dims = w->dims;
+    o->infer.inputs = w->inputs;
+}
+
+static int read_axes(struct work *w, struct assay_error *err)
+{
+    static const struct {
+        const char *option;
+        enum as_sweep_kind kind;
+    } numbers[] = {{"batch", AS_SWEEP_BATCH}, {"threads", AS_SWEEP_THREADS}},
+      lists[] = {{"key", AS_SWEEP_KEY}, {"dim", AS_SWEEP_DIM}, {"shape", AS_SWEEP_SHAPE}};
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < 3; i++)
+        rc = read_list(w, lists[i].option, lists[i].kind, err);
+    for (size_t i = 0; rc == ASSAY_OK && i < 2; i++) {
+        const char *text = as_opt_text(w->line, numbers[i].option);
+        struct as_sweep_axis *axis =
+            text ? new_axis(w, numbers[i].kind, numbers[i].option, err) : NULL;
+
+        if (text)
+            rc = axis ? read_numbers(axis, numbers[i].option, text, err) : err->code;
+    }
+    if (rc == ASSAY_OK)
+        settle_single(w);
+    if (rc == ASSAY_OK && w->options.n_axes == 0)
+        rc = as_fail(err, ASSAY_ERR_USAGE,
+                     "say what varies: --batch 1,8,32, --threads 1,2, --key, --dim or --shape");
+    return rc;
+}
+
+static int read_positive(const struct as_cmd_line *line, const char *name, double scale,
+                         double *out, struct assay_error *err)
+{
+    const char *text = as_opt_text(line, name);
+
+    if (!text)
+        return ASSAY_OK;
+    if (!as_parse_f64(text, strlen(text), out) || !(*out > 0) || *out > 1e9)
+        return as_fail(err, ASSAY_ERR_USAGE, "--%s is a number above 0, not '%.40s'", name, text);
+    *out *= scale;
+    return ASSAY_OK;
+}
+
+static int read_options(struct work *w, struct assay_error *err)
+{
+    struct as_sweep_options *o = &w->options;
+    const char *memory = as_opt_text(w->line, "max-memory");
+    uint64_t bytes = 0;
+    int rc;
+
+    o->spec = w->line->operand[0];
+    o->engine.threads = as_topology_threads(&w->topology);
+    o->engine.no_fuse = as_opt_given(w->line, "no-fuse");
+    o->engine.reference = as_opt_word(w->line, "kernels", 0) == 1;
+    o->engine.limit_bytes = w->room.left.why ? 0 : w->room.left.value;
+    o->inputs.fill = (enum as_input_fill)as_opt_word(w->line, "fill", AS_INPUTS_RANDOM);
+    o->inputs.seed = as_opt_number(w->line, "seed", 0);
+    o->latency.runs = (unsigned)as_opt_number(w->line, "runs", 0);
+    o->latency.warmup_runs = (unsigned)as_opt_number(w->line, "warmup", 3);
+    o->latency.no_warmup = o->latency.warmup_runs == 0;
+    o->latency.min_runs = 10;
+    o->latency.time_s = 1;
+    rc = read_positive(w->line, "time", 1, &o->latency.time_s, err);
+    if (rc == ASSAY_OK)
+        rc = read_positive(w->line, "max-latency", 1e6, &w->limits.max_latency_ns, err);
+    if (rc == ASSAY_OK && memory && !as_parse_bytes(memory, &bytes))
+        rc = as_fail(err, ASSAY_ERR_USAGE,
+                     "--max-memory is an amount of memory as in 512MiB, not '%.40s'", memory);
+    w->limits.max_memory_bytes = (double)bytes;
+    return rc == ASSAY_OK ? read_axes(w, err) : rc;
+}
+
+static void tell(void *user, size_t point, size_t of)
+{
+    as_progress_show(user, "measuring settings", (double)point / (double)of);
+}
+
+static int print(struct work *w, struct assay_error *err)
+{
+    struct as_sweep_report report = {.sweep = w->sweep,
+                                     .model = w->line->operand[0],
+                                     .markdown = as_opt_given(w->line, "markdown"),
+                                     .wide = as_opt_given(w->line, "wide")};
+    struct as_console console;
+    int rc = as_console_open(&console, w->line, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(w->line, "json"))
+        rc = as_sweep_json(&report, &console.out, err);
+    else if (as_opt_given(w->line, "csv"))
+        rc = as_sweep_csv(&report, &console.out, err);
+    else
+        rc = as_sweep_page(&report, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}
+
+static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct work *w = as_alloc_zero(1, sizeof *w);
+    struct as_peaks_wanted wanted = {0};
+    struct assay_error no_peaks = {0};
+    int rc;
+
+    if (!w)
+        return as_fail_nomem(err);
+    w->line = line;
+    as_run_environment();
+    rc = as_topology_read(&w->topology, NULL, err);
+    as_memory_room_read(&w->room, "", &w->topology.container);
+    wanted.topology = &w->topology;
+    if (rc == ASSAY_OK)
+        rc = read_options(w, err);
+    if (rc == ASSAY_OK && !as_opt_given(line, "no-roofline"))
+        w->has_peaks = as_peaks_get(&w->peaks, &wanted, line, &no_peaks) == ASSAY_OK;
+    w->progress.wanted = as_progress_wanted(line);
+    w->options.progress = tell;
+    w->options.user = &w->progress;
+    if (rc == ASSAY_OK)
+        rc = as_sweep_run_new(&w->run, &w->options, err);
+    as_progress_end(&w->progress);
+    if (rc == ASSAY_OK)
+        rc =
+            as_sweep_new(&w->sweep, w->run, w->has_peaks ? &w->peaks.peaks : NULL, &w->limits, err);
+    if (rc == ASSAY_OK)
+        rc = print(w, err);
+    if (rc == ASSAY_OK && w->sweep->best == SIZE_MAX &&
+        (w->limits.max_latency_ns > 0 || w->limits.max_memory_bytes > 0))
+        rc = AS_ANSWER_NO;
+    as_sweep_free(w->sweep);
+    as_sweep_run_free(w->run);
+    as_arena_fini(&w->arena);
+    as_free(w);
+    return rc;
+}
+
+const struct as_cmd as_cmd_sweep = {
+    .name = "sweep",
+    .summary = "run a model at many settings and show how it scales",
+    .usage = "assay sweep [options] MODEL",
+    .details =
+        "Varies the batch, the threads, shapes, symbolic dimensions or keys of a built-in model; "
+        "several lists give every combination. Each setting is measured twice, on the way up and "
+        "on "
+        "the way down, so that a machine that drifts is seen.\n\n"
+        "Along the first thing that varies a power law is fitted to latency, work and memory; the "
+        "knee is the setting beyond which doubling gains less than 10 % throughput; the best "
+        "setting has the most throughput within --max-latency and --max-memory. Exit status 1: no "
+        "setting is within them.\n\n"
+        "assay sweep zoo:mlp --key hidden=64,128,256,512 --batch 32 is the study of model sizes; "
+        "assay sweep zoo:mlp --batch 1,8,32,128 that of batches.",
+    .opts = sweep_opts,
+    .operand = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_sweep,
+};

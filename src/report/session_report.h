@@ -1,0 +1,27 @@
+/* report/session_report.h - pages about a session: layers, memory, leaks, and the classic text.
+ * Only renders: every figure comes from analyze/session_view.h. */
+#ifndef AS_REPORT_SESSION_REPORT_H
+#define AS_REPORT_SESSION_REPORT_H
+
+#include "analyze/session_view.h"
+#include "report/report_page.h"
+
+/* Sections of a page; `top` rows of each list, 0 for what suits it. */
+void as_session_summary_page(struct as_page *page, const struct as_session_view *view);
+void as_session_layers_page(struct as_page *page, const struct as_session_view *view, size_t top);
+void as_session_memory_page(struct as_page *page, const struct as_session_view *view, size_t top);
+void as_session_leaks_page(struct as_page *page, const struct as_session_view *view, size_t top);
+
+/* The documented report: 80 columns of plain text, whatever the terminal. `top` recommendations and
+ * layers; 0: five. */
+void as_session_classic(struct as_out *out, const struct as_session_view *view, size_t top);
+
+/* Members memory, leaks and bottlenecks of a report's JSON object. */
+void as_session_memory_json(struct as_json_writer *w, const struct as_session_view *view);
+AS_MUST_USE int as_session_leaks_json(struct as_json_writer *w, const struct as_session_view *view,
+                                      struct assay_error *err);
+AS_MUST_USE int as_session_bottlenecks_json(struct as_json_writer *w,
+                                            const struct as_session_view *view,
+                                            struct assay_error *err);
+
+#endif

@@ -1,0 +1,93 @@
+"""tests/e2e/check_run_figures.py - judges the figures of `assay run` by what the programs say of themselves and by
+python's own account of its children. usage: check_run_figures.py ASSAY FOLDER"""
+import json, os, resource, subprocess, sys
+
+assay, folder = sys.argv[1:3]
+os.chdir(folder)
+failures = []
+
+
+def want(holds, sentence):
+    if not holds:
+        failures.append(sentence)
+
+
+def run(*command, options=(), status=0):
+    done = subprocess.run([assay, "run", "--json", "--report-file", "page.json", "-o", "r.assay", *options, "--", *command],
+                          capture_output=True, text=True)
+    want(done.returncode == status, f"{command}: exit {done.returncode}: {done.stderr}")
+    with open("page.json") as f:
+        return json.load(f)["program"], done.stdout
+
+
+def near(a, b, share, slack):
+    return abs(a - b) <= share * max(abs(a), abs(b)) + slack
+
+
+# What a program says of itself at its end is what the kernel tells us a moment later.
+OWN = r"""
+import resource, sys
+block = bytearray(100_000_000)
+x = 0
+for i in range(3_000_000): x += i
+u = resource.getrusage(resource.RUSAGE_SELF)
+print(u.ru_utime, u.ru_stime, u.ru_maxrss * 1024, u.ru_minflt)
+"""
+p, out = run(sys.executable, "-c", OWN)
+user, system, peak, faults = map(float, out.split())
+want(p["command"][0] == sys.executable and p["command"][2] == OWN, "the command is recorded word by word")
+want(p["exit_status"] == 0 and not p["signal"], "the status is recorded")
+want(near(p["cpu_user_ns"] * 1e-9, user, 0.1, 0.05), f"user time {p['cpu_user_ns']} {user}")
+want(near(p["cpu_system_ns"] * 1e-9, system, 0.3, 0.05), f"system time {p['cpu_system_ns']} {system}")
+want(near(p["peak_rss_bytes"], peak, 0.02, 1 << 20), f"peak {p['peak_rss_bytes']} {peak}")
+want(near(p["minor_faults"], faults, 0.05, 300), f"faults {p['minor_faults']} {faults}")
+want(p["tree_peak_rss_bytes"] >= 90_000_000, "readings saw the block")
+want(len(p["processes"]) == 1, "there was one process")
+want(p["own_cpu_ns"] > 0, "the watching cost something")
+for name, series in p["series"].items():
+    seconds = series["seconds"]
+    want(all(a <= b for a, b in zip(seconds, seconds[1:])), f"{name} is in order of time")
+    want(not seconds or seconds[-1] <= p["wall_seconds"] + 0.2, f"{name} ends with the program")
+
+# A small program holds less than assay: the peak is its own all the same.
+p, out = run("sh", "-c", "sleep 0.3")
+want(p["peak_rss_bytes"] is None or p["peak_rss_bytes"] < 8 << 20, f"a small program is small: {p['peak_rss_bytes']}")
+
+# Time of children counts in the whole, and each has its row.
+before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+p, out = run("sh", "-c", f"for i in 1 2; do {sys.executable} -c 'for i in range(4_000_000): pass'; done; sleep 0.2")
+spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+want(p["cpu_user_ns"] * 1e-9 <= spent + 0.02, f"no more than was spent: {p['cpu_user_ns']} {spent}")
+want(p["cpu_user_ns"] * 1e-9 >= 0.7 * spent, f"and not much less: {p['cpu_user_ns']} {spent}")
+rows = {r["pid"]: r for r in p["processes"]}
+want(len(rows) >= 4, f"the shell, two pythons, sleep: {len(rows)}")
+first = p["processes"][0]
+want(all(r["parent_pid"] in rows or r is first for r in p["processes"]), "parents are in the list")
+# Not sum(): a row that was read last long before its end misses some.
+want(sum(r["cpu_user_ns"] + r["cpu_system_ns"] for r in rows.values()) <= (p["cpu_user_ns"] + p["cpu_system_ns"]) * 1.05 + 30e6,
+     "rows do not exceed the whole")
+
+# The heap of a program that is killed.
+HEAP = "import os, time; x = [bytearray(1_000_000) for i in range(30)]; time.sleep(0.3); os.kill(os.getpid(), 9)"
+p, out = run(sys.executable, "-c", HEAP, status=137)
+want(p["signal"] == 9, "the signal is recorded")
+if p.get("heap"):
+    heap = p["heap"]
+    want(heap["live_bytes"] >= 30_000_000, "what it held when it was killed is known")
+    want(max(s["live_bytes"] for s in heap["sites"]) >= 30_000_000, "and by which site")
+    want(any(s["module"] for s in heap["sites"]), "sites have the module they are in")
+    want(sum(s["live_bytes"] for s in heap["sites"] if s["kind"] != "mmap") <= heap["live_bytes"] * 1.01 + 65536,
+         "sites do not exceed the whole")
+    want(max(p["series"]["heap_live"]["bytes"]) >= 30_000_000, "the series saw it")
+    # Children are watched when asked for.
+    two = [sys.executable, "-c", "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = bytearray(10**7)'])"]
+    p, out = run(*two)
+    want(p["heap"]["n_heaps"] == 1, "children are not watched")
+    p, out = run(*two, options=["--follow"])
+    want(p["heap"]["n_heaps"] >= 2, "with --follow they are")
+    p, out = run("sh", "-c", "true", options=["--no-heap"])
+    want(p["heap"] is None or not p.get("heap"), "--no-heap watches none")
+
+for sentence in failures:
+    print("FAILED:", sentence)
+sys.exit(bool(failures))

@@ -1,0 +1,51 @@
+/* tests/fuzz/fuzz_session.c - any bytes as the JSON of a session, printed in every form.
+ * What is accepted is shown as pages, as the classic text and as JSON again. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "report/session_report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The classic text promises 80 columns of ASCII. */
+static void check_classic(struct as_out *out)
+{
+    size_t size, line = 0;
+    const char *text = as_out_get(out, &size);
+
+    for (size_t i = 0; i < size; i++) {
+        line = text[i] == '\n' ? 0 : line + 1;
+        if (line > 80 || (text[i] != '\n' && (text[i] < ' ' || text[i] > '~')))
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct as_report_options options = {0};
+    const struct as_term term = {.width = 80};
+    struct assay_error err = {0};
+    struct as_session_view *view;
+    struct as_json_writer w;
+    struct as_out out;
+
+    if (as_session_view_json(&view, "fuzz", data, size, &err) < 0) {
+        if (err.msg[0] == '\0' || err.offset > size)
+            abort();
+        return 0;
+    }
+    if (as_out_memory(&out, &err) == ASSAY_OK) {
+        as_session_classic(&out, view, 0);
+        check_classic(&out);
+        as_json_writer_init(&w, &out, 0);
+        as_json_tree_write(&w, view->json);
+        if (as_json_writer_finish(&w, &err) < 0)
+            abort();
+        (void)!as_report_session_page(view, &options, &out, &term, &err);
+        as_out_drop(&out);
+    }
+    as_session_view_free(view);
+    return 0;
+}

@@ -1,0 +1,324 @@
+/* assay/measure.h: every figure promised is there, fits the others, and failures are failures. */
+#include "unit.h"
+
+#include <assay/measure.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Few runs: what is tested is not how long anything takes. */
+static struct assay_measure_options quick(void)
+{
+    static const struct assay_roof roof = {.size = sizeof roof,
+                                           .threads = 1,
+                                           .peak_gflops = 100,
+                                           .bandwidth_gbs = 10,
+                                           .cache_bandwidth_gbs = 50,
+                                           .cache_bytes = 1 << 20};
+    struct assay_measure_options o = ASSAY_MEASURE_OPTIONS_INIT;
+
+    o.runs = 12;
+    o.warmup = 3;
+    o.time_s = 0.03;
+    o.roof = &roof;
+    return o;
+}
+
+/* `width` inputs, a hidden layer of `width`, ten outputs. */
+static struct assay_model *perceptron(int64_t batch, int64_t width)
+{
+    const int64_t shape[] = {batch, width};
+    struct assay_model *m = assay_model_new(NULL);
+    int x = assay_model_input(m, "x", ASSAY_DTYPE_F32, 2, shape);
+
+    x = assay_model_linear(m, "fc1", x, width, true);
+    x = assay_model_activation(m, ASSAY_RELU, "relu", x);
+    x = assay_model_linear(m, "fc2", x, 10, true);
+    assay_model_output(m, x, "y");
+    return m;
+}
+
+static int count_calls(void *user, struct assay_error *err)
+{
+    volatile int *n = user;
+
+    (void)err;
+    for (int i = 0; i < 1000; i++)
+        (*n)++;
+    return 0;
+}
+
+static void a_function_is_measured_with_every_field(void **state)
+{
+    struct assay_measure_options o = quick();
+    double samples[12] = {0};
+    struct assay_latency l;
+    int n = 0;
+
+    (void)state;
+    o.samples_ns = samples;
+    o.samples_room = 12;
+    assert_int_equal(assay_measure_latency(count_calls, &n, &o, &l, NULL), 0);
+    assert_int_equal(l.n, 12);
+    assert_string_equal(l.stop, "runs");
+    assert_true(l.min_ns > 0 && l.min_ns <= l.median_ns && l.median_ns <= l.max_ns);
+    assert_true(l.low_ns < l.median_ns && l.median_ns < l.high_ns);
+    assert_true(l.p50_ns <= l.p90_ns && l.p90_ns <= l.p95_ns && l.p95_ns <= l.p99_ns);
+    assert_true(l.p99_ns <= l.max_ns && l.mean_ns >= l.min_ns && l.mean_ns <= l.max_ns);
+    assert_true(l.std_ns >= 0 && l.mad_ns >= 0 && l.cv >= 0);
+    assert_true(l.latency_ms == l.median_ns / 1e6);
+    assert_true(l.level == 0.95 && l.batch >= 1 && l.warmup_runs >= 3 && l.first_ns > 0);
+    assert_false(l.p99_supported);
+    assert_true(l.timer_cost_ns > 0 && l.seconds > 0);
+    for (int i = 0; i < 12; i++)
+        assert_true(samples[i] >= l.min_ns && samples[i] <= l.max_ns);
+    for (int i = 0; i < ASSAY_LATENCY_CAUSES; i++)
+        assert_non_null(l.causes[i].text);
+    assert_true(fabs(assay_latency_throughput(&l, 2) * l.median_ns - 2e9) < 1);
+}
+
+static int fail_at_five(void *user, struct assay_error *err)
+{
+    int *n = user;
+
+    if (++*n < 5)
+        return 0;
+    snprintf(err->msg, sizeof err->msg, "the fifth one is too many");
+    return -42;
+}
+
+static void a_function_that_fails_gives_no_number(void **state)
+{
+    struct assay_latency l;
+    struct assay_error err;
+    int n = 0;
+
+    (void)state;
+    assert_int_equal(assay_measure_latency(fail_at_five, &n, NULL, &l, &err), -42);
+    assert_string_equal(err.msg, "the fifth one is too many");
+    assert_true(l.n == 0 && l.median_ns == 0);
+    assert_int_equal(assay_measure_latency(NULL, NULL, NULL, &l, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_measure_latency(fail_at_five, &n, NULL, NULL, &err), ASSAY_ERR_USAGE);
+}
+
+static void memory_is_what_the_parts_are(void **state)
+{
+    struct assay_measure_options o = quick();
+    struct assay_model *small = perceptron(1, 64), *large = perceptron(64, 64);
+    struct assay_memory a, b;
+
+    (void)state;
+    assert_int_equal(assay_measure_memory(small, &o, &a, NULL), 0);
+    assert_int_equal(assay_measure_memory(large, &o, &b, NULL), 0);
+    assert_int_equal(a.parameter_bytes, 4 * (64 * 64 + 64 + 64 * 10 + 10));
+    assert_true(a.parameter_memory_mb == (double)a.parameter_bytes / 1048576);
+    assert_true(a.activation_bytes >= 4 * 64 * 2);
+    assert_true(b.activation_bytes >= 64 * 4 * 64 * 2);
+    assert_true(b.activation_bytes > a.activation_bytes);
+    assert_int_equal(a.parameter_bytes, b.parameter_bytes);
+    assert_true(a.peak_bytes >= a.held_parameter_bytes + a.activation_bytes);
+    assert_true(a.memory_efficiency > 0 && a.memory_efficiency <= 1);
+    assert_true(b.memory_efficiency > 0 && b.memory_efficiency <= 1);
+    assert_true(a.planned);
+    assert_int_equal(a.planned_difference, (int64_t)a.activation_bytes - (int64_t)a.planned_bytes);
+    assert_true(a.rss_peak_bytes >= a.peak_bytes);
+    assay_model_free(small);
+    assay_model_free(large);
+}
+
+static void check_forward(const struct assay_forward_profile *f)
+{
+    double seconds = f->latency_ms / 1e3;
+
+    assert_true(f->latency_ms > 0 && f->gflops_per_second > 0 && f->memory_bandwidth_mbs > 0);
+    assert_true(fabs(f->gflops_per_second * seconds * 1e9 / (double)f->flops - 1) < 1e-9);
+    assert_true(fabs(f->memory_bandwidth_mbs * seconds * 1048576 / (double)f->bytes_moved - 1) <
+                1e-9);
+    assert_true(fabs(f->computational_efficiency * 100 / f->gflops_per_second - 1) < 1e-9);
+    assert_true(f->peak_memory_mb >= f->activation_memory_mb && f->activation_memory_mb > 0);
+    assert_true(f->memory_efficiency > 0 && f->memory_efficiency <= 1);
+    assert_false(f->is_memory_bound && f->is_compute_bound);
+    assert_int_equal(f->is_memory_bound, strcmp(f->bottleneck, "memory") == 0);
+    assert_int_equal(f->is_compute_bound, strcmp(f->bottleneck, "compute") == 0);
+    assert_true(f->complete && !f->reason);
+}
+
+static void a_forward_profile_has_its_thirteen_fields(void **state)
+{
+    struct assay_measure_options o = quick();
+    struct assay_model *small = perceptron(1, 64), *large = perceptron(32, 512);
+    struct assay_forward_profile a, b;
+
+    (void)state;
+    assert_int_equal(assay_profile_forward(small, &o, &a, NULL), 0);
+    assert_int_equal(assay_profile_forward(large, &o, &b, NULL), 0);
+    check_forward(&a);
+    check_forward(&b);
+    assert_int_equal(a.parameters, 64 * 64 + 64 + 64 * 10 + 10);
+    assert_int_equal(a.flops, 2 * (64 * 64 + 64 * 10));
+    assert_int_equal(a.flops, assay_count_flops(small));
+    assert_int_equal(b.flops, 32 * assay_count_flops(large));
+    assert_true(b.parameters > a.parameters && b.flops > a.flops);
+    assert_true(b.latency_ms > a.latency_ms && b.peak_memory_mb > a.peak_memory_mb);
+    assay_model_free(small);
+    assay_model_free(large);
+}
+
+/* The same times against machines that are bound by different things. */
+static void the_roof_decides_what_bounds(void **state)
+{
+    struct assay_measure_options o = quick();
+    struct assay_model *m = perceptron(8, 128);
+    struct assay_forward_profile f;
+    struct assay_roof roof = *o.roof;
+
+    (void)state;
+    o.roof = &roof;
+    roof.peak_gflops = 1e-4;
+    roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e6;
+    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_string_equal(f.bottleneck, "compute");
+    assert_true(f.computational_efficiency > 1); /* never held down to 1 */
+    roof.peak_gflops = 1e9;
+    roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e-4;
+    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_string_equal(f.bottleneck, "memory");
+    roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e9;
+    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_string_equal(f.bottleneck, "overhead");
+    assert_false(f.is_memory_bound || f.is_compute_bound);
+    roof.peak_gflops = UNIT_NAN;
+    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_string_equal(f.bottleneck, "unknown");
+    assert_true(isnan(f.computational_efficiency));
+    assert_non_null(f.reason);
+    assay_model_free(m);
+}
+
+static void layers_add_up_to_the_model(void **state)
+{
+    struct assay_measure_options o = quick();
+    struct assay_model *m = perceptron(4, 128);
+    struct assay_layer_profile layers[16], one;
+    struct assay_model_layer counted;
+    uint64_t parameters = 0, flops = 0;
+    double share = 0;
+    int n = assay_profile_layers(m, &o, layers, 16, NULL);
+
+    (void)state;
+    assert_true(n >= 3 && n <= 16);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(assay_model_layer_at(m, (size_t)i, &counted), 0);
+        assert_string_equal(layers[i].name, counted.name);
+        assert_string_equal(layers[i].layer_type, counted.op);
+        assert_int_equal(layers[i].parameters, counted.parameters);
+        assert_true(layers[i].latency_ms >= 0);
+        assert_true(layers[i].peak_memory_mb >=
+                    layers[i].parameter_memory_mb + layers[i].activation_memory_mb);
+        assert_true(layers[i].memory_efficiency >= 0 && layers[i].memory_efficiency <= 1);
+        parameters += layers[i].parameters;
+        flops += counted.macs ? layers[i].flops : 0;
+        share += layers[i].share;
+    }
+    assert_int_equal(parameters, assay_count_parameters(m));
+    assert_int_equal(flops, 4 * assay_count_flops(m));
+    assert_true(share > 0.2 && share < 3); /* medians of parts, not parts of a median */
+    assert_int_equal(assay_profile_layer(m, 0, &o, &one, NULL), 0);
+    assert_string_equal(one.name, layers[0].name);
+    assert_int_equal(assay_profile_layer(m, (size_t)n, &o, &one, NULL), ASSAY_ERR_NOTFOUND);
+    assay_model_free(m);
+}
+
+static void a_quick_profile_is_a_few_lines(void **state)
+{
+    struct assay_measure_options o = quick();
+    struct assay_model *m = perceptron(1, 64);
+    struct assay_forward_profile f;
+    char text[600], cut[20];
+    int n;
+
+    (void)state;
+    n = assay_quick_profile(m, &o, &f, text, sizeof text, NULL);
+    assert_int_equal(n, strlen(text));
+    assert_non_null(strstr(text, "Parameters   4,810\n"));
+    assert_non_null(strstr(text, f.bottleneck));
+    assert_non_null(strstr(text, " ms ("));
+    assert_true(assay_quick_profile(m, &o, NULL, cut, sizeof cut, NULL) > 20);
+    assert_int_equal(strlen(cut), sizeof cut - 1);
+    assert_true(assay_quick_profile(m, &o, NULL, NULL, 0, NULL) > 20);
+    assay_model_free(m);
+}
+
+static void a_model_that_cannot_run_is_a_failure(void **state)
+{
+    struct assay_measure_options o = quick();
+    const struct assay_input_file files[] = {{"nothing", "x.npy"}, {"x", "/nonexistent.npy"}};
+    struct assay_forward_profile f;
+    struct assay_latency l;
+    struct assay_error err = {0};
+    struct assay_model *m = perceptron(1, 64);
+
+    (void)state;
+    o.files = files;
+    o.n_files = 1;
+    assert_int_equal(assay_profile_forward(m, &o, &f, &err), ASSAY_ERR_USAGE);
+    assert_string_equal(err.msg, "the model has no input 'nothing'; it has: x");
+    assert_true(f.latency_ms == 0);
+    o.files = files + 1;
+    assert_int_equal(assay_model_measure_latency(m, &o, &l, &err), ASSAY_ERR_NOTFOUND);
+    assert_non_null(strstr(err.msg, "/nonexistent.npy"));
+    o.n_files = 0;
+    o.limit_bytes = 100;
+    assert_int_equal(assay_model_measure_latency(m, &o, &l, &err), ASSAY_ERR_LIMIT);
+    o.limit_bytes = 0;
+    assert_int_equal(assay_model_measure_latency(m, &o, &l, &err), 0);
+    assert_int_equal(assay_model_measure_latency(NULL, &o, &l, &err), ASSAY_ERR_NOMEM);
+    assay_model_free(m);
+}
+
+static void a_file_gives_an_input_its_size(void **state)
+{
+    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 64), }\n";
+    const char begin[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, sizeof header - 1, 0};
+    struct assay_measure_options o = quick();
+    char path[] = "/tmp/assay-measure-XXXXXX";
+    struct assay_input_file file = {NULL, path};
+    const int64_t open[] = {-1, 64};
+    struct assay_model *m = assay_model_new(NULL);
+    int x = assay_model_input(m, "x", ASSAY_DTYPE_F32, 2, open), fd = mkstemp(path);
+    struct assay_forward_profile f;
+    float numbers[3 * 64] = {0};
+    struct assay_error err = {0};
+
+    (void)state;
+    assay_model_output(m, assay_model_linear(m, "fc", x, 5, false), "y");
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, begin, sizeof begin), sizeof begin);
+    assert_int_equal(write(fd, header, sizeof header - 1), sizeof header - 1);
+    assert_int_equal(write(fd, numbers, sizeof numbers), sizeof numbers);
+    close(fd);
+    o.files = &file;
+    o.n_files = 1;
+    if (assay_profile_forward(m, &o, &f, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(f.flops, 3 * 2 * 64 * 5);
+    unlink(path);
+    assay_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_function_is_measured_with_every_field),
+        cmocka_unit_test(a_function_that_fails_gives_no_number),
+        cmocka_unit_test(memory_is_what_the_parts_are),
+        cmocka_unit_test(a_forward_profile_has_its_thirteen_fields),
+        cmocka_unit_test(the_roof_decides_what_bounds),
+        cmocka_unit_test(layers_add_up_to_the_model),
+        cmocka_unit_test(a_quick_profile_is_a_few_lines),
+        cmocka_unit_test(a_model_that_cannot_run_is_a_failure),
+        cmocka_unit_test(a_file_gives_an_input_its_size),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

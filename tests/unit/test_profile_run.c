@@ -1,0 +1,136 @@
+/* tests/unit/test_profile_run.c - the whole protocol on small models: every pass leaves what it
+ * promises, and the parts fit the whole. */
+#include "unit.h"
+
+#include <assay/model.h>
+#include <stdlib.h>
+
+#include "format/model_file.h"
+#include "measure/profile_run.h"
+#include "model/model_handle.h"
+
+static struct as_profile_options quick(void)
+{
+    return (struct as_profile_options){
+        .latency = {.runs = 20, .warmup_runs = 3, .warmup_s = 0.02, .time_s = 0.05},
+        .profile_runs = 15,
+    };
+}
+
+static struct as_profile_run *run_model(struct as_model *model, const struct as_profile_options *o)
+{
+    struct as_profile_run *run = NULL;
+    struct assay_error err = {0};
+
+    if (as_profile_run_new(&run, model, o, &err) < 0)
+        fail_msg("%s", err.msg);
+    return run;
+}
+
+static unsigned phases_seen;
+
+static void note_phase(void *user, enum as_profile_phase phase, double share)
+{
+    (void)user;
+    assert_true(share >= 0 && share <= 1);
+    phases_seen |= 1u << phase;
+}
+
+static void every_pass_leaves_its_numbers(void **state)
+{
+    struct as_profile_options o = quick();
+    struct as_model *model;
+    struct as_profile_run *run;
+    const struct as_mem *mem;
+
+    (void)state;
+    assert_int_equal(as_model_open(&model, "zoo:mlp", NULL), 0);
+    o.progress = note_phase;
+    o.load_ns = 77;
+    run = run_model(model, &o);
+    assert_int_equal(run->latency.n, 20);
+    assert_true(run->cold_ns > 0 && run->prepare_ns > 0 && run->load_ns == 77);
+    assert_true(run->profiled && run->memory_counted);
+    assert_int_equal(run->profile.n_runs, 15);
+    assert_int_equal(run->profile.n_steps, as_engine_n_steps(run->engine));
+    for (size_t r = 0; r < run->profile.n_runs; r++) {
+        double sum = 0;
+
+        for (size_t s = 0; s < run->profile.n_steps; s++)
+            sum += (double)run->profile.self_ns[s * run->profile.n_runs + r];
+        assert_true(sum > 0 && sum <= run->profile.run_ns[r]);
+        assert_true(run->profile.plain_ns[r] > 0);
+        assert_int_equal(run->profile.calls[r], 1);
+    }
+    assert_true(run->profile.cost_low_share <= run->profile.cost_share);
+    assert_true(run->profile.cost_high_share >= run->profile.cost_share);
+    mem = &run->memory.counted;
+    assert_true(mem->of[AS_MEM_PARAMETERS].peak_bytes >= 4 * 269322);
+    assert_true(mem->of[AS_MEM_ACTIVATIONS].peak_bytes >= 4 * 784);
+    assert_true(mem->all.peak_bytes >=
+                mem->of[AS_MEM_PARAMETERS].peak_bytes + mem->of[AS_MEM_ACTIVATIONS].peak_bytes);
+    assert_true(run->memory.before.rss.value > 0 && run->memory.after.rss_peak.value > 0);
+    assert_int_equal(run->inputs.n_choices, 1);
+    assert_int_equal(phases_seen, 1u << AS_PHASE_PREPARE | 1u << AS_PHASE_WARM_UP |
+                                      1u << AS_PHASE_PROFILING | 1u << AS_PHASE_MEMORY |
+                                      (phases_seen & 1u << AS_PHASE_TIMING));
+    as_profile_run_free(run);
+    as_model_free(model);
+}
+
+static void passes_can_be_left_out(void **state)
+{
+    struct as_profile_options o = quick();
+    struct as_model *model;
+    struct as_profile_run *run;
+
+    (void)state;
+    assert_int_equal(as_model_open(&model, "zoo:mlp", NULL), 0);
+    o.no_timing = o.no_profile = true;
+    run = run_model(model, &o);
+    assert_true(run->latency.n == 0 && !run->profiled && run->memory_counted);
+    as_profile_run_free(run);
+    o = quick();
+    o.no_timing = o.no_memory = true;
+    run = run_model(model, &o);
+    assert_true(run->profiled && !run->memory_counted && run->latency.warm_up.runs >= 3);
+    as_profile_run_free(run);
+    as_model_free(model);
+}
+
+static void costs_have_three_classes(void **state)
+{
+    (void)state;
+    assert_string_equal(as_profile_cost_class(1.02), "low");
+    assert_string_equal(as_profile_cost_class(2), "moderate");
+    assert_string_equal(as_profile_cost_class(10), "high");
+    assert_non_null(strstr(as_profile_cost_hint(50), "investigated"));
+}
+
+static void a_model_that_cannot_run_fails_with_its_reason(void **state)
+{
+    struct as_profile_options o = quick();
+    struct as_profile_run *run;
+    struct assay_error err = {0};
+    struct as_model *model;
+
+    (void)state;
+    assert_int_equal(as_model_open(&model, "zoo:mlp", NULL), 0);
+    o.engine.limit_bytes = 1000;
+    assert_int_equal(as_profile_run_new(&run, model, &o, &err), ASSAY_ERR_LIMIT);
+    assert_null(run);
+    assert_true(err.msg[0] != '\0');
+    as_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pass_leaves_its_numbers),
+        cmocka_unit_test(passes_can_be_left_out),
+        cmocka_unit_test(costs_have_three_classes),
+        cmocka_unit_test(a_model_that_cannot_run_fails_with_its_reason),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

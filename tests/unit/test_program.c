@@ -1,0 +1,567 @@
+/* tests/unit/test_program.c - what was written about a program is read back as it was, and judged.
+ * Blocks that make no sense are passed over and counted. */
+#include "program_kit.h"
+
+#include "analyze/program_findings.h"
+#include "analyze/program_seen.h"
+#include "analyze/program_series.h"
+#include "base/alloc.h"
+#include "measure/peaks.h"
+#include "report/program_report.h"
+
+struct made {
+    struct kit kit;
+    struct as_run *run;
+    struct as_program *program;
+};
+
+static struct made make(const struct program_kit *how)
+{
+    struct assay_error err = {0};
+    struct made m;
+
+    program_kit_make(&m.kit, how);
+    m.run = kit_open(&m.kit);
+    if (as_program_analyze(&m.program, m.run, &err) < 0)
+        fail_msg("%s", err.msg);
+    return m;
+}
+
+static void done(struct made *m)
+{
+    as_program_free(m->program);
+    as_run_close(m->run);
+    kit_close(&m->kit);
+}
+
+static void what_was_written_is_read_back(void **state)
+{
+    struct made m = make(&(struct program_kit){.marks = true});
+    const struct as_program *p = m.program;
+    const struct as_heap_place *last;
+
+    (void)state;
+    assert_int_equal(p->passed_over, 0);
+    assert_int_equal(p->n_args, 3);
+    assert_string_equal(p->argv[1], "--rows");
+    assert_string_equal(p->folder, "/home/somebody");
+    assert_true(p->wall_seconds == 14);
+    assert_int_equal(p->minor_faults.value, 523456);
+    assert_null(p->minor_faults.why);
+    assert_string_equal(p->written_bytes.why, "the kernel does not count it");
+    assert_int_equal(p->n_processes, 3);
+    assert_int_equal(p->process[0].pid, 4242);
+    assert_true(isnan(p->process[2].end_seconds));
+    assert_true(p->process[0].heap_watched);
+    assert_int_equal(p->process[1].threads_most.value, 2);
+    assert_true(p->heap_known);
+    assert_true(p->symbols_known);
+    assert_int_equal(p->heap.allocations, 3001234);
+    assert_int_equal(p->heap.n_threads, 2);
+    assert_int_equal(p->n_places, PROGRAM_KIT_PLACES);
+    assert_string_equal(p->place[0].function, "load_weights"); /* most live first */
+    assert_int_equal(p->place[0].offset, 0x1b0);
+    assert_true(p->place[0].peak_known);
+    assert_int_equal(p->n_heap_places, PROGRAM_KIT_PLACES - 1);
+    last = &p->place[PROGRAM_KIT_PLACES - 1]; /* mappings are address space */
+    assert_int_equal(last->site.live_bytes, 64u << 20);
+    assert_int_equal(last->site.kind, AS_HEAP_MAPPING);
+    assert_null(last->function);
+    assert_string_equal(last->module, "libarena.so");
+    assert_int_equal(p->n_traces, 2);
+    assert_string_equal(p->trace[0].frame[0], "make_temp+0x20 (libfoo.so.1)");
+    assert_string_equal(p->trace[0].frame[3], "0x7f00aa0012");
+    assert_int_equal(p->trace[1].stack.n_frames, AS_HEAP_MAX_FRAMES);
+    assert_int_equal(p->n_layers, 2);
+    assert_int_equal(p->layer[1].net_bytes, -512);
+    assert_int_equal(p->marks.n, 100);
+    assert_int_equal(p->rss.n, 280);
+    assert_int_equal(p->heap_live.n, 280);
+    assert_true(p->rss.seconds[20] > 0.99 && p->rss.seconds[20] < 1.01);
+    assert_true(p->cpu.value[0] == 0.97);
+    done(&m);
+}
+
+static void the_same_products_of_two_processes_are_one_row(void **state)
+{
+    struct made m = make(&(struct program_kit){0});
+    const struct as_program *p = m.program;
+
+    (void)state;
+    assert_int_equal(p->n_gemm, 2);
+    assert_int_equal(p->gemm[0].calls, 2000);
+    assert_int_equal(p->gemm[0].time_ns, 8000000000u);
+    assert_int_equal(p->gemm[0].max_ns, 10000000);
+    assert_true(isnan(p->gemm[1].flops));
+    assert_int_equal(p->gemm_unplaced, 5);
+    assert_true(fabs(p->gemm_time_share - 8.012 / 14) < 1e-9);
+    assert_true(fabs(as_gemm_rate(&p->gemm[0]) / (2.0 * 512 * 512 * 512 * 250) - 1) < 1e-9);
+    assert_true(isnan(as_gemm_rate(&p->gemm[1])));
+    assert_true(isnan(as_gemm_roof_share(p, &p->gemm[0])));
+    done(&m);
+}
+
+static void a_leak_is_told_with_its_place(void **state)
+{
+    struct made m = make(&(struct program_kit){.leaks = true});
+    struct as_program_findings *f;
+
+    (void)state;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    assert_int_equal(f->n_growing, 1);
+    assert_string_equal(f->growing[0].place->function, "parse_row");
+    assert_true(fabs(f->growing[0].share - 1.15 / 1.2) < 0.02);
+    assert_true(f->growing[0].place->growth_p_value < 0.001);
+    assert_string_equal(f->growth[0].key, "heap_live");
+    assert_true(fabs(f->growth[0].rate / (1.2 * PROGRAM_KIT_MIB) - 1) < 0.02);
+    assert_non_null(strstr(f->verdict_text, "the heap grew by 1.2"));
+    assert_non_null(strstr(f->verdict_text, "allocated at parse_row+0x4c (a.out)"));
+    assert_non_null(strstr(f->live_text, "cannot be told"));
+    as_program_findings_free(f);
+    done(&m);
+}
+
+/* The fall at the end neither hides the growth nor lets it pass for a leak. */
+static void what_is_given_back_at_the_end_is_no_leak(void **state)
+{
+    struct made m = make(&(struct program_kit){.leaks = true, .returns = true});
+    struct as_program_findings *f;
+
+    (void)state;
+    for (size_t i = 1; i < m.program->n_processes; i++)
+        m.program->process[i].heap_watched = true;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_RETURNED);
+    assert_int_equal(f->growth[0].verdict, AS_GROWTH_RETURNED);
+    assert_int_equal(f->n_growing, 1);
+    assert_string_equal(f->growing[0].place->function, "parse_row");
+    assert_non_null(strstr(f->headline, "until the program began to end"));
+    as_program_findings_free(f);
+    /* What was counted never held it: a program that became another by exec. */
+    m.program->heap.peak_bytes = 100;
+    for (size_t i = 0; i < m.program->n_places; i++) {
+        m.program->place[i].growing = false;
+        m.program->place[i].site.allocated_bytes = 0;
+    }
+    m.program->heap.mapped_live_bytes = 0;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    as_program_findings_free(f);
+    m.program->heap.peak_bytes = 100u << 20;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_RETURNED);
+    as_program_findings_free(f);
+    /* A process that nobody counted may hold it. */
+    m.program->process[1].heap_watched = false;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void the_end_of_a_program_is_not_judged(void **state)
+{
+    double seconds[100], value[100];
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        seconds[i] = i;
+        value[i] = i;
+    }
+    assert_int_equal(as_series_judged(seconds, value, 100, UNIT_NAN), 100);
+    assert_int_equal(as_series_judged(seconds, value, 100, 59), 60);
+    value[98] = 7;
+    value[99] = 8; /* not even falling all the time */
+    assert_int_equal(as_series_judged(seconds, value, 100, UNIT_NAN), 98);
+    value[50] = 1e9; /* a peak long ago is no end */
+    assert_int_equal(as_series_judged(seconds, value, 100, UNIT_NAN), 98);
+    assert_int_equal(as_series_judged(seconds, value, 3, UNIT_NAN), 3);
+    assert_int_equal(as_series_judged(seconds, value, 0, UNIT_NAN), 0);
+}
+
+/* A place of several watched processes is told with its process; the machine's memory lasts. */
+static void growth_says_whose_and_how_long(void **state)
+{
+    struct made m = make(&(struct program_kit){.leaks = true});
+    const struct as_program_series *rss = &m.program->rss;
+    struct as_program_findings *f;
+
+    (void)state;
+    m.program->n_heaps = 2;
+    m.program->free_bytes =
+        rss->value[rss->n - 1] - rss->value[0] + 120 * PROGRAM_KIT_MIB; /* 100 s of it */
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_non_null(strstr(f->growing[0].text, "pid 4242"));
+    assert_true(fabs(f->growth[0].seconds_to_exhaustion / 100 - 1) < 0.05);
+    assert_non_null(strstr(f->growth[f->n_growths - 1].text, "memory lasts"));
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void mappings_that_stay_are_growth(void **state)
+{
+    struct made m = make(&(struct program_kit){.maps = true});
+    struct as_program_findings *f;
+
+    (void)state;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    assert_non_null(strstr(f->mapping_text, "64.0 MiB mapped (address space"));
+    assert_non_null(strstr(f->verdict_text, "libarena.so"));
+    assert_non_null(strstr(f->live_text, "and 64.0 MiB mapped"));
+    as_program_findings_free(f);
+    m.program->heap.mapped_live_bytes = m.program->heap.live_bytes = 0;
+    m.program->heap.live_blocks = 0;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_null(f->live_text);
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void a_short_run_is_said_to_be_short(void **state)
+{
+    struct made m = make(&(struct program_kit){.leaks = true});
+    struct as_program_findings *f;
+
+    (void)state;
+    m.program->wall_seconds = 0.9;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    assert_non_null(strstr(f->headline, "the end of a short run"));
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void memory_that_only_warms_up_does_not_grow(void **state)
+{
+    struct made m = make(&(struct program_kit){0});
+    struct as_program_findings *f;
+
+    (void)state;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_NONE);
+    assert_int_equal(f->n_growing, 0);
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void too_few_readings_are_no_verdict(void **state)
+{
+    struct made m = make(&(struct program_kit){.leaks = true, .seconds = 0.4});
+    struct as_program_findings *f;
+
+    (void)state;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
+    assert_non_null(strstr(f->verdict_text, "not known"));
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static const struct as_program_cause *cause_of(const struct as_program_findings *f,
+                                               const char *rule)
+{
+    for (size_t i = 0; i < f->n_causes; i++)
+        if (strcmp(f->cause[i].rule, rule) == 0)
+            return &f->cause[i];
+    return NULL;
+}
+
+static void causes_have_figures_and_bounds(void **state)
+{
+    struct made m = make(&(struct program_kit){.waits = true});
+    struct as_program_findings *f;
+    const struct as_program_cause *c;
+
+    (void)state;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    c = cause_of(f, "program-waits");
+    assert_non_null(c);
+    assert_true(fabs(c->expected_gain - 0.95) < 1e-6);
+    assert_non_null(strstr(c->evidence, "95 %"));
+    c = cause_of(f, "storage-wait");
+    assert_non_null(c);
+    assert_true(fabs(c->expected_gain - 7.5 / 14) < 1e-6);
+    assert_non_null(cause_of(f, "heap-churn"));
+    assert_non_null(strstr(cause_of(f, "heap-churn")->evidence, "make_temp+0x20"));
+    assert_null(cause_of(f, "processors-idle"));
+    for (size_t i = 1; i < f->n_causes; i++)
+        assert_false(f->cause[i].expected_gain > f->cause[i - 1].expected_gain);
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static struct as_program_findings *findings_of(const struct made *m)
+{
+    struct as_program_findings *f = NULL;
+
+    assert_int_equal(as_program_findings_new(&f, m->program, NULL), ASSAY_OK);
+    return f;
+}
+
+static void who_is_pushed_aside_does_not_wait_by_itself(void **state)
+{
+    struct made m = make(&(struct program_kit){.waits = true});
+    struct as_program_findings *f;
+    const struct as_program_cause *c;
+
+    (void)state;
+    m.program->processors = 2;
+    m.program->switches_voluntary.value = 2;
+    m.program->switches_involuntary.value = 1071;
+    f = findings_of(&m);
+    c = cause_of(f, "waits-for-processor");
+    assert_non_null(c);
+    assert_non_null(strstr(c->evidence, "1,071"));
+    assert_null(cause_of(f, "program-waits"));
+    as_program_findings_free(f);
+    /* A third of the time is not most of it. */
+    m.program->switches_voluntary.value = 10000;
+    m.program->cpu_user_ns.value = 9000000000u;
+    m.program->cpu_system_ns.value = 0;
+    f = findings_of(&m);
+    c = cause_of(f, "program-waits");
+    assert_non_null(c);
+    assert_null(strstr(c->finding, "most"));
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void churn_needs_temporary_blocks(void **state)
+{
+    struct made m = make(&(struct program_kit){.waits = true});
+    struct as_program_findings *f;
+
+    (void)state;
+    m.program->heap.allocations = 140000000;
+    for (size_t i = 0; i < m.program->n_places; i++)
+        m.program->place[i].site.temporary = 1;
+    f = findings_of(&m);
+    assert_null(cause_of(f, "heap-churn"));
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void faults_advise_what_exists_and_helps(void **state)
+{
+    struct made m = make(&(struct program_kit){0});
+    struct as_program_findings *f;
+    const char *advice;
+
+    (void)state;
+    m.program->heap.allocated_bytes = 4096u * 523456ull;
+    f = findings_of(&m);
+    advice = cause_of(f, "page-faults")->advice;
+    assert_non_null(strstr(advice, "MALLOC_MMAP_THRESHOLD_"));
+    assert_non_null(strstr(advice, "M_TRIM_THRESHOLD of mallopt"));
+    as_program_findings_free(f);
+    m.program->heap.allocated_bytes = 100;
+    f = findings_of(&m);
+    advice = cause_of(f, "page-faults")->advice;
+    assert_null(strstr(advice, "THRESHOLD"));
+    assert_non_null(strstr(advice, "MAP_POPULATE"));
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void products_are_held_against_the_roof_when_it_is_known(void **state)
+{
+    struct made m = make(&(struct program_kit){0});
+    struct as_program_findings *f;
+    const struct as_program_cause *c;
+    struct as_peaks peaks = {.n_counts = 1, .threads = {1}};
+
+    (void)state;
+    for (int t = 0; t < AS_PEAK_TYPE_COUNT; t++)
+        peaks.compute[t][0].rate = 2.0 * 512 * 512 * 512 * 1000;
+    m.program->peaks = &peaks;
+    assert_true(fabs(as_gemm_roof_share(m.program, &m.program->gemm[0]) - 0.25) < 1e-9);
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    c = cause_of(f, "products-below-roof");
+    assert_non_null(c);
+    assert_true(fabs(c->expected_gain - 8.0 / 14 * 0.75) < 1e-6);
+    assert_null(strstr(c->advice, "small")); /* 512 on each side */
+    assert_non_null(strstr(c->advice, "OPENBLAS_CORETYPE"));
+    assert_non_null(cause_of(f, "processors-idle"));
+    as_program_findings_free(f);
+    m.program->gemm[0].n = 8;
+    f = findings_of(&m);
+    assert_non_null(strstr(cause_of(f, "products-below-roof")->advice, "put small products"));
+    as_program_findings_free(f);
+    done(&m);
+}
+
+static void long_lists_go_into_several_blocks(void **state)
+{
+    struct made m = make(&(struct program_kit){.n_sites = 25000});
+
+    (void)state;
+    assert_int_equal(m.program->passed_over, 0);
+    assert_int_equal(m.program->n_places, 20000);
+    assert_int_equal(m.program->places_left_out, 5000);
+    assert_true(program_kit_largest < 4u << 20);
+    assert_true(program_kit_largest > 2u << 20);
+    done(&m);
+}
+
+static void without_a_session_nothing_is_written(void **state)
+{
+    const struct as_program_facts facts = {.argv = (const char *const[]){"x"}, .n_args = 1};
+    struct assay_error err;
+
+    (void)state;
+    assert_int_equal(as_program_record_facts(&facts, &err), ASSAY_ERR_STATE);
+    assert_int_equal(as_program_record_processes(NULL, 0, &err), ASSAY_ERR_STATE);
+    assert_int_equal(as_program_record_gemm(1, NULL, 0, 0, &err), ASSAY_ERR_STATE);
+}
+
+static void another_run_tells_nothing_of_a_program(void **state)
+{
+    struct assay_error err;
+    struct as_program *p;
+    struct as_run *run;
+    struct kit k;
+
+    (void)state;
+    kit_begin(&k);
+    kit_end(&k, 0, 0);
+    run = kit_open(&k);
+    assert_false(as_program_in_run(run));
+    assert_int_equal(as_program_analyze(&p, run, &err), ASSAY_ERR_NOTFOUND);
+    assert_null(p);
+    as_run_close(run);
+    kit_close(&k);
+}
+
+#define PROGRAM "{\"argv\":[\"x\"],\"exit_status\":0,\"wall_seconds\":1}"
+
+static void blocks_that_make_no_sense_are_counted(void **state)
+{
+    static const struct {
+        const char *kind, *json;
+        uint64_t passed_over; /* at least */
+    } bad[] = {
+        {"processes", "[", 1},
+        {"processes", "[]", 1},
+        {"processes", "7", 1},
+        {"processes", "{\"processes\":7}", 1},
+        {"processes", "{\"processes\":[7,null,[],{}]}", 4},
+        {"processes", "{\"processes\":[{\"pid\":\"x\",\"parent_pid\":1,\"start_seconds\":0}]}", 1},
+        {"processes", "{\"processes\":[{\"pid\":1,\"parent_pid\":1,\"start_seconds\":null}]}", 1},
+        {"processes", "{\"processes\":[{\"pid\":99999999999999999999,\"parent_pid\":1}]}", 1},
+        {"heap", "{\"pid\":1}", 1},
+        {"heap", "{\"pid\":1,\"allocations\":-1}", 1},
+        {"heap_sites", "{\"pid\":[],\"sites\":[{\"id\":1,\"kind\":99,\"layer\":null}]}", 2},
+        {"heap_sites", "{\"sites\":[{\"id\":4294967296,\"kind\":0,\"layer\":null}]}", 1},
+        {"heap_stacks", "{\"stacks\":[{\"frames\":7,\"samples\":1,\"layer\":null}]}", 1},
+        {"heap_stacks", "{\"stacks\":[{\"frames\":[7],\"samples\":1,\"layer\":null}]}", 1},
+        {"heap_layers", "{\"layers\":[{\"name\":3}]}", 1},
+        {"heap_series", "{\"series\":[{\"id\":1,\"seconds\":[1],\"live_bytes\":[1,2]}]}", 1},
+        {"heap_series", "{\"series\":[{\"id\":1,\"seconds\":[2,1],\"live_bytes\":[1,2]}]}", 1},
+        {"gemm", "{\"left_out\":-3,\"calls\":[{\"function\":1}]}", 2},
+        {"heap_iterations", "{\"live_bytes\":[1,\"x\",{}]}", 2},
+        {"program", "{\"argv\":[\"y\"],\"exit_status\":0,\"wall_seconds\":1}", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
+        struct as_program *p;
+        struct as_run *run;
+        struct kit k;
+
+        kit_begin(&k);
+        program_kit_run = &k;
+        assert_int_equal(as_session_data("program", PROGRAM, strlen(PROGRAM), NULL), 0);
+        assert_int_equal(as_session_data(bad[i].kind, bad[i].json, strlen(bad[i].json), NULL), 0);
+        program_kit_run = NULL;
+        kit_end(&k, 0, 0);
+        run = kit_open(&k);
+        assert_int_equal(as_program_analyze(&p, run, NULL), ASSAY_OK);
+        if (p->passed_over < bad[i].passed_over)
+            fail_msg("%s: %llu passed over", bad[i].json, (unsigned long long)p->passed_over);
+        assert_string_equal(p->argv[0], "x");
+        as_program_free(p);
+        as_run_close(run);
+        kit_close(&k);
+    }
+}
+
+/* Everything that is done with a run; 0 or NOMEM. */
+static int use_all(struct as_run *run)
+{
+    const struct as_term term = {.width = 80, .unicode = true};
+    struct as_program *program;
+    struct as_page page;
+    struct as_out out;
+    int rc = as_program_analyze(&program, run, NULL);
+
+    if (rc < 0)
+        return rc;
+    rc = as_out_memory(&out, NULL);
+    if (rc == ASSAY_OK) {
+        as_page_open(&page, &out, &term, false);
+        rc = as_program_page(program, run, &page, 0, NULL);
+        if (as_page_close(&page, NULL) < 0)
+            rc = ASSAY_ERR_NOMEM;
+        if (rc == ASSAY_OK)
+            rc = as_program_document(program, &out, NULL);
+        if (!as_out_ok(&out))
+            rc = ASSAY_ERR_NOMEM;
+        as_out_drop(&out);
+    }
+    as_program_free(program);
+    return rc;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    struct as_run *run;
+    struct kit k;
+    uint64_t needed;
+
+    (void)state;
+    program_kit_make(&k, &(struct program_kit){.leaks = true, .marks = true});
+    run = kit_open(&k);
+    as_alloc_fail_at(0, 0);
+    assert_int_equal(use_all(run), ASSAY_OK);
+    needed = as_alloc_count(); /* 0 in builds that cannot make them fail */
+    for (uint64_t nth = 1; nth <= needed; nth++) {
+        int rc;
+
+        as_alloc_fail_at(nth, 1);
+        rc = use_all(run);
+        as_alloc_fail_at(0, 0);
+        assert_int_equal(rc, ASSAY_ERR_NOMEM);
+    }
+    as_run_close(run);
+    kit_close(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_is_read_back),
+        cmocka_unit_test(the_same_products_of_two_processes_are_one_row),
+        cmocka_unit_test(a_leak_is_told_with_its_place),
+        cmocka_unit_test(what_is_given_back_at_the_end_is_no_leak),
+        cmocka_unit_test(the_end_of_a_program_is_not_judged),
+        cmocka_unit_test(growth_says_whose_and_how_long),
+        cmocka_unit_test(mappings_that_stay_are_growth),
+        cmocka_unit_test(a_short_run_is_said_to_be_short),
+        cmocka_unit_test(memory_that_only_warms_up_does_not_grow),
+        cmocka_unit_test(too_few_readings_are_no_verdict),
+        cmocka_unit_test(causes_have_figures_and_bounds),
+        cmocka_unit_test(who_is_pushed_aside_does_not_wait_by_itself),
+        cmocka_unit_test(churn_needs_temporary_blocks),
+        cmocka_unit_test(faults_advise_what_exists_and_helps),
+        cmocka_unit_test(products_are_held_against_the_roof_when_it_is_known),
+        cmocka_unit_test(long_lists_go_into_several_blocks),
+        cmocka_unit_test(without_a_session_nothing_is_written),
+        cmocka_unit_test(another_run_tells_nothing_of_a_program),
+        cmocka_unit_test(blocks_that_make_no_sense_are_counted),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
