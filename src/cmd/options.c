@@ -253,7 +253,7 @@ int as_options_parse(struct as_cmd_line *line, const struct as_cmd *cmd, int arg
     *line = (struct as_cmd_line){.cmd = cmd};
     for (int i = 0; i < argc; i++) {
         if (options && strcmp(argv[i], "--") == 0)
-            options = false;
+            options = false, line->after_dashes = true;
         else if (options && argv[i][0] == '-' && argv[i][1] != '\0')
             rc = take_option(line, argc, argv, &i, err);
         else

@@ -7,7 +7,7 @@
 
 #include "cmd/cmd.h"
 
-#define AS_CMD_MAX_OPTS 48 /* of a command, the common ones included */
+#define AS_CMD_MAX_OPTS 72 /* of a command, the common ones included */
 #define AS_CMD_MAX_LIST 64 /* values of AS_OPT_LIST options on one line */
 
 struct as_cmd_line {
@@ -18,6 +18,7 @@ struct as_cmd_line {
     size_t n_list;
     const char *const *operand;
     int n_operands;
+    bool after_dashes; /* the operands stand behind --, some of them at least */
 };
 
 /* Reads the arguments after the command's name; `argv` is reordered in place and borrowed.

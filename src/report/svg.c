@@ -100,7 +100,7 @@ void as_svg_text(struct as_svg *svg, double x, double y, enum as_svg_anchor anch
 
 void as_svg_text_up(struct as_svg *svg, double x, double y, double size, const char *text)
 {
-    char attributes[120], at_x[AS_TEXT_FLOAT], at_y[AS_TEXT_FLOAT];
+    char attributes[160], at_x[AS_TEXT_FLOAT], at_y[AS_TEXT_FLOAT];
 
     as_text_fixed(at_x, x, 2);
     as_text_fixed(at_y, y, 2);

@@ -1,0 +1,98 @@
+/* experiment/attention_replay.c - holds a witness against what its plan gives here. */
+#include <stdio.h>
+
+#include "experiment/attention_run.h"
+#include "experiment/load_attention.h"
+
+struct replay {
+    struct as_attention_run run;
+    const struct as_bench_setting *setting;
+    char config_hash[65];
+    uint64_t step; /* every so many entries one is computed again */
+    struct as_replay *out;
+    struct assay_error *err;
+};
+
+/* What must come out the same, and what it is called. */
+static bool differs(const struct assay_witness_entry *was, const struct assay_witness_entry *is,
+                    const char **what)
+{
+    const struct {
+        const char *name, *a, *b;
+    } parts[] = {
+        {"configuration", was->config_hash, is->config_hash},
+        {"queries", was->q_hash, is->q_hash},
+        {"keys", was->k_hash, is->k_hash},
+        {"values", was->v_hash, is->v_hash},
+        {"mask", was->mask_hash, is->mask_hash},
+        {"output", was->output_hash, is->output_hash},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        *what = parts[i].name;
+        if (strcmp(parts[i].a, parts[i].b) != 0)
+            return true;
+    }
+    *what = "cost of the cut";
+    return was->cut_cost != is->cut_cost;
+}
+
+static int check(void *user, const struct assay_witness_entry *entry)
+{
+    struct replay *r = user;
+    struct assay_witness_entry again;
+    struct as_attention_went went;
+    const char *what = NULL;
+    int rc;
+
+    if (entry->index % r->step != 0 || !r->out->same)
+        return ASSAY_OK;
+    rc = as_attention_run_ready(&r->run, entry->sample_id, r->err);
+    if (rc == ASSAY_OK)
+        rc = as_attention_run_gated(&r->run, r->setting, &went, r->err);
+    if (rc == ASSAY_OK)
+        rc = as_attention_run_entry(&r->run, r->setting, &went, r->config_hash, &again, r->err);
+    if (rc == ASSAY_OK)
+        rc = assay_witness_hash(&again, r->err);
+    if (rc < 0)
+        return rc;
+    r->out->checked++;
+    if (differs(entry, &again, &what)) {
+        r->out->same = false;
+        (void)snprintf(r->out->sentence, sizeof r->out->sentence,
+                       "sample %llu: the %s is another when it is computed here",
+                       (unsigned long long)entry->sample_id, what);
+    }
+    return ASSAY_OK;
+}
+
+int as_attention_replay(const struct as_attention_plan *plan,
+                        const struct as_bench_setting *setting, const char *path, unsigned threads,
+                        uint64_t most, struct as_replay *out, struct assay_error *err)
+{
+    uint64_t samples = plan->n_short + plan->n_long;
+    struct replay r = {.setting = setting, .out = out, .err = err};
+    struct assay_witness_report report;
+    int rc = as_attention_run_init(&r.run, plan, threads, err);
+
+    *out = (struct as_replay){.same = true};
+    r.step = most && samples > most ? (samples + most - 1) / most : 1;
+    if (rc == ASSAY_OK)
+        rc = as_attention_config_hash(plan, setting, r.config_hash, err);
+    if (rc == ASSAY_OK)
+        rc = assay_witness_verify(path, check, &r, &report, err);
+    if (rc == ASSAY_OK) {
+        out->entries = report.entries;
+        if (!report.whole) {
+            out->same = false;
+            (void)snprintf(out->sentence, sizeof out->sentence, "%s", report.sentence);
+        } else if (report.entries != samples && out->same) {
+            out->same = false;
+            (void)snprintf(out->sentence, sizeof out->sentence,
+                           "there are %llu entries of %llu samples",
+                           (unsigned long long)report.entries, (unsigned long long)samples);
+        }
+    }
+    as_attention_run_fini(&r.run);
+    return rc;
+}

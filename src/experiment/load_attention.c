@@ -1,0 +1,193 @@
+/* experiment/load_attention.c - soft-max attention and attention gated by minimum cuts as a
+ * workload, and the witness of what the gates decided. */
+#include "experiment/load_attention.h"
+
+#include <assay/quality.h>
+#include <limits.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "experiment/attention_run.h"
+
+struct as_load_attention {
+    struct as_attention_run run;
+    const struct as_bench *bench;
+    struct assay_witness **witness; /* by setting; NULL: none is kept */
+    char (*config_hash)[65];
+};
+
+int as_load_attention_new(struct as_load_attention **out, const struct as_attention_plan *plan,
+                          const struct as_bench *bench, unsigned threads, struct assay_error *err)
+{
+    struct as_load_attention *load = as_alloc_zero(1, sizeof *load);
+    int rc;
+
+    *out = NULL;
+    if (!load)
+        return as_fail_nomem(err);
+    load->bench = bench;
+    load->config_hash = as_alloc_zero(bench->n_settings, sizeof *load->config_hash);
+    rc = load->config_hash ? as_attention_run_init(&load->run, plan, threads, err)
+                           : as_fail_nomem(err);
+    for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++)
+        rc = as_attention_config_hash(plan, &bench->settings[i], load->config_hash[i], err);
+    if (rc < 0)
+        as_load_attention_free(load);
+    else
+        *out = load;
+    return rc;
+}
+
+void as_load_attention_free(struct as_load_attention *load)
+{
+    if (!load)
+        return;
+    for (size_t i = 0; load->witness && i < load->bench->n_settings; i++)
+        assay_witness_abandon(load->witness[i]);
+    as_free(load->witness);
+    as_free(load->config_hash);
+    as_attention_run_fini(&load->run);
+    as_free(load);
+}
+
+/* ---- the witness ---- */
+
+int as_witness_path(const char *folder, const struct as_bench_setting *setting, char *out,
+                    size_t room, struct assay_error *err)
+{
+    if (snprintf(out, room, "%s/%s.jsonl", folder, setting->name) >= (int)room)
+        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder);
+    return ASSAY_OK;
+}
+
+int as_load_attention_witness(struct as_load_attention *load, const char *folder,
+                              enum assay_witness_mask how, struct assay_error *err)
+{
+    const struct as_bench *bench = load->bench;
+    int rc = ASSAY_OK;
+
+    load->witness = as_alloc_zero(bench->n_settings, sizeof *load->witness);
+    if (!load->witness)
+        return as_fail_nomem(err);
+    for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++) {
+        const struct as_bench_setting *s = &bench->settings[i];
+        char path[PATH_MAX];
+
+        if (i == bench->baseline)
+            continue;
+        rc = as_witness_path(folder, s, path, sizeof path, err);
+        if (rc == ASSAY_OK && s->n > 0)
+            rc = assay_witness_resume(&load->witness[i], path, how, s->n, err);
+        else if (rc == ASSAY_OK)
+            rc = assay_witness_open(&load->witness[i], path, how, err);
+    }
+    return rc;
+}
+
+int as_load_attention_seal(struct as_load_attention *load, struct assay_error *err)
+{
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; load->witness && i < load->bench->n_settings; i++) {
+        int one = assay_witness_close(load->witness[i], rc == ASSAY_OK ? err : NULL);
+
+        load->witness[i] = NULL;
+        rc = rc < 0 ? rc : one;
+    }
+    return rc;
+}
+
+static int add_entry(struct as_load_attention *load, size_t setting,
+                     const struct as_attention_went *went, struct as_bench_sample *out,
+                     struct assay_error *err)
+{
+    struct assay_witness_entry entry;
+    int rc = as_attention_run_entry(&load->run, &load->bench->settings[setting], went,
+                                    load->config_hash[setting], &entry, err);
+
+    if (rc == ASSAY_OK)
+        memcpy(out->output_hash, entry.output_hash, sizeof out->output_hash);
+    if (rc == ASSAY_OK && load->witness && load->witness[setting])
+        rc = assay_witness_add(load->witness[setting], &entry, err);
+    return rc;
+}
+
+/* ---- a sample ---- */
+
+static uint64_t process_cpu_ns(void)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int ready(void *user, uint64_t sample_id, struct assay_error *err)
+{
+    struct as_load_attention *load = user;
+    uint64_t unused;
+    int rc = as_attention_run_ready(&load->run, sample_id, err);
+
+    return rc == ASSAY_OK ? as_attention_run_softmax(&load->run, load->run.reference, &unused, err)
+                          : rc;
+}
+
+static int put_quality(struct as_load_attention *load, struct as_bench_sample *out,
+                       struct assay_error *err)
+{
+    const struct as_attention_run *run = &load->run;
+    size_t n = (size_t)run->plan->steps * run->n_q;
+    struct assay_quality_result quality;
+    struct assay_delta_metric delta;
+    int rc = assay_delta_behavior(run->reference, n, run->out, n, &delta, err);
+
+    if (rc == ASSAY_OK)
+        rc = assay_quality_check(run->reference, n, run->out, n, run->plan->quality, &quality, err);
+    if (rc == ASSAY_OK)
+        rc = assay_max_abs_error(run->reference, n, run->out, n, &out->max_abs, err);
+    if (rc < 0)
+        return rc;
+    out->coherence_delta = delta.coherence_delta;
+    out->decision_flips = delta.decision_flips;
+    out->path_length_change = delta.path_length_change;
+    out->l2 = quality.l2_dist;
+    out->passes = quality.passes_threshold;
+    out->contradicts = delta.coherence_delta < -1; /* a cosine below 0 */
+    return ASSAY_OK;
+}
+
+static int run(void *user, size_t setting, uint64_t sample_id, bool warming,
+               struct as_bench_sample *out, struct assay_error *err)
+{
+    struct as_load_attention *load = user;
+    bool gated = setting != load->bench->baseline;
+    struct as_attention_went went = {0};
+    uint64_t cpu = process_cpu_ns(), from = as_clock_mono_ns();
+    int rc = gated ? as_attention_run_gated(&load->run, &load->bench->settings[setting], &went, err)
+                   : as_attention_run_softmax(&load->run, load->run.out, &went.peak_bytes, err);
+
+    out->wall_ns = as_clock_mono_ns() - from;
+    out->kernel_ns = process_cpu_ns() - cpu;
+    (void)sample_id;
+    if (rc < 0 || warming)
+        return rc;
+    out->seq_len = load->run.shape.seq_len;
+    out->peak_mem_bytes = went.peak_bytes;
+    if (!gated)
+        return put_quality(load, out, err);
+    out->decide_ns = went.decide_ns;
+    out->positions_kept = went.kept_positions;
+    out->positions_total = went.positions;
+    out->edges_kept = went.kept_edges;
+    out->edges_total = went.edges;
+    out->cut_cost = went.cut_cost;
+    rc = put_quality(load, out, err);
+    return rc == ASSAY_OK ? add_entry(load, setting, &went, out, err) : rc;
+}
+
+struct as_bench_load as_load_attention_table(struct as_load_attention *load)
+{
+    return (struct as_bench_load){.user = load, .ready = ready, .run = run};
+}

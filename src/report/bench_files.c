@@ -1,0 +1,281 @@
+/* report/bench_files.c - the folder of an experiment: csv/, figs/, results.json, summary.md and
+ * fingerprint.json, each written whole and stamped. */
+#include "report/bench_files.h"
+
+#include <assay/bench_csv.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+/* ---- paths ---- */
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr("._-+=,", c) != NULL;
+}
+
+int as_bench_file(const struct as_bench_folder *folder, size_t setting, const char *suffix,
+                  char *out, size_t room, struct assay_error *err)
+{
+    const struct as_bench *bench = folder->report->result->bench;
+    const char *name = setting == bench->baseline ? "baseline" : bench->settings[setting].name;
+    char plain[AS_GRID_NAME];
+    bool changed = name[0] == '.' || name[0] == '-' || strlen(name) > 150;
+    size_t n = 0;
+
+    for (; name[n] && n < 150; n++) {
+        plain[n] = name[n];
+        if (!is_plain(name[n])) {
+            plain[n] = '_';
+            changed = true;
+        }
+    }
+    plain[n] = '\0';
+    /* Two names may become one: the number tells them apart. */
+    if (changed ? snprintf(out, room, "%s/csv/%zu_%s%s", folder->path, setting, plain, suffix) >=
+                      (int)room
+                : snprintf(out, room, "%s/csv/%s%s", folder->path, plain, suffix) >= (int)room)
+        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
+    return ASSAY_OK;
+}
+
+static int join(const struct as_bench_folder *folder, const char *name, char out[PATH_MAX],
+                struct assay_error *err)
+{
+    if (snprintf(out, PATH_MAX, "%s/%s", folder->path, name) >= PATH_MAX)
+        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
+    return ASSAY_OK;
+}
+
+/* ---- rows ---- */
+
+static struct assay_csv_stamp stamp_of(const struct as_bench_folder *folder)
+{
+    return (struct assay_csv_stamp){.config_hash = folder->report->config_hash,
+                                    .fingerprint = folder->fingerprint};
+}
+
+static int write_samples(const struct as_bench_folder *folder, size_t setting,
+                         struct assay_error *err)
+{
+    const struct as_bench_setting *s = &folder->report->result->bench->settings[setting];
+    struct assay_csv_stamp stamp = stamp_of(folder);
+    struct assay_sample_row *rows = as_alloc_zero(s->n + 1, sizeof *rows);
+    char path[PATH_MAX];
+    int rc =
+        rows ? as_bench_file(folder, setting, ".csv", path, sizeof path, err) : as_fail_nomem(err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < s->n; i++)
+        rows[i] = (struct assay_sample_row){
+            .sample_id = s->samples[i].sample_id,
+            .seq_len = s->samples[i].seq_len,
+            .wall_time_ns = s->samples[i].wall_ns,
+            .peak_mem_bytes = s->samples[i].peak_mem_bytes,
+            .energy_j = s->samples[i].energy_j,
+        };
+    if (rc == ASSAY_OK)
+        rc = assay_write_samples_csv(path, rows, s->n, &stamp, err);
+    as_free(rows);
+    return rc;
+}
+
+static int write_latency(const struct as_bench_folder *folder, size_t setting,
+                         struct assay_error *err)
+{
+    const struct as_bench_setting *s = &folder->report->result->bench->settings[setting];
+    struct assay_latency_record *rows = as_alloc_zero(s->n + 1, sizeof *rows);
+    char path[PATH_MAX];
+    int rc = rows ? as_bench_file(folder, setting, ".latency.csv", path, sizeof path, err)
+                  : as_fail_nomem(err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < s->n; i++)
+        rows[i] = (struct assay_latency_record){
+            .sample_id = s->samples[i].sample_id,
+            .wall_time_ns = s->samples[i].wall_ns,
+            .kernel_time_ns = s->samples[i].kernel_ns,
+            .kernel_available = s->samples[i].kernel_ns != AS_BENCH_UNKNOWN,
+            .seq_len = s->samples[i].seq_len,
+        };
+    if (rc == ASSAY_OK)
+        rc = assay_write_latency_csv(path, rows, s->n, NULL, err);
+    as_free(rows);
+    return rc;
+}
+
+static int write_details(const struct as_bench_folder *folder, size_t setting,
+                         struct assay_error *err)
+{
+    char path[PATH_MAX];
+    struct as_out out;
+    int rc = as_bench_file(folder, setting, ".details.csv", path, sizeof path, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_out_file(&out, path, err);
+    if (rc < 0)
+        return rc;
+    rc = as_bench_details_csv(&folder->report->result->bench->settings[setting], &out, err);
+    if (rc == ASSAY_OK)
+        return as_out_close(&out, err);
+    as_out_drop(&out);
+    return rc;
+}
+
+/* ---- results ---- */
+
+static void fill_row(struct assay_result_row *out, const struct as_bench_row *row)
+{
+    *out = (struct assay_result_row){
+        .setting = row->setting->name,
+        .lambda = row->setting->lambda,
+        .tau = row->setting->tau,
+        .coherence_delta = row->coherence_delta.value,
+        .kv_cache_reduction = row->kv_cache_reduction.value,
+        .peak_mem_reduction = row->peak_mem_reduction.value,
+        .energy_reduction = row->energy_reduction.value,
+        .p95_latency_us = row->wall.percentile[AS_SUMMARY_P95] / 1000,
+        .accuracy = row->accuracy,
+    };
+}
+
+static int write_results(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    const struct as_bench_result *r = folder->report->result;
+    struct assay_csv_stamp stamp = stamp_of(folder);
+    struct assay_result_row *rows = as_alloc_zero(r->bench->n_settings, sizeof *rows);
+    char path[PATH_MAX];
+    size_t n = 0;
+    int rc = rows ? join(folder, "csv/results.csv", path, err) : as_fail_nomem(err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < r->bench->n_settings; i++)
+        if (i != r->bench->baseline)
+            fill_row(&rows[n++], &r->rows[i]);
+    if (rc == ASSAY_OK)
+        rc = assay_write_results9_csv(path, rows, n, &stamp, err);
+    if (rc == ASSAY_OK)
+        rc = join(folder, "csv/results_7.csv", path, err);
+    if (rc == ASSAY_OK)
+        rc = assay_write_results_csv(path, rows, n, &stamp, err);
+    as_free(rows);
+    return rc;
+}
+
+/* ---- what was watched ---- */
+
+static int write_memory(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    size_t n = assay_memory_tracker_snapshots(folder->memory, NULL, 0);
+    struct assay_memory_snapshot *all = as_alloc_zero(n + 1, sizeof *all);
+    char path[PATH_MAX];
+    int rc = all ? join(folder, "csv/memory.csv", path, err) : as_fail_nomem(err);
+
+    if (rc == ASSAY_OK) {
+        n = assay_memory_tracker_snapshots(folder->memory, all, n);
+        rc = assay_write_memory_csv(path, all, n, NULL, err);
+    }
+    as_free(all);
+    return rc;
+}
+
+static int write_power(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    size_t n = assay_power_tracker_samples(folder->power, NULL, 0);
+    struct assay_power_sample *all = as_alloc_zero(n + 1, sizeof *all);
+    char path[PATH_MAX];
+    int rc = all ? join(folder, "csv/power.csv", path, err) : as_fail_nomem(err);
+
+    if (rc == ASSAY_OK) {
+        n = assay_power_tracker_samples(folder->power, all, n);
+        rc = assay_write_power_csv(path, all, n, NULL, err);
+    }
+    as_free(all);
+    return rc;
+}
+
+/* ---- pages ---- */
+
+static int put_summary(const struct as_bench_folder *folder, struct as_out *out,
+                       struct assay_error *err)
+{
+    struct as_bench_report report = *folder->report;
+    const struct as_term term = {.unicode = true, .width = AS_TERM_WIDTH_MAX};
+
+    report.markdown = true;
+    return as_bench_page(&report, out, &term, err);
+}
+
+static int put_fingerprint(const struct as_bench_folder *folder, struct as_out *out,
+                           struct assay_error *err)
+{
+    (void)err;
+    as_out_text(out, folder->report->fingerprint ? folder->report->fingerprint : "null");
+    as_out_char(out, '\n');
+    return ASSAY_OK;
+}
+
+static int put_json(const struct as_bench_folder *folder, struct as_out *out,
+                    struct assay_error *err)
+{
+    return as_bench_json(folder->report, out, err);
+}
+
+static int put_table(const struct as_bench_folder *folder, struct as_out *out,
+                     struct assay_error *err)
+{
+    return as_bench_summary_csv(folder->report, out, err);
+}
+
+static const struct {
+    const char *name;
+    int (*put)(const struct as_bench_folder *folder, struct as_out *out, struct assay_error *err);
+} pages[] = {
+    {"results.json", put_json},
+    {"summary.md", put_summary},
+    {"fingerprint.json", put_fingerprint},
+    {"csv/summary.csv", put_table},
+};
+
+static int write_page(const struct as_bench_folder *folder, size_t i, struct assay_error *err)
+{
+    char path[PATH_MAX];
+    struct as_out out;
+    int rc = join(folder, pages[i].name, path, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_out_file(&out, path, err);
+    if (rc < 0)
+        return rc;
+    rc = pages[i].put(folder, &out, err);
+    if (rc == ASSAY_OK)
+        return as_out_close(&out, err);
+    as_out_drop(&out);
+    return rc;
+}
+
+int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    const struct as_bench *bench = folder->report->result->bench;
+    char figs[PATH_MAX];
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++) {
+        rc = write_samples(folder, i, err);
+        if (rc == ASSAY_OK)
+            rc = write_latency(folder, i, err);
+        if (rc == ASSAY_OK)
+            rc = write_details(folder, i, err);
+    }
+    if (rc == ASSAY_OK)
+        rc = write_results(folder, err);
+    if (rc == ASSAY_OK && folder->memory)
+        rc = write_memory(folder, err);
+    if (rc == ASSAY_OK && folder->power)
+        rc = write_power(folder, err);
+    for (size_t i = 0; rc == ASSAY_OK && i < sizeof pages / sizeof *pages; i++)
+        rc = write_page(folder, i, err);
+    if (rc == ASSAY_OK)
+        rc = join(folder, "figs", figs, err);
+    return rc == ASSAY_OK ? as_bench_figures(folder->report, figs, err) : rc;
+}
