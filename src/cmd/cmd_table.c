@@ -9,6 +9,7 @@
     X(run)                                                                                         \
     X(profile)                                                                                     \
     X(sweep)                                                                                       \
+    X(bench)                                                                                       \
     X(inspect)                                                                                     \
     X(machine)                                                                                     \
     X(report)                                                                                      \

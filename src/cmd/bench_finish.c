@@ -1,0 +1,203 @@
+/* cmd/bench_finish.c - what follows the measuring of `assay bench`: the witness is checked, results
+ * are written and shown, the bundle is packed. */
+#include <assay/bundle.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cmd/bench_work.h"
+#include "cmd/console.h"
+#include "report/bench_files.h"
+
+/* ---- the witness ---- */
+
+/* Another folder's witness of the same setting: the same chain? */
+static int hold_against(struct as_bench_work *w, size_t i, const char *folder, bool *same,
+                        struct assay_error *err)
+{
+    struct assay_witness_report mine, theirs;
+    char path[PATH_MAX], witness[PATH_MAX];
+    int rc;
+
+    if (snprintf(witness, sizeof witness, "%s/witness", folder) >= (int)sizeof witness)
+        return as_fail(err, ASSAY_ERR_USAGE, "--against %.60s... is too long", folder);
+    rc = as_witness_path(w->witness, &w->bench.settings[i], path, sizeof path, err);
+    if (rc == ASSAY_OK)
+        rc = assay_witness_verify(path, NULL, NULL, &mine, err);
+    if (rc == ASSAY_OK)
+        rc = as_witness_path(witness, &w->bench.settings[i], path, sizeof path, err);
+    if (rc == ASSAY_OK)
+        rc = assay_witness_verify(path, NULL, NULL, &theirs, err);
+    if (rc == ASSAY_OK)
+        *same = mine.whole && theirs.whole && strcmp(mine.head, theirs.head) == 0;
+    return rc;
+}
+
+/* Computes some samples again, on another number of threads. */
+static int replay(struct as_bench_work *w, size_t i, uint64_t most, struct as_replay *out,
+                  struct assay_error *err)
+{
+    char path[PATH_MAX];
+    int rc = as_witness_path(w->witness, &w->bench.settings[i], path, sizeof path, err);
+
+    return rc == ASSAY_OK ? as_attention_replay(&w->attention_plan, &w->bench.settings[i], path,
+                                                w->threads == 1 ? 2 : 1, most, out, err)
+                          : rc;
+}
+
+static int judge(struct as_bench_work *w, size_t i, uint64_t most, const char *against,
+                 struct assay_error *err)
+{
+    struct as_replay again = {.same = true};
+    bool same = true;
+    int rc = most ? replay(w, i, most, &again, err) : ASSAY_OK;
+
+    if (rc == ASSAY_OK && against)
+        rc = hold_against(w, i, against, &same, err);
+    if (rc < 0)
+        return rc;
+    if (most || against)
+        w->verdicts[i] = again.same && same ? AS_VERDICT_MET : AS_VERDICT_MISSED;
+    if (!again.same)
+        as_console_note(w->line, "%s: %s", w->bench.settings[i].name, again.sentence);
+    return ASSAY_OK;
+}
+
+int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
+{
+    const char *against = as_opt_text(w->line, "against");
+    uint64_t most = as_opt_number(w->line, "replay", 16);
+    int rc = ASSAY_OK;
+
+    w->verdicts = as_alloc_zero(w->bench.n_settings, sizeof *w->verdicts);
+    if (!w->verdicts)
+        return as_fail_nomem(err);
+    for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++) {
+        if (i == w->bench.baseline || w->bench.settings[i].failed)
+            continue;
+        as_progress_show(&w->progress, "computing decisions again",
+                         (double)i / (double)w->bench.n_settings);
+        rc = judge(w, i, most, against, err);
+    }
+    as_progress_end(&w->progress);
+    if (most > w->bench.n_samples)
+        most = w->bench.n_samples;
+    (void)snprintf(w->witness_note, sizeof w->witness_note,
+                   "%llu samples of each setting were computed again here on %u thread%s%s%s",
+                   (unsigned long long)most, w->threads == 1 ? 2 : 1, w->threads == 1 ? "s" : "",
+                   against ? ", and the whole chain held against " : "",
+                   against ? against : "; --against holds it against another machine's");
+    return rc;
+}
+
+/* ---- the bundle ---- */
+
+static int results_text(const struct as_bench_report *report, struct as_out *out,
+                        struct assay_error *err)
+{
+    int rc = as_out_memory(out, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_bench_json(report, out, err);
+    if (rc < 0)
+        as_out_drop(out);
+    return rc;
+}
+
+static struct as_bench_report report_of(const struct as_bench_work *w)
+{
+    return (struct as_bench_report){
+        .result = w->result,
+        .grid = strcmp(w->kind->name, "attention") == 0 ? NULL : &w->grid,
+        .title = w->title,
+        .config_hash = w->config_hash,
+        .fingerprint = w->fingerprint_json,
+        .energy_why = !w->has_power       ? "no source of power was given (--power)"
+                      : w->meter.n_failed ? w->meter.why.msg
+                                          : NULL,
+        .witness_note = w->witness_note[0] ? w->witness_note : NULL,
+        .markdown = as_opt_given(w->line, "markdown"),
+        .wide = as_opt_given(w->line, "wide"),
+    };
+}
+
+static int pack(struct as_bench_work *w, const char *const *paths, size_t n, struct as_out *stats,
+                struct assay_error *err)
+{
+    char path[PATH_MAX];
+    struct assay_bundle_options options = {
+        .output = path,
+        .witnesses = paths,
+        .n_witnesses = n,
+        .meta = w->fingerprint_json,
+        .meta_bytes = strlen(w->fingerprint_json),
+        .key_path = as_opt_text(w->line, "key"),
+    };
+
+    options.stats = as_out_get(stats, &options.stats_bytes);
+    if (snprintf(path, sizeof path, "%s/witness.rvf", w->witness) >= (int)sizeof path)
+        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", w->witness);
+    return assay_bundle_pack(&options, err);
+}
+
+int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_report report = report_of(w);
+    char(*text)[PATH_MAX] = as_alloc_zero(w->bench.n_settings, sizeof *text);
+    const char **paths = as_alloc_zero(w->bench.n_settings, sizeof *paths);
+    struct as_out stats = {0};
+    size_t n = 0;
+    int rc = text && paths ? results_text(&report, &stats, err) : as_fail_nomem(err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++) {
+        if (i == w->bench.baseline)
+            continue;
+        rc = as_witness_path(w->witness, &w->bench.settings[i], text[n], sizeof *text, err);
+        paths[n] = text[n];
+        n++;
+    }
+    if (rc == ASSAY_OK)
+        rc = pack(w, paths, n, &stats, err);
+    as_out_drop(&stats);
+    as_free(paths);
+    as_free(text);
+    return rc;
+}
+
+/* ---- results ---- */
+
+int as_bench_results(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_report report;
+    struct as_bench_folder folder;
+    int rc = as_bench_result_new(&w->result, &w->bench, NULL, w->verdicts, err);
+
+    if (rc < 0)
+        return rc;
+    report = report_of(w);
+    report.wide = true;
+    folder = (struct as_bench_folder){
+        .path = w->folder,
+        .report = &report,
+        .fingerprint = w->fingerprint,
+        .memory = w->memory,
+        .power = w->has_power ? w->meter.tracker : NULL,
+    };
+    return as_bench_write(&folder, err);
+}
+
+int as_bench_print(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_report report = report_of(w);
+    struct as_console console;
+    int rc = as_console_open(&console, w->line, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(w->line, "json"))
+        rc = as_bench_json(&report, &console.out, err);
+    else
+        rc = as_bench_page(&report, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}

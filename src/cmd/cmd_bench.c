@@ -1,0 +1,457 @@
+/* cmd/cmd_bench.c - all of `assay bench`: a grid of settings measured in turns, against a baseline,
+ * with everything that is needed to do it again. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/float_text.h"
+#include "cmd/bench_work.h"
+#include "cmd/cmd.h"
+#include "cmd/console.h"
+
+static const char *workload_at(size_t i)
+{
+    static const char *const words[] = {"attention", NULL};
+
+    return i < 1 ? words[i] : NULL;
+}
+
+static const char *gating_at(size_t i)
+{
+    static const char *const words[] = {"exact", "hysteresis"};
+
+    return i < 2 ? words[i] : NULL;
+}
+
+static const char *masks_at(size_t i)
+{
+    static const char *const words[] = {"packed", "hash", "full"};
+
+    return i < 3 ? words[i] : NULL;
+}
+
+#define NUMBER(option, text, least, most)                                                          \
+    {                                                                                              \
+        .name = option, .kind = AS_OPT_NUMBER, .argument = "N", .help = text, .min = least,        \
+        .max = most                                                                                \
+    }
+#define TEXT(option, what, text)                                                                   \
+    {                                                                                              \
+        .name = option, .kind = AS_OPT_TEXT, .argument = what, .help = text                        \
+    }
+
+static const struct as_opt bench_opts[] = {
+    {.name = "workload",
+     .kind = AS_OPT_WORD,
+     .argument = "NAME",
+     .help = "a workload that is built in",
+     .word_at = workload_at},
+    {.name = "grid",
+     .letter = 'g',
+     .kind = AS_OPT_LIST,
+     .argument = "NAME=V,V,...",
+     .help = "what varies; may be given several times, and every combination is a setting"},
+    TEXT("baseline", "NAME=V,...",
+         "the setting that others are held against; the first when not "
+         "given"),
+    {.name = "output-dir",
+     .kind = AS_OPT_FOLDER,
+     .argument = "DIR",
+     .help = "where everything is written; results/mincut-bench for attention, "
+             "results/command-bench or results/model-bench for others"},
+    NUMBER("samples",
+           "take N samples of each setting; 1000 for attention, 50 for a model, 10 for "
+           "a command",
+           1, 1000000),
+    NUMBER("warmup", "run every setting N times before the first sample; 3, or 1 for a command", 0,
+           100000),
+    NUMBER("seed", "of data, and of the order in which settings take turns; 42 when not given", 0,
+           UINT64_MAX),
+    {.name = "threads",
+     .letter = 't',
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help = "compute on N threads; on all that can run at once when not given",
+     .min = 1,
+     .max = 256},
+    TEXT("power", "SOURCE",
+         "where watts come from, as in constant:75W; without one energy is "
+         "unknown"),
+    TEXT("lambda", "LIST",
+         "attention: pruning strengths from 0 to 1; \"0.3 0.5 0.7\" when not "
+         "given"),
+    TEXT("tau", "LIST", "attention: steps of hysteresis; \"0 2\" when not given"),
+    TEXT("eps", "X", "attention: logits up to it are dropped; 0.01 when not given"),
+    NUMBER("short-samples", "attention: so many short samples; half of all when not given", 0,
+           1000000),
+    NUMBER("long-samples", "attention: so many long ones; the rest when not given", 0, 1000000),
+    NUMBER("short-min-len", "attention: tokens of the shortest; 16 when not given", 1, 16384),
+    NUMBER("short-max-len", "attention: tokens of a short sample at most; 128 when not given", 1,
+           16384),
+    NUMBER("long-min-len", "attention: tokens of a long sample at least; 256 when not given", 1,
+           16384),
+    NUMBER("long-max-len", "attention: tokens at most; 1024 when not given", 1, 16384),
+    NUMBER("head-dim", "attention: numbers of a head; 64 when not given", 1, 1024),
+    NUMBER("heads", "attention: query heads; 1 when not given", 1, 256),
+    NUMBER("kv-heads",
+           "attention: key heads, shared by as many query heads each; as many as "
+           "--heads when not given",
+           1, 256),
+    {.name = "causal", .kind = AS_OPT_FLAG, .help = "attention: no query sees later tokens"},
+    NUMBER("steps", "attention: queries over the same keys in a sample; 4 when not given", 1, 1000),
+    NUMBER("refresh",
+           "attention: decide anew every N steps; between them only what is kept is "
+           "computed; 1 when not given",
+           1, 1000),
+    {.name = "gating",
+     .kind = AS_OPT_WORD,
+     .argument = "HOW",
+     .help = "attention: exact as documented, where tau changes nothing, or with hysteresis; the "
+             "latter when not given",
+     .word_at = gating_at},
+    NUMBER("topics", "attention: kinds of tokens in the data; 8 when not given", 1, 1024),
+    TEXT("filler", "SHARE",
+         "attention: share of tokens that no query looks for; 0.25 when not "
+         "given"),
+    TEXT("drift", "X", "attention: how far queries move from step to step; 0.3 when not given"),
+    TEXT("quality", "COSINE",
+         "attention: a sample counts as right from this cosine on; 0.99 when "
+         "not given"),
+    {.name = "masks",
+     .kind = AS_OPT_WORD,
+     .argument = "HOW",
+     .help = "attention: how masks stand in the witness; packed when not given",
+     .word_at = masks_at},
+    NUMBER("replay",
+           "attention: compute N samples of each setting again and compare; 16 when not "
+           "given, 0 none",
+           0, 1000000),
+    {.name = "against",
+     .kind = AS_OPT_FOLDER,
+     .argument = "DIR",
+     .help = "attention: hold the witness against that of another machine's folder"},
+    {.name = "key",
+     .kind = AS_OPT_FILE,
+     .argument = "FILE",
+     .help = "attention: sign the bundle with this Ed25519 key (PEM)"},
+    {.name = "ignore-failure",
+     .kind = AS_OPT_FLAG,
+     .help = "a command that ends with another status than 0 did not fail"},
+    {.name = "dry-run", .kind = AS_OPT_FLAG, .help = "say what would be done, and do nothing"},
+    {.name = "resume", .kind = AS_OPT_FLAG, .help = "go on with a run that ended early"},
+    {.name = "force", .kind = AS_OPT_FLAG, .help = "write over an older run"},
+    AS_OPT_WIDE,
+    AS_OPT_JSON,
+    AS_OPT_MARKDOWN,
+    {.name = NULL},
+};
+
+/* ---- the plan ---- */
+
+static int write_plan(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_json_writer out;
+    int rc = as_out_memory(&w->plan_text, err);
+
+    if (rc < 0)
+        return rc;
+    as_json_writer_init(&out, &w->plan_text, 0);
+    as_json_object(&out);
+    as_json_kv_text(&out, "version", ASSAY_VERSION);
+    as_json_kv_text(&out, "workload", w->kind->name);
+    as_json_kv_u64(&out, "samples", w->bench.n_samples);
+    as_json_kv_u64(&out, "seed", w->seed);
+    as_json_kv_u64(&out, "threads", w->threads);
+    as_json_kv_text(&out, "power", as_opt_text(w->line, "power"));
+    w->kind->write(w, &out);
+    as_json_object_end(&out);
+    rc = as_json_writer_finish(&out, err);
+    if (rc == ASSAY_OK && !as_out_ok(&w->plan_text))
+        rc = as_fail_nomem(err);
+    return rc;
+}
+
+/* The six documented settings of each gate, hashed as documented. */
+static int add_configs(struct as_bench_work *w, struct assay_error *err)
+{
+    char data_hash[ASSAY_HASH_HEX], key[AS_GRID_NAME + 20], hex[ASSAY_HASH_HEX];
+    int rc = as_attention_config_hash(&w->attention_plan, &w->bench.settings[w->bench.baseline],
+                                      data_hash, err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++) {
+        struct assay_bench_config config = {
+            .model_commit = "assay " ASSAY_VERSION,
+            .weights_hash = data_hash,
+            .lambda = (float)w->bench.settings[i].lambda,
+            .tau = (uint64_t)(i == w->bench.baseline ? 0 : w->bench.settings[i].tau),
+            .eps = (float)w->attention_plan.eps,
+            .compiler_flags = ASSAY_COMPILER_FLAGS,
+        };
+
+        if (i == w->bench.baseline)
+            continue;
+        (void)snprintf(key, sizeof key, "config_hash.%s", w->bench.settings[i].name);
+        rc = assay_config_hash(&config, hex, err);
+        if (rc == ASSAY_OK)
+            rc = assay_fingerprint_set_text(w->fingerprint, key, hex, ASSAY_FACT_CIRCUMSTANCE, err);
+    }
+    return rc;
+}
+
+static int make_fingerprint(struct as_bench_work *w, struct assay_error *err)
+{
+    struct assay_fingerprint *fp = w->fingerprint = assay_fingerprint_new();
+    struct as_out own;
+    struct as_json_writer out;
+    int rc = fp ? as_out_memory(&own, err) : as_fail_nomem(err);
+
+    if (rc < 0)
+        return rc;
+    as_json_writer_init(&out, &own, 0);
+    as_json_object(&out);
+    w->kind->write(w, &out);
+    as_json_object_end(&out);
+    rc = assay_fingerprint_set_text(fp, "plan", as_out_get(&own, NULL), ASSAY_FACT_DECIDES, err);
+    as_out_drop(&own);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_set_text(fp, "workload", w->kind->name, ASSAY_FACT_DECIDES, err);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_set_u64(fp, "seed", w->seed, ASSAY_FACT_DECIDES, err);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_set_u64(fp, "samples", w->bench.n_samples, ASSAY_FACT_DECIDES, err);
+    if (rc == ASSAY_OK)
+        rc =
+            assay_fingerprint_set_u64(fp, "threads_used", w->threads, ASSAY_FACT_CIRCUMSTANCE, err);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_machine(fp, err);
+    if (rc == ASSAY_OK && strcmp(w->kind->name, "attention") == 0)
+        rc = add_configs(w, err);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_hash(fp, ASSAY_FINGERPRINT_DECIDING, w->config_hash, err);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_json(fp, ASSAY_FINGERPRINT_ALL, &w->fingerprint_json, NULL, err);
+    return rc;
+}
+
+static int open_power(struct as_bench_work *w, struct assay_error *err)
+{
+    const char *spec = as_opt_text(w->line, "power");
+    int rc = spec ? assay_power_source_open(spec, &w->power, err) : ASSAY_OK;
+
+    if (!spec || rc < 0)
+        return rc == ASSAY_ERR_NOMEM ? rc : rc < 0 ? ASSAY_ERR_USAGE : ASSAY_OK;
+    w->has_power = true;
+    w->meter.source = &w->power;
+    w->meter.tracker = assay_power_tracker_new("bench", 0);
+    return w->meter.tracker ? ASSAY_OK : as_fail_nomem(err);
+}
+
+static int plan(struct as_bench_work *w, struct assay_error *err)
+{
+    const char *folder = as_opt_text(w->line, "output-dir");
+    int rc = as_topology_read(&w->topology, NULL, err);
+
+    w->seed = as_opt_number(w->line, "seed", 42);
+    w->threads =
+        (unsigned)as_opt_number(w->line, "threads", rc < 0 ? 1 : as_topology_threads(&w->topology));
+    if (snprintf(w->folder, sizeof w->folder, "%s", folder ? folder : w->kind->folder) >=
+        (int)sizeof w->folder)
+        return as_fail(err, ASSAY_ERR_USAGE, "the name of the folder is too long");
+    if (rc == ASSAY_OK && !w->folder[0])
+        rc = as_fail(err, ASSAY_ERR_USAGE, "--output-dir is empty");
+    if (rc == ASSAY_OK && as_opt_given(w->line, "resume") && as_opt_given(w->line, "force"))
+        rc = as_fail(err, ASSAY_ERR_USAGE, "choose one of --resume and --force");
+    if (rc == ASSAY_OK)
+        rc = w->kind->plan(w, err);
+    if (rc == ASSAY_OK)
+        rc = open_power(w, err);
+    if (rc == ASSAY_OK)
+        rc = write_plan(w, err);
+    return rc == ASSAY_OK ? make_fingerprint(w, err) : rc;
+}
+
+/* ---- measuring ---- */
+
+static void tell(void *user, const struct as_bench *bench, bool warming)
+{
+    struct as_bench_work *w = user;
+    double all = (double)(bench->n_samples * bench->n_settings);
+
+    as_progress_show(&w->progress, warming ? "warming up" : "measuring in turns",
+                     (double)as_bench_done(bench) / all);
+}
+
+static int measure(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_load load;
+    struct as_bench_meter meter = as_power_meter_table(&w->meter);
+    struct as_bench_loop loop = {
+        .load = &load,
+        .meter = w->has_power ? &meter : NULL,
+        .journal = &w->journal,
+        .seed = w->seed,
+        .warmup = (unsigned)as_opt_number(w->line, "warmup", w->kind->warmup),
+        .progress = tell,
+        .user = w,
+    };
+    int rc = w->kind->open(w, &load, err);
+
+    if (rc < 0)
+        return rc;
+    w->memory = assay_memory_tracker_new("bench", 10000);
+    if (w->memory)
+        (void)assay_memory_tracker_start(w->memory, 100000, NULL);
+    rc = as_bench_run(&w->bench, &loop, err);
+    as_progress_end(&w->progress);
+    if (w->memory)
+        (void)assay_memory_tracker_stop(w->memory, NULL);
+    return rc;
+}
+
+static void step(const struct as_bench_work *w, int number, const char *what)
+{
+    as_console_note(w->line, "[%d/5] %s", number, what);
+}
+
+/* What we were built with: figures of a slow build mislead. */
+static void tell_build(const struct as_bench_work *w)
+{
+#ifdef NDEBUG
+    step(w, 1, "build: release, " ASSAY_COMPILER_FLAGS);
+#else
+    step(w, 1, "build: for debugging, so times say little; 'make build' gives a release");
+#endif
+}
+
+static int dry_run(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_console console;
+    int rc = as_console_open(&console, w->line, err);
+
+    if (rc < 0)
+        return rc;
+    as_out_printf(&console.out, "%s\n", w->title);
+    as_out_printf(&console.out, "%zu settings, %llu samples each, on %u thread%s, into %s\n",
+                  w->bench.n_settings, (unsigned long long)w->bench.n_samples, w->threads,
+                  w->threads == 1 ? "" : "s", w->folder);
+    for (size_t i = 0; i < w->bench.n_settings; i++)
+        as_out_printf(&console.out, "  %s%s\n", w->bench.settings[i].name,
+                      i == w->bench.baseline ? " (baseline)" : "");
+    as_out_printf(&console.out, "configuration %s\nplan %s\n", w->config_hash,
+                  as_out_get(&w->plan_text, NULL));
+    return as_console_close(&console, rc, err);
+}
+
+static int measure_all(struct as_bench_work *w, struct assay_error *err)
+{
+    char text[160];
+    int rc = as_bench_folder_open(w, err);
+
+    if (rc < 0)
+        return rc;
+    tell_build(w);
+    (void)snprintf(text, sizeof text, "baseline: %.80s", w->bench.settings[w->bench.baseline].name);
+    step(w, 2, text);
+    (void)snprintf(text, sizeof text,
+                   "grid: %zu more settings, in turns with the baseline, %llu samples each",
+                   w->bench.n_settings - 1, (unsigned long long)w->bench.n_samples);
+    step(w, 3, text);
+    rc = measure(w, err);
+    if (rc == ASSAY_OK)
+        rc = as_journal_close(&w->journal, err);
+    if (rc == ASSAY_OK && w->attention)
+        rc = as_load_attention_seal(w->attention, err);
+    if (rc == ASSAY_OK && w->attention)
+        rc = as_bench_check_witness(w, err);
+    step(w, 4, "results: csv, figures, results.json");
+    if (rc == ASSAY_OK)
+        rc = as_bench_results(w, err);
+    step(w, 5, w->attention ? "witness: packed into witness/witness.rvf" : "witness: none");
+    if (rc == ASSAY_OK && w->attention)
+        rc = as_bench_pack(w, err);
+    return rc == ASSAY_OK ? as_bench_print(w, err) : rc;
+}
+
+/* ---- the command ---- */
+
+static void close_all(struct as_bench_work *w)
+{
+    as_bench_result_free(w->result);
+    as_free(w->verdicts);
+    as_load_attention_free(w->attention);
+    as_load_model_free(w->model);
+    as_load_command_fini(&w->command);
+    (void)as_journal_close(&w->journal, NULL);
+    assay_memory_tracker_free(w->memory);
+    assay_power_tracker_free(w->meter.tracker);
+    if (w->has_power)
+        assay_power_source_close(&w->power);
+    assay_fingerprint_text_free(w->fingerprint_json);
+    assay_fingerprint_free(w->fingerprint);
+    as_out_drop(&w->plan_text);
+    as_bench_fini(&w->bench);
+    as_grid_fini(&w->grid);
+}
+
+/* The answer is no when no setting meets the criteria, or when one failed. */
+static int answer(const struct as_bench_work *w)
+{
+    for (size_t i = 0; i < w->bench.n_settings; i++)
+        if (w->bench.settings[i].failed)
+            return AS_ANSWER_NO;
+    return w->result->judged && w->result->n_met == 0 ? AS_ANSWER_NO : ASSAY_OK;
+}
+
+static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_bench_work *w = as_alloc_zero(1, sizeof *w);
+    int rc = ASSAY_OK;
+
+    if (!w)
+        return as_fail_nomem(err);
+    w->line = line;
+    w->journal.fd = -1;
+    w->progress.wanted = as_progress_wanted(line);
+    /* Somebody who ignores the end of children would have it unknown to us too. */
+    (void)signal(SIGCHLD, SIG_DFL);
+    w->kind = as_bench_kind_of(line, err);
+    if (!w->kind)
+        rc = ASSAY_ERR_USAGE;
+    if (rc == ASSAY_OK)
+        rc = plan(w, err);
+    if (rc == ASSAY_OK && as_opt_given(line, "dry-run"))
+        rc = dry_run(w, err);
+    else if (rc == ASSAY_OK)
+        rc = measure_all(w, err);
+    as_progress_end(&w->progress);
+    if (rc == ASSAY_OK && w->result)
+        rc = answer(w);
+    close_all(w);
+    as_free(w);
+    return rc;
+}
+
+const struct as_cmd as_cmd_bench = {
+    .name = "bench",
+    .summary = "measure a grid of settings against a baseline, so that it can be done again",
+    .usage = "assay bench [options] --workload attention | MODEL | -- COMMAND...",
+    .details =
+        "Takes every setting in turns, sample by sample, in an order that changes from round to "
+        "round, and keeps each finished sample in a journal: a run that was killed goes on with "
+        "--resume and repeats nothing.\n\n"
+        "-- COMMAND runs a command without a shell, with {name} replaced by the value of an axis: "
+        "assay bench --grid n=1000,2000 -- sort -n --parallel={n} file. A model is run by the "
+        "engine, along the axes threads, batch, fuse (0 or 1), kernels (auto or reference), keys "
+        "of a built-in model or symbolic dimensions of a file.\n\n"
+        "--workload attention measures soft-max attention against attention gated by minimum cuts "
+        "over a grid of lambda and tau: quality, KV cache, memory, energy and latency, with a "
+        "witness of every decision that 'assay verify --replay' computes again.\n\n"
+        "The folder gets csv/, figs/, witness/, results.json, summary.md, fingerprint.json and "
+        "the journal. Exit status 1: no setting meets the criteria, or one failed.",
+    .opts = bench_opts,
+    .operand = "MODEL or COMMAND",
+    .min_operands = 0,
+    .max_operands = 4096,
+    .run = run_bench,
+};
