@@ -151,6 +151,78 @@ static size_t try_thousandths(char *out, double value)
     return n;
 }
 
+/* In this range a number times the power of ten that makes 17 digits whole fits into 128 bits. */
+#define EXACT_FROM   1e-4
+#define EXACT_BELOW  1e15
+#define MANTISSA_ONE (1ull << 52)
+
+__extension__ typedef unsigned __int128 wide;
+
+static wide wide_power(unsigned exponent)
+{
+    return exponent <= 19 ? power_of_ten[exponent] : (wide)power_of_ten[19] * 10;
+}
+
+/* `mantissa` / 2^`shift` with `decimals` decimals, as a whole number of the last of them, ties to
+ * even. False when that text reads back as another number: it is further off than half the way to
+ * the next one, which below a power of two is half as far. */
+static bool round_exactly(uint64_t mantissa, unsigned shift, unsigned decimals, uint64_t *out)
+{
+    wide power = wide_power(decimals);
+    wide scaled = mantissa * power;
+    uint64_t q = (uint64_t)(scaled >> shift);
+    wide below = scaled - ((wide)q << shift), half = (wide)1 << (shift - 1);
+    bool up = below > half || (below == half && q % 2 == 1);
+    wide off = up ? 2 * half - below : below;
+
+    *out = q + up;
+    if (up && mantissa == MANTISSA_ONE)
+        return 2 * off <= power;
+    if (mantissa == MANTISSA_ONE)
+        return 4 * off <= power;
+    return 2 * off < power || (2 * off == power && mantissa % 2 == 0);
+}
+
+/* Decimals that leave 15 significant digits. */
+static unsigned decimals_of_15(double size)
+{
+    static const double limit[] = {1, 0.1, 0.01, 0.001};
+    unsigned n = 0;
+
+    if (size >= 1)
+        return 15 - (unsigned)count_digits((uint64_t)size);
+    while (n < 4 && size < limit[n])
+        n++;
+    return 14 + n;
+}
+
+/* For numbers that are not whole: what printf and reading back would find, by integers alone. */
+static size_t put_exactly(char *out, double value)
+{
+    double size = fabs(value);
+    unsigned decimals = decimals_of_15(size), most = decimals + 2, shift;
+    uint64_t bits, mantissa, digits;
+    size_t n = value < 0;
+
+    memcpy(&bits, &size, sizeof bits);
+    shift = 1075 - (unsigned)(bits >> 52);
+    mantissa = bits % MANTISSA_ONE + MANTISSA_ONE;
+    while (!round_exactly(mantissa, shift, decimals, &digits) && decimals < most)
+        decimals++;
+    out[0] = '-';
+    if (size >= 1) {
+        n += put_decimal(out + n, digits, decimals);
+    } else {
+        memcpy(out + n, "0.", 2);
+        put_digits(out + n + 2, digits, decimals);
+        n += 2 + decimals;
+    }
+    while (out[n - 1] == '0')
+        n--;
+    out[n] = '\0';
+    return n;
+}
+
 size_t as_text_f64(char out[AS_TEXT_FLOAT], double value)
 {
     size_t n = 0;
@@ -165,6 +237,8 @@ size_t as_text_f64(char out[AS_TEXT_FLOAT], double value)
     if (fabs(value) < 1e15 && (double)(int64_t)value == value)
         return as_text_i64(out, (int64_t)value);
     n = try_thousandths(out, value);
+    if (n == 0 && fabs(value) >= EXACT_FROM && fabs(value) < EXACT_BELOW)
+        n = put_exactly(out, value);
     for (int digits = 15; n == 0 && digits <= 17; digits++) {
         double back = 0;
 
