@@ -53,16 +53,35 @@ static size_t count_digits(uint64_t value)
     return guess + (value >= power_of_ten[guess]) + (value == 0);
 }
 
-/* Writes exactly `n` digits, with zeros in front when there are too few. */
+static inline void put_pair(char *out, uint32_t value)
+{
+    memcpy(out, digit_pair + value * 2, 2);
+}
+
+/* Writes exactly `n` digits, with zeros in front when there are too few. Eight at a time, in two
+ * halves: the processor works on both at once. */
 static void put_digits(char *out, uint64_t value, size_t n)
 {
+    uint32_t rest;
+
+    while (n > 8) {
+        uint32_t eight = (uint32_t)(value % 100000000), high = eight / 10000, low = eight % 10000;
+
+        value /= 100000000;
+        n -= 8;
+        put_pair(out + n, high / 100);
+        put_pair(out + n + 2, high % 100);
+        put_pair(out + n + 4, low / 100);
+        put_pair(out + n + 6, low % 100);
+    }
+    rest = (uint32_t)(value % 100000000);
     while (n >= 2) {
-        memcpy(out + n - 2, digit_pair + value % 100 * 2, 2);
-        value /= 100;
+        put_pair(out + n - 2, rest % 100);
+        rest /= 100;
         n -= 2;
     }
     if (n)
-        out[0] = (char)('0' + value % 10);
+        out[0] = (char)('0' + rest % 10);
 }
 
 static inline size_t put_u64(char *out, uint64_t value)
@@ -163,24 +182,28 @@ static wide wide_power(unsigned exponent)
     return exponent <= 19 ? power_of_ten[exponent] : (wide)power_of_ten[19] * 10;
 }
 
-/* `mantissa` / 2^`shift` with `decimals` decimals, as a whole number of the last of them, ties to
- * even. False when that text reads back as another number: it is further off than half the way to
- * the next one, which below a power of two is half as far. */
-static bool round_exactly(uint64_t mantissa, unsigned shift, unsigned decimals, uint64_t *out)
+/* A number as 17 digits before the point: `digits` and what they leave of 2^`shift`. */
+struct exact {
+    uint64_t digits, mantissa;
+    unsigned shift;
+    wide rest, power; /* ten to the number of decimals */
+};
+
+/* The number to a multiple of `step`, ties to even. False when that reads back as another number:
+ * it is further off than half the way to the next one, which below a power of two is half as far.
+ * In units of 1 / 2^shift / power half the way is power / 2. */
+static inline bool round_exactly(const struct exact *x, uint64_t step, uint64_t *out)
 {
-    wide power = wide_power(decimals);
-    wide scaled = mantissa * power;
-    uint64_t q = (uint64_t)(scaled >> shift);
-    wide below = scaled - ((wide)q << shift), half = (wide)1 << (shift - 1);
-    bool up = below > half || (below == half && q % 2 == 1);
-    wide off = up ? 2 * half - below : below;
+    uint64_t q = x->digits / step;
+    wide below = ((wide)(x->digits - q * step) << x->shift) + x->rest;
+    wide whole = (wide)step << x->shift;
+    bool up = 2 * below > whole || (2 * below == whole && q % 2 == 1);
+    wide off = up ? whole - below : below;
 
     *out = q + up;
-    if (up && mantissa == MANTISSA_ONE)
-        return 2 * off <= power;
-    if (mantissa == MANTISSA_ONE)
-        return 4 * off <= power;
-    return 2 * off < power || (2 * off == power && mantissa % 2 == 0);
+    if (x->mantissa == MANTISSA_ONE)
+        return (up ? 2 : 4) * off <= x->power;
+    return 2 * off < x->power || (2 * off == x->power && x->mantissa % 2 == 0);
 }
 
 /* Decimals that leave 15 significant digits. */
@@ -200,15 +223,24 @@ static unsigned decimals_of_15(double size)
 static size_t put_exactly(char *out, double value)
 {
     double size = fabs(value);
-    unsigned decimals = decimals_of_15(size), most = decimals + 2, shift;
-    uint64_t bits, mantissa, digits;
+    unsigned decimals = decimals_of_15(size) + 2;
+    struct exact x = {.power = wide_power(decimals)};
+    uint64_t bits, digits;
+    wide scaled;
     size_t n = value < 0;
 
     memcpy(&bits, &size, sizeof bits);
-    shift = 1075 - (unsigned)(bits >> 52);
-    mantissa = bits % MANTISSA_ONE + MANTISSA_ONE;
-    while (!round_exactly(mantissa, shift, decimals, &digits) && decimals < most)
-        decimals++;
+    x.shift = 1075 - (unsigned)(bits >> 52);
+    x.mantissa = bits % MANTISSA_ONE + MANTISSA_ONE;
+    scaled = x.mantissa * x.power;
+    x.digits = (uint64_t)(scaled >> x.shift);
+    x.rest = scaled - ((wide)x.digits << x.shift);
+    if (round_exactly(&x, 100, &digits))
+        decimals -= 2;
+    else if (round_exactly(&x, 10, &digits))
+        decimals -= 1;
+    else
+        (void)round_exactly(&x, 1, &digits);
     out[0] = '-';
     if (size >= 1) {
         n += put_decimal(out + n, digits, decimals);
