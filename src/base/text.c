@@ -11,17 +11,6 @@
 #define AS_TEXT_PARSE_BYTES 128 /* the longest number as_parse_f64() takes */
 #define AS_TEXT_WORD_BYTES  64  /* the longest word as_text_nearest() compares */
 
-static const char digit_pair[] = "00010203040506070809"
-                                 "10111213141516171819"
-                                 "20212223242526272829"
-                                 "30313233343536373839"
-                                 "40414243444546474849"
-                                 "50515253545556575859"
-                                 "60616263646566676869"
-                                 "70717273747576777879"
-                                 "80818283848586878889"
-                                 "90919293949596979899";
-
 static const uint64_t power_of_ten[] = {
     1ull,
     10ull,
@@ -53,42 +42,56 @@ static size_t count_digits(uint64_t value)
     return guess + (value >= power_of_ten[guess]) + (value == 0);
 }
 
-static inline void put_pair(char *out, uint32_t value)
+/* The eight digits of a number below 1e8, the first in the lowest byte: halves, pairs and digits
+ * are parted side by side in one word. */
+static inline uint64_t eight_digits(uint32_t value)
 {
-    memcpy(out, digit_pair + value * 2, 2);
+    uint64_t halves = value / 10000 | (uint64_t)(value % 10000) << 32;
+    uint64_t hundreds = (halves * 10486 >> 20) & 0x0000007f0000007f;
+    uint64_t pairs = hundreds | (halves - 100 * hundreds) << 16;
+    uint64_t tens = (pairs * 103 >> 10) & 0x000f000f000f000f;
+
+    return (tens | (pairs - 10 * tens) << 8) + 0x3030303030303030;
 }
 
-/* Writes exactly `n` digits, with zeros in front when there are too few. Eight at a time, in two
- * halves: the processor works on both at once. */
+/* The lowest byte first, whatever the machine's order. */
+static inline void put_eight(char *out, uint64_t digits)
+{
+    out[0] = (char)(digits & 0xff);
+    out[1] = (char)(digits >> 8 & 0xff);
+    out[2] = (char)(digits >> 16 & 0xff);
+    out[3] = (char)(digits >> 24 & 0xff);
+    out[4] = (char)(digits >> 32 & 0xff);
+    out[5] = (char)(digits >> 40 & 0xff);
+    out[6] = (char)(digits >> 48 & 0xff);
+    out[7] = (char)(digits >> 56 & 0xff);
+}
+
+/* Writes exactly `n` digits, with zeros in front when there are too few. */
 static void put_digits(char *out, uint64_t value, size_t n)
 {
     uint32_t rest;
 
-    while (n > 8) {
-        uint32_t eight = (uint32_t)(value % 100000000), high = eight / 10000, low = eight % 10000;
-
+    for (; n >= 8; n -= 8) {
+        put_eight(out + n - 8, eight_digits((uint32_t)(value % 100000000)));
         value /= 100000000;
-        n -= 8;
-        put_pair(out + n, high / 100);
-        put_pair(out + n + 2, high % 100);
-        put_pair(out + n + 4, low / 100);
-        put_pair(out + n + 6, low % 100);
     }
     rest = (uint32_t)(value % 100000000);
-    while (n >= 2) {
-        put_pair(out + n - 2, rest % 100);
-        rest /= 100;
-        n -= 2;
+    for (; n > 0; n--) {
+        out[n - 1] = (char)('0' + rest % 10);
+        rest /= 10;
     }
-    if (n)
-        out[0] = (char)('0' + rest % 10);
 }
 
+/* There is room for nine bytes, however short the number. */
 static inline size_t put_u64(char *out, uint64_t value)
 {
     size_t n = count_digits(value);
 
-    put_digits(out, value, n);
+    if (value < 100000000)
+        put_eight(out, eight_digits((uint32_t)value) >> 8 * (8 - n));
+    else
+        put_digits(out, value, n);
     out[n] = '\0';
     return n;
 }
