@@ -69,34 +69,50 @@ void as_csv_text_n(struct as_csv_writer *w, const char *text, size_t size)
         as_out_char(w->out, '"');
 }
 
-static void put_number(struct as_csv_writer *w, const char *digits, size_t size)
+/* Numbers are written where they will stand. Room for a comma and the longest of them; NULL when
+ * there is none. */
+static inline char *begin_number(struct as_csv_writer *w)
 {
-    begin_field(w, size);
-    as_out_put(w->out, digits, size);
+    struct as_out *out = w->out;
+    char *at;
+
+    if (out->room - out->used < AS_TEXT_FLOAT + 1 && !as_out_make_room(out, AS_TEXT_FLOAT + 1))
+        return NULL;
+    at = out->buf + out->used;
+    if (w->n_fields > 0)
+        *at++ = ',';
+    return at;
+}
+
+static inline void end_number(struct as_csv_writer *w, const char *at, size_t size)
+{
+    size_t written = size + (w->n_fields > 0);
+
+    w->row_is_empty = at && w->n_fields == 0 && size == 0;
+    w->n_fields++;
+    w->out->used += at ? written : 0;
+    w->out->total_bytes += at ? written : 0;
 }
 
 void as_csv_u64(struct as_csv_writer *w, uint64_t value)
 {
-    char digits[AS_TEXT_INT];
-    size_t n = as_text_u64(digits, value);
+    char *at = begin_number(w);
 
-    put_number(w, digits, n);
+    end_number(w, at, at ? as_text_u64(at, value) : 0);
 }
 
 void as_csv_i64(struct as_csv_writer *w, int64_t value)
 {
-    char digits[AS_TEXT_INT];
-    size_t n = as_text_i64(digits, value);
+    char *at = begin_number(w);
 
-    put_number(w, digits, n);
+    end_number(w, at, at ? as_text_i64(at, value) : 0);
 }
 
 void as_csv_f64(struct as_csv_writer *w, double value)
 {
-    char digits[AS_TEXT_FLOAT];
-    size_t n = as_text_f64(digits, value);
+    char *at = begin_number(w);
 
-    put_number(w, digits, n);
+    end_number(w, at, at ? as_text_f64(at, value) : 0);
 }
 
 void as_csv_empty(struct as_csv_writer *w)

@@ -11,17 +11,6 @@
 #define AS_TEXT_PARSE_BYTES 128 /* the longest number as_parse_f64() takes */
 #define AS_TEXT_WORD_BYTES  64  /* the longest word as_text_nearest() compares */
 
-static const char digit_pair[] = "00010203040506070809"
-                                 "10111213141516171819"
-                                 "20212223242526272829"
-                                 "30313233343536373839"
-                                 "40414243444546474849"
-                                 "50515253545556575859"
-                                 "60616263646566676869"
-                                 "70717273747576777879"
-                                 "80818283848586878889"
-                                 "90919293949596979899";
-
 static const uint64_t power_of_ten[] = {
     1ull,
     10ull,
@@ -53,23 +42,56 @@ static size_t count_digits(uint64_t value)
     return guess + (value >= power_of_ten[guess]) + (value == 0);
 }
 
+/* The eight digits of a number below 1e8, the first in the lowest byte: halves, pairs and digits
+ * are parted side by side in one word. */
+static inline uint64_t eight_digits(uint32_t value)
+{
+    uint64_t halves = value / 10000 | (uint64_t)(value % 10000) << 32;
+    uint64_t hundreds = (halves * 10486 >> 20) & 0x0000007f0000007f;
+    uint64_t pairs = hundreds | (halves - 100 * hundreds) << 16;
+    uint64_t tens = (pairs * 103 >> 10) & 0x000f000f000f000f;
+
+    return (tens | (pairs - 10 * tens) << 8) + 0x3030303030303030;
+}
+
+/* The lowest byte first, whatever the machine's order. */
+static inline void put_eight(char *out, uint64_t digits)
+{
+    out[0] = (char)(digits & 0xff);
+    out[1] = (char)(digits >> 8 & 0xff);
+    out[2] = (char)(digits >> 16 & 0xff);
+    out[3] = (char)(digits >> 24 & 0xff);
+    out[4] = (char)(digits >> 32 & 0xff);
+    out[5] = (char)(digits >> 40 & 0xff);
+    out[6] = (char)(digits >> 48 & 0xff);
+    out[7] = (char)(digits >> 56 & 0xff);
+}
+
 /* Writes exactly `n` digits, with zeros in front when there are too few. */
 static void put_digits(char *out, uint64_t value, size_t n)
 {
-    while (n >= 2) {
-        memcpy(out + n - 2, digit_pair + value % 100 * 2, 2);
-        value /= 100;
-        n -= 2;
+    uint32_t rest;
+
+    for (; n >= 8; n -= 8) {
+        put_eight(out + n - 8, eight_digits((uint32_t)(value % 100000000)));
+        value /= 100000000;
     }
-    if (n)
-        out[0] = (char)('0' + value % 10);
+    rest = (uint32_t)(value % 100000000);
+    for (; n > 0; n--) {
+        out[n - 1] = (char)('0' + rest % 10);
+        rest /= 10;
+    }
 }
 
+/* There is room for nine bytes, however short the number. */
 static inline size_t put_u64(char *out, uint64_t value)
 {
     size_t n = count_digits(value);
 
-    put_digits(out, value, n);
+    if (value < 100000000)
+        put_eight(out, eight_digits((uint32_t)value) >> 8 * (8 - n));
+    else
+        put_digits(out, value, n);
     out[n] = '\0';
     return n;
 }
@@ -151,6 +173,91 @@ static size_t try_thousandths(char *out, double value)
     return n;
 }
 
+/* In this range a number times the power of ten that makes 17 digits whole fits into 128 bits. */
+#define EXACT_FROM   1e-4
+#define EXACT_BELOW  1e15
+#define MANTISSA_ONE (1ull << 52)
+
+__extension__ typedef unsigned __int128 wide;
+
+static wide wide_power(unsigned exponent)
+{
+    return exponent <= 19 ? power_of_ten[exponent] : (wide)power_of_ten[19] * 10;
+}
+
+/* A number as 17 digits before the point: `digits` and what they leave of 2^`shift`. */
+struct exact {
+    uint64_t digits, mantissa;
+    unsigned shift;
+    wide rest, power; /* ten to the number of decimals */
+};
+
+/* The number to a multiple of `step`, ties to even. False when that reads back as another number:
+ * it is further off than half the way to the next one, which below a power of two is half as far.
+ * In units of 1 / 2^shift / power half the way is power / 2. */
+static inline bool round_exactly(const struct exact *x, uint64_t step, uint64_t *out)
+{
+    uint64_t q = x->digits / step;
+    wide below = ((wide)(x->digits - q * step) << x->shift) + x->rest;
+    wide whole = (wide)step << x->shift;
+    bool up = 2 * below > whole || (2 * below == whole && q % 2 == 1);
+    wide off = up ? whole - below : below;
+
+    *out = q + up;
+    if (x->mantissa == MANTISSA_ONE)
+        return (up ? 2 : 4) * off <= x->power;
+    return 2 * off < x->power || (2 * off == x->power && x->mantissa % 2 == 0);
+}
+
+/* Decimals that leave 15 significant digits. */
+static unsigned decimals_of_15(double size)
+{
+    static const double limit[] = {1, 0.1, 0.01, 0.001};
+    unsigned n = 0;
+
+    if (size >= 1)
+        return 15 - (unsigned)count_digits((uint64_t)size);
+    while (n < 4 && size < limit[n])
+        n++;
+    return 14 + n;
+}
+
+/* For numbers that are not whole: what printf and reading back would find, by integers alone. */
+static size_t put_exactly(char *out, double value)
+{
+    double size = fabs(value);
+    unsigned decimals = decimals_of_15(size) + 2;
+    struct exact x = {.power = wide_power(decimals)};
+    uint64_t bits, digits;
+    wide scaled;
+    size_t n = value < 0;
+
+    memcpy(&bits, &size, sizeof bits);
+    x.shift = 1075 - (unsigned)(bits >> 52);
+    x.mantissa = bits % MANTISSA_ONE + MANTISSA_ONE;
+    scaled = x.mantissa * x.power;
+    x.digits = (uint64_t)(scaled >> x.shift);
+    x.rest = scaled - ((wide)x.digits << x.shift);
+    if (round_exactly(&x, 100, &digits))
+        decimals -= 2;
+    else if (round_exactly(&x, 10, &digits))
+        decimals -= 1;
+    else
+        (void)round_exactly(&x, 1, &digits);
+    out[0] = '-';
+    if (size >= 1) {
+        n += put_decimal(out + n, digits, decimals);
+    } else {
+        memcpy(out + n, "0.", 2);
+        put_digits(out + n + 2, digits, decimals);
+        n += 2 + decimals;
+    }
+    while (out[n - 1] == '0')
+        n--;
+    out[n] = '\0';
+    return n;
+}
+
 size_t as_text_f64(char out[AS_TEXT_FLOAT], double value)
 {
     size_t n = 0;
@@ -165,6 +272,8 @@ size_t as_text_f64(char out[AS_TEXT_FLOAT], double value)
     if (fabs(value) < 1e15 && (double)(int64_t)value == value)
         return as_text_i64(out, (int64_t)value);
     n = try_thousandths(out, value);
+    if (n == 0 && fabs(value) >= EXACT_FROM && fabs(value) < EXACT_BELOW)
+        n = put_exactly(out, value);
     for (int digits = 15; n == 0 && digits <= 17; digits++) {
         double back = 0;
 

@@ -40,7 +40,7 @@ static void *sampler_main(void *user)
     struct as_rng rng;
     uint64_t i = 0, passed, cpu_ns;
 
-    pthread_setname_np(pthread_self(), "assay-memory");
+    pthread_setname_np(pthread_self(), s->name ? s->name : "assay-memory");
     as_rng_seed(&rng, s->begun_ns); /* another sequence in every run: that is what it is for */
     do {
         s->take(s->user);

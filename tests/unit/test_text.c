@@ -77,6 +77,54 @@ static void decimal_puts_the_point_exactly(void **state)
     assert_string_equal(out, "18.446744073709551615");
 }
 
+/* As documented: the first of 15, 16 or 17 digits that reads back. */
+static void expect_as_printf(double value)
+{
+    char ours[AS_TEXT_FLOAT], theirs[64];
+    size_t n = as_text_f64(ours, value);
+
+    if (fabs(value) < 1e15 && value == floor(value))
+        snprintf(theirs, sizeof theirs, "%.0f", value);
+    else
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(theirs, sizeof theirs, "%.*g", digits, value);
+            if (strtod(theirs, NULL) == value)
+                break;
+        }
+    assert_string_equal(ours, theirs);
+    assert_int_equal(n, strlen(ours));
+}
+
+static void f64_agrees_with_printf_and_reading_back(void **state)
+{
+    uint64_t seed = 0x9e3779b97f4a7c15u;
+
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        uint64_t bits = next_random(&seed), digits = next_random(&seed) >> (bits % 60 + 4);
+        double any, near, power = pow(10, (double)(bits % 20));
+
+        /* Any mantissa, from 2^-20 to 2^60. */
+        any = ldexp((double)(bits >> 11 | 1ull << 52), (int)(bits % 81) - 72);
+        expect_as_printf(any);
+        expect_as_printf(-any);
+        near = (double)digits / power; /* few decimals, and the numbers beside them */
+        expect_as_printf(near);
+        expect_as_printf(nextafter(near, 0));
+        expect_as_printf(nextafter(near, 1e300));
+    }
+    for (int e = -60; e < 60; e++) { /* where numbers lie denser below than above */
+        expect_as_printf(ldexp(1, e));
+        expect_as_printf(nextafter(ldexp(1, e), 0));
+        expect_as_printf(nextafter(ldexp(1, e), 1e300));
+    }
+    for (int e = -8; e < 20; e++) {
+        expect_as_printf(pow(10, e));
+        expect_as_printf(nextafter(pow(10, e), 0));
+        expect_as_printf(nextafter(pow(10, e), 1e300));
+    }
+}
+
 static void f64_has_the_shortest_of_three_forms(void **state)
 {
     static const struct {
@@ -387,6 +435,7 @@ int main(void)
         cmocka_unit_test(i64_writes_both_ends),
         cmocka_unit_test(decimal_puts_the_point_exactly),
         cmocka_unit_test(f64_has_the_shortest_of_three_forms),
+        cmocka_unit_test(f64_agrees_with_printf_and_reading_back),
         cmocka_unit_test(f64_reads_back_as_the_same_number),
         cmocka_unit_test(thousandths_are_what_printf_would_write),
         cmocka_unit_test(fixed_keeps_its_decimals),
