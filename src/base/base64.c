@@ -58,6 +58,18 @@ static const uint8_t place[256] = {
     ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
     ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64};
 
+/* Four letters that are three bytes; false when one is no letter. */
+static bool whole_group(const uint8_t *in, uint8_t *to)
+{
+    uint32_t a = place[in[0]], b = place[in[1]], c = place[in[2]], d = place[in[3]];
+    uint32_t bits = ((a - 1) << 18 | (b - 1) << 12 | (c - 1) << 6 | (d - 1)) & 0xffffff;
+
+    to[0] = (uint8_t)(bits >> 16);
+    to[1] = (uint8_t)(bits >> 8);
+    to[2] = (uint8_t)bits;
+    return a && b && c && d;
+}
+
 bool as_base64_read(const char *text, size_t size, void *out)
 {
     const uint8_t *in = (const uint8_t *)text;
@@ -70,12 +82,18 @@ bool as_base64_read(const char *text, size_t size, void *out)
         size_t n = bytes - done < 3 ? bytes - done : 3;
         uint32_t bits = 0;
 
+        if (n == 3) {
+            if (!whole_group(in + i, to + done))
+                return false;
+            done += 3;
+            continue;
+        }
         for (size_t k = 0; k < 4; k++) {
             if (k <= n && place[in[i + k]] == 0)
                 return false;
             bits = bits << 6 | (k <= n ? place[in[i + k]] - 1u : 0);
         }
-        if (n == 0 || (n < 3 && (bits & (n == 1 ? 0xffff : 0xff))))
+        if (n == 0 || (bits & (n == 1 ? 0xffff : 0xff)))
             return false;
         for (size_t k = 0; k < n; k++)
             to[done++] = (uint8_t)(bits >> (16 - 8 * k));
