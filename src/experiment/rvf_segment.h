@@ -18,7 +18,7 @@
 #define AS_RVF_HASH_BYTES      32
 #define AS_RVF_SIGNATURE_BYTES 64
 #define AS_RVF_FOOTER_BYTES    72
-#define AS_RVF_MAX_SEGMENTS    65536
+#define AS_RVF_MAX_SEGMENTS    4096
 #define AS_RVF_MAX_PAYLOAD     UINT64_C(0xffffffff)
 #define AS_RVF_SIGNED          4u /* the one flag that is understood */
 
