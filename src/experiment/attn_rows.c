@@ -16,7 +16,7 @@ struct block {
     uint16_t *bits;   /* [rows][panels]: what is kept */
     uint32_t *panels; /* those that some row uses */
     uint64_t *row, *squeezed;
-    size_t n_panels, stride;
+    size_t n_panels, stride, bits_stride;
     size_t first, n_rows; /* rows of the head it is at */
     float over_sum[AS_ATTN_BLOCK_ROWS];
 };
@@ -34,7 +34,7 @@ static struct block_sizes sizes_of(size_t seq_len, size_t n_kept)
 {
     size_t panels = as_attn_panels(n_kept);
     struct block_sizes sizes = {
-        .s = whole_lines(AS_ATTN_BLOCK_ROWS * panels * AS_ATTN_PANEL * sizeof(float)),
+        .s = AS_ATTN_BLOCK_ROWS * (panels + 1) * AS_ATTN_PANEL * sizeof(float),
         .acc = whole_lines(AS_ATTN_BLOCK_ROWS * AS_ATTN_PANEL * sizeof(float)),
         .bits = whole_lines(AS_ATTN_BLOCK_ROWS * panels * sizeof(uint16_t)),
         .panels = whole_lines(panels * sizeof(uint32_t)),
@@ -92,12 +92,14 @@ static const uint64_t *row_entries(const struct as_attn_run *run, const struct b
     return b->squeezed;
 }
 
-/* Lists the panels that are used and keeps the bits of those. */
+/* Lists the panels that are used and keeps the bits of those. Where every row sees everything one
+ * row of bits stands for all. */
 static void look(const struct as_attn_run *run, struct block *b, size_t head)
 {
-    size_t all = as_attn_panels(run->n_kept);
+    bool same = !run->mask && !run->entries && !run->shape->causal;
+    size_t all = as_attn_panels(run->n_kept), n_rows = same ? 1 : b->n_rows;
 
-    for (size_t r = 0; r < b->n_rows; r++) {
+    for (size_t r = 0; r < n_rows; r++) {
         const uint64_t *words = row_entries(run, b, head, b->first + r);
 
         for (size_t p = 0; p < all; p++)
@@ -107,15 +109,17 @@ static void look(const struct as_attn_run *run, struct block *b, size_t head)
     for (size_t p = 0; p < all; p++) {
         unsigned any = 0;
 
-        for (size_t r = 0; r < b->n_rows; r++)
+        for (size_t r = 0; r < n_rows; r++)
             any |= b->bits[r * all + p];
         if (any)
             b->panels[b->n_panels++] = (uint32_t)p;
     }
-    for (size_t r = 0; r < b->n_rows && b->n_panels < all; r++)
+    for (size_t r = 0; r < n_rows && b->n_panels < all; r++)
         for (size_t a = 0; a < b->n_panels; a++)
             b->bits[r * all + a] = b->bits[r * all + b->panels[a]];
-    b->stride = b->n_panels * AS_ATTN_PANEL;
+    b->bits_stride = same ? 0 : all;
+    /* One panel more, so that rows do not all begin at the same place of a cache. */
+    b->stride = (b->n_panels + 1) * AS_ATTN_PANEL;
 }
 
 /* ---- the arithmetic ---- */
@@ -171,11 +175,9 @@ static void copy_scores(const struct as_attn_run *run, const struct block *b)
 
 static void make_weights(const struct as_attn_run *run, struct block *b)
 {
-    size_t all = as_attn_panels(run->n_kept);
-
     for (size_t r = 0; r < b->n_rows; r++) {
-        int64_t sum =
-            run->attn->kernels->softmax(b->s + r * b->stride, b->bits + r * all, b->n_panels);
+        int64_t sum = run->attn->kernels->softmax(b->s + r * b->stride,
+                                                  b->bits + r * b->bits_stride, b->n_panels);
 
         b->over_sum[r] = sum > 0 ? (float)(0x1p30 / (double)sum) : 0;
     }
