@@ -382,7 +382,7 @@ static void close_all(struct as_bench_work *w)
     as_load_attention_free(w->attention);
     as_load_model_free(w->model);
     as_load_command_fini(&w->command);
-    (void)as_journal_close(&w->journal, NULL);
+    (void)!as_journal_close(&w->journal, NULL);
     assay_memory_tracker_free(w->memory);
     assay_power_tracker_free(w->meter.tracker);
     if (w->has_power)

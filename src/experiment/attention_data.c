@@ -84,15 +84,14 @@ static double direction(const struct as_attention_plan *plan, uint64_t sample_id
     return sign(&rng);
 }
 
-/* The topic of token i; `topics` for filler. The first and the last token are never filler: cuts
- * run between them. */
-static uint64_t topic_of(const struct as_attention_plan *plan, struct as_rng *rng, uint64_t i,
-                         uint64_t n)
+/* The topic of the next token; `topics` for filler. Cuts run between the first and the last token,
+ * which may be filler as any other: then a cut is cheap. */
+static uint64_t next_topic(const struct as_attention_plan *plan, struct as_rng *rng)
 {
     double at = as_rng_unit(rng);
     uint64_t topic = as_rng_below(rng, plan->topics);
 
-    return at < plan->filler && i > 0 && i + 1 < n ? plan->topics : topic;
+    return at < plan->filler ? plan->topics : topic;
 }
 
 /* The signs of all directions in one dimension. */
@@ -129,7 +128,7 @@ void as_attention_keys(const struct as_attention_plan *plan, uint64_t sample_id,
             begin(&tokens, plan, sample_id, STREAM_TOKENS);
             begin(&rng, plan, sample_id, STREAM_KEYS + 8 * (1 + h * plan->dim + d));
             for (uint64_t i = 0; i < shape.seq_len; i++) {
-                uint64_t topic = topic_of(plan, &tokens, i, shape.seq_len);
+                uint64_t topic = next_topic(plan, &tokens);
                 bool filler = topic == plan->topics;
                 size_t at = (size_t)((h * shape.seq_len + i) * plan->dim + d);
                 double key = filler ? -away * table.at[topic] : match * table.at[topic];
@@ -159,7 +158,7 @@ void as_attention_queries(const struct as_attention_plan *plan, uint64_t sample_
             begin(&rng, plan, sample_id, STREAM_QUERIES + place);
             begin(&moved, plan, sample_id, STREAM_QUERIES + place + (step << 40));
             for (uint64_t i = 0; i < shape.seq_len; i++) {
-                uint64_t topic = topic_of(plan, &tokens, i, shape.seq_len);
+                uint64_t topic = next_topic(plan, &tokens);
                 size_t at = (size_t)((h * shape.seq_len + i) * plan->dim + d);
                 double own = topic == plan->topics ? 0 : match * table.at[topic];
                 double shift = step ? plan->drift * noise(&moved) : 0;

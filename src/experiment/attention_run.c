@@ -145,7 +145,6 @@ static int compute_step(struct as_attention_run *run, uint64_t step, struct as_a
     return ASSAY_OK;
 }
 
-/* Bits of the mask in force; counted after the clock has stopped. */
 static uint64_t count_bits(const uint8_t *bytes, size_t n)
 {
     uint64_t sum = 0;
@@ -183,11 +182,13 @@ int as_attention_run_gated(struct as_attention_run *run, const struct as_bench_s
     went->peak_bytes = tensor_bytes(run) + workspace_bytes(run) + run->mask_bytes +
                        (history ? run->mask_bytes : 0) + as_hysteresis_bytes(history);
     assay_hysteresis_free(history);
-    if (rc == ASSAY_OK) {
-        went->kept_edges = count_bits(run->mask, run->mask_bytes);
-        went->edges = (uint64_t)run->shape.heads * run->shape.seq_len * run->shape.seq_len;
-    }
     return rc;
+}
+
+void as_attention_run_edges(const struct as_attention_run *run, uint64_t *kept, uint64_t *all)
+{
+    *kept = count_bits(run->mask, run->mask_bytes);
+    *all = (uint64_t)run->shape.heads * run->shape.seq_len * run->shape.seq_len;
 }
 
 /* ---- the witness ---- */

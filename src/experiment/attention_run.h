@@ -24,7 +24,6 @@ struct as_attention_run {
 struct as_attention_went {
     uint64_t decide_ns;
     uint64_t kept_positions, positions; /* of the step that kept most */
-    uint64_t kept_edges, edges;         /* of the last step */
     double cut_cost;                    /* of the last decision */
     uint64_t peak_bytes;                /* counted, of the whole sample */
 };
@@ -47,6 +46,9 @@ AS_MUST_USE int as_attention_run_softmax(struct as_attention_run *run, float *ou
 AS_MUST_USE int as_attention_run_gated(struct as_attention_run *run,
                                        const struct as_bench_setting *setting,
                                        struct as_attention_went *went, struct assay_error *err);
+
+/* Entries that the mask of the last step keeps, of all. */
+void as_attention_run_edges(const struct as_attention_run *run, uint64_t *kept, uint64_t *all);
 
 /* What the witness says of the sample as the setting just computed it; the mask is borrowed. */
 AS_MUST_USE int as_attention_run_entry(struct as_attention_run *run,

@@ -121,14 +121,18 @@ static int run_one(struct as_bench *bench, const struct as_bench_loop *loop, siz
     const struct as_bench_meter *meter = warming ? NULL : loop->meter;
     struct as_bench_sample sample;
     struct assay_error why = {0}, unread = {0};
-    bool metered = meter && meter->begin(meter->user, &unread) == ASSAY_OK;
     double joules = (double)NAN;
-    int rc;
+    bool metered;
+    int rc = load->before ? load->before(load->user, setting, &why) : ASSAY_OK;
 
     as_bench_sample_init(&sample);
-    rc = load->run(load->user, setting, sample_id, warming, &sample, &why);
+    metered = rc == ASSAY_OK && meter && meter->begin(meter->user, &unread) == ASSAY_OK;
+    if (rc == ASSAY_OK)
+        rc = load->run(load->user, setting, sample_id, &sample, &why);
     if (metered && meter->end(meter->user, &joules, &unread) == ASSAY_OK)
         sample.energy_j = joules;
+    if (rc == ASSAY_OK && !warming && load->after)
+        rc = load->after(load->user, setting, sample_id, &sample, &why);
     if (rc < 0 && is_everybodys(rc))
         return as_fail(err, rc, "%s", why.msg);
     if (rc < 0)

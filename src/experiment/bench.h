@@ -43,10 +43,14 @@ struct as_bench_load {
     void *user;
     /* Makes sample `sample_id` ready, for all settings; may be NULL. */
     int (*ready)(void *user, uint64_t sample_id, struct assay_error *err);
-    /* Runs it in one setting, and fills what it knows of `out`. `warming`: the result is thrown
-     * away. */
-    int (*run)(void *user, size_t setting, uint64_t sample_id, bool warming,
-               struct as_bench_sample *out, struct assay_error *err);
+    /* Just before a setting runs it: what must not be timed or metered; may be NULL. */
+    int (*before)(void *user, size_t setting, struct assay_error *err);
+    /* Runs it in one setting, times it and fills what it knows of `out`; the meter runs along. */
+    int (*run)(void *user, size_t setting, uint64_t sample_id, struct as_bench_sample *out,
+               struct assay_error *err);
+    /* Looks at what came out, when a run worked; not when warming up. May be NULL. */
+    int (*after)(void *user, size_t setting, uint64_t sample_id, struct as_bench_sample *out,
+                 struct assay_error *err);
 };
 
 /* Reads energy around a run; both may fail, and then the energy of that sample is unknown. */

@@ -16,6 +16,7 @@ struct as_load_attention {
     const struct as_bench *bench;
     struct assay_witness **witness; /* by setting; NULL: none is kept */
     char (*config_hash)[65];
+    struct as_attention_went went; /* the last run */
 };
 
 int as_load_attention_new(struct as_load_attention **out, const struct as_attention_plan *plan,
@@ -99,12 +100,11 @@ int as_load_attention_seal(struct as_load_attention *load, struct assay_error *e
     return rc;
 }
 
-static int add_entry(struct as_load_attention *load, size_t setting,
-                     const struct as_attention_went *went, struct as_bench_sample *out,
+static int add_entry(struct as_load_attention *load, size_t setting, struct as_bench_sample *out,
                      struct assay_error *err)
 {
     struct assay_witness_entry entry;
-    int rc = as_attention_run_entry(&load->run, &load->bench->settings[setting], went,
+    int rc = as_attention_run_entry(&load->run, &load->bench->settings[setting], &load->went,
                                     load->config_hash[setting], &entry, err);
 
     if (rc == ASSAY_OK)
@@ -158,36 +158,44 @@ static int put_quality(struct as_load_attention *load, struct as_bench_sample *o
     return ASSAY_OK;
 }
 
-static int run(void *user, size_t setting, uint64_t sample_id, bool warming,
-               struct as_bench_sample *out, struct assay_error *err)
+static int run(void *user, size_t setting, uint64_t sample_id, struct as_bench_sample *out,
+               struct assay_error *err)
 {
     struct as_load_attention *load = user;
     bool gated = setting != load->bench->baseline;
-    struct as_attention_went went = {0};
+    struct as_attention_went *went = &load->went;
     uint64_t cpu = process_cpu_ns(), from = as_clock_mono_ns();
-    int rc = gated ? as_attention_run_gated(&load->run, &load->bench->settings[setting], &went, err)
-                   : as_attention_run_softmax(&load->run, load->run.out, &went.peak_bytes, err);
+    int rc = gated ? as_attention_run_gated(&load->run, &load->bench->settings[setting], went, err)
+                   : as_attention_run_softmax(&load->run, load->run.out, &went->peak_bytes, err);
 
     out->wall_ns = as_clock_mono_ns() - from;
     out->kernel_ns = process_cpu_ns() - cpu;
     (void)sample_id;
-    if (rc < 0 || warming)
-        return rc;
     out->seq_len = load->run.shape.seq_len;
-    out->peak_mem_bytes = went.peak_bytes;
-    if (!gated)
-        return put_quality(load, out, err);
-    out->decide_ns = went.decide_ns;
-    out->positions_kept = went.kept_positions;
-    out->positions_total = went.positions;
-    out->edges_kept = went.kept_edges;
-    out->edges_total = went.edges;
-    out->cut_cost = went.cut_cost;
-    rc = put_quality(load, out, err);
-    return rc == ASSAY_OK ? add_entry(load, setting, &went, out, err) : rc;
+    out->peak_mem_bytes = went->peak_bytes;
+    if (!gated || rc < 0)
+        return rc;
+    out->decide_ns = went->decide_ns;
+    out->positions_kept = went->kept_positions;
+    out->positions_total = went->positions;
+    out->cut_cost = went->cut_cost;
+    return ASSAY_OK;
+}
+
+static int after(void *user, size_t setting, uint64_t sample_id, struct as_bench_sample *out,
+                 struct assay_error *err)
+{
+    struct as_load_attention *load = user;
+    int rc = put_quality(load, out, err);
+
+    (void)sample_id;
+    if (rc < 0 || setting == load->bench->baseline)
+        return rc;
+    as_attention_run_edges(&load->run, &out->edges_kept, &out->edges_total);
+    return add_entry(load, setting, out, err);
 }
 
 struct as_bench_load as_load_attention_table(struct as_load_attention *load)
 {
-    return (struct as_bench_load){.user = load, .ready = ready, .run = run};
+    return (struct as_bench_load){.user = load, .ready = ready, .run = run, .after = after};
 }

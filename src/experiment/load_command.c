@@ -36,7 +36,8 @@ int as_load_command_init(struct as_load_command *load, struct as_grid *grid,
 {
     int rc = check_axes(grid, pattern, n, err);
 
-    *load = (struct as_load_command){.environment = environment, .n_settings = as_grid_count(grid)};
+    *load = (struct as_load_command){
+        .environment = environment, .n_settings = as_grid_count(grid), .out_fd = -1, .err_fd = -1};
     if (rc < 0)
         return rc;
     load->argv = as_arena_zero(&load->arena, load->n_settings, sizeof *load->argv);
@@ -61,40 +62,31 @@ int as_load_command_init(struct as_load_command *load, struct as_grid *grid,
     return rc;
 }
 
-void as_load_command_fini(struct as_load_command *load)
-{
-    as_arena_fini(&load->arena);
-    *load = (struct as_load_command){0};
-}
-
 /* ---- running ---- */
 
-/* Where a command writes: memory of ours, so that nothing goes to a disk while it is timed. */
-struct streams {
-    int out, err;
-};
-
-static void close_streams(const struct streams *s)
+/* What a command writes goes into memory of ours, so that nothing meets a disk while it is timed.
+ */
+static void close_streams(struct as_load_command *load)
 {
-    if (s->out >= 0)
-        (void)close(s->out);
-    if (s->err >= 0)
-        (void)close(s->err);
+    if (load->out_fd >= 0)
+        (void)close(load->out_fd);
+    if (load->err_fd >= 0)
+        (void)close(load->err_fd);
+    load->out_fd = load->err_fd = -1;
 }
 
-static int open_streams(struct streams *s, struct assay_error *err)
+static int open_streams(struct as_load_command *load, struct assay_error *err)
 {
-    s->out = memfd_create("output", MFD_CLOEXEC);
-    s->err = memfd_create("errors", MFD_CLOEXEC);
-    if (s->out >= 0 && s->err >= 0)
+    load->out_fd = memfd_create("output", MFD_CLOEXEC);
+    load->err_fd = memfd_create("errors", MFD_CLOEXEC);
+    if (load->out_fd >= 0 && load->err_fd >= 0)
         return ASSAY_OK;
     (void)as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the output of a command");
-    close_streams(s);
+    close_streams(load);
     return ASSAY_ERR_IO;
 }
 
-static int spawn(const struct as_load_command *load, char **argv, const struct streams *s,
-                 pid_t *pid)
+static int spawn(const struct as_load_command *load, char **argv, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     int failed = posix_spawn_file_actions_init(&actions);
@@ -103,9 +95,9 @@ static int spawn(const struct as_load_command *load, char **argv, const struct s
         return failed;
     failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!failed)
-        failed = posix_spawn_file_actions_adddup2(&actions, s->out, STDOUT_FILENO);
+        failed = posix_spawn_file_actions_adddup2(&actions, load->out_fd, STDOUT_FILENO);
     if (!failed)
-        failed = posix_spawn_file_actions_adddup2(&actions, s->err, STDERR_FILENO);
+        failed = posix_spawn_file_actions_adddup2(&actions, load->err_fd, STDERR_FILENO);
     if (!failed)
         failed = posix_spawnp(pid, argv[0], &actions, NULL, argv, load->environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -179,24 +171,29 @@ static void put_usage(struct as_bench_sample *out, const struct rusage *used,
         out->peak_mem_bytes = (uint64_t)used->ru_maxrss * 1024;
 }
 
-static int run(void *user, size_t setting, uint64_t sample_id, bool warming,
-               struct as_bench_sample *out, struct assay_error *err)
+static int before(void *user, size_t setting, struct assay_error *err)
 {
-    const struct as_load_command *load = user;
+    struct as_load_command *load = user;
+
+    (void)setting;
+    close_streams(load);
+    return open_streams(load, err);
+}
+
+static int run(void *user, size_t setting, uint64_t sample_id, struct as_bench_sample *out,
+               struct assay_error *err)
+{
+    struct as_load_command *load = user;
     char **argv = load->argv[setting];
     struct rusage used = {0}, ours = {0};
-    struct streams s;
-    int rc = open_streams(&s, err), status = 0, failed;
+    int rc = ASSAY_OK, status = 0, failed;
     uint64_t from;
     pid_t pid = 0;
 
     (void)sample_id;
-    (void)warming;
-    if (rc < 0)
-        return rc;
     (void)getrusage(RUSAGE_SELF, &ours);
     from = as_clock_mono_ns();
-    failed = spawn(load, argv, &s, &pid);
+    failed = spawn(load, argv, &pid);
     if (failed) {
         errno = failed;
         rc = as_fail_sys(err, ASSAY_ERR_NOTFOUND, "cannot run %.60s", argv[0]);
@@ -205,17 +202,33 @@ static int run(void *user, size_t setting, uint64_t sample_id, bool warming,
     }
     out->wall_ns = as_clock_mono_ns() - from;
     if (rc == ASSAY_OK && (WIFSIGNALED(status) || (status != 0 && !load->any_status)))
-        rc = tell_end(argv[0], status, s.err, err);
+        rc = tell_end(argv[0], status, load->err_fd, err);
     if (rc == ASSAY_OK) {
         out->status = (uint64_t)WEXITSTATUS(status);
         put_usage(out, &used, &ours);
-        rc = hash_output(s.out, out->output_hash, err);
     }
-    close_streams(&s);
     return rc;
+}
+
+static int after(void *user, size_t setting, uint64_t sample_id, struct as_bench_sample *out,
+                 struct assay_error *err)
+{
+    struct as_load_command *load = user;
+
+    (void)setting;
+    (void)sample_id;
+    return hash_output(load->out_fd, out->output_hash, err);
+}
+
+void as_load_command_fini(struct as_load_command *load)
+{
+    if (load->argv)
+        close_streams(load);
+    as_arena_fini(&load->arena);
+    *load = (struct as_load_command){.out_fd = -1, .err_fd = -1};
 }
 
 struct as_bench_load as_load_command_table(struct as_load_command *load)
 {
-    return (struct as_bench_load){.user = load, .run = run};
+    return (struct as_bench_load){.user = load, .before = before, .run = run, .after = after};
 }

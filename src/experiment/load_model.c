@@ -239,8 +239,8 @@ static int hash_outputs(const struct as_engine *engine, char hex[65], struct ass
     return rc;
 }
 
-static int run(void *user, size_t setting, uint64_t sample_id, bool warming,
-               struct as_bench_sample *out, struct assay_error *err)
+static int run(void *user, size_t setting, uint64_t sample_id, struct as_bench_sample *out,
+               struct assay_error *err)
 {
     struct as_load_model *load = user;
     struct setting *s = &load->settings[setting];
@@ -248,21 +248,35 @@ static int run(void *user, size_t setting, uint64_t sample_id, bool warming,
     int rc;
 
     (void)sample_id;
-    (void)warming;
     if (s->rc < 0)
         return as_fail(err, s->rc == ASSAY_ERR_NOMEM ? ASSAY_ERR_LIMIT : s->rc, "%s", s->why.msg);
-    rc = as_engine_run(s->engine, AS_RUN_PLAIN, NULL, err);
     cpu = process_cpu_ns();
     from = as_clock_mono_ns();
-    if (rc == ASSAY_OK)
-        rc = as_engine_run(s->engine, AS_RUN_PLAIN, NULL, err);
+    rc = as_engine_run(s->engine, AS_RUN_PLAIN, NULL, err);
     out->wall_ns = as_clock_mono_ns() - from;
     out->kernel_ns = process_cpu_ns() - cpu;
     out->peak_mem_bytes = s->peak_bytes;
-    return rc == ASSAY_OK ? hash_outputs(s->engine, out->output_hash, err) : rc;
+    return rc;
+}
+
+static int before(void *user, size_t setting, struct assay_error *err)
+{
+    struct as_load_model *load = user;
+    struct setting *s = &load->settings[setting];
+
+    return s->rc < 0 ? ASSAY_OK : as_engine_run(s->engine, AS_RUN_PLAIN, NULL, err);
+}
+
+static int after(void *user, size_t setting, uint64_t sample_id, struct as_bench_sample *out,
+                 struct assay_error *err)
+{
+    struct as_load_model *load = user;
+
+    (void)sample_id;
+    return hash_outputs(load->settings[setting].engine, out->output_hash, err);
 }
 
 struct as_bench_load as_load_model_table(struct as_load_model *load)
 {
-    return (struct as_bench_load){.user = load, .run = run};
+    return (struct as_bench_load){.user = load, .before = before, .run = run, .after = after};
 }

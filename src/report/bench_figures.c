@@ -31,15 +31,14 @@ static void short_name(const char *name, size_t most, char out[AS_GRID_NAME])
                        name + size - most / 2 + 3);
 }
 
-static void put_legend(struct as_svg *svg, const struct as_bench_result *r, double x, double y)
+static void put_key(struct as_svg *svg, size_t color, size_t line, double x, const char *name)
 {
-    for (size_t i = 0; i < shown(r); i++) {
-        char name[AS_GRID_NAME];
+    char text[AS_GRID_NAME];
+    double y = 60 + 16 * (double)line;
 
-        short_name(r->rows[i].setting->name, 24, name);
-        as_svg_dot(svg, x, y + 16 * (double)i - 4, 4, as_svg_color(i), 1, NULL);
-        as_svg_text(svg, x + 9, y + 16 * (double)i, AS_SVG_START, 11, name);
-    }
+    short_name(name, 26, text);
+    as_svg_dot(svg, x, y - 4, 4, as_svg_color(color), 1, NULL);
+    as_svg_text(svg, x + 9, y, AS_SVG_START, 11, text);
 }
 
 static void put_stamp(struct as_svg *svg, const struct as_bench_report *report)
@@ -150,8 +149,10 @@ static bool panel_ranges(const struct as_bench_result *r, size_t panel, struct a
     for (size_t i = 0; i < shown(r); i++) {
         if (!is_point(r, i, panel))
             continue;
-        x_low = fmin(x_low, saving(&r->rows[i], panel)->value);
-        x_high = fmax(x_high, saving(&r->rows[i], panel)->value);
+        x_low =
+            fmin(x_low, fmin(saving(&r->rows[i], panel)->value, saving(&r->rows[i], panel)->low));
+        x_high =
+            fmax(x_high, fmax(saving(&r->rows[i], panel)->value, saving(&r->rows[i], panel)->high));
         y_high = fmax(y_high, r->rows[i].coherence_loss);
         n++;
     }
@@ -185,9 +186,10 @@ static void draw_panel(struct as_svg *svg, const struct as_bench_report *report,
         if (!is_point(r, i, panel))
             continue;
         if (isfinite(e->low))
-            as_svg_line(svg, as_svg_at(&f.x, fmax(e->low, f.x.low)), y,
-                        as_svg_at(&f.x, fmin(e->high, f.x.high)), y, as_svg_color(i), 1);
-        as_svg_dot(svg, as_svg_at(&f.x, e->value), y, 5, as_svg_color(i), 0.85,
+            as_svg_line(svg, as_svg_at(&f.x, e->low), y, as_svg_at(&f.x, e->high), y,
+                        as_svg_color(i), 1);
+        /* Smaller and smaller, so that points in one place are all seen. */
+        as_svg_dot(svg, as_svg_at(&f.x, e->value), y, fmax(9 - (double)i, 2.5), as_svg_color(i), 1,
                    r->rows[i].setting->name);
     }
 }
@@ -196,7 +198,9 @@ static void draw_tradeoff(struct as_svg *svg, const struct as_bench_report *repo
 {
     for (size_t p = 0; p < sizeof panels / sizeof *panels; p++)
         draw_panel(svg, report, p);
-    put_legend(svg, report->result, 690, 60);
+    for (size_t i = 0, line = 0; i < shown(report->result); i++)
+        if (i != report->result->bench->baseline)
+            put_key(svg, i, line++, 690, report->result->rows[i].setting->name);
 }
 
 /* ---- curves ---- */
@@ -206,6 +210,7 @@ enum { MAX_POINTS = 64 };
 struct curve {
     double x[MAX_POINTS], y[MAX_POINTS];
     size_t n;
+    char name[AS_GRID_NAME]; /* "": that of the setting */
 };
 
 static double median_of(double *values, double *scratch, size_t n)
@@ -281,7 +286,10 @@ static void draw_curves(struct as_svg *svg, const struct as_bench_report *report
                             as_svg_at(&f.y, curves[i].y[k - 1]), x, y, as_svg_color(i), 1.8);
             as_svg_dot(svg, x, y, 3, as_svg_color(i), 1, r->rows[i].setting->name);
         }
-    put_legend(svg, r, 660, 60);
+    for (size_t i = 0, line = 0; i < shown(r); i++)
+        if (curves[i].n)
+            put_key(svg, i, line++, 660,
+                    curves[i].name[0] ? curves[i].name : r->rows[i].setting->name);
 }
 
 static void draw_lengths(struct as_svg *svg, const struct as_bench_report *report)
@@ -314,6 +322,24 @@ static size_t number_axis(const struct as_grid *grid)
     return SIZE_MAX;
 }
 
+/* What a setting has beside that axis. */
+static void other_axes(const struct as_grid *grid, size_t axis, size_t setting,
+                       char out[AS_GRID_NAME])
+{
+    size_t used = 0;
+
+    (void)snprintf(out, AS_GRID_NAME, "all");
+    for (size_t a = 0; a < grid->n_axes && used < AS_GRID_NAME; a++) {
+        int n;
+
+        if (a == axis)
+            continue;
+        n = snprintf(out + used, AS_GRID_NAME - used, "%s%s=%s", used ? "," : "",
+                     grid->axes[a].name, as_grid_value(grid, setting, a));
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
 /* One curve for each combination of the others, under the first setting that has it. */
 static void axis_curves(const struct as_bench_report *report, size_t axis, struct curve *curves)
 {
@@ -333,6 +359,7 @@ static void axis_curves(const struct as_bench_report *report, size_t axis, struc
             continue;
         c->x[c->n] = x;
         c->y[c->n++] = r->rows[i].wall.median;
+        other_axes(grid, axis, i, c->name);
     }
 }
 

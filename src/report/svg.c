@@ -189,14 +189,16 @@ double as_svg_at(const struct as_svg_axis *axis, double value)
     return axis->from + share * (axis->to - axis->from);
 }
 
-/* The steps of 1, 2 or 5 times a power of ten that give about five of them. */
-static double tick_step(double range)
+/* The least step of 1, 2 or 5 times a power of ten that gives no more than `most` of them. */
+static double tick_step(double range, double most)
 {
-    double step = pow(10, floor(log10(range / 5)));
+    double step = pow(10, floor(log10(range / most)));
 
-    if (range / step > 25)
-        return step * 5;
-    return range / step > 10 ? step * 2 : step;
+    if (range / step <= most)
+        return step;
+    if (range / step <= 2 * most)
+        return step * 2;
+    return range / step <= 5 * most ? step * 5 : step * 10;
 }
 
 static void tick_text(char out[AS_TEXT_HUMAN], double value, const char *unit)
@@ -225,23 +227,20 @@ typedef void (*each_tick)(struct as_svg *svg, const struct as_svg_frame *frame, 
 static void walk_ticks(struct as_svg *svg, const struct as_svg_frame *frame,
                        const struct as_svg_axis *axis, each_tick put)
 {
-    double step;
+    static const double parts[] = {1, 2, 5, 1.5, 3, 4, 7};
+    double ratio = axis->high / axis->low, room = axis == &frame->x ? 70 : 35, step;
+    size_t n = ratio < 12 ? 7 : ratio < 300 ? 3 : 1; /* of the parts above */
 
     if (!axis->log) {
-        step = tick_step(axis->high - axis->low);
+        step = tick_step(axis->high - axis->low, fabs(axis->to - axis->from) / room);
         for (double i = ceil(axis->low / step); i * step <= axis->high; i++)
-            put(svg, frame, i * step);
+            put(svg, frame, i * step + 0.0); /* never -0 */
         return;
     }
-    /* One, two and five while there is little of it, else powers of ten alone. */
-    for (double power = pow(10, floor(log10(axis->low))); power <= axis->high; power *= 10) {
-        static const double parts[] = {1, 2, 5};
-        size_t n = axis->high / axis->low < 300 ? 3 : 1;
-
+    for (double power = pow(10, floor(log10(axis->low))); power <= axis->high; power *= 10)
         for (size_t k = 0; k < n; k++)
             if (power * parts[k] >= axis->low && power * parts[k] <= axis->high)
                 put(svg, frame, power * parts[k]);
-    }
 }
 
 static void put_x_tick(struct as_svg *svg, const struct as_svg_frame *f, double value)
