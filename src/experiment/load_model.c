@@ -146,8 +146,10 @@ static int open_setting(struct as_load_model *load, struct setting *s, struct as
         rc = as_engine_new(&s->engine, s->model, &s->options, err);
     if (rc == ASSAY_OK)
         rc = as_model_inputs_fill(&s->inputs, s->engine, err);
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK) {
+        as_engine_reset_peaks(s->engine); /* of a run, not of getting ready for it */
         rc = as_engine_run(s->engine, AS_RUN_MEMORY, NULL, err);
+    }
     if (rc == ASSAY_OK)
         s->peak_bytes = as_engine_memory(s->engine)->all.peak_bytes;
     return rc;

@@ -1,0 +1,118 @@
+#!/bin/sh
+# `assay bench --workload attention`: a small grid end to end, the same witness however it is computed, going on after
+# kill -9, and what is refused. usage: test_bench.sh BUILD
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 1
+judge="$python $here/check_bench.py"
+small="--workload attention --samples 6 --short-max-len 24 --long-min-len 30 --long-max-len 60 --steps 3 --head-dim 16"
+
+# A grid from end to end. Criteria that are missed make status 1.
+"$assay" bench $small --threads 1 --output-dir a >out 2>err
+status=$?
+[ $status = 0 ] || [ $status = 1 ] || fail "a small grid: status $status: $(cat err)"
+check "files, figures, sums and hashes agree" $judge a 6
+for step in 1 2 3 4 5; do grep -q "^\[$step/5\] " err || fail "step $step is not told"; done
+grep -q 'mincut_l0.7_t2' out || fail "the table has no row for every setting"
+grep -q 'Success criteria' out || fail "the criteria are not shown"
+grep -q 'Energy is unknown: no source of power' out || fail "why energy is unknown is not said"
+met=$("$python" -c 'import json; print(json.load(open("a/results.json"))["settings_that_meet_the_criteria"])')
+[ "$status" = "$([ "$met" = 0 ] && echo 1 || echo 0)" ] || fail "status $status with $met settings that meet the criteria"
+
+# The same decisions on two threads, with another kind of mask in the file, and on every build: the head is pinned.
+"$assay" bench $small --threads 2 --masks hash --quiet --output-dir b >out 2>err
+[ ! -s err ] || fail "--quiet is not quiet: $(cat err)"
+check "two threads leave the same witness as one" $judge same a b
+"$python" - >heads <<'PY'
+import sys
+sys.path.insert(0, "")
+import json
+for name in ("mincut_l0.3_t0", "mincut_l0.7_t2"):
+    print(name, json.loads(open(f"a/witness/{name}.jsonl").readlines()[-1])["head"])
+PY
+same "$here/expect/bench_heads.txt" "every build decides alike" <heads
+
+# Verifying, computing it again, and finding what was changed.
+exits 0 "the folder is whole" "$assay" verify a
+exits 0 "every decision comes out the same again" "$assay" verify --replay a
+exits 0 "so does one witness" "$assay" verify --replay a/witness/mincut_l0.5_t2.jsonl
+exits 0 "the bundle is whole" "$assay" bundle verify a/witness/witness.rvf
+cp -r a forged
+sed -i '2s/"seq_len":[0-9]*/"seq_len":7/' forged/witness/mincut_l0.5_t2.jsonl
+exits 1 "a forged line is found" "$assay" verify forged
+exits 1 "in the file itself too" "$assay" verify forged/witness/mincut_l0.5_t2.jsonl
+cp -r a swapped
+{ sed -n 2p a/witness/mincut_l0.3_t0.jsonl; sed -n 1p a/witness/mincut_l0.3_t0.jsonl; sed -n '3,$p' a/witness/mincut_l0.3_t0.jsonl; } >swapped/witness/mincut_l0.3_t0.jsonl
+exits 1 "lines out of order are found" "$assay" verify swapped
+exits 1 "a run held against a forged one" "$assay" bench $small --threads 1 --quiet --against forged --output-dir against
+
+# Killed, and gone on with.
+check "killed in the middle" $judge kill "$assay" k 17 $small --threads 1
+before=$(grep -c . k/journal.jsonl)
+"$assay" bench $small --threads 1 --resume --output-dir k >out 2>err
+grep -q "going on with k: [1-9][0-9]* of 42 samples are there" err || fail "what was there is not told: $(cat err)"
+[ "$(grep -c . k/journal.jsonl)" = 43 ] || fail "samples were repeated: $(grep -c . k/journal.jsonl) lines, $before before"
+check "the files of a resumed run agree" $judge k 6
+check "and its witness is that of a run in one piece" $judge same a k
+cp k/journal.jsonl whole
+"$assay" bench $small --threads 1 --resume --quiet --output-dir k >out 2>err
+cmp -s k/journal.jsonl whole || fail "a finished run is not measured again"
+
+# A source of power, GQA, causal, exact gating.
+"$assay" bench $small --threads 1 --power constant:75W --heads 4 --kv-heads 2 --causal --gating exact --lambda 0.5 --tau 2 --quiet --output-dir p >out 2>err
+check "energy, heads and causal masks agree" $judge p 6
+[ -s p/csv/power.csv ] || fail "the readings of power are not there"
+exits 0 "and come out the same again" "$assay" verify --replay p
+
+# What is refused.
+exits 3 "a folder with an experiment in it" "$assay" bench $small --output-dir a
+says "--resume goes on with it"
+exits 3 "another plan" "$assay" bench $small --seed 43 --threads 1 --resume --output-dir a
+says "another seed"
+cp a/journal.jsonl journal.before
+sed -i '3s/wall_ns":[0-9]*/wall_ns":1/' a/journal.jsonl
+exits 3 "a journal that was changed" "$assay" bench $small --threads 1 --resume --output-dir a
+says "line 3 is damaged"
+cp journal.before a/journal.jsonl
+echo text >file
+exits 3 "a file in the way" "$assay" bench $small --output-dir file
+says "is a file"
+exits 3 "a folder below a file" "$assay" bench $small --output-dir file/x
+mkdir -p mine/csv && echo words >mine/csv/own
+exits 3 "somebody's files in the way" "$assay" bench $small --output-dir mine
+says "would be written over"
+check "they stay" grep -q words mine/csv/own
+exits 2 "an empty list" "$assay" bench $small --lambda "" --output-dir new
+says "--lambda needs a number"
+exits 2 "a negative lambda" "$assay" bench $small --lambda "-0.5" --output-dir new
+says "lambda is a number from 0 to 1"
+exits 2 "lambda that is no number" "$assay" bench $small --lambda "nan" --output-dir new
+says "--lambda is a list of numbers"
+exits 2 "half a tau" "$assay" bench $small --tau 1.5 --output-dir new
+says "tau is a whole number"
+exits 2 "eps of 0" "$assay" bench $small --eps 0 --output-dir new
+says "eps is from"
+exits 2 "infinite eps" "$assay" bench $small --eps inf --output-dir new
+says "--eps is a number"
+exits 2 "an unknown option" "$assay" bench --lamda 0.5
+says "did you mean --lambda?"
+exits 2 "an unknown source of power" "$assay" bench $small --power meter:1 --output-dir new
+exits 2 "heads that cannot be shared" "$assay" bench $small --heads 3 --kv-heads 2 --output-dir new
+says "3 heads"
+exits 2 "lengths the wrong way round" "$assay" bench $small --short-min-len 99 --output-dir new
+exits 2 "nothing to measure" "$assay" bench
+says "say what to measure"
+check "nothing was begun" test ! -e new
+exits 0 "a dry run" "$assay" bench $small --dry-run --output-dir new
+grep -q '^7 settings, 6 samples each' out || fail "the dry run says: $(cat out)"
+check "does nothing" test ! -e new
+"$assay" bench $small --seed 43 --threads 1 --force --quiet --output-dir a >out 2>err
+check "--force begins anew" $judge a 6
+
+# The loop in C.
+mkdir loop
+exits 0 "the example" "$build/examples/attention" -o loop --iterations 40
+grep -q '^mincut   p50 ' out || fail "the example says: $(cat out)"
+exits 0 "its witness is whole" "$assay" verify loop/witness.jsonl
+check "its results have the documented columns" grep -q '^setting,coherence_delta,kv_cache_reduction,peak_mem_reduction,energy_reduction,p95_latency_us,accuracy$' loop/results.csv
+exits 3 "a witness is never written over" "$build/examples/attention" -o loop --iterations 2
+finish

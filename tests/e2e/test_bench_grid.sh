@@ -1,0 +1,71 @@
+#!/bin/sh
+# `assay bench` over grids of commands and of models. usage: test_bench_grid.sh BUILD
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 1
+
+# Commands.
+exits 0 "a grid of commands" "$assay" bench --grid n=1,2 --grid word=a,b --samples 4 --output-dir c -- sh -c 'echo {n}{word} >>log; echo same'
+[ "$(sort log | uniq -c | tr -s ' ' | tr '\n' ';')" = " 5 1a; 5 1b; 5 2a; 5 2b;" ] || fail "each setting ran once to warm up and 4 times: $(sort log | uniq -c)"
+[ "$(sort -u log | wc -l)" = 4 ] || fail "values were not filled in"
+[ "$(sed -n '5,20p' log)" != "$(sed -n '5,8p' log; sed -n '5,8p' log; sed -n '5,8p' log; sed -n '5,8p' log)" ] || fail "the order never changes"
+"$python" - <<'PY' || fail "the results of the commands"
+import csv, json
+r = json.load(open("c/results.json"))
+assert r["workload"] == "command" and [s["setting"] for s in r["settings"]] == ["n=1,word=a", "n=1,word=b", "n=2,word=a", "n=2,word=b"]
+assert r["settings"][0]["baseline"] and r["settings"][3]["values"] == {"n": "2", "word": "b"}
+for s in r["settings"]:
+    assert s["error"] is None and s["latency"]["samples"] == 4 and s["latency"]["median_ns"] > 0
+    assert s["same_outputs"] is True and s["energy_j"]["value"] is None and s["kv_cache_reduction"]["value"] is None
+rows = list(csv.reader(open("c/csv/n=2,word=b.csv")))
+assert rows[0] == "sample_id,seq_len,wall_time_us,peak_mem_bytes,energy_j".split(",") and len(rows) == 5
+assert all(r[1] == "" and r[4] == "" for r in rows[1:])
+PY
+exits 0 "another baseline" "$assay" bench --grid n=1,2 --baseline n=2 --samples 2 --json --output-dir d -- sh -c 'head -c {n}0000000 /dev/zero | cat >/dev/null; exit 0'
+"$python" -c 'import json; s = json.load(open("out"))["settings"]; assert s[1]["baseline"] and not s[0]["baseline"]; assert s[0]["time_ratio"]["value"] > 0' || fail "the baseline that was chosen"
+exits 1 "a setting that fails" "$assay" bench --grid n=0,3 --samples 3 --output-dir e -- sh -c 'echo the reason >&2; exit {n}'
+grep -q 'n=3 failed: sh ended with status 3: the reason' out || fail "why it failed is not said: $(cat out)"
+[ "$(wc -l <e/csv/baseline.csv)" = 4 ] || fail "the others go on"
+exits 0 "a status that is none of our business" "$assay" bench --grid n=0,3 --samples 2 --ignore-failure --output-dir f -- sh -c 'exit {n}'
+exits 1 "a command killed by a signal" "$assay" bench --samples 2 --output-dir g -- sh -c 'kill -9 $$'
+grep -q 'ended by signal 9' out || fail "the signal is not told: $(cat out)"
+exits 1 "a command that is not there" "$assay" bench --samples 2 --output-dir h -- ./not-there
+grep -q 'cannot run ./not-there' out || fail "what cannot be run is not told: $(cat out)"
+exits 0 "children that nobody hears of" "$python" -c 'import signal, subprocess, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); import os; os.execv(sys.argv[1], sys.argv[1:])' "$assay" bench --samples 2 --output-dir i -- true
+
+# Wrong use.
+exits 2 "an axis that the command does not use" "$assay" bench --grid n=1,2 --output-dir new -- echo words
+says "{n} stands nowhere in the command"
+exits 2 "a name that is no axis" "$assay" bench --grid n=1 --output-dir new -- echo {n} {m}
+says "{m} is no axis of the grid"
+exits 2 "a grid without values" "$assay" bench --grid n= --output-dir new -- echo {n}
+says "empty value"
+exits 2 "a baseline that is none" "$assay" bench --grid n=1,2 --baseline n=3 --output-dir new -- echo {n}
+says "'n=3' is no axis and value"
+exits 2 "a command without --" "$assay" bench --output-dir new sort
+says "a command stands behind --"
+exits 2 "an axis for a model that is none" "$assay" bench zoo:mlp --grid threads=0 --output-dir new
+check "nothing was begun but the folder of the last" test ! -e new/results.json
+
+# Going on after a kill.
+check "killed in the middle" "$python" "$here/check_bench.py" kill "$assay" k 9 --grid n=1,2,3 --samples 200 -- sh -c 'echo {n} >>runs'
+exits 0 "gone on with" "$assay" bench --grid n=1,2,3 --samples 200 --resume --output-dir k -- sh -c 'echo {n} >>runs'
+[ "$(wc -l <k/csv/baseline.csv)" = 201 ] || fail "not every sample is there"
+[ "$(wc -l <runs)" -le 607 ] || fail "$(wc -l <runs) runs for 600 samples, two warm-ups and the one that was killed"
+
+# Models.
+exits 0 "a grid of a model" "$assay" bench zoo:mlp --grid threads=1,2 --grid batch=1,4 --samples 5 --output-dir m
+"$python" - <<'PY' || fail "the results of the model"
+import json
+r = json.load(open("m/results.json"))
+s = {x["setting"]: x for x in r["settings"]}
+assert r["workload"] == "model" and len(s) == 4
+one, four = s["threads=1,batch=1"], s["threads=1,batch=4"]
+assert four["peak_mem_bytes"] > one["peak_mem_bytes"] > 0
+assert s["threads=2,batch=1"]["peak_mem_bytes"] == one["peak_mem_bytes"]
+assert four["same_outputs"] is False
+PY
+[ -s m/figs/axis.svg ] || fail "no figure along the axis"
+exits 0 "keys of a built-in model" "$assay" bench zoo:mlp --grid hidden=16,64 --grid kernels=auto,reference --grid fuse=0,1 --samples 2 --output-dir n
+exits 2 "a key that is none" "$assay" bench zoo:mlp --grid nosuch=1,2 --samples 2 --output-dir o
+exits 3 "a model that is not there" "$assay" bench nowhere.onnx --grid threads=1 --samples 2 --output-dir q
+finish
