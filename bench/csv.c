@@ -46,7 +46,7 @@ static void fill(void)
             .kv_cache_reduction = share(&rng),
             .peak_mem_reduction = 1 - share(&rng),
             .energy_reduction = share(&rng),
-            .p95_latency_us = (double)(ns / 1000),
+            .p95_latency_us = (double)(1000 + as_rng_below(&rng, 100000)),
             .accuracy = share(&rng),
         };
         samples[i] = (struct assay_sample_row){i, as_rng_below(&rng, 1024), ns,

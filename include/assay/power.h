@@ -84,6 +84,15 @@ ASSAY_API int assay_estimate_energy_saturating(const struct assay_power_sample *
 ASSAY_API int assay_energy_less_idle(struct assay_energy_result *result, double idle_watts,
                                      struct assay_error *err);
 
+/* Joules for each of `count` equal things done in that time: samples, inferences, tokens. */
+ASSAY_API int assay_energy_each(const struct assay_energy_result *result, uint64_t count,
+                                double *joules, struct assay_error *err);
+/* Joules of a part of the time, a layer say, that took `part_s`: its share of the time, as if the
+ * power had been the same throughout. That is an attribution and no measurement; say so beside it.
+ * USAGE for more time than there was. */
+ASSAY_API int assay_energy_share(const struct assay_energy_result *result, double part_s,
+                                 double *joules, struct assay_error *err);
+
 /* ---- readings over time ---- */
 
 struct assay_power_tracker;

@@ -67,20 +67,21 @@ static inline void put_eight(char *out, uint64_t digits)
     out[7] = (char)(digits >> 56 & 0xff);
 }
 
-/* Writes exactly `n` digits, with zeros in front when there are too few. */
+/* Writes exactly `n` digits, at most 24, with zeros in front when there are too few. There is room
+ * for eight bytes, however few they are: what the first ones write too much, the next ones mend. */
 static void put_digits(char *out, uint64_t value, size_t n)
 {
-    uint32_t rest;
+    size_t eights = n / 8, first = n % 8;
+    unsigned skip = 4 * (unsigned)(8 - first); /* in two steps: it may be all of the word */
+    uint32_t part[3];
 
-    for (; n >= 8; n -= 8) {
-        put_eight(out + n - 8, eight_digits((uint32_t)(value % 100000000)));
+    for (size_t i = eights; i > 0; i--) {
+        part[i - 1] = (uint32_t)(value % 100000000);
         value /= 100000000;
     }
-    rest = (uint32_t)(value % 100000000);
-    for (; n > 0; n--) {
-        out[n - 1] = (char)('0' + rest % 10);
-        rest /= 10;
-    }
+    put_eight(out, eight_digits((uint32_t)(value % 100000000)) >> skip >> skip);
+    for (size_t i = 0; i < eights; i++)
+        put_eight(out + first + 8 * i, eight_digits(part[i]));
 }
 
 /* There is room for nine bytes, however short the number. */

@@ -36,7 +36,7 @@ static int put_fingerprint(struct as_json_writer *w, const struct assay_fingerpr
 {
     char hash[ASSAY_HASH_HEX], deciding[ASSAY_HASH_HEX];
     char *facts = NULL;
-    size_t size;
+    size_t size = 0;
     int rc;
 
     as_json_key(w, "fingerprint");

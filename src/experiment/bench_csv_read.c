@@ -226,7 +226,7 @@ int as_bench_csv_parse(const void *data, size_t size, const char *name, unsigned
     if (!r.out)
         return as_fail_nomem(err);
     as_csv_reader_init(&r.csv, size ? data : "", size);
-    r.csv.max_fields = 4 * AS_BENCH_CSV_COLUMNS;
+    r.csv.max_fields = (size_t)4 * AS_BENCH_CSV_COLUMNS;
     r.csv.undo_guard = true;
     rc = read_header(&r, allowed);
     while (rc == ASSAY_OK && (rc = as_csv_next(&r.csv, err)) > 0)

@@ -14,8 +14,8 @@
     }
 #define RESULT(field, what, of_kind, from, to)                                                     \
     {                                                                                              \
-        .name = #field, .unit = what, .kind = of_kind, .may_be_empty = true,                       \
-        .offset = IN(assay_result_row, field), .least = from, .most = to                           \
+        .name = #field, .unit = (what), .kind = (of_kind), .may_be_empty = true,                   \
+        .offset = IN(assay_result_row, field), .least = (from), .most = (to)                       \
     }
 #define MEASURED                                                                                   \
     RESULT(coherence_delta, "", AS_CSV_REAL, -(double)INFINITY, (double)INFINITY),                 \
@@ -27,7 +27,7 @@
 
 #define U64(type, field, what, empty)                                                              \
     {                                                                                              \
-        .name = #field, .unit = what, .kind = AS_CSV_U64, .may_be_empty = empty,                   \
+        .name = #field, .unit = (what), .kind = AS_CSV_U64, .may_be_empty = (empty),               \
         .offset = IN(type, field)                                                                  \
     }
 #define WALL_TIME(type)                                                                            \

@@ -145,7 +145,7 @@ static int write_csv(const char *path, enum assay_csv_schema which, const void *
         rc = make_folder_of(path, err);
     if (rc == ASSAY_OK)
         rc = as_out_file(&out, path, err);
-    if (rc < 0)
+    if (rc != ASSAY_OK)
         return rc;
     rc = put_rows(&out, schema, rows, n, err);
     if (rc == ASSAY_OK)

@@ -55,7 +55,8 @@ const struct as_power_kind as_power_kind_constant = {
 
 static int read_none(void *user, double *watts, struct assay_error *err)
 {
-    (void)user, (void)watts;
+    (void)user;
+    *watts = (double)NAN;
     return as_fail(err, ASSAY_ERR_UNSUPPORTED, "power is not measured: its source is none");
 }
 

@@ -98,22 +98,63 @@ int assay_estimate_energy_saturating(const struct assay_power_sample *samples, s
     return estimate(samples, n, true, out, err);
 }
 
+static int check_known(const struct assay_energy_result *result, struct assay_error *err)
+{
+    if (result->available)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_STATE, "the energy is not known: %s",
+                   result->why ? result->why : "no reason is given");
+}
+
 int assay_energy_less_idle(struct assay_energy_result *result, double idle_watts,
                            struct assay_error *err)
 {
     double joules;
+    int rc;
 
-    if (!result || !isfinite(idle_watts) || idle_watts < 0)
+    if (!result || !as_energy_fine(idle_watts))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "an energy and finite idle watts, not below 0, are needed");
-    if (!result->available)
-        return as_fail(err, ASSAY_ERR_STATE, "nothing can be taken from an unknown energy: %s",
-                       result->why ? result->why : "no reason is given");
+    rc = check_known(result, err);
+    if (rc < 0)
+        return rc;
     joules = idle_watts * result->duration_s;
     result->total_joules -= joules;
     result->idle_joules += joules;
     result->mean_watts -= idle_watts;
     result->peak_watts -= idle_watts;
     result->time_weighted_watts -= idle_watts;
+    return ASSAY_OK;
+}
+
+int assay_energy_each(const struct assay_energy_result *result, uint64_t count, double *joules,
+                      struct assay_error *err)
+{
+    int rc;
+
+    if (!result || !joules || count == 0)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "an energy, how many share it, and room for a number are needed");
+    rc = check_known(result, err);
+    *joules = rc < 0 ? UNKNOWN : result->total_joules / (double)count;
+    return rc;
+}
+
+int assay_energy_share(const struct assay_energy_result *result, double part_s, double *joules,
+                       struct assay_error *err)
+{
+    int rc;
+
+    if (!result || !joules || !(part_s >= 0))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "an energy, a part of its time and room for a number are needed");
+    *joules = UNKNOWN;
+    rc = check_known(result, err);
+    if (rc < 0)
+        return rc;
+    if (part_s > result->duration_s)
+        return as_fail(err, ASSAY_ERR_USAGE, "a part of %g s is more than the %g s there were",
+                       part_s, result->duration_s);
+    *joules = result->total_joules * (part_s / result->duration_s);
     return ASSAY_OK;
 }

@@ -8,16 +8,15 @@
 static const struct as_power_kind *const kinds[] = {
     &as_power_kind_constant,
     &as_power_kind_none,
+    NULL,
 };
-
-#define N_KINDS (sizeof kinds / sizeof *kinds)
 
 static int unknown_kind(const char *spec, size_t size, struct assay_error *err)
 {
     char list[160] = "";
     size_t used = 0;
 
-    for (size_t i = 0; i < N_KINDS && used < sizeof list; i++)
+    for (size_t i = 0; kinds[i] && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  kinds[i]->usage);
     return as_fail(err, ASSAY_ERR_USAGE, "no kind of power source is called '%.*s'; there are: %s",
@@ -35,7 +34,7 @@ int assay_power_source_open(const char *spec, struct assay_power_source *out,
     *out = (struct assay_power_source){0};
     colon = strchr(spec, ':');
     size = colon ? (size_t)(colon - spec) : strlen(spec);
-    for (size_t i = 0; i < N_KINDS; i++)
+    for (size_t i = 0; kinds[i]; i++)
         if (strlen(kinds[i]->name) == size && memcmp(kinds[i]->name, spec, size) == 0)
             return kinds[i]->open(colon ? colon + 1 : NULL, out, err);
     return unknown_kind(spec, size, err);

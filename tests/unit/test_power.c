@@ -114,6 +114,33 @@ static void idle_power_is_taken_away_once_per_second(void **state)
     assert_int_equal(assay_energy_less_idle(&r, 1, NULL), ASSAY_ERR_STATE);
 }
 
+static void energy_is_shared_out_or_unknown(void **state)
+{
+    const struct assay_power_sample s[] = {{100, 0}, {100, 2000000}};
+    struct assay_energy_result r = estimate(s, 2);
+    double joules = 0;
+
+    (void)state;
+    assert_int_equal(assay_energy_each(&r, 8, &joules, NULL), ASSAY_OK);
+    near(joules, 25);
+    assert_int_equal(assay_energy_share(&r, 0.5, &joules, NULL), ASSAY_OK);
+    near(joules, 50);
+    assert_int_equal(assay_energy_share(&r, 2.5, &joules, NULL), ASSAY_ERR_USAGE);
+    assert_true(isnan(joules));
+    assert_int_equal(assay_energy_share(&r, UNIT_NAN, &joules, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_energy_share(&r, -1, &joules, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_energy_each(&r, 0, &joules, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_energy_each(NULL, 1, &joules, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_energy_each(&r, 1, NULL, NULL), ASSAY_ERR_USAGE);
+    r = estimate(s, 1);
+    joules = 0;
+    assert_int_equal(assay_energy_each(&r, 1, &joules, NULL), ASSAY_ERR_STATE);
+    assert_true(isnan(joules));
+    joules = 0;
+    assert_int_equal(assay_energy_share(&r, 0, &joules, NULL), ASSAY_ERR_STATE);
+    assert_true(isnan(joules));
+}
+
 static void sources_are_named(void **state)
 {
     static const char *const wrong[] = {"constant",       "constant:",     "constant:W",
@@ -499,6 +526,7 @@ int main(void)
         cmocka_unit_test(time_weighs_what_lasts),
         cmocka_unit_test(what_cannot_be_is_an_error),
         cmocka_unit_test(idle_power_is_taken_away_once_per_second),
+        cmocka_unit_test(energy_is_shared_out_or_unknown),
         cmocka_unit_test(sources_are_named),
         cmocka_unit_test(a_constant_source_gives_its_watts),
         cmocka_unit_test(a_failing_source_makes_energy_unknown_not_zero),

@@ -1,0 +1,73 @@
+/* tests/fuzz/fuzz_bench_csv.c - any bytes as a CSV file of a benchmark.
+ * What is read, written and read again is the same; what is refused says why. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "experiment/bench_csv_schema.h"
+
+#define ALL ((1u << ASSAY_CSV_SCHEMA_COUNT) - 1)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int write_again(const char *path, const struct assay_csv_rows *rows)
+{
+    size_t n = assay_csv_rows_count(rows);
+
+    switch (assay_csv_rows_schema(rows)) {
+    case ASSAY_CSV_RESULTS:
+        return assay_write_results_csv(path, assay_csv_results(rows), n, NULL, NULL);
+    case ASSAY_CSV_RESULTS9:
+        return assay_write_results9_csv(path, assay_csv_results(rows), n, NULL, NULL);
+    case ASSAY_CSV_LATENCY:
+        return assay_write_latency_csv(path, assay_csv_latency(rows), n, NULL, NULL);
+    case ASSAY_CSV_MEMORY:
+        return assay_write_memory_csv(path, assay_csv_memory(rows), n, NULL, NULL);
+    case ASSAY_CSV_SAMPLES:
+        return assay_write_samples_csv(path, assay_csv_samples(rows), n, NULL, NULL);
+    case ASSAY_CSV_POWER:
+        return assay_write_power_csv(path, assay_csv_power(rows), n, NULL, NULL);
+    case ASSAY_CSV_SCHEMA_COUNT:
+        break;
+    }
+    return -1;
+}
+
+/* The texts behind the pointers, then the numbers, which never hold a NaN of another kind. */
+static void compare(const struct assay_csv_rows *a, const struct assay_csv_rows *b)
+{
+    const struct as_csv_schema *schema = &as_csv_schemas[assay_csv_rows_schema(a)];
+    const struct assay_result_row *x = assay_csv_results(a), *y = assay_csv_results(b);
+
+    if (assay_csv_rows_schema(a) != assay_csv_rows_schema(b) ||
+        assay_csv_rows_count(a) != assay_csv_rows_count(b))
+        abort();
+    for (size_t i = 0; x && i < assay_csv_rows_count(a); i++) {
+        if (strcmp(x[i].setting, y[i].setting) != 0 ||
+            memcmp(&x[i].lambda, &y[i].lambda, schema->row_bytes - sizeof x->setting) != 0)
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct assay_csv_rows *rows, *again;
+    struct assay_error err = {0};
+    char path[64];
+
+    if (as_bench_csv_parse(data, size, "fuzz", ALL, &rows, &err) < 0) {
+        if (rows || err.msg[0] == '\0')
+            abort();
+        return 0;
+    }
+    (void)snprintf(path, sizeof path, "/tmp/assay-fuzz-csv-%u.csv", (unsigned)getpid());
+    if (write_again(path, rows) < 0 || assay_read_bench_csv(path, &again, &err) < 0)
+        abort();
+    compare(rows, again);
+    unlink(path);
+    assay_csv_rows_free(again);
+    assay_csv_rows_free(rows);
+    return 0;
+}
