@@ -142,7 +142,7 @@ static int check_last(const struct as_rvf_file *f, const struct as_rvf_key *key,
 
     if (last->type != AS_RVF_MANIFEST)
         return ASSAY_OK; /* told already */
-    rc = as_rvf_manifest_check(&manifest, f, err);
+    rc = as_rvf_manifest_check(&manifest, f, r->sentence[0] == '\0', err);
     if (rc < 0)
         return rc;
     if (manifest.wrong[0])
