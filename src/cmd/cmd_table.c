@@ -15,6 +15,7 @@
     X(diff)                                                                                        \
     X(export)                                                                                      \
     X(verify)                                                                                      \
+    X(bundle)                                                                                      \
     X(zoo)                                                                                         \
     X(help)                                                                                        \
     X(version)                                                                                     \

@@ -25,8 +25,7 @@ static int add_item(struct as_folder_check *check, const char *folder, const cha
                     struct assay_error *err)
 {
     size_t room = strlen(folder) + strlen(name) + sizeof "/witness/";
-    struct as_folder_item *grown =
-        as_grow(check->items, check->n, &check->room, 16, sizeof *grown);
+    struct as_folder_item *grown = as_grow(check->items, check->n, &check->room, 16, sizeof *grown);
     char *path;
 
     if (!grown)
@@ -39,9 +38,8 @@ static int add_item(struct as_folder_check *check, const char *folder, const cha
     if (!path)
         return as_fail_nomem(err);
     (void)snprintf(path, room, "%s/witness/%s", folder, name);
-    grown[check->n++] = (struct as_folder_item){.path = path,
-                                                .name = strrchr(path, '/') + 1,
-                                                .is_bundle = ends_in(name, ".rvf")};
+    grown[check->n++] = (struct as_folder_item){
+        .path = path, .name = strrchr(path, '/') + 1, .is_bundle = ends_in(name, ".rvf")};
     return ASSAY_OK;
 }
 
@@ -79,8 +77,7 @@ static int list(struct as_folder_check *check, const char *folder, struct assay_
     return rc;
 }
 
-static int verify_item(struct as_folder_item *item, const char *public_key,
-                       struct assay_error *err)
+static int verify_item(struct as_folder_item *item, const char *public_key, struct assay_error *err)
 {
     int rc;
 

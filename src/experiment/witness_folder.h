@@ -24,8 +24,9 @@ struct as_folder_check {
     bool whole; /* all of them, and there is one */
 };
 
-/* Looks at witness/ .jsonl and .rvf in `folder`; ASSAY_ERR_NOTFOUND when there are none. `public_key`
- * as in assay_bundle_verify(). End with as_folder_check_fini(), also after a failure. */
+/* Looks at witness/ .jsonl and .rvf in `folder`; ASSAY_ERR_NOTFOUND when there are none.
+ * `public_key` as in assay_bundle_verify(). End with as_folder_check_fini(), also after a failure.
+ */
 AS_MUST_USE int as_folder_check(struct as_folder_check *check, const char *folder,
                                 const char *public_key, struct assay_error *err);
 void as_folder_check_fini(struct as_folder_check *check);

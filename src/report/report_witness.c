@@ -2,26 +2,11 @@
  * JSON. Hashes are told whole, so that two machines can be compared by eye. */
 #include "report/report_witness.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-
-#include "base/json_tree.h"
 #include "base/json_writer.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "report/report_page.h"
-
-/* "2026-01-31 12:00:00 UTC" of nanoseconds since 1970. */
-static const char *time_text(char *out, size_t room, uint64_t ns)
-{
-    time_t seconds = (time_t)(ns / 1000000000u);
-    struct tm parts;
-
-    if (!gmtime_r(&seconds, &parts) || strftime(out, room, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
-        (void)snprintf(out, room, "-");
-    return out;
-}
+#include "report/report_times.h"
 
 static void put_verdict(struct as_page *page, const char *path, bool whole, const char *sentence)
 {
@@ -34,11 +19,12 @@ static void put_verdict(struct as_page *page, const char *path, bool whole, cons
 
 static void put_times(struct as_page *page, uint64_t entries, uint64_t first, uint64_t last)
 {
-    char a[40], b[40];
+    char from[AS_TEXT_HUMAN], to[AS_TEXT_HUMAN];
 
+    as_text_date(from, first);
+    as_text_date(to, last);
     if (entries > 0)
-        as_page_line(page, AS_STYLE_DIM, "  from %s to %s", time_text(a, sizeof a, first),
-                     time_text(b, sizeof b, last));
+        as_page_line(page, AS_STYLE_DIM, "  from %s to %s", from, to);
 }
 
 /* ---- text ---- */
@@ -88,8 +74,7 @@ static int bundle_page(const char *path, const struct assay_bundle_report *r,
                  r->breaks == 1 ? "" : "s");
     put_times(&page, r->entries, r->first_timestamp, r->last_timestamp);
     if (r->segments > 0)
-        as_page_line(&page,
-                     r->signature == ASSAY_SIGNATURE_UNPROVEN ? AS_STYLE_WARN : AS_STYLE_DIM,
+        as_page_line(&page, r->signature == ASSAY_SIGNATURE_UNPROVEN ? AS_STYLE_WARN : AS_STYLE_DIM,
                      "  %s", signature_words[r->signature]);
     if (r->public_key[0])
         as_page_line(&page, AS_STYLE_DIM, "  key %s", r->public_key);
@@ -127,8 +112,8 @@ static int folder_page(const char *path, const struct as_folder_check *check,
     as_table_fini(&table);
     for (size_t i = 0; i < check->n; i++)
         if (!check->items[i].whole)
-            as_page_line(&page, AS_STYLE_BAD, "%s: %s",
-                         as_page_name(&page, check->items[i].name), check->items[i].sentence);
+            as_page_line(&page, AS_STYLE_BAD, "%s: %s", as_page_name(&page, check->items[i].name),
+                         check->items[i].sentence);
     return as_page_close(&page, err);
 }
 
