@@ -14,8 +14,8 @@ const char *assay_bundle_signature_name(enum assay_bundle_signature signature)
     static const char *const names[] = {[ASSAY_SIGNATURE_NONE] = "none",
                                         [ASSAY_SIGNATURE_UNPROVEN] = "unproven",
                                         [ASSAY_SIGNATURE_PROVEN] = "proven",
-                                        [ASSAY_SIGNATURE_OTHER] = "by another key",
-                                        [ASSAY_SIGNATURE_BROKEN] = "does not fit"};
+                                        [ASSAY_SIGNATURE_OTHER] = "other_key",
+                                        [ASSAY_SIGNATURE_BROKEN] = "broken"};
     _Static_assert(sizeof names / sizeof *names == ASSAY_SIGNATURE_COUNT, "name every state");
 
     return (unsigned)signature < ASSAY_SIGNATURE_COUNT ? names[signature] : NULL;

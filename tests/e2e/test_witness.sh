@@ -136,7 +136,7 @@ data[data.rindex(b"}") + 10] ^= 1  # a byte of the signature
 open(sys.argv[2], "wb").write(data)
 PY
     exits 1 "a forged signature" "$assay" bundle verify "$tmp/forged.rvf" --json
-    check "does not fit" grep -q '"signature": "does not fit"' "$tmp/out"
+    check "does not fit" grep -q '"signature": "broken"' "$tmp/out"
 fi
 
 # Damage and wrong use.
