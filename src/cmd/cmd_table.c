@@ -16,6 +16,7 @@
     X(diff)                                                                                        \
     X(export)                                                                                      \
     X(verify)                                                                                      \
+    X(bundle)                                                                                      \
     X(zoo)                                                                                         \
     X(help)                                                                                        \
     X(version)                                                                                     \

@@ -1,14 +1,37 @@
-/* cmd/cmd_verify.c - all of `assay verify`: checks every block and every event of a run.
- * The answer is no when something that was recorded cannot be read. */
+/* cmd/cmd_verify.c - all of `assay verify`: checks a run, a witness, a bundle or a folder of them.
+ * What a file is follows from its content. The answer is no when something in it cannot be relied
+ * on. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "cmd/cmd.h"
 #include "cmd/console.h"
+#include "experiment/replay.h"
+#include "experiment/rvf_segment.h"
+#include "experiment/witness_folder.h"
 #include "report/report_health.h"
 #include "report/report_verify.h"
+#include "report/report_witness.h"
+#include "trace/run_format.h"
 
-static const struct as_opt verify_opts[] = {AS_OPT_JSON, {.name = NULL}};
+static const struct as_opt verify_opts[] = {
+    {.name = "public-key",
+     .kind = AS_OPT_FILE,
+     .argument = "FILE",
+     .help = "hold the signature of a bundle against the Ed25519 key in FILE (PEM)"},
+    {.name = "replay",
+     .kind = AS_OPT_FLAG,
+     .help = "compute again what the file tells of, and compare"},
+    AS_OPT_JSON,
+    {.name = NULL},
+};
 
-static int print(const struct as_cmd_line *line, const struct as_layers *layers,
-                 struct assay_error *err)
+/* ---- runs ---- */
+
+static int print_run(const struct as_cmd_line *line, const struct as_layers *layers,
+                     struct assay_error *err)
 {
     struct as_console console;
     int rc = as_console_open(&console, line, err);
@@ -22,7 +45,7 @@ static int print(const struct as_cmd_line *line, const struct as_layers *layers,
     return as_console_close(&console, rc, err);
 }
 
-static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
+static int verify_run(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_layers_options how = AS_LAYERS_OPTIONS_INIT;
     struct as_layers *layers = NULL;
@@ -32,7 +55,7 @@ static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_layers_analyze(&layers, run, &how, err);
     if (rc == ASSAY_OK)
-        rc = print(line, layers, err);
+        rc = print_run(line, layers, err);
     if (rc == ASSAY_OK && !as_health_is_whole(layers))
         rc = AS_ANSWER_NO;
     as_layers_free(layers);
@@ -40,16 +63,150 @@ static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
     return rc;
 }
 
+/* ---- witnesses, bundles, folders ---- */
+
+/* One of the three reports below, put where the command line says. */
+struct found {
+    const struct assay_witness_report *witness;
+    const struct assay_bundle_report *bundle;
+    const struct as_folder_check *folder;
+};
+
+static int print_found(const struct as_cmd_line *line, const struct found *found,
+                       struct assay_error *err)
+{
+    const char *path = line->operand[0];
+    struct as_console console;
+    struct as_witness_target to;
+    int rc = as_console_open(&console, line, err);
+
+    if (rc < 0)
+        return rc;
+    to.out = &console.out;
+    to.term = as_opt_given(line, "json") ? NULL : &console.term;
+    if (found->witness)
+        rc = as_report_witness(path, found->witness, &to, err);
+    else if (found->bundle)
+        rc = as_report_bundle(path, found->bundle, &to, err);
+    else
+        rc = as_report_folder(path, found->folder, &to, err);
+    return as_console_close(&console, rc, err);
+}
+
+static int verify_witness(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct assay_witness_report report;
+    int rc = assay_witness_verify(line->operand[0], NULL, NULL, &report, err);
+
+    if (rc == ASSAY_OK)
+        rc = print_found(line, &(struct found){.witness = &report}, err);
+    return rc == ASSAY_OK && !report.whole ? AS_ANSWER_NO : rc;
+}
+
+static int verify_bundle(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct assay_bundle_report report;
+    int rc = assay_bundle_verify(line->operand[0], as_opt_text(line, "public-key"), &report, err);
+
+    if (rc == ASSAY_OK)
+        rc = print_found(line, &(struct found){.bundle = &report}, err);
+    return rc == ASSAY_OK && !report.whole ? AS_ANSWER_NO : rc;
+}
+
+static int verify_folder(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_folder_check check;
+    int rc = as_folder_check(&check, line->operand[0], as_opt_text(line, "public-key"), err);
+
+    if (rc == ASSAY_OK)
+        rc = print_found(line, &(struct found){.folder = &check}, err);
+    if (rc == ASSAY_OK && !check.whole)
+        rc = AS_ANSWER_NO;
+    as_folder_check_fini(&check);
+    return rc;
+}
+
+/* ---- which of them ---- */
+
+/* `begin` is what the content begins with; `end` what the name ends in, where the content, being
+ * damaged or empty, tells nothing. */
+static const struct kind {
+    const char *begin;
+    const char *end;
+    int (*verify)(const struct as_cmd_line *line, struct assay_error *err);
+} kinds[] = {
+    {AS_RUN_MAGIC, NULL, verify_run},
+    {"SFVR", ".rvf", verify_bundle},
+    {"{\"q_hash\":", ".jsonl", verify_witness},
+    {"{\"seal\":", ".jsonl", verify_witness},
+};
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+
+    return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+static const struct kind *find_kind(const char *path)
+{
+    char head[16] = "";
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
+
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (n >= (ssize_t)strlen(kinds[i].begin) &&
+            memcmp(head, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+            return &kinds[i];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].end && ends_in(path, kinds[i].end))
+            return &kinds[i];
+    return &kinds[0]; /* whose reader says what is wrong */
+}
+
+static int replay(const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_replay_report report;
+    int rc = as_replay_check(line->operand[0], &report, err);
+
+    if (rc < 0)
+        return rc;
+    as_console_note(line, "%llu entries computed again, %llu of them differ%s%s",
+                    (unsigned long long)report.checked, (unsigned long long)report.differing,
+                    report.sentence[0] ? ": " : "", report.sentence);
+    return report.differing ? AS_ANSWER_NO : ASSAY_OK;
+}
+
+static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
+{
+    const char *path = line->operand[0];
+    struct stat st;
+    int rc;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        rc = verify_folder(line, err);
+    else
+        rc = find_kind(path)->verify(line, err);
+    return rc == ASSAY_OK && as_opt_given(line, "replay") ? replay(line, err) : rc;
+}
+
 const struct as_cmd as_cmd_verify = {
     .name = "verify",
-    .summary = "check that a run is whole",
-    .usage = "assay verify [options] RUN",
-    .details = "Checks the checksum of every block, decodes every event and looks at the ring "
-               "beside a run that was not closed. The exit status is 0 when everything that was "
-               "recorded can be read, 1 when something is damaged, cut or lost, and 3 when the "
-               "file is no run at all.",
+    .summary = "check that a run, a witness or a bundle is whole",
+    .usage = "assay verify [options] FILE",
+    .details =
+        "Of a run: checks the checksum of every block, decodes every event and looks at the ring "
+        "beside a run that was not closed.\n\n"
+        "Of a witness (.jsonl): checks every line, every mask, the chain of hashes and the seal. "
+        "Of a bundle (.rvf): checks every segment, every chain, the manifest and the signature. Of "
+        "a folder: checks all of them in its witness/, and that the bundles hold what the "
+        "witnesses do. What a file is follows from its content.\n\n"
+        "The exit status is 0 when everything is whole, 1 when something is changed, damaged, "
+        "unfinished, cut or lost, and 3 when the file cannot be read or is none of these.",
     .opts = verify_opts,
-    .operand = "RUN",
+    .operand = "FILE",
     .min_operands = 1,
     .max_operands = 1,
     .run = run_verify,

@@ -144,25 +144,27 @@ static int check_segments(struct as_rvf_manifest *out, const struct as_rvf_file 
         return ASSAY_OK;
     }
     listed = list->first;
-    for (size_t i = 0; rc == ASSAY_OK && i + 1 < file->n; i++, listed = listed->next)
+    for (size_t i = 0; rc == ASSAY_OK && !out->wrong[0] && i + 1 < file->n;
+         i++, listed = listed->next)
         rc = check_one(out, &file->segments[i], listed, err);
     return rc;
 }
 
 static int check_tree(struct as_rvf_manifest *out, const struct as_rvf_file *file,
-                      const struct as_json_value *root, struct assay_error *err)
+                      const struct as_json_value *root, bool hashes, struct assay_error *err)
 {
     const struct as_rvf_segment *manifest = &file->segments[file->n - 1];
     const struct as_json_value *key = as_json_get(root, "public_key");
     const char *kind = as_json_words(as_json_get(root, "kind"));
     uint8_t own[AS_RVF_HASH_BYTES];
-    int rc;
+    int rc = ASSAY_OK;
 
     if (!kind || strcmp(kind, "assay.manifest") != 0 || !same_number(root, "version", 1)) {
         wrong(out, "the manifest is of an unknown kind or version");
         return ASSAY_OK;
     }
-    rc = check_segments(out, file, as_json_get(root, "segments"), err);
+    if (hashes)
+        rc = check_segments(out, file, as_json_get(root, "segments"), err);
     if (rc == ASSAY_OK)
         rc = header_hash(manifest, own, err);
     if (rc < 0)
@@ -176,7 +178,7 @@ static int check_tree(struct as_rvf_manifest *out, const struct as_rvf_file *fil
     return ASSAY_OK;
 }
 
-int as_rvf_manifest_check(struct as_rvf_manifest *out, const struct as_rvf_file *file,
+int as_rvf_manifest_check(struct as_rvf_manifest *out, const struct as_rvf_file *file, bool hashes,
                           struct assay_error *err)
 {
     const struct as_rvf_segment *manifest = &file->segments[file->n - 1];
@@ -193,7 +195,7 @@ int as_rvf_manifest_check(struct as_rvf_manifest *out, const struct as_rvf_file 
     else if (rc < 0)
         wrong(out, "the manifest cannot be read: %.150s", why.msg);
     if (rc == ASSAY_OK)
-        rc = check_tree(out, file, root, err);
+        rc = check_tree(out, file, root, hashes, err);
     as_arena_fini(&arena);
     return rc == ASSAY_ERR_NOMEM ? rc : ASSAY_OK;
 }

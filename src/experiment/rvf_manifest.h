@@ -23,8 +23,10 @@ struct as_rvf_manifest {
     char wrong[200]; /* what does not fit first; "" when all does */
 };
 
-/* Holds the last segment of `file` against all before it. What does not fit is an answer. */
+/* Holds the last segment of `file` against all before it. What does not fit is an answer. Without
+ * `hashes` those of the other segments are left out: for files known to be damaged, whose signer is
+ * of interest all the same. */
 AS_MUST_USE int as_rvf_manifest_check(struct as_rvf_manifest *out, const struct as_rvf_file *file,
-                                      struct assay_error *err);
+                                      bool hashes, struct assay_error *err);
 
 #endif

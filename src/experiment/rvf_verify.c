@@ -14,8 +14,8 @@ const char *assay_bundle_signature_name(enum assay_bundle_signature signature)
     static const char *const names[] = {[ASSAY_SIGNATURE_NONE] = "none",
                                         [ASSAY_SIGNATURE_UNPROVEN] = "unproven",
                                         [ASSAY_SIGNATURE_PROVEN] = "proven",
-                                        [ASSAY_SIGNATURE_OTHER] = "by another key",
-                                        [ASSAY_SIGNATURE_BROKEN] = "does not fit"};
+                                        [ASSAY_SIGNATURE_OTHER] = "other_key",
+                                        [ASSAY_SIGNATURE_BROKEN] = "broken"};
     _Static_assert(sizeof names / sizeof *names == ASSAY_SIGNATURE_COUNT, "name every state");
 
     return (unsigned)signature < ASSAY_SIGNATURE_COUNT ? names[signature] : NULL;
@@ -142,7 +142,7 @@ static int check_last(const struct as_rvf_file *f, const struct as_rvf_key *key,
 
     if (last->type != AS_RVF_MANIFEST)
         return ASSAY_OK; /* told already */
-    rc = as_rvf_manifest_check(&manifest, f, err);
+    rc = as_rvf_manifest_check(&manifest, f, r->sentence[0] == '\0', err);
     if (rc < 0)
         return rc;
     if (manifest.wrong[0])

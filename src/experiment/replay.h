@@ -1,0 +1,21 @@
+/* experiment/replay.h - computes again what a witness tells of, and compares.
+ * Needs a file that says what the inputs were; one that does not is told so. */
+#ifndef AS_EXPERIMENT_REPLAY_H
+#define AS_EXPERIMENT_REPLAY_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct as_replay_report {
+    uint64_t checked;   /* entries computed again */
+    uint64_t differing; /* of them, those with another result */
+    char sentence[240]; /* what differs first; "" when nothing does */
+};
+
+/* `path` is a witness, a bundle or a folder with them, found whole before. ASSAY_ERR_UNSUPPORTED
+ * when it holds nothing that can be computed again. */
+AS_MUST_USE int as_replay_check(const char *path, struct as_replay_report *report,
+                                struct assay_error *err);
+
+#endif
