@@ -34,7 +34,7 @@ static int hold_against(struct as_bench_work *w, size_t i, const char *folder, b
 }
 
 /* Computes some samples again, on another number of threads. */
-static int replay(struct as_bench_work *w, size_t i, uint64_t most, struct as_replay *out,
+static int replay(struct as_bench_work *w, size_t i, uint64_t most, struct as_attention_again *out,
                   struct assay_error *err)
 {
     char path[PATH_MAX];
@@ -48,7 +48,7 @@ static int replay(struct as_bench_work *w, size_t i, uint64_t most, struct as_re
 static int judge(struct as_bench_work *w, size_t i, uint64_t most, const char *against,
                  struct assay_error *err)
 {
-    struct as_replay again = {.same = true};
+    struct as_attention_again again = {.same = true};
     bool same = true;
     int rc = most ? replay(w, i, most, &again, err) : ASSAY_OK;
 

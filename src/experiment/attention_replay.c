@@ -9,7 +9,7 @@ struct replay {
     const struct as_bench_setting *setting;
     char config_hash[65];
     uint64_t step; /* every so many entries one is computed again */
-    struct as_replay *out;
+    struct as_attention_again *out;
     struct assay_error *err;
 };
 
@@ -68,14 +68,14 @@ static int check(void *user, const struct assay_witness_entry *entry)
 
 int as_attention_replay(const struct as_attention_plan *plan,
                         const struct as_bench_setting *setting, const char *path, unsigned threads,
-                        uint64_t most, struct as_replay *out, struct assay_error *err)
+                        uint64_t most, struct as_attention_again *out, struct assay_error *err)
 {
     uint64_t samples = plan->n_short + plan->n_long;
     struct replay r = {.setting = setting, .out = out, .err = err};
     struct assay_witness_report report;
     int rc = as_attention_run_init(&r.run, plan, threads, err);
 
-    *out = (struct as_replay){.same = true};
+    *out = (struct as_attention_again){.same = true};
     r.step = most && samples > most ? (samples + most - 1) / most : 1;
     if (rc == ASSAY_OK)
         rc = as_attention_config_hash(plan, setting, r.config_hash, err);

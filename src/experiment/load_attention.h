@@ -34,7 +34,7 @@ AS_MUST_USE int as_witness_path(const char *folder, const struct as_bench_settin
 
 /* ---- computing it again ---- */
 
-struct as_replay {
+struct as_attention_again {
     uint64_t entries;   /* in the file */
     uint64_t checked;   /* computed again */
     bool same;          /* all of them came out the same */
@@ -45,7 +45,7 @@ struct as_replay {
  * else at most so many, spread over the file. The file itself must be whole. */
 AS_MUST_USE int as_attention_replay(const struct as_attention_plan *plan,
                                     const struct as_bench_setting *setting, const char *path,
-                                    unsigned threads, uint64_t most, struct as_replay *out,
+                                    unsigned threads, uint64_t most, struct as_attention_again *out,
                                     struct assay_error *err);
 
 #endif
