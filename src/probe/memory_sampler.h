@@ -28,7 +28,7 @@ struct as_memory_sampler {
     uint64_t begun_ns;
     as_sampler_take take;
     void *user;
-    const char *name; /* of the thread; NULL: "assay-memory" */
+    const char *name;             /* of the thread; NULL: "assay-memory" */
     uint64_t past_cpu, past_wall; /* of those that ended */
 };
 
