@@ -75,7 +75,7 @@ static void put_box(struct as_svg *svg, const struct as_svg_frame *f,
     double high = as_svg_at(&f->x, s->percentile[AS_SUMMARY_P75]);
     double middle = as_svg_at(&f->x, s->median);
     double p95 = as_svg_at(&f->x, s->percentile[AS_SUMMARY_P95]);
-    size_t step = row->setting->n / 300 + 1;
+    size_t step = row->setting->n / 150 + 1;
 
     for (size_t k = 0; k < row->setting->n; k += step) {
         double shift = 16 * (fmod((double)k * 0.618034, 1) - 0.5);

@@ -54,7 +54,7 @@ exits 1 "an empty witness" sh -c ": >'$tmp/empty.jsonl'; '$assay' verify '$tmp/e
 exits 3 "a file of another kind" "$assay" verify "$here/lib.sh"
 exits 3 "a file that is not there" "$assay" verify "$tmp/nowhere.jsonl"
 exits 3 "nothing to compute again" "$assay" verify --replay a.jsonl
-says "this file holds nothing that can be computed again"
+says "cannot be computed again"
 "$assay" verify --json "$tmp/changed.jsonl" >"$tmp/changed.json"
 check "the JSON says the same" "$python" -c '
 import json, sys
