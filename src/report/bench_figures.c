@@ -55,7 +55,7 @@ static void put_stamp(struct as_svg *svg, const struct as_bench_report *report)
 /* Ends of all wall times. */
 static bool wall_range(const struct as_bench_result *r, double *low, double *high)
 {
-    *low = INFINITY;
+    *low = (double)INFINITY;
     *high = 0;
     for (size_t i = 0; i < shown(r); i++) {
         if (r->rows[i].wall.n == 0)
@@ -261,7 +261,7 @@ static void draw_curves(struct as_svg *svg, const struct as_bench_report *report
                              .x_title = x_title,
                              .y_title = "median wall time",
                              .y_unit = "ns"};
-    double x_low = INFINITY, x_high = 0, y_low = INFINITY, y_high = 0;
+    double x_low = (double)INFINITY, x_high = 0, y_low = (double)INFINITY, y_high = 0;
 
     for (size_t i = 0; i < shown(r); i++)
         for (size_t k = 0; k < curves[i].n; k++) {

@@ -51,7 +51,7 @@ static bool is_baseline(const struct as_bench_report *report, size_t i)
 
 static enum as_time_unit unit_of(const struct as_bench_result *r)
 {
-    double least = INFINITY;
+    double least = (double)INFINITY;
 
     for (size_t i = 0; i < r->bench->n_settings; i++)
         if (r->rows[i].wall.n && r->rows[i].wall.median < least)
