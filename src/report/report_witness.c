@@ -50,8 +50,8 @@ static int witness_page(const char *path, const struct assay_witness_report *r,
 static const char *const signature_words[] = {
     [ASSAY_SIGNATURE_NONE] = "not signed",
     [ASSAY_SIGNATURE_UNPROVEN] =
-        "signed, and the signature fits the key in the bundle; whose key that is was not checked: "
-        "give --public-key",
+        ("signed, and the signature fits the key in the bundle; whose key that is was not checked: "
+         "give --public-key"),
     [ASSAY_SIGNATURE_PROVEN] = "signed with the key given",
     [ASSAY_SIGNATURE_OTHER] = "signed with another key than the one given",
     [ASSAY_SIGNATURE_BROKEN] = "signed, but the signature does not fit",
