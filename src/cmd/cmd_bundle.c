@@ -7,7 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/console.h"
-#include "format/mapped_file.h"
+#include "experiment/rvf_segment.h"
 #include "report/report_witness.h"
 
 static const struct as_opt bundle_opts[] = {
@@ -50,7 +50,7 @@ static int map_option(struct as_mapped_file *file, const struct as_cmd_line *lin
     *file = (struct as_mapped_file){0};
     if (!path)
         return ASSAY_OK;
-    rc = as_mapped_file_open(file, path, err);
+    rc = as_rvf_map(file, path, err);
     if (rc < 0)
         return rc;
     if (file->size > UINT64_C(256) << 20)

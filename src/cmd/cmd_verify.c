@@ -9,7 +9,6 @@
 #include "cmd/cmd.h"
 #include "cmd/console.h"
 #include "experiment/replay.h"
-#include "experiment/rvf_segment.h"
 #include "experiment/witness_folder.h"
 #include "report/report_health.h"
 #include "report/report_verify.h"

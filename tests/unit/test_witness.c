@@ -2,6 +2,9 @@
  * can be changed, moved, repeated or cut without being noticed. */
 #include "witness_made.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "base/alloc.h"
 #include "experiment/witness_check.h"
 
@@ -438,6 +441,41 @@ static void what_is_not_there_cannot_go_on(void **state)
     free(same);
 }
 
+/* A file that may not grow stands for a disk that is full. */
+static void a_full_disk_leaves_whole_lines(void **state)
+{
+    struct made m = {.seed = 75, .bits = 100}, again = m;
+    struct rlimit before, tight;
+    struct assay_witness *w = NULL;
+    struct assay_error err;
+    struct assay_witness_report r;
+    uint64_t n = 0;
+    int rc = ASSAY_OK;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = before;
+    tight.rlim_cur = 5000;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(assay_witness_open(&w, made_path("full"), 0, NULL), ASSAY_OK);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    for (; rc == ASSAY_OK && n < 20; n++) {
+        struct assay_witness_entry e = made_entry(&m, n);
+
+        rc = assay_witness_add(w, &e, &err);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(rc, ASSAY_ERR_IO);
+    assert_non_null(strstr(err.msg, "cannot write"));
+    r = verify_file(made_path("full"));
+    assert_int_equal(r.first_bad_line, 0);
+    assert_true(r.entries > 0 && r.entries == n - 1);
+    made_add(&again, w, r.entries, r.entries + 3);
+    assert_int_equal(assay_witness_close(w, NULL), ASSAY_OK);
+    r = verify_file(made_path("full"));
+    assert_true(r.whole && r.entries == n + 2);
+}
+
 static void wrong_entries_are_refused(void **state)
 {
     struct made m = {.seed = 81, .bits = 12};
@@ -567,6 +605,7 @@ int main(void)
         cmocka_unit_test(any_changed_byte_is_noticed),
         cmocka_unit_test(a_killed_run_goes_on),
         cmocka_unit_test(what_is_not_there_cannot_go_on),
+        cmocka_unit_test(a_full_disk_leaves_whole_lines),
         cmocka_unit_test(wrong_entries_are_refused),
         cmocka_unit_test(misuse_is_an_error),
         cmocka_unit_test(a_reader_may_stop),
