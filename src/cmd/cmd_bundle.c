@@ -132,8 +132,8 @@ static int extract(const struct as_cmd_line *line, struct assay_error *err)
     struct assay_bundle *bundle = NULL;
     int rc;
 
-    if (!folder)
-        return as_fail(err, ASSAY_ERR_USAGE, "say where the files go, as in -C DIR");
+    if (!folder || as_opt_given(line, "output"))
+        return as_fail(err, ASSAY_ERR_USAGE, "say where the files go with -C DIR, not with -o");
     rc = assay_bundle_open(&bundle, line->operand[1], err);
     if (rc == ASSAY_OK)
         rc = assay_bundle_extract(bundle, folder, as_opt_given(line, "force"), err);

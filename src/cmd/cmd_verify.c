@@ -180,14 +180,16 @@ static int replay(const struct as_cmd_line *line, struct assay_error *err)
 
 static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
 {
+    int (*verify)(const struct as_cmd_line *, struct assay_error *) = verify_folder;
     const char *path = line->operand[0];
     struct stat st;
     int rc;
 
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        rc = verify_folder(line, err);
-    else
-        rc = find_kind(path)->verify(line, err);
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        verify = find_kind(path)->verify;
+    if (as_opt_given(line, "public-key") && verify != verify_folder && verify != verify_bundle)
+        return as_fail(err, ASSAY_ERR_USAGE, "--public-key is for bundles: nothing else is signed");
+    rc = verify(line, err);
     return rc == ASSAY_OK && as_opt_given(line, "replay") ? replay(line, err) : rc;
 }
 

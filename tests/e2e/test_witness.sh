@@ -162,6 +162,11 @@ exits 2 "an option of another action" "$assay" bundle inspect --force all.rvf
 says "has no option --force"
 exits 2 "no output" "$assay" bundle pack a.jsonl
 exits 2 "no folder" "$assay" bundle extract all.rvf
+exits 2 "an output instead" "$assay" bundle extract all.rvf -C "$tmp/never" -o "$tmp/never"
+exits 2 "a key for what is not signed" "$assay" verify a.jsonl --public-key "$tmp/meta.json"
+says "nothing else is signed"
+exits 3 "a full disk" "$assay" bundle pack -o /dev/full a.jsonl
+says "/dev/full"
 exits 2 "two files" "$assay" bundle inspect all.rvf all.rvf
 exits 3 "a witness is no bundle" "$assay" bundle inspect a.jsonl
 exits 3 "nor is a folder" "$assay" bundle inspect "$tmp"
