@@ -98,8 +98,8 @@ static int inspect(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_console_open(&console, line, err);
     if (rc == ASSAY_OK) {
-        const struct as_witness_target to = {&console.out,
-                                             as_opt_given(line, "json") ? NULL : &console.term};
+        const struct as_witness_target to = {
+            .out = &console.out, .term = as_opt_given(line, "json") ? NULL : &console.term};
 
         rc = as_report_inside(line->operand[1], bundle, &to, err);
         rc = as_console_close(&console, rc, err);
@@ -117,8 +117,8 @@ static int verify(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_console_open(&console, line, err);
     if (rc == ASSAY_OK) {
-        const struct as_witness_target to = {&console.out,
-                                             as_opt_given(line, "json") ? NULL : &console.term};
+        const struct as_witness_target to = {
+            .out = &console.out, .term = as_opt_given(line, "json") ? NULL : &console.term};
 
         rc = as_report_bundle(line->operand[1], &report, &to, err);
         rc = as_console_close(&console, rc, err);

@@ -123,6 +123,79 @@ static void the_chain_does_not_depend_on_the_clock(void **state)
     assert_string_not_equal(a.head, c.head);
 }
 
+static struct assay_witness_comparison compare(const char *a, const char *b)
+{
+    struct assay_witness_comparison c;
+
+    assert_int_equal(assay_witness_compare(made_path(a), made_path(b), &c, NULL), ASSAY_OK);
+    return c;
+}
+
+static void two_runs_are_compared(void **state)
+{
+    struct made m = {.seed = 5, .started_ns = 1};
+    struct assay_witness_comparison c;
+    struct assay_witness *w = NULL;
+    struct assay_error err;
+
+    (void)state;
+    made_file(made_path("first"), m, 9, 0);
+    made_file(made_path("later"), (struct made){.seed = 5, .started_ns = 9}, 9,
+              ASSAY_WITNESS_MASK_HASH);
+    made_file(made_path("longer"), m, 10, 0);
+    c = compare("first", "later");
+    assert_true(c.same && c.entries[0] == 9 && c.entries[1] == 9);
+    assert_string_equal(c.sentence, "");
+    c = compare("longer", "later");
+    assert_true(!c.same && c.first_difference == 9);
+    assert_string_equal(c.sentence, "one has 10 entries, the other 9; the first 9 are the same");
+    assert_int_equal(assay_witness_open(&w, made_path("wrong output"), 0, NULL), ASSAY_OK);
+    for (uint64_t i = 0; i < 9; i++) {
+        struct assay_witness_entry e = made_entry(&m, i);
+
+        if (i == 4)
+            e.output_hash[7] = e.output_hash[7] == '1' ? '2' : '1';
+        assert_int_equal(assay_witness_add(w, &e, NULL), ASSAY_OK);
+    }
+    c = compare("first", "wrong output");
+    assert_false(c.same); /* and not yet sealed */
+    assert_non_null(strstr(c.sentence, "the second is not whole: unfinished"));
+    assert_int_equal(assay_witness_close(w, NULL), ASSAY_OK);
+    c = compare("first", "wrong output");
+    assert_true(!c.same && c.first_difference == 4);
+    assert_string_equal(c.sentence, "entry 4 differs in output_hash");
+    assert_int_equal(assay_witness_compare(NULL, NULL, &c, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_witness_compare(made_path("first"), made_path("nowhere"), &c, &err),
+                     ASSAY_ERR_NOTFOUND);
+}
+
+/* Each byte of a small file in each form becomes another one. */
+static void each_byte_of_each_form_counts(void **state)
+{
+    struct made m = {.seed = 45};
+
+    (void)state;
+    for (int how = 0; how < ASSAY_WITNESS_MASK_COUNT; how++) {
+        size_t size;
+        char *bytes;
+
+        made_file(made_path("each"), (struct made){.seed = 44, .bits = 30}, 2,
+                  (enum assay_witness_mask)how);
+        bytes = made_read(made_path("each"), &size);
+        for (size_t i = 0; i < size; i++) {
+            char old = bytes[i];
+
+            do
+                bytes[i] = (char)made_number(&m);
+            while (bytes[i] == old);
+            if (verify_bytes(bytes, size).whole)
+                fail_msg("byte %zu changed from %d to %d was not noticed", i, old, bytes[i]);
+            bytes[i] = old;
+        }
+        free(bytes);
+    }
+}
+
 static void nothing_is_a_witness_too(void **state)
 {
     struct assay_witness *w = NULL;
@@ -595,6 +668,8 @@ int main(void)
         cmocka_unit_test(a_line_has_the_documented_form),
         cmocka_unit_test(a_witness_is_whole_in_every_form),
         cmocka_unit_test(the_chain_does_not_depend_on_the_clock),
+        cmocka_unit_test(two_runs_are_compared),
+        cmocka_unit_test(each_byte_of_each_form_counts),
         cmocka_unit_test(nothing_is_a_witness_too),
         cmocka_unit_test(any_float_comes_back),
         cmocka_unit_test(lines_keep_their_places),
