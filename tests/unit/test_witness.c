@@ -424,7 +424,7 @@ static void every_cut_is_noticed(void **state)
     free(t.bytes);
 }
 
-/* 1 MB, with masks of 256 x 256 bits; every changed byte must be found. Sanitizers make it ten
+/* 1 MB, with masks of 512 x 512 bits; every changed byte must be found. Sanitizers make it ten
  * times slower, so they look at fewer places. */
 static void any_changed_byte_is_noticed(void **state)
 {
@@ -438,7 +438,7 @@ static void any_changed_byte_is_noticed(void **state)
     char *bytes;
 
     (void)state;
-    made_file(made_path("large"), (struct made){.seed = 50, .bits = (uint64_t)256 * 256}, 90, 0);
+    made_file(made_path("large"), (struct made){.seed = 50, .bits = (uint64_t)512 * 512}, 24, 0);
     bytes = made_read(made_path("large"), &size);
     assert_true(size > 1000000);
     assert_true(verify_bytes(bytes, size).whole);
