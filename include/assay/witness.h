@@ -148,6 +148,18 @@ typedef int (*assay_witness_seen)(void *user, const struct assay_witness_entry *
 ASSAY_API int assay_witness_verify(const char *path, assay_witness_seen seen, void *user,
                                    struct assay_witness_report *report, struct assay_error *err);
 
+/* Two witnesses of what should be the same, made at different times or on different machines. */
+struct assay_witness_comparison {
+    bool same;                 /* the same chain; times do not count */
+    uint64_t entries[2];       /* good ones of each */
+    uint64_t first_difference; /* the entry, from 0, that differs or only one of them has */
+    char sentence[240];        /* which keys differ there; "" when they are the same */
+};
+
+/* Both are verified on the way; when one is not whole the answer is no, and `sentence` says so. */
+ASSAY_API int assay_witness_compare(const char *path, const char *other,
+                                    struct assay_witness_comparison *out, struct assay_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,8 +14,12 @@ static void group(char text[4], const uint8_t *bytes, size_t n)
 
     text[0] = letters[bits >> 18];
     text[1] = letters[bits >> 12 & 63];
-    text[2] = n > 1 ? letters[bits >> 6 & 63] : '=';
-    text[3] = n > 2 ? letters[bits & 63] : '=';
+    text[2] = '=';
+    text[3] = '=';
+    if (n > 1)
+        text[2] = letters[bits >> 6 & 63];
+    if (n > 2)
+        text[3] = letters[bits & 63];
 }
 
 void as_base64_put(struct as_out *out, const void *data, size_t size)

@@ -7,7 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/console.h"
-#include "format/mapped_file.h"
+#include "experiment/rvf_segment.h"
 #include "report/report_witness.h"
 
 static const struct as_opt bundle_opts[] = {
@@ -50,7 +50,7 @@ static int map_option(struct as_mapped_file *file, const struct as_cmd_line *lin
     *file = (struct as_mapped_file){0};
     if (!path)
         return ASSAY_OK;
-    rc = as_mapped_file_open(file, path, err);
+    rc = as_rvf_map(file, path, err);
     if (rc < 0)
         return rc;
     if (file->size > UINT64_C(256) << 20)
@@ -98,8 +98,8 @@ static int inspect(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_console_open(&console, line, err);
     if (rc == ASSAY_OK) {
-        const struct as_witness_target to = {&console.out,
-                                             as_opt_given(line, "json") ? NULL : &console.term};
+        const struct as_witness_target to = {
+            .out = &console.out, .term = as_opt_given(line, "json") ? NULL : &console.term};
 
         rc = as_report_inside(line->operand[1], bundle, &to, err);
         rc = as_console_close(&console, rc, err);
@@ -117,8 +117,8 @@ static int verify(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_console_open(&console, line, err);
     if (rc == ASSAY_OK) {
-        const struct as_witness_target to = {&console.out,
-                                             as_opt_given(line, "json") ? NULL : &console.term};
+        const struct as_witness_target to = {
+            .out = &console.out, .term = as_opt_given(line, "json") ? NULL : &console.term};
 
         rc = as_report_bundle(line->operand[1], &report, &to, err);
         rc = as_console_close(&console, rc, err);
@@ -132,8 +132,8 @@ static int extract(const struct as_cmd_line *line, struct assay_error *err)
     struct assay_bundle *bundle = NULL;
     int rc;
 
-    if (!folder)
-        return as_fail(err, ASSAY_ERR_USAGE, "say where the files go, as in -C DIR");
+    if (!folder || as_opt_given(line, "output"))
+        return as_fail(err, ASSAY_ERR_USAGE, "say where the files go with -C DIR, not with -o");
     rc = assay_bundle_open(&bundle, line->operand[1], err);
     if (rc == ASSAY_OK)
         rc = assay_bundle_extract(bundle, folder, as_opt_given(line, "force"), err);

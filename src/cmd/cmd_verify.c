@@ -9,7 +9,6 @@
 #include "cmd/cmd.h"
 #include "cmd/console.h"
 #include "experiment/replay.h"
-#include "experiment/rvf_segment.h"
 #include "experiment/witness_folder.h"
 #include "report/report_health.h"
 #include "report/report_verify.h"
@@ -21,6 +20,11 @@ static const struct as_opt verify_opts[] = {
      .kind = AS_OPT_FILE,
      .argument = "FILE",
      .help = "hold the signature of a bundle against the Ed25519 key in FILE (PEM)"},
+    {.name = "same-as",
+     .kind = AS_OPT_FILE,
+     .argument = "OTHER",
+     .help = "compare a witness with that of a second run: every entry but its time must be the "
+             "same"},
     {.name = "replay",
      .kind = AS_OPT_FLAG,
      .help = "compute again what the file tells of, and compare"},
@@ -65,11 +69,12 @@ static int verify_run(const struct as_cmd_line *line, struct assay_error *err)
 
 /* ---- witnesses, bundles, folders ---- */
 
-/* One of the three reports below, put where the command line says. */
+/* One of the three reports, put where the command line says. */
 struct found {
     const struct assay_witness_report *witness;
     const struct assay_bundle_report *bundle;
     const struct as_folder_check *folder;
+    const struct assay_witness_comparison *compared; /* of the witness; NULL: with none */
 };
 
 static int print_found(const struct as_cmd_line *line, const struct found *found,
@@ -77,7 +82,8 @@ static int print_found(const struct as_cmd_line *line, const struct found *found
 {
     const char *path = line->operand[0];
     struct as_console console;
-    struct as_witness_target to;
+    struct as_witness_target to = {.compared = found->compared,
+                                   .other = as_opt_text(line, "same-as")};
     int rc = as_console_open(&console, line, err);
 
     if (rc < 0)
@@ -95,12 +101,17 @@ static int print_found(const struct as_cmd_line *line, const struct found *found
 
 static int verify_witness(const struct as_cmd_line *line, struct assay_error *err)
 {
+    const char *other = as_opt_text(line, "same-as");
+    struct assay_witness_comparison compared = {.same = true};
     struct assay_witness_report report;
     int rc = assay_witness_verify(line->operand[0], NULL, NULL, &report, err);
 
+    if (rc == ASSAY_OK && other)
+        rc = assay_witness_compare(line->operand[0], other, &compared, err);
     if (rc == ASSAY_OK)
-        rc = print_found(line, &(struct found){.witness = &report}, err);
-    return rc == ASSAY_OK && !report.whole ? AS_ANSWER_NO : rc;
+        rc = print_found(
+            line, &(struct found){.witness = &report, .compared = other ? &compared : NULL}, err);
+    return rc == ASSAY_OK && !(report.whole && compared.same) ? AS_ANSWER_NO : rc;
 }
 
 static int verify_bundle(const struct as_cmd_line *line, struct assay_error *err)
@@ -181,14 +192,18 @@ static int replay(const struct as_cmd_line *line, struct assay_error *err)
 
 static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
 {
+    int (*verify)(const struct as_cmd_line *, struct assay_error *) = verify_folder;
     const char *path = line->operand[0];
     struct stat st;
     int rc;
 
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        rc = verify_folder(line, err);
-    else
-        rc = find_kind(path)->verify(line, err);
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        verify = find_kind(path)->verify;
+    if (as_opt_given(line, "public-key") && verify != verify_folder && verify != verify_bundle)
+        return as_fail(err, ASSAY_ERR_USAGE, "--public-key is for bundles: nothing else is signed");
+    if (as_opt_given(line, "same-as") && verify != verify_witness)
+        return as_fail(err, ASSAY_ERR_USAGE, "--same-as compares two witnesses");
+    rc = verify(line, err);
     return rc == ASSAY_OK && as_opt_given(line, "replay") ? replay(line, err) : rc;
 }
 
@@ -199,7 +214,9 @@ const struct as_cmd as_cmd_verify = {
     .details =
         "Of a run: checks the checksum of every block, decodes every event and looks at the ring "
         "beside a run that was not closed.\n\n"
-        "Of a witness (.jsonl): checks every line, every mask, the chain of hashes and the seal. "
+        "Of a witness (.jsonl): checks every line, every mask, the chain of hashes and the seal, "
+        "and "
+        "with --same-as that a second run, perhaps on another machine, computed the same. "
         "Of a bundle (.rvf): checks every segment, every chain, the manifest and the signature. Of "
         "a folder: checks all of them in its witness/, and that the bundles hold what the "
         "witnesses do. What a file is follows from its content.\n\n"

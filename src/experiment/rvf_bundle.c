@@ -64,7 +64,7 @@ int assay_bundle_open(struct assay_bundle **out, const char *path, struct assay_
     if (!b)
         return as_fail_nomem(err);
     b->path = as_strdup(path);
-    rc = b->path ? as_mapped_file_open(&b->file, b->path, err) : as_fail_nomem(err);
+    rc = b->path ? as_rvf_map(&b->file, b->path, err) : as_fail_nomem(err);
     if (rc == ASSAY_OK) {
         rc = as_bundle_init(b, b->file.bytes, b->file.size, &why);
         if (rc < 0)

@@ -8,7 +8,6 @@
 #include "base/json_tree.h"
 #include "experiment/rvf_key.h"
 #include "experiment/rvf_segment.h"
-#include "format/mapped_file.h"
 
 struct assay_bundle {
     struct as_mapped_file file;

@@ -7,8 +7,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
-#include "format/mapped_file.h"
-
 #define MAX_PEM_BYTES 65536
 
 static int no_passphrase(char *buf, int size, int rwflag, void *user)
@@ -39,7 +37,7 @@ int as_rvf_key_open(struct as_rvf_key *key, const char *path, bool is_private,
 {
     size_t n = sizeof key->public_key;
     struct as_mapped_file file;
-    int rc = as_mapped_file_open(&file, path, err);
+    int rc = as_rvf_map(&file, path, err);
 
     *key = (struct as_rvf_key){0};
     if (rc < 0)

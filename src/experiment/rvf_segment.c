@@ -58,12 +58,16 @@ int as_rvf_segment_put(struct as_buffer *out, struct as_rvf_segment *s, const vo
     return ASSAY_OK;
 }
 
-bool as_rvf_is(const uint8_t *bytes, size_t size)
+int as_rvf_map(struct as_mapped_file *file, const char *path, struct assay_error *err)
 {
-    struct as_cursor c = as_cursor_over(bytes, size);
-    uint32_t magic;
+    struct assay_error why = {0};
+    int rc = as_mapped_file_open(file, path, &why);
 
-    return as_take_u32le(&c, &magic) && magic == AS_RVF_MAGIC;
+    if (rc == ASSAY_ERR_IO && why.sys == 0)
+        return as_fail(err, rc, "%s is no regular file", path);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
 }
 
 /* What stands in a header beside the fields of struct as_rvf_segment. */

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "format/mapped_file.h"
 
 #define AS_RVF_MAGIC           UINT32_C(0x52564653)
 #define AS_RVF_HEADER_BYTES    64
@@ -66,7 +67,7 @@ void as_rvf_file_fini(struct as_rvf_file *file);
 AS_MUST_USE int as_rvf_content_fits(const struct as_rvf_segment *s, bool *fits,
                                     struct assay_error *err);
 
-/* Whether a file begins as one. */
-bool as_rvf_is(const uint8_t *bytes, size_t size);
+/* Maps a file that is no model, which is what the messages of mapped_file.h speak of. */
+AS_MUST_USE int as_rvf_map(struct as_mapped_file *file, const char *path, struct assay_error *err);
 
 #endif

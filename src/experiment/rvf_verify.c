@@ -206,7 +206,7 @@ int assay_bundle_verify(const char *path, const char *public_key_path,
     if (!path || !report)
         return as_fail(err, ASSAY_ERR_USAGE, "a bundle to verify needs a path and a report");
     *report = (struct assay_bundle_report){0};
-    rc = as_mapped_file_open(&file, path, err);
+    rc = as_rvf_map(&file, path, err);
     if (rc == ASSAY_OK && public_key_path)
         rc = as_rvf_key_open(&key, public_key_path, false, err);
     if (rc == ASSAY_OK)

@@ -198,7 +198,7 @@ int assay_witness_hash(struct assay_witness_entry *entry, struct assay_error *er
 static void put_booleans(struct as_out *out, const struct assay_witness_entry *entry)
 {
     as_out_char(out, '[');
-    for (uint64_t i = 0; i < entry->mask_bits && as_out_ok(out); i++) {
+    for (uint64_t i = 0; entry->mask && i < entry->mask_bits && as_out_ok(out); i++) {
         if (i > 0)
             as_out_char(out, ',');
         as_out_text(out, entry->mask[i / 8] >> (i % 8) & 1 ? "true" : "false");

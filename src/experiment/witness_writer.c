@@ -100,15 +100,12 @@ static int recover(struct assay_witness *w, uint64_t n_entries, struct assay_err
 int assay_witness_resume(struct assay_witness **out, const char *path, enum assay_witness_mask how,
                          uint64_t n_entries, struct assay_error *err)
 {
-    struct assay_witness *w = NULL;
-    int rc = make(&w, path, how, err);
+    struct assay_witness *w;
+    int rc = make(out, path, how, err);
 
-    if (out)
-        *out = NULL;
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "a witness needs a place to be put");
     if (rc < 0)
-        goto out;
+        return rc;
+    w = *out;
     w->fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (w->fd < 0)
         rc = as_fail_sys(err, errno == ENOENT ? ASSAY_ERR_NOTFOUND : ASSAY_ERR_IO, "cannot open %s",
@@ -118,11 +115,10 @@ int assay_witness_resume(struct assay_witness **out, const char *path, enum assa
     if (rc == ASSAY_OK &&
         (ftruncate(w->fd, (off_t)w->bytes) != 0 || lseek(w->fd, (off_t)w->bytes, SEEK_SET) < 0))
         rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot cut %s", path);
-out:
-    if (rc < 0)
+    if (rc < 0) {
         assay_witness_abandon(w);
-    else
-        *out = w;
+        *out = NULL;
+    }
     return rc;
 }
 

@@ -44,14 +44,20 @@ static int witness_page(const char *path, const struct assay_witness_report *r,
                  entries, r->entries == 1 ? "y" : "ies", kept, bits);
     put_times(&page, r->entries, r->first_timestamp, r->last_timestamp);
     as_page_line(&page, AS_STYLE_DIM, "  head %s", r->head);
+    if (to->compared && to->compared->same)
+        as_page_line(&page, AS_STYLE_GOOD, "  the same chain as %s",
+                     as_page_name(&page, to->other));
+    else if (to->compared)
+        as_page_line(&page, AS_STYLE_BAD, "  not the same as %s: %s",
+                     as_page_name(&page, to->other), to->compared->sentence);
     return as_page_close(&page, err);
 }
 
 static const char *const signature_words[] = {
     [ASSAY_SIGNATURE_NONE] = "not signed",
     [ASSAY_SIGNATURE_UNPROVEN] =
-        "signed, and the signature fits the key in the bundle; whose key that is was not checked: "
-        "give --public-key",
+        ("signed, and the signature fits the key in the bundle; whose key that is was not checked: "
+         "give --public-key"),
     [ASSAY_SIGNATURE_PROVEN] = "signed with the key given",
     [ASSAY_SIGNATURE_OTHER] = "signed with another key than the one given",
     [ASSAY_SIGNATURE_BROKEN] = "signed, but the signature does not fit",
@@ -219,6 +225,18 @@ int as_report_witness(const char *path, const struct assay_witness_report *repor
     kv_known(&w, "sentence", report->sentence);
     as_json_kv_u64(&w, "size_bytes", report->bytes);
     witness_members(&w, report);
+    if (to->compared) {
+        as_json_kv_object(&w, "same_as");
+        as_json_kv_text(&w, "path", to->other);
+        as_json_kv_bool(&w, "same", to->compared->same);
+        as_json_kv_u64(&w, "entries", to->compared->entries[1]);
+        if (to->compared->same)
+            as_json_kv_null(&w, "first_difference");
+        else
+            as_json_kv_u64(&w, "first_difference", to->compared->first_difference);
+        kv_known(&w, "sentence", to->compared->sentence);
+        as_json_object_end(&w);
+    }
     return json_end(&w, err);
 }
 

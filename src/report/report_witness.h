@@ -15,6 +15,9 @@
 struct as_witness_target {
     struct as_out *out;
     const struct as_term *term;
+    const struct assay_witness_comparison
+        *compared; /* of a witness with `other`; NULL: with none */
+    const char *other;
 };
 
 AS_MUST_USE int as_report_witness(const char *path, const struct assay_witness_report *report,

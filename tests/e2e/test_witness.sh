@@ -22,6 +22,11 @@ done
 head_of() { "$assay" verify --json "$1" | "$python" -c 'import json,sys; print(json.load(sys.stdin)["head"])'; }
 check "a later run has the same chain" test "$(head_of a.jsonl)" = "$(head_of "$tmp/later.jsonl")"
 check "another run has another" test "$(head_of a.jsonl)" != "$(head_of "$tmp/other.jsonl")"
+exits 0 "so they are the same" "$assay" verify a.jsonl --same-as "$tmp/later.jsonl"
+check "and said to be" grep -q "the same chain as" "$tmp/out"
+exits 1 "and they are not" "$assay" verify a.jsonl --same-as "$tmp/other.jsonl" --json
+check "which is told" grep -q '"sentence": "entry 0 differs in q_hash k_hash cut_cost' "$tmp/out"
+exits 2 "a bundle is not compared" "$assay" verify --same-as a.jsonl "$tmp"
 check "the files differ" sh -c "! cmp -s a.jsonl '$tmp/later.jsonl'"
 
 # A killed run goes on where it was and ends as if it had not been killed.
@@ -162,8 +167,14 @@ exits 2 "an option of another action" "$assay" bundle inspect --force all.rvf
 says "has no option --force"
 exits 2 "no output" "$assay" bundle pack a.jsonl
 exits 2 "no folder" "$assay" bundle extract all.rvf
+exits 2 "an output instead" "$assay" bundle extract all.rvf -C "$tmp/never" -o "$tmp/never"
+exits 2 "a key for what is not signed" "$assay" verify a.jsonl --public-key "$tmp/meta.json"
+says "nothing else is signed"
+exits 3 "a full disk" "$assay" bundle pack -o /dev/full a.jsonl
+says "/dev/full"
 exits 2 "two files" "$assay" bundle inspect all.rvf all.rvf
 exits 3 "a witness is no bundle" "$assay" bundle inspect a.jsonl
 exits 3 "nor is a folder" "$assay" bundle inspect "$tmp"
+says "is no regular file"
 cd / || exit 1
 finish

@@ -14,7 +14,7 @@
 
 #include <assay/witness.h>
 
-#define MADE_MASK_MAX 8192
+#define MADE_MASK_MAX 32768
 
 /* {0} with a seed gives entries that differ from each other in every field. */
 struct made {
