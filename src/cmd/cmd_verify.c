@@ -184,9 +184,11 @@ static int replay(const struct as_cmd_line *line, struct assay_error *err)
 
     if (rc < 0)
         return rc;
-    as_console_note(line, "%llu entries computed again, %llu of them differ%s%s",
-                    (unsigned long long)report.checked, (unsigned long long)report.differing,
-                    report.sentence[0] ? ": " : "", report.sentence);
+    if (report.differing)
+        as_console_note(line, "computed again, it is not the same: %s", report.sentence);
+    else
+        as_console_note(line, "%llu entries computed again, all the same",
+                        (unsigned long long)report.checked);
     return report.differing ? AS_ANSWER_NO : ASSAY_OK;
 }
 

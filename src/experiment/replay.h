@@ -9,7 +9,7 @@
 
 struct as_replay_report {
     uint64_t checked;   /* entries computed again */
-    uint64_t differing; /* of them, those with another result */
+    uint64_t differing; /* witnesses in which one has another result */
     char sentence[240]; /* what differs first; "" when nothing does */
 };
 
