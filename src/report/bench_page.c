@@ -17,6 +17,12 @@ static void put_time(struct as_table *t, double ns, enum as_time_unit unit)
     as_table_text(t, isfinite(ns) ? AS_STYLE_NONE : AS_STYLE_DIM, text);
 }
 
+/* A narrow page has no room for intervals; the files have them. */
+static bool is_brief(const struct as_page *page)
+{
+    return !page->markdown && !page->wide && page->term->width < 92;
+}
+
 /* A share as signed percent, with half its interval where there is one. */
 static void put_saving(struct as_table *t, const struct as_page *page, const struct as_estimate *e)
 {
@@ -24,7 +30,7 @@ static void put_saving(struct as_table *t, const struct as_page *page, const str
 
     if (!isfinite(e->value))
         as_table_text(t, AS_STYLE_DIM, "unknown");
-    else if (isfinite(half) && half >= 0.0005)
+    else if (!is_brief(page) && isfinite(half) && half >= 0.0005)
         as_table_printf(t, AS_STYLE_NONE, "%+.1f%s%.1f %%", e->value * 100,
                         as_page_glyph(page, AS_GLYPH_PLUSMINUS), half * 100);
     else
@@ -54,8 +60,8 @@ static enum as_time_unit unit_of(const struct as_bench_result *r)
     double least = (double)INFINITY;
 
     for (size_t i = 0; i < r->bench->n_settings; i++)
-        if (r->rows[i].wall.n && r->rows[i].wall.median < least)
-            least = r->rows[i].wall.median;
+        if (r->rows[i].wall.n && r->rows[i].wall.percentile[AS_SUMMARY_P95] < least)
+            least = r->rows[i].wall.percentile[AS_SUMMARY_P95];
     return isfinite(least) ? as_time_unit_for(least) : AS_TIME_MS;
 }
 
@@ -69,7 +75,7 @@ static void put_coherence(struct as_table *t, const struct as_page *page,
 
     if (!isfinite(e->value))
         as_table_text(t, AS_STYLE_DIM, "-");
-    else if (isfinite(half))
+    else if (!is_brief(page) && isfinite(half))
         as_table_printf(t, AS_STYLE_NONE, "%.4f%s%.4f", e->value,
                         as_page_glyph(page, AS_GLYPH_PLUSMINUS), half);
     else
@@ -146,7 +152,10 @@ static void put_verdict(struct as_table *t, const struct as_page *page, enum as_
                         : verdict == AS_VERDICT_MET   ? as_page_glyph(page, AS_GLYPH_CHECK)
                                                       : as_page_glyph(page, AS_GLYPH_CROSS);
 
-    as_table_printf(t, styles[verdict], "%s %s", glyph, as_verdict_name(verdict));
+    if (page->term->unicode)
+        as_table_printf(t, styles[verdict], "%s %s", glyph, as_verdict_name(verdict));
+    else
+        as_table_text(t, styles[verdict], as_verdict_name(verdict));
 }
 
 static void put_criteria_table(struct as_page *page, const struct as_bench_report *report)
