@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/console.h"
+#include "cmd/earlier_runs.h"
 #include "cmd/model_options.h"
 #include "cmd/peaks_cached.h"
 #include "cmd/run_options.h"
@@ -42,6 +43,9 @@ static const struct as_opt profile_opts[] = {
      .min = 1,
      .max = 100000},
     {.name = "no-roofline", .kind = AS_OPT_FLAG, .help = "do not measure the machine's peaks"},
+    {.name = "no-history",
+     .kind = AS_OPT_FLAG,
+     .help = "neither use nor keep what earlier runs of this model gave"},
     {.name = "section",
      .letter = 's',
      .kind = AS_OPT_WORDS,
@@ -82,6 +86,7 @@ struct work {
     struct as_topology topology;
     struct as_system_load load;
     struct as_memory_room room;
+    struct as_earlier_runs earlier;
     struct as_peaks_cached peaks;
     bool has_peaks;
     struct assay_error no_peaks;
@@ -174,6 +179,16 @@ static int open_model(struct work *w, struct assay_error *err)
     return read_loops(w, err);
 }
 
+/* How much runs of this model differ here: no single one can tell. */
+static void find_earlier(struct work *w)
+{
+    if (as_opt_given(w->line, "no-history"))
+        return;
+    as_earlier_runs_find(&w->earlier, w->line, &w->topology, w->options.engine.threads);
+    w->options.latency.n_earlier = w->earlier.history.n;
+    w->options.latency.earlier_spread = as_run_history_spread(&w->earlier.history);
+}
+
 /* Peaks that cannot be had leave the roofline unknown, and the rest as it is. */
 static void find_peaks(struct work *w)
 {
@@ -206,6 +221,8 @@ static int measure(struct work *w, struct assay_error *err)
     as_progress_end(&w->progress);
     if (rc < 0)
         return rc;
+    if (!as_opt_given(w->line, "no-history"))
+        as_earlier_runs_add(&w->earlier, w->run->latency.figures.summary.median);
     in.run = w->run;
     in.model = w->model;
     in.peaks = w->has_peaks ? &w->peaks.peaks : NULL;
@@ -355,6 +372,7 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     }
     if (rc == ASSAY_OK) {
         find_peaks(w);
+        find_earlier(w);
         judge(w);
         warn(w);
         rc = measure(w, err);
@@ -391,7 +409,9 @@ const struct as_cmd as_cmd_profile = {
         "in zoo:resnet50. Inputs are made from a seed unless --input gives a file.\n\n"
         "It is run until its times are steady, then timed without anything between the layers: "
         "that "
-        "is the latency, with a 95 % interval for its median. A second pass takes the time of "
+        "is the latency, with a 95 % interval for its median. From the fourth run of the same "
+        "model and settings on this machine, the interval also holds how much runs differ. A "
+        "second pass takes the time of "
         "every "
         "layer, and what that costs is printed. A third one keeps every tensor in memory of its "
         "own "

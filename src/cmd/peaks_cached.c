@@ -4,24 +4,17 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/folder.h"
+#include "cmd/cache_folder.h"
 #include "cmd/console.h"
 #include "measure/peak_cache.h"
 
 static void find_cache(char folder[PATH_MAX], char path[PATH_MAX])
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n = 0;
-
-    folder[0] = path[0] = 0;
-    if (cache && cache[0] == '/')
-        n = snprintf(folder, PATH_MAX, "%s/assay", cache);
-    else if (home && home[0] == '/')
-        n = snprintf(folder, PATH_MAX, "%s/.cache/assay", home);
-    if (n <= 0 || n >= PATH_MAX || snprintf(path, PATH_MAX, "%s/machine.json", folder) >= PATH_MAX)
+    path[0] = 0;
+    if (as_cache_folder(folder) && snprintf(path, PATH_MAX, "%s/machine.json", folder) >= PATH_MAX)
         folder[0] = path[0] = 0;
 }
 

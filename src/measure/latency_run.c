@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "stats/sort.h"
+#include "stats/student.h"
 
 enum { TIMER_TRIES = 256, FIRST_ROOM = 256, FEWEST = 3 };
 
@@ -242,14 +243,29 @@ static void find_causes(struct as_latency_run *out, const struct as_watch *watch
     }
 }
 
-static void widen(struct as_latency_run *out)
+/* True when the interval was narrower than `half` on one side. */
+static bool widen_to(struct as_latency_run *out, double half)
 {
     struct as_interval *interval = &out->figures.median.interval;
-    double median = out->figures.summary.median, floor = AS_LATENCY_FLOOR * median;
+    double median = out->figures.summary.median;
+    bool narrow = interval->low > median - half || interval->high < median + half;
 
-    out->floored = interval->low > median - floor || interval->high < median + floor;
-    interval->low = fmin(interval->low, median - floor);
-    interval->high = fmax(interval->high, median + floor);
+    interval->low = fmin(interval->low, median - half);
+    interval->high = fmax(interval->high, median + half);
+    return narrow;
+}
+
+static void widen(struct as_latency_run *out, const struct as_latency_options *o)
+{
+    double median = out->figures.summary.median, point;
+
+    out->floored = widen_to(out, AS_LATENCY_FLOOR * median);
+    if (o->n_earlier < 2 || !(o->earlier_spread >= 0))
+        return;
+    out->n_earlier = o->n_earlier;
+    out->earlier_spread = o->earlier_spread;
+    point = as_student_point(o->level, (double)o->n_earlier - 1);
+    out->widened = widen_to(out, point * o->earlier_spread * median);
 }
 
 static double frequency(const struct as_watch_source *source)
@@ -285,7 +301,7 @@ int as_latency_run(struct as_latency_run *out, as_measured fn, void *user,
     struct timing t = {.fn = fn, .user = user, .options = &o, .out = out};
     int rc;
 
-    *out = (struct as_latency_run){.batch = 1};
+    *out = (struct as_latency_run){.batch = 1, .earlier_spread = (double)NAN};
     if (!(o.level < 1))
         return as_fail(err, ASSAY_ERR_USAGE, "a confidence level lies between 0 and 1, not at %g",
                        o.level);
@@ -304,7 +320,7 @@ int as_latency_run(struct as_latency_run *out, as_measured fn, void *user,
         goto out;
     find_causes(out, &t.watch);
     if (!o.no_floor)
-        widen(out);
+        widen(out, &o);
     out->steady =
         (out->warm_up.steady || o.no_warmup) && !out->figures.drifted &&
         !(fabs(out->frequency_after_hz / out->frequency_before_hz - 1) > FREQUENCY_CHANGE);

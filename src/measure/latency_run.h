@@ -17,7 +17,7 @@
 
 /* One process cannot see how its times differ from those of the next one: where its memory lies,
  * which core it is on. Medians of 50 processes lay within this share of each other's middle, so no
- * interval claims less on either side. */
+ * interval claims less on either side. Earlier runs, when they are known, say more. */
 #define AS_LATENCY_FLOOR 0.0025
 
 enum as_latency_phase { AS_LATENCY_WARMING, AS_LATENCY_TIMING };
@@ -26,15 +26,17 @@ enum as_latency_phase { AS_LATENCY_WARMING, AS_LATENCY_TIMING };
 struct as_latency_options {
     unsigned warmup_runs; /* at least so many calls; default 10 */
     bool no_warmup;
-    double warmup_s;    /* at most so long, once these are done; default a third of time_s */
-    unsigned runs;      /* exactly so many samples */
-    unsigned min_runs;  /* not fewer samples; default 20 when time ends it, else 100 */
-    double target;      /* width of the interval over the median that is narrow enough; 0.01 */
-    double time_s;      /* of the timing; default 3 */
-    double level;       /* of the interval; default 0.95 */
-    bool no_floor;      /* the interval is of this process alone */
-    bool no_batch;      /* a sample is one call, however short */
-    bool whole_process; /* what is measured has threads: watch events of all of them */
+    double warmup_s;       /* at most so long, once these are done; default a third of time_s */
+    unsigned runs;         /* exactly so many samples */
+    unsigned min_runs;     /* not fewer samples; default 20 when time ends it, else 100 */
+    double target;         /* width of the interval over the median that is narrow enough; 0.01 */
+    double time_s;         /* of the timing; default 3 */
+    double level;          /* of the interval; default 0.95 */
+    bool no_floor;         /* the interval is of this process alone */
+    size_t n_earlier;      /* runs of the same thing before this one, */
+    double earlier_spread; /* and the standard deviation of their medians, of their mean */
+    bool no_batch;         /* a sample is one call, however short */
+    bool whole_process;    /* what is measured has threads: watch events of all of them */
     const struct as_watch_source *source; /* NULL: the machine */
     void (*progress)(void *user, enum as_latency_phase phase, double share);
     void *progress_user;
@@ -68,7 +70,12 @@ struct as_latency_run {
     double seconds; /* of the timing pass */
     enum as_latency_stop stop;
     bool floored; /* the interval was widened to AS_LATENCY_FLOOR */
-    bool steady;  /* after warm-up, and no drift since */
+    /* What was given of earlier runs, when they were enough; 0: nothing is known of them. The
+     * interval reaches as far as another run may be expected to lie, at the level asked for. */
+    size_t n_earlier;
+    double earlier_spread; /* NaN: not known */
+    bool widened;          /* the interval, by that */
+    bool steady;           /* after warm-up, and no drift since */
     size_t n_outliers;
     struct as_cause_tally causes[AS_CAUSE_COUNT];
     double frequency_before_hz, frequency_after_hz; /* NaN: not to be had */

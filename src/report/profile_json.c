@@ -120,6 +120,16 @@ static void put_latency(struct as_json_writer *w, const struct as_profile *p)
     /* Too few runs give no interval: what they span is no 95 %. */
     as_json_kv_f64(w, "ci95_low_ns", known ? run->figures.median.interval.low : (double)NAN);
     as_json_kv_f64(w, "ci95_high_ns", known ? run->figures.median.interval.high : (double)NAN);
+    as_json_key(w, "earlier_runs");
+    if (run->n_earlier) {
+        as_json_object(w);
+        as_json_kv_u64(w, "runs", run->n_earlier);
+        as_json_kv_f64(w, "spread_share", run->earlier_spread);
+        as_json_kv_bool(w, "widened_interval", run->widened);
+        as_json_object_end(w);
+    } else {
+        as_json_null(w);
+    }
     as_json_kv_u64(w, "effective_runs", run->figures.median.n_effective);
     as_json_kv_f64(w, "mean_ns", s->mean);
     as_json_kv_f64(w, "std_ns", s->std_sample);

@@ -28,6 +28,8 @@ for key in ("std_ns", "p90_ns", "p95_ns", "p99_ns", "ci95_low_ns", "ci95_high_ns
 assert latency["min_ns"] <= latency["median_ns"] <= latency["max_ns"]
 # Six runs are the fewest whose extremes hold the median 95 times of 100.
 assert (latency["ci95_low_ns"] is None) == (latency["ci95_high_ns"] is None)
+if latency["earlier_runs"] is not None:
+    assert latency["earlier_runs"]["runs"] >= 3 and latency["earlier_runs"]["spread_share"] >= 0
 if latency["runs"] < 6:
     assert latency["ci95_low_ns"] is None
 if latency["ci95_low_ns"] is not None:
