@@ -90,7 +90,7 @@ int as_grid_add(struct as_grid *grid, const char *text, struct assay_error *err)
     rc = add_values(grid, axis, text + size + 1, err);
     if (rc < 0)
         return rc;
-    if (as_grid_count(grid) > AS_GRID_SETTINGS / axis->n)
+    if (as_grid_count(grid) * axis->n > AS_GRID_SETTINGS)
         return as_fail(err, ASSAY_ERR_USAGE, "a grid has at most %d settings", AS_GRID_SETTINGS);
     grid->n_axes++;
     return ASSAY_OK;

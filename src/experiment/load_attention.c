@@ -69,7 +69,7 @@ int as_load_attention_witness(struct as_load_attention *load, const char *folder
     const struct as_bench *bench = load->bench;
     int rc = ASSAY_OK;
 
-    load->witness = as_alloc_zero(bench->n_settings, sizeof *load->witness);
+    load->witness = as_alloc_zero(bench->n_settings, sizeof(struct assay_witness *));
     if (!load->witness)
         return as_fail_nomem(err);
     for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++) {
