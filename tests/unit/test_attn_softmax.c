@@ -275,6 +275,27 @@ static void causal_masks_use_less(void **state)
     kit_free(&kit);
 }
 
+/* A product too small for any number leaves a zero with a sign, which a zero added after it would
+ * take away: what is left out must not show. */
+static void zeros_have_no_sign(void **state)
+{
+    struct attn_kit kit = kit_new((struct assay_attn_shape){1, 1, 1, 3, 1, false}, 1);
+    struct assay_attn *attn = worker(1, NULL);
+
+    (void)state;
+    memcpy(kit.q, (const float[]){1, 1, 1}, 3 * sizeof(float));
+    memcpy(kit.k, (const float[]){0, -80, -70}, 3 * sizeof(float));
+    memcpy(kit.v, (const float[]){0, -1e-40F, 0}, 3 * sizeof(float));
+    for (unsigned mask = 0; mask < 8; mask++) {
+        kit.mask[0] = (uint8_t)mask;
+        assert_int_equal(
+            assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
+        assert_true(mask == 2 || (kit.out[0] == 0 && !signbit(kit.out[0])));
+    }
+    assay_attn_free(attn);
+    kit_free(&kit);
+}
+
 /* Every weight within two units in the last place, and their sum in units of 2^-30. */
 static void exponentials_are_right(void **state)
 {
@@ -417,6 +438,7 @@ int main(void)
         cmocka_unit_test(memory_is_counted),
         cmocka_unit_test(fewer_positions_need_less_memory),
         cmocka_unit_test(causal_masks_use_less),
+        cmocka_unit_test(zeros_have_no_sign),
         cmocka_unit_test(exponentials_are_right),
         cmocka_unit_test(what_is_not_finite_is_named),
         cmocka_unit_test(wrong_use_is_refused),
