@@ -276,7 +276,7 @@ static void causal_masks_use_less(void **state)
 }
 
 /* A product too small for any number leaves a zero with a sign, which a zero added after it would
- * take away: what is left out must not show. */
+ * take away: what is left out must not show. Beside token 0 the weight of token 1 is e^-80. */
 static void zeros_have_no_sign(void **state)
 {
     struct attn_kit kit = kit_new((struct assay_attn_shape){1, 1, 1, 3, 1, false}, 1);
@@ -290,7 +290,7 @@ static void zeros_have_no_sign(void **state)
         kit.mask[0] = (uint8_t)mask;
         assert_int_equal(
             assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
-        assert_true(mask == 2 || (kit.out[0] == 0 && !signbit(kit.out[0])));
+        assert_true(!(mask & 1) || (kit.out[0] == 0 && !signbit(kit.out[0])));
     }
     assay_attn_free(attn);
     kit_free(&kit);
