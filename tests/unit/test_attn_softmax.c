@@ -276,21 +276,25 @@ static void causal_masks_use_less(void **state)
 }
 
 /* A product too small for any number leaves a zero with a sign, which a zero added after it would
- * take away: what is left out must not show. Beside token 0 the weight of token 1 is e^-80. */
+ * take away: what is left out must not show. Beside the others the last token weighs e^-80. */
 static void zeros_have_no_sign(void **state)
 {
-    struct attn_kit kit = kit_new((struct assay_attn_shape){1, 1, 1, 3, 1, false}, 1);
+    struct attn_kit kit = kit_new((struct assay_attn_shape){1, 1, 1, 20, 1, false}, 1);
     struct assay_attn *attn = worker(1, NULL);
 
     (void)state;
-    memcpy(kit.q, (const float[]){1, 1, 1}, 3 * sizeof(float));
-    memcpy(kit.k, (const float[]){0, -80, -70}, 3 * sizeof(float));
-    memcpy(kit.v, (const float[]){0, -1e-40F, 0}, 3 * sizeof(float));
-    for (unsigned mask = 0; mask < 8; mask++) {
-        kit.mask[0] = (uint8_t)mask;
+    for (size_t i = 0; i < 20; i++) {
+        kit.q[i] = 1;
+        kit.k[i] = i == 15 ? -80 : 0;
+        kit.v[i] = i == 15 ? -1e-40F : 0;
+    }
+    for (size_t n = 15; n <= 20; n++) { /* with 16 it is the last that is added */
+        for (size_t i = 0; i < kit.n_bits; i++)
+            kit_set_bit(kit.mask, i, i % 20 < n);
         assert_int_equal(
             assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
-        assert_true(!(mask & 1) || (kit.out[0] == 0 && !signbit(kit.out[0])));
+        for (size_t i = 0; i < 20; i++)
+            assert_true(kit.out[i] == 0 && !signbit(kit.out[i]));
     }
     assay_attn_free(attn);
     kit_free(&kit);
