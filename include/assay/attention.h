@@ -8,7 +8,7 @@
  *     assay_attn_softmax(attn, &shape, q, k, v, out, &err);
  *
  * Results and decisions are the same bits for any number of threads, on any processor and with any
- * optimisation, in the default rounding mode. Numbers are f32; q and out are
+ * optimisation, in the default floating-point environment. Numbers are f32; q and out are
  * [batch][heads][seq_len][dim], k and v are [batch][kv_heads][seq_len][dim]. NaN and infinity are
  * errors that say where they are. A worker may be used by one thread at a time. */
 #ifndef ASSAY_ATTENTION_H

@@ -46,15 +46,15 @@ typedef __m256i sums;
     do {                                                                                           \
         __m256i whole_ = _mm256_cvtps_epi32(x);                                                    \
                                                                                                    \
-        sum = _mm256_add_epi64(sum, _mm256_srli_epi64(whole_, 32));                                \
-        sum = _mm256_add_epi64(sum, _mm256_and_si256(whole_, _mm256_set1_epi64x(0xffffffff)));     \
+        (sum) = _mm256_add_epi64((sum), _mm256_srli_epi64(whole_, 32));                            \
+        (sum) = _mm256_add_epi64((sum), _mm256_and_si256(whole_, _mm256_set1_epi64x(0xffffffff))); \
     } while (0)
 #define SUMS_TOTAL(sum, total)                                                                     \
     do {                                                                                           \
         int64_t part_[4];                                                                          \
                                                                                                    \
         _mm256_storeu_si256((__m256i *)(void *)part_, sum);                                        \
-        total = part_[0] + part_[1] + part_[2] + part_[3];                                         \
+        (total) = part_[0] + part_[1] + part_[2] + part_[3];                                       \
     } while (0)
 
 #include "experiment/attn_kernels_body.h"

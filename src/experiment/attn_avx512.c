@@ -41,17 +41,17 @@ typedef __m512i sums;
     do {                                                                                           \
         __m512i whole_ = _mm512_cvtps_epi32(x);                                                    \
                                                                                                    \
-        sum = _mm512_add_epi64(sum, _mm512_srli_epi64(whole_, 32));                                \
-        sum = _mm512_add_epi64(sum, _mm512_and_si512(whole_, _mm512_set1_epi64(0xffffffff)));      \
+        (sum) = _mm512_add_epi64((sum), _mm512_srli_epi64(whole_, 32));                            \
+        (sum) = _mm512_add_epi64((sum), _mm512_and_si512(whole_, _mm512_set1_epi64(0xffffffff)));  \
     } while (0)
 #define SUMS_TOTAL(sum, total)                                                                     \
     do {                                                                                           \
         int64_t part_[8];                                                                          \
                                                                                                    \
         _mm512_storeu_si512((void *)part_, sum);                                                   \
-        total = 0;                                                                                 \
+        (total) = 0;                                                                               \
         for (int i_ = 0; i_ < 8; i_++)                                                             \
-            total += part_[i_];                                                                    \
+            (total) += part_[i_];                                                                  \
     } while (0)
 
 #include "experiment/attn_kernels_body.h"

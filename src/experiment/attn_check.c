@@ -79,7 +79,7 @@ int as_attn_check_inputs(const struct as_attn_kernels *kernels,
                          const struct assay_attn_shape *shape, const struct as_attn_inputs *in,
                          struct assay_error *err)
 {
-    float q, k, v = 0;
+    float q = 0, k = 0, v = 0;
     int rc = check_tensor(kernels, shape, 'q', in->q, &q, err);
 
     if (rc == ASSAY_OK)

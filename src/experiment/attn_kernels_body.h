@@ -12,34 +12,34 @@ static AS_TARGET void scores(const struct as_attn_scores *job)
     vec acc[ROWS][PARTS], scale = V_SET(job->scale);
 
     UNROLLED
-    for (int r = 0; r < ROWS; r++) {
+    for (size_t r = 0; r < ROWS; r++) {
         /* Rows that are not there repeat the last one. */
-        row[r] = job->q + ((size_t)r < job->rows ? (size_t)r : job->rows - 1) * job->q_stride;
+        row[r] = job->q + (r < job->rows ? r : job->rows - 1) * job->q_stride;
         UNROLLED
-        for (int i = 0; i < PARTS; i++)
+        for (size_t i = 0; i < PARTS; i++)
             acc[r][i] = V_SET(0);
     }
     for (size_t p = 0; p < job->dim; p++) {
         vec key[PARTS];
 
         UNROLLED
-        for (int i = 0; i < PARTS; i++)
+        for (size_t i = 0; i < PARTS; i++)
             key[i] = V_LOAD(job->panel + p * AS_ATTN_PANEL + i * LANES);
         UNROLLED
-        for (int r = 0; r < ROWS; r++) {
+        for (size_t r = 0; r < ROWS; r++) {
             vec q = V_SET(row[r][p]);
 
             UNROLLED
-            for (int i = 0; i < PARTS; i++)
+            for (size_t i = 0; i < PARTS; i++)
                 acc[r][i] = V_FMA(q, key[i], acc[r][i]);
         }
     }
     UNROLLED
-    for (int r = 0; r < ROWS; r++)
-        if ((size_t)r < job->rows) {
+    for (size_t r = 0; r < ROWS; r++)
+        if (r < job->rows) {
             UNROLLED
-            for (int i = 0; i < PARTS; i++)
-                V_STORE(job->s + (size_t)r * job->s_stride + i * LANES, V_MUL(acc[r][i], scale));
+            for (size_t i = 0; i < PARTS; i++)
+                V_STORE(job->s + r * job->s_stride + i * LANES, V_MUL(acc[r][i], scale));
         }
 }
 
@@ -49,12 +49,12 @@ static AS_TARGET void mix(const struct as_attn_mix *job)
     vec acc[ROWS][PARTS];
 
     UNROLLED
-    for (int r = 0; r < ROWS; r++) {
-        size_t there = (size_t)r < job->rows ? (size_t)r : job->rows - 1;
+    for (size_t r = 0; r < ROWS; r++) {
+        size_t there = r < job->rows ? r : job->rows - 1;
 
         row[r] = job->p + there * job->p_stride;
         UNROLLED
-        for (int i = 0; i < PARTS; i++)
+        for (size_t i = 0; i < PARTS; i++)
             acc[r][i] =
                 job->first ? V_SET(0) : V_LOAD(job->acc + there * AS_ATTN_PANEL + i * LANES);
     }
@@ -65,24 +65,24 @@ static AS_TARGET void mix(const struct as_attn_mix *job)
             vec value[PARTS];
 
             UNROLLED
-            for (int i = 0; i < PARTS; i++)
+            for (size_t i = 0; i < PARTS; i++)
                 value[i] = V_LOAD(v + j * AS_ATTN_PANEL + i * LANES);
             UNROLLED
-            for (int r = 0; r < ROWS; r++) {
+            for (size_t r = 0; r < ROWS; r++) {
                 vec p = V_SET(row[r][a * AS_ATTN_PANEL + j]);
 
                 UNROLLED
-                for (int i = 0; i < PARTS; i++)
+                for (size_t i = 0; i < PARTS; i++)
                     acc[r][i] = V_FMA(p, value[i], acc[r][i]);
             }
         }
     }
     UNROLLED
-    for (int r = 0; r < ROWS; r++)
-        if ((size_t)r < job->rows) {
+    for (size_t r = 0; r < ROWS; r++)
+        if (r < job->rows) {
             UNROLLED
-            for (int i = 0; i < PARTS; i++)
-                V_STORE(job->acc + (size_t)r * AS_ATTN_PANEL + i * LANES, acc[r][i]);
+            for (size_t i = 0; i < PARTS; i++)
+                V_STORE(job->acc + r * AS_ATTN_PANEL + i * LANES, acc[r][i]);
         }
 }
 
@@ -92,10 +92,10 @@ static AS_TARGET float row_top(float *s, const uint16_t *bits, size_t n_panels)
     vec none = V_SET(-__builtin_inff()), most[PARTS];
     float lane[AS_ATTN_PANEL], top;
 
-    for (int i = 0; i < PARTS; i++)
+    for (size_t i = 0; i < PARTS; i++)
         most[i] = none;
     for (size_t a = 0; a < n_panels; a++, s += AS_ATTN_PANEL)
-        for (int i = 0; i < PARTS; i++) {
+        for (size_t i = 0; i < PARTS; i++) {
             vec x = V_LOAD(s + i * LANES);
 
             if (bits[a] != 0xffff) {
@@ -104,10 +104,10 @@ static AS_TARGET float row_top(float *s, const uint16_t *bits, size_t n_panels)
             }
             most[i] = V_MAX(most[i], x);
         }
-    for (int i = 0; i < PARTS; i++)
+    for (size_t i = 0; i < PARTS; i++)
         V_STORE(lane + i * LANES, most[i]);
     top = lane[0];
-    for (int i = 1; i < AS_ATTN_PANEL; i++)
+    for (size_t i = 1; i < AS_ATTN_PANEL; i++)
         top = lane[i] > top ? lane[i] : top;
     return top;
 }
@@ -160,7 +160,7 @@ static AS_TARGET float above(const float *x, size_t n, float eps, uint64_t *word
         most = V_MAX(most, part);
     }
     V_STORE(lane, most);
-    for (int i = 0; i < LANES; i++)
+    for (size_t i = 0; i < LANES; i++)
         top = lane[i] > top ? lane[i] : top;
     for (; j < n; j++) {
         words[j / 64] |= (uint64_t)(x[j] > eps) << j % 64;

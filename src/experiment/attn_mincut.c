@@ -139,13 +139,14 @@ int assay_attn_decide(struct assay_attn *attn, const struct assay_attn_shape *sh
                       uint8_t *mask, struct assay_gating *gating, struct assay_error *err)
 {
     struct as_attn_inputs in = {q, k, NULL};
-    struct gated g = {.mask = mask};
+    struct gated g = {0};
     int rc = check(attn, shape, config, &in, err);
 
     if (rc < 0)
         return rc;
     if (!mask)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the mask was given");
+    g.mask = mask;
     as_attn_run_init(&g.run, attn, shape, &in, NULL);
     rc = run_gated(&g, config, false, err);
     if (rc == ASSAY_OK && gating)
@@ -206,7 +207,7 @@ int assay_attn_mincut(struct assay_attn *attn, const struct assay_attn_shape *sh
                       struct assay_error *err)
 {
     struct as_attn_inputs in = {q, k, v};
-    struct gated g = {.mask = mask};
+    struct gated g = {0};
     bool tracks;
     int rc;
 
@@ -218,6 +219,7 @@ int assay_attn_mincut(struct assay_attn *attn, const struct assay_attn_shape *sh
     tracks = config->mode == ASSAY_GATING_HYSTERESIS;
     if (tracks)
         in.v = NULL; /* decided on first */
+    g.mask = mask;
     as_attn_run_init(&g.run, attn, shape, &in, tracks ? NULL : out);
     rc = run_gated(&g, config, tracks && !mask, err);
     if (rc == ASSAY_OK && tracks) {

@@ -15,12 +15,12 @@ void as_attn_run_init(struct as_attn_run *run, struct assay_attn *attn,
         .attn = attn,
         .shape = shape,
         .in = *in,
-        .out = out,
         .scale = 1.0F / sqrtf((float)shape->dim),
         .group = shape->heads / shape->kv_heads,
         .n_kept = shape->seq_len,
         .blocks = (shape->seq_len + AS_ATTN_BLOCK_ROWS - 1) / AS_ATTN_BLOCK_ROWS,
     };
+    run->out = out;
 }
 
 static size_t position(const struct as_attn_run *run, size_t i)

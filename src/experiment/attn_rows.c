@@ -35,7 +35,7 @@ static struct block_sizes sizes_of(size_t seq_len, size_t n_kept)
     size_t panels = as_attn_panels(n_kept);
     struct block_sizes sizes = {
         .s = AS_ATTN_BLOCK_ROWS * (panels + 1) * AS_ATTN_PANEL * sizeof(float),
-        .acc = whole_lines(AS_ATTN_BLOCK_ROWS * AS_ATTN_PANEL * sizeof(float)),
+        .acc = whole_lines(sizeof(float) * AS_ATTN_BLOCK_ROWS * AS_ATTN_PANEL),
         .bits = whole_lines(AS_ATTN_BLOCK_ROWS * panels * sizeof(uint16_t)),
         .panels = whole_lines(panels * sizeof(uint32_t)),
         .row = whole_lines(as_attn_words(seq_len) * sizeof(uint64_t)),
@@ -212,7 +212,7 @@ static void make_output(const struct as_attn_run *run, const struct block *b, si
     float *out = run->out + (head * run->shape->seq_len + b->first) * dim;
 
     if (b->n_panels == 0)
-        memset(b->acc, 0, AS_ATTN_BLOCK_ROWS * AS_ATTN_PANEL * sizeof *b->acc);
+        memset(b->acc, 0, sizeof *b->acc * AS_ATTN_BLOCK_ROWS * AS_ATTN_PANEL);
     for (size_t c = 0; c < as_attn_panels(dim); c++) {
         size_t column = c * AS_ATTN_PANEL, n = smaller(dim - column, AS_ATTN_PANEL);
 

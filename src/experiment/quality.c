@@ -69,7 +69,7 @@ static int sum(const float *a, size_t n_a, const float *b, size_t n_b, const voi
 int assay_cosine_similarity(const float *a, size_t n_a, const float *b, size_t n_b, double *out,
                             struct assay_error *err)
 {
-    struct as_quality_sums sums;
+    struct as_quality_sums sums = {0};
     int rc = sum(a, n_a, b, n_b, out, &sums, err);
 
     if (rc == ASSAY_OK)
@@ -80,7 +80,7 @@ int assay_cosine_similarity(const float *a, size_t n_a, const float *b, size_t n
 int assay_l2_distance(const float *a, size_t n_a, const float *b, size_t n_b, double *out,
                       struct assay_error *err)
 {
-    struct as_quality_sums sums;
+    struct as_quality_sums sums = {0};
     int rc = sum(a, n_a, b, n_b, out, &sums, err);
 
     if (rc == ASSAY_OK)
@@ -91,7 +91,7 @@ int assay_l2_distance(const float *a, size_t n_a, const float *b, size_t n_b, do
 int assay_max_abs_error(const float *base, size_t n_base, const float *other, size_t n_other,
                         double *out, struct assay_error *err)
 {
-    struct as_quality_sums sums;
+    struct as_quality_sums sums = {0};
     int rc = sum(base, n_base, other, n_other, out, &sums, err);
 
     if (rc == ASSAY_OK)
@@ -102,7 +102,7 @@ int assay_max_abs_error(const float *base, size_t n_base, const float *other, si
 int assay_relative_error(const float *base, size_t n_base, const float *other, size_t n_other,
                          double *out, struct assay_error *err)
 {
-    struct as_quality_sums sums;
+    struct as_quality_sums sums = {0};
     int rc = sum(base, n_base, other, n_other, out, &sums, err);
 
     if (rc < 0)
@@ -114,22 +114,24 @@ int assay_relative_error(const float *base, size_t n_base, const float *other, s
     return ASSAY_OK;
 }
 
-/* log of the sum of exp(x), without overflow. */
+/* log of the sum of exp(x), without overflow: the greatest is 1 of the sum. */
 static double log_sum(const float *x, size_t n)
 {
-    double top = (double)x[0], total = 0;
+    size_t top = 0;
+    double rest = 0;
 
     for (size_t i = 1; i < n; i++)
-        top = (double)x[i] > top ? (double)x[i] : top;
+        top = x[i] > x[top] ? i : top;
     for (size_t i = 0; i < n; i++)
-        total += exp((double)x[i] - top);
-    return top + log(total);
+        if (i != top)
+            rest += exp((double)x[i] - (double)x[top]);
+    return (double)x[top] + log1p(rest);
 }
 
 int assay_softmax_kl(const float *base, size_t n_base, const float *other, size_t n_other,
                      double *out, struct assay_error *err)
 {
-    struct as_quality_sums sums;
+    struct as_quality_sums sums = {0};
     double log_p, log_q, total = 0;
     int rc = sum(base, n_base, other, n_other, out, &sums, err);
 
@@ -152,7 +154,7 @@ int assay_softmax_kl(const float *base, size_t n_base, const float *other, size_
 int assay_delta_behavior(const float *base, size_t n_base, const float *gated, size_t n_gated,
                          struct assay_delta_metric *out, struct assay_error *err)
 {
-    struct as_quality_sums sums;
+    struct as_quality_sums sums = {0};
     double cosine;
     int rc = sum(base, n_base, gated, n_gated, out, &sums, err);
 
@@ -174,7 +176,7 @@ int assay_delta_behavior(const float *base, size_t n_base, const float *gated, s
 int assay_quality_check(const float *base, size_t n_base, const float *gated, size_t n_gated,
                         double threshold, struct assay_quality_result *out, struct assay_error *err)
 {
-    struct as_quality_sums sums;
+    struct as_quality_sums sums = {0};
     int rc;
 
     if (isnan(threshold))

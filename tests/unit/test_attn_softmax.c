@@ -253,6 +253,80 @@ static void fewer_positions_need_less_memory(void **state)
     kit_free(&kit);
 }
 
+/* Entries past the diagonal use nothing, whatever the mask says. */
+static void causal_masks_use_less(void **state)
+{
+    struct attn_kit kit = kit_new((struct assay_attn_shape){1, 1, 1, 20, 4, true}, 1);
+    struct assay_attn *attn = worker(1, NULL);
+    struct assay_attn_usage usage;
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++) { /* tokens 0 and 5; 12 is used by earlier ones alone */
+        kit_set_bit(kit.mask, i * 20, true);
+        kit_set_bit(kit.mask, i * 20 + 5, true);
+        kit_set_bit(kit.mask, i * 20 + 12, i < 12);
+    }
+    assert_int_equal(
+        assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
+    kit_expect(&kit, kit.mask, kit.out);
+    assay_attn_usage(attn, &usage);
+    assert_int_equal(usage.kv_bytes, 2 * 2 * 4 * sizeof(float));
+    assay_attn_free(attn);
+    kit_free(&kit);
+}
+
+/* A product too small for any number leaves a zero with a sign, which a zero added after it would
+ * take away: what is left out must not show. Beside the others the last token weighs e^-80. */
+static void zeros_have_no_sign(void **state)
+{
+    struct attn_kit kit = kit_new((struct assay_attn_shape){1, 1, 1, 20, 1, false}, 1);
+    struct assay_attn *attn = worker(1, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++) {
+        kit.q[i] = 1;
+        kit.k[i] = i == 15 ? -80 : 0;
+        kit.v[i] = i == 15 ? -1e-40F : 0;
+    }
+    for (size_t n = 15; n <= 20; n++) { /* with 16 it is the last that is added */
+        for (size_t i = 0; i < kit.n_bits; i++)
+            kit_set_bit(kit.mask, i, i % 20 < n);
+        assert_int_equal(
+            assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
+        for (size_t i = 0; i < 20; i++)
+            assert_true(kit.out[i] == 0 && !signbit(kit.out[i]));
+    }
+    assay_attn_free(attn);
+    kit_free(&kit);
+}
+
+/* Every weight within two units in the last place, and their sum in units of 2^-30. */
+static void exponentials_are_right(void **state)
+{
+    const uint16_t bits[2] = {0xffff, 0x7fff};
+
+    (void)state;
+    for (size_t kind = 0; as_attn_kernels_at(kind); kind++)
+        for (int step = 0; step < 20000; step++) {
+            float s[32] = {0}, x[32];
+            double sum = 1;
+            int64_t total;
+
+            for (int i = 1; i < 32; i++)
+                s[i] = -(float)step * 0x1p-8F - (float)i * 0x1.234p-9F;
+            memcpy(x, s, sizeof x);
+            total = as_attn_kernels_at(kind)->softmax(s, bits, 2);
+            assert_true(s[0] == 1 && s[31] == 0);
+            for (int i = 1; i < 31; i++) {
+                double right = x[i] < -86.5F ? 0 : exp((double)x[i]);
+
+                assert_true(fabs((double)s[i] - right) <= 1.6e-7 * right);
+                sum += right;
+            }
+            assert_true(fabs((double)total * 0x1p-30 - sum) < 1.6e-7 * sum + 31 * 0x1p-31);
+        }
+}
+
 static void what_is_not_finite_is_named(void **state)
 {
     struct attn_kit kit = kit_new((struct assay_attn_shape){2, 2, 1, 5, 3, false}, 1);
@@ -367,6 +441,9 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_who_computes),
         cmocka_unit_test(memory_is_counted),
         cmocka_unit_test(fewer_positions_need_less_memory),
+        cmocka_unit_test(causal_masks_use_less),
+        cmocka_unit_test(zeros_have_no_sign),
+        cmocka_unit_test(exponentials_are_right),
         cmocka_unit_test(what_is_not_finite_is_named),
         cmocka_unit_test(wrong_use_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
