@@ -161,9 +161,9 @@ struct reader {
 static int next_line(struct reader *r, struct as_arena *arena, const struct as_json_value **out,
                      struct assay_error *err)
 {
-    const char *from = (const char *)r->file.bytes + r->at;
     size_t left = (size_t)(r->file.size - r->at);
-    const char *end = left ? memchr(from, '\n', left) : NULL;
+    const char *from = left ? (const char *)r->file.bytes + r->at : NULL;
+    const char *end = from ? memchr(from, '\n', left) : NULL;
     size_t size = end ? (size_t)(end - from) + 1 : 0;
     unsigned char stored[4];
     uint32_t crc;

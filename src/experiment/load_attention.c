@@ -139,8 +139,8 @@ static int put_quality(struct as_load_attention *load, struct as_bench_sample *o
 {
     const struct as_attention_run *run = &load->run;
     size_t n = (size_t)run->plan->steps * run->n_q;
-    struct assay_quality_result quality;
-    struct assay_delta_metric delta;
+    struct assay_quality_result quality = {0};
+    struct assay_delta_metric delta = {0};
     int rc = assay_delta_behavior(run->reference, n, run->out, n, &delta, err);
 
     if (rc == ASSAY_OK)
