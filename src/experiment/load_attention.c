@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -79,7 +80,8 @@ int as_load_attention_witness(struct as_load_attention *load, const char *folder
         if (i == bench->baseline)
             continue;
         rc = as_witness_path(folder, s, path, sizeof path, err);
-        if (rc == ASSAY_OK && s->n > 0)
+        /* A run may have ended after the file was made and before its first sample was kept. */
+        if (rc == ASSAY_OK && (s->n > 0 || access(path, F_OK) == 0))
             rc = assay_witness_resume(&load->witness[i], path, how, s->n, err);
         else if (rc == ASSAY_OK)
             rc = assay_witness_open(&load->witness[i], path, how, err);

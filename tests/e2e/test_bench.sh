@@ -43,7 +43,11 @@ exits 1 "in the file itself too" "$assay" verify forged/witness/mincut_l0.5_t2.j
 cp -r a swapped
 { sed -n 2p a/witness/mincut_l0.3_t0.jsonl; sed -n 1p a/witness/mincut_l0.3_t0.jsonl; sed -n '3,$p' a/witness/mincut_l0.3_t0.jsonl; } >swapped/witness/mincut_l0.3_t0.jsonl
 exits 1 "lines out of order are found" "$assay" verify swapped
-exits 1 "a run held against a forged one" "$assay" bench $small --threads 1 --quiet --against forged --output-dir against
+"$assay" bench $small --threads 1 --quiet --against forged --output-dir against >out 2>err
+"$python" -c '
+import json
+v = {s["setting"]: s["criteria"]["witness"] for s in json.load(open("against/results.json"))["settings"] if not s["baseline"]}
+assert v.pop("mincut_l0.5_t2") == "missed" and set(v.values()) == {"met"}, v' || fail "a run held against a forged one"
 
 # Killed, and gone on with.
 check "killed in the middle" $judge kill "$assay" k 17 $small --threads 1
