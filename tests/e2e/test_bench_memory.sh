@@ -11,7 +11,7 @@ tiny="bench --workload attention --samples 2 --lambda 0.5 --tau 1 --short-max-le
     --steps 2 --head-dim 8 --threads 1 --warmup 0 --replay 1 --quiet"
 n=$(ASSAY_ALLOC_COUNT=1 "$assay" $tiny --output-dir count 2>&1 >/dev/null | sed -n 's/^allocations: //p')
 check "allocations are counted" [ "${n:-0}" -gt 100 ]
-step=$((n / 60 + 1))
+step=$((n / 40 + 1))
 i=1
 while [ $i -le "$n" ]; do
     for nth in $i $i+; do
