@@ -82,11 +82,16 @@ int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
     as_progress_end(&w->progress);
     if (most > w->bench.n_samples)
         most = w->bench.n_samples;
-    (void)snprintf(w->witness_note, sizeof w->witness_note,
-                   "%llu samples of each setting were computed again here on %u thread%s%s%s",
-                   (unsigned long long)most, w->threads == 1 ? 2 : 1, w->threads == 1 ? "s" : "",
-                   against ? ", and the whole chain held against " : "",
-                   against ? against : "; --against holds it against another machine's");
+    if (most)
+        (void)snprintf(w->witness_note, sizeof w->witness_note,
+                       "%llu sample%s of each setting were computed again here on %u thread%s%s",
+                       (unsigned long long)most, most == 1 ? "" : "s", w->threads == 1 ? 2 : 1,
+                       w->threads == 1 ? "s" : "",
+                       against ? "" : "; --against holds it against another machine's");
+    if (against)
+        (void)snprintf(w->witness_note + strlen(w->witness_note),
+                       sizeof w->witness_note - strlen(w->witness_note),
+                       "%sthe whole chain was held against %.150s", most ? "; " : "", against);
     return rc;
 }
 
@@ -111,7 +116,9 @@ static struct as_bench_report report_of(const struct as_bench_work *w)
         .result = w->result,
         .grid = strcmp(w->kind->name, "attention") == 0 ? NULL : &w->grid,
         .title = w->title,
-        .config_hash = w->config_hash,
+        .experiment_hash = w->experiment_hash,
+        .config_hashes = w->attention ? as_load_attention_hashes(w->attention) : NULL,
+        .energy_source = as_opt_text(w->line, "power"),
         .fingerprint = w->fingerprint_json,
         .energy_why = !w->has_power       ? "no source of power was given (--power)"
                       : w->meter.n_failed ? w->meter.why.msg
@@ -122,6 +129,32 @@ static struct as_bench_report report_of(const struct as_bench_work *w)
     };
 }
 
+/* What the bundle is of, in the words a bundle has for it. */
+static int meta_text(const struct as_bench_work *w, struct as_out *out, struct assay_error *err)
+{
+    struct as_json_writer json;
+    int rc = as_out_memory(out, err);
+
+    if (rc < 0)
+        return rc;
+    as_json_writer_init(&json, out, 0);
+    as_json_object(&json);
+    as_json_kv_text(&json, "config_hash", w->experiment_hash);
+    as_json_kv_text(&json, "model_commit", "assay " ASSAY_VERSION);
+    as_json_kv_text(&json, "weights_hash", w->data_hash);
+    as_json_kv_text(&json, "host", w->host);
+    as_json_kv_text(&json, "fingerprint", w->fingerprint_hash);
+    as_json_key(&json, "facts");
+    as_json_raw(&json, w->fingerprint_json, strlen(w->fingerprint_json));
+    as_json_object_end(&json);
+    rc = as_json_writer_finish(&json, err);
+    if (rc == ASSAY_OK && !as_out_ok(out))
+        rc = as_fail_nomem(err);
+    if (rc < 0)
+        as_out_drop(out);
+    return rc;
+}
+
 static int pack(struct as_bench_work *w, const char *const *paths, size_t n, struct as_out *stats,
                 struct assay_error *err)
 {
@@ -130,15 +163,22 @@ static int pack(struct as_bench_work *w, const char *const *paths, size_t n, str
         .output = path,
         .witnesses = paths,
         .n_witnesses = n,
-        .meta = w->fingerprint_json,
-        .meta_bytes = strlen(w->fingerprint_json),
         .key_path = as_opt_text(w->line, "key"),
     };
+    struct as_out meta = {0};
+    int rc = meta_text(w, &meta, err);
+
+    if (rc < 0)
+        return rc;
+    options.meta = as_out_get(&meta, &options.meta_bytes);
 
     options.stats = as_out_get(stats, &options.stats_bytes);
     if (snprintf(path, sizeof path, "%s/witness.rvf", w->witness) >= (int)sizeof path)
-        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", w->witness);
-    return assay_bundle_pack(&options, err);
+        rc = as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", w->witness);
+    if (rc == ASSAY_OK)
+        rc = assay_bundle_pack(&options, err);
+    as_out_drop(&meta);
+    return rc;
 }
 
 int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
@@ -171,8 +211,11 @@ int as_bench_results(struct as_bench_work *w, struct assay_error *err)
 {
     struct as_bench_report report;
     struct as_bench_folder folder;
-    int rc = as_bench_result_new(&w->result, &w->bench, NULL, w->verdicts, err);
+    struct as_bench_limits limits = AS_BENCH_LIMITS_INIT;
+    int rc;
 
+    limits.energy_is_assumed = w->has_power && strncmp(w->power.name, "constant", 8) == 0;
+    rc = as_bench_result_new(&w->result, &w->bench, &limits, w->verdicts, err);
     if (rc < 0)
         return rc;
     report = report_of(w);
@@ -183,6 +226,7 @@ int as_bench_results(struct as_bench_work *w, struct assay_error *err)
         .fingerprint = w->fingerprint,
         .memory = w->memory,
         .power = w->has_power ? w->meter.tracker : NULL,
+        .resumed = w->resumed,
     };
     return as_bench_write(&folder, err);
 }

@@ -1,9 +1,10 @@
 /* cmd/bench_folder.c - the folder of `assay bench`: made, or found and respected. Nothing that is
  * there is written over unless the user says so. */
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,38 +19,76 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
     return ASSAY_OK;
 }
 
-static bool ends_with(const char *name, const char *end)
+/* A file of ours in that folder; one that is not there is fine. */
+static int remove_file(const char *folder, const char *name, const char *suffix,
+                       struct assay_error *err)
 {
-    size_t size = strlen(name), n = strlen(end);
+    char path[PATH_MAX];
 
-    return size > n && strcmp(name + size - n, end) == 0;
+    if (snprintf(path, sizeof path, "%s/%s%s", folder, name, suffix) >= (int)sizeof path ||
+        unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
+        return ASSAY_OK;
+    return as_fail_sys(err, ASSAY_ERR_IO, "cannot remove %s", path);
 }
 
-/* Witnesses of an older run would stand in the way of new ones. */
-static int clear_witness(const struct as_bench_work *w, struct assay_error *err)
+/* What a setting left: its witness and its tables. */
+static int remove_setting(const struct as_bench_work *w, const char *name, struct assay_error *err)
 {
-    DIR *dir = opendir(w->witness);
-    const struct dirent *entry;
-    int rc = ASSAY_OK;
+    static const char *const suffixes[] = {".csv", ".csv.meta.json", ".details.csv", ".latency.csv",
+                                           ".latency.csv.meta.json"};
+    char csv[PATH_MAX];
+    int rc = join(csv, w->folder, "csv", err);
 
-    if (!dir)
-        return errno == ENOENT ? ASSAY_OK
-                               : as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", w->witness);
-    while (rc == ASSAY_OK && (entry = readdir(dir)) != NULL) {
-        if (!ends_with(entry->d_name, ".jsonl") && !ends_with(entry->d_name, ".rvf"))
-            continue;
-        if (unlinkat(dirfd(dir), entry->d_name, 0) != 0)
-            rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot remove %s/%s", w->witness, entry->d_name);
-    }
-    (void)closedir(dir);
+    if (strchr(name, '/'))
+        return rc; /* was written under another name */
+    if (rc == ASSAY_OK)
+        rc = remove_file(w->witness, name, ".jsonl", err);
+    for (size_t i = 0; rc == ASSAY_OK && i < sizeof suffixes / sizeof *suffixes; i++)
+        rc = remove_file(csv, name, suffixes[i], err);
     return rc;
 }
 
+/* Exactly what the plan of the older run names, and nobody else's files. */
+static int clear_planned(const struct as_bench_work *w, struct assay_error *err)
+{
+    static const char *const figures[] = {"latency.svg", "tradeoff.svg", "lengths.svg", "axis.svg",
+                                          "energy.svg"};
+    struct as_arena arena = {0};
+    const struct as_json_value *plan = NULL, *names;
+    char figs[PATH_MAX];
+    int rc = join(figs, w->folder, "figs", err);
+
+    if (rc == ASSAY_OK && as_journal_plan(w->journal_path, &arena, &plan, NULL) == ASSAY_OK) {
+        names = as_json_get(plan, "settings");
+        for (const struct as_json_value *v = names ? names->first : NULL; rc == ASSAY_OK && v;
+             v = v->next)
+            rc = v->type == AS_TYPE_TEXT ? remove_setting(w, v->text, err) : ASSAY_OK;
+    }
+    for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++)
+        rc = remove_setting(w, w->bench.settings[i].name, err);
+    for (size_t i = 0; rc == ASSAY_OK && i < sizeof figures / sizeof *figures; i++)
+        rc = remove_file(figs, figures[i], "", err);
+    if (rc == ASSAY_OK)
+        rc = remove_file(w->witness, "witness.rvf", "", err);
+    as_arena_fini(&arena);
+    return rc;
+}
+
+/* Not while somebody writes it. */
 static int clear_old(const struct as_bench_work *w, struct assay_error *err)
 {
-    if (unlink(w->journal_path) != 0 && errno != ENOENT)
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot remove %s", w->journal_path);
-    return clear_witness(w, err);
+    int fd = open(w->journal_path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    int rc = ASSAY_OK;
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
+        rc = as_fail(err, ASSAY_ERR_STATE, "another process is writing %s", w->journal_path);
+    if (rc == ASSAY_OK)
+        rc = clear_planned(w, err);
+    if (rc == ASSAY_OK && unlink(w->journal_path) != 0 && errno != ENOENT)
+        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot remove %s", w->journal_path);
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
 }
 
 static bool is_there(const char *folder, const char *name)
@@ -124,11 +163,8 @@ int as_bench_folder_open(struct as_bench_work *w, struct assay_error *err)
         rc = make_folders(w, err);
     if (rc < 0)
         return rc;
-    if (!w->resumed) {
-        /* Without a journal no result of an older run is worth anything. */
-        rc = clear_witness(w, err);
-        return rc == ASSAY_OK ? as_journal_create(&w->journal, w->journal_path, plan, err) : rc;
-    }
+    if (!w->resumed)
+        return as_journal_create(&w->journal, w->journal_path, plan, err);
     rc = as_journal_resume(&w->journal, w->journal_path, plan, as_bench_keep, &w->bench, err);
     if (rc == ASSAY_OK) {
         w->bench.n_kept = as_bench_done(&w->bench);

@@ -3,9 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/bench_work.h"
 #include "cmd/run_options.h"
+#include "format/mapped_file.h"
 
 /* ---- grids of commands and models ---- */
 
@@ -23,8 +26,11 @@ static int read_grid(struct as_bench_work *w, struct assay_error *err)
     rc = as_bench_init(&w->bench, w->kind->name, n, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         as_grid_name(&w->grid, i, w->bench.settings[i].name);
+        if (!as_utf8_valid(w->bench.settings[i].name, strlen(w->bench.settings[i].name)))
+            return as_fail(err, ASSAY_ERR_USAGE, "the values of --grid must be UTF-8");
+    }
     w->bench.n_samples = as_opt_number(w->line, "samples", w->kind->samples);
     w->bench.baseline = 0;
     return baseline ? as_grid_find(&w->grid, baseline, &w->bench.baseline, err) : ASSAY_OK;
@@ -45,6 +51,24 @@ static void write_grid(const struct as_bench_work *w, struct as_json_writer *out
 
 /* ---- attention ---- */
 
+/* A mask must fit into a line of the witness. */
+static int check_masks(const struct as_bench_work *w, struct assay_error *err)
+{
+    static const uint64_t most[] = {[ASSAY_WITNESS_MASK_PACKED] = (uint64_t)1 << 27,
+                                    [ASSAY_WITNESS_MASK_HASH] = ASSAY_WITNESS_MAX_BITS,
+                                    [ASSAY_WITNESS_MASK_FULL] = (uint64_t)1 << 23};
+    const struct as_attention_plan *p = &w->attention_plan;
+    int how = as_opt_word(w->line, "masks", ASSAY_WITNESS_MASK_PACKED);
+    uint64_t longest = p->n_long && p->long_max > p->short_max ? p->long_max : p->short_max;
+
+    if (p->heads * longest * longest <= most[how])
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_USAGE,
+                   "masks of %llu heads and %llu tokens are too large for the witness%s",
+                   (unsigned long long)p->heads, (unsigned long long)longest,
+                   how == ASSAY_WITNESS_MASK_HASH ? "" : " in this form; --masks hash takes more");
+}
+
 static int plan_attention(struct as_bench_work *w, struct assay_error *err)
 {
     struct as_attention_plan *p = &w->attention_plan;
@@ -57,6 +81,8 @@ static int plan_attention(struct as_bench_work *w, struct assay_error *err)
                        "command");
     as_attention_plan_init(p);
     rc = as_bench_attention_options(w->line, p, err);
+    if (rc == ASSAY_OK)
+        rc = check_masks(w, err);
     if (rc == ASSAY_OK)
         rc = as_attention_plan_settings(p, &w->bench, err);
     (void)snprintf(w->title, sizeof w->title,
@@ -76,15 +102,18 @@ static void write_attention(const struct as_bench_work *w, struct as_json_writer
 static int open_attention(struct as_bench_work *w, struct as_bench_load *load,
                           struct assay_error *err)
 {
-    enum assay_witness_mask how =
-        (enum assay_witness_mask)as_opt_word(w->line, "masks", ASSAY_WITNESS_MASK_PACKED);
     int rc = as_load_attention_new(&w->attention, &w->attention_plan, &w->bench, w->threads, err);
 
     if (rc == ASSAY_OK)
-        rc = as_load_attention_witness(w->attention, w->witness, how, err);
-    if (rc == ASSAY_OK)
         *load = as_load_attention_table(w->attention);
     return rc;
+}
+
+static int begin_attention(struct as_bench_work *w, struct assay_error *err)
+{
+    return as_load_attention_witness(
+        w->attention, w->witness,
+        (enum assay_witness_mask)as_opt_word(w->line, "masks", ASSAY_WITNESS_MASK_PACKED), err);
 }
 
 /* ---- a command ---- */
@@ -98,6 +127,7 @@ static int plan_command(struct as_bench_work *w, struct assay_error *err)
         rc = as_load_command_init(&w->command, &w->grid, w->line->operand,
                                   (size_t)w->line->n_operands, environ, err);
     w->command.any_status = as_opt_given(w->line, "ignore-failure");
+    w->command.keep_output = as_opt_given(w->line, "outputs");
     used = (size_t)snprintf(w->title, sizeof w->title, "%s", w->line->operand[0]);
     for (int i = 1; i < w->line->n_operands && used < sizeof w->title; i++)
         used +=
@@ -111,6 +141,8 @@ static void write_command(const struct as_bench_work *w, struct as_json_writer *
     for (int i = 0; i < w->line->n_operands; i++)
         as_json_text(out, w->line->operand[i]);
     as_json_array_end(out);
+    as_json_kv_bool(out, "ignore_failure", w->command.any_status);
+    as_json_kv_bool(out, "outputs", w->command.keep_output);
     write_grid(w, out);
 }
 
@@ -124,17 +156,37 @@ static int open_command(struct as_bench_work *w, struct as_bench_load *load,
 
 /* ---- a model ---- */
 
+/* Which model it is, not only what it is called. */
+static int hash_model(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_mapped_file file = {0};
+    unsigned char digest[AS_SHA256_BYTES];
+    int rc;
+
+    if (strncmp(w->line->operand[0], "zoo:", 4) == 0)
+        return ASSAY_OK;
+    rc = as_mapped_file_open(&file, w->line->operand[0], err);
+    if (rc == ASSAY_OK)
+        rc =
+            as_sha256(file.size ? file.bytes : (const uint8_t *)"", (size_t)file.size, digest, err);
+    if (rc == ASSAY_OK)
+        as_sha256_hex(digest, w->model_hash);
+    as_mapped_file_close(&file);
+    return rc;
+}
+
 static int plan_model(struct as_bench_work *w, struct assay_error *err)
 {
     int rc = read_grid(w, err);
 
     (void)snprintf(w->title, sizeof w->title, "%s", w->line->operand[0]);
-    return rc;
+    return rc == ASSAY_OK ? hash_model(w, err) : rc;
 }
 
 static void write_model(const struct as_bench_work *w, struct as_json_writer *out)
 {
     as_json_kv_text(out, "model", w->line->operand[0]);
+    as_json_kv_text(out, "model_sha256", w->model_hash[0] ? w->model_hash : NULL);
     write_grid(w, out);
 }
 
@@ -163,7 +215,8 @@ static const struct as_bench_kind kinds[] = {
      .warmup = 3,
      .plan = plan_attention,
      .write = write_attention,
-     .open = open_attention},
+     .open = open_attention,
+     .begin = begin_attention},
     {.name = "command",
      .folder = "results/command-bench",
      .samples = 10,
@@ -196,7 +249,32 @@ static bool looks_like_a_model(const struct as_cmd_line *line)
     return access(name, X_OK) != 0 && access(name, R_OK) == 0;
 }
 
-const struct as_bench_kind *as_bench_kind_of(const struct as_cmd_line *line,
+/* Options that mean something to one workload alone. */
+static int check_options(const struct as_cmd_line *line, const struct as_bench_kind *kind,
+                         struct assay_error *err)
+{
+    static const char *const attention[] = {
+        "lambda",       "tau",           "eps",           "short-samples",
+        "long-samples", "short-min-len", "short-max-len", "long-min-len",
+        "long-max-len", "head-dim",      "heads",         "kv-heads",
+        "causal",       "steps",         "refresh",       "gating",
+        "topics",       "filler",        "drift",         "quality",
+        "masks",        "replay",        "against",       "key"};
+    static const char *const command[] = {"ignore-failure", "outputs"};
+
+    if (kind != &kinds[0])
+        for (size_t i = 0; i < sizeof attention / sizeof *attention; i++)
+            if (as_opt_given(line, attention[i]))
+                return as_fail(err, ASSAY_ERR_USAGE, "--%s is for --workload attention",
+                               attention[i]);
+    if (kind != &kinds[1])
+        for (size_t i = 0; i < sizeof command / sizeof *command; i++)
+            if (as_opt_given(line, command[i]))
+                return as_fail(err, ASSAY_ERR_USAGE, "--%s is for commands", command[i]);
+    return ASSAY_OK;
+}
+
+static const struct as_bench_kind *find_kind(const struct as_cmd_line *line,
                                              struct assay_error *err)
 {
     if (as_opt_given(line, "workload"))
@@ -213,4 +291,12 @@ const struct as_bench_kind *as_bench_kind_of(const struct as_cmd_line *line,
     (void)as_fail(err, ASSAY_ERR_USAGE, "'%.60s' is no model; a command stands behind --",
                   line->operand[0]);
     return NULL;
+}
+
+const struct as_bench_kind *as_bench_kind_of(const struct as_cmd_line *line,
+                                             struct assay_error *err)
+{
+    const struct as_bench_kind *kind = find_kind(line, err);
+
+    return kind && check_options(line, kind, err) == ASSAY_OK ? kind : NULL;
 }

@@ -29,7 +29,10 @@ struct as_bench_kind {
     int (*plan)(struct as_bench_work *w, struct assay_error *err);
     /* The members of the plan that are its own, into an open object. */
     void (*write)(const struct as_bench_work *w, struct as_json_writer *out);
+    /* Before there is a folder: what cannot work is told without leaving one behind. */
     int (*open)(struct as_bench_work *w, struct as_bench_load *load, struct assay_error *err);
+    /* Once there is one; NULL: nothing to do. */
+    int (*begin)(struct as_bench_work *w, struct assay_error *err);
 };
 
 struct as_bench_work {
@@ -52,7 +55,11 @@ struct as_bench_work {
     struct as_out plan_text; /* of the journal: JSON on one line */
     struct assay_fingerprint *fingerprint;
     char *fingerprint_json;
-    char config_hash[ASSAY_HASH_HEX];
+    char experiment_hash[ASSAY_HASH_HEX];  /* of all that decides */
+    char fingerprint_hash[ASSAY_HASH_HEX]; /* of everything known */
+    char data_hash[ASSAY_HASH_HEX];        /* of what an attention workload computes on */
+    char host[256];
+    char model_hash[ASSAY_HASH_HEX]; /* of a model's file; "": built in */
     struct assay_power_source power;
     bool has_power;
     struct as_power_meter meter;

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/float_text.h"
@@ -135,6 +137,10 @@ static const struct as_opt bench_opts[] = {
      .kind = AS_OPT_FILE,
      .argument = "FILE",
      .help = "attention: sign the bundle with this Ed25519 key (PEM)"},
+    {.name = "outputs",
+     .kind = AS_OPT_FLAG,
+     .help = "keep what a command writes, in memory, and tell whether settings write the same; "
+             "otherwise it is thrown away"},
     {.name = "ignore-failure",
      .kind = AS_OPT_FLAG,
      .help = "a command that ends with another status than 0 did not fail"},
@@ -164,6 +170,10 @@ static int write_plan(struct as_bench_work *w, struct assay_error *err)
     as_json_kv_u64(&out, "seed", w->seed);
     as_json_kv_u64(&out, "threads", w->threads);
     as_json_kv_text(&out, "power", as_opt_text(w->line, "power"));
+    as_json_kv_array(&out, "settings");
+    for (size_t i = 0; i < w->bench.n_settings; i++)
+        as_json_text(&out, w->bench.settings[i].name);
+    as_json_array_end(&out);
     w->kind->write(w, &out);
     as_json_object_end(&out);
     rc = as_json_writer_finish(&out, err);
@@ -175,14 +185,14 @@ static int write_plan(struct as_bench_work *w, struct assay_error *err)
 /* The six documented settings of each gate, hashed as documented. */
 static int add_configs(struct as_bench_work *w, struct assay_error *err)
 {
-    char data_hash[ASSAY_HASH_HEX], key[AS_GRID_NAME + 20], hex[ASSAY_HASH_HEX];
+    char key[AS_GRID_NAME + 24], hex[ASSAY_HASH_HEX];
     int rc = as_attention_config_hash(&w->attention_plan, &w->bench.settings[w->bench.baseline],
-                                      data_hash, err);
+                                      w->data_hash, err);
 
     for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++) {
         struct assay_bench_config config = {
             .model_commit = "assay " ASSAY_VERSION,
-            .weights_hash = data_hash,
+            .weights_hash = w->data_hash,
             .lambda = (float)w->bench.settings[i].lambda,
             .tau = (uint64_t)(i == w->bench.baseline ? 0 : w->bench.settings[i].tau),
             .eps = (float)w->attention_plan.eps,
@@ -191,7 +201,7 @@ static int add_configs(struct as_bench_work *w, struct assay_error *err)
 
         if (i == w->bench.baseline)
             continue;
-        (void)snprintf(key, sizeof key, "config_hash.%s", w->bench.settings[i].name);
+        (void)snprintf(key, sizeof key, "bench_config_hash.%s", w->bench.settings[i].name);
         rc = assay_config_hash(&config, hex, err);
         if (rc == ASSAY_OK)
             rc = assay_fingerprint_set_text(w->fingerprint, key, hex, ASSAY_FACT_CIRCUMSTANCE, err);
@@ -227,8 +237,13 @@ static int make_fingerprint(struct as_bench_work *w, struct assay_error *err)
         rc = assay_fingerprint_machine(fp, err);
     if (rc == ASSAY_OK && strcmp(w->kind->name, "attention") == 0)
         rc = add_configs(w, err);
+    if (rc == ASSAY_OK && as_opt_given(w->line, "power"))
+        rc = assay_fingerprint_set_text(fp, "power_source", as_opt_text(w->line, "power"),
+                                        ASSAY_FACT_CIRCUMSTANCE, err);
     if (rc == ASSAY_OK)
-        rc = assay_fingerprint_hash(fp, ASSAY_FINGERPRINT_DECIDING, w->config_hash, err);
+        rc = assay_fingerprint_hash(fp, ASSAY_FINGERPRINT_ALL, w->fingerprint_hash, err);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_hash(fp, ASSAY_FINGERPRINT_DECIDING, w->experiment_hash, err);
     if (rc == ASSAY_OK)
         rc = assay_fingerprint_json(fp, ASSAY_FINGERPRINT_ALL, &w->fingerprint_json, NULL, err);
     return rc;
@@ -247,11 +262,32 @@ static int open_power(struct as_bench_work *w, struct assay_error *err)
     return w->meter.tracker ? ASSAY_OK : as_fail_nomem(err);
 }
 
+/* What would be found missing only after everything was measured. */
+static int check_files(const struct as_bench_work *w, struct assay_error *err)
+{
+    const char *key = as_opt_text(w->line, "key"), *against = as_opt_text(w->line, "against");
+    char witness[PATH_MAX];
+    struct stat theirs, ours;
+
+    if (key && access(key, R_OK) != 0)
+        return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --key %s", key);
+    if (!against)
+        return ASSAY_OK;
+    if (snprintf(witness, sizeof witness, "%s/witness", against) >= (int)sizeof witness ||
+        stat(witness, &theirs) != 0 || !S_ISDIR(theirs.st_mode))
+        return as_fail(err, ASSAY_ERR_USAGE, "--against %.100s has no folder witness", against);
+    if (snprintf(witness, sizeof witness, "%s/witness", w->folder) < (int)sizeof witness &&
+        stat(witness, &ours) == 0 && ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev)
+        return as_fail(err, ASSAY_ERR_USAGE, "--against is the folder itself");
+    return ASSAY_OK;
+}
+
 static int plan(struct as_bench_work *w, struct assay_error *err)
 {
     const char *folder = as_opt_text(w->line, "output-dir");
     int rc = as_topology_read(&w->topology, NULL, err);
 
+    (void)gethostname(w->host, sizeof w->host - 1);
     w->seed = as_opt_number(w->line, "seed", 42);
     w->threads =
         (unsigned)as_opt_number(w->line, "threads", rc < 0 ? 1 : as_topology_threads(&w->topology));
@@ -264,6 +300,8 @@ static int plan(struct as_bench_work *w, struct assay_error *err)
         rc = as_fail(err, ASSAY_ERR_USAGE, "choose one of --resume and --force");
     if (rc == ASSAY_OK)
         rc = w->kind->plan(w, err);
+    if (rc == ASSAY_OK)
+        rc = check_files(w, err);
     if (rc == ASSAY_OK)
         rc = open_power(w, err);
     if (rc == ASSAY_OK)
@@ -282,12 +320,12 @@ static void tell(void *user, const struct as_bench *bench, bool warming)
                      (double)as_bench_done(bench) / all);
 }
 
-static int measure(struct as_bench_work *w, struct assay_error *err)
+static int measure(struct as_bench_work *w, const struct as_bench_load *load,
+                   struct assay_error *err)
 {
-    struct as_bench_load load;
     struct as_bench_meter meter = as_power_meter_table(&w->meter);
     struct as_bench_loop loop = {
-        .load = &load,
+        .load = load,
         .meter = w->has_power ? &meter : NULL,
         .journal = &w->journal,
         .seed = w->seed,
@@ -295,7 +333,7 @@ static int measure(struct as_bench_work *w, struct assay_error *err)
         .progress = tell,
         .user = w,
     };
-    int rc = w->kind->open(w, &load, err);
+    int rc = w->kind->begin ? w->kind->begin(w, err) : ASSAY_OK;
 
     if (rc < 0)
         return rc;
@@ -331,6 +369,10 @@ static int dry_run(struct as_bench_work *w, struct assay_error *err)
 
     if (rc < 0)
         return rc;
+    if (as_opt_given(w->line, "json")) {
+        as_out_printf(&console.out, "%s\n", as_out_get(&w->plan_text, NULL));
+        return as_console_close(&console, rc, err);
+    }
     as_out_printf(&console.out, "%s\n", w->title);
     as_out_printf(&console.out, "%zu settings, %llu samples each, on %u thread%s, into %s\n",
                   w->bench.n_settings, (unsigned long long)w->bench.n_samples, w->threads,
@@ -338,39 +380,58 @@ static int dry_run(struct as_bench_work *w, struct assay_error *err)
     for (size_t i = 0; i < w->bench.n_settings; i++)
         as_out_printf(&console.out, "  %s%s\n", w->bench.settings[i].name,
                       i == w->bench.baseline ? " (baseline)" : "");
-    as_out_printf(&console.out, "configuration %s\nplan %s\n", w->config_hash,
+    as_out_printf(&console.out, "experiment %s\nplan %s\n", w->experiment_hash,
                   as_out_get(&w->plan_text, NULL));
     return as_console_close(&console, rc, err);
 }
 
-static int measure_all(struct as_bench_work *w, struct assay_error *err)
+static void tell_plan(const struct as_bench_work *w)
 {
+    size_t more = w->bench.n_settings - 1;
     char text[160];
-    int rc = as_bench_folder_open(w, err);
 
-    if (rc < 0)
-        return rc;
     tell_build(w);
     (void)snprintf(text, sizeof text, "baseline: %.80s", w->bench.settings[w->bench.baseline].name);
     step(w, 2, text);
     (void)snprintf(text, sizeof text,
-                   "grid: %zu more settings, in turns with the baseline, %llu samples each",
-                   w->bench.n_settings - 1, (unsigned long long)w->bench.n_samples);
-    step(w, 3, text);
-    rc = measure(w, err);
+                   "grid: %zu more setting%s, in turns with the baseline, %llu sample%s each", more,
+                   more == 1 ? "" : "s", (unsigned long long)w->bench.n_samples,
+                   w->bench.n_samples == 1 ? "" : "s");
+    step(w, 3, more ? text : "grid: no other setting");
+}
+
+static int finish(struct as_bench_work *w, struct assay_error *err)
+{
+    int rc;
+
+    step(w, 4, "results: csv, figures, results.json");
+    rc = as_bench_results(w, err);
+    if (rc < 0)
+        return rc;
+    step(w, 5, w->attention ? "witness: packing witness/witness.rvf" : "witness: none");
+    if (w->attention)
+        rc = as_bench_pack(w, err);
+    return rc == ASSAY_OK ? as_bench_print(w, err) : rc;
+}
+
+static int measure_all(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_load load;
+    int rc = w->kind->open(w, &load, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_bench_folder_open(w, err);
+    if (rc < 0)
+        return rc;
+    tell_plan(w);
+    rc = measure(w, &load, err);
     if (rc == ASSAY_OK)
         rc = as_journal_close(&w->journal, err);
     if (rc == ASSAY_OK && w->attention)
         rc = as_load_attention_seal(w->attention, err);
     if (rc == ASSAY_OK && w->attention)
         rc = as_bench_check_witness(w, err);
-    step(w, 4, "results: csv, figures, results.json");
-    if (rc == ASSAY_OK)
-        rc = as_bench_results(w, err);
-    step(w, 5, w->attention ? "witness: packed into witness/witness.rvf" : "witness: none");
-    if (rc == ASSAY_OK && w->attention)
-        rc = as_bench_pack(w, err);
-    return rc == ASSAY_OK ? as_bench_print(w, err) : rc;
+    return rc == ASSAY_OK ? finish(w, err) : rc;
 }
 
 /* ---- the command ---- */
@@ -446,9 +507,10 @@ const struct as_cmd as_cmd_bench = {
         "of a built-in model or symbolic dimensions of a file.\n\n"
         "--workload attention measures soft-max attention against attention gated by minimum cuts "
         "over a grid of lambda and tau: quality, KV cache, memory, energy and latency, with a "
-        "witness of every decision that 'assay verify --replay' computes again.\n\n"
+        "witness of every sample that 'assay verify --replay' computes again.\n\n"
         "The folder gets csv/, figs/, witness/, results.json, summary.md, fingerprint.json and "
-        "the journal. Exit status 1: no setting meets the criteria, or one failed.",
+        "the journal. A setting that failed is not tried again by --resume. Exit status 1: no "
+        "setting meets the criteria, or one failed.",
     .opts = bench_opts,
     .operand = "MODEL or COMMAND",
     .min_operands = 0,

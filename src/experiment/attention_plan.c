@@ -83,7 +83,7 @@ static int check_lists(const struct as_attention_plan *plan, struct assay_error 
             return as_fail(err, ASSAY_ERR_USAGE, "lambda is a number from 0 to 1, not %g",
                            plan->lambdas[i]);
         for (uint64_t k = 0; k < i; k++)
-            if (plan->lambdas[k] == plan->lambdas[i])
+            if ((float)plan->lambdas[k] == (float)plan->lambdas[i])
                 return as_fail(err, ASSAY_ERR_USAGE, "lambda %g stands twice", plan->lambdas[i]);
     }
     for (uint64_t i = 0; i < plan->n_taus; i++) {

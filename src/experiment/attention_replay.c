@@ -34,7 +34,10 @@ static bool differs(const struct assay_witness_entry *was, const struct assay_wi
             return true;
     }
     *what = "cost of the cut";
-    return was->cut_cost != is->cut_cost;
+    if (was->cut_cost != is->cut_cost)
+        return true;
+    *what = "entry"; /* its settings, its counts: all that its hash covers */
+    return strcmp(was->entry_hash, is->entry_hash) != 0;
 }
 
 static int check(void *user, const struct assay_witness_entry *entry)
@@ -45,15 +48,27 @@ static int check(void *user, const struct assay_witness_entry *entry)
     const char *what = NULL;
     int rc;
 
-    if (entry->index % r->step != 0 || !r->out->same)
+    if (!r->out->same)
         return ASSAY_OK;
-    rc = as_attention_run_ready(&r->run, entry->sample_id, r->err);
+    if (entry->sample_id != entry->index) {
+        r->out->same = false;
+        (void)snprintf(r->out->sentence, sizeof r->out->sentence,
+                       "entry %llu is of sample %llu, not of the one it should be of",
+                       (unsigned long long)entry->index, (unsigned long long)entry->sample_id);
+        return ASSAY_OK;
+    }
+    if (entry->index % r->step != 0)
+        return ASSAY_OK;
+    rc = as_attention_run_ready(&r->run, entry->index, r->err);
     if (rc == ASSAY_OK)
         rc = as_attention_run_gated(&r->run, r->setting, &went, r->err);
     if (rc == ASSAY_OK)
         rc = as_attention_run_entry(&r->run, r->setting, &went, r->config_hash, &again, r->err);
-    if (rc == ASSAY_OK)
-        rc = assay_witness_hash(&again, r->err);
+    if (rc < 0)
+        return rc;
+    again.index = entry->index;
+    memcpy(again.prev_hash, entry->prev_hash, sizeof again.prev_hash);
+    rc = assay_witness_hash(&again, r->err);
     if (rc < 0)
         return rc;
     r->out->checked++;

@@ -124,6 +124,8 @@ static int decide(struct as_attention_run *run, const struct assay_mincut_config
     if (rc < 0)
         return rc;
     went->cut_cost = gating.cut_cost;
+    went->decisions++;
+    went->cuts += gating.cut_cost > 0;
     return history ? assay_hysteresis_apply(history, run->raw, bits, run->mask, err) : ASSAY_OK;
 }
 

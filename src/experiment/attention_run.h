@@ -25,6 +25,7 @@ struct as_attention_went {
     uint64_t decide_ns;
     uint64_t kept_positions, positions; /* of the step that kept most */
     double cut_cost;                    /* of the last decision */
+    uint64_t decisions, cuts;           /* made; those whose cut took an edge away */
     uint64_t peak_bytes;                /* counted, of the whole sample */
 };
 

@@ -213,8 +213,9 @@ static bool same_value(const struct as_json_value *a, const struct as_json_value
     const struct as_json_value *x, *y;
 
     if (a->type != b->type || a->n != b->n || a->number != b->number)
-        return a->type == AS_TYPE_NUMBER && b->type == AS_TYPE_NUMBER && a->number == b->number;
-    if (a->type == AS_TYPE_TEXT && strcmp(a->text, b->text) != 0)
+        return false;
+    /* Numbers by their digits: whole ones may be beyond what a double tells apart. */
+    if ((a->type == AS_TYPE_TEXT || a->type == AS_TYPE_NUMBER) && strcmp(a->text, b->text) != 0)
         return false;
     if (a->type != AS_TYPE_ARRAY && a->type != AS_TYPE_OBJECT)
         return true;
@@ -232,8 +233,8 @@ static int compare_plans(const struct as_json_value *kept, const struct as_json_
 
         if (!old || !same_value(old, v))
             return as_fail(err, ASSAY_ERR_STATE,
-                           "%s was begun with another %s; give the same options to go on, or "
-                           "another folder",
+                           "%s was begun with another value of %s; give the same options to go "
+                           "on, or another folder",
                            path, v->key);
     }
     if (kept->n != wanted->n)
@@ -282,7 +283,7 @@ int as_journal_resume(struct as_journal *journal, const char *path, const char *
     int rc;
 
     *journal = (struct as_journal){.path = path};
-    journal->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    journal->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (journal->fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot go on with %s", path);
     rc = lock(journal, err);

@@ -71,6 +71,14 @@ static double kept_edges(const struct as_bench_sample *s)
 {
     return whole(s->edges_kept);
 }
+static double cuts(const struct as_bench_sample *s)
+{
+    return whole(s->cuts);
+}
+static double decisions(const struct as_bench_sample *s)
+{
+    return whole(s->decisions);
+}
 static double all_edges(const struct as_bench_sample *s)
 {
     return whole(s->edges_total);
@@ -254,6 +262,8 @@ static void put_figures(struct as_bench_row *row)
     row->accuracy = mean_of(s, passes).value;
     row->contradiction_rate = mean_of(s, contradicts).value;
     row->max_abs_error = greatest(s, max_abs);
+    row->cuts = share_of(s, cuts, s, decisions);
+    row->deciding = share_of(s, decide, s, wall).value;
     row->edges_kept = share_of(s, kept_edges, s, all_edges);
 }
 
@@ -317,10 +327,12 @@ static void judge(struct as_bench_row *row, const struct as_bench_limits *l,
                 row->coherence_loss <= l->max_coherence_loss && row->accuracy >= l->min_accuracy);
     row->criteria[AS_CRITERION_KV_CACHE] = verdict(
         row->kv_cache_reduction.value, row->kv_cache_reduction.value >= l->min_kv_reduction);
-    row->criteria[AS_CRITERION_ENERGY] = verdict(
-        row->energy_reduction.value, row->energy_reduction.value >= l->min_energy_reduction);
+    row->criteria[AS_CRITERION_ENERGY] =
+        verdict(l->energy_is_assumed ? (double)NAN : row->energy_reduction.value,
+                row->energy_reduction.value >= l->min_energy_reduction);
     row->criteria[AS_CRITERION_LATENCY] =
-        verdict(row->p95_change, row->p95_change <= l->max_p95_change);
+        verdict(row->wall.supported[AS_SUMMARY_P95] ? row->p95_change : (double)NAN,
+                row->p95_change <= l->max_p95_change);
     row->criteria[AS_CRITERION_WITNESS] = witness;
     row->met = !row->setting->failed;
     row->missed = row->setting->failed;

@@ -20,10 +20,11 @@ struct as_bench_limits {
     double min_kv_reduction;     /* 0.15 */
     double min_energy_reduction; /* 0.10 */
     double max_p95_change;       /* 0.10 */
+    bool energy_is_assumed;      /* watts were told, not metered: nothing is claimed of energy */
 };
 #define AS_BENCH_LIMITS_INIT                                                                       \
     {                                                                                              \
-        0.05, 0.99, 0.15, 0.10, 0.10                                                               \
+        0.05, 0.99, 0.15, 0.10, 0.10, false                                                        \
     }
 
 enum as_criterion {
@@ -47,6 +48,8 @@ struct as_bench_row {
     double peak_mem_bytes;                 /* the greatest */
     struct as_estimate energy_j;           /* a sample */
     struct as_estimate coherence_delta;    /* mean of cosine - 1 */
+    struct as_estimate cuts;               /* share of decisions whose cut took an edge away */
+    double deciding;                       /* share of the time */
     struct as_estimate edges_kept;         /* share of all */
     double coherence_loss;                 /* mean of 1 - cosine: never below 0 */
     double accuracy, contradiction_rate;   /* shares of samples */

@@ -27,7 +27,7 @@ static const struct field {
     REAL(coherence_delta),  REAL(l2),          REAL(max_abs),         REAL(path_length_change),
     WHOLE(decision_flips),  WHOLE(passes),     WHOLE(contradicts),    WHOLE(positions_kept),
     WHOLE(positions_total), WHOLE(edges_kept), WHOLE(edges_total),    REAL(cut_cost),
-    WHOLE(status),
+    WHOLE(decisions),       WHOLE(cuts),       WHOLE(status),
 };
 #define N_FIELDS (sizeof fields / sizeof *fields)
 

@@ -24,8 +24,9 @@ struct as_bench_sample {
     uint64_t contradicts; /* 1: points the other way */
     uint64_t positions_kept, positions_total;
     uint64_t edges_kept, edges_total;
-    double cut_cost;
-    uint64_t status; /* of a command; 0 is success */
+    double cut_cost;          /* of the last decision */
+    uint64_t decisions, cuts; /* in the sample; those whose cut took an edge away */
+    uint64_t status;          /* of a command; 0 is success */
     char output_hash[65];
 };
 

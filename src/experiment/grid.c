@@ -155,6 +155,8 @@ int as_grid_find(const struct as_grid *grid, const char *text, size_t *setting,
             return as_fail(err, ASSAY_ERR_USAGE,
                            "'%.*s' is no axis and value of the grid; write it as NAME=VALUE,...",
                            (int)(size < 60 ? size : 60), at);
+        if (place[axis - grid->axes] >= 0)
+            return as_fail(err, ASSAY_ERR_USAGE, "'%.60s' names %s twice", text, axis->name);
         place[axis - grid->axes] = value;
         at += size;
         if (!*at)

@@ -54,6 +54,11 @@ void as_load_attention_free(struct as_load_attention *load)
     as_free(load);
 }
 
+const char (*as_load_attention_hashes(const struct as_load_attention *load))[65]
+{
+    return (const char(*)[65])load->config_hash;
+}
+
 /* ---- the witness ---- */
 
 int as_witness_path(const char *folder, const struct as_bench_setting *setting, char *out,
@@ -181,6 +186,8 @@ static int run(void *user, size_t setting, uint64_t sample_id, struct as_bench_s
     out->positions_kept = went->kept_positions;
     out->positions_total = went->positions;
     out->cut_cost = went->cut_cost;
+    out->decisions = went->decisions;
+    out->cuts = went->cuts;
     return ASSAY_OK;
 }
 

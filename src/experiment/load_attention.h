@@ -16,6 +16,9 @@ AS_MUST_USE int as_load_attention_new(struct as_load_attention **load,
                                       struct assay_error *err);
 void as_load_attention_free(struct as_load_attention *load);
 
+/* The hash of each setting's configuration, as its witness has it. Borrowed. */
+const char (*as_load_attention_hashes(const struct as_load_attention *load))[65];
+
 /* Writes a witness for every gated setting into `folder`, which is there: <setting>.jsonl. Goes on
  * behind the samples that the bench has already. */
 AS_MUST_USE int as_load_attention_witness(struct as_load_attention *load, const char *folder,

@@ -9,7 +9,8 @@ struct as_load_command {
     char ***argv; /* by setting, each ending with NULL */
     size_t n_settings;
     char *const *environment;
-    bool any_status;    /* a command that ends with another status than 0 did not fail */
+    bool any_status;  /* a command that ends with another status than 0 did not fail */
+    bool keep_output; /* its output is kept in memory while it runs, and hashed; else thrown away */
     int out_fd, err_fd; /* what the last run wrote; -1: nothing */
     struct as_arena arena;
 };

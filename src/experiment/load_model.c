@@ -226,17 +226,21 @@ static int hash_outputs(const struct as_engine *engine, char hex[65], struct ass
 {
     struct as_sha256_stream stream;
     unsigned char digest[AS_SHA256_BYTES];
+    bool whole = true; /* texts and lists have no hash: then nothing is said of the outputs */
     int rc;
 
     as_sha256_begin(&stream);
     for (size_t i = 0; as_engine_output_value(engine, i); i++) {
         const struct as_val *val = as_engine_output(engine, i);
 
-        if (val && val->present && val->elems == NULL && val->dtype != AS_DTYPE_STRING)
+        whole = whole && val && val->present && !val->elems && val->dtype != AS_DTYPE_STRING;
+        if (whole) {
+            as_sha256_add(&stream, val->dims, (size_t)val->rank * sizeof *val->dims);
             as_sha256_add(&stream, val->data, (size_t)val->bytes);
+        }
     }
     rc = as_sha256_end(&stream, digest, err);
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK && whole)
         as_sha256_hex(digest, hex);
     return rc;
 }

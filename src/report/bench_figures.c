@@ -19,16 +19,26 @@ static size_t shown(const struct as_bench_result *r)
     return r->bench->n_settings < MAX_ROW ? r->bench->n_settings : MAX_ROW;
 }
 
-/* The middle of a name that is too long for its place is left out. */
+/* Whether a character begins at that byte. */
+static bool begins(const char *text, size_t at)
+{
+    return ((unsigned char)text[at] & 0xc0) != 0x80;
+}
+
+/* The middle of a name that is too long for its place is left out, whole characters of it. */
 static void short_name(const char *name, size_t most, char out[AS_GRID_NAME])
 {
-    size_t size = strlen(name);
+    size_t size = strlen(name), head = most / 2, tail = size > most ? size - most / 2 + 3 : 0;
 
-    if (size <= most)
+    if (size <= most) {
         (void)snprintf(out, AS_GRID_NAME, "%s", name);
-    else
-        (void)snprintf(out, AS_GRID_NAME, "%.*s...%s", (int)(most / 2), name,
-                       name + size - most / 2 + 3);
+        return;
+    }
+    while (head > 0 && !begins(name, head))
+        head--;
+    while (tail < size && !begins(name, tail))
+        tail++;
+    (void)snprintf(out, AS_GRID_NAME, "%.*s...%s", (int)head, name, name + tail);
 }
 
 static void put_key(struct as_svg *svg, size_t color, size_t line, double x, const char *name)
@@ -45,9 +55,11 @@ static void put_stamp(struct as_svg *svg, const struct as_bench_report *report)
 {
     char text[80];
 
-    (void)snprintf(text, sizeof text, "configuration %.16s",
-                   report->config_hash ? report->config_hash : "-");
+    (void)snprintf(text, sizeof text, "experiment %.16s",
+                   report->experiment_hash ? report->experiment_hash : "-");
     as_svg_text(svg, svg->width - RIGHT, svg->height - 8, AS_SVG_END, 9, text);
+    if (report->result->bench->n_settings > MAX_ROW)
+        as_svg_text(svg, svg->width - RIGHT, 24, AS_SVG_END, 10, "the first 40 settings are shown");
 }
 
 /* ---- how latencies are spread ---- */
@@ -243,7 +255,7 @@ static bool length_curve(const struct as_bench_setting *s, struct curve *c)
             values[n++] = (double)s->samples[i].wall_ns;
             lengths += length;
         }
-        if (n < 3)
+        if (n == 0)
             continue;
         c->x[c->n] = lengths / (double)n;
         c->y[c->n++] = median_of(values, values + s->n, n);
@@ -259,7 +271,7 @@ static void draw_curves(struct as_svg *svg, const struct as_bench_report *report
     struct as_svg_frame f = {.x = {.log = true, .from = 90, .to = 640},
                              .y = {.log = true, .from = svg->height - 60, .to = 50},
                              .x_title = x_title,
-                             .y_title = "median wall time",
+                             .y_title = "median wall time (log scale)",
                              .y_unit = "ns"};
     double x_low = (double)INFINITY, x_high = 0, y_low = (double)INFINITY, y_high = 0;
 
@@ -287,7 +299,7 @@ static void draw_curves(struct as_svg *svg, const struct as_bench_report *report
             as_svg_dot(svg, x, y, 3, as_svg_color(i), 1, r->rows[i].setting->name);
         }
     for (size_t i = 0, line = 0; i < shown(r); i++)
-        if (curves[i].n)
+        if (curves[i].n && (curves[i].name[0] || r->judged))
             put_key(svg, i, line++, 660,
                     curves[i].name[0] ? curves[i].name : r->rows[i].setting->name);
 }
@@ -320,6 +332,19 @@ static size_t number_axis(const struct as_grid *grid)
             return a;
     }
     return SIZE_MAX;
+}
+
+/* In the order of x, whatever order the values were given in. */
+static void insert_point(struct curve *c, double x, double y)
+{
+    size_t at = c->n++;
+
+    for (; at > 0 && c->x[at - 1] > x; at--) {
+        c->x[at] = c->x[at - 1];
+        c->y[at] = c->y[at - 1];
+    }
+    c->x[at] = x;
+    c->y[at] = y;
 }
 
 /* What a setting has beside that axis. */
@@ -357,9 +382,9 @@ static void axis_curves(const struct as_bench_report *report, size_t axis, struc
 
         if (r->rows[i].wall.n == 0 || c->n == MAX_POINTS || !as_parse_f64(text, strlen(text), &x))
             continue;
-        c->x[c->n] = x;
-        c->y[c->n++] = r->rows[i].wall.median;
-        other_axes(grid, axis, i, c->name);
+        insert_point(c, x, r->rows[i].wall.median);
+        if (grid->n_axes > 1)
+            other_axes(grid, axis, i, c->name);
     }
 }
 

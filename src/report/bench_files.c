@@ -52,17 +52,22 @@ static int join(const struct as_bench_folder *folder, const char *name, char out
 
 /* ---- rows ---- */
 
-static struct assay_csv_stamp stamp_of(const struct as_bench_folder *folder)
+/* Of one setting, or of the whole experiment (SIZE_MAX), whose hash is that of the deciding facts.
+ */
+static struct assay_csv_stamp stamp_of(const struct as_bench_folder *folder, size_t setting)
 {
-    return (struct assay_csv_stamp){.config_hash = folder->report->config_hash,
-                                    .fingerprint = folder->fingerprint};
+    const struct as_bench_report *r = folder->report;
+
+    return (struct assay_csv_stamp){
+        .config_hash = r->config_hashes && setting != SIZE_MAX ? r->config_hashes[setting] : NULL,
+        .fingerprint = folder->fingerprint};
 }
 
 static int write_samples(const struct as_bench_folder *folder, size_t setting,
                          struct assay_error *err)
 {
     const struct as_bench_setting *s = &folder->report->result->bench->settings[setting];
-    struct assay_csv_stamp stamp = stamp_of(folder);
+    struct assay_csv_stamp stamp = stamp_of(folder, setting);
     struct assay_sample_row *rows = as_alloc_zero(s->n + 1, sizeof *rows);
     char path[PATH_MAX];
     int rc =
@@ -86,6 +91,7 @@ static int write_latency(const struct as_bench_folder *folder, size_t setting,
                          struct assay_error *err)
 {
     const struct as_bench_setting *s = &folder->report->result->bench->settings[setting];
+    struct assay_csv_stamp stamp = stamp_of(folder, setting);
     struct assay_latency_record *rows = as_alloc_zero(s->n + 1, sizeof *rows);
     char path[PATH_MAX];
     int rc = rows ? as_bench_file(folder, setting, ".latency.csv", path, sizeof path, err)
@@ -100,7 +106,7 @@ static int write_latency(const struct as_bench_folder *folder, size_t setting,
             .seq_len = s->samples[i].seq_len,
         };
     if (rc == ASSAY_OK)
-        rc = assay_write_latency_csv(path, rows, s->n, NULL, err);
+        rc = assay_write_latency_csv(path, rows, s->n, &stamp, err);
     as_free(rows);
     return rc;
 }
@@ -127,6 +133,13 @@ static int write_details(const struct as_bench_folder *folder, size_t setting,
 
 static void fill_row(struct assay_result_row *out, const struct as_bench_row *row)
 {
+    const double no = (double)NAN;
+
+    if (row->setting->failed) { /* half of its samples would pass for all of them */
+        *out = (struct assay_result_row){
+            row->setting->name, row->setting->lambda, row->setting->tau, no, no, no, no, no, no};
+        return;
+    }
     *out = (struct assay_result_row){
         .setting = row->setting->name,
         .lambda = row->setting->lambda,
@@ -143,7 +156,7 @@ static void fill_row(struct assay_result_row *out, const struct as_bench_row *ro
 static int write_results(const struct as_bench_folder *folder, struct assay_error *err)
 {
     const struct as_bench_result *r = folder->report->result;
-    struct assay_csv_stamp stamp = stamp_of(folder);
+    struct assay_csv_stamp stamp = stamp_of(folder, SIZE_MAX);
     struct assay_result_row *rows = as_alloc_zero(r->bench->n_settings, sizeof *rows);
     char path[PATH_MAX];
     size_t n = 0;
@@ -164,33 +177,54 @@ static int write_results(const struct as_bench_folder *folder, struct assay_erro
 
 /* ---- what was watched ---- */
 
+/* A resumed run adds to what its earlier parts left. */
 static int write_memory(const struct as_bench_folder *folder, struct assay_error *err)
 {
-    size_t n = assay_memory_tracker_snapshots(folder->memory, NULL, 0);
-    struct assay_memory_snapshot *all = as_alloc_zero(n + 1, sizeof *all);
+    size_t n = assay_memory_tracker_snapshots(folder->memory, NULL, 0), before = 0;
+    struct assay_csv_stamp stamp = stamp_of(folder, SIZE_MAX);
+    struct assay_csv_rows *old = NULL;
+    struct assay_memory_snapshot *all;
     char path[PATH_MAX];
-    int rc = all ? join(folder, "csv/memory.csv", path, err) : as_fail_nomem(err);
+    int rc = join(folder, "csv/memory.csv", path, err);
 
+    if (rc == ASSAY_OK && folder->resumed && assay_read_memory_csv(path, &old, NULL) == ASSAY_OK)
+        before = assay_csv_rows_count(old);
+    all = as_alloc_zero(before + n + 1, sizeof *all);
+    if (rc == ASSAY_OK && !all)
+        rc = as_fail_nomem(err);
     if (rc == ASSAY_OK) {
-        n = assay_memory_tracker_snapshots(folder->memory, all, n);
-        rc = assay_write_memory_csv(path, all, n, NULL, err);
+        if (before)
+            memcpy(all, assay_csv_memory(old), before * sizeof *all);
+        n = assay_memory_tracker_snapshots(folder->memory, all + before, n);
+        rc = assay_write_memory_csv(path, all, before + n, &stamp, err);
     }
     as_free(all);
+    assay_csv_rows_free(old);
     return rc;
 }
 
 static int write_power(const struct as_bench_folder *folder, struct assay_error *err)
 {
-    size_t n = assay_power_tracker_samples(folder->power, NULL, 0);
-    struct assay_power_sample *all = as_alloc_zero(n + 1, sizeof *all);
+    size_t n = assay_power_tracker_samples(folder->power, NULL, 0), before = 0;
+    struct assay_csv_stamp stamp = stamp_of(folder, SIZE_MAX);
+    struct assay_csv_rows *old = NULL;
+    struct assay_power_sample *all;
     char path[PATH_MAX];
-    int rc = all ? join(folder, "csv/power.csv", path, err) : as_fail_nomem(err);
+    int rc = join(folder, "csv/power.csv", path, err);
 
+    if (rc == ASSAY_OK && folder->resumed && assay_read_power_csv(path, &old, NULL) == ASSAY_OK)
+        before = assay_csv_rows_count(old);
+    all = as_alloc_zero(before + n + 1, sizeof *all);
+    if (rc == ASSAY_OK && !all)
+        rc = as_fail_nomem(err);
     if (rc == ASSAY_OK) {
-        n = assay_power_tracker_samples(folder->power, all, n);
-        rc = assay_write_power_csv(path, all, n, NULL, err);
+        if (before)
+            memcpy(all, assay_csv_power(old), before * sizeof *all);
+        n = assay_power_tracker_samples(folder->power, all + before, n);
+        rc = assay_write_power_csv(path, all, before + n, &stamp, err);
     }
     as_free(all);
+    assay_csv_rows_free(old);
     return rc;
 }
 

@@ -15,6 +15,7 @@ struct as_bench_folder {
     const struct assay_fingerprint *fingerprint;
     struct assay_memory_tracker *memory; /* of the whole run; NULL: none */
     struct assay_power_tracker *power;   /* NULL: none */
+    bool resumed;                        /* earlier parts of the run may have left rows */
 };
 
 /* <path>/<folder>/<setting><suffix>, with what has no place in a file name replaced; the baseline

@@ -64,6 +64,8 @@ static void put_quality(struct as_json_writer *w, const struct as_bench_row *row
     as_json_kv_f64(w, "contradiction_rate", row->contradiction_rate);
     as_json_kv_f64(w, "max_abs_error", row->max_abs_error);
     put_estimate(w, "edges_kept", &row->edges_kept);
+    put_estimate(w, "cuts", &row->cuts);
+    as_json_kv_f64(w, "deciding_share", row->deciding);
 }
 
 static void put_criteria(struct as_json_writer *w, const struct as_bench_row *row)
@@ -91,6 +93,7 @@ static void put_setting(struct as_json_writer *w, const struct as_bench_report *
             as_json_kv_text(w, report->grid->axes[a].name, as_grid_value(report->grid, i, a));
         as_json_object_end(w);
     }
+    as_json_kv_text(w, "config_hash", report->config_hashes ? report->config_hashes[i] : NULL);
     as_json_kv_f64(w, "lambda", s->lambda);
     as_json_kv_f64(w, "tau", s->tau);
     put_latency(w, row);
@@ -117,13 +120,15 @@ int as_bench_json(const struct as_bench_report *report, struct as_out *out, stru
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_kv_text(&w, "workload", r->bench->kind);
     as_json_kv_text(&w, "title", report->title);
-    as_json_kv_text(&w, "config_hash", report->config_hash);
+    as_json_kv_text(&w, "experiment_hash", report->experiment_hash);
     as_json_key(&w, "fingerprint");
     if (report->fingerprint)
         as_json_raw(&w, report->fingerprint, strlen(report->fingerprint));
     else
         as_json_null(&w);
     as_json_kv_u64(&w, "samples", r->bench->n_samples);
+    as_json_kv_text(&w, "energy_source", report->energy_source);
+    as_json_kv_bool(&w, "energy_is_assumed", r->limits.energy_is_assumed);
     as_json_kv_text(&w, "energy_why", report->energy_why);
     as_json_kv_text(&w, "witness_note", report->witness_note);
     if (r->judged)
@@ -208,12 +213,13 @@ static void csv_whole(struct as_csv_writer *w, uint64_t value)
 int as_bench_details_csv(const struct as_bench_setting *setting, struct as_out *out,
                          struct assay_error *err)
 {
-    static const char *const names[] = {
-        "sample_id",      "seq_len",         "wall_time_ns",   "kernel_time_ns",
-        "decide_time_ns", "peak_mem_bytes",  "energy_j",       "coherence_delta",
-        "l2_distance",    "max_abs_error",   "decision_flips", "path_length_change",
-        "positions_kept", "positions_total", "edges_kept",     "edges_total",
-        "cut_cost",       "status",          "output_hash"};
+    static const char *const names[] = {"sample_id",      "seq_len",         "wall_time_ns",
+                                        "kernel_time_ns", "decide_time_ns",  "peak_mem_bytes",
+                                        "energy_j",       "coherence_delta", "l2_distance",
+                                        "max_abs_error",  "decision_flips",  "path_length_change",
+                                        "positions_kept", "positions_total", "edges_kept",
+                                        "edges_total",    "cut_cost",        "decisions",
+                                        "cuts",           "status",          "output_hash"};
     struct as_csv_writer w = {.out = out};
 
     (void)err;
@@ -240,6 +246,8 @@ int as_bench_details_csv(const struct as_bench_setting *setting, struct as_out *
         csv_whole(&w, s->edges_kept);
         csv_whole(&w, s->edges_total);
         as_csv_f64(&w, s->cut_cost);
+        csv_whole(&w, s->decisions);
+        csv_whole(&w, s->cuts);
         csv_whole(&w, s->status);
         as_csv_text(&w, s->output_hash);
         as_csv_row_end(&w);

@@ -106,7 +106,8 @@ static void put_attention_row(struct as_table *t, struct as_page *page,
     }
     put_time(t, row->wall.percentile[AS_SUMMARY_P95], unit);
     put_time(t, row->median_ns.value, unit);
-    put_time(t, row->decide_ns.value, unit);
+    put_percent(t, row->deciding, 0);
+    put_percent(t, row->cuts.value, 1);
     put_percent(t, row->accuracy, 1);
     put_percent(t, row->edges_kept.value, 1);
     as_text_bytes(text, row->mean_mem_bytes.value);
@@ -115,6 +116,42 @@ static void put_attention_row(struct as_table *t, struct as_page *page,
         as_table_printf(t, AS_STYLE_NONE, "%.4g J", row->energy_j.value);
     else
         as_table_text(t, AS_STYLE_DIM, "unknown");
+}
+
+/* Whether lambda had anything to decide. */
+static void put_cuts(struct as_page *page, const struct as_bench_report *report)
+{
+    const struct as_bench_result *r = report->result;
+    double least = 1, most = 0;
+
+    for (size_t i = 0; i < r->bench->n_settings; i++) {
+        if (is_baseline(report, i) || !isfinite(r->rows[i].cuts.value))
+            continue;
+        least = fmin(least, r->rows[i].cuts.value);
+        most = fmax(most, r->rows[i].cuts.value);
+    }
+    if (most == 0)
+        as_page_line(page, AS_STYLE_WARN,
+                     "No cut was cheap enough to be made: lambda changed nothing, and what is "
+                     "saved comes from eps alone.");
+    else
+        as_page_line(
+            page, AS_STYLE_NONE,
+            "Cuts took edges away in at most %.1f %% of decisions (%.1f %% at least); what "
+            "else is saved comes from eps.",
+            most * 100, least * 100);
+}
+
+static void put_few(struct as_page *page, const struct as_bench_report *report)
+{
+    const struct as_bench_result *r = report->result;
+    unsigned long long needs = (unsigned long long)as_quantile_needs(95);
+
+    if (r->bench->n_samples < needs)
+        as_page_line(
+            page, AS_STYLE_WARN,
+            "p95 of %llu samples is little more than the slowest of them: %llu are needed.",
+            (unsigned long long)r->bench->n_samples, needs);
 }
 
 static void put_attention(struct as_page *page, const struct as_bench_report *report)
@@ -128,10 +165,11 @@ static void put_attention(struct as_page *page, const struct as_bench_report *re
         {.title = "p95 Latency", .align = AS_ALIGN_RIGHT},
         {.title = "median", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "deciding", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "cuts", .align = AS_ALIGN_RIGHT, .drop = 5},
         {.title = "accuracy", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "edges kept", .align = AS_ALIGN_RIGHT, .drop = 4},
-        {.title = "memory", .align = AS_ALIGN_RIGHT, .drop = 5},
-        {.title = "energy", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "mean memory", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "mean energy", .align = AS_ALIGN_RIGHT, .drop = 7},
     };
     struct as_table t;
     enum as_time_unit unit = unit_of(report->result);
@@ -141,6 +179,8 @@ static void put_attention(struct as_page *page, const struct as_bench_report *re
         put_attention_row(&t, page, report, i, unit);
     as_page_heading(page, "Summary", "savings beside the baseline; below 0 it costs more");
     as_page_table(page, &t);
+    put_cuts(page, report);
+    put_few(page, report);
 }
 
 /* ---- criteria ---- */
@@ -203,20 +243,17 @@ static void put_criteria(struct as_page *page, const struct as_bench_report *rep
 static void put_ratio(struct as_table *t, const struct as_page *page,
                       const struct as_bench_report *report, size_t i)
 {
-    const struct as_bench_row *row = &report->result->rows[i];
-    const struct as_estimate *e = &row->time_ratio;
-    double half = (e->high - e->low) / 2;
+    const struct as_estimate *e = &report->result->rows[i].time_ratio;
 
     if (is_baseline(report, i))
         as_table_text(t, AS_STYLE_DIM, "baseline");
     else if (!isfinite(e->value))
         as_table_text(t, AS_STYLE_DIM, "-");
-    else if (isfinite(half))
-        as_table_printf(t, AS_STYLE_NONE, "%.3f%s%.3f %s", e->value,
-                        as_page_glyph(page, AS_GLYPH_PLUSMINUS), half,
-                        as_page_glyph(page, AS_GLYPH_TIMES));
+    else if (isfinite(e->low))
+        as_table_printf(t, AS_STYLE_NONE, "%.3g %s (%.3g to %.3g)", e->value,
+                        as_page_glyph(page, AS_GLYPH_TIMES), e->low, e->high);
     else
-        as_table_printf(t, AS_STYLE_NONE, "%.3f %s", e->value, as_page_glyph(page, AS_GLYPH_TIMES));
+        as_table_printf(t, AS_STYLE_NONE, "%.3g %s", e->value, as_page_glyph(page, AS_GLYPH_TIMES));
 }
 
 static const char *difference(const struct as_bench_row *row)
@@ -241,10 +278,8 @@ static void put_grid_row(struct as_table *t, struct as_page *page,
         return;
     }
     put_time(t, row->median_ns.value, unit);
-    if (isfinite(row->median_ns.low))
-        put_time(t, (row->median_ns.high - row->median_ns.low) / 2, unit);
-    else
-        as_table_text(t, AS_STYLE_DIM, "-");
+    put_time(t, row->median_ns.low, unit);
+    put_time(t, row->median_ns.high, unit);
     put_ratio(t, page, report, i);
     as_table_text(t, AS_STYLE_NONE, is_baseline(report, i) ? "" : difference(row));
     put_time(t, row->wall.percentile[AS_SUMMARY_P95], unit);
@@ -262,12 +297,23 @@ static void put_grid_row(struct as_table *t, struct as_page *page,
                                          : "differ");
 }
 
+/* Names are cut only when they are long: two that look alike tell nothing. */
+static unsigned name_width(const struct as_bench *bench)
+{
+    size_t most = 8;
+
+    for (size_t i = 0; i < bench->n_settings; i++)
+        most = strlen(bench->settings[i].name) > most ? strlen(bench->settings[i].name) : most;
+    return most < 40 ? (unsigned)most : 40;
+}
+
 static void put_grid(struct as_page *page, const struct as_bench_report *report)
 {
-    static const struct as_table_column columns[] = {
-        {.title = "setting", .may_shrink = true, .min_width = 12},
+    const struct as_table_column columns[] = {
+        {.title = "setting", .may_shrink = true, .min_width = name_width(report->result->bench)},
         {.title = "median", .align = AS_ALIGN_RIGHT},
-        {.title = "+-", .align = AS_ALIGN_RIGHT, .drop = 4},
+        {.title = "from", .align = AS_ALIGN_RIGHT, .drop = 5},
+        {.title = "to", .align = AS_ALIGN_RIGHT, .drop = 5},
         {.title = "against baseline", .align = AS_ALIGN_RIGHT},
         {.title = " "},
         {.title = "p95", .align = AS_ALIGN_RIGHT, .drop = 3},
@@ -286,21 +332,37 @@ static void put_grid(struct as_page *page, const struct as_bench_report *report)
     as_page_table(page, &t);
 }
 
-static void put_best(struct as_page *page, const struct as_bench_report *report)
+/* Faster than the baseline beyond doubt, and the fastest of those. */
+static size_t fastest(const struct as_bench_report *report)
 {
     const struct as_bench_result *r = report->result;
     size_t best = SIZE_MAX;
-    char text[AS_TEXT_HUMAN];
 
-    for (size_t i = 0; i < r->bench->n_settings; i++)
-        if (!r->rows[i].setting->failed && r->rows[i].wall.n &&
-            (best == SIZE_MAX || r->rows[i].wall.median < r->rows[best].wall.median))
+    for (size_t i = 0; i < r->bench->n_settings; i++) {
+        const struct as_bench_row *row = &r->rows[i];
+
+        if (is_baseline(report, i) || row->setting->failed || !(row->time_ratio.high < 1))
+            continue;
+        if (best == SIZE_MAX || row->time_ratio.value < r->rows[best].time_ratio.value)
             best = i;
-    if (best == SIZE_MAX || r->bench->n_settings < 2)
+    }
+    return best;
+}
+
+static void put_best(struct as_page *page, const struct as_bench_report *report)
+{
+    const struct as_bench_result *r = report->result;
+    size_t best = fastest(report);
+
+    if (r->bench->n_settings < 2 || r->bench->baseline >= r->bench->n_settings)
         return;
-    as_text_ns(text, r->rows[best].wall.median, AS_TIME_AUTO);
-    as_page_line(page, AS_STYLE_GOOD, "The fastest is %s with a median of %s.",
-                 name_of(page, report, best), text);
+    if (best == SIZE_MAX)
+        as_page_line(page, AS_STYLE_NONE, "No setting is shown to be faster than %s.",
+                     name_of(page, report, r->bench->baseline));
+    else
+        as_page_line(page, AS_STYLE_GOOD, "The fastest is %s: %.3g times the time of %s.",
+                     name_of(page, report, best), r->rows[best].time_ratio.value,
+                     name_of(page, report, r->bench->baseline));
 }
 
 /* ---- the page ---- */
@@ -314,9 +376,10 @@ int as_bench_page(const struct as_bench_report *report, struct as_out *out,
     as_page_open(&page, out, term, report->markdown);
     page.wide = report->wide;
     as_page_title(&page, report->title);
-    as_page_line(&page, AS_STYLE_DIM, "%llu samples a setting, %zu settings, configuration %.16s",
-                 (unsigned long long)r->bench->n_samples, r->bench->n_settings,
-                 report->config_hash ? report->config_hash : "-");
+    as_page_line(&page, AS_STYLE_DIM, "%llu sample%s a setting, %zu setting%s, experiment %.16s",
+                 (unsigned long long)r->bench->n_samples, r->bench->n_samples == 1 ? "" : "s",
+                 r->bench->n_settings, r->bench->n_settings == 1 ? "" : "s",
+                 report->experiment_hash ? report->experiment_hash : "-");
     if (r->judged) {
         put_attention(&page, report);
         put_criteria(&page, report);
@@ -326,6 +389,11 @@ int as_bench_page(const struct as_bench_report *report, struct as_out *out,
     }
     if (report->energy_why)
         as_page_line(&page, AS_STYLE_DIM, "Energy is unknown: %s.", report->energy_why);
+    else if (r->limits.energy_is_assumed)
+        as_page_line(&page, AS_STYLE_WARN,
+                     "Energy is time times the watts that were told (%s): nothing was metered, so "
+                     "nothing is claimed of it.",
+                     as_page_name(&page, report->energy_source));
     for (size_t i = 0; i < r->bench->n_settings; i++)
         if (r->rows[i].setting->failed)
             as_page_line(&page, AS_STYLE_BAD, "%s failed: %s", name_of(&page, report, i),

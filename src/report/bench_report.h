@@ -8,12 +8,14 @@
 
 struct as_bench_report {
     const struct as_bench_result *result;
-    const struct as_grid *grid; /* NULL: the settings have names alone */
-    const char *title;          /* what was measured */
-    const char *config_hash;    /* of what decides the results; stamped everywhere */
-    const char *fingerprint;    /* JSON of everything known of this run; NULL: none */
-    const char *energy_why;     /* why energy is unknown; NULL: it is known */
-    const char *witness_note;   /* what the verdict on the witness rests on; NULL: none */
+    const struct as_grid *grid;      /* NULL: the settings have names alone */
+    const char *title;               /* what was measured */
+    const char *experiment_hash;     /* of all that decides the results; stamped everywhere */
+    const char (*config_hashes)[65]; /* of each setting, as its witness has it; NULL: none */
+    const char *energy_source;       /* as it was asked for; NULL: none */
+    const char *fingerprint;         /* JSON of everything known of this run; NULL: none */
+    const char *energy_why;          /* why energy is unknown; NULL: it is known */
+    const char *witness_note;        /* what the verdict on the witness rests on; NULL: none */
     bool markdown, wide;
 };
 

@@ -216,7 +216,15 @@ static void tick_text(char out[AS_TEXT_HUMAN], double value, const char *unit)
     } else if (unit && strcmp(unit, "%") == 0) {
         (void)snprintf(out, AS_TEXT_HUMAN, "%.4g %%", value * 100);
     } else {
-        (void)snprintf(out, AS_TEXT_HUMAN, "%.4g", value);
+        bool kilo = fabs(value) >= 1e4 && fabs(value) < 1e6, mega = fabs(value) >= 1e6;
+
+        (void)snprintf(out, AS_TEXT_HUMAN, "%.4g%s",
+                       value / (mega   ? 1e6
+                                : kilo ? 1e3
+                                       : 1),
+                       mega   ? " M"
+                       : kilo ? " k"
+                              : "");
     }
     for (char *c = out; *c; c++) /* whatever the locale has */
         *c = *c == ',' ? '.' : *c;

@@ -1,6 +1,7 @@
 """Judges a folder that `assay bench --workload attention` wrote, by its own sums and hashes.
 
 usage: check_bench.py FOLDER SAMPLES            the files agree with each other
+       check_bench.py forge WITNESS KEY=VALUE   writes other values into a witness of hashes, whole again
        check_bench.py same FOLDER FOLDER        two runs left the same witness, timestamps apart
        check_bench.py kill ASSAY FOLDER N ARG.. starts a bench and kills it once N samples are there
 """
@@ -14,6 +15,9 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import check_witness  # noqa: E402
 
 RESULTS = "setting,lambda,tau,coherence_delta,kv_cache_reduction,peak_mem_reduction,energy_reduction,p95_latency_us,accuracy"
 SEVEN = "setting,coherence_delta,kv_cache_reduction,peak_mem_reduction,energy_reduction,p95_latency_us,accuracy"
@@ -29,24 +33,38 @@ def rows(path, header):
 
 
 def chain(path):
-    """entry hashes as another program computes them"""
-    previous, entries = "0" * 64, []
+    """the entries, and the head of the chain as another program computes it"""
+    hashes = check_witness.witness(path)
     with open(path, encoding="utf-8") as f:
-        for line in f:
-            e = json.loads(line)
-            if "seal" in e:
-                assert e["head"] == previous and e["entries"] == len(entries), "the seal"
-                break
-            assert e["prev_hash"] == previous, "the link"
-            entries.append(e)
-            previous = e["entry_hash"]
-    return entries, previous
+        entries = [json.loads(line) for line in f][:-1]
+    assert len(entries) == len(hashes)
+    return entries, hashes[-1][0]
+
+
+def forge(path, change):
+    """writes the witness anew with other values, every hash and the seal made to fit"""
+    lines = open(path, encoding="utf-8").read().splitlines()
+    entries = [json.loads(line, parse_float=check_witness.Digits, parse_int=check_witness.Digits) for line in lines[:-1]]
+    head, out = "0" * 64, ""
+    for i, e in enumerate(entries):
+        e = dict(entries[0] if change == "sample" else e)
+        e["index"], e["prev_hash"] = str(i), head
+        if change != "sample":
+            key, value = change.split("=")
+            e[key] = value
+        text = "assay.witness 1\n" + "".join(
+            f"{k}={e[k]}\n" for k in check_witness.KEYS if k not in ("keep_mask", "timestamp", "entry_hash"))
+        e["entry_hash"] = head = hashlib.sha256(text.encode()).hexdigest()
+        quoted = {k: json.dumps(v) if k.endswith("hash") or v is None else v for k, v in e.items()}
+        out += "{" + ",".join(f'"{k}":{quoted[k]}' for k in check_witness.KEYS) + "}\n"
+    seal = {"seal": 1, "entries": len(entries), "head": head, "file_hash": hashlib.sha256(out.encode()).hexdigest()}
+    open(path, "w", encoding="utf-8").write(out + json.dumps(seal, separators=(",", ":")) + "\n")
 
 
 def check(folder, samples):
     results = json.load(open(f"{folder}/results.json", encoding="utf-8"))
     assert results["schema"] == "assay.bench" and results["samples"] == samples
-    assert len(results["config_hash"]) == 64
+    assert len(results["experiment_hash"]) == 64
     settings = {s["setting"]: s for s in results["settings"]}
     gated = [s for s in results["settings"] if not s["baseline"]]
     base = rows(f"{folder}/csv/baseline.csv", SAMPLES)
@@ -71,6 +89,8 @@ def check(folder, samples):
         assert abs(float(row["kv_cache_reduction"]) - (1 - kept)) < 1e-12, "kv"
         memory = sum(int(r["peak_mem_bytes"]) for r in own) / sum(int(r["peak_mem_bytes"]) for r in base)
         assert abs(float(row["peak_mem_reduction"]) - (1 - memory)) < 1e-12, "memory"
+        if results["energy_is_assumed"]:
+            assert s["criteria"]["energy"] == "unknown", "watts that were told prove nothing"
         if results["energy_why"]:
             assert row["energy_reduction"] == "" and all(r["energy_j"] == "" for r in own), "energy"
             assert s["criteria"]["energy"] == "unknown"
@@ -81,14 +101,15 @@ def check(folder, samples):
         assert len(entries) == samples
         assert [e["output_hash"] for e in entries] == [r["output_hash"] for r in details], "outputs"
         assert all(e["mask_kept"] == int(r["edges_kept"]) for e, r in zip(entries, details)), "masks"
-        assert {e["config_hash"] for e in entries} == {entries[0]["config_hash"]}
+        assert {e["config_hash"] for e in entries} == {s["config_hash"]}, "configuration"
+        assert all(int(r["cuts"]) <= int(r["decisions"]) for r in details), "cuts"
         assert s["criteria"]["witness"] in ("met", "unknown")
     for meta in os.listdir(f"{folder}/csv"):
         if meta.endswith(".meta.json"):
             m = json.load(open(f"{folder}/csv/{meta}", encoding="utf-8"))
             data = open(f"{folder}/csv/{meta[:-10]}", "rb").read()
             assert hashlib.sha256(data).hexdigest() in json.dumps(m), f"{meta}: the hash of its file"
-            assert results["config_hash"] in json.dumps(m), f"{meta}: the stamp"
+            assert results["experiment_hash"] in json.dumps(m), f"{meta}: the stamp"
     for figure in ("latency", "tradeoff", "lengths", "energy"):
         root = ET.parse(f"{folder}/figs/{figure}.svg").getroot()
         assert root.tag.endswith("svg") and len(list(root.iter())) > 4, figure
@@ -118,6 +139,8 @@ def kill(assay, folder, wanted, arguments):
 if __name__ == "__main__":
     if sys.argv[1] == "same":
         same(sys.argv[2], sys.argv[3])
+    elif sys.argv[1] == "forge":
+        forge(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "kill":
         kill(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5:])
     else:

@@ -10,6 +10,10 @@ KEYS = ["q_hash", "k_hash", "keep_mask", "cut_cost", "lambda", "tau", "eps", "ti
         "entry_hash"]
 
 
+class Digits(str):
+    """a number as it stands in the line"""
+
+
 def packed(mask):
     if isinstance(mask, str):
         return base64.b64decode(mask, validate=True)

@@ -40,6 +40,13 @@ cp -r a forged
 sed -i '2s/"seq_len":[0-9]*/"seq_len":7/' forged/witness/mincut_l0.5_t2.jsonl
 exits 1 "a forged line is found" "$assay" verify forged
 exits 1 "in the file itself too" "$assay" verify forged/witness/mincut_l0.5_t2.jsonl
+# Forged with every hash made to fit: the file is whole, and only computing it again tells.
+for change in sample lambda=0.9 tau=7 eps=0.5 seq_len=999 mask_kept=1 cut_cost=3.5; do
+    rm -rf fit && cp -r b fit && rm fit/witness/witness.rvf
+    check "forging $change" $judge forge fit/witness/mincut_l0.5_t2.jsonl "$change"
+    exits 0 "a witness with $change is whole" "$assay" verify fit/witness/mincut_l0.5_t2.jsonl
+    exits 1 "but does not come out so: $change" "$assay" verify --replay fit/witness/mincut_l0.5_t2.jsonl
+done
 cp -r a swapped
 { sed -n 2p a/witness/mincut_l0.3_t0.jsonl; sed -n 1p a/witness/mincut_l0.3_t0.jsonl; sed -n '3,$p' a/witness/mincut_l0.3_t0.jsonl; } >swapped/witness/mincut_l0.3_t0.jsonl
 exits 1 "lines out of order are found" "$assay" verify swapped
@@ -64,14 +71,21 @@ cmp -s k/journal.jsonl whole || fail "a finished run is not measured again"
 # A source of power, GQA, causal, exact gating.
 "$assay" bench $small --threads 1 --power constant:75W --heads 4 --kv-heads 2 --causal --gating exact --lambda 0.5 --tau 2 --quiet --output-dir p >out 2>err
 check "energy, heads and causal masks agree" $judge p 6
-[ -s p/csv/power.csv ] || fail "the readings of power are not there"
+[ "$(wc -l <p/csv/power.csv)" -gt 20 ] || fail "the readings of power are not there"
+grep -q 'watts that were told' out || fail "that watts were told is not said"
+cp p/csv/power.csv power.before
+"$assay" bench $small --threads 1 --power constant:75W --heads 4 --kv-heads 2 --causal --gating exact --lambda 0.5 --tau 2 --quiet --resume --output-dir p >out 2>err
+cmp -s p/csv/power.csv power.before || fail "resuming a finished run changes its readings of power"
 exits 0 "and come out the same again" "$assay" verify --replay p
 
 # What is refused.
 exits 3 "a folder with an experiment in it" "$assay" bench $small --output-dir a
 says "--resume goes on with it"
+"$assay" bench $small --seed 9007199254740992 --lambda 0.5 --tau 0 --threads 1 --quiet --output-dir big >out 2>err
+exits 3 "a seed that differs in its last digit" "$assay" bench $small --seed 9007199254740993 --lambda 0.5 --tau 0 --threads 1 --resume --output-dir big
+says "another value of seed"
 exits 3 "another plan" "$assay" bench $small --seed 43 --threads 1 --resume --output-dir a
-says "another seed"
+says "another value of seed"
 cp a/journal.jsonl journal.before
 sed -i '3s/wall_ns":[0-9]*/wall_ns":1/' a/journal.jsonl
 exits 3 "a journal that was changed" "$assay" bench $small --threads 1 --resume --output-dir a
@@ -102,6 +116,18 @@ says "did you mean --lambda?"
 exits 2 "an unknown source of power" "$assay" bench $small --power meter:1 --output-dir new
 exits 2 "heads that cannot be shared" "$assay" bench $small --heads 3 --kv-heads 2 --output-dir new
 says "3 heads"
+exits 2 "the same lambda twice" "$assay" bench $small --lambda "0.3 0.30000000001" --output-dir new
+says "stands twice"
+exits 2 "a folder to hold against that is none" "$assay" bench $small --against nowhere --output-dir new
+says "has no folder witness"
+exits 2 "a run held against itself" "$assay" bench $small --threads 1 --resume --against a --output-dir a
+says "the folder itself"
+exits 2 "a key that is not there" "$assay" bench $small --key nowhere.pem --output-dir new
+says "cannot read --key"
+exits 2 "masks that fit no line" "$assay" bench $small --long-max-len 16384 --masks full --output-dir new
+says "--masks hash"
+exits 2 "options of another workload" "$assay" bench --lambda 0.5 --output-dir new -- true
+says "--lambda is for --workload attention"
 exits 2 "lengths the wrong way round" "$assay" bench $small --short-min-len 99 --output-dir new
 exits 2 "nothing to measure" "$assay" bench
 says "say what to measure"
@@ -111,6 +137,13 @@ grep -q '^7 settings, 6 samples each' out || fail "the dry run says: $(cat out)"
 check "does nothing" test ! -e new
 "$assay" bench $small --seed 43 --threads 1 --force --quiet --output-dir a >out 2>err
 check "--force begins anew" $judge a 6
+echo mine >a/witness/mine.jsonl
+"$assay" bench $small --lambda 0.5 --tau 0 --threads 1 --force --quiet --output-dir a >out 2>err
+check "and removes what the older run left" test ! -e a/witness/mincut_l0.3_t0.jsonl -a ! -e a/csv/mincut_l0.3_t0.csv
+check "but nobody else's files" grep -q mine a/witness/mine.jsonl
+rm a/witness/mine.jsonl
+mkfifo fifo && mkdir pipe && mv fifo pipe/journal.jsonl
+exits 3 "a journal that is a pipe" "$assay" bench $small --resume --output-dir pipe
 
 # The loop in C.
 mkdir loop

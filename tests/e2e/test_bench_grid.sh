@@ -4,7 +4,7 @@
 cd "$tmp" || exit 1
 
 # Commands.
-exits 0 "a grid of commands" "$assay" bench --grid n=1,2 --grid word=a,b --samples 4 --output-dir c -- sh -c 'echo {n}{word} >>log; echo same'
+exits 0 "a grid of commands" "$assay" bench --grid n=1,2 --grid word=a,b --samples 4 --outputs --output-dir c -- sh -c 'echo {n}{word} >>log; echo same'
 [ "$(sort log | uniq -c | tr -s ' ' | tr '\n' ';')" = " 5 1a; 5 1b; 5 2a; 5 2b;" ] || fail "each setting ran once to warm up and 4 times: $(sort log | uniq -c)"
 [ "$(sort -u log | wc -l)" = 4 ] || fail "values were not filled in"
 [ "$(sed -n '5,20p' log)" != "$(sed -n '5,8p' log; sed -n '5,8p' log; sed -n '5,8p' log; sed -n '5,8p' log)" ] || fail "the order never changes"
@@ -52,6 +52,15 @@ exits 0 "gone on with" "$assay" bench --grid n=1,2,3 --samples 200 --resume --ou
 [ "$(wc -l <k/csv/baseline.csv)" = 201 ] || fail "not every sample is there"
 [ "$(wc -l <runs)" -le 607 ] || fail "$(wc -l <runs) runs for 600 samples, two warm-ups and the one that was killed"
 
+# Two at once.
+"$assay" bench --samples 1 --warmup 0 --output-dir w -- sh -c 'while [ ! -e go ]; do :; done' >/dev/null 2>&1 &
+one=$!
+while [ ! -s w/journal.jsonl ]; do :; done
+exits 3 "--force while it runs" "$assay" bench --samples 1 --force --output-dir w -- true
+says "another process is writing"
+touch go
+wait $one || fail "the first one goes on"
+
 # Models.
 exits 0 "a grid of a model" "$assay" bench zoo:mlp --grid threads=1,2 --grid batch=1,4 --samples 5 --output-dir m
 "$python" - <<'PY' || fail "the results of the model"
@@ -67,5 +76,14 @@ PY
 [ -s m/figs/axis.svg ] || fail "no figure along the axis"
 exits 0 "keys of a built-in model" "$assay" bench zoo:mlp --grid hidden=16,64 --grid kernels=auto,reference --grid fuse=0,1 --samples 2 --output-dir n
 exits 2 "a key that is none" "$assay" bench zoo:mlp --grid nosuch=1,2 --samples 2 --output-dir o
+check "which leaves no folder" test ! -e o
+"$assay" zoo mlp:hidden=16 -o m.onnx >/dev/null 2>&1
+exits 0 "a model file" "$assay" bench m.onnx --samples 3 --json --output-dir x1
+cp out x1.json
+"$assay" zoo mlp:hidden=32 -o m2.onnx >/dev/null 2>&1 && mv m2.onnx m.onnx
+exits 3 "another model of the same name is another experiment" "$assay" bench m.onnx --samples 3 --resume --output-dir x1
+says "another value of model_sha256"
+exits 0 "measured apart" "$assay" bench m.onnx --samples 3 --json --output-dir x2
+"$python" -c 'import json; assert json.load(open("x1.json"))["experiment_hash"] != json.load(open("out"))["experiment_hash"]' || fail "two models have one hash"
 exits 3 "a model that is not there" "$assay" bench nowhere.onnx --grid threads=1 --samples 2 --output-dir q
 finish

@@ -137,7 +137,7 @@ if command -v openssl >/dev/null; then
     "$python" - "$tmp/s.rvf" "$tmp/forged.rvf" <<'PY'
 import sys
 data = bytearray(open(sys.argv[1], "rb").read())
-data[data.rindex(b"}") + 10] ^= 1  # a byte of the signature
+data[data.index(b"}", data.rindex(b'"public_key"')) + 10] ^= 1  # a byte of the signature, behind the manifest
 open(sys.argv[2], "wb").write(data)
 PY
     exits 1 "a forged signature" "$assay" bundle verify "$tmp/forged.rvf" --json

@@ -260,12 +260,12 @@ static void another_plan_is_refused_by_name(void **state)
                                        "{\"seed\":2,\"grid\":{\"n\":[\"1\",\"2\"]}}", as_bench_keep,
                                        &bench, &err),
                      ASSAY_ERR_STATE);
-    assert_non_null(strstr(err.msg, "another seed"));
+    assert_non_null(strstr(err.msg, "another value of seed"));
     assert_int_equal(as_journal_resume(&journal, path,
                                        "{\"seed\":1,\"grid\":{\"n\":[\"1\",\"3\"]}}", as_bench_keep,
                                        &bench, &err),
                      ASSAY_ERR_STATE);
-    assert_non_null(strstr(err.msg, "another grid"));
+    assert_non_null(strstr(err.msg, "another value of grid"));
     assert_int_equal(as_journal_create(&journal, path, PLAN, &err), ASSAY_ERR_STATE);
     assert_int_equal(as_journal_resume(&journal, path, PLAN, as_bench_keep, &bench, NULL),
                      ASSAY_OK);
