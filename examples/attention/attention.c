@@ -170,7 +170,7 @@ static int open_all(struct loop *l)
                                               .tau = l->mincut.tau,
                                               .eps = l->mincut.eps,
                                               .compiler_flags = ""};
-    size_t n = LONGEST * DIM;
+    size_t n = (size_t)LONGEST * DIM;
     char path[512];
 
     l->t = (struct tensors){calloc(n, sizeof(float)), calloc(n, sizeof(float)),

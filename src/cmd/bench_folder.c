@@ -167,10 +167,11 @@ int as_bench_folder_open(struct as_bench_work *w, struct assay_error *err)
         return as_journal_create(&w->journal, w->journal_path, plan, err);
     rc = as_journal_resume(&w->journal, w->journal_path, plan, as_bench_keep, &w->bench, err);
     if (rc == ASSAY_OK) {
+        uint64_t all = w->bench.n_samples * w->bench.n_settings;
+
         w->bench.n_kept = as_bench_done(&w->bench);
         as_console_note(w->line, "going on with %s: %llu of %llu samples are there%s", w->folder,
-                        (unsigned long long)w->bench.n_kept,
-                        (unsigned long long)(w->bench.n_samples * w->bench.n_settings),
+                        (unsigned long long)w->bench.n_kept, (unsigned long long)all,
                         w->journal.torn ? "; one that was cut short is taken again" : "");
     }
     return rc;

@@ -35,12 +35,12 @@ static const char *masks_at(size_t i)
 
 #define NUMBER(option, text, least, most)                                                          \
     {                                                                                              \
-        .name = option, .kind = AS_OPT_NUMBER, .argument = "N", .help = text, .min = least,        \
-        .max = most                                                                                \
+        .name = (option), .kind = AS_OPT_NUMBER, .argument = "N", .help = (text), .min = (least),  \
+        .max = (most)                                                                              \
     }
 #define TEXT(option, what, text)                                                                   \
     {                                                                                              \
-        .name = option, .kind = AS_OPT_TEXT, .argument = what, .help = text                        \
+        .name = (option), .kind = AS_OPT_TEXT, .argument = (what), .help = (text)                  \
     }
 
 static const struct as_opt bench_opts[] = {

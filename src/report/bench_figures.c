@@ -176,7 +176,8 @@ static bool panel_ranges(const struct as_bench_result *r, size_t panel, struct a
 static void draw_panel(struct as_svg *svg, const struct as_bench_report *report, size_t panel)
 {
     const struct as_bench_result *r = report->result;
-    double left = 80 + 330 * (double)(panel % 2), top = 50 + 250 * (double)(panel / 2);
+    size_t line = panel / 2;
+    double left = 80 + 330 * (double)(panel % 2), top = 50 + 250 * (double)line;
     struct as_svg_frame f = {.x = {.from = left, .to = left + 240},
                              .y = {.from = top + 180, .to = top},
                              .x_title = panels[panel].title,
@@ -242,9 +243,9 @@ static bool length_curve(const struct as_bench_setting *s, struct curve *c)
     c->n = 0;
     if (!values)
         return false;
-    for (double from = 1; from < 1e9 && c->n < MAX_POINTS; from *= sqrt(2)) {
+    for (int step = 0; step < 60 && c->n < MAX_POINTS; step++) {
+        double from = pow(2, step * 0.5), lengths = 0;
         size_t n = 0;
-        double lengths = 0;
 
         for (size_t i = 0; i < s->n; i++) {
             double length = (double)s->samples[i].seq_len;

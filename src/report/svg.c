@@ -27,7 +27,7 @@ static void put_escaped(struct as_out *out, const char *text)
         else if (c == '"')
             as_out_text(out, "&quot;");
         else
-            as_out_char(out, c < ' ' || c == 0x7f ? '?' : (char)c);
+            as_out_char(out, c < ' ' || c == 0x7f ? '?' : *text);
     }
 }
 
@@ -226,8 +226,8 @@ static void tick_text(char out[AS_TEXT_HUMAN], double value, const char *unit)
                        : kilo ? " k"
                               : "");
     }
-    for (char *c = out; *c; c++) /* whatever the locale has */
-        *c = *c == ',' ? '.' : *c;
+    for (char *c = strchr(out, ','); c; c = strchr(c, ',')) /* whatever the locale has */
+        *c = '.';
 }
 
 typedef void (*each_tick)(struct as_svg *svg, const struct as_svg_frame *frame, double value);
@@ -241,14 +241,17 @@ static void walk_ticks(struct as_svg *svg, const struct as_svg_frame *frame,
 
     if (!axis->log) {
         step = tick_step(axis->high - axis->low, fabs(axis->to - axis->from) / room);
-        for (double i = ceil(axis->low / step); i * step <= axis->high; i++)
-            put(svg, frame, i * step + 0.0); /* never -0 */
+        for (long i = lround(ceil(axis->low / step)); (double)i * step <= axis->high; i++)
+            put(svg, frame, (double)i * step);
         return;
     }
-    for (double power = pow(10, floor(log10(axis->low))); power <= axis->high; power *= 10)
-        for (size_t k = 0; k < n; k++)
-            if (power * parts[k] >= axis->low && power * parts[k] <= axis->high)
-                put(svg, frame, power * parts[k]);
+    for (long tens = lround(floor(log10(axis->low))); pow(10, (double)tens) <= axis->high; tens++)
+        for (size_t k = 0; k < n; k++) {
+            double value = pow(10, (double)tens) * parts[k];
+
+            if (value >= axis->low && value <= axis->high)
+                put(svg, frame, value);
+        }
 }
 
 static void put_x_tick(struct as_svg *svg, const struct as_svg_frame *f, double value)
