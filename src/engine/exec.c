@@ -638,6 +638,8 @@ static int keep_made(struct as_exec *x, struct as_step *step)
     return ASSAY_OK;
 }
 
+/* A kernel sees its inputs whole: while one is folded, what goes in and what comes out are both in
+ * memory. What went in goes at once when nobody else waits for it. */
 static int fold_step(struct as_exec *x, struct as_step *step)
 {
     struct as_program *p = x->p;

@@ -282,7 +282,7 @@ static void layouts_without_parts_are_refused(void **state)
     describe(&b, &s, &p);
     assert_true(as_dnn_slices(&p.desc, &p.want, 0, &slices));
     assert_int_equal(slices.step, 64);
-    assert_false(as_dnn_slices(&p.desc, &p.want, 64 * 256 * sizeof(float), &slices));
+    assert_false(as_dnn_slices(&p.desc, &p.want, sizeof(float) * 64 * 256, &slices));
     p.want.extra.flags = dnnl_memory_extra_flag_compensation_conv_s8s8;
     assert_false(as_dnn_slices(&p.desc, &p.want, 0, &slices));
     p.want.extra.flags = 0;
@@ -331,7 +331,7 @@ static const struct as_seeded weights = {AS_SEEDED_NORMAL, 0, 0.05f};
 static void build_dense(struct as_builder *b, const void *how)
 {
     const struct as_attr turn = as_attr_of_int("transB", 1);
-    uint32_t x = as_build_input(b, "x", AS_DTYPE_F32, PAIR_DIMS(1, 1001), NULL);
+    uint32_t x = as_build_input(b, "x", AS_DTYPE_F32, PAIR_DIMS(1, 2002), NULL);
 
     (void)how;
     as_build_output(
@@ -339,8 +339,8 @@ static void build_dense(struct as_builder *b, const void *how)
         as_build_one(b,
                      &(struct as_build_node){
                          .op = "Gemm",
-                         AS_BUILD_IN(x, as_build_param(b, "w", PAIR_DIMS(600, 1001), &weights),
-                                     as_build_param(b, "b", PAIR_DIMS(600), &weights)),
+                         AS_BUILD_IN(x, as_build_param(b, "w", PAIR_DIMS(1200, 2002), &weights),
+                                     as_build_param(b, "b", PAIR_DIMS(1200), &weights)),
                          .attrs = &turn,
                          .n_attrs = 1},
                      NULL),
@@ -406,6 +406,29 @@ static void models_with_large_weights_agree(void **state)
     }
 }
 
+/* The limit is of what is counted: a second copy of the weights would pass it. */
+static void weights_are_never_there_twice(void **state)
+{
+    struct as_engine_options options = {.threads = 1, .limit_bytes = 1200 * 2002 * 6};
+    struct assay_error err = {0};
+    struct as_engine *engine;
+    struct as_builder b;
+    struct as_model *model;
+
+    (void)state;
+    assert_int_equal(as_model_new(&model, 0, &err), ASSAY_OK);
+    as_builder_init(&b, model, 7);
+    build_dense(&b, NULL);
+    assert_int_equal(as_builder_finish(&b, &err), ASSAY_OK);
+    as_builder_fini(&b);
+    if (as_engine_new(&engine, model, &options, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_true(as_engine_memory(engine)->of[AS_MEM_PARAMETERS].current_bytes >=
+                (uint64_t)1200 * 2002 * sizeof(float));
+    as_engine_free(engine);
+    as_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +439,7 @@ int main(void)
         cmocka_unit_test(layouts_without_parts_are_refused),
         cmocka_unit_test(a_read_that_fails_is_said),
         cmocka_unit_test(models_with_large_weights_agree),
+        cmocka_unit_test(weights_are_never_there_twice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
