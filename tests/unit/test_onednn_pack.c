@@ -409,7 +409,7 @@ static void models_with_large_weights_agree(void **state)
 /* The limit is of what is counted: a second copy of the weights would pass it. */
 static void weights_are_never_there_twice(void **state)
 {
-    struct as_engine_options options = {.threads = 1, .limit_bytes = 1200 * 2002 * 6};
+    struct as_engine_options options = {.threads = 1, .limit_bytes = UINT64_C(6) * 1200 * 2002};
     struct assay_error err = {0};
     struct as_engine *engine;
     struct as_builder b;
