@@ -42,57 +42,6 @@ uint32_t as_program_slot(struct as_program *p, const char *name, const struct as
     return p->n_slots++;
 }
 
-uint32_t as_program_constant_slot(struct as_program *p, const char *name, struct as_val *val)
-{
-    struct as_type type;
-    struct as_dims dims;
-    uint32_t id;
-
-    as_val_dims(val, &dims);
-    if (!as_type_tensor(&type, &p->arena, val->dtype, &dims)) {
-        as_val_drop(val);
-        return AS_NONE;
-    }
-    id = as_program_slot(p, name, &type);
-    if (id == AS_NONE) {
-        as_val_drop(val);
-        return AS_NONE;
-    }
-    p->slots[id].is_const = p->slots[id].is_static = true;
-    p->slots[id].bytes = val->bytes;
-    p->slots[id].val = *val;
-    return id;
-}
-
-const struct as_val *as_program_constant(struct as_program *p, uint32_t id, struct assay_error *err)
-{
-    struct as_slot *slot = &p->slots[id];
-    struct assay_error why = {0};
-    int rc;
-
-    if (slot->val.present)
-        return &slot->val;
-    if (!slot->data) {
-        as_fail(err, ASSAY_ERR_STATE, "constant '%.80s' has no numbers any more", slot->name);
-        return NULL;
-    }
-    rc = as_val_load(&slot->val, &p->mem, AS_MEM_PARAMETERS, &slot->type, slot->data, &why);
-    if (rc == ASSAY_OK)
-        return &slot->val;
-    as_fail(err, rc, "constant '%.80s': %s", slot->name, why.msg);
-    return NULL;
-}
-
-void as_program_constant_done(struct as_program *p, uint32_t id)
-{
-    struct as_slot *slot = &p->slots[id];
-
-    if (slot->n_waiting > 0)
-        slot->n_waiting--;
-    if (slot->n_waiting == 0 && !slot->is_output)
-        as_val_drop(&slot->val);
-}
-
 struct as_plan *as_program_plan_of(const struct as_program *p, const struct as_graph *graph)
 {
     for (uint32_t i = 0; i < p->n_plans; i++)

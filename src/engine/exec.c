@@ -131,6 +131,14 @@ static int find_types(struct as_exec *x, const struct as_step *step, struct as_t
     return ASSAY_OK;
 }
 
+/* What is folded stays, and is made where it stays. */
+static enum as_mem_kind kind_of(const struct as_exec *x, uint32_t slot)
+{
+    if (x->folds)
+        return AS_MEM_PARAMETERS;
+    return x->p->slots[slot].is_state ? AS_MEM_KV_CACHE : AS_MEM_ACTIVATIONS;
+}
+
 static int make_dynamic(struct as_exec *x, const struct as_step *step)
 {
     struct as_type *out = as_arena_zero(&x->scratch, (size_t)step->n_out + 1, sizeof *out);
@@ -149,9 +157,8 @@ static int make_dynamic(struct as_exec *x, const struct as_step *step)
                            "node '%.60s' (%s): the shape of its output %u could not be worked out",
                            as_node_label(step->graph, step->node), step->node->op_name, i);
         as_val_drop(step->outs[i]);
-        rc = as_val_new(step->outs[i], &x->p->mem,
-                        x->p->slots[step->out[i]].is_state ? AS_MEM_KV_CACHE : AS_MEM_ACTIVATIONS,
-                        out[i].dtype, &dims, x->err);
+        rc = as_val_new(step->outs[i], &x->p->mem, kind_of(x, step->out[i]), out[i].dtype, &dims,
+                        x->err);
     }
     return rc;
 }
@@ -631,6 +638,8 @@ static int keep_made(struct as_exec *x, struct as_step *step)
     return ASSAY_OK;
 }
 
+/* A kernel sees its inputs whole: while one is folded, what goes in and what comes out are both in
+ * memory. What went in goes at once when nobody else waits for it. */
 static int fold_step(struct as_exec *x, struct as_step *step)
 {
     struct as_program *p = x->p;
@@ -669,7 +678,7 @@ static int fold_step(struct as_exec *x, struct as_step *step)
 
 int as_exec_fold(struct as_program *p, struct assay_error *err)
 {
-    struct as_exec x = {.p = p, .err = err};
+    struct as_exec x = {.p = p, .err = err, .folds = true};
     int rc = ASSAY_OK;
 
     for (uint32_t i = 0; i < p->n_plans && rc == ASSAY_OK; i++)

@@ -18,6 +18,7 @@ struct as_exec {
     uint64_t inner_ns;              /* spent in bodies since the step around them began */
     unsigned forced; /* > 0: inside a body whose inputs are not those it was prepared for */
     unsigned depth;  /* of bodies */
+    bool folds;      /* what is made becomes constants */
     uint64_t run;    /* how many were before: other random numbers in each */
     struct as_arena scratch;
     struct as_work *works;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cursor.h"
@@ -105,6 +106,19 @@ void *as_mem_alloc(struct as_mem *mem, enum as_mem_kind kind, uint64_t size)
     if (block)
         as_mem_add(mem, kind, size);
     return block;
+}
+
+void as_mem_give_back(void *from, uint64_t size)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    uint64_t skip;
+
+    if (page <= 0)
+        return;
+    skip = ((uint64_t)page - (uintptr_t)from % (uint64_t)page) % (uint64_t)page;
+    if (size > skip)
+        (void)madvise((char *)from + skip, (size_t)((size - skip) / (uint64_t)page) * (size_t)page,
+                      MADV_DONTNEED);
 }
 
 void as_mem_free(struct as_mem *mem, enum as_mem_kind kind, void *block, uint64_t size)

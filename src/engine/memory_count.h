@@ -49,6 +49,10 @@ void *as_mem_alloc(struct as_mem *mem, enum as_mem_kind kind, uint64_t size);
  * has them. */
 void *as_mem_block(uint64_t size);
 
+/* Gives the pages back that lie wholly within [from, from + size) of a block; their numbers are
+ * lost, and the count stays what was asked for until the block is freed. */
+void as_mem_give_back(void *from, uint64_t size);
+
 /* `size` as it was asked for. Accepts NULL. */
 void as_mem_free(struct as_mem *mem, enum as_mem_kind kind, void *block, uint64_t size);
 

@@ -121,7 +121,7 @@ static int settle_constants(struct as_dnn *d)
 static int commit(struct as_dnn *d)
 {
     struct as_step *step = d->step;
-    int rc = settle_constants(d);
+    int rc = as_dnn_pack_all(d) ? settle_constants(d) : d->rc;
 
     if (rc < 0)
         return rc;
@@ -303,7 +303,8 @@ static int make_now(struct as_program *p, struct as_step *step, struct as_kernel
 
     if (rc == ASSAY_OK)
         rc = take->take(&d);
-    if (rc == 1 && d.rc == ASSAY_OK && d.out.desc.ndims && !as_dnn_copy(&d, &d.out, &d.out_plain))
+    if (rc == 1 && d.rc == ASSAY_OK &&
+        ((d.out.desc.ndims && !as_dnn_copy(&d, &d.out, &d.out_plain)) || !as_dnn_pack_all(&d)))
         rc = 0;
     if (d.rc < 0)
         rc = d.rc;

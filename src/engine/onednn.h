@@ -41,6 +41,10 @@ bool as_dnn_layout(struct as_onednn *lib, const dnnl_memory_desc_t *desc,
 bool as_dnn_same_layout(const struct as_layout *a, const struct as_layout *b);
 
 /* ---- onednn_calls.c ---- */
+struct as_dnn;
+/* Keeps the first failure in d->rc; false. */
+bool as_dnn_fail(struct as_dnn *d, int rc);
+
 enum as_dnn_place {
     AS_DNN_IN,   /* input `index` of the step */
     AS_DNN_OUT,  /* output `index` */
@@ -109,6 +113,13 @@ struct as_dnn_tensor {
     dnnl_memory_desc_t desc;
 };
 
+/* A constant that goes into kept memory in another layout. */
+struct as_dnn_packing {
+    uint32_t index;                /* among the inputs */
+    dnnl_memory_desc_t desc, want; /* as it lies, and as it shall */
+    void *to;
+};
+
 /* One step while it is made ready. */
 struct as_dnn {
     struct as_program *p;
@@ -119,9 +130,11 @@ struct as_dnn {
     struct as_dnn_state *state;
     const struct as_node *spec; /* whose attributes count */
     struct assay_error *err;
-    int rc;                             /* the first failure */
-    uint32_t *in;                       /* slots that are read instead */
-    bool *packed;                       /* inputs whose plain numbers are needed no more */
+    int rc;       /* the first failure */
+    uint32_t *in; /* slots that are read instead */
+    bool *packed; /* inputs whose plain numbers are needed no more */
+    struct as_dnn_packing packings[AS_DNN_MAX_KEPT]; /* to be done when the step is taken */
+    int n_packings;
     const struct as_layout *out_layout; /* of output 0 */
     uint64_t out_bytes;
     struct as_dnn_ref out, out_plain; /* of a step of now: what is put in order at the end */
@@ -139,9 +152,6 @@ const struct as_val *as_dnn_const(struct as_dnn *d, uint32_t i);
  * A `want` with other axes than those of `t` must be plain. False: failed, d->rc says how. */
 bool as_dnn_source(struct as_dnn *d, const struct as_dnn_tensor *t, const dnnl_memory_desc_t *want,
                    struct as_dnn_ref *ref);
-/* Numbers laid out as `desc` copied into kept memory laid out as `want`, now. */
-bool as_dnn_pack(struct as_dnn *d, void *numbers, const dnnl_memory_desc_t *desc,
-                 const dnnl_memory_desc_t *want, struct as_dnn_ref *ref);
 /* Output 0 is laid out so. */
 bool as_dnn_result(struct as_dnn *d, const dnnl_memory_desc_t *desc, struct as_dnn_ref *ref);
 /* Kept memory for numbers that are worked out now; freed with the state. NULL: failed. */
@@ -191,6 +201,38 @@ struct as_dnn_data {
 };
 AS_MUST_USE int as_dnn_run(struct as_dnn_state *state, const struct as_dnn_data *data,
                            struct assay_error *err);
+
+/* ---- onednn_pack.c ---- */
+/* Numbers laid out as `desc` copied into kept memory laid out as `want`, now. */
+bool as_dnn_pack(struct as_dnn *d, void *numbers, const dnnl_memory_desc_t *desc,
+                 const dnnl_memory_desc_t *want, struct as_dnn_ref *ref);
+/* Constant `t` laid out as `want` in kept memory, which is filled by as_dnn_pack_all(). */
+bool as_dnn_pack_later(struct as_dnn *d, const struct as_dnn_tensor *t,
+                       const dnnl_memory_desc_t *want, struct as_dnn_ref *ref);
+/* When the step is taken: nothing goes back from here, since plain numbers may be given up. */
+bool as_dnn_pack_all(struct as_dnn *d);
+
+/* How numbers go from one layout into another in parts that are next to each other in the first. */
+struct as_dnn_slices {
+    int axis;        /* the slowest of the first layout */
+    int64_t n, step; /* its length, and that of a slice */
+    uint64_t row;    /* numbers of one step along it */
+};
+/* Slices of about `bytes`, but never less than a block of `want`. False: it goes at once or not at
+ * all, since it is small or one of the layouts has no such parts. */
+bool as_dnn_slices(const dnnl_memory_desc_t *desc, const dnnl_memory_desc_t *want, uint64_t bytes,
+                   struct as_dnn_slices *out);
+
+/* Where the numbers are: in memory, or in the model and read into `room`. */
+struct as_dnn_from {
+    uint8_t *numbers; /* NULL: in the model */
+    bool spent;       /* pages are given back once they were read: nobody else needs them */
+    uint32_t slot;
+    uint8_t *room; /* for one slice */
+};
+/* Fills the packing slice by slice; the bytes are those of as_dnn_pack(). */
+bool as_dnn_pack_slices(struct as_dnn *d, const struct as_dnn_packing *p,
+                        const struct as_dnn_slices *s, struct as_dnn_from *from);
 
 /* ---- onednn_posts.c ---- */
 struct as_dnn_piece {

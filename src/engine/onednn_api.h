@@ -17,6 +17,7 @@
     X(stream_destroy)                                                                              \
     X(memory_desc_init_by_strides)                                                                 \
     X(memory_desc_init_by_tag)                                                                     \
+    X(memory_desc_init_submemory)                                                                  \
     X(memory_desc_equal)                                                                           \
     X(memory_desc_get_size)                                                                        \
     X(memory_create)                                                                               \

@@ -7,7 +7,7 @@
 #include "base/cursor.h"
 #include "engine/onednn.h"
 
-static bool fail(struct as_dnn *d, int rc)
+bool as_dnn_fail(struct as_dnn *d, int rc)
 {
     if (d->rc == ASSAY_OK)
         d->rc = rc;
@@ -16,13 +16,14 @@ static bool fail(struct as_dnn *d, int rc)
 
 static bool fail_nomem(struct as_dnn *d)
 {
-    return fail(d, as_fail_nomem(d->err));
+    return as_dnn_fail(d, as_fail_nomem(d->err));
 }
 
 static bool fail_library(struct as_dnn *d, const char *what)
 {
-    return fail(d, as_fail(d->err, ASSAY_ERR_UNSUPPORTED, "oneDNN cannot make %s for node '%.60s'",
-                           what, as_node_label(d->step->graph, d->step->node)));
+    return as_dnn_fail(d, as_fail(d->err, ASSAY_ERR_UNSUPPORTED,
+                                  "oneDNN cannot make %s for node '%.60s'", what,
+                                  as_node_label(d->step->graph, d->step->node)));
 }
 
 /* ---- tensors of the step ---- */
@@ -78,7 +79,7 @@ const struct as_val *as_dnn_const(struct as_dnn *d, uint32_t i)
         return NULL;
     val = as_program_constant(d->p, d->step->in[i], d->err);
     if (!val)
-        (void)fail(d, d->err && d->err->code ? d->err->code : ASSAY_ERR_NOMEM);
+        (void)as_dnn_fail(d, d->err && d->err->code ? d->err->code : ASSAY_ERR_NOMEM);
     return val;
 }
 
@@ -104,7 +105,7 @@ void *as_dnn_keep(struct as_dnn *d, uint64_t bytes)
     if (s->n_kept < AS_DNN_MAX_KEPT)
         block = as_mem_alloc(s->mem, AS_MEM_PARAMETERS, bytes);
     if (!block) {
-        (void)fail(d, as_fail(d->err, ASSAY_ERR_NOMEM, "no memory for packed weights"));
+        (void)as_dnn_fail(d, as_fail(d->err, ASSAY_ERR_NOMEM, "no memory for packed weights"));
         return NULL;
     }
     s->kept[s->n_kept++] = (struct as_dnn_kept){.block = block, .bytes = bytes};
@@ -276,52 +277,6 @@ bool as_dnn_copy(struct as_dnn *d, const struct as_dnn_ref *from, const struct a
 
 /* ---- inputs and outputs ---- */
 
-bool as_dnn_pack(struct as_dnn *d, void *numbers, const dnnl_memory_desc_t *desc,
-                 const dnnl_memory_desc_t *want, struct as_dnn_ref *ref)
-{
-    struct as_dnn_state *s = d->state, *own;
-    struct as_dnn_ref from = {.place = AS_DNN_KEPT, .desc = *desc, .kept = numbers};
-    struct as_dnn_data data = {0};
-    void *work = NULL;
-    bool ok;
-
-    *ref = (struct as_dnn_ref){.place = AS_DNN_KEPT, .desc = *want};
-    ref->kept = as_dnn_keep(d, d->lib->api.memory_desc_get_size(want));
-    own = as_dnn_state_new(d->lib, s->mem);
-    if (!ref->kept || !own) {
-        as_dnn_state_free(own);
-        return fail_nomem(d);
-    }
-    d->state = own;
-    ok = as_dnn_copy(d, &from, ref);
-    if (ok && own->work_bytes) {
-        work = as_mem_alloc(s->mem, AS_MEM_WORKSPACE, own->work_bytes);
-        ok = work || fail_nomem(d);
-    }
-    data.work = work;
-    if (ok) {
-        int rc = as_dnn_run(own, &data, d->err);
-
-        ok = rc == ASSAY_OK || fail(d, rc);
-    }
-    d->state = s;
-    as_mem_free(s->mem, AS_MEM_WORKSPACE, work, own->work_bytes);
-    as_dnn_state_free(own);
-    return ok;
-}
-
-/* A constant laid out as `want` in memory of the state's own. */
-static bool pack(struct as_dnn *d, const struct as_dnn_tensor *t, const dnnl_memory_desc_t *want,
-                 struct as_dnn_ref *ref)
-{
-    const struct as_val *val = as_dnn_const(d, t->index);
-
-    if (!val)
-        return fail(d, d->err && d->err->code ? d->err->code : ASSAY_ERR_NOMEM);
-    d->packed[t->index] = as_dnn_pack(d, val->data, &t->desc, want, ref);
-    return d->packed[t->index];
-}
-
 bool as_dnn_source(struct as_dnn *d, const struct as_dnn_tensor *t, const dnnl_memory_desc_t *want,
                    struct as_dnn_ref *ref)
 {
@@ -333,7 +288,7 @@ bool as_dnn_source(struct as_dnn *d, const struct as_dnn_tensor *t, const dnnl_m
     if (as_dnn_same(&t->desc, want) || (plain && as_dnn_is_plain(&t->desc)))
         return true;
     if (t->is_const)
-        return pack(d, t, want, ref);
+        return as_dnn_pack_later(d, t, want, ref);
     if (d->k || t->viewed) {
         struct as_dnn_ref from = {.place = AS_DNN_IN, .index = t->index, .desc = t->desc};
 
@@ -344,7 +299,7 @@ bool as_dnn_source(struct as_dnn *d, const struct as_dnn_tensor *t, const dnnl_m
     slot = as_program_reorder(d->p, d->plan, d->step, d->step->in[t->index], plain ? NULL : layout,
                               d->err);
     if (slot == AS_NONE)
-        return fail(d, ASSAY_ERR_NOMEM);
+        return as_dnn_fail(d, ASSAY_ERR_NOMEM);
     d->in[t->index] = slot;
     return true;
 }

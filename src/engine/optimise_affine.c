@@ -260,25 +260,19 @@ static bool may_scale(const struct as_opt *o, const struct product *c)
 static int scale_weights(struct as_opt *o, const struct product *c, const struct affine *f,
                          uint32_t *made)
 {
-    const struct as_val *old = as_program_constant(o->p, c->step->in[1], o->err);
     const char *name = o->p->slots[c->step->in[1]].name;
-    struct as_val val = {0};
-    struct as_dims dims;
-    int rc;
+    struct as_val val;
+    int rc = as_program_copy(o->p, c->step->in[1], &val, o->err);
 
-    if (!old)
-        return o->err && o->err->code ? o->err->code : ASSAY_ERR_NOMEM;
-    as_val_dims(old, &dims);
-    rc = as_val_new(&val, &o->p->mem, AS_MEM_PARAMETERS, old->dtype, &dims, o->err);
     if (rc < 0)
         return rc;
     for (uint64_t i = 0; i < val.n; i++) {
         double a = f->a[i / c->inner % c->mid + i / c->block * c->mid];
 
         if (val.dtype == AS_DTYPE_F32)
-            ((float *)val.data)[i] = (float)((double)((const float *)old->data)[i] * a);
+            ((float *)val.data)[i] = (float)((double)((const float *)val.data)[i] * a);
         else
-            as_val_put_f64(&val, i, as_val_f64(old, i) * a);
+            as_val_put_f64(&val, i, as_val_f64(&val, i) * a);
     }
     /* What the file holds can be had again; kept here, all weights would be in memory twice. */
     if (o->p->slots[c->step->in[1]].data)

@@ -146,15 +146,6 @@ AS_MUST_USE int as_program_build(struct as_program *p, struct assay_error *err);
 /* A new slot; AS_NONE without memory. Pointers to slots are void afterwards. */
 uint32_t as_program_slot(struct as_program *p, const char *name, const struct as_type *type);
 
-/* A constant of the engine's own, f32 or whatever `val` is; takes the value. */
-uint32_t as_program_constant_slot(struct as_program *p, const char *name, struct as_val *val);
-
-/* The numbers of a constant slot, loaded; NULL with an error. */
-const struct as_val *as_program_constant(struct as_program *p, uint32_t slot,
-                                         struct assay_error *err);
-/* One of the steps that use it needs the plain numbers no more; they go when all have said so. */
-void as_program_constant_done(struct as_program *p, uint32_t slot);
-
 /* Whether the slot holds numbers that are known before the run. */
 static inline bool as_slot_is_const(const struct as_program *p, uint32_t slot)
 {
@@ -170,6 +161,24 @@ struct as_plan *as_program_plan_of(const struct as_program *p, const struct as_g
 /* Adds a step to a plan, with room for its slots; NULL without memory. */
 struct as_step *as_plan_add(struct as_program *p, struct as_plan *plan, uint32_t n_in,
                             uint32_t n_out);
+
+/* ---- constants.c ---- */
+/* A constant of the engine's own, f32 or whatever `val` is; takes the value. */
+uint32_t as_program_constant_slot(struct as_program *p, const char *name, struct as_val *val);
+
+/* The numbers of a constant slot, loaded; NULL with an error. */
+const struct as_val *as_program_constant(struct as_program *p, uint32_t slot,
+                                         struct assay_error *err);
+/* Its numbers in a value that the caller drops; those in the file are read without staying. No
+ * texts. */
+AS_MUST_USE int as_program_copy(struct as_program *p, uint32_t slot, struct as_val *val,
+                                struct assay_error *err);
+/* Numbers [first, first + n) of one that has `data`, as as_program_constant() would have them; from
+ * the start of a byte or block on. */
+AS_MUST_USE int as_program_read(const struct as_program *p, uint32_t slot, uint64_t first,
+                                uint64_t n, void *out, struct assay_error *err);
+/* One of the steps that use it needs the plain numbers no more; they go when all have said so. */
+void as_program_constant_done(struct as_program *p, uint32_t slot);
 
 /* ---- optimise.c ---- */
 AS_MUST_USE int as_program_optimise(struct as_program *p, struct assay_error *err);

@@ -210,29 +210,49 @@ static int load_texts(struct as_val *val, const struct as_data *data, struct ass
     return as_val_count_texts(val, err);
 }
 
-int as_val_load(struct as_val *val, struct as_mem *mem, enum as_mem_kind kind,
-                const struct as_type *type, const struct as_data *data, struct assay_error *err)
+static bool is_widened(const struct as_type *type, const struct as_data *data)
 {
-    bool widened = type->dtype == AS_DTYPE_F32 && data->dtype != AS_DTYPE_F32;
+    return type->dtype == AS_DTYPE_F32 && data->dtype != AS_DTYPE_F32;
+}
+
+int as_val_for(struct as_val *val, struct as_mem *mem, enum as_mem_kind kind,
+               const struct as_type *type, const struct as_data *data, struct assay_error *err)
+{
     struct as_dims dims;
     int rc;
 
     *val = (struct as_val){0};
     if (!as_type_dims(type, &dims))
         return as_fail(err, ASSAY_ERR_FORMAT, "a constant has no shape");
-    rc = as_val_new(val, mem, kind, widened ? AS_DTYPE_F32 : data->dtype, &dims, err);
-    if (rc < 0)
-        return rc;
-    if (val->n != data->n)
+    rc =
+        as_val_new(val, mem, kind, is_widened(type, data) ? AS_DTYPE_F32 : data->dtype, &dims, err);
+    if (rc == ASSAY_OK && val->n != data->n) {
         rc = as_fail(err, ASSAY_ERR_FORMAT,
                      "a constant has %llu numbers where its shape asks for %llu",
                      (unsigned long long)data->n, (unsigned long long)val->n);
-    else if (data->dtype == AS_DTYPE_STRING)
+        as_val_drop(val);
+    }
+    return rc;
+}
+
+int as_val_read(const struct as_type *type, const struct as_data *data, uint64_t first, uint64_t n,
+                void *out, struct assay_error *err)
+{
+    return is_widened(type, data) ? as_dequant_data(data, first, n, out, err)
+                                  : as_data_read(data, first, n, out, err);
+}
+
+int as_val_load(struct as_val *val, struct as_mem *mem, enum as_mem_kind kind,
+                const struct as_type *type, const struct as_data *data, struct assay_error *err)
+{
+    int rc = as_val_for(val, mem, kind, type, data, err);
+
+    if (rc < 0)
+        return rc;
+    if (data->dtype == AS_DTYPE_STRING)
         rc = load_texts(val, data, err);
-    else if (widened)
-        rc = as_dequant_data(data, val->data, err);
     else
-        rc = as_data_read(data, 0, data->n, val->data, err);
+        rc = as_val_read(type, data, 0, data->n, val->data, err);
     if (rc < 0)
         as_val_drop(val);
     return rc;

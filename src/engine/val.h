@@ -66,8 +66,18 @@ AS_MUST_USE int as_val_shape(struct as_val *val, unsigned dtype, const struct as
 void as_val_dims(const struct as_val *val, struct as_dims *out);
 void as_val_type(const struct as_val *val, struct as_type *out);
 
-/* The bytes of a constant copied into a plain value of the kind's memory; made f32 when `type` is
- * and they are f16, bf16 or quantised blocks. */
+/* A value for the numbers of a constant, not filled: of the dtype they are stored in, or of f32
+ * when `type` is and they are f16, bf16 or quantised blocks. */
+AS_MUST_USE int as_val_for(struct as_val *val, struct as_mem *mem, enum as_mem_kind kind,
+                           const struct as_type *type, const struct as_data *data,
+                           struct assay_error *err);
+
+/* Numbers [first, first + n) of a constant as they are in such a value; no texts. `first` is at the
+ * start of a byte or block. */
+AS_MUST_USE int as_val_read(const struct as_type *type, const struct as_data *data, uint64_t first,
+                            uint64_t n, void *out, struct assay_error *err);
+
+/* Both: the constant copied into a plain value of the kind's memory. */
 AS_MUST_USE int as_val_load(struct as_val *val, struct as_mem *mem, enum as_mem_kind kind,
                             const struct as_type *type, const struct as_data *data,
                             struct assay_error *err);

@@ -242,6 +242,23 @@ void as_mapped_file_let_go(const struct as_mapped_file *file)
         (void)madvise(bytes, (size_t)file->size, MADV_DONTNEED);
 }
 
+/* The system maps neighbours along with a page that is touched, up to this far in front of it. */
+#define AROUND_BYTES ((size_t)64 * 1024)
+
+void as_mapped_file_let_go_part(const struct as_mapped_file *file, const uint8_t *at, uint64_t size)
+{
+    uintptr_t begin = (uintptr_t)file->bytes, from = (uintptr_t)at;
+    char *bytes = address_of(file);
+    size_t first, skip;
+
+    if (!bytes || from < begin || from - begin > file->size || size > file->size - (from - begin))
+        return;
+    first = from - begin;
+    skip = from % AROUND_BYTES < first ? from % AROUND_BYTES : first;
+    /* Also the pages that others have a part in: what they need comes back from the file. */
+    (void)madvise(bytes + first - skip, (size_t)size + skip, MADV_DONTNEED);
+}
+
 void as_mapped_file_close(struct as_mapped_file *file)
 {
     void *bytes = address_of(file);

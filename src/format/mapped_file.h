@@ -29,6 +29,10 @@ AS_MUST_USE int as_mapped_file_open_beside(struct as_mapped_file *file, const ch
 /* Gives the pages back that were looked at so far; they return when they are touched again. */
 void as_mapped_file_let_go(const struct as_mapped_file *file);
 
+/* The same for the pages of [at, at + size) alone; nothing when these are not in the file. */
+void as_mapped_file_let_go_part(const struct as_mapped_file *file, const uint8_t *at,
+                                uint64_t size);
+
 void as_mapped_file_close(struct as_mapped_file *file);
 
 #endif

@@ -25,6 +25,7 @@ static const struct as_format *const formats[] = {
 struct held {
     struct as_mapped_file file;
     void (*drop)(void *held);
+    void (*let_go)(void *held, const uint8_t *at, uint64_t size);
     void *held;
 };
 
@@ -36,6 +37,15 @@ static void drop_held(void *at)
         held->drop(held->held);
     as_mapped_file_close(&held->file);
     as_free(held);
+}
+
+static void let_go_held(void *at, const uint8_t *bytes, uint64_t size)
+{
+    const struct held *held = at;
+
+    as_mapped_file_let_go_part(&held->file, bytes, size);
+    if (held->let_go)
+        held->let_go(held->held, bytes, size);
 }
 
 static const struct as_format *find_format(const struct as_mapped_file *file)
@@ -130,6 +140,7 @@ static int read_model(struct as_model **out, struct held *held, const char *path
     if (rc == ASSAY_OK)
         rc = limit_tables(model, held->file.size, err);
     held->drop = model->drop;
+    held->let_go = model->let_go;
     held->held = model->held;
     model->drop = NULL;
     if (rc < 0) {
@@ -138,6 +149,7 @@ static int read_model(struct as_model **out, struct held *held, const char *path
         return rc;
     }
     model->drop = drop_held;
+    model->let_go = let_go_held;
     model->held = held;
     *out = model;
     return ASSAY_OK;

@@ -26,6 +26,12 @@ void as_onnx_drop_files(void *first_file)
     }
 }
 
+void as_onnx_let_go_files(void *first_file, const uint8_t *at, uint64_t size)
+{
+    for (const struct as_onnx_file *file = first_file; file; file = file->next)
+        as_mapped_file_let_go_part(&file->file, at, size);
+}
+
 static bool is_word(struct as_text text, const char *word)
 {
     return text.size == strlen(word) && memcmp(text.at, word, text.size) == 0;

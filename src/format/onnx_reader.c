@@ -369,6 +369,7 @@ static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
         model->graph_name = main_graph->name;
     model->held = r.first_file;
     model->drop = as_onnx_drop_files;
+    model->let_go = as_onnx_let_go_files;
     as_name_map_fini(&r.words);
     as_name_map_fini(&r.ops);
     as_name_map_fini(&r.files);

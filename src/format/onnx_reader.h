@@ -202,8 +202,9 @@ AS_MUST_USE int as_onnx_read_sparse(struct as_onnx *r, const struct as_proto *me
 /* onnx_external.c: the bytes that the fields 13 of a tensor point to; `need` of them. */
 AS_MUST_USE int as_onnx_external(struct as_onnx *r, const struct as_proto *message,
                                  struct as_text name, uint64_t need, const uint8_t **bytes);
-/* For as_model's drop. */
+/* For as_model's drop and let_go. */
 void as_onnx_drop_files(void *first_file);
+void as_onnx_let_go_files(void *first_file, const uint8_t *at, uint64_t size);
 
 /* For "%.*s" of a text in a message. */
 #define AS_ONNX_SHOWN(text) (int)((text).size < 60 ? (text).size : 60), (text).at ? (text).at : ""

@@ -260,7 +260,8 @@ static void widen(unsigned dtype, const uint8_t *at, uint64_t n, float *out)
     }
 }
 
-int as_dequant_data(const struct as_data *data, float *out, struct assay_error *err)
+int as_dequant_data(const struct as_data *data, uint64_t first, uint64_t n, float *out,
+                    struct assay_error *err)
 {
     const struct as_dtype_info *info = as_dtype_at(data->dtype);
     bool is_half = data->dtype == AS_DTYPE_F16 || data->dtype == AS_DTYPE_BF16;
@@ -276,14 +277,14 @@ int as_dequant_data(const struct as_data *data, float *out, struct assay_error *
     raw = as_alloc((size_t)SLICE / info->block_elems * info->block_bytes);
     if (!raw)
         return as_fail_nomem(err);
-    for (uint64_t first = 0; first < data->n && rc == ASSAY_OK; first += SLICE) {
-        uint64_t n = data->n - first < SLICE ? data->n - first : SLICE;
+    for (uint64_t at = 0; at < n && rc == ASSAY_OK; at += SLICE) {
+        uint64_t some = n - at < SLICE ? n - at : SLICE;
 
-        rc = as_data_read(data, first, n, raw, err);
+        rc = as_data_read(data, first + at, some, raw, err);
         if (rc == ASSAY_OK && is_half)
-            widen(data->dtype, raw, n, out + first);
+            widen(data->dtype, raw, some, out + at);
         else if (rc == ASSAY_OK)
-            as_dequant(data->dtype, raw, n, out + first);
+            as_dequant(data->dtype, raw, some, out + at);
     }
     as_free(raw);
     return rc;

@@ -14,8 +14,9 @@ bool as_dequant_can(unsigned dtype);
  * can be read, and there are as many bytes as as_dtype_bytes() says. */
 void as_dequant(unsigned dtype, const uint8_t *blocks, uint64_t n, float *out);
 
-/* All numbers of a constant of blocks, f16 or bf16. FORMAT when they are not whole blocks,
- * UNSUPPORTED for a dtype that cannot be read. */
-AS_MUST_USE int as_dequant_data(const struct as_data *data, float *out, struct assay_error *err);
+/* `n` numbers of a constant of blocks, f16 or bf16; `first` is at the start of a block. FORMAT when
+ * the constant is not of whole blocks, UNSUPPORTED for a dtype that cannot be read. */
+AS_MUST_USE int as_dequant_data(const struct as_data *data, uint64_t first, uint64_t n, float *out,
+                                struct assay_error *err);
 
 #endif

@@ -33,6 +33,17 @@ void as_model_free(struct as_model *model)
     as_free(model);
 }
 
+void as_model_let_go(const struct as_model *model, const struct as_data *data, uint64_t first,
+                     uint64_t n)
+{
+    uint64_t from, size;
+
+    if (model->let_go && data->bytes && as_dtype_bytes(data->dtype, first, &from) &&
+        as_dtype_bytes(data->dtype, n, &size) && from <= data->size_bytes &&
+        size <= data->size_bytes - from)
+        model->let_go(model->held, data->bytes + from, size);
+}
+
 static bool grow_values(struct as_model *model)
 {
     uint32_t room = model->room_values ? model->room_values * 2 : 64;

@@ -183,12 +183,19 @@ struct as_model {
     size_t n_read;
     bool inferred;
     void (*drop)(void *held); /* unmaps files; called by as_model_free() */
+    /* Pages of its files; NULL: it has none. */
+    void (*let_go)(void *held, const uint8_t *at, uint64_t size);
     void *held;
 };
 
 /* An empty model whose arena is limited to `max_bytes` (0: no limit). */
 AS_MUST_USE int as_model_new(struct as_model **model, size_t max_bytes, struct assay_error *err);
 void as_model_free(struct as_model *model);
+
+/* Numbers of a constant were read and are not needed soon: where they are in a mapped file its
+ * pages are given back, and return when they are touched again. */
+void as_model_let_go(const struct as_model *model, const struct as_data *data, uint64_t first,
+                     uint64_t n);
 
 /* A new value of unknown type, or AS_NONE with `err`. `name` is copied. */
 uint32_t as_model_add_value(struct as_model *model, struct as_graph *graph, const char *name,

@@ -78,6 +78,8 @@ static void a_file_is_mapped_whole(void **state)
     assert_memory_equal(file.bytes, "model", 5);
     as_mapped_file_let_go(&file);
     assert_memory_equal(file.bytes, "model", 5);
+    as_mapped_file_let_go_part(&file, file.bytes + 1, 3);
+    assert_memory_equal(file.bytes, "model", 5);
     as_mapped_file_close(&file);
     assert_null(file.bytes);
     as_mapped_file_close(&file);
@@ -89,6 +91,25 @@ static void a_file_is_mapped_whole(void **state)
     in_folder(path, "link"); /* the user's own link is the user's business */
     assert_int_equal(as_mapped_file_open(&file, path, NULL), ASSAY_OK);
     as_mapped_file_close(&file);
+}
+
+/* Memory of somebody else's would be lost, not only given back. */
+static void only_pages_of_the_file_are_given_back(void **state)
+{
+    static uint8_t other[3 * 65536];
+    struct as_mapped_file file, borrowed = {.bytes = other, .size = sizeof other};
+
+    (void)state;
+    memset(other, 7, sizeof other);
+    assert_int_equal(as_mapped_file_open(&file, model, NULL), ASSAY_OK);
+    as_mapped_file_let_go_part(&file, other, sizeof other);
+    as_mapped_file_let_go_part(&file, file.bytes + 4, 2);
+    as_mapped_file_let_go_part(&file, file.bytes + 6, 0);
+    as_mapped_file_let_go_part(&borrowed, other + 10, sizeof other - 10);
+    for (size_t i = 0; i < sizeof other; i++)
+        assert_int_equal(other[i], 7);
+    as_mapped_file_close(&file);
+    as_mapped_file_let_go_part(&file, other, 5);
 }
 
 static void what_is_no_file_is_named(void **state)
@@ -188,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_mapped_whole),
+        cmocka_unit_test(only_pages_of_the_file_are_given_back),
         cmocka_unit_test(what_is_no_file_is_named),
         cmocka_unit_test(files_beside_the_model_are_found),
         cmocka_unit_test(ways_out_are_refused),
