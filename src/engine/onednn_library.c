@@ -67,6 +67,10 @@ static int start(struct as_onednn *lib, struct as_program *p, struct assay_error
     if (api->engine_create(&lib->engine, dnnl_cpu, 0) != dnnl_success ||
         api->stream_create(&lib->stream, lib->engine, dnnl_stream_default_flags) != dnnl_success)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED, "oneDNN has no engine for this processor");
+    /* Only the instructions made for it (VNNI) sum four products in 32 bits at once. */
+    p->narrow_products = api->get_effective_cpu_isa() != dnnl_cpu_isa_avx2_vnni &&
+                         api->get_effective_cpu_isa() != dnnl_cpu_isa_avx512_core_vnni &&
+                         api->get_effective_cpu_isa() != dnnl_cpu_isa_avx512_core_bf16;
     (void)snprintf(p->library_name, sizeof p->library_name, "oneDNN %d.%d.%d, %s", version->major,
                    version->minor, version->patch, isa_text(api->get_effective_cpu_isa()));
     return ASSAY_OK;

@@ -45,7 +45,7 @@ bool as_dnn_weights(struct as_dnn *d, uint32_t at, uint32_t zero_at, struct as_d
         w->zero != (w->t.dtype == AS_DTYPE_U8 ? 128 : 0))
         return false;
     val = as_dnn_const(d, at);
-    if (!val)
+    if (!val || (d->p->narrow_products && !as_weights_are_narrow(val, w->zero)))
         return false;
     w->numbers = val->data;
     if (w->t.dtype == AS_DTYPE_I8)

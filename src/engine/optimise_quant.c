@@ -104,6 +104,19 @@ static bool add_tensor(struct as_opt *o, struct island *w, const struct quant *x
 
 /* ---- products ---- */
 
+/* Where products are narrow, weights that are not are left as the floats they mean: computed so
+ * they are right, and faster than integers in plain C. */
+static bool are_usable(struct as_opt *o, const struct quant *w)
+{
+    const struct as_val *val = as_program_constant(o->p, w->q, o->err), *zero = NULL;
+
+    if (!val || !o->p->narrow_products || !o->p->has_library)
+        return val != NULL;
+    if (w->zero != AS_NONE)
+        zero = as_program_constant(o->p, w->zero, o->err);
+    return as_weights_are_narrow(val, zero && zero->n ? as_val_i64(zero, 0) : 0);
+}
+
 /* Weights of one scale, or one for each of `n` channels along `axis`. */
 static bool see_weights(struct as_opt *o, uint32_t slot, int64_t n, int64_t axis, struct quant *out)
 {
@@ -112,8 +125,7 @@ static bool see_weights(struct as_opt *o, uint32_t slot, int64_t n, int64_t axis
     if (!see_quant(o, slot, out) || !as_slot_is_const(o->p, out->q))
         return false;
     scales = n_scales(o, out);
-    return (scales == 1 || (scales == (uint64_t)n && out->axis == axis)) &&
-           as_program_constant(o->p, out->q, o->err);
+    return (scales == 1 || (scales == (uint64_t)n && out->axis == axis)) && are_usable(o, out);
 }
 
 /* The bias in units of what the sums are in; false: it is no constant, or does not fit. */
@@ -191,8 +203,9 @@ static bool make_matmul(struct as_opt *o, struct island *w)
 
     w->op = AS_OP_QLinearMatMul;
     return w->mid->n_in == 2 && see_plain(o, w, w->mid->in[0], &a) &&
-           see_plain(o, w, w->mid->in[1], &b) && add_tensor(o, w, &a) && add_tensor(o, w, &b) &&
-           add_scale(o, w, &w->y);
+           see_plain(o, w, w->mid->in[1], &b) &&
+           (!as_slot_is_const(o->p, b.q) || are_usable(o, &b)) && add_tensor(o, w, &a) &&
+           add_tensor(o, w, &b) && add_scale(o, w, &w->y);
 }
 
 /* ---- the rest ---- */

@@ -110,6 +110,9 @@ struct as_program {
     char why_not[200]; /* why there is no library */
     char library_name[80];
     void *library; /* the provider's, for all its steps */
+    /* The processor adds pairs of 8-bit products in 16 bits: with weights beyond
+     * AS_NARROW_WEIGHT they do not fit and would be cut off without a word. */
+    bool narrow_products;
     struct as_thread_pool *pool;
 };
 

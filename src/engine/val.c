@@ -295,3 +295,17 @@ void as_val_put_i64(struct as_val *val, uint64_t i, int64_t x)
 
     as_data_put_i64(&data, i, x);
 }
+
+bool as_weights_are_narrow(const struct as_val *val, int64_t zero)
+{
+    const uint8_t *bytes = val->data;
+    bool is_signed = val->dtype == AS_DTYPE_I8;
+
+    for (uint64_t i = 0; i < val->n; i++) {
+        int64_t w = (is_signed ? (int64_t)(int8_t)bytes[i] : (int64_t)bytes[i]) - zero;
+
+        if (w > AS_NARROW_WEIGHT || w < -AS_NARROW_WEIGHT)
+            return false;
+    }
+    return true;
+}

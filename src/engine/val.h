@@ -7,6 +7,9 @@
 #include "engine/memory_count.h"
 #include "model/tensor.h"
 
+/* The greatest weight whose products with bytes fit into 16 bits in pairs: twice 255 times it. */
+#define AS_NARROW_WEIGHT 64
+
 struct as_layout; /* how a kernel library keeps a tensor in memory; engine/layout.h */
 
 /* A counted block that several values may share: views of it, elements of sequences. Of a list it
@@ -87,6 +90,8 @@ AS_MUST_USE int as_val_load(struct as_val *val, struct as_mem *mem, enum as_mem_
 double as_val_f64(const struct as_val *val, uint64_t i);
 int64_t as_val_i64(const struct as_val *val, uint64_t i);
 void as_val_put_f64(struct as_val *val, uint64_t i, double x);
+/* Whether no byte is further than AS_NARROW_WEIGHT from `zero`. */
+bool as_weights_are_narrow(const struct as_val *val, int64_t zero);
 void as_val_put_i64(struct as_val *val, uint64_t i, int64_t x);
 
 #endif
