@@ -243,29 +243,31 @@ static void find_causes(struct as_latency_run *out, const struct as_watch *watch
     }
 }
 
-/* True when the interval was narrower than `half` on one side. */
-static bool widen_to(struct as_latency_run *out, double half)
+/* True when the interval was narrower than `factor` (1 or more) on one side. */
+static bool widen_to(struct as_latency_run *out, double factor)
 {
     struct as_interval *interval = &out->figures.median.interval;
     double median = out->figures.summary.median;
-    bool narrow = interval->low > median - half || interval->high < median + half;
+    bool narrow = interval->low > median / factor || interval->high < median * factor;
 
-    interval->low = fmin(interval->low, median - half);
-    interval->high = fmax(interval->high, median + half);
+    interval->low = fmin(interval->low, median / factor);
+    interval->high = fmax(interval->high, median * factor);
     return narrow;
 }
 
 static void widen(struct as_latency_run *out, const struct as_latency_options *o)
 {
-    double median = out->figures.summary.median, point;
+    double point;
 
-    out->floored = widen_to(out, AS_LATENCY_FLOOR * median);
+    out->floored = widen_to(out, 1 + AS_LATENCY_FLOOR);
     if (o->n_earlier < 2 || !(o->earlier_spread >= 0))
         return;
     out->n_earlier = o->n_earlier;
     out->earlier_spread = o->earlier_spread;
     point = as_student_point(o->level, (double)o->n_earlier - 1);
-    out->widened = widen_to(out, point * o->earlier_spread * median);
+    /* By a factor: times are never below 0. Without an interval of its own there is none. */
+    out->widened =
+        out->figures.median.interval.reached && widen_to(out, exp(point * o->earlier_spread));
 }
 
 static double frequency(const struct as_watch_source *source)

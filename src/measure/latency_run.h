@@ -34,7 +34,7 @@ struct as_latency_options {
     double level;          /* of the interval; default 0.95 */
     bool no_floor;         /* the interval is of this process alone */
     size_t n_earlier;      /* runs of the same thing before this one, */
-    double earlier_spread; /* and the standard deviation of their medians, of their mean */
+    double earlier_spread; /* and the spread of the logarithms of their medians */
     bool no_batch;         /* a sample is one call, however short */
     bool whole_process;    /* what is measured has threads: watch events of all of them */
     const struct as_watch_source *source; /* NULL: the machine */

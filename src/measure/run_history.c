@@ -7,9 +7,13 @@
 
 #include "base/json_tree.h"
 #include "format/mapped_file.h"
+#include "stats/sort.h"
+#include "stats/sorted.h"
 
 #define SCHEMA    "assay.run_history"
 #define MAX_BYTES 65536
+
+enum { FEW = 8 }; /* too few for the middle half of them */
 
 static bool is_sane(double median_ns, double unix_s)
 {
@@ -88,15 +92,28 @@ int as_run_history_save(const struct as_run_history *history, const char *path,
     return rc;
 }
 
-double as_run_history_spread(const struct as_run_history *history)
+static double deviation(const double *logs, size_t n)
 {
     double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < n; i++)
+        mean += logs[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (logs[i] - mean) * (logs[i] - mean);
+    return sqrt(squares / (double)(n - 1));
+}
+
+double as_run_history_spread(const struct as_run_history *history)
+{
+    double logs[AS_HISTORY_KEPT], scratch[AS_HISTORY_KEPT];
+    struct as_sorted sorted = as_sorted_f64(logs, history->n);
 
     if (history->n < AS_HISTORY_LEAST)
         return (double)NAN;
     for (size_t i = 0; i < history->n; i++)
-        mean += history->median_ns[i] / (double)history->n;
-    for (size_t i = 0; i < history->n; i++)
-        squares += (history->median_ns[i] - mean) * (history->median_ns[i] - mean);
-    return sqrt(squares / (double)(history->n - 1)) / mean;
+        logs[i] = log(history->median_ns[i]);
+    if (history->n < FEW)
+        return deviation(logs, history->n);
+    as_sort_f64(logs, history->n, scratch);
+    return 1.4826 * as_sorted_mad(&sorted);
 }

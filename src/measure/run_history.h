@@ -29,8 +29,10 @@ void as_run_history_add(struct as_run_history *history, double median_ns, double
 AS_MUST_USE int as_run_history_save(const struct as_run_history *history, const char *path,
                                     struct assay_error *err);
 
-/* The standard deviation (n - 1) of the medians by their mean; NaN with fewer than
- * AS_HISTORY_LEAST. */
+/* How far the logarithms of medians lie apart, as a standard deviation: from the middle half of
+ * them (the median distance from their median, times 1.4826), so that a busy hour does not count
+ * for ever, but with fewer than 8 from all. About the share by which runs differ. NaN with fewer
+ * than AS_HISTORY_LEAST. */
 double as_run_history_spread(const struct as_run_history *history);
 
 #endif

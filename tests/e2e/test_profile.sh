@@ -153,14 +153,15 @@ exits 2 "a loop between things that are not there" profile --loop a=b zoo:mlp
     "$assay" profile zoo:mlp --runs 20 --time 1 --no-roofline --batch 2 --json >"$tmp/other.json" 2>/dev/null
     "$assay" profile zoo:mlp --runs 20 --time 1 --no-roofline --no-history --json >"$tmp/none.json" 2>/dev/null
     "$python" - "$tmp" <<'PY' || fail "what earlier runs say"
-import json, statistics, sys
+import json, math, statistics, sys
 runs = [json.load(open(f"{sys.argv[1]}/h{i}.json"))["latency"] for i in range(1, 5)]
 assert [r["earlier_runs"] is None for r in runs] == [True, True, True, False]
 medians = [r["median_ns"] for r in runs[:3]]
 told = runs[3]["earlier_runs"]
-assert told["runs"] == 3 and abs(told["spread_share"] - statistics.stdev(medians) / statistics.mean(medians)) < 1e-6, told
-half = 4.302653 * told["spread_share"] * runs[3]["median_ns"]
-assert runs[3]["ci95_high_ns"] is None or runs[3]["ci95_high_ns"] >= runs[3]["median_ns"] + 0.999 * half
+assert told["runs"] == 3 and abs(told["spread_share"] - statistics.stdev(map(math.log, medians))) < 1e-6, told
+factor = math.exp(4.302653 * told["spread_share"])
+assert runs[3]["ci95_high_ns"] is None or runs[3]["ci95_high_ns"] >= 0.999 * runs[3]["median_ns"] * factor
+assert runs[3]["ci95_low_ns"] is None or 0 < runs[3]["ci95_low_ns"] <= 1.001 * runs[3]["median_ns"] / factor
 for name in ("other", "none"):
     assert json.load(open(f"{sys.argv[1]}/{name}.json"))["latency"]["earlier_runs"] is None
 PY

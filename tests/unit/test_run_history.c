@@ -23,7 +23,14 @@ static void spread_needs_three_runs(void **state)
     as_run_history_add(&h, 110, 2);
     assert_true(isnan(as_run_history_spread(&h)));
     as_run_history_add(&h, 100, 3);
-    assert_true(fabs(as_run_history_spread(&h) - 0.1) < 1e-12); /* 90, 100, 110: 10 of 100 */
+    /* Logarithms of 90, 110, 100: 4.49981, 4.70048, 4.60517. */
+    assert_true(fabs(as_run_history_spread(&h) - 0.1003773) < 1e-6);
+    /* A busy hour among many runs: 20 quiet ones, 3 of twice the time. */
+    for (int i = 0; i < 20; i++)
+        as_run_history_add(&h, 99 + i % 3, 4);
+    for (int i = 0; i < 3; i++)
+        as_run_history_add(&h, 200, 5);
+    assert_true(as_run_history_spread(&h) < 0.03);
 }
 
 static void the_oldest_goes(void **state)
