@@ -101,8 +101,7 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
         as_page_line(page, AS_STYLE_HEADING,
                      "latency     %s a run; too few runs for an interval of its median", median);
     if (run->n_earlier)
-        as_page_line(page, AS_STYLE_NONE,
-                     "            %zu earlier runs here differ by %.2g %%%s",
+        as_page_line(page, AS_STYLE_NONE, "            %zu earlier runs here differ by %.2g %%%s",
                      run->n_earlier, run->earlier_spread * 100,
                      run->widened ? "; the interval holds that" : "");
     size = put_percentile(line, size, sizeof line, "p90", s->percentile[AS_SUMMARY_P90],
