@@ -75,6 +75,7 @@ struct as_program {
     double wall_seconds;
     struct as_fact cpu_user_ns, cpu_system_ns; /* of the whole tree, as the kernel summed them */
     struct as_fact peak_rss_bytes;             /* of the largest single process (the kernel's) */
+    const char *peak_from;                     /* how that one is known; NULL: not told */
     struct as_fact tree_peak_rss_bytes;        /* of the tree, sampled */
     struct as_fact minor_faults, major_faults, switches_voluntary, switches_involuntary;
     struct as_fact read_bytes, written_bytes;

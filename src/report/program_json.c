@@ -40,6 +40,7 @@ static void put_facts(struct as_json_writer *w, const struct as_program *p)
 #define X(name) put_fact(w, #name, p->name);
     AS_PROGRAM_FACTS(X)
 #undef X
+    as_json_kv_text(w, "peak_rss_from", p->peak_from);
     as_json_kv_f64(w, "processors", p->processors);
     as_json_kv_f64(w, "processors_used", as_program_processors_used(p));
     as_json_kv_object(w, "unavailable");
