@@ -268,6 +268,14 @@ void as_program_free(struct as_program *program)
     as_free(program);
 }
 
+double as_program_peak_bytes(const struct as_program *program)
+{
+    struct as_fact one = program->peak_rss_bytes, all = program->tree_peak_rss_bytes;
+
+    return fmax(one.why ? (double)NAN : (double)one.value, /* the one that is a number */
+                all.why ? (double)NAN : (double)all.value);
+}
+
 void as_heap_place_text(const struct as_heap_place *place, char *out, size_t room)
 {
     int n = snprintf(out, room, "%s%s0x%" PRIx64, place->function ? place->function : "",

@@ -122,6 +122,10 @@ AS_MUST_USE int as_program_analyze(struct as_program **out, struct as_run *run,
                                    struct assay_error *err);
 void as_program_free(struct as_program *program);
 
+/* The most that all its processes are known to have held: what was sampled of them, or the peak of
+ * the largest alone when that is more. NaN: not known. */
+double as_program_peak_bytes(const struct as_program *program);
+
 /* Whether the run is one of `assay run`. */
 bool as_program_in_run(const struct as_run *run);
 

@@ -63,6 +63,21 @@ for i in range(5):
     want(peak is None or p["peak_rss_from"], "a known peak says from where")
     want(p["wall_seconds"] > 0.01 or p["tree_peak_rss_bytes"] is None, f"no sum of the first moments: {p['tree_peak_rss_bytes']}")
 
+# A comparison, and the classic report, take the program's time and peak, not those of the readings.
+first, out = run("sh", "-c", ":", options=("--no-heap",))
+os.rename("r.assay", "first.assay")
+second, out = run("cat", "/proc/self/status")
+done = subprocess.run([assay, "diff", "--json", "first.assay", "r.assay"], capture_output=True, text=True)
+want(done.returncode == 0, f"two programs can be compared: {done.stderr}")
+better = json.loads(done.stdout or '{"improvements": {"total_time": {}, "memory": {}}}')["improvements"]
+for i, p in (1, first), (2, second):
+    ns, held = better["total_time"].get(f"session{i}_ns"), better["memory"].get(f"session{i}_bytes")
+    known = [b for b in (p["peak_rss_bytes"], p["tree_peak_rss_bytes"]) if b is not None]
+    want(ns and near(ns, p["wall_seconds"] * 1e9, 1e-9, 1), f"the time compared is the program's: {ns} {p['wall_seconds']}")
+    want(held == max(known, default=None), f"so is the peak: {held} {known}")
+done = subprocess.run([assay, "report", "--classic", "r.assay"], capture_output=True, text=True)
+want(f"Session duration: {second['wall_seconds']:.3f} seconds" in done.stdout, f"a session lasts as long: {done.stdout[:400]}")
+
 # Time of children counts in the whole, and each has its row.
 before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 p, out = run("sh", "-c", f"for i in 1 2; do {sys.executable} -c 'for i in range(4_000_000): pass'; done; sleep 0.2")
