@@ -10,6 +10,7 @@
 
 #include "analyze/program_read.h"
 #include "analyze/program_series.h"
+#include "analyze/program_traces.h"
 #include "base/alloc.h"
 #include "measure/peaks.h"
 #include "measure/program_fields.h"
@@ -207,6 +208,7 @@ static void sort_lists(struct as_program *program)
         qsort(program->place, program->n_places, sizeof *program->place, by_held);
     for (size_t i = 0; i < program->n_places; i++)
         program->n_heap_places += program->place[i].site.kind != AS_HEAP_MAPPING;
+    as_program_bound_traces(program);
     if (program->n_traces)
         qsort(program->trace, program->n_traces, sizeof *program->trace, by_allocated);
     join_gemm(program);

@@ -5,6 +5,7 @@
 #include "analyze/program_findings.h"
 #include "analyze/program_seen.h"
 #include "analyze/program_series.h"
+#include "analyze/program_traces.h"
 #include "base/alloc.h"
 #include "measure/peaks.h"
 #include "report/program_report.h"
@@ -80,6 +81,53 @@ static void what_was_written_is_read_back(void **state)
     assert_true(p->rss.seconds[20] > 0.99 && p->rss.seconds[20] < 1.01);
     assert_true(p->cpu.value[0] == 0.97);
     done(&m);
+}
+
+/* A sample stands for more than a small heap ever held. */
+static void no_stack_is_estimated_above_what_was_counted(void **state)
+{
+    struct as_heap_place place[] = {
+        {.site =
+             {.allocations = 1, .allocated_bytes = 205824, .live_bytes = 205824, .live_blocks = 1},
+         .pid = 7,
+         .function = "main",
+         .module = "a.out",
+         .offset = 0x17},
+        {.site = {.allocations = 3, .allocated_bytes = 900}, .pid = 7, .function = "mainly"},
+    };
+    struct as_heap_trace trace[] = {
+        {.stack = {.samples = 1,
+                   .allocations = 2.5,
+                   .allocated_bytes = 524288,
+                   .live_bytes = 524288,
+                   .live_blocks = 2.5,
+                   .n_frames = 1},
+         .pid = 7,
+         .frame = {"main+0x17 (a.out)"}},
+        {.stack = {.samples = 1, .allocated_bytes = 524288, .live_bytes = 10, .n_frames = 1},
+         .pid = 7,
+         .frame = {"other+0x1 (a.out)"}},
+    };
+    struct as_program p = {.heap_known = true,
+                           .heap = {.allocations = 4,
+                                    .allocated_bytes = 206724,
+                                    .live_bytes = 205824,
+                                    .live_blocks = 1},
+                           .place = place,
+                           .n_places = 2,
+                           .trace = trace,
+                           .n_traces = 2};
+
+    (void)state;
+    as_program_bound_traces(&p);
+    assert_true(trace[0].stack.allocated_bytes == 205824 && trace[0].stack.live_bytes == 205824);
+    assert_true(trace[0].stack.allocations == 1 && trace[0].stack.live_blocks == 1);
+    assert_true(trace[1].stack.allocated_bytes == 206724); /* of an unknown site: of all */
+    assert_true(trace[1].stack.live_bytes == 10);          /* below the bound: as it is */
+    trace[0].stack.allocated_bytes = 524288;
+    p.heap.unplaced = 1; /* the site's count is not whole */
+    as_program_bound_traces(&p);
+    assert_true(trace[0].stack.allocated_bytes == 206724);
 }
 
 static void the_same_products_of_two_processes_are_one_row(void **state)
@@ -542,6 +590,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read_back),
+        cmocka_unit_test(no_stack_is_estimated_above_what_was_counted),
         cmocka_unit_test(the_same_products_of_two_processes_are_one_row),
         cmocka_unit_test(a_leak_is_told_with_its_place),
         cmocka_unit_test(what_is_given_back_at_the_end_is_no_leak),
