@@ -145,7 +145,8 @@ double as_program_processors_used(const struct as_program *program);
 /* FLOP a second within the calls; NaN when not known. */
 double as_gemm_rate(const struct as_gemm_calls *calls);
 
-/* The share of this machine's roof for that type on all processors; NaN when not known. */
+/* The share of what this machine can do at the intensity of the product, on all processors: operands
+ * and result are moved once. NaN when not known. */
 double as_gemm_roof_share(const struct as_program *program, const struct as_gemm_calls *calls);
 
 #endif

@@ -440,6 +440,34 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     done(&m);
 }
 
+/* A product of a matrix with a vector is bound by memory: bytes decide its roof. */
+static void thin_products_are_held_against_the_bandwidth(void **state)
+{
+    struct as_gemm_calls calls = {.function = "cblas_sgemv",
+                                  .dtype = "f32",
+                                  .m = 4096,
+                                  .n = 1,
+                                  .k = 4096,
+                                  .batch = 1,
+                                  .calls = 10,
+                                  .flops = 2.0 * 4096 * 4096,
+                                  .time_ns = 100000000};
+    struct as_peaks peaks = {.n_counts = 1, .threads = {1}};
+    const struct as_program program = {.peaks = &peaks};
+    double bytes = 4.0 * (4096.0 * 4096 + 2 * 4096);
+
+    (void)state;
+    peaks.compute[AS_PEAK_F32][0].rate = 100e9;
+    peaks.bandwidth[AS_PEAK_DRAM][AS_PEAK_READ][0].rate = 10e9;
+    /* 10 ms a call; its bytes alone take bytes / 10e9, its arithmetic a twentieth of that. */
+    assert_true(fabs(as_gemm_roof_share(&program, &calls) - bytes / 10e9 / 0.01) < 1e-9);
+    calls.n = 4096; /* and of a square one the arithmetic decides */
+    calls.flops *= 4096;
+    assert_true(fabs(as_gemm_roof_share(&program, &calls) - calls.flops / 100e9 / 0.01) < 1e-6);
+    calls.calls = 0;
+    assert_true(isnan(as_gemm_roof_share(&program, &calls)));
+}
+
 static void long_lists_go_into_several_blocks(void **state)
 {
     struct made m = make(&(struct program_kit){.n_sites = 25000});
@@ -605,6 +633,7 @@ int main(void)
         cmocka_unit_test(churn_needs_temporary_blocks),
         cmocka_unit_test(faults_advise_what_exists_and_helps),
         cmocka_unit_test(products_are_held_against_the_roof_when_it_is_known),
+        cmocka_unit_test(thin_products_are_held_against_the_bandwidth),
         cmocka_unit_test(long_lists_go_into_several_blocks),
         cmocka_unit_test(without_a_session_nothing_is_written),
         cmocka_unit_test(another_run_tells_nothing_of_a_program),
