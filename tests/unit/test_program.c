@@ -440,6 +440,46 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     done(&m);
 }
 
+/* Readings are dense at first: neither that nor the end of the run makes a leak faster than it is.
+ */
+static void a_leak_is_told_by_time_and_its_site_by_bytes(void **state)
+{
+    enum { N = 120, BLOCK = 100000 };
+    double seconds[N], live[N], t = 0.001;
+    struct as_heap_place place = {.site = {.kind = AS_HEAP_MALLOC},
+                                  .function = "main",
+                                  .growing = true,
+                                  .growth_bytes_per_second = 9.6e6,
+                                  .growth_p_value = 1e-9};
+    struct as_program p = {.heap_known = true,
+                           .heap_live = {.seconds = seconds, .value = live, .n = N},
+                           .place = &place,
+                           .n_places = 1,
+                           .n_heaps = 1,
+                           .judged_until_seconds = UNIT_NAN};
+    struct as_program_findings *f;
+
+    (void)state;
+    for (int i = 0; i < N; i++) { /* a block every 10 ms */
+        seconds[i] = t;
+        live[i] = BLOCK * (1 + floor(t / 0.01));
+        t += i < 20 ? 0.002 : 0.012 + 0.0006 * (i * 7919 % 13);
+    }
+    p.wall_seconds = t;
+    p.heap.allocations = (uint64_t)(live[N - 1] / BLOCK);
+    p.heap.allocated_bytes = p.heap.live_bytes = (uint64_t)live[N - 1];
+    place.site.live_bytes = place.site.allocated_bytes = (uint64_t)live[N - 1];
+    place.growth_from_seconds = seconds[24];
+    place.growth_to_seconds = seconds[N - 1];
+    place.rise_bytes = place.growth_bytes = live[N - 1] - live[24];
+    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(f->growth[0].verdict, AS_GROWTH_FOUND);
+    assert_true(fabs(f->growth[0].rate / 1e7 - 1) < 0.02);
+    assert_true(f->growth[0].rate * f->growth[0].length <= live[N - 1] * (1 + 1e-9));
+    assert_true(fabs(f->growing[0].share - 1) < 1e-9);
+    as_program_findings_free(f);
+}
+
 /* A product of a matrix with a vector is bound by memory: bytes decide its roof. */
 static void thin_products_are_held_against_the_bandwidth(void **state)
 {
@@ -633,6 +673,7 @@ int main(void)
         cmocka_unit_test(churn_needs_temporary_blocks),
         cmocka_unit_test(faults_advise_what_exists_and_helps),
         cmocka_unit_test(products_are_held_against_the_roof_when_it_is_known),
+        cmocka_unit_test(a_leak_is_told_by_time_and_its_site_by_bytes),
         cmocka_unit_test(thin_products_are_held_against_the_bandwidth),
         cmocka_unit_test(long_lists_go_into_several_blocks),
         cmocka_unit_test(without_a_session_nothing_is_written),
