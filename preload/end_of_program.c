@@ -17,9 +17,10 @@
 #include "life.h"
 #include "share_file.h"
 
-#define EXPORT     __attribute__((visibility("default")))
-#define FEW_WORDS  64
-#define LINE_BYTES 1024 /* of the memory map; what is longer is cut */
+#define EXPORT       __attribute__((visibility("default")))
+#define FEW_WORDS    64
+#define LINE_BYTES   1024 /* of the memory map; what is longer is cut */
+#define STATUS_BYTES 4096
 
 typedef void (*leave_function)(int status);
 typedef int (*execve_function)(const char *path, char *const argv[], char *const env[]);
@@ -142,6 +143,35 @@ static void write_map(struct as_share_header *share)
     atomic_store_explicit(&share->maps_bytes, (uint32_t)l.size, memory_order_release);
 }
 
+/* The kernel's peak of this program alone. Before anything else is done: what the share needs at
+ * the end is no part of it. */
+static void note_peak(struct as_share_header *share)
+{
+    static const char key[] = "\nVmHWM:";
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    char text[STATUS_BYTES + 1];
+    uint64_t kib = 0;
+    const char *at;
+    ssize_t n;
+
+    if (fd < 0)
+        return;
+    do
+        n = read(fd, text, STATUS_BYTES);
+    while (n < 0 && errno == EINTR);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    at = strstr(text, key);
+    if (!at)
+        return;
+    at += sizeof key - 1;
+    at += strspn(at, " \t");
+    for (; *at >= '0' && *at <= '9' && kib < UINT64_MAX >> 16; at++)
+        kib = 10 * kib + (uint64_t)(*at - '0');
+    if (*at == ' ') /* not where the text was cut */
+        atomic_store(&share->peak_rss_bytes, kib * 1024);
+}
+
 /* Ours alone: a child that shares our memory (vfork) ends without us. */
 static bool is_own(const struct as_share_header *share)
 {
@@ -166,6 +196,7 @@ void as_share_end(enum as_share_state state)
         return;
     if (state == AS_SHARE_EXECED)
         note_time(share);
+    note_peak(share);
     write_map(share);
     atomic_store(&share->state, state);
     errno = before;
@@ -223,6 +254,7 @@ static int exec_failed(int rc)
     if (is_own(share)) {
         atomic_store(&share->state, AS_SHARE_ATTACHED);
         atomic_store(&share->maps_bytes, 0);
+        atomic_store(&share->peak_rss_bytes, 0);
         atomic_store(&share->exit_mono_ns, 0);
         atomic_store(&told, false);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/diff_session.h"
+#include "analyze/program_seen.h"
 #include "base/alloc.h"
 #include "format/name_map.h"
 #include "measure/program_record.h"
@@ -287,6 +288,27 @@ static const char *what_is_broken(const struct as_run_health *h)
                                                : NULL;
 }
 
+/* Of a run of `assay run`: its events are readings, which begin late and end early.
+ * 1 when it is one. */
+static int take_program(struct as_diff_run *r, struct assay_error *err)
+{
+    struct as_program *program = NULL;
+    struct assay_error none;
+    int rc = as_program_analyze(&program, r->run, &none);
+
+    if (rc == ASSAY_ERR_NOTFOUND)
+        return ASSAY_OK;
+    if (rc < 0) {
+        if (err)
+            *err = none;
+        return rc;
+    }
+    r->side.total_ns = program->wall_seconds * 1e9;
+    r->side.peak_memory_bytes = as_program_peak_bytes(program);
+    as_program_free(program);
+    return 1;
+}
+
 static int read_run(struct as_diff_run *r, const char *path, bool partial, struct assay_error *err)
 {
     int rc = as_run_open(&r->run, path, err);
@@ -305,7 +327,10 @@ static int read_run(struct as_diff_run *r, const char *path, bool partial, struc
     r->side = (struct as_diff_side){.name = r->run->path,
                                     .total_ns = (double)r->layers->wall_ns,
                                     .peak_memory_bytes = peak_memory(r->layers)};
-    if (r->layers->calls == 0 && r->layers->n_channels == 0)
+    rc = take_program(r, err);
+    if (rc < 0)
+        return rc;
+    if (rc == 0 && r->layers->calls == 0 && r->layers->n_channels == 0)
         return as_fail(err, ASSAY_ERR_NOTFOUND, "%s holds no layers to compare", path);
     return fill_layers(r, err);
 }

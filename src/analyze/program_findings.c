@@ -12,6 +12,7 @@
 #include "analyze/program_series.h"
 #include "base/alloc.h"
 #include "base/text.h"
+#include "stats/trend.h"
 
 #define MIB (1024.0 * 1024)
 
@@ -98,6 +99,22 @@ static void tell_growth(struct as_program_findings *f, struct as_program_growth 
                               g->per_iteration ? " an iteration" : "/s", over, p, until);
 }
 
+/* By time: readings are closer to each other at first, so that their number tells none. NaN when
+ * there is no line. */
+static double rate_between(const struct as_program_series *s, size_t n, double from, double to)
+{
+    struct as_trend_line line;
+    size_t first = 0;
+
+    while (n > 0 && s->seconds[n - 1] > to)
+        n--;
+    while (first < n && s->seconds[first] < from)
+        first++;
+    if (as_trend_line(&line, s->seconds + first, s->value + first, n - first, NULL) < 0)
+        return (double)NAN;
+    return line.slope;
+}
+
 /* `s` has `n` readings that count; the incident lies among them. */
 static void take_incident(struct as_program_growth *g, const struct as_program_series *s, size_t n,
                           const struct assay_leak_incident *at)
@@ -108,11 +125,22 @@ static void take_incident(struct as_program_growth *g, const struct as_program_s
         return;
     g->verdict = AS_GROWTH_FOUND;
     g->net_bytes = at->net_growth_mb * MIB;
-    g->rate = (g->per_iteration ? at->mb_per_step : at->mb_per_second) * MIB;
+    g->rate = at->mb_per_step * MIB;
+    if (!g->per_iteration)
+        g->rate = rate_between(s, n, at->start_time, at->end_time);
     g->length = g->per_iteration ? (double)(at->last - at->first) : at->end_time - at->start_time;
     g->p_value = at->p_value;
     g->to_the_end = at->end_time - at->start_time > MOST_OF_IT * span &&
                     s->seconds[n - 1] - at->end_time < NEAR_THE_END * span;
+}
+
+/* No heap grows by more than was allocated. */
+static void bound_rate(struct as_program_growth *g, const struct as_program *program)
+{
+    double most = (double)program->heap.allocated_bytes / g->length;
+
+    if (strcmp(g->key, "heap_live") == 0 && program->heap_known && g->rate > most)
+        g->rate = most;
 }
 
 /* What was free at the start, less what the program took since, at the rate it grows. */
@@ -174,9 +202,41 @@ static int by_rate(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* `whole`: what the heap grows by, which mappings are no part of. */
+/* What a series was at a time, on the line between two readings. */
+static double value_at(const struct as_program_series *s, double seconds)
+{
+    size_t i = 0, end = s->n;
+    double part;
+
+    while (i < end) { /* to the first reading that is not before */
+        size_t middle = i + (end - i) / 2;
+
+        if (s->seconds[middle] < seconds)
+            i = middle + 1;
+        else
+            end = middle;
+    }
+    if (s->n == 0)
+        return (double)NAN;
+    if (i == 0 || i == s->n || !(s->seconds[i] > s->seconds[i - 1]))
+        return s->value[i == s->n ? i - 1 : i];
+    part = (seconds - s->seconds[i - 1]) / (s->seconds[i] - s->seconds[i - 1]);
+    return s->value[i - 1] + part * (s->value[i] - s->value[i - 1]);
+}
+
+/* What the heap rose by while the place did, but no less than all places that grow. */
+static double heap_rise(const struct as_program *program, const struct as_heap_place *place,
+                        double all_places)
+{
+    double rise = value_at(&program->heap_live, place->growth_to_seconds) -
+                  value_at(&program->heap_live, place->growth_from_seconds);
+
+    return rise > all_places ? rise : all_places;
+}
+
+/* `all_places`: the bytes of all that grow, without mappings, which are no part of the heap. */
 static void tell_place(struct as_program_findings *f, const struct as_program *program,
-                       struct as_growing_place *g, double whole)
+                       struct as_growing_place *g, double all_places)
 {
     char where[PLACE_TEXT], rate[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN], p[AS_TEXT_HUMAN];
 
@@ -188,7 +248,7 @@ static void tell_place(struct as_program_findings *f, const struct as_program *p
         g->text = as_findings_say(f, "mapped at %s: %s/s of address space, %s", where, rate, p);
         return;
     }
-    g->share = g->place->growth_bytes_per_second / whole;
+    g->share = g->place->rise_bytes / heap_rise(program, g->place, all_places);
     as_text_percent(share, g->share);
     g->text = as_findings_say(f, "%s of it allocated at %s: %s/s, %s", share, where, rate, p);
 }
@@ -197,16 +257,13 @@ static void tell_place(struct as_program_findings *f, const struct as_program *p
 static int list_growing(struct as_program_findings *f, const struct as_program *program,
                         struct assay_error *err)
 {
-    double total = 0, heap = (double)NAN;
+    double total = 0;
 
     for (size_t i = 0; i < program->n_places; i++) {
         f->n_growing += program->place[i].growing;
         if (program->place[i].growing && program->place[i].site.kind != AS_HEAP_MAPPING)
-            total += program->place[i].growth_bytes_per_second;
+            total += program->place[i].rise_bytes;
     }
-    for (size_t i = 0; i < f->n_growths; i++)
-        if (strcmp(f->growth[i].key, "heap_live") == 0 && f->growth[i].rate > total)
-            heap = f->growth[i].rate;
     f->growing = as_arena_zero(&f->arena, f->n_growing + 1, sizeof *f->growing);
     if (!f->growing)
         return as_fail_nomem(err);
@@ -216,7 +273,7 @@ static int list_growing(struct as_program_findings *f, const struct as_program *
     if (f->n_growing)
         qsort(f->growing, f->n_growing, sizeof *f->growing, by_rate);
     for (size_t i = 0; i < f->n_growing; i++)
-        tell_place(f, program, &f->growing[i], heap > 0 ? heap : total);
+        tell_place(f, program, &f->growing[i], total);
     return ASSAY_OK;
 }
 
@@ -232,6 +289,7 @@ int as_program_find_growth(struct as_program_findings *f, const struct as_progra
     if (rc == ASSAY_OK)
         rc = judge_series(f, "rss", "resident memory", &program->rss, until, err);
     for (size_t i = 0; i < f->n_growths && rc == ASSAY_OK; i++) {
+        bound_rate(&f->growth[i], program);
         find_exhaustion(&f->growth[i], program);
         tell_growth(f, &f->growth[i]);
     }

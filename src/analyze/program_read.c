@@ -74,6 +74,8 @@ static const struct as_json_field program_fields[] = {
     FIELD(struct as_program_facts, signal, INT),
     FIELD(struct as_program_facts, dumped, BOOL),
     FIELD(struct as_program_facts, heap_why, TEXT),
+    FIELD(struct as_program_facts, peak_from, TEXT),
+    FIELD(struct as_program_facts, started_mono_ns, U64),
     FIELD(struct as_program_facts, interval_seconds, F64),
     FIELD(struct as_program_facts, judged_until_seconds, F64),
     FIELD(struct as_program_facts, readings, U64),
@@ -109,6 +111,8 @@ static int read_program(struct as_program_reader *r, struct as_json_parser *p,
     program->signal = f.signal;
     program->dumped = f.dumped;
     program->heap_why = f.heap_why;
+    program->peak_from = f.peak_from;
+    program->started_mono_ns = f.started_mono_ns;
     program->wall_seconds = f.wall_seconds;
     program->interval_seconds = f.interval_seconds;
     program->readings = f.readings;

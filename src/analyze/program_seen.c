@@ -10,6 +10,8 @@
 
 #include "analyze/program_read.h"
 #include "analyze/program_series.h"
+#include "analyze/program_traces.h"
+#include "analyze/roofline.h"
 #include "base/alloc.h"
 #include "measure/peaks.h"
 #include "measure/program_fields.h"
@@ -207,6 +209,7 @@ static void sort_lists(struct as_program *program)
         qsort(program->place, program->n_places, sizeof *program->place, by_held);
     for (size_t i = 0; i < program->n_places; i++)
         program->n_heap_places += program->place[i].site.kind != AS_HEAP_MAPPING;
+    as_program_bound_traces(program);
     if (program->n_traces)
         qsort(program->trace, program->n_traces, sizeof *program->trace, by_allocated);
     join_gemm(program);
@@ -268,6 +271,14 @@ void as_program_free(struct as_program *program)
     as_free(program);
 }
 
+double as_program_peak_bytes(const struct as_program *program)
+{
+    struct as_fact one = program->peak_rss_bytes, all = program->tree_peak_rss_bytes;
+
+    return fmax(one.why ? (double)NAN : (double)one.value, /* the one that is a number */
+                all.why ? (double)NAN : (double)all.value);
+}
+
 void as_heap_place_text(const struct as_heap_place *place, char *out, size_t room)
 {
     int n = snprintf(out, room, "%s%s0x%" PRIx64, place->function ? place->function : "",
@@ -315,16 +326,50 @@ double as_gemm_rate(const struct as_gemm_calls *calls)
     return calls->flops * (double)calls->calls / ((double)calls->time_ns * 1e-9);
 }
 
+/* Each operand read and the result written once; 0: not a product. One with itself has one operand.
+ */
+static double gemm_bytes(const struct as_gemm_calls *c, enum as_peak_type type)
+{
+    static const double element_bytes[] = {
+        [AS_PEAK_F32] = 4, [AS_PEAK_F64] = 8, [AS_PEAK_BF16] = 2, [AS_PEAK_I8] = 1};
+    _Static_assert(sizeof element_bytes / sizeof *element_bytes == AS_PEAK_TYPE_COUNT, "every one");
+    double m = (double)c->m, n = (double)c->n, k = (double)c->k;
+    bool with_itself = c->function && strstr(c->function, "syrk");
+
+    return (m * k + (with_itself ? 0 : k * n) + m * n) * element_bytes[type] *
+           (double)(c->batch ? c->batch : 1);
+}
+
+/* Against the roof of its intensity; where the bandwidth was not measured, of computing alone. */
+static double roof_share(const struct as_peaks *peaks, const struct as_gemm_calls *calls,
+                         enum as_peak_type type)
+{
+    double bytes = gemm_bytes(calls, type), seconds = (double)calls->time_ns * 1e-9;
+    struct as_roof_work work = {.type = type,
+                                .flops = calls->flops,
+                                .seconds = seconds / (double)calls->calls,
+                                .threads = peaks->threads[peaks->n_counts - 1]};
+    struct as_roof roof;
+
+    if (!(calls->flops > 0) || calls->calls == 0 || calls->time_ns == 0)
+        return (double)NAN;
+    if (bytes < 0x1p63) {
+        work.footprint_bytes = (uint64_t)bytes;
+        if (as_peak_bandwidth(peaks, as_peak_level(peaks, work.footprint_bytes), work.threads) > 0)
+            work.local_bytes = bytes;
+    }
+    as_roof_find(&roof, peaks, &work);
+    return roof.roof_fraction;
+}
+
 double as_gemm_roof_share(const struct as_program *program, const struct as_gemm_calls *calls)
 {
     const struct as_peaks *peaks = program->peaks;
 
     if (!peaks || !calls->dtype || peaks->n_counts == 0)
         return (double)NAN;
-    for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++) {
+    for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
         if (strcmp(calls->dtype, as_peak_type_name((enum as_peak_type)type)) == 0)
-            return as_gemm_rate(calls) / as_peak_flops(peaks, (enum as_peak_type)type,
-                                                       peaks->threads[peaks->n_counts - 1]);
-    }
+            return roof_share(peaks, calls, (enum as_peak_type)type);
     return (double)NAN;
 }

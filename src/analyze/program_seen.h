@@ -39,7 +39,9 @@ struct as_heap_place {
     bool peak_known; /* site.peak_live_bytes was captured */
     /* Live bytes over the readings, warm-up left out: whether they grow. NaN: too few readings. */
     double growth_bytes_per_second, growth_p_value;
-    double growth_bytes; /* over those readings; NaN like the others */
+    double growth_bytes; /* over those readings, by the rate; NaN like the others */
+    double rise_bytes;   /* what it held at the last of them more than at the first */
+    double growth_from_seconds, growth_to_seconds; /* of those readings */
     bool growing;
 };
 
@@ -71,10 +73,12 @@ struct as_program {
     int exit_status; /* as the shell would see it: 0 to 255; -1: unknown, it was not seen to end */
     int signal;      /* that ended it; 0: none */
     bool dumped;     /* a core */
-    const char *heap_why; /* why the heap was not watched; NULL: it was */
+    const char *heap_why;     /* why the heap was not watched; NULL: it was */
+    uint64_t started_mono_ns; /* the clock's reading that all seconds begin at; 0: not told */
     double wall_seconds;
     struct as_fact cpu_user_ns, cpu_system_ns; /* of the whole tree, as the kernel summed them */
     struct as_fact peak_rss_bytes;             /* of the largest single process (the kernel's) */
+    const char *peak_from;                     /* how that one is known; NULL: not told */
     struct as_fact tree_peak_rss_bytes;        /* of the tree, sampled */
     struct as_fact minor_faults, major_faults, switches_voluntary, switches_involuntary;
     struct as_fact read_bytes, written_bytes;
@@ -121,6 +125,10 @@ AS_MUST_USE int as_program_analyze(struct as_program **out, struct as_run *run,
                                    struct assay_error *err);
 void as_program_free(struct as_program *program);
 
+/* The most that all its processes are known to have held: what was sampled of them, or the peak of
+ * the largest alone when that is more. NaN: not known. */
+double as_program_peak_bytes(const struct as_program *program);
+
 /* Whether the run is one of `assay run`. */
 bool as_program_in_run(const struct as_run *run);
 
@@ -140,7 +148,8 @@ double as_program_processors_used(const struct as_program *program);
 /* FLOP a second within the calls; NaN when not known. */
 double as_gemm_rate(const struct as_gemm_calls *calls);
 
-/* The share of this machine's roof for that type on all processors; NaN when not known. */
+/* The share of what this machine can do at the intensity of the product, on all processors:
+ * operands and result are moved once. NaN when not known. */
 double as_gemm_roof_share(const struct as_program *program, const struct as_gemm_calls *calls);
 
 #endif

@@ -35,6 +35,7 @@ struct channel {
 
 struct collector {
     const struct as_run *run;
+    uint64_t start_ns; /* of the program, since the run began */
     struct channel channel[3];
     bool nomem;
 };
@@ -71,10 +72,10 @@ static void take_sample(void *user, uint32_t channel, uint64_t ns, double value)
 {
     struct collector *all = user;
     const char *name = as_run_site_at(all->run, channel)->name;
+    double seconds = ns > all->start_ns ? (double)(ns - all->start_ns) * 1e-9 : 0;
 
     for (size_t i = 0; i < N_CHANNELS; i++) {
-        if (strcmp(name, all->channel[i].name) == 0 &&
-            !add_point(&all->channel[i], (double)ns * 1e-9, value))
+        if (strcmp(name, all->channel[i].name) == 0 && !add_point(&all->channel[i], seconds, value))
             all->nomem = true;
     }
 }
@@ -97,12 +98,21 @@ static bool keep_series(struct as_program *program, const struct channel *c)
     return true;
 }
 
+/* The session is open before the program is started. */
+static uint64_t start_in_run(const struct as_program *program, const struct as_run *run)
+{
+    uint64_t origin = run->time.origin_ns;
+
+    return program->started_mono_ns > origin ? program->started_mono_ns - origin : 0;
+}
+
 int as_program_channels(struct as_program *program, struct as_run *run, struct as_arena *scratch,
                         struct assay_error *err)
 {
     const struct as_rows none = {.arena = scratch, .size = sizeof(struct point), .max = MAX_POINTS};
     struct collector all = {
         .run = run,
+        .start_ns = start_in_run(program, run),
         .channel = {{AS_CHANNEL_TREE_RSS, &program->rss, none, 0, 1},
                     {AS_CHANNEL_HEAP_LIVE, &program->heap_live, none, 0, 1},
                     {AS_CHANNEL_TREE_CPU, &program->cpu, none, 0, 1}},
@@ -180,6 +190,9 @@ static int judge(struct as_heap_place *place, const struct as_place_series *s, d
         return rc;
     place->growth_bytes_per_second = line.slope;
     place->growth_bytes = line.slope * (seconds[n - 1] - seconds[0]);
+    place->rise_bytes = live[n - 1] - live[0];
+    place->growth_from_seconds = seconds[0];
+    place->growth_to_seconds = seconds[n - 1];
     /* Where it was worked out, the one that heeds how readings depend on each other. */
     place->growth_p_value = growth.grows ? growth.p : test.p;
     place->growing = growth.grows && line.slope > 0;
@@ -203,7 +216,8 @@ int as_program_growth(struct as_program *program, const struct as_place_series *
     for (size_t i = 0; i < program->n_places; i++) {
         struct as_heap_place *place = &program->place[i];
 
-        place->growth_bytes_per_second = place->growth_p_value = place->growth_bytes = (double)NAN;
+        place->growth_bytes_per_second = place->growth_p_value = (double)NAN;
+        place->growth_bytes = place->rise_bytes = (double)NAN;
     }
     if (program->n_places)
         qsort(program->place, program->n_places, sizeof *program->place, by_id);

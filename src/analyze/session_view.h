@@ -52,7 +52,7 @@ struct as_session_view {
     struct as_view_layer *layer;                   /* by total time, largest first */
     size_t n_layers;
     uint64_t calls, failed;
-    double total_time; /* of all layers, begin to end */
+    double total_time; /* of all layers, begin to end: nested ones count twice */
     double cost_share; /* of profiling; NaN: not known */
     const char *odd;   /* what the file says that cannot be, and is not known; NULL: nothing */
     struct as_view_memory memory;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/program_seen.h"
 #include "analyze/session_view.h"
 #include "base/alloc.h"
 #include "measure/program_record.h"
@@ -399,6 +400,29 @@ static int judge(struct maker *m)
     return rc;
 }
 
+/* Of a run of `assay run`: its events are readings, which begin late and end early. */
+static int take_program(struct maker *m)
+{
+    struct as_session_view *v = m->view;
+    struct as_program *program = NULL;
+    struct assay_error none;
+    int rc = as_program_analyze(&program, m->run, &none);
+
+    if (rc == ASSAY_ERR_NOTFOUND)
+        return ASSAY_OK;
+    if (rc < 0) {
+        if (m->err)
+            *m->err = none;
+        return rc;
+    }
+    v->start_time = (double)m->run->time.real_ns * 1e-9;
+    v->duration_seconds = program->wall_seconds;
+    v->end_time = v->start_time + v->duration_seconds;
+    v->memory.peak_mb = as_program_peak_bytes(program) / MIB;
+    as_program_free(program);
+    return ASSAY_OK;
+}
+
 int as_session_view_run(struct as_session_view **out, struct as_run *run,
                         const struct as_layers *layers, const struct as_view_options *options,
                         struct assay_error *err)
@@ -420,6 +444,8 @@ int as_session_view_run(struct as_session_view **out, struct as_run *run,
         rc = walk(&m);
     if (rc == ASSAY_OK)
         rc = judge(&m);
+    if (rc == ASSAY_OK)
+        rc = take_program(&m);
     as_free(m.readings.item);
     as_free(m.marks.item);
     if (rc < 0)

@@ -125,6 +125,8 @@ int as_program_record_facts(const struct as_program_facts *facts, struct assay_e
     as_json_kv_i64(&w, "signal", facts->signal);
     as_json_kv_bool(&w, "dumped", facts->dumped);
     put_text(&w, "heap_why", facts->heap_why);
+    put_text(&w, "peak_from", facts->peak_from);
+    as_json_kv_u64(&w, "started_mono_ns", facts->started_mono_ns);
     as_json_kv_f64(&w, "wall_seconds", facts->wall_seconds);
     as_json_kv_f64(&w, "interval_seconds", facts->interval_seconds);
     as_json_kv_u64(&w, "readings", facts->readings);

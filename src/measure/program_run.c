@@ -29,7 +29,9 @@
 enum {
     THOROUGH_NS = 100 * 1000 * 1000,
     SHARES_NS = 15 * 1000 * 1000, /* their peaks are exact: they need not be read as often */
-    FIRST_WAIT_NS = 1000 * 1000
+    FIRST_WAIT_NS = 1000 * 1000,
+    SETTLED_NS = 10 * 1000 * 1000, /* of a process: until then it may still be loaded */
+    TOLD_SLACK_BYTES = 1 << 20     /* the kernel's own counts of pages differ by that */
 };
 
 struct watch {
@@ -46,6 +48,7 @@ struct watch {
     uint64_t ended_ns, next_ns, thorough_ns, shares_ns;
     uint64_t last_ns, last_cpu_ns; /* of the last sample */
     uint64_t readings, tree_peak_bytes;
+    bool tree_settled; /* read when the program was no longer being loaded */
     uint64_t own_peak_bytes, own_cpu_from_ns, own_cpu_ns;
     struct as_last_fall fall;
     struct as_heap_lost lost;
@@ -90,6 +93,7 @@ static void sample_tree(struct watch *w, uint64_t now_ns)
         return;
     if (w->now.rss_bytes > w->tree_peak_bytes)
         w->tree_peak_bytes = w->now.rss_bytes;
+    w->tree_settled |= w->now.rss_bytes && now_ns - w->options->started_ns >= SETTLED_NS;
     if (w->now.rss_bytes) /* one that is just ending holds nothing any more */
         assay_sample(w->rss_channel, (double)w->now.rss_bytes);
     if (now_ns > w->last_ns && w->now.cpu_ns >= w->last_cpu_ns)
@@ -238,27 +242,69 @@ static struct as_fact block_fact(const struct watch *w, long n)
     return count_fact(w, n < 0 ? -1 : n * 512);
 }
 
-static struct as_fact largest_seen(const struct watch *w)
+/* What a process held while it was still being set up says nothing about its peak, nor does what it
+ * held long before its end. */
+static bool was_seen_at_work(const struct watch *w, const struct as_tree_process *p)
 {
-    struct as_fact most =
-        as_fact_none("the program ended before it was read, and held less than assay itself");
+    uint64_t from = p->first_ns, to = p->ended ? p->last_ns : w->ended_ns;
+
+    return p->memory_ns > from && p->memory_ns - from >= SETTLED_NS &&
+           (to <= from || p->memory_ns - from >= (to - from) / 2);
+}
+
+/* Of one process: by its own word as it ended, else by what was seen. */
+static struct as_fact peak_of(const struct watch *w, const struct as_tree_process *p,
+                              const char **from)
+{
+    uint64_t told = w->shares ? as_program_shares_peak_bytes(w->shares, p->pid) : 0;
+    uint64_t limit = w->has_usage ? (uint64_t)w->usage.ru_maxrss * 1024 : 0;
+
+    if (told > 0 && (p->pid != w->pid || told <= limit + TOLD_SLACK_BYTES)) {
+        *from = "read by the program as it ended";
+        return as_fact_of(told);
+    }
+    *from = "the largest seen";
+    return p->peak_rss_bytes.why || was_seen_at_work(w, p)
+               ? p->peak_rss_bytes
+               : as_fact_none("the process ended before its memory was read at work");
+}
+
+static struct as_fact largest_seen(const struct watch *w, const char **from)
+{
+    struct as_fact most = as_fact_none(
+        "the program ended before its memory was read at work, and held less than assay itself");
     const struct as_tree_process *p;
 
-    for (size_t i = 0; w->tree && (p = as_process_tree_at(w->tree, i)) != NULL; i++)
-        if (!p->peak_rss_bytes.why && (most.why || p->peak_rss_bytes.value > most.value))
-            most = p->peak_rss_bytes;
+    *from = NULL;
+    for (size_t i = 0; w->tree && (p = as_process_tree_at(w->tree, i)) != NULL; i++) {
+        const char *how;
+        struct as_fact peak = peak_of(w, p, &how);
+
+        if (peak.why || (!most.why && peak.value <= most.value))
+            continue;
+        most = peak;
+        *from = how;
+    }
     return most;
 }
 
 /* The kernel's figure for a new program begins with what its starter held: it is the program's only
  * when it is more. */
-static struct as_fact peak_fact(const struct watch *w)
+static struct as_fact peak_fact(const struct watch *w, const char **from)
 {
     uint64_t told = (uint64_t)w->usage.ru_maxrss * 1024;
 
+    *from = "told by the kernel at its end";
     if (w->has_usage && told > w->own_peak_bytes)
         return as_fact_of(told);
-    return largest_seen(w);
+    return largest_seen(w, from);
+}
+
+static struct as_fact tree_peak_fact(const struct watch *w)
+{
+    if (w->tree_peak_bytes && w->tree_settled)
+        return as_fact_of(w->tree_peak_bytes);
+    return as_fact_none("the program ended before its memory was read at work");
 }
 
 static const char *tell_lost(struct watch *w)
@@ -296,6 +342,8 @@ static double judged_until(const struct watch *w)
 static void record_facts(struct watch *w)
 {
     const struct rusage *u = &w->usage;
+    const char *from;
+    struct as_fact peak = peak_fact(w, &from);
     struct as_program_facts facts = {
         .argv = w->options->argv,
         .n_args = w->options->n_args,
@@ -304,15 +352,15 @@ static void record_facts(struct watch *w)
         .signal = w->end->signal,
         .dumped = w->end->dumped,
         .heap_why = heap_why(w),
+        .started_mono_ns = w->options->started_ns,
         .wall_seconds = seconds_at(w, w->ended_ns),
         .interval_seconds = (double)w->options->interval_ns * 1e-9,
         .readings = w->readings,
         .cpu_user_ns = time_fact(w, &u->ru_utime),
         .cpu_system_ns = time_fact(w, &u->ru_stime),
-        .peak_rss_bytes = peak_fact(w),
-        .tree_peak_rss_bytes = w->tree_peak_bytes
-                                   ? as_fact_of(w->tree_peak_bytes)
-                                   : as_fact_none("the program ended before it was read"),
+        .peak_rss_bytes = peak,
+        .peak_from = from,
+        .tree_peak_rss_bytes = tree_peak_fact(w),
         .minor_faults = count_fact(w, u->ru_minflt),
         .major_faults = count_fact(w, u->ru_majflt),
         .switches_voluntary = count_fact(w, u->ru_nvcsw),
@@ -336,6 +384,7 @@ static void record_start(struct watch *w)
                                      .folder = w->options->folder,
                                      .exit_status = AS_EXIT_UNKNOWN,
                                      .heap_why = w->options->heap_why ? w->options->heap_why : why,
+                                     .started_mono_ns = w->options->started_ns,
                                      .wall_seconds = (double)NAN,
                                      .interval_seconds = (double)w->options->interval_ns * 1e-9,
                                      .judged_until_seconds = (double)NAN,
@@ -356,13 +405,15 @@ static void take_usage(const struct watch *w, struct as_process_facts *out)
     out->switches_involuntary = count_fact(w, w->usage.ru_nivcsw);
     out->minor_faults = count_fact(w, w->usage.ru_minflt);
     out->major_faults = count_fact(w, w->usage.ru_majflt);
-    out->peak_rss_bytes = peak_fact(w);
+    if ((uint64_t)w->usage.ru_maxrss * 1024 > w->own_peak_bytes)
+        out->peak_rss_bytes = as_fact_of((uint64_t)w->usage.ru_maxrss * 1024);
 }
 
 static void fill_process(const struct watch *w, const struct as_tree_process *p,
                          struct as_process_facts *out)
 {
     bool alone = p->pid == w->pid && !p->had_children && !as_process_tree_at(w->tree, 1);
+    const char *from;
 
     *out = (struct as_process_facts){
         .pid = p->pid,
@@ -372,7 +423,7 @@ static void fill_process(const struct watch *w, const struct as_tree_process *p,
         .end_seconds = p->ended ? seconds_at(w, p->last_ns) : (double)NAN,
         .cpu_user_ns = p->cpu_user_ns,
         .cpu_system_ns = p->cpu_system_ns,
-        .peak_rss_bytes = p->peak_rss_bytes,
+        .peak_rss_bytes = peak_of(w, p, &from),
         .minor_faults = p->minor_faults,
         .major_faults = p->major_faults,
         .switches_voluntary = p->switches_voluntary,

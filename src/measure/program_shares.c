@@ -28,6 +28,7 @@ struct share {
     bool followed; /* which makes a share of its own */
     uint64_t allocations;
     uint64_t exit_ns;
+    uint64_t peak_bytes; /* as the program itself read it at its end; 0: it did not */
     struct as_site_points points;
     struct as_buffer maps; /* of the process, kept in case it is killed; NUL-terminated */
     uint32_t maps_sites;   /* known when they were read */
@@ -274,6 +275,7 @@ static void note_end(struct share *share)
     share->execed = header.state == AS_SHARE_EXECED;
     share->followed = header.watches & 1u << AS_WATCH_FOLLOW;
     share->exit_ns = header.exit_mono_ns;
+    share->peak_bytes = header.peak_rss_bytes;
 }
 
 static bool is_lost(const struct share *share)
@@ -381,6 +383,19 @@ uint64_t as_program_shares_exit_ns(const struct as_program_shares *shares, int64
     const struct share *last = last_of(shares, pid);
 
     return last && !last->execed ? last->exit_ns : 0;
+}
+
+uint64_t as_program_shares_peak_bytes(const struct as_program_shares *shares, int64_t pid)
+{
+    const struct share *last = last_of(shares, pid);
+    uint64_t most = 0;
+
+    if (!last || last->execed || last->peak_bytes == 0)
+        return 0;
+    for (size_t i = 0; i < shares->n; i++) /* each program it was has a peak of its own */
+        if (shares->share[i].pid == pid && shares->share[i].peak_bytes > most)
+            most = shares->share[i].peak_bytes;
+    return most;
 }
 
 size_t as_program_shares_count(const struct as_program_shares *shares)

@@ -47,6 +47,10 @@ bool as_program_shares_lost(const struct as_program_shares *shares, int64_t pid,
  * recorded. */
 uint64_t as_program_shares_exit_ns(const struct as_program_shares *shares, int64_t pid);
 
+/* The kernel's peak of that process, read by itself as it ended; 0: it was killed, or went on as
+ * another program. Once it is recorded. It is the program's word: whoever uses it checks it. */
+uint64_t as_program_shares_peak_bytes(const struct as_program_shares *shares, int64_t pid);
+
 /* How many there were, and how many of them beyond the limit. */
 size_t as_program_shares_count(const struct as_program_shares *shares);
 size_t as_program_shares_left_out(const struct as_program_shares *shares);

@@ -279,6 +279,8 @@ static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, 
         return false;
     take_stat(t, r, &stat);
     r->seen.last_ns = now_ns;
+    if (stat.rss_pages)
+        r->seen.memory_ns = now_ns;
     if (strcmp(stat.comm, r->comm) != 0) { /* it became another program */
         memcpy(r->comm, stat.comm, sizeof r->comm);
         r->seen.name[0] = '\0';
@@ -358,6 +360,7 @@ static bool add(struct as_process_tree *t, int64_t pid, uint64_t now_ns)
     r->has_clock = !t->root[0] && clock_getcpuclockid((pid_t)pid, &r->clock) == 0;
     memcpy(r->comm, stat.comm, sizeof r->comm);
     take_stat(t, r, &stat);
+    r->seen.memory_ns = stat.rss_pages ? now_ns : 0;
     read_name(t, r);
     take_status(t, r);
     take_io(t, r);

@@ -20,6 +20,7 @@ struct as_tree_process {
     int64_t pid, parent_pid;       /* the parent that made it */
     char name[AS_TREE_NAME_BYTES]; /* its command line, or what it calls itself */
     uint64_t first_ns, last_ns;    /* of the readings that saw it */
+    uint64_t memory_ns;            /* of the last reading that saw it hold memory; 0: none */
     bool ended;
     bool had_children;  /* that it waited for, whether or not they were seen */
     uint64_t rss_bytes; /* at the last reading */

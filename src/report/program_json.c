@@ -2,6 +2,7 @@
  * what cannot be had is null, and `unavailable` beside it says why. */
 #include <math.h>
 
+#include "analyze/program_traces.h"
 #include "measure/program_fields.h"
 #include "report/program_report.h"
 
@@ -40,6 +41,7 @@ static void put_facts(struct as_json_writer *w, const struct as_program *p)
 #define X(name) put_fact(w, #name, p->name);
     AS_PROGRAM_FACTS(X)
 #undef X
+    as_json_kv_text(w, "peak_rss_from", p->peak_from);
     as_json_kv_f64(w, "processors", p->processors);
     as_json_kv_f64(w, "processors_used", as_program_processors_used(p));
     as_json_kv_object(w, "unavailable");
@@ -113,6 +115,7 @@ static void put_stack(struct as_json_writer *w, const struct as_heap_trace *trac
     as_json_object(w);
     as_json_kv_i64(w, "pid", trace->pid);
     as_json_kv_u64(w, "samples", trace->stack.samples);
+    as_json_kv_bool(w, "rough", trace->stack.samples < AS_TRACE_FEW_SAMPLES);
     as_json_kv_text(w, "layer", trace->stack.layer);
 #define X(name) as_json_kv_f64(w, #name "_estimate", trace->stack.name);
     AS_HEAP_STACK_ESTIMATES(X)

@@ -80,6 +80,21 @@ static void put_end(const struct as_program *p, struct as_page *page)
                      "ended with status %d after %s", p->exit_status, wall);
 }
 
+static void put_peaks(struct as_table *t, struct as_page *page, const struct as_program *p)
+{
+    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN];
+
+    if (p->peak_rss_bytes.why)
+        as_table_printf(t, AS_STYLE_NONE, "unknown: %s", as_page_name(page, p->peak_rss_bytes.why));
+    else if (p->tree_peak_rss_bytes.why)
+        as_table_printf(t, AS_STYLE_NONE, "%s of the largest process%s%s",
+                        fact_bytes(a, p->peak_rss_bytes), p->peak_from ? ", " : "",
+                        p->peak_from ? as_page_name(page, p->peak_from) : "");
+    else
+        as_table_printf(t, AS_STYLE_NONE, "%s of the largest process, %s of all, sampled",
+                        fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes));
+}
+
 static void put_figures(const struct as_program_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {{.title = "what"}, {.title = "figures"}};
@@ -103,8 +118,7 @@ static void put_figures(const struct as_program_view *view, struct as_page *page
         as_table_text(&t, AS_STYLE_NONE, of);
     as_table_row(&t);
     as_table_text(&t, AS_STYLE_NONE, "peak memory");
-    as_table_printf(&t, AS_STYLE_NONE, "%s of the largest process, %s of all, sampled",
-                    fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes));
+    put_peaks(&t, page, p);
     as_table_row(&t);
     as_table_text(&t, AS_STYLE_NONE, "page faults");
     as_table_printf(&t, AS_STYLE_NONE, "%s minor, %s major", fact_count(a, p->minor_faults),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/program_traces.h"
 #include "base/text.h"
 #include "report/program_report.h"
 #include "report/report_cells.h"
@@ -303,9 +304,10 @@ static void put_stacks(const struct as_program_view *view, struct as_page *page)
 
         as_text_bytes(bytes, trace->stack.allocated_bytes);
         as_text_bytes(live, trace->stack.live_bytes);
-        as_page_line(page, AS_STYLE_NONE, "%s%s allocated, %s live, by %llu samples",
-                     as_program_bullet(page), bytes, live,
-                     (unsigned long long)trace->stack.samples);
+        as_page_line(page, AS_STYLE_NONE, "%s%s allocated, %s live, by %llu sample%s%s",
+                     as_program_bullet(page), bytes, live, (unsigned long long)trace->stack.samples,
+                     trace->stack.samples == 1 ? "" : "s",
+                     trace->stack.samples < AS_TRACE_FEW_SAMPLES ? ": a rough estimate" : "");
         for (uint32_t k = 0; k < n && k < STACK_FRAMES; k++)
             as_page_cut_line(page, AS_STYLE_DIM, "%s%s", page->markdown ? "" : "    ",
                              as_page_name(page, trace->frame[k]));

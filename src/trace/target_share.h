@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define AS_SHARE_MAGIC      0x3153595353415341ull /* of this version: another one has another */
+#define AS_SHARE_MAGIC      0x3253595353415341ull /* of this version: another one has another */
 #define AS_SHARE_GEMM_AT    (64u << 10)
 #define AS_SHARE_GEMM_BYTES (4u << 20)
 #define AS_SHARE_HEAP_AT    (8u << 20)
@@ -43,6 +43,7 @@ struct as_share_header {
     _Atomic uint64_t own_bytes;    /* of this file the target touched: part of its rss, and ours */
     char program[256];             /* argv[0] as the kernel has it, cut */
     _Atomic uint64_t exit_mono_ns; /* when it called exit() or exec; 0: neither yet */
+    _Atomic uint64_t peak_rss_bytes; /* VmHWM as the program ended; 0: not told */
 };
 
 enum as_watch { AS_WATCH_HEAP = 0, AS_WATCH_STACKS = 1, AS_WATCH_GEMM = 2, AS_WATCH_FOLLOW = 3 };

@@ -5,6 +5,7 @@
 #include "analyze/program_findings.h"
 #include "analyze/program_seen.h"
 #include "analyze/program_series.h"
+#include "analyze/program_traces.h"
 #include "base/alloc.h"
 #include "measure/peaks.h"
 #include "report/program_report.h"
@@ -80,6 +81,53 @@ static void what_was_written_is_read_back(void **state)
     assert_true(p->rss.seconds[20] > 0.99 && p->rss.seconds[20] < 1.01);
     assert_true(p->cpu.value[0] == 0.97);
     done(&m);
+}
+
+/* A sample stands for more than a small heap ever held. */
+static void no_stack_is_estimated_above_what_was_counted(void **state)
+{
+    struct as_heap_place place[] = {
+        {.site =
+             {.allocations = 1, .allocated_bytes = 205824, .live_bytes = 205824, .live_blocks = 1},
+         .pid = 7,
+         .function = "main",
+         .module = "a.out",
+         .offset = 0x17},
+        {.site = {.allocations = 3, .allocated_bytes = 900}, .pid = 7, .function = "mainly"},
+    };
+    struct as_heap_trace trace[] = {
+        {.stack = {.samples = 1,
+                   .allocations = 2.5,
+                   .allocated_bytes = 524288,
+                   .live_bytes = 524288,
+                   .live_blocks = 2.5,
+                   .n_frames = 1},
+         .pid = 7,
+         .frame = {"main+0x17 (a.out)"}},
+        {.stack = {.samples = 1, .allocated_bytes = 524288, .live_bytes = 10, .n_frames = 1},
+         .pid = 7,
+         .frame = {"other+0x1 (a.out)"}},
+    };
+    struct as_program p = {.heap_known = true,
+                           .heap = {.allocations = 4,
+                                    .allocated_bytes = 206724,
+                                    .live_bytes = 205824,
+                                    .live_blocks = 1},
+                           .place = place,
+                           .n_places = 2,
+                           .trace = trace,
+                           .n_traces = 2};
+
+    (void)state;
+    as_program_bound_traces(&p);
+    assert_true(trace[0].stack.allocated_bytes == 205824 && trace[0].stack.live_bytes == 205824);
+    assert_true(trace[0].stack.allocations == 1 && trace[0].stack.live_blocks == 1);
+    assert_true(trace[1].stack.allocated_bytes == 206724); /* of an unknown site: of all */
+    assert_true(trace[1].stack.live_bytes == 10);          /* below the bound: as it is */
+    trace[0].stack.allocated_bytes = 524288;
+    p.heap.unplaced = 1; /* the site's count is not whole */
+    as_program_bound_traces(&p);
+    assert_true(trace[0].stack.allocated_bytes == 206724);
 }
 
 static void the_same_products_of_two_processes_are_one_row(void **state)
@@ -392,6 +440,74 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     done(&m);
 }
 
+/* Readings are dense at first: neither that nor the end of the run makes a leak faster than it is.
+ */
+static void a_leak_is_told_by_time_and_its_site_by_bytes(void **state)
+{
+    enum { N = 120, BLOCK = 100000 };
+    double seconds[N], live[N], t = 0.001;
+    struct as_heap_place place = {.site = {.kind = AS_HEAP_MALLOC},
+                                  .function = "main",
+                                  .growing = true,
+                                  .growth_bytes_per_second = 9.6e6,
+                                  .growth_p_value = 1e-9};
+    struct as_program p = {.heap_known = true,
+                           .heap_live = {.seconds = seconds, .value = live, .n = N},
+                           .place = &place,
+                           .n_places = 1,
+                           .n_heaps = 1,
+                           .judged_until_seconds = UNIT_NAN};
+    struct as_program_findings *f;
+
+    (void)state;
+    for (int i = 0; i < N; i++) { /* a block every 10 ms */
+        seconds[i] = t;
+        live[i] = BLOCK * (1 + floor(t / 0.01));
+        t += i < 20 ? 0.002 : 0.012 + 0.0006 * (i * 7919 % 13);
+    }
+    p.wall_seconds = t;
+    p.heap.allocations = (uint64_t)(live[N - 1] / BLOCK);
+    p.heap.allocated_bytes = p.heap.live_bytes = (uint64_t)live[N - 1];
+    place.site.live_bytes = place.site.allocated_bytes = (uint64_t)live[N - 1];
+    place.growth_from_seconds = seconds[24];
+    place.growth_to_seconds = seconds[N - 1];
+    place.rise_bytes = place.growth_bytes = live[N - 1] - live[24];
+    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(f->growth[0].verdict, AS_GROWTH_FOUND);
+    assert_true(fabs(f->growth[0].rate / 1e7 - 1) < 0.02);
+    assert_true(f->growth[0].rate * f->growth[0].length <= live[N - 1] * (1 + 1e-9));
+    assert_true(fabs(f->growing[0].share - 1) < 1e-9);
+    as_program_findings_free(f);
+}
+
+/* A product of a matrix with a vector is bound by memory: bytes decide its roof. */
+static void thin_products_are_held_against_the_bandwidth(void **state)
+{
+    struct as_gemm_calls calls = {.function = "cblas_sgemv",
+                                  .dtype = "f32",
+                                  .m = 4096,
+                                  .n = 1,
+                                  .k = 4096,
+                                  .batch = 1,
+                                  .calls = 10,
+                                  .flops = 2.0 * 4096 * 4096,
+                                  .time_ns = 100000000};
+    struct as_peaks peaks = {.n_counts = 1, .threads = {1}};
+    const struct as_program program = {.peaks = &peaks};
+    double bytes = 4.0 * (4096.0 * 4096 + 2 * 4096);
+
+    (void)state;
+    peaks.compute[AS_PEAK_F32][0].rate = 100e9;
+    peaks.bandwidth[AS_PEAK_DRAM][AS_PEAK_READ][0].rate = 10e9;
+    /* 10 ms a call; its bytes alone take bytes / 10e9, its arithmetic a twentieth of that. */
+    assert_true(fabs(as_gemm_roof_share(&program, &calls) - bytes / 10e9 / 0.01) < 1e-9);
+    calls.n = 4096; /* and of a square one the arithmetic decides */
+    calls.flops *= 4096;
+    assert_true(fabs(as_gemm_roof_share(&program, &calls) - calls.flops / 100e9 / 0.01) < 1e-6);
+    calls.calls = 0;
+    assert_true(isnan(as_gemm_roof_share(&program, &calls)));
+}
+
 static void long_lists_go_into_several_blocks(void **state)
 {
     struct made m = make(&(struct program_kit){.n_sites = 25000});
@@ -542,6 +658,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read_back),
+        cmocka_unit_test(no_stack_is_estimated_above_what_was_counted),
         cmocka_unit_test(the_same_products_of_two_processes_are_one_row),
         cmocka_unit_test(a_leak_is_told_with_its_place),
         cmocka_unit_test(what_is_given_back_at_the_end_is_no_leak),
@@ -556,6 +673,8 @@ int main(void)
         cmocka_unit_test(churn_needs_temporary_blocks),
         cmocka_unit_test(faults_advise_what_exists_and_helps),
         cmocka_unit_test(products_are_held_against_the_roof_when_it_is_known),
+        cmocka_unit_test(a_leak_is_told_by_time_and_its_site_by_bytes),
+        cmocka_unit_test(thin_products_are_held_against_the_bandwidth),
         cmocka_unit_test(long_lists_go_into_several_blocks),
         cmocka_unit_test(without_a_session_nothing_is_written),
         cmocka_unit_test(another_run_tells_nothing_of_a_program),

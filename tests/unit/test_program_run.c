@@ -190,6 +190,10 @@ static void the_end_is_never_missed(void **state)
         struct as_program *p = watch(root.path, end_at_once, &end, &run);
 
         assert_int_equal(end.exit_status, 0);
+        /* What was read of it while it began is not its peak. */
+        assert_true(p->wall_seconds > 0.01 || p->tree_peak_rss_bytes.why);
+        assert_true(p->wall_seconds > 0.01 || p->process == NULL || p->peak_rss_bytes.why ||
+                    strcmp(p->peak_from, "the largest seen") != 0);
         as_program_free(p);
         as_run_close(run);
     }

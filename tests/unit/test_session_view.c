@@ -206,6 +206,27 @@ static void a_run_without_memory_says_so(void **state)
     rec_done(&r);
 }
 
+/* A layer within another lasts no longer than the session with both of them. */
+static void the_classic_text_counts_nested_layers_once(void **state)
+{
+    struct as_session_view *v = view_of(
+        "{\"schema\":\"assay.session\",\"schema_version\":1,\"profiling_session\":{\"start_time\":"
+        "10,"
+        "\"end_time\":13,\"duration_seconds\":3},\"layer_profiling\":{\"layer_stats\":{\"outer\":{"
+        "\"call_count\":1,\"total_time\":3,\"self_time\":1,\"mean_time\":3},\"inner\":{"
+        "\"call_count\":1,\"total_time\":2,\"self_time\":2,\"mean_time\":2}}}}");
+    struct assay_error err;
+    struct as_out out;
+
+    (void)state;
+    assert_true(v->total_time == 5);
+    assert_int_equal(as_out_memory(&out, &err), ASSAY_OK);
+    as_session_classic(&out, v, 0);
+    assert_non_null(strstr(as_out_get(&out, NULL), "Total time               3000.000 ms\n"));
+    as_out_drop(&out);
+    as_session_view_free(v);
+}
+
 #define RECORDED(test) cmocka_unit_test_teardown(test, rec_clean)
 
 int main(void)
@@ -214,6 +235,7 @@ int main(void)
         cmocka_unit_test(json_comes_back),
         cmocka_unit_test(wrong_json_is_refused_in_a_sentence),
         cmocka_unit_test(wrong_types_are_not_known),
+        cmocka_unit_test(the_classic_text_counts_nested_layers_once),
         RECORDED(a_run_tells_of_growth_and_bottlenecks),
         RECORDED(a_managers_layers_keep_their_memory),
         RECORDED(a_run_without_memory_says_so),

@@ -1,0 +1,14 @@
+/* analyze/program_traces.h - estimates of sampled stacks, held against what was counted exactly.
+ * A sample stands for 512 KiB on average: of a small heap that is more than there ever was. */
+#ifndef AS_ANALYZE_PROGRAM_TRACES_H
+#define AS_ANALYZE_PROGRAM_TRACES_H
+
+#include "analyze/program_seen.h"
+
+/* An estimate from fewer samples than this says little. */
+#define AS_TRACE_FEW_SAMPLES 10
+
+/* No estimate stays above the count of its site, or of all heaps where the site is not known. */
+void as_program_bound_traces(struct as_program *program);
+
+#endif
