@@ -130,18 +130,35 @@ static void sum_up_times(const struct joining *j, struct as_profile_layer *layer
 static double covered_by(const struct joining *j)
 {
     const struct as_profile_pass *pass = &j->run->profile;
+    const struct as_profile *p = j->profile;
     struct as_sorted sorted;
 
     for (size_t r = 0; r < pass->n_runs; r++) {
         double sum = 0;
 
-        for (size_t s = 0; s < pass->n_steps; s++)
-            sum += (double)pass->self_ns[s * pass->n_runs + r];
+        for (size_t i = 0; i < p->n_layers; i++)
+            sum += (double)p->layers[i].trail[r];
         j->sorted[r] = sum / pass->run_ns[r];
     }
     qsort(j->sorted, pass->n_runs, sizeof *j->sorted, compare_f64);
     sorted = as_sorted_f64(j->sorted, pass->n_runs);
     return as_sorted_median(&sorted);
+}
+
+/* A stall that hits another layer in each run is in every run and in no layer's median, so medians
+ * add up to less than a run took. All layers are stretched alike until they add up to it. */
+static void stretch_layers(const struct joining *j)
+{
+    struct as_profile *p = j->profile;
+    double sum = 0, stretch;
+
+    for (size_t i = 0; i < p->n_layers; i++)
+        sum += p->layers[i].self_ns;
+    stretch = sum > 0 ? covered_by(j) * j->run->profile.profiled.summary.median / sum : 1;
+    for (size_t i = 0; i < p->n_layers; i++) {
+        p->layers[i].self_ns *= stretch;
+        p->sum_ns += p->layers[i].self_ns;
+    }
 }
 
 static void find_roof(const struct joining *j, struct as_roof *roof, enum as_peak_type type,
@@ -187,7 +204,6 @@ static int make_layer(struct joining *j, size_t step)
         return ASSAY_OK; /* a view that is free, a branch not taken */
     join_costs(j, layer);
     sum_up_times(j, layer);
-    p->sum_ns += layer->self_ns;
     p->n_layers++;
     return ASSAY_OK;
 }
@@ -424,7 +440,7 @@ static void sum_up(struct joining *j, const struct as_params *params)
     counts[0] = p->flops;
     p->bytes = counts[1];
     p->run_ns = j->run->profiled ? j->run->profile.profiled.summary.median : (double)NAN;
-    p->covered_share = j->run->profiled ? covered_by(j) : (double)NAN;
+    p->covered_share = j->run->profiled ? p->sum_ns / p->run_ns : (double)NAN;
     find_roof(j, &p->roof, p->n_ops ? p->ops[0].type : AS_PEAK_F32, counts,
               j->run->latency.figures.summary.median);
     /* Of the whole the roof is that of its parts, one after the other. */
@@ -480,6 +496,7 @@ static int fill(struct joining *j, const struct as_profile_inputs *in,
             rc = as_fail_nomem(err);
     if (rc < 0)
         return rc;
+    stretch_layers(j);
     finish_layers(j);
     rc = make_groups(j, true, 0, &p->ops, &p->n_ops, err);
     if (rc == ASSAY_OK)
