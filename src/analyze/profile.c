@@ -388,9 +388,10 @@ static void sum_up_memory(struct as_profile *p, const struct as_params *params)
         .kv_cache_bytes = mem->of[AS_MEM_KV_CACHE].peak_bytes,
         .peak_bytes = mem->all.peak_bytes,
         .rss_bytes = bytes_of(&pass->timed.rss),
-        .peak_rss_bytes = bytes_of(&pass->timed.rss_peak),
+        .peak_rss_bytes = bytes_of(&pass->ran.rss_peak),
         .base_rss_bytes = bytes_of(&pass->before.rss),
-        .rss_known = !pass->timed.rss.why && !pass->timed.rss_peak.why,
+        .rss_known = !pass->timed.rss.why && !pass->ran.rss_peak.why,
+        .peak_rss_fresh = pass->peak_is_fresh,
         .efficiency = (double)NAN,
     };
     if (p->memory.peak_bytes > 0)

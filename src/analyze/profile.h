@@ -65,7 +65,8 @@ struct as_profile_memory {
     uint64_t peak_bytes;                                /* of all that the engine holds at once */
     uint64_t rss_bytes, peak_rss_bytes, base_rss_bytes; /* base: before the model was opened */
     bool rss_known;
-    double efficiency; /* (parameters + activations) / peak; NaN without a peak */
+    bool peak_rss_fresh; /* counted from before the model was prepared, not the whole process */
+    double efficiency;   /* (parameters + activations) / peak; NaN without a peak */
 };
 
 struct as_profile {

@@ -158,6 +158,8 @@ static int prepare(struct as_profile_run *run, struct as_model *model, struct as
     int rc;
 
     tell(run, AS_PHASE_PREPARE, 0);
+    as_alloc_tidy();
+    run->memory.peak_is_fresh = run->options.reset_peak_rss && as_process_memory_reset_peak("");
     as_process_memory_read(&run->memory.before, "");
     from = as_clock_mono_ns();
     rc = open_engine(run, model, &run->options.engine.infer, &run->options.inputs, &run->engine,
@@ -186,6 +188,9 @@ int as_profile_run_new(struct as_profile_run **out, struct as_model *model,
         rc = time_it(run, err);
     if (rc == ASSAY_OK)
         rc = profile_it(run, err);
+    as_process_memory_read(&run->memory.ran, "");
+    if (options->no_timing)
+        run->memory.timed = run->memory.ran;
     if (rc == ASSAY_OK)
         rc = count_memory(run, err);
     if (rc < 0)

@@ -32,8 +32,9 @@ struct as_profile_options {
     unsigned profile_runs;                 /* 0: by time */
     double profile_s;                      /* 0: half of the time for timing */
     bool no_timing, no_profile, no_memory; /* passes to leave out */
-    const char *record;                    /* where profiled runs are recorded; NULL: nowhere */
-    uint64_t load_ns; /* that reading the file took the caller; told as it is */
+    bool reset_peak_rss; /* the process is ours: its greatest memory may be counted anew */
+    const char *record;  /* where profiled runs are recorded; NULL: nowhere */
+    uint64_t load_ns;    /* that reading the file took the caller; told as it is */
     void (*progress)(void *user, enum as_profile_phase phase, double share);
     void *user;
 };
@@ -46,6 +47,8 @@ struct as_memory_pass {
     struct as_process_memory before; /* before the engine was opened */
     struct as_process_memory ready;  /* after */
     struct as_process_memory timed;  /* after timing, as the model is used */
+    struct as_process_memory ran;    /* after timing and profiling; memory is counted later */
+    bool peak_is_fresh;              /* the peak counts from `before` on, not from the beginning */
     struct as_process_memory after;  /* after all */
 };
 

@@ -192,6 +192,8 @@ static void put_memory(struct as_json_writer *w, const struct as_profile *p)
         as_json_kv_null(w, "rss_bytes");
         as_json_kv_null(w, "peak_rss_bytes");
     }
+    as_json_kv_text(w, "peak_rss_since",
+                    m->peak_rss_fresh ? "before the model was prepared" : "the program began");
     as_json_kv_f64(w, "memory_efficiency", m->efficiency);
     as_json_kv_f64(w, "parameter_memory_mb", (double)m->parameter_bytes / 0x1p20);
     as_json_kv_f64(w, "activation_memory_mb", (double)m->activation_bytes / 0x1p20);

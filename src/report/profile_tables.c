@@ -341,7 +341,9 @@ void as_profile_put_memory(const struct as_profile_report *report, struct as_pag
         put_kind(&t, "resident before", m->base_rss_bytes,
                  "program and libraries, without the model");
         put_kind(&t, "resident", m->rss_bytes, "after the runs");
-        put_kind(&t, "resident at most", m->peak_rss_bytes, "since the program began");
+        put_kind(&t, "resident at most", m->peak_rss_bytes,
+                 m->peak_rss_fresh ? "while prepared, timed and profiled"
+                                   : "since the program began");
     }
     as_page_table(page, &t);
     as_text_percent(text, m->efficiency);
