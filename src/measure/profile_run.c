@@ -139,6 +139,7 @@ static int count_memory(struct as_profile_run *run, struct assay_error *err)
     run->memory.live_bytes = as_alloc_zero(n_steps + 1, sizeof *run->memory.live_bytes);
     if (!run->memory.live_bytes)
         return as_fail_nomem(err);
+    as_engine_rest(run->engine);
     as_engine_reset_peaks(run->engine);
     rc = as_engine_run(run->engine, AS_RUN_MEMORY, NULL, err);
     if (rc < 0)

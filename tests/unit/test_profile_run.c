@@ -131,6 +131,31 @@ static void the_peak_is_that_of_running_the_model(void **state)
     as_model_free(model);
 }
 
+/* Tensors of their own beside an arena that keeps its pages would be twice the memory. */
+static void counting_memory_takes_no_more_than_running(void **state)
+{
+    struct as_profile_options o = quick();
+    struct as_model *model;
+    struct as_profile_run *run;
+
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* what is freed stays for a while */
+#endif
+    assert_int_equal(as_model_open(&model, "zoo:mlp", NULL), 0);
+    o.engine.infer.batch = 20000;
+    o.latency = (struct as_latency_options){.runs = 1, .no_warmup = true};
+    o.reset_peak_rss = o.no_profile = true;
+    run = run_model(model, &o);
+    assert_true(run->memory_counted);
+    assert_true(run->memory.plan.arena_bytes >= (uint64_t)32 << 20);
+    if (run->memory.peak_is_fresh)
+        assert_true(run->memory.after.rss_peak.value <
+                    run->memory.ran.rss_peak.value + run->memory.plan.arena_bytes / 4);
+    as_profile_run_free(run);
+    as_model_free(model);
+}
+
 static void costs_have_three_classes(void **state)
 {
     (void)state;
@@ -162,6 +187,7 @@ int main(void)
         cmocka_unit_test(every_pass_leaves_its_numbers),
         cmocka_unit_test(passes_can_be_left_out),
         cmocka_unit_test(the_peak_is_that_of_running_the_model),
+        cmocka_unit_test(counting_memory_takes_no_more_than_running),
         cmocka_unit_test(costs_have_three_classes),
         cmocka_unit_test(a_model_that_cannot_run_fails_with_its_reason),
     };
