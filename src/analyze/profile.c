@@ -380,7 +380,11 @@ static void sum_up_memory(struct as_profile *p, const struct as_params *params)
 
     p->memory = (struct as_profile_memory){
         .parameter_bytes = params->parameter_bytes,
-        .held_bytes = mem->of[AS_MEM_PARAMETERS].peak_bytes,
+        .counted = p->run->memory_counted,
+        .why = p->run->no_memory.code ? p->run->no_memory.msg : NULL,
+        .held_bytes = p->run->memory_counted
+                          ? mem->of[AS_MEM_PARAMETERS].peak_bytes
+                          : as_engine_memory(p->run->engine)->of[AS_MEM_PARAMETERS].current_bytes,
         .activation_bytes = mem->of[AS_MEM_ACTIVATIONS].peak_bytes,
         .planned_bytes = pass->plan.peak_bytes,
         .planned = pass->plan.known,
@@ -491,7 +495,9 @@ static int fill(struct joining *j, const struct as_profile_inputs *in,
     if (!p->layers || !p->by_time || !j->sorted)
         return as_fail_nomem(err);
     sum_up_memory(p, params);
-    j->footprint_bytes = as_sat_add(p->memory.held_bytes, p->memory.activation_bytes);
+    j->footprint_bytes =
+        as_sat_add(p->memory.held_bytes,
+                   p->memory.counted ? p->memory.activation_bytes : p->memory.planned_bytes);
     for (size_t i = 0; i < n_steps && rc == ASSAY_OK; i++)
         if (make_layer(j, i) < 0)
             rc = as_fail_nomem(err);

@@ -61,6 +61,8 @@ struct as_profile_memory {
     uint64_t activation_bytes; /* measured: the most alive together, inputs too */
     uint64_t planned_bytes;    /* the same by the plan; when `planned` */
     bool planned;
+    bool counted;    /* else activations, workspace, state and peak are not known */
+    const char *why; /* they are not; NULL: they are, or were not asked for */
     uint64_t workspace_bytes, kv_cache_bytes;
     uint64_t peak_bytes;                                /* of all that the engine holds at once */
     uint64_t rss_bytes, peak_rss_bytes, base_rss_bytes; /* base: before the model was opened */

@@ -175,6 +175,7 @@ static int open_model(struct work *w, struct assay_error *err)
     w->options.latency = w->run_options.latency;
     w->options.record = w->record;
     w->options.reset_peak_rss = true;
+    w->options.memory_may_fail = true;
     w->options.progress = tell;
     w->options.user = w;
     return read_loops(w, err);

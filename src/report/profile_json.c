@@ -168,6 +168,15 @@ static void put_latency(struct as_json_writer *w, const struct as_profile *p)
     as_json_object_end(w);
 }
 
+static void put_counted(struct as_json_writer *w, const struct as_profile_memory *m,
+                        const char *key, uint64_t bytes)
+{
+    if (m->counted)
+        as_json_kv_u64(w, key, bytes);
+    else
+        as_json_kv_null(w, key);
+}
+
 static void put_memory(struct as_json_writer *w, const struct as_profile *p)
 {
     const struct as_profile_memory *m = &p->memory;
@@ -175,14 +184,15 @@ static void put_memory(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_object(w, "memory");
     as_json_kv_u64(w, "parameter_bytes", m->parameter_bytes);
     as_json_kv_u64(w, "held_parameter_bytes", m->held_bytes);
-    as_json_kv_u64(w, "activation_bytes", m->activation_bytes);
+    put_counted(w, m, "activation_bytes", m->activation_bytes);
     if (m->planned)
         as_json_kv_u64(w, "planned_activation_bytes", m->planned_bytes);
     else
         as_json_kv_null(w, "planned_activation_bytes");
-    as_json_kv_u64(w, "workspace_bytes", m->workspace_bytes);
-    as_json_kv_u64(w, "kv_cache_bytes", m->kv_cache_bytes);
-    as_json_kv_u64(w, "peak_bytes", m->peak_bytes);
+    put_counted(w, m, "workspace_bytes", m->workspace_bytes);
+    put_counted(w, m, "kv_cache_bytes", m->kv_cache_bytes);
+    put_counted(w, m, "peak_bytes", m->peak_bytes);
+    as_json_kv_text(w, "memory_unavailable", m->why);
     if (m->rss_known) {
         as_json_kv_u64(w, "base_rss_bytes", m->base_rss_bytes);
         as_json_kv_u64(w, "rss_bytes", m->rss_bytes);
@@ -196,8 +206,9 @@ static void put_memory(struct as_json_writer *w, const struct as_profile *p)
                     m->peak_rss_fresh ? "before the model was prepared" : "the program began");
     as_json_kv_f64(w, "memory_efficiency", m->efficiency);
     as_json_kv_f64(w, "parameter_memory_mb", (double)m->parameter_bytes / 0x1p20);
-    as_json_kv_f64(w, "activation_memory_mb", (double)m->activation_bytes / 0x1p20);
-    as_json_kv_f64(w, "peak_memory_mb", (double)m->peak_bytes / 0x1p20);
+    as_json_kv_f64(w, "activation_memory_mb",
+                   m->counted ? (double)m->activation_bytes / 0x1p20 : (double)NAN);
+    as_json_kv_f64(w, "peak_memory_mb", m->counted ? (double)m->peak_bytes / 0x1p20 : (double)NAN);
     as_json_object_end(w);
 }
 

@@ -118,11 +118,34 @@ static void what_no_layer_explains_stays_missing(void **state)
     drop(&m);
 }
 
+static void memory_that_was_not_counted_is_not_zero(void **state)
+{
+    struct made m;
+
+    (void)state;
+    make(&m, 10);
+    analyse(&m);
+    assert_true(m.profile->memory.counted && !m.profile->memory.why);
+    as_profile_free(m.profile);
+    m.run->memory_counted = false;
+    m.run->memory.counted = (struct as_mem){0};
+    m.run->no_memory = (struct assay_error){.code = ASSAY_ERR_NOMEM, .msg = "there was none"};
+    analyse(&m);
+    assert_false(m.profile->memory.counted);
+    assert_string_equal(m.profile->memory.why, "there was none");
+    assert_true(m.profile->memory.held_bytes >= 4 * 269322);
+    assert_true(m.profile->memory.planned && m.profile->memory.planned_bytes > 0);
+    assert_true(isnan(m.profile->memory.efficiency));
+    assert_true(m.profile->n_layers > 0 && !m.profile->layers[0].live_known);
+    drop(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_add_up_though_each_run_stalls_elsewhere),
         cmocka_unit_test(what_no_layer_explains_stays_missing),
+        cmocka_unit_test(memory_that_was_not_counted_is_not_zero),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include <assay/model.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/alloc.h"
 #include "format/model_file.h"
@@ -156,6 +157,54 @@ static void counting_memory_takes_no_more_than_running(void **state)
     as_model_free(model);
 }
 
+/* From the memory pass on there are no more pages to be had. */
+static void take_pages_away(void *user, enum as_profile_phase phase, double share)
+{
+    struct rlimit limit = *(const struct rlimit *)user;
+
+    (void)share;
+    limit.rlim_cur = 1;
+    if (phase == AS_PHASE_MEMORY)
+        assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static void a_failing_memory_pass_leaves_the_times(void **state)
+{
+    struct as_profile_options o = quick();
+    struct assay_error err = {0};
+    struct as_profile_run *run;
+    struct as_model *model;
+    struct rlimit limit;
+    int rc;
+
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* they need pages of their own */
+#endif
+    assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+    assert_int_equal(as_model_open(&model, "zoo:mlp", NULL), 0);
+    o.engine.infer.batch = 20000;
+    o.latency = (struct as_latency_options){.runs = 2, .no_warmup = true};
+    o.profile_runs = 2;
+    o.progress = take_pages_away;
+    o.user = &limit;
+    rc = as_profile_run_new(&run, model, &o, &err);
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    assert_int_equal(rc, ASSAY_ERR_NOMEM);
+    o.memory_may_fail = true;
+    rc = as_profile_run_new(&run, model, &o, &err);
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    assert_int_equal(rc, ASSAY_OK);
+    assert_int_equal(run->latency.n, 2);
+    assert_true(run->profiled && !run->memory_counted);
+    assert_int_equal(run->no_memory.code, ASSAY_ERR_NOMEM);
+    assert_non_null(strstr(run->no_memory.msg, "memory"));
+    assert_true(run->memory.plan.known && run->memory.plan.peak_bytes > 0);
+    assert_int_equal(as_engine_run(run->engine, AS_RUN_PLAIN, NULL, &err), ASSAY_OK);
+    as_profile_run_free(run);
+    as_model_free(model);
+}
+
 static void costs_have_three_classes(void **state)
 {
     (void)state;
@@ -188,6 +237,7 @@ int main(void)
         cmocka_unit_test(passes_can_be_left_out),
         cmocka_unit_test(the_peak_is_that_of_running_the_model),
         cmocka_unit_test(counting_memory_takes_no_more_than_running),
+        cmocka_unit_test(a_failing_memory_pass_leaves_the_times),
         cmocka_unit_test(costs_have_three_classes),
         cmocka_unit_test(a_model_that_cannot_run_fails_with_its_reason),
     };
