@@ -281,6 +281,7 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
     static const char *const kinds[] = {"cached", "fixed_context", "without_cache", "stream"};
     const struct as_token_run *t = report->tokens;
 
+    as_json_kv_text(w, "decoder_unavailable", t ? NULL : report->why_no_tokens);
     as_json_key(w, "decoder");
     if (!t) {
         as_json_null(w);
@@ -290,6 +291,8 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
     as_json_kv_text(w, "kind", kinds[t->kind]);
     as_json_kv_i64(w, "batch", t->batch);
     as_json_kv_i64(w, "prompt_tokens", t->prompt);
+    as_json_kv_u64(w, "decode_tokens", t->n_steps);
+    as_json_kv_bool(w, "shortened", t->shortened);
     as_json_kv_f64(w, "prefill_ns", t->prompt_ns);
     as_json_kv_f64(w, "prefill_tokens_per_second", t->prompt_tokens_per_s);
     as_json_kv_f64(w, "decode_median_ns", t->median_ns);

@@ -279,6 +279,10 @@ void as_profile_put_decoder(const struct as_profile_report *report, struct as_pa
     as_page_heading(page, t->kind == AS_TOKENS_STREAM ? "Piece by piece" : "Token by token", NULL);
     put_prefill(t, page);
     put_steps(t, page);
+    if (t->shortened)
+        as_page_line(page, AS_STYLE_DIM,
+                     "a text as long as usual fails: a prompt of %lld and %zu tokens more were run",
+                     (long long)t->prompt, t->n_steps);
     if (t->kind == AS_TOKENS_FIXED)
         as_page_line(page, AS_STYLE_DIM,
                      "the file fixes its shapes: decoding is measured at this one context");
