@@ -373,6 +373,14 @@ static uint64_t bytes_of(const struct as_fact *fact)
     return fact->why ? 0 : fact->value;
 }
 
+/* The kernel sums up pages by thread late, so a later reading of the peak can be a bit lower. */
+static uint64_t greatest_rss(const struct as_memory_pass *pass)
+{
+    uint64_t timed = bytes_of(&pass->timed.rss_peak), ran = bytes_of(&pass->ran.rss_peak);
+
+    return timed > ran ? timed : ran;
+}
+
 static void sum_up_memory(struct as_profile *p, const struct as_params *params)
 {
     const struct as_memory_pass *pass = &p->run->memory;
@@ -392,7 +400,7 @@ static void sum_up_memory(struct as_profile *p, const struct as_params *params)
         .kv_cache_bytes = mem->of[AS_MEM_KV_CACHE].peak_bytes,
         .peak_bytes = mem->all.peak_bytes,
         .rss_bytes = bytes_of(&pass->timed.rss),
-        .peak_rss_bytes = bytes_of(&pass->ran.rss_peak),
+        .peak_rss_bytes = greatest_rss(pass),
         .base_rss_bytes = bytes_of(&pass->before.rss),
         .rss_known = !pass->timed.rss.why && !pass->ran.rss_peak.why,
         .peak_rss_fresh = pass->peak_is_fresh,

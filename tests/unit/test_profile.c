@@ -133,7 +133,7 @@ static void memory_that_was_not_counted_is_not_zero(void **state)
     analyse(&m);
     assert_false(m.profile->memory.counted);
     assert_string_equal(m.profile->memory.why, "there was none");
-    assert_true(m.profile->memory.held_bytes >= 4 * 269322);
+    assert_true(m.profile->memory.held_bytes >= UINT64_C(4) * 269322);
     assert_true(m.profile->memory.planned && m.profile->memory.planned_bytes > 0);
     assert_true(isnan(m.profile->memory.efficiency));
     assert_true(m.profile->n_layers > 0 && !m.profile->layers[0].live_known);

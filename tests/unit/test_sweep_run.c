@@ -21,7 +21,7 @@ static void a_setting_too_large_is_refused_and_the_others_stay(void **state)
     assert_int_equal(run->n_points, 2);
     assert_int_equal(run->points[0].rc, ASSAY_OK);
     assert_int_equal(run->points[0].n_samples, 6);
-    assert_true(run->points[0].peak_bytes > 4 * 269322);
+    assert_true(run->points[0].peak_bytes > UINT64_C(4) * 269322);
     assert_int_equal(run->points[1].rc, ASSAY_ERR_LIMIT);
     assert_non_null(strstr(run->points[1].err.msg, "running this needs"));
     assert_int_equal(run->points[1].n_samples, 0);
