@@ -130,18 +130,35 @@ static void sum_up_times(const struct joining *j, struct as_profile_layer *layer
 static double covered_by(const struct joining *j)
 {
     const struct as_profile_pass *pass = &j->run->profile;
+    const struct as_profile *p = j->profile;
     struct as_sorted sorted;
 
     for (size_t r = 0; r < pass->n_runs; r++) {
         double sum = 0;
 
-        for (size_t s = 0; s < pass->n_steps; s++)
-            sum += (double)pass->self_ns[s * pass->n_runs + r];
+        for (size_t i = 0; i < p->n_layers; i++)
+            sum += (double)p->layers[i].trail[r];
         j->sorted[r] = sum / pass->run_ns[r];
     }
     qsort(j->sorted, pass->n_runs, sizeof *j->sorted, compare_f64);
     sorted = as_sorted_f64(j->sorted, pass->n_runs);
     return as_sorted_median(&sorted);
+}
+
+/* A stall that hits another layer in each run is in every run and in no layer's median, so medians
+ * add up to less than a run took. All layers are stretched alike until they add up to it. */
+static void stretch_layers(const struct joining *j)
+{
+    struct as_profile *p = j->profile;
+    double sum = 0, stretch;
+
+    for (size_t i = 0; i < p->n_layers; i++)
+        sum += p->layers[i].self_ns;
+    stretch = sum > 0 ? covered_by(j) * j->run->profile.profiled.summary.median / sum : 1;
+    for (size_t i = 0; i < p->n_layers; i++) {
+        p->layers[i].self_ns *= stretch;
+        p->sum_ns += p->layers[i].self_ns;
+    }
 }
 
 static void find_roof(const struct joining *j, struct as_roof *roof, enum as_peak_type type,
@@ -187,7 +204,6 @@ static int make_layer(struct joining *j, size_t step)
         return ASSAY_OK; /* a view that is free, a branch not taken */
     join_costs(j, layer);
     sum_up_times(j, layer);
-    p->sum_ns += layer->self_ns;
     p->n_layers++;
     return ASSAY_OK;
 }
@@ -357,6 +373,14 @@ static uint64_t bytes_of(const struct as_fact *fact)
     return fact->why ? 0 : fact->value;
 }
 
+/* The kernel sums up pages by thread late, so a later reading of the peak can be a bit lower. */
+static uint64_t greatest_rss(const struct as_memory_pass *pass)
+{
+    uint64_t timed = bytes_of(&pass->timed.rss_peak), ran = bytes_of(&pass->ran.rss_peak);
+
+    return timed > ran ? timed : ran;
+}
+
 static void sum_up_memory(struct as_profile *p, const struct as_params *params)
 {
     const struct as_memory_pass *pass = &p->run->memory;
@@ -364,7 +388,11 @@ static void sum_up_memory(struct as_profile *p, const struct as_params *params)
 
     p->memory = (struct as_profile_memory){
         .parameter_bytes = params->parameter_bytes,
-        .held_bytes = mem->of[AS_MEM_PARAMETERS].peak_bytes,
+        .counted = p->run->memory_counted,
+        .why = p->run->no_memory.code ? p->run->no_memory.msg : NULL,
+        .held_bytes = p->run->memory_counted
+                          ? mem->of[AS_MEM_PARAMETERS].peak_bytes
+                          : as_engine_memory(p->run->engine)->of[AS_MEM_PARAMETERS].current_bytes,
         .activation_bytes = mem->of[AS_MEM_ACTIVATIONS].peak_bytes,
         .planned_bytes = pass->plan.peak_bytes,
         .planned = pass->plan.known,
@@ -372,9 +400,10 @@ static void sum_up_memory(struct as_profile *p, const struct as_params *params)
         .kv_cache_bytes = mem->of[AS_MEM_KV_CACHE].peak_bytes,
         .peak_bytes = mem->all.peak_bytes,
         .rss_bytes = bytes_of(&pass->timed.rss),
-        .peak_rss_bytes = bytes_of(&pass->timed.rss_peak),
+        .peak_rss_bytes = greatest_rss(pass),
         .base_rss_bytes = bytes_of(&pass->before.rss),
-        .rss_known = !pass->timed.rss.why && !pass->timed.rss_peak.why,
+        .rss_known = !pass->timed.rss.why && !pass->ran.rss_peak.why,
+        .peak_rss_fresh = pass->peak_is_fresh,
         .efficiency = (double)NAN,
     };
     if (p->memory.peak_bytes > 0)
@@ -424,7 +453,7 @@ static void sum_up(struct joining *j, const struct as_params *params)
     counts[0] = p->flops;
     p->bytes = counts[1];
     p->run_ns = j->run->profiled ? j->run->profile.profiled.summary.median : (double)NAN;
-    p->covered_share = j->run->profiled ? covered_by(j) : (double)NAN;
+    p->covered_share = j->run->profiled ? p->sum_ns / p->run_ns : (double)NAN;
     find_roof(j, &p->roof, p->n_ops ? p->ops[0].type : AS_PEAK_F32, counts,
               j->run->latency.figures.summary.median);
     /* Of the whole the roof is that of its parts, one after the other. */
@@ -474,12 +503,15 @@ static int fill(struct joining *j, const struct as_profile_inputs *in,
     if (!p->layers || !p->by_time || !j->sorted)
         return as_fail_nomem(err);
     sum_up_memory(p, params);
-    j->footprint_bytes = as_sat_add(p->memory.held_bytes, p->memory.activation_bytes);
+    j->footprint_bytes =
+        as_sat_add(p->memory.held_bytes,
+                   p->memory.counted ? p->memory.activation_bytes : p->memory.planned_bytes);
     for (size_t i = 0; i < n_steps && rc == ASSAY_OK; i++)
         if (make_layer(j, i) < 0)
             rc = as_fail_nomem(err);
     if (rc < 0)
         return rc;
+    stretch_layers(j);
     finish_layers(j);
     rc = make_groups(j, true, 0, &p->ops, &p->n_ops, err);
     if (rc == ASSAY_OK)

@@ -14,7 +14,7 @@ struct as_profile_layer {
     struct as_step_info step; /* its `fused` is a copy */
     size_t index;             /* of the step */
     uint64_t calls;           /* in one run */
-    double self_ns;           /* its median share of a run, of the median run */
+    double self_ns;           /* of the median run, by its median share; all add up */
     double mean_ns, std_ns, min_ns, max_ns, p95_ns;
     double share;            /* of the sum over all layers */
     double cumulative_share; /* with all that are slower */
@@ -61,11 +61,14 @@ struct as_profile_memory {
     uint64_t activation_bytes; /* measured: the most alive together, inputs too */
     uint64_t planned_bytes;    /* the same by the plan; when `planned` */
     bool planned;
+    bool counted;    /* else activations, workspace, state and peak are not known */
+    const char *why; /* they are not; NULL: they are, or were not asked for */
     uint64_t workspace_bytes, kv_cache_bytes;
     uint64_t peak_bytes;                                /* of all that the engine holds at once */
     uint64_t rss_bytes, peak_rss_bytes, base_rss_bytes; /* base: before the model was opened */
     bool rss_known;
-    double efficiency; /* (parameters + activations) / peak; NaN without a peak */
+    bool peak_rss_fresh; /* counted from before the model was prepared, not the whole process */
+    double efficiency;   /* (parameters + activations) / peak; NaN without a peak */
 };
 
 struct as_profile {
@@ -87,7 +90,7 @@ struct as_profile {
     size_t n_ops, n_scopes;
     double sum_ns;        /* of the layers */
     double run_ns;        /* median of a run while profiling */
-    double covered_share; /* of a run that its layers add up to, median over the runs */
+    double covered_share; /* of the median run, that the layers add up to */
     struct as_roof roof;  /* of the whole, by the headline's median */
     double samples_per_second, tokens_per_second;
     double bound_share[AS_BOUND_COUNT]; /* of the time, by what bounds it */

@@ -99,6 +99,7 @@ struct work {
     struct as_profile_run *run;
     struct as_token_run tokens;
     bool has_tokens;
+    struct assay_error no_tokens;
     struct as_profile *profile;
     const char *record;             /* where the run goes; NULL: nowhere */
     char folder[32], temporary[64]; /* of a run made only for its trace */
@@ -174,6 +175,8 @@ static int open_model(struct work *w, struct assay_error *err)
     w->options.inputs = w->run_options.inputs;
     w->options.latency = w->run_options.latency;
     w->options.record = w->record;
+    w->options.reset_peak_rss = true;
+    w->options.memory_may_fail = true;
     w->options.progress = tell;
     w->options.user = w;
     return read_loops(w, err);
@@ -264,6 +267,7 @@ static int run_tokens(struct work *w, struct assay_error *err)
     /* Not asked for, what cannot be shown is a note: the profile itself is whole. */
     if (rc < 0 && !asked) {
         as_console_note(w->line, "note: not run token by token: %s", err->msg);
+        w->no_tokens = *err;
         *err = (struct assay_error){0};
         rc = ASSAY_OK;
     }
@@ -306,6 +310,7 @@ static int print(struct work *w, struct assay_error *err)
         .topology = &w->topology,
         .fitness = &w->fitness,
         .tokens = w->has_tokens ? &w->tokens : NULL,
+        .why_no_tokens = w->no_tokens.code ? w->no_tokens.msg : NULL,
         .words = &w->line->operand[0],
         .n_words = 1,
         .top = (size_t)as_opt_number(w->line, "top", 0),

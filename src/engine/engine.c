@@ -417,6 +417,12 @@ uint64_t as_engine_step_live_bytes(const struct as_engine *engine, size_t i)
     return engine->p.live_bytes[i];
 }
 
+void as_engine_rest(struct as_engine *engine)
+{
+    if (engine->p.space)
+        as_mem_give_back(engine->p.space, engine->p.space_bytes);
+}
+
 void as_engine_plan(const struct as_engine *engine, struct as_engine_plan *plan)
 {
     const struct as_program *p = &engine->p;

@@ -100,6 +100,11 @@ void as_engine_reset_peaks(struct as_engine *engine);
  * memory. */
 uint64_t as_engine_step_live_bytes(const struct as_engine *engine, size_t i);
 
+/* Gives the pages of the arena back to the system until a run needs them again. Before a run with
+ * AS_RUN_MEMORY: it has tensors of its own, and both together could be more than the limit. The
+ * outputs of the last run are lost, and the next plain run is slower. */
+void as_engine_rest(struct as_engine *engine);
+
 /* The plan: false when sizes depend on data. `peak_step` as as_engine_step() counts. */
 struct as_engine_plan {
     bool known;

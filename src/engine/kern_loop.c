@@ -5,8 +5,11 @@
 #include "engine/kern_sequence.h"
 #include "model/infer_ctx.h"
 
-/* More rounds than anybody waits for; a model that asks for them is broken or means harm. */
-#define MAX_ROUNDS 10000000
+/* More rounds than anybody waits for; a model that asks for them is broken or means harm. Without a
+ * trip count, or with one beyond that (exporters write the greatest number there is), only the
+ * condition ends a loop, and one that has not for so long never will. */
+#define MAX_ROUNDS      10000000
+#define MAX_OPEN_ROUNDS 100000
 
 struct loop {
     const struct as_graph *body;
@@ -174,8 +177,11 @@ int as_kern_loop(struct as_kernel_ctx *k)
     if (rc == ASSAY_OK)
         rc = start_loop(k, &l);
     while (rc == ASSAY_OK && l.goes && l.rounds < l.most) {
-        if (l.rounds == MAX_ROUNDS)
-            rc = as_kernel_fail(k, "it was stopped after %d rounds", MAX_ROUNDS);
+        if (l.rounds == MAX_OPEN_ROUNDS && l.most > MAX_ROUNDS)
+            rc = as_kernel_fail(k,
+                                "its condition was still true after %d rounds, and no trip count "
+                                "up to %d ends it",
+                                MAX_OPEN_ROUNDS, MAX_ROUNDS);
         else
             rc = one_round(k, &l);
     }

@@ -32,8 +32,10 @@ struct as_profile_options {
     unsigned profile_runs;                 /* 0: by time */
     double profile_s;                      /* 0: half of the time for timing */
     bool no_timing, no_profile, no_memory; /* passes to leave out */
-    const char *record;                    /* where profiled runs are recorded; NULL: nowhere */
-    uint64_t load_ns; /* that reading the file took the caller; told as it is */
+    bool memory_may_fail; /* figures of memory are then not known, and the rest stays */
+    bool reset_peak_rss;  /* the process is ours: its greatest memory may be counted anew */
+    const char *record;   /* where profiled runs are recorded; NULL: nowhere */
+    uint64_t load_ns;     /* that reading the file took the caller; told as it is */
     void (*progress)(void *user, enum as_profile_phase phase, double share);
     void *user;
 };
@@ -46,6 +48,8 @@ struct as_memory_pass {
     struct as_process_memory before; /* before the engine was opened */
     struct as_process_memory ready;  /* after */
     struct as_process_memory timed;  /* after timing, as the model is used */
+    struct as_process_memory ran;    /* after timing and profiling; memory is counted later */
+    bool peak_is_fresh;              /* the peak counts from `before` on, not from the beginning */
     struct as_process_memory after;  /* after all */
 };
 
@@ -55,6 +59,7 @@ struct as_profile_run {
     struct as_model_inputs inputs; /* with what was chosen for each */
     struct as_latency_run latency; /* empty with no_timing, but for its warm-up */
     bool profiled, memory_counted; /* which of the two below are there */
+    struct assay_error no_memory;  /* why memory was not counted, with memory_may_fail */
     struct as_profile_pass profile;
     struct as_memory_pass memory;
     unsigned threads;
@@ -62,8 +67,8 @@ struct as_profile_run {
     double cold_ns; /* the very first run */
 };
 
-/* Runs it all. The first thing that fails is the result. The model is inferred, borrowed and must
- * live on; so must what the options point to. */
+/* Runs it all. The first thing that fails is the result, but for memory_may_fail. The model is
+ * inferred, borrowed and must live on; so must what the options point to. */
 AS_MUST_USE int as_profile_run_new(struct as_profile_run **run, struct as_model *model,
                                    const struct as_profile_options *options,
                                    struct assay_error *err);

@@ -121,6 +121,7 @@ static int count(struct setting *s, struct assay_error *err)
     struct as_costs *costs = NULL;
     int rc;
 
+    as_engine_rest(s->engine);
     as_engine_reset_peaks(s->engine);
     rc = as_engine_run(s->engine, AS_RUN_MEMORY, NULL, err);
     if (rc < 0)

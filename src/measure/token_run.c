@@ -301,7 +301,7 @@ static int run_cached(struct walking *w)
     if (rc == ASSAY_OK)
         rc = as_token_inputs_fill(&w->in, w->engine, &first, false, w->err);
     if (rc == ASSAY_OK)
-        rc = walk(w, &first, w->o->tokens > 0 ? w->o->tokens : AS_TOKEN_NEW, 1);
+        rc = walk(w, &first, w->o->tokens, 1);
     return rc;
 }
 
@@ -327,7 +327,7 @@ static int run_fixed(struct walking *w)
 {
     struct as_engine_options options = options_of(w);
     struct as_token_place at = {w->out->batch, 0, w->in.fixed_n ? w->in.fixed_n : 1};
-    int64_t n = w->o->tokens > 0 ? w->o->tokens : AS_TOKEN_NEW;
+    int64_t n = w->o->tokens;
     int rc = w->out->kind == AS_TOKENS_FIXED
                  ? as_token_inputs_sizes(&w->in, &at, false, &options.infer, w->err)
                  : ASSAY_OK;
@@ -432,7 +432,7 @@ static int begin(struct walking *w)
         return as_fail(w->err, ASSAY_ERR_USAGE,
                        "the model has no input of tokens and no state that goes from run to run");
     out->batch = w->in.fixed_batch ? w->in.fixed_batch : w->o->batch ? w->o->batch : 1;
-    out->prompt = w->o->prompt > 0 ? w->o->prompt : AS_TOKEN_PROMPT;
+    out->prompt = w->o->prompt;
     if (out->kind == AS_TOKENS_WHOLE && w->in.fixed_n)
         out->prompt = w->in.fixed_n;
     at = (struct as_token_place){out->batch, 0, w->in.fixed_n ? w->in.fixed_n : out->prompt};
@@ -452,11 +452,11 @@ static int run_kind(struct walking *w)
     return w->out->kind == AS_TOKENS_CACHED ? run_cached(w) : run_fixed(w);
 }
 
-int as_token_run(struct as_token_run *out, struct as_model *model,
-                 const struct as_token_options *options, struct assay_error *err)
+/* With just these numbers of tokens. */
+static int run_with(struct as_token_run *out, struct as_model *model,
+                    const struct as_token_options *options, struct assay_error *err)
 {
     struct walking w = {.o = options, .out = out, .model = model, .err = err};
-    int64_t tokens = options->tokens > 0 ? options->tokens : AS_TOKEN_NEW;
     int rc;
 
     *out = (struct as_token_run){.prompt_ns = (double)NAN,
@@ -468,11 +468,7 @@ int as_token_run(struct as_token_run *out, struct as_model *model,
                                  .slope_ns = (double)NAN,
                                  .tokens_per_s = (double)NAN,
                                  .shapes_ns = (double)NAN};
-    if (!model->has_graph || !model->main)
-        return as_fail(err, ASSAY_ERR_UNSUPPORTED, "there is no graph to run");
-    if (tokens > 1 << 24 || options->prompt > 1 << 24)
-        return as_fail(err, ASSAY_ERR_LIMIT, "more than %d tokens", 1 << 24);
-    out->steps = as_alloc_zero((size_t)tokens, sizeof *out->steps);
+    out->steps = as_alloc_zero((size_t)options->tokens, sizeof *out->steps);
     w.held = as_alloc_zero(options->pairs->n_loops + 1, sizeof *w.held);
     w.samples = as_alloc_zero((size_t)2 * MAX_REPEATS, sizeof *w.samples);
     rc = out->steps && w.held && w.samples ? begin(&w) : as_fail_nomem(err);
@@ -490,6 +486,44 @@ int as_token_run(struct as_token_run *out, struct as_model *model,
     as_free(w.samples);
     if (rc < 0)
         as_token_run_fini(out);
+    return rc;
+}
+
+static bool halve(int64_t *n, bool given)
+{
+    if (given || *n <= 1)
+        return false;
+    *n /= 2;
+    return true;
+}
+
+int as_token_run(struct as_token_run *out, struct as_model *model,
+                 const struct as_token_options *options, struct assay_error *err)
+{
+    struct as_token_options o = *options;
+    bool shortened = false, again;
+    int rc;
+
+    *out = (struct as_token_run){0};
+    if (!model->has_graph || !model->main)
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED, "there is no graph to run");
+    if (o.tokens > 1 << 24 || o.prompt > 1 << 24)
+        return as_fail(err, ASSAY_ERR_LIMIT, "more than %d tokens", 1 << 24);
+    o.prompt = o.prompt > 0 ? o.prompt : AS_TOKEN_PROMPT;
+    o.tokens = o.tokens > 0 ? o.tokens : AS_TOKEN_NEW;
+    do {
+        rc = run_with(out, model, &o, err);
+        again = false;
+        if (rc == ASSAY_ERR_FORMAT) {
+            bool fewer = halve(&o.prompt, options->prompt > 0);
+
+            again = halve(&o.tokens, options->tokens > 0) || fewer;
+        }
+        shortened = shortened || again;
+    } while (again);
+    out->shortened = rc == ASSAY_OK && shortened;
+    if (out->shortened && err)
+        *err = (struct assay_error){0};
     return rc;
 }
 

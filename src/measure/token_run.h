@@ -20,8 +20,8 @@ struct as_token_options {
     struct as_engine_options engine; /* its loops are not looked at */
     const struct as_state_pairs *pairs;
     int64_t batch;    /* 0: as declared, or 1 */
-    int64_t prompt;   /* tokens; 0: 16 */
-    int64_t tokens;   /* new ones, or pieces of a stream; 0: 32 */
+    int64_t prompt;   /* tokens; 0: 16, or fewer when the model takes no more */
+    int64_t tokens;   /* new ones, or pieces of a stream; 0: 32, or fewer like that */
     unsigned repeats; /* runs of each step, of which the median is taken; 0: 1 */
     uint64_t seed;    /* of the tokens */
     /* Called once for each engine, when its inputs have been filled; may change those that do not
@@ -40,6 +40,7 @@ struct as_token_step {
 struct as_token_run {
     enum as_token_kind kind;
     int64_t batch, prompt;
+    bool shortened;     /* fewer tokens than usual: with more it failed */
     double prompt_ns;   /* NaN: there was none */
     size_t prompt_runs; /* 1; or one for each token, when the file takes but one */
     double prompt_tokens_per_s;
@@ -57,7 +58,9 @@ struct as_token_run {
     uint64_t cached_macs; /* of its last token alone */
 };
 
-/* The model is inferred and borrowed. USAGE when it has neither tokens nor a state. */
+/* The model is inferred and borrowed. USAGE when it has neither tokens nor a state. A model that
+ * cannot be run with as many tokens as usual (its table of positions may be short) is tried with
+ * half as many, down to one; what the options ask for stays as it is. */
 AS_MUST_USE int as_token_run(struct as_token_run *out, struct as_model *model,
                              const struct as_token_options *options, struct assay_error *err);
 void as_token_run_fini(struct as_token_run *run);

@@ -2,7 +2,11 @@
  * Cheap enough to read around a measurement: two small files and one call. */
 #include "probe/process_memory.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "probe/root_file.h"
 
@@ -22,6 +26,22 @@ void as_process_memory_read(struct as_process_memory *out, const char *root)
     out->rss = kib_field(text, "VmRSS", why);
     out->rss_peak = kib_field(text, "VmHWM", why);
     out->swapped = kib_field(text, "VmSwap", why);
+}
+
+bool as_process_memory_reset_peak(const char *root)
+{
+    char path[PATH_MAX];
+    bool done;
+    int fd;
+
+    if (snprintf(path, sizeof path, "%s/proc/self/clear_refs", root) >= (int)sizeof path)
+        return false;
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    done = write(fd, "5", 1) == 1;
+    (void)close(fd);
+    return done;
 }
 
 static struct as_fact count_of(long n)

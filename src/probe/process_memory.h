@@ -27,6 +27,10 @@ struct as_memory_room {
 
 void as_process_memory_read(struct as_process_memory *out, const char *root);
 
+/* Lets `rss_peak` begin anew from what is held now, for the whole process. False when the system
+ * does not allow it: it then still counts from the beginning. */
+bool as_process_memory_reset_peak(const char *root);
+
 /* Of the whole process, or of the calling thread alone. */
 void as_process_events_read(struct as_process_events *out, bool thread_only);
 

@@ -169,6 +169,8 @@ static int write_memory(struct as_csv_writer *w, const struct as_profile_report 
 
     (void)err;
     put_header(w, names);
+    if (!report->profile->run->memory_counted)
+        return ASSAY_OK; /* not known: no row, rather than zeros */
     for (int i = 0; i < AS_MEM_KIND_COUNT; i++) {
         as_csv_text(w, as_mem_kind_name((enum as_mem_kind)i));
         as_csv_u64(w, mem->of[i].peak_bytes);

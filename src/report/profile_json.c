@@ -168,6 +168,15 @@ static void put_latency(struct as_json_writer *w, const struct as_profile *p)
     as_json_object_end(w);
 }
 
+static void put_counted(struct as_json_writer *w, const struct as_profile_memory *m,
+                        const char *key, uint64_t bytes)
+{
+    if (m->counted)
+        as_json_kv_u64(w, key, bytes);
+    else
+        as_json_kv_null(w, key);
+}
+
 static void put_memory(struct as_json_writer *w, const struct as_profile *p)
 {
     const struct as_profile_memory *m = &p->memory;
@@ -175,14 +184,15 @@ static void put_memory(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_object(w, "memory");
     as_json_kv_u64(w, "parameter_bytes", m->parameter_bytes);
     as_json_kv_u64(w, "held_parameter_bytes", m->held_bytes);
-    as_json_kv_u64(w, "activation_bytes", m->activation_bytes);
+    put_counted(w, m, "activation_bytes", m->activation_bytes);
     if (m->planned)
         as_json_kv_u64(w, "planned_activation_bytes", m->planned_bytes);
     else
         as_json_kv_null(w, "planned_activation_bytes");
-    as_json_kv_u64(w, "workspace_bytes", m->workspace_bytes);
-    as_json_kv_u64(w, "kv_cache_bytes", m->kv_cache_bytes);
-    as_json_kv_u64(w, "peak_bytes", m->peak_bytes);
+    put_counted(w, m, "workspace_bytes", m->workspace_bytes);
+    put_counted(w, m, "kv_cache_bytes", m->kv_cache_bytes);
+    put_counted(w, m, "peak_bytes", m->peak_bytes);
+    as_json_kv_text(w, "memory_unavailable", m->why);
     if (m->rss_known) {
         as_json_kv_u64(w, "base_rss_bytes", m->base_rss_bytes);
         as_json_kv_u64(w, "rss_bytes", m->rss_bytes);
@@ -192,10 +202,13 @@ static void put_memory(struct as_json_writer *w, const struct as_profile *p)
         as_json_kv_null(w, "rss_bytes");
         as_json_kv_null(w, "peak_rss_bytes");
     }
+    as_json_kv_text(w, "peak_rss_since",
+                    m->peak_rss_fresh ? "before the model was prepared" : "the program began");
     as_json_kv_f64(w, "memory_efficiency", m->efficiency);
     as_json_kv_f64(w, "parameter_memory_mb", (double)m->parameter_bytes / 0x1p20);
-    as_json_kv_f64(w, "activation_memory_mb", (double)m->activation_bytes / 0x1p20);
-    as_json_kv_f64(w, "peak_memory_mb", (double)m->peak_bytes / 0x1p20);
+    as_json_kv_f64(w, "activation_memory_mb",
+                   m->counted ? (double)m->activation_bytes / 0x1p20 : (double)NAN);
+    as_json_kv_f64(w, "peak_memory_mb", m->counted ? (double)m->peak_bytes / 0x1p20 : (double)NAN);
     as_json_object_end(w);
 }
 
@@ -268,6 +281,7 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
     static const char *const kinds[] = {"cached", "fixed_context", "without_cache", "stream"};
     const struct as_token_run *t = report->tokens;
 
+    as_json_kv_text(w, "decoder_unavailable", t ? NULL : report->why_no_tokens);
     as_json_key(w, "decoder");
     if (!t) {
         as_json_null(w);
@@ -277,6 +291,8 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
     as_json_kv_text(w, "kind", kinds[t->kind]);
     as_json_kv_i64(w, "batch", t->batch);
     as_json_kv_i64(w, "prompt_tokens", t->prompt);
+    as_json_kv_u64(w, "decode_tokens", t->n_steps);
+    as_json_kv_bool(w, "shortened", t->shortened);
     as_json_kv_f64(w, "prefill_ns", t->prompt_ns);
     as_json_kv_f64(w, "prefill_tokens_per_second", t->prompt_tokens_per_s);
     as_json_kv_f64(w, "decode_median_ns", t->median_ns);

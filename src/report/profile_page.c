@@ -137,38 +137,63 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
                  flops, moved);
 }
 
-static void put_memory(const struct as_profile *p, struct as_page *page)
+static void put_uncounted(const struct as_profile_memory *m, struct as_page *page)
 {
-    const struct as_profile_memory *m = &p->memory;
-    char held[AS_TEXT_HUMAN], active[AS_TEXT_HUMAN], work[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN];
-    char rss[AS_TEXT_HUMAN], plan[AS_TEXT_HUMAN + 24] = "", cache[AS_TEXT_HUMAN + 24] = "";
+    char held[AS_TEXT_HUMAN], plan[AS_TEXT_HUMAN] = "not known";
+
+    as_text_bytes(held, (double)m->held_bytes);
+    if (m->planned)
+        as_text_bytes(plan, (double)m->planned_bytes);
+    as_page_line(page, AS_STYLE_NONE, "memory      weights %s; activations by the plan: %s", held,
+                 plan);
+    if (m->why)
+        as_page_line(page, AS_STYLE_WARN, "            not measured: %s", m->why);
+}
+
+static void put_counted(const struct as_profile_memory *m, struct as_page *page)
+{
+    char held[AS_TEXT_HUMAN], active[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN];
+    char text[AS_TEXT_HUMAN], plan[AS_TEXT_HUMAN + 24] = "";
 
     as_text_bytes(held, (double)m->held_bytes);
     as_text_bytes(active, (double)m->activation_bytes);
-    as_text_bytes(work, (double)m->workspace_bytes);
     as_text_bytes(peak, (double)m->peak_bytes);
     if (m->planned && m->planned_bytes == m->activation_bytes)
         (void)snprintf(plan, sizeof plan, " (as planned)");
     else if (m->planned) {
-        as_text_bytes(rss, (double)m->planned_bytes);
-        (void)snprintf(plan, sizeof plan, " (planned %s)", rss);
-    }
-    if (m->kv_cache_bytes) {
-        as_text_bytes(rss, (double)m->kv_cache_bytes);
-        (void)snprintf(cache, sizeof cache, ", state %s", rss);
+        as_text_bytes(text, (double)m->planned_bytes);
+        (void)snprintf(plan, sizeof plan, " (planned %s)", text);
     }
     as_page_line(page, AS_STYLE_NONE, "memory      %s at its peak: weights %s, activations %s%s",
                  peak, held, active, plan);
-    if (m->rss_known) {
-        char most[AS_TEXT_HUMAN];
+}
 
-        as_text_bytes(rss, (double)m->rss_bytes);
-        as_text_bytes(most, (double)m->peak_rss_bytes);
-        as_page_line(page, AS_STYLE_DIM, "            workspace %s%s; resident %s, at most %s",
-                     work, cache, rss, most);
-    } else {
-        as_page_line(page, AS_STYLE_DIM, "            workspace %s%s", work, cache);
+static void put_memory(const struct as_profile *p, struct as_page *page)
+{
+    const struct as_profile_memory *m = &p->memory;
+    char text[AS_TEXT_HUMAN], most[AS_TEXT_HUMAN], line[200] = "";
+    size_t size = 0;
+
+    if (m->counted)
+        put_counted(m, page);
+    else
+        put_uncounted(m, page);
+    if (m->counted) {
+        as_text_bytes(text, (double)m->workspace_bytes);
+        size = (size_t)snprintf(line, sizeof line, "workspace %s", text);
     }
+    if (m->counted && m->kv_cache_bytes) {
+        as_text_bytes(text, (double)m->kv_cache_bytes);
+        size += (size_t)snprintf(line + size, sizeof line - size, ", state %s", text);
+    }
+    if (m->rss_known) {
+        as_text_bytes(text, (double)m->rss_bytes);
+        as_text_bytes(most, (double)m->peak_rss_bytes);
+        size += (size_t)snprintf(line + size, sizeof line - size, "%sresident %s, at most %s",
+                                 size ? "; " : "", text, most);
+    }
+    if (size)
+        as_page_line(page, AS_STYLE_DIM, "            %s", line);
 }
 
 static void put_shares(const struct as_profile *p, struct as_page *page)

@@ -36,6 +36,7 @@ struct as_profile_report {
     const struct as_topology *topology;
     const struct as_fitness *fitness;  /* NULL: not looked at */
     const struct as_token_run *tokens; /* NULL: not run token by token */
+    const char *why_no_tokens;         /* it could not be; NULL: not asked for, or it was */
     const char *const *words;          /* the command line, for the record */
     size_t n_words;
     uint32_t sections; /* bit by section; 0: the usual ones */

@@ -279,6 +279,10 @@ void as_profile_put_decoder(const struct as_profile_report *report, struct as_pa
     as_page_heading(page, t->kind == AS_TOKENS_STREAM ? "Piece by piece" : "Token by token", NULL);
     put_prefill(t, page);
     put_steps(t, page);
+    if (t->shortened)
+        as_page_line(page, AS_STYLE_DIM,
+                     "a text as long as usual fails: a prompt of %lld and %zu tokens more were run",
+                     (long long)t->prompt, t->n_steps);
     if (t->kind == AS_TOKENS_FIXED)
         as_page_line(page, AS_STYLE_DIM,
                      "the file fixes its shapes: decoding is measured at this one context");
@@ -326,24 +330,34 @@ void as_profile_put_memory(const struct as_profile_report *report, struct as_pag
     as_table_init(&t, columns, sizeof columns / sizeof *columns);
     put_kind(&t, "parameters", m->parameter_bytes, "as the model stores them");
     put_kind(&t, "weights held", m->held_bytes, "as the engine keeps them: packed, folded");
-    put_kind(&t, "activations", m->activation_bytes, "measured: the most alive together");
+    if (m->counted)
+        put_kind(&t, "activations", m->activation_bytes, "measured: the most alive together");
+    else if (m->why)
+        as_page_line(page, AS_STYLE_WARN, "memory of a run was not measured: %s", m->why);
     if (m->planned)
         put_kind(&t, "planned", m->planned_bytes,
-                 m->planned_bytes == m->activation_bytes ? "the same, by the plan: equal"
-                                                         : "the same, by the plan");
+                 !m->counted                               ? "activations, by the plan"
+                 : m->planned_bytes == m->activation_bytes ? "the same, by the plan: equal"
+                                                           : "the same, by the plan");
     else
         as_page_line(page, AS_STYLE_DIM,
                      "sizes depend on data, so there is no plan to hold the measurement against");
-    put_kind(&t, "workspace", m->workspace_bytes, "of kernels, while they run");
-    put_kind(&t, "state", m->kv_cache_bytes, "goes from one run into the next");
-    put_kind(&t, "peak", m->peak_bytes, "of all these at once");
+    if (m->counted) {
+        put_kind(&t, "workspace", m->workspace_bytes, "of kernels, while they run");
+        put_kind(&t, "state", m->kv_cache_bytes, "goes from one run into the next");
+        put_kind(&t, "peak", m->peak_bytes, "of all these at once");
+    }
     if (m->rss_known) {
         put_kind(&t, "resident before", m->base_rss_bytes,
                  "program and libraries, without the model");
         put_kind(&t, "resident", m->rss_bytes, "after the runs");
-        put_kind(&t, "resident at most", m->peak_rss_bytes, "since the program began");
+        put_kind(&t, "resident at most", m->peak_rss_bytes,
+                 m->peak_rss_fresh ? "while prepared, timed and profiled"
+                                   : "since the program began");
     }
     as_page_table(page, &t);
+    if (!m->counted)
+        return;
     as_text_percent(text, m->efficiency);
     as_page_line(page, AS_STYLE_NONE, "efficiency   %s of the peak are weights and activations",
                  text);

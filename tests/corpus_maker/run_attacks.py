@@ -77,16 +77,23 @@ def too_long():
     case("lrn_wide", one("LRN", attrs=[attr_int("size", (1 << 62) + 1)], x=(1, 4, 2, 2)), "0|3")
 
 
-def loop(body_nodes, body_constants, inputs, carried_types, outputs, constants, more=()):
-    """A Loop without end: no trip count, and its condition stays."""
+def loop(body_nodes, body_constants, inputs, carried_types, outputs, constants, more=(), trips=None):
+    """A Loop without end: its condition stays, and there is no trip count, unless it is given."""
     body = graph([node("Identity", ["c"], ["c2"])] + body_nodes, body_constants,
                  [info("i", (), INT64), info("c", (), BOOL)] + carried_types, values("c2", *outputs))
     names = [f"y{i}" for i in range(len(outputs))]
-    return model(graph(list(more) + [node("Loop", ["", "go", *inputs], names, attr_graph("body", body), name="it")],
-                       [flag("go", 1), *constants], [], values(*names)), opset=13)
+    return model(graph(list(more) + [node("Loop", ["trips" if trips else "", "go", *inputs], names, attr_graph("body", body),
+                                           name="it")],
+                       [flag("go", 1), *constants, *([ints("trips", [trips], [])] if trips else [])], [], values(*names)), opset=13)
+
+
+def same_again(trips):
+    return loop([node("Relu", ["v"], ["v2"])], [], ["w"], [info("v", (1,))], ["v2"], [floats("w", [1])], trips=trips)
 
 
 def loops():
+    case("loop_endless", same_again(None), "3", "'it' (Loop")
+    case("loop_endless_as_exported", same_again((1 << 63) - 1), "3", "'it' (Loop")
     case("loop_of_growing_tensors",
          loop([node("Concat", ["v", "v"], ["v2"], attr_int("axis", 0))], [], ["w"], [info("v", ("n",))], ["v2"], [floats("w", [1, 2])]),
          "3", "memory")
@@ -206,9 +213,9 @@ def main():
             with open(os.path.join(folder, name), "wb") as f:
                 f.write(data)
             expect.write(f"{name}\t{status}\t{'|'.join(words)}\n")
-    endless = loop([node("Relu", ["v"], ["v2"])], [], ["w"], [info("v", (1,))], ["v2"], [floats("w", [1])])
+    # It would end, after longer than anybody waits.
     with open(os.path.join(folder, "endless.onnx"), "wb") as f:
-        f.write(endless)
+        f.write(same_again(10000000))
 
 
 if __name__ == "__main__":

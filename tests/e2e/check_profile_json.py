@@ -45,6 +45,9 @@ for key in ("parameter_bytes", "activation_bytes", "workspace_bytes", "peak_byte
 assert 0 < number(memory, "memory_efficiency") <= 1
 assert memory["peak_bytes"] >= memory["activation_bytes"] and memory["peak_bytes"] >= memory["held_parameter_bytes"]
 assert memory["peak_rss_bytes"] >= memory["rss_bytes"]
+assert memory["peak_rss_since"] in ("before the model was prepared", "the program began")
+assert memory["memory_unavailable"] is None
+assert (j["decoder_unavailable"] is None) or j["decoder"] is None
 if memory["planned_activation_bytes"] is not None:
     assert memory["planned_activation_bytes"] == memory["activation_bytes"], memory
 assert memory["parameter_memory_mb"] == memory["parameter_bytes"] / 2**20

@@ -20,8 +20,8 @@ for kind in onnx gguf safetensors tflite; do
     check "no $kind file gets as far as a figure" $python "$here/check_run_attacks.py" --refused "$attacks/$kind/files" "$@"
 done
 
-# A Loop without end is stopped by the signals that stop any program.
+# A Loop of ten million rounds is stopped by the signals that stop any program.
 for signal in INT TERM; do
-    check "a loop without end is stopped by SIG$signal" $python "$here/stop_endless.py" "$signal" "$@" "$attacks/run/endless.onnx"
+    check "a long loop is stopped by SIG$signal" $python "$here/stop_endless.py" "$signal" "$@" "$attacks/run/endless.onnx"
 done
 finish

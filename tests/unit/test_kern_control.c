@@ -66,6 +66,33 @@ static void rounds_that_differ_cannot_be_stacked(void **state)
     move_fini(&r);
 }
 
+/* Its condition is always true: without a trip count, or with the one that exporters write then. */
+static void a_loop_that_never_ends_is_stopped(void **state)
+{
+    static const double five[] = {5}, yes = 1, greatest = 9223372036854774784.0;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct move_run r;
+        struct body b;
+        uint32_t in[3], out;
+
+        move_init(&r, 13);
+        in[0] = i ? move_numbers(&r, AS_DTYPE_I64, KIT_SCALAR, &greatest) : AS_NONE;
+        in[1] = move_numbers(&r, AS_DTYPE_BOOL, KIT_SCALAR, &yes);
+        in[2] = move_numbers(&r, AS_DTYPE_F32, KIT_DIMS(1), five);
+        out = kit_node(r.k, AS_OP_Loop, 3, in, 1);
+        body_init(&b, &r, 3);
+        b.outputs[0] = body_node(&b, AS_OP_Identity, b.inputs[1], AS_NONE);
+        b.outputs[1] = body_node(&b, AS_OP_Identity, b.inputs[2], AS_NONE);
+        body_done(&b, "body", 2);
+        assert_int_equal(move_go(&r, out, 1), ASSAY_ERR_FORMAT);
+        assert_non_null(strstr(r.err.msg, "still true after 100000 rounds"));
+        assert_non_null(strstr(r.err.msg, "Loop"));
+        move_fini(&r);
+    }
+}
+
 /* ---- Scan ---- */
 
 static void a_scan_goes_along_any_axis_in_any_direction(void **state)
@@ -248,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_carries_and_counts),
         cmocka_unit_test(a_loop_without_rounds_gives_what_went_in),
+        cmocka_unit_test(a_loop_that_never_ends_is_stopped),
         cmocka_unit_test(rounds_that_differ_cannot_be_stacked),
         cmocka_unit_test(a_scan_goes_along_any_axis_in_any_direction),
         cmocka_unit_test(a_scan_of_opset_8_has_a_batch),

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "probe/process_memory.h"
+#include "probe/root_file.h"
 
 static void status_is_read(void **state)
 {
@@ -50,6 +51,31 @@ static void touched_memory_shows(void **state)
     assert_true(between.minor_faults.value > 0);
 }
 
+static void the_peak_can_begin_anew(void **state)
+{
+    const size_t size = (size_t)32 << 20;
+    struct kit_root root = kit_root_new();
+    struct as_process_memory before, after;
+    char *block = as_alloc_pages(size), text[8] = "";
+
+    (void)state;
+    assert_false(as_process_memory_reset_peak(root.path));
+    kit_root_put(&root, "/proc/self/clear_refs", "-");
+    assert_true(as_process_memory_reset_peak(root.path));
+    assert_true(as_root_read(root.path, "/proc/self/clear_refs", text, sizeof text));
+    assert_string_equal(text, "5");
+    kit_root_fini(&root);
+    assert_non_null(block);
+    memset(block, 1, size);
+    __asm__ __volatile__("" ::"r"(block) : "memory");
+    as_process_memory_read(&before, "");
+    as_free_pages(block, size);
+    if (before.rss_peak.why || !as_process_memory_reset_peak(""))
+        return;
+    as_process_memory_read(&after, "");
+    assert_true(after.rss_peak.value + size / 2 <= before.rss_peak.value);
+}
+
 static void what_lies_between_unknowns_is_unknown(void **state)
 {
     struct as_process_events a = {.minor_faults.value = 5, .major_faults.why = "x"};
@@ -89,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_is_read),
         cmocka_unit_test(touched_memory_shows),
+        cmocka_unit_test(the_peak_can_begin_anew),
         cmocka_unit_test(what_lies_between_unknowns_is_unknown),
         cmocka_unit_test(the_container_may_leave_less),
     };

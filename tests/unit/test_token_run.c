@@ -9,6 +9,7 @@ enum { VOCABULARY = 50, TOKENS = 7 };
 
 #define SMALL_LLAMA "llama:layers=2,width=32,heads=4,kv_heads=2,ffn=40,vocab=50,context=64"
 #define SMALL_GPT2  "gpt2:layers=2,width=32,heads=4,vocab=50,context=64"
+#define SHORT_GPT2  "gpt2:layers=2,width=32,heads=4,vocab=50,context=8,seq=0,past=-1"
 
 static void a_cache_gives_the_same_numbers(void **state)
 {
@@ -130,6 +131,37 @@ static void one_shape_is_one_context(void **state)
     as_token_run_fini(&run);
 }
 
+/* Sixteen and thirty-two do not fit eight positions; two and four do. */
+static void a_short_table_of_positions_shortens_the_text(void **state)
+{
+    const struct as_token_options usual = {0}, prompt = {.prompt = 6}, longer = {.tokens = 40};
+    struct as_token_run run = run_of(SHORT_GPT2, &usual);
+    struct as_state_pairs pairs;
+    struct assay_error err = {0};
+    struct as_token_options o = longer;
+    struct as_model *model;
+
+    (void)state;
+    assert_true(run.shortened);
+    assert_int_equal(run.prompt, 2);
+    assert_int_equal(run.n_steps, 4);
+    assert_int_equal(run.steps[3].context, 6);
+    as_token_run_fini(&run);
+    run = run_of(SHORT_GPT2, &prompt);
+    assert_true(run.shortened && run.prompt == 6 && run.n_steps == 2);
+    as_token_run_fini(&run);
+    run = run_of(SMALL_GPT2 ",seq=0,past=-1", &usual);
+    assert_true(!run.shortened && run.prompt == 16 && run.n_steps == 32);
+    as_token_run_fini(&run);
+    model = decode_zoo(SHORT_GPT2);
+    assert_int_equal(as_state_pairs_find(&pairs, model, NULL, 0, NULL), ASSAY_OK);
+    o.pairs = &pairs;
+    assert_int_equal(as_token_run(&run, model, &o, &err), ASSAY_ERR_FORMAT);
+    assert_non_null(strstr(err.msg, "outside of 8 elements"));
+    as_state_pairs_fini(&pairs);
+    as_model_free(model);
+}
+
 static void a_model_without_tokens_or_state_is_refused(void **state)
 {
     struct as_model *model = decode_zoo("mlp");
@@ -201,6 +233,7 @@ int main(void)
         cmocka_unit_test(the_cache_is_counted_to_the_byte),
         cmocka_unit_test(without_a_cache_the_whole_is_counted),
         cmocka_unit_test(one_shape_is_one_context),
+        cmocka_unit_test(a_short_table_of_positions_shortens_the_text),
         cmocka_unit_test(a_model_without_tokens_or_state_is_refused),
         cmocka_unit_test(costs_with_a_past_are_counted),
         cmocka_unit_test(a_past_that_does_not_fit_is_refused),
