@@ -85,7 +85,7 @@ int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
     if (most)
         (void)snprintf(w->witness_note, sizeof w->witness_note,
                        "%llu sample%s of each setting were computed again here on %u thread%s%s",
-                       (unsigned long long)most, most == 1 ? "" : "s", w->threads == 1 ? 2 : 1,
+                       (unsigned long long)most, most == 1 ? "" : "s", w->threads == 1 ? 2U : 1U,
                        w->threads == 1 ? "s" : "",
                        against ? "" : "; --against holds it against another machine's");
     if (against)

@@ -26,8 +26,10 @@ static void put_escaped(struct as_out *out, const char *text)
             as_out_text(out, "&amp;");
         else if (c == '"')
             as_out_text(out, "&quot;");
+        else if (c < ' ' || c == 0x7f)
+            as_out_char(out, '?');
         else
-            as_out_char(out, c < ' ' || c == 0x7f ? '?' : *text);
+            as_out_put(out, text, 1);
     }
 }
 
