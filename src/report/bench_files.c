@@ -26,7 +26,7 @@ int as_bench_file(const struct as_bench_folder *folder, size_t setting, const ch
     bool changed = name[0] == '.' || name[0] == '-' || strlen(name) > 150;
     size_t n = 0;
 
-    for (; name[n] && n < 150; n++) {
+    for (; n < 150 && name[n]; n++) {
         plain[n] = name[n];
         if (!is_plain(name[n])) {
             plain[n] = '_';
