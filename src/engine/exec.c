@@ -289,6 +289,9 @@ static int run_view(struct as_exec *x, const struct as_step *step, bool dynamic)
         return as_fail(x->err, ASSAY_ERR_FORMAT, "node '%.60s' (%s): its input is missing",
                        as_node_label(step->graph, step->node), step->node->op_name);
     if (step->ins[0]->kind != AS_KIND_TENSOR) {
+        if (step->node->op != AS_OP_Identity)
+            return as_fail(x->err, ASSAY_ERR_FORMAT, "node '%.60s' (%s): its input is no tensor",
+                           as_node_label(step->graph, step->node), step->node->op_name);
         as_val_drop(to);
         return as_val_share(to, step->ins[0], x->err);
     }

@@ -11,8 +11,10 @@
 
 #include "measure/program_run.h"
 
-static const int passed[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
-                             SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
+/* In the order in which they are passed on: behind a SIGTERM, a SIGCONT would reach a program that
+ * is already ending. */
+static const int passed[] = {SIGCONT, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                             SIGUSR1, SIGUSR2, SIGTSTP, SIGCHLD};
 
 static void fill(sigset_t *set)
 {
@@ -58,13 +60,18 @@ static bool is_ours_to_pass(const struct signalfd_siginfo *info, const struct as
     return !(info->ssi_code == SI_USER && tree && as_process_tree_has(tree, info->ssi_pid));
 }
 
+/* The order in which they came is not told: the lowest number is read first. */
 void as_program_signals_pass(int fd, pid_t pid, const struct as_process_tree *tree)
 {
     struct signalfd_siginfo info;
+    bool came[sizeof passed / sizeof *passed] = {false};
 
     while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
-        if (is_ours_to_pass(&info, tree))
-            (void)kill(pid, (int)info.ssi_signo);
+        for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+            came[i] |= passed[i] == (int)info.ssi_signo && is_ours_to_pass(&info, tree);
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        if (came[i])
+            (void)kill(pid, passed[i]);
 }
 
 static void stop_by(int signal)

@@ -140,7 +140,8 @@ static int fold_same(struct as_infer *ctx)
 
 /* ---- reshaping ---- */
 
-/* One dimension may be -1. A shape written for another batch keeps all but its first. */
+/* One dimension may be -1. A shape written for another batch keeps all but its first, which is open
+ * as long as nobody knows what there will be. */
 static int fit_shape(struct as_infer *ctx, struct as_dims *shape)
 {
     int64_t elems = AS_DIM_UNKNOWN, rest = 1;
@@ -157,7 +158,7 @@ static int fit_shape(struct as_infer *ctx, struct as_dims *shape)
         else
             rest = as_dim_mul(rest, shape->at[i]);
     }
-    if (open < 0 && shape->rank > 0 && elems >= 0 && rest != elems) {
+    if (open < 0 && shape->rank > 0 && rest != elems) {
         open = 0;
         rest = 1;
         for (int i = 1; i < shape->rank; i++)
