@@ -464,6 +464,33 @@ static int answer(const struct as_bench_work *w)
     return w->result->judged && w->result->n_met == 0 ? AS_ANSWER_NO : ASSAY_OK;
 }
 
+/* What ends us ends the command that runs; the journal holds what was finished before. */
+static const volatile sig_atomic_t no_command;
+static const volatile sig_atomic_t *volatile running = &no_command;
+
+static void end_with_command(int number)
+{
+    pid_t pid = (pid_t)*running;
+
+    if (pid > 0)
+        (void)kill(pid, number);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void watch_signals(const struct as_load_command *command)
+{
+    static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+    running = &command->pid;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct sigaction action = {.sa_handler = SIG_DFL};
+
+        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+            (void)signal(ends[i], end_with_command);
+    }
+}
+
 static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_bench_work *w = as_alloc_zero(1, sizeof *w);
@@ -476,6 +503,7 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     w->progress.wanted = as_progress_wanted(line);
     /* Somebody who ignores the end of children would have it unknown to us too. */
     (void)signal(SIGCHLD, SIG_DFL);
+    watch_signals(&w->command);
     w->kind = as_bench_kind_of(line, err);
     if (!w->kind)
         rc = ASSAY_ERR_USAGE;
@@ -488,6 +516,7 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     as_progress_end(&w->progress);
     if (rc == ASSAY_OK && w->result)
         rc = answer(w);
+    running = &no_command;
     close_all(w);
     as_free(w);
     return rc;

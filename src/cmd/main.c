@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef ASSAY_FAULTS
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include "base/alloc.h"
 #include "base/text.h"
 #include "cmd/cmd_help.h"
@@ -99,15 +104,60 @@ static int exit_status(int rc, const struct assay_error *err)
 }
 
 #ifdef ASSAY_FAULTS
-/* ASSAY_ALLOC_FAIL=N makes the n-th allocation fail, N+ every one from there. */
+/* One line for a run that has ended: its number, its status, what it said. */
+static void tell_run(uint64_t nth, bool persistent, int status, FILE *said)
+{
+    char text[400] = "";
+    size_t n;
+
+    rewind(said);
+    n = fread(text, 1, sizeof text - 1, said);
+    text[n] = '\0';
+    for (char *at = text; (at = strchr(at, '\n')) != NULL;)
+        *at = at[1] ? '|' : '\0';
+    printf("%llu%s %d %s\n", (unsigned long long)nth, persistent ? "+" : "",
+           WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text);
+}
+
+/* A process for each of the runs, which start here, behind what all of them have in common: an
+ * address sanitizer takes longer to start than most commands to run. Returns in the children. */
+static void run_each(uint64_t last)
+{
+    for (uint64_t i = 2; i < 2 * last + 2; i++) {
+        FILE *said = tmpfile();
+        int status = 0;
+        pid_t pid;
+
+        fflush(stdout);
+        pid = said ? fork() : -1;
+        if (pid == 0) {
+            if (dup2(fileno(said), STDERR_FILENO) < 0 || !freopen("/dev/null", "w", stdout))
+                _exit(EXIT_FAILED);
+            fclose(said);
+            as_alloc_fail_at(i / 2, i % 2);
+            return;
+        }
+        if (pid < 0 || waitpid(pid, &status, 0) != pid)
+            exit(EXIT_FAILED);
+        tell_run(i / 2, i % 2, status, said);
+        fclose(said);
+    }
+    exit(EXIT_DONE);
+}
+
+/* ASSAY_ALLOC_FAIL=N makes the n-th allocation fail, N+ every one from there, ..N one after another
+ * in runs of their own, each way. */
 static void arm_faults(void)
 {
     const char *text = getenv("ASSAY_ALLOC_FAIL");
     size_t size = text ? strlen(text) : 0;
     bool persistent = size > 0 && text[size - 1] == '+';
+    bool each = size > 2 && strncmp(text, "..", 2) == 0;
     uint64_t nth;
 
-    if (text && as_parse_u64(text, size - persistent, &nth))
+    if (each && as_parse_u64(text + 2, size - 2, &nth))
+        run_each(nth);
+    else if (text && as_parse_u64(text, size - persistent, &nth))
         as_alloc_fail_at(nth, persistent);
 }
 

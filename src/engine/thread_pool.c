@@ -8,16 +8,24 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
-enum { MAX_THREADS = 1024 };
+enum {
+    MAX_THREADS = 1024,
+    /* Work often follows work, and waking a thread takes about as long. Who waits longer sleeps, so
+     * that a busy machine loses little. */
+    SPIN_NS = 30000,
+    LOOKS = 16 /* between two readings of the clock */
+};
 
 struct as_thread_pool {
     pthread_mutex_t lock;
     pthread_cond_t work_there, work_done;
     pthread_t threads[MAX_THREADS];
     unsigned n_threads; /* beside the caller */
-    uint64_t round;     /* of work; changes wake the threads */
-    unsigned n_busy;
+    /* Written with the lock held; looked at without. */
+    _Atomic uint64_t round; /* of work; changes wake the threads */
+    _Atomic unsigned n_busy;
     bool stop;
     uint64_t n, grain;
     _Atomic uint64_t next;
@@ -34,6 +42,40 @@ static void take_pieces(struct as_thread_pool *pool)
             return;
         pool->work(pool->arg, from, pool->n - from < pool->grain ? pool->n : from + pool->grain);
     }
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Until there is another round than `seen`, for a while. */
+static void look_for_work(struct as_thread_pool *pool, uint64_t seen)
+{
+    uint64_t until = as_clock_mono_ns() + SPIN_NS;
+
+    do
+        for (int i = 0; i < LOOKS; i++) {
+            if (atomic_load_explicit(&pool->round, memory_order_relaxed) != seen)
+                return;
+            relax();
+        }
+    while (as_clock_mono_ns() < until);
+}
+
+static void look_for_end(struct as_thread_pool *pool)
+{
+    uint64_t until = as_clock_mono_ns() + SPIN_NS;
+
+    do
+        for (int i = 0; i < LOOKS; i++) {
+            if (atomic_load_explicit(&pool->n_busy, memory_order_relaxed) == 0)
+                return;
+            relax();
+        }
+    while (as_clock_mono_ns() < until);
 }
 
 static void *thread_main(void *user)
@@ -53,6 +95,9 @@ static void *thread_main(void *user)
         pthread_mutex_lock(&pool->lock);
         if (--pool->n_busy == 0)
             pthread_cond_signal(&pool->work_done);
+        pthread_mutex_unlock(&pool->lock);
+        look_for_work(pool, seen);
+        pthread_mutex_lock(&pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -126,6 +171,7 @@ void as_thread_pool_run(struct as_thread_pool *pool, uint64_t n, uint64_t grain,
     pthread_cond_broadcast(&pool->work_there);
     pthread_mutex_unlock(&pool->lock);
     take_pieces(pool);
+    look_for_end(pool);
     pthread_mutex_lock(&pool->lock);
     while (pool->n_busy > 0)
         pthread_cond_wait(&pool->work_done, &pool->lock);

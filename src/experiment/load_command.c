@@ -87,9 +87,31 @@ static int open_streams(struct as_load_command *load, struct assay_error *err)
     return ASSAY_ERR_IO;
 }
 
-static int spawn(const struct as_load_command *load, char **argv, pid_t *pid)
+/* The signals of the caller are the command's own; they are held back here until `pid` is known. */
+static int spawn_with(struct as_load_command *load, char **argv,
+                      const posix_spawn_file_actions_t *actions, const sigset_t *mask)
+{
+    posix_spawnattr_t attributes;
+    pid_t pid = 0;
+    int failed = posix_spawnattr_init(&attributes);
+
+    if (failed)
+        return failed;
+    failed = posix_spawnattr_setsigmask(&attributes, mask);
+    if (!failed)
+        failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (!failed)
+        failed = posix_spawnp(&pid, argv[0], actions, &attributes, argv, load->environment);
+    posix_spawnattr_destroy(&attributes);
+    if (!failed)
+        load->pid = pid;
+    return failed;
+}
+
+static int spawn(struct as_load_command *load, char **argv)
 {
     posix_spawn_file_actions_t actions;
+    sigset_t all, mask;
     int failed = posix_spawn_file_actions_init(&actions);
 
     if (failed)
@@ -99,16 +121,24 @@ static int spawn(const struct as_load_command *load, char **argv, pid_t *pid)
         failed = posix_spawn_file_actions_adddup2(&actions, load->out_fd, STDOUT_FILENO);
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(&actions, load->err_fd, STDERR_FILENO);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &mask);
     if (!failed)
-        failed = posix_spawnp(pid, argv[0], &actions, NULL, argv, load->environment);
+        failed = spawn_with(load, argv, &actions, &mask);
+    (void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
     posix_spawn_file_actions_destroy(&actions);
     return failed;
 }
 
-static int wait_for(pid_t pid, int *status, struct rusage *usage)
+/* Nobody may signal a number that was given back. */
+static int wait_for(struct as_load_command *load, int *status, struct rusage *usage)
 {
-    pid_t got;
+    siginfo_t info;
+    pid_t pid = load->pid, got;
 
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
+        ;
+    load->pid = 0;
     do
         got = wait4(pid, status, 0, usage);
     while (got < 0 && errno == EINTR);
@@ -189,16 +219,15 @@ static int run(void *user, size_t setting, uint64_t sample_id, struct as_bench_s
     struct rusage used = {0}, ours = {0};
     int rc = ASSAY_OK, status = 0, failed;
     uint64_t from;
-    pid_t pid = 0;
 
     (void)sample_id;
     (void)getrusage(RUSAGE_SELF, &ours);
     from = as_clock_mono_ns();
-    failed = spawn(load, argv, &pid);
+    failed = spawn(load, argv);
     if (failed) {
         errno = failed;
         rc = as_fail_sys(err, ASSAY_ERR_NOTFOUND, "cannot run %.60s", argv[0]);
-    } else if (wait_for(pid, &status, &used) < 0) {
+    } else if (wait_for(load, &status, &used) < 0) {
         rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot wait for %.60s", argv[0]);
     }
     out->wall_ns = as_clock_mono_ns() - from;

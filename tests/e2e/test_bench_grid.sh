@@ -46,6 +46,18 @@ says "a command stands behind --"
 exits 2 "an axis for a model that is none" "$assay" bench zoo:mlp --grid threads=0 --output-dir new
 check "nothing was begun but the folder of the last" test ! -e new/results.json
 
+# What ends us ends the command.
+"$assay" bench --samples 3 --output-dir ended -- sh -c 'echo $$ >command.pid; exec sleep 300' >out 2>err &
+pid=$!
+while [ ! -s command.pid ] && kill -0 $pid 2>/dev/null; do :; done
+kill -TERM $pid
+wait $pid
+[ $? = 143 ] || fail "SIGTERM ends assay bench: $(cat err)"
+command=$(cat command.pid)
+tries=0
+while kill -0 "$command" 2>/dev/null && [ $tries -lt 1000 ]; do tries=$((tries + 1)); sleep 0.01; done
+check "and the command with it" sh -c "! kill -0 $command 2>/dev/null"
+
 # Going on after a kill.
 check "killed in the middle" "$python" "$here/check_bench.py" kill "$assay" k 9 --grid n=1,2,3 --samples 200 -- sh -c 'echo {n} >>runs'
 exits 0 "gone on with" "$assay" bench --grid n=1,2,3 --samples 200 --resume --output-dir k -- sh -c 'echo {n} >>runs'

@@ -16,6 +16,14 @@
 /* The whole is analysed for one copy in so many; the events are compared for every one. */
 #define ANALYZE_EVERY 16
 
+/* Builds with a sanitizer, four times slower, take one byte of five, and every one at both ends,
+ * where headers are; the release build takes them all. */
+#ifdef __SANITIZE_ADDRESS__
+enum { BYTES_EVERY = 5, ENDS_BYTES = 4096 };
+#else
+enum { BYTES_EVERY = 1, ENDS_BYTES = 0 };
+#endif
+
 static struct as_event *original; /* of the one thread, in order */
 static size_t n_original;
 static uint8_t *bytes; /* of the intact file */
@@ -49,6 +57,11 @@ static uint64_t read_events(const struct as_run *run, struct as_event *out)
     }
     as_thread_events_fini(&events);
     return n;
+}
+
+static bool is_left_out(size_t i)
+{
+    return i % BYTES_EVERY != 0 && i >= ENDS_BYTES && i + ENDS_BYTES < n_bytes;
 }
 
 /* Nested layers with long names, iterations, failures and notes, until the file is about 64 kB. */
@@ -183,6 +196,8 @@ static void cut_at_every_byte_it_gives_a_prefix(void **state)
 
         if (size)
             assert_int_equal(pwrite(fd, bytes + size - 1, 1, (off_t)size - 1), 1);
+        if (is_left_out(size))
+            continue;
         events = read_copy(path, size % ANALYZE_EVERY == 0, &health);
         if (events == UINT64_MAX) {
             assert_true(size < AS_RUN_HEADER_BYTES);
@@ -210,6 +225,8 @@ static void with_every_byte_changed_it_counts_the_loss(void **state)
         uint8_t changed;
         uint64_t events;
 
+        if (is_left_out(i))
+            continue;
         seed = seed * 1664525u + 1013904223u;
         changed = bytes[i] ^ (uint8_t)(1 + (seed >> 24) % 255);
         assert_int_equal(pwrite(fd, &changed, 1, (off_t)i), 1);
