@@ -84,15 +84,17 @@ static struct assay_latency_record timed(struct loop *l, const struct assay_attn
                                          unsigned i, bool gate, struct assay_gating *gating,
                                          int *rc)
 {
-    uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID), wall = now_ns(CLOCK_MONOTONIC);
+    uint64_t wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 
     *rc = gate ? assay_attn_mincut(l->attn, shape, &l->mincut, l->t.q, l->t.k, l->t.v, l->t.gated,
                                    l->t.mask, gating, &err)
                : assay_attn_softmax(l->attn, shape, l->t.q, l->t.k, l->t.v, l->t.base, &err);
+    cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    wall = now_ns(CLOCK_MONOTONIC) - wall;
     return (struct assay_latency_record){
         .sample_id = i,
-        .wall_time_ns = now_ns(CLOCK_MONOTONIC) - wall,
-        .kernel_time_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu,
+        .wall_time_ns = wall,
+        .kernel_time_ns = cpu,
         .kernel_available = true,
         .seq_len = shape->seq_len,
     };

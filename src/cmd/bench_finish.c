@@ -12,25 +12,18 @@
 /* ---- the witness ---- */
 
 /* Another folder's witness of the same setting: the same chain? */
-static int hold_against(struct as_bench_work *w, size_t i, const char *folder, bool *same,
-                        struct assay_error *err)
+static int hold_against(struct as_bench_work *w, size_t i, const char *folder,
+                        struct assay_witness_comparison *compared, struct assay_error *err)
 {
-    struct assay_witness_report mine, theirs;
-    char path[PATH_MAX], witness[PATH_MAX];
+    char mine[PATH_MAX], theirs[PATH_MAX], witness[PATH_MAX];
     int rc;
 
     if (snprintf(witness, sizeof witness, "%s/witness", folder) >= (int)sizeof witness)
         return as_fail(err, ASSAY_ERR_USAGE, "--against %.60s... is too long", folder);
-    rc = as_witness_path(w->witness, &w->bench.settings[i], path, sizeof path, err);
+    rc = as_witness_path(w->witness, &w->bench.settings[i], mine, sizeof mine, err);
     if (rc == ASSAY_OK)
-        rc = assay_witness_verify(path, NULL, NULL, &mine, err);
-    if (rc == ASSAY_OK)
-        rc = as_witness_path(witness, &w->bench.settings[i], path, sizeof path, err);
-    if (rc == ASSAY_OK)
-        rc = assay_witness_verify(path, NULL, NULL, &theirs, err);
-    if (rc == ASSAY_OK)
-        *same = mine.whole && theirs.whole && strcmp(mine.head, theirs.head) == 0;
-    return rc;
+        rc = as_witness_path(witness, &w->bench.settings[i], theirs, sizeof theirs, err);
+    return rc == ASSAY_OK ? assay_witness_compare(mine, theirs, compared, err) : rc;
 }
 
 /* Computes some samples again, on another number of threads. */
@@ -45,22 +38,41 @@ static int replay(struct as_bench_work *w, size_t i, uint64_t most, struct as_at
                           : rc;
 }
 
+/* The first difference stands on the page and in the files; all of them are told here. */
+static void tell_difference(struct as_bench_work *w, size_t i, const char *sentence)
+{
+    as_console_note(w->line, "%s: %s", w->bench.settings[i].name, sentence);
+    if (!w->witness_differs[0])
+        (void)snprintf(w->witness_differs, sizeof w->witness_differs, "%.60s: %s",
+                       w->bench.settings[i].name, sentence);
+}
+
 static int judge(struct as_bench_work *w, size_t i, uint64_t most, const char *against,
                  struct assay_error *err)
 {
+    struct assay_witness_comparison compared = {.same = true};
     struct as_attention_again again = {.same = true};
-    bool same = true;
     int rc = most ? replay(w, i, most, &again, err) : ASSAY_OK;
 
     if (rc == ASSAY_OK && against)
-        rc = hold_against(w, i, against, &same, err);
+        rc = hold_against(w, i, against, &compared, err);
     if (rc < 0)
         return rc;
     if (most || against)
-        w->verdicts[i] = again.same && same ? AS_VERDICT_MET : AS_VERDICT_MISSED;
+        w->verdicts[i] = again.same && compared.same ? AS_VERDICT_MET : AS_VERDICT_MISSED;
     if (!again.same)
-        as_console_note(w->line, "%s: %s", w->bench.settings[i].name, again.sentence);
+        tell_difference(w, i, again.sentence);
+    if (!compared.same)
+        tell_difference(w, i, compared.sentence);
     return ASSAY_OK;
+}
+
+static void add_note(struct as_bench_work *w, const char *joint, const char *words)
+{
+    size_t used = strlen(w->witness_note);
+
+    (void)snprintf(w->witness_note + used, sizeof w->witness_note - used, "%s%s", used ? joint : "",
+                   words);
 }
 
 int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
@@ -88,10 +100,12 @@ int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
                        (unsigned long long)most, most == 1 ? "" : "s", w->threads == 1 ? 2U : 1U,
                        w->threads == 1 ? "s" : "",
                        against ? "" : "; --against holds it against another machine's");
-    if (against)
-        (void)snprintf(w->witness_note + strlen(w->witness_note),
-                       sizeof w->witness_note - strlen(w->witness_note),
-                       "%sthe whole chain was held against %.150s", most ? "; " : "", against);
+    if (against) {
+        add_note(w, "; ", "the whole chain was held against ");
+        add_note(w, "", against);
+    }
+    if (w->witness_differs[0])
+        add_note(w, "; ", w->witness_differs);
     return rc;
 }
 
@@ -181,6 +195,18 @@ static int pack(struct as_bench_work *w, const char *const *paths, size_t n, str
     return rc;
 }
 
+/* The signature of a run that was finished before is not thrown away for want of its key. */
+static bool is_signed(const struct as_bench_work *w)
+{
+    struct assay_bundle_report report;
+    char path[PATH_MAX];
+
+    return w->resumed && !as_opt_given(w->line, "key") &&
+           snprintf(path, sizeof path, "%s/witness.rvf", w->witness) < (int)sizeof path &&
+           assay_bundle_verify(path, NULL, &report, NULL) == ASSAY_OK &&
+           report.signature != ASSAY_SIGNATURE_NONE;
+}
+
 int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
 {
     struct as_bench_report report = report_of(w);
@@ -189,15 +215,19 @@ int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
     struct as_out stats = {0};
     size_t n = 0;
     int rc = text && paths ? results_text(&report, &stats, err) : as_fail_nomem(err);
+    bool keeps = is_signed(w);
 
-    for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++) {
+    if (keeps)
+        as_console_note(w->line, "%s/witness.rvf is signed and stays as it is; --key signs anew",
+                        w->witness);
+    for (size_t i = 0; rc == ASSAY_OK && !keeps && i < w->bench.n_settings; i++) {
         if (i == w->bench.baseline)
             continue;
         rc = as_witness_path(w->witness, &w->bench.settings[i], text[n], sizeof *text, err);
         paths[n] = text[n];
         n++;
     }
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK && !keeps)
         rc = pack(w, paths, n, &stats, err);
     as_out_drop(&stats);
     as_free(paths);

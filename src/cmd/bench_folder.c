@@ -11,6 +11,7 @@
 #include "base/folder.h"
 #include "cmd/bench_work.h"
 #include "cmd/console.h"
+#include "report/bench_files.h"
 
 static int join(char out[PATH_MAX], const char *folder, const char *name, struct assay_error *err)
 {
@@ -31,45 +32,76 @@ static int remove_file(const char *folder, const char *name, const char *suffix,
     return as_fail_sys(err, ASSAY_ERR_IO, "cannot remove %s", path);
 }
 
-/* What a setting left: its witness and its tables. */
-static int remove_setting(const struct as_bench_work *w, const char *name, struct assay_error *err)
+/* What a setting left in csv/. */
+static int remove_tables(const char *csv, size_t setting, const char *name, struct assay_error *err)
 {
-    static const char *const suffixes[] = {".csv", ".csv.meta.json", ".details.csv", ".latency.csv",
-                                           ".latency.csv.meta.json"};
+    static const char *const suffixes[] = {".csv", ".details.csv", ".latency.csv"};
+    char file[AS_GRID_NAME + 64];
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < sizeof suffixes / sizeof *suffixes; i++) {
+        if (!as_bench_file_name(name, setting, suffixes[i], file, sizeof file))
+            continue;
+        rc = remove_file(csv, file, "", err);
+        if (rc == ASSAY_OK)
+            rc = remove_file(csv, file, ".meta.json", err);
+    }
+    return rc;
+}
+
+static int remove_setting(const struct as_bench_work *w, size_t setting, const char *name,
+                          struct assay_error *err)
+{
     char csv[PATH_MAX];
     int rc = join(csv, w->folder, "csv", err);
 
-    if (strchr(name, '/'))
-        return rc; /* was written under another name */
     if (rc == ASSAY_OK)
+        rc = remove_tables(csv, setting, name, err);
+    if (rc == ASSAY_OK && !strchr(name, '/'))
         rc = remove_file(w->witness, name, ".jsonl", err);
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof suffixes / sizeof *suffixes; i++)
-        rc = remove_file(csv, name, suffixes[i], err);
     return rc;
+}
+
+/* What every experiment may have left, whatever its settings were. */
+static int remove_common(const struct as_bench_work *w, struct assay_error *err)
+{
+    static const char *const files[] = {
+        "figs/latency.svg", "figs/tradeoff.svg", "figs/lengths.svg",
+        "figs/axis.svg",    "figs/energy.svg",   "results.json",
+        "summary.md",       "fingerprint.json",  "witness/witness.rvf"};
+    static const char *const tables[] = {"results.csv", "results_7.csv", "memory.csv", "power.csv",
+                                         "summary.csv"};
+    char csv[PATH_MAX];
+    int rc = join(csv, w->folder, "csv", err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < sizeof files / sizeof *files; i++)
+        rc = remove_file(w->folder, files[i], "", err);
+    for (size_t i = 0; rc == ASSAY_OK && i < sizeof tables / sizeof *tables; i++) {
+        rc = remove_file(csv, tables[i], "", err);
+        if (rc == ASSAY_OK)
+            rc = remove_file(csv, tables[i], ".meta.json", err);
+    }
+    return rc == ASSAY_OK ? remove_tables(csv, 0, "baseline", err) : rc;
 }
 
 /* Exactly what the plan of the older run names, and nobody else's files. */
 static int clear_planned(const struct as_bench_work *w, struct assay_error *err)
 {
-    static const char *const figures[] = {"latency.svg", "tradeoff.svg", "lengths.svg", "axis.svg",
-                                          "energy.svg"};
     struct as_arena arena = {0};
     const struct as_json_value *plan = NULL, *names;
-    char figs[PATH_MAX];
-    int rc = join(figs, w->folder, "figs", err);
+    size_t at = 0;
+    int rc = ASSAY_OK;
 
-    if (rc == ASSAY_OK && as_journal_plan(w->journal_path, &arena, &plan, NULL) == ASSAY_OK) {
+    if (as_journal_plan(w->journal_path, &arena, &plan, NULL) == ASSAY_OK) {
         names = as_json_get(plan, "settings");
         for (const struct as_json_value *v = names ? names->first : NULL; rc == ASSAY_OK && v;
-             v = v->next)
-            rc = v->type == AS_TYPE_TEXT ? remove_setting(w, v->text, err) : ASSAY_OK;
+             v = v->next, at++)
+            rc = v->type == AS_TYPE_TEXT ? remove_setting(w, at, v->text, err) : ASSAY_OK;
     }
     for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++)
-        rc = remove_setting(w, w->bench.settings[i].name, err);
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof figures / sizeof *figures; i++)
-        rc = remove_file(figs, figures[i], "", err);
+        rc = remove_setting(w, i, w->bench.settings[i].name, err);
     if (rc == ASSAY_OK)
-        rc = remove_file(w->witness, "witness.rvf", "", err);
+        rc = remove_common(w, err);
     as_arena_fini(&arena);
     return rc;
 }

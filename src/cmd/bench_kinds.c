@@ -175,17 +175,31 @@ static int hash_model(struct as_bench_work *w, struct assay_error *err)
     return rc;
 }
 
+/* A run of a batch does so many times the work; what is no number is refused when it is opened. */
+static void put_items(struct as_bench_setting *setting, const char *batch)
+{
+    uint64_t n = 0;
+
+    if (as_parse_u64(batch, strlen(batch), &n) && n > 0)
+        setting->items = (double)n;
+}
+
 static int plan_model(struct as_bench_work *w, struct assay_error *err)
 {
     int rc = read_grid(w, err);
 
     (void)snprintf(w->title, sizeof w->title, "%s", w->line->operand[0]);
+    for (size_t a = 0; rc == ASSAY_OK && a < w->grid.n_axes; a++)
+        for (size_t i = 0; strcmp(w->grid.axes[a].name, "batch") == 0 && i < w->bench.n_settings;
+             i++)
+            put_items(&w->bench.settings[i], as_grid_value(&w->grid, i, a));
     return rc == ASSAY_OK ? hash_model(w, err) : rc;
 }
 
 static void write_model(const struct as_bench_work *w, struct as_json_writer *out)
 {
-    as_json_kv_text(out, "model", w->line->operand[0]);
+    /* A file counts by what is in it, wherever it is and whatever it is called. */
+    as_json_kv_text(out, "model", w->model_hash[0] ? NULL : w->line->operand[0]);
     as_json_kv_text(out, "model_sha256", w->model_hash[0] ? w->model_hash : NULL);
     write_grid(w, out);
 }

@@ -40,11 +40,18 @@ static int read_samples(const struct as_cmd_line *line, struct as_attention_plan
     uint64_t samples = as_opt_number(line, "samples", plan->n_short + plan->n_long);
     bool shorts = as_opt_given(line, "short-samples"), longs = as_opt_given(line, "long-samples");
 
-    if (as_opt_given(line, "samples") && (shorts || longs))
+    if (as_opt_given(line, "samples") && shorts && longs)
         return as_fail(err, ASSAY_ERR_USAGE,
-                       "choose --samples or --short-samples and --long-samples");
-    plan->n_short = as_opt_number(line, "short-samples", shorts || longs ? 0 : samples / 2);
-    plan->n_long = as_opt_number(line, "long-samples", shorts || longs ? 0 : samples - samples / 2);
+                       "choose two of --samples, --short-samples and --long-samples");
+    if (!as_opt_given(line, "samples") && (shorts || longs))
+        samples = as_opt_number(line, "short-samples", 0) + as_opt_number(line, "long-samples", 0);
+    plan->n_short = as_opt_number(line, "short-samples", samples / 2);
+    if (longs && !shorts)
+        plan->n_short = samples - as_opt_number(line, "long-samples", 0);
+    plan->n_long = samples - plan->n_short;
+    if (plan->n_short > samples)
+        return as_fail(err, ASSAY_ERR_USAGE, "there cannot be more short or long samples than %llu",
+                       (unsigned long long)samples);
     return ASSAY_OK;
 }
 

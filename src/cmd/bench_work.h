@@ -65,7 +65,7 @@ struct as_bench_work {
     struct as_power_meter meter;
     struct assay_memory_tracker *memory;
     enum as_verdict *verdicts; /* on the witness, by setting */
-    char witness_note[300];
+    char witness_note[800], witness_differs[320];
     struct as_bench_result *result;
 };
 

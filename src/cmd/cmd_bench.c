@@ -85,9 +85,11 @@ static const struct as_opt bench_opts[] = {
          "given"),
     TEXT("tau", "LIST", "attention: steps of hysteresis; \"0 2\" when not given"),
     TEXT("eps", "X", "attention: logits up to it are dropped; 0.01 when not given"),
-    NUMBER("short-samples", "attention: so many short samples; half of all when not given", 0,
-           1000000),
-    NUMBER("long-samples", "attention: so many long ones; the rest when not given", 0, 1000000),
+    NUMBER("short-samples",
+           "attention: so many short samples; the others of --samples are long, and without "
+           "--samples there are no others",
+           0, 1000000),
+    NUMBER("long-samples", "attention: so many long samples; the others are short", 0, 1000000),
     NUMBER("short-min-len", "attention: tokens of the shortest; 16 when not given", 1, 16384),
     NUMBER("short-max-len", "attention: tokens of a short sample at most; 128 when not given", 1,
            16384),
@@ -209,6 +211,23 @@ static int add_configs(struct as_bench_work *w, struct assay_error *err)
     return rc;
 }
 
+/* The machine and the libraries that are loaded by now, and the hashes of it all. */
+static int look_at_machine(struct as_bench_work *w, struct assay_error *err)
+{
+    struct assay_fingerprint *fp = w->fingerprint;
+    int rc = assay_fingerprint_machine(fp, err);
+
+    assay_fingerprint_text_free(w->fingerprint_json);
+    w->fingerprint_json = NULL;
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_hash(fp, ASSAY_FINGERPRINT_ALL, w->fingerprint_hash, err);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_hash(fp, ASSAY_FINGERPRINT_DECIDING, w->experiment_hash, err);
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_json(fp, ASSAY_FINGERPRINT_ALL, &w->fingerprint_json, NULL, err);
+    return rc;
+}
+
 static int make_fingerprint(struct as_bench_work *w, struct assay_error *err)
 {
     struct assay_fingerprint *fp = w->fingerprint = assay_fingerprint_new();
@@ -233,20 +252,12 @@ static int make_fingerprint(struct as_bench_work *w, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc =
             assay_fingerprint_set_u64(fp, "threads_used", w->threads, ASSAY_FACT_CIRCUMSTANCE, err);
-    if (rc == ASSAY_OK)
-        rc = assay_fingerprint_machine(fp, err);
     if (rc == ASSAY_OK && strcmp(w->kind->name, "attention") == 0)
         rc = add_configs(w, err);
     if (rc == ASSAY_OK && as_opt_given(w->line, "power"))
         rc = assay_fingerprint_set_text(fp, "power_source", as_opt_text(w->line, "power"),
                                         ASSAY_FACT_CIRCUMSTANCE, err);
-    if (rc == ASSAY_OK)
-        rc = assay_fingerprint_hash(fp, ASSAY_FINGERPRINT_ALL, w->fingerprint_hash, err);
-    if (rc == ASSAY_OK)
-        rc = assay_fingerprint_hash(fp, ASSAY_FINGERPRINT_DECIDING, w->experiment_hash, err);
-    if (rc == ASSAY_OK)
-        rc = assay_fingerprint_json(fp, ASSAY_FINGERPRINT_ALL, &w->fingerprint_json, NULL, err);
-    return rc;
+    return rc == ASSAY_OK ? look_at_machine(w, err) : rc;
 }
 
 static int open_power(struct as_bench_work *w, struct assay_error *err)
@@ -262,24 +273,40 @@ static int open_power(struct as_bench_work *w, struct assay_error *err)
     return w->meter.tracker ? ASSAY_OK : as_fail_nomem(err);
 }
 
+/* The other machine has a witness of every setting, and its folder is another. */
+static int check_against(const struct as_bench_work *w, const char *against,
+                         struct assay_error *err)
+{
+    char witness[PATH_MAX], path[PATH_MAX];
+    struct stat theirs, ours;
+    int rc = ASSAY_OK;
+
+    if (snprintf(witness, sizeof witness, "%s/witness", against) >= (int)sizeof witness ||
+        stat(witness, &theirs) != 0 || !S_ISDIR(theirs.st_mode))
+        return as_fail(err, ASSAY_ERR_USAGE, "--against %.100s has no folder witness", against);
+    for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++) {
+        if (i == w->bench.baseline)
+            continue;
+        rc = as_witness_path(witness, &w->bench.settings[i], path, sizeof path, err);
+        if (rc == ASSAY_OK && access(path, R_OK) != 0)
+            rc = as_fail(err, ASSAY_ERR_USAGE, "--against %.100s has no witness of %.60s", against,
+                         w->bench.settings[i].name);
+    }
+    if (rc == ASSAY_OK &&
+        snprintf(witness, sizeof witness, "%s/witness", w->folder) < (int)sizeof witness &&
+        stat(witness, &ours) == 0 && ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev)
+        rc = as_fail(err, ASSAY_ERR_USAGE, "--against is the folder itself");
+    return rc;
+}
+
 /* What would be found missing only after everything was measured. */
 static int check_files(const struct as_bench_work *w, struct assay_error *err)
 {
     const char *key = as_opt_text(w->line, "key"), *against = as_opt_text(w->line, "against");
-    char witness[PATH_MAX];
-    struct stat theirs, ours;
 
     if (key && access(key, R_OK) != 0)
         return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --key %s", key);
-    if (!against)
-        return ASSAY_OK;
-    if (snprintf(witness, sizeof witness, "%s/witness", against) >= (int)sizeof witness ||
-        stat(witness, &theirs) != 0 || !S_ISDIR(theirs.st_mode))
-        return as_fail(err, ASSAY_ERR_USAGE, "--against %.100s has no folder witness", against);
-    if (snprintf(witness, sizeof witness, "%s/witness", w->folder) < (int)sizeof witness &&
-        stat(witness, &ours) == 0 && ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev)
-        return as_fail(err, ASSAY_ERR_USAGE, "--against is the folder itself");
-    return ASSAY_OK;
+    return against ? check_against(w, against, err) : ASSAY_OK;
 }
 
 static int plan(struct as_bench_work *w, struct assay_error *err)
@@ -419,6 +446,8 @@ static int measure_all(struct as_bench_work *w, struct assay_error *err)
     struct as_bench_load load;
     int rc = w->kind->open(w, &load, err);
 
+    if (rc == ASSAY_OK && w->model)
+        rc = look_at_machine(w, err); /* an engine brings its library */
     if (rc == ASSAY_OK)
         rc = as_bench_folder_open(w, err);
     if (rc < 0)

@@ -2,6 +2,7 @@
  * takes it apart. Its first operand says which. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <assay/bundle.h>
 
@@ -33,7 +34,9 @@ static const struct as_opt bundle_opts[] = {
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
      .help = "extract: write the payloads into DIR"},
-    {.name = "force", .kind = AS_OPT_FLAG, .help = "extract: replace files that are there already"},
+    {.name = "force",
+     .kind = AS_OPT_FLAG,
+     .help = "pack, extract: replace files that are there already"},
     AS_OPT_JSON,
     {.name = NULL},
 };
@@ -69,6 +72,9 @@ static int pack(const struct as_cmd_line *line, struct assay_error *err)
 
     if (!o.output)
         return as_fail(err, ASSAY_ERR_USAGE, "say where the bundle goes, as in -o all.rvf");
+    if (!as_opt_given(line, "force") && access(o.output, F_OK) == 0)
+        return as_fail(err, ASSAY_ERR_STATE, "%.150s is there already; --force replaces it",
+                       o.output);
     rc = map_option(&meta, line, "meta", err);
     if (rc == ASSAY_OK)
         rc = map_option(&stats, line, "stats", err);
@@ -157,7 +163,7 @@ static const struct action {
     bool several;           /* takes more than one file */
     int (*run)(const struct as_cmd_line *line, struct assay_error *err);
 } actions[] = {
-    {"pack", {"meta", "stats", "key"}, true, pack},
+    {"pack", {"meta", "stats", "key", "force"}, true, pack},
     {"inspect", {"json"}, false, inspect},
     {"verify", {"public-key", "json"}, false, verify},
     {"extract", {"directory", "force"}, false, extract},

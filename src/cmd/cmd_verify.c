@@ -75,15 +75,16 @@ struct found {
     const struct assay_bundle_report *bundle;
     const struct as_folder_check *folder;
     const struct assay_witness_comparison *compared; /* of the witness; NULL: with none */
+    bool whole;
 };
 
 static int print_found(const struct as_cmd_line *line, const struct found *found,
-                       struct assay_error *err)
+                       const struct as_replay_report *replay, struct assay_error *err)
 {
     const char *path = line->operand[0];
     struct as_console console;
-    struct as_witness_target to = {.compared = found->compared,
-                                   .other = as_opt_text(line, "same-as")};
+    struct as_witness_target to = {
+        .compared = found->compared, .other = as_opt_text(line, "same-as"), .replay = replay};
     int rc = as_console_open(&console, line, err);
 
     if (rc < 0)
@@ -99,6 +100,26 @@ static int print_found(const struct as_cmd_line *line, const struct found *found
     return as_console_close(&console, rc, err);
 }
 
+/* What is whole is computed again when that was asked for. Where it cannot be, the rest is told
+ * before that. */
+static int finish(const struct as_cmd_line *line, const struct found *found,
+                  struct assay_error *err)
+{
+    enum as_replay_kind kind = found->witness  ? AS_REPLAY_WITNESS
+                               : found->bundle ? AS_REPLAY_BUNDLE
+                                               : AS_REPLAY_FOLDER;
+    struct as_replay_report replay = {0};
+    bool again = as_opt_given(line, "replay") && found->whole;
+    int failed = again ? as_replay_check(line->operand[0], kind, &replay, err) : ASSAY_OK;
+    struct assay_error why = {0};
+    int rc = print_found(line, found, again && failed == ASSAY_OK ? &replay : NULL,
+                         failed < 0 ? &why : err);
+
+    if (failed < 0)
+        return failed;
+    return rc == ASSAY_OK && !(found->whole && replay.differing == 0) ? AS_ANSWER_NO : rc;
+}
+
 static int verify_witness(const struct as_cmd_line *line, struct assay_error *err)
 {
     const char *other = as_opt_text(line, "same-as");
@@ -108,10 +129,13 @@ static int verify_witness(const struct as_cmd_line *line, struct assay_error *er
 
     if (rc == ASSAY_OK && other)
         rc = assay_witness_compare(line->operand[0], other, &compared, err);
-    if (rc == ASSAY_OK)
-        rc = print_found(
-            line, &(struct found){.witness = &report, .compared = other ? &compared : NULL}, err);
-    return rc == ASSAY_OK && !(report.whole && compared.same) ? AS_ANSWER_NO : rc;
+    if (rc < 0)
+        return rc;
+    return finish(line,
+                  &(struct found){.witness = &report,
+                                  .compared = other ? &compared : NULL,
+                                  .whole = report.whole && compared.same},
+                  err);
 }
 
 static int verify_bundle(const struct as_cmd_line *line, struct assay_error *err)
@@ -119,9 +143,9 @@ static int verify_bundle(const struct as_cmd_line *line, struct assay_error *err
     struct assay_bundle_report report;
     int rc = assay_bundle_verify(line->operand[0], as_opt_text(line, "public-key"), &report, err);
 
-    if (rc == ASSAY_OK)
-        rc = print_found(line, &(struct found){.bundle = &report}, err);
-    return rc == ASSAY_OK && !report.whole ? AS_ANSWER_NO : rc;
+    return rc == ASSAY_OK
+               ? finish(line, &(struct found){.bundle = &report, .whole = report.whole}, err)
+               : rc;
 }
 
 static int verify_folder(const struct as_cmd_line *line, struct assay_error *err)
@@ -130,9 +154,7 @@ static int verify_folder(const struct as_cmd_line *line, struct assay_error *err
     int rc = as_folder_check(&check, line->operand[0], as_opt_text(line, "public-key"), err);
 
     if (rc == ASSAY_OK)
-        rc = print_found(line, &(struct found){.folder = &check}, err);
-    if (rc == ASSAY_OK && !check.whole)
-        rc = AS_ANSWER_NO;
+        rc = finish(line, &(struct found){.folder = &check, .whole = check.whole}, err);
     as_folder_check_fini(&check);
     return rc;
 }
@@ -177,27 +199,11 @@ static const struct kind *find_kind(const char *path)
     return &kinds[0]; /* whose reader says what is wrong */
 }
 
-static int replay(const struct as_cmd_line *line, struct assay_error *err)
-{
-    struct as_replay_report report;
-    int rc = as_replay_check(line->operand[0], &report, err);
-
-    if (rc < 0)
-        return rc;
-    if (report.differing)
-        as_console_note(line, "computed again, it is not the same: %s", report.sentence);
-    else
-        as_console_note(line, "%llu entries computed again, all the same",
-                        (unsigned long long)report.checked);
-    return report.differing ? AS_ANSWER_NO : ASSAY_OK;
-}
-
 static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
 {
     int (*verify)(const struct as_cmd_line *, struct assay_error *) = verify_folder;
     const char *path = line->operand[0];
     struct stat st;
-    int rc;
 
     if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         verify = find_kind(path)->verify;
@@ -205,8 +211,10 @@ static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
         return as_fail(err, ASSAY_ERR_USAGE, "--public-key is for bundles: nothing else is signed");
     if (as_opt_given(line, "same-as") && verify != verify_witness)
         return as_fail(err, ASSAY_ERR_USAGE, "--same-as compares two witnesses");
-    rc = verify(line, err);
-    return rc == ASSAY_OK && as_opt_given(line, "replay") ? replay(line, err) : rc;
+    if (as_opt_given(line, "replay") && verify == verify_run)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--replay computes witnesses and bundles again: a run holds times");
+    return verify(line, err);
 }
 
 const struct as_cmd as_cmd_verify = {

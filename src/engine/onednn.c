@@ -232,10 +232,7 @@ static int run(struct as_program *p, const struct as_step *step, struct assay_er
 
 static void begin(struct as_program *p)
 {
-    const struct as_onednn *lib = p->library;
-
-    if (lib->set_threads)
-        lib->set_threads(p->options->threads ? (int)p->options->threads : 1);
+    as_onednn_threads(p);
 }
 
 static void drop(void *state)

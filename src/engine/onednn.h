@@ -21,6 +21,7 @@ struct as_onednn {
 /* ---- onednn_library.c ---- */
 AS_MUST_USE int as_onednn_open(struct as_program *p, struct assay_error *err);
 void as_onednn_close(struct as_program *p);
+void as_onednn_threads(const struct as_program *p);
 
 /* ---- onednn_layout.c ---- */
 /* Row by row; false for what oneDNN cannot hold: too many axes, none of an axis, a strange dtype.

@@ -76,6 +76,16 @@ static int start(struct as_onednn *lib, struct as_program *p, struct assay_error
     return ASSAY_OK;
 }
 
+/* A primitive keeps the number of threads that it was made for: it is set before the first is made,
+ * and again before each run, since another engine may have run in between. */
+void as_onednn_threads(const struct as_program *p)
+{
+    const struct as_onednn *lib = p->library;
+
+    if (lib->set_threads)
+        lib->set_threads(p->options->threads ? (int)p->options->threads : 1);
+}
+
 int as_onednn_open(struct as_program *p, struct assay_error *err)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -89,10 +99,11 @@ int as_onednn_open(struct as_program *p, struct assay_error *err)
         return as_fail_nomem(err);
     p->library = lib;
     lib->arena = &p->arena;
+    (void)find(library, "omp_set_num_threads", &lib->set_threads);
+    as_onednn_threads(p);
     rc = find_all(library, &lib->api, err);
     if (rc == ASSAY_OK)
         rc = start(lib, p, err);
-    (void)find(library, "omp_set_num_threads", &lib->set_threads);
     if (rc < 0)
         as_onednn_close(p);
     return rc;

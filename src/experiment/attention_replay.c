@@ -1,8 +1,11 @@
 /* experiment/attention_replay.c - holds a witness against what its plan gives here. */
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "experiment/attention_run.h"
 #include "experiment/load_attention.h"
+#include "experiment/rvf_chain.h"
+#include "experiment/witness_entry.h"
 
 struct replay {
     struct as_attention_run run;
@@ -40,11 +43,30 @@ static bool differs(const struct assay_witness_entry *was, const struct assay_wi
     return strcmp(was->entry_hash, is->entry_hash) != 0;
 }
 
+/* What the entry at `index`, behind the one whose hash is `prev`, is when it is computed here. */
+static int compute(struct replay *r, uint64_t index, const char *prev,
+                   struct assay_witness_entry *again)
+{
+    struct as_attention_went went;
+    int rc = as_attention_run_ready(&r->run, index, r->err);
+
+    if (rc == ASSAY_OK)
+        rc = as_attention_run_gated(&r->run, r->setting, &went, r->err);
+    if (rc == ASSAY_OK)
+        rc = as_attention_run_entry(&r->run, r->setting, &went, r->config_hash, again, r->err);
+    if (rc < 0)
+        return rc;
+    again->index = index;
+    memcpy(again->prev_hash, prev, sizeof again->prev_hash);
+    rc = assay_witness_hash(again, r->err);
+    r->out->checked += rc == ASSAY_OK;
+    return rc;
+}
+
 static int check(void *user, const struct assay_witness_entry *entry)
 {
     struct replay *r = user;
     struct assay_witness_entry again;
-    struct as_attention_went went;
     const char *what = NULL;
     int rc;
 
@@ -59,19 +81,9 @@ static int check(void *user, const struct assay_witness_entry *entry)
     }
     if (entry->index % r->step != 0)
         return ASSAY_OK;
-    rc = as_attention_run_ready(&r->run, entry->index, r->err);
-    if (rc == ASSAY_OK)
-        rc = as_attention_run_gated(&r->run, r->setting, &went, r->err);
-    if (rc == ASSAY_OK)
-        rc = as_attention_run_entry(&r->run, r->setting, &went, r->config_hash, &again, r->err);
+    rc = compute(r, entry->index, entry->prev_hash, &again);
     if (rc < 0)
         return rc;
-    again.index = entry->index;
-    memcpy(again.prev_hash, entry->prev_hash, sizeof again.prev_hash);
-    rc = assay_witness_hash(&again, r->err);
-    if (rc < 0)
-        return rc;
-    r->out->checked++;
     if (differs(entry, &again, &what)) {
         r->out->same = false;
         (void)snprintf(r->out->sentence, sizeof r->out->sentence,
@@ -81,6 +93,26 @@ static int check(void *user, const struct assay_witness_entry *entry)
     return ASSAY_OK;
 }
 
+static int begin(struct replay *r, const struct as_attention_plan *plan, unsigned threads)
+{
+    int rc = as_attention_run_init(&r->run, plan, threads, r->err);
+
+    *r->out = (struct as_attention_again){.same = true};
+    if (rc == ASSAY_OK)
+        rc = as_attention_config_hash(plan, r->setting, r->config_hash, r->err);
+    return rc;
+}
+
+static void count(struct as_attention_again *out, uint64_t entries, uint64_t samples)
+{
+    out->entries = entries;
+    if (entries == samples || !out->same)
+        return;
+    out->same = false;
+    (void)snprintf(out->sentence, sizeof out->sentence, "there are %llu entries of %llu samples",
+                   (unsigned long long)entries, (unsigned long long)samples);
+}
+
 int as_attention_replay(const struct as_attention_plan *plan,
                         const struct as_bench_setting *setting, const char *path, unsigned threads,
                         uint64_t most, struct as_attention_again *out, struct assay_error *err)
@@ -88,26 +120,47 @@ int as_attention_replay(const struct as_attention_plan *plan,
     uint64_t samples = plan->n_short + plan->n_long;
     struct replay r = {.setting = setting, .out = out, .err = err};
     struct assay_witness_report report;
-    int rc = as_attention_run_init(&r.run, plan, threads, err);
+    int rc = begin(&r, plan, threads);
 
-    *out = (struct as_attention_again){.same = true};
     r.step = most && samples > most ? (samples + most - 1) / most : 1;
     if (rc == ASSAY_OK)
-        rc = as_attention_config_hash(plan, setting, r.config_hash, err);
-    if (rc == ASSAY_OK)
         rc = assay_witness_verify(path, check, &r, &report, err);
-    if (rc == ASSAY_OK) {
+    if (rc == ASSAY_OK && !report.whole) {
         out->entries = report.entries;
-        if (!report.whole) {
-            out->same = false;
-            (void)snprintf(out->sentence, sizeof out->sentence, "%s", report.sentence);
-        } else if (report.entries != samples && out->same) {
-            out->same = false;
-            (void)snprintf(out->sentence, sizeof out->sentence,
-                           "there are %llu entries of %llu samples",
-                           (unsigned long long)report.entries, (unsigned long long)samples);
-        }
+        out->same = false;
+        (void)snprintf(out->sentence, sizeof out->sentence, "%s", report.sentence);
+    } else if (rc == ASSAY_OK) {
+        count(out, report.entries, samples);
     }
+    as_attention_run_fini(&r.run);
+    return rc;
+}
+
+int as_attention_replay_chain(const struct as_attention_plan *plan,
+                              const struct as_bench_setting *setting, const uint8_t *chain,
+                              uint64_t entries, unsigned threads, struct as_attention_again *out,
+                              struct assay_error *err)
+{
+    uint64_t samples = plan->n_short + plan->n_long;
+    struct replay r = {.setting = setting, .out = out, .err = err};
+    char prev[ASSAY_WITNESS_HEX];
+    int rc = begin(&r, plan, threads);
+
+    memcpy(prev, as_witness_genesis, sizeof prev);
+    for (uint64_t i = 0; rc == ASSAY_OK && out->same && i < entries && i < samples; i++) {
+        struct assay_witness_entry again;
+
+        rc = compute(&r, i, prev, &again);
+        as_hex(chain + i * AS_RVF_ENTRY_BYTES + AS_RVF_ACTION_AT, AS_SHA256_BYTES, prev);
+        if (rc < 0 || strcmp(again.entry_hash, prev) == 0)
+            continue;
+        out->same = false;
+        (void)snprintf(out->sentence, sizeof out->sentence,
+                       "sample %llu: its entry has another hash when it is computed here",
+                       (unsigned long long)i);
+    }
+    if (rc == ASSAY_OK)
+        count(out, entries, samples);
     as_attention_run_fini(&r.run);
     return rc;
 }

@@ -2,6 +2,7 @@
  * setting computes it. */
 #include "experiment/attention_run.h"
 
+#include <assay/memory.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -39,6 +40,22 @@ static int make_room(struct as_attention_run *run, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* What the sample at hand holds, by category; of no sample when `there` is false. */
+static void count_held(struct as_attention_run *run, bool there)
+{
+    uint64_t q = (uint64_t)run->n_q * run->plan->steps * sizeof(float);
+
+    assay_memory_sub(ASSAY_MEMORY_KV_CACHE, run->held_kv);
+    assay_memory_sub(ASSAY_MEMORY_ACTIVATIONS, run->held_activations);
+    assay_memory_sub(ASSAY_MEMORY_TEMP, run->held_temp);
+    run->held_kv = there ? 2 * (uint64_t)run->n_kv * sizeof(float) : 0;
+    run->held_activations = there ? 3 * q : 0; /* queries, outputs and those of the baseline */
+    run->held_temp = there ? 2 * (uint64_t)run->mask_bytes : 0;
+    assay_memory_add(ASSAY_MEMORY_KV_CACHE, run->held_kv);
+    assay_memory_add(ASSAY_MEMORY_ACTIVATIONS, run->held_activations);
+    assay_memory_add(ASSAY_MEMORY_TEMP, run->held_temp);
+}
+
 int as_attention_run_init(struct as_attention_run *run, const struct as_attention_plan *plan,
                           unsigned threads, struct assay_error *err)
 {
@@ -55,6 +72,8 @@ int as_attention_run_init(struct as_attention_run *run, const struct as_attentio
 
 void as_attention_run_fini(struct as_attention_run *run)
 {
+    if (run->plan)
+        count_held(run, false);
     assay_attn_free(run->attn);
     as_free(run->q);
     as_free(run->k);
@@ -70,6 +89,7 @@ int as_attention_run_ready(struct as_attention_run *run, uint64_t sample_id,
                            struct assay_error *err)
 {
     const struct as_attention_plan *p = run->plan;
+    int rc;
 
     run->sample_id = sample_id;
     run->q_hash[0] = '\0';
@@ -79,7 +99,10 @@ int as_attention_run_ready(struct as_attention_run *run, uint64_t sample_id,
     as_attention_keys(p, sample_id, run->k, run->v);
     for (uint64_t step = 0; step < p->steps; step++)
         as_attention_queries(p, sample_id, step, run->q + step * run->n_q);
-    return assay_attn_mask_bytes(&run->shape, &run->mask_bytes, err);
+    rc = assay_attn_mask_bytes(&run->shape, &run->mask_bytes, err);
+    if (rc == ASSAY_OK)
+        count_held(run, true);
+    return rc;
 }
 
 /* ---- computing ---- */

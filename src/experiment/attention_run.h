@@ -12,12 +12,13 @@ struct as_attention_run {
     struct assay_attn *attn;
     uint64_t sample_id;
     struct assay_attn_shape shape;
-    float *q, *k, *v;                        /* queries of all steps */
-    float *out, *reference;                  /* of all steps; the reference is the baseline's */
-    uint8_t *raw, *mask;                     /* as decided, and as used in the last step */
-    size_t n_q, n_kv;                        /* numbers of one step's queries, of keys */
-    size_t mask_bytes;                       /* of one mask of the sample */
-    char q_hash[65], k_hash[65], v_hash[65]; /* of the sample; "" until asked for */
+    float *q, *k, *v;       /* queries of all steps */
+    float *out, *reference; /* of all steps; the reference is the baseline's */
+    uint8_t *raw, *mask;    /* as decided, and as used in the last step */
+    size_t n_q, n_kv;       /* numbers of one step's queries, of keys */
+    size_t mask_bytes;      /* of one mask of the sample */
+    uint64_t held_kv, held_activations, held_temp; /* bytes, as counted by category */
+    char q_hash[65], k_hash[65], v_hash[65];       /* of the sample; "" until asked for */
 };
 
 /* How a gated run went. */

@@ -15,8 +15,10 @@ int as_bench_init(struct as_bench *bench, const char *kind, size_t n, struct ass
     if (!bench->settings)
         return as_fail_nomem(err);
     bench->n_settings = n;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         bench->settings[i].lambda = bench->settings[i].tau = (double)NAN;
+        bench->settings[i].items = 1;
+    }
     return ASSAY_OK;
 }
 

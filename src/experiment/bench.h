@@ -9,6 +9,7 @@
 struct as_bench_setting {
     char name[AS_GRID_NAME]; /* "softmax", "mincut_l0.5_t2", "threads=1,batch=8" */
     double lambda, tau;      /* NaN where there is none */
+    double items;            /* of work in one sample: the batch of a model; 1 otherwise */
     struct as_bench_sample *samples;
     size_t n, room;
     bool failed;

@@ -15,8 +15,13 @@ static const char *const kind_name[] = {
     [AS_CSV_REAL] = "real", [AS_CSV_WHOLE] = "integer",
 };
 
+/* Of a table without a schema the names of the columns say all there is. */
 static void put_columns(struct as_json_writer *w, const struct as_csv_schema *schema)
 {
+    if (schema->n_columns == 0) {
+        as_json_kv_null(w, "columns");
+        return;
+    }
     as_json_kv_array(w, "columns");
     for (size_t i = 0; i < schema->n_columns; i++) {
         const struct as_csv_column *c = &schema->columns[i];

@@ -101,18 +101,20 @@ static struct as_estimate around(double value, double variance_of_mean, size_t n
 /* The mean of all samples; unknown when one of them is. */
 static struct as_estimate mean_of(const struct as_bench_setting *s, value_of value)
 {
-    double mean = 0, squares = 0;
+    double sum = 0, mean, squares = 0;
 
     if (s->n == 0)
         return unknown;
-    for (size_t i = 0; i < s->n; i++) {
-        double x = value(&s->samples[i]), step = x - mean;
-
-        mean += step / (double)(i + 1);
-        squares += step * (x - mean);
-    }
+    for (size_t i = 0; i < s->n; i++)
+        sum += value(&s->samples[i]);
+    mean = sum / (double)s->n; /* 99 of 100 is 0.99 and no digit less */
     if (!isfinite(mean))
         return unknown;
+    for (size_t i = 0; i < s->n; i++) {
+        double off = value(&s->samples[i]) - mean;
+
+        squares += off * off;
+    }
     return around(mean, squares / (double)(s->n - (s->n > 1)) / (double)s->n, s->n);
 }
 
@@ -154,6 +156,11 @@ static struct as_estimate share_of(const struct as_bench_setting *top, value_of 
     return around(share, n > 1 ? squares / (double)(n - 1) / (double)n / (below * below) : 0, n);
 }
 
+static struct as_estimate scaled(struct as_estimate e, double factor)
+{
+    return (struct as_estimate){e.value * factor, e.low * factor, e.high * factor, e.n};
+}
+
 /* 1 - share: what is saved. */
 static struct as_estimate saved(struct as_estimate share)
 {
@@ -170,7 +177,8 @@ static struct as_estimate ratio_of(const struct as_bench_setting *s,
 
     *p = (double)NAN;
     for (size_t i = 0; i < n; i++) {
-        double x = log(wall(&s->samples[i]) / wall(&base->samples[i])), step = x - mean;
+        double x = log(wall(&s->samples[i]) / s->items / (wall(&base->samples[i]) / base->items));
+        double step = x - mean;
 
         mean += step / (double)(i + 1);
         squares += step * (x - mean);
@@ -209,6 +217,7 @@ static int put_wall(struct as_bench_row *row, struct assay_error *err)
             row->median_ns.high = interval.high;
         }
     }
+    row->item_ns = scaled(row->median_ns, 1 / s->items);
     as_free(times);
     return rc;
 }
@@ -218,7 +227,7 @@ static void put_outputs(struct as_bench_row *row, const struct as_bench_setting 
     const struct as_bench_setting *s = row->setting;
     size_t n = s->n < base->n ? s->n : base->n;
 
-    row->outputs_known = n > 0;
+    row->outputs_known = n > 0 && s->items == base->items;
     row->same_outputs = true;
     for (size_t i = 0; i < n; i++) {
         const char *mine = s->samples[i].output_hash, *theirs = base->samples[i].output_hash;
@@ -233,6 +242,7 @@ static void put_savings(struct as_bench_row *row, const struct as_bench_setting 
                         double base_p95)
 {
     const struct as_bench_setting *s = row->setting;
+    double factor = base ? base->items / s->items : 1;
 
     row->kv_cache_reduction = saved(share_of(s, kept_positions, s, all_positions));
     row->peak_mem_reduction = row->energy_reduction = row->latency_reduction = unknown;
@@ -241,8 +251,8 @@ static void put_savings(struct as_bench_row *row, const struct as_bench_setting 
     if (!base)
         return;
     row->peak_mem_reduction = saved(share_of(s, memory, base, memory));
-    row->energy_reduction = saved(share_of(s, energy, base, energy));
-    row->latency_reduction = saved(share_of(s, wall, base, wall));
+    row->energy_reduction = saved(scaled(share_of(s, energy, base, energy), factor));
+    row->latency_reduction = saved(scaled(share_of(s, wall, base, wall), factor));
     row->time_ratio = ratio_of(s, base, &row->p);
     row->p95_change = row->wall.percentile[AS_SUMMARY_P95] / base_p95 - 1;
     put_outputs(row, base);
@@ -365,6 +375,7 @@ int as_bench_result_new(struct as_bench_result **out, const struct as_bench *ben
         rc = as_fail_nomem(err);
     for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++) {
         r->rows[i].setting = &bench->settings[i];
+        r->by_item = r->by_item || bench->settings[i].items != bench->settings[0].items;
         rc = put_wall(&r->rows[i], err);
     }
     for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++) {

@@ -59,6 +59,7 @@ struct as_bench_row {
     struct as_estimate energy_reduction;
     struct as_estimate latency_reduction; /* of the mean wall time, paired by sample */
     struct as_estimate time_ratio;        /* geometric mean of setting / baseline by sample */
+    struct as_estimate item_ns;           /* the median for one item of work */
     double p;                             /* that the two do not differ; NaN: not tested */
     double p95_change;                    /* setting / baseline - 1 */
     bool same_outputs, outputs_known;     /* as the baseline's, by their hashes */
@@ -71,6 +72,8 @@ struct as_bench_result {
     struct as_bench_limits limits;
     struct as_bench_row *rows; /* one a setting, in their order */
     bool judged;               /* criteria apply: an attention workload */
+    /* Settings do different work: times and energies are compared by the item, not the sample. */
+    bool by_item;
     size_t n_met;              /* settings that meet every criterion that could be told */
 };
 

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "experiment/attention_run.h"
+#include "experiment/sample_clock.h"
 
 struct as_load_attention {
     struct as_attention_run run;
@@ -18,6 +19,7 @@ struct as_load_attention {
     struct assay_witness **witness; /* by setting; NULL: none is kept */
     char (*config_hash)[65];
     struct as_attention_went went; /* the last run */
+    struct as_sample_clock clock;
 };
 
 int as_load_attention_new(struct as_load_attention **out, const struct as_attention_plan *plan,
@@ -31,6 +33,7 @@ int as_load_attention_new(struct as_load_attention **out, const struct as_attent
         return as_fail_nomem(err);
     load->bench = bench;
     load->config_hash = as_alloc_zero(bench->n_settings, sizeof *load->config_hash);
+    as_sample_clock_init(&load->clock, threads);
     rc = load->config_hash ? as_attention_run_init(&load->run, plan, threads, err)
                            : as_fail_nomem(err);
     for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++)
@@ -123,14 +126,6 @@ static int add_entry(struct as_load_attention *load, size_t setting, struct as_b
 
 /* ---- a sample ---- */
 
-static uint64_t process_cpu_ns(void)
-{
-    struct timespec t = {0};
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int ready(void *user, uint64_t sample_id, struct assay_error *err)
 {
     struct as_load_attention *load = user;
@@ -171,12 +166,13 @@ static int run(void *user, size_t setting, uint64_t sample_id, struct as_bench_s
     struct as_load_attention *load = user;
     bool gated = setting != load->bench->baseline;
     struct as_attention_went *went = &load->went;
-    uint64_t cpu = process_cpu_ns(), from = as_clock_mono_ns();
-    int rc = gated ? as_attention_run_gated(&load->run, &load->bench->settings[setting], went, err)
-                   : as_attention_run_softmax(&load->run, load->run.out, &went->peak_bytes, err);
+    int rc;
 
-    out->wall_ns = as_clock_mono_ns() - from;
-    out->kernel_ns = process_cpu_ns() - cpu;
+    as_sample_clock_start(&load->clock);
+    rc = gated ? as_attention_run_gated(&load->run, &load->bench->settings[setting], went, err)
+               : as_attention_run_softmax(&load->run, load->run.out, &went->peak_bytes, err);
+
+    as_sample_clock_stop(&load->clock, &out->wall_ns, &out->kernel_ns);
     (void)sample_id;
     out->seq_len = load->run.shape.seq_len;
     out->peak_mem_bytes = went->peak_bytes;

@@ -51,4 +51,11 @@ AS_MUST_USE int as_attention_replay(const struct as_attention_plan *plan,
                                     unsigned threads, uint64_t most, struct as_attention_again *out,
                                     struct assay_error *err);
 
+/* The same for what a bundle keeps of a witness: a chain of `entries`, each with the hash of its
+ * line. */
+AS_MUST_USE int as_attention_replay_chain(const struct as_attention_plan *plan,
+                                          const struct as_bench_setting *setting,
+                                          const uint8_t *chain, uint64_t entries, unsigned threads,
+                                          struct as_attention_again *out, struct assay_error *err);
+
 #endif

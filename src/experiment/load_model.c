@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "experiment/sample_clock.h"
 #include "format/model_file.h"
 
 struct setting {
@@ -19,6 +20,7 @@ struct setting {
     struct as_infer_options infer;
     struct as_engine_options options;
     uint64_t peak_bytes;
+    struct as_sample_clock clock;
     int rc; /* negative: it could not be opened, because of `why` */
     struct assay_error why;
 };
@@ -139,6 +141,7 @@ static int open_setting(struct as_load_model *load, struct setting *s, struct as
 {
     int rc = as_model_inputs_open(&s->inputs, s->model, &load->options.inputs, err);
 
+    as_sample_clock_init(&s->clock, s->options.threads);
     s->options.infer = s->infer;
     if (rc == ASSAY_OK)
         rc = as_model_inputs_sizes(&s->inputs, &s->options.infer, err);
@@ -214,14 +217,6 @@ void as_load_model_free(struct as_load_model *load)
 
 /* ---- running ---- */
 
-static uint64_t process_cpu_ns(void)
-{
-    struct timespec t = {0};
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int hash_outputs(const struct as_engine *engine, char hex[65], struct assay_error *err)
 {
     struct as_sha256_stream stream;
@@ -250,17 +245,14 @@ static int run(void *user, size_t setting, uint64_t sample_id, struct as_bench_s
 {
     struct as_load_model *load = user;
     struct setting *s = &load->settings[setting];
-    uint64_t from, cpu;
     int rc;
 
     (void)sample_id;
     if (s->rc < 0)
         return as_fail(err, s->rc == ASSAY_ERR_NOMEM ? ASSAY_ERR_LIMIT : s->rc, "%s", s->why.msg);
-    cpu = process_cpu_ns();
-    from = as_clock_mono_ns();
+    as_sample_clock_start(&s->clock);
     rc = as_engine_run(s->engine, AS_RUN_PLAIN, NULL, err);
-    out->wall_ns = as_clock_mono_ns() - from;
-    out->kernel_ns = process_cpu_ns() - cpu;
+    as_sample_clock_stop(&s->clock, &out->wall_ns, &out->kernel_ns);
     out->peak_mem_bytes = s->peak_bytes;
     return rc;
 }

@@ -13,9 +13,11 @@ struct as_replay_report {
     char sentence[240]; /* what differs first; "" when nothing does */
 };
 
-/* `path` is a witness, a bundle or a folder with them, found whole before. ASSAY_ERR_UNSUPPORTED
- * when it holds nothing that can be computed again. */
-AS_MUST_USE int as_replay_check(const char *path, struct as_replay_report *report,
-                                struct assay_error *err);
+enum as_replay_kind { AS_REPLAY_WITNESS, AS_REPLAY_BUNDLE, AS_REPLAY_FOLDER };
+
+/* `path` is of that kind, and was found whole before. A bundle brings its plan; that of a witness
+ * is beside it. ASSAY_ERR_UNSUPPORTED when it holds nothing that can be computed again. */
+AS_MUST_USE int as_replay_check(const char *path, enum as_replay_kind kind,
+                                struct as_replay_report *report, struct assay_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <assay/witness.h>
 
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -279,6 +280,21 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* The evidence is not written over by what is made of it. */
+static int check_output(const struct assay_bundle_options *o, struct assay_error *err)
+{
+    struct stat out, in;
+
+    if (stat(o->output, &out) != 0)
+        return ASSAY_OK;
+    for (size_t i = 0; i < o->n_witnesses; i++)
+        if (o->witnesses[i] && stat(o->witnesses[i], &in) == 0 && in.st_ino == out.st_ino &&
+            in.st_dev == out.st_dev)
+            return as_fail(err, ASSAY_ERR_USAGE, "%.150s is a witness that shall be packed",
+                           o->output);
+    return ASSAY_OK;
+}
+
 int assay_bundle_pack(const struct assay_bundle_options *options, struct assay_error *err)
 {
     struct packer p = {.options = options, .out = {.fd = -1}};
@@ -289,6 +305,9 @@ int assay_bundle_pack(const struct assay_bundle_options *options, struct assay_e
     if (options->n_witnesses > AS_RVF_MAX_SEGMENTS - 3)
         return as_fail(err, ASSAY_ERR_LIMIT, "a bundle has at most %d witnesses",
                        AS_RVF_MAX_SEGMENTS - 3);
+    rc = check_output(options, err);
+    if (rc < 0)
+        return rc;
     p.timestamp_ns = options->timestamp_ns ? options->timestamp_ns : now_ns();
     rc = take_json(&p, "the metadata", options->meta, options->meta_bytes, &p.meta, err);
     if (rc == ASSAY_OK && p.meta && p.meta->type != AS_TYPE_OBJECT)

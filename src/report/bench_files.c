@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "experiment/bench_csv_schema.h"
 
 /* ---- paths ---- */
 
@@ -17,14 +18,13 @@ static bool is_plain(char c)
            strchr("._-+=,", c) != NULL;
 }
 
-int as_bench_file(const struct as_bench_folder *folder, size_t setting, const char *suffix,
-                  char *out, size_t room, struct assay_error *err)
+bool as_bench_file_name(const char *name, size_t setting, const char *suffix, char *out,
+                        size_t room)
 {
-    const struct as_bench *bench = folder->report->result->bench;
-    const char *name = setting == bench->baseline ? "baseline" : bench->settings[setting].name;
     char plain[AS_GRID_NAME];
     bool changed = name[0] == '.' || name[0] == '-' || strlen(name) > 150;
     size_t n = 0;
+    int size;
 
     for (; n < 150 && name[n]; n++) {
         plain[n] = name[n];
@@ -35,11 +35,22 @@ int as_bench_file(const struct as_bench_folder *folder, size_t setting, const ch
     }
     plain[n] = '\0';
     /* Two names may become one: the number tells them apart. */
-    if (changed ? snprintf(out, room, "%s/csv/%zu_%s%s", folder->path, setting, plain, suffix) >=
-                      (int)room
-                : snprintf(out, room, "%s/csv/%s%s", folder->path, plain, suffix) >= (int)room)
-        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
-    return ASSAY_OK;
+    size = changed ? snprintf(out, room, "%zu_%s%s", setting, plain, suffix)
+                   : snprintf(out, room, "%s%s", plain, suffix);
+    return size > 0 && (size_t)size < room;
+}
+
+int as_bench_file(const struct as_bench_folder *folder, size_t setting, const char *suffix,
+                  char *out, size_t room, struct assay_error *err)
+{
+    const struct as_bench *bench = folder->report->result->bench;
+    const char *name = setting == bench->baseline ? "baseline" : bench->settings[setting].name;
+    char file[AS_GRID_NAME + 64];
+
+    if (as_bench_file_name(name, setting, suffix, file, sizeof file) &&
+        snprintf(out, room, "%s/csv/%s", folder->path, file) < (int)room)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
 }
 
 static int join(const struct as_bench_folder *folder, const char *name, char out[PATH_MAX],
@@ -114,6 +125,8 @@ static int write_latency(const struct as_bench_folder *folder, size_t setting,
 static int write_details(const struct as_bench_folder *folder, size_t setting,
                          struct assay_error *err)
 {
+    static const struct as_csv_schema details = {.name = "details"};
+    struct assay_csv_stamp stamp = stamp_of(folder, setting);
     char path[PATH_MAX];
     struct as_out out;
     int rc = as_bench_file(folder, setting, ".details.csv", path, sizeof path, err);
@@ -123,10 +136,15 @@ static int write_details(const struct as_bench_folder *folder, size_t setting,
     if (rc < 0)
         return rc;
     rc = as_bench_details_csv(&folder->report->result->bench->settings[setting], &out, err);
-    if (rc == ASSAY_OK)
-        return as_out_close(&out, err);
-    as_out_drop(&out);
-    return rc;
+    if (rc < 0) {
+        as_out_drop(&out);
+        return rc;
+    }
+    rc = as_out_close(&out, err);
+    return rc == ASSAY_OK
+               ? as_bench_csv_stamp(path, &details,
+                                    folder->report->result->bench->settings[setting].n, &stamp, err)
+               : rc;
 }
 
 /* ---- results ---- */
@@ -271,6 +289,19 @@ static const struct {
     {"csv/summary.csv", put_table},
 };
 
+static int stamp_summary(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    static const struct as_csv_schema summary = {.name = "summary"};
+    struct assay_csv_stamp stamp = stamp_of(folder, SIZE_MAX);
+    char path[PATH_MAX];
+    int rc = join(folder, "csv/summary.csv", path, err);
+
+    return rc == ASSAY_OK
+               ? as_bench_csv_stamp(path, &summary, folder->report->result->bench->n_settings,
+                                    &stamp, err)
+               : rc;
+}
+
 static int write_page(const struct as_bench_folder *folder, size_t i, struct assay_error *err)
 {
     char path[PATH_MAX];
@@ -309,6 +340,8 @@ int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err
         rc = write_power(folder, err);
     for (size_t i = 0; rc == ASSAY_OK && i < sizeof pages / sizeof *pages; i++)
         rc = write_page(folder, i, err);
+    if (rc == ASSAY_OK)
+        rc = stamp_summary(folder, err);
     if (rc == ASSAY_OK)
         rc = join(folder, "figs", figs, err);
     return rc == ASSAY_OK ? as_bench_figures(folder->report, figs, err) : rc;

@@ -37,6 +37,9 @@ static void put_latency(struct as_json_writer *w, const struct as_bench_row *row
     as_json_kv_f64(w, "kernel_mean_ns", row->kernel_mean_ns);
     as_json_kv_f64(w, "decide_mean_ns", row->decide_ns.value);
     as_json_kv_u64(w, "samples", s->n);
+    as_json_kv_f64(w, "items", row->setting->items);
+    as_json_kv_f64(w, "median_ns_per_item", row->item_ns.value);
+    as_json_kv_f64(w, "items_per_second", 1e9 / row->item_ns.value);
     as_json_object_end(w);
 }
 
@@ -127,6 +130,7 @@ int as_bench_json(const struct as_bench_report *report, struct as_out *out, stru
     else
         as_json_null(&w);
     as_json_kv_u64(&w, "samples", r->bench->n_samples);
+    as_json_kv_text(&w, "compared_by", r->by_item ? "item" : "sample");
     as_json_kv_text(&w, "energy_source", report->energy_source);
     as_json_kv_bool(&w, "energy_is_assumed", r->limits.energy_is_assumed);
     as_json_kv_text(&w, "energy_why", report->energy_why);
@@ -154,18 +158,31 @@ static void csv_estimate(struct as_csv_writer *w, const struct as_estimate *e)
 int as_bench_summary_csv(const struct as_bench_report *report, struct as_out *out,
                          struct assay_error *err)
 {
-    static const char *const names[] = {"setting",          "error",
-                                        "samples",          "median_ns",
-                                        "median_low_ns",    "median_high_ns",
-                                        "mean_ns",          "std_ns",
-                                        "min_ns",           "max_ns",
-                                        "p95_ns",           "p99_ns",
-                                        "kernel_mean_ns",   "decide_mean_ns",
-                                        "peak_mem_bytes",   "energy_j",
-                                        "time_ratio",       "time_ratio_low",
-                                        "time_ratio_high",  "p_value",
-                                        "memory_saved",     "memory_saved_low",
-                                        "memory_saved_high"};
+    static const char *const names[] = {"setting",
+                                        "error",
+                                        "samples",
+                                        "median_ns",
+                                        "median_low_ns",
+                                        "median_high_ns",
+                                        "mean_ns",
+                                        "std_ns",
+                                        "min_ns",
+                                        "max_ns",
+                                        "p95_ns",
+                                        "p99_ns",
+                                        "kernel_mean_ns",
+                                        "decide_mean_ns",
+                                        "peak_mem_bytes",
+                                        "energy_j",
+                                        "time_ratio",
+                                        "time_ratio_low",
+                                        "time_ratio_high",
+                                        "p_value",
+                                        "memory_saved",
+                                        "memory_saved_low",
+                                        "memory_saved_high",
+                                        "items",
+                                        "median_ns_per_item"};
     const struct as_bench_result *r = report->result;
     struct as_csv_writer w = {.out = out};
 
@@ -197,6 +214,8 @@ int as_bench_summary_csv(const struct as_bench_report *report, struct as_out *ou
         csv_estimate(&w, &row->time_ratio);
         as_csv_f64(&w, row->p);
         csv_estimate(&w, &row->peak_mem_reduction);
+        as_csv_f64(&w, row->setting->items);
+        as_csv_f64(&w, row->item_ns.value);
         as_csv_row_end(&w);
     }
     return ASSAY_OK;

@@ -166,7 +166,7 @@ static void put_attention(struct as_page *page, const struct as_bench_report *re
         {.title = "median", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "deciding", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "cuts", .align = AS_ALIGN_RIGHT, .drop = 5},
-        {.title = "accuracy", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "accuracy", .align = AS_ALIGN_RIGHT},
         {.title = "edges kept", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "mean memory", .align = AS_ALIGN_RIGHT, .drop = 6},
         {.title = "mean energy", .align = AS_ALIGN_RIGHT, .drop = 7},
@@ -280,6 +280,10 @@ static void put_grid_row(struct as_table *t, struct as_page *page,
     put_time(t, row->median_ns.value, unit);
     put_time(t, row->median_ns.low, unit);
     put_time(t, row->median_ns.high, unit);
+    if (report->result->by_item) {
+        as_table_printf(t, AS_STYLE_NONE, "%.15g", row->setting->items);
+        put_time(t, row->item_ns.value, unit);
+    }
     put_ratio(t, page, report, i);
     as_table_text(t, AS_STYLE_NONE, is_baseline(report, i) ? "" : difference(row));
     put_time(t, row->wall.percentile[AS_SUMMARY_P95], unit);
@@ -307,29 +311,51 @@ static unsigned name_width(const struct as_bench *bench)
     return most < 40 ? (unsigned)most : 40;
 }
 
-static void put_grid(struct as_page *page, const struct as_bench_report *report)
+enum { COLUMN_ITEMS = 4, COLUMN_ITEM = 5, COLUMNS = 13 };
+
+/* Without those for the work in a sample where all do the same. */
+static size_t choose_columns(const struct as_bench_report *report, struct as_table_column *out)
 {
+    const struct as_bench_result *r = report->result;
     const struct as_table_column columns[] = {
-        {.title = "setting", .may_shrink = true, .min_width = name_width(report->result->bench)},
+        {.title = "setting", .may_shrink = true, .min_width = name_width(r->bench)},
         {.title = "median", .align = AS_ALIGN_RIGHT},
         {.title = "from", .align = AS_ALIGN_RIGHT, .drop = 5},
         {.title = "to", .align = AS_ALIGN_RIGHT, .drop = 5},
+        {.title = "items", .align = AS_ALIGN_RIGHT, .drop = 4},
+        {.title = "an item", .align = AS_ALIGN_RIGHT},
         {.title = "against baseline", .align = AS_ALIGN_RIGHT},
         {.title = " "},
         {.title = "p95", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "CPU", .align = AS_ALIGN_RIGHT, .drop = 2},
-        {.title = "peak memory", .align = AS_ALIGN_RIGHT, .drop = 1},
-        {.title = "energy", .align = AS_ALIGN_RIGHT, .drop = 6},
-        {.title = "outputs", .drop = 5},
+        {.title = "peak memory", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "energy", .align = AS_ALIGN_RIGHT, .drop = 7},
+        {.title = "outputs", .drop = 1},
     };
-    struct as_table t;
-    enum as_time_unit unit = unit_of(report->result);
+    size_t n = 0;
 
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < report->result->bench->n_settings; i++)
+    _Static_assert(sizeof columns / sizeof *columns == COLUMNS, "count the columns");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (r->by_item || (i != COLUMN_ITEMS && i != COLUMN_ITEM))
+            out[n++] = columns[i];
+    return n;
+}
+
+static void put_grid(struct as_page *page, const struct as_bench_report *report)
+{
+    struct as_table_column columns[COLUMNS];
+    const struct as_bench_result *r = report->result;
+    enum as_time_unit unit = unit_of(r);
+    struct as_table t;
+
+    as_table_init(&t, columns, choose_columns(report, columns));
+    for (size_t i = 0; i < r->bench->n_settings; i++)
         put_grid_row(&t, page, report, i, unit);
     as_page_heading(page, "Settings", "taken in turns; intervals hold 95 %");
     as_page_table(page, &t);
+    if (r->by_item)
+        as_page_line(page, AS_STYLE_NONE,
+                     "Settings do different work: they are compared by the time of one item.");
 }
 
 /* Faster than the baseline beyond doubt, and the fastest of those. */
@@ -354,15 +380,16 @@ static void put_best(struct as_page *page, const struct as_bench_report *report)
     const struct as_bench_result *r = report->result;
     size_t best = fastest(report);
 
-    if (r->bench->n_settings < 2 || r->bench->baseline >= r->bench->n_settings)
+    if (r->bench->n_settings < 2 || r->bench->baseline >= r->bench->n_settings ||
+        r->rows[r->bench->baseline].setting->failed)
         return;
     if (best == SIZE_MAX)
         as_page_line(page, AS_STYLE_NONE, "No setting is shown to be faster than %s.",
                      name_of(page, report, r->bench->baseline));
     else
-        as_page_line(page, AS_STYLE_GOOD, "The fastest is %s: %.3g times the time of %s.",
+        as_page_line(page, AS_STYLE_GOOD, "The fastest is %s: %.3g times the time of %s%s.",
                      name_of(page, report, best), r->rows[best].time_ratio.value,
-                     name_of(page, report, r->bench->baseline));
+                     name_of(page, report, r->bench->baseline), r->by_item ? " an item" : "");
 }
 
 /* ---- the page ---- */

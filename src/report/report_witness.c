@@ -29,6 +29,20 @@ static void put_times(struct as_page *page, uint64_t entries, uint64_t first, ui
 
 /* ---- text ---- */
 
+static void put_replay(struct as_page *page, const struct as_replay_report *r)
+{
+    char entries[AS_TEXT_HUMAN];
+
+    if (!r)
+        return;
+    as_text_count(entries, r->checked);
+    if (r->differing)
+        as_page_line(page, AS_STYLE_BAD, "  computed again, it is not the same: %s", r->sentence);
+    else
+        as_page_line(page, AS_STYLE_GOOD, "  %s entr%s computed again, all the same", entries,
+                     r->checked == 1 ? "y" : "ies");
+}
+
 static int witness_page(const char *path, const struct assay_witness_report *r,
                         const struct as_witness_target *to, struct assay_error *err)
 {
@@ -50,6 +64,7 @@ static int witness_page(const char *path, const struct assay_witness_report *r,
     else if (to->compared)
         as_page_line(&page, AS_STYLE_BAD, "  not the same as %s: %s",
                      as_page_name(&page, to->other), to->compared->sentence);
+    put_replay(&page, to->replay);
     return as_page_close(&page, err);
 }
 
@@ -84,6 +99,7 @@ static int bundle_page(const char *path, const struct assay_bundle_report *r,
                      "  %s", signature_words[r->signature]);
     if (r->public_key[0])
         as_page_line(&page, AS_STYLE_DIM, "  key %s", r->public_key);
+    put_replay(&page, to->replay);
     return as_page_close(&page, err);
 }
 
@@ -120,6 +136,7 @@ static int folder_page(const char *path, const struct as_folder_check *check,
         if (!check->items[i].whole)
             as_page_line(&page, AS_STYLE_BAD, "%s: %s", as_page_name(&page, check->items[i].name),
                          check->items[i].sentence);
+    put_replay(&page, to->replay);
     return as_page_close(&page, err);
 }
 
@@ -133,6 +150,21 @@ static void json_start(struct as_json_writer *w, struct as_out *out, const char 
     as_json_kv_text(w, "schema", schema);
     as_json_kv_u64(w, "schema_version", 1);
     as_json_kv_text(w, "path", path);
+}
+
+/* Null when nothing was asked to be computed again. */
+static void kv_replay(struct as_json_writer *w, const struct as_replay_report *r)
+{
+    if (!r) {
+        as_json_kv_null(w, "replay");
+        return;
+    }
+    as_json_kv_object(w, "replay");
+    as_json_kv_bool(w, "same", r->differing == 0);
+    as_json_kv_u64(w, "entries", r->checked);
+    as_json_kv_u64(w, "witnesses_differing", r->differing);
+    as_json_kv_text(w, "sentence", r->sentence[0] ? r->sentence : NULL);
+    as_json_object_end(w);
 }
 
 static int json_end(struct as_json_writer *w, struct assay_error *err)
@@ -210,6 +242,7 @@ static int folder_json(const char *path, const struct as_folder_check *check,
         as_json_object_end(&w);
     }
     as_json_array_end(&w);
+    kv_replay(&w, to->replay);
     return json_end(&w, err);
 }
 
@@ -237,6 +270,7 @@ int as_report_witness(const char *path, const struct assay_witness_report *repor
         kv_known(&w, "sentence", to->compared->sentence);
         as_json_object_end(&w);
     }
+    kv_replay(&w, to->replay);
     return json_end(&w, err);
 }
 
@@ -251,6 +285,7 @@ int as_report_bundle(const char *path, const struct assay_bundle_report *report,
     as_json_kv_bool(&w, "whole", report->whole);
     kv_known(&w, "sentence", report->sentence);
     bundle_members(&w, report);
+    kv_replay(&w, to->replay);
     return json_end(&w, err);
 }
 

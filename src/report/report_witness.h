@@ -9,6 +9,7 @@
 
 #include "base/output.h"
 #include "base/term.h"
+#include "experiment/replay.h"
 #include "experiment/witness_folder.h"
 
 /* Where it goes; without `term` it is JSON. */
@@ -18,6 +19,7 @@ struct as_witness_target {
     const struct assay_witness_comparison
         *compared; /* of a witness with `other`; NULL: with none */
     const char *other;
+    const struct as_replay_report *replay; /* NULL: nothing was computed again */
 };
 
 AS_MUST_USE int as_report_witness(const char *path, const struct assay_witness_report *report,

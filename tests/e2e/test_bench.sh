@@ -36,6 +36,29 @@ exits 0 "the folder is whole" "$assay" verify a
 exits 0 "every decision comes out the same again" "$assay" verify --replay a
 exits 0 "so does one witness" "$assay" verify --replay a/witness/mincut_l0.5_t2.jsonl
 exits 0 "the bundle is whole" "$assay" bundle verify a/witness/witness.rvf
+# A bundle brings its plan, wherever it is; a witness is held against the plan beside it, and no other file is.
+mkdir -p alone other/witness && cp a/witness/witness.rvf alone/copied.rvf
+exits 0 "a bundle alone comes out the same again" "$assay" verify --json --replay alone/copied.rvf
+"$python" -c 'import json; r = json.load(open("out"))["replay"]; assert r["same"] and r["entries"] == 36, r' ||
+    fail "what was computed again is not in the JSON: $(cat out)"
+"$assay" bench $small --seed 7 --threads 1 --quiet --output-dir seven >out 2>err
+cp a/journal.jsonl other/ && cp seven/witness/mincut_l0.3_t0.jsonl other/witness/
+exits 1 "a witness of another seed" "$assay" verify --replay other/witness/mincut_l0.3_t0.jsonl
+grep -q 'another configuration' out || fail "what differs is not said: $(cat out)"
+check "a bundle is forged" $judge forge-bundle a/witness/witness.rvf alone/forged.rvf
+exits 0 "which is whole" "$assay" verify alone/forged.rvf
+exits 1 "but does not come out so" "$assay" verify --replay alone/forged.rvf
+"$assay" bench $small --threads 1 --quiet --against seven --output-dir against7 >out 2>err
+grep -q 'differs in' against7/summary.md || fail "what another machine has otherwise is not said"
+rm seven/witness/mincut_l0.7_t2.jsonl
+exits 2 "held against half a folder" "$assay" bench $small --threads 1 --against seven --output-dir half
+says "has no witness of mincut_l0.7_t2"
+check "nothing was measured" test ! -e half
+"$python" -c '
+import csv
+rows = list(csv.DictReader(open("a/csv/memory.csv")))
+assert any(int(r["kv_cache_bytes"] or 0) > 0 and int(r["activation_bytes"] or 0) > 0 for r in rows), rows[:3]' || fail "keys and values are not counted"
+
 cp -r a forged
 sed -i '2s/"seq_len":[0-9]*/"seq_len":7/' forged/witness/mincut_l0.5_t2.jsonl
 exits 1 "a forged line is found" "$assay" verify forged

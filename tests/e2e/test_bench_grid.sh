@@ -46,6 +46,17 @@ says "a command stands behind --"
 exits 2 "an axis for a model that is none" "$assay" bench zoo:mlp --grid threads=0 --output-dir new
 check "nothing was begun but the folder of the last" test ! -e new/results.json
 
+# --force leaves nothing of the older experiment.
+exits 0 "values that are no file names" "$assay" bench --grid 'a=x/y,../z' --samples 2 --power constant:5W --output-dir f -- echo {a}
+check "have files" sh -c "ls f/csv/1_a=.._z.csv f/csv/power.csv"
+exits 0 "begun anew" "$assay" bench --grid b=1,2 --samples 2 --force --output-dir f -- echo {b}
+check "nothing of the older one stays" sh -c "! ls f/csv | grep -E 'a=|power'"
+for table in f/csv/*.csv; do
+    check "$table is stamped" test -s "$table.meta.json"
+done
+exits 1 "the baseline fails" "$assay" bench --grid c=false,true --samples 2 --output-dir bf -- {c}
+check "and nothing is compared with it" sh -c "! grep -q 'faster than' out"
+
 # What ends us ends the command.
 "$assay" bench --samples 3 --output-dir ended -- sh -c 'echo $$ >command.pid; exec sleep 300' >out 2>err &
 pid=$!
@@ -83,8 +94,17 @@ assert r["workload"] == "model" and len(s) == 4
 one, four = s["threads=1,batch=1"], s["threads=1,batch=4"]
 assert four["peak_mem_bytes"] > one["peak_mem_bytes"] > 0
 assert s["threads=2,batch=1"]["peak_mem_bytes"] == one["peak_mem_bytes"]
-assert four["same_outputs"] is False
+# Four times the work: compared by the item, and outputs of another size by nothing.
+assert r["compared_by"] == "item" and four["same_outputs"] is None and four["latency"]["items"] == 4
+per_item = four["latency"]["median_ns_per_item"]
+assert abs(per_item * 4 - four["latency"]["median_ns"]) < 1e-6 * per_item
+assert abs(four["latency"]["items_per_second"] - 1e9 / per_item) < 1e-6 * four["latency"]["items_per_second"]
+ratio = four["time_ratio"]["value"] * 4 * one["latency"]["min_ns"]
+assert four["latency"]["min_ns"] / ratio < 20 and ratio / four["latency"]["max_ns"] < 20
+assert r["fingerprint"]["library_onednn"] or not r["fingerprint"]["library_onednn_why"]
 PY
+"$python" -c 'import ctypes; ctypes.CDLL("libdnnl.so.2")' 2>/dev/null &&
+    check "the library of the engine is in the fingerprint" grep -q '"library_onednn":"[0-9]' m/fingerprint.json
 [ -s m/figs/axis.svg ] || fail "no figure along the axis"
 exits 0 "keys of a built-in model" "$assay" bench zoo:mlp --grid hidden=16,64 --grid kernels=auto,reference --grid fuse=0,1 --samples 2 --output-dir n
 exits 2 "a key that is none" "$assay" bench zoo:mlp --grid nosuch=1,2 --samples 2 --output-dir o
@@ -92,6 +112,10 @@ check "which leaves no folder" test ! -e o
 "$assay" zoo mlp:hidden=16 -o m.onnx >/dev/null 2>&1
 exits 0 "a model file" "$assay" bench m.onnx --samples 3 --json --output-dir x1
 cp out x1.json
+mkdir -p elsewhere && cp m.onnx elsewhere/other.onnx
+exits 0 "the same file elsewhere" "$assay" bench elsewhere/other.onnx --samples 3 --json --output-dir x3
+"$python" -c 'import json; assert json.load(open("x1.json"))["experiment_hash"] == json.load(open("out"))["experiment_hash"]' ||
+    fail "where a model lies decides its hash"
 "$assay" zoo mlp:hidden=32 -o m2.onnx >/dev/null 2>&1 && mv m2.onnx m.onnx
 exits 3 "another model of the same name is another experiment" "$assay" bench m.onnx --samples 3 --resume --output-dir x1
 says "another value of model_sha256"
