@@ -113,7 +113,8 @@ struct assay_gating {
  * weights are such multiples; logits within a factor of 2^26 of the greatest are.
  *
  * Our extensions: heads and batches, each head gated on its own, and `causal`, where entries j > i
- * are no edges and stay dropped. */
+ * are no edges and stay dropped. All edges lead back to earlier tokens then, so the cut separates
+ * token n - 1 from token 0. */
 
 /* Logits and gating alone, without hysteresis. */
 ASSAY_API int assay_attn_decide(struct assay_attn *attn, const struct assay_attn_shape *shape,

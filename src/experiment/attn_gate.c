@@ -87,12 +87,14 @@ static double cross(struct as_gate *gate, const float *logits, size_t stride, bo
 void as_gate_cut(struct as_gate *gate, const float *logits, size_t stride, struct assay_gating *sum)
 {
     uint64_t edges = as_attn_bits_count(gate->entries, gate->n * as_attn_words(gate->n));
+    uint32_t last = (uint32_t)gate->n - 1;
     double total = 0, threshold, cost;
 
     for (size_t i = 0; i < gate->n; i++)
         total += (double)gate->sums[i];
     threshold = (double)gate->lambda * (total / gate->scale / (double)edges);
-    as_flow_cut(&gate->flow, 0, (uint32_t)gate->n - 1);
+    /* With a causal mask all edges lead back, and none leaves the first token. */
+    as_flow_cut(&gate->flow, gate->causal ? last : 0, gate->causal ? 0 : last);
     cost = cross(gate, logits, stride, false);
     sum->threshold += threshold;
     if (cost > threshold)

@@ -114,8 +114,9 @@ for case in range(60):
     cut += cost > 0
 check(applied > 10 and cut > 5, f"enough cuts were made: {applied}, {cut}")
 
+dropped = {0: 0, 1: 0}
 for case, (batch, heads, kv, n, d, causal, lam) in enumerate(
-    [(1, 1, 1, 50, 64, 0, 0.5), (2, 6, 2, 27, 20, 1, 0.5), (1, 4, 4, 130, 33, 0, 50), (1, 2, 1, 1, 8, 0, 0.5), (1, 1, 1, 200, 7, 1, 3)]
+    [(1, 1, 1, 50, 64, 0, 0.5), (2, 6, 2, 27, 20, 1, 0.5), (1, 4, 4, 130, 33, 0, 50), (1, 2, 1, 1, 8, 0, 0.5), (1, 1, 1, 200, 7, 1, 3), (1, 2, 1, 40, 16, 0, 60), (1, 2, 1, 40, 16, 1, 60)]
 ):
     shape = (batch, heads, n, d)
     q = rng.normal(0, 1.5, shape).astype(np.float32)
@@ -148,7 +149,10 @@ for case, (batch, heads, kv, n, d, causal, lam) in enumerate(
     if n < 60:  # entries so near eps that rounding could decide are left out of the judgement
         for b, h in itertools.product(range(batch), range(heads)):
             x = np.where(allowed, logits[b, h], -1).astype(np.float32)
-            right = gate(x, lam, 0.01)[0]
+            # A causal mask leads back to earlier tokens, so the cut is from the last to the first: the order turned round.
+            right = gate(x[::-1, ::-1], lam, 0.01)[0][::-1, ::-1] if causal else gate(x, lam, 0.01)[0]
+            dropped[causal] += (allowed & (x > 0.01) & ~right).sum()
             sure = np.abs(x - 0.01) > 1e-5
             check(((mask[b, h] == right) | ~sure).all(), f"attend {case}: gating of head {h}")
+check(dropped[0] > 0 and dropped[1] > 0, f"cuts took edges away, with causal masks too: {dropped}")
 sys.exit(failed > 0)

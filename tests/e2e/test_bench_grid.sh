@@ -47,11 +47,11 @@ exits 2 "an axis for a model that is none" "$assay" bench zoo:mlp --grid threads
 check "nothing was begun but the folder of the last" test ! -e new/results.json
 
 # --force leaves nothing of the older experiment.
-exits 0 "values that are no file names" "$assay" bench --grid 'a=x/y,../z' --samples 2 --power constant:5W --output-dir f -- echo {a}
-check "have files" sh -c "ls f/csv/1_a=.._z.csv f/csv/power.csv"
-exits 0 "begun anew" "$assay" bench --grid b=1,2 --samples 2 --force --output-dir f -- echo {b}
-check "nothing of the older one stays" sh -c "! ls f/csv | grep -E 'a=|power'"
-for table in f/csv/*.csv; do
+exits 0 "values that are no file names" "$assay" bench --grid 'a=x/y,../z' --samples 2 --power constant:5W --output-dir forced -- echo {a}
+check "have files" sh -c "ls forced/csv/1_a=.._z.csv forced/csv/power.csv"
+exits 0 "begun anew" "$assay" bench --grid b=1,2 --samples 2 --force --output-dir forced -- echo {b}
+check "nothing of the older one stays" sh -c "! ls forced/csv | grep -E 'a=|power'"
+for table in forced/csv/*.csv; do
     check "$table is stamped" test -s "$table.meta.json"
 done
 exits 1 "the baseline fails" "$assay" bench --grid c=false,true --samples 2 --output-dir bf -- {c}

@@ -128,11 +128,14 @@ static void check_head(const struct attn_kit *kit, const struct assay_mincut_con
 
             for (size_t p = 0; p < d; p++)
                 x = fmaf(kit->q[(head * n + i) * d + p], kit->k[(kv * n + j) * d + p], x);
-            logits[i * n + j] = x * (1 / sqrtf((float)d));
+            /* A causal mask is cut from the last token to the first: the order turned round. */
+            logits[kit->shape.causal ? n * n - 1 - (i * n + j) : i * n + j] =
+                x * (1 / sqrtf((float)d));
         }
     one = gate(logits, n, config->lambda, config->eps, mask);
     for (size_t i = 0; i < n * n; i++)
-        assert_int_equal(kit_bit(mask, i), kit_bit(kit->mask, head * n * n + i));
+        assert_int_equal(kit_bit(mask, kit->shape.causal ? n * n - 1 - i : i),
+                         kit_bit(kit->mask, head * n * n + i));
     sum->cut_cost += one.cut_cost;
     sum->threshold += one.threshold;
     sum->edges_kept += one.edges_kept;
