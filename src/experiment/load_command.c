@@ -161,7 +161,8 @@ static int hash_output(int fd, char hex[65], struct assay_error *err)
     return rc;
 }
 
-/* The last line of what it said, where the reason mostly is. */
+/* The last line of what it said, where the reason mostly is; the one before when the last only
+ * tells where help is to be had. */
 static void last_words(int fd, char out[120])
 {
     char text[2048];
@@ -174,6 +175,10 @@ static void last_words(int fd, char out[120])
         got--;
     text[got > 0 ? got : 0] = '\0';
     line = strrchr(text, '\n');
+    if (line && strncmp(line, "\nTry ", 5) == 0) {
+        text[line - text] = '\0';
+        line = strrchr(text, '\n');
+    }
     (void)snprintf(out, 120, "%.119s", line ? line + 1 : text);
 }
 

@@ -1,5 +1,5 @@
 /* experiment/witness_folder.c - the folder of an experiment: every witness and bundle in its
- * witness/, each alone and the bundles against the witnesses they hold. */
+ * witness/, each alone and the bundles against the witnesses they hold; every table in its csv/. */
 #include "experiment/witness_folder.h"
 
 #include <dirent.h>
@@ -10,9 +10,12 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/json_tree.h"
 #include "experiment/rvf_chain.h"
+#include "format/mapped_file.h"
 
-#define MAX_ITEMS 4096
+#define MAX_ITEMS   16384
+#define META_VALUES 100000
 
 static bool ends_in(const char *name, const char *end)
 {
@@ -21,8 +24,19 @@ static bool ends_in(const char *name, const char *end)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-static int add_item(struct as_folder_check *check, const char *folder, const char *name,
-                    struct assay_error *err)
+/* What a folder of an experiment may hold that can be checked. */
+static const struct {
+    const char *folder, *end;
+    enum as_folder_kind kind;
+} places[] = {
+    {"witness", ".jsonl", AS_FOLDER_WITNESS},
+    {"witness", ".rvf", AS_FOLDER_BUNDLE},
+    {"csv", ".csv", AS_FOLDER_TABLE},
+};
+#define N_PLACES (sizeof places / sizeof *places)
+
+static int add_item(struct as_folder_check *check, const char *folder, size_t place,
+                    const char *name, struct assay_error *err)
 {
     size_t room = strlen(folder) + strlen(name) + sizeof "/witness/";
     struct as_folder_item *grown = as_grow(check->items, check->n, &check->room, 16, sizeof *grown);
@@ -32,25 +46,27 @@ static int add_item(struct as_folder_check *check, const char *folder, const cha
         return as_fail_nomem(err);
     check->items = grown;
     if (check->n == MAX_ITEMS)
-        return as_fail(err, ASSAY_ERR_LIMIT, "%.150s/witness holds more than %d files", folder,
-                       MAX_ITEMS);
+        return as_fail(err, ASSAY_ERR_LIMIT, "%.150s holds more than %d files", folder, MAX_ITEMS);
     path = as_alloc(room);
     if (!path)
         return as_fail_nomem(err);
-    (void)snprintf(path, room, "%s/witness/%s", folder, name);
+    (void)snprintf(path, room, "%s/%s/%s", folder, places[place].folder, name);
     grown[check->n++] = (struct as_folder_item){
-        .path = path, .name = strrchr(path, '/') + 1, .is_bundle = ends_in(name, ".rvf")};
+        .path = path, .name = strrchr(path, '/') + 1, .kind = places[place].kind};
     return ASSAY_OK;
 }
 
+/* Tables last; the others by name. */
 static int by_name(const void *a, const void *b)
 {
     const struct as_folder_item *x = a, *y = b;
+    bool tx = x->kind == AS_FOLDER_TABLE, ty = y->kind == AS_FOLDER_TABLE;
 
-    return strcmp(x->name, y->name);
+    return tx != ty ? tx - ty : strcmp(x->name, y->name);
 }
 
-static int list(struct as_folder_check *check, const char *folder, struct assay_error *err)
+static int list(struct as_folder_check *check, const char *folder, size_t place,
+                struct assay_error *err)
 {
     size_t room = strlen(folder) + sizeof "/witness";
     char *path = as_alloc(room);
@@ -59,29 +75,87 @@ static int list(struct as_folder_check *check, const char *folder, struct assay_
 
     if (!path)
         return as_fail_nomem(err);
-    (void)snprintf(path, room, "%s/witness", folder);
+    (void)snprintf(path, room, "%s/%s", folder, places[place].folder);
     dir = opendir(path);
     as_free(path);
+    if (!dir && errno == ENOENT)
+        return ASSAY_OK;
     if (!dir)
-        return as_fail_sys(err, errno == ENOENT ? ASSAY_ERR_NOTFOUND : ASSAY_ERR_IO,
-                           "%.150s has no folder witness", folder);
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %.150s/%s", folder,
+                           places[place].folder);
     for (struct dirent *e; rc == ASSAY_OK && (e = readdir(dir)) != NULL;)
-        if (e->d_name[0] != '.' && (ends_in(e->d_name, ".jsonl") || ends_in(e->d_name, ".rvf")))
-            rc = add_item(check, folder, e->d_name, err);
+        if (e->d_name[0] != '.' && ends_in(e->d_name, places[place].end))
+            rc = add_item(check, folder, place, e->d_name, err);
     closedir(dir);
-    if (rc == ASSAY_OK && check->n == 0)
-        rc = as_fail(err, ASSAY_ERR_NOTFOUND, "%.150s/witness holds no witness and no bundle",
-                     folder);
-    if (rc == ASSAY_OK)
-        qsort(check->items, check->n, sizeof *check->items, by_name);
     return rc;
+}
+
+/* ---- a table against the hash beside it ---- */
+
+static int read_beside(const char *path, struct as_mapped_file *file, struct as_arena *arena,
+                       const struct as_json_value **meta)
+{
+    size_t room = strlen(path) + sizeof ".meta.json";
+    char *beside = as_alloc(room);
+    int rc;
+
+    if (!beside)
+        return ASSAY_ERR_NOMEM;
+    (void)snprintf(beside, room, "%s.meta.json", path);
+    rc = as_mapped_file_open(file, beside, NULL);
+    as_free(beside);
+    return rc == ASSAY_OK
+               ? as_json_tree_read(meta, arena, file->bytes, (size_t)file->size, META_VALUES, NULL)
+               : rc;
+}
+
+static int hash_file(const char *path, char hex[AS_SHA256_HEX], struct assay_error *err)
+{
+    unsigned char digest[AS_SHA256_BYTES];
+    struct as_mapped_file file = {0};
+    int rc = as_mapped_file_open(&file, path, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_sha256(file.size ? file.bytes : (const uint8_t *)"", (size_t)file.size, digest, err);
+    as_sha256_hex(digest, hex);
+    as_mapped_file_close(&file);
+    return rc;
+}
+
+static int verify_table(struct as_folder_item *item, struct assay_error *err)
+{
+    struct as_mapped_file file = {0};
+    struct as_arena arena = {0};
+    const struct as_json_value *meta = NULL;
+    const char *told = NULL;
+    char hex[AS_SHA256_HEX] = "";
+    int rc = read_beside(item->path, &file, &arena, &meta);
+
+    if (rc == ASSAY_OK) {
+        told = as_json_words(as_json_get(meta, "sha256"));
+        (void)as_json_whole(as_json_get(meta, "rows"), &item->rows);
+    }
+    if (rc != ASSAY_ERR_NOMEM)
+        rc = hash_file(item->path, hex, err);
+    item->whole = rc == ASSAY_OK && told && strcmp(told, hex) == 0;
+    if (rc == ASSAY_OK && !item->whole)
+        (void)snprintf(item->sentence, sizeof item->sentence, "%s",
+                       told ? "it is not what was written: its hash is another than the one in "
+                              "the .meta.json beside it"
+                            : "the .meta.json with its hash is not beside it");
+    as_arena_fini(&arena);
+    as_mapped_file_close(&file);
+    return rc == ASSAY_ERR_NOMEM ? as_fail_nomem(err) : rc;
 }
 
 static int verify_item(struct as_folder_item *item, const char *public_key, struct assay_error *err)
 {
     int rc;
 
-    if (item->is_bundle) {
+    if (item->kind == AS_FOLDER_TABLE)
+        return verify_table(item, err);
+    if (item->kind == AS_FOLDER_BUNDLE) {
         rc = assay_bundle_verify(item->path, public_key, &item->bundle, err);
         item->whole = item->bundle.whole;
         memcpy(item->sentence, item->bundle.sentence, sizeof item->sentence);
@@ -118,7 +192,7 @@ static int same_entry(void *user, const struct assay_witness_entry *entry)
 static struct as_folder_item *find(struct as_folder_check *check, const char *name)
 {
     for (size_t i = 0; name && i < check->n; i++)
-        if (!check->items[i].is_bundle && strcmp(check->items[i].name, name) == 0)
+        if (check->items[i].kind == AS_FOLDER_WITNESS && strcmp(check->items[i].name, name) == 0)
             return &check->items[i];
     return NULL;
 }
@@ -173,22 +247,30 @@ int as_folder_check(struct as_folder_check *check, const char *folder, const cha
                     struct assay_error *err)
 {
     bool any_bundle = false;
-    int rc;
+    int rc = ASSAY_OK;
 
     *check = (struct as_folder_check){0};
-    rc = list(check, folder, err);
+    for (size_t i = 0; rc == ASSAY_OK && i < N_PLACES; i++)
+        rc = list(check, folder, i, err);
+    if (rc == ASSAY_OK && check->n == 0)
+        rc = as_fail(err, ASSAY_ERR_NOTFOUND,
+                     "%.150s has no witness/ and no csv/ with files in them", folder);
+    if (rc == ASSAY_OK)
+        qsort(check->items, check->n, sizeof *check->items, by_name);
     for (size_t i = 0; rc == ASSAY_OK && i < check->n; i++)
         rc = verify_item(&check->items[i], public_key, err);
     for (size_t i = 0; rc == ASSAY_OK && i < check->n; i++) {
-        any_bundle |= check->items[i].is_bundle;
-        if (check->items[i].is_bundle && check->items[i].whole)
+        bool is_bundle = check->items[i].kind == AS_FOLDER_BUNDLE;
+
+        any_bundle |= is_bundle;
+        if (is_bundle && check->items[i].whole)
             rc = match_bundle(check, &check->items[i], err);
     }
     check->whole = rc == ASSAY_OK;
     for (size_t i = 0; rc == ASSAY_OK && i < check->n; i++) {
         struct as_folder_item *item = &check->items[i];
 
-        if (any_bundle && !item->is_bundle && item->whole && !item->in_bundle)
+        if (any_bundle && item->kind == AS_FOLDER_WITNESS && item->whole && !item->in_bundle)
             blame(item, "no whole bundle of the folder holds", item->name);
         check->whole &= item->whole;
     }

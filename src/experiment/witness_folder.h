@@ -1,5 +1,6 @@
 /* experiment/witness_folder.h - the folder of an experiment: every witness and bundle in its
- * witness/, each alone and the bundles against the witnesses they hold. */
+ * witness/, each alone and the bundles against the witnesses they hold, and every table in its csv/
+ * against the hash beside it. */
 #ifndef AS_EXPERIMENT_WITNESS_FOLDER_H
 #define AS_EXPERIMENT_WITNESS_FOLDER_H
 
@@ -8,10 +9,14 @@
 
 #include "base/error.h"
 
+enum as_folder_kind { AS_FOLDER_WITNESS, AS_FOLDER_BUNDLE, AS_FOLDER_TABLE };
+
 struct as_folder_item {
     char *path;
     const char *name; /* its last part */
-    bool is_bundle, whole;
+    enum as_folder_kind kind;
+    bool whole;
+    uint64_t rows;  /* of a table, as they were when it was written */
     bool in_bundle; /* a witness that some bundle holds */
     struct assay_witness_report witness;
     struct assay_bundle_report bundle;
@@ -24,7 +29,8 @@ struct as_folder_check {
     bool whole; /* all of them, and there is one */
 };
 
-/* Looks at witness/ .jsonl and .rvf in `folder`; ASSAY_ERR_NOTFOUND when there are none.
+/* Looks at witness/ .jsonl and .rvf and at csv/ .csv in `folder`; ASSAY_ERR_NOTFOUND when there are
+ * none.
  * `public_key` as in assay_bundle_verify(). End with as_folder_check_fini(), also after a failure.
  */
 AS_MUST_USE int as_folder_check(struct as_folder_check *check, const char *folder,

@@ -103,6 +103,16 @@ static int bundle_page(const char *path, const struct assay_bundle_report *r,
     return as_page_close(&page, err);
 }
 
+static const char *const kind_words[] = {
+    [AS_FOLDER_WITNESS] = "witness", [AS_FOLDER_BUNDLE] = "bundle", [AS_FOLDER_TABLE] = "table"};
+
+static uint64_t entries_of(const struct as_folder_item *item)
+{
+    if (item->kind == AS_FOLDER_TABLE)
+        return item->rows;
+    return item->kind == AS_FOLDER_BUNDLE ? item->bundle.entries : item->witness.entries;
+}
+
 static int folder_page(const char *path, const struct as_folder_check *check,
                        const struct as_witness_target *to, struct assay_error *err)
 {
@@ -122,10 +132,10 @@ static int folder_page(const char *path, const struct as_folder_check *check,
         const struct as_folder_item *item = &check->items[i];
         char entries[AS_TEXT_HUMAN];
 
-        as_text_count(entries, item->is_bundle ? item->bundle.entries : item->witness.entries);
+        as_text_count(entries, entries_of(item));
         as_table_row(&table);
         as_table_text(&table, AS_STYLE_NONE, as_page_name(&page, item->name));
-        as_table_text(&table, AS_STYLE_NONE, item->is_bundle ? "bundle" : "witness");
+        as_table_text(&table, AS_STYLE_NONE, kind_words[item->kind]);
         as_table_text(&table, AS_STYLE_NONE, entries);
         as_table_text(&table, item->whole ? AS_STYLE_GOOD : AS_STYLE_BAD,
                       item->whole ? "yes" : "no");
@@ -232,13 +242,15 @@ static int folder_json(const char *path, const struct as_folder_check *check,
 
         as_json_object(&w);
         as_json_kv_text(&w, "name", item->name);
-        as_json_kv_text(&w, "kind", item->is_bundle ? "bundle" : "witness");
+        as_json_kv_text(&w, "kind", kind_words[item->kind]);
         as_json_kv_bool(&w, "whole", item->whole);
         kv_known(&w, "sentence", item->sentence);
-        if (item->is_bundle)
+        if (item->kind == AS_FOLDER_BUNDLE)
             bundle_members(&w, &item->bundle);
-        else
+        else if (item->kind == AS_FOLDER_WITNESS)
             witness_members(&w, &item->witness);
+        else
+            as_json_kv_u64(&w, "rows", item->rows);
         as_json_object_end(&w);
     }
     as_json_array_end(&w);

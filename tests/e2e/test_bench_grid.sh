@@ -54,6 +54,14 @@ check "nothing of the older one stays" sh -c "! ls forced/csv | grep -E 'a=|powe
 for table in forced/csv/*.csv; do
     check "$table is stamped" test -s "$table.meta.json"
 done
+cp forced/csv/results.csv results.before
+sed -i '$d' forced/csv/results.csv
+exits 1 "a table that was changed" "$assay" verify forced
+grep -q 'results.csv: it is not what was written' out || fail "which table is not said: $(cat out)"
+cp results.before forced/csv/results.csv
+exits 0 "and put back" "$assay" verify forced
+exits 1 "a command that tells where help is" "$assay" bench --samples 1 --output-dir help -- sleep 1nothing
+grep -q 'invalid time interval' out || fail "the reason is not told: $(cat out)"
 exits 1 "the baseline fails" "$assay" bench --grid c=false,true --samples 2 --output-dir bf -- {c}
 check "and nothing is compared with it" sh -c "! grep -q 'faster than' out"
 

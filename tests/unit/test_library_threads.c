@@ -1,4 +1,4 @@
-/* tests/unit/test_engine_threads.c - an engine works on as many threads as it was told, from its
+/* tests/unit/test_library_threads.c - an engine works on as many threads as it was told, from its
  * first run on and whatever engine ran before it. */
 #include "unit.h"
 
