@@ -227,6 +227,32 @@ static int write_results(const struct loop *l, double base_joules, double gated_
     return assay_write_results_csv(path, &row, 1, &stamp, &err);
 }
 
+/* Every reading of memory and of power. */
+static int write_readings(const struct loop *l)
+{
+    const struct assay_csv_stamp stamp = {.config_hash = l->config_hash};
+    size_t n_memory = assay_memory_tracker_snapshots(l->memory, NULL, 0);
+    size_t n_power = assay_power_tracker_samples(l->power, NULL, 0);
+    struct assay_memory_snapshot *memory = calloc(n_memory + 1, sizeof *memory);
+    struct assay_power_sample *power = calloc(n_power + 1, sizeof *power);
+    char path[512];
+    int rc = memory && power ? path_in(l, "memory.csv", path) : -1;
+
+    if (rc >= 0) {
+        n_memory = assay_memory_tracker_snapshots(l->memory, memory, n_memory);
+        rc = assay_write_memory_csv(path, memory, n_memory, &stamp, &err);
+    }
+    if (rc >= 0)
+        rc = path_in(l, "power.csv", path);
+    if (rc >= 0) {
+        n_power = assay_power_tracker_samples(l->power, power, n_power);
+        rc = assay_write_power_csv(path, power, n_power, &stamp, &err);
+    }
+    free(memory);
+    free(power);
+    return rc;
+}
+
 static double seconds(const struct assay_latency_record *records, unsigned n)
 {
     double sum = 0;
@@ -266,7 +292,7 @@ static int export_all(struct loop *l)
                energy.mean_watts);
     printf("config   %s\nwitness  %s\n", l->config_hash, head);
     if (write_latency(l, "softmax.csv", l->base) < 0 ||
-        write_latency(l, "mincut.csv", l->gated) < 0)
+        write_latency(l, "mincut.csv", l->gated) < 0 || write_readings(l) < 0)
         return -1;
     return write_results(l, 75 * seconds(l->base, l->iterations),
                          75 * seconds(l->gated, l->iterations));

@@ -180,6 +180,9 @@ exits 3 "a journal that is a pipe" "$assay" bench $small --resume --output-dir p
 # The loop in C.
 mkdir loop
 exits 0 "the example" "$build/examples/attention" -o loop --iterations 40
+for file in results memory power softmax mincut; do
+    check "$file.csv of the example" test -s "loop/$file.csv"
+done
 grep -q '^mincut   p50 ' out || fail "the example says: $(cat out)"
 exits 0 "its witness is whole" "$assay" verify loop/witness.jsonl
 check "its results have the documented columns" grep -q '^setting,coherence_delta,kv_cache_reduction,peak_mem_reduction,energy_reduction,p95_latency_us,accuracy$' loop/results.csv
