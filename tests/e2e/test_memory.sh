@@ -10,7 +10,7 @@ fi
 "$make_run" "$tmp/kill.assay" kill 2>/dev/null
 mkdir "$tmp/d"
 seeds=$here/../corpus/inspect
-for command in "report -s all $tmp/run.assay" "report --glyphs ascii -s all $tmp/run.assay" "report --markdown $tmp/run.assay" \
+for command in "report -s all $tmp/run.assay" "report --markdown $tmp/run.assay" \
     "report --json -s all -o $tmp/d/json $tmp/run.assay" "report --csv $tmp/csv $tmp/run.assay" "verify $tmp/kill.assay" \
     "verify --json $tmp/kill.assay" "help report" "man" "completion bash" "inspect $seeds/attention.onnx" \
     "inspect --json --weights --train --fit 4KiB $seeds/attention.onnx" "inspect --csv $seeds/if.onnx" "inspect --markdown $seeds/loop.onnx" \
@@ -21,7 +21,7 @@ for command in "report -s all $tmp/run.assay" "report --glyphs ascii -s all $tmp
     n=$(ASSAY_ALLOC_COUNT=1 "$assay" $command 2>&1 >/dev/null | sed -n 's/^allocations: //p')
     check "allocations of '$command' are counted" [ "${n:-0}" -gt 0 ]
     ASSAY_ALLOC_FAIL=..$n "$assay" $command >"$tmp/runs" || fail "$command: not every allocation was tried"
-    check "'$command' was run twice for each of $n" [ "$(wc -l <"$tmp/runs")" = $((2 * n)) ]
+    check "'$command' was run for each of $n" [ "$(grep -c -v '^[0-9]*+' "$tmp/runs")" = "$n" ]
     grep -v -E -x '[0-9]+[+]? (0( .*)?|3 assay: out of memory)' "$tmp/runs" | head -5 | while read -r nth status said; do
         fail "$command, allocation $nth: exit $status: $said"
     done
