@@ -74,7 +74,7 @@ struct as_bench_result {
     bool judged;               /* criteria apply: an attention workload */
     /* Settings do different work: times and energies are compared by the item, not the sample. */
     bool by_item;
-    size_t n_met;              /* settings that meet every criterion that could be told */
+    size_t n_met; /* settings that meet every criterion that could be told */
 };
 
 /* `witness` holds a verdict for each setting, from whoever computed the decisions again; NULL:

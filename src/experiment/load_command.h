@@ -13,7 +13,7 @@ struct as_load_command {
     char *const *environment;
     bool any_status;  /* a command that ends with another status than 0 did not fail */
     bool keep_output; /* its output is kept in memory while it runs, and hashed; else thrown away */
-    int out_fd, err_fd; /* what the last run wrote; -1: nothing */
+    int out_fd, err_fd;        /* what the last run wrote; -1: nothing */
     volatile sig_atomic_t pid; /* of the one that runs, for a handler of signals; 0: none */
     struct as_arena arena;
 };
