@@ -77,7 +77,8 @@ struct assay_manager_options {
      * every end. */
     uint64_t memory_interval_us;
     /* Processor time, page faults and switches of a call are read for layers that take at least
-     * this many seconds on average; 0: 20e-6. Negative: never. */
+     * this many seconds on average; 0: 20e-6. Negative: never. What layers inside it used is left
+     * out; where shorter ones take a 20th of a call's own time or more, its use is not known. */
     double usage_min_seconds;
     size_t max_layers;        /* names; calls of others are put together as "(other)": 65,536 */
     size_t max_timeline;      /* calls kept one by one, the newest: 10,000 */
@@ -142,7 +143,8 @@ ASSAY_API struct assay_manager_span assay_manager_layer_begin(struct assay_manag
 
 /* Ends it and hands the call to every profiler that is on. `metadata` may be NULL; at most 32 pairs
  * are kept, texts and keys are cut at 255 bytes. Numbers called memory_usage (MiB), io_operations,
- * gpu_utilization (percent), flops and bytes go to the bottleneck analyser.
+ * gpu_utilization (percent), flops and bytes go to the bottleneck analyser; the last two are of the
+ * call itself, without layers begun inside it.
  * STATE, and nothing changes, when a layer begun inside it is still open, when it was ended before,
  * or on another thread than it was begun. */
 ASSAY_API int assay_manager_layer_end(struct assay_manager *manager,
@@ -160,7 +162,8 @@ ASSAY_API void assay_manager_step(struct assay_manager *manager, uint64_t n);
 
 /* ---- reading: layers ---- */
 
-/* One layer. Times are of calls that did not fail. */
+/* One layer. Times are of calls that did not fail; what profiling the layers begun inside it took
+ * is in none of them, so that total_time is self_time and the total_time of those. */
 struct assay_layer_stats {
     const char *layer;
     uint64_t call_count, failed_count;

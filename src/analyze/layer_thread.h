@@ -42,6 +42,8 @@ struct as_layer_cell {
 struct as_layer_frame {
     struct as_layer_cell *cell;
     uint64_t serial, start_ticks, inner_ns;
+    uint64_t excused_ns; /* within it, of nobody */
+    uint64_t before_ns;  /* before it, of nobody */
     struct as_layer_note note;
 } __attribute__((aligned(64)));
 

@@ -312,7 +312,8 @@ int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
     manager->start_time = manager->end_time = (double)NAN;
     manager->lasted_ns = manager->sessions = manager->feed_failures = 0;
     manager->leak_fed_ns = 0;
-    manager->feeds = manager->feed_ns = 0;
+    atomic_store_explicit(&manager->feeds, 0, memory_order_relaxed);
+    atomic_store_explicit(&manager->feed_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&manager->step, ASSAY_LEAK_NO_STEP, memory_order_relaxed);
     pthread_mutex_unlock(&manager->lock);
     return ASSAY_OK;
