@@ -179,6 +179,8 @@ struct assay_layer_stats {
     bool percentiles_newest; /* there was no room for more than the newest calls: of those only */
     const double *execution_times; /* the newest 1,000; several threads by their share */
     size_t n_execution_times;
+    const double *self_times; /* of the same calls; NULL: there was no room for them */
+    bool nested;              /* layers were begun inside it: self_times differ */
 };
 
 /* One call, in the order of their ends. */

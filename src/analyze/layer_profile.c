@@ -209,7 +209,7 @@ static inline void count_call(struct as_layer_profile *p, struct as_layer_thread
         cell->failed_ns += call->duration_ns;
     } else {
         cell->self_ns += call->self_ns;
-        as_layer_cell_add(p, cell, call->duration_ns);
+        as_layer_cell_add(p, cell, call->duration_ns, call->self_ns);
     }
     t->all_ns += call->duration_ns;
     t->all_self_ns += call->self_ns;

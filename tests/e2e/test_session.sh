@@ -27,6 +27,22 @@ check "the summary is in the file" test -s "$tmp/summary.txt"
 "$assay" diff "$whole" "$whole" >"$tmp/diff" || fail "diff of sessions"
 check "the same session twice differs in nothing" grep -q 'no difference shown' "$tmp/diff"
 
+# A layer is compared by its own time: what one inside it does is told of that one.
+make() { "$python" "$here/make_session.py" "$@" || fail "a session for $*"; }
+make 1 1 "$tmp/a.json"
+make 1 2 "$tmp/b.json"
+make 1.2 0.8 "$tmp/c.json"
+make 1 2 "$tmp/old.json" old
+"$assay" diff "$tmp/a.json" "$tmp/b.json" >"$tmp/ab" || fail "diff with a slower child"
+check "a parent is not slower by its child" grep -q '^parent.*no difference shown' "$tmp/ab"
+check "the child is slower" grep -q '^child.*slower' "$tmp/ab"
+"$assay" diff "$tmp/a.json" "$tmp/c.json" >"$tmp/ac" || fail "diff with a slower parent"
+check "a parent is slower by its own work" grep -q '^parent.*slower' "$tmp/ac"
+"$assay" diff "$tmp/a.json" "$tmp/old.json" >"$tmp/aold" || fail "diff with an older file"
+check "a file without self times is compared with inner layers" grep -q '^parent.*slower' "$tmp/aold"
+check "and that is said" grep -q 'together with the layers inside' "$tmp/aold"
+"$assay" diff --json "$tmp/a.json" "$tmp/old.json" | grep -q '"compared_time": "inclusive"' || fail "JSON says so too"
+
 printf '{"schema":"other"}' >"$tmp/other.json"
 printf '{"schema":"assay.session","schema_version":9}' >"$tmp/later.json"
 printf '{"schema":' >"$tmp/cut.json"

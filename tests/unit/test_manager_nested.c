@@ -149,6 +149,78 @@ static void time_is_own_time_and_inner_time(void **state)
     assay_manager_free(m);
 }
 
+/* Kept by call too, beyond the calls that are all kept, and only where they differ. */
+static void own_times_of_calls_are_told(void **state)
+{
+    struct assay_manager *m = kit_manager("layer");
+    const struct as_json_value *stats, *a;
+    const struct assay_layer_stats *s;
+    struct assay_layer_profile *p;
+    struct kit_tree tree;
+
+    (void)state;
+    kit_call(m, "a"); /* with nothing inside */
+    for (int i = 0; i < 5000; i++) {
+        struct assay_manager_span outer = assay_manager_layer_begin(m, "a");
+
+        kit_call(m, "b");
+        assert_int_equal(assay_manager_layer_end(m, &outer, NULL, 0, NULL), ASSAY_OK);
+        if (i != 10 && i != 4999)
+            continue;
+        assert_int_equal(assay_manager_layers(m, 0, &p, NULL), ASSAY_OK);
+        s = assay_layer_profile_find(p, "a");
+        assert_true(s->nested && s->self_times != s->execution_times);
+        assert_int_equal(s->n_execution_times, i == 10 ? 12 : 1000);
+        if (i == 10)
+            near_ns(s->self_times[0], s->execution_times[0]);
+        for (size_t k = i == 10; k < s->n_execution_times; k++)
+            near_ns(s->execution_times[k],
+                    s->self_times[k] +
+                        p->timeline[p->n_timeline - 2 * (s->n_execution_times - k)].execution_time);
+        s = assay_layer_profile_find(p, "b");
+        assert_true(!s->nested && s->self_times == s->execution_times);
+        assay_layer_profile_free(p);
+    }
+    tree = kit_report(m);
+    stats = as_json_path(tree.root, "layer_profiling", "layer_stats");
+    a = as_json_path(stats, "a", "self_times");
+    assert_true(a && a->type == AS_TYPE_ARRAY && a->n == 1000);
+    assert_null(as_json_path(stats, "b", "self_times"));
+    kit_forget(&tree);
+    assay_manager_free(m);
+}
+
+/* Without room the times stay, and what is not known is null. */
+static void own_times_without_room_are_unknown(void **state)
+{
+    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    static const char *const layer = "layer";
+    const struct as_json_value *stats;
+    struct assay_manager *m;
+    struct kit_tree tree;
+
+    (void)state;
+    options.profilers = &layer;
+    options.n_profilers = 1;
+    options.max_timeline = 1;
+    options.max_history_bytes = 16 * sizeof(double) * 2 + 128;
+    assert_int_equal(assay_manager_new(&m, &options, NULL), ASSAY_OK);
+    assert_int_equal(assay_manager_start(m, NULL), ASSAY_OK);
+    for (int i = 0; i < 3; i++) {
+        struct assay_manager_span outer = assay_manager_layer_begin(m, "a");
+
+        kit_call(m, "b");
+        assert_int_equal(assay_manager_layer_end(m, &outer, NULL, 0, NULL), ASSAY_OK);
+    }
+    tree = kit_report(m);
+    stats = as_json_path(tree.root, "layer_profiling", "layer_stats");
+    assert_int_equal(as_json_path(stats, "a", "execution_times")->n, 3);
+    assert_int_equal(as_json_path(stats, "a", "self_times")->type, AS_TYPE_NULL);
+    assert_non_null(as_json_words(as_json_path(stats, "a", "self_times_why")));
+    kit_forget(&tree);
+    assay_manager_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +228,8 @@ int main(void)
         cmocka_unit_test(an_outer_layer_keeps_the_cause_of_its_own),
         cmocka_unit_test(use_that_was_not_read_is_not_told),
         cmocka_unit_test(time_is_own_time_and_inner_time),
+        cmocka_unit_test(own_times_of_calls_are_told),
+        cmocka_unit_test(own_times_without_room_are_unknown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
