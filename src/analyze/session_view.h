@@ -25,6 +25,7 @@ struct as_view_memory {
     const char *why;  /* not known, and why; NULL: known */
     const char *what; /* "resident memory of the process", or of the tree */
     double baseline_mb, peak_mb, last_mb;
+    double kernel_peak_mb; /* VmHWM, since the process began: no reading can miss it */
     uint64_t snapshots;
     double *seconds, *mb; /* over time, since the first; may be thinned */
     size_t n;

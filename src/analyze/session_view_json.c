@@ -205,6 +205,7 @@ static int read_memory(struct loader *l, const struct as_json_value *root)
     m->what = "resident memory of the process";
     m->baseline_mb = number(section, "baseline_memory_mb");
     m->peak_mb = number(section, "peak_memory_mb");
+    m->kernel_peak_mb = number(section, "peak_rss_kernel_mb");
     m->last_mb = (double)NAN;
     m->snapshots = whole(section, "total_snapshots");
     if (!isfinite(m->peak_mb))

@@ -435,6 +435,7 @@ int as_session_view_run(struct as_session_view **out, struct as_run *run,
     if (!m.view)
         return as_fail_nomem(err);
     m.view->name = run->path;
+    m.view->memory.kernel_peak_mb = (double)NAN;
     rc = assay_bottleneck_new(&m.view->analyzer, options ? options->bottlenecks : NULL, err);
     if (rc == ASSAY_OK)
         rc = assay_leak_detector_new(&m.view->detector, options ? options->leaks : NULL, err);

@@ -174,6 +174,12 @@ void as_session_memory_page(struct as_page *page, const struct as_session_view *
     as_page_line(page, AS_STYLE_NONE, "baseline %s   peak %s   at the end %s   %s readings",
                  mb_text(baseline, m->baseline_mb), mb_text(peak, m->peak_mb),
                  mb_text(last, m->last_mb), n);
+    if (m->kernel_peak_mb > m->peak_mb)
+        as_page_line(
+            page, AS_STYLE_WARN,
+            "the kernel saw a peak of %s since the process began: between the readings, or "
+            "before them",
+            mb_text(peak, m->kernel_peak_mb));
     put_curve(page, m);
     put_layer_memory(page, view, top);
     if (view->gpu.why)
