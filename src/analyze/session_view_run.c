@@ -286,7 +286,8 @@ static int judge_leaks(struct maker *m)
     }
     if (m->of_tree) {
         /* A program that starts grows in every window: it has a test of its own. */
-        leaks->why = "the program was watched from outside: its own verdict tells";
+        leaks->why = "the program was watched from outside: its own verdict tells, in JSON "
+                     "program.growth";
         return ASSAY_OK;
     }
     rc = feed_detector(m);

@@ -23,5 +23,7 @@ AS_MUST_USE int as_session_leaks_json(struct as_json_writer *w, const struct as_
 AS_MUST_USE int as_session_bottlenecks_json(struct as_json_writer *w,
                                             const struct as_session_view *view,
                                             struct assay_error *err);
+/* The same where there are none of layers. */
+void as_session_no_bottlenecks_json(struct as_json_writer *w, const char *why);
 
 #endif
