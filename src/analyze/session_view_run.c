@@ -331,13 +331,6 @@ static int layer_memory(struct maker *m)
     return ASSAY_OK;
 }
 
-static int by_total(const void *a, const void *b)
-{
-    const struct as_view_layer *x = a, *y = b;
-
-    return x->total_time > y->total_time ? -1 : x->total_time < y->total_time;
-}
-
 static int copy_layers(struct maker *m, const struct as_layers *layers)
 {
     struct as_session_view *v = m->view;
@@ -348,8 +341,9 @@ static int copy_layers(struct maker *m, const struct as_layers *layers)
     for (size_t i = 0; i < layers->n_layers; i++) {
         const struct as_layer *l = &layers->layer[i];
 
-        v->layer[v->n_layers++] = (struct as_view_layer){
+        v->layer[v->n_layers] = (struct as_view_layer){
             .name = l->info->name,
+            .place = v->n_layers,
             .site = l->site,
             .calls = l->calls,
             .failed = l->failed,
@@ -363,12 +357,17 @@ static int copy_layers(struct maker *m, const struct as_layers *layers)
             .std_memory_mb = (double)NAN,
             .min_memory_mb = (double)NAN,
             .max_memory_mb = (double)NAN,
+            .std_time_sample = (double)NAN,
+            .cv = (double)NAN,
+            .p50_time = (double)NAN,
+            .p95_time = (double)NAN,
+            .p99_time = (double)NAN,
         };
         if (isfinite(l->times.mean_ns))
-            v->total_time += v->layer[v->n_layers - 1].total_time;
+            v->total_time += v->layer[v->n_layers].total_time;
+        v->n_layers++;
     }
-    if (v->n_layers)
-        qsort(v->layer, v->n_layers, sizeof *v->layer, by_total);
+    as_session_view_order(v, AS_SORT_TOTAL);
     v->calls = layers->calls;
     v->failed = layers->failed;
     v->duration_seconds = (double)layers->wall_ns * 1e-9;
