@@ -24,7 +24,10 @@ extern "C" {
 
 struct assay_bottleneck_analyzer;
 
-/* What is known of one call of a layer. NaN: not known; start from assay_layer_metrics_init. */
+/* What is known of one call of a layer. NaN: not known; start from assay_layer_metrics_init.
+ * `ranked` and `advice` are about a layer's own time: of a call with layers inside, the figures
+ * from flops on are its own too, as self_time is, and what those layers did is left out. An
+ * io_wait_time longer than self_time cannot be its own, and is taken as not known. */
 struct assay_layer_metrics {
     size_t size;            /* sizeof(struct assay_layer_metrics) */
     double execution_time;  /* seconds, begin to end; the one that must be known */
@@ -32,7 +35,7 @@ struct assay_layer_metrics {
     double memory_usage;    /* MiB held while it ran */
     double io_operations;   /* count */
     double gpu_utilization; /* percent */
-    double flops, bytes;    /* of the call, for the roofline */
+    double flops, bytes;    /* of the call itself, for the roofline */
     double minor_faults, major_faults;
     double io_wait_time; /* seconds waiting for storage */
     double io_bytes;     /* read and written */
@@ -128,7 +131,7 @@ struct assay_bottleneck_summary {
 /* A layer by its share of the time. */
 struct assay_cause {
     enum assay_bottleneck_type type;
-    double strength;      /* 0 to 1: how much of the layer's time it may explain */
+    double strength;      /* 0 to 1: how much of the layer's own time it may explain */
     const char *evidence; /* with its figures */
 };
 struct assay_ranked_layer {
@@ -136,8 +139,8 @@ struct assay_ranked_layer {
     uint64_t calls, failed;
     double self_seconds, share; /* of the self time of all layers */
     double speedup_bound;       /* of the whole, were this layer to cost nothing: 1 / (1 - share) */
-    double mean_seconds, cv;
-    double roof_fraction; /* NaN: no flops and bytes told, or no peaks */
+    double mean_seconds, cv;    /* of a call's self time */
+    double roof_fraction;       /* NaN: no flops and bytes told, or no peaks */
     struct assay_cause cause[ASSAY_BOTTLENECK_TYPE_COUNT];
     size_t n_causes; /* strongest first; none: nothing is known but its time */
     double severity; /* 0 to 100, rising with the share and with every cause */

@@ -124,8 +124,9 @@ struct assay_comparison_summary {
     bool normalized;
     const char *why_unequal; /* NULL: layers and calls are the same, as far as they were told */
     struct assay_speedup_test test;
-    const char *most_wins;                                   /* NULL: no layer was compared */
-    const char *least_memory_backend, *least_energy_backend; /* NULL: fewer than two told it */
+    const char *most_wins; /* NULL: no layer was compared */
+    const char *least_memory_backend,
+        *least_energy_backend; /* NULL: fewer than two told it, or a tie */
     const char *recommendation;
 };
 

@@ -147,7 +147,7 @@ struct assay_node_load {
     double over_mean;          /* seconds / mean - 1 */
     double communication_ms;   /* it was in a transfer, overlaps counted once */
     double synchronization_ms; /* likewise; this and the one before may overlap each other */
-    double barrier_wait_ms;    /* the known ones */
+    double barrier_wait_ms;    /* the known ones; NaN: none is */
 };
 
 struct assay_load_balance {
@@ -187,12 +187,13 @@ struct assay_communication_overhead {
 };
 
 struct assay_synchronization_overhead {
-    double total_sync_time_ms, total_barrier_wait_ms;
+    double total_sync_time_ms;
+    double total_barrier_wait_ms; /* of the known ones: of `n_with_wait` events */
     uint64_t event_count, n_with_wait;
     const struct assay_operation_total *by_sync_type; /* total_data_mb is 0 */
     size_t n_sync_types;
     double node_time_ms;         /* each duration times its participants */
-    double barrier_node_time_ms; /* each known wait times its participants */
+    double barrier_node_time_ms; /* each known wait times its participants; NaN: none is known */
     double percent, node_percent;
     double barrier_node_percent; /* NaN when no wait is known */
     uint64_t n_placed, n_kept;

@@ -77,15 +77,21 @@ struct assay_manager_options {
      * every end. */
     uint64_t memory_interval_us;
     /* Processor time, page faults and switches of a call are read for layers that take at least
-     * this many seconds on average; 0: 20e-6. Negative: never. */
+     * this many seconds on average; 0: 20e-6. Negative: never. What layers inside it used is left
+     * out; where shorter ones take a 20th of a call's own time or more, its use is not known. */
     double usage_min_seconds;
     size_t max_layers;        /* names; calls of others are put together as "(other)": 65,536 */
     size_t max_timeline;      /* calls kept one by one, the newest: 10,000 */
     size_t max_history_bytes; /* for the times of calls and the timeline: 256 MiB */
+    /* A thread reads resident memory this often from the start of a session to its end, for peaks
+     * within layers: 1,000 to 60,000,000, shifted at random by up to a tenth. 0: no thread; then
+     * the peak of a layer is the greater of its two ends, and what it takes and gives back between
+     * them is seen by the kernel's own peak alone (peak_rss_kernel_mb). */
+    uint64_t memory_sample_us;
 };
 #define ASSAY_MANAGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(struct assay_manager_options), NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0       \
+        sizeof(struct assay_manager_options), NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0    \
     }
 
 /* `options` may be NULL. USAGE for a name that is no profiler's. Takes some 5 ms: it finds out how
@@ -105,7 +111,8 @@ ASSAY_API int assay_manager_disable(struct assay_manager *manager, const char *n
                                     struct assay_error *err);
 ASSAY_API bool assay_manager_is_enabled(const struct assay_manager *manager, const char *name);
 
-/* Begins a session; STATE when one is running. What was gathered before stays: see reset. */
+/* Begins a session; STATE when one is running. What was gathered before stays: see reset. NOMEM
+ * when the thread for memory_sample_us could not be started: then there is no session. */
 ASSAY_API int assay_manager_start(struct assay_manager *manager, struct assay_error *err);
 /* Ends it. STATE when none is running. Layers still open are forgotten: the session ends all the
  * same, returns how many there were, and assay_manager_layers() names them. Ending one of them
@@ -142,7 +149,8 @@ ASSAY_API struct assay_manager_span assay_manager_layer_begin(struct assay_manag
 
 /* Ends it and hands the call to every profiler that is on. `metadata` may be NULL; at most 32 pairs
  * are kept, texts and keys are cut at 255 bytes. Numbers called memory_usage (MiB), io_operations,
- * gpu_utilization (percent), flops and bytes go to the bottleneck analyser.
+ * gpu_utilization (percent), flops and bytes go to the bottleneck analyser; the last two are of the
+ * call itself, without layers begun inside it.
  * STATE, and nothing changes, when a layer begun inside it is still open, when it was ended before,
  * or on another thread than it was begun. */
 ASSAY_API int assay_manager_layer_end(struct assay_manager *manager,
@@ -160,7 +168,8 @@ ASSAY_API void assay_manager_step(struct assay_manager *manager, uint64_t n);
 
 /* ---- reading: layers ---- */
 
-/* One layer. Times are of calls that did not fail. */
+/* One layer. Times are of calls that did not fail; what profiling the layers begun inside it took
+ * is in none of them, so that total_time is self_time and the total_time of those. */
 struct assay_layer_stats {
     const char *layer;
     uint64_t call_count, failed_count;
@@ -176,6 +185,8 @@ struct assay_layer_stats {
     bool percentiles_newest; /* there was no room for more than the newest calls: of those only */
     const double *execution_times; /* the newest 1,000; several threads by their share */
     size_t n_execution_times;
+    const double *self_times; /* of the same calls; NULL: there was no room for them */
+    bool nested;              /* layers were begun inside it: self_times differ */
 };
 
 /* One call, in the order of their ends. */

@@ -134,6 +134,7 @@ void assay_bottleneck_reset(struct assay_bottleneck_analyzer *a)
     for (size_t i = 0; i < a->n_layers; i++) {
         as_free(a->layer[i].name);
         as_free(a->layer[i].sample);
+        as_free(a->layer[i].own);
     }
     as_free(a->layer);
     as_name_map_fini(&a->map);
@@ -180,6 +181,21 @@ static struct as_bottleneck_layer *layer_for(struct assay_bottleneck_analyzer *a
     return &a->layer[a->n_layers++];
 }
 
+/* What is not told is the same as begin to end. */
+static double own_time(const struct assay_layer_metrics *m)
+{
+    return m->self_time < m->execution_time ? m->self_time : m->execution_time;
+}
+
+/* Times without layers inside, from the first call on that had some: most layers have none. */
+static bool part_own(struct as_bottleneck_layer *layer)
+{
+    layer->own = as_alloc_zero(layer->room ? layer->room : 1, sizeof *layer->own);
+    if (layer->own && layer->n_samples)
+        memcpy(layer->own, layer->sample, layer->n_samples * sizeof *layer->own);
+    return layer->own;
+}
+
 /* Room for one more time, unless the layer or all of them have enough. */
 static bool make_room(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer)
 {
@@ -190,6 +206,13 @@ static bool make_room(struct assay_bottleneck_analyzer *a, struct as_bottleneck_
     if (layer->n_samples < layer->room || layer->calls > layer->n_samples || room <= layer->room ||
         (layer->room > 0 && a->n_room + room > MAX_SAMPLES))
         return true;
+    if (layer->own) {
+        grown = as_realloc(layer->own, room, sizeof *grown);
+        if (!grown)
+            return false;
+        layer->own = grown;
+        as_touch(grown, layer->room * sizeof *grown, room * sizeof *grown);
+    }
     grown = as_realloc(layer->sample, room, sizeof *grown);
     if (!grown)
         return false;
@@ -202,17 +225,19 @@ static bool make_room(struct assay_bottleneck_analyzer *a, struct as_bottleneck_
 
 /* After this, each of the calls so far is as likely to be in the sample as any other. */
 static void keep_time(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer,
-                      double seconds)
+                      double seconds, double own)
 {
     uint64_t place;
 
-    if (layer->n_samples < layer->room) {
-        layer->sample[layer->n_samples++] = seconds;
+    if (layer->n_samples < layer->room)
+        place = layer->n_samples++;
+    else
+        place = as_rng_below(&a->rng, layer->calls);
+    if (place >= layer->n_samples)
         return;
-    }
-    place = as_rng_below(&a->rng, layer->calls);
-    if (place < layer->n_samples)
-        layer->sample[place] = seconds;
+    layer->sample[place] = seconds;
+    if (layer->own)
+        layer->own[place] = own;
 }
 
 static void add_call(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer,
@@ -226,20 +251,25 @@ static void add_call(struct assay_bottleneck_analyzer *a, struct as_bottleneck_l
         [AS_METRIC_BYTES] = m->bytes,
         [AS_METRIC_MINOR_FAULTS] = m->minor_faults,
         [AS_METRIC_MAJOR_FAULTS] = m->major_faults,
-        [AS_METRIC_IO_WAIT] = m->io_wait_time,
+        /* Longer than the layer itself ran, it is of layers inside it too: what is its own of it
+         * is not known. */
+        [AS_METRIC_IO_WAIT] = m->io_wait_time <= own_time(m) ? m->io_wait_time : NO,
         [AS_METRIC_IO_BYTES] = m->io_bytes,
         [AS_METRIC_CPU] = m->cpu_time,
         [AS_METRIC_SWITCHES] = m->switches,
         [AS_METRIC_SLEEPS] = m->sleeps,
     };
     double seconds = m->execution_time, off = seconds - layer->running_mean;
+    double own = own_time(m), own_off = own - layer->own_mean;
 
     a->calls++;
     layer->calls++;
     layer->seconds += seconds;
-    layer->self_seconds += m->self_time < seconds ? m->self_time : seconds;
+    layer->self_seconds += own;
     layer->running_mean += off / (double)layer->calls;
     layer->m2 += off * (seconds - layer->running_mean);
+    layer->own_mean += own_off / (double)layer->calls;
+    layer->own_m2 += own_off * (own - layer->own_mean);
     for (int i = 0; i < AS_METRIC_COUNT; i++) {
         struct as_metric_sum *sum = &layer->metric[i];
 
@@ -247,9 +277,9 @@ static void add_call(struct assay_bottleneck_analyzer *a, struct as_bottleneck_l
             continue;
         sum->n++;
         sum->sum += told[i];
-        sum->seconds += seconds;
+        sum->seconds += own;
     }
-    keep_time(a, layer, seconds);
+    keep_time(a, layer, seconds, own);
 }
 
 static int check_times(const char *layer, const struct assay_layer_metrics *m,
@@ -295,6 +325,8 @@ int assay_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *nam
     size = strnlen(name, ASSAY_BOTTLENECK_MAX_NAME + 1);
     layer = size > ASSAY_BOTTLENECK_MAX_NAME ? NULL : layer_for(a, name, size, &rc);
     if (rc < 0 || (layer && !make_room(a, layer)))
+        return as_fail_nomem(err);
+    if (layer && !m.failed && !layer->own && own_time(&m) < m.execution_time && !part_own(layer))
         return as_fail_nomem(err);
     if (!layer) {
         a->dropped_calls++;

@@ -1,5 +1,6 @@
 /* analyze/bottleneck_causes.c - layers by their share of the time, why they take it, and what could
- * be gained. Every cause is the part of a layer's time that it may explain, with its figures. */
+ * be gained. Every cause is the part of a layer's own time, without layers inside it, that it may
+ * explain, with its figures. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -208,7 +209,7 @@ static void name_variance(struct search *s)
 
     if (!(s->out->cv > s->a->options.variance_cv) || n == 0)
         return;
-    memcpy(s->scratch, s->layer->sample, n * sizeof *s->scratch);
+    memcpy(s->scratch, s->layer->own ? s->layer->own : s->layer->sample, n * sizeof *s->scratch);
     as_sort_f64(s->scratch, n, s->scratch + n);
     median = as_sorted_median(&sorted);
     for (size_t i = 0; i < n; i++) {
@@ -317,7 +318,44 @@ static double confidence_for(const struct search *s, const struct assay_cause *c
     return roof && s->out->roof_fraction > 1 ? sure / 2 : sure;
 }
 
-static void advise(const struct search *s, struct assay_bottleneck_advice *list, size_t *n)
+/* What was not told of a layer without a cause is what to find out about it. */
+static const char *what_to_measure(struct search *s)
+{
+    static const struct {
+        enum as_metric metric;
+        const char *what;
+    } part[] = {{AS_METRIC_FLOPS, "its work (FLOPs, bytes)"},
+                {AS_METRIC_CPU, "its time on a processor"},
+                {AS_METRIC_MINOR_FAULTS, "its page faults"},
+                {AS_METRIC_IO_WAIT, "its waiting for storage"}};
+    const size_t n_parts = sizeof part / sizeof *part;
+    size_t missing = 0, told = 0, used;
+    char text[240];
+    const char *kept;
+
+    for (size_t i = 0; i < n_parts; i++)
+        missing += s->layer->metric[part[i].metric].n == 0;
+    if (!missing)
+        return "Mark layers inside this one: what was measured of it explains none of its time.";
+    used = (size_t)snprintf(text, sizeof text, "Measure more of this layer: ");
+    for (size_t i = 0; i < n_parts && used < sizeof text; i++) {
+        if (s->layer->metric[part[i].metric].n)
+            continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 told == 0             ? ""
+                                 : told + 1 == missing ? " and "
+                                                       : ", ",
+                                 part[i].what);
+        told++;
+    }
+    if (used < sizeof text)
+        (void)snprintf(text + used, sizeof text - used, ".");
+    kept = as_arena_text(&s->a->arena, text, strlen(text));
+    s->nomem |= !kept;
+    return kept;
+}
+
+static void advise(struct search *s, struct assay_bottleneck_advice *list, size_t *n)
 {
     const struct assay_ranked_layer *layer = s->out;
 
@@ -341,8 +379,7 @@ static void advise(const struct search *s, struct assay_bottleneck_advice *list,
         list[(*n)++] = (struct assay_bottleneck_advice){
             .rule = "cause-unknown",
             .layer = layer->layer,
-            .recommendation = "Measure more of this layer: its work (FLOPs, bytes), its time on a "
-                              "processor, its page faults and its waiting for storage.",
+            .recommendation = what_to_measure(s),
             .evidence = "no cause can be told from what was recorded",
             .expected_gain = layer->share,
             .confidence = 0.1,
@@ -396,7 +433,7 @@ static const struct as_bottleneck_layer **rank(struct assay_bottleneck_analyzer 
 static void fill_ranked(struct assay_ranked_layer *out, const struct as_bottleneck_layer *layer,
                         double total)
 {
-    double share = layer->self_seconds / total, mean = as_bottleneck_mean(layer);
+    double share = layer->self_seconds / total, mean = layer->self_seconds / (double)layer->calls;
 
     *out = (struct assay_ranked_layer){
         .layer = layer->name,
@@ -406,7 +443,7 @@ static void fill_ranked(struct assay_ranked_layer *out, const struct as_bottlene
         .share = share,
         .speedup_bound = share < 1 ? 1 / (1 - share) : (double)INFINITY,
         .mean_seconds = mean,
-        .cv = mean > 0 ? as_bottleneck_std(layer) / mean : (double)NAN,
+        .cv = mean > 0 ? sqrt(layer->own_m2 / (double)layer->calls) / mean : (double)NAN,
         .roof_fraction = (double)NAN,
     };
 }

@@ -31,7 +31,7 @@ enum as_metric {
 struct as_metric_sum {
     uint64_t n;
     double sum;
-    double seconds; /* how long those calls took */
+    double seconds; /* how long those calls took themselves, without layers inside */
 };
 
 struct as_bottleneck_layer {
@@ -39,8 +39,10 @@ struct as_bottleneck_layer {
     uint64_t calls, failed;
     double seconds, self_seconds;
     double running_mean, m2; /* by Welford's update, for the std */
+    double own_mean, own_m2; /* likewise, of the time without layers inside */
     struct as_metric_sum metric[AS_METRIC_COUNT];
     double *sample; /* all times, or a fair sample of `room` of them */
+    double *own;    /* of the same calls, without layers inside; NULL: the same times */
     size_t n_samples, room;
 };
 

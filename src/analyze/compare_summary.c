@@ -194,11 +194,13 @@ static double energy_of(const struct assay_backend_total *t)
     return t->energy_j;
 }
 
+/* NULL when fewer than two told it, or when another has as little: ties have no winner, as in time.
+ */
 static const char *find_least(const struct assay_backend_total *totals, size_t n,
                               double (*value)(const struct assay_backend_total *))
 {
     const struct assay_backend_total *least = NULL;
-    size_t known = 0;
+    size_t known = 0, as_little = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (isnan(value(&totals[i])))
@@ -207,7 +209,9 @@ static const char *find_least(const struct assay_backend_total *totals, size_t n
         if (!least || value(&totals[i]) < value(least))
             least = &totals[i];
     }
-    return known >= 2 ? least->backend : NULL;
+    for (size_t i = 0; least && i < n; i++)
+        as_little += value(&totals[i]) <= value(least) * AS_COMPARE_TIE;
+    return known >= 2 && as_little == 1 ? least->backend : NULL;
 }
 
 static size_t wins_of(const struct assay_comparison *result, const char *backend)

@@ -1,18 +1,21 @@
 /* analyze/diff_session.c - one side of a comparison, from the JSON of a session.
- * Means and totals are there, single calls only as far as the session kept them. */
+ * Means and totals are there, single calls only as far as the session kept them; of a layer with
+ * others inside, what calls took themselves is in newer files only. */
 #include "analyze/diff_session.h"
 
 #include <math.h>
 
-#define MIB 1048576.0
+#define MIB  1048576.0
+#define SAME 1e-9 /* sums of the same times differ by rounding only */
 
-/* The times that `execution_times` holds, in seconds there. */
-static int read_calls(struct as_diff_run *r, struct as_diff_layer *layer,
-                      const struct as_json_value *stats, struct assay_error *err)
+/* A list of seconds; NULL with 0 when there is none. */
+static int read_times(struct as_diff_run *r, const struct as_json_value *list, const double **out,
+                      size_t *n, struct assay_error *err)
 {
-    const struct as_json_value *list = as_json_get(stats, "execution_times");
     double *ns;
 
+    *out = NULL;
+    *n = 0;
     if (!list || list->type != AS_TYPE_ARRAY || list->n == 0)
         return ASSAY_OK;
     ns = as_arena_zero(&r->arena, list->n, sizeof *ns);
@@ -22,10 +25,27 @@ static int read_calls(struct as_diff_run *r, struct as_diff_layer *layer,
         double seconds = as_json_number(v);
 
         if (isfinite(seconds))
-            ns[layer->n_call_ns++] = seconds * 1e9;
+            ns[(*n)++] = seconds * 1e9;
     }
-    layer->call_ns = ns;
+    *out = ns;
     return ASSAY_OK;
+}
+
+/* Without layers inside, the two are the same and only one is in the file. */
+static int read_calls(struct as_diff_run *r, struct as_diff_layer *layer,
+                      const struct as_json_value *stats, struct assay_error *err)
+{
+    const struct as_json_value *own = as_json_get(stats, "self_times");
+    int rc = read_times(r, as_json_get(stats, "execution_times"), &layer->whole_ns,
+                        &layer->n_whole_ns, err);
+
+    if (rc == ASSAY_OK)
+        rc = read_times(r, own, &layer->call_ns, &layer->n_call_ns, err);
+    if (rc == ASSAY_OK && !layer->call_ns && layer->self_ns >= layer->total_ns * (1 - SAME)) {
+        layer->call_ns = layer->whole_ns;
+        layer->n_call_ns = layer->n_whole_ns;
+    }
+    return rc;
 }
 
 int as_diff_from_session(struct as_diff_run *r, const struct as_session_view *view,

@@ -352,6 +352,7 @@ static void sum_sync(struct assay_distributed *d, const struct as_sync *s, const
     for (size_t i = 0; i < s->n_nodes; i++) {
         d->node[nodes[i]].synchronization_ms += s->duration_ms;
         d->node[nodes[i]].barrier_wait_ms += wait;
+        d->node[nodes[i]].n_with_wait += isnan(s->barrier_wait_ms) ? 0 : 1;
     }
 }
 

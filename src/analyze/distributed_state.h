@@ -23,6 +23,7 @@ struct as_node {
     bool has_profile, from_layers;
     double seconds;                                               /* NaN: unknown */
     double communication_ms, synchronization_ms, barrier_wait_ms; /* of all events */
+    uint64_t n_with_wait;                                         /* of them, told a wait */
 };
 
 struct as_transfer {

@@ -91,7 +91,7 @@ static int fill_nodes(struct assay_distributed *d, struct assay_distributed_resu
             .over_mean = (double)NAN,
             .communication_ms = fmax(d->node[i].communication_ms + communication[i], 0),
             .synchronization_ms = fmax(d->node[i].synchronization_ms + sync[i], 0),
-            .barrier_wait_ms = d->node[i].barrier_wait_ms,
+            .barrier_wait_ms = d->node[i].n_with_wait ? d->node[i].barrier_wait_ms : (double)NAN,
         };
     }
     r->load.nodes = nodes;
@@ -196,7 +196,7 @@ static void fill_synchronization(struct assay_distributed *d, struct assay_distr
         const struct assay_node_load *node = &r->load.nodes[i];
 
         of_nodes += isnan(node->seconds) ? 0 : node->synchronization_ms;
-        waiting += isnan(node->seconds) ? 0 : node->barrier_wait_ms;
+        waiting += isnan(node->seconds) || isnan(node->barrier_wait_ms) ? 0 : node->barrier_wait_ms;
     }
     fill_types(d->sync, d->syncs.n);
     s->total_sync_time_ms = d->sync_ms;
@@ -206,7 +206,7 @@ static void fill_synchronization(struct assay_distributed *d, struct assay_distr
     s->by_sync_type = d->sync;
     s->n_sync_types = d->syncs.n;
     s->node_time_ms = d->sync_node_ms;
-    s->barrier_node_time_ms = d->barrier_node_ms;
+    s->barrier_node_time_ms = d->n_with_wait ? d->barrier_node_ms : (double)NAN;
     s->percent = percent_of(d->sync_ms, all);
     s->node_percent = percent_of(of_nodes, all);
     s->barrier_node_percent = d->n_with_wait ? percent_of(waiting, all) : (double)NAN;

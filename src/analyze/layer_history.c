@@ -24,31 +24,69 @@ void as_layer_history_give(struct as_layer_profile *p, size_t bytes)
         atomic_fetch_sub_explicit(&p->history_bytes, bytes, memory_order_relaxed);
 }
 
-/* Room for twice as many times; false when there is none. */
-static bool grow_samples(struct as_layer_profile *p, struct as_layer_cell *cell)
+/* One list of times with more room; as it was when there is none. */
+static bool grow_list(struct as_layer_profile *p, uint64_t **list, uint32_t from, uint32_t room)
 {
-    uint32_t room = cell->room ? 2 * cell->room : FIRST_SAMPLES;
-    size_t extra = (room - cell->room) * sizeof *cell->sample;
+    size_t extra = (room - from) * sizeof **list;
     uint64_t *more;
 
     if (!as_layer_history_take(p, extra))
         return false;
-    more = as_realloc(cell->sample, room, sizeof *more);
+    more = as_realloc(*list, room, sizeof *more);
     if (!more) {
         as_layer_history_give(p, extra);
         return false;
     }
-    as_touch(more, cell->room * sizeof *more, room * sizeof *more);
-    cell->sample = more;
+    as_touch(more, from * sizeof *more, room * sizeof *more);
+    *list = more;
+    return true;
+}
+
+static void lose_own(struct as_layer_profile *p, struct as_layer_cell *cell, uint32_t room)
+{
+    as_layer_history_give(p, room * sizeof *cell->own);
+    as_free(cell->own);
+    cell->own = NULL;
+    cell->own_lost = true;
+}
+
+/* Room for twice as many times; false when there is none. */
+static bool grow_samples(struct as_layer_profile *p, struct as_layer_cell *cell)
+{
+    uint32_t room = cell->room ? 2 * cell->room : FIRST_SAMPLES;
+
+    if (!grow_list(p, &cell->sample, cell->room, room))
+        return false;
+    if (cell->own && !grow_list(p, &cell->own, cell->room, room))
+        lose_own(p, cell, cell->room);
     cell->room = room;
     return true;
+}
+
+/* The first call with layers inside: until now times and own times were the same. */
+static void part_own(struct as_layer_profile *p, struct as_layer_cell *cell)
+{
+    if (cell->room && !grow_list(p, &cell->own, 0, cell->room))
+        cell->own_lost = true;
+    if (cell->own && cell->n_samples)
+        memcpy(cell->own, cell->sample, cell->n_samples * sizeof *cell->own);
+}
+
+/* The newest of a full list stay. */
+static uint64_t *keep_newest(struct as_layer_profile *p, uint64_t *list, uint32_t n, uint32_t room)
+{
+    uint64_t *less;
+
+    memmove(list, list + (n - AS_LAYER_NEWEST), AS_LAYER_NEWEST * sizeof *list);
+    as_layer_history_give(p, (room - AS_LAYER_NEWEST) * sizeof *list);
+    less = as_realloc(list, AS_LAYER_NEWEST, sizeof *less);
+    return less ? less : list;
 }
 
 /* From all times to counts by size, with the newest times beside them. */
 static bool fold(struct as_layer_profile *p, struct as_layer_cell *cell)
 {
     const size_t bytes = AS_LAYER_BUCKETS * sizeof *cell->bucket;
-    uint64_t *less;
 
     if (!as_layer_history_take(p, bytes))
         return false;
@@ -59,12 +97,9 @@ static bool fold(struct as_layer_profile *p, struct as_layer_cell *cell)
     }
     for (uint32_t i = 0; i < cell->n_samples; i++)
         cell->bucket[as_histogram_bucket(AS_LAYER_BITS, cell->sample[i])]++;
-    memmove(cell->sample, cell->sample + (cell->n_samples - AS_LAYER_NEWEST),
-            AS_LAYER_NEWEST * sizeof *cell->sample);
-    as_layer_history_give(p, (cell->room - AS_LAYER_NEWEST) * sizeof *cell->sample);
-    less = as_realloc(cell->sample, AS_LAYER_NEWEST, sizeof *less);
-    if (less)
-        cell->sample = less;
+    cell->sample = keep_newest(p, cell->sample, cell->n_samples, cell->room);
+    if (cell->own)
+        cell->own = keep_newest(p, cell->own, cell->n_samples, cell->room);
     cell->room = cell->n_samples = AS_LAYER_NEWEST;
     cell->at = 0;
     return true;
@@ -79,18 +114,28 @@ static void make_room(struct as_layer_profile *p, struct as_layer_cell *cell)
         cell->newest_only = true;
 }
 
-void as_layer_cell_keep(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns)
+void as_layer_cell_keep(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns,
+                        uint64_t own_ns)
 {
-    if (!cell->bucket && !cell->newest_only)
+    uint32_t place;
+
+    if (cell->n_samples == cell->room && !cell->bucket && !cell->newest_only)
         make_room(p, cell);
+    if (own_ns != ns && !cell->own && !cell->own_lost)
+        part_own(p, cell);
     if (cell->bucket)
         cell->bucket[as_histogram_bucket(AS_LAYER_BITS, ns)]++;
+    if (cell->room == 0)
+        return;
     if (cell->n_samples < cell->room) {
-        cell->sample[cell->n_samples++] = ns;
-    } else if (cell->room) {
-        cell->sample[cell->at++] = ns;
+        place = cell->n_samples++;
+    } else {
+        place = cell->at++;
         cell->at = cell->at == cell->room ? 0 : cell->at;
     }
+    cell->sample[place] = ns;
+    if (cell->own)
+        cell->own[place] = own_ns;
 }
 
 struct as_moments as_layer_times_moments(const struct as_layer_times *times)

@@ -11,6 +11,7 @@ void as_layer_merge_fini(struct as_layer_merge *merge)
 {
     for (size_t i = 0; merge->layer && i < merge->n_layers; i++) {
         as_buffer_fini(&merge->layer[i].times_ns);
+        as_buffer_fini(&merge->layer[i].own_ns);
         as_buffer_fini(&merge->layer[i].parts);
         as_free(merge->layer[i].bucket);
     }
@@ -30,18 +31,27 @@ static bool add_buckets(struct as_layer_merged *to, const struct as_layer_cell *
     return to->bucket;
 }
 
+/* A list of the cell's, oldest first. */
+static bool copy_list(struct as_buffer *to, const struct as_layer_cell *cell, const uint64_t *list)
+{
+    size_t turn = cell->n_samples < cell->room ? 0 : cell->at;
+
+    return as_buffer_add(to, list + turn, (cell->n_samples - turn) * sizeof *list) &&
+           as_buffer_add(to, list, turn * sizeof *list);
+}
+
 static bool copy_times(struct as_layer_merged *to, const struct as_layer_cell *cell)
 {
     struct as_layer_part part = {to->times_ns.size / sizeof *cell->sample, cell->n_samples,
                                  cell->bucket};
-    size_t turn = cell->n_samples < cell->room ? 0 : cell->at;
 
+    to->nested |= cell->own != NULL;
+    to->own_lost |= cell->own_lost;
     if (!cell->n_samples)
         return true;
     return as_buffer_add(&to->parts, &part, sizeof part) &&
-           as_buffer_add(&to->times_ns, cell->sample + turn,
-                         (cell->n_samples - turn) * sizeof *cell->sample) &&
-           as_buffer_add(&to->times_ns, cell->sample, turn * sizeof *cell->sample);
+           copy_list(&to->times_ns, cell, cell->sample) &&
+           copy_list(&to->own_ns, cell, cell->own ? cell->own : cell->sample);
 }
 
 /* Makes room for all layers named by now, if there are more than we know. */

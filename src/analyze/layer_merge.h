@@ -16,9 +16,12 @@ struct as_layer_merged {
     struct as_moments times;
     uint64_t self_ns, failed, failed_ns;
     struct as_buffer times_ns; /* uint64_t */
+    struct as_buffer own_ns;   /* of the same calls, without layers inside */
     struct as_buffer parts;    /* struct as_layer_part */
     uint64_t *bucket;          /* NULL: times_ns are all there are */
     bool newest_only;
+    bool nested;   /* some call had layers inside */
+    bool own_lost; /* own_ns is not known */
 };
 
 struct as_layer_merge {

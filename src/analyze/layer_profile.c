@@ -142,12 +142,19 @@ struct assay_manager_span as_layer_profile_begin(struct as_layer_profile *p, con
     frame = &t->frame[depth];
     __atomic_store_n(&frame->cell, cell, __ATOMIC_RELAXED); /* see close */
     frame->serial = ++t->serial;
-    frame->inner_ns = 0;
+    frame->inner_ns = frame->excused_ns = frame->before_ns = 0;
     frame->note.epoch = 0;
-    frame->note.held_known = frame->note.memory_begun = frame->note.usage_known = false;
+    frame->note.held_known = frame->note.memory_begun = false;
+    frame->note.usage_known = frame->note.entered_known = false;
     frame->note.inner_bytes = 0;
+    frame->note.unread_ns = 0;
     atomic_store_explicit(&t->depth, depth + 1, memory_order_release);
-    *opened = (struct as_layer_opened){&frame->note, cell->name, &frame->start_ticks, cell};
+    *opened = (struct as_layer_opened){.note = &frame->note,
+                                       .name = cell->name,
+                                       .start_ticks = &frame->start_ticks,
+                                       .before_ns = &frame->before_ns,
+                                       .cell = cell,
+                                       .outer = depth ? &frame[-1].note : NULL};
     return (struct assay_manager_span){t, frame->serial, cell->name->text, depth + 1};
 }
 
@@ -202,11 +209,23 @@ static inline void count_call(struct as_layer_profile *p, struct as_layer_thread
         cell->failed_ns += call->duration_ns;
     } else {
         cell->self_ns += call->self_ns;
-        as_layer_cell_add(p, cell, call->duration_ns);
+        as_layer_cell_add(p, cell, call->duration_ns, call->self_ns);
     }
     t->all_ns += call->duration_ns;
     t->all_self_ns += call->self_ns;
     as_layer_ring_push(p, &t->ring, &record);
+}
+
+/* A call that ended is told to the one around it: its time, and what passed of nobody's. */
+static inline void tell_outer(struct as_layer_frame *outer, const struct as_layer_frame *frame,
+                              uint64_t duration_ns)
+{
+    const uint64_t nobodys = frame->excused_ns + frame->before_ns;
+
+    outer->inner_ns += duration_ns;
+    outer->excused_ns += nobodys;
+    if (!frame->note.entered_known)
+        outer->note.unread_ns += duration_ns + nobodys;
 }
 
 int as_layer_profile_end(struct as_layer_profile *p, const struct assay_manager_span *span,
@@ -215,6 +234,7 @@ int as_layer_profile_end(struct as_layer_profile *p, const struct assay_manager_
 {
     struct as_layer_thread *t = as_layer_thread_find(p);
     struct as_layer_frame *frame;
+    uint64_t whole_ns, inner_ns;
     uint32_t depth;
 
     call->known = false;
@@ -233,11 +253,14 @@ int as_layer_profile_end(struct as_layer_profile *p, const struct assay_manager_
                                    .end_ticks = how->ticks,
                                    .depth = depth,
                                    .thread = t->number,
-                                   .note = &frame->note};
-    call->duration_ns = as_layer_clock_ns(&p->clock, frame->start_ticks, how->ticks);
-    call->self_ns = call->duration_ns > frame->inner_ns ? call->duration_ns - frame->inner_ns : 0;
+                                   .note = &frame->note,
+                                   .outer = depth ? &frame[-1].note : NULL};
+    whole_ns = as_layer_clock_ns(&p->clock, frame->start_ticks, how->ticks);
+    inner_ns = frame->inner_ns + frame->excused_ns;
+    call->self_ns = whole_ns > inner_ns ? whole_ns - inner_ns : 0;
+    call->duration_ns = frame->inner_ns + call->self_ns;
     if (depth)
-        t->frame[depth - 1].inner_ns += call->duration_ns;
+        tell_outer(&t->frame[depth - 1], frame, call->duration_ns);
     atomic_store_explicit(&t->depth, depth, memory_order_release);
     as_layer_thread_lock(t);
     t->calls++;
@@ -247,15 +270,13 @@ int as_layer_profile_end(struct as_layer_profile *p, const struct assay_manager_
     return ASSAY_OK;
 }
 
-void as_layer_profile_excuse(struct as_layer_profile *p, uint64_t ns, int64_t bytes)
+void as_layer_profile_excuse(struct as_layer_profile *p, uint64_t ns)
 {
     struct as_layer_thread *t = as_layer_thread_find(p);
     uint32_t depth = t ? atomic_load_explicit(&t->depth, memory_order_relaxed) : 0;
 
-    if (depth == 0)
-        return;
-    t->frame[depth - 1].inner_ns += ns;
-    t->frame[depth - 1].note.inner_bytes += bytes;
+    if (depth)
+        t->frame[depth - 1].excused_ns += ns;
 }
 
 uint64_t as_layer_profile_calls(struct as_layer_profile *p, uint32_t *n_threads)

@@ -6,6 +6,7 @@
 #include <assay/manager.h>
 
 #include "analyze/layer_clock.h"
+#include "analyze/layer_usage.h"
 #include "analyze/memory_profile.h"
 #include "base/error.h"
 
@@ -31,30 +32,29 @@ struct as_layer_name {
     char text[];
 };
 
-/* What a thread had used of the machine. */
-struct as_layer_usage {
-    double cpu_seconds;
-    uint64_t minor_faults, major_faults, switches, sleeps, io_blocks;
-};
-
 /* What the manager keeps with an open layer. */
 struct as_layer_note {
     uint64_t epoch; /* of the recording session it was marked in; 0: none */
     bool held_known, held_heap, memory_begun, usage_known;
-    int64_t inner_bytes; /* left behind by layers inside it */
-    uint64_t held_bytes; /* by the program when it began */
-    struct as_layer_usage usage;
+    bool entered_known;          /* `entered` is: the layer around it will leave out what it used */
+    int64_t inner_bytes;         /* left behind by layers inside it */
+    uint64_t held_bytes;         /* by the program when it began */
+    uint64_t unread_ns;          /* spent in layers inside it whose usage was not read */
+    struct as_layer_usage usage; /* when it began */
+    struct as_layer_usage inner; /* by layers inside it, and by us around them */
+    struct as_layer_usage entered; /* before we did anything for its begin */
     struct as_memory_span memory;
 };
 
-/* A call that ended. */
+/* A call that ended. What profiling the layers inside it took is in neither time. */
 struct as_layer_call {
     struct as_layer_name *name;
     uint64_t duration_ns, self_ns;
     uint64_t end_ticks;
     uint32_t depth, thread;
-    struct as_layer_note *note; /* as the manager left it; until this thread begins another */
-    bool known;                 /* false: the span was empty or forgotten, nothing ended */
+    struct as_layer_note *note;  /* as the manager left it; until this thread begins another */
+    struct as_layer_note *outer; /* of the layer around it, likewise; NULL: there is none */
+    bool known;                  /* false: the span was empty or forgotten, nothing ended */
 };
 
 /* How a call ends. */
@@ -77,7 +77,9 @@ struct as_layer_opened {
     struct as_layer_note *note;
     struct as_layer_name *name;
     uint64_t *start_ticks; /* the layer's time begins when the caller says so */
+    uint64_t *before_ns;   /* what the caller did before that took: no time of the layers around */
     void *cell;            /* the thread's figures of it */
+    struct as_layer_note *outer; /* of the layer around it; NULL: there is none */
 };
 struct assay_manager_span as_layer_profile_begin(struct as_layer_profile *p, const char *name,
                                                  struct as_layer_opened *opened);
@@ -92,9 +94,8 @@ AS_MUST_USE int as_layer_profile_end(struct as_layer_profile *p,
                                      const struct as_layer_end *how, struct as_layer_call *call,
                                      struct assay_error *err);
 
-/* Time that belongs to nobody passed on this thread: the layer open now does not count it as its
- * own. */
-void as_layer_profile_excuse(struct as_layer_profile *p, uint64_t ns, int64_t bytes);
+/* Time that belongs to nobody passed on this thread: no layer that is open counts it. */
+void as_layer_profile_excuse(struct as_layer_profile *p, uint64_t ns);
 
 /* Calls that ended since the last reset, and how many threads made some. */
 uint64_t as_layer_profile_calls(struct as_layer_profile *p, uint32_t *n_threads);

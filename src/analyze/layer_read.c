@@ -34,25 +34,38 @@ const struct assay_layer_stats *assay_layer_profile_find(const struct assay_laye
     return NULL;
 }
 
-/* The newest times: of each thread by its share. */
-static bool tell_times(struct as_arena *arena, const struct as_layer_merged *from,
-                       struct assay_layer_stats *to)
+/* The newest times of a list: of each thread by its share. NULL: no memory. */
+static const double *newest(struct as_arena *arena, const struct as_layer_merged *from,
+                            const struct as_buffer *list, size_t *n_out)
 {
-    const uint64_t *ns = (const uint64_t *)(const void *)from->times_ns.data;
+    const uint64_t *ns = (const uint64_t *)(const void *)list->data;
     const struct as_layer_part *part = (const struct as_layer_part *)(const void *)from->parts.data;
-    const size_t n_parts = from->parts.size / sizeof *part, n = from->times_ns.size / sizeof *ns;
+    const size_t n_parts = from->parts.size / sizeof *part, n = list->size / sizeof *ns;
     double *out = as_arena_zero(arena, n < AS_LAYER_NEWEST ? n : AS_LAYER_NEWEST, sizeof *out);
 
-    if (!out)
-        return false;
-    to->execution_times = out;
-    for (size_t i = 0; i < n_parts; i++) {
+    *n_out = 0;
+    for (size_t i = 0; out && i < n_parts; i++) {
         size_t want = n <= AS_LAYER_NEWEST ? part[i].n : AS_LAYER_NEWEST * part[i].n / n;
 
         for (size_t k = part[i].n - want; k < part[i].n; k++)
-            out[to->n_execution_times++] = (double)ns[part[i].start + k] * 1e-9;
+            out[(*n_out)++] = (double)ns[part[i].start + k] * 1e-9;
     }
-    return true;
+    return out;
+}
+
+static bool tell_times(struct as_arena *arena, const struct as_layer_merged *from,
+                       struct assay_layer_stats *to)
+{
+    size_t n;
+
+    to->execution_times = newest(arena, from, &from->times_ns, &to->n_execution_times);
+    to->self_times = to->execution_times;
+    to->nested = from->nested || from->own_lost;
+    if (from->own_lost)
+        to->self_times = NULL;
+    else if (from->nested)
+        to->self_times = newest(arena, from, &from->own_ns, &n);
+    return to->execution_times && (to->self_times || from->own_lost);
 }
 
 static void count_by_size(const struct as_layer_merged *from, struct assay_layer_stats *to)

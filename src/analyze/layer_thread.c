@@ -34,6 +34,7 @@ void as_layer_thread_free(struct as_layer_thread *t)
         return;
     for (size_t i = 0; i < t->n_cells; i++) {
         as_free(t->cell[i]->sample);
+        as_free(t->cell[i]->own);
         as_free(t->cell[i]->bucket);
         as_free(t->cell[i]);
     }
@@ -49,14 +50,15 @@ void as_layer_thread_reset(struct as_layer_profile *p, struct as_layer_thread *t
     for (size_t i = 0; i < t->n_cells; i++) {
         struct as_layer_cell *cell = t->cell[i];
 
-        as_layer_history_give(p, cell->room * sizeof *cell->sample);
+        as_layer_history_give(p, (cell->own ? 2 : 1) * cell->room * sizeof *cell->sample);
         if (cell->bucket)
             as_layer_history_give(p, AS_LAYER_BUCKETS * sizeof *cell->bucket);
         as_free(cell->sample);
+        as_free(cell->own);
         as_free(cell->bucket);
-        cell->sample = cell->bucket = NULL;
+        cell->sample = cell->own = cell->bucket = NULL;
         cell->n_samples = cell->room = cell->at = 0;
-        cell->newest_only = false;
+        cell->newest_only = cell->own_lost = false;
         cell->times = (struct as_layer_times){.min = UINT64_MAX};
         cell->self_ns = cell->failed = cell->failed_ns = 0;
     }

@@ -34,14 +34,18 @@ struct as_layer_cell {
     uint64_t *sample; /* the times: all of them in order, or the newest in a ring */
     uint32_t n_samples, room, at;
     bool newest_only;            /* no room for all: percentiles are of what is there */
+    bool own_lost;               /* no room for `own` */
     uint64_t *bucket;            /* counts by size, from AS_LAYER_EXACT calls on */
     struct as_layer_times times; /* of calls that did not fail */
     uint64_t failed, failed_ns;
+    uint64_t *own; /* beside `sample`: without layers inside; NULL: no call had any so far */
 } __attribute__((aligned(64)));
 
 struct as_layer_frame {
     struct as_layer_cell *cell;
     uint64_t serial, start_ticks, inner_ns;
+    uint64_t excused_ns; /* within it, of nobody */
+    uint64_t before_ns;  /* before it, of nobody */
     struct as_layer_note note;
 } __attribute__((aligned(64)));
 
@@ -165,10 +169,11 @@ struct as_layer_cell *as_layer_cell_find(struct as_layer_profile *p, struct as_l
                                          const char *text);
 
 /* Keeps the time of a call when there is more to do than to store it. */
-void as_layer_cell_keep(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns);
+void as_layer_cell_keep(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns,
+                        uint64_t own_ns);
 
 static inline void as_layer_cell_add(struct as_layer_profile *p, struct as_layer_cell *cell,
-                                     uint64_t ns)
+                                     uint64_t ns, uint64_t own_ns)
 {
     struct as_layer_times *t = &cell->times;
 
@@ -177,10 +182,10 @@ static inline void as_layer_cell_add(struct as_layer_profile *p, struct as_layer
     t->min = ns < t->min ? ns : t->min;
     t->max = ns > t->max ? ns : t->max;
     t->squares += (as_layer_wide)ns * ns;
-    if (__builtin_expect(cell->n_samples < cell->room, 1))
+    if (__builtin_expect(cell->n_samples < cell->room && own_ns == ns && !cell->own, 1))
         cell->sample[cell->n_samples++] = ns;
     else
-        as_layer_cell_keep(p, cell, ns);
+        as_layer_cell_keep(p, cell, ns, own_ns);
 }
 
 /* As others count moments. */

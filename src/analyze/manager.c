@@ -6,6 +6,7 @@
 #include "analyze/manager_state.h"
 #include "base/alloc.h"
 #include "base/text.h"
+#include "probe/memory_sampler.h"
 
 #define MAX_LAYERS        65536u
 #define MAX_TIMELINE      10000u
@@ -132,7 +133,8 @@ static int make_parts(struct assay_manager *m, const struct assay_manager_option
         .max_layers = o->max_layers ? o->max_layers : MAX_LAYERS,
         .max_timeline = o->max_timeline ? o->max_timeline : MAX_TIMELINE,
         .max_history_bytes = o->max_history_bytes ? o->max_history_bytes : MAX_HISTORY_BYTES};
-    const struct as_memory_profile_options memory = {.interval_us = o->memory_interval_us};
+    const struct as_memory_profile_options memory = {.interval_us = o->memory_interval_us,
+                                                     .sample_us = o->memory_sample_us};
     int rc = as_layer_profile_new(&m->layers, &limits, err);
 
     if (rc == ASSAY_OK)
@@ -165,6 +167,11 @@ static int read_options(struct assay_manager_options *to, const struct assay_man
         return as_fail(err, ASSAY_ERR_USAGE,
                        "at most %u layers and 10,000,000 calls of the timeline can be kept",
                        MAX_LAYERS);
+    if (to->memory_sample_us &&
+        (to->memory_sample_us < AS_SAMPLER_LEAST_US || to->memory_sample_us > AS_SAMPLER_MOST_US))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "memory_sample_us must be 0, or from %d to %d microseconds",
+                       AS_SAMPLER_LEAST_US, AS_SAMPLER_MOST_US);
     if (isnan(to->usage_min_seconds))
         return as_fail(err, ASSAY_ERR_USAGE, "usage_min_seconds is not a number");
     return ASSAY_OK;
@@ -250,9 +257,15 @@ int assay_manager_start(struct assay_manager *manager, struct assay_error *err)
     }
     manager->day = as_layer_clock_day(as_layer_profile_clock(manager->layers));
     manager->memory_why = NULL;
+    if (on & AS_MANAGER_BIT(MEMORY))
+        rc = as_memory_profile_start(manager->memory, err);
     /* A machine that tells nothing of memory is no reason not to profile the rest. */
-    if ((on & AS_MANAGER_BIT(MEMORY)) && as_memory_profile_start(manager->memory, NULL) < 0)
+    if (rc == ASSAY_ERR_UNSUPPORTED) {
         manager->memory_why = "the system does not tell how much memory the process holds";
+        rc = ASSAY_OK;
+    }
+    if (rc < 0)
+        goto out;
     if (on & AS_MANAGER_BIT(LEAK))
         tell_room(manager);
     for (size_t i = 0; i < manager->n_extensions; i++) {
@@ -312,7 +325,8 @@ int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
     manager->start_time = manager->end_time = (double)NAN;
     manager->lasted_ns = manager->sessions = manager->feed_failures = 0;
     manager->leak_fed_ns = 0;
-    manager->feeds = manager->feed_ns = 0;
+    atomic_store_explicit(&manager->feeds, 0, memory_order_relaxed);
+    atomic_store_explicit(&manager->feed_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&manager->step, ASSAY_LEAK_NO_STEP, memory_order_relaxed);
     pthread_mutex_unlock(&manager->lock);
     return ASSAY_OK;

@@ -3,7 +3,6 @@
 #include <assay/assay.h>
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "analyze/manager_state.h"
 #include "base/alloc.h"
@@ -13,46 +12,44 @@
 #define FEED_SETTLED 32u /* feeds before the usual length is known */
 #define FEED_LONG    8u
 #define FEED_OURS_NS 1000000u /* a turn of another program is longer */
-#define SECTOR_BYTES 512.0    /* what the kernel counts blocks of storage in */
+#define UNREAD_SHARE 20u      /* a 20th of a layer's own time may be of others unread */
 
-static bool read_usage(struct as_layer_usage *out)
-{
-    struct rusage r;
-    uint64_t cpu_ns;
-
-    /* getrusage tells times only as of the last tick of the scheduler. */
-    if (!as_clock_thread_cpu_ns(&cpu_ns) || getrusage(RUSAGE_THREAD, &r) != 0)
-        return false;
-    out->cpu_seconds = (double)cpu_ns * 1e-9;
-    out->minor_faults = (uint64_t)r.ru_minflt;
-    out->major_faults = (uint64_t)r.ru_majflt;
-    out->switches = (uint64_t)r.ru_nivcsw;
-    out->sleeps = (uint64_t)r.ru_nvcsw;
-    out->io_blocks = (uint64_t)r.ru_inblock + (uint64_t)r.ru_oublock;
-    return true;
-}
-
-/* Adds what feeding took. A thread may lose its processor meanwhile, and that is not our cost: one
- * that took far longer than they usually do counts as long. With the lock held. */
-static void count_feed(struct assay_manager *m, uint64_t from)
+/* Adds what feeding took, and returns it. A thread may lose its processor meanwhile, and that is
+ * not our cost: one that took far longer than they usually do counts as long. Needs no lock, which
+ * might let a layer sleep that has begun. */
+static uint64_t count_feed(struct assay_manager *m, uint64_t from)
 {
     const struct as_layer_clock *clock = as_layer_profile_clock(m->layers);
     uint64_t ns = as_layer_clock_ns(clock, from, as_layer_clock_ticks(clock));
-    uint64_t most = m->feeds >= FEED_SETTLED ? FEED_LONG * (m->feed_ns / m->feeds) : ns;
+    uint64_t feeds = atomic_load_explicit(&m->feeds, memory_order_relaxed);
+    uint64_t all_ns = atomic_load_explicit(&m->feed_ns, memory_order_relaxed);
+    uint64_t most = feeds >= FEED_SETTLED ? FEED_LONG * (all_ns / feeds) : ns;
 
     /* Judging a series of memory takes longer than most feeds, and is ours. */
     most = most > FEED_OURS_NS ? most : FEED_OURS_NS;
 
-    m->feeds++;
-    m->feed_ns += ns < most ? ns : most;
+    atomic_fetch_add_explicit(&m->feeds, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->feed_ns, ns < most ? ns : most, memory_order_relaxed);
+    return ns;
+}
+
+/* Two calls of the kernel would weigh on a layer that takes no longer than they. */
+static bool wants_usage(const struct assay_manager *m, uint32_t on,
+                        const struct as_layer_opened *opened)
+{
+    return (on & AS_MANAGER_BIT(BOTTLENECK)) && m->usage_min_seconds >= 0 &&
+           !as_layer_profile_is_short(m->layers, opened, m->usage_min_seconds);
 }
 
 void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_layer_opened *opened)
 {
     struct as_layer_note *note = opened->note;
     uint64_t from = as_layer_clock_ticks(as_layer_profile_clock(m->layers));
+    const bool usage = wants_usage(m, on, opened);
     uint64_t rss = ASSAY_MEMORY_UNKNOWN;
 
+    if (usage && opened->outer && opened->outer->usage_known)
+        note->entered_known = as_layer_usage_read(&note->entered);
     pthread_mutex_lock(&m->lock);
     if (on & AS_MANAGER_BIT(MEMORY)) {
         note->memory_begun = true;
@@ -63,11 +60,7 @@ void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_lay
         !atomic_load_explicit(&m->held.heap, memory_order_relaxed))
         rss = as_memory_read_rss(&m->reader);
     pthread_mutex_unlock(&m->lock);
-    /* Two calls of the kernel would weigh on a layer that takes no longer than they. */
-    if ((on & AS_MANAGER_BIT(BOTTLENECK)) && m->usage_min_seconds >= 0 &&
-        !as_layer_profile_is_short(m->layers, opened, m->usage_min_seconds))
-        note->usage_known = read_usage(&note->usage);
-    /* The last of all: what we took for ourselves is not the layer's. */
+    /* What we took for ourselves is not the layer's. */
     if (on & AS_MANAGER_BIT(LEAK)) {
         note->held_bytes = as_manager_held_heap(&m->held);
         note->held_heap = note->held_bytes != ASSAY_MEMORY_UNKNOWN;
@@ -75,9 +68,11 @@ void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_lay
             note->held_bytes = rss;
         note->held_known = note->held_bytes != ASSAY_MEMORY_UNKNOWN;
     }
-    pthread_mutex_lock(&m->lock);
-    count_feed(m, from);
-    pthread_mutex_unlock(&m->lock);
+    if (usage) {
+        note->inner = (struct as_layer_usage){0};
+        note->usage_known = as_layer_usage_read(&note->usage);
+    }
+    *opened->before_ns = count_feed(m, from);
 }
 
 /* ---- what a program tells of a call, as metrics ---- */
@@ -103,17 +98,6 @@ static void read_metrics(struct assay_layer_metrics *out, const struct as_layer_
                 memcpy((char *)out + metric[k].at, &pair->number, sizeof pair->number);
         }
     }
-}
-
-static void add_usage(struct assay_layer_metrics *out, const struct as_layer_usage *before,
-                      const struct as_layer_usage *now)
-{
-    out->cpu_time = fmax(now->cpu_seconds - before->cpu_seconds, 0);
-    out->minor_faults = (double)(now->minor_faults - before->minor_faults);
-    out->major_faults = (double)(now->major_faults - before->major_faults);
-    out->switches = (double)(now->switches - before->switches);
-    out->sleeps = (double)(now->sleeps - before->sleeps);
-    out->io_bytes = (double)(now->io_blocks - before->io_blocks) * SECTOR_BYTES;
 }
 
 /* ---- one profiler after the other, with the lock held ---- */
@@ -210,13 +194,15 @@ static int64_t feed_leak(struct assay_manager *m, const struct as_layer_call *ca
 static void feed_bottleneck(struct assay_manager *m, const struct as_layer_end *how,
                             const struct as_layer_call *call, const struct as_layer_usage *now)
 {
+    const struct as_layer_note *note = call->note;
     struct assay_layer_metrics metrics = assay_layer_metrics_init;
 
     metrics.execution_time = (double)call->duration_ns * 1e-9;
     metrics.self_time = (double)call->self_ns * 1e-9;
     metrics.failed = how->failed;
-    if (now)
-        add_usage(&metrics, &call->note->usage, now);
+    /* What layers inside it used without its being read cannot be told from what it used itself. */
+    if (now && note->unread_ns <= call->self_ns / UNREAD_SHARE)
+        as_layer_usage_tell(&metrics, &note->usage, now, &note->inner);
     read_metrics(&metrics, how);
     note_failure(m, assay_bottleneck_record(m->bottleneck, call->name->text, &metrics, NULL));
 }
@@ -256,14 +242,29 @@ void as_manager_note_memory(struct assay_manager *m)
         assay_note("rss_bytes", process_mb(rss) * MIB);
 }
 
+/* The layer around this one is blamed for nothing that was used since this one was entered. */
+static void leave_outer(const struct as_layer_call *call, int64_t left)
+{
+    struct as_layer_usage now;
+
+    if (!call->outer)
+        return;
+    call->outer->inner_bytes += left;
+    if (!call->note->entered_known)
+        return;
+    if (as_layer_usage_read(&now))
+        as_layer_usage_add(&call->outer->inner, &call->note->entered, &now);
+    else
+        call->outer->unread_ns += call->duration_ns;
+}
+
 void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_layer_end *how,
                       const struct as_layer_call *call, uint64_t held_bytes)
 {
-    const struct as_layer_clock *clock = as_layer_profile_clock(m->layers);
     struct as_layer_usage usage;
-    const bool used = call->note->usage_known && read_usage(&usage);
+    const bool used = call->note->usage_known && as_layer_usage_read(&usage);
     int64_t left = 0;
-    uint64_t rss;
+    uint64_t rss, ns;
 
     pthread_mutex_lock(&m->lock);
     rss = feed_memory(m, on, how, call);
@@ -279,12 +280,12 @@ void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_laye
                                           (double)call->duration_ns * 1e-9,
                                           as_manager_seconds(m, call->end_ticks), NULL, NULL));
     feed_extensions(m, how, call, rss);
-    count_feed(m, how->ticks);
     pthread_mutex_unlock(&m->lock);
-    /* The layer around this one is blamed neither for the time nor for the memory we took. */
-    if (call->depth)
-        as_layer_profile_excuse(
-            m->layers, as_layer_clock_ns(clock, how->ticks, as_layer_clock_ticks(clock)), left);
+    leave_outer(call, left);
+    ns = count_feed(m, how->ticks);
+    as_layer_profile_excuse(m->layers, ns);
+    if (call->outer && !call->note->entered_known)
+        call->outer->unread_ns += ns;
 }
 
 void assay_manager_step(struct assay_manager *manager, uint64_t n)

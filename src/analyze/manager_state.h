@@ -67,7 +67,7 @@ struct assay_manager {
     double start_time, end_time;
     uint64_t started_ns, lasted_ns, sessions;
     uint64_t feed_failures;
-    uint64_t feeds, feed_ns;
+    _Atomic uint64_t feeds, feed_ns; /* need no lock */
 };
 
 /* What an empty layer costs on this machine, in nanoseconds: measured. NaN: it could not be. */

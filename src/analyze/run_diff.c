@@ -257,6 +257,10 @@ static int test_row(struct join *j, size_t at, struct assay_error *err)
     if (row->inside && is_enough(&p))
         return run_test(&row->test, &p, AS_DIFF_ITERATIONS, err);
     p = (struct pair){{a->call_ns, b->call_ns}, {a->n_call_ns, b->n_call_ns}};
+    if (!a->call_ns || !b->call_ns) {
+        p = (struct pair){{a->whole_ns, b->whole_ns}, {a->n_whole_ns, b->n_whole_ns}};
+        row->whole = a->whole_ns && b->whole_ns;
+    }
     return is_enough(&p) ? run_test(&row->test, &p, AS_DIFF_CALLS, err) : ASSAY_OK;
 }
 
@@ -264,12 +268,12 @@ static void fill_times(struct as_diff *d, struct as_diff_row *row)
 {
     for (int k = 0; k < 2; k++) {
         bool divide = d->per_iteration && row->inside;
+        double ns = row->whole ? row->total_ns[k] : row->self_ns[k];
 
         if (!row->in[k])
             row->mean_ns[k] = row->total_ns[k] = row->self_ns[k] = UNKNOWN;
-        row->time_ns[k] = row->in[k]
-                              ? row->self_ns[k] / (divide ? (double)d->side[k]->n_iterations : 1)
-                              : UNKNOWN;
+        row->time_ns[k] =
+            row->in[k] ? ns / (divide ? (double)d->side[k]->n_iterations : 1) : UNKNOWN;
         d->layers_ns[k] += row->in[k] ? row->time_ns[k] : 0;
     }
     row->change_ns = (row->in[1] ? row->time_ns[1] : 0) - (row->in[0] ? row->time_ns[0] : 0);
@@ -335,6 +339,7 @@ static void sum_up(struct as_diff *d)
         row->verdict = judge(d, row);
         d->n_common += row->in[0] && row->in[1];
         d->n_calls_tested += row->test.basis == AS_DIFF_CALLS;
+        d->n_whole += row->whole;
         all += fabs(row->change_ns);
         shown += row->verdict == AS_DIFF_SAME ? 0 : row->change_ns;
     }

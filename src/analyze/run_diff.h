@@ -17,6 +17,8 @@ struct as_diff_layer {
     double total_ns, self_ns, mean_ns;
     const double *call_ns; /* self time of calls: all of them or a fair sample; NULL: not kept */
     size_t n_call_ns;
+    const double *whole_ns; /* the same with layers inside, for want of `call_ns`; may be NULL */
+    size_t n_whole_ns;
     const double *iteration_ns; /* self time in each of the iterations kept; NULL: not kept */
     size_t n_iteration_ns;
 };
@@ -86,9 +88,11 @@ struct as_diff_row {
     const char *name;
     bool in[2];
     bool inside; /* iterations: on either side */
+    bool whole;  /* compared with layers inside: a side did not keep self time by call */
     uint64_t calls[2];
     double total_ns[2], self_ns[2], mean_ns[2];
-    double time_ns[2];   /* self time: of the run, or of an iteration when their numbers differ */
+    double time_ns[2];   /* self time, or all when `whole`: of the run, or of an iteration when
+                            their numbers differ */
     double change_ns;    /* B - A of `time_ns`; a layer that is not there takes none */
     double change;       /* of A; NaN when it took none */
     double change_share; /* of all changes, up and down; 0..1; NaN when nothing changed */
@@ -112,6 +116,7 @@ struct as_diff {
     size_t n_rows, n_tested;
     size_t n_common;       /* in both */
     size_t n_calls_tested; /* of them, by their calls */
+    size_t n_whole;        /* of them, with layers inside */
 };
 
 /* What rows can be ordered by; the name is what --sort takes. */

@@ -7,6 +7,7 @@
 #include <assay/leaks.h>
 
 #include "analyze/layers.h"
+#include "analyze/session_view_parts.h"
 #include "base/arena.h"
 #include "base/json_tree.h"
 
@@ -17,6 +18,10 @@ struct as_view_layer {
     uint64_t calls, failed;
     bool calls_unknown, failed_unknown; /* then they are 0 */
     double total_time, self_time, min_time, max_time, mean_time, std_time;
+    double std_time_sample, cv, p50_time, p95_time,
+        p99_time;                     /* NaN from a run, which has its own */
+    size_t place;                     /* in the file: the order of first calls */
+    const struct as_json_value *json; /* what the file says of it; NULL: from a run */
     uint64_t memory_readings;
     double mean_memory_mb, std_memory_mb, min_memory_mb, max_memory_mb;
 };
@@ -25,6 +30,7 @@ struct as_view_memory {
     const char *why;  /* not known, and why; NULL: known */
     const char *what; /* "resident memory of the process", or of the tree */
     double baseline_mb, peak_mb, last_mb;
+    double kernel_peak_mb; /* VmHWM, since the process began: no reading can miss it */
     uint64_t snapshots;
     double *seconds, *mb; /* over time, since the first; may be thinned */
     size_t n;
@@ -38,6 +44,7 @@ struct as_view_leaks {
     const struct assay_leak_incident *incidents;
     size_t n_incidents;
     double outside_heap_mb; /* resident memory grew by so much, the heap did not; 0: nothing */
+    size_t again; /* readings of the process that `leaks` was judged from anew; 0: it was not */
 };
 
 struct as_view_gpu {
@@ -49,8 +56,9 @@ struct as_session_view {
     struct as_arena arena;
     const char *name;                              /* of the program or the file; never NULL */
     double start_time, end_time, duration_seconds; /* UNIX seconds; NaN: not known */
-    struct as_view_layer *layer;                   /* by total time, largest first */
+    struct as_view_layer *layer;
     size_t n_layers;
+    enum as_layer_sort order; /* of them; by total time, largest first, unless asked for another */
     uint64_t calls, failed;
     double total_time; /* of all layers, begin to end: nested ones count twice */
     double cost_share; /* of profiling; NaN: not known */
@@ -62,6 +70,7 @@ struct as_session_view {
     const char *program_verdict;
     struct assay_bottleneck_result bottlenecks;
     struct as_view_gpu gpu;
+    struct as_view_parts parts; /* of JSON alone */
 
     /* The makers of the above. */
     struct assay_leak_detector *detector;
@@ -90,6 +99,15 @@ AS_MUST_USE int as_session_view_json(struct as_session_view **out, const char *n
 /* The file of either kind: NOTFOUND, and nothing read, when it is not JSON. */
 AS_MUST_USE int as_session_view_file(struct as_session_view **out, const char *path,
                                      struct assay_error *err);
+
+/* Orders the layers; those without the figure come last. */
+void as_session_view_order(struct as_session_view *view, enum as_layer_sort sort);
+
+/* Judges windows of the readings of memory that the JSON holds, with other limits than the session
+ * had: of resident memory as it is, ours included. USAGE when it holds none. */
+AS_MUST_USE int as_session_view_judge_leaks(struct as_session_view *view,
+                                            const struct assay_leak_options *options,
+                                            struct assay_error *err);
 
 /* Accepts NULL. */
 void as_session_view_free(struct as_session_view *view);

@@ -125,15 +125,6 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int by_total(const void *a, const void *b)
-{
-    const struct as_view_layer *x = a, *y = b;
-
-    if (isnan(x->total_time) || isnan(y->total_time))
-        return (int)isnan(x->total_time) - (int)isnan(y->total_time);
-    return x->total_time > y->total_time ? -1 : x->total_time < y->total_time;
-}
-
 /* By name, so that two lists can be joined. An object names its members, an array's say "layer". */
 static struct named *sorted_stats(struct loader *l, const struct as_json_value *from, size_t *n)
 {
@@ -158,6 +149,25 @@ static const struct as_json_value *find_stats(const struct named *list, size_t n
     return found ? found->stats : NULL;
 }
 
+static void read_layer(struct loader *l, const struct as_json_value *v, struct as_view_layer *layer)
+{
+    layer->name = v->key;
+    layer->json = v;
+    layer->calls = count(l, v, "call_count", &layer->calls_unknown);
+    layer->failed = count(l, v, "failed_count", &layer->failed_unknown);
+    layer->total_time = seconds(l, v, "total_time");
+    layer->self_time = seconds(l, v, "self_time");
+    layer->min_time = seconds(l, v, "min_time");
+    layer->max_time = seconds(l, v, "max_time");
+    layer->mean_time = seconds(l, v, "mean_time");
+    layer->std_time = seconds(l, v, "std_time");
+    layer->std_time_sample = seconds(l, v, "std_time_sample");
+    layer->cv = number(v, "coefficient_of_variation");
+    layer->p50_time = seconds(l, v, "p50_time");
+    layer->p95_time = seconds(l, v, "p95_time");
+    layer->p99_time = seconds(l, v, "p99_time");
+}
+
 static int read_layers(struct loader *l, const struct as_json_value *root)
 {
     const struct as_json_value *stats = as_json_path(root, "layer_profiling", "layer_stats");
@@ -172,24 +182,16 @@ static int read_layers(struct loader *l, const struct as_json_value *root)
     if (!view->layer || !memory)
         return as_fail_nomem(l->err);
     for (const struct as_json_value *v = stats->first; v; v = v->next) {
-        struct as_view_layer *layer = &view->layer[view->n_layers++];
+        struct as_view_layer *layer = &view->layer[view->n_layers];
 
-        layer->name = v->key;
-        layer->calls = count(l, v, "call_count", &layer->calls_unknown);
-        layer->failed = count(l, v, "failed_count", &layer->failed_unknown);
-        layer->total_time = seconds(l, v, "total_time");
-        layer->self_time = seconds(l, v, "self_time");
-        layer->min_time = seconds(l, v, "min_time");
-        layer->max_time = seconds(l, v, "max_time");
-        layer->mean_time = seconds(l, v, "mean_time");
-        layer->std_time = seconds(l, v, "std_time");
+        layer->place = view->n_layers++;
+        read_layer(l, v, layer);
         read_layer_memory(layer, find_stats(memory, n_memory, layer->name));
         view->calls += layer->calls;
         view->failed += layer->failed;
         view->total_time += isfinite(layer->total_time) ? layer->total_time : 0;
     }
-    if (view->n_layers)
-        qsort(view->layer, view->n_layers, sizeof *view->layer, by_total);
+    as_session_view_order(view, AS_SORT_TOTAL);
     return ASSAY_OK;
 }
 
@@ -205,6 +207,7 @@ static int read_memory(struct loader *l, const struct as_json_value *root)
     m->what = "resident memory of the process";
     m->baseline_mb = number(section, "baseline_memory_mb");
     m->peak_mb = number(section, "peak_memory_mb");
+    m->kernel_peak_mb = number(section, "peak_rss_kernel_mb");
     m->last_mb = (double)NAN;
     m->snapshots = whole(section, "total_snapshots");
     if (!isfinite(m->peak_mb))
@@ -518,6 +521,8 @@ int as_session_view_json(struct as_session_view **out, const char *name, const v
         rc = read_leaks(&l, view->json);
     if (rc == ASSAY_OK)
         rc = read_bottlenecks(&l, view->json);
+    if (rc == ASSAY_OK)
+        rc = as_view_parts_read(&view->parts, &view->arena, view->json, err);
     if (rc < 0) {
         as_session_view_free(view);
         return rc;

@@ -286,7 +286,8 @@ static int judge_leaks(struct maker *m)
     }
     if (m->of_tree) {
         /* A program that starts grows in every window: it has a test of its own. */
-        leaks->why = "the program was watched from outside: its own verdict tells";
+        leaks->why = "the program was watched from outside: its own verdict tells, in JSON "
+                     "program.growth";
         return ASSAY_OK;
     }
     rc = feed_detector(m);
@@ -330,13 +331,6 @@ static int layer_memory(struct maker *m)
     return ASSAY_OK;
 }
 
-static int by_total(const void *a, const void *b)
-{
-    const struct as_view_layer *x = a, *y = b;
-
-    return x->total_time > y->total_time ? -1 : x->total_time < y->total_time;
-}
-
 static int copy_layers(struct maker *m, const struct as_layers *layers)
 {
     struct as_session_view *v = m->view;
@@ -347,8 +341,9 @@ static int copy_layers(struct maker *m, const struct as_layers *layers)
     for (size_t i = 0; i < layers->n_layers; i++) {
         const struct as_layer *l = &layers->layer[i];
 
-        v->layer[v->n_layers++] = (struct as_view_layer){
+        v->layer[v->n_layers] = (struct as_view_layer){
             .name = l->info->name,
+            .place = v->n_layers,
             .site = l->site,
             .calls = l->calls,
             .failed = l->failed,
@@ -362,12 +357,17 @@ static int copy_layers(struct maker *m, const struct as_layers *layers)
             .std_memory_mb = (double)NAN,
             .min_memory_mb = (double)NAN,
             .max_memory_mb = (double)NAN,
+            .std_time_sample = (double)NAN,
+            .cv = (double)NAN,
+            .p50_time = (double)NAN,
+            .p95_time = (double)NAN,
+            .p99_time = (double)NAN,
         };
         if (isfinite(l->times.mean_ns))
-            v->total_time += v->layer[v->n_layers - 1].total_time;
+            v->total_time += v->layer[v->n_layers].total_time;
+        v->n_layers++;
     }
-    if (v->n_layers)
-        qsort(v->layer, v->n_layers, sizeof *v->layer, by_total);
+    as_session_view_order(v, AS_SORT_TOTAL);
     v->calls = layers->calls;
     v->failed = layers->failed;
     v->duration_seconds = (double)layers->wall_ns * 1e-9;
@@ -435,6 +435,7 @@ int as_session_view_run(struct as_session_view **out, struct as_run *run,
     if (!m.view)
         return as_fail_nomem(err);
     m.view->name = run->path;
+    m.view->memory.kernel_peak_mb = (double)NAN;
     rc = assay_bottleneck_new(&m.view->analyzer, options ? options->bottlenecks : NULL, err);
     if (rc == ASSAY_OK)
         rc = assay_leak_detector_new(&m.view->detector, options ? options->leaks : NULL, err);

@@ -277,25 +277,65 @@ static int report_run(const struct as_cmd_line *line, const struct as_report_opt
     return rc;
 }
 
-static int print_session(const struct as_cmd_line *line, const struct as_session_view *view,
+/* What the JSON of a session cannot give. */
+static int refuse_for_session(const struct as_cmd_line *line,
+                              const struct as_report_options *options, struct assay_error *err)
+{
+    static const struct {
+        const char *option, *why;
+    } needs_run[] = {
+        {"csv", "is the JSON of a session"},
+        {"percentile",
+         "is the JSON of a session, whose bottlenecks were found when it was written"},
+        {"thread", "is the JSON of a session, whose layers are of all threads together"},
+    };
+
+    for (size_t i = 0; i < sizeof needs_run / sizeof *needs_run; i++) {
+        if (as_opt_given(line, needs_run[i].option))
+            return as_fail(err, ASSAY_ERR_USAGE, "--%s needs a run; %s %s", needs_run[i].option,
+                           line->operand[0], needs_run[i].why);
+    }
+    if (as_opt_given(line, "json") &&
+        (as_opt_given(line, "leak-threshold") || as_opt_given(line, "leak-window")))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--json tells the leaks of a session as they were written: leave out "
+                       "--leak-threshold and --leak-window");
+    return as_report_session_check(options, err);
+}
+
+/* The session as the options want to see it. */
+static int look_again(const struct as_cmd_line *line, struct as_session_view *view,
+                      struct assay_error *err)
+{
+    struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
+
+    if (as_opt_given(line, "sort"))
+        as_session_view_order(view, (enum as_layer_sort)as_opt_word(line, "sort", AS_SORT_TOTAL));
+    if (!as_opt_given(line, "leak-threshold") && !as_opt_given(line, "leak-window"))
+        return ASSAY_OK;
+    leaks.threshold_mb = (double)as_opt_number(line, "leak-threshold", 0);
+    leaks.window_size = (size_t)as_opt_number(line, "leak-window", 0);
+    return as_session_view_judge_leaks(view, &leaks, err);
+}
+
+static int print_session(const struct as_cmd_line *line, struct as_session_view *view,
                          const struct as_report_options *options, struct assay_error *err)
 {
     struct as_console console;
     struct as_json_writer w;
-    int rc;
+    int rc = refuse_for_session(line, options, err);
 
-    if (as_opt_given(line, "csv"))
-        return as_fail(err, ASSAY_ERR_USAGE, "--csv needs a run; %s is the JSON of a session",
-                       line->operand[0]);
-    rc = as_console_open(&console, line, err);
+    if (rc == ASSAY_OK)
+        rc = look_again(line, view, err);
+    if (rc == ASSAY_OK)
+        rc = as_console_open(&console, line, err);
     if (rc < 0)
         return rc;
     if (as_opt_given(line, "classic")) {
         as_session_classic(&console.out, view, options->top);
     } else if (as_opt_given(line, "json")) {
         as_json_writer_init(&w, &console.out, 2);
-        as_json_tree_write(&w, view->json);
-        rc = as_json_writer_finish(&w, err);
+        rc = as_session_json(&w, view, options, err);
         as_out_char(&console.out, '\n');
     } else {
         rc = as_report_session_page(view, options, &console.out, &console.term, err);
@@ -334,7 +374,9 @@ const struct as_cmd as_cmd_report = {
                "series.\n\nA run that was not closed, because its program was killed, is read as "
                "far as it goes, with the events left in the ring beside it. A figure that cannot "
                "be had is '-' on the screen, null in JSON and empty in CSV, never 0.\n\nRUN may "
-               "also be the JSON that assay_manager_export() wrote.",
+               "also be the JSON that assay_manager_export() wrote: its sections are summary, "
+               "layers, memory, leaks, bottlenecks, anomalies, distributed and backends; --csv, "
+               "--percentile and --thread need a run.",
     .opts = report_opts,
     .operand = "RUN",
     .min_operands = 1,

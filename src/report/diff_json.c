@@ -67,6 +67,7 @@ static void put_row(struct as_json_writer *w, const struct as_diff_row *row)
     as_json_object(w);
     as_json_kv_text(w, "layer", row->name);
     as_json_kv_text(w, "verdict", as_diff_verdict_name(row->verdict));
+    as_json_kv_text(w, "compared_time", row->whole ? "inclusive" : "self");
     put_side(w, "session1", row, 0);
     put_side(w, "session2", row, 1);
     as_json_kv_f64(w, "change_ns", row->change_ns);

@@ -123,6 +123,11 @@ static void put_warnings(struct as_page *page, const struct as_diff_report *repo
                      "layers tested by their calls: %zu; calls of one run are alike, so what they "
                      "show holds within this pair of runs",
                      d->n_calls_tested);
+    if (d->n_whole)
+        as_page_line(page, AS_STYLE_WARN,
+                     "layers compared together with the layers inside them, for want of self time "
+                     "by call in a file: %zu",
+                     d->n_whole);
     if (d->n_tested < d->n_rows)
         as_page_line(
             page, AS_STYLE_DIM,

@@ -3,6 +3,14 @@
 #include "report/manager_parts.h"
 #include "stats/quantile.h"
 
+static void put_times(struct as_json_writer *w, const char *key, const double *seconds, size_t n)
+{
+    as_json_kv_array(w, key);
+    for (size_t i = 0; i < n; i++)
+        as_json_f64(w, seconds[i]);
+    as_json_array_end(w);
+}
+
 static void put_stats(struct as_json_writer *w, const struct assay_layer_stats *s)
 {
     const bool exact = s->percentile_error == 0;
@@ -26,10 +34,12 @@ static void put_stats(struct as_json_writer *w, const struct assay_layer_stats *
                     as_quantile_name(exact ? AS_QUANTILE_LINEAR : AS_QUANTILE_NEAREST_RANK));
     as_json_kv_f64(w, "percentile_error", s->percentile_error);
     as_json_kv_text(w, "percentiles_of", s->percentiles_newest ? "newest calls" : "all calls");
-    as_json_kv_array(w, "execution_times");
-    for (size_t i = 0; i < s->n_execution_times; i++)
-        as_json_f64(w, s->execution_times[i]);
-    as_json_array_end(w);
+    put_times(w, "execution_times", s->execution_times, s->n_execution_times);
+    /* Where no layer ran inside, they would be the same once more. */
+    if (s->nested && s->self_times)
+        put_times(w, "self_times", s->self_times, s->n_execution_times);
+    else if (s->nested)
+        as_manager_json_none(w, "self_times", "there was no room for them: see max_history_bytes");
     as_json_object_end(w);
 }
 

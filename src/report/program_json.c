@@ -282,7 +282,16 @@ static void put_cost(struct as_json_writer *w, const struct as_program *p)
     as_json_object_end(w);
 }
 
-int as_program_json(const struct as_program *program, struct as_json_writer *w,
+static void put_all_series(struct as_json_writer *w, const struct as_program *program)
+{
+    as_json_kv_object(w, "series");
+    put_series(w, "rss", "bytes", &program->rss);
+    put_series(w, "heap_live", "bytes", &program->heap_live);
+    put_series(w, "processors_busy", "processors", &program->cpu);
+    as_json_object_end(w);
+}
+
+int as_program_json(const struct as_program *program, unsigned parts, struct as_json_writer *w,
                     struct assay_error *err)
 {
     struct as_program_findings *f;
@@ -291,18 +300,22 @@ int as_program_json(const struct as_program *program, struct as_json_writer *w,
     if (rc < 0)
         return rc;
     as_json_object(w);
-    put_facts(w, program);
-    put_processes(w, program);
-    put_heap(w, program);
-    put_products(w, program);
-    as_json_kv_object(w, "series");
-    put_series(w, "rss", "bytes", &program->rss);
-    put_series(w, "heap_live", "bytes", &program->heap_live);
-    put_series(w, "processors_busy", "processors", &program->cpu);
-    as_json_object_end(w);
-    put_growth(w, f);
-    put_causes(w, f);
-    put_cost(w, program);
+    if (parts & AS_PROGRAM_FACTS)
+        put_facts(w, program);
+    if (parts & AS_PROGRAM_PROCESSES)
+        put_processes(w, program);
+    if (parts & AS_PROGRAM_HEAP)
+        put_heap(w, program);
+    if (parts & AS_PROGRAM_PRODUCTS)
+        put_products(w, program);
+    if (parts & AS_PROGRAM_SERIES)
+        put_all_series(w, program);
+    if (parts & AS_PROGRAM_GROWTH)
+        put_growth(w, f);
+    if (parts & AS_PROGRAM_CAUSES)
+        put_causes(w, f);
+    if (parts & AS_PROGRAM_COST)
+        put_cost(w, program);
     as_json_object_end(w);
     as_program_findings_free(f);
     return ASSAY_OK;
@@ -319,7 +332,7 @@ int as_program_document(const struct as_program *program, struct as_out *out,
     as_json_kv_text(&w, "schema", "assay.run.program");
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_key(&w, "program");
-    rc = as_program_json(program, &w, err);
+    rc = as_program_json(program, AS_PROGRAM_ALL, &w, err);
     if (rc < 0)
         return rc;
     as_json_object_end(&w);

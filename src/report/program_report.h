@@ -14,9 +14,22 @@
 AS_MUST_USE int as_program_page(const struct as_program *program, const struct as_run *run,
                                 struct as_page *page, size_t top, struct assay_error *err);
 
-/* The value of the report's key `program`: one object. */
-AS_MUST_USE int as_program_json(const struct as_program *program, struct as_json_writer *w,
-                                struct assay_error *err);
+/* Parts of the object below, to be joined. */
+enum as_program_part {
+    AS_PROGRAM_FACTS = 1,
+    AS_PROGRAM_PROCESSES = 2,
+    AS_PROGRAM_HEAP = 4,
+    AS_PROGRAM_PRODUCTS = 8,
+    AS_PROGRAM_SERIES = 16,
+    AS_PROGRAM_GROWTH = 32,
+    AS_PROGRAM_CAUSES = 64,
+    AS_PROGRAM_COST = 128,
+    AS_PROGRAM_ALL = 255
+};
+
+/* The value of the report's key `program`: one object with those parts. */
+AS_MUST_USE int as_program_json(const struct as_program *program, unsigned parts,
+                                struct as_json_writer *w, struct assay_error *err);
 
 /* The same as a document of its own, schema "assay.run.program". */
 AS_MUST_USE int as_program_document(const struct as_program *program, struct as_out *out,

@@ -36,7 +36,10 @@
     X(HEALTH, health, "what was lost, damaged, unbalanced", false)                                 \
     X(MEMORY, memory, "memory over time and by layer", false)                                      \
     X(LEAKS, leaks, "whether memory grows and does not come back", false)                          \
-    X(BOTTLENECKS, bottlenecks, "which layers hold the program back, why, what to do", false)
+    X(BOTTLENECKS, bottlenecks, "which layers hold the program back, why, what to do", false)      \
+    X(ANOMALIES, anomalies, "calls that stand out from those before: of a session's JSON", false)  \
+    X(DISTRIBUTED, distributed, "how nodes share the work: of a session's JSON", false)            \
+    X(BACKENDS, backends, "backends compared: of a session's JSON", false)
 
 enum as_report_section {
 #define X(name, function, help, usual) AS_SECTION_##name,
@@ -81,10 +84,15 @@ AS_MUST_USE int as_report_page(const struct as_report *report, struct as_out *ou
                                const struct as_term *term, struct assay_error *err);
 
 /* The same sections of a session whose JSON was read back: summary, layers, memory, leaks,
- * bottlenecks; others are left out. */
+ * bottlenecks, anomalies, distributed, backends; others are left out. Without a choice, the last
+ * three are there when the session has them. USAGE for a column it has not. */
 AS_MUST_USE int as_report_session_page(const struct as_session_view *view,
                                        const struct as_report_options *options, struct as_out *out,
                                        const struct as_term *term, struct assay_error *err);
+
+/* Whether a session has what was asked for: USAGE for sections and columns that it has not. */
+AS_MUST_USE int as_report_session_check(const struct as_report_options *options,
+                                        struct assay_error *err);
 
 /* Schema "assay.report". */
 AS_MUST_USE int as_report_json(const struct as_report *report, struct as_out *out,

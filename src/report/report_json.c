@@ -240,10 +240,29 @@ static bool wants(const struct as_report *report, enum as_report_section section
     return sections == 0 || sections >> section & 1;
 }
 
-static bool wants_program(const struct as_report *report)
+/* Which parts of a program the sections are about; 0: none. Four of them have all of it, as they
+ * always had; the others what their pages show. */
+static unsigned parts_of_program(const struct as_report *report)
 {
-    return wants(report, AS_SECTION_PROGRAM) || wants(report, AS_SECTION_PROCESSES) ||
-           wants(report, AS_SECTION_HEAP) || wants(report, AS_SECTION_PRODUCTS);
+    static const struct {
+        enum as_report_section section;
+        unsigned parts;
+    } has[] = {
+        {AS_SECTION_PROGRAM, AS_PROGRAM_ALL},
+        {AS_SECTION_PROCESSES, AS_PROGRAM_ALL},
+        {AS_SECTION_HEAP, AS_PROGRAM_ALL},
+        {AS_SECTION_PRODUCTS, AS_PROGRAM_ALL},
+        {AS_SECTION_SUMMARY,
+         AS_PROGRAM_FACTS | AS_PROGRAM_GROWTH | AS_PROGRAM_CAUSES | AS_PROGRAM_COST},
+        {AS_SECTION_MEMORY, AS_PROGRAM_FACTS | AS_PROGRAM_SERIES},
+        {AS_SECTION_LEAKS, AS_PROGRAM_GROWTH},
+        {AS_SECTION_BOTTLENECKS, AS_PROGRAM_CAUSES},
+    };
+    unsigned parts = 0;
+
+    for (size_t i = 0; i < sizeof has / sizeof *has; i++)
+        parts |= wants(report, has[i].section) ? has[i].parts : 0;
+    return parts;
 }
 
 static int put_view(struct as_json_writer *w, const struct as_report *report,
@@ -255,8 +274,12 @@ static int put_view(struct as_json_writer *w, const struct as_report *report,
         as_session_memory_json(w, report->view);
     if (wants(report, AS_SECTION_LEAKS))
         rc = as_session_leaks_json(w, report->view, err);
-    if (rc == ASSAY_OK && wants(report, AS_SECTION_BOTTLENECKS))
+    /* Those of a program that marked no layers are in `program`. */
+    if (rc == ASSAY_OK && wants(report, AS_SECTION_BOTTLENECKS) &&
+        (!report->program || report->layers->n_layers > 0))
         rc = as_session_bottlenecks_json(w, report->view, err);
+    else if (rc == ASSAY_OK && wants(report, AS_SECTION_BOTTLENECKS))
+        as_session_no_bottlenecks_json(w, "no layers were marked: program.causes tells");
     return rc;
 }
 
@@ -293,9 +316,9 @@ int as_report_json(const struct as_report *report, struct as_out *out, struct as
         rc = as_json_timeline(&w, report, err);
     if (rc == ASSAY_OK && report->view)
         rc = put_view(&w, report, err);
-    if (rc == ASSAY_OK && report->program && wants_program(report)) {
+    if (rc == ASSAY_OK && report->program && parts_of_program(report)) {
         as_json_key(&w, "program");
-        rc = as_program_json(report->program, &w, err);
+        rc = as_program_json(report->program, parts_of_program(report), &w, err);
     }
     if (rc < 0)
         return rc;

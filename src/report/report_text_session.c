@@ -1,5 +1,5 @@
-/* report/report_text_session.c - the sections on memory, leaks and bottlenecks: of a run, and of a
- * session whose JSON was read back. */
+/* report/report_text_session.c - the sections on memory, leaks and bottlenecks: of a run, and all
+ * those of a session whose JSON was read back. */
 #include "report/bottleneck_page.h"
 #include "report/program_report.h"
 #include "report/report.h"
@@ -42,6 +42,39 @@ int as_section_bottlenecks(const struct as_report *report, struct as_page *page,
     return ASSAY_OK;
 }
 
+/* A run has none of these: they are told by the manager alone. */
+static int only_of_sessions(const struct as_report *report, struct as_page *page,
+                            enum as_report_section section)
+{
+    if (report->options->sections >> section & 1)
+        as_page_line(page, AS_STYLE_DIM, "%s: only the JSON of a session has it",
+                     as_report_section_at(section));
+    return ASSAY_OK;
+}
+
+int as_section_anomalies(const struct as_report *report, struct as_page *page,
+                         struct assay_error *err)
+{
+    (void)err;
+    return only_of_sessions(report, page, AS_SECTION_ANOMALIES);
+}
+
+int as_section_distributed(const struct as_report *report, struct as_page *page,
+                           struct assay_error *err)
+{
+    (void)err;
+    return only_of_sessions(report, page, AS_SECTION_DISTRIBUTED);
+}
+
+int as_section_backends(const struct as_report *report, struct as_page *page,
+                        struct assay_error *err)
+{
+    (void)err;
+    return only_of_sessions(report, page, AS_SECTION_BACKENDS);
+}
+
+/* ---- of a session's JSON ---- */
+
 static void put_bottlenecks(struct as_page *page, const struct as_session_view *view, size_t top)
 {
     as_bottleneck_page(page, &view->bottlenecks, top);
@@ -53,19 +86,33 @@ static void put_summary(struct as_page *page, const struct as_session_view *view
     as_session_summary_page(page, view);
 }
 
-int as_report_session_page(const struct as_session_view *view,
-                           const struct as_report_options *options, struct as_out *out,
-                           const struct as_term *term, struct assay_error *err)
+typedef void (*put_section)(struct as_page *page, const struct as_session_view *view, size_t top);
+static const struct {
+    enum as_report_section section;
+    put_section print; /* NULL: the layers, which look at more of the options */
+} part[] = {
+    {AS_SECTION_SUMMARY, put_summary},
+    {AS_SECTION_LAYERS, NULL},
+    {AS_SECTION_MEMORY, as_session_memory_page},
+    {AS_SECTION_LEAKS, as_session_leaks_page},
+    {AS_SECTION_BOTTLENECKS, put_bottlenecks},
+    {AS_SECTION_ANOMALIES, as_session_anomalies_page},
+    {AS_SECTION_DISTRIBUTED, as_session_distributed_page},
+    {AS_SECTION_BACKENDS, as_session_backends_page},
+};
+
+/* Without a choice, what few sessions have is shown by those alone. */
+static bool is_usual(const struct as_session_view *view, enum as_report_section section)
 {
-    static const struct {
-        enum as_report_section section;
-        void (*print)(struct as_page *page, const struct as_session_view *view, size_t top);
-    } part[] = {
-        {AS_SECTION_SUMMARY, put_summary},           {AS_SECTION_LAYERS, as_session_layers_page},
-        {AS_SECTION_MEMORY, as_session_memory_page}, {AS_SECTION_LEAKS, as_session_leaks_page},
-        {AS_SECTION_BOTTLENECKS, put_bottlenecks},
-    };
-    struct as_page page;
+    const struct as_view_parts *p = &view->parts;
+
+    return !(section == AS_SECTION_ANOMALIES && p->anomalies.why) &&
+           !(section == AS_SECTION_DISTRIBUTED && p->distributed.why) &&
+           !(section == AS_SECTION_BACKENDS && p->backends.why);
+}
+
+int as_report_session_check(const struct as_report_options *options, struct assay_error *err)
+{
     uint32_t can = 0;
 
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
@@ -73,12 +120,29 @@ int as_report_session_page(const struct as_session_view *view,
     if (options->sections && !(options->sections & can))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "a session has nothing of what was asked for: its sections are summary, "
-                       "layers, memory, leaks and bottlenecks");
+                       "layers, memory, leaks, bottlenecks, anomalies, distributed and backends");
+    return as_session_layers_check(options, err);
+}
+
+int as_report_session_page(const struct as_session_view *view,
+                           const struct as_report_options *options, struct as_out *out,
+                           const struct as_term *term, struct assay_error *err)
+{
+    struct as_page page;
+    int rc = as_report_session_check(options, err);
+
+    if (rc < 0)
+        return rc;
     as_page_open(&page, out, term, options->markdown);
     page.wide = options->wide;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
-        if (!options->sections || options->sections >> part[i].section & 1)
+        if (options->sections ? !(options->sections >> part[i].section & 1)
+                              : !is_usual(view, part[i].section))
+            continue;
+        if (part[i].print)
             part[i].print(&page, view, options->top);
+        else
+            as_session_layers_page(&page, view, options);
     }
     return as_page_close(&page, err);
 }

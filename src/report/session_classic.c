@@ -140,6 +140,8 @@ static void put_memory(struct as_out *out, const struct as_session_view *view)
         return;
     }
     put_mb(out, "Peak memory", view->memory.peak_mb);
+    if (view->memory.kernel_peak_mb > view->memory.peak_mb)
+        put_mb(out, "Peak by the kernel", view->memory.kernel_peak_mb);
     put_mb(out, "Baseline memory", view->memory.baseline_mb);
 }
 

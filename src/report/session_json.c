@@ -82,6 +82,13 @@ int as_session_leaks_json(struct as_json_writer *w, const struct as_session_view
     return ASSAY_OK;
 }
 
+void as_session_no_bottlenecks_json(struct as_json_writer *w, const char *why)
+{
+    as_json_kv_object(w, "bottlenecks");
+    put_status(w, why);
+    as_json_object_end(w);
+}
+
 int as_session_bottlenecks_json(struct as_json_writer *w, const struct as_session_view *view,
                                 struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* report/session_page.c - pages about a session: its summary and layers, memory over time, leaks.
+/* report/session_page.c - pages about a session: its summary, memory over time, leaks.
  * Only renders: every figure comes from analyze/session_view.h. */
 #include <math.h>
 #include <stdio.h>
@@ -45,61 +45,6 @@ void as_session_summary_page(struct as_page *page, const struct as_session_view 
     }
     if (view->gpu.why)
         as_page_line(page, AS_STYLE_DIM, "GPU: not available, %s", view->gpu.why);
-}
-
-/* ---- layers ---- */
-
-static void put_layer(struct as_table *t, const struct as_view_layer *layer, double all)
-{
-    char text[AS_TEXT_HUMAN];
-
-    as_table_row(t);
-    as_table_text(t, AS_STYLE_NONE, layer->name);
-    as_text_count(text, layer->calls);
-    as_table_text(t, AS_STYLE_NONE, layer->calls_unknown ? "-" : text);
-    as_text_count(text, layer->failed);
-    as_table_text(t, layer->failed ? AS_STYLE_WARN : AS_STYLE_DIM,
-                  layer->failed_unknown ? "-" : text);
-    as_text_ns(text, layer->total_time * 1e9, AS_TIME_MS);
-    as_table_text(t, AS_STYLE_NONE, text);
-    as_text_ns(text, layer->self_time * 1e9, AS_TIME_MS);
-    as_table_text(t, AS_STYLE_NONE, text);
-    as_text_percent(text, all > 0 ? layer->self_time / all : (double)NAN);
-    as_table_text(t, AS_STYLE_NONE, text);
-    as_text_ns(text, layer->mean_time * 1e9, AS_TIME_MS);
-    as_table_text(t, AS_STYLE_NONE, text);
-    as_text_ns(text, layer->std_time * 1e9, AS_TIME_MS);
-    as_table_text(t, AS_STYLE_DIM, text);
-    as_text_ns(text, layer->max_time * 1e9, AS_TIME_MS);
-    as_table_text(t, AS_STYLE_NONE, text);
-}
-
-void as_session_layers_page(struct as_page *page, const struct as_session_view *view, size_t top)
-{
-    static const struct as_table_column columns[] = {
-        {.title = "layer", .may_shrink = true, .min_width = 12},
-        {.title = "calls", .align = AS_ALIGN_RIGHT},
-        {.title = "failed", .align = AS_ALIGN_RIGHT, .drop = 4},
-        {.title = "total", .align = AS_ALIGN_RIGHT},
-        {.title = "self", .align = AS_ALIGN_RIGHT},
-        {.title = "share", .align = AS_ALIGN_RIGHT},
-        {.title = "mean", .align = AS_ALIGN_RIGHT},
-        {.title = "std", .align = AS_ALIGN_RIGHT, .drop = 2},
-        {.title = "max", .align = AS_ALIGN_RIGHT, .drop = 1},
-    };
-    size_t n = rows_of(top, view->n_layers);
-    double all = 0;
-    struct as_table t;
-    char note[64];
-
-    for (size_t i = 0; i < view->n_layers; i++)
-        all += isfinite(view->layer[i].self_time) ? view->layer[i].self_time : 0;
-    snprintf(note, sizeof note, "%zu of %zu, by total time", n, view->n_layers);
-    as_page_heading(page, "Layers", note);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < n; i++)
-        put_layer(&t, &view->layer[i], all);
-    as_page_table(page, &t);
 }
 
 /* ---- memory ---- */
@@ -174,6 +119,12 @@ void as_session_memory_page(struct as_page *page, const struct as_session_view *
     as_page_line(page, AS_STYLE_NONE, "baseline %s   peak %s   at the end %s   %s readings",
                  mb_text(baseline, m->baseline_mb), mb_text(peak, m->peak_mb),
                  mb_text(last, m->last_mb), n);
+    if (m->kernel_peak_mb > m->peak_mb)
+        as_page_line(
+            page, AS_STYLE_WARN,
+            "the kernel saw a peak of %s since the process began: between the readings, or "
+            "before them",
+            mb_text(peak, m->kernel_peak_mb));
     put_curve(page, m);
     put_layer_memory(page, view, top);
     if (view->gpu.why)
@@ -292,4 +243,9 @@ void as_session_leaks_page(struct as_page *page, const struct as_session_view *v
         put_windows(page, leaks, top);
     else
         as_page_line(page, AS_STYLE_DIM, "no window of readings grew past the threshold");
+    if (leaks->again)
+        as_page_line(page, AS_STYLE_DIM,
+                     "windows judged with the limits given, from the %zu readings of resident "
+                     "memory in the file",
+                     leaks->again);
 }

@@ -56,6 +56,17 @@ assert program("short")["growth"]["verdict"] == "unknown"
 assert program("hostile")["signal"] == 11
 assert "program" not in json.loads(report("layers", "--json"))
 
+# A section has what its page shows, where it stands without one too.
+for section, keys in (("leaks", ["growth"]), ("bottlenecks", ["causes"]), ("summary", ["growth", "causes", "wall_seconds"]), ("memory", ["series"])):
+    for name in ("leak", "plain"):
+        told, whole = json.loads(report(name, "--json", "--section", section)), program(name)
+        assert all(told["program"][key] == whole[key] for key in keys), (section, name)
+        assert "processes" not in told["program"], section
+told = json.loads(report("plain", "--json", "--section", "bottlenecks"))["bottlenecks"]
+assert told["status"] == "unavailable" and "program.causes" in told["reason"] and "summary" not in told
+told = json.loads(report("plain", "--json", "--section", "leaks"))["leaks"]
+assert told["status"] == "unavailable" and "program.growth" in told["reason"]
+
 for name in ("leak", "hostile"):
     told = program(name)
     report(name, "--quiet", "--csv", f"{tmp}/csv-{name}")

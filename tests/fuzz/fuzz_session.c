@@ -22,6 +22,24 @@ static void check_classic(struct as_out *out)
     }
 }
 
+/* The same with options: another order, other limits, rows and sections of it. */
+static void look_again(struct as_session_view *view, struct as_out *out, const struct as_term *term)
+{
+    const struct as_report_options options = {.sections = ~0u, .top = 1, .unit = AS_TIME_US};
+    struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_error err = {0};
+    struct as_json_writer w;
+
+    leaks.threshold_mb = 1;
+    leaks.window_size = 3;
+    as_session_view_order(view, AS_SORT_P99);
+    (void)!as_session_view_judge_leaks(view, &leaks, &err);
+    as_json_writer_init(&w, out, 0);
+    if (as_session_json(&w, view, &options, &err) < 0)
+        abort();
+    (void)!as_report_session_page(view, &options, out, term, &err);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct as_report_options options = {0};
@@ -44,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (as_json_writer_finish(&w, &err) < 0)
             abort();
         (void)!as_report_session_page(view, &options, &out, &term, &err);
+        look_again(view, &out, &term);
         as_out_drop(&out);
     }
     as_session_view_free(view);

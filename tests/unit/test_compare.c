@@ -332,6 +332,11 @@ static void memory_and_energy_are_compared_where_two_tell_them(void **state)
     r = run(c);
     assert_string_equal(r->summary.least_memory_backend, "Torch");
     assert_null(r->summary.least_energy_backend);
+    /* As in time, a tie has no winner. */
+    assert_int_equal(assay_compare_add_resources(c, "ONNX", 100, 7.001, NULL), ASSAY_OK);
+    r = run(c);
+    assert_null(r->summary.least_memory_backend);
+    assert_null(r->summary.least_energy_backend);
 }
 
 static void a_time_of_nothing_is_no_infinite_speedup(void **state)

@@ -267,6 +267,26 @@ static void synchronization_counts_every_participant(void **state)
     assay_distributed_free(d);
 }
 
+static void a_wait_that_was_not_told_is_not_known(void **state)
+{
+    struct assay_distributed *d = four_nodes();
+    const struct assay_distributed_result *r;
+
+    (void)state;
+    synchronize(d, 2, 300, UNIT_NAN, UNIT_NAN);
+    r = analyzed(d);
+    for (size_t i = 0; i < r->load.n_nodes; i++)
+        assert_true(isnan(r->load.nodes[i].barrier_wait_ms));
+    assert_true(isnan(r->synchronization.barrier_node_time_ms));
+    assert_true(isnan(r->synchronization.barrier_node_percent));
+    synchronize(d, 1, 300, 0, UNIT_NAN);
+    r = analyzed(d);
+    assert_true(r->load.nodes[0].barrier_wait_ms == 0);
+    assert_true(isnan(r->load.nodes[1].barrier_wait_ms));
+    assert_true(r->synchronization.barrier_node_time_ms == 0);
+    assay_distributed_free(d);
+}
+
 static void documented_limits(double slow, double talk_ms, double sync_ms, const char *expected)
 {
     struct assay_distributed *d = fresh();
@@ -548,6 +568,7 @@ int main(void)
         cmocka_unit_test(overlapping_transfers_are_counted_once),
         cmocka_unit_test(the_union_agrees_with_counting_cells),
         cmocka_unit_test(synchronization_counts_every_participant),
+        cmocka_unit_test(a_wait_that_was_not_told_is_not_known),
         cmocka_unit_test(bottlenecks_follow_the_documented_limits),
         cmocka_unit_test(the_verdict_by_node_sees_what_the_documented_one_does_not),
         cmocka_unit_test(only_the_newest_are_kept_but_all_are_summed),
