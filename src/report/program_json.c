@@ -222,9 +222,11 @@ static void put_growth(struct as_json_writer *w, const struct as_program_finding
         as_json_kv_text(w, "name", g->key);
         as_json_kv_text(w, "verdict", as_growth_verdict_name(g->verdict));
         as_json_kv_u64(w, "readings", g->readings);
+        as_json_kv_u64(w, "readings_judged", g->judged);
         as_json_kv_f64(w, g->per_iteration ? "bytes_per_iteration" : "bytes_per_second", g->rate);
         as_json_kv_f64(w, g->per_iteration ? "iterations" : "seconds", g->length);
         as_json_kv_f64(w, "net_bytes", g->net_bytes);
+        as_json_kv_f64(w, "stopped_seconds", g->stopped_seconds);
         as_json_kv_f64(w, "p_value", g->p_value);
         as_json_kv_f64(w, "seconds_to_exhaustion", g->seconds_to_exhaustion);
         as_json_kv_text(w, "text", g->text);
