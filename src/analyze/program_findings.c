@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/growth_stop.h"
+#include "analyze/program_room.h"
 #include "analyze/program_series.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -72,10 +73,19 @@ static void p_text(char out[AS_TEXT_HUMAN], double p)
         (void)snprintf(out, AS_TEXT_HUMAN, "p = %.2g", p);
 }
 
+static const char *room_text(const struct as_program_growth *g)
+{
+    if (strcmp(g->room_of, "control_group") == 0)
+        return "the limit of its control group";
+    return strcmp(g->room_of, "address_space") == 0
+               ? "the limit of its address space (ulimit -v, -d)"
+               : "the machine's memory";
+}
+
 static void tell_growth(struct as_program_findings *f, struct as_program_growth *g)
 {
     char rate[AS_TEXT_HUMAN], over[AS_TEXT_HUMAN], p[AS_TEXT_HUMAN], left[AS_TEXT_HUMAN],
-        until[120] = "";
+        until[200] = "";
 
     if (g->verdict == AS_GROWTH_UNKNOWN) {
         g->text = as_findings_say(
@@ -94,9 +104,10 @@ static void tell_growth(struct as_program_findings *f, struct as_program_growth 
         (void)snprintf(over, sizeof over, "%.0f iterations", g->length);
     else
         as_text_ns(over, g->length * 1e9, AS_TIME_AUTO);
-    if (isfinite(g->seconds_to_exhaustion) && strcmp(g->key, "rss") == 0) { /* once will do */
+    if (g->room_of && strcmp(g->key, "rss") == 0) { /* once will do */
         as_text_ns(left, g->seconds_to_exhaustion * 1e9, AS_TIME_AUTO);
-        (void)snprintf(until, sizeof until, "; at that rate the machine's memory lasts %s", left);
+        (void)snprintf(until, sizeof until, "; at that rate %s lasts %s%s", room_text(g), left,
+                       strcmp(g->room_of, "machine") == 0 ? "" : " at most");
     }
     g->text = as_findings_say(f, "%s grew by %s%s over %s, %s%s", g->what, rate,
                               g->per_iteration ? " an iteration" : "/s", over, p, until);
@@ -173,16 +184,6 @@ static void bound_rate(struct as_program_growth *g, const struct as_program *pro
     if (strcmp(g->key, "heap_live") == 0 && program->heap_known && g->rate > most)
         g->rate = most;
     g->net_bytes = g->rate * g->length;
-}
-
-/* What was free at the start, less what the program took since, at the rate it grows. */
-static void find_exhaustion(struct as_program_growth *g, const struct as_program *program)
-{
-    const struct as_program_series *rss = &program->rss;
-    double taken = rss->n ? rss->value[rss->n - 1] - rss->value[0] : 0;
-
-    if (!g->per_iteration && g->rate > 0 && program->free_bytes > taken)
-        g->seconds_to_exhaustion = (program->free_bytes - taken) / g->rate;
 }
 
 static int judge_series(struct as_program_findings *f, const char *key, const char *what,
@@ -302,7 +303,7 @@ int as_program_find_growth(struct as_program_findings *f, const struct as_progra
         rc = judge_series(f, "rss", "resident memory", &program->rss, until, err);
     for (size_t i = 0; i < f->n_growths && rc == ASSAY_OK; i++) {
         bound_rate(&f->growth[i], program);
-        find_exhaustion(&f->growth[i], program);
+        as_program_find_room(&f->growth[i], program);
         tell_growth(f, &f->growth[i]);
     }
     if (rc == ASSAY_OK)

@@ -200,6 +200,22 @@ static void find_peaks(struct as_program *program)
     }
 }
 
+/* Hostile runs may have many: beyond what is kept, the sum stays. */
+static void join_heaps(struct as_program *program, struct as_rows *heaps)
+{
+    struct as_heap_span *span = heaps->at;
+    size_t k = 0;
+
+    if (heaps->n == 0 || heaps->n < program->n_heaps)
+        return;
+    program->heap.peak_bytes = as_heap_overlap(span, heaps->n, &program->heap.peak_slack_bytes);
+    for (size_t i = 0; i < program->n_places; i++) { /* places stand by their heap */
+        while (k + 1 < heaps->n && span[k].heap < program->place[i].heap)
+            k++;
+        program->place[i].apart = span[k].heap == program->place[i].heap && !span[k].together;
+    }
+}
+
 static void sort_lists(struct as_program *program)
 {
     find_peaks(program);
@@ -228,6 +244,7 @@ static int analyze(struct as_program *program, struct as_run *run, struct as_are
         !(program->free_bytes >= 0))
         program->free_bytes = (double)NAN;
     program->judged_until_seconds = (double)NAN;
+    program->group_limit_bytes = program->address_limit_bytes = (double)NAN;
     as_program_reader_init(&r, program, scratch);
     for (size_t i = 0; i < run->n_data && rc == ASSAY_OK; i++)
         rc = as_program_read_block(&r, run->data[i].kind, run->data[i].json, run->data[i].json_size,
@@ -243,8 +260,10 @@ static int analyze(struct as_program *program, struct as_run *run, struct as_are
         rc = as_program_channels(program, run, scratch, err);
     if (rc == ASSAY_OK)
         rc = as_program_growth(program, r.series.at, r.series.n, err);
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK) {
+        join_heaps(program, &r.heaps);
         sort_lists(program);
+    }
     return rc;
 }
 

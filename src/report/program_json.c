@@ -173,6 +173,7 @@ static void put_products(struct as_json_writer *w, const struct as_program *p)
     as_json_kv_object(w, "products");
     as_json_kv_f64(w, "wall_share", p->gemm_time_share);
     as_json_kv_u64(w, "calls_not_counted", p->gemm_unplaced);
+    as_json_kv_text(w, "why", p->gemm_why); /* products may have gone by unseen */
     as_json_kv_array(w, "calls");
     for (size_t i = 0; i < p->n_gemm; i++) {
         const struct as_gemm_calls *c = &p->gemm[i];
@@ -229,6 +230,8 @@ static void put_growth(struct as_json_writer *w, const struct as_program_finding
         as_json_kv_f64(w, "stopped_seconds", g->stopped_seconds);
         as_json_kv_f64(w, "p_value", g->p_value);
         as_json_kv_f64(w, "seconds_to_exhaustion", g->seconds_to_exhaustion);
+        as_json_kv_text(w, "exhausts", g->room_of);
+        as_json_kv_text(w, "exhaustion_why", g->room_why);
         as_json_kv_text(w, "text", g->text);
         as_json_object_end(w);
     }

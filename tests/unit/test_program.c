@@ -321,6 +321,28 @@ static void growth_says_whose_and_how_long(void **state)
     assert_non_null(strstr(f->growing[0].text, "pid 4242"));
     assert_true(fabs(f->growth[0].seconds_to_exhaustion / 100 - 1) < 0.05);
     assert_non_null(strstr(f->growth[f->n_growths - 1].text, "memory lasts"));
+    assert_string_equal(f->growth[0].room_of, "machine");
+    as_program_findings_free(f);
+    /* Of what a limit leaves, when that is less. */
+    m.program->group_limit_bytes = rss->value[rss->n - 1] + 12 * PROGRAM_KIT_MIB;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].room_of, "control_group");
+    assert_true(fabs(f->growth[0].seconds_to_exhaustion / 10 - 1) < 0.05);
+    assert_non_null(strstr(f->growth[f->n_growths - 1].text, "the limit of its control group"));
+    as_program_findings_free(f);
+    m.program->address_limit_bytes = rss->value[rss->n - 1] + 6 * PROGRAM_KIT_MIB;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].room_of, "control_group"); /* of which of them nobody knows */
+    as_program_findings_free(f);
+    m.program->n_processes = 1;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].room_of, "address_space");
+    as_program_findings_free(f);
+    m.program->free_bytes = m.program->group_limit_bytes = UNIT_NAN;
+    m.program->address_limit_bytes = UNIT_NAN;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_true(isnan(f->growth[0].seconds_to_exhaustion) && !f->growth[0].room_of);
+    assert_non_null(strstr(f->growth[0].room_why, "not known"));
     as_program_findings_free(f);
     done(&m);
 }
