@@ -183,6 +183,23 @@ static int take_lists(struct as_program *program, const struct as_program_reader
     return keep_marks(program, &r->marks, err);
 }
 
+/* What sites held at the peak is noted a little before it. Where all of them together hold more at
+ * the end than they did then, the end is nearer to the peak. */
+static void take_end_for_peak(struct as_heap_place *at, size_t n)
+{
+    double peak = 0, end = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (at[i].site.kind == AS_HEAP_MAPPING)
+            continue;
+        peak += (double)at[i].site.peak_live_bytes;
+        end += (double)at[i].site.live_bytes;
+    }
+    for (size_t i = 0; i < n && peak > 0 && end > peak; i++)
+        if (at[i].site.kind != AS_HEAP_MAPPING)
+            at[i].site.peak_live_bytes = at[i].site.live_bytes;
+}
+
 /* Places stand by their heap: of one whose peak has no owners at all, none was captured. A mapping
  * is no part of the peak; what it held then is known only when something was seen. */
 static void find_peaks(struct as_program *program)
@@ -193,7 +210,10 @@ static void find_peaks(struct as_program *program)
         bool captured = false;
 
         for (end = i; end < program->n_places && at[end].heap == at[i].heap; end++)
-            captured |= at[end].site.peak_live_bytes > 0 && at[end].site.kind != AS_HEAP_MAPPING;
+            ;
+        take_end_for_peak(at + i, end - i);
+        for (size_t k = i; k < end; k++)
+            captured |= at[k].site.peak_live_bytes > 0 && at[k].site.kind != AS_HEAP_MAPPING;
         for (size_t k = i; k < end; k++)
             at[k].peak_known =
                 at[k].site.kind == AS_HEAP_MAPPING ? at[k].site.peak_live_bytes > 0 : captured;

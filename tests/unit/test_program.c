@@ -162,6 +162,9 @@ static void a_leak_is_told_with_its_place(void **state)
     assert_string_equal(f->growing[0].place->function, "parse_row");
     assert_true(fabs(f->growing[0].share - 1.15 / 1.2) < 0.02);
     assert_true(f->growing[0].place->growth_p_value < 0.001);
+    /* It only grows: it held no less at the peak than at the end. */
+    assert_int_equal(f->growing[0].place->site.peak_live_bytes,
+                     f->growing[0].place->site.live_bytes);
     assert_string_equal(f->growth[0].key, "heap_live");
     assert_true(fabs(f->growth[0].rate / (1.2 * PROGRAM_KIT_MIB) - 1) < 0.02);
     assert_non_null(strstr(f->verdict_text, "the heap grew by 1.2"));
