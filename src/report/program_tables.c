@@ -381,15 +381,15 @@ void as_program_put_products(const struct as_program_view *view, struct as_page 
 {
     static const struct as_table_column columns[] = {
         {.title = "function", .may_shrink = true, .min_width = 10},
-        {.title = "type", .drop = 1},
-        {.title = "shape"},                          /* a cut one would tell another size */
-        {.title = "calls", .align = AS_ALIGN_RIGHT}, /* without them no time is a call's */
+        {.title = "type", .drop = 2},
+        {.title = "shape"}, /* a cut one would tell another size */
+        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 1}, /* no time is a call's without */
         {.title = "time", .align = AS_ALIGN_RIGHT},
-        {.title = "of wall", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "of wall", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "FLOP/s", .align = AS_ALIGN_RIGHT},
-        {.title = "of roof", .align = AS_ALIGN_RIGHT, .drop = 2},
-        {.title = "min", .align = AS_ALIGN_RIGHT, .drop = 5},
-        {.title = "max", .align = AS_ALIGN_RIGHT, .drop = 4},
+        {.title = "of roof", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "min", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "max", .align = AS_ALIGN_RIGHT, .drop = 5},
     };
     const struct as_program *p = view->program;
     size_t shown = rows_of(view, USUAL_PRODUCTS, p->n_gemm);

@@ -69,4 +69,8 @@ if $python -c 'import ctypes; ctypes.CDLL("libblas.so.3")' 2>/dev/null; then
 fi
 exits 0 'no such library' "$assay" run --no-report -o b.assay -- $python -c pass
 look b.assay "p['products']['why'] is None" "p['products']"
+
+# Why a peak is unknown is a line that wraps.
+exits 0 'a short program' env COLUMNS=80 "$assay" run --no-heap --no-gemm --report -o t.assay -- true
+check 'it fits in 80 columns' $python -c 'assert all(len(line) <= 81 for line in open("err", encoding="utf-8"))'
 finish
