@@ -114,6 +114,7 @@ static void fill_header(struct as_share_header *share, const char *program)
         strncpy(share->program, program, sizeof share->program - 1);
     atomic_store(&share->own_bytes, AS_SHARE_MAPS_AT);
     atomic_store(&share->exit_mono_ns, 0);
+    atomic_store(&share->ended_mono_ns, 0);
     atomic_store(&share->peak_rss_bytes, 0);
     atomic_store(&share->maps_bytes, 0);
     atomic_store(&share->maps_cut, 0);

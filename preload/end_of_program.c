@@ -178,13 +178,12 @@ static bool is_own(const struct as_share_header *share)
     return share && share->pid == syscall(SYS_getpid);
 }
 
-static void note_time(struct as_share_header *share)
+static void note_time(_Atomic uint64_t *ns)
 {
     struct timespec now;
 
     if (clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-        atomic_store(&share->exit_mono_ns,
-                     (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+        atomic_store(ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 }
 
 void as_share_end(enum as_share_state state)
@@ -195,7 +194,8 @@ void as_share_end(enum as_share_state state)
     if (!is_own(share) || atomic_exchange(&told, true))
         return;
     if (state == AS_SHARE_EXECED)
-        note_time(share);
+        note_time(&share->exit_mono_ns);
+    note_time(&share->ended_mono_ns);
     note_peak(share);
     write_map(share);
     atomic_store(&share->state, state);
@@ -208,7 +208,7 @@ EXPORT void exit(int status)
     struct as_share_header *share = as_attached();
 
     if (is_own(share))
-        note_time(share);
+        note_time(&share->exit_mono_ns);
     if (next.exit)
         next.exit(status);
     _exit(status);
@@ -256,6 +256,7 @@ static int exec_failed(int rc)
         atomic_store(&share->maps_bytes, 0);
         atomic_store(&share->peak_rss_bytes, 0);
         atomic_store(&share->exit_mono_ns, 0);
+        atomic_store(&share->ended_mono_ns, 0);
         atomic_store(&told, false);
     }
     return rc;

@@ -16,9 +16,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define MAX_PROGRAMS 10000       /* that one process becomes */
-#define LEAST_BYTES  (32u << 20) /* the tables, and a few threads */
-#define LIMIT_SHARE  16          /* at most this part of a memory limit */
+#define MAX_PROGRAMS 10000 /* that one process becomes */
 
 /* How much may be mapped; 0: nothing. A limit on the address space is the program's, not ours. */
 static size_t bytes_allowed(void)
@@ -30,9 +28,9 @@ static size_t bytes_allowed(void)
         return 0; /* the program would be sent SIGXFSZ */
     if (getrlimit(RLIMIT_AS, &limit) != 0)
         return 0;
-    if (limit.rlim_cur / LIMIT_SHARE < bytes)
-        bytes = (size_t)(limit.rlim_cur / LIMIT_SHARE) & ~(size_t)0xffff;
-    return bytes < LEAST_BYTES ? 0 : bytes;
+    if (limit.rlim_cur / AS_SHARE_LIMIT_PART < bytes)
+        bytes = (size_t)(limit.rlim_cur / AS_SHARE_LIMIT_PART) & ~(size_t)0xffff;
+    return bytes < AS_SHARE_LEAST_BYTES ? 0 : bytes;
 }
 
 static int name_file(char *path, size_t room, const char *folder, unsigned program)

@@ -40,8 +40,10 @@ struct assay_leak_incident {
     size_t first, last;             /* readings of that series, counted from 0, warm-up included */
     uint64_t first_step, last_step; /* ASSAY_LEAK_NO_STEP when no steps were told */
     double start_time, end_time;    /* UNIX seconds */
+    /* Of the line of Theil and Sen where it begins and ends, and how much higher it ends: its rate
+     * times its length. */
     double start_memory_mb, end_memory_mb, net_growth_mb;
-    double mb_per_step;   /* Theil and Sen */
+    double mb_per_step;   /* of that line */
     double mb_per_second; /* NaN when time did not pass */
     double p_value;       /* Mann and Kendall, two-sided, corrected for readings that depend on each
                              other */

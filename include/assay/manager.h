@@ -258,7 +258,7 @@ struct assay_layer_leak {
     double mb_per_step;   /* Theil and Sen; per call when no steps were told */
     double mb_per_second; /* NaN when time did not pass */
     double p_value;
-    double process_share;           /* of what all layers together left behind */
+    double process_share; /* of what all layers together left behind, both in the whole session */
     uint64_t first_step, last_step; /* ASSAY_LEAK_NO_STEP when no steps were told */
 };
 /* The layers that leak, the worst first: those whose calls leave memory behind with a trend that is

@@ -148,13 +148,25 @@ static void fill_rates(struct assay_leak_incident *out, double mb_per_point, siz
     out->seconds_to_exhaustion = seconds_left(room_mb, out->mb_per_second);
 }
 
+/* Where the line begins. One through readings on a curve begins or ends beyond them all: it is then
+ * moved, as it is, to where they are. */
+static double start_of(const struct as_growth *growth, const double *mb, size_t n)
+{
+    double least = mb[0], most = mb[0], rise = growth->slope * (double)(n - 1);
+
+    for (size_t i = 1; i < n; i++) {
+        least = fmin(least, mb[i]);
+        most = fmax(most, mb[i]);
+    }
+    return fmax(fmin(growth->start, most - rise), least);
+}
+
 int as_leak_fill_incident(struct assay_leak_incident *out, const struct as_leak_series *s,
                           size_t from, size_t to, const struct as_leak_rule *rule, double *work,
                           struct assay_error *err)
 {
     const struct as_leak_point *first = s->points + from, *last = s->points + to - 1;
-    size_t n = to - from, window = AS_LEAK_WINDOW_QUARTERS * rule->quarter;
-    size_t edge = n / 4 < window ? n / 4 : window;
+    size_t n = to - from;
     struct as_growth growth;
     int rc;
 
@@ -170,12 +182,12 @@ int as_leak_fill_incident(struct assay_leak_incident *out, const struct as_leak_
         .last_step = last->step,
         .start_time = first->time,
         .end_time = last->time,
-        .start_memory_mb = median_mb(first, edge, work),
-        .end_memory_mb = median_mb(last + 1 - edge, edge, work),
+        .start_memory_mb = start_of(&growth, work, n),
+        .net_growth_mb = growth.slope * (double)(n - 1),
         .p_value = growth.p,
         .tau = growth.tau,
     };
-    out->net_growth_mb = out->end_memory_mb - out->start_memory_mb;
+    out->end_memory_mb = out->start_memory_mb + out->net_growth_mb;
     fill_rates(out, growth.slope, n, s, rule->room_mb);
     return ASSAY_OK;
 }

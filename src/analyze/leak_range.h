@@ -40,7 +40,8 @@ void as_leak_take_floors(double *floors, const struct as_leak_point *points, siz
 struct as_leak_rise as_leak_find_rise(const struct as_leak_series *s, size_t from, size_t to,
                                       const struct as_leak_rule *rule);
 
-/* Of points `from` to `to`; `work` has room for twice as many. */
+/* Of points `from` to `to`, by the line of Theil and Sen: a few readings at the edges move nothing.
+ * `work` has room for as many. */
 AS_MUST_USE int as_leak_fill_incident(struct assay_leak_incident *out,
                                       const struct as_leak_series *s, size_t from, size_t to,
                                       const struct as_leak_rule *rule, double *work,

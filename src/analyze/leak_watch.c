@@ -102,7 +102,7 @@ static int tell(struct as_leak_series *s, const struct as_leak_rule *rule, size_
     s->told_growth_mb = rise.floor + rise.growth - s->told_floor_mb;
     if (goes_on)
         return 0;
-    work = as_alloc_zero(s->n - from, 2 * sizeof *work);
+    work = as_alloc_zero(s->n - from, sizeof *work);
     if (!work)
         return as_fail_nomem(err);
     rc = as_leak_fill_incident(found, s, from, s->n, rule, work, err);

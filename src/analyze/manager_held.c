@@ -52,17 +52,17 @@ void as_manager_held_fini(struct as_manager_held *held)
 {
     assay_leak_detector_free(held->by_layer);
     assay_leak_detector_free(held->whole);
-    as_free(held->layer_mb);
+    as_free(held->layer);
     as_free(held->leak);
     held->by_layer = held->whole = NULL;
-    held->layer_mb = NULL;
+    held->layer = NULL;
     held->leak = NULL;
 }
 
 void as_manager_held_reset(struct as_manager_held *held)
 {
     if (held->room)
-        memset(held->layer_mb, 0, held->room * sizeof *held->layer_mb);
+        memset(held->layer, 0, held->room * sizeof *held->layer);
     held->all_mb = 0;
     held->n_leaks = 0;
     assay_leak_reset(held->by_layer);
@@ -90,17 +90,17 @@ uint64_t as_manager_held_heap(struct as_manager_held *held)
 static bool make_room(struct as_manager_held *held, size_t id)
 {
     size_t room = held->room ? held->room : 64;
-    double *more;
+    struct as_layer_held *more;
 
     if (id < held->room)
         return true;
     while (room <= id)
         room *= 2;
-    more = as_realloc(held->layer_mb, room, sizeof *more);
+    more = as_realloc(held->layer, room, sizeof *more);
     if (!more)
         return false;
     memset(more + held->room, 0, (room - held->room) * sizeof *more);
-    held->layer_mb = more;
+    held->layer = more;
     held->room = room;
     return true;
 }
@@ -109,13 +109,15 @@ int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name
                         int64_t bytes, uint64_t step, double timestamp, struct assay_error *err)
 {
     double mb = (double)bytes / MIB;
+    struct as_layer_held *at;
 
     if (!make_room(held, layer->id))
         return as_fail_nomem(err);
-    held->layer_mb[layer->id] += mb;
+    at = &held->layer[layer->id];
+    at->name = layer;
+    at->mb += mb;
     held->all_mb += mb;
-    return assay_leak_add(held->by_layer, layer->text, SHIFT_MB + held->layer_mb[layer->id], step,
-                          timestamp, err);
+    return assay_leak_add(held->by_layer, layer->text, SHIFT_MB + at->mb, step, timestamp, err);
 }
 
 int as_manager_held_note(struct as_manager_held *held, uint64_t bytes, uint64_t step,
@@ -145,15 +147,32 @@ static int by_growth(const void *a, const void *b)
     return x->growth_mb < y->growth_mb ? 1 : x->growth_mb > y->growth_mb ? -1 : 0;
 }
 
-/* The layer's share of all; an incident that is no leak has none. */
+/* What the layer left behind in the whole session, as the sum of all does. */
+static double left_by(const struct as_manager_held *held, const char *layer)
+{
+    for (size_t i = 0; i < held->room; i++)
+        if (held->layer[i].name && strcmp(held->layer[i].name->text, layer) == 0)
+            return held->layer[i].mb;
+    return (double)NAN;
+}
+
+static bool is_between(double share)
+{
+    return share >= LEAST_SHARE && share <= MOST_SHARE;
+}
+
+/* The layer's share of all; an incident that is no leak has none. What a layer took once and keeps
+ * is no leak: the growth alone must be worth naming. */
 static double share_of(const struct as_manager_held *held,
                        const struct assay_leak_incident *incident)
 {
-    double share = incident->net_growth_mb / held->all_mb;
+    double share;
 
-    return incident->layer && held->all_mb > 0 && share >= LEAST_SHARE && share <= MOST_SHARE
-               ? share
-               : (double)NAN;
+    if (!incident->layer || !(held->all_mb > 0) ||
+        !is_between(incident->net_growth_mb / held->all_mb))
+        return (double)NAN;
+    share = left_by(held, incident->layer) / held->all_mb;
+    return is_between(share) ? share : (double)NAN;
 }
 
 int as_manager_held_judge(struct as_manager_held *held, struct assay_error *err)

@@ -26,10 +26,16 @@ struct as_manager_extension {
 };
 
 /* Memory that the layers leave behind, by the heap's own account or by resident pages. */
+/* What the calls of a layer left behind so far, without the layers inside. */
+struct as_layer_held {
+    const struct as_layer_name *name; /* NULL: not called yet */
+    double mb;
+};
+
 struct as_manager_held {
     struct assay_leak_detector *by_layer; /* fed with what each layer left behind so far */
     struct assay_leak_detector *whole;    /* fed with what the heap holds, whoever took it */
-    double *layer_mb;                     /* left behind so far, by the layer's id */
+    struct as_layer_held *layer;          /* by the layer's id */
     size_t room;
     double all_mb;              /* by all layers together */
     _Atomic bool heap;          /* from the heap; false: from resident pages */

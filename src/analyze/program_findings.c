@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/growth_stop.h"
+#include "analyze/program_room.h"
 #include "analyze/program_series.h"
 #include "base/alloc.h"
 #include "base/text.h"
@@ -19,6 +21,7 @@
 #define PLACE_TEXT   400
 #define MOST_OF_IT   0.5 /* of the readings' time */
 #define NEAR_THE_END 0.1
+#define FALLEN       0.2 /* of what it grew by is left */
 
 const char *as_findings_say(struct as_program_findings *f, const char *fmt, ...)
 {
@@ -70,19 +73,29 @@ static void p_text(char out[AS_TEXT_HUMAN], double p)
         (void)snprintf(out, AS_TEXT_HUMAN, "p = %.2g", p);
 }
 
+static const char *room_text(const struct as_program_growth *g)
+{
+    if (strcmp(g->room_of, "control_group") == 0)
+        return "the limit of its control group";
+    return strcmp(g->room_of, "address_space") == 0
+               ? "the limit of its address space (ulimit -v, -d)"
+               : "the machine's memory";
+}
+
 static void tell_growth(struct as_program_findings *f, struct as_program_growth *g)
 {
     char rate[AS_TEXT_HUMAN], over[AS_TEXT_HUMAN], p[AS_TEXT_HUMAN], left[AS_TEXT_HUMAN],
-        until[120] = "";
+        until[200] = "";
 
     if (g->verdict == AS_GROWTH_UNKNOWN) {
-        g->text = as_findings_say(f, "%s was read %zu times: too few to tell whether it grows",
-                                  g->what, g->readings);
+        g->text = as_findings_say(
+            f, "%s was read %zu time%s before the end: too few to tell whether it grows", g->what,
+            g->judged, g->judged == 1 ? "" : "s");
         return;
     }
     if (g->verdict == AS_GROWTH_NONE) {
         g->text =
-            as_findings_say(f, "%s does not keep growing, by %zu readings", g->what, g->readings);
+            as_findings_say(f, "%s does not keep growing, by %zu readings", g->what, g->judged);
         return;
     }
     as_text_bytes(rate, g->rate);
@@ -91,9 +104,10 @@ static void tell_growth(struct as_program_findings *f, struct as_program_growth 
         (void)snprintf(over, sizeof over, "%.0f iterations", g->length);
     else
         as_text_ns(over, g->length * 1e9, AS_TIME_AUTO);
-    if (isfinite(g->seconds_to_exhaustion) && strcmp(g->key, "rss") == 0) { /* once will do */
+    if (g->room_of && strcmp(g->key, "rss") == 0) { /* once will do */
         as_text_ns(left, g->seconds_to_exhaustion * 1e9, AS_TIME_AUTO);
-        (void)snprintf(until, sizeof until, "; at that rate the machine's memory lasts %s", left);
+        (void)snprintf(until, sizeof until, "; at that rate %s lasts %s%s", room_text(g), left,
+                       strcmp(g->room_of, "machine") == 0 ? "" : " at most");
     }
     g->text = as_findings_say(f, "%s grew by %s%s over %s, %s%s", g->what, rate,
                               g->per_iteration ? " an iteration" : "/s", over, p, until);
@@ -115,23 +129,51 @@ static double rate_between(const struct as_program_series *s, size_t n, double f
     return line.slope;
 }
 
+/* What a series was at a time, on the line between two readings. */
+static double value_at(const struct as_program_series *s, double seconds)
+{
+    size_t i = 0, end = s->n;
+    double part;
+
+    while (i < end) { /* to the first reading that is not before */
+        size_t middle = i + (end - i) / 2;
+
+        if (s->seconds[middle] < seconds)
+            i = middle + 1;
+        else
+            end = middle;
+    }
+    if (s->n == 0)
+        return (double)NAN;
+    if (i == 0 || i == s->n || !(s->seconds[i] > s->seconds[i - 1]))
+        return s->value[i == s->n ? i - 1 : i];
+    part = (seconds - s->seconds[i - 1]) / (s->seconds[i] - s->seconds[i - 1]);
+    return s->value[i - 1] + part * (s->value[i] - s->value[i - 1]);
+}
+
 /* `s` has `n` readings that count; the incident lies among them. */
 static void take_incident(struct as_program_growth *g, const struct as_program_series *s, size_t n,
                           const struct assay_leak_incident *at)
 {
-    double span = s->seconds[n - 1] - s->seconds[0];
+    double span = s->seconds[n - 1] - s->seconds[0], stop = as_growth_stop(s->seconds, s->value, n);
+    double end = stop > at->start_time && stop < at->end_time ? stop : at->end_time;
+    double rate = at->mb_per_step * MIB, length = (double)(at->last - at->first);
 
-    if (g->verdict == AS_GROWTH_FOUND && !(at->net_growth_mb * MIB > g->net_bytes))
+    if (!g->per_iteration) {
+        rate = rate_between(s, n, at->start_time, end);
+        length = end - at->start_time;
+    }
+    if (g->verdict == AS_GROWTH_FOUND && !(rate * length > g->net_bytes))
         return;
     g->verdict = AS_GROWTH_FOUND;
-    g->net_bytes = at->net_growth_mb * MIB;
-    g->rate = at->mb_per_step * MIB;
-    if (!g->per_iteration)
-        g->rate = rate_between(s, n, at->start_time, at->end_time);
-    g->length = g->per_iteration ? (double)(at->last - at->first) : at->end_time - at->start_time;
+    g->rate = rate;
+    g->length = length;
+    g->net_bytes = rate * length;
     g->p_value = at->p_value;
+    g->stopped_seconds = g->per_iteration ? (double)NAN : stop;
     g->to_the_end = at->end_time - at->start_time > MOST_OF_IT * span &&
-                    s->seconds[n - 1] - at->end_time < NEAR_THE_END * span;
+                    s->seconds[n - 1] - end < NEAR_THE_END * span;
+    g->fell = s->value[s->n - 1] - value_at(s, at->start_time) < FALLEN * g->net_bytes;
 }
 
 /* No heap grows by more than was allocated. */
@@ -141,16 +183,7 @@ static void bound_rate(struct as_program_growth *g, const struct as_program *pro
 
     if (strcmp(g->key, "heap_live") == 0 && program->heap_known && g->rate > most)
         g->rate = most;
-}
-
-/* What was free at the start, less what the program took since, at the rate it grows. */
-static void find_exhaustion(struct as_program_growth *g, const struct as_program *program)
-{
-    const struct as_program_series *rss = &program->rss;
-    double taken = rss->n ? rss->value[rss->n - 1] - rss->value[0] : 0;
-
-    if (!g->per_iteration && g->rate > 0 && program->free_bytes > taken)
-        g->seconds_to_exhaustion = (program->free_bytes - taken) / g->rate;
+    g->net_bytes = g->rate * g->length;
 }
 
 static int judge_series(struct as_program_findings *f, const char *key, const char *what,
@@ -169,12 +202,14 @@ static int judge_series(struct as_program_findings *f, const char *key, const ch
     *g = (struct as_program_growth){.key = key,
                                     .what = what,
                                     .readings = s->n,
+                                    .judged = n,
                                     .per_iteration = steps,
                                     .rate = nan,
                                     .length = nan,
                                     .net_bytes = nan,
                                     .p_value = nan,
-                                    .seconds_to_exhaustion = nan};
+                                    .seconds_to_exhaustion = nan,
+                                    .stopped_seconds = nan};
     if (n >= AS_PROGRAM_MIN_READINGS) {
         rc = assay_leak_detector_new(&d, NULL, err);
         if (rc == ASSAY_OK)
@@ -200,28 +235,6 @@ static int by_rate(const void *a, const void *b)
     double y = ((const struct as_growing_place *)b)->place->growth_bytes_per_second;
 
     return (x < y) - (x > y);
-}
-
-/* What a series was at a time, on the line between two readings. */
-static double value_at(const struct as_program_series *s, double seconds)
-{
-    size_t i = 0, end = s->n;
-    double part;
-
-    while (i < end) { /* to the first reading that is not before */
-        size_t middle = i + (end - i) / 2;
-
-        if (s->seconds[middle] < seconds)
-            i = middle + 1;
-        else
-            end = middle;
-    }
-    if (s->n == 0)
-        return (double)NAN;
-    if (i == 0 || i == s->n || !(s->seconds[i] > s->seconds[i - 1]))
-        return s->value[i == s->n ? i - 1 : i];
-    part = (seconds - s->seconds[i - 1]) / (s->seconds[i] - s->seconds[i - 1]);
-    return s->value[i - 1] + part * (s->value[i] - s->value[i - 1]);
 }
 
 /* What the heap rose by while the place did, but no less than all places that grow. */
@@ -290,7 +303,7 @@ int as_program_find_growth(struct as_program_findings *f, const struct as_progra
         rc = judge_series(f, "rss", "resident memory", &program->rss, until, err);
     for (size_t i = 0; i < f->n_growths && rc == ASSAY_OK; i++) {
         bound_rate(&f->growth[i], program);
-        find_exhaustion(&f->growth[i], program);
+        as_program_find_room(&f->growth[i], program);
         tell_growth(f, &f->growth[i]);
     }
     if (rc == ASSAY_OK)

@@ -16,16 +16,20 @@ enum as_growth_verdict {
 
 /* Growth of one series of the whole tree, by the sound test of <assay/leaks.h>. */
 struct as_program_growth {
-    const char *key, *what; /* "heap_live", "the heap" */
-    size_t readings;
+    const char *key, *what;  /* "heap_live", "the heap" */
+    size_t readings, judged; /* taken, and of those the ones before the program began to end */
     enum as_growth_verdict verdict; /* UNKNOWN: too few readings */
     bool per_iteration;             /* else by the second */
     /* The greatest incident: bytes a second or iteration, seconds or iterations; NaN without one.
      */
     double rate, length, net_bytes, p_value;
-    double seconds_to_exhaustion; /* of the machine's memory, at that rate; NaN: not known */
-    bool to_the_end;              /* it grew for most of the run, until the program began to end */
-    const char *text;             /* one sentence */
+    double seconds_to_exhaustion; /* at that rate; NaN: not known */
+    const char *room_of;    /* what is exhausted: "machine", "control_group", "address_space" */
+    const char *room_why;   /* why that is not known; NULL: it is */
+    bool to_the_end;        /* it grew for most of the run, until the program began to end */
+    double stopped_seconds; /* it grew no more from there on; NaN: it went on growing */
+    bool fell;              /* the last reading is down again */
+    const char *text;       /* one sentence */
 };
 #define AS_PROGRAM_MIN_READINGS 30 /* fewer and the test keeps silent */
 #define AS_PROGRAM_GROWTHS      3  /* heap, resident memory, heap at iterations */

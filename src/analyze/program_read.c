@@ -18,6 +18,7 @@
 #define MAX_SERIES    131072u
 #define MAX_POINTS    1024u /* of one series */
 #define MAX_MARKS     65536u
+#define MAX_HEAPS     4096u
 #define MAX_ARGS      1024u
 
 #define FIELD(type, member, field_kind)                                                            \
@@ -75,6 +76,9 @@ static const struct as_json_field program_fields[] = {
     FIELD(struct as_program_facts, dumped, BOOL),
     FIELD(struct as_program_facts, heap_why, TEXT),
     FIELD(struct as_program_facts, peak_from, TEXT),
+    FIELD(struct as_program_facts, gemm_why, TEXT),
+    FIELD(struct as_program_facts, address_limit_bytes, F64),
+    FIELD(struct as_program_facts, group_limit_bytes, F64),
     FIELD(struct as_program_facts, started_mono_ns, U64),
     FIELD(struct as_program_facts, interval_seconds, F64),
     FIELD(struct as_program_facts, judged_until_seconds, F64),
@@ -112,6 +116,9 @@ static int read_program(struct as_program_reader *r, struct as_json_parser *p,
     program->dumped = f.dumped;
     program->heap_why = f.heap_why;
     program->peak_from = f.peak_from;
+    program->gemm_why = f.gemm_why;
+    program->address_limit_bytes = f.address_limit_bytes > 0 ? f.address_limit_bytes : (double)NAN;
+    program->group_limit_bytes = f.group_limit_bytes > 0 ? f.group_limit_bytes : (double)NAN;
     program->started_mono_ns = f.started_mono_ns;
     program->wall_seconds = f.wall_seconds;
     program->interval_seconds = f.interval_seconds;
@@ -131,6 +138,7 @@ struct heap_told {
     int64_t pid;
     bool symbols;
     uint32_t n_sites, n_threads, n_stacks, n_layers;
+    uint64_t attached_mono_ns, ended_mono_ns; /* 0: not told */
 #define X(name) uint64_t name;
     AS_HEAP_TOTALS(X)
 #undef X
@@ -143,6 +151,8 @@ static const struct as_json_field heap_fields[] = {FIELD(struct heap_told, pid, 
                                                    FIELD(struct heap_told, n_stacks, U32),
                                                    FIELD(struct heap_told, n_layers, U32),
                                                    FIELD(struct heap_told, symbols, BOOL),
+                                                   FIELD(struct heap_told, attached_mono_ns, U64),
+                                                   FIELD(struct heap_told, ended_mono_ns, U64),
 #define X(name) FIELD(struct heap_told, name, U64),
                                                    AS_HEAP_TOTALS(X)
 #undef X
@@ -162,18 +172,17 @@ static uint32_t plus_u32(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static void add_heap(struct as_program *program, const struct heap_told *h)
+/* When the greatest of the peaks was stands for when they all were. */
+static void add_heap(struct as_program *program, const struct heap_told *h, uint64_t *greatest_peak)
 {
     struct as_heap_totals *t = &program->heap;
-    uint64_t lesser = h->peak_bytes < t->peak_bytes ? h->peak_bytes : t->peak_bytes;
-    uint64_t when = h->peak_bytes > t->peak_bytes ? h->peak_mono_ns : t->peak_mono_ns;
+    uint64_t when = h->peak_bytes >= *greatest_peak ? h->peak_mono_ns : t->peak_mono_ns;
 
 #define X(name) t->name = plus(t->name, h->name);
     AS_HEAP_TOTALS(X)
 #undef X
-    /* The peak of both together is at least the greater of the two. */
-    t->peak_slack_bytes = plus(t->peak_slack_bytes, lesser);
     t->peak_mono_ns = when;
+    *greatest_peak = h->peak_bytes > *greatest_peak ? h->peak_bytes : *greatest_peak;
     t->n_sites = plus_u32(t->n_sites, h->n_sites);
     t->n_threads = plus_u32(t->n_threads, h->n_threads);
     t->n_stacks = plus_u32(t->n_stacks, h->n_stacks);
@@ -181,6 +190,25 @@ static void add_heap(struct as_program *program, const struct heap_told *h)
     program->heap_known = true;
     program->n_heaps++;
     program->symbols_known |= h->symbols;
+}
+
+/* Peaks of several do not add up unless they were there together. */
+static int keep_span(struct as_program_reader *r, const struct heap_told *h,
+                     struct assay_error *err)
+{
+    struct as_heap_span *span;
+
+    if (r->heaps.n == MAX_HEAPS)
+        return ASSAY_OK;
+    span = as_rows_add(&r->heaps);
+    if (!span)
+        return as_fail_nomem(err);
+    *span = (struct as_heap_span){.from_ns = h->attached_mono_ns,
+                                  .to_ns = h->ended_mono_ns ? h->ended_mono_ns : UINT64_MAX,
+                                  .peak_bytes = h->peak_bytes,
+                                  .slack_bytes = h->peak_slack_bytes,
+                                  .heap = r->heap};
+    return ASSAY_OK;
 }
 
 static int read_heap(struct as_program_reader *r, struct as_json_parser *p, struct assay_error *err)
@@ -191,11 +219,12 @@ static int read_heap(struct as_program_reader *r, struct as_json_parser *p, stru
     if (rc < 0)
         return rc;
     r->heap++;
-    if (rc == 0)
+    if (rc == 0) {
         r->program->passed_over++;
-    else
-        add_heap(r->program, &told);
-    return ASSAY_OK;
+        return ASSAY_OK;
+    }
+    add_heap(r->program, &told, &r->greatest_peak);
+    return keep_span(r, &told, err);
 }
 
 /* ---- lists ---- */
@@ -435,6 +464,7 @@ void as_program_reader_init(struct as_program_reader *r, struct as_program *prog
         .gemm = {.arena = arena, .size = sizeof *program->gemm, .max = MAX_GEMM},
         .series = {.arena = scratch, .size = sizeof(struct as_place_series), .max = MAX_SERIES},
         .marks = {.arena = arena, .size = sizeof(double), .max = MAX_MARKS},
+        .heaps = {.arena = scratch, .size = sizeof(struct as_heap_span), .max = MAX_HEAPS},
     };
 }
 

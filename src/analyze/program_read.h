@@ -3,6 +3,7 @@
 #ifndef AS_ANALYZE_PROGRAM_READ_H
 #define AS_ANALYZE_PROGRAM_READ_H
 
+#include "analyze/heap_overlap.h"
 #include "analyze/json_fields.h"
 #include "analyze/program_seen.h"
 
@@ -18,8 +19,10 @@ struct as_program_reader {
     struct as_program *program;
     struct as_arena *scratch; /* gone after the analysis */
     struct as_rows processes, places, traces, layers, gemm, series, marks;
-    uint32_t heap;             /* blocks of heaps so far: lists belong to the last */
-    int64_t marks_pid;         /* whose iterations are taken: of the first that tells */
+    struct as_rows heaps;   /* struct as_heap_span, by number less one as long as there is room */
+    uint64_t greatest_peak; /* of one heap */
+    uint32_t heap;          /* blocks of heaps so far: lists belong to the last */
+    int64_t marks_pid;      /* whose iterations are taken: of the first that tells */
     bool has_program, has_end; /* what was written at its start, at its end */
 };
 

@@ -183,6 +183,23 @@ static int take_lists(struct as_program *program, const struct as_program_reader
     return keep_marks(program, &r->marks, err);
 }
 
+/* What sites held at the peak is noted a little before it. Where all of them together hold more at
+ * the end than they did then, the end is nearer to the peak. */
+static void take_end_for_peak(struct as_heap_place *at, size_t n)
+{
+    double peak = 0, end = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (at[i].site.kind == AS_HEAP_MAPPING)
+            continue;
+        peak += (double)at[i].site.peak_live_bytes;
+        end += (double)at[i].site.live_bytes;
+    }
+    for (size_t i = 0; i < n && peak > 0 && end > peak; i++)
+        if (at[i].site.kind != AS_HEAP_MAPPING)
+            at[i].site.peak_live_bytes = at[i].site.live_bytes;
+}
+
 /* Places stand by their heap: of one whose peak has no owners at all, none was captured. A mapping
  * is no part of the peak; what it held then is known only when something was seen. */
 static void find_peaks(struct as_program *program)
@@ -193,10 +210,29 @@ static void find_peaks(struct as_program *program)
         bool captured = false;
 
         for (end = i; end < program->n_places && at[end].heap == at[i].heap; end++)
-            captured |= at[end].site.peak_live_bytes > 0 && at[end].site.kind != AS_HEAP_MAPPING;
+            ;
+        take_end_for_peak(at + i, end - i);
+        for (size_t k = i; k < end; k++)
+            captured |= at[k].site.peak_live_bytes > 0 && at[k].site.kind != AS_HEAP_MAPPING;
         for (size_t k = i; k < end; k++)
             at[k].peak_known =
                 at[k].site.kind == AS_HEAP_MAPPING ? at[k].site.peak_live_bytes > 0 : captured;
+    }
+}
+
+/* Hostile runs may have many: beyond what is kept, the sum stays. */
+static void join_heaps(struct as_program *program, struct as_rows *heaps)
+{
+    struct as_heap_span *span = heaps->at;
+    size_t k = 0;
+
+    if (heaps->n == 0 || heaps->n < program->n_heaps)
+        return;
+    program->heap.peak_bytes = as_heap_overlap(span, heaps->n, &program->heap.peak_slack_bytes);
+    for (size_t i = 0; i < program->n_places; i++) { /* places stand by their heap */
+        while (k + 1 < heaps->n && span[k].heap < program->place[i].heap)
+            k++;
+        program->place[i].apart = span[k].heap == program->place[i].heap && !span[k].together;
     }
 }
 
@@ -228,6 +264,7 @@ static int analyze(struct as_program *program, struct as_run *run, struct as_are
         !(program->free_bytes >= 0))
         program->free_bytes = (double)NAN;
     program->judged_until_seconds = (double)NAN;
+    program->group_limit_bytes = program->address_limit_bytes = (double)NAN;
     as_program_reader_init(&r, program, scratch);
     for (size_t i = 0; i < run->n_data && rc == ASSAY_OK; i++)
         rc = as_program_read_block(&r, run->data[i].kind, run->data[i].json, run->data[i].json_size,
@@ -243,8 +280,10 @@ static int analyze(struct as_program *program, struct as_run *run, struct as_are
         rc = as_program_channels(program, run, scratch, err);
     if (rc == ASSAY_OK)
         rc = as_program_growth(program, r.series.at, r.series.n, err);
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK) {
+        join_heaps(program, &r.heaps);
         sort_lists(program);
+    }
     return rc;
 }
 

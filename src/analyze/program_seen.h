@@ -36,7 +36,8 @@ struct as_heap_place {
     uint32_t heap; /* which watched program, from 1: a process may become several by exec */
     const char *function, *module; /* NULL: unknown */
     uint64_t offset;
-    bool peak_known; /* site.peak_live_bytes was captured */
+    bool peak_known; /* site.peak_live_bytes was captured, when its own process held most */
+    bool apart;      /* which was not there when all of them together held most */
     /* Live bytes over the readings, warm-up left out: whether they grow. NaN: too few readings. */
     double growth_bytes_per_second, growth_p_value;
     double growth_bytes; /* over those readings, by the rate; NaN like the others */
@@ -63,8 +64,10 @@ struct as_program {
     struct as_arena arena;
     /* The roofs of this machine, for the share that products reach. The caller's; NULL: unknown. */
     const struct as_peaks *peaks;
-    double processors; /* online where it ran; NaN: unknown */
-    double free_bytes; /* of the machine's memory when the run began; NaN: unknown */
+    double processors;          /* online where it ran; NaN: unknown */
+    double free_bytes;          /* of the machine's memory when the run began; NaN: unknown */
+    double group_limit_bytes;   /* of its control group; NaN: none known */
+    double address_limit_bytes; /* of each of its processes; NaN: no limit known */
     /* The command. */
     const char *const *argv;
     size_t n_args;
@@ -94,8 +97,8 @@ struct as_program {
     uint64_t processes_left_out; /* beyond the limit */
 
     bool heap_known;
-    /* Of all watched processes. Their peaks need not have been at one time: then the slack says by
-     * how much the sum may be too high. */
+    /* Of all watched processes. The peak is the sum of the peaks of those that were there at one
+     * time; theirs need not have been at one time: the slack says how much lower it may be. */
     struct as_heap_totals heap;
     size_t n_heaps; /* processes watched */
     struct as_heap_place *place;
@@ -113,6 +116,7 @@ struct as_program {
     struct as_gemm_calls *gemm; /* most time first; the same calls of all processes together */
     size_t n_gemm;
     uint64_t gemm_unplaced;
+    const char *gemm_why;   /* why products may have gone by unseen; NULL: nothing speaks for it */
     double gemm_time_share; /* of the wall time, threads added up; NaN: none seen */
 
     struct as_program_series rss, heap_live; /* bytes */

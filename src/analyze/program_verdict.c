@@ -12,18 +12,45 @@
 #define SHORT_RUN     1.0 /* seconds */
 #define PLACE_TEXT    400
 
-/* A process whose heap nobody counted may hold what grew. */
-static bool all_counted(const struct as_program *p, double grown)
+static bool may_hold(const struct as_process_row *r, double bytes)
 {
-    if (!p->heap_known)
-        return false;
+    return !r->heap_watched && (r->peak_rss_bytes.why || (double)r->peak_rss_bytes.value > bytes);
+}
+
+/* A process whose heap nobody counted may hold what resident memory grew by. */
+static bool all_counted(const struct as_program *p, const struct as_program_growth *g)
+{
+    bool of_heaps = strcmp(g->key, "rss") != 0;
+
+    for (size_t i = 0; i < p->n_processes && !of_heaps; i++)
+        if (may_hold(&p->process[i], g->net_bytes))
+            return false;
+    return p->heap_known;
+}
+
+/* Whether those that may hold what grew were all children, and over before the command was. */
+static bool holders_ended(const struct as_program *p, const struct as_program_growth *g)
+{
+    bool some = false;
+
     for (size_t i = 0; i < p->n_processes; i++) {
         const struct as_process_row *r = &p->process[i];
 
-        if (!r->heap_watched && (r->peak_rss_bytes.why || (double)r->peak_rss_bytes.value > grown))
+        if (!may_hold(r, g->net_bytes))
+            continue;
+        if (i == 0 || !isfinite(r->end_seconds))
             return false;
+        some |= !r->peak_rss_bytes.why;
     }
-    return true;
+    return some;
+}
+
+/* From outside: it had stopped growing, and then was seen to be gone. What grows until its process
+ * ends may be a leak, though that end takes all of it away. */
+static bool was_seen_to_return(const struct as_program *p, const struct as_program_growth *g)
+{
+    return strcmp(g->key, "rss") == 0 && isfinite(g->stopped_seconds) &&
+           (g->fell || holders_ended(p, g));
 }
 
 static bool is_kept(const struct as_heap_place *place)
@@ -51,12 +78,13 @@ static bool was_returned(const struct as_program_findings *f, const struct as_pr
         grown += f->growing[i].place->growth_bytes;
         left += (double)f->growing[i].place->site.live_bytes;
     }
-    if (!all_counted(p, g->net_bytes))
-        return false;
+    if (!all_counted(p, g))
+        return was_seen_to_return(p, g);
     if (grown > SITES_EXPLAIN * g->net_bytes)
         return left < LITTLE_LEFT * grown;
     if (most_held(p) < SITES_EXPLAIN * g->net_bytes)
-        return false; /* what grew was never in what was counted: another program after exec */
+        return was_seen_to_return(p, g); /* it never was in what was counted: another program after
+                                            exec */
     left = (double)p->heap.live_bytes + (double)p->heap.mapped_live_bytes;
     return left < LITTLE_LEFT * g->net_bytes;
 }
@@ -123,32 +151,48 @@ static const char *evidence(struct as_program_findings *f, const struct as_progr
     return as_findings_say(f, "%s; %s", g->text, f->mapping_text);
 }
 
-static void tell_found(struct as_program_findings *f, const struct as_program *p, double bytes)
-{
-    char text[AS_TEXT_HUMAN];
+/* How it grew, for a headline; NaN `stopped`: it went on. */
+struct growing {
+    double bytes, stopped_seconds;
+    bool to_the_end;
+};
 
-    as_text_bytes(text, bytes);
-    f->headline = p->wall_seconds < SHORT_RUN
-                      ? as_findings_say(f,
-                                        "memory grew until the end of a short run (%s): whether it "
-                                        "would go on growing cannot be told",
-                                        text)
-                      : "memory grows and does not come back";
+static void tell_found(struct as_program_findings *f, const struct as_program *p, struct growing g)
+{
+    char text[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
+
+    as_text_bytes(text, g.bytes);
+    as_text_ns(when, g.stopped_seconds * 1e9, AS_TIME_AUTO);
+    if (isfinite(g.stopped_seconds))
+        f->headline = as_findings_say(f, "memory grew for the first %s (%s) and does not come back",
+                                      when, text);
+    else
+        f->headline = p->wall_seconds < SHORT_RUN
+                          ? as_findings_say(f,
+                                            "memory grew until the end of a short run (%s): "
+                                            "whether it would go on growing cannot be told",
+                                            text)
+                          : "memory grows and does not come back";
 }
 
-static void tell_returned(struct as_program_findings *f, double bytes, bool to_the_end)
+static void tell_returned(struct as_program_findings *f, struct growing g)
 {
-    char text[AS_TEXT_HUMAN];
+    char text[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
 
-    as_text_bytes(text, bytes);
-    f->headline =
-        to_the_end
-            ? as_findings_say(f,
-                              "memory grew until the program began to end (%s), and was "
-                              "given back at its end: worth a look, no leak",
-                              text)
-            : as_findings_say(
-                  f, "memory grew while it ran (%s) and was given back at the end: no leak", text);
+    as_text_bytes(text, g.bytes);
+    as_text_ns(when, g.stopped_seconds * 1e9, AS_TIME_AUTO);
+    if (isfinite(g.stopped_seconds))
+        f->headline = as_findings_say(
+            f, "memory grew for the first %s (%s) and was given back at the end: no leak", when,
+            text);
+    else if (g.to_the_end)
+        f->headline = as_findings_say(f,
+                                      "memory grew until the program began to end (%s), and was "
+                                      "given back at its end: worth a look, no leak",
+                                      text);
+    else
+        f->headline = as_findings_say(
+            f, "memory grew while it ran (%s) and was given back at the end: no leak", text);
 }
 
 static double bytes_of_sites(const struct as_program_findings *f)
@@ -163,15 +207,16 @@ static double bytes_of_sites(const struct as_program_findings *f)
 /* No series of the whole grows, but sites do. */
 static void judge_sites(struct as_program_findings *f, const struct as_program *p)
 {
+    const struct growing sites = {bytes_of_sites(f), (double)NAN, true};
     bool kept = false;
 
     for (size_t i = 0; i < f->n_growing; i++)
         kept |= is_kept(f->growing[i].place);
     f->verdict = kept ? AS_GROWTH_FOUND : AS_GROWTH_RETURNED;
     if (kept)
-        tell_found(f, p, bytes_of_sites(f));
+        tell_found(f, p, sites);
     else
-        tell_returned(f, bytes_of_sites(f), true);
+        tell_returned(f, sites);
     f->verdict_text = as_findings_say(
         f, "single sites keep growing, the whole does not show it yet; %s", f->growing[0].text);
 }
@@ -179,6 +224,7 @@ static void judge_sites(struct as_program_findings *f, const struct as_program *
 void as_program_find_verdict(struct as_program_findings *f, const struct as_program *program)
 {
     const struct as_program_growth *worst = NULL;
+    size_t n_judged = 0;
     bool known = false;
 
     tell_live(f, program);
@@ -186,6 +232,7 @@ void as_program_find_verdict(struct as_program_findings *f, const struct as_prog
         struct as_program_growth *g = &f->growth[i];
 
         known |= g->verdict != AS_GROWTH_UNKNOWN;
+        n_judged = g->judged > n_judged ? g->judged : n_judged;
         if (g->verdict != AS_GROWTH_FOUND)
             continue;
         if (was_returned(f, program, g))
@@ -194,12 +241,18 @@ void as_program_find_verdict(struct as_program_findings *f, const struct as_prog
             worst = g;
     }
     if (worst) {
+        const struct growing how = {worst->net_bytes, worst->stopped_seconds, worst->to_the_end};
+
         f->verdict = worst->verdict;
         f->verdict_text = evidence(f, program, worst);
         if (f->verdict == AS_GROWTH_FOUND)
-            tell_found(f, program, worst->net_bytes);
+            tell_found(f, program, how);
         else
-            tell_returned(f, worst->net_bytes, worst->to_the_end);
+            tell_returned(f, how);
+        if (f->verdict == AS_GROWTH_FOUND && holders_ended(program, worst))
+            f->verdict_text = as_findings_say(
+                f, "%s; the heap of the child process that held it was not watched (--follow does)",
+                f->verdict_text);
     } else if (known && f->n_growing) {
         judge_sites(f, program);
     } else if (known) {
@@ -207,7 +260,7 @@ void as_program_find_verdict(struct as_program_findings *f, const struct as_prog
         f->headline = f->verdict_text = "memory does not keep growing";
     } else {
         f->headline = f->verdict_text = as_findings_say(
-            f, "not known: the program was over after %llu readings, and %d are needed",
-            (unsigned long long)program->readings, AS_PROGRAM_MIN_READINGS);
+            f, "not known: memory was read %zu time%s before the program ended, and %d are needed",
+            n_judged, n_judged == 1 ? "" : "s", AS_PROGRAM_MIN_READINGS);
     }
 }

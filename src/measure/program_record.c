@@ -126,6 +126,9 @@ int as_program_record_facts(const struct as_program_facts *facts, struct assay_e
     as_json_kv_bool(&w, "dumped", facts->dumped);
     put_text(&w, "heap_why", facts->heap_why);
     put_text(&w, "peak_from", facts->peak_from);
+    put_text(&w, "gemm_why", facts->gemm_why);
+    as_json_kv_f64(&w, "address_limit_bytes", facts->address_limit_bytes);
+    as_json_kv_f64(&w, "group_limit_bytes", facts->group_limit_bytes);
     as_json_kv_u64(&w, "started_mono_ns", facts->started_mono_ns);
     as_json_kv_f64(&w, "wall_seconds", facts->wall_seconds);
     as_json_kv_f64(&w, "interval_seconds", facts->interval_seconds);
@@ -172,6 +175,7 @@ struct heap {
     struct as_heap_watch *watch;
     struct as_symbols *symbols; /* NULL: no names */
     int64_t pid;
+    uint64_t attached_ns, ended_ns; /* watched from, and until; 0: it did not say */
     struct as_arena arena;
     struct as_heap_site *site;
     struct as_heap_stack *stack;
@@ -190,6 +194,8 @@ static int record_totals(struct heap *h, struct assay_error *err)
         return rc;
     as_json_kv_i64(&w, "pid", h->pid);
     as_json_kv_bool(&w, "symbols", h->symbols != NULL);
+    as_json_kv_u64(&w, "attached_mono_ns", h->attached_ns);
+    as_json_kv_u64(&w, "ended_mono_ns", h->ended_ns);
 #define X(name) as_json_kv_u64(&w, #name, t.name);
     AS_HEAP_TOTALS(X)
 #undef X
@@ -369,6 +375,8 @@ int as_program_record_heap(struct as_heap_watch *watch, struct as_symbols *symbo
 
     as_heap_watch_header(watch, &header);
     h.pid = list.pid = header.pid;
+    h.attached_ns = header.attached_mono_ns;
+    h.ended_ns = header.ended_mono_ns;
     rc = record_totals(&h, err);
     if (rc == ASSAY_OK)
         rc = record_sites(&h, err);

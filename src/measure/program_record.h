@@ -20,8 +20,11 @@ struct as_program_facts {
     int exit_status, signal;
     bool dumped;
     const char *heap_why;
-    const char *peak_from;    /* how peak_rss_bytes is known; NULL: it is not */
-    uint64_t started_mono_ns; /* what all seconds are counted from; 0: not told */
+    const char *peak_from; /* how peak_rss_bytes is known; NULL: it is not */
+    const char *gemm_why;  /* why products may have gone by unseen; NULL: nothing speaks for it */
+    double address_limit_bytes; /* of each process (ulimit -v, -d); NaN: none */
+    double group_limit_bytes;   /* of its control group; NaN: none known */
+    uint64_t started_mono_ns;   /* what all seconds are counted from; 0: not told */
     double wall_seconds, interval_seconds;
     uint64_t readings;
     struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, tree_peak_rss_bytes, minor_faults,

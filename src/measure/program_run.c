@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "measure/last_fall.h"
 #include "measure/program_fields.h"
+#include "measure/program_limits.h"
 #include "measure/program_record.h"
 #include "measure/program_shares.h"
 #include "measure/program_signals.h"
@@ -52,7 +53,9 @@ struct watch {
     uint64_t own_peak_bytes, own_cpu_from_ns, own_cpu_ns;
     struct as_last_fall fall;
     struct as_heap_lost lost;
-    char why[200]; /* the heap is not told */
+    struct as_program_limits limits; /* as the program was started */
+    char why[240];                   /* the heap is not told */
+    char gemm_why[120];
     uint32_t rss_channel, cpu_channel, heap_channel;
 };
 
@@ -309,23 +312,46 @@ static struct as_fact tree_peak_fact(const struct watch *w)
 
 static const char *tell_lost(struct watch *w)
 {
-    (void)snprintf(w->why, sizeof w->why,
-                   "the command became another program by exec after %.0f ms; its heap before that "
-                   "was %llu allocation%s; --follow watches it too",
-                   seconds_at(w, w->lost.exec_ns) * 1e3, (unsigned long long)w->lost.allocations,
-                   w->lost.allocations == 1 ? "" : "s");
+    double ms = seconds_at(w, w->lost.exec_ns) * 1e3;
+
+    if (w->lost.recorded)
+        (void)snprintf(w->why, sizeof w->why,
+                       "the command became another program by exec after %.0f ms, and the library "
+                       "did not get into that one: its heap is not among these figures",
+                       ms);
+    else
+        (void)snprintf(w->why, sizeof w->why,
+                       "the command became another program by exec after %.0f ms; its heap before "
+                       "that was %llu allocation%s; --follow watches it too",
+                       ms, (unsigned long long)w->lost.allocations,
+                       w->lost.allocations == 1 ? "" : "s");
     return w->why;
 }
 
 static const char *heap_why(struct watch *w)
 {
-    if (w->end->heap_watched)
-        return NULL;
     if (w->end->heap_lost)
         return tell_lost(w);
+    if (w->end->heap_watched)
+        return NULL;
     if (w->options->heap_why)
         return w->options->heap_why;
-    return "the library did not get into the program: it ended, or became another program, before";
+    if (as_program_limits_forbid(w->why, sizeof w->why))
+        return w->why;
+    return "the library left no figures: the program ended or became another before it was there, "
+           "or there was no room for its file";
+}
+
+static const char *gemm_why(struct watch *w)
+{
+    const char *library = w->shares ? as_program_shares_unseen_library(w->shares) : NULL;
+
+    if (!library)
+        return NULL;
+    (void)snprintf(w->gemm_why, sizeof w->gemm_why,
+                   "%s was loaded, and no product of it went through a name that is watched",
+                   library);
+    return w->gemm_why;
 }
 
 /* A Python frees before it calls exit(), a C++ program behind it. */
@@ -360,6 +386,9 @@ static void record_facts(struct watch *w)
         .cpu_system_ns = time_fact(w, &u->ru_stime),
         .peak_rss_bytes = peak,
         .peak_from = from,
+        .gemm_why = gemm_why(w),
+        .address_limit_bytes = w->limits.address_bytes,
+        .group_limit_bytes = w->limits.group_bytes,
         .tree_peak_rss_bytes = tree_peak_fact(w),
         .minor_faults = count_fact(w, u->ru_minflt),
         .major_faults = count_fact(w, u->ru_majflt),
@@ -388,6 +417,8 @@ static void record_start(struct watch *w)
                                      .wall_seconds = (double)NAN,
                                      .interval_seconds = (double)w->options->interval_ns * 1e-9,
                                      .judged_until_seconds = (double)NAN,
+                                     .address_limit_bytes = w->limits.address_bytes,
+                                     .group_limit_bytes = w->limits.group_bytes,
 #define X(name) .name = {.why = why},
                                      AS_PROGRAM_FACTS(X)
 #undef X
@@ -498,6 +529,7 @@ static void open_sources(struct watch *w)
 
     as_process_memory_read(&memory, "");
     w->own_peak_bytes = memory.rss_peak.why ? 0 : memory.rss_peak.value;
+    as_program_limits_read(&w->limits, "");
     w->signal_fd = as_program_signals_open();
     w->pid_fd = (int)syscall(SYS_pidfd_open, w->pid, 0); /* SIGCHLD tells where there is none */
     if (as_process_tree_new(&w->tree, "", w->pid, o->started_ns, NULL) < 0)

@@ -27,7 +27,7 @@ struct share {
     bool execed;   /* the process became another program */
     bool followed; /* which makes a share of its own */
     uint64_t allocations;
-    uint64_t exit_ns;
+    uint64_t attached_ns, exit_ns;
     uint64_t peak_bytes; /* as the program itself read it at its end; 0: it did not */
     struct as_site_points points;
     struct as_buffer maps; /* of the process, kept in case it is killed; NUL-terminated */
@@ -41,6 +41,8 @@ struct as_program_shares {
     struct share *share;
     size_t n, room;
     size_t left_out;
+    bool gemm_seen;
+    const char *library; /* of matrix products that one of them had loaded; NULL: none seen */
     struct as_heap_totals totals; /* of one reading */
 };
 
@@ -255,8 +257,8 @@ static int record_heap(const struct share *share, struct as_arena *arena, struct
     return rc;
 }
 
-static int record_gemm(const struct share *share, const char *path, struct as_arena *arena,
-                       struct assay_error *err)
+static int record_gemm(struct as_program_shares *s, const struct share *share, const char *path,
+                       struct as_arena *arena, struct assay_error *err)
 {
     struct as_gemm_calls *calls = NULL;
     uint64_t unplaced = 0;
@@ -264,7 +266,20 @@ static int record_gemm(const struct share *share, const char *path, struct as_ar
 
     if (as_gemm_watch_read(path, arena, &calls, &n, &unplaced, NULL) < 0 || (!n && !unplaced))
         return ASSAY_OK; /* it ran none, or ended before it could say so */
+    s->gemm_seen = true;
     return as_program_record_gemm(share->pid, calls, n, unplaced, err);
+}
+
+/* Whose products are watched, when they are reached by their names. */
+static void note_libraries(struct as_program_shares *s, const struct share *share)
+{
+    static const char *const name[] = {"libdnnl", "openblas", "libmkl_", "libcblas", "libblas"};
+    static const char *const told[] = {"libdnnl", "OpenBLAS", "MKL", "libcblas", "libblas"};
+    const char *maps = s->gemm ? maps_of(share) : NULL;
+
+    for (size_t i = 0; maps && !s->library && i < sizeof name / sizeof *name; i++)
+        if (strstr(maps, name[i]))
+            s->library = told[i];
 }
 
 static void note_end(struct share *share)
@@ -274,6 +289,7 @@ static void note_end(struct share *share)
     as_heap_watch_header(share->watch, &header);
     share->execed = header.state == AS_SHARE_EXECED;
     share->followed = header.watches & 1u << AS_WATCH_FOLLOW;
+    share->attached_ns = header.attached_mono_ns;
     share->exit_ns = header.exit_mono_ns;
     share->peak_bytes = header.peak_rss_bytes;
 }
@@ -311,10 +327,11 @@ static int record(struct as_program_shares *s, struct share *share, struct assay
             lose_heap(s, share);
         else
             rc = record_heap(share, &arena, err);
+        note_libraries(s, share);
     }
     if (share_path(s, share->name, path)) {
         if (s->gemm)
-            other = record_gemm(share, path, &arena, rc < 0 ? NULL : err);
+            other = record_gemm(s, share, path, &arena, rc < 0 ? NULL : err);
         (void)unlink(path);
     }
     as_arena_fini(&arena);
@@ -361,7 +378,8 @@ static const struct share *last_of(const struct as_program_shares *shares, int64
     const struct share *last = NULL;
 
     for (size_t i = 0; i < shares->n; i++)
-        if (shares->share[i].pid == pid)
+        if (shares->share[i].pid == pid &&
+            (!last || shares->share[i].attached_ns >= last->attached_ns))
             last = &shares->share[i];
     return last;
 }
@@ -372,9 +390,9 @@ bool as_program_shares_lost(const struct as_program_shares *shares, int64_t pid,
     const struct share *last = last_of(shares, pid);
 
     *out = (struct as_heap_lost){0};
-    if (!last || !is_lost(last))
+    if (!last || !last->execed)
         return false;
-    *out = (struct as_heap_lost){last->exit_ns, last->allocations};
+    *out = (struct as_heap_lost){last->exit_ns, last->allocations, last->watched};
     return true;
 }
 
@@ -396,6 +414,11 @@ uint64_t as_program_shares_peak_bytes(const struct as_program_shares *shares, in
         if (shares->share[i].pid == pid && shares->share[i].peak_bytes > most)
             most = shares->share[i].peak_bytes;
     return most;
+}
+
+const char *as_program_shares_unseen_library(const struct as_program_shares *shares)
+{
+    return shares->gemm_seen ? NULL : shares->library;
 }
 
 size_t as_program_shares_count(const struct as_program_shares *shares)

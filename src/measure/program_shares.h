@@ -36,10 +36,12 @@ bool as_program_shares_watched(const struct as_program_shares *shares, int64_t p
 struct as_heap_lost {
     uint64_t exec_ns; /* on the clock of as_clock_mono_ns(); 0: unknown */
     uint64_t allocations;
+    bool recorded; /* what it was before: the new program was to be watched, too */
 };
 
 /* Whether that process went on as another program, which was not watched. Its heap before is not
- * recorded then: it would be taken for the program's. Once all are recorded. */
+ * recorded then, unless children are followed: it would be taken for the program's. Once all are
+ * recorded. */
 bool as_program_shares_lost(const struct as_program_shares *shares, int64_t pid,
                             struct as_heap_lost *out);
 
@@ -50,6 +52,10 @@ uint64_t as_program_shares_exit_ns(const struct as_program_shares *shares, int64
 /* The kernel's peak of that process, read by itself as it ended; 0: it was killed, or went on as
  * another program. Once it is recorded. It is the program's word: whoever uses it checks it. */
 uint64_t as_program_shares_peak_bytes(const struct as_program_shares *shares, int64_t pid);
+
+/* A library of matrix products that a process had loaded although no product was seen at all; NULL:
+ * there was none, or nobody could tell. Once all are recorded. */
+const char *as_program_shares_unseen_library(const struct as_program_shares *shares);
 
 /* How many there were, and how many of them beyond the limit. */
 size_t as_program_shares_count(const struct as_program_shares *shares);

@@ -2,6 +2,8 @@
  * Documented keys first; what cannot be had is null. */
 #include "report/leak_json.h"
 
+#include <math.h>
+
 #include "analyze/leak_detector.h"
 
 #define METHOD                                                                                     \
@@ -33,6 +35,15 @@ static void put_step(struct as_json_writer *w, const char *key, uint64_t step)
         as_json_kv_u64(w, key, step);
 }
 
+/* NULL: it is known. */
+static const char *exhaustion_why(const struct assay_leak_incident *incident)
+{
+    if (isfinite(incident->seconds_to_exhaustion))
+        return NULL;
+    return isfinite(incident->mb_per_second) ? "how much memory is left was not told"
+                                             : "no time passed between the readings";
+}
+
 static void put_incident(struct as_json_writer *w, const struct assay_leak_incident *incident)
 {
     as_json_object(w);
@@ -51,6 +62,7 @@ static void put_incident(struct as_json_writer *w, const struct assay_leak_incid
     as_json_kv_f64(w, "p_value", incident->p_value);
     as_json_kv_f64(w, "kendall_tau", incident->tau);
     as_json_kv_f64(w, "seconds_to_exhaustion", incident->seconds_to_exhaustion);
+    as_json_kv_text(w, "exhaustion_why", exhaustion_why(incident));
     as_json_object_end(w);
 }
 

@@ -173,6 +173,7 @@ static void put_products(struct as_json_writer *w, const struct as_program *p)
     as_json_kv_object(w, "products");
     as_json_kv_f64(w, "wall_share", p->gemm_time_share);
     as_json_kv_u64(w, "calls_not_counted", p->gemm_unplaced);
+    as_json_kv_text(w, "why", p->gemm_why); /* products may have gone by unseen */
     as_json_kv_array(w, "calls");
     for (size_t i = 0; i < p->n_gemm; i++) {
         const struct as_gemm_calls *c = &p->gemm[i];
@@ -222,11 +223,15 @@ static void put_growth(struct as_json_writer *w, const struct as_program_finding
         as_json_kv_text(w, "name", g->key);
         as_json_kv_text(w, "verdict", as_growth_verdict_name(g->verdict));
         as_json_kv_u64(w, "readings", g->readings);
+        as_json_kv_u64(w, "readings_judged", g->judged);
         as_json_kv_f64(w, g->per_iteration ? "bytes_per_iteration" : "bytes_per_second", g->rate);
         as_json_kv_f64(w, g->per_iteration ? "iterations" : "seconds", g->length);
         as_json_kv_f64(w, "net_bytes", g->net_bytes);
+        as_json_kv_f64(w, "stopped_seconds", g->stopped_seconds);
         as_json_kv_f64(w, "p_value", g->p_value);
         as_json_kv_f64(w, "seconds_to_exhaustion", g->seconds_to_exhaustion);
+        as_json_kv_text(w, "exhausts", g->room_of);
+        as_json_kv_text(w, "exhaustion_why", g->room_why);
         as_json_kv_text(w, "text", g->text);
         as_json_object_end(w);
     }

@@ -85,7 +85,7 @@ static void put_peaks(struct as_table *t, struct as_page *page, const struct as_
     char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN];
 
     if (p->peak_rss_bytes.why)
-        as_table_printf(t, AS_STYLE_NONE, "unknown: %s", as_page_name(page, p->peak_rss_bytes.why));
+        as_table_text(t, AS_STYLE_NONE, "unknown"); /* why stands below, where lines wrap */
     else if (p->tree_peak_rss_bytes.why)
         as_table_printf(t, AS_STYLE_NONE, "%s of the largest process%s%s",
                         fact_bytes(a, p->peak_rss_bytes), p->peak_from ? ", " : "",
@@ -132,6 +132,9 @@ static void put_figures(const struct as_program_view *view, struct as_page *page
     as_table_printf(&t, AS_STYLE_NONE, "%s read, %s written", fact_bytes(a, p->read_bytes),
                     fact_bytes(b, p->written_bytes));
     as_page_table(page, &t);
+    if (p->peak_rss_bytes.why)
+        as_page_line(page, AS_STYLE_DIM, "peak memory is unknown: %s",
+                     as_page_name(page, p->peak_rss_bytes.why));
 }
 
 void as_program_put_summary(const struct as_program_view *view, struct as_page *page)
@@ -296,8 +299,8 @@ void as_program_put_cost(const struct as_program_view *view, struct as_page *pag
     as_text_ns(every, p->interval_seconds * 1e9, AS_TIME_AUTO);
     as_page_heading(page, "Cost of profiling", NULL);
     as_page_line(page, AS_STYLE_DIM,
-                 "watching from outside: %s of one processor, %llu readings, one every %s", share,
-                 (unsigned long long)p->readings, every);
+                 "watching from outside: %s of one processor, %llu reading%s, one every %s", share,
+                 (unsigned long long)p->readings, p->readings == 1 ? "" : "s", every);
     if (!p->heap_known)
         return;
     as_text_bytes(own, (double)p->heap.own_bytes);

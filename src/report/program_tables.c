@@ -195,7 +195,10 @@ static void put_totals(const struct as_program *p, struct as_page *page)
                      n);
     }
     if (p->n_heaps > 1)
-        as_page_line(page, AS_STYLE_DIM, "sums of %zu watched programs", p->n_heaps);
+        as_page_line(page, AS_STYLE_DIM,
+                     "sums of %zu watched programs; the peak is of those that ran at one time, and "
+                     "sites are told at the peak of their own",
+                     p->n_heaps);
 }
 
 static double share_of(uint64_t part, uint64_t whole)
@@ -235,7 +238,8 @@ static void put_sites(const struct as_program_view *view, struct as_page *page)
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, where));
         as_table_text(&t, AS_STYLE_NONE, as_heap_kind_name(s->kind));
         cell_bytes(&t, peak);
-        as_cell_share(&t, p->heap.peak_bytes ? peak / (double)p->heap.peak_bytes : (double)NAN);
+        as_cell_share(&t, p->heap.peak_bytes && !place->apart ? peak / (double)p->heap.peak_bytes
+                                                              : (double)NAN);
         cell_bytes(&t, (double)s->live_bytes);
         cell_bytes(&t, (double)s->allocated_bytes);
         as_cell_count(&t, s->allocations);
@@ -377,25 +381,29 @@ void as_program_put_products(const struct as_program_view *view, struct as_page 
 {
     static const struct as_table_column columns[] = {
         {.title = "function", .may_shrink = true, .min_width = 10},
-        {.title = "type", .drop = 6},
+        {.title = "type", .drop = 2},
         {.title = "shape"}, /* a cut one would tell another size */
-        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 5},
+        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 1}, /* no time is a call's without */
         {.title = "time", .align = AS_ALIGN_RIGHT},
-        {.title = "of wall", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "of wall", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "FLOP/s", .align = AS_ALIGN_RIGHT},
-        {.title = "of roof", .align = AS_ALIGN_RIGHT, .drop = 1},
-        {.title = "min", .align = AS_ALIGN_RIGHT, .drop = 4},
-        {.title = "max", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "of roof", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "min", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "max", .align = AS_ALIGN_RIGHT, .drop = 5},
     };
     const struct as_program *p = view->program;
     size_t shown = rows_of(view, USUAL_PRODUCTS, p->n_gemm);
     char share[AS_TEXT_HUMAN];
     struct as_table t;
 
+    if (p->n_gemm == 0 && !p->gemm_why)
+        return;
+    as_page_heading(page, "Matrix products", p->n_gemm ? "by time within the calls" : NULL);
+    if (p->gemm_why)
+        as_page_line(page, AS_STYLE_DIM, "%s", as_page_name(page, p->gemm_why));
     if (p->n_gemm == 0)
         return;
     as_text_percent(share, p->gemm_time_share);
-    as_page_heading(page, "Matrix products", "by time within the calls");
     as_table_init(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
         const struct as_gemm_calls *c = &p->gemm[i];

@@ -116,9 +116,9 @@ void as_session_memory_page(struct as_page *page, const struct as_session_view *
         return;
     }
     as_text_count(n, m->snapshots);
-    as_page_line(page, AS_STYLE_NONE, "baseline %s   peak %s   at the end %s   %s readings",
+    as_page_line(page, AS_STYLE_NONE, "baseline %s   peak %s   at the end %s   %s reading%s",
                  mb_text(baseline, m->baseline_mb), mb_text(peak, m->peak_mb),
-                 mb_text(last, m->last_mb), n);
+                 mb_text(last, m->last_mb), n, m->snapshots == 1 ? "" : "s");
     if (m->kernel_peak_mb > m->peak_mb)
         as_page_line(
             page, AS_STYLE_WARN,

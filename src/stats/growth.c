@@ -269,11 +269,14 @@ int as_growth_test(struct as_growth *out, const double *y, size_t n,
 int as_growth_measure(struct as_growth *out, const double *y, size_t n, struct assay_error *err)
 {
     struct parts whole = {.from = {0, n}, .n = 1};
+    struct as_trend_line line;
     int rc;
 
     *out = (struct as_growth){.p = 1, .inflation = 1};
-    rc = slope_of(&out->slope, y, n, err);
+    rc = as_trend_line(&line, NULL, y, n, err);
     if (rc < 0)
         return rc;
+    out->slope = line.slope;
+    out->start = line.intercept;
     return test_trend(out, y, n, &whole, err);
 }

@@ -21,6 +21,7 @@ struct as_growth_rule {
 struct as_growth {
     bool grows;
     double slope;      /* Theil and Sen: units a value */
+    double start;      /* of that line at the first value; as_growth_measure() alone fills it */
     double floor_rise; /* least value of the second half less that of the first */
     double inflation;  /* values that are worth one independent value */
     double tau, p;     /* Mann and Kendall's, two-sided, of what the inflation leaves of n */
@@ -41,7 +42,8 @@ struct as_growth {
 AS_MUST_USE int as_growth_test(struct as_growth *out, const double *y, size_t n,
                                const struct as_growth_rule *rule, struct assay_error *err);
 
-/* Slope, tau and p of the whole series, steps and all; the number of values has no upper limit. */
+/* Slope, start, tau and p of the whole series, steps and all; the number of values has no upper
+ * limit. */
 AS_MUST_USE int as_growth_measure(struct as_growth *out, const double *y, size_t n,
                                   struct assay_error *err);
 

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define AS_SHARE_MAGIC      0x3253595353415341ull /* of this version: another one has another */
+#define AS_SHARE_MAGIC      0x3353595353415341ull /* of this version: another one has another */
 #define AS_SHARE_GEMM_AT    (64u << 10)
 #define AS_SHARE_GEMM_BYTES (4u << 20)
 #define AS_SHARE_HEAP_AT    (8u << 20)
@@ -18,6 +18,11 @@
 #define AS_SHARE_BYTES      ((uint64_t)AS_SHARE_HEAP_AT + AS_SHARE_HEAP_BYTES)
 #define AS_SHARE_MAPS_AT    4096u /* text of /proc/self/maps, taken when the process ended */
 #define AS_SHARE_MAPS_BYTES (AS_SHARE_GEMM_AT - AS_SHARE_MAPS_AT)
+
+/* No more than this part of a limit of the address space is mapped; what would be less than the
+ * least is not mapped at all, and nothing watched. */
+#define AS_SHARE_LIMIT_PART  16u
+#define AS_SHARE_LEAST_BYTES (32u << 20) /* the tables, and a few threads */
 
 /* What `assay run` tells the library, in the environment of the target. The library takes them
  * out of it again, unless children shall be followed. */
@@ -37,12 +42,13 @@ struct as_share_header {
     uint64_t attached_mono_ns;
     int64_t pid, parent_pid;
     _Atomic uint32_t state;
-    uint32_t watches;              /* bit by enum as_watch */
-    _Atomic uint32_t maps_bytes;   /* of text at AS_SHARE_MAPS_AT; 0: none yet */
-    _Atomic uint32_t maps_cut;     /* the text did not fit */
-    _Atomic uint64_t own_bytes;    /* of this file the target touched: part of its rss, and ours */
-    char program[256];             /* argv[0] as the kernel has it, cut */
-    _Atomic uint64_t exit_mono_ns; /* when it called exit() or exec; 0: neither yet */
+    uint32_t watches;               /* bit by enum as_watch */
+    _Atomic uint32_t maps_bytes;    /* of text at AS_SHARE_MAPS_AT; 0: none yet */
+    _Atomic uint32_t maps_cut;      /* the text did not fit */
+    _Atomic uint64_t own_bytes;     /* of this file the target touched: part of its rss, and ours */
+    char program[256];              /* argv[0] as the kernel has it, cut */
+    _Atomic uint64_t exit_mono_ns;  /* when it called exit() or exec; 0: neither yet */
+    _Atomic uint64_t ended_mono_ns; /* when it was over or became another; 0: killed, or not yet */
     _Atomic uint64_t peak_rss_bytes; /* VmHWM as the program ended; 0: not told */
 };
 

@@ -57,6 +57,8 @@ for line in open(sys.argv[1], encoding="utf-8", newline="\n"):
 PY
     done
 done
+COLUMNS=80 "$assay" report --section products "$tmp/leak.assay" >"$tmp/page"
+check "products keep their type and calls in 80 columns" grep -qE '^function +type +shape +calls +time ' "$tmp/page"
 COLUMNS=80 "$assay" report --glyphs ascii --color always "$tmp/hostile.assay" >"$tmp/page"
 check "ASCII alone, but for colour" sh -c "! sed 's/\x1b\[[0-9;]*m//g' '$tmp/page' | LC_ALL=C grep -q '[^ -~]'"
 "$assay" report --markdown "$tmp/hostile.assay" >"$tmp/page"

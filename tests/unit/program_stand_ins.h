@@ -152,6 +152,8 @@ int as_heap_watch_sites(struct as_heap_watch *watch, struct as_arena *arena,
                                      .freed_bytes = 10000 + i};
     s[0].live_bytes = how->leaks ? (uint64_t)(1.15 * watch->seconds * PROGRAM_KIT_MIB) : 0;
     s[0].allocated_bytes = s[0].peak_live_bytes = s[0].live_bytes;
+    if (how->leaks && !how->returns) /* it was noted a little before the peak */
+        s[0].peak_live_bytes -= 4096;
     if (how->returns)
         s[0].live_bytes = 0;
     s[0].live_blocks = 10000;

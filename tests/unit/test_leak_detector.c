@@ -283,6 +283,15 @@ static void json_has_the_documented_keys_first(void **state)
                      "\"window_size\":3,\"layers_involved\":[\"a\\u003cb\",\"c\"],"
                      "\"timestamp\":7}],\"leaks_dropped\":0,\"growing\":false,\"incidents\":[],"),
         text);
+    assay_leak_reset(d);
+    for (unsigned i = 0; i < 200; i++) /* of a machine whose memory nobody told */
+        add(d, NULL, 100 + i, i);
+    out.used = 0;
+    as_json_writer_init(&w, &out, 0);
+    assert_int_equal(as_leak_json(&w, d, NULL), 0);
+    assert_non_null(strstr(as_out_get(&out, NULL),
+                           "\"seconds_to_exhaustion\":null,"
+                           "\"exhaustion_why\":\"how much memory is left was not told\""));
     assert_int_equal(as_out_close(&out, NULL), 0);
     assay_leak_detector_free(d);
 }

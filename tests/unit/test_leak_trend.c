@@ -73,13 +73,50 @@ static void a_line_is_one_incident_with_its_slope(void **state)
     assert_true(fabs(i->mb_per_second - 0.5) < 1e-12);
     assert_true(fabs(i->seconds_to_exhaustion - 2000) < 1e-9);
     assert_true(i->start_time == 1000 && fabs(i->end_time - 1499.5) < 1e-9);
-    /* Medians of the first and last window: of steps 49.5 and 949.5. */
-    assert_true(fabs(i->start_memory_mb - 512.375) < 1e-9);
-    assert_true(fabs(i->end_memory_mb - 737.375) < 1e-9);
-    assert_true(fabs(i->net_growth_mb - 225) < 1e-9);
+    assert_true(fabs(i->start_memory_mb - 500) < 1e-9);
+    assert_true(fabs(i->end_memory_mb - 749.75) < 1e-9);
+    assert_true(fabs(i->net_growth_mb - 249.75) < 1e-9);
     assert_true(i->tau == 1 && i->p_value < 1e-10);
     assay_leak_set_room(d, UNIT_NAN);
     assert_true(isnan(only(d)->seconds_to_exhaustion));
+    assay_leak_detector_free(d);
+}
+
+static void the_growth_of_an_incident_is_its_rate_by_its_length(void **state)
+{
+    struct told told;
+    struct assay_leak_detector *d = watched(&told);
+    struct as_rng rng;
+    const struct assay_leak_incident *i;
+    double length;
+
+    (void)state;
+    as_rng_seed(&rng, 11);
+    for (unsigned step = 0; step < 400; step++) { /* with noise, and an outlier at either end */
+        bool far = step == 1 || step == 397;
+
+        add(d, 300 + 0.2 * step + as_rng_normal(&rng) + (far ? 200 : 0), step);
+    }
+    i = only(d);
+    length = (double)(i->last_step - i->first_step);
+    assert_true(fabs(i->net_growth_mb - i->mb_per_step * length) < 1e-9);
+    assert_true(fabs(i->end_memory_mb - i->start_memory_mb - i->net_growth_mb) < 1e-9);
+    assert_true(fabs(i->net_growth_mb - 0.2 * length) < 1);
+    assert_true(fabs(i->start_memory_mb - 300 - 0.2 * (double)i->first_step) < 1);
+    assay_leak_detector_free(d);
+}
+
+static void growth_on_a_curve_stays_within_its_readings(void **state)
+{
+    struct told told;
+    struct assay_leak_detector *d = watched(&told);
+    const struct assay_leak_incident *i;
+
+    (void)state;
+    for (unsigned step = 0; step < 400; step++)
+        add(d, 10 + 1e-3 * step * step + 0.1 * step, step);
+    i = only(d);
+    assert_true(i->start_memory_mb >= 10 && i->end_memory_mb <= 10 + 160 + 40);
     assay_leak_detector_free(d);
 }
 
@@ -302,6 +339,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_one_incident_with_its_slope),
+        cmocka_unit_test(the_growth_of_an_incident_is_its_rate_by_its_length),
+        cmocka_unit_test(growth_on_a_curve_stays_within_its_readings),
         cmocka_unit_test(growth_that_begins_later_begins_there),
         cmocka_unit_test(growth_below_a_tall_swing_is_found),
         cmocka_unit_test(growth_that_comes_back_is_withdrawn),

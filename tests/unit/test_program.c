@@ -2,6 +2,7 @@
  * Blocks that make no sense are passed over and counted. */
 #include "program_kit.h"
 
+#include "analyze/growth_stop.h"
 #include "analyze/program_findings.h"
 #include "analyze/program_seen.h"
 #include "analyze/program_series.h"
@@ -161,6 +162,9 @@ static void a_leak_is_told_with_its_place(void **state)
     assert_string_equal(f->growing[0].place->function, "parse_row");
     assert_true(fabs(f->growing[0].share - 1.15 / 1.2) < 0.02);
     assert_true(f->growing[0].place->growth_p_value < 0.001);
+    /* It only grows: it held no less at the peak than at the end. */
+    assert_int_equal(f->growing[0].place->site.peak_live_bytes,
+                     f->growing[0].place->site.live_bytes);
     assert_string_equal(f->growth[0].key, "heap_live");
     assert_true(fabs(f->growth[0].rate / (1.2 * PROGRAM_KIT_MIB) - 1) < 0.02);
     assert_non_null(strstr(f->verdict_text, "the heap grew by 1.2"));
@@ -228,6 +232,83 @@ static void the_end_of_a_program_is_not_judged(void **state)
     assert_int_equal(as_series_judged(seconds, value, 0, UNIT_NAN), 0);
 }
 
+/* Fills `value` with growth up to second `until` of ten, then a level. */
+static void grow_until(double *seconds, double *value, size_t n, double until)
+{
+    for (size_t i = 0; i < n; i++) {
+        seconds[i] = 10.0 * (double)i / (double)n;
+        value[i] = 30 + (seconds[i] < until ? seconds[i] : until) + 0.01 * (double)(i * 7919 % 13);
+    }
+}
+
+static void growth_stops_when_it_rests_longer_than_before(void **state)
+{
+    enum { N = 200 };
+    double seconds[N], value[N];
+
+    (void)state;
+    grow_until(seconds, value, N, 10);
+    assert_true(isnan(as_growth_stop(seconds, value, N)));
+    value[40] = 1000; /* a peak that comes and goes */
+    assert_true(isnan(as_growth_stop(seconds, value, N)));
+    grow_until(seconds, value, N, 8);
+    value[40] = 1000;
+    assert_true(fabs(as_growth_stop(seconds, value, N) - 8) < 0.4);
+    for (size_t i = 0; i < N; i++) /* a step every two seconds, the last one just now */
+        value[i] = floor(seconds[i] / 1.9);
+    assert_true(isnan(as_growth_stop(seconds, value, N)));
+    for (size_t i = 0; i < N; i++)
+        value[i] = 7;
+    assert_true(isnan(as_growth_stop(seconds, value, N)));
+    assert_true(isnan(as_growth_stop(seconds, value, 1)));
+}
+
+/* A shell whose child filled its memory, rested, and ended: nobody counted the child's heap. */
+static void what_a_child_gave_back_after_a_rest_is_no_leak(void **state)
+{
+    enum { N = 200 };
+    double seconds[N], value[N];
+    struct as_process_row process[] = {
+        {.pid = 7, .end_seconds = 10, .heap_watched = true, .peak_rss_bytes = as_fact_of(1 << 20)},
+        {.pid = 8, .end_seconds = 9.9, .peak_rss_bytes = as_fact_of(40 << 20)},
+    };
+    struct as_program p = {.heap_known = true,
+                           .rss = {.seconds = seconds, .value = value, .n = N},
+                           .process = process,
+                           .n_processes = 2,
+                           .wall_seconds = 10,
+                           .judged_until_seconds = UNIT_NAN};
+    struct as_program_findings *f;
+
+    (void)state;
+    grow_until(seconds, value, N, 7.5);
+    for (int i = 0; i < N; i++)
+        value[i] *= PROGRAM_KIT_MIB;
+    process[1].peak_rss_bytes = as_fact_of(38 << 20);
+    process[1].parent_pid = 7;
+    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_RETURNED);
+    assert_true(fabs(f->growth[0].net_bytes / (7.5 * PROGRAM_KIT_MIB) - 1) < 0.1);
+    assert_true(fabs(f->growth[0].rate * f->growth[0].length / f->growth[0].net_bytes - 1) < 1e-9);
+    assert_non_null(strstr(f->headline, "for the first 7."));
+    as_program_findings_free(f);
+    /* It is still there, or the command itself holds it, and nobody saw it go. */
+    process[1].end_seconds = UNIT_NAN;
+    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    as_program_findings_free(f);
+    /* Growth until the child ended may be a leak, and says what would tell. */
+    process[1].end_seconds = 9.9;
+    grow_until(seconds, value, N, 10);
+    for (int i = 0; i < N; i++)
+        value[i] *= PROGRAM_KIT_MIB;
+    value[N - 1] = PROGRAM_KIT_MIB;
+    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_FOUND);
+    assert_non_null(strstr(f->verdict_text, "--follow"));
+    as_program_findings_free(f);
+}
+
 /* A place of several watched processes is told with its process; the machine's memory lasts. */
 static void growth_says_whose_and_how_long(void **state)
 {
@@ -243,6 +324,28 @@ static void growth_says_whose_and_how_long(void **state)
     assert_non_null(strstr(f->growing[0].text, "pid 4242"));
     assert_true(fabs(f->growth[0].seconds_to_exhaustion / 100 - 1) < 0.05);
     assert_non_null(strstr(f->growth[f->n_growths - 1].text, "memory lasts"));
+    assert_string_equal(f->growth[0].room_of, "machine");
+    as_program_findings_free(f);
+    /* Of what a limit leaves, when that is less. */
+    m.program->group_limit_bytes = rss->value[rss->n - 1] + 12 * PROGRAM_KIT_MIB;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].room_of, "control_group");
+    assert_true(fabs(f->growth[0].seconds_to_exhaustion / 10 - 1) < 0.05);
+    assert_non_null(strstr(f->growth[f->n_growths - 1].text, "the limit of its control group"));
+    as_program_findings_free(f);
+    m.program->address_limit_bytes = rss->value[rss->n - 1] + 6 * PROGRAM_KIT_MIB;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].room_of, "control_group"); /* of which of them nobody knows */
+    as_program_findings_free(f);
+    m.program->n_processes = 1;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].room_of, "address_space");
+    as_program_findings_free(f);
+    m.program->free_bytes = m.program->group_limit_bytes = UNIT_NAN;
+    m.program->address_limit_bytes = UNIT_NAN;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_true(isnan(f->growth[0].seconds_to_exhaustion) && !f->growth[0].room_of);
+    assert_non_null(strstr(f->growth[0].room_why, "not known"));
     as_program_findings_free(f);
     done(&m);
 }
@@ -303,6 +406,16 @@ static void too_few_readings_are_no_verdict(void **state)
     assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
     assert_non_null(strstr(f->verdict_text, "not known"));
+    assert_true(f->growth[0].judged < AS_PROGRAM_MIN_READINGS);
+    as_program_findings_free(f);
+    done(&m);
+    /* More were taken than can be judged: the sentence tells the ones that count. */
+    m = make(&(struct program_kit){.leaks = true, .seconds = 1.75});
+    m.program->judged_until_seconds = 1.22;
+    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
+    assert_non_null(strstr(f->verdict_text, "was read 25 times before the program ended"));
+    assert_non_null(strstr(f->growth[0].text, "25 times"));
     as_program_findings_free(f);
     done(&m);
 }
@@ -668,6 +781,8 @@ int main(void)
         cmocka_unit_test(a_short_run_is_said_to_be_short),
         cmocka_unit_test(memory_that_only_warms_up_does_not_grow),
         cmocka_unit_test(too_few_readings_are_no_verdict),
+        cmocka_unit_test(growth_stops_when_it_rests_longer_than_before),
+        cmocka_unit_test(what_a_child_gave_back_after_a_rest_is_no_leak),
         cmocka_unit_test(causes_have_figures_and_bounds),
         cmocka_unit_test(who_is_pushed_aside_does_not_wait_by_itself),
         cmocka_unit_test(churn_needs_temporary_blocks),
