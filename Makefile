@@ -20,7 +20,8 @@ build: setup
 demo: build
 	@build/assay profile zoo:resnet50
 
-check: setup
+check:
+	@tools/setup check
 	@tools/check
 
 bench: build
