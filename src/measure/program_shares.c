@@ -3,8 +3,10 @@
 #include "measure/program_shares.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@ struct share {
     int64_t pid;
     struct as_heap_watch *watch; /* NULL: not open, or done with */
     bool watched, done;
+    bool met; /* by the process tree */
     bool execed;   /* the process became another program */
     bool followed; /* which makes a share of its own */
     uint64_t allocations;
@@ -339,10 +342,14 @@ static int record(struct as_program_shares *s, struct share *share, struct assay
     return rc < 0 ? rc : other;
 }
 
-static bool is_over(const struct share *share, const struct as_process_tree *tree)
+/* A process that the tree has not met yet has just begun, unless there is none of that number. */
+static bool is_over(struct share *share, const struct as_process_tree *tree)
 {
-    if (!tree || !as_process_tree_has(tree, share->pid))
+    if (!tree)
         return true;
+    if (!as_process_tree_has(tree, share->pid))
+        return share->met || (kill((pid_t)share->pid, 0) != 0 && errno == ESRCH);
+    share->met = true;
     return share->watch && has_execed(share);
 }
 
