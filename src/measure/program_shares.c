@@ -26,7 +26,7 @@ struct share {
     int64_t pid;
     struct as_heap_watch *watch; /* NULL: not open, or done with */
     bool watched, done;
-    bool met; /* by the process tree */
+    bool met;      /* by the process tree */
     bool execed;   /* the process became another program */
     bool followed; /* which makes a share of its own */
     uint64_t allocations;
