@@ -325,28 +325,48 @@ static int check_inputs(const struct as_exec *x, const struct as_step *step)
     return ASSAY_OK;
 }
 
-/* Shapes that were not known before are kept: the last one is. */
+static bool is_of_type(const struct as_val *val, const struct as_type *type)
+{
+    if (val->kind != AS_KIND_TENSOR || val->dtype != type->dtype || val->rank != type->rank)
+        return false;
+    for (int i = 0; i < val->rank; i++)
+        if (val->dims[i] != type->dims[i])
+            return false;
+    return true;
+}
+
+/* A shape that was not known before is kept: the last one, and whether there were others. */
+static int note_shape(struct as_exec *x, struct as_slot *slot, const struct as_val *val)
+{
+    if (val->kind != AS_KIND_TENSOR)
+        return ASSAY_OK;
+    if (!slot->seen_dims) {
+        int64_t *dims = as_arena_zero(&x->p->arena, AS_MAX_RANK, sizeof *dims);
+
+        if (!dims)
+            return as_fail_nomem(x->err);
+        slot->seen = AS_TYPE_UNKNOWN;
+        slot->seen.dims = slot->seen_dims = dims;
+    } else if (slot->seen_run != x->run) {
+        slot->seen_varies = false;
+    } else if (!is_of_type(val, &slot->seen)) {
+        slot->seen_varies = true;
+    }
+    slot->seen_run = x->run;
+    slot->seen.rank = val->rank;
+    slot->seen.dtype = val->dtype;
+    memcpy(slot->seen_dims, val->dims, (size_t)val->rank * sizeof *val->dims);
+    return ASSAY_OK;
+}
+
 static int note_shapes(struct as_exec *x, const struct as_step *step)
 {
-    for (uint32_t i = 0; i < step->n_out; i++) {
-        struct as_slot *slot = step->outs[i] ? &x->p->slots[step->out[i]] : NULL;
-        const struct as_val *val = step->outs[i];
-        int64_t *dims;
+    int rc = ASSAY_OK;
 
-        if (!slot || val->kind != AS_KIND_TENSOR)
-            continue;
-        if (!slot->seen_dims) {
-            dims = as_arena_zero(&x->p->arena, AS_MAX_RANK, sizeof *dims);
-            if (!dims)
-                return as_fail_nomem(x->err);
-            slot->seen = AS_TYPE_UNKNOWN;
-            slot->seen.dims = slot->seen_dims = dims;
-        }
-        slot->seen.rank = val->rank;
-        slot->seen.dtype = val->dtype;
-        memcpy(slot->seen_dims, val->dims, (size_t)val->rank * sizeof *val->dims);
-    }
-    return ASSAY_OK;
+    for (uint32_t i = 0; i < step->n_out && rc == ASSAY_OK; i++)
+        if (step->outs[i])
+            rc = note_shape(x, &x->p->slots[step->out[i]], step->outs[i]);
+    return rc;
 }
 
 static int run_step(struct as_exec *x, struct as_step *step)
@@ -454,15 +474,7 @@ static int profile_steps(struct as_exec *x, const struct as_plan *plan)
 
 static bool is_as_prepared(const struct as_slot *slot, const struct as_val *val)
 {
-    if (!slot->is_static || slot->is_const)
-        return true;
-    if (val->kind != AS_KIND_TENSOR || val->dtype != slot->type.dtype ||
-        val->rank != slot->type.rank)
-        return false;
-    for (int i = 0; i < val->rank; i++)
-        if (val->dims[i] != slot->type.dims[i])
-            return false;
-    return true;
+    return !slot->is_static || slot->is_const || is_of_type(val, &slot->type);
 }
 
 static void drop_body(struct as_exec *x, const struct as_plan *plan)
@@ -497,7 +509,7 @@ int as_kernel_body(struct as_kernel_ctx *k, const struct as_graph *body,
                    size_t n_outs)
 {
     struct as_exec *x = k->exec;
-    const struct as_plan *plan = as_program_plan_of(x->p, body);
+    struct as_plan *plan = as_program_plan_of(x->p, body);
     struct as_arena outer = x->scratch;
     bool forced = false;
     int rc = ASSAY_OK;
@@ -517,7 +529,10 @@ int as_kernel_body(struct as_kernel_ctx *k, const struct as_graph *body,
             continue;
         rc = as_val_share(&slot->val, ins[i], x->err);
         forced = forced || !is_as_prepared(slot, &slot->val);
+        if (rc == ASSAY_OK && !slot->is_static)
+            rc = note_shape(x, slot, &slot->val);
     }
+    plan->n_ran++;
     x->depth++;
     x->forced += forced;
     x->scratch = (struct as_arena){0}; /* emptied after each round, of which there may be many */
@@ -570,6 +585,8 @@ int as_exec_run(struct as_exec *x)
                 as_val_drop(&slot->val);
         }
     }
+    for (uint32_t i = 0; i < p->n_plans; i++)
+        p->plans[i].n_ran = i == 0;
     if (p->has_library && as_provider_onednn.begin)
         as_provider_onednn.begin(p);
     if (x->mode == AS_RUN_PROFILE) {
