@@ -345,6 +345,8 @@ int as_engine_loop(struct as_engine *engine, struct assay_error *err)
                            pair->output, pair->input);
         if (p->slots[in].is_static) {
             memcpy(p->slots[in].val.data, from->data, (size_t)from->bytes);
+            if (from->hold && from->hold->kind == AS_MEM_KV_CACHE)
+                as_val_recount(from, AS_MEM_ACTIVATIONS); /* the state is the copy */
         } else {
             rc = as_val_share(&held, from, err);
             if (rc == ASSAY_OK) {

@@ -369,6 +369,19 @@ static int note_shapes(struct as_exec *x, const struct as_step *step)
     return rc;
 }
 
+/* What a body made, or another view of a tensor, becomes state when the output is one. Where sizes
+ * are planned the plan says what each tensor is. */
+static void claim_states(const struct as_exec *x, const struct as_step *step)
+{
+    for (uint32_t i = 0; i < step->n_out && !x->p->planned; i++) {
+        const struct as_hold *hold = step->outs[i] ? step->outs[i]->hold : NULL;
+
+        if (hold && hold->kind == AS_MEM_ACTIVATIONS && hold->mem == &x->p->mem &&
+            kind_of(x, step->out[i]) == AS_MEM_KV_CACHE)
+            as_val_recount(step->outs[i], AS_MEM_KV_CACHE);
+    }
+}
+
 static int run_step(struct as_exec *x, struct as_step *step)
 {
     bool fixed = step->is_static && x->forced == 0;
@@ -385,6 +398,8 @@ static int run_step(struct as_exec *x, struct as_step *step)
         return rc;
     if (step->kind == AS_STEP_VIEW) {
         rc = run_view(x, step, !fixed);
+        if (rc == ASSAY_OK)
+            claim_states(x, step);
         return rc < 0 || fixed ? rc : note_shapes(x, step);
     }
     if (fixed) {
@@ -398,6 +413,8 @@ static int run_step(struct as_exec *x, struct as_step *step)
     }
     if (rc == ASSAY_OK)
         rc = run_plain(x, step);
+    if (rc == ASSAY_OK && step->kernel->flags & AS_KERNEL_MAKES_OUT)
+        claim_states(x, step);
     return rc < 0 || fixed ? rc : note_shapes(x, step);
 }
 
@@ -647,11 +664,8 @@ static int keep_made(struct as_exec *x, struct as_step *step)
             memcpy(kept.data, val->data, (size_t)val->bytes);
             as_val_drop(val);
             *val = kept;
-        } else if (val->hold && val->hold->kind != AS_MEM_PARAMETERS) {
-            /* Texts stay where they are. */
-            as_mem_sub(val->hold->mem, val->hold->kind, val->hold->bytes);
-            as_mem_add(val->hold->mem, AS_MEM_PARAMETERS, val->hold->bytes);
-            val->hold->kind = AS_MEM_PARAMETERS;
+        } else {
+            as_val_recount(val, AS_MEM_PARAMETERS); /* texts stay where they are */
         }
     }
     step->dead = true;

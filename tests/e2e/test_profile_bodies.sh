@@ -42,6 +42,14 @@ save("if.onnx", [h.make_node("MatMul", ["x", "w"], ["a"], name="outer"), h.make_
                  h.make_node("Greater", ["m", "zero"], ["c"]), h.make_node("If", ["c"], ["d"], name="if", then_branch=then, else_branch=other),
                  h.make_node("MatMul", ["d", "w"], ["y"], name="outer2")],
      [f("x", [8, 64])], [f("y", [8, 64])], [w, ("zero", np.float32(0))])
+# A state that comes out of the side that a number chooses, through a view.
+then = h.make_graph([h.make_node("Add", ["state", "x"], ["t"])], "then", [], [f("t", [8, 64])])
+other = h.make_graph([h.make_node("Sub", ["state", "x"], ["e"])], "else", [], [f("e", [8, 64])])
+save("state.onnx", [h.make_node("Equal", ["k", "sixteen"], ["c"]), h.make_node("If", ["c"], ["d"], name="if", then_branch=then, else_branch=other),
+                    h.make_node("Identity", ["d"], ["new"]), h.make_node("MatMul", ["x", "w"], ["y"])],
+     [f("x", [8, 64]), f("state", [8, 64]), b("k", T.INT64, [])], [f("y", [8, 64]), f("new", [8, 64])],
+     [w, ("sixteen", np.int64(16))])
+np.save(t + "/k.npy", np.int64(16))
 np.save(t + "/plus.npy", np.ones((8, 64), np.float32))
 np.save(t + "/minus.npy", -np.ones((8, 64), np.float32))
 PY
@@ -103,4 +111,22 @@ s, peak = j['summary'], j['machine']['peak_f32_flops_per_second']
 assert s['unknown_bound_share'] == 0
 assert s['attainable_gflops_per_second'] <= 1.001e-9 * peak"
 done
+
+# Numbers that are given are constants: no activation by the plan nor by the count, and the same state.
+for given in "--value k=16" "--input k=$tmp/k.npy"; do
+    # shellcheck disable=SC2086
+    exits 0 "a state with $given" profile --json --threads 1 --loop new=state $given "$tmp/state.onnx"
+    check "the memory with $given is as planned" "$python" -c "
+import json
+j = json.load(open('$tmp/out'))
+m = j['memory']
+given = '$given'.startswith('--value')
+assert m['kv_cache_bytes'] == 2 * 4 * 8 * 64, m
+assert m['planned_activation_bytes'] == (m['activation_bytes'] if given else None), m
+assert j['decoder'] is None or j['decoder']['cache_bytes'] == 4 * 8 * 64
+how = [i['filled_with'] for i in j['model']['inputs'] if i['name'] == 'k'][0]
+assert how == 'as given: 16' if given else how.startswith('file '), how"
+done
+exits 2 "numbers given twice" profile --value k=16 --input "k=$tmp/k.npy" "$tmp/state.onnx"
+says "one of the two"
 finish
