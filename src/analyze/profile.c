@@ -59,24 +59,13 @@ static enum as_peak_type type_of(const struct as_profile_layer *layer)
     return value && value->type.dtype == AS_DTYPE_F64 ? AS_PEAK_F64 : AS_PEAK_F32;
 }
 
-/* A body that runs now more often and now less has no count that belongs to its median time. */
-static bool calls_vary(const struct as_joining *j, const struct as_profile_layer *layer)
-{
-    const struct as_profile_pass *pass = &j->run->profile;
-
-    for (size_t i = 1; i < pass->n_runs; i++)
-        if (pass->calls[layer->index * pass->n_runs + i] != layer->calls)
-            return true;
-    return false;
-}
-
 /* Counts of the nodes in it. Tensors between fused nodes are never stored, so the bytes are those
  * of the step; those of a single node are its own, of a lookup only the rows taken. */
 static void join_costs(const struct as_joining *j, struct as_profile_layer *layer)
 {
     struct as_cost sum = {0};
 
-    layer->counted = !calls_vary(j, layer);
+    layer->counted = true;
     for (size_t i = 0; i < layer->step.n_sources; i++) {
         const struct as_cost_row *row = find_row(j, layer->step.sources[i]);
 

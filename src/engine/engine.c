@@ -318,7 +318,7 @@ void as_engine_tell_shapes(struct as_engine *engine)
             slot->seen_run + 1 == engine->n_runs && (slot->seen_varies || slot->is_static);
     }
     for (uint32_t i = 0; i < p->n_plans; i++)
-        p->plans[i].graph->ran = p->plans[i].n_ran;
+        p->plans[i].graph->ran = p->plans[i].ran_varies ? AS_DIM_UNKNOWN : p->plans[i].n_ran;
 }
 
 int as_engine_loop(struct as_engine *engine, struct assay_error *err)

@@ -84,8 +84,8 @@ const struct as_value *as_engine_output_value(const struct as_engine *engine, si
 const struct as_val *as_engine_output(const struct as_engine *engine, size_t i);
 
 /* Tells the model the shapes that tensors had in the last run, where they depend on data, and how
- * often that run ran each body, so that costs can be counted for them. They hold while the engine
- * lives, or until the model is inferred again. */
+ * often that run ran each body, where all runs did so alike, so that costs can be counted for them.
+ * They hold while the engine lives, or until the model is inferred again. */
 void as_engine_tell_shapes(struct as_engine *engine);
 
 /* Outputs become inputs as the pairs say. */

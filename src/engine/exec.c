@@ -602,8 +602,10 @@ int as_exec_run(struct as_exec *x)
                 as_val_drop(&slot->val);
         }
     }
-    for (uint32_t i = 0; i < p->n_plans; i++)
+    for (uint32_t i = 0; i < p->n_plans; i++) {
+        p->plans[i].n_before = p->plans[i].n_ran;
         p->plans[i].n_ran = i == 0;
+    }
     if (p->has_library && as_provider_onednn.begin)
         as_provider_onednn.begin(p);
     if (x->mode == AS_RUN_PROFILE) {
@@ -613,6 +615,8 @@ int as_exec_run(struct as_exec *x)
     } else {
         rc = run_steps(x, plan);
     }
+    for (uint32_t i = 0; i < p->n_plans && x->run > 0; i++)
+        p->plans[i].ran_varies |= p->plans[i].n_ran != p->plans[i].n_before;
     drop_works(x, NULL);
     as_arena_fini(&x->scratch);
     if (rc < 0) {

@@ -81,7 +81,9 @@ struct as_plan {
     struct as_step *steps;
     uint32_t n_steps, room;
     uint32_t *in, *out; /* slots of the graph's inputs and outputs */
-    int64_t n_ran;      /* how often the last run ran it */
+    int64_t n_ran;      /* how often the last run ran it, ... */
+    int64_t n_before;   /* ... and the one before */
+    bool ran_varies;    /* not as often in every run */
 };
 
 struct as_program {

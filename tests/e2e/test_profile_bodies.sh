@@ -42,6 +42,12 @@ save("if.onnx", [h.make_node("MatMul", ["x", "w"], ["a"], name="outer"), h.make_
                  h.make_node("Greater", ["m", "zero"], ["c"]), h.make_node("If", ["c"], ["d"], name="if", then_branch=then, else_branch=other),
                  h.make_node("MatMul", ["d", "w"], ["y"], name="outer2")],
      [f("x", [8, 64])], [f("y", [8, 64])], [w, ("zero", np.float32(0))])
+# A loop that dice end: other rounds in every run.
+body = h.make_graph([h.make_node("MatMul", ["s", "w"], ["s2"], name="mm"), h.make_node("RandomUniform", [], ["r"], shape=[], dtype=1),
+                     h.make_node("Less", ["r", "most"], ["c2"])],
+                    "body", [b("i", T.INT64, []), b("c", T.BOOL, []), f("s", [8, 64])], [b("c2", T.BOOL, []), f("s2", [8, 64])])
+save("dice.onnx", [h.make_node("Loop", ["n", "", "x"], ["y"], name="loop", body=body)],
+     [f("x", [8, 64])], [f("y", [8, 64])], [w, ("n", np.int64(1000)), ("most", np.float32(0.9))])
 # A state that comes out of the side that a number chooses, through a view.
 then = h.make_graph([h.make_node("Add", ["state", "x"], ["t"])], "then", [], [f("t", [8, 64])])
 other = h.make_graph([h.make_node("Sub", ["state", "x"], ["e"])], "else", [], [f("e", [8, 64])])
@@ -110,6 +116,30 @@ assert all(l['counted'] for l in j['layers'])
 s, peak = j['summary'], j['machine']['peak_f32_flops_per_second']
 assert s['unknown_bound_share'] == 0
 assert s['attainable_gflops_per_second'] <= 1.001e-9 * peak"
+done
+
+exits 0 "a loop of other rounds in every run" profile --json --threads 1 "$tmp/dice.onnx"
+check "rounds that differ from run to run are said not to be counted" "$python" -c "
+import json
+j = json.load(open('$tmp/out'))
+mm = [l for l in j['layers'] if l['name'] == 'mm'][0]
+assert not mm['counted'] and mm['macs'] is None and not j['model']['counts_complete']"
+
+# The same by the C API.
+for n in 0 1 5; do
+    exits 0 "measure.h with $n rounds" "$build/tests/model_measure" "$tmp/loop.onnx" n "$tmp/n$n.npy"
+    check "measure.h counts $n rounds" grep -q "^flops $((n * 65536)) complete 1 rate known" "$tmp/out"
+    check "measure.h counts a layer in $n rounds" grep -q "^layer mm flops $((n * 65536)) " "$tmp/out"
+    check "the layers of $n rounds add up" grep -q '^shares 1.000000' "$tmp/out"
+done
+check "a layer that ran has its rate" grep -q '^layer mm .* rate known' "$tmp/out"
+for model in "grow.onnx n $tmp/n5.npy" dice.onnx; do
+    # shellcheck disable=SC2086
+    exits 0 "measure.h: $model" "$build/tests/model_measure" "$tmp"/$model
+    check "no rate of what is not counted: $model" grep -q 'complete 0 rate unknown' "$tmp/out"
+    check "no verdict on what is not counted: $model" grep -q '^bottleneck unknown' "$tmp/out"
+    check "the reason is told: $model" grep -q '^reason not every layer is counted' "$tmp/out"
+    check "the reason of a layer is told: $model" grep -q '^layer mm .* not counted' "$tmp/out"
 done
 
 # Numbers that are given are constants: no activation by the plan nor by the count, and the same state.
