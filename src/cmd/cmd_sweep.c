@@ -348,7 +348,9 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
         return as_fail_nomem(err);
     w->line = line;
     as_run_environment();
-    rc = as_topology_read(&w->topology, NULL, err);
+    rc = as_opt_choose_one(line, "json", "markdown", err);
+    if (rc == ASSAY_OK)
+        rc = as_topology_read(&w->topology, NULL, err);
     as_memory_room_read(&w->room, "", &w->topology.container);
     wanted.topology = &w->topology;
     if (rc == ASSAY_OK)

@@ -1,6 +1,7 @@
 /* report/profile_json.c - how fast a network runs and why, as JSON (schema assay.profile).
  * Base units in the keys; what cannot be had is null; keys always come in the same order. */
 #include <math.h>
+#include <string.h>
 
 #include "base/json_writer.h"
 #include "base/text.h"
@@ -79,6 +80,20 @@ static void put_machine(struct as_json_writer *w, const struct as_profile_report
     as_json_object_end(w);
 }
 
+/* What was given to the model, in lists that are empty where nothing was. */
+static void put_settings(struct as_json_writer *w, const struct as_profile_report *report)
+{
+    static const char *const names[] = {"shape", "dim", "value", "loop", "input"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        as_json_kv_array(w, names[i]);
+        for (size_t k = 0; k < report->n_settings; k++)
+            if (strcmp(report->settings[k].name, names[i]) == 0)
+                as_json_text(w, report->settings[k].value);
+        as_json_array_end(w);
+    }
+}
+
 static void put_config(struct as_json_writer *w, const struct as_profile_report *report)
 {
     const struct as_profile_options *o = &report->profile->run->options;
@@ -95,6 +110,7 @@ static void put_config(struct as_json_writer *w, const struct as_profile_report 
                                             : AS_LATENCY_WARMUP_RUNS);
     as_json_kv_text(w, "input_fill", as_input_fill_name(o->inputs.fill));
     as_json_kv_u64(w, "seed", o->inputs.seed);
+    put_settings(w, report);
     as_json_kv_array(w, "command");
     for (size_t i = 0; i < report->n_words; i++)
         as_json_text(w, report->words[i]);
@@ -314,7 +330,7 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
     as_json_kv_u64(w, "cache_bytes", t->n_steps ? t->steps[t->n_steps - 1].cache_bytes : 0);
     as_json_kv_u64(w, "cache_peak_bytes",
                    t->peak_cache_bytes); /* the old copy beside the new one */
-    as_json_kv_u64(w, "cache_formula_bytes", t->formula_bytes);
+    put_count(w, "cache_formula_bytes", t->formula_bytes, t->formula_bytes > 0);
     as_json_kv_u64(w, "peak_bytes", t->peak_bytes);
     as_json_kv_array(w, "steps");
     for (size_t i = 0; i < t->n_steps; i++) {
