@@ -4,7 +4,7 @@
 #include <assay/measure.h>
 #include <stdio.h>
 
-enum { MOST = 64 };
+enum { MOST = 512 };
 
 static void print_layers(struct assay_model *model, const struct assay_measure_options *o,
                          struct assay_error *err)
