@@ -40,14 +40,15 @@ struct assay_input_file {
 /* The most this machine can do, by assay_measure_roof() or from elsewhere. */
 struct assay_roof {
     size_t size;                /* sizeof(struct assay_roof) */
-    uint32_t threads;           /* that it holds for */
+    uint32_t threads;           /* that it holds for; 0: whatever is used */
     double peak_gflops;         /* f32; NaN: not known */
     double bandwidth_gbs;       /* of main memory in 1e9 bytes a second; NaN: not known */
     double cache_bandwidth_gbs; /* of the last cache; NaN: not known, or there is none */
     uint64_t cache_bytes;       /* what is smaller stays in it; 0: not known */
 };
 
-/* How to measure. Start from ASSAY_MEASURE_OPTIONS_INIT; zero means the default everywhere. */
+/* How to measure. Start from ASSAY_MEASURE_OPTIONS_INIT; zero means the default everywhere. What
+ * cannot be a time, a share or a level (negative, NaN) is ASSAY_ERR_USAGE. */
 struct assay_measure_options {
     size_t size;       /* sizeof(struct assay_measure_options) */
     uint32_t warmup;   /* runs before, at least; 10. More are made until times are steady */
@@ -56,19 +57,20 @@ struct assay_measure_options {
     double time_s;     /* of timing; 3 */
     double target;  /* enough when the interval is narrower than this share of the median; 0.01 */
     double level;   /* of the interval; 0.95 */
-    bool no_warmup; /* not a single run before */
+    bool no_warmup; /* one run before, which is the first_ns of the result, and no more */
     bool no_batch;  /* a sample is one call, even of what the clock can hardly see */
     double *samples_ns; /* where to put samples, in the order taken; NULL: nowhere */
     size_t samples_room;
     /* Of models alone: */
-    uint32_t threads; /* 1 */
+    uint32_t threads; /* 1; more than the process may run at once: ASSAY_ERR_USAGE */
     uint64_t seed;    /* of made-up inputs */
     enum assay_inputs inputs;
     const struct assay_input_file *files;
     size_t n_files;
     bool no_fuse;                  /* node by node */
     uint64_t limit_bytes;          /* refuse models that need more memory; 0: no limit */
-    const struct assay_roof *roof; /* NULL: measured anew where it is needed, in a second or two */
+    const struct assay_roof *roof; /* NULL: measured anew where it is needed, in a second or two;
+                                      one for another number of threads: ASSAY_ERR_USAGE */
 };
 #define ASSAY_MEASURE_OPTIONS_INIT                                                                 \
     {                                                                                              \
@@ -160,7 +162,8 @@ ASSAY_API int assay_measure_memory(struct assay_model *model,
 
 /* ---- the machine ---- */
 
-/* Measures peak and bandwidth for that many threads (0: 1), in a second or two. */
+/* Measures peak and bandwidth for that many threads (0: 1), in a second or two. More than the
+ * process may run at once: ASSAY_ERR_USAGE. */
 ASSAY_API int assay_measure_roof(uint32_t threads, struct assay_roof *roof,
                                  struct assay_error *err);
 
@@ -171,14 +174,15 @@ struct assay_layer_profile {
     const char *name;       /* lives as long as the model and until it is counted again */
     const char *layer_type; /* the operator */
     uint64_t parameters;
-    uint64_t flops;    /* 2 x MACs of one run; of a layer without any: its other operations */
-    double latency_ms; /* the median of its own time; NaN: it is not run, see `reason` */
-    double gflops_per_second; /* flops / time; NaN without a time */
+    uint64_t flops;    /* 2 x MACs of one run, in a body as often as it ran; of a layer without any:
+                          its other operations */
+    double latency_ms; /* of its own, in a typical run; NaN: it is not run, see `reason` */
+    double gflops_per_second; /* flops / time; NaN without a time, or when it is not counted */
     double parameter_memory_mb;
     double activation_memory_mb; /* of what comes out */
     double peak_memory_mb;    /* of all tensors alive while it runs, its parameters and workspace */
     double memory_efficiency; /* (parameters + activations) / peak; NaN without a peak */
-    double share;             /* of the time of all layers */
+    double share;             /* of the time of all layers: they add up to 1 */
     const char *reason;       /* why a figure is NaN; NULL when none is */
 };
 
@@ -198,7 +202,7 @@ ASSAY_API int assay_profile_layer(struct assay_model *model, size_t i,
 /* One run of a model against what the machine can do. */
 struct assay_forward_profile {
     uint64_t parameters;
-    uint64_t flops; /* 2 x MACs of one run, all its samples */
+    uint64_t flops; /* 2 x MACs of one run, all its samples; bodies as often as they ran */
     double latency_ms;
     double parameter_memory_mb, activation_memory_mb, peak_memory_mb, memory_efficiency;
     double gflops_per_second;        /* flops / time */
@@ -206,12 +210,14 @@ struct assay_forward_profile {
     double computational_efficiency; /* gflops_per_second / the measured peak; more than 1 means
                                         that one of both is wrong. NaN: see `reason` */
     bool is_memory_bound, is_compute_bound; /* neither: bound by overhead, or not known */
-    const char *bottleneck;   /* "compute", "memory", "overhead"; "unknown" without a roof */
+    const char *bottleneck;   /* "compute", "memory", "overhead"; "unknown" without a roof, or when
+                                 not `complete` */
     uint64_t bytes_moved;     /* every input and output of every layer once */
     double intensity;         /* flops a byte moved */
     double attainable_gflops; /* what the roof allows at this intensity */
     double attained_share;    /* gflops_per_second / attainable_gflops */
-    bool complete;            /* every layer was counted; otherwise flops and bytes are too low */
+    bool complete;            /* every layer was counted; otherwise flops and bytes are too low, and
+                                 what is made of them is NaN */
     struct assay_roof roof;   /* that it was held against */
     struct assay_latency latency;
     struct assay_memory memory;

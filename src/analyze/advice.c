@@ -10,8 +10,10 @@
 #include "base/text.h"
 
 /* Below these shares of the time nothing is said. */
-#define WORTH_SAYING 0.05
-#define MUCH         0.2
+#define WORTH_SAYING  0.05
+#define MUCH          0.2
+#define WORTH_THREADS 0.1
+#define SPLIT_NS      20000 /* a call this short gains nothing: handing work over takes microseconds */
 
 AS_PRINTF(2, 3) static const char *text_of(struct as_profile *p, const char *fmt, ...)
 {
@@ -32,6 +34,13 @@ static void advise(struct as_profile *p, const struct as_advice *advice)
         p->advice[p->n_advice++] = *advice;
 }
 
+/* A product in our own kernel: its time says what this engine lacks, not what to do to the model.
+ */
+static bool is_plain_product(const struct as_profile_layer *layer)
+{
+    return layer->macs > 0 && strcmp(layer->step.kernel, "plain C") == 0;
+}
+
 /* Weights that stream from far away are read once a run: more samples share that. */
 static void advise_batch(struct as_profile *p)
 {
@@ -41,7 +50,8 @@ static void advise_batch(struct as_profile *p)
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[i];
 
-        if (layer->roof.bound != AS_BOUND_MEMORY || layer->weight_bytes * 2 < layer->bytes)
+        if (layer->roof.bound != AS_BOUND_MEMORY || layer->weight_bytes * 2 < layer->bytes ||
+            is_plain_product(layer))
             continue;
         streaming += layer->share;
         saved += layer->share * (1 - layer->roof.compute_seconds / layer->roof.memory_seconds);
@@ -85,18 +95,64 @@ static void advise_int8(struct as_profile *p)
                dense * (1 - f32 / i8), AS_ADVICE_MEDIUM});
 }
 
+static bool computes_in_f32(const struct as_profile_layer *layer)
+{
+    const struct as_value *value =
+        layer->step.node ? as_node_input(layer->step.graph, layer->step.node, 0) : NULL;
+
+    return !value || value->type.dtype == AS_DTYPE_F32;
+}
+
+static void advise_plain_products(struct as_profile *p)
+{
+    const struct as_profile_layer *worst = NULL;
+    double lost = 0, spent = 0;
+    char share[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
+
+        if (!is_plain_product(layer))
+            continue;
+        spent += layer->share;
+        lost += layer->share * (1 - layer->roof.roof_fraction);
+        worst = worst ? worst : layer;
+    }
+    if (!worst || spent < WORTH_SAYING)
+        return;
+    as_text_percent(share, spent);
+    as_text_si(rate, worst->roof.achieved, "FLOP/s");
+    advise(
+        p,
+        &(struct as_advice){
+            "plain-products",
+            text_of(p,
+                    "%s %.80s with another engine: products like this one run in a plain "
+                    "kernel here, without a library's",
+                    computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->step.name),
+            text_of(p, "%s of the time is spent in such products; the slowest (%.30s) reaches %s",
+                    share, worst->step.op, rate),
+            lost > 0 ? lost : (double)NAN, AS_ADVICE_HIGH});
+}
+
 static void advise_plain(struct as_profile *p)
 {
     const struct as_profile_layer *worst = NULL;
+    double spent = 0;
     char share[AS_TEXT_HUMAN], own[AS_TEXT_HUMAN];
 
-    for (size_t i = 0; i < p->n_layers && !worst; i++)
-        if (strcmp(p->layers[p->by_time[i]].step.kernel, "plain C") == 0 &&
-            !p->layers[p->by_time[i]].step.is_reorder)
-            worst = &p->layers[p->by_time[i]];
-    if (!worst || p->plain_share < MUCH)
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
+
+        if (strcmp(layer->step.kernel, "plain C") != 0 || layer->step.is_reorder ||
+            is_plain_product(layer))
+            continue;
+        spent += layer->share;
+        worst = worst ? worst : layer;
+    }
+    if (!worst || spent < MUCH)
         return;
-    as_text_percent(share, p->plain_share);
+    as_text_percent(share, spent);
     as_text_percent(own, worst->share);
     advise(
         p,
@@ -126,12 +182,15 @@ static void advise_reorders(struct as_profile *p)
 
 static void advise_overhead(struct as_profile *p)
 {
-    double share = p->bound_share[AS_BOUND_OVERHEAD];
+    double share = 0;
     size_t n = 0;
     char text[AS_TEXT_HUMAN], each[AS_TEXT_HUMAN];
 
     for (size_t i = 0; i < p->n_layers; i++)
-        n += p->layers[i].roof.bound == AS_BOUND_OVERHEAD;
+        if (p->layers[i].roof.bound == AS_BOUND_OVERHEAD && !is_plain_product(&p->layers[i])) {
+            share += p->layers[i].share;
+            n++;
+        }
     if (share < MUCH || n == 0)
         return;
     as_text_percent(text, share);
@@ -183,7 +242,8 @@ static void advise_slow_dense(struct as_profile *p)
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
 
-        if (layer->macs == 0 || !(layer->roof.roof_fraction < 0.5) || layer->share < 0.005)
+        if (layer->macs == 0 || !(layer->roof.roof_fraction < 0.5) || layer->share < 0.005 ||
+            is_plain_product(layer))
             continue;
         lost += layer->share * (1 - layer->roof.roof_fraction);
         if (!worst)
@@ -206,19 +266,48 @@ static void advise_slow_dense(struct as_profile *p)
                   lost, AS_ADVICE_MEDIUM});
 }
 
+/* Of a layer's time, what so many threads could save: where arithmetic or a bandwidth that grows
+ * with them is what takes it. */
+static double saved_by_threads(const struct as_profile *p, const struct as_profile_layer *layer,
+                               unsigned most)
+{
+    double now = (double)NAN, then = (double)NAN;
+
+    if (layer->self_ns < SPLIT_NS * (double)layer->calls)
+        return 0;
+    if (layer->roof.bound == AS_BOUND_COMPUTE) {
+        now = as_peak_flops(p->peaks, layer->type, p->threads);
+        then = as_peak_flops(p->peaks, layer->type, most);
+    } else if (layer->roof.bound == AS_BOUND_MEMORY) {
+        now = as_peak_bandwidth(p->peaks, layer->roof.level, p->threads);
+        then = as_peak_bandwidth(p->peaks, layer->roof.level, most);
+    }
+    return then > now ? layer->share * (1 - now / then) : 0;
+}
+
 static void advise_threads(struct as_profile *p)
 {
-    double one = as_peak_flops(p->peaks, AS_PEAK_F32, p->threads), all;
     unsigned most = p->peaks->n_counts ? p->peaks->threads[p->peaks->n_counts - 1] : 1;
+    double saved = 0, bound = 0;
+    char share[AS_TEXT_HUMAN];
 
-    all = as_peak_flops(p->peaks, AS_PEAK_F32, most);
-    if (most <= p->threads || !(all > 1.3 * one))
+    for (size_t i = 0; i < p->n_layers && most > p->threads; i++) {
+        double one = saved_by_threads(p, &p->layers[i], most);
+
+        saved += one;
+        bound += one > 0 ? p->layers[i].share : 0;
+    }
+    if (saved < WORTH_THREADS)
         return;
-    advise(p, &(struct as_advice){
-                  "more-threads", text_of(p, "use more threads (--threads %u)", most),
-                  text_of(p, "%u thread%s used, and %u reach %.1f times their peak", p->threads,
-                          p->threads == 1 ? " is" : "s are", most, all / one),
-                  1 - one / all, AS_ADVICE_MEDIUM});
+    as_text_percent(share, bound);
+    advise(p,
+           &(struct as_advice){
+               "more-threads", text_of(p, "use more threads (--threads %u)", most),
+               text_of(p,
+                       "%u thread%s used, and %s of the time is in layers bound by arithmetic or "
+                       "bandwidth of which %u have more",
+                       p->threads, p->threads == 1 ? " is" : "s are", share, most),
+               saved, AS_ADVICE_MEDIUM});
 }
 
 static void advise_noise(struct as_profile *p)
@@ -258,6 +347,7 @@ void as_profile_advise(struct as_profile *p)
         advise_slow_dense(p);
         advise_threads(p);
     }
+    advise_plain_products(p);
     advise_plain(p);
     advise_reorders(p);
     advise_noise(p);

@@ -7,6 +7,7 @@
 
 #include "analyze/measure_session.h"
 #include "base/alloc.h"
+#include "probe/topology.h"
 
 _Static_assert((int)ASSAY_LATENCY_CAUSES == (int)AS_CAUSE_COUNT, "promise every cause");
 _Static_assert((int)ASSAY_INPUTS_ONES == (int)AS_INPUTS_ONES, "the same order");
@@ -33,6 +34,37 @@ struct as_latency_options as_measure_latency_options(const struct assay_measure_
         .level = o->level,
         .no_batch = o->no_batch,
     };
+}
+
+/* 0 is the default; the others are not numbers of anything. */
+static int check_number(double number, double most, const char *name, struct assay_error *err)
+{
+    if (number >= 0 && number <= most)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_USAGE, "%s is %g, not a number from 0 to %g", name, number, most);
+}
+
+static int check_options(const struct assay_measure_options *o, struct assay_error *err)
+{
+    int rc = check_number(o->time_s, 86400, "time_s", err);
+
+    if (rc == ASSAY_OK)
+        rc = check_number(o->target, 1, "target", err);
+    return rc < 0 ? rc : check_number(o->level, 0.9999, "level", err);
+}
+
+/* Of models: as many threads as can run, and a roof that holds for them. */
+static int check_threads(const struct assay_measure_options *o, struct assay_error *err)
+{
+    uint32_t threads = o->threads ? o->threads : 1;
+    struct as_topology topology;
+    int rc;
+
+    if (o->roof && o->roof->threads && o->roof->threads != threads)
+        return as_fail(err, ASSAY_ERR_USAGE, "the roof holds for %u threads, and %u are used",
+                       (unsigned)o->roof->threads, (unsigned)threads);
+    rc = threads > 1 ? as_topology_read(&topology, NULL, err) : ASSAY_OK;
+    return rc < 0 || threads == 1 ? rc : as_topology_check_threads(&topology, threads, err);
 }
 
 /* ---- one measuring of a model ---- */
@@ -115,7 +147,11 @@ int as_measure_session_open(struct as_measure_session *s, struct assay_model *mo
     int rc;
 
     *s = (struct as_measure_session){.model = model, .options = as_measure_options(options)};
-    rc = as_handle_seal(model, err);
+    rc = check_options(&s->options, err);
+    if (rc == ASSAY_OK)
+        rc = check_threads(&s->options, err);
+    if (rc == ASSAY_OK)
+        rc = as_handle_seal(model, err);
     if (rc < 0)
         return rc;
     rc = as_handle_sizes_init(&s->sizes, model, err);
@@ -136,6 +172,13 @@ int as_measure_session_close(struct as_measure_session *s, struct assay_error *e
 {
     drop(s);
     return assay_model_count(s->model, &s->counts, err);
+}
+
+int as_measure_count_ran(const struct as_measure_session *s, struct as_costs **costs,
+                         struct assay_error *err)
+{
+    as_engine_tell_shapes(s->run->engine);
+    return as_costs_new(costs, s->model->model, err);
 }
 
 /* ---- latency ---- */
@@ -223,6 +266,9 @@ int assay_measure_latency(assay_measured fn, void *user,
                        fn ? "no place for the latency is given"
                           : "no function to measure is given");
     memset(latency, 0, sizeof *latency);
+    rc = check_options(&o, err);
+    if (rc < 0)
+        return rc;
     rc = as_latency_run(&run, fn, user, &how, err);
     if (rc < 0)
         return rc;

@@ -7,6 +7,7 @@
 
 #include "analyze/handle_sizes.h"
 #include "measure/profile_run.h"
+#include "model/cost.h"
 
 #define AS_MIB 1048576.0
 
@@ -31,6 +32,11 @@ AS_MUST_USE int as_measure_session_open(struct as_measure_session *s, struct ass
                                         unsigned passes, struct assay_error *err);
 /* Counts the model once more, since running it inferred other types; fails when that does. */
 AS_MUST_USE int as_measure_session_close(struct as_measure_session *s, struct assay_error *err);
+
+/* The costs of what ran, as often as it did, in rows of the model's order; the caller frees them.
+ */
+AS_MUST_USE int as_measure_count_ran(const struct as_measure_session *s, struct as_costs **costs,
+                                     struct assay_error *err);
 
 void as_measure_put_latency(struct assay_latency *out, const struct as_latency_run *run,
                             const struct assay_measure_options *options);

@@ -20,8 +20,9 @@ struct as_profile_layer {
     double cumulative_share; /* with all that are slower */
     const uint64_t *trail;   /* its time in each run */
     size_t n_trail;
-    bool counted; /* every node in it has counts */
-    uint64_t macs, flops, bytes, weight_bytes, live_bytes;
+    bool counted;                              /* every node in it has counts */
+    uint64_t macs, flops, bytes, weight_bytes; /* of all calls; the first two when `counted` */
+    uint64_t live_bytes;
     bool live_known; /* memory was counted */
     enum as_peak_type type;
     struct as_roof roof;
@@ -91,7 +92,8 @@ struct as_profile {
     double sum_ns;        /* of the layers */
     double run_ns;        /* median of a run while profiling */
     double covered_share; /* of the median run, that the layers add up to */
-    struct as_roof roof;  /* of the whole, by the headline's median */
+    struct as_roof roof;  /* of the whole, by the headline's median; of the counted layers and their
+                             share of it, when not all are */
     double samples_per_second, tokens_per_second;
     double bound_share[AS_BOUND_COUNT]; /* of the time, by what bounds it */
     double reorder_share, plain_share;  /* of reorders; of kernels in plain C */

@@ -522,9 +522,12 @@ static void watch_signals(const struct as_load_command *command)
 
 static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
 {
-    struct as_bench_work *w = as_alloc_zero(1, sizeof *w);
-    int rc = ASSAY_OK;
+    struct as_bench_work *w;
+    int rc = as_opt_choose_one(line, "json", "markdown", err);
 
+    if (rc < 0)
+        return rc;
+    w = as_alloc_zero(1, sizeof *w);
     if (!w)
         return as_fail_nomem(err);
     w->line = line;

@@ -107,8 +107,9 @@ static int run_diff(const struct as_cmd_line *line, struct assay_error *err)
         rc = read_percent(line, "threshold", &threshold_percent, err);
     if (rc < 0)
         return rc;
-    if (as_opt_given(line, "json") && as_opt_given(line, "markdown"))
-        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json and --markdown");
+    rc = as_opt_choose_one(line, "json", "markdown", err);
+    if (rc < 0)
+        return rc;
     if (!isnan(threshold_percent)) /* 0 would mean the default: the least there is */
         options.threshold = threshold_percent > 0 ? threshold_percent / 100 : 1e-300;
     for (int k = 0; k < 2 && rc == ASSAY_OK; k++)

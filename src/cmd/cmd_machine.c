@@ -129,7 +129,7 @@ static int check_studies(const struct as_cmd_line *line, struct assay_error *err
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--overhead runs on one thread and needs no peaks: leave out --%s",
                        as_opt_given(line, "threads") ? "threads" : "fresh");
-    return ASSAY_OK;
+    return as_opt_choose_one(line, "json", "markdown", err);
 }
 
 static int run_machine(const struct as_cmd_line *line, struct assay_error *err)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/command_words.h"
 #include "cmd/console.h"
 #include "cmd/earlier_runs.h"
 #include "cmd/model_options.h"
@@ -103,6 +104,8 @@ struct work {
     struct as_profile *profile;
     const char *record;             /* where the run goes; NULL: nowhere */
     char folder[32], temporary[64]; /* of a run made only for its trace */
+    struct as_arena words;          /* of the command line */
+    struct as_profile_setting settings[AS_CMD_MAX_LIST];
 };
 
 static bool ends_in(const char *text, const char *end)
@@ -302,6 +305,21 @@ static int write_trace(const struct work *w, struct assay_error *err)
     return rc;
 }
 
+/* What was asked for, in the words it was asked in. */
+static int read_words(struct work *w, struct as_profile_report *report, struct assay_error *err)
+{
+    static const char *const lists[] = {"shape", "dim", "value", "loop", "input"};
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const char *value;
+
+        for (size_t k = 0; (value = as_opt_list_at(w->line, lists[i], k)) != NULL; k++)
+            w->settings[report->n_settings++] = (struct as_profile_setting){lists[i], value};
+    }
+    report->settings = w->settings;
+    return as_command_words(&w->words, &report->words, &report->n_words, err);
+}
+
 static int print(struct work *w, struct assay_error *err)
 {
     unsigned places[AS_PROFILE_SECTION_COUNT];
@@ -311,8 +329,6 @@ static int print(struct work *w, struct assay_error *err)
         .fitness = &w->fitness,
         .tokens = w->has_tokens ? &w->tokens : NULL,
         .why_no_tokens = w->no_tokens.code ? w->no_tokens.msg : NULL,
-        .words = &w->line->operand[0],
-        .n_words = 1,
         .top = (size_t)as_opt_number(w->line, "top", 0),
         .sort = (unsigned)as_opt_word(w->line, "sort", 0),
         .wide = as_opt_given(w->line, "wide"),
@@ -321,8 +337,10 @@ static int print(struct work *w, struct assay_error *err)
     size_t n = as_opt_words(w->line, "section", places, AS_PROFILE_SECTION_COUNT);
     const char *folder = as_opt_text(w->line, "csv");
     struct as_console console;
-    int rc = ASSAY_OK;
+    int rc = read_words(w, &report, err);
 
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < n; i++)
         report.sections |= 1u << places[i];
     if (folder) {
@@ -368,7 +386,9 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     w->line = line;
     as_run_environment();
     as_system_load_read(&w->load, "");
-    rc = read_outputs(w, err);
+    rc = as_opt_choose_one(line, "json", "markdown", err);
+    if (rc == ASSAY_OK)
+        rc = read_outputs(w, err);
     if (rc == ASSAY_OK)
         rc = as_topology_read(&w->topology, NULL, err);
     if (rc == ASSAY_OK) {
@@ -401,6 +421,7 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     as_run_options_fini(&w->run_options);
     as_model_options_fini(&w->given);
     as_model_free(w->model);
+    as_arena_fini(&w->words);
     as_free(w);
     return rc;
 }

@@ -228,6 +228,19 @@ static void settle_single(struct work *w)
     o->infer.inputs = w->inputs;
 }
 
+static int check_threads(const struct work *w, struct assay_error *err)
+{
+    const struct as_sweep_options *o = &w->options;
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; i < o->n_axes; i++)
+        for (size_t k = 0; o->axes[i].kind == AS_SWEEP_THREADS && k < o->axes[i].n; k++)
+            rc = rc < 0
+                     ? rc
+                     : as_topology_check_threads(&w->topology, (uint64_t)o->axes[i].values[k], err);
+    return rc;
+}
+
 static int read_axes(struct work *w, struct assay_error *err)
 {
     static const struct {
@@ -247,6 +260,8 @@ static int read_axes(struct work *w, struct assay_error *err)
         if (text)
             rc = axis ? read_numbers(axis, numbers[i].option, text, err) : err->code;
     }
+    if (rc == ASSAY_OK)
+        rc = check_threads(w, err);
     if (rc == ASSAY_OK)
         settle_single(w);
     if (rc == ASSAY_OK && w->options.n_axes == 0)
@@ -333,7 +348,9 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
         return as_fail_nomem(err);
     w->line = line;
     as_run_environment();
-    rc = as_topology_read(&w->topology, NULL, err);
+    rc = as_opt_choose_one(line, "json", "markdown", err);
+    if (rc == ASSAY_OK)
+        rc = as_topology_read(&w->topology, NULL, err);
     as_memory_room_read(&w->room, "", &w->topology.container);
     wanted.topology = &w->topology;
     if (rc == ASSAY_OK)

@@ -302,6 +302,14 @@ bool as_opt_given(const struct as_cmd_line *line, const char *name)
     return line->value[place_of(line, name)] != NULL;
 }
 
+int as_opt_choose_one(const struct as_cmd_line *line, const char *one, const char *other,
+                      struct assay_error *err)
+{
+    if (as_opt_given(line, one) && as_opt_given(line, other))
+        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --%s and --%s", one, other);
+    return ASSAY_OK;
+}
+
 const char *as_opt_text(const struct as_cmd_line *line, const char *name)
 {
     return line->value[place_of(line, name)];

@@ -33,6 +33,10 @@ int as_options_find_command(int argc, char **argv);
 
 bool as_opt_given(const struct as_cmd_line *line, const char *name);
 
+/* ASSAY_ERR_USAGE when both flags are given. */
+AS_MUST_USE int as_opt_choose_one(const struct as_cmd_line *line, const char *one,
+                                  const char *other, struct assay_error *err);
+
 /* NULL when not given. */
 const char *as_opt_text(const struct as_cmd_line *line, const char *name);
 

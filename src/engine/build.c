@@ -12,7 +12,7 @@ struct building {
     struct as_program *p;
     uint32_t
         *same_as; /* value -> the slot that stands for it: outputs of an If that was opened up */
-    const struct as_graph **waiting; /* bodies whose plans are still to be made */
+    struct as_graph **waiting; /* bodies whose plans are still to be made */
     uint32_t n_waiting, room_waiting;
     uint16_t needs[AS_OP_COUNT];
     struct assay_error *err;
@@ -78,11 +78,11 @@ static uint32_t stands_for(const struct building *b, uint32_t value)
     return value == AS_NONE ? AS_NONE : b->same_as[value];
 }
 
-static int wait_for(struct building *b, const struct as_graph *body)
+static int wait_for(struct building *b, struct as_graph *body)
 {
     if (b->n_waiting == b->room_waiting) {
         uint32_t room = b->room_waiting ? 2 * b->room_waiting : 8;
-        const struct as_graph **grown = as_realloc(b->waiting, room, sizeof(struct as_graph *));
+        struct as_graph **grown = as_realloc(b->waiting, room, sizeof(struct as_graph *));
 
         if (!grown)
             return as_fail_nomem(b->err);
@@ -240,7 +240,7 @@ static int add_graph(struct building *b, struct as_plan *plan, const struct as_g
     return rc;
 }
 
-static int add_plan(struct building *b, const struct as_graph *graph)
+static int add_plan(struct building *b, struct as_graph *graph)
 {
     struct as_program *p = b->p;
     struct as_plan *grown = as_realloc(p->plans, p->n_plans + 1, sizeof *grown);
@@ -399,7 +399,7 @@ static int find_captures(struct building *b)
 int as_program_build(struct as_program *p, struct assay_error *err)
 {
     struct building b = {.p = p, .err = err};
-    const struct as_graph *graph = p->model->main;
+    struct as_graph *graph = p->model->main;
     int rc;
 
     if (!p->model->has_graph || !graph)

@@ -305,11 +305,20 @@ void as_engine_tell_shapes(struct as_engine *engine)
 
     for (uint32_t i = 0; i < p->n_slots; i++) {
         const struct as_slot *slot = &p->slots[i];
+        struct as_value *value;
 
-        if (slot->value != AS_NONE && !slot->is_static && slot->seen.rank >= 0 &&
-            slot->seen.dtype != AS_DTYPE_UNKNOWN)
-            p->model->values[slot->value].type = slot->seen;
+        if (slot->value == AS_NONE || slot->is_const || slot->seen.rank < 0 ||
+            slot->seen.dtype == AS_DTYPE_UNKNOWN)
+            continue;
+        value = &p->model->values[slot->value];
+        if (!slot->is_static)
+            value->type = slot->seen;
+        /* One of known shape is only seen in a body that was given others than it expected. */
+        value->varies |=
+            slot->seen_run + 1 == engine->n_runs && (slot->seen_varies || slot->is_static);
     }
+    for (uint32_t i = 0; i < p->n_plans; i++)
+        p->plans[i].graph->ran = p->plans[i].ran_varies ? AS_DIM_UNKNOWN : p->plans[i].n_ran;
 }
 
 int as_engine_loop(struct as_engine *engine, struct assay_error *err)
@@ -336,6 +345,8 @@ int as_engine_loop(struct as_engine *engine, struct assay_error *err)
                            pair->output, pair->input);
         if (p->slots[in].is_static) {
             memcpy(p->slots[in].val.data, from->data, (size_t)from->bytes);
+            if (from->hold && from->hold->kind == AS_MEM_KV_CACHE)
+                as_val_recount(from, AS_MEM_ACTIVATIONS); /* the state is the copy */
         } else {
             rc = as_val_share(&held, from, err);
             if (rc == ASSAY_OK) {
@@ -356,7 +367,12 @@ size_t as_engine_n_steps(const struct as_engine *engine)
 
 static uint64_t slot_bytes(const struct as_program *p, uint32_t id)
 {
-    return id == AS_NONE ? 0 : p->slots[id].bytes;
+    const struct as_slot *slot = id == AS_NONE ? NULL : &p->slots[id];
+    uint64_t bytes = 0;
+
+    if (!slot || slot->is_static || slot->bytes > 0)
+        return slot ? slot->bytes : 0;
+    return slot->seen_dims && as_type_bytes(&slot->seen, &bytes) ? bytes : 0;
 }
 
 void as_engine_step(const struct as_engine *engine, size_t i, struct as_step_info *info)

@@ -50,7 +50,8 @@ struct as_step_info {
     const char *layout; /* of its output; "plain" */
     bool in_body;       /* of If, Loop, Scan */
     bool is_reorder, is_view;
-    uint64_t bytes_in, bytes_out; /* of its tensors in their layouts, weights too; 0: not known */
+    uint64_t bytes_in, bytes_out; /* of one call: of its tensors in their layouts, weights too, as
+                                     they were in the last run; 0: not known */
     uint64_t weight_bytes;
 };
 
@@ -82,8 +83,9 @@ AS_MUST_USE int as_engine_run(struct as_engine *engine, enum as_run_mode mode,
 const struct as_value *as_engine_output_value(const struct as_engine *engine, size_t i);
 const struct as_val *as_engine_output(const struct as_engine *engine, size_t i);
 
-/* Tells the model the shapes that tensors had in the last run, where they depend on data, so that
- * costs can be counted for them. They hold while the engine lives. */
+/* Tells the model the shapes that tensors had in the last run, where they depend on data, and how
+ * often that run ran each body, where all runs did so alike, so that costs can be counted for them.
+ * They hold while the engine lives, or until the model is inferred again. */
 void as_engine_tell_shapes(struct as_engine *engine);
 
 /* Outputs become inputs as the pairs say. */

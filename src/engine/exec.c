@@ -325,28 +325,61 @@ static int check_inputs(const struct as_exec *x, const struct as_step *step)
     return ASSAY_OK;
 }
 
-/* Shapes that were not known before are kept: the last one is. */
+static bool is_of_type(const struct as_val *val, const struct as_type *type)
+{
+    if (val->kind != AS_KIND_TENSOR || val->dtype != type->dtype || val->rank != type->rank)
+        return false;
+    for (int i = 0; i < val->rank; i++)
+        if (val->dims[i] != type->dims[i])
+            return false;
+    return true;
+}
+
+/* A shape that was not known before is kept: the last one, and whether there were others. */
+static int note_shape(struct as_exec *x, struct as_slot *slot, const struct as_val *val)
+{
+    if (val->kind != AS_KIND_TENSOR)
+        return ASSAY_OK;
+    if (!slot->seen_dims) {
+        int64_t *dims = as_arena_zero(&x->p->arena, AS_MAX_RANK, sizeof *dims);
+
+        if (!dims)
+            return as_fail_nomem(x->err);
+        slot->seen = AS_TYPE_UNKNOWN;
+        slot->seen.dims = slot->seen_dims = dims;
+    } else if (slot->seen_run != x->run) {
+        slot->seen_varies = false;
+    } else if (!is_of_type(val, &slot->seen)) {
+        slot->seen_varies = true;
+    }
+    slot->seen_run = x->run;
+    slot->seen.rank = val->rank;
+    slot->seen.dtype = val->dtype;
+    memcpy(slot->seen_dims, val->dims, (size_t)val->rank * sizeof *val->dims);
+    return ASSAY_OK;
+}
+
 static int note_shapes(struct as_exec *x, const struct as_step *step)
 {
-    for (uint32_t i = 0; i < step->n_out; i++) {
-        struct as_slot *slot = step->outs[i] ? &x->p->slots[step->out[i]] : NULL;
-        const struct as_val *val = step->outs[i];
-        int64_t *dims;
+    int rc = ASSAY_OK;
 
-        if (!slot || val->kind != AS_KIND_TENSOR)
-            continue;
-        if (!slot->seen_dims) {
-            dims = as_arena_zero(&x->p->arena, AS_MAX_RANK, sizeof *dims);
-            if (!dims)
-                return as_fail_nomem(x->err);
-            slot->seen = AS_TYPE_UNKNOWN;
-            slot->seen.dims = slot->seen_dims = dims;
-        }
-        slot->seen.rank = val->rank;
-        slot->seen.dtype = val->dtype;
-        memcpy(slot->seen_dims, val->dims, (size_t)val->rank * sizeof *val->dims);
+    for (uint32_t i = 0; i < step->n_out && rc == ASSAY_OK; i++)
+        if (step->outs[i])
+            rc = note_shape(x, &x->p->slots[step->out[i]], step->outs[i]);
+    return rc;
+}
+
+/* What a body made, or another view of a tensor, becomes state when the output is one. Where sizes
+ * are planned the plan says what each tensor is. */
+static void claim_states(const struct as_exec *x, const struct as_step *step)
+{
+    for (uint32_t i = 0; i < step->n_out && !x->p->planned; i++) {
+        const struct as_hold *hold = step->outs[i] ? step->outs[i]->hold : NULL;
+
+        if (hold && hold->kind == AS_MEM_ACTIVATIONS && hold->mem == &x->p->mem &&
+            kind_of(x, step->out[i]) == AS_MEM_KV_CACHE)
+            as_val_recount(step->outs[i], AS_MEM_KV_CACHE);
     }
-    return ASSAY_OK;
 }
 
 static int run_step(struct as_exec *x, struct as_step *step)
@@ -365,6 +398,8 @@ static int run_step(struct as_exec *x, struct as_step *step)
         return rc;
     if (step->kind == AS_STEP_VIEW) {
         rc = run_view(x, step, !fixed);
+        if (rc == ASSAY_OK)
+            claim_states(x, step);
         return rc < 0 || fixed ? rc : note_shapes(x, step);
     }
     if (fixed) {
@@ -378,6 +413,8 @@ static int run_step(struct as_exec *x, struct as_step *step)
     }
     if (rc == ASSAY_OK)
         rc = run_plain(x, step);
+    if (rc == ASSAY_OK && step->kernel->flags & AS_KERNEL_MAKES_OUT)
+        claim_states(x, step);
     return rc < 0 || fixed ? rc : note_shapes(x, step);
 }
 
@@ -454,15 +491,7 @@ static int profile_steps(struct as_exec *x, const struct as_plan *plan)
 
 static bool is_as_prepared(const struct as_slot *slot, const struct as_val *val)
 {
-    if (!slot->is_static || slot->is_const)
-        return true;
-    if (val->kind != AS_KIND_TENSOR || val->dtype != slot->type.dtype ||
-        val->rank != slot->type.rank)
-        return false;
-    for (int i = 0; i < val->rank; i++)
-        if (val->dims[i] != slot->type.dims[i])
-            return false;
-    return true;
+    return !slot->is_static || slot->is_const || is_of_type(val, &slot->type);
 }
 
 static void drop_body(struct as_exec *x, const struct as_plan *plan)
@@ -497,7 +526,7 @@ int as_kernel_body(struct as_kernel_ctx *k, const struct as_graph *body,
                    size_t n_outs)
 {
     struct as_exec *x = k->exec;
-    const struct as_plan *plan = as_program_plan_of(x->p, body);
+    struct as_plan *plan = as_program_plan_of(x->p, body);
     struct as_arena outer = x->scratch;
     bool forced = false;
     int rc = ASSAY_OK;
@@ -517,7 +546,10 @@ int as_kernel_body(struct as_kernel_ctx *k, const struct as_graph *body,
             continue;
         rc = as_val_share(&slot->val, ins[i], x->err);
         forced = forced || !is_as_prepared(slot, &slot->val);
+        if (rc == ASSAY_OK && !slot->is_static)
+            rc = note_shape(x, slot, &slot->val);
     }
+    plan->n_ran++;
     x->depth++;
     x->forced += forced;
     x->scratch = (struct as_arena){0}; /* emptied after each round, of which there may be many */
@@ -570,6 +602,10 @@ int as_exec_run(struct as_exec *x)
                 as_val_drop(&slot->val);
         }
     }
+    for (uint32_t i = 0; i < p->n_plans; i++) {
+        p->plans[i].n_before = p->plans[i].n_ran;
+        p->plans[i].n_ran = i == 0;
+    }
     if (p->has_library && as_provider_onednn.begin)
         as_provider_onednn.begin(p);
     if (x->mode == AS_RUN_PROFILE) {
@@ -579,6 +615,8 @@ int as_exec_run(struct as_exec *x)
     } else {
         rc = run_steps(x, plan);
     }
+    for (uint32_t i = 0; i < p->n_plans && x->run > 0; i++)
+        p->plans[i].ran_varies |= p->plans[i].n_ran != p->plans[i].n_before;
     drop_works(x, NULL);
     as_arena_fini(&x->scratch);
     if (rc < 0) {
@@ -630,11 +668,8 @@ static int keep_made(struct as_exec *x, struct as_step *step)
             memcpy(kept.data, val->data, (size_t)val->bytes);
             as_val_drop(val);
             *val = kept;
-        } else if (val->hold && val->hold->kind != AS_MEM_PARAMETERS) {
-            /* Texts stay where they are. */
-            as_mem_sub(val->hold->mem, val->hold->kind, val->hold->bytes);
-            as_mem_add(val->hold->mem, AS_MEM_PARAMETERS, val->hold->bytes);
-            val->hold->kind = AS_MEM_PARAMETERS;
+        } else {
+            as_val_recount(val, AS_MEM_PARAMETERS); /* texts stay where they are */
         }
     }
     step->dead = true;

@@ -105,7 +105,11 @@ void *as_dnn_keep(struct as_dnn *d, uint64_t bytes)
     if (s->n_kept < AS_DNN_MAX_KEPT)
         block = as_mem_alloc(s->mem, AS_MEM_PARAMETERS, bytes);
     if (!block) {
-        (void)as_dnn_fail(d, as_fail(d->err, ASSAY_ERR_NOMEM, "no memory for packed weights"));
+        (void)as_dnn_fail(d, as_fail(d->err, ASSAY_ERR_NOMEM,
+                                     "no memory for packed weights of %.1f MiB beside the %.1f MiB "
+                                     "that are held",
+                                     (double)bytes / 0x1p20,
+                                     (double)s->mem->all.current_bytes / 0x1p20));
         return NULL;
     }
     s->kept[s->n_kept++] = (struct as_dnn_kept){.block = block, .bytes = bytes};

@@ -314,14 +314,14 @@ static size_t find_tensors(const struct as_program *p, struct as_plan_tensor *te
     return n;
 }
 
-/* Of inputs whose size is known; UINT64_MAX where the sum passes that. */
+/* Of inputs whose size is known and whose numbers are not; UINT64_MAX where the sum passes that. */
 static uint64_t input_bytes(const struct as_program *p, bool states)
 {
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < p->n_slots; i++)
-        if (p->slots[i].is_input && p->slots[i].is_static && (states || !p->slots[i].is_state) &&
-            !as_add_u64(sum, p->slots[i].bytes, &sum))
+        if (p->slots[i].is_input && p->slots[i].is_static && !p->slots[i].is_const &&
+            (states || !p->slots[i].is_state) && !as_add_u64(sum, p->slots[i].bytes, &sum))
             return UINT64_MAX;
     return sum;
 }

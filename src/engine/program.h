@@ -32,6 +32,8 @@ struct as_slot {
     uint32_t n_waiting;  /* of a constant: steps that have not been prepared yet */
     struct as_type seen; /* what it was in the last run, when only runs can tell */
     int64_t *seen_dims;  /* those of `seen` */
+    uint64_t seen_run;   /* the run that `seen` is of */
+    bool seen_varies;    /* that run made it in more than one shape */
     struct as_val val;   /* of a constant once loaded; of others while running */
 };
 
@@ -75,10 +77,13 @@ struct as_step {
 };
 
 struct as_plan {
-    const struct as_graph *graph;
+    struct as_graph *graph;
     struct as_step *steps;
     uint32_t n_steps, room;
     uint32_t *in, *out; /* slots of the graph's inputs and outputs */
+    int64_t n_ran;      /* how often the last run ran it, ... */
+    int64_t n_before;   /* ... and the one before */
+    bool ran_varies;    /* not as often in every run */
 };
 
 struct as_program {

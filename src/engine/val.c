@@ -156,6 +156,17 @@ void as_val_drop(struct as_val *val)
     *val = (struct as_val){0};
 }
 
+void as_val_recount(const struct as_val *val, enum as_mem_kind kind)
+{
+    struct as_hold *hold = val->hold;
+
+    if (!hold || hold->kind == kind)
+        return;
+    as_mem_sub(hold->mem, hold->kind, hold->bytes);
+    as_mem_add(hold->mem, kind, hold->bytes);
+    hold->kind = kind;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): as above */
 int as_val_share(struct as_val *to, const struct as_val *from, struct assay_error *err)
 {

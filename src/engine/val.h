@@ -59,6 +59,8 @@ AS_MUST_USE int as_val_share(struct as_val *to, const struct as_val *from, struc
 
 /* Gives up what it holds; `val` is empty afterwards. */
 void as_val_drop(struct as_val *val);
+/* Memory that is held is counted as `kind` from now on, for all who share it. */
+void as_val_recount(const struct as_val *val, enum as_mem_kind kind);
 
 /* Sets dtype, rank, dims, n and bytes but no memory. */
 AS_MUST_USE int as_val_shape(struct as_val *val, unsigned dtype, const struct as_dims *dims,

@@ -229,6 +229,10 @@ int as_model_inputs_sizes(struct as_model_inputs *in, struct as_infer_options *i
         for (size_t k = 0; k < infer->n_inputs && !asked; k++)
             if (strcmp(infer->inputs[k].name, f->value->name) == 0)
                 asked = &infer->inputs[k];
+        if (asked && asked->data)
+            return as_fail(err, ASSAY_ERR_USAGE,
+                           "input '%.60s' is given numbers and the file %.100s: one of the two",
+                           f->value->name, f->file.path);
         rc = check_sizes(in, f, asked, err);
         if (rc < 0)
             return rc;
@@ -301,6 +305,19 @@ static int give_own(struct as_model_inputs *in, struct as_engine *engine, size_t
     return rc;
 }
 
+/* "as given: 1, 2, 3 ...": numbers that went into the shapes, and are constants of the engine. */
+static void tell_given(const struct as_data *data, struct as_input_choice *choice)
+{
+    const size_t room = sizeof choice->how;
+    size_t size = (size_t)snprintf(choice->how, room, "as given");
+
+    for (uint64_t i = 0; i < data->n && i < 4 && data->dtype != AS_DTYPE_STRING; i++)
+        size += (size_t)snprintf(choice->how + size, room - size, "%s %.9g", i ? "," : ":",
+                                 as_data_f64(data, i));
+    if (data->n > 4)
+        (void)snprintf(choice->how + size, room - size, " ...");
+}
+
 static bool is_looped(const struct as_input_options *options, const char *name)
 {
     for (size_t i = 0; i < options->n_loops; i++)
@@ -329,6 +346,10 @@ static int fill_one(struct as_model_inputs *in, struct as_engine *engine, size_t
     as_type_text(choice->shape, sizeof choice->shape, &v->type);
     if (guess.is_state && !as_type_is_static(&v->type)) {
         (void)snprintf(choice->how, sizeof choice->how, "the state that the run before left");
+        return ASSAY_OK;
+    }
+    if (v->data) {
+        tell_given(v->data, choice);
         return ASSAY_OK;
     }
     if (!val->present)

@@ -23,9 +23,10 @@ struct walking {
     struct as_model *model;
     struct as_token_inputs in;
     struct as_engine *engine;
-    struct as_mem mem;   /* of states between two engines */
-    struct as_val *held; /* by pair: what the prompt left */
-    double *samples;     /* of one step */
+    struct as_mem mem;         /* of states between two engines */
+    struct as_val *held;       /* by pair: what the prompt left */
+    double *samples;           /* of one step */
+    struct as_decoder decoder; /* with what attention tells */
     struct assay_error *err;
 };
 
@@ -396,12 +397,24 @@ static void find_formula(struct walking *w)
 
     if (w->out->n_steps == 0 || pairs->n == 0 || w->out->kind != AS_TOKENS_CACHED)
         return;
-    w->out->formula_bytes = as_token_cache_bytes(
-        &w->model->decoder, w->out->steps[w->out->n_steps - 1].context, w->out->batch,
-        as_declared_type(&w->model->values[pairs->at[0].input_value])->dtype);
+    w->out->formula_bytes =
+        as_token_cache_bytes(&w->decoder, w->out->steps[w->out->n_steps - 1].context, w->out->batch,
+                             as_declared_type(&w->model->values[pairs->at[0].input_value])->dtype);
 }
 
 /* ---- the whole ---- */
+
+/* What the file says of the decoder, and where it does not, what its attention does. */
+static int learn_decoder(struct walking *w)
+{
+    struct as_costs *costs = NULL;
+    int rc = as_costs_new(&costs, w->model, w->err);
+
+    if (rc == ASSAY_OK)
+        w->decoder = costs->decoder;
+    as_costs_free(costs);
+    return rc;
+}
 
 static enum as_token_kind kind_of(const struct walking *w)
 {
@@ -442,7 +455,7 @@ static int begin(struct walking *w)
         rc = as_infer_shapes(w->model, &infer, NULL, w->err);
     if (rc == ASSAY_OK)
         as_token_inputs_keep_states(&w->in);
-    return rc;
+    return rc < 0 ? rc : learn_decoder(w);
 }
 
 static int run_kind(struct walking *w)

@@ -614,7 +614,9 @@ static void walk_bodies(struct counting *c, const struct as_node *node, struct r
         if (n_bodies < 2)
             starts[n_bodies] = costs->n_rows;
         n_bodies++;
-        if (body->times < 0) {
+        if (body->ran >= 0) {
+            inner = (struct running){(uint64_t)body->ran, (uint64_t)body->ran, true};
+        } else if (body->times < 0) {
             unknown = true;
             inner.known = costs->times_known = false;
         } else {

@@ -70,8 +70,9 @@ struct as_cost_row {
     const struct as_node *node;
     unsigned depth;   /* of its graph */
     uint64_t times;   /* executions in one run of the model; 0: in a branch not taken */
-    bool times_known; /* false: `times` counts an iteration of unknown number as one, or
-                         both sides of an If as one each with the costlier one counted */
+    bool times_known; /* as inferred, or as an engine has told; false: `times` counts an iteration
+                         of unknown number as one, or both sides of an If as one each with the
+                         costlier one counted */
     enum as_cost_state state;
     bool constant; /* made from constants alone, or worked out with the shapes: computed once, when
                       the model is loaded; `forward` is 0 */

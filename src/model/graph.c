@@ -98,6 +98,7 @@ struct as_graph *as_graph_new(struct as_model *model, struct as_graph *parent, c
     graph->model = model;
     graph->parent = parent;
     graph->depth = parent ? parent->depth + 1 : 0;
+    graph->ran = AS_DIM_UNKNOWN;
     if (!parent)
         model->main = graph;
     return graph;

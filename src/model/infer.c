@@ -224,6 +224,8 @@ static void start_types(struct as_model *model)
             value->declared = value->type;
         value->type = value->declared;
         value->varies = false;
+        if (value->graph)
+            value->graph->ran = AS_DIM_UNKNOWN;
         if (!value->is_initializer)
             value->data = NULL;
     }

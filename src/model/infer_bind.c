@@ -269,8 +269,9 @@ static int bind_batch(const struct binding *b)
     }
     if (!first)
         return as_fail(b->err, ASSAY_ERR_USAGE, "%s",
-                       shaped ? "--shape already fixes the batch of every input"
-                              : "no input has a first dimension that could be a batch");
+                       shaped
+                           ? "the shape or the file given for every input already fixes its batch"
+                           : "no input has a first dimension that could be a batch");
     return ASSAY_OK;
 }
 

@@ -85,6 +85,26 @@ struct as_process_events as_process_events_between(const struct as_process_event
     };
 }
 
+static void lower(struct as_fact *left, double most)
+{
+    most = most < 0 ? 0 : most;
+    if (left->why || most < (double)left->value)
+        *left = as_fact_of((uint64_t)most);
+}
+
+/* What `ulimit -v` leaves of addresses: no more memory than these can be had. */
+static void heed_address_limit(struct as_fact *left, const char *root)
+{
+    struct rlimit limit;
+    struct as_fact size;
+    char text[4096];
+
+    (void)as_root_read(root, "/proc/self/status", text, sizeof text);
+    size = kib_field(text, "VmSize", "/proc/self/status does not tell");
+    if (!size.why && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        lower(left, (double)limit.rlim_cur - (double)size.value);
+}
+
 void as_memory_room_read(struct as_memory_room *out, const char *root,
                          const struct as_container *container)
 {
@@ -98,12 +118,7 @@ void as_memory_room_read(struct as_memory_room *out, const char *root,
     swap_free = kib_field(text, "SwapFree", why);
     out->swap_used = between(swap_free, out->swap_total);
     out->left = out->available;
-    if (container && container->memory_bytes.set && !container->memory_used.why) {
-        double left = container->memory_bytes.value - (double)container->memory_used.value;
-
-        if (left < 0)
-            left = 0;
-        if (out->left.why || left < (double)out->left.value)
-            out->left = as_fact_of((uint64_t)left);
-    }
+    if (container && container->memory_bytes.set && !container->memory_used.why)
+        lower(&out->left, container->memory_bytes.value - (double)container->memory_used.value);
+    heed_address_limit(&out->left, root);
 }

@@ -21,7 +21,8 @@ struct as_process_events {
 /* In bytes, of the whole machine. */
 struct as_memory_room {
     struct as_fact available; /* without swapping (MemAvailable) */
-    struct as_fact left;      /* the same, or what our control group leaves when that is less */
+    struct as_fact left;      /* the same, or what our control group or the limit of our addresses
+                                 leaves when that is less */
     struct as_fact swap_total, swap_used;
 };
 

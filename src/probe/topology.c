@@ -210,6 +210,16 @@ unsigned as_topology_threads(const struct as_topology *t)
     return t->n_usable;
 }
 
+int as_topology_check_threads(const struct as_topology *t, uint64_t threads,
+                              struct assay_error *err)
+{
+    if (threads <= t->n_usable)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_USAGE,
+                   "%llu threads: this process may use %u processor%s at once",
+                   (unsigned long long)threads, t->n_usable, t->n_usable == 1 ? "" : "s");
+}
+
 int as_topology_cpu_at(const struct as_topology *t, unsigned i)
 {
     for (int cpu = 0; cpu < AS_MAX_CPUS; cpu++)

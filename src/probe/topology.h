@@ -60,6 +60,10 @@ const struct as_cache *as_topology_cache(const struct as_topology *t, unsigned l
 /* How many threads can really run at once: the usable processors or the quota, the lesser. */
 unsigned as_topology_threads(const struct as_topology *t);
 
+/* USAGE when the process may not run so many at once: their times would be those of a queue. */
+AS_MUST_USE int as_topology_check_threads(const struct as_topology *t, uint64_t threads,
+                                          struct assay_error *err);
+
 /* The number of the i-th usable processor, from 0; -1 past the last. */
 int as_topology_cpu_at(const struct as_topology *t, unsigned i);
 

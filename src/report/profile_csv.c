@@ -14,10 +14,18 @@ static void put_header(struct as_csv_writer *w, const char *const *names)
     as_csv_row_end(w);
 }
 
+static void put_count(struct as_csv_writer *w, uint64_t count, bool counted)
+{
+    if (counted)
+        as_csv_u64(w, count);
+    else
+        as_csv_empty(w);
+}
+
 static void put_roof(struct as_csv_writer *w, const struct as_roof *roof, bool counted)
 {
     as_csv_f64(w, counted ? roof->achieved * 1e-9 : (double)NAN);
-    as_csv_f64(w, roof->bandwidth);
+    as_csv_f64(w, counted || roof->bandwidth > 0 ? roof->bandwidth : (double)NAN);
     as_csv_f64(w, counted ? roof->intensity : (double)NAN);
     as_csv_text(w, as_bound_name(roof->bound));
     as_csv_text(w, roof->bound == AS_BOUND_MEMORY ? as_peak_level_name(roof->level) : "");
@@ -76,9 +84,9 @@ static int write_layers(struct as_csv_writer *w, const struct as_profile_report 
         as_csv_f64(w, layer->max_ns);
         as_csv_f64(w, layer->share);
         as_csv_f64(w, layer->cumulative_share);
-        as_csv_u64(w, layer->macs);
-        as_csv_u64(w, layer->flops);
-        as_csv_u64(w, layer->bytes);
+        put_count(w, layer->macs, layer->counted);
+        put_count(w, layer->flops, layer->counted);
+        put_count(w, layer->bytes, layer->counted || layer->bytes > 0);
         as_csv_u64(w, layer->weight_bytes);
         as_csv_u64(w, layer->live_bytes);
         put_roof(w, &layer->roof, layer->counted);
@@ -114,8 +122,8 @@ static int write_groups(struct as_csv_writer *w, const struct as_profile_group *
         as_csv_f64(w, groups[i].self_ns);
         as_csv_f64(w, groups[i].share);
         as_csv_f64(w, groups[i].cumulative_share);
-        as_csv_u64(w, groups[i].macs);
-        as_csv_u64(w, groups[i].flops);
+        put_count(w, groups[i].macs, groups[i].counted);
+        put_count(w, groups[i].flops, groups[i].counted);
         as_csv_u64(w, groups[i].bytes);
         put_roof(w, &groups[i].roof, groups[i].counted);
         as_csv_row_end(w);

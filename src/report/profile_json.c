@@ -1,6 +1,7 @@
 /* report/profile_json.c - how fast a network runs and why, as JSON (schema assay.profile).
  * Base units in the keys; what cannot be had is null; keys always come in the same order. */
 #include <math.h>
+#include <string.h>
 
 #include "base/json_writer.h"
 #include "base/text.h"
@@ -79,6 +80,20 @@ static void put_machine(struct as_json_writer *w, const struct as_profile_report
     as_json_object_end(w);
 }
 
+/* What was given to the model, in lists that are empty where nothing was. */
+static void put_settings(struct as_json_writer *w, const struct as_profile_report *report)
+{
+    static const char *const names[] = {"shape", "dim", "value", "loop", "input"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        as_json_kv_array(w, names[i]);
+        for (size_t k = 0; k < report->n_settings; k++)
+            if (strcmp(report->settings[k].name, names[i]) == 0)
+                as_json_text(w, report->settings[k].value);
+        as_json_array_end(w);
+    }
+}
+
 static void put_config(struct as_json_writer *w, const struct as_profile_report *report)
 {
     const struct as_profile_options *o = &report->profile->run->options;
@@ -95,6 +110,7 @@ static void put_config(struct as_json_writer *w, const struct as_profile_report 
                                             : AS_LATENCY_WARMUP_RUNS);
     as_json_kv_text(w, "input_fill", as_input_fill_name(o->inputs.fill));
     as_json_kv_u64(w, "seed", o->inputs.seed);
+    put_settings(w, report);
     as_json_kv_array(w, "command");
     for (size_t i = 0; i < report->n_words; i++)
         as_json_text(w, report->words[i]);
@@ -212,6 +228,15 @@ static void put_memory(struct as_json_writer *w, const struct as_profile *p)
     as_json_object_end(w);
 }
 
+/* What of a layer is not counted is not nothing. */
+static void put_count(struct as_json_writer *w, const char *key, uint64_t count, bool counted)
+{
+    if (counted)
+        as_json_kv_u64(w, key, count);
+    else
+        as_json_kv_null(w, key);
+}
+
 static void put_roof(struct as_json_writer *w, const struct as_roof *roof, bool counted)
 {
     as_json_kv_text(w, "bound", as_bound_name(roof->bound));
@@ -220,8 +245,10 @@ static void put_roof(struct as_json_writer *w, const struct as_roof *roof, bool 
     as_json_kv_f64(w, "roof_fraction", counted ? roof->roof_fraction : (double)NAN);
     as_json_kv_f64(w, "arithmetic_intensity", counted ? roof->intensity : (double)NAN);
     as_json_kv_f64(w, "gflops_per_second", counted ? roof->achieved * 1e-9 : (double)NAN);
-    as_json_kv_f64(w, "attainable_gflops_per_second", roof->attainable * 1e-9);
-    as_json_kv_f64(w, "bytes_per_second", roof->bandwidth);
+    as_json_kv_f64(w, "attainable_gflops_per_second",
+                   counted ? roof->attainable * 1e-9 : (double)NAN);
+    as_json_kv_f64(w, "bytes_per_second",
+                   counted || roof->bandwidth > 0 ? roof->bandwidth : (double)NAN);
     as_json_kv_bool(w, "inconsistent", roof->inconsistent);
 }
 
@@ -248,9 +275,9 @@ static void put_layer(struct as_json_writer *w, const struct as_profile_layer *l
     as_json_kv_f64(w, "share", layer->share);
     as_json_kv_f64(w, "cumulative_share", layer->cumulative_share);
     as_json_kv_bool(w, "counted", layer->counted);
-    as_json_kv_u64(w, "macs", layer->macs);
-    as_json_kv_u64(w, "flops", layer->flops);
-    as_json_kv_u64(w, "bytes", layer->bytes);
+    put_count(w, "macs", layer->macs, layer->counted);
+    put_count(w, "flops", layer->flops, layer->counted);
+    put_count(w, "bytes", layer->bytes, layer->counted || layer->bytes > 0);
     as_json_kv_u64(w, "weight_bytes", layer->weight_bytes);
     if (layer->live_known)
         as_json_kv_u64(w, "live_bytes", layer->live_bytes);
@@ -269,8 +296,8 @@ static void put_group(struct as_json_writer *w, const struct as_profile_group *g
     as_json_kv_f64(w, "self_ns", group->self_ns);
     as_json_kv_f64(w, "share", group->share);
     as_json_kv_f64(w, "cumulative_share", group->cumulative_share);
-    as_json_kv_u64(w, "macs", group->macs);
-    as_json_kv_u64(w, "flops", group->flops);
+    put_count(w, "macs", group->macs, group->counted);
+    put_count(w, "flops", group->flops, group->counted);
     as_json_kv_u64(w, "bytes", group->bytes);
     put_roof(w, &group->roof, group->counted);
     as_json_object_end(w);
@@ -303,7 +330,7 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
     as_json_kv_u64(w, "cache_bytes", t->n_steps ? t->steps[t->n_steps - 1].cache_bytes : 0);
     as_json_kv_u64(w, "cache_peak_bytes",
                    t->peak_cache_bytes); /* the old copy beside the new one */
-    as_json_kv_u64(w, "cache_formula_bytes", t->formula_bytes);
+    put_count(w, "cache_formula_bytes", t->formula_bytes, t->formula_bytes > 0);
     as_json_kv_u64(w, "peak_bytes", t->peak_bytes);
     as_json_kv_array(w, "steps");
     for (size_t i = 0; i < t->n_steps; i++) {
@@ -329,8 +356,10 @@ static void put_summary(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_f64(w, "samples_per_second", p->samples_per_second);
     as_json_kv_f64(w, "tokens_per_second", p->tokens_per_second);
     put_roof(w, &p->roof, p->counted);
-    as_json_kv_f64(w, "memory_bandwidth_mbs", p->roof.bandwidth / 0x1p20);
-    as_json_kv_f64(w, "computational_efficiency", p->roof.achieved / peak);
+    as_json_kv_f64(w, "memory_bandwidth_mbs",
+                   p->counted ? p->roof.bandwidth / 0x1p20 : (double)NAN);
+    as_json_kv_f64(w, "computational_efficiency",
+                   p->counted ? p->roof.achieved / peak : (double)NAN);
     as_json_kv_bool(w, "is_memory_bound", p->roof.bound == AS_BOUND_MEMORY);
     as_json_kv_bool(w, "is_compute_bound", p->roof.bound == AS_BOUND_COMPUTE);
     as_json_kv_text(w, "bottleneck", as_bound_name(p->roof.bound));

@@ -123,18 +123,19 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
 {
     char rate[AS_TEXT_HUMAN], tokens[AS_TEXT_HUMAN + 16] = "", flops[AS_TEXT_HUMAN];
     char moved[AS_TEXT_HUMAN];
+    double seconds = p->run->latency.figures.summary.median * 1e-9;
 
     as_text_si(rate, p->samples_per_second, NULL);
-    as_text_si(flops, p->roof.achieved, "FLOP/s");
-    as_text_si(moved, p->roof.bandwidth, "B/s");
+    as_text_si(flops, (double)p->flops / seconds, "FLOP/s");
+    as_text_si(moved, (double)p->bytes / seconds, "B/s");
     if (isfinite(p->tokens_per_second)) {
         char text[AS_TEXT_HUMAN];
 
         as_text_si(text, p->tokens_per_second, NULL);
         (void)snprintf(tokens, sizeof tokens, "%s tokens/s, ", text);
     }
-    as_page_line(page, AS_STYLE_NONE, "throughput  %s samples/s, %s%s, %s moved", rate, tokens,
-                 flops, moved);
+    as_page_line(page, AS_STYLE_NONE, "throughput  %s samples/s, %s%s%s, %s moved", rate, tokens,
+                 p->counted ? "" : "at least ", flops, moved);
 }
 
 static void put_uncounted(const struct as_profile_memory *m, struct as_page *page)
@@ -237,6 +238,9 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
                  as_roof_text(r), intensity, share);
     as_page_line(page, AS_STYLE_NONE, "            %s of the f32 peak of %s on %u thread%s", of,
                  peak, p->threads, p->threads == 1 ? "" : "s");
+    if (!p->counted)
+        as_page_line(page, AS_STYLE_WARN,
+                     "            of the layers that are counted, in their share of the time");
     if (r->inconsistent)
         as_page_line(page, AS_STYLE_WARN,
                      "            more than 100 %% cannot be: counts or peaks are wrong");

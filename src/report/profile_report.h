@@ -31,6 +31,11 @@ enum as_profile_section {
 
 const char *as_profile_section_at(size_t i);
 
+/* Something the user set, in his own words: {"shape", "x=1x3x64x64"}. */
+struct as_profile_setting {
+    const char *name, *value;
+};
+
 struct as_profile_report {
     struct as_profile *profile;
     const struct as_topology *topology;
@@ -39,6 +44,8 @@ struct as_profile_report {
     const char *why_no_tokens;         /* it could not be; NULL: not asked for, or it was */
     const char *const *words;          /* the command line, for the record */
     size_t n_words;
+    const struct as_profile_setting *settings;
+    size_t n_settings;
     uint32_t sections; /* bit by section; 0: the usual ones */
     size_t top;        /* rows; 0: what suits */
     unsigned sort;     /* as as_profile_sort_at() */

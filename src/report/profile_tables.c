@@ -176,6 +176,7 @@ void as_profile_put_layers(const struct as_profile_report *report, struct as_pag
     struct as_table t;
     char note[100] = "", title[16], op[160];
     enum as_time_unit unit;
+    double so_far = 0; /* in the order shown */
 
     if (!order || p->n_layers == 0)
         return;
@@ -188,6 +189,8 @@ void as_profile_put_layers(const struct as_profile_report *report, struct as_pag
     for (size_t i = 0; i < shown; i++) {
         struct line l = of_layer(&p->layers[order[i]], op, sizeof op);
 
+        so_far += l.share;
+        l.cumulative_share = so_far;
         put_line(&t, page, &l, unit, true);
     }
     as_page_table(page, &t);

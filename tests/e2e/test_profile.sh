@@ -143,6 +143,43 @@ says "--time"
 exits 2 "a wrong loop" profile --loop abc zoo:mlp
 says "OUTPUT=INPUT"
 exits 2 "a loop between things that are not there" profile --loop a=b zoo:mlp
+exits 2 "two forms at once" profile --json --markdown zoo:mlp
+says "choose one of"
+np="$tmp/x.npy"
+exits 2 "a batch of an input that a file fixes" profile --input "$name=$np" --batch 3 zoo:mlp
+says "the file given for every input"
+
+# What was asked for is kept word by word.
+exits 0 "settings" profile --json --dim batch=1 --input "$name=$np" zoo:mlp:batch=0
+cp "$tmp/out" "$tmp/p.json"
+check "the command and its settings are in the JSON" "$python" -c "
+import json
+c = json.load(open('$tmp/p.json'))['config']
+assert c['command'][1:2] == ['profile'] and c['command'][-1] == 'zoo:mlp:batch=0' and '--dim' in c['command'], c
+assert c['dim'] == ['batch=1'] and c['input'] == ['$name=$np'], c
+assert c['shape'] == c['value'] == c['loop'] == []"
+
+# In whatever order, the column adds up row by row.
+for sort in time graph bytes op; do
+    exits 0 "sorted by $sort" profile --sort $sort --section layers --width 240 zoo:mlp
+    check "shares add up in the order of $sort" "$python" -c "
+import re
+rows = [re.findall(r'([0-9.]+) %', l) for l in open('$tmp/out', encoding='utf-8') if 'Gemm' in l]
+sum = 0
+for r in rows:
+    sum += float(r[0])
+    assert abs(float(r[1]) - sum) < 0.3, rows
+assert len(rows) >= 3"
+done
+
+# What a limit of addresses does not hold is refused before, with amounts.
+(
+    ulimit -v 400000 2>/dev/null || exit 0
+    profile zoo:vgg16 >"$tmp/out" 2>"$tmp/err"
+    [ $? = 3 ] || fail "a model beyond the limit of addresses is refused"
+    grep -q 'GiB, and .* GiB are available' "$tmp/err" || fail "the limit of addresses is told with amounts: $(cat "$tmp/err")"
+)
+
 # How much runs differ is learned from run to run, for the same settings alone.
 (
     XDG_CACHE_HOME=$tmp/history

@@ -60,5 +60,9 @@ says "NAME=VALUE"
 exits 2 "a key that is none" "$assay" sweep zoo:mlp --key nonsense=1,2 $fast
 exits 2 "a limit that is none" "$assay" sweep zoo:mlp --batch 1,2 --max-memory much
 says "512MiB"
+exits 2 "more threads than can run" "$assay" sweep zoo:mlp --threads 1,4096
+says "processor"
+exits 2 "two forms at once" "$assay" sweep zoo:mlp --batch 1,2 --json --markdown
+says "choose one of"
 exits 2 "no model" "$assay" sweep --batch 1,2
 finish

@@ -1,6 +1,8 @@
 /* tests/unit/test_process_memory.c - what this process holds, from prepared files and for real. */
 #include "root_kit.h"
 
+#include <sys/resource.h>
+
 #include "base/alloc.h"
 #include "probe/process_memory.h"
 #include "probe/root_file.h"
@@ -110,6 +112,28 @@ static void the_container_may_leave_less(void **state)
     kit_root_fini(&root);
 }
 
+static void a_limit_of_addresses_may_leave_less(void **state)
+{
+    const uint64_t most = UINT64_C(1) << 46; /* more than any test holds, shadows of tools too */
+    struct kit_root root = kit_root_new();
+    struct as_memory_room room;
+    struct rlimit before, now;
+
+    (void)state;
+    kit_root_put(&root, "/proc/meminfo", "MemAvailable: 1125899906842624 kB\n");
+    kit_root_put(&root, "/proc/self/status", "VmSize:   1000 kB\n");
+    as_memory_room_read(&room, root.path, NULL);
+    assert_true(room.left.value > most);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    now = before;
+    now.rlim_cur = most;
+    assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
+    as_memory_room_read(&room, root.path, NULL);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_true(room.left.value == most - 1000 * 1024);
+    kit_root_fini(&root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +142,7 @@ int main(void)
         cmocka_unit_test(the_peak_can_begin_anew),
         cmocka_unit_test(what_lies_between_unknowns_is_unknown),
         cmocka_unit_test(the_container_may_leave_less),
+        cmocka_unit_test(a_limit_of_addresses_may_leave_less),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analyze/profile.h"
+#include "analyze/profile_state.h"
 #include "format/model_file.h"
 
 /* To a part in a billion. */
@@ -140,12 +140,133 @@ static void memory_that_was_not_counted_is_not_zero(void **state)
     drop(&m);
 }
 
+/* ---- advice, from layers and peaks made by hand ---- */
+
+struct by_hand {
+    struct as_profile p;
+    struct as_profile_layer layers[3];
+    uint32_t by_time[3];
+    struct as_profile_run run;
+    struct as_peaks peaks;
+};
+
+/* Two threads have twice the peak, and no more bandwidth. */
+static void make_by_hand(struct by_hand *h)
+{
+    *h = (struct by_hand){.peaks = {.n_counts = 2, .threads = {1, 2}}, .by_time = {0, 1, 2}};
+    for (int t = 0; t < AS_PEAK_TYPE_COUNT; t++)
+        for (int c = 0; c < 2; c++)
+            h->peaks.compute[t][c].rate = 1e11 * (c + 1);
+    for (int l = 0; l < AS_PEAK_LEVEL_COUNT; l++)
+        for (int a = 0; a < AS_PEAK_ACCESS_COUNT; a++)
+            for (int c = 0; c < 2; c++)
+                h->peaks.bandwidth[l][a][c].rate = 1e10;
+    for (int i = 0; i < 3; i++)
+        h->layers[i] =
+            (struct as_profile_layer){.step = {.name = i == 0   ? "first"
+                                                       : i == 1 ? "second"
+                                                                : "third",
+                                               .op = "MatMul",
+                                               .kernel = "jit:avx2",
+                                               .fused = ""},
+                                      .calls = 1,
+                                      .self_ns = 1e6,
+                                      .share = 1.0 / 3,
+                                      .counted = true,
+                                      .macs = 1,
+                                      .flops = 2,
+                                      .bytes = 4,
+                                      .roof = {.bound = AS_BOUND_COMPUTE, .roof_fraction = 0.9}};
+    h->p = (struct as_profile){.run = &h->run,
+                               .peaks = &h->peaks,
+                               .threads = 1,
+                               .layers = h->layers,
+                               .n_layers = 3,
+                               .by_time = h->by_time,
+                               .sum_ns = 3e6,
+                               .batch = 1};
+}
+
+static const struct as_advice *advice_of(const struct by_hand *h, const char *id)
+{
+    for (size_t i = 0; i < h->p.n_advice; i++)
+        if (strcmp(h->p.advice[i].id, id) == 0)
+            return &h->p.advice[i];
+    return NULL;
+}
+
+static void threads_are_advised_for_what_they_can_shorten(void **state)
+{
+    struct by_hand h;
+    const struct as_advice *a;
+
+    (void)state;
+    make_by_hand(&h);
+    h.layers[1].roof.bound = AS_BOUND_OVERHEAD;
+    h.layers[2].roof.bound = AS_BOUND_MEMORY; /* whose bandwidth does not grow */
+    as_profile_advise(&h.p);
+    a = advice_of(&h, "more-threads");
+    assert_non_null(a);
+    assert_near(a->gain, 1.0 / 6);
+    as_arena_fini(&h.p.arena);
+
+    make_by_hand(&h);
+    for (int i = 0; i < 3; i++)
+        h.layers[i].roof.bound = i == 0 ? AS_BOUND_MEMORY : AS_BOUND_OVERHEAD;
+    as_profile_advise(&h.p);
+    assert_null(advice_of(&h, "more-threads"));
+    as_arena_fini(&h.p.arena);
+
+    make_by_hand(&h); /* too short to be shared out */
+    for (int i = 0; i < 3; i++)
+        h.layers[i].self_ns = 15000;
+    as_profile_advise(&h.p);
+    assert_null(advice_of(&h, "more-threads"));
+    as_arena_fini(&h.p.arena);
+}
+
+static void a_product_in_plain_c_is_named_as_such_first(void **state)
+{
+    struct by_hand h;
+
+    (void)state;
+    make_by_hand(&h);
+    h.layers[0].step.kernel = "plain C";
+    h.layers[0].roof = (struct as_roof){.bound = AS_BOUND_OVERHEAD, .roof_fraction = 0.01};
+    h.layers[0].share = 0.9;
+    h.layers[1].share = h.layers[2].share = 0.05;
+    h.p.plain_share = 0.9;
+    h.p.bound_share[AS_BOUND_OVERHEAD] = 0.9;
+    as_profile_advise(&h.p);
+    assert_true(h.p.n_advice > 0);
+    assert_string_equal(h.p.advice[0].id, "plain-products");
+    assert_near(h.p.advice[0].gain, 0.9 * 0.99);
+    assert_null(advice_of(&h, "far-below-roof"));
+    assert_null(advice_of(&h, "overhead"));
+    assert_null(advice_of(&h, "plain-kernels"));
+    as_arena_fini(&h.p.arena);
+}
+
+/* Most of the time in steps far below every roof, though the whole reaches a third of its roof. */
+static void the_verdict_is_what_bounds_most_of_the_time(void **state)
+{
+    const double shares[AS_BOUND_COUNT] = {[AS_BOUND_COMPUTE] = 0.41, [AS_BOUND_OVERHEAD] = 0.59};
+    const double none[AS_BOUND_COUNT] = {0};
+
+    (void)state;
+    assert_int_equal(as_profile_bound(shares), AS_BOUND_OVERHEAD);
+    assert_int_equal(as_profile_bound(none), AS_BOUND_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_add_up_though_each_run_stalls_elsewhere),
         cmocka_unit_test(what_no_layer_explains_stays_missing),
         cmocka_unit_test(memory_that_was_not_counted_is_not_zero),
+        cmocka_unit_test(threads_are_advised_for_what_they_can_shorten),
+        cmocka_unit_test(a_product_in_plain_c_is_named_as_such_first),
+        cmocka_unit_test(the_verdict_is_what_bounds_most_of_the_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

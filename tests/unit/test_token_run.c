@@ -46,13 +46,14 @@ static void a_cache_gives_the_same_numbers(void **state)
     }
 }
 
-static struct as_token_run run_of(const char *spec, const struct as_token_options *options)
+/* Takes the model. */
+static struct as_token_run run_model(struct as_model *model, const char *spec,
+                                     const struct as_token_options *options)
 {
     struct as_token_options o = *options;
     struct as_state_pairs pairs;
     struct as_token_run run;
     struct assay_error err = {0};
-    struct as_model *model = decode_zoo(spec);
 
     assert_int_equal(as_state_pairs_find(&pairs, model, NULL, 0, NULL), ASSAY_OK);
     o.pairs = &pairs;
@@ -61,6 +62,27 @@ static struct as_token_run run_of(const char *spec, const struct as_token_option
     as_state_pairs_fini(&pairs);
     as_model_free(model);
     return run;
+}
+
+static struct as_token_run run_of(const char *spec, const struct as_token_options *options)
+{
+    return run_model(decode_zoo(spec), spec, options);
+}
+
+/* A graph whose file says nothing of the decoder: its attention does. */
+static void the_formula_needs_no_metadata(void **state)
+{
+    static const char spec[] = SMALL_GPT2 ",seq=0,past=-1";
+    const struct as_token_options o = {.prompt = 5, .tokens = 9, .batch = 1};
+    struct as_model *model = decode_zoo(spec);
+    struct as_token_run run;
+
+    (void)state;
+    model->decoder = (struct as_decoder){0};
+    run = run_model(model, spec, &o);
+    assert_int_equal(run.formula_bytes, 14 * 2 * 2 * 4 * 8 * 4);
+    assert_int_equal(run.formula_bytes, run.steps[8].cache_bytes);
+    as_token_run_fini(&run);
 }
 
 static void the_cache_is_counted_to_the_byte(void **state)
@@ -231,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cache_gives_the_same_numbers),
         cmocka_unit_test(the_cache_is_counted_to_the_byte),
+        cmocka_unit_test(the_formula_needs_no_metadata),
         cmocka_unit_test(without_a_cache_the_whole_is_counted),
         cmocka_unit_test(one_shape_is_one_context),
         cmocka_unit_test(a_short_table_of_positions_shortens_the_text),
