@@ -86,8 +86,7 @@ static const struct as_opt bench_opts[] = {
     TEXT("tau", "LIST", "attention: steps of hysteresis; \"0 2\" when not given"),
     TEXT("eps", "X", "attention: logits up to it are dropped; 0.01 when not given"),
     NUMBER("short-samples",
-           "attention: so many short samples; the others of --samples are long, and without "
-           "--samples there are no others",
+           "attention: so many short samples; all others are long ones (of --samples, else none)",
            0, 1000000),
     NUMBER("long-samples", "attention: so many long samples; the others are short", 0, 1000000),
     NUMBER("short-min-len", "attention: tokens of the shortest; 16 when not given", 1, 16384),
