@@ -50,7 +50,7 @@ void as_layer_thread_reset(struct as_layer_profile *p, struct as_layer_thread *t
     for (size_t i = 0; i < t->n_cells; i++) {
         struct as_layer_cell *cell = t->cell[i];
 
-        as_layer_history_give(p, (cell->own ? 2 : 1) * cell->room * sizeof *cell->sample);
+        as_layer_history_give(p, (cell->own ? 2 : 1) * (size_t)cell->room * sizeof *cell->sample);
         if (cell->bucket)
             as_layer_history_give(p, AS_LAYER_BUCKETS * sizeof *cell->bucket);
         as_free(cell->sample);

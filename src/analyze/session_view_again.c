@@ -77,7 +77,7 @@ int as_session_view_judge_leaks(struct as_session_view *view,
     const struct as_json_value *list = as_json_path(view->json, "memory_profiling", "snapshots");
     struct assay_leak_options process = *options;
     struct as_view_leaks *leaks = &view->leaks;
-    struct assay_leak_summary windows;
+    struct assay_leak_summary windows = {0};
     int rc;
 
     if (!list || list->type != AS_TYPE_ARRAY || list->n == 0)
