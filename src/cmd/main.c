@@ -119,32 +119,37 @@ static void tell_run(uint64_t nth, bool persistent, int status, FILE *said)
            WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text);
 }
 
+/* True in the child, which goes on with that allocation failing. */
+static bool run_apart(uint64_t nth, bool persistent)
+{
+    FILE *said = tmpfile();
+    int status = 0;
+    pid_t pid;
+
+    fflush(stdout);
+    pid = said ? fork() : -1;
+    if (pid == 0) {
+        if (dup2(fileno(said), STDERR_FILENO) < 0 || !freopen("/dev/null", "w", stdout))
+            _exit(EXIT_FAILED);
+        fclose(said);
+        as_alloc_fail_at(nth, persistent);
+        return true;
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        exit(EXIT_FAILED);
+    tell_run(nth, persistent, status, said);
+    fclose(said);
+    return false;
+}
+
 /* A process for each of the runs, which start here, behind what all of them have in common: an
- * address sanitizer takes longer to start than most commands to run. Returns in the children. */
+ * address sanitizer takes longer to start than most commands to run. That all later allocations
+ * fail too is tried for every other one. Returns in the children. */
 static void run_each(uint64_t last)
 {
-    for (uint64_t i = 2; i < 2 * last + 2; i++) {
-        FILE *said;
-        int status = 0;
-        pid_t pid;
-
-        if (i % 4 == 1)
-            continue; /* that all later ones fail too is tried for every other one */
-        said = tmpfile();
-        fflush(stdout);
-        pid = said ? fork() : -1;
-        if (pid == 0) {
-            if (dup2(fileno(said), STDERR_FILENO) < 0 || !freopen("/dev/null", "w", stdout))
-                _exit(EXIT_FAILED);
-            fclose(said);
-            as_alloc_fail_at(i / 2, i % 2);
+    for (uint64_t nth = 1; nth <= last; nth++)
+        if (run_apart(nth, false) || (nth % 2 && run_apart(nth, true)))
             return;
-        }
-        if (pid < 0 || waitpid(pid, &status, 0) != pid)
-            exit(EXIT_FAILED);
-        tell_run(i / 2, i % 2, status, said);
-        fclose(said);
-    }
     exit(EXIT_DONE);
 }
 

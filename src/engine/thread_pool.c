@@ -25,7 +25,7 @@ struct as_thread_pool {
     unsigned n_threads; /* beside the caller */
     /* Written with the lock held; looked at without. */
     _Atomic uint64_t round; /* of work; changes wake the threads */
-    _Atomic unsigned n_busy;
+    _Atomic uint64_t n_busy;
     bool stop;
     uint64_t n, grain;
     _Atomic uint64_t next;
@@ -51,27 +51,14 @@ static void relax(void)
 #endif
 }
 
-/* Until there is another round than `seen`, for a while. */
-static void look_for_work(struct as_thread_pool *pool, uint64_t seen)
+/* Until the word is, or is no longer, that value, for a while. */
+static void look(const _Atomic uint64_t *word, uint64_t value, bool is)
 {
     uint64_t until = as_clock_mono_ns() + SPIN_NS;
 
     do
         for (int i = 0; i < LOOKS; i++) {
-            if (atomic_load_explicit(&pool->round, memory_order_relaxed) != seen)
-                return;
-            relax();
-        }
-    while (as_clock_mono_ns() < until);
-}
-
-static void look_for_end(struct as_thread_pool *pool)
-{
-    uint64_t until = as_clock_mono_ns() + SPIN_NS;
-
-    do
-        for (int i = 0; i < LOOKS; i++) {
-            if (atomic_load_explicit(&pool->n_busy, memory_order_relaxed) == 0)
+            if ((atomic_load_explicit(word, memory_order_relaxed) == value) == is)
                 return;
             relax();
         }
@@ -96,7 +83,7 @@ static void *thread_main(void *user)
         if (--pool->n_busy == 0)
             pthread_cond_signal(&pool->work_done);
         pthread_mutex_unlock(&pool->lock);
-        look_for_work(pool, seen);
+        look(&pool->round, seen, false);
         pthread_mutex_lock(&pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -171,7 +158,7 @@ void as_thread_pool_run(struct as_thread_pool *pool, uint64_t n, uint64_t grain,
     pthread_cond_broadcast(&pool->work_there);
     pthread_mutex_unlock(&pool->lock);
     take_pieces(pool);
-    look_for_end(pool);
+    look(&pool->n_busy, 0, true);
     pthread_mutex_lock(&pool->lock);
     while (pool->n_busy > 0)
         pthread_cond_wait(&pool->work_done, &pool->lock);
