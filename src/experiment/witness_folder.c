@@ -132,10 +132,10 @@ static int verify_table(struct as_folder_item *item, struct assay_error *err)
     char hex[AS_SHA256_HEX] = "";
     int rc = read_beside(item->path, &file, &arena, &meta);
 
-    if (rc == ASSAY_OK) {
+    if (rc == ASSAY_OK)
         told = as_json_words(as_json_get(meta, "sha256"));
-        (void)as_json_whole(as_json_get(meta, "rows"), &item->rows);
-    }
+    if (rc < 0 || !as_json_whole(as_json_get(meta, "rows"), &item->rows))
+        item->rows = UINT64_MAX;
     if (rc != ASSAY_ERR_NOMEM)
         rc = hash_file(item->path, hex, err);
     item->whole = rc == ASSAY_OK && told && strcmp(told, hex) == 0;

@@ -16,7 +16,7 @@ struct as_folder_item {
     const char *name; /* its last part */
     enum as_folder_kind kind;
     bool whole;
-    uint64_t rows;  /* of a table, as they were when it was written */
+    uint64_t rows;  /* of a table, as it was written; UINT64_MAX: nothing beside it says */
     bool in_bundle; /* a witness that some bundle holds */
     struct assay_witness_report witness;
     struct assay_bundle_report bundle;

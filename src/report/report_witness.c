@@ -2,6 +2,8 @@
  * JSON. Hashes are told whole, so that two machines can be compared by eye. */
 #include "report/report_witness.h"
 
+#include <stdio.h>
+
 #include "base/json_writer.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -132,7 +134,10 @@ static int folder_page(const char *path, const struct as_folder_check *check,
         const struct as_folder_item *item = &check->items[i];
         char entries[AS_TEXT_HUMAN];
 
-        as_text_count(entries, entries_of(item));
+        if (entries_of(item) == UINT64_MAX)
+            (void)snprintf(entries, sizeof entries, "-");
+        else
+            as_text_count(entries, entries_of(item));
         as_table_row(&table);
         as_table_text(&table, AS_STYLE_NONE, as_page_name(&page, item->name));
         as_table_text(&table, AS_STYLE_NONE, kind_words[item->kind]);
@@ -249,6 +254,8 @@ static int folder_json(const char *path, const struct as_folder_check *check,
             bundle_members(&w, &item->bundle);
         else if (item->kind == AS_FOLDER_WITNESS)
             witness_members(&w, &item->witness);
+        else if (item->rows == UINT64_MAX)
+            as_json_kv_null(&w, "rows");
         else
             as_json_kv_u64(&w, "rows", item->rows);
         as_json_object_end(&w);

@@ -59,6 +59,11 @@ sed -i '$d' forced/csv/results.csv
 exits 1 "a table that was changed" "$assay" verify forced
 grep -q 'results.csv: it is not what was written' out || fail "which table is not said: $(cat out)"
 cp results.before forced/csv/results.csv
+mv forced/csv/summary.csv.meta.json kept.json
+exits 1 "a table without its hash" "$assay" verify --json forced
+"$python" -c 'import json; t = {f["name"]: f for f in json.load(open("out"))["files"]}["summary.csv"]; assert t["rows"] is None and not t["whole"]' ||
+    fail "what nobody tells is not null"
+mv kept.json forced/csv/summary.csv.meta.json
 exits 0 "and put back" "$assay" verify forced
 exits 1 "a command that tells where help is" "$assay" bench --samples 1 --output-dir help -- sleep 1nothing
 grep -q 'invalid time interval' out || fail "the reason is not told: $(cat out)"
