@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "floor.h"
-#include "measure/built_network.h"
-#include "model/build_ops.h"
-#include "stats/rng.h"
+#include "measure/overhead/built_network.h"
+#include "model/build/build_ops.h"
+#include "stats/describe/rng.h"
 
 enum { TOKENS = 1024, DIM = 64, HEADS = 8, TURNS = 41, CUTS = 11, SETTLE_NS = 20000000 };
 

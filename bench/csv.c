@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "floor.h"
-#include "stats/rng.h"
+#include "stats/describe/rng.h"
 
 enum { ROWS = 200000, ROUNDS = 7 };
 

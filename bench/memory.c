@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "analyze/memory_profile.h"
 #include "base/clock.h"
 #include "floor.h"
-#include "probe/memory_sampler.h"
+#include "probe/process/memory_sampler.h"
+#include "profiler/memory_profile.h"
 
 enum { BURSTS = 301, READINGS = 200, SAMPLING_S = 4 };
 

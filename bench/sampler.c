@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "measure/program_run.h"
+#include "watch/watch_run.h"
 
 enum { TRIES = 5 };
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "trace/target_share.h"
+#include "trace/shm/target_shm.h"
 
 /* The share, mapped, from the library's constructor on; NULL when there is none (no folder given,
  * no room, a privileged program): then everything is only passed on. Does not move, also in a

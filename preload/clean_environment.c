@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "trace/target_share.h"
+#include "trace/shm/target_shm.h"
 
 #define PRELOAD    "LD_PRELOAD"
 #define SEPARATORS ": "

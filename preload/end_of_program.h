@@ -3,7 +3,7 @@
 #ifndef AS_PRELOAD_END_OF_PROGRAM_H
 #define AS_PRELOAD_END_OF_PROGRAM_H
 
-#include "trace/target_share.h"
+#include "trace/shm/target_shm.h"
 
 /* Finds the functions that stand behind ours; before anything else is called. */
 void as_share_end_prepare(void);

@@ -4,7 +4,7 @@
 #ifndef AS_PRELOAD_GEMM_NEXT_H
 #define AS_PRELOAD_GEMM_NEXT_H
 
-#include "trace/gemm_share.h"
+#include "trace/shm/gemm_shm.h"
 
 /* For the functions that take the place of others: seen from outside, by whom called, and where. */
 #define AS_GEMM_EXPORT __attribute__((visibility("default")))

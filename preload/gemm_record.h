@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "trace/gemm_share.h"
+#include "trace/shm/gemm_shm.h"
 
 /* Whether the call is to be counted; then as_gemm_leave() follows. `frame` is the address of the
  * wrapper's frame: what is called from within lies below it, and what comes after a jump out of a

@@ -4,7 +4,7 @@
 #define AS_PRELOAD_HEAP_LAYERS_H
 
 #include "heap_count.h"
-#include "trace/layer_now.h"
+#include "trace/record/layer_now.h"
 
 /* What the recorder gave; NULL: nothing, or it took it back. */
 extern const struct as_layer_source *_Atomic as_heap_source;

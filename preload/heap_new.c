@@ -10,7 +10,7 @@
 
 #include "attach.h"
 #include "heap_door.h"
-#include "trace/heap_share.h"
+#include "trace/shm/heap_shm.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER ((const void *)__builtin_return_address(0))

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "trace/target_share.h"
+#include "trace/shm/target_shm.h"
 
 /* Before anything else: finds the functions behind ours, whether they are counted or not. */
 void as_heap_prepare(void);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/heap_share.h"
-#include "trace/target_share.h"
+#include "trace/shm/heap_shm.h"
+#include "trace/shm/target_shm.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #define AS_LIFE_BYTES 4096

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trace/target_share.h"
+#include "trace/shm/target_shm.h"
 
 /* A file that nobody has yet, in `folder`, named after this process, and mapped; NULL: there cannot
  * be one. `mapped_bytes` says how much of it is in memory: less where memory is limited. */

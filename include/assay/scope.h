@@ -60,7 +60,7 @@ enum assay_kind_ {
     ASSAY_KIND_END_ = 2,
     ASSAY_KIND_FAIL_ = 3,   /* an end whose work failed */
     ASSAY_KIND_SWITCH_ = 4, /* closes the layer the last switch opened, opens `site` (0: none) */
-    ASSAY_KIND_ITER_ = 5    /* the others are in trace/record.h */
+    ASSAY_KIND_ITER_ = 5    /* the others are in trace/record/record.h */
 };
 
 /* clang leaves small functions out of line where gcc does not; a call would double the cost of a

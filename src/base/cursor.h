@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct as_text {
+    const char *at; /* not ended by NUL */
+    size_t size;
+};
+
 struct as_cursor {
     const uint8_t *at, *end;
 };

@@ -39,7 +39,7 @@ struct as_opt {
     uint64_t min, max;
 };
 
-struct as_cmd_line; /* cmd/options.h: what the user gave, checked */
+struct as_cmd_line; /* cmd/common/options.h: what the user gave, checked */
 
 struct as_cmd {
     const char *name, *summary; /* summary: one sentence without a full stop */

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/float_text.h"
-#include "cmd/bench_work.h"
+#include "base/text/float_text.h"
+#include "cmd/bench/bench_work.h"
 #include "cmd/cmd.h"
-#include "cmd/console.h"
+#include "cmd/common/console.h"
 
 static const char *workload_at(size_t i)
 {

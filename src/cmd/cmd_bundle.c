@@ -7,9 +7,9 @@
 #include <assay/bundle.h>
 
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "experiment/rvf_segment.h"
-#include "report/report_witness.h"
+#include "cmd/common/console.h"
+#include "experiment/bundle/rvf_segment.h"
+#include "report/witness/witness_text.h"
 
 static const struct as_opt bundle_opts[] = {
     {.name = "meta",

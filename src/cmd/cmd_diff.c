@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/diff_side.h"
-#include "base/text.h"
+#include "analyze/run/diff_side.h"
+#include "base/text/text.h"
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "cmd/options.h"
-#include "report/diff_report.h"
+#include "cmd/common/console.h"
+#include "cmd/common/options.h"
+#include "report/compare/diff_report.h"
 
 static const char *sort_at(size_t i)
 {

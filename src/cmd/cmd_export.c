@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "cmd/options.h"
-#include "report/export_words.h"
-#include "trace/run_reader.h"
+#include "cmd/common/console.h"
+#include "cmd/common/options.h"
+#include "report/export/export_notes.h"
+#include "trace/run/run_reader.h"
 
 static const char *format_at(size_t i)
 {

@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "cmd/model_options.h"
+#include "cmd/common/console.h"
+#include "cmd/common/model_options.h"
 #include "format/model_file.h"
-#include "model/zoo.h"
-#include "report/inspect_report.h"
+#include "model/zoo/zoo.h"
+#include "report/inspect/inspect_report.h"
 
 static const char *group_at(size_t i)
 {

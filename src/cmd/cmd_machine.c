@@ -2,12 +2,12 @@
  * Peaks are kept in the user's cache; everything else is of this moment. */
 #include "base/clock.h"
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "cmd/machine_study.h"
-#include "cmd/options.h"
-#include "cmd/peaks_cached.h"
-#include "measure/operation_run.h"
-#include "report/machine_report.h"
+#include "cmd/common/cached_peaks.h"
+#include "cmd/common/console.h"
+#include "cmd/common/options.h"
+#include "cmd/machine/machine_study.h"
+#include "measure/overhead/operation_run.h"
+#include "report/machine/machine_text.h"
 
 #define NOISE_NS       UINT64_C(1000000000)
 #define NOISE_QUICK_NS UINT64_C(200000000)

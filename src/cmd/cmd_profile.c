@@ -10,18 +10,18 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cmd/cmd.h"
-#include "cmd/command_words.h"
-#include "cmd/console.h"
-#include "cmd/earlier_runs.h"
-#include "cmd/model_options.h"
-#include "cmd/peaks_cached.h"
-#include "cmd/run_options.h"
+#include "cmd/common/cached_peaks.h"
+#include "cmd/common/console.h"
+#include "cmd/common/history_file.h"
+#include "cmd/common/measure_options.h"
+#include "cmd/common/model_options.h"
+#include "cmd/common/own_argv.h"
 #include "format/model_file.h"
-#include "measure/token_run.h"
-#include "report/export.h"
-#include "report/profile_report.h"
+#include "measure/tokens/token_run.h"
+#include "report/export/export.h"
+#include "report/profile/profile_report.h"
 
 static const struct as_opt profile_opts[] = {
     AS_OPTS_MODEL,

@@ -5,13 +5,13 @@
 #include <sys/utsname.h>
 
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "cmd/options.h"
-#include "cmd/peaks_cached.h"
-#include "report/report.h"
-#include "report/report_figures.h"
-#include "report/session_report.h"
-#include "trace/run_facts.h"
+#include "cmd/common/cached_peaks.h"
+#include "cmd/common/console.h"
+#include "cmd/common/options.h"
+#include "report/run/layer_columns.h"
+#include "report/run/report.h"
+#include "report/session/session_report.h"
+#include "trace/run/run_facts.h"
 
 static const char *sort_at(size_t i)
 {

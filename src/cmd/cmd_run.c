@@ -8,18 +8,18 @@
 
 #include <assay/assay.h>
 
-#include "analyze/program_findings.h"
-#include "analyze/program_seen.h"
+#include "analyze/watch/target.h"
+#include "analyze/watch/target_findings.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "cmd/options.h"
-#include "cmd/peaks_cached.h"
-#include "cmd/run_inject.h"
-#include "cmd/run_target.h"
-#include "measure/program_run.h"
-#include "report/program_report.h"
+#include "cmd/common/cached_peaks.h"
+#include "cmd/common/console.h"
+#include "cmd/common/options.h"
+#include "cmd/run/run_inject.h"
+#include "cmd/run/run_target.h"
+#include "report/watch/watch_report.h"
+#include "watch/watch_run.h"
 
 static const struct as_opt run_opts[] = {
     {.name = "interval",

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "cmd/model_options.h"
-#include "cmd/peaks_cached.h"
-#include "cmd/run_options.h"
-#include "report/sweep_report.h"
+#include "cmd/common/cached_peaks.h"
+#include "cmd/common/console.h"
+#include "cmd/common/measure_options.h"
+#include "cmd/common/model_options.h"
+#include "report/sweep/sweep_text.h"
 
 static const struct as_opt sweep_opts[] = {
     {.name = "batch",

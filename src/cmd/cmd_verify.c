@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "experiment/replay.h"
-#include "experiment/witness_folder.h"
-#include "report/report_health.h"
-#include "report/report_verify.h"
-#include "report/report_witness.h"
-#include "trace/run_format.h"
+#include "cmd/common/console.h"
+#include "experiment/witness/replay.h"
+#include "experiment/witness/witness_folder.h"
+#include "report/run/run_health.h"
+#include "report/run/verify_text.h"
+#include "report/witness/witness_text.h"
+#include "trace/run/run_format.h"
 
 static const struct as_opt verify_opts[] = {
     {.name = "public-key",

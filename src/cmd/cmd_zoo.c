@@ -5,17 +5,17 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "analyze/inspect.h"
+#include "analyze/model/inspect.h"
 #include "base/cursor.h"
-#include "base/json_writer.h"
-#include "base/table.h"
-#include "base/text.h"
+#include "base/json/json_writer.h"
+#include "base/text/table.h"
+#include "base/text/text.h"
 #include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "format/gguf_writer.h"
-#include "format/onnx_writer.h"
-#include "model/zoo.h"
-#include "report/report_page.h"
+#include "cmd/common/console.h"
+#include "format/gguf/gguf_writer.h"
+#include "format/onnx/onnx_writer.h"
+#include "model/zoo/zoo.h"
+#include "report/page/page.h"
 
 enum file_format { FILE_ONNX, FILE_GGUF, N_FORMATS };
 

@@ -12,11 +12,11 @@
 #endif
 
 #include "base/alloc.h"
-#include "base/text.h"
-#include "cmd/cmd_help.h"
+#include "base/text/text.h"
 #include "cmd/cmd_table.h"
-#include "cmd/console.h"
-#include "cmd/options.h"
+#include "cmd/common/console.h"
+#include "cmd/common/options.h"
+#include "cmd/help/cmd_help.h"
 
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "engine/program.h"
+#include "engine/exec_plan.h"
 
 /* Numbers read at once; whole bytes and blocks of every dtype. */
 #define PIECE ((uint64_t)1 << 18)

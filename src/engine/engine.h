@@ -5,7 +5,7 @@
 
 #include "engine/memory_count.h"
 #include "engine/val.h"
-#include "model/infer.h"
+#include "model/infer/infer.h"
 
 struct as_engine;
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "engine/half.h"
-#include "model/infer_now.h"
+#include "model/infer/infer_node.h"
 
 enum { MAX_BODY_DEPTH = AS_MAX_GRAPH_DEPTH + 1 };
 

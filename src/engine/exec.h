@@ -3,7 +3,7 @@
 #ifndef AS_ENGINE_EXEC_H
 #define AS_ENGINE_EXEC_H
 
-#include "engine/program.h"
+#include "engine/exec_plan.h"
 
 struct as_work {
     struct as_work *next;

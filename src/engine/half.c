@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/seeded_data.h"
+#include "model/weights/seeded_data.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -5,7 +5,7 @@
 #define AS_ENGINE_KERNEL_H
 
 #include "engine/val.h"
-#include "model/graph.h"
+#include "model/graph/graph.h"
 
 struct as_exec;
 

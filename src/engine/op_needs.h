@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "model/op.h"
+#include "model/graph/op.h"
 
 /* Bit i of an operator's entry: input i must be given. */
 void as_op_needs(uint16_t inputs[AS_OP_COUNT]);

@@ -5,7 +5,7 @@
 #define AS_ENGINE_VAL_H
 
 #include "engine/memory_count.h"
-#include "model/tensor.h"
+#include "model/graph/tensor.h"
 
 /* The greatest weight whose products with bytes fit into 16 bits in pairs: twice 255 times it. */
 #define AS_NARROW_WEIGHT 64

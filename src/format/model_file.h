@@ -4,7 +4,7 @@
 #define AS_FORMAT_MODEL_FILE_H
 
 #include "format/mapped_file.h"
-#include "model/graph.h"
+#include "model/graph/graph.h"
 
 /* One kind of file. A new one is a new file and one line in the table of model_file.c. */
 struct as_format {

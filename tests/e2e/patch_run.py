@@ -1,5 +1,5 @@
 # tests/e2e/patch_run.py - spoils a run in one way: patch_run.py WHAT FROM TO.
-# The file is drawn in src/trace/run_format.h; checksums are made right again where the damage is not meant to be theirs.
+# The file is drawn in src/trace/run/run_format.h; checksums are made right again where the damage is not meant to be theirs.
 import struct, sys
 
 

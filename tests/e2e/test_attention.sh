@@ -25,8 +25,8 @@ same() {
 }
 compile() {
     [ -z "$sanitize" ] && command -v "$1" >/dev/null || return 0
-    "$@" $flags "$root/tests/helpers/model_attention.c" "$root"/src/experiment/attn_*.c \
-        "$root/src/experiment/hysteresis.c" $rest -o "$work/other"
+    "$@" $flags "$root/tests/helpers/model_attention.c" "$root"/src/experiment/attention/attn_*.c \
+        "$root/src/experiment/attention/hysteresis.c" $rest -o "$work/other"
     same "$@"
 }
 compile cc -O0
@@ -37,13 +37,13 @@ compile clang -O2
 # The loops for AVX-512 with the operations of a stand-in, where the machine has none.
 if [ -z "$sanitize" ] && [ "$(uname -m)" = x86_64 ]; then
     mkdir "$work/attn"
-    cp "$root"/src/experiment/attn_*.c "$work/attn"
+    cp "$root"/src/experiment/attention/attn_*.c "$work/attn"
     sed -i 's/__attribute__((target("avx512f,avx2,fma")))//' "$work/attn/attn_avx512.c"
     sed -i 's/__builtin_cpu_supports("avx512f")/1/' "$work/attn/attn_kernels.c"
     cc -O2 $flags -I"$here/stand_in" -c "$work/attn/attn_avx512.c" -o "$work/avx512.o"
     rm "$work/attn/attn_avx512.c"
     cc -O2 $flags "$root/tests/helpers/model_attention.c" "$work"/attn/*.c "$work/avx512.o" \
-        "$root/src/experiment/hysteresis.c" $rest -o "$work/other"
+        "$root/src/experiment/attention/hysteresis.c" $rest -o "$work/other"
     same 'the stand-in for AVX-512'
     grep -q ' avx512 ' "$work/other.bits" || { echo 'FAILED: the loops for AVX-512 were not run'; exit 1; }
 fi

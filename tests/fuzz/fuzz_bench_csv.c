@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "experiment/bench_csv_schema.h"
+#include "experiment/bench/bench_csv_schema.h"
 
 #define ALL ((1u << ASSAY_CSV_SCHEMA_COUNT) - 1)
 

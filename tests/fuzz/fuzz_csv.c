@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/csv.h"
+#include "base/text/csv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,7 +13,7 @@
 #include "base/cursor.h"
 #include "engine/engine.h"
 #include "engine/kernel.h"
-#include "model/cost.h"
+#include "model/cost/cost.h"
 
 enum {
     DRIVE_LIMIT_BYTES = 32 << 20,

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "probe/elf_functions.h"
-#include "probe/elf_symbols.h"
-#include "probe/memory_map.h"
+#include "probe/symbols/elf_functions.h"
+#include "probe/symbols/elf_symbols.h"
+#include "probe/symbols/memory_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "probe/executable.h"
+#include "probe/symbols/executable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

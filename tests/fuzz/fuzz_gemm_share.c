@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/gemm_watch.h"
-#include "trace/gemm_share.h"
+#include "probe/heap/gemm_watch.h"
+#include "trace/shm/gemm_shm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

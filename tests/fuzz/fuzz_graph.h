@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "model/graph.h"
+#include "model/graph/graph.h"
 
 enum { MAX_VALUES = 96, MAX_NODES = 12, MAX_INPUTS = 7, MAX_ATTRS = 5, MAX_LIST = 9 };
 

@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/cursor.h"
-#include "probe/heap_watch.h"
-#include "trace/heap_share.h"
+#include "probe/heap/heap_watch.h"
+#include "trace/shm/heap_shm.h"
 
 #define MEMORY_LIMIT ((size_t)256 << 20)
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "fuzz_graph.h"
-#include "model/infer.h"
+#include "model/infer/infer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_parser.h"
+#include "base/json/json_parser.h"
 #include "format/model_file.h"
-#include "report/inspect_report.h"
+#include "report/inspect/inspect_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

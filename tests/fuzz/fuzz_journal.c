@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "experiment/attention_plan.h"
+#include "experiment/attention/attention_plan.h"
 
 #define PLAN "{\"seed\":1}"
 

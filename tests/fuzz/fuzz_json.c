@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/json_parser.h"
-#include "base/json_writer.h"
+#include "base/json/json_parser.h"
+#include "base/json/json_writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

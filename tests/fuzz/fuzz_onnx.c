@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "format/model_file.h"
-#include "format/onnx_writer.h"
+#include "format/onnx/onnx_writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

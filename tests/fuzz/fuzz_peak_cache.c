@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/peak_cache.h"
+#include "measure/peaks/peak_cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

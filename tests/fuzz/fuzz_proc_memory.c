@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "probe/memory_probe.h"
+#include "probe/process/memory_probe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "probe/process_stat.h"
+#include "probe/process/process_stat.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/program_findings.h"
-#include "measure/program_fields.h"
+#include "analyze/watch/target_findings.h"
+#include "watch/watch_fields.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #ifndef AS_FUZZ_RECIPES_H
 #define AS_FUZZ_RECIPES_H
 
-#include "model/op.h"
+#include "model/graph/op.h"
 
 /* Inputs: x a value that is there; of the graph's dtype and new: s scalar, v vector, m matrix,
  * t rank 3, w rank 4; i vector of i64, j one i64, k indices of any rank, q a scale, z a zero point,

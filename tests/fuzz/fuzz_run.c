@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/layers.h"
-#include "analyze/timeline.h"
+#include "analyze/run/layers.h"
+#include "analyze/run/timeline.h"
 #include "base/buffer.h"
 #include "base/crc32c.h"
-#include "trace/ring.h"
+#include "trace/record/ring.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

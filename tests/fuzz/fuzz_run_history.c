@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/run_history.h"
+#include "measure/latency/run_history.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/report.h"
-#include "report/session_report.h"
+#include "report/run/report.h"
+#include "report/session/session_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

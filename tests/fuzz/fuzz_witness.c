@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/witness_check.h"
+#include "experiment/witness/witness_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

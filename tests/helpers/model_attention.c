@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "experiment/attn_worker.h"
-#include "stats/rng.h"
+#include "experiment/attention/attn_worker.h"
+#include "stats/describe/rng.h"
 
 static struct assay_error err;
 

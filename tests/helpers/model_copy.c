@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "format/model_file.h"
-#include "format/onnx_writer.h"
+#include "format/onnx/onnx_writer.h"
 
 int main(int argc, char **argv)
 {

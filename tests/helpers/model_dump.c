@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "base/json_writer.h"
+#include "base/json/json_writer.h"
 #include "format/model_file.h"
 
 enum { PIECE_BYTES = 65536 };

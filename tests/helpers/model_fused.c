@@ -10,7 +10,7 @@
 
 #include "engine/engine.h"
 #include "format/model_file.h"
-#include "model/zoo.h"
+#include "model/zoo/zoo.h"
 
 enum { MAX_DIMS = 16 };
 

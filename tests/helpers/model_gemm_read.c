@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "probe/gemm_watch.h"
+#include "probe/heap/gemm_watch.h"
 
 int main(int argc, char **argv)
 {

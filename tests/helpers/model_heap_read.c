@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "probe/heap_watch.h"
+#include "probe/heap/heap_watch.h"
 
 static const char *const kind_name[] = {
     [AS_HEAP_MALLOC] = "malloc",

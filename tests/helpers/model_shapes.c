@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json_writer.h"
+#include "base/json/json_writer.h"
 #include "format/model_file.h"
-#include "model/infer.h"
+#include "model/infer/infer.h"
 
 static void put_type(struct as_json_writer *w, const struct as_type *type, int depth)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/model_file.h"
-#include "measure/token_run.h"
-#include "model/zoo.h"
+#include "measure/tokens/token_run.h"
+#include "model/zoo/zoo.h"
 
 enum { MAX_GIVEN = 16 };
 

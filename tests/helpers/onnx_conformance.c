@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "format/model_file.h"
-#include "format/onnx_value.h"
-#include "model/infer.h"
+#include "format/onnx/onnx_value.h"
+#include "model/infer/infer.h"
 
 enum { MAX_INPUTS = 64 };
 

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/proto/protobuf_reader.h"
 #include "engine/engine.h"
 #include "format/model_file.h"
-#include "format/onnx_value.h"
-#include "format/protobuf_reader.h"
+#include "format/onnx/onnx_value.h"
 
 enum { MAX_VALUES = 64, FIELD_TENSOR = 3, FIELD_SEQUENCE = 5, FIELD_OPTIONAL = 7 };
 

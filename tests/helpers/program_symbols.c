@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "probe/elf_symbols.h"
+#include "probe/symbols/elf_symbols.h"
 
 #define MAX_MAPS (1u << 20)
 

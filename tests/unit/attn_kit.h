@@ -9,7 +9,7 @@
 
 #include <assay/attention.h>
 
-#include "stats/rng.h"
+#include "stats/describe/rng.h"
 
 struct attn_kit {
     struct assay_attn_shape shape;

@@ -5,8 +5,8 @@
 
 #include "rule_kit.h"
 
-#include "model/cost.h"
-#include "model/parameters.h"
+#include "model/cost/cost.h"
+#include "model/weights/parameters.h"
 
 struct cost_kit {
     struct rule_kit graph;

@@ -4,8 +4,8 @@
 
 #include "unit.h"
 
-#include "measure/token_inputs.h"
-#include "model/zoo.h"
+#include "measure/tokens/token_inputs.h"
+#include "model/zoo/zoo.h"
 
 struct decode_kit {
     struct as_model *model;

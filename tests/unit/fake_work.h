@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "measure/latency_run.h"
+#include "measure/latency/latency_run.h"
 
 struct fake_work {
     uint64_t now_ns;     /* the clock */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/infer.h"
-#include "model/infer_ctx.h"
+#include "model/infer/infer.h"
+#include "model/infer/infer_context.h"
 #include "unit.h"
 
 enum { KIT_NODES = 64, KIT_ATTRS = 8 };

@@ -29,7 +29,7 @@
 
 #include <assay/leaks.h>
 
-#include "stats/rng.h"
+#include "stats/describe/rng.h"
 
 enum leak_kind { LEAK_FLAT, LEAK_SAWTOOTH, LEAK_WARM_UP, LEAK_SPIKE, LEAK_DRIFT, LEAK_KIND_COUNT };
 

@@ -5,7 +5,7 @@
 
 #include <assay/manager.h>
 
-#include "base/json_tree.h"
+#include "base/json/json_tree.h"
 #include "unit.h"
 
 /* Of one profiler alone, or of all when `name` is NULL; started. */

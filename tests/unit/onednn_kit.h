@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "engine/engine.h"
-#include "model/builder.h"
+#include "model/build/builder.h"
 #include "unit.h"
 
 enum { PAIR_INPUTS = 8 };

@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-#include "measure/peak_kernels.h"
+#include "measure/peaks/peak_kernels.h"
 
 static inline struct as_peaks kit_peaks(void)
 {

@@ -6,8 +6,8 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "model/cost.h"
-#include "model/parameters.h"
+#include "model/cost/cost.h"
+#include "model/weights/parameters.h"
 
 enum { KIT_NODES = 64, KIT_PARAMS = 16 };
 

@@ -7,8 +7,8 @@
 
 #include <assay/scope.h>
 
-#include "measure/program_record.h"
-#include "trace/session_data.h"
+#include "trace/record/session_data.h"
+#include "watch/watch_record.h"
 
 struct program_kit {
     bool leaks;   /* site 1 grows by 1.15 MiB/s, the heap by 1.2 */

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyze/layers.h"
-#include "trace/thread_events.h"
+#include "analyze/run/layers.h"
+#include "trace/run/thread_events.h"
 
 static char rec_folder[] = "/tmp/assay-rec-XXXXXX";
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/infer.h"
+#include "model/infer/infer.h"
 
 #include "unit.h"
 

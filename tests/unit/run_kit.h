@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/event_code.h"
-#include "trace/run_writer.h"
-#include "trace/span_walk.h"
+#include "trace/record/event_code.h"
+#include "trace/run/run_writer.h"
+#include "trace/run/span_walk.h"
 
 #define KIT_START   1000000u
 #define KIT_THREADS 8

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "stats/rng.h"
+#include "stats/describe/rng.h"
 
 #define N_OF(array) (sizeof(array) / sizeof *(array))
 

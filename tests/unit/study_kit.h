@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-#include "base/utf8.h"
-#include "probe/topology.h"
+#include "base/text/utf8.h"
+#include "probe/system/topology.h"
 
 static inline void kit_expect_width(const char *text, unsigned width)
 {

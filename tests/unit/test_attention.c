@@ -2,7 +2,7 @@
  * under a causal mask. */
 #include "cost_kit.h"
 
-#include "model/zoo.h"
+#include "model/zoo/zoo.h"
 
 static const struct as_attention *only(const struct cost_kit *k)
 {

@@ -3,7 +3,7 @@
 #include "attn_kit.h"
 
 #include "base/alloc.h"
-#include "experiment/attn_worker.h"
+#include "experiment/attention/attn_worker.h"
 
 static const struct assay_attn_shape shapes[] = {
     {1, 1, 1, 1, 4, false},  {1, 1, 1, 2, 3, false},   {1, 1, 1, 9, 5, false},

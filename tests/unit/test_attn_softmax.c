@@ -5,7 +5,7 @@
 #include <assay/memory.h>
 
 #include "base/alloc.h"
-#include "experiment/attn_worker.h"
+#include "experiment/attention/attn_worker.h"
 
 static const struct assay_attn_shape shapes[] = {
     {1, 1, 1, 1, 1, false},    {1, 1, 1, 1, 64, true},   {1, 1, 1, 2, 3, false},

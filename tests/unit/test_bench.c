@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "experiment/bench.h"
+#include "experiment/bench/bench.h"
 
 #define PLAN "{\"seed\":1,\"grid\":{\"n\":[\"1\",\"2\"]}}"
 

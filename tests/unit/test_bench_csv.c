@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "experiment/bench_csv_schema.h"
-#include "probe/memory_probe.h"
+#include "experiment/bench/bench_csv_schema.h"
+#include "probe/process/memory_probe.h"
 #include "root_kit.h"
-#include "stats/rng.h"
+#include "stats/describe/rng.h"
 
 #define ALL ((1u << ASSAY_CSV_SCHEMA_COUNT) - 1)
 #define HEADER7                                                                                    \

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "experiment/bench_result.h"
+#include "experiment/bench/bench_result.h"
 
 /* Baseline 10, 20, 30, 40 ms, the setting half of it and a little more each. */
 static const uint64_t base_ns[] = {10000000, 20000000, 30000000, 40000000};

@@ -5,11 +5,11 @@
 
 #include "unit.h"
 
-#include "analyze/bottleneck_state.h"
+#include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
-#include "base/json_parser.h"
-#include "report/bottleneck_json.h"
-#include "report/bottleneck_page.h"
+#include "base/json/json_parser.h"
+#include "report/bottleneck/bottleneck_json.h"
+#include "report/bottleneck/bottleneck_text.h"
 
 static struct assay_bottleneck_analyzer *analyzer;
 static const struct assay_bottleneck_result *result;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/build_attention.h"
+#include "model/build/build_attention.h"
 
 struct built {
     struct as_model *model;

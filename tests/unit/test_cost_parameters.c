@@ -2,7 +2,7 @@
  * copies once, and all rows together as many as the model has. */
 #include "cost_kit.h"
 
-#include "model/zoo.h"
+#include "model/zoo/zoo.h"
 
 static void rows_sum_up(const struct as_costs *costs, const struct as_params *params,
                         const char *what)

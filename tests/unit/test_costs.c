@@ -1,7 +1,7 @@
 /* Costs of whole graphs: bytes, the backward pass, bodies, sums, and what cannot be counted. */
 #include "cost_kit.h"
 
-#include "model/zoo.h"
+#include "model/zoo/zoo.h"
 
 static const struct as_cost_row *row(const struct cost_kit *k, size_t i)
 {

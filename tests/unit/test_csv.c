@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "base/csv.h"
+#include "base/text/csv.h"
 
 static void check_field(const char *text, size_t size, const char *csv)
 {

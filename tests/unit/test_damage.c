@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyze/layers.h"
+#include "analyze/run/layers.h"
 #include "base/alloc.h"
-#include "trace/thread_events.h"
+#include "trace/run/thread_events.h"
 
 /* The whole is analysed for one copy in so many; the events are compared for every one. */
 #define ANALYZE_EVERY 16

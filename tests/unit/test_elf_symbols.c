@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "elf_kit.h"
-#include "probe/demangle.h"
-#include "probe/elf_functions.h"
-#include "probe/elf_symbols.h"
+#include "probe/symbols/demangle.h"
+#include "probe/symbols/elf_functions.h"
+#include "probe/symbols/elf_symbols.h"
 #include "root_kit.h"
 
 #define START 0x555500000000ull

@@ -2,8 +2,8 @@
  * Random events are made from fixed seeds, so a failure repeats. */
 #include "unit.h"
 
-#include "stats/rng.h"
-#include "trace/event_code.h"
+#include "stats/describe/rng.h"
+#include "trace/record/event_code.h"
 
 #define N_EVENTS 4000
 

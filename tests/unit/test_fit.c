@@ -2,10 +2,10 @@
  * Networks of the zoo, so that inference, costs, plan and search are tried together. */
 #include "plan_kit.h"
 
-#include "model/fit.h"
-#include "model/memory_plan.h"
-#include "model/weight_stats.h"
-#include "model/zoo.h"
+#include "model/memory/fit.h"
+#include "model/memory/memory_plan.h"
+#include "model/weights/weight_stats.h"
+#include "model/zoo/zoo.h"
 
 static struct as_model *open_zoo(const char *name)
 {

@@ -1,7 +1,7 @@
 /* tests/unit/test_fitness.c - each circumstance gives its finding, with evidence and advice. */
 #include "peaks_kit.h"
 
-#include "analyze/fitness.h"
+#include "analyze/model/fitness.h"
 
 struct machine {
     struct as_topology topology;

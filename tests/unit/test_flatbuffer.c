@@ -3,7 +3,7 @@
 
 #include "bytes_kit.h"
 #include "flat_kit.h"
-#include "format/flatbuffer.h"
+#include "format/tflite/flatbuffer.h"
 
 static struct as_buffer made(size_t *table, const char *digits)
 {

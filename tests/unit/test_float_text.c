@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "base/float_text.h"
-#include "stats/rng.h"
+#include "base/text/float_text.h"
+#include "stats/describe/rng.h"
 
 static void check64(double value, const char *text)
 {

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "probe/gemm_watch.h"
-#include "trace/gemm_share.h"
+#include "probe/heap/gemm_watch.h"
+#include "trace/shm/gemm_shm.h"
 
 struct fixture {
     char path[64];

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "bytes_kit.h"
-#include "format/gguf_types.h"
-#include "model/infer.h"
+#include "format/gguf/gguf_types.h"
+#include "model/infer/infer.h"
 
 /* A file being made: the header is put last. */
 struct made {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "format/gguf_writer.h"
+#include "format/gguf/gguf_writer.h"
 #include "format/model_file.h"
 
 enum { VOCABULARY = 50, TOKENS = 6 };

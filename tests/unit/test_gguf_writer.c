@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#include "format/gguf_writer.h"
+#include "format/gguf/gguf_writer.h"
 #include "format/model_file.h"
 
 /* Numbers made on the way, larger than one piece of the writer. */

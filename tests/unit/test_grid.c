@@ -1,7 +1,7 @@
 /* tests/unit/test_grid.c - axes, their combinations, names and patterns. */
 #include "unit.h"
 
-#include "experiment/grid.h"
+#include "experiment/bench/grid.h"
 
 static void expect_usage(struct as_grid *grid, const char *text, const char *words)
 {

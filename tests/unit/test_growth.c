@@ -3,7 +3,7 @@
 #include "stats_near.h"
 
 #include "base/alloc.h"
-#include "stats/growth.h"
+#include "stats/inference/growth.h"
 
 #define N 275
 

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "measure/site_points.h"
-#include "probe/heap_watch.h"
-#include "trace/heap_share.h"
+#include "probe/heap/heap_watch.h"
+#include "trace/shm/heap_shm.h"
+#include "watch/heap_series.h"
 
 #define PAGE (AS_HEAP_ARENA_AT / AS_HEAP_PAGE) /* the first one handed out */
 

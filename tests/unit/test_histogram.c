@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "stats/histogram.h"
-#include "stats/quantile.h"
-#include "stats/sort.h"
+#include "stats/describe/histogram.h"
+#include "stats/describe/quantile.h"
+#include "stats/describe/sort.h"
 
 #define MOST AS_HISTOGRAM_BUCKETS(AS_HISTOGRAM_MAX_BITS)
 

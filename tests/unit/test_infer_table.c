@@ -1,5 +1,5 @@
 /* tests/unit/test_infer_table.c - the table of shape rules has no holes and no operator twice. */
-#include "model/infer_rules.h"
+#include "model/infer/infer_rules.h"
 #include "unit.h"
 
 static void every_operator_of_onnx_has_a_rule(void **state)

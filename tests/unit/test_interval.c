@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "stats/interval.h"
-#include "stats/sort.h"
+#include "stats/describe/sort.h"
+#include "stats/inference/interval.h"
 
 static void the_ranks_and_the_coverage_are_those_of_scipy(void **state)
 {

@@ -5,8 +5,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "base/json_parser.h"
-#include "base/json_writer.h"
+#include "base/json/json_parser.h"
+#include "base/json/json_writer.h"
 
 /* jansson's floor: it refuses whole numbers past 64 bits, so none is here; nor is nesting past 64.
  */

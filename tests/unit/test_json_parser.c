@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "base/json_parser.h"
+#include "base/json/json_parser.h"
 
 /* Every token of a text, one letter each; '!' and the code's sign end it at an error. */
 static void read_all(const char *json, size_t size, char *kinds, struct assay_error *err)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/json_tree.h"
+#include "base/json/json_tree.h"
 
 static const struct as_json_value *read_text(struct as_arena *arena, const char *text)
 {

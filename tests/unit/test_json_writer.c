@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json_writer.h"
+#include "base/json/json_writer.h"
 
 static void write_sample(struct as_json_writer *w)
 {

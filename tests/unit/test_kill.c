@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/layers.h"
-#include "trace/span_walk.h"
+#include "analyze/run/layers.h"
+#include "trace/run/span_walk.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ROUNDS 40

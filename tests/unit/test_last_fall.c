@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "measure/last_fall.h"
+#include "watch/teardown.h"
 
 /* One reading a second. */
 static double fall_of(const uint64_t *bytes, size_t n)

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "trace/layer_now.h"
-#include "trace/session_data.h"
+#include "trace/record/layer_now.h"
+#include "trace/record/session_data.h"
 
 static const struct as_layer_source *source;
 

@@ -1,6 +1,6 @@
 /* tests/unit/test_layer_profile.c - the figures of layers: nested, many, failed, beyond every
  * bound. Times are made up by moving the stamps, so that each figure is known. */
-#include "analyze/layer_profile.h"
+#include "profiler/layer_profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "analyze/layers.h"
-#include "stats/rng.h"
+#include "analyze/run/layers.h"
+#include "stats/describe/rng.h"
 
 #define CONV     1
 #define RELU     2

@@ -4,8 +4,8 @@
 
 #include <assay/leaks.h>
 
-#include "analyze/leak_trend.h"
-#include "stats/rng.h"
+#include "analyze/detect/leak_trend.h"
+#include "stats/describe/rng.h"
 
 struct told {
     unsigned n;

@@ -1,9 +1,9 @@
 /* tests/unit/test_machine_report.c - one made-up machine as a page and as JSON. */
 #include "peaks_kit.h"
 
-#include "base/json_parser.h"
-#include "base/utf8.h"
-#include "report/machine_report.h"
+#include "base/json/json_parser.h"
+#include "base/text/utf8.h"
+#include "report/machine/machine_text.h"
 
 struct shown {
     struct as_topology topology;

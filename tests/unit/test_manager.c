@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analyze/session_view.h"
+#include "analyze/run/saved_profile.h"
 #include "base/alloc.h"
 #include "manager_kit.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/manager_state.h"
+#include "api/manager/manager_internal.h"
 #include "unit.h"
 
 static struct as_layer_name *name_layer(uint32_t id, const char *text)

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "analyze/manager_state.h"
-#include "analyze/session_view.h"
+#include "analyze/run/saved_profile.h"
+#include "api/manager/manager_internal.h"
 #include "manager_kit.h"
-#include "report/session_report.h"
+#include "report/session/session_report.h"
 
 #define BLOCK    ((size_t)64 << 20)
 #define BLOCK_MB 64.0

@@ -2,9 +2,9 @@
  * Places are checked against every pair of tensors. */
 #include "plan_kit.h"
 
-#include "model/memory_place.h"
-#include "model/memory_plan.h"
-#include "stats/rng.h"
+#include "model/memory/memory_place.h"
+#include "model/memory/memory_plan.h"
+#include "stats/describe/rng.h"
 
 static struct as_memory_plan *plan_of(struct kit *k)
 {

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "probe/memory_probe.h"
+#include "probe/process/memory_probe.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
 #define BLOCK   ((size_t)64 << 20)

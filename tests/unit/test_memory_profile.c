@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
-#include "probe/memory_probe.h"
-#include "report/memory_profile_json.h"
+#include "probe/process/memory_probe.h"
+#include "report/bottleneck/memory_profile_json.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
 #define BLOCK   ((size_t)64 << 20)

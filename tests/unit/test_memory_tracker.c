@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "probe/memory_probe.h"
-#include "probe/memory_sampler.h"
-#include "probe/rss_peaks.h"
+#include "probe/process/memory_probe.h"
+#include "probe/process/memory_sampler.h"
+#include "probe/process/rss_peaks.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
 

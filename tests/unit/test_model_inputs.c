@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "format/model_file.h"
-#include "measure/model_inputs.h"
+#include "measure/inputs/model_inputs.h"
 
 struct fixture {
     struct as_model *model;

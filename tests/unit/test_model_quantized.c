@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "model/seeded_data.h"
+#include "model/weights/seeded_data.h"
 #include "stats_near.h"
 
 static struct assay_model_counts counts_of(struct assay_model *model)

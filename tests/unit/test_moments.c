@@ -2,8 +2,8 @@
  * Values far from zero are the hard case, where squares cancel. */
 #include "stats_near.h"
 
-#include "stats/moments.h"
-#include "stats/summary.h"
+#include "stats/describe/moments.h"
+#include "stats/describe/summary.h"
 
 static void too_few_samples_have_no_spread(void **state)
 {

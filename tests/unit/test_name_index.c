@@ -1,7 +1,7 @@
 /* tests/unit/test_name_index.c - names are found, and the first one given twice is told. */
 #include "unit.h"
 
-#include "format/name_index.h"
+#include "base/name_index.h"
 
 static void names_are_found_after_sorting(void **state)
 {

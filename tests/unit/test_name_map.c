@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-#include "format/name_map.h"
+#include "base/hash_map.h"
 
 static void an_empty_map_finds_nothing(void **state)
 {

@@ -1,8 +1,8 @@
 /* tests/unit/test_noise.c - the noise floor of made-up times, and a short real one. */
 #include "unit.h"
 
-#include "measure/noise.h"
-#include "stats/rng.h"
+#include "measure/latency/noise.h"
+#include "stats/describe/rng.h"
 
 static void equal_times_have_no_noise(void **state)
 {

@@ -1,8 +1,8 @@
 /* tests/unit/test_onednn_pack.c - weights packed slice by slice are those packed at once, byte for
  * byte, wherever their numbers come from. */
 #include "base/alloc.h"
-#include "engine/onednn.h"
-#include "model/seeded_data.h"
+#include "engine/onednn/onednn.h"
+#include "model/weights/seeded_data.h"
 #include "onednn_kit.h"
 
 /* A program with nothing in it but the library. */

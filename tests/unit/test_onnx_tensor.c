@@ -2,8 +2,8 @@
  * same numbers come out. Models are made here, byte by byte, with the stream writer. */
 #include "unit.h"
 
+#include "base/proto/protobuf_stream.h"
 #include "format/model_file.h"
-#include "format/protobuf_stream.h"
 
 /* An initializer "w" of four elements, or what a test asks for. */
 struct item {

@@ -8,7 +8,7 @@
 #include "unit.h"
 
 #include "format/model_file.h"
-#include "format/onnx_writer.h"
+#include "format/onnx/onnx_writer.h"
 
 enum { WIDTH = 1000 };
 

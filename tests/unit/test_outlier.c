@@ -2,8 +2,8 @@
  * Known values: the fences from numpy 1.24 percentile(), the scores by hand. */
 #include "stats_near.h"
 
-#include "stats/outlier.h"
-#include "stats/sort.h"
+#include "stats/describe/outlier.h"
+#include "stats/describe/sort.h"
 
 static void one_slow_run_is_found_both_ways(void **state)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "measure/pair_run.h"
-#include "report/overhead_report.h"
+#include "measure/latency/interleaved_run.h"
+#include "report/machine/overhead_text.h"
 
 /* Twice the work on the same clock. */
 static int fake_both(void *user, struct assay_error *err)

@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "measure/peak_cache.h"
+#include "measure/peaks/peak_cache.h"
 
 #define HOST  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

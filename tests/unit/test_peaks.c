@@ -3,8 +3,8 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "measure/peak_kernels.h"
-#include "measure/peak_team.h"
+#include "measure/peaks/peak_kernels.h"
+#include "measure/peaks/peak_team.h"
 
 #define SUMS 12 /* vectors at multiples of 64 bytes, then the two factors */
 

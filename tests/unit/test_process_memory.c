@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 
 #include "base/alloc.h"
-#include "probe/process_memory.h"
-#include "probe/root_file.h"
+#include "probe/process/process_memory.h"
+#include "probe/system/root_file.h"
 
 static void status_is_read(void **state)
 {

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-#include "probe/process_stat.h"
+#include "probe/process/process_stat.h"
 
 #define REST                                                                                       \
     " S 7 1 1 0 -1 4194304 11 12 13 14 15 16 17 18 20 -5 3 0 22 23000 24 18446744073709551615 1 "  \

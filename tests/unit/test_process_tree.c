@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "probe/process_tree.h"
+#include "probe/process/process_tree.h"
 
 /* A process with `ticks` of user time, `pages` of memory and so many threads. */
 static void put(const struct kit_root *root, int pid, int parent, const char *name, int start,

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analyze/profile_state.h"
+#include "analyze/model/profile_internal.h"
 #include "format/model_file.h"
 
 /* To a part in a billion. */

@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "format/model_file.h"
-#include "measure/profile_run.h"
-#include "model/model_handle.h"
+#include "measure/latency/profile_run.h"
+#include "model/graph/model_handle.h"
 
 static struct as_profile_options quick(void)
 {

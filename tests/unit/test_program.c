@@ -2,14 +2,14 @@
  * Blocks that make no sense are passed over and counted. */
 #include "program_kit.h"
 
-#include "analyze/growth_stop.h"
-#include "analyze/program_findings.h"
-#include "analyze/program_seen.h"
-#include "analyze/program_series.h"
-#include "analyze/program_traces.h"
+#include "analyze/watch/target.h"
+#include "analyze/watch/target_findings.h"
+#include "analyze/watch/target_growth.h"
+#include "analyze/watch/target_series.h"
+#include "analyze/watch/target_stacks.h"
 #include "base/alloc.h"
-#include "measure/peaks.h"
-#include "report/program_report.h"
+#include "measure/peaks/peaks.h"
+#include "report/watch/watch_report.h"
 
 struct made {
     struct kit kit;

@@ -10,11 +10,11 @@
 
 #include "root_kit.h"
 
-#include "analyze/program_seen.h"
+#include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "measure/program_run.h"
-#include "measure/site_points.h"
+#include "watch/heap_series.h"
+#include "watch/watch_run.h"
 
 enum { HELD_BYTES = 48 << 20 };
 

@@ -2,8 +2,8 @@
  * is refused with which byte. */
 #include "unit.h"
 
-#include "format/protobuf_reader.h"
-#include "model/graph.h"
+#include "base/proto/protobuf_reader.h"
+#include "model/graph/graph.h"
 
 #define START(p, in, text) as_proto_init(p, in, "test file", text, sizeof(text) - 1)
 

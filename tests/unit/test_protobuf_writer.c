@@ -1,7 +1,7 @@
 /* tests/unit/test_protobuf_writer.c - protobuf on the wire, byte for byte, and what stops it. */
 #include "unit.h"
 
-#include "report/protobuf_writer.h"
+#include "base/proto/protobuf_writer.h"
 
 static void expect(struct as_protobuf *p, const char *bytes, size_t size)
 {

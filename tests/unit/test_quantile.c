@@ -2,8 +2,8 @@
  * Known values: numpy 1.24 percentile(), and its method inverted_cdf for "nearest_rank". */
 #include "stats_near.h"
 
-#include "stats/quantile.h"
-#include "stats/sort.h"
+#include "stats/describe/quantile.h"
+#include "stats/describe/sort.h"
 
 static void ten_to_a_hundred_has_two_medians(void **state)
 {

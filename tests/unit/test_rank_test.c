@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "stats/rank_test.h"
-#include "stats/sort.h"
-#include "stats/sorted.h"
+#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
+#include "stats/inference/rank_test.h"
 
 static struct as_rank_test run(const double *before, size_t n_before, const double *after,
                                size_t n_after)

@@ -7,8 +7,8 @@
 #include <sched.h>
 #include <sys/stat.h>
 
-#include "trace/recorder.h"
-#include "trace/run_facts.h"
+#include "trace/record/recorder.h"
+#include "trace/run/run_facts.h"
 
 static void nested_scopes_are_recorded(void **state)
 {

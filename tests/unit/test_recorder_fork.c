@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "trace/recorder.h"
+#include "trace/record/recorder.h"
 
 /* A child of a process with threads cannot look for leaks, since it may have inherited a lock of
  * the allocator. */

@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <ucontext.h>
 
-#include "trace/recorder.h"
+#include "trace/record/recorder.h"
 
 /* How often signals come, and how many must have come before the test is content. TSan takes longer
  * to hand one over than the code takes between two. */

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "trace/recorder.h"
+#include "trace/record/recorder.h"
 
 #define N_THREADS 16
 #define N_ROUNDS  4

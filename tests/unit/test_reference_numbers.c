@@ -2,7 +2,7 @@
  * in training, least times. Counts of single layers are in test_model_api.c. */
 #include <assay/model.h>
 
-#include "analyze/inspect.h"
+#include "analyze/model/inspect.h"
 #include "unit.h"
 
 static struct assay_model_counts dense(int64_t in, int64_t out, int64_t batch, bool bias)

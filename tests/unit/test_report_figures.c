@@ -2,9 +2,9 @@
  */
 #include "unit.h"
 
-#include "analyze/layer_rates.h"
-#include "report/report_figures.h"
-#include "report/report_health.h"
+#include "analyze/run/layer_rates.h"
+#include "report/run/layer_columns.h"
+#include "report/run/run_health.h"
 
 static struct as_run_site site = {.name = "conv", .file = "net.c", .line = 7, .known = true};
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "report/report_page.h"
+#include "report/page/page.h"
 
 static const struct as_term plain = {.width = 20}, unicode = {.width = 20, .unicode = true},
                             colour = {.width = 20, .color = true};

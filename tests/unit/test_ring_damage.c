@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "stats/rng.h"
-#include "trace/ring.h"
+#include "stats/describe/rng.h"
+#include "trace/record/ring.h"
 
 #define N_SCOPES 1500
 

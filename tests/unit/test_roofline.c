@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "analyze/roofline.h"
+#include "analyze/model/roofline.h"
 
 /* 100 GFLOP/s, and 1000, 100, 50, 10 GB/s from L1 down to memory. */
 static struct as_peaks made_up(void)

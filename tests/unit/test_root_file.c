@@ -1,7 +1,7 @@
 /* tests/unit/test_root_file.c - small files of the kernel: read, cut, and parsed whole or not. */
 #include "root_kit.h"
 
-#include "probe/root_file.h"
+#include "probe/system/root_file.h"
 
 static void a_file_is_read_beneath_the_root(void **state)
 {

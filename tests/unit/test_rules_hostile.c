@@ -1,6 +1,6 @@
 /* tests/unit/test_rules_hostile.c - every operator has one rule, and none can be made to misbehave.
  * Nodes are given random inputs and attributes, among them the worst numbers there are. */
-#include "model/infer_rules.h"
+#include "model/infer/infer_rules.h"
 
 #include "rule_kit.h"
 

@@ -2,10 +2,10 @@
  * what runs and hostile accounts are turned into. */
 #include "run_kit.h"
 
-#include "analyze/diff_side.h"
+#include "analyze/run/diff_side.h"
 #include "base/alloc.h"
-#include "report/diff_report.h"
-#include "stats/rng.h"
+#include "report/compare/diff_report.h"
+#include "stats/describe/rng.h"
 
 #define N ((size_t)200)
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/run_writer.h"
+#include "trace/run/run_writer.h"
 
 static const struct as_run_header header = {
     .major = 1,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "measure/run_history.h"
+#include "measure/latency/run_history.h"
 
 static void parse(struct as_run_history *h, const char *text)
 {

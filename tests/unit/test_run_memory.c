@@ -4,7 +4,7 @@
 
 #include <sys/wait.h>
 
-#include "analyze/timeline.h"
+#include "analyze/run/timeline.h"
 #include "base/alloc.h"
 
 /* Something of everything, on two threads' worth of rings, killed so that the ring is read too. */

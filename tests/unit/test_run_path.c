@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/run_path.h"
+#include "trace/run/run_path.h"
 
 static char folder[] = "/tmp/assay-path-XXXXXX";
 

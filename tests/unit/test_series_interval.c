@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "stats/series_interval.h"
-#include "stats/sort.h"
+#include "stats/describe/sort.h"
+#include "stats/inference/series_interval.h"
 
 enum { REPEATS = 500, LENGTH = 300 };
 

@@ -4,8 +4,8 @@
 #include <assay/manager.h>
 #include <math.h>
 
-#include "analyze/session_view.h"
-#include "report/session_report.h"
+#include "analyze/run/saved_profile.h"
+#include "report/session/session_report.h"
 
 #define WHOLE                                                                                      \
     "{\"schema\":\"assay.session\",\"schema_version\":1,\"profiling_session\":{\"start_time\":10," \

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/cursor.h"
-#include "trace/run_format.h"
-#include "trace/site_table.h"
+#include "trace/record/site_table.h"
+#include "trace/run/run_format.h"
 
 static struct {
     uint8_t bytes[1 << 16];

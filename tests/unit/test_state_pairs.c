@@ -2,9 +2,9 @@
  * may say. */
 #include "unit.h"
 
-#include "measure/state_pairs.h"
-#include "model/builder.h"
-#include "model/zoo.h"
+#include "measure/tokens/carried_state.h"
+#include "model/build/builder.h"
+#include "model/zoo/zoo.h"
 
 static void names_of_one_state_match(void **state)
 {

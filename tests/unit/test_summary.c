@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "stats/summary.h"
+#include "stats/describe/summary.h"
 
 static void agrees_with_numpy_on_integers(void **state)
 {

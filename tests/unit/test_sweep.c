@@ -1,7 +1,7 @@
 /* How a model scales: power laws, the knee and the best setting from points made by hand. */
 #include "unit.h"
 
-#include "analyze/sweep.h"
+#include "analyze/model/sweep.h"
 
 static void a_power_law_is_found(void **state)
 {

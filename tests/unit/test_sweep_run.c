@@ -1,7 +1,7 @@
 /* The same model at many settings: what one of them cannot do is its own row. */
 #include "unit.h"
 
-#include "measure/sweep_run.h"
+#include "measure/sweep/sweep_run.h"
 
 static void a_setting_too_large_is_refused_and_the_others_stay(void **state)
 {

@@ -1,7 +1,7 @@
 /* tests/unit/test_system_load.c - load and stolen time from prepared files. */
 #include "root_kit.h"
 
-#include "probe/system_load.h"
+#include "probe/system/system_load.h"
 
 static struct as_system_load load_of(const struct kit_root *root, const char *loadavg,
                                      const char *stat)

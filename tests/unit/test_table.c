@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "base/table.h"
-#include "base/utf8.h"
+#include "base/text/table.h"
+#include "base/text/utf8.h"
 
 static const struct as_table_column layer_columns[] = {
     {.title = "layer", .may_shrink = true, .min_width = 6},

@@ -3,8 +3,8 @@
 
 #include <float.h>
 
-#include "base/term.h"
-#include "base/utf8.h"
+#include "base/text/term.h"
+#include "base/text/utf8.h"
 
 static void colour_follows_the_order_of_its_rules(void **state)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 static uint64_t next_random(uint64_t *state)
 {

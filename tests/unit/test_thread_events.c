@@ -2,7 +2,7 @@
  * that fell counted. Runs are made in memory; times are what the tables say. */
 #include "run_kit.h"
 
-#include "trace/thread_events.h"
+#include "trace/run/thread_events.h"
 
 static struct kit kit;
 static struct as_run *run;

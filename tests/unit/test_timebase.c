@@ -2,8 +2,8 @@
  * Slewed clocks, thinned anchors, one anchor, none. */
 #include "unit.h"
 
-#include "stats/rng.h"
-#include "trace/timebase.h"
+#include "stats/describe/rng.h"
+#include "trace/run/timebase.h"
 
 #define SECOND ((uint64_t)1000000000)
 

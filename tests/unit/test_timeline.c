@@ -2,8 +2,8 @@
  * Runs are made in memory; times are what the tables say. */
 #include "run_kit.h"
 
-#include "analyze/timeline.h"
-#include "stats/rng.h"
+#include "analyze/run/timeline.h"
+#include "stats/describe/rng.h"
 
 #define A       1
 #define B       2

@@ -2,8 +2,8 @@
  * one, and what is said of models that have no cache or but one shape. */
 #include "decode_kit.h"
 
-#include "measure/token_run.h"
-#include "model/cost.h"
+#include "measure/tokens/token_run.h"
+#include "model/cost/cost.h"
 
 enum { VOCABULARY = 50, TOKENS = 7 };
 

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "probe/topology.h"
+#include "probe/system/topology.h"
 
 static struct as_topology read_at(const struct kit_root *root, const char *synthetic)
 {

@@ -2,7 +2,7 @@
  * The networks are small enough to be added up by hand beside each figure. */
 #include "plan_kit.h"
 
-#include "model/train_memory.h"
+#include "model/memory/train_memory.h"
 
 #define MB 1000000u
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "stats/trend.h"
+#include "stats/inference/trend.h"
 
 static const double spiked[] = {1.0, 2.9, 5.2, 6.8, 9.1, 11.2, 40.0, 14.9, 17.1, 19.0};
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static size_t width_of(const char *text)
 {

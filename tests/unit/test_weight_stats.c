@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "model/weight_stats.h"
-#include "stats/rng.h"
+#include "base/text/text.h"
+#include "model/weights/weight_stats.h"
+#include "stats/describe/rng.h"
 
 /* A weight over `bytes`, which the test keeps. */
 static uint32_t put(struct kit *k, unsigned dtype, uint64_t n, const void *bytes)

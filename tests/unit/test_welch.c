@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "stats/student.h"
-#include "stats/welch.h"
+#include "stats/inference/student.h"
+#include "stats/inference/welch.h"
 
 static void near(double got, double wanted, double relative)
 {

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/alloc.h"
-#include "experiment/witness_check.h"
+#include "experiment/witness/witness_check.h"
 
 static struct assay_witness_report verify_bytes(const void *bytes, size_t size)
 {

@@ -2,10 +2,10 @@
  */
 #include "unit.h"
 
-#include "model/cost.h"
-#include "model/infer.h"
-#include "model/parameters.h"
-#include "model/zoo.h"
+#include "model/cost/cost.h"
+#include "model/infer/infer.h"
+#include "model/weights/parameters.h"
+#include "model/zoo/zoo.h"
 
 /* A model of the zoo, inferred and counted. */
 struct counted {

@@ -1,0 +1,477 @@
+/* analyze/cluster/distributed.c - records nodes, transfers, synchronisations and metrics of a
+ * training. Sums are of all events; the events themselves are the newest, in bounded room. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/cluster/distributed_internal.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define MAX_EVENTS    10000000
+#define MAX_SETS      10000
+#define MAX_SET_NODES 4000000 /* in all sets together */
+
+static const struct assay_distributed_options defaults = {
+    .size = sizeof(struct assay_distributed_options),
+    .max_events = 100000,
+    .balanced_below = 0.1,
+    .imbalance_above = 0.2,
+    .imbalance_high_above = 0.5,
+    .communication_percent = 20,
+    .communication_high_percent = 40,
+    .synchronization_percent = 15,
+    .synchronization_high_percent = 30,
+    .barrier_wait_percent = 10,
+    .barrier_wait_high_percent = 20,
+};
+
+static const size_t thresholds[] = {
+    offsetof(struct assay_distributed_options, balanced_below),
+    offsetof(struct assay_distributed_options, imbalance_above),
+    offsetof(struct assay_distributed_options, imbalance_high_above),
+    offsetof(struct assay_distributed_options, communication_percent),
+    offsetof(struct assay_distributed_options, communication_high_percent),
+    offsetof(struct assay_distributed_options, synchronization_percent),
+    offsetof(struct assay_distributed_options, synchronization_high_percent),
+    offsetof(struct assay_distributed_options, barrier_wait_percent),
+    offsetof(struct assay_distributed_options, barrier_wait_high_percent),
+};
+
+static int take_options(struct assay_distributed_options *out,
+                        const struct assay_distributed_options *given, struct assay_error *err)
+{
+    *out = defaults;
+    if (!given)
+        return ASSAY_OK;
+    if (given->size != sizeof *given)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the options of distributed training are not of this version; begin them "
+                       "with ASSAY_DISTRIBUTED_OPTIONS_INIT");
+    if (given->max_events > MAX_EVENTS)
+        return as_fail(err, ASSAY_ERR_USAGE, "at most %d events of a kind can be kept", MAX_EVENTS);
+    for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
+        double value;
+
+        memcpy(&value, (const char *)given + thresholds[i], sizeof value);
+        if (!(value >= 0) || isinf(value))
+            return as_fail(err, ASSAY_ERR_USAGE,
+                           "thresholds of distributed training must be finite and not negative");
+        if (value > 0)
+            memcpy((char *)out + thresholds[i], &value, sizeof value);
+    }
+    if (given->max_events)
+        out->max_events = given->max_events;
+    return ASSAY_OK;
+}
+
+int assay_distributed_new(struct assay_distributed **out,
+                          const struct assay_distributed_options *options, struct assay_error *err)
+{
+    struct assay_distributed_options taken;
+    int rc = take_options(&taken, options, err);
+
+    *out = NULL;
+    if (rc < 0)
+        return rc;
+    *out = as_alloc_zero(1, sizeof **out);
+    if (!*out)
+        return as_fail_nomem(err);
+    (*out)->options = taken;
+    assay_distributed_reset(*out);
+    return ASSAY_OK;
+}
+
+static void forget_names(struct as_numbered *names)
+{
+    as_name_map_fini(&names->map);
+    as_free(names->at);
+}
+
+void assay_distributed_reset(struct assay_distributed *d)
+{
+    struct assay_distributed fresh = {.options = d->options};
+    size_t max = d->options.max_events;
+
+    forget_names(&d->nodes);
+    forget_names(&d->operations);
+    forget_names(&d->syncs);
+    forget_names(&d->metrics);
+    as_free(d->node);
+    as_free(d->transfers.at);
+    as_free(d->synchronizations.at);
+    as_free(d->readings.at);
+    as_free(d->operation);
+    as_free(d->sync);
+    as_name_map_fini(&d->sets);
+    as_free(d->set);
+    as_name_map_fini(&d->pairs);
+    as_free(d->pair);
+    as_free(d->pair_metric);
+    as_arena_fini(&d->arena);
+    as_arena_fini(&d->answers);
+    fresh.transfers = (struct as_newest){.size = sizeof(struct as_transfer), .max = max};
+    fresh.synchronizations = (struct as_newest){.size = sizeof(struct as_sync), .max = max};
+    fresh.readings = (struct as_newest){.size = sizeof(struct as_metric_reading), .max = max};
+    *d = fresh;
+}
+
+void assay_distributed_free(struct assay_distributed *d)
+{
+    if (!d)
+        return;
+    assay_distributed_reset(d);
+    as_free(d);
+}
+
+/* ---- growing ---- */
+
+/* Room for one more than `n` things of `size` bytes at `*(T **)at`; new ones are zero. */
+static void *grow(void *at, size_t n, size_t *room, size_t size)
+{
+    size_t before = *room;
+    char *grown = as_grow(at, n, room, 16, size);
+
+    if (grown)
+        memset(grown + before * size, 0, (*room - before) * size);
+    return grown;
+}
+
+#define GROW(array, n, room)                                                                       \
+    do {                                                                                           \
+        void *grown_ = grow(array, n, &(room), sizeof *(array));                                   \
+        if (!grown_)                                                                               \
+            return as_fail_nomem(err);                                                             \
+        (array) = grown_;                                                                          \
+    } while (0)
+
+static int newest_add(struct as_newest *r, const void *event, struct assay_error *err)
+{
+    size_t at = (size_t)(r->n % r->max);
+
+    if (at >= r->room) {
+        size_t room = r->room ? 2 * r->room : 64;
+        void *grown;
+
+        room = room < r->max ? room : r->max;
+        grown = as_realloc(r->at, room, r->size);
+        if (!grown)
+            return as_fail_nomem(err);
+        r->at = grown;
+        r->room = room;
+    }
+    memcpy((char *)r->at + at * r->size, event, r->size);
+    r->n++;
+    return ASSAY_OK;
+}
+
+/* The number of a name; a new one is the last. */
+static int number_of(struct assay_distributed *d, struct as_numbered *names, const char *name,
+                     const char *what, uint32_t *out, struct assay_error *err)
+{
+    size_t size = strlen(name);
+    const uint64_t *known = as_name_map_find(&names->map, name, size);
+    const char *copy;
+
+    *out = known ? (uint32_t)*known : (uint32_t)names->n;
+    if (known)
+        return ASSAY_OK;
+    if (names->n == AS_DISTRIBUTED_MAX_NAMES)
+        return as_fail(err, ASSAY_ERR_LIMIT, "more than %d %s were named", AS_DISTRIBUTED_MAX_NAMES,
+                       what);
+    copy = as_arena_text(&d->arena, name, size);
+    if (!copy)
+        return as_fail_nomem(err);
+    GROW(names->at, names->n, names->room);
+    if (as_name_map_put(&names->map, copy, size, names->n) < 0)
+        return as_fail_nomem(err);
+    names->at[names->n++] = copy;
+    return ASSAY_OK;
+}
+
+static int node_of(struct assay_distributed *d, const char *id, uint32_t *out,
+                   struct assay_error *err)
+{
+    GROW(d->node, d->nodes.n, d->room_node);
+    return number_of(d, &d->nodes, id, "nodes", out, err);
+}
+
+static double time_or_now(double timestamp)
+{
+    return isfinite(timestamp) ? timestamp : as_clock_unix_seconds();
+}
+
+static bool is_amount(double x)
+{
+    return x >= 0 && !isinf(x);
+}
+
+/* ---- what is told ---- */
+
+static int sum_layers(double *out, const char *id, const struct assay_node_profile *profile,
+                      struct assay_error *err)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < profile->n_layers; i++) {
+        if (!is_amount(profile->layers[i].total_time))
+            return as_fail(err, ASSAY_ERR_USAGE, "the time of layer %zu of node %s is none", i, id);
+        sum += profile->layers[i].total_time;
+    }
+    *out = profile->n_layers ? sum : (double)NAN;
+    return ASSAY_OK;
+}
+
+int assay_distributed_add_node(struct assay_distributed *d, const char *id,
+                               const struct assay_node_profile *profile, struct assay_error *err)
+{
+    double seconds = profile ? profile->total_time : (double)NAN;
+    bool from_layers = profile && isnan(seconds);
+    uint32_t number = 0;
+    int rc = ASSAY_OK;
+
+    if (!id)
+        return as_fail(err, ASSAY_ERR_USAGE, "a node needs an id");
+    if (profile && profile->size != sizeof *profile)
+        return as_fail(err, ASSAY_ERR_USAGE, "the profile of node %s is not of this version", id);
+    if (!isnan(seconds) && !is_amount(seconds))
+        return as_fail(err, ASSAY_ERR_USAGE, "the time of node %s must be 0 s or more", id);
+    if (from_layers)
+        rc = sum_layers(&seconds, id, profile, err);
+    if (rc == ASSAY_OK)
+        rc = node_of(d, id, &number, err);
+    if (rc < 0)
+        return rc;
+    d->n_profiles += d->node[number].has_profile ? 0 : 1;
+    d->node[number].has_profile = true;
+    d->node[number].seconds = seconds;
+    d->node[number].from_layers = from_layers && !isnan(seconds);
+    return ASSAY_OK;
+}
+
+size_t assay_distributed_nodes(const struct assay_distributed *d)
+{
+    return d->n_profiles;
+}
+
+int assay_distributed_add_communication(struct assay_distributed *d,
+                                        const struct assay_communication *event,
+                                        struct assay_error *err)
+{
+    const char *type = event->operation_type ? event->operation_type : "transfer";
+    struct as_transfer t = {.data_size_mb = event->data_size_mb,
+                            .duration_ms = event->duration_ms,
+                            .start = isfinite(event->start_time) ? event->start_time : (double)NAN,
+                            .timestamp = time_or_now(event->timestamp)};
+    struct assay_operation_total *total;
+    int rc;
+
+    if (event->size != sizeof *event)
+        return as_fail(err, ASSAY_ERR_USAGE, "the transfer is not of this version");
+    if (!event->source || !event->destination)
+        return as_fail(err, ASSAY_ERR_USAGE, "a transfer needs a source and a destination");
+    if (!is_amount(t.data_size_mb) || !is_amount(t.duration_ms))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "size and duration of the transfer from %s to %s must be 0 or more",
+                       event->source, event->destination);
+    GROW(d->operation, d->operations.n, d->room_operation);
+    rc = node_of(d, event->source, &t.source, err);
+    if (rc == ASSAY_OK)
+        rc = node_of(d, event->destination, &t.destination, err);
+    if (rc == ASSAY_OK)
+        rc = number_of(d, &d->operations, type, "types of transfer", &t.type, err);
+    if (rc == ASSAY_OK)
+        rc = newest_add(&d->transfers, &t, err);
+    if (rc < 0)
+        return rc;
+    total = &d->operation[t.type];
+    total->type = d->operations.at[t.type];
+    total->count++;
+    total->total_time_ms += t.duration_ms;
+    total->total_data_mb += t.data_size_mb;
+    d->transfer_ms += t.duration_ms;
+    d->transfer_mb += t.data_size_mb;
+    d->bandwidth_sum += as_mib_per_second(t.data_size_mb, t.duration_ms);
+    d->node[t.source].communication_ms += t.duration_ms;
+    if (t.destination != t.source)
+        d->node[t.destination].communication_ms += t.duration_ms;
+    return ASSAY_OK;
+}
+
+/* The number of a set of nodes, or AS_DISTRIBUTED_NO_SET when there is no room for one more. */
+static int set_of(struct assay_distributed *d, const uint32_t *nodes, size_t n, uint32_t *out,
+                  struct assay_error *err)
+{
+    const uint64_t *known = as_name_map_find(&d->sets, (const char *)nodes, n * sizeof *nodes);
+    uint32_t *copy;
+
+    *out = AS_DISTRIBUTED_NO_SET;
+    if (known)
+        *out = (uint32_t)*known;
+    if (known || n == 0 || d->n_sets == MAX_SETS || n > MAX_SET_NODES - d->n_set_nodes)
+        return ASSAY_OK;
+    copy = as_arena_zero(&d->arena, n, sizeof *copy);
+    if (!copy)
+        return as_fail_nomem(err);
+    memcpy(copy, nodes, n * sizeof *copy);
+    GROW(d->set, d->n_sets, d->room_sets);
+    if (as_name_map_put(&d->sets, (const char *)copy, n * sizeof *copy, d->n_sets) < 0)
+        return as_fail_nomem(err);
+    d->set[d->n_sets] = (struct as_node_set){copy, n};
+    d->n_set_nodes += n;
+    *out = (uint32_t)d->n_sets++;
+    return ASSAY_OK;
+}
+
+static int number_nodes(struct assay_distributed *d, const struct assay_synchronization *event,
+                        uint32_t *nodes, struct assay_error *err)
+{
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < event->n_nodes; i++) {
+        if (!event->nodes[i])
+            return as_fail(err, ASSAY_ERR_USAGE, "node %zu of a %s has no name", i,
+                           event->sync_type);
+        rc = node_of(d, event->nodes[i], &nodes[i], err);
+    }
+    return rc;
+}
+
+static void sum_sync(struct assay_distributed *d, const struct as_sync *s, const uint32_t *nodes)
+{
+    double wait = isnan(s->barrier_wait_ms) ? 0 : s->barrier_wait_ms, n = (double)s->n_nodes;
+    struct assay_operation_total *total = &d->sync[s->type];
+
+    total->type = d->syncs.at[s->type];
+    total->count++;
+    total->total_time_ms += s->duration_ms;
+    d->sync_ms += s->duration_ms;
+    d->barrier_ms += wait;
+    d->n_with_wait += isnan(s->barrier_wait_ms) ? 0 : 1;
+    d->sync_node_ms += s->duration_ms * n;
+    d->barrier_node_ms += wait * n;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        d->node[nodes[i]].synchronization_ms += s->duration_ms;
+        d->node[nodes[i]].barrier_wait_ms += wait;
+        d->node[nodes[i]].n_with_wait += isnan(s->barrier_wait_ms) ? 0 : 1;
+    }
+}
+
+int assay_distributed_add_synchronization(struct assay_distributed *d,
+                                          const struct assay_synchronization *event,
+                                          struct assay_error *err)
+{
+    struct as_sync s = {.n_nodes = event->n_nodes,
+                        .duration_ms = event->duration_ms,
+                        .barrier_wait_ms = event->barrier_wait_ms,
+                        .start = isfinite(event->start_time) ? event->start_time : (double)NAN,
+                        .timestamp = time_or_now(event->timestamp)};
+    uint32_t *nodes;
+    int rc;
+
+    if (event->size != sizeof *event)
+        return as_fail(err, ASSAY_ERR_USAGE, "the synchronisation is not of this version");
+    if (!event->sync_type)
+        return as_fail(err, ASSAY_ERR_USAGE, "a synchronisation needs a type");
+    if (!is_amount(s.duration_ms) || (!isnan(s.barrier_wait_ms) && !is_amount(s.barrier_wait_ms)))
+        return as_fail(err, ASSAY_ERR_USAGE, "the times of a %s must be 0 ms or more",
+                       event->sync_type);
+    if (s.n_nodes > AS_DISTRIBUTED_MAX_NAMES)
+        return as_fail(err, ASSAY_ERR_LIMIT, "a %s of %zu nodes; at most %d can take part",
+                       event->sync_type, s.n_nodes, AS_DISTRIBUTED_MAX_NAMES);
+    GROW(d->sync, d->syncs.n, d->room_sync);
+    nodes = as_alloc_zero(s.n_nodes + 1, sizeof *nodes);
+    if (!nodes)
+        return as_fail_nomem(err);
+    rc = number_nodes(d, event, nodes, err);
+    if (rc == ASSAY_OK)
+        rc = number_of(d, &d->syncs, event->sync_type, "types of synchronisation", &s.type, err);
+    if (rc == ASSAY_OK)
+        rc = set_of(d, nodes, s.n_nodes, &s.set, err);
+    if (rc == ASSAY_OK)
+        rc = newest_add(&d->synchronizations, &s, err);
+    if (rc == ASSAY_OK)
+        sum_sync(d, &s, nodes);
+    as_free(nodes);
+    return rc;
+}
+
+/* The number of a node's metric. */
+static int pair_of(struct assay_distributed *d, uint32_t node, uint32_t metric, uint32_t *out,
+                   struct assay_error *err)
+{
+    uint32_t key[2] = {node, metric}, *copy;
+    const uint64_t *known = as_name_map_find(&d->pairs, (const char *)key, sizeof key);
+
+    if (known) {
+        *out = (uint32_t)*known;
+        return ASSAY_OK;
+    }
+    if (d->n_pairs == AS_DISTRIBUTED_MAX_NAMES)
+        return as_fail(err, ASSAY_ERR_LIMIT, "more than %d metrics of nodes were named",
+                       AS_DISTRIBUTED_MAX_NAMES);
+    GROW(d->pair, d->n_pairs, d->room_pairs);
+    GROW(d->pair_metric, d->n_pairs, d->room_pair_metric);
+    copy = as_arena_alloc(&d->arena, sizeof key);
+    if (!copy)
+        return as_fail_nomem(err);
+    memcpy(copy, key, sizeof key);
+    if (as_name_map_put(&d->pairs, (const char *)copy, sizeof key, d->n_pairs) < 0)
+        return as_fail_nomem(err);
+    d->pair_metric[d->n_pairs] = metric;
+    d->pair[d->n_pairs] = (struct assay_metric_total){
+        .node = d->nodes.at[node],
+        .metric = d->metrics.at[metric],
+        .min = (double)INFINITY,
+        .max = -(double)INFINITY,
+    };
+    *out = (uint32_t)d->n_pairs++;
+    return ASSAY_OK;
+}
+
+static int add_metric(struct assay_distributed *d, uint32_t node,
+                      const struct assay_node_metric *metric, double timestamp,
+                      struct assay_error *err)
+{
+    struct as_metric_reading reading = {.value = metric->value, .timestamp = timestamp};
+    struct assay_metric_total *total;
+    uint32_t number = 0;
+    int rc = number_of(d, &d->metrics, metric->name, "metrics", &number, err);
+
+    if (rc == ASSAY_OK)
+        rc = pair_of(d, node, number, &reading.pair, err);
+    if (rc == ASSAY_OK)
+        rc = newest_add(&d->readings, &reading, err);
+    if (rc < 0)
+        return rc;
+    total = &d->pair[reading.pair];
+    total->count++;
+    total->mean += (metric->value - total->mean) / (double)total->count;
+    total->min = fmin(total->min, metric->value);
+    total->max = fmax(total->max, metric->value);
+    total->last = metric->value;
+    total->last_timestamp = timestamp;
+    return ASSAY_OK;
+}
+
+int assay_distributed_add_metrics(struct assay_distributed *d, const char *id,
+                                  const struct assay_node_metric *metrics, size_t n,
+                                  double timestamp, struct assay_error *err)
+{
+    uint32_t node = 0;
+    int rc;
+
+    if (!id)
+        return as_fail(err, ASSAY_ERR_USAGE, "metrics need the id of their node");
+    for (size_t i = 0; i < n; i++) {
+        if (!metrics[i].name || !isfinite(metrics[i].value))
+            return as_fail(err, ASSAY_ERR_USAGE,
+                           "metric %zu of node %s needs a name and a finite "
+                           "value",
+                           i, id);
+    }
+    timestamp = time_or_now(timestamp);
+    rc = node_of(d, id, &node, err);
+    for (size_t i = 0; rc == ASSAY_OK && i < n; i++)
+        rc = add_metric(d, node, &metrics[i], timestamp, err);
+    return rc;
+}

@@ -1,0 +1,74 @@
+/* analyze/cluster/distributed_events.c - the newest transfers, synchronisations and metrics, one by
+ * one. The oldest kept is number 0; numbers move on when a newer one takes its place. */
+#include <math.h>
+
+#include "analyze/cluster/distributed_internal.h"
+
+#define BYTES_PER_MIB 1048576
+
+bool assay_distributed_communication_at(const struct assay_distributed *d, size_t i,
+                                        struct assay_communication_event *out)
+{
+    const struct as_transfer *t = as_newest_at(&d->transfers, i);
+    double mib_s;
+
+    if (!t)
+        return false;
+    mib_s = as_mib_per_second(t->data_size_mb, t->duration_ms);
+    *out = (struct assay_communication_event){
+        .source = d->nodes.at[t->source],
+        .destination = d->nodes.at[t->destination],
+        .operation_type = d->operations.at[t->type],
+        .data_size_mb = t->data_size_mb,
+        .duration_ms = t->duration_ms,
+        .bandwidth_mbps = mib_s,
+        .bytes_per_second = t->duration_ms > 0 ? mib_s * BYTES_PER_MIB : (double)NAN,
+        .start_time = t->start,
+        .timestamp = t->timestamp,
+    };
+    return true;
+}
+
+bool assay_distributed_synchronization_at(const struct assay_distributed *d, size_t i,
+                                          struct assay_synchronization_event *out)
+{
+    const struct as_sync *s = as_newest_at(&d->synchronizations, i);
+
+    if (!s)
+        return false;
+    *out = (struct assay_synchronization_event){
+        .sync_type = d->syncs.at[s->type],
+        .n_nodes = s->n_nodes,
+        .duration_ms = s->duration_ms,
+        .barrier_wait_ms = s->barrier_wait_ms,
+        .start_time = s->start,
+        .timestamp = s->timestamp,
+    };
+    return true;
+}
+
+const char *assay_distributed_synchronization_node(const struct assay_distributed *d, size_t i,
+                                                   size_t node)
+{
+    const struct as_sync *s = as_newest_at(&d->synchronizations, i);
+
+    if (!s || node >= s->n_nodes || s->set == AS_DISTRIBUTED_NO_SET)
+        return NULL;
+    return d->nodes.at[d->set[s->set].nodes[node]];
+}
+
+bool assay_distributed_metric_at(const struct assay_distributed *d, size_t i,
+                                 struct assay_metric_event *out)
+{
+    const struct as_metric_reading *r = as_newest_at(&d->readings, i);
+
+    if (!r)
+        return false;
+    *out = (struct assay_metric_event){
+        .node = d->pair[r->pair].node,
+        .metric = d->pair[r->pair].metric,
+        .value = r->value,
+        .timestamp = r->timestamp,
+    };
+    return true;
+}

@@ -1,0 +1,410 @@
+/* analyze/detect/anomaly.c - whether a value of a layer does not belong to the ones just before it.
+ * A value is compared with its window before it joins it, so it cannot hide behind itself. */
+#include <assay/anomaly.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash_map.h"
+#include "stats/describe/quantile.h"
+#include "stats/describe/sort.h"
+
+#define MIN_WINDOW      5
+#define MAX_WINDOW      10000
+#define MAX_SERIES      1000000
+#define MAX_FOUND       1000000
+#define FIRST_ROOM      16
+#define MAX_THRESHOLD   1e6
+#define DOCUMENTED      0.95 /* the sensitivity at which the thresholds are the documented ones */
+#define LEAST_FACTOR    0.2
+#define GREATEST_FACTOR 4
+#define ROUNDING        1e-12 /* of the mean: a spread below is none */
+#define STAND_IN        0.01  /* of the mean: the spread of values that have none */
+
+struct series {
+    const char *metric;
+    size_t layer;
+    bool is_time;
+    double *ring; /* value v is at v % window */
+    uint64_t n;
+};
+
+struct assay_anomaly_detector {
+    struct assay_anomaly_options options;
+    double z_threshold, iqr_factor;
+    struct series *series;
+    size_t n_series, room_series;
+    struct assay_anomaly_layer *layers;
+    size_t n_layers, room_layers;
+    struct as_name_map layer_names, series_names;
+    struct as_arena arena;       /* names and rings */
+    struct assay_anomaly *found; /* a ring of max_found, made with the first */
+    uint64_t n_found, n_values, n_dropped;
+    double *work; /* room for two windows */
+    char *key;    /* for looking up a series */
+    size_t room_key;
+};
+
+static const struct assay_anomaly_options defaults = {
+    .size = sizeof(struct assay_anomaly_options),
+    .sensitivity = DOCUMENTED,
+    .window = 50,
+    .z_threshold = 3,
+    .iqr_factor = 1.5,
+    .min_z_samples = 5,
+    .min_iqr_samples = 10,
+    .max_series = 10000,
+    .max_found = 1000,
+};
+
+const char *assay_anomaly_test_name(unsigned tests)
+{
+    static const char *const names[] = {"none", "z_score", "iqr", "z_score+iqr"};
+
+    return tests < sizeof names / sizeof *names ? names[tests] : "unknown";
+}
+
+static bool is_threshold(double x)
+{
+    return x >= 0 && x <= MAX_THRESHOLD;
+}
+
+static int check_options(const struct assay_anomaly_options *o, struct assay_error *err)
+{
+    if (o->size != sizeof *o)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the anomaly options are not of this version; begin "
+                       "them with ASSAY_ANOMALY_OPTIONS_INIT");
+    if (!(o->sensitivity >= 0 && o->sensitivity < 1))
+        return as_fail(err, ASSAY_ERR_USAGE, "the sensitivity must be above 0 and below 1");
+    if (!is_threshold(o->z_threshold) || !is_threshold(o->iqr_factor))
+        return as_fail(err, ASSAY_ERR_USAGE, "thresholds of anomalies must be 0 to %.0f",
+                       MAX_THRESHOLD);
+    if (o->window && (o->window < MIN_WINDOW || o->window > MAX_WINDOW))
+        return as_fail(err, ASSAY_ERR_USAGE, "the window of anomalies must have %d to %d values",
+                       MIN_WINDOW, MAX_WINDOW);
+    if (o->max_series > MAX_SERIES || o->max_found > MAX_FOUND)
+        return as_fail(err, ASSAY_ERR_USAGE, "at most %d series and %d anomalies can be kept",
+                       MAX_SERIES, MAX_FOUND);
+    return ASSAY_OK;
+}
+
+#define TAKE(field) (o->field != 0 ? o->field : defaults.field)
+
+static struct assay_anomaly_options take_options(const struct assay_anomaly_options *o)
+{
+    return (struct assay_anomaly_options){
+        .size = sizeof *o,
+        .sensitivity = TAKE(sensitivity),
+        .window = TAKE(window),
+        .z_threshold = TAKE(z_threshold),
+        .iqr_factor = TAKE(iqr_factor),
+        .min_z_samples = TAKE(min_z_samples),
+        .min_iqr_samples = TAKE(min_iqr_samples),
+        .iqr_on_all = o->iqr_on_all,
+        .max_series = TAKE(max_series),
+        .max_found = TAKE(max_found),
+        .alert = o->alert,
+        .user = o->user,
+    };
+}
+
+int assay_anomaly_new(struct assay_anomaly_detector **out,
+                      const struct assay_anomaly_options *options, struct assay_error *err)
+{
+    struct assay_anomaly_detector *a;
+    double factor;
+    int rc = options ? check_options(options, err) : ASSAY_OK;
+
+    *out = NULL;
+    if (rc < 0)
+        return rc;
+    a = as_alloc_zero(1, sizeof *a);
+    if (!a)
+        return as_fail_nomem(err);
+    a->options = take_options(options ? options : &defaults);
+    a->work = as_alloc_zero(a->options.window, 2 * sizeof *a->work);
+    if (!a->work) {
+        as_free(a);
+        return as_fail_nomem(err);
+    }
+    factor = (1 - a->options.sensitivity) / (1 - DOCUMENTED);
+    factor = fmin(fmax(factor, LEAST_FACTOR), GREATEST_FACTOR);
+    a->z_threshold = a->options.z_threshold * factor;
+    a->iqr_factor = a->options.iqr_factor * factor;
+    *out = a;
+    return ASSAY_OK;
+}
+
+void assay_anomaly_reset(struct assay_anomaly_detector *a)
+{
+    as_free(a->series);
+    as_free(a->layers);
+    as_free(a->found);
+    as_free(a->key);
+    as_name_map_fini(&a->layer_names);
+    as_name_map_fini(&a->series_names);
+    as_arena_fini(&a->arena);
+    *a = (struct assay_anomaly_detector){
+        .options = a->options,
+        .z_threshold = a->z_threshold,
+        .iqr_factor = a->iqr_factor,
+        .work = a->work,
+    };
+}
+
+void assay_anomaly_free(struct assay_anomaly_detector *a)
+{
+    if (!a)
+        return;
+    assay_anomaly_reset(a);
+    as_free(a->work);
+    as_free(a);
+}
+
+/* ---- layers and their metrics ---- */
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), n_end = strlen(end);
+
+    return n >= n_end && memcmp(text + n - n_end, end, n_end) == 0;
+}
+
+static bool is_time(const char *metric)
+{
+    static const char *const ends[] = {"_time", "_ms", "_us", "_ns", "_s", "_seconds"};
+    bool time = strcmp(metric, "time") == 0;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        time = time || ends_in(metric, ends[i]);
+    return time;
+}
+
+static int find_layer(struct assay_anomaly_detector *a, const char *layer, size_t *number)
+{
+    size_t size = strlen(layer);
+    const uint64_t *known = as_name_map_find(&a->layer_names, layer, size);
+    void *grown;
+    char *copy;
+
+    if (known) {
+        *number = (size_t)*known;
+        return ASSAY_OK;
+    }
+    copy = as_arena_text(&a->arena, layer, size);
+    grown = as_grow(a->layers, a->n_layers, &a->room_layers, FIRST_ROOM, sizeof *a->layers);
+    if (grown)
+        a->layers = grown;
+    if (!copy || !grown)
+        return ASSAY_ERR_NOMEM;
+    if (as_name_map_put(&a->layer_names, copy, size, a->n_layers) < 0)
+        return ASSAY_ERR_NOMEM;
+    *number = a->n_layers;
+    a->layers[a->n_layers++] = (struct assay_anomaly_layer){.layer = copy};
+    return ASSAY_OK;
+}
+
+/* A series of a layer and metric whose key, both with a NUL between, is `key`. */
+static int add_series(struct assay_anomaly_detector *a, const char *key, size_t size,
+                      struct series **out)
+{
+    const char *metric = key + strlen(key) + 1;
+    char *copy = as_arena_text(&a->arena, key, size);
+    double *ring = as_arena_zero(&a->arena, a->options.window, sizeof *ring);
+    size_t layer;
+    void *grown;
+
+    if (!copy || !ring || find_layer(a, key, &layer) < 0)
+        return ASSAY_ERR_NOMEM;
+    grown = as_grow(a->series, a->n_series, &a->room_series, FIRST_ROOM, sizeof *a->series);
+    if (!grown)
+        return ASSAY_ERR_NOMEM;
+    a->series = grown;
+    if (as_name_map_put(&a->series_names, copy, size, a->n_series) < 0)
+        return ASSAY_ERR_NOMEM;
+    *out = &a->series[a->n_series++];
+    **out = (struct series){
+        .metric = copy + (metric - key),
+        .layer = layer,
+        .is_time = a->options.iqr_on_all || is_time(metric),
+        .ring = ring,
+    };
+    return ASSAY_OK;
+}
+
+/* NULL in `*out`: there is no room for one more. */
+static int find_series(struct assay_anomaly_detector *a, const char *layer, const char *metric,
+                       struct series **out)
+{
+    size_t n_layer = strlen(layer) + 1, n = n_layer + strlen(metric);
+    const uint64_t *known;
+
+    if (n + 1 > a->room_key) {
+        char *key = as_realloc(a->key, n + 1, 1);
+
+        if (!key)
+            return ASSAY_ERR_NOMEM;
+        a->key = key;
+        a->room_key = n + 1;
+    }
+    memcpy(a->key, layer, n_layer);
+    memcpy(a->key + n_layer, metric, n + 1 - n_layer);
+    known = as_name_map_find(&a->series_names, a->key, n);
+    *out = known ? &a->series[*known] : NULL;
+    if (known || a->n_series >= a->options.max_series)
+        return ASSAY_OK;
+    return add_series(a, a->key, n, out);
+}
+
+/* ---- the tests ---- */
+
+static void fill_mean(struct assay_anomaly *out, const double *values, size_t n)
+{
+    double mean = 0, square = 0;
+
+    for (size_t i = 0; i < n; i++)
+        mean += values[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        square += (values[i] - mean) * (values[i] - mean) / (double)n;
+    out->mean = mean;
+    out->std = sqrt(square);
+}
+
+/* A spread that can be divided by, unless the middle is 0 too. */
+static double usable_spread(double spread, double middle)
+{
+    return spread > ROUNDING * fabs(middle) ? spread : STAND_IN * fabs(middle);
+}
+
+static double find_z(const struct assay_anomaly *a)
+{
+    double off = a->value - a->mean, spread = usable_spread(a->std, a->mean);
+
+    if (spread > 0)
+        return off / spread;
+    return off == 0 ? 0 : copysign((double)INFINITY, off);
+}
+
+/* Compares the value with the window of `s`; fills all but the names. */
+static void compare(struct assay_anomaly_detector *a, const struct series *s,
+                    struct assay_anomaly *out)
+{
+    size_t n = s->n < a->options.window ? (size_t)s->n : a->options.window;
+    struct as_sorted sorted = as_sorted_f64(a->work, n);
+
+    out->n_window = n;
+    out->low = out->high = (double)NAN;
+    if (n == 0)
+        return;
+    memcpy(a->work, s->ring, n * sizeof *a->work);
+    as_sort_f64(a->work, n, a->work + a->options.window);
+    out->median = as_sorted_median(&sorted);
+    fill_mean(out, a->work, n);
+    out->z = find_z(out);
+    if (n >= a->options.min_z_samples && fabs(out->z) > a->z_threshold)
+        out->tests |= ASSAY_ANOMALY_Z;
+    if (s->is_time && n >= a->options.min_iqr_samples) {
+        double q1 = as_quantile_at(&sorted, 25, AS_QUANTILE_LINEAR);
+        double q3 = as_quantile_at(&sorted, 75, AS_QUANTILE_LINEAR);
+        double beyond = a->iqr_factor * usable_spread(q3 - q1, out->median);
+
+        out->low = q1 - beyond;
+        out->high = q3 + beyond;
+        if (out->value < out->low || out->value > out->high)
+            out->tests |= ASSAY_ANOMALY_IQR;
+    }
+}
+
+static int keep(struct assay_anomaly_detector *a, const struct assay_anomaly *anomaly,
+                const struct assay_anomaly **found)
+{
+    struct assay_anomaly *slot;
+
+    if (!a->found)
+        a->found = as_alloc_zero(a->options.max_found, sizeof *a->found);
+    if (!a->found)
+        return ASSAY_ERR_NOMEM;
+    slot = &a->found[a->n_found++ % a->options.max_found];
+    *slot = *anomaly;
+    if (found)
+        *found = slot;
+    return ASSAY_OK;
+}
+
+int assay_anomaly_add(struct assay_anomaly_detector *a, const char *layer, const char *metric,
+                      double value, double timestamp, const struct assay_anomaly **found,
+                      struct assay_error *err)
+{
+    struct assay_anomaly anomaly = {.value = value, .timestamp = timestamp};
+    struct series *s;
+
+    if (found)
+        *found = NULL;
+    if (!layer || !metric)
+        return as_fail(err, ASSAY_ERR_USAGE, "a value needs the names of its layer and metric");
+    if (!isfinite(value))
+        return as_fail(err, ASSAY_ERR_USAGE, "%s of %s is not a finite number", metric, layer);
+    if (find_series(a, layer, metric, &s) < 0)
+        return as_fail_nomem(err);
+    a->n_values++;
+    if (!s) {
+        a->n_dropped++;
+        return 0;
+    }
+    compare(a, s, &anomaly);
+    s->ring[s->n++ % a->options.window] = value;
+    a->layers[s->layer].n_values++;
+    if (!anomaly.tests)
+        return 0;
+    a->layers[s->layer].n_anomalies++;
+    anomaly.layer = a->layers[s->layer].layer;
+    anomaly.metric = s->metric;
+    if (!isfinite(timestamp))
+        anomaly.timestamp = as_clock_unix_seconds();
+    if (keep(a, &anomaly, found) < 0)
+        return as_fail_nomem(err);
+    if (a->options.alert)
+        a->options.alert(a->options.user, &anomaly);
+    return 1;
+}
+
+/* ---- what was found ---- */
+
+size_t assay_anomaly_count(const struct assay_anomaly_detector *a)
+{
+    return a->n_found < a->options.max_found ? (size_t)a->n_found : a->options.max_found;
+}
+
+const struct assay_anomaly *assay_anomaly_at(const struct assay_anomaly_detector *a, size_t i)
+{
+    size_t n = assay_anomaly_count(a);
+
+    return i < n ? &a->found[(a->n_found - n + i) % a->options.max_found] : NULL;
+}
+
+size_t assay_anomaly_layers(const struct assay_anomaly_detector *a,
+                            const struct assay_anomaly_layer **out)
+{
+    *out = a->layers;
+    return a->n_layers;
+}
+
+void assay_anomaly_summary(const struct assay_anomaly_detector *a,
+                           struct assay_anomaly_summary *out)
+{
+    *out = (struct assay_anomaly_summary){
+        .n_values = a->n_values,
+        .n_anomalies = a->n_found,
+        .n_forgotten = a->n_found - assay_anomaly_count(a),
+        .n_dropped = a->n_dropped,
+        .n_series = a->n_series,
+        .z_threshold = a->z_threshold,
+        .iqr_factor = a->iqr_factor,
+        .sensitivity = a->options.sensitivity,
+        .window = a->options.window,
+    };
+}

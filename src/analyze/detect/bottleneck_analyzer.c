@@ -1,0 +1,380 @@
+/* analyze/detect/bottleneck_analyzer.c - keeps what the calls of layers tell, within fixed bounds.
+ * A layer's times are kept whole up to a maximum; beyond it any call is as likely kept as another.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/detect/bottleneck_internal.h"
+#include "base/alloc.h"
+
+#define FIRST_ROOM  16                /* samples of a new layer */
+#define MAX_SAMPLES ((size_t)8 << 20) /* of all layers, beside the first ones of each */
+
+#define MAX_SECONDS 1e15 /* of one call, so that no sum of them overflows */
+
+#define NO ((double)NAN)
+const struct assay_layer_metrics assay_layer_metrics_init = {
+    .size = sizeof(struct assay_layer_metrics),
+    .execution_time = NO,
+    .self_time = NO,
+    .memory_usage = NO,
+    .io_operations = NO,
+    .gpu_utilization = NO,
+    .flops = NO,
+    .bytes = NO,
+    .minor_faults = NO,
+    .major_faults = NO,
+    .io_wait_time = NO,
+    .io_bytes = NO,
+    .cpu_time = NO,
+    .switches = NO,
+    .sleeps = NO,
+};
+
+static const char *const type_name[] = {
+#define X(name, text) text,
+    ASSAY_BOTTLENECK_TYPES(X)
+#undef X
+};
+
+const char *assay_bottleneck_type_name(enum assay_bottleneck_type type)
+{
+    return (unsigned)type < ASSAY_BOTTLENECK_TYPE_COUNT ? type_name[type] : "unknown";
+}
+
+const char *assay_priority_name(enum assay_priority priority)
+{
+    static const char *const name[] = {
+        [ASSAY_PRIORITY_LOW] = "low",
+        [ASSAY_PRIORITY_MEDIUM] = "medium",
+        [ASSAY_PRIORITY_HIGH] = "high",
+    };
+
+    return (unsigned)priority < sizeof name / sizeof *name ? name[priority] : "unknown";
+}
+
+/* ---- options ---- */
+
+#define OPTION(field) offsetof(struct assay_bottleneck_options, field)
+static const struct {
+    const char *name;
+    size_t at;
+    double usual, most;
+} number_option[] = {
+    {"threshold_percentile", OPTION(threshold_percentile), 90, 100},
+    {"compute_factor", OPTION(compute_factor), 1.5, 1e300},
+    {"memory_mb", OPTION(memory_mb), 500, 1e300},
+    {"io_operations", OPTION(io_operations), 100, 1e300},
+    {"gpu_percent", OPTION(gpu_percent), 50, 100},
+    {"critical_percent", OPTION(critical_percent), 50, 1e300},
+    {"variance_cv", OPTION(variance_cv), 0.3, 1e300},
+    {"min_share", OPTION(min_share), 0.01, 1},
+    {"peak_flops_per_second", OPTION(peak_flops_per_second), 0, 1e300},
+    {"peak_bytes_per_second", OPTION(peak_bytes_per_second), 0, 1e300},
+    {"min_strength", OPTION(min_strength), 0.05, 1},
+    {"roof_share", OPTION(roof_share), 0.2, 1},
+    {"tiny_seconds", OPTION(tiny_seconds), 10e-6, 1e300},
+    {"minor_fault_seconds", OPTION(minor_fault_seconds), 0.5e-6, 1e300},
+    {"major_fault_seconds", OPTION(major_fault_seconds), 100e-6, 1e300},
+    {"high_gain", OPTION(high_gain), 0.2, 1},
+    {"medium_gain", OPTION(medium_gain), 0.05, 1},
+};
+#undef OPTION
+
+static int take_options(struct assay_bottleneck_options *o,
+                        const struct assay_bottleneck_options *given, struct assay_error *err)
+{
+    *o = (struct assay_bottleneck_options)ASSAY_BOTTLENECK_OPTIONS_INIT;
+    if (given && given->size < sizeof given->size)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the options of a bottleneck analyzer start from "
+                       "ASSAY_BOTTLENECK_OPTIONS_INIT");
+    if (given)
+        memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
+    o->size = sizeof *o;
+    for (size_t i = 0; i < sizeof number_option / sizeof *number_option; i++) {
+        double *value = (double *)(void *)((char *)o + number_option[i].at);
+
+        if (!(*value >= 0 && *value <= number_option[i].most))
+            return as_fail(err, ASSAY_ERR_USAGE, "%s must be from 0 to %g", number_option[i].name,
+                           number_option[i].most);
+        if (*value == 0)
+            *value = number_option[i].usual;
+    }
+    if (o->max_samples == 0)
+        o->max_samples = 4096;
+    return ASSAY_OK;
+}
+
+/* ---- life ---- */
+
+int assay_bottleneck_new(struct assay_bottleneck_analyzer **out,
+                         const struct assay_bottleneck_options *options, struct assay_error *err)
+{
+    struct assay_bottleneck_options o;
+    int rc = take_options(&o, options, err);
+
+    *out = NULL;
+    if (rc < 0)
+        return rc;
+    *out = as_alloc_zero(1, sizeof **out);
+    if (!*out)
+        return as_fail_nomem(err);
+    (*out)->options = o;
+    as_rng_seed(&(*out)->rng, 1); /* the same calls give the same answer */
+    return ASSAY_OK;
+}
+
+void assay_bottleneck_reset(struct assay_bottleneck_analyzer *a)
+{
+    struct assay_bottleneck_options options;
+
+    if (!a)
+        return;
+    for (size_t i = 0; i < a->n_layers; i++) {
+        as_free(a->layer[i].name);
+        as_free(a->layer[i].sample);
+        as_free(a->layer[i].own);
+    }
+    as_free(a->layer);
+    as_name_map_fini(&a->map);
+    as_arena_fini(&a->arena);
+    options = a->options;
+    *a = (struct assay_bottleneck_analyzer){.options = options};
+    as_rng_seed(&a->rng, 1);
+}
+
+void assay_bottleneck_free(struct assay_bottleneck_analyzer *a)
+{
+    assay_bottleneck_reset(a);
+    as_free(a);
+}
+
+/* ---- recording ---- */
+
+/* The layer of that name, made when it is new; NULL with `*rc` 0 when there is no room for another.
+ */
+static struct as_bottleneck_layer *layer_for(struct assay_bottleneck_analyzer *a, const char *name,
+                                             size_t size, int *rc)
+{
+    uint64_t *place = as_name_map_find(&a->map, name, size);
+    void *grown;
+    char *copy;
+
+    *rc = ASSAY_OK;
+    if (place)
+        return &a->layer[*place];
+    if (a->n_layers == ASSAY_BOTTLENECK_MAX_LAYERS)
+        return NULL;
+    *rc = ASSAY_ERR_NOMEM;
+    grown = as_grow(a->layer, a->n_layers, &a->layer_room, FIRST_ROOM, sizeof *a->layer);
+    if (!grown)
+        return NULL;
+    a->layer = grown;
+    copy = as_strdup(name);
+    if (!copy || as_name_map_put(&a->map, copy, size, a->n_layers) < 0) {
+        as_free(copy);
+        return NULL;
+    }
+    *rc = ASSAY_OK;
+    a->layer[a->n_layers] = (struct as_bottleneck_layer){.name = copy};
+    return &a->layer[a->n_layers++];
+}
+
+/* What is not told is the same as begin to end. */
+static double own_time(const struct assay_layer_metrics *m)
+{
+    return m->self_time < m->execution_time ? m->self_time : m->execution_time;
+}
+
+/* Times without layers inside, from the first call on that had some: most layers have none. */
+static bool part_own(struct as_bottleneck_layer *layer)
+{
+    layer->own = as_alloc_zero(layer->room ? layer->room : 1, sizeof *layer->own);
+    if (layer->own && layer->n_samples)
+        memcpy(layer->own, layer->sample, layer->n_samples * sizeof *layer->own);
+    return layer->own;
+}
+
+/* Room for one more time, unless the layer or all of them have enough. */
+static bool make_room(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer)
+{
+    size_t most = a->options.max_samples, room = layer->room ? 2 * layer->room : FIRST_ROOM;
+    double *grown;
+
+    room = room < most ? room : most;
+    if (layer->n_samples < layer->room || layer->calls > layer->n_samples || room <= layer->room ||
+        (layer->room > 0 && a->n_room + room > MAX_SAMPLES))
+        return true;
+    if (layer->own) {
+        grown = as_realloc(layer->own, room, sizeof *grown);
+        if (!grown)
+            return false;
+        layer->own = grown;
+        as_touch(grown, layer->room * sizeof *grown, room * sizeof *grown);
+    }
+    grown = as_realloc(layer->sample, room, sizeof *grown);
+    if (!grown)
+        return false;
+    as_touch(grown, layer->room * sizeof *grown, room * sizeof *grown);
+    a->n_room += room - layer->room;
+    layer->sample = grown;
+    layer->room = room;
+    return true;
+}
+
+/* After this, each of the calls so far is as likely to be in the sample as any other. */
+static void keep_time(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer,
+                      double seconds, double own)
+{
+    uint64_t place;
+
+    if (layer->n_samples < layer->room)
+        place = layer->n_samples++;
+    else
+        place = as_rng_below(&a->rng, layer->calls);
+    if (place >= layer->n_samples)
+        return;
+    layer->sample[place] = seconds;
+    if (layer->own)
+        layer->own[place] = own;
+}
+
+static void add_call(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer,
+                     const struct assay_layer_metrics *m)
+{
+    const double told[AS_METRIC_COUNT] = {
+        [AS_METRIC_MEMORY] = m->memory_usage,
+        [AS_METRIC_IO] = m->io_operations,
+        [AS_METRIC_GPU] = m->gpu_utilization,
+        [AS_METRIC_FLOPS] = m->flops,
+        [AS_METRIC_BYTES] = m->bytes,
+        [AS_METRIC_MINOR_FAULTS] = m->minor_faults,
+        [AS_METRIC_MAJOR_FAULTS] = m->major_faults,
+        /* Longer than the layer itself ran, it is of layers inside it too: what is its own of it
+         * is not known. */
+        [AS_METRIC_IO_WAIT] = m->io_wait_time <= own_time(m) ? m->io_wait_time : NO,
+        [AS_METRIC_IO_BYTES] = m->io_bytes,
+        [AS_METRIC_CPU] = m->cpu_time,
+        [AS_METRIC_SWITCHES] = m->switches,
+        [AS_METRIC_SLEEPS] = m->sleeps,
+    };
+    double seconds = m->execution_time, off = seconds - layer->running_mean;
+    double own = own_time(m), own_off = own - layer->own_mean;
+
+    a->calls++;
+    layer->calls++;
+    layer->seconds += seconds;
+    layer->self_seconds += own;
+    layer->running_mean += off / (double)layer->calls;
+    layer->m2 += off * (seconds - layer->running_mean);
+    layer->own_mean += own_off / (double)layer->calls;
+    layer->own_m2 += own_off * (own - layer->own_mean);
+    for (int i = 0; i < AS_METRIC_COUNT; i++) {
+        struct as_metric_sum *sum = &layer->metric[i];
+
+        if (!isfinite(told[i]))
+            continue;
+        sum->n++;
+        sum->sum += told[i];
+        sum->seconds += own;
+    }
+    keep_time(a, layer, seconds, own);
+}
+
+static int check_times(const char *layer, const struct assay_layer_metrics *m,
+                       struct assay_error *err)
+{
+    const struct {
+        const char *name;
+        double value;
+        bool needed;
+    } time[] = {{"execution_time", m->execution_time, true},
+                {"self_time", m->self_time, false},
+                {"io_wait_time", m->io_wait_time, false},
+                {"cpu_time", m->cpu_time, false}};
+
+    for (size_t i = 0; i < sizeof time / sizeof *time; i++) {
+        if (!time[i].needed && isnan(time[i].value))
+            continue;
+        if (!(time[i].value >= 0 && time[i].value <= MAX_SECONDS))
+            return as_fail(err, ASSAY_ERR_USAGE,
+                           "the %s of layer '%.80s' must be 0 or more seconds, not %g",
+                           time[i].name, layer, time[i].value);
+    }
+    return ASSAY_OK;
+}
+
+int assay_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
+                            const struct assay_layer_metrics *metrics, struct assay_error *err)
+{
+    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct as_bottleneck_layer *layer;
+    size_t size;
+    int rc;
+
+    if (!a || !name || !*name)
+        return as_fail(err, ASSAY_ERR_USAGE, "a call needs the name of its layer");
+    if (!metrics || metrics->size < offsetof(struct assay_layer_metrics, self_time))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the metrics of a call start from assay_layer_metrics_init");
+    memcpy(&m, metrics, metrics->size < sizeof m ? metrics->size : sizeof m);
+    rc = m.failed ? ASSAY_OK : check_times(name, &m, err);
+    if (rc < 0)
+        return rc;
+    size = strnlen(name, ASSAY_BOTTLENECK_MAX_NAME + 1);
+    layer = size > ASSAY_BOTTLENECK_MAX_NAME ? NULL : layer_for(a, name, size, &rc);
+    if (rc < 0 || (layer && !make_room(a, layer)))
+        return as_fail_nomem(err);
+    if (layer && !m.failed && !layer->own && own_time(&m) < m.execution_time && !part_own(layer))
+        return as_fail_nomem(err);
+    if (!layer) {
+        a->dropped_calls++;
+    } else if (m.failed) {
+        layer->failed++;
+        a->failed++;
+    } else {
+        add_call(a, layer, &m);
+    }
+    return ASSAY_OK;
+}
+
+/* ---- the answer ---- */
+
+double as_metric_mean(const struct as_bottleneck_layer *layer, enum as_metric metric)
+{
+    const struct as_metric_sum *sum = &layer->metric[metric];
+
+    return sum->n ? sum->sum / (double)sum->n : NO;
+}
+
+double as_bottleneck_mean(const struct as_bottleneck_layer *layer)
+{
+    return layer->calls ? layer->seconds / (double)layer->calls : NO;
+}
+
+double as_bottleneck_std(const struct as_bottleneck_layer *layer)
+{
+    return layer->calls ? sqrt(layer->m2 / (double)layer->calls) : NO;
+}
+
+int assay_bottleneck_analyze(struct assay_bottleneck_analyzer *a,
+                             const struct assay_bottleneck_result **out, struct assay_error *err)
+{
+    int rc;
+
+    *out = NULL;
+    as_arena_fini(&a->arena);
+    a->result = (struct assay_bottleneck_result){.n_calls = a->calls,
+                                                 .n_failed = a->failed,
+                                                 .n_layers = a->n_layers,
+                                                 .threshold = NO,
+                                                 .threshold_exact = true,
+                                                 .dropped_calls = a->dropped_calls};
+    rc = as_bottleneck_apply_rules(a, err);
+    if (rc == ASSAY_OK)
+        rc = as_bottleneck_find_causes(a, err);
+    if (rc == ASSAY_OK)
+        *out = &a->result;
+    return rc;
+}

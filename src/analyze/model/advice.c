@@ -1,0 +1,355 @@
+/* analyze/model/advice.c - what to do next, each with the figures that speak for it.
+ * A rule says nothing unless its figures do; the largest expected gain comes first. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/profile.h"
+#include "base/text/text.h"
+
+/* Below these shares of the time nothing is said. */
+#define WORTH_SAYING  0.05
+#define MUCH          0.2
+#define WORTH_THREADS 0.1
+#define SPLIT_NS      20000 /* a call this short gains nothing: handing work over takes microseconds */
+
+AS_PRINTF(2, 3) static const char *text_of(struct as_profile *p, const char *fmt, ...)
+{
+    char line[400];
+    va_list args;
+    const char *copy;
+
+    va_start(args, fmt);
+    (void)vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    copy = as_arena_text(&p->arena, line, strlen(line));
+    return copy ? copy : "";
+}
+
+static void advise(struct as_profile *p, const struct as_advice *advice)
+{
+    if (p->n_advice < AS_ADVICE_MAX)
+        p->advice[p->n_advice++] = *advice;
+}
+
+/* A product in our own kernel: its time says what this engine lacks, not what to do to the model.
+ */
+static bool is_plain_product(const struct as_profile_layer *layer)
+{
+    return layer->macs > 0 && strcmp(layer->step.kernel, "plain C") == 0;
+}
+
+/* Weights that stream from far away are read once a run: more samples share that. */
+static void advise_batch(struct as_profile *p)
+{
+    double streaming = 0, saved = 0;
+    char share[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[i];
+
+        if (layer->roof.bound != AS_BOUND_MEMORY || layer->weight_bytes * 2 < layer->bytes ||
+            is_plain_product(layer))
+            continue;
+        streaming += layer->share;
+        saved += layer->share * (1 - layer->roof.compute_seconds / layer->roof.memory_seconds);
+    }
+    if (streaming < WORTH_SAYING)
+        return;
+    as_text_percent(share, streaming);
+    advise(
+        p,
+        &(struct as_advice){
+            "memory-bound-weights",
+            "run more samples at once (--batch): weights are read once a run, whatever the "
+            "batch; or store them in fewer bits",
+            text_of(p, "%s of the time goes into layers that wait for their weights at batch %llu",
+                    share, (unsigned long long)p->batch),
+            saved, AS_ADVICE_MEDIUM});
+}
+
+static void advise_int8(struct as_profile *p)
+{
+    double f32 = as_peak_flops(p->peaks, AS_PEAK_F32, p->threads);
+    double i8 = as_peak_flops(p->peaks, AS_PEAK_I8, p->threads), dense = 0;
+    char share[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++)
+        if (p->layers[i].roof.bound == AS_BOUND_COMPUTE && p->layers[i].type == AS_PEAK_F32 &&
+            p->layers[i].macs > 0 && p->layers[i].roof.roof_fraction >= 0.5)
+            dense += p->layers[i].share;
+    if (dense < MUCH || !(i8 > 1.5 * f32))
+        return;
+    as_text_percent(share, dense);
+    advise(p,
+           &(struct as_advice){
+               "quantise-dense-layers",
+               "quantise convolutions and matrix products to 8 bits: they are near the f32 roof, "
+               "so only cheaper arithmetic makes them faster",
+               text_of(p,
+                       "%s of the time is dense f32 arithmetic near its roof; the i8 peak of "
+                       "this machine is %.1f times the f32 peak",
+                       share, i8 / f32),
+               dense * (1 - f32 / i8), AS_ADVICE_MEDIUM});
+}
+
+static bool computes_in_f32(const struct as_profile_layer *layer)
+{
+    const struct as_value *value =
+        layer->step.node ? as_node_input(layer->step.graph, layer->step.node, 0) : NULL;
+
+    return !value || value->type.dtype == AS_DTYPE_F32;
+}
+
+static void advise_plain_products(struct as_profile *p)
+{
+    const struct as_profile_layer *worst = NULL;
+    double lost = 0, spent = 0;
+    char share[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
+
+        if (!is_plain_product(layer))
+            continue;
+        spent += layer->share;
+        lost += layer->share * (1 - layer->roof.roof_fraction);
+        worst = worst ? worst : layer;
+    }
+    if (!worst || spent < WORTH_SAYING)
+        return;
+    as_text_percent(share, spent);
+    as_text_si(rate, worst->roof.achieved, "FLOP/s");
+    advise(
+        p,
+        &(struct as_advice){
+            "plain-products",
+            text_of(p,
+                    "%s %.80s with another engine: products like this one run in a plain "
+                    "kernel here, without a library's",
+                    computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->step.name),
+            text_of(p, "%s of the time is spent in such products; the slowest (%.30s) reaches %s",
+                    share, worst->step.op, rate),
+            lost > 0 ? lost : (double)NAN, AS_ADVICE_HIGH});
+}
+
+static void advise_plain(struct as_profile *p)
+{
+    const struct as_profile_layer *worst = NULL;
+    double spent = 0;
+    char share[AS_TEXT_HUMAN], own[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
+
+        if (strcmp(layer->step.kernel, "plain C") != 0 || layer->step.is_reorder ||
+            is_plain_product(layer))
+            continue;
+        spent += layer->share;
+        worst = worst ? worst : layer;
+    }
+    if (!worst || spent < MUCH)
+        return;
+    as_text_percent(share, spent);
+    as_text_percent(own, worst->share);
+    advise(
+        p,
+        &(struct as_advice){
+            "plain-kernels",
+            "compare with another engine: operators without a library kernel run in plain C "
+            "here, and their times say more about this engine than about the model",
+            text_of(p, "%s of the time is spent in plain C; the slowest of it is %.60s (%.30s, %s)",
+                    share, worst->step.name, worst->step.op, own),
+            (double)NAN, AS_ADVICE_MEDIUM});
+}
+
+static void advise_reorders(struct as_profile *p)
+{
+    char share[AS_TEXT_HUMAN];
+
+    if (p->reorder_share < WORTH_SAYING)
+        return;
+    as_text_percent(share, p->reorder_share);
+    advise(p, &(struct as_advice){
+                  "reorders",
+                  "move reshapes and transposes out of the middle of the network: tensors are "
+                  "copied between blocked and plain layouts around them",
+                  text_of(p, "reorders take %s of the time", share), p->reorder_share,
+                  AS_ADVICE_MEDIUM});
+}
+
+static void advise_overhead(struct as_profile *p)
+{
+    double share = 0;
+    size_t n = 0;
+    char text[AS_TEXT_HUMAN], each[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++)
+        if (p->layers[i].roof.bound == AS_BOUND_OVERHEAD && !is_plain_product(&p->layers[i])) {
+            share += p->layers[i].share;
+            n++;
+        }
+    if (share < MUCH || n == 0)
+        return;
+    as_text_percent(text, share);
+    as_text_ns(each, share * p->sum_ns / (double)n, AS_TIME_AUTO);
+    advise(p, &(struct as_advice){
+                  "overhead",
+                  "give each step more to do: a larger batch, or a graph with fewer and larger "
+                  "operators (fused norms, fused attention)",
+                  text_of(p,
+                          "%s of the time is in %zu steps (%s each) that neither arithmetic nor "
+                          "memory explains",
+                          text, n, each),
+                  (double)NAN, AS_ADVICE_MEDIUM});
+}
+
+/* Elementwise work that only moves bytes. */
+static void advise_elementwise(struct as_profile *p)
+{
+    double moved = 0;
+    size_t n = 0;
+    char share[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++)
+        if (p->layers[i].roof.bound == AS_BOUND_MEMORY && p->layers[i].macs == 0 &&
+            !p->layers[i].step.is_reorder) {
+            moved += p->layers[i].share;
+            n++;
+        }
+    if (moved < 0.1)
+        return;
+    as_text_percent(share, moved);
+    advise(p, &(struct as_advice){
+                  "memory-bound-elementwise",
+                  "fuse elementwise operators with what makes their input: they read and write "
+                  "every element for little arithmetic",
+                  text_of(p,
+                          "%s of the time is in %zu steps without matrix products that move "
+                          "bytes at the speed of memory",
+                          share, n),
+                  (double)NAN, AS_ADVICE_MEDIUM});
+}
+
+static void advise_slow_dense(struct as_profile *p)
+{
+    const struct as_profile_layer *worst = NULL;
+    double lost = 0;
+    char share[AS_TEXT_HUMAN], roof[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
+
+        if (layer->macs == 0 || !(layer->roof.roof_fraction < 0.5) || layer->share < 0.005 ||
+            is_plain_product(layer))
+            continue;
+        lost += layer->share * (1 - layer->roof.roof_fraction);
+        if (!worst)
+            worst = layer;
+    }
+    if (!worst || lost < WORTH_SAYING)
+        return;
+    as_text_percent(share, lost);
+    as_text_percent(roof, worst->roof.roof_fraction);
+    advise(p, &(struct as_advice){
+                  "far-below-roof",
+                  text_of(p,
+                          "look at %.80s first: of the matrix products and convolutions below "
+                          "half of their roof it costs most",
+                          worst->step.name),
+                  text_of(p,
+                          "it reaches %s of its roof with the kernel %.40s; all such layers "
+                          "together lose %s of the time",
+                          roof, worst->step.kernel, share),
+                  lost, AS_ADVICE_MEDIUM});
+}
+
+/* Of a layer's time, what so many threads could save: where arithmetic or a bandwidth that grows
+ * with them is what takes it. */
+static double saved_by_threads(const struct as_profile *p, const struct as_profile_layer *layer,
+                               unsigned most)
+{
+    double now = (double)NAN, then = (double)NAN;
+
+    if (layer->self_ns < SPLIT_NS * (double)layer->calls)
+        return 0;
+    if (layer->roof.bound == AS_BOUND_COMPUTE) {
+        now = as_peak_flops(p->peaks, layer->type, p->threads);
+        then = as_peak_flops(p->peaks, layer->type, most);
+    } else if (layer->roof.bound == AS_BOUND_MEMORY) {
+        now = as_peak_bandwidth(p->peaks, layer->roof.level, p->threads);
+        then = as_peak_bandwidth(p->peaks, layer->roof.level, most);
+    }
+    return then > now ? layer->share * (1 - now / then) : 0;
+}
+
+static void advise_threads(struct as_profile *p)
+{
+    unsigned most = p->peaks->n_counts ? p->peaks->threads[p->peaks->n_counts - 1] : 1;
+    double saved = 0, bound = 0;
+    char share[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers && most > p->threads; i++) {
+        double one = saved_by_threads(p, &p->layers[i], most);
+
+        saved += one;
+        bound += one > 0 ? p->layers[i].share : 0;
+    }
+    if (saved < WORTH_THREADS)
+        return;
+    as_text_percent(share, bound);
+    advise(p,
+           &(struct as_advice){
+               "more-threads", text_of(p, "use more threads (--threads %u)", most),
+               text_of(p,
+                       "%u thread%s used, and %s of the time is in layers bound by arithmetic or "
+                       "bandwidth of which %u have more",
+                       p->threads, p->threads == 1 ? " is" : "s are", share, most),
+               saved, AS_ADVICE_MEDIUM});
+}
+
+static void advise_noise(struct as_profile *p)
+{
+    const struct as_latency_figures *f = &p->run->latency.figures;
+    double width = (f->median.interval.high - f->median.interval.low) / f->summary.median;
+    char text[AS_TEXT_HUMAN];
+
+    if (!f->median.interval.reached || !(width > 0.05))
+        return;
+    as_text_percent(text, width);
+    advise(p, &(struct as_advice){
+                  "noisy-machine",
+                  "measure again on a quieter machine or for longer (--time): differences smaller "
+                  "than the interval cannot be told",
+                  text_of(p, "the interval of the median is %s wide", text), (double)NAN,
+                  AS_ADVICE_HIGH});
+}
+
+static int compare_gain(const void *a, const void *b)
+{
+    const struct as_advice *x = a, *y = b;
+    double gx = isnan(x->gain) ? -1 : x->gain, gy = isnan(y->gain) ? -1 : y->gain;
+
+    if (gx != gy)
+        return gx < gy ? 1 : -1;
+    return strcmp(x->id, y->id);
+}
+
+void as_profile_advise(struct as_profile *p)
+{
+    if (p->peaks) {
+        advise_batch(p);
+        advise_int8(p);
+        advise_overhead(p);
+        advise_elementwise(p);
+        advise_slow_dense(p);
+        advise_threads(p);
+    }
+    advise_plain_products(p);
+    advise_plain(p);
+    advise_reorders(p);
+    advise_noise(p);
+    qsort(p->advice, p->n_advice, sizeof *p->advice, compare_gain);
+}

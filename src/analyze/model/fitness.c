@@ -1,0 +1,276 @@
+/* analyze/model/fitness.c - whether this machine is fit to measure on, and what to do where it is
+ * not. A pure function of what was read and measured; each finding carries its evidence. */
+#include "analyze/model/fitness.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/text.h"
+
+const char *as_fitness_severity_name(enum as_fitness_severity severity)
+{
+    static const char *const names[] = {
+        [AS_FITNESS_WARNING] = "warning",
+        [AS_FITNESS_NOTE] = "note",
+        [AS_FITNESS_OK] = "ok",
+    };
+    _Static_assert(sizeof names / sizeof *names == AS_FITNESS_SEVERITY_COUNT, "name them all");
+
+    return names[severity];
+}
+
+/* Adds a finding; its evidence is printed as the last argument says. */
+AS_PRINTF(6, 7)
+static void add(struct as_fitness *out, enum as_fitness_severity severity, const char *key,
+                const char *what, const char *advice, const char *fmt, ...)
+{
+    struct as_fitness_finding *f;
+    va_list args;
+
+    if (out->n == AS_FITNESS_MAX)
+        return;
+    f = &out->findings[out->n++];
+    out->n_of[severity]++;
+    f->severity = severity;
+    f->key = key;
+    (void)snprintf(f->what, sizeof f->what, "%s", what);
+    (void)snprintf(f->advice, sizeof f->advice, "%s", advice);
+    va_start(args, fmt);
+    (void)vsnprintf(f->evidence, sizeof f->evidence, fmt, args);
+    va_end(args);
+}
+
+static void judge_load(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    unsigned cpus = facts->topology->n_threads;
+    double load;
+
+    if (!facts->load)
+        return;
+    if (facts->load->load_1.why) {
+        add(out, AS_FITNESS_NOTE, "load", "other work is not known",
+            "look at what runs before you trust a difference", "%s", facts->load->load_1.why);
+        return;
+    }
+    load = facts->load->load_1.value;
+    if (load > AS_FITNESS_LOAD_A_CPU * cpus)
+        add(out, AS_FITNESS_WARNING, "load", "other work runs here",
+            "stop it or wait: what is measured now is slower and varies more",
+            "load %.2f over the last minute on %u processor%s", load, cpus, cpus == 1 ? "" : "s");
+    else
+        add(out, AS_FITNESS_OK, "load", "little else runs here", "",
+            "load %.2f over the last minute on %u processor%s", load, cpus, cpus == 1 ? "" : "s");
+}
+
+static void judge_noise(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_noise *n = facts->noise;
+    char floor[AS_TEXT_HUMAN], least[AS_TEXT_HUMAN], switches[64] = "";
+
+    if (!n)
+        return;
+    as_text_percent(floor, n->median_share);
+    as_text_percent(least, n->resolvable_share);
+    if (!n->events.switches_involuntary.why && n->events.switches_involuntary.value)
+        (void)snprintf(switches, sizeof switches, "; interrupted %llu times",
+                       (unsigned long long)n->events.switches_involuntary.value);
+    if (n->median_share > AS_FITNESS_NOISE_SHARE)
+        add(out, AS_FITNESS_WARNING, "noise", "equal runs differ a lot",
+            "take more runs, interleave what you compare, and quiet the machine",
+            "two runs of the same differ by %s in the median%s", floor, switches);
+    else
+        add(out, AS_FITNESS_OK, "noise", "equal runs agree", "",
+            "two runs of the same differ by %s in the median; %zu pairs tell %s%s", floor,
+            n->n_pairs, least, switches);
+}
+
+static void judge_steal(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_topology *t = facts->topology;
+    const struct as_fact_real *steal = facts->noise ? &facts->noise->shares.steal : NULL;
+    const char *name = t->hypervisor[0] ? t->hypervisor : "a hypervisor";
+    char share[AS_TEXT_HUMAN];
+
+    if (!t->cpu.virtual_machine)
+        return;
+    if (steal && !steal->why && steal->value > AS_FITNESS_STEAL_SHARE) {
+        as_text_percent(share, steal->value);
+        add(out, AS_FITNESS_WARNING, "steal", "the hypervisor gives our processors to others",
+            "use a machine with processors of its own, or repeat at a calmer time",
+            "%s of the time was stolen by %s", share, name);
+        return;
+    }
+    add(out, AS_FITNESS_NOTE, "virtual_machine", "this is a virtual machine",
+        "compare only what was measured in turns; neighbours share cache, memory and power",
+        "the processor says that %s runs it%s", name,
+        steal && !steal->why ? "; next to nothing was stolen meanwhile" : "");
+}
+
+static void judge_governor(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_cpu_frequency *f = &facts->topology->frequency;
+
+    if (f->governor_why)
+        add(out, AS_FITNESS_NOTE, "governor", "who sets the clock rate is not known",
+            "look at the host, or compare only what was measured in turns", "%s", f->governor_why);
+    else if (f->governors_differ)
+        add(out, AS_FITNESS_WARNING, "governor", "processors follow different governors",
+            "as root: cpupower frequency-set -g performance", "the first one's is %s", f->governor);
+    else if (strcmp(f->governor, "performance") != 0)
+        add(out, AS_FITNESS_WARNING, "governor", "the clock rate follows the load",
+            "as root: cpupower frequency-set -g performance", "the governor is %s", f->governor);
+    else
+        add(out, AS_FITNESS_OK, "governor", "the clock rate does not wait for load", "",
+            "the governor is performance");
+}
+
+static void judge_turbo(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_cpu_frequency *f = &facts->topology->frequency;
+
+    if (f->turbo == AS_TURBO_ON)
+        add(out, AS_FITNESS_NOTE, "turbo", "turbo is on",
+            "for comparisons, as root: echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo, or "
+            "0 into cpufreq/boost",
+            "the clock rate depends on heat and on what the other cores do");
+    else if (f->turbo == AS_TURBO_OFF)
+        add(out, AS_FITNESS_OK, "turbo", "turbo is off", "", "the clock rate has one upper end");
+    else if (!f->governor_why) /* otherwise it was said already */
+        add(out, AS_FITNESS_NOTE, "turbo", "whether turbo is on is not known",
+            "expect drift with heat and with the work of other cores", "%s", f->turbo_why);
+}
+
+static void judge_limits(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_topology *t = facts->topology;
+    const struct as_limit *quota = &t->container.cpu_quota;
+
+    if (quota->set && quota->value < (double)t->n_usable)
+        add(out, AS_FITNESS_WARNING, "cpu_quota", "the container is stopped when it computes much",
+            "raise the quota, or use no more threads than it has processors",
+            "a quota of %.2f processors, %u in sight", quota->value, t->n_usable);
+    if (quota->set && !t->container.throttled.why && t->container.throttled.value)
+        add(out, AS_FITNESS_WARNING, "throttled", "the container was stopped before",
+            "raise the quota: a stopped run is a slow run",
+            "%llu periods since the container began",
+            (unsigned long long)t->container.throttled.value);
+    if (t->n_usable < t->n_threads)
+        add(out, AS_FITNESS_NOTE, "affinity", "this process may not use all processors",
+            "start it without taskset or a processor set to measure the whole machine", "%u of %u",
+            t->n_usable, t->n_threads);
+    if (t->n_usable == 1)
+        add(out, AS_FITNESS_NOTE, "one_processor", "there is one processor only",
+            "whatever else runs, this program itself, takes its time from the measurement",
+            "%u usable", t->n_usable);
+}
+
+static void judge_shape(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_topology *t = facts->topology;
+
+    if (!t->smt.why && t->smt.value > 1)
+        add(out, AS_FITNESS_NOTE, "smt", "hardware threads share cores",
+            "use as many threads as cores, bound to one hardware thread each",
+            "%u threads on %u cores", t->n_threads, t->n_cores);
+    if (t->n_numa > 1)
+        add(out, AS_FITNESS_NOTE, "numa", "memory is near or far",
+            "bind threads and memory to one node (numactl), or measure that on purpose",
+            "%u NUMA nodes", t->n_numa);
+    if (as_cpu_has(&t->cpu, AS_CPU_AMX_TILE))
+        add(out, AS_FITNESS_NOTE, "amx", "AMX is there and not used",
+            "nothing to do: peaks and kernels are held to AVX-512, as AMX faults on some hosts",
+            "the processor has amx_tile");
+}
+
+static void judge_memory(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_memory_room *room = facts->room;
+    const uint64_t least = UINT64_C(1) << 30;
+    char left[AS_TEXT_HUMAN], swap[AS_TEXT_HUMAN];
+
+    if (!room)
+        return;
+    if (!room->swap_used.why && room->swap_used.value > UINT64_C(64) << 20) {
+        as_text_bytes(swap, (double)room->swap_used.value);
+        add(out, AS_FITNESS_WARNING, "swap", "memory was swapped out",
+            "free memory first: a page that comes back from disk takes milliseconds",
+            "%s of swap in use", swap);
+    }
+    if (room->left.why)
+        return;
+    as_text_bytes(left, (double)room->left.value);
+    if (room->left.value < least)
+        add(out, AS_FITNESS_WARNING, "memory", "memory is short",
+            "free some, or raise the container's limit", "%s left for this process", left);
+    else
+        add(out, AS_FITNESS_OK, "memory", "memory is at hand", "", "%s left for this process",
+            left);
+}
+
+static void judge_tools(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_topology *t = facts->topology;
+
+    if (strcmp(t->clock_source, "tsc") == 0 || strcmp(t->clock_source, "arch_sys_counter") == 0)
+        add(out, AS_FITNESS_OK, "clock", "the clock is cheap and steady", "",
+            "the kernel's clock source is %s", t->clock_source);
+    else
+        add(out, AS_FITNESS_WARNING, "clock", "the clock is slow to read",
+            "boot with clocksource=tsc where the processor allows it",
+            "the kernel's clock source is %s", t->clock_source[0] ? t->clock_source : "not told");
+    if (!t->paranoid.why && t->paranoid.value > 2)
+        add(out, AS_FITNESS_NOTE, "perf_events", "hardware counters are closed",
+            "as root: sysctl kernel.perf_event_paranoid=1", "perf_event_paranoid is %llu",
+            (unsigned long long)t->paranoid.value);
+}
+
+static void judge_peaks(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    const struct as_peaks *p = facts->peaks;
+    uint64_t l3, walked;
+    double one, all;
+    unsigned n;
+
+    if (!p || p->n_counts == 0)
+        return;
+    n = p->threads[p->n_counts - 1];
+    one = as_peak_flops(p, AS_PEAK_F32, 1);
+    all = as_peak_flops(p, AS_PEAK_F32, n);
+    if (n > 1 && all < AS_FITNESS_SCALING * n * one)
+        add(out, AS_FITNESS_WARNING, "scaling", "threads do not add up",
+            "they share cores, a quota or a power limit, or something else ran: see above",
+            "%u threads compute %.2f times as fast as one", n, all / one);
+    l3 = p->place[AS_PEAK_L3].size_bytes;
+    walked = p->place[AS_PEAK_DRAM].set_bytes;
+    if (walked && l3 && walked < l3 + l3 / 4)
+        add(out, AS_FITNESS_NOTE, "dram_set", "the memory walked is not much larger than L3",
+            "take the bandwidth of DRAM as an upper bound, or measure again with --fresh",
+            "%.0f MiB walked, L3 has %.0f MiB", (double)walked / 1048576, (double)l3 / 1048576);
+}
+
+static void move_warnings_up(struct as_fitness *out)
+{
+    for (size_t i = 1; i < out->n; i++) {
+        struct as_fitness_finding f = out->findings[i];
+        size_t at = i;
+
+        for (; at > 0 && out->findings[at - 1].severity > f.severity; at--)
+            out->findings[at] = out->findings[at - 1];
+        out->findings[at] = f;
+    }
+}
+
+void as_fitness_judge(struct as_fitness *out, const struct as_fitness_facts *facts)
+{
+    static void (*const judges[])(struct as_fitness *, const struct as_fitness_facts *) = {
+        judge_load,   judge_noise,  judge_steal, judge_governor, judge_turbo,
+        judge_limits, judge_memory, judge_tools, judge_peaks,    judge_shape,
+    };
+
+    *out = (struct as_fitness){0};
+    for (size_t i = 0; i < sizeof judges / sizeof *judges; i++)
+        judges[i](out, facts);
+    move_warnings_up(out);
+}

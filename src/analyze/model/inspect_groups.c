@@ -1,0 +1,223 @@
+/* analyze/model/inspect_groups.c - sums over the layers of one kind or one part of a network.
+ * Groups keep the order of the graph, so that a report reads from top to bottom. */
+#include <string.h>
+
+#include "analyze/model/inspect.h"
+#include "base/alloc.h"
+#include "model/cost/cost_rules.h"
+
+size_t as_name_scope(const char *name, unsigned depth)
+{
+    char separator = strchr(name, '/') ? '/' : '.';
+    size_t last = 0, start = name[0] == '/' ? 1 : 0;
+    unsigned parts = 0;
+
+    for (size_t i = start; name[i]; i++)
+        if (name[i] == separator) {
+            last = i;
+            if (++parts == depth)
+                break;
+        }
+    return last;
+}
+
+static const char *key_of(const struct as_cost_row *row, enum as_inspect_grouping grouping,
+                          unsigned depth, size_t *size)
+{
+    const char *label = as_node_label(row->graph, row->node);
+
+    if (grouping == AS_GROUP_OP)
+        label = row->node->op_name;
+    *size = grouping == AS_GROUP_OP ? strlen(label)
+                                    : as_name_scope(label, grouping == AS_GROUP_DEPTH ? depth : 0);
+    return label;
+}
+
+void as_group_add(struct as_inspect_group *group, const struct as_cost_row *row)
+{
+    group->n_rows++;
+    group->times = as_sat_add(group->times, row->times);
+    as_cost_add(&group->forward, &row->forward, row->times);
+    as_cost_add(&group->backward, &row->backward_total, 1);
+    group->parameters = as_sat_add(group->parameters, row->parameters);
+    group->parameter_bytes = as_sat_add(group->parameter_bytes, row->parameter_bytes);
+    group->output_bytes = as_sat_add(group->output_bytes, row->output_bytes);
+    group->saved_bytes = as_sat_add(group->saved_bytes, row->saved_bytes);
+    group->known &= row->state == AS_COST_KNOWN || row->times == 0;
+    group->times_known &= row->times_known;
+}
+
+static uint64_t hash_of(const char *key, size_t size)
+{
+    uint64_t hash = 1469598103934665603u;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)key[i]) * 1099511628211u;
+    return hash ^ hash >> 29;
+}
+
+/* Open addressing over group numbers; never more than half full. */
+struct index {
+    uint32_t *slot; /* group + 1; 0: free */
+    size_t mask;
+};
+
+static uint32_t *find(const struct index *index, const struct as_inspect_group *groups,
+                      const char *key, size_t size)
+{
+    size_t at = hash_of(key, size) & index->mask;
+
+    for (; index->slot[at]; at = (at + 1) & index->mask) {
+        const char *name = groups[index->slot[at] - 1].name;
+
+        if (strncmp(name, key, size) == 0 && name[size] == 0)
+            break;
+    }
+    return &index->slot[at];
+}
+
+enum { TREE_DEPTH = 8 }; /* deeper levels of a tree are not shown */
+
+struct grouping {
+    struct as_inspection *in;
+    struct index index;
+    struct as_inspect_group *groups; /* in the order they came up */
+    uint32_t *parent;                /* of each, in a tree; AS_NONE: none */
+    size_t n, room;
+};
+
+/* The group's number, or AS_NONE without memory. */
+static uint32_t add_to(struct grouping *g, const struct as_cost_row *row, const char *key,
+                       size_t size, unsigned depth)
+{
+    uint32_t *slot = find(&g->index, g->groups, key, size);
+
+    if (!*slot) {
+        struct as_inspect_group *group = &g->groups[g->n];
+
+        *group = (struct as_inspect_group){.depth = depth, .known = true, .times_known = true};
+        group->name = as_arena_text(&g->in->arena, key, size);
+        if (!group->name)
+            return AS_NONE;
+        g->parent[g->n] = AS_NONE;
+        *slot = (uint32_t)++g->n;
+    }
+    as_group_add(&g->groups[*slot - 1], row);
+    return *slot - 1;
+}
+
+/* Into every scope around it, the outermost first. */
+static bool add_to_tree(struct grouping *g, const struct as_cost_row *row, unsigned depth)
+{
+    const char *label = as_node_label(row->graph, row->node);
+    uint32_t around = AS_NONE;
+    size_t before = 0;
+
+    for (unsigned d = 1; d <= depth; d++) {
+        size_t size = as_name_scope(label, d);
+        uint32_t group;
+
+        if (size == before)
+            break;
+        group = add_to(g, row, label, size, d);
+        if (group == AS_NONE)
+            return false;
+        if (d > 1)
+            g->parent[group] = around;
+        around = group;
+        before = size;
+    }
+    return before > 0 || add_to(g, row, label, strlen(label), 1) != AS_NONE;
+}
+
+/* Each group followed by those inside it. Numbers grow from parent to child, so one pass backwards
+ * makes the lists of children, each in its order. */
+static bool put_in_tree_order(const struct grouping *g, struct as_inspect_group *out)
+{
+    uint32_t *child = as_alloc((g->n + 1) * sizeof *child);
+    uint32_t *next = as_alloc((g->n + 1) * sizeof *next);
+    uint32_t stack[TREE_DEPTH + 2], top = AS_NONE;
+    size_t depth = 0, n = 0;
+    bool ok = child && next;
+
+    for (size_t i = 0; ok && i < g->n; i++)
+        child[i] = AS_NONE;
+    for (size_t i = g->n; ok && i-- > 0;) {
+        uint32_t *list = g->parent[i] == AS_NONE ? &top : &child[g->parent[i]];
+
+        next[i] = *list;
+        *list = (uint32_t)i;
+    }
+    if (ok)
+        stack[depth++] = top;
+    while (ok && depth > 0) {
+        uint32_t at = stack[depth - 1];
+
+        if (at == AS_NONE) {
+            depth--;
+            continue;
+        }
+        out[n++] = g->groups[at];
+        stack[depth - 1] = next[at];
+        stack[depth++] = child[at];
+    }
+    as_free(next);
+    as_free(child);
+    return ok;
+}
+
+static bool add_rows(struct grouping *g, enum as_inspect_grouping grouping, unsigned depth)
+{
+    for (size_t i = 0; i < g->in->costs->n_rows; i++) {
+        const struct as_cost_row *row = &g->in->costs->rows[i];
+        const char *key;
+        size_t size;
+        bool added;
+
+        if (as_row_is_constant(row) && row->parameters == 0)
+            continue;
+        key = key_of(row, grouping, depth, &size);
+        if (grouping == AS_GROUP_TREE)
+            added = add_to_tree(g, row, depth);
+        else
+            added = add_to(g, row, key, size, 0) != AS_NONE;
+        if (!added)
+            return false;
+    }
+    return true;
+}
+
+int as_inspect_groups(struct as_inspection *in, enum as_inspect_grouping grouping, unsigned depth,
+                      struct as_inspect_group **groups, size_t *n_groups, struct assay_error *err)
+{
+    struct grouping g = {.in = in};
+    size_t slots = 16;
+    int rc = ASSAY_OK;
+
+    depth = depth < TREE_DEPTH || grouping != AS_GROUP_TREE ? depth : TREE_DEPTH;
+    g.room = in->costs->n_rows * (grouping == AS_GROUP_TREE ? depth : 1) + 1;
+    while (slots < 2 * g.room)
+        slots *= 2;
+    g.index.mask = slots - 1;
+    g.index.slot = as_alloc_zero(slots, sizeof *g.index.slot);
+    g.groups = as_alloc(g.room * sizeof *g.groups);
+    g.parent = as_alloc(g.room * sizeof *g.parent);
+    *n_groups = 0;
+    if (!g.index.slot || !g.groups || !g.parent || !add_rows(&g, grouping, depth)) {
+        rc = as_fail_nomem(err);
+        goto out;
+    }
+    *groups = as_arena_alloc(&in->arena, (g.n + 1) * sizeof **groups);
+    if (!*groups || (grouping == AS_GROUP_TREE && !put_in_tree_order(&g, *groups))) {
+        rc = as_fail_nomem(err);
+        goto out;
+    }
+    if (grouping != AS_GROUP_TREE)
+        memcpy(*groups, g.groups, g.n * sizeof **groups);
+    *n_groups = g.n;
+out:
+    as_free(g.parent);
+    as_free(g.groups);
+    as_free(g.index.slot);
+    return rc;
+}

@@ -1,0 +1,114 @@
+/* analyze/model/profile_groups.c - layers of a profile that belong together, by operator or by
+ * name. A group's figures are sums over its layers; nothing is measured anew. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/inspect.h"
+#include "analyze/model/profile_internal.h"
+#include "base/hash_map.h"
+#include "model/cost/cost_rules.h"
+
+static const char *group_name(struct as_profile *p, const struct as_profile_layer *layer,
+                              bool by_op, unsigned depth)
+{
+    const char *name = layer->step.name;
+    size_t size;
+
+    if (by_op)
+        return layer->step.op;
+    if (layer->step.is_reorder)
+        return "(reorders)";
+    size = as_name_scope(name, depth);
+    return size ? as_arena_text(&p->arena, name, size) : "(top)";
+}
+
+/* The group of that name, made when it is new; NULL: no memory. */
+static struct as_profile_group *group_for(struct as_profile_group *groups, size_t *n,
+                                          struct as_name_map *names, const char *name)
+{
+    const uint64_t *place = as_name_map_find(names, name, strlen(name));
+
+    if (place)
+        return &groups[*place];
+    if (as_name_map_put(names, name, strlen(name), *n) < 0)
+        return NULL;
+    groups[*n] = (struct as_profile_group){.name = name, .counted = true};
+    return &groups[(*n)++];
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct as_profile_group *x = a, *y = b;
+
+    if (x->self_ns != y->self_ns)
+        return x->self_ns < y->self_ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void add_to_group(struct as_profile_group *group, const struct as_profile_layer *layer)
+{
+    group->n_layers++;
+    group->calls += layer->calls;
+    group->self_ns += layer->self_ns;
+    group->share += layer->share;
+    group->counted = group->counted && layer->counted;
+    group->macs = as_sat_add(group->macs, layer->macs);
+    group->flops = as_sat_add(group->flops, layer->flops);
+    group->bytes = as_sat_add(group->bytes, layer->bytes);
+    group->weight_bytes = as_sat_add(group->weight_bytes, layer->weight_bytes);
+    if (layer->type != AS_PEAK_F32)
+        group->type = layer->type;
+    group->bound_ns[layer->roof.bound] += layer->self_ns;
+    if (layer->roof.bound == AS_BOUND_MEMORY)
+        group->level_ns[layer->roof.level] += layer->self_ns;
+    if (!isnan(layer->roof.roof_fraction))
+        group->roof_ns += layer->roof.roof_fraction * layer->self_ns;
+}
+
+/* Each layer has its own roof: that of a group is its layers' time at the roof over the time taken,
+ * and its bound what bounds most of that time. */
+static void finish_group(const struct as_joining *j, struct as_profile_group *group)
+{
+    struct as_profile_counts counts = {group->flops, group->bytes, group->weight_bytes};
+
+    as_profile_find_roof(j, &group->roof, group->type, &counts, group->self_ns);
+    group->roof.roof_fraction =
+        j->profile->peaks && group->self_ns > 0 ? group->roof_ns / group->self_ns : (double)NAN;
+    if (!group->counted)
+        group->roof.roof_fraction = group->roof.attainable = (double)NAN;
+    group->roof.bound = as_profile_bound(group->bound_ns);
+    group->roof.level = as_profile_level(group->level_ns);
+}
+
+int as_profile_group(struct as_joining *j, bool by_op, unsigned depth,
+                     struct as_profile_group **out, size_t *n_out, struct assay_error *err)
+{
+    struct as_profile *p = j->profile;
+    struct as_profile_group *groups = as_arena_zero(&p->arena, p->n_layers + 1, sizeof *groups);
+    struct as_name_map names = {0};
+    double so_far = 0;
+    size_t n = 0;
+    int rc = groups ? ASSAY_OK : as_fail_nomem(err);
+
+    for (size_t i = 0; i < p->n_layers && rc == ASSAY_OK; i++) {
+        const char *name = group_name(p, &p->layers[i], by_op, depth);
+        struct as_profile_group *group = name ? group_for(groups, &n, &names, name) : NULL;
+
+        if (group)
+            add_to_group(group, &p->layers[i]);
+        else
+            rc = as_fail_nomem(err);
+    }
+    if (rc == ASSAY_OK)
+        qsort(groups, n, sizeof *groups, compare_groups);
+    for (size_t i = 0; i < n && rc == ASSAY_OK; i++) {
+        finish_group(j, &groups[i]);
+        so_far += groups[i].share;
+        groups[i].cumulative_share = so_far;
+    }
+    *out = groups;
+    *n_out = n;
+    as_name_map_fini(&names);
+    return rc;
+}

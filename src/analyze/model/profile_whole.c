@@ -1,0 +1,152 @@
+/* analyze/model/profile_whole.c - a profiled network as a whole: its memory, its roof, what bounds
+ * it. Work that is set against a time is always that of the same layers. */
+#include <math.h>
+
+#include "analyze/model/profile_internal.h"
+#include "model/cost/cost_rules.h"
+
+static uint64_t bytes_of(const struct as_fact *fact)
+{
+    return fact->why ? 0 : fact->value;
+}
+
+/* The kernel sums up pages by thread late, so a later reading of the peak can be a bit lower. */
+static uint64_t greatest_rss(const struct as_memory_pass *pass)
+{
+    uint64_t timed = bytes_of(&pass->timed.rss_peak), ran = bytes_of(&pass->ran.rss_peak);
+
+    return timed > ran ? timed : ran;
+}
+
+void as_profile_sum_memory(struct as_profile *p, const struct as_params *params)
+{
+    const struct as_memory_pass *pass = &p->run->memory;
+    const struct as_mem *mem = &pass->counted;
+
+    p->memory = (struct as_profile_memory){
+        .parameter_bytes = params->parameter_bytes,
+        .counted = p->run->memory_counted,
+        .why = p->run->no_memory.code ? p->run->no_memory.msg : NULL,
+        .held_bytes = p->run->memory_counted
+                          ? mem->of[AS_MEM_PARAMETERS].peak_bytes
+                          : as_engine_memory(p->run->engine)->of[AS_MEM_PARAMETERS].current_bytes,
+        .activation_bytes = mem->of[AS_MEM_ACTIVATIONS].peak_bytes,
+        .planned_bytes = pass->plan.peak_bytes,
+        .planned = pass->plan.known,
+        .workspace_bytes = mem->of[AS_MEM_WORKSPACE].peak_bytes,
+        .kv_cache_bytes = mem->of[AS_MEM_KV_CACHE].peak_bytes,
+        .peak_bytes = mem->all.peak_bytes,
+        .rss_bytes = bytes_of(&pass->timed.rss),
+        .peak_rss_bytes = greatest_rss(pass),
+        .base_rss_bytes = bytes_of(&pass->before.rss),
+        .rss_known = !pass->timed.rss.why && !pass->ran.rss_peak.why,
+        .peak_rss_fresh = pass->peak_is_fresh,
+        .efficiency = (double)NAN,
+    };
+    if (p->memory.peak_bytes > 0)
+        p->memory.efficiency = (double)(p->memory.held_bytes + p->memory.activation_bytes) /
+                               (double)p->memory.peak_bytes;
+}
+
+enum as_bound as_profile_bound(const double of_bound[AS_BOUND_COUNT])
+{
+    enum as_bound most = AS_BOUND_UNKNOWN;
+
+    for (int b = 0; b < AS_BOUND_COUNT; b++)
+        if (of_bound[b] > of_bound[most])
+            most = (enum as_bound)b;
+    return most;
+}
+
+enum as_peak_level as_profile_level(const double of_level[AS_PEAK_LEVEL_COUNT])
+{
+    enum as_peak_level most = AS_PEAK_L1;
+
+    for (int l = 0; l < AS_PEAK_LEVEL_COUNT; l++)
+        if (of_level[l] > of_level[most])
+            most = (enum as_peak_level)l;
+    return most;
+}
+
+/* What is set against the roofs: work and time of the same layers. */
+struct whole {
+    struct as_profile_counts counts;
+    double share;      /* of the time of all layers */
+    double at_roof_ns; /* all of them one after the other, each at its roof */
+    double level_share[AS_PEAK_LEVEL_COUNT];
+};
+
+static void add_layers(struct whole *whole, const struct as_profile *p)
+{
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[i];
+
+        if (!layer->counted)
+            continue;
+        whole->counts.flops = as_sat_add(whole->counts.flops, layer->flops);
+        whole->counts.bytes = as_sat_add(whole->counts.bytes, layer->bytes);
+        whole->counts.weight_bytes = as_sat_add(whole->counts.weight_bytes, layer->weight_bytes);
+        whole->share += layer->share;
+        if (isfinite(layer->roof.roof_fraction))
+            whole->at_roof_ns += layer->roof.roof_fraction * layer->self_ns;
+        if (layer->roof.bound == AS_BOUND_MEMORY)
+            whole->level_share[layer->roof.level] += layer->share;
+    }
+}
+
+/* Of the whole the roof is that of its parts, one after the other; where some are not counted, of
+ * the others and their share of the time. */
+static void find_whole(struct as_joining *j)
+{
+    struct as_profile *p = j->profile;
+    double ns = j->run->latency.figures.summary.median;
+    struct whole whole = {0};
+
+    add_layers(&whole, p);
+    if (p->counted || p->n_layers == 0)
+        whole.counts.flops = p->flops;
+    else
+        ns *= whole.share;
+    as_profile_find_roof(j, &p->roof, p->n_ops ? p->ops[0].type : AS_PEAK_F32, &whole.counts, ns);
+    if (p->n_layers == 0 || !p->peaks)
+        return;
+    p->roof.roof_fraction = ns > 0 ? whole.at_roof_ns / ns : (double)NAN;
+    p->roof.attainable =
+        whole.at_roof_ns > 0 ? (double)whole.counts.flops / whole.at_roof_ns * 1e9 : (double)NAN;
+    p->roof.inconsistent = p->roof.roof_fraction > as_roof_most(p->peaks);
+    p->roof.bound = as_profile_bound(p->bound_share);
+    p->roof.level = as_profile_level(whole.level_share);
+    if (p->roof.bound == AS_BOUND_UNKNOWN)
+        p->roof.roof_fraction = p->roof.attainable = (double)NAN;
+}
+
+static bool all_counted(const struct as_joining *j)
+{
+    const struct as_costs *costs = j->costs;
+
+    for (size_t i = 0; i < j->profile->n_layers; i++)
+        if (!j->profile->layers[i].counted)
+            return false;
+    return costs->n_unknown_ops == 0 && costs->n_unknown_shapes == 0 && costs->times_known &&
+           !costs->overflow;
+}
+
+void as_profile_sum_up(struct as_joining *j, const struct as_params *params)
+{
+    struct as_profile *p = j->profile;
+
+    p->parameters = params->parameters;
+    p->n_nodes = j->costs->n_rows;
+    p->cost = j->costs->forward;
+    p->flops = as_cost_flops(&p->cost);
+    p->batch = j->costs->batch;
+    p->counted = all_counted(j);
+    for (size_t i = 0; i < p->n_layers; i++)
+        p->bytes = as_sat_add(p->bytes, p->layers[i].bytes);
+    p->run_ns = j->run->profiled ? j->run->profile.profiled.summary.median : (double)NAN;
+    p->covered_share = j->run->profiled ? p->sum_ns / p->run_ns : (double)NAN;
+    find_whole(j);
+    p->samples_per_second = as_latency_throughput(&j->run->latency, (double)p->batch);
+    p->tokens_per_second =
+        p->tokens > 0 ? as_latency_throughput(&j->run->latency, (double)p->tokens) : (double)NAN;
+}

@@ -1,0 +1,368 @@
+/* analyze/run/diff_side.c - one side of a comparison, from a run file.
+ * Refuses a run that is not whole unless told otherwise: its totals would mislead. */
+#include "analyze/run/diff_side.h"
+
+#include <string.h>
+
+#include "analyze/run/diff_saved_profile.h"
+#include "analyze/watch/target.h"
+#include "base/alloc.h"
+#include "base/hash_map.h"
+#include "stats/describe/rng.h"
+#include "watch/watch_record.h"
+
+#define MAX_KEPT       4096              /* calls, or iterations, of one layer */
+#define MAX_VALUES     ((size_t)4 << 20) /* of all layers */
+#define MIN_KEPT       16
+#define MAX_ITERATIONS ((size_t)1 << 20)
+
+/* The iterations of the thread that has most of them. */
+struct intervals {
+    uint64_t *start_ns, *end_ns;
+    size_t n, room;
+    size_t stride; /* every so many are kept */
+    bool no_memory;
+};
+
+/* One layer while it is collected; `out` is what the comparison sees. */
+struct gathered {
+    double *call_ns, *iteration_ns;
+    size_t n_calls, room;
+    uint64_t seen;
+};
+
+struct collector {
+    struct as_diff_run *r;
+    struct as_diff_layer *layer;
+    size_t n_layers;
+    struct gathered *gathered;
+    uint32_t *place; /* [site]: place in `layer` plus one; 0: no layer */
+    struct intervals iterations;
+    size_t n_kept; /* of them */
+    size_t now;    /* the first iteration that has not ended before the span now seen */
+    struct as_rng rng;
+};
+
+/* ---- iterations ---- */
+
+static void on_iteration(void *user, const struct as_iteration *it)
+{
+    struct intervals *all = user;
+
+    if (it->cut || all->no_memory || all->n >= MAX_ITERATIONS)
+        return;
+    if (all->n == all->room) {
+        size_t room = all->room ? 2 * all->room : 64;
+        uint64_t *start = as_realloc(all->start_ns, room, sizeof *start), *end = NULL;
+
+        if (start) {
+            all->start_ns = start;
+            end = as_realloc(all->end_ns, room, sizeof *end);
+        }
+        if (!end) {
+            all->no_memory = true;
+            return;
+        }
+        all->end_ns = end;
+        all->room = room;
+    }
+    all->start_ns[all->n] = it->start_ns;
+    all->end_ns[all->n++] = it->end_ns;
+}
+
+static void forget_intervals(struct intervals *all)
+{
+    as_free(all->start_ns);
+    as_free(all->end_ns);
+    *all = (struct intervals){0};
+}
+
+static int find_iterations(struct collector *c, struct assay_error *err)
+{
+    struct as_run *run = c->r->run;
+    int rc = ASSAY_OK;
+
+    if (c->r->layers->iterations.n == 0)
+        return ASSAY_OK;
+    for (size_t i = 0; i < run->n_threads && rc == ASSAY_OK; i++) {
+        struct intervals found = {0};
+        const struct as_span_visitor v = {.user = &found, .iteration = on_iteration};
+
+        rc = as_span_walk(run, &run->thread[i], &v, NULL, err);
+        if (rc == ASSAY_OK && found.no_memory)
+            rc = as_fail_nomem(err);
+        if (rc == ASSAY_OK && found.n > c->iterations.n) {
+            forget_intervals(&c->iterations);
+            c->iterations = found;
+        } else {
+            forget_intervals(&found);
+        }
+    }
+    return rc;
+}
+
+/* How many values of a layer are kept, so that all of them together stay within bounds. */
+static size_t room_for(size_t n_layers)
+{
+    size_t each = MAX_VALUES / (n_layers ? n_layers : 1);
+
+    return each > MAX_KEPT ? MAX_KEPT : each < MIN_KEPT ? MIN_KEPT : each;
+}
+
+static int keep_iterations(struct collector *c, struct assay_error *err)
+{
+    struct intervals *all = &c->iterations;
+    size_t room = room_for(c->n_layers);
+    double *wall;
+
+    if (all->n == 0)
+        return ASSAY_OK;
+    all->stride = (all->n + room - 1) / room;
+    c->n_kept = (all->n + all->stride - 1) / all->stride;
+    wall = as_arena_zero(&c->r->arena, c->n_kept, sizeof *wall);
+    if (!wall)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < c->n_kept; i++)
+        wall[i] = (double)(all->end_ns[i * all->stride] - all->start_ns[i * all->stride]);
+    c->r->side.iteration_ns = wall;
+    c->r->side.n_iteration_ns = c->n_kept;
+    c->r->side.n_iterations = all->n;
+    return ASSAY_OK;
+}
+
+/* ---- layers ---- */
+
+/* Layers of one name are one layer, wherever they stand in the source. */
+static int merge_layers(struct collector *c, struct assay_error *err)
+{
+    const struct as_layers *layers = c->r->layers;
+    struct as_name_map map = {0};
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; i < layers->n_layers && rc == ASSAY_OK; i++) {
+        const struct as_layer *from = &layers->layer[i];
+        size_t size = strlen(from->info->name);
+        struct as_diff_layer *to;
+        uint64_t at;
+
+        if (from->calls == 0)
+            continue;
+        if (as_name_map_put(&map, from->info->name, size, c->n_layers) < 0) {
+            rc = as_fail_nomem(err);
+            continue;
+        }
+        at = *as_name_map_find(&map, from->info->name, size);
+        c->n_layers += at == c->n_layers;
+        to = &c->layer[at];
+        to->name = from->info->name;
+        to->calls += from->calls;
+        to->total_ns += (double)from->inclusive_ns;
+        to->self_ns += (double)from->self_ns;
+        to->mean_ns = to->total_ns / (double)to->calls;
+        c->place[from->site] = (uint32_t)at + 1;
+    }
+    as_name_map_fini(&map);
+    return rc;
+}
+
+static int make_room(struct collector *c, struct assay_error *err)
+{
+    size_t most = room_for(c->n_layers);
+
+    c->gathered = as_arena_zero(&c->r->arena, c->n_layers + 1, sizeof *c->gathered);
+    for (size_t i = 0; c->gathered && i < c->n_layers; i++) {
+        struct gathered *g = &c->gathered[i];
+
+        g->room = c->layer[i].calls < most ? (size_t)c->layer[i].calls : most;
+        g->call_ns = as_arena_zero(&c->r->arena, g->room + c->n_kept, sizeof *g->call_ns);
+        if (!g->call_ns)
+            return as_fail_nomem(err);
+        g->iteration_ns = g->call_ns + g->room;
+    }
+    return c->gathered ? ASSAY_OK : as_fail_nomem(err);
+}
+
+/* Any call of the layer is as likely kept as another. */
+static void keep_call(struct collector *c, struct gathered *g, double self_ns)
+{
+    uint64_t at = g->seen++;
+
+    if (g->n_calls < g->room) {
+        g->call_ns[g->n_calls++] = self_ns;
+        return;
+    }
+    at = as_rng_below(&c->rng, at + 1);
+    if (at < g->room)
+        g->call_ns[at] = self_ns;
+}
+
+static void on_end(void *user, const struct as_span *span)
+{
+    struct collector *c = user;
+    const struct intervals *all = &c->iterations;
+    uint32_t place = span->site <= c->r->run->n_sites ? c->place[span->site] : c->place[0];
+    uint64_t ns = span->end_ns - span->start_ns;
+    double self_ns = ns > span->child_ns ? (double)(ns - span->child_ns) : 0;
+    struct gathered *g;
+
+    if (!place || (span->state != AS_SPAN_OK && span->state != AS_SPAN_FAILED))
+        return;
+    g = &c->gathered[place - 1];
+    keep_call(c, g, self_ns);
+    while (c->now < all->n && all->end_ns[c->now] < span->end_ns)
+        c->now++;
+    if (c->now < all->n && span->end_ns > all->start_ns[c->now] && c->now % all->stride == 0)
+        g->iteration_ns[c->now / all->stride] += self_ns;
+}
+
+static int collect(struct collector *c, struct assay_error *err)
+{
+    const struct as_span_visitor v = {.user = c, .end = on_end};
+    struct as_run *run = c->r->run;
+    int rc = ASSAY_OK;
+
+    as_rng_seed(&c->rng, 1); /* the same run gives the same sample */
+    for (size_t i = 0; i < run->n_threads && rc == ASSAY_OK; i++) {
+        c->now = 0;
+        rc = as_span_walk(run, &run->thread[i], &v, NULL, err);
+    }
+    for (size_t i = 0; i < c->n_layers; i++) {
+        c->layer[i].call_ns = c->gathered[i].call_ns;
+        c->layer[i].n_call_ns = c->gathered[i].n_calls;
+        c->layer[i].iteration_ns = c->n_kept ? c->gathered[i].iteration_ns : NULL;
+        c->layer[i].n_iteration_ns = c->n_kept;
+    }
+    return rc;
+}
+
+static int fill_layers(struct as_diff_run *r, struct assay_error *err)
+{
+    struct collector c = {.r = r};
+    int rc = ASSAY_OK;
+
+    c.layer = as_arena_zero(&r->arena, r->layers->n_layers + 1, sizeof *c.layer);
+    c.place = as_alloc_zero((size_t)r->run->n_sites + 1, sizeof *c.place);
+    if (!c.layer || !c.place)
+        rc = as_fail_nomem(err);
+    if (rc == ASSAY_OK)
+        rc = merge_layers(&c, err);
+    if (rc == ASSAY_OK)
+        rc = find_iterations(&c, err);
+    if (rc == ASSAY_OK)
+        rc = keep_iterations(&c, err);
+    if (rc == ASSAY_OK)
+        rc = make_room(&c, err);
+    if (rc == ASSAY_OK)
+        rc = collect(&c, err);
+    r->side.layer = c.layer;
+    r->side.n_layers = c.n_layers;
+    as_free(c.place);
+    forget_intervals(&c.iterations);
+    return rc;
+}
+
+/* ---- the run ---- */
+
+/* The greatest value of the first of these channels that the run has. */
+static double peak_memory(const struct as_layers *layers)
+{
+    static const char *const channel[] = {AS_CHANNEL_TREE_RSS, "rss"};
+
+    for (size_t k = 0; k < sizeof channel / sizeof *channel; k++) {
+        for (size_t i = 0; i < layers->n_channels; i++) {
+            const struct as_channel *ch = &layers->channel[i];
+
+            if (strcmp(ch->info->name, channel[k]) == 0 && ch->info->unit &&
+                strcmp(ch->info->unit, "bytes") == 0)
+                return ch->max;
+        }
+    }
+    return AS_UNKNOWN;
+}
+
+static const char *what_is_broken(const struct as_run_health *h)
+{
+    return h->live                             ? "is still being recorded"
+           : h->damaged_blocks || h->cut_bytes ? "is damaged or cut"
+           : !h->closed                        ? "was never closed"
+                                               : NULL;
+}
+
+/* Of a run of `assay run`: its events are readings, which begin late and end early.
+ * 1 when it is one. */
+static int take_program(struct as_diff_run *r, struct assay_error *err)
+{
+    struct as_program *program = NULL;
+    struct assay_error none;
+    int rc = as_program_analyze(&program, r->run, &none);
+
+    if (rc == ASSAY_ERR_NOTFOUND)
+        return ASSAY_OK;
+    if (rc < 0) {
+        if (err)
+            *err = none;
+        return rc;
+    }
+    r->side.total_ns = program->wall_seconds * 1e9;
+    r->side.peak_memory_bytes = as_program_peak_bytes(program);
+    as_program_free(program);
+    return 1;
+}
+
+static int read_run(struct as_diff_run *r, const char *path, bool partial, struct assay_error *err)
+{
+    int rc = as_run_open(&r->run, path, err);
+
+    if (rc < 0)
+        return rc;
+    r->broken = what_is_broken(&r->run->health);
+    if (r->broken && !partial)
+        return as_fail(err, ASSAY_ERR_STATE,
+                       "%s %s, so its totals would mislead: record it again, or compare what is "
+                       "there with --partial",
+                       path, r->broken);
+    rc = as_layers_analyze(&r->layers, r->run, NULL, err);
+    if (rc < 0)
+        return rc;
+    r->side = (struct as_diff_side){.name = r->run->path,
+                                    .total_ns = (double)r->layers->wall_ns,
+                                    .peak_memory_bytes = peak_memory(r->layers)};
+    rc = take_program(r, err);
+    if (rc < 0)
+        return rc;
+    if (rc == 0 && r->layers->calls == 0 && r->layers->n_channels == 0)
+        return as_fail(err, ASSAY_ERR_NOTFOUND, "%s holds no layers to compare", path);
+    return fill_layers(r, err);
+}
+
+int as_diff_run_open(struct as_diff_run **out, const char *path, bool partial,
+                     struct assay_error *err)
+{
+    struct as_diff_run *r = as_alloc_zero(1, sizeof *r);
+    int rc;
+
+    *out = NULL;
+    if (!r)
+        return as_fail_nomem(err);
+    rc = as_session_view_file(&r->session, path, err);
+    if (rc == ASSAY_OK)
+        rc = as_diff_from_session(r, r->session, err);
+    else if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO)
+        rc = read_run(r, path, partial, err); /* which knows better what is wrong with it */
+    if (rc < 0)
+        as_diff_run_close(r);
+    else
+        *out = r;
+    return rc;
+}
+
+void as_diff_run_close(struct as_diff_run *r)
+{
+    if (!r)
+        return;
+    as_layers_free(r->layers);
+    as_run_close(r->run);
+    as_session_view_free(r->session);
+    as_arena_fini(&r->arena);
+    as_free(r);
+}

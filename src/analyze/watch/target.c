@@ -1,0 +1,414 @@
+/* analyze/watch/target.c - what an unmodified program did while `assay run` watched it.
+ * Processes, time, memory, heap and matrix products, read back from the blocks of a run file. */
+#include "analyze/watch/target.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/roofline.h"
+#include "analyze/watch/target_read.h"
+#include "analyze/watch/target_series.h"
+#include "analyze/watch/target_stacks.h"
+#include "base/alloc.h"
+#include "measure/peaks/peaks.h"
+#include "trace/run/run_facts.h"
+#include "watch/watch_fields.h"
+
+bool as_program_in_run(const struct as_run *run)
+{
+    for (size_t i = 0; i < run->n_data; i++)
+        if (strcmp(run->data[i].kind, AS_DATA_PROGRAM) == 0)
+            return true;
+    return false;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct as_process_row *x = a, *y = b;
+
+    if (x->start_seconds != y->start_seconds)
+        return x->start_seconds < y->start_seconds ? -1 : 1;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* What a site held at the end or when the heap was largest, whichever is more. */
+static uint64_t held(const struct as_heap_site *s)
+{
+    return s->live_bytes > s->peak_live_bytes ? s->live_bytes : s->peak_live_bytes;
+}
+
+static int by_held(const void *a, const void *b)
+{
+    const struct as_heap_site *x = &((const struct as_heap_place *)a)->site;
+    const struct as_heap_site *y = &((const struct as_heap_place *)b)->site;
+    bool x_maps = x->kind == AS_HEAP_MAPPING, y_maps = y->kind == AS_HEAP_MAPPING;
+
+    if (x_maps != y_maps)
+        return x_maps ? 1 : -1;
+    if (held(x) != held(y))
+        return held(x) > held(y) ? -1 : 1;
+    if (x->allocated_bytes != y->allocated_bytes)
+        return x->allocated_bytes > y->allocated_bytes ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_allocated(const void *a, const void *b)
+{
+    const struct as_heap_trace *x = a, *y = b;
+
+    return (x->stack.allocated_bytes < y->stack.allocated_bytes) -
+           (x->stack.allocated_bytes > y->stack.allocated_bytes);
+}
+
+static int same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+static int by_shape(const void *a, const void *b)
+{
+    const struct as_gemm_calls *x = a, *y = b;
+    int order = same_text(x->function, y->function);
+
+    if (order == 0)
+        order = same_text(x->dtype, y->dtype);
+    return order ? order : strcmp(x->shape, y->shape);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct as_gemm_calls *x = a, *y = b;
+
+    if (x->time_ns != y->time_ns)
+        return x->time_ns > y->time_ns ? -1 : 1;
+    return by_shape(a, b);
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return as_add_u64(a, b, &sum) ? sum : UINT64_MAX;
+}
+
+/* The same calls of several processes become one row. */
+static void join_gemm(struct as_program *program)
+{
+    struct as_gemm_calls *at = program->gemm;
+    size_t kept = 0;
+    double total = 0;
+
+    program->gemm_time_share = (double)NAN;
+    if (program->n_gemm == 0)
+        return;
+    qsort(at, program->n_gemm, sizeof *at, by_shape);
+    for (size_t i = 1; i < program->n_gemm; i++) {
+        if (by_shape(&at[kept], &at[i]) != 0) {
+            at[++kept] = at[i];
+            continue;
+        }
+        at[kept].calls = plus(at[kept].calls, at[i].calls);
+        at[kept].time_ns = plus(at[kept].time_ns, at[i].time_ns);
+        at[kept].min_ns = at[i].min_ns < at[kept].min_ns ? at[i].min_ns : at[kept].min_ns;
+        at[kept].max_ns = at[i].max_ns > at[kept].max_ns ? at[i].max_ns : at[kept].max_ns;
+    }
+    program->n_gemm = kept + 1;
+    qsort(at, program->n_gemm, sizeof *at, by_time);
+    for (size_t i = 0; i < program->n_gemm; i++)
+        total += (double)at[i].time_ns;
+    if (program->wall_seconds > 0)
+        program->gemm_time_share = total / (program->wall_seconds * 1e9);
+}
+
+/* What has no start or an impossible kind is no row. */
+static void drop_senseless(struct as_program *program)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < program->n_processes; i++)
+        if (isfinite(program->process[i].start_seconds))
+            program->process[kept++] = program->process[i];
+    program->passed_over += program->n_processes - kept;
+    program->n_processes = kept;
+    kept = 0;
+    for (size_t i = 0; i < program->n_places; i++)
+        if ((unsigned)program->place[i].site.kind < AS_HEAP_KIND_COUNT)
+            program->place[kept++] = program->place[i];
+    program->passed_over += program->n_places - kept;
+    program->n_places = kept;
+    kept = 0;
+    for (size_t i = 0; i < program->n_traces; i++)
+        if (program->trace[i].stack.allocated_bytes >= 0) /* neither is NaN */
+            program->trace[kept++] = program->trace[i];
+    program->passed_over += program->n_traces - kept;
+    program->n_traces = kept;
+}
+
+static int keep_marks(struct as_program *program, const struct as_rows *marks,
+                      struct assay_error *err)
+{
+    program->marks.value = marks->at;
+    program->marks.seconds =
+        as_arena_zero(&program->arena, marks->n + 1, sizeof *program->marks.seconds);
+    if (!program->marks.seconds)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < marks->n; i++)
+        program->marks.seconds[i] = (double)i;
+    program->marks.n = marks->n;
+    return ASSAY_OK;
+}
+
+static int take_lists(struct as_program *program, const struct as_program_reader *r,
+                      struct assay_error *err)
+{
+    const struct as_rows *rows[] = {&r->processes, &r->places, &r->traces, &r->layers,
+                                    &r->gemm,      &r->series, &r->marks};
+
+    program->process = r->processes.at;
+    program->n_processes = r->processes.n;
+    program->place = r->places.at;
+    program->n_places = r->places.n;
+    program->trace = r->traces.at;
+    program->n_traces = r->traces.n;
+    program->layer = r->layers.at;
+    program->n_layers = r->layers.n;
+    program->gemm = r->gemm.at;
+    program->n_gemm = r->gemm.n;
+    for (size_t i = 0; i < 7; i++)
+        program->passed_over = plus(program->passed_over, rows[i]->passed_over);
+    drop_senseless(program);
+    return keep_marks(program, &r->marks, err);
+}
+
+/* What sites held at the peak is noted a little before it. Where all of them together hold more at
+ * the end than they did then, the end is nearer to the peak. */
+static void take_end_for_peak(struct as_heap_place *at, size_t n)
+{
+    double peak = 0, end = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (at[i].site.kind == AS_HEAP_MAPPING)
+            continue;
+        peak += (double)at[i].site.peak_live_bytes;
+        end += (double)at[i].site.live_bytes;
+    }
+    for (size_t i = 0; i < n && peak > 0 && end > peak; i++)
+        if (at[i].site.kind != AS_HEAP_MAPPING)
+            at[i].site.peak_live_bytes = at[i].site.live_bytes;
+}
+
+/* Places stand by their heap: of one whose peak has no owners at all, none was captured. A mapping
+ * is no part of the peak; what it held then is known only when something was seen. */
+static void find_peaks(struct as_program *program)
+{
+    struct as_heap_place *at = program->place;
+
+    for (size_t i = 0, end; i < program->n_places; i = end) {
+        bool captured = false;
+
+        for (end = i; end < program->n_places && at[end].heap == at[i].heap; end++)
+            ;
+        take_end_for_peak(at + i, end - i);
+        for (size_t k = i; k < end; k++)
+            captured |= at[k].site.peak_live_bytes > 0 && at[k].site.kind != AS_HEAP_MAPPING;
+        for (size_t k = i; k < end; k++)
+            at[k].peak_known =
+                at[k].site.kind == AS_HEAP_MAPPING ? at[k].site.peak_live_bytes > 0 : captured;
+    }
+}
+
+/* Hostile runs may have many: beyond what is kept, the sum stays. */
+static void join_heaps(struct as_program *program, struct as_rows *heaps)
+{
+    struct as_heap_span *span = heaps->at;
+    size_t k = 0;
+
+    if (heaps->n == 0 || heaps->n < program->n_heaps)
+        return;
+    program->heap.peak_bytes = as_heap_overlap(span, heaps->n, &program->heap.peak_slack_bytes);
+    for (size_t i = 0; i < program->n_places; i++) { /* places stand by their heap */
+        while (k + 1 < heaps->n && span[k].heap < program->place[i].heap)
+            k++;
+        program->place[i].apart = span[k].heap == program->place[i].heap && !span[k].together;
+    }
+}
+
+static void sort_lists(struct as_program *program)
+{
+    find_peaks(program);
+    if (program->n_processes)
+        qsort(program->process, program->n_processes, sizeof *program->process, by_start);
+    if (program->n_places)
+        qsort(program->place, program->n_places, sizeof *program->place, by_held);
+    for (size_t i = 0; i < program->n_places; i++)
+        program->n_heap_places += program->place[i].site.kind != AS_HEAP_MAPPING;
+    as_program_bound_traces(program);
+    if (program->n_traces)
+        qsort(program->trace, program->n_traces, sizeof *program->trace, by_allocated);
+    join_gemm(program);
+}
+
+static int analyze(struct as_program *program, struct as_run *run, struct as_arena *scratch,
+                   struct assay_error *err)
+{
+    struct as_program_reader r;
+    int rc = ASSAY_OK;
+
+    if (!as_run_fact_number(run, "host.cpus_online", &program->processors) ||
+        !(program->processors >= 1))
+        program->processors = (double)NAN;
+    if (!as_run_fact_number(run, "host.memory_available_bytes", &program->free_bytes) ||
+        !(program->free_bytes >= 0))
+        program->free_bytes = (double)NAN;
+    program->judged_until_seconds = (double)NAN;
+    program->group_limit_bytes = program->address_limit_bytes = (double)NAN;
+    as_program_reader_init(&r, program, scratch);
+    for (size_t i = 0; i < run->n_data && rc == ASSAY_OK; i++)
+        rc = as_program_read_block(&r, run->data[i].kind, run->data[i].json, run->data[i].json_size,
+                                   err);
+    if (rc == ASSAY_OK && !r.has_program)
+        rc = as_fail(err, ASSAY_ERR_NOTFOUND,
+                     "%s tells nothing about a program: it was not made by 'assay run', or its "
+                     "end is missing",
+                     run->path);
+    if (rc == ASSAY_OK)
+        rc = take_lists(program, &r, err);
+    if (rc == ASSAY_OK)
+        rc = as_program_channels(program, run, scratch, err);
+    if (rc == ASSAY_OK)
+        rc = as_program_growth(program, r.series.at, r.series.n, err);
+    if (rc == ASSAY_OK) {
+        join_heaps(program, &r.heaps);
+        sort_lists(program);
+    }
+    return rc;
+}
+
+int as_program_analyze(struct as_program **out, struct as_run *run, struct assay_error *err)
+{
+    struct as_program *program = as_alloc_zero(1, sizeof *program);
+    struct as_arena scratch = {0};
+    int rc = program ? analyze(program, run, &scratch, err) : as_fail_nomem(err);
+
+    as_arena_fini(&scratch);
+    if (rc < 0) {
+        as_program_free(program);
+        program = NULL;
+    }
+    *out = program;
+    return rc;
+}
+
+void as_program_free(struct as_program *program)
+{
+    if (!program)
+        return;
+    as_arena_fini(&program->arena);
+    as_free(program);
+}
+
+double as_program_peak_bytes(const struct as_program *program)
+{
+    struct as_fact one = program->peak_rss_bytes, all = program->tree_peak_rss_bytes;
+
+    return fmax(one.why ? (double)NAN : (double)one.value, /* the one that is a number */
+                all.why ? (double)NAN : (double)all.value);
+}
+
+void as_heap_place_text(const struct as_heap_place *place, char *out, size_t room)
+{
+    int n = snprintf(out, room, "%s%s0x%" PRIx64, place->function ? place->function : "",
+                     place->function ? "+" : "", place->offset);
+
+    if (place->module && n > 0 && (size_t)n < room)
+        (void)snprintf(out + n, room - (size_t)n, " (%s)", place->module);
+}
+
+void as_heap_place_owner(const struct as_program *program, const struct as_heap_place *place,
+                         char *out, size_t room)
+{
+    size_t used;
+
+    as_heap_place_text(place, out, room);
+    used = strlen(out);
+    if (program->n_heaps > 1)
+        (void)snprintf(out + used, room - used, " pid %lld", (long long)place->pid);
+}
+
+const char *as_heap_kind_name(enum as_heap_kind kind)
+{
+    static const char *const name[] = {
+        [AS_HEAP_MALLOC] = "malloc",
+        [AS_HEAP_NEW] = "new",
+        [AS_HEAP_MAPPING] = "mmap",
+    };
+    _Static_assert(sizeof name / sizeof *name == AS_HEAP_KIND_COUNT, "name every kind");
+
+    return (unsigned)kind < AS_HEAP_KIND_COUNT ? name[kind] : "";
+}
+
+double as_program_processors_used(const struct as_program *program)
+{
+    if (program->cpu_user_ns.why || program->cpu_system_ns.why || !(program->wall_seconds > 0))
+        return (double)NAN;
+    return ((double)program->cpu_user_ns.value + (double)program->cpu_system_ns.value) /
+           (program->wall_seconds * 1e9);
+}
+
+double as_gemm_rate(const struct as_gemm_calls *calls)
+{
+    if (!(calls->flops > 0) || calls->time_ns == 0)
+        return (double)NAN;
+    return calls->flops * (double)calls->calls / ((double)calls->time_ns * 1e-9);
+}
+
+/* Each operand read and the result written once; 0: not a product. One with itself has one operand.
+ */
+static double gemm_bytes(const struct as_gemm_calls *c, enum as_peak_type type)
+{
+    static const double element_bytes[] = {
+        [AS_PEAK_F32] = 4, [AS_PEAK_F64] = 8, [AS_PEAK_BF16] = 2, [AS_PEAK_I8] = 1};
+    _Static_assert(sizeof element_bytes / sizeof *element_bytes == AS_PEAK_TYPE_COUNT, "every one");
+    double m = (double)c->m, n = (double)c->n, k = (double)c->k;
+    bool with_itself = c->function && strstr(c->function, "syrk");
+
+    return (m * k + (with_itself ? 0 : k * n) + m * n) * element_bytes[type] *
+           (double)(c->batch ? c->batch : 1);
+}
+
+/* Against the roof of its intensity; where the bandwidth was not measured, of computing alone. */
+static double roof_share(const struct as_peaks *peaks, const struct as_gemm_calls *calls,
+                         enum as_peak_type type)
+{
+    double bytes = gemm_bytes(calls, type), seconds = (double)calls->time_ns * 1e-9;
+    struct as_roof_work work = {.type = type,
+                                .flops = calls->flops,
+                                .seconds = seconds / (double)calls->calls,
+                                .threads = peaks->threads[peaks->n_counts - 1]};
+    struct as_roof roof;
+
+    if (!(calls->flops > 0) || calls->calls == 0 || calls->time_ns == 0)
+        return (double)NAN;
+    if (bytes < 0x1p63) {
+        work.footprint_bytes = (uint64_t)bytes;
+        if (as_peak_bandwidth(peaks, as_peak_level(peaks, work.footprint_bytes), work.threads) > 0)
+            work.local_bytes = bytes;
+    }
+    as_roof_find(&roof, peaks, &work);
+    return roof.roof_fraction;
+}
+
+double as_gemm_roof_share(const struct as_program *program, const struct as_gemm_calls *calls)
+{
+    const struct as_peaks *peaks = program->peaks;
+
+    if (!peaks || !calls->dtype || peaks->n_counts == 0)
+        return (double)NAN;
+    for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
+        if (strcmp(calls->dtype, as_peak_type_name((enum as_peak_type)type)) == 0)
+            return roof_share(peaks, calls, (enum as_peak_type)type);
+    return (double)NAN;
+}

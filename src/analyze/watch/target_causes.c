@@ -1,0 +1,318 @@
+/* analyze/watch/target_causes.c - what may hold an unmodified program back, each with the figures
+ * that speak for it. A rule says nothing unless its figures do; gains are upper bounds. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/watch/target_findings.h"
+#include "base/text/text.h"
+
+/* From these on something is said. */
+#define WORTH_SAYING    0.05 /* share of the wall time */
+#define WAITING         0.3
+#define MOST            0.5
+#define IDLE_PROCESSORS 0.3     /* share of all processors not used by a program that computes */
+#define MANY_FAULTS     20000.0 /* a second */
+#define MANY_MAJOR      10.0
+#define MANY_SWITCHES   200.0
+#define SOME_SWITCHES   20.0
+#define MANY_TEMPORARY  100000.0
+#define PAGE            4096.0
+#define BY_MALLOC       0.5 /* of the bytes that faults brought in */
+#define SMALL_SIDE      64
+#define SMALL_FLOPS     1e6
+#define MUCH_SYSTEM     0.2 /* of the time on processors */
+#define FAR_BELOW_ROOF  0.5
+#define SHORTEST        0.05 /* seconds: rates of a shorter program say little */
+
+static void add(struct as_program_findings *f, const struct as_program_cause *cause)
+{
+    if (f->n_causes < AS_PROGRAM_MAX_CAUSES)
+        f->cause[f->n_causes++] = *cause;
+}
+
+static double rate_of(const struct as_program *p, struct as_fact fact)
+{
+    return fact.why ? (double)NAN : (double)fact.value / p->wall_seconds;
+}
+
+/* The time of storage that processes waited for, in seconds; NaN when nobody counted. */
+static double io_wait_seconds(const struct as_program *p)
+{
+    double total = 0;
+    bool known = false;
+
+    for (size_t i = 0; i < p->n_processes; i++) {
+        if (p->process[i].io_wait_ns.why)
+            continue;
+        known = true;
+        total += (double)p->process[i].io_wait_ns.value * 1e-9;
+    }
+    return known ? total : (double)NAN;
+}
+
+/* Whether threads were taken off processors rather than leaving them: somebody else ran there. */
+static bool is_pushed_aside(const struct as_program *p)
+{
+    double rate = rate_of(p, p->switches_involuntary);
+
+    return rate > SOME_SWITCHES && !p->switches_voluntary.why &&
+           (double)p->switches_involuntary.value > 2 * (double)p->switches_voluntary.value;
+}
+
+static double most_threads(const struct as_program *p)
+{
+    double most = 1;
+
+    for (size_t i = 0; i < p->n_processes; i++)
+        if (!p->process[i].threads_most.why && (double)p->process[i].threads_most.value > most)
+            most = (double)p->process[i].threads_most.value;
+    return most;
+}
+
+static void tell_pushed_aside(struct as_program_findings *f, const struct as_program *p,
+                              double wanted)
+{
+    char some[AS_TEXT_HUMAN], forced[AS_TEXT_HUMAN];
+    double gain = 1 - f->processors_used / wanted;
+
+    as_text_count(some, p->switches_voluntary.value);
+    as_text_count(forced, p->switches_involuntary.value);
+    add(f,
+        &(struct as_program_cause){
+            "waits-for-processor", "waited for a processor: other programs had it",
+            as_findings_say(f,
+                            "%.2f processors on average, where up to %.0f could have been used; %s "
+                            "times a thread was taken off, %s times one waited by itself",
+                            f->processors_used, wanted, forced, some),
+            "run it on a quieter machine, or with fewer threads", gain, 0.6,
+            gain > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
+}
+
+static void tell_waits(struct as_program_findings *f, const struct as_program *p)
+{
+    double idle = 1 - f->processors_used;
+    char wall[AS_TEXT_HUMAN], cpu[AS_TEXT_HUMAN], some[AS_TEXT_HUMAN] = "-";
+
+    as_text_ns(wall, p->wall_seconds * 1e9, AS_TIME_AUTO);
+    as_text_ns(cpu, f->processors_used * p->wall_seconds * 1e9, AS_TIME_AUTO);
+    if (!p->switches_voluntary.why)
+        as_text_count(some, p->switches_voluntary.value);
+    add(f, &(struct as_program_cause){
+               "program-waits",
+               idle > MOST ? "most of the time the program waits"
+                           : "for a part of the time the program waits",
+               as_findings_say(f,
+                               "%s passed, %s of them on a processor: for at least %.0f %% of the "
+                               "time nothing of it ran; %s waits of its own (voluntary switches)",
+                               wall, cpu, 100 * idle, some),
+               "look for what it waits for: storage, network, locks, sleeps, a child; do it "
+               "beforehand or beside the computing",
+               idle, 0.6, idle > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
+}
+
+static void find_idle(struct as_program_findings *f, const struct as_program *p)
+{
+    double used = f->processors_used, all = p->processors, share, threads = most_threads(p);
+    double wanted = threads > all ? all : threads;
+
+    if (!(used >= 0))
+        return;
+    if (used < (1 - WAITING) * wanted && is_pushed_aside(p)) {
+        tell_pushed_aside(f, p, wanted);
+        return;
+    }
+    if (used < 1 - WAITING) {
+        tell_waits(f, p);
+        return;
+    }
+    share = all > 1 ? 1 - used / all : 0;
+    if (share > IDLE_PROCESSORS)
+        add(f, &(struct as_program_cause){
+                   "processors-idle", "not all processors are used",
+                   as_findings_say(f, "%.2f of %.0f processors were busy on average", used, all),
+                   "run independent parts in threads, or let the library use more of them "
+                   "(OMP_NUM_THREADS, MKL_NUM_THREADS)",
+                   share, 0.4, share > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
+}
+
+static void find_io(struct as_program_findings *f, const struct as_program *p)
+{
+    double seconds = io_wait_seconds(p), share = seconds / p->wall_seconds;
+    char wait[AS_TEXT_HUMAN], read[AS_TEXT_HUMAN], written[AS_TEXT_HUMAN];
+
+    if (!(share > WORTH_SAYING))
+        return;
+    as_text_ns(wait, seconds * 1e9, AS_TIME_AUTO);
+    as_text_bytes(read, p->read_bytes.why ? (double)NAN : (double)p->read_bytes.value);
+    as_text_bytes(written, p->written_bytes.why ? (double)NAN : (double)p->written_bytes.value);
+    add(f, &(struct as_program_cause){
+               "storage-wait", "processes wait for storage",
+               as_findings_say(f, "%s of waiting for storage in all processes; %s read, %s written",
+                               wait, read, written),
+               "read ahead or in larger pieces, keep what is read again, write in the background",
+               share < 1 ? share : (double)NAN, 0.7,
+               share > WAITING ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
+}
+
+/* Settings of malloc are of no use to a program that takes its memory elsewhere. */
+static const char *fault_advice(const struct as_program *p)
+{
+    double faulted = PAGE * (double)p->minor_faults.value;
+
+    if (p->heap_known && (double)p->heap.allocated_bytes < BY_MALLOC * faulted)
+        return "hardly any of it is malloc's: map memory once and use it again, have it filled at "
+               "once (MAP_POPULATE, MADV_POPULATE_WRITE of madvise), or use huge pages "
+               "(MADV_HUGEPAGE)";
+    return "keep large buffers instead of freeing them; let malloc keep them (M_MMAP_THRESHOLD and "
+           "M_TRIM_THRESHOLD of mallopt, or MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in "
+           "the environment of glibc); use huge pages";
+}
+
+/* What a fault costs is not measured; all of them together cost no more than the kernel's time. */
+static void find_faults(struct as_program_findings *f, const struct as_program *p)
+{
+    double minor = rate_of(p, p->minor_faults), major = rate_of(p, p->major_faults);
+    double used = f->processors_used, system = rate_of(p, p->cpu_system_ns) * 1e-9;
+    char faults[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN];
+
+    if (minor > MANY_FAULTS && system / used > MUCH_SYSTEM && system > WORTH_SAYING) {
+        as_text_count(faults, p->minor_faults.value);
+        as_text_si(rate, minor, NULL);
+        as_text_percent(share, system / used);
+        add(f, &(struct as_program_cause){
+                   "page-faults", "memory is taken from the system again and again",
+                   as_findings_say(f,
+                                   "%s page faults, %s a second; the kernel has %s of the "
+                                   "processor time, and faults cost no more than that",
+                                   faults, rate, share),
+                   fault_advice(p), system < 1 ? system : (double)NAN, 0.5, ASSAY_PRIORITY_MEDIUM});
+    }
+    if (major > MANY_MAJOR) {
+        as_text_count(faults, p->major_faults.value);
+        as_text_si(rate, major, NULL);
+        add(f, &(struct as_program_cause){
+                   "major-faults", "pages come from storage while the program runs",
+                   as_findings_say(f, "%s major page faults, %s a second", faults, rate),
+                   "a file mapped in memory is read page by page: read it ahead (madvise, "
+                   "posix_fadvise); or memory is short and swaps",
+                   (double)NAN, 0.6, ASSAY_PRIORITY_MEDIUM});
+    }
+}
+
+static void find_switches(struct as_program_findings *f, const struct as_program *p)
+{
+    double rate = rate_of(p, p->switches_involuntary);
+    double processors = f->processors_used > 1 ? f->processors_used : 1;
+    char count[AS_TEXT_HUMAN];
+
+    if (!(rate / processors > MANY_SWITCHES))
+        return;
+    for (size_t i = 0; i < f->n_causes; i++)
+        if (strcmp(f->cause[i].rule, "waits-for-processor") == 0)
+            return; /* which tells the same */
+    as_text_count(count, p->switches_involuntary.value);
+    add(f, &(struct as_program_cause){
+               "involuntary-switches", "threads are taken off their processors",
+               as_findings_say(f, "%s involuntary switches, %.0f a second on each busy processor",
+                               count, rate / processors),
+               "run no more threads than processors, and nothing else beside it; bind threads",
+               (double)NAN, 0.4, ASSAY_PRIORITY_LOW});
+}
+
+static bool is_small(const struct as_gemm_calls *c)
+{
+    if (c->flops < SMALL_FLOPS)
+        return true;
+    return c->m && (c->m < SMALL_SIDE || c->n < SMALL_SIDE || c->k < SMALL_SIDE);
+}
+
+static void find_products(struct as_program_findings *f, const struct as_program *p)
+{
+    double below_ns = 0, lost_ns = 0, share;
+    const struct as_gemm_calls *worst = NULL;
+    char text[AS_TEXT_HUMAN], roof[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_gemm; i++) {
+        double fraction = as_gemm_roof_share(p, &p->gemm[i]);
+
+        if (!(fraction < FAR_BELOW_ROOF))
+            continue;
+        below_ns += (double)p->gemm[i].time_ns;
+        lost_ns += (double)p->gemm[i].time_ns * (1 - fraction);
+        if (!worst)
+            worst = &p->gemm[i]; /* they stand by time */
+    }
+    share = below_ns / (p->wall_seconds * 1e9);
+    if (!worst || !(share > WORTH_SAYING))
+        return;
+    as_text_percent(text, share);
+    as_text_percent(roof, as_gemm_roof_share(p, worst));
+    share = lost_ns / (p->wall_seconds * 1e9);
+    add(f, &(struct as_program_cause){
+               "products-below-roof", "matrix products run far below what the machine can do",
+               as_findings_say(f,
+                               "products below half of the roof take %s of the time; the one with "
+                               "most time, %s %s %s, reaches %s",
+                               text, worst->function ? worst->function : "?",
+                               worst->dtype ? worst->dtype : "", worst->shape, roof),
+               is_small(worst)
+                   ? "put small products together (batched calls), keep them in one layout; very "
+                     "thin ones are bound by memory"
+                   : "let the library take its kernels for this processor (OPENBLAS_CORETYPE for "
+                     "OpenBLAS), give it all processors, keep operands in one layout",
+               share < 1 ? share : (double)NAN, 0.5, ASSAY_PRIORITY_MEDIUM});
+}
+
+static void find_churn(struct as_program_findings *f, const struct as_program *p)
+{
+    double temporary = 0, rate = (double)p->heap.allocations / p->wall_seconds;
+    const struct as_heap_place *most = NULL;
+    char count[AS_TEXT_HUMAN], all[AS_TEXT_HUMAN], where[300] = "?";
+
+    if (!p->heap_known)
+        return;
+    for (size_t i = 0; i < p->n_places; i++) {
+        temporary += (double)p->place[i].site.temporary;
+        if (!most || p->place[i].site.temporary > most->site.temporary)
+            most = &p->place[i];
+    }
+    temporary /= p->wall_seconds;
+    if (!(temporary > MANY_TEMPORARY)) /* many that stay are no churn */
+        return;
+    if (most)
+        as_heap_place_text(most, where, sizeof where);
+    as_text_si(count, temporary, NULL);
+    as_text_si(all, rate, NULL);
+    add(f, &(struct as_program_cause){
+               "heap-churn", "much is allocated only to be freed again",
+               as_findings_say(f, "%s allocations a second, %s of them freed at once; most at %s",
+                               all, count, where),
+               "keep the buffer between calls, or use one on the stack or in an arena", (double)NAN,
+               0.5, ASSAY_PRIORITY_LOW});
+}
+
+static int by_gain(const void *a, const void *b)
+{
+    const struct as_program_cause *x = a, *y = b;
+
+    if (isnan(x->expected_gain) != isnan(y->expected_gain))
+        return isnan(x->expected_gain) ? 1 : -1;
+    if (!isnan(x->expected_gain) && x->expected_gain != y->expected_gain)
+        return x->expected_gain > y->expected_gain ? -1 : 1;
+    return strcmp(x->rule, y->rule);
+}
+
+void as_program_find_causes(struct as_program_findings *f, const struct as_program *program)
+{
+    if (!(program->wall_seconds >= SHORTEST))
+        return;
+    find_idle(f, program);
+    find_io(f, program);
+    find_faults(f, program);
+    find_switches(f, program);
+    find_products(f, program);
+    find_churn(f, program);
+    if (f->n_causes)
+        qsort(f->cause, f->n_causes, sizeof *f->cause, by_gain);
+}

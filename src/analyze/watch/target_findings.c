@@ -1,0 +1,343 @@
+/* analyze/watch/target_findings.c - whether a program's memory grows, and what holds the program
+ * back. Here: growth, by the sound test of <assay/leaks.h>, with the heap sites that grow as
+ * evidence. */
+#include "analyze/watch/target_findings.h"
+
+#include <assay/leaks.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/watch/target_growth.h"
+#include "analyze/watch/target_series.h"
+#include "analyze/watch/time_to_oom.h"
+#include "base/alloc.h"
+#include "base/text/text.h"
+#include "stats/inference/trend.h"
+
+#define MIB (1024.0 * 1024)
+
+#define PLACE_TEXT   400
+#define MOST_OF_IT   0.5 /* of the readings' time */
+#define NEAR_THE_END 0.1
+#define FALLEN       0.2 /* of what it grew by is left */
+
+const char *as_findings_say(struct as_program_findings *f, const char *fmt, ...)
+{
+    char line[1000];
+    const char *copy;
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    copy = as_arena_text(&f->arena, line, strlen(line));
+    return copy ? copy : "";
+}
+
+const char *as_growth_verdict_name(enum as_growth_verdict verdict)
+{
+    static const char *const name[] = {
+        [AS_GROWTH_UNKNOWN] = "unknown",
+        [AS_GROWTH_NONE] = "no_growth",
+        [AS_GROWTH_RETURNED] = "grew_and_was_given_back",
+        [AS_GROWTH_FOUND] = "grows",
+    };
+
+    return name[verdict];
+}
+
+static int feed(struct assay_leak_detector *d, const struct as_program_series *s, size_t n,
+                bool steps, struct assay_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        int rc;
+
+        if (!(s->value[i] >= 0)) /* a reading that makes no sense */
+            continue;
+        rc = assay_leak_add(d, NULL, s->value[i] / MIB, steps ? i : ASSAY_LEAK_NO_STEP,
+                            s->seconds[i], err);
+        if (rc < 0)
+            return rc;
+    }
+    return ASSAY_OK;
+}
+
+/* "p < 0.001", "p = 0.03" */
+static void p_text(char out[AS_TEXT_HUMAN], double p)
+{
+    if (p < 0.001)
+        (void)snprintf(out, AS_TEXT_HUMAN, "p < 0.001");
+    else
+        (void)snprintf(out, AS_TEXT_HUMAN, "p = %.2g", p);
+}
+
+static const char *room_text(const struct as_program_growth *g)
+{
+    if (strcmp(g->room_of, "control_group") == 0)
+        return "the limit of its control group";
+    return strcmp(g->room_of, "address_space") == 0
+               ? "the limit of its address space (ulimit -v, -d)"
+               : "the machine's memory";
+}
+
+static void tell_growth(struct as_program_findings *f, struct as_program_growth *g)
+{
+    char rate[AS_TEXT_HUMAN], over[AS_TEXT_HUMAN], p[AS_TEXT_HUMAN], left[AS_TEXT_HUMAN],
+        until[200] = "";
+
+    if (g->verdict == AS_GROWTH_UNKNOWN) {
+        g->text = as_findings_say(
+            f, "%s was read %zu time%s before the end: too few to tell whether it grows", g->what,
+            g->judged, g->judged == 1 ? "" : "s");
+        return;
+    }
+    if (g->verdict == AS_GROWTH_NONE) {
+        g->text =
+            as_findings_say(f, "%s does not keep growing, by %zu readings", g->what, g->judged);
+        return;
+    }
+    as_text_bytes(rate, g->rate);
+    p_text(p, g->p_value);
+    if (g->per_iteration)
+        (void)snprintf(over, sizeof over, "%.0f iterations", g->length);
+    else
+        as_text_ns(over, g->length * 1e9, AS_TIME_AUTO);
+    if (g->room_of && strcmp(g->key, "rss") == 0) { /* once will do */
+        as_text_ns(left, g->seconds_to_exhaustion * 1e9, AS_TIME_AUTO);
+        (void)snprintf(until, sizeof until, "; at that rate %s lasts %s%s", room_text(g), left,
+                       strcmp(g->room_of, "machine") == 0 ? "" : " at most");
+    }
+    g->text = as_findings_say(f, "%s grew by %s%s over %s, %s%s", g->what, rate,
+                              g->per_iteration ? " an iteration" : "/s", over, p, until);
+}
+
+/* By time: readings are closer to each other at first, so that their number tells none. NaN when
+ * there is no line. */
+static double rate_between(const struct as_program_series *s, size_t n, double from, double to)
+{
+    struct as_trend_line line;
+    size_t first = 0;
+
+    while (n > 0 && s->seconds[n - 1] > to)
+        n--;
+    while (first < n && s->seconds[first] < from)
+        first++;
+    if (as_trend_line(&line, s->seconds + first, s->value + first, n - first, NULL) < 0)
+        return (double)NAN;
+    return line.slope;
+}
+
+/* What a series was at a time, on the line between two readings. */
+static double value_at(const struct as_program_series *s, double seconds)
+{
+    size_t i = 0, end = s->n;
+    double part;
+
+    while (i < end) { /* to the first reading that is not before */
+        size_t middle = i + (end - i) / 2;
+
+        if (s->seconds[middle] < seconds)
+            i = middle + 1;
+        else
+            end = middle;
+    }
+    if (s->n == 0)
+        return (double)NAN;
+    if (i == 0 || i == s->n || !(s->seconds[i] > s->seconds[i - 1]))
+        return s->value[i == s->n ? i - 1 : i];
+    part = (seconds - s->seconds[i - 1]) / (s->seconds[i] - s->seconds[i - 1]);
+    return s->value[i - 1] + part * (s->value[i] - s->value[i - 1]);
+}
+
+/* `s` has `n` readings that count; the incident lies among them. */
+static void take_incident(struct as_program_growth *g, const struct as_program_series *s, size_t n,
+                          const struct assay_leak_incident *at)
+{
+    double span = s->seconds[n - 1] - s->seconds[0], stop = as_growth_stop(s->seconds, s->value, n);
+    double end = stop > at->start_time && stop < at->end_time ? stop : at->end_time;
+    double rate = at->mb_per_step * MIB, length = (double)(at->last - at->first);
+
+    if (!g->per_iteration) {
+        rate = rate_between(s, n, at->start_time, end);
+        length = end - at->start_time;
+    }
+    if (g->verdict == AS_GROWTH_FOUND && !(rate * length > g->net_bytes))
+        return;
+    g->verdict = AS_GROWTH_FOUND;
+    g->rate = rate;
+    g->length = length;
+    g->net_bytes = rate * length;
+    g->p_value = at->p_value;
+    g->stopped_seconds = g->per_iteration ? (double)NAN : stop;
+    g->to_the_end = at->end_time - at->start_time > MOST_OF_IT * span &&
+                    s->seconds[n - 1] - end < NEAR_THE_END * span;
+    g->fell = s->value[s->n - 1] - value_at(s, at->start_time) < FALLEN * g->net_bytes;
+}
+
+/* No heap grows by more than was allocated. */
+static void bound_rate(struct as_program_growth *g, const struct as_program *program)
+{
+    double most = (double)program->heap.allocated_bytes / g->length;
+
+    if (strcmp(g->key, "heap_live") == 0 && program->heap_known && g->rate > most)
+        g->rate = most;
+    g->net_bytes = g->rate * g->length;
+}
+
+static int judge_series(struct as_program_findings *f, const char *key, const char *what,
+                        const struct as_program_series *s, double until, struct assay_error *err)
+{
+    size_t n = as_series_judged(s->seconds, s->value, s->n, until);
+    const double nan = (double)NAN;
+    bool steps = strcmp(key, "iterations") == 0;
+    struct as_program_growth *g = &f->growth[f->n_growths];
+    const struct assay_leak_incident *incident = NULL;
+    struct assay_leak_detector *d = NULL;
+    int rc;
+
+    if (s->n == 0)
+        return ASSAY_OK;
+    *g = (struct as_program_growth){.key = key,
+                                    .what = what,
+                                    .readings = s->n,
+                                    .judged = n,
+                                    .per_iteration = steps,
+                                    .rate = nan,
+                                    .length = nan,
+                                    .net_bytes = nan,
+                                    .p_value = nan,
+                                    .seconds_to_exhaustion = nan,
+                                    .stopped_seconds = nan};
+    if (n >= AS_PROGRAM_MIN_READINGS) {
+        rc = assay_leak_detector_new(&d, NULL, err);
+        if (rc == ASSAY_OK)
+            rc = feed(d, s, n, steps, err);
+        if (rc == ASSAY_OK)
+            rc = assay_leak_incidents(d, &incident, err);
+        if (rc >= 0) {
+            g->verdict = AS_GROWTH_NONE;
+            for (int i = 0; incident && i < rc; i++)
+                take_incident(g, s, n, &incident[i]);
+        }
+        assay_leak_detector_free(d);
+        if (rc < 0)
+            return rc;
+    }
+    f->n_growths++;
+    return ASSAY_OK;
+}
+
+static int by_rate(const void *a, const void *b)
+{
+    double x = ((const struct as_growing_place *)a)->place->growth_bytes_per_second;
+    double y = ((const struct as_growing_place *)b)->place->growth_bytes_per_second;
+
+    return (x < y) - (x > y);
+}
+
+/* What the heap rose by while the place did, but no less than all places that grow. */
+static double heap_rise(const struct as_program *program, const struct as_heap_place *place,
+                        double all_places)
+{
+    double rise = value_at(&program->heap_live, place->growth_to_seconds) -
+                  value_at(&program->heap_live, place->growth_from_seconds);
+
+    return rise > all_places ? rise : all_places;
+}
+
+/* `all_places`: the bytes of all that grow, without mappings, which are no part of the heap. */
+static void tell_place(struct as_program_findings *f, const struct as_program *program,
+                       struct as_growing_place *g, double all_places)
+{
+    char where[PLACE_TEXT], rate[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN], p[AS_TEXT_HUMAN];
+
+    as_heap_place_owner(program, g->place, where, sizeof where);
+    as_text_bytes(rate, g->place->growth_bytes_per_second);
+    p_text(p, g->place->growth_p_value);
+    if (g->place->site.kind == AS_HEAP_MAPPING) {
+        g->share = (double)NAN;
+        g->text = as_findings_say(f, "mapped at %s: %s/s of address space, %s", where, rate, p);
+        return;
+    }
+    g->share = g->place->rise_bytes / heap_rise(program, g->place, all_places);
+    as_text_percent(share, g->share);
+    g->text = as_findings_say(f, "%s of it allocated at %s: %s/s, %s", share, where, rate, p);
+}
+
+/* The sites that grow, and how much of the heap's growth each is. */
+static int list_growing(struct as_program_findings *f, const struct as_program *program,
+                        struct assay_error *err)
+{
+    double total = 0;
+
+    for (size_t i = 0; i < program->n_places; i++) {
+        f->n_growing += program->place[i].growing;
+        if (program->place[i].growing && program->place[i].site.kind != AS_HEAP_MAPPING)
+            total += program->place[i].rise_bytes;
+    }
+    f->growing = as_arena_zero(&f->arena, f->n_growing + 1, sizeof *f->growing);
+    if (!f->growing)
+        return as_fail_nomem(err);
+    for (size_t i = 0, n = 0; i < program->n_places; i++)
+        if (program->place[i].growing)
+            f->growing[n++].place = &program->place[i];
+    if (f->n_growing)
+        qsort(f->growing, f->n_growing, sizeof *f->growing, by_rate);
+    for (size_t i = 0; i < f->n_growing; i++)
+        tell_place(f, program, &f->growing[i], total);
+    return ASSAY_OK;
+}
+
+int as_program_find_growth(struct as_program_findings *f, const struct as_program *program,
+                           struct assay_error *err)
+{
+    double until = program->judged_until_seconds;
+    int rc = judge_series(f, "heap_live", "the heap", &program->heap_live, until, err);
+
+    if (rc == ASSAY_OK)
+        rc = judge_series(f, "iterations", "the heap at the iteration marks", &program->marks,
+                          (double)NAN, err);
+    if (rc == ASSAY_OK)
+        rc = judge_series(f, "rss", "resident memory", &program->rss, until, err);
+    for (size_t i = 0; i < f->n_growths && rc == ASSAY_OK; i++) {
+        bound_rate(&f->growth[i], program);
+        as_program_find_room(&f->growth[i], program);
+        tell_growth(f, &f->growth[i]);
+    }
+    if (rc == ASSAY_OK)
+        rc = list_growing(f, program, err);
+    if (rc == ASSAY_OK)
+        as_program_find_verdict(f, program);
+    return rc;
+}
+
+int as_program_findings_new(struct as_program_findings **out, const struct as_program *program,
+                            struct assay_error *err)
+{
+    struct as_program_findings *f = as_alloc_zero(1, sizeof *f);
+    int rc;
+
+    *out = NULL;
+    if (!f)
+        return as_fail_nomem(err);
+    f->processors_used = as_program_processors_used(program);
+    rc = as_program_find_growth(f, program, err);
+    if (rc < 0) {
+        as_program_findings_free(f);
+        return rc;
+    }
+    as_program_find_causes(f, program);
+    *out = f;
+    return ASSAY_OK;
+}
+
+void as_program_findings_free(struct as_program_findings *findings)
+{
+    if (!findings)
+        return;
+    as_arena_fini(&findings->arena);
+    as_free(findings);
+}

@@ -1,0 +1,501 @@
+/* analyze/watch/target_read.c - the data blocks of a run that tell of a program, into struct
+ * as_program. What cannot be trusted is passed over and counted. */
+#include "analyze/watch/target_read.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "watch/watch_fields.h"
+#include "watch/watch_record.h"
+
+/* More than these are not kept: a small file must not cost much memory. */
+#define MAX_PROCESSES 65536u
+#define MAX_PLACES    131072u
+#define MAX_TRACES    16384u
+#define MAX_LAYERS    65536u
+#define MAX_GEMM      65536u
+#define MAX_SERIES    131072u
+#define MAX_POINTS    1024u /* of one series */
+#define MAX_MARKS     65536u
+#define MAX_HEAPS     4096u
+#define MAX_ARGS      1024u
+
+#define FIELD(type, member, field_kind)                                                            \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_##field_kind, .offset = offsetof(type, member)            \
+    }
+#define OWN_FIELD(name, function)                                                                  \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_OWN, .read = (function)                                    \
+    }
+#define SHAPE(type, table, needed)                                                                 \
+    {                                                                                              \
+        .field = (table), .n = sizeof(table) / sizeof *(table), .size = sizeof(type),              \
+        .need = (needed)                                                                           \
+    }
+
+/* ---- the program ---- */
+
+static int read_args(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
+{
+    struct as_program_reader *r = user;
+    struct as_program_facts *facts = object;
+    struct as_rows args = {
+        .arena = &r->program->arena, .size = sizeof *facts->argv, .max = MAX_ARGS};
+    int rc = as_rows_read_texts(&args, p, err);
+
+    facts->argv = args.at;
+    facts->n_args = args.n;
+    r->program->passed_over += args.passed_over;
+    return rc < 0 ? rc : 1;
+}
+
+static int read_args_left_out(void *user, void *object, struct as_json_parser *p,
+                              struct assay_error *err)
+{
+    struct as_program_reader *r = user;
+    int rc = as_json_next(p, err);
+
+    (void)object;
+    if (rc < 0)
+        return rc;
+    if (as_json_get_u64(p, &r->program->args_left_out, NULL) == ASSAY_OK)
+        return 1;
+    rc = as_json_skip(p, err);
+    return rc < 0 ? rc : 0;
+}
+
+static const struct as_json_field program_fields[] = {
+    OWN_FIELD("argv", read_args),
+    FIELD(struct as_program_facts, exit_status, INT),
+    FIELD(struct as_program_facts, wall_seconds, F64),
+    OWN_FIELD("args_left_out", read_args_left_out),
+    FIELD(struct as_program_facts, folder, TEXT),
+    FIELD(struct as_program_facts, signal, INT),
+    FIELD(struct as_program_facts, dumped, BOOL),
+    FIELD(struct as_program_facts, heap_why, TEXT),
+    FIELD(struct as_program_facts, peak_from, TEXT),
+    FIELD(struct as_program_facts, gemm_why, TEXT),
+    FIELD(struct as_program_facts, address_limit_bytes, F64),
+    FIELD(struct as_program_facts, group_limit_bytes, F64),
+    FIELD(struct as_program_facts, started_mono_ns, U64),
+    FIELD(struct as_program_facts, interval_seconds, F64),
+    FIELD(struct as_program_facts, judged_until_seconds, F64),
+    FIELD(struct as_program_facts, readings, U64),
+    FIELD(struct as_program_facts, processes_left_out, U64),
+#define X(name) FIELD(struct as_program_facts, name, FACT),
+    AS_PROGRAM_FACTS(X)
+#undef X
+};
+static const struct as_json_shape program_shape =
+    SHAPE(struct as_program_facts, program_fields, 7); /* the first three */
+
+static int read_program(struct as_program_reader *r, struct as_json_parser *p,
+                        struct assay_error *err)
+{
+    struct as_program *program = r->program;
+    struct as_program_facts f;
+    bool begins; /* written when the command was started */
+    int rc = as_json_fields_read(&program_shape, &f, r, &program->arena, p, err);
+
+    if (rc < 0)
+        return rc;
+    begins = f.exit_status == AS_EXIT_UNKNOWN && isnan(f.wall_seconds);
+    if (rc == 0 || !(begins || f.wall_seconds >= 0) || (begins ? r->has_program : r->has_end)) {
+        program->passed_over++;
+        return ASSAY_OK;
+    }
+    r->has_program = true;
+    r->has_end = !begins;
+    program->argv = f.argv;
+    program->n_args = f.n_args;
+    program->folder = f.folder;
+    program->exit_status = f.exit_status;
+    program->signal = f.signal;
+    program->dumped = f.dumped;
+    program->heap_why = f.heap_why;
+    program->peak_from = f.peak_from;
+    program->gemm_why = f.gemm_why;
+    program->address_limit_bytes = f.address_limit_bytes > 0 ? f.address_limit_bytes : (double)NAN;
+    program->group_limit_bytes = f.group_limit_bytes > 0 ? f.group_limit_bytes : (double)NAN;
+    program->started_mono_ns = f.started_mono_ns;
+    program->wall_seconds = f.wall_seconds;
+    program->interval_seconds = f.interval_seconds;
+    program->readings = f.readings;
+    program->judged_until_seconds =
+        f.judged_until_seconds > 0 ? f.judged_until_seconds : (double)NAN;
+    program->processes_left_out = f.processes_left_out;
+#define X(name) program->name = f.name;
+    AS_PROGRAM_FACTS(X)
+#undef X
+    return ASSAY_OK;
+}
+
+/* ---- the heap of one process ---- */
+
+struct heap_told {
+    int64_t pid;
+    bool symbols;
+    uint32_t n_sites, n_threads, n_stacks, n_layers;
+    uint64_t attached_mono_ns, ended_mono_ns; /* 0: not told */
+#define X(name) uint64_t name;
+    AS_HEAP_TOTALS(X)
+#undef X
+};
+
+static const struct as_json_field heap_fields[] = {FIELD(struct heap_told, pid, I64),
+                                                   FIELD(struct heap_told, allocations, U64),
+                                                   FIELD(struct heap_told, n_sites, U32),
+                                                   FIELD(struct heap_told, n_threads, U32),
+                                                   FIELD(struct heap_told, n_stacks, U32),
+                                                   FIELD(struct heap_told, n_layers, U32),
+                                                   FIELD(struct heap_told, symbols, BOOL),
+                                                   FIELD(struct heap_told, attached_mono_ns, U64),
+                                                   FIELD(struct heap_told, ended_mono_ns, U64),
+#define X(name) FIELD(struct heap_told, name, U64),
+                                                   AS_HEAP_TOTALS(X)
+#undef X
+};
+static const struct as_json_shape heap_shape = SHAPE(struct heap_told, heap_fields, 3);
+
+/* Sums stay at their end rather than running over. */
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return as_add_u64(a, b, &sum) ? sum : UINT64_MAX;
+}
+
+static uint32_t plus_u32(uint32_t a, uint32_t b)
+{
+    return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+/* When the greatest of the peaks was stands for when they all were. */
+static void add_heap(struct as_program *program, const struct heap_told *h, uint64_t *greatest_peak)
+{
+    struct as_heap_totals *t = &program->heap;
+    uint64_t when = h->peak_bytes >= *greatest_peak ? h->peak_mono_ns : t->peak_mono_ns;
+
+#define X(name) t->name = plus(t->name, h->name);
+    AS_HEAP_TOTALS(X)
+#undef X
+    t->peak_mono_ns = when;
+    *greatest_peak = h->peak_bytes > *greatest_peak ? h->peak_bytes : *greatest_peak;
+    t->n_sites = plus_u32(t->n_sites, h->n_sites);
+    t->n_threads = plus_u32(t->n_threads, h->n_threads);
+    t->n_stacks = plus_u32(t->n_stacks, h->n_stacks);
+    t->n_layers = plus_u32(t->n_layers, h->n_layers);
+    program->heap_known = true;
+    program->n_heaps++;
+    program->symbols_known |= h->symbols;
+}
+
+/* Peaks of several do not add up unless they were there together. */
+static int keep_span(struct as_program_reader *r, const struct heap_told *h,
+                     struct assay_error *err)
+{
+    struct as_heap_span *span;
+
+    if (r->heaps.n == MAX_HEAPS)
+        return ASSAY_OK;
+    span = as_rows_add(&r->heaps);
+    if (!span)
+        return as_fail_nomem(err);
+    *span = (struct as_heap_span){.from_ns = h->attached_mono_ns,
+                                  .to_ns = h->ended_mono_ns ? h->ended_mono_ns : UINT64_MAX,
+                                  .peak_bytes = h->peak_bytes,
+                                  .slack_bytes = h->peak_slack_bytes,
+                                  .heap = r->heap};
+    return ASSAY_OK;
+}
+
+static int read_heap(struct as_program_reader *r, struct as_json_parser *p, struct assay_error *err)
+{
+    struct heap_told told;
+    int rc = as_json_fields_read(&heap_shape, &told, r, r->scratch, p, err);
+
+    if (rc < 0)
+        return rc;
+    r->heap++;
+    if (rc == 0) {
+        r->program->passed_over++;
+        return ASSAY_OK;
+    }
+    add_heap(r->program, &told, &r->greatest_peak);
+    return keep_span(r, &told, err);
+}
+
+/* ---- lists ---- */
+
+static const struct as_json_field process_fields[] = {
+    FIELD(struct as_process_row, pid, I64),
+    FIELD(struct as_process_row, parent_pid, I64),
+    FIELD(struct as_process_row, start_seconds, F64),
+    FIELD(struct as_process_row, name, TEXT),
+    FIELD(struct as_process_row, end_seconds, F64),
+    FIELD(struct as_process_row, heap_watched, BOOL),
+#define X(name) FIELD(struct as_process_row, name, FACT),
+    AS_PROCESS_FACTS(X)
+#undef X
+};
+static const struct as_json_shape process_shape = SHAPE(struct as_process_row, process_fields, 7);
+
+_Static_assert(sizeof(enum as_heap_kind) == sizeof(uint32_t), "kinds are read as numbers");
+static const struct as_json_field place_fields[] = {
+    {.key = "id", .kind = AS_FIELD_U32, .offset = offsetof(struct as_heap_place, site.id)},
+    {.key = "kind", .kind = AS_FIELD_U32, .offset = offsetof(struct as_heap_place, site.kind)},
+    {.key = "layer", .kind = AS_FIELD_TEXT, .offset = offsetof(struct as_heap_place, site.layer)},
+    FIELD(struct as_heap_place, function, TEXT),
+    FIELD(struct as_heap_place, module, TEXT),
+    FIELD(struct as_heap_place, offset, U64),
+#define X(name)                                                                                    \
+    {.key = #name, .kind = AS_FIELD_U64, .offset = offsetof(struct as_heap_place, site.name)},
+    AS_HEAP_SITE_COUNTS(X)
+#undef X
+};
+static const struct as_json_shape place_shape = SHAPE(struct as_heap_place, place_fields, 3);
+
+static int read_frames(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
+{
+    struct as_program_reader *r = user;
+    struct as_heap_trace *trace = object;
+    struct as_rows rows = {
+        .arena = &r->program->arena, .size = sizeof *trace->frame, .max = AS_HEAP_MAX_FRAMES};
+    int rc = as_rows_read_texts(&rows, p, err);
+
+    if (rc < 0)
+        return rc;
+    if (rows.n)
+        memcpy(trace->frame, rows.at, rows.n * rows.size);
+    trace->stack.n_frames = (uint32_t)rows.n;
+    return rows.passed_over == 0;
+}
+
+static const struct as_json_field trace_fields[] = {
+    OWN_FIELD("frames", read_frames),
+    {.key = "samples",
+     .kind = AS_FIELD_U64,
+     .offset = offsetof(struct as_heap_trace, stack.samples)},
+    {.key = "layer", .kind = AS_FIELD_TEXT, .offset = offsetof(struct as_heap_trace, stack.layer)},
+#define X(name)                                                                                    \
+    {.key = #name, .kind = AS_FIELD_F64, .offset = offsetof(struct as_heap_trace, stack.name)},
+    AS_HEAP_STACK_ESTIMATES(X)
+#undef X
+};
+static const struct as_json_shape trace_shape = SHAPE(struct as_heap_trace, trace_fields, 3);
+
+static const struct as_json_field layer_fields[] = {
+    FIELD(struct as_heap_layer, name, TEXT),
+    FIELD(struct as_heap_layer, calls, U64),
+    FIELD(struct as_heap_layer, peak_within_bytes, U64),
+    FIELD(struct as_heap_layer, net_bytes, I64),
+};
+static const struct as_json_shape layer_shape = SHAPE(struct as_heap_layer, layer_fields, 15);
+
+static int read_shape_text(void *user, void *object, struct as_json_parser *p,
+                           struct assay_error *err)
+{
+    struct as_gemm_calls *calls = object;
+    int rc = as_json_next(p, err);
+
+    (void)user;
+    if (rc == AS_JSON_STRING) {
+        (void)snprintf(
+            calls->shape, sizeof calls->shape, "%.*s",
+            (int)(p->text_size < sizeof calls->shape ? p->text_size : sizeof calls->shape),
+            p->text);
+        return 1;
+    }
+    return rc < 0 ? rc : as_json_skip(p, err);
+}
+
+static const struct as_json_field gemm_fields[] = {FIELD(struct as_gemm_calls, function, TEXT),
+                                                   FIELD(struct as_gemm_calls, calls, U64),
+                                                   FIELD(struct as_gemm_calls, time_ns, U64),
+                                                   FIELD(struct as_gemm_calls, dtype, TEXT),
+                                                   OWN_FIELD("shape", read_shape_text),
+                                                   FIELD(struct as_gemm_calls, flops, F64),
+#define X(name) FIELD(struct as_gemm_calls, name, U64),
+                                                   AS_GEMM_COUNTS(X)
+#undef X
+};
+static const struct as_json_shape gemm_shape = SHAPE(struct as_gemm_calls, gemm_fields, 7);
+
+static int read_points(struct as_program_reader *r, struct as_json_parser *p, double **out,
+                       size_t *n, struct assay_error *err)
+{
+    struct as_rows rows = {.arena = r->scratch, .size = sizeof **out, .max = MAX_POINTS};
+    int rc = as_rows_read_numbers(&rows, p, err);
+
+    *out = rows.at;
+    *n = rows.n;
+    return rc < 0 ? rc : rows.passed_over == 0;
+}
+
+static int read_seconds(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
+{
+    struct as_place_series *s = object;
+
+    return read_points(user, p, &s->seconds, &s->n_seconds, err);
+}
+
+static int read_live(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
+{
+    struct as_place_series *s = object;
+
+    return read_points(user, p, &s->live_bytes, &s->n_live, err);
+}
+
+static const struct as_json_field series_fields[] = {
+    FIELD(struct as_place_series, id, U32),
+    OWN_FIELD("seconds", read_seconds),
+    OWN_FIELD("live_bytes", read_live),
+};
+static const struct as_json_shape series_shape = SHAPE(struct as_place_series, series_fields, 7);
+
+/* ---- blocks ---- */
+
+#define NO_PID ((size_t)-1)
+
+/* Blocks that hold {"pid": ..., "left_out": ..., key: [...]}. */
+static const struct list {
+    const char *kind, *key;
+    const struct as_json_shape *shape; /* NULL: of numbers */
+    size_t rows;                       /* where in the reader */
+    size_t pid, heap;                  /* where in a row; NO_PID: nowhere */
+    size_t left_out;                   /* where in the program; NO_PID: nowhere */
+} lists[] = {
+    {AS_DATA_PROCESSES, "processes", &process_shape, offsetof(struct as_program_reader, processes),
+     NO_PID, NO_PID, NO_PID},
+    {AS_DATA_SITES, "sites", &place_shape, offsetof(struct as_program_reader, places),
+     offsetof(struct as_heap_place, pid), offsetof(struct as_heap_place, heap),
+     offsetof(struct as_program, places_left_out)},
+    {AS_DATA_STACKS, "stacks", &trace_shape, offsetof(struct as_program_reader, traces),
+     offsetof(struct as_heap_trace, pid), NO_PID, offsetof(struct as_program, traces_left_out)},
+    {AS_DATA_LAYERS, "layers", &layer_shape, offsetof(struct as_program_reader, layers), NO_PID,
+     NO_PID, NO_PID},
+    {AS_DATA_SERIES, "series", &series_shape, offsetof(struct as_program_reader, series), NO_PID,
+     offsetof(struct as_place_series, heap), NO_PID},
+    {AS_DATA_GEMM, "calls", &gemm_shape, offsetof(struct as_program_reader, gemm), NO_PID, NO_PID,
+     offsetof(struct as_program, gemm_unplaced)},
+    {AS_DATA_ITERATIONS, "live_bytes", NULL, offsetof(struct as_program_reader, marks), NO_PID,
+     NO_PID, NO_PID},
+};
+
+/* Tells the rows of a block whose they are. */
+static void set_owner(const struct as_program_reader *r, const struct list *list,
+                      struct as_rows *rows, size_t from, int64_t pid)
+{
+    for (size_t i = from; i < rows->n; i++) {
+        char *row = (char *)rows->at + i * rows->size;
+
+        if (list->pid != NO_PID)
+            memcpy(row + list->pid, &pid, sizeof pid);
+        if (list->heap != NO_PID)
+            memcpy(row + list->heap, &r->heap, sizeof r->heap);
+    }
+}
+
+/* Iterations of several processes do not make one series: those of the first count. */
+static void keep_marks(struct as_program_reader *r, struct as_rows *rows, size_t from, int64_t pid)
+{
+    if (from == 0)
+        r->marks_pid = pid;
+    else if (pid != r->marks_pid)
+        rows->n = from;
+}
+
+static int read_list(struct as_program_reader *r, const struct list *list, struct as_json_parser *p,
+                     struct assay_error *err)
+{
+    struct as_rows *rows = (struct as_rows *)(void *)((char *)r + list->rows);
+    uint64_t *left_out =
+        list->left_out == NO_PID ? NULL : (uint64_t *)(void *)((char *)r->program + list->left_out);
+    size_t from = rows->n;
+    uint64_t more = 0;
+    int64_t pid = 0;
+    int rc;
+
+    while ((rc = as_json_next(p, err)) == AS_JSON_KEY) {
+        bool bad = false;
+
+        if (as_json_text_is(p, list->key)) {
+            rc = list->shape ? as_rows_read(rows, list->shape, r, p, err)
+                             : as_rows_read_numbers(rows, p, err);
+        } else if (as_json_text_is(p, "pid")) {
+            rc = as_json_next(p, err);
+            bad = rc > 0 && as_json_get_i64(p, &pid, NULL) < 0;
+        } else if (as_json_text_is(p, "left_out")) {
+            rc = as_json_next(p, err);
+            bad = rc > 0 && as_json_get_u64(p, &more, NULL) < 0;
+        } else {
+            rc = as_json_skip(p, err);
+        }
+        if (bad) {
+            r->program->passed_over++;
+            rc = as_json_skip(p, err);
+        }
+        if (rc < 0)
+            break;
+    }
+    /* What came before a fault is kept. */
+    set_owner(r, list, rows, from, pid);
+    if (!list->shape)
+        keep_marks(r, rows, from, pid);
+    if (left_out)
+        *left_out = plus(*left_out, more);
+    return rc < 0 ? rc : ASSAY_OK;
+}
+
+void as_program_reader_init(struct as_program_reader *r, struct as_program *program,
+                            struct as_arena *scratch)
+{
+    struct as_arena *arena = &program->arena;
+
+    *r = (struct as_program_reader){
+        .program = program,
+        .scratch = scratch,
+        .processes = {.arena = arena, .size = sizeof *program->process, .max = MAX_PROCESSES},
+        .places = {.arena = arena, .size = sizeof *program->place, .max = MAX_PLACES},
+        .traces = {.arena = arena, .size = sizeof *program->trace, .max = MAX_TRACES},
+        .layers = {.arena = arena, .size = sizeof *program->layer, .max = MAX_LAYERS},
+        .gemm = {.arena = arena, .size = sizeof *program->gemm, .max = MAX_GEMM},
+        .series = {.arena = scratch, .size = sizeof(struct as_place_series), .max = MAX_SERIES},
+        .marks = {.arena = arena, .size = sizeof(double), .max = MAX_MARKS},
+        .heaps = {.arena = scratch, .size = sizeof(struct as_heap_span), .max = MAX_HEAPS},
+    };
+}
+
+static int read_kind(struct as_program_reader *r, const char *kind, struct as_json_parser *p,
+                     struct assay_error *err)
+{
+    if (strcmp(kind, AS_DATA_PROGRAM) == 0)
+        return read_program(r, p, err);
+    if (strcmp(kind, AS_DATA_HEAP) == 0)
+        return read_heap(r, p, err);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (strcmp(kind, lists[i].kind) == 0)
+            return read_list(r, &lists[i], p, err);
+    return ASSAY_OK; /* somebody else's */
+}
+
+int as_program_read_block(struct as_program_reader *r, const char *kind, const char *json,
+                          size_t size, struct assay_error *err)
+{
+    struct as_json_parser p;
+    int rc;
+
+    as_json_parser_init(&p, json, size);
+    rc = as_json_next(&p, NULL);
+    if (rc == AS_JSON_OBJECT)
+        rc = read_kind(r, kind, &p, err);
+    else if (rc >= 0)
+        rc = ASSAY_ERR_FORMAT;
+    as_json_parser_fini(&p);
+    if (rc == ASSAY_ERR_NOMEM)
+        return rc;
+    r->program->passed_over += rc < 0;
+    return ASSAY_OK;
+}

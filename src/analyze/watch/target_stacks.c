@@ -1,0 +1,83 @@
+/* analyze/watch/target_stacks.c - estimates of sampled stacks, held against what was counted
+ * exactly. A sample stands for 512 KiB on average: of a small heap that is more than there ever
+ * was. */
+#include "analyze/watch/target_stacks.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PLACE_TEXT      400
+#define MAX_COMPARISONS ((size_t)4 << 20) /* of stacks with sites; beyond, all heaps must do */
+
+struct bounds {
+    double allocations, allocated_bytes, live_bytes, live_blocks;
+};
+
+static struct bounds bounds_of_all(const struct as_program *program)
+{
+    return (struct bounds){(double)program->heap.allocations, (double)program->heap.allocated_bytes,
+                           (double)program->heap.live_bytes, (double)program->heap.live_blocks};
+}
+
+static bool is_site_of(const struct as_heap_place *place, const struct as_heap_trace *trace)
+{
+    char text[PLACE_TEXT];
+    const char *frame = trace->frame[0];
+
+    if (place->pid != trace->pid || place->site.kind == AS_HEAP_MAPPING || !place->function ||
+        strncmp(place->function, frame, strlen(place->function)) != 0)
+        return false;
+    as_heap_place_text(place, text, sizeof text);
+    return strcmp(text, frame) == 0;
+}
+
+/* The sites that bear the name of the innermost frame, together. False when there is none. */
+static bool bounds_of_site(const struct as_program *program, const struct as_heap_trace *trace,
+                           struct bounds *out)
+{
+    bool found = false;
+
+    *out = (struct bounds){0};
+    for (size_t i = 0; i < program->n_places; i++) {
+        const struct as_heap_site *site = &program->place[i].site;
+
+        if (!is_site_of(&program->place[i], trace))
+            continue;
+        found = true;
+        out->allocations += (double)site->allocations;
+        out->allocated_bytes += (double)site->allocated_bytes;
+        out->live_bytes += (double)site->live_bytes;
+        out->live_blocks += (double)site->live_blocks;
+    }
+    return found;
+}
+
+/* What is not known (NaN) stays so. */
+static void bound(double *estimate, double most)
+{
+    if (*estimate > most)
+        *estimate = most;
+}
+
+void as_program_bound_traces(struct as_program *program)
+{
+    const struct bounds all = bounds_of_all(program);
+    /* Only where every allocation stands with its site, a site's count is a bound. */
+    bool by_site = program->heap.unplaced == 0 && program->places_left_out == 0 &&
+                   program->n_places <= MAX_COMPARISONS / (program->n_traces + 1);
+
+    if (!program->heap_known)
+        return;
+    for (size_t i = 0; i < program->n_traces; i++) {
+        struct as_heap_trace *trace = &program->trace[i];
+        struct bounds most;
+
+        if (!by_site || trace->stack.n_frames == 0 || !trace->frame[0] ||
+            !bounds_of_site(program, trace, &most))
+            most = all;
+        bound(&trace->stack.allocations, fmin(most.allocations, all.allocations));
+        bound(&trace->stack.allocated_bytes, fmin(most.allocated_bytes, all.allocated_bytes));
+        bound(&trace->stack.live_bytes, fmin(most.live_bytes, all.live_bytes));
+        bound(&trace->stack.live_blocks, fmin(most.live_blocks, all.live_blocks));
+    }
+}

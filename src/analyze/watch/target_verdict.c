@@ -1,0 +1,266 @@
+/* analyze/watch/target_verdict.c - growth held against what was still there at the end: a leak, or
+ * memory that a program collects while it runs and gives back. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/watch/target_findings.h"
+#include "base/text/text.h"
+
+#define LITTLE_LEFT   0.2 /* of what it grew by: then it was given back */
+#define SITES_EXPLAIN 0.5 /* of a series's growth: then the sites are asked, else the sums */
+#define SHORT_RUN     1.0 /* seconds */
+#define PLACE_TEXT    400
+
+static bool may_hold(const struct as_process_row *r, double bytes)
+{
+    return !r->heap_watched && (r->peak_rss_bytes.why || (double)r->peak_rss_bytes.value > bytes);
+}
+
+/* A process whose heap nobody counted may hold what resident memory grew by. */
+static bool all_counted(const struct as_program *p, const struct as_program_growth *g)
+{
+    bool of_heaps = strcmp(g->key, "rss") != 0;
+
+    for (size_t i = 0; i < p->n_processes && !of_heaps; i++)
+        if (may_hold(&p->process[i], g->net_bytes))
+            return false;
+    return p->heap_known;
+}
+
+/* Whether those that may hold what grew were all children, and over before the command was. */
+static bool holders_ended(const struct as_program *p, const struct as_program_growth *g)
+{
+    bool some = false;
+
+    for (size_t i = 0; i < p->n_processes; i++) {
+        const struct as_process_row *r = &p->process[i];
+
+        if (!may_hold(r, g->net_bytes))
+            continue;
+        if (i == 0 || !isfinite(r->end_seconds))
+            return false;
+        some |= !r->peak_rss_bytes.why;
+    }
+    return some;
+}
+
+/* From outside: it had stopped growing, and then was seen to be gone. What grows until its process
+ * ends may be a leak, though that end takes all of it away. */
+static bool was_seen_to_return(const struct as_program *p, const struct as_program_growth *g)
+{
+    return strcmp(g->key, "rss") == 0 && isfinite(g->stopped_seconds) &&
+           (g->fell || holders_ended(p, g));
+}
+
+static bool is_kept(const struct as_heap_place *place)
+{
+    return (double)place->site.live_bytes >= LITTLE_LEFT * place->growth_bytes;
+}
+
+/* No more than this can have been given back. */
+static double most_held(const struct as_program *p)
+{
+    double sum = (double)p->heap.peak_bytes;
+
+    for (size_t i = p->n_heap_places; i < p->n_places; i++)
+        sum += (double)p->place[i].site.allocated_bytes;
+    return sum;
+}
+
+/* Whether what a series grew by was gone before the end. */
+static bool was_returned(const struct as_program_findings *f, const struct as_program *p,
+                         const struct as_program_growth *g)
+{
+    double grown = 0, left = 0;
+
+    for (size_t i = 0; i < f->n_growing; i++) {
+        grown += f->growing[i].place->growth_bytes;
+        left += (double)f->growing[i].place->site.live_bytes;
+    }
+    if (!all_counted(p, g))
+        return was_seen_to_return(p, g);
+    if (grown > SITES_EXPLAIN * g->net_bytes)
+        return left < LITTLE_LEFT * grown;
+    if (most_held(p) < SITES_EXPLAIN * g->net_bytes)
+        return was_seen_to_return(p, g); /* it never was in what was counted: another program after
+                                            exec */
+    left = (double)p->heap.live_bytes + (double)p->heap.mapped_live_bytes;
+    return left < LITTLE_LEFT * g->net_bytes;
+}
+
+static void tell_live(struct as_program_findings *f, const struct as_program *p)
+{
+    char bytes[AS_TEXT_HUMAN], blocks[AS_TEXT_HUMAN], mapped[AS_TEXT_HUMAN], also[120] = "";
+
+    if (!p->heap_known || (p->heap.live_blocks == 0 && p->heap.mapped_live_bytes == 0))
+        return;
+    as_text_bytes(bytes, (double)p->heap.live_bytes);
+    as_text_count(blocks, p->heap.live_blocks);
+    as_text_bytes(mapped, (double)p->heap.mapped_live_bytes);
+    if (p->heap.mapped_live_bytes)
+        (void)snprintf(also, sizeof also, "%s%s mapped (address space, not all of it resident)",
+                       p->heap.live_blocks ? " and " : "", mapped);
+    if (p->heap.live_blocks == 0)
+        f->live_text = as_findings_say(f,
+                                       "%s was not given back at the end; whether the program "
+                                       "could still reach it cannot be told from outside",
+                                       also);
+    else
+        f->live_text =
+            as_findings_say(f,
+                            "%s in %s block%s%s %s not freed at the end; whether the program "
+                            "could still reach them cannot be told from outside",
+                            bytes, blocks, p->heap.live_blocks == 1 ? "" : "s", also,
+                            p->heap.live_blocks == 1 && !also[0] ? "was" : "were");
+}
+
+/* The mapping that holds most at the end, when it holds much of what resident memory grew by. */
+static const struct as_heap_place *mapping_behind(const struct as_program *p,
+                                                  const struct as_program_growth *g)
+{
+    const struct as_heap_place *most = NULL;
+
+    for (size_t i = 0; i < p->n_places; i++) {
+        const struct as_heap_place *place = &p->place[i];
+
+        if (place->site.kind == AS_HEAP_MAPPING &&
+            (!most || place->site.live_bytes > most->site.live_bytes))
+            most = place;
+    }
+    return most && (double)most->site.live_bytes > LITTLE_LEFT * g->net_bytes ? most : NULL;
+}
+
+/* What stands behind the growth: the site that grows fastest, else a mapping. */
+static const char *evidence(struct as_program_findings *f, const struct as_program *p,
+                            const struct as_program_growth *g)
+{
+    const struct as_heap_place *mapping;
+    char where[PLACE_TEXT], bytes[AS_TEXT_HUMAN];
+
+    if (f->n_growing)
+        return as_findings_say(f, "%s; %s", g->text, f->growing[0].text);
+    mapping = strcmp(g->key, "rss") == 0 ? mapping_behind(p, g) : NULL;
+    if (!mapping)
+        return g->text;
+    as_heap_place_owner(p, mapping, where, sizeof where);
+    as_text_bytes(bytes, (double)mapping->site.live_bytes);
+    f->mapping_text = as_findings_say(
+        f, "%s mapped (address space, not all of it resident) at %s were left at the end", bytes,
+        where);
+    return as_findings_say(f, "%s; %s", g->text, f->mapping_text);
+}
+
+/* How it grew, for a headline; NaN `stopped`: it went on. */
+struct growing {
+    double bytes, stopped_seconds;
+    bool to_the_end;
+};
+
+static void tell_found(struct as_program_findings *f, const struct as_program *p, struct growing g)
+{
+    char text[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
+
+    as_text_bytes(text, g.bytes);
+    as_text_ns(when, g.stopped_seconds * 1e9, AS_TIME_AUTO);
+    if (isfinite(g.stopped_seconds))
+        f->headline = as_findings_say(f, "memory grew for the first %s (%s) and does not come back",
+                                      when, text);
+    else
+        f->headline = p->wall_seconds < SHORT_RUN
+                          ? as_findings_say(f,
+                                            "memory grew until the end of a short run (%s): "
+                                            "whether it would go on growing cannot be told",
+                                            text)
+                          : "memory grows and does not come back";
+}
+
+static void tell_returned(struct as_program_findings *f, struct growing g)
+{
+    char text[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
+
+    as_text_bytes(text, g.bytes);
+    as_text_ns(when, g.stopped_seconds * 1e9, AS_TIME_AUTO);
+    if (isfinite(g.stopped_seconds))
+        f->headline = as_findings_say(
+            f, "memory grew for the first %s (%s) and was given back at the end: no leak", when,
+            text);
+    else if (g.to_the_end)
+        f->headline = as_findings_say(f,
+                                      "memory grew until the program began to end (%s), and was "
+                                      "given back at its end: worth a look, no leak",
+                                      text);
+    else
+        f->headline = as_findings_say(
+            f, "memory grew while it ran (%s) and was given back at the end: no leak", text);
+}
+
+static double bytes_of_sites(const struct as_program_findings *f)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < f->n_growing; i++)
+        sum += f->growing[i].place->growth_bytes;
+    return sum;
+}
+
+/* No series of the whole grows, but sites do. */
+static void judge_sites(struct as_program_findings *f, const struct as_program *p)
+{
+    const struct growing sites = {bytes_of_sites(f), (double)NAN, true};
+    bool kept = false;
+
+    for (size_t i = 0; i < f->n_growing; i++)
+        kept |= is_kept(f->growing[i].place);
+    f->verdict = kept ? AS_GROWTH_FOUND : AS_GROWTH_RETURNED;
+    if (kept)
+        tell_found(f, p, sites);
+    else
+        tell_returned(f, sites);
+    f->verdict_text = as_findings_say(
+        f, "single sites keep growing, the whole does not show it yet; %s", f->growing[0].text);
+}
+
+void as_program_find_verdict(struct as_program_findings *f, const struct as_program *program)
+{
+    const struct as_program_growth *worst = NULL;
+    size_t n_judged = 0;
+    bool known = false;
+
+    tell_live(f, program);
+    for (size_t i = 0; i < f->n_growths; i++) {
+        struct as_program_growth *g = &f->growth[i];
+
+        known |= g->verdict != AS_GROWTH_UNKNOWN;
+        n_judged = g->judged > n_judged ? g->judged : n_judged;
+        if (g->verdict != AS_GROWTH_FOUND)
+            continue;
+        if (was_returned(f, program, g))
+            g->verdict = AS_GROWTH_RETURNED;
+        if (!worst || g->verdict > worst->verdict)
+            worst = g;
+    }
+    if (worst) {
+        const struct growing how = {worst->net_bytes, worst->stopped_seconds, worst->to_the_end};
+
+        f->verdict = worst->verdict;
+        f->verdict_text = evidence(f, program, worst);
+        if (f->verdict == AS_GROWTH_FOUND)
+            tell_found(f, program, how);
+        else
+            tell_returned(f, how);
+        if (f->verdict == AS_GROWTH_FOUND && holders_ended(program, worst))
+            f->verdict_text = as_findings_say(
+                f, "%s; the heap of the child process that held it was not watched (--follow does)",
+                f->verdict_text);
+    } else if (known && f->n_growing) {
+        judge_sites(f, program);
+    } else if (known) {
+        f->verdict = AS_GROWTH_NONE;
+        f->headline = f->verdict_text = "memory does not keep growing";
+    } else {
+        f->headline = f->verdict_text = as_findings_say(
+            f, "not known: memory was read %zu time%s before the program ended, and %d are needed",
+            n_judged, n_judged == 1 ? "" : "s", AS_PROGRAM_MIN_READINGS);
+    }
+}

@@ -1,0 +1,207 @@
+/* api/manager/held_memory.c - which layer leaves memory behind: what the program holds at the end
+ * of a call less what it held at the beginning, summed by layer. By the heap's own account where
+ * that is cheap to ask, by resident pages elsewhere. */
+#include <malloc.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/detect/leak_detector.h"
+#include "api/manager/manager_internal.h"
+#include "base/alloc.h"
+
+#define MIB 1048576.0
+/* A layer may have given back more than it took; a detector takes no memory below nothing. */
+#define SHIFT_MB 1048576.0
+#define HEAP_MAX_NS                                                                                \
+    10000u /* a heap in pieces takes long to add up; resident pages are then used                  \
+            */
+#define HEAP_TRIES  64u
+#define LEAST_SHARE 0.1 /* of what all layers leave behind, to be named */
+#define MOST_SHARE  1.5 /* more than all together leave behind is given back elsewhere */
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+/* Without what we hold ourselves to keep what we are told. */
+static uint64_t heap_bytes(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    uint64_t all = (uint64_t)info.uordblks + (uint64_t)info.hblkhd, ours = as_alloc_live_bytes();
+
+    return all > ours ? all - ours : 0;
+}
+#else
+static uint64_t heap_bytes(void)
+{
+    return 0;
+}
+#endif
+
+int as_manager_held_init(struct as_manager_held *held, const struct assay_leak_options *options,
+                         struct assay_error *err)
+{
+    struct assay_leak_options whole = *options;
+    int rc;
+
+    whole.process_only = true;
+    atomic_store_explicit(&held->heap, heap_bytes() > 0, memory_order_relaxed);
+    rc = assay_leak_detector_new(&held->by_layer, options, err);
+    return rc < 0 ? rc : assay_leak_detector_new(&held->whole, &whole, err);
+}
+
+void as_manager_held_fini(struct as_manager_held *held)
+{
+    assay_leak_detector_free(held->by_layer);
+    assay_leak_detector_free(held->whole);
+    as_free(held->layer);
+    as_free(held->leak);
+    held->by_layer = held->whole = NULL;
+    held->layer = NULL;
+    held->leak = NULL;
+}
+
+void as_manager_held_reset(struct as_manager_held *held)
+{
+    if (held->room)
+        memset(held->layer, 0, held->room * sizeof *held->layer);
+    held->all_mb = 0;
+    held->n_leaks = 0;
+    assay_leak_reset(held->by_layer);
+    assay_leak_reset(held->whole);
+}
+
+uint64_t as_manager_held_heap(struct as_manager_held *held)
+{
+    uint64_t from, bytes;
+
+    if (!atomic_load_explicit(&held->heap, memory_order_relaxed))
+        return ASSAY_MEMORY_UNKNOWN;
+    from = as_clock_mono_ns();
+    bytes = heap_bytes();
+    if (as_clock_mono_ns() - from > HEAP_MAX_NS)
+        atomic_fetch_add_explicit(&held->n_slow, 1, memory_order_relaxed);
+    /* Judged by how many took long, not by how long: a thread may lose its processor in one. */
+    if (atomic_fetch_add_explicit(&held->n, 1, memory_order_relaxed) % HEAP_TRIES ==
+            HEAP_TRIES - 1 &&
+        atomic_exchange_explicit(&held->n_slow, 0, memory_order_relaxed) > HEAP_TRIES / 2)
+        atomic_store_explicit(&held->heap, false, memory_order_relaxed);
+    return bytes;
+}
+
+static bool make_room(struct as_manager_held *held, size_t id)
+{
+    size_t room = held->room ? held->room : 64;
+    struct as_layer_held *more;
+
+    if (id < held->room)
+        return true;
+    while (room <= id)
+        room *= 2;
+    more = as_realloc(held->layer, room, sizeof *more);
+    if (!more)
+        return false;
+    memset(more + held->room, 0, (room - held->room) * sizeof *more);
+    held->layer = more;
+    held->room = room;
+    return true;
+}
+
+int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name *layer,
+                        int64_t bytes, uint64_t step, double timestamp, struct assay_error *err)
+{
+    double mb = (double)bytes / MIB;
+    struct as_layer_held *at;
+
+    if (!make_room(held, layer->id))
+        return as_fail_nomem(err);
+    at = &held->layer[layer->id];
+    at->name = layer;
+    at->mb += mb;
+    held->all_mb += mb;
+    return assay_leak_add(held->by_layer, layer->text, SHIFT_MB + at->mb, step, timestamp, err);
+}
+
+int as_manager_held_note(struct as_manager_held *held, uint64_t bytes, uint64_t step,
+                         double timestamp, struct assay_error *err)
+{
+    return assay_leak_add(held->whole, NULL, (double)bytes / MIB, step, timestamp, err);
+}
+
+int as_manager_held_tell(struct as_manager_held *held, struct assay_leak_detector *resident,
+                         struct assay_error *err)
+{
+    struct assay_leak_summary heap, process;
+    int rc = assay_leak_summary(held->whole, &heap, err);
+
+    if (rc == ASSAY_OK)
+        rc = assay_leak_summary(resident, &process, err);
+    /* A heap that was asked only for some of the time says nothing of the rest. */
+    if (rc == ASSAY_OK)
+        as_leak_set_heap_level(resident, heap.n_readings == process.n_readings && !heap.growing);
+    return rc;
+}
+
+static int by_growth(const void *a, const void *b)
+{
+    const struct assay_layer_leak *x = a, *y = b;
+
+    return x->growth_mb < y->growth_mb ? 1 : x->growth_mb > y->growth_mb ? -1 : 0;
+}
+
+/* What the layer left behind in the whole session, as the sum of all does. */
+static double left_by(const struct as_manager_held *held, const char *layer)
+{
+    for (size_t i = 0; i < held->room; i++)
+        if (held->layer[i].name && strcmp(held->layer[i].name->text, layer) == 0)
+            return held->layer[i].mb;
+    return (double)NAN;
+}
+
+static bool is_between(double share)
+{
+    return share >= LEAST_SHARE && share <= MOST_SHARE;
+}
+
+/* The layer's share of all; an incident that is no leak has none. What a layer took once and keeps
+ * is no leak: the growth alone must be worth naming. */
+static double share_of(const struct as_manager_held *held,
+                       const struct assay_leak_incident *incident)
+{
+    double share;
+
+    if (!incident->layer || !(held->all_mb > 0) ||
+        !is_between(incident->net_growth_mb / held->all_mb))
+        return (double)NAN;
+    share = left_by(held, incident->layer) / held->all_mb;
+    return is_between(share) ? share : (double)NAN;
+}
+
+int as_manager_held_judge(struct as_manager_held *held, struct assay_error *err)
+{
+    const struct assay_leak_incident *incident;
+    int n = assay_leak_incidents(held->by_layer, &incident, err);
+    struct assay_layer_leak *leak;
+
+    held->n_leaks = 0;
+    if (n <= 0)
+        return n;
+    leak = as_realloc(held->leak, (size_t)n, sizeof *leak);
+    if (!leak)
+        return as_fail_nomem(err);
+    held->leak = leak;
+    for (int i = 0; i < n; i++) {
+        double share = share_of(held, &incident[i]);
+
+        if (!isnan(share))
+            leak[held->n_leaks++] =
+                (struct assay_layer_leak){.layer = incident[i].layer,
+                                          .growth_mb = incident[i].net_growth_mb,
+                                          .mb_per_step = incident[i].mb_per_step,
+                                          .mb_per_second = incident[i].mb_per_second,
+                                          .p_value = incident[i].p_value,
+                                          .process_share = share,
+                                          .first_step = incident[i].first_step,
+                                          .last_step = incident[i].last_step};
+    }
+    qsort(leak, held->n_leaks, sizeof *leak, by_growth);
+    return (int)held->n_leaks;
+}

@@ -1,0 +1,333 @@
+/* api/manager/manager.c - one object that holds every profiler: made, switched, started, ended.
+ * What happens in a layer is in manager_layer.c and manager_feed.c. */
+#include <math.h>
+#include <string.h>
+
+#include "api/manager/manager_internal.h"
+#include "base/alloc.h"
+#include "base/text/text.h"
+#include "probe/process/memory_sampler.h"
+
+#define MAX_LAYERS        65536u
+#define MAX_TIMELINE      10000u
+#define MOST_TIMELINE     ((size_t)10000000)
+#define MAX_HISTORY_BYTES ((size_t)256 << 20)
+#define USAGE_MIN_SECONDS 20e-6
+
+static const char *const profiler_name[] = {
+#define X(name, text) [ASSAY_PROFILER_##name] = (text),
+    ASSAY_PROFILERS(X)
+#undef X
+};
+_Static_assert(sizeof profiler_name / sizeof *profiler_name == ASSAY_PROFILER_COUNT,
+               "name every profiler");
+
+const char *assay_profiler_name(enum assay_profiler_id id)
+{
+    return (unsigned)id < ASSAY_PROFILER_COUNT ? profiler_name[id] : NULL;
+}
+
+static int find_profiler(const char *name, struct assay_error *err)
+{
+    const char *near;
+
+    if (!name)
+        return as_fail(err, ASSAY_ERR_USAGE, "a profiler needs a name");
+    for (int i = 0; i < ASSAY_PROFILER_COUNT; i++) {
+        if (strcmp(name, profiler_name[i]) == 0)
+            return i;
+    }
+    near = as_text_nearest(name, profiler_name, ASSAY_PROFILER_COUNT);
+    if (near)
+        return as_fail(err, ASSAY_ERR_USAGE, "no profiler is called %.40s; did you mean %s?", name,
+                       near);
+    return as_fail(err, ASSAY_ERR_USAGE,
+                   "no profiler is called %.40s: there are layer, memory, leak, bottleneck, "
+                   "comparative, distributed and gpu",
+                   name);
+}
+
+/* Anomalies are watched with the bottlenecks, unless they were asked for. */
+static uint32_t with_watch(const struct assay_manager *m, uint32_t on)
+{
+    on &= ~AS_MANAGER_WATCHED;
+    return m->always_watched || (on & AS_MANAGER_BIT(BOTTLENECK)) ? on | AS_MANAGER_WATCHED : on;
+}
+
+static int switch_profiler(struct assay_manager *m, const char *name, bool on,
+                           struct assay_error *err)
+{
+    int id = find_profiler(name, err);
+    uint32_t bits;
+
+    if (id < 0)
+        return id;
+    pthread_mutex_lock(&m->lock);
+    bits = atomic_load_explicit(&m->enabled, memory_order_relaxed);
+    bits = on ? bits | 1u << id : bits & ~(1u << id);
+    atomic_store_explicit(&m->enabled, with_watch(m, bits), memory_order_relaxed);
+    pthread_mutex_unlock(&m->lock);
+    return ASSAY_OK;
+}
+
+int assay_manager_enable(struct assay_manager *manager, const char *name, struct assay_error *err)
+{
+    return switch_profiler(manager, name, true, err);
+}
+
+int assay_manager_disable(struct assay_manager *manager, const char *name, struct assay_error *err)
+{
+    return switch_profiler(manager, name, false, err);
+}
+
+bool assay_manager_is_enabled(const struct assay_manager *manager, const char *name)
+{
+    int id = find_profiler(name, NULL);
+
+    return id >= 0 && (atomic_load_explicit(&manager->enabled, memory_order_relaxed) >> id & 1u);
+}
+
+static int choose_profilers(struct assay_manager *m, const struct assay_manager_options *o,
+                            struct assay_error *err)
+{
+    uint32_t bits = 0;
+
+    if (!o->profilers)
+        bits = (1u << ASSAY_PROFILER_COUNT) - 1;
+    for (size_t i = 0; o->profilers && i < o->n_profilers; i++) {
+        int id = find_profiler(o->profilers[i], err);
+
+        if (id < 0)
+            return id;
+        bits |= 1u << id;
+    }
+    m->always_watched = o->anomaly;
+    atomic_store_explicit(&m->enabled, with_watch(m, bits), memory_order_relaxed);
+    return ASSAY_OK;
+}
+
+/* Resident memory belongs to the process; what layers leave behind has a detector of its own, and
+ * the program is alerted once. */
+static int make_detectors(struct assay_manager *m, const struct assay_leak_options *given,
+                          struct assay_error *err)
+{
+    struct assay_leak_options process = ASSAY_LEAK_OPTIONS_INIT, layers;
+    int rc;
+
+    if (given && given->size != sizeof process)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the leak options' size is not set: begin with ASSAY_LEAK_OPTIONS_INIT");
+    process = given ? *given : process;
+    layers = process;
+    process.process_only = true;
+    layers.process_only = false;
+    layers.alert = NULL;
+    rc = assay_leak_detector_new(&m->leak, &process, err);
+    return rc < 0 ? rc : as_manager_held_init(&m->held, &layers, err);
+}
+
+static int make_parts(struct assay_manager *m, const struct assay_manager_options *o,
+                      struct assay_error *err)
+{
+    const struct as_layer_limits limits = {
+        .max_layers = o->max_layers ? o->max_layers : MAX_LAYERS,
+        .max_timeline = o->max_timeline ? o->max_timeline : MAX_TIMELINE,
+        .max_history_bytes = o->max_history_bytes ? o->max_history_bytes : MAX_HISTORY_BYTES};
+    const struct as_memory_profile_options memory = {.interval_us = o->memory_interval_us,
+                                                     .sample_us = o->memory_sample_us};
+    int rc = as_layer_profile_new(&m->layers, &limits, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_memory_profile_new(&m->memory, &memory, err);
+    if (rc == ASSAY_OK)
+        rc = make_detectors(m, o->leak, err);
+    if (rc == ASSAY_OK)
+        rc = assay_bottleneck_new(&m->bottleneck, o->bottleneck, err);
+    if (rc == ASSAY_OK)
+        rc = assay_anomaly_new(&m->anomaly, o->anomaly, err);
+    if (rc == ASSAY_OK)
+        rc = assay_distributed_new(&m->distributed, o->distributed, err);
+    if (rc == ASSAY_OK)
+        rc = assay_compare_new(&m->compare, err);
+    return rc;
+}
+
+/* Fields of options that came later are zero for programs built before them. */
+static int read_options(struct assay_manager_options *to, const struct assay_manager_options *from,
+                        struct assay_error *err)
+{
+    *to = (struct assay_manager_options)ASSAY_MANAGER_OPTIONS_INIT;
+    if (!from)
+        return ASSAY_OK;
+    if (from->size < offsetof(struct assay_manager_options, n_profilers))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the options' size is not set: begin with ASSAY_MANAGER_OPTIONS_INIT");
+    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    if (to->max_layers > MAX_LAYERS || to->max_timeline > MOST_TIMELINE)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "at most %u layers and 10,000,000 calls of the timeline can be kept",
+                       MAX_LAYERS);
+    if (to->memory_sample_us &&
+        (to->memory_sample_us < AS_SAMPLER_LEAST_US || to->memory_sample_us > AS_SAMPLER_MOST_US))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "memory_sample_us must be 0, or from %d to %d microseconds",
+                       AS_SAMPLER_LEAST_US, AS_SAMPLER_MOST_US);
+    if (isnan(to->usage_min_seconds))
+        return as_fail(err, ASSAY_ERR_USAGE, "usage_min_seconds is not a number");
+    return ASSAY_OK;
+}
+
+int assay_manager_new(struct assay_manager **out, const struct assay_manager_options *options,
+                      struct assay_error *err)
+{
+    struct assay_manager *m = NULL;
+    struct assay_manager_options o;
+    int rc;
+
+    *out = NULL;
+    rc = read_options(&o, options, err);
+    if (rc < 0)
+        return rc;
+    m = as_alloc_zero(1, sizeof *m);
+    if (!m)
+        return as_fail_nomem(err);
+    if (pthread_mutex_init(&m->lock, NULL) != 0) {
+        as_free(m);
+        return as_fail_nomem(err);
+    }
+    as_memory_reader_init(&m->reader, "");
+    m->usage_min_seconds = o.usage_min_seconds == 0 ? USAGE_MIN_SECONDS : o.usage_min_seconds;
+    m->memory_interval_ns = o.memory_interval_us * 1000u;
+    m->start_time = m->end_time = (double)NAN;
+    m->call_ns = as_manager_call_cost();
+    atomic_store_explicit(&m->step, ASSAY_LEAK_NO_STEP, memory_order_relaxed);
+    rc = choose_profilers(m, &o, err);
+    if (rc == ASSAY_OK)
+        rc = make_parts(m, &o, err);
+    if (rc < 0) {
+        assay_manager_free(m);
+        return rc;
+    }
+    *out = m;
+    return ASSAY_OK;
+}
+
+void assay_manager_free(struct assay_manager *manager)
+{
+    if (!manager)
+        return;
+    for (size_t i = 0; i < manager->n_extensions; i++) {
+        const struct as_manager_extension *e = &manager->extension[i];
+
+        if (e->table.destroy)
+            e->table.destroy(e->state);
+        as_free(e->name);
+    }
+    assay_compare_free(manager->compare);
+    assay_distributed_free(manager->distributed);
+    assay_anomaly_free(manager->anomaly);
+    assay_bottleneck_free(manager->bottleneck);
+    as_manager_held_fini(&manager->held);
+    assay_leak_detector_free(manager->leak);
+    as_memory_profile_free(manager->memory);
+    as_memory_reader_fini(&manager->reader);
+    as_layer_profile_free(manager->layers);
+    pthread_mutex_destroy(&manager->lock);
+    as_free(manager);
+}
+
+/* Memory that is left for the process, for how long a leak may go on. */
+static void tell_room(struct assay_manager *m)
+{
+    uint64_t total = as_memory_read_total(&m->reader), rss = as_memory_read_rss(&m->reader);
+
+    if (total != ASSAY_MEMORY_UNKNOWN && rss != ASSAY_MEMORY_UNKNOWN && total > rss)
+        assay_leak_set_room(m->leak, (double)(total - rss) / 1048576.0);
+}
+
+int assay_manager_start(struct assay_manager *manager, struct assay_error *err)
+{
+    const uint32_t on = atomic_load_explicit(&manager->enabled, memory_order_relaxed);
+    int rc = ASSAY_OK;
+
+    pthread_mutex_lock(&manager->lock);
+    if (atomic_load_explicit(&manager->active, memory_order_relaxed)) {
+        rc = as_fail(err, ASSAY_ERR_STATE, "a session is running already: end it first");
+        goto out;
+    }
+    manager->day = as_layer_clock_day(as_layer_profile_clock(manager->layers));
+    manager->memory_why = NULL;
+    if (on & AS_MANAGER_BIT(MEMORY))
+        rc = as_memory_profile_start(manager->memory, err);
+    /* A machine that tells nothing of memory is no reason not to profile the rest. */
+    if (rc == ASSAY_ERR_UNSUPPORTED) {
+        manager->memory_why = "the system does not tell how much memory the process holds";
+        rc = ASSAY_OK;
+    }
+    if (rc < 0)
+        goto out;
+    if (on & AS_MANAGER_BIT(LEAK))
+        tell_room(manager);
+    for (size_t i = 0; i < manager->n_extensions; i++) {
+        if (manager->extension[i].table.start)
+            manager->extension[i].table.start(manager->extension[i].state);
+    }
+    if (manager->sessions++ == 0)
+        manager->start_time = as_clock_unix_seconds();
+    manager->end_time = (double)NAN;
+    manager->started_ns = as_clock_mono_ns();
+    atomic_store_explicit(&manager->active, true, memory_order_release);
+out:
+    pthread_mutex_unlock(&manager->lock);
+    return rc;
+}
+
+int assay_manager_end(struct assay_manager *manager, struct assay_error *err)
+{
+    int rc = ASSAY_OK;
+
+    pthread_mutex_lock(&manager->lock);
+    if (!atomic_load_explicit(&manager->active, memory_order_relaxed)) {
+        rc = as_fail(err, ASSAY_ERR_STATE, "no session is running: start one first");
+    } else {
+        atomic_store_explicit(&manager->active, false, memory_order_release);
+        manager->end_time = as_clock_unix_seconds();
+        manager->lasted_ns += as_clock_mono_ns() - manager->started_ns;
+        as_memory_profile_stop(manager->memory);
+    }
+    pthread_mutex_unlock(&manager->lock);
+    return rc < 0 ? rc : (int)as_layer_profile_close(manager->layers);
+}
+
+bool assay_manager_is_active(const struct assay_manager *manager)
+{
+    return atomic_load_explicit(&manager->active, memory_order_acquire);
+}
+
+int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
+{
+    pthread_mutex_lock(&manager->lock);
+    if (atomic_load_explicit(&manager->active, memory_order_relaxed)) {
+        pthread_mutex_unlock(&manager->lock);
+        return as_fail(err, ASSAY_ERR_STATE, "a session is running: end it before resetting");
+    }
+    as_layer_profile_reset(manager->layers);
+    as_memory_profile_reset(manager->memory);
+    assay_leak_reset(manager->leak);
+    as_manager_held_reset(&manager->held);
+    assay_bottleneck_reset(manager->bottleneck);
+    assay_anomaly_reset(manager->anomaly);
+    assay_distributed_reset(manager->distributed);
+    for (size_t i = 0; i < manager->n_extensions; i++) {
+        if (manager->extension[i].table.reset)
+            manager->extension[i].table.reset(manager->extension[i].state);
+    }
+    manager->start_time = manager->end_time = (double)NAN;
+    manager->lasted_ns = manager->sessions = manager->feed_failures = 0;
+    manager->leak_fed_ns = 0;
+    atomic_store_explicit(&manager->feeds, 0, memory_order_relaxed);
+    atomic_store_explicit(&manager->feed_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&manager->step, ASSAY_LEAK_NO_STEP, memory_order_relaxed);
+    pthread_mutex_unlock(&manager->lock);
+    return ASSAY_OK;
+}

@@ -1,0 +1,86 @@
+/* api/manager/manager_compare.c - the layers of a session as the profile of a backend.
+ * Figures are taken when they are added; what the session does later does not change them. */
+#include <math.h>
+
+#include "api/manager/manager_internal.h"
+#include "base/alloc.h"
+
+static int add_layers(struct assay_manager *m, const char *name,
+                      const struct assay_layer_profile *p, struct assay_error *err)
+{
+    struct assay_backend_layer *layers = as_alloc_zero(p->n_layers, sizeof *layers);
+    int rc;
+
+    if (!layers)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct assay_layer_stats *from = &p->layers[i];
+
+        layers[i] = (struct assay_backend_layer){.name = from->layer,
+                                                 .mean_time = from->mean_time,
+                                                 .std_time = from->std_time,
+                                                 .total_time = from->total_time,
+                                                 .call_count = from->call_count};
+    }
+    rc = assay_compare_add(m->compare, name, layers, p->n_layers, p->total_time, (double)NAN, err);
+    as_free(layers);
+    return rc;
+}
+
+/* The most the process held, where the memory profiler knows it. */
+static int add_memory(struct assay_manager *m, const char *name, struct assay_error *err)
+{
+    struct as_memory_profile_summary summary;
+
+    if (!(atomic_load_explicit(&m->enabled, memory_order_relaxed) & AS_MANAGER_BIT(MEMORY)))
+        return ASSAY_OK;
+    as_memory_profile_summary(m->memory, &summary);
+    return assay_compare_add_resources(m->compare, name, summary.peak_memory_mb, (double)NAN, err);
+}
+
+int assay_manager_compare_backends(struct assay_manager *manager, const char *name,
+                                   struct assay_error *err)
+{
+    struct assay_layer_profile *p;
+    int rc;
+
+    if (!(atomic_load_explicit(&manager->enabled, memory_order_relaxed) &
+          AS_MANAGER_BIT(COMPARATIVE)))
+        return as_fail(err, ASSAY_ERR_STATE,
+                       "the comparative profiler is off: enable it to compare backends");
+    rc = as_layer_profile_read(manager->layers, 0, &p, err);
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&manager->lock);
+    if (p->n_layers == 0)
+        rc = as_fail(err, ASSAY_ERR_STATE,
+                     "no layer was called yet: there is nothing to compare of %.80s",
+                     name ? name : "this backend");
+    else
+        rc = add_layers(manager, name, p, err);
+    if (rc == ASSAY_OK)
+        rc = add_memory(manager, name, err);
+    manager->n_backends += rc == ASSAY_OK;
+    pthread_mutex_unlock(&manager->lock);
+    assay_layer_profile_free(p);
+    return rc;
+}
+
+void assay_manager_forget_backends(struct assay_manager *manager)
+{
+    pthread_mutex_lock(&manager->lock);
+    assay_compare_reset(manager->compare);
+    manager->n_backends = 0;
+    pthread_mutex_unlock(&manager->lock);
+}
+
+int assay_manager_comparison(struct assay_manager *manager, const char *const *names, size_t n,
+                             const struct assay_comparison **out, struct assay_error *err)
+{
+    int rc;
+
+    pthread_mutex_lock(&manager->lock);
+    rc = assay_compare_run(manager->compare, names, n, out, err);
+    pthread_mutex_unlock(&manager->lock);
+    return rc;
+}

@@ -1,0 +1,119 @@
+/* api/manager/manager_internal.h - the inside of a manager, for the files that make it up and the
+ * reports. Figures of layers have locks of their own; all else is under the manager's. */
+#ifndef AS_API_MANAGER_MANAGER_INTERNAL_H
+#define AS_API_MANAGER_MANAGER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <assay/manager.h>
+
+#include "probe/process/memory_probe.h"
+#include "profiler/layer_profile.h"
+#include "profiler/memory_profile.h"
+
+#define AS_MANAGER_EXTENSIONS 32
+#define AS_MANAGER_BIT(name)  (1u << ASSAY_PROFILER_##name)
+/* These want to hear of every call; the others are asked only when somebody reads. */
+#define AS_MANAGER_FED      (AS_MANAGER_BIT(MEMORY) | AS_MANAGER_BIT(LEAK) | AS_MANAGER_BIT(BOTTLENECK))
+#define AS_MANAGER_WATCHED  (1u << ASSAY_PROFILER_COUNT) /* anomalies are looked for */
+#define AS_MANAGER_EXTENDED (2u << ASSAY_PROFILER_COUNT)
+
+struct as_manager_extension {
+    struct assay_profiler table;
+    char *name;
+    void *state;
+};
+
+/* Memory that the layers leave behind, by the heap's own account or by resident pages. */
+/* What the calls of a layer left behind so far, without the layers inside. */
+struct as_layer_held {
+    const struct as_layer_name *name; /* NULL: not called yet */
+    double mb;
+};
+
+struct as_manager_held {
+    struct assay_leak_detector *by_layer; /* fed with what each layer left behind so far */
+    struct assay_leak_detector *whole;    /* fed with what the heap holds, whoever took it */
+    struct as_layer_held *layer;          /* by the layer's id */
+    size_t room;
+    double all_mb;              /* by all layers together */
+    _Atomic bool heap;          /* from the heap; false: from resident pages */
+    _Atomic unsigned n_slow, n; /* readings of the heap that took long, of the last 64 */
+    struct assay_layer_leak *leak;
+    size_t n_leaks;
+};
+
+struct assay_manager {
+    _Atomic uint32_t enabled; /* bits of the profilers, and the two above */
+    _Atomic bool active;
+    _Atomic uint64_t step;
+    double usage_min_seconds;
+    uint64_t memory_interval_ns;
+    bool always_watched;
+    struct as_layer_profile *layers;
+    struct as_layer_day day;
+    double call_ns; /* an empty layer costs */
+
+    pthread_mutex_t lock; /* all below */
+    struct as_memory_profile *memory;
+    struct as_memory_reader reader;
+    const char *memory_why; /* why memory could not be read; NULL: it could */
+    uint64_t leak_fed_ns;
+    struct assay_leak_detector *leak;
+    struct as_manager_held held;
+    struct assay_bottleneck_analyzer *bottleneck;
+    struct assay_anomaly_detector *anomaly;
+    struct assay_distributed *distributed;
+    struct assay_compare *compare;
+    size_t n_backends; /* added so far */
+    struct as_manager_extension extension[AS_MANAGER_EXTENSIONS];
+    size_t n_extensions;
+    /* The session. */
+    double start_time, end_time;
+    uint64_t started_ns, lasted_ns, sessions;
+    uint64_t feed_failures;
+    _Atomic uint64_t feeds, feed_ns; /* need no lock */
+};
+
+/* What an empty layer costs on this machine, in nanoseconds: measured. NaN: it could not be. */
+double as_manager_call_cost(void);
+
+/* Notes resident memory, ours left out, with the layer now open in the recording session. */
+void as_manager_note_memory(struct assay_manager *m);
+
+/* Around a call; both take the lock. */
+void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_layer_opened *opened);
+/* `held_bytes`: by the program when the call ended, before we took memory of our own. */
+void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_layer_end *how,
+                      const struct as_layer_call *call, uint64_t held_bytes);
+
+/* UNIX seconds of a time stamp. */
+static inline double as_manager_seconds(const struct assay_manager *m, uint64_t ticks)
+{
+    return as_layer_day_seconds(&m->day, ticks);
+}
+
+/* ---- what layers leave behind; with the lock held ---- */
+
+AS_MUST_USE int as_manager_held_init(struct as_manager_held *held,
+                                     const struct assay_leak_options *options,
+                                     struct assay_error *err);
+void as_manager_held_fini(struct as_manager_held *held);
+void as_manager_held_reset(struct as_manager_held *held);
+/* Bytes in use of the heap now; UNKNOWN: it does not tell, or too slowly. Needs no lock. */
+uint64_t as_manager_held_heap(struct as_manager_held *held);
+/* A call of that layer left `bytes` behind. */
+AS_MUST_USE int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name *layer,
+                                    int64_t bytes, uint64_t step, double timestamp,
+                                    struct assay_error *err);
+/* The heap holds `bytes`. */
+AS_MUST_USE int as_manager_held_note(struct as_manager_held *held, uint64_t bytes, uint64_t step,
+                                     double timestamp, struct assay_error *err);
+/* Tells the detector of resident memory whether the heap grew beside it; before it is asked. */
+AS_MUST_USE int as_manager_held_tell(struct as_manager_held *held,
+                                     struct assay_leak_detector *resident, struct assay_error *err);
+/* The layers that leak, the worst first; fills held->leak. Returns how many. */
+int as_manager_held_judge(struct as_manager_held *held, struct assay_error *err);
+
+#endif

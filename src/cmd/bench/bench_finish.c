@@ -1,0 +1,277 @@
+/* cmd/bench/bench_finish.c - what follows the measuring of `assay bench`: the witness is checked,
+ * results are written and shown, the bundle is packed. */
+#include <assay/bundle.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cmd/bench/bench_work.h"
+#include "cmd/common/console.h"
+#include "report/bench/bench_files.h"
+
+/* ---- the witness ---- */
+
+/* Another folder's witness of the same setting: the same chain? */
+static int hold_against(struct as_bench_work *w, size_t i, const char *folder,
+                        struct assay_witness_comparison *compared, struct assay_error *err)
+{
+    char mine[PATH_MAX], theirs[PATH_MAX], witness[PATH_MAX];
+    int rc;
+
+    if (snprintf(witness, sizeof witness, "%s/witness", folder) >= (int)sizeof witness)
+        return as_fail(err, ASSAY_ERR_USAGE, "--against %.60s... is too long", folder);
+    rc = as_witness_path(w->witness, &w->bench.settings[i], mine, sizeof mine, err);
+    if (rc == ASSAY_OK)
+        rc = as_witness_path(witness, &w->bench.settings[i], theirs, sizeof theirs, err);
+    return rc == ASSAY_OK ? assay_witness_compare(mine, theirs, compared, err) : rc;
+}
+
+/* Computes some samples again, on another number of threads. */
+static int replay(struct as_bench_work *w, size_t i, uint64_t most, struct as_attention_again *out,
+                  struct assay_error *err)
+{
+    char path[PATH_MAX];
+    int rc = as_witness_path(w->witness, &w->bench.settings[i], path, sizeof path, err);
+
+    return rc == ASSAY_OK ? as_attention_replay(&w->attention_plan, &w->bench.settings[i], path,
+                                                w->threads == 1 ? 2 : 1, most, out, err)
+                          : rc;
+}
+
+/* The first difference stands on the page and in the files; all of them are told here. */
+static void tell_difference(struct as_bench_work *w, size_t i, const char *sentence)
+{
+    as_console_note(w->line, "%s: %s", w->bench.settings[i].name, sentence);
+    if (!w->witness_differs[0])
+        (void)snprintf(w->witness_differs, sizeof w->witness_differs, "%.60s: %s",
+                       w->bench.settings[i].name, sentence);
+}
+
+static int judge(struct as_bench_work *w, size_t i, uint64_t most, const char *against,
+                 struct assay_error *err)
+{
+    struct assay_witness_comparison compared = {.same = true};
+    struct as_attention_again again = {.same = true};
+    int rc = most ? replay(w, i, most, &again, err) : ASSAY_OK;
+
+    if (rc == ASSAY_OK && against)
+        rc = hold_against(w, i, against, &compared, err);
+    if (rc < 0)
+        return rc;
+    if (most || against)
+        w->verdicts[i] = again.same && compared.same ? AS_VERDICT_MET : AS_VERDICT_MISSED;
+    if (!again.same)
+        tell_difference(w, i, again.sentence);
+    if (!compared.same)
+        tell_difference(w, i, compared.sentence);
+    return ASSAY_OK;
+}
+
+static void add_note(struct as_bench_work *w, const char *joint, const char *words)
+{
+    size_t used = strlen(w->witness_note);
+
+    (void)snprintf(w->witness_note + used, sizeof w->witness_note - used, "%s%s", used ? joint : "",
+                   words);
+}
+
+int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
+{
+    const char *against = as_opt_text(w->line, "against");
+    uint64_t most = as_opt_number(w->line, "replay", 16);
+    int rc = ASSAY_OK;
+
+    w->verdicts = as_alloc_zero(w->bench.n_settings, sizeof *w->verdicts);
+    if (!w->verdicts)
+        return as_fail_nomem(err);
+    for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++) {
+        if (i == w->bench.baseline || w->bench.settings[i].failed)
+            continue;
+        as_progress_show(&w->progress, "computing decisions again",
+                         (double)i / (double)w->bench.n_settings);
+        rc = judge(w, i, most, against, err);
+    }
+    as_progress_end(&w->progress);
+    if (most > w->bench.n_samples)
+        most = w->bench.n_samples;
+    if (most)
+        (void)snprintf(w->witness_note, sizeof w->witness_note,
+                       "%llu sample%s of each setting were computed again here on %u thread%s%s",
+                       (unsigned long long)most, most == 1 ? "" : "s", w->threads == 1 ? 2U : 1U,
+                       w->threads == 1 ? "s" : "",
+                       against ? "" : "; --against holds it against another machine's");
+    if (against) {
+        add_note(w, "; ", "the whole chain was held against ");
+        add_note(w, "", against);
+    }
+    if (w->witness_differs[0])
+        add_note(w, "; ", w->witness_differs);
+    return rc;
+}
+
+/* ---- the bundle ---- */
+
+static int results_text(const struct as_bench_report *report, struct as_out *out,
+                        struct assay_error *err)
+{
+    int rc = as_out_memory(out, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_bench_json(report, out, err);
+    if (rc < 0)
+        as_out_drop(out);
+    return rc;
+}
+
+static struct as_bench_report report_of(const struct as_bench_work *w)
+{
+    return (struct as_bench_report){
+        .result = w->result,
+        .grid = strcmp(w->kind->name, "attention") == 0 ? NULL : &w->grid,
+        .title = w->title,
+        .experiment_hash = w->experiment_hash,
+        .config_hashes = w->attention ? as_load_attention_hashes(w->attention) : NULL,
+        .energy_source = as_opt_text(w->line, "power"),
+        .fingerprint = w->fingerprint_json,
+        .energy_why = !w->has_power       ? "no source of power was given (--power)"
+                      : w->meter.n_failed ? w->meter.why.msg
+                                          : NULL,
+        .witness_note = w->witness_note[0] ? w->witness_note : NULL,
+        .markdown = as_opt_given(w->line, "markdown"),
+        .wide = as_opt_given(w->line, "wide"),
+    };
+}
+
+/* What the bundle is of, in the words a bundle has for it. */
+static int meta_text(const struct as_bench_work *w, struct as_out *out, struct assay_error *err)
+{
+    struct as_json_writer json;
+    int rc = as_out_memory(out, err);
+
+    if (rc < 0)
+        return rc;
+    as_json_writer_init(&json, out, 0);
+    as_json_object(&json);
+    as_json_kv_text(&json, "config_hash", w->experiment_hash);
+    as_json_kv_text(&json, "model_commit", "assay " ASSAY_VERSION);
+    as_json_kv_text(&json, "weights_hash", w->data_hash);
+    as_json_kv_text(&json, "host", w->host);
+    as_json_kv_text(&json, "fingerprint", w->fingerprint_hash);
+    as_json_key(&json, "facts");
+    as_json_raw(&json, w->fingerprint_json, strlen(w->fingerprint_json));
+    as_json_object_end(&json);
+    rc = as_json_writer_finish(&json, err);
+    if (rc == ASSAY_OK && !as_out_ok(out))
+        rc = as_fail_nomem(err);
+    if (rc < 0)
+        as_out_drop(out);
+    return rc;
+}
+
+static int pack(struct as_bench_work *w, const char *const *paths, size_t n, struct as_out *stats,
+                struct assay_error *err)
+{
+    char path[PATH_MAX];
+    struct assay_bundle_options options = {
+        .output = path,
+        .witnesses = paths,
+        .n_witnesses = n,
+        .key_path = as_opt_text(w->line, "key"),
+    };
+    struct as_out meta = {0};
+    int rc = meta_text(w, &meta, err);
+
+    if (rc < 0)
+        return rc;
+    options.meta = as_out_get(&meta, &options.meta_bytes);
+
+    options.stats = as_out_get(stats, &options.stats_bytes);
+    if (snprintf(path, sizeof path, "%s/witness.rvf", w->witness) >= (int)sizeof path)
+        rc = as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", w->witness);
+    if (rc == ASSAY_OK)
+        rc = assay_bundle_pack(&options, err);
+    as_out_drop(&meta);
+    return rc;
+}
+
+/* The signature of a run that was finished before is not thrown away for want of its key. */
+static bool is_signed(const struct as_bench_work *w)
+{
+    struct assay_bundle_report report;
+    char path[PATH_MAX];
+
+    return w->resumed && !as_opt_given(w->line, "key") &&
+           snprintf(path, sizeof path, "%s/witness.rvf", w->witness) < (int)sizeof path &&
+           assay_bundle_verify(path, NULL, &report, NULL) == ASSAY_OK &&
+           report.signature != ASSAY_SIGNATURE_NONE;
+}
+
+int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_report report = report_of(w);
+    char(*text)[PATH_MAX] = as_alloc_zero(w->bench.n_settings, sizeof *text);
+    const char **paths = as_alloc_zero(w->bench.n_settings, sizeof *paths);
+    struct as_out stats = {0};
+    size_t n = 0;
+    int rc = text && paths ? results_text(&report, &stats, err) : as_fail_nomem(err);
+    bool keeps = is_signed(w);
+
+    if (keeps)
+        as_console_note(w->line, "%s/witness.rvf is signed and stays as it is; --key signs anew",
+                        w->witness);
+    for (size_t i = 0; rc == ASSAY_OK && !keeps && i < w->bench.n_settings; i++) {
+        if (i == w->bench.baseline)
+            continue;
+        rc = as_witness_path(w->witness, &w->bench.settings[i], text[n], sizeof *text, err);
+        paths[n] = text[n];
+        n++;
+    }
+    if (rc == ASSAY_OK && !keeps)
+        rc = pack(w, paths, n, &stats, err);
+    as_out_drop(&stats);
+    as_free(paths);
+    as_free(text);
+    return rc;
+}
+
+/* ---- results ---- */
+
+int as_bench_results(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_report report;
+    struct as_bench_folder folder;
+    struct as_bench_limits limits = AS_BENCH_LIMITS_INIT;
+    int rc;
+
+    limits.energy_is_assumed = w->has_power && strncmp(w->power.name, "constant", 8) == 0;
+    rc = as_bench_result_new(&w->result, &w->bench, &limits, w->verdicts, err);
+    if (rc < 0)
+        return rc;
+    report = report_of(w);
+    report.wide = true;
+    folder = (struct as_bench_folder){
+        .path = w->folder,
+        .report = &report,
+        .fingerprint = w->fingerprint,
+        .memory = w->memory,
+        .power = w->has_power ? w->meter.tracker : NULL,
+        .resumed = w->resumed,
+    };
+    return as_bench_write(&folder, err);
+}
+
+int as_bench_print(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_report report = report_of(w);
+    struct as_console console;
+    int rc = as_console_open(&console, w->line, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(w->line, "json"))
+        rc = as_bench_json(&report, &console.out, err);
+    else
+        rc = as_bench_page(&report, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}

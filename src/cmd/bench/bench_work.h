@@ -1,0 +1,93 @@
+/* cmd/bench/bench_work.h - what the parts of `assay bench` share: the options, the workload, the
+ * folder. Each kind of workload is a row of a table. */
+#ifndef AS_CMD_BENCH_BENCH_WORK_H
+#define AS_CMD_BENCH_BENCH_WORK_H
+
+#include <assay/fingerprint.h>
+#include <assay/memory.h>
+#include <assay/power.h>
+#include <limits.h>
+
+#include "cmd/common/options.h"
+#include "cmd/common/progress.h"
+#include "experiment/attention/attention_plan.h"
+#include "experiment/bench/bench_meter.h"
+#include "experiment/bench/bench_result.h"
+#include "experiment/bench/workload_attention.h"
+#include "experiment/bench/workload_command.h"
+#include "experiment/bench/workload_model.h"
+#include "probe/system/topology.h"
+
+struct as_bench_work;
+
+struct as_bench_kind {
+    const char *name;
+    const char *folder; /* when none is given */
+    uint64_t samples;   /* when none are given; 0: the plan says */
+    unsigned warmup;    /* rounds, when none are given */
+    /* Settings, and everything that is wrong with the words. */
+    int (*plan)(struct as_bench_work *w, struct assay_error *err);
+    /* The members of the plan that are its own, into an open object. */
+    void (*write)(const struct as_bench_work *w, struct as_json_writer *out);
+    /* Before there is a folder: what cannot work is told without leaving one behind. */
+    int (*open)(struct as_bench_work *w, struct as_bench_load *load, struct assay_error *err);
+    /* Once there is one; NULL: nothing to do. */
+    int (*begin)(struct as_bench_work *w, struct assay_error *err);
+};
+
+struct as_bench_work {
+    const struct as_cmd_line *line;
+    const struct as_bench_kind *kind;
+    struct as_progress progress;
+    struct as_topology topology;
+    unsigned threads;
+    uint64_t seed;
+    char folder[PATH_MAX], journal_path[PATH_MAX], witness[PATH_MAX];
+    char title[400];
+    struct as_grid grid;
+    struct as_attention_plan attention_plan;
+    struct as_bench bench;
+    struct as_load_command command;
+    struct as_load_model *model;
+    struct as_load_attention *attention;
+    struct as_journal journal;
+    bool resumed;
+    struct as_out plan_text; /* of the journal: JSON on one line */
+    struct assay_fingerprint *fingerprint;
+    char *fingerprint_json;
+    char experiment_hash[ASSAY_HASH_HEX];  /* of all that decides */
+    char fingerprint_hash[ASSAY_HASH_HEX]; /* of everything known */
+    char data_hash[ASSAY_HASH_HEX];        /* of what an attention workload computes on */
+    char host[256];
+    char model_hash[ASSAY_HASH_HEX]; /* of a model's file; "": built in */
+    struct assay_power_source power;
+    bool has_power;
+    struct as_power_meter meter;
+    struct assay_memory_tracker *memory;
+    enum as_verdict *verdicts; /* on the witness, by setting */
+    char witness_note[800], witness_differs[320];
+    struct as_bench_result *result;
+};
+
+/* The kind of workload that the words ask for; NULL with `err` filled. */
+const struct as_bench_kind *as_bench_kind_of(const struct as_cmd_line *line,
+                                             struct assay_error *err);
+
+/* cmd/bench/bench_options.c: the attention plan from the options. */
+AS_MUST_USE int as_bench_attention_options(const struct as_cmd_line *line,
+                                           struct as_attention_plan *plan, struct assay_error *err);
+/* "0.3 0.5,0.7" into numbers; `option` for messages. */
+AS_MUST_USE int as_bench_number_list(const char *option, const char *text, double *out, uint64_t *n,
+                                     struct assay_error *err);
+
+/* cmd/bench/bench_folder.c: makes the folder, or finds what is in it and what may be done with it,
+ * and opens the journal. */
+AS_MUST_USE int as_bench_folder_open(struct as_bench_work *w, struct assay_error *err);
+
+/* cmd/bench/bench_finish.c: what follows the measuring. */
+AS_MUST_USE int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err);
+AS_MUST_USE int as_bench_pack(struct as_bench_work *w, struct assay_error *err);
+AS_MUST_USE int as_bench_results(struct as_bench_work *w, struct assay_error *err);
+AS_MUST_USE int as_bench_print(struct as_bench_work *w, struct assay_error *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* cmd/common/cached_peaks.c - the machine's peaks from the user's cache, measured when they are not
+ * there.
+ */
+#include "cmd/common/cached_peaks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "cmd/common/cache_folder.h"
+#include "cmd/common/console.h"
+#include "measure/peaks/peak_cache.h"
+
+static void find_cache(char folder[PATH_MAX], char path[PATH_MAX])
+{
+    path[0] = 0;
+    if (as_cache_folder(folder) && snprintf(path, PATH_MAX, "%s/machine.json", folder) >= PATH_MAX)
+        folder[0] = path[0] = 0;
+}
+
+bool as_peaks_find(struct as_peaks_cached *out, const struct as_topology *topology)
+{
+    char folder[PATH_MAX];
+
+    find_cache(folder, out->path);
+    out->from_cache =
+        out->path[0] &&
+        as_topology_fingerprint(topology, AS_PEAKS_VERSION, out->fingerprint, NULL) == ASSAY_OK &&
+        as_peak_cache_load(&out->peaks, out->path, out->fingerprint) == AS_PEAK_CACHE_FOUND;
+    return out->from_cache;
+}
+
+static void keep(struct as_peaks_cached *out, const char *folder, const struct as_cmd_line *line)
+{
+    struct assay_error why = {0};
+    int rc;
+
+    if (!out->path[0]) {
+        as_console_note(line,
+                        "note: the peaks are not kept: neither HOME nor XDG_CACHE_HOME is set");
+        return;
+    }
+    rc = as_folder_make(folder, 0700, &why);
+    if (rc == ASSAY_OK)
+        rc = as_peak_cache_save(&out->peaks, out->path, out->fingerprint, &why);
+    if (rc < 0) {
+        as_console_note(line, "note: the peaks are not kept: %s", why.msg);
+        out->path[0] = 0;
+    }
+}
+
+static void tell(void *user, const char *what, unsigned done, unsigned total)
+{
+    as_progress_show(user, what, total ? (double)done / total : (double)NAN);
+}
+
+/* From the cache when it holds what is wanted, otherwise measured, and kept unless that would lose
+ * something: a quick measurement, or one of other thread counts. */
+int as_peaks_get(struct as_peaks_cached *out, const struct as_peaks_wanted *wanted,
+                 const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_progress progress = {.wanted = as_progress_wanted(line)};
+    struct as_peaks_options options = {
+        .topology = wanted->topology,
+        .max_threads = wanted->max_threads,
+        .quick = wanted->quick,
+        .progress = tell,
+        .user = &progress,
+    };
+    bool usual = !wanted->quick && !wanted->max_threads;
+    enum as_peak_cache_state state = AS_PEAK_CACHE_ABSENT;
+    char folder[PATH_MAX];
+    int rc;
+
+    find_cache(folder, out->path);
+    out->from_cache = false;
+    rc = as_topology_fingerprint(wanted->topology, AS_PEAKS_VERSION, out->fingerprint, err);
+    if (rc < 0)
+        return rc;
+    if (usual && !wanted->fresh && out->path[0])
+        state = as_peak_cache_load(&out->peaks, out->path, out->fingerprint);
+    out->from_cache = state == AS_PEAK_CACHE_FOUND;
+    if (out->from_cache)
+        return ASSAY_OK;
+    if (state != AS_PEAK_CACHE_ABSENT)
+        as_console_note(line, "note: %s is %s: measuring again", out->path,
+                        as_peak_cache_state_text(state));
+    rc = as_peaks_measure(&out->peaks, &options, err);
+    as_progress_end(&progress);
+    if (rc == ASSAY_OK && usual)
+        keep(out, folder, line);
+    else
+        out->path[0] = 0;
+    return rc;
+}
+
+bool as_peaks_if_cached(struct as_peaks_cached *out)
+{
+    struct as_topology topology;
+    char folder[PATH_MAX];
+    bool found = false;
+
+    find_cache(folder, out->path);
+    if (!out->path[0] || as_topology_read(&topology, NULL, NULL) < 0)
+        return false;
+    if (as_topology_fingerprint(&topology, AS_PEAKS_VERSION, out->fingerprint, NULL) == ASSAY_OK)
+        found = as_peak_cache_load(&out->peaks, out->path, out->fingerprint) == AS_PEAK_CACHE_FOUND;
+    out->from_cache = found;
+    return found;
+}

@@ -1,0 +1,36 @@
+/* cmd/common/console.h - where results go, and what the terminal there can do.
+ * The only module that reads the environment. */
+#ifndef AS_CMD_COMMON_CONSOLE_H
+#define AS_CMD_COMMON_CONSOLE_H
+
+#include "base/output.h"
+#include "base/text/term.h"
+#include "cmd/common/options.h"
+
+struct as_console {
+    struct as_out out; /* standard output, or the file of --output */
+    struct as_term term;
+};
+
+/* What is known of the terminal, or of the file named by --output. */
+struct as_term as_console_term(const struct as_cmd_line *line);
+
+/* The same for a descriptor, when results go elsewhere than standard output; -1: a file. */
+struct as_term as_console_term_of(const struct as_cmd_line *line, int fd);
+
+/* Opens the one or the other; end with as_console_close(). */
+AS_MUST_USE int as_console_open(struct as_console *console, const struct as_cmd_line *line,
+                                struct assay_error *err);
+
+/* With `rc` as the command has it so far: publishes what was written, or drops it when rc is an
+ * error. Returns `rc`, or the code of a failure to write, which names the file or standard output.
+ */
+AS_MUST_USE int as_console_close(struct as_console *console, int rc, struct assay_error *err);
+
+/* A line for the person at standard error, left out by --quiet. Made safe for a terminal. */
+AS_PRINTF(2, 3) void as_console_note(const struct as_cmd_line *line, const char *fmt, ...);
+
+/* The one sentence of a failure, at standard error. */
+void as_console_fail(const char *msg);
+
+#endif

@@ -1,0 +1,80 @@
+/* cmd/common/measure_options.h - the options by which a user says how a model is run and measured.
+ * Shared by every command that runs one. */
+#ifndef AS_CMD_COMMON_MEASURE_OPTIONS_H
+#define AS_CMD_COMMON_MEASURE_OPTIONS_H
+
+#include "cmd/common/options.h"
+#include "measure/inputs/model_inputs.h"
+#include "measure/latency/latency_run.h"
+#include "probe/process/process_memory.h"
+#include "probe/system/topology.h"
+
+#define AS_OPTS_RUN                                                                                \
+    {.name = "threads",                                                                            \
+     .letter = 't',                                                                                \
+     .kind = AS_OPT_NUMBER,                                                                        \
+     .argument = "N",                                                                              \
+     .help = "run on N threads; on all that can run at once when not given",                       \
+     .min = 1,                                                                                     \
+     .max = 1024},                                                                                 \
+        {.name = "runs",                                                                           \
+         .kind = AS_OPT_NUMBER,                                                                    \
+         .argument = "N",                                                                          \
+         .help = "take exactly N timed runs",                                                      \
+         .min = 1,                                                                                 \
+         .max = 200000},                                                                           \
+        {.name = "time",                                                                           \
+         .kind = AS_OPT_TEXT,                                                                      \
+         .argument = "SECONDS",                                                                    \
+         .help = "time for so long, unless the median is known sooner, and 20 runs in any case; "  \
+                 "3 when not given"},                                                              \
+        {.name = "warmup",                                                                         \
+         .kind = AS_OPT_NUMBER,                                                                    \
+         .argument = "N",                                                                          \
+         .help = "run N times at least before timing; 10 when not given",                          \
+         .max = 1000000},                                                                          \
+        {.name = "no-fuse", .kind = AS_OPT_FLAG, .help = "run node by node as the file has them"}, \
+        {.name = "kernels",                                                                        \
+         .kind = AS_OPT_WORD,                                                                      \
+         .argument = "WHICH",                                                                      \
+         .help = "auto: the fastest there are; reference: plain C alone",                          \
+         .word_at = as_kernels_at},                                                                \
+        {.name = "input",                                                                          \
+         .letter = 'i',                                                                            \
+         .kind = AS_OPT_LIST,                                                                      \
+         .argument = "[NAME=]FILE",                                                                \
+         .help = "feed an input from a .npy or ONNX .pb file; may be given several times"},        \
+        {.name = "fill",                                                                           \
+         .kind = AS_OPT_WORD,                                                                      \
+         .argument = "HOW",                                                                        \
+         .help = "make up the other inputs this way; random when not given",                       \
+         .word_at = as_fill_at},                                                                   \
+    {                                                                                              \
+        .name = "seed", .kind = AS_OPT_NUMBER, .argument = "N", .help = "of inputs made up",       \
+        .max = UINT64_MAX                                                                          \
+    }
+
+const char *as_kernels_at(size_t i);
+const char *as_fill_at(size_t i);
+
+enum { AS_MAX_INPUT_FILES = 64 };
+
+/* What was given; {0} is nothing. */
+struct as_run_options {
+    struct as_engine_options engine; /* but for shapes */
+    struct as_input_options inputs;
+    struct as_latency_options latency;
+    struct as_input_file files[AS_MAX_INPUT_FILES];
+    struct as_arena arena;
+};
+
+AS_MUST_USE int as_run_options_read(struct as_run_options *options, const struct as_cmd_line *line,
+                                    const struct as_topology *topology,
+                                    const struct as_memory_room *room, struct assay_error *err);
+void as_run_options_fini(struct as_run_options *options);
+
+/* Before the first engine: kernel libraries read the environment when they are loaded, and threads
+ * that spin while they wait would disturb what is measured. What the user has set stays. */
+void as_run_environment(void);
+
+#endif

@@ -1,0 +1,53 @@
+/* cmd/common/model_options.h - the options by which a user says what goes into a model.
+ * Shared by every command that takes one. */
+#ifndef AS_CMD_COMMON_MODEL_OPTIONS_H
+#define AS_CMD_COMMON_MODEL_OPTIONS_H
+
+#include "cmd/common/options.h"
+#include "model/infer/infer.h"
+
+#define AS_OPTS_MODEL                                                                              \
+    {.name = "shape",                                                                              \
+     .kind = AS_OPT_LIST,                                                                          \
+     .argument = "NAME=1x3x224x224",                                                               \
+     .help = "give an input this shape; may be given several times"},                              \
+        {.name = "batch",                                                                          \
+         .letter = 'b',                                                                            \
+         .kind = AS_OPT_NUMBER,                                                                    \
+         .argument = "N",                                                                          \
+         .help = "take N samples at once",                                                         \
+         .min = 1,                                                                                 \
+         .max = 1000000000},                                                                       \
+        {.name = "dim",                                                                            \
+         .kind = AS_OPT_LIST,                                                                      \
+         .argument = "SYMBOL=N",                                                                   \
+         .help = "give a symbolic dimension its value; may be given several times"},               \
+    {                                                                                              \
+        .name = "value", .kind = AS_OPT_LIST, .argument = "NAME=V[,V...]",                         \
+        .help = "give an input these numbers where shapes or branches depend on them"              \
+    }
+
+enum { AS_MAX_GIVEN = 64 };
+
+/* What was given; {0} is nothing. */
+struct as_model_options {
+    struct as_infer_options infer; /* points into the rest */
+    struct as_infer_input inputs[AS_MAX_GIVEN];
+    struct as_infer_dim dims[AS_MAX_GIVEN];
+    struct as_dims shapes[AS_MAX_GIVEN];
+    struct as_arena arena;
+};
+
+/* Reads the four options. `model` is asked for the types of inputs that are given numbers. */
+AS_MUST_USE int as_model_options_read(struct as_model_options *options,
+                                      const struct as_cmd_line *line, const struct as_model *model,
+                                      struct assay_error *err);
+void as_model_options_fini(struct as_model_options *options);
+
+/* "512M", "16GiB", "80GB", "1000000": bytes. False when it is none. */
+bool as_parse_bytes(const char *text, uint64_t *bytes);
+
+/* "1x3x224x224" or "scalar"; false when it is neither. */
+bool as_parse_dims(const char *text, struct as_dims *dims);
+
+#endif

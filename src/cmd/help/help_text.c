@@ -1,0 +1,130 @@
+/* cmd/help/help_text.c - the words of commands and options as help, manual and completion all print
+ * them. Also the topics that belong to no command. */
+#include "cmd/help/help_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "report/run/layer_columns.h"
+#include "report/run/report.h"
+
+#define ENTRY_INDENT 26  /* where the sentences of a list begin */
+#define MOST_WIDTH   100 /* longer lines are hard to read, however wide the window */
+
+void as_opt_label(const struct as_opt *opt, char out[AS_WORDS_BYTES])
+{
+    char letter[8] = "    ";
+
+    if (opt->letter)
+        snprintf(letter, sizeof letter, "-%c, ", opt->letter);
+    snprintf(out, AS_WORDS_BYTES, "%s--%s%s%s", letter, opt->name, opt->argument ? "=" : "",
+             opt->argument ? opt->argument : "");
+}
+
+void as_opt_sentence(const struct as_opt *opt, char out[AS_WORDS_BYTES])
+{
+    size_t used = (size_t)snprintf(out, AS_WORDS_BYTES, "%s", opt->help);
+    const char *word;
+
+    if (opt->kind == AS_OPT_NUMBER)
+        snprintf(out + used, AS_WORDS_BYTES - used, " (%llu to %llu)", (unsigned long long)opt->min,
+                 (unsigned long long)opt->max);
+    for (size_t i = 0; opt->word_at && (word = opt->word_at(i)) && used < AS_WORDS_BYTES; i++)
+        used += (size_t)snprintf(out + used, AS_WORDS_BYTES - used, "%s%s", i ? ", " : ": ", word);
+}
+
+static void put_blanks(struct as_out *out, size_t n)
+{
+    while (n-- > 0)
+        as_out_char(out, ' ');
+}
+
+void as_put_wrapped(struct as_out *out, const char *text, size_t at, size_t indent, size_t width)
+{
+    width = width < MOST_WIDTH ? width : MOST_WIDTH;
+    while (*text) {
+        size_t size = strcspn(text, " ");
+
+        if (at > indent && at + 1 + size > width) {
+            as_out_char(out, '\n');
+            at = 0;
+        }
+        if (at < indent) {
+            put_blanks(out, indent - at);
+            at = indent;
+        } else if (at > indent) {
+            as_out_char(out, ' ');
+            at++;
+        }
+        as_out_put(out, text, size);
+        at += size;
+        text += size + strspn(text + size, " ");
+    }
+    as_out_char(out, '\n');
+}
+
+void as_put_entry(struct as_out *out, const char *label, const char *sentence, size_t width)
+{
+    size_t at = strlen(label) + 2;
+
+    as_out_text(out, "  ");
+    as_out_text(out, label);
+    if (at >= ENTRY_INDENT - 1) {
+        as_out_char(out, '\n');
+        at = 0;
+    }
+    as_put_wrapped(out, sentence, at, ENTRY_INDENT, width);
+}
+
+/* ---- topics ---- */
+
+struct pair {
+    const char *word, *meaning;
+};
+
+static const struct pair exit_status[] = {
+    {"0", "done"},
+    {"1", "done, and the answer is no: the run is damaged, a regression was found"},
+    {"2", "wrong use: an unknown option, command, column or thread"},
+    {"3", "it failed: a file cannot be read or written, memory ran out"},
+};
+
+static const char *exit_word(size_t i)
+{
+    return i < sizeof exit_status / sizeof *exit_status ? exit_status[i].word : NULL;
+}
+
+static const char *exit_meaning(size_t i)
+{
+    return i < sizeof exit_status / sizeof *exit_status ? exit_status[i].meaning : NULL;
+}
+
+static const struct pair environment[] = {
+    {"NO_COLOR", "no colour, when set to anything; --color wins"},
+    {"CLICOLOR_FORCE", "colour also into files and pipes, when set and not 0"},
+    {"TERM", "no colour when unset or dumb"},
+    {"COLUMNS", "the width of tables; --width wins"},
+    {"LC_ALL, LC_CTYPE, LANG", "plain ASCII is drawn unless the first one set names UTF-8"},
+};
+
+static const char *environment_word(size_t i)
+{
+    return i < sizeof environment / sizeof *environment ? environment[i].word : NULL;
+}
+
+static const char *environment_meaning(size_t i)
+{
+    return i < sizeof environment / sizeof *environment ? environment[i].meaning : NULL;
+}
+
+static const struct as_topic topic[] = {
+    {"columns", "columns of the table of layers", as_figure_name_at, as_figure_help_at},
+    {"sections", "parts of a report", as_report_section_at, as_report_section_help},
+    {"exit-status", "what the exit status tells", exit_word, exit_meaning},
+    {"environment", "variables that are read", environment_word, environment_meaning},
+};
+
+const struct as_topic *as_topic_at(size_t i)
+{
+    return i < sizeof topic / sizeof *topic ? &topic[i] : NULL;
+}

@@ -1,0 +1,156 @@
+/* cmd/machine/machine_study.c - the two studies of `assay machine`: of operations, and of our own
+ * overhead.
+ */
+#include "cmd/machine/machine_study.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/common/cached_peaks.h"
+#include "cmd/common/console.h"
+#include "cmd/common/measure_options.h"
+#include "report/machine/operations_text.h"
+#include "report/machine/overhead_text.h"
+
+enum { QUICK_ROUNDS = 2, QUICK_TRIALS = 12 };
+
+#define QUICK_ROUND_S 0.01
+#define QUICK_PAIR_S  0.05
+
+static void tell_operations(void *user, double share)
+{
+    as_progress_show(user, "timing operations", share);
+}
+
+/* On one thread unless asked: at these sizes waking others costs more than the work. */
+static int measure_operations(struct as_operation_run **run, const struct as_cmd_line *line,
+                              const struct as_topology *topology, struct assay_error *err)
+{
+    struct as_progress progress = {.wanted = as_progress_wanted(line)};
+    bool quick = as_opt_given(line, "quick");
+    struct as_memory_room room;
+    struct as_operation_options options = {
+        .size = (int64_t)as_opt_number(line, "size", AS_OPERATION_SIZE),
+        .threads = (unsigned)as_opt_number(line, "threads", 1),
+        .rounds = quick ? QUICK_ROUNDS : 0,
+        .round_s = quick ? QUICK_ROUND_S : 0,
+        .progress = tell_operations,
+        .user = &progress,
+    };
+    int rc;
+
+    as_memory_room_read(&room, "", &topology->container);
+    options.limit_bytes = room.left.why ? 0 : room.left.value;
+    as_run_environment();
+    rc = as_operation_run_new(run, &options, err);
+    as_progress_end(&progress);
+    return rc;
+}
+
+static int print_operations(const struct as_operations_report *report,
+                            const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_console console;
+    int rc = as_console_open(&console, line, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(line, "json"))
+        rc = as_operations_json(report, &console.out, err);
+    else
+        rc = as_operations_page(report, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}
+
+/* The peaks of all thread counts serve any number of threads. */
+int as_study_operations(const struct as_cmd_line *line, const struct as_topology *topology,
+                        struct assay_error *err)
+{
+    struct as_peaks_wanted wanted = {.topology = topology,
+                                     .fresh = as_opt_given(line, "fresh"),
+                                     .quick = as_opt_given(line, "quick")};
+    struct as_operation_run *run = NULL;
+    struct as_operations operations;
+    struct as_peaks_cached cached;
+    int rc = as_peaks_get(&cached, &wanted, line, err);
+
+    if (rc == ASSAY_OK)
+        rc = measure_operations(&run, line, topology, err);
+    if (rc == ASSAY_OK) {
+        as_operations_judge(&operations, run, &cached.peaks);
+        rc = print_operations(
+            &(struct as_operations_report){.operations = &operations,
+                                           .topology = topology,
+                                           .peaks = &cached.peaks,
+                                           .markdown = as_opt_given(line, "markdown")},
+            line, err);
+    }
+    as_operation_run_free(run);
+    return rc;
+}
+
+static void tell_overhead(void *user, const char *what, double share)
+{
+    as_progress_show(user, what, share);
+}
+
+/* Marks are recorded into a folder of our own, which goes with what is in it. */
+static int measure_overhead(struct as_overhead_run *run, const struct as_cmd_line *line,
+                            struct assay_error *err)
+{
+    struct as_progress progress = {.wanted = as_progress_wanted(line)};
+    bool quick = as_opt_given(line, "quick");
+    char folder[] = "/tmp/assay-overhead-XXXXXX", path[sizeof folder + 16] = "";
+    struct as_overhead_options options = {
+        .rounds = quick ? QUICK_TRIALS : 0,
+        .pair_s = quick ? QUICK_PAIR_S : 0,
+        .progress = tell_overhead,
+        .user = &progress,
+    };
+    int rc;
+
+    if (mkdtemp(folder)) {
+        (void)snprintf(path, sizeof path, "%s/run.assay", folder);
+        options.record = path;
+    }
+    as_run_environment();
+    rc = as_overhead_run(run, &options, err);
+    as_progress_end(&progress);
+    if (path[0]) {
+        (void)unlink(path);
+        (void)rmdir(folder);
+    }
+    return rc;
+}
+
+static int print_overhead(const struct as_overhead_report *report, const struct as_cmd_line *line,
+                          struct assay_error *err)
+{
+    struct as_console console;
+    int rc = as_console_open(&console, line, err);
+
+    if (rc < 0)
+        return rc;
+    if (as_opt_given(line, "json"))
+        rc = as_overhead_json(report, &console.out, err);
+    else
+        rc = as_overhead_page(report, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}
+
+int as_study_overhead(const struct as_cmd_line *line, const struct as_topology *topology,
+                      struct assay_error *err)
+{
+    struct as_overhead_run run;
+    struct as_overhead overhead;
+    int rc = measure_overhead(&run, line, err);
+
+    if (rc < 0)
+        return rc;
+    as_overhead_judge(&overhead, &run);
+    return print_overhead(&(struct as_overhead_report){.overhead = &overhead,
+                                                       .topology = topology,
+                                                       .markdown = as_opt_given(line, "markdown")},
+                          line, err);
+}

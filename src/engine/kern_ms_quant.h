@@ -1,9 +1,0 @@
-/* engine/kern_ms_quant.h - the kernel of the family ms_quant with a file of its own. */
-#ifndef AS_ENGINE_KERN_MS_QUANT_H
-#define AS_ENGINE_KERN_MS_QUANT_H
-
-#include "engine/kernel.h"
-
-int as_run_qlinear_pool(struct as_kernel_ctx *k); /* kern_ms_pool.c */
-
-#endif

@@ -1,9 +1,0 @@
-/* engine/kern_text.h - the kernel of texts with a file of its own. */
-#ifndef AS_ENGINE_KERN_TEXT_H
-#define AS_ENGINE_KERN_TEXT_H
-
-#include "engine/kernel.h"
-
-int as_kern_tfidf(struct as_kernel_ctx *k); /* kern_tfidf.c */
-
-#endif

@@ -1,0 +1,193 @@
+/* experiment/bench/bench_csv_write.c - writes the CSV files of a benchmark by their tables.
+ * What could not be read back is refused before anything appears. */
+#include "experiment/bench/bench_csv_schema.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "base/hash.h"
+#include "base/text/csv.h"
+#include "base/text/utf8.h"
+
+static int refuse(const struct as_csv_column *c, size_t row, const char *why,
+                  struct assay_error *err)
+{
+    return as_fail(err, ASSAY_ERR_USAGE, "row %zu, %s: %s", row + 1, c->name, why);
+}
+
+static int put_text(struct as_csv_writer *w, const struct as_csv_column *c, const char *text,
+                    size_t row, struct assay_error *err)
+{
+    size_t size = text ? strlen(text) : 0;
+
+    if (!text || !as_utf8_valid(text, size))
+        return refuse(c, row, text ? "the text is not UTF-8" : "there is no text", err);
+    as_csv_text_n(w, text, size);
+    return ASSAY_OK;
+}
+
+static int put_real(struct as_csv_writer *w, const struct as_csv_column *c, double value,
+                    size_t row, struct assay_error *err)
+{
+    if (isnan(value)) {
+        as_csv_empty(w);
+        return ASSAY_OK;
+    }
+    if (!isfinite(value) || value < c->least || value > c->most)
+        return refuse(c, row, isfinite(value) ? "the number is out of range" : "it is infinite",
+                      err);
+    if (c->kind == AS_CSV_WHOLE)
+        as_csv_u64(w, (uint64_t)value);
+    else
+        as_csv_f64(w, value);
+    return ASSAY_OK;
+}
+
+static int put_field(struct as_csv_writer *w, const struct as_csv_column *c, const char *at,
+                     size_t row, struct assay_error *err)
+{
+    const char *field = at + c->offset;
+    const char *text;
+    uint64_t u64;
+    double real;
+
+    switch (c->kind) {
+    case AS_CSV_TEXT:
+        memcpy(&text, field, sizeof text);
+        return put_text(w, c, text, row, err);
+    case AS_CSV_U64:
+        memcpy(&u64, field, sizeof u64);
+        if (c->may_be_empty && u64 == ASSAY_CSV_UNKNOWN)
+            as_csv_empty(w);
+        else
+            as_csv_u64(w, u64);
+        break;
+    case AS_CSV_US:
+        memcpy(&u64, field, sizeof u64);
+        if (c->may_be_empty && !at[c->flag_offset])
+            as_csv_empty(w);
+        else
+            as_csv_u64(w, u64 / 1000);
+        break;
+    case AS_CSV_REAL:
+    case AS_CSV_WHOLE:
+        memcpy(&real, field, sizeof real);
+        return put_real(w, c, real, row, err);
+    }
+    return ASSAY_OK;
+}
+
+static void put_header(struct as_out *out, const struct as_csv_schema *schema)
+{
+    for (size_t i = 0; i < schema->n_columns; i++) {
+        as_out_text(out, i ? "," : "");
+        as_out_text(out, schema->columns[i].name);
+    }
+    as_out_char(out, '\n');
+}
+
+static int put_rows(struct as_out *out, const struct as_csv_schema *schema, const char *rows,
+                    size_t n, struct assay_error *err)
+{
+    struct as_csv_writer w = {.out = out};
+
+    put_header(out, schema);
+    for (size_t row = 0; row < n && as_out_ok(out); row++) {
+        for (size_t i = 0; i < schema->n_columns; i++) {
+            int rc = put_field(&w, &schema->columns[i], rows, row, err);
+
+            if (rc < 0)
+                return rc;
+        }
+        as_csv_row_end(&w);
+        rows += schema->row_bytes;
+    }
+    return ASSAY_OK;
+}
+
+static int make_folder_of(const char *path, struct assay_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX];
+
+    if (!slash || slash == path)
+        return ASSAY_OK;
+    if ((size_t)(slash - path) >= sizeof folder)
+        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", path);
+    memcpy(folder, path, (size_t)(slash - path));
+    folder[slash - path] = '\0';
+    return as_folder_make(folder, 0777, err);
+}
+
+static int check_stamp(const struct assay_csv_stamp *stamp, struct assay_error *err)
+{
+    unsigned char digest[AS_SHA256_BYTES];
+    const char *hash = stamp ? stamp->config_hash : NULL;
+
+    if (hash && !as_unhex(hash, strlen(hash), digest, sizeof digest))
+        return as_fail(err, ASSAY_ERR_USAGE, "a configuration's hash is 64 digits of hex");
+    return ASSAY_OK;
+}
+
+static int write_csv(const char *path, enum assay_csv_schema which, const void *rows, size_t n,
+                     const struct assay_csv_stamp *stamp, struct assay_error *err)
+{
+    const struct as_csv_schema *schema = &as_csv_schemas[which];
+    struct as_out out;
+    int rc;
+
+    if (!path || !path[0] || (n > 0 && !rows))
+        return as_fail(err, ASSAY_ERR_USAGE, "a path and rows to write are needed");
+    rc = check_stamp(stamp, err);
+    if (rc == ASSAY_OK)
+        rc = make_folder_of(path, err);
+    if (rc == ASSAY_OK)
+        rc = as_out_file(&out, path, err);
+    if (rc != ASSAY_OK)
+        return rc;
+    rc = put_rows(&out, schema, rows, n, err);
+    if (rc == ASSAY_OK)
+        rc = as_out_close(&out, err);
+    as_out_drop(&out);
+    if (rc == ASSAY_OK && stamp)
+        rc = as_bench_csv_stamp(path, schema, n, stamp, err);
+    return rc;
+}
+
+int assay_write_results_csv(const char *path, const struct assay_result_row *rows, size_t n,
+                            const struct assay_csv_stamp *stamp, struct assay_error *err)
+{
+    return write_csv(path, ASSAY_CSV_RESULTS, rows, n, stamp, err);
+}
+
+int assay_write_results9_csv(const char *path, const struct assay_result_row *rows, size_t n,
+                             const struct assay_csv_stamp *stamp, struct assay_error *err)
+{
+    return write_csv(path, ASSAY_CSV_RESULTS9, rows, n, stamp, err);
+}
+
+int assay_write_latency_csv(const char *path, const struct assay_latency_record *records, size_t n,
+                            const struct assay_csv_stamp *stamp, struct assay_error *err)
+{
+    return write_csv(path, ASSAY_CSV_LATENCY, records, n, stamp, err);
+}
+
+int assay_write_memory_csv(const char *path, const struct assay_memory_snapshot *snapshots,
+                           size_t n, const struct assay_csv_stamp *stamp, struct assay_error *err)
+{
+    return write_csv(path, ASSAY_CSV_MEMORY, snapshots, n, stamp, err);
+}
+
+int assay_write_samples_csv(const char *path, const struct assay_sample_row *rows, size_t n,
+                            const struct assay_csv_stamp *stamp, struct assay_error *err)
+{
+    return write_csv(path, ASSAY_CSV_SAMPLES, rows, n, stamp, err);
+}
+
+int assay_write_power_csv(const char *path, const struct assay_power_sample *samples, size_t n,
+                          const struct assay_csv_stamp *stamp, struct assay_error *err)
+{
+    return write_csv(path, ASSAY_CSV_POWER, samples, n, stamp, err);
+}

@@ -1,0 +1,43 @@
+/* experiment/bench/bench_sample.h - what one sample of one setting gave, and the table of its
+ * fields, from which the journal is written and read. Unknown is unknown, never 0. */
+#ifndef AS_EXPERIMENT_BENCH_BENCH_SAMPLE_H
+#define AS_EXPERIMENT_BENCH_BENCH_SAMPLE_H
+
+#include "base/json/json_tree.h"
+#include "base/json/json_writer.h"
+
+#define AS_BENCH_UNKNOWN UINT64_MAX
+
+struct as_bench_sample {
+    uint64_t setting, sample_id;
+    uint64_t seq_len; /* UNKNOWN where inputs have no length */
+    uint64_t wall_ns;
+    uint64_t kernel_ns; /* computing: CPU time of all threads that worked on it */
+    uint64_t decide_ns; /* of wall_ns: deciding what to leave out */
+    uint64_t peak_mem_bytes;
+    double energy_j; /* NaN: unknown, as every double below */
+    double coherence_delta;
+    double l2, max_abs;
+    double path_length_change;
+    uint64_t decision_flips;
+    uint64_t passes;      /* 1: good enough beside the baseline's output */
+    uint64_t contradicts; /* 1: points the other way */
+    uint64_t positions_kept, positions_total;
+    uint64_t edges_kept, edges_total;
+    double cut_cost;          /* of the last decision */
+    uint64_t decisions, cuts; /* in the sample; those whose cut took an edge away */
+    uint64_t status;          /* of a command; 0 is success */
+    char output_hash[65];
+};
+
+/* Everything unknown. */
+void as_bench_sample_init(struct as_bench_sample *sample);
+
+/* As members of an open object; unknown ones are left out. */
+void as_bench_sample_write(const struct as_bench_sample *sample, struct as_json_writer *w);
+
+/* Fields that are not there stay unknown; one of another type is a FORMAT error. */
+AS_MUST_USE int as_bench_sample_read(struct as_bench_sample *sample,
+                                     const struct as_json_value *object, struct assay_error *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* measure/inputs/model_inputs.h - numbers for every input of a model: from files, or made up from a
+ * seed so that the model can run on them. What was chosen for each input is kept, to be told. */
+#ifndef AS_MEASURE_INPUTS_MODEL_INPUTS_H
+#define AS_MEASURE_INPUTS_MODEL_INPUTS_H
+
+#include "engine/engine.h"
+#include "format/mapped_file.h"
+#include "measure/inputs/npy_file.h"
+
+enum as_input_fill {
+    AS_INPUTS_RANDOM, /* floats uniform in [-1, 1); indices inside their tables */
+    AS_INPUTS_NORMAL, /* the same, but floats normal around 0 */
+    AS_INPUTS_ZEROS,
+    AS_INPUTS_ONES,
+    AS_INPUTS_COUNT
+};
+
+/* The word of the command line; "unknown" for a number that is none. */
+const char *as_input_fill_name(enum as_input_fill fill);
+
+struct as_input_file {
+    const char *name; /* of the input; NULL: the only one */
+    const char *path; /* .npy, or a tensor of ONNX */
+};
+
+struct as_input_options {
+    enum as_input_fill fill;
+    uint64_t seed;
+    const struct as_input_file *files;
+    size_t n_files;
+    const struct as_loop_pair *loops; /* inputs that go from run to run begin empty */
+    size_t n_loops;
+};
+
+/* What one input was given. */
+struct as_input_choice {
+    const char *name;
+    const char *dtype;
+    char shape[80];
+    char how[120]; /* "random in [-1, 1)", "indices below 30522 of wte", "file x.npy" */
+};
+
+struct as_given_file; /* a file that was opened for an input */
+
+struct as_model_inputs {
+    const struct as_input_options *options; /* the caller's */
+    const struct as_model *model;
+    struct as_given_file *files;
+    size_t n_files;
+    struct as_model *holder; /* of what is read from ONNX files */
+    struct as_infer_input *infer;
+    struct as_input_choice *choices;
+    size_t n_choices;
+    struct as_mem mem; /* of inputs that the engine has no memory for */
+};
+
+/* Opens the files and holds them against the inputs the model declares; a sentence names the file.
+ * Model and options must live on. */
+AS_MUST_USE int as_model_inputs_open(struct as_model_inputs *in, const struct as_model *model,
+                                     const struct as_input_options *options,
+                                     struct assay_error *err);
+
+/* `infer` as given, with the sizes that the files have. Where `infer` says another size, USAGE. The
+ * result borrows from both. */
+AS_MUST_USE int as_model_inputs_sizes(struct as_model_inputs *in, struct as_infer_options *infer,
+                                      struct assay_error *err);
+
+/* Gives every input of the engine its numbers. May be called again: they are the same again. */
+AS_MUST_USE int as_model_inputs_fill(struct as_model_inputs *in, struct as_engine *engine,
+                                     struct assay_error *err);
+
+/* After the engine was freed. */
+void as_model_inputs_close(struct as_model_inputs *in);
+
+#endif

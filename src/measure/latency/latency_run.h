@@ -1,0 +1,96 @@
+/* measure/latency/latency_run.h - how long one run of anything takes: warm-up until steady, then
+ * samples until the median is known well enough. A run that fails is a failure, never a number. */
+#ifndef AS_MEASURE_LATENCY_LATENCY_RUN_H
+#define AS_MEASURE_LATENCY_LATENCY_RUN_H
+
+#include "measure/latency/latency_metrics.h"
+#include "measure/latency/sample_interference.h"
+#include "measure/latency/warm_up.h"
+
+#define AS_LATENCY_WARMUP_RUNS 10
+#define AS_LATENCY_MIN_RUNS    20  /* when the time is up */
+#define AS_LATENCY_WANTED_RUNS 100 /* before a narrow interval is believed */
+#define AS_LATENCY_TIME_S      3.0
+#define AS_LATENCY_TARGET      0.01
+#define AS_LATENCY_LEVEL       0.95
+#define AS_LATENCY_MAX_SAMPLES 200000
+
+/* One process cannot see how its times differ from those of the next one: where its memory lies,
+ * which core it is on. Medians of 50 processes lay within this share of each other's middle, so no
+ * interval claims less on either side. Earlier runs, when they are known, say more. */
+#define AS_LATENCY_FLOOR 0.0025
+
+enum as_latency_phase { AS_LATENCY_WARMING, AS_LATENCY_TIMING };
+
+/* 0 means the default everywhere. */
+struct as_latency_options {
+    unsigned warmup_runs; /* at least so many calls; default 10 */
+    bool no_warmup;
+    double warmup_s;       /* at most so long, once these are done; default a third of time_s */
+    unsigned runs;         /* exactly so many samples */
+    unsigned min_runs;     /* not fewer samples; default 20 when time ends it, else 100 */
+    double target;         /* width of the interval over the median that is narrow enough; 0.01 */
+    double time_s;         /* of the timing; default 3 */
+    double level;          /* of the interval; default 0.95 */
+    bool no_floor;         /* the interval is of this process alone */
+    size_t n_earlier;      /* runs of the same thing before this one, */
+    double earlier_spread; /* and the spread of the logarithms of their medians */
+    bool no_batch;         /* a sample is one call, however short */
+    bool whole_process;    /* what is measured has threads: watch events of all of them */
+    const struct as_watch_source *source; /* NULL: the machine */
+    void (*progress)(void *user, enum as_latency_phase phase, double share);
+    void *progress_user;
+};
+
+enum as_latency_stop {
+    AS_STOP_WIDTH,   /* the interval is narrow enough */
+    AS_STOP_TIME,    /* the time is up */
+    AS_STOP_RUNS,    /* as many as were asked for */
+    AS_STOP_SAMPLES, /* no more are kept */
+    AS_STOP_COUNT
+};
+
+/* Whether samples that are outliers on the long side saw something more often than the others. */
+struct as_cause_tally {
+    bool known;        /* the system tells */
+    uint64_t n;        /* how often in the whole pass; stolen time in ticks */
+    size_t n_outliers; /* outliers during which it may have happened */
+    size_t n_others;   /* other samples likewise */
+    bool suspected;    /* at least twice as frequent among outliers */
+};
+
+struct as_latency_run {
+    double *samples_ns; /* of one call each, in the order taken, without the timer's cost */
+    uint8_t *seen;      /* by sample: bit i is enum as_cause i */
+    size_t n;
+    uint64_t batch; /* calls in a sample, whose mean it is */
+    struct as_latency_figures figures;
+    struct as_warm_up warm_up;
+    double timer_cost_ns, timer_resolution_ns;
+    double seconds; /* of the timing pass */
+    enum as_latency_stop stop;
+    bool floored; /* the interval was widened to AS_LATENCY_FLOOR */
+    /* What was given of earlier runs, when they were enough; 0: nothing is known of them. The
+     * interval reaches as far as another run may be expected to lie, at the level asked for. */
+    size_t n_earlier;
+    double earlier_spread; /* NaN: not known */
+    bool widened;          /* the interval, by that */
+    bool steady;           /* after warm-up, and no drift since */
+    size_t n_outliers;
+    struct as_cause_tally causes[AS_CAUSE_COUNT];
+    double frequency_before_hz, frequency_after_hz; /* NaN: not to be had */
+};
+
+/* Measures `fn`. The first failing call ends it with its failure, and `out` is empty. `options` may
+ * be NULL. */
+AS_MUST_USE int as_latency_run(struct as_latency_run *out, as_measured fn, void *user,
+                               const struct as_latency_options *options, struct assay_error *err);
+void as_latency_run_fini(struct as_latency_run *run);
+
+/* "width", "time", "runs", "samples". */
+const char *as_latency_stop_name(enum as_latency_stop stop);
+
+/* Items a second when one run does `items`; NaN when the median is 0. */
+double as_latency_throughput(const struct as_latency_run *run, double items);
+
+#endif

@@ -1,0 +1,71 @@
+/* measure/peaks/peak_kernels.h - the loops that reach the peaks, one for each type, access and
+ * instruction set. Written with intrinsics and chosen at run time, so that one build serves all
+ * machines. */
+#ifndef AS_MEASURE_PEAKS_PEAK_KERNELS_H
+#define AS_MEASURE_PEAKS_PEAK_KERNELS_H
+
+#include <stddef.h>
+
+#include "measure/peaks/peaks.h"
+
+/* Every reason why a figure may be missing, so that a cache can name it. */
+#define AS_PEAK_REASONS(X)                                                                         \
+    X(NO_BF16, "the processor has no AVX512_BF16")                                                 \
+    X(NO_I8, "the processor has no products of bytes that are known here")                         \
+    X(NO_CACHE, "the machine has no cache of this level, or does not tell its size")               \
+    X(NO_MEMORY, "too little memory is left to leave the caches")                                  \
+    X(NO_KERNEL, "no loop for this is known here")
+
+enum as_peak_reason {
+#define X(name, text) AS_PEAK_##name,
+    AS_PEAK_REASONS(X)
+#undef X
+        AS_PEAK_REASON_COUNT
+};
+
+const char *as_peak_reason_text(enum as_peak_reason reason);
+
+/* Room that a kernel reads its start values from and leaves its result in, at a multiple of 64. */
+#define AS_PEAK_SCRATCH_BYTES 2048
+
+/* Does `rounds` rounds on what `scratch` holds; the result depends on all of it. */
+typedef void (*as_compute_fn)(uint64_t rounds, void *scratch);
+
+struct as_compute_kernel {
+    enum as_peak_type type;
+    const char *isa;
+    bool (*can_run)(void);
+    as_compute_fn run;
+    double ops;     /* of one round */
+    unsigned lanes; /* numbers of a vector */
+};
+
+/* Walks `passes` times over `size` bytes, a multiple of AS_PEAK_CHUNK at a multiple of 64. */
+typedef void (*as_memory_fn)(char *data, size_t size, uint64_t passes);
+
+#define AS_PEAK_CHUNK 3072 /* 3 arrays of 16 vectors of 64 bytes */
+
+struct as_memory_kernel {
+    enum as_peak_access access;
+    const char *isa;
+    bool (*can_run)(void);
+    as_memory_fn run;
+};
+
+/* The best kernel this processor can run; NULL, with the reason in `why`, when there is none. */
+const struct as_compute_kernel *as_compute_kernel_find(enum as_peak_type type, const char **why);
+const struct as_memory_kernel *as_memory_kernel_find(enum as_peak_access access);
+
+/* The i-th of all, those this processor cannot run too, from 0; NULL past the last. */
+const struct as_compute_kernel *as_compute_kernel_at(size_t i);
+const struct as_memory_kernel *as_memory_kernel_at(size_t i);
+
+/* Fills the scratch with numbers that stay finite, small and different however long it runs. */
+void as_compute_scratch(enum as_peak_type type, char scratch[AS_PEAK_SCRATCH_BYTES]);
+
+/* Shared by both tables. */
+bool as_isa_generic(void);
+bool as_isa_avx2(void);
+bool as_isa_avx512(void);
+
+#endif

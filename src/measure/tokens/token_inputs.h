@@ -1,0 +1,64 @@
+/* measure/tokens/token_inputs.h - what the inputs of a decoder mean: tokens, their positions, a
+ * mask over past and present, the state; and their numbers at any place of a text. */
+#ifndef AS_MEASURE_TOKENS_TOKEN_INPUTS_H
+#define AS_MEASURE_TOKENS_TOKEN_INPUTS_H
+
+#include "measure/tokens/carried_state.h"
+
+enum as_token_role {
+    AS_TOKEN_OTHER,
+    AS_TOKEN_IDS,       /* which tokens: [batch, tokens] or [tokens] */
+    AS_TOKEN_POSITIONS, /* where they stand */
+    AS_TOKEN_MASK,      /* [batch, all] or [batch, 1, tokens, all]: what counts */
+    AS_TOKEN_PAST,      /* how many came before */
+    AS_TOKEN_LAST,      /* the last one's position, of each sample */
+    AS_TOKEN_ALL,       /* how many there are with these */
+    AS_TOKEN_USE_CACHE, /* false in a run without a past */
+    AS_TOKEN_STATE
+};
+
+/* Part of a text: `n` tokens after `past` others, for each sample. */
+struct as_token_place {
+    int64_t batch, past, n;
+};
+
+struct as_token_inputs {
+    const struct as_model *model;
+    uint8_t *roles;             /* by input of the main graph: enum as_token_role */
+    struct as_dims *states;     /* by input: of a state as it begins */
+    struct as_dims *given_dims; /* by input: what `infer` points to */
+    struct as_infer_input *infer;
+    uint32_t ids;        /* the input of tokens, or AS_NONE */
+    int64_t fixed_n;     /* tokens in every run, when the file has it so; else 0 */
+    int64_t fixed_batch; /* likewise */
+    uint64_t seed;
+};
+
+/* Model and pairs are borrowed. */
+AS_MUST_USE int as_token_inputs_init(struct as_token_inputs *in, const struct as_model *model,
+                                     const struct as_state_pairs *pairs, struct assay_error *err);
+void as_token_inputs_fini(struct as_token_inputs *in);
+
+/* Adds to `infer` the sizes of inputs at that place; `open_past`: those that grow with the past are
+ * left open. What `infer` has already stays. The result borrows from both. */
+AS_MUST_USE int as_token_inputs_sizes(struct as_token_inputs *in, const struct as_token_place *at,
+                                      bool open_past, struct as_infer_options *infer,
+                                      struct assay_error *err);
+
+/* After inference: keeps the dimensions that states begin with. */
+void as_token_inputs_keep_states(struct as_token_inputs *in);
+
+/* The axis of a state along which it grows: it is empty at first. -1: none. */
+int as_token_state_axis(const struct as_token_inputs *in, uint32_t input);
+
+/* Gives every input but states its numbers for that place. `all`: also those that do not depend on
+ * it. */
+AS_MUST_USE int as_token_inputs_fill(const struct as_token_inputs *in, struct as_engine *engine,
+                                     const struct as_token_place *at, bool all,
+                                     struct assay_error *err);
+
+/* Makes every state of the engine begin, with `past` tokens of zeros in it. */
+AS_MUST_USE int as_token_inputs_begin(const struct as_token_inputs *in, struct as_engine *engine,
+                                      int64_t past, struct assay_error *err);
+
+#endif

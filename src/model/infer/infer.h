@@ -1,0 +1,53 @@
+/* model/infer/infer.h - works out the type of every value from those of the inputs.
+ * What cannot be known stays unknown and is a finding; an operator we do not know stops nothing. */
+#ifndef AS_MODEL_INFER_INFER_H
+#define AS_MODEL_INFER_INFER_H
+
+#include "model/graph/graph.h"
+
+/* What the user says of one input; exactly as much as is given. */
+struct as_infer_input {
+    const char *name;
+    const struct as_type *type; /* NULL: as declared. Full type for tests with real inputs */
+    const struct as_dims *dims; /* NULL: as declared; the dtype stays */
+    struct as_data *data;       /* its numbers, or NULL */
+};
+
+struct as_infer_dim {
+    const char *symbol;
+    int64_t value;
+};
+
+struct as_infer_options {
+    const struct as_infer_input *inputs;
+    size_t n_inputs;
+    const struct as_infer_dim *dims;
+    size_t n_dims;
+    int64_t batch;     /* 0: as declared, or 1 */
+    bool keep_unknown; /* symbolic dimensions without a value stay unknown instead of a default */
+    bool proven_only;  /* what the file declares of values that nodes make is not believed: a shape
+                          that is known is then one that every run has */
+};
+
+/* A symbolic dimension and the value it was given. */
+struct as_bound_dim {
+    const char *symbol; /* "" for one without a name: then `input` and `axis` say which */
+    const char *input;
+    int axis;
+    int64_t value;   /* AS_DIM_UNKNOWN with keep_unknown */
+    bool by_default; /* nobody gave it */
+};
+
+struct as_bound_dims {
+    struct as_bound_dim *at; /* in the model's arena */
+    size_t n;
+};
+
+/* May be called again with other options: types that inference made are made anew. `bound` may be
+ * NULL. ASSAY_ERR_USAGE for an input or symbol that is not there (the sentence lists those that
+ * are), ASSAY_ERR_FORMAT for a node of the main graph that cannot work with its inputs. Where
+ * dimensions by default are what cannot work, these stay unknown and a finding says so. */
+AS_MUST_USE int as_infer_shapes(struct as_model *model, const struct as_infer_options *options,
+                                struct as_bound_dims *bound, struct assay_error *err);
+
+#endif

@@ -1,0 +1,292 @@
+/* model/weights/param_roles.c - tells what a constant is for: from the operator and the input that
+ * takes it, and where both leave it open from its type, its name and its numbers. */
+#include <math.h>
+#include <string.h>
+
+#include "model/weights/param_scan.h"
+
+/* A letter for each input of an operator; a point, and what lies beyond the last, goes by the
+ * type. */
+enum {
+    WEIGHT = 'W',
+    BUFFER = 'B',
+    QUANT = 'Q',
+    INDEX = 'I',
+    MASK = 'M',
+    CONSTANT = 'C',
+    LOOKUP = 'L', /* a table: embeddings, or of integers */
+    OPEN = '.',
+};
+
+static const struct {
+    enum as_op op;
+    const char *inputs;
+} slots[] = {
+    {AS_OP_Conv, ".WW"},
+    {AS_OP_ConvTranspose, ".WW"},
+    {AS_OP_ConvInteger, ".WQQ"},
+    {AS_OP_QLinearConv, ".QQWQQQQW"},
+    {AS_OP_DeformConv, ".W.W"},
+    {AS_OP_MatMul, "WW"},
+    {AS_OP_Gemm, "WWW"},
+    {AS_OP_Einsum, "WW"},
+    {AS_OP_MatMulInteger, "WWQQ"},
+    {AS_OP_QLinearMatMul, "WQQWQQQQ"},
+    {AS_OP_LSTM, ".WWW.CCW"},
+    {AS_OP_GRU, ".WWW.C"},
+    {AS_OP_RNN, ".WWW.C"},
+    {AS_OP_BatchNormalization, ".WWBB"},
+    {AS_OP_LayerNormalization, ".WW"},
+    {AS_OP_SimplifiedLayerNormalization, ".W"},
+    {AS_OP_InstanceNormalization, ".WW"},
+    {AS_OP_GroupNormalization, ".WW"},
+    {AS_OP_PRelu, ".W"},
+    {AS_OP_Gather, "LI"},
+    {AS_OP_GatherElements, "LI"},
+    {AS_OP_GatherND, "LI"},
+    {AS_OP_QuantizeLinear, ".QQ"},
+    {AS_OP_DequantizeLinear, ".QQ"},
+    {AS_OP_Resize, ".CCI"},
+    {AS_OP_Upsample, ".C"},
+    {AS_OP_OneHot, ".IC"},
+    {AS_OP_Where, "M.."},
+    {AS_OP_Clip, ".CC"},
+    {AS_OP_Pad, ".IC"},
+    {AS_OP_Loop, "ICCCCCCC"},
+    {AS_OP_NegativeLogLikelihoodLoss, "..C"},
+    {AS_OP_SoftmaxCrossEntropyLoss, "..C"},
+    {AS_OP_STFT, ".IBI"},
+    {AS_OP_MS_FusedConv, ".WW."},
+    {AS_OP_MS_NhwcConv, ".WW"},
+    {AS_OP_MS_ConvTransposeWithDynamicPads, ".WIW"},
+    {AS_OP_MS_QLinearConv, ".QQWQQQQW"},
+    {AS_OP_MS_FusedMatMul, "WW"},
+    {AS_OP_MS_TransposeMatMul, "WW"},
+    {AS_OP_MS_FusedGemm, "WWW"},
+    {AS_OP_MS_QGemm, "WQQWQQWQQ"},
+    {AS_OP_MS_MatMulInteger16, "WWQQ"},
+    {AS_OP_MS_MatMulIntegerToFloat, "WWQQQQW"},
+    {AS_OP_MS_DynamicQuantizeMatMul, "WWQQW"},
+    {AS_OP_MS_MatMulNBits, ".WQQIW"},
+    {AS_OP_MS_MatMulBnb4, ".WQ"},
+    {AS_OP_MS_DynamicQuantizeLSTM, ".WWW.CCWQQQQ"},
+    {AS_OP_MS_MoE, "..WWWWWW"},
+    {AS_OP_MS_QMoE, "..WQWWQWWQW"},
+    {AS_OP_MS_GatherBlockQuantized, "WIQQ"},
+    {AS_OP_MS_SkipLayerNormalization, "..WWW"},
+    {AS_OP_MS_SkipSimplifiedLayerNormalization, "..WW"},
+    {AS_OP_MS_EmbedLayerNormalization, "..WWWWWMI"},
+    {AS_OP_MS_QEmbedLayerNormalization, "..WWWWWMQQQQQQQQQQ"},
+    {AS_OP_MS_GroupNorm, ".WW"},
+    {AS_OP_MS_SkipGroupNorm, ".WW.W"},
+    {AS_OP_MS_BiasGelu, ".W"},
+    {AS_OP_MS_FastGelu, ".W"},
+    {AS_OP_MS_BiasSplitGelu, ".W"},
+    {AS_OP_MS_Attention, ".WWM"},
+    {AS_OP_MS_QAttention, ".WWQQMQQ"},
+    {AS_OP_MS_PackedAttention, ".WWI"},
+    {AS_OP_MS_PackedMultiHeadAttention, "...WI"},
+    {AS_OP_MS_MultiHeadAttention, "...WM"},
+    {AS_OP_MS_DecoderMaskedMultiHeadAttention, "...M"},
+    {AS_OP_MS_GroupQueryAttention, ".....IIBB"},
+    {AS_OP_MS_SparseAttention, ".....IIIIBB"},
+    {AS_OP_MS_RotaryEmbedding, ".IBB"},
+    {AS_OP_MS_RelativePositionBias, "W"},
+    {AS_OP_MS_QuantizeLinear, ".QQ"},
+    {AS_OP_MS_DequantizeLinear, ".QQ"},
+    {AS_OP_MS_QLinearAdd, "WQQWQQQQ"},
+    {AS_OP_MS_QLinearMul, "WQQWQQQQ"},
+    {AS_OP_MS_QLinearAveragePool, ".QQQQ"},
+    {AS_OP_MS_QLinearGlobalAveragePool, ".QQQQ"},
+    {AS_OP_MS_QLinearReduceMean, ".QQQQ"},
+    {AS_OP_MS_QLinearLeakyRelu, ".QQQQ"},
+    {AS_OP_MS_QLinearSigmoid, ".QQQQ"},
+    {AS_OP_MS_QLinearSoftmax, ".QQQQ"},
+    {AS_OP_MS_QLinearConcat, "QQWQQWQQWQQWQQWQQWQQWQQWQQ"},
+    {AS_OP_TFL_CONV_2D, ".WW"},
+    {AS_OP_TFL_DEPTHWISE_CONV_2D, ".WW"},
+    {AS_OP_TFL_CONV_3D, ".WW"},
+    {AS_OP_TFL_TRANSPOSE_CONV, "IW.W"},
+    {AS_OP_TFL_CONV_3D_TRANSPOSE, "IW.W"},
+    {AS_OP_TFL_FULLY_CONNECTED, ".WW"},
+    {AS_OP_TFL_BATCH_MATMUL, "WW"},
+    {AS_OP_TFL_SVDF, ".WWW"},
+    {AS_OP_TFL_LSTM, ".WWWWWWWWWWWWWWWWW..WWWW"},
+    {AS_OP_TFL_UNIDIRECTIONAL_SEQUENCE_LSTM, ".WWWWWWWWWWWWWWWWW..WWWW"},
+    {AS_OP_TFL_BIDIRECTIONAL_SEQUENCE_LSTM, ".WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW"},
+    {AS_OP_TFL_RNN, ".WWW"},
+    {AS_OP_TFL_UNIDIRECTIONAL_SEQUENCE_RNN, ".WWW"},
+    {AS_OP_TFL_BIDIRECTIONAL_SEQUENCE_RNN, ".WWW.WWW"},
+    {AS_OP_TFL_EMBEDDING_LOOKUP, "IW"},
+    {AS_OP_TFL_GATHER, "LI"},
+    {AS_OP_TFL_GATHER_ND, "LI"},
+    {AS_OP_TFL_PRELU, ".W"},
+    {AS_OP_TFL_SELECT, "M.."},
+    {AS_OP_TFL_SELECT_V2, "M.."},
+};
+
+static int slot_of(enum as_op op, size_t i)
+{
+    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
+        if (slots[s].op == op)
+            return i < strlen(slots[s].inputs) ? slots[s].inputs[i] : OPEN;
+    return OPEN;
+}
+
+/* ---- by the numbers ---- */
+
+enum { LOOK_ELEMS = 1 << 20 };
+
+/* What the numbers of a constant have in common. */
+struct look {
+    bool zero, one, low; /* seen: 0, 1, something a softmax makes nothing of */
+    bool other;          /* anything else that is whole */
+    bool broken;         /* a fraction: the look ends */
+};
+
+static void look_at(struct look *look, double x)
+{
+    if (x == 0)
+        look->zero = true;
+    else if (x == 1)
+        look->one = true;
+    else if (x <= -1e4)
+        look->low = true;
+    else if (x == floor(x))
+        look->other = true;
+    else
+        look->broken = true;
+}
+
+/* Numbers that training does not make: masks, and tables of whole numbers. */
+static enum as_role role_by_numbers(const struct as_data *data)
+{
+    struct look look = {0};
+
+    if (!data || !data->bytes || data->n > LOOK_ELEMS || data->partial)
+        return AS_ROLE_PARAMETER;
+    for (uint64_t i = 0; i < data->n && !look.broken; i++)
+        look_at(&look, as_data_f64(data, i));
+    if (look.broken)
+        return AS_ROLE_PARAMETER;
+    if (!look.other && ((look.zero && look.one) || look.low))
+        return AS_ROLE_MASK;
+    return look.other && (look.zero || look.one) && data->n > 2 ? AS_ROLE_BUFFER
+                                                                : AS_ROLE_PARAMETER;
+}
+
+/* ---- by name and type ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool is_table_name(const char *name)
+{
+    static const char *const words[] = {"inv_freq",   "rotary_emb.cos", "rotary_emb.sin",
+                                        "cos_cached", "sin_cached",     "cos_cache",
+                                        "sin_cache",  "rope_freqs",     "rope_factors"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i]))
+            return true;
+    return false;
+}
+
+static enum as_role role_by_type(const struct as_value *value, bool dequantised)
+{
+    unsigned dtype = value->type.dtype;
+    uint64_t n = 0;
+
+    if (value->data)
+        n = value->data->n;
+    else
+        (void)as_type_elems(&value->type, &n);
+    if (dtype == AS_DTYPE_BOOL)
+        return AS_ROLE_MASK;
+    if (dtype == AS_DTYPE_STRING)
+        return AS_ROLE_CONSTANT;
+    if (as_dtype_is_integer(dtype))
+        return (dequantised || value->n_scales > 0) && n > 1 ? AS_ROLE_PARAMETER : AS_ROLE_INDEX;
+    if (n <= 1)
+        return AS_ROLE_CONSTANT;
+    if (is_table_name(value->name))
+        return AS_ROLE_BUFFER;
+    return as_dtype_is_float(dtype) ? role_by_numbers(value->data) : AS_ROLE_PARAMETER;
+}
+
+enum as_role as_role_by_name(const struct as_value *value)
+{
+    static const char *const buffers[] = {"running_mean", "running_var", "moving_mean",
+                                          "moving_variance"};
+    unsigned dtype = value->type.dtype;
+
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (ends_with(value->name, buffers[i]))
+            return AS_ROLE_BUFFER;
+    if (is_table_name(value->name))
+        return AS_ROLE_BUFFER;
+    if (dtype == AS_DTYPE_BOOL || ends_with(value->name, "masked_bias"))
+        return AS_ROLE_MASK;
+    /* The triangle of GPT-2: [1, 1, context, context] beside matrices of the same layer. */
+    if (ends_with(value->name, "attn.bias") && value->type.rank == 4)
+        return AS_ROLE_MASK;
+    if (ends_with(value->name, ".scales") || ends_with(value->name, ".qzeros") ||
+        ends_with(value->name, "_scale_inv"))
+        return AS_ROLE_QUANT;
+    if (ends_with(value->name, ".qweight"))
+        return AS_ROLE_PARAMETER;
+    if (dtype == AS_DTYPE_I8 || dtype == AS_DTYPE_U8 || dtype == AS_DTYPE_I4 ||
+        dtype == AS_DTYPE_U4)
+        return value->data && value->data->n > 1 ? AS_ROLE_PARAMETER : AS_ROLE_INDEX;
+    if (as_dtype_is_integer(dtype))
+        return AS_ROLE_INDEX;
+    return dtype == AS_DTYPE_STRING ? AS_ROLE_CONSTANT : AS_ROLE_PARAMETER;
+}
+
+enum as_role as_role_in(const struct as_model *model, const struct as_graph *graph,
+                        const struct as_node *node, size_t i, const struct as_behind *behind)
+{
+    const struct as_value *value = &model->values[behind->value];
+    unsigned dtype = value->type.dtype;
+
+    (void)graph;
+    switch (slot_of(node->op, i)) {
+    case WEIGHT:
+        return AS_ROLE_PARAMETER;
+    case BUFFER:
+        return AS_ROLE_BUFFER;
+    case QUANT:
+        return AS_ROLE_QUANT;
+    case INDEX:
+        return AS_ROLE_INDEX;
+    case MASK:
+        return AS_ROLE_MASK;
+    case CONSTANT:
+        return AS_ROLE_CONSTANT;
+    case LOOKUP:
+        if (is_table_name(value->name))
+            return AS_ROLE_BUFFER;
+        if (dtype == AS_DTYPE_BOOL)
+            return AS_ROLE_MASK;
+        if (as_dtype_is_integer(dtype) && as_dtype_bits(dtype) > 8 && !behind->dequantised)
+            return AS_ROLE_INDEX;
+        return AS_ROLE_PARAMETER;
+    default:
+        return role_by_type(value, behind->dequantised);
+    }
+}
+
+uint64_t as_packed_elems(const struct as_node *node, size_t i)
+{
+    int64_t k = as_node_int(node, "K", 0), n = as_node_int(node, "N", 0);
+    uint64_t elems;
+
+    if (i != 1 || (node->op != AS_OP_MS_MatMulNBits && node->op != AS_OP_MS_MatMulBnb4) || k <= 0 ||
+        n <= 0 || __builtin_mul_overflow((uint64_t)k, (uint64_t)n, &elems))
+        return 0;
+    return elems;
+}

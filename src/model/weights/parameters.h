@@ -1,0 +1,72 @@
+/* model/weights/parameters.h - the constants of a model told apart: parameters, buffers, tables,
+ * masks. A tensor used twice is counted once; two tensors with the same bytes are found as tied. */
+#ifndef AS_MODEL_WEIGHTS_PARAMETERS_H
+#define AS_MODEL_WEIGHTS_PARAMETERS_H
+
+#include "model/graph/graph.h"
+
+#define AS_ROLES(X)                                                                                \
+    X(PARAMETER, "parameter") /* looks trained: weights, biases, scales, embeddings */             \
+    X(BUFFER, "buffer") /* kept but not trained: running mean and variance, tables of sines */     \
+    X(QUANT, "quantisation") /* scales and zero points */                                          \
+    X(INDEX, "index")        /* shapes, axes, positions: integers that steer */                    \
+    X(MASK, "mask")          /* true/false, or zeros and minus infinities */                       \
+    X(CONSTANT, "constant")  /* single numbers and what else is no parameter */                    \
+    X(UNUSED, "unused")      /* no node reads it */
+
+enum as_role {
+#define X(name, word) AS_ROLE_##name,
+    AS_ROLES(X)
+#undef X
+        AS_ROLE_COUNT
+};
+
+const char *as_role_name(enum as_role role);
+
+/* One constant tensor of the file (initializer, Constant node, inside a branch) or made by a node
+ * from constants alone where it serves as a weight (ConstantOfShape). */
+struct as_param {
+    uint32_t value;
+    enum as_role role;
+    const char *layer; /* label of the first node that uses it, "" when none does */
+    uint64_t elems;    /* 0 for another name of one already counted */
+    uint64_t bytes;    /* of these in the file's dtype */
+    uint64_t stored_elems, stored_bytes; /* in the file; also of second copies */
+    uint32_t n_uses;
+    uint32_t tied_to; /* index of the param with the same numbers, or AS_NONE */
+    bool generated;   /* not stored: made when the model runs */
+};
+
+struct as_param_sum {
+    uint64_t tensors, elems, bytes;
+};
+
+struct as_params {
+    struct as_param *params; /* in the order of first use; then unused ones */
+    size_t n_params;
+    struct as_param_sum by_role[AS_ROLE_COUNT];   /* each number once */
+    struct as_param_sum by_dtype[AS_DTYPE_COUNT]; /* parameters and buffers only */
+    uint64_t parameters, parameter_bytes;         /* role PARAMETER, each once */
+    uint64_t trainable;                           /* parameters of a float dtype */
+    uint64_t frozen;               /* parameters of an integer or block dtype, and buffers */
+    uint64_t stored, stored_bytes; /* all constants in the file, second copies too */
+    uint64_t tied_elems;           /* stored again under another name */
+    bool ties_cut;                 /* too many tensors look alike: not all were compared */
+    uint64_t shared_uses;          /* parameters that several nodes use */
+    double compression; /* bytes as fp32 / bytes as stored, of the parameters; quantisation
+                           scales count as stored bytes; NaN: there are none */
+    struct as_arena arena;
+};
+
+/* After as_infer_shapes(). `compare_bytes`: also look into the numbers to find tied tensors (same
+ * dtype, shape and bytes; reads a few pages first and the rest only of candidates); without it
+ * only tensors at the same place of the file are tied. */
+AS_MUST_USE int as_params_new(struct as_params **params, struct as_model *model, bool compare_bytes,
+                              struct assay_error *err);
+void as_params_free(struct as_params *params);
+
+/* The constant behind a value, through Transpose, Reshape, Identity, Cast, Quantize and
+ * DequantizeLinear and the like; AS_NONE when there is none. */
+uint32_t as_constant_behind(const struct as_model *model, uint32_t value);
+
+#endif

@@ -1,0 +1,276 @@
+/* probe/heap/heap_lists.c - the lists of heap_watch.h: sites, stacks, layers, iterations.
+ * Each is read anew from the share; a process that still runs may be a step ahead of it. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "probe/heap/heap_pages.h"
+
+/* The sums of all cells over all threads, [n_cells]; freed by the caller. */
+static int sum_cells(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
+                     struct as_heap_counter **out, struct assay_error *err)
+{
+    struct as_heap_threads threads = {.watch = watch, .sizes = sizes};
+    struct as_heap_counter *sum = as_alloc_zero((size_t)sizes->n_cells + 1, sizeof *sum);
+    struct as_heap_thread *t = as_alloc_aligned(_Alignof(struct as_heap_thread), sizeof *t);
+    int rc = sum && t ? 1 : as_fail_nomem(err);
+
+    while (rc > 0) {
+        rc = as_heap_threads_next(&threads, t, sizeof *t, err);
+        if (rc > 0) {
+            int added = as_heap_threads_add(&threads, t, sum, err);
+
+            rc = added < 0 ? added : 1;
+        }
+    }
+    as_free(t);
+    if (rc < 0) {
+        as_free(sum);
+        sum = NULL;
+    }
+    *out = sum;
+    return rc;
+}
+
+size_t as_heap_watch_live(struct as_heap_watch *watch, uint64_t *live_bytes, size_t room)
+{
+    struct as_heap_counter *sum = NULL;
+    struct as_heap_sizes sizes;
+    size_t n = 0;
+
+    if (as_heap_read_sizes(watch, &sizes, NULL) < 0 || sum_cells(watch, &sizes, &sum, NULL) < 0)
+        goto out;
+    for (; n < sizes.n_cells; n++)
+        if (n < room)
+            live_bytes[n] = as_heap_less(sum[n].allocated_bytes, sum[n].freed_bytes);
+out:
+    as_free(sum);
+    return n;
+}
+
+/* What each cell owned of the peak, [n_cells]: of the last snapshot that was finished. A program
+ * that makes two more while it is read mixes them; its peak is not over then anyway. */
+static int read_peak(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
+                     uint64_t *peak, struct assay_error *err)
+{
+    uint64_t number = sizes->heap.n_snapshots;
+    uint32_t half = (number + 1) % 2, n;
+
+    if (number == 0)
+        return ASSAY_OK;
+    n = sizes->heap.snapshot_cells[half];
+    if (n > sizes->n_cells)
+        n = sizes->n_cells;
+    return as_heap_read(watch, AS_HEAP_PEAK_AT + (uint64_t)half * AS_HEAP_CELLS * sizeof *peak,
+                        peak, n * sizeof *peak, err);
+}
+
+static bool fill_site(struct as_heap_site *site, const struct as_heap_cell *cell,
+                      const struct as_heap_counter *sum, uint64_t peak)
+{
+    if (cell->kind >= AS_HEAP_KIND_COUNT || sum->allocations == 0)
+        return false;
+    site->address = cell->address;
+    site->kind = (enum as_heap_kind)cell->kind;
+    site->allocations = sum->allocations;
+    site->frees = sum->frees;
+    site->allocated_bytes = sum->allocated_bytes;
+    site->freed_bytes = sum->freed_bytes;
+    site->live_bytes = as_heap_less(sum->allocated_bytes, sum->freed_bytes);
+    site->live_blocks = as_heap_less(sum->allocations, sum->frees);
+    site->peak_live_bytes = peak > INT64_MAX ? 0 : peak; /* seen between two counts: less than 0 */
+    site->temporary = sum->temporary;
+    site->same_layer = sum->same_layer;
+    return true;
+}
+
+int as_heap_watch_sites(struct as_heap_watch *watch, struct as_arena *arena,
+                        struct as_heap_site **out, size_t *n, struct assay_error *err)
+{
+    struct as_heap_counter *sum = NULL;
+    struct as_heap_cell *cells = NULL;
+    struct as_heap_site *site = NULL;
+    struct as_heap_sizes sizes;
+    const char **layer = NULL;
+    uint64_t *peak = NULL;
+    int rc = as_heap_read_sizes(watch, &sizes, err);
+
+    *out = NULL;
+    *n = 0;
+    if (rc < 0)
+        return rc;
+    cells = as_alloc_zero((size_t)sizes.n_cells + 1, sizeof *cells);
+    peak = as_alloc_zero((size_t)sizes.n_cells + 1, sizeof *peak);
+    site = as_arena_zero(arena, (size_t)sizes.n_cells + 1, sizeof *site);
+    rc = cells && peak && site ? ASSAY_OK : as_fail_nomem(err);
+    if (rc == ASSAY_OK)
+        rc = as_heap_read(watch, AS_HEAP_CELLS_AT, cells, sizes.n_cells * sizeof *cells, err);
+    if (rc == ASSAY_OK)
+        rc = read_peak(watch, &sizes, peak, err);
+    if (rc == ASSAY_OK)
+        rc = as_heap_layer_names(watch, &sizes, arena, &layer, err);
+    if (rc == ASSAY_OK)
+        rc = sum_cells(watch, &sizes, &sum, err);
+    for (uint32_t i = 1; rc == ASSAY_OK && i < sizes.n_cells; i++) {
+        struct as_heap_site *to = &site[*n];
+
+        if (!fill_site(to, &cells[i], &sum[i], peak[i]))
+            continue;
+        to->id = i;
+        to->layer = cells[i].layer < sizes.n_layers ? layer[cells[i].layer] : NULL;
+        ++*n;
+    }
+    as_free(sum);
+    as_free(peak);
+    as_free(cells);
+    *out = rc == ASSAY_OK ? site : NULL;
+    return rc;
+}
+
+static double weighed(uint64_t more, uint64_t less)
+{
+    return (double)as_heap_less(more, less) / AS_HEAP_WEIGHT_ONE;
+}
+
+static bool fill_stack(struct as_heap_stack *stack, const struct as_heap_stack_entry *e)
+{
+    if (e->samples == 0 || e->n_frames == 0 || e->n_frames > AS_HEAP_MAX_FRAMES)
+        return false;
+    stack->samples = e->samples;
+    stack->allocations = weighed(e->allocations, 0);
+    stack->allocated_bytes = weighed(e->allocated_bytes, 0);
+    stack->live_blocks = weighed(e->allocations, e->frees);
+    stack->live_bytes = weighed(e->allocated_bytes, e->freed_bytes);
+    stack->n_frames = e->n_frames;
+    memcpy(stack->frame, e->frame, sizeof stack->frame);
+    return true;
+}
+
+int as_heap_watch_stacks(struct as_heap_watch *watch, struct as_arena *arena,
+                         struct as_heap_stack **out, size_t *n, struct assay_error *err)
+{
+    struct as_heap_stack_entry entry;
+    struct as_heap_stack *stack;
+    struct as_heap_sizes sizes;
+    const char **layer = NULL;
+    int rc = as_heap_read_sizes(watch, &sizes, err);
+
+    *out = NULL;
+    *n = 0;
+    if (rc < 0)
+        return rc;
+    stack = as_arena_zero(arena, (size_t)sizes.n_stacks + 1, sizeof *stack);
+    if (!stack)
+        return as_fail_nomem(err);
+    rc = as_heap_layer_names(watch, &sizes, arena, &layer, err);
+    for (uint32_t i = 1; rc == ASSAY_OK && i < sizes.n_stacks; i++) {
+        rc = as_heap_read(watch, AS_HEAP_STACKS_AT + (uint64_t)i * sizeof entry, &entry,
+                          sizeof entry, err);
+        if (rc < 0 || !fill_stack(&stack[*n], &entry))
+            continue;
+        stack[*n].layer = entry.layer < sizes.n_layers ? layer[entry.layer] : NULL;
+        ++*n;
+    }
+    *out = rc == ASSAY_OK ? stack : NULL;
+    return rc;
+}
+
+/* Calls that a thread is still in, or has not looked since: as far as they came. */
+static void add_open(struct as_heap_layer *layer, uint32_t n_layers, const struct as_heap_thread *t)
+{
+    uint32_t n = t->n_open < AS_HEAP_OPEN ? t->n_open : AS_HEAP_OPEN;
+    uint64_t live = t->allocated_bytes - t->freed_bytes;
+    int64_t most = INT64_MIN;
+
+    for (uint32_t i = n; i > 0; i--) {
+        const struct as_heap_open *o = &t->open[i - 1];
+        uint64_t grown;
+
+        most = o->max_bytes > most ? o->max_bytes : most; /* what is within counts too */
+        if (o->layer == 0 || o->layer >= n_layers)
+            continue;
+        grown = (uint64_t)most - (uint64_t)o->start_bytes;
+        layer[o->layer].calls++;
+        layer[o->layer].net_bytes =
+            (int64_t)((uint64_t)layer[o->layer].net_bytes + live - (uint64_t)o->start_bytes);
+        if (grown <= INT64_MAX && grown > layer[o->layer].peak_within_bytes)
+            layer[o->layer].peak_within_bytes = grown;
+    }
+}
+
+static int read_layers(const struct as_heap_watch *watch, const struct as_heap_sizes *sizes,
+                       struct as_heap_layer *layer, struct assay_error *err)
+{
+    struct as_heap_threads threads = {.watch = watch, .sizes = sizes};
+    struct as_heap_layer_entry entry;
+    struct as_heap_thread t;
+    int rc = ASSAY_OK;
+
+    for (uint32_t i = 1; i < sizes->n_layers; i++) {
+        rc = as_heap_read(watch, AS_HEAP_LAYERS_AT + (uint64_t)i * sizeof entry, &entry,
+                          sizeof entry, err);
+        if (rc < 0)
+            return rc;
+        layer[i].calls = entry.calls;
+        layer[i].peak_within_bytes = entry.peak_within_bytes;
+        layer[i].net_bytes = entry.net_bytes;
+    }
+    while ((rc = as_heap_threads_next(&threads, &t, offsetof(struct as_heap_thread, cache), err)) >
+           0)
+        add_open(layer, sizes->n_layers, &t);
+    return rc;
+}
+
+int as_heap_watch_layers(struct as_heap_watch *watch, struct as_arena *arena,
+                         struct as_heap_layer **out, size_t *n, struct assay_error *err)
+{
+    struct as_heap_sizes sizes;
+    struct as_heap_layer *layer;
+    const char **name = NULL;
+    int rc = as_heap_read_sizes(watch, &sizes, err);
+
+    *out = NULL;
+    *n = 0;
+    if (rc < 0)
+        return rc;
+    layer = as_arena_zero(arena, (size_t)sizes.n_layers + 1, sizeof *layer);
+    if (!layer)
+        return as_fail_nomem(err);
+    rc = as_heap_layer_names(watch, &sizes, arena, &name, err);
+    if (rc == ASSAY_OK)
+        rc = read_layers(watch, &sizes, layer, err);
+    for (uint32_t i = 1; rc == ASSAY_OK && i < sizes.n_layers; i++) {
+        if (!name[i] || layer[i].calls == 0)
+            continue;
+        layer[*n] = layer[i];
+        layer[(*n)++].name = name[i];
+    }
+    *out = rc == ASSAY_OK ? layer : NULL;
+    return rc;
+}
+
+int as_heap_watch_iterations(struct as_heap_watch *watch, struct as_arena *arena,
+                             uint64_t **live_bytes, size_t *n, struct assay_error *err)
+{
+    uint64_t total, *ring = as_arena_zero(arena, AS_HEAP_MARKS, sizeof *ring), *live;
+    struct as_heap_sizes sizes;
+    int rc = as_heap_read_sizes(watch, &sizes, err);
+
+    *live_bytes = NULL;
+    *n = 0;
+    if (rc < 0)
+        return rc;
+    if (!ring)
+        return as_fail_nomem(err);
+    rc = as_heap_read(watch, AS_HEAP_MARKS_AT, ring, AS_HEAP_MARKS * sizeof *ring, err);
+    if (rc < 0)
+        return rc;
+    total = sizes.heap.iterations;
+    *n = total < AS_HEAP_MARKS ? (size_t)total : AS_HEAP_MARKS;
+    live = as_arena_zero(arena, *n + 1, sizeof *live);
+    if (!live)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < *n; i++)
+        live[i] = ring[(total - *n + i) % AS_HEAP_MARKS];
+    *live_bytes = live;
+    return ASSAY_OK;
+}

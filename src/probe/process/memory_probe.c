@@ -1,0 +1,448 @@
+/* probe/process/memory_probe.c - reads what the kernel says of this process's memory, again and
+ * again. Files stay open between readings; a child that was forked opens its own. */
+#include "probe/process/memory_probe.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cursor.h"
+#include "probe/process/memory_counts.h"
+#include "probe/process/process_memory.h"
+#include "probe/system/container.h"
+#include "probe/system/root_file.h"
+
+#define UNKNOWN   ASSAY_MEMORY_UNKNOWN
+#define TEXT_ROOM 4096
+
+/* ---- texts ---- */
+
+void as_memory_snapshot_clear(struct assay_memory_snapshot *out)
+{
+    *out = (struct assay_memory_snapshot){
+        .rss_bytes = UNKNOWN,
+        .peak_rss_bytes = UNKNOWN,
+        .anonymous_bytes = UNKNOWN,
+        .file_bytes = UNKNOWN,
+        .shared_memory_bytes = UNKNOWN,
+        .swap_bytes = UNKNOWN,
+        .virtual_bytes = UNKNOWN,
+        .pss_bytes = UNKNOWN,
+        .uss_bytes = UNKNOWN,
+        .minor_faults = UNKNOWN,
+        .major_faults = UNKNOWN,
+        .memory_total_bytes = UNKNOWN,
+        .kv_cache_bytes = UNKNOWN,
+        .activation_bytes = UNKNOWN,
+        .temp_buffer_bytes = UNKNOWN,
+        .parameter_bytes = UNKNOWN,
+        .gradient_bytes = UNKNOWN,
+        .optimizer_bytes = UNKNOWN,
+    };
+}
+
+/* In the order in which the kernel writes them, so that the text is walked once. */
+void as_memory_parse_status(struct assay_memory_snapshot *out, const char *text)
+{
+    const struct {
+        const char *key;
+        uint64_t *bytes;
+    } fields[] = {
+        {"VmSize", &out->virtual_bytes}, {"VmHWM", &out->peak_rss_bytes},
+        {"VmRSS", &out->rss_bytes},      {"RssAnon", &out->anonymous_bytes},
+        {"RssFile", &out->file_bytes},   {"RssShmem", &out->shared_memory_bytes},
+        {"VmSwap", &out->swap_bytes},
+    };
+    const char *line = text;
+
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        uint64_t kib, bytes;
+        size_t size;
+        const char *at = as_text_field(line, fields[i].key, &size);
+
+        if (!at) /* another order: from the beginning */
+            at = as_text_field(text, fields[i].key, &size);
+        if (!at)
+            continue;
+        line = at[size] ? at + size + 1 : text;
+        if (as_text_word_u64(&at, &kib) && as_mul_u64(kib, 1024, &bytes))
+            *fields[i].bytes = bytes;
+    }
+}
+
+/* "size resident ...", in pages. */
+void as_memory_parse_statm(struct assay_memory_snapshot *out, const char *text, uint64_t page_bytes)
+{
+    const char *at = text;
+    uint64_t size, resident, bytes;
+
+    if (!as_text_word_u64(&at, &size) || !as_text_word_u64(&at, &resident))
+        return;
+    if (as_mul_u64(size, page_bytes, &bytes))
+        out->virtual_bytes = bytes;
+    if (as_mul_u64(resident, page_bytes, &bytes))
+        out->rss_bytes = bytes;
+}
+
+/* "pid (name) state ppid ...": the name may hold anything, blanks and brackets too, so what is
+ * behind its last bracket counts. */
+void as_memory_parse_stat(struct assay_memory_snapshot *out, const char *text)
+{
+    enum { MINOR = 7, MAJOR = 9 }; /* words behind the name, from 0 */
+    const char *at = strrchr(text, ')');
+    uint64_t *into[] = {[MINOR] = &out->minor_faults, [MAJOR] = &out->major_faults};
+    size_t size;
+
+    if (!at)
+        return;
+    at++;
+    for (int i = 0; i <= MAJOR; i++) {
+        uint64_t value;
+
+        if (!into[i]) {
+            if (!as_text_word(&at, &size))
+                return;
+        } else if (as_text_word_u64(&at, &value)) {
+            *into[i] = value;
+        } else {
+            return;
+        }
+    }
+}
+
+void as_memory_parse_rollup(struct assay_memory_snapshot *out, const char *text)
+{
+    uint64_t pss, clean, dirty, huge, sum;
+
+    if (as_text_field_kib(text, "Pss", &pss))
+        out->pss_bytes = pss;
+    if (!as_text_field_kib(text, "Private_Clean", &clean) ||
+        !as_text_field_kib(text, "Private_Dirty", &dirty) || !as_add_u64(clean, dirty, &sum))
+        return;
+    if (as_text_field_kib(text, "Private_Hugetlb", &huge) && !as_add_u64(sum, huge, &sum))
+        return;
+    out->uss_bytes = sum;
+}
+
+/* ---- files that stay open ---- */
+
+static const char *const file_path[] = {
+    [AS_MEMORY_STATM] = "/proc/self/statm",
+    [AS_MEMORY_STATUS] = "/proc/self/status",
+    [AS_MEMORY_STAT] = "/proc/self/stat",
+    [AS_MEMORY_ROLLUP] = "/proc/self/smaps_rollup",
+};
+_Static_assert(sizeof file_path / sizeof *file_path == AS_MEMORY_FILE_COUNT, "a path each");
+
+static void forget(struct as_memory_reader *r)
+{
+    for (int i = 0; i < AS_MEMORY_FILE_COUNT; i++)
+        r->file[i].fd = -1;
+}
+
+void as_memory_reader_init(struct as_memory_reader *reader, const char *root)
+{
+    *reader = (struct as_memory_reader){.root = root, .total_bytes = UNKNOWN};
+    forget(reader);
+}
+
+/* A program that closes all it finds may have opened a file of its own under our number. */
+static bool is_ours(const struct as_memory_reader *r, enum as_memory_file which)
+{
+    struct stat st;
+
+    return r->file[which].fd >= 0 && fstat(r->file[which].fd, &st) == 0 &&
+           st.st_dev == r->file[which].device && st.st_ino == r->file[which].inode;
+}
+
+static void shut(struct as_memory_reader *r, enum as_memory_file which)
+{
+    if (is_ours(r, which))
+        close(r->file[which].fd);
+    r->file[which].fd = -1;
+}
+
+void as_memory_reader_fini(struct as_memory_reader *reader)
+{
+    for (int i = 0; i < AS_MEMORY_FILE_COUNT; i++)
+        shut(reader, (enum as_memory_file)i);
+}
+
+static bool open_file(struct as_memory_reader *r, enum as_memory_file which)
+{
+    char full[PATH_MAX];
+    struct stat st;
+    int fd;
+
+    if (snprintf(full, sizeof full, "%s%s", r->root, file_path[which]) >= (int)sizeof full)
+        return false;
+    fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) != 0) {
+        close(fd);
+        return false;
+    }
+    r->file[which].fd = fd;
+    r->file[which].device = st.st_dev;
+    r->file[which].inode = st.st_ino;
+    return true;
+}
+
+/* "/proc/self" was whoever opened it: what a parent opened tells of the parent. */
+static void own_files(struct as_memory_reader *r)
+{
+    pid_t pid = getpid();
+
+    if (r->pid == pid)
+        return;
+    as_memory_reader_fini(r);
+    r->pid = pid;
+}
+
+/* The kernel gives these texts whole in one read; a second one would make them again. */
+static bool read_once(const struct as_memory_reader *r, enum as_memory_file which, char *out)
+{
+    ssize_t n = pread(r->file[which].fd, out, TEXT_ROOM - 1, 0);
+
+    out[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* "" and false when it cannot be read. */
+static bool read_text(struct as_memory_reader *r, enum as_memory_file which, char out[TEXT_ROOM])
+{
+    out[0] = '\0';
+    if (r->file[which].fd >= 0 && read_once(r, which, out))
+        return true;
+    shut(r, which);
+    return open_file(r, which) && read_once(r, which, out);
+}
+
+/* The number of a descriptor may be somebody else's by now, and read well: a text that tells
+ * nothing is tried once more from a file that is ours for sure. */
+static bool reopened(struct as_memory_reader *r, enum as_memory_file which, char out[TEXT_ROOM])
+{
+    if (is_ours(r, which))
+        return false;
+    r->file[which].fd = -1;
+    return read_text(r, which, out);
+}
+
+static uint64_t page_size(void)
+{
+    long size = sysconf(_SC_PAGESIZE);
+
+    return size > 0 ? (uint64_t)size : 4096;
+}
+
+/* ---- readings ---- */
+
+uint64_t as_memory_read_rss(struct as_memory_reader *reader)
+{
+    struct assay_memory_snapshot s = {.rss_bytes = UNKNOWN};
+    char text[TEXT_ROOM];
+
+    own_files(reader);
+    if (read_text(reader, AS_MEMORY_STATM, text))
+        as_memory_parse_statm(&s, text, page_size());
+    if (s.rss_bytes == UNKNOWN && reopened(reader, AS_MEMORY_STATM, text))
+        as_memory_parse_statm(&s, text, page_size());
+    return s.rss_bytes;
+}
+
+uint64_t as_memory_read_total(struct as_memory_reader *reader)
+{
+    struct as_container container;
+    char text[TEXT_ROOM];
+    uint64_t bytes;
+
+    if (reader->total_read)
+        return reader->total_bytes;
+    (void)as_root_read(reader->root, "/proc/meminfo", text, sizeof text); /* "" when it cannot */
+    if (as_text_field_kib(text, "MemTotal", &bytes) && bytes > 0)
+        reader->total_bytes = bytes;
+    as_container_read(&container, reader->root);
+    if (container.memory_bytes.set && container.memory_bytes.value >= 1 &&
+        container.memory_bytes.value < (double)reader->total_bytes)
+        reader->total_bytes = (uint64_t)container.memory_bytes.value;
+    reader->total_read = true;
+    return reader->total_bytes;
+}
+
+static void read_status(struct as_memory_reader *r, struct assay_memory_snapshot *out)
+{
+    char text[TEXT_ROOM];
+
+    if (read_text(r, AS_MEMORY_STATUS, text))
+        as_memory_parse_status(out, text);
+    if (out->rss_bytes == UNKNOWN && reopened(r, AS_MEMORY_STATUS, text))
+        as_memory_parse_status(out, text);
+    if (out->rss_bytes == UNKNOWN && read_text(r, AS_MEMORY_STATM, text))
+        as_memory_parse_statm(out, text, page_size());
+}
+
+/* The same counts as in /proc/self/stat at a fifth of the cost; a prepared root has the file alone.
+ */
+static void ask_faults(struct assay_memory_snapshot *out)
+{
+    struct as_process_events events;
+
+    as_process_events_read(&events, false);
+    if (!events.minor_faults.why)
+        out->minor_faults = events.minor_faults.value;
+    if (!events.major_faults.why)
+        out->major_faults = events.major_faults.value;
+}
+
+static void read_faults(struct as_memory_reader *r, struct assay_memory_snapshot *out)
+{
+    char text[TEXT_ROOM];
+
+    if (r->root[0] == '\0') {
+        ask_faults(out);
+        return;
+    }
+    if (read_text(r, AS_MEMORY_STAT, text))
+        as_memory_parse_stat(out, text);
+    if (out->major_faults == UNKNOWN && reopened(r, AS_MEMORY_STAT, text))
+        as_memory_parse_stat(out, text);
+}
+
+static void read_shares(struct as_memory_reader *r, struct assay_memory_snapshot *out)
+{
+    char text[TEXT_ROOM];
+
+    if (read_text(r, AS_MEMORY_ROLLUP, text))
+        as_memory_parse_rollup(out, text);
+    if (out->pss_bytes == UNKNOWN && reopened(r, AS_MEMORY_ROLLUP, text))
+        as_memory_parse_rollup(out, text);
+}
+
+static void read_counts(struct assay_memory_snapshot *out)
+{
+    struct assay_memory_counts counts;
+
+    assay_memory_counts(&counts);
+    if (!counts.any)
+        return;
+    out->kv_cache_bytes = counts.current[ASSAY_MEMORY_KV_CACHE];
+    out->activation_bytes = counts.current[ASSAY_MEMORY_ACTIVATIONS];
+    out->temp_buffer_bytes = counts.current[ASSAY_MEMORY_TEMP];
+    out->parameter_bytes = counts.current[ASSAY_MEMORY_PARAMETERS];
+    out->gradient_bytes = counts.current[ASSAY_MEMORY_GRADIENTS];
+    out->optimizer_bytes = counts.current[ASSAY_MEMORY_OPTIMIZER];
+}
+
+void as_memory_now(uint64_t *monotonic_ns, uint64_t *unix_us)
+{
+    static _Atomic uint64_t shift_ns; /* wall less steady; 0: not looked at yet */
+    uint64_t shift = atomic_load_explicit(&shift_ns, memory_order_relaxed), none = 0;
+
+    if (shift == 0) {
+        struct as_clock_anchor anchor = as_clock_read_anchor(AS_CLOCK_MONOTONIC);
+
+        shift = anchor.real_ns - anchor.mono_ns;
+        if (!atomic_compare_exchange_strong_explicit(&shift_ns, &none, shift, memory_order_relaxed,
+                                                     memory_order_relaxed))
+            shift = none;
+    }
+    *monotonic_ns = as_clock_mono_ns();
+    *unix_us = (*monotonic_ns + shift) / 1000;
+}
+
+/* One sentence for the gravest of what is missing. */
+static const char *why_unknown(const struct assay_memory_snapshot *s, enum assay_capture how)
+{
+    const struct {
+        uint64_t value;
+        const char *why;
+    } wants[] = {
+        {s->rss_bytes, "neither /proc/self/status nor /proc/self/statm tells the resident memory"},
+        {s->peak_rss_bytes, "/proc/self/status does not tell the peak"},
+        {s->anonymous_bytes, "/proc/self/status does not tell what resident memory is made of"},
+        {s->file_bytes, "/proc/self/status does not tell what resident memory is made of"},
+        {s->shared_memory_bytes, "/proc/self/status does not tell what resident memory is made of"},
+        {s->swap_bytes, "/proc/self/status does not tell what is swapped out"},
+        {s->virtual_bytes, "/proc/self/status does not tell the size of the address space"},
+        {s->major_faults, "the system does not tell the page faults"},
+        {s->minor_faults, "the system does not tell the page faults"},
+        {s->memory_total_bytes, "/proc/meminfo does not tell the memory of the machine"},
+        {how == ASSAY_CAPTURE_ALL ? s->pss_bytes : 0, "/proc/self/smaps_rollup does not tell"},
+        {how == ASSAY_CAPTURE_ALL ? s->uss_bytes : 0, "/proc/self/smaps_rollup does not tell"},
+        {s->kv_cache_bytes, "the program does not count its memory by category"},
+        {s->pss_bytes, "pss and uss are read only when all is asked for"},
+    };
+
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
+        if (wants[i].value == UNKNOWN)
+            return wants[i].why;
+    return NULL;
+}
+
+int as_memory_read(struct as_memory_reader *reader, struct assay_memory_snapshot *out,
+                   enum assay_capture how, struct assay_error *err)
+{
+    as_memory_snapshot_clear(out);
+    own_files(reader);
+    as_memory_now(&out->monotonic_ns, &out->timestamp_us);
+    read_status(reader, out);
+    read_faults(reader, out);
+    if (how == ASSAY_CAPTURE_ALL)
+        read_shares(reader, out);
+    read_counts(out);
+    out->memory_total_bytes = as_memory_read_total(reader);
+    out->why = why_unknown(out, how);
+    if (out->rss_bytes == UNKNOWN && out->virtual_bytes == UNKNOWN && out->swap_bytes == UNKNOWN &&
+        out->peak_rss_bytes == UNKNOWN && out->pss_bytes == UNKNOWN)
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED,
+                       "the memory of this process cannot be read: is %s/proc mounted?",
+                       reader->root);
+    return ASSAY_OK;
+}
+
+/* ---- one reading, from any thread ---- */
+
+/* The reader of the whole process, with its descriptors, belongs to whoever holds `holder`: a
+ * process id, so that a child forked meanwhile sees that the holder is not of its own. */
+static struct {
+    _Atomic pid_t holder;
+    struct as_memory_reader reader;
+    bool ready;
+} common;
+
+static bool hold_common(pid_t pid)
+{
+    pid_t seen = atomic_load_explicit(&common.holder, memory_order_relaxed);
+
+    return seen != pid &&
+           atomic_compare_exchange_strong_explicit(&common.holder, &seen, pid, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+int assay_capture_memory(struct assay_memory_snapshot *out, enum assay_capture how,
+                         struct assay_error *err)
+{
+    struct as_memory_reader mine;
+    bool held = hold_common(getpid());
+    int rc;
+
+    if (!held) { /* another thread is reading: files of our own are quicker than waiting */
+        as_memory_reader_init(&mine, "");
+        rc = as_memory_read(&mine, out, how, err);
+        as_memory_reader_fini(&mine);
+        return rc;
+    }
+    if (!common.ready)
+        as_memory_reader_init(&common.reader, "");
+    common.ready = true;
+    rc = as_memory_read(&common.reader, out, how, err);
+    atomic_store_explicit(&common.holder, 0, memory_order_release);
+    return rc;
+}

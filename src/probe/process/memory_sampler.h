@@ -1,0 +1,52 @@
+/* probe/process/memory_sampler.h - a thread that takes a reading again and again, out of step with
+ * the rest. Deadlines stand still on the steady clock: a late reading does not make the next ones
+ * late.
+ */
+#ifndef AS_PROBE_PROCESS_MEMORY_SAMPLER_H
+#define AS_PROBE_PROCESS_MEMORY_SAMPLER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+#define AS_SAMPLER_LEAST_US 1000
+#define AS_SAMPLER_MOST_US  60000000
+
+typedef void (*as_sampler_take)(void *user);
+
+/* {0} is one that does not run. Start and stop are called by one thread at a time. */
+struct as_memory_sampler {
+    pthread_t thread;
+    pthread_mutex_t lock; /* of `stopping` */
+    pthread_cond_t wake;
+    bool stopping;
+    bool runs;
+    pid_t pid; /* of the process that has the thread: a forked child has it not */
+    uint64_t interval_ns;
+    uint64_t begun_ns;
+    as_sampler_take take;
+    void *user;
+    const char *name;             /* of the thread; NULL: "assay-memory" */
+    uint64_t past_cpu, past_wall; /* of those that ended */
+};
+
+/* The first reading is taken at once, the next after `interval_us`, each shifted by up to a tenth
+ * of it. `take` runs on the thread. USAGE for an interval outside the limits, STATE when it runs
+ * already. */
+AS_MUST_USE int as_memory_sampler_start(struct as_memory_sampler *sampler, uint64_t interval_us,
+                                        as_sampler_take take, void *user, struct assay_error *err);
+
+/* Waits until the reading that may be going on is done. Does nothing when it does not run. */
+void as_memory_sampler_stop(struct as_memory_sampler *sampler);
+
+/* Whether the thread is there, in this process. */
+bool as_memory_sampler_runs(const struct as_memory_sampler *sampler);
+
+/* What all its threads cost and how long they ran; false when there was none. */
+bool as_memory_sampler_cost(const struct as_memory_sampler *sampler, uint64_t *cpu_ns,
+                            uint64_t *wall_ns);
+
+#endif

@@ -1,0 +1,63 @@
+/* probe/process/process_tree.h - every process beneath one: what each holds and does, read again
+ * and again. Cheap enough for a hundred readings a second: the files of /proc stay open between
+ * them. */
+#ifndef AS_PROBE_PROCESS_PROCESS_TREE_H
+#define AS_PROBE_PROCESS_PROCESS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/fact.h"
+
+#define AS_TREE_MAX_PROCESSES 4096
+#define AS_TREE_NAME_BYTES    192
+
+struct as_process_tree;
+
+/* A process as it was last seen. Its own figures, without those of its children. */
+struct as_tree_process {
+    int64_t pid, parent_pid;       /* the parent that made it */
+    char name[AS_TREE_NAME_BYTES]; /* its command line, or what it calls itself */
+    uint64_t first_ns, last_ns;    /* of the readings that saw it */
+    uint64_t memory_ns;            /* of the last reading that saw it hold memory; 0: none */
+    bool ended;
+    bool had_children;  /* that it waited for, whether or not they were seen */
+    uint64_t rss_bytes; /* at the last reading */
+    uint64_t cpu_ns;
+    struct as_fact cpu_user_ns, cpu_system_ns; /* the sum is exact, its parts are by ticks */
+    struct as_fact peak_rss_bytes, minor_faults, major_faults;
+    struct as_fact switches_voluntary, switches_involuntary;
+    struct as_fact read_bytes, written_bytes; /* from and to storage */
+    struct as_fact io_wait_ns;
+    struct as_fact threads_most;
+};
+
+/* The tree as a whole, at one reading. */
+struct as_tree_now {
+    size_t n_alive;
+    uint64_t rss_bytes; /* pages that processes share count in each */
+    uint64_t cpu_ns;    /* of every process seen so far, also those that have ended */
+};
+
+/* `root` stands before "/proc" ("" usually). */
+AS_MUST_USE int as_process_tree_new(struct as_process_tree **out, const char *root, int64_t pid,
+                                    uint64_t now_ns, struct assay_error *err);
+void as_process_tree_free(struct as_process_tree *tree);
+
+/* Looks at all of them and for new ones. A thorough reading takes in what changes slowly or costs
+ * more: peaks, switches, storage, names, children of other threads than the first. */
+void as_process_tree_read(struct as_process_tree *tree, uint64_t now_ns, bool thorough,
+                          struct as_tree_now *now);
+
+/* In the order they were seen; borrowed until the next reading. NULL after the last. */
+const struct as_tree_process *as_process_tree_at(const struct as_process_tree *tree, size_t i);
+
+/* Whether a process of that pid was alive at the last reading. */
+bool as_process_tree_has(const struct as_process_tree *tree, int64_t pid);
+
+/* How many were there for which the list had no room: at least. */
+uint64_t as_process_tree_left_out(const struct as_process_tree *tree);
+
+#endif

@@ -1,0 +1,87 @@
+/* probe/process/rss_peaks.c - the greatest of all readings since any moment, without keeping them
+ * all. One thread adds, another asks; a forked child goes on with what its parent saw. */
+#include "probe/process/rss_peaks.h"
+
+#include <unistd.h>
+
+bool as_rss_peaks_init(struct as_rss_peaks *peaks)
+{
+    peaks->n = 0;
+    peaks->taken = 0;
+    peaks->pid = getpid();
+    return pthread_mutex_init(&peaks->lock, NULL) == 0;
+}
+
+void as_rss_peaks_fini(struct as_rss_peaks *peaks)
+{
+    if (peaks->pid == getpid())
+        pthread_mutex_destroy(&peaks->lock);
+}
+
+static void enter(struct as_rss_peaks *p)
+{
+    if (p->pid != getpid()) { /* a thread that is not here may have held it when we were forked */
+        p->pid = getpid();
+        pthread_mutex_init(&p->lock, NULL);
+    }
+    pthread_mutex_lock(&p->lock);
+}
+
+static void leave(struct as_rss_peaks *p)
+{
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* The first and the last step stay: the greatest of all and the newest. */
+static void give_up_every_second(struct as_rss_peaks *p)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->n; i += 2)
+        p->step[n++] = p->step[i];
+    p->n = n;
+}
+
+void as_rss_peaks_add(struct as_rss_peaks *peaks, uint64_t bytes)
+{
+    enter(peaks);
+    while (peaks->n > 0 && peaks->step[peaks->n - 1].bytes <= bytes)
+        peaks->n--;
+    if (peaks->n == AS_RSS_PEAKS)
+        give_up_every_second(peaks);
+    peaks->step[peaks->n].number = peaks->taken++;
+    peaks->step[peaks->n++].bytes = bytes;
+    leave(peaks);
+}
+
+uint64_t as_rss_peaks_mark(struct as_rss_peaks *peaks)
+{
+    uint64_t mark;
+
+    enter(peaks);
+    mark = peaks->taken;
+    leave(peaks);
+    return mark;
+}
+
+uint64_t as_rss_peaks_since(struct as_rss_peaks *peaks, uint64_t mark, uint64_t *bytes)
+{
+    uint32_t from = 0, to;
+    uint64_t n;
+
+    enter(peaks);
+    n = peaks->taken > mark ? peaks->taken - mark : 0;
+    to = peaks->n;
+    while (from < to) { /* the first step made since */
+        uint32_t middle = from + (to - from) / 2;
+
+        if (peaks->step[middle].number < mark)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    if (n > 0 && from < peaks->n)
+        *bytes = peaks->step[from].bytes;
+    leave(peaks);
+    return n;
+}

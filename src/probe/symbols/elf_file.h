@@ -1,0 +1,65 @@
+/* probe/symbols/elf_file.h - what of an ELF file is needed to name its functions: 64 bits,
+ * little-endian. Mapped, not read: only headers and symbols are touched, however large it is. */
+#ifndef AS_PROBE_SYMBOLS_ELF_FILE_H
+#define AS_PROBE_SYMBOLS_ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "base/error.h"
+
+#define AS_ELF_MAX_SEGMENTS 64 /* loaded ones; real files have 2 to 12 */
+#define AS_ELF_MAX_BUILD_ID 64
+
+/* What the loader maps: file bytes at `offset` appear at `address`. */
+struct as_elf_segment {
+    uint64_t offset, size, address;
+};
+
+/* A table of symbols with its names. Empty: there is none. */
+struct as_elf_table {
+    struct as_cursor symbols; /* 24 bytes each */
+    struct as_cursor names;
+};
+
+struct as_elf_file {
+    const uint8_t *bytes;
+    size_t size;
+    bool mapped;
+    struct as_elf_segment segment[AS_ELF_MAX_SEGMENTS];
+    size_t n_segments;
+    struct as_elf_table symtab, dynsym;
+    uint8_t build_id[AS_ELF_MAX_BUILD_ID];
+    size_t build_id_size;
+    const char *debug_link; /* file name that .gnu_debuglink tells, NUL-terminated; NULL: none */
+};
+
+struct as_elf_symbol {
+    uint32_t name;
+    uint8_t info, other;
+    uint16_t section;
+    uint64_t value, size;
+};
+
+/* Looks through `size` bytes, which must outlive `file`. FORMAT when they are no such file; parts
+ * of it that make no sense are passed over. */
+AS_MUST_USE int as_elf_file_parse(struct as_elf_file *file, const uint8_t *bytes, size_t size,
+                                  struct assay_error *err);
+
+/* Maps the regular file at `path` and parses it. */
+AS_MUST_USE int as_elf_file_open(struct as_elf_file *file, const char *path,
+                                 struct assay_error *err);
+
+/* Accepts a file already closed. */
+void as_elf_file_close(struct as_elf_file *file);
+
+/* The next symbol of a cursor over as_elf_table.symbols; false at the end. */
+bool as_elf_take_symbol(struct as_cursor *c, struct as_elf_symbol *out);
+
+/* The address that the file itself gives to the byte at `offset`; false when none is loaded there.
+ */
+bool as_elf_file_address(const struct as_elf_file *file, uint64_t offset, uint64_t *address);
+
+#endif

@@ -1,0 +1,211 @@
+/* profiler/layer_history.c - the times and the newest calls of one thread, within a bound.
+ * What has no room is counted, and percentiles say what they are made of. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profiler/layer_thread.h"
+
+#define FIRST_SAMPLES 16u
+#define FIRST_RECORDS 64u
+
+bool as_layer_history_take(struct as_layer_profile *p, size_t bytes)
+{
+    size_t before = atomic_fetch_add_explicit(&p->history_bytes, bytes, memory_order_relaxed);
+
+    if (before + bytes <= p->limits.max_history_bytes)
+        return true;
+    as_layer_history_give(p, bytes);
+    return false;
+}
+
+void as_layer_history_give(struct as_layer_profile *p, size_t bytes)
+{
+    if (p)
+        atomic_fetch_sub_explicit(&p->history_bytes, bytes, memory_order_relaxed);
+}
+
+/* One list of times with more room; as it was when there is none. */
+static bool grow_list(struct as_layer_profile *p, uint64_t **list, uint32_t from, uint32_t room)
+{
+    size_t extra = (room - from) * sizeof **list;
+    uint64_t *more;
+
+    if (!as_layer_history_take(p, extra))
+        return false;
+    more = as_realloc(*list, room, sizeof *more);
+    if (!more) {
+        as_layer_history_give(p, extra);
+        return false;
+    }
+    as_touch(more, from * sizeof *more, room * sizeof *more);
+    *list = more;
+    return true;
+}
+
+static void lose_own(struct as_layer_profile *p, struct as_layer_cell *cell, uint32_t room)
+{
+    as_layer_history_give(p, room * sizeof *cell->own);
+    as_free(cell->own);
+    cell->own = NULL;
+    cell->own_lost = true;
+}
+
+/* Room for twice as many times; false when there is none. */
+static bool grow_samples(struct as_layer_profile *p, struct as_layer_cell *cell)
+{
+    uint32_t room = cell->room ? 2 * cell->room : FIRST_SAMPLES;
+
+    if (!grow_list(p, &cell->sample, cell->room, room))
+        return false;
+    if (cell->own && !grow_list(p, &cell->own, cell->room, room))
+        lose_own(p, cell, cell->room);
+    cell->room = room;
+    return true;
+}
+
+/* The first call with layers inside: until now times and own times were the same. */
+static void part_own(struct as_layer_profile *p, struct as_layer_cell *cell)
+{
+    if (cell->room && !grow_list(p, &cell->own, 0, cell->room))
+        cell->own_lost = true;
+    if (cell->own && cell->n_samples)
+        memcpy(cell->own, cell->sample, cell->n_samples * sizeof *cell->own);
+}
+
+/* The newest of a full list stay. */
+static uint64_t *keep_newest(struct as_layer_profile *p, uint64_t *list, uint32_t n, uint32_t room)
+{
+    uint64_t *less;
+
+    memmove(list, list + (n - AS_LAYER_NEWEST), AS_LAYER_NEWEST * sizeof *list);
+    as_layer_history_give(p, (room - AS_LAYER_NEWEST) * sizeof *list);
+    less = as_realloc(list, AS_LAYER_NEWEST, sizeof *less);
+    return less ? less : list;
+}
+
+/* From all times to counts by size, with the newest times beside them. */
+static bool fold(struct as_layer_profile *p, struct as_layer_cell *cell)
+{
+    const size_t bytes = AS_LAYER_BUCKETS * sizeof *cell->bucket;
+
+    if (!as_layer_history_take(p, bytes))
+        return false;
+    cell->bucket = as_alloc_zero(AS_LAYER_BUCKETS, sizeof *cell->bucket);
+    if (!cell->bucket) {
+        as_layer_history_give(p, bytes);
+        return false;
+    }
+    for (uint32_t i = 0; i < cell->n_samples; i++)
+        cell->bucket[as_histogram_bucket(AS_LAYER_BITS, cell->sample[i])]++;
+    cell->sample = keep_newest(p, cell->sample, cell->n_samples, cell->room);
+    if (cell->own)
+        cell->own = keep_newest(p, cell->own, cell->n_samples, cell->room);
+    cell->room = cell->n_samples = AS_LAYER_NEWEST;
+    cell->at = 0;
+    return true;
+}
+
+/* The times are full: more room, counts by size, or the newest only. */
+static void make_room(struct as_layer_profile *p, struct as_layer_cell *cell)
+{
+    bool more = cell->room < AS_LAYER_EXACT ? grow_samples(p, cell) : fold(p, cell);
+
+    if (!more)
+        cell->newest_only = true;
+}
+
+void as_layer_cell_keep(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns,
+                        uint64_t own_ns)
+{
+    uint32_t place;
+
+    if (cell->n_samples == cell->room && !cell->bucket && !cell->newest_only)
+        make_room(p, cell);
+    if (own_ns != ns && !cell->own && !cell->own_lost)
+        part_own(p, cell);
+    if (cell->bucket)
+        cell->bucket[as_histogram_bucket(AS_LAYER_BITS, ns)]++;
+    if (cell->room == 0)
+        return;
+    if (cell->n_samples < cell->room) {
+        place = cell->n_samples++;
+    } else {
+        place = cell->at++;
+        cell->at = cell->at == cell->room ? 0 : cell->at;
+    }
+    cell->sample[place] = ns;
+    if (cell->own)
+        cell->own[place] = own_ns;
+}
+
+struct as_moments as_layer_times_moments(const struct as_layer_times *times)
+{
+    __extension__ typedef __int128 wide;
+    struct as_moments m = {0};
+    wide mean;
+
+    if (times->n == 0)
+        return m;
+    m.total = (struct as_total){times->n, times->sum, 0, times->min, times->max};
+    m.mean = (double)times->sum / (double)times->n;
+    /* Squares of distances from a whole number beside the mean: whole numbers all the way, so that
+     * nothing is lost however small the spread. */
+    mean = (wide)(times->sum / times->n);
+    m.m2 =
+        (double)((wide)times->squares - 2 * mean * (wide)times->sum + (wide)times->n * mean * mean);
+    m.m2 -= (m.mean - (double)mean) * (m.mean - (double)mean) * (double)times->n;
+    m.m2 = m.m2 > 0 ? m.m2 : 0;
+    return m;
+}
+
+static void grow_ring(struct as_layer_profile *p, struct as_layer_ring *ring)
+{
+    size_t room = ring->room ? 2 * ring->room : FIRST_RECORDS;
+    struct as_layer_record *more;
+    size_t extra;
+
+    room = room < p->limits.max_timeline ? room : p->limits.max_timeline;
+    extra = (room - ring->room) * sizeof *more;
+    ring->fixed = true;
+    if (!extra || !as_layer_history_take(p, extra))
+        return;
+    more = as_realloc(ring->record, room, sizeof *more);
+    if (!more) {
+        as_layer_history_give(p, extra);
+        return;
+    }
+    as_touch(more, ring->room * sizeof *more, room * sizeof *more);
+    ring->record = more;
+    ring->room = room;
+    ring->fixed = false;
+}
+
+void as_layer_ring_push(struct as_layer_profile *p, struct as_layer_ring *ring,
+                        const struct as_layer_record *record)
+{
+    if (ring->n == ring->room && !ring->fixed)
+        grow_ring(p, ring);
+    if (ring->room == 0) {
+        as_free(record->extra);
+        ring->dropped++;
+        return;
+    }
+    if (ring->at == ring->room)
+        ring->at = 0;
+    if (ring->n == ring->room) {
+        as_free(ring->record[ring->at].extra);
+        ring->dropped++;
+    } else {
+        ring->n++;
+    }
+    ring->record[ring->at++] = *record;
+}
+
+void as_layer_ring_fini(struct as_layer_profile *p, struct as_layer_ring *ring)
+{
+    for (size_t i = 0; i < ring->n; i++)
+        as_free(ring->record[i].extra);
+    as_layer_history_give(p, ring->room * sizeof *ring->record);
+    as_free(ring->record);
+    *ring = (struct as_layer_ring){0};
+}

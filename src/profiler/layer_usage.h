@@ -1,0 +1,28 @@
+/* profiler/layer_usage.h - what a thread used of the machine while a layer ran: processor, faults,
+ * switches. What layers inside it used, and what profiling them used, is left out. */
+#ifndef AS_PROFILER_LAYER_USAGE_H
+#define AS_PROFILER_LAYER_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <assay/bottlenecks.h>
+
+/* Counts of a thread since it began, or between two readings. */
+struct as_layer_usage {
+    double cpu_seconds;
+    uint64_t minor_faults, major_faults, switches, sleeps, io_blocks;
+};
+
+/* Of the calling thread. False: the system does not tell. */
+bool as_layer_usage_read(struct as_layer_usage *out);
+
+/* Adds what passed between two readings. */
+void as_layer_usage_add(struct as_layer_usage *to, const struct as_layer_usage *from,
+                        const struct as_layer_usage *until);
+
+/* Fills the metrics of a call with what it used itself: `until` less `from`, less `inner`. */
+void as_layer_usage_tell(struct assay_layer_metrics *out, const struct as_layer_usage *from,
+                         const struct as_layer_usage *until, const struct as_layer_usage *inner);
+
+#endif

@@ -1,0 +1,173 @@
+/* profiler/memory_layers.c - memory of layers by name, summed up as their calls end.
+ * {0} is empty. Names are bounded in number: further ones share one row. */
+#include "profiler/memory_layers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "stats/describe/moments.h"
+
+#define UNKNOWN ASSAY_MEMORY_UNKNOWN
+#define MIB     1048576.0
+
+struct as_memory_layer_sums {
+    char *name;
+    uint64_t calls;
+    struct as_moments rss; /* bytes, after each call */
+    uint64_t counted_peak, rss_rise;
+    uint64_t minor_faults, major_faults;
+};
+
+void as_memory_layers_fini(struct as_memory_layers *layers)
+{
+    for (size_t i = 0; i < layers->n; i++)
+        as_free(layers->of[i].name);
+    as_free(layers->of);
+    as_free(layers->by_name);
+    *layers = (struct as_memory_layers){0};
+}
+
+/* Where `name` stands among the sorted, or would. */
+static size_t place_of(const struct as_memory_layers *layers, const char *name, bool *found)
+{
+    size_t from = 0, to = layers->n;
+
+    *found = false;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int order = strcmp(layers->of[layers->by_name[middle]].name, name);
+
+        if (order == 0) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+size_t as_memory_layers_find(const struct as_memory_layers *layers, const char *name)
+{
+    bool found;
+    size_t at = place_of(layers, name, &found);
+
+    return found ? layers->by_name[at] : SIZE_MAX;
+}
+
+static bool make_room(struct as_memory_layers *layers)
+{
+    size_t room = layers->room ? layers->room * 2 : 32;
+    struct as_memory_layer_sums *of;
+    uint32_t *by_name;
+
+    if (layers->n < layers->room)
+        return true;
+    of = as_realloc(layers->of, room, sizeof *of);
+    if (!of)
+        return false;
+    layers->of = of;
+    by_name = as_realloc(layers->by_name, room, sizeof *by_name);
+    if (!by_name)
+        return false;
+    layers->by_name = by_name;
+    layers->room = room;
+    return true;
+}
+
+static struct as_memory_layer_sums *insert(struct as_memory_layers *layers, size_t at,
+                                           const char *name)
+{
+    char *copy = make_room(layers) ? as_strdup(name) : NULL;
+    struct as_memory_layer_sums *sums;
+
+    if (!copy)
+        return NULL;
+    memmove(layers->by_name + at + 1, layers->by_name + at,
+            (layers->n - at) * sizeof *layers->by_name);
+    layers->by_name[at] = (uint32_t)layers->n;
+    sums = &layers->of[layers->n++];
+    *sums = (struct as_memory_layer_sums){
+        .name = copy,
+        .counted_peak = UNKNOWN,
+        .rss_rise = UNKNOWN,
+        .minor_faults = UNKNOWN,
+        .major_faults = UNKNOWN,
+    };
+    return sums;
+}
+
+static struct as_memory_layer_sums *sums_of(struct as_memory_layers *layers, const char *name)
+{
+    bool found;
+    size_t at = place_of(layers, name, &found);
+
+    if (!found && layers->n >= AS_MEMORY_PROFILE_LAYERS) {
+        name = "(other layers)";
+        layers->joined++;
+        at = place_of(layers, name, &found);
+    }
+    return found ? &layers->of[layers->by_name[at]] : insert(layers, at, name);
+}
+
+static void lift(uint64_t *most, uint64_t value)
+{
+    if (value != UNKNOWN && (*most == UNKNOWN || value > *most))
+        *most = value;
+}
+
+static void sum_up(uint64_t *sum, uint64_t value)
+{
+    if (value != UNKNOWN)
+        *sum = *sum == UNKNOWN ? value : *sum + value;
+}
+
+bool as_memory_layers_add(struct as_memory_layers *layers, const char *name,
+                          struct as_memory_layer_reading *reading)
+{
+    struct as_memory_layer_sums *sums = sums_of(layers, name);
+
+    if (!sums)
+        return false;
+    reading->layer = sums->name;
+    sums->calls++;
+    if (reading->rss_after_bytes != UNKNOWN)
+        as_moments_add(&sums->rss, reading->rss_after_bytes);
+    if (reading->rss_before_bytes != UNKNOWN && reading->rss_peak_bytes != UNKNOWN)
+        lift(&sums->rss_rise, reading->rss_peak_bytes - reading->rss_before_bytes);
+    lift(&sums->counted_peak, reading->counted_peak_bytes);
+    sum_up(&sums->minor_faults, reading->minor_faults);
+    sum_up(&sums->major_faults, reading->major_faults);
+    return true;
+}
+
+bool as_memory_layers_row(const struct as_memory_layers *layers, size_t i,
+                          struct as_memory_layer_row *out)
+{
+    const struct as_memory_layer_sums *s;
+    const struct as_total *rss;
+
+    if (i >= layers->n)
+        return false;
+    s = &layers->of[i];
+    rss = &s->rss.total;
+    *out = (struct as_memory_layer_row){
+        .layer = s->name,
+        .call_count = s->calls,
+        .n_known = rss->n,
+        .mean_memory_mb = as_moments_mean(&s->rss) / MIB,
+        .std_memory_mb = as_moments_std_population(&s->rss) / MIB,
+        .min_memory_mb = rss->n ? (double)rss->min / MIB : (double)NAN,
+        .max_memory_mb = rss->n ? (double)rss->max / MIB : (double)NAN,
+        .min_bytes = rss->n ? rss->min : UNKNOWN,
+        .max_bytes = rss->n ? rss->max : UNKNOWN,
+        .counted_peak_bytes = s->counted_peak,
+        .rss_rise_bytes = s->rss_rise,
+        .minor_faults = s->minor_faults,
+        .major_faults = s->major_faults,
+    };
+    return true;
+}

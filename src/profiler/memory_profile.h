@@ -1,0 +1,151 @@
+/* profiler/memory_profile.h - what memory a session's layers leave behind and need while they run.
+ * One call at a time: the owner holds its own lock. A span is ended on the thread that began it. */
+#ifndef AS_PROFILER_MEMORY_PROFILE_H
+#define AS_PROFILER_MEMORY_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <assay/memory.h>
+
+#include "base/error.h"
+#include "probe/process/memory_counts.h"
+
+struct as_memory_profile;
+
+#define AS_MEMORY_PROFILE_SNAPSHOTS 10000
+#define AS_MEMORY_PROFILE_LAYERS    4096 /* apart; further ones share a row of their own */
+#define AS_MEMORY_PROFILE_METADATA  4096 /* bytes kept with one snapshot */
+
+/* {0} is the default. */
+struct as_memory_profile_options {
+    uint64_t interval_us; /* a reading of the kernel's may be this old; 0: always a new one */
+    uint64_t sample_us;   /* a thread looks for peaks of rss within layers this often; 0: none */
+    size_t max_snapshots; /* the newest that are kept; 0: AS_MEMORY_PROFILE_SNAPSHOTS */
+    const char *root;     /* "" or NULL: the machine itself; copied */
+};
+
+/* What the kernel says of the process at one time; ASSAY_MEMORY_UNKNOWN where it does not. */
+struct as_memory_moment {
+    uint64_t rss_bytes;
+    uint64_t minor_faults, major_faults; /* of the whole process */
+    uint64_t monotonic_ns;               /* when it was read */
+};
+
+/* A layer that runs. The caller holds it from begin to end and looks not inside. */
+struct as_memory_span {
+    struct as_memory_moment before;
+    uint64_t begin_ns;
+    uint64_t sample_mark; /* readings of the sampler before it */
+    uint64_t counted_before_bytes;
+    struct as_memory_thread_span thread;
+};
+
+/* One snapshot, made at the end of a layer. Bytes are ASSAY_MEMORY_UNKNOWN and MiB are NaN where
+ * they cannot be had. */
+struct as_memory_layer_reading {
+    const char *layer;         /* borrowed until reset or free */
+    double timestamp;          /* UNIX seconds */
+    double cpu_memory_mb;      /* rss after the layer, MiB */
+    double memory_delta_mb;    /* the same less the baseline */
+    double cpu_memory_percent; /* of the machine's or the container's memory */
+    uint64_t rss_before_bytes, rss_after_bytes;
+    uint64_t rss_peak_bytes; /* greatest seen within, both ends included */
+    uint64_t rss_samples;    /* readings of the sampler within: 0, only the ends are known */
+    uint64_t before_age_ns, after_age_ns; /* how old the readings were at begin and at end */
+    uint64_t minor_faults, major_faults;  /* within, of the whole process */
+    /* The program's own account; unknown when it counts nothing. */
+    uint64_t counted_before_bytes, counted_after_bytes; /* of all threads */
+    uint64_t counted_peak_bytes; /* how far this thread rose above where it stood at begin; exact */
+    int64_t counted_net_bytes;   /* what this thread took less what it gave back */
+    bool counted_known;          /* the two above mean something */
+    const char *metadata;        /* one JSON value or NULL; borrowed like the layer */
+    const char *why;             /* a static sentence for what is unknown above; NULL: nothing is */
+};
+
+/* Over all calls of one layer, dropped snapshots included; NaN where no call was known. */
+struct as_memory_layer_row {
+    const char *layer;
+    uint64_t call_count;
+    uint64_t n_known; /* calls whose rss was known: what the figures are over */
+    double mean_memory_mb, std_memory_mb, min_memory_mb, max_memory_mb; /* std: population */
+    uint64_t min_bytes, max_bytes;
+    uint64_t counted_peak_bytes; /* greatest within one call */
+    uint64_t rss_rise_bytes;     /* greatest rss peak above the rss at begin, within one call */
+    uint64_t minor_faults, major_faults; /* over all calls */
+};
+
+struct as_memory_growth {
+    const char *layer;
+    double timestamp;
+    double memory_growth_mb; /* against the first snapshot of all */
+};
+
+struct as_memory_profile_summary {
+    bool started;
+    double baseline_memory_mb,
+        peak_memory_mb; /* peak: greatest of all snapshots and of the sampler */
+    uint64_t baseline_bytes, peak_bytes;
+    uint64_t peak_rss_kernel_bytes; /* since the process began (VmHWM) */
+    uint64_t memory_total_bytes;
+    uint64_t total_snapshots; /* taken */
+    uint64_t snapshots_kept, snapshots_dropped, metadata_dropped;
+    double memory_growth_mb;          /* the last snapshot less the first */
+    uint64_t n_layers, layers_joined; /* calls of layers beyond AS_MEMORY_PROFILE_LAYERS */
+    uint64_t samples, sampler_cpu_ns, sampler_wall_ns; /* unknown without a sampler */
+    struct assay_memory_counts counts;                 /* now */
+    const char *why;                                   /* why something above is unknown */
+};
+
+/* `options` may be NULL. Reads nothing yet. */
+AS_MUST_USE int as_memory_profile_new(struct as_memory_profile **out,
+                                      const struct as_memory_profile_options *options,
+                                      struct assay_error *err);
+/* Stops its sampler. Accepts NULL. */
+void as_memory_profile_free(struct as_memory_profile *profile);
+
+/* Gives free memory back to the system, takes the baseline and starts the sampler. Again: a new
+ * baseline; what was recorded stays. Fails (UNSUPPORTED) when the system tells nothing. */
+AS_MUST_USE int as_memory_profile_start(struct as_memory_profile *profile, struct assay_error *err);
+
+/* Ends the sampler; begin and end go on working. */
+void as_memory_profile_stop(struct as_memory_profile *profile);
+
+/* Forgets snapshots, layers and the baseline; the next begin takes a new one. */
+void as_memory_profile_reset(struct as_memory_profile *profile);
+
+/* Fails only before any memory could be read (UNSUPPORTED); `span` is then safe to end all the
+ * same. Without a start before it, the first one takes the baseline. */
+int as_memory_profile_begin_layer(struct as_memory_profile *profile, struct as_memory_span *span,
+                                  struct assay_error *err);
+
+/* `layer` is copied. `timestamp` in UNIX seconds; NaN: now. `metadata` is NULL or one valid JSON
+ * value, copied; longer than AS_MEMORY_PROFILE_METADATA, it is dropped and counted. `out` may be
+ * NULL. Fails for want of memory; the thread's account is right all the same. */
+int as_memory_profile_end_layer(struct as_memory_profile *profile, struct as_memory_span *span,
+                                const char *layer, double timestamp, const char *metadata,
+                                struct as_memory_layer_reading *out, struct assay_error *err);
+
+/* A layer that was begun and will not be told: only the thread's account is put right. */
+void as_memory_profile_cancel_layer(struct as_memory_profile *profile, struct as_memory_span *span);
+
+/* The kept snapshots, [0] the oldest; NULL past the last. Borrowed until the next end or reset. */
+const struct as_memory_layer_reading *as_memory_profile_at(const struct as_memory_profile *profile,
+                                                           size_t i);
+
+/* Of kept snapshot i; false past the last. */
+bool as_memory_profile_growth(const struct as_memory_profile *profile, size_t i,
+                              struct as_memory_growth *out);
+
+/* Layers in the order of their first end; false past the last. */
+bool as_memory_profile_layer_at(const struct as_memory_profile *profile, size_t i,
+                                struct as_memory_layer_row *out);
+/* By name; false when there is none. */
+bool as_memory_profile_layer(const struct as_memory_profile *profile, const char *layer,
+                             struct as_memory_layer_row *out);
+
+void as_memory_profile_summary(struct as_memory_profile *profile,
+                               struct as_memory_profile_summary *out);
+
+#endif

@@ -1,0 +1,348 @@
+/* report/bench/bench_files.c - the folder of an experiment: csv/, figs/, results.json, summary.md
+ * and fingerprint.json, each written whole and stamped. */
+#include "report/bench/bench_files.h"
+
+#include <assay/bench_csv.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "experiment/bench/bench_csv_schema.h"
+
+/* ---- paths ---- */
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr("._-+=,", c) != NULL;
+}
+
+bool as_bench_file_name(const char *name, size_t setting, const char *suffix, char *out,
+                        size_t room)
+{
+    char plain[AS_GRID_NAME];
+    bool changed = name[0] == '.' || name[0] == '-' || strlen(name) > 150;
+    size_t n = 0;
+    int size;
+
+    for (; n < 150 && name[n]; n++) {
+        plain[n] = name[n];
+        if (!is_plain(name[n])) {
+            plain[n] = '_';
+            changed = true;
+        }
+    }
+    plain[n] = '\0';
+    /* Two names may become one: the number tells them apart. */
+    size = changed ? snprintf(out, room, "%zu_%s%s", setting, plain, suffix)
+                   : snprintf(out, room, "%s%s", plain, suffix);
+    return size > 0 && (size_t)size < room;
+}
+
+int as_bench_file(const struct as_bench_folder *folder, size_t setting, const char *suffix,
+                  char *out, size_t room, struct assay_error *err)
+{
+    const struct as_bench *bench = folder->report->result->bench;
+    const char *name = setting == bench->baseline ? "baseline" : bench->settings[setting].name;
+    char file[AS_GRID_NAME + 64];
+
+    if (as_bench_file_name(name, setting, suffix, file, sizeof file) &&
+        snprintf(out, room, "%s/csv/%s", folder->path, file) < (int)room)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
+}
+
+static int join(const struct as_bench_folder *folder, const char *name, char out[PATH_MAX],
+                struct assay_error *err)
+{
+    if (snprintf(out, PATH_MAX, "%s/%s", folder->path, name) >= PATH_MAX)
+        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
+    return ASSAY_OK;
+}
+
+/* ---- rows ---- */
+
+/* Of one setting, or of the whole experiment (SIZE_MAX), whose hash is that of the deciding facts.
+ */
+static struct assay_csv_stamp stamp_of(const struct as_bench_folder *folder, size_t setting)
+{
+    const struct as_bench_report *r = folder->report;
+
+    return (struct assay_csv_stamp){
+        .config_hash = r->config_hashes && setting != SIZE_MAX ? r->config_hashes[setting] : NULL,
+        .fingerprint = folder->fingerprint};
+}
+
+static int write_samples(const struct as_bench_folder *folder, size_t setting,
+                         struct assay_error *err)
+{
+    const struct as_bench_setting *s = &folder->report->result->bench->settings[setting];
+    struct assay_csv_stamp stamp = stamp_of(folder, setting);
+    struct assay_sample_row *rows = as_alloc_zero(s->n + 1, sizeof *rows);
+    char path[PATH_MAX];
+    int rc =
+        rows ? as_bench_file(folder, setting, ".csv", path, sizeof path, err) : as_fail_nomem(err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < s->n; i++)
+        rows[i] = (struct assay_sample_row){
+            .sample_id = s->samples[i].sample_id,
+            .seq_len = s->samples[i].seq_len,
+            .wall_time_ns = s->samples[i].wall_ns,
+            .peak_mem_bytes = s->samples[i].peak_mem_bytes,
+            .energy_j = s->samples[i].energy_j,
+        };
+    if (rc == ASSAY_OK)
+        rc = assay_write_samples_csv(path, rows, s->n, &stamp, err);
+    as_free(rows);
+    return rc;
+}
+
+static int write_latency(const struct as_bench_folder *folder, size_t setting,
+                         struct assay_error *err)
+{
+    const struct as_bench_setting *s = &folder->report->result->bench->settings[setting];
+    struct assay_csv_stamp stamp = stamp_of(folder, setting);
+    struct assay_latency_record *rows = as_alloc_zero(s->n + 1, sizeof *rows);
+    char path[PATH_MAX];
+    int rc = rows ? as_bench_file(folder, setting, ".latency.csv", path, sizeof path, err)
+                  : as_fail_nomem(err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < s->n; i++)
+        rows[i] = (struct assay_latency_record){
+            .sample_id = s->samples[i].sample_id,
+            .wall_time_ns = s->samples[i].wall_ns,
+            .kernel_time_ns = s->samples[i].kernel_ns,
+            .kernel_available = s->samples[i].kernel_ns != AS_BENCH_UNKNOWN,
+            .seq_len = s->samples[i].seq_len,
+        };
+    if (rc == ASSAY_OK)
+        rc = assay_write_latency_csv(path, rows, s->n, &stamp, err);
+    as_free(rows);
+    return rc;
+}
+
+static int write_details(const struct as_bench_folder *folder, size_t setting,
+                         struct assay_error *err)
+{
+    static const struct as_csv_schema details = {.name = "details"};
+    struct assay_csv_stamp stamp = stamp_of(folder, setting);
+    char path[PATH_MAX];
+    struct as_out out;
+    int rc = as_bench_file(folder, setting, ".details.csv", path, sizeof path, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_out_file(&out, path, err);
+    if (rc < 0)
+        return rc;
+    rc = as_bench_details_csv(&folder->report->result->bench->settings[setting], &out, err);
+    if (rc < 0) {
+        as_out_drop(&out);
+        return rc;
+    }
+    rc = as_out_close(&out, err);
+    return rc == ASSAY_OK
+               ? as_bench_csv_stamp(path, &details,
+                                    folder->report->result->bench->settings[setting].n, &stamp, err)
+               : rc;
+}
+
+/* ---- results ---- */
+
+static void fill_row(struct assay_result_row *out, const struct as_bench_row *row)
+{
+    const double no = (double)NAN;
+
+    if (row->setting->failed) { /* half of its samples would pass for all of them */
+        *out = (struct assay_result_row){
+            row->setting->name, row->setting->lambda, row->setting->tau, no, no, no, no, no, no};
+        return;
+    }
+    *out = (struct assay_result_row){
+        .setting = row->setting->name,
+        .lambda = row->setting->lambda,
+        .tau = row->setting->tau,
+        .coherence_delta = row->coherence_delta.value,
+        .kv_cache_reduction = row->kv_cache_reduction.value,
+        .peak_mem_reduction = row->peak_mem_reduction.value,
+        .energy_reduction = row->energy_reduction.value,
+        .p95_latency_us = row->wall.percentile[AS_SUMMARY_P95] / 1000,
+        .accuracy = row->accuracy,
+    };
+}
+
+static int write_results(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    const struct as_bench_result *r = folder->report->result;
+    struct assay_csv_stamp stamp = stamp_of(folder, SIZE_MAX);
+    struct assay_result_row *rows = as_alloc_zero(r->bench->n_settings, sizeof *rows);
+    char path[PATH_MAX];
+    size_t n = 0;
+    int rc = rows ? join(folder, "csv/results.csv", path, err) : as_fail_nomem(err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < r->bench->n_settings; i++)
+        if (i != r->bench->baseline)
+            fill_row(&rows[n++], &r->rows[i]);
+    if (rc == ASSAY_OK)
+        rc = assay_write_results9_csv(path, rows, n, &stamp, err);
+    if (rc == ASSAY_OK)
+        rc = join(folder, "csv/results_7.csv", path, err);
+    if (rc == ASSAY_OK)
+        rc = assay_write_results_csv(path, rows, n, &stamp, err);
+    as_free(rows);
+    return rc;
+}
+
+/* ---- what was watched ---- */
+
+/* A resumed run adds to what its earlier parts left. */
+static int write_memory(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    size_t n = assay_memory_tracker_snapshots(folder->memory, NULL, 0), before = 0;
+    struct assay_csv_stamp stamp = stamp_of(folder, SIZE_MAX);
+    struct assay_csv_rows *old = NULL;
+    struct assay_memory_snapshot *all;
+    char path[PATH_MAX];
+    int rc = join(folder, "csv/memory.csv", path, err);
+
+    if (rc == ASSAY_OK && folder->resumed && assay_read_memory_csv(path, &old, NULL) == ASSAY_OK)
+        before = assay_csv_rows_count(old);
+    all = as_alloc_zero(before + n + 1, sizeof *all);
+    if (rc == ASSAY_OK && !all)
+        rc = as_fail_nomem(err);
+    if (rc == ASSAY_OK) {
+        if (before)
+            memcpy(all, assay_csv_memory(old), before * sizeof *all);
+        n = assay_memory_tracker_snapshots(folder->memory, all + before, n);
+        rc = assay_write_memory_csv(path, all, before + n, &stamp, err);
+    }
+    as_free(all);
+    assay_csv_rows_free(old);
+    return rc;
+}
+
+static int write_power(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    size_t n = assay_power_tracker_samples(folder->power, NULL, 0), before = 0;
+    struct assay_csv_stamp stamp = stamp_of(folder, SIZE_MAX);
+    struct assay_csv_rows *old = NULL;
+    struct assay_power_sample *all;
+    char path[PATH_MAX];
+    int rc = join(folder, "csv/power.csv", path, err);
+
+    if (rc == ASSAY_OK && folder->resumed && assay_read_power_csv(path, &old, NULL) == ASSAY_OK)
+        before = assay_csv_rows_count(old);
+    all = as_alloc_zero(before + n + 1, sizeof *all);
+    if (rc == ASSAY_OK && !all)
+        rc = as_fail_nomem(err);
+    if (rc == ASSAY_OK) {
+        if (before)
+            memcpy(all, assay_csv_power(old), before * sizeof *all);
+        n = assay_power_tracker_samples(folder->power, all + before, n);
+        rc = assay_write_power_csv(path, all, before + n, &stamp, err);
+    }
+    as_free(all);
+    assay_csv_rows_free(old);
+    return rc;
+}
+
+/* ---- pages ---- */
+
+static int put_summary(const struct as_bench_folder *folder, struct as_out *out,
+                       struct assay_error *err)
+{
+    struct as_bench_report report = *folder->report;
+    const struct as_term term = {.unicode = true, .width = AS_TERM_WIDTH_MAX};
+
+    report.markdown = true;
+    return as_bench_page(&report, out, &term, err);
+}
+
+static int put_fingerprint(const struct as_bench_folder *folder, struct as_out *out,
+                           struct assay_error *err)
+{
+    (void)err;
+    as_out_text(out, folder->report->fingerprint ? folder->report->fingerprint : "null");
+    as_out_char(out, '\n');
+    return ASSAY_OK;
+}
+
+static int put_json(const struct as_bench_folder *folder, struct as_out *out,
+                    struct assay_error *err)
+{
+    return as_bench_json(folder->report, out, err);
+}
+
+static int put_table(const struct as_bench_folder *folder, struct as_out *out,
+                     struct assay_error *err)
+{
+    return as_bench_summary_csv(folder->report, out, err);
+}
+
+static const struct {
+    const char *name;
+    int (*put)(const struct as_bench_folder *folder, struct as_out *out, struct assay_error *err);
+} pages[] = {
+    {"results.json", put_json},
+    {"summary.md", put_summary},
+    {"fingerprint.json", put_fingerprint},
+    {"csv/summary.csv", put_table},
+};
+
+static int stamp_summary(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    static const struct as_csv_schema summary = {.name = "summary"};
+    struct assay_csv_stamp stamp = stamp_of(folder, SIZE_MAX);
+    char path[PATH_MAX];
+    int rc = join(folder, "csv/summary.csv", path, err);
+
+    return rc == ASSAY_OK
+               ? as_bench_csv_stamp(path, &summary, folder->report->result->bench->n_settings,
+                                    &stamp, err)
+               : rc;
+}
+
+static int write_page(const struct as_bench_folder *folder, size_t i, struct assay_error *err)
+{
+    char path[PATH_MAX];
+    struct as_out out;
+    int rc = join(folder, pages[i].name, path, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_out_file(&out, path, err);
+    if (rc < 0)
+        return rc;
+    rc = pages[i].put(folder, &out, err);
+    if (rc == ASSAY_OK)
+        return as_out_close(&out, err);
+    as_out_drop(&out);
+    return rc;
+}
+
+int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    const struct as_bench *bench = folder->report->result->bench;
+    char figs[PATH_MAX];
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++) {
+        rc = write_samples(folder, i, err);
+        if (rc == ASSAY_OK)
+            rc = write_latency(folder, i, err);
+        if (rc == ASSAY_OK)
+            rc = write_details(folder, i, err);
+    }
+    if (rc == ASSAY_OK)
+        rc = write_results(folder, err);
+    if (rc == ASSAY_OK && folder->memory)
+        rc = write_memory(folder, err);
+    if (rc == ASSAY_OK && folder->power)
+        rc = write_power(folder, err);
+    for (size_t i = 0; rc == ASSAY_OK && i < sizeof pages / sizeof *pages; i++)
+        rc = write_page(folder, i, err);
+    if (rc == ASSAY_OK)
+        rc = stamp_summary(folder, err);
+    if (rc == ASSAY_OK)
+        rc = join(folder, "figs", figs, err);
+    return rc == ASSAY_OK ? as_bench_figures(folder->report, figs, err) : rc;
+}

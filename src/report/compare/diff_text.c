@@ -1,0 +1,230 @@
+/* report/compare/diff_text.c - what changed between two runs: the verdict first, then the layers.
+ * Only renders: every figure comes from analyze/run/run_diff.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/compare/diff_report.h"
+#include "report/page/cells.h"
+#include "report/page/page.h"
+
+#define TOP 20
+
+static const enum as_style verdict_style[] = {
+    [AS_DIFF_SAME] = AS_STYLE_DIM,    [AS_DIFF_FASTER] = AS_STYLE_GOOD,
+    [AS_DIFF_SLOWER] = AS_STYLE_BAD,  [AS_DIFF_FEWER] = AS_STYLE_WARN,
+    [AS_DIFF_MORE] = AS_STYLE_WARN,   [AS_DIFF_ONLY_A] = AS_STYLE_WARN,
+    [AS_DIFF_ONLY_B] = AS_STYLE_WARN,
+};
+_Static_assert(sizeof verdict_style / sizeof *verdict_style == AS_DIFF_VERDICT_COUNT,
+               "a style for every verdict");
+
+#define CHANGE_TEXT 64
+
+/* "12.3 % slower" of a saving of -12.3 %; the words are for less and for more. */
+static void format_change(char out[CHANGE_TEXT], double saved_percent, const char *less,
+                          const char *more)
+{
+    if (!isfinite(saved_percent))
+        (void)snprintf(out, CHANGE_TEXT, "no percentage: there is none in A");
+    else if (saved_percent == 0)
+        (void)snprintf(out, CHANGE_TEXT, "the same");
+    else
+        (void)snprintf(out, CHANGE_TEXT, "%.*f %% %s", fabs(saved_percent) < 0.1 ? 3 : 1,
+                       fabs(saved_percent), saved_percent > 0 ? less : more);
+}
+
+static void format_p(char out[CHANGE_TEXT], double p)
+{
+    if (!isfinite(p))
+        (void)snprintf(out, CHANGE_TEXT, "-");
+    else if (p < 0.0001)
+        (void)snprintf(out, CHANGE_TEXT, "<0.0001");
+    else
+        (void)snprintf(out, CHANGE_TEXT, "%.4f", p);
+}
+
+/* ---- the whole ---- */
+
+static void put_verdict(struct as_page *page, const struct as_diff *d)
+{
+    enum as_style style = verdict_style[d->verdict];
+
+    if (isnan(d->slower_percent) && d->n_rows && !d->n_common)
+        as_page_line(page, AS_STYLE_WARN,
+                     "the two have no layer in common: only their total time and memory are "
+                     "compared");
+    else if (isnan(d->slower_percent))
+        as_page_line(page, AS_STYLE_WARN,
+                     "nothing to test: neither layers nor iterations are in both runs");
+    else if (d->verdict == AS_DIFF_SAME)
+        as_page_line(page, AS_STYLE_NONE, "no difference shown");
+    else if (d->whole.basis == AS_DIFF_ITERATIONS)
+        as_page_line(page, style, "B is %s: an iteration takes %.1f %% %s",
+                     as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
+                     d->slower_percent > 0 ? "more" : "less");
+    else
+        as_page_line(page, style, "B is %s within this pair of runs: its layers take %.1f %% %s",
+                     as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
+                     d->slower_percent > 0 ? "more" : "less");
+}
+
+static void put_totals(struct as_page *page, const struct as_diff *d)
+{
+    char before[AS_TEXT_HUMAN], after[AS_TEXT_HUMAN], change[CHANGE_TEXT];
+    const char *arrow = as_page_glyph(page, AS_GLYPH_ARROW);
+
+    as_text_ns(before, d->total_ns[0], AS_TIME_AUTO);
+    as_text_ns(after, d->total_ns[1], AS_TIME_AUTO);
+    format_change(change, d->speedup_percent, "faster", "slower");
+    as_page_line(page, AS_STYLE_NONE, "total time  %s %s %s, %s", before, arrow, after, change);
+    if (!isfinite(d->memory_bytes[0]) || !isfinite(d->memory_bytes[1])) {
+        as_page_line(page, AS_STYLE_DIM, "memory      not recorded in %s",
+                     isfinite(d->memory_bytes[0])   ? "B"
+                     : isfinite(d->memory_bytes[1]) ? "A"
+                                                    : "either run");
+        return;
+    }
+    as_text_bytes(before, d->memory_bytes[0]);
+    as_text_bytes(after, d->memory_bytes[1]);
+    format_change(change, d->reduction_percent, "less", "more");
+    as_page_line(page, AS_STYLE_NONE, "memory      %s %s %s, %s", before, arrow, after, change);
+}
+
+static void put_iterations(struct as_page *page, const struct as_diff *d)
+{
+    const struct as_diff_test *t = &d->whole;
+    char text[5][AS_TEXT_HUMAN], p[CHANGE_TEXT];
+
+    if (t->basis == AS_DIFF_NONE)
+        return;
+    as_text_ns(text[0], t->median_ns[0], AS_TIME_AUTO);
+    as_text_ns(text[1], t->median_ns[1], AS_TIME_AUTO);
+    as_text_ns(text[2], t->shift_ns, AS_TIME_AUTO);
+    as_text_ns(text[3], t->shift_low_ns, AS_TIME_AUTO);
+    as_text_ns(text[4], t->shift_high_ns, AS_TIME_AUTO);
+    format_p(p, t->p);
+    as_page_line(page, AS_STYLE_NONE,
+                 "iteration   %s %s %s (medians), shift %s (95 %% interval %s to %s), p %s",
+                 text[0], as_page_glyph(page, AS_GLYPH_ARROW), text[1], text[2], text[3], text[4],
+                 p);
+}
+
+static void put_warnings(struct as_page *page, const struct as_diff_report *report)
+{
+    const struct as_diff *d = report->diff;
+
+    for (int k = 0; k < 2; k++) {
+        if (report->broken[k])
+            as_page_line(page, AS_STYLE_WARN, "%c %s: only what is left of it is compared", 'A' + k,
+                         report->broken[k]);
+    }
+    if (d->n_calls_tested)
+        as_page_line(page, AS_STYLE_WARN,
+                     "layers tested by their calls: %zu; calls of one run are alike, so what they "
+                     "show holds within this pair of runs",
+                     d->n_calls_tested);
+    if (d->n_whole)
+        as_page_line(page, AS_STYLE_WARN,
+                     "layers compared together with the layers inside them, for want of self time "
+                     "by call in a file: %zu",
+                     d->n_whole);
+    if (d->n_tested < d->n_rows)
+        as_page_line(
+            page, AS_STYLE_DIM,
+            "layers that cannot be tested, for want of 9 calls or iterations in both runs: "
+            "%zu",
+            d->n_rows - d->n_tested);
+}
+
+/* ---- layers ---- */
+
+static void put_calls(struct as_table *t, struct as_page *page, const struct as_diff_row *row)
+{
+    char before[AS_TEXT_HUMAN], after[AS_TEXT_HUMAN];
+
+    as_text_count(before, row->calls[0]);
+    as_text_count(after, row->calls[1]);
+    if (row->calls[0] == row->calls[1])
+        as_table_text(t, AS_STYLE_NONE, before);
+    else
+        as_table_printf(t, AS_STYLE_NONE, "%s %s %s", before, as_page_glyph(page, AS_GLYPH_ARROW),
+                        after);
+}
+
+static void put_row(struct as_table *t, struct as_page *page, const struct as_time_column *time,
+                    const struct as_diff_row *row)
+{
+    char text[CHANGE_TEXT];
+
+    as_table_row(t);
+    as_table_text(t, AS_STYLE_NONE, as_page_name(page, row->name));
+    as_cell_time(t, time, row->time_ns[0]);
+    as_cell_time(t, time, row->time_ns[1]);
+    if (isfinite(row->change))
+        as_table_printf(t, AS_STYLE_NONE, "%+.1f %%", 100 * row->change);
+    else
+        as_table_text(t, AS_STYLE_NONE, "-");
+    as_cell_share(t, row->change_share);
+    put_calls(t, page, row);
+    format_p(text, row->test.q);
+    as_table_text(t, AS_STYLE_NONE, text);
+    as_table_text(t, verdict_style[row->verdict], as_diff_verdict_name(row->verdict));
+}
+
+static double longest(const struct as_diff *d)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < d->n_rows; i++)
+        most = fmax(most, fmax(d->row[i].time_ns[0], d->row[i].time_ns[1]));
+    return most;
+}
+
+static void put_layers(struct as_page *page, const struct as_diff_report *report)
+{
+    const struct as_diff *d = report->diff;
+    size_t top = report->top ? report->top : TOP;
+    struct as_time_column time;
+    struct as_table_column columns[] = {
+        {.title = "layer", .may_shrink = true, .min_width = 12},
+        as_column_time(&time, "A", longest(d), AS_TIME_AUTO),
+        {.title = "B", .align = AS_ALIGN_RIGHT},
+        {.title = "change", .align = AS_ALIGN_RIGHT},
+        {.title = "of changes", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "p", .align = AS_ALIGN_RIGHT},
+        {.title = "B is"},
+    };
+    struct as_table t;
+
+    if (d->n_rows == 0)
+        return;
+    as_page_heading(page, "Layers",
+                    d->per_iteration ? "self time of an iteration; p corrected for many layers"
+                                     : "self time of the run; p corrected for many layers");
+    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < d->n_rows && i < top; i++)
+        put_row(&t, page, &time, &d->row[i]);
+    as_page_table(page, &t);
+    if (d->n_rows > top)
+        as_page_line(page, AS_STYLE_DIM, "%s %zu more", as_page_glyph(page, AS_GLYPH_ELLIPSIS),
+                     d->n_rows - top);
+}
+
+int as_diff_page(const struct as_diff_report *report, struct as_out *out,
+                 const struct as_term *term, struct assay_error *err)
+{
+    const struct as_diff *d = report->diff;
+    struct as_page page;
+
+    as_page_open(&page, out, term, report->markdown);
+    page.wide = report->wide;
+    as_page_cut_line(&page, AS_STYLE_HEADING, "A  %s", as_page_name(&page, d->side[0]->name));
+    as_page_cut_line(&page, AS_STYLE_HEADING, "B  %s", as_page_name(&page, d->side[1]->name));
+    put_verdict(&page, d);
+    put_totals(&page, d);
+    put_iterations(&page, d);
+    put_warnings(&page, report);
+    put_layers(&page, report);
+    return as_page_close(&page, err);
+}

@@ -1,0 +1,227 @@
+/* report/inspect/inspect_columns.c - every figure of a layer that inspect can show, and where it
+ * stands. The screen, CSV and JSON are printed from this one list. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/cost/cost_rules.h"
+#include "report/inspect/inspect_report.h"
+
+#define KIND_TEXT   AS_COLUMN_TEXT
+#define KIND_COUNT  AS_COLUMN_NUMBER_COUNT
+#define KIND_SI     AS_COLUMN_NUMBER_SI
+#define KIND_BYTES  AS_COLUMN_NUMBER_BYTES
+#define KIND_SHARE  AS_COLUMN_NUMBER_SHARE
+#define KIND_NUMBER AS_COLUMN_NUMBER_PLAIN
+#define KIND_BAR    AS_COLUMN_PICTURE
+
+static const struct {
+    const char *word, *key;
+    enum as_column_kind kind;
+} columns[] = {
+#define X(id, word, key, title, kind, drop, usual) {word, key, KIND_##kind},
+    AS_INSPECT_COLUMNS(X)
+#undef X
+};
+
+const char *as_inspect_column_at(size_t i)
+{
+    return i < AS_COLUMN_COUNT ? columns[i].word : NULL;
+}
+
+const char *as_inspect_column_key(enum as_inspect_column column)
+{
+    return columns[column].key;
+}
+
+enum as_column_kind as_inspect_column_kind(enum as_inspect_column column)
+{
+    return columns[column].kind;
+}
+
+static const struct {
+    const char *name;
+    enum as_inspect_column column;
+} sorts[] = {
+#define X(name, column) {name, AS_COLUMN_##column},
+    AS_INSPECT_SORTS(X)
+#undef X
+};
+
+const char *as_inspect_sort_at(size_t i)
+{
+    return i < sizeof sorts / sizeof *sorts ? sorts[i].name : NULL;
+}
+
+struct as_inspect_group as_row_line(const struct as_cost_row *row)
+{
+    struct as_inspect_group line = {.known = true, .times_known = true};
+
+    as_group_add(&line, row);
+    line.known = row->state == AS_COST_KNOWN;
+    return line;
+}
+
+bool as_line_count(const struct as_inspect_group *line, enum as_inspect_column column,
+                   uint64_t *out)
+{
+    switch (column) {
+    case AS_COLUMN_LAYERS:
+        *out = line->n_rows;
+        return true;
+    case AS_COLUMN_TIMES:
+        *out = line->times;
+        return line->times_known;
+    case AS_COLUMN_PARAMS:
+        *out = line->parameters;
+        return true;
+    case AS_COLUMN_PARAM_BYTES:
+        *out = line->parameter_bytes;
+        return true;
+    case AS_COLUMN_MACS:
+        *out = line->forward.macs;
+        break;
+    case AS_COLUMN_FLOPS:
+        *out = as_cost_flops(&line->forward);
+        break;
+    case AS_COLUMN_ELEMENTWISE:
+        *out = line->forward.elementwise;
+        break;
+    case AS_COLUMN_TRANSCENDENTAL:
+        *out = line->forward.transcendental;
+        break;
+    case AS_COLUMN_READ:
+        *out = line->forward.bytes_read;
+        break;
+    case AS_COLUMN_WRITTEN:
+        *out = line->forward.bytes_written;
+        break;
+    case AS_COLUMN_ACTIVATION:
+        *out = line->output_bytes;
+        break;
+    case AS_COLUMN_SAVED:
+        *out = line->saved_bytes;
+        break;
+    case AS_COLUMN_BACKWARD_MACS:
+        *out = line->backward.macs;
+        break;
+    case AS_COLUMN_BACKWARD_FLOPS:
+        *out = as_cost_flops(&line->backward);
+        break;
+    case AS_COLUMN_BACKWARD_BYTES:
+        *out = as_sat_add(line->backward.bytes_read, line->backward.bytes_written);
+        break;
+    default:
+        return false;
+    }
+    return line->known;
+}
+
+double as_line_number(const struct as_inspection *in, const struct as_inspect_group *line,
+                      enum as_inspect_column column)
+{
+    uint64_t count, macs = in->costs->forward.macs;
+
+    if (as_line_count(line, column, &count))
+        return (double)count;
+    if (!line->known)
+        return (double)NAN;
+    if (column == AS_COLUMN_INTENSITY)
+        return as_cost_intensity(&line->forward);
+    /* A share of a sum that was cut is none. */
+    if ((column == AS_COLUMN_SHARE || column == AS_COLUMN_BAR) && macs && !in->costs->overflow)
+        return (double)line->forward.macs / (double)macs;
+    return (double)NAN;
+}
+
+/* What a sort compares: made once for each row. */
+struct key {
+    double number;
+    const char *text; /* NULL: by number, largest first */
+    uint32_t row;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    int order = 0;
+
+    if (x->text)
+        order = strcmp(x->text, y->text);
+    else if (x->number != y->number)
+        order = x->number < y->number ? 1 : -1;
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+/* `name` and `op` of what the line stands for. */
+static struct key key_of(const struct as_inspection *in, const struct as_inspect_group *line,
+                         const char *name, const char *op, unsigned sort)
+{
+    enum as_inspect_column column = sorts[sort].column;
+    struct key key = {.number = 0};
+
+    if (sort == 0)
+        return key;
+    if (column == AS_COLUMN_NAME || column == AS_COLUMN_OP) {
+        key.text = column == AS_COLUMN_OP ? op : name;
+        return key;
+    }
+    key.number = as_line_number(in, line, column);
+    if (column == AS_COLUMN_READ)
+        key.number += as_line_number(in, line, AS_COLUMN_WRITTEN);
+    if (isnan(key.number))
+        key.number = -1; /* what is not known comes last */
+    return key;
+}
+
+int as_inspect_ordered_groups(const struct as_inspect_report *report,
+                              struct as_inspect_group **groups, size_t *n, struct assay_error *err)
+{
+    struct as_inspection *in = report->in;
+    struct as_inspect_group *plain;
+    struct key *keys;
+    int rc = as_inspect_groups(in, report->grouping, report->depth, &plain, n, err);
+
+    if (rc < 0)
+        return rc;
+    keys = as_arena_alloc(&in->arena, (*n + 1) * sizeof *keys);
+    *groups = as_arena_alloc(&in->arena, (*n + 1) * sizeof **groups);
+    if (!keys || !*groups)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < *n; i++) {
+        keys[i] = key_of(in, &plain[i], plain[i].name, plain[i].name, report->sort);
+        keys[i].row = (uint32_t)i;
+    }
+    qsort(keys, *n, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < *n; i++)
+        (*groups)[i] = plain[keys[i].row];
+    return ASSAY_OK;
+}
+
+uint32_t *as_inspect_order(const struct as_inspect_report *report, size_t *n)
+{
+    struct as_inspection *in = report->in;
+    size_t n_rows = in->costs->n_rows;
+    uint32_t *order = as_arena_alloc(&in->arena, (n_rows ? n_rows : 1) * sizeof *order);
+    struct key *keys = as_arena_alloc(&in->arena, (n_rows ? n_rows : 1) * sizeof *keys);
+
+    *n = 0;
+    if (!order || !keys)
+        return NULL;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const struct as_cost_row *row = &in->costs->rows[i];
+
+        struct as_inspect_group line;
+
+        if (!report->constants && as_row_is_constant(row) && !row->parameters)
+            continue;
+        line = as_row_line(row);
+        keys[*n] = key_of(in, &line, as_node_label(row->graph, row->node), row->node->op_name,
+                          report->sort);
+        keys[(*n)++].row = i;
+    }
+    qsort(keys, *n, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < *n; i++)
+        order[i] = keys[i].row;
+    return order;
+}

@@ -1,0 +1,447 @@
+/* report/profile/profile_json.c - how fast a network runs and why, as JSON (schema assay.profile).
+ * Base units in the keys; what cannot be had is null; keys always come in the same order. */
+#include <math.h>
+#include <string.h>
+
+#include "base/json/json_writer.h"
+#include "base/text/text.h"
+#include "report/profile/profile_report.h"
+
+static void put_model(struct as_json_writer *w, const struct as_profile *p)
+{
+    as_json_kv_object(w, "model");
+    as_json_kv_text(w, "path", p->model->path);
+    as_json_kv_u64(w, "parameters", p->parameters);
+    as_json_kv_u64(w, "parameter_bytes", p->memory.parameter_bytes);
+    as_json_kv_u64(w, "macs", p->cost.macs);
+    as_json_kv_u64(w, "flops", p->flops);
+    as_json_kv_bool(w, "counts_complete", p->counted);
+    as_json_kv_u64(w, "nodes", p->n_nodes);
+    as_json_kv_u64(w, "steps", p->n_layers);
+    as_json_kv_u64(w, "batch", p->batch);
+    as_json_kv_array(w, "inputs");
+    for (size_t i = 0; i < p->run->inputs.n_choices; i++) {
+        const struct as_input_choice *c = &p->run->inputs.choices[i];
+
+        as_json_object(w);
+        as_json_kv_text(w, "name", c->name);
+        as_json_kv_text(w, "dtype", c->dtype);
+        as_json_kv_text(w, "shape", c->shape);
+        as_json_kv_text(w, "filled_with", c->how);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
+static void put_peaks(struct as_json_writer *w, const struct as_profile *p)
+{
+    static const char *const bandwidth[] = {"l1_bytes_per_second", "l2_bytes_per_second",
+                                            "l3_bytes_per_second", "dram_bytes_per_second"};
+    static const char *const compute[] = {"peak_f32_flops_per_second", "peak_f64_flops_per_second",
+                                          "peak_bf16_flops_per_second", "peak_i8_ops_per_second"};
+
+    _Static_assert(sizeof bandwidth / sizeof *bandwidth == AS_PEAK_LEVEL_COUNT, "every level");
+    _Static_assert(sizeof compute / sizeof *compute == AS_PEAK_TYPE_COUNT, "every type");
+    for (int i = 0; i < AS_PEAK_TYPE_COUNT; i++)
+        as_json_kv_f64(w, compute[i],
+                       p->peaks ? as_peak_flops(p->peaks, (enum as_peak_type)i, p->threads)
+                                : (double)NAN);
+    for (int i = 0; i < AS_PEAK_LEVEL_COUNT; i++)
+        as_json_kv_f64(w, bandwidth[i],
+                       p->peaks ? as_peak_bandwidth(p->peaks, (enum as_peak_level)i, p->threads)
+                                : (double)NAN);
+    as_json_kv_text(w, "peaks_unavailable", p->peaks ? NULL : p->why_no_peaks);
+}
+
+static void put_machine(struct as_json_writer *w, const struct as_profile_report *report)
+{
+    const struct as_profile *p = report->profile;
+    const char *why, *library = as_engine_library(p->run->engine, &why);
+
+    as_json_kv_object(w, "machine");
+    as_json_kv_text(w, "cpu", report->topology->cpu.model);
+    as_json_kv_u64(w, "usable_threads", report->topology->n_usable);
+    as_json_kv_text(w, "library", library);
+    as_json_kv_text(w, "library_unavailable", library ? NULL : why);
+    put_peaks(w, p);
+    as_json_kv_array(w, "findings");
+    for (size_t i = 0; report->fitness && i < report->fitness->n; i++) {
+        const struct as_fitness_finding *f = &report->fitness->findings[i];
+
+        as_json_object(w);
+        as_json_kv_text(w, "severity", as_fitness_severity_name(f->severity));
+        as_json_kv_text(w, "key", f->key);
+        as_json_kv_text(w, "what", f->what);
+        as_json_kv_text(w, "evidence", f->evidence);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
+/* What was given to the model, in lists that are empty where nothing was. */
+static void put_settings(struct as_json_writer *w, const struct as_profile_report *report)
+{
+    static const char *const names[] = {"shape", "dim", "value", "loop", "input"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        as_json_kv_array(w, names[i]);
+        for (size_t k = 0; k < report->n_settings; k++)
+            if (strcmp(report->settings[k].name, names[i]) == 0)
+                as_json_text(w, report->settings[k].value);
+        as_json_array_end(w);
+    }
+}
+
+static void put_config(struct as_json_writer *w, const struct as_profile_report *report)
+{
+    const struct as_profile_options *o = &report->profile->run->options;
+
+    as_json_kv_object(w, "config");
+    as_json_kv_u64(w, "threads", report->profile->threads);
+    as_json_kv_bool(w, "fuse", !o->engine.no_fuse);
+    as_json_kv_text(w, "kernels", o->engine.reference ? "reference" : "auto");
+    as_json_kv_u64(w, "runs_asked", o->latency.runs);
+    as_json_kv_f64(w, "time_s", o->latency.time_s > 0 ? o->latency.time_s : AS_LATENCY_TIME_S);
+    as_json_kv_u64(w, "warmup_runs",
+                   o->latency.no_warmup     ? 0
+                   : o->latency.warmup_runs ? o->latency.warmup_runs
+                                            : AS_LATENCY_WARMUP_RUNS);
+    as_json_kv_text(w, "input_fill", as_input_fill_name(o->inputs.fill));
+    as_json_kv_u64(w, "seed", o->inputs.seed);
+    put_settings(w, report);
+    as_json_kv_array(w, "command");
+    for (size_t i = 0; i < report->n_words; i++)
+        as_json_text(w, report->words[i]);
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
+/* A percentile that the number of runs does not carry is null. */
+static void put_percentile(struct as_json_writer *w, const char *key, const struct as_summary *s,
+                           enum as_summary_p which)
+{
+    as_json_kv_f64(w, key, s->supported[which] ? s->percentile[which] : (double)NAN);
+}
+
+static void put_latency(struct as_json_writer *w, const struct as_profile *p)
+{
+    const struct as_latency_run *run = &p->run->latency;
+    const struct as_summary *s = &run->figures.summary;
+    bool known = run->figures.median.interval.reached;
+
+    as_json_kv_object(w, "latency");
+    as_json_kv_f64(w, "median_ns", s->median);
+    /* Too few runs give no interval: what they span is no 95 %. */
+    as_json_kv_f64(w, "ci95_low_ns", known ? run->figures.median.interval.low : (double)NAN);
+    as_json_kv_f64(w, "ci95_high_ns", known ? run->figures.median.interval.high : (double)NAN);
+    as_json_key(w, "earlier_runs");
+    if (run->n_earlier) {
+        as_json_object(w);
+        as_json_kv_u64(w, "runs", run->n_earlier);
+        as_json_kv_f64(w, "spread_share", run->earlier_spread);
+        as_json_kv_bool(w, "widened_interval", run->widened);
+        as_json_object_end(w);
+    } else {
+        as_json_null(w);
+    }
+    as_json_kv_u64(w, "effective_runs", run->figures.median.n_effective);
+    as_json_kv_f64(w, "mean_ns", s->mean);
+    as_json_kv_f64(w, "std_ns", s->std_sample);
+    as_json_kv_f64(w, "min_ns", s->min);
+    as_json_kv_f64(w, "max_ns", s->max);
+    as_json_kv_f64(w, "mad_ns", s->mad);
+    as_json_kv_f64(w, "cv", s->cv);
+    put_percentile(w, "p50_ns", s, AS_SUMMARY_P50);
+    put_percentile(w, "p90_ns", s, AS_SUMMARY_P90);
+    put_percentile(w, "p95_ns", s, AS_SUMMARY_P95);
+    put_percentile(w, "p99_ns", s, AS_SUMMARY_P99);
+    as_json_kv_u64(w, "runs", run->n);
+    as_json_kv_u64(w, "calls_per_run", run->batch);
+    as_json_kv_u64(w, "warmup_runs", run->warm_up.runs);
+    as_json_kv_bool(w, "steady", run->steady);
+    as_json_kv_text(w, "stopped_by", as_latency_stop_name(run->stop));
+    as_json_kv_f64(w, "cold_ns", p->run->cold_ns);
+    as_json_kv_u64(w, "prepare_ns", p->run->prepare_ns);
+    as_json_kv_u64(w, "load_ns", p->run->load_ns);
+    as_json_kv_f64(w, "timer_cost_ns", run->timer_cost_ns);
+    as_json_kv_u64(w, "outliers", run->n_outliers);
+    as_json_kv_object(w, "outlier_causes");
+    for (int i = 0; i < AS_CAUSE_COUNT; i++) {
+        as_json_kv_object(w, as_cause_name((enum as_cause)i));
+        as_json_kv_bool(w, "known", run->causes[i].known);
+        as_json_kv_u64(w, "count", run->causes[i].n);
+        as_json_kv_u64(w, "outliers_with", run->causes[i].n_outliers);
+        as_json_kv_bool(w, "suspected", run->causes[i].suspected);
+        as_json_object_end(w);
+    }
+    as_json_object_end(w);
+    as_json_kv_array(w, "samples_ns");
+    for (size_t i = 0; i < run->n; i++)
+        as_json_f64(w, run->samples_ns[i]);
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
+static void put_counted(struct as_json_writer *w, const struct as_profile_memory *m,
+                        const char *key, uint64_t bytes)
+{
+    if (m->counted)
+        as_json_kv_u64(w, key, bytes);
+    else
+        as_json_kv_null(w, key);
+}
+
+static void put_memory(struct as_json_writer *w, const struct as_profile *p)
+{
+    const struct as_profile_memory *m = &p->memory;
+
+    as_json_kv_object(w, "memory");
+    as_json_kv_u64(w, "parameter_bytes", m->parameter_bytes);
+    as_json_kv_u64(w, "held_parameter_bytes", m->held_bytes);
+    put_counted(w, m, "activation_bytes", m->activation_bytes);
+    if (m->planned)
+        as_json_kv_u64(w, "planned_activation_bytes", m->planned_bytes);
+    else
+        as_json_kv_null(w, "planned_activation_bytes");
+    put_counted(w, m, "workspace_bytes", m->workspace_bytes);
+    put_counted(w, m, "kv_cache_bytes", m->kv_cache_bytes);
+    put_counted(w, m, "peak_bytes", m->peak_bytes);
+    as_json_kv_text(w, "memory_unavailable", m->why);
+    if (m->rss_known) {
+        as_json_kv_u64(w, "base_rss_bytes", m->base_rss_bytes);
+        as_json_kv_u64(w, "rss_bytes", m->rss_bytes);
+        as_json_kv_u64(w, "peak_rss_bytes", m->peak_rss_bytes);
+    } else {
+        as_json_kv_null(w, "base_rss_bytes");
+        as_json_kv_null(w, "rss_bytes");
+        as_json_kv_null(w, "peak_rss_bytes");
+    }
+    as_json_kv_text(w, "peak_rss_since",
+                    m->peak_rss_fresh ? "before the model was prepared" : "the program began");
+    as_json_kv_f64(w, "memory_efficiency", m->efficiency);
+    as_json_kv_f64(w, "parameter_memory_mb", (double)m->parameter_bytes / 0x1p20);
+    as_json_kv_f64(w, "activation_memory_mb",
+                   m->counted ? (double)m->activation_bytes / 0x1p20 : (double)NAN);
+    as_json_kv_f64(w, "peak_memory_mb", m->counted ? (double)m->peak_bytes / 0x1p20 : (double)NAN);
+    as_json_object_end(w);
+}
+
+/* What of a layer is not counted is not nothing. */
+static void put_count(struct as_json_writer *w, const char *key, uint64_t count, bool counted)
+{
+    if (counted)
+        as_json_kv_u64(w, key, count);
+    else
+        as_json_kv_null(w, key);
+}
+
+static void put_roof(struct as_json_writer *w, const struct as_roof *roof, bool counted)
+{
+    as_json_kv_text(w, "bound", as_bound_name(roof->bound));
+    as_json_kv_text(w, "bound_level",
+                    roof->bound == AS_BOUND_MEMORY ? as_peak_level_name(roof->level) : NULL);
+    as_json_kv_f64(w, "roof_fraction", counted ? roof->roof_fraction : (double)NAN);
+    as_json_kv_f64(w, "arithmetic_intensity", counted ? roof->intensity : (double)NAN);
+    as_json_kv_f64(w, "gflops_per_second", counted ? roof->achieved * 1e-9 : (double)NAN);
+    as_json_kv_f64(w, "attainable_gflops_per_second",
+                   counted ? roof->attainable * 1e-9 : (double)NAN);
+    as_json_kv_f64(w, "bytes_per_second",
+                   counted || roof->bandwidth > 0 ? roof->bandwidth : (double)NAN);
+    as_json_kv_bool(w, "inconsistent", roof->inconsistent);
+}
+
+static void put_layer(struct as_json_writer *w, const struct as_profile_layer *layer)
+{
+    as_json_object(w);
+    as_json_kv_text(w, "name", layer->step.name);
+    as_json_kv_text(w, "op", layer->step.op);
+    as_json_kv_text(w, "fused", layer->step.fused);
+    as_json_kv_text(w, "kernel", layer->step.kernel);
+    as_json_kv_text(w, "layout", layer->step.layout);
+    as_json_kv_bool(w, "reorder", layer->step.is_reorder);
+    as_json_kv_array(w, "nodes");
+    for (size_t i = 0; i < layer->step.n_sources; i++)
+        as_json_text(w, as_node_label(layer->step.graph, layer->step.sources[i]));
+    as_json_array_end(w);
+    as_json_kv_u64(w, "calls", layer->calls);
+    as_json_kv_f64(w, "self_ns", layer->self_ns);
+    as_json_kv_f64(w, "mean_ns", layer->mean_ns);
+    as_json_kv_f64(w, "std_ns", layer->std_ns);
+    as_json_kv_f64(w, "min_ns", layer->min_ns);
+    as_json_kv_f64(w, "max_ns", layer->max_ns);
+    as_json_kv_f64(w, "p95_ns", layer->p95_ns);
+    as_json_kv_f64(w, "share", layer->share);
+    as_json_kv_f64(w, "cumulative_share", layer->cumulative_share);
+    as_json_kv_bool(w, "counted", layer->counted);
+    put_count(w, "macs", layer->macs, layer->counted);
+    put_count(w, "flops", layer->flops, layer->counted);
+    put_count(w, "bytes", layer->bytes, layer->counted || layer->bytes > 0);
+    as_json_kv_u64(w, "weight_bytes", layer->weight_bytes);
+    if (layer->live_known)
+        as_json_kv_u64(w, "live_bytes", layer->live_bytes);
+    else
+        as_json_kv_null(w, "live_bytes");
+    put_roof(w, &layer->roof, layer->counted);
+    as_json_object_end(w);
+}
+
+static void put_group(struct as_json_writer *w, const struct as_profile_group *group)
+{
+    as_json_object(w);
+    as_json_kv_text(w, "name", group->name);
+    as_json_kv_u64(w, "layers", group->n_layers);
+    as_json_kv_u64(w, "calls", group->calls);
+    as_json_kv_f64(w, "self_ns", group->self_ns);
+    as_json_kv_f64(w, "share", group->share);
+    as_json_kv_f64(w, "cumulative_share", group->cumulative_share);
+    put_count(w, "macs", group->macs, group->counted);
+    put_count(w, "flops", group->flops, group->counted);
+    as_json_kv_u64(w, "bytes", group->bytes);
+    put_roof(w, &group->roof, group->counted);
+    as_json_object_end(w);
+}
+
+static void put_decoder(struct as_json_writer *w, const struct as_profile_report *report)
+{
+    static const char *const kinds[] = {"cached", "fixed_context", "without_cache", "stream"};
+    const struct as_token_run *t = report->tokens;
+
+    as_json_kv_text(w, "decoder_unavailable", t ? NULL : report->why_no_tokens);
+    as_json_key(w, "decoder");
+    if (!t) {
+        as_json_null(w);
+        return;
+    }
+    as_json_object(w);
+    as_json_kv_text(w, "kind", kinds[t->kind]);
+    as_json_kv_i64(w, "batch", t->batch);
+    as_json_kv_i64(w, "prompt_tokens", t->prompt);
+    as_json_kv_u64(w, "decode_tokens", t->n_steps);
+    as_json_kv_bool(w, "shortened", t->shortened);
+    as_json_kv_f64(w, "prefill_ns", t->prompt_ns);
+    as_json_kv_f64(w, "prefill_tokens_per_second", t->prompt_tokens_per_s);
+    as_json_kv_f64(w, "decode_median_ns", t->median_ns);
+    as_json_kv_f64(w, "decode_p95_ns", t->p95_ns);
+    as_json_kv_f64(w, "decode_tokens_per_second", t->tokens_per_s);
+    as_json_kv_f64(w, "decode_slope_ns_per_token", t->slope_ns);
+    as_json_kv_f64(w, "shape_inference_ns", t->shapes_ns);
+    as_json_kv_u64(w, "cache_bytes", t->n_steps ? t->steps[t->n_steps - 1].cache_bytes : 0);
+    as_json_kv_u64(w, "cache_peak_bytes",
+                   t->peak_cache_bytes); /* the old copy beside the new one */
+    put_count(w, "cache_formula_bytes", t->formula_bytes, t->formula_bytes > 0);
+    as_json_kv_u64(w, "peak_bytes", t->peak_bytes);
+    as_json_kv_array(w, "steps");
+    for (size_t i = 0; i < t->n_steps; i++) {
+        as_json_object(w);
+        as_json_kv_i64(w, "context", t->steps[i].context);
+        as_json_kv_f64(w, "ns", t->steps[i].ns);
+        as_json_kv_u64(w, "cache_bytes", t->steps[i].cache_bytes);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
+/* The fields of a forward profile under their documented names, and sums. */
+static void put_summary(struct as_json_writer *w, const struct as_profile *p)
+{
+    double peak = p->peaks ? as_peak_flops(p->peaks, AS_PEAK_F32, p->threads) : (double)NAN;
+
+    as_json_kv_object(w, "summary");
+    as_json_kv_u64(w, "total_layers", p->n_layers);
+    as_json_kv_f64(w, "total_time_ns", p->sum_ns);
+    as_json_kv_f64(w, "latency_ms", p->run->latency.figures.summary.median * 1e-6);
+    as_json_kv_f64(w, "samples_per_second", p->samples_per_second);
+    as_json_kv_f64(w, "tokens_per_second", p->tokens_per_second);
+    put_roof(w, &p->roof, p->counted);
+    as_json_kv_f64(w, "memory_bandwidth_mbs",
+                   p->counted ? p->roof.bandwidth / 0x1p20 : (double)NAN);
+    as_json_kv_f64(w, "computational_efficiency",
+                   p->counted ? p->roof.achieved / peak : (double)NAN);
+    as_json_kv_bool(w, "is_memory_bound", p->roof.bound == AS_BOUND_MEMORY);
+    as_json_kv_bool(w, "is_compute_bound", p->roof.bound == AS_BOUND_COMPUTE);
+    as_json_kv_text(w, "bottleneck", as_bound_name(p->roof.bound));
+    as_json_kv_f64(w, "compute_bound_share", p->bound_share[AS_BOUND_COMPUTE]);
+    as_json_kv_f64(w, "memory_bound_share", p->bound_share[AS_BOUND_MEMORY]);
+    as_json_kv_f64(w, "overhead_bound_share", p->bound_share[AS_BOUND_OVERHEAD]);
+    as_json_kv_f64(w, "unknown_bound_share", p->bound_share[AS_BOUND_UNKNOWN]);
+    as_json_kv_f64(w, "reorder_share", p->reorder_share);
+    as_json_kv_f64(w, "plain_kernel_share", p->plain_share);
+    as_json_kv_f64(w, "layers_cover_share", p->covered_share);
+    as_json_kv_text(w, "slowest_layer", p->n_layers ? p->layers[p->by_time[0]].step.name : NULL);
+    as_json_object_end(w);
+}
+
+static void put_advice(struct as_json_writer *w, const struct as_profile *p)
+{
+    static const char *const confidence[] = {"low", "medium", "high"};
+
+    as_json_kv_array(w, "advice");
+    for (size_t i = 0; i < p->n_advice; i++) {
+        as_json_object(w);
+        as_json_kv_text(w, "rule", p->advice[i].id);
+        as_json_kv_text(w, "text", p->advice[i].text);
+        as_json_kv_text(w, "evidence", p->advice[i].evidence);
+        as_json_kv_f64(w, "expected_gain_share", p->advice[i].gain);
+        as_json_kv_text(w, "confidence", confidence[p->advice[i].confidence]);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+}
+
+static void put_cost(struct as_json_writer *w, const struct as_profile *p)
+{
+    const struct as_profile_pass *pass = &p->run->profile;
+    bool known = p->run->profiled;
+
+    as_json_kv_object(w, "profiling_cost");
+    as_json_kv_f64(w, "share", known ? pass->cost_share : (double)NAN);
+    as_json_kv_f64(w, "share_low", known ? pass->cost_low_share : (double)NAN);
+    as_json_kv_f64(w, "share_high", known ? pass->cost_high_share : (double)NAN);
+    as_json_kv_f64(w, "plain_median_ns", known ? pass->plain.summary.median : (double)NAN);
+    as_json_kv_f64(w, "profiled_median_ns", known ? pass->profiled.summary.median : (double)NAN);
+    as_json_kv_u64(w, "runs", known ? pass->n_runs : 0);
+    as_json_object_end(w);
+}
+
+int as_profile_json(const struct as_profile_report *report, struct as_out *out,
+                    struct assay_error *err)
+{
+    struct as_profile *p = report->profile;
+    const uint32_t *order = as_profile_order(p, report->sort);
+    struct as_json_writer w;
+
+    if (!order)
+        return as_fail_nomem(err);
+    as_json_writer_init(&w, out, 2);
+    as_json_object(&w);
+    as_json_kv_text(&w, "schema", "assay.profile");
+    as_json_kv_u64(&w, "schema_version", 1);
+    as_json_kv_text(&w, "tool_version", ASSAY_VERSION);
+    put_model(&w, p);
+    put_machine(&w, report);
+    put_config(&w, report);
+    put_latency(&w, p);
+    put_memory(&w, p);
+    put_summary(&w, p);
+    put_decoder(&w, report);
+    as_json_kv_array(&w, "operators");
+    for (size_t i = 0; i < p->n_ops; i++)
+        put_group(&w, &p->ops[i]);
+    as_json_array_end(&w);
+    as_json_kv_array(&w, "scopes");
+    for (size_t i = 0; i < p->n_scopes; i++)
+        put_group(&w, &p->scopes[i]);
+    as_json_array_end(&w);
+    as_json_kv_array(&w, "layers");
+    for (size_t i = 0; i < p->n_layers && (!report->top || i < report->top); i++)
+        put_layer(&w, &p->layers[order[i]]);
+    as_json_array_end(&w);
+    put_advice(&w, p);
+    put_cost(&w, p);
+    as_json_object_end(&w);
+    as_out_char(out, '\n');
+    return as_json_writer_finish(&w, err);
+}

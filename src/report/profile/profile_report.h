@@ -1,0 +1,72 @@
+/* report/profile/profile_report.h - how fast a network runs and why, as text, Markdown, JSON or
+ * CSV. Only renders: every figure comes from analyze/model/profile.h. */
+#ifndef AS_REPORT_PROFILE_PROFILE_REPORT_H
+#define AS_REPORT_PROFILE_PROFILE_REPORT_H
+
+#include "analyze/model/fitness.h"
+#include "analyze/model/profile.h"
+#include "base/output.h"
+#include "base/text/term.h"
+#include "measure/tokens/token_run.h"
+#include "report/page/page.h"
+
+/* Parts of the page: name, what it shows, on the page unasked. */
+#define AS_PROFILE_SECTIONS(X)                                                                     \
+    X(SUMMARY, summary, "model, machine, latency, throughput, memory and what bounds it", true)    \
+    X(DECODER, decoder, "prefill and decode of a text model, token by token", true)                \
+    X(OPS, ops, "time by operator", true)                                                          \
+    X(LAYERS, layers, "time by layer", true)                                                       \
+    X(SCOPES, scopes, "time by part of the name", false)                                           \
+    X(MEMORY, memory, "memory planned and measured, by what it is for", false)                     \
+    X(SLOWEST, slowest, "the slowest layer, run by run", true)                                     \
+    X(INPUTS, inputs, "what the model was fed", false)                                             \
+    X(ADVICE, advice, "what to do next, and why", true)
+
+enum as_profile_section {
+#define X(name, function, help, usual) AS_PROFILE_##name,
+    AS_PROFILE_SECTIONS(X)
+#undef X
+        AS_PROFILE_SECTION_COUNT
+};
+
+const char *as_profile_section_at(size_t i);
+
+/* Something the user set, in his own words: {"shape", "x=1x3x64x64"}. */
+struct as_profile_setting {
+    const char *name, *value;
+};
+
+struct as_profile_report {
+    struct as_profile *profile;
+    const struct as_topology *topology;
+    const struct as_fitness *fitness;  /* NULL: not looked at */
+    const struct as_token_run *tokens; /* NULL: not run token by token */
+    const char *why_no_tokens;         /* it could not be; NULL: not asked for, or it was */
+    const char *const *words;          /* the command line, for the record */
+    size_t n_words;
+    const struct as_profile_setting *settings;
+    size_t n_settings;
+    uint32_t sections; /* bit by section; 0: the usual ones */
+    size_t top;        /* rows; 0: what suits */
+    unsigned sort;     /* as as_profile_sort_at() */
+    bool wide, markdown;
+};
+
+AS_MUST_USE int as_profile_page(const struct as_profile_report *report, struct as_out *out,
+                                const struct as_term *term, struct assay_error *err);
+
+/* Schema "assay.profile". */
+AS_MUST_USE int as_profile_json(const struct as_profile_report *report, struct as_out *out,
+                                struct assay_error *err);
+
+/* layers.csv, operators.csv, scopes.csv, latency.csv and memory.csv in `folder`; returns how many.
+ */
+AS_MUST_USE int as_profile_csv(const struct as_profile_report *report, const char *folder,
+                               struct assay_error *err);
+
+#define X(name, function, help, usual)                                                             \
+    void as_profile_put_##function(const struct as_profile_report *report, struct as_page *page);
+AS_PROFILE_SECTIONS(X)
+#undef X
+
+#endif

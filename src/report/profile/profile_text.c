@@ -1,0 +1,298 @@
+/* report/profile/profile_text.c - how fast a network runs and why, for a person: the headline.
+ * The tables are in profile_tables.c. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/text.h"
+#include "report/profile/profile_report.h"
+
+const char *as_profile_section_at(size_t i)
+{
+    static const char *const names[] = {
+#define X(name, function, help, usual) #function,
+        AS_PROFILE_SECTIONS(X)
+#undef X
+    };
+
+    return i < AS_PROFILE_SECTION_COUNT ? names[i] : NULL;
+}
+
+static void put_title(const struct as_profile *p, struct as_page *page)
+{
+    char params[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], macs[AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN];
+
+    as_text_si(params, (double)p->parameters, NULL);
+    as_text_bytes(bytes, (double)p->memory.parameter_bytes);
+    as_text_si(macs, (double)p->cost.macs, "MAC");
+    as_text_si(flops, (double)p->flops, "FLOP");
+    as_page_title(page, p->model->path);
+    as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s a run at batch %llu", params,
+                 bytes, p->counted ? "" : "at least ", macs, flops, (unsigned long long)p->batch);
+}
+
+static void put_machine(const struct as_profile_report *report, struct as_page *page)
+{
+    const struct as_profile *p = report->profile;
+    const char *why, *library = as_engine_library(p->run->engine, &why);
+    char nodes[AS_TEXT_HUMAN], steps[AS_TEXT_HUMAN];
+
+    as_text_count(nodes, p->n_nodes);
+    as_text_count(steps, p->n_layers);
+    as_page_line(page, AS_STYLE_NONE, "machine     %.50s, %u of %u threads",
+                 as_page_name(page, report->topology->cpu.model), p->threads,
+                 report->topology->n_usable);
+    as_page_line(page, AS_STYLE_NONE, "engine      %s; %s nodes run as %s steps",
+                 library ? library : "kernels in plain C", nodes, steps);
+    if (!library && why && why[0])
+        as_page_line(page, AS_STYLE_WARN, "            no library of kernels: %s",
+                     as_page_name(page, why));
+}
+
+/* "p90 55.1 ms": what the runs do not carry is a dash. */
+static size_t put_percentile(char *line, size_t size, size_t room, const char *name, double ns,
+                             bool supported)
+{
+    char text[AS_TEXT_HUMAN] = "-";
+
+    if (supported)
+        as_text_ns(text, ns, AS_TIME_AUTO);
+    if (size >= room)
+        return size;
+    return size +
+           (size_t)snprintf(line + size, room - size, "%s%s %s", size ? ", " : "", name, text);
+}
+
+static void put_causes(const struct as_latency_run *run, struct as_page *page)
+{
+    char line[300] = "";
+    size_t size = 0;
+
+    for (int i = 0; i < AS_CAUSE_COUNT; i++) {
+        const struct as_cause_tally *c = &run->causes[i];
+
+        if (c->suspected && size < sizeof line)
+            size +=
+                (size_t)snprintf(line + size, sizeof line - size, "%s%s in %zu of them",
+                                 size ? ", " : "", as_cause_text((enum as_cause)i), c->n_outliers);
+    }
+    if (run->n_outliers)
+        as_page_line(page, AS_STYLE_DIM, "            %zu of %zu runs were outliers%s%s",
+                     run->n_outliers, run->n, size ? ": " : ", for no reason that was seen", line);
+    if (!run->steady)
+        as_page_line(page, AS_STYLE_WARN,
+                     "            not steady: the times drifted, so the median depends on when");
+}
+
+static void put_latency(const struct as_profile *p, struct as_page *page)
+{
+    const struct as_latency_run *run = &p->run->latency;
+    const struct as_summary *s = &run->figures.summary;
+    char median[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN], line[300] = "";
+    size_t size = 0;
+
+    as_text_ns(median, s->median, AS_TIME_AUTO);
+    as_text_ns(low, run->figures.median.interval.low, AS_TIME_AUTO);
+    as_text_ns(high, run->figures.median.interval.high, AS_TIME_AUTO);
+    if (run->figures.median.interval.reached)
+        as_page_line(page, AS_STYLE_HEADING, "latency     %s a run, 95 %% interval %s to %s",
+                     median, low, high);
+    else
+        as_page_line(page, AS_STYLE_HEADING,
+                     "latency     %s a run; too few runs for an interval of its median", median);
+    if (run->n_earlier)
+        as_page_line(page, AS_STYLE_NONE, "            %zu earlier runs here differ by %.2g %%%s",
+                     run->n_earlier, run->earlier_spread * 100,
+                     run->widened ? "; the interval holds that" : "");
+    size = put_percentile(line, size, sizeof line, "p90", s->percentile[AS_SUMMARY_P90],
+                          s->supported[AS_SUMMARY_P90]);
+    size = put_percentile(line, size, sizeof line, "p95", s->percentile[AS_SUMMARY_P95],
+                          s->supported[AS_SUMMARY_P95]);
+    size = put_percentile(line, size, sizeof line, "p99", s->percentile[AS_SUMMARY_P99],
+                          s->supported[AS_SUMMARY_P99]);
+    size = put_percentile(line, size, sizeof line, "min", s->min, true);
+    size = put_percentile(line, size, sizeof line, "max", s->max, true);
+    (void)put_percentile(line, size, sizeof line, "MAD", s->mad, true);
+    as_page_line(page, AS_STYLE_NONE, "            %s", line);
+    as_page_line(page, AS_STYLE_DIM, "            %zu run%s after %llu to warm up", run->n,
+                 run->n == 1 ? "" : "s", (unsigned long long)run->warm_up.runs);
+    put_causes(run, page);
+}
+
+static void put_throughput(const struct as_profile *p, struct as_page *page)
+{
+    char rate[AS_TEXT_HUMAN], tokens[AS_TEXT_HUMAN + 16] = "", flops[AS_TEXT_HUMAN];
+    char moved[AS_TEXT_HUMAN];
+    double seconds = p->run->latency.figures.summary.median * 1e-9;
+
+    as_text_si(rate, p->samples_per_second, NULL);
+    as_text_si(flops, (double)p->flops / seconds, "FLOP/s");
+    as_text_si(moved, (double)p->bytes / seconds, "B/s");
+    if (isfinite(p->tokens_per_second)) {
+        char text[AS_TEXT_HUMAN];
+
+        as_text_si(text, p->tokens_per_second, NULL);
+        (void)snprintf(tokens, sizeof tokens, "%s tokens/s, ", text);
+    }
+    as_page_line(page, AS_STYLE_NONE, "throughput  %s samples/s, %s%s%s, %s moved", rate, tokens,
+                 p->counted ? "" : "at least ", flops, moved);
+}
+
+static void put_uncounted(const struct as_profile_memory *m, struct as_page *page)
+{
+    char held[AS_TEXT_HUMAN], plan[AS_TEXT_HUMAN] = "not known";
+
+    as_text_bytes(held, (double)m->held_bytes);
+    if (m->planned)
+        as_text_bytes(plan, (double)m->planned_bytes);
+    as_page_line(page, AS_STYLE_NONE, "memory      weights %s; activations by the plan: %s", held,
+                 plan);
+    if (m->why)
+        as_page_line(page, AS_STYLE_WARN, "            not measured: %s", m->why);
+}
+
+static void put_counted(const struct as_profile_memory *m, struct as_page *page)
+{
+    char held[AS_TEXT_HUMAN], active[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN];
+    char text[AS_TEXT_HUMAN], plan[AS_TEXT_HUMAN + 24] = "";
+
+    as_text_bytes(held, (double)m->held_bytes);
+    as_text_bytes(active, (double)m->activation_bytes);
+    as_text_bytes(peak, (double)m->peak_bytes);
+    if (m->planned && m->planned_bytes == m->activation_bytes)
+        (void)snprintf(plan, sizeof plan, " (as planned)");
+    else if (m->planned) {
+        as_text_bytes(text, (double)m->planned_bytes);
+        (void)snprintf(plan, sizeof plan, " (planned %s)", text);
+    }
+    as_page_line(page, AS_STYLE_NONE, "memory      %s at its peak: weights %s, activations %s%s",
+                 peak, held, active, plan);
+}
+
+static void put_memory(const struct as_profile *p, struct as_page *page)
+{
+    const struct as_profile_memory *m = &p->memory;
+    char text[AS_TEXT_HUMAN], most[AS_TEXT_HUMAN], line[200] = "";
+    size_t size = 0;
+
+    if (m->counted)
+        put_counted(m, page);
+    else
+        put_uncounted(m, page);
+    if (m->counted) {
+        as_text_bytes(text, (double)m->workspace_bytes);
+        size = (size_t)snprintf(line, sizeof line, "workspace %s", text);
+    }
+    if (m->counted && m->kv_cache_bytes) {
+        as_text_bytes(text, (double)m->kv_cache_bytes);
+        size += (size_t)snprintf(line + size, sizeof line - size, ", state %s", text);
+    }
+    if (m->rss_known) {
+        as_text_bytes(text, (double)m->rss_bytes);
+        as_text_bytes(most, (double)m->peak_rss_bytes);
+        size += (size_t)snprintf(line + size, sizeof line - size, "%sresident %s, at most %s",
+                                 size ? "; " : "", text, most);
+    }
+    if (size)
+        as_page_line(page, AS_STYLE_DIM, "            %s", line);
+}
+
+static void put_shares(const struct as_profile *p, struct as_page *page)
+{
+    char line[200] = "";
+    size_t size = 0;
+
+    for (int b = AS_BOUND_COUNT; b-- > 0 && size < sizeof line;) {
+        char share[AS_TEXT_HUMAN];
+
+        if (p->bound_share[b] < 0.0005)
+            continue;
+        as_text_percent(share, p->bound_share[b]);
+        size += (size_t)snprintf(line + size, sizeof line - size, "%s%s %s", size ? ", " : "",
+                                 as_bound_name((enum as_bound)b), share);
+    }
+    if (size)
+        as_page_line(page, AS_STYLE_DIM, "            of the time: %s", line);
+}
+
+static void put_roof(const struct as_profile *p, struct as_page *page)
+{
+    const struct as_roof *r = &p->roof;
+    char share[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN], intensity[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN];
+
+    if (!p->peaks) {
+        as_page_line(page, AS_STYLE_WARN, "roofline    not known: %s", p->why_no_peaks);
+        return;
+    }
+    if (r->bound == AS_BOUND_UNKNOWN) {
+        as_page_line(page, AS_STYLE_WARN,
+                     "roofline    not known: most of the time is in layers that are not counted");
+        put_shares(p, page);
+        return;
+    }
+    as_text_percent(share, r->roof_fraction);
+    as_text_fixed(intensity, r->intensity, r->intensity < 10 ? 2 : 1);
+    as_text_si(peak, as_peak_flops(p->peaks, AS_PEAK_F32, p->threads), "FLOP/s");
+    as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->threads));
+    as_page_line(page, AS_STYLE_NONE, "roofline    %s, %s FLOP a byte: %s of what its roofs allow",
+                 as_roof_text(r), intensity, share);
+    as_page_line(page, AS_STYLE_NONE, "            %s of the f32 peak of %s on %u thread%s", of,
+                 peak, p->threads, p->threads == 1 ? "" : "s");
+    if (!p->counted)
+        as_page_line(page, AS_STYLE_WARN,
+                     "            of the layers that are counted, in their share of the time");
+    if (r->inconsistent)
+        as_page_line(page, AS_STYLE_WARN,
+                     "            more than 100 %% cannot be: counts or peaks are wrong");
+    put_shares(p, page);
+}
+
+static void put_cost(const struct as_profile *p, struct as_page *page)
+{
+    char share[AS_TEXT_HUMAN], covered[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN];
+
+    if (!p->run->profiled)
+        return;
+    as_text_percent(share, p->run->profile.cost_share);
+    as_text_percent(covered, p->covered_share);
+    as_text_percent(low, p->run->profile.cost_low_share);
+    as_text_percent(high, p->run->profile.cost_high_share);
+    as_page_line(page, AS_STYLE_DIM, "profiling   costs %s (%s to %s), not in the latency above",
+                 share, low, high);
+    as_page_line(page, AS_STYLE_DIM, "            the layers add up to %s of a profiled run",
+                 covered);
+}
+
+void as_profile_put_summary(const struct as_profile_report *report, struct as_page *page)
+{
+    const struct as_profile *p = report->profile;
+
+    put_title(p, page);
+    put_machine(report, page);
+    put_latency(p, page);
+    put_throughput(p, page);
+    put_memory(p, page);
+    put_roof(p, page);
+    put_cost(p, page);
+}
+
+int as_profile_page(const struct as_profile_report *report, struct as_out *out,
+                    const struct as_term *term, struct assay_error *err)
+{
+    static const struct {
+        void (*put)(const struct as_profile_report *report, struct as_page *page);
+        bool usual;
+    } sections[] = {
+#define X(name, function, help, usual) {as_profile_put_##function, usual},
+        AS_PROFILE_SECTIONS(X)
+#undef X
+    };
+    struct as_page page;
+
+    as_page_open(&page, out, term, report->markdown);
+    page.wide = report->wide;
+    for (unsigned i = 0; i < AS_PROFILE_SECTION_COUNT; i++)
+        if (report->sections ? report->sections >> i & 1 : sections[i].usual)
+            sections[i].put(report, &page);
+    return as_page_close(&page, err);
+}

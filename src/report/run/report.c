@@ -1,0 +1,168 @@
+/* report/run/report.c - what was found out about a run, as text, Markdown, JSON or a folder of CSV
+ * files. Only renders: every figure comes from analyze/. */
+#include "report/run/report.h"
+
+#include <string.h>
+
+#include <stdio.h>
+
+#include "trace/run/run_facts.h"
+
+static const struct {
+    const char *name, *help;
+    bool usual;
+    int (*print)(const struct as_report *report, struct as_page *page, struct assay_error *err);
+} section[] = {
+#define X(name, function, help, usual)                                                             \
+    [AS_SECTION_##name] = {#function, help, usual, as_section_##function},
+    AS_REPORT_SECTIONS(X)
+#undef X
+};
+
+const char *as_report_section_at(size_t i)
+{
+    if (i == AS_SECTION_ALL)
+        return "all";
+    return i < AS_SECTION_COUNT ? section[i].name : NULL;
+}
+
+const char *as_report_section_help(size_t i)
+{
+    return i < AS_SECTION_COUNT ? section[i].help : "everything above";
+}
+
+/* What else can be asked. */
+static void tell_more(const struct as_report *report, struct as_page *page)
+{
+    /* A command cut in its middle could not be used. */
+    const char *run = strlen(report->run->path) <= 30 ? report->run->path : "RUN";
+
+    as_out_char(page->out, '\n');
+    if (report->program) {
+        as_page_line(page, AS_STYLE_DIM, "more: assay report --top 50 --section heap %s", run);
+        as_page_line(page, AS_STYLE_DIM, "      assay report --csv DIR %s", run);
+        return;
+    }
+    as_page_line(page, AS_STYLE_DIM, "more: assay report --section bottlenecks,memory,leaks %s",
+                 run);
+    as_page_line(page, AS_STYLE_DIM, "      assay report --section tree,threads,timeline %s", run);
+    as_page_line(page, AS_STYLE_DIM, "      assay export --to perfetto %s", run);
+}
+
+/* Without a choice. A program that was watched has its own sections, and layers if it marked any.
+ */
+static bool is_usual(const struct as_report *report, unsigned i)
+{
+    const uint32_t own = 1u << AS_SECTION_SUMMARY | 1u << AS_SECTION_PROGRAM |
+                         1u << AS_SECTION_PROCESSES | 1u << AS_SECTION_HEAP |
+                         1u << AS_SECTION_PRODUCTS | 1u << AS_SECTION_MEMORY |
+                         1u << AS_SECTION_LEAKS | 1u << AS_SECTION_BOTTLENECKS;
+
+    if (!report->program)
+        return section[i].usual;
+    if (own >> i & 1)
+        return true;
+    return section[i].usual && report->layers->n_layers > 0 && i != AS_SECTION_CHANNELS;
+}
+
+int as_report_page(const struct as_report *report, struct as_out *out, const struct as_term *term,
+                   struct assay_error *err)
+{
+    uint32_t wanted = report->options->sections;
+    struct as_page page;
+    int rc = ASSAY_OK, closed;
+
+    as_page_open(&page, out, term, report->options->markdown);
+    page.wide = report->options->wide;
+    for (unsigned i = 0; i < AS_SECTION_COUNT && rc == ASSAY_OK; i++) {
+        if (wanted ? wanted >> i & 1 : is_usual(report, i))
+            rc = section[i].print(report, &page, err);
+    }
+    if (!wanted && !report->options->quiet && !page.markdown && rc == ASSAY_OK)
+        tell_more(report, &page);
+    closed = as_page_close(&page, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : closed;
+}
+
+size_t as_report_rows(const struct as_report *report, size_t usual, size_t n)
+{
+    size_t most = report->options->top ? report->options->top : usual;
+
+    return most < n ? most : n;
+}
+
+bool as_report_has_thread(const struct as_report *report, const struct as_run_thread *thread)
+{
+    const struct as_layers *layers = report->layers;
+
+    if (layers->n_threads == report->run->n_threads)
+        return true;
+    return layers->n_threads > 0 && layers->thread[0].info->index == thread->index;
+}
+
+const char *as_report_name(const struct as_report *report)
+{
+    const char *name = as_run_fact_text(report->run, "label");
+    const char *slash;
+
+    if (name && *name)
+        return name;
+    name = as_run_fact_list(report->run, "command");
+    if (!name)
+        name = report->run->path;
+    /* Only the program: its arguments may hold slashes too. */
+    for (slash = name; *slash && *slash != ' '; slash++) {
+        if (*slash == '/' && slash[1] && slash[1] != ' ')
+            name = slash + 1;
+    }
+    return name;
+}
+
+const char *as_category_name(uint32_t category)
+{
+    static const char *const name[] = {
+        [ASSAY_LAYER] = "layer",
+        [ASSAY_FUNCTION] = "function",
+        [ASSAY_TIMER] = "timer",
+        [ASSAY_PHASE] = "phase",
+        [ASSAY_CHANNEL] = "channel",
+        [ASSAY_KEY] = "key",
+    };
+
+    return category < sizeof name / sizeof *name ? name[category] : "";
+}
+
+const char *as_phase_name(uint32_t phase)
+{
+    static const char *const name[] = {
+        [ASSAY_FORWARD] = "forward", [ASSAY_BACKWARD] = "backward", [ASSAY_OPTIMIZER] = "optimizer",
+        [ASSAY_DATA] = "data",       [ASSAY_COMM] = "comm",
+    };
+    _Static_assert(sizeof name / sizeof *name == ASSAY_PHASE_COUNT, "name every phase");
+
+    return phase < ASSAY_PHASE_COUNT ? name[phase] : "";
+}
+
+const char *as_span_state_name(enum as_span_state state)
+{
+    static const char *const name[] = {
+        [AS_SPAN_OK] = "ok",   [AS_SPAN_FAILED] = "failed", [AS_SPAN_UNCLOSED] = "unclosed",
+        [AS_SPAN_CUT] = "cut", [AS_SPAN_OPEN] = "open",
+    };
+
+    return (unsigned)state < sizeof name / sizeof *name ? name[state] : "";
+}
+
+void as_span_notes_text(const struct as_run *run, const struct as_span *span, char *out,
+                        size_t room)
+{
+    char number[AS_TEXT_FLOAT];
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < span->n_notes && used < room; i++) {
+        as_text_f64(number, span->note[i].value);
+        used += (size_t)snprintf(out + used, room - used, "%s%s=%s", i ? " " : "",
+                                 as_run_site_at(run, span->note[i].key)->name, number);
+    }
+}

@@ -1,0 +1,264 @@
+/* report/session/session_classic_text.c - the documented report of a session: 80 columns of plain
+ * text. Only renders; what is not known is said in words. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/text.h"
+#include "report/session/session_report.h"
+
+#define WIDTH 80
+#define USUAL 5
+#define MOST  100 /* lists are shorter: their numbers have two digits */
+
+static void rule(struct as_out *out, char c)
+{
+    char line[WIDTH + 1];
+
+    memset(line, c, WIDTH);
+    line[WIDTH] = '\n';
+    as_out_put(out, line, sizeof line);
+}
+
+static void heading(struct as_out *out, const char *text)
+{
+    as_out_char(out, '\n');
+    as_out_text(out, text);
+    as_out_char(out, '\n');
+    rule(out, '-');
+}
+
+/* Text from outside, on one line, cut to what 80 columns leave. */
+static const char *plain(char *to, size_t room, const char *text, size_t columns)
+{
+    size_t used = 0;
+
+    for (; *text && used + 1 < room && used < columns; text++)
+        to[used++] = (char)(*text >= ' ' && *text < 127 ? *text : '?');
+    if (*text && used > 3)
+        memcpy(to + used - 3, "...", 3);
+    to[used] = '\0';
+    return to;
+}
+
+/* A number in at most 14 columns: one from a file may be any. */
+static const char *figure(char out[AS_TEXT_FLOAT], double value, unsigned decimals)
+{
+    size_t size = as_text_fixed(out, value, decimals);
+
+    if (size == 0)
+        (void)snprintf(out, AS_TEXT_FLOAT, "-");
+    else if (size > 14)
+        (void)snprintf(out, AS_TEXT_FLOAT, "%.4g", value);
+    return out;
+}
+
+static void put_mb(struct as_out *out, const char *what, double mb)
+{
+    char number[AS_TEXT_FLOAT];
+
+    if (isfinite(mb))
+        as_out_printf(out, "  %-24s %s MB\n", what, figure(number, mb, 2));
+    else
+        as_out_printf(out, "  %-24s not known\n", what);
+}
+
+/* Of all layers, each moment once: what one spends within another counts for the inner one alone.
+ * Where a file does not tell that apart, begin to end must do. */
+static double time_within(const struct as_session_view *view)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < view->n_layers; i++) {
+        const struct as_view_layer *layer = &view->layer[i];
+        double own = isfinite(layer->self_time) ? layer->self_time : layer->total_time;
+
+        sum += isfinite(own) ? own : 0;
+    }
+    return sum;
+}
+
+static void put_layers(struct as_out *out, const struct as_session_view *view)
+{
+    char number[AS_TEXT_FLOAT];
+
+    heading(out, "LAYER PROFILING");
+    if (view->program_verdict && !view->n_layers) {
+        as_out_text(out, "  No layers were marked\n");
+        return;
+    }
+    as_out_printf(out, "  %-24s %zu\n", "Total layers", view->n_layers);
+    as_out_printf(out, "  %-24s %s ms\n", "Total time", figure(number, time_within(view) * 1e3, 3));
+    as_out_printf(out, "  %-24s %llu\n", "Total calls", (unsigned long long)view->calls);
+    if (view->failed)
+        as_out_printf(out, "  %-24s %llu\n", "Failed calls", (unsigned long long)view->failed);
+    if (view->n_layers)
+        as_out_printf(out, "\n  Slowest layers, mean of a call:\n");
+}
+
+/* The documented order is by mean time; `shown` are those printed already. */
+static const struct as_view_layer *next_slowest(const struct as_session_view *view,
+                                                const struct as_view_layer *const *shown, size_t n)
+{
+    const struct as_view_layer *best = NULL;
+
+    for (size_t i = 0; i < view->n_layers; i++) {
+        const struct as_view_layer *layer = &view->layer[i];
+        bool again = false;
+
+        for (size_t k = 0; k < n; k++)
+            again |= shown[k] == layer;
+        if (!again && isfinite(layer->mean_time) && (!best || layer->mean_time > best->mean_time))
+            best = layer;
+    }
+    return best;
+}
+
+static void put_slowest(struct as_out *out, const struct as_session_view *view, size_t top)
+{
+    const struct as_view_layer *shown[MOST], *layer;
+    char name[WIDTH + 1], number[AS_TEXT_FLOAT];
+
+    for (size_t n = 0; n < top && n < MOST; n++) {
+        layer = next_slowest(view, shown, n);
+        if (!layer)
+            return;
+        shown[n] = layer;
+        as_out_printf(out, "  %2zu. %-52s %14s ms\n", n + 1,
+                      plain(name, sizeof name, layer->name, 52),
+                      figure(number, layer->mean_time * 1e3, 3));
+    }
+}
+
+static void put_memory(struct as_out *out, const struct as_session_view *view)
+{
+    char why[WIDTH + 1];
+
+    heading(out, "MEMORY PROFILING");
+    if (view->memory.why) {
+        as_out_printf(out, "  Not known: %s\n", plain(why, sizeof why, view->memory.why, 66));
+        return;
+    }
+    put_mb(out, "Peak memory", view->memory.peak_mb);
+    if (view->memory.kernel_peak_mb > view->memory.peak_mb)
+        put_mb(out, "Peak by the kernel", view->memory.kernel_peak_mb);
+    put_mb(out, "Baseline memory", view->memory.baseline_mb);
+}
+
+/* A sentence over as many lines as it takes, broken at blanks. */
+static void put_words(struct as_out *out, const char *text)
+{
+    size_t used = 0;
+
+    as_out_char(out, '\n');
+    while (*text) {
+        char word[WIDTH + 1];
+        size_t size = strcspn(text, " ");
+
+        if (used && used + 1 + size > WIDTH - 2) {
+            as_out_char(out, '\n');
+            used = 0;
+        }
+        as_out_text(out, used ? " " : "  ");
+        (void)snprintf(word, sizeof word, "%.*s", (int)(size < WIDTH - 2 ? size : WIDTH - 2), text);
+        as_out_text(out, word);
+        used += size + 1;
+        text += size;
+        text += *text == ' ';
+    }
+    as_out_char(out, '\n');
+}
+
+static void put_leaks(struct as_out *out, const struct as_session_view *view)
+{
+    const struct assay_leak_summary *s = &view->leaks.summary;
+    char number[AS_TEXT_FLOAT];
+
+    if (view->program_verdict)
+        put_words(out, view->program_verdict);
+    if (view->leaks.why)
+        return;
+    if (s->has_leaks)
+        as_out_printf(out, "\n  WARNING: %zu potential leak%s, %s MB in all\n", s->leak_count,
+                      s->leak_count == 1 ? "" : "s", figure(number, s->total_memory_leaked_mb, 2));
+    if (s->growing)
+        as_out_printf(out, "  WARNING: memory grows steadily (%zu trend%s)\n", s->n_incidents,
+                      s->n_incidents == 1 ? "" : "s");
+}
+
+static void put_bottlenecks(struct as_out *out, const struct as_session_view *view, size_t top)
+{
+    const struct assay_bottleneck_result *b = &view->bottlenecks;
+    char name[WIDTH + 1], percent[AS_TEXT_FLOAT];
+
+    heading(out, "BOTTLENECKS");
+    if (view->program_verdict && !view->n_layers) {
+        as_out_text(out, "  Not applicable to layers: none were marked\n");
+        return;
+    }
+    as_out_printf(out, "  %-24s %zu\n", "Total bottlenecks", b->summary.total_bottlenecks);
+    as_out_printf(out, "  %-24s %zu\n", "Critical bottlenecks", b->summary.critical_bottlenecks);
+    if (b->n_bottlenecks)
+        as_out_printf(out, "\n  Top bottlenecks:\n");
+    for (size_t i = 0; i < b->n_bottlenecks && i < top; i++) {
+        as_out_printf(out, "  %2zu. %-48s %10s %% overhead\n", i + 1,
+                      plain(name, sizeof name, b->bottlenecks[i].layer, 48),
+                      figure(percent, b->bottlenecks[i].overhead_percentage, 1));
+    }
+}
+
+static void put_recommendations(struct as_out *out, const struct as_session_view *view, size_t top)
+{
+    const struct assay_bottleneck_result *b = &view->bottlenecks;
+    static const char *const tag[] = {"[LOW]", "[MEDIUM]", "[HIGH]"};
+    char name[WIDTH + 1], text[WIDTH + 1];
+
+    if (!b->n_recommendations)
+        return;
+    heading(out, "RECOMMENDATIONS");
+    for (size_t i = 0; i < b->n_recommendations && i < top; i++) {
+        const struct assay_recommendation *r = &b->recommendations[i];
+
+        as_out_printf(out, "  %2zu. %-8s %s\n", i + 1, tag[r->priority],
+                      plain(name, sizeof name, r->layer, 60));
+        as_out_printf(out, "      %s\n", plain(text, sizeof text, r->recommendation, 72));
+    }
+}
+
+static void put_gpu(struct as_out *out, const struct as_session_view *view)
+{
+    char why[WIDTH + 1], number[AS_TEXT_FLOAT];
+
+    heading(out, "GPU UTILIZATION");
+    if (view->gpu.why) {
+        as_out_printf(out, "  Not available: %s\n", plain(why, sizeof why, view->gpu.why, 62));
+        return;
+    }
+    as_out_printf(out, "  %-24s %s %%\n", "Mean utilization",
+                  figure(number, view->gpu.mean_utilization_percent, 1));
+    put_mb(out, "Peak memory", view->gpu.peak_memory_mb);
+}
+
+void as_session_classic(struct as_out *out, const struct as_session_view *view, size_t top)
+{
+    size_t rows = !top ? USUAL : top < MOST ? top : MOST - 1;
+    char number[AS_TEXT_FLOAT];
+
+    rule(out, '=');
+    as_out_printf(out, "%*s\n", (WIDTH + 16) / 2, "PROFILING REPORT");
+    rule(out, '=');
+    if (isfinite(view->duration_seconds))
+        as_out_printf(out, "\nSession duration: %s seconds\n",
+                      figure(number, view->duration_seconds, 3));
+    else
+        as_out_text(out, "\nSession duration: not known\n");
+    put_layers(out, view);
+    put_slowest(out, view, rows);
+    put_memory(out, view);
+    put_leaks(out, view);
+    put_bottlenecks(out, view, rows);
+    put_recommendations(out, view, rows);
+    put_gpu(out, view);
+    as_out_char(out, '\n');
+    rule(out, '=');
+}

@@ -1,0 +1,228 @@
+/* report/sweep/sweep_text.c - how a model scales: the page for a person, and one CSV table. */
+#include "report/sweep/sweep_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/csv.h"
+#include "base/text/text.h"
+#include "report/page/page.h"
+
+static void put_fixed(struct as_table *t, double value)
+{
+    char text[AS_TEXT_HUMAN];
+
+    if (!isfinite(value)) {
+        as_table_text(t, AS_STYLE_DIM, "-");
+        return;
+    }
+    as_text_fixed(text, value, value < 1 ? 4 : value < 100 ? 2 : value < 1000 ? 1 : 0);
+    as_table_text(t, AS_STYLE_NONE, text);
+}
+
+static void put_axis(struct as_table *t, const struct as_sweep_axis *axis, size_t at)
+{
+    char text[80];
+
+    if (axis->kind == AS_SWEEP_SHAPE) {
+        struct as_type type = {.kind = AS_KIND_TENSOR,
+                               .rank = (int16_t)axis->shapes[at].rank,
+                               .dims = axis->shapes[at].at};
+
+        as_type_text(text, sizeof text, &type);
+    } else {
+        (void)snprintf(text, sizeof text, "%lld", (long long)axis->values[at]);
+    }
+    as_table_text(t, AS_STYLE_NONE, text);
+}
+
+static void put_row(struct as_table *t, struct as_page *page, const struct as_sweep *s, size_t r)
+{
+    const struct as_sweep_row *row = &s->rows[r];
+    const struct as_sweep_point *point = row->point;
+    char text[AS_TEXT_HUMAN];
+    bool best = r == s->best && s->n_rows > 1;
+
+    as_table_row(t);
+    for (size_t i = 0; i < s->run->options->n_axes; i++)
+        put_axis(t, &s->run->options->axes[i], point->place[i]);
+    if (point->rc < 0) {
+        as_table_text(t, AS_STYLE_BAD, "failed");
+        as_table_text(t, AS_STYLE_BAD, as_page_name(page, point->err.msg));
+        return;
+    }
+    as_text_si(text, (double)point->parameters, NULL);
+    as_table_text(t, AS_STYLE_NONE, text);
+    as_text_si(text, (double)point->flops, NULL);
+    as_table_text(t, AS_STYLE_NONE, text);
+    put_fixed(t, point->figures.summary.median * 1e-6);
+    put_fixed(t, (point->figures.median.interval.high - point->figures.median.interval.low) / 2 *
+                     1e-6);
+    put_fixed(t, row->samples_per_second);
+    put_fixed(t, row->memory_mb);
+    put_fixed(t, row->samples_per_second_mb);
+    put_fixed(t, row->gflops_per_second);
+    put_fixed(t, row->speedup);
+    as_table_text(t, AS_STYLE_NONE, as_roof_text(&row->roof));
+    as_table_text(t, AS_STYLE_GOOD, best ? "best" : r == s->knee ? "knee" : "");
+}
+
+static void put_law(struct as_page *page, const char *what, const struct as_power_law *law,
+                    const char *axis)
+{
+    char error[AS_TEXT_HUMAN] = "";
+
+    if (!law->known)
+        return;
+    if (isfinite(law->error))
+        (void)snprintf(error, sizeof error, " %s %.2f", as_page_glyph(page, AS_GLYPH_PLUSMINUS),
+                       law->error);
+    as_page_line(page, AS_STYLE_NONE, "%-11s grows as %s to the power %.2f%s", what,
+                 as_page_name(page, axis), law->exponent, error);
+}
+
+static void put_findings(const struct as_sweep *s, struct as_page *page)
+{
+    const char *axis = s->run->options->axes[0].name;
+    char setting[200], latency[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN];
+    double drift = 0;
+
+    as_page_heading(page, "Scaling",
+                    s->run->options->n_axes > 1
+                        ? "along the first axis, the others at their first value"
+                        : NULL);
+    put_law(page, "latency", &s->latency, axis);
+    put_law(page, "work", &s->work, axis);
+    put_law(page, "memory", &s->memory, axis);
+    if (isfinite(s->memory_growth) && s->n_rows > 1)
+        as_page_line(page, AS_STYLE_NONE,
+                     "from first to last memory grows %.2f times, the rate of computing %.2f times",
+                     s->memory_growth, s->compute_growth);
+    if (s->knee != SIZE_MAX) {
+        as_sweep_setting_text(s, s->knee, setting, sizeof setting);
+        as_page_line(page, AS_STYLE_NONE,
+                     "knee        %s: beyond it doubling gains less than %.0f %% throughput",
+                     as_page_name(page, setting), AS_SWEEP_KNEE_GAIN * 100);
+    }
+    if (s->best != SIZE_MAX) {
+        as_sweep_setting_text(s, s->best, setting, sizeof setting);
+        as_text_ns(latency, s->rows[s->best].point->figures.summary.median, AS_TIME_AUTO);
+        as_text_si(rate, s->rows[s->best].samples_per_second, NULL);
+        as_page_line(page, AS_STYLE_NONE, "best        %s: %s samples/s at %s a run%s",
+                     as_page_name(page, setting), rate, latency,
+                     isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)
+                         ? ", within the limits"
+                         : "");
+    } else if (isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)) {
+        as_page_line(page, AS_STYLE_WARN, "best        no setting is within the limits");
+    }
+    as_page_line(page, AS_STYLE_NONE, "verdict     %s", s->advice);
+    for (size_t r = 0; r < s->n_rows; r++)
+        if (s->rows[r].drift > drift)
+            drift = s->rows[r].drift;
+    if (drift > 0.1) {
+        as_text_percent(rate, drift);
+        as_page_line(page, AS_STYLE_WARN,
+                     "the way up and the way down differ by up to %s: the machine was not quiet",
+                     rate);
+    }
+}
+
+int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
+                  const struct as_term *term, struct assay_error *err)
+{
+    static const struct as_table_column figures[] = {
+        {.title = "params", .align = AS_ALIGN_RIGHT, .drop = 5},
+        {.title = "FLOPs", .align = AS_ALIGN_RIGHT, .drop = 4},
+        {.title = "latency ms", .align = AS_ALIGN_RIGHT},
+        {.title = "+-", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "samples/s", .align = AS_ALIGN_RIGHT},
+        {.title = "memory MiB", .align = AS_ALIGN_RIGHT},
+        {.title = "samples/s/MiB", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "GFLOP/s", .align = AS_ALIGN_RIGHT},
+        {.title = "speed-up", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "bound by", .drop = 1},
+        {.title = " "},
+    };
+    const struct as_sweep *s = report->sweep;
+    size_t n_axes = s->run->options->n_axes;
+    struct as_table_column columns[AS_SWEEP_AXES + sizeof figures / sizeof *figures];
+    struct as_table t;
+    struct as_page page;
+
+    as_page_open(&page, out, term, report->markdown);
+    page.wide = report->wide;
+    as_page_title(&page, report->model);
+    for (size_t i = 0; i < n_axes; i++)
+        columns[i] = (struct as_table_column){.title = s->run->options->axes[i].name,
+                                              .align = AS_ALIGN_RIGHT};
+    memcpy(columns + n_axes, figures, sizeof figures);
+    as_table_init(&t, columns, n_axes + sizeof figures / sizeof *figures);
+    for (size_t r = 0; r < s->n_rows; r++)
+        put_row(&t, &page, s, r);
+    as_page_table(&page, &t);
+    for (size_t r = 0; r < s->n_rows; r++)
+        if (s->rows[r].point->rc < 0) {
+            char setting[200];
+
+            as_sweep_setting_text(s, r, setting, sizeof setting);
+            as_page_line(&page, AS_STYLE_WARN, "%s failed: %s", as_page_name(&page, setting),
+                         as_page_name(&page, s->rows[r].point->err.msg));
+        }
+    put_findings(s, &page);
+    return as_page_close(&page, err);
+}
+
+int as_sweep_csv(const struct as_sweep_report *report, struct as_out *out, struct assay_error *err)
+{
+    static const char *const names[] = {"setting",
+                                        "error",
+                                        "threads",
+                                        "batch",
+                                        "parameters",
+                                        "flops",
+                                        "latency_ns",
+                                        "ci95_low_ns",
+                                        "ci95_high_ns",
+                                        "samples_per_second",
+                                        "peak_bytes",
+                                        "samples_per_second_per_mb",
+                                        "gflops_per_second",
+                                        "speedup",
+                                        "bound",
+                                        "runs"};
+    const struct as_sweep *s = report->sweep;
+    struct as_csv_writer w = {.out = out};
+
+    (void)err;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        as_csv_text(&w, names[i]);
+    as_csv_row_end(&w);
+    for (size_t r = 0; r < s->n_rows; r++) {
+        const struct as_sweep_row *row = &s->rows[r];
+        const struct as_sweep_point *point = row->point;
+        char setting[200];
+        bool right = point->rc == ASSAY_OK;
+
+        as_sweep_setting_text(s, r, setting, sizeof setting);
+        as_csv_text(&w, setting);
+        as_csv_text(&w, right ? "" : point->err.msg);
+        as_csv_u64(&w, point->threads);
+        as_csv_u64(&w, point->batch);
+        as_csv_u64(&w, point->parameters);
+        as_csv_u64(&w, point->flops);
+        as_csv_f64(&w, right ? point->figures.summary.median : (double)NAN);
+        as_csv_f64(&w, right ? point->figures.median.interval.low : (double)NAN);
+        as_csv_f64(&w, right ? point->figures.median.interval.high : (double)NAN);
+        as_csv_f64(&w, row->samples_per_second);
+        as_csv_u64(&w, point->peak_bytes);
+        as_csv_f64(&w, row->samples_per_second_mb);
+        as_csv_f64(&w, row->gflops_per_second);
+        as_csv_f64(&w, row->speedup);
+        as_csv_text(&w, as_bound_name(row->roof.bound));
+        as_csv_u64(&w, point->n_samples);
+        as_csv_row_end(&w);
+    }
+    return ASSAY_OK;
+}

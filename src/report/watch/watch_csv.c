@@ -1,0 +1,123 @@
+/* report/watch/watch_csv.c - the lists of a watched program as CSV: what is not known is empty.
+ * Units stand in the headings. */
+#include <math.h>
+
+#include "base/text/csv_name.h"
+#include "report/watch/watch_report.h"
+#include "watch/watch_fields.h"
+
+static void put_header(struct as_csv_writer *w, const char *const *title, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        as_csv_text(w, title[i]);
+    as_csv_row_end(w);
+}
+
+static void put_fact(struct as_csv_writer *w, struct as_fact fact)
+{
+    if (fact.why)
+        as_csv_empty(w);
+    else
+        as_csv_u64(w, fact.value);
+}
+
+void as_program_csv_processes(struct as_csv_writer *w, const struct as_program *program)
+{
+    static const char *const title[] = {"pid",
+                                        "parent_pid",
+                                        "name",
+                                        "start_seconds",
+                                        "end_seconds",
+                                        "heap_watched",
+#define X(name) #name,
+                                        AS_PROCESS_FACTS(X)
+#undef X
+    };
+
+    put_header(w, title, sizeof title / sizeof *title);
+    for (size_t i = 0; i < program->n_processes; i++) {
+        const struct as_process_row *r = &program->process[i];
+
+        as_csv_i64(w, r->pid);
+        as_csv_i64(w, r->parent_pid);
+        as_csv_name(w, r->name);
+        as_csv_f64(w, r->start_seconds);
+        as_csv_f64(w, r->end_seconds);
+        as_csv_text(w, r->heap_watched ? "true" : "false");
+#define X(name) put_fact(w, r->name);
+        AS_PROCESS_FACTS(X)
+#undef X
+        as_csv_row_end(w);
+    }
+}
+
+void as_program_csv_sites(struct as_csv_writer *w, const struct as_program *program)
+{
+    static const char *const title[] = {"pid",
+                                        "id",
+                                        "function",
+                                        "module",
+                                        "offset",
+                                        "kind",
+                                        "layer",
+#define X(name) #name,
+                                        AS_HEAP_SITE_COUNTS(X)
+#undef X
+                                            "growth_bytes_per_second",
+                                        "growth_p_value",
+                                        "growing"};
+
+    put_header(w, title, sizeof title / sizeof *title);
+    for (size_t i = 0; i < program->n_places; i++) {
+        const struct as_heap_place *place = &program->place[i];
+        const struct as_heap_site *s = &place->site;
+
+        as_csv_i64(w, place->pid);
+        as_csv_u64(w, s->id);
+        as_csv_name(w, place->function);
+        as_csv_name(w, place->module);
+        as_csv_u64(w, place->offset);
+        as_csv_text(w, as_heap_kind_name(s->kind));
+        as_csv_name(w, s->layer);
+#define X(name) as_csv_u64(w, s->name);
+        AS_HEAP_SUMS(X)
+#undef X
+        as_csv_u64(w, s->address);
+        as_csv_f64(w, place->peak_known ? (double)s->peak_live_bytes : (double)NAN);
+        as_csv_u64(w, s->temporary);
+        as_csv_u64(w, s->same_layer);
+        as_csv_f64(w, place->growth_bytes_per_second);
+        as_csv_f64(w, place->growth_p_value);
+        as_csv_text(w, place->growing ? "true" : "false");
+        as_csv_row_end(w);
+    }
+}
+
+void as_program_csv_gemm(struct as_csv_writer *w, const struct as_program *program)
+{
+    static const char *const title[] = {"function",
+                                        "dtype",
+                                        "shape",
+                                        "flops",
+#define X(name) #name,
+                                        AS_GEMM_COUNTS(X)
+#undef X
+                                            "flops_per_second",
+                                        "roof_share"};
+
+    put_header(w, title, sizeof title / sizeof *title);
+    for (size_t i = 0; i < program->n_gemm; i++) {
+        const struct as_gemm_calls *c = &program->gemm[i];
+
+        as_csv_name(w, c->function);
+        as_csv_name(w, c->dtype);
+        as_csv_name(w, c->shape);
+        as_csv_f64(w, c->flops);
+#define X(name) as_csv_u64(w, c->name);
+        AS_GEMM_COUNTS(X)
+#undef X
+        as_csv_f64(w, as_gemm_rate(c));
+        as_csv_f64(w, as_gemm_roof_share(program, c));
+        as_csv_row_end(w);
+    }
+}

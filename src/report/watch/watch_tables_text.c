@@ -1,0 +1,432 @@
+/* report/watch/watch_tables_text.c - the lists of a watched program: processes, heap, matrix
+ * products. A list that is cut says by how much. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/watch/target_stacks.h"
+#include "base/text/text.h"
+#include "report/page/cells.h"
+#include "report/watch/watch_report.h"
+
+#define USUAL_PROCESSES 15u
+#define USUAL_SITES     10u
+#define USUAL_MAPPINGS  5u
+#define USUAL_STACKS    3u
+#define USUAL_LAYERS    10u
+#define USUAL_PRODUCTS  12u
+#define STACK_FRAMES    8u
+#define MAX_DEPTH       12 /* levels of processes that are indented */
+#define PLACE_TEXT      2200
+
+static size_t rows_of(const struct as_program_view *view, size_t usual, size_t n)
+{
+    size_t most = view->top ? view->top : usual;
+
+    return most < n ? most : n;
+}
+
+static void tell_more(struct as_page *page, size_t shown, size_t n, const char *what)
+{
+    if (shown < n)
+        as_page_line(page, AS_STYLE_DIM, "%zu more %s: --top %zu shows all", n - shown, what, n);
+}
+
+static void cell_bytes(struct as_table *t, double bytes)
+{
+    char text[AS_TEXT_HUMAN];
+
+    as_text_bytes(text, bytes);
+    as_table_text(t, AS_STYLE_NONE, text);
+}
+
+static void cell_fact_bytes(struct as_table *t, struct as_fact fact)
+{
+    cell_bytes(t, fact.why ? (double)NAN : (double)fact.value);
+}
+
+static void cell_fact_count(struct as_table *t, struct as_fact fact)
+{
+    if (fact.why)
+        as_table_text(t, AS_STYLE_NONE, "-");
+    else
+        as_cell_count(t, fact.value);
+}
+
+static void cell_ns(struct as_table *t, double ns)
+{
+    char text[AS_TEXT_HUMAN];
+
+    as_text_ns(text, ns, AS_TIME_AUTO);
+    as_table_text(t, AS_STYLE_NONE, text);
+}
+
+static void cell_si(struct as_table *t, double value)
+{
+    char text[AS_TEXT_HUMAN];
+
+    as_text_si(text, value, NULL);
+    as_table_text(t, AS_STYLE_NONE, text);
+}
+
+/* ---- processes ---- */
+
+/* How far below the first: parents begin before their children, so only earlier rows are asked. */
+static int depth_of(const struct as_program *p, size_t row)
+{
+    int depth = 0;
+    size_t i = row;
+
+    while (i > 0 && depth < MAX_DEPTH) {
+        int64_t parent = p->process[i].parent_pid;
+        size_t k = i;
+
+        while (k > 0 && p->process[k - 1].pid != parent)
+            k--;
+        if (k == 0)
+            break;
+        i = k - 1;
+        depth++;
+    }
+    return depth;
+}
+
+static double cpu_ns(const struct as_process_row *r)
+{
+    if (r->cpu_user_ns.why || r->cpu_system_ns.why)
+        return (double)NAN;
+    return (double)r->cpu_user_ns.value + (double)r->cpu_system_ns.value;
+}
+
+static double lived_ns(const struct as_program *p, const struct as_process_row *r)
+{
+    double end = isfinite(r->end_seconds) ? r->end_seconds : p->wall_seconds;
+
+    return end >= r->start_seconds ? (end - r->start_seconds) * 1e9 : (double)NAN;
+}
+
+void as_program_put_processes(const struct as_program_view *view, struct as_page *page)
+{
+    static const struct as_table_column columns[] = {
+        {.title = "pid", .align = AS_ALIGN_RIGHT},
+        {.title = "command", .may_shrink = true, .min_width = 20, .max_width = 60},
+        {.title = "from", .align = AS_ALIGN_RIGHT, .drop = 5},
+        {.title = "lived", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "cpu", .align = AS_ALIGN_RIGHT},
+        {.title = "peak", .align = AS_ALIGN_RIGHT},
+        {.title = "faults", .align = AS_ALIGN_RIGHT, .drop = 4},
+        {.title = "threads", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "read", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "written", .align = AS_ALIGN_RIGHT, .drop = 7},
+        {.title = "io wait", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "heap", .drop = 8},
+    };
+    const struct as_program *p = view->program;
+    size_t shown = rows_of(view, USUAL_PROCESSES, p->n_processes);
+    struct as_table t;
+
+    if (p->n_processes == 0)
+        return;
+    as_page_heading(page, "Processes", "in the order they began");
+    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < shown; i++) {
+        const struct as_process_row *r = &p->process[i];
+
+        as_table_row(&t);
+        as_table_printf(&t, AS_STYLE_NONE, "%lld", (long long)r->pid);
+        as_table_printf(&t, AS_STYLE_NONE, "%*s%s", 2 * depth_of(p, i), "",
+                        as_page_name(page, r->name));
+        cell_ns(&t, r->start_seconds * 1e9);
+        cell_ns(&t, lived_ns(p, r));
+        cell_ns(&t, cpu_ns(r));
+        cell_fact_bytes(&t, r->peak_rss_bytes);
+        cell_fact_count(&t, r->minor_faults);
+        cell_fact_count(&t, r->threads_most);
+        cell_fact_bytes(&t, r->read_bytes);
+        cell_fact_bytes(&t, r->written_bytes);
+        cell_ns(&t, r->io_wait_ns.why ? (double)NAN : (double)r->io_wait_ns.value);
+        as_table_text(&t, AS_STYLE_NONE, r->heap_watched ? "watched" : "-");
+    }
+    as_page_table(page, &t);
+    tell_more(page, shown, p->n_processes, "processes");
+    if (p->processes_left_out)
+        as_page_line(page, AS_STYLE_DIM, "%llu processes beyond the limit were not followed",
+                     (unsigned long long)p->processes_left_out);
+}
+
+/* ---- heap ---- */
+
+static void put_totals(const struct as_program *p, struct as_page *page)
+{
+    const struct as_heap_totals *h = &p->heap;
+    char n[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], freed[AS_TEXT_HUMAN],
+        slack[AS_TEXT_HUMAN];
+    double temporary = 0;
+
+    for (size_t i = 0; i < p->n_places; i++)
+        temporary += (double)p->place[i].site.temporary;
+    as_text_count(n, h->allocations);
+    as_text_si(rate, p->wall_seconds > 0 ? (double)h->allocations / p->wall_seconds : (double)NAN,
+               NULL);
+    as_text_bytes(bytes, (double)h->allocated_bytes);
+    as_text_count(freed, h->frees);
+    as_page_line(page, AS_STYLE_NONE, "%s allocations of %s in all, %s a second; %s freed", n,
+                 bytes, rate, freed);
+    as_text_si(n, temporary, NULL);
+    as_text_percent(rate, h->allocations ? temporary / (double)h->allocations : (double)NAN);
+    as_page_line(page, AS_STYLE_NONE,
+                 "%s temporary: freed before their thread allocated again (%s)", n, rate);
+    as_text_bytes(bytes, (double)h->peak_bytes);
+    as_text_bytes(slack, (double)h->peak_slack_bytes);
+    as_text_bytes(n, (double)h->live_bytes);
+    as_text_count(rate, h->live_blocks);
+    as_page_line(page, AS_STYLE_NONE, "peak %s (at most %s lower); live at the end %s in %s blocks",
+                 bytes, slack, n, rate);
+    if (h->mapped_live_bytes) {
+        as_text_bytes(n, (double)h->mapped_live_bytes);
+        as_page_line(page, AS_STYLE_NONE,
+                     "beside that %s mapped (address space, not all of it resident)", n);
+    }
+    if (h->unplaced) {
+        as_text_count(n, h->unplaced);
+        as_page_line(page, AS_STYLE_WARN,
+                     "%s allocations are in the sums but in no site: the "
+                     "tables were full",
+                     n);
+    }
+    if (p->n_heaps > 1)
+        as_page_line(page, AS_STYLE_DIM,
+                     "sums of %zu watched programs; the peak is of those that ran at one time, and "
+                     "sites are told at the peak of their own",
+                     p->n_heaps);
+}
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : (double)NAN;
+}
+
+static void put_sites(const struct as_program_view *view, struct as_page *page)
+{
+    static const struct as_table_column columns[] = {
+        {.title = "allocated at", .may_shrink = true, .min_width = 36},
+        {.title = "kind", .drop = 6},
+        {.title = "at peak", .align = AS_ALIGN_RIGHT},
+        {.title = "share", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "at end", .align = AS_ALIGN_RIGHT},
+        {.title = "allocated", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "temporary", .align = AS_ALIGN_RIGHT, .drop = 4},
+        {.title = "grows by/s", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "layer", .may_shrink = true, .max_width = 24, .drop = 5},
+    };
+    const struct as_program *p = view->program;
+    size_t shown = rows_of(view, USUAL_SITES, p->n_heap_places);
+    char where[PLACE_TEXT];
+    struct as_table t;
+
+    if (p->n_heap_places == 0)
+        return;
+    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < shown; i++) {
+        const struct as_heap_place *place = &p->place[i];
+        const struct as_heap_site *s = &place->site;
+        double peak = place->peak_known ? (double)s->peak_live_bytes : (double)NAN;
+
+        as_heap_place_owner(p, place, where, sizeof where);
+        as_table_row(&t);
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, where));
+        as_table_text(&t, AS_STYLE_NONE, as_heap_kind_name(s->kind));
+        cell_bytes(&t, peak);
+        as_cell_share(&t, p->heap.peak_bytes && !place->apart ? peak / (double)p->heap.peak_bytes
+                                                              : (double)NAN);
+        cell_bytes(&t, (double)s->live_bytes);
+        cell_bytes(&t, (double)s->allocated_bytes);
+        as_cell_count(&t, s->allocations);
+        as_cell_share(&t, share_of(s->temporary, s->allocations));
+        cell_bytes(&t, place->growing ? place->growth_bytes_per_second : (double)NAN);
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, s->layer));
+    }
+    as_page_table(page, &t);
+    tell_more(page, shown, p->n_heap_places, "sites");
+}
+
+static void put_mappings(const struct as_program_view *view, struct as_page *page)
+{
+    static const struct as_table_column columns[] = {
+        {.title = "mapped at", .may_shrink = true, .min_width = 36},
+        {.title = "at end", .align = AS_ALIGN_RIGHT},
+        {.title = "mapped in all", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "grows by/s", .align = AS_ALIGN_RIGHT, .drop = 1},
+    };
+    const struct as_program *p = view->program;
+    size_t n = p->n_places - p->n_heap_places, shown = rows_of(view, USUAL_MAPPINGS, n);
+    char where[PLACE_TEXT];
+    struct as_table t;
+
+    if (n == 0)
+        return;
+    as_page_heading(page, "Mappings", "address space, not all of it resident");
+    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < shown; i++) {
+        const struct as_heap_place *place = &p->place[p->n_heap_places + i];
+
+        as_heap_place_owner(p, place, where, sizeof where);
+        as_table_row(&t);
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, where));
+        cell_bytes(&t, (double)place->site.live_bytes);
+        cell_bytes(&t, (double)place->site.allocated_bytes);
+        as_cell_count(&t, place->site.allocations);
+        cell_bytes(&t, place->growing ? place->growth_bytes_per_second : (double)NAN);
+    }
+    as_page_table(page, &t);
+    tell_more(page, shown, n, "mappings");
+}
+
+static void tell_sites(const struct as_program *p, struct as_page *page)
+{
+    if (p->places_left_out)
+        as_page_line(page, AS_STYLE_DIM, "%llu sites that allocated least were not kept",
+                     (unsigned long long)p->places_left_out);
+    if (p->n_places && !p->symbols_known)
+        as_page_line(page, AS_STYLE_DIM, "no names: the program left no map of its memory");
+}
+
+static void put_stacks(const struct as_program_view *view, struct as_page *page)
+{
+    const struct as_program *p = view->program;
+    size_t shown = rows_of(view, USUAL_STACKS, p->n_traces);
+    char bytes[AS_TEXT_HUMAN], live[AS_TEXT_HUMAN];
+
+    if (shown == 0)
+        return;
+    as_page_heading(page, "Heap stacks", "that allocated most, estimated from samples");
+    for (size_t i = 0; i < shown; i++) {
+        const struct as_heap_trace *trace = &p->trace[i];
+        uint32_t n = trace->stack.n_frames;
+
+        as_text_bytes(bytes, trace->stack.allocated_bytes);
+        as_text_bytes(live, trace->stack.live_bytes);
+        as_page_line(page, AS_STYLE_NONE, "%s%s allocated, %s live, by %llu sample%s%s",
+                     as_program_bullet(page), bytes, live, (unsigned long long)trace->stack.samples,
+                     trace->stack.samples == 1 ? "" : "s",
+                     trace->stack.samples < AS_TRACE_FEW_SAMPLES ? ": a rough estimate" : "");
+        for (uint32_t k = 0; k < n && k < STACK_FRAMES; k++)
+            as_page_cut_line(page, AS_STYLE_DIM, "%s%s", page->markdown ? "" : "    ",
+                             as_page_name(page, trace->frame[k]));
+        if (n > STACK_FRAMES)
+            as_page_line(page, AS_STYLE_DIM, "%sand %u more", page->markdown ? "" : "    ",
+                         n - STACK_FRAMES);
+    }
+    tell_more(page, shown, p->n_traces, "stacks");
+}
+
+static void put_layers(const struct as_program_view *view, struct as_page *page)
+{
+    static const struct as_table_column columns[] = {
+        {.title = "layer", .may_shrink = true, .min_width = 16},
+        {.title = "calls", .align = AS_ALIGN_RIGHT},
+        {.title = "most within a call", .align = AS_ALIGN_RIGHT},
+        {.title = "kept", .align = AS_ALIGN_RIGHT},
+    };
+    const struct as_program *p = view->program;
+    size_t shown = rows_of(view, USUAL_LAYERS, p->n_layers);
+    char bytes[AS_TEXT_HUMAN];
+    struct as_table t;
+
+    if (p->n_layers == 0)
+        return;
+    as_page_heading(page, "Heap by layer", NULL);
+    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < shown; i++) {
+        const struct as_heap_layer *l = &p->layer[i];
+
+        as_table_row(&t);
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, l->name));
+        as_cell_count(&t, l->calls);
+        cell_bytes(&t, (double)l->peak_within_bytes);
+        as_text_bytes(bytes, fabs((double)l->net_bytes));
+        as_table_printf(&t, AS_STYLE_NONE, "%s%s", l->net_bytes < 0 ? "-" : "", bytes);
+    }
+    as_page_table(page, &t);
+    tell_more(page, shown, p->n_layers, "layers");
+}
+
+void as_program_put_heap(const struct as_program_view *view, struct as_page *page)
+{
+    const struct as_program *p = view->program;
+
+    as_page_heading(page, "Heap",
+                    p->heap_known ? "sites by what they held at the peak or at the end" : NULL);
+    if (!p->heap_known) {
+        as_page_line(page, AS_STYLE_NONE, "Not watched%s%s.", p->heap_why ? ": " : "",
+                     p->heap_why ? as_page_name(page, p->heap_why) : "");
+        return;
+    }
+    if (p->heap_why)
+        as_page_line(page, AS_STYLE_WARN, "not all of it was watched: %s",
+                     as_page_name(page, p->heap_why));
+    put_totals(p, page);
+    put_sites(view, page);
+    put_mappings(view, page);
+    tell_sites(p, page);
+    put_stacks(view, page);
+    put_layers(view, page);
+}
+
+/* ---- matrix products ---- */
+
+void as_program_put_products(const struct as_program_view *view, struct as_page *page)
+{
+    static const struct as_table_column columns[] = {
+        {.title = "function", .may_shrink = true, .min_width = 10},
+        {.title = "type", .drop = 2},
+        {.title = "shape"}, /* a cut one would tell another size */
+        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 1}, /* no time is a call's without */
+        {.title = "time", .align = AS_ALIGN_RIGHT},
+        {.title = "of wall", .align = AS_ALIGN_RIGHT, .drop = 4},
+        {.title = "FLOP/s", .align = AS_ALIGN_RIGHT},
+        {.title = "of roof", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "min", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "max", .align = AS_ALIGN_RIGHT, .drop = 5},
+    };
+    const struct as_program *p = view->program;
+    size_t shown = rows_of(view, USUAL_PRODUCTS, p->n_gemm);
+    char share[AS_TEXT_HUMAN];
+    struct as_table t;
+
+    if (p->n_gemm == 0 && !p->gemm_why)
+        return;
+    as_page_heading(page, "Matrix products", p->n_gemm ? "by time within the calls" : NULL);
+    if (p->gemm_why)
+        as_page_line(page, AS_STYLE_DIM, "%s", as_page_name(page, p->gemm_why));
+    if (p->n_gemm == 0)
+        return;
+    as_text_percent(share, p->gemm_time_share);
+    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < shown; i++) {
+        const struct as_gemm_calls *c = &p->gemm[i];
+
+        as_table_row(&t);
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, c->function));
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, c->dtype));
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, c->shape));
+        as_cell_count(&t, c->calls);
+        cell_ns(&t, (double)c->time_ns);
+        as_cell_share(&t, p->wall_seconds > 0 ? (double)c->time_ns / (p->wall_seconds * 1e9)
+                                              : (double)NAN);
+        cell_si(&t, as_gemm_rate(c));
+        as_cell_share(&t, as_gemm_roof_share(p, c));
+        cell_ns(&t, (double)c->min_ns);
+        cell_ns(&t, (double)c->max_ns);
+    }
+    as_page_table(page, &t);
+    tell_more(page, shown, p->n_gemm, "shapes");
+    as_page_line(page, AS_STYLE_NONE, "%s of the wall time is within them, all threads added up%s",
+                 share, p->peaks ? "" : "; 'assay machine' measures the roof");
+    if (p->gemm_unplaced)
+        as_page_line(page, AS_STYLE_WARN,
+                     "%llu calls were seen but not counted: the table was full",
+                     (unsigned long long)p->gemm_unplaced);
+}

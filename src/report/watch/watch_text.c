@@ -1,0 +1,337 @@
+/* report/watch/watch_text.c - what `assay run` saw of a program, on a page: what ran, how its
+ * memory went, whether it grows, what holds it back, and what watching cost. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/text.h"
+#include "report/watch/watch_report.h"
+
+#define SPARK_MOST 60u
+
+/* "-" for a fact that is not known. */
+static const char *fact_count(char out[AS_TEXT_HUMAN], struct as_fact fact)
+{
+    if (fact.why)
+        (void)snprintf(out, AS_TEXT_HUMAN, "-");
+    else
+        as_text_count(out, fact.value);
+    return out;
+}
+
+static const char *fact_bytes(char out[AS_TEXT_HUMAN], struct as_fact fact)
+{
+    as_text_bytes(out, fact.why ? (double)NAN : (double)fact.value);
+    return out;
+}
+
+static const char *fact_ns(char out[AS_TEXT_HUMAN], struct as_fact fact)
+{
+    as_text_ns(out, fact.why ? (double)NAN : (double)fact.value, AS_TIME_AUTO);
+    return out;
+}
+
+const char *as_program_bullet(struct as_page *page)
+{
+    char bullet[16];
+    const char *copy;
+
+    if (page->markdown)
+        return "";
+    (void)snprintf(bullet, sizeof bullet, "%s ", as_page_glyph(page, AS_GLYPH_BULLET));
+    copy = as_arena_text(&page->arena, bullet, strlen(bullet));
+    return copy ? copy : "* ";
+}
+
+/* ---- what ran ---- */
+
+/* "./a.out --rows 1000", quoted where a blank stands in an argument, cut at the room. */
+static void command_text(const struct as_program *p, char *out, size_t room)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < p->n_args && used < room; i++) {
+        bool quote = p->argv[i][0] == '\0' || strchr(p->argv[i], ' ');
+
+        used += (size_t)snprintf(out + used, room - used, "%s%s%s%s", i ? " " : "",
+                                 quote ? "'" : "", p->argv[i], quote ? "'" : "");
+    }
+    if (p->args_left_out && used < room)
+        (void)snprintf(out + used, room - used, " (and %llu more)",
+                       (unsigned long long)p->args_left_out);
+}
+
+static void put_end(const struct as_program *p, struct as_page *page)
+{
+    char wall[AS_TEXT_HUMAN];
+    const char *name = p->signal > 0 && p->signal < NSIG ? sigabbrev_np(p->signal) : NULL;
+
+    as_text_ns(wall, p->wall_seconds * 1e9, AS_TIME_AUTO);
+    if (p->signal > 0)
+        as_page_line(page, AS_STYLE_BAD, "ended by signal %d%s%s%s after %s", p->signal,
+                     name ? " SIG" : "", name ? name : "", p->dumped ? ", with a core file," : "",
+                     wall);
+    else if (p->exit_status < 0)
+        as_page_line(page, AS_STYLE_WARN, "not seen to end: the recording was cut off before");
+    else
+        as_page_line(page, p->exit_status ? AS_STYLE_WARN : AS_STYLE_NONE,
+                     "ended with status %d after %s", p->exit_status, wall);
+}
+
+static void put_peaks(struct as_table *t, struct as_page *page, const struct as_program *p)
+{
+    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN];
+
+    if (p->peak_rss_bytes.why)
+        as_table_text(t, AS_STYLE_NONE, "unknown"); /* why stands below, where lines wrap */
+    else if (p->tree_peak_rss_bytes.why)
+        as_table_printf(t, AS_STYLE_NONE, "%s of the largest process%s%s",
+                        fact_bytes(a, p->peak_rss_bytes), p->peak_from ? ", " : "",
+                        p->peak_from ? as_page_name(page, p->peak_from) : "");
+    else
+        as_table_printf(t, AS_STYLE_NONE, "%s of the largest process, %s of all, sampled",
+                        fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes));
+}
+
+static void put_figures(const struct as_program_view *view, struct as_page *page)
+{
+    static const struct as_table_column columns[] = {{.title = "what"}, {.title = "figures"}};
+    const struct as_program *p = view->program;
+    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN] = "-";
+    double used = view->findings->processors_used;
+    struct as_table t;
+
+    as_table_init(&t, columns, 2);
+    as_table_row(&t);
+    as_table_text(&t, AS_STYLE_NONE, "processor time");
+    as_table_printf(&t, AS_STYLE_NONE, "%s user, %s system", fact_ns(a, p->cpu_user_ns),
+                    fact_ns(b, p->cpu_system_ns));
+    as_table_row(&t);
+    as_table_text(&t, AS_STYLE_NONE, "processors used");
+    if (isfinite(used))
+        as_text_fixed(of, used, 2);
+    if (isfinite(p->processors))
+        as_table_printf(&t, AS_STYLE_NONE, "%s of %.0f", of, p->processors);
+    else
+        as_table_text(&t, AS_STYLE_NONE, of);
+    as_table_row(&t);
+    as_table_text(&t, AS_STYLE_NONE, "peak memory");
+    put_peaks(&t, page, p);
+    as_table_row(&t);
+    as_table_text(&t, AS_STYLE_NONE, "page faults");
+    as_table_printf(&t, AS_STYLE_NONE, "%s minor, %s major", fact_count(a, p->minor_faults),
+                    fact_count(b, p->major_faults));
+    as_table_row(&t);
+    as_table_text(&t, AS_STYLE_NONE, "switches");
+    as_table_printf(&t, AS_STYLE_NONE, "%s voluntary, %s involuntary",
+                    fact_count(a, p->switches_voluntary), fact_count(b, p->switches_involuntary));
+    as_table_row(&t);
+    as_table_text(&t, AS_STYLE_NONE, "storage");
+    as_table_printf(&t, AS_STYLE_NONE, "%s read, %s written", fact_bytes(a, p->read_bytes),
+                    fact_bytes(b, p->written_bytes));
+    as_page_table(page, &t);
+    if (p->peak_rss_bytes.why)
+        as_page_line(page, AS_STYLE_DIM, "peak memory is unknown: %s",
+                     as_page_name(page, p->peak_rss_bytes.why));
+}
+
+void as_program_put_summary(const struct as_program_view *view, struct as_page *page)
+{
+    const struct as_program *p = view->program;
+    const struct as_program_findings *f = view->findings;
+    char command[1500];
+
+    command_text(p, command, sizeof command);
+    as_page_heading(page, "Program", NULL);
+    as_page_cut_line(page, AS_STYLE_NONE, "%s", as_page_name(page, command));
+    put_end(p, page);
+    put_figures(view, page);
+    if (f->verdict >= AS_GROWTH_RETURNED)
+        as_page_line(page, AS_STYLE_WARN, "%s: %s", f->headline,
+                     as_page_name(page, f->verdict_text));
+    if (p->passed_over)
+        as_page_line(page, AS_STYLE_WARN,
+                     "%llu things in this run make no sense or are too many, and were passed over",
+                     (unsigned long long)p->passed_over);
+}
+
+/* ---- memory ---- */
+
+static size_t greatest(const double *value, size_t n)
+{
+    size_t at = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (value[i] > value[at])
+            at = i;
+    return at;
+}
+
+/* One value a column: the greatest of its readings, so that no peak is lost. */
+static size_t columns_of(const struct as_program_series *s, double *value, size_t most)
+{
+    size_t n = s->n < most ? s->n : most;
+
+    for (size_t c = 0; c < n; c++) {
+        value[c] = (double)NAN;
+        for (size_t i = s->n * c / n; i < s->n * (c + 1) / n; i++)
+            value[c] = fmax(value[c], s->value[i]);
+    }
+    return n;
+}
+
+static void put_spark(const struct as_program_series *s, struct as_page *page)
+{
+    unsigned width = page->term->width < SPARK_MOST + 2 ? page->term->width - 2 : SPARK_MOST;
+    double value[SPARK_MOST];
+    size_t n, peak;
+
+    if (page->markdown || s->n < 3 || width < 4 || width > SPARK_MOST)
+        return;
+    n = columns_of(s, value, width);
+    if (!(value[greatest(value, n)] > 0)) /* nothing to draw */
+        return;
+    as_out_text(page->out, "  ");
+    as_term_spark(page->term, page->out, value, n, (unsigned)n);
+    as_out_char(page->out, '\n');
+    peak = greatest(value, n);
+    as_out_printf(page->out, "  %*s^\n", (int)peak, "");
+}
+
+static void put_series(const char *what, const struct as_program_series *s, struct as_page *page)
+{
+    char first[AS_TEXT_HUMAN], last[AS_TEXT_HUMAN], most[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
+    size_t peak;
+
+    if (s->n == 0)
+        return;
+    peak = greatest(s->value, s->n);
+    as_text_bytes(first, s->value[0]);
+    as_text_bytes(last, s->value[s->n - 1]);
+    as_text_bytes(most, s->value[peak]);
+    as_text_ns(when, s->seconds[peak] * 1e9, AS_TIME_AUTO);
+    as_page_line(page, AS_STYLE_NONE, "%s: %s at first, peak %s after %s, %s at last", what, first,
+                 most, when, last);
+    put_spark(s, page);
+}
+
+void as_program_put_memory(const struct as_program_view *view, struct as_page *page)
+{
+    const struct as_program *p = view->program;
+
+    as_page_heading(page, "Memory", "of all processes together");
+    if (p->rss.n == 0)
+        as_page_line(page, AS_STYLE_NONE, "The program ended before its memory was read.");
+    put_series("resident", &p->rss, page);
+    put_series("heap", &p->heap_live, page);
+}
+
+/* ---- leaks ---- */
+
+void as_program_put_leaks(const struct as_program_view *view, struct as_page *page)
+{
+    static const enum as_style style[] = {
+        [AS_GROWTH_UNKNOWN] = AS_STYLE_DIM,
+        [AS_GROWTH_NONE] = AS_STYLE_GOOD,
+        [AS_GROWTH_RETURNED] = AS_STYLE_WARN,
+        [AS_GROWTH_FOUND] = AS_STYLE_BAD,
+    };
+    const struct as_program_findings *f = view->findings;
+    size_t most = view->top ? view->top : 5;
+
+    as_page_heading(page, "Leaks", "whether memory grows and does not come back");
+    /* What the growth is stands below, each series by itself. */
+    as_page_line(page, style[f->verdict], "%s", f->headline);
+    for (size_t i = 0; i < f->n_growths; i++)
+        as_page_line(page, AS_STYLE_NONE, "%s%s", as_program_bullet(page), f->growth[i].text);
+    for (size_t i = 0; i < f->n_growing && i < most; i++)
+        as_page_line(page, AS_STYLE_NONE, "%s%s", as_program_bullet(page),
+                     as_page_name(page, f->growing[i].text));
+    if (f->mapping_text)
+        as_page_line(page, AS_STYLE_NONE, "%s%s", as_program_bullet(page),
+                     as_page_name(page, f->mapping_text));
+    if (f->n_growing > most)
+        as_page_line(page, AS_STYLE_DIM, "%zu more sites grow", f->n_growing - most);
+    if (f->live_text)
+        as_page_line(page, AS_STYLE_NONE, "%s", f->live_text);
+    else if (!view->program->heap_known && view->program->heap_why)
+        as_page_line(page, AS_STYLE_DIM, "the heap was not watched: %s",
+                     as_page_name(page, view->program->heap_why));
+}
+
+/* ---- bottlenecks ---- */
+
+void as_program_put_bottlenecks(const struct as_program_view *view, struct as_page *page)
+{
+    const struct as_program_findings *f = view->findings;
+    char gain[AS_TEXT_HUMAN];
+
+    as_page_heading(page, "Bottlenecks", "what may hold the program back");
+    if (f->n_causes == 0)
+        as_page_line(page, AS_STYLE_NONE, "Nothing measured speaks for one.");
+    for (size_t i = 0; i < f->n_causes; i++) {
+        const struct as_program_cause *c = &f->cause[i];
+
+        as_text_percent(gain, c->expected_gain);
+        as_page_line(page, c->priority == ASSAY_PRIORITY_HIGH ? AS_STYLE_WARN : AS_STYLE_NONE,
+                     "%s%s [%s]", as_program_bullet(page), c->finding, c->rule);
+        as_page_line(page, AS_STYLE_NONE, "  %s", as_page_name(page, c->evidence));
+        as_page_line(page, AS_STYLE_NONE, "  %s %s", as_page_glyph(page, AS_GLYPH_ARROW),
+                     c->advice);
+        as_page_line(page, AS_STYLE_DIM, "  %s%s; %s, confidence %.1f",
+                     isfinite(c->expected_gain) ? "at most " : "gain unknown",
+                     isfinite(c->expected_gain) ? gain : "", assay_priority_name(c->priority),
+                     c->confidence);
+    }
+}
+
+/* ---- the cost of watching ---- */
+
+void as_program_put_cost(const struct as_program_view *view, struct as_page *page)
+{
+    const struct as_program *p = view->program;
+    char share[AS_TEXT_HUMAN] = "-", own[AS_TEXT_HUMAN], every[AS_TEXT_HUMAN];
+
+    if (!p->own_cpu_ns.why && p->wall_seconds > 0)
+        as_text_percent(share, (double)p->own_cpu_ns.value / (p->wall_seconds * 1e9));
+    as_text_ns(every, p->interval_seconds * 1e9, AS_TIME_AUTO);
+    as_page_heading(page, "Cost of profiling", NULL);
+    as_page_line(page, AS_STYLE_DIM,
+                 "watching from outside: %s of one processor, %llu reading%s, one every %s", share,
+                 (unsigned long long)p->readings, p->readings == 1 ? "" : "s", every);
+    if (!p->heap_known)
+        return;
+    as_text_bytes(own, (double)p->heap.own_bytes);
+    if (p->heap.live_blocks)
+        as_page_line(page, AS_STYLE_DIM,
+                     "inside the program: %s in front of the blocks live at the end, %.0f bytes "
+                     "each; they count in its resident memory, not in its heap",
+                     own, (double)p->heap.own_bytes / (double)p->heap.live_blocks);
+    else
+        as_page_line(page, AS_STYLE_DIM, "inside the program: a few bytes in front of each block");
+}
+
+int as_program_page(const struct as_program *program, const struct as_run *run,
+                    struct as_page *page, size_t top, struct assay_error *err)
+{
+    struct as_program_findings *findings;
+    struct as_program_view view = {.program = program, .top = top};
+    int rc = as_program_findings_new(&findings, program, err);
+
+    (void)run;
+    if (rc < 0)
+        return rc;
+    view.findings = findings;
+    as_program_put_summary(&view, page);
+    as_program_put_memory(&view, page);
+    as_program_put_leaks(&view, page);
+    as_program_put_bottlenecks(&view, page);
+    as_program_put_processes(&view, page);
+    as_program_put_heap(&view, page);
+    as_program_put_products(&view, page);
+    as_program_put_cost(&view, page);
+    as_program_findings_free(findings);
+    return ASSAY_OK;
+}

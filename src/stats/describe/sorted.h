@@ -1,0 +1,58 @@
+/* stats/describe/sorted.h - one view of ascending samples, be they integers or doubles.
+ * Borrows the array; the caller promises the order, and that doubles hold no NaN. */
+#ifndef AS_STATS_DESCRIBE_SORTED_H
+#define AS_STATS_DESCRIBE_SORTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Made by one of the two functions below. */
+struct as_sorted {
+    union {
+        const uint64_t *u64; /* when `integers` */
+        const double *f64;
+    };
+    size_t n;
+    bool integers;
+};
+
+static inline struct as_sorted as_sorted_u64(const uint64_t *v, size_t n)
+{
+    return (struct as_sorted){.u64 = v, .n = n, .integers = true};
+}
+
+static inline struct as_sorted as_sorted_f64(const double *v, size_t n)
+{
+    return (struct as_sorted){.f64 = v, .n = n};
+}
+
+/* The value at `i`; integers past 2^53 are rounded to the nearest double. */
+static inline double as_sorted_at(const struct as_sorted *s, size_t i)
+{
+    return s->integers ? (double)s->u64[i] : s->f64[i];
+}
+
+/* The value at `high` less the one at `low`, subtracted before it is rounded; needs low <= high. */
+static inline double as_sorted_gap(const struct as_sorted *s, size_t low, size_t high)
+{
+    return s->integers ? (double)(s->u64[high] - s->u64[low]) : s->f64[high] - s->f64[low];
+}
+
+/* The middle value, or the mean of the two middle ones; NaN without samples. */
+double as_sorted_median(const struct as_sorted *s);
+
+/* The median of the distances from the median, not scaled to any distribution; NaN without samples.
+ * Walks outwards from the middle: no memory, at most n steps. */
+double as_sorted_mad(const struct as_sorted *s);
+
+/* The mean of the distances from the median; NaN without samples. */
+double as_sorted_mean_deviation(const struct as_sorted *s);
+
+/* How many samples are below `x`, by bisection. */
+size_t as_sorted_count_below(const struct as_sorted *s, double x);
+
+/* How many samples are above `x`, by bisection. */
+size_t as_sorted_count_above(const struct as_sorted *s, double x);
+
+#endif

@@ -1,0 +1,118 @@
+/* trace/record/recorder.h - the state of the process's one recorder, shared by its four sources.
+ * session.c opens and ends it, lane.c gives threads their rings, drain.c moves chunks to the file,
+ * marks.c adds the rarer marks. Locks are taken in the order lock, site table, file_lock, with all
+ * signals held back. */
+#ifndef AS_TRACE_RECORD_RECORDER_H
+#define AS_TRACE_RECORD_RECORDER_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "trace/record/ring.h"
+#include "trace/run/run_writer.h"
+
+#define AS_MAX_LANES      4096u /* threads recording at the same time */
+#define AS_META_MAX_BYTES 8192u
+
+enum as_recorder_state {
+    AS_RECORDER_CLOSED,
+    AS_RECORDER_OPEN,
+    AS_RECORDER_CHILD /* after fork(): the child's own run is made at its first event */
+};
+
+struct as_recorder {
+    pthread_mutex_t lock;      /* the session, its lanes */
+    pthread_mutex_t file_lock; /* the run file */
+    enum as_recorder_state state;
+    _Atomic pid_t owner; /* the process whose session it is: a bare clone() has the memory, and no
+                            business here */
+    uint64_t epoch;      /* of the open session; never 0 or 1 */
+    _Atomic uint64_t
+        live; /* the same while chunks are moved, paused or not; 0 once the session ends */
+    bool paused;
+    enum as_clock_kind clock;
+    const char *clock_reason;
+    bool wait_when_full, follow_fork;
+    bool
+        drains_inline; /* no background thread: whoever fills a chunk moves it (children of fork) */
+    uint32_t n_chunks;
+    uint64_t floor_ticks,
+        pair_ticks; /* cost of recording: inside an empty scope, and of a whole one */
+    struct as_run_writer file;
+    struct as_run_header header;
+    int ring_fd;
+    char path[PATH_MAX], ring_path[PATH_MAX];
+    char meta[AS_META_MAX_BYTES]; /* the facts of the host, written again by a child */
+    size_t meta_size;
+    struct as_lane *lane[AS_MAX_LANES];
+    _Atomic uint32_t n_lanes;
+    uint64_t n_threads;
+    uint8_t *packed; /* where a chunk is encoded */
+    _Atomic uint64_t lost[AS_LOSS_REASON_COUNT];
+
+    pthread_t mover; /* the background thread */
+    bool mover_runs;
+    _Atomic uint32_t wake; /* changes when there is something to do; the mover waits on it */
+    _Atomic uint32_t sleeping;
+    _Atomic bool stop;
+    _Atomic bool thread_ended; /* one that recorded has: it may have been the last */
+};
+
+extern struct as_recorder as_recorder;
+
+/* ---- lane.c ---- */
+
+/* Stores `n` records whose words lack the tag, on the calling thread's lane. Signals are held back
+ * by the caller. With `restamp`, the time of the first is read again just before it is stored. */
+void as_lane_put(struct assay_record_ *record, size_t n, bool restamp);
+
+/* Ends the calling thread's use of its lane, if it has one; the lock is held. */
+void as_lane_release(bool thread_ends);
+
+/* Forgets the lane of the calling thread without touching it. */
+void as_lane_forget(void);
+
+/* Says in the file what the ring had no room for, as chunk `sequence`; nobody fills the lane any
+ * more. */
+void as_lane_tell_loss(struct as_lane *lane, uint64_t thread, uint64_t sequence);
+
+/* Makes the key whose destructor seals a lane when its thread ends; idempotent. */
+bool as_lane_prepare(void);
+
+/* Measures what a scope costs on this thread; the lane is the caller's and not yet in use. */
+void as_lane_measure_cost(struct as_lane *lane);
+
+/* ---- drain.c ---- */
+
+/* Moves every full chunk of every lane; true when some were. With `all`, also those still being
+ * filled. */
+bool as_drain_lanes(bool all);
+
+/* The same for one lane. */
+bool as_drain_lane(struct as_lane *lane, bool all);
+
+bool as_mover_start(void);
+void as_mover_stop(void);
+
+/* A chunk is full. */
+void as_mover_wake(void);
+
+void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
+void as_futex_wake(_Atomic uint32_t *word);
+
+/* ---- session.c ---- */
+
+/* Appends a block under the file lock. */
+bool as_recorder_write(uint16_t kind, const void *payload, size_t size, uint32_t records);
+
+/* Reads the clocks and keeps them in the file. */
+void as_recorder_anchor(void);
+
+/* Opens the run of a forked child; the lock is held. */
+bool as_recorder_open_child(void);
+
+#endif

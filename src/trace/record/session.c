@@ -1,0 +1,570 @@
+/* trace/record/session.c - opens and ends the one recording session of the process, and follows it
+ * through fork(). Everything that can fail happens before the first event; an older run is put
+ * aside last.
+ */
+#include <assay/assay.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "trace/record/chunk_pack.h"
+#include "trace/record/layer_now.h"
+#include "trace/record/memory_samples.h"
+#include "trace/record/recorder.h"
+#include "trace/record/site_table.h"
+#include "trace/run/run_meta.h"
+#include "trace/run/run_path.h"
+
+#define R as_recorder
+
+struct as_recorder as_recorder = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .file_lock = PTHREAD_MUTEX_INITIALIZER,
+    .epoch = 1,
+    .file = {.fd = -1},
+    .ring_fd = -1,
+};
+
+const char *assay_version(void)
+{
+    return ASSAY_VERSION;
+}
+
+static void set_gate(uint64_t epoch)
+{
+    __atomic_store_n(&assay_gate_.epoch, epoch, __ATOMIC_RELEASE);
+}
+
+bool as_recorder_write(uint16_t kind, const void *payload, size_t size, uint32_t records)
+{
+    bool ok;
+
+    pthread_mutex_lock(&R.file_lock);
+    ok = as_run_writer_add(&R.file, kind, payload, size, records);
+    pthread_mutex_unlock(&R.file_lock);
+    return ok;
+}
+
+void as_recorder_anchor(void)
+{
+    struct as_clock_anchor anchor = as_clock_read_anchor(R.clock);
+    uint8_t entry[4 * AS_VARINT_MAX], *to = entry;
+
+    to = as_put_varint(to, anchor.ticks);
+    to = as_put_varint(to, anchor.width);
+    to = as_put_varint(to, anchor.mono_ns);
+    to = as_put_varint(to, anchor.real_ns);
+    as_recorder_write(AS_BLOCK_CLOCK, entry, (size_t)(to - entry), 0);
+}
+
+static void sites_to_file(const void *entries, size_t size)
+{
+    as_recorder_write(AS_BLOCK_SITES, entries, size, 0);
+}
+
+static void forget_losses(void)
+{
+    for (int i = 0; i < AS_LOSS_REASON_COUNT; i++)
+        atomic_store_explicit(&R.lost[i], 0, memory_order_relaxed);
+}
+
+/* A process made by a bare clone() has our memory and none of our threads: its session is its
+ * parent's. */
+static bool is_owner(void)
+{
+    return atomic_load_explicit(&R.owner, memory_order_relaxed) == getpid();
+}
+
+/* ---- fork ---- */
+
+static sigset_t fork_mask; /* of the thread that forks; under the lock */
+
+static void before_fork(void)
+{
+    sigset_t saved;
+
+    as_signals_block(&saved); /* a handler's mark would wait for the locks we take */
+    pthread_mutex_lock(&R.lock);
+    as_sites_lock();
+    pthread_mutex_lock(&R.file_lock);
+    fork_mask = saved;
+}
+
+static void after_fork_in_parent(void)
+{
+    sigset_t saved = fork_mask;
+
+    pthread_mutex_unlock(&R.file_lock);
+    as_sites_unlock();
+    pthread_mutex_unlock(&R.lock);
+    as_signals_restore(&saved);
+}
+
+/* The child has one thread, and the parent's ring still in its memory: it lets go of it before
+ * anything else. */
+static void leave_parent(bool follow)
+{
+    bool was_open = R.state != AS_RECORDER_CLOSED;
+
+    pthread_mutex_init(&R.file_lock, NULL);
+    pthread_mutex_init(&R.lock, NULL);
+    set_gate(0);
+    if (!was_open)
+        return;
+    for (uint32_t i = 0; i < R.n_lanes; i++) {
+        if (R.lane[i] == assay_lane_.ring)
+            as_lane_detach(R.lane[i]);
+        else
+            as_lane_unmap(R.lane[i]);
+    }
+    R.n_lanes = 0;
+    as_lane_forget();
+    as_memory_samples_forget();
+    as_run_writer_close(&R.file);
+    if (R.ring_fd >= 0)
+        close(R.ring_fd);
+    R.ring_fd = -1;
+    R.mover_runs = false;
+    R.sleeping = 0;
+    R.n_threads = 0;
+    forget_losses();
+    R.state = follow ? AS_RECORDER_CHILD : AS_RECORDER_CLOSED;
+    if (follow) {
+        R.drains_inline = true;
+        R.epoch++;
+        atomic_store(&R.owner, getpid());
+        atomic_store(&R.live, R.epoch);
+        set_gate(R.paused ? 0 : R.epoch);
+    }
+}
+
+static void after_fork_in_child(void)
+{
+    sigset_t saved = fork_mask;
+
+    as_sites_unlock();
+    leave_parent(R.follow_fork && R.state != AS_RECORDER_CLOSED);
+    as_signals_restore(&saved);
+}
+
+/* ---- opening ---- */
+
+/* The lock tells readers that the program is alive; unlike flock it is not shared with children. */
+static void lock_ring(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+    (void)!fcntl(fd, F_SETLK, &lock);
+}
+
+static void new_identity(struct as_run_header *header)
+{
+    *header = (struct as_run_header){.major = AS_RUN_MAJOR, .minor = AS_RUN_MINOR};
+    if (getrandom(header->id, sizeof header->id, GRND_NONBLOCK) != (ssize_t)sizeof header->id) {
+        uint64_t now = as_clock_mono_ns(), pid = (uint64_t)getpid();
+
+        memcpy(header->id, &now, sizeof now);
+        memcpy(header->id + sizeof now, &pid, sizeof pid);
+    }
+    memcpy(&header->salt, header->id, sizeof header->salt);
+}
+
+/* The run with everything known before the first event, and its ring, both under names of their
+ * own. */
+static int create_files(const char *path, char *temp_run, char *temp_ring, struct assay_error *err)
+{
+    int fd, rc;
+
+    new_identity(&R.header);
+    fd = as_run_path_create(temp_run, PATH_MAX, path, err);
+    if (fd < 0) {
+        temp_run[0] = '\0';
+        return fd;
+    }
+    rc = as_run_writer_open(&R.file, fd, &R.header, err);
+    if (rc < 0)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
+    fd = as_run_path_create(temp_ring, PATH_MAX, R.ring_path, err);
+    if (fd < 0) {
+        temp_ring[0] = '\0';
+        return fd;
+    }
+    R.ring_fd = fd;
+    rc = as_ring_create(fd, R.header.id, R.n_chunks, err);
+    if (rc < 0)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", R.ring_path);
+    lock_ring(fd);
+    if (!as_recorder_write(AS_BLOCK_META, R.meta, R.meta_size, 0)) {
+        errno = R.file.sys;
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
+    }
+    return ASSAY_OK;
+}
+
+static void discard_files(const char *temp_run, const char *temp_ring)
+{
+    as_run_writer_close(&R.file);
+    if (R.ring_fd >= 0)
+        close(R.ring_fd);
+    R.ring_fd = -1;
+    if (temp_run[0])
+        unlink(temp_run);
+    if (temp_ring[0])
+        unlink(temp_ring);
+}
+
+/* Facts of the child that differ from its parent's; a later meta block wins. */
+static void write_child_meta(void)
+{
+    char json[96];
+    int n = snprintf(json, sizeof json, "{\"pid\":%ld,\"parent_pid\":%ld}", (long)getpid(),
+                     (long)getppid());
+
+    as_recorder_write(AS_BLOCK_META, json, (size_t)n, 0);
+}
+
+bool as_recorder_open_child(void)
+{
+    char path[PATH_MAX], temp_run[PATH_MAX] = "", temp_ring[PATH_MAX] = "";
+    struct assay_error err;
+    int rc = ASSAY_ERR_LIMIT;
+
+    R.state = AS_RECORDER_CLOSED; /* until all of this worked; a second try would fail alike */
+    if (!as_run_path_child(path, sizeof path, R.path, (long)getpid()) ||
+        !as_run_path_ring(R.ring_path, sizeof R.ring_path, path))
+        goto out;
+    memcpy(R.path, path, sizeof path);
+    rc = as_run_path_check(path, &err);
+    if (rc == ASSAY_OK)
+        rc = create_files(path, temp_run, temp_ring, &err);
+    if (rc == ASSAY_OK) {
+        write_child_meta();
+        as_recorder_anchor();
+        as_sites_follow(sites_to_file);
+        as_recorder_anchor();
+        rc = as_run_path_publish(temp_run, temp_ring, path, &err);
+    }
+out:
+    if (rc < 0) {
+        discard_files(temp_run, temp_ring);
+        as_sites_follow(NULL);
+        set_gate(0);
+        return false;
+    }
+    R.state = AS_RECORDER_OPEN;
+    return true;
+}
+
+static int take_options(const struct assay_session_options *given, struct assay_session_options *o,
+                        struct assay_error *err)
+{
+    *o = (struct assay_session_options)ASSAY_SESSION_OPTIONS_INIT;
+    if (given) {
+        if (given->size < sizeof given->size || given->size > sizeof *o)
+            return as_fail(err, ASSAY_ERR_USAGE,
+                           "the session options are of another version; start from "
+                           "ASSAY_SESSION_OPTIONS_INIT");
+        memcpy(o, given, given->size);
+    }
+    if (o->ring_kib == 0)
+        o->ring_kib = 512;
+    if (o->ring_kib < 128 || o->ring_kib > 64 * AS_RING_MAX_CHUNKS || o->ring_kib % 64 != 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "ring_kib is %u; it takes 128 to 4096 in steps of 64",
+                       o->ring_kib);
+    if (o->memory_interval_ms > 3600000)
+        return as_fail(err, ASSAY_ERR_USAGE, "memory_interval_ms is %u; it takes up to an hour",
+                       o->memory_interval_ms);
+    return ASSAY_OK;
+}
+
+/* What lasts for the whole process. */
+static int prepare_process(struct assay_error *err)
+{
+    static bool done;
+
+    if (done)
+        return ASSAY_OK;
+    if (!R.packed) {
+        void *packed = mmap(NULL, AS_CHUNK_PACKED_BYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        R.packed = packed == MAP_FAILED ? NULL : packed;
+    }
+    /* The handlers last: a second try must not register them twice. */
+    if (!R.packed || !as_lane_prepare() ||
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+        return as_fail_nomem(err);
+    /* A child made without our handlers (clone) finds the gate shut. Refused on odd memory layouts,
+     * which costs only that. */
+    (void)!madvise(&assay_gate_, sizeof assay_gate_, MADV_WIPEONFORK);
+    done = true;
+    return ASSAY_OK;
+}
+
+static int configure(const char *path, const struct assay_session_options *o,
+                     struct assay_error *err)
+{
+    struct as_clock_choice choice = as_clock_choose(o->clock == ASSAY_CLOCK_BEST);
+    int n;
+
+    R.clock = choice.kind;
+    R.clock_reason = choice.reason;
+    R.wait_when_full = o->overflow == ASSAY_OVERFLOW_WAIT;
+    R.follow_fork = o->fork == ASSAY_FORK_FOLLOW;
+    R.drains_inline = R.paused = false;
+    R.n_chunks = o->ring_kib / 64;
+    R.n_threads = 0;
+    R.pair_ticks = R.floor_ticks = 0;
+    atomic_store(&R.n_lanes, 0);
+    forget_losses();
+    if (snprintf(R.path, sizeof R.path, "%s", path) >= (int)sizeof R.path ||
+        !as_run_path_ring(R.ring_path, sizeof R.ring_path, path))
+        return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
+    n = as_run_meta_write(&R, o->label, R.meta, sizeof R.meta, err);
+    if (n < 0)
+        return n;
+    R.meta_size = (size_t)n;
+    return ASSAY_OK;
+}
+
+/* The first lane is made here, so that the cost can be measured where nothing is yet recorded. */
+static int make_first_lane(struct assay_error *err)
+{
+    struct as_lane *lane = as_lane_map(R.ring_fd, 0, R.n_chunks);
+    char json[128];
+    int n;
+
+    if (!lane)
+        return as_fail_nomem(err);
+    lane->epoch = R.epoch;
+    R.lane[0] = lane;
+    atomic_store(&R.n_lanes, 1);
+    as_lane_measure_cost(lane);
+    n = snprintf(json, sizeof json,
+                 "{\"cost\":{\"pair_ticks\":%llu,\"floor_ticks\":%llu},\"crash_safe\":%s}",
+                 (unsigned long long)R.pair_ticks, (unsigned long long)R.floor_ticks,
+                 lane->crash_safe ? "true" : "false");
+    as_recorder_write(AS_BLOCK_META, json, (size_t)n, 0);
+    return ASSAY_OK;
+}
+
+static int open_locked(const char *path, const struct assay_session_options *o,
+                       struct assay_error *err)
+{
+    char temp_run[PATH_MAX] = "", temp_ring[PATH_MAX] = "";
+    int rc;
+
+    if (R.state != AS_RECORDER_CLOSED)
+        return as_fail(err, ASSAY_ERR_STATE, "a session is already recording into %s", R.path);
+    rc = prepare_process(err);
+    if (rc == ASSAY_OK)
+        rc = as_run_path_check(path, err);
+    if (rc == ASSAY_OK)
+        rc = configure(path, o, err);
+    if (rc < 0)
+        return rc;
+    R.epoch++;
+    rc = create_files(path, temp_run, temp_ring, err);
+    if (rc < 0)
+        goto out;
+    as_recorder_anchor();
+    rc = make_first_lane(err);
+    if (rc < 0)
+        goto out;
+    as_sites_follow(sites_to_file);
+    as_recorder_anchor(); /* the second, so that even a run killed at once can be placed in time */
+    if (R.file.sys) {
+        errno = R.file.sys;
+        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
+        goto out;
+    }
+    rc = as_run_path_publish(temp_run, temp_ring, path, err);
+    if (rc < 0)
+        goto out;
+    as_memory_samples_open(o->memory_interval_ms);
+    if (!as_mover_start())
+        R.drains_inline = true; /* no thread to be had: slower, and still right */
+    R.state = AS_RECORDER_OPEN;
+    atomic_store(&R.owner, getpid());
+    atomic_store(&R.live, R.epoch);
+    set_gate(R.epoch);
+    as_layer_source_offer(true);
+out:
+    if (rc < 0) {
+        as_sites_follow(NULL);
+        discard_files(temp_run, temp_ring);
+        if (atomic_load(&R.n_lanes))
+            as_lane_unmap(R.lane[0]);
+        atomic_store(&R.n_lanes, 0);
+    }
+    return rc;
+}
+
+int assay_session_open(const char *path, const struct assay_session_options *options,
+                       struct assay_error *err)
+{
+    struct assay_session_options o;
+    sigset_t saved;
+    int rc;
+
+    if (!path || !*path)
+        return as_fail(err, ASSAY_ERR_USAGE, "a session needs the path of the run to record");
+    rc = take_options(options, &o, err);
+    if (rc < 0)
+        return rc;
+    as_signals_block(&saved);
+    if (R.state != AS_RECORDER_CLOSED && !is_owner())
+        leave_parent(false); /* nobody else is here who could hold the lock */
+    pthread_mutex_lock(&R.lock);
+    rc = open_locked(path, &o, err);
+    pthread_mutex_unlock(&R.lock);
+    as_signals_restore(&saved);
+    return rc;
+}
+
+/* ---- ending ---- */
+
+static uint64_t total_lost(void)
+{
+    uint64_t lost = 0;
+
+    for (int i = 0; i < AS_LOSS_REASON_COUNT; i++)
+        lost += atomic_load_explicit(&R.lost[i], memory_order_relaxed);
+    return lost;
+}
+
+static void write_tail(void)
+{
+    uint8_t entry[4 * AS_VARINT_MAX], *to;
+
+    for (uint32_t i = 0; i < AS_LOSS_REASON_COUNT; i++) {
+        uint64_t lost = atomic_load(&R.lost[i]);
+
+        if (!lost)
+            continue;
+        to = as_put_varint(entry, i);
+        to = as_put_varint(to, lost);
+        as_recorder_write(AS_BLOCK_LOSS, entry, (size_t)(to - entry), 0);
+    }
+    to = as_put_varint(entry, R.file.events);
+    to = as_put_varint(to, total_lost());
+    to = as_put_varint(to, R.n_threads);
+    as_recorder_write(AS_BLOCK_END, entry, (size_t)(to - entry), 0);
+}
+
+/* A lane whose thread still lives stays mapped: that thread gives it back at its next event or its
+ * end. */
+static void leave_lanes(void)
+{
+    as_lane_release(false);
+    for (uint32_t i = 0; i < R.n_lanes; i++) {
+        if (!atomic_load(&R.lane[i]->owned) && R.lane[i]->epoch == R.epoch)
+            as_lane_unmap(R.lane[i]);
+    }
+    atomic_store(&R.n_lanes, 0);
+}
+
+static int close_locked(struct assay_error *err)
+{
+    int rc = ASSAY_OK;
+
+    if (R.state == AS_RECORDER_CLOSED)
+        return as_fail(err, ASSAY_ERR_STATE, "no session is open");
+    as_layer_source_offer(false);
+    set_gate(0);
+    atomic_store(&R.live, 0);
+    if (R.state == AS_RECORDER_CHILD) { /* a child that recorded nothing leaves no file */
+        R.state = AS_RECORDER_CLOSED;
+        return ASSAY_OK;
+    }
+    as_mover_stop();
+    as_memory_samples_close();
+    as_drain_lanes(true);
+    for (uint32_t i = 0; i < R.n_lanes; i++)
+        as_lane_tell_loss(R.lane[i], R.lane[i]->head->thread, R.lane[i]->after_drained);
+    as_recorder_anchor();
+    as_sites_follow(NULL);
+    write_tail();
+    leave_lanes();
+    R.state = AS_RECORDER_CLOSED;
+    if (R.file.sys) {
+        errno = R.file.sys;
+        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", R.path);
+    }
+    as_run_writer_close(&R.file);
+    unlink(R.ring_path);
+    close(R.ring_fd);
+    R.ring_fd = -1;
+    return rc;
+}
+
+int assay_session_close(struct assay_error *err)
+{
+    sigset_t saved;
+    int rc;
+
+    if (!is_owner())
+        return as_fail(err, ASSAY_ERR_STATE, "no session is open");
+    as_signals_block(&saved);
+    pthread_mutex_lock(&R.lock);
+    rc = close_locked(err);
+    pthread_mutex_unlock(&R.lock);
+    as_signals_restore(&saved);
+    return rc;
+}
+
+__attribute__((destructor)) static void close_at_exit(void)
+{
+    if (assay_session_is_open())
+        assay_session_close(NULL);
+}
+
+bool assay_session_is_open(void)
+{
+    sigset_t saved;
+    bool open;
+
+    if (!is_owner())
+        return false;
+    as_signals_block(&saved);
+    pthread_mutex_lock(&R.lock);
+    open = R.state != AS_RECORDER_CLOSED;
+    pthread_mutex_unlock(&R.lock);
+    as_signals_restore(&saved);
+    return open;
+}
+
+static void set_paused(bool paused)
+{
+    sigset_t saved;
+
+    if (!is_owner())
+        return;
+    as_signals_block(&saved);
+    pthread_mutex_lock(&R.lock);
+    R.paused = paused;
+    if (R.state != AS_RECORDER_CLOSED)
+        set_gate(paused ? 0 : R.epoch);
+    pthread_mutex_unlock(&R.lock);
+    as_signals_restore(&saved);
+}
+
+void assay_session_pause(void)
+{
+    set_paused(true);
+}
+
+void assay_session_resume(void)
+{
+    set_paused(false);
+}
+
+uint64_t assay_session_lost(void)
+{
+    return total_lost();
+}

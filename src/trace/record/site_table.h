@@ -1,0 +1,43 @@
+/* trace/record/site_table.h - the names of everything that is recorded, one table a process.
+ * Uses no heap and blocks signals while it holds its lock, so a mark in a signal handler may be the
+ * first of its site. */
+#ifndef AS_TRACE_RECORD_SITE_TABLE_H
+#define AS_TRACE_RECORD_SITE_TABLE_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct as_site_spec {
+    const char *name, *file, *unit; /* file and unit may be NULL */
+    uint32_t line, category;
+};
+
+/* Called with each new piece of the table, in the format of a sites block, the table locked. */
+typedef void (*as_sites_sink)(const void *entries, size_t size);
+
+/* The id of a site, made at its first mention; 0 when the table is full. */
+uint32_t as_site_intern(const struct as_site_spec *spec);
+
+/* Its name, cut to what is kept, for as long as the process lives; NULL for an id that is none.
+ * Takes no lock. The text is not ended: `size` tells it. */
+const char *as_site_name(uint32_t id, uint32_t *size);
+
+/* Adds an attribute to a site: text when `text` is given, else the number. */
+AS_MUST_USE int as_site_attribute(uint32_t id, const char *key, const char *text, double number,
+                                  struct assay_error *err);
+
+/* Hands all entries so far to `sink`, and each later one, until NULL is set. */
+void as_sites_follow(as_sites_sink sink);
+
+/* Around fork(): the table is whole on both sides. */
+void as_sites_lock(void);
+void as_sites_unlock(void);
+
+/* Every signal is held back between the two. */
+void as_signals_block(sigset_t *saved);
+void as_signals_restore(const sigset_t *saved);
+
+#endif

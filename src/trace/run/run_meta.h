@@ -1,0 +1,14 @@
+/* trace/run/run_meta.h - the facts kept with a run: tool, host, program, clock, configuration.
+ * What cannot be learnt is null in the JSON, never a guess. */
+#ifndef AS_TRACE_RUN_RUN_META_H
+#define AS_TRACE_RUN_RUN_META_H
+
+#include <stddef.h>
+
+#include "trace/record/recorder.h"
+
+/* Writes the JSON of the first meta block into `out`; returns its size, or a negative code. */
+AS_MUST_USE int as_run_meta_write(const struct as_recorder *recorder, const char *label, char *out,
+                                  size_t room, struct assay_error *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* trace/run/run_path.h - the files of a run: the run itself, its ring, the run it replaces, the
+ * runs of children. Nothing older is lost: a run that stands in the way is kept beside, anything
+ * else is refused. */
+#ifndef AS_TRACE_RUN_RUN_PATH_H
+#define AS_TRACE_RUN_RUN_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* "run.assay" gives "run.assay.ring". False when it does not fit. */
+bool as_run_path_ring(char *out, size_t room, const char *path);
+
+/* "run.assay" and 12 give "run.12.assay". */
+bool as_run_path_child(char *out, size_t room, const char *path, long pid);
+
+/* Whether `path` may become a run: free, or an older run that nobody is recording. */
+AS_MUST_USE int as_run_path_check(const char *path, struct assay_error *err);
+
+/* Creates an empty file for a name that will be `path`, under a name of this process written to
+ * `temp`. */
+AS_MUST_USE int as_run_path_create(char *temp, size_t room, const char *path,
+                                   struct assay_error *err);
+
+/* Puts both files in place; an older run and its ring become "<path>.old" and "<path>.old.ring". */
+AS_MUST_USE int as_run_path_publish(const char *temp_run, const char *temp_ring, const char *path,
+                                    struct assay_error *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* watch/watch_limits.c - the limits of memory that a program started now inherits from us.
+ * What a program changes of its own limits later is not seen. */
+#include "watch/watch_limits.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/text/text.h"
+#include "probe/system/container.h"
+#include "trace/shm/target_shm.h"
+
+/* NaN: none. */
+static double limit_of(int what)
+{
+    struct rlimit limit;
+
+    if (getrlimit((__rlimit_resource_t)what, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return (double)NAN;
+    return (double)limit.rlim_cur;
+}
+
+void as_program_limits_read(struct as_program_limits *out, const char *root)
+{
+    struct as_container group;
+
+    as_container_read(&group, root);
+    out->address_bytes = fmin(limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA));
+    out->group_bytes =
+        group.memory_bytes.set && !group.memory_bytes.why ? group.memory_bytes.value : (double)NAN;
+}
+
+bool as_program_limits_forbid(char *why, size_t room)
+{
+    double address = limit_of(RLIMIT_AS), file = limit_of(RLIMIT_FSIZE);
+    char text[AS_TEXT_HUMAN];
+
+    if (address / AS_SHARE_LIMIT_PART < AS_SHARE_LEAST_BYTES) {
+        as_text_bytes(text, address);
+        (void)snprintf(why, room,
+                       "its address space is limited to %s (ulimit -v): too little for the "
+                       "library's counters beside the program",
+                       text);
+        return true;
+    }
+    if (file < (double)AS_SHARE_BYTES) {
+        as_text_bytes(text, file);
+        (void)snprintf(why, room,
+                       "its files are limited to %s (ulimit -f): too little for that of the "
+                       "library's counters",
+                       text);
+        return true;
+    }
+    return false;
+}
