@@ -35,9 +35,9 @@ static double share_of_one(const char *path, struct assay_error *err)
 {
     const char *const argv[] = {"spin", NULL};
     struct assay_session_options session = ASSAY_SESSION_OPTIONS_INIT;
-    struct as_program_options options = {
+    struct as_watch_options options = {
         .argv = argv, .n_args = 1, .heap_why = "a bench", .interval_ns = 10000000};
-    struct as_program_end end;
+    struct as_watch_end end;
     double cpu_s;
     pid_t pid;
 
@@ -49,7 +49,7 @@ static double share_of_one(const char *path, struct assay_error *err)
     if (pid == 0)
         spin(options.started_ns);
     cpu_s = own_cpu_s();
-    if (pid < 0 || as_program_watch(&end, pid, &options, err) < 0)
+    if (pid < 0 || as_watch_run(&end, pid, &options, err) < 0)
         return -1;
     cpu_s = own_cpu_s() - cpu_s;
     if (assay_session_close(err) < 0)
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench-sampler RUN\n");
         return 2;
     }
-    as_program_signals_block(&saved);
+    as_watch_signals_block(&saved);
     for (int i = 0; i < TRIES; i++) {
         double share = share_of_one(argv[1], &err);
 

@@ -17,11 +17,11 @@
 #include "end_of_program.h"
 #include "heap_start.h"
 #include "life.h"
-#include "share_file.h"
+#include "shm_file.h"
 
 /* What a child needs to attach anew: it finds the page of the living empty. */
 static struct {
-    struct as_share_header *share;
+    struct as_shm_header *shm;
     size_t mapped_bytes;
     uint32_t watches;
     char folder[PATH_MAX];
@@ -29,14 +29,14 @@ static struct {
 
 struct as_life as_life;
 
-struct as_share_header *as_attached(void)
+struct as_shm_header *as_attached(void)
 {
-    return as_life.share;
+    return as_life.shm;
 }
 
-bool as_watching(enum as_watch watch)
+bool as_watching(enum as_shm_watch watch)
 {
-    return as_life.share && as_life.watches & 1u << watch;
+    return as_life.shm && as_life.watches & 1u << watch;
 }
 
 /* Of the libraries that the one at `caller` brought with it. */
@@ -103,47 +103,47 @@ static uint32_t parse_watches(const char *words)
 }
 
 /* The magic comes last: whoever reads it finds the rest there. */
-static void fill_header(struct as_share_header *share, const char *program)
+static void fill_header(struct as_shm_header *shm, const char *program)
 {
-    share->size_bytes = AS_SHARE_BYTES;
-    share->attached_mono_ns = mono_ns();
-    share->pid = getpid();
-    share->parent_pid = getppid();
-    share->watches = kept.watches;
+    shm->size_bytes = AS_SHM_BYTES;
+    shm->attached_mono_ns = mono_ns();
+    shm->pid = getpid();
+    shm->parent_pid = getppid();
+    shm->watches = kept.watches;
     if (program)
-        strncpy(share->program, program, sizeof share->program - 1);
-    atomic_store(&share->own_bytes, AS_SHARE_MAPS_AT);
-    atomic_store(&share->exit_mono_ns, 0);
-    atomic_store(&share->ended_mono_ns, 0);
-    atomic_store(&share->peak_rss_bytes, 0);
-    atomic_store(&share->maps_bytes, 0);
-    atomic_store(&share->maps_cut, 0);
-    atomic_store(&share->state, AS_SHARE_ATTACHED);
-    __atomic_store_n(&share->magic, AS_SHARE_MAGIC, __ATOMIC_RELEASE);
+        strncpy(shm->program, program, sizeof shm->program - 1);
+    atomic_store(&shm->own_bytes, AS_SHM_MAPS_AT);
+    atomic_store(&shm->exit_mono_ns, 0);
+    atomic_store(&shm->ended_mono_ns, 0);
+    atomic_store(&shm->peak_rss_bytes, 0);
+    atomic_store(&shm->maps_bytes, 0);
+    atomic_store(&shm->maps_cut, 0);
+    atomic_store(&shm->state, AS_SHM_ATTACHED);
+    __atomic_store_n(&shm->magic, AS_SHM_MAGIC, __ATOMIC_RELEASE);
 }
 
 /* From now on the library counts. */
 static void come_alive(void)
 {
     as_life.watches = kept.watches;
-    as_life.share = kept.share;
+    as_life.shm = kept.shm;
 }
 
 static void in_child(void)
 {
     int before = errno;
-    char program[sizeof kept.share->program];
-    uint32_t n_cells = as_heap_inherited(kept.share);
+    char program[sizeof kept.shm->program];
+    uint32_t n_cells = as_heap_inherited(kept.shm);
 
-    memcpy(program, kept.share->program, sizeof program);
-    as_share_end_forget();
+    memcpy(program, kept.shm->program, sizeof program);
+    as_shm_end_forget();
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW)) {
-        as_share_file_forget(kept.share, kept.mapped_bytes);
-    } else if (as_share_file_fork(kept.folder, kept.share, kept.mapped_bytes)) {
-        fill_header(kept.share, program);
+        as_shm_file_forget(kept.shm, kept.mapped_bytes);
+    } else if (as_shm_file_fork(kept.folder, kept.shm, kept.mapped_bytes)) {
+        fill_header(kept.shm, program);
         come_alive();
         if (kept.watches & 1u << AS_WATCH_HEAP)
-            as_heap_follow(kept.share, kept.mapped_bytes, n_cells);
+            as_heap_follow(kept.shm, kept.mapped_bytes, n_cells);
     }
     errno = before;
 }
@@ -158,10 +158,10 @@ static bool attach(const char *folder, const char *program)
     /* Without this no child could be kept out of the share. */
     if (madvise(&as_life, sizeof as_life, MADV_WIPEONFORK) != 0)
         return false;
-    kept.share = as_share_file_make(folder, &kept.mapped_bytes);
-    if (!kept.share)
+    kept.shm = as_shm_file_make(folder, &kept.mapped_bytes);
+    if (!kept.shm)
         return false;
-    fill_header(kept.share, program);
+    fill_header(kept.shm, program);
     if (pthread_atfork(NULL, NULL, in_child) != 0)
         return false;
     come_alive();
@@ -179,13 +179,13 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     as_heap_prepare();
     if (getauxval(AT_SECURE) || !env)
         return;
-    folder = as_environment_value(env, AS_SHARE_ENV_FOLDER);
+    folder = as_environment_value(env, AS_SHM_ENV_FOLDER);
     if (!folder)
         return;
-    kept.watches = parse_watches(as_environment_value(env, AS_SHARE_ENV_OPTIONS));
-    as_share_end_prepare();
+    kept.watches = parse_watches(as_environment_value(env, AS_SHM_ENV_OPTIONS));
+    as_shm_end_prepare();
     if (attach(folder, argc > 0 ? argv[0] : NULL) && as_watching(AS_WATCH_HEAP))
-        as_heap_start(kept.share, kept.mapped_bytes);
+        as_heap_start(kept.shm, kept.mapped_bytes);
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW))
         as_environment_clean(env, dladdr((void *)kept.folder, &self) ? self.dli_fname : NULL);
     errno = before;
@@ -193,5 +193,5 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 
 __attribute__((destructor)) static void finish(void)
 {
-    as_share_end(AS_SHARE_ENDED);
+    as_shm_end(AS_SHM_ENDED);
 }

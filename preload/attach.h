@@ -10,10 +10,10 @@
 /* The share, mapped, from the library's constructor on; NULL when there is none (no folder given,
  * no room, a privileged program): then everything is only passed on. Does not move, also in a
  * forked child, where it is another file's, or private memory that nobody reads. */
-struct as_share_header *as_attached(void);
+struct as_shm_header *as_attached(void);
 
 /* Whether that was asked for and the share is there. */
-bool as_watching(enum as_watch watch);
+bool as_watching(enum as_shm_watch watch);
 
 /* The function of that name which the program would have called without us, seen from the code at
  * `caller`: behind us in the global order, or in the caller's own libraries when those were opened

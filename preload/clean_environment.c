@@ -82,7 +82,7 @@ void as_environment_clean(char **env, const char *own_path)
     for (char **from = env; *from; from++) {
         char *list = value_of(*from, PRELOAD);
 
-        if (value_of(*from, AS_SHARE_ENV_FOLDER) || value_of(*from, AS_SHARE_ENV_OPTIONS))
+        if (value_of(*from, AS_SHM_ENV_FOLDER) || value_of(*from, AS_SHM_ENV_OPTIONS))
             continue;
         if (list && own_path && !cut_ours(list, own_path))
             continue;

@@ -15,7 +15,7 @@
 
 #include "attach.h"
 #include "life.h"
-#include "share_file.h"
+#include "shm_file.h"
 
 #define EXPORT       __attribute__((visibility("default")))
 #define FEW_WORDS    64
@@ -47,7 +47,7 @@ static void find(void *function, const char *name)
     memcpy(function, &found, sizeof found);
 }
 
-void as_share_end_prepare(void)
+void as_shm_end_prepare(void)
 {
     find(&next.exit, "exit");
     find(&next.exit_now, "_exit");
@@ -61,7 +61,7 @@ void as_share_end_prepare(void)
     find(&next.execveat, "execveat");
 }
 
-void as_share_end_forget(void)
+void as_shm_end_forget(void)
 {
     atomic_store(&told, false);
 }
@@ -69,7 +69,7 @@ void as_share_end_forget(void)
 /* Lines of the memory map as they go into the share. */
 struct lines {
     char *to;
-    size_t size, room;
+    size_t size, capacity;
     bool code_only, cut;
     char line[LINE_BYTES];
     size_t line_size;
@@ -90,7 +90,7 @@ static void end_line(struct lines *l)
         return;
     }
     /* A full disk has no page for it: the program must not end by that. */
-    if (l->line_size > l->room - l->size || !as_share_file_touch(l->to + l->size, l->line_size)) {
+    if (l->line_size > l->capacity - l->size || !as_shm_file_touch(l->to + l->size, l->line_size)) {
         l->cut = true;
     } else {
         memcpy(l->to + l->size, l->line, l->line_size);
@@ -126,11 +126,11 @@ static bool copy_map(struct lines *l)
 }
 
 /* All of the map, or, where it is too long, the lines of code: those name addresses. */
-static void write_map(struct as_share_header *share)
+static void write_map(struct as_shm_header *shm)
 {
-    struct lines l = {.to = (char *)share + AS_SHARE_MAPS_AT, .room = AS_SHARE_MAPS_BYTES};
+    struct lines l = {.to = (char *)shm + AS_SHM_MAPS_AT, .capacity = AS_SHM_MAPS_BYTES};
 
-    if (!as_share_file_touch(l.to, l.room) || !copy_map(&l))
+    if (!as_shm_file_touch(l.to, l.capacity) || !copy_map(&l))
         return;
     if (l.cut) {
         l.size = 0;
@@ -139,13 +139,13 @@ static void write_map(struct as_share_header *share)
         if (!copy_map(&l))
             return;
     }
-    atomic_store(&share->maps_cut, l.cut);
-    atomic_store_explicit(&share->maps_bytes, (uint32_t)l.size, memory_order_release);
+    atomic_store(&shm->maps_cut, l.cut);
+    atomic_store_explicit(&shm->maps_bytes, (uint32_t)l.size, memory_order_release);
 }
 
 /* The kernel's peak of this program alone. Before anything else is done: what the share needs at
  * the end is no part of it. */
-static void note_peak(struct as_share_header *share)
+static void note_peak(struct as_shm_header *shm)
 {
     static const char key[] = "\nVmHWM:";
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -169,13 +169,13 @@ static void note_peak(struct as_share_header *share)
     for (; *at >= '0' && *at <= '9' && kib < UINT64_MAX >> 16; at++)
         kib = 10 * kib + (uint64_t)(*at - '0');
     if (*at == ' ') /* not where the text was cut */
-        atomic_store(&share->peak_rss_bytes, kib * 1024);
+        atomic_store(&shm->peak_rss_bytes, kib * 1024);
 }
 
 /* Ours alone: a child that shares our memory (vfork) ends without us. */
-static bool is_own(const struct as_share_header *share)
+static bool is_own(const struct as_shm_header *shm)
 {
-    return share && share->pid == syscall(SYS_getpid);
+    return shm && shm->pid == syscall(SYS_getpid);
 }
 
 static void note_time(_Atomic uint64_t *ns)
@@ -186,29 +186,29 @@ static void note_time(_Atomic uint64_t *ns)
         atomic_store(ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 }
 
-void as_share_end(enum as_share_state state)
+void as_shm_end(enum as_shm_state state)
 {
-    struct as_share_header *share = as_attached();
+    struct as_shm_header *shm = as_attached();
     int before = errno;
 
-    if (!is_own(share) || atomic_exchange(&told, true))
+    if (!is_own(shm) || atomic_exchange(&told, true))
         return;
-    if (state == AS_SHARE_EXECED)
-        note_time(&share->exit_mono_ns);
-    note_time(&share->ended_mono_ns);
-    note_peak(share);
-    write_map(share);
-    atomic_store(&share->state, state);
+    if (state == AS_SHM_EXECED)
+        note_time(&shm->exit_mono_ns);
+    note_time(&shm->ended_mono_ns);
+    note_peak(shm);
+    write_map(shm);
+    atomic_store(&shm->state, state);
     errno = before;
 }
 
 /* From here on it tidies up: what its memory does then is no part of its work. */
 EXPORT void exit(int status)
 {
-    struct as_share_header *share = as_attached();
+    struct as_shm_header *shm = as_attached();
 
-    if (is_own(share))
-        note_time(&share->exit_mono_ns);
+    if (is_own(shm))
+        note_time(&shm->exit_mono_ns);
     if (next.exit)
         next.exit(status);
     _exit(status);
@@ -216,7 +216,7 @@ EXPORT void exit(int status)
 
 EXPORT void _exit(int status)
 {
-    as_share_end(AS_SHARE_ENDED);
+    as_shm_end(AS_SHM_ENDED);
     if (next.exit_now)
         next.exit_now(status);
     for (;;)
@@ -225,7 +225,7 @@ EXPORT void _exit(int status)
 
 EXPORT void _Exit(int status)
 {
-    as_share_end(AS_SHARE_ENDED);
+    as_shm_end(AS_SHM_ENDED);
     if (next.exit_now_c)
         next.exit_now_c(status);
     for (;;)
@@ -234,7 +234,7 @@ EXPORT void _Exit(int status)
 
 EXPORT void quick_exit(int status)
 {
-    as_share_end(AS_SHARE_ENDED);
+    as_shm_end(AS_SHM_ENDED);
     if (next.exit_quick)
         next.exit_quick(status);
     _Exit(status);
@@ -249,14 +249,14 @@ static int missing(void)
 /* The program goes on: what was told is taken back. */
 static int exec_failed(int rc)
 {
-    struct as_share_header *share = as_attached();
+    struct as_shm_header *shm = as_attached();
 
-    if (is_own(share)) {
-        atomic_store(&share->state, AS_SHARE_ATTACHED);
-        atomic_store(&share->maps_bytes, 0);
-        atomic_store(&share->peak_rss_bytes, 0);
-        atomic_store(&share->exit_mono_ns, 0);
-        atomic_store(&share->ended_mono_ns, 0);
+    if (is_own(shm)) {
+        atomic_store(&shm->state, AS_SHM_ATTACHED);
+        atomic_store(&shm->maps_bytes, 0);
+        atomic_store(&shm->peak_rss_bytes, 0);
+        atomic_store(&shm->exit_mono_ns, 0);
+        atomic_store(&shm->ended_mono_ns, 0);
         atomic_store(&told, false);
     }
     return rc;
@@ -264,37 +264,37 @@ static int exec_failed(int rc)
 
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
-    as_share_end(AS_SHARE_EXECED);
+    as_shm_end(AS_SHM_EXECED);
     return exec_failed(next.execve ? next.execve(path, argv, env) : missing());
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
-    as_share_end(AS_SHARE_EXECED);
+    as_shm_end(AS_SHM_EXECED);
     return exec_failed(next.execvpe ? next.execvpe(file, argv, env) : missing());
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-    as_share_end(AS_SHARE_EXECED);
+    as_shm_end(AS_SHM_EXECED);
     return exec_failed(next.execv ? next.execv(path, argv) : missing());
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-    as_share_end(AS_SHARE_EXECED);
+    as_shm_end(AS_SHM_EXECED);
     return exec_failed(next.execvp ? next.execvp(file, argv) : missing());
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
-    as_share_end(AS_SHARE_EXECED);
+    as_shm_end(AS_SHM_EXECED);
     return exec_failed(next.fexecve ? next.fexecve(fd, argv, env) : missing());
 }
 
 EXPORT int execveat(int fd, const char *path, char *const argv[], char *const env[], int flags)
 {
-    as_share_end(AS_SHARE_EXECED);
+    as_shm_end(AS_SHM_EXECED);
     return exec_failed(next.execveat ? next.execveat(fd, path, argv, env, flags) : missing());
 }
 

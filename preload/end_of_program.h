@@ -6,12 +6,12 @@
 #include "trace/shm/target_shm.h"
 
 /* Finds the functions that stand behind ours; before anything else is called. */
-void as_share_end_prepare(void);
+void as_shm_end_prepare(void);
 
 /* Writes the memory map and the state, once; not from a child that shares our memory. */
-void as_share_end(enum as_share_state state);
+void as_shm_end(enum as_shm_state state);
 
 /* In a forked child: it has its own end. */
-void as_share_end_forget(void);
+void as_shm_end_forget(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "attach.h"
-#include "share_file.h"
+#include "shm_file.h"
 
 #define PROBES 256u
 
@@ -25,9 +25,9 @@ uint64_t as_gemm_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static struct as_gemm_share *share_of(struct as_share_header *header)
+static struct as_gemm_shm *share_of(struct as_shm_header *header)
 {
-    return (struct as_gemm_share *)(void *)((char *)header + AS_SHARE_GEMM_AT);
+    return (struct as_gemm_shm *)(void *)((char *)header + AS_SHM_GEMM_AT);
 }
 
 bool as_gemm_enter(const void *frame)
@@ -59,7 +59,7 @@ static uint64_t hash_of(const struct as_gemm_key *key)
     return hash;
 }
 
-static void add_own(struct as_share_header *header, uint64_t bytes)
+static void add_own(struct as_shm_header *header, uint64_t bytes)
 {
     atomic_fetch_add_explicit(&header->own_bytes, bytes, memory_order_relaxed);
 }
@@ -73,8 +73,8 @@ static _Atomic bool forks_told; /* to begin_anew() */
 
 static size_t part_bytes(enum part is)
 {
-    return is == READY         ? offsetof(struct as_gemm_share, entry)
-           : is == HEADER_ONLY ? offsetof(struct as_gemm_share, slot)
+    return is == READY         ? offsetof(struct as_gemm_shm, entry)
+           : is == HEADER_ONLY ? offsetof(struct as_gemm_shm, slot)
                                : 0;
 }
 
@@ -85,12 +85,12 @@ static void begin_anew(void)
     atomic_store_explicit(&part, NOT_ASKED, memory_order_relaxed);
 }
 
-static enum part ask_for_part(struct as_share_header *header)
+static enum part ask_for_part(struct as_shm_header *header)
 {
-    const struct as_gemm_share *share = share_of(header);
-    enum part got = !as_share_file_touch(share, part_bytes(HEADER_ONLY)) ? NOTHING
-                    : !as_share_file_touch(share, part_bytes(READY))     ? HEADER_ONLY
-                                                                         : READY;
+    const struct as_gemm_shm *shm = share_of(header);
+    enum part got = !as_shm_file_touch(shm, part_bytes(HEADER_ONLY)) ? NOTHING
+                    : !as_shm_file_touch(shm, part_bytes(READY))     ? HEADER_ONLY
+                                                                     : READY;
     int before = NOT_ASKED;
 
     if (!atomic_compare_exchange_strong_explicit(&part, &before, (int)got, memory_order_acq_rel,
@@ -102,7 +102,7 @@ static enum part ask_for_part(struct as_share_header *header)
     return got;
 }
 
-static enum part part_of(struct as_share_header *header)
+static enum part part_of(struct as_shm_header *header)
 {
     enum part is = (enum part)atomic_load_explicit(&part, memory_order_acquire);
 
@@ -110,18 +110,18 @@ static enum part part_of(struct as_share_header *header)
 }
 
 /* The number of a new entry with that key, or AS_GEMM_ENTRIES when all are taken. */
-static uint32_t new_entry(struct as_share_header *header, struct as_gemm_share *share,
+static uint32_t new_entry(struct as_shm_header *header, struct as_gemm_shm *shm,
                           const struct as_gemm_key *key)
 {
     uint64_t number;
     struct as_gemm_entry *entry;
 
-    if (atomic_load_explicit(&share->header.n_entries, memory_order_relaxed) >= AS_GEMM_ENTRIES)
+    if (atomic_load_explicit(&shm->header.n_entries, memory_order_relaxed) >= AS_GEMM_ENTRIES)
         return AS_GEMM_ENTRIES;
-    number = atomic_fetch_add_explicit(&share->header.n_entries, 1, memory_order_relaxed);
-    if (number >= AS_GEMM_ENTRIES || !as_share_file_touch(&share->entry[number], sizeof *entry))
+    number = atomic_fetch_add_explicit(&shm->header.n_entries, 1, memory_order_relaxed);
+    if (number >= AS_GEMM_ENTRIES || !as_shm_file_touch(&shm->entry[number], sizeof *entry))
         return AS_GEMM_ENTRIES;
-    entry = &share->entry[number];
+    entry = &shm->entry[number];
     add_own(header, sizeof *entry);
     entry->key = *key;
     atomic_store_explicit(&entry->calls, 0, memory_order_relaxed);
@@ -132,7 +132,7 @@ static uint32_t new_entry(struct as_share_header *header, struct as_gemm_share *
 }
 
 /* The entry that a word of the index names, when it is of that key. */
-static struct as_gemm_entry *matching(struct as_gemm_share *share, uint32_t word, uint32_t tag,
+static struct as_gemm_entry *matching(struct as_gemm_shm *shm, uint32_t word, uint32_t tag,
                                       const struct as_gemm_key *key)
 {
     uint32_t number = (word & 0xffff) - 1;
@@ -140,13 +140,13 @@ static struct as_gemm_entry *matching(struct as_gemm_share *share, uint32_t word
 
     if ((word & 0xffff0000u) != tag || number >= AS_GEMM_ENTRIES)
         return NULL;
-    entry = &share->entry[number];
+    entry = &shm->entry[number];
     return memcmp(&entry->key, key, sizeof *key) == 0 ? entry : NULL;
 }
 
 /* Two threads that bring a new shape at once meet at the same word: one of them puts its entry
  * there, the other one uses it and leaves its own unused. */
-static struct as_gemm_entry *find_entry(struct as_share_header *header, struct as_gemm_share *share,
+static struct as_gemm_entry *find_entry(struct as_shm_header *header, struct as_gemm_shm *shm,
                                         const struct as_gemm_key *key)
 {
     uint64_t hash = hash_of(key);
@@ -155,19 +155,19 @@ static struct as_gemm_entry *find_entry(struct as_share_header *header, struct a
 
     for (unsigned i = 0; i < PROBES; i++) {
         unsigned slot = (unsigned)(hash + i) % AS_GEMM_SLOTS;
-        uint32_t word = atomic_load_explicit(&share->slot[slot], memory_order_acquire);
+        uint32_t word = atomic_load_explicit(&shm->slot[slot], memory_order_acquire);
         struct as_gemm_entry *entry;
 
         if (word == 0) {
             if (mine == AS_GEMM_ENTRIES)
-                mine = new_entry(header, share, key);
+                mine = new_entry(header, shm, key);
             if (mine == AS_GEMM_ENTRIES)
                 return NULL;
-            if (atomic_compare_exchange_strong_explicit(&share->slot[slot], &word, tag | (mine + 1),
+            if (atomic_compare_exchange_strong_explicit(&shm->slot[slot], &word, tag | (mine + 1),
                                                         memory_order_acq_rel, memory_order_acquire))
-                return &share->entry[mine];
+                return &shm->entry[mine];
         }
-        entry = matching(share, word, tag, key);
+        entry = matching(shm, word, tag, key);
         if (entry)
             return entry;
     }
@@ -195,9 +195,9 @@ static void add_call(struct as_gemm_entry *entry, uint64_t took_ns)
 void as_gemm_leave(uint64_t start_ns, const struct as_gemm_key *key)
 {
     uint64_t took_ns = as_gemm_now_ns() - start_ns;
-    struct as_share_header *header = as_attached();
+    struct as_shm_header *header = as_attached();
     struct as_gemm_entry *entry = NULL;
-    struct as_gemm_share *share;
+    struct as_gemm_shm *shm;
     int kept = errno;
     enum part is;
 
@@ -205,14 +205,14 @@ void as_gemm_leave(uint64_t start_ns, const struct as_gemm_key *key)
     is = header ? part_of(header) : NOTHING;
     if (is == NOTHING)
         goto out;
-    share = share_of(header);
+    shm = share_of(header);
     if (is == READY)
-        entry = find_entry(header, share, key);
+        entry = find_entry(header, shm, key);
     if (entry) {
         add_call(entry, took_ns);
     } else {
-        atomic_fetch_add_explicit(&share->header.unplaced, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&share->header.unplaced_ns, took_ns, memory_order_relaxed);
+        atomic_fetch_add_explicit(&shm->header.unplaced, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&shm->header.unplaced_ns, took_ns, memory_order_relaxed);
     }
 out:
     errno = kept;

@@ -25,7 +25,7 @@ static bool is_cell(const struct as_heap_cell *cell, uint64_t site, uint32_t cel
 }
 
 /* A number of its own, filled, not yet in the index; 0: none left. */
-static uint32_t claim_cell(struct as_heap_share *heap, uint64_t site, uint32_t cell_key)
+static uint32_t claim_cell(struct as_heap_shm *heap, uint64_t site, uint32_t cell_key)
 {
     struct as_heap_cell *cells = as_heap_at(heap, AS_HEAP_CELLS_AT);
     uint32_t number = atomic_load_explicit(&heap->n_cells, memory_order_relaxed);
@@ -42,7 +42,7 @@ static uint32_t claim_cell(struct as_heap_share *heap, uint64_t site, uint32_t c
     return number;
 }
 
-uint32_t as_heap_cell_find(struct as_heap_share *heap, uint64_t site, uint32_t cell_key)
+uint32_t as_heap_cell_find(struct as_heap_shm *heap, uint64_t site, uint32_t cell_key)
 {
     struct as_heap_cell *cells = as_heap_at(heap, AS_HEAP_CELLS_AT);
     _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_CELL_INDEX_AT);
@@ -67,7 +67,7 @@ uint32_t as_heap_cell_find(struct as_heap_share *heap, uint64_t site, uint32_t c
     return 0;
 }
 
-bool as_heap_counters_add(struct as_heap_share *heap, struct as_heap_thread *self, uint32_t cell)
+bool as_heap_counters_add(struct as_heap_shm *heap, struct as_heap_thread *self, uint32_t cell)
 {
     _Atomic uint32_t *at = &self->page[cell / AS_HEAP_PAGE_COUNTERS];
     uint32_t page = as_heap_pages(heap, 1), none = 0;
@@ -84,8 +84,8 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void add_live(const struct as_heap_share *heap, const struct as_heap_thread *t,
-                     uint64_t *live, uint32_t n_cells)
+static void add_live(const struct as_heap_shm *heap, const struct as_heap_thread *t, uint64_t *live,
+                     uint32_t n_cells)
 {
     for (uint32_t cell = 0; cell < n_cells; cell++) {
         const struct as_heap_counter *c = as_heap_counter_at(heap, t, cell);
@@ -100,7 +100,7 @@ static void add_live(const struct as_heap_share *heap, const struct as_heap_thre
 }
 
 /* Who owns what is live now, into the half of the table that is not the last one. */
-static void note_owners(struct as_heap_share *heap, int64_t total)
+static void note_owners(struct as_heap_shm *heap, int64_t total)
 {
     uint64_t number = atomic_load(&heap->n_snapshots), *live;
     uint32_t n_cells = atomic_load(&heap->n_cells), n_threads = atomic_load(&heap->n_threads);
@@ -122,11 +122,11 @@ static void note_owners(struct as_heap_share *heap, int64_t total)
     atomic_store(&heap->n_snapshots, number + 1);
 }
 
-static void snapshot(struct as_heap_share *heap, int64_t total)
+static void snapshot(struct as_heap_shm *heap, int64_t total)
 {
     uint64_t spent = atomic_load(&heap->snapshot_spent_ns);
     uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t age = as_life.share ? clock_ns(CLOCK_MONOTONIC) - as_life.share->attached_mono_ns : 0;
+    uint64_t age = as_life.shm ? clock_ns(CLOCK_MONOTONIC) - as_life.shm->attached_mono_ns : 0;
 
     if (spent > SNAPSHOT_FREE_NS + age / SNAPSHOT_TIME_PART ||
         atomic_exchange(&heap->snapshot_busy, 1))
@@ -136,7 +136,7 @@ static void snapshot(struct as_heap_share *heap, int64_t total)
     atomic_store(&heap->snapshot_busy, 0);
 }
 
-void as_heap_peak(struct as_heap_share *heap, int64_t total, int64_t most)
+void as_heap_peak(struct as_heap_shm *heap, int64_t total, int64_t most)
 {
     int64_t peak = atomic_load_explicit(&heap->peak_bytes, memory_order_relaxed);
     int64_t noted = atomic_load_explicit(&heap->snapshot_bytes, memory_order_relaxed);
@@ -150,7 +150,7 @@ void as_heap_peak(struct as_heap_share *heap, int64_t total, int64_t most)
         snapshot(heap, total);
 }
 
-void as_heap_flush(struct as_heap_share *heap, struct as_heap_thread *self)
+void as_heap_flush(struct as_heap_shm *heap, struct as_heap_thread *self)
 {
     int64_t live = as_heap_thread_live(self);
     int64_t told = atomic_load_explicit(&self->told_bytes, memory_order_relaxed);

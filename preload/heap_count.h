@@ -19,28 +19,28 @@ extern __thread struct as_heap_thread *as_heap_self;
 bool as_heap_threads_prepare(void);
 
 /* A block for the calling thread; NULL: there is no room, or the thread is at its end. */
-struct as_heap_thread *as_heap_thread_start(struct as_heap_share *heap);
+struct as_heap_thread *as_heap_thread_start(struct as_heap_shm *heap);
 
 /* In a forked child: the thread's block was its parent's. */
 void as_heap_threads_forked(void);
 
 /* Pages of the arena, zero; 0: none left. */
-uint32_t as_heap_pages(struct as_heap_share *heap, uint32_t n);
+uint32_t as_heap_pages(struct as_heap_shm *heap, uint32_t n);
 
 /* Memory of the share about to be written first; false: there is none. */
 bool as_heap_touch(const void *at, size_t bytes);
 
 /* The cell of a site; `key` is layer << 2 | kind. 0: the table is full. */
-uint32_t as_heap_cell_find(struct as_heap_share *heap, uint64_t site, uint32_t key);
+uint32_t as_heap_cell_find(struct as_heap_shm *heap, uint64_t site, uint32_t key);
 
 /* A page of counters around that cell for the thread; false: no room. */
-bool as_heap_counters_add(struct as_heap_share *heap, struct as_heap_thread *self, uint32_t cell);
+bool as_heap_counters_add(struct as_heap_shm *heap, struct as_heap_thread *self, uint32_t cell);
 
 /* Tells the others what the thread kept to itself of the live total. */
-void as_heap_flush(struct as_heap_share *heap, struct as_heap_thread *self);
+void as_heap_flush(struct as_heap_shm *heap, struct as_heap_thread *self);
 
 /* The total is now this, and was that at most since it was last told. */
-void as_heap_peak(struct as_heap_share *heap, int64_t total, int64_t most);
+void as_heap_peak(struct as_heap_shm *heap, int64_t total, int64_t most);
 
 /* Kind and place of a block in one word, so that the slow way is jumped to and no frame of ours
  * stands between it and the program's. */
@@ -53,24 +53,24 @@ static inline uint32_t as_heap_how(uint32_t kind, uint32_t log2_before)
 void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t how);
 
 /* A block with a cell is freed, or, when `moved`, became another one: only its address is used. */
-void as_heap_drop_slow(struct as_heap_share *heap, const void *p, const struct as_block *b,
+void as_heap_drop_slow(struct as_heap_shm *heap, const void *p, const struct as_block *b,
                        bool moved);
 
 /* A block that was not counted is freed. */
-void as_heap_foreign(struct as_heap_share *heap);
+void as_heap_foreign(struct as_heap_shm *heap);
 
 /* Anonymous mappings: the cell of the calling thread's layer and that site, and what is counted in
  * it: bytes that came or went, and whether a whole mapping did. */
-uint32_t as_heap_mapping_cell(struct as_heap_share *heap, uint64_t site);
-void as_heap_mapped(struct as_heap_share *heap, uint32_t cell, uint64_t bytes, bool whole);
-void as_heap_unmapped(struct as_heap_share *heap, uint32_t cell, uint64_t bytes, bool whole);
+uint32_t as_heap_mapping_cell(struct as_heap_shm *heap, uint64_t site);
+void as_heap_mapped(struct as_heap_shm *heap, uint32_t cell, uint64_t bytes, bool whole);
+void as_heap_unmapped(struct as_heap_shm *heap, uint32_t cell, uint64_t bytes, bool whole);
 
-static inline void *as_heap_at(const struct as_heap_share *heap, uint64_t offset)
+static inline void *as_heap_at(const struct as_heap_shm *heap, uint64_t offset)
 {
     return (char *)(uintptr_t)heap + offset;
 }
 
-static inline struct as_heap_thread *as_heap_thread_at(const struct as_heap_share *heap,
+static inline struct as_heap_thread *as_heap_thread_at(const struct as_heap_shm *heap,
                                                        uint32_t number)
 {
     const _Atomic uint32_t *page = as_heap_at(heap, AS_HEAP_THREADS_AT);
@@ -80,9 +80,8 @@ static inline struct as_heap_thread *as_heap_thread_at(const struct as_heap_shar
 }
 
 /* The counters of a cell; NULL: the thread has none there yet. */
-static inline struct as_heap_counter *as_heap_counter_at(const struct as_heap_share *heap,
-                                                         const struct as_heap_thread *self,
-                                                         uint32_t cell)
+static inline struct as_heap_counter *
+as_heap_counter_at(const struct as_heap_shm *heap, const struct as_heap_thread *self, uint32_t cell)
 {
     uint32_t page =
         atomic_load_explicit(&self->page[cell / AS_HEAP_PAGE_COUNTERS], memory_order_relaxed);

@@ -11,7 +11,7 @@
  * needs the slow way, and nothing was done. */
 AS_HEAP_INLINE bool as_heap_note_quick(void *p, uint64_t size, uint64_t site, uint32_t kind)
 {
-    struct as_heap_share *heap = as_life.quick;
+    struct as_heap_shm *heap = as_life.quick;
     struct as_heap_thread *self = as_heap_self;
     const struct as_heap_cached *cached;
     struct as_heap_counter *counter;
@@ -43,7 +43,7 @@ AS_HEAP_INLINE bool as_heap_note_quick(void *p, uint64_t size, uint64_t site, ui
 /* The block at `p` is about to be freed. False: it is not of the usual kind, nothing was done. */
 AS_HEAP_INLINE bool as_heap_drop_quick(void *p)
 {
-    struct as_heap_share *heap = as_life.quick;
+    struct as_heap_shm *heap = as_life.quick;
     struct as_heap_thread *self = as_heap_self;
     struct as_heap_counter *counter;
     uint64_t size, mark;

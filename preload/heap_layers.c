@@ -14,7 +14,7 @@ __attribute__((visibility("default"))) void
 assay_preload_bind_(const struct as_layer_source *source);
 
 /* A number of its own, filled; 0: none left, or the site has no name. */
-static uint32_t claim_layer(struct as_heap_share *heap, const struct as_layer_source *source,
+static uint32_t claim_layer(struct as_heap_shm *heap, const struct as_layer_source *source,
                             uint32_t site)
 {
     struct as_heap_layer_entry *entry = as_heap_at(heap, AS_HEAP_LAYERS_AT);
@@ -36,7 +36,7 @@ static uint32_t claim_layer(struct as_heap_share *heap, const struct as_layer_so
     return number;
 }
 
-static uint32_t find_layer(struct as_heap_share *heap, const struct as_layer_source *source,
+static uint32_t find_layer(struct as_heap_shm *heap, const struct as_layer_source *source,
                            uint32_t site)
 {
     struct as_heap_layer_entry *entry = as_heap_at(heap, AS_HEAP_LAYERS_AT);
@@ -63,7 +63,7 @@ static uint32_t find_layer(struct as_heap_share *heap, const struct as_layer_sou
 
 /* The innermost open layer is over: its figures go to the layer, its maximum to what is around it.
  */
-static void pop(struct as_heap_share *heap, struct as_heap_thread *self, uint32_t n)
+static void pop(struct as_heap_shm *heap, struct as_heap_thread *self, uint32_t n)
 {
     struct as_heap_layer_entry *entry = as_heap_at(heap, AS_HEAP_LAYERS_AT);
     struct as_heap_open *open = &self->open[n - 1];
@@ -82,7 +82,7 @@ static void pop(struct as_heap_share *heap, struct as_heap_thread *self, uint32_
     }
 }
 
-void as_heap_layers_leave(struct as_heap_share *heap, struct as_heap_thread *self)
+void as_heap_layers_leave(struct as_heap_shm *heap, struct as_heap_thread *self)
 {
     uint32_t n = atomic_load_explicit(&self->n_open, memory_order_relaxed);
 
@@ -93,7 +93,7 @@ void as_heap_layers_leave(struct as_heap_share *heap, struct as_heap_thread *sel
     self->marks_seen = UINT64_MAX;
 }
 
-static void push(struct as_heap_share *heap, struct as_heap_thread *self,
+static void push(struct as_heap_shm *heap, struct as_heap_thread *self,
                  const struct as_layer_source *source, const struct as_open_layer *layer,
                  uint32_t n)
 {
@@ -109,7 +109,7 @@ static void push(struct as_heap_share *heap, struct as_heap_thread *self,
 }
 
 /* Live bytes of all threads, exact while they are few. */
-static int64_t live_now(struct as_heap_share *heap, const struct as_heap_thread *self)
+static int64_t live_now(struct as_heap_shm *heap, const struct as_heap_thread *self)
 {
     uint32_t n = atomic_load(&heap->n_threads);
     int64_t live = 0;
@@ -126,7 +126,7 @@ static int64_t live_now(struct as_heap_share *heap, const struct as_heap_thread 
 }
 
 /* The marks since the thread last looked: nothing was allocated in between. */
-static void note_marks(struct as_heap_share *heap, struct as_heap_thread *self, uint64_t marks)
+static void note_marks(struct as_heap_shm *heap, struct as_heap_thread *self, uint64_t marks)
 {
     uint64_t n = marks - self->iterations_seen, first = atomic_fetch_add(&heap->iterations, n);
     _Atomic uint64_t *live = as_heap_at(heap, AS_HEAP_MARKS_AT);
@@ -140,7 +140,7 @@ static void note_marks(struct as_heap_share *heap, struct as_heap_thread *self, 
                               memory_order_relaxed);
 }
 
-void as_heap_layer_catch_up(struct as_heap_share *heap, struct as_heap_thread *self,
+void as_heap_layer_catch_up(struct as_heap_shm *heap, struct as_heap_thread *self,
                             const struct as_layer_source *source, const struct as_layer_now *now)
 {
     uint32_t depth = now->depth < AS_HEAP_OPEN ? now->depth : AS_HEAP_OPEN, same = 0;
@@ -165,7 +165,7 @@ void as_heap_layer_catch_up(struct as_heap_share *heap, struct as_heap_thread *s
 
 void assay_preload_bind_(const struct as_layer_source *source)
 {
-    struct as_heap_share *heap = as_life.heap;
+    struct as_heap_shm *heap = as_life.heap;
 
     if (source && source->version != AS_LAYER_SOURCE_VERSION)
         return;

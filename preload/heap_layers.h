@@ -17,14 +17,14 @@ static inline bool as_heap_layers_ever(void)
 }
 
 /* All layers of the thread are over: it ends, or the session does. */
-void as_heap_layers_leave(struct as_heap_share *heap, struct as_heap_thread *self);
+void as_heap_layers_leave(struct as_heap_shm *heap, struct as_heap_thread *self);
 
 /* The layers changed since the thread last looked; `now` is what they are. */
-void as_heap_layer_catch_up(struct as_heap_share *heap, struct as_heap_thread *self,
+void as_heap_layer_catch_up(struct as_heap_shm *heap, struct as_heap_thread *self,
                             const struct as_layer_source *source, const struct as_layer_now *now);
 
 /* The number of the innermost layer the thread is in, 0: in none; self->call_tag tells the call. */
-static inline uint32_t as_heap_layer_now(struct as_heap_share *heap, struct as_heap_thread *self)
+static inline uint32_t as_heap_layer_now(struct as_heap_shm *heap, struct as_heap_thread *self)
 {
     const struct as_layer_source *source =
         atomic_load_explicit(&as_heap_source, memory_order_acquire);

@@ -89,7 +89,7 @@ static bool is_early(const void *p)
 /* Blocks without our mark, unusual ones, and all blocks while nothing is counted. */
 static __attribute__((noinline)) void put_slow(void *p)
 {
-    struct as_heap_share *heap = as_life.heap;
+    struct as_heap_shm *heap = as_life.heap;
     uint64_t mark;
 
     if (!p)
@@ -189,7 +189,7 @@ static void *move_block(void *old, size_t size, const void *site)
 
 static void *resize(void *old, size_t size, const void *site)
 {
-    struct as_heap_share *heap = as_life.heap;
+    struct as_heap_shm *heap = as_life.heap;
     struct as_block b;
     uint64_t *word = old, before;
     char *p;

@@ -86,7 +86,7 @@ static uint32_t first_behind(uintptr_t at)
     return low;
 }
 
-static bool make_room(uint32_t i)
+static bool reserve(uint32_t i)
 {
     if (n_mappings == MAX_MAPPINGS)
         return false;
@@ -102,7 +102,7 @@ static void take_out(uint32_t i)
 }
 
 /* Nothing of ours lies between `start` and `end` any more. */
-static void forget(struct as_heap_share *heap, uintptr_t start, uintptr_t end)
+static void forget(struct as_heap_shm *heap, uintptr_t start, uintptr_t end)
 {
     uint32_t i = first_behind(start);
 
@@ -121,7 +121,7 @@ static void forget(struct as_heap_share *heap, uintptr_t start, uintptr_t end)
             m->end = from;
             i++;
         } else {
-            if (make_room(i + 1))
+            if (reserve(i + 1))
                 mapping[i + 1] = (struct mapping){to, m->end, m->cell, true};
             m->end = from;
             return;
@@ -129,11 +129,11 @@ static void forget(struct as_heap_share *heap, uintptr_t start, uintptr_t end)
     }
 }
 
-static void remember(struct as_heap_share *heap, uintptr_t start, size_t size, uintptr_t site)
+static void remember(struct as_heap_shm *heap, uintptr_t start, size_t size, uintptr_t site)
 {
     uint32_t i = first_behind(start);
 
-    if (!make_room(i))
+    if (!reserve(i))
         return;
     mapping[i] = (struct mapping){start, start + size, as_heap_mapping_cell(heap, site), false};
     as_heap_mapped(heap, mapping[i].cell, size, true);
@@ -149,7 +149,7 @@ static uintptr_t whole_pages(size_t size)
 /* `old_size` bytes at `old` are gone and `size` at `now` have come; 0: none of that sort. */
 static void change(void *old, size_t old_size, void *now, size_t size, uintptr_t site)
 {
-    struct as_heap_share *heap = as_life.heap;
+    struct as_heap_shm *heap = as_life.heap;
     int before = errno;
 
     if (!heap || !lock())

@@ -107,7 +107,7 @@ static bool is_stack(const struct as_heap_stack_entry *e, const struct walk *w, 
            memcmp(e->frame, w->frame, w->n * sizeof *w->frame) == 0;
 }
 
-static uint32_t claim_stack(struct as_heap_share *heap, const struct walk *w, uint32_t layer,
+static uint32_t claim_stack(struct as_heap_shm *heap, const struct walk *w, uint32_t layer,
                             uint64_t hash)
 {
     struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
@@ -127,7 +127,7 @@ static uint32_t claim_stack(struct as_heap_share *heap, const struct walk *w, ui
     return number;
 }
 
-static uint32_t intern(struct as_heap_share *heap, const struct walk *w, uint32_t layer)
+static uint32_t intern(struct as_heap_shm *heap, const struct walk *w, uint32_t layer)
 {
     struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
     _Atomic uint32_t *index = as_heap_at(heap, AS_HEAP_STACK_INDEX_AT);
@@ -149,14 +149,14 @@ static uint32_t intern(struct as_heap_share *heap, const struct walk *w, uint32_
     return 0;
 }
 
-static struct as_heap_stack_entry *entry_at(struct as_heap_share *heap, uint32_t stack)
+static struct as_heap_stack_entry *entry_at(struct as_heap_shm *heap, uint32_t stack)
 {
     struct as_heap_stack_entry *entry = as_heap_at(heap, AS_HEAP_STACKS_AT);
 
     return stack > 0 && stack < AS_HEAP_STACKS ? entry + stack : NULL;
 }
 
-uint32_t as_heap_sample(struct as_heap_share *heap, struct as_heap_thread *self, uint32_t layer,
+uint32_t as_heap_sample(struct as_heap_shm *heap, struct as_heap_thread *self, uint32_t layer,
                         uint64_t size_bytes)
 {
     struct as_heap_stack_entry *entry;
@@ -182,7 +182,7 @@ uint32_t as_heap_sample(struct as_heap_share *heap, struct as_heap_thread *self,
     return stack;
 }
 
-void as_heap_sample_freed(struct as_heap_share *heap, const struct as_block *b)
+void as_heap_sample_freed(struct as_heap_shm *heap, const struct as_block *b)
 {
     struct as_heap_stack_entry *entry = entry_at(heap, b->stack);
 

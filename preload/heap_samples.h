@@ -10,10 +10,10 @@ uint64_t as_heap_sample_distance(struct as_heap_thread *self);
 
 /* The thread has allocated that far, this block last: keeps its stack. Returns its number; 0: none
  * was kept. */
-uint32_t as_heap_sample(struct as_heap_share *heap, struct as_heap_thread *self, uint32_t layer,
+uint32_t as_heap_sample(struct as_heap_shm *heap, struct as_heap_thread *self, uint32_t layer,
                         uint64_t size_bytes);
 
 /* A block whose stack was kept is freed. */
-void as_heap_sample_freed(struct as_heap_share *heap, const struct as_block *b);
+void as_heap_sample_freed(struct as_heap_shm *heap, const struct as_block *b);
 
 #endif

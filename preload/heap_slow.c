@@ -5,14 +5,14 @@
 #include "heap_samples.h"
 
 /* Whether blocks of that cell came from the process that this one was forked from. */
-static bool is_inherited(const struct as_heap_share *heap, uint32_t cell)
+static bool is_inherited(const struct as_heap_shm *heap, uint32_t cell)
 {
     return cell > 0 && cell < heap->inherited_cells;
 }
 
 /* The counters of a cell, made when they are not there; NULL: no room, or they would lie beside
  * those of inherited cells, which have none. */
-static struct as_heap_counter *counter_of(struct as_heap_share *heap, struct as_heap_thread *t,
+static struct as_heap_counter *counter_of(struct as_heap_shm *heap, struct as_heap_thread *t,
                                           uint32_t cell)
 {
     if (cell < heap->inherited_cells)
@@ -28,7 +28,7 @@ static uint64_t pad_of(uint32_t log2_before)
 }
 
 /* In the first block, which all threads without one share: added to by many. */
-static void note_shared(struct as_heap_share *heap, void *p, uint64_t site, uint32_t kind,
+static void note_shared(struct as_heap_shm *heap, void *p, uint64_t site, uint32_t kind,
                         struct as_block *b)
 {
     struct as_heap_thread *all = as_heap_thread_at(heap, 0);
@@ -50,7 +50,7 @@ static void note_shared(struct as_heap_share *heap, void *p, uint64_t site, uint
     as_heap_peak(heap, before + size, before + size);
 }
 
-static void drop_shared(struct as_heap_share *heap, const struct as_block *b)
+static void drop_shared(struct as_heap_shm *heap, const struct as_block *b)
 {
     struct as_heap_thread *all = as_heap_thread_at(heap, 0);
     struct as_heap_counter *c = counter_of(heap, all, b->cell);
@@ -66,7 +66,7 @@ static void drop_shared(struct as_heap_share *heap, const struct as_block *b)
 }
 
 /* Found by the thread itself next time; the cache forgets what was there. */
-static struct as_heap_counter *find(struct as_heap_share *heap, struct as_heap_thread *self,
+static struct as_heap_counter *find(struct as_heap_shm *heap, struct as_heap_thread *self,
                                     uint64_t site, uint32_t key, uint32_t *cell)
 {
     uint64_t tag = as_heap_cache_tag(site, key);
@@ -84,7 +84,7 @@ static struct as_heap_counter *find(struct as_heap_share *heap, struct as_heap_t
     return c;
 }
 
-static inline __attribute__((always_inline)) void note_own(struct as_heap_share *heap,
+static inline __attribute__((always_inline)) void note_own(struct as_heap_shm *heap,
                                                            struct as_heap_thread *self, void *p,
                                                            uint64_t site, uint32_t kind,
                                                            struct as_block *b)
@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) void note_own(struct as_heap_share 
         as_heap_flush(heap, self);
 }
 
-static void drop_own(struct as_heap_share *heap, struct as_heap_thread *self, const void *p,
+static void drop_own(struct as_heap_shm *heap, struct as_heap_thread *self, const void *p,
                      const struct as_block *b, bool moved)
 {
     uint32_t layer = as_heap_layer_now(heap, self);
@@ -145,7 +145,7 @@ static void drop_own(struct as_heap_share *heap, struct as_heap_thread *self, co
 void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t how)
 {
     struct as_block b = {.size_bytes = size_bytes, .log2_before = how >> 8};
-    struct as_heap_share *heap = as_life.heap;
+    struct as_heap_shm *heap = as_life.heap;
     struct as_heap_thread *self = as_heap_self;
 
     if (AS_HEAP_UNLIKELY(!self))
@@ -157,7 +157,7 @@ void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t ho
     return p;
 }
 
-void as_heap_drop_slow(struct as_heap_share *heap, const void *p, const struct as_block *b,
+void as_heap_drop_slow(struct as_heap_shm *heap, const void *p, const struct as_block *b,
                        bool moved)
 {
     struct as_heap_thread *self = as_heap_self;
@@ -176,14 +176,14 @@ void as_heap_drop_slow(struct as_heap_share *heap, const void *p, const struct a
         drop_shared(heap, b);
 }
 
-void as_heap_foreign(struct as_heap_share *heap)
+void as_heap_foreign(struct as_heap_shm *heap)
 {
     struct as_heap_thread *all = as_heap_thread_at(heap, 0);
 
     atomic_fetch_add(&all->foreign_frees, 1);
 }
 
-uint32_t as_heap_mapping_cell(struct as_heap_share *heap, uint64_t site)
+uint32_t as_heap_mapping_cell(struct as_heap_shm *heap, uint64_t site)
 {
     struct as_heap_thread *self = as_heap_self ? as_heap_self : as_heap_thread_start(heap);
     uint32_t layer = self ? as_heap_layer_now(heap, self) : 0;
@@ -192,12 +192,12 @@ uint32_t as_heap_mapping_cell(struct as_heap_share *heap, uint64_t site)
 }
 
 /* Rare enough for additions that any thread may make in any block. */
-static struct as_heap_thread *any_block(struct as_heap_share *heap)
+static struct as_heap_thread *any_block(struct as_heap_shm *heap)
 {
     return as_heap_self ? as_heap_self : as_heap_thread_at(heap, 0);
 }
 
-void as_heap_mapped(struct as_heap_share *heap, uint32_t cell, uint64_t bytes, bool whole)
+void as_heap_mapped(struct as_heap_shm *heap, uint32_t cell, uint64_t bytes, bool whole)
 {
     struct as_heap_thread *t = any_block(heap);
     struct as_heap_counter *c = counter_of(heap, t, cell);
@@ -210,7 +210,7 @@ void as_heap_mapped(struct as_heap_share *heap, uint32_t cell, uint64_t bytes, b
     atomic_fetch_add(&t->unplaced, !c || !cell);
 }
 
-void as_heap_unmapped(struct as_heap_share *heap, uint32_t cell, uint64_t bytes, bool whole)
+void as_heap_unmapped(struct as_heap_shm *heap, uint32_t cell, uint64_t bytes, bool whole)
 {
     struct as_heap_thread *t = any_block(heap);
     struct as_heap_counter *c;

@@ -78,12 +78,12 @@ void as_heap_prepare(void)
 }
 
 /* The first block is the one that all share; number 0 of each table means none. */
-static bool lay_out(struct as_heap_share *heap, size_t mapped_bytes, uint32_t inherited)
+static bool lay_out(struct as_heap_shm *heap, size_t mapped_bytes, uint32_t inherited)
 {
     _Atomic uint32_t *pages = as_heap_at(heap, AS_HEAP_THREADS_AT);
     uint32_t page;
 
-    heap->room_pages = (mapped_bytes - AS_SHARE_HEAP_AT) / AS_HEAP_PAGE;
+    heap->capacity_pages = (mapped_bytes - AS_SHM_HEAP_AT) / AS_HEAP_PAGE;
     heap->sample_bytes = as_watching(AS_WATCH_STACKS) ? AS_HEAP_SAMPLE_BYTES : 0;
     heap->inherited_cells = inherited;
     atomic_store(&heap->n_cells, inherited ? inherited : 1);
@@ -98,8 +98,8 @@ static bool lay_out(struct as_heap_share *heap, size_t mapped_bytes, uint32_t in
     if (heap->sample_bytes &&
         !as_heap_touch(as_heap_at(heap, AS_HEAP_STACK_INDEX_AT), (size_t)AS_HEAP_STACK_SLOTS * 4))
         return false;
-    if (as_life.share)
-        atomic_fetch_add(&as_life.share->own_bytes,
+    if (as_life.shm)
+        atomic_fetch_add(&as_life.shm->own_bytes,
                          AS_HEAP_CELL_SLOTS * 4 + AS_HEAP_LAYER_SLOTS * 4 + 3 * AS_HEAP_PAGE +
                              (heap->sample_bytes ? AS_HEAP_STACK_SLOTS * 4 : 0));
     page = as_heap_pages(heap, AS_HEAP_THREAD_PAGES);
@@ -107,9 +107,9 @@ static bool lay_out(struct as_heap_share *heap, size_t mapped_bytes, uint32_t in
     return page != 0;
 }
 
-static void start(struct as_share_header *share, size_t mapped_bytes, uint32_t inherited)
+static void start(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inherited)
 {
-    struct as_heap_share *heap = (void *)((char *)share + AS_SHARE_HEAP_AT);
+    struct as_heap_shm *heap = (void *)((char *)shm + AS_SHM_HEAP_AT);
     static bool prepared;
 
     if (!as_heap_touch(heap, sizeof *heap))
@@ -119,7 +119,7 @@ static void start(struct as_share_header *share, size_t mapped_bytes, uint32_t i
     if (!countable)
         heap->declined = AS_HEAP_OWN_MALLOC;
     else if (!lay_out(heap, mapped_bytes, inherited) || !prepared)
-        heap->declined = AS_HEAP_NO_ROOM;
+        heap->declined = AS_HEAP_NO_CAPACITY;
     if (heap->declined)
         return;
     atomic_store(&heap->layers_bound, atomic_load(&as_heap_source) != NULL);
@@ -127,15 +127,15 @@ static void start(struct as_share_header *share, size_t mapped_bytes, uint32_t i
     as_life.quick = as_heap_layers_ever() ? NULL : heap;
 }
 
-void as_heap_start(struct as_share_header *share, size_t mapped_bytes)
+void as_heap_start(struct as_shm_header *shm, size_t mapped_bytes)
 {
-    start(share, mapped_bytes, 0);
+    start(shm, mapped_bytes, 0);
 }
 
 /* Whole pages of counters: the child has none of its parent's, and so knows its parent's blocks. */
-uint32_t as_heap_inherited(const struct as_share_header *share)
+uint32_t as_heap_inherited(const struct as_shm_header *shm)
 {
-    const struct as_heap_share *heap = (const void *)((const char *)share + AS_SHARE_HEAP_AT);
+    const struct as_heap_shm *heap = (const void *)((const char *)shm + AS_SHM_HEAP_AT);
     uint32_t n = atomic_load(&heap->n_cells);
 
     if (n == 0 || n >= AS_HEAP_CELLS)
@@ -143,9 +143,9 @@ uint32_t as_heap_inherited(const struct as_share_header *share)
     return (n + AS_HEAP_PAGE_COUNTERS - 1) / AS_HEAP_PAGE_COUNTERS * AS_HEAP_PAGE_COUNTERS;
 }
 
-void as_heap_follow(struct as_share_header *share, size_t mapped_bytes, uint32_t inherited)
+void as_heap_follow(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inherited)
 {
     as_heap_map_forked();
     as_heap_threads_forked();
-    start(share, mapped_bytes, inherited);
+    start(shm, mapped_bytes, inherited);
 }

@@ -12,12 +12,12 @@ void as_heap_prepare(void);
 
 /* The constructor's: from then on allocations are counted, unless the program brings a malloc of
  * its own; then the share says so. */
-void as_heap_start(struct as_share_header *share, size_t mapped_bytes);
+void as_heap_start(struct as_shm_header *shm, size_t mapped_bytes);
 
 /* How many cells the share knows; asked in a forked child, before it has one of its own. */
-uint32_t as_heap_inherited(const struct as_share_header *share);
+uint32_t as_heap_inherited(const struct as_shm_header *shm);
 
 /* A forked child's, whose share is new: blocks of `inherited` cells are its parent's. */
-void as_heap_follow(struct as_share_header *share, size_t mapped_bytes, uint32_t inherited);
+void as_heap_follow(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inherited);
 
 #endif

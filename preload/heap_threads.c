@@ -9,7 +9,7 @@
 #include "heap_count.h"
 #include "heap_layers.h"
 #include "heap_samples.h"
-#include "share_file.h"
+#include "shm_file.h"
 
 __thread struct as_heap_thread *as_heap_self;
 static __thread uint32_t rounds; /* how often the thread's end was announced */
@@ -18,27 +18,27 @@ static pthread_key_t key;
 
 bool as_heap_touch(const void *at, size_t bytes)
 {
-    return as_share_file_touch(at, bytes);
+    return as_shm_file_touch(at, bytes);
 }
 
-uint32_t as_heap_pages(struct as_heap_share *heap, uint32_t n)
+uint32_t as_heap_pages(struct as_heap_shm *heap, uint32_t n)
 {
     uint64_t used = atomic_load_explicit(&heap->arena_pages, memory_order_relaxed);
 
     do {
-        if (used + n > heap->room_pages)
+        if (used + n > heap->capacity_pages)
             return 0;
     } while (!atomic_compare_exchange_weak(&heap->arena_pages, &used, used + n));
     if (!as_heap_touch(as_heap_at(heap, used * AS_HEAP_PAGE), (size_t)n * AS_HEAP_PAGE))
         return 0;
-    if (as_life.share)
-        atomic_fetch_add(&as_life.share->own_bytes, (uint64_t)n * AS_HEAP_PAGE);
+    if (as_life.shm)
+        atomic_fetch_add(&as_life.shm->own_bytes, (uint64_t)n * AS_HEAP_PAGE);
     return (uint32_t)used;
 }
 
 /* The high half of the list's head changes with each step, so that a block that went and came back
  * is not taken for one that stayed. */
-static void give_back(struct as_heap_share *heap, struct as_heap_thread *t)
+static void give_back(struct as_heap_shm *heap, struct as_heap_thread *t)
 {
     uint64_t head = atomic_load(&heap->free_threads), put;
 
@@ -48,7 +48,7 @@ static void give_back(struct as_heap_share *heap, struct as_heap_thread *t)
     } while (!atomic_compare_exchange_weak(&heap->free_threads, &head, put));
 }
 
-static struct as_heap_thread *take_free(struct as_heap_share *heap)
+static struct as_heap_thread *take_free(struct as_heap_shm *heap)
 {
     uint64_t head = atomic_load(&heap->free_threads), put;
     struct as_heap_thread *t;
@@ -64,7 +64,7 @@ static struct as_heap_thread *take_free(struct as_heap_share *heap)
     return t;
 }
 
-static struct as_heap_thread *new_block(struct as_heap_share *heap)
+static struct as_heap_thread *new_block(struct as_heap_shm *heap)
 {
     uint32_t number = atomic_load_explicit(&heap->n_threads, memory_order_relaxed), page;
     _Atomic uint32_t *pages = as_heap_at(heap, AS_HEAP_THREADS_AT);
@@ -83,7 +83,7 @@ static struct as_heap_thread *new_block(struct as_heap_share *heap)
     return t;
 }
 
-static void count_live(struct as_heap_share *heap)
+static void count_live(struct as_heap_shm *heap)
 {
     uint32_t live = atomic_fetch_add(&heap->n_live_threads, 1) + 1;
     uint32_t most = atomic_load(&heap->max_live_threads);
@@ -102,7 +102,7 @@ static uint64_t seed(const struct as_heap_thread *t)
            1;
 }
 
-struct as_heap_thread *as_heap_thread_start(struct as_heap_share *heap)
+struct as_heap_thread *as_heap_thread_start(struct as_heap_shm *heap)
 {
     int before = errno;
     struct as_heap_thread *t;
@@ -135,7 +135,7 @@ struct as_heap_thread *as_heap_thread_start(struct as_heap_share *heap)
 /* Others may still free when it comes first: it asks to be called again until the last time. */
 static void at_thread_end(void *block)
 {
-    struct as_heap_share *heap = as_life.heap;
+    struct as_heap_shm *heap = as_life.heap;
     struct as_heap_thread *t = block;
     int before = errno;
 

@@ -16,10 +16,10 @@
 #endif
 
 struct as_life {
-    _Alignas(AS_LIFE_BYTES) struct as_heap_share *heap; /* NULL: allocations are only passed on */
-    struct as_heap_share *quick; /* the same; NULL also when the program marks layers */
-    struct as_share_header *share;
-    uint32_t watches; /* bit by enum as_watch */
+    _Alignas(AS_LIFE_BYTES) struct as_heap_shm *heap; /* NULL: allocations are only passed on */
+    struct as_heap_shm *quick; /* the same; NULL also when the program marks layers */
+    struct as_shm_header *shm;
+    uint32_t watches; /* bit by enum as_shm_watch */
 };
 
 extern struct as_life as_life;

@@ -55,7 +55,7 @@ static struct assay_model *describe(void)
 static int print_layers(struct assay_model *model, const struct assay_measure_options *options,
                         struct assay_error *err)
 {
-    struct assay_layer_profile layers[8];
+    struct assay_model_layer_profile layers[8];
     int n = assay_profile_layers(model, options, layers, 8, err);
 
     for (int i = 0; i < n && i < 8; i++)

@@ -160,12 +160,13 @@ static double parse(const char *text)
     return sum;
 }
 
-static void write_numbers(char *text, size_t room, bool broken)
+static void write_numbers(char *text, size_t capacity, bool broken)
 {
     size_t at = 0;
 
-    for (int i = 0; i < NUMBERS && at < room; i++)
-        at += (size_t)snprintf(text + at, room - at, broken && i == NUMBERS / 2 ? "x " : "%d ", i);
+    for (int i = 0; i < NUMBERS && at < capacity; i++)
+        at += (size_t)snprintf(text + at, capacity - at, broken && i == NUMBERS / 2 ? "x " : "%d ",
+                               i);
 }
 
 static void *side_work(void *iterations)

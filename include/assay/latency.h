@@ -57,11 +57,11 @@ ASSAY_API int assay_latency_stats(const struct assay_latency_record *records, si
                                   enum assay_latency_time which, struct assay_latency_stats *out,
                                   struct assay_error *err);
 
-/* Fills `groups`, shortest length first, with as many as there is `room` for. Returns how many
- * lengths there are, which may be more than `room`, so a call with room 0 (and groups NULL) asks
- * for the number; or a negative code when memory ran out. */
+/* Fills `groups`, shortest length first, with as many as there is `capacity` for. Returns how many
+ * lengths there are, which may be more than `capacity`, so a call with capacity 0 (and groups NULL)
+ * asks for the number; or a negative code when memory ran out. */
 ASSAY_API int assay_latency_groups(const struct assay_latency_record *records, size_t n,
-                                   struct assay_latency_group *groups, size_t room,
+                                   struct assay_latency_group *groups, size_t capacity,
                                    struct assay_error *err);
 
 #ifdef __cplusplus

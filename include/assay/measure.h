@@ -170,7 +170,7 @@ ASSAY_API int assay_measure_roof(uint32_t threads, struct assay_roof *roof,
 /* ---- profiles ---- */
 
 /* One layer of a model, run node by node, in its place in a run of the model. */
-struct assay_layer_profile {
+struct assay_model_layer_profile {
     const char *name;       /* lives as long as the model and until it is counted again */
     const char *layer_type; /* the operator */
     uint64_t parameters;
@@ -186,18 +186,18 @@ struct assay_layer_profile {
     const char *reason;       /* why a figure is NaN; NULL when none is */
 };
 
-/* Fills `layers` with as many as there is `room` for, numbered as assay_model_layer_at() does.
+/* Fills `layers` with as many as there is `capacity` for, numbered as assay_model_layer_at() does.
  * Returns how many layers there are, or a negative code. */
 ASSAY_API int assay_profile_layers(struct assay_model *model,
                                    const struct assay_measure_options *options,
-                                   struct assay_layer_profile *layers, size_t room,
+                                   struct assay_model_layer_profile *layers, size_t capacity,
                                    struct assay_error *err);
 
 /* Layer `i` alone; ASSAY_ERR_NOTFOUND past the last. Runs the whole model all the same: for several
  * layers use the call above. */
 ASSAY_API int assay_profile_layer(struct assay_model *model, size_t i,
                                   const struct assay_measure_options *options,
-                                  struct assay_layer_profile *layer, struct assay_error *err);
+                                  struct assay_model_layer_profile *layer, struct assay_error *err);
 
 /* One run of a model against what the machine can do. */
 struct assay_forward_profile {
@@ -228,12 +228,12 @@ ASSAY_API int assay_profile_forward(struct assay_model *model,
                                     const struct assay_measure_options *options,
                                     struct assay_forward_profile *forward, struct assay_error *err);
 
-/* The same, and a few lines of text about it in `text`, ended by NUL and cut to `room` bytes.
+/* The same, and a few lines of text about it in `text`, ended by NUL and cut to `capacity` bytes.
  * Returns the length of the whole text, or a negative code. `forward` and `text` may be NULL. */
 ASSAY_API int assay_quick_profile(struct assay_model *model,
                                   const struct assay_measure_options *options,
-                                  struct assay_forward_profile *forward, char *text, size_t room,
-                                  struct assay_error *err);
+                                  struct assay_forward_profile *forward, char *text,
+                                  size_t capacity, struct assay_error *err);
 
 #ifdef __cplusplus
 }

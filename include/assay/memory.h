@@ -123,9 +123,9 @@ ASSAY_API int assay_memory_tracker_stop(struct assay_memory_tracker *tracker,
 /* The greatest rss of all snapshots; ASSAY_MEMORY_UNKNOWN when there is none. */
 ASSAY_API uint64_t assay_memory_tracker_peak(struct assay_memory_tracker *tracker);
 
-/* Copies up to `room` of the kept snapshots, in order; returns how many there are. */
+/* Copies up to `capacity` of the kept snapshots, in order; returns how many there are. */
 ASSAY_API size_t assay_memory_tracker_snapshots(struct assay_memory_tracker *tracker,
-                                                struct assay_memory_snapshot *out, size_t room);
+                                                struct assay_memory_snapshot *out, size_t capacity);
 
 /* One component over time. Values are ASSAY_MEMORY_UNKNOWN, and mean NaN, when no snapshot knew it.
  */

@@ -128,9 +128,9 @@ ASSAY_API int assay_model_parameter_typed(struct assay_model *model, const char 
 ASSAY_API void assay_model_output(struct assay_model *model, int tensor, const char *name);
 
 /* The dimensions of a tensor as far as they are known while describing: open ones are -1. Returns
- * the rank, which may be more than `room`, or a negative code when it is not known. */
+ * the rank, which may be more than `capacity`, or a negative code when it is not known. */
 ASSAY_API int assay_model_dims(const struct assay_model *model, int tensor, int64_t *dims,
-                               int room);
+                               int capacity);
 
 /* ---- layers; each returns the tensor that comes out ---- */
 

@@ -135,9 +135,9 @@ ASSAY_API int assay_power_tracker_energy(struct assay_power_tracker *tracker,
 /* Readings that failed. */
 ASSAY_API uint64_t assay_power_tracker_failed(struct assay_power_tracker *tracker);
 
-/* Copies up to `room` of the kept samples, in order; returns how many there are. */
+/* Copies up to `capacity` of the kept samples, in order; returns how many there are. */
 ASSAY_API size_t assay_power_tracker_samples(struct assay_power_tracker *tracker,
-                                             struct assay_power_sample *out, size_t room);
+                                             struct assay_power_sample *out, size_t capacity);
 
 #ifdef __cplusplus
 }

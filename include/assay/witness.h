@@ -83,11 +83,11 @@ enum assay_witness_mask {
 ASSAY_API int assay_witness_hash(struct assay_witness_entry *entry, struct assay_error *err);
 
 /* One line for a complete entry, with its newline and a closing NUL, into `out`. `*size` gets its
- * bytes without the NUL, also when `room` was too small, which is ASSAY_ERR_LIMIT; `out` may be
- * NULL when `room` is 0, `size` may be NULL. */
+ * bytes without the NUL, also when `capacity` was too small, which is ASSAY_ERR_LIMIT; `out` may be
+ * NULL when `capacity` is 0, `size` may be NULL. */
 ASSAY_API int assay_witness_log(const struct assay_witness_entry *entry,
-                                enum assay_witness_mask how, char *out, size_t room, size_t *size,
-                                struct assay_error *err);
+                                enum assay_witness_mask how, char *out, size_t capacity,
+                                size_t *size, struct assay_error *err);
 
 /* ---- writing ---- */
 

@@ -69,7 +69,7 @@ static int check_threads(const struct assay_measure_options *o, struct assay_err
 
 /* ---- one measuring of a model ---- */
 
-static int take_files(struct as_measure_session *s, struct assay_error *err)
+static int take_files(struct as_measure_setup *s, struct assay_error *err)
 {
     s->files = as_alloc_zero(s->options.n_files + 1, sizeof *s->files);
     if (!s->files)
@@ -84,7 +84,7 @@ static int take_files(struct as_measure_session *s, struct assay_error *err)
     return ASSAY_OK;
 }
 
-static int run_passes(struct as_measure_session *s, unsigned passes, struct assay_error *err)
+static int run_passes(struct as_measure_setup *s, unsigned passes, struct assay_error *err)
 {
     struct as_profile_options o = {
         .engine = {.infer = s->sizes.infer,
@@ -110,7 +110,7 @@ static int run_passes(struct as_measure_session *s, unsigned passes, struct assa
 }
 
 /* So that what is counted is what is run. */
-static int keep_file_sizes(struct as_measure_session *s, struct assay_error *err)
+static int keep_file_sizes(struct as_measure_setup *s, struct assay_error *err)
 {
     struct as_input_options options = {.files = s->files, .n_files = s->options.n_files};
     struct as_infer_options infer = s->sizes.infer;
@@ -131,7 +131,7 @@ static int keep_file_sizes(struct as_measure_session *s, struct assay_error *err
     return rc < 0 ? rc : as_handle_sizes_init(&s->sizes, s->model, err);
 }
 
-static void drop(struct as_measure_session *s)
+static void drop(struct as_measure_setup *s)
 {
     as_profile_run_free(s->run);
     as_free(s->files);
@@ -140,13 +140,13 @@ static void drop(struct as_measure_session *s)
     s->files = NULL;
 }
 
-int as_measure_session_open(struct as_measure_session *s, struct assay_model *model,
-                            const struct assay_measure_options *options, unsigned passes,
-                            struct assay_error *err)
+int as_measure_setup_open(struct as_measure_setup *s, struct assay_model *model,
+                          const struct assay_measure_options *options, unsigned passes,
+                          struct assay_error *err)
 {
     int rc;
 
-    *s = (struct as_measure_session){.model = model, .options = as_measure_options(options)};
+    *s = (struct as_measure_setup){.model = model, .options = as_measure_options(options)};
     rc = check_options(&s->options, err);
     if (rc == ASSAY_OK)
         rc = check_threads(&s->options, err);
@@ -168,13 +168,13 @@ int as_measure_session_open(struct as_measure_session *s, struct assay_model *mo
     return rc;
 }
 
-int as_measure_session_close(struct as_measure_session *s, struct assay_error *err)
+int as_measure_setup_close(struct as_measure_setup *s, struct assay_error *err)
 {
     drop(s);
     return assay_model_count(s->model, &s->counts, err);
 }
 
-int as_measure_count_ran(const struct as_measure_session *s, struct as_costs **costs,
+int as_measure_count_ran(const struct as_measure_setup *s, struct as_costs **costs,
                          struct assay_error *err)
 {
     as_engine_tell_shapes(s->run->engine);
@@ -196,7 +196,7 @@ static void put_causes(struct assay_latency *out, const struct as_latency_run *r
         };
 }
 
-static void put_summary(struct assay_latency *out, const struct as_latency_figures *f)
+static void put_summary(struct assay_latency *out, const struct as_latency_metrics *f)
 {
     const struct as_summary *s = &f->summary;
 
@@ -281,17 +281,17 @@ int assay_model_measure_latency(struct assay_model *model,
                                 const struct assay_measure_options *options,
                                 struct assay_latency *latency, struct assay_error *err)
 {
-    struct as_measure_session s;
+    struct as_measure_setup s;
     int rc;
 
     if (!latency)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the latency is given");
     memset(latency, 0, sizeof *latency);
-    rc = as_measure_session_open(&s, model, options, AS_PASS_TIMING, err);
+    rc = as_measure_setup_open(&s, model, options, AS_PASS_TIMING, err);
     if (rc < 0)
         return rc;
     as_measure_put_latency(latency, &s.run->latency, &s.options);
-    return as_measure_session_close(&s, err);
+    return as_measure_setup_close(&s, err);
 }
 
 double assay_latency_throughput(const struct assay_latency *latency, double items)
@@ -301,7 +301,7 @@ double assay_latency_throughput(const struct assay_latency *latency, double item
 
 /* ---- memory ---- */
 
-void as_measure_put_memory(struct assay_memory *out, const struct as_measure_session *s)
+void as_measure_put_memory(struct assay_memory *out, const struct as_measure_setup *s)
 {
     const struct as_memory_pass *m = &s->run->memory;
     const struct as_mem_total *of = m->counted.of;
@@ -331,17 +331,17 @@ void as_measure_put_memory(struct assay_memory *out, const struct as_measure_ses
 int assay_measure_memory(struct assay_model *model, const struct assay_measure_options *options,
                          struct assay_memory *memory, struct assay_error *err)
 {
-    struct as_measure_session s;
+    struct as_measure_setup s;
     int rc;
 
     if (!memory)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the memory is given");
     memset(memory, 0, sizeof *memory);
-    rc = as_measure_session_open(&s, model, options, AS_PASS_MEMORY, err);
+    rc = as_measure_setup_open(&s, model, options, AS_PASS_MEMORY, err);
     if (rc < 0)
         return rc;
     as_measure_put_memory(memory, &s);
-    rc = as_measure_session_close(&s, err);
+    rc = as_measure_setup_close(&s, err);
     memory->parameter_bytes = s.counts.parameter_bytes;
     memory->parameter_memory_mb = (double)s.counts.parameter_bytes / AS_MIB;
     return rc;

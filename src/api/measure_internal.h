@@ -11,7 +11,7 @@
 
 #define AS_MIB 1048576.0
 
-struct as_measure_session {
+struct as_measure_setup {
     struct assay_model *model;
     struct assay_measure_options options; /* all of them, whatever the caller's version has */
     struct as_handle_sizes sizes;
@@ -27,20 +27,20 @@ struct assay_measure_options as_measure_options(const struct assay_measure_optio
 
 /* Counts the model, runs the passes and keeps both. Sizes that come from files hold for the model
  * from then on. */
-AS_MUST_USE int as_measure_session_open(struct as_measure_session *s, struct assay_model *model,
-                                        const struct assay_measure_options *options,
-                                        unsigned passes, struct assay_error *err);
+AS_MUST_USE int as_measure_setup_open(struct as_measure_setup *s, struct assay_model *model,
+                                      const struct assay_measure_options *options, unsigned passes,
+                                      struct assay_error *err);
 /* Counts the model once more, since running it inferred other types; fails when that does. */
-AS_MUST_USE int as_measure_session_close(struct as_measure_session *s, struct assay_error *err);
+AS_MUST_USE int as_measure_setup_close(struct as_measure_setup *s, struct assay_error *err);
 
 /* The costs of what ran, as often as it did, in rows of the model's order; the caller frees them.
  */
-AS_MUST_USE int as_measure_count_ran(const struct as_measure_session *s, struct as_costs **costs,
+AS_MUST_USE int as_measure_count_ran(const struct as_measure_setup *s, struct as_costs **costs,
                                      struct assay_error *err);
 
 void as_measure_put_latency(struct assay_latency *out, const struct as_latency_run *run,
                             const struct assay_measure_options *options);
-void as_measure_put_memory(struct assay_memory *out, const struct as_measure_session *s);
+void as_measure_put_memory(struct assay_memory *out, const struct as_measure_setup *s);
 
 /* Options of the timing of anything. */
 struct as_latency_options as_measure_latency_options(const struct assay_measure_options *options);

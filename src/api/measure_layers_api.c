@@ -120,7 +120,7 @@ static void find_times(struct layer_times *t, size_t n_rows)
         t->ns[i] *= stretch;
 }
 
-static int open_times(struct layer_times *t, const struct as_measure_session *s,
+static int open_times(struct layer_times *t, const struct as_measure_setup *s,
                       const struct as_costs *costs, struct assay_error *err)
 {
     size_t n = s->run->profile.n_runs;
@@ -146,13 +146,13 @@ static void close_times(struct layer_times *t)
 }
 
 /* Its work and what it takes; nothing of time. `ran` is the row as it ran. */
-static void put_layer(struct assay_layer_profile *layer, const struct as_cost_row *row,
+static void put_layer(struct assay_model_layer_profile *layer, const struct as_cost_row *row,
                       const struct as_cost_row *ran)
 {
     struct as_cost all = {0};
 
     as_cost_add(&all, &ran->forward, ran->times);
-    *layer = (struct assay_layer_profile){
+    *layer = (struct assay_model_layer_profile){
         .name = as_node_label(row->graph, row->node),
         .layer_type = row->node->op_name,
         .parameters = row->parameters,
@@ -173,8 +173,8 @@ static bool is_counted(const struct as_cost_row *ran)
     return ran->constant || (ran->state == AS_COST_KNOWN && ran->times_known);
 }
 
-static void put_time(struct assay_layer_profile *layer, const struct layer_times *t, size_t row,
-                     const struct as_cost_row *ran, const uint64_t *live_bytes)
+static void put_time(struct assay_model_layer_profile *layer, const struct layer_times *t,
+                     size_t row, const struct as_cost_row *ran, const uint64_t *live_bytes)
 {
     uint64_t live = 0;
 
@@ -201,8 +201,9 @@ static void put_time(struct assay_layer_profile *layer, const struct layer_times
 }
 
 /* Layers [first, first + room) of those the model has. */
-static int profile_rows(const struct as_measure_session *s, size_t first,
-                        struct assay_layer_profile *layers, size_t room, struct assay_error *err)
+static int profile_rows(const struct as_measure_setup *s, size_t first,
+                        struct assay_model_layer_profile *layers, size_t capacity,
+                        struct assay_error *err)
 {
     const struct as_inspection *found = s->model->counted;
     const struct as_costs *costs = found->costs;
@@ -214,7 +215,7 @@ static int profile_rows(const struct as_measure_session *s, size_t first,
         rc = open_times(&t, s, costs, err);
     if (rc == ASSAY_OK) {
         find_times(&t, costs->n_rows);
-        for (size_t i = 0; i < room && first + i < costs->n_rows; i++) {
+        for (size_t i = 0; i < capacity && first + i < costs->n_rows; i++) {
             put_layer(&layers[i], &costs->rows[first + i], &ran->rows[first + i]);
             put_time(&layers[i], &t, first + i, &ran->rows[first + i], s->run->memory.live_bytes);
         }
@@ -226,32 +227,33 @@ static int profile_rows(const struct as_measure_session *s, size_t first,
 
 /* Names of layers are those of the last count; counting again does not move them. */
 static int profile_layers(struct assay_model *model, const struct assay_measure_options *options,
-                          size_t first, struct assay_layer_profile *layers, size_t room,
+                          size_t first, struct assay_model_layer_profile *layers, size_t capacity,
                           size_t *n_layers, struct assay_error *err)
 {
     struct assay_measure_options o = as_measure_options(options);
-    struct as_measure_session s;
+    struct as_measure_setup s;
     int rc, closed;
 
     o.no_fuse = true;
-    rc = as_measure_session_open(&s, model, &o, AS_PASS_PROFILE | AS_PASS_MEMORY, err);
+    rc = as_measure_setup_open(&s, model, &o, AS_PASS_PROFILE | AS_PASS_MEMORY, err);
     if (rc < 0)
         return rc;
     *n_layers = (size_t)s.counts.n_layers;
-    rc = profile_rows(&s, first, layers, room, err);
-    closed = as_measure_session_close(&s, rc < 0 ? NULL : err);
+    rc = profile_rows(&s, first, layers, capacity, err);
+    closed = as_measure_setup_close(&s, rc < 0 ? NULL : err);
     return rc < 0 ? rc : closed;
 }
 
 int assay_profile_layers(struct assay_model *model, const struct assay_measure_options *options,
-                         struct assay_layer_profile *layers, size_t room, struct assay_error *err)
+                         struct assay_model_layer_profile *layers, size_t capacity,
+                         struct assay_error *err)
 {
     size_t n = 0;
     int rc;
 
-    if (!layers && room)
+    if (!layers && capacity)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the layers is given");
-    rc = profile_layers(model, options, 0, layers, room, &n, err);
+    rc = profile_layers(model, options, 0, layers, capacity, &n, err);
     if (rc < 0)
         return rc;
     return n > INT_MAX ? INT_MAX : (int)n;
@@ -259,7 +261,7 @@ int assay_profile_layers(struct assay_model *model, const struct assay_measure_o
 
 int assay_profile_layer(struct assay_model *model, size_t i,
                         const struct assay_measure_options *options,
-                        struct assay_layer_profile *layer, struct assay_error *err)
+                        struct assay_model_layer_profile *layer, struct assay_error *err)
 {
     struct assay_model_counts counts;
     size_t n = 0;

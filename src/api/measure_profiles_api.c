@@ -135,7 +135,7 @@ static void put_forward(struct assay_forward_profile *f, const struct assay_mode
 }
 
 /* What ran is counted, not what could have been. */
-static int put_work(struct assay_forward_profile *f, struct as_measure_session *s,
+static int put_work(struct assay_forward_profile *f, struct as_measure_setup *s,
                     struct assay_error *err)
 {
     struct as_costs *costs;
@@ -154,19 +154,19 @@ static int put_work(struct assay_forward_profile *f, struct as_measure_session *
 int assay_profile_forward(struct assay_model *model, const struct assay_measure_options *options,
                           struct assay_forward_profile *forward, struct assay_error *err)
 {
-    struct as_measure_session s;
+    struct as_measure_setup s;
     int rc, closed;
 
     if (!forward)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the profile is given");
     memset(forward, 0, sizeof *forward);
-    rc = as_measure_session_open(&s, model, options, AS_PASS_TIMING | AS_PASS_MEMORY, err);
+    rc = as_measure_setup_open(&s, model, options, AS_PASS_TIMING | AS_PASS_MEMORY, err);
     if (rc < 0)
         return rc;
     as_measure_put_latency(&forward->latency, &s.run->latency, &s.options);
     as_measure_put_memory(&forward->memory, &s);
     rc = put_work(forward, &s, err);
-    closed = as_measure_session_close(&s, rc < 0 ? NULL : err);
+    closed = as_measure_setup_close(&s, rc < 0 ? NULL : err);
     rc = rc < 0 ? rc : closed;
     if (rc == ASSAY_OK)
         rc = find_roof(forward, &s.options, err);
@@ -179,7 +179,7 @@ int assay_profile_forward(struct assay_model *model, const struct assay_measure_
 }
 
 int assay_quick_profile(struct assay_model *model, const struct assay_measure_options *options,
-                        struct assay_forward_profile *forward, char *text, size_t room,
+                        struct assay_forward_profile *forward, char *text, size_t capacity,
                         struct assay_error *err)
 {
     struct assay_forward_profile own = {0};
@@ -192,7 +192,7 @@ int assay_quick_profile(struct assay_model *model, const struct assay_measure_op
     as_text_count(parameters, f->parameters);
     as_text_si(flops, (double)f->flops, "FLOP");
     as_text_percent(share, f->computational_efficiency);
-    return snprintf(text, text ? room : 0,
+    return snprintf(text, text ? capacity : 0,
                     "Parameters   %s\n"
                     "FLOPs        %s\n"
                     "Latency      %.2f ms (%.0f %% interval of the median: %.2f to %.2f ms)\n"

@@ -67,18 +67,19 @@ static const char *symbol_at(const struct assay_model *model, const struct as_va
 }
 
 /* "a, b, c" for a message: the names of the inputs, or those of their open dimensions. */
-static void list_names(const struct assay_model *model, bool symbols, char *out, size_t room)
+static void list_names(const struct assay_model *model, bool symbols, char *out, size_t capacity)
 {
     const struct as_value *v;
     size_t used = 0;
 
-    (void)snprintf(out, room, "none");
-    for (size_t i = 0; (v = input_at(model, i)) != NULL && used < room; i++) {
+    (void)snprintf(out, capacity, "none");
+    for (size_t i = 0; (v = input_at(model, i)) != NULL && used < capacity; i++) {
         if (!symbols)
-            used += (size_t)snprintf(out + used, room - used, "%s%.40s", used ? ", " : "", v->name);
-        for (int k = 0; symbols && k < described(model, v)->rank && used < room; k++)
+            used +=
+                (size_t)snprintf(out + used, capacity - used, "%s%.40s", used ? ", " : "", v->name);
+        for (int k = 0; symbols && k < described(model, v)->rank && used < capacity; k++)
             if (symbol_at(model, v, k)[0])
-                used += (size_t)snprintf(out + used, room - used, "%s%.40s", used ? ", " : "",
+                used += (size_t)snprintf(out + used, capacity - used, "%s%.40s", used ? ", " : "",
                                          symbol_at(model, v, k));
     }
 }
@@ -101,7 +102,7 @@ static const struct as_value *find_input(const struct assay_model *model, const 
         return NULL;
     }
     type = described(model, v);
-    if (type->kind != AS_KIND_TENSOR || (type->rank >= 0 && type->rank != rank)) {
+    if (type->kind != AS_VALUE_TENSOR || (type->rank >= 0 && type->rank != rank)) {
         as_type_text(names, sizeof names, type);
         (void)as_fail(err, ASSAY_ERR_USAGE,
                       "input '%.60s' has %d dimensions (%s), but %d were given", name, type->rank,

@@ -285,16 +285,16 @@ void assay_model_output(struct assay_model *model, int tensor, const char *name)
         as_build_output(b, as_handle_in(tensor), name);
 }
 
-int assay_model_dims(const struct assay_model *model, int tensor, int64_t *dims, int room)
+int assay_model_dims(const struct assay_model *model, int tensor, int64_t *dims, int capacity)
 {
     struct as_dims d;
 
-    if (room > 0 && !dims)
+    if (capacity > 0 && !dims)
         return ASSAY_ERR_USAGE;
     if (!model || !model->builder || model->sealed ||
         !as_build_dims(model->builder, as_handle_in(tensor), &d))
         return ASSAY_ERR_NOTFOUND;
-    for (int i = 0; i < d.rank && i < room; i++)
+    for (int i = 0; i < d.rank && i < capacity; i++)
         dims[i] = d.at[i] < 0 ? -1 : d.at[i];
     return d.rank;
 }

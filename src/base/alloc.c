@@ -154,16 +154,16 @@ void as_touch(void *block, size_t from, size_t to)
         at[from] = 0;
 }
 
-void *as_grow(void *array, size_t n, size_t *room, size_t first, size_t size)
+void *as_grow(void *array, size_t n, size_t *capacity, size_t first, size_t size)
 {
-    size_t more = *room ? 2 * *room : first;
+    size_t more = *capacity ? 2 * *capacity : first;
     void *grown;
 
-    if (n < *room)
+    if (n < *capacity)
         return array;
     grown = as_realloc(array, more, size);
     if (grown)
-        *room = more;
+        *capacity = more;
     return grown;
 }
 

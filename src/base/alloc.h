@@ -26,7 +26,7 @@ void *as_realloc(void *old, size_t count, size_t size) __attribute__((warn_unuse
 
 /* `array`, of `n` things of `size` bytes with room for `*room`, with room for one more: `first` of
  * them when it has none yet, then twice as many each time. On NULL the array and `*room` stay. */
-void *as_grow(void *array, size_t n, size_t *room, size_t first, size_t size)
+void *as_grow(void *array, size_t n, size_t *capacity, size_t first, size_t size)
     __attribute__((warn_unused_result));
 
 /* A copy of `text` the caller owns, or NULL. */

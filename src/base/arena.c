@@ -18,15 +18,15 @@ struct as_arena_block {
 
 static struct as_arena_block *add_block(struct as_arena *arena, size_t size)
 {
-    size_t room = size > AS_ARENA_BLOCK_BYTES ? size : AS_ARENA_BLOCK_BYTES;
+    size_t capacity = size > AS_ARENA_BLOCK_BYTES ? size : AS_ARENA_BLOCK_BYTES;
     struct as_arena_block *block;
 
-    if (room > SIZE_MAX - sizeof *block)
+    if (capacity > SIZE_MAX - sizeof *block)
         return NULL;
-    block = as_alloc(sizeof *block + room);
+    block = as_alloc(sizeof *block + capacity);
     if (!block)
         return NULL;
-    block->size = room;
+    block->size = capacity;
     block->used = 0;
     block->next = arena->blocks;
     arena->blocks = block;

@@ -9,24 +9,24 @@
 uint8_t *as_buffer_reserve(struct as_buffer *b, size_t extra)
 {
     size_t limit = b->max_bytes ? b->max_bytes : SIZE_MAX;
-    size_t room = b->room ? b->room : 256;
+    size_t capacity = b->capacity ? b->capacity : 256;
     uint8_t *grown;
 
     if (extra > limit || b->size > limit - extra) {
         b->failed = true;
         return NULL;
     }
-    if (b->room - b->size >= extra)
+    if (b->capacity - b->size >= extra)
         return b->data + b->size;
-    while (room < b->size + extra)
-        room = room > limit / 2 ? limit : room * 2;
-    grown = as_realloc(b->data, room, 1);
+    while (capacity < b->size + extra)
+        capacity = capacity > limit / 2 ? limit : capacity * 2;
+    grown = as_realloc(b->data, capacity, 1);
     if (!grown) {
         b->failed = true;
         return NULL;
     }
     b->data = grown;
-    b->room = room;
+    b->capacity = capacity;
     return b->data + b->size;
 }
 

@@ -10,7 +10,7 @@
 /* {.max_bytes = N} is an empty buffer; 0 means no maximum. */
 struct as_buffer {
     uint8_t *data;
-    size_t size, room, max_bytes;
+    size_t size, capacity, max_bytes;
     bool failed;
 };
 

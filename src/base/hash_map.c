@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-#define FIRST_ROOM 16
+#define FIRST_CAPACITY 16
 
 static inline uint64_t turn(uint64_t v, int by)
 {
@@ -68,11 +68,11 @@ static uint32_t hash_of(const char *name, size_t size)
 static struct as_name_slot *slot_of(const struct as_name_map *map, const char *name, size_t size,
                                     uint32_t hash)
 {
-    size_t i = hash & (map->room - 1);
+    size_t i = hash & (map->capacity - 1);
 
     while (map->slots[i].name && (map->slots[i].hash != hash || map->slots[i].size != size ||
                                   memcmp(map->slots[i].name, name, size) != 0))
-        i = (i + 1) & (map->room - 1);
+        i = (i + 1) & (map->capacity - 1);
     return &map->slots[i];
 }
 
@@ -80,7 +80,7 @@ uint64_t *as_name_map_find(const struct as_name_map *map, const char *name, size
 {
     struct as_name_slot *slot;
 
-    if (map->room == 0)
+    if (map->capacity == 0)
         return NULL;
     slot = slot_of(map, name, size, hash_of(name, size));
     return slot->name ? &slot->number : NULL;
@@ -88,18 +88,18 @@ uint64_t *as_name_map_find(const struct as_name_map *map, const char *name, size
 
 static bool is_full(const struct as_name_map *map)
 {
-    return map->n >= map->room / 4 * 3;
+    return map->n >= map->capacity / 4 * 3;
 }
 
 static bool grow(struct as_name_map *map)
 {
-    size_t room = map->room ? map->room * 2 : FIRST_ROOM;
-    struct as_name_map larger = {.room = room, .n = map->n};
+    size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
+    struct as_name_map larger = {.capacity = capacity, .n = map->n};
 
-    larger.slots = room > map->room ? as_alloc_zero(room, sizeof *larger.slots) : NULL;
+    larger.slots = capacity > map->capacity ? as_alloc_zero(capacity, sizeof *larger.slots) : NULL;
     if (!larger.slots)
         return false;
-    for (size_t i = 0; i < map->room; i++) {
+    for (size_t i = 0; i < map->capacity; i++) {
         const struct as_name_slot *old = &map->slots[i];
 
         if (old->name)
@@ -117,7 +117,7 @@ int as_name_map_put(struct as_name_map *map, const char *name, size_t size, uint
 
     if (size > UINT32_MAX)
         return ASSAY_ERR_NOMEM;
-    if (map->room) {
+    if (map->capacity) {
         slot = slot_of(map, name, size, hash);
         if (slot->name)
             return 0;
@@ -131,12 +131,13 @@ int as_name_map_put(struct as_name_map *map, const char *name, size_t size, uint
 
 size_t as_name_map_growth(const struct as_name_map *map)
 {
-    return is_full(map) ? (map->room ? 2 * map->room : FIRST_ROOM) * sizeof *map->slots : 0;
+    return is_full(map) ? (map->capacity ? 2 * map->capacity : FIRST_CAPACITY) * sizeof *map->slots
+                        : 0;
 }
 
 size_t as_name_map_bytes(const struct as_name_map *map)
 {
-    return map->room * sizeof *map->slots;
+    return map->capacity * sizeof *map->slots;
 }
 
 void as_name_map_fini(struct as_name_map *map)

@@ -15,7 +15,7 @@ struct as_name_slot {
 /* {0} is an empty map. Names are borrowed and need no NUL at their end. */
 struct as_name_map {
     struct as_name_slot *slots;
-    size_t n, room; /* room: 0 or a power of two */
+    size_t n, capacity; /* room: 0 or a power of two */
 };
 
 /* The number of a name, to read or change; NULL when it is not there. Valid until the next put. */

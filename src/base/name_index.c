@@ -25,14 +25,14 @@ static int compare_entries(const void *left, const void *right)
 
 bool as_name_index_add(struct as_name_index *index, const char *at, size_t size, uint32_t id)
 {
-    if (index->n == index->room) {
-        size_t room = index->room ? index->room * 2 : 64;
-        struct as_name_entry *entries = as_realloc(index->entries, room, sizeof *entries);
+    if (index->n == index->capacity) {
+        size_t capacity = index->capacity ? index->capacity * 2 : 64;
+        struct as_name_entry *entries = as_realloc(index->entries, capacity, sizeof *entries);
 
         if (!entries)
             return false;
         index->entries = entries;
-        index->room = room;
+        index->capacity = capacity;
     }
     index->entries[index->n++] = (struct as_name_entry){at, size, id};
     return true;

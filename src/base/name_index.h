@@ -16,7 +16,7 @@ struct as_name_entry {
 /* {0} is empty. */
 struct as_name_index {
     struct as_name_entry *entries;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 /* False: no memory. */

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 
-#define AS_OUT_ROOM ((size_t)64 * 1024)
+#define AS_OUT_CAPACITY ((size_t)64 * 1024)
 
 bool as_write_all(int fd, const void *data, size_t size)
 {
@@ -44,10 +44,10 @@ bool as_write_all(int fd, const void *data, size_t size)
 static int start(struct as_out *out, int fd, const char *name, struct assay_error *err)
 {
     *out = (struct as_out){.fd = fd, .name = name};
-    out->buf = as_alloc(AS_OUT_ROOM);
+    out->buf = as_alloc(AS_OUT_CAPACITY);
     if (!out->buf)
         return as_fail_nomem(err);
-    out->room = AS_OUT_ROOM;
+    out->capacity = AS_OUT_CAPACITY;
     return ASSAY_OK;
 }
 
@@ -124,7 +124,7 @@ out:
     return rc;
 }
 
-bool as_out_make_room(struct as_out *out, size_t size)
+bool as_out_reserve(struct as_out *out, size_t size)
 {
     if (!as_out_ok(out) || !out->buf)
         return false;
@@ -134,19 +134,19 @@ bool as_out_make_room(struct as_out *out, size_t size)
             return false;
         }
         out->used = 0;
-        if (size <= out->room)
+        if (size <= out->capacity)
             return true;
     }
-    while (out->room - out->used < size) {
-        size_t room = out->room * 2;
-        char *grown = room > out->room ? as_realloc(out->buf, room, 1) : NULL;
+    while (out->capacity - out->used < size) {
+        size_t capacity = out->capacity * 2;
+        char *grown = capacity > out->capacity ? as_realloc(out->buf, capacity, 1) : NULL;
 
         if (!grown) {
             out->nomem = true;
             return false;
         }
         out->buf = grown;
-        out->room = room;
+        out->capacity = capacity;
     }
     return true;
 }
@@ -168,7 +168,7 @@ const char *as_out_get(struct as_out *out, size_t *size)
 {
     if (size)
         *size = out->used;
-    if (out->room == out->used && !as_out_make_room(out, 1))
+    if (out->capacity == out->used && !as_out_reserve(out, 1))
         return "";
     out->buf[out->used] = '\0';
     return out->buf;

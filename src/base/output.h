@@ -13,7 +13,7 @@
 
 struct as_out {
     char *buf;
-    size_t used, room;
+    size_t used, capacity;
     uint64_t total_bytes; /* put so far, flushed or not */
     int fd;               /* -1 for memory */
     int sys;              /* errno of the first failure, 0 while all is well */
@@ -33,11 +33,11 @@ AS_MUST_USE int as_out_memory(struct as_out *out, struct assay_error *err);
 AS_MUST_USE int as_out_file(struct as_out *out, const char *path, struct assay_error *err);
 
 /* The slow half of the calls below: makes room by writing out or growing. */
-bool as_out_make_room(struct as_out *out, size_t size);
+bool as_out_reserve(struct as_out *out, size_t size);
 
 static inline void as_out_put(struct as_out *out, const void *data, size_t size)
 {
-    if (out->room - out->used < size && !as_out_make_room(out, size))
+    if (out->capacity - out->used < size && !as_out_reserve(out, size))
         return;
     memcpy(out->buf + out->used, data, size);
     out->used += size;

@@ -46,7 +46,7 @@ static const struct as_opt machine_opts[] = {
 struct machine {
     struct as_topology topology;
     struct as_system_load load;
-    struct as_memory_room room;
+    struct as_memory_headroom capacity;
     struct as_peaks_cached cached;
     struct as_noise noise;
     struct as_fitness fitness;
@@ -76,14 +76,14 @@ static int look(struct machine *m, const struct as_cmd_line *line, struct assay_
     int rc;
 
     as_system_load_read(&m->load, "");
-    as_memory_room_read(&m->room, "", &m->topology.container);
+    as_memory_headroom_read(&m->capacity, "", &m->topology.container);
     rc = as_peaks_get(&m->cached, &wanted, line, err);
     if (rc == ASSAY_OK)
         rc = as_noise_measure(&m->noise, wanted.quick ? NOISE_QUICK_NS : NOISE_NS, 0, err);
     if (rc == ASSAY_OK)
         as_fitness_judge(&m->fitness, &(struct as_fitness_facts){.topology = &m->topology,
                                                                  .load = &m->load,
-                                                                 .room = &m->room,
+                                                                 .capacity = &m->capacity,
                                                                  .noise = &m->noise,
                                                                  .peaks = &m->cached.peaks});
     return rc;
@@ -94,7 +94,7 @@ static int print(const struct machine *m, const struct as_cmd_line *line, struct
     struct as_machine_report report = {
         .topology = &m->topology,
         .load = &m->load,
-        .room = &m->room,
+        .capacity = &m->capacity,
         .peaks = &m->cached.peaks,
         .noise = &m->noise,
         .fitness = &m->fitness,

@@ -86,7 +86,7 @@ struct work {
     struct as_progress progress;
     struct as_topology topology;
     struct as_system_load load;
-    struct as_memory_room room;
+    struct as_memory_headroom capacity;
     struct as_earlier_runs earlier;
     struct as_peaks_cached peaks;
     bool has_peaks;
@@ -170,7 +170,7 @@ static int open_model(struct work *w, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_model_options_read(&w->given, w->line, w->model, err);
     if (rc == ASSAY_OK)
-        rc = as_run_options_read(&w->run_options, w->line, &w->topology, &w->room, err);
+        rc = as_run_options_read(&w->run_options, w->line, &w->topology, &w->capacity, err);
     if (rc < 0)
         return rc;
     w->options.engine = w->run_options.engine;
@@ -212,7 +212,7 @@ static void judge(struct work *w)
     as_fitness_judge(&w->fitness, &(struct as_fitness_facts){
                                       .topology = &w->topology,
                                       .load = &w->load,
-                                      .room = &w->room,
+                                      .capacity = &w->capacity,
                                       .peaks = w->has_peaks ? &w->peaks.peaks : NULL,
                                   });
 }
@@ -317,7 +317,7 @@ static int read_words(struct work *w, struct as_profile_report *report, struct a
             w->settings[report->n_settings++] = (struct as_profile_setting){lists[i], value};
     }
     report->settings = w->settings;
-    return as_command_words(&w->words, &report->words, &report->n_words, err);
+    return as_own_argv(&w->words, &report->words, &report->n_words, err);
 }
 
 static int print(struct work *w, struct assay_error *err)
@@ -392,7 +392,7 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_topology_read(&w->topology, NULL, err);
     if (rc == ASSAY_OK) {
-        as_memory_room_read(&w->room, "", &w->topology.container);
+        as_memory_headroom_read(&w->capacity, "", &w->topology.container);
         rc = open_model(w, err);
     }
     if (rc == ASSAY_OK) {

@@ -43,7 +43,7 @@ static const struct as_opt report_opts[] = {
      .kind = AS_OPT_WORDS,
      .argument = "NAME,...",
      .help = "show these columns of the layers",
-     .word_at = as_figure_name_at},
+     .word_at = as_layer_metric_name_at},
     {.name = "unit",
      .kind = AS_OPT_WORD,
      .argument = "UNIT",
@@ -174,7 +174,7 @@ static void take_peaks(struct as_run *run, struct assay_bottleneck_options *opti
         options->peak_flops_per_second = options->peak_bytes_per_second = 0;
 }
 
-static int make_view(const struct as_cmd_line *line, struct as_session_view **view,
+static int make_view(const struct as_cmd_line *line, struct as_saved_profile **view,
                      struct as_run *run, const struct as_layers *layers, struct assay_error *err)
 {
     struct assay_bottleneck_options bottlenecks = ASSAY_BOTTLENECK_OPTIONS_INIT;
@@ -185,10 +185,10 @@ static int make_view(const struct as_cmd_line *line, struct as_session_view **vi
     leaks.threshold_mb = (double)as_opt_number(line, "leak-threshold", 0);
     leaks.window_size = (size_t)as_opt_number(line, "leak-window", 0);
     take_peaks(run, &bottlenecks);
-    return as_session_view_run(view, run, layers, &how, err);
+    return as_saved_profile_run(view, run, layers, &how, err);
 }
 
-static int verdict(const struct as_cmd_line *line, const struct as_session_view *view, int rc)
+static int verdict(const struct as_cmd_line *line, const struct as_saved_profile *view, int rc)
 {
     if (rc == ASSAY_OK && as_opt_given(line, "fail-on-leak") && view && view->leaks.summary.growing)
         return AS_ANSWER_NO;
@@ -196,7 +196,7 @@ static int verdict(const struct as_cmd_line *line, const struct as_session_view 
 }
 
 static int program_verdict(const struct as_cmd_line *line,
-                           const struct as_program_findings *findings, int rc)
+                           const struct as_target_findings *findings, int rc)
 {
     if (rc == ASSAY_OK && as_opt_given(line, "fail-on-leak") &&
         findings->verdict == AS_GROWTH_FOUND)
@@ -206,8 +206,8 @@ static int program_verdict(const struct as_cmd_line *line,
 
 /* What a run of `assay run` tells beside its layers; nothing for other runs. */
 struct watched {
-    struct as_program *program;
-    struct as_program_findings *findings;
+    struct as_target *program;
+    struct as_target_findings *findings;
     struct as_peaks_cached peaks;
 };
 
@@ -215,29 +215,29 @@ static int take_program(struct watched *w, struct as_run *run, struct assay_erro
 {
     int rc;
 
-    if (!as_program_in_run(run))
+    if (!as_target_in_run(run))
         return ASSAY_OK;
-    rc = as_program_analyze(&w->program, run, err);
+    rc = as_target_analyze(&w->program, run, err);
     if (rc == ASSAY_ERR_NOTFOUND)
         return ASSAY_OK; /* damaged: its layers and series are shown all the same */
     if (rc < 0)
         return rc;
     if (is_of_here(run) && as_peaks_if_cached(&w->peaks))
         w->program->peaks = &w->peaks.peaks;
-    return as_program_findings_new(&w->findings, w->program, err);
+    return as_target_findings_new(&w->findings, w->program, err);
 }
 
 static void drop_program(struct watched *w)
 {
-    as_program_findings_free(w->findings);
-    as_program_free(w->program);
+    as_target_findings_free(w->findings);
+    as_target_free(w->program);
 }
 
 static int report_run(const struct as_cmd_line *line, const struct as_report_options *options,
                       struct assay_error *err)
 {
     struct as_layers_options how = AS_LAYERS_OPTIONS_INIT;
-    struct as_session_view *view = NULL;
+    struct as_saved_profile *view = NULL;
     struct as_layers *layers = NULL;
     struct watched watched = {.program = NULL};
     struct as_run *run = NULL;
@@ -271,7 +271,7 @@ static int report_run(const struct as_cmd_line *line, const struct as_report_opt
             rc = verdict(line, view, rc);
     }
     drop_program(&watched);
-    as_session_view_free(view);
+    as_saved_profile_free(view);
     as_layers_free(layers);
     as_run_close(run);
     return rc;
@@ -304,21 +304,21 @@ static int refuse_for_session(const struct as_cmd_line *line,
 }
 
 /* The session as the options want to see it. */
-static int look_again(const struct as_cmd_line *line, struct as_session_view *view,
+static int look_again(const struct as_cmd_line *line, struct as_saved_profile *view,
                       struct assay_error *err)
 {
     struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
 
     if (as_opt_given(line, "sort"))
-        as_session_view_order(view, (enum as_layer_sort)as_opt_word(line, "sort", AS_SORT_TOTAL));
+        as_saved_profile_order(view, (enum as_layer_sort)as_opt_word(line, "sort", AS_SORT_TOTAL));
     if (!as_opt_given(line, "leak-threshold") && !as_opt_given(line, "leak-window"))
         return ASSAY_OK;
     leaks.threshold_mb = (double)as_opt_number(line, "leak-threshold", 0);
     leaks.window_size = (size_t)as_opt_number(line, "leak-window", 0);
-    return as_session_view_judge_leaks(view, &leaks, err);
+    return as_saved_profile_judge_leaks(view, &leaks, err);
 }
 
-static int print_session(const struct as_cmd_line *line, struct as_session_view *view,
+static int print_session(const struct as_cmd_line *line, struct as_saved_profile *view,
                          const struct as_report_options *options, struct assay_error *err)
 {
     struct as_console console;
@@ -346,13 +346,13 @@ static int print_session(const struct as_cmd_line *line, struct as_session_view 
 static int run_report(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_report_options options = {0};
-    struct as_session_view *view = NULL;
+    struct as_saved_profile *view = NULL;
     struct assay_error unused;
     int rc = read_options(line, &options, err);
 
     if (rc < 0)
         return rc;
-    rc = as_session_view_file(&view, line->operand[0], &unused);
+    rc = as_saved_profile_file(&view, line->operand[0], &unused);
     if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO)
         return report_run(line, &options, err); /* which knows better what is wrong with it */
     if (rc < 0) {
@@ -361,7 +361,7 @@ static int run_report(const struct as_cmd_line *line, struct assay_error *err)
         return rc;
     }
     rc = verdict(line, view, print_session(line, view, &options, err));
-    as_session_view_free(view);
+    as_saved_profile_free(view);
     return rc;
 }
 

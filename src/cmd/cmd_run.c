@@ -16,8 +16,8 @@
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
+#include "cmd/run/launch.h"
 #include "cmd/run/run_inject.h"
-#include "cmd/run/run_target.h"
 #include "report/watch/watch_report.h"
 #include "watch/watch_run.h"
 
@@ -58,11 +58,11 @@ struct work {
     const struct as_cmd_line *line;
     const char *output;
     const char **argv; /* NULL behind the last */
-    struct as_target target;
+    struct as_launch target;
     struct as_inject inject;
     char folder[PATH_MAX];
-    struct as_program_options options;
-    struct as_program_end end;
+    struct as_watch_options options;
+    struct as_watch_end end;
     struct as_topology topology;
     struct as_peaks_cached peaks;
 };
@@ -102,12 +102,12 @@ static int copy_command(struct work *w, struct assay_error *err)
 }
 
 /* What the library is told to watch; "" when nothing. */
-static void name_watches(const struct as_cmd_line *line, char *out, size_t room)
+static void name_watches(const struct as_cmd_line *line, char *out, size_t capacity)
 {
     bool heap = !as_opt_given(line, "no-heap"), gemm = !as_opt_given(line, "no-gemm");
     const char *stacks = heap && !as_opt_given(line, "no-stacks") ? "stacks," : "";
 
-    (void)snprintf(out, room, "%s%s%s%s", heap ? "heap," : "", stacks, gemm ? "gemm," : "",
+    (void)snprintf(out, capacity, "%s%s%s%s", heap ? "heap," : "", stacks, gemm ? "gemm," : "",
                    (heap || gemm) && as_opt_given(line, "follow") ? "follow," : "");
     if (out[0])
         out[strlen(out) - 1] = '\0';
@@ -125,7 +125,7 @@ static int prepare(struct work *w, struct assay_error *err)
     rc = as_inject_init(&w->inject, w->target.path, words, err);
     if (rc < 0)
         return rc;
-    w->options = (struct as_program_options){
+    w->options = (struct as_watch_options){
         .argv = w->argv,
         .n_args = (size_t)w->line->n_operands,
         .folder = getcwd(w->folder, sizeof w->folder),
@@ -146,7 +146,7 @@ static int prepare(struct work *w, struct assay_error *err)
 
 static void tell_end(const struct work *w)
 {
-    const struct as_program_end *end = &w->end;
+    const struct as_watch_end *end = &w->end;
     const char *name = end->signal ? sigabbrev_np(end->signal) : NULL;
     const char *text = end->signal ? sigdescr_np(end->signal) : NULL;
     char number[16];
@@ -160,13 +160,13 @@ static void tell_end(const struct work *w)
 
 static void tell_left(const struct work *w)
 {
-    const struct as_program_end *end = &w->end;
+    const struct as_watch_end *end = &w->end;
     char text[400] = "";
     size_t used = 0;
 
     if (end->n_left == 0)
         return;
-    for (size_t i = 0; i < end->n_left && i < AS_PROGRAM_MAX_LEFT && used < sizeof text; i++)
+    for (size_t i = 0; i < end->n_left && i < AS_WATCH_MAX_LEFT && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld (%s)", i ? ", " : "",
                                  (long long)end->left_pid[i], end->left_name[i]);
     as_console_note(w->line,
@@ -174,7 +174,7 @@ static void tell_left(const struct work *w)
                     "longer: %s%s",
                     end->n_left, end->n_left == 1 ? "" : "es", end->n_left == 1 ? "s" : "",
                     end->n_left == 1 ? "is" : "are", text,
-                    end->n_left > AS_PROGRAM_MAX_LEFT ? ", ..." : "");
+                    end->n_left > AS_WATCH_MAX_LEFT ? ", ..." : "");
 }
 
 static void tell_wrong(const struct work *w, const struct assay_error *err)
@@ -183,7 +183,7 @@ static void tell_wrong(const struct work *w, const struct assay_error *err)
         as_console_note(w->line, "assay: the run is not whole: %s", err->msg);
 }
 
-static int print(const struct work *w, const struct as_program *program, const struct as_run *run,
+static int print(const struct work *w, const struct as_target *program, const struct as_run *run,
                  struct assay_error *err)
 {
     const char *path = as_opt_text(w->line, "report-file");
@@ -197,12 +197,12 @@ static int print(const struct work *w, const struct as_program *program, const s
     if (rc < 0)
         return rc;
     if (as_opt_given(w->line, "json")) {
-        rc = as_program_document(program, &out, err);
+        rc = as_watch_document(program, &out, err);
     } else {
         int closed;
 
         as_page_open(&page, &out, &term, false);
-        rc = as_program_page(program, run, &page, top, err);
+        rc = as_watch_page(program, run, &page, top, err);
         closed = as_page_close(&page, rc < 0 ? NULL : err);
         rc = rc < 0 ? rc : closed;
     }
@@ -214,15 +214,15 @@ static int print(const struct work *w, const struct as_program *program, const s
 }
 
 /* True when --fail-on-leak has something to say against the command. */
-static bool judge_leaks(const struct work *w, const struct as_program *program)
+static bool judge_leaks(const struct work *w, const struct as_target *program)
 {
-    struct as_program_findings *findings = NULL;
+    struct as_target_findings *findings = NULL;
     struct assay_error err = {0};
     bool found = false;
 
     if (!as_opt_given(w->line, "fail-on-leak"))
         return false;
-    if (as_program_findings_new(&findings, program, &err) < 0) {
+    if (as_target_findings_new(&findings, program, &err) < 0) {
         as_console_note(w->line, "assay: leaks cannot be told: %s", err.msg);
     } else if (!program->heap_known) {
         as_console_note(w->line, "assay: leaks cannot be told: %s",
@@ -233,14 +233,14 @@ static bool judge_leaks(const struct work *w, const struct as_program *program)
                         findings->verdict == AS_GROWTH_UNKNOWN ? "leaks cannot be told: " : "",
                         findings->headline, found ? ": " : "", found ? findings->verdict_text : "");
     }
-    as_program_findings_free(findings);
+    as_target_findings_free(findings);
     return found;
 }
 
 /* Reads the run back: what is shown is what is kept. */
 static bool report(struct work *w, struct assay_error *err)
 {
-    struct as_program *program = NULL;
+    struct as_target *program = NULL;
     struct as_run *run = NULL;
     bool leaks = false;
     int rc;
@@ -249,7 +249,7 @@ static bool report(struct work *w, struct assay_error *err)
         return false;
     rc = as_run_open(&run, w->output, err);
     if (rc == ASSAY_OK)
-        rc = as_program_analyze(&program, run, err);
+        rc = as_target_analyze(&program, run, err);
     /* The roofs of products, when the machine was measured before: not now. */
     if (rc == ASSAY_OK && as_topology_read(&w->topology, NULL, NULL) == ASSAY_OK &&
         as_peaks_find(&w->peaks, &w->topology))
@@ -262,7 +262,7 @@ static bool report(struct work *w, struct assay_error *err)
         as_console_note(w->line, "assay: no summary: %s", err->msg);
     else if (wants_report(w->line) && !as_opt_given(w->line, "json")) /* JSON stands alone */
         as_console_note(w->line, "run kept in %s: assay report %s", w->output, w->output);
-    as_program_free(program);
+    as_target_free(program);
     as_run_close(run);
     return leaks;
 }
@@ -276,7 +276,7 @@ static int finish(struct work *w, int watched, struct assay_error *err)
     if (assay_session_close(&wrong) < 0 && !w->end.wrong.code)
         w->end.wrong = wrong;
     as_inject_fini(&w->inject);
-    as_program_signals_restore(&w->target.mask);
+    as_watch_signals_restore(&w->target.mask);
     if (watched < 0 && !w->end.wrong.code)
         w->end.wrong = *err;
     tell_end(w);
@@ -308,18 +308,18 @@ static int run_command(struct work *w, struct assay_error *err)
 
     if (rc < 0)
         return rc;
-    as_target_prepare(&w->target);
-    status = as_target_find(&w->target, w->argv[0], err);
+    as_launch_prepare(&w->target);
+    status = as_launch_find(&w->target, w->argv[0], err);
     if (status)
         return fail_start(w, status, err);
     rc = prepare(w, err);
     if (rc < 0)
         return rc;
     w->options.started_ns = as_clock_mono_ns();
-    status = as_target_start(&w->target, w->argv, w->inject.envp, &pid, err);
+    status = as_launch_start(&w->target, w->argv, w->inject.envp, &pid, err);
     if (status)
         return fail_start(w, status, err);
-    rc = as_program_watch(&w->end, pid, &w->options, err);
+    rc = as_watch_run(&w->end, pid, &w->options, err);
     return finish(w, rc, err);
 }
 

@@ -72,7 +72,7 @@ static void count_fini(struct counted *c)
 }
 
 /* "1x3x224x224"; "3 of 1x128" when several are alike. */
-static void shapes_text(char *out, size_t room, const struct as_model *model)
+static void shapes_text(char *out, size_t capacity, const struct as_model *model)
 {
     const struct as_graph *graph = model->main;
     size_t used = 0;
@@ -80,29 +80,30 @@ static void shapes_text(char *out, size_t room, const struct as_model *model)
     bool alike = true;
 
     out[0] = '\0';
-    for (uint32_t i = 0; i < graph->n_inputs && used < room; i++) {
+    for (uint32_t i = 0; i < graph->n_inputs && used < capacity; i++) {
         as_type_text(type, sizeof type, &model->values[graph->inputs[i]].type);
-        used += (size_t)snprintf(out + used, room - used, "%s%s", i ? ", " : "", type);
+        used += (size_t)snprintf(out + used, capacity - used, "%s%s", i ? ", " : "", type);
         alike = alike && (i == 0 || strcmp(type, last) == 0);
         (void)snprintf(last, sizeof last, "%s", type);
     }
     if (alike && graph->n_inputs > 1)
-        (void)snprintf(out, room, "%u of %s", graph->n_inputs, last);
+        (void)snprintf(out, capacity, "%u of %s", graph->n_inputs, last);
 }
 
 /* "input 1x3x224x224", each with its name. */
-static void inputs_text(char *out, size_t room, const struct as_model *model)
+static void inputs_text(char *out, size_t capacity, const struct as_model *model)
 {
     const struct as_graph *graph = model->main;
     size_t used = 0;
     char type[80];
 
     out[0] = '\0';
-    for (uint32_t i = 0; i < graph->n_inputs && used < room; i++) {
+    for (uint32_t i = 0; i < graph->n_inputs && used < capacity; i++) {
         const struct as_value *v = &model->values[graph->inputs[i]];
 
         as_type_text(type, sizeof type, &v->type);
-        used += (size_t)snprintf(out + used, room - used, "%s%s %s", i ? ", " : "", v->name, type);
+        used +=
+            (size_t)snprintf(out + used, capacity - used, "%s%s %s", i ? ", " : "", v->name, type);
     }
 }
 
@@ -118,13 +119,13 @@ static const struct as_table_column list_columns[] = {
     {.title = "keys", .drop = 3},
 };
 
-static void keys_text(char *out, size_t room, const struct as_zoo_entry *entry)
+static void keys_text(char *out, size_t capacity, const struct as_zoo_entry *entry)
 {
     size_t used = 0;
 
     out[0] = '\0';
-    for (const struct as_zoo_key *k = entry->keys; k && k->name && used < room; k++)
-        used += (size_t)snprintf(out + used, room - used, "%s%s", used ? ", " : "", k->name);
+    for (const struct as_zoo_key *k = entry->keys; k && k->name && used < capacity; k++)
+        used += (size_t)snprintf(out + used, capacity - used, "%s%s", used ? ", " : "", k->name);
 }
 
 static void put_row(struct as_table *table, const struct counted *c)
@@ -386,22 +387,22 @@ static uint64_t bytes_of(const struct as_model *model)
 }
 
 /* A disk is not filled for a file that cannot fit on it. */
-static int check_room(const char *path, uint64_t bytes, struct assay_error *err)
+static int check_capacity(const char *path, uint64_t bytes, struct assay_error *err)
 {
     const char *slash = strrchr(path, '/');
     char folder[4096], need[AS_TEXT_HUMAN], left[AS_TEXT_HUMAN];
     struct statvfs disk;
     struct stat there;
-    uint64_t room;
+    uint64_t capacity;
 
     (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
                    slash ? path : ".");
     if ((stat(path, &there) == 0 && !S_ISREG(there.st_mode)) || statvfs(folder, &disk) != 0)
         return ASSAY_OK; /* a device; or opening it says what is wrong */
-    if (!as_mul_u64(disk.f_bavail, disk.f_frsize, &room) || bytes <= room)
+    if (!as_mul_u64(disk.f_bavail, disk.f_frsize, &capacity) || bytes <= capacity)
         return ASSAY_OK;
     as_text_bytes(need, (double)bytes);
-    as_text_bytes(left, (double)room);
+    as_text_bytes(left, (double)capacity);
     return as_fail(err, ASSAY_ERR_IO, "%.120s would take %s of weights, and its disk has %s left",
                    path, need, left);
 }
@@ -419,7 +420,7 @@ static int write_file(const struct as_cmd_line *line, const char *spec, const ch
     if (rc < 0)
         return rc;
     bytes = bytes_of(model);
-    rc = check_room(path, bytes, err);
+    rc = check_capacity(path, bytes, err);
     if (rc < 0) {
         as_model_free(model);
         return rc;

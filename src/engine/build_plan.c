@@ -10,27 +10,27 @@
 #include "engine/op_needs.h"
 
 struct building {
-    struct as_program *p;
+    struct as_exec_plan *p;
     uint32_t
         *same_as; /* value -> the slot that stands for it: outputs of an If that was opened up */
     struct as_graph **waiting; /* bodies whose plans are still to be made */
-    uint32_t n_waiting, room_waiting;
+    uint32_t n_waiting, capacity_waiting;
     uint16_t needs[AS_OP_COUNT];
     struct assay_error *err;
 };
 
-uint32_t as_program_slot(struct as_program *p, const char *name, const struct as_type *type)
+uint32_t as_exec_plan_slot(struct as_exec_plan *p, const char *name, const struct as_type *type)
 {
     struct as_slot *slot;
 
-    if (p->n_slots == p->room_slots) {
-        uint32_t room = p->room_slots ? 2 * p->room_slots : 64;
-        struct as_slot *grown = as_realloc(p->slots, room, sizeof *grown);
+    if (p->n_slots == p->capacity_slots) {
+        uint32_t capacity = p->capacity_slots ? 2 * p->capacity_slots : 64;
+        struct as_slot *grown = as_realloc(p->slots, capacity, sizeof *grown);
 
         if (!grown)
             return AS_NONE;
         p->slots = grown;
-        p->room_slots = room;
+        p->capacity_slots = capacity;
     }
     slot = &p->slots[p->n_slots];
     *slot = (struct as_slot){.name = name,
@@ -43,7 +43,7 @@ uint32_t as_program_slot(struct as_program *p, const char *name, const struct as
     return p->n_slots++;
 }
 
-struct as_plan *as_program_plan_of(const struct as_program *p, const struct as_graph *graph)
+struct as_plan *as_exec_plan_plan_of(const struct as_exec_plan *p, const struct as_graph *graph)
 {
     for (uint32_t i = 0; i < p->n_plans; i++)
         if (p->plans[i].graph == graph)
@@ -51,20 +51,20 @@ struct as_plan *as_program_plan_of(const struct as_program *p, const struct as_g
     return NULL;
 }
 
-struct as_step *as_plan_add(struct as_program *p, struct as_plan *plan, uint32_t n_in,
+struct as_step *as_plan_add(struct as_exec_plan *p, struct as_plan *plan, uint32_t n_in,
                             uint32_t n_out)
 {
     uint32_t *slots = as_arena_zero(&p->arena, (size_t)n_in + n_out + 1, sizeof *slots);
     struct as_step *step;
 
-    if (plan->n_steps == plan->room) {
-        uint32_t room = plan->room ? 2 * plan->room : 32;
-        struct as_step *grown = as_realloc(plan->steps, room, sizeof *grown);
+    if (plan->n_steps == plan->capacity) {
+        uint32_t capacity = plan->capacity ? 2 * plan->capacity : 32;
+        struct as_step *grown = as_realloc(plan->steps, capacity, sizeof *grown);
 
         if (!grown)
             return NULL;
         plan->steps = grown;
-        plan->room = room;
+        plan->capacity = capacity;
     }
     if (!slots)
         return NULL;
@@ -81,14 +81,14 @@ static uint32_t stands_for(const struct building *b, uint32_t value)
 
 static int wait_for(struct building *b, struct as_graph *body)
 {
-    if (b->n_waiting == b->room_waiting) {
-        uint32_t room = b->room_waiting ? 2 * b->room_waiting : 8;
-        struct as_graph **grown = as_realloc(b->waiting, room, sizeof(struct as_graph *));
+    if (b->n_waiting == b->capacity_waiting) {
+        uint32_t capacity = b->capacity_waiting ? 2 * b->capacity_waiting : 8;
+        struct as_graph **grown = as_realloc(b->waiting, capacity, sizeof(struct as_graph *));
 
         if (!grown)
             return as_fail_nomem(b->err);
         b->waiting = grown;
-        b->room_waiting = room;
+        b->capacity_waiting = capacity;
     }
     b->waiting[b->n_waiting++] = body;
     return ASSAY_OK;
@@ -115,7 +115,7 @@ static int64_t opset_of(const struct as_model *model, const struct as_node *node
 }
 
 /* Everything it makes is known already. */
-static bool is_done(const struct as_program *p, const struct as_node *node)
+static bool is_done(const struct as_exec_plan *p, const struct as_node *node)
 {
     uint32_t n = 0;
 
@@ -168,7 +168,7 @@ static int check_node(const struct building *b, const struct as_graph *graph,
 static int add_node(struct building *b, struct as_plan *plan, const struct as_graph *graph,
                     const struct as_node *node)
 {
-    struct as_program *p = b->p;
+    struct as_exec_plan *p = b->p;
     const struct as_kernel *kernel = p->kernels[node->op];
     struct as_step *step;
     int rc = ASSAY_OK;
@@ -243,7 +243,7 @@ static int add_graph(struct building *b, struct as_plan *plan, const struct as_g
 
 static int add_plan(struct building *b, struct as_graph *graph)
 {
-    struct as_program *p = b->p;
+    struct as_exec_plan *p = b->p;
     struct as_plan *grown = as_realloc(p->plans, p->n_plans + 1, sizeof *grown);
     struct as_plan *plan;
     int rc;
@@ -266,13 +266,13 @@ static int add_plan(struct building *b, struct as_graph *graph)
 }
 
 /* Kernels know no quantised blocks, and a GGUF file means its halves to be computed with in f32. */
-static void widen_type(struct as_program *p, struct as_slot *slot)
+static void widen_type(struct as_exec_plan *p, struct as_slot *slot)
 {
     unsigned dtype = slot->type.dtype;
     bool is_half = dtype == AS_DTYPE_F16 || dtype == AS_DTYPE_BF16;
 
-    if (slot->type.kind != AS_KIND_TENSOR || (as_dtype_at(dtype)->kind != AS_CLASS_BLOCK &&
-                                              !(is_half && p->model->format == AS_FORMAT_GGUF)))
+    if (slot->type.kind != AS_VALUE_TENSOR || (as_dtype_at(dtype)->kind != AS_CLASS_BLOCK &&
+                                               !(is_half && p->model->format == AS_FORMAT_GGUF)))
         return;
     slot->type.dtype = AS_DTYPE_F32;
     if (slot->is_const) {
@@ -283,7 +283,7 @@ static void widen_type(struct as_program *p, struct as_slot *slot)
 
 static int make_slots(struct building *b)
 {
-    struct as_program *p = b->p;
+    struct as_exec_plan *p = b->p;
     const struct as_model *model = p->model;
 
     b->same_as = as_alloc_zero((size_t)model->n_values + 1, sizeof *b->same_as);
@@ -291,7 +291,7 @@ static int make_slots(struct building *b)
         return as_fail_nomem(b->err);
     for (uint32_t i = 0; i < model->n_values; i++) {
         const struct as_value *value = &model->values[i];
-        uint32_t id = as_program_slot(p, value->name, &value->type);
+        uint32_t id = as_exec_plan_slot(p, value->name, &value->type);
         struct as_slot *slot;
 
         if (id == AS_NONE)
@@ -299,7 +299,7 @@ static int make_slots(struct building *b)
         slot = &p->slots[id];
         b->same_as[i] = id;
         slot->value = i;
-        if (value->data && !value->data->partial && value->type.kind == AS_KIND_TENSOR &&
+        if (value->data && !value->data->partial && value->type.kind == AS_VALUE_TENSOR &&
             as_type_is_static(&value->type)) {
             slot->is_const = slot->is_static = true;
             slot->data = value->data;
@@ -311,7 +311,7 @@ static int make_slots(struct building *b)
 }
 
 /* What a body reads that it does not make itself, for the step that runs it. */
-static bool is_made_in(const struct as_plan *plan, const struct as_program *p, uint32_t id,
+static bool is_made_in(const struct as_plan *plan, const struct as_exec_plan *p, uint32_t id,
                        const uint32_t *home)
 {
     return home[id] == (uint32_t)(plan - p->plans);
@@ -338,7 +338,7 @@ static int note_capture(struct building *b, struct as_step *step, uint32_t id)
 static int capture(struct building *b, struct as_step *owner, const struct as_plan *inner,
                    const uint32_t *home)
 {
-    const struct as_program *p = b->p;
+    const struct as_exec_plan *p = b->p;
     int rc = ASSAY_OK;
 
     for (uint32_t s = 0; s < inner->n_steps && rc == ASSAY_OK; s++) {
@@ -361,7 +361,7 @@ static int capture(struct building *b, struct as_step *owner, const struct as_pl
 /* Inner plans come after outer ones, so going backwards an inner body's captures are known. */
 static int find_captures(struct building *b)
 {
-    struct as_program *p = b->p;
+    struct as_exec_plan *p = b->p;
     uint32_t *home = as_alloc_zero((size_t)p->n_slots + 1, sizeof *home);
     int rc = ASSAY_OK;
 
@@ -386,7 +386,7 @@ static int find_captures(struct building *b)
             for (uint32_t a = 0; a < step->node->n_attrs && rc == ASSAY_OK; a++) {
                 const struct as_plan *inner =
                     step->node->attrs[a].kind == AS_ATTR_GRAPH
-                        ? as_program_plan_of(p, step->node->attrs[a].graph)
+                        ? as_exec_plan_plan_of(p, step->node->attrs[a].graph)
                         : NULL;
 
                 if (inner)
@@ -397,7 +397,7 @@ static int find_captures(struct building *b)
     return rc;
 }
 
-int as_program_build(struct as_program *p, struct assay_error *err)
+int as_exec_plan_build(struct as_exec_plan *p, struct assay_error *err)
 {
     struct building b = {.p = p, .err = err};
     struct as_graph *graph = p->model->main;
@@ -425,11 +425,11 @@ int as_program_build(struct as_program *p, struct assay_error *err)
     as_free(b.same_as);
     as_free(b.waiting);
     if (rc == ASSAY_OK)
-        as_program_count_uses(p);
+        as_exec_plan_count_uses(p);
     return rc;
 }
 
-void as_program_count_uses(struct as_program *p)
+void as_exec_plan_count_uses(struct as_exec_plan *p)
 {
     for (uint32_t i = 0; i < p->n_slots; i++)
         p->slots[i].n_uses = p->slots[i].n_waiting = 0;

@@ -8,7 +8,7 @@
 /* Numbers read at once; whole bytes and blocks of every dtype. */
 #define PIECE ((uint64_t)1 << 18)
 
-uint32_t as_program_constant_slot(struct as_program *p, const char *name, struct as_val *val)
+uint32_t as_exec_plan_constant_slot(struct as_exec_plan *p, const char *name, struct as_val *val)
 {
     struct as_type type;
     struct as_dims dims;
@@ -19,7 +19,7 @@ uint32_t as_program_constant_slot(struct as_program *p, const char *name, struct
         as_val_drop(val);
         return AS_NONE;
     }
-    id = as_program_slot(p, name, &type);
+    id = as_exec_plan_slot(p, name, &type);
     if (id == AS_NONE) {
         as_val_drop(val);
         return AS_NONE;
@@ -37,7 +37,7 @@ static int blame(const struct as_slot *slot, int rc, const struct assay_error *w
 }
 
 /* Of a constant that is not in memory. */
-static int read_piece(const struct as_program *p, const struct as_slot *slot, uint64_t first,
+static int read_piece(const struct as_exec_plan *p, const struct as_slot *slot, uint64_t first,
                       uint64_t n, void *out, struct assay_error *err)
 {
     int rc = as_val_read(&slot->type, slot->data, first, n, out, err);
@@ -46,8 +46,8 @@ static int read_piece(const struct as_program *p, const struct as_slot *slot, ui
     return rc;
 }
 
-int as_program_read(const struct as_program *p, uint32_t id, uint64_t first, uint64_t n, void *out,
-                    struct assay_error *err)
+int as_exec_plan_read(const struct as_exec_plan *p, uint32_t id, uint64_t first, uint64_t n,
+                      void *out, struct assay_error *err)
 {
     const struct as_slot *slot = &p->slots[id];
     struct assay_error why = {0};
@@ -56,7 +56,7 @@ int as_program_read(const struct as_program *p, uint32_t id, uint64_t first, uin
 }
 
 /* The numbers of a constant in a value of its own. */
-static int load(struct as_program *p, const struct as_slot *slot, struct as_val *val,
+static int load(struct as_exec_plan *p, const struct as_slot *slot, struct as_val *val,
                 struct assay_error *err)
 {
     const struct as_data *data = slot->data;
@@ -76,7 +76,8 @@ static int load(struct as_program *p, const struct as_slot *slot, struct as_val 
     return rc;
 }
 
-const struct as_val *as_program_constant(struct as_program *p, uint32_t id, struct assay_error *err)
+const struct as_val *as_exec_plan_constant(struct as_exec_plan *p, uint32_t id,
+                                           struct assay_error *err)
 {
     struct as_slot *slot = &p->slots[id];
     struct assay_error why = {0};
@@ -90,7 +91,8 @@ const struct as_val *as_program_constant(struct as_program *p, uint32_t id, stru
     return blame(slot, load(p, slot, &slot->val, &why), &why, err) < 0 ? NULL : &slot->val;
 }
 
-int as_program_copy(struct as_program *p, uint32_t id, struct as_val *val, struct assay_error *err)
+int as_exec_plan_copy(struct as_exec_plan *p, uint32_t id, struct as_val *val,
+                      struct assay_error *err)
 {
     struct as_slot *slot = &p->slots[id];
     struct assay_error why = {0};
@@ -101,7 +103,7 @@ int as_program_copy(struct as_program *p, uint32_t id, struct as_val *val, struc
     *val = (struct as_val){0};
     if (!slot->val.present && slot->data)
         return blame(slot, load(p, slot, val, &why), &why, err);
-    held = as_program_constant(p, id, err);
+    held = as_exec_plan_constant(p, id, err);
     if (!held)
         return ASSAY_ERR_STATE;
     as_val_dims(held, &dims);
@@ -111,7 +113,7 @@ int as_program_copy(struct as_program *p, uint32_t id, struct as_val *val, struc
     return rc;
 }
 
-void as_program_constant_done(struct as_program *p, uint32_t id)
+void as_exec_plan_constant_done(struct as_exec_plan *p, uint32_t id)
 {
     struct as_slot *slot = &p->slots[id];
 

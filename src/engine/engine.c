@@ -11,7 +11,7 @@
 #include "engine/exec.h"
 
 struct as_engine {
-    struct as_program p;
+    struct as_exec_plan p;
     struct as_engine_options options; /* p.options points here */
     uint64_t n_runs;
     uint32_t *inputs; /* slots of the inputs that a user gives, in order */
@@ -19,7 +19,7 @@ struct as_engine {
     char fused[128]; /* of the step asked for last */
 };
 
-static uint32_t find_slot(const struct as_program *p, const uint32_t *slots, uint32_t n,
+static uint32_t find_slot(const struct as_exec_plan *p, const uint32_t *slots, uint32_t n,
                           const char *name)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -28,7 +28,7 @@ static uint32_t find_slot(const struct as_program *p, const uint32_t *slots, uin
     return AS_NONE;
 }
 
-static int mark_states(struct as_program *p, struct assay_error *err)
+static int mark_states(struct as_exec_plan *p, struct assay_error *err)
 {
     const struct as_plan *plan = &p->plans[0];
 
@@ -53,7 +53,7 @@ static int mark_states(struct as_program *p, struct assay_error *err)
 
 static int make_inputs(struct as_engine *engine, struct assay_error *err)
 {
-    struct as_program *p = &engine->p;
+    struct as_exec_plan *p = &engine->p;
     const struct as_plan *plan = &p->plans[0];
 
     engine->inputs =
@@ -80,7 +80,7 @@ static int make_inputs(struct as_engine *engine, struct assay_error *err)
     return ASSAY_OK;
 }
 
-static int open_library(struct as_program *p, struct assay_error *err)
+static int open_library(struct as_exec_plan *p, struct assay_error *err)
 {
     struct assay_error why = {0};
     int rc;
@@ -99,11 +99,11 @@ static int open_library(struct as_program *p, struct assay_error *err)
 
 static int make_program(struct as_engine *engine, struct assay_error *err)
 {
-    struct as_program *p = &engine->p;
+    struct as_exec_plan *p = &engine->p;
     int rc = as_thread_pool_new(&p->pool, p->options->threads, err);
 
     if (rc == ASSAY_OK)
-        rc = as_program_build(p, err);
+        rc = as_exec_plan_build(p, err);
     if (rc == ASSAY_OK)
         rc = mark_states(p, err);
     if (rc == ASSAY_OK)
@@ -111,9 +111,9 @@ static int make_program(struct as_engine *engine, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = open_library(p, err);
     if (rc == ASSAY_OK && !p->options->no_fuse)
-        rc = as_program_optimise(p, err);
+        rc = as_exec_plan_optimize(p, err);
     if (rc == ASSAY_OK)
-        rc = as_program_prepare(p, err);
+        rc = as_exec_plan_prepare(p, err);
     if (rc == ASSAY_OK)
         rc = make_inputs(engine, err);
     return rc;
@@ -151,7 +151,7 @@ int as_engine_new(struct as_engine **out, struct as_model *model,
 
 void as_engine_free(struct as_engine *engine)
 {
-    struct as_program *p;
+    struct as_exec_plan *p;
 
     if (!engine)
         return;
@@ -201,7 +201,7 @@ static bool fits(const struct as_type *type, const struct as_val *val)
 {
     if (type->kind != val->kind)
         return false;
-    if (val->kind != AS_KIND_TENSOR)
+    if (val->kind != AS_VALUE_TENSOR)
         return true;
     if (type->dtype != val->dtype && type->dtype != AS_DTYPE_UNKNOWN)
         return false;
@@ -301,7 +301,7 @@ int as_engine_run(struct as_engine *engine, enum as_run_mode mode, struct as_ste
 
 void as_engine_tell_shapes(struct as_engine *engine)
 {
-    struct as_program *p = &engine->p;
+    struct as_exec_plan *p = &engine->p;
 
     for (uint32_t i = 0; i < p->n_slots; i++) {
         const struct as_slot *slot = &p->slots[i];
@@ -323,7 +323,7 @@ void as_engine_tell_shapes(struct as_engine *engine)
 
 int as_engine_loop(struct as_engine *engine, struct assay_error *err)
 {
-    struct as_program *p = &engine->p;
+    struct as_exec_plan *p = &engine->p;
     const struct as_plan *plan = &p->plans[0];
     int rc = ASSAY_OK;
 
@@ -365,7 +365,7 @@ size_t as_engine_n_steps(const struct as_engine *engine)
     return engine->p.n_steps;
 }
 
-static uint64_t slot_bytes(const struct as_program *p, uint32_t id)
+static uint64_t slot_bytes(const struct as_exec_plan *p, uint32_t id)
 {
     const struct as_slot *slot = id == AS_NONE ? NULL : &p->slots[id];
     uint64_t bytes = 0;
@@ -377,7 +377,7 @@ static uint64_t slot_bytes(const struct as_program *p, uint32_t id)
 
 void as_engine_step(const struct as_engine *engine, size_t i, struct as_step_info *info)
 {
-    const struct as_program *p = &engine->p;
+    const struct as_exec_plan *p = &engine->p;
     const struct as_step *step = p->steps[i];
     size_t size = 0;
 
@@ -412,9 +412,9 @@ void as_engine_step(const struct as_engine *engine, size_t i, struct as_step_inf
         struct as_engine *engine;
     } own = {.given = engine};
     own.engine->fused[0] = 0;
-    for (uint32_t j = 0; j < step->n_posts && size < sizeof own.engine->fused; j++)
+    for (uint32_t j = 0; j < step->n_post_ops && size < sizeof own.engine->fused; j++)
         size += (size_t)snprintf(own.engine->fused + size, sizeof own.engine->fused - size, "+%s",
-                                 as_op_name(step->posts[j].op));
+                                 as_op_name(step->post_ops[j].op));
     info->fused = own.engine->fused;
 }
 
@@ -441,7 +441,7 @@ void as_engine_rest(struct as_engine *engine)
 
 void as_engine_plan(const struct as_engine *engine, struct as_engine_plan *plan)
 {
-    const struct as_program *p = &engine->p;
+    const struct as_exec_plan *p = &engine->p;
 
     *plan = (struct as_engine_plan){.known = p->planned,
                                     .peak_bytes = p->planned_peak_bytes,
@@ -473,7 +473,7 @@ uint64_t as_engine_shapes_ns(const struct as_engine *engine)
 
 int as_engine_record(struct as_engine *engine, struct assay_error *err)
 {
-    struct as_program *p = &engine->p;
+    struct as_exec_plan *p = &engine->p;
 
     p->sites = as_arena_zero(&p->arena, (size_t)p->n_steps + 1, sizeof *p->sites);
     if (!p->sites)

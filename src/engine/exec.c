@@ -29,7 +29,7 @@ static void set_static(struct as_val *val, const struct as_slot *slot)
         val->bytes = slot->layout->bytes;
 }
 
-void as_exec_bind(struct as_program *p, bool apart)
+void as_exec_bind(struct as_exec_plan *p, bool apart)
 {
     const struct as_plan *plan = &p->plans[0];
 
@@ -82,7 +82,7 @@ static int make_apart(struct as_exec *x, struct as_slot *slot)
 static int find_types(struct as_exec *x, const struct as_step *step, struct as_type *out)
 {
     const struct as_node *node = step->spec;
-    struct as_program *p = x->p;
+    struct as_exec_plan *p = x->p;
     struct as_type *in = as_arena_zero(&x->scratch, (size_t)node->n_inputs + 1, sizeof *in);
     struct as_data **data =
         as_arena_zero(&x->scratch, (size_t)node->n_inputs + 1, sizeof(struct as_data *));
@@ -112,7 +112,7 @@ static int find_types(struct as_exec *x, const struct as_step *step, struct as_t
         if (!val)
             continue;
         as_val_type(val, &in[i]);
-        if (val->kind == AS_KIND_TENSOR && val->n <= AS_FOLD_MAX && !val->layout) {
+        if (val->kind == AS_VALUE_TENSOR && val->n <= AS_FOLD_MAX && !val->layout) {
             data[i] = as_data_over(&x->scratch, val->dtype, val->n, val->data);
             if (!data[i])
                 return as_fail_nomem(x->err);
@@ -218,9 +218,9 @@ static int check_kinds(struct as_kernel_ctx *k, const struct as_kernel *kernel)
 
         if (!in)
             continue;
-        if (in->kind != AS_KIND_TENSOR && !(kernel->flags & AS_KERNEL_LISTS))
+        if (in->kind != AS_VALUE_TENSOR && !(kernel->flags & AS_KERNEL_LISTS))
             return as_kernel_fail(k, "input %zu is no tensor", i);
-        if (in->kind == AS_KIND_TENSOR && in->dtype == AS_DTYPE_STRING &&
+        if (in->kind == AS_VALUE_TENSOR && in->dtype == AS_DTYPE_STRING &&
             !(kernel->flags & AS_KERNEL_TEXT))
             return as_kernel_cannot(k, "input %zu holds texts", i);
     }
@@ -229,7 +229,7 @@ static int check_kinds(struct as_kernel_ctx *k, const struct as_kernel *kernel)
 
 static int run_plain(struct as_exec *x, struct as_step *step)
 {
-    struct as_program *p = x->p;
+    struct as_exec_plan *p = x->p;
     const struct as_work *before = x->works;
     struct as_kernel_ctx k = {.graph = step->graph,
                               .node = step->spec,
@@ -256,8 +256,8 @@ static int run_plain(struct as_exec *x, struct as_step *step)
         }
     }
     rc = as_half_run(&k, step->kernel);
-    if (rc == ASSAY_OK && as_step_has_posts(step))
-        rc = as_posts_apply(&k, step);
+    if (rc == ASSAY_OK && as_step_has_post_ops(step))
+        rc = as_post_ops_apply(&k, step);
     for (uint32_t i = 0; i < step->n_out && rc == ASSAY_OK; i++) {
         if (step->outs[i] && !step->outs[i]->present)
             rc = as_kernel_fail(&k, "it has no output %u to give", i);
@@ -288,7 +288,7 @@ static int run_view(struct as_exec *x, const struct as_step *step, bool dynamic)
     if (!step->ins[0])
         return as_fail(x->err, ASSAY_ERR_FORMAT, "node '%.60s' (%s): its input is missing",
                        as_node_label(step->graph, step->node), step->node->op_name);
-    if (step->ins[0]->kind != AS_KIND_TENSOR) {
+    if (step->ins[0]->kind != AS_VALUE_TENSOR) {
         if (step->node->op != AS_OP_Identity)
             return as_fail(x->err, ASSAY_ERR_FORMAT, "node '%.60s' (%s): its input is no tensor",
                            as_node_label(step->graph, step->node), step->node->op_name);
@@ -327,7 +327,7 @@ static int check_inputs(const struct as_exec *x, const struct as_step *step)
 
 static bool is_of_type(const struct as_val *val, const struct as_type *type)
 {
-    if (val->kind != AS_KIND_TENSOR || val->dtype != type->dtype || val->rank != type->rank)
+    if (val->kind != AS_VALUE_TENSOR || val->dtype != type->dtype || val->rank != type->rank)
         return false;
     for (int i = 0; i < val->rank; i++)
         if (val->dims[i] != type->dims[i])
@@ -338,7 +338,7 @@ static bool is_of_type(const struct as_val *val, const struct as_type *type)
 /* A shape that was not known before is kept: the last one, and whether there were others. */
 static int note_shape(struct as_exec *x, struct as_slot *slot, const struct as_val *val)
 {
-    if (val->kind != AS_KIND_TENSOR)
+    if (val->kind != AS_VALUE_TENSOR)
         return ASSAY_OK;
     if (!slot->seen_dims) {
         int64_t *dims = as_arena_zero(&x->p->arena, AS_MAX_RANK, sizeof *dims);
@@ -526,7 +526,7 @@ int as_kernel_body(struct as_kernel_ctx *k, const struct as_graph *body,
                    size_t n_outs)
 {
     struct as_exec *x = k->exec;
-    struct as_plan *plan = as_program_plan_of(x->p, body);
+    struct as_plan *plan = as_exec_plan_plan_of(x->p, body);
     struct as_arena outer = x->scratch;
     bool forced = false;
     int rc = ASSAY_OK;
@@ -569,7 +569,7 @@ int as_kernel_body(struct as_kernel_ctx *k, const struct as_graph *body,
 
 static void drop_made(struct as_exec *x, bool all)
 {
-    struct as_program *p = x->p;
+    struct as_exec_plan *p = x->p;
 
     for (uint32_t i = 0; i < p->n_plans; i++)
         for (uint32_t s = 0; s < p->plans[i].n_steps; s++)
@@ -584,7 +584,7 @@ static void drop_made(struct as_exec *x, bool all)
 
 int as_exec_run(struct as_exec *x)
 {
-    struct as_program *p = x->p;
+    struct as_exec_plan *p = x->p;
     bool apart = x->mode == AS_RUN_MEMORY;
     const struct as_plan *plan = &p->plans[0];
     int rc;
@@ -628,7 +628,7 @@ int as_exec_run(struct as_exec *x)
 
 /* ---- constants ---- */
 
-static bool is_foldable(const struct as_program *p, const struct as_step *step)
+static bool is_foldable(const struct as_exec_plan *p, const struct as_step *step)
 {
     if (step->kernel->flags & AS_KERNEL_RANDOM || step->n_captures > 0)
         return false;
@@ -645,7 +645,7 @@ static bool is_foldable(const struct as_program *p, const struct as_step *step)
 static int keep_made(struct as_exec *x, struct as_step *step)
 {
     for (uint32_t i = 0; i < step->n_out; i++)
-        if (step->outs[i] && step->outs[i]->kind != AS_KIND_TENSOR)
+        if (step->outs[i] && step->outs[i]->kind != AS_VALUE_TENSOR)
             return ASSAY_OK;
     for (uint32_t i = 0; i < step->n_out; i++) {
         struct as_val *val = step->outs[i];
@@ -680,7 +680,7 @@ static int keep_made(struct as_exec *x, struct as_step *step)
  * memory. What went in goes at once when nobody else waits for it. */
 static int fold_step(struct as_exec *x, struct as_step *step)
 {
-    struct as_program *p = x->p;
+    struct as_exec_plan *p = x->p;
     const struct as_val *ins[64] = {NULL};
     struct as_val *outs[64] = {NULL};
     int rc = ASSAY_OK;
@@ -688,7 +688,7 @@ static int fold_step(struct as_exec *x, struct as_step *step)
     if (step->n_in > 64 || step->n_out > 64)
         return ASSAY_OK;
     for (uint32_t i = 0; i < step->n_in && rc == ASSAY_OK; i++) {
-        ins[i] = step->in[i] == AS_NONE ? NULL : as_program_constant(p, step->in[i], x->err);
+        ins[i] = step->in[i] == AS_NONE ? NULL : as_exec_plan_constant(p, step->in[i], x->err);
         if (step->in[i] != AS_NONE && !ins[i])
             rc = x->err->code ? x->err->code : ASSAY_ERR_NOMEM;
     }
@@ -706,7 +706,7 @@ static int fold_step(struct as_exec *x, struct as_step *step)
             as_val_drop(outs[i]);
     for (uint32_t i = 0; i < step->n_in; i++)
         if (step->in[i] != AS_NONE)
-            as_program_constant_done(p, step->in[i]);
+            as_exec_plan_constant_done(p, step->in[i]);
     step->ins = NULL;
     step->outs = NULL;
     drop_works(x, NULL);
@@ -714,7 +714,7 @@ static int fold_step(struct as_exec *x, struct as_step *step)
     return rc;
 }
 
-int as_exec_fold(struct as_program *p, struct assay_error *err)
+int as_exec_fold(struct as_exec_plan *p, struct assay_error *err)
 {
     struct as_exec x = {.p = p, .err = err, .folds = true};
     int rc = ASSAY_OK;
@@ -723,6 +723,6 @@ int as_exec_fold(struct as_program *p, struct assay_error *err)
         for (uint32_t s = 0; s < p->plans[i].n_steps && rc == ASSAY_OK; s++)
             if (is_foldable(p, &p->plans[i].steps[s]))
                 rc = fold_step(&x, &p->plans[i].steps[s]);
-    as_program_count_uses(p);
+    as_exec_plan_count_uses(p);
     return rc;
 }

@@ -12,7 +12,7 @@ struct as_work {
 };
 
 struct as_exec {
-    struct as_program *p;
+    struct as_exec_plan *p;
     enum as_run_mode mode;
     struct as_step_sample *samples; /* by step; with AS_RUN_PROFILE */
     uint64_t inner_ns;              /* spent in bodies since the step around them began */
@@ -26,7 +26,7 @@ struct as_exec {
 };
 
 /* Gives static slots of the main plan their places in the arena, or (apart) leaves them empty. */
-void as_exec_bind(struct as_program *p, bool apart);
+void as_exec_bind(struct as_exec_plan *p, bool apart);
 
 /* One run of the main plan; inputs are set. Whatever fails, nothing stays that a later run would
  * stumble over. */
@@ -34,6 +34,6 @@ AS_MUST_USE int as_exec_run(struct as_exec *x);
 
 /* Runs every step that has constant inputs alone, once; what it makes becomes a constant. Before
  * the program is prepared. */
-AS_MUST_USE int as_exec_fold(struct as_program *p, struct assay_error *err);
+AS_MUST_USE int as_exec_fold(struct as_exec_plan *p, struct assay_error *err);
 
 #endif

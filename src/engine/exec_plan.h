@@ -11,7 +11,7 @@
 
 struct as_provider;
 
-enum { AS_MAX_POSTS = 4 };
+enum { AS_MAX_POST_OPS = 4 };
 
 /* One tensor: a value of the model, or one that the engine made (folded weights, reorders). */
 struct as_slot {
@@ -40,7 +40,7 @@ struct as_slot {
 /* Something done to the output of a step before it is stored: an activation, or a second tensor
  * of the same shape added, multiplied or taken away. posts.c has the list; those of com.microsoft
  * are MS_QuickGelu, x * sigmoid(alpha * x), and MS_FastGelu, Gelu by tanh; Gelu is by erf. */
-struct as_post {
+struct as_post_op {
     enum as_op op;     /* Relu, Clip, Sigmoid ...; Add, Mul, Sub with a second tensor */
     float alpha, beta; /* of the activation; of Clip: low and high */
     uint32_t in;       /* index in the step's inputs of the second tensor; AS_NONE: none */
@@ -60,8 +60,8 @@ struct as_step {
     uint32_t *captures, n_captures; /* slots from outside that its bodies read */
     const struct as_node **sources; /* every node of the file whose work is done here */
     uint32_t n_sources;
-    struct as_post posts[AS_MAX_POSTS];
-    uint32_t n_posts;
+    struct as_post_op post_ops[AS_MAX_POST_OPS];
+    uint32_t n_post_ops;
     bool dead;                      /* taken away by the optimiser */
     bool is_static;                 /* all shapes known: outputs are placed beforehand */
     bool is_free;                   /* a view of what is placed: there is nothing to do in a run */
@@ -79,18 +79,18 @@ struct as_step {
 struct as_plan {
     struct as_graph *graph;
     struct as_step *steps;
-    uint32_t n_steps, room;
+    uint32_t n_steps, capacity;
     uint32_t *in, *out; /* slots of the graph's inputs and outputs */
     int64_t n_ran;      /* how often the last run ran it, ... */
     int64_t n_before;   /* ... and the one before */
     bool ran_varies;    /* not as often in every run */
 };
 
-struct as_program {
+struct as_exec_plan {
     struct as_model *model;
     const struct as_engine_options *options;
     struct as_slot *slots; /* the first model->n_values are the model's values, by number */
-    uint32_t n_slots, room_slots;
+    uint32_t n_slots, capacity_slots;
     struct as_plan *plans; /* the main one first, then one for each body that is run */
     uint32_t n_plans;
     struct as_step **steps; /* all of them, by index */
@@ -126,21 +126,21 @@ struct as_provider {
     const char *name; /* "oneDNN" */
     /* Once per program, and at its end. UNSUPPORTED: the library is not there; its steps are then
      * left to plain C. */
-    int (*open)(struct as_program *p, struct assay_error *err);
-    void (*close)(struct as_program *p);
-    void (*begin)(struct as_program *p); /* before each run: threads; or NULL */
+    int (*open)(struct as_exec_plan *p, struct assay_error *err);
+    void (*close)(struct as_exec_plan *p);
+    void (*begin)(struct as_exec_plan *p); /* before each run: threads; or NULL */
     /* Takes a static step of the plan that is being prepared: sets state, impl, and the layouts and
-     * bytes of its output slots; asks for reorders of its inputs by as_program_reorder(). 1: taken,
-     * 0: not mine (nothing changed but reorders that are then unused), negative: failed. */
-    int (*prepare)(struct as_program *p, struct as_plan *plan, struct as_step *step,
+     * bytes of its output slots; asks for reorders of its inputs by as_exec_plan_reorder(). 1:
+     * taken, 0: not mine (nothing changed but reorders that are then unused), negative: failed. */
+    int (*prepare)(struct as_exec_plan *p, struct as_plan *plan, struct as_step *step,
                    struct assay_error *err);
     /* The step that turns slot in[0] into out[0], whose layouts differ. */
-    int (*prepare_reorder)(struct as_program *p, struct as_step *step, struct assay_error *err);
+    int (*prepare_reorder)(struct as_exec_plan *p, struct as_step *step, struct assay_error *err);
     bool (*same)(const struct as_layout *a, const struct as_layout *b); /* either may be NULL */
     /* The slots' values have data; workspace is p->workspace. */
-    int (*run)(struct as_program *p, const struct as_step *step, struct assay_error *err);
+    int (*run)(struct as_exec_plan *p, const struct as_step *step, struct assay_error *err);
     /* A step whose shapes are known only now, in `k`: 1: done, 0: plain C shall; or NULL. */
-    int (*run_now)(struct as_program *p, struct as_step *step, struct as_kernel_ctx *k);
+    int (*run_now)(struct as_exec_plan *p, struct as_step *step, struct as_kernel_ctx *k);
     void (*drop)(void *state);
 };
 
@@ -149,55 +149,56 @@ extern const struct as_provider as_provider_onednn;
 /* ---- build.c ---- */
 /* Slots and steps of every graph that runs; bodies of an If whose side is known become part of the
  * plan around it. Checks that every operator can be run, before anything is. */
-AS_MUST_USE int as_program_build(struct as_program *p, struct assay_error *err);
+AS_MUST_USE int as_exec_plan_build(struct as_exec_plan *p, struct assay_error *err);
 
 /* A new slot; AS_NONE without memory. Pointers to slots are void afterwards. */
-uint32_t as_program_slot(struct as_program *p, const char *name, const struct as_type *type);
+uint32_t as_exec_plan_slot(struct as_exec_plan *p, const char *name, const struct as_type *type);
 
 /* Whether the slot holds numbers that are known before the run. */
-static inline bool as_slot_is_const(const struct as_program *p, uint32_t slot)
+static inline bool as_slot_is_const(const struct as_exec_plan *p, uint32_t slot)
 {
     return slot != AS_NONE && p->slots[slot].is_const;
 }
 
 /* Counts uses of slots anew over all plans; after steps were changed. */
-void as_program_count_uses(struct as_program *p);
+void as_exec_plan_count_uses(struct as_exec_plan *p);
 
 /* The plan of a body; NULL when it is not run. */
-struct as_plan *as_program_plan_of(const struct as_program *p, const struct as_graph *graph);
+struct as_plan *as_exec_plan_plan_of(const struct as_exec_plan *p, const struct as_graph *graph);
 
 /* Adds a step to a plan, with room for its slots; NULL without memory. */
-struct as_step *as_plan_add(struct as_program *p, struct as_plan *plan, uint32_t n_in,
+struct as_step *as_plan_add(struct as_exec_plan *p, struct as_plan *plan, uint32_t n_in,
                             uint32_t n_out);
 
 /* ---- constants.c ---- */
 /* A constant of the engine's own, f32 or whatever `val` is; takes the value. */
-uint32_t as_program_constant_slot(struct as_program *p, const char *name, struct as_val *val);
+uint32_t as_exec_plan_constant_slot(struct as_exec_plan *p, const char *name, struct as_val *val);
 
 /* The numbers of a constant slot, loaded; NULL with an error. */
-const struct as_val *as_program_constant(struct as_program *p, uint32_t slot,
-                                         struct assay_error *err);
+const struct as_val *as_exec_plan_constant(struct as_exec_plan *p, uint32_t slot,
+                                           struct assay_error *err);
 /* Its numbers in a value that the caller drops; those in the file are read without staying. No
  * texts. */
-AS_MUST_USE int as_program_copy(struct as_program *p, uint32_t slot, struct as_val *val,
-                                struct assay_error *err);
-/* Numbers [first, first + n) of one that has `data`, as as_program_constant() would have them; from
- * the start of a byte or block on. */
-AS_MUST_USE int as_program_read(const struct as_program *p, uint32_t slot, uint64_t first,
-                                uint64_t n, void *out, struct assay_error *err);
+AS_MUST_USE int as_exec_plan_copy(struct as_exec_plan *p, uint32_t slot, struct as_val *val,
+                                  struct assay_error *err);
+/* Numbers [first, first + n) of one that has `data`, as as_exec_plan_constant() would have them;
+ * from the start of a byte or block on. */
+AS_MUST_USE int as_exec_plan_read(const struct as_exec_plan *p, uint32_t slot, uint64_t first,
+                                  uint64_t n, void *out, struct assay_error *err);
 /* One of the steps that use it needs the plain numbers no more; they go when all have said so. */
-void as_program_constant_done(struct as_program *p, uint32_t slot);
+void as_exec_plan_constant_done(struct as_exec_plan *p, uint32_t slot);
 
 /* ---- optimise.c ---- */
-AS_MUST_USE int as_program_optimise(struct as_program *p, struct assay_error *err);
+AS_MUST_USE int as_exec_plan_optimize(struct as_exec_plan *p, struct assay_error *err);
 
 /* ---- prepare.c ---- */
-AS_MUST_USE int as_program_prepare(struct as_program *p, struct assay_error *err);
+AS_MUST_USE int as_exec_plan_prepare(struct as_exec_plan *p, struct assay_error *err);
 
 /* A slot with the tensor of `slot` in `layout` (NULL: plain): the slot itself when it is so
  * already, one made before, or the output of a reorder added to the plan now. AS_NONE: failed. */
-uint32_t as_program_reorder(struct as_program *p, struct as_plan *plan, const struct as_step *user,
-                            uint32_t slot, const struct as_layout *layout, struct assay_error *err);
+uint32_t as_exec_plan_reorder(struct as_exec_plan *p, struct as_plan *plan,
+                              const struct as_step *user, uint32_t slot,
+                              const struct as_layout *layout, struct assay_error *err);
 
 /* ---- posts.c ---- */
 /* A MatMul step may have a bias as its third input, a vector along the last axis, which is added
@@ -207,15 +208,15 @@ static inline bool as_step_has_bias(const struct as_step *step)
     return step->op == AS_OP_MatMul && step->n_in > 2 && step->in[2] != AS_NONE;
 }
 
-/* Whether as_posts_apply() has something to do after the kernel in plain C. */
-static inline bool as_step_has_posts(const struct as_step *step)
+/* Whether as_post_ops_apply() has something to do after the kernel in plain C. */
+static inline bool as_step_has_post_ops(const struct as_step *step)
 {
-    return step->n_posts > 0 || as_step_has_bias(step);
+    return step->n_post_ops > 0 || as_step_has_bias(step);
 }
 
 /* What the bias and the posts make of a plain output 0; for steps run in plain C. */
-AS_MUST_USE int as_posts_apply(struct as_kernel_ctx *k, const struct as_step *step);
+AS_MUST_USE int as_post_ops_apply(struct as_kernel_ctx *k, const struct as_step *step);
 /* Whether `op` is a post that is there; `*second` when it takes a second tensor. */
-bool as_post_known(enum as_op op, bool *second);
+bool as_post_op_known(enum as_op op, bool *second);
 
 #endif

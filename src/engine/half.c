@@ -101,7 +101,7 @@ void as_half_round(unsigned dtype, const float *from, void *to, uint64_t n)
 
 static bool is_half(const struct as_val *val)
 {
-    return val && val->kind == AS_KIND_TENSOR &&
+    return val && val->kind == AS_VALUE_TENSOR &&
            (val->dtype == AS_DTYPE_F16 || val->dtype == AS_DTYPE_BF16);
 }
 
@@ -143,7 +143,7 @@ static int narrow_made(struct as_kernel_ctx *k, unsigned dtype)
         struct as_dims dims;
         int rc;
 
-        if (!out || out->kind != AS_KIND_TENSOR || out->dtype != AS_DTYPE_F32)
+        if (!out || out->kind != AS_VALUE_TENSOR || out->dtype != AS_DTYPE_F32)
             continue;
         as_val_dims(out, &dims);
         rc = as_val_new(&made, k->mem, AS_MEM_ACTIVATIONS, dtype, &dims, k->err);

@@ -55,7 +55,8 @@ bool as_in_numbers(const struct as_kernel_ctx *k, size_t i, struct as_dims *out)
 {
     const struct as_val *in = as_has_in(k, i) ? k->in[i] : NULL;
 
-    if (!in || in->kind != AS_KIND_TENSOR || !as_dtype_is_integer(in->dtype) || in->n > AS_MAX_RANK)
+    if (!in || in->kind != AS_VALUE_TENSOR || !as_dtype_is_integer(in->dtype) ||
+        in->n > AS_MAX_RANK)
         return false;
     out->rank = (int)in->n;
     for (uint64_t j = 0; j < in->n; j++)
@@ -67,7 +68,7 @@ double as_in_number(const struct as_kernel_ctx *k, size_t i, double fallback)
 {
     const struct as_val *in = as_has_in(k, i) ? k->in[i] : NULL;
 
-    if (!in || in->kind != AS_KIND_TENSOR || in->n < 1 || in->dtype == AS_DTYPE_STRING)
+    if (!in || in->kind != AS_VALUE_TENSOR || in->n < 1 || in->dtype == AS_DTYPE_STRING)
         return fallback;
     return as_val_f64(in, 0);
 }

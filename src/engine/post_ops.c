@@ -65,7 +65,7 @@ static const struct post {
     bool second;
     post_loop loop;
     post_one one;
-} posts[] = {
+} post_ops[] = {
     {AS_OP_Relu, false, loop_relu, one_relu},
     {AS_OP_LeakyRelu, false, loop_leaky, one_leaky},
     {AS_OP_Clip, false, loop_clip, one_clip},
@@ -85,13 +85,13 @@ static const struct post {
 
 static const struct post *find(enum as_op op)
 {
-    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++)
-        if (posts[i].op == op)
-            return &posts[i];
+    for (size_t i = 0; i < sizeof post_ops / sizeof *post_ops; i++)
+        if (post_ops[i].op == op)
+            return &post_ops[i];
     return NULL;
 }
 
-bool as_post_known(enum as_op op, bool *second)
+bool as_post_op_known(enum as_op op, bool *second)
 {
     const struct post *post = find(op);
 
@@ -102,8 +102,8 @@ bool as_post_known(enum as_op op, bool *second)
 
 /* All posts on one piece, which then stays in the cache. */
 struct job {
-    const struct post *post[AS_MAX_POSTS];
-    struct args args[AS_MAX_POSTS];
+    const struct post *post[AS_MAX_POST_OPS];
+    struct args args[AS_MAX_POST_OPS];
     uint32_t n;
 };
 
@@ -140,7 +140,7 @@ static int add_bias(struct as_kernel_ctx *k, struct as_val *y, const struct as_v
     return ASSAY_OK;
 }
 
-static void apply_slowly(struct as_val *y, const struct post *post, const struct as_post *spec,
+static void apply_slowly(struct as_val *y, const struct post *post, const struct as_post_op *spec,
                          const struct as_val *other)
 {
     for (uint64_t i = 0; i < y->n; i++)
@@ -149,7 +149,7 @@ static void apply_slowly(struct as_val *y, const struct post *post, const struct
                                  (double)spec->alpha, (double)spec->beta));
 }
 
-int as_posts_apply(struct as_kernel_ctx *k, const struct as_step *step)
+int as_post_ops_apply(struct as_kernel_ctx *k, const struct as_step *step)
 {
     struct as_val *y = as_has_out(k, 0) ? k->out[0] : NULL;
     struct job job = {.n = 0};
@@ -161,8 +161,8 @@ int as_posts_apply(struct as_kernel_ctx *k, const struct as_step *step)
     quick = y->dtype == AS_DTYPE_F32;
     if (as_step_has_bias(step) && as_has_in(k, 2))
         rc = add_bias(k, y, k->in[2]);
-    for (uint32_t i = 0; i < step->n_posts && rc == ASSAY_OK; i++) {
-        const struct as_post *spec = &step->posts[i];
+    for (uint32_t i = 0; i < step->n_post_ops && rc == ASSAY_OK; i++) {
+        const struct as_post_op *spec = &step->post_ops[i];
         const struct post *post = find(spec->op);
         const struct as_val *other =
             post && post->second && as_has_in(k, spec->in) ? k->in[spec->in] : NULL;
@@ -177,7 +177,7 @@ int as_posts_apply(struct as_kernel_ctx *k, const struct as_step *step)
     if (rc == ASSAY_OK && quick && job.n)
         as_kernel_parallel(k, y->n, PIECE_ELEMS, run_job, &job);
     for (uint32_t i = 0; i < job.n && rc == ASSAY_OK && !quick; i++)
-        apply_slowly(y, job.post[i], &step->posts[i],
-                     job.post[i]->second ? k->in[step->posts[i].in] : NULL);
+        apply_slowly(y, job.post[i], &step->post_ops[i],
+                     job.post[i]->second ? k->in[step->post_ops[i].in] : NULL);
     return rc;
 }

@@ -8,14 +8,14 @@
 #include "engine/exec.h"
 #include "model/memory/memory_place.h"
 
-static uint32_t root_of(const struct as_program *p, uint32_t id)
+static uint32_t root_of(const struct as_exec_plan *p, uint32_t id)
 {
     while (p->slots[id].view_of != AS_NONE)
         id = p->slots[id].view_of;
     return id;
 }
 
-static bool same_layout(const struct as_program *p, const struct as_layout *a,
+static bool same_layout(const struct as_exec_plan *p, const struct as_layout *a,
                         const struct as_layout *b)
 {
     if (a == b)
@@ -23,8 +23,9 @@ static bool same_layout(const struct as_program *p, const struct as_layout *a,
     return p->has_library && as_provider_onednn.same(a, b);
 }
 
-uint32_t as_program_reorder(struct as_program *p, struct as_plan *plan, const struct as_step *user,
-                            uint32_t id, const struct as_layout *layout, struct assay_error *err)
+uint32_t as_exec_plan_reorder(struct as_exec_plan *p, struct as_plan *plan,
+                              const struct as_step *user, uint32_t id,
+                              const struct as_layout *layout, struct assay_error *err)
 {
     struct as_step *step;
     struct as_type type;
@@ -38,7 +39,7 @@ uint32_t as_program_reorder(struct as_program *p, struct as_plan *plan, const st
     size = snprintf(NULL, 0, "reorder of %.200s", p->slots[id].name);
     name = as_arena_alloc(&p->arena, (size_t)size + 1);
     type = p->slots[id].type;
-    made = name ? as_program_slot(p, name, &type) : AS_NONE;
+    made = name ? as_exec_plan_slot(p, name, &type) : AS_NONE;
     step = made == AS_NONE ? NULL : as_plan_add(p, plan, 1, 1);
     if (!step) {
         as_fail_nomem(err);
@@ -81,7 +82,7 @@ static int check_size(const struct as_slot *slot, struct assay_error *err)
     return rc < 0 ? as_fail(err, rc, "tensor '%.80s': %s", slot->name, why.msg) : ASSAY_OK;
 }
 
-static bool knows_shapes(const struct as_program *p, const struct as_step *step)
+static bool knows_shapes(const struct as_exec_plan *p, const struct as_step *step)
 {
     if (step->kernel->flags & AS_KERNEL_MAKES_OUT)
         return false;
@@ -92,7 +93,7 @@ static bool knows_shapes(const struct as_program *p, const struct as_step *step)
         const struct as_type *type = step->out[i] == AS_NONE ? NULL : &p->slots[step->out[i]].type;
         uint64_t bytes;
 
-        if (type && (type->kind != AS_KIND_TENSOR || type->dtype == AS_DTYPE_STRING ||
+        if (type && (type->kind != AS_VALUE_TENSOR || type->dtype == AS_DTYPE_STRING ||
                      !as_type_is_static(type) || !as_type_bytes(type, &bytes)))
             return false;
     }
@@ -100,25 +101,25 @@ static bool knows_shapes(const struct as_program *p, const struct as_step *step)
 }
 
 /* Plain C reads every input row by row, constants too. */
-static int make_plain(struct as_program *p, struct as_plan *plan, const struct as_step *step,
+static int make_plain(struct as_exec_plan *p, struct as_plan *plan, const struct as_step *step,
                       uint32_t *slots, uint32_t n, struct assay_error *err)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (slots[i] == AS_NONE)
             continue;
         if (p->slots[slots[i]].is_const) {
-            if (!as_program_constant(p, slots[i], err))
+            if (!as_exec_plan_constant(p, slots[i], err))
                 return err->code ? err->code : ASSAY_ERR_NOMEM;
             continue;
         }
-        slots[i] = as_program_reorder(p, plan, step, slots[i], NULL, err);
+        slots[i] = as_exec_plan_reorder(p, plan, step, slots[i], NULL, err);
         if (slots[i] == AS_NONE)
             return err->code ? err->code : ASSAY_ERR_NOMEM;
     }
     return ASSAY_OK;
 }
 
-static int view_fits(const struct as_program *p, const struct as_step *step,
+static int view_fits(const struct as_exec_plan *p, const struct as_step *step,
                      struct assay_error *err)
 {
     const struct as_slot *in = &p->slots[step->in[0]], *out = &p->slots[step->out[0]];
@@ -131,7 +132,7 @@ static int view_fits(const struct as_program *p, const struct as_step *step,
 }
 
 /* `step` is a copy that is added to the plan when its reorders are there. */
-static int prepare_step(struct as_program *p, struct as_plan *plan, struct as_step *step,
+static int prepare_step(struct as_exec_plan *p, struct as_plan *plan, struct as_step *step,
                         struct assay_error *err)
 {
     struct as_step *added;
@@ -182,7 +183,7 @@ static int prepare_step(struct as_program *p, struct as_plan *plan, struct as_st
 }
 
 /* A body may read a slot of which its owner made a plain one. */
-static void read_plain(const struct as_program *p, struct as_step *step)
+static void read_plain(const struct as_exec_plan *p, struct as_step *step)
 {
     for (uint32_t i = 0; i < step->n_in + step->n_captures; i++) {
         uint32_t *id = i < step->n_in ? &step->in[i] : &step->captures[i - step->n_in];
@@ -195,19 +196,19 @@ static void read_plain(const struct as_program *p, struct as_step *step)
     }
 }
 
-static int prepare_plan(struct as_program *p, uint32_t which, struct assay_error *err)
+static int prepare_plan(struct as_exec_plan *p, uint32_t which, struct assay_error *err)
 {
     struct as_plan old = p->plans[which], *plan = &p->plans[which];
     struct as_step last = {.graph = plan->graph};
     int rc = ASSAY_OK;
 
     plan->steps = NULL;
-    plan->n_steps = plan->room = 0;
+    plan->n_steps = plan->capacity = 0;
     for (uint32_t i = 0; i < plan->graph->n_inputs && rc == ASSAY_OK; i++) {
         struct as_slot *slot = &p->slots[plan->in[i]];
 
         rc = check_size(slot, err);
-        if (!slot->is_const && slot->type.kind == AS_KIND_TENSOR &&
+        if (!slot->is_const && slot->type.kind == AS_VALUE_TENSOR &&
             slot->type.dtype != AS_DTYPE_STRING && as_type_is_static(&slot->type) &&
             !p->model->values[slot->value].varies)
             slot->is_static = as_type_bytes(&slot->type, &slot->bytes);
@@ -228,7 +229,7 @@ static int prepare_plan(struct as_program *p, uint32_t which, struct assay_error
 }
 
 /* What nobody needs after a step: for slots made by the plan, or given to a body. */
-static int find_drops(struct as_program *p, struct as_plan *plan, bool is_main,
+static int find_drops(struct as_exec_plan *p, struct as_plan *plan, bool is_main,
                       struct assay_error *err)
 {
     uint32_t *last = as_alloc_zero((size_t)p->n_slots + 1, sizeof *last);
@@ -278,7 +279,7 @@ static int find_drops(struct as_program *p, struct as_plan *plan, bool is_main,
 }
 
 /* Tensors of the main plan that live in its arena, with the steps between which they do. */
-static size_t find_tensors(const struct as_program *p, struct as_plan_tensor *tensors,
+static size_t find_tensors(const struct as_exec_plan *p, struct as_plan_tensor *tensors,
                            uint32_t *tensor_of)
 {
     const struct as_plan *plan = &p->plans[0];
@@ -315,7 +316,7 @@ static size_t find_tensors(const struct as_program *p, struct as_plan_tensor *te
 }
 
 /* Of inputs whose size is known and whose numbers are not; UINT64_MAX where the sum passes that. */
-static uint64_t input_bytes(const struct as_program *p, bool states)
+static uint64_t input_bytes(const struct as_exec_plan *p, bool states)
 {
     uint64_t sum = 0;
 
@@ -327,7 +328,7 @@ static uint64_t input_bytes(const struct as_program *p, bool states)
 }
 
 /* The most that is alive together: what a run with separate tensors must come to, to the byte. */
-static void find_peak(struct as_program *p, const struct as_plan_tensor *tensors, size_t n,
+static void find_peak(struct as_exec_plan *p, const struct as_plan_tensor *tensors, size_t n,
                       uint64_t *change)
 {
     uint64_t live = input_bytes(p, false);
@@ -348,7 +349,7 @@ static void find_peak(struct as_program *p, const struct as_plan_tensor *tensors
     }
 }
 
-static int place(struct as_program *p, struct assay_error *err)
+static int place(struct as_exec_plan *p, struct assay_error *err)
 {
     const struct as_plan *plan = &p->plans[0];
     struct as_plan_tensor *tensors = as_alloc_zero((size_t)p->n_slots + 1, sizeof *tensors);
@@ -386,7 +387,7 @@ out:
 }
 
 /* Steps are numbered over all plans, and kernels get pointers instead of numbers of slots. */
-static int number_steps(struct as_program *p, struct assay_error *err)
+static int number_steps(struct as_exec_plan *p, struct assay_error *err)
 {
     for (uint32_t i = 0; i < p->n_plans; i++)
         p->n_steps += p->plans[i].n_steps;
@@ -413,7 +414,7 @@ static int number_steps(struct as_program *p, struct assay_error *err)
     return ASSAY_OK;
 }
 
-static int too_large(const struct as_program *p, uint64_t bytes, struct assay_error *err)
+static int too_large(const struct as_exec_plan *p, uint64_t bytes, struct assay_error *err)
 {
     return as_fail(
         err, ASSAY_ERR_LIMIT,
@@ -423,7 +424,7 @@ static int too_large(const struct as_program *p, uint64_t bytes, struct assay_er
 }
 
 /* Constants that some step needs, as they are stored. */
-static int check_constants(const struct as_program *p, struct assay_error *err)
+static int check_constants(const struct as_exec_plan *p, struct assay_error *err)
 {
     uint64_t sum = 0;
 
@@ -437,14 +438,14 @@ static int check_constants(const struct as_program *p, struct assay_error *err)
 }
 
 /* Constants that a fused or packed step took over are not needed any more. */
-static void drop_unused_constants(struct as_program *p)
+static void drop_unused_constants(struct as_exec_plan *p)
 {
     for (uint32_t i = 0; i < p->n_slots; i++)
         if (p->slots[i].is_const && p->slots[i].n_uses == 0 && !p->slots[i].is_output)
             as_val_drop(&p->slots[i].val);
 }
 
-static int take_memory(struct as_program *p, struct assay_error *err)
+static int take_memory(struct as_exec_plan *p, struct assay_error *err)
 {
     uint64_t need = p->mem.all.current_bytes;
 
@@ -463,13 +464,13 @@ static int take_memory(struct as_program *p, struct assay_error *err)
     return ASSAY_OK;
 }
 
-int as_program_prepare(struct as_program *p, struct assay_error *err)
+int as_exec_plan_prepare(struct as_exec_plan *p, struct assay_error *err)
 {
     struct assay_error unused = {0};
     int rc;
 
     err = err ? err : &unused;
-    as_program_count_uses(p);
+    as_exec_plan_count_uses(p);
     rc = check_constants(p, err);
     for (uint32_t i = 0; i < p->n_plans && rc == ASSAY_OK; i++)
         rc = prepare_plan(p, i, err);

@@ -25,7 +25,7 @@ int as_val_shape(struct as_val *val, unsigned dtype, const struct as_dims *dims,
 {
     uint64_t n = 1;
 
-    val->kind = AS_KIND_TENSOR;
+    val->kind = AS_VALUE_TENSOR;
     val->dtype = (uint8_t)dtype;
     val->rank = (int16_t)dims->rank;
     val->layout = NULL;
@@ -108,7 +108,7 @@ int as_val_new(struct as_val *val, struct as_mem *mem, enum as_mem_kind kind, un
     return ASSAY_OK;
 }
 
-int as_val_list(struct as_val *val, struct as_mem *mem, enum as_kind kind, int32_t n,
+int as_val_list(struct as_val *val, struct as_mem *mem, enum as_value_kind kind, int32_t n,
                 struct assay_error *err)
 {
     *val = (struct as_val){.kind = (uint8_t)kind};
@@ -130,7 +130,7 @@ int as_val_count_texts(const struct as_val *val, struct assay_error *err)
 
     for (int32_t i = 0; val->elems && i < val->n_elems && rc == ASSAY_OK; i++)
         rc = as_val_count_texts(&val->elems[i], err);
-    if (rc < 0 || !hold || val->kind != AS_KIND_TENSOR || hold->texts.used_bytes == 0)
+    if (rc < 0 || !hold || val->kind != AS_VALUE_TENSOR || hold->texts.used_bytes == 0)
         return rc;
     /* An arena takes whole blocks. */
     bytes = (hold->texts.used_bytes / TEXT_BLOCK_BYTES + 1) * TEXT_BLOCK_BYTES;
@@ -199,7 +199,7 @@ void as_val_type(const struct as_val *val, struct as_type *out)
 {
     *out = AS_TYPE_UNKNOWN;
     out->kind = val->kind;
-    if (val->kind == AS_KIND_TENSOR) {
+    if (val->kind == AS_VALUE_TENSOR) {
         out->dtype = val->dtype;
         out->rank = val->rank;
         out->dims = val->dims;

@@ -25,7 +25,7 @@ struct as_hold {
 };
 
 struct as_val {
-    uint8_t kind;    /* enum as_kind */
+    uint8_t kind;    /* enum as_value_kind */
     uint8_t dtype;   /* enum as_dtype */
     int16_t rank;    /* of a tensor; never negative once it is there */
     bool present;    /* false: nothing yet */
@@ -48,8 +48,8 @@ AS_MUST_USE int as_val_new(struct as_val *val, struct as_mem *mem, enum as_mem_k
 
 /* An empty sequence or optional with room for `n` elements, which are put into `elems` before it is
  * shared. Whatever `val` held must have been dropped. */
-AS_MUST_USE int as_val_list(struct as_val *val, struct as_mem *mem, enum as_kind kind, int32_t n,
-                            struct assay_error *err);
+AS_MUST_USE int as_val_list(struct as_val *val, struct as_mem *mem, enum as_value_kind kind,
+                            int32_t n, struct assay_error *err);
 
 /* Counts what the texts of a new value of strings are made of. */
 AS_MUST_USE int as_val_count_texts(const struct as_val *val, struct assay_error *err);

@@ -8,7 +8,7 @@
 
 static int compare_spans(const void *left, const void *right)
 {
-    const struct as_span *a = left, *b = right;
+    const struct as_file_range *a = left, *b = right;
 
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
@@ -17,24 +17,25 @@ static int compare_spans(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-struct as_span *as_spans_new(const struct as_model *model, uint32_t first, size_t *n)
+struct as_file_range *as_file_ranges_new(const struct as_model *model, uint32_t first, size_t *n)
 {
-    struct as_span *spans = as_alloc_zero((size_t)model->n_values - first + 1, sizeof *spans);
+    struct as_file_range *spans = as_alloc_zero((size_t)model->n_values - first + 1, sizeof *spans);
 
     *n = 0;
     if (!spans)
         return NULL;
     for (uint32_t i = first; i < model->n_values; i++)
         if (model->values[i].data)
-            spans[(*n)++] = (struct as_span){model->values[i].data->offset,
-                                             model->values[i].data->size_bytes, i};
+            spans[(*n)++] = (struct as_file_range){model->values[i].data->offset,
+                                                   model->values[i].data->size_bytes, i};
     qsort(spans, *n, sizeof *spans, compare_spans);
     return spans;
 }
 
-bool as_spans_overlap(const struct as_span *spans, size_t n, uint32_t *id, uint32_t *other)
+bool as_file_ranges_overlap(const struct as_file_range *spans, size_t n, uint32_t *id,
+                            uint32_t *other)
 {
-    const struct as_span *last = NULL; /* with bytes */
+    const struct as_file_range *last = NULL; /* with bytes */
 
     for (size_t i = 0; i < n; i++) {
         if (spans[i].bytes == 0)

@@ -72,15 +72,15 @@ static int refuse(const struct as_mapped_file *file, struct assay_error *err)
 static int name_file(const char *path, int rc, struct assay_error *err)
 {
     struct assay_error inner;
-    size_t room;
+    size_t capacity;
 
     /* Too little memory is no fault of the file. */
     if (!err || rc == ASSAY_ERR_NOMEM || strstr(err->msg, path))
         return rc;
     inner = *err;
-    room = sizeof err->msg - strlen(inner.msg) - 3;
+    capacity = sizeof err->msg - strlen(inner.msg) - 3;
     /* A long path must not push the sentence out. */
-    if (strlen(path) > room)
+    if (strlen(path) > capacity)
         return rc;
     (void)as_fail(err, rc, "%s: %s", path, inner.msg);
     err->sys = inner.sys;
@@ -92,23 +92,23 @@ static int name_file(const char *path, int rc, struct assay_error *err)
  * is for inference. */
 static int limit_tables(struct as_model *model, uint64_t file_bytes, struct assay_error *err)
 {
-    uint64_t room, need = model->room_nodes * NODE_BYTES;
+    uint64_t capacity, need = model->capacity_nodes * NODE_BYTES;
 
-    if (!as_mul_u64(file_bytes, 2, &room) || !as_add_u64(room, ROOM_BYTES, &room) ||
-        room > SIZE_MAX / 2)
+    if (!as_mul_u64(file_bytes, 2, &capacity) || !as_add_u64(capacity, ROOM_BYTES, &capacity) ||
+        capacity > SIZE_MAX / 2)
         return ASSAY_OK;
     need += model->n_values * (VALUE_BYTES + sizeof *model->values);
     for (uint32_t i = 0; i < model->n_values; i++)
         if (model->values[i].is_initializer)
             need += CONSTANT_BYTES;
-    if (need + model->arena.used_bytes > room)
+    if (need + model->arena.used_bytes > capacity)
         return as_fail(err, ASSAY_ERR_LIMIT,
                        "%llu nodes and %u tensors need more memory than %llu bytes, which is the "
                        "limit for a file of its size",
-                       (unsigned long long)model->room_nodes, model->n_values,
-                       (unsigned long long)room);
-    if (room - need < model->arena.max_bytes)
-        model->arena.max_bytes = (size_t)(room - need);
+                       (unsigned long long)model->capacity_nodes, model->n_values,
+                       (unsigned long long)capacity);
+    if (capacity - need < model->arena.max_bytes)
+        model->arena.max_bytes = (size_t)(capacity - need);
     return ASSAY_OK;
 }
 

@@ -25,26 +25,26 @@ void as_layer_history_give(struct as_layer_profile *p, size_t bytes)
 }
 
 /* One list of times with more room; as it was when there is none. */
-static bool grow_list(struct as_layer_profile *p, uint64_t **list, uint32_t from, uint32_t room)
+static bool grow_list(struct as_layer_profile *p, uint64_t **list, uint32_t from, uint32_t capacity)
 {
-    size_t extra = (room - from) * sizeof **list;
+    size_t extra = (capacity - from) * sizeof **list;
     uint64_t *more;
 
     if (!as_layer_history_take(p, extra))
         return false;
-    more = as_realloc(*list, room, sizeof *more);
+    more = as_realloc(*list, capacity, sizeof *more);
     if (!more) {
         as_layer_history_give(p, extra);
         return false;
     }
-    as_touch(more, from * sizeof *more, room * sizeof *more);
+    as_touch(more, from * sizeof *more, capacity * sizeof *more);
     *list = more;
     return true;
 }
 
-static void lose_own(struct as_layer_profile *p, struct as_layer_cell *cell, uint32_t room)
+static void lose_own(struct as_layer_profile *p, struct as_layer_cell *cell, uint32_t capacity)
 {
-    as_layer_history_give(p, room * sizeof *cell->own);
+    as_layer_history_give(p, capacity * sizeof *cell->own);
     as_free(cell->own);
     cell->own = NULL;
     cell->own_lost = true;
@@ -53,32 +53,33 @@ static void lose_own(struct as_layer_profile *p, struct as_layer_cell *cell, uin
 /* Room for twice as many times; false when there is none. */
 static bool grow_samples(struct as_layer_profile *p, struct as_layer_cell *cell)
 {
-    uint32_t room = cell->room ? 2 * cell->room : FIRST_SAMPLES;
+    uint32_t capacity = cell->capacity ? 2 * cell->capacity : FIRST_SAMPLES;
 
-    if (!grow_list(p, &cell->sample, cell->room, room))
+    if (!grow_list(p, &cell->sample, cell->capacity, capacity))
         return false;
-    if (cell->own && !grow_list(p, &cell->own, cell->room, room))
-        lose_own(p, cell, cell->room);
-    cell->room = room;
+    if (cell->own && !grow_list(p, &cell->own, cell->capacity, capacity))
+        lose_own(p, cell, cell->capacity);
+    cell->capacity = capacity;
     return true;
 }
 
 /* The first call with layers inside: until now times and own times were the same. */
 static void part_own(struct as_layer_profile *p, struct as_layer_cell *cell)
 {
-    if (cell->room && !grow_list(p, &cell->own, 0, cell->room))
+    if (cell->capacity && !grow_list(p, &cell->own, 0, cell->capacity))
         cell->own_lost = true;
     if (cell->own && cell->n_samples)
         memcpy(cell->own, cell->sample, cell->n_samples * sizeof *cell->own);
 }
 
 /* The newest of a full list stay. */
-static uint64_t *keep_newest(struct as_layer_profile *p, uint64_t *list, uint32_t n, uint32_t room)
+static uint64_t *keep_newest(struct as_layer_profile *p, uint64_t *list, uint32_t n,
+                             uint32_t capacity)
 {
     uint64_t *less;
 
     memmove(list, list + (n - AS_LAYER_NEWEST), AS_LAYER_NEWEST * sizeof *list);
-    as_layer_history_give(p, (room - AS_LAYER_NEWEST) * sizeof *list);
+    as_layer_history_give(p, (capacity - AS_LAYER_NEWEST) * sizeof *list);
     less = as_realloc(list, AS_LAYER_NEWEST, sizeof *less);
     return less ? less : list;
 }
@@ -97,18 +98,18 @@ static bool fold(struct as_layer_profile *p, struct as_layer_cell *cell)
     }
     for (uint32_t i = 0; i < cell->n_samples; i++)
         cell->bucket[as_histogram_bucket(AS_LAYER_BITS, cell->sample[i])]++;
-    cell->sample = keep_newest(p, cell->sample, cell->n_samples, cell->room);
+    cell->sample = keep_newest(p, cell->sample, cell->n_samples, cell->capacity);
     if (cell->own)
-        cell->own = keep_newest(p, cell->own, cell->n_samples, cell->room);
-    cell->room = cell->n_samples = AS_LAYER_NEWEST;
+        cell->own = keep_newest(p, cell->own, cell->n_samples, cell->capacity);
+    cell->capacity = cell->n_samples = AS_LAYER_NEWEST;
     cell->at = 0;
     return true;
 }
 
 /* The times are full: more room, counts by size, or the newest only. */
-static void make_room(struct as_layer_profile *p, struct as_layer_cell *cell)
+static void reserve(struct as_layer_profile *p, struct as_layer_cell *cell)
 {
-    bool more = cell->room < AS_LAYER_EXACT ? grow_samples(p, cell) : fold(p, cell);
+    bool more = cell->capacity < AS_LAYER_EXACT ? grow_samples(p, cell) : fold(p, cell);
 
     if (!more)
         cell->newest_only = true;
@@ -119,19 +120,19 @@ void as_layer_cell_keep(struct as_layer_profile *p, struct as_layer_cell *cell, 
 {
     uint32_t place;
 
-    if (cell->n_samples == cell->room && !cell->bucket && !cell->newest_only)
-        make_room(p, cell);
+    if (cell->n_samples == cell->capacity && !cell->bucket && !cell->newest_only)
+        reserve(p, cell);
     if (own_ns != ns && !cell->own && !cell->own_lost)
         part_own(p, cell);
     if (cell->bucket)
         cell->bucket[as_histogram_bucket(AS_LAYER_BITS, ns)]++;
-    if (cell->room == 0)
+    if (cell->capacity == 0)
         return;
-    if (cell->n_samples < cell->room) {
+    if (cell->n_samples < cell->capacity) {
         place = cell->n_samples++;
     } else {
         place = cell->at++;
-        cell->at = cell->at == cell->room ? 0 : cell->at;
+        cell->at = cell->at == cell->capacity ? 0 : cell->at;
     }
     cell->sample[place] = ns;
     if (cell->own)
@@ -160,39 +161,39 @@ struct as_moments as_layer_times_moments(const struct as_layer_times *times)
 
 static void grow_ring(struct as_layer_profile *p, struct as_layer_ring *ring)
 {
-    size_t room = ring->room ? 2 * ring->room : FIRST_RECORDS;
+    size_t capacity = ring->capacity ? 2 * ring->capacity : FIRST_RECORDS;
     struct as_layer_record *more;
     size_t extra;
 
-    room = room < p->limits.max_timeline ? room : p->limits.max_timeline;
-    extra = (room - ring->room) * sizeof *more;
+    capacity = capacity < p->limits.max_timeline ? capacity : p->limits.max_timeline;
+    extra = (capacity - ring->capacity) * sizeof *more;
     ring->fixed = true;
     if (!extra || !as_layer_history_take(p, extra))
         return;
-    more = as_realloc(ring->record, room, sizeof *more);
+    more = as_realloc(ring->record, capacity, sizeof *more);
     if (!more) {
         as_layer_history_give(p, extra);
         return;
     }
-    as_touch(more, ring->room * sizeof *more, room * sizeof *more);
+    as_touch(more, ring->capacity * sizeof *more, capacity * sizeof *more);
     ring->record = more;
-    ring->room = room;
+    ring->capacity = capacity;
     ring->fixed = false;
 }
 
 void as_layer_ring_push(struct as_layer_profile *p, struct as_layer_ring *ring,
                         const struct as_layer_record *record)
 {
-    if (ring->n == ring->room && !ring->fixed)
+    if (ring->n == ring->capacity && !ring->fixed)
         grow_ring(p, ring);
-    if (ring->room == 0) {
+    if (ring->capacity == 0) {
         as_free(record->extra);
         ring->dropped++;
         return;
     }
-    if (ring->at == ring->room)
+    if (ring->at == ring->capacity)
         ring->at = 0;
-    if (ring->n == ring->room) {
+    if (ring->n == ring->capacity) {
         as_free(ring->record[ring->at].extra);
         ring->dropped++;
     } else {
@@ -205,7 +206,7 @@ void as_layer_ring_fini(struct as_layer_profile *p, struct as_layer_ring *ring)
 {
     for (size_t i = 0; i < ring->n; i++)
         as_free(ring->record[i].extra);
-    as_layer_history_give(p, ring->room * sizeof *ring->record);
+    as_layer_history_give(p, ring->capacity * sizeof *ring->record);
     as_free(ring->record);
     *ring = (struct as_layer_ring){0};
 }

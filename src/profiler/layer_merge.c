@@ -34,7 +34,7 @@ static bool add_buckets(struct as_layer_merged *to, const struct as_layer_cell *
 /* A list of the cell's, oldest first. */
 static bool copy_list(struct as_buffer *to, const struct as_layer_cell *cell, const uint64_t *list)
 {
-    size_t turn = cell->n_samples < cell->room ? 0 : cell->at;
+    size_t turn = cell->n_samples < cell->capacity ? 0 : cell->at;
 
     return as_buffer_add(to, list + turn, (cell->n_samples - turn) * sizeof *list) &&
            as_buffer_add(to, list, turn * sizeof *list);
@@ -128,7 +128,7 @@ static bool copy_ring(struct as_layer_merge *merge, const struct as_layer_ring *
                       struct as_arena *arena)
 {
     struct as_layer_record *more;
-    size_t turn = ring->n == ring->room ? ring->at % (ring->room ? ring->room : 1) : 0;
+    size_t turn = ring->n == ring->capacity ? ring->at % (ring->capacity ? ring->capacity : 1) : 0;
 
     merge->all_calls += ring->n + ring->dropped;
     if (ring->n) {
@@ -140,7 +140,7 @@ static bool copy_ring(struct as_layer_merge *merge, const struct as_layer_ring *
     for (size_t i = 0; i < ring->n; i++) {
         struct as_layer_record *to = &merge->record[merge->n_records + i];
 
-        *to = ring->record[(turn + i) % ring->room];
+        *to = ring->record[(turn + i) % ring->capacity];
         if (to->extra && !(to->extra = copy_extra(arena, to->extra)))
             return false;
     }

@@ -83,19 +83,19 @@ static inline struct as_layer_cell *cell_of(struct as_layer_profile *p, struct a
 /* Frames are aligned, which realloc does not do. */
 static bool grow_frames(struct as_layer_thread *t, uint32_t depth)
 {
-    uint32_t room = t->frame_room ? 2 * t->frame_room : FIRST_FRAMES;
+    uint32_t capacity = t->frame_capacity ? 2 * t->frame_capacity : FIRST_FRAMES;
     struct as_layer_frame *more, *old = t->frame;
 
     if (depth == AS_LAYER_MAX_DEPTH)
         return false;
-    more = as_alloc_aligned(_Alignof(struct as_layer_frame), room * sizeof *more);
+    more = as_alloc_aligned(_Alignof(struct as_layer_frame), capacity * sizeof *more);
     if (!more)
         return false;
     if (depth)
         memcpy(more, old, depth * sizeof *more);
     as_layer_thread_lock(t);
     t->frame = more;
-    t->frame_room = room;
+    t->frame_capacity = capacity;
     as_layer_thread_unlock(t);
     as_free(old);
     return true;
@@ -135,7 +135,7 @@ struct assay_manager_span as_layer_profile_begin(struct as_layer_profile *p, con
     follow_session(p, t);
     depth = atomic_load_explicit(&t->depth, memory_order_relaxed);
     cell = cell_of(p, t, name && *name ? name : "(unnamed)");
-    if (!cell || (depth == t->frame_room && !grow_frames(t, depth))) {
+    if (!cell || (depth == t->frame_capacity && !grow_frames(t, depth))) {
         count_too_deep(t);
         return (struct assay_manager_span){0};
     }
@@ -303,7 +303,7 @@ static size_t note_open(struct as_layer_profile *p, struct as_layer_thread *t, u
 
     if (atomic_load_explicit(&t->session, memory_order_acquire) != session)
         return 0;
-    depth = depth < t->frame_room ? depth : t->frame_room;
+    depth = depth < t->frame_capacity ? depth : t->frame_capacity;
     for (uint32_t d = 0; d < depth; d++) {
         if (p->n_open < AS_LAYER_MAX_OPEN)
             p->open[p->n_open++] = __atomic_load_n(&t->frame[d].cell, __ATOMIC_RELAXED)->name;

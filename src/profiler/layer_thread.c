@@ -50,14 +50,15 @@ void as_layer_thread_reset(struct as_layer_profile *p, struct as_layer_thread *t
     for (size_t i = 0; i < t->n_cells; i++) {
         struct as_layer_cell *cell = t->cell[i];
 
-        as_layer_history_give(p, (cell->own ? 2 : 1) * (size_t)cell->room * sizeof *cell->sample);
+        as_layer_history_give(p,
+                              (cell->own ? 2 : 1) * (size_t)cell->capacity * sizeof *cell->sample);
         if (cell->bucket)
             as_layer_history_give(p, AS_LAYER_BUCKETS * sizeof *cell->bucket);
         as_free(cell->sample);
         as_free(cell->own);
         as_free(cell->bucket);
         cell->sample = cell->own = cell->bucket = NULL;
-        cell->n_samples = cell->room = cell->at = 0;
+        cell->n_samples = cell->capacity = cell->at = 0;
         cell->newest_only = cell->own_lost = false;
         cell->times = (struct as_layer_times){.min = UINT64_MAX};
         cell->self_ns = cell->failed = cell->failed_ns = 0;
@@ -92,14 +93,14 @@ static struct as_layer_thread *add_place(struct as_layer_profile *p)
 
     if (p->n_threads == AS_LAYER_MAX_THREAD)
         return NULL;
-    if (p->n_threads == p->thread_room) {
-        size_t room = p->thread_room ? 2 * p->thread_room : 8;
-        struct as_layer_thread **more = as_realloc(p->thread, room, sizeof(void *));
+    if (p->n_threads == p->thread_capacity) {
+        size_t capacity = p->thread_capacity ? 2 * p->thread_capacity : 8;
+        struct as_layer_thread **more = as_realloc(p->thread, capacity, sizeof(void *));
 
         if (!more)
             return NULL;
         p->thread = more;
-        p->thread_room = room;
+        p->thread_capacity = capacity;
     }
     t = as_alloc_zero(1, sizeof *t);
     if (!t)
@@ -154,14 +155,14 @@ static struct as_layer_name *intern(struct as_layer_profile *p, const char *text
         text = SYSTEM_OTHERS;
         size = strlen(SYSTEM_OTHERS);
     }
-    if (p->n_names == p->name_room) {
-        size_t room = p->name_room ? 2 * p->name_room : FIRST_CELLS;
-        struct as_layer_name **more = as_realloc(p->name, room, sizeof(void *));
+    if (p->n_names == p->name_capacity) {
+        size_t capacity = p->name_capacity ? 2 * p->name_capacity : FIRST_CELLS;
+        struct as_layer_name **more = as_realloc(p->name, capacity, sizeof(void *));
 
         if (!more)
             return NULL;
         p->name = more;
-        p->name_room = room;
+        p->name_capacity = capacity;
     }
     name = as_arena_alloc(&p->arena, sizeof *name + size + 1);
     if (!name)
@@ -180,14 +181,14 @@ static struct as_layer_name *intern(struct as_layer_profile *p, const char *text
 /* With busy set: a reader goes through the cells. */
 static bool append_cell(struct as_layer_thread *t, struct as_layer_cell *cell)
 {
-    if (t->n_cells == t->cell_room) {
-        size_t room = t->cell_room ? 2 * t->cell_room : FIRST_CELLS;
-        struct as_layer_cell **more = as_realloc(t->cell, room, sizeof(void *));
+    if (t->n_cells == t->cell_capacity) {
+        size_t capacity = t->cell_capacity ? 2 * t->cell_capacity : FIRST_CELLS;
+        struct as_layer_cell **more = as_realloc(t->cell, capacity, sizeof(void *));
 
         if (!more)
             return false;
         t->cell = more;
-        t->cell_room = room;
+        t->cell_capacity = capacity;
     }
     t->cell[t->n_cells++] = cell;
     return true;

@@ -32,7 +32,7 @@ struct as_layer_cell {
     struct as_layer_name *name;
     uint64_t self_ns;
     uint64_t *sample; /* the times: all of them in order, or the newest in a ring */
-    uint32_t n_samples, room, at;
+    uint32_t n_samples, capacity, at;
     bool newest_only;            /* no room for all: percentiles are of what is there */
     bool own_lost;               /* no room for `own` */
     uint64_t *bucket;            /* counts by size, from AS_LAYER_EXACT calls on */
@@ -68,7 +68,7 @@ struct as_layer_record {
 /* The newest calls of a thread. */
 struct as_layer_ring {
     struct as_layer_record *record;
-    size_t room, at; /* at: the next one written, the oldest once the ring is full */
+    size_t capacity, at; /* at: the next one written, the oldest once the ring is full */
     size_t n;
     bool fixed; /* cannot grow any more */
     uint64_t dropped;
@@ -81,7 +81,7 @@ struct as_layer_thread {
      * as long as it copies. */
     _Atomic bool busy;
     _Atomic uint32_t depth;       /* the owner's */
-    uint32_t frame_room;          /* the owner's, changed under busy */
+    uint32_t frame_capacity;      /* the owner's, changed under busy */
     uint32_t number;              /* the owner's */
     _Atomic uint64_t session;     /* the owner's: the one its open layers belong to */
     uint64_t serial;              /* the owner's: the last span begun */
@@ -95,7 +95,7 @@ struct as_layer_thread {
         struct as_layer_cell *cell;
     } cache[AS_LAYER_CACHE]; /* the owner's */
     struct as_layer_cell **cell;
-    size_t n_cells, cell_room;
+    size_t n_cells, cell_capacity;
     struct as_name_map by_name; /* numbers of cells; the owner's */
     uint64_t unnamed, too_deep, metadata_dropped;
     /* Whose it is; changed only under the profile's lock. */
@@ -117,10 +117,10 @@ struct as_layer_profile {
     struct as_arena arena; /* of the names */
     struct as_name_map by_name;
     struct as_layer_name **name;
-    size_t n_names, name_room;
+    size_t n_names, name_capacity;
     struct as_layer_name *other; /* where layers go that have no room */
     struct as_layer_thread **thread;
-    size_t n_threads, thread_room;
+    size_t n_threads, thread_capacity;
     uint32_t next_number;
     struct as_layer_name *open[AS_LAYER_MAX_OPEN];
     size_t n_open;
@@ -182,7 +182,7 @@ static inline void as_layer_cell_add(struct as_layer_profile *p, struct as_layer
     t->min = ns < t->min ? ns : t->min;
     t->max = ns > t->max ? ns : t->max;
     t->squares += (as_layer_wide)ns * ns;
-    if (__builtin_expect(cell->n_samples < cell->room && own_ns == ns && !cell->own, 1))
+    if (__builtin_expect(cell->n_samples < cell->capacity && own_ns == ns && !cell->own, 1))
         cell->sample[cell->n_samples++] = ns;
     else
         as_layer_cell_keep(p, cell, ns, own_ns);
@@ -194,7 +194,7 @@ struct as_moments as_layer_times_moments(const struct as_layer_times *times);
 /* The i-th oldest of the times kept. */
 static inline uint64_t as_layer_cell_at(const struct as_layer_cell *cell, size_t i)
 {
-    return cell->sample[cell->n_samples < cell->room ? i : (cell->at + i) % cell->room];
+    return cell->sample[cell->n_samples < cell->capacity ? i : (cell->at + i) % cell->capacity];
 }
 
 /* Room in the history, or not. */

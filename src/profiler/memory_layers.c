@@ -58,30 +58,30 @@ size_t as_memory_layers_find(const struct as_memory_layers *layers, const char *
     return found ? layers->by_name[at] : SIZE_MAX;
 }
 
-static bool make_room(struct as_memory_layers *layers)
+static bool reserve(struct as_memory_layers *layers)
 {
-    size_t room = layers->room ? layers->room * 2 : 32;
+    size_t capacity = layers->capacity ? layers->capacity * 2 : 32;
     struct as_memory_layer_sums *of;
     uint32_t *by_name;
 
-    if (layers->n < layers->room)
+    if (layers->n < layers->capacity)
         return true;
-    of = as_realloc(layers->of, room, sizeof *of);
+    of = as_realloc(layers->of, capacity, sizeof *of);
     if (!of)
         return false;
     layers->of = of;
-    by_name = as_realloc(layers->by_name, room, sizeof *by_name);
+    by_name = as_realloc(layers->by_name, capacity, sizeof *by_name);
     if (!by_name)
         return false;
     layers->by_name = by_name;
-    layers->room = room;
+    layers->capacity = capacity;
     return true;
 }
 
 static struct as_memory_layer_sums *insert(struct as_memory_layers *layers, size_t at,
                                            const char *name)
 {
-    char *copy = make_room(layers) ? as_strdup(name) : NULL;
+    char *copy = reserve(layers) ? as_strdup(name) : NULL;
     struct as_memory_layer_sums *sums;
 
     if (!copy)

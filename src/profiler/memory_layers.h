@@ -14,7 +14,7 @@ struct as_memory_layer_sums;
 struct as_memory_layers {
     struct as_memory_layer_sums *of; /* in the order of their first call */
     uint32_t *by_name;               /* indices of `of`, sorted */
-    size_t n, room;
+    size_t n, capacity;
     uint64_t joined; /* calls that went to the row shared */
 };
 

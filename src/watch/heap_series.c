@@ -11,7 +11,7 @@ enum {
     COST_PART = 100 /* a hundredth of the time at most goes into it, however many sites there are */
 };
 
-static void thin(struct as_site_points *p)
+static void thin(struct as_heap_series *p)
 {
     size_t kept = 0;
 
@@ -25,30 +25,30 @@ static void thin(struct as_site_points *p)
     p->stride = p->stride ? 2 * p->stride : 2;
 }
 
-void as_site_points_add(struct as_site_points *points, struct as_heap_watch *watch, size_t n_ids,
+void as_heap_series_add(struct as_heap_series *points, struct as_heap_watch *watch, size_t n_ids,
                         double seconds)
 {
-    struct as_site_point *at;
+    struct as_heap_sample *at;
     uint64_t *live;
     uint64_t before_ns, after_ns;
-    size_t room, n;
+    size_t capacity, n;
     bool timed;
 
     if (++points->waited < points->stride || n_ids == 0 || seconds < points->next_seconds)
         return;
     timed = as_clock_thread_cpu_ns(&before_ns);
-    room = n_ids < MAX_IDS ? n_ids : MAX_IDS;
-    live = as_alloc_zero(room, sizeof *live);
+    capacity = n_ids < MAX_IDS ? n_ids : MAX_IDS;
+    live = as_alloc_zero(capacity, sizeof *live);
     if (!live)
         return;
-    n = as_heap_watch_live(watch, live, room);
+    n = as_heap_watch_live(watch, live, capacity);
     if (timed && as_clock_thread_cpu_ns(&after_ns))
         points->next_seconds = seconds + COST_PART * 1e-9 * (double)(after_ns - before_ns);
     points->waited = 0;
-    if (points->n == AS_SITE_POINTS)
+    if (points->n == AS_HEAP_SERIES_SAMPLES)
         thin(points);
     at = &points->point[points->n++];
-    *at = (struct as_site_point){seconds, live, n < room ? n : room};
+    *at = (struct as_heap_sample){seconds, live, n < capacity ? n : capacity};
 }
 
 struct held {
@@ -66,12 +66,12 @@ static int by_most(const void *a, const void *b)
 }
 
 /* A site that was not there yet held nothing. */
-static double live_at(const struct as_site_point *point, uint32_t id)
+static double live_at(const struct as_heap_sample *point, uint32_t id)
 {
     return id < point->n ? (double)point->live_bytes[id] : 0;
 }
 
-static struct held *most_held(const struct as_site_points *p, struct as_arena *arena, size_t *n)
+static struct held *most_held(const struct as_heap_series *p, struct as_arena *arena, size_t *n)
 {
     size_t n_sites = 0;
     struct held *held;
@@ -95,7 +95,7 @@ static struct held *most_held(const struct as_site_points *p, struct as_arena *a
     return held;
 }
 
-int as_site_points_series(const struct as_site_points *points, struct as_arena *arena,
+int as_heap_series_series(const struct as_heap_series *points, struct as_arena *arena,
                           struct as_site_series **out, size_t *n, struct assay_error *err)
 {
     const struct held *held = most_held(points, arena, n);
@@ -119,9 +119,9 @@ int as_site_points_series(const struct as_site_points *points, struct as_arena *
     return ASSAY_OK;
 }
 
-void as_site_points_fini(struct as_site_points *points)
+void as_heap_series_fini(struct as_heap_series *points)
 {
     for (size_t i = 0; i < points->n; i++)
         as_free(points->point[i].live_bytes);
-    *points = (struct as_site_points){0};
+    *points = (struct as_heap_series){0};
 }

@@ -7,18 +7,18 @@
 #include "probe/heap/heap_watch.h"
 #include "watch/watch_record.h"
 
-#define AS_SITE_POINTS     256
-#define AS_SITE_SERIES_MAX 256 /* sites that held most */
+#define AS_HEAP_SERIES_SAMPLES 256
+#define AS_SITE_SERIES_MAX     256 /* sites that held most */
 
-struct as_site_point {
+struct as_heap_sample {
     double seconds;
     uint64_t *live_bytes; /* [id] */
     size_t n;
 };
 
 /* {0} is empty. */
-struct as_site_points {
-    struct as_site_point point[AS_SITE_POINTS];
+struct as_heap_series {
+    struct as_heap_sample point[AS_HEAP_SERIES_SAMPLES];
     size_t n;
     uint32_t stride, waited; /* readings between two points; 0: every one */
     double next_seconds;     /* not before: one costs */
@@ -26,14 +26,14 @@ struct as_site_points {
 
 /* Takes a reading of the sites with ids below `n_ids`, or leaves it when the last is not long ago,
  * or without memory. */
-void as_site_points_add(struct as_site_points *points, struct as_heap_watch *watch, size_t n_ids,
+void as_heap_series_add(struct as_heap_series *points, struct as_heap_watch *watch, size_t n_ids,
                         double seconds);
 
 /* The series of the sites that held most at any point, in `arena`. */
-AS_MUST_USE int as_site_points_series(const struct as_site_points *points, struct as_arena *arena,
+AS_MUST_USE int as_heap_series_series(const struct as_heap_series *points, struct as_arena *arena,
                                       struct as_site_series **out, size_t *n,
                                       struct assay_error *err);
 
-void as_site_points_fini(struct as_site_points *points);
+void as_heap_series_fini(struct as_heap_series *points);
 
 #endif

@@ -8,14 +8,14 @@ enum { LEAST_READINGS = 3, PART = 20 };
 
 void as_last_fall_add(struct as_last_fall *fall, double seconds, uint64_t bytes)
 {
-    fall->seconds[fall->n % AS_FALL_ROOM] = seconds;
-    fall->bytes[fall->n % AS_FALL_ROOM] = bytes;
+    fall->seconds[fall->n % AS_FALL_CAPACITY] = seconds;
+    fall->bytes[fall->n % AS_FALL_CAPACITY] = bytes;
     fall->n++;
 }
 
 static uint64_t bytes_at(const struct as_last_fall *fall, uint64_t i)
 {
-    return fall->bytes[i % AS_FALL_ROOM];
+    return fall->bytes[i % AS_FALL_CAPACITY];
 }
 
 double as_last_fall_seconds(const struct as_last_fall *fall)
@@ -24,14 +24,16 @@ double as_last_fall_seconds(const struct as_last_fall *fall)
 
     if (fall->n < 2)
         return (double)NAN;
-    if (most > AS_FALL_ROOM - 1)
-        most = AS_FALL_ROOM - 1;
+    if (most > AS_FALL_CAPACITY - 1)
+        most = AS_FALL_CAPACITY - 1;
     first = fall->n - 1;
     while (first > 0 && fall->n - first <= most &&
            bytes_at(fall, first - 1) >= bytes_at(fall, first))
         first--;
     for (at = first; at + 1 < fall->n; at++)
         if (bytes_at(fall, at + 1) < bytes_at(fall, at))
-            return (fall->seconds[at % AS_FALL_ROOM] + fall->seconds[(at + 1) % AS_FALL_ROOM]) / 2;
+            return (fall->seconds[at % AS_FALL_CAPACITY] +
+                    fall->seconds[(at + 1) % AS_FALL_CAPACITY]) /
+                   2;
     return (double)NAN;
 }

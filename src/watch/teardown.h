@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AS_FALL_ROOM 64 /* readings at the end that are looked at */
+#define AS_FALL_CAPACITY 64 /* readings at the end that are looked at */
 
 /* {0} is empty. */
 struct as_last_fall {
-    double seconds[AS_FALL_ROOM]; /* a ring, as are the bytes */
-    uint64_t bytes[AS_FALL_ROOM];
+    double seconds[AS_FALL_CAPACITY]; /* a ring, as are the bytes */
+    uint64_t bytes[AS_FALL_CAPACITY];
     uint64_t n; /* readings so far */
 };
 

@@ -16,7 +16,7 @@
 #define AS_DATA_GEMM       "gemm"
 
 /* A struct as_fact: a number, or the text why there is none. */
-#define AS_PROGRAM_FACTS(X)                                                                        \
+#define AS_WATCH_FACTS(X)                                                                          \
     X(cpu_user_ns)                                                                                 \
     X(cpu_system_ns)                                                                               \
     X(peak_rss_bytes)                                                                              \

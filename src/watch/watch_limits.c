@@ -20,7 +20,7 @@ static double limit_of(int what)
     return (double)limit.rlim_cur;
 }
 
-void as_program_limits_read(struct as_program_limits *out, const char *root)
+void as_watch_limits_read(struct as_watch_limits *out, const char *root)
 {
     struct as_container group;
 
@@ -30,22 +30,22 @@ void as_program_limits_read(struct as_program_limits *out, const char *root)
         group.memory_bytes.set && !group.memory_bytes.why ? group.memory_bytes.value : (double)NAN;
 }
 
-bool as_program_limits_forbid(char *why, size_t room)
+bool as_watch_limits_forbid(char *why, size_t capacity)
 {
     double address = limit_of(RLIMIT_AS), file = limit_of(RLIMIT_FSIZE);
     char text[AS_TEXT_HUMAN];
 
-    if (address / AS_SHARE_LIMIT_PART < AS_SHARE_LEAST_BYTES) {
+    if (address / AS_SHM_LIMIT_PART < AS_SHM_LEAST_BYTES) {
         as_text_bytes(text, address);
-        (void)snprintf(why, room,
+        (void)snprintf(why, capacity,
                        "its address space is limited to %s (ulimit -v): too little for the "
                        "library's counters beside the program",
                        text);
         return true;
     }
-    if (file < (double)AS_SHARE_BYTES) {
+    if (file < (double)AS_SHM_BYTES) {
         as_text_bytes(text, file);
-        (void)snprintf(why, room,
+        (void)snprintf(why, capacity,
                        "its files are limited to %s (ulimit -f): too little for that of the "
                        "library's counters",
                        text);

@@ -6,15 +6,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct as_program_limits {
+struct as_watch_limits {
     double address_bytes; /* of a process (RLIMIT_AS, RLIMIT_DATA); NaN: none */
     double group_bytes;   /* of its control group, all processes together; NaN: none known */
 };
 
 /* `root` stands before "/proc" and "/sys" ("" usually). */
-void as_program_limits_read(struct as_program_limits *out, const char *root);
+void as_watch_limits_read(struct as_watch_limits *out, const char *root);
 
 /* Whether they leave an injected library no room for its counters; `why` then says so. */
-bool as_program_limits_forbid(char *why, size_t room);
+bool as_watch_limits_forbid(char *why, size_t capacity);
 
 #endif

@@ -100,7 +100,7 @@ static void put_fact(struct as_json_writer *w, const char *key, struct as_fact f
         as_json_kv_u64(w, key, fact.value);
 }
 
-static void put_args(struct as_json_writer *w, const struct as_program_facts *f)
+static void put_args(struct as_json_writer *w, const struct as_watch_facts *f)
 {
     size_t n = f->n_args < MAX_ARGS ? f->n_args : MAX_ARGS;
 
@@ -111,7 +111,7 @@ static void put_args(struct as_json_writer *w, const struct as_program_facts *f)
     as_json_kv_u64(w, "args_left_out", f->n_args - n);
 }
 
-int as_program_record_facts(const struct as_program_facts *facts, struct assay_error *err)
+int as_watch_record_facts(const struct as_watch_facts *facts, struct assay_error *err)
 {
     struct as_json_writer w;
     struct as_out out;
@@ -136,7 +136,7 @@ int as_program_record_facts(const struct as_program_facts *facts, struct assay_e
     as_json_kv_u64(&w, "processes_left_out", facts->processes_left_out);
     as_json_kv_f64(&w, "judged_until_seconds", facts->judged_until_seconds);
 #define X(name) put_fact(&w, #name, facts->name);
-    AS_PROGRAM_FACTS(X)
+    AS_WATCH_FACTS(X)
 #undef X
     return end(&out, &w, AS_DATA_PROGRAM, err);
 }
@@ -158,8 +158,8 @@ static void put_process(struct as_json_writer *w, const void *items, size_t i)
     as_json_object_end(w);
 }
 
-int as_program_record_processes(const struct as_process_facts *process, size_t n,
-                                struct assay_error *err)
+int as_watch_record_processes(const struct as_process_facts *process, size_t n,
+                              struct assay_error *err)
 {
     const struct list list = {.kind = AS_DATA_PROCESSES,
                               .key = "processes",
@@ -363,12 +363,12 @@ static int record_layers(struct heap *h, struct assay_error *err)
     return rc;
 }
 
-int as_program_record_heap(struct as_heap_watch *watch, struct as_symbols *symbols,
-                           const struct as_site_series *series, size_t n_series,
-                           struct assay_error *err)
+int as_watch_record_heap(struct as_heap_watch *watch, struct as_symbols *symbols,
+                         const struct as_site_series *series, size_t n_series,
+                         struct assay_error *err)
 {
     struct heap h = {.watch = watch, .symbols = symbols};
-    struct as_share_header header;
+    struct as_shm_header header;
     struct list list = {
         .kind = AS_DATA_SERIES, .key = "series", .items = series, .n = n_series, .put = put_series};
     int rc;
@@ -405,8 +405,8 @@ static void put_calls(struct as_json_writer *w, const void *items, size_t i)
     as_json_object_end(w);
 }
 
-int as_program_record_gemm(int64_t pid, const struct as_gemm_calls *calls, size_t n,
-                           uint64_t unplaced, struct assay_error *err)
+int as_watch_record_gemm(int64_t pid, const struct as_gemm_calls *calls, size_t n,
+                         uint64_t unplaced, struct assay_error *err)
 {
     const struct list list = {.kind = AS_DATA_GEMM,
                               .key = "calls",

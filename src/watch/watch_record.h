@@ -13,7 +13,7 @@
 
 /* What is known when the command has ended. It is written when it begins too, with an unknown exit
  * status and no time: the last one holds. */
-struct as_program_facts {
+struct as_watch_facts {
     const char *const *argv;
     size_t n_args;
     const char *folder; /* NULL: unknown */
@@ -52,17 +52,16 @@ struct as_site_series {
 };
 
 /* Each appends its blocks; STATE when no session is open. */
-AS_MUST_USE int as_program_record_facts(const struct as_program_facts *facts,
-                                        struct assay_error *err);
-AS_MUST_USE int as_program_record_processes(const struct as_process_facts *process, size_t n,
-                                            struct assay_error *err);
+AS_MUST_USE int as_watch_record_facts(const struct as_watch_facts *facts, struct assay_error *err);
+AS_MUST_USE int as_watch_record_processes(const struct as_process_facts *process, size_t n,
+                                          struct assay_error *err);
 /* Everything the heap part of a share tells, with names from `symbols` (may be NULL). `iterations`
  * of live bytes come along by themselves. */
-AS_MUST_USE int as_program_record_heap(struct as_heap_watch *watch, struct as_symbols *symbols,
-                                       const struct as_site_series *series, size_t n_series,
-                                       struct assay_error *err);
-AS_MUST_USE int as_program_record_gemm(int64_t pid, const struct as_gemm_calls *calls, size_t n,
-                                       uint64_t unplaced, struct assay_error *err);
+AS_MUST_USE int as_watch_record_heap(struct as_heap_watch *watch, struct as_symbols *symbols,
+                                     const struct as_site_series *series, size_t n_series,
+                                     struct assay_error *err);
+AS_MUST_USE int as_watch_record_gemm(int64_t pid, const struct as_gemm_calls *calls, size_t n,
+                                     uint64_t unplaced, struct assay_error *err);
 
 /* The names of the channels the watcher samples; values in bytes and processors. */
 #define AS_CHANNEL_TREE_RSS  "tree_rss"

@@ -36,12 +36,12 @@ enum {
 };
 
 struct watch {
-    const struct as_program_options *options;
-    struct as_program_end *end;
+    const struct as_watch_options *options;
+    struct as_watch_end *end;
     pid_t pid;
     int pid_fd, signal_fd;
     struct as_process_tree *tree; /* NULL: /proc does not show it */
-    struct as_program_shares *shares;
+    struct as_watch_shm *shm;
     struct as_tree_now now;
     struct as_rng rng;
     struct rusage usage;
@@ -53,8 +53,8 @@ struct watch {
     uint64_t own_peak_bytes, own_cpu_from_ns, own_cpu_ns;
     struct as_last_fall fall;
     struct as_heap_lost lost;
-    struct as_program_limits limits; /* as the program was started */
-    char why[240];                   /* the heap is not told */
+    struct as_watch_limits limits; /* as the program was started */
+    char why[240];                 /* the heap is not told */
     char gemm_why[120];
     uint32_t rss_channel, cpu_channel, heap_channel;
 };
@@ -111,10 +111,10 @@ static void read_shares(struct watch *w, uint64_t now_ns, bool look)
     uint64_t live_bytes;
 
     if (look) {
-        as_program_shares_find(w->shares);
-        keep_wrong(w, as_program_shares_record(w->shares, w->tree, wrong(w)));
+        as_watch_shm_find(w->shm);
+        keep_wrong(w, as_watch_shm_record(w->shm, w->tree, wrong(w)));
     }
-    if (!as_program_shares_read(w->shares, seconds_at(w, now_ns), &live_bytes))
+    if (!as_watch_shm_read(w->shm, seconds_at(w, now_ns), &live_bytes))
         return;
     assay_sample(w->heap_channel, (double)live_bytes);
     as_last_fall_add(&w->fall, seconds_at(w, now_ns), live_bytes);
@@ -144,7 +144,7 @@ static void take_reading(struct watch *w)
     if (w->tree)
         as_process_tree_read(w->tree, now_ns, thorough, &w->now);
     sample_tree(w, now_ns);
-    if (w->shares && (early || now_ns - w->shares_ns >= SHARES_NS)) {
+    if (w->shm && (early || now_ns - w->shares_ns >= SHARES_NS)) {
         w->shares_ns = now_ns;
         read_shares(w, now_ns, thorough || early);
     }
@@ -175,8 +175,8 @@ static bool sleep_until_next(const struct watch *w)
 
     (void)ppoll(fds, 2, &timeout, NULL);
     if (fds[0].revents & POLLIN) {
-        as_program_signals_pass(w->signal_fd, w->pid, w->tree);
-        as_program_signals_mirror_stop(w->pid);
+        as_watch_signals_pass(w->signal_fd, w->pid, w->tree);
+        as_watch_signals_mirror_stop(w->pid);
     }
     return w->pid_fd < 0 || fds[0].revents || fds[1].revents;
 }
@@ -194,7 +194,7 @@ static void wait_for_end(struct watch *w)
 
 static int reap(struct watch *w, struct assay_error *err)
 {
-    struct as_program_end *end = w->end;
+    struct as_watch_end *end = w->end;
     int status = 0;
     pid_t got;
 
@@ -259,7 +259,7 @@ static bool was_seen_at_work(const struct watch *w, const struct as_tree_process
 static struct as_fact peak_of(const struct watch *w, const struct as_tree_process *p,
                               const char **from)
 {
-    uint64_t told = w->shares ? as_program_shares_peak_bytes(w->shares, p->pid) : 0;
+    uint64_t told = w->shm ? as_watch_shm_peak_bytes(w->shm, p->pid) : 0;
     uint64_t limit = w->has_usage ? (uint64_t)w->usage.ru_maxrss * 1024 : 0;
 
     if (told > 0 && (p->pid != w->pid || told <= limit + TOLD_SLACK_BYTES)) {
@@ -336,7 +336,7 @@ static const char *heap_why(struct watch *w)
         return NULL;
     if (w->options->heap_why)
         return w->options->heap_why;
-    if (as_program_limits_forbid(w->why, sizeof w->why))
+    if (as_watch_limits_forbid(w->why, sizeof w->why))
         return w->why;
     return "the library left no figures: the program ended or became another before it was there, "
            "or there was no room for its file";
@@ -344,7 +344,7 @@ static const char *heap_why(struct watch *w)
 
 static const char *gemm_why(struct watch *w)
 {
-    const char *library = w->shares ? as_program_shares_unseen_library(w->shares) : NULL;
+    const char *library = w->shm ? as_watch_shm_unseen_library(w->shm) : NULL;
 
     if (!library)
         return NULL;
@@ -357,7 +357,7 @@ static const char *gemm_why(struct watch *w)
 /* A Python frees before it calls exit(), a C++ program behind it. */
 static double judged_until(const struct watch *w)
 {
-    uint64_t exit_ns = w->shares ? as_program_shares_exit_ns(w->shares, w->pid) : 0;
+    uint64_t exit_ns = w->shm ? as_watch_shm_exit_ns(w->shm, w->pid) : 0;
     double fall = as_last_fall_seconds(&w->fall), left = (double)NAN;
 
     if (exit_ns > w->options->started_ns && exit_ns < w->ended_ns)
@@ -370,7 +370,7 @@ static void record_facts(struct watch *w)
     const struct rusage *u = &w->usage;
     const char *from;
     struct as_fact peak = peak_fact(w, &from);
-    struct as_program_facts facts = {
+    struct as_watch_facts facts = {
         .argv = w->options->argv,
         .n_args = w->options->n_args,
         .folder = w->options->folder,
@@ -401,30 +401,30 @@ static void record_facts(struct watch *w)
         .processes_left_out = w->tree ? as_process_tree_left_out(w->tree) : 0,
     };
 
-    keep_wrong(w, as_program_record_facts(&facts, wrong(w)));
+    keep_wrong(w, as_watch_record_facts(&facts, wrong(w)));
 }
 
 /* Should we be killed, the run still says what was run. */
 static void record_start(struct watch *w)
 {
     static const char why[] = "the recording ends before the command did";
-    struct as_program_facts facts = {.argv = w->options->argv,
-                                     .n_args = w->options->n_args,
-                                     .folder = w->options->folder,
-                                     .exit_status = AS_EXIT_UNKNOWN,
-                                     .heap_why = w->options->heap_why ? w->options->heap_why : why,
-                                     .started_mono_ns = w->options->started_ns,
-                                     .wall_seconds = (double)NAN,
-                                     .interval_seconds = (double)w->options->interval_ns * 1e-9,
-                                     .judged_until_seconds = (double)NAN,
-                                     .address_limit_bytes = w->limits.address_bytes,
-                                     .group_limit_bytes = w->limits.group_bytes,
+    struct as_watch_facts facts = {.argv = w->options->argv,
+                                   .n_args = w->options->n_args,
+                                   .folder = w->options->folder,
+                                   .exit_status = AS_EXIT_UNKNOWN,
+                                   .heap_why = w->options->heap_why ? w->options->heap_why : why,
+                                   .started_mono_ns = w->options->started_ns,
+                                   .wall_seconds = (double)NAN,
+                                   .interval_seconds = (double)w->options->interval_ns * 1e-9,
+                                   .judged_until_seconds = (double)NAN,
+                                   .address_limit_bytes = w->limits.address_bytes,
+                                   .group_limit_bytes = w->limits.group_bytes,
 #define X(name) .name = {.why = why},
-                                     AS_PROGRAM_FACTS(X)
+                                   AS_WATCH_FACTS(X)
 #undef X
     };
 
-    keep_wrong(w, as_program_record_facts(&facts, wrong(w)));
+    keep_wrong(w, as_watch_record_facts(&facts, wrong(w)));
 }
 
 /* Of a command that was one process all the time, the kernel's sums are that process's. */
@@ -463,7 +463,7 @@ static void fill_process(const struct watch *w, const struct as_tree_process *p,
         .written_bytes = p->written_bytes,
         .io_wait_ns = p->io_wait_ns,
         .threads_most = p->threads_most,
-        .heap_watched = w->shares && as_program_shares_watched(w->shares, p->pid),
+        .heap_watched = w->shm && as_watch_shm_watched(w->shm, p->pid),
     };
     if (alone && w->has_usage)
         take_usage(w, out);
@@ -484,14 +484,14 @@ static void record_processes(struct watch *w)
     }
     for (size_t i = 0; i < n && (p = as_process_tree_at(w->tree, i)) != NULL; i++)
         fill_process(w, p, &list[i]);
-    keep_wrong(w, as_program_record_processes(list, n, wrong(w)));
+    keep_wrong(w, as_watch_record_processes(list, n, wrong(w)));
     as_free(list);
 }
 
 /* Those that are still there after everything was written are no race with the end. */
 static void find_left(struct watch *w)
 {
-    struct as_program_end *end = w->end;
+    struct as_watch_end *end = w->end;
     const struct as_tree_process *p;
 
     if (!w->tree)
@@ -500,7 +500,7 @@ static void find_left(struct watch *w)
     for (size_t i = 0; (p = as_process_tree_at(w->tree, i)) != NULL; i++) {
         if (p->ended)
             continue;
-        if (end->n_left < AS_PROGRAM_MAX_LEFT) {
+        if (end->n_left < AS_WATCH_MAX_LEFT) {
             end->left_pid[end->n_left] = p->pid;
             (void)snprintf(end->left_name[end->n_left], sizeof end->left_name[0], "%.60s", p->name);
         }
@@ -510,12 +510,12 @@ static void find_left(struct watch *w)
 
 static void record(struct watch *w)
 {
-    if (w->shares) {
-        as_program_shares_find(w->shares);
-        keep_wrong(w, as_program_shares_record(w->shares, NULL, wrong(w)));
-        w->end->heap_watched = as_program_shares_watched(w->shares, 0);
-        w->end->heap_lost = as_program_shares_lost(w->shares, w->pid, &w->lost);
-        w->end->heaps_left_out = as_program_shares_left_out(w->shares);
+    if (w->shm) {
+        as_watch_shm_find(w->shm);
+        keep_wrong(w, as_watch_shm_record(w->shm, NULL, wrong(w)));
+        w->end->heap_watched = as_watch_shm_watched(w->shm, 0);
+        w->end->heap_lost = as_watch_shm_lost(w->shm, w->pid, &w->lost);
+        w->end->heaps_left_out = as_watch_shm_left_out(w->shm);
     }
     record_processes(w);
     record_facts(w);
@@ -524,32 +524,32 @@ static void record(struct watch *w)
 
 static void open_sources(struct watch *w)
 {
-    const struct as_program_options *o = w->options;
+    const struct as_watch_options *o = w->options;
     struct as_process_memory memory;
 
     as_process_memory_read(&memory, "");
     w->own_peak_bytes = memory.rss_peak.why ? 0 : memory.rss_peak.value;
-    as_program_limits_read(&w->limits, "");
-    w->signal_fd = as_program_signals_open();
+    as_watch_limits_read(&w->limits, "");
+    w->signal_fd = as_watch_signals_open();
     w->pid_fd = (int)syscall(SYS_pidfd_open, w->pid, 0); /* SIGCHLD tells where there is none */
     if (as_process_tree_new(&w->tree, "", w->pid, o->started_ns, NULL) < 0)
         w->tree = NULL;
     if (o->share_folder &&
-        as_program_shares_new(&w->shares, o->share_folder, o->heap, o->gemm, wrong(w)) < 0)
-        w->shares = NULL;
+        as_watch_shm_new(&w->shm, o->share_folder, o->heap, o->gemm, wrong(w)) < 0)
+        w->shm = NULL;
     as_rng_seed(&w->rng, o->started_ns);
     w->rss_channel = assay_channel(AS_CHANNEL_TREE_RSS, "bytes");
     w->cpu_channel = assay_channel(AS_CHANNEL_TREE_CPU, "processors");
     w->heap_channel = assay_channel(AS_CHANNEL_HEAP_LIVE, "bytes");
 }
 
-int as_program_watch(struct as_program_end *end, pid_t pid,
-                     const struct as_program_options *options, struct assay_error *err)
+int as_watch_run(struct as_watch_end *end, pid_t pid, const struct as_watch_options *options,
+                 struct assay_error *err)
 {
     struct watch w = {.options = options, .end = end, .pid = pid, .last_ns = options->started_ns};
     int rc;
 
-    *end = (struct as_program_end){0};
+    *end = (struct as_watch_end){0};
     w.own_cpu_from_ns = own_cpu_ns();
     open_sources(&w);
     record_start(&w);
@@ -557,7 +557,7 @@ int as_program_watch(struct as_program_end *end, pid_t pid,
     w.own_cpu_ns = own_cpu_ns() - w.own_cpu_from_ns;
     rc = reap(&w, err);
     record(&w);
-    as_program_shares_free(w.shares);
+    as_watch_shm_free(w.shm);
     as_process_tree_free(w.tree);
     if (w.signal_fd >= 0)
         close(w.signal_fd);

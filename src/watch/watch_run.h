@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 
-#define AS_PROGRAM_MAX_LEFT 4 /* processes named that outlive the command */
+#define AS_WATCH_MAX_LEFT 4 /* processes named that outlive the command */
 
-struct as_program_options {
+struct as_watch_options {
     const char *const *argv; /* as recorded */
     size_t n_args;
     const char *folder;       /* where it was started; NULL: unknown */
@@ -25,30 +25,30 @@ struct as_program_options {
 };
 
 /* How it ended. */
-struct as_program_end {
+struct as_watch_end {
     int exit_status; /* as the shell would see it: 128 + n for signal n */
     int signal;      /* 0: none */
     bool dumped;
     bool heap_watched;
     bool heap_lost; /* it became another program by exec, whose heap was not watched */
     size_t n_left;  /* processes of the tree that are still there */
-    int64_t left_pid[AS_PROGRAM_MAX_LEFT];
-    char left_name[AS_PROGRAM_MAX_LEFT][64];
+    int64_t left_pid[AS_WATCH_MAX_LEFT];
+    char left_name[AS_WATCH_MAX_LEFT][64];
     size_t heaps_left_out;    /* shares beyond the limit */
     struct assay_error wrong; /* what could not be recorded; code ASSAY_OK: nothing */
 };
 
-/* Blocks the signals that as_program_watch() passes on to the program, so that none is lost and
+/* Blocks the signals that as_watch_run() passes on to the program, so that none is lost and
  * none ends us before it: call it before anything that must be tidied up. `saved` is the mask the
  * program is to be started with. SIGCHLD must not be ignored. */
-void as_program_signals_block(sigset_t *saved);
+void as_watch_signals_block(sigset_t *saved);
 
 /* Forgets those that have come meanwhile and restores the mask. */
-void as_program_signals_restore(const sigset_t *saved);
+void as_watch_signals_restore(const sigset_t *saved);
 
 /* Waits for the child `pid`, reading the tree beneath it again and again, passing signals on. Fails
  * only when it cannot wait at all; `end` is filled then too, as far as known. */
-AS_MUST_USE int as_program_watch(struct as_program_end *end, pid_t pid,
-                                 const struct as_program_options *options, struct assay_error *err);
+AS_MUST_USE int as_watch_run(struct as_watch_end *end, pid_t pid,
+                             const struct as_watch_options *options, struct assay_error *err);
 
 #endif

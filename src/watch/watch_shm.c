@@ -21,8 +21,8 @@ enum { MAPS_MAX_BYTES = 8 << 20, MAPS_STEP_BYTES = 64 << 10 };
 
 static const double maps_first_wait_s = 0.1, maps_most_wait_s = 2;
 
-struct share {
-    char name[AS_SHARE_NAME_MAX];
+struct proc {
+    char name[AS_SHM_NAME_MAX];
     int64_t pid;
     struct as_heap_watch *watch; /* NULL: not open, or done with */
     bool watched, done;
@@ -32,27 +32,27 @@ struct share {
     uint64_t allocations;
     uint64_t attached_ns, exit_ns;
     uint64_t peak_bytes; /* as the program itself read it at its end; 0: it did not */
-    struct as_site_points points;
+    struct as_heap_series points;
     struct as_buffer maps; /* of the process, kept in case it is killed; NUL-terminated */
     uint32_t maps_sites;   /* known when they were read */
     double maps_next_s, maps_wait_s;
 };
 
-struct as_program_shares {
+struct as_watch_shm {
     char folder[PATH_MAX];
     bool heap, gemm;
-    struct share *share;
-    size_t n, room;
+    struct proc *proc;
+    size_t n, capacity;
     size_t left_out;
     bool gemm_seen;
     const char *library; /* of matrix products that one of them had loaded; NULL: none seen */
     struct as_heap_totals totals; /* of one reading */
 };
 
-int as_program_shares_new(struct as_program_shares **out, const char *folder, bool heap, bool gemm,
-                          struct assay_error *err)
+int as_watch_shm_new(struct as_watch_shm **out, const char *folder, bool heap, bool gemm,
+                     struct assay_error *err)
 {
-    struct as_program_shares *s = as_alloc_zero(1, sizeof *s);
+    struct as_watch_shm *s = as_alloc_zero(1, sizeof *s);
 
     *out = NULL;
     if (!s)
@@ -67,23 +67,23 @@ int as_program_shares_new(struct as_program_shares **out, const char *folder, bo
     return ASSAY_OK;
 }
 
-static void end_share(struct share *share)
+static void end_share(struct proc *proc)
 {
-    as_heap_watch_close(share->watch);
-    share->watch = NULL;
-    share->done = true;
-    as_site_points_fini(&share->points);
-    as_buffer_fini(&share->maps);
+    as_heap_watch_close(proc->watch);
+    proc->watch = NULL;
+    proc->done = true;
+    as_heap_series_fini(&proc->points);
+    as_buffer_fini(&proc->maps);
 }
 
-void as_program_shares_free(struct as_program_shares *shares)
+void as_watch_shm_free(struct as_watch_shm *shm)
 {
-    if (!shares)
+    if (!shm)
         return;
-    for (size_t i = 0; i < shares->n; i++)
-        end_share(&shares->share[i]);
-    as_free(shares->share);
-    as_free(shares);
+    for (size_t i = 0; i < shm->n; i++)
+        end_share(&shm->proc[i]);
+    as_free(shm->proc);
+    as_free(shm);
 }
 
 /* ---- finding ---- */
@@ -94,7 +94,7 @@ static bool parse_name(const char *name, int64_t *pid)
     size_t size = strlen(name), digits = strcspn(name, ".");
     uint64_t value;
 
-    if (size >= AS_SHARE_NAME_MAX || size < sizeof ".share" ||
+    if (size >= AS_SHM_NAME_MAX || size < sizeof ".share" ||
         strcmp(name + size - (sizeof ".share" - 1), ".share") != 0 ||
         !as_parse_u64(name, digits, &value) || value == 0 || value > INT32_MAX)
         return false;
@@ -102,24 +102,24 @@ static bool parse_name(const char *name, int64_t *pid)
     return true;
 }
 
-static bool is_known(const struct as_program_shares *s, const char *name)
+static bool is_known(const struct as_watch_shm *s, const char *name)
 {
     for (size_t i = s->n; i-- > 0;)
-        if (!s->share[i].done && strcmp(s->share[i].name, name) == 0)
+        if (!s->proc[i].done && strcmp(s->proc[i].name, name) == 0)
             return true; /* that of one done with is removed: another process has it now */
     return false;
 }
 
-static bool share_path(const struct as_program_shares *s, const char *name, char path[PATH_MAX])
+static bool share_path(const struct as_watch_shm *s, const char *name, char path[PATH_MAX])
 {
     return snprintf(path, PATH_MAX, "%s/%s", s->folder, name) < PATH_MAX;
 }
 
-static void add(struct as_program_shares *s, const char *name, int64_t pid)
+static void add(struct as_watch_shm *s, const char *name, int64_t pid)
 {
-    struct share *share;
+    struct proc *proc;
 
-    if (s->n == AS_SHARES_MAX) {
+    if (s->n == AS_WATCH_SHM_MAX) {
         char path[PATH_MAX];
 
         /* The file stays its process's while that has it mapped; its name must not fill the list.
@@ -129,35 +129,35 @@ static void add(struct as_program_shares *s, const char *name, int64_t pid)
         s->left_out++;
         return;
     }
-    if (s->n == s->room) {
-        size_t room = s->room ? 2 * s->room : 4;
-        struct share *more = as_realloc(s->share, room, sizeof *more);
+    if (s->n == s->capacity) {
+        size_t capacity = s->capacity ? 2 * s->capacity : 4;
+        struct proc *more = as_realloc(s->proc, capacity, sizeof *more);
 
         if (!more)
             return;
-        s->share = more;
-        s->room = room;
+        s->proc = more;
+        s->capacity = capacity;
     }
-    share = &s->share[s->n++];
-    *share = (struct share){.pid = pid, .maps = {.max_bytes = MAPS_MAX_BYTES}};
-    memcpy(share->name, name, strlen(name) + 1);
+    proc = &s->proc[s->n++];
+    *proc = (struct proc){.pid = pid, .maps = {.max_bytes = MAPS_MAX_BYTES}};
+    memcpy(proc->name, name, strlen(name) + 1);
 }
 
 /* A share that is just being made is not yet one: the next reading tries again. */
-static void open_watch(struct as_program_shares *s, struct share *share)
+static void open_watch(struct as_watch_shm *s, struct proc *proc)
 {
     char path[PATH_MAX];
 
-    if (!s->heap || share->watch || share->done || !share_path(s, share->name, path))
+    if (!s->heap || proc->watch || proc->done || !share_path(s, proc->name, path))
         return;
-    if (as_heap_watch_open(&share->watch, path, NULL) < 0)
-        share->watch = NULL;
-    share->watched |= share->watch != NULL;
+    if (as_heap_watch_open(&proc->watch, path, NULL) < 0)
+        proc->watch = NULL;
+    proc->watched |= proc->watch != NULL;
 }
 
-void as_program_shares_find(struct as_program_shares *shares)
+void as_watch_shm_find(struct as_watch_shm *shm)
 {
-    DIR *dir = opendir(shares->folder);
+    DIR *dir = opendir(shm->folder);
     const struct dirent *entry;
 
     if (!dir)
@@ -165,66 +165,66 @@ void as_program_shares_find(struct as_program_shares *shares)
     while ((entry = readdir(dir)) != NULL) {
         int64_t pid;
 
-        if (parse_name(entry->d_name, &pid) && !is_known(shares, entry->d_name))
-            add(shares, entry->d_name, pid);
+        if (parse_name(entry->d_name, &pid) && !is_known(shm, entry->d_name))
+            add(shm, entry->d_name, pid);
     }
     closedir(dir);
 }
 
 /* ---- reading ---- */
 
-static void read_maps(struct share *share)
+static void read_maps(struct proc *proc)
 {
     char path[64];
     int fd;
 
-    (void)snprintf(path, sizeof path, "/proc/%lld/maps", (long long)share->pid);
+    (void)snprintf(path, sizeof path, "/proc/%lld/maps", (long long)proc->pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
-    share->maps.size = 0;
+    proc->maps.size = 0;
     for (;;) {
-        uint8_t *to = as_buffer_reserve(&share->maps, MAPS_STEP_BYTES);
+        uint8_t *to = as_buffer_reserve(&proc->maps, MAPS_STEP_BYTES);
         ssize_t n = to ? read(fd, to, MAPS_STEP_BYTES) : -1;
 
         if (n <= 0)
             break;
-        share->maps.size += (size_t)n;
+        proc->maps.size += (size_t)n;
     }
     close(fd);
-    if (!as_buffer_add(&share->maps, "", 1))
-        share->maps.size = 0;
+    if (!as_buffer_add(&proc->maps, "", 1))
+        proc->maps.size = 0;
 }
 
 /* Should it be killed, it leaves no map: where new sites have appeared, new code may have too. */
-static void keep_maps(struct share *share, uint32_t n_sites, double seconds)
+static void keep_maps(struct proc *proc, uint32_t n_sites, double seconds)
 {
-    if (n_sites == share->maps_sites || seconds < share->maps_next_s)
+    if (n_sites == proc->maps_sites || seconds < proc->maps_next_s)
         return;
-    share->maps_wait_s = share->maps_wait_s > 0 ? 1.5 * share->maps_wait_s : maps_first_wait_s;
-    if (share->maps_wait_s > maps_most_wait_s)
-        share->maps_wait_s = maps_most_wait_s;
-    share->maps_next_s = seconds + share->maps_wait_s;
-    share->maps_sites = n_sites;
-    read_maps(share);
+    proc->maps_wait_s = proc->maps_wait_s > 0 ? 1.5 * proc->maps_wait_s : maps_first_wait_s;
+    if (proc->maps_wait_s > maps_most_wait_s)
+        proc->maps_wait_s = maps_most_wait_s;
+    proc->maps_next_s = seconds + proc->maps_wait_s;
+    proc->maps_sites = n_sites;
+    read_maps(proc);
 }
 
-bool as_program_shares_read(struct as_program_shares *shares, double seconds, uint64_t *live_bytes)
+bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes)
 {
-    struct as_heap_totals *totals = &shares->totals;
+    struct as_heap_totals *totals = &shm->totals;
     bool known = false;
 
     *live_bytes = 0;
-    for (size_t i = 0; i < shares->n; i++) {
-        struct share *share = &shares->share[i];
+    for (size_t i = 0; i < shm->n; i++) {
+        struct proc *proc = &shm->proc[i];
 
-        open_watch(shares, share);
-        if (!share->watch || as_heap_watch_totals(share->watch, totals, NULL) < 0)
+        open_watch(shm, proc);
+        if (!proc->watch || as_heap_watch_totals(proc->watch, totals, NULL) < 0)
             continue;
         known = true;
         *live_bytes += totals->live_bytes;
-        as_site_points_add(&share->points, share->watch, totals->n_ids, seconds);
-        keep_maps(share, totals->n_sites, seconds);
+        as_heap_series_add(&proc->points, proc->watch, totals->n_ids, seconds);
+        keep_maps(proc, totals->n_sites, seconds);
     }
     return known;
 }
@@ -232,35 +232,35 @@ bool as_program_shares_read(struct as_program_shares *shares, double seconds, ui
 /* ---- recording ---- */
 
 /* What the process left when it ended, unless it did not fit there. */
-static const char *maps_of(const struct share *share)
+static const char *maps_of(const struct proc *proc)
 {
-    const char *left = as_heap_watch_maps(share->watch);
-    struct as_share_header header;
+    const char *left = as_heap_watch_maps(proc->watch);
+    struct as_shm_header header;
 
-    as_heap_watch_header(share->watch, &header);
-    if (share->maps.size && (!left || header.maps_cut))
-        return (const char *)share->maps.data;
+    as_heap_watch_header(proc->watch, &header);
+    if (proc->maps.size && (!left || header.maps_cut))
+        return (const char *)proc->maps.data;
     return left;
 }
 
-static int record_heap(const struct share *share, struct as_arena *arena, struct assay_error *err)
+static int record_heap(const struct proc *proc, struct as_arena *arena, struct assay_error *err)
 {
-    const char *maps = maps_of(share);
+    const char *maps = maps_of(proc);
     struct as_symbols *symbols = NULL;
     struct as_site_series *series = NULL;
     size_t n = 0;
-    int rc = as_site_points_series(&share->points, arena, &series, &n, err);
+    int rc = as_heap_series_series(&proc->points, arena, &series, &n, err);
 
     if (rc < 0)
         return rc;
     if (maps && as_symbols_new(&symbols, maps, "", NULL) < 0)
         symbols = NULL; /* addresses stay addresses */
-    rc = as_program_record_heap(share->watch, symbols, series, n, err);
+    rc = as_watch_record_heap(proc->watch, symbols, series, n, err);
     as_symbols_free(symbols);
     return rc;
 }
 
-static int record_gemm(struct as_program_shares *s, const struct share *share, const char *path,
+static int record_gemm(struct as_watch_shm *s, const struct proc *proc, const char *path,
                        struct as_arena *arena, struct assay_error *err)
 {
     struct as_gemm_calls *calls = NULL;
@@ -270,131 +270,129 @@ static int record_gemm(struct as_program_shares *s, const struct share *share, c
     if (as_gemm_watch_read(path, arena, &calls, &n, &unplaced, NULL) < 0 || (!n && !unplaced))
         return ASSAY_OK; /* it ran none, or ended before it could say so */
     s->gemm_seen = true;
-    return as_program_record_gemm(share->pid, calls, n, unplaced, err);
+    return as_watch_record_gemm(proc->pid, calls, n, unplaced, err);
 }
 
 /* Whose products are watched, when they are reached by their names. */
-static void note_libraries(struct as_program_shares *s, const struct share *share)
+static void note_libraries(struct as_watch_shm *s, const struct proc *proc)
 {
     static const char *const name[] = {"libdnnl", "openblas", "libmkl_", "libcblas", "libblas"};
     static const char *const told[] = {"libdnnl", "OpenBLAS", "MKL", "libcblas", "libblas"};
-    const char *maps = s->gemm ? maps_of(share) : NULL;
+    const char *maps = s->gemm ? maps_of(proc) : NULL;
 
     for (size_t i = 0; maps && !s->library && i < sizeof name / sizeof *name; i++)
         if (strstr(maps, name[i]))
             s->library = told[i];
 }
 
-static void note_end(struct share *share)
+static void note_end(struct proc *proc)
 {
-    struct as_share_header header;
+    struct as_shm_header header;
 
-    as_heap_watch_header(share->watch, &header);
-    share->execed = header.state == AS_SHARE_EXECED;
-    share->followed = header.watches & 1u << AS_WATCH_FOLLOW;
-    share->attached_ns = header.attached_mono_ns;
-    share->exit_ns = header.exit_mono_ns;
-    share->peak_bytes = header.peak_rss_bytes;
+    as_heap_watch_header(proc->watch, &header);
+    proc->execed = header.state == AS_SHM_EXECED;
+    proc->followed = header.watches & 1u << AS_WATCH_FOLLOW;
+    proc->attached_ns = header.attached_mono_ns;
+    proc->exit_ns = header.exit_mono_ns;
+    proc->peak_bytes = header.peak_rss_bytes;
 }
 
-static bool is_lost(const struct share *share)
+static bool is_lost(const struct proc *proc)
 {
-    return share->execed && !share->followed;
+    return proc->execed && !proc->followed;
 }
 
-static void lose_heap(struct as_program_shares *s, struct share *share)
+static void lose_heap(struct as_watch_shm *s, struct proc *proc)
 {
-    share->watched = false;
-    if (as_heap_watch_totals(share->watch, &s->totals, NULL) == ASSAY_OK)
-        share->allocations = s->totals.allocations;
+    proc->watched = false;
+    if (as_heap_watch_totals(proc->watch, &s->totals, NULL) == ASSAY_OK)
+        proc->allocations = s->totals.allocations;
 }
 
-static bool has_execed(const struct share *share)
+static bool has_execed(const struct proc *proc)
 {
-    struct as_share_header header;
+    struct as_shm_header header;
 
-    as_heap_watch_header(share->watch, &header);
-    return header.state == AS_SHARE_EXECED;
+    as_heap_watch_header(proc->watch, &header);
+    return header.state == AS_SHM_EXECED;
 }
 
-static int record(struct as_program_shares *s, struct share *share, struct assay_error *err)
+static int record(struct as_watch_shm *s, struct proc *proc, struct assay_error *err)
 {
     struct as_arena arena = {0};
     char path[PATH_MAX];
     int rc = ASSAY_OK, other = ASSAY_OK;
 
-    open_watch(s, share);
-    if (share->watch) {
-        note_end(share);
-        if (is_lost(share))
-            lose_heap(s, share);
+    open_watch(s, proc);
+    if (proc->watch) {
+        note_end(proc);
+        if (is_lost(proc))
+            lose_heap(s, proc);
         else
-            rc = record_heap(share, &arena, err);
-        note_libraries(s, share);
+            rc = record_heap(proc, &arena, err);
+        note_libraries(s, proc);
     }
-    if (share_path(s, share->name, path)) {
+    if (share_path(s, proc->name, path)) {
         if (s->gemm)
-            other = record_gemm(s, share, path, &arena, rc < 0 ? NULL : err);
+            other = record_gemm(s, proc, path, &arena, rc < 0 ? NULL : err);
         (void)unlink(path);
     }
     as_arena_fini(&arena);
-    end_share(share);
+    end_share(proc);
     return rc < 0 ? rc : other;
 }
 
 /* A process that the tree has not met yet has just begun, unless there is none of that number. */
-static bool is_over(struct share *share, const struct as_process_tree *tree)
+static bool is_over(struct proc *proc, const struct as_process_tree *tree)
 {
     if (!tree)
         return true;
-    if (!as_process_tree_has(tree, share->pid))
-        return share->met || (kill((pid_t)share->pid, 0) != 0 && errno == ESRCH);
-    share->met = true;
-    return share->watch && has_execed(share);
+    if (!as_process_tree_has(tree, proc->pid))
+        return proc->met || (kill((pid_t)proc->pid, 0) != 0 && errno == ESRCH);
+    proc->met = true;
+    return proc->watch && has_execed(proc);
 }
 
-int as_program_shares_record(struct as_program_shares *shares, const struct as_process_tree *tree,
-                             struct assay_error *err)
+int as_watch_shm_record(struct as_watch_shm *shm, const struct as_process_tree *tree,
+                        struct assay_error *err)
 {
     int first = ASSAY_OK;
 
-    for (size_t i = 0; i < shares->n; i++) {
-        struct share *share = &shares->share[i];
+    for (size_t i = 0; i < shm->n; i++) {
+        struct proc *proc = &shm->proc[i];
         int rc;
 
-        if (share->done || !is_over(share, tree))
+        if (proc->done || !is_over(proc, tree))
             continue;
-        rc = record(shares, share, first < 0 ? NULL : err);
+        rc = record(shm, proc, first < 0 ? NULL : err);
         if (first == ASSAY_OK)
             first = rc;
     }
     return first;
 }
 
-bool as_program_shares_watched(const struct as_program_shares *shares, int64_t pid)
+bool as_watch_shm_watched(const struct as_watch_shm *shm, int64_t pid)
 {
-    for (size_t i = 0; i < shares->n; i++)
-        if (shares->share[i].watched && (pid == 0 || shares->share[i].pid == pid))
+    for (size_t i = 0; i < shm->n; i++)
+        if (shm->proc[i].watched && (pid == 0 || shm->proc[i].pid == pid))
             return true;
     return false;
 }
 
 /* The last program that the process was. */
-static const struct share *last_of(const struct as_program_shares *shares, int64_t pid)
+static const struct proc *last_of(const struct as_watch_shm *shm, int64_t pid)
 {
-    const struct share *last = NULL;
+    const struct proc *last = NULL;
 
-    for (size_t i = 0; i < shares->n; i++)
-        if (shares->share[i].pid == pid &&
-            (!last || shares->share[i].attached_ns >= last->attached_ns))
-            last = &shares->share[i];
+    for (size_t i = 0; i < shm->n; i++)
+        if (shm->proc[i].pid == pid && (!last || shm->proc[i].attached_ns >= last->attached_ns))
+            last = &shm->proc[i];
     return last;
 }
 
-bool as_program_shares_lost(const struct as_program_shares *shares, int64_t pid,
-                            struct as_heap_lost *out)
+bool as_watch_shm_lost(const struct as_watch_shm *shm, int64_t pid, struct as_heap_lost *out)
 {
-    const struct share *last = last_of(shares, pid);
+    const struct proc *last = last_of(shm, pid);
 
     *out = (struct as_heap_lost){0};
     if (!last || !last->execed)
@@ -403,37 +401,37 @@ bool as_program_shares_lost(const struct as_program_shares *shares, int64_t pid,
     return true;
 }
 
-uint64_t as_program_shares_exit_ns(const struct as_program_shares *shares, int64_t pid)
+uint64_t as_watch_shm_exit_ns(const struct as_watch_shm *shm, int64_t pid)
 {
-    const struct share *last = last_of(shares, pid);
+    const struct proc *last = last_of(shm, pid);
 
     return last && !last->execed ? last->exit_ns : 0;
 }
 
-uint64_t as_program_shares_peak_bytes(const struct as_program_shares *shares, int64_t pid)
+uint64_t as_watch_shm_peak_bytes(const struct as_watch_shm *shm, int64_t pid)
 {
-    const struct share *last = last_of(shares, pid);
+    const struct proc *last = last_of(shm, pid);
     uint64_t most = 0;
 
     if (!last || last->execed || last->peak_bytes == 0)
         return 0;
-    for (size_t i = 0; i < shares->n; i++) /* each program it was has a peak of its own */
-        if (shares->share[i].pid == pid && shares->share[i].peak_bytes > most)
-            most = shares->share[i].peak_bytes;
+    for (size_t i = 0; i < shm->n; i++) /* each program it was has a peak of its own */
+        if (shm->proc[i].pid == pid && shm->proc[i].peak_bytes > most)
+            most = shm->proc[i].peak_bytes;
     return most;
 }
 
-const char *as_program_shares_unseen_library(const struct as_program_shares *shares)
+const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm)
 {
-    return shares->gemm_seen ? NULL : shares->library;
+    return shm->gemm_seen ? NULL : shm->library;
 }
 
-size_t as_program_shares_count(const struct as_program_shares *shares)
+size_t as_watch_shm_count(const struct as_watch_shm *shm)
 {
-    return shares->n;
+    return shm->n;
 }
 
-size_t as_program_shares_left_out(const struct as_program_shares *shares)
+size_t as_watch_shm_left_out(const struct as_watch_shm *shm)
 {
-    return shares->left_out;
+    return shm->left_out;
 }

@@ -8,29 +8,28 @@
 #include "base/error.h"
 #include "probe/process/process_tree.h"
 
-#define AS_SHARES_MAX 256 /* recorded; more are counted and left */
+#define AS_WATCH_SHM_MAX 256 /* recorded; more are counted and left */
 
-struct as_program_shares;
+struct as_watch_shm;
 
-AS_MUST_USE int as_program_shares_new(struct as_program_shares **out, const char *folder, bool heap,
-                                      bool gemm, struct assay_error *err);
-void as_program_shares_free(struct as_program_shares *shares);
+AS_MUST_USE int as_watch_shm_new(struct as_watch_shm **out, const char *folder, bool heap,
+                                 bool gemm, struct assay_error *err);
+void as_watch_shm_free(struct as_watch_shm *shm);
 
 /* Looks for shares that are new in the folder. */
-void as_program_shares_find(struct as_program_shares *shares);
+void as_watch_shm_find(struct as_watch_shm *shm);
 
 /* One reading, `seconds` after the run began: the live bytes of all processes watched, and a point
  * in the series of every site. False when none is watched. */
-bool as_program_shares_read(struct as_program_shares *shares, double seconds, uint64_t *live_bytes);
+bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes);
 
 /* Puts those whose processes have ended into the open session; all of them when `tree` is NULL.
  * What cannot be recorded leaves its sentence in `err`; the others are recorded all the same. */
-AS_MUST_USE int as_program_shares_record(struct as_program_shares *shares,
-                                         const struct as_process_tree *tree,
-                                         struct assay_error *err);
+AS_MUST_USE int as_watch_shm_record(struct as_watch_shm *shm, const struct as_process_tree *tree,
+                                    struct assay_error *err);
 
 /* Whether the heap of that process was watched; of any when `pid` is 0. */
-bool as_program_shares_watched(const struct as_program_shares *shares, int64_t pid);
+bool as_watch_shm_watched(const struct as_watch_shm *shm, int64_t pid);
 
 /* What is known of a heap that is no longer the process's. */
 struct as_heap_lost {
@@ -42,23 +41,22 @@ struct as_heap_lost {
 /* Whether that process went on as another program, which was not watched. Its heap before is not
  * recorded then, unless children are followed: it would be taken for the program's. Once all are
  * recorded. */
-bool as_program_shares_lost(const struct as_program_shares *shares, int64_t pid,
-                            struct as_heap_lost *out);
+bool as_watch_shm_lost(const struct as_watch_shm *shm, int64_t pid, struct as_heap_lost *out);
 
 /* When that process called exit(), on the clock of as_clock_mono_ns(); 0: it did not. Once it is
  * recorded. */
-uint64_t as_program_shares_exit_ns(const struct as_program_shares *shares, int64_t pid);
+uint64_t as_watch_shm_exit_ns(const struct as_watch_shm *shm, int64_t pid);
 
 /* The kernel's peak of that process, read by itself as it ended; 0: it was killed, or went on as
  * another program. Once it is recorded. It is the program's word: whoever uses it checks it. */
-uint64_t as_program_shares_peak_bytes(const struct as_program_shares *shares, int64_t pid);
+uint64_t as_watch_shm_peak_bytes(const struct as_watch_shm *shm, int64_t pid);
 
 /* A library of matrix products that a process had loaded although no product was seen at all; NULL:
  * there was none, or nobody could tell. Once all are recorded. */
-const char *as_program_shares_unseen_library(const struct as_program_shares *shares);
+const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm);
 
 /* How many there were, and how many of them beyond the limit. */
-size_t as_program_shares_count(const struct as_program_shares *shares);
-size_t as_program_shares_left_out(const struct as_program_shares *shares);
+size_t as_watch_shm_count(const struct as_watch_shm *shm);
+size_t as_watch_shm_left_out(const struct as_watch_shm *shm);
 
 #endif

@@ -23,7 +23,7 @@ static void fill(sigset_t *set)
         sigaddset(set, passed[i]);
 }
 
-void as_program_signals_block(sigset_t *saved)
+void as_watch_signals_block(sigset_t *saved)
 {
     sigset_t set;
 
@@ -32,7 +32,7 @@ void as_program_signals_block(sigset_t *saved)
     (void)pthread_sigmask(SIG_BLOCK, &set, saved);
 }
 
-void as_program_signals_restore(const sigset_t *saved)
+void as_watch_signals_restore(const sigset_t *saved)
 {
     const struct timespec now = {0};
     sigset_t set;
@@ -43,7 +43,7 @@ void as_program_signals_restore(const sigset_t *saved)
     (void)pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
-int as_program_signals_open(void)
+int as_watch_signals_open(void)
 {
     sigset_t set;
 
@@ -61,7 +61,7 @@ static bool is_ours_to_pass(const struct signalfd_siginfo *info, const struct as
 }
 
 /* The order in which they came is not told: the lowest number is read first. */
-void as_program_signals_pass(int fd, pid_t pid, const struct as_process_tree *tree)
+void as_watch_signals_pass(int fd, pid_t pid, const struct as_process_tree *tree)
 {
     struct signalfd_siginfo info;
     bool came[sizeof passed / sizeof *passed] = {false};
@@ -85,7 +85,7 @@ static void stop_by(int signal)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void as_program_signals_mirror_stop(pid_t pid)
+void as_watch_signals_mirror_stop(pid_t pid)
 {
     siginfo_t info;
 

@@ -123,7 +123,7 @@ static void fill(struct drive *d, struct as_val *val)
 {
     static char word[] = "a b1,C";
 
-    if (val->kind != AS_KIND_TENSOR)
+    if (val->kind != AS_VALUE_TENSOR)
         return;
     for (uint64_t i = 0; i < val->n && i < DRIVE_INPUT_ELEMS; i++) {
         if (val->dtype == AS_DTYPE_STRING)
@@ -143,7 +143,7 @@ static bool make_one(struct drive *d, size_t i, struct assay_error *err)
     const struct as_value *value = as_engine_input_value(d->engine, i);
     struct as_dims dims = {0};
 
-    if (value->type.kind != AS_KIND_TENSOR || value->type.dtype == AS_DTYPE_UNKNOWN)
+    if (value->type.kind != AS_VALUE_TENSOR || value->type.dtype == AS_DTYPE_UNKNOWN)
         return false;
     if (!as_type_dims(&value->type, &dims))
         dims = (struct as_dims){2, {4, 4}};
@@ -178,9 +178,9 @@ static void check_output(const struct drive *d, size_t i)
         return;
     must(val->present, "an output is there after a run");
     must(!val->layout, "an output is plain");
-    if (!type || type->kind != AS_KIND_TENSOR || !as_type_is_static(type))
+    if (!type || type->kind != AS_VALUE_TENSOR || !as_type_is_static(type))
         return;
-    must(val->kind == AS_KIND_TENSOR, "a tensor was promised");
+    must(val->kind == AS_VALUE_TENSOR, "a tensor was promised");
     must(type->dtype == AS_DTYPE_UNKNOWN || type->dtype == val->dtype ||
              as_dtype_at(type->dtype)->kind == AS_CLASS_BLOCK,
          "the promised dtype");
@@ -194,7 +194,7 @@ static void check_outputs(struct drive *d, bool first)
 {
     for (size_t i = 0; i < d->model->main->n_outputs; i++) {
         const struct as_val *val = as_engine_output(d->engine, i);
-        bool has_bytes = val && val->kind == AS_KIND_TENSOR && val->dtype != AS_DTYPE_STRING;
+        bool has_bytes = val && val->kind == AS_VALUE_TENSOR && val->dtype != AS_DTYPE_STRING;
 
         check_output(d, i);
         if (!has_bytes || i >= DRIVE_OUTPUTS || d->is_random)

@@ -36,8 +36,8 @@ static void put(int fd, const void *data, size_t size, size_t offset)
 
 static void make_share(const uint8_t *data, size_t size)
 {
-    const size_t entries_at = AS_SHARE_GEMM_AT + offsetof(struct as_gemm_share, entry);
-    struct as_share_header header = {.magic = AS_SHARE_MAGIC, .size_bytes = AS_SHARE_BYTES};
+    const size_t entries_at = AS_SHM_GEMM_AT + offsetof(struct as_gemm_shm, entry);
+    struct as_shm_header header = {.magic = AS_SHM_MAGIC, .size_bytes = AS_SHM_BYTES};
     size_t head =
         size - 1 < sizeof(struct as_gemm_header) ? size - 1 : sizeof(struct as_gemm_header);
     int fd = open_file();
@@ -48,9 +48,9 @@ static void make_share(const uint8_t *data, size_t size)
         put(fd, data + 1, size - 1, 0); /* all of it is theirs */
     else
         put(fd, &header, sizeof header, 0);
-    if (data[0] % 16 < 8 && ftruncate(fd, AS_SHARE_GEMM_AT + AS_SHARE_GEMM_BYTES) != 0)
+    if (data[0] % 16 < 8 && ftruncate(fd, AS_SHM_GEMM_AT + AS_SHM_GEMM_BYTES) != 0)
         exit(1);
-    put(fd, data + 1, head, AS_SHARE_GEMM_AT);
+    put(fd, data + 1, head, AS_SHM_GEMM_AT);
     put(fd, data + 1 + head, size - 1 - head, entries_at);
     close(fd);
 }

@@ -37,7 +37,7 @@ static void prepare(void)
 
 static void put(const void *bytes, size_t size, uint64_t at)
 {
-    if (at > AS_SHARE_BYTES || size > AS_SHARE_BYTES - at ||
+    if (at > AS_SHM_BYTES || size > AS_SHM_BYTES - at ||
         pwrite(fd, bytes, size, (off_t)at) != (ssize_t)size)
         exit(1);
 }
@@ -46,19 +46,19 @@ static void put(const void *bytes, size_t size, uint64_t at)
 static void put_frame(void)
 {
     const uint32_t page = AS_HEAP_ARENA_AT / AS_HEAP_PAGE;
-    struct as_share_header header = {
-        .magic = AS_SHARE_MAGIC, .size_bytes = AS_SHARE_BYTES, .pid = 1, .watches = 1};
-    struct as_heap_share heap = {.version = AS_HEAP_VERSION,
-                                 .room_pages = AS_SHARE_HEAP_BYTES / AS_HEAP_PAGE,
-                                 .n_cells = 70,
-                                 .n_stacks = 3,
-                                 .n_layers = 3,
-                                 .n_threads = 2};
+    struct as_shm_header header = {
+        .magic = AS_SHM_MAGIC, .size_bytes = AS_SHM_BYTES, .pid = 1, .watches = 1};
+    struct as_heap_shm heap = {.version = AS_HEAP_VERSION,
+                               .capacity_pages = AS_SHM_HEAP_BYTES / AS_HEAP_PAGE,
+                               .n_cells = 70,
+                               .n_stacks = 3,
+                               .n_layers = 3,
+                               .n_threads = 2};
     uint32_t threads[2] = {page, page + AS_HEAP_THREAD_PAGES};
 
     put(&header, sizeof header, 0);
-    put(&heap, sizeof heap, AS_SHARE_HEAP_AT);
-    put(threads, sizeof threads, AS_SHARE_HEAP_AT + AS_HEAP_THREADS_AT);
+    put(&heap, sizeof heap, AS_SHM_HEAP_AT);
+    put(threads, sizeof threads, AS_SHM_HEAP_AT + AS_HEAP_THREADS_AT);
 }
 
 /* Pieces of the input: which part, where in it, how much, the bytes. */
@@ -66,17 +66,17 @@ static void put_pieces(struct as_cursor *c)
 {
     static const uint64_t part[] = {
         0,
-        AS_SHARE_MAPS_AT,
-        AS_SHARE_HEAP_AT,
-        AS_SHARE_HEAP_AT + AS_HEAP_CELLS_AT,
-        AS_SHARE_HEAP_AT + AS_HEAP_PEAK_AT,
-        AS_SHARE_HEAP_AT + AS_HEAP_THREADS_AT,
-        AS_SHARE_HEAP_AT + AS_HEAP_MARKS_AT,
-        AS_SHARE_HEAP_AT + AS_HEAP_LAYERS_AT,
-        AS_SHARE_HEAP_AT + AS_HEAP_STACKS_AT,
-        AS_SHARE_HEAP_AT + AS_HEAP_ARENA_AT,
-        AS_SHARE_HEAP_AT + AS_HEAP_ARENA_AT + 2 * AS_HEAP_PAGE, /* where its counters are */
-        AS_SHARE_HEAP_AT + AS_HEAP_ARENA_AT + 3 * AS_HEAP_PAGE,
+        AS_SHM_MAPS_AT,
+        AS_SHM_HEAP_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_CELLS_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_PEAK_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_THREADS_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_MARKS_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_LAYERS_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_STACKS_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_ARENA_AT,
+        AS_SHM_HEAP_AT + AS_HEAP_ARENA_AT + 2 * AS_HEAP_PAGE, /* where its counters are */
+        AS_SHM_HEAP_AT + AS_HEAP_ARENA_AT + 3 * AS_HEAP_PAGE,
     };
     const uint8_t *bytes;
     uint8_t which, length;
@@ -122,7 +122,7 @@ static void read_all(void)
     struct as_arena arena = {.max_bytes = MEMORY_LIMIT};
     struct as_heap_watch *watch;
     struct as_heap_totals totals;
-    struct as_share_header header;
+    struct as_shm_header header;
     const char *maps;
 
     if (as_heap_watch_open(&watch, path, NULL) < 0)
@@ -130,7 +130,7 @@ static void read_all(void)
     as_heap_watch_header(watch, &header);
     maps = as_heap_watch_maps(watch);
     if (strlen(header.program) >= sizeof header.program ||
-        (maps && strlen(maps) > AS_SHARE_MAPS_BYTES))
+        (maps && strlen(maps) > AS_SHM_MAPS_BYTES))
         abort();
     if (as_heap_watch_totals(watch, &totals, NULL) == ASSAY_OK &&
         (totals.peak_slack_bytes > totals.peak_bytes || totals.peak_bytes < totals.live_bytes))
@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct as_cursor c = as_cursor_over(data, size);
 
     prepare();
-    if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)AS_SHARE_BYTES) != 0)
+    if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)AS_SHM_BYTES) != 0)
         exit(1);
     put_frame();
     put_pieces(&c);

@@ -15,7 +15,7 @@ static const char *const kinds[] = {
 };
 #define N_KINDS (sizeof kinds / sizeof *kinds)
 
-static void check(const struct as_program *p)
+static void check(const struct as_target *p)
 {
     char text[100];
 
@@ -26,7 +26,7 @@ static void check(const struct as_program *p)
             (i && p->process[i].start_seconds < p->process[i - 1].start_seconds))
             abort();
     for (size_t i = 0; i < p->n_places; i++) {
-        as_heap_place_text(&p->place[i], text, sizeof text);
+        as_target_site_text(&p->place[i], text, sizeof text);
         if (strlen(text) >= sizeof text || !*as_heap_kind_name(p->place[i].site.kind))
             abort();
     }
@@ -44,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static char path[] = "run";
     struct as_run_data block[64];
     struct as_run run = {.path = path, .data = block};
-    struct as_program_findings *findings;
-    struct as_program *program;
+    struct as_target_findings *findings;
+    struct as_target *program;
 
     while (size >= 3 && run.n_data < 64) {
         size_t n = data[1] | (size_t)data[2] << 8;
@@ -56,12 +56,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 3 + n;
         size -= 3 + n;
     }
-    if (as_program_analyze(&program, &run, NULL) < 0)
+    if (as_target_analyze(&program, &run, NULL) < 0)
         return 0;
     check(program);
-    if (as_program_findings_new(&findings, program, NULL) < 0)
+    if (as_target_findings_new(&findings, program, NULL) < 0)
         abort();
-    as_program_findings_free(findings);
-    as_program_free(program);
+    as_target_findings_free(findings);
+    as_target_free(program);
     return 0;
 }

@@ -23,7 +23,8 @@ static void check_classic(struct as_out *out)
 }
 
 /* The same with options: another order, other limits, rows and sections of it. */
-static void look_again(struct as_session_view *view, struct as_out *out, const struct as_term *term)
+static void look_again(struct as_saved_profile *view, struct as_out *out,
+                       const struct as_term *term)
 {
     const struct as_report_options options = {.sections = ~0u, .top = 1, .unit = AS_TIME_US};
     struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
@@ -32,8 +33,8 @@ static void look_again(struct as_session_view *view, struct as_out *out, const s
 
     leaks.threshold_mb = 1;
     leaks.window_size = 3;
-    as_session_view_order(view, AS_SORT_P99);
-    (void)!as_session_view_judge_leaks(view, &leaks, &err);
+    as_saved_profile_order(view, AS_SORT_P99);
+    (void)!as_saved_profile_judge_leaks(view, &leaks, &err);
     as_json_writer_init(&w, out, 0);
     if (as_session_json(&w, view, &options, &err) < 0)
         abort();
@@ -45,11 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct as_report_options options = {0};
     const struct as_term term = {.width = 80};
     struct assay_error err = {0};
-    struct as_session_view *view;
+    struct as_saved_profile *view;
     struct as_json_writer w;
     struct as_out out;
 
-    if (as_session_view_json(&view, "fuzz", data, size, &err) < 0) {
+    if (as_saved_profile_json(&view, "fuzz", data, size, &err) < 0) {
         if (err.msg[0] == '\0' || err.offset > size)
             abort();
         return 0;
@@ -65,6 +66,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         look_again(view, &out, &term);
         as_out_drop(&out);
     }
-    as_session_view_free(view);
+    as_saved_profile_free(view);
     return 0;
 }

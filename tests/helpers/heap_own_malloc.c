@@ -13,12 +13,12 @@ static size_t used;
 
 EXPORT void *malloc(size_t size)
 {
-    size_t room = (size + 2 * HEADER - 1) & ~(size_t)(HEADER - 1);
+    size_t capacity = (size + 2 * HEADER - 1) & ~(size_t)(HEADER - 1);
     char *p = arena + used;
 
-    if (room < size || room > sizeof arena - used)
+    if (capacity < size || capacity > sizeof arena - used)
         return NULL;
-    used += room;
+    used += capacity;
     memcpy(p, &size, sizeof size);
     return p + HEADER;
 }

@@ -16,7 +16,7 @@ static void put_type(struct as_json_writer *w, const struct as_type *type, int d
 
     as_json_object(w);
     as_json_kv_text(w, "kind", kinds[type->kind]);
-    if (type->kind == AS_KIND_TENSOR) {
+    if (type->kind == AS_VALUE_TENSOR) {
         as_json_kv_text(w, "dtype", as_dtype_name(type->dtype));
         as_json_key(w, "dims");
         if (type->rank < 0) {

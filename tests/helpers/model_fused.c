@@ -100,7 +100,7 @@ static double difference(const struct as_val *a, const struct as_val *b)
 
     if (a->kind != b->kind || a->dtype != b->dtype || a->n != b->n || a->rank != b->rank)
         return (double)INFINITY;
-    for (uint64_t i = 0; a->kind == AS_KIND_TENSOR && i < a->n; i++) {
+    for (uint64_t i = 0; a->kind == AS_VALUE_TENSOR && i < a->n; i++) {
         double x = as_val_f64(a, i), y = as_val_f64(b, i);
 
         if (isnan(x) != isnan(y) || ((isinf(x) || isinf(y)) && x != y))

@@ -12,7 +12,7 @@ static const char *const kind_name[] = {
     [AS_HEAP_MAPPING] = "mapping",
 };
 
-static void print_totals(const struct as_heap_totals *t, const struct as_share_header *h)
+static void print_totals(const struct as_heap_totals *t, const struct as_shm_header *h)
 {
     static const char *const state[] = {"empty", "attached", "ended", "execed"};
 
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     struct as_arena arena = {0};
     struct as_heap_watch *watch = NULL;
     struct as_heap_totals totals;
-    struct as_share_header header;
+    struct as_shm_header header;
     struct assay_error err = {0};
     int status = 1;
 

@@ -9,7 +9,7 @@ enum { MOST = 512 };
 static void print_layers(struct assay_model *model, const struct assay_measure_options *o,
                          struct assay_error *err)
 {
-    struct assay_layer_profile layers[MOST];
+    struct assay_model_layer_profile layers[MOST];
     int n = assay_profile_layers(model, o, layers, MOST, err);
     double shares = 0;
 

@@ -28,12 +28,12 @@ struct test_case {
 
 /* What a file says of an output before it is forgotten. */
 struct declared {
-    enum as_kind kind;
+    enum as_value_kind kind;
     unsigned dtype;
 };
 
 /* Reads the n-th input or output of the case as a value of `kind`. */
-static bool read_pb(struct test_case *c, const char *what, size_t n, enum as_kind kind,
+static bool read_pb(struct test_case *c, const char *what, size_t n, enum as_value_kind kind,
                     struct as_type *type, struct as_data **data)
 {
     struct as_mapped_file *file = &c->files[c->n_files];
@@ -78,8 +78,8 @@ static bool give_inputs(struct test_case *c)
         if (c->n_given == MAX_INPUTS)
             return false;
         *given = (struct as_infer_input){.name = value->name, .type = &c->types[c->n_given]};
-        if (!read_pb(c, "input", c->n_given, (enum as_kind)value->type.kind, &c->types[c->n_given],
-                     &given->data))
+        if (!read_pb(c, "input", c->n_given, (enum as_value_kind)value->type.kind,
+                     &c->types[c->n_given], &given->data))
             return false;
         mend_dtype(value->type.dtype, &c->types[c->n_given], given->data);
         c->n_given++;
@@ -94,13 +94,13 @@ static void forget_made(struct as_model *model)
             model->values[i].type = AS_TYPE_UNKNOWN;
 }
 
-static void describe(char *out, size_t room, const struct as_type *type)
+static void describe(char *out, size_t capacity, const struct as_type *type)
 {
     char text[160];
 
     as_type_text(text, sizeof text, type);
-    snprintf(out, room, "%s %s", type->kind == AS_KIND_TENSOR ? as_dtype_name(type->dtype) : "",
-             text);
+    snprintf(out, capacity, "%s %s",
+             type->kind == AS_VALUE_TENSOR ? as_dtype_name(type->dtype) : "", text);
 }
 
 /* An empty sequence or optional says nothing of what it would hold. */
@@ -108,7 +108,7 @@ static bool same_type(const struct as_type *have, const struct as_type *want)
 {
     if (have->kind != want->kind)
         return false;
-    if (want->kind == AS_KIND_TENSOR)
+    if (want->kind == AS_VALUE_TENSOR)
         return have->dtype == want->dtype && as_type_equal(have, want);
     if (have->n_elems != want->n_elems)
         return false;
@@ -207,7 +207,7 @@ static bool run_case(struct test_case *c, bool verbose)
     for (uint32_t i = 0; i < c->model->main->n_outputs && i < MAX_INPUTS; i++) {
         const struct as_type *type = &c->model->values[c->model->main->outputs[i]].type;
 
-        declared[i] = (struct declared){(enum as_kind)type->kind, type->dtype};
+        declared[i] = (struct declared){(enum as_value_kind)type->kind, type->dtype};
     }
     if (c->model->main->n_outputs <= MAX_INPUTS && give_inputs(c)) {
         forget_made(c->model);

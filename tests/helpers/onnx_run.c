@@ -45,8 +45,8 @@ struct test_case {
     char why[400];
 };
 
-static bool read_values(struct test_case *c, enum as_kind kind, const uint8_t *bytes, uint64_t size,
-                        struct as_val *val, struct assay_error *err);
+static bool read_values(struct test_case *c, enum as_value_kind kind, const uint8_t *bytes,
+                        uint64_t size, struct as_val *val, struct assay_error *err);
 
 static bool read_tensor(struct test_case *c, const uint8_t *bytes, uint64_t size,
                         struct as_val *val, struct assay_error *err)
@@ -54,12 +54,12 @@ static bool read_tensor(struct test_case *c, const uint8_t *bytes, uint64_t size
     struct as_data *data;
     struct as_type type;
 
-    return as_onnx_value_read(c->model, AS_KIND_TENSOR, bytes, size, &type, &data, err) >= 0 &&
+    return as_onnx_value_read(c->model, AS_VALUE_TENSOR, bytes, size, &type, &data, err) >= 0 &&
            as_val_load(val, &c->mem, AS_MEM_ACTIVATIONS, &type, data, err) >= 0;
 }
 
-static bool read_list(struct test_case *c, enum as_kind kind, const uint8_t *bytes, uint64_t size,
-                      struct as_val *val, struct assay_error *err)
+static bool read_list(struct test_case *c, enum as_value_kind kind, const uint8_t *bytes,
+                      uint64_t size, struct as_val *val, struct assay_error *err)
 {
     struct as_proto_input input;
     struct as_proto message;
@@ -69,9 +69,9 @@ static bool read_list(struct test_case *c, enum as_kind kind, const uint8_t *byt
     *val = (struct as_val){.kind = (uint8_t)kind, .present = true};
     as_proto_init(&message, &input, "ONNX value", bytes, (size_t)size);
     while ((rc = as_proto_next(&message, &f, err)) > 0) {
-        enum as_kind of = f.number == FIELD_TENSOR     ? AS_KIND_TENSOR
-                          : f.number == FIELD_SEQUENCE ? AS_KIND_SEQUENCE
-                                                       : AS_KIND_OPTIONAL;
+        enum as_value_kind of = f.number == FIELD_TENSOR     ? AS_VALUE_TENSOR
+                                : f.number == FIELD_SEQUENCE ? AS_VALUE_SEQUENCE
+                                                             : AS_VALUE_OPTIONAL;
 
         if (f.number != FIELD_TENSOR && f.number != FIELD_SEQUENCE && f.number != FIELD_OPTIONAL)
             continue;
@@ -84,11 +84,11 @@ static bool read_list(struct test_case *c, enum as_kind kind, const uint8_t *byt
     return rc >= 0;
 }
 
-static bool read_values(struct test_case *c, enum as_kind kind, const uint8_t *bytes, uint64_t size,
-                        struct as_val *val, struct assay_error *err)
+static bool read_values(struct test_case *c, enum as_value_kind kind, const uint8_t *bytes,
+                        uint64_t size, struct as_val *val, struct assay_error *err)
 {
-    return kind == AS_KIND_TENSOR ? read_tensor(c, bytes, size, val, err)
-                                  : read_list(c, kind, bytes, size, val, err);
+    return kind == AS_VALUE_TENSOR ? read_tensor(c, bytes, size, val, err)
+                                   : read_list(c, kind, bytes, size, val, err);
 }
 
 static bool read_pb(struct test_case *c, const char *what, size_t n, const struct as_type *declared,
@@ -105,7 +105,8 @@ static bool read_pb(struct test_case *c, const char *what, size_t n, const struc
     snprintf(path, sizeof path, "%s/test_data_set_0/%s_%zu.pb", c->path, what, n);
     if (as_mapped_file_open(file, path, &err) == ASSAY_OK) {
         c->n_files++;
-        fine = read_values(c, (enum as_kind)declared->kind, file->bytes, file->size, val, &err);
+        fine =
+            read_values(c, (enum as_value_kind)declared->kind, file->bytes, file->size, val, &err);
     }
     /* NumPy has no bfloat16, so the files that hold such numbers call them uint16. */
     if (fine && declared->dtype == AS_DTYPE_BF16 && val->dtype == AS_DTYPE_U16)
@@ -131,7 +132,7 @@ static bool give_inputs(struct test_case *c)
         c->given[c->n_given] =
             (struct as_infer_input){.name = value->name, .type = &c->types[c->n_given]};
         /* What a sequence holds is left to the run. */
-        if (val->kind != AS_KIND_TENSOR)
+        if (val->kind != AS_VALUE_TENSOR)
             c->types[c->n_given] = value->type;
         c->n_given++;
     }
@@ -165,7 +166,7 @@ static bool same(struct test_case *c, size_t i, const struct as_val *have,
                  as_dtype_name(have->dtype), a, as_dtype_name(want->dtype), b);
         return false;
     }
-    if (want->kind != AS_KIND_TENSOR) {
+    if (want->kind != AS_VALUE_TENSOR) {
         for (int32_t k = 0; k < want->n_elems; k++)
             if (!same(c, i, &have->elems[k], &want->elems[k]))
                 return false;

@@ -39,7 +39,7 @@ static inline uint64_t fake_now(void *user)
     return w->now_ns;
 }
 
-static inline void fake_events(void *user, struct as_watch_counts *out)
+static inline void fake_events(void *user, struct as_interference_counts *out)
 {
     struct fake_work *w = user;
 
@@ -48,7 +48,7 @@ static inline void fake_events(void *user, struct as_watch_counts *out)
     out->of[AS_CAUSE_MINOR_FAULT] = w->faults;
 }
 
-static inline void fake_steal(void *user, struct as_watch_counts *out)
+static inline void fake_steal(void *user, struct as_interference_counts *out)
 {
     struct fake_work *w = user;
 
@@ -90,10 +90,10 @@ static inline int fake_call(void *user, struct assay_error *err)
     return 0;
 }
 
-static inline struct as_watch_source fake_source(struct fake_work *w)
+static inline struct as_interference_source fake_source(struct fake_work *w)
 {
     as_rng_seed(&w->rng, 3);
-    return (struct as_watch_source){
+    return (struct as_interference_source){
         .user = w, .now_ns = fake_now, .events = fake_events, .steal = fake_steal};
 }
 

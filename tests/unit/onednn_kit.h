@@ -82,9 +82,9 @@ static inline void pair_same(const struct pair *p, const char *what)
         largest = fmax(largest, fabs(as_val_f64(a, i)));
     for (uint64_t i = 0; i < a->n; i++) {
         double x = as_val_f64(a, i), y = as_val_f64(b, i);
-        double room = a->dtype == AS_DTYPE_F32 ? 1e-5 * largest + 1e-6 : p->step;
+        double capacity = a->dtype == AS_DTYPE_F32 ? 1e-5 * largest + 1e-6 : p->step;
 
-        if (!(fabs(x - y) <= room))
+        if (!(fabs(x - y) <= capacity))
             fail_msg("%s: number %llu is %g, not %g", what, (unsigned long long)i, y, x);
     }
 }

@@ -16,7 +16,7 @@ struct kit {
     struct as_graph *main;
     struct as_cost_row rows[KIT_NODES];
     struct as_node nodes[KIT_NODES];
-    uint32_t room[KIT_NODES][8];
+    uint32_t capacity[KIT_NODES][8];
     uint32_t ends[8][8]; /* of graphs */
     size_t n_ends;
     struct as_param param[KIT_PARAMS];
@@ -86,16 +86,16 @@ static inline struct as_cost_row *kit_node_in(struct kit *k, struct as_graph *gr
     size_t i = k->costs.n_rows++;
 
     assert_true(i < KIT_NODES && n_in <= 4 && n_out <= 4);
-    kit_copy(k->room[i], in, n_in);
-    kit_copy(k->room[i] + 4, out, n_out);
+    kit_copy(k->capacity[i], in, n_in);
+    kit_copy(k->capacity[i] + 4, out, n_out);
     k->nodes[i] = (struct as_node){.name = "",
                                    .op_name = as_op_name(op),
                                    .domain_name = "",
                                    .op = op,
                                    .n_inputs = n_in,
                                    .n_outputs = n_out,
-                                   .inputs = k->room[i],
-                                   .outputs = k->room[i] + 4};
+                                   .inputs = k->capacity[i],
+                                   .outputs = k->capacity[i] + 4};
     k->rows[i] = (struct as_cost_row){.graph = graph,
                                       .node = &k->nodes[i],
                                       .depth = graph->depth,

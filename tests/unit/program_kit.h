@@ -27,15 +27,15 @@ static inline void program_kit_samples(struct kit *k, const struct program_kit *
         if (how->returns && i + 6 > n) /* within the last twentieth */
             live *= (double)(n - i) / 8;
 
-        event[m++] = (struct as_event){ns, PROGRAM_KIT_RSS, AS_KIND_SAMPLE};
+        event[m++] = (struct as_event){ns, PROGRAM_KIT_RSS, AS_RECORD_SAMPLE};
         event[m++] = (struct as_event){kit_bits(live + now + mapped + 30 * PROGRAM_KIT_MIB), 0,
-                                       AS_KIND_VALUE};
+                                       AS_RECORD_VALUE};
         if (!how->no_heap) {
-            event[m++] = (struct as_event){ns, PROGRAM_KIT_HEAP, AS_KIND_SAMPLE};
-            event[m++] = (struct as_event){kit_bits(live + now), 0, AS_KIND_VALUE};
+            event[m++] = (struct as_event){ns, PROGRAM_KIT_HEAP, AS_RECORD_SAMPLE};
+            event[m++] = (struct as_event){kit_bits(live + now), 0, AS_RECORD_VALUE};
         }
-        event[m++] = (struct as_event){ns, PROGRAM_KIT_CPU, AS_KIND_SAMPLE};
-        event[m++] = (struct as_event){kit_bits(how->waits ? 0.05 : 0.97), 0, AS_KIND_VALUE};
+        event[m++] = (struct as_event){ns, PROGRAM_KIT_CPU, AS_RECORD_SAMPLE};
+        event[m++] = (struct as_event){kit_bits(how->waits ? 0.05 : 0.97), 0, AS_RECORD_VALUE};
     }
     kit_thread(k, 0, 77, "watch");
     kit_events(k, 0, event, m);
@@ -46,7 +46,7 @@ static inline void program_kit_facts(const struct program_kit *how, double secon
 {
     const char *argv[] = {"./a.out", how->hostile ? program_kit_nasty : "--rows", "1000000"};
     uint64_t cpu = (uint64_t)(seconds * 1e9 * (how->waits ? 0.05 : 0.97));
-    const struct as_program_facts facts = {
+    const struct as_watch_facts facts = {
         .argv = argv,
         .n_args = 3,
         .folder = "/home/somebody",
@@ -71,7 +71,7 @@ static inline void program_kit_facts(const struct program_kit *how, double secon
         .processes_left_out = 0,
     };
 
-    assert_int_equal(as_program_record_facts(&facts, NULL), ASSAY_OK);
+    assert_int_equal(as_watch_record_facts(&facts, NULL), ASSAY_OK);
 }
 
 static inline void program_kit_processes(const struct program_kit *how, double seconds)
@@ -100,7 +100,7 @@ static inline void program_kit_processes(const struct program_kit *how, double s
             .threads_most = as_fact_of(2),
             .heap_watched = i == 0,
         };
-    assert_int_equal(as_program_record_processes(p, 3, NULL), ASSAY_OK);
+    assert_int_equal(as_watch_record_processes(p, 3, NULL), ASSAY_OK);
 }
 
 static inline void program_kit_heap(const struct program_kit *how, double seconds)
@@ -118,8 +118,8 @@ static inline void program_kit_heap(const struct program_kit *how, double second
             grown[i] *= (double)(N - i) / 8;
         flat[i] = t[i] < 1 ? 20 * t[i] * PROGRAM_KIT_MIB : 20 * PROGRAM_KIT_MIB;
     }
-    assert_int_equal(
-        as_program_record_heap(&watch, how->no_names ? NULL : &symbols, series, 2, NULL), ASSAY_OK);
+    assert_int_equal(as_watch_record_heap(&watch, how->no_names ? NULL : &symbols, series, 2, NULL),
+                     ASSAY_OK);
 }
 
 static inline void program_kit_gemm(const struct program_kit *how)
@@ -149,9 +149,9 @@ static inline void program_kit_gemm(const struct program_kit *how)
 
     if (how->hostile)
         (void)snprintf(calls[0].shape, sizeof calls[0].shape, "%s", program_kit_nasty);
-    assert_int_equal(as_program_record_gemm(4242, calls, 2, 5, NULL), ASSAY_OK);
+    assert_int_equal(as_watch_record_gemm(4242, calls, 2, 5, NULL), ASSAY_OK);
     calls[0].max_ns = 10000000;
-    assert_int_equal(as_program_record_gemm(4243, calls, 1, 0, NULL), ASSAY_OK);
+    assert_int_equal(as_watch_record_gemm(4243, calls, 1, 0, NULL), ASSAY_OK);
 }
 
 /* Writes the whole run; as kit_begin(), ended by kit_close(). */

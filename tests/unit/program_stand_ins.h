@@ -97,7 +97,7 @@ static inline double program_kit_live(const struct program_kit *how, double t)
     return (20 * warm + (how->leaks ? 1.2 * t : 0)) * PROGRAM_KIT_MIB;
 }
 
-void as_heap_watch_header(const struct as_heap_watch *watch, struct as_share_header *out)
+void as_heap_watch_header(const struct as_heap_watch *watch, struct as_shm_header *out)
 {
     (void)watch;
     memset(out, 0, sizeof *out);

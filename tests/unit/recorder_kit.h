@@ -144,7 +144,8 @@ static inline uint64_t rec_marks(struct as_run *run)
         as_thread_events_init(&events, run, &run->thread[i]);
         while (as_thread_events_next(&events, &batch, NULL) == 1) {
             for (size_t k = 0; k < batch.n_events; k++)
-                n += batch.event[k].kind >= AS_KIND_BEGIN && batch.event[k].kind <= AS_KIND_SWITCH;
+                n += batch.event[k].kind >= AS_RECORD_BEGIN &&
+                     batch.event[k].kind <= AS_RECORD_SWITCH;
         }
         as_thread_events_fini(&events);
     }

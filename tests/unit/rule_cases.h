@@ -14,7 +14,7 @@ struct rule_case {
     const char *expected; /* "1x2; 3" for the outputs, or "!words" of the message */
 };
 
-static inline void kit_graph_of(const struct rule_case *c, char *text, size_t room)
+static inline void kit_graph_of(const struct rule_case *c, char *text, size_t capacity)
 {
     char specs[512], list[128] = "", *save = specs, *spec;
     size_t size = 0;
@@ -28,10 +28,10 @@ static inline void kit_graph_of(const struct rule_case *c, char *text, size_t ro
 
         snprintf(list + at, sizeof list - at, "%s%c", at ? "," : "", none ? '-' : name);
         if (!none)
-            size += (size_t)snprintf(text + size, room - size, "%s %c %s\n",
+            size += (size_t)snprintf(text + size, capacity - size, "%s %c %s\n",
                                      constant ? "const" : "in", name, spec);
     }
-    snprintf(text + size, room - size, "%s %s -> x,y,z,w %s", c->op, list, c->attrs);
+    snprintf(text + size, capacity - size, "%s %s -> x,y,z,w %s", c->op, list, c->attrs);
 }
 
 static inline void kit_check(const struct rule_case *c)

@@ -9,7 +9,7 @@
 /* Names between commas; "-" or nothing for one that is left out. */
 static inline uint32_t *kit_list(struct rule_kit *k, char *text, uint32_t *n)
 {
-    uint32_t *ids = kit_room(k, 40 * sizeof *ids);
+    uint32_t *ids = kit_capacity(k, 40 * sizeof *ids);
     char *next;
 
     for (*n = 0; *text; text = next) {
@@ -24,8 +24,8 @@ static inline void kit_node(struct rule_kit *k, char *line)
 {
     struct as_graph *graph = k->graphs[k->depth];
     struct as_node *node = &graph->nodes[graph->n_nodes++];
-    struct as_attr *attrs = kit_room(k, 16 * sizeof *attrs);
-    char *op = kit_room(k, strlen(line) + 1), *save = line, *word, *at;
+    struct as_attr *attrs = kit_capacity(k, 16 * sizeof *attrs);
+    char *op = kit_capacity(k, strlen(line) + 1), *save = line, *word, *at;
     bool made = false;
 
     assert_true(graph->n_nodes <= KIT_NODES);
@@ -56,8 +56,8 @@ static inline void kit_open(struct rule_kit *k, struct as_graph *parent, const c
     assert_non_null(graph);
     assert_int_equal(as_graph_reserve_nodes(graph, KIT_NODES, &k->err), ASSAY_OK);
     graph->n_nodes = 0;
-    graph->inputs = kit_room(k, 32 * sizeof *graph->inputs);
-    graph->outputs = kit_room(k, 32 * sizeof *graph->outputs);
+    graph->inputs = kit_capacity(k, 32 * sizeof *graph->inputs);
+    graph->outputs = kit_capacity(k, 32 * sizeof *graph->outputs);
     k->graphs[k->depth] = graph;
 }
 

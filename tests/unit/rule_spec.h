@@ -37,12 +37,12 @@ static inline char *kit_word(char **text, const char *ends)
     return word;
 }
 
-static inline void *kit_room(struct rule_kit *k, size_t size)
+static inline void *kit_capacity(struct rule_kit *k, size_t size)
 {
-    void *room = as_arena_zero(&k->model->arena, 1, size ? size : 1);
+    void *capacity = as_arena_zero(&k->model->arena, 1, size ? size : 1);
 
-    assert_non_null(room);
-    return room;
+    assert_non_null(capacity);
+    return capacity;
 }
 
 static inline uint32_t kit_find(const struct rule_kit *k, const char *name)
@@ -76,14 +76,14 @@ static inline uint32_t kit_name(struct rule_kit *k, const char *name)
 }
 
 /* Numbers between commas, up to `end`. */
-static inline size_t kit_numbers(const char *text, char end, double *out, size_t room)
+static inline size_t kit_numbers(const char *text, char end, double *out, size_t capacity)
 {
     size_t n = 0;
 
     while (*text && *text != end) {
         char *next;
 
-        assert_true(n < room);
+        assert_true(n < capacity);
         out[n++] = strtod(text, &next);
         assert_ptr_not_equal(next, text);
         text = *next == ',' ? next + 1 : next;
@@ -166,8 +166,8 @@ static inline void kit_spec(struct rule_kit *k, const char *spec, struct as_valu
     snprintf(copy, sizeof copy, "%s", spec + 1);
     assert_non_null(strchr(copy, ']'));
     *strchr(copy, ']') = 0;
-    elems = kit_room(k, 16 * sizeof *elems);
-    value->type = (struct as_type){.kind = AS_KIND_SEQUENCE, .rank = -1, .elems = elems};
+    elems = kit_capacity(k, 16 * sizeof *elems);
+    value->type = (struct as_type){.kind = AS_VALUE_SEQUENCE, .rank = -1, .elems = elems};
     for (at = copy; *at; at = next) {
         struct as_data *data;
 
@@ -182,7 +182,7 @@ static inline void kit_attr(struct rule_kit *k, const char *text, struct as_attr
 {
     const char *value = strchr(text, '=') + 1;
     double numbers[64];
-    char *name = kit_room(k, 64);
+    char *name = kit_capacity(k, 64);
 
     snprintf(name, 64, "%.*s", (int)(value - 1 - text), text);
     attr->name = name;
@@ -193,14 +193,14 @@ static inline void kit_attr(struct rule_kit *k, const char *text, struct as_attr
                 attr->graph = k->closed[i];
         assert_non_null(attr->graph);
     } else if ((*value < '0' || *value > '9') && *value != '-') {
-        char *word = kit_room(k, strlen(value) + 1);
+        char *word = kit_capacity(k, strlen(value) + 1);
 
         memcpy(word, value, strlen(value));
         attr->kind = AS_ATTR_TEXT;
         attr->text = (struct as_text){word, strlen(value)};
     } else if (strchr(value, ',')) {
-        int64_t *ints = kit_room(k, sizeof numbers);
-        float *floats = kit_room(k, sizeof numbers);
+        int64_t *ints = kit_capacity(k, sizeof numbers);
+        float *floats = kit_capacity(k, sizeof numbers);
 
         attr->n = (uint32_t)kit_numbers(value, 0, numbers, UNIT_COUNT(numbers));
         for (uint32_t i = 0; i < attr->n; i++) {

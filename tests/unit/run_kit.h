@@ -177,49 +177,49 @@ static inline void kit_close(struct kit *k)
 /* Short names for events in tables. */
 #define BEGIN(t, s)                                                                                \
     {                                                                                              \
-        (t), (s), AS_KIND_BEGIN                                                                    \
+        (t), (s), AS_RECORD_BEGIN                                                                  \
     }
 #define END(t, s)                                                                                  \
     {                                                                                              \
-        (t), (s), AS_KIND_END                                                                      \
+        (t), (s), AS_RECORD_END                                                                    \
     }
 #define FAIL(t, s)                                                                                 \
     {                                                                                              \
-        (t), (s), AS_KIND_FAIL                                                                     \
+        (t), (s), AS_RECORD_FAIL                                                                   \
     }
 #define SWITCH(t, s)                                                                               \
     {                                                                                              \
-        (t), (s), AS_KIND_SWITCH                                                                   \
+        (t), (s), AS_RECORD_SWITCH                                                                 \
     }
 #define ITER(t)                                                                                    \
     {                                                                                              \
-        (t), 0, AS_KIND_ITER                                                                       \
+        (t), 0, AS_RECORD_ITER                                                                     \
     }
 #define ITER_END(t)                                                                                \
     {                                                                                              \
-        (t), 0, AS_KIND_ITER_END                                                                   \
+        (t), 0, AS_RECORD_ITER_END                                                                 \
     }
 #define NUMBER(n)                                                                                  \
     {                                                                                              \
-        (n), 0, AS_KIND_NUMBER                                                                     \
+        (n), 0, AS_RECORD_NUMBER                                                                   \
     }
 #define CPU(n)                                                                                     \
     {                                                                                              \
-        (n), 0, AS_KIND_CPU                                                                        \
+        (n), 0, AS_RECORD_CPU                                                                      \
     }
 #define LENGTH(n)                                                                                  \
     {                                                                                              \
-        (n), 0, AS_KIND_LENGTH                                                                     \
+        (n), 0, AS_RECORD_LENGTH                                                                   \
     }
 #define LOST(from, to, n)                                                                          \
-    {(from), (uint32_t)(n), AS_KIND_LOST_FROM},                                                    \
+    {(from), (uint32_t)(n), AS_RECORD_LOST_FROM},                                                  \
     {                                                                                              \
-        (to), (uint32_t)((uint64_t)(n) >> 32), AS_KIND_LOST_TO                                     \
+        (to), (uint32_t)((uint64_t)(n) >> 32), AS_RECORD_LOST_TO                                   \
     }
 #define WAIT(from, to)                                                                             \
-    {(from), 0, AS_KIND_WAIT_FROM},                                                                \
+    {(from), 0, AS_RECORD_WAIT_FROM},                                                              \
     {                                                                                              \
-        (to), 0, AS_KIND_WAIT_TO                                                                   \
+        (to), 0, AS_RECORD_WAIT_TO                                                                 \
     }
 
 static inline uint64_t kit_bits(double value)
@@ -233,7 +233,7 @@ static inline uint64_t kit_bits(double value)
 /* Everything a walk told, in order. */
 struct kit_heard {
     struct as_span *span;
-    size_t n_spans, room;
+    size_t n_spans, capacity;
     struct as_iteration iteration[16];
     size_t n_iterations;
     struct {
@@ -259,9 +259,9 @@ static inline void kit_on_end(void *user, const struct as_span *span)
 {
     struct kit_heard *h = user;
 
-    if (h->n_spans == h->room) {
-        h->room = h->room ? 2 * h->room : 64;
-        h->span = realloc(h->span, h->room * sizeof *h->span);
+    if (h->n_spans == h->capacity) {
+        h->capacity = h->capacity ? 2 * h->capacity : 64;
+        h->span = realloc(h->span, h->capacity * sizeof *h->span);
         assert_non_null(h->span);
     }
     h->span[h->n_spans++] = *span;
@@ -330,7 +330,7 @@ static inline void kit_forget(struct kit_heard *h)
 {
     free(h->span);
     h->span = NULL;
-    h->n_spans = h->room = 0;
+    h->n_spans = h->capacity = 0;
 }
 
 static inline void kit_expect_span(const struct as_span *s, uint32_t site, uint32_t depth,

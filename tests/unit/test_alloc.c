@@ -50,19 +50,19 @@ static void zeroed_and_grown_memory_keeps_its_bytes(void **state)
 static void an_array_grows_by_doubling(void **state)
 {
     volatile size_t huge = SIZE_MAX / 2;
-    size_t room = 0, full = 2;
+    size_t capacity = 0, full = 2;
     int *array = NULL;
 
     (void)state;
     for (int i = 0; i < 100; i++) {
-        void *grown = as_grow(array, (size_t)i, &room, 3, sizeof *array);
+        void *grown = as_grow(array, (size_t)i, &capacity, 3, sizeof *array);
 
         assert_non_null(grown);
         array = grown;
         array[i] = i;
-        assert_true(room > (size_t)i && room % 3 == 0);
+        assert_true(capacity > (size_t)i && capacity % 3 == 0);
     }
-    assert_int_equal(room, 192); /* 3, 6, 12, 24, 48, 96 */
+    assert_int_equal(capacity, 192); /* 3, 6, 12, 24, 48, 96 */
     for (int i = 0; i < 100; i++)
         assert_int_equal(array[i], i);
     assert_null(as_grow(array, 2, &full, 3, huge));

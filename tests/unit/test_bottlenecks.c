@@ -646,7 +646,7 @@ static void ten_times_the_calls_cost_no_more_memory(void **state)
         call("x", 1);
     assert_int_equal(as_alloc_count(), asked);
     assert_int_equal(analyzer->layer[0].n_samples, 4096);
-    assert_int_equal(analyzer->layer[0].room, 4096);
+    assert_int_equal(analyzer->layer[0].capacity, 4096);
     done();
 }
 

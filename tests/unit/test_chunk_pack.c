@@ -10,7 +10,7 @@
 
 struct unpacked {
     uint64_t thread, sequence;
-    struct as_event event[AS_CHUNK_ROOM];
+    struct as_event event[AS_CHUNK_CAPACITY];
     size_t n;
 };
 
@@ -50,15 +50,15 @@ static void a_full_chunk_is_taken_whole(void **state)
 
     (void)state;
     fresh();
-    for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++)
-        put(i, TAG, 1000 + 10 * (uint64_t)i, i % 2 ? AS_KIND_END : AS_KIND_BEGIN, 1 + i % 3);
+    for (uint32_t i = 0; i < AS_CHUNK_CAPACITY; i++)
+        put(i, TAG, 1000 + 10 * (uint64_t)i, i % 2 ? AS_RECORD_END : AS_RECORD_BEGIN, 1 + i % 3);
     packed = as_chunk_pack(&chunk, bytes);
-    assert_int_equal(packed.n_records, AS_CHUNK_ROOM);
+    assert_int_equal(packed.n_records, AS_CHUNK_CAPACITY);
     assert_int_equal(packed.n_holes, 0);
     unpack(packed);
     assert_int_equal(got.thread, 5);
     assert_int_equal(got.sequence, 300);
-    for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++) {
+    for (uint32_t i = 0; i < AS_CHUNK_CAPACITY; i++) {
         assert_int_equal(got.event[i].time, 1000 + 10 * i);
         assert_int_equal(got.event[i].site, 1 + i % 3);
     }
@@ -71,12 +71,13 @@ static void the_largest_payload_fits(void **state)
     (void)state;
     fresh();
     chunk.thread = chunk.sequence = UINT64_MAX;
-    for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++) /* far apart in time and all of different sites */
-        put(i, TAG, i % 2 ? UINT64_MAX / 2 : 0, AS_KIND_BEGIN, UINT32_MAX - i);
+    for (uint32_t i = 0; i < AS_CHUNK_CAPACITY;
+         i++) /* far apart in time and all of different sites */
+        put(i, TAG, i % 2 ? UINT64_MAX / 2 : 0, AS_RECORD_BEGIN, UINT32_MAX - i);
     packed = as_chunk_pack(&chunk, bytes);
     assert_true(packed.size <= sizeof bytes);
     unpack(packed);
-    assert_int_equal(got.n, AS_CHUNK_ROOM);
+    assert_int_equal(got.n, AS_CHUNK_CAPACITY);
 }
 
 static void an_empty_chunk_gives_nothing(void **state)
@@ -96,10 +97,10 @@ static void holes_are_counted_and_the_tail_is_none(void **state)
 
     (void)state;
     fresh();
-    put(0, TAG, 10, AS_KIND_BEGIN, 1);
-    put(3, TAG, 20, AS_KIND_END, 1); /* 1 and 2 were claimed and not stored */
+    put(0, TAG, 10, AS_RECORD_BEGIN, 1);
+    put(3, TAG, 20, AS_RECORD_END, 1); /* 1 and 2 were claimed and not stored */
     packed = as_chunk_pack(&chunk, bytes);
-    assert_int_equal(packed.n_tail, AS_CHUNK_ROOM - 4);
+    assert_int_equal(packed.n_tail, AS_CHUNK_CAPACITY - 4);
     assert_int_equal(packed.n_records, 2);
     assert_int_equal(packed.n_holes, 2);
     unpack(packed);
@@ -116,10 +117,10 @@ static void records_of_an_earlier_use_are_left_out(void **state)
 
     (void)state;
     fresh();
-    for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++)
-        put(i, (uint64_t)6 << AS_TAG_SHIFT, 5, AS_KIND_BEGIN, 9);
-    put(0, TAG, 10, AS_KIND_BEGIN, 1);
-    put(1, TAG, 11, AS_KIND_END, 1);
+    for (uint32_t i = 0; i < AS_CHUNK_CAPACITY; i++)
+        put(i, (uint64_t)6 << AS_TAG_SHIFT, 5, AS_RECORD_BEGIN, 9);
+    put(0, TAG, 10, AS_RECORD_BEGIN, 1);
+    put(1, TAG, 11, AS_RECORD_END, 1);
     packed = as_chunk_pack(&chunk, bytes);
     assert_int_equal(packed.n_records, 2);
     assert_int_equal(packed.n_holes, 0);
@@ -133,10 +134,10 @@ static void pads_and_unknown_kinds_are_left_out(void **state)
 
     (void)state;
     fresh();
-    put(0, TAG, 10, AS_KIND_BEGIN, 1);
-    put(1, TAG, 0, AS_KIND_PAD, 0);
-    put(2, TAG, 0, AS_KIND_NONE, 4);
-    put(3, TAG, 0, AS_KIND_COUNT, 4);
+    put(0, TAG, 10, AS_RECORD_BEGIN, 1);
+    put(1, TAG, 0, AS_RECORD_PAD, 0);
+    put(2, TAG, 0, AS_RECORD_NONE, 4);
+    put(3, TAG, 0, AS_RECORD_COUNT, 4);
     put(4, TAG, 0, 255, 4);
     packed = as_chunk_pack(&chunk, bytes);
     assert_int_equal(packed.n_records, 1);
@@ -149,8 +150,8 @@ static void a_chunk_may_begin_with_data(void **state)
 
     (void)state;
     fresh();
-    put(0, TAG, 42, AS_KIND_NOTE, 3);
-    put(1, TAG, 1u << 30, AS_KIND_END, 1);
+    put(0, TAG, 42, AS_RECORD_NOTE, 3);
+    put(1, TAG, 1u << 30, AS_RECORD_END, 1);
     packed = as_chunk_pack(&chunk, bytes);
     unpack(packed);
     assert_int_equal(got.n, 2);

@@ -107,7 +107,7 @@ static void a_plan_past_the_limit_is_refused_before_the_run(void **state)
 
 static void strides_of_an_empty_tensor_do_not_overflow(void **state)
 {
-    struct as_val val = {.kind = AS_KIND_TENSOR, .rank = 3, .n = 0};
+    struct as_val val = {.kind = AS_VALUE_TENSOR, .rank = 3, .n = 0};
     int64_t strides[3] = {7, 7, 7};
 
     (void)state;

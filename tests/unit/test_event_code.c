@@ -8,10 +8,11 @@
 #define N_EVENTS 4000
 
 static const uint32_t kinds[] = {
-    AS_KIND_BEGIN,    AS_KIND_END,    AS_KIND_FAIL,      AS_KIND_SWITCH,  AS_KIND_ITER,
-    AS_KIND_ITER_END, AS_KIND_SAMPLE, AS_KIND_LOST_FROM, AS_KIND_LOST_TO, AS_KIND_WAIT_FROM,
-    AS_KIND_WAIT_TO,  AS_KIND_VALUE,  AS_KIND_NUMBER,    AS_KIND_CPU,     AS_KIND_LENGTH,
-    AS_KIND_NOTE,     AS_KIND_PAD,
+    AS_RECORD_BEGIN,   AS_RECORD_END,       AS_RECORD_FAIL,    AS_RECORD_SWITCH,
+    AS_RECORD_ITER,    AS_RECORD_ITER_END,  AS_RECORD_SAMPLE,  AS_RECORD_LOST_FROM,
+    AS_RECORD_LOST_TO, AS_RECORD_WAIT_FROM, AS_RECORD_WAIT_TO, AS_RECORD_VALUE,
+    AS_RECORD_NUMBER,  AS_RECORD_CPU,       AS_RECORD_LENGTH,  AS_RECORD_NOTE,
+    AS_RECORD_PAD,
 };
 
 static uint64_t any_number(struct as_rng *rng)
@@ -80,7 +81,7 @@ static void time_may_run_backwards_by_any_amount(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(times); i++) {
-        struct as_event e = {.time = times[i], .site = 9, .kind = AS_KIND_BEGIN};
+        struct as_event e = {.time = times[i], .site = 9, .kind = AS_RECORD_BEGIN};
 
         to = as_event_encode(&in, &e, to);
     }
@@ -96,8 +97,8 @@ static void time_may_run_backwards_by_any_amount(void **state)
 
 static void an_event_cut_anywhere_is_refused(void **state)
 {
-    const struct as_event e = {.time = UINT64_MAX, .site = UINT32_MAX, .kind = AS_KIND_END};
-    const struct as_event note = {.time = 1, .site = 300, .kind = AS_KIND_NOTE};
+    const struct as_event e = {.time = UINT64_MAX, .site = UINT32_MAX, .kind = AS_RECORD_END};
+    const struct as_event note = {.time = 1, .site = 300, .kind = AS_RECORD_NOTE};
     uint8_t bytes[AS_EVENT_MAX_BYTES];
     struct as_event out;
 
@@ -122,13 +123,13 @@ static void nonsense_is_refused(void **state)
         uint8_t size, bytes[13];
     } bad[] = {
         {"no kind", 2, {0x00, 0x01}},
-        {"a site form that is none", 3, {0x60 | AS_KIND_BEGIN, 0x01, 0x01}},
+        {"a site form that is none", 3, {0x60 | AS_RECORD_BEGIN, 0x01, 0x01}},
         {"a site past 32 bits",
          8,
-         {0x40 | AS_KIND_BEGIN, 0xff, 0xff, 0xff, 0xff, 0x1f, 0x01, 0x01}},
+         {0x40 | AS_RECORD_BEGIN, 0xff, 0xff, 0xff, 0xff, 0x1f, 0x01, 0x01}},
         {"a time past 64 bits",
          12,
-         {AS_KIND_BEGIN, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0x00}},
+         {AS_RECORD_BEGIN, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0x00}},
     };
 
     (void)state;

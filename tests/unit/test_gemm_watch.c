@@ -38,7 +38,7 @@ static void put_n_entries(const struct fixture *f, uint64_t n, uint64_t unplaced
 {
     struct as_gemm_header header = {.n_entries = n, .unplaced = unplaced};
 
-    put(f, &header, sizeof header, AS_SHARE_GEMM_AT);
+    put(f, &header, sizeof header, AS_SHM_GEMM_AT);
 }
 
 static void put_entry(const struct fixture *f, unsigned number, struct as_gemm_key key,
@@ -48,7 +48,7 @@ static void put_entry(const struct fixture *f, unsigned number, struct as_gemm_k
         .key = key, .calls = calls, .time_ns = time_ns, .min_ns = 1, .max_ns = time_ns};
 
     put(f, &entry, sizeof entry,
-        AS_SHARE_GEMM_AT + offsetof(struct as_gemm_share, entry) + number * sizeof entry);
+        AS_SHM_GEMM_AT + offsetof(struct as_gemm_shm, entry) + number * sizeof entry);
 }
 
 static int read_all(struct fixture *f)
@@ -58,7 +58,7 @@ static int read_all(struct fixture *f)
 
 static int set_up(void **state)
 {
-    struct as_share_header header = {.magic = AS_SHARE_MAGIC, .size_bytes = AS_SHARE_BYTES};
+    struct as_shm_header header = {.magic = AS_SHM_MAGIC, .size_bytes = AS_SHM_BYTES};
     struct fixture *f = calloc(1, sizeof *f);
     int fd;
 
@@ -66,7 +66,7 @@ static int set_up(void **state)
         return -1;
     snprintf(f->path, sizeof f->path, "/tmp/gemm-watch-XXXXXX");
     fd = mkstemp(f->path);
-    if (fd < 0 || ftruncate(fd, AS_SHARE_GEMM_AT + AS_SHARE_GEMM_BYTES) != 0)
+    if (fd < 0 || ftruncate(fd, AS_SHM_GEMM_AT + AS_SHM_GEMM_BYTES) != 0)
         return -1;
     close(fd);
     put(f, &header, sizeof header, 0);
@@ -247,10 +247,10 @@ static void entries_that_nobody_wrote_are_passed_over(void **state)
 static void other_files_are_refused(void **state)
 {
     struct fixture *f = *state;
-    uint64_t magic = AS_SHARE_MAGIC + 1;
+    uint64_t magic = AS_SHM_MAGIC + 1;
 
     put_n_entries(f, 100, 0);
-    assert_int_equal(truncate(f->path, AS_SHARE_GEMM_AT + 256), 0);
+    assert_int_equal(truncate(f->path, AS_SHM_GEMM_AT + 256), 0);
     assert_int_equal(read_all(f), ASSAY_ERR_FORMAT);
     assert_non_null(strstr(f->err.msg, "cut short"));
     put(f, &magic, sizeof magic, 0);

@@ -31,23 +31,23 @@ static void put(const struct kit *kit, const void *bytes, size_t size, uint64_t 
     assert_int_equal(pwrite(kit->fd, bytes, size, (off_t)at), (ssize_t)size);
 }
 
-static void put_heap(const struct kit *kit, const struct as_heap_share *heap)
+static void put_heap(const struct kit *kit, const struct as_heap_shm *heap)
 {
-    put(kit, heap, sizeof *heap, AS_SHARE_HEAP_AT);
+    put(kit, heap, sizeof *heap, AS_SHM_HEAP_AT);
 }
 
-static struct as_heap_share some_heap(void)
+static struct as_heap_shm some_heap(void)
 {
-    return (struct as_heap_share){.version = AS_HEAP_VERSION,
-                                  .room_pages = PAGE + 100,
-                                  .n_cells = 3,
-                                  .n_stacks = 2,
-                                  .n_layers = 2,
-                                  .n_threads = 3,
-                                  .max_live_threads = 2,
-                                  .live_bytes = 700,
-                                  .peak_bytes = 900,
-                                  .iterations = AS_HEAP_MARKS + 2};
+    return (struct as_heap_shm){.version = AS_HEAP_VERSION,
+                                .capacity_pages = PAGE + 100,
+                                .n_cells = 3,
+                                .n_stacks = 2,
+                                .n_layers = 2,
+                                .n_threads = 3,
+                                .max_live_threads = 2,
+                                .live_bytes = 700,
+                                .peak_bytes = 900,
+                                .iterations = AS_HEAP_MARKS + 2};
 }
 
 /* Threads 1 and 2 count cells 1 and 2; thread 0 has no place. */
@@ -66,8 +66,8 @@ static void put_threads(const struct kit *kit)
     struct as_heap_thread *t = calloc(1, sizeof *t);
 
     assert_non_null(t);
-    put(kit, page, sizeof page, AS_SHARE_HEAP_AT + AS_HEAP_THREADS_AT);
-    put(kit, cell, sizeof cell, AS_SHARE_HEAP_AT + AS_HEAP_CELLS_AT);
+    put(kit, page, sizeof page, AS_SHM_HEAP_AT + AS_HEAP_THREADS_AT);
+    put(kit, cell, sizeof cell, AS_SHM_HEAP_AT + AS_HEAP_CELLS_AT);
     for (uint32_t i = 1; i < 3; i++) {
         uint32_t own = page[i] + AS_HEAP_THREAD_PAGES;
 
@@ -78,9 +78,9 @@ static void put_threads(const struct kit *kit)
         t->foreign_frees = i;
         t->pad_bytes = 48;
         t->page[0] = own;
-        put(kit, t, sizeof *t, AS_SHARE_HEAP_AT + (uint64_t)page[i] * AS_HEAP_PAGE);
+        put(kit, t, sizeof *t, AS_SHM_HEAP_AT + (uint64_t)page[i] * AS_HEAP_PAGE);
         put(kit, counter, sizeof counter,
-            AS_SHARE_HEAP_AT + (uint64_t)own * AS_HEAP_PAGE + sizeof *counter);
+            AS_SHM_HEAP_AT + (uint64_t)own * AS_HEAP_PAGE + sizeof *counter);
     }
     free(t);
 }
@@ -88,13 +88,13 @@ static void put_threads(const struct kit *kit)
 static int open_kit(void **state)
 {
     static struct kit kit;
-    const struct as_share_header header = {.magic = AS_SHARE_MAGIC, .pid = 42, .program = "prog"};
-    const struct as_heap_share heap = some_heap();
+    const struct as_shm_header header = {.magic = AS_SHM_MAGIC, .pid = 42, .program = "prog"};
+    const struct as_heap_shm heap = some_heap();
 
     memset(&kit, 0, sizeof kit);
     snprintf(kit.path, sizeof kit.path, "/tmp/heap-watch-XXXXXX");
     kit.fd = mkstemp(kit.path);
-    if (kit.fd < 0 || ftruncate(kit.fd, (off_t)AS_SHARE_BYTES) != 0)
+    if (kit.fd < 0 || ftruncate(kit.fd, (off_t)AS_SHM_BYTES) != 0)
         return -1;
     put(&kit, &header, sizeof header, 0);
     put_heap(&kit, &heap);
@@ -128,7 +128,7 @@ static void totals_are_sums_over_threads(void **state)
     assert_int_equal(t.live_blocks, 14);
     assert_int_equal(t.foreign_frees, 3);
     assert_int_equal(t.own_bytes, 14 * 16 + 96);
-    assert_true(t.share_bytes > 0 && t.share_bytes < AS_SHARE_BYTES);
+    assert_true(t.share_bytes > 0 && t.share_bytes < AS_SHM_BYTES);
     assert_int_equal(t.n_sites, 2);
     assert_int_equal(t.n_threads, 2);
     /* Two threads: as high as all they allocated, as low as what lives. */
@@ -140,20 +140,20 @@ static void totals_are_sums_over_threads(void **state)
 static void every_site_has_a_series(void **state)
 {
     struct kit *kit = *state;
-    struct as_site_points points = {0};
+    struct as_heap_series points = {0};
     struct as_site_series *series = NULL;
     struct as_heap_totals t;
     size_t n = 0;
 
     assert_int_equal(as_heap_watch_totals(kit->watch, &t, &kit->err), ASSAY_OK);
-    as_site_points_add(&points, kit->watch, t.n_ids, 1);
-    assert_int_equal(as_site_points_series(&points, &kit->arena, &series, &n, &kit->err), ASSAY_OK);
+    as_heap_series_add(&points, kit->watch, t.n_ids, 1);
+    assert_int_equal(as_heap_series_series(&points, &kit->arena, &series, &n, &kit->err), ASSAY_OK);
     assert_int_equal(n, 2);
     assert_int_equal(series[0].id, 1);
     assert_true(series[0].live_bytes[0] == 1200);
     assert_int_equal(series[1].id, 2);
     assert_true(series[1].live_bytes[0] == 100);
-    as_site_points_fini(&points);
+    as_heap_series_fini(&points);
 }
 
 static void sites_have_their_layer_and_kind(void **state)
@@ -165,7 +165,7 @@ static void sites_have_their_layer_and_kind(void **state)
     struct as_heap_site *site;
     size_t n;
 
-    put(kit, &layer, sizeof layer, AS_SHARE_HEAP_AT + AS_HEAP_LAYERS_AT + sizeof layer);
+    put(kit, &layer, sizeof layer, AS_SHM_HEAP_AT + AS_HEAP_LAYERS_AT + sizeof layer);
     assert_int_equal(as_heap_watch_sites(kit->watch, &kit->arena, &site, &n, &kit->err), ASSAY_OK);
     assert_int_equal(n, 2);
     assert_int_equal(site[0].id, 1);
@@ -190,7 +190,7 @@ static void the_last_marks_are_told_oldest_first(void **state)
 
     for (uint64_t i = 0; i < AS_HEAP_MARKS; i++)
         ring[i] = i;
-    put(kit, ring, sizeof ring, AS_SHARE_HEAP_AT + AS_HEAP_MARKS_AT);
+    put(kit, ring, sizeof ring, AS_SHM_HEAP_AT + AS_HEAP_MARKS_AT);
     assert_int_equal(as_heap_watch_iterations(kit->watch, &kit->arena, &live, &n, &kit->err),
                      ASSAY_OK);
     assert_int_equal(n, AS_HEAP_MARKS);
@@ -208,7 +208,7 @@ static void stacks_are_scaled_and_bounded(void **state)
                                     .allocated_bytes = 1000 * AS_HEAP_WEIGHT_ONE,
                                     .frees = 11 * AS_HEAP_WEIGHT_ONE,
                                     .frame = {1, 2}};
-    const uint64_t at = AS_SHARE_HEAP_AT + AS_HEAP_STACKS_AT + sizeof e;
+    const uint64_t at = AS_SHM_HEAP_AT + AS_HEAP_STACKS_AT + sizeof e;
     struct as_heap_stack *stack;
     size_t n;
 
@@ -240,8 +240,8 @@ static void a_layer_still_open_counts(void **state)
     t->n_open = 1000; /* more than there can be: only what has a place is looked at */
     t->open[0] = (struct as_heap_open){.layer = 1, .start_bytes = 20, .max_bytes = 150};
     t->open[1] = (struct as_heap_open){.layer = 9999, .start_bytes = 0, .max_bytes = 5};
-    put(kit, t, sizeof *t, AS_SHARE_HEAP_AT + (uint64_t)PAGE * AS_HEAP_PAGE);
-    put(kit, &entry, sizeof entry, AS_SHARE_HEAP_AT + AS_HEAP_LAYERS_AT + sizeof entry);
+    put(kit, t, sizeof *t, AS_SHM_HEAP_AT + (uint64_t)PAGE * AS_HEAP_PAGE);
+    put(kit, &entry, sizeof entry, AS_SHM_HEAP_AT + AS_HEAP_LAYERS_AT + sizeof entry);
     free(t);
     assert_int_equal(as_heap_watch_layers(kit->watch, &kit->arena, &layer, &n, &kit->err),
                      ASSAY_OK);
@@ -258,7 +258,7 @@ static void places_outside_are_passed_over(void **state)
     struct as_heap_totals t;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        put(kit, &bad[i], sizeof *bad, AS_SHARE_HEAP_AT + AS_HEAP_THREADS_AT + 4);
+        put(kit, &bad[i], sizeof *bad, AS_SHM_HEAP_AT + AS_HEAP_THREADS_AT + 4);
         assert_int_equal(as_heap_watch_totals(kit->watch, &t, &kit->err), ASSAY_OK);
         assert_int_equal(t.allocations, 11);
     }
@@ -267,14 +267,14 @@ static void places_outside_are_passed_over(void **state)
 static void what_was_not_counted_says_why(void **state)
 {
     struct kit *kit = *state;
-    struct as_heap_share heap = some_heap();
+    struct as_heap_shm heap = some_heap();
     struct as_heap_totals t;
 
     heap.declined = AS_HEAP_OWN_MALLOC;
     put_heap(kit, &heap);
     assert_int_equal(as_heap_watch_totals(kit->watch, &t, &kit->err), ASSAY_ERR_UNSUPPORTED);
     assert_non_null(strstr(kit->err.msg, "its own malloc"));
-    heap.declined = AS_HEAP_NO_ROOM;
+    heap.declined = AS_HEAP_NO_CAPACITY;
     put_heap(kit, &heap);
     assert_int_equal(as_heap_watch_totals(kit->watch, &t, &kit->err), ASSAY_ERR_STATE);
     heap.version = 0;
@@ -299,16 +299,16 @@ static void a_file_cut_while_open_is_an_error(void **state)
 static void the_map_of_memory_is_text(void **state)
 {
     struct kit *kit = *state;
-    struct as_share_header header = {.magic = AS_SHARE_MAGIC, .maps_bytes = 5};
+    struct as_shm_header header = {.magic = AS_SHM_MAGIC, .maps_bytes = 5};
 
     assert_null(as_heap_watch_maps(kit->watch));
     memset(header.program, 'x', sizeof header.program); /* not ended */
     put(kit, &header, sizeof header, 0);
-    put(kit, "a-b r", 5, AS_SHARE_MAPS_AT);
+    put(kit, "a-b r", 5, AS_SHM_MAPS_AT);
     assert_string_equal(as_heap_watch_maps(kit->watch), "a-b r");
     as_heap_watch_header(kit->watch, &header);
     assert_int_equal(strlen(header.program), sizeof header.program - 1);
-    header.maps_bytes = AS_SHARE_MAPS_BYTES + 1;
+    header.maps_bytes = AS_SHM_MAPS_BYTES + 1;
     put(kit, &header, sizeof header, 0);
     assert_null(as_heap_watch_maps(kit->watch));
 }

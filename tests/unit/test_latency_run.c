@@ -4,7 +4,7 @@
 
 static struct as_latency_run measure(struct fake_work *w, struct as_latency_options *o)
 {
-    struct as_watch_source source = fake_source(w);
+    struct as_interference_source source = fake_source(w);
     struct as_latency_run out;
     struct assay_error err = {0};
 
@@ -178,7 +178,7 @@ static void expect_failure(uint64_t at, int with, const char *why, int code, con
 {
     struct fake_work w = {
         .clock_ns = 20, .call_ns = 1e6, .fails_at = at, .fails_with = with, .fails_why = why};
-    struct as_watch_source source = fake_source(&w);
+    struct as_interference_source source = fake_source(&w);
     struct as_latency_options o = {.runs = 100, .source = &source};
     struct as_latency_run run;
     struct assay_error err = {0};
@@ -201,7 +201,7 @@ static void a_failing_run_is_a_failure_and_no_number(void **state)
 static void a_change_of_frequency_is_not_steady(void **state)
 {
     struct fake_work w = {.clock_ns = 20, .call_ns = 1e6, .frequency = {3e9, 2e9}};
-    struct as_watch_source source = fake_source(&w);
+    struct as_interference_source source = fake_source(&w);
     struct as_latency_options o = {.runs = 50, .source = &source};
     struct as_latency_run run;
 
@@ -226,7 +226,7 @@ static void the_interval_holds_also_when_it_decides_the_end(void **state)
 
         for (uint64_t seed = 0; seed < REPEATS; seed++) {
             struct fake_work w = {.clock_ns = 20, .call_ns = 1e6, .memory = memory[m]};
-            struct as_watch_source source = fake_source(&w);
+            struct as_interference_source source = fake_source(&w);
             struct as_latency_options o = {.source = &source, .time_s = 2, .no_floor = true};
             struct as_latency_run run;
 

@@ -364,8 +364,8 @@ static void channels_have_their_figures(void **state)
     (void)state;
     begin();
     for (size_t i = 0; i < UNIT_COUNT(value); i++) {
-        event[2 * i] = (struct as_event){10 * i, POWER, AS_KIND_SAMPLE};
-        event[2 * i + 1] = (struct as_event){kit_bits(value[i]), 0, AS_KIND_VALUE};
+        event[2 * i] = (struct as_event){10 * i, POWER, AS_RECORD_SAMPLE};
+        event[2 * i + 1] = (struct as_event){kit_bits(value[i]), 0, AS_RECORD_VALUE};
     }
     kit_events(&kit, 0, event, UNIT_COUNT(event));
     analyze(-1, 0);
@@ -553,7 +553,7 @@ static uint64_t random_calls(struct as_rng *rng, uint64_t thread, size_t n)
             n--;
         } else {
             event[used] = (struct as_event)END(at, stack[--depth]);
-            event[used++].kind = as_rng_below(rng, 9) ? AS_KIND_END : AS_KIND_FAIL;
+            event[used++].kind = as_rng_below(rng, 9) ? AS_RECORD_END : AS_RECORD_FAIL;
             if (depth == 0)
                 outer += at - start;
         }

@@ -260,7 +260,7 @@ static void warm_up_can_be_told_as_a_share(void **state)
 }
 
 /* Ten times the readings that are kept: the room stays, and so does what is known. */
-static void many_readings_are_kept_in_bounded_room(void **state)
+static void many_readings_are_kept_in_bounded_capacity(void **state)
 {
     struct as_leak_series s;
     struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
@@ -270,10 +270,10 @@ static void many_readings_are_kept_in_bounded_room(void **state)
     (void)state;
     as_leak_series_init(&s, NULL, 4096);
     for (unsigned r = 0; r < 40960; r++) {
-        struct as_leak_point p = {.mb = r, .low_mb = r, .time = r, .step = r};
+        struct as_leak_sample p = {.mb = r, .low_mb = r, .time = r, .step = r};
 
         assert_int_equal(as_leak_series_add(&s, &p, NULL), 0);
-        assert_true(s.n <= 4095 && s.room <= 4095);
+        assert_true(s.n <= 4095 && s.capacity <= 4095);
     }
     assert_int_equal(s.per_point, 27);
     assert_int_equal(s.n, 40960 / 27);
@@ -349,7 +349,7 @@ int main(void)
         cmocka_unit_test(the_last_reading_of_a_step_is_the_process),
         cmocka_unit_test(readings_without_steps_count_one_each),
         cmocka_unit_test(warm_up_can_be_told_as_a_share),
-        cmocka_unit_test(many_readings_are_kept_in_bounded_room),
+        cmocka_unit_test(many_readings_are_kept_in_bounded_capacity),
         cmocka_unit_test(very_slow_growth_shows_in_time),
         cmocka_unit_test(growth_behind_a_long_warm_up_is_found),
         cmocka_unit_test(a_long_warm_up_alone_is_no_growth),

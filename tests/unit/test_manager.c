@@ -385,7 +385,7 @@ static void a_report_reads_back_as_it_was(void **state)
 {
     struct assay_manager *m = kit_manager(NULL);
     struct assay_layer_profile *seen;
-    struct as_session_view *view;
+    struct as_saved_profile *view;
     struct assay_manager_session session;
     char *text;
     size_t size;
@@ -398,7 +398,7 @@ static void a_report_reads_back_as_it_was(void **state)
     assert_int_equal(strlen(text), size);
     assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
     assay_manager_session(m, &session);
-    assert_int_equal(as_session_view_json(&view, "session", text, size, NULL), ASSAY_OK);
+    assert_int_equal(as_saved_profile_json(&view, "session", text, size, NULL), ASSAY_OK);
     assert_int_equal(view->n_layers, 2);
     assert_int_equal(view->calls, 50);
     for (size_t i = 0; i < view->n_layers; i++) {
@@ -413,7 +413,7 @@ static void a_report_reads_back_as_it_was(void **state)
     assert_true(view->duration_seconds == session.duration_seconds);
     assert_true(view->cost_share == session.cost_share);
     assert_true(view->memory.snapshots == 50);
-    as_session_view_free(view);
+    as_saved_profile_free(view);
     assay_layer_profile_free(seen);
     assay_manager_text_free(text);
     assay_manager_free(m);

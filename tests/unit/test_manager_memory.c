@@ -73,7 +73,7 @@ static void a_sampler_sees_the_peak_within_a_layer(void **state)
 static void the_kernels_peak_is_shown_where_it_is_higher(void **state)
 {
     static const struct as_term term = {.width = 80};
-    struct as_session_view *view;
+    struct as_saved_profile *view;
     struct assay_manager *m = manager(0);
     struct as_page page;
     struct as_out out;
@@ -84,7 +84,7 @@ static void the_kernels_peak_is_shown_where_it_is_higher(void **state)
     run_layer(m, false);
     assert_int_equal(assay_manager_end(m, NULL), 0);
     assert_int_equal(assay_manager_report(m, &text, &size, NULL), ASSAY_OK);
-    assert_int_equal(as_session_view_json(&view, "x", text, size, NULL), ASSAY_OK);
+    assert_int_equal(as_saved_profile_json(&view, "x", text, size, NULL), ASSAY_OK);
     assert_true(view->memory.peak_mb < BLOCK_MB);
     assert_true(view->memory.kernel_peak_mb > BLOCK_MB);
     assert_int_equal(as_out_memory(&out, NULL), 0);
@@ -102,7 +102,7 @@ static void the_kernels_peak_is_shown_where_it_is_higher(void **state)
     as_session_classic(&out, view, 0);
     assert_null(strstr(as_out_get(&out, &size), "Peak by the kernel"));
     as_out_drop(&out);
-    as_session_view_free(view);
+    as_saved_profile_free(view);
     assay_manager_text_free(text);
     assay_manager_free(m);
 }

@@ -199,7 +199,7 @@ static void layers_add_up_to_the_model(void **state)
 {
     struct assay_measure_options o = quick();
     struct assay_model *m = perceptron(4, 128);
-    struct assay_layer_profile layers[16], one;
+    struct assay_model_layer_profile layers[16], one;
     struct assay_model_layer counted;
     uint64_t parameters = 0, flops = 0;
     double share = 0;

@@ -228,7 +228,7 @@ static void a_sequence_is_the_sum_of_its_tensors(void **state)
     for (int i = 0; i < 3; i++)
         elems[i] = k.model->values[x].type;
     k.model->values[seq].type =
-        (struct as_type){.kind = AS_KIND_SEQUENCE, .rank = -1, .n_elems = 3, .elems = elems};
+        (struct as_type){.kind = AS_VALUE_SEQUENCE, .rank = -1, .n_elems = 3, .elems = elems};
     kit_ends(&k, k.main, &x, 1, &y, 1);
     kit_node(&k, AS_OP_SequenceConstruct, x, x, seq);
     kit_node(&k, AS_OP_ConcatFromSequence, seq, AS_NONE, y);

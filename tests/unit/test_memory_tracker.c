@@ -134,7 +134,7 @@ static void thinning_keeps_old_and_new_alike(void **state)
     assay_memory_tracker_free(t);
 }
 
-static void room_for_one_keeps_the_first(void **state)
+static void capacity_for_one_keeps_the_first(void **state)
 {
     struct assay_memory_tracker *t = assay_memory_tracker_new("", 1);
     struct assay_memory_snapshot kept[2];
@@ -307,7 +307,7 @@ int main(void)
         cmocka_unit_test(nothing_is_unknown),
         cmocka_unit_test(time_weighs_what_lasts),
         cmocka_unit_test(thinning_keeps_old_and_new_alike),
-        cmocka_unit_test(room_for_one_keeps_the_first),
+        cmocka_unit_test(capacity_for_one_keeps_the_first),
         cmocka_unit_test(sums_that_do_not_fit_are_unknown),
         cmocka_unit_test(the_sampler_samples_until_it_is_stopped),
         cmocka_unit_test(stopping_does_not_wait_for_the_next_reading),

@@ -7,7 +7,7 @@
 
 /* A program with nothing in it but the library. */
 struct bench {
-    struct as_program p;
+    struct as_exec_plan p;
     struct as_engine_options options;
     struct as_step step;
     struct as_dnn d;
@@ -187,7 +187,7 @@ static uint32_t constant(struct bench *b, const struct shape *s, struct as_data 
         dims.at[i] = s->dims[s->order[i]];
     assert_non_null(data);
     assert_true(as_type_tensor(&type, &b->p.arena, AS_DTYPE_F32, &dims));
-    id = as_program_slot(&b->p, "w", &type);
+    id = as_exec_plan_slot(&b->p, "w", &type);
     b->p.slots[id].is_const = true;
     b->p.slots[id].data = data;
     assert_int_equal(as_val_load(val, &b->p.mem, AS_MEM_PARAMETERS, &type, data, &b->err),

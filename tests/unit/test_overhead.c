@@ -21,7 +21,7 @@ static int fake_both(void *user, struct assay_error *err)
 static void a_pair_tells_the_factor(void **state)
 {
     struct fake_work w = {.call_ns = 1000, .noise = 0.05};
-    struct as_watch_source source = fake_source(&w);
+    struct as_interference_source source = fake_source(&w);
     const struct as_pair_options options = {.plain = fake_call,
                                             .plain_user = &w,
                                             .other = fake_both,
@@ -44,7 +44,7 @@ static void a_pair_that_fails_is_a_failure(void **state)
 {
     struct fake_work w = {
         .call_ns = 1000, .fails_at = 5000, .fails_with = ASSAY_ERR_IO, .fails_why = "gone"};
-    struct as_watch_source source = fake_source(&w);
+    struct as_interference_source source = fake_source(&w);
     const struct as_pair_options options = {.plain = fake_call,
                                             .plain_user = &w,
                                             .other = fake_both,

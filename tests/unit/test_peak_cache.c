@@ -23,13 +23,13 @@ static void path_in(const struct kit_root *root, char path[128])
     assert_true(snprintf(path, 128, "%s/machine.json", root->path) < 128);
 }
 
-static size_t file_text(const char *path, char *out, size_t room)
+static size_t file_text(const char *path, char *out, size_t capacity)
 {
     FILE *f = fopen(path, "re");
     size_t n;
 
     assert_non_null(f);
-    n = fread(out, 1, room - 1, f);
+    n = fread(out, 1, capacity - 1, f);
     out[n] = '\0';
     assert_int_equal(fclose(f), 0);
     return n;

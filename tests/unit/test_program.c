@@ -14,7 +14,7 @@
 struct made {
     struct kit kit;
     struct as_run *run;
-    struct as_program *program;
+    struct as_target *program;
 };
 
 static struct made make(const struct program_kit *how)
@@ -24,14 +24,14 @@ static struct made make(const struct program_kit *how)
 
     program_kit_make(&m.kit, how);
     m.run = kit_open(&m.kit);
-    if (as_program_analyze(&m.program, m.run, &err) < 0)
+    if (as_target_analyze(&m.program, m.run, &err) < 0)
         fail_msg("%s", err.msg);
     return m;
 }
 
 static void done(struct made *m)
 {
-    as_program_free(m->program);
+    as_target_free(m->program);
     as_run_close(m->run);
     kit_close(&m->kit);
 }
@@ -39,8 +39,8 @@ static void done(struct made *m)
 static void what_was_written_is_read_back(void **state)
 {
     struct made m = make(&(struct program_kit){.marks = true});
-    const struct as_program *p = m.program;
-    const struct as_heap_place *last;
+    const struct as_target *p = m.program;
+    const struct as_target_site *last;
 
     (void)state;
     assert_int_equal(p->passed_over, 0);
@@ -87,7 +87,7 @@ static void what_was_written_is_read_back(void **state)
 /* A sample stands for more than a small heap ever held. */
 static void no_stack_is_estimated_above_what_was_counted(void **state)
 {
-    struct as_heap_place place[] = {
+    struct as_target_site place[] = {
         {.site =
              {.allocations = 1, .allocated_bytes = 205824, .live_bytes = 205824, .live_blocks = 1},
          .pid = 7,
@@ -109,32 +109,32 @@ static void no_stack_is_estimated_above_what_was_counted(void **state)
          .pid = 7,
          .frame = {"other+0x1 (a.out)"}},
     };
-    struct as_program p = {.heap_known = true,
-                           .heap = {.allocations = 4,
-                                    .allocated_bytes = 206724,
-                                    .live_bytes = 205824,
-                                    .live_blocks = 1},
-                           .place = place,
-                           .n_places = 2,
-                           .trace = trace,
-                           .n_traces = 2};
+    struct as_target p = {.heap_known = true,
+                          .heap = {.allocations = 4,
+                                   .allocated_bytes = 206724,
+                                   .live_bytes = 205824,
+                                   .live_blocks = 1},
+                          .place = place,
+                          .n_places = 2,
+                          .trace = trace,
+                          .n_traces = 2};
 
     (void)state;
-    as_program_bound_traces(&p);
+    as_target_bound_stacks(&p);
     assert_true(trace[0].stack.allocated_bytes == 205824 && trace[0].stack.live_bytes == 205824);
     assert_true(trace[0].stack.allocations == 1 && trace[0].stack.live_blocks == 1);
     assert_true(trace[1].stack.allocated_bytes == 206724); /* of an unknown site: of all */
     assert_true(trace[1].stack.live_bytes == 10);          /* below the bound: as it is */
     trace[0].stack.allocated_bytes = 524288;
     p.heap.unplaced = 1; /* the site's count is not whole */
-    as_program_bound_traces(&p);
+    as_target_bound_stacks(&p);
     assert_true(trace[0].stack.allocated_bytes == 206724);
 }
 
 static void the_same_products_of_two_processes_are_one_row(void **state)
 {
     struct made m = make(&(struct program_kit){0});
-    const struct as_program *p = m.program;
+    const struct as_target *p = m.program;
 
     (void)state;
     assert_int_equal(p->n_gemm, 2);
@@ -153,10 +153,10 @@ static void the_same_products_of_two_processes_are_one_row(void **state)
 static void a_leak_is_told_with_its_place(void **state)
 {
     struct made m = make(&(struct program_kit){.leaks = true});
-    struct as_program_findings *f;
+    struct as_target_findings *f;
 
     (void)state;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_FOUND);
     assert_int_equal(f->n_growing, 1);
     assert_string_equal(f->growing[0].place->function, "parse_row");
@@ -170,7 +170,7 @@ static void a_leak_is_told_with_its_place(void **state)
     assert_non_null(strstr(f->verdict_text, "the heap grew by 1.2"));
     assert_non_null(strstr(f->verdict_text, "allocated at parse_row+0x4c (a.out)"));
     assert_non_null(strstr(f->live_text, "cannot be told"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
@@ -178,18 +178,18 @@ static void a_leak_is_told_with_its_place(void **state)
 static void what_is_given_back_at_the_end_is_no_leak(void **state)
 {
     struct made m = make(&(struct program_kit){.leaks = true, .returns = true});
-    struct as_program_findings *f;
+    struct as_target_findings *f;
 
     (void)state;
     for (size_t i = 1; i < m.program->n_processes; i++)
         m.program->process[i].heap_watched = true;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_RETURNED);
     assert_int_equal(f->growth[0].verdict, AS_GROWTH_RETURNED);
     assert_int_equal(f->n_growing, 1);
     assert_string_equal(f->growing[0].place->function, "parse_row");
     assert_non_null(strstr(f->headline, "until the program began to end"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     /* What was counted never held it: a program that became another by exec. */
     m.program->heap.peak_bytes = 100;
     for (size_t i = 0; i < m.program->n_places; i++) {
@@ -197,18 +197,18 @@ static void what_is_given_back_at_the_end_is_no_leak(void **state)
         m.program->place[i].site.allocated_bytes = 0;
     }
     m.program->heap.mapped_live_bytes = 0;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_FOUND);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     m.program->heap.peak_bytes = 100u << 20;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_RETURNED);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     /* A process that nobody counted may hold it. */
     m.program->process[1].heap_watched = false;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_FOUND);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
@@ -272,13 +272,13 @@ static void what_a_child_gave_back_after_a_rest_is_no_leak(void **state)
         {.pid = 7, .end_seconds = 10, .heap_watched = true, .peak_rss_bytes = as_fact_of(1 << 20)},
         {.pid = 8, .end_seconds = 9.9, .peak_rss_bytes = as_fact_of(40 << 20)},
     };
-    struct as_program p = {.heap_known = true,
-                           .rss = {.seconds = seconds, .value = value, .n = N},
-                           .process = process,
-                           .n_processes = 2,
-                           .wall_seconds = 10,
-                           .judged_until_seconds = UNIT_NAN};
-    struct as_program_findings *f;
+    struct as_target p = {.heap_known = true,
+                          .rss = {.seconds = seconds, .value = value, .n = N},
+                          .process = process,
+                          .n_processes = 2,
+                          .wall_seconds = 10,
+                          .judged_until_seconds = UNIT_NAN};
+    struct as_target_findings *f;
 
     (void)state;
     grow_until(seconds, value, N, 7.5);
@@ -286,142 +286,142 @@ static void what_a_child_gave_back_after_a_rest_is_no_leak(void **state)
         value[i] *= PROGRAM_KIT_MIB;
     process[1].peak_rss_bytes = as_fact_of(38 << 20);
     process[1].parent_pid = 7;
-    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, &p, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_RETURNED);
     assert_true(fabs(f->growth[0].net_bytes / (7.5 * PROGRAM_KIT_MIB) - 1) < 0.1);
     assert_true(fabs(f->growth[0].rate * f->growth[0].length / f->growth[0].net_bytes - 1) < 1e-9);
     assert_non_null(strstr(f->headline, "for the first 7."));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     /* It is still there, or the command itself holds it, and nobody saw it go. */
     process[1].end_seconds = UNIT_NAN;
-    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, &p, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_FOUND);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     /* Growth until the child ended may be a leak, and says what would tell. */
     process[1].end_seconds = 9.9;
     grow_until(seconds, value, N, 10);
     for (int i = 0; i < N; i++)
         value[i] *= PROGRAM_KIT_MIB;
     value[N - 1] = PROGRAM_KIT_MIB;
-    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, &p, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_FOUND);
     assert_non_null(strstr(f->verdict_text, "--follow"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
 }
 
 /* A place of several watched processes is told with its process; the machine's memory lasts. */
 static void growth_says_whose_and_how_long(void **state)
 {
     struct made m = make(&(struct program_kit){.leaks = true});
-    const struct as_program_series *rss = &m.program->rss;
-    struct as_program_findings *f;
+    const struct as_target_series *rss = &m.program->rss;
+    struct as_target_findings *f;
 
     (void)state;
     m.program->n_heaps = 2;
     m.program->free_bytes =
         rss->value[rss->n - 1] - rss->value[0] + 120 * PROGRAM_KIT_MIB; /* 100 s of it */
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_non_null(strstr(f->growing[0].text, "pid 4242"));
     assert_true(fabs(f->growth[0].seconds_to_exhaustion / 100 - 1) < 0.05);
     assert_non_null(strstr(f->growth[f->n_growths - 1].text, "memory lasts"));
-    assert_string_equal(f->growth[0].room_of, "machine");
-    as_program_findings_free(f);
+    assert_string_equal(f->growth[0].capacity_of, "machine");
+    as_target_findings_free(f);
     /* Of what a limit leaves, when that is less. */
     m.program->group_limit_bytes = rss->value[rss->n - 1] + 12 * PROGRAM_KIT_MIB;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
-    assert_string_equal(f->growth[0].room_of, "control_group");
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].capacity_of, "control_group");
     assert_true(fabs(f->growth[0].seconds_to_exhaustion / 10 - 1) < 0.05);
     assert_non_null(strstr(f->growth[f->n_growths - 1].text, "the limit of its control group"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     m.program->address_limit_bytes = rss->value[rss->n - 1] + 6 * PROGRAM_KIT_MIB;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
-    assert_string_equal(f->growth[0].room_of, "control_group"); /* of which of them nobody knows */
-    as_program_findings_free(f);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].capacity_of,
+                        "control_group"); /* of which of them nobody knows */
+    as_target_findings_free(f);
     m.program->n_processes = 1;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
-    assert_string_equal(f->growth[0].room_of, "address_space");
-    as_program_findings_free(f);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_string_equal(f->growth[0].capacity_of, "address_space");
+    as_target_findings_free(f);
     m.program->free_bytes = m.program->group_limit_bytes = UNIT_NAN;
     m.program->address_limit_bytes = UNIT_NAN;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
-    assert_true(isnan(f->growth[0].seconds_to_exhaustion) && !f->growth[0].room_of);
-    assert_non_null(strstr(f->growth[0].room_why, "not known"));
-    as_program_findings_free(f);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_true(isnan(f->growth[0].seconds_to_exhaustion) && !f->growth[0].capacity_of);
+    assert_non_null(strstr(f->growth[0].capacity_why, "not known"));
+    as_target_findings_free(f);
     done(&m);
 }
 
 static void mappings_that_stay_are_growth(void **state)
 {
     struct made m = make(&(struct program_kit){.maps = true});
-    struct as_program_findings *f;
+    struct as_target_findings *f;
 
     (void)state;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_FOUND);
     assert_non_null(strstr(f->mapping_text, "64.0 MiB mapped (address space"));
     assert_non_null(strstr(f->verdict_text, "libarena.so"));
     assert_non_null(strstr(f->live_text, "and 64.0 MiB mapped"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     m.program->heap.mapped_live_bytes = m.program->heap.live_bytes = 0;
     m.program->heap.live_blocks = 0;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_null(f->live_text);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
 static void a_short_run_is_said_to_be_short(void **state)
 {
     struct made m = make(&(struct program_kit){.leaks = true});
-    struct as_program_findings *f;
+    struct as_target_findings *f;
 
     (void)state;
     m.program->wall_seconds = 0.9;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_FOUND);
     assert_non_null(strstr(f->headline, "the end of a short run"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
 static void memory_that_only_warms_up_does_not_grow(void **state)
 {
     struct made m = make(&(struct program_kit){0});
-    struct as_program_findings *f;
+    struct as_target_findings *f;
 
     (void)state;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_NONE);
     assert_int_equal(f->n_growing, 0);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
 static void too_few_readings_are_no_verdict(void **state)
 {
     struct made m = make(&(struct program_kit){.leaks = true, .seconds = 0.4});
-    struct as_program_findings *f;
+    struct as_target_findings *f;
 
     (void)state;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
     assert_non_null(strstr(f->verdict_text, "not known"));
-    assert_true(f->growth[0].judged < AS_PROGRAM_MIN_READINGS);
-    as_program_findings_free(f);
+    assert_true(f->growth[0].judged < AS_TARGET_MIN_SAMPLES);
+    as_target_findings_free(f);
     done(&m);
     /* More were taken than can be judged: the sentence tells the ones that count. */
     m = make(&(struct program_kit){.leaks = true, .seconds = 1.75});
     m.program->judged_until_seconds = 1.22;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
     assert_non_null(strstr(f->verdict_text, "was read 25 times before the program ended"));
     assert_non_null(strstr(f->growth[0].text, "25 times"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
-static const struct as_program_cause *cause_of(const struct as_program_findings *f,
-                                               const char *rule)
+static const struct as_target_cause *cause_of(const struct as_target_findings *f, const char *rule)
 {
     for (size_t i = 0; i < f->n_causes; i++)
         if (strcmp(f->cause[i].rule, rule) == 0)
@@ -432,11 +432,11 @@ static const struct as_program_cause *cause_of(const struct as_program_findings 
 static void causes_have_figures_and_bounds(void **state)
 {
     struct made m = make(&(struct program_kit){.waits = true});
-    struct as_program_findings *f;
-    const struct as_program_cause *c;
+    struct as_target_findings *f;
+    const struct as_target_cause *c;
 
     (void)state;
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     c = cause_of(f, "program-waits");
     assert_non_null(c);
     assert_true(fabs(c->expected_gain - 0.95) < 1e-6);
@@ -449,23 +449,23 @@ static void causes_have_figures_and_bounds(void **state)
     assert_null(cause_of(f, "processors-idle"));
     for (size_t i = 1; i < f->n_causes; i++)
         assert_false(f->cause[i].expected_gain > f->cause[i - 1].expected_gain);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
-static struct as_program_findings *findings_of(const struct made *m)
+static struct as_target_findings *findings_of(const struct made *m)
 {
-    struct as_program_findings *f = NULL;
+    struct as_target_findings *f = NULL;
 
-    assert_int_equal(as_program_findings_new(&f, m->program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m->program, NULL), ASSAY_OK);
     return f;
 }
 
 static void who_is_pushed_aside_does_not_wait_by_itself(void **state)
 {
     struct made m = make(&(struct program_kit){.waits = true});
-    struct as_program_findings *f;
-    const struct as_program_cause *c;
+    struct as_target_findings *f;
+    const struct as_target_cause *c;
 
     (void)state;
     m.program->processors = 2;
@@ -476,7 +476,7 @@ static void who_is_pushed_aside_does_not_wait_by_itself(void **state)
     assert_non_null(c);
     assert_non_null(strstr(c->evidence, "1,071"));
     assert_null(cause_of(f, "program-waits"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     /* A third of the time is not most of it. */
     m.program->switches_voluntary.value = 10000;
     m.program->cpu_user_ns.value = 9000000000u;
@@ -485,14 +485,14 @@ static void who_is_pushed_aside_does_not_wait_by_itself(void **state)
     c = cause_of(f, "program-waits");
     assert_non_null(c);
     assert_null(strstr(c->finding, "most"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
 static void churn_needs_temporary_blocks(void **state)
 {
     struct made m = make(&(struct program_kit){.waits = true});
-    struct as_program_findings *f;
+    struct as_target_findings *f;
 
     (void)state;
     m.program->heap.allocations = 140000000;
@@ -500,14 +500,14 @@ static void churn_needs_temporary_blocks(void **state)
         m.program->place[i].site.temporary = 1;
     f = findings_of(&m);
     assert_null(cause_of(f, "heap-churn"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
 static void faults_advise_what_exists_and_helps(void **state)
 {
     struct made m = make(&(struct program_kit){0});
-    struct as_program_findings *f;
+    struct as_target_findings *f;
     const char *advice;
 
     (void)state;
@@ -516,21 +516,21 @@ static void faults_advise_what_exists_and_helps(void **state)
     advice = cause_of(f, "page-faults")->advice;
     assert_non_null(strstr(advice, "MALLOC_MMAP_THRESHOLD_"));
     assert_non_null(strstr(advice, "M_TRIM_THRESHOLD of mallopt"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     m.program->heap.allocated_bytes = 100;
     f = findings_of(&m);
     advice = cause_of(f, "page-faults")->advice;
     assert_null(strstr(advice, "THRESHOLD"));
     assert_non_null(strstr(advice, "MAP_POPULATE"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
 static void products_are_held_against_the_roof_when_it_is_known(void **state)
 {
     struct made m = make(&(struct program_kit){0});
-    struct as_program_findings *f;
-    const struct as_program_cause *c;
+    struct as_target_findings *f;
+    const struct as_target_cause *c;
     struct as_peaks peaks = {.n_counts = 1, .threads = {1}};
 
     (void)state;
@@ -538,18 +538,18 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
         peaks.compute[t][0].rate = 2.0 * 512 * 512 * 512 * 1000;
     m.program->peaks = &peaks;
     assert_true(fabs(as_gemm_roof_share(m.program, &m.program->gemm[0]) - 0.25) < 1e-9);
-    assert_int_equal(as_program_findings_new(&f, m.program, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     c = cause_of(f, "products-below-roof");
     assert_non_null(c);
     assert_true(fabs(c->expected_gain - 8.0 / 14 * 0.75) < 1e-6);
     assert_null(strstr(c->advice, "small")); /* 512 on each side */
     assert_non_null(strstr(c->advice, "OPENBLAS_CORETYPE"));
     assert_non_null(cause_of(f, "processors-idle"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     m.program->gemm[0].n = 8;
     f = findings_of(&m);
     assert_non_null(strstr(cause_of(f, "products-below-roof")->advice, "put small products"));
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     done(&m);
 }
 
@@ -559,18 +559,18 @@ static void a_leak_is_told_by_time_and_its_site_by_bytes(void **state)
 {
     enum { N = 120, BLOCK = 100000 };
     double seconds[N], live[N], t = 0.001;
-    struct as_heap_place place = {.site = {.kind = AS_HEAP_MALLOC},
-                                  .function = "main",
-                                  .growing = true,
-                                  .growth_bytes_per_second = 9.6e6,
-                                  .growth_p_value = 1e-9};
-    struct as_program p = {.heap_known = true,
-                           .heap_live = {.seconds = seconds, .value = live, .n = N},
-                           .place = &place,
-                           .n_places = 1,
-                           .n_heaps = 1,
-                           .judged_until_seconds = UNIT_NAN};
-    struct as_program_findings *f;
+    struct as_target_site place = {.site = {.kind = AS_HEAP_MALLOC},
+                                   .function = "main",
+                                   .growing = true,
+                                   .growth_bytes_per_second = 9.6e6,
+                                   .growth_p_value = 1e-9};
+    struct as_target p = {.heap_known = true,
+                          .heap_live = {.seconds = seconds, .value = live, .n = N},
+                          .place = &place,
+                          .n_places = 1,
+                          .n_heaps = 1,
+                          .judged_until_seconds = UNIT_NAN};
+    struct as_target_findings *f;
 
     (void)state;
     for (int i = 0; i < N; i++) { /* a block every 10 ms */
@@ -585,12 +585,12 @@ static void a_leak_is_told_by_time_and_its_site_by_bytes(void **state)
     place.growth_from_seconds = seconds[24];
     place.growth_to_seconds = seconds[N - 1];
     place.rise_bytes = place.growth_bytes = live[N - 1] - live[24];
-    assert_int_equal(as_program_findings_new(&f, &p, NULL), ASSAY_OK);
+    assert_int_equal(as_target_findings_new(&f, &p, NULL), ASSAY_OK);
     assert_int_equal(f->growth[0].verdict, AS_GROWTH_FOUND);
     assert_true(fabs(f->growth[0].rate / 1e7 - 1) < 0.02);
     assert_true(f->growth[0].rate * f->growth[0].length <= live[N - 1] * (1 + 1e-9));
     assert_true(fabs(f->growing[0].share - 1) < 1e-9);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
 }
 
 /* A product of a matrix with a vector is bound by memory: bytes decide its roof. */
@@ -606,7 +606,7 @@ static void thin_products_are_held_against_the_bandwidth(void **state)
                                   .flops = 2.0 * 4096 * 4096,
                                   .time_ns = 100000000};
     struct as_peaks peaks = {.n_counts = 1, .threads = {1}};
-    const struct as_program program = {.peaks = &peaks};
+    const struct as_target program = {.peaks = &peaks};
     double bytes = 4.0 * (4096.0 * 4096 + 2 * 4096);
 
     (void)state;
@@ -636,19 +636,19 @@ static void long_lists_go_into_several_blocks(void **state)
 
 static void without_a_session_nothing_is_written(void **state)
 {
-    const struct as_program_facts facts = {.argv = (const char *const[]){"x"}, .n_args = 1};
+    const struct as_watch_facts facts = {.argv = (const char *const[]){"x"}, .n_args = 1};
     struct assay_error err;
 
     (void)state;
-    assert_int_equal(as_program_record_facts(&facts, &err), ASSAY_ERR_STATE);
-    assert_int_equal(as_program_record_processes(NULL, 0, &err), ASSAY_ERR_STATE);
-    assert_int_equal(as_program_record_gemm(1, NULL, 0, 0, &err), ASSAY_ERR_STATE);
+    assert_int_equal(as_watch_record_facts(&facts, &err), ASSAY_ERR_STATE);
+    assert_int_equal(as_watch_record_processes(NULL, 0, &err), ASSAY_ERR_STATE);
+    assert_int_equal(as_watch_record_gemm(1, NULL, 0, 0, &err), ASSAY_ERR_STATE);
 }
 
 static void another_run_tells_nothing_of_a_program(void **state)
 {
     struct assay_error err;
-    struct as_program *p;
+    struct as_target *p;
     struct as_run *run;
     struct kit k;
 
@@ -656,8 +656,8 @@ static void another_run_tells_nothing_of_a_program(void **state)
     kit_begin(&k);
     kit_end(&k, 0, 0);
     run = kit_open(&k);
-    assert_false(as_program_in_run(run));
-    assert_int_equal(as_program_analyze(&p, run, &err), ASSAY_ERR_NOTFOUND);
+    assert_false(as_target_in_run(run));
+    assert_int_equal(as_target_analyze(&p, run, &err), ASSAY_ERR_NOTFOUND);
     assert_null(p);
     as_run_close(run);
     kit_close(&k);
@@ -695,7 +695,7 @@ static void blocks_that_make_no_sense_are_counted(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
-        struct as_program *p;
+        struct as_target *p;
         struct as_run *run;
         struct kit k;
 
@@ -706,11 +706,11 @@ static void blocks_that_make_no_sense_are_counted(void **state)
         program_kit_run = NULL;
         kit_end(&k, 0, 0);
         run = kit_open(&k);
-        assert_int_equal(as_program_analyze(&p, run, NULL), ASSAY_OK);
+        assert_int_equal(as_target_analyze(&p, run, NULL), ASSAY_OK);
         if (p->passed_over < bad[i].passed_over)
             fail_msg("%s: %llu passed over", bad[i].json, (unsigned long long)p->passed_over);
         assert_string_equal(p->argv[0], "x");
-        as_program_free(p);
+        as_target_free(p);
         as_run_close(run);
         kit_close(&k);
     }
@@ -720,26 +720,26 @@ static void blocks_that_make_no_sense_are_counted(void **state)
 static int use_all(struct as_run *run)
 {
     const struct as_term term = {.width = 80, .unicode = true};
-    struct as_program *program;
+    struct as_target *program;
     struct as_page page;
     struct as_out out;
-    int rc = as_program_analyze(&program, run, NULL);
+    int rc = as_target_analyze(&program, run, NULL);
 
     if (rc < 0)
         return rc;
     rc = as_out_memory(&out, NULL);
     if (rc == ASSAY_OK) {
         as_page_open(&page, &out, &term, false);
-        rc = as_program_page(program, run, &page, 0, NULL);
+        rc = as_watch_page(program, run, &page, 0, NULL);
         if (as_page_close(&page, NULL) < 0)
             rc = ASSAY_ERR_NOMEM;
         if (rc == ASSAY_OK)
-            rc = as_program_document(program, &out, NULL);
+            rc = as_watch_document(program, &out, NULL);
         if (!as_out_ok(&out))
             rc = ASSAY_ERR_NOMEM;
         as_out_drop(&out);
     }
-    as_program_free(program);
+    as_target_free(program);
     return rc;
 }
 

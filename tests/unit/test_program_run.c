@@ -68,17 +68,17 @@ static void end_at_once(void)
 }
 
 /* Runs and reads back. */
-static struct as_program *watch(const char *folder, body what, struct as_program_end *end,
-                                struct as_run **run)
+static struct as_target *watch(const char *folder, body what, struct as_watch_end *end,
+                               struct as_run **run)
 {
     static const char *const argv[] = {"a test", "with \"words\"", NULL};
     struct assay_session_options session = ASSAY_SESSION_OPTIONS_INIT;
-    struct as_program_options options = {.argv = argv,
-                                         .n_args = 2,
-                                         .folder = "/some/where",
-                                         .heap_why = why,
-                                         .interval_ns = 5000000};
-    struct as_program *program = NULL;
+    struct as_watch_options options = {.argv = argv,
+                                       .n_args = 2,
+                                       .folder = "/some/where",
+                                       .heap_why = why,
+                                       .interval_ns = 5000000};
+    struct as_target *program = NULL;
     struct assay_error err = {0};
     char path[128];
     sigset_t saved;
@@ -86,27 +86,27 @@ static struct as_program *watch(const char *folder, body what, struct as_program
 
     (void)snprintf(path, sizeof path, "%s/run.assay", folder);
     session.fork = ASSAY_FORK_STOP;
-    as_program_signals_block(&saved);
+    as_watch_signals_block(&saved);
     assert_int_equal(assay_session_open(path, &session, &err), ASSAY_OK);
     options.started_ns = as_clock_mono_ns();
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
         what();
-    assert_int_equal(as_program_watch(end, pid, &options, &err), ASSAY_OK);
+    assert_int_equal(as_watch_run(end, pid, &options, &err), ASSAY_OK);
     assert_int_equal(end->wrong.code, ASSAY_OK);
     assert_int_equal(assay_session_close(&err), ASSAY_OK);
-    as_program_signals_restore(&saved);
+    as_watch_signals_restore(&saved);
     assert_int_equal(as_run_open(run, path, &err), ASSAY_OK);
-    assert_int_equal(as_program_analyze(&program, *run, &err), ASSAY_OK);
+    assert_int_equal(as_target_analyze(&program, *run, &err), ASSAY_OK);
     return program;
 }
 
 static void what_a_child_held_is_told(void **state)
 {
     struct kit_root root = kit_root_new();
-    struct as_program_end end;
-    struct as_program *p;
+    struct as_watch_end end;
+    struct as_target *p;
     struct as_run *run;
 
     (void)state;
@@ -136,7 +136,7 @@ static void what_a_child_held_is_told(void **state)
         assert_true(p->rss.n >= 2);
         assert_true(p->cpu.n >= 2);
     }
-    as_program_free(p);
+    as_target_free(p);
     as_run_close(run);
     kit_root_fini(&root);
 }
@@ -144,8 +144,8 @@ static void what_a_child_held_is_told(void **state)
 static void children_of_the_child_are_seen(void **state)
 {
     struct kit_root root = kit_root_new();
-    struct as_program_end end;
-    struct as_program *p;
+    struct as_watch_end end;
+    struct as_target *p;
     struct as_run *run;
 
     (void)state;
@@ -155,7 +155,7 @@ static void children_of_the_child_are_seen(void **state)
     assert_int_equal(p->process[1].parent_pid, p->process[0].pid);
     assert_true(p->process[1].start_seconds >= p->process[0].start_seconds);
     assert_true(p->cpu_user_ns.value + p->cpu_system_ns.value >= 70000000); /* of both */
-    as_program_free(p);
+    as_target_free(p);
     as_run_close(run);
     kit_root_fini(&root);
 }
@@ -163,8 +163,8 @@ static void children_of_the_child_are_seen(void **state)
 static void a_signal_that_ends_it_is_told(void **state)
 {
     struct kit_root root = kit_root_new();
-    struct as_program_end end;
-    struct as_program *p;
+    struct as_watch_end end;
+    struct as_target *p;
     struct as_run *run;
 
     (void)state;
@@ -174,7 +174,7 @@ static void a_signal_that_ends_it_is_told(void **state)
     assert_int_equal(p->signal, SIGKILL);
     assert_int_equal(p->exit_status, 128 + SIGKILL);
     assert_false(p->dumped);
-    as_program_free(p);
+    as_target_free(p);
     as_run_close(run);
     kit_root_fini(&root);
 }
@@ -185,16 +185,16 @@ static void the_end_is_never_missed(void **state)
 
     (void)state;
     for (int i = 0; i < 20; i++) {
-        struct as_program_end end;
+        struct as_watch_end end;
         struct as_run *run;
-        struct as_program *p = watch(root.path, end_at_once, &end, &run);
+        struct as_target *p = watch(root.path, end_at_once, &end, &run);
 
         assert_int_equal(end.exit_status, 0);
         /* What was read of it while it began is not its peak. */
         assert_true(p->wall_seconds > 0.01 || p->tree_peak_rss_bytes.why);
         assert_true(p->wall_seconds > 0.01 || p->process == NULL || p->peak_rss_bytes.why ||
                     strcmp(p->peak_from, "the largest seen") != 0);
-        as_program_free(p);
+        as_target_free(p);
         as_run_close(run);
     }
     kit_root_fini(&root);
@@ -204,7 +204,7 @@ static void the_end_is_never_missed(void **state)
 static void series_are_of_what_held_most(void **state)
 {
     uint64_t first[] = {5, 700}, second[] = {6, 10, 0, 90};
-    struct as_site_points points = {
+    struct as_heap_series points = {
         .point = {{0.5, first, 2}, {1.5, second, 4}},
         .n = 2,
     };
@@ -213,7 +213,7 @@ static void series_are_of_what_held_most(void **state)
     size_t n;
 
     (void)state;
-    assert_int_equal(as_site_points_series(&points, &arena, &series, &n, NULL), ASSAY_OK);
+    assert_int_equal(as_heap_series_series(&points, &arena, &series, &n, NULL), ASSAY_OK);
     assert_int_equal(n, 3); /* the third never held anything */
     assert_int_equal(series[0].id, 1);
     assert_int_equal(series[1].id, 3);
@@ -222,7 +222,7 @@ static void series_are_of_what_held_most(void **state)
     assert_true(series[1].live_bytes[0] == 0 && series[1].live_bytes[1] == 90);
     assert_true(series[0].seconds[1] == 1.5);
     points.n = 0;
-    assert_int_equal(as_site_points_series(&points, &arena, &series, &n, NULL), ASSAY_OK);
+    assert_int_equal(as_heap_series_series(&points, &arena, &series, &n, NULL), ASSAY_OK);
     assert_int_equal(n, 0);
     as_arena_fini(&arena);
 }

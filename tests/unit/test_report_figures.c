@@ -26,20 +26,20 @@ static struct as_layer make_layer(void)
 
 static void every_figure_has_a_name_a_title_and_a_meaning(void **state)
 {
-    const struct as_figure *f;
+    const struct as_layer_metric *f;
     size_t n = 0;
 
     (void)state;
-    for (; (f = as_figure_at(n)) != NULL; n++) {
+    for (; (f = as_layer_metric_at(n)) != NULL; n++) {
         assert_non_null(f->name);
         assert_non_null(f->title);
         assert_non_null(f->help);
-        assert_string_equal(as_figure_name_at(n), f->name);
+        assert_string_equal(as_layer_metric_name_at(n), f->name);
         for (size_t i = 0; i < n; i++)
-            assert_string_not_equal(as_figure_name_at(i), f->name);
+            assert_string_not_equal(as_layer_metric_name_at(i), f->name);
     }
-    assert_int_equal(n, AS_FIGURE_COUNT_OF_ALL);
-    assert_null(as_figure_name_at(n));
+    assert_int_equal(n, AS_LAYER_METRIC_COUNT_OF_ALL);
+    assert_null(as_layer_metric_name_at(n));
 }
 
 static void figures_find_their_numbers(void **state)
@@ -47,16 +47,16 @@ static void figures_find_their_numbers(void **state)
     struct as_layer layer = make_layer();
 
     (void)state;
-    assert_true(as_figure_number(AS_FIGURE_CALLS, &layer) == 4);
-    assert_true(as_figure_number(AS_FIGURE_THREADS, &layer) == 2);
-    assert_true(as_figure_number(AS_FIGURE_SELF, &layer) == 100);
-    assert_true(as_figure_number(AS_FIGURE_MEAN, &layer) == 50);
-    assert_true(as_figure_number(AS_FIGURE_GFLOPS, &layer) == 1);
-    assert_true(isnan(as_figure_number(AS_FIGURE_GBPS, &layer)));
-    assert_true(isnan(as_figure_number(AS_FIGURE_CV, &layer)));
-    assert_true(as_figure_supported(AS_FIGURE_P95, &layer));
-    assert_false(as_figure_supported(AS_FIGURE_P99, &layer));
-    assert_true(as_figure_supported(AS_FIGURE_MAX, &layer));
+    assert_true(as_layer_metric_number(AS_LAYER_METRIC_CALLS, &layer) == 4);
+    assert_true(as_layer_metric_number(AS_LAYER_METRIC_THREADS, &layer) == 2);
+    assert_true(as_layer_metric_number(AS_LAYER_METRIC_SELF, &layer) == 100);
+    assert_true(as_layer_metric_number(AS_LAYER_METRIC_MEAN, &layer) == 50);
+    assert_true(as_layer_metric_number(AS_LAYER_METRIC_GFLOPS, &layer) == 1);
+    assert_true(isnan(as_layer_metric_number(AS_LAYER_METRIC_GBPS, &layer)));
+    assert_true(isnan(as_layer_metric_number(AS_LAYER_METRIC_CV, &layer)));
+    assert_true(as_layer_metric_supported(AS_LAYER_METRIC_P95, &layer));
+    assert_false(as_layer_metric_supported(AS_LAYER_METRIC_P99, &layer));
+    assert_true(as_layer_metric_supported(AS_LAYER_METRIC_MAX, &layer));
 }
 
 static void sums_of_no_calls_cannot_be_had(void **state)
@@ -65,10 +65,10 @@ static void sums_of_no_calls_cannot_be_had(void **state)
 
     (void)state;
     layer.calls = 0;
-    assert_true(isnan(as_figure_number(AS_FIGURE_SELF, &layer)));
-    assert_true(isnan(as_figure_number(AS_FIGURE_TOTAL, &layer)));
-    assert_true(isnan(as_figure_number(AS_FIGURE_GFLOPS, &layer)));
-    assert_true(as_figure_number(AS_FIGURE_CALLS, &layer) == 0);
+    assert_true(isnan(as_layer_metric_number(AS_LAYER_METRIC_SELF, &layer)));
+    assert_true(isnan(as_layer_metric_number(AS_LAYER_METRIC_TOTAL, &layer)));
+    assert_true(isnan(as_layer_metric_number(AS_LAYER_METRIC_GFLOPS, &layer)));
+    assert_true(as_layer_metric_number(AS_LAYER_METRIC_CALLS, &layer) == 0);
 }
 
 static void texts_are_composed_or_missing(void **state)
@@ -77,11 +77,14 @@ static void texts_are_composed_or_missing(void **state)
     char line[64];
 
     (void)state;
-    assert_string_equal(as_figure_text(AS_FIGURE_NAME, &layer, line, sizeof line), "conv");
-    assert_string_equal(as_figure_text(AS_FIGURE_FILE, &layer, line, sizeof line), "net.c:7");
-    assert_string_equal(as_figure_text(AS_FIGURE_FLAGS, &layer, line, sizeof line), "F");
-    assert_null(as_figure_text(AS_FIGURE_OP, &layer, line, sizeof line));
-    assert_null(as_figure_text(AS_FIGURE_MEAN, &layer, line, sizeof line));
+    assert_string_equal(as_layer_metric_text(AS_LAYER_METRIC_NAME, &layer, line, sizeof line),
+                        "conv");
+    assert_string_equal(as_layer_metric_text(AS_LAYER_METRIC_FILE, &layer, line, sizeof line),
+                        "net.c:7");
+    assert_string_equal(as_layer_metric_text(AS_LAYER_METRIC_FLAGS, &layer, line, sizeof line),
+                        "F");
+    assert_null(as_layer_metric_text(AS_LAYER_METRIC_OP, &layer, line, sizeof line));
+    assert_null(as_layer_metric_text(AS_LAYER_METRIC_MEAN, &layer, line, sizeof line));
 }
 
 static void totals_count_nested_layers_once(void **state)

@@ -68,7 +68,7 @@ static void any_input(struct rule_kit *k, struct dice *d, struct as_value *value
             as_data_put_i64(value->data, i, any_number(d));
         value->is_initializer = true;
     } else {
-        struct as_type *elems = kit_room(k, 8 * sizeof *elems);
+        struct as_type *elems = kit_capacity(k, 8 * sizeof *elems);
 
         for (uint64_t i = 0; i < 8; i++)
             any_tensor(k, d, &elems[i]);
@@ -147,8 +147,8 @@ static void any_attr(struct rule_kit *k, struct dice *d, struct as_attr *attr)
                                         "qkv_hidden_sizes"};
     static const char *const words[] = {"SAME_UPPER", "VALID", "SAME", "none", "bidirectional"};
     uint64_t kind = roll(d, 8), n = roll(d, 8);
-    int64_t *ints = kit_room(k, 8 * sizeof *ints);
-    float *floats = kit_room(k, 8 * sizeof *floats);
+    int64_t *ints = kit_capacity(k, 8 * sizeof *ints);
+    float *floats = kit_capacity(k, 8 * sizeof *floats);
 
     attr->name = names[roll(d, UNIT_COUNT(names))];
     for (uint64_t i = 0; i < n; i++) {
@@ -177,8 +177,8 @@ static void any_node(struct rule_kit *k, struct dice *d, enum as_op op)
 {
     struct as_graph *graph = k->graphs[0];
     struct as_node *node = &graph->nodes[graph->n_nodes++];
-    struct as_attr *attrs = kit_room(k, 16 * sizeof *attrs);
-    uint32_t *ids = kit_room(k, 16 * sizeof *ids), n = (uint32_t)roll(d, 9);
+    struct as_attr *attrs = kit_capacity(k, 16 * sizeof *attrs);
+    uint32_t *ids = kit_capacity(k, 16 * sizeof *ids), n = (uint32_t)roll(d, 9);
     char name[16];
 
     node->name = node->op_name = as_op_name(op);

@@ -22,19 +22,19 @@
     "\"critical_bottlenecks\":1},\"recommendations\":[{\"layer\":\"b\",\"priority\":\"medium\","   \
     "\"recommendation\":\"prefetch\"}]}}"
 
-static struct as_session_view *view_of(const char *json)
+static struct as_saved_profile *view_of(const char *json)
 {
-    struct as_session_view *view;
+    struct as_saved_profile *view;
     struct assay_error err;
 
-    if (as_session_view_json(&view, "x.json", json, strlen(json), &err) < 0)
+    if (as_saved_profile_json(&view, "x.json", json, strlen(json), &err) < 0)
         fail_msg("%s", err.msg);
     return view;
 }
 
 static void json_comes_back(void **state)
 {
-    struct as_session_view *v = view_of(WHOLE);
+    struct as_saved_profile *v = view_of(WHOLE);
 
     (void)state;
     assert_int_equal(v->n_layers, 2);
@@ -56,7 +56,7 @@ static void json_comes_back(void **state)
     assert_int_equal(v->bottlenecks.bottlenecks[0].type[0], ASSAY_BOTTLENECK_IO);
     assert_int_equal(v->bottlenecks.recommendations[0].priority, ASSAY_PRIORITY_MEDIUM);
     assert_non_null(v->gpu.why);
-    as_session_view_free(v);
+    as_saved_profile_free(v);
 }
 
 static void wrong_json_is_refused_in_a_sentence(void **state)
@@ -71,24 +71,24 @@ static void wrong_json_is_refused_in_a_sentence(void **state)
         {"{\"schema\":\"assay.session\",\"schema_version\":2}", "version 2", ASSAY_ERR_UNSUPPORTED},
         {"{\"schema\":", "", ASSAY_ERR_FORMAT},
     };
-    struct as_session_view *v;
+    struct as_saved_profile *v;
     struct assay_error err;
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(as_session_view_json(&v, "x", bad[i].json, strlen(bad[i].json), &err),
+        assert_int_equal(as_saved_profile_json(&v, "x", bad[i].json, strlen(bad[i].json), &err),
                          bad[i].code);
         assert_null(v);
         assert_non_null(strstr(err.msg, bad[i].says));
     }
-    assert_false(as_session_view_is_json("ASSAYRUN", 8));
-    assert_true(as_session_view_is_json(" \n{", 3));
-    assert_false(as_session_view_is_json("  ", 2));
+    assert_false(as_saved_profile_is_json("ASSAYRUN", 8));
+    assert_true(as_saved_profile_is_json(" \n{", 3));
+    assert_false(as_saved_profile_is_json("  ", 2));
 }
 
 static void wrong_types_are_not_known(void **state)
 {
-    struct as_session_view *v =
+    struct as_saved_profile *v =
         view_of("{\"profiling_session\":7,\"layer_profiling\":{\"layer_stats\":{\"a\":[1],\"b\":"
                 "null}},\"memory_profiling\":\"no\",\"memory_leaks\":{\"has_leaks\":1,\"leaks\":{},"
                 "\"incidents\":[null]},\"bottlenecks\":{\"bottlenecks\":[3],\"ranked\":7}}");
@@ -100,14 +100,14 @@ static void wrong_types_are_not_known(void **state)
     assert_non_null(v->memory.why);
     assert_false(v->leaks.summary.has_leaks);
     assert_string_equal(v->bottlenecks.bottlenecks[0].layer, "");
-    as_session_view_free(v);
+    as_saved_profile_free(v);
 }
 
 /* Marks with notes: 60 iterations in which one layer ends with ever more memory. */
 static void a_run_tells_of_growth_and_bottlenecks(void **state)
 {
     uint32_t grows = assay_layer("grows"), flat = assay_layer("flat");
-    struct as_session_view *v;
+    struct as_saved_profile *v;
     struct assay_error err;
     bool named = false;
     struct rec r;
@@ -126,7 +126,7 @@ static void a_run_tells_of_growth_and_bottlenecks(void **state)
     }
     rec_stop();
     r = rec_read("run.assay");
-    if (as_session_view_run(&v, r.run, r.layers, NULL, &err) < 0)
+    if (as_saved_profile_run(&v, r.run, r.layers, NULL, &err) < 0)
         fail_msg("%s", err.msg);
     assert_int_equal(v->n_layers, 2);
     assert_null(v->memory.why);
@@ -146,7 +146,7 @@ static void a_run_tells_of_growth_and_bottlenecks(void **state)
         assert_int_equal(v->layer[i].memory_readings, 300);
     assert_int_equal(v->bottlenecks.n_layers, 2);
     assert_int_equal(v->bottlenecks.n_calls, 600);
-    as_session_view_free(v);
+    as_saved_profile_free(v);
     rec_done(&r);
 }
 
@@ -154,7 +154,7 @@ static void a_run_tells_of_growth_and_bottlenecks(void **state)
 static void a_managers_layers_keep_their_memory(void **state)
 {
     struct assay_manager *manager;
-    struct as_session_view *v;
+    struct as_saved_profile *v;
     struct assay_error err;
     struct rec r;
 
@@ -174,17 +174,17 @@ static void a_managers_layers_keep_their_memory(void **state)
     assay_manager_free(manager);
     r = rec_read("run.assay");
     assert_int_equal(rec_calls(&r, "managed"), 40);
-    assert_int_equal(as_session_view_run(&v, r.run, r.layers, NULL, &err), ASSAY_OK);
+    assert_int_equal(as_saved_profile_run(&v, r.run, r.layers, NULL, &err), ASSAY_OK);
     assert_null(v->memory.why);
     assert_int_equal(v->layer[0].memory_readings, 40);
     assert_true(v->layer[0].min_memory_mb > 0);
-    as_session_view_free(v);
+    as_saved_profile_free(v);
     rec_done(&r);
 }
 
 static void a_run_without_memory_says_so(void **state)
 {
-    struct as_session_view *v;
+    struct as_saved_profile *v;
     struct assay_error err;
     struct as_out out;
     struct rec r;
@@ -195,21 +195,21 @@ static void a_run_without_memory_says_so(void **state)
     ASSAY_END("one");
     rec_stop();
     r = rec_read("run.assay");
-    assert_int_equal(as_session_view_run(&v, r.run, r.layers, NULL, &err), ASSAY_OK);
+    assert_int_equal(as_saved_profile_run(&v, r.run, r.layers, NULL, &err), ASSAY_OK);
     assert_non_null(v->memory.why);
     assert_non_null(v->leaks.why);
     assert_int_equal(as_out_memory(&out, &err), ASSAY_OK);
     as_session_classic(&out, v, 0);
     assert_non_null(strstr(as_out_get(&out, NULL), "Total layers             1\n"));
     as_out_drop(&out);
-    as_session_view_free(v);
+    as_saved_profile_free(v);
     rec_done(&r);
 }
 
 /* A layer within another lasts no longer than the session with both of them. */
 static void the_classic_text_counts_nested_layers_once(void **state)
 {
-    struct as_session_view *v = view_of(
+    struct as_saved_profile *v = view_of(
         "{\"schema\":\"assay.session\",\"schema_version\":1,\"profiling_session\":{\"start_time\":"
         "10,"
         "\"end_time\":13,\"duration_seconds\":3},\"layer_profiling\":{\"layer_stats\":{\"outer\":{"
@@ -224,7 +224,7 @@ static void the_classic_text_counts_nested_layers_once(void **state)
     as_session_classic(&out, v, 0);
     assert_non_null(strstr(as_out_get(&out, NULL), "Total time               3000.000 ms\n"));
     as_out_drop(&out);
-    as_session_view_free(v);
+    as_saved_profile_free(v);
 }
 
 #define RECORDED(test) cmocka_unit_test_teardown(test, rec_clean)

@@ -168,8 +168,8 @@ static void a_loss_may_count_past_32_bits(void **state)
 static void half_a_loss_or_wait_invents_no_time(void **state)
 {
     (void)state;
-    WALK(BEGIN(100, A), {200, 1, AS_KIND_SAMPLE}, {kit_bits(1), 0, AS_KIND_VALUE}, END(300, A),
-         BEGIN(400, B), {500, 0, AS_KIND_LOST_TO}, {600, 0, AS_KIND_WAIT_TO});
+    WALK(BEGIN(100, A), {200, 1, AS_RECORD_SAMPLE}, {kit_bits(1), 0, AS_RECORD_VALUE}, END(300, A),
+         BEGIN(400, B), {500, 0, AS_RECORD_LOST_TO}, {600, 0, AS_RECORD_WAIT_TO});
     kit_expect_span(&heard.span[1], B, 0, 400, 500, AS_SPAN_CUT);
     assert_int_equal(heard.loss[0].from_ns, 500);
     assert_int_equal(heard.n_waits, 0);
@@ -253,8 +253,8 @@ static void a_pending_loss_needs_no_clock(void **state)
 static void waits_and_samples_are_told(void **state)
 {
     (void)state;
-    WALK(BEGIN(10, A), WAIT(20, 50), {60, B, AS_KIND_SAMPLE}, {kit_bits(2.5), 0, AS_KIND_VALUE},
-         END(70, A), {kit_bits(9), 0, AS_KIND_VALUE});
+    WALK(BEGIN(10, A), WAIT(20, 50), {60, B, AS_RECORD_SAMPLE}, {kit_bits(2.5), 0, AS_RECORD_VALUE},
+         END(70, A), {kit_bits(9), 0, AS_RECORD_VALUE});
     assert_int_equal(heard.n_waits, 1);
     assert_int_equal(heard.wait[0].from_ns, 20);
     assert_int_equal(heard.wait[0].to_ns, 50);
@@ -267,15 +267,15 @@ static void waits_and_samples_are_told(void **state)
 
 static void notes_belong_to_the_innermost_open_span(void **state)
 {
-    struct as_event event[4 + AS_SPAN_MAX_NOTES + 4] = {{kit_bits(-1), KEY, AS_KIND_NOTE},
+    struct as_event event[4 + AS_SPAN_MAX_NOTES + 4] = {{kit_bits(-1), KEY, AS_RECORD_NOTE},
                                                         BEGIN(10, A),
-                                                        {kit_bits(1.5), KEY, AS_KIND_NOTE},
+                                                        {kit_bits(1.5), KEY, AS_RECORD_NOTE},
                                                         BEGIN(20, B)};
     size_t n = 4;
 
     (void)state;
     for (int i = 0; i < AS_SPAN_MAX_NOTES + 2; i++)
-        event[n++] = (struct as_event){kit_bits(i), KEY + 1, AS_KIND_NOTE};
+        event[n++] = (struct as_event){kit_bits(i), KEY + 1, AS_RECORD_NOTE};
     event[n++] = (struct as_event)END(30, B);
     event[n++] = (struct as_event)END(40, A);
     walk(event, n);
@@ -372,7 +372,8 @@ static void stray_ends_under_a_deep_stack_do_not_cost_their_product(void **state
     (void)state;
     assert_non_null(event);
     for (size_t i = 0; i < n; i++)
-        event[i] = (struct as_event){i, i < deep ? A : B, i < deep ? AS_KIND_BEGIN : AS_KIND_END};
+        event[i] =
+            (struct as_event){i, i < deep ? A : B, i < deep ? AS_RECORD_BEGIN : AS_RECORD_END};
     walk(event, n);
     assert_int_equal(heard.counts.stray_ends, n - deep);
     free(event);
@@ -397,7 +398,7 @@ static void damaged_clock_readings_are_an_error(void **state)
 static void a_walk_begins_where_the_first_timed_event_is(void **state)
 {
     (void)state;
-    WALK({kit_bits(1), KEY, AS_KIND_NOTE}, BEGIN(500, A), END(600, A));
+    WALK({kit_bits(1), KEY, AS_RECORD_NOTE}, BEGIN(500, A), END(600, A));
     assert_int_equal(heard.counts.first_ns, 500);
     assert_int_equal(heard.counts.last_ns, 600);
     done();

@@ -7,7 +7,7 @@
 static bool overlap(const uint64_t (*places)[2], size_t n, uint32_t *id, uint32_t *other)
 {
     struct as_model *model;
-    struct as_span *spans;
+    struct as_file_range *spans;
     bool found;
     size_t count;
 
@@ -19,10 +19,10 @@ static bool overlap(const uint64_t (*places)[2], size_t n, uint32_t *id, uint32_
         model->values[value].data = as_data_over(&model->arena, AS_DTYPE_U8, places[i][1], NULL);
         model->values[value].data->offset = places[i][0];
     }
-    spans = as_spans_new(model, 0, &count);
+    spans = as_file_ranges_new(model, 0, &count);
     assert_non_null(spans);
     assert_int_equal(count, n);
-    found = as_spans_overlap(spans, count, id, other);
+    found = as_file_ranges_overlap(spans, count, id, other);
     as_free(spans);
     as_model_free(model);
     return found;

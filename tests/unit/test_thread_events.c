@@ -112,9 +112,9 @@ static void its_data_goes_with_it(void **state)
     (void)state;
     begin();
     EVENTS(ITER(10), NUMBER(1), CPU(5), ITER(30), NUMBER(2), CPU(8), BEGIN(21, 2),
-           {7, 4, AS_KIND_NOTE}, END(25, 2), END(40, 1));
+           {7, 4, AS_RECORD_NOTE}, END(25, 2), END(40, 1));
     open_run();
-    EXPECT(ITER(10), NUMBER(1), CPU(5), BEGIN(21, 2), {7, 4, AS_KIND_NOTE}, END(25, 2), ITER(30),
+    EXPECT(ITER(10), NUMBER(1), CPU(5), BEGIN(21, 2), {7, 4, AS_RECORD_NOTE}, END(25, 2), ITER(30),
            NUMBER(2), CPU(8), END(40, 1));
     expect_end(1, 0);
     close_run();
@@ -143,7 +143,7 @@ static void an_event_overtaken_by_very_many_is_put_back(void **state)
     given[1] = want[1001] = (struct as_event)BEGIN(5000, 1);
     for (uint32_t i = 0; i < 1000; i++)
         given[i + 2] = want[i + 1] =
-            (struct as_event){20 + i, 2, i % 2 ? AS_KIND_END : AS_KIND_BEGIN};
+            (struct as_event){20 + i, 2, i % 2 ? AS_RECORD_END : AS_RECORD_BEGIN};
     given[1002] = want[1002] = (struct as_event)END(5100, 1);
     kit_events(&kit, 0, given, UNIT_COUNT(given));
     open_run();
@@ -213,7 +213,7 @@ static void a_clock_that_fell_is_held_and_counted(void **state)
     (void)state;
     begin();
     for (uint32_t i = 0; i < 60; i++) {
-        uint32_t kind = i % 2 ? AS_KIND_END : AS_KIND_BEGIN;
+        uint32_t kind = i % 2 ? AS_RECORD_END : AS_RECORD_BEGIN;
 
         fell[i] = (struct as_event){i < 20 ? 905 + 5 * i : i, 1, kind};
         held[i] = (struct as_event){i < 20 ? 905 + 5 * i : 1000, 1, kind};
@@ -264,7 +264,7 @@ static void chunks_come_in_order_and_once(void **state)
 
 static void a_block_that_holds_less_than_it_says_is_counted(void **state)
 {
-    const uint8_t bytes[] = {0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, AS_KIND_ITER, 5, AS_KIND_ITER,
+    const uint8_t bytes[] = {0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, AS_RECORD_ITER, 5, AS_RECORD_ITER,
                              0x60, 1};
     struct as_event_batch batch;
 
@@ -311,7 +311,7 @@ static void many_overtaken_events_do_not_cost_their_square(void **state)
     (void)state;
     assert_non_null(event);
     for (size_t i = 0; i < n; i++)
-        event[i] = (struct as_event){i % 2 ? 5 : 100 + i, 1, AS_KIND_SWITCH};
+        event[i] = (struct as_event){i % 2 ? 5 : 100 + i, 1, AS_RECORD_SWITCH};
     begin();
     kit_events(&kit, 0, event, n);
     open_run();

@@ -57,12 +57,12 @@ static void student_refuses_what_has_no_answer(void **state)
 
 static void a_ratio_of_two_means_has_its_interval(void **state)
 {
-    struct as_estimate above = {0}, below = {0};
+    struct as_mean_estimate above = {0}, below = {0};
     struct as_ratio_test test;
 
     (void)state;
-    as_estimate_add(&above, 1, 0.010, 0.001, 10);
-    as_estimate_add(&below, 1, 0.008, 0.001, 10);
+    as_mean_estimate_add(&above, 1, 0.010, 0.001, 10);
+    as_mean_estimate_add(&below, 1, 0.008, 0.001, 10);
     as_welch_ratio(&test, &above, &below, 0.95);
     near(test.ratio, 1.25, 1e-12);
     near(test.low, 1.1170052531, 1e-9);
@@ -73,14 +73,14 @@ static void a_ratio_of_two_means_has_its_interval(void **state)
 
 static void sums_of_means_add_their_errors(void **state)
 {
-    struct as_estimate above = {0}, below = {0};
+    struct as_mean_estimate above = {0}, below = {0};
     struct as_ratio_test test;
 
     (void)state;
-    as_estimate_add(&above, 100, 0.010, 0.001, 100);
-    as_estimate_add(&above, 100, 0.004, 0.0005, 100);
-    as_estimate_add(&below, 100, 0.008, 0.001, 50);
-    as_estimate_add(&below, 100, 0.005, 0.0005, 50);
+    as_mean_estimate_add(&above, 100, 0.010, 0.001, 100);
+    as_mean_estimate_add(&above, 100, 0.004, 0.0005, 100);
+    as_mean_estimate_add(&below, 100, 0.008, 0.001, 50);
+    as_mean_estimate_add(&below, 100, 0.005, 0.0005, 50);
     as_welch_ratio(&test, &above, &below, 0.95);
     near(test.ratio, 1.07692307692, 1e-9);
     near(test.low, 1.04611537911, 1e-9);
@@ -91,12 +91,12 @@ static void sums_of_means_add_their_errors(void **state)
 
 static void what_does_not_vary_is_sure(void **state)
 {
-    struct as_estimate above = {0}, below = {0};
+    struct as_mean_estimate above = {0}, below = {0};
     struct as_ratio_test test;
 
     (void)state;
-    as_estimate_add(&above, 1, 3, 0, 5);
-    as_estimate_add(&below, 1, 2, 0, 5);
+    as_mean_estimate_add(&above, 1, 3, 0, 5);
+    as_mean_estimate_add(&below, 1, 2, 0, 5);
     as_welch_ratio(&test, &above, &below, 0.95);
     near(test.low, 1.5, 1e-15);
     near(test.high, 1.5, 1e-15);
@@ -107,12 +107,12 @@ static void what_does_not_vary_is_sure(void **state)
 
 static void one_call_says_nothing_of_its_error(void **state)
 {
-    struct as_estimate above = {0}, below = {0}, none = {0};
+    struct as_mean_estimate above = {0}, below = {0}, none = {0};
     struct as_ratio_test test;
 
     (void)state;
-    as_estimate_add(&above, 1, 3, 0.1, 1);
-    as_estimate_add(&below, 1, 2, 0.1, 5);
+    as_mean_estimate_add(&above, 1, 3, 0.1, 1);
+    as_mean_estimate_add(&below, 1, 2, 0.1, 5);
     as_welch_ratio(&test, &above, &below, 0.95);
     assert_true(isnan(test.low) && isnan(test.high) && isnan(test.p) && isnan(test.degrees));
     as_welch_ratio(&test, &below, &none, 0.95);

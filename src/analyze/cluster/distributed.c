@@ -126,19 +126,19 @@ void assay_distributed_free(struct assay_distributed *d)
 /* ---- growing ---- */
 
 /* Room for one more than `n` things of `size` bytes at `*(T **)at`; new ones are zero. */
-static void *grow(void *at, size_t n, size_t *room, size_t size)
+static void *grow(void *at, size_t n, size_t *capacity, size_t size)
 {
-    size_t before = *room;
-    char *grown = as_grow(at, n, room, 16, size);
+    size_t before = *capacity;
+    char *grown = as_grow(at, n, capacity, 16, size);
 
     if (grown)
-        memset(grown + before * size, 0, (*room - before) * size);
+        memset(grown + before * size, 0, (*capacity - before) * size);
     return grown;
 }
 
-#define GROW(array, n, room)                                                                       \
+#define GROW(array, n, capacity)                                                                   \
     do {                                                                                           \
-        void *grown_ = grow(array, n, &(room), sizeof *(array));                                   \
+        void *grown_ = grow(array, n, &(capacity), sizeof *(array));                               \
         if (!grown_)                                                                               \
             return as_fail_nomem(err);                                                             \
         (array) = grown_;                                                                          \
@@ -148,16 +148,16 @@ static int newest_add(struct as_newest *r, const void *event, struct assay_error
 {
     size_t at = (size_t)(r->n % r->max);
 
-    if (at >= r->room) {
-        size_t room = r->room ? 2 * r->room : 64;
+    if (at >= r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : 64;
         void *grown;
 
-        room = room < r->max ? room : r->max;
-        grown = as_realloc(r->at, room, r->size);
+        capacity = capacity < r->max ? capacity : r->max;
+        grown = as_realloc(r->at, capacity, r->size);
         if (!grown)
             return as_fail_nomem(err);
         r->at = grown;
-        r->room = room;
+        r->capacity = capacity;
     }
     memcpy((char *)r->at + at * r->size, event, r->size);
     r->n++;
@@ -181,7 +181,7 @@ static int number_of(struct assay_distributed *d, struct as_numbered *names, con
     copy = as_arena_text(&d->arena, name, size);
     if (!copy)
         return as_fail_nomem(err);
-    GROW(names->at, names->n, names->room);
+    GROW(names->at, names->n, names->capacity);
     if (as_name_map_put(&names->map, copy, size, names->n) < 0)
         return as_fail_nomem(err);
     names->at[names->n++] = copy;
@@ -191,7 +191,7 @@ static int number_of(struct assay_distributed *d, struct as_numbered *names, con
 static int node_of(struct assay_distributed *d, const char *id, uint32_t *out,
                    struct assay_error *err)
 {
-    GROW(d->node, d->nodes.n, d->room_node);
+    GROW(d->node, d->nodes.n, d->capacity_node);
     return number_of(d, &d->nodes, id, "nodes", out, err);
 }
 
@@ -273,7 +273,7 @@ int assay_distributed_add_communication(struct assay_distributed *d,
         return as_fail(err, ASSAY_ERR_USAGE,
                        "size and duration of the transfer from %s to %s must be 0 or more",
                        event->source, event->destination);
-    GROW(d->operation, d->operations.n, d->room_operation);
+    GROW(d->operation, d->operations.n, d->capacity_operation);
     rc = node_of(d, event->source, &t.source, err);
     if (rc == ASSAY_OK)
         rc = node_of(d, event->destination, &t.destination, err);
@@ -313,7 +313,7 @@ static int set_of(struct assay_distributed *d, const uint32_t *nodes, size_t n, 
     if (!copy)
         return as_fail_nomem(err);
     memcpy(copy, nodes, n * sizeof *copy);
-    GROW(d->set, d->n_sets, d->room_sets);
+    GROW(d->set, d->n_sets, d->capacity_sets);
     if (as_name_map_put(&d->sets, (const char *)copy, n * sizeof *copy, d->n_sets) < 0)
         return as_fail_nomem(err);
     d->set[d->n_sets] = (struct as_node_set){copy, n};
@@ -378,7 +378,7 @@ int assay_distributed_add_synchronization(struct assay_distributed *d,
     if (s.n_nodes > AS_DISTRIBUTED_MAX_NAMES)
         return as_fail(err, ASSAY_ERR_LIMIT, "a %s of %zu nodes; at most %d can take part",
                        event->sync_type, s.n_nodes, AS_DISTRIBUTED_MAX_NAMES);
-    GROW(d->sync, d->syncs.n, d->room_sync);
+    GROW(d->sync, d->syncs.n, d->capacity_sync);
     nodes = as_alloc_zero(s.n_nodes + 1, sizeof *nodes);
     if (!nodes)
         return as_fail_nomem(err);
@@ -409,8 +409,8 @@ static int pair_of(struct assay_distributed *d, uint32_t node, uint32_t metric, 
     if (d->n_pairs == AS_DISTRIBUTED_MAX_NAMES)
         return as_fail(err, ASSAY_ERR_LIMIT, "more than %d metrics of nodes were named",
                        AS_DISTRIBUTED_MAX_NAMES);
-    GROW(d->pair, d->n_pairs, d->room_pairs);
-    GROW(d->pair_metric, d->n_pairs, d->room_pair_metric);
+    GROW(d->pair, d->n_pairs, d->capacity_pairs);
+    GROW(d->pair_metric, d->n_pairs, d->capacity_pair_metric);
     copy = as_arena_alloc(&d->arena, sizeof key);
     if (!copy)
         return as_fail_nomem(err);

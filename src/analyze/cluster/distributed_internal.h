@@ -16,10 +16,10 @@
 struct as_numbered {
     struct as_name_map map;
     const char **at;
-    size_t n, room;
+    size_t n, capacity;
 };
 
-struct as_node {
+struct as_rank {
     bool has_profile, from_layers;
     double seconds;                                               /* NaN: unknown */
     double communication_ms, synchronization_ms, barrier_wait_ms; /* of all events */
@@ -45,7 +45,7 @@ struct as_metric_reading {
 /* The newest of a kind: event e is at e % max. Grows to max, then turns. */
 struct as_newest {
     void *at;
-    size_t size, room, max;
+    size_t size, capacity, max;
     uint64_t n;
 };
 
@@ -58,22 +58,22 @@ struct assay_distributed {
     struct assay_distributed_options options;
     struct as_arena arena; /* names, sets */
     struct as_numbered nodes, operations, syncs, metrics;
-    struct as_node *node; /* by number */
-    size_t room_node;
+    struct as_rank *node; /* by number */
+    size_t capacity_node;
     size_t n_profiles;
     struct as_newest transfers, synchronizations, readings;
     struct assay_operation_total *operation, *sync; /* by number of type */
-    size_t room_operation, room_sync;
+    size_t capacity_operation, capacity_sync;
     double transfer_ms, transfer_mb, bandwidth_sum;
     double sync_ms, barrier_ms, sync_node_ms, barrier_node_ms;
     uint64_t n_with_wait;
     struct as_name_map sets; /* of the bytes of their numbers */
     struct as_node_set *set;
-    size_t n_sets, room_sets, n_set_nodes;
+    size_t n_sets, capacity_sets, n_set_nodes;
     struct as_name_map pairs; /* of node and metric number */
     struct assay_metric_total *pair;
     uint32_t *pair_metric;
-    size_t n_pairs, room_pairs, room_pair_metric;
+    size_t n_pairs, capacity_pairs, capacity_pair_metric;
     struct as_arena answers; /* of the last analysis */
     struct assay_distributed_result result;
 };

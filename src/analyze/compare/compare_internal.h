@@ -75,9 +75,9 @@ int as_compare_layers(struct assay_compare *compare, const struct as_compare_joi
 int as_compare_summary(struct assay_compare *compare, const struct as_compare_join *join,
                        struct assay_backend_total *totals, struct assay_error *err);
 
-struct as_estimate;
+struct as_mean_estimate;
 /* The speed-up of one over the other and how sure it is. */
-void as_compare_test(struct assay_speedup_test *out, const struct as_estimate *slow,
-                     const struct as_estimate *fast);
+void as_compare_test(struct assay_speedup_test *out, const struct as_mean_estimate *slow,
+                     const struct as_mean_estimate *fast);
 
 #endif

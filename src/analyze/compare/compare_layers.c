@@ -112,8 +112,8 @@ out:
     return rc;
 }
 
-void as_compare_test(struct assay_speedup_test *out, const struct as_estimate *slow,
-                     const struct as_estimate *fast)
+void as_compare_test(struct assay_speedup_test *out, const struct as_mean_estimate *slow,
+                     const struct as_mean_estimate *fast)
 {
     struct as_ratio_test test;
 
@@ -176,12 +176,12 @@ static int fill_backend_data(struct assay_layer_comparison *out, struct as_arena
 static void judge(struct assay_layer_comparison *out, const struct as_compare_cell *fast,
                   const struct as_compare_cell *slow)
 {
-    struct as_estimate fast_mean = {0}, slow_mean = {0};
+    struct as_mean_estimate fast_mean = {0}, slow_mean = {0};
 
     out->speedup = fast->mean > 0 ? slow->mean / fast->mean : 1;
     out->time_difference_ms = (slow->mean - fast->mean) * 1000;
-    as_estimate_add(&fast_mean, 1, fast->mean, fast->std, fast->calls);
-    as_estimate_add(&slow_mean, 1, slow->mean, slow->std, slow->calls);
+    as_mean_estimate_add(&fast_mean, 1, fast->mean, fast->std, fast->calls);
+    as_mean_estimate_add(&slow_mean, 1, slow->mean, slow->std, slow->calls);
     as_compare_test(&out->test, &slow_mean, &fast_mean);
 }
 

@@ -84,10 +84,10 @@ static size_t first_with_layers(const struct as_compare_join *join)
 }
 
 /* What the backend would have taken for the calls of the first one, over the layers all have. */
-static struct as_estimate normalized(const struct as_compare_join *join, size_t backend)
+static struct as_mean_estimate normalized(const struct as_compare_join *join, size_t backend)
 {
     size_t first = first_with_layers(join), n = 0;
-    struct as_estimate sum = {0};
+    struct as_mean_estimate sum = {0};
 
     for (size_t i = 0; has_layers(join, backend) && i < join->n_layers; i++) {
         const struct as_compare_cell *cell = as_compare_cell_at(join, i, backend);
@@ -95,8 +95,8 @@ static struct as_estimate normalized(const struct as_compare_join *join, size_t 
 
         if (!all_have(join, i))
             continue;
-        as_estimate_add(&sum, calls ? (double)calls : (double)NAN, cell->mean, cell->std,
-                        cell->calls);
+        as_mean_estimate_add(&sum, calls ? (double)calls : (double)NAN, cell->mean, cell->std,
+                             cell->calls);
         n++;
     }
     if (n == 0)
@@ -105,16 +105,16 @@ static struct as_estimate normalized(const struct as_compare_join *join, size_t 
 }
 
 /* What it took, with the deviation of all its calls; not known of a total that is not their sum. */
-static struct as_estimate as_it_was(const struct as_compare_backend *backend)
+static struct as_mean_estimate unchanged(const struct as_compare_backend *backend)
 {
-    struct as_estimate sum = {0};
+    struct as_mean_estimate sum = {0};
 
     for (size_t i = 0; i < backend->n_layers; i++) {
         const struct as_compare_layer *layer = &backend->layers[i];
 
         if (isnan(layer->mean))
             continue;
-        as_estimate_add(&sum, (double)layer->calls, layer->mean, layer->std, layer->calls);
+        as_mean_estimate_add(&sum, (double)layer->calls, layer->mean, layer->std, layer->calls);
     }
     if (!backend->total_is_sum)
         sum.variance = (double)NAN;
@@ -138,7 +138,7 @@ static size_t known_times(const struct assay_backend_total *totals, size_t n, bo
 static void find_overall(struct assay_comparison_summary *out, const struct as_compare_join *join,
                          const struct assay_backend_total *totals)
 {
-    struct as_estimate fast_sum, slow_sum;
+    struct as_mean_estimate fast_sum, slow_sum;
     size_t fast = join->n_backends, slow = join->n_backends;
 
     for (size_t b = 0; b < join->n_backends; b++) {
@@ -157,8 +157,8 @@ static void find_overall(struct assay_comparison_summary *out, const struct as_c
         time_of(&totals[fast], out->normalized) > 0
             ? time_of(&totals[slow], out->normalized) / time_of(&totals[fast], out->normalized)
             : 1;
-    fast_sum = out->normalized ? normalized(join, fast) : as_it_was(join->backends[fast]);
-    slow_sum = out->normalized ? normalized(join, slow) : as_it_was(join->backends[slow]);
+    fast_sum = out->normalized ? normalized(join, fast) : unchanged(join->backends[fast]);
+    slow_sum = out->normalized ? normalized(join, slow) : unchanged(join->backends[slow]);
     as_compare_test(&out->test, &slow_sum, &fast_sum);
     if (!(out->overall_speedup >= AS_COMPARE_TIE))
         return;

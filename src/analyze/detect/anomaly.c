@@ -16,7 +16,7 @@
 #define MAX_WINDOW      10000
 #define MAX_SERIES      1000000
 #define MAX_FOUND       1000000
-#define FIRST_ROOM      16
+#define FIRST_CAPACITY  16
 #define MAX_THRESHOLD   1e6
 #define DOCUMENTED      0.95 /* the sensitivity at which the thresholds are the documented ones */
 #define LEAST_FACTOR    0.2
@@ -36,16 +36,16 @@ struct assay_anomaly_detector {
     struct assay_anomaly_options options;
     double z_threshold, iqr_factor;
     struct series *series;
-    size_t n_series, room_series;
+    size_t n_series, capacity_series;
     struct assay_anomaly_layer *layers;
-    size_t n_layers, room_layers;
+    size_t n_layers, capacity_layers;
     struct as_name_map layer_names, series_names;
     struct as_arena arena;       /* names and rings */
     struct assay_anomaly *found; /* a ring of max_found, made with the first */
     uint64_t n_found, n_values, n_dropped;
     double *work; /* room for two windows */
     char *key;    /* for looking up a series */
-    size_t room_key;
+    size_t capacity_key;
 };
 
 static const struct assay_anomaly_options defaults = {
@@ -196,7 +196,7 @@ static int find_layer(struct assay_anomaly_detector *a, const char *layer, size_
         return ASSAY_OK;
     }
     copy = as_arena_text(&a->arena, layer, size);
-    grown = as_grow(a->layers, a->n_layers, &a->room_layers, FIRST_ROOM, sizeof *a->layers);
+    grown = as_grow(a->layers, a->n_layers, &a->capacity_layers, FIRST_CAPACITY, sizeof *a->layers);
     if (grown)
         a->layers = grown;
     if (!copy || !grown)
@@ -220,7 +220,7 @@ static int add_series(struct assay_anomaly_detector *a, const char *key, size_t 
 
     if (!copy || !ring || find_layer(a, key, &layer) < 0)
         return ASSAY_ERR_NOMEM;
-    grown = as_grow(a->series, a->n_series, &a->room_series, FIRST_ROOM, sizeof *a->series);
+    grown = as_grow(a->series, a->n_series, &a->capacity_series, FIRST_CAPACITY, sizeof *a->series);
     if (!grown)
         return ASSAY_ERR_NOMEM;
     a->series = grown;
@@ -243,13 +243,13 @@ static int find_series(struct assay_anomaly_detector *a, const char *layer, cons
     size_t n_layer = strlen(layer) + 1, n = n_layer + strlen(metric);
     const uint64_t *known;
 
-    if (n + 1 > a->room_key) {
+    if (n + 1 > a->capacity_key) {
         char *key = as_realloc(a->key, n + 1, 1);
 
         if (!key)
             return ASSAY_ERR_NOMEM;
         a->key = key;
-        a->room_key = n + 1;
+        a->capacity_key = n + 1;
     }
     memcpy(a->key, layer, n_layer);
     memcpy(a->key + n_layer, metric, n + 1 - n_layer);

@@ -7,8 +7,8 @@
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
 
-#define FIRST_ROOM  16                /* samples of a new layer */
-#define MAX_SAMPLES ((size_t)8 << 20) /* of all layers, beside the first ones of each */
+#define FIRST_CAPACITY 16                /* samples of a new layer */
+#define MAX_SAMPLES    ((size_t)8 << 20) /* of all layers, beside the first ones of each */
 
 #define MAX_SECONDS 1e15 /* of one call, so that no sum of them overflows */
 
@@ -167,7 +167,7 @@ static struct as_bottleneck_layer *layer_for(struct assay_bottleneck_analyzer *a
     if (a->n_layers == ASSAY_BOTTLENECK_MAX_LAYERS)
         return NULL;
     *rc = ASSAY_ERR_NOMEM;
-    grown = as_grow(a->layer, a->n_layers, &a->layer_room, FIRST_ROOM, sizeof *a->layer);
+    grown = as_grow(a->layer, a->n_layers, &a->layer_capacity, FIRST_CAPACITY, sizeof *a->layer);
     if (!grown)
         return NULL;
     a->layer = grown;
@@ -190,36 +190,38 @@ static double own_time(const struct assay_layer_metrics *m)
 /* Times without layers inside, from the first call on that had some: most layers have none. */
 static bool part_own(struct as_bottleneck_layer *layer)
 {
-    layer->own = as_alloc_zero(layer->room ? layer->room : 1, sizeof *layer->own);
+    layer->own = as_alloc_zero(layer->capacity ? layer->capacity : 1, sizeof *layer->own);
     if (layer->own && layer->n_samples)
         memcpy(layer->own, layer->sample, layer->n_samples * sizeof *layer->own);
     return layer->own;
 }
 
 /* Room for one more time, unless the layer or all of them have enough. */
-static bool make_room(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer)
+static bool reserve(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer)
 {
-    size_t most = a->options.max_samples, room = layer->room ? 2 * layer->room : FIRST_ROOM;
+    size_t most = a->options.max_samples,
+           capacity = layer->capacity ? 2 * layer->capacity : FIRST_CAPACITY;
     double *grown;
 
-    room = room < most ? room : most;
-    if (layer->n_samples < layer->room || layer->calls > layer->n_samples || room <= layer->room ||
-        (layer->room > 0 && a->n_room + room > MAX_SAMPLES))
+    capacity = capacity < most ? capacity : most;
+    if (layer->n_samples < layer->capacity || layer->calls > layer->n_samples ||
+        capacity <= layer->capacity ||
+        (layer->capacity > 0 && a->n_capacity + capacity > MAX_SAMPLES))
         return true;
     if (layer->own) {
-        grown = as_realloc(layer->own, room, sizeof *grown);
+        grown = as_realloc(layer->own, capacity, sizeof *grown);
         if (!grown)
             return false;
         layer->own = grown;
-        as_touch(grown, layer->room * sizeof *grown, room * sizeof *grown);
+        as_touch(grown, layer->capacity * sizeof *grown, capacity * sizeof *grown);
     }
-    grown = as_realloc(layer->sample, room, sizeof *grown);
+    grown = as_realloc(layer->sample, capacity, sizeof *grown);
     if (!grown)
         return false;
-    as_touch(grown, layer->room * sizeof *grown, room * sizeof *grown);
-    a->n_room += room - layer->room;
+    as_touch(grown, layer->capacity * sizeof *grown, capacity * sizeof *grown);
+    a->n_capacity += capacity - layer->capacity;
     layer->sample = grown;
-    layer->room = room;
+    layer->capacity = capacity;
     return true;
 }
 
@@ -229,7 +231,7 @@ static void keep_time(struct assay_bottleneck_analyzer *a, struct as_bottleneck_
 {
     uint64_t place;
 
-    if (layer->n_samples < layer->room)
+    if (layer->n_samples < layer->capacity)
         place = layer->n_samples++;
     else
         place = as_rng_below(&a->rng, layer->calls);
@@ -324,7 +326,7 @@ int assay_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *nam
         return rc;
     size = strnlen(name, ASSAY_BOTTLENECK_MAX_NAME + 1);
     layer = size > ASSAY_BOTTLENECK_MAX_NAME ? NULL : layer_for(a, name, size, &rc);
-    if (rc < 0 || (layer && !make_room(a, layer)))
+    if (rc < 0 || (layer && !reserve(a, layer)))
         return as_fail_nomem(err);
     if (layer && !m.failed && !layer->own && own_time(&m) < m.execution_time && !part_own(layer))
         return as_fail_nomem(err);

@@ -41,17 +41,17 @@ struct as_bottleneck_layer {
     double running_mean, m2; /* by Welford's update, for the std */
     double own_mean, own_m2; /* likewise, of the time without layers inside */
     struct as_metric_sum metric[AS_METRIC_COUNT];
-    double *sample; /* all times, or a fair sample of `room` of them */
+    double *sample; /* all times, or a fair sample of `capacity` of them */
     double *own;    /* of the same calls, without layers inside; NULL: the same times */
-    size_t n_samples, room;
+    size_t n_samples, capacity;
 };
 
 struct assay_bottleneck_analyzer {
     struct assay_bottleneck_options options; /* every default filled in */
     struct as_name_map map;                  /* name to place in `layer` */
     struct as_bottleneck_layer *layer;       /* in order of their first call */
-    size_t n_layers, layer_room;
-    size_t n_room; /* samples there is room for, in all layers */
+    size_t n_layers, layer_capacity;
+    size_t n_capacity; /* samples there is room for, in all layers */
     struct as_rng rng;
     uint64_t calls, failed, dropped_calls;
     struct as_arena arena; /* of the last result */

@@ -29,10 +29,10 @@ struct assay_leak_detector {
     struct as_leak_rule rule;
     struct as_leak_window window;
     struct as_leak_series process;
-    struct as_leak_point last; /* the reading of the step that is not over yet */
+    struct as_leak_sample last; /* the reading of the step that is not over yet */
     bool has_last;
     struct as_leak_series *layers;
-    size_t n_layers, room_layers;
+    size_t n_layers, capacity_layers;
     uint64_t layers_dropped;
     struct as_name_map names; /* of layers to their numbers */
     struct as_arena arena;    /* the names themselves */
@@ -104,7 +104,7 @@ static struct as_leak_rule make_rule(const struct assay_leak_options *o)
         .p = o->p_value,
         .min_growth = o->min_growth_mb,
         .warm_up = o->warm_up,
-        .room_mb = (double)NAN,
+        .capacity_mb = (double)NAN,
     };
 }
 
@@ -144,7 +144,7 @@ static void forget_series(struct assay_leak_detector *d)
     as_free(d->incidents.at);
     d->incidents = (struct as_leak_incidents){0};
     d->layers = NULL;
-    d->n_layers = d->room_layers = 0;
+    d->n_layers = d->capacity_layers = 0;
     d->layers_dropped = 0;
     d->has_last = d->fresh = d->heap_level = false;
     d->outside_mb = 0;
@@ -165,22 +165,22 @@ void assay_leak_reset(struct assay_leak_detector *d)
     as_leak_window_reset(&d->window);
 }
 
-void assay_leak_set_room(struct assay_leak_detector *d, double room_mb)
+void assay_leak_set_room(struct assay_leak_detector *d, double capacity_mb)
 {
-    d->rule.room_mb = room_mb >= 0 ? room_mb : (double)NAN;
+    d->rule.capacity_mb = capacity_mb >= 0 ? capacity_mb : (double)NAN;
     d->fresh = false;
 }
 
 static int add_series(struct assay_leak_detector *d, const char *name, struct assay_error *err)
 {
-    if (d->n_layers == d->room_layers) {
-        size_t room = d->room_layers ? 2 * d->room_layers : 16;
-        struct as_leak_series *grown = as_realloc(d->layers, room, sizeof *grown);
+    if (d->n_layers == d->capacity_layers) {
+        size_t capacity = d->capacity_layers ? 2 * d->capacity_layers : 16;
+        struct as_leak_series *grown = as_realloc(d->layers, capacity, sizeof *grown);
 
         if (!grown)
             return as_fail_nomem(err);
         d->layers = grown;
-        d->room_layers = room;
+        d->capacity_layers = capacity;
     }
     as_leak_series_init(&d->layers[d->n_layers++], name, d->options.max_readings);
     return ASSAY_OK;
@@ -215,7 +215,7 @@ static int find_layer(struct assay_leak_detector *d, const char *layer, const ch
 }
 
 static int add_point(struct assay_leak_detector *d, struct as_leak_series *series,
-                     const struct as_leak_point *point, struct assay_error *err)
+                     const struct as_leak_sample *point, struct assay_error *err)
 {
     struct assay_leak_incident incident;
     int rc = as_leak_series_add(series, point, err);
@@ -228,7 +228,7 @@ static int add_point(struct assay_leak_detector *d, struct as_leak_series *serie
 }
 
 /* Of the process the last reading of each step counts. */
-static int add_process(struct assay_leak_detector *d, const struct as_leak_point *point,
+static int add_process(struct assay_leak_detector *d, const struct as_leak_sample *point,
                        struct assay_error *err)
 {
     bool same = d->has_last && point->step != ASSAY_LEAK_NO_STEP && point->step == d->last.step;
@@ -246,7 +246,7 @@ static int add_process(struct assay_leak_detector *d, const struct as_leak_point
 int assay_leak_add(struct assay_leak_detector *d, const char *layer, double memory_mb,
                    uint64_t step, double timestamp, struct assay_error *err)
 {
-    struct as_leak_point point = {.mb = memory_mb, .low_mb = memory_mb, .step = step};
+    struct as_leak_sample point = {.mb = memory_mb, .low_mb = memory_mb, .step = step};
     struct as_leak_reading reading = {.mb = memory_mb};
     struct as_leak_series *series = NULL;
     struct assay_leak leak;

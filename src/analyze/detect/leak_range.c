@@ -19,7 +19,7 @@ size_t as_leak_range_points(const struct as_leak_rule *rule)
     return AS_LEAK_RANGE_QUARTERS * rule->quarter;
 }
 
-static double median_mb(const struct as_leak_point *points, size_t n, double *work)
+static double median_mb(const struct as_leak_sample *points, size_t n, double *work)
 {
     struct as_sorted sorted = as_sorted_f64(work, n);
 
@@ -29,7 +29,7 @@ static double median_mb(const struct as_leak_point *points, size_t n, double *wo
     return as_sorted_median(&sorted);
 }
 
-double as_leak_floor_mb(const struct as_leak_point *points, size_t n)
+double as_leak_floor_mb(const struct as_leak_sample *points, size_t n)
 {
     double low = points[0].low_mb;
 
@@ -44,7 +44,7 @@ struct back_line {
     double sigma;     /* of the points of the second half around it */
 };
 
-static struct back_line draw_back_line(const struct as_leak_point *points, size_t n, double *work)
+static struct back_line draw_back_line(const struct as_leak_sample *points, size_t n, double *work)
 {
     size_t half = n / 2, third = half / 3;
     double low = median_mb(points + n - half, third, work);
@@ -61,7 +61,7 @@ static struct back_line draw_back_line(const struct as_leak_point *points, size_
     return line;
 }
 
-size_t as_leak_warm_up(const struct as_leak_point *points, size_t n,
+size_t as_leak_warm_up(const struct as_leak_sample *points, size_t n,
                        const struct as_leak_rule *rule, double *work)
 {
     size_t block = n / WARM_UP_BLOCKS, half = n / 2, end = n - half;
@@ -97,20 +97,20 @@ int as_leak_judge(bool *grows, const double *values, size_t n, const struct as_l
     return rc;
 }
 
-size_t as_leak_join_points(struct as_leak_point *points, size_t n)
+size_t as_leak_join_points(struct as_leak_sample *points, size_t n)
 {
     for (size_t i = 0; i < n / 3; i++)
         points[i] = as_leak_join(points + 3 * i);
     return n / 3;
 }
 
-void as_leak_take_values(double *values, const struct as_leak_point *points, size_t n)
+void as_leak_take_values(double *values, const struct as_leak_sample *points, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         values[i] = points[i].mb;
 }
 
-void as_leak_take_floors(double *floors, const struct as_leak_point *points, size_t n_windows,
+void as_leak_take_floors(double *floors, const struct as_leak_sample *points, size_t n_windows,
                          size_t window)
 {
     for (size_t w = 0; w < n_windows; w++)
@@ -129,14 +129,14 @@ struct as_leak_rise as_leak_find_rise(const struct as_leak_series *s, size_t fro
     return rise;
 }
 
-static double seconds_left(double room_mb, double mb_per_second)
+static double seconds_left(double capacity_mb, double mb_per_second)
 {
-    return mb_per_second > 0 ? room_mb / mb_per_second : (double)NAN;
+    return mb_per_second > 0 ? capacity_mb / mb_per_second : (double)NAN;
 }
 
 /* `mb_per_point` over `n` points. */
 static void fill_rates(struct assay_leak_incident *out, double mb_per_point, size_t n,
-                       const struct as_leak_series *s, double room_mb)
+                       const struct as_leak_series *s, double capacity_mb)
 {
     double line_mb = mb_per_point * (double)(n - 1), seconds = out->end_time - out->start_time;
     bool steps = out->first_step != ASSAY_LEAK_NO_STEP && out->last_step != ASSAY_LEAK_NO_STEP &&
@@ -145,7 +145,7 @@ static void fill_rates(struct assay_leak_incident *out, double mb_per_point, siz
     out->mb_per_step = steps ? line_mb / (double)(out->last_step - out->first_step)
                              : mb_per_point / (double)s->per_point;
     out->mb_per_second = seconds > 0 ? line_mb / seconds : (double)NAN;
-    out->seconds_to_exhaustion = seconds_left(room_mb, out->mb_per_second);
+    out->seconds_to_exhaustion = seconds_left(capacity_mb, out->mb_per_second);
 }
 
 /* Where the line begins. One through readings on a curve begins or ends beyond them all: it is then
@@ -165,7 +165,7 @@ int as_leak_fill_incident(struct assay_leak_incident *out, const struct as_leak_
                           size_t from, size_t to, const struct as_leak_rule *rule, double *work,
                           struct assay_error *err)
 {
-    const struct as_leak_point *first = s->points + from, *last = s->points + to - 1;
+    const struct as_leak_sample *first = s->points + from, *last = s->points + to - 1;
     size_t n = to - from;
     struct as_growth growth;
     int rc;
@@ -188,6 +188,6 @@ int as_leak_fill_incident(struct assay_leak_incident *out, const struct as_leak_
         .tau = growth.tau,
     };
     out->end_memory_mb = out->start_memory_mb + out->net_growth_mb;
-    fill_rates(out, growth.slope, n, s, rule->room_mb);
+    fill_rates(out, growth.slope, n, s, rule->capacity_mb);
     return ASSAY_OK;
 }

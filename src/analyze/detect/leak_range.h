@@ -19,22 +19,22 @@ struct as_leak_rise {
 size_t as_leak_range_points(const struct as_leak_rule *rule);
 
 /* The least of `n` points, at least one. */
-double as_leak_floor_mb(const struct as_leak_point *points, size_t n);
+double as_leak_floor_mb(const struct as_leak_sample *points, size_t n);
 
 /* How many points at the beginning are warm-up. `work` has room for 2n. */
-size_t as_leak_warm_up(const struct as_leak_point *points, size_t n,
+size_t as_leak_warm_up(const struct as_leak_sample *points, size_t n,
                        const struct as_leak_rule *rule, double *work);
 
 AS_MUST_USE int as_leak_judge(bool *grows, const double *values, size_t n,
                               const struct as_leak_rule *rule, struct assay_error *err);
 
 /* Joins `n` points threefold in place; returns how many there are. */
-size_t as_leak_join_points(struct as_leak_point *points, size_t n);
+size_t as_leak_join_points(struct as_leak_sample *points, size_t n);
 
-void as_leak_take_values(double *values, const struct as_leak_point *points, size_t n);
+void as_leak_take_values(double *values, const struct as_leak_sample *points, size_t n);
 
 /* The least of each window. */
-void as_leak_take_floors(double *floors, const struct as_leak_point *points, size_t n_windows,
+void as_leak_take_floors(double *floors, const struct as_leak_sample *points, size_t n_windows,
                          size_t window);
 
 struct as_leak_rise as_leak_find_rise(const struct as_leak_series *s, size_t from, size_t to,

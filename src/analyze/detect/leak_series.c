@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-#define FIRST_ROOM 64
+#define FIRST_CAPACITY 64
 
 void as_leak_series_init(struct as_leak_series *s, const char *layer, size_t max_points)
 {
@@ -33,9 +33,9 @@ static double median_of_three(double a, double b, double c)
     return c > high ? high : c;
 }
 
-struct as_leak_point as_leak_join(const struct as_leak_point three[3])
+struct as_leak_sample as_leak_join(const struct as_leak_sample three[3])
 {
-    struct as_leak_point joined = three[2];
+    struct as_leak_sample joined = three[2];
 
     joined.mb = median_of_three(three[0].mb, three[1].mb, three[2].mb);
     for (unsigned i = 0; i < 2; i++) {
@@ -60,12 +60,12 @@ static void fold_points(struct as_leak_series *s)
     s->warm_up_at /= 3;
 }
 
-static int make_room(struct as_leak_series *s, struct assay_error *err)
+static int reserve(struct as_leak_series *s, struct assay_error *err)
 {
-    struct as_leak_point *grown;
-    size_t room = s->room ? 2 * s->room : FIRST_ROOM;
+    struct as_leak_sample *grown;
+    size_t capacity = s->capacity ? 2 * s->capacity : FIRST_CAPACITY;
 
-    if (s->n < s->room)
+    if (s->n < s->capacity)
         return ASSAY_OK;
     if (s->n == s->max) {
         if (!s->waiting)
@@ -75,25 +75,25 @@ static int make_room(struct as_leak_series *s, struct assay_error *err)
         fold_points(s);
         return ASSAY_OK;
     }
-    room = room < s->max ? room : s->max;
-    grown = as_realloc(s->points, room, sizeof *grown);
+    capacity = capacity < s->max ? capacity : s->max;
+    grown = as_realloc(s->points, capacity, sizeof *grown);
     if (!grown)
         return as_fail_nomem(err);
-    as_touch(grown, s->room * sizeof *grown, room * sizeof *grown);
+    as_touch(grown, s->capacity * sizeof *grown, capacity * sizeof *grown);
     s->points = grown;
-    s->room = room;
+    s->capacity = capacity;
     return ASSAY_OK;
 }
 
-int as_leak_series_add(struct as_leak_series *s, const struct as_leak_point *reading,
+int as_leak_series_add(struct as_leak_series *s, const struct as_leak_sample *reading,
                        struct assay_error *err)
 {
-    struct as_leak_point point = *reading;
+    struct as_leak_sample point = *reading;
     int rc;
 
     if (s->fold == AS_LEAK_MAX_FOLD)
         return ASSAY_OK;
-    rc = make_room(s, err);
+    rc = reserve(s, err);
     if (rc < 0)
         return rc;
     s->n_readings++;

@@ -12,7 +12,7 @@
 #define AS_LEAK_MAX_FOLD   24 /* 3^24 readings a point; what comes after is not kept */
 #define AS_LEAK_MAX_SCALES 8
 
-struct as_leak_point {
+struct as_leak_sample {
     double mb;     /* the reading, or the median of those joined (a median of medians of three) */
     double low_mb; /* the least of them */
     double time;   /* of the last of them */
@@ -20,15 +20,15 @@ struct as_leak_point {
 };
 
 struct as_leak_three {
-    struct as_leak_point at[3];
+    struct as_leak_sample at[3];
     unsigned n;
 };
 
 /* Begun by as_leak_series_init(). */
 struct as_leak_series {
-    const char *layer;            /* NULL: the process */
-    struct as_leak_point *points; /* the oldest first; point i is of readings i * per_point on */
-    size_t n, room, max;          /* max is a multiple of 3 */
+    const char *layer;             /* NULL: the process */
+    struct as_leak_sample *points; /* the oldest first; point i is of readings i * per_point on */
+    size_t n, capacity, max;       /* max is a multiple of 3 */
     unsigned fold;
     uint64_t per_point; /* readings a point is made of: 3^fold */
     uint64_t n_readings;
@@ -47,10 +47,10 @@ struct as_leak_series {
 void as_leak_series_init(struct as_leak_series *s, const char *layer, size_t max_points);
 void as_leak_series_fini(struct as_leak_series *s);
 
-AS_MUST_USE int as_leak_series_add(struct as_leak_series *s, const struct as_leak_point *reading,
+AS_MUST_USE int as_leak_series_add(struct as_leak_series *s, const struct as_leak_sample *reading,
                                    struct assay_error *err);
 
 /* One point for three. */
-struct as_leak_point as_leak_join(const struct as_leak_point three[3]);
+struct as_leak_sample as_leak_join(const struct as_leak_sample three[3]);
 
 #endif

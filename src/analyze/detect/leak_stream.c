@@ -14,7 +14,7 @@ static int watch_scale(struct as_leak_series *s, const struct as_leak_rule *rule
                        size_t times, bool *grows, size_t *from, struct assay_error *err)
 {
     size_t range = as_leak_range_points(rule), have = s->n / times, n = range * times;
-    struct as_leak_point *points;
+    struct as_leak_sample *points;
     double *values;
     int rc;
 

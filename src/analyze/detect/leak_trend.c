@@ -16,9 +16,9 @@
 struct search {
     const struct as_leak_series *s;
     const struct as_leak_rule *rule;
-    double *values;           /* of one scale */
-    struct as_leak_point *at; /* points of one scale */
-    unsigned char *grows;     /* by point of the series */
+    double *values;            /* of one scale */
+    struct as_leak_sample *at; /* points of one scale */
+    unsigned char *grows;      /* by point of the series */
     size_t warm_up;
 };
 
@@ -110,7 +110,7 @@ static int mark_short(struct search *f, struct assay_error *err)
 static int put_incident(struct as_leak_incidents *out, const struct assay_leak_incident *incident,
                         struct assay_error *err)
 {
-    void *grown = as_grow(out->at, out->n, &out->room, 8, sizeof *out->at);
+    void *grown = as_grow(out->at, out->n, &out->capacity, 8, sizeof *out->at);
 
     if (!grown)
         return as_fail_nomem(err);

@@ -28,13 +28,13 @@ struct as_leak_rule {
     size_t min_readings;  /* of a series too short for the ranges above, to be judged whole */
     double p, min_growth; /* as in struct assay_leak_options */
     double warm_up;       /* 0: found */
-    double room_mb;       /* NaN: unknown */
+    double capacity_mb;   /* NaN: unknown */
 };
 
 /* Grows with as_leak_incidents_add(); {0} is empty. */
 struct as_leak_incidents {
     struct assay_leak_incident *at;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 /* After every reading. 1: an incident that was not told before ends here, and `found` is it. What

@@ -83,7 +83,7 @@ static int name_layers(struct as_leak_window *w, struct assay_leak *leak, struct
 static int keep_leak(struct as_leak_window *w, const struct assay_leak *leak,
                      struct assay_error *err)
 {
-    void *grown = as_grow(w->leaks, w->n_leaks, &w->room, 16, sizeof *w->leaks);
+    void *grown = as_grow(w->leaks, w->n_leaks, &w->capacity, 16, sizeof *w->leaks);
 
     if (!grown)
         return as_fail_nomem(err);

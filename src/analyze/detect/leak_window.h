@@ -24,7 +24,7 @@ struct as_leak_window {
     struct as_leak_reading *ring; /* reading r is at r % size */
     uint64_t n_readings;
     struct assay_leak *leaks;
-    size_t n_leaks, room, n_names;
+    size_t n_leaks, capacity, n_names;
     uint64_t n_seen; /* all of them, kept or not */
     double sum_increase_mb, sum_rate;
     uint64_t told_until; /* readings below this are in a window that was told */

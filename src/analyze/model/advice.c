@@ -312,7 +312,7 @@ static void advise_threads(struct as_profile *p)
 
 static void advise_noise(struct as_profile *p)
 {
-    const struct as_latency_figures *f = &p->run->latency.figures;
+    const struct as_latency_metrics *f = &p->run->latency.figures;
     double width = (f->median.interval.high - f->median.interval.low) / f->summary.median;
     char text[AS_TEXT_HUMAN];
 

@@ -83,7 +83,7 @@ struct grouping {
     struct index index;
     struct as_inspect_group *groups; /* in the order they came up */
     uint32_t *parent;                /* of each, in a tree; AS_NONE: none */
-    size_t n, room;
+    size_t n, capacity;
 };
 
 /* The group's number, or AS_NONE without memory. */
@@ -195,13 +195,13 @@ int as_inspect_groups(struct as_inspection *in, enum as_inspect_grouping groupin
     int rc = ASSAY_OK;
 
     depth = depth < TREE_DEPTH || grouping != AS_GROUP_TREE ? depth : TREE_DEPTH;
-    g.room = in->costs->n_rows * (grouping == AS_GROUP_TREE ? depth : 1) + 1;
-    while (slots < 2 * g.room)
+    g.capacity = in->costs->n_rows * (grouping == AS_GROUP_TREE ? depth : 1) + 1;
+    while (slots < 2 * g.capacity)
         slots *= 2;
     g.index.mask = slots - 1;
     g.index.slot = as_alloc_zero(slots, sizeof *g.index.slot);
-    g.groups = as_alloc(g.room * sizeof *g.groups);
-    g.parent = as_alloc(g.room * sizeof *g.parent);
+    g.groups = as_alloc(g.capacity * sizeof *g.groups);
+    g.parent = as_alloc(g.capacity * sizeof *g.parent);
     *n_groups = 0;
     if (!g.index.slot || !g.groups || !g.parent || !add_rows(&g, grouping, depth)) {
         rc = as_fail_nomem(err);

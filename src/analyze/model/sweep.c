@@ -169,9 +169,9 @@ static void judge(struct as_sweep *s)
     s->advice = advice[s->verdict];
 }
 
-static void fit(struct as_sweep *s, const size_t *rows, size_t n, double *room)
+static void fit(struct as_sweep *s, const size_t *rows, size_t n, double *capacity)
 {
-    double *x = room, *latency = room + n, *memory = latency + n, *work = memory + n,
+    double *x = capacity, *latency = capacity + n, *memory = latency + n, *work = memory + n,
            *throughput = work + n;
 
     for (size_t i = 0; i < n; i++) {
@@ -208,7 +208,7 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
 {
     struct as_sweep *s = as_alloc_zero(1, sizeof *s);
     size_t *rows;
-    double *room;
+    double *capacity;
 
     *out = NULL;
     if (!s)
@@ -217,8 +217,8 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
     s->n_rows = run->n_points;
     s->rows = as_arena_zero(&s->arena, run->n_points + 1, sizeof *s->rows);
     rows = as_arena_zero(&s->arena, run->n_points + 1, sizeof *rows);
-    room = as_arena_zero(&s->arena, 5 * run->n_points + 1, sizeof *room);
-    if (!s->rows || !rows || !room) {
+    capacity = as_arena_zero(&s->arena, 5 * run->n_points + 1, sizeof *capacity);
+    if (!s->rows || !rows || !capacity) {
         as_sweep_free(s);
         return as_fail_nomem(err);
     }
@@ -228,7 +228,7 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
     s->max_memory_bytes = limits->max_memory_bytes > 0 ? limits->max_memory_bytes : (double)NAN;
     for (size_t p = 0; p < run->n_points; p++)
         make_row(&s->rows[p], &run->points[p], peaks);
-    fit(s, rows, along_first(s, rows), room);
+    fit(s, rows, along_first(s, rows), capacity);
     find_best(s);
     judge(s);
     *out = s;
@@ -243,19 +243,19 @@ void as_sweep_free(struct as_sweep *sweep)
     as_free(sweep);
 }
 
-void as_sweep_setting_text(const struct as_sweep *sweep, size_t row, char *out, size_t room)
+void as_sweep_setting_text(const struct as_sweep *sweep, size_t row, char *out, size_t capacity)
 {
     const struct as_sweep_options *o = sweep->run->options;
     size_t size = 0;
 
     out[0] = 0;
-    for (size_t i = 0; i < o->n_axes && size < room; i++) {
+    for (size_t i = 0; i < o->n_axes && size < capacity; i++) {
         const struct as_sweep_axis *axis = &o->axes[i];
         size_t at = sweep->rows[row].point->place[i];
         char shape[80];
 
         if (axis->kind == AS_SWEEP_SHAPE) {
-            struct as_type type = {.kind = AS_KIND_TENSOR,
+            struct as_type type = {.kind = AS_VALUE_TENSOR,
                                    .rank = (int16_t)axis->shapes[at].rank,
                                    .dims = axis->shapes[at].at};
 
@@ -263,7 +263,7 @@ void as_sweep_setting_text(const struct as_sweep *sweep, size_t row, char *out, 
         } else {
             (void)snprintf(shape, sizeof shape, "%lld", (long long)axis->values[at]);
         }
-        size += (size_t)snprintf(out + size, room - size, "%s%.40s %s", size ? ", " : "",
+        size += (size_t)snprintf(out + size, capacity - size, "%s%.40s %s", size ? ", " : "",
                                  axis->name, shape);
     }
 }

@@ -60,6 +60,6 @@ AS_MUST_USE int as_sweep_new(struct as_sweep **sweep, const struct as_sweep_run 
 void as_sweep_free(struct as_sweep *sweep);
 
 /* "batch 8, threads 2": a row's setting. */
-void as_sweep_setting_text(const struct as_sweep *sweep, size_t row, char *out, size_t room);
+void as_sweep_setting_text(const struct as_sweep *sweep, size_t row, char *out, size_t capacity);
 
 #endif

@@ -28,20 +28,20 @@ static void put_slot(struct as_call_tree *tree, uint32_t index)
 /* Room for one more node, and slots at most half full. */
 static bool grow(struct as_call_tree *tree)
 {
-    uint32_t room = tree->room ? 2 * tree->room : 64;
-    struct as_call_node *node = as_realloc(tree->node, room, sizeof *node);
+    uint32_t capacity = tree->capacity ? 2 * tree->capacity : 64;
+    struct as_call_node *node = as_realloc(tree->node, capacity, sizeof *node);
     uint32_t *slot;
 
     if (!node)
         return false;
     tree->node = node;
-    slot = as_alloc_zero(2 * (size_t)room, sizeof *slot);
+    slot = as_alloc_zero(2 * (size_t)capacity, sizeof *slot);
     if (!slot)
         return false;
-    tree->room = room;
+    tree->capacity = capacity;
     as_free(tree->slot);
     tree->slot = slot;
-    tree->n_slots = 2 * room;
+    tree->n_slots = 2 * capacity;
     for (uint32_t i = 1; i < tree->n_nodes; i++)
         put_slot(tree, i);
     return true;
@@ -53,7 +53,7 @@ static uint32_t add(struct as_call_tree *tree, uint32_t parent, uint32_t site)
         tree->truncated = true;
         return parent;
     }
-    if (tree->n_nodes + 2 > tree->room && !grow(tree))
+    if (tree->n_nodes + 2 > tree->capacity && !grow(tree))
         return UINT32_MAX;
     if (tree->n_nodes == 0)
         tree->node[tree->n_nodes++] = (struct as_call_node){0}; /* the root */
@@ -143,12 +143,12 @@ int as_call_tree_order(const struct as_call_tree *tree, struct as_arena *arena,
                        struct as_tree_node **out, size_t *n_out, struct assay_error *err)
 {
     uint32_t n = tree->n_nodes;
-    size_t room = n ? n : 1;
-    uint32_t *memory = as_alloc_zero(3 * room, sizeof *memory);
+    size_t capacity = n ? n : 1;
+    uint32_t *memory = as_alloc_zero(3 * capacity, sizeof *memory);
     struct order o;
     int rc = ASSAY_OK;
 
-    *out = as_arena_zero(arena, room, sizeof **out);
+    *out = as_arena_zero(arena, capacity, sizeof **out);
     *n_out = n;
     if (!*out || !memory) {
         rc = as_fail_nomem(err);
@@ -156,7 +156,7 @@ int as_call_tree_order(const struct as_call_tree *tree, struct as_arena *arena,
     }
     if (n == 0)
         goto out;
-    o = (struct order){memory, memory + room, memory + 2 * room};
+    o = (struct order){memory, memory + capacity, memory + 2 * capacity};
     for (uint32_t i = 1; i < n; i++)
         o.sorted[i - 1] = i;
     qsort_r(o.sorted, n - 1, sizeof *o.sorted, by_parent_then_time, tree->node);

@@ -20,7 +20,7 @@ struct as_call_node {
 /* {0} is an empty tree. Node 0 is the root. */
 struct as_call_tree {
     struct as_call_node *node;
-    uint32_t n_nodes, room;
+    uint32_t n_nodes, capacity;
     uint32_t *slot; /* hash of (parent, site) -> node */
     uint32_t n_slots;
     bool truncated; /* past AS_TREE_MAX_NODES calls are counted with their parent */

@@ -48,8 +48,8 @@ static int read_calls(struct as_diff_run *r, struct as_diff_layer *layer,
     return rc;
 }
 
-int as_diff_from_session(struct as_diff_run *r, const struct as_session_view *view,
-                         struct assay_error *err)
+int as_diff_from_saved_profile(struct as_diff_run *r, const struct as_saved_profile *view,
+                               struct assay_error *err)
 {
     const struct as_json_value *stats = as_json_path(view->json, "layer_profiling", "layer_stats");
     struct as_diff_layer *layer = as_arena_zero(&r->arena, view->n_layers + 1, sizeof *layer);

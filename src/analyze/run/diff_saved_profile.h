@@ -7,7 +7,8 @@
 #include "analyze/run/saved_profile.h"
 
 /* Fills r->side from `view`, which must outlive it. */
-AS_MUST_USE int as_diff_from_session(struct as_diff_run *r, const struct as_session_view *view,
-                                     struct assay_error *err);
+AS_MUST_USE int as_diff_from_saved_profile(struct as_diff_run *r,
+                                           const struct as_saved_profile *view,
+                                           struct assay_error *err);
 
 #endif

@@ -19,7 +19,7 @@
 /* The iterations of the thread that has most of them. */
 struct intervals {
     uint64_t *start_ns, *end_ns;
-    size_t n, room;
+    size_t n, capacity;
     size_t stride; /* every so many are kept */
     bool no_memory;
 };
@@ -27,7 +27,7 @@ struct intervals {
 /* One layer while it is collected; `out` is what the comparison sees. */
 struct gathered {
     double *call_ns, *iteration_ns;
-    size_t n_calls, room;
+    size_t n_calls, capacity;
     uint64_t seen;
 };
 
@@ -51,20 +51,20 @@ static void on_iteration(void *user, const struct as_iteration *it)
 
     if (it->cut || all->no_memory || all->n >= MAX_ITERATIONS)
         return;
-    if (all->n == all->room) {
-        size_t room = all->room ? 2 * all->room : 64;
-        uint64_t *start = as_realloc(all->start_ns, room, sizeof *start), *end = NULL;
+    if (all->n == all->capacity) {
+        size_t capacity = all->capacity ? 2 * all->capacity : 64;
+        uint64_t *start = as_realloc(all->start_ns, capacity, sizeof *start), *end = NULL;
 
         if (start) {
             all->start_ns = start;
-            end = as_realloc(all->end_ns, room, sizeof *end);
+            end = as_realloc(all->end_ns, capacity, sizeof *end);
         }
         if (!end) {
             all->no_memory = true;
             return;
         }
         all->end_ns = end;
-        all->room = room;
+        all->capacity = capacity;
     }
     all->start_ns[all->n] = it->start_ns;
     all->end_ns[all->n++] = it->end_ns;
@@ -102,7 +102,7 @@ static int find_iterations(struct collector *c, struct assay_error *err)
 }
 
 /* How many values of a layer are kept, so that all of them together stay within bounds. */
-static size_t room_for(size_t n_layers)
+static size_t capacity_for(size_t n_layers)
 {
     size_t each = MAX_VALUES / (n_layers ? n_layers : 1);
 
@@ -112,12 +112,12 @@ static size_t room_for(size_t n_layers)
 static int keep_iterations(struct collector *c, struct assay_error *err)
 {
     struct intervals *all = &c->iterations;
-    size_t room = room_for(c->n_layers);
+    size_t capacity = capacity_for(c->n_layers);
     double *wall;
 
     if (all->n == 0)
         return ASSAY_OK;
-    all->stride = (all->n + room - 1) / room;
+    all->stride = (all->n + capacity - 1) / capacity;
     c->n_kept = (all->n + all->stride - 1) / all->stride;
     wall = as_arena_zero(&c->r->arena, c->n_kept, sizeof *wall);
     if (!wall)
@@ -165,19 +165,19 @@ static int merge_layers(struct collector *c, struct assay_error *err)
     return rc;
 }
 
-static int make_room(struct collector *c, struct assay_error *err)
+static int reserve(struct collector *c, struct assay_error *err)
 {
-    size_t most = room_for(c->n_layers);
+    size_t most = capacity_for(c->n_layers);
 
     c->gathered = as_arena_zero(&c->r->arena, c->n_layers + 1, sizeof *c->gathered);
     for (size_t i = 0; c->gathered && i < c->n_layers; i++) {
         struct gathered *g = &c->gathered[i];
 
-        g->room = c->layer[i].calls < most ? (size_t)c->layer[i].calls : most;
-        g->call_ns = as_arena_zero(&c->r->arena, g->room + c->n_kept, sizeof *g->call_ns);
+        g->capacity = c->layer[i].calls < most ? (size_t)c->layer[i].calls : most;
+        g->call_ns = as_arena_zero(&c->r->arena, g->capacity + c->n_kept, sizeof *g->call_ns);
         if (!g->call_ns)
             return as_fail_nomem(err);
-        g->iteration_ns = g->call_ns + g->room;
+        g->iteration_ns = g->call_ns + g->capacity;
     }
     return c->gathered ? ASSAY_OK : as_fail_nomem(err);
 }
@@ -187,12 +187,12 @@ static void keep_call(struct collector *c, struct gathered *g, double self_ns)
 {
     uint64_t at = g->seen++;
 
-    if (g->n_calls < g->room) {
+    if (g->n_calls < g->capacity) {
         g->call_ns[g->n_calls++] = self_ns;
         return;
     }
     at = as_rng_below(&c->rng, at + 1);
-    if (at < g->room)
+    if (at < g->capacity)
         g->call_ns[at] = self_ns;
 }
 
@@ -251,7 +251,7 @@ static int fill_layers(struct as_diff_run *r, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = keep_iterations(&c, err);
     if (rc == ASSAY_OK)
-        rc = make_room(&c, err);
+        rc = reserve(&c, err);
     if (rc == ASSAY_OK)
         rc = collect(&c, err);
     r->side.layer = c.layer;
@@ -292,9 +292,9 @@ static const char *what_is_broken(const struct as_run_health *h)
  * 1 when it is one. */
 static int take_program(struct as_diff_run *r, struct assay_error *err)
 {
-    struct as_program *program = NULL;
+    struct as_target *program = NULL;
     struct assay_error none;
-    int rc = as_program_analyze(&program, r->run, &none);
+    int rc = as_target_analyze(&program, r->run, &none);
 
     if (rc == ASSAY_ERR_NOTFOUND)
         return ASSAY_OK;
@@ -304,8 +304,8 @@ static int take_program(struct as_diff_run *r, struct assay_error *err)
         return rc;
     }
     r->side.total_ns = program->wall_seconds * 1e9;
-    r->side.peak_memory_bytes = as_program_peak_bytes(program);
-    as_program_free(program);
+    r->side.peak_memory_bytes = as_target_peak_bytes(program);
+    as_target_free(program);
     return 1;
 }
 
@@ -344,9 +344,9 @@ int as_diff_run_open(struct as_diff_run **out, const char *path, bool partial,
     *out = NULL;
     if (!r)
         return as_fail_nomem(err);
-    rc = as_session_view_file(&r->session, path, err);
+    rc = as_saved_profile_file(&r->session, path, err);
     if (rc == ASSAY_OK)
-        rc = as_diff_from_session(r, r->session, err);
+        rc = as_diff_from_saved_profile(r, r->session, err);
     else if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO)
         rc = read_run(r, path, partial, err); /* which knows better what is wrong with it */
     if (rc < 0)
@@ -362,7 +362,7 @@ void as_diff_run_close(struct as_diff_run *r)
         return;
     as_layers_free(r->layers);
     as_run_close(r->run);
-    as_session_view_free(r->session);
+    as_saved_profile_free(r->session);
     as_arena_fini(&r->arena);
     as_free(r);
 }

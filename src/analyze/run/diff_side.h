@@ -6,7 +6,7 @@
 #include "analyze/run/layers.h"
 #include "analyze/run/run_diff.h"
 
-struct as_session_view;
+struct as_saved_profile;
 
 struct as_diff_run {
     struct as_diff_side side;
@@ -14,7 +14,7 @@ struct as_diff_run {
     struct as_layers *layers;
     const char *broken; /* what is wrong with the run, as in "was never closed"; NULL: nothing */
     struct as_arena arena;
-    struct as_session_view *session; /* when it came from the JSON of a session; else NULL */
+    struct as_saved_profile *session; /* when it came from the JSON of a session; else NULL */
 };
 
 /* Opens and reads `path`: a run, or the JSON of a session. STATE when the run is not whole and

@@ -135,7 +135,7 @@ static bool make_histogram(struct as_gathered *g)
         g->bucket[as_histogram_bucket(AS_HISTOGRAM_DEFAULT_BITS, g->sample[i])]++;
     as_free(g->sample);
     g->sample = NULL;
-    g->n_samples = g->room = 0;
+    g->n_samples = g->capacity = 0;
     return g->bucket != NULL;
 }
 
@@ -156,16 +156,16 @@ static void add_sample(struct as_collector *c, struct as_gathered *g, uint64_t n
             g->bucket[as_histogram_bucket(AS_HISTOGRAM_DEFAULT_BITS, ns)]++;
         return;
     }
-    if (g->n_samples == g->room) {
-        size_t room = g->room ? g->room + g->room / 2 : 64;
-        uint64_t *grown = as_realloc(g->sample, room, sizeof *grown);
+    if (g->n_samples == g->capacity) {
+        size_t capacity = g->capacity ? g->capacity + g->capacity / 2 : 64;
+        uint64_t *grown = as_realloc(g->sample, capacity, sizeof *grown);
 
         if (!grown) {
             c->no_memory = true;
             return;
         }
         g->sample = grown;
-        g->room = room;
+        g->capacity = capacity;
     }
     g->sample[g->n_samples++] = ns;
     if (++c->n_samples > c->max_samples)
@@ -176,16 +176,16 @@ static void add_sample(struct as_collector *c, struct as_gathered *g, uint64_t n
 
 static bool reach_depth(struct as_collector *c, uint32_t depth)
 {
-    size_t room = c->depth_room ? 2 * c->depth_room : 64;
+    size_t capacity = c->depth_capacity ? 2 * c->depth_capacity : 64;
     uint32_t *path;
     uint8_t *phase;
 
-    if (depth + 1 < c->depth_room)
+    if (depth + 1 < c->depth_capacity)
         return true;
-    path = as_realloc(c->path, room, sizeof *path);
+    path = as_realloc(c->path, capacity, sizeof *path);
     if (path)
         c->path = path;
-    phase = as_realloc(c->phase, room, 1);
+    phase = as_realloc(c->phase, capacity, 1);
     if (phase)
         c->phase = phase;
     if (!path || !phase) {
@@ -194,7 +194,7 @@ static bool reach_depth(struct as_collector *c, uint32_t depth)
     }
     c->path[0] = 0;
     c->phase[0] = AS_LAYER_NO_PHASE;
-    c->depth_room = room;
+    c->depth_capacity = capacity;
     return true;
 }
 
@@ -311,16 +311,16 @@ static void on_iteration(void *user, const struct as_iteration *it)
         all->truncated = true;
         return;
     }
-    if (all->n == c->iteration_room) {
-        size_t room = c->iteration_room ? 2 * c->iteration_room : 64;
-        struct assay_latency_record *grown = as_realloc(all->record, room, sizeof *grown);
+    if (all->n == c->iteration_capacity) {
+        size_t capacity = c->iteration_capacity ? 2 * c->iteration_capacity : 64;
+        struct assay_latency_record *grown = as_realloc(all->record, capacity, sizeof *grown);
 
         if (!grown) {
             c->no_memory = true;
             return;
         }
         all->record = grown;
-        c->iteration_room = room;
+        c->iteration_capacity = capacity;
     }
     all->record[all->n++] =
         (struct assay_latency_record){.sample_id = it->number,
@@ -358,14 +358,14 @@ static bool fold_parts(struct as_collector *c, uint32_t thread)
         struct as_gathered *g = c->touched[i];
         struct as_part *p = &g->part;
 
-        if (out->n_thread_layers == c->thread_layer_room) {
-            size_t room = c->thread_layer_room ? 2 * c->thread_layer_room : 64;
-            struct as_thread_layer *grown = as_realloc(out->thread_layer, room, sizeof *grown);
+        if (out->n_thread_layers == c->thread_layer_capacity) {
+            size_t capacity = c->thread_layer_capacity ? 2 * c->thread_layer_capacity : 64;
+            struct as_thread_layer *grown = as_realloc(out->thread_layer, capacity, sizeof *grown);
 
             if (!grown)
                 return false;
             out->thread_layer = grown;
-            c->thread_layer_room = room;
+            c->thread_layer_capacity = capacity;
         }
         out->thread_layer[out->n_thread_layers++] = (struct as_thread_layer){
             .layer = g->site, /* layers.c turns it into the layer's place */

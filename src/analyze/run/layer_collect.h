@@ -34,7 +34,7 @@ struct as_gathered {
     uint64_t failed, unclosed, cut, open, inclusive_ns, self_ns, first_ns;
     uint64_t phase_calls[AS_LAYER_PHASES], phase_self_ns[AS_LAYER_PHASES];
     uint64_t *sample;
-    size_t n_samples, room;
+    size_t n_samples, capacity;
     uint64_t *bucket; /* of the histogram, once samples are too many to keep */
     struct as_spark *spark;
 };
@@ -53,17 +53,17 @@ struct as_collector {
     uint32_t *path;        /* node by depth */
     uint8_t *phase;        /* innermost phase by depth */
     int8_t *phase_of_site; /* -1: no phase */
-    size_t depth_room;
+    size_t depth_capacity;
     size_t n_samples, max_samples;
     bool histograms;
     unsigned spark_shift;
     size_t n_sparks;
     size_t n_channels;
     struct as_channel **channel; /* [id] */
-    size_t iteration_room;
+    size_t iteration_capacity;
     bool no_memory;
     struct as_thread_summary *thread;
-    size_t thread_layer_room;
+    size_t thread_layer_capacity;
 };
 
 AS_MUST_USE int as_collector_init(struct as_collector *c, struct as_run *run, struct as_layers *out,

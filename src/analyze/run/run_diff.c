@@ -302,17 +302,17 @@ static enum as_diff_verdict judge(const struct as_diff *d, const struct as_diff_
 
 static int make_rows(struct as_diff *d, struct assay_error *err)
 {
-    size_t room = d->side[0]->n_layers + d->side[1]->n_layers + 1;
+    size_t capacity = d->side[0]->n_layers + d->side[1]->n_layers + 1;
     struct join j = {.d = d};
     int rc = ASSAY_OK;
 
-    d->row = as_arena_zero(&d->arena, room, sizeof *d->row);
-    j.layer[0] = as_alloc_zero(room, 2 * sizeof(const struct as_diff_layer *));
+    d->row = as_arena_zero(&d->arena, capacity, sizeof *d->row);
+    j.layer[0] = as_alloc_zero(capacity, 2 * sizeof(const struct as_diff_layer *));
     if (!d->row || !j.layer[0]) {
         rc = as_fail_nomem(err);
         goto out;
     }
-    j.layer[1] = j.layer[0] + room;
+    j.layer[1] = j.layer[0] + capacity;
     for (int k = 0; k < 2; k++) {
         for (size_t i = 0; i < d->side[k]->n_layers && rc == ASSAY_OK; i++)
             rc = add_layer(&j, k, &d->side[k]->layer[i], err);

@@ -52,7 +52,7 @@ struct as_view_gpu {
     double mean_utilization_percent, peak_memory_mb;
 };
 
-struct as_session_view {
+struct as_saved_profile {
     struct as_arena arena;
     const char *name;                              /* of the program or the file; never NULL */
     double start_time, end_time, duration_seconds; /* UNIX seconds; NaN: not known */
@@ -85,31 +85,32 @@ struct as_view_options {
 };
 
 /* From a run, whose layers were analysed; both must outlive the view. `options` may be NULL. */
-AS_MUST_USE int as_session_view_run(struct as_session_view **out, struct as_run *run,
-                                    const struct as_layers *layers,
-                                    const struct as_view_options *options, struct assay_error *err);
-
-/* Whether bytes look like the JSON of a session, and not like a run. */
-bool as_session_view_is_json(const void *data, size_t size);
-
-/* From that JSON, hostile. `name` is what the view shall be called. */
-AS_MUST_USE int as_session_view_json(struct as_session_view **out, const char *name,
-                                     const void *data, size_t size, struct assay_error *err);
-
-/* The file of either kind: NOTFOUND, and nothing read, when it is not JSON. */
-AS_MUST_USE int as_session_view_file(struct as_session_view **out, const char *path,
+AS_MUST_USE int as_saved_profile_run(struct as_saved_profile **out, struct as_run *run,
+                                     const struct as_layers *layers,
+                                     const struct as_view_options *options,
                                      struct assay_error *err);
 
+/* Whether bytes look like the JSON of a session, and not like a run. */
+bool as_saved_profile_is_json(const void *data, size_t size);
+
+/* From that JSON, hostile. `name` is what the view shall be called. */
+AS_MUST_USE int as_saved_profile_json(struct as_saved_profile **out, const char *name,
+                                      const void *data, size_t size, struct assay_error *err);
+
+/* The file of either kind: NOTFOUND, and nothing read, when it is not JSON. */
+AS_MUST_USE int as_saved_profile_file(struct as_saved_profile **out, const char *path,
+                                      struct assay_error *err);
+
 /* Orders the layers; those without the figure come last. */
-void as_session_view_order(struct as_session_view *view, enum as_layer_sort sort);
+void as_saved_profile_order(struct as_saved_profile *view, enum as_layer_sort sort);
 
 /* Judges windows of the readings of memory that the JSON holds, with other limits than the session
  * had: of resident memory as it is, ours included. USAGE when it holds none. */
-AS_MUST_USE int as_session_view_judge_leaks(struct as_session_view *view,
-                                            const struct assay_leak_options *options,
-                                            struct assay_error *err);
+AS_MUST_USE int as_saved_profile_judge_leaks(struct as_saved_profile *view,
+                                             const struct assay_leak_options *options,
+                                             struct assay_error *err);
 
 /* Accepts NULL. */
-void as_session_view_free(struct as_session_view *view);
+void as_saved_profile_free(struct as_saved_profile *view);
 
 #endif

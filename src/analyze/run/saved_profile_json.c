@@ -21,7 +21,7 @@
 #define MOST_SECONDS 1e10 /* three centuries */
 
 struct loader {
-    struct as_session_view *view;
+    struct as_saved_profile *view;
     struct assay_error *err;
 };
 
@@ -172,7 +172,7 @@ static void read_layer(struct loader *l, const struct as_json_value *v, struct a
 static int read_layers(struct loader *l, const struct as_json_value *root)
 {
     const struct as_json_value *stats = as_json_path(root, "layer_profiling", "layer_stats");
-    struct as_session_view *view = l->view;
+    struct as_saved_profile *view = l->view;
     struct named *memory;
     size_t n_memory;
 
@@ -192,7 +192,7 @@ static int read_layers(struct loader *l, const struct as_json_value *root)
         view->failed += layer->failed;
         view->total_time += isfinite(layer->total_time) ? layer->total_time : 0;
     }
-    as_session_view_order(view, AS_SORT_TOTAL);
+    as_saved_profile_order(view, AS_SORT_TOTAL);
     return ASSAY_OK;
 }
 
@@ -468,7 +468,7 @@ static void read_session(struct loader *l, const struct as_json_value *root)
 {
     const struct as_json_value *session = as_json_get(root, "profiling_session");
     const struct as_json_value *gpu = as_json_get(root, "gpu_utilization");
-    struct as_session_view *view = l->view;
+    struct as_saved_profile *view = l->view;
 
     view->start_time = number(session, "start_time");
     view->end_time = number(session, "end_time");
@@ -499,10 +499,10 @@ static int check_schema(const struct as_json_value *root, struct assay_error *er
     return ASSAY_OK;
 }
 
-int as_session_view_json(struct as_session_view **out, const char *name, const void *data,
-                         size_t size, struct assay_error *err)
+int as_saved_profile_json(struct as_saved_profile **out, const char *name, const void *data,
+                          size_t size, struct assay_error *err)
 {
-    struct as_session_view *view = as_alloc_zero(1, sizeof *view);
+    struct as_saved_profile *view = as_alloc_zero(1, sizeof *view);
     struct loader l = {view, err};
     int rc;
 
@@ -525,7 +525,7 @@ int as_session_view_json(struct as_session_view **out, const char *name, const v
     if (rc == ASSAY_OK)
         rc = as_view_parts_read(&view->parts, &view->arena, view->json, err);
     if (rc < 0) {
-        as_session_view_free(view);
+        as_saved_profile_free(view);
         return rc;
     }
     read_session(&l, view->json);
@@ -533,7 +533,7 @@ int as_session_view_json(struct as_session_view **out, const char *name, const v
     return ASSAY_OK;
 }
 
-bool as_session_view_is_json(const void *data, size_t size)
+bool as_saved_profile_is_json(const void *data, size_t size)
 {
     const char *at = data;
 
@@ -542,7 +542,7 @@ bool as_session_view_is_json(const void *data, size_t size)
     return size && *at == '{';
 }
 
-int as_session_view_file(struct as_session_view **out, const char *path, struct assay_error *err)
+int as_saved_profile_file(struct as_saved_profile **out, const char *path, struct assay_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
     void *data = MAP_FAILED;
@@ -556,13 +556,13 @@ int as_session_view_file(struct as_session_view **out, const char *path, struct 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
         goto out;
     data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED || !as_session_view_is_json(data, (size_t)st.st_size))
+    if (data == MAP_FAILED || !as_saved_profile_is_json(data, (size_t)st.st_size))
         goto out;
     if (st.st_size > MAX_BYTES)
         rc =
             as_fail(err, ASSAY_ERR_LIMIT, "%s has more than 512 MiB: too much for a session", path);
     else
-        rc = as_session_view_json(out, path, data, (size_t)st.st_size, err);
+        rc = as_saved_profile_json(out, path, data, (size_t)st.st_size, err);
 out:
     if (data != MAP_FAILED)
         munmap(data, (size_t)st.st_size);
@@ -570,7 +570,7 @@ out:
     return rc;
 }
 
-void as_session_view_free(struct as_session_view *view)
+void as_saved_profile_free(struct as_saved_profile *view)
 {
     if (!view)
         return;

@@ -30,11 +30,11 @@ struct mark {
 
 struct list {
     void *item;
-    size_t n, room, stride, skipped;
+    size_t n, capacity, stride, skipped;
 };
 
 struct maker {
-    struct as_session_view *view;
+    struct as_saved_profile *view;
     struct as_run *run;
     struct list readings; /* struct reading */
     struct list marks;    /* struct mark: when iterations began */
@@ -63,7 +63,7 @@ static void *add(struct maker *m, struct list *list, size_t size)
         list->n /= 2;
         list->stride *= 2;
     }
-    grown = as_grow(list->item, list->n, &list->room, 256, size);
+    grown = as_grow(list->item, list->n, &list->capacity, 256, size);
     if (!grown) {
         m->rc = as_fail_nomem(m->err);
         return NULL;
@@ -333,7 +333,7 @@ static int layer_memory(struct maker *m)
 
 static int copy_layers(struct maker *m, const struct as_layers *layers)
 {
-    struct as_session_view *v = m->view;
+    struct as_saved_profile *v = m->view;
 
     v->layer = as_arena_zero(&v->arena, layers->n_layers + 1, sizeof *v->layer);
     if (!v->layer)
@@ -367,7 +367,7 @@ static int copy_layers(struct maker *m, const struct as_layers *layers)
             v->total_time += v->layer[v->n_layers].total_time;
         v->n_layers++;
     }
-    as_session_view_order(v, AS_SORT_TOTAL);
+    as_saved_profile_order(v, AS_SORT_TOTAL);
     v->calls = layers->calls;
     v->failed = layers->failed;
     v->duration_seconds = (double)layers->wall_ns * 1e-9;
@@ -403,10 +403,10 @@ static int judge(struct maker *m)
 /* Of a run of `assay run`: its events are readings, which begin late and end early. */
 static int take_program(struct maker *m)
 {
-    struct as_session_view *v = m->view;
-    struct as_program *program = NULL;
+    struct as_saved_profile *v = m->view;
+    struct as_target *program = NULL;
     struct assay_error none;
-    int rc = as_program_analyze(&program, m->run, &none);
+    int rc = as_target_analyze(&program, m->run, &none);
 
     if (rc == ASSAY_ERR_NOTFOUND)
         return ASSAY_OK;
@@ -418,14 +418,14 @@ static int take_program(struct maker *m)
     v->start_time = (double)m->run->time.real_ns * 1e-9;
     v->duration_seconds = program->wall_seconds;
     v->end_time = v->start_time + v->duration_seconds;
-    v->memory.peak_mb = as_program_peak_bytes(program) / MIB;
-    as_program_free(program);
+    v->memory.peak_mb = as_target_peak_bytes(program) / MIB;
+    as_target_free(program);
     return ASSAY_OK;
 }
 
-int as_session_view_run(struct as_session_view **out, struct as_run *run,
-                        const struct as_layers *layers, const struct as_view_options *options,
-                        struct assay_error *err)
+int as_saved_profile_run(struct as_saved_profile **out, struct as_run *run,
+                         const struct as_layers *layers, const struct as_view_options *options,
+                         struct assay_error *err)
 {
     struct maker m = {.run = run, .err = err};
     int rc;
@@ -450,7 +450,7 @@ int as_session_view_run(struct as_session_view **out, struct as_run *run,
     as_free(m.readings.item);
     as_free(m.marks.item);
     if (rc < 0)
-        as_session_view_free(m.view);
+        as_saved_profile_free(m.view);
     else
         *out = m.view;
     return rc;

@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b, void *user)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-void as_session_view_order(struct as_session_view *view, enum as_layer_sort sort)
+void as_saved_profile_order(struct as_saved_profile *view, enum as_layer_sort sort)
 {
     if (view->n_layers)
         qsort_r(view->layer, view->n_layers, sizeof *view->layer, compare, &sort);
@@ -55,7 +55,7 @@ void as_session_view_order(struct as_session_view *view, enum as_layer_sort sort
 
 /* ---- leaks ---- */
 
-static int feed(struct as_session_view *view, const struct as_json_value *snapshots,
+static int feed(struct as_saved_profile *view, const struct as_json_value *snapshots,
                 struct assay_error *err)
 {
     int rc = ASSAY_OK;
@@ -71,8 +71,8 @@ static int feed(struct as_session_view *view, const struct as_json_value *snapsh
     return rc;
 }
 
-int as_session_view_judge_leaks(struct as_session_view *view,
-                                const struct assay_leak_options *options, struct assay_error *err)
+int as_saved_profile_judge_leaks(struct as_saved_profile *view,
+                                 const struct assay_leak_options *options, struct assay_error *err)
 {
     const struct as_json_value *list = as_json_path(view->json, "memory_profiling", "snapshots");
     struct assay_leak_options process = *options;

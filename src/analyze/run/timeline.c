@@ -13,7 +13,7 @@ struct lane {
     struct as_span_walker *walker;
     struct as_span_visitor visitor;
     struct as_span *queue;
-    size_t n, at, room;
+    size_t n, at, capacity;
     bool done;
 };
 
@@ -41,16 +41,16 @@ static void keep(void *user, const struct as_span *span)
 
     if (!is_call(lane->timeline->run, span->site))
         return;
-    if (lane->n == lane->room) {
-        size_t room = lane->room ? 2 * lane->room : 256;
-        struct as_span *grown = as_realloc(lane->queue, room, sizeof *grown);
+    if (lane->n == lane->capacity) {
+        size_t capacity = lane->capacity ? 2 * lane->capacity : 256;
+        struct as_span *grown = as_realloc(lane->queue, capacity, sizeof *grown);
 
         if (!grown) {
             lane->timeline->no_memory = true;
             return;
         }
         lane->queue = grown;
-        lane->room = room;
+        lane->capacity = capacity;
     }
     lane->queue[lane->n++] = *span;
 }

@@ -12,7 +12,7 @@
 struct as_heap_span {
     uint64_t from_ns, to_ns;          /* 0 and UINT64_MAX where they are not known */
     uint64_t peak_bytes, slack_bytes; /* its peak is at most so much lower */
-    uint32_t heap;                    /* whose: as_heap_place.heap */
+    uint32_t heap;                    /* whose: as_target_site.heap */
     bool together; /* filled: it is one of those that can have held most together */
 };
 

@@ -17,7 +17,7 @@
 #include "trace/run/run_facts.h"
 #include "watch/watch_fields.h"
 
-bool as_program_in_run(const struct as_run *run)
+bool as_target_in_run(const struct as_run *run)
 {
     for (size_t i = 0; i < run->n_data; i++)
         if (strcmp(run->data[i].kind, AS_DATA_PROGRAM) == 0)
@@ -42,8 +42,8 @@ static uint64_t held(const struct as_heap_site *s)
 
 static int by_held(const void *a, const void *b)
 {
-    const struct as_heap_site *x = &((const struct as_heap_place *)a)->site;
-    const struct as_heap_site *y = &((const struct as_heap_place *)b)->site;
+    const struct as_heap_site *x = &((const struct as_target_site *)a)->site;
+    const struct as_heap_site *y = &((const struct as_target_site *)b)->site;
     bool x_maps = x->kind == AS_HEAP_MAPPING, y_maps = y->kind == AS_HEAP_MAPPING;
 
     if (x_maps != y_maps)
@@ -95,17 +95,17 @@ static uint64_t plus(uint64_t a, uint64_t b)
 }
 
 /* The same calls of several processes become one row. */
-static void join_gemm(struct as_program *program)
+static void join_gemm(struct as_target *target)
 {
-    struct as_gemm_calls *at = program->gemm;
+    struct as_gemm_calls *at = target->gemm;
     size_t kept = 0;
     double total = 0;
 
-    program->gemm_time_share = (double)NAN;
-    if (program->n_gemm == 0)
+    target->gemm_time_share = (double)NAN;
+    if (target->n_gemm == 0)
         return;
-    qsort(at, program->n_gemm, sizeof *at, by_shape);
-    for (size_t i = 1; i < program->n_gemm; i++) {
+    qsort(at, target->n_gemm, sizeof *at, by_shape);
+    for (size_t i = 1; i < target->n_gemm; i++) {
         if (by_shape(&at[kept], &at[i]) != 0) {
             at[++kept] = at[i];
             continue;
@@ -115,77 +115,77 @@ static void join_gemm(struct as_program *program)
         at[kept].min_ns = at[i].min_ns < at[kept].min_ns ? at[i].min_ns : at[kept].min_ns;
         at[kept].max_ns = at[i].max_ns > at[kept].max_ns ? at[i].max_ns : at[kept].max_ns;
     }
-    program->n_gemm = kept + 1;
-    qsort(at, program->n_gemm, sizeof *at, by_time);
-    for (size_t i = 0; i < program->n_gemm; i++)
+    target->n_gemm = kept + 1;
+    qsort(at, target->n_gemm, sizeof *at, by_time);
+    for (size_t i = 0; i < target->n_gemm; i++)
         total += (double)at[i].time_ns;
-    if (program->wall_seconds > 0)
-        program->gemm_time_share = total / (program->wall_seconds * 1e9);
+    if (target->wall_seconds > 0)
+        target->gemm_time_share = total / (target->wall_seconds * 1e9);
 }
 
 /* What has no start or an impossible kind is no row. */
-static void drop_senseless(struct as_program *program)
+static void drop_senseless(struct as_target *target)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < program->n_processes; i++)
-        if (isfinite(program->process[i].start_seconds))
-            program->process[kept++] = program->process[i];
-    program->passed_over += program->n_processes - kept;
-    program->n_processes = kept;
+    for (size_t i = 0; i < target->n_processes; i++)
+        if (isfinite(target->process[i].start_seconds))
+            target->process[kept++] = target->process[i];
+    target->passed_over += target->n_processes - kept;
+    target->n_processes = kept;
     kept = 0;
-    for (size_t i = 0; i < program->n_places; i++)
-        if ((unsigned)program->place[i].site.kind < AS_HEAP_KIND_COUNT)
-            program->place[kept++] = program->place[i];
-    program->passed_over += program->n_places - kept;
-    program->n_places = kept;
+    for (size_t i = 0; i < target->n_places; i++)
+        if ((unsigned)target->place[i].site.kind < AS_HEAP_KIND_COUNT)
+            target->place[kept++] = target->place[i];
+    target->passed_over += target->n_places - kept;
+    target->n_places = kept;
     kept = 0;
-    for (size_t i = 0; i < program->n_traces; i++)
-        if (program->trace[i].stack.allocated_bytes >= 0) /* neither is NaN */
-            program->trace[kept++] = program->trace[i];
-    program->passed_over += program->n_traces - kept;
-    program->n_traces = kept;
+    for (size_t i = 0; i < target->n_traces; i++)
+        if (target->trace[i].stack.allocated_bytes >= 0) /* neither is NaN */
+            target->trace[kept++] = target->trace[i];
+    target->passed_over += target->n_traces - kept;
+    target->n_traces = kept;
 }
 
-static int keep_marks(struct as_program *program, const struct as_rows *marks,
+static int keep_marks(struct as_target *target, const struct as_rows *marks,
                       struct assay_error *err)
 {
-    program->marks.value = marks->at;
-    program->marks.seconds =
-        as_arena_zero(&program->arena, marks->n + 1, sizeof *program->marks.seconds);
-    if (!program->marks.seconds)
+    target->marks.value = marks->at;
+    target->marks.seconds =
+        as_arena_zero(&target->arena, marks->n + 1, sizeof *target->marks.seconds);
+    if (!target->marks.seconds)
         return as_fail_nomem(err);
     for (size_t i = 0; i < marks->n; i++)
-        program->marks.seconds[i] = (double)i;
-    program->marks.n = marks->n;
+        target->marks.seconds[i] = (double)i;
+    target->marks.n = marks->n;
     return ASSAY_OK;
 }
 
-static int take_lists(struct as_program *program, const struct as_program_reader *r,
+static int take_lists(struct as_target *target, const struct as_target_reader *r,
                       struct assay_error *err)
 {
     const struct as_rows *rows[] = {&r->processes, &r->places, &r->traces, &r->layers,
                                     &r->gemm,      &r->series, &r->marks};
 
-    program->process = r->processes.at;
-    program->n_processes = r->processes.n;
-    program->place = r->places.at;
-    program->n_places = r->places.n;
-    program->trace = r->traces.at;
-    program->n_traces = r->traces.n;
-    program->layer = r->layers.at;
-    program->n_layers = r->layers.n;
-    program->gemm = r->gemm.at;
-    program->n_gemm = r->gemm.n;
+    target->process = r->processes.at;
+    target->n_processes = r->processes.n;
+    target->place = r->places.at;
+    target->n_places = r->places.n;
+    target->trace = r->traces.at;
+    target->n_traces = r->traces.n;
+    target->layer = r->layers.at;
+    target->n_layers = r->layers.n;
+    target->gemm = r->gemm.at;
+    target->n_gemm = r->gemm.n;
     for (size_t i = 0; i < 7; i++)
-        program->passed_over = plus(program->passed_over, rows[i]->passed_over);
-    drop_senseless(program);
-    return keep_marks(program, &r->marks, err);
+        target->passed_over = plus(target->passed_over, rows[i]->passed_over);
+    drop_senseless(target);
+    return keep_marks(target, &r->marks, err);
 }
 
 /* What sites held at the peak is noted a little before it. Where all of them together hold more at
  * the end than they did then, the end is nearer to the peak. */
-static void take_end_for_peak(struct as_heap_place *at, size_t n)
+static void take_end_for_peak(struct as_target_site *at, size_t n)
 {
     double peak = 0, end = 0;
 
@@ -202,14 +202,14 @@ static void take_end_for_peak(struct as_heap_place *at, size_t n)
 
 /* Places stand by their heap: of one whose peak has no owners at all, none was captured. A mapping
  * is no part of the peak; what it held then is known only when something was seen. */
-static void find_peaks(struct as_program *program)
+static void find_peaks(struct as_target *target)
 {
-    struct as_heap_place *at = program->place;
+    struct as_target_site *at = target->place;
 
-    for (size_t i = 0, end; i < program->n_places; i = end) {
+    for (size_t i = 0, end; i < target->n_places; i = end) {
         bool captured = false;
 
-        for (end = i; end < program->n_places && at[end].heap == at[i].heap; end++)
+        for (end = i; end < target->n_places && at[end].heap == at[i].heap; end++)
             ;
         take_end_for_peak(at + i, end - i);
         for (size_t k = i; k < end; k++)
@@ -221,121 +221,121 @@ static void find_peaks(struct as_program *program)
 }
 
 /* Hostile runs may have many: beyond what is kept, the sum stays. */
-static void join_heaps(struct as_program *program, struct as_rows *heaps)
+static void join_heaps(struct as_target *target, struct as_rows *heaps)
 {
     struct as_heap_span *span = heaps->at;
     size_t k = 0;
 
-    if (heaps->n == 0 || heaps->n < program->n_heaps)
+    if (heaps->n == 0 || heaps->n < target->n_heaps)
         return;
-    program->heap.peak_bytes = as_heap_overlap(span, heaps->n, &program->heap.peak_slack_bytes);
-    for (size_t i = 0; i < program->n_places; i++) { /* places stand by their heap */
-        while (k + 1 < heaps->n && span[k].heap < program->place[i].heap)
+    target->heap.peak_bytes = as_heap_overlap(span, heaps->n, &target->heap.peak_slack_bytes);
+    for (size_t i = 0; i < target->n_places; i++) { /* places stand by their heap */
+        while (k + 1 < heaps->n && span[k].heap < target->place[i].heap)
             k++;
-        program->place[i].apart = span[k].heap == program->place[i].heap && !span[k].together;
+        target->place[i].apart = span[k].heap == target->place[i].heap && !span[k].together;
     }
 }
 
-static void sort_lists(struct as_program *program)
+static void sort_lists(struct as_target *target)
 {
-    find_peaks(program);
-    if (program->n_processes)
-        qsort(program->process, program->n_processes, sizeof *program->process, by_start);
-    if (program->n_places)
-        qsort(program->place, program->n_places, sizeof *program->place, by_held);
-    for (size_t i = 0; i < program->n_places; i++)
-        program->n_heap_places += program->place[i].site.kind != AS_HEAP_MAPPING;
-    as_program_bound_traces(program);
-    if (program->n_traces)
-        qsort(program->trace, program->n_traces, sizeof *program->trace, by_allocated);
-    join_gemm(program);
+    find_peaks(target);
+    if (target->n_processes)
+        qsort(target->process, target->n_processes, sizeof *target->process, by_start);
+    if (target->n_places)
+        qsort(target->place, target->n_places, sizeof *target->place, by_held);
+    for (size_t i = 0; i < target->n_places; i++)
+        target->n_heap_places += target->place[i].site.kind != AS_HEAP_MAPPING;
+    as_target_bound_stacks(target);
+    if (target->n_traces)
+        qsort(target->trace, target->n_traces, sizeof *target->trace, by_allocated);
+    join_gemm(target);
 }
 
-static int analyze(struct as_program *program, struct as_run *run, struct as_arena *scratch,
+static int analyze(struct as_target *target, struct as_run *run, struct as_arena *scratch,
                    struct assay_error *err)
 {
-    struct as_program_reader r;
+    struct as_target_reader r;
     int rc = ASSAY_OK;
 
-    if (!as_run_fact_number(run, "host.cpus_online", &program->processors) ||
-        !(program->processors >= 1))
-        program->processors = (double)NAN;
-    if (!as_run_fact_number(run, "host.memory_available_bytes", &program->free_bytes) ||
-        !(program->free_bytes >= 0))
-        program->free_bytes = (double)NAN;
-    program->judged_until_seconds = (double)NAN;
-    program->group_limit_bytes = program->address_limit_bytes = (double)NAN;
-    as_program_reader_init(&r, program, scratch);
+    if (!as_run_fact_number(run, "host.cpus_online", &target->processors) ||
+        !(target->processors >= 1))
+        target->processors = (double)NAN;
+    if (!as_run_fact_number(run, "host.memory_available_bytes", &target->free_bytes) ||
+        !(target->free_bytes >= 0))
+        target->free_bytes = (double)NAN;
+    target->judged_until_seconds = (double)NAN;
+    target->group_limit_bytes = target->address_limit_bytes = (double)NAN;
+    as_target_reader_init(&r, target, scratch);
     for (size_t i = 0; i < run->n_data && rc == ASSAY_OK; i++)
-        rc = as_program_read_block(&r, run->data[i].kind, run->data[i].json, run->data[i].json_size,
-                                   err);
+        rc = as_target_read_block(&r, run->data[i].kind, run->data[i].json, run->data[i].json_size,
+                                  err);
     if (rc == ASSAY_OK && !r.has_program)
         rc = as_fail(err, ASSAY_ERR_NOTFOUND,
                      "%s tells nothing about a program: it was not made by 'assay run', or its "
                      "end is missing",
                      run->path);
     if (rc == ASSAY_OK)
-        rc = take_lists(program, &r, err);
+        rc = take_lists(target, &r, err);
     if (rc == ASSAY_OK)
-        rc = as_program_channels(program, run, scratch, err);
+        rc = as_target_channels(target, run, scratch, err);
     if (rc == ASSAY_OK)
-        rc = as_program_growth(program, r.series.at, r.series.n, err);
+        rc = as_target_growth(target, r.series.at, r.series.n, err);
     if (rc == ASSAY_OK) {
-        join_heaps(program, &r.heaps);
-        sort_lists(program);
+        join_heaps(target, &r.heaps);
+        sort_lists(target);
     }
     return rc;
 }
 
-int as_program_analyze(struct as_program **out, struct as_run *run, struct assay_error *err)
+int as_target_analyze(struct as_target **out, struct as_run *run, struct assay_error *err)
 {
-    struct as_program *program = as_alloc_zero(1, sizeof *program);
+    struct as_target *target = as_alloc_zero(1, sizeof *target);
     struct as_arena scratch = {0};
-    int rc = program ? analyze(program, run, &scratch, err) : as_fail_nomem(err);
+    int rc = target ? analyze(target, run, &scratch, err) : as_fail_nomem(err);
 
     as_arena_fini(&scratch);
     if (rc < 0) {
-        as_program_free(program);
-        program = NULL;
+        as_target_free(target);
+        target = NULL;
     }
-    *out = program;
+    *out = target;
     return rc;
 }
 
-void as_program_free(struct as_program *program)
+void as_target_free(struct as_target *target)
 {
-    if (!program)
+    if (!target)
         return;
-    as_arena_fini(&program->arena);
-    as_free(program);
+    as_arena_fini(&target->arena);
+    as_free(target);
 }
 
-double as_program_peak_bytes(const struct as_program *program)
+double as_target_peak_bytes(const struct as_target *target)
 {
-    struct as_fact one = program->peak_rss_bytes, all = program->tree_peak_rss_bytes;
+    struct as_fact one = target->peak_rss_bytes, all = target->tree_peak_rss_bytes;
 
     return fmax(one.why ? (double)NAN : (double)one.value, /* the one that is a number */
                 all.why ? (double)NAN : (double)all.value);
 }
 
-void as_heap_place_text(const struct as_heap_place *place, char *out, size_t room)
+void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity)
 {
-    int n = snprintf(out, room, "%s%s0x%" PRIx64, place->function ? place->function : "",
+    int n = snprintf(out, capacity, "%s%s0x%" PRIx64, place->function ? place->function : "",
                      place->function ? "+" : "", place->offset);
 
-    if (place->module && n > 0 && (size_t)n < room)
-        (void)snprintf(out + n, room - (size_t)n, " (%s)", place->module);
+    if (place->module && n > 0 && (size_t)n < capacity)
+        (void)snprintf(out + n, capacity - (size_t)n, " (%s)", place->module);
 }
 
-void as_heap_place_owner(const struct as_program *program, const struct as_heap_place *place,
-                         char *out, size_t room)
+void as_target_site_owner(const struct as_target *target, const struct as_target_site *place,
+                          char *out, size_t capacity)
 {
     size_t used;
 
-    as_heap_place_text(place, out, room);
+    as_target_site_text(place, out, capacity);
     used = strlen(out);
-    if (program->n_heaps > 1)
-        (void)snprintf(out + used, room - used, " pid %lld", (long long)place->pid);
+    if (target->n_heaps > 1)
+        (void)snprintf(out + used, capacity - used, " pid %lld", (long long)place->pid);
 }
 
 const char *as_heap_kind_name(enum as_heap_kind kind)
@@ -350,12 +350,12 @@ const char *as_heap_kind_name(enum as_heap_kind kind)
     return (unsigned)kind < AS_HEAP_KIND_COUNT ? name[kind] : "";
 }
 
-double as_program_processors_used(const struct as_program *program)
+double as_target_cpus_used(const struct as_target *target)
 {
-    if (program->cpu_user_ns.why || program->cpu_system_ns.why || !(program->wall_seconds > 0))
+    if (target->cpu_user_ns.why || target->cpu_system_ns.why || !(target->wall_seconds > 0))
         return (double)NAN;
-    return ((double)program->cpu_user_ns.value + (double)program->cpu_system_ns.value) /
-           (program->wall_seconds * 1e9);
+    return ((double)target->cpu_user_ns.value + (double)target->cpu_system_ns.value) /
+           (target->wall_seconds * 1e9);
 }
 
 double as_gemm_rate(const struct as_gemm_calls *calls)
@@ -401,9 +401,9 @@ static double roof_share(const struct as_peaks *peaks, const struct as_gemm_call
     return roof.roof_fraction;
 }
 
-double as_gemm_roof_share(const struct as_program *program, const struct as_gemm_calls *calls)
+double as_gemm_roof_share(const struct as_target *target, const struct as_gemm_calls *calls)
 {
-    const struct as_peaks *peaks = program->peaks;
+    const struct as_peaks *peaks = target->peaks;
 
     if (!peaks || !calls->dtype || peaks->n_counts == 0)
         return (double)NAN;

@@ -15,7 +15,7 @@
 #include "trace/run/run_reader.h"
 
 /* One process of the tree. A process that lived shorter than a reading may be missing: `seen` in
- * as_program tells how many forks the kernel counted. */
+ * as_target tells how many forks the kernel counted. */
 struct as_process_row {
     int64_t pid, parent_pid;
     const char *name;                  /* the command line, cut */
@@ -30,7 +30,7 @@ struct as_process_row {
 };
 
 /* A heap site with a name. */
-struct as_heap_place {
+struct as_target_site {
     struct as_heap_site site; /* of one process */
     int64_t pid;
     uint32_t heap; /* which watched program, from 1: a process may become several by exec */
@@ -53,14 +53,14 @@ struct as_heap_trace {
 };
 
 /* A series of the whole tree over time. */
-struct as_program_series {
+struct as_target_series {
     double *seconds, *value;
     size_t n;
 };
 
 struct as_peaks;
 
-struct as_program {
+struct as_target {
     struct as_arena arena;
     /* The roofs of this machine, for the share that products reach. The caller's; NULL: unknown. */
     const struct as_peaks *peaks;
@@ -101,7 +101,7 @@ struct as_program {
      * time; theirs need not have been at one time: the slack says how much lower it may be. */
     struct as_heap_totals heap;
     size_t n_heaps; /* processes watched */
-    struct as_heap_place *place;
+    struct as_target_site *place;
     /* Mappings last; else by what each held at the end or at the peak, then by bytes allocated. */
     size_t n_places;
     size_t n_heap_places; /* those that are no mappings: address space is not memory held */
@@ -119,41 +119,41 @@ struct as_program {
     const char *gemm_why;   /* why products may have gone by unseen; NULL: nothing speaks for it */
     double gemm_time_share; /* of the wall time, threads added up; NaN: none seen */
 
-    struct as_program_series rss, heap_live; /* bytes */
-    struct as_program_series cpu;            /* processors busy */
-    struct as_program_series marks; /* live bytes at iteration marks; `seconds` are their numbers */
+    struct as_target_series rss, heap_live; /* bytes */
+    struct as_target_series cpu;            /* processors busy */
+    struct as_target_series marks; /* live bytes at iteration marks; `seconds` are their numbers */
 };
 
-/* NOTFOUND when the run is not one of `assay run`. Free with as_program_free(). */
-AS_MUST_USE int as_program_analyze(struct as_program **out, struct as_run *run,
-                                   struct assay_error *err);
-void as_program_free(struct as_program *program);
+/* NOTFOUND when the run is not one of `assay run`. Free with as_target_free(). */
+AS_MUST_USE int as_target_analyze(struct as_target **out, struct as_run *run,
+                                  struct assay_error *err);
+void as_target_free(struct as_target *target);
 
 /* The most that all its processes are known to have held: what was sampled of them, or the peak of
  * the largest alone when that is more. NaN: not known. */
-double as_program_peak_bytes(const struct as_program *program);
+double as_target_peak_bytes(const struct as_target *target);
 
 /* Whether the run is one of `assay run`. */
-bool as_program_in_run(const struct as_run *run);
+bool as_target_in_run(const struct as_run *run);
 
 /* "function+0x12 (module)", "0x1234 (module)" or "0x7f0123", cut where `out` is full. */
-void as_heap_place_text(const struct as_heap_place *place, char *out, size_t room);
+void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity);
 
 /* The same, with the process where several are watched. */
-void as_heap_place_owner(const struct as_program *program, const struct as_heap_place *place,
-                         char *out, size_t room);
+void as_target_site_owner(const struct as_target *target, const struct as_target_site *place,
+                          char *out, size_t capacity);
 
 /* "malloc", "new", "mmap". */
 const char *as_heap_kind_name(enum as_heap_kind kind);
 
 /* Processors the program kept busy on average; NaN when not known. */
-double as_program_processors_used(const struct as_program *program);
+double as_target_cpus_used(const struct as_target *target);
 
 /* FLOP a second within the calls; NaN when not known. */
 double as_gemm_rate(const struct as_gemm_calls *calls);
 
 /* The share of what this machine can do at the intensity of the product, on all processors:
  * operands and result are moved once. NaN when not known. */
-double as_gemm_roof_share(const struct as_program *program, const struct as_gemm_calls *calls);
+double as_gemm_roof_share(const struct as_target *target, const struct as_gemm_calls *calls);
 
 #endif

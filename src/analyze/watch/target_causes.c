@@ -25,19 +25,19 @@
 #define FAR_BELOW_ROOF  0.5
 #define SHORTEST        0.05 /* seconds: rates of a shorter program say little */
 
-static void add(struct as_program_findings *f, const struct as_program_cause *cause)
+static void add(struct as_target_findings *f, const struct as_target_cause *cause)
 {
-    if (f->n_causes < AS_PROGRAM_MAX_CAUSES)
+    if (f->n_causes < AS_TARGET_MAX_CAUSES)
         f->cause[f->n_causes++] = *cause;
 }
 
-static double rate_of(const struct as_program *p, struct as_fact fact)
+static double rate_of(const struct as_target *p, struct as_fact fact)
 {
     return fact.why ? (double)NAN : (double)fact.value / p->wall_seconds;
 }
 
 /* The time of storage that processes waited for, in seconds; NaN when nobody counted. */
-static double io_wait_seconds(const struct as_program *p)
+static double io_wait_seconds(const struct as_target *p)
 {
     double total = 0;
     bool known = false;
@@ -52,7 +52,7 @@ static double io_wait_seconds(const struct as_program *p)
 }
 
 /* Whether threads were taken off processors rather than leaving them: somebody else ran there. */
-static bool is_pushed_aside(const struct as_program *p)
+static bool is_pushed_aside(const struct as_target *p)
 {
     double rate = rate_of(p, p->switches_involuntary);
 
@@ -60,7 +60,7 @@ static bool is_pushed_aside(const struct as_program *p)
            (double)p->switches_involuntary.value > 2 * (double)p->switches_voluntary.value;
 }
 
-static double most_threads(const struct as_program *p)
+static double most_threads(const struct as_target *p)
 {
     double most = 1;
 
@@ -70,7 +70,7 @@ static double most_threads(const struct as_program *p)
     return most;
 }
 
-static void tell_pushed_aside(struct as_program_findings *f, const struct as_program *p,
+static void tell_pushed_aside(struct as_target_findings *f, const struct as_target *p,
                               double wanted)
 {
     char some[AS_TEXT_HUMAN], forced[AS_TEXT_HUMAN];
@@ -79,7 +79,7 @@ static void tell_pushed_aside(struct as_program_findings *f, const struct as_pro
     as_text_count(some, p->switches_voluntary.value);
     as_text_count(forced, p->switches_involuntary.value);
     add(f,
-        &(struct as_program_cause){
+        &(struct as_target_cause){
             "waits-for-processor", "waited for a processor: other programs had it",
             as_findings_say(f,
                             "%.2f processors on average, where up to %.0f could have been used; %s "
@@ -89,7 +89,7 @@ static void tell_pushed_aside(struct as_program_findings *f, const struct as_pro
             gain > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
 }
 
-static void tell_waits(struct as_program_findings *f, const struct as_program *p)
+static void tell_waits(struct as_target_findings *f, const struct as_target *p)
 {
     double idle = 1 - f->processors_used;
     char wall[AS_TEXT_HUMAN], cpu[AS_TEXT_HUMAN], some[AS_TEXT_HUMAN] = "-";
@@ -98,7 +98,7 @@ static void tell_waits(struct as_program_findings *f, const struct as_program *p
     as_text_ns(cpu, f->processors_used * p->wall_seconds * 1e9, AS_TIME_AUTO);
     if (!p->switches_voluntary.why)
         as_text_count(some, p->switches_voluntary.value);
-    add(f, &(struct as_program_cause){
+    add(f, &(struct as_target_cause){
                "program-waits",
                idle > MOST ? "most of the time the program waits"
                            : "for a part of the time the program waits",
@@ -111,7 +111,7 @@ static void tell_waits(struct as_program_findings *f, const struct as_program *p
                idle, 0.6, idle > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
 }
 
-static void find_idle(struct as_program_findings *f, const struct as_program *p)
+static void find_idle(struct as_target_findings *f, const struct as_target *p)
 {
     double used = f->processors_used, all = p->processors, share, threads = most_threads(p);
     double wanted = threads > all ? all : threads;
@@ -128,7 +128,7 @@ static void find_idle(struct as_program_findings *f, const struct as_program *p)
     }
     share = all > 1 ? 1 - used / all : 0;
     if (share > IDLE_PROCESSORS)
-        add(f, &(struct as_program_cause){
+        add(f, &(struct as_target_cause){
                    "processors-idle", "not all processors are used",
                    as_findings_say(f, "%.2f of %.0f processors were busy on average", used, all),
                    "run independent parts in threads, or let the library use more of them "
@@ -136,7 +136,7 @@ static void find_idle(struct as_program_findings *f, const struct as_program *p)
                    share, 0.4, share > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
 }
 
-static void find_io(struct as_program_findings *f, const struct as_program *p)
+static void find_io(struct as_target_findings *f, const struct as_target *p)
 {
     double seconds = io_wait_seconds(p), share = seconds / p->wall_seconds;
     char wait[AS_TEXT_HUMAN], read[AS_TEXT_HUMAN], written[AS_TEXT_HUMAN];
@@ -146,7 +146,7 @@ static void find_io(struct as_program_findings *f, const struct as_program *p)
     as_text_ns(wait, seconds * 1e9, AS_TIME_AUTO);
     as_text_bytes(read, p->read_bytes.why ? (double)NAN : (double)p->read_bytes.value);
     as_text_bytes(written, p->written_bytes.why ? (double)NAN : (double)p->written_bytes.value);
-    add(f, &(struct as_program_cause){
+    add(f, &(struct as_target_cause){
                "storage-wait", "processes wait for storage",
                as_findings_say(f, "%s of waiting for storage in all processes; %s read, %s written",
                                wait, read, written),
@@ -156,7 +156,7 @@ static void find_io(struct as_program_findings *f, const struct as_program *p)
 }
 
 /* Settings of malloc are of no use to a program that takes its memory elsewhere. */
-static const char *fault_advice(const struct as_program *p)
+static const char *fault_advice(const struct as_target *p)
 {
     double faulted = PAGE * (double)p->minor_faults.value;
 
@@ -170,7 +170,7 @@ static const char *fault_advice(const struct as_program *p)
 }
 
 /* What a fault costs is not measured; all of them together cost no more than the kernel's time. */
-static void find_faults(struct as_program_findings *f, const struct as_program *p)
+static void find_faults(struct as_target_findings *f, const struct as_target *p)
 {
     double minor = rate_of(p, p->minor_faults), major = rate_of(p, p->major_faults);
     double used = f->processors_used, system = rate_of(p, p->cpu_system_ns) * 1e-9;
@@ -180,7 +180,7 @@ static void find_faults(struct as_program_findings *f, const struct as_program *
         as_text_count(faults, p->minor_faults.value);
         as_text_si(rate, minor, NULL);
         as_text_percent(share, system / used);
-        add(f, &(struct as_program_cause){
+        add(f, &(struct as_target_cause){
                    "page-faults", "memory is taken from the system again and again",
                    as_findings_say(f,
                                    "%s page faults, %s a second; the kernel has %s of the "
@@ -191,7 +191,7 @@ static void find_faults(struct as_program_findings *f, const struct as_program *
     if (major > MANY_MAJOR) {
         as_text_count(faults, p->major_faults.value);
         as_text_si(rate, major, NULL);
-        add(f, &(struct as_program_cause){
+        add(f, &(struct as_target_cause){
                    "major-faults", "pages come from storage while the program runs",
                    as_findings_say(f, "%s major page faults, %s a second", faults, rate),
                    "a file mapped in memory is read page by page: read it ahead (madvise, "
@@ -200,7 +200,7 @@ static void find_faults(struct as_program_findings *f, const struct as_program *
     }
 }
 
-static void find_switches(struct as_program_findings *f, const struct as_program *p)
+static void find_switches(struct as_target_findings *f, const struct as_target *p)
 {
     double rate = rate_of(p, p->switches_involuntary);
     double processors = f->processors_used > 1 ? f->processors_used : 1;
@@ -212,7 +212,7 @@ static void find_switches(struct as_program_findings *f, const struct as_program
         if (strcmp(f->cause[i].rule, "waits-for-processor") == 0)
             return; /* which tells the same */
     as_text_count(count, p->switches_involuntary.value);
-    add(f, &(struct as_program_cause){
+    add(f, &(struct as_target_cause){
                "involuntary-switches", "threads are taken off their processors",
                as_findings_say(f, "%s involuntary switches, %.0f a second on each busy processor",
                                count, rate / processors),
@@ -227,7 +227,7 @@ static bool is_small(const struct as_gemm_calls *c)
     return c->m && (c->m < SMALL_SIDE || c->n < SMALL_SIDE || c->k < SMALL_SIDE);
 }
 
-static void find_products(struct as_program_findings *f, const struct as_program *p)
+static void find_products(struct as_target_findings *f, const struct as_target *p)
 {
     double below_ns = 0, lost_ns = 0, share;
     const struct as_gemm_calls *worst = NULL;
@@ -249,7 +249,7 @@ static void find_products(struct as_program_findings *f, const struct as_program
     as_text_percent(text, share);
     as_text_percent(roof, as_gemm_roof_share(p, worst));
     share = lost_ns / (p->wall_seconds * 1e9);
-    add(f, &(struct as_program_cause){
+    add(f, &(struct as_target_cause){
                "products-below-roof", "matrix products run far below what the machine can do",
                as_findings_say(f,
                                "products below half of the roof take %s of the time; the one with "
@@ -264,10 +264,10 @@ static void find_products(struct as_program_findings *f, const struct as_program
                share < 1 ? share : (double)NAN, 0.5, ASSAY_PRIORITY_MEDIUM});
 }
 
-static void find_churn(struct as_program_findings *f, const struct as_program *p)
+static void find_churn(struct as_target_findings *f, const struct as_target *p)
 {
     double temporary = 0, rate = (double)p->heap.allocations / p->wall_seconds;
-    const struct as_heap_place *most = NULL;
+    const struct as_target_site *most = NULL;
     char count[AS_TEXT_HUMAN], all[AS_TEXT_HUMAN], where[300] = "?";
 
     if (!p->heap_known)
@@ -281,10 +281,10 @@ static void find_churn(struct as_program_findings *f, const struct as_program *p
     if (!(temporary > MANY_TEMPORARY)) /* many that stay are no churn */
         return;
     if (most)
-        as_heap_place_text(most, where, sizeof where);
+        as_target_site_text(most, where, sizeof where);
     as_text_si(count, temporary, NULL);
     as_text_si(all, rate, NULL);
-    add(f, &(struct as_program_cause){
+    add(f, &(struct as_target_cause){
                "heap-churn", "much is allocated only to be freed again",
                as_findings_say(f, "%s allocations a second, %s of them freed at once; most at %s",
                                all, count, where),
@@ -294,7 +294,7 @@ static void find_churn(struct as_program_findings *f, const struct as_program *p
 
 static int by_gain(const void *a, const void *b)
 {
-    const struct as_program_cause *x = a, *y = b;
+    const struct as_target_cause *x = a, *y = b;
 
     if (isnan(x->expected_gain) != isnan(y->expected_gain))
         return isnan(x->expected_gain) ? 1 : -1;
@@ -303,16 +303,16 @@ static int by_gain(const void *a, const void *b)
     return strcmp(x->rule, y->rule);
 }
 
-void as_program_find_causes(struct as_program_findings *f, const struct as_program *program)
+void as_target_find_causes(struct as_target_findings *f, const struct as_target *target)
 {
-    if (!(program->wall_seconds >= SHORTEST))
+    if (!(target->wall_seconds >= SHORTEST))
         return;
-    find_idle(f, program);
-    find_io(f, program);
-    find_faults(f, program);
-    find_switches(f, program);
-    find_products(f, program);
-    find_churn(f, program);
+    find_idle(f, target);
+    find_io(f, target);
+    find_faults(f, target);
+    find_switches(f, target);
+    find_products(f, target);
+    find_churn(f, target);
     if (f->n_causes)
         qsort(f->cause, f->n_causes, sizeof *f->cause, by_gain);
 }

@@ -24,7 +24,7 @@
 #define NEAR_THE_END 0.1
 #define FALLEN       0.2 /* of what it grew by is left */
 
-const char *as_findings_say(struct as_program_findings *f, const char *fmt, ...)
+const char *as_findings_say(struct as_target_findings *f, const char *fmt, ...)
 {
     char line[1000];
     const char *copy;
@@ -49,7 +49,7 @@ const char *as_growth_verdict_name(enum as_growth_verdict verdict)
     return name[verdict];
 }
 
-static int feed(struct assay_leak_detector *d, const struct as_program_series *s, size_t n,
+static int feed(struct assay_leak_detector *d, const struct as_target_series *s, size_t n,
                 bool steps, struct assay_error *err)
 {
     for (size_t i = 0; i < n; i++) {
@@ -74,16 +74,16 @@ static void p_text(char out[AS_TEXT_HUMAN], double p)
         (void)snprintf(out, AS_TEXT_HUMAN, "p = %.2g", p);
 }
 
-static const char *room_text(const struct as_program_growth *g)
+static const char *capacity_text(const struct as_target_growth *g)
 {
-    if (strcmp(g->room_of, "control_group") == 0)
+    if (strcmp(g->capacity_of, "control_group") == 0)
         return "the limit of its control group";
-    return strcmp(g->room_of, "address_space") == 0
+    return strcmp(g->capacity_of, "address_space") == 0
                ? "the limit of its address space (ulimit -v, -d)"
                : "the machine's memory";
 }
 
-static void tell_growth(struct as_program_findings *f, struct as_program_growth *g)
+static void tell_growth(struct as_target_findings *f, struct as_target_growth *g)
 {
     char rate[AS_TEXT_HUMAN], over[AS_TEXT_HUMAN], p[AS_TEXT_HUMAN], left[AS_TEXT_HUMAN],
         until[200] = "";
@@ -105,10 +105,10 @@ static void tell_growth(struct as_program_findings *f, struct as_program_growth 
         (void)snprintf(over, sizeof over, "%.0f iterations", g->length);
     else
         as_text_ns(over, g->length * 1e9, AS_TIME_AUTO);
-    if (g->room_of && strcmp(g->key, "rss") == 0) { /* once will do */
+    if (g->capacity_of && strcmp(g->key, "rss") == 0) { /* once will do */
         as_text_ns(left, g->seconds_to_exhaustion * 1e9, AS_TIME_AUTO);
-        (void)snprintf(until, sizeof until, "; at that rate %s lasts %s%s", room_text(g), left,
-                       strcmp(g->room_of, "machine") == 0 ? "" : " at most");
+        (void)snprintf(until, sizeof until, "; at that rate %s lasts %s%s", capacity_text(g), left,
+                       strcmp(g->capacity_of, "machine") == 0 ? "" : " at most");
     }
     g->text = as_findings_say(f, "%s grew by %s%s over %s, %s%s", g->what, rate,
                               g->per_iteration ? " an iteration" : "/s", over, p, until);
@@ -116,7 +116,7 @@ static void tell_growth(struct as_program_findings *f, struct as_program_growth 
 
 /* By time: readings are closer to each other at first, so that their number tells none. NaN when
  * there is no line. */
-static double rate_between(const struct as_program_series *s, size_t n, double from, double to)
+static double rate_between(const struct as_target_series *s, size_t n, double from, double to)
 {
     struct as_trend_line line;
     size_t first = 0;
@@ -131,7 +131,7 @@ static double rate_between(const struct as_program_series *s, size_t n, double f
 }
 
 /* What a series was at a time, on the line between two readings. */
-static double value_at(const struct as_program_series *s, double seconds)
+static double value_at(const struct as_target_series *s, double seconds)
 {
     size_t i = 0, end = s->n;
     double part;
@@ -153,7 +153,7 @@ static double value_at(const struct as_program_series *s, double seconds)
 }
 
 /* `s` has `n` readings that count; the incident lies among them. */
-static void take_incident(struct as_program_growth *g, const struct as_program_series *s, size_t n,
+static void take_incident(struct as_target_growth *g, const struct as_target_series *s, size_t n,
                           const struct assay_leak_incident *at)
 {
     double span = s->seconds[n - 1] - s->seconds[0], stop = as_growth_stop(s->seconds, s->value, n);
@@ -178,40 +178,40 @@ static void take_incident(struct as_program_growth *g, const struct as_program_s
 }
 
 /* No heap grows by more than was allocated. */
-static void bound_rate(struct as_program_growth *g, const struct as_program *program)
+static void bound_rate(struct as_target_growth *g, const struct as_target *target)
 {
-    double most = (double)program->heap.allocated_bytes / g->length;
+    double most = (double)target->heap.allocated_bytes / g->length;
 
-    if (strcmp(g->key, "heap_live") == 0 && program->heap_known && g->rate > most)
+    if (strcmp(g->key, "heap_live") == 0 && target->heap_known && g->rate > most)
         g->rate = most;
     g->net_bytes = g->rate * g->length;
 }
 
-static int judge_series(struct as_program_findings *f, const char *key, const char *what,
-                        const struct as_program_series *s, double until, struct assay_error *err)
+static int judge_series(struct as_target_findings *f, const char *key, const char *what,
+                        const struct as_target_series *s, double until, struct assay_error *err)
 {
     size_t n = as_series_judged(s->seconds, s->value, s->n, until);
     const double nan = (double)NAN;
     bool steps = strcmp(key, "iterations") == 0;
-    struct as_program_growth *g = &f->growth[f->n_growths];
+    struct as_target_growth *g = &f->growth[f->n_growths];
     const struct assay_leak_incident *incident = NULL;
     struct assay_leak_detector *d = NULL;
     int rc;
 
     if (s->n == 0)
         return ASSAY_OK;
-    *g = (struct as_program_growth){.key = key,
-                                    .what = what,
-                                    .readings = s->n,
-                                    .judged = n,
-                                    .per_iteration = steps,
-                                    .rate = nan,
-                                    .length = nan,
-                                    .net_bytes = nan,
-                                    .p_value = nan,
-                                    .seconds_to_exhaustion = nan,
-                                    .stopped_seconds = nan};
-    if (n >= AS_PROGRAM_MIN_READINGS) {
+    *g = (struct as_target_growth){.key = key,
+                                   .what = what,
+                                   .readings = s->n,
+                                   .judged = n,
+                                   .per_iteration = steps,
+                                   .rate = nan,
+                                   .length = nan,
+                                   .net_bytes = nan,
+                                   .p_value = nan,
+                                   .seconds_to_exhaustion = nan,
+                                   .stopped_seconds = nan};
+    if (n >= AS_TARGET_MIN_SAMPLES) {
         rc = assay_leak_detector_new(&d, NULL, err);
         if (rc == ASSAY_OK)
             rc = feed(d, s, n, steps, err);
@@ -232,29 +232,29 @@ static int judge_series(struct as_program_findings *f, const char *key, const ch
 
 static int by_rate(const void *a, const void *b)
 {
-    double x = ((const struct as_growing_place *)a)->place->growth_bytes_per_second;
-    double y = ((const struct as_growing_place *)b)->place->growth_bytes_per_second;
+    double x = ((const struct as_growing_site *)a)->place->growth_bytes_per_second;
+    double y = ((const struct as_growing_site *)b)->place->growth_bytes_per_second;
 
     return (x < y) - (x > y);
 }
 
 /* What the heap rose by while the place did, but no less than all places that grow. */
-static double heap_rise(const struct as_program *program, const struct as_heap_place *place,
+static double heap_rise(const struct as_target *target, const struct as_target_site *place,
                         double all_places)
 {
-    double rise = value_at(&program->heap_live, place->growth_to_seconds) -
-                  value_at(&program->heap_live, place->growth_from_seconds);
+    double rise = value_at(&target->heap_live, place->growth_to_seconds) -
+                  value_at(&target->heap_live, place->growth_from_seconds);
 
     return rise > all_places ? rise : all_places;
 }
 
 /* `all_places`: the bytes of all that grow, without mappings, which are no part of the heap. */
-static void tell_place(struct as_program_findings *f, const struct as_program *program,
-                       struct as_growing_place *g, double all_places)
+static void tell_place(struct as_target_findings *f, const struct as_target *target,
+                       struct as_growing_site *g, double all_places)
 {
     char where[PLACE_TEXT], rate[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN], p[AS_TEXT_HUMAN];
 
-    as_heap_place_owner(program, g->place, where, sizeof where);
+    as_target_site_owner(target, g->place, where, sizeof where);
     as_text_bytes(rate, g->place->growth_bytes_per_second);
     p_text(p, g->place->growth_p_value);
     if (g->place->site.kind == AS_HEAP_MAPPING) {
@@ -262,79 +262,79 @@ static void tell_place(struct as_program_findings *f, const struct as_program *p
         g->text = as_findings_say(f, "mapped at %s: %s/s of address space, %s", where, rate, p);
         return;
     }
-    g->share = g->place->rise_bytes / heap_rise(program, g->place, all_places);
+    g->share = g->place->rise_bytes / heap_rise(target, g->place, all_places);
     as_text_percent(share, g->share);
     g->text = as_findings_say(f, "%s of it allocated at %s: %s/s, %s", share, where, rate, p);
 }
 
 /* The sites that grow, and how much of the heap's growth each is. */
-static int list_growing(struct as_program_findings *f, const struct as_program *program,
+static int list_growing(struct as_target_findings *f, const struct as_target *target,
                         struct assay_error *err)
 {
     double total = 0;
 
-    for (size_t i = 0; i < program->n_places; i++) {
-        f->n_growing += program->place[i].growing;
-        if (program->place[i].growing && program->place[i].site.kind != AS_HEAP_MAPPING)
-            total += program->place[i].rise_bytes;
+    for (size_t i = 0; i < target->n_places; i++) {
+        f->n_growing += target->place[i].growing;
+        if (target->place[i].growing && target->place[i].site.kind != AS_HEAP_MAPPING)
+            total += target->place[i].rise_bytes;
     }
     f->growing = as_arena_zero(&f->arena, f->n_growing + 1, sizeof *f->growing);
     if (!f->growing)
         return as_fail_nomem(err);
-    for (size_t i = 0, n = 0; i < program->n_places; i++)
-        if (program->place[i].growing)
-            f->growing[n++].place = &program->place[i];
+    for (size_t i = 0, n = 0; i < target->n_places; i++)
+        if (target->place[i].growing)
+            f->growing[n++].place = &target->place[i];
     if (f->n_growing)
         qsort(f->growing, f->n_growing, sizeof *f->growing, by_rate);
     for (size_t i = 0; i < f->n_growing; i++)
-        tell_place(f, program, &f->growing[i], total);
+        tell_place(f, target, &f->growing[i], total);
     return ASSAY_OK;
 }
 
-int as_program_find_growth(struct as_program_findings *f, const struct as_program *program,
-                           struct assay_error *err)
+int as_target_find_growth(struct as_target_findings *f, const struct as_target *target,
+                          struct assay_error *err)
 {
-    double until = program->judged_until_seconds;
-    int rc = judge_series(f, "heap_live", "the heap", &program->heap_live, until, err);
+    double until = target->judged_until_seconds;
+    int rc = judge_series(f, "heap_live", "the heap", &target->heap_live, until, err);
 
     if (rc == ASSAY_OK)
-        rc = judge_series(f, "iterations", "the heap at the iteration marks", &program->marks,
+        rc = judge_series(f, "iterations", "the heap at the iteration marks", &target->marks,
                           (double)NAN, err);
     if (rc == ASSAY_OK)
-        rc = judge_series(f, "rss", "resident memory", &program->rss, until, err);
+        rc = judge_series(f, "rss", "resident memory", &target->rss, until, err);
     for (size_t i = 0; i < f->n_growths && rc == ASSAY_OK; i++) {
-        bound_rate(&f->growth[i], program);
-        as_program_find_room(&f->growth[i], program);
+        bound_rate(&f->growth[i], target);
+        as_target_find_time_to_oom(&f->growth[i], target);
         tell_growth(f, &f->growth[i]);
     }
     if (rc == ASSAY_OK)
-        rc = list_growing(f, program, err);
+        rc = list_growing(f, target, err);
     if (rc == ASSAY_OK)
-        as_program_find_verdict(f, program);
+        as_target_find_verdict(f, target);
     return rc;
 }
 
-int as_program_findings_new(struct as_program_findings **out, const struct as_program *program,
-                            struct assay_error *err)
+int as_target_findings_new(struct as_target_findings **out, const struct as_target *target,
+                           struct assay_error *err)
 {
-    struct as_program_findings *f = as_alloc_zero(1, sizeof *f);
+    struct as_target_findings *f = as_alloc_zero(1, sizeof *f);
     int rc;
 
     *out = NULL;
     if (!f)
         return as_fail_nomem(err);
-    f->processors_used = as_program_processors_used(program);
-    rc = as_program_find_growth(f, program, err);
+    f->processors_used = as_target_cpus_used(target);
+    rc = as_target_find_growth(f, target, err);
     if (rc < 0) {
-        as_program_findings_free(f);
+        as_target_findings_free(f);
         return rc;
     }
-    as_program_find_causes(f, program);
+    as_target_find_causes(f, target);
     *out = f;
     return ASSAY_OK;
 }
 
-void as_program_findings_free(struct as_program_findings *findings)
+void as_target_findings_free(struct as_target_findings *findings)
 {
     if (!findings)
         return;

@@ -16,7 +16,7 @@ enum as_growth_verdict {
 };
 
 /* Growth of one series of the whole tree, by the sound test of <assay/leaks.h>. */
-struct as_program_growth {
+struct as_target_growth {
     const char *key, *what;  /* "heap_live", "the heap" */
     size_t readings, judged; /* taken, and of those the ones before the program began to end */
     enum as_growth_verdict verdict; /* UNKNOWN: too few readings */
@@ -25,62 +25,62 @@ struct as_program_growth {
      */
     double rate, length, net_bytes, p_value;
     double seconds_to_exhaustion; /* at that rate; NaN: not known */
-    const char *room_of;    /* what is exhausted: "machine", "control_group", "address_space" */
-    const char *room_why;   /* why that is not known; NULL: it is */
-    bool to_the_end;        /* it grew for most of the run, until the program began to end */
-    double stopped_seconds; /* it grew no more from there on; NaN: it went on growing */
-    bool fell;              /* the last reading is down again */
-    const char *text;       /* one sentence */
+    const char *capacity_of;  /* what is exhausted: "machine", "control_group", "address_space" */
+    const char *capacity_why; /* why that is not known; NULL: it is */
+    bool to_the_end;          /* it grew for most of the run, until the program began to end */
+    double stopped_seconds;   /* it grew no more from there on; NaN: it went on growing */
+    bool fell;                /* the last reading is down again */
+    const char *text;         /* one sentence */
 };
-#define AS_PROGRAM_MIN_READINGS 30 /* fewer and the test keeps silent */
-#define AS_PROGRAM_GROWTHS      3  /* heap, resident memory, heap at iterations */
+#define AS_TARGET_MIN_SAMPLES 30 /* fewer and the test keeps silent */
+#define AS_TARGET_GROWTHS     3  /* heap, resident memory, heap at iterations */
 
-struct as_growing_place {
-    const struct as_heap_place *place;
+struct as_growing_site {
+    const struct as_target_site *place;
     double share; /* of the growth of the heap, or of all growing places when that is unknown; NaN:
                      a mapping */
     const char *text; /* one sentence */
 };
 
 /* Something that may hold the program back. */
-struct as_program_cause {
+struct as_target_cause {
     const char *rule; /* an id that stays the same over versions */
     const char *finding, *evidence, *advice;
     double expected_gain; /* share of the wall time, an upper bound; NaN: unknown */
     double confidence;    /* 0 to 1 */
     enum assay_priority priority;
 };
-#define AS_PROGRAM_MAX_CAUSES 16
+#define AS_TARGET_MAX_CAUSES 16
 
-struct as_program_findings {
+struct as_target_findings {
     struct as_arena arena;
     enum as_growth_verdict verdict;      /* over all series */
     const char *headline, *verdict_text; /* in short, and with the figures */
-    struct as_program_growth growth[AS_PROGRAM_GROWTHS];
+    struct as_target_growth growth[AS_TARGET_GROWTHS];
     size_t n_growths; /* of series that the run has */
-    struct as_growing_place *growing;
+    struct as_growing_site *growing;
     size_t n_growing;         /* fastest first */
     const char *mapping_text; /* the mapping behind the growth of resident memory; NULL: none */
     const char *live_text;    /* what was not freed at the end; NULL: nothing, or not watched */
     double processors_used;
-    struct as_program_cause cause[AS_PROGRAM_MAX_CAUSES];
+    struct as_target_cause cause[AS_TARGET_MAX_CAUSES];
     size_t n_causes; /* greatest expected gain first, unknown gains last */
 };
 
 /* The program must outlive the findings. */
-AS_MUST_USE int as_program_findings_new(struct as_program_findings **out,
-                                        const struct as_program *program, struct assay_error *err);
-void as_program_findings_free(struct as_program_findings *findings);
+AS_MUST_USE int as_target_findings_new(struct as_target_findings **out,
+                                       const struct as_target *target, struct assay_error *err);
+void as_target_findings_free(struct as_target_findings *findings);
 
 const char *as_growth_verdict_name(enum as_growth_verdict verdict);
 
 /* For the parts of it alone. */
 AS_PRINTF(2, 3)
-const char *as_findings_say(struct as_program_findings *f, const char *fmt, ...);
-AS_MUST_USE int as_program_find_growth(struct as_program_findings *f,
-                                       const struct as_program *program, struct assay_error *err);
+const char *as_findings_say(struct as_target_findings *f, const char *fmt, ...);
+AS_MUST_USE int as_target_find_growth(struct as_target_findings *f, const struct as_target *target,
+                                      struct assay_error *err);
 /* Verdicts of all series are there: holds them against what was live at the end, and sums up. */
-void as_program_find_verdict(struct as_program_findings *f, const struct as_program *program);
-void as_program_find_causes(struct as_program_findings *f, const struct as_program *program);
+void as_target_find_verdict(struct as_target_findings *f, const struct as_target *target);
+void as_target_find_causes(struct as_target_findings *f, const struct as_target *target);
 
 #endif

@@ -1,5 +1,5 @@
 /* analyze/watch/target_read.c - the data blocks of a run that tell of a program, into struct
- * as_program. What cannot be trusted is passed over and counted. */
+ * as_target. What cannot be trusted is passed over and counted. */
 #include "analyze/watch/target_read.h"
 
 #include <math.h>
@@ -39,28 +39,28 @@
 
 static int read_args(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
 {
-    struct as_program_reader *r = user;
-    struct as_program_facts *facts = object;
+    struct as_target_reader *r = user;
+    struct as_watch_facts *facts = object;
     struct as_rows args = {
-        .arena = &r->program->arena, .size = sizeof *facts->argv, .max = MAX_ARGS};
+        .arena = &r->target->arena, .size = sizeof *facts->argv, .max = MAX_ARGS};
     int rc = as_rows_read_texts(&args, p, err);
 
     facts->argv = args.at;
     facts->n_args = args.n;
-    r->program->passed_over += args.passed_over;
+    r->target->passed_over += args.passed_over;
     return rc < 0 ? rc : 1;
 }
 
 static int read_args_left_out(void *user, void *object, struct as_json_parser *p,
                               struct assay_error *err)
 {
-    struct as_program_reader *r = user;
+    struct as_target_reader *r = user;
     int rc = as_json_next(p, err);
 
     (void)object;
     if (rc < 0)
         return rc;
-    if (as_json_get_u64(p, &r->program->args_left_out, NULL) == ASSAY_OK)
+    if (as_json_get_u64(p, &r->target->args_left_out, NULL) == ASSAY_OK)
         return 1;
     rc = as_json_skip(p, err);
     return rc < 0 ? rc : 0;
@@ -68,66 +68,66 @@ static int read_args_left_out(void *user, void *object, struct as_json_parser *p
 
 static const struct as_json_field program_fields[] = {
     OWN_FIELD("argv", read_args),
-    FIELD(struct as_program_facts, exit_status, INT),
-    FIELD(struct as_program_facts, wall_seconds, F64),
+    FIELD(struct as_watch_facts, exit_status, INT),
+    FIELD(struct as_watch_facts, wall_seconds, F64),
     OWN_FIELD("args_left_out", read_args_left_out),
-    FIELD(struct as_program_facts, folder, TEXT),
-    FIELD(struct as_program_facts, signal, INT),
-    FIELD(struct as_program_facts, dumped, BOOL),
-    FIELD(struct as_program_facts, heap_why, TEXT),
-    FIELD(struct as_program_facts, peak_from, TEXT),
-    FIELD(struct as_program_facts, gemm_why, TEXT),
-    FIELD(struct as_program_facts, address_limit_bytes, F64),
-    FIELD(struct as_program_facts, group_limit_bytes, F64),
-    FIELD(struct as_program_facts, started_mono_ns, U64),
-    FIELD(struct as_program_facts, interval_seconds, F64),
-    FIELD(struct as_program_facts, judged_until_seconds, F64),
-    FIELD(struct as_program_facts, readings, U64),
-    FIELD(struct as_program_facts, processes_left_out, U64),
-#define X(name) FIELD(struct as_program_facts, name, FACT),
-    AS_PROGRAM_FACTS(X)
+    FIELD(struct as_watch_facts, folder, TEXT),
+    FIELD(struct as_watch_facts, signal, INT),
+    FIELD(struct as_watch_facts, dumped, BOOL),
+    FIELD(struct as_watch_facts, heap_why, TEXT),
+    FIELD(struct as_watch_facts, peak_from, TEXT),
+    FIELD(struct as_watch_facts, gemm_why, TEXT),
+    FIELD(struct as_watch_facts, address_limit_bytes, F64),
+    FIELD(struct as_watch_facts, group_limit_bytes, F64),
+    FIELD(struct as_watch_facts, started_mono_ns, U64),
+    FIELD(struct as_watch_facts, interval_seconds, F64),
+    FIELD(struct as_watch_facts, judged_until_seconds, F64),
+    FIELD(struct as_watch_facts, readings, U64),
+    FIELD(struct as_watch_facts, processes_left_out, U64),
+#define X(name) FIELD(struct as_watch_facts, name, FACT),
+    AS_WATCH_FACTS(X)
 #undef X
 };
 static const struct as_json_shape program_shape =
-    SHAPE(struct as_program_facts, program_fields, 7); /* the first three */
+    SHAPE(struct as_watch_facts, program_fields, 7); /* the first three */
 
-static int read_program(struct as_program_reader *r, struct as_json_parser *p,
+static int read_program(struct as_target_reader *r, struct as_json_parser *p,
                         struct assay_error *err)
 {
-    struct as_program *program = r->program;
-    struct as_program_facts f;
+    struct as_target *target = r->target;
+    struct as_watch_facts f;
     bool begins; /* written when the command was started */
-    int rc = as_json_fields_read(&program_shape, &f, r, &program->arena, p, err);
+    int rc = as_json_fields_read(&program_shape, &f, r, &target->arena, p, err);
 
     if (rc < 0)
         return rc;
     begins = f.exit_status == AS_EXIT_UNKNOWN && isnan(f.wall_seconds);
     if (rc == 0 || !(begins || f.wall_seconds >= 0) || (begins ? r->has_program : r->has_end)) {
-        program->passed_over++;
+        target->passed_over++;
         return ASSAY_OK;
     }
     r->has_program = true;
     r->has_end = !begins;
-    program->argv = f.argv;
-    program->n_args = f.n_args;
-    program->folder = f.folder;
-    program->exit_status = f.exit_status;
-    program->signal = f.signal;
-    program->dumped = f.dumped;
-    program->heap_why = f.heap_why;
-    program->peak_from = f.peak_from;
-    program->gemm_why = f.gemm_why;
-    program->address_limit_bytes = f.address_limit_bytes > 0 ? f.address_limit_bytes : (double)NAN;
-    program->group_limit_bytes = f.group_limit_bytes > 0 ? f.group_limit_bytes : (double)NAN;
-    program->started_mono_ns = f.started_mono_ns;
-    program->wall_seconds = f.wall_seconds;
-    program->interval_seconds = f.interval_seconds;
-    program->readings = f.readings;
-    program->judged_until_seconds =
+    target->argv = f.argv;
+    target->n_args = f.n_args;
+    target->folder = f.folder;
+    target->exit_status = f.exit_status;
+    target->signal = f.signal;
+    target->dumped = f.dumped;
+    target->heap_why = f.heap_why;
+    target->peak_from = f.peak_from;
+    target->gemm_why = f.gemm_why;
+    target->address_limit_bytes = f.address_limit_bytes > 0 ? f.address_limit_bytes : (double)NAN;
+    target->group_limit_bytes = f.group_limit_bytes > 0 ? f.group_limit_bytes : (double)NAN;
+    target->started_mono_ns = f.started_mono_ns;
+    target->wall_seconds = f.wall_seconds;
+    target->interval_seconds = f.interval_seconds;
+    target->readings = f.readings;
+    target->judged_until_seconds =
         f.judged_until_seconds > 0 ? f.judged_until_seconds : (double)NAN;
-    program->processes_left_out = f.processes_left_out;
-#define X(name) program->name = f.name;
-    AS_PROGRAM_FACTS(X)
+    target->processes_left_out = f.processes_left_out;
+#define X(name) target->name = f.name;
+    AS_WATCH_FACTS(X)
 #undef X
     return ASSAY_OK;
 }
@@ -173,9 +173,9 @@ static uint32_t plus_u32(uint32_t a, uint32_t b)
 }
 
 /* When the greatest of the peaks was stands for when they all were. */
-static void add_heap(struct as_program *program, const struct heap_told *h, uint64_t *greatest_peak)
+static void add_heap(struct as_target *target, const struct heap_told *h, uint64_t *greatest_peak)
 {
-    struct as_heap_totals *t = &program->heap;
+    struct as_heap_totals *t = &target->heap;
     uint64_t when = h->peak_bytes >= *greatest_peak ? h->peak_mono_ns : t->peak_mono_ns;
 
 #define X(name) t->name = plus(t->name, h->name);
@@ -187,14 +187,13 @@ static void add_heap(struct as_program *program, const struct heap_told *h, uint
     t->n_threads = plus_u32(t->n_threads, h->n_threads);
     t->n_stacks = plus_u32(t->n_stacks, h->n_stacks);
     t->n_layers = plus_u32(t->n_layers, h->n_layers);
-    program->heap_known = true;
-    program->n_heaps++;
-    program->symbols_known |= h->symbols;
+    target->heap_known = true;
+    target->n_heaps++;
+    target->symbols_known |= h->symbols;
 }
 
 /* Peaks of several do not add up unless they were there together. */
-static int keep_span(struct as_program_reader *r, const struct heap_told *h,
-                     struct assay_error *err)
+static int keep_span(struct as_target_reader *r, const struct heap_told *h, struct assay_error *err)
 {
     struct as_heap_span *span;
 
@@ -211,7 +210,7 @@ static int keep_span(struct as_program_reader *r, const struct heap_told *h,
     return ASSAY_OK;
 }
 
-static int read_heap(struct as_program_reader *r, struct as_json_parser *p, struct assay_error *err)
+static int read_heap(struct as_target_reader *r, struct as_json_parser *p, struct assay_error *err)
 {
     struct heap_told told;
     int rc = as_json_fields_read(&heap_shape, &told, r, r->scratch, p, err);
@@ -220,10 +219,10 @@ static int read_heap(struct as_program_reader *r, struct as_json_parser *p, stru
         return rc;
     r->heap++;
     if (rc == 0) {
-        r->program->passed_over++;
+        r->target->passed_over++;
         return ASSAY_OK;
     }
-    add_heap(r->program, &told, &r->greatest_peak);
+    add_heap(r->target, &told, &r->greatest_peak);
     return keep_span(r, &told, err);
 }
 
@@ -244,25 +243,25 @@ static const struct as_json_shape process_shape = SHAPE(struct as_process_row, p
 
 _Static_assert(sizeof(enum as_heap_kind) == sizeof(uint32_t), "kinds are read as numbers");
 static const struct as_json_field place_fields[] = {
-    {.key = "id", .kind = AS_FIELD_U32, .offset = offsetof(struct as_heap_place, site.id)},
-    {.key = "kind", .kind = AS_FIELD_U32, .offset = offsetof(struct as_heap_place, site.kind)},
-    {.key = "layer", .kind = AS_FIELD_TEXT, .offset = offsetof(struct as_heap_place, site.layer)},
-    FIELD(struct as_heap_place, function, TEXT),
-    FIELD(struct as_heap_place, module, TEXT),
-    FIELD(struct as_heap_place, offset, U64),
+    {.key = "id", .kind = AS_FIELD_U32, .offset = offsetof(struct as_target_site, site.id)},
+    {.key = "kind", .kind = AS_FIELD_U32, .offset = offsetof(struct as_target_site, site.kind)},
+    {.key = "layer", .kind = AS_FIELD_TEXT, .offset = offsetof(struct as_target_site, site.layer)},
+    FIELD(struct as_target_site, function, TEXT),
+    FIELD(struct as_target_site, module, TEXT),
+    FIELD(struct as_target_site, offset, U64),
 #define X(name)                                                                                    \
-    {.key = #name, .kind = AS_FIELD_U64, .offset = offsetof(struct as_heap_place, site.name)},
+    {.key = #name, .kind = AS_FIELD_U64, .offset = offsetof(struct as_target_site, site.name)},
     AS_HEAP_SITE_COUNTS(X)
 #undef X
 };
-static const struct as_json_shape place_shape = SHAPE(struct as_heap_place, place_fields, 3);
+static const struct as_json_shape place_shape = SHAPE(struct as_target_site, place_fields, 3);
 
 static int read_frames(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
 {
-    struct as_program_reader *r = user;
+    struct as_target_reader *r = user;
     struct as_heap_trace *trace = object;
     struct as_rows rows = {
-        .arena = &r->program->arena, .size = sizeof *trace->frame, .max = AS_HEAP_MAX_FRAMES};
+        .arena = &r->target->arena, .size = sizeof *trace->frame, .max = AS_HEAP_MAX_FRAMES};
     int rc = as_rows_read_texts(&rows, p, err);
 
     if (rc < 0)
@@ -323,7 +322,7 @@ static const struct as_json_field gemm_fields[] = {FIELD(struct as_gemm_calls, f
 };
 static const struct as_json_shape gemm_shape = SHAPE(struct as_gemm_calls, gemm_fields, 7);
 
-static int read_points(struct as_program_reader *r, struct as_json_parser *p, double **out,
+static int read_points(struct as_target_reader *r, struct as_json_parser *p, double **out,
                        size_t *n, struct assay_error *err)
 {
     struct as_rows rows = {.arena = r->scratch, .size = sizeof **out, .max = MAX_POINTS};
@@ -336,24 +335,24 @@ static int read_points(struct as_program_reader *r, struct as_json_parser *p, do
 
 static int read_seconds(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
 {
-    struct as_place_series *s = object;
+    struct as_site_history *s = object;
 
     return read_points(user, p, &s->seconds, &s->n_seconds, err);
 }
 
 static int read_live(void *user, void *object, struct as_json_parser *p, struct assay_error *err)
 {
-    struct as_place_series *s = object;
+    struct as_site_history *s = object;
 
     return read_points(user, p, &s->live_bytes, &s->n_live, err);
 }
 
 static const struct as_json_field series_fields[] = {
-    FIELD(struct as_place_series, id, U32),
+    FIELD(struct as_site_history, id, U32),
     OWN_FIELD("seconds", read_seconds),
     OWN_FIELD("live_bytes", read_live),
 };
-static const struct as_json_shape series_shape = SHAPE(struct as_place_series, series_fields, 7);
+static const struct as_json_shape series_shape = SHAPE(struct as_site_history, series_fields, 7);
 
 /* ---- blocks ---- */
 
@@ -367,25 +366,25 @@ static const struct list {
     size_t pid, heap;                  /* where in a row; NO_PID: nowhere */
     size_t left_out;                   /* where in the program; NO_PID: nowhere */
 } lists[] = {
-    {AS_DATA_PROCESSES, "processes", &process_shape, offsetof(struct as_program_reader, processes),
+    {AS_DATA_PROCESSES, "processes", &process_shape, offsetof(struct as_target_reader, processes),
      NO_PID, NO_PID, NO_PID},
-    {AS_DATA_SITES, "sites", &place_shape, offsetof(struct as_program_reader, places),
-     offsetof(struct as_heap_place, pid), offsetof(struct as_heap_place, heap),
-     offsetof(struct as_program, places_left_out)},
-    {AS_DATA_STACKS, "stacks", &trace_shape, offsetof(struct as_program_reader, traces),
-     offsetof(struct as_heap_trace, pid), NO_PID, offsetof(struct as_program, traces_left_out)},
-    {AS_DATA_LAYERS, "layers", &layer_shape, offsetof(struct as_program_reader, layers), NO_PID,
+    {AS_DATA_SITES, "sites", &place_shape, offsetof(struct as_target_reader, places),
+     offsetof(struct as_target_site, pid), offsetof(struct as_target_site, heap),
+     offsetof(struct as_target, places_left_out)},
+    {AS_DATA_STACKS, "stacks", &trace_shape, offsetof(struct as_target_reader, traces),
+     offsetof(struct as_heap_trace, pid), NO_PID, offsetof(struct as_target, traces_left_out)},
+    {AS_DATA_LAYERS, "layers", &layer_shape, offsetof(struct as_target_reader, layers), NO_PID,
      NO_PID, NO_PID},
-    {AS_DATA_SERIES, "series", &series_shape, offsetof(struct as_program_reader, series), NO_PID,
-     offsetof(struct as_place_series, heap), NO_PID},
-    {AS_DATA_GEMM, "calls", &gemm_shape, offsetof(struct as_program_reader, gemm), NO_PID, NO_PID,
-     offsetof(struct as_program, gemm_unplaced)},
-    {AS_DATA_ITERATIONS, "live_bytes", NULL, offsetof(struct as_program_reader, marks), NO_PID,
+    {AS_DATA_SERIES, "series", &series_shape, offsetof(struct as_target_reader, series), NO_PID,
+     offsetof(struct as_site_history, heap), NO_PID},
+    {AS_DATA_GEMM, "calls", &gemm_shape, offsetof(struct as_target_reader, gemm), NO_PID, NO_PID,
+     offsetof(struct as_target, gemm_unplaced)},
+    {AS_DATA_ITERATIONS, "live_bytes", NULL, offsetof(struct as_target_reader, marks), NO_PID,
      NO_PID, NO_PID},
 };
 
 /* Tells the rows of a block whose they are. */
-static void set_owner(const struct as_program_reader *r, const struct list *list,
+static void set_owner(const struct as_target_reader *r, const struct list *list,
                       struct as_rows *rows, size_t from, int64_t pid)
 {
     for (size_t i = from; i < rows->n; i++) {
@@ -399,7 +398,7 @@ static void set_owner(const struct as_program_reader *r, const struct list *list
 }
 
 /* Iterations of several processes do not make one series: those of the first count. */
-static void keep_marks(struct as_program_reader *r, struct as_rows *rows, size_t from, int64_t pid)
+static void keep_marks(struct as_target_reader *r, struct as_rows *rows, size_t from, int64_t pid)
 {
     if (from == 0)
         r->marks_pid = pid;
@@ -407,12 +406,12 @@ static void keep_marks(struct as_program_reader *r, struct as_rows *rows, size_t
         rows->n = from;
 }
 
-static int read_list(struct as_program_reader *r, const struct list *list, struct as_json_parser *p,
+static int read_list(struct as_target_reader *r, const struct list *list, struct as_json_parser *p,
                      struct assay_error *err)
 {
     struct as_rows *rows = (struct as_rows *)(void *)((char *)r + list->rows);
     uint64_t *left_out =
-        list->left_out == NO_PID ? NULL : (uint64_t *)(void *)((char *)r->program + list->left_out);
+        list->left_out == NO_PID ? NULL : (uint64_t *)(void *)((char *)r->target + list->left_out);
     size_t from = rows->n;
     uint64_t more = 0;
     int64_t pid = 0;
@@ -434,7 +433,7 @@ static int read_list(struct as_program_reader *r, const struct list *list, struc
             rc = as_json_skip(p, err);
         }
         if (bad) {
-            r->program->passed_over++;
+            r->target->passed_over++;
             rc = as_json_skip(p, err);
         }
         if (rc < 0)
@@ -449,26 +448,26 @@ static int read_list(struct as_program_reader *r, const struct list *list, struc
     return rc < 0 ? rc : ASSAY_OK;
 }
 
-void as_program_reader_init(struct as_program_reader *r, struct as_program *program,
-                            struct as_arena *scratch)
+void as_target_reader_init(struct as_target_reader *r, struct as_target *target,
+                           struct as_arena *scratch)
 {
-    struct as_arena *arena = &program->arena;
+    struct as_arena *arena = &target->arena;
 
-    *r = (struct as_program_reader){
-        .program = program,
+    *r = (struct as_target_reader){
+        .target = target,
         .scratch = scratch,
-        .processes = {.arena = arena, .size = sizeof *program->process, .max = MAX_PROCESSES},
-        .places = {.arena = arena, .size = sizeof *program->place, .max = MAX_PLACES},
-        .traces = {.arena = arena, .size = sizeof *program->trace, .max = MAX_TRACES},
-        .layers = {.arena = arena, .size = sizeof *program->layer, .max = MAX_LAYERS},
-        .gemm = {.arena = arena, .size = sizeof *program->gemm, .max = MAX_GEMM},
-        .series = {.arena = scratch, .size = sizeof(struct as_place_series), .max = MAX_SERIES},
+        .processes = {.arena = arena, .size = sizeof *target->process, .max = MAX_PROCESSES},
+        .places = {.arena = arena, .size = sizeof *target->place, .max = MAX_PLACES},
+        .traces = {.arena = arena, .size = sizeof *target->trace, .max = MAX_TRACES},
+        .layers = {.arena = arena, .size = sizeof *target->layer, .max = MAX_LAYERS},
+        .gemm = {.arena = arena, .size = sizeof *target->gemm, .max = MAX_GEMM},
+        .series = {.arena = scratch, .size = sizeof(struct as_site_history), .max = MAX_SERIES},
         .marks = {.arena = arena, .size = sizeof(double), .max = MAX_MARKS},
         .heaps = {.arena = scratch, .size = sizeof(struct as_heap_span), .max = MAX_HEAPS},
     };
 }
 
-static int read_kind(struct as_program_reader *r, const char *kind, struct as_json_parser *p,
+static int read_kind(struct as_target_reader *r, const char *kind, struct as_json_parser *p,
                      struct assay_error *err)
 {
     if (strcmp(kind, AS_DATA_PROGRAM) == 0)
@@ -481,8 +480,8 @@ static int read_kind(struct as_program_reader *r, const char *kind, struct as_js
     return ASSAY_OK; /* somebody else's */
 }
 
-int as_program_read_block(struct as_program_reader *r, const char *kind, const char *json,
-                          size_t size, struct assay_error *err)
+int as_target_read_block(struct as_target_reader *r, const char *kind, const char *json,
+                         size_t size, struct assay_error *err)
 {
     struct as_json_parser p;
     int rc;
@@ -496,6 +495,6 @@ int as_program_read_block(struct as_program_reader *r, const char *kind, const c
     as_json_parser_fini(&p);
     if (rc == ASSAY_ERR_NOMEM)
         return rc;
-    r->program->passed_over += rc < 0;
+    r->target->passed_over += rc < 0;
     return ASSAY_OK;
 }

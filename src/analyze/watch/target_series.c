@@ -28,7 +28,7 @@ struct point {
 /* One channel on its way into a series. */
 struct channel {
     const char *name;
-    struct as_program_series *series;
+    struct as_target_series *series;
     struct as_rows points;
     uint64_t seen, stride;
 };
@@ -81,13 +81,13 @@ static void take_sample(void *user, uint32_t channel, uint64_t ns, double value)
 }
 
 /* The points as two arrays in the program's own memory. */
-static bool keep_series(struct as_program *program, const struct channel *c)
+static bool keep_series(struct as_target *target, const struct channel *c)
 {
-    struct as_program_series *s = c->series;
+    struct as_target_series *s = c->series;
     const struct point *at = c->points.at;
 
-    s->seconds = as_arena_zero(&program->arena, c->points.n + 1, sizeof *s->seconds);
-    s->value = as_arena_zero(&program->arena, c->points.n + 1, sizeof *s->value);
+    s->seconds = as_arena_zero(&target->arena, c->points.n + 1, sizeof *s->seconds);
+    s->value = as_arena_zero(&target->arena, c->points.n + 1, sizeof *s->value);
     if (!s->seconds || !s->value)
         return false;
     for (size_t i = 0; i < c->points.n; i++) {
@@ -99,23 +99,23 @@ static bool keep_series(struct as_program *program, const struct channel *c)
 }
 
 /* The session is open before the program is started. */
-static uint64_t start_in_run(const struct as_program *program, const struct as_run *run)
+static uint64_t start_in_run(const struct as_target *target, const struct as_run *run)
 {
     uint64_t origin = run->time.origin_ns;
 
-    return program->started_mono_ns > origin ? program->started_mono_ns - origin : 0;
+    return target->started_mono_ns > origin ? target->started_mono_ns - origin : 0;
 }
 
-int as_program_channels(struct as_program *program, struct as_run *run, struct as_arena *scratch,
-                        struct assay_error *err)
+int as_target_channels(struct as_target *target, struct as_run *run, struct as_arena *scratch,
+                       struct assay_error *err)
 {
     const struct as_rows none = {.arena = scratch, .size = sizeof(struct point), .max = MAX_POINTS};
     struct collector all = {
         .run = run,
-        .start_ns = start_in_run(program, run),
-        .channel = {{AS_CHANNEL_TREE_RSS, &program->rss, none, 0, 1},
-                    {AS_CHANNEL_HEAP_LIVE, &program->heap_live, none, 0, 1},
-                    {AS_CHANNEL_TREE_CPU, &program->cpu, none, 0, 1}},
+        .start_ns = start_in_run(target, run),
+        .channel = {{AS_CHANNEL_TREE_RSS, &target->rss, none, 0, 1},
+                    {AS_CHANNEL_HEAP_LIVE, &target->heap_live, none, 0, 1},
+                    {AS_CHANNEL_TREE_CPU, &target->cpu, none, 0, 1}},
     };
     const struct as_span_visitor visitor = {.user = &all, .sample = take_sample};
 
@@ -126,20 +126,20 @@ int as_program_channels(struct as_program *program, struct as_run *run, struct a
             return rc;
     }
     for (size_t i = 0; i < N_CHANNELS; i++)
-        all.nomem |= !keep_series(program, &all.channel[i]);
+        all.nomem |= !keep_series(target, &all.channel[i]);
     return all.nomem ? as_fail_nomem(err) : ASSAY_OK;
 }
 
 static int by_id(const void *a, const void *b)
 {
-    const struct as_heap_place *x = a, *y = b;
+    const struct as_target_site *x = a, *y = b;
 
     if (x->heap != y->heap)
         return x->heap < y->heap ? -1 : 1;
     return (x->site.id > y->site.id) - (x->site.id < y->site.id);
 }
 
-static bool is_sound(const struct as_place_series *s)
+static bool is_sound(const struct as_site_history *s)
 {
     if (s->n_seconds != s->n_live)
         return false;
@@ -167,7 +167,7 @@ size_t as_series_judged(const double *seconds, const double *value, size_t n, do
 }
 
 /* Fewer readings than growth can be told from leave the place as it is. */
-static int judge(struct as_heap_place *place, const struct as_place_series *s, double until,
+static int judge(struct as_target_site *place, const struct as_site_history *s, double until,
                  struct assay_error *err)
 {
     const struct as_growth_rule rule = {.p = GROWTH_P, .min_rise = GROWTH_MIN_RISE};
@@ -200,36 +200,36 @@ static int judge(struct as_heap_place *place, const struct as_place_series *s, d
 }
 
 /* NULL for a site that was left out of the run. */
-static struct as_heap_place *find_place(const struct as_program *program,
-                                        const struct as_place_series *series)
+static struct as_target_site *find_place(const struct as_target *target,
+                                         const struct as_site_history *series)
 {
-    const struct as_heap_place wanted = {.heap = series->heap, .site.id = series->id};
+    const struct as_target_site wanted = {.heap = series->heap, .site.id = series->id};
 
-    if (program->n_places == 0)
+    if (target->n_places == 0)
         return NULL;
-    return bsearch(&wanted, program->place, program->n_places, sizeof *program->place, by_id);
+    return bsearch(&wanted, target->place, target->n_places, sizeof *target->place, by_id);
 }
 
-int as_program_growth(struct as_program *program, const struct as_place_series *series, size_t n,
-                      struct assay_error *err)
+int as_target_growth(struct as_target *target, const struct as_site_history *series, size_t n,
+                     struct assay_error *err)
 {
-    for (size_t i = 0; i < program->n_places; i++) {
-        struct as_heap_place *place = &program->place[i];
+    for (size_t i = 0; i < target->n_places; i++) {
+        struct as_target_site *place = &target->place[i];
 
         place->growth_bytes_per_second = place->growth_p_value = (double)NAN;
         place->growth_bytes = place->rise_bytes = (double)NAN;
     }
-    if (program->n_places)
-        qsort(program->place, program->n_places, sizeof *program->place, by_id);
+    if (target->n_places)
+        qsort(target->place, target->n_places, sizeof *target->place, by_id);
     for (size_t i = 0; i < n; i++) {
-        struct as_heap_place *place = find_place(program, &series[i]);
+        struct as_target_site *place = find_place(target, &series[i]);
         bool sound = is_sound(&series[i]);
-        int rc = place && sound ? judge(place, &series[i], program->judged_until_seconds, err)
-                                : ASSAY_OK;
+        int rc =
+            place && sound ? judge(place, &series[i], target->judged_until_seconds, err) : ASSAY_OK;
 
         if (rc < 0)
             return rc;
-        program->passed_over += !sound;
+        target->passed_over += !sound;
     }
     return ASSAY_OK;
 }

@@ -13,13 +13,13 @@ struct bounds {
     double allocations, allocated_bytes, live_bytes, live_blocks;
 };
 
-static struct bounds bounds_of_all(const struct as_program *program)
+static struct bounds bounds_of_all(const struct as_target *target)
 {
-    return (struct bounds){(double)program->heap.allocations, (double)program->heap.allocated_bytes,
-                           (double)program->heap.live_bytes, (double)program->heap.live_blocks};
+    return (struct bounds){(double)target->heap.allocations, (double)target->heap.allocated_bytes,
+                           (double)target->heap.live_bytes, (double)target->heap.live_blocks};
 }
 
-static bool is_site_of(const struct as_heap_place *place, const struct as_heap_trace *trace)
+static bool is_site_of(const struct as_target_site *place, const struct as_heap_trace *trace)
 {
     char text[PLACE_TEXT];
     const char *frame = trace->frame[0];
@@ -27,21 +27,21 @@ static bool is_site_of(const struct as_heap_place *place, const struct as_heap_t
     if (place->pid != trace->pid || place->site.kind == AS_HEAP_MAPPING || !place->function ||
         strncmp(place->function, frame, strlen(place->function)) != 0)
         return false;
-    as_heap_place_text(place, text, sizeof text);
+    as_target_site_text(place, text, sizeof text);
     return strcmp(text, frame) == 0;
 }
 
 /* The sites that bear the name of the innermost frame, together. False when there is none. */
-static bool bounds_of_site(const struct as_program *program, const struct as_heap_trace *trace,
+static bool bounds_of_site(const struct as_target *target, const struct as_heap_trace *trace,
                            struct bounds *out)
 {
     bool found = false;
 
     *out = (struct bounds){0};
-    for (size_t i = 0; i < program->n_places; i++) {
-        const struct as_heap_site *site = &program->place[i].site;
+    for (size_t i = 0; i < target->n_places; i++) {
+        const struct as_heap_site *site = &target->place[i].site;
 
-        if (!is_site_of(&program->place[i], trace))
+        if (!is_site_of(&target->place[i], trace))
             continue;
         found = true;
         out->allocations += (double)site->allocations;
@@ -59,21 +59,21 @@ static void bound(double *estimate, double most)
         *estimate = most;
 }
 
-void as_program_bound_traces(struct as_program *program)
+void as_target_bound_stacks(struct as_target *target)
 {
-    const struct bounds all = bounds_of_all(program);
+    const struct bounds all = bounds_of_all(target);
     /* Only where every allocation stands with its site, a site's count is a bound. */
-    bool by_site = program->heap.unplaced == 0 && program->places_left_out == 0 &&
-                   program->n_places <= MAX_COMPARISONS / (program->n_traces + 1);
+    bool by_site = target->heap.unplaced == 0 && target->places_left_out == 0 &&
+                   target->n_places <= MAX_COMPARISONS / (target->n_traces + 1);
 
-    if (!program->heap_known)
+    if (!target->heap_known)
         return;
-    for (size_t i = 0; i < program->n_traces; i++) {
-        struct as_heap_trace *trace = &program->trace[i];
+    for (size_t i = 0; i < target->n_traces; i++) {
+        struct as_heap_trace *trace = &target->trace[i];
         struct bounds most;
 
         if (!by_site || trace->stack.n_frames == 0 || !trace->frame[0] ||
-            !bounds_of_site(program, trace, &most))
+            !bounds_of_site(target, trace, &most))
             most = all;
         bound(&trace->stack.allocations, fmin(most.allocations, all.allocations));
         bound(&trace->stack.allocated_bytes, fmin(most.allocated_bytes, all.allocated_bytes));

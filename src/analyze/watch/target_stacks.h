@@ -10,6 +10,6 @@
 #define AS_TRACE_FEW_SAMPLES 10
 
 /* No estimate stays above the count of its site, or of all heaps where the site is not known. */
-void as_program_bound_traces(struct as_program *program);
+void as_target_bound_stacks(struct as_target *target);
 
 #endif

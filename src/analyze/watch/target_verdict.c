@@ -18,7 +18,7 @@ static bool may_hold(const struct as_process_row *r, double bytes)
 }
 
 /* A process whose heap nobody counted may hold what resident memory grew by. */
-static bool all_counted(const struct as_program *p, const struct as_program_growth *g)
+static bool all_counted(const struct as_target *p, const struct as_target_growth *g)
 {
     bool of_heaps = strcmp(g->key, "rss") != 0;
 
@@ -29,7 +29,7 @@ static bool all_counted(const struct as_program *p, const struct as_program_grow
 }
 
 /* Whether those that may hold what grew were all children, and over before the command was. */
-static bool holders_ended(const struct as_program *p, const struct as_program_growth *g)
+static bool holders_ended(const struct as_target *p, const struct as_target_growth *g)
 {
     bool some = false;
 
@@ -47,19 +47,19 @@ static bool holders_ended(const struct as_program *p, const struct as_program_gr
 
 /* From outside: it had stopped growing, and then was seen to be gone. What grows until its process
  * ends may be a leak, though that end takes all of it away. */
-static bool was_seen_to_return(const struct as_program *p, const struct as_program_growth *g)
+static bool was_seen_to_return(const struct as_target *p, const struct as_target_growth *g)
 {
     return strcmp(g->key, "rss") == 0 && isfinite(g->stopped_seconds) &&
            (g->fell || holders_ended(p, g));
 }
 
-static bool is_kept(const struct as_heap_place *place)
+static bool is_kept(const struct as_target_site *place)
 {
     return (double)place->site.live_bytes >= LITTLE_LEFT * place->growth_bytes;
 }
 
 /* No more than this can have been given back. */
-static double most_held(const struct as_program *p)
+static double most_held(const struct as_target *p)
 {
     double sum = (double)p->heap.peak_bytes;
 
@@ -69,8 +69,8 @@ static double most_held(const struct as_program *p)
 }
 
 /* Whether what a series grew by was gone before the end. */
-static bool was_returned(const struct as_program_findings *f, const struct as_program *p,
-                         const struct as_program_growth *g)
+static bool was_returned(const struct as_target_findings *f, const struct as_target *p,
+                         const struct as_target_growth *g)
 {
     double grown = 0, left = 0;
 
@@ -89,7 +89,7 @@ static bool was_returned(const struct as_program_findings *f, const struct as_pr
     return left < LITTLE_LEFT * g->net_bytes;
 }
 
-static void tell_live(struct as_program_findings *f, const struct as_program *p)
+static void tell_live(struct as_target_findings *f, const struct as_target *p)
 {
     char bytes[AS_TEXT_HUMAN], blocks[AS_TEXT_HUMAN], mapped[AS_TEXT_HUMAN], also[120] = "";
 
@@ -116,13 +116,13 @@ static void tell_live(struct as_program_findings *f, const struct as_program *p)
 }
 
 /* The mapping that holds most at the end, when it holds much of what resident memory grew by. */
-static const struct as_heap_place *mapping_behind(const struct as_program *p,
-                                                  const struct as_program_growth *g)
+static const struct as_target_site *mapping_behind(const struct as_target *p,
+                                                   const struct as_target_growth *g)
 {
-    const struct as_heap_place *most = NULL;
+    const struct as_target_site *most = NULL;
 
     for (size_t i = 0; i < p->n_places; i++) {
-        const struct as_heap_place *place = &p->place[i];
+        const struct as_target_site *place = &p->place[i];
 
         if (place->site.kind == AS_HEAP_MAPPING &&
             (!most || place->site.live_bytes > most->site.live_bytes))
@@ -132,10 +132,10 @@ static const struct as_heap_place *mapping_behind(const struct as_program *p,
 }
 
 /* What stands behind the growth: the site that grows fastest, else a mapping. */
-static const char *evidence(struct as_program_findings *f, const struct as_program *p,
-                            const struct as_program_growth *g)
+static const char *evidence(struct as_target_findings *f, const struct as_target *p,
+                            const struct as_target_growth *g)
 {
-    const struct as_heap_place *mapping;
+    const struct as_target_site *mapping;
     char where[PLACE_TEXT], bytes[AS_TEXT_HUMAN];
 
     if (f->n_growing)
@@ -143,7 +143,7 @@ static const char *evidence(struct as_program_findings *f, const struct as_progr
     mapping = strcmp(g->key, "rss") == 0 ? mapping_behind(p, g) : NULL;
     if (!mapping)
         return g->text;
-    as_heap_place_owner(p, mapping, where, sizeof where);
+    as_target_site_owner(p, mapping, where, sizeof where);
     as_text_bytes(bytes, (double)mapping->site.live_bytes);
     f->mapping_text = as_findings_say(
         f, "%s mapped (address space, not all of it resident) at %s were left at the end", bytes,
@@ -157,7 +157,7 @@ struct growing {
     bool to_the_end;
 };
 
-static void tell_found(struct as_program_findings *f, const struct as_program *p, struct growing g)
+static void tell_found(struct as_target_findings *f, const struct as_target *p, struct growing g)
 {
     char text[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
 
@@ -175,7 +175,7 @@ static void tell_found(struct as_program_findings *f, const struct as_program *p
                           : "memory grows and does not come back";
 }
 
-static void tell_returned(struct as_program_findings *f, struct growing g)
+static void tell_returned(struct as_target_findings *f, struct growing g)
 {
     char text[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
 
@@ -195,7 +195,7 @@ static void tell_returned(struct as_program_findings *f, struct growing g)
             f, "memory grew while it ran (%s) and was given back at the end: no leak", text);
 }
 
-static double bytes_of_sites(const struct as_program_findings *f)
+static double bytes_of_sites(const struct as_target_findings *f)
 {
     double sum = 0;
 
@@ -205,7 +205,7 @@ static double bytes_of_sites(const struct as_program_findings *f)
 }
 
 /* No series of the whole grows, but sites do. */
-static void judge_sites(struct as_program_findings *f, const struct as_program *p)
+static void judge_sites(struct as_target_findings *f, const struct as_target *p)
 {
     const struct growing sites = {bytes_of_sites(f), (double)NAN, true};
     bool kept = false;
@@ -221,21 +221,21 @@ static void judge_sites(struct as_program_findings *f, const struct as_program *
         f, "single sites keep growing, the whole does not show it yet; %s", f->growing[0].text);
 }
 
-void as_program_find_verdict(struct as_program_findings *f, const struct as_program *program)
+void as_target_find_verdict(struct as_target_findings *f, const struct as_target *target)
 {
-    const struct as_program_growth *worst = NULL;
+    const struct as_target_growth *worst = NULL;
     size_t n_judged = 0;
     bool known = false;
 
-    tell_live(f, program);
+    tell_live(f, target);
     for (size_t i = 0; i < f->n_growths; i++) {
-        struct as_program_growth *g = &f->growth[i];
+        struct as_target_growth *g = &f->growth[i];
 
         known |= g->verdict != AS_GROWTH_UNKNOWN;
         n_judged = g->judged > n_judged ? g->judged : n_judged;
         if (g->verdict != AS_GROWTH_FOUND)
             continue;
-        if (was_returned(f, program, g))
+        if (was_returned(f, target, g))
             g->verdict = AS_GROWTH_RETURNED;
         if (!worst || g->verdict > worst->verdict)
             worst = g;
@@ -244,23 +244,23 @@ void as_program_find_verdict(struct as_program_findings *f, const struct as_prog
         const struct growing how = {worst->net_bytes, worst->stopped_seconds, worst->to_the_end};
 
         f->verdict = worst->verdict;
-        f->verdict_text = evidence(f, program, worst);
+        f->verdict_text = evidence(f, target, worst);
         if (f->verdict == AS_GROWTH_FOUND)
-            tell_found(f, program, how);
+            tell_found(f, target, how);
         else
             tell_returned(f, how);
-        if (f->verdict == AS_GROWTH_FOUND && holders_ended(program, worst))
+        if (f->verdict == AS_GROWTH_FOUND && holders_ended(target, worst))
             f->verdict_text = as_findings_say(
                 f, "%s; the heap of the child process that held it was not watched (--follow does)",
                 f->verdict_text);
     } else if (known && f->n_growing) {
-        judge_sites(f, program);
+        judge_sites(f, target);
     } else if (known) {
         f->verdict = AS_GROWTH_NONE;
         f->headline = f->verdict_text = "memory does not keep growing";
     } else {
         f->headline = f->verdict_text = as_findings_say(
             f, "not known: memory was read %zu time%s before the program ended, and %d are needed",
-            n_judged, n_judged == 1 ? "" : "s", AS_PROGRAM_MIN_READINGS);
+            n_judged, n_judged == 1 ? "" : "s", AS_TARGET_MIN_SAMPLES);
     }
 }

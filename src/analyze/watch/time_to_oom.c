@@ -6,44 +6,45 @@
 
 /* What is left of each; a limit holds more than resident memory: of it no more than that is left.
  */
-struct room {
+struct capacity {
     const char *of;
     double bytes;
 };
 
-static struct room least(struct room a, struct room b)
+static struct capacity least(struct capacity a, struct capacity b)
 {
     return isnan(a.bytes) || b.bytes < a.bytes ? b : a;
 }
 
-static struct room find(const struct as_program *p)
+static struct capacity find(const struct as_target *p)
 {
-    const struct as_program_series *rss = &p->rss;
+    const struct as_target_series *rss = &p->rss;
     double now = rss->n ? rss->value[rss->n - 1] : 0, taken = rss->n ? now - rss->value[0] : 0;
-    struct room room = {"machine", p->free_bytes - taken};
+    struct capacity capacity = {"machine", p->free_bytes - taken};
 
-    room = least(room, (struct room){"control_group", p->group_limit_bytes - now});
+    capacity = least(capacity, (struct capacity){"control_group", p->group_limit_bytes - now});
     if (p->n_processes <= 1) /* each has that limit for itself */
-        room = least(room, (struct room){"address_space", p->address_limit_bytes - now});
-    return room;
+        capacity =
+            least(capacity, (struct capacity){"address_space", p->address_limit_bytes - now});
+    return capacity;
 }
 
-void as_program_find_room(struct as_program_growth *g, const struct as_program *program)
+void as_target_find_time_to_oom(struct as_target_growth *g, const struct as_target *target)
 {
-    struct room room = find(program);
+    struct capacity capacity = find(target);
 
     if (g->verdict != AS_GROWTH_FOUND)
-        g->room_why = "it does not keep growing";
+        g->capacity_why = "it does not keep growing";
     else if (isfinite(g->stopped_seconds))
-        g->room_why = "it had stopped growing";
+        g->capacity_why = "it had stopped growing";
     else if (g->per_iteration)
-        g->room_why = "iterations have no time";
-    else if (isnan(room.bytes))
-        g->room_why = "how much memory was free is not known";
-    else if (!(room.bytes > 0) || !(g->rate > 0))
-        g->room_why = "the program already holds more than was free as it began";
-    if (g->room_why)
+        g->capacity_why = "iterations have no time";
+    else if (isnan(capacity.bytes))
+        g->capacity_why = "how much memory was free is not known";
+    else if (!(capacity.bytes > 0) || !(g->rate > 0))
+        g->capacity_why = "the program already holds more than was free as it began";
+    if (g->capacity_why)
         return;
-    g->room_of = room.of;
-    g->seconds_to_exhaustion = room.bytes / g->rate;
+    g->capacity_of = capacity.of;
+    g->seconds_to_exhaustion = capacity.bytes / g->rate;
 }

@@ -6,6 +6,6 @@
 #include "analyze/watch/target_findings.h"
 
 /* Fills seconds_to_exhaustion and what runs out, or why that is not known. */
-void as_program_find_room(struct as_program_growth *g, const struct as_program *program);
+void as_target_find_time_to_oom(struct as_target_growth *g, const struct as_target *target);
 
 #endif

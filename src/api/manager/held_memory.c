@@ -61,8 +61,8 @@ void as_manager_held_fini(struct as_manager_held *held)
 
 void as_manager_held_reset(struct as_manager_held *held)
 {
-    if (held->room)
-        memset(held->layer, 0, held->room * sizeof *held->layer);
+    if (held->capacity)
+        memset(held->layer, 0, held->capacity * sizeof *held->layer);
     held->all_mb = 0;
     held->n_leaks = 0;
     assay_leak_reset(held->by_layer);
@@ -87,21 +87,21 @@ uint64_t as_manager_held_heap(struct as_manager_held *held)
     return bytes;
 }
 
-static bool make_room(struct as_manager_held *held, size_t id)
+static bool reserve(struct as_manager_held *held, size_t id)
 {
-    size_t room = held->room ? held->room : 64;
+    size_t capacity = held->capacity ? held->capacity : 64;
     struct as_layer_held *more;
 
-    if (id < held->room)
+    if (id < held->capacity)
         return true;
-    while (room <= id)
-        room *= 2;
-    more = as_realloc(held->layer, room, sizeof *more);
+    while (capacity <= id)
+        capacity *= 2;
+    more = as_realloc(held->layer, capacity, sizeof *more);
     if (!more)
         return false;
-    memset(more + held->room, 0, (room - held->room) * sizeof *more);
+    memset(more + held->capacity, 0, (capacity - held->capacity) * sizeof *more);
     held->layer = more;
-    held->room = room;
+    held->capacity = capacity;
     return true;
 }
 
@@ -111,7 +111,7 @@ int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name
     double mb = (double)bytes / MIB;
     struct as_layer_held *at;
 
-    if (!make_room(held, layer->id))
+    if (!reserve(held, layer->id))
         return as_fail_nomem(err);
     at = &held->layer[layer->id];
     at->name = layer;
@@ -150,7 +150,7 @@ static int by_growth(const void *a, const void *b)
 /* What the layer left behind in the whole session, as the sum of all does. */
 static double left_by(const struct as_manager_held *held, const char *layer)
 {
-    for (size_t i = 0; i < held->room; i++)
+    for (size_t i = 0; i < held->capacity; i++)
         if (held->layer[i].name && strcmp(held->layer[i].name->text, layer) == 0)
             return held->layer[i].mb;
     return (double)NAN;

@@ -237,7 +237,7 @@ void assay_manager_free(struct assay_manager *manager)
 }
 
 /* Memory that is left for the process, for how long a leak may go on. */
-static void tell_room(struct assay_manager *m)
+static void tell_capacity(struct assay_manager *m)
 {
     uint64_t total = as_memory_read_total(&m->reader), rss = as_memory_read_rss(&m->reader);
 
@@ -267,7 +267,7 @@ int assay_manager_start(struct assay_manager *manager, struct assay_error *err)
     if (rc < 0)
         goto out;
     if (on & AS_MANAGER_BIT(LEAK))
-        tell_room(manager);
+        tell_capacity(manager);
     for (size_t i = 0; i < manager->n_extensions; i++) {
         if (manager->extension[i].table.start)
             manager->extension[i].table.start(manager->extension[i].state);

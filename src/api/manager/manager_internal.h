@@ -36,7 +36,7 @@ struct as_manager_held {
     struct assay_leak_detector *by_layer; /* fed with what each layer left behind so far */
     struct assay_leak_detector *whole;    /* fed with what the heap holds, whoever took it */
     struct as_layer_held *layer;          /* by the layer's id */
-    size_t room;
+    size_t capacity;
     double all_mb;              /* by all layers together */
     _Atomic bool heap;          /* from the heap; false: from resident pages */
     _Atomic unsigned n_slow, n; /* readings of the heap that took long, of the last 64 */

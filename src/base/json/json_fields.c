@@ -169,16 +169,16 @@ int as_json_fields_read(const struct as_json_shape *shape, void *object, void *u
 
 void *as_rows_add(struct as_rows *rows)
 {
-    if (rows->n == rows->room) {
-        size_t room = rows->room ? 2 * rows->room : 16;
-        void *grown = as_arena_zero(rows->arena, room, rows->size);
+    if (rows->n == rows->capacity) {
+        size_t capacity = rows->capacity ? 2 * rows->capacity : 16;
+        void *grown = as_arena_zero(rows->arena, capacity, rows->size);
 
         if (!grown)
             return NULL;
         if (rows->n)
             memcpy(grown, rows->at, rows->n * rows->size);
         rows->at = grown;
-        rows->room = room;
+        rows->capacity = capacity;
     }
     return (char *)rows->at + rows->n++ * rows->size;
 }

@@ -51,7 +51,7 @@ AS_MUST_USE int as_json_fields_read(const struct as_json_shape *shape, void *obj
 struct as_rows {
     struct as_arena *arena;
     void *at;
-    size_t n, room, size, max;
+    size_t n, capacity, size, max;
     uint64_t passed_over; /* bad ones, and those beyond the limit */
 };
 

@@ -39,11 +39,11 @@ static uint8_t *put_varint(uint8_t *to, uint64_t v)
 }
 
 /* Where `size` bytes may be written, or NULL. */
-static inline uint8_t *make_room(struct as_protobuf *p, size_t size)
+static inline uint8_t *reserve(struct as_protobuf *p, size_t size)
 {
     if (__builtin_expect(p->misused || p->bytes.failed, 0))
         return NULL;
-    if (p->bytes.room - p->bytes.size >= size)
+    if (p->bytes.capacity - p->bytes.size >= size)
         return p->bytes.data + p->bytes.size;
     return as_buffer_reserve(&p->bytes, size);
 }
@@ -51,7 +51,7 @@ static inline uint8_t *make_room(struct as_protobuf *p, size_t size)
 /* The tag of a field; returns where its value goes, with `extra` bytes of room, or NULL. */
 static inline uint8_t *put_tag(struct as_protobuf *p, uint32_t field, enum wire wire, size_t extra)
 {
-    uint8_t *at = make_room(p, VARINT_BYTES + extra);
+    uint8_t *at = reserve(p, VARINT_BYTES + extra);
 
     return at ? put_varint(at, (uint64_t)field << 3 | wire) : NULL;
 }
@@ -111,7 +111,7 @@ static size_t put_code(struct as_protobuf *p, const char *text, size_t size)
     uint32_t code;
     size_t n = as_utf8_decode(text, size, &code);
     size_t n_put = n ? n : sizeof AS_UTF8_REPLACEMENT - 1;
-    uint8_t *at = make_room(p, n_put);
+    uint8_t *at = reserve(p, n_put);
 
     if (at) {
         memcpy(at, n ? text : AS_UTF8_REPLACEMENT, n_put);
@@ -165,7 +165,7 @@ void as_protobuf_end(struct as_protobuf *p)
     size = p->bytes.size - at - 1;
     extra = (size_t)(put_varint(length, size) - length) - 1;
     if (extra) {
-        if (!make_room(p, extra))
+        if (!reserve(p, extra))
             return;
         memmove(p->bytes.data + at + 1 + extra, p->bytes.data + at + 1, size);
         p->bytes.size += extra;

@@ -76,7 +76,7 @@ static inline char *begin_number(struct as_csv_writer *w)
     struct as_out *out = w->out;
     char *at;
 
-    if (out->room - out->used < AS_TEXT_FLOAT + 1 && !as_out_make_room(out, AS_TEXT_FLOAT + 1))
+    if (out->capacity - out->used < AS_TEXT_FLOAT + 1 && !as_out_reserve(out, AS_TEXT_FLOAT + 1))
         return NULL;
     at = out->buf + out->used;
     if (w->n_fields > 0)
@@ -252,14 +252,14 @@ static int read_quoted(struct as_csv_reader *r, size_t from)
 
 static int add_field(struct as_csv_reader *r, size_t from)
 {
-    if (r->n_fields == r->room_fields) {
-        size_t room = r->room_fields ? r->room_fields * 2 : 16;
-        struct as_csv_field *grown = as_realloc(r->fields, room, sizeof *grown);
+    if (r->n_fields == r->capacity_fields) {
+        size_t capacity = r->capacity_fields ? r->capacity_fields * 2 : 16;
+        struct as_csv_field *grown = as_realloc(r->fields, capacity, sizeof *grown);
 
         if (!grown)
             return as_fail_nomem(&r->fault);
         r->fields = grown;
-        r->room_fields = room;
+        r->capacity_fields = capacity;
     }
     /* The bytes may move while the row grows, so the pointer is set when it is complete. */
     r->fields[r->n_fields++] = (struct as_csv_field){.size = r->bytes.size - from};

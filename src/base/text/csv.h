@@ -55,7 +55,7 @@ struct as_csv_reader {
     uint64_t line;               /* where the row begins, from 1 */
     uint64_t next_line;          /* private: where the next one does */
     struct as_csv_field *fields; /* of the row, borrowed until the next one */
-    size_t n_fields, room_fields;
+    size_t n_fields, capacity_fields;
     struct as_buffer bytes;   /* what the fields point into */
     struct assay_error fault; /* the first error; it stays */
 };

@@ -55,11 +55,11 @@ const struct as_opt as_common_opts[] = {
 
 /* ---- sentences ---- */
 
-static size_t list_words(const char **out, size_t room, as_word_at word_at)
+static size_t list_words(const char **out, size_t capacity, as_word_at word_at)
 {
     size_t n = 0;
 
-    while (n < room && (out[n] = word_at(n)) != NULL)
+    while (n < capacity && (out[n] = word_at(n)) != NULL)
         n++;
     return n;
 }
@@ -343,13 +343,14 @@ int as_opt_word(const struct as_cmd_line *line, const char *name, int fallback)
     return text ? find_word(opt->word_at, text, strlen(text)) : fallback;
 }
 
-size_t as_opt_words(const struct as_cmd_line *line, const char *name, unsigned *places, size_t room)
+size_t as_opt_words(const struct as_cmd_line *line, const char *name, unsigned *places,
+                    size_t capacity)
 {
     const struct as_opt *opt = as_cmd_opt_at(line->cmd, place_of(line, name));
     const char *at = as_opt_text(line, name);
     size_t n = 0;
 
-    while (at && n < room) {
+    while (at && n < capacity) {
         size_t size = strcspn(at, ",");
 
         places[n++] = (unsigned)find_word(opt->word_at, at, size);

@@ -48,9 +48,9 @@ const char *as_opt_list_at(const struct as_cmd_line *line, const char *name, siz
 /* The place of the word given, as its word_at counts; `fallback` when not given. */
 int as_opt_word(const struct as_cmd_line *line, const char *name, int fallback);
 
-/* Puts the places of the words given into `places` and returns how many, at most `room`. */
+/* Puts the places of the words given into `places` and returns how many, at most `capacity`. */
 size_t as_opt_words(const struct as_cmd_line *line, const char *name, unsigned *places,
-                    size_t room);
+                    size_t capacity);
 
 /* ASSAY_ERR_USAGE: what `word` could have meant instead, from the words of `word_at`. `what` as in
  * "--sort". */

@@ -8,7 +8,7 @@
 
 enum { MOST_BYTES = 1 << 16 };
 
-static size_t read_all(char *out, size_t room)
+static size_t read_all(char *out, size_t capacity)
 {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     size_t size = 0;
@@ -16,14 +16,14 @@ static size_t read_all(char *out, size_t room)
 
     if (fd < 0)
         return 0;
-    while (size < room && (n = read(fd, out + size, room - size)) > 0)
+    while (size < capacity && (n = read(fd, out + size, capacity - size)) > 0)
         size += (size_t)n;
     (void)close(fd);
     return size;
 }
 
-int as_command_words(struct as_arena *arena, const char *const **words, size_t *n,
-                     struct assay_error *err)
+int as_own_argv(struct as_arena *arena, const char *const **words, size_t *n,
+                struct assay_error *err)
 {
     char *text = as_arena_zero(arena, MOST_BYTES + 1, 1);
     size_t size = text ? read_all(text, MOST_BYTES) : 0, count = 0;

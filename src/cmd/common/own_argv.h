@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 /* Words in `arena`; none where the system does not tell. */
-AS_MUST_USE int as_command_words(struct as_arena *arena, const char *const **words, size_t *n,
-                                 struct assay_error *err);
+AS_MUST_USE int as_own_argv(struct as_arena *arena, const char *const **words, size_t *n,
+                            struct assay_error *err);
 
 #endif

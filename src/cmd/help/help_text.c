@@ -118,7 +118,7 @@ static const char *environment_meaning(size_t i)
 }
 
 static const struct as_topic topic[] = {
-    {"columns", "columns of the table of layers", as_figure_name_at, as_figure_help_at},
+    {"columns", "columns of the table of layers", as_layer_metric_name_at, as_layer_metric_help_at},
     {"sections", "parts of a report", as_report_section_at, as_report_section_help},
     {"exit-status", "what the exit status tells", exit_word, exit_meaning},
     {"environment", "variables that are read", environment_word, environment_meaning},

@@ -29,7 +29,7 @@ static int measure_operations(struct as_operation_run **run, const struct as_cmd
 {
     struct as_progress progress = {.wanted = as_progress_wanted(line)};
     bool quick = as_opt_given(line, "quick");
-    struct as_memory_room room;
+    struct as_memory_headroom capacity;
     struct as_operation_options options = {
         .size = (int64_t)as_opt_number(line, "size", AS_OPERATION_SIZE),
         .threads = (unsigned)as_opt_number(line, "threads", 1),
@@ -40,8 +40,8 @@ static int measure_operations(struct as_operation_run **run, const struct as_cmd
     };
     int rc;
 
-    as_memory_room_read(&room, "", &topology->container);
-    options.limit_bytes = room.left.why ? 0 : room.left.value;
+    as_memory_headroom_read(&capacity, "", &topology->container);
+    options.limit_bytes = capacity.left.why ? 0 : capacity.left.value;
     as_run_environment();
     rc = as_operation_run_new(run, &options, err);
     as_progress_end(&progress);

@@ -173,8 +173,8 @@ static int make_environment(struct as_inject *inject, const char *words, struct 
 {
     const char *before = getenv(PRELOAD);
     const char *ours = join(&inject->arena, PRELOAD, inject->library, before ? before : "");
-    const char *folder = join(&inject->arena, AS_SHARE_ENV_FOLDER, inject->folder, "");
-    const char *watch = join(&inject->arena, AS_SHARE_ENV_OPTIONS, words, "");
+    const char *folder = join(&inject->arena, AS_SHM_ENV_FOLDER, inject->folder, "");
+    const char *watch = join(&inject->arena, AS_SHM_ENV_OPTIONS, words, "");
     const char **list;
     size_t n = 0, to = 0;
     bool placed = false;
@@ -185,8 +185,8 @@ static int make_environment(struct as_inject *inject, const char *words, struct 
     if (!ours || !folder || !watch || !list)
         return as_fail_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        if (is_variable(environ[i], AS_SHARE_ENV_FOLDER) ||
-            is_variable(environ[i], AS_SHARE_ENV_OPTIONS))
+        if (is_variable(environ[i], AS_SHM_ENV_FOLDER) ||
+            is_variable(environ[i], AS_SHM_ENV_OPTIONS))
             continue;
         if (is_variable(environ[i], PRELOAD) && placed)
             continue;

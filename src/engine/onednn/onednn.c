@@ -112,8 +112,8 @@ static int settle_constants(struct as_dnn *d)
         if (d->in[i] == AS_NONE || !as_slot_is_const(d->p, d->in[i]))
             continue;
         if (d->packed[i])
-            as_program_constant_done(d->p, d->in[i]);
-        else if (!as_program_constant(d->p, d->in[i], d->err))
+            as_exec_plan_constant_done(d->p, d->in[i]);
+        else if (!as_exec_plan_constant(d->p, d->in[i], d->err))
             return ASSAY_ERR_NOMEM;
     }
     return ASSAY_OK;
@@ -138,7 +138,7 @@ static int commit(struct as_dnn *d)
     return 1;
 }
 
-static int prepare(struct as_program *p, struct as_plan *plan, struct as_step *step,
+static int prepare(struct as_exec_plan *p, struct as_plan *plan, struct as_step *step,
                    struct assay_error *err)
 {
     const struct take *take = find_take(step->op);
@@ -158,7 +158,7 @@ static int prepare(struct as_program *p, struct as_plan *plan, struct as_step *s
     return rc;
 }
 
-static int prepare_reorder(struct as_program *p, struct as_step *step, struct assay_error *err)
+static int prepare_reorder(struct as_exec_plan *p, struct as_step *step, struct assay_error *err)
 {
     struct as_dnn d = {.p = p, .step = step, .err = err};
     struct as_dnn_tensor from, to;
@@ -226,12 +226,12 @@ static int run_state(struct as_dnn_state *state, const struct as_step *step, voi
     return rc;
 }
 
-static int run(struct as_program *p, const struct as_step *step, struct assay_error *err)
+static int run(struct as_exec_plan *p, const struct as_step *step, struct assay_error *err)
 {
     return run_state(step->state, step, p->workspace, err);
 }
 
-static void begin(struct as_program *p)
+static void begin(struct as_exec_plan *p)
 {
     as_onednn_threads(p);
 }
@@ -257,7 +257,7 @@ static void shapes_of(const struct as_kernel_ctx *k, struct as_dnn_shapes *key)
     for (size_t i = 0; i < k->n_in && i < AS_DNN_KEY_INPUTS; i++) {
         const struct as_val *val = k->in[i];
 
-        if (!val || val->kind != AS_KIND_TENSOR || val->rank > AS_DNN_KEY_RANK)
+        if (!val || val->kind != AS_VALUE_TENSOR || val->rank > AS_DNN_KEY_RANK)
             continue;
         key->rank[i] = (int8_t)(val->rank + 1);
         key->dtype[i] = val->dtype;
@@ -293,7 +293,7 @@ static struct as_dnn_state *find_state(struct as_step *step, const struct as_dnn
     return NULL;
 }
 
-static int make_now(struct as_program *p, struct as_step *step, struct as_kernel_ctx *k,
+static int make_now(struct as_exec_plan *p, struct as_step *step, struct as_kernel_ctx *k,
                     const struct take *take, struct as_dnn_state **made)
 {
     struct as_dnn d = {.p = p, .step = step, .k = k, .err = k->err};
@@ -315,7 +315,7 @@ static int make_now(struct as_program *p, struct as_step *step, struct as_kernel
 }
 
 /* Puts a state for these shapes in front; a new one is empty. */
-static int add_state(struct as_program *p, struct as_step *step, const struct as_dnn_shapes *key,
+static int add_state(struct as_exec_plan *p, struct as_step *step, const struct as_dnn_shapes *key,
                      int n, struct as_kernel_ctx *k)
 {
     struct as_dnn_state *state = as_dnn_state_new(p->library, &p->mem);
@@ -333,7 +333,7 @@ static int add_state(struct as_program *p, struct as_step *step, const struct as
 }
 
 /* The empty state is replaced by what was made, or stays and is not tried again. */
-static int fill_state(struct as_program *p, struct as_step *step, struct as_dnn_state *empty,
+static int fill_state(struct as_exec_plan *p, struct as_step *step, struct as_dnn_state *empty,
                       struct as_kernel_ctx *k, const struct take *take)
 {
     struct as_dnn_state *made = NULL;
@@ -352,7 +352,7 @@ static int fill_state(struct as_program *p, struct as_step *step, struct as_dnn_
     return rc < 0 ? rc : ASSAY_OK;
 }
 
-static int run_now(struct as_program *p, struct as_step *step, struct as_kernel_ctx *k)
+static int run_now(struct as_exec_plan *p, struct as_step *step, struct as_kernel_ctx *k)
 {
     const struct take *take = find_take(step->op);
     struct as_dnn_shapes key;
@@ -360,8 +360,8 @@ static int run_now(struct as_program *p, struct as_step *step, struct as_kernel_
     void *work = NULL;
     int n, rc;
 
-    if (!take || !take->now || step->n_posts || step->n_in > AS_DNN_KEY_INPUTS || step->n_out < 1 ||
-        !step->outs[0])
+    if (!take || !take->now || step->n_post_ops || step->n_in > AS_DNN_KEY_INPUTS ||
+        step->n_out < 1 || !step->outs[0])
         return 0;
     for (size_t i = 0; i < k->n_in; i++)
         if (k->in[i] && k->in[i]->rank > AS_DNN_KEY_RANK)

@@ -19,9 +19,9 @@ struct as_onednn {
 };
 
 /* ---- onednn_library.c ---- */
-AS_MUST_USE int as_onednn_open(struct as_program *p, struct assay_error *err);
-void as_onednn_close(struct as_program *p);
-void as_onednn_threads(const struct as_program *p);
+AS_MUST_USE int as_onednn_open(struct as_exec_plan *p, struct assay_error *err);
+void as_onednn_close(struct as_exec_plan *p);
+void as_onednn_threads(const struct as_exec_plan *p);
 
 /* ---- onednn_layout.c ---- */
 /* Row by row; false for what oneDNN cannot hold: too many axes, none of an axis, a strange dtype.
@@ -71,7 +71,7 @@ struct as_dnn_call {
     dnnl_primitive_t primitive;
     struct as_dnn_arg *args;
     dnnl_exec_arg_t *exec;
-    int n_args, room;
+    int n_args, capacity;
 };
 
 struct as_dnn_kept {
@@ -123,7 +123,7 @@ struct as_dnn_packing {
 
 /* One step while it is made ready. */
 struct as_dnn {
-    struct as_program *p;
+    struct as_exec_plan *p;
     struct as_plan *plan;
     struct as_step *step;
     struct as_kernel_ctx *k; /* of a step whose shapes are known only now, else NULL */
@@ -224,12 +224,12 @@ struct as_dnn_slices {
 bool as_dnn_slices(const dnnl_memory_desc_t *desc, const dnnl_memory_desc_t *want, uint64_t bytes,
                    struct as_dnn_slices *out);
 
-/* Where the numbers are: in memory, or in the model and read into `room`. */
+/* Where the numbers are: in memory, or in the model and read into `capacity`. */
 struct as_dnn_from {
     uint8_t *numbers; /* NULL: in the model */
     bool spent;       /* pages are given back once they were read: nobody else needs them */
     uint32_t slot;
-    uint8_t *room; /* for one slice */
+    uint8_t *capacity; /* for one slice */
 };
 /* Fills the packing slice by slice; the bytes are those of as_dnn_pack(). */
 bool as_dnn_pack_slices(struct as_dnn *d, const struct as_dnn_packing *p,
@@ -259,14 +259,14 @@ bool as_dnn_post_sources(struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32
 bool as_dnn_post_args(struct as_dnn *d, struct as_dnn_call *call, uint32_t from, uint32_t to,
                       const struct as_dnn_ref *refs);
 /* Whether the posts are all known and could follow an output laid out as `dst`. */
-bool as_dnn_posts_fit(const struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32_t from);
+bool as_dnn_post_ops_fit(const struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32_t from);
 /* Posts from `from` on as calls of their own, in place. */
 bool as_dnn_post_calls(struct as_dnn *d, const struct as_dnn_ref *dst, uint32_t from);
 /* A function as a call of its own, in place. */
 bool as_dnn_function(struct as_dnn *d, const struct as_dnn_ref *dst,
                      const struct as_dnn_piece *piece);
 /* How many posts until the first that needs a second tensor. */
-uint32_t as_dnn_posts_alone(const struct as_step *step);
+uint32_t as_dnn_post_ops_alone(const struct as_step *step);
 
 /* ---- one function for each group of operators: 1 taken, 0 not ---- */
 int as_dnn_conv(struct as_dnn *d);

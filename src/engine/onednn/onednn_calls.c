@@ -51,7 +51,7 @@ static bool tensor_at(const struct as_dnn *d, uint32_t slot, const struct as_val
     if (!d->k)
         return slot != AS_NONE &&
                tensor_of_type(d, &d->p->slots[slot].type, d->p->slots[slot].layout, out);
-    if (!val || val->kind != AS_KIND_TENSOR || val->layout)
+    if (!val || val->kind != AS_VALUE_TENSOR || val->layout)
         return false;
     as_val_type(val, &type);
     return tensor_of_type(d, &type, NULL, out);
@@ -77,7 +77,7 @@ const struct as_val *as_dnn_const(struct as_dnn *d, uint32_t i)
 
     if (i >= d->step->n_in || !as_slot_is_const(d->p, d->step->in[i]))
         return NULL;
-    val = as_program_constant(d->p, d->step->in[i], d->err);
+    val = as_exec_plan_constant(d->p, d->step->in[i], d->err);
     if (!val)
         (void)as_dnn_fail(d, d->err && d->err->code ? d->err->code : ASSAY_ERR_NOMEM);
     return val;
@@ -87,7 +87,7 @@ bool as_dnn_numbers(struct as_dnn *d, uint32_t i, double *out, uint64_t max, uin
 {
     const struct as_val *val = as_dnn_const(d, i);
 
-    if (!val || val->kind != AS_KIND_TENSOR || val->n > max || val->dtype == AS_DTYPE_STRING)
+    if (!val || val->kind != AS_VALUE_TENSOR || val->n > max || val->dtype == AS_DTYPE_STRING)
         return false;
     for (uint64_t j = 0; j < val->n; j++)
         out[j] = as_val_f64(val, j);
@@ -209,17 +209,17 @@ dnnl_primitive_desc_t as_dnn_find(const struct as_onednn *lib, const void *op_de
 
 static bool more_args(struct as_dnn *d, struct as_dnn_call *call)
 {
-    int room = call->room ? call->room * 2 : 8;
-    void *args = as_realloc(call->args, (size_t)room, sizeof *call->args), *exec;
+    int capacity = call->capacity ? call->capacity * 2 : 8;
+    void *args = as_realloc(call->args, (size_t)capacity, sizeof *call->args), *exec;
 
     if (!args)
         return fail_nomem(d);
     call->args = args;
-    exec = as_realloc(call->exec, (size_t)room, sizeof *call->exec);
+    exec = as_realloc(call->exec, (size_t)capacity, sizeof *call->exec);
     if (!exec)
         return fail_nomem(d);
     call->exec = exec;
-    call->room = room;
+    call->capacity = capacity;
     return true;
 }
 
@@ -229,7 +229,7 @@ bool as_dnn_arg(struct as_dnn *d, struct as_dnn_call *call, int arg, const struc
     dnnl_memory_t memory = NULL;
     void *data = ref->place == AS_DNN_KEPT ? ref->kept : NULL;
 
-    if (call->n_args == call->room && !more_args(d, call))
+    if (call->n_args == call->capacity && !more_args(d, call))
         return false;
     if (lib->api.memory_create(&memory, &ref->desc, lib->engine, data) != dnnl_success)
         return fail_library(d, "memory");
@@ -300,8 +300,8 @@ bool as_dnn_source(struct as_dnn *d, const struct as_dnn_tensor *t, const dnnl_m
     }
     if (!as_dnn_layout(d->lib, want, &layout))
         return fail_nomem(d);
-    slot = as_program_reorder(d->p, d->plan, d->step, d->step->in[t->index], plain ? NULL : layout,
-                              d->err);
+    slot = as_exec_plan_reorder(d->p, d->plan, d->step, d->step->in[t->index],
+                                plain ? NULL : layout, d->err);
     if (slot == AS_NONE)
         return as_dnn_fail(d, ASSAY_ERR_NOMEM);
     d->in[t->index] = slot;

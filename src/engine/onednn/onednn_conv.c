@@ -19,7 +19,7 @@ struct conv {
 /* A kernel and what it wants. */
 struct choice {
     dnnl_primitive_desc_t pd;
-    uint32_t n_posts; /* that it does itself */
+    uint32_t n_post_ops; /* that it does itself */
     int grade;
 };
 
@@ -31,8 +31,8 @@ static bool read_conv(const struct as_dnn *d, struct conv *c)
         (c->has_b && (!as_dnn_in(d, 2, &c->b) || c->b.desc.ndims != 1)))
         return false;
     /* A bias may only be where the step has one, not where a post has its tensor. */
-    for (uint32_t i = 0; i < d->step->n_posts; i++)
-        if (d->step->posts[i].in == 2)
+    for (uint32_t i = 0; i < d->step->n_post_ops; i++)
+        if (d->step->post_ops[i].in == 2)
             c->has_b = false;
     if (c->x.dtype != AS_DTYPE_F32 || c->w.dtype != AS_DTYPE_F32 || c->y.dtype != AS_DTYPE_F32 ||
         c->group < 1 || c->x.desc.ndims != c->w.desc.ndims || c->y.desc.ndims != c->x.desc.ndims)
@@ -43,7 +43,7 @@ static bool read_conv(const struct as_dnn *d, struct conv *c)
 
 static dnnl_primitive_desc_t describe(const struct as_dnn *d, const struct conv *c,
                                       const dnnl_memory_desc_t *x, const dnnl_memory_desc_t *y,
-                                      uint32_t n_posts)
+                                      uint32_t n_post_ops)
 {
     const struct as_onednn_api *api = &d->lib->api;
     const struct as_dnn_window *w = &c->window;
@@ -63,7 +63,7 @@ static dnnl_primitive_desc_t describe(const struct as_dnn *d, const struct conv 
                            : api->dilated_convolution_forward_desc_init(
                                  &desc, dnnl_forward_inference, dnnl_convolution_direct, x,
                                  &weights, bias, y, w->stride, w->dilation, w->before, w->after);
-    if (status == dnnl_success && as_dnn_post_attr(d, y, 0, n_posts, attr))
+    if (status == dnnl_success && as_dnn_post_attr(d, y, 0, n_post_ops, attr))
         pd = as_dnn_choose(d->lib, &desc, attr, 0);
     api->primitive_attr_destroy(attr);
     return pd;
@@ -81,9 +81,9 @@ static void better(const struct as_dnn *d, struct choice *best, const struct cho
 }
 
 static struct choice try(const struct as_dnn *d, const struct conv *c, const dnnl_memory_desc_t *x,
-                         const dnnl_memory_desc_t *y, uint32_t n_posts)
+                         const dnnl_memory_desc_t *y, uint32_t n_post_ops)
 {
-    struct choice t = {.pd = describe(d, c, x, y, n_posts), .n_posts = n_posts};
+    struct choice t = {.pd = describe(d, c, x, y, n_post_ops), .n_post_ops = n_post_ops};
 
     if (t.pd)
         t.grade = as_dnn_grade(as_dnn_impl(d->lib, t.pd));
@@ -97,7 +97,7 @@ static bool is_brg(const struct as_dnn *d, const struct choice *t)
 
 static struct choice choose(const struct as_dnn *d, const struct conv *c)
 {
-    uint32_t all = d->step->n_posts, alone = as_dnn_posts_alone(d->step);
+    uint32_t all = d->step->n_post_ops, alone = as_dnn_post_ops_alone(d->step);
     dnnl_memory_desc_t x, y;
     struct choice best = {0}, other;
     int64_t places = 1;
@@ -132,24 +132,25 @@ static bool emit(struct as_dnn *d, const struct conv *c, const struct choice *t)
 {
     const struct as_onednn *lib = d->lib;
     const dnnl_memory_desc_t y = *as_dnn_md(lib, t->pd, dnnl_query_dst_md, 0);
-    struct as_dnn_ref rx, rw, rb, ry, posts[AS_MAX_POSTS];
+    struct as_dnn_ref rx, rw, rb, ry, post_ops[AS_MAX_POST_OPS];
     struct as_dnn_tensor w = c->w;
     struct as_dnn_call *call;
 
     w.desc = c->weights;
     w.viewed = true;
-    if (!as_dnn_posts_fit(d, &y, 0) ||
+    if (!as_dnn_post_ops_fit(d, &y, 0) ||
         !as_dnn_source(d, &c->x, as_dnn_md(lib, t->pd, dnnl_query_src_md, 0), &rx) ||
         !as_dnn_source(d, &w, as_dnn_md(lib, t->pd, dnnl_query_weights_md, 0), &rw) ||
         (c->has_b && !as_dnn_source(d, &c->b, &c->b.desc, &rb)) || !as_dnn_result(d, &y, &ry) ||
-        !as_dnn_post_sources(d, &y, 0, t->n_posts, posts))
+        !as_dnn_post_sources(d, &y, 0, t->n_post_ops, post_ops))
         return false;
     call = as_dnn_call(d, t->pd);
     return call && as_dnn_arg(d, call, DNNL_ARG_SRC, &rx) &&
            as_dnn_arg(d, call, DNNL_ARG_WEIGHTS, &rw) &&
            (!c->has_b || as_dnn_arg(d, call, DNNL_ARG_BIAS, &rb)) &&
            as_dnn_arg(d, call, DNNL_ARG_DST, &ry) &&
-           as_dnn_post_args(d, call, 0, t->n_posts, posts) && as_dnn_post_calls(d, &ry, t->n_posts);
+           as_dnn_post_args(d, call, 0, t->n_post_ops, post_ops) &&
+           as_dnn_post_calls(d, &ry, t->n_post_ops);
 }
 
 static int prepare(struct as_dnn *d, bool transposed)
@@ -158,7 +159,7 @@ static int prepare(struct as_dnn *d, bool transposed)
     struct choice t;
     bool ok;
 
-    if (!read_conv(d, &c) || !as_dnn_posts_fit(d, &c.y.desc, 0))
+    if (!read_conv(d, &c) || !as_dnn_post_ops_fit(d, &c.y.desc, 0))
         return 0;
     t = choose(d, &c);
     if (!t.pd)

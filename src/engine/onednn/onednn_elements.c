@@ -75,7 +75,7 @@ int as_dnn_eltwise(struct as_dnn *d)
     struct as_dnn_ref out;
     int n;
 
-    if (!as_dnn_in(d, 0, &x) || x.dtype != AS_DTYPE_F32 || d->step->n_posts)
+    if (!as_dnn_in(d, 0, &x) || x.dtype != AS_DTYPE_F32 || d->step->n_post_ops)
         return 0;
     n = function_of(d, pieces);
     if (n == 0 || !as_dnn_emit(d, describe_function(d, &pieces[0], &x.desc),
@@ -99,13 +99,13 @@ static bool has_dims(const struct as_dnn_tensor *t, const dnnl_memory_desc_t *y)
 }
 
 static dnnl_primitive_desc_t describe_pair(const struct as_dnn *d, const dnnl_memory_desc_t *a,
-                                           const dnnl_memory_desc_t *b, uint32_t n_posts)
+                                           const dnnl_memory_desc_t *b, uint32_t n_post_ops)
 {
     dnnl_primitive_attr_t attr = as_dnn_attr(d->lib);
     dnnl_primitive_desc_t pd = NULL;
     dnnl_binary_desc_t desc;
 
-    if (attr && as_dnn_post_attr(d, a, 0, n_posts, attr) &&
+    if (attr && as_dnn_post_attr(d, a, 0, n_post_ops, attr) &&
         d->lib->api.binary_desc_init(&desc, as_dnn_binary(d->step->op), a, b, a) == dnnl_success)
         pd = as_dnn_choose(d->lib, &desc, attr, 0);
     if (attr)
@@ -117,15 +117,15 @@ static uint32_t tensors_of_posts(const struct as_step *step)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < step->n_posts; i++)
-        n += step->posts[i].in != AS_NONE;
+    for (uint32_t i = 0; i < step->n_post_ops; i++)
+        n += step->post_ops[i].in != AS_NONE;
     return n;
 }
 
 int as_dnn_two(struct as_dnn *d)
 {
     enum as_op op = d->step->op;
-    uint32_t alone = as_dnn_posts_alone(d->step);
+    uint32_t alone = as_dnn_post_ops_alone(d->step);
     struct as_dnn_tensor a, b, y;
     dnnl_memory_desc_t first, second;
 
@@ -142,7 +142,7 @@ int as_dnn_two(struct as_dnn *d)
     }
     first = has_dims(&b, &y.desc) && as_dnn_is_plain(&a.desc) ? b.desc : a.desc;
     if (!has_dims(&a, &y.desc) || !as_dnn_second(d, &b, &first, &second) ||
-        !as_dnn_posts_fit(d, &first, 0))
+        !as_dnn_post_ops_fit(d, &first, 0))
         return 0;
     return as_dnn_emit(d, describe_pair(d, &first, &second, alone),
                        (struct as_dnn_use[]){{DNNL_ARG_SRC_0, &a, &first},
@@ -224,7 +224,7 @@ int as_dnn_concat(struct as_dnn *d)
     int64_t axis = as_node_int(d->spec, "axis", 1);
     bool ok = false;
 
-    if (n < 2 || n > 1024 || d->step->n_posts || !as_dnn_out(d, 0, &y))
+    if (n < 2 || n > 1024 || d->step->n_post_ops || !as_dnn_out(d, 0, &y))
         return 0;
     axis += axis < 0 ? y.desc.ndims : 0;
     p.t = as_alloc_zero(n, sizeof *p.t);

@@ -64,7 +64,7 @@ static dnnl_primitive_desc_t describe_conv(struct as_dnn *d, struct conv *c)
 
     as_dnn_any(&weights);
     if (attr && as_dnn_rescale(d, &c->scale, attr) &&
-        as_dnn_post_attr(d, &c->dy, 0, d->step->n_posts, attr) &&
+        as_dnn_post_attr(d, &c->dy, 0, d->step->n_post_ops, attr) &&
         api->dilated_convolution_forward_desc_init(
             &desc, dnnl_forward_inference, dnnl_convolution_direct, &c->dx, &weights,
             c->has_b ? &c->b.desc : NULL, &c->dy, w->stride, w->dilation, w->before,
@@ -100,7 +100,7 @@ int as_dnn_int_conv(struct as_dnn *d)
     dnnl_primitive_desc_t pd;
     bool ok;
 
-    if (!as_dnn_quant_posts(d->step) || !read_conv(d, &c))
+    if (!as_dnn_quant_post_ops(d->step) || !read_conv(d, &c))
         return 0;
     pd = describe_conv(d, &c);
     if (!pd)
@@ -205,7 +205,7 @@ static dnnl_primitive_desc_t describe_product(struct as_dnn *d, struct product *
 
     as_dnn_any(&weights);
     if (attr && as_dnn_rescale(d, &p->scale, attr) &&
-        as_dnn_post_attr(d, &p->dy, 0, d->step->n_posts, attr) &&
+        as_dnn_post_attr(d, &p->dy, 0, d->step->n_post_ops, attr) &&
         api->matmul_desc_init(&desc, &p->dx, &weights, p->has_b ? &p->db : NULL, &p->dy) ==
             dnnl_success)
         pd = as_dnn_choose(d->lib, &desc, attr, 0);
@@ -239,7 +239,7 @@ int as_dnn_int_matmul(struct as_dnn *d)
     dnnl_primitive_desc_t pd;
     bool ok;
 
-    if (!as_dnn_quant_posts(d->step) || !read_product(d, &p))
+    if (!as_dnn_quant_post_ops(d->step) || !read_product(d, &p))
         return 0;
     pd = describe_product(d, &p);
     if (!pd)

@@ -121,13 +121,13 @@ bool as_dnn_is_plain(const dnnl_memory_desc_t *desc)
 }
 
 /* "aBcd16b": axes by falling stride, in capitals where a block of the axis follows. */
-static void describe(const dnnl_memory_desc_t *d, char *text, size_t room)
+static void describe(const dnnl_memory_desc_t *d, char *text, size_t capacity)
 {
     const dnnl_blocking_desc_t *b = &d->format_desc.blocking;
     bool used[DNNL_MAX_NDIMS] = {false};
     size_t n = 0;
 
-    for (int k = 0; k < d->ndims && n + 1 < room; k++) {
+    for (int k = 0; k < d->ndims && n + 1 < capacity; k++) {
         int next = 0;
 
         for (int i = 0; i < d->ndims; i++)
@@ -141,8 +141,8 @@ static void describe(const dnnl_memory_desc_t *d, char *text, size_t room)
         n++;
     }
     text[n] = '\0';
-    for (int i = 0; i < b->inner_nblks && n + 1 < room; i++) {
-        int wrote = snprintf(text + n, room - n, "%lld%c", (long long)b->inner_blks[i],
+    for (int i = 0; i < b->inner_nblks && n + 1 < capacity; i++) {
+        int wrote = snprintf(text + n, capacity - n, "%lld%c", (long long)b->inner_blks[i],
                              (char)('a' + b->inner_idxs[i]));
 
         n += wrote > 0 ? (size_t)wrote : 0;

@@ -53,7 +53,7 @@ static int find_all(void *library, struct as_onednn_api *api, struct assay_error
     return ASSAY_OK;
 }
 
-static int start(struct as_onednn *lib, struct as_program *p, struct assay_error *err)
+static int start(struct as_onednn *lib, struct as_exec_plan *p, struct assay_error *err)
 {
     const struct as_onednn_api *api = &lib->api;
     const dnnl_version_t *version = api->version();
@@ -78,7 +78,7 @@ static int start(struct as_onednn *lib, struct as_program *p, struct assay_error
 
 /* A primitive keeps the number of threads that it was made for: it is set before the first is made,
  * and again before each run, since another engine may have run in between. */
-void as_onednn_threads(const struct as_program *p)
+void as_onednn_threads(const struct as_exec_plan *p)
 {
     const struct as_onednn *lib = p->library;
 
@@ -86,7 +86,7 @@ void as_onednn_threads(const struct as_program *p)
         lib->set_threads(p->options->threads ? (int)p->options->threads : 1);
 }
 
-int as_onednn_open(struct as_program *p, struct assay_error *err)
+int as_onednn_open(struct as_exec_plan *p, struct assay_error *err)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     struct as_onednn *lib;
@@ -109,7 +109,7 @@ int as_onednn_open(struct as_program *p, struct assay_error *err)
     return rc;
 }
 
-void as_onednn_close(struct as_program *p)
+void as_onednn_close(struct as_exec_plan *p)
 {
     struct as_onednn *lib = p->library;
 

@@ -122,7 +122,7 @@ static bool join_axes(const struct as_dnn *d, struct product *p)
 }
 
 /* A vector counts as a row on the left and as a column on the right. */
-static bool as_matrix(const struct as_dnn *d, struct as_dnn_tensor *t, bool column)
+static bool make_matrix(const struct as_dnn *d, struct as_dnn_tensor *t, bool column)
 {
     int64_t dims[2] = {1, 1};
 
@@ -175,7 +175,7 @@ static bool read_bias(const struct as_dnn *d, struct product *p)
 }
 
 static dnnl_primitive_desc_t describe(const struct as_dnn *d, const struct product *p,
-                                      uint32_t n_posts, bool pack, int skip)
+                                      uint32_t n_post_ops, bool pack, int skip)
 {
     const struct as_onednn_api *api = &d->lib->api;
     dnnl_primitive_attr_t attr = as_dnn_attr(d->lib);
@@ -187,7 +187,7 @@ static dnnl_primitive_desc_t describe(const struct as_dnn *d, const struct produ
         return NULL;
     if (pack)
         as_dnn_any(&b);
-    if (as_dnn_post_attr(d, &p->dy, 0, n_posts, attr) &&
+    if (as_dnn_post_attr(d, &p->dy, 0, n_post_ops, attr) &&
         (p->alpha == 1 ||
          api->primitive_attr_set_output_scales(attr, 1, 0, &p->alpha) == dnnl_success) &&
         api->matmul_desc_init(&desc, &p->da, &b, p->has_c ? &p->dc : NULL, &p->dy) == dnnl_success)
@@ -206,14 +206,14 @@ static bool is_large(const struct product *p)
 }
 
 static dnnl_primitive_desc_t choose(const struct as_dnn *d, const struct product *p,
-                                    uint32_t n_posts)
+                                    uint32_t n_post_ops)
 {
     bool pack = p->b.is_const && (p->da.dims[p->n - 2] > 1 || p->turn_b);
-    dnnl_primitive_desc_t pd = describe(d, p, n_posts, pack, 0), other;
+    dnnl_primitive_desc_t pd = describe(d, p, n_post_ops, pack, 0), other;
 
     if (!pd || pack || !is_large(p))
         return pd;
-    other = describe(d, p, n_posts, false, 1);
+    other = describe(d, p, n_post_ops, false, 1);
     if (other && strcmp(as_dnn_impl(d->lib, other), "gemm:jit") == 0) {
         dnnl_primitive_desc_t swap = pd;
 
@@ -226,9 +226,9 @@ static dnnl_primitive_desc_t choose(const struct as_dnn *d, const struct product
 }
 
 static bool emit(struct as_dnn *d, const struct product *p, dnnl_primitive_desc_t pd,
-                 uint32_t n_posts)
+                 uint32_t n_post_ops)
 {
-    struct as_dnn_ref ra, rb, rc, ry, posts[AS_MAX_POSTS];
+    struct as_dnn_ref ra, rb, rc, ry, post_ops[AS_MAX_POST_OPS];
     struct as_dnn_tensor a = p->a, b = p->b;
     dnnl_memory_desc_t plain;
     struct as_dnn_call *call;
@@ -242,40 +242,42 @@ static bool emit(struct as_dnn *d, const struct product *p, dnnl_primitive_desc_
     b.viewed = true;
     if (!as_dnn_source(d, &b, as_dnn_md(d->lib, pd, dnnl_query_weights_md, 0), &rb) ||
         (p->has_c && !as_dnn_source(d, &p->c, &p->dc, &rc)) || !as_dnn_result(d, &p->dy, &ry) ||
-        !as_dnn_post_sources(d, &p->dy, 0, n_posts, posts))
+        !as_dnn_post_sources(d, &p->dy, 0, n_post_ops, post_ops))
         return false;
     call = as_dnn_call(d, pd);
     return call && as_dnn_arg(d, call, DNNL_ARG_SRC, &ra) &&
            as_dnn_arg(d, call, DNNL_ARG_WEIGHTS, &rb) &&
            (!p->has_c || as_dnn_arg(d, call, DNNL_ARG_BIAS, &rc)) &&
-           as_dnn_arg(d, call, DNNL_ARG_DST, &ry) && as_dnn_post_args(d, call, 0, n_posts, posts) &&
-           as_dnn_post_calls(d, &ry, n_posts);
+           as_dnn_arg(d, call, DNNL_ARG_DST, &ry) &&
+           as_dnn_post_args(d, call, 0, n_post_ops, post_ops) &&
+           as_dnn_post_calls(d, &ry, n_post_ops);
 }
 
 static int prepare(struct as_dnn *d, struct product *p)
 {
-    uint32_t n_posts = d->step->n_posts;
+    uint32_t n_post_ops = d->step->n_post_ops;
     dnnl_primitive_desc_t pd;
     bool ok;
 
-    if (!are_floats(p) || !join_axes(d, p) || !read_bias(d, p) || !as_dnn_posts_fit(d, &p->dy, 0))
+    if (!are_floats(p) || !join_axes(d, p) || !read_bias(d, p) ||
+        !as_dnn_post_ops_fit(d, &p->dy, 0))
         return 0;
-    pd = choose(d, p, n_posts);
-    if (!pd && n_posts) {
-        n_posts = 0;
+    pd = choose(d, p, n_post_ops);
+    if (!pd && n_post_ops) {
+        n_post_ops = 0;
         pd = choose(d, p, 0);
     }
     if (!pd)
         return 0;
-    ok = emit(d, p, pd, n_posts);
+    ok = emit(d, p, pd, n_post_ops);
     d->lib->api.primitive_desc_destroy(pd);
     return ok;
 }
 
 static bool post_reads(const struct as_step *step, uint32_t in)
 {
-    for (uint32_t i = 0; i < step->n_posts; i++)
-        if (step->posts[i].in == in)
+    for (uint32_t i = 0; i < step->n_post_ops; i++)
+        if (step->post_ops[i].in == in)
             return true;
     return false;
 }
@@ -302,7 +304,7 @@ int as_dnn_matmul(struct as_dnn *d)
             as_node_int(d->spec, "transBatchB", 0))
             return 0;
     }
-    if (!as_matrix(d, &p.a, false) || !as_matrix(d, &p.b, true) ||
+    if (!make_matrix(d, &p.a, false) || !make_matrix(d, &p.b, true) ||
         !output_matrix(d, &p, row, column))
         return 0;
     return prepare(d, &p);

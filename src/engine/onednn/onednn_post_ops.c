@@ -115,16 +115,16 @@ bool as_dnn_second(const struct as_dnn *d, const struct as_dnn_tensor *t,
     return as_dnn_plain(d->lib, t->dtype, first->ndims, dims, want);
 }
 
-uint32_t as_dnn_posts_alone(const struct as_step *step)
+uint32_t as_dnn_post_ops_alone(const struct as_step *step)
 {
     uint32_t n = 0;
 
-    while (n < step->n_posts && step->posts[n].in == AS_NONE)
+    while (n < step->n_post_ops && step->post_ops[n].in == AS_NONE)
         n++;
     return n;
 }
 
-static bool post_second(const struct as_dnn *d, const struct as_post *post,
+static bool post_second(const struct as_dnn *d, const struct as_post_op *post,
                         const dnnl_memory_desc_t *dst, struct as_dnn_tensor *t,
                         dnnl_memory_desc_t *want)
 {
@@ -132,14 +132,14 @@ static bool post_second(const struct as_dnn *d, const struct as_post *post,
            as_dnn_second(d, t, dst, want);
 }
 
-bool as_dnn_posts_fit(const struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32_t from)
+bool as_dnn_post_ops_fit(const struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32_t from)
 {
     struct as_dnn_piece pieces[AS_DNN_PIECES];
     struct as_dnn_tensor t;
     dnnl_memory_desc_t want;
 
-    for (uint32_t i = from; i < d->step->n_posts; i++) {
-        const struct as_post *post = &d->step->posts[i];
+    for (uint32_t i = from; i < d->step->n_post_ops; i++) {
+        const struct as_post_op *post = &d->step->post_ops[i];
 
         if (post->in == AS_NONE ? !as_dnn_pieces(post->op, post->alpha, post->beta, pieces)
                                 : !post_second(d, post, dst, &t, &want))
@@ -148,7 +148,7 @@ bool as_dnn_posts_fit(const struct as_dnn *d, const dnnl_memory_desc_t *dst, uin
     return true;
 }
 
-static bool append(const struct as_dnn *d, const struct as_post *post,
+static bool append(const struct as_dnn *d, const struct as_post_op *post,
                    const dnnl_memory_desc_t *dst, dnnl_post_ops_t ops)
 {
     const struct as_onednn_api *api = &d->lib->api;
@@ -176,7 +176,7 @@ bool as_dnn_post_attr(const struct as_dnn *d, const dnnl_memory_desc_t *dst, uin
     bool ok = api->post_ops_create(&ops) == dnnl_success;
 
     for (uint32_t i = from; ok && i < to; i++)
-        ok = append(d, &d->step->posts[i], dst, ops);
+        ok = append(d, &d->step->post_ops[i], dst, ops);
     ok = ok && api->primitive_attr_set_post_ops(attr, ops) == dnnl_success;
     if (ops)
         api->post_ops_destroy(ops);
@@ -190,7 +190,7 @@ bool as_dnn_post_sources(struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32
     dnnl_memory_desc_t want;
 
     for (uint32_t i = from; i < to; i++) {
-        const struct as_post *post = &d->step->posts[i];
+        const struct as_post_op *post = &d->step->post_ops[i];
 
         if (post->in == AS_NONE)
             continue;
@@ -207,7 +207,7 @@ bool as_dnn_post_args(struct as_dnn *d, struct as_dnn_call *call, uint32_t from,
     int number = 0;
 
     for (uint32_t i = from; i < to; i++) {
-        const struct as_post *post = &d->step->posts[i];
+        const struct as_post_op *post = &d->step->post_ops[i];
 
         if (post->in == AS_NONE) {
             number += as_dnn_pieces(post->op, post->alpha, post->beta, pieces);
@@ -240,7 +240,7 @@ bool as_dnn_function(struct as_dnn *d, const struct as_dnn_ref *dst,
 /* Post `at` with the functions that follow it. */
 static bool call_pair(struct as_dnn *d, const struct as_dnn_ref *dst, uint32_t at, uint32_t to)
 {
-    const struct as_post *post = &d->step->posts[at];
+    const struct as_post_op *post = &d->step->post_ops[at];
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_binary_desc_t desc;
@@ -270,8 +270,8 @@ bool as_dnn_post_calls(struct as_dnn *d, const struct as_dnn_ref *dst, uint32_t 
 {
     struct as_dnn_piece pieces[AS_DNN_PIECES];
 
-    for (uint32_t i = from, to; i < d->step->n_posts; i = to) {
-        const struct as_post *post = &d->step->posts[i];
+    for (uint32_t i = from, to; i < d->step->n_post_ops; i = to) {
+        const struct as_post_op *post = &d->step->post_ops[i];
 
         to = i + 1;
         if (post->in == AS_NONE) {
@@ -282,7 +282,7 @@ bool as_dnn_post_calls(struct as_dnn *d, const struct as_dnn_ref *dst, uint32_t 
                     return false;
             continue;
         }
-        while (to < d->step->n_posts && d->step->posts[to].in == AS_NONE)
+        while (to < d->step->n_post_ops && d->step->post_ops[to].in == AS_NONE)
             to++;
         if (!call_pair(d, dst, i, to))
             return false;
@@ -313,7 +313,7 @@ bool as_dnn_emit(struct as_dnn *d, dnnl_primitive_desc_t pd, const struct as_dnn
 
     for (int i = 0; i < n; i++)
         if (!uses[i].t)
-            ok = ok && as_dnn_posts_fit(d, uses[i].desc, 0);
+            ok = ok && as_dnn_post_ops_fit(d, uses[i].desc, 0);
     ok = ok && find_places(d, uses, n, refs, &out);
     if (ok)
         call = as_dnn_call(d, pd);

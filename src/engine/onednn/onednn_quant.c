@@ -61,9 +61,9 @@ bool as_dnn_weights(struct as_dnn *d, uint32_t at, uint32_t zero_at, struct as_d
     return true;
 }
 
-bool as_dnn_quant_posts(const struct as_step *step)
+bool as_dnn_quant_post_ops(const struct as_step *step)
 {
-    return step->n_posts == 0 || (step->n_posts == 1 && step->posts[0].op == AS_OP_Relu);
+    return step->n_post_ops == 0 || (step->n_post_ops == 1 && step->post_ops[0].op == AS_OP_Relu);
 }
 
 /* Scales of every channel of the output, or one. */
@@ -166,7 +166,7 @@ int as_dnn_quantize(struct as_dnn *d)
     bool ok = false;
 
     if (!as_dnn_in(d, 0, &x) || !as_dnn_out(d, 0, &y) || as_node_int(d->spec, "block_size", 0) ||
-        d->step->n_posts || (to_integers(d->step) ? x.dtype : y.dtype) != AS_DTYPE_F32 ||
+        d->step->n_post_ops || (to_integers(d->step) ? x.dtype : y.dtype) != AS_DTYPE_F32 ||
         (to_integers(d->step) ? y.dtype : x.dtype) == AS_DTYPE_F32)
         return 0;
     dy = x.desc;
@@ -209,8 +209,8 @@ int as_dnn_qlinear_add(struct as_dnn *d)
     dnnl_binary_desc_t desc;
     float sa, sb, rest;
 
-    if (d->step->n_posts || !as_dnn_in(d, 0, &a) || !as_dnn_in(d, 3, &b) || !as_dnn_out(d, 0, &y) ||
-        !sum_attr(d, &sa, &sb, &rest) || a.desc.ndims != y.desc.ndims ||
+    if (d->step->n_post_ops || !as_dnn_in(d, 0, &a) || !as_dnn_in(d, 3, &b) ||
+        !as_dnn_out(d, 0, &y) || !sum_attr(d, &sa, &sb, &rest) || a.desc.ndims != y.desc.ndims ||
         b.desc.ndims != y.desc.ndims)
         return 0;
     for (int i = 0; i < y.desc.ndims; i++)

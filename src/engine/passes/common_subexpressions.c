@@ -122,7 +122,7 @@ static bool is_steady(const struct as_step *step)
     const struct as_kernel *kernel = step->kernel;
     const struct as_node *spec = step->spec;
 
-    if (!step->n_out || !step->n_in || step->n_posts || step->op == AS_OP_UNKNOWN || !kernel)
+    if (!step->n_out || !step->n_in || step->n_post_ops || step->op == AS_OP_UNKNOWN || !kernel)
         return false;
     if (kernel->flags & AS_KERNEL_RANDOM || as_op_domain(step->op) == AS_DOMAIN_TFLITE)
         return false;
@@ -133,7 +133,7 @@ static bool is_steady(const struct as_step *step)
 }
 
 /* Every output the readers of `again` need is one that `first` makes too. */
-static bool can_stand_for(const struct as_opt *o, const struct as_step *first,
+static bool can_stand_for(const struct as_pass_graph *o, const struct as_step *first,
                           const struct as_step *again)
 {
     for (uint32_t i = 0; i < again->n_out; i++) {
@@ -147,21 +147,21 @@ static bool can_stand_for(const struct as_opt *o, const struct as_step *first,
     return true;
 }
 
-static void stand_for(struct as_opt *o, const struct as_step *first, struct as_step *again)
+static void stand_for(struct as_pass_graph *o, const struct as_step *first, struct as_step *again)
 {
     for (uint32_t i = 0; i < again->n_out; i++)
         if (again->out[i] != AS_NONE)
-            as_opt_alias(o, again->out[i], first->out[i]);
-    as_opt_kill(o, again);
+            as_pass_alias(o, again->out[i], first->out[i]);
+    as_pass_kill(o, again);
 }
 
-static void join_plan(struct as_opt *o, struct as_plan *plan, struct table *table)
+static void join_plan(struct as_pass_graph *o, struct as_plan *plan, struct table *table)
 {
     for (uint32_t i = 0; i < plan->n_steps; i++) {
         struct as_step *step = &plan->steps[i];
         size_t at, tries = 0;
 
-        as_opt_resolve(o, step);
+        as_pass_resolve(o, step);
         if (step->dead || !is_steady(step))
             continue;
         at = (size_t)hash_step(step) & table->mask;
@@ -174,7 +174,7 @@ static void join_plan(struct as_opt *o, struct as_plan *plan, struct table *tabl
     }
 }
 
-static int join_plans(struct as_opt *o)
+static int join_plans(struct as_pass_graph *o)
 {
     int rc = ASSAY_OK;
 
@@ -193,17 +193,17 @@ static int join_plans(struct as_opt *o)
 
 /* ---- constants ---- */
 
-static const struct as_val *tiny(struct as_opt *o, uint32_t slot)
+static const struct as_val *tiny(struct as_pass_graph *o, uint32_t slot)
 {
     const struct as_slot *s = &o->p->slots[slot];
     struct assay_error ignored = {0};
     uint64_t bytes = 0;
 
-    if (!s->is_const || !o->n_uses[slot] || s->type.kind != AS_KIND_TENSOR ||
+    if (!s->is_const || !o->n_uses[slot] || s->type.kind != AS_VALUE_TENSOR ||
         s->type.dtype == AS_DTYPE_STRING || !as_type_bytes(&s->type, &bytes) ||
         bytes > MAX_TINY_BYTES)
         return NULL;
-    return as_program_constant(o->p, slot, &ignored);
+    return as_exec_plan_constant(o->p, slot, &ignored);
 }
 
 static bool same_numbers(const struct as_val *a, const struct as_val *b)
@@ -213,7 +213,7 @@ static bool same_numbers(const struct as_val *a, const struct as_val *b)
            (!a->bytes || memcmp(a->data, b->data, (size_t)a->bytes) == 0);
 }
 
-static int join_constants(struct as_opt *o)
+static int join_constants(struct as_pass_graph *o)
 {
     size_t mask = mask_for(o->n_slots);
     uint32_t *at = as_alloc_zero(mask + 1, sizeof *at); /* slot + 1 */
@@ -236,17 +236,17 @@ static int join_constants(struct as_opt *o)
         if (!at[k])
             at[k] = i + 1;
         else if (other)
-            as_opt_alias(o, i, at[k] - 1);
+            as_pass_alias(o, i, at[k] - 1);
     }
     as_free(at);
     return ASSAY_OK;
 }
 
-static int join_all(struct as_opt *o)
+static int join_all(struct as_pass_graph *o)
 {
     int rc = join_constants(o);
 
     return rc < 0 ? rc : join_plans(o);
 }
 
-const struct as_opt_pass as_opt_same = {.finish = join_all};
+const struct as_pass as_pass_cse = {.finish = join_all};

@@ -28,7 +28,7 @@ struct affine {
 
 /* ---- products ---- */
 
-static const struct as_type *type_of(const struct as_opt *o, uint32_t slot)
+static const struct as_type *type_of(const struct as_pass_graph *o, uint32_t slot)
 {
     return slot < o->p->n_slots ? &o->p->slots[slot].type : NULL;
 }
@@ -40,9 +40,9 @@ static uint64_t elems_of(const struct as_type *type)
     return type && as_type_elems(type, &n) ? n : 0;
 }
 
-static bool see_conv(const struct as_opt *o, struct product *c)
+static bool see_conv(const struct as_pass_graph *o, struct product *c)
 {
-    const struct as_type *w = type_of(o, as_opt_in(c->step, 1));
+    const struct as_type *w = type_of(o, as_pass_in(c->step, 1));
     uint64_t n = elems_of(w);
 
     if (!n || w->rank < 3)
@@ -55,9 +55,9 @@ static bool see_conv(const struct as_opt *o, struct product *c)
     return true;
 }
 
-static bool see_conv_transpose(const struct as_opt *o, struct product *c)
+static bool see_conv_transpose(const struct as_pass_graph *o, struct product *c)
 {
-    const struct as_type *w = type_of(o, as_opt_in(c->step, 1));
+    const struct as_type *w = type_of(o, as_pass_in(c->step, 1));
     int64_t group = as_node_int(c->step->spec, "group", 1);
     uint64_t n = elems_of(w);
 
@@ -72,9 +72,9 @@ static bool see_conv_transpose(const struct as_opt *o, struct product *c)
     return true;
 }
 
-static bool see_matrix(const struct as_opt *o, struct product *c, bool turned)
+static bool see_matrix(const struct as_pass_graph *o, struct product *c, bool turned)
 {
-    const struct as_type *w = type_of(o, as_opt_in(c->step, 1));
+    const struct as_type *w = type_of(o, as_pass_in(c->step, 1));
     uint64_t n = elems_of(w);
 
     if (!n || w->rank < 2 || (turned && w->rank != 2))
@@ -87,22 +87,22 @@ static bool see_matrix(const struct as_opt *o, struct product *c, bool turned)
     return true;
 }
 
-static bool see_gemm(const struct as_opt *o, struct product *c)
+static bool see_gemm(const struct as_pass_graph *o, struct product *c)
 {
     c->bias_factor = as_node_float(c->step->spec, "beta", 1);
     return c->bias_factor != 0 && see_matrix(o, c, as_node_int(c->step->spec, "transB", 0) != 0);
 }
 
-static bool see_matmul(const struct as_opt *o, struct product *c)
+static bool see_matmul(const struct as_pass_graph *o, struct product *c)
 {
-    const struct as_type *x = type_of(o, as_opt_in(c->step, 0));
+    const struct as_type *x = type_of(o, as_pass_in(c->step, 0));
 
     return x && x->rank >= 2 && see_matrix(o, c, false);
 }
 
 static const struct {
     enum as_op op;
-    bool (*see)(const struct as_opt *o, struct product *c);
+    bool (*see)(const struct as_pass_graph *o, struct product *c);
 } products[] = {
     {AS_OP_Conv, see_conv},
     {AS_OP_ConvTranspose, see_conv_transpose},
@@ -111,27 +111,27 @@ static const struct {
 };
 
 /* A bias of one number a channel, or none; of a Gemm also one number for all. */
-static bool bias_fits(const struct as_opt *o, const struct product *c)
+static bool bias_fits(const struct as_pass_graph *o, const struct product *c)
 {
-    uint32_t bias = as_opt_in(c->step, 2);
+    uint32_t bias = as_pass_in(c->step, 2);
     const struct as_type *type = type_of(o, bias);
     uint64_t n = elems_of(type);
 
     if (bias == AS_NONE)
         return true;
-    if (!as_slot_is_const(o->p, bias) || !as_opt_is_float(o, bias))
+    if (!as_slot_is_const(o->p, bias) || !as_pass_is_float(o, bias))
         return false;
     return (n == (uint64_t)c->channels && type->rank > 0 &&
             type->dims[type->rank - 1] == c->channels) ||
            n == 1;
 }
 
-static bool see_product(const struct as_opt *o, struct as_step *step, struct product *c)
+static bool see_product(const struct as_pass_graph *o, struct as_step *step, struct product *c)
 {
-    const struct as_type *w = type_of(o, as_opt_in(step, 1));
+    const struct as_type *w = type_of(o, as_pass_in(step, 1));
 
     *c = (struct product){.step = step, .bias_factor = 1};
-    if (step->n_posts || !w || (w->dtype != AS_DTYPE_F32 && w->dtype != AS_DTYPE_F64))
+    if (step->n_post_ops || !w || (w->dtype != AS_DTYPE_F32 && w->dtype != AS_DTYPE_F64))
         return false;
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
         if (products[i].op == step->op)
@@ -142,19 +142,19 @@ static bool see_product(const struct as_opt *o, struct as_step *step, struct pro
 /* ---- what is done to the channels ---- */
 
 /* A constant with one number for each channel along the axis, or one for all. */
-static const struct as_val *channel_numbers(struct as_opt *o, uint32_t slot, int rank,
+static const struct as_val *channel_numbers(struct as_pass_graph *o, uint32_t slot, int rank,
                                             const struct product *c)
 {
     const struct as_type *type = type_of(o, slot);
     int axis = c->axis < 0 ? rank + c->axis : c->axis;
     int skip = type ? rank - type->rank : -1;
 
-    if (skip < 0 || axis < 0 || !as_slot_is_const(o->p, slot) || !as_opt_is_float(o, slot))
+    if (skip < 0 || axis < 0 || !as_slot_is_const(o->p, slot) || !as_pass_is_float(o, slot))
         return NULL;
     for (int i = 0; i < type->rank; i++)
         if (type->dims[i] != 1 && (i + skip != axis || type->dims[i] != c->channels))
             return NULL;
-    return as_program_constant(o->p, slot, o->err);
+    return as_exec_plan_constant(o->p, slot, o->err);
 }
 
 static double number_at(const struct as_val *val, int64_t i)
@@ -162,8 +162,8 @@ static double number_at(const struct as_val *val, int64_t i)
     return as_val_f64(val, val->n == 1 ? 0 : (uint64_t)i);
 }
 
-static bool read_batch_norm(struct as_opt *o, const struct as_step *step, uint32_t x, int rank,
-                            const struct product *c, struct affine *f)
+static bool read_batch_norm(struct as_pass_graph *o, const struct as_step *step, uint32_t x,
+                            int rank, const struct product *c, struct affine *f)
 {
     double eps = as_node_float(step->spec, "epsilon", 1e-5);
     const struct as_val *val[4];
@@ -176,9 +176,9 @@ static bool read_batch_norm(struct as_opt *o, const struct as_step *step, uint32
         if (step->out[i] != AS_NONE)
             return false;
     for (uint32_t i = 0; i < 4; i++) {
-        if (!as_slot_is_const(o->p, step->in[i + 1]) || !as_opt_is_float(o, step->in[i + 1]))
+        if (!as_slot_is_const(o->p, step->in[i + 1]) || !as_pass_is_float(o, step->in[i + 1]))
             return false;
-        val[i] = as_program_constant(o->p, step->in[i + 1], o->err);
+        val[i] = as_exec_plan_constant(o->p, step->in[i + 1], o->err);
         if (!val[i] || val[i]->n != (uint64_t)c->channels)
             return false;
     }
@@ -189,12 +189,12 @@ static bool read_batch_norm(struct as_opt *o, const struct as_step *step, uint32
     return true;
 }
 
-static bool read_binary(struct as_opt *o, const struct as_step *step, uint32_t x, int rank,
+static bool read_binary(struct as_pass_graph *o, const struct as_step *step, uint32_t x, int rank,
                         const struct product *c, struct affine *f)
 {
     bool first = step->n_in == 2 && step->in[0] == x;
     const struct as_val *val =
-        step->n_in == 2 ? channel_numbers(o, as_opt_other(step, x), rank, c) : NULL;
+        step->n_in == 2 ? channel_numbers(o, as_pass_other(step, x), rank, c) : NULL;
 
     if (!val || (step->op == AS_OP_Div && !first))
         return false;
@@ -215,7 +215,7 @@ static bool read_binary(struct as_opt *o, const struct as_step *step, uint32_t x
     return true;
 }
 
-static bool read_neg(struct as_opt *o, const struct as_step *step, uint32_t x, int rank,
+static bool read_neg(struct as_pass_graph *o, const struct as_step *step, uint32_t x, int rank,
                      const struct product *c, struct affine *f)
 {
     (void)o, (void)step, (void)x, (void)rank;
@@ -228,7 +228,7 @@ static bool read_neg(struct as_opt *o, const struct as_step *step, uint32_t x, i
 
 static const struct reader {
     enum as_op op;
-    bool (*read)(struct as_opt *o, const struct as_step *step, uint32_t x, int rank,
+    bool (*read)(struct as_pass_graph *o, const struct as_step *step, uint32_t x, int rank,
                  const struct product *c, struct affine *f);
 } readers[] = {
     {AS_OP_BatchNormalization, read_batch_norm},
@@ -249,20 +249,20 @@ static bool is_finite(const struct affine *f, int64_t n)
 
 /* ---- new weights ---- */
 
-static bool may_scale(const struct as_opt *o, const struct product *c)
+static bool may_scale(const struct as_pass_graph *o, const struct product *c)
 {
     uint32_t w = c->step->in[1];
 
     return as_slot_is_const(o->p, w) &&
-           (as_opt_uses(o, w) <= 1 || o->p->slots[w].bytes <= MAX_SHARED_BYTES);
+           (as_pass_uses(o, w) <= 1 || o->p->slots[w].bytes <= MAX_SHARED_BYTES);
 }
 
-static int scale_weights(struct as_opt *o, const struct product *c, const struct affine *f,
+static int scale_weights(struct as_pass_graph *o, const struct product *c, const struct affine *f,
                          uint32_t *made)
 {
     const char *name = o->p->slots[c->step->in[1]].name;
     struct as_val val;
-    int rc = as_program_copy(o->p, c->step->in[1], &val, o->err);
+    int rc = as_exec_plan_copy(o->p, c->step->in[1], &val, o->err);
 
     if (rc < 0)
         return rc;
@@ -277,15 +277,15 @@ static int scale_weights(struct as_opt *o, const struct product *c, const struct
     /* What the file holds can be had again; kept here, all weights would be in memory twice. */
     if (o->p->slots[c->step->in[1]].data)
         as_val_drop(&o->p->slots[c->step->in[1]].val);
-    *made = as_program_constant_slot(o->p, name, &val);
+    *made = as_exec_plan_constant_slot(o->p, name, &val);
     return *made == AS_NONE ? as_fail_nomem(o->err) : ASSAY_OK;
 }
 
-static int shift_bias(struct as_opt *o, const struct product *c, const struct affine *f,
+static int shift_bias(struct as_pass_graph *o, const struct product *c, const struct affine *f,
                       uint32_t *made)
 {
-    uint32_t bias = as_opt_in(c->step, 2);
-    const struct as_val *old = bias == AS_NONE ? NULL : as_program_constant(o->p, bias, o->err);
+    uint32_t bias = as_pass_in(c->step, 2);
+    const struct as_val *old = bias == AS_NONE ? NULL : as_exec_plan_constant(o->p, bias, o->err);
     struct as_dims dims = {.rank = 1, .at = {c->channels}};
     struct as_val val = {0};
     int rc;
@@ -299,20 +299,20 @@ static int shift_bias(struct as_opt *o, const struct product *c, const struct af
     for (int64_t i = 0; i < c->channels; i++)
         as_val_put_f64(&val, (uint64_t)i,
                        (old ? number_at(old, i) * f->a[i] : 0) + f->b[i] / c->bias_factor);
-    *made = as_program_constant_slot(o->p, "bias", &val);
+    *made = as_exec_plan_constant_slot(o->p, "bias", &val);
     return *made == AS_NONE ? as_fail_nomem(o->err) : ASSAY_OK;
 }
 
 /* Weights of the engine's own that nobody reads any more go at once: chains may be long. */
-static void drop_own(struct as_opt *o, uint32_t slot)
+static void drop_own(struct as_pass_graph *o, uint32_t slot)
 {
     if (slot != AS_NONE && slot >= o->n_slots)
         as_val_drop(&o->p->slots[slot].val);
 }
 
-static int apply(struct as_opt *o, const struct product *c, const struct affine *f)
+static int apply(struct as_pass_graph *o, const struct product *c, const struct affine *f)
 {
-    uint32_t old[3] = {c->step->in[0], c->step->in[1], as_opt_in(c->step, 2)};
+    uint32_t old[3] = {c->step->in[0], c->step->in[1], as_pass_in(c->step, 2)};
     uint32_t in[3] = {old[0], old[1], old[2]};
     bool shifts = old[2] != AS_NONE && f->scales;
     int rc = ASSAY_OK;
@@ -324,7 +324,7 @@ static int apply(struct as_opt *o, const struct product *c, const struct affine 
     if (rc == ASSAY_OK && shifts)
         rc = shift_bias(o, c, f, &in[2]);
     if (rc == ASSAY_OK)
-        rc = as_opt_inputs(o, c->step, in, in[2] == AS_NONE ? 2 : 3);
+        rc = as_pass_inputs(o, c->step, in, in[2] == AS_NONE ? 2 : 3);
     for (int i = 1; i < 3 && rc == ASSAY_OK; i++)
         if (in[i] != old[i])
             drop_own(o, old[i]);
@@ -334,24 +334,25 @@ static int apply(struct as_opt *o, const struct product *c, const struct affine 
 /* ---- where it is ---- */
 
 /* The product that makes `x`, or that makes what a view of the same last axis shows as `x`. */
-static struct as_step *find_product(const struct as_opt *o, uint32_t x, struct as_step **view)
+static struct as_step *find_product(const struct as_pass_graph *o, uint32_t x,
+                                    struct as_step **view)
 {
-    struct as_step *step = as_opt_inner(o, x), *before;
+    struct as_step *step = as_pass_inner(o, x), *before;
 
     *view = NULL;
     if (!step || step->kind != AS_STEP_VIEW)
         return step;
-    before = as_opt_inner(o, step->in[0]);
+    before = as_pass_inner(o, step->in[0]);
     if (!before || (before->op != AS_OP_Gemm && before->op != AS_OP_MatMul) ||
-        !as_opt_is_static(o, x) || !as_opt_is_static(o, step->in[0]) ||
-        as_opt_last_dim(o, x) != as_opt_last_dim(o, step->in[0]))
+        !as_pass_is_static(o, x) || !as_pass_is_static(o, step->in[0]) ||
+        as_pass_last_dim(o, x) != as_pass_last_dim(o, step->in[0]))
         return NULL;
     *view = step;
     return before;
 }
 
 /* The product does it all; through a view it stays where it is and the view makes the output. */
-static int join(struct as_opt *o, struct as_step *step, const struct product *c,
+static int join(struct as_pass_graph *o, struct as_step *step, const struct product *c,
                 struct as_step *view, const struct affine *f)
 {
     int rc = apply(o, c, f);
@@ -359,19 +360,21 @@ static int join(struct as_opt *o, struct as_step *step, const struct product *c,
     if (rc < 0)
         return rc;
     if (!view)
-        return as_opt_absorb(o, c->step, step);
-    rc = as_opt_append(o, c->step, step);
-    return rc < 0 ? rc : as_opt_absorb(o, view, step);
+        return as_pass_absorb(o, c->step, step);
+    rc = as_pass_append(o, c->step, step);
+    return rc < 0 ? rc : as_pass_absorb(o, view, step);
 }
 
-static int try_join(struct as_opt *o, struct as_step *step, uint32_t x, const struct reader *reader)
+static int try_join(struct as_pass_graph *o, struct as_step *step, uint32_t x,
+                    const struct reader *reader)
 {
     struct as_step *view, *before = find_product(o, x, &view);
     struct affine f = {0};
     struct product c;
     int rank = o->p->slots[x].type.rank, rc = ASSAY_OK;
 
-    if (!before || rank < 1 || !as_opt_same_type(o, x, step->out[0]) || !see_product(o, before, &c))
+    if (!before || rank < 1 || !as_pass_same_type(o, x, step->out[0]) ||
+        !see_product(o, before, &c))
         return 0;
     f.a = as_alloc_zero((size_t)c.channels, 2 * sizeof *f.a);
     if (!f.a)
@@ -389,12 +392,12 @@ static int try_join(struct as_opt *o, struct as_step *step, uint32_t x, const st
     return rc;
 }
 
-static int visit(struct as_opt *o, struct as_step *step)
+static int visit(struct as_pass_graph *o, struct as_step *step)
 {
     const struct reader *reader = NULL;
     int rc = 0;
 
-    for (size_t i = 0; i < sizeof readers / sizeof *readers && !step->n_posts; i++)
+    for (size_t i = 0; i < sizeof readers / sizeof *readers && !step->n_post_ops; i++)
         if (readers[i].op == step->op)
             reader = &readers[i];
     for (uint32_t i = 0; reader && rc == 0 && i < step->n_in && i < 2; i++)
@@ -403,4 +406,4 @@ static int visit(struct as_opt *o, struct as_step *step)
     return rc < 0 ? rc : ASSAY_OK;
 }
 
-const struct as_opt_pass as_opt_affine = {.visit = visit};
+const struct as_pass as_pass_affine = {.visit = visit};

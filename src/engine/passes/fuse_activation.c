@@ -33,15 +33,15 @@ static bool push(struct product *f, uint32_t slot, unsigned times)
 }
 
 /* Puts the factors of one step in place of what it makes; false: it is no product. */
-static bool open_step(const struct as_opt *o, const struct as_step *step, struct product *f)
+static bool open_step(const struct as_pass_graph *o, const struct as_step *step, struct product *f)
 {
     double x;
 
-    if (step->n_in != 2 || step->n_posts || f->n + 3 > MAX_FACTORS)
+    if (step->n_in != 2 || step->n_post_ops || f->n + 3 > MAX_FACTORS)
         return false;
     if (step->op == AS_OP_Mul)
         return push(f, step->in[0], 1) && push(f, step->in[1], 1);
-    if (!as_opt_scalar(o, step->in[1], &x))
+    if (!as_pass_scalar(o, step->in[1], &x))
         return false;
     if (step->op == AS_OP_Div && x != 0) {
         f->scale /= x;
@@ -51,22 +51,22 @@ static bool open_step(const struct as_opt *o, const struct as_step *step, struct
 }
 
 /* All factors of what `step` makes; steps that only it needs are opened and become parts. */
-static bool take_apart(const struct as_opt *o, const struct as_step *step, struct as_opt_match *m,
-                       struct product *f)
+static bool take_apart(const struct as_pass_graph *o, const struct as_step *step,
+                       struct as_pass_match *m, struct product *f)
 {
     *f = (struct product){.scale = 1};
     if (!open_step(o, step, f))
         return false;
     for (unsigned i = 0; i < f->n;) {
-        struct as_step *inner = as_opt_inner(o, f->at[i]);
+        struct as_step *inner = as_pass_inner(o, f->at[i]);
         uint32_t slot = f->at[i];
         double x;
 
         f->at[i] = f->at[--f->n];
-        if (as_opt_scalar(o, slot, &x)) {
+        if (as_pass_scalar(o, slot, &x)) {
             f->scale *= x;
         } else if (inner && open_step(o, inner, f)) {
-            if (!as_opt_add(m, inner))
+            if (!as_pass_add(m, inner))
                 return false;
         } else { /* a tensor: stays, in front of those not looked at */
             if (f->n == MAX_FACTORS)
@@ -79,10 +79,10 @@ static bool take_apart(const struct as_opt *o, const struct as_step *step, struc
 }
 
 /* Whether `slot` is x times `scale`. */
-static bool is_scaled(const struct as_opt *o, uint32_t slot, uint32_t x, struct as_opt_match *m,
-                      double *scale)
+static bool is_scaled(const struct as_pass_graph *o, uint32_t slot, uint32_t x,
+                      struct as_pass_match *m, double *scale)
 {
-    struct as_step *step = as_opt_inner(o, slot);
+    struct as_step *step = as_pass_inner(o, slot);
     struct product f;
 
     *scale = 1;
@@ -91,48 +91,50 @@ static bool is_scaled(const struct as_opt *o, uint32_t slot, uint32_t x, struct 
     if (!step || !take_apart(o, step, m, &f) || f.n != 1 || f.at[0] != x)
         return false;
     *scale = f.scale;
-    return as_opt_add(m, step);
+    return as_pass_add(m, step);
 }
 
 /* Whether `slot` is `scale` times x to the power of `times`. */
-static bool is_power(const struct as_opt *o, uint32_t slot, uint32_t x, struct as_opt_match *m,
-                     unsigned times, double scale)
+static bool is_power(const struct as_pass_graph *o, uint32_t slot, uint32_t x,
+                     struct as_pass_match *m, unsigned times, double scale)
 {
-    struct as_step *step = as_opt_inner(o, slot);
+    struct as_step *step = as_pass_inner(o, slot);
     struct product f;
 
-    if (!step || !take_apart(o, step, m, &f) || f.n != times || !as_opt_near(f.scale, scale))
+    if (!step || !take_apart(o, step, m, &f) || f.n != times || !as_pass_near(f.scale, scale))
         return false;
     for (unsigned i = 0; i < f.n; i++)
         if (f.at[i] != x)
             return false;
-    return as_opt_add(m, step);
+    return as_pass_add(m, step);
 }
 
 /* The slot that `slot` is the sum of, with the number `x`; AS_NONE: it is none. */
-static uint32_t sum_with(const struct as_opt *o, uint32_t slot, double x, struct as_opt_match *m)
+static uint32_t sum_with(const struct as_pass_graph *o, uint32_t slot, double x,
+                         struct as_pass_match *m)
 {
-    struct as_step *add = as_opt_made_by(o, slot, AS_OP_Add);
+    struct as_step *add = as_pass_made_by(o, slot, AS_OP_Add);
 
     if (!add || add->n_in != 2)
         return AS_NONE;
     for (uint32_t i = 0; i < 2; i++)
-        if (as_opt_is_number(o, add->in[i], x))
-            return as_opt_add(m, add) ? add->in[1 - i] : AS_NONE;
+        if (as_pass_is_number(o, add->in[i], x))
+            return as_pass_add(m, add) ? add->in[1 - i] : AS_NONE;
     return AS_NONE;
 }
 
-static bool has_bounds(const struct as_opt *o, const struct as_step *clip, double low, double high)
+static bool has_bounds(const struct as_pass_graph *o, const struct as_step *clip, double low,
+                       double high)
 {
     double a, b;
 
-    return as_opt_clip_bounds(o, clip, &a, &b) && a == low && b == high;
+    return as_pass_clip_bounds(o, clip, &a, &b) && a == low && b == high;
 }
 
 /* ---- what the other factor may be, when x is one ---- */
 
-static bool is_silu(const struct as_opt *o, const struct as_step *other, double scale,
-                    struct as_opt_match *m, struct found *found)
+static bool is_silu(const struct as_pass_graph *o, const struct as_step *other, double scale,
+                    struct as_pass_match *m, struct found *found)
 {
     double alpha;
 
@@ -140,23 +142,23 @@ static bool is_silu(const struct as_opt *o, const struct as_step *other, double 
         return false;
     found->op = AS_OP_MS_QuickGelu;
     found->opset = 1;
-    found->attrs[0] = as_opt_float_attr("alpha", alpha);
+    found->attrs[0] = as_pass_float_attr("alpha", alpha);
     found->n_attrs = 1;
     return true;
 }
 
-static bool is_hard_swish(const struct as_opt *o, const struct as_step *other, double scale,
-                          struct as_opt_match *m, struct found *found)
+static bool is_hard_swish(const struct as_pass_graph *o, const struct as_step *other, double scale,
+                          struct as_pass_match *m, struct found *found)
 {
     const struct as_node *spec = other->spec;
 
     if (other->op == AS_OP_Clip) {
-        if (!as_opt_near(scale, 1.0 / 6) || !has_bounds(o, other, 0, 6) ||
+        if (!as_pass_near(scale, 1.0 / 6) || !has_bounds(o, other, 0, 6) ||
             sum_with(o, other->in[0], 3, m) != found->x)
             return false;
     } else if (scale != 1 || other->in[0] != found->x ||
-               !as_opt_near(as_node_float(spec, "alpha", 0.2), 1.0 / 6) ||
-               !as_opt_near(as_node_float(spec, "beta", 0.5), 0.5)) {
+               !as_pass_near(as_node_float(spec, "alpha", 0.2), 1.0 / 6) ||
+               !as_pass_near(as_node_float(spec, "beta", 0.5), 0.5)) {
         return false;
     }
     found->op = AS_OP_HardSwish;
@@ -164,12 +166,12 @@ static bool is_hard_swish(const struct as_opt *o, const struct as_step *other, d
     return true;
 }
 
-static bool is_mish(const struct as_opt *o, const struct as_step *other, double scale,
-                    struct as_opt_match *m, struct found *found)
+static bool is_mish(const struct as_pass_graph *o, const struct as_step *other, double scale,
+                    struct as_pass_match *m, struct found *found)
 {
-    struct as_step *softplus = as_opt_made_by(o, other->in[0], AS_OP_Softplus);
+    struct as_step *softplus = as_pass_made_by(o, other->in[0], AS_OP_Softplus);
 
-    if (scale != 1 || !softplus || softplus->in[0] != found->x || !as_opt_add(m, softplus))
+    if (scale != 1 || !softplus || softplus->in[0] != found->x || !as_pass_add(m, softplus))
         return false;
     found->op = AS_OP_Mish;
     found->opset = 18;
@@ -177,37 +179,38 @@ static bool is_mish(const struct as_opt *o, const struct as_step *other, double 
 }
 
 /* sqrt(2/pi) * (x + 0.044715 * x^3), or with x taken out of the brackets. */
-static bool is_gelu_cubic(const struct as_opt *o, uint32_t slot, uint32_t x, struct as_opt_match *m)
+static bool is_gelu_cubic(const struct as_pass_graph *o, uint32_t slot, uint32_t x,
+                          struct as_pass_match *m)
 {
-    struct as_step *step = as_opt_inner(o, slot), *add;
+    struct as_step *step = as_pass_inner(o, slot), *add;
     struct product f;
     uint32_t sum;
 
-    if (!step || !take_apart(o, step, m, &f) || !as_opt_add(m, step) ||
-        !as_opt_near(f.scale, sqrt(2 / 3.14159265358979323846)))
+    if (!step || !take_apart(o, step, m, &f) || !as_pass_add(m, step) ||
+        !as_pass_near(f.scale, sqrt(2 / 3.14159265358979323846)))
         return false;
     if (f.n == 2 && (f.at[0] == x || f.at[1] == x)) {
         sum = sum_with(o, f.at[f.at[0] == x], 1, m);
         return sum != AS_NONE && is_power(o, sum, x, m, 2, 0.044715);
     }
-    add = f.n == 1 ? as_opt_made_by(o, f.at[0], AS_OP_Add) : NULL;
-    return add && as_opt_add(m, add) && as_opt_other(add, x) != AS_NONE &&
-           is_power(o, as_opt_other(add, x), x, m, 3, 0.044715);
+    add = f.n == 1 ? as_pass_made_by(o, f.at[0], AS_OP_Add) : NULL;
+    return add && as_pass_add(m, add) && as_pass_other(add, x) != AS_NONE &&
+           is_power(o, as_pass_other(add, x), x, m, 3, 0.044715);
 }
 
-static bool is_gelu(const struct as_opt *o, const struct as_step *other, double scale,
-                    struct as_opt_match *m, struct found *found)
+static bool is_gelu(const struct as_pass_graph *o, const struct as_step *other, double scale,
+                    struct as_pass_match *m, struct found *found)
 {
     uint32_t curve = sum_with(o, other->out[0], 1, m);
-    struct as_step *step = as_opt_inner(o, curve);
+    struct as_step *step = as_pass_inner(o, curve);
     double inside;
     bool by_erf;
 
-    if (!step || step->n_posts || !as_opt_near(scale, 0.5) || !as_opt_add(m, step))
+    if (!step || step->n_post_ops || !as_pass_near(scale, 0.5) || !as_pass_add(m, step))
         return false;
     by_erf = step->op == AS_OP_Erf;
     if (by_erf &&
-        (!is_scaled(o, step->in[0], found->x, m, &inside) || !as_opt_near(inside, sqrt(0.5))))
+        (!is_scaled(o, step->in[0], found->x, m, &inside) || !as_pass_near(inside, sqrt(0.5))))
         return false;
     if (!by_erf && (step->op != AS_OP_Tanh || !is_gelu_cubic(o, step->in[0], found->x, m)))
         return false;
@@ -221,20 +224,20 @@ static bool is_gelu(const struct as_opt *o, const struct as_step *other, double 
 
 static const struct {
     enum as_op op; /* of the other factor */
-    bool (*is)(const struct as_opt *o, const struct as_step *other, double scale,
-               struct as_opt_match *m, struct found *found);
+    bool (*is)(const struct as_pass_graph *o, const struct as_step *other, double scale,
+               struct as_pass_match *m, struct found *found);
 } curves[] = {
     {AS_OP_Sigmoid, is_silu}, {AS_OP_Clip, is_hard_swish}, {AS_OP_HardSigmoid, is_hard_swish},
     {AS_OP_Tanh, is_mish},    {AS_OP_Add, is_gelu},
 };
 
-static bool match_pair(const struct as_opt *o, const struct product *f, unsigned x,
-                       struct as_opt_match *m, struct found *found)
+static bool match_pair(const struct as_pass_graph *o, const struct product *f, unsigned x,
+                       struct as_pass_match *m, struct found *found)
 {
-    struct as_step *other = as_opt_inner(o, f->at[1 - x]);
+    struct as_step *other = as_pass_inner(o, f->at[1 - x]);
 
     *found = (struct found){.x = f->at[x]};
-    if (!other || other->n_posts || !other->n_in || !as_opt_add(m, other))
+    if (!other || other->n_post_ops || !other->n_in || !as_pass_add(m, other))
         return false;
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
         if (curves[i].op == other->op && curves[i].is(o, other, f->scale, m, found))
@@ -243,25 +246,25 @@ static bool match_pair(const struct as_opt *o, const struct product *f, unsigned
 }
 
 /* clip(x + 3, 0, 6) / 6 */
-static bool match_hard_sigmoid(const struct as_opt *o, const struct product *f,
-                               struct as_opt_match *m, struct found *found)
+static bool match_hard_sigmoid(const struct as_pass_graph *o, const struct product *f,
+                               struct as_pass_match *m, struct found *found)
 {
-    struct as_step *clip = f->n == 1 ? as_opt_inner(o, f->at[0]) : NULL;
+    struct as_step *clip = f->n == 1 ? as_pass_inner(o, f->at[0]) : NULL;
 
-    if (!clip || clip->op != AS_OP_Clip || clip->n_posts || !as_opt_near(f->scale, 1.0 / 6) ||
-        !has_bounds(o, clip, 0, 6) || !as_opt_add(m, clip))
+    if (!clip || clip->op != AS_OP_Clip || clip->n_post_ops || !as_pass_near(f->scale, 1.0 / 6) ||
+        !has_bounds(o, clip, 0, 6) || !as_pass_add(m, clip))
         return false;
     *found = (struct found){.op = AS_OP_HardSigmoid, .opset = 6, .n_attrs = 2};
     found->x = sum_with(o, clip->in[0], 3, m);
-    found->attrs[0] = as_opt_float_attr("alpha", 1.0 / 6);
-    found->attrs[1] = as_opt_float_attr("beta", 0.5);
+    found->attrs[0] = as_pass_float_attr("alpha", 1.0 / 6);
+    found->attrs[1] = as_pass_float_attr("beta", 0.5);
     return found->x != AS_NONE;
 }
 
-static bool match(const struct as_opt *o, const struct as_step *step, struct as_opt_match *m,
-                  struct found *found)
+static bool match(const struct as_pass_graph *o, const struct as_step *step,
+                  struct as_pass_match *m, struct found *found)
 {
-    struct as_opt_match start = {.n = 0};
+    struct as_pass_match start = {.n = 0};
     struct product f;
 
     if (!take_apart(o, step, &start, &f))
@@ -277,23 +280,23 @@ static bool match(const struct as_opt *o, const struct as_step *step, struct as_
     return false;
 }
 
-static int visit(struct as_opt *o, struct as_step *step)
+static int visit(struct as_pass_graph *o, struct as_step *step)
 {
-    struct as_opt_match m;
+    struct as_pass_match m;
     struct found found;
     int rc;
 
-    if ((step->op != AS_OP_Mul && step->op != AS_OP_Div) || !as_opt_is_float(o, step->out[0]))
+    if ((step->op != AS_OP_Mul && step->op != AS_OP_Div) || !as_pass_is_float(o, step->out[0]))
         return ASSAY_OK;
-    if (!match(o, step, &m, &found) || !as_opt_closed(o, &m, step) ||
-        !as_opt_same_type(o, found.x, step->out[0]) || !o->p->kernels[found.op])
+    if (!match(o, step, &m, &found) || !as_pass_closed(o, &m, step) ||
+        !as_pass_same_type(o, found.x, step->out[0]) || !o->p->kernels[found.op])
         return ASSAY_OK;
-    rc = as_opt_take(o, step, &m);
+    rc = as_pass_take(o, step, &m);
     if (rc == ASSAY_OK)
-        rc = as_opt_inputs(o, step, &found.x, 1);
+        rc = as_pass_inputs(o, step, &found.x, 1);
     if (rc == ASSAY_OK)
-        rc = as_opt_become(o, step, found.op, found.opset, found.attrs, found.n_attrs);
+        rc = as_pass_become(o, step, found.op, found.opset, found.attrs, found.n_attrs);
     return rc;
 }
 
-const struct as_opt_pass as_opt_product = {.visit = visit};
+const struct as_pass as_pass_activation = {.visit = visit};

@@ -6,57 +6,63 @@
 
 #include "engine/passes/passes.h"
 
-static void make_plain(const struct as_opt *o, const struct as_step *step, struct as_post *post)
+static void make_plain(const struct as_pass_graph *o, const struct as_step *step,
+                       struct as_post_op *post)
 {
     (void)o, (void)step, (void)post;
 }
 
-static void make_leaky(const struct as_opt *o, const struct as_step *step, struct as_post *post)
+static void make_leaky(const struct as_pass_graph *o, const struct as_step *step,
+                       struct as_post_op *post)
 {
     (void)o;
     post->alpha = (float)as_node_float(step->spec, "alpha", 0.01);
 }
 
-static void make_elu(const struct as_opt *o, const struct as_step *step, struct as_post *post)
+static void make_elu(const struct as_pass_graph *o, const struct as_step *step,
+                     struct as_post_op *post)
 {
     (void)o;
     post->alpha = (float)as_node_float(step->spec, "alpha", 1);
 }
 
-static void make_hard_sigmoid(const struct as_opt *o, const struct as_step *step,
-                              struct as_post *post)
+static void make_hard_sigmoid(const struct as_pass_graph *o, const struct as_step *step,
+                              struct as_post_op *post)
 {
     (void)o;
     post->alpha = (float)as_node_float(step->spec, "alpha", 0.2);
     post->beta = (float)as_node_float(step->spec, "beta", 0.5);
 }
 
-static void make_quick_gelu(const struct as_opt *o, const struct as_step *step,
-                            struct as_post *post)
+static void make_quick_gelu(const struct as_pass_graph *o, const struct as_step *step,
+                            struct as_post_op *post)
 {
     (void)o;
     post->alpha = (float)as_node_float(step->spec, "alpha", 1.702);
 }
 
-static void make_gelu(const struct as_opt *o, const struct as_step *step, struct as_post *post)
+static void make_gelu(const struct as_pass_graph *o, const struct as_step *step,
+                      struct as_post_op *post)
 {
     (void)o;
     post->op = as_node_text_is(step->spec, "approximate", "tanh") ? AS_OP_MS_FastGelu : AS_OP_Gelu;
 }
 
 /* Only one argument: FastGelu may have a bias. */
-static void make_fast_gelu(const struct as_opt *o, const struct as_step *step, struct as_post *post)
+static void make_fast_gelu(const struct as_pass_graph *o, const struct as_step *step,
+                           struct as_post_op *post)
 {
     (void)o;
     if (step->n_in != 1)
         post->op = AS_OP_UNKNOWN;
 }
 
-static void make_clip(const struct as_opt *o, const struct as_step *step, struct as_post *post)
+static void make_clip(const struct as_pass_graph *o, const struct as_step *step,
+                      struct as_post_op *post)
 {
     double low, high;
 
-    if (!as_opt_clip_bounds(o, step, &low, &high) || low > high) {
+    if (!as_pass_clip_bounds(o, step, &low, &high) || low > high) {
         post->op = AS_OP_UNKNOWN;
         return;
     }
@@ -65,17 +71,19 @@ static void make_clip(const struct as_opt *o, const struct as_step *step, struct
 }
 
 /* A slope that is one number makes a LeakyRelu of it. */
-static void make_prelu(const struct as_opt *o, const struct as_step *step, struct as_post *post)
+static void make_prelu(const struct as_pass_graph *o, const struct as_step *step,
+                       struct as_post_op *post)
 {
     double slope = 0;
 
-    post->op = as_opt_scalar(o, as_opt_in(step, 1), &slope) ? AS_OP_LeakyRelu : AS_OP_UNKNOWN;
+    post->op = as_pass_scalar(o, as_pass_in(step, 1), &slope) ? AS_OP_LeakyRelu : AS_OP_UNKNOWN;
     post->alpha = (float)slope;
 }
 
 static const struct activation {
     enum as_op op;
-    void (*make)(const struct as_opt *o, const struct as_step *step, struct as_post *post);
+    void (*make)(const struct as_pass_graph *o, const struct as_step *step,
+                 struct as_post_op *post);
 } activations[] = {
     {AS_OP_Relu, make_plain},
     {AS_OP_Sigmoid, make_plain},
@@ -101,90 +109,92 @@ static const struct taker {
     {AS_OP_Add, false}, {AS_OP_Sub, false},          {AS_OP_Mul, false},
 };
 
-static bool takes(const struct as_opt *o, const struct as_step *step, bool second)
+static bool takes(const struct as_pass_graph *o, const struct as_step *step, bool second)
 {
-    if (step->n_posts == AS_MAX_POSTS)
+    if (step->n_post_ops == AS_MAX_POST_OPS)
         return false;
-    if (step->op == AS_OP_MatMul && !as_slot_is_const(o->p, as_opt_in(step, 0)) &&
-        !as_slot_is_const(o->p, as_opt_in(step, 1)))
+    if (step->op == AS_OP_MatMul && !as_slot_is_const(o->p, as_pass_in(step, 0)) &&
+        !as_slot_is_const(o->p, as_pass_in(step, 1)))
         return false;
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
         if (takers[i].op == step->op)
-            return takers[i].is_product || (!second && step->n_posts == 0);
+            return takers[i].is_product || (!second && step->n_post_ops == 0);
     return false;
 }
 
 /* The step that makes `x`, when it can do more to it. */
-static struct as_step *find_taker(const struct as_opt *o, uint32_t x, bool second)
+static struct as_step *find_taker(const struct as_pass_graph *o, uint32_t x, bool second)
 {
-    struct as_step *step = as_opt_inner(o, x);
+    struct as_step *step = as_pass_inner(o, x);
 
-    return step && takes(o, step, second) && as_opt_is_float(o, x) ? step : NULL;
+    return step && takes(o, step, second) && as_pass_is_float(o, x) ? step : NULL;
 }
 
 /* Through a view the product stays where it is, and the view makes what the activation made. */
-static int join_through_view(struct as_opt *o, struct as_step *step, const struct as_post *post)
+static int join_through_view(struct as_pass_graph *o, struct as_step *step,
+                             const struct as_post_op *post)
 {
-    struct as_step *view = as_opt_inner(o, step->in[0]);
+    struct as_step *view = as_pass_inner(o, step->in[0]);
     struct as_step *taker =
         view && view->kind == AS_STEP_VIEW ? find_taker(o, view->in[0], false) : NULL;
     int rc;
 
     if (!taker)
         return ASSAY_OK;
-    taker->posts[taker->n_posts++] = *post;
-    rc = as_opt_append(o, taker, step);
-    return rc < 0 ? rc : as_opt_absorb(o, view, step);
+    taker->post_ops[taker->n_post_ops++] = *post;
+    rc = as_pass_append(o, taker, step);
+    return rc < 0 ? rc : as_pass_absorb(o, view, step);
 }
 
-static int join_activation(struct as_opt *o, struct as_step *step, const struct activation *found)
+static int join_activation(struct as_pass_graph *o, struct as_step *step,
+                           const struct activation *found)
 {
-    struct as_post post = {.op = found->op, .in = AS_NONE};
+    struct as_post_op post = {.op = found->op, .in = AS_NONE};
     struct as_step *taker = find_taker(o, step->in[0], false);
     int rc;
 
-    if (step->n_posts)
+    if (step->n_post_ops)
         return ASSAY_OK;
     found->make(o, step, &post);
-    if (post.op == AS_OP_UNKNOWN || !as_opt_same_type(o, step->in[0], step->out[0]))
+    if (post.op == AS_OP_UNKNOWN || !as_pass_same_type(o, step->in[0], step->out[0]))
         return ASSAY_OK;
     if (!taker)
         return join_through_view(o, step, &post);
-    rc = as_opt_absorb(o, taker, step);
+    rc = as_pass_absorb(o, taker, step);
     if (rc == ASSAY_OK)
-        step->posts[step->n_posts++] = post;
+        step->post_ops[step->n_post_ops++] = post;
     return rc;
 }
 
 /* The second tensor comes after the operator's own inputs, of which a product has three. */
-static int join_second(struct as_opt *o, struct as_step *taker, struct as_step *step,
+static int join_second(struct as_pass_graph *o, struct as_step *taker, struct as_step *step,
                        uint32_t other)
 {
-    uint32_t in[3 + AS_MAX_POSTS], n = 0, op = (uint32_t)step->op;
+    uint32_t in[3 + AS_MAX_POST_OPS], n = 0, op = (uint32_t)step->op;
     int rc;
 
-    if (taker->n_in > 2 + AS_MAX_POSTS)
+    if (taker->n_in > 2 + AS_MAX_POST_OPS)
         return ASSAY_OK;
     for (; n < taker->n_in || n < 3; n++)
-        in[n] = as_opt_in(taker, n);
+        in[n] = as_pass_in(taker, n);
     in[n] = other;
-    rc = as_opt_absorb(o, taker, step);
+    rc = as_pass_absorb(o, taker, step);
     if (rc == ASSAY_OK)
-        rc = as_opt_inputs(o, step, in, n + 1);
+        rc = as_pass_inputs(o, step, in, n + 1);
     if (rc == ASSAY_OK)
-        step->posts[step->n_posts++] =
-            (struct as_post){.op = op == AS_OP_Sum ? AS_OP_Add : (enum as_op)op, .in = n};
+        step->post_ops[step->n_post_ops++] =
+            (struct as_post_op){.op = op == AS_OP_Sum ? AS_OP_Add : (enum as_op)op, .in = n};
     return rc;
 }
 
-static int join_binary(struct as_opt *o, struct as_step *step)
+static int join_binary(struct as_pass_graph *o, struct as_step *step)
 {
     struct as_step *best = NULL;
     uint32_t other = AS_NONE;
 
-    if (step->n_in != 2 || step->n_posts || step->in[0] == AS_NONE || step->in[1] == AS_NONE ||
-        !as_opt_same_type(o, step->in[0], step->in[1]) ||
-        !as_opt_same_type(o, step->in[0], step->out[0]))
+    if (step->n_in != 2 || step->n_post_ops || step->in[0] == AS_NONE || step->in[1] == AS_NONE ||
+        !as_pass_same_type(o, step->in[0], step->in[1]) ||
+        !as_pass_same_type(o, step->in[0], step->out[0]))
         return ASSAY_OK;
     for (uint32_t i = 0; i < (step->op == AS_OP_Sub ? 1u : 2u); i++) {
         struct as_step *taker = find_taker(o, step->in[i], true);
@@ -197,7 +207,7 @@ static int join_binary(struct as_opt *o, struct as_step *step)
     return best ? join_second(o, best, step, other) : ASSAY_OK;
 }
 
-static int visit(struct as_opt *o, struct as_step *step)
+static int visit(struct as_pass_graph *o, struct as_step *step)
 {
     if (!step->n_in || step->in[0] == AS_NONE || !step->n_out)
         return ASSAY_OK;
@@ -210,4 +220,4 @@ static int visit(struct as_opt *o, struct as_step *step)
     return ASSAY_OK;
 }
 
-const struct as_opt_pass as_opt_fuse = {.visit = visit};
+const struct as_pass as_pass_post_ops = {.visit = visit};

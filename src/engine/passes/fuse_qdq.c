@@ -18,7 +18,7 @@ struct quant {
 struct island {
     struct as_step *mid, *last;
     struct quant y;
-    struct as_opt_match parts;
+    struct as_pass_match parts;
     enum as_op op;
     uint32_t in[MAX_IN], n_in;
 };
@@ -43,7 +43,7 @@ static bool is_byte(unsigned dtype)
 }
 
 /* Where `slot` was dequantised from, now or when constants were folded. */
-static bool see_quant(const struct as_opt *o, uint32_t slot, struct quant *out)
+static bool see_quant(const struct as_pass_graph *o, uint32_t slot, struct quant *out)
 {
     const struct as_step *step = slot < o->n_slots ? o->maker[slot] : NULL;
 
@@ -53,15 +53,15 @@ static bool see_quant(const struct as_opt *o, uint32_t slot, struct quant *out)
         return false;
     *out = (struct quant){.q = step->in[0],
                           .scale = step->in[1],
-                          .zero = as_opt_in(step, 2),
+                          .zero = as_pass_in(step, 2),
                           .axis = as_node_int(step->spec, "axis", 1),
                           .dtype = o->p->slots[step->in[0]].type.dtype};
     return is_byte(out->dtype) && as_slot_is_const(o->p, out->scale) &&
-           as_opt_is_static(o, out->q) &&
+           as_pass_is_static(o, out->q) &&
            (out->zero == AS_NONE || as_slot_is_const(o->p, out->zero));
 }
 
-static uint64_t n_scales(const struct as_opt *o, const struct quant *x)
+static uint64_t n_scales(const struct as_pass_graph *o, const struct quant *x)
 {
     uint64_t n = 0;
 
@@ -69,13 +69,13 @@ static uint64_t n_scales(const struct as_opt *o, const struct quant *x)
 }
 
 /* The same with one scale for all, and no part of what is read twice. */
-static bool see_plain(struct as_opt *o, struct island *w, uint32_t slot, struct quant *out)
+static bool see_plain(struct as_pass_graph *o, struct island *w, uint32_t slot, struct quant *out)
 {
-    struct as_step *step = as_opt_inner(o, slot);
+    struct as_step *step = as_pass_inner(o, slot);
 
     if (!see_quant(o, slot, out) || n_scales(o, out) != 1)
         return false;
-    return !step || as_opt_add(&w->parts, step);
+    return !step || as_pass_add(&w->parts, step);
 }
 
 static bool add_in(struct island *w, uint32_t slot)
@@ -87,17 +87,17 @@ static bool add_in(struct island *w, uint32_t slot)
 }
 
 /* Scale and zero point; a zero point that was left out is made. */
-static bool add_scale(struct as_opt *o, struct island *w, const struct quant *x)
+static bool add_scale(struct as_pass_graph *o, struct island *w, const struct quant *x)
 {
     uint32_t zero = x->zero;
     struct as_dims dims;
 
     if (zero == AS_NONE && as_type_dims(&o->p->slots[x->scale].type, &dims))
-        zero = as_opt_fill(o, "zero point", x->dtype, &dims, 0);
+        zero = as_pass_fill(o, "zero point", x->dtype, &dims, 0);
     return zero != AS_NONE && add_in(w, x->scale) && add_in(w, zero);
 }
 
-static bool add_tensor(struct as_opt *o, struct island *w, const struct quant *x)
+static bool add_tensor(struct as_pass_graph *o, struct island *w, const struct quant *x)
 {
     return add_in(w, x->q) && add_scale(o, w, x);
 }
@@ -106,19 +106,20 @@ static bool add_tensor(struct as_opt *o, struct island *w, const struct quant *x
 
 /* Where products are narrow, weights that are not are left as the floats they mean: computed so
  * they are right, and faster than integers in plain C. */
-static bool are_usable(struct as_opt *o, const struct quant *w)
+static bool are_usable(struct as_pass_graph *o, const struct quant *w)
 {
-    const struct as_val *val = as_program_constant(o->p, w->q, o->err), *zero = NULL;
+    const struct as_val *val = as_exec_plan_constant(o->p, w->q, o->err), *zero = NULL;
 
     if (!val || !o->p->narrow_products || !o->p->has_library)
         return val != NULL;
     if (w->zero != AS_NONE)
-        zero = as_program_constant(o->p, w->zero, o->err);
+        zero = as_exec_plan_constant(o->p, w->zero, o->err);
     return as_weights_are_narrow(val, zero && zero->n ? as_val_i64(zero, 0) : 0);
 }
 
 /* Weights of one scale, or one for each of `n` channels along `axis`. */
-static bool see_weights(struct as_opt *o, uint32_t slot, int64_t n, int64_t axis, struct quant *out)
+static bool see_weights(struct as_pass_graph *o, uint32_t slot, int64_t n, int64_t axis,
+                        struct quant *out)
 {
     uint64_t scales;
 
@@ -129,19 +130,19 @@ static bool see_weights(struct as_opt *o, uint32_t slot, int64_t n, int64_t axis
 }
 
 /* The bias in units of what the sums are in; false: it is no constant, or does not fit. */
-static bool add_bias(struct as_opt *o, struct island *w, uint32_t slot, const struct quant *x,
-                     const struct quant *weights, int64_t n)
+static bool add_bias(struct as_pass_graph *o, struct island *w, uint32_t slot,
+                     const struct quant *x, const struct quant *weights, int64_t n)
 {
     struct as_dims dims = {.rank = 1, .at = {n}};
     const struct as_val *bias, *scales;
     struct as_val val = {0};
     double x_scale = 0;
 
-    if (!as_slot_is_const(o->p, slot) || !as_opt_is_float(o, slot) ||
-        !as_opt_scalar(o, x->scale, &x_scale))
+    if (!as_slot_is_const(o->p, slot) || !as_pass_is_float(o, slot) ||
+        !as_pass_scalar(o, x->scale, &x_scale))
         return false;
-    bias = as_program_constant(o->p, slot, o->err);
-    scales = as_program_constant(o->p, weights->scale, o->err);
+    bias = as_exec_plan_constant(o->p, slot, o->err);
+    scales = as_exec_plan_constant(o->p, weights->scale, o->err);
     if (!bias || !scales || bias->n != (uint64_t)n || (scales->n != 1 && scales->n != bias->n) ||
         as_val_new(&val, &o->p->mem, AS_MEM_PARAMETERS, AS_DTYPE_I32, &dims, o->err) < 0)
         return false;
@@ -155,14 +156,14 @@ static bool add_bias(struct as_opt *o, struct island *w, uint32_t slot, const st
         }
         as_val_put_i64(&val, i, (int64_t)in_units);
     }
-    slot = as_program_constant_slot(o->p, "bias", &val);
+    slot = as_exec_plan_constant_slot(o->p, "bias", &val);
     return slot != AS_NONE && add_in(w, slot);
 }
 
-static bool make_conv(struct as_opt *o, struct island *w)
+static bool make_conv(struct as_pass_graph *o, struct island *w)
 {
     const struct as_step *mid = w->mid;
-    uint32_t bias = as_opt_in(mid, 2);
+    uint32_t bias = as_pass_in(mid, 2);
     struct quant x, weights;
     int64_t n;
 
@@ -175,11 +176,11 @@ static bool make_conv(struct as_opt *o, struct island *w)
            (bias == AS_NONE || add_bias(o, w, bias, &x, &weights, n));
 }
 
-static bool make_gemm(struct as_opt *o, struct island *w)
+static bool make_gemm(struct as_pass_graph *o, struct island *w)
 {
     const struct as_step *mid = w->mid;
     bool turned = as_node_int(mid->spec, "transB", 0) != 0;
-    uint32_t bias = as_opt_in(mid, 2);
+    uint32_t bias = as_pass_in(mid, 2);
     struct quant x, weights;
     int64_t n;
 
@@ -197,7 +198,7 @@ static bool make_gemm(struct as_opt *o, struct island *w)
     return add_scale(o, w, &w->y);
 }
 
-static bool make_matmul(struct as_opt *o, struct island *w)
+static bool make_matmul(struct as_pass_graph *o, struct island *w)
 {
     struct quant a, b;
 
@@ -210,7 +211,7 @@ static bool make_matmul(struct as_opt *o, struct island *w)
 
 /* ---- the rest ---- */
 
-static bool make_binary(struct as_opt *o, struct island *w)
+static bool make_binary(struct as_pass_graph *o, struct island *w)
 {
     struct quant a, b;
 
@@ -229,7 +230,7 @@ static const struct {
     {AS_OP_LeakyRelu, AS_OP_MS_QLinearLeakyRelu},
 };
 
-static bool make_unary(struct as_opt *o, struct island *w)
+static bool make_unary(struct as_pass_graph *o, struct island *w)
 {
     struct quant x;
 
@@ -240,7 +241,7 @@ static bool make_unary(struct as_opt *o, struct island *w)
            add_scale(o, w, &w->y);
 }
 
-static bool make_concat(struct as_opt *o, struct island *w)
+static bool make_concat(struct as_pass_graph *o, struct island *w)
 {
     struct quant x;
 
@@ -253,18 +254,18 @@ static bool make_concat(struct as_opt *o, struct island *w)
     return true;
 }
 
-static bool same_number(const struct as_opt *o, uint32_t a, uint32_t b)
+static bool same_number(const struct as_pass_graph *o, uint32_t a, uint32_t b)
 {
     double x = 0, y = 0;
 
     if (a == b)
         return true;
-    return (a == AS_NONE || as_opt_scalar(o, a, &x)) && (b == AS_NONE || as_opt_scalar(o, b, &y)) &&
-           x == y;
+    return (a == AS_NONE || as_pass_scalar(o, a, &x)) &&
+           (b == AS_NONE || as_pass_scalar(o, b, &y)) && x == y;
 }
 
 /* What only moves numbers, or takes the largest, does so with the integers. */
-static bool make_mover(struct as_opt *o, struct island *w)
+static bool make_mover(struct as_pass_graph *o, struct island *w)
 {
     struct quant x;
 
@@ -288,7 +289,7 @@ static bool make_mover(struct as_opt *o, struct island *w)
 
 static const struct {
     enum as_op op;
-    bool (*make)(struct as_opt *o, struct island *w);
+    bool (*make)(struct as_pass_graph *o, struct island *w);
 } makers[] = {
     {AS_OP_Conv, make_conv},         {AS_OP_Gemm, make_gemm},
     {AS_OP_MatMul, make_matmul},     {AS_OP_Add, make_binary},
@@ -305,61 +306,62 @@ static const struct {
 /* ---- what lies between ---- */
 
 /* Whether the range of the integers cuts at least as much as the activation does. */
-static bool is_implied(const struct as_opt *o, const struct as_step *step, const struct quant *y)
+static bool is_implied(const struct as_pass_graph *o, const struct as_step *step,
+                       const struct quant *y)
 {
     double scale, zero = 0, low = 0, high = (double)INFINITY;
     double least = y->dtype == AS_DTYPE_I8 ? -128 : 0, most = y->dtype == AS_DTYPE_I8 ? 127 : 255;
 
-    if (step->op == AS_OP_Clip && !as_opt_clip_bounds(o, step, &low, &high))
+    if (step->op == AS_OP_Clip && !as_pass_clip_bounds(o, step, &low, &high))
         return false;
     if ((step->op != AS_OP_Relu && step->op != AS_OP_Clip) || low > high ||
-        !as_opt_scalar(o, y->scale, &scale) || scale <= 0 ||
-        (y->zero != AS_NONE && !as_opt_scalar(o, y->zero, &zero)))
+        !as_pass_scalar(o, y->scale, &scale) || scale <= 0 ||
+        (y->zero != AS_NONE && !as_pass_scalar(o, y->zero, &zero)))
         return false;
     return rint(low / scale) + zero <= least && rint(high / scale) + zero >= most;
 }
 
-static bool see_island(struct as_opt *o, struct as_step *step, struct island *w)
+static bool see_island(struct as_pass_graph *o, struct as_step *step, struct island *w)
 {
-    struct as_step *mid = as_opt_inner(o, step->in[0]);
+    struct as_step *mid = as_pass_inner(o, step->in[0]);
 
     *w = (struct island){.last = step};
     w->y = (struct quant){.q = step->out[0],
                           .scale = step->in[1],
-                          .zero = as_opt_in(step, 2),
+                          .zero = as_pass_in(step, 2),
                           .dtype = o->p->slots[step->out[0]].type.dtype};
-    if (!is_byte(w->y.dtype) || !as_opt_is_static(o, step->out[0]) ||
+    if (!is_byte(w->y.dtype) || !as_pass_is_static(o, step->out[0]) ||
         !as_slot_is_const(o->p, w->y.scale) || n_scales(o, &w->y) != 1 ||
         (w->y.zero != AS_NONE && !as_slot_is_const(o->p, w->y.zero)))
         return false;
     while (mid && is_implied(o, mid, &w->y)) {
-        if (!as_opt_add(&w->parts, mid))
+        if (!as_pass_add(&w->parts, mid))
             return false;
-        mid = as_opt_inner(o, mid->in[0]);
+        mid = as_pass_inner(o, mid->in[0]);
     }
     w->mid = mid;
-    return mid && !mid->n_posts && mid->n_in > 0 && as_opt_add(&w->parts, mid);
+    return mid && !mid->n_post_ops && mid->n_in > 0 && as_pass_add(&w->parts, mid);
 }
 
-static int settle(struct as_opt *o, struct island *w)
+static int settle(struct as_pass_graph *o, struct island *w)
 {
     struct as_step *step = w->last;
     const struct as_node *spec = w->mid->spec;
     int64_t opset = w->op == w->mid->op                          ? w->mid->opset
                     : as_op_domain(w->op) == AS_DOMAIN_MICROSOFT ? 1
                                                                  : 10;
-    int rc = as_opt_take(o, step, &w->parts);
+    int rc = as_pass_take(o, step, &w->parts);
 
     if (rc == ASSAY_OK)
-        rc = as_opt_inputs(o, step, w->in, w->n_in);
+        rc = as_pass_inputs(o, step, w->in, w->n_in);
     step->node = w->mid->node;
     step->graph = w->mid->graph;
     if (rc == ASSAY_OK)
-        rc = as_opt_become(o, step, w->op, opset, spec->attrs, spec->n_attrs);
+        rc = as_pass_become(o, step, w->op, opset, spec->attrs, spec->n_attrs);
     return rc;
 }
 
-static int visit(struct as_opt *o, struct as_step *step)
+static int visit(struct as_pass_graph *o, struct as_step *step)
 {
     struct island w;
 
@@ -367,10 +369,10 @@ static int visit(struct as_opt *o, struct as_step *step)
         return ASSAY_OK;
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
         if (makers[i].op == w.mid->op)
-            return makers[i].make(o, &w) && o->p->kernels[w.op] && as_opt_closed(o, &w.parts, step)
+            return makers[i].make(o, &w) && o->p->kernels[w.op] && as_pass_closed(o, &w.parts, step)
                        ? settle(o, &w)
                        : ASSAY_OK;
     return ASSAY_OK;
 }
 
-const struct as_opt_pass as_opt_quant = {.visit = visit};
+const struct as_pass as_pass_qdq = {.visit = visit};

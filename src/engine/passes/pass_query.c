@@ -7,7 +7,7 @@
 /* Lists of axes and shapes, and per-channel numbers, are no longer than this. */
 #define SMALL_BYTES 4096
 
-static const struct as_val *small_constant(const struct as_opt *o, uint32_t slot)
+static const struct as_val *small_constant(const struct as_pass_graph *o, uint32_t slot)
 {
     struct assay_error ignored = {0};
     uint64_t bytes = 0;
@@ -17,8 +17,8 @@ static const struct as_val *small_constant(const struct as_opt *o, uint32_t slot
         return NULL;
     if (!as_type_bytes(&o->p->slots[slot].type, &bytes) || bytes > SMALL_BYTES)
         return NULL;
-    val = as_program_constant(o->p, slot, &ignored);
-    return val && val->kind == AS_KIND_TENSOR ? val : NULL;
+    val = as_exec_plan_constant(o->p, slot, &ignored);
+    return val && val->kind == AS_VALUE_TENSOR ? val : NULL;
 }
 
 static bool is_plain_number(unsigned dtype)
@@ -29,7 +29,7 @@ static bool is_plain_number(unsigned dtype)
            kind == AS_CLASS_BOOL;
 }
 
-bool as_opt_scalar(const struct as_opt *o, uint32_t slot, double *out)
+bool as_pass_scalar(const struct as_pass_graph *o, uint32_t slot, double *out)
 {
     const struct as_val *val = small_constant(o, slot);
 
@@ -39,19 +39,19 @@ bool as_opt_scalar(const struct as_opt *o, uint32_t slot, double *out)
     return isfinite(*out);
 }
 
-bool as_opt_near(double a, double b)
+bool as_pass_near(double a, double b)
 {
     return fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
 }
 
-bool as_opt_is_number(const struct as_opt *o, uint32_t slot, double wanted)
+bool as_pass_is_number(const struct as_pass_graph *o, uint32_t slot, double wanted)
 {
     double x;
 
-    return as_opt_scalar(o, slot, &x) && as_opt_near(x, wanted);
+    return as_pass_scalar(o, slot, &x) && as_pass_near(x, wanted);
 }
 
-bool as_opt_list(const struct as_opt *o, uint32_t slot, struct as_dims *out)
+bool as_pass_list(const struct as_pass_graph *o, uint32_t slot, struct as_dims *out)
 {
     const struct as_val *val = small_constant(o, slot);
 
@@ -63,26 +63,26 @@ bool as_opt_list(const struct as_opt *o, uint32_t slot, struct as_dims *out)
     return true;
 }
 
-static bool bound(const struct as_opt *o, const struct as_step *clip, uint32_t i, const char *name,
-                  double *out)
+static bool bound(const struct as_pass_graph *o, const struct as_step *clip, uint32_t i,
+                  const char *name, double *out)
 {
     if (clip->opset < 11) {
         *out = as_node_float(clip->spec, name, *out);
         return true;
     }
-    return as_opt_in(clip, i) == AS_NONE || as_opt_scalar(o, clip->in[i], out);
+    return as_pass_in(clip, i) == AS_NONE || as_pass_scalar(o, clip->in[i], out);
 }
 
-bool as_opt_clip_bounds(const struct as_opt *o, const struct as_step *clip, double *low,
-                        double *high)
+bool as_pass_clip_bounds(const struct as_pass_graph *o, const struct as_step *clip, double *low,
+                         double *high)
 {
     *low = -(double)INFINITY;
     *high = (double)INFINITY;
     return bound(o, clip, 1, "min", low) && bound(o, clip, 2, "max", high);
 }
 
-uint32_t as_opt_fill(struct as_opt *o, const char *name, unsigned dtype, const struct as_dims *dims,
-                     double x)
+uint32_t as_pass_fill(struct as_pass_graph *o, const char *name, unsigned dtype,
+                      const struct as_dims *dims, double x)
 {
     struct as_val val = {0};
 
@@ -90,10 +90,10 @@ uint32_t as_opt_fill(struct as_opt *o, const char *name, unsigned dtype, const s
         return AS_NONE;
     for (uint64_t i = 0; i < val.n; i++)
         as_val_put_f64(&val, i, x);
-    return as_program_constant_slot(o->p, name, &val);
+    return as_exec_plan_constant_slot(o->p, name, &val);
 }
 
-bool as_opt_is_static(const struct as_opt *o, uint32_t slot)
+bool as_pass_is_static(const struct as_pass_graph *o, uint32_t slot)
 {
     const struct as_slot *s = slot < o->p->n_slots ? &o->p->slots[slot] : NULL;
 
@@ -101,31 +101,31 @@ bool as_opt_is_static(const struct as_opt *o, uint32_t slot)
            (s->value == AS_NONE || !o->p->model->values[s->value].varies);
 }
 
-bool as_opt_same_type(const struct as_opt *o, uint32_t a, uint32_t b)
+bool as_pass_same_type(const struct as_pass_graph *o, uint32_t a, uint32_t b)
 {
-    return as_opt_is_static(o, a) && as_opt_is_static(o, b) &&
+    return as_pass_is_static(o, a) && as_pass_is_static(o, b) &&
            as_type_equal(&o->p->slots[a].type, &o->p->slots[b].type);
 }
 
-bool as_opt_is_float(const struct as_opt *o, uint32_t slot)
+bool as_pass_is_float(const struct as_pass_graph *o, uint32_t slot)
 {
     const struct as_type *type = slot < o->p->n_slots ? &o->p->slots[slot].type : NULL;
 
-    return type && type->kind == AS_KIND_TENSOR &&
+    return type && type->kind == AS_VALUE_TENSOR &&
            (type->dtype == AS_DTYPE_F32 || type->dtype == AS_DTYPE_F64 ||
             type->dtype == AS_DTYPE_F16 || type->dtype == AS_DTYPE_BF16);
 }
 
-int64_t as_opt_last_dim(const struct as_opt *o, uint32_t slot)
+int64_t as_pass_last_dim(const struct as_pass_graph *o, uint32_t slot)
 {
     const struct as_type *type = slot < o->p->n_slots ? &o->p->slots[slot].type : NULL;
 
-    if (!type || type->kind != AS_KIND_TENSOR || type->rank < 1)
+    if (!type || type->kind != AS_VALUE_TENSOR || type->rank < 1)
         return AS_DIM_UNKNOWN;
     return type->dims[type->rank - 1];
 }
 
-bool as_opt_add(struct as_opt_match *m, struct as_step *step)
+bool as_pass_add(struct as_pass_match *m, struct as_step *step)
 {
     for (unsigned i = 0; i < m->n; i++)
         if (m->parts[i] == step)
@@ -145,7 +145,8 @@ static uint32_t reads(const struct as_step *step, uint32_t slot)
     return n;
 }
 
-bool as_opt_closed(const struct as_opt *o, const struct as_opt_match *m, const struct as_step *last)
+bool as_pass_closed(const struct as_pass_graph *o, const struct as_pass_match *m,
+                    const struct as_step *last)
 {
     for (unsigned i = 0; i < m->n; i++) {
         for (uint32_t k = 0; k < m->parts[i]->n_out; k++) {

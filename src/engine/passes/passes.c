@@ -6,14 +6,14 @@
 
 #include "base/alloc.h"
 
-static const struct as_opt_pass *const passes[] = {
-    &as_opt_tidy,    &as_opt_same,   &as_opt_tidy,   &as_opt_quant, &as_opt_norm,
-    &as_opt_product, &as_opt_around, &as_opt_affine, &as_opt_fuse,  &as_opt_same,
+static const struct as_pass *const passes[] = {
+    &as_pass_noops,      &as_pass_cse,       &as_pass_noops,  &as_pass_qdq,      &as_pass_norm,
+    &as_pass_activation, &as_pass_neighbors, &as_pass_affine, &as_pass_post_ops, &as_pass_cse,
 };
 
 /* ---- the index ---- */
 
-static int make_room(struct as_opt *o)
+static int reserve(struct as_pass_graph *o)
 {
     uint32_t n = o->p->n_slots;
 
@@ -36,7 +36,7 @@ static int make_room(struct as_opt *o)
     return ASSAY_OK;
 }
 
-static void count(struct as_opt *o, const struct as_step *step, bool more)
+static void count(struct as_pass_graph *o, const struct as_step *step, bool more)
 {
     for (uint32_t i = 0; i < step->n_in + step->n_captures; i++) {
         uint32_t slot = i < step->n_in ? step->in[i] : step->captures[i - step->n_in];
@@ -50,7 +50,7 @@ static void count(struct as_opt *o, const struct as_step *step, bool more)
     }
 }
 
-static void keep(struct as_opt *o, const uint32_t *slots, uint32_t n)
+static void keep(struct as_pass_graph *o, const uint32_t *slots, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (slots[i] < o->n_slots)
@@ -58,7 +58,7 @@ static void keep(struct as_opt *o, const uint32_t *slots, uint32_t n)
 }
 
 /* Of a step that was folded, what it made is a constant and it is still known as the maker. */
-static void enter(struct as_opt *o, struct as_step *step, uint32_t plan)
+static void enter(struct as_pass_graph *o, struct as_step *step, uint32_t plan)
 {
     if (!step->dead)
         count(o, step, true);
@@ -72,10 +72,10 @@ static void enter(struct as_opt *o, struct as_step *step, uint32_t plan)
     }
 }
 
-static int make_index(struct as_opt *o)
+static int make_index(struct as_pass_graph *o)
 {
-    const struct as_program *p = o->p;
-    int rc = make_room(o);
+    const struct as_exec_plan *p = o->p;
+    int rc = reserve(o);
 
     if (rc < 0)
         return rc;
@@ -92,7 +92,7 @@ static int make_index(struct as_opt *o)
     return ASSAY_OK;
 }
 
-static uint32_t resolve(struct as_opt *o, uint32_t slot)
+static uint32_t resolve(struct as_pass_graph *o, uint32_t slot)
 {
     while (slot < o->n_slots && o->alias[slot] != slot) {
         o->alias[slot] = o->alias[o->alias[slot]]; /* halves the way for the next */
@@ -101,7 +101,7 @@ static uint32_t resolve(struct as_opt *o, uint32_t slot)
     return slot;
 }
 
-void as_opt_resolve(struct as_opt *o, struct as_step *step)
+void as_pass_resolve(struct as_pass_graph *o, struct as_step *step)
 {
     for (uint32_t i = 0; i < step->n_in; i++)
         if (step->in[i] != AS_NONE)
@@ -112,38 +112,38 @@ void as_opt_resolve(struct as_opt *o, struct as_step *step)
 
 /* ---- questions ---- */
 
-struct as_step *as_opt_maker(const struct as_opt *o, uint32_t slot)
+struct as_step *as_pass_maker(const struct as_pass_graph *o, uint32_t slot)
 {
     struct as_step *step = slot < o->n_slots ? o->maker[slot] : NULL;
 
     return step && !step->dead && o->plan_of[slot] == o->plan ? step : NULL;
 }
 
-struct as_step *as_opt_inner(const struct as_opt *o, uint32_t slot)
+struct as_step *as_pass_inner(const struct as_pass_graph *o, uint32_t slot)
 {
-    struct as_step *step = as_opt_maker(o, slot);
+    struct as_step *step = as_pass_maker(o, slot);
 
     return step && o->n_uses[slot] == 1 && !o->kept[slot] && step->out[0] == slot ? step : NULL;
 }
 
-struct as_step *as_opt_made_by(const struct as_opt *o, uint32_t slot, enum as_op op)
+struct as_step *as_pass_made_by(const struct as_pass_graph *o, uint32_t slot, enum as_op op)
 {
-    struct as_step *step = as_opt_maker(o, slot);
+    struct as_step *step = as_pass_maker(o, slot);
 
-    return step && step->op == op && !step->n_posts && step->out[0] == slot ? step : NULL;
+    return step && step->op == op && !step->n_post_ops && step->out[0] == slot ? step : NULL;
 }
 
-uint32_t as_opt_uses(const struct as_opt *o, uint32_t slot)
+uint32_t as_pass_uses(const struct as_pass_graph *o, uint32_t slot)
 {
     return slot < o->n_slots ? o->n_uses[slot] : 0;
 }
 
-uint32_t as_opt_in(const struct as_step *step, uint32_t i)
+uint32_t as_pass_in(const struct as_step *step, uint32_t i)
 {
     return i < step->n_in ? step->in[i] : AS_NONE;
 }
 
-uint32_t as_opt_other(const struct as_step *step, uint32_t slot)
+uint32_t as_pass_other(const struct as_step *step, uint32_t slot)
 {
     if (step->n_in < 2)
         return AS_NONE;
@@ -154,7 +154,7 @@ uint32_t as_opt_other(const struct as_step *step, uint32_t slot)
 
 /* ---- changes ---- */
 
-int as_opt_inputs(struct as_opt *o, struct as_step *step, const uint32_t *in, uint32_t n)
+int as_pass_inputs(struct as_pass_graph *o, struct as_step *step, const uint32_t *in, uint32_t n)
 {
     uint32_t *copy = as_arena_zero(&o->p->arena, n ? n : 1, sizeof *copy);
 
@@ -169,14 +169,14 @@ int as_opt_inputs(struct as_opt *o, struct as_step *step, const uint32_t *in, ui
     return ASSAY_OK;
 }
 
-void as_opt_replace(struct as_opt *o, struct as_step *step, uint32_t i, uint32_t slot)
+void as_pass_replace(struct as_pass_graph *o, struct as_step *step, uint32_t i, uint32_t slot)
 {
     count(o, step, false);
     step->in[i] = slot;
     count(o, step, true);
 }
 
-void as_opt_kill(struct as_opt *o, struct as_step *step)
+void as_pass_kill(struct as_pass_graph *o, struct as_step *step)
 {
     if (step->dead)
         return;
@@ -184,7 +184,7 @@ void as_opt_kill(struct as_opt *o, struct as_step *step)
     count(o, step, false);
 }
 
-void as_opt_alias(struct as_opt *o, uint32_t slot, uint32_t instead)
+void as_pass_alias(struct as_pass_graph *o, uint32_t slot, uint32_t instead)
 {
     if (slot >= o->n_slots || instead >= o->n_slots || slot == instead)
         return;
@@ -195,21 +195,21 @@ void as_opt_alias(struct as_opt *o, uint32_t slot, uint32_t instead)
 }
 
 /* An output of a graph can only be made by the one before under the output's number. */
-static void retarget(struct as_opt *o, struct as_step *step, uint32_t in, uint32_t out)
+static void retarget(struct as_pass_graph *o, struct as_step *step, uint32_t in, uint32_t out)
 {
-    struct as_step *before = as_opt_inner(o, in);
+    struct as_step *before = as_pass_inner(o, in);
 
-    if (!before || !as_opt_same_type(o, in, out) || o->p->slots[in].is_input)
+    if (!before || !as_pass_same_type(o, in, out) || o->p->slots[in].is_input)
         return;
     before->out[0] = out;
     o->maker[out] = before;
     o->maker[in] = NULL;
-    as_opt_kill(o, step);
+    as_pass_kill(o, step);
 }
 
-void as_opt_bypass(struct as_opt *o, struct as_step *step)
+void as_pass_bypass(struct as_pass_graph *o, struct as_step *step)
 {
-    uint32_t in = as_opt_in(step, 0), out = step->n_out ? step->out[0] : AS_NONE;
+    uint32_t in = as_pass_in(step, 0), out = step->n_out ? step->out[0] : AS_NONE;
 
     if (in >= o->n_slots || out >= o->n_slots || in == out)
         return;
@@ -220,11 +220,11 @@ void as_opt_bypass(struct as_opt *o, struct as_step *step)
         retarget(o, step, in, out);
         return;
     }
-    as_opt_kill(o, step);
-    as_opt_alias(o, out, in);
+    as_pass_kill(o, step);
+    as_pass_alias(o, out, in);
 }
 
-static int set_sources(struct as_opt *o, struct as_step *step, const struct as_step *first,
+static int set_sources(struct as_pass_graph *o, struct as_step *step, const struct as_step *first,
                        const struct as_step *second)
 {
     uint32_t n = first->n_sources + second->n_sources;
@@ -239,12 +239,12 @@ static int set_sources(struct as_opt *o, struct as_step *step, const struct as_s
     return ASSAY_OK;
 }
 
-int as_opt_sources(struct as_opt *o, struct as_step *step, const struct as_step *from)
+int as_pass_sources(struct as_pass_graph *o, struct as_step *step, const struct as_step *from)
 {
     return set_sources(o, step, from, step);
 }
 
-int as_opt_append(struct as_opt *o, struct as_step *step, struct as_step *last)
+int as_pass_append(struct as_pass_graph *o, struct as_step *step, struct as_step *last)
 {
     int rc = set_sources(o, step, step, last);
 
@@ -252,7 +252,7 @@ int as_opt_append(struct as_opt *o, struct as_step *step, struct as_step *last)
     return rc;
 }
 
-int as_opt_take(struct as_opt *o, struct as_step *last, const struct as_opt_match *m)
+int as_pass_take(struct as_pass_graph *o, struct as_step *last, const struct as_pass_match *m)
 {
     struct as_step *order[AS_OPT_PARTS];
     int rc = ASSAY_OK;
@@ -265,16 +265,16 @@ int as_opt_take(struct as_opt *o, struct as_step *last, const struct as_opt_matc
         order[at] = m->parts[i];
     }
     for (unsigned i = 0; i < m->n && rc == ASSAY_OK; i++) {
-        rc = as_opt_sources(o, last, order[i]);
-        as_opt_kill(o, order[i]);
+        rc = as_pass_sources(o, last, order[i]);
+        as_pass_kill(o, order[i]);
     }
     return rc;
 }
 
-int as_opt_absorb(struct as_opt *o, struct as_step *first, struct as_step *last)
+int as_pass_absorb(struct as_pass_graph *o, struct as_step *first, struct as_step *last)
 {
     struct as_step merged = *first;
-    int rc = as_opt_sources(o, last, first);
+    int rc = as_pass_sources(o, last, first);
 
     if (rc < 0)
         return rc;
@@ -283,7 +283,7 @@ int as_opt_absorb(struct as_opt *o, struct as_step *first, struct as_step *last)
     merged.sources = last->sources;
     merged.n_sources = last->n_sources;
     merged.is_static = last->is_static;
-    as_opt_kill(o, first);
+    as_pass_kill(o, first);
     count(o, last, false);
     *last = merged;
     count(o, last, true);
@@ -292,8 +292,8 @@ int as_opt_absorb(struct as_opt *o, struct as_step *first, struct as_step *last)
 
 /* ---- attributes ---- */
 
-static struct as_node *copy_node(struct as_opt *o, const struct as_node *from, uint32_t n_attrs,
-                                 struct as_attr **attrs)
+static struct as_node *copy_node(struct as_pass_graph *o, const struct as_node *from,
+                                 uint32_t n_attrs, struct as_attr **attrs)
 {
     struct as_node *node = as_arena_zero(&o->p->arena, 1, sizeof *node);
 
@@ -306,8 +306,8 @@ static struct as_node *copy_node(struct as_opt *o, const struct as_node *from, u
     return node;
 }
 
-int as_opt_become(struct as_opt *o, struct as_step *step, enum as_op op, int64_t opset,
-                  const struct as_attr *attrs, uint32_t n_attrs)
+int as_pass_become(struct as_pass_graph *o, struct as_step *step, enum as_op op, int64_t opset,
+                   const struct as_attr *attrs, uint32_t n_attrs)
 {
     struct as_attr *copy = NULL;
     struct as_node *node = copy_node(o, step->node, n_attrs, &copy);
@@ -332,7 +332,7 @@ int as_opt_become(struct as_opt *o, struct as_step *step, enum as_op op, int64_t
     return ASSAY_OK;
 }
 
-static int set_attr(struct as_opt *o, struct as_step *step, const struct as_attr *attr)
+static int set_attr(struct as_pass_graph *o, struct as_step *step, const struct as_attr *attr)
 {
     const struct as_node *old = step->spec;
     struct as_attr *copy = NULL;
@@ -350,8 +350,8 @@ static int set_attr(struct as_opt *o, struct as_step *step, const struct as_attr
     return ASSAY_OK;
 }
 
-int as_opt_set_ints(struct as_opt *o, struct as_step *step, const char *name, const int64_t *at,
-                    uint32_t n)
+int as_pass_set_ints(struct as_pass_graph *o, struct as_step *step, const char *name,
+                     const int64_t *at, uint32_t n)
 {
     int64_t *copy = as_arena_zero(&o->p->arena, n ? n : 1, sizeof *copy);
 
@@ -363,23 +363,24 @@ int as_opt_set_ints(struct as_opt *o, struct as_step *step, const char *name, co
                     &(struct as_attr){.name = name, .kind = AS_ATTR_INTS, .n = n, .ints = copy});
 }
 
-int as_opt_set_text(struct as_opt *o, struct as_step *step, const char *name, const char *text)
+int as_pass_set_text(struct as_pass_graph *o, struct as_step *step, const char *name,
+                     const char *text)
 {
     return set_attr(
         o, step,
         &(struct as_attr){.name = name, .kind = AS_ATTR_TEXT, .text = {text, strlen(text)}});
 }
 
-int as_opt_set_int(struct as_opt *o, struct as_step *step, const char *name, int64_t value)
+int as_pass_set_int(struct as_pass_graph *o, struct as_step *step, const char *name, int64_t value)
 {
-    struct as_attr attr = as_opt_int_attr(name, value);
+    struct as_attr attr = as_pass_int_attr(name, value);
 
     return set_attr(o, step, &attr);
 }
 
 /* ---- the passes ---- */
 
-static int run_pass(struct as_opt *o, const struct as_opt_pass *pass)
+static int run_pass(struct as_pass_graph *o, const struct as_pass *pass)
 {
     int rc = make_index(o);
 
@@ -391,7 +392,7 @@ static int run_pass(struct as_opt *o, const struct as_opt_pass *pass)
             if (plan->steps[j].dead)
                 continue;
             if (o->any_alias)
-                as_opt_resolve(o, &plan->steps[j]);
+                as_pass_resolve(o, &plan->steps[j]);
             rc = pass->visit(o, &plan->steps[j]);
         }
     }
@@ -399,11 +400,11 @@ static int run_pass(struct as_opt *o, const struct as_opt_pass *pass)
         rc = pass->finish(o);
     for (uint32_t i = 0; o->any_alias && i < o->p->n_plans; i++)
         for (uint32_t j = 0; j < o->p->plans[i].n_steps; j++)
-            as_opt_resolve(o, &o->p->plans[i].steps[j]);
+            as_pass_resolve(o, &o->p->plans[i].steps[j]);
     return rc;
 }
 
-static bool is_needed(const struct as_opt *o, const struct as_step *step)
+static bool is_needed(const struct as_pass_graph *o, const struct as_step *step)
 {
     if (!step->n_out)
         return true; /* it is there for what it does, as ASSIGN_VARIABLE is */
@@ -414,7 +415,7 @@ static bool is_needed(const struct as_opt *o, const struct as_step *step)
 }
 
 /* Steps that nobody needs, from the last to the first, bodies before what is around them. */
-static int drop_dead(struct as_opt *o)
+static int drop_dead(struct as_pass_graph *o)
 {
     int rc = make_index(o);
 
@@ -423,14 +424,14 @@ static int drop_dead(struct as_opt *o)
             struct as_step *step = &o->p->plans[i].steps[j];
 
             if (!step->dead && !is_needed(o, step))
-                as_opt_kill(o, step);
+                as_pass_kill(o, step);
         }
     return rc;
 }
 
-int as_program_optimise(struct as_program *p, struct assay_error *err)
+int as_exec_plan_optimize(struct as_exec_plan *p, struct assay_error *err)
 {
-    struct as_opt o = {.p = p, .err = err};
+    struct as_pass_graph o = {.p = p, .err = err};
     int rc = ASSAY_OK;
 
     for (size_t i = 0; rc == ASSAY_OK && i < sizeof passes / sizeof passes[0]; i++) {
@@ -439,7 +440,7 @@ int as_program_optimise(struct as_program *p, struct assay_error *err)
             rc = drop_dead(&o);
     }
     if (rc == ASSAY_OK)
-        as_program_count_uses(p);
+        as_exec_plan_count_uses(p);
     as_free(o.maker);
     as_free(o.plan_of);
     as_free(o.n_uses);

@@ -8,8 +8,8 @@
 /* The most steps that one pattern takes together. */
 enum { AS_OPT_PARTS = 24 };
 
-struct as_opt {
-    struct as_program *p;
+struct as_pass_graph {
+    struct as_exec_plan *p;
     struct assay_error *err;
     uint32_t plan; /* the one whose steps are being visited */
     /* By slot, for the first n_slots; those made since the pass began are constants. */
@@ -24,107 +24,110 @@ struct as_opt {
 
 /* One pass: `visit` sees every live step of every plan in order, `finish` comes after the last;
  * either may be NULL. */
-struct as_opt_pass {
-    int (*visit)(struct as_opt *o, struct as_step *step);
-    int (*finish)(struct as_opt *o);
+struct as_pass {
+    int (*visit)(struct as_pass_graph *o, struct as_step *step);
+    int (*finish)(struct as_pass_graph *o);
 };
 
-extern const struct as_opt_pass as_opt_tidy;    /* what changes nothing goes */
-extern const struct as_opt_pass as_opt_same;    /* what is computed twice is computed once */
-extern const struct as_opt_pass as_opt_quant;   /* integers between (de)quantisations */
-extern const struct as_opt_pass as_opt_norm;    /* LayerNormalization from its pieces */
-extern const struct as_opt_pass as_opt_product; /* Gelu, SiLU, HardSwish, Mish likewise */
-extern const struct as_opt_pass as_opt_around;  /* Pad into Conv, Transpose into Gemm */
-extern const struct as_opt_pass as_opt_affine;  /* BatchNormalization, scale, bias into weights */
-extern const struct as_opt_pass as_opt_fuse;    /* activations and second tensors as posts */
+extern const struct as_pass as_pass_noops;      /* what changes nothing goes */
+extern const struct as_pass as_pass_cse;        /* what is computed twice is computed once */
+extern const struct as_pass as_pass_qdq;        /* integers between (de)quantisations */
+extern const struct as_pass as_pass_norm;       /* LayerNormalization from its pieces */
+extern const struct as_pass as_pass_activation; /* Gelu, SiLU, HardSwish, Mish likewise */
+extern const struct as_pass as_pass_neighbors;  /* Pad into Conv, Transpose into Gemm */
+extern const struct as_pass as_pass_affine;     /* BatchNormalization, scale, bias into weights */
+extern const struct as_pass as_pass_post_ops;   /* activations and second tensors as posts */
 
 /* A pattern while it is matched: the steps found so far, the last of which stays. */
-struct as_opt_match {
+struct as_pass_match {
     struct as_step *parts[AS_OPT_PARTS];
     unsigned n;
 };
 
 /* False: too many. A step that is there already is not added again. */
-bool as_opt_add(struct as_opt_match *m, struct as_step *step);
+bool as_pass_add(struct as_pass_match *m, struct as_step *step);
 /* Whether nobody but `last` and the parts reads what the parts make. */
-bool as_opt_closed(const struct as_opt *o, const struct as_opt_match *m,
-                   const struct as_step *last);
+bool as_pass_closed(const struct as_pass_graph *o, const struct as_pass_match *m,
+                    const struct as_step *last);
 
 /* The live step of the plan being visited that makes `slot`; NULL: there is none. */
-struct as_step *as_opt_maker(const struct as_opt *o, uint32_t slot);
+struct as_step *as_pass_maker(const struct as_pass_graph *o, uint32_t slot);
 /* The same when one single input reads it and it is no output. */
-struct as_step *as_opt_inner(const struct as_opt *o, uint32_t slot);
+struct as_step *as_pass_inner(const struct as_pass_graph *o, uint32_t slot);
 /* The maker when it does `op` and nothing more. */
-struct as_step *as_opt_made_by(const struct as_opt *o, uint32_t slot, enum as_op op);
-uint32_t as_opt_uses(const struct as_opt *o, uint32_t slot);
+struct as_step *as_pass_made_by(const struct as_pass_graph *o, uint32_t slot, enum as_op op);
+uint32_t as_pass_uses(const struct as_pass_graph *o, uint32_t slot);
 /* Input `i`, AS_NONE when left out or beyond the last. */
-uint32_t as_opt_in(const struct as_step *step, uint32_t i);
+uint32_t as_pass_in(const struct as_step *step, uint32_t i);
 /* Of a binary step, the input that is not `slot`; AS_NONE when neither is. */
-uint32_t as_opt_other(const struct as_step *step, uint32_t slot);
+uint32_t as_pass_other(const struct as_step *step, uint32_t slot);
 
 /* Numbers of a constant of one element; of a small list of integers. False: it is none. */
-bool as_opt_scalar(const struct as_opt *o, uint32_t slot, double *out);
-bool as_opt_is_number(const struct as_opt *o, uint32_t slot, double wanted);
-bool as_opt_list(const struct as_opt *o, uint32_t slot, struct as_dims *out);
+bool as_pass_scalar(const struct as_pass_graph *o, uint32_t slot, double *out);
+bool as_pass_is_number(const struct as_pass_graph *o, uint32_t slot, double wanted);
+bool as_pass_list(const struct as_pass_graph *o, uint32_t slot, struct as_dims *out);
 /* Equal but for the rounding of a decimal constant. */
-bool as_opt_near(double a, double b);
+bool as_pass_near(double a, double b);
 /* The bounds of a Clip of any opset, infinite where there is none; false: they are not known. */
-bool as_opt_clip_bounds(const struct as_opt *o, const struct as_step *clip, double *low,
-                        double *high);
+bool as_pass_clip_bounds(const struct as_pass_graph *o, const struct as_step *clip, double *low,
+                         double *high);
 /* A constant with every number equal to `x`; AS_NONE: no memory. */
-uint32_t as_opt_fill(struct as_opt *o, const char *name, unsigned dtype, const struct as_dims *dims,
-                     double x);
+uint32_t as_pass_fill(struct as_pass_graph *o, const char *name, unsigned dtype,
+                      const struct as_dims *dims, double x);
 
 /* A tensor whose shape is the same in every run and round. */
-bool as_opt_is_static(const struct as_opt *o, uint32_t slot);
+bool as_pass_is_static(const struct as_pass_graph *o, uint32_t slot);
 /* Two of them, of equal shape and dtype. */
-bool as_opt_same_type(const struct as_opt *o, uint32_t a, uint32_t b);
+bool as_pass_same_type(const struct as_pass_graph *o, uint32_t a, uint32_t b);
 /* A tensor of f32, f64, f16 or bf16. */
-bool as_opt_is_float(const struct as_opt *o, uint32_t slot);
+bool as_pass_is_float(const struct as_pass_graph *o, uint32_t slot);
 /* Its last dimension, or AS_DIM_UNKNOWN. */
-int64_t as_opt_last_dim(const struct as_opt *o, uint32_t slot);
+int64_t as_pass_last_dim(const struct as_pass_graph *o, uint32_t slot);
 
 /* ---- changes; NOMEM is the one failure ---- */
 /* The step reads these from now on. */
-AS_MUST_USE int as_opt_inputs(struct as_opt *o, struct as_step *step, const uint32_t *in,
-                              uint32_t n);
+AS_MUST_USE int as_pass_inputs(struct as_pass_graph *o, struct as_step *step, const uint32_t *in,
+                               uint32_t n);
 /* The same for one input. */
-void as_opt_replace(struct as_opt *o, struct as_step *step, uint32_t i, uint32_t slot);
+void as_pass_replace(struct as_pass_graph *o, struct as_step *step, uint32_t i, uint32_t slot);
 /* Takes the step away. */
-void as_opt_kill(struct as_opt *o, struct as_step *step);
-/* Readers of `slot` read `instead` once the pass is over; as_opt_resolve() is for the step's inputs
- * now. */
-void as_opt_alias(struct as_opt *o, uint32_t slot, uint32_t instead);
-void as_opt_resolve(struct as_opt *o, struct as_step *step);
+void as_pass_kill(struct as_pass_graph *o, struct as_step *step);
+/* Readers of `slot` read `instead` once the pass is over; as_pass_resolve() is for the step's
+ * inputs now. */
+void as_pass_alias(struct as_pass_graph *o, uint32_t slot, uint32_t instead);
+void as_pass_resolve(struct as_pass_graph *o, struct as_step *step);
 /* Readers of output 0 read input 0 of the step, which goes; nothing when that cannot be. */
-void as_opt_bypass(struct as_opt *o, struct as_step *step);
+void as_pass_bypass(struct as_pass_graph *o, struct as_step *step);
 /* The parts go, and their sources are those of `last` too, in order. */
-AS_MUST_USE int as_opt_take(struct as_opt *o, struct as_step *last, const struct as_opt_match *m);
+AS_MUST_USE int as_pass_take(struct as_pass_graph *o, struct as_step *last,
+                             const struct as_pass_match *m);
 /* `first` comes to the place of `last`, which alone reads it, and makes what that made. */
-AS_MUST_USE int as_opt_absorb(struct as_opt *o, struct as_step *first, struct as_step *last);
+AS_MUST_USE int as_pass_absorb(struct as_pass_graph *o, struct as_step *first,
+                               struct as_step *last);
 /* The sources of `from` come before those of `step`. */
-AS_MUST_USE int as_opt_sources(struct as_opt *o, struct as_step *step, const struct as_step *from);
+AS_MUST_USE int as_pass_sources(struct as_pass_graph *o, struct as_step *step,
+                                const struct as_step *from);
 /* Those of `last` come after those of `step`, and are its own no more. */
-AS_MUST_USE int as_opt_append(struct as_opt *o, struct as_step *step, struct as_step *last);
+AS_MUST_USE int as_pass_append(struct as_pass_graph *o, struct as_step *step, struct as_step *last);
 
 /* The step does `op` of that opset with these attributes, whatever its node says; its inputs are
  * set already, and there is a kernel for it. */
-AS_MUST_USE int as_opt_become(struct as_opt *o, struct as_step *step, enum as_op op, int64_t opset,
-                              const struct as_attr *attrs, uint32_t n_attrs);
+AS_MUST_USE int as_pass_become(struct as_pass_graph *o, struct as_step *step, enum as_op op,
+                               int64_t opset, const struct as_attr *attrs, uint32_t n_attrs);
 /* The step's attributes with one of integers set anew. */
-AS_MUST_USE int as_opt_set_ints(struct as_opt *o, struct as_step *step, const char *name,
-                                const int64_t *at, uint32_t n);
-AS_MUST_USE int as_opt_set_text(struct as_opt *o, struct as_step *step, const char *name,
-                                const char *text);
-AS_MUST_USE int as_opt_set_int(struct as_opt *o, struct as_step *step, const char *name,
-                               int64_t value);
+AS_MUST_USE int as_pass_set_ints(struct as_pass_graph *o, struct as_step *step, const char *name,
+                                 const int64_t *at, uint32_t n);
+AS_MUST_USE int as_pass_set_text(struct as_pass_graph *o, struct as_step *step, const char *name,
+                                 const char *text);
+AS_MUST_USE int as_pass_set_int(struct as_pass_graph *o, struct as_step *step, const char *name,
+                                int64_t value);
 
-static inline struct as_attr as_opt_float_attr(const char *name, double f)
+static inline struct as_attr as_pass_float_attr(const char *name, double f)
 {
     return (struct as_attr){.name = name, .kind = AS_ATTR_FLOAT, .f = f};
 }
 
-static inline struct as_attr as_opt_int_attr(const char *name, int64_t i)
+static inline struct as_attr as_pass_int_attr(const char *name, int64_t i)
 {
     return (struct as_attr){.name = name, .kind = AS_ATTR_INT, .i = i};
 }

@@ -11,7 +11,7 @@
 
 /* ---- memory ---- */
 
-static int make_room(struct as_attention_run *run, struct assay_error *err)
+static int reserve(struct as_attention_run *run, struct assay_error *err)
 {
     const struct as_attention_plan *p = run->plan;
     uint64_t longest = p->n_long ? p->long_max : 0;
@@ -64,7 +64,7 @@ int as_attention_run_init(struct as_attention_run *run, const struct as_attentio
     *run = (struct as_attention_run){.plan = plan};
     rc = assay_attn_new(&run->attn, threads, err);
     if (rc == ASSAY_OK)
-        rc = make_room(run, err);
+        rc = reserve(run, err);
     if (rc < 0)
         as_attention_run_fini(run);
     return rc;

@@ -12,12 +12,12 @@ size_t as_flow_bytes(size_t n)
     return n * n * sizeof(int64_t) + LISTS * (n + 2) * sizeof(uint32_t);
 }
 
-void as_flow_place(struct as_flow *flow, size_t n, void *room)
+void as_flow_place(struct as_flow *flow, size_t n, void *capacity)
 {
     uint32_t *lists;
 
     flow->n = n;
-    flow->residual = room;
+    flow->residual = capacity;
     lists = (uint32_t *)(void *)(flow->residual + n * n);
     flow->level = lists;
     flow->queue = lists + (n + 2);
@@ -89,9 +89,9 @@ static size_t send(struct as_flow *flow, size_t depth)
     int64_t fits = INT64_MAX;
 
     for (size_t i = 0; i < depth; i++) {
-        int64_t room = flow->residual[flow->path[i] * flow->n + flow->path[i + 1]];
+        int64_t capacity = flow->residual[flow->path[i] * flow->n + flow->path[i + 1]];
 
-        fits = room < fits ? room : fits;
+        fits = capacity < fits ? capacity : fits;
     }
     for (size_t i = depth; i-- > 0;) {
         size_t u = flow->path[i], v = flow->path[i + 1];

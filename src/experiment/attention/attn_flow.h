@@ -19,7 +19,7 @@ struct as_flow {
 /* Bytes for a graph of `n` nodes, up to 2^31. */
 size_t as_flow_bytes(size_t n);
 /* Lays a graph out in memory aligned for int64_t. */
-void as_flow_place(struct as_flow *flow, size_t n, void *room);
+void as_flow_place(struct as_flow *flow, size_t n, void *capacity);
 
 /* What capacities are multiplied with so that `most` of them, none above `weight`, can be added;
  * a power of two. A capacity stays below 2^51. */

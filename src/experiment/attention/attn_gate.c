@@ -14,9 +14,9 @@ size_t as_gate_bytes(size_t n)
     return n * (as_attn_words(n) * sizeof(uint64_t) + sizeof(int64_t) + sizeof(float));
 }
 
-void as_gate_place(struct as_gate *gate, void *room)
+void as_gate_place(struct as_gate *gate, void *capacity)
 {
-    gate->entries = room;
+    gate->entries = capacity;
     gate->sums = (int64_t *)(void *)(gate->entries + gate->n * as_attn_words(gate->n));
     gate->tops = (float *)(void *)(gate->sums + gate->n);
 }
@@ -164,7 +164,7 @@ int assay_dynamic_min_cut(const float *logits, size_t n, float lambda, unsigned 
     struct as_gate gate = {as_attn_kernels_at(0), n, lambda, eps, .causal = false};
     struct assay_gating sum = {0};
     size_t gate_bytes, words = as_attn_words(n);
-    uint64_t *room = NULL;
+    uint64_t *capacity = NULL;
     int rc;
 
     (void)tau;
@@ -182,15 +182,15 @@ int assay_dynamic_min_cut(const float *logits, size_t n, float lambda, unsigned 
     if (rc < 0)
         return rc;
     gate_bytes = (as_gate_bytes(n) + 7) / 8 * 8;
-    room = as_alloc(gate_bytes + words * sizeof *room + as_flow_bytes(n));
-    if (!room)
+    capacity = as_alloc(gate_bytes + words * sizeof *capacity + as_flow_bytes(n));
+    if (!capacity)
         return as_fail_nomem(err);
-    as_gate_place(&gate, room);
-    as_flow_place(&gate.flow, n, room + gate_bytes / 8 + words);
+    as_gate_place(&gate, capacity);
+    as_flow_place(&gate.flow, n, capacity + gate_bytes / 8 + words);
     gate_logits(&gate, logits, &sum);
-    tell(&gate, room + gate_bytes / 8, keep_mask, &sum);
+    tell(&gate, capacity + gate_bytes / 8, keep_mask, &sum);
 out:
-    as_free(room);
+    as_free(capacity);
     if (gating)
         *gating = sum;
     return ASSAY_OK;

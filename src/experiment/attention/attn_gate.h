@@ -22,7 +22,7 @@ struct as_gate {
 
 /* Bytes for entries, tops and sums, aligned for uint64_t; and where they lie. */
 size_t as_gate_bytes(size_t n);
-void as_gate_place(struct as_gate *gate, void *room);
+void as_gate_place(struct as_gate *gate, void *capacity);
 
 /* The edges of row `i`. */
 void as_gate_edges(struct as_gate *gate, size_t i, const float *logits);

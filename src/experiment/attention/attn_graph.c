@@ -181,7 +181,7 @@ int assay_min_cut(const struct assay_attention_graph *graph, size_t s, size_t t,
 {
     struct nodes nodes = {0};
     struct as_flow flow;
-    void *room = NULL;
+    void *capacity = NULL;
     int rc;
 
     if (!result)
@@ -193,19 +193,19 @@ int assay_min_cut(const struct assay_attention_graph *graph, size_t s, size_t t,
     rc = find_nodes(&nodes, graph, s, t, err);
     if (rc < 0)
         goto out;
-    room = as_alloc(as_flow_bytes(nodes.n));
-    if (!room) {
+    capacity = as_alloc(as_flow_bytes(nodes.n));
+    if (!capacity) {
         rc = as_fail_nomem(err);
         goto out;
     }
-    as_flow_place(&flow, nodes.n, room);
+    as_flow_place(&flow, nodes.n, capacity);
     fill(&flow, graph, &nodes);
     as_flow_cut(&flow, (uint32_t)place_of(&nodes, s), (uint32_t)place_of(&nodes, t));
     rc = tell(&flow, graph, &nodes, result, err);
     if (rc < 0)
         assay_cut_result_fini(result);
 out:
-    as_free(room);
+    as_free(capacity);
     as_free(nodes.at);
     return rc;
 }

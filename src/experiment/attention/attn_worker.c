@@ -37,11 +37,11 @@ int assay_attn_new(struct assay_attn **out, unsigned threads, struct assay_error
 
 static void give_back(struct assay_attn *attn, size_t i)
 {
-    as_free(attn->room[i]);
-    attn->room[i] = NULL;
-    assay_memory_sub(ASSAY_MEMORY_TEMP, attn->room_bytes[i]);
-    attn->usage.workspace_bytes -= attn->room_bytes[i];
-    attn->room_bytes[i] = 0;
+    as_free(attn->capacity[i]);
+    attn->capacity[i] = NULL;
+    assay_memory_sub(ASSAY_MEMORY_TEMP, attn->capacity_bytes[i]);
+    attn->usage.workspace_bytes -= attn->capacity_bytes[i];
+    attn->capacity_bytes[i] = 0;
 }
 
 void assay_attn_reset_masks(struct assay_attn *attn)
@@ -57,8 +57,8 @@ void assay_attn_free(struct assay_attn *attn)
 {
     if (!attn)
         return;
-    for (size_t i = 0; i < AS_ATTN_ROOMS; i++)
-        if (attn->room[i])
+    for (size_t i = 0; i < AS_ATTN_CAPACITY; i++)
+        if (attn->capacity[i])
             give_back(attn, i);
     assay_attn_reset_masks(attn);
     as_thread_pool_free(attn->pool);
@@ -79,34 +79,35 @@ void as_attn_count_tracker(struct assay_attn *attn)
         attn->usage.peak_workspace_bytes = attn->usage.workspace_bytes;
 }
 
-int as_attn_fit_one(struct assay_attn *attn, enum as_attn_room room, size_t need,
+int as_attn_fit_one(struct assay_attn *attn, enum as_attn_capacity capacity, size_t need,
                     struct assay_error *err)
 {
     size_t bytes = (need + 63) / 64 * 64;
 
-    if (attn->room_bytes[room] == bytes)
+    if (attn->capacity_bytes[capacity] == bytes)
         return ASSAY_OK;
-    if (attn->room[room])
-        give_back(attn, room);
+    if (attn->capacity[capacity])
+        give_back(attn, capacity);
     if (bytes == 0)
         return ASSAY_OK;
-    attn->room[room] = as_alloc_aligned(64, bytes);
-    if (!attn->room[room])
+    attn->capacity[capacity] = as_alloc_aligned(64, bytes);
+    if (!attn->capacity[capacity])
         return as_fail_nomem(err);
-    attn->room_bytes[room] = bytes;
+    attn->capacity_bytes[capacity] = bytes;
     assay_memory_add(ASSAY_MEMORY_TEMP, bytes);
     attn->usage.workspace_bytes += bytes;
     return ASSAY_OK;
 }
 
-int as_attn_fit(struct assay_attn *attn, const size_t need[AS_ATTN_ROOMS], struct assay_error *err)
+int as_attn_fit(struct assay_attn *attn, const size_t need[AS_ATTN_CAPACITY],
+                struct assay_error *err)
 {
     int rc = ASSAY_OK;
 
-    for (size_t i = 0; i < AS_ATTN_ROOMS; i++)
-        if (attn->room[i] && attn->room_bytes[i] != (need[i] + 63) / 64 * 64)
+    for (size_t i = 0; i < AS_ATTN_CAPACITY; i++)
+        if (attn->capacity[i] && attn->capacity_bytes[i] != (need[i] + 63) / 64 * 64)
             give_back(attn, i);
-    for (enum as_attn_room i = 0; i < AS_ATTN_ROOMS && rc == ASSAY_OK; i++)
+    for (enum as_attn_capacity i = 0; i < AS_ATTN_CAPACITY && rc == ASSAY_OK; i++)
         rc = as_attn_fit_one(attn, i, need[i], err);
     if (attn->usage.workspace_bytes > attn->usage.peak_workspace_bytes)
         attn->usage.peak_workspace_bytes = attn->usage.workspace_bytes;

@@ -54,8 +54,8 @@ int as_bench_keep(void *user, const struct as_bench_sample *sample, const char *
                        setting->name);
     if (sample->wall_ns == AS_BENCH_UNKNOWN)
         return as_fail(err, ASSAY_ERR_FORMAT, "a sample of %s has no time", setting->name);
-    if (setting->n == setting->room) {
-        grown = as_grow(setting->samples, setting->n, &setting->room, 64, sizeof *grown);
+    if (setting->n == setting->capacity) {
+        grown = as_grow(setting->samples, setting->n, &setting->capacity, 64, sizeof *grown);
         if (!grown)
             return as_fail_nomem(err);
         setting->samples = grown;

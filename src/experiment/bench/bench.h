@@ -11,7 +11,7 @@ struct as_bench_setting {
     double lambda, tau;      /* NaN where there is none */
     double items;            /* of work in one sample: the batch of a model; 1 otherwise */
     struct as_bench_sample *samples;
-    size_t n, room;
+    size_t n, capacity;
     bool failed;
     char why[240]; /* it failed */
 };

@@ -21,7 +21,7 @@
 struct assay_csv_rows {
     enum assay_csv_schema schema;
     void *rows;
-    size_t n, room;
+    size_t n, capacity;
     struct as_arena texts;
 };
 
@@ -198,7 +198,7 @@ static int take_row(struct reading *r)
         return as_fail(r->err, ASSAY_ERR_FORMAT,
                        "%.100s, line %" PRIu64 ": %zu fields where the header has %zu", r->name,
                        r->csv.line, r->csv.n_fields, schema->n_columns);
-    grown = as_grow(out->rows, out->n, &out->room, 64, schema->row_bytes);
+    grown = as_grow(out->rows, out->n, &out->capacity, 64, schema->row_bytes);
     if (!grown)
         return as_fail_nomem(r->err);
     out->rows = grown;

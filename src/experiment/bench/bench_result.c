@@ -11,7 +11,7 @@
 
 #define LEVEL 0.95
 
-static const struct as_estimate unknown = {(double)NAN, (double)NAN, (double)NAN, 0};
+static const struct as_bench_estimate unknown = {(double)NAN, (double)NAN, (double)NAN, 0};
 
 /* ---- estimates ---- */
 
@@ -85,9 +85,9 @@ static double all_edges(const struct as_bench_sample *s)
 }
 
 /* Around `value`, by Student's distribution. */
-static struct as_estimate around(double value, double variance_of_mean, size_t n)
+static struct as_bench_estimate around(double value, double variance_of_mean, size_t n)
 {
-    struct as_estimate e = {value, (double)NAN, (double)NAN, n};
+    struct as_bench_estimate e = {value, (double)NAN, (double)NAN, n};
     double half;
 
     if (n < 2 || !isfinite(variance_of_mean))
@@ -99,7 +99,7 @@ static struct as_estimate around(double value, double variance_of_mean, size_t n
 }
 
 /* The mean of all samples; unknown when one of them is. */
-static struct as_estimate mean_of(const struct as_bench_setting *s, value_of value)
+static struct as_bench_estimate mean_of(const struct as_bench_setting *s, value_of value)
 {
     double sum = 0, mean, squares = 0;
 
@@ -134,8 +134,9 @@ static double greatest(const struct as_bench_setting *s, value_of value)
 
 /* A share of sums, top over bottom, sample by sample; its spread by the usual linear approximation
  * of a ratio. `bottom` may be of another setting: samples with the same number belong together. */
-static struct as_estimate share_of(const struct as_bench_setting *top, value_of top_value,
-                                   const struct as_bench_setting *bottom, value_of bottom_value)
+static struct as_bench_estimate share_of(const struct as_bench_setting *top, value_of top_value,
+                                         const struct as_bench_setting *bottom,
+                                         value_of bottom_value)
 {
     size_t n = top->n < bottom->n ? top->n : bottom->n;
     double above = 0, below = 0, squares = 0, share;
@@ -156,24 +157,24 @@ static struct as_estimate share_of(const struct as_bench_setting *top, value_of 
     return around(share, n > 1 ? squares / (double)(n - 1) / (double)n / (below * below) : 0, n);
 }
 
-static struct as_estimate scaled(struct as_estimate e, double factor)
+static struct as_bench_estimate scaled(struct as_bench_estimate e, double factor)
 {
-    return (struct as_estimate){e.value * factor, e.low * factor, e.high * factor, e.n};
+    return (struct as_bench_estimate){e.value * factor, e.low * factor, e.high * factor, e.n};
 }
 
 /* 1 - share: what is saved. */
-static struct as_estimate saved(struct as_estimate share)
+static struct as_bench_estimate saved(struct as_bench_estimate share)
 {
-    return (struct as_estimate){1 - share.value, 1 - share.high, 1 - share.low, share.n};
+    return (struct as_bench_estimate){1 - share.value, 1 - share.high, 1 - share.low, share.n};
 }
 
 /* Geometric mean of ratios, and how likely such a mean is when there is no difference. */
-static struct as_estimate ratio_of(const struct as_bench_setting *s,
-                                   const struct as_bench_setting *base, double *p)
+static struct as_bench_estimate ratio_of(const struct as_bench_setting *s,
+                                         const struct as_bench_setting *base, double *p)
 {
     size_t n = s->n < base->n ? s->n : base->n;
     double mean = 0, squares = 0, variance;
-    struct as_estimate e;
+    struct as_bench_estimate e;
 
     *p = (double)NAN;
     for (size_t i = 0; i < n; i++) {
@@ -189,7 +190,7 @@ static struct as_estimate ratio_of(const struct as_bench_setting *s,
     e = around(mean, variance, n);
     if (n > 1 && variance > 0)
         *p = as_student_two_sided(mean / sqrt(variance), (double)n - 1);
-    return (struct as_estimate){exp(e.value), exp(e.low), exp(e.high), n};
+    return (struct as_bench_estimate){exp(e.value), exp(e.low), exp(e.high), n};
 }
 
 /* ---- a row ---- */
@@ -211,7 +212,8 @@ static int put_wall(struct as_bench_row *row, struct assay_error *err)
     if (rc == ASSAY_OK && s->n > 0) {
         sorted = as_sorted_f64(times, s->n);
         rc = as_interval_median(&interval, &sorted, LEVEL, err);
-        row->median_ns = (struct as_estimate){row->wall.median, (double)NAN, (double)NAN, s->n};
+        row->median_ns =
+            (struct as_bench_estimate){row->wall.median, (double)NAN, (double)NAN, s->n};
         if (rc == ASSAY_OK && interval.reached) {
             row->median_ns.low = interval.low;
             row->median_ns.high = interval.high;

@@ -8,7 +8,7 @@
 
 /* A figure with its 95 % interval. Value NaN: unknown. The bounds are NaN when too few samples
  * pin it down. */
-struct as_estimate {
+struct as_bench_estimate {
     double value, low, high;
     size_t n;
 };
@@ -40,29 +40,30 @@ enum as_verdict { AS_VERDICT_UNKNOWN, AS_VERDICT_MET, AS_VERDICT_MISSED };
 
 struct as_bench_row {
     const struct as_bench_setting *setting;
-    struct as_summary wall;                /* ns; percentiles by nearest rank */
-    struct as_estimate median_ns;          /* of wall times */
-    struct as_estimate decide_ns;          /* mean */
-    double kernel_mean_ns;                 /* NaN: unknown */
-    struct as_estimate mean_mem_bytes;     /* counted peak of a sample */
-    double peak_mem_bytes;                 /* the greatest */
-    struct as_estimate energy_j;           /* a sample */
-    struct as_estimate coherence_delta;    /* mean of cosine - 1 */
-    struct as_estimate cuts;               /* share of decisions whose cut took an edge away */
-    double deciding;                       /* share of the time */
-    struct as_estimate edges_kept;         /* share of all */
-    double coherence_loss;                 /* mean of 1 - cosine: never below 0 */
-    double accuracy, contradiction_rate;   /* shares of samples */
-    double max_abs_error;                  /* the greatest */
-    struct as_estimate kv_cache_reduction; /* 1 - kept / all positions, all samples together */
-    struct as_estimate peak_mem_reduction; /* 1 - setting / baseline, all samples together */
-    struct as_estimate energy_reduction;
-    struct as_estimate latency_reduction; /* of the mean wall time, paired by sample */
-    struct as_estimate time_ratio;        /* geometric mean of setting / baseline by sample */
-    struct as_estimate item_ns;           /* the median for one item of work */
-    double p;                             /* that the two do not differ; NaN: not tested */
-    double p95_change;                    /* setting / baseline - 1 */
-    bool same_outputs, outputs_known;     /* as the baseline's, by their hashes */
+    struct as_summary wall;                   /* ns; percentiles by nearest rank */
+    struct as_bench_estimate median_ns;       /* of wall times */
+    struct as_bench_estimate decide_ns;       /* mean */
+    double kernel_mean_ns;                    /* NaN: unknown */
+    struct as_bench_estimate mean_mem_bytes;  /* counted peak of a sample */
+    double peak_mem_bytes;                    /* the greatest */
+    struct as_bench_estimate energy_j;        /* a sample */
+    struct as_bench_estimate coherence_delta; /* mean of cosine - 1 */
+    struct as_bench_estimate cuts;            /* share of decisions whose cut took an edge away */
+    double deciding;                          /* share of the time */
+    struct as_bench_estimate edges_kept;      /* share of all */
+    double coherence_loss;                    /* mean of 1 - cosine: never below 0 */
+    double accuracy, contradiction_rate;      /* shares of samples */
+    double max_abs_error;                     /* the greatest */
+    struct as_bench_estimate
+        kv_cache_reduction; /* 1 - kept / all positions, all samples together */
+    struct as_bench_estimate peak_mem_reduction; /* 1 - setting / baseline, all samples together */
+    struct as_bench_estimate energy_reduction;
+    struct as_bench_estimate latency_reduction; /* of the mean wall time, paired by sample */
+    struct as_bench_estimate time_ratio;        /* geometric mean of setting / baseline by sample */
+    struct as_bench_estimate item_ns;           /* the median for one item of work */
+    double p;                                   /* that the two do not differ; NaN: not tested */
+    double p95_change;                          /* setting / baseline - 1 */
+    bool same_outputs, outputs_known;           /* as the baseline's, by their hashes */
     enum as_verdict criteria[AS_CRITERION_COUNT];
     bool met, missed; /* all that could be told are met; one is missed */
 };

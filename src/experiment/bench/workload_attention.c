@@ -65,9 +65,9 @@ const char (*as_load_attention_hashes(const struct as_load_attention *load))[65]
 /* ---- the witness ---- */
 
 int as_witness_path(const char *folder, const struct as_bench_setting *setting, char *out,
-                    size_t room, struct assay_error *err)
+                    size_t capacity, struct assay_error *err)
 {
-    if (snprintf(out, room, "%s/%s.jsonl", folder, setting->name) >= (int)room)
+    if (snprintf(out, capacity, "%s/%s.jsonl", folder, setting->name) >= (int)capacity)
         return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder);
     return ASSAY_OK;
 }

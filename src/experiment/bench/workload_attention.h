@@ -33,7 +33,7 @@ struct as_bench_load as_load_attention_table(struct as_load_attention *load);
 
 /* The path of a setting's witness. */
 AS_MUST_USE int as_witness_path(const char *folder, const struct as_bench_setting *setting,
-                                char *out, size_t room, struct assay_error *err);
+                                char *out, size_t capacity, struct assay_error *err);
 
 /* ---- computing it again ---- */
 

@@ -149,14 +149,14 @@ int assay_bundle_segment(const struct assay_bundle *bundle, size_t i,
 
 /* The path for segment `i`; false when it is too long. */
 static bool path_of(const struct assay_bundle *bundle, size_t i, const char *folder, char *out,
-                    size_t room)
+                    size_t capacity)
 {
     const struct as_rvf_segment *s = &bundle->frame.segments[i];
     bool json = s->type == AS_RVF_METADATA || s->type == AS_RVF_MANIFEST;
-    int n = snprintf(out, room, "%s/segment-%llu-%s.%s", folder, (unsigned long long)s->id,
+    int n = snprintf(out, capacity, "%s/segment-%llu-%s.%s", folder, (unsigned long long)s->id,
                      type_name(s->type), json ? "json" : "bin");
 
-    return n > 0 && (size_t)n < room;
+    return n > 0 && (size_t)n < capacity;
 }
 
 /* A new file, never through a link. */

@@ -176,7 +176,7 @@ int as_rvf_file_read(struct as_rvf_file *file, const uint8_t *bytes, uint64_t si
     c = as_cursor_over(bytes, (size_t)size);
     while (rc == ASSAY_OK && as_cursor_left(&c) > 0) {
         struct as_rvf_segment *grown =
-            as_grow(file->segments, file->n, &file->room, 8, sizeof *grown);
+            as_grow(file->segments, file->n, &file->capacity, 8, sizeof *grown);
 
         if (!grown)
             return as_fail_nomem(err);

@@ -38,7 +38,7 @@ struct as_rvf_segment {
 
 struct as_rvf_file {
     struct as_rvf_segment *segments;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 /* The header of a segment of that payload, without its content hash. */

@@ -22,7 +22,7 @@ struct fact {
 
 struct assay_fingerprint {
     struct fact *facts; /* by key */
-    size_t n, room;
+    size_t n, capacity;
 };
 
 struct assay_fingerprint *assay_fingerprint_new(void)
@@ -90,7 +90,7 @@ static int put(struct assay_fingerprint *f, const char *key, char *json, enum as
     }
     copy = as_strdup(key);
     if (copy)
-        grown = as_grow(f->facts, f->n, &f->room, 32, sizeof *grown);
+        grown = as_grow(f->facts, f->n, &f->capacity, 32, sizeof *grown);
     if (!grown) {
         as_free(copy);
         as_free(json);

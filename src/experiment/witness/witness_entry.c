@@ -84,10 +84,11 @@ int as_witness_mask_hash(const struct assay_witness_entry *entry, char hex[ASSAY
 }
 
 /* Room for the value of any field but the mask. */
-#define VALUE_ROOM 72
-_Static_assert(VALUE_ROOM >= ASSAY_WITNESS_HEX && VALUE_ROOM >= AS_FLOAT_TEXT, "room for a value");
+#define VALUE_CAPACITY 72
+_Static_assert(VALUE_CAPACITY >= ASSAY_WITNESS_HEX && VALUE_CAPACITY >= AS_FLOAT_TEXT,
+               "room for a value");
 
-static size_t value_text(char out[VALUE_ROOM], const struct assay_witness_entry *entry,
+static size_t value_text(char out[VALUE_CAPACITY], const struct assay_witness_entry *entry,
                          const struct as_witness_field *field)
 {
     const char *at = (const char *)entry + field->at;
@@ -127,7 +128,7 @@ int as_witness_entry_hash(const struct assay_witness_entry *entry, char hex[ASSA
     as_sha256_add(&stream, first, sizeof first - 1);
     for (size_t i = 0; i < AS_N_WITNESS_FIELDS; i++) {
         const struct as_witness_field *field = &as_witness_fields[i];
-        char value[VALUE_ROOM];
+        char value[VALUE_CAPACITY];
         size_t size = value_text(value, entry, field);
 
         if (field->unbound)
@@ -244,7 +245,7 @@ int as_witness_put(const struct assay_witness_entry *entry, enum assay_witness_m
     as_json_object(&w);
     for (size_t i = 0; i < AS_N_WITNESS_FIELDS; i++) {
         const struct as_witness_field *field = &as_witness_fields[i];
-        char value[VALUE_ROOM];
+        char value[VALUE_CAPACITY];
         size_t size = value_text(value, entry, field);
 
         as_json_key(&w, field->name);
@@ -280,14 +281,14 @@ int as_witness_put_seal(const struct as_witness_seal *seal, struct as_out *out,
 }
 
 int assay_witness_log(const struct assay_witness_entry *entry, enum assay_witness_mask how,
-                      char *out, size_t room, size_t *size, struct assay_error *err)
+                      char *out, size_t capacity, size_t *size, struct assay_error *err)
 {
     struct as_out line;
     const char *text;
     size_t n = 0;
     int rc;
 
-    if (!entry || (unsigned)how >= ASSAY_WITNESS_MASK_COUNT || (!out && room > 0))
+    if (!entry || (unsigned)how >= ASSAY_WITNESS_MASK_COUNT || (!out && capacity > 0))
         return as_fail(err, ASSAY_ERR_USAGE, "a witness line needs an entry, a form and room");
     rc = check_fields(entry, true, err);
     if (rc == ASSAY_OK && how != ASSAY_WITNESS_MASK_HASH && entry->mask_bits && !entry->mask)
@@ -303,9 +304,9 @@ int assay_witness_log(const struct assay_witness_entry *entry, enum assay_witnes
             *size = n;
         if (!as_out_ok(&line))
             rc = as_fail_nomem(err);
-        else if (n >= room)
+        else if (n >= capacity)
             rc = as_fail(err, ASSAY_ERR_LIMIT, "the witness line takes %zu bytes, room is for %zu",
-                         n + 1, room);
+                         n + 1, capacity);
         else
             memcpy(out, text, n + 1);
     }

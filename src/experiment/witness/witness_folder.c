@@ -39,8 +39,9 @@ static const struct {
 static int add_item(struct as_folder_check *check, const char *folder, size_t place,
                     const char *name, struct assay_error *err)
 {
-    size_t room = strlen(folder) + strlen(name) + sizeof "/witness/";
-    struct as_folder_item *grown = as_grow(check->items, check->n, &check->room, 16, sizeof *grown);
+    size_t capacity = strlen(folder) + strlen(name) + sizeof "/witness/";
+    struct as_folder_item *grown =
+        as_grow(check->items, check->n, &check->capacity, 16, sizeof *grown);
     char *path;
 
     if (!grown)
@@ -48,10 +49,10 @@ static int add_item(struct as_folder_check *check, const char *folder, size_t pl
     check->items = grown;
     if (check->n == MAX_ITEMS)
         return as_fail(err, ASSAY_ERR_LIMIT, "%.150s holds more than %d files", folder, MAX_ITEMS);
-    path = as_alloc(room);
+    path = as_alloc(capacity);
     if (!path)
         return as_fail_nomem(err);
-    (void)snprintf(path, room, "%s/%s/%s", folder, places[place].folder, name);
+    (void)snprintf(path, capacity, "%s/%s/%s", folder, places[place].folder, name);
     grown[check->n++] = (struct as_folder_item){
         .path = path, .name = strrchr(path, '/') + 1, .kind = places[place].kind};
     return ASSAY_OK;
@@ -69,14 +70,14 @@ static int by_name(const void *a, const void *b)
 static int list(struct as_folder_check *check, const char *folder, size_t place,
                 struct assay_error *err)
 {
-    size_t room = strlen(folder) + sizeof "/witness";
-    char *path = as_alloc(room);
+    size_t capacity = strlen(folder) + sizeof "/witness";
+    char *path = as_alloc(capacity);
     DIR *dir;
     int rc = ASSAY_OK;
 
     if (!path)
         return as_fail_nomem(err);
-    (void)snprintf(path, room, "%s/%s", folder, places[place].folder);
+    (void)snprintf(path, capacity, "%s/%s", folder, places[place].folder);
     dir = opendir(path);
     as_free(path);
     if (!dir && errno == ENOENT)
@@ -96,13 +97,13 @@ static int list(struct as_folder_check *check, const char *folder, size_t place,
 static int read_beside(const char *path, struct as_mapped_file *file, struct as_arena *arena,
                        const struct as_json_value **meta)
 {
-    size_t room = strlen(path) + sizeof ".meta.json";
-    char *beside = as_alloc(room);
+    size_t capacity = strlen(path) + sizeof ".meta.json";
+    char *beside = as_alloc(capacity);
     int rc;
 
     if (!beside)
         return ASSAY_ERR_NOMEM;
-    (void)snprintf(beside, room, "%s.meta.json", path);
+    (void)snprintf(beside, capacity, "%s.meta.json", path);
     rc = as_mapped_file_open(file, beside, NULL);
     as_free(beside);
     return rc == ASSAY_OK

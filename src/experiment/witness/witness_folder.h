@@ -25,7 +25,7 @@ struct as_folder_item {
 
 struct as_folder_check {
     struct as_folder_item *items; /* by name */
-    size_t n, room;
+    size_t n, capacity;
     bool whole; /* all of them, and there is one */
 };
 

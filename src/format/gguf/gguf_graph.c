@@ -38,7 +38,7 @@ struct building {
     struct as_model *model;
     struct as_graph *graph;
     const struct architecture *arch;
-    uint32_t n_nodes, room, layer;
+    uint32_t n_nodes, capacity, layer;
     int rc;
     char why[200]; /* not empty: there will be no graph */
     char prefix[24];
@@ -144,7 +144,7 @@ static void add_node_n(struct building *b, const struct plan *plan, uint32_t *ou
         b->rc = as_fail_nomem(b->g->err);
         return;
     }
-    if (b->n_nodes == b->room) {
+    if (b->n_nodes == b->capacity) {
         give_up(b, "a block has more parts than expected");
         return;
     }
@@ -662,9 +662,9 @@ int as_gguf_build_graph(struct as_gguf *g)
         give_up(&b, "it has %llu blocks, more than %d", (unsigned long long)model->decoder.layers,
                 MAX_LAYERS);
     else
-        b.room = (uint32_t)model->decoder.layers * NODES_PER_LAYER + 16;
+        b.capacity = (uint32_t)model->decoder.layers * NODES_PER_LAYER + 16;
     if (!stopped(&b))
-        b.rc = as_graph_reserve_nodes(model->main, b.room, g->err);
+        b.rc = as_graph_reserve_nodes(model->main, b.capacity, g->err);
     if (!stopped(&b))
         build(&b);
     if (b.rc < 0)

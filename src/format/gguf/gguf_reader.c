@@ -153,13 +153,13 @@ static int check_overlap(const struct as_gguf *g)
 {
     const struct as_model *model = g->model;
     size_t n;
-    struct as_span *spans = as_spans_new(model, 0, &n);
+    struct as_file_range *spans = as_file_ranges_new(model, 0, &n);
     uint32_t id, other;
     int rc = ASSAY_OK;
 
     if (!spans)
         return as_fail_nomem(g->err);
-    if (as_spans_overlap(spans, n, &id, &other))
+    if (as_file_ranges_overlap(spans, n, &id, &other))
         rc = as_fail_at(g->err, model->values[id].data->offset,
                         "tensor '%.60s' overlaps tensor '%.60s'", model->values[id].name,
                         model->values[other].name);

@@ -93,7 +93,7 @@ int as_onnx_index_functions(struct as_onnx *r, const struct as_proto *model)
     if (!r->functions)
         return as_onnx_no_memory(r);
     r->maps_bytes += r->n_functions * (sizeof *r->functions + 2 * sizeof(struct as_name_slot));
-    rc = as_onnx_check_room(r, 0);
+    rc = as_onnx_check_capacity(r, 0);
     while (rc >= 0 && (rc = as_proto_next(&p, &f, r->err)) > 0) {
         if (f.number != 25)
             continue;
@@ -252,22 +252,23 @@ static int finish_output(struct as_onnx *r, struct expansion *e, struct as_text 
 static int set_prefix(struct as_onnx *r, struct expansion *e)
 {
     const char *label = as_node_label(e->scope.graph, e->node);
-    size_t room = strlen(label) + 32, size = strlen(label) + 1;
-    char *prefix = as_arena_zero(&r->model->arena, room, 1);
-    int rc = as_onnx_check_room(r, as_name_map_growth(&r->prefixes));
+    size_t capacity = strlen(label) + 32, size = strlen(label) + 1;
+    char *prefix = as_arena_zero(&r->model->arena, capacity, 1);
+    int rc = as_onnx_check_capacity(r, as_name_map_growth(&r->prefixes));
 
     if (rc < 0)
         return rc;
     if (!prefix)
         return as_onnx_no_memory(r);
-    (void)snprintf(prefix, room, "%s/", label);
+    (void)snprintf(prefix, capacity, "%s/", label);
     r->maps_bytes -= as_name_map_bytes(&r->prefixes);
     rc = as_name_map_put(&r->prefixes, prefix, size, 0);
     r->maps_bytes += as_name_map_bytes(&r->prefixes);
     if (rc < 0)
         return as_onnx_no_memory(r);
     if (rc == 0)
-        size = (size_t)snprintf(prefix, room, "%s.%llu/", label, (unsigned long long)r->n_nodes);
+        size =
+            (size_t)snprintf(prefix, capacity, "%s.%llu/", label, (unsigned long long)r->n_nodes);
     e->scope.prefix = prefix;
     e->scope.prefix_size = size;
     return ASSAY_OK;

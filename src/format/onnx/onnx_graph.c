@@ -215,7 +215,7 @@ static int place_nodes(struct as_onnx *r, struct as_onnx_scope *scope, uint32_t 
     if (rc < 0)
         return as_onnx_no_memory(r);
     scope->graph->n_nodes = 0;
-    *scope->nodes = (struct as_onnx_nodes){.at = scope->graph->nodes, .room = n, .fixed = true};
+    *scope->nodes = (struct as_onnx_nodes){.at = scope->graph->nodes, .capacity = n, .fixed = true};
     return ASSAY_OK;
 }
 

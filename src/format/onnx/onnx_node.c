@@ -8,16 +8,16 @@
 
 struct as_node *as_onnx_add_node(struct as_onnx *r, struct as_onnx_nodes *nodes)
 {
-    if (nodes->n == nodes->room) {
-        uint32_t room = nodes->room ? nodes->room * 2 : 32;
-        struct as_node *at = nodes->fixed ? NULL : as_realloc(nodes->at, room, sizeof *at);
+    if (nodes->n == nodes->capacity) {
+        uint32_t capacity = nodes->capacity ? nodes->capacity * 2 : 32;
+        struct as_node *at = nodes->fixed ? NULL : as_realloc(nodes->at, capacity, sizeof *at);
 
         if (!at) {
             as_onnx_no_memory(r);
             return NULL;
         }
         nodes->at = at;
-        nodes->room = room;
+        nodes->capacity = capacity;
     }
     return &nodes->at[nodes->n++];
 }

@@ -50,7 +50,7 @@ int as_onnx_no_memory(const struct as_onnx *r)
     return as_fail_nomem(r->err);
 }
 
-int as_onnx_check_room(const struct as_onnx *r, size_t more)
+int as_onnx_check_capacity(const struct as_onnx *r, size_t more)
 {
     const struct as_model *m = r->model;
     size_t used = more + m->arena.used_bytes + r->maps_bytes + m->n_values * sizeof *m->values;

@@ -62,7 +62,7 @@ struct as_onnx_call {
 /* Nodes of a graph while it is read. */
 struct as_onnx_nodes {
     struct as_node *at;
-    uint32_t n, room;
+    uint32_t n, capacity;
     bool fixed; /* already where the graph has them, and no more than room */
 };
 
@@ -97,7 +97,7 @@ struct as_onnx_node {
 /* Memory ran out, or the limit that goes with the size of the file was passed. */
 int as_onnx_no_memory(const struct as_onnx *r);
 /* Checks what was taken so far, beside the arena too, and `more` bytes. */
-AS_MUST_USE int as_onnx_check_room(const struct as_onnx *r, size_t more);
+AS_MUST_USE int as_onnx_check_capacity(const struct as_onnx *r, size_t more);
 /* A text that is a name: UTF-8, without NUL, not too long. `what` is for the message. */
 AS_MUST_USE int as_onnx_check_name(const struct as_onnx *r, struct as_text name, const char *what);
 /* A copy that ends with NUL, the same pointer for the same text; NULL with r->err. */

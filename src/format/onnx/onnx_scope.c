@@ -13,7 +13,7 @@ static uint64_t entry(uint32_t id, uint32_t order)
 static int bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
                 const char *kept, uint64_t number)
 {
-    int rc = as_onnx_check_room(r, as_name_map_growth(&scope->names));
+    int rc = as_onnx_check_capacity(r, as_name_map_growth(&scope->names));
 
     if (rc < 0)
         return rc;

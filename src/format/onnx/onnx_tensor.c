@@ -258,16 +258,16 @@ static int use_numbers(struct source *s, struct as_data *data)
 {
     uint64_t wanted = s->n * s->kind->per_element; /* cannot wrap: its bytes did not */
     struct numbers *numbers;
-    uint64_t room;
+    uint64_t capacity;
 
     if (s->kind->dtype == AS_DTYPE_I4 || s->kind->dtype == AS_DTYPE_U4 ||
         s->kind->dtype == AS_DTYPE_F4E2M1)
         wanted = s->size_bytes;
     /* A number takes a byte at least, so a shape that asks for more is refused before room is made.
      */
-    room = as_cursor_left(&s->message.at);
-    if (wanted > room)
-        return wrong_size(s, room, "bytes at most", wanted);
+    capacity = as_cursor_left(&s->message.at);
+    if (wanted > capacity)
+        return wrong_size(s, capacity, "bytes at most", wanted);
     numbers = as_arena_zero(&s->r->model->arena, 1, sizeof *numbers);
     if (!numbers)
         return as_onnx_no_memory(s->r);

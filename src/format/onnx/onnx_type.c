@@ -114,7 +114,7 @@ static int read_tensor_type(struct as_onnx *r, const struct as_proto *message, s
 static int read_element_type(struct as_onnx *r, const struct as_proto *message, uint8_t kind,
                              struct as_type *type)
 {
-    uint32_t wanted = kind == AS_KIND_MAP ? 2 : 1;
+    uint32_t wanted = kind == AS_VALUE_MAP ? 2 : 1;
     struct as_proto p = *message, inner;
     struct as_type *elem = NULL;
     struct as_proto_field f;
@@ -146,8 +146,8 @@ int as_onnx_read_type(struct as_onnx *r, const struct as_proto *message, struct 
         uint32_t field;
         uint8_t kind;
     } kinds[] = {
-        {1, AS_KIND_TENSOR}, {8, AS_KIND_TENSOR},   {4, AS_KIND_SEQUENCE},
-        {5, AS_KIND_MAP},    {9, AS_KIND_OPTIONAL},
+        {1, AS_VALUE_TENSOR}, {8, AS_VALUE_TENSOR},   {4, AS_VALUE_SEQUENCE},
+        {5, AS_VALUE_MAP},    {9, AS_VALUE_OPTIONAL},
     };
     struct as_proto p = *message, inner;
     struct as_proto_field f;
@@ -159,7 +159,7 @@ int as_onnx_read_type(struct as_onnx *r, const struct as_proto *message, struct 
             if (kinds[i].field != f.number)
                 continue;
             rc = as_proto_enter(&inner, &p, &f, r->err);
-            if (kinds[i].kind == AS_KIND_TENSOR)
+            if (kinds[i].kind == AS_VALUE_TENSOR)
                 AS_ONNX_STEP(rc, read_tensor_type(r, &inner, type, symbols));
             else
                 AS_ONNX_STEP(rc, read_element_type(r, &inner, kinds[i].kind, type));

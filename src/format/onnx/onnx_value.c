@@ -8,14 +8,14 @@
 
 enum { FIELD_TENSOR = 3, FIELD_SEQUENCE = 5, FIELD_OPTIONAL = 7 };
 
-static int read_value(struct as_onnx *r, enum as_kind kind, const struct as_proto *message,
+static int read_value(struct as_onnx *r, enum as_value_kind kind, const struct as_proto *message,
                       struct as_type *type, struct as_data **data);
 
-static bool kind_of_field(uint32_t field, enum as_kind *kind)
+static bool kind_of_field(uint32_t field, enum as_value_kind *kind)
 {
-    *kind = field == FIELD_TENSOR     ? AS_KIND_TENSOR
-            : field == FIELD_SEQUENCE ? AS_KIND_SEQUENCE
-                                      : AS_KIND_OPTIONAL;
+    *kind = field == FIELD_TENSOR     ? AS_VALUE_TENSOR
+            : field == FIELD_SEQUENCE ? AS_VALUE_SEQUENCE
+                                      : AS_VALUE_OPTIONAL;
     return field == FIELD_TENSOR || field == FIELD_SEQUENCE || field == FIELD_OPTIONAL;
 }
 
@@ -23,7 +23,7 @@ static int count_values(struct as_onnx *r, const struct as_proto *message, int32
 {
     struct as_proto p = *message;
     struct as_proto_field f;
-    enum as_kind kind;
+    enum as_value_kind kind;
     int rc;
 
     for (*n = 0; (rc = as_proto_next(&p, &f, r->err)) > 0;)
@@ -32,14 +32,14 @@ static int count_values(struct as_onnx *r, const struct as_proto *message, int32
     return rc;
 }
 
-static int read_values(struct as_onnx *r, enum as_kind kind, const struct as_proto *message,
+static int read_values(struct as_onnx *r, enum as_value_kind kind, const struct as_proto *message,
                        struct as_type *type)
 {
     struct as_proto p = *message, inner;
     struct as_proto_field f;
     struct as_type *elems;
     struct as_data *data;
-    enum as_kind of;
+    enum as_value_kind of;
     int rc;
 
     *type = AS_TYPE_UNKNOWN;
@@ -63,14 +63,14 @@ static int read_values(struct as_onnx *r, enum as_kind kind, const struct as_pro
 }
 
 /* As deep as messages may be, which as_proto_enter() counts. */
-static int read_value(struct as_onnx *r, enum as_kind kind, const struct as_proto *message,
+static int read_value(struct as_onnx *r, enum as_value_kind kind, const struct as_proto *message,
                       struct as_type *type, struct as_data **data)
 {
     struct as_onnx_tensor tensor;
     int rc;
 
     *data = NULL;
-    if (kind != AS_KIND_TENSOR)
+    if (kind != AS_VALUE_TENSOR)
         return read_values(r, kind, message, type);
     rc = as_onnx_read_tensor(r, message, &tensor);
     if (rc < 0)
@@ -80,7 +80,7 @@ static int read_value(struct as_onnx *r, enum as_kind kind, const struct as_prot
     return ASSAY_OK;
 }
 
-int as_onnx_value_read(struct as_model *model, enum as_kind kind, const uint8_t *bytes,
+int as_onnx_value_read(struct as_model *model, enum as_value_kind kind, const uint8_t *bytes,
                        uint64_t size, struct as_type *type, struct as_data **data,
                        struct assay_error *err)
 {

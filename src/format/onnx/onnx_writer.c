@@ -206,13 +206,13 @@ static void put_type(struct as_proto_out *p, const void *what)
     const struct type_item *item = what;
 
     switch (item->type->kind) {
-    case AS_KIND_TENSOR:
+    case AS_VALUE_TENSOR:
         as_proto_put_message(p, 1, put_tensor_type, item);
         break;
-    case AS_KIND_SEQUENCE:
+    case AS_VALUE_SEQUENCE:
         as_proto_put_message(p, 4, put_element_type, item);
         break;
-    case AS_KIND_OPTIONAL:
+    case AS_VALUE_OPTIONAL:
         as_proto_put_message(p, 9, put_element_type, item);
         break;
     default: /* a map's key type is not kept, so nothing is said */
@@ -222,9 +222,9 @@ static void put_type(struct as_proto_out *p, const void *what)
 
 static bool is_known(const struct as_type *type)
 {
-    if (type->kind == AS_KIND_TENSOR)
+    if (type->kind == AS_VALUE_TENSOR)
         return as_onnx_dtype_number(type->dtype) != 0;
-    return (type->kind == AS_KIND_SEQUENCE || type->kind == AS_KIND_OPTIONAL) && type->elems &&
+    return (type->kind == AS_VALUE_SEQUENCE || type->kind == AS_VALUE_OPTIONAL) && type->elems &&
            type->n_elems != 0 && is_known(type->elems);
 }
 

@@ -25,7 +25,7 @@ struct index {
     struct as_safetensors *s;
     const struct as_mapped_file *file;
     struct place *places;
-    size_t n_places, room;
+    size_t n_places, capacity;
     struct as_name_index shard_names; /* to places, several of each */
     bool has_total, has_map;
     uint64_t total;
@@ -73,14 +73,14 @@ static int add_place(struct index *x, const struct as_json_parser *json, struct 
     if (x->n_places == AS_SAFETENSORS_MAX_TENSORS)
         return as_fail_at(x->s->err, json->token_at, "the model has more than %d tensors",
                           AS_SAFETENSORS_MAX_TENSORS);
-    if (x->n_places == x->room) {
-        size_t room = x->room ? x->room * 2 : 256;
-        struct place *places = as_realloc(x->places, room, sizeof *places);
+    if (x->n_places == x->capacity) {
+        size_t capacity = x->capacity ? x->capacity * 2 : 256;
+        struct place *places = as_realloc(x->places, capacity, sizeof *places);
 
         if (!places)
             return as_fail_nomem(x->s->err);
         x->places = places;
-        x->room = room;
+        x->capacity = capacity;
         last = x->n_places ? &x->places[x->n_places - 1] : NULL;
     }
     place.shard_size = json->text_size;

@@ -265,20 +265,20 @@ static int take_metadata(struct header *h)
             return as_fail_nomem(h->s->err);
     }
     while (rc >= 0) {
-        bool room = model->n_meta < AS_SAFETENSORS_MAX_META;
+        bool capacity = model->n_meta < AS_SAFETENSORS_MAX_META;
         const char *key = NULL;
 
         rc = as_json_next(&h->json, h->s->err);
         if (rc < 0 || rc == AS_JSON_OBJECT_END)
             break;
-        if (room) {
+        if (capacity) {
             key = as_arena_text(&model->arena, h->json.text,
                                 h->json.text_size < 256 ? h->json.text_size : 256);
             if (!key)
                 return as_fail_nomem(h->s->err);
         }
         rc = as_json_expect(&h->json, AS_JSON_STRING, "a value in __metadata__", h->s->err);
-        if (rc >= 0 && room)
+        if (rc >= 0 && capacity)
             rc = keep_meta(h, key);
     }
     return rc < 0 ? rc : ASSAY_OK;
@@ -314,7 +314,7 @@ static int take_header(struct header *h)
 }
 
 /* Bytes before, between and after the tensors. */
-static uint64_t count_holes(const struct header *h, const struct as_span *spans, size_t n)
+static uint64_t count_holes(const struct header *h, const struct as_file_range *spans, size_t n)
 {
     uint64_t holes = h->data_bytes;
 
@@ -327,13 +327,13 @@ static int check_places(const struct header *h)
 {
     struct as_model *model = h->s->model;
     size_t n;
-    struct as_span *spans = as_spans_new(model, h->first, &n);
+    struct as_file_range *spans = as_file_ranges_new(model, h->first, &n);
     uint32_t id, other;
     uint64_t holes;
 
     if (!spans)
         return as_fail_nomem(h->s->err);
-    if (as_spans_overlap(spans, n, &id, &other)) {
+    if (as_file_ranges_overlap(spans, n, &id, &other)) {
         as_free(spans);
         return as_fail_at(h->s->err, model->values[id].data->offset,
                           "tensor '%.60s' overlaps tensor '%.60s'", model->values[id].name,

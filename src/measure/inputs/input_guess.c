@@ -48,38 +48,38 @@ static bool is_state_name(const char *name)
 
 /* What the graph says is needed; false when it says nothing. */
 static bool by_use(const struct as_input_use *use, const struct as_val *val, const char *name,
-                   struct numbers *out, char *how, size_t room)
+                   struct numbers *out, char *how, size_t capacity)
 {
     if (use->length >= 0) {
         *out = (struct numbers){NUMBERS_SAME, (double)use->length};
-        (void)snprintf(how, room, "length %lld", (long long)use->length);
+        (void)snprintf(how, capacity, "length %lld", (long long)use->length);
         return true;
     }
     if (use->below == 0)
         return false;
     if (is_whole(val->dtype) && has(name, "position")) {
         *out = (struct numbers){NUMBERS_POSITIONS, (double)use->below};
-        (void)snprintf(how, room, "positions from 0");
+        (void)snprintf(how, capacity, "positions from 0");
         return true;
     }
     *out = (struct numbers){NUMBERS_BELOW, (double)use->below};
-    (void)snprintf(how, room, "indices below %llu of %.60s", (unsigned long long)use->below,
+    (void)snprintf(how, capacity, "indices below %llu of %.60s", (unsigned long long)use->below,
                    use->table[0] ? use->table : "a table");
     return true;
 }
 
 static bool by_name(const struct as_val *val, const char *name, struct numbers *out, char *how,
-                    size_t room)
+                    size_t capacity)
 {
     if (has(name, "mask")) {
         *out = (struct numbers){NUMBERS_SAME, 1};
-        (void)snprintf(how, room, "ones: a mask that hides nothing");
+        (void)snprintf(how, capacity, "ones: a mask that hides nothing");
     } else if (is_whole(val->dtype) && (has(name, "position") || has(name, "pos_ids"))) {
         *out = (struct numbers){NUMBERS_POSITIONS, 0};
-        (void)snprintf(how, room, "positions from 0");
+        (void)snprintf(how, capacity, "positions from 0");
     } else if (is_whole(val->dtype) && (has(name, "token_type") || has(name, "segment"))) {
         *out = (struct numbers){NUMBERS_SAME, 0};
-        (void)snprintf(how, room, "zeros: one segment");
+        (void)snprintf(how, capacity, "zeros: one segment");
     } else {
         return false;
     }
@@ -87,7 +87,7 @@ static bool by_name(const struct as_val *val, const char *name, struct numbers *
 }
 
 static void by_type(const struct as_input_guess *guess, unsigned dtype, struct numbers *out,
-                    char *how, size_t room)
+                    char *how, size_t capacity)
 {
     const struct as_dtype_info *info = as_dtype_at(dtype);
     const char *words = "random in [-1, 1)";
@@ -106,37 +106,37 @@ static void by_type(const struct as_input_guess *guess, unsigned dtype, struct n
         out->shape = NUMBERS_NORMAL;
         words = "random, normal with deviation 1";
     }
-    (void)snprintf(how, room, "%s, seed %llu", words, (unsigned long long)guess->seed);
+    (void)snprintf(how, capacity, "%s, seed %llu", words, (unsigned long long)guess->seed);
 }
 
 static void decide(const struct as_input_guess *guess, const struct as_input_use *use,
-                   const struct as_val *val, struct numbers *out, char *how, size_t room)
+                   const struct as_val *val, struct numbers *out, char *how, size_t capacity)
 {
     const char *name = guess->model->values[guess->value].name;
 
     if (guess->is_state || is_state_name(name)) {
         *out = (struct numbers){NUMBERS_SAME, 0};
-        (void)snprintf(how, room, "zeros: a state that begins empty");
+        (void)snprintf(how, capacity, "zeros: a state that begins empty");
         if (!guess->is_state && use->length >= 0)
-            (void)by_use(use, val, name, out, how, room);
+            (void)by_use(use, val, name, out, how, capacity);
         return;
     }
-    if (use->length >= 0 && by_use(use, val, name, out, how, room))
+    if (use->length >= 0 && by_use(use, val, name, out, how, capacity))
         return;
     if (guess->fill == AS_INPUTS_ZEROS || guess->fill == AS_INPUTS_ONES) {
         bool ones = guess->fill == AS_INPUTS_ONES && use->below != 1;
 
         *out = (struct numbers){NUMBERS_SAME, ones};
-        (void)snprintf(how, room, "%s", ones ? "ones" : "zeros");
+        (void)snprintf(how, capacity, "%s", ones ? "ones" : "zeros");
         return;
     }
     if (use->is_choice && use->below == 0 && val->n == 1) {
         *out = (struct numbers){NUMBERS_SAME, (double)use->choice};
-        (void)snprintf(how, room, "%lld, which the model looks for", (long long)use->choice);
+        (void)snprintf(how, capacity, "%lld, which the model looks for", (long long)use->choice);
         return;
     }
-    if (!by_use(use, val, name, out, how, room) && !by_name(val, name, out, how, room))
-        by_type(guess, val->dtype, out, how, room);
+    if (!by_use(use, val, name, out, how, capacity) && !by_name(val, name, out, how, capacity))
+        by_type(guess, val->dtype, out, how, capacity);
 }
 
 static double number_at(const struct numbers *numbers, const struct as_val *val, uint64_t i,
@@ -194,7 +194,7 @@ static void fill(const struct as_input_guess *guess, const struct numbers *numbe
 }
 
 int as_input_guess_fill(const struct as_input_guess *guess, struct as_val *val, char *how,
-                        size_t room, struct assay_error *err)
+                        size_t capacity, struct assay_error *err)
 {
     enum as_dtype_class kind = as_dtype_at(val->dtype)->kind;
     struct as_input_use use;
@@ -203,13 +203,13 @@ int as_input_guess_fill(const struct as_input_guess *guess, struct as_val *val, 
 
     if (kind != AS_CLASS_FLOAT && !is_whole(val->dtype)) {
         memset(val->data, 0, (size_t)val->bytes);
-        (void)snprintf(how, room, kind == AS_CLASS_TEXT ? "empty texts" : "zeros");
+        (void)snprintf(how, capacity, kind == AS_CLASS_TEXT ? "empty texts" : "zeros");
         return ASSAY_OK;
     }
     rc = as_input_use_find(&use, guess->model, guess->value, err);
     if (rc < 0)
         return rc;
-    decide(guess, &use, val, &numbers, how, room);
+    decide(guess, &use, val, &numbers, how, capacity);
     fill(guess, &numbers, val);
     return ASSAY_OK;
 }

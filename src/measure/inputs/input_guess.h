@@ -15,6 +15,6 @@ struct as_input_guess {
 
 /* Fills `val`, a tensor with memory, and says how. */
 AS_MUST_USE int as_input_guess_fill(const struct as_input_guess *guess, struct as_val *val,
-                                    char *how, size_t room, struct assay_error *err);
+                                    char *how, size_t capacity, struct assay_error *err);
 
 #endif

@@ -85,7 +85,7 @@ struct walk {
 
 static int64_t dim_of(const struct as_value *v, int64_t axis)
 {
-    if (!v || v->type.kind != AS_KIND_TENSOR || v->type.rank < 0)
+    if (!v || v->type.kind != AS_VALUE_TENSOR || v->type.rank < 0)
         return AS_DIM_UNKNOWN;
     axis += axis < 0 ? v->type.rank : 0;
     return axis >= 0 && axis < v->type.rank ? v->type.dims[axis] : AS_DIM_UNKNOWN;

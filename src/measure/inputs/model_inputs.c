@@ -87,7 +87,7 @@ static int parse_onnx(struct as_model_inputs *in, struct as_given_file *f, struc
         rc = as_model_new(&in->holder, 0, err);
     if (rc < 0)
         return rc;
-    rc = as_onnx_value_read(in->holder, AS_KIND_TENSOR, f->file.bytes, f->file.size, &type,
+    rc = as_onnx_value_read(in->holder, AS_VALUE_TENSOR, f->file.bytes, f->file.size, &type,
                             &f->data, &why);
     if (rc == ASSAY_OK && (!f->data || !as_type_dims(&type, &f->dims)))
         rc = as_fail(&why, ASSAY_ERR_FORMAT, "it holds no numbers");
@@ -116,11 +116,11 @@ static const struct as_type *declared(const struct as_model *model, const struct
     return model->inferred ? &v->declared : &v->type;
 }
 
-static void dims_text(char *out, size_t room, const struct as_dims *dims)
+static void dims_text(char *out, size_t capacity, const struct as_dims *dims)
 {
     struct as_type type = {.rank = (int16_t)dims->rank, .dims = dims->at};
 
-    as_type_text(out, room, &type);
+    as_type_text(out, capacity, &type);
 }
 
 /* The kind of numbers and the count of dimensions; sizes come with inference. */
@@ -130,7 +130,7 @@ static int check_type(const struct as_model_inputs *in, const struct as_given_fi
     const struct as_type *want = declared(in->model, f->value);
     char have[60], wanted[60];
 
-    if (want->kind != AS_KIND_TENSOR)
+    if (want->kind != AS_VALUE_TENSOR)
         return as_fail(err, ASSAY_ERR_USAGE, "input '%.60s' is no tensor; %.100s cannot be given",
                        f->value->name, f->file.path);
     if (want->dtype != AS_DTYPE_UNKNOWN && want->dtype != f->dtype)
@@ -281,17 +281,17 @@ static int give_own(struct as_model_inputs *in, struct as_engine *engine, size_t
     int rc = ASSAY_OK;
 
     (void)snprintf(choice->how, sizeof choice->how, "empty");
-    if (v->type.kind == AS_KIND_MAP)
+    if (v->type.kind == AS_VALUE_MAP)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED, "input '%.60s' is a map; nothing can be given",
                        v->name);
-    if (v->type.kind == AS_KIND_TENSOR && f && f->dtype == AS_DTYPE_STRING) {
+    if (v->type.kind == AS_VALUE_TENSOR && f && f->dtype == AS_DTYPE_STRING) {
         struct as_type type = {.dtype = (uint8_t)f->dtype,
                                .rank = (int16_t)f->dims.rank,
                                .n_elems = -1,
                                .dims = f->dims.at};
 
         rc = as_val_load(&val, &in->mem, AS_MEM_ACTIVATIONS, &type, f->data, err);
-    } else if (v->type.kind == AS_KIND_TENSOR) {
+    } else if (v->type.kind == AS_VALUE_TENSOR) {
         if (!as_type_dims(&v->type, &dims) || !as_type_is_static(&v->type))
             return as_fail(err, ASSAY_ERR_USAGE,
                            "the shape of input '%.80s' is not known: give its sizes", v->name);
@@ -308,14 +308,14 @@ static int give_own(struct as_model_inputs *in, struct as_engine *engine, size_t
 /* "as given: 1, 2, 3 ...": numbers that went into the shapes, and are constants of the engine. */
 static void tell_given(const struct as_data *data, struct as_input_choice *choice)
 {
-    const size_t room = sizeof choice->how;
-    size_t size = (size_t)snprintf(choice->how, room, "as given");
+    const size_t capacity = sizeof choice->how;
+    size_t size = (size_t)snprintf(choice->how, capacity, "as given");
 
     for (uint64_t i = 0; i < data->n && i < 4 && data->dtype != AS_DTYPE_STRING; i++)
-        size += (size_t)snprintf(choice->how + size, room - size, "%s %.9g", i ? "," : ":",
+        size += (size_t)snprintf(choice->how + size, capacity - size, "%s %.9g", i ? "," : ":",
                                  as_data_f64(data, i));
     if (data->n > 4)
-        (void)snprintf(choice->how + size, room - size, " ...");
+        (void)snprintf(choice->how + size, capacity - size, " ...");
 }
 
 static bool is_looped(const struct as_input_options *options, const char *name)
@@ -342,7 +342,7 @@ static int fill_one(struct as_model_inputs *in, struct as_engine *engine, size_t
     int rc = ASSAY_OK;
 
     choice->name = v->name;
-    choice->dtype = v->type.kind == AS_KIND_TENSOR ? as_dtype_name(v->type.dtype) : "";
+    choice->dtype = v->type.kind == AS_VALUE_TENSOR ? as_dtype_name(v->type.dtype) : "";
     as_type_text(choice->shape, sizeof choice->shape, &v->type);
     if (guess.is_state && !as_type_is_static(&v->type)) {
         (void)snprintf(choice->how, sizeof choice->how, "the state that the run before left");
@@ -355,7 +355,7 @@ static int fill_one(struct as_model_inputs *in, struct as_engine *engine, size_t
     if (!val->present)
         rc = give_own(in, engine, i, choice, err);
     val = as_engine_input(engine, i);
-    if (rc < 0 || !val->present || val->kind != AS_KIND_TENSOR)
+    if (rc < 0 || !val->present || val->kind != AS_VALUE_TENSOR)
         return rc;
     if (f) {
         (void)snprintf(choice->how, sizeof choice->how, "file %.100s", f->file.path);

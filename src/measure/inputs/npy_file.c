@@ -11,7 +11,7 @@
 
 #include "base/cursor.h"
 
-enum { MAX_HEADER = 1 << 16, MAGIC_SIZE = 6, WORD_ROOM = 24 };
+enum { MAX_HEADER = 1 << 16, MAGIC_SIZE = 6, WORD_CAPACITY = 24 };
 
 static const uint8_t magic[MAGIC_SIZE] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
@@ -56,7 +56,7 @@ static bool take_char(struct header *h, char c)
     return true;
 }
 
-static int take_string(struct header *h, char out[WORD_ROOM])
+static int take_string(struct header *h, char out[WORD_CAPACITY])
 {
     size_t n = 0;
     uint8_t quote, c;
@@ -65,7 +65,7 @@ static int take_string(struct header *h, char out[WORD_ROOM])
     if (!as_take_u8(&h->at, &quote) || (quote != '\'' && quote != '"'))
         return wrong(h, "the header wants a text here; arrays of records cannot be read");
     while (as_take_u8(&h->at, &c) && c != quote) {
-        if (n + 1 == WORD_ROOM || c < ' ' || c > '~' || c == '\\')
+        if (n + 1 == WORD_CAPACITY || c < ' ' || c > '~' || c == '\\')
             return wrong(h, "a text in the header is none that NumPy writes");
         out[n++] = (char)c;
         c = 0;
@@ -76,7 +76,7 @@ static int take_string(struct header *h, char out[WORD_ROOM])
 
 static int take_descr(struct header *h)
 {
-    char text[WORD_ROOM] = "";
+    char text[WORD_CAPACITY] = "";
     int rc = take_string(h, text);
 
     if (rc < 0)
@@ -151,7 +151,7 @@ static int take_shape(struct header *h)
 
 static int take_pair(struct header *h)
 {
-    char key[WORD_ROOM];
+    char key[WORD_CAPACITY];
     bool *seen;
     int (*take)(struct header *);
     int rc = take_string(h, key);

@@ -58,7 +58,7 @@ static int pair(struct pairing *p, struct assay_error *err)
 
 static int run_pairs(struct pairing *p, struct assay_error *err)
 {
-    const struct as_watch_source *source = p->options.source;
+    const struct as_interference_source *source = p->options.source;
     double plain_ns, other_ns, s = 0;
     uint64_t from;
     int rc = warm(p, p->options.plain, p->options.plain_user, &plain_ns, err);
@@ -83,10 +83,10 @@ static int sum_up(struct pairing *p, struct assay_error *err)
 {
     struct as_pair_run *out = p->out;
     struct as_series_interval interval = {0};
-    int rc = as_latency_figures(&out->plain, p->plain_ns, out->n_pairs, p->options.level, err);
+    int rc = as_latency_metrics(&out->plain, p->plain_ns, out->n_pairs, p->options.level, err);
 
     if (rc == ASSAY_OK)
-        rc = as_latency_figures(&out->other, p->other_ns, out->n_pairs, p->options.level, err);
+        rc = as_latency_metrics(&out->other, p->other_ns, out->n_pairs, p->options.level, err);
     if (rc == ASSAY_OK)
         rc = as_latency_interval(&interval, p->ratio, out->n_pairs, p->options.level, &out->factor,
                                  err);
@@ -104,7 +104,7 @@ int as_pair_run(struct as_pair_run *out, const struct as_pair_options *options,
     *out = (struct as_pair_run){.batch = 1};
     p.options.time_s = options->time_s > 0 ? options->time_s : TIME_S;
     p.options.level = options->level > 0 ? options->level : LEVEL;
-    p.options.source = options->source ? options->source : as_watch_machine(false);
+    p.options.source = options->source ? options->source : as_interference_machine(false);
     p.plain_ns = as_alloc_zero(AS_PAIR_MAX, sizeof *p.plain_ns);
     p.other_ns = as_alloc_zero(AS_PAIR_MAX, sizeof *p.other_ns);
     p.ratio = as_alloc_zero(AS_PAIR_MAX, sizeof *p.ratio);

@@ -14,13 +14,13 @@ struct as_pair_options {
     void *plain_user, *other_user;
     double time_s; /* default 0.3 */
     double level;  /* of the intervals; default 0.95 */
-    const struct as_watch_source *source;
+    const struct as_interference_source *source;
 };
 
 struct as_pair_run {
     size_t n_pairs;
     uint64_t batch;                         /* calls in a sample */
-    struct as_latency_figures plain, other; /* of one call */
+    struct as_latency_metrics plain, other; /* of one call */
     double factor;                          /* median of other / plain */
     double factor_low, factor_high;         /* its interval */
 };

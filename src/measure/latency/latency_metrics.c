@@ -44,7 +44,7 @@ static size_t fold(double *blocks, const double *samples, size_t n, double *work
     return n_blocks;
 }
 
-static int find_drift(struct as_latency_figures *out, const double *samples, size_t n, double *work,
+static int find_drift(struct as_latency_metrics *out, const double *samples, size_t n, double *work,
                       struct assay_error *err)
 {
     double blocks[TREND_BLOCKS];
@@ -71,7 +71,7 @@ static int find_drift(struct as_latency_figures *out, const double *samples, siz
     return ASSAY_OK;
 }
 
-int as_latency_figures(struct as_latency_figures *out, const double *samples, size_t n,
+int as_latency_metrics(struct as_latency_metrics *out, const double *samples, size_t n,
                        double level, struct assay_error *err)
 {
     size_t bad = as_sort_find_bad(samples, n);
@@ -79,7 +79,7 @@ int as_latency_figures(struct as_latency_figures *out, const double *samples, si
     double *work;
     int rc;
 
-    *out = (struct as_latency_figures){0};
+    *out = (struct as_latency_metrics){0};
     if (bad < n)
         return as_fail(err, ASSAY_ERR_USAGE, "sample %zu is not a finite number", bad);
     work = sorted_copy(samples, n);

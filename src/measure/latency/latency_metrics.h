@@ -8,7 +8,7 @@
 #include "stats/describe/summary.h"
 #include "stats/inference/series_interval.h"
 
-struct as_latency_figures {
+struct as_latency_metrics {
     struct as_summary summary;        /* in nanoseconds; percentiles by linear interpolation */
     struct as_series_interval median; /* its interval, honest for noise that comes in bursts */
     struct as_fences fences;          /* mild and severe outliers */
@@ -20,7 +20,7 @@ struct as_latency_figures {
 
 /* `samples` in the order they were taken. Fails (USAGE) without samples, or when one is not finite,
  * and when memory runs out. */
-AS_MUST_USE int as_latency_figures(struct as_latency_figures *out, const double *samples, size_t n,
+AS_MUST_USE int as_latency_metrics(struct as_latency_metrics *out, const double *samples, size_t n,
                                    double level, struct assay_error *err);
 
 /* The interval alone, for a decision on the way. */

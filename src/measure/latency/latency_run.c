@@ -9,7 +9,7 @@
 #include "stats/describe/sort.h"
 #include "stats/inference/student.h"
 
-enum { TIMER_TRIES = 256, FIRST_ROOM = 256, FEWEST = 3 };
+enum { TIMER_TRIES = 256, FIRST_CAPACITY = 256, FEWEST = 3 };
 
 #define BATCH_NS         20000.0   /* the least length of a sample, ... */
 #define BATCH_TIMERS     100.0     /* ... and in costs of the timer */
@@ -46,13 +46,13 @@ static struct as_latency_options with_defaults(const struct as_latency_options *
     if (!(o.level > 0))
         o.level = AS_LATENCY_LEVEL;
     if (!o.source)
-        o.source = as_watch_machine(o.whole_process);
+        o.source = as_interference_machine(o.whole_process);
     return o;
 }
 
 /* ---- the timer ---- */
 
-static void calibrate(struct as_latency_run *out, const struct as_watch_source *source)
+static void calibrate(struct as_latency_run *out, const struct as_interference_source *source)
 {
     double cost[TIMER_TRIES], scratch[TIMER_TRIES];
     struct as_sorted sorted = as_sorted_f64(cost, TIMER_TRIES);
@@ -78,55 +78,55 @@ struct timing {
     void *user;
     const struct as_latency_options *options;
     struct as_latency_run *out;
-    struct as_watch watch;
-    size_t room;
+    struct as_interference watch;
+    size_t capacity;
     size_t next_check;
     uint64_t runs; /* calls, for messages */
     uint64_t start_ns;
 };
 
-static int make_room(struct timing *t, struct assay_error *err)
+static int reserve(struct timing *t, struct assay_error *err)
 {
     struct as_latency_run *out = t->out;
-    size_t room = t->room ? 2 * t->room : FIRST_ROOM;
+    size_t capacity = t->capacity ? 2 * t->capacity : FIRST_CAPACITY;
     double *samples;
     uint8_t *seen;
 
-    if (out->n < t->room)
+    if (out->n < t->capacity)
         return ASSAY_OK;
-    samples = as_realloc(out->samples_ns, room, sizeof *samples);
+    samples = as_realloc(out->samples_ns, capacity, sizeof *samples);
     if (!samples)
         return as_fail_nomem(err);
     out->samples_ns = samples;
-    seen = as_realloc(out->seen, room, sizeof *seen);
+    seen = as_realloc(out->seen, capacity, sizeof *seen);
     if (!seen)
         return as_fail_nomem(err);
     out->seen = seen;
-    memset(seen + t->room, 0, room - t->room);
-    t->room = room;
+    memset(seen + t->capacity, 0, capacity - t->capacity);
+    t->capacity = capacity;
     return ASSAY_OK;
 }
 
 static double elapsed_s(const struct timing *t)
 {
-    const struct as_watch_source *source = t->options->source;
+    const struct as_interference_source *source = t->options->source;
 
     return (double)(source->now_ns(source->user) - t->start_ns) / 1e9;
 }
 
 static int sample(struct timing *t, struct assay_error *err)
 {
-    const struct as_watch_source *source = t->options->source;
+    const struct as_interference_source *source = t->options->source;
     struct as_latency_run *out = t->out;
     uint64_t took = 0;
-    int rc = make_room(t, err);
+    int rc = reserve(t, err);
 
     if (rc == ASSAY_OK)
         rc = as_measured_calls(t->fn, t->user, out->batch, &t->runs, source, &took, err);
     if (rc < 0)
         return rc;
     out->samples_ns[out->n++] = fmax((double)took - out->timer_cost_ns, 0) / (double)out->batch;
-    as_watch_sample(&t->watch, out->n, source->now_ns(source->user), out->seen);
+    as_interference_sample(&t->watch, out->n, source->now_ns(source->user), out->seen);
     return ASSAY_OK;
 }
 
@@ -197,7 +197,7 @@ static int take_samples(struct timing *t, struct assay_error *err)
     int rc = 0;
 
     t->next_check = o->min_runs ? o->min_runs : AS_LATENCY_WANTED_RUNS;
-    as_watch_begin(&t->watch, o->source, t->out->warm_up.call_ns * (double)t->out->batch);
+    as_interference_begin(&t->watch, o->source, t->out->warm_up.call_ns * (double)t->out->batch);
     t->start_ns = o->source->now_ns(o->source->user);
     while (rc == 0) {
         rc = sample(t, err);
@@ -210,13 +210,13 @@ static int take_samples(struct timing *t, struct assay_error *err)
     }
     if (rc < 0)
         return rc;
-    as_watch_end(&t->watch, t->out->n, t->out->seen);
+    as_interference_end(&t->watch, t->out->n, t->out->seen);
     return ASSAY_OK;
 }
 
 /* ---- what they say ---- */
 
-static void find_causes(struct as_latency_run *out, const struct as_watch *watch)
+static void find_causes(struct as_latency_run *out, const struct as_interference *watch)
 {
     size_t n_others;
 
@@ -227,8 +227,8 @@ static void find_causes(struct as_latency_run *out, const struct as_watch *watch
         struct as_cause_tally *tally = &out->causes[c];
         double among, elsewhere;
 
-        tally->known = as_watch_known(watch, (enum as_cause)c);
-        tally->n = as_watch_count(watch, (enum as_cause)c);
+        tally->known = as_interference_known(watch, (enum as_cause)c);
+        tally->n = as_interference_count(watch, (enum as_cause)c);
         for (size_t i = 0; i < out->n; i++) {
             if (!(out->seen[i] >> c & 1))
                 continue;
@@ -270,7 +270,7 @@ static void widen(struct as_latency_run *out, const struct as_latency_options *o
         out->figures.median.interval.reached && widen_to(out, exp(point * o->earlier_spread));
 }
 
-static double frequency(const struct as_watch_source *source)
+static double frequency(const struct as_interference_source *source)
 {
     return source->frequency_hz ? source->frequency_hz(source->user) : (double)NAN;
 }
@@ -317,7 +317,7 @@ int as_latency_run(struct as_latency_run *out, as_measured fn, void *user,
     if (rc < 0)
         goto out;
     out->frequency_after_hz = frequency(o.source);
-    rc = as_latency_figures(&out->figures, out->samples_ns, out->n, o.level, err);
+    rc = as_latency_metrics(&out->figures, out->samples_ns, out->n, o.level, err);
     if (rc < 0)
         goto out;
     find_causes(out, &t.watch);

@@ -37,7 +37,7 @@ struct as_latency_options {
     double earlier_spread; /* and the spread of the logarithms of their medians */
     bool no_batch;         /* a sample is one call, however short */
     bool whole_process;    /* what is measured has threads: watch events of all of them */
-    const struct as_watch_source *source; /* NULL: the machine */
+    const struct as_interference_source *source; /* NULL: the machine */
     void (*progress)(void *user, enum as_latency_phase phase, double share);
     void *progress_user;
 };
@@ -64,7 +64,7 @@ struct as_latency_run {
     uint8_t *seen;      /* by sample: bit i is enum as_cause i */
     size_t n;
     uint64_t batch; /* calls in a sample, whose mean it is */
-    struct as_latency_figures figures;
+    struct as_latency_metrics figures;
     struct as_warm_up warm_up;
     double timer_cost_ns, timer_resolution_ns;
     double seconds; /* of the timing pass */

@@ -15,11 +15,11 @@
 
 struct profiling {
     struct as_engine *engine;
-    const struct as_watch_source *source;
+    const struct as_interference_source *source;
     struct as_profile_pass *out;
     struct as_step_sample *step;   /* of the run that is made */
     struct as_step_sample *by_run; /* of all, run after run */
-    size_t room;                   /* runs */
+    size_t capacity;               /* runs */
 };
 
 static int timed(struct profiling *p, enum as_run_mode mode, double *ns, struct assay_error *err)
@@ -65,7 +65,7 @@ static int run_pairs(struct profiling *p, const struct as_profile_pass_options *
     if (rc == ASSAY_OK)
         rc = timed(p, AS_RUN_PLAIN, &unused, err);
     from = p->source->now_ns(p->source->user);
-    while (rc == ASSAY_OK && p->out->n_runs < p->room) {
+    while (rc == ASSAY_OK && p->out->n_runs < p->capacity) {
         rc = pair(p, err);
         s = (double)(p->source->now_ns(p->source->user) - from) / 1e9;
         if (o->progress)
@@ -75,7 +75,7 @@ static int run_pairs(struct profiling *p, const struct as_profile_pass_options *
         if (!o->runs && s >= 10 * time_s && p->out->n_runs > 0)
             break;
     }
-    p->out->capped = p->out->n_runs == p->room && p->room < wanted;
+    p->out->capped = p->out->n_runs == p->capacity && p->capacity < wanted;
     return rc;
 }
 
@@ -118,19 +118,19 @@ static int find_cost(struct as_profile_pass *out, double level, struct assay_err
     return rc;
 }
 
-static int make_room(struct profiling *p, const struct as_profile_pass_options *o,
-                     struct assay_error *err)
+static int reserve(struct profiling *p, const struct as_profile_pass_options *o,
+                   struct assay_error *err)
 {
     struct as_profile_pass *out = p->out;
     size_t most = AS_PROFILE_MAX_SAMPLES / (out->n_steps ? out->n_steps : 1);
 
-    p->room = o->runs ? o->runs : AS_PROFILE_MAX_RUNS;
+    p->capacity = o->runs ? o->runs : AS_PROFILE_MAX_RUNS;
     most = most > AS_PROFILE_MIN_RUNS ? most : AS_PROFILE_MIN_RUNS;
-    p->room = p->room < most ? p->room : most;
+    p->capacity = p->capacity < most ? p->capacity : most;
     p->step = as_alloc_zero(out->n_steps + 1, sizeof *p->step);
-    p->by_run = as_alloc_zero(p->room * (out->n_steps + 1), sizeof *p->by_run);
-    out->run_ns = as_alloc_zero(p->room, sizeof *out->run_ns);
-    out->plain_ns = as_alloc_zero(p->room, sizeof *out->plain_ns);
+    p->by_run = as_alloc_zero(p->capacity * (out->n_steps + 1), sizeof *p->by_run);
+    out->run_ns = as_alloc_zero(p->capacity, sizeof *out->run_ns);
+    out->plain_ns = as_alloc_zero(p->capacity, sizeof *out->plain_ns);
     return p->step && p->by_run && out->run_ns && out->plain_ns ? ASSAY_OK : as_fail_nomem(err);
 }
 
@@ -138,21 +138,22 @@ int as_profile_pass(struct as_profile_pass *out, struct as_engine *engine,
                     const struct as_profile_pass_options *options, struct assay_error *err)
 {
     struct profiling p = {.engine = engine,
-                          .source = options->source ? options->source : as_watch_machine(false),
+                          .source =
+                              options->source ? options->source : as_interference_machine(false),
                           .out = out};
     double level = options->level > 0 ? options->level : DEFAULT_LEVEL;
     int rc;
 
     *out = (struct as_profile_pass){.n_steps = as_engine_n_steps(engine)};
-    rc = make_room(&p, options, err);
+    rc = reserve(&p, options, err);
     if (rc == ASSAY_OK)
         rc = run_pairs(&p, options, err);
     if (rc == ASSAY_OK)
         rc = turn(&p, err);
     if (rc == ASSAY_OK)
-        rc = as_latency_figures(&out->profiled, out->run_ns, out->n_runs, level, err);
+        rc = as_latency_metrics(&out->profiled, out->run_ns, out->n_runs, level, err);
     if (rc == ASSAY_OK)
-        rc = as_latency_figures(&out->plain, out->plain_ns, out->n_runs, level, err);
+        rc = as_latency_metrics(&out->plain, out->plain_ns, out->n_runs, level, err);
     if (rc == ASSAY_OK)
         rc = find_cost(out, level, err);
     as_free(p.step);

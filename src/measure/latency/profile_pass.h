@@ -17,7 +17,7 @@ struct as_profile_pass_options {
     unsigned runs; /* exactly so many, as far as there is room */
     double time_s; /* default 1.5 */
     double level;
-    const struct as_watch_source *source; /* the clock; NULL: the machine's */
+    const struct as_interference_source *source; /* the clock; NULL: the machine's */
     void (*progress)(void *user, double share);
     void *user;
 };
@@ -28,7 +28,7 @@ struct as_profile_pass {
     uint32_t *calls;   /* the same */
     double *run_ns;    /* each profiled run as a whole, without what stands around it */
     double *plain_ns;  /* the plain run beside it */
-    struct as_latency_figures profiled, plain;
+    struct as_latency_metrics profiled, plain;
     double cost_share;                      /* how much longer a profiled run takes: 0.01 is 1 % */
     double cost_low_share, cost_high_share; /* its interval */
     bool capped; /* fewer runs than wanted: there was no room for more samples */

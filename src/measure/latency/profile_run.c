@@ -67,7 +67,7 @@ static int warm_it(struct as_profile_run *run, struct assay_error *err)
     struct as_warm_up_options o = {
         .min_runs = l->warmup_runs ? l->warmup_runs : AS_LATENCY_WARMUP_RUNS,
         .max_s = l->warmup_s > 0 ? l->warmup_s : AS_LATENCY_TIME_S / 3,
-        .source = l->source ? l->source : as_watch_machine(false),
+        .source = l->source ? l->source : as_interference_machine(false),
     };
     int rc;
 

@@ -45,13 +45,13 @@ static uint64_t machine_now(void *user)
     return as_clock_mono_ns();
 }
 
-static void put(struct as_watch_counts *out, enum as_cause cause, struct as_fact fact)
+static void put(struct as_interference_counts *out, enum as_cause cause, struct as_fact fact)
 {
     out->known[cause] = !fact.why;
     out->of[cause] = fact.value;
 }
 
-static void read_events(struct as_watch_counts *out, bool thread_only)
+static void read_events(struct as_interference_counts *out, bool thread_only)
 {
     struct as_process_events e;
 
@@ -62,19 +62,19 @@ static void read_events(struct as_watch_counts *out, bool thread_only)
     put(out, AS_CAUSE_MAJOR_FAULT, e.major_faults);
 }
 
-static void thread_events(void *user, struct as_watch_counts *out)
+static void thread_events(void *user, struct as_interference_counts *out)
 {
     (void)user;
     read_events(out, true);
 }
 
-static void process_events(void *user, struct as_watch_counts *out)
+static void process_events(void *user, struct as_interference_counts *out)
 {
     (void)user;
     read_events(out, false);
 }
 
-static void machine_steal(void *user, struct as_watch_counts *out)
+static void machine_steal(void *user, struct as_interference_counts *out)
 {
     struct as_system_load load;
 
@@ -89,23 +89,24 @@ static double machine_frequency(void *user)
     return as_frequency_measure();
 }
 
-const struct as_watch_source *as_watch_machine(bool whole_process)
+const struct as_interference_source *as_interference_machine(bool whole_process)
 {
-    static const struct as_watch_source thread = {.now_ns = machine_now,
-                                                  .events = thread_events,
-                                                  .steal = machine_steal,
-                                                  .frequency_hz = machine_frequency};
-    static const struct as_watch_source process = {.now_ns = machine_now,
-                                                   .events = process_events,
-                                                   .steal = machine_steal,
-                                                   .frequency_hz = machine_frequency};
+    static const struct as_interference_source thread = {.now_ns = machine_now,
+                                                         .events = thread_events,
+                                                         .steal = machine_steal,
+                                                         .frequency_hz = machine_frequency};
+    static const struct as_interference_source process = {.now_ns = machine_now,
+                                                          .events = process_events,
+                                                          .steal = machine_steal,
+                                                          .frequency_hz = machine_frequency};
 
     return whole_process ? &process : &thread;
 }
 
 /* ---- watching ---- */
 
-static void read_into(const struct as_watch *w, struct as_watch_counts *out, bool steal)
+static void read_into(const struct as_interference *w, struct as_interference_counts *out,
+                      bool steal)
 {
     if (!steal && w->source->events)
         w->source->events(w->source->user, out);
@@ -114,9 +115,9 @@ static void read_into(const struct as_watch *w, struct as_watch_counts *out, boo
 }
 
 /* What one reading of events takes. */
-static double reading_ns(const struct as_watch *w)
+static double reading_ns(const struct as_interference *w)
 {
-    struct as_watch_counts c = {0};
+    struct as_interference_counts c = {0};
     uint64_t from = w->source->now_ns(w->source->user);
 
     for (int i = 0; i < COST_TRIES; i++)
@@ -124,11 +125,12 @@ static double reading_ns(const struct as_watch *w)
     return (double)(w->source->now_ns(w->source->user) - from) / COST_TRIES;
 }
 
-void as_watch_begin(struct as_watch *w, const struct as_watch_source *source, double sample_ns)
+void as_interference_begin(struct as_interference *w, const struct as_interference_source *source,
+                           double sample_ns)
 {
     double least;
 
-    *w = (struct as_watch){.source = source, .group = 1};
+    *w = (struct as_interference){.source = source, .group = 1};
     least = reading_ns(w) / MAX_COST_SHARE;
     if (sample_ns > 0 && least > sample_ns)
         w->group = least / sample_ns < MAX_GROUP ? (size_t)(least / sample_ns) + 1 : MAX_GROUP;
@@ -139,9 +141,9 @@ void as_watch_begin(struct as_watch *w, const struct as_watch_source *source, do
 }
 
 /* Marks the samples [from, n) with what grew since the last reading. */
-static void mark(struct as_watch *w, bool steal, size_t from, size_t n, uint8_t *seen)
+static void mark(struct as_interference *w, bool steal, size_t from, size_t n, uint8_t *seen)
 {
-    struct as_watch_counts now = w->last;
+    struct as_interference_counts now = w->last;
     uint8_t bits = 0;
 
     read_into(w, &now, steal);
@@ -153,7 +155,7 @@ static void mark(struct as_watch *w, bool steal, size_t from, size_t n, uint8_t 
     w->last = now;
 }
 
-void as_watch_sample(struct as_watch *w, size_t n, uint64_t now_ns, uint8_t *seen)
+void as_interference_sample(struct as_interference *w, size_t n, uint64_t now_ns, uint8_t *seen)
 {
     if (n - w->n_before >= w->group) {
         mark(w, false, w->n_before, n, seen);
@@ -166,19 +168,19 @@ void as_watch_sample(struct as_watch *w, size_t n, uint64_t now_ns, uint8_t *see
     }
 }
 
-void as_watch_end(struct as_watch *w, size_t n, uint8_t *seen)
+void as_interference_end(struct as_interference *w, size_t n, uint8_t *seen)
 {
     mark(w, false, w->n_before, n, seen);
     mark(w, true, w->n_before_steal, n, seen);
     w->n_before = w->n_before_steal = n;
 }
 
-uint64_t as_watch_count(const struct as_watch *w, enum as_cause cause)
+uint64_t as_interference_count(const struct as_interference *w, enum as_cause cause)
 {
     return w->last.of[cause] - w->first.of[cause];
 }
 
-bool as_watch_known(const struct as_watch *w, enum as_cause cause)
+bool as_interference_known(const struct as_interference *w, enum as_cause cause)
 {
     return w->first.known[cause] && w->last.known[cause];
 }

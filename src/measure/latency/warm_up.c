@@ -22,7 +22,7 @@ enum {
 #define HARD_FACTOR 10 /* of max_s: then even runs that are asked for are left out */
 
 int as_measured_calls(as_measured fn, void *user, uint64_t times, uint64_t *done,
-                      const struct as_watch_source *source, uint64_t *took_ns,
+                      const struct as_interference_source *source, uint64_t *took_ns,
                       struct assay_error *err)
 {
     struct assay_error own = {0};
@@ -58,7 +58,7 @@ struct warming {
 
 static int sample(struct warming *w, double *call_ns, struct assay_error *err)
 {
-    const struct as_watch_source *source = w->options->source;
+    const struct as_interference_source *source = w->options->source;
     uint64_t took = 0;
     int rc = as_measured_calls(w->fn, w->user, w->out->batch, &w->out->runs, source, &took, err);
 
@@ -143,13 +143,13 @@ static bool time_is_up(const struct warming *w)
 static int take_window(struct warming *w, struct assay_error *err)
 {
     double sample_ns = fmax(w->out->call_ns * (double)w->out->batch, 1);
-    size_t room = (size_t)fmin(fmax(WINDOW_NS / sample_ns, MIN_WINDOW), MAX_WINDOW);
+    size_t capacity = (size_t)fmin(fmax(WINDOW_NS / sample_ns, MIN_WINDOW), MAX_WINDOW);
     int rc = ASSAY_OK;
 
     memcpy(w->before, w->now, w->n_now * sizeof *w->now);
     w->n_before = w->n_now;
     w->n_now = 0;
-    while (rc == ASSAY_OK && w->n_now < room && !time_is_up(w)) {
+    while (rc == ASSAY_OK && w->n_now < capacity && !time_is_up(w)) {
         rc = sample(w, &w->now[w->n_now], err);
         w->n_now++;
     }

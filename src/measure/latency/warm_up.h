@@ -13,7 +13,7 @@ struct as_warm_up_options {
     unsigned min_runs;   /* calls, however steady; 0: no warm-up but the first call */
     double max_s;        /* no longer than that, once the runs are done */
     double min_batch_ns; /* a sample takes at least so long; 0: a sample is one call */
-    const struct as_watch_source *source;
+    const struct as_interference_source *source;
 };
 
 struct as_warm_up {
@@ -32,7 +32,7 @@ AS_MUST_USE int as_warm_up(struct as_warm_up *out, as_measured fn, void *user,
 /* Calls `fn` `times` times and says how long that took; `done` counts calls for messages. A failure
  * that has no sentence of its own gets one. */
 AS_MUST_USE int as_measured_calls(as_measured fn, void *user, uint64_t times, uint64_t *done,
-                                  const struct as_watch_source *source, uint64_t *took_ns,
+                                  const struct as_interference_source *source, uint64_t *took_ns,
                                   struct assay_error *err);
 
 #endif

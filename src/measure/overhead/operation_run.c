@@ -165,11 +165,11 @@ const char *as_operation_text(enum as_operation operation)
     return (unsigned)operation < AS_OPERATION_COUNT ? names[operation].text : "unknown";
 }
 
-static void append(char *out, size_t room, const char *between, const char *text)
+static void append(char *out, size_t capacity, const char *between, const char *text)
 {
     size_t size = strlen(out);
 
-    (void)snprintf(out + size, room - size, "%s%s", size ? between : "", text);
+    (void)snprintf(out + size, capacity - size, "%s%s", size ? between : "", text);
 }
 
 /* "2 of 32x256": the inputs of an operation are all alike. */
@@ -314,7 +314,7 @@ static int measure(struct study *s, struct assay_error *err)
     for (int i = 0; rc == ASSAY_OK && i < ALL; i++) {
         struct as_operation_point *point = point_at(s->run, i);
 
-        rc = as_latency_figures(&point->figures, point->samples_ns, point->n_samples,
+        rc = as_latency_metrics(&point->figures, point->samples_ns, point->n_samples,
                                 AS_LATENCY_LEVEL, err);
     }
     return rc;

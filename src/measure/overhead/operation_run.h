@@ -53,7 +53,7 @@ struct as_operation_point {
     uint64_t held_bytes; /* that they lie in: not more than bytes, or than the engine has */
     double *samples_ns;  /* of all rounds */
     size_t n_samples;
-    struct as_latency_figures figures;
+    struct as_latency_metrics figures;
     double least_round_ns, most_round_ns; /* medians of single rounds */
 };
 

@@ -48,7 +48,7 @@ struct run {
     char *memory;         /* for the bandwidths: slices, each touched by the thread that uses it */
     unsigned n_slices;    /* 1 where all memory is equally near: then any thread may use any part */
     uint64_t slice_bytes; /* from one slice to the next */
-    uint64_t slice_room;  /* of each, what was touched */
+    uint64_t slice_capacity; /* of each, what was touched */
 };
 
 static void tell(struct run *r, const char *what)
@@ -233,7 +233,7 @@ static int measure_level(struct run *r, enum as_peak_level level, unsigned i,
 {
     unsigned n_threads = r->out->threads[i];
     struct bandwidth b = {.memory = r->memory, .share = r->slice_bytes};
-    uint64_t room = r->slice_room;
+    uint64_t capacity = r->slice_capacity;
     bool short_of_memory;
     char what[64];
     int rc = ASSAY_OK;
@@ -242,10 +242,10 @@ static int measure_level(struct run *r, enum as_peak_level level, unsigned i,
                    n_threads, n_threads == 1 ? "" : "s");
     tell(r, what);
     if (r->n_slices == 1)
-        b.share = room = round_down(room / n_threads, (uint64_t)AS_PEAK_CHUNK * 64);
-    b.set =
-        level == AS_PEAK_DRAM ? round_down(room, AS_PEAK_CHUNK) : set_bytes(r, level, n_threads);
-    short_of_memory = !r->memory || b.set > room || room * n_threads < DRAM_LEAST_BYTES;
+        b.share = capacity = round_down(capacity / n_threads, (uint64_t)AS_PEAK_CHUNK * 64);
+    b.set = level == AS_PEAK_DRAM ? round_down(capacity, AS_PEAK_CHUNK)
+                                  : set_bytes(r, level, n_threads);
+    short_of_memory = !r->memory || b.set > capacity || capacity * n_threads < DRAM_LEAST_BYTES;
     for (int access = 0; r->visit == 0 && access < AS_PEAK_ACCESS_COUNT; access++)
         r->out->bandwidth[level][access][i] = none(!short_of_memory && b.set == 0 ? AS_PEAK_NO_CACHE
                                                    : short_of_memory ? AS_PEAK_NO_MEMORY
@@ -310,10 +310,10 @@ static uint64_t memory_wanted(const struct run *r)
     uint64_t most = r->options->memory_bytes;
 
     if (most == 0) {
-        struct as_memory_room room;
+        struct as_memory_headroom capacity;
 
-        as_memory_room_read(&room, "", &t->container);
-        most = room.left.why ? DRAM_QUICK_BYTES : room.left.value / 4;
+        as_memory_headroom_read(&capacity, "", &t->container);
+        most = capacity.left.why ? DRAM_QUICK_BYTES : capacity.left.value / 4;
     }
     if (wanted < DRAM_QUICK_BYTES)
         wanted = DRAM_QUICK_BYTES;
@@ -336,7 +336,7 @@ static int get_memory(struct run *r, unsigned n_slices, struct assay_error *err)
     as_free(r->memory);
     r->n_slices = n_slices;
     r->slice_bytes = round_down(wanted / n_slices, (uint64_t)AS_PEAK_CHUNK * 64);
-    r->slice_room = 0;
+    r->slice_capacity = 0;
     r->memory = wanted ? as_alloc_aligned(HUGE_PAGE, wanted) : NULL;
     if (!r->memory)
         return ASSAY_OK;
@@ -345,9 +345,9 @@ static int get_memory(struct run *r, unsigned n_slices, struct assay_error *err)
     job.trial = touch;
     job.user = &t;
     rc = as_team_run(&ignored, &job, err);
-    r->slice_room = t.done[0].at;
+    r->slice_capacity = t.done[0].at;
     for (unsigned i = 1; i < n_slices; i++)
-        r->slice_room = t.done[i].at < r->slice_room ? t.done[i].at : r->slice_room;
+        r->slice_capacity = t.done[i].at < r->slice_capacity ? t.done[i].at : r->slice_capacity;
     return rc;
 }
 

@@ -226,7 +226,7 @@ int as_sweep_run_new(struct as_sweep_run **out, const struct as_sweep_options *o
         struct as_sweep_point *point = &run->points[p];
 
         if (point->rc == ASSAY_OK)
-            point->rc = as_latency_figures(&point->figures, point->samples_ns, point->n_samples,
+            point->rc = as_latency_metrics(&point->figures, point->samples_ns, point->n_samples,
                                            AS_LATENCY_LEVEL, &point->err);
         n_right += point->rc == ASSAY_OK;
     }

@@ -48,7 +48,7 @@ struct as_sweep_point {
     bool counted;
     double *samples_ns; /* of both ways */
     size_t n_samples;
-    struct as_latency_figures figures;
+    struct as_latency_metrics figures;
     double way_ns[2];          /* medians up and down */
     uint64_t activation_bytes; /* measured: the most alive together */
     uint64_t peak_bytes;       /* of all the engine holds */

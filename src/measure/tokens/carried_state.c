@@ -107,7 +107,7 @@ static bool types_fit(const struct as_type *in, const struct as_type *out, bool 
     int longer = 0;
 
     *growing = false;
-    if (in->kind != AS_KIND_TENSOR || out->kind != AS_KIND_TENSOR || in->dtype != out->dtype)
+    if (in->kind != AS_VALUE_TENSOR || out->kind != AS_VALUE_TENSOR || in->dtype != out->dtype)
         return false;
     if (in->rank < 0 || out->rank < 0)
         return true;

@@ -36,7 +36,7 @@ static enum as_token_role role_of(const struct as_value *value)
 {
     const struct as_type *type = as_declared_type(value);
 
-    if (type->kind != AS_KIND_TENSOR)
+    if (type->kind != AS_VALUE_TENSOR)
         return AS_TOKEN_OTHER;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         bool whole = as_dtype_is_integer(type->dtype) || words[i].role == AS_TOKEN_MASK ||
@@ -50,7 +50,7 @@ static enum as_token_role role_of(const struct as_value *value)
 
 static bool is_ids(const struct as_type *type)
 {
-    return type->kind == AS_KIND_TENSOR && as_dtype_is_integer(type->dtype) &&
+    return type->kind == AS_VALUE_TENSOR && as_dtype_is_integer(type->dtype) &&
            (type->rank == 1 || type->rank == 2);
 }
 
@@ -272,7 +272,7 @@ static int fill_one(const struct as_token_inputs *in, struct as_engine *engine, 
                            input_at(in, input)->name);
         rc = as_engine_make_input(engine, slot, &dims, err);
     }
-    if (rc < 0 || !val->present || val->kind != AS_KIND_TENSOR)
+    if (rc < 0 || !val->present || val->kind != AS_VALUE_TENSOR)
         return rc;
     switch (in->roles[input]) {
     case AS_TOKEN_IDS:

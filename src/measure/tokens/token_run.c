@@ -113,7 +113,7 @@ static int hold_states(struct walking *w)
         struct as_dims dims;
         int rc;
 
-        if (!val || !val->present || val->kind != AS_KIND_TENSOR)
+        if (!val || !val->present || val->kind != AS_VALUE_TENSOR)
             return as_fail(w->err, ASSAY_ERR_STATE, "the prompt left no '%.80s'",
                            pairs->loops[i].output);
         as_val_dims(val, &dims);

@@ -220,13 +220,13 @@ static bool check_conv(struct as_builder *b, const char *name, uint32_t x,
 }
 
 /* Windows that fit; unknown stays unknown, and 0 is "none". */
-static int64_t windows(int64_t in, int64_t room, int64_t stride, bool ceil)
+static int64_t windows(int64_t in, int64_t capacity, int64_t stride, bool ceil)
 {
     if (in < 0)
         return AS_DIM_UNKNOWN;
-    if (in + room < 0)
+    if (in + capacity < 0)
         return 0;
-    return (in + room + (ceil ? stride - 1 : 0)) / stride + 1;
+    return (in + capacity + (ceil ? stride - 1 : 0)) / stride + 1;
 }
 
 static uint32_t conv_node(struct as_builder *b, const char *op, const char *name, uint32_t x,
@@ -328,9 +328,9 @@ static uint32_t pool_node(struct as_builder *b, const char *op, const char *name
         as_build_fail(b, ASSAY_ERR_USAGE,
                       "'%.60s' needs an input of [batch, channels, height, width]", name);
     for (int i = 0; as_build_ok(b) && i < 2; i++) {
-        int64_t in = dims.at[2 + i], room = 2 * pool->pad[i] - pool->kernel[i];
+        int64_t in = dims.at[2 + i], capacity = 2 * pool->pad[i] - pool->kernel[i];
 
-        dims.at[2 + i] = windows(in, room, stride[i], pool->ceil);
+        dims.at[2 + i] = windows(in, capacity, stride[i], pool->ceil);
         if (dims.at[2 + i] == 0)
             as_build_fail(b, ASSAY_ERR_USAGE, "'%.60s' has a kernel larger than its input", name);
     }

@@ -65,7 +65,8 @@ void as_builder_fini(struct as_builder *b)
     b->nodes = NULL;
     b->inputs = b->outputs = NULL;
     b->names = NULL;
-    b->n_nodes = b->room_nodes = b->n_inputs = b->n_outputs = b->n_names = b->room_names = 0;
+    b->n_nodes = b->capacity_nodes = b->n_inputs = b->n_outputs = b->n_names = b->capacity_names =
+        0;
 }
 
 /* ---- names ---- */
@@ -79,13 +80,13 @@ static uint64_t hash_of(const char *text)
     return hash ^ hash >> 29;
 }
 
-static struct as_build_name *slot_of(struct as_build_name *names, size_t room, const char *text,
+static struct as_build_name *slot_of(struct as_build_name *names, size_t capacity, const char *text,
                                      uint64_t hash)
 {
-    size_t at = hash & (room - 1);
+    size_t at = hash & (capacity - 1);
 
     while (names[at].text && (names[at].hash != hash || strcmp(names[at].text, text) != 0))
-        at = (at + 1) & (room - 1);
+        at = (at + 1) & (capacity - 1);
     return &names[at];
 }
 
@@ -93,25 +94,25 @@ static struct as_build_name *find_name(const struct as_builder *b, const char *t
 {
     struct as_build_name *slot;
 
-    if (b->room_names == 0)
+    if (b->capacity_names == 0)
         return NULL;
-    slot = slot_of(b->names, b->room_names, text, hash_of(text));
+    slot = slot_of(b->names, b->capacity_names, text, hash_of(text));
     return slot->text ? slot : NULL;
 }
 
 static bool grow_names(struct as_builder *b)
 {
-    size_t room = b->room_names ? b->room_names * 2 : 256;
-    struct as_build_name *names = as_alloc_zero(room, sizeof *names);
+    size_t capacity = b->capacity_names ? b->capacity_names * 2 : 256;
+    struct as_build_name *names = as_alloc_zero(capacity, sizeof *names);
 
     if (!names)
         return false;
-    for (size_t i = 0; i < b->room_names; i++)
+    for (size_t i = 0; i < b->capacity_names; i++)
         if (b->names[i].text)
-            *slot_of(names, room, b->names[i].text, b->names[i].hash) = b->names[i];
+            *slot_of(names, capacity, b->names[i].text, b->names[i].hash) = b->names[i];
     as_free(b->names);
     b->names = names;
-    b->room_names = room;
+    b->capacity_names = capacity;
     return true;
 }
 
@@ -120,11 +121,11 @@ static struct as_build_name *add_name(struct as_builder *b, const char *text)
     struct as_build_name *slot;
     uint64_t hash = hash_of(text);
 
-    if (b->n_names * 2 >= b->room_names && !grow_names(b)) {
+    if (b->n_names * 2 >= b->capacity_names && !grow_names(b)) {
         fail_nomem(b);
         return NULL;
     }
-    slot = slot_of(b->names, b->room_names, text, hash);
+    slot = slot_of(b->names, b->capacity_names, text, hash);
     *slot = (struct as_build_name){as_arena_text(&b->model->arena, text, strlen(text)), hash,
                                    AS_NONE, 1};
     if (!slot->text) {
@@ -483,13 +484,13 @@ static bool copy_node(struct as_builder *b, struct as_node *to, const struct as_
 
 static bool grow_nodes(struct as_builder *b)
 {
-    size_t room = b->room_nodes ? b->room_nodes * 2 : 64;
-    struct as_node *nodes = as_realloc(b->nodes, room, sizeof *nodes);
+    size_t capacity = b->capacity_nodes ? b->capacity_nodes * 2 : 64;
+    struct as_node *nodes = as_realloc(b->nodes, capacity, sizeof *nodes);
 
     if (!nodes)
         return false;
     b->nodes = nodes;
-    b->room_nodes = room;
+    b->capacity_nodes = capacity;
     return true;
 }
 
@@ -521,7 +522,8 @@ bool as_build_add(struct as_builder *b, const struct as_build_node *node, uint32
         return false;
     }
     kept = as_arena_zero(&b->model->arena, n_outputs + 1u, sizeof *kept);
-    if (!kept || !copy_node(b, &added, node) || (b->n_nodes == b->room_nodes && !grow_nodes(b))) {
+    if (!kept || !copy_node(b, &added, node) ||
+        (b->n_nodes == b->capacity_nodes && !grow_nodes(b))) {
         fail_nomem(b);
         return false;
     }

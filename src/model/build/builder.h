@@ -17,11 +17,11 @@ struct as_builder {
     unsigned dtype; /* of parameters and of activations: AS_DTYPE_F32 unless changed */
     uint64_t seed;
     struct as_node *nodes;
-    size_t n_nodes, room_nodes;
+    size_t n_nodes, capacity_nodes;
     uint32_t *inputs, *outputs;
     size_t n_inputs, n_outputs;
     struct as_build_name *names;
-    size_t n_names, room_names; /* room: a power of two */
+    size_t n_names, capacity_names; /* room: a power of two */
     char scope[AS_MAX_NAME_BYTES];
     size_t scope_size;
     uint16_t scope_sizes[AS_BUILD_SCOPES]; /* bytes each open scope added */

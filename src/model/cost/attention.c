@@ -530,7 +530,8 @@ static bool softmax_is_last(const struct search *s, const struct as_node *node)
         node->op == AS_OP_Softmax && s->model->opset > 0 && s->model->opset < 13 ? 1 : -1;
     int64_t axis = as_node_int(node, "axis", usual);
 
-    return type->kind == AS_KIND_TENSOR && type->rank > 0 && (axis == -1 || axis == type->rank - 1);
+    return type->kind == AS_VALUE_TENSOR && type->rank > 0 &&
+           (axis == -1 || axis == type->rank - 1);
 }
 
 static void try_softmax(const struct search *s, const struct as_cost_row *row)

@@ -52,7 +52,7 @@ static bool is_triangle(const struct as_value *value)
     uint64_t step;
     bool kept;
 
-    if (!t.data || !t.data->bytes || t.data->partial || type->kind != AS_KIND_TENSOR ||
+    if (!t.data || !t.data->bytes || t.data->partial || type->kind != AS_VALUE_TENSOR ||
         type->rank < 2 || t.data->dtype == AS_DTYPE_STRING ||
         as_dtype_at(t.data->dtype)->kind == AS_CLASS_BLOCK ||
         as_dtype_at(t.data->dtype)->kind == AS_CLASS_COMPLEX)

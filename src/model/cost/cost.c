@@ -59,7 +59,7 @@ static uint64_t type_bytes(const struct as_type *type, bool *unknown)
 {
     uint64_t bytes = 0, sum = 0;
 
-    if (type->kind == AS_KIND_TENSOR) {
+    if (type->kind == AS_VALUE_TENSOR) {
         if (type->dtype != AS_DTYPE_STRING && !as_type_bytes(type, &bytes))
             *unknown = true;
         return bytes;
@@ -70,7 +70,7 @@ static uint64_t type_bytes(const struct as_type *type, bool *unknown)
     }
     for (int32_t i = 0; i < type->n_elems; i++) {
         bytes = 0;
-        if (type->elems[i].kind == AS_KIND_TENSOR && type->elems[i].dtype != AS_DTYPE_STRING &&
+        if (type->elems[i].kind == AS_VALUE_TENSOR && type->elems[i].dtype != AS_DTYPE_STRING &&
             !as_type_bytes(&type->elems[i], &bytes))
             *unknown = true;
         sum = as_sat_add(sum, bytes);
@@ -715,7 +715,7 @@ static uint64_t batch_of(const struct as_model *model)
     for (uint32_t i = 0; i < model->main->n_inputs; i++) {
         const struct as_value *value = &model->values[model->main->inputs[i]];
 
-        if (value->is_input && value->type.kind == AS_KIND_TENSOR && value->type.rank >= 1)
+        if (value->is_input && value->type.kind == AS_VALUE_TENSOR && value->type.rank >= 1)
             return value->type.dims[0] > 0 ? (uint64_t)value->type.dims[0] : 1;
     }
     return 1;

@@ -85,7 +85,7 @@ void as_fold_copy_run(struct as_fold_out *out, uint64_t to, const struct as_data
     const struct as_dtype_info *info = as_dtype_at(out->data->dtype);
 
     if (!out->texts && !from->partial && info->block_elems == 1) {
-        memcpy(as_data_room(out->data) + to * info->block_bytes,
+        memcpy(as_data_capacity(out->data) + to * info->block_bytes,
                from->bytes + k * info->block_bytes, n * info->block_bytes);
         return;
     }
@@ -183,7 +183,7 @@ void as_fold_share(const struct as_infer *ctx, size_t out, size_t in)
     const struct as_value *from = as_node_input(ctx->graph, ctx->node, in);
     uint64_t n;
 
-    if (to && from && from->data && to->type.kind == AS_KIND_TENSOR &&
+    if (to && from && from->data && to->type.kind == AS_VALUE_TENSOR &&
         to->type.dtype == from->data->dtype && as_type_elems(&to->type, &n) && n == from->data->n)
         to->data = from->data;
 }

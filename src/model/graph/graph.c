@@ -46,13 +46,13 @@ void as_model_let_go(const struct as_model *model, const struct as_data *data, u
 
 static bool grow_values(struct as_model *model)
 {
-    uint32_t room = model->room_values ? model->room_values * 2 : 64;
-    struct as_value *values = as_realloc(model->values, room, sizeof *values);
+    uint32_t capacity = model->capacity_values ? model->capacity_values * 2 : 64;
+    struct as_value *values = as_realloc(model->values, capacity, sizeof *values);
 
     if (!values)
         return false;
     model->values = values;
-    model->room_values = room;
+    model->capacity_values = capacity;
     return true;
 }
 
@@ -65,7 +65,7 @@ uint32_t as_model_add_value(struct as_model *model, struct as_graph *graph, cons
         as_fail(err, ASSAY_ERR_LIMIT, "the model has more than %d tensors", AS_MAX_VALUES);
         return AS_NONE;
     }
-    if (model->n_values == model->room_values && !grow_values(model)) {
+    if (model->n_values == model->capacity_values && !grow_values(model)) {
         as_fail_nomem(err);
         return AS_NONE;
     }
@@ -112,7 +112,7 @@ int as_graph_reserve_nodes(struct as_graph *graph, uint32_t n, struct assay_erro
     if (!graph->nodes)
         return as_fail_nomem(err);
     graph->n_nodes = n;
-    graph->model->room_nodes += n;
+    graph->model->capacity_nodes += n;
     return ASSAY_OK;
 }
 

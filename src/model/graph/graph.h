@@ -171,8 +171,8 @@ struct as_model {
     struct as_model_meta *meta;
     size_t n_meta;
     struct as_value *values;
-    uint32_t n_values, room_values;
-    uint64_t room_nodes; /* of all graphs */
+    uint32_t n_values, capacity_values;
+    uint64_t capacity_nodes; /* of all graphs */
     struct as_graph *main;
     struct as_decoder decoder;
     bool has_graph; /* false: weights only, as in safetensors */

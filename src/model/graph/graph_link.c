@@ -78,25 +78,25 @@ struct order {
     uint32_t *heads; /* node -> first edge to one that needs it */
     uint32_t *next;  /* edge -> next edge of the same node */
     uint32_t *to;    /* edge -> the node that needs */
-    size_t n_edges, room;
+    size_t n_edges, capacity;
     bool sorted; /* the order of the file is one */
 };
 
 static bool add_edge(struct order *o, uint32_t from, uint32_t to)
 {
-    if (o->n_edges == o->room) {
-        size_t room = o->room ? o->room * 2 : 256;
-        uint32_t *next = as_realloc(o->next, room, sizeof *next);
+    if (o->n_edges == o->capacity) {
+        size_t capacity = o->capacity ? o->capacity * 2 : 256;
+        uint32_t *next = as_realloc(o->next, capacity, sizeof *next);
         uint32_t *into;
 
         if (!next)
             return false;
         o->next = next;
-        into = as_realloc(o->to, room, sizeof *into);
+        into = as_realloc(o->to, capacity, sizeof *into);
         if (!into)
             return false;
         o->to = into;
-        o->room = room;
+        o->capacity = capacity;
     }
     o->to[o->n_edges] = to;
     o->next[o->n_edges] = o->heads[from];

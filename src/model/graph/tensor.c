@@ -11,7 +11,7 @@
 
 bool as_type_is_static(const struct as_type *type)
 {
-    if (type->kind != AS_KIND_TENSOR || type->rank < 0)
+    if (type->kind != AS_VALUE_TENSOR || type->rank < 0)
         return false;
     for (int i = 0; i < type->rank; i++)
         if (type->dims[i] < 0)
@@ -49,7 +49,7 @@ bool as_type_equal(const struct as_type *a, const struct as_type *b)
 {
     if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank)
         return false;
-    if (a->kind != AS_KIND_TENSOR) {
+    if (a->kind != AS_VALUE_TENSOR) {
         if (a->n_elems != b->n_elems || !a->elems != !b->elems)
             return false;
         for (int i = 0; a->elems && i < (a->n_elems < 0 ? 1 : a->n_elems); i++)
@@ -63,7 +63,7 @@ bool as_type_equal(const struct as_type *a, const struct as_type *b)
 /* Text that stops where the room ends. */
 struct typed {
     char *out;
-    size_t room, size;
+    size_t capacity, size;
     bool cut;
 };
 
@@ -71,7 +71,7 @@ static void add(struct typed *t, const char *text)
 {
     size_t size = strlen(text);
 
-    if (t->cut || t->size + size >= t->room) {
+    if (t->cut || t->size + size >= t->capacity) {
         t->cut = true;
         return;
     }
@@ -84,7 +84,7 @@ static void add_type(struct typed *t, const struct as_type *type, int depth)
     static const char *const words[] = {"", "seq", "optional", "map"};
     char number[AS_TEXT_INT];
 
-    if (type->kind != AS_KIND_TENSOR) {
+    if (type->kind != AS_VALUE_TENSOR) {
         add(t, words[type->kind]);
         as_text_i64(number, type->n_elems);
         add(t, "(");
@@ -107,16 +107,16 @@ static void add_type(struct typed *t, const struct as_type *type, int depth)
     }
 }
 
-size_t as_type_text(char *out, size_t room, const struct as_type *type)
+size_t as_type_text(char *out, size_t capacity, const struct as_type *type)
 {
-    struct typed t = {out, room, 0, false};
+    struct typed t = {out, capacity, 0, false};
 
-    if (room == 0)
+    if (capacity == 0)
         return 0;
     out[0] = 0;
     add_type(&t, type, 0);
-    if (t.cut && room > 4) {
-        t.size = t.size > room - 4 ? room - 4 : t.size;
+    if (t.cut && capacity > 4) {
+        t.size = t.size > capacity - 4 ? capacity - 4 : t.size;
         memcpy(out + t.size, "...", 4);
         t.size += 3;
     }
@@ -144,7 +144,7 @@ bool as_type_tensor(struct as_type *out, struct as_arena *arena, unsigned dtype,
 
 bool as_type_dims(const struct as_type *type, struct as_dims *out)
 {
-    if (type->kind != AS_KIND_TENSOR || type->rank < 0)
+    if (type->kind != AS_VALUE_TENSOR || type->rank < 0)
         return false;
     out->rank = type->rank;
     if (type->rank > 0)
@@ -355,19 +355,19 @@ struct as_data *as_data_new(struct as_arena *arena, unsigned dtype, uint64_t n)
 {
     struct as_data *data;
     uint64_t bytes;
-    uint8_t *room;
+    uint8_t *capacity;
 
     if (!as_dtype_bytes(dtype, n, &bytes) || bytes > SIZE_MAX / 2)
         return NULL;
     data = as_arena_zero(arena, 1, sizeof *data);
-    room = as_arena_zero(arena, bytes ? bytes : 1, 1);
-    if (!data || !room)
+    capacity = as_arena_zero(arena, bytes ? bytes : 1, 1);
+    if (!data || !capacity)
         return NULL;
     data->dtype = (uint8_t)dtype;
     data->n = n;
     data->size_bytes = bytes;
-    data->bytes = room;
-    data->from = room;
+    data->bytes = capacity;
+    data->from = capacity;
     data->generated = true;
     return data;
 }
@@ -388,27 +388,27 @@ struct as_data *as_data_over(struct as_arena *arena, unsigned dtype, uint64_t n,
 }
 
 /* as_data_new() keeps the room it made in `from` as well, so that only its data can be written. */
-uint8_t *as_data_room(struct as_data *data)
+uint8_t *as_data_capacity(struct as_data *data)
 {
-    uint8_t *room;
+    uint8_t *capacity;
 
-    memcpy(&room, &data->from, sizeof room);
-    return room;
+    memcpy(&capacity, &data->from, sizeof capacity);
+    return capacity;
 }
 
 static void put_bits(struct as_data *data, uint64_t i, uint64_t bits)
 {
     const struct as_dtype_info *info = as_dtype_at(data->dtype);
-    uint8_t *room = as_data_room(data);
+    uint8_t *capacity = as_data_capacity(data);
 
     if (info->block_elems == 2) {
         unsigned shift = i % 2 ? 4 : 0;
 
-        room[i / 2] = (uint8_t)((room[i / 2] & ~(15u << shift)) | (bits & 15) << shift);
+        capacity[i / 2] = (uint8_t)((capacity[i / 2] & ~(15u << shift)) | (bits & 15) << shift);
         return;
     }
     for (uint32_t b = 0; b < info->block_bytes && b < 8; b++)
-        room[i * info->block_bytes + b] = (uint8_t)(bits >> (8 * b));
+        capacity[i * info->block_bytes + b] = (uint8_t)(bits >> (8 * b));
 }
 
 /* Rounded to the nearest, ties to even. */
@@ -473,7 +473,7 @@ void as_data_copy(struct as_data *out, uint64_t to, const struct as_data *in, ui
     uint32_t width = as_dtype_at(out->dtype)->block_bytes;
 
     if (as_dtype_at(out->dtype)->block_elems == 1)
-        memcpy(as_data_room(out) + to * width, in->bytes + from * width, width);
+        memcpy(as_data_capacity(out) + to * width, in->bytes + from * width, width);
     else
         put_bits(out, to, bits_at(in, from));
 }

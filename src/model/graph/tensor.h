@@ -17,11 +17,17 @@
 /* A dimension, or an element of a constant of integers, that is not known. */
 #define AS_DIM_UNKNOWN INT64_MIN
 
-enum as_kind { AS_KIND_TENSOR, AS_KIND_SEQUENCE, AS_KIND_OPTIONAL, AS_KIND_MAP, AS_KIND_COUNT };
+enum as_value_kind {
+    AS_VALUE_TENSOR,
+    AS_VALUE_SEQUENCE,
+    AS_VALUE_OPTIONAL,
+    AS_VALUE_MAP,
+    AS_VALUE_COUNT
+};
 
 /* The type of a value. `dims` is never changed once set and may be shared. */
 struct as_type {
-    uint8_t kind;                /* enum as_kind */
+    uint8_t kind;                /* enum as_value_kind */
     uint8_t dtype;               /* enum as_dtype, of a tensor */
     int16_t rank;                /* -1: not known */
     int32_t n_elems;             /* of a sequence: -1 not known; of an optional: 0, 1 or -1 */
@@ -78,7 +84,7 @@ bool as_type_equal(const struct as_type *a, const struct as_type *b);
 
 /* "1x3x224x224", "scalar", "?" for an unknown rank, "?" for an unknown dimension; a sequence as
  * "seq(2)[3x4, 5]". Always ended by NUL; "..." where it does not fit. Returns the length. */
-size_t as_type_text(char *out, size_t room, const struct as_type *type);
+size_t as_type_text(char *out, size_t capacity, const struct as_type *type);
 
 /* A tensor type with a copy of the dimensions in `arena`; rank -1 for NULL dims. False: no memory.
  */
@@ -109,7 +115,7 @@ void as_data_put_i64(struct as_data *data, uint64_t i, int64_t value);
 void as_data_put_f64(struct as_data *data, uint64_t i, double value);
 
 /* Where the elements of data made by as_data_new() are written. */
-uint8_t *as_data_room(struct as_data *data);
+uint8_t *as_data_capacity(struct as_data *data);
 /* Element `from` of `in` as it is, bit by bit; both of one dtype, which is not text. */
 void as_data_copy(struct as_data *out, uint64_t to, const struct as_data *in, uint64_t from);
 

@@ -59,12 +59,12 @@ static void merge_declared(struct inferring *in, struct as_value *value)
     struct as_type *type = &value->type;
     struct as_dims dims;
 
-    if (type->kind == AS_KIND_TENSOR && type->dtype == AS_DTYPE_UNKNOWN && type->rank < 0 &&
-        said->kind != AS_KIND_TENSOR) {
+    if (type->kind == AS_VALUE_TENSOR && type->dtype == AS_DTYPE_UNKNOWN && type->rank < 0 &&
+        said->kind != AS_VALUE_TENSOR) {
         *type = *said;
         return;
     }
-    if (type->kind != AS_KIND_TENSOR || said->kind != AS_KIND_TENSOR || in->proven_only)
+    if (type->kind != AS_VALUE_TENSOR || said->kind != AS_VALUE_TENSOR || in->proven_only)
         return;
     if (type->dtype == AS_DTYPE_UNKNOWN)
         type->dtype = said->dtype;
@@ -96,7 +96,7 @@ static bool is_small(const struct as_infer *ctx, const struct as_value *value)
 {
     uint64_t n;
 
-    if (!value || value->data || value->type.kind != AS_KIND_TENSOR)
+    if (!value || value->data || value->type.kind != AS_VALUE_TENSOR)
         return false;
     /* A fold may find the length itself, so an unknown one is tried. */
     return !as_type_elems(&value->type, &n) || n <= ctx->fold_max;
@@ -140,7 +140,7 @@ static bool fits(const struct as_value *value)
 {
     uint64_t n;
 
-    return value->type.kind == AS_KIND_TENSOR && value->type.dtype == value->data->dtype &&
+    return value->type.kind == AS_VALUE_TENSOR && value->type.dtype == value->data->dtype &&
            as_type_elems(&value->type, &n) && n == value->data->n;
 }
 
@@ -256,20 +256,21 @@ static int infer_once(struct as_model *model, const struct as_infer_options *opt
 }
 
 /* "a=1, b=128" of what was taken by default; false: nothing was. */
-static bool list_defaults(const struct as_bound_dims *bound, char *out, size_t room)
+static bool list_defaults(const struct as_bound_dims *bound, char *out, size_t capacity)
 {
     size_t size = 0;
 
     out[0] = 0;
-    for (size_t i = 0; i < bound->n && size < room; i++) {
+    for (size_t i = 0; i < bound->n && size < capacity; i++) {
         const struct as_bound_dim *dim = &bound->at[i];
 
         if (dim->by_default && dim->symbol[0])
-            size += (size_t)snprintf(out + size, room - size, "%s%.30s=%lld", size ? ", " : "",
+            size += (size_t)snprintf(out + size, capacity - size, "%s%.30s=%lld", size ? ", " : "",
                                      dim->symbol, (long long)dim->value);
         else if (dim->by_default)
-            size += (size_t)snprintf(out + size, room - size, "%s%.30s[%d]=%lld", size ? ", " : "",
-                                     dim->input, dim->axis, (long long)dim->value);
+            size +=
+                (size_t)snprintf(out + size, capacity - size, "%s%.30s[%d]=%lld", size ? ", " : "",
+                                 dim->input, dim->axis, (long long)dim->value);
     }
     return size > 0;
 }

@@ -22,7 +22,7 @@ struct binding {
     struct as_model *model;
     const struct as_infer_options *options;
     struct symbol *symbols; /* unnamed ones too, each alone */
-    size_t n_symbols, room;
+    size_t n_symbols, capacity;
     bool *overridden;
     struct assay_error *err;
 };
@@ -81,11 +81,12 @@ static int collect_symbols(struct binding *b)
 {
     for (uint32_t i = 0; i < n_inputs(b); i++)
         for (int axis = 0; axis < input_at(b, i)->type.rank; axis++)
-            b->room += input_at(b, i)->type.dims[axis] == AS_DIM_UNKNOWN;
-    if (b->room > MAX_SYMBOLS)
+            b->capacity += input_at(b, i)->type.dims[axis] == AS_DIM_UNKNOWN;
+    if (b->capacity > MAX_SYMBOLS)
         return as_fail(b->err, ASSAY_ERR_LIMIT, "the inputs have more than %d open dimensions",
                        MAX_SYMBOLS);
-    b->symbols = as_arena_zero(&b->model->inference, b->room ? b->room : 1, sizeof *b->symbols);
+    b->symbols =
+        as_arena_zero(&b->model->inference, b->capacity ? b->capacity : 1, sizeof *b->symbols);
     if (!b->symbols)
         return as_fail_nomem(b->err);
     for (uint32_t i = 0; i < n_inputs(b); i++) {
@@ -101,19 +102,20 @@ static int collect_symbols(struct binding *b)
 }
 
 /* "a, b, c" of what there is, for a message. */
-static void list_names(const struct binding *b, bool symbols, char *out, size_t room)
+static void list_names(const struct binding *b, bool symbols, char *out, size_t capacity)
 {
     size_t n = symbols ? b->n_symbols : n_inputs(b), size = 0;
 
     out[0] = 0;
-    for (size_t i = 0; i < n && size < room; i++) {
+    for (size_t i = 0; i < n && size < capacity; i++) {
         const char *name = symbols ? b->symbols[i].name : input_at(b, (uint32_t)i)->name;
 
         if (name[0])
-            size += (size_t)snprintf(out + size, room - size, "%s%.40s", size ? ", " : "", name);
+            size +=
+                (size_t)snprintf(out + size, capacity - size, "%s%.40s", size ? ", " : "", name);
     }
     if (!out[0])
-        (void)snprintf(out, room, "none");
+        (void)snprintf(out, capacity, "none");
 }
 
 static int bind_symbol(const struct binding *b, struct symbol *s, int64_t value)
@@ -181,7 +183,7 @@ static int bind_input_dims(const struct binding *b, struct as_value *value,
     int rc = ASSAY_OK;
 
     as_type_text(text, sizeof text, &value->type);
-    if (value->type.kind != AS_KIND_TENSOR ||
+    if (value->type.kind != AS_VALUE_TENSOR ||
         (value->type.rank >= 0 && value->type.rank != dims->rank))
         return as_fail(b->err, ASSAY_ERR_USAGE,
                        "input '%.60s' has %d dimensions (%s), but %d were given", value->name,
@@ -413,7 +415,7 @@ static int check_numbers(const struct binding *b)
         const struct as_value *value = input_at(b, i);
         uint64_t n;
 
-        if (value->data && value->type.kind == AS_KIND_TENSOR && as_type_elems(&value->type, &n) &&
+        if (value->data && value->type.kind == AS_VALUE_TENSOR && as_type_elems(&value->type, &n) &&
             n != value->data->n)
             return as_fail(b->err, ASSAY_ERR_USAGE,
                            "input '%.60s' holds %llu numbers, but %llu were given", value->name,

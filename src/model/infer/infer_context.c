@@ -30,7 +30,7 @@ unsigned as_in_dtype(const struct as_infer *ctx, size_t i)
 {
     const struct as_type *type = as_in_type(ctx, i);
 
-    return type && type->kind == AS_KIND_TENSOR ? type->dtype : (unsigned)AS_DTYPE_UNKNOWN;
+    return type && type->kind == AS_VALUE_TENSOR ? type->dtype : (unsigned)AS_DTYPE_UNKNOWN;
 }
 
 const struct as_data *as_in_data(const struct as_infer *ctx, size_t i)

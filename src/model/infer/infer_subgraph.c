@@ -21,9 +21,9 @@ void as_body_set(struct as_graph *body, size_t i, const struct as_type *type, st
     value = &body->model->values[body->inputs[i]];
     value->data = data;
     value->type = *type;
-    if (type->kind != AS_KIND_TENSOR || type->rank >= 0)
+    if (type->kind != AS_VALUE_TENSOR || type->rank >= 0)
         return;
-    if (type->dtype == AS_DTYPE_UNKNOWN && value->declared.kind != AS_KIND_TENSOR)
+    if (type->dtype == AS_DTYPE_UNKNOWN && value->declared.kind != AS_VALUE_TENSOR)
         value->type = value->declared;
     else if (type->dtype == AS_DTYPE_UNKNOWN)
         value->type.dtype = value->declared.dtype;

@@ -57,7 +57,7 @@ bool as_type_merge(struct as_arena *arena, const struct as_type *a, const struct
         *out = AS_TYPE_UNKNOWN;
         return true;
     }
-    if (a->kind == AS_KIND_TENSOR)
+    if (a->kind == AS_VALUE_TENSOR)
         return merge_tensors(arena, a, b, out);
     *out = *a;
     if (as_type_equal(a, b))
@@ -97,21 +97,21 @@ bool as_type_common(struct as_arena *arena, const struct as_type *sequence, stru
 bool as_type_many(struct as_arena *arena, const struct as_type *elem, struct as_type *out)
 {
     *out = AS_TYPE_UNKNOWN;
-    out->kind = AS_KIND_SEQUENCE;
+    out->kind = AS_VALUE_SEQUENCE;
     return copy_elem(arena, elem, out);
 }
 
 /* Sequences hold tensors, optionals tensors or sequences; deeper ones are not followed, so that
  * nothing that walks a type can be made to walk far. */
-static bool may_hold(enum as_kind kind, const struct as_type *elem)
+static bool may_hold(enum as_value_kind kind, const struct as_type *elem)
 {
-    if (elem->kind == AS_KIND_TENSOR || elem->kind == AS_KIND_MAP)
+    if (elem->kind == AS_VALUE_TENSOR || elem->kind == AS_VALUE_MAP)
         return true;
-    return kind == AS_KIND_OPTIONAL && elem->kind == AS_KIND_SEQUENCE;
+    return kind == AS_VALUE_OPTIONAL && elem->kind == AS_VALUE_SEQUENCE;
 }
 
-bool as_type_list(struct as_infer *ctx, enum as_kind kind, const struct as_type *elems, size_t n,
-                  struct as_type *out)
+bool as_type_list(struct as_infer *ctx, enum as_value_kind kind, const struct as_type *elems,
+                  size_t n, struct as_type *out)
 {
     struct as_type *copy, whole = {.kind = (uint8_t)kind, .rank = -1};
 
@@ -141,7 +141,7 @@ bool as_type_list(struct as_infer *ctx, enum as_kind kind, const struct as_type 
 bool as_type_with_axis(struct as_arena *arena, const struct as_type *type, int axis, int64_t dim,
                        struct as_type *out)
 {
-    unsigned dtype = type->kind == AS_KIND_TENSOR ? type->dtype : (unsigned)AS_DTYPE_UNKNOWN;
+    unsigned dtype = type->kind == AS_VALUE_TENSOR ? type->dtype : (unsigned)AS_DTYPE_UNKNOWN;
     struct as_dims dims;
 
     if (!as_type_dims(type, &dims) || axis < 0 || axis > dims.rank || dims.rank == AS_MAX_RANK)
@@ -156,7 +156,7 @@ bool as_type_with_axis(struct as_arena *arena, const struct as_type *type, int a
 bool as_type_without_axis(struct as_arena *arena, const struct as_type *type, int axis,
                           struct as_type *out)
 {
-    unsigned dtype = type->kind == AS_KIND_TENSOR ? type->dtype : (unsigned)AS_DTYPE_UNKNOWN;
+    unsigned dtype = type->kind == AS_VALUE_TENSOR ? type->dtype : (unsigned)AS_DTYPE_UNKNOWN;
     struct as_dims dims;
 
     if (!as_type_dims(type, &dims) || axis < 0 || axis >= dims.rank)

@@ -22,8 +22,8 @@ AS_MUST_USE bool as_type_common(struct as_arena *arena, const struct as_type *se
 
 /* A sequence or optional of `n` elements copied into the arena. Those that cannot be held, and
  * copies past what one inference may make, leave a common type or none. False: no memory. */
-AS_MUST_USE bool as_type_list(struct as_infer *ctx, enum as_kind kind, const struct as_type *elems,
-                              size_t n, struct as_type *out);
+AS_MUST_USE bool as_type_list(struct as_infer *ctx, enum as_value_kind kind,
+                              const struct as_type *elems, size_t n, struct as_type *out);
 /* A sequence of an unknown number of elements that are all like `elem`. */
 AS_MUST_USE bool as_type_many(struct as_arena *arena, const struct as_type *elem,
                               struct as_type *out);

@@ -82,7 +82,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 int as_window_places(struct as_infer *ctx, const struct as_window *w, int i, int64_t in,
                      int64_t *out)
 {
-    int64_t reach, room, padding;
+    int64_t reach, capacity, padding;
 
     *out = AS_DIM_UNKNOWN;
     if (in == AS_DIM_UNKNOWN)
@@ -95,17 +95,17 @@ int as_window_places(struct as_infer *ctx, const struct as_window *w, int i, int
         return ASSAY_OK;
     reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
     padding = w->before[i] + w->after[i];
-    room = in + padding - reach;
-    if (room < 0 && !(w->ceil && room > -w->stride[i]))
+    capacity = in + padding - reach;
+    if (capacity < 0 && !(w->ceil && capacity > -w->stride[i]))
         return as_conflict(ctx,
                            "a window of %lld does not fit into %lld with padding %lld on spatial "
                            "axis %d",
                            (long long)reach, (long long)in, (long long)padding, i);
     if (!w->ceil || w->pad == AS_PAD_VALID) {
-        *out = room < 0 ? 0 : room / w->stride[i] + 1;
+        *out = capacity < 0 ? 0 : capacity / w->stride[i] + 1;
         return ASSAY_OK;
     }
-    *out = (room < 0 ? 0 : ceil_div(room, w->stride[i])) + 1;
+    *out = (capacity < 0 ? 0 : ceil_div(capacity, w->stride[i])) + 1;
     /* The last window starts inside the input or the padding before it, else it is dropped. */
     if ((*out - 1) * w->stride[i] >= in + w->before[i])
         --*out;

@@ -27,7 +27,7 @@ static bool bytes_of(const struct as_type *type, unsigned float_bytes, int depth
 {
     uint64_t sum = 0, part;
 
-    if (type->kind == AS_KIND_TENSOR) {
+    if (type->kind == AS_VALUE_TENSOR) {
         if (float_bytes && as_dtype_is_float(type->dtype))
             return as_type_elems(type, &part) && as_mul_u64(part, float_bytes, bytes);
         return as_type_bytes(type, bytes);
@@ -114,7 +114,7 @@ static bool shares(const struct walk *w, const struct as_node *node)
     uint32_t in = node->n_inputs ? node->inputs[0] : AS_NONE;
 
     if (!cost || !cost->is_view || in == AS_NONE ||
-        w->model->values[node->outputs[0]].type.kind == AS_KIND_SEQUENCE)
+        w->model->values[node->outputs[0]].type.kind == AS_VALUE_SEQUENCE)
         return false;
     return w->life->tensor_of[in] != AS_NONE || w->constant[in];
 }

@@ -28,7 +28,7 @@ struct placing {
     uint8_t *placed;
     uint32_t *heads; /* node of the tree -> its first entry */
     struct entry *entries;
-    uint32_t n_entries, room;
+    uint32_t n_entries, capacity;
     struct piece *pieces; /* of those alive together with the one to place */
 };
 
@@ -100,13 +100,13 @@ static uint64_t count_pairs(const struct placing *p)
 
 static bool enter_at(struct placing *p, uint32_t node, uint32_t t)
 {
-    if (p->n_entries == p->room) {
-        struct entry *entries = as_realloc(p->entries, (size_t)p->room * 2, sizeof *entries);
+    if (p->n_entries == p->capacity) {
+        struct entry *entries = as_realloc(p->entries, (size_t)p->capacity * 2, sizeof *entries);
 
         if (!entries)
             return false;
         p->entries = entries;
-        p->room *= 2;
+        p->capacity *= 2;
     }
     p->entries[p->n_entries] = (struct entry){t, p->heads[node]};
     p->heads[node] = p->n_entries++;
@@ -194,8 +194,8 @@ static int place(struct placing *p, struct assay_error *err)
     p->placed = as_alloc_zero(p->n, sizeof *p->placed);
     p->heads = as_alloc_zero((size_t)p->n_rows * 2, sizeof *p->heads);
     p->pieces = as_alloc_zero(p->n, sizeof *p->pieces);
-    p->room = p->n + 1;
-    p->entries = as_alloc_zero(p->room, sizeof *p->entries);
+    p->capacity = p->n + 1;
+    p->entries = as_alloc_zero(p->capacity, sizeof *p->entries);
     fine = p->by_size && p->placed && p->heads && p->pieces && p->entries;
     for (uint32_t i = 0; fine && i < p->n_rows * 2; i++)
         p->heads[i] = AS_NONE;

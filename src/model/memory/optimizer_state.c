@@ -40,7 +40,7 @@ static bool factored_bytes(const struct as_type *type, uint64_t n, uint64_t *byt
 {
     uint64_t rows, columns, matrices, sum;
 
-    if (type->kind != AS_KIND_TENSOR || type->rank < 2 || !as_type_is_static(type))
+    if (type->kind != AS_VALUE_TENSOR || type->rank < 2 || !as_type_is_static(type))
         return as_mul_u64(n, STATE_BYTES, bytes);
     rows = (uint64_t)type->dims[type->rank - 2];
     columns = (uint64_t)type->dims[type->rank - 1];

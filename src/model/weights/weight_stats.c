@@ -42,7 +42,7 @@ static void tell(struct reading *r, uint64_t bytes)
 }
 
 /* The numbers of one parameter go where its percentiles, or only those of all, are taken from. */
-static void choose_room(struct reading *r, struct as_weight_tally *tally, uint64_t n)
+static void choose_capacity(struct reading *r, struct as_weight_tally *tally, uint64_t n)
 {
     if (r->all_kept) {
         tally->kept = r->all.kept + r->all.n_kept;
@@ -65,7 +65,7 @@ static int read_numbers(struct reading *r, const struct as_weight_numbers *numbe
 {
     uint64_t n = numbers->data->n, bytes = 0;
 
-    choose_room(r, tally, n);
+    choose_capacity(r, tally, n);
     for (uint64_t first = 0; first < n; first += AS_WEIGHT_SLICE) {
         size_t here = n - first < AS_WEIGHT_SLICE ? (size_t)(n - first) : AS_WEIGHT_SLICE;
         int rc = as_weight_numbers_read(numbers, first, here, r->slice, r->raw, err);
@@ -136,7 +136,7 @@ static bool measure(struct reading *r, uint64_t *n, uint64_t *largest)
     return any;
 }
 
-static int make_room(struct reading *r, uint64_t n, uint64_t largest, struct assay_error *err)
+static int reserve(struct reading *r, uint64_t n, uint64_t largest, struct assay_error *err)
 {
     r->all_kept = n <= AS_WEIGHT_EXACT_MAX;
     r->quants = as_weight_quants_new(r->model);
@@ -173,7 +173,7 @@ int as_weight_stats_read(struct as_weight_stats *all, struct as_weight_stats *pe
         per_param[i] = (struct as_weight_stats){0};
     if (!measure(&r, &n, &largest))
         return as_fail(err, ASSAY_ERR_NOTFOUND, "the model has no weights");
-    rc = make_room(&r, n, largest, err);
+    rc = reserve(&r, n, largest, err);
     for (size_t i = 0; rc == ASSAY_OK && i < params->n_params; i++)
         if (counts(&params->params[i]))
             rc = read_param(&r, i, err);

@@ -129,7 +129,7 @@ static void (*const take_primitive[AS_GEMM_KIND_COUNT])(struct as_gemm_calls *,
     [AS_GEMM_KIND_MATMUL] = take_matmul,
 };
 
-static size_t add_dims(char *text, size_t room, size_t used, const struct as_gemm_key *key,
+static size_t add_dims(char *text, size_t capacity, size_t used, const struct as_gemm_key *key,
                        int tensor)
 {
     static const char *const name[] = {
@@ -137,19 +137,19 @@ static size_t add_dims(char *text, size_t room, size_t used, const struct as_gem
     unsigned n = key->n_dims[tensor];
     int wrote;
 
-    if (n == 0 || used >= room)
+    if (n == 0 || used >= capacity)
         return used;
-    wrote = snprintf(text + used, room - used, "%s%s ", used ? " " : "", name[tensor]);
+    wrote = snprintf(text + used, capacity - used, "%s%s ", used ? " " : "", name[tensor]);
     used += (size_t)wrote;
-    if (n > AS_GEMM_MAX_DIMS && used < room)
-        return used + (size_t)snprintf(text + used, room - used, "of %u dimensions", n);
-    for (unsigned i = 0; i < n && used < room; i++) {
+    if (n > AS_GEMM_MAX_DIMS && used < capacity)
+        return used + (size_t)snprintf(text + used, capacity - used, "of %u dimensions", n);
+    for (unsigned i = 0; i < n && used < capacity; i++) {
         uint64_t dim = key->dims[tensor][i];
 
         if (dim == AS_GEMM_DIM_LATE)
-            wrote = snprintf(text + used, room - used, "%s?", i ? "x" : "");
+            wrote = snprintf(text + used, capacity - used, "%s?", i ? "x" : "");
         else
-            wrote = snprintf(text + used, room - used, "%s%" PRIu64, i ? "x" : "", dim);
+            wrote = snprintf(text + used, capacity - used, "%s%" PRIu64, i ? "x" : "", dim);
         used += (size_t)wrote;
     }
     return used;
@@ -264,7 +264,7 @@ int as_gemm_watch_read(const char *path, struct as_arena *arena, struct as_gemm_
                        size_t *n, uint64_t *unplaced, struct assay_error *err)
 {
     int rc, fd = -1;
-    struct as_share_header share;
+    struct as_shm_header shm;
     struct as_gemm_header header;
     struct as_gemm_entry *entries = NULL;
     uint64_t n_entries;
@@ -272,10 +272,10 @@ int as_gemm_watch_read(const char *path, struct as_arena *arena, struct as_gemm_
     *out = NULL;
     *n = 0;
     *unplaced = 0;
-    rc = as_share_open(path, &fd, &share, err);
+    rc = as_shm_open(path, &fd, &shm, err);
     if (rc < 0)
         return rc;
-    rc = as_share_read(fd, path, AS_SHARE_GEMM_AT, &header, sizeof header, err);
+    rc = as_shm_read(fd, path, AS_SHM_GEMM_AT, &header, sizeof header, err);
     if (rc < 0)
         goto out;
     *unplaced = atomic_load_explicit(&header.unplaced, memory_order_relaxed);
@@ -289,8 +289,8 @@ int as_gemm_watch_read(const char *path, struct as_arena *arena, struct as_gemm_
         rc = as_fail_nomem(err);
         goto out;
     }
-    rc = as_share_read(fd, path, AS_SHARE_GEMM_AT + offsetof(struct as_gemm_share, entry), entries,
-                       n_entries * sizeof *entries, err);
+    rc = as_shm_read(fd, path, AS_SHM_GEMM_AT + offsetof(struct as_gemm_shm, entry), entries,
+                     n_entries * sizeof *entries, err);
     if (rc == ASSAY_OK)
         rc = take_entries(entries, n_entries, arena, out, n, err);
 out:

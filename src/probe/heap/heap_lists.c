@@ -31,7 +31,7 @@ static int sum_cells(const struct as_heap_watch *watch, const struct as_heap_siz
     return rc;
 }
 
-size_t as_heap_watch_live(struct as_heap_watch *watch, uint64_t *live_bytes, size_t room)
+size_t as_heap_watch_live(struct as_heap_watch *watch, uint64_t *live_bytes, size_t capacity)
 {
     struct as_heap_counter *sum = NULL;
     struct as_heap_sizes sizes;
@@ -40,7 +40,7 @@ size_t as_heap_watch_live(struct as_heap_watch *watch, uint64_t *live_bytes, siz
     if (as_heap_read_sizes(watch, &sizes, NULL) < 0 || sum_cells(watch, &sizes, &sum, NULL) < 0)
         goto out;
     for (; n < sizes.n_cells; n++)
-        if (n < room)
+        if (n < capacity)
             live_bytes[n] = as_heap_less(sum[n].allocated_bytes, sum[n].freed_bytes);
 out:
     as_free(sum);

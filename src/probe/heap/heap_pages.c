@@ -12,10 +12,10 @@ int as_heap_read(const struct as_heap_watch *watch, uint64_t offset, void *out, 
 {
     char *to = out;
 
-    if (offset > AS_SHARE_HEAP_BYTES || size > AS_SHARE_HEAP_BYTES - offset)
+    if (offset > AS_SHM_HEAP_BYTES || size > AS_SHM_HEAP_BYTES - offset)
         return as_fail(err, ASSAY_ERR_FORMAT, "the heap counters point outside of their file");
     while (size > 0) {
-        ssize_t n = pread(watch->fd, to, size, (off_t)(AS_SHARE_HEAP_AT + offset));
+        ssize_t n = pread(watch->fd, to, size, (off_t)(AS_SHM_HEAP_AT + offset));
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -35,7 +35,7 @@ static uint32_t at_most(uint32_t value, uint32_t most)
     return value < most ? value : most;
 }
 
-static int check_counted(const struct as_heap_share *heap, struct assay_error *err)
+static int check_counted(const struct as_heap_shm *heap, struct assay_error *err)
 {
     if (heap->version == 0)
         return as_fail(err, ASSAY_ERR_STATE, "the program's allocations were not watched");
@@ -54,7 +54,7 @@ static int check_counted(const struct as_heap_share *heap, struct assay_error *e
 int as_heap_read_sizes(const struct as_heap_watch *watch, struct as_heap_sizes *out,
                        struct assay_error *err)
 {
-    const uint64_t most_pages = AS_SHARE_HEAP_BYTES / AS_HEAP_PAGE;
+    const uint64_t most_pages = AS_SHM_HEAP_BYTES / AS_HEAP_PAGE;
     int rc = as_heap_read(watch, 0, &out->heap, sizeof out->heap, err);
 
     if (rc < 0)
@@ -66,15 +66,16 @@ int as_heap_read_sizes(const struct as_heap_watch *watch, struct as_heap_sizes *
     out->n_stacks = at_most(out->heap.n_stacks, AS_HEAP_STACKS);
     out->n_layers = at_most(out->heap.n_layers, AS_HEAP_LAYERS);
     out->n_threads = at_most(out->heap.n_threads, AS_HEAP_THREADS);
-    out->room_pages = out->heap.room_pages < most_pages ? out->heap.room_pages : most_pages;
+    out->capacity_pages =
+        out->heap.capacity_pages < most_pages ? out->heap.capacity_pages : most_pages;
     return ASSAY_OK;
 }
 
 /* Whether `n` pages at `page` are such as are handed out. */
 static bool is_page(const struct as_heap_sizes *sizes, uint32_t page, uint32_t n)
 {
-    return page >= AS_HEAP_ARENA_AT / AS_HEAP_PAGE && page <= sizes->room_pages &&
-           n <= sizes->room_pages - page;
+    return page >= AS_HEAP_ARENA_AT / AS_HEAP_PAGE && page <= sizes->capacity_pages &&
+           n <= sizes->capacity_pages - page;
 }
 
 int as_heap_threads_next(struct as_heap_threads *threads, struct as_heap_thread *out, size_t size,
@@ -83,7 +84,7 @@ int as_heap_threads_next(struct as_heap_threads *threads, struct as_heap_thread 
     int rc;
 
     if (threads->next == 0)
-        threads->pages_left = threads->sizes->room_pages;
+        threads->pages_left = threads->sizes->capacity_pages;
     while (threads->next < threads->sizes->n_threads) {
         uint64_t at = AS_HEAP_THREADS_AT + (uint64_t)threads->next++ * sizeof(uint32_t);
         uint32_t page;

@@ -8,15 +8,15 @@
 
 struct as_heap_watch {
     int fd;
-    char *maps;                   /* room for the text */
-    struct as_share_header first; /* as it was when the file was opened */
+    char *maps;                 /* room for the text */
+    struct as_shm_header first; /* as it was when the file was opened */
 };
 
 /* The beginning of the heap's part, its counts within their tables. */
 struct as_heap_sizes {
-    struct as_heap_share heap;
+    struct as_heap_shm heap;
     uint32_t n_cells, n_stacks, n_layers, n_threads; /* entries, number 0 among them */
-    uint64_t room_pages;
+    uint64_t capacity_pages;
 };
 
 /* `size` bytes at `offset` of the heap's part. */

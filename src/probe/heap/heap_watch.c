@@ -20,17 +20,17 @@ static int check_file(int fd, const char *path, struct assay_error *err)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot look at %s", path);
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
         return as_fail(err, ASSAY_ERR_FORMAT, "%s is not a file of this user", path);
-    if ((uint64_t)st.st_size < AS_SHARE_BYTES)
+    if ((uint64_t)st.st_size < AS_SHM_BYTES)
         return as_fail(err, ASSAY_ERR_FORMAT, "%s is too short to be a program's counters", path);
     return ASSAY_OK;
 }
 
-static bool read_header(const struct as_heap_watch *watch, struct as_share_header *out)
+static bool read_header(const struct as_heap_watch *watch, struct as_shm_header *out)
 {
     if (pread(watch->fd, out, sizeof *out, 0) != (ssize_t)sizeof *out)
         return false;
     out->program[sizeof out->program - 1] = '\0';
-    return out->magic == AS_SHARE_MAGIC;
+    return out->magic == AS_SHM_MAGIC;
 }
 
 int as_heap_watch_open(struct as_heap_watch **out, const char *path, struct assay_error *err)
@@ -42,7 +42,7 @@ int as_heap_watch_open(struct as_heap_watch **out, const char *path, struct assa
     if (!watch)
         return as_fail_nomem(err);
     watch->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    watch->maps = as_alloc(AS_SHARE_MAPS_BYTES + 1);
+    watch->maps = as_alloc(AS_SHM_MAPS_BYTES + 1);
     if (!watch->maps)
         rc = as_fail_nomem(err);
     else if (watch->fd < 0)
@@ -69,7 +69,7 @@ void as_heap_watch_close(struct as_heap_watch *watch)
     as_free(watch);
 }
 
-void as_heap_watch_header(const struct as_heap_watch *watch, struct as_share_header *out)
+void as_heap_watch_header(const struct as_heap_watch *watch, struct as_shm_header *out)
 {
     if (!read_header(watch, out))
         *out = watch->first;
@@ -77,13 +77,13 @@ void as_heap_watch_header(const struct as_heap_watch *watch, struct as_share_hea
 
 const char *as_heap_watch_maps(const struct as_heap_watch *watch)
 {
-    struct as_share_header header;
+    struct as_shm_header header;
     uint32_t size;
 
     as_heap_watch_header(watch, &header);
     size = header.maps_bytes;
-    if (size == 0 || size > AS_SHARE_MAPS_BYTES ||
-        pread(watch->fd, watch->maps, size, AS_SHARE_MAPS_AT) != (ssize_t)size)
+    if (size == 0 || size > AS_SHM_MAPS_BYTES ||
+        pread(watch->fd, watch->maps, size, AS_SHM_MAPS_AT) != (ssize_t)size)
         return NULL;
     watch->maps[size] = '\0';
     return watch->maps;
@@ -126,7 +126,7 @@ static uint64_t kept_apart(uint32_t threads)
 }
 
 /* The peak is told as high as it can have been, and how much lower it may have been. */
-static void tell_peak(struct as_heap_totals *out, const struct as_heap_share *heap,
+static void tell_peak(struct as_heap_totals *out, const struct as_heap_shm *heap,
                       const struct sums *sums)
 {
     uint64_t apart = kept_apart(heap->max_live_threads), seen, least;

@@ -78,7 +78,7 @@ AS_MUST_USE int as_heap_watch_open(struct as_heap_watch **out, const char *path,
 void as_heap_watch_close(struct as_heap_watch *watch);
 
 /* A copy of its header, strings ended. */
-void as_heap_watch_header(const struct as_heap_watch *watch, struct as_share_header *out);
+void as_heap_watch_header(const struct as_heap_watch *watch, struct as_shm_header *out);
 
 /* The text of the target's memory map as it ended, NUL-terminated; NULL: it left none. Borrowed. */
 const char *as_heap_watch_maps(const struct as_heap_watch *watch);
@@ -86,9 +86,9 @@ const char *as_heap_watch_maps(const struct as_heap_watch *watch);
 AS_MUST_USE int as_heap_watch_totals(struct as_heap_watch *watch, struct as_heap_totals *out,
                                      struct assay_error *err);
 
-/* Live bytes of every site, [id] up to `room`; for series over time. Returns how many ids there
+/* Live bytes of every site, [id] up to `capacity`; for series over time. Returns how many ids there
  * are. */
-size_t as_heap_watch_live(struct as_heap_watch *watch, uint64_t *live_bytes, size_t room);
+size_t as_heap_watch_live(struct as_heap_watch *watch, uint64_t *live_bytes, size_t capacity);
 
 /* The lists, in `arena`. */
 AS_MUST_USE int as_heap_watch_sites(struct as_heap_watch *watch, struct as_arena *arena,

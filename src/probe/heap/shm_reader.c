@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int as_share_read(int fd, const char *path, uint64_t offset, void *out, size_t size,
-                  struct assay_error *err)
+int as_shm_read(int fd, const char *path, uint64_t offset, void *out, size_t size,
+                struct assay_error *err)
 {
     char *at = out;
 
-    if (offset > AS_SHARE_BYTES || size > AS_SHARE_BYTES - offset)
+    if (offset > AS_SHM_BYTES || size > AS_SHM_BYTES - offset)
         return as_fail(err, ASSAY_ERR_LIMIT, "%s: a place outside of the share was asked for",
                        path);
     while (size > 0) {
@@ -31,7 +31,7 @@ int as_share_read(int fd, const char *path, uint64_t offset, void *out, size_t s
     return ASSAY_OK;
 }
 
-static int check_share(int fd, const char *path, struct as_share_header *header,
+static int check_share(int fd, const char *path, struct as_shm_header *header,
                        struct assay_error *err)
 {
     struct stat info;
@@ -41,18 +41,17 @@ static int check_share(int fd, const char *path, struct as_share_header *header,
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", path);
     if (!S_ISREG(info.st_mode))
         return as_fail(err, ASSAY_ERR_FORMAT, "%s is not a regular file", path);
-    rc = as_share_read(fd, path, 0, header, sizeof *header, err);
+    rc = as_shm_read(fd, path, 0, header, sizeof *header, err);
     if (rc < 0)
         return rc;
-    if (header->magic != AS_SHARE_MAGIC || header->size_bytes != AS_SHARE_BYTES)
+    if (header->magic != AS_SHM_MAGIC || header->size_bytes != AS_SHM_BYTES)
         return as_fail(err, ASSAY_ERR_FORMAT,
                        "%s is not what a watched process of this version writes", path);
     header->program[sizeof header->program - 1] = '\0';
     return ASSAY_OK;
 }
 
-int as_share_open(const char *path, int *fd, struct as_share_header *header,
-                  struct assay_error *err)
+int as_shm_open(const char *path, int *fd, struct as_shm_header *header, struct assay_error *err)
 {
     int rc;
 

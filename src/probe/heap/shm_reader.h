@@ -10,11 +10,11 @@
 #include "trace/shm/target_shm.h"
 
 /* Checks that it is a whole share of this version. The caller closes `fd`, -1 when it failed. */
-AS_MUST_USE int as_share_open(const char *path, int *fd, struct as_share_header *header,
-                              struct assay_error *err);
+AS_MUST_USE int as_shm_open(const char *path, int *fd, struct as_shm_header *header,
+                            struct assay_error *err);
 
 /* Exactly `size` bytes from `offset` on. `path` is for the message. */
-AS_MUST_USE int as_share_read(int fd, const char *path, uint64_t offset, void *out, size_t size,
-                              struct assay_error *err);
+AS_MUST_USE int as_shm_read(int fd, const char *path, uint64_t offset, void *out, size_t size,
+                            struct assay_error *err);
 
 #endif

@@ -32,7 +32,7 @@ struct assay_power_tracker {
     pid_t pid;            /* of the process that uses it: a child's lock may be held by nobody */
     pthread_mutex_t lock; /* of what follows */
     struct assay_power_sample *kept;
-    size_t n_kept, room, most;
+    size_t n_kept, capacity, most;
     uint64_t stride;         /* every so many a sample is kept */
     uint64_t tries, failed;  /* readings and samples; those of them that failed */
     uint64_t guessed;        /* samples whose watts the counter gave, or nobody */
@@ -119,7 +119,7 @@ static int keep(struct assay_power_tracker *t, const struct assay_power_sample *
         thin_out(t);
     if (number % t->stride != 0 || t->n_kept == t->most)
         return ASSAY_OK;
-    grown = as_grow(t->kept, t->n_kept, &t->room, 64, sizeof *grown);
+    grown = as_grow(t->kept, t->n_kept, &t->capacity, 64, sizeof *grown);
     if (!grown)
         return as_fail_nomem(err);
     t->kept = grown;
@@ -378,7 +378,7 @@ uint64_t assay_power_tracker_failed(struct assay_power_tracker *tracker)
 }
 
 size_t assay_power_tracker_samples(struct assay_power_tracker *tracker,
-                                   struct assay_power_sample *out, size_t room)
+                                   struct assay_power_sample *out, size_t capacity)
 {
     size_t n;
 
@@ -386,8 +386,8 @@ size_t assay_power_tracker_samples(struct assay_power_tracker *tracker,
         return 0;
     enter(tracker);
     n = tracker->n_kept;
-    if (out && room && n)
-        memcpy(out, tracker->kept, (n < room ? n : room) * sizeof *out);
+    if (out && capacity && n)
+        memcpy(out, tracker->kept, (n < capacity ? n : capacity) * sizeof *out);
     leave(tracker);
     return n;
 }

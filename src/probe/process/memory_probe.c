@@ -18,8 +18,8 @@
 #include "probe/system/container.h"
 #include "probe/system/root_file.h"
 
-#define UNKNOWN   ASSAY_MEMORY_UNKNOWN
-#define TEXT_ROOM 4096
+#define UNKNOWN       ASSAY_MEMORY_UNKNOWN
+#define TEXT_CAPACITY 4096
 
 /* ---- texts ---- */
 
@@ -209,14 +209,15 @@ static void own_files(struct as_memory_reader *r)
 /* The kernel gives these texts whole in one read; a second one would make them again. */
 static bool read_once(const struct as_memory_reader *r, enum as_memory_file which, char *out)
 {
-    ssize_t n = pread(r->file[which].fd, out, TEXT_ROOM - 1, 0);
+    ssize_t n = pread(r->file[which].fd, out, TEXT_CAPACITY - 1, 0);
 
     out[n > 0 ? n : 0] = '\0';
     return n > 0;
 }
 
 /* "" and false when it cannot be read. */
-static bool read_text(struct as_memory_reader *r, enum as_memory_file which, char out[TEXT_ROOM])
+static bool read_text(struct as_memory_reader *r, enum as_memory_file which,
+                      char out[TEXT_CAPACITY])
 {
     out[0] = '\0';
     if (r->file[which].fd >= 0 && read_once(r, which, out))
@@ -227,7 +228,7 @@ static bool read_text(struct as_memory_reader *r, enum as_memory_file which, cha
 
 /* The number of a descriptor may be somebody else's by now, and read well: a text that tells
  * nothing is tried once more from a file that is ours for sure. */
-static bool reopened(struct as_memory_reader *r, enum as_memory_file which, char out[TEXT_ROOM])
+static bool reopened(struct as_memory_reader *r, enum as_memory_file which, char out[TEXT_CAPACITY])
 {
     if (is_ours(r, which))
         return false;
@@ -247,7 +248,7 @@ static uint64_t page_size(void)
 uint64_t as_memory_read_rss(struct as_memory_reader *reader)
 {
     struct assay_memory_snapshot s = {.rss_bytes = UNKNOWN};
-    char text[TEXT_ROOM];
+    char text[TEXT_CAPACITY];
 
     own_files(reader);
     if (read_text(reader, AS_MEMORY_STATM, text))
@@ -260,7 +261,7 @@ uint64_t as_memory_read_rss(struct as_memory_reader *reader)
 uint64_t as_memory_read_total(struct as_memory_reader *reader)
 {
     struct as_container container;
-    char text[TEXT_ROOM];
+    char text[TEXT_CAPACITY];
     uint64_t bytes;
 
     if (reader->total_read)
@@ -278,7 +279,7 @@ uint64_t as_memory_read_total(struct as_memory_reader *reader)
 
 static void read_status(struct as_memory_reader *r, struct assay_memory_snapshot *out)
 {
-    char text[TEXT_ROOM];
+    char text[TEXT_CAPACITY];
 
     if (read_text(r, AS_MEMORY_STATUS, text))
         as_memory_parse_status(out, text);
@@ -303,7 +304,7 @@ static void ask_faults(struct assay_memory_snapshot *out)
 
 static void read_faults(struct as_memory_reader *r, struct assay_memory_snapshot *out)
 {
-    char text[TEXT_ROOM];
+    char text[TEXT_CAPACITY];
 
     if (r->root[0] == '\0') {
         ask_faults(out);
@@ -317,7 +318,7 @@ static void read_faults(struct as_memory_reader *r, struct assay_memory_snapshot
 
 static void read_shares(struct as_memory_reader *r, struct assay_memory_snapshot *out)
 {
-    char text[TEXT_ROOM];
+    char text[TEXT_CAPACITY];
 
     if (read_text(r, AS_MEMORY_ROLLUP, text))
         as_memory_parse_rollup(out, text);

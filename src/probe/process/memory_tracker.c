@@ -33,7 +33,7 @@ struct assay_memory_tracker {
     pid_t pid;            /* of the process that uses it: a child's lock may be held by nobody */
     pthread_mutex_t lock; /* of what follows */
     struct assay_memory_snapshot *kept;
-    size_t n_kept, room, most;
+    size_t n_kept, capacity, most;
     uint64_t stride; /* every so many a snapshot is kept */
     uint64_t n_snapshots, failed;
     uint64_t peak_kernel;
@@ -187,18 +187,18 @@ static void thin_out(struct assay_memory_tracker *t)
     t->stride *= 2;
 }
 
-static bool make_room(struct assay_memory_tracker *t)
+static bool reserve(struct assay_memory_tracker *t)
 {
-    size_t room = t->room ? t->room * 2 : 64;
+    size_t capacity = t->capacity ? t->capacity * 2 : 64;
     struct assay_memory_snapshot *grown;
 
-    if (room > t->most)
-        room = t->most;
-    grown = as_realloc(t->kept, room, sizeof *grown);
+    if (capacity > t->most)
+        capacity = t->most;
+    grown = as_realloc(t->kept, capacity, sizeof *grown);
     if (!grown)
         return false;
     t->kept = grown;
-    t->room = room;
+    t->capacity = capacity;
     return true;
 }
 
@@ -213,7 +213,7 @@ static bool keep(struct assay_memory_tracker *t, const struct assay_memory_snaps
         thin_out(t);
     if (number % t->stride != 0 || t->n_kept == t->most)
         return true;
-    if (t->n_kept == t->room && !make_room(t))
+    if (t->n_kept == t->capacity && !reserve(t))
         return false;
     t->kept[t->n_kept++] = *snapshot;
     return true;
@@ -327,7 +327,7 @@ uint64_t assay_memory_tracker_peak(struct assay_memory_tracker *tracker)
 }
 
 size_t assay_memory_tracker_snapshots(struct assay_memory_tracker *tracker,
-                                      struct assay_memory_snapshot *out, size_t room)
+                                      struct assay_memory_snapshot *out, size_t capacity)
 {
     size_t n;
 
@@ -335,8 +335,8 @@ size_t assay_memory_tracker_snapshots(struct assay_memory_tracker *tracker,
         return 0;
     enter(tracker);
     n = tracker->n_kept;
-    if (out && room && n)
-        memcpy(out, tracker->kept, (n < room ? n : room) * sizeof *out);
+    if (out && capacity && n)
+        memcpy(out, tracker->kept, (n < capacity ? n : capacity) * sizeof *out);
     leave(tracker);
     return n;
 }

@@ -105,8 +105,8 @@ static void heed_address_limit(struct as_fact *left, const char *root)
         lower(left, (double)limit.rlim_cur - (double)size.value);
 }
 
-void as_memory_room_read(struct as_memory_room *out, const char *root,
-                         const struct as_container *container)
+void as_memory_headroom_read(struct as_memory_headroom *out, const char *root,
+                             const struct as_container *container)
 {
     static const char why[] = "/proc/meminfo does not tell";
     struct as_fact swap_free;

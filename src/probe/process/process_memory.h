@@ -19,7 +19,7 @@ struct as_process_events {
 };
 
 /* In bytes, of the whole machine. */
-struct as_memory_room {
+struct as_memory_headroom {
     struct as_fact available; /* without swapping (MemAvailable) */
     struct as_fact left;      /* the same, or what our control group or the limit of our addresses
                                  leaves when that is less */
@@ -40,7 +40,7 @@ struct as_process_events as_process_events_between(const struct as_process_event
                                                    const struct as_process_events *to);
 
 /* `container` may be NULL: its limit is then left out. */
-void as_memory_room_read(struct as_memory_room *out, const char *root,
-                         const struct as_container *container);
+void as_memory_headroom_read(struct as_memory_headroom *out, const char *root,
+                             const struct as_container *container);
 
 #endif

@@ -123,13 +123,13 @@ bool as_process_next_child(const char **at, int64_t *pid)
     return true;
 }
 
-void as_process_command_text(char *out, size_t room, const char *cmdline, size_t size)
+void as_process_command_text(char *out, size_t capacity, const char *cmdline, size_t size)
 {
     size_t n = 0;
 
     while (size > 0 && cmdline[size - 1] == '\0')
         size--;
-    for (; n < size && n + 1 < room; n++) {
+    for (; n < size && n + 1 < capacity; n++) {
         unsigned char c = (unsigned char)cmdline[n];
 
         out[n] = cmdline[n];

@@ -49,6 +49,6 @@ bool as_process_next_child(const char **at, int64_t *pid);
 
 /* The arguments of a command line, which NULs end, as one line of text: blanks between them, other
  * control characters as '?'. "" when there are none. */
-void as_process_command_text(char *out, size_t room, const char *cmdline, size_t size);
+void as_process_command_text(char *out, size_t capacity, const char *cmdline, size_t size);
 
 #endif

@@ -41,7 +41,7 @@ struct row {
 struct as_process_tree {
     char root[PATH_MAX];
     struct row *row;
-    size_t n_rows, room;
+    size_t n_rows, capacity;
     uint32_t alive[AS_TREE_MAX_PROCESSES]; /* rows */
     size_t n_alive;
     uint16_t slot[SLOTS]; /* row + 1 of those alive, by pid */
@@ -76,15 +76,15 @@ static bool row_path(const struct as_process_tree *t, const struct row *r, enum 
 }
 
 /* Reads from its beginning, NUL-terminated; the size, or -1 with errno. */
-static ssize_t read_fd(int fd, char *text, size_t room)
+static ssize_t read_fd(int fd, char *text, size_t capacity)
 {
-    ssize_t n = pread(fd, text, room - 1, 0);
+    ssize_t n = pread(fd, text, capacity - 1, 0);
 
     text[n > 0 ? n : 0] = '\0';
     return n;
 }
 
-static ssize_t read_path(const char *path, char *text, size_t room)
+static ssize_t read_path(const char *path, char *text, size_t capacity)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n;
@@ -92,7 +92,7 @@ static ssize_t read_path(const char *path, char *text, size_t room)
     text[0] = '\0';
     if (fd < 0)
         return -1;
-    n = read_fd(fd, text, room);
+    n = read_fd(fd, text, capacity);
     close(fd);
     return n;
 }
@@ -101,21 +101,21 @@ static ssize_t read_path(const char *path, char *text, size_t room)
 static ssize_t read_file(struct as_process_tree *t, struct row *r, enum tree_file file)
 {
     char *text = file == FILE_CHILDREN ? t->children : t->text;
-    size_t room = file == FILE_CHILDREN ? sizeof t->children : sizeof t->text;
+    size_t capacity = file == FILE_CHILDREN ? sizeof t->children : sizeof t->text;
     char path[PATH_MAX];
 
     if (r->fd[file] >= 0)
-        return read_fd(r->fd[file], text, room);
+        return read_fd(r->fd[file], text, capacity);
     text[0] = '\0';
     if (!row_path(t, r, file, path))
         return -1;
     if (t->n_fds >= MAX_KEPT_FDS)
-        return read_path(path, text, room);
+        return read_path(path, text, capacity);
     r->fd[file] = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (r->fd[file] < 0)
         return -1;
     t->n_fds++;
-    return read_fd(r->fd[file], text, room);
+    return read_fd(r->fd[file], text, capacity);
 }
 
 static void close_files(struct as_process_tree *t, struct row *r)
@@ -297,20 +297,20 @@ static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, 
 
 /* ---- finding them ---- */
 
-static bool make_room(struct as_process_tree *t)
+static bool reserve(struct as_process_tree *t)
 {
-    size_t room = t->room ? 2 * t->room : 16;
+    size_t capacity = t->capacity ? 2 * t->capacity : 16;
     struct row *rows;
 
-    if (t->n_rows < t->room)
+    if (t->n_rows < t->capacity)
         return true;
     if (t->n_rows == AS_TREE_MAX_PROCESSES)
         return false;
-    rows = as_realloc(t->row, room, sizeof *rows);
+    rows = as_realloc(t->row, capacity, sizeof *rows);
     if (!rows)
         return false;
     t->row = rows;
-    t->room = room;
+    t->capacity = capacity;
     return true;
 }
 
@@ -343,7 +343,7 @@ static bool add(struct as_process_tree *t, int64_t pid, uint64_t now_ns)
     struct as_process_stat stat;
     struct row *r;
 
-    if (!make_room(t)) {
+    if (!reserve(t)) {
         leave_out(t, pid);
         return false;
     }

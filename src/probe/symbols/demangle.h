@@ -10,7 +10,7 @@
 
 struct as_demangler {
     void *library;
-    char *(*demangle)(const char *name, char *out, size_t *room, int *status);
+    char *(*demangle)(const char *name, char *out, size_t *capacity, int *status);
     unsigned oversized; /* names that came out far longer than they went in */
 };
 

@@ -21,9 +21,9 @@ static bool is_function(const struct as_elf_symbol *s)
     return (type == TYPE_FUNCTION || type == TYPE_INDIRECT) && s->section != NO_SECTION;
 }
 
-static bool make_room(struct as_elf_functions *list)
+static bool reserve(struct as_elf_functions *list)
 {
-    void *grown = as_grow(list->function, list->n, &list->room, 256, sizeof *list->function);
+    void *grown = as_grow(list->function, list->n, &list->capacity, 256, sizeof *list->function);
 
     if (grown)
         list->function = grown;
@@ -43,7 +43,7 @@ int as_elf_functions_add(struct as_elf_functions *list, const struct as_elf_tabl
     while (list->n < AS_ELF_MAX_FUNCTIONS && as_elf_take_symbol(&c, &s)) {
         if (!is_function(&s) || s.name >= as_cursor_left(&table->names))
             continue;
-        if (!make_room(list))
+        if (!reserve(list))
             return as_fail_nomem(err);
         list->function[list->n++] =
             (struct as_elf_function){s.value, s.size, s.name, (uint32_t)list->n_tables - 1};

@@ -18,7 +18,7 @@ struct as_elf_function {
 /* {0} has no functions. The files whose tables were added must outlive it. */
 struct as_elf_functions {
     struct as_elf_function *function;
-    size_t n, room;
+    size_t n, capacity;
     struct as_cursor names[AS_ELF_MAX_TABLES];
     size_t n_tables;
 };

@@ -51,9 +51,9 @@ static size_t read_at(int fd, uint64_t offset, void *out, size_t size)
 }
 
 /* A text that NUL ends within its room; "" when it does not. */
-static void read_text(int fd, uint64_t offset, char *out, size_t room)
+static void read_text(int fd, uint64_t offset, char *out, size_t capacity)
 {
-    size_t n = read_at(fd, offset, out, room);
+    size_t n = read_at(fd, offset, out, capacity);
 
     if (!memchr(out, '\0', n))
         out[0] = '\0';

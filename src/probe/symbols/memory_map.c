@@ -126,12 +126,12 @@ static const char *shared_path(const struct as_memory_map *map, struct as_arena 
 int as_memory_map_parse(struct as_memory_map *map, struct as_arena *arena, const char *text,
                         struct assay_error *err)
 {
-    size_t room = count_lines(text);
+    size_t capacity = count_lines(text);
 
-    *map = (struct as_memory_map){.region = as_arena_zero(arena, room, sizeof *map->region)};
+    *map = (struct as_memory_map){.region = as_arena_zero(arena, capacity, sizeof *map->region)};
     if (!map->region)
         return as_fail_nomem(err);
-    while (*text && map->n < room) {
+    while (*text && map->n < capacity) {
         const char *end = strchr(text, '\n'), *path = NULL;
         struct as_map_region *r = &map->region[map->n];
         size_t size = 0;

@@ -21,12 +21,12 @@ struct group {
     char path[1024]; /* "/a/b", "" at the top */
 };
 
-static bool read_in(const struct group *g, const char *file, char *out, size_t room)
+static bool read_in(const struct group *g, const char *file, char *out, size_t capacity)
 {
     char path[PATH_MAX];
 
     return snprintf(path, sizeof path, "%s%s/%s", g->mount, g->path, file) < (int)sizeof path &&
-           as_root_read(g->root, path, out, room);
+           as_root_read(g->root, path, out, capacity);
 }
 
 static bool read_number(const struct group *g, const char *file, uint64_t *out)

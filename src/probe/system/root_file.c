@@ -11,7 +11,7 @@
 #include "base/cursor.h"
 #include "base/text/text.h"
 
-bool as_root_read(const char *root, const char *path, char *out, size_t room)
+bool as_root_read(const char *root, const char *path, char *out, size_t capacity)
 {
     char full[PATH_MAX];
     size_t size = 0;
@@ -24,7 +24,7 @@ bool as_root_read(const char *root, const char *path, char *out, size_t room)
     fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
-    while (size < room - 1 && (n = read(fd, out + size, room - 1 - size)) > 0)
+    while (size < capacity - 1 && (n = read(fd, out + size, capacity - 1 - size)) > 0)
         size += (size_t)n;
     close(fd);
     if (size > 0 && out[size - 1] == '\n')
@@ -80,7 +80,7 @@ bool as_text_field_kib(const char *text, const char *key, uint64_t *out_bytes)
     return as_text_field_u64(text, key, &kib) && as_mul_u64(kib, 1024, out_bytes);
 }
 
-bool as_text_field_copy(const char *text, const char *key, char *out, size_t room)
+bool as_text_field_copy(const char *text, const char *key, char *out, size_t capacity)
 {
     size_t size;
     const char *at = as_text_field(text, key, &size);
@@ -88,8 +88,8 @@ bool as_text_field_copy(const char *text, const char *key, char *out, size_t roo
     out[0] = '\0';
     if (!at || size == 0)
         return false;
-    if (size > room - 1)
-        size = room - 1;
+    if (size > capacity - 1)
+        size = capacity - 1;
     memcpy(out, at, size);
     out[size] = '\0';
     return true;

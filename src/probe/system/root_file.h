@@ -11,7 +11,7 @@
 
 /* `path` begins with '/' and stands beneath `root`, which is "" for the machine itself. The text is
  * NUL-terminated and without its last newline. False when there is no such file or it is empty. */
-bool as_root_read(const char *root, const char *path, char *out, size_t room);
+bool as_root_read(const char *root, const char *path, char *out, size_t capacity);
 
 /* The whole number that is all of the file. `why` is what the fact says otherwise. */
 struct as_fact as_root_u64(const char *root, const char *path, const char *why);
@@ -28,7 +28,7 @@ bool as_text_field_u64(const char *text, const char *key, uint64_t *out);
 bool as_text_field_kib(const char *text, const char *key, uint64_t *out_bytes);
 
 /* Copies that value, cut to the room; "" and false when there is none. */
-bool as_text_field_copy(const char *text, const char *key, char *out, size_t room);
+bool as_text_field_copy(const char *text, const char *key, char *out, size_t capacity);
 
 /* Takes the next blank-separated word and moves `at` behind it; NULL at the end of the line. */
 const char *as_text_word(const char **at, size_t *size);

@@ -19,7 +19,7 @@ static bool is_plain(char c)
 }
 
 bool as_bench_file_name(const char *name, size_t setting, const char *suffix, char *out,
-                        size_t room)
+                        size_t capacity)
 {
     char plain[AS_GRID_NAME];
     bool changed = name[0] == '.' || name[0] == '-' || strlen(name) > 150;
@@ -35,20 +35,20 @@ bool as_bench_file_name(const char *name, size_t setting, const char *suffix, ch
     }
     plain[n] = '\0';
     /* Two names may become one: the number tells them apart. */
-    size = changed ? snprintf(out, room, "%zu_%s%s", setting, plain, suffix)
-                   : snprintf(out, room, "%s%s", plain, suffix);
-    return size > 0 && (size_t)size < room;
+    size = changed ? snprintf(out, capacity, "%zu_%s%s", setting, plain, suffix)
+                   : snprintf(out, capacity, "%s%s", plain, suffix);
+    return size > 0 && (size_t)size < capacity;
 }
 
 int as_bench_file(const struct as_bench_folder *folder, size_t setting, const char *suffix,
-                  char *out, size_t room, struct assay_error *err)
+                  char *out, size_t capacity, struct assay_error *err)
 {
     const struct as_bench *bench = folder->report->result->bench;
     const char *name = setting == bench->baseline ? "baseline" : bench->settings[setting].name;
     char file[AS_GRID_NAME + 64];
 
     if (as_bench_file_name(name, setting, suffix, file, sizeof file) &&
-        snprintf(out, room, "%s/csv/%s", folder->path, file) < (int)room)
+        snprintf(out, capacity, "%s/csv/%s", folder->path, file) < (int)capacity)
         return ASSAY_OK;
     return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
 }
@@ -344,5 +344,5 @@ int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err
         rc = stamp_summary(folder, err);
     if (rc == ASSAY_OK)
         rc = join(folder, "figs", figs, err);
-    return rc == ASSAY_OK ? as_bench_figures(folder->report, figs, err) : rc;
+    return rc == ASSAY_OK ? as_bench_plots(folder->report, figs, err) : rc;
 }

@@ -21,12 +21,13 @@ struct as_bench_folder {
 
 /* The name of a setting's file, with what has no place in one replaced. False: it is too long. */
 bool as_bench_file_name(const char *name, size_t setting, const char *suffix, char *out,
-                        size_t room);
+                        size_t capacity);
 
 /* <path>/<folder>/<setting><suffix>, with what has no place in a file name replaced; the baseline
  * is called "baseline". */
 AS_MUST_USE int as_bench_file(const struct as_bench_folder *folder, size_t setting,
-                              const char *suffix, char *out, size_t room, struct assay_error *err);
+                              const char *suffix, char *out, size_t capacity,
+                              struct assay_error *err);
 
 AS_MUST_USE int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err);
 

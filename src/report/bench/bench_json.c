@@ -6,7 +6,8 @@
 #include "base/text/csv.h"
 #include "report/bench/bench_report.h"
 
-static void put_estimate(struct as_json_writer *w, const char *key, const struct as_estimate *e)
+static void put_estimate(struct as_json_writer *w, const char *key,
+                         const struct as_bench_estimate *e)
 {
     as_json_kv_object(w, key);
     as_json_kv_f64(w, "value", e->value);
@@ -148,7 +149,7 @@ int as_bench_json(const struct as_bench_report *report, struct as_out *out, stru
 
 /* ---- CSV ---- */
 
-static void csv_estimate(struct as_csv_writer *w, const struct as_estimate *e)
+static void csv_estimate(struct as_csv_writer *w, const struct as_bench_estimate *e)
 {
     as_csv_f64(w, e->value);
     as_csv_f64(w, e->low);

@@ -142,9 +142,9 @@ static const struct panel {
     {"time saved", offsetof(struct as_bench_row, latency_reduction)},
 };
 
-static const struct as_estimate *saving(const struct as_bench_row *row, size_t panel)
+static const struct as_bench_estimate *saving(const struct as_bench_row *row, size_t panel)
 {
-    return (const struct as_estimate *)(const void *)((const char *)row + panels[panel].at);
+    return (const struct as_bench_estimate *)(const void *)((const char *)row + panels[panel].at);
 }
 
 static bool is_point(const struct as_bench_result *r, size_t i, size_t panel)
@@ -193,7 +193,7 @@ static void draw_panel(struct as_svg *svg, const struct as_bench_report *report,
     as_svg_frame(svg, &f);
     as_svg_line(svg, as_svg_at(&f.x, 0), f.y.from, as_svg_at(&f.x, 0), f.y.to, "#999", 1);
     for (size_t i = 0; i < shown(r); i++) {
-        const struct as_estimate *e = saving(&r->rows[i], panel);
+        const struct as_bench_estimate *e = saving(&r->rows[i], panel);
         double y = as_svg_at(&f.y, r->rows[i].coherence_loss);
 
         if (!is_point(r, i, panel))
@@ -429,7 +429,7 @@ static void draw_energy(struct as_svg *svg, const struct as_bench_report *report
     f.x.high = high * 1.05;
     as_svg_frame(svg, &f);
     for (size_t i = 0; i < shown(r); i++) {
-        const struct as_estimate *e = &r->rows[i].energy_j;
+        const struct as_bench_estimate *e = &r->rows[i].energy_j;
         double y = 56 + 30 * (double)i;
         char name[AS_GRID_NAME];
 
@@ -459,8 +459,8 @@ static const struct figure {
     {"energy.svg", "Energy of each setting", true, true, true, draw_energy},
 };
 
-int as_bench_figures(const struct as_bench_report *report, const char *folder,
-                     struct assay_error *err)
+int as_bench_plots(const struct as_bench_report *report, const char *folder,
+                   struct assay_error *err)
 {
     const struct as_bench_result *r = report->result;
     int rc = ASSAY_OK;

@@ -32,7 +32,7 @@ AS_MUST_USE int as_bench_details_csv(const struct as_bench_setting *setting, str
 
 /* Writes the figures into `folder`, which is there: latency.svg, energy.svg, and for an attention
  * workload tradeoff.svg and lengths.svg, for others axis.svg where an axis has numbers. */
-AS_MUST_USE int as_bench_figures(const struct as_bench_report *report, const char *folder,
-                                 struct assay_error *err);
+AS_MUST_USE int as_bench_plots(const struct as_bench_report *report, const char *folder,
+                               struct assay_error *err);
 
 #endif

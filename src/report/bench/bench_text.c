@@ -24,7 +24,8 @@ static bool is_brief(const struct as_page *page)
 }
 
 /* A share as signed percent, with half its interval where there is one. */
-static void put_saving(struct as_table *t, const struct as_page *page, const struct as_estimate *e)
+static void put_saving(struct as_table *t, const struct as_page *page,
+                       const struct as_bench_estimate *e)
 {
     double half = (e->high - e->low) / 2;
 
@@ -70,7 +71,7 @@ static enum as_time_unit unit_of(const struct as_bench_result *r)
 static void put_coherence(struct as_table *t, const struct as_page *page,
                           const struct as_bench_row *row)
 {
-    const struct as_estimate *e = &row->coherence_delta;
+    const struct as_bench_estimate *e = &row->coherence_delta;
     double half = (e->high - e->low) / 2;
 
     if (!isfinite(e->value))
@@ -243,7 +244,7 @@ static void put_criteria(struct as_page *page, const struct as_bench_report *rep
 static void put_ratio(struct as_table *t, const struct as_page *page,
                       const struct as_bench_report *report, size_t i)
 {
-    const struct as_estimate *e = &report->result->rows[i].time_ratio;
+    const struct as_bench_estimate *e = &report->result->rows[i].time_ratio;
 
     if (is_baseline(report, i))
         as_table_text(t, AS_STYLE_DIM, "baseline");

@@ -18,19 +18,19 @@ struct sentence {
 
 AS_PRINTF(2, 3) static void add(struct sentence *s, const char *fmt, ...)
 {
-    size_t room = AS_EXPORT_TEXT - s->size;
+    size_t capacity = AS_EXPORT_TEXT - s->size;
     va_list args;
-    int n = snprintf(s->text + s->size, room, "%s", s->size ? ", " : s->opening);
+    int n = snprintf(s->text + s->size, capacity, "%s", s->size ? ", " : s->opening);
 
-    if (n < 0 || (size_t)n >= room)
+    if (n < 0 || (size_t)n >= capacity)
         return;
     s->size += (size_t)n;
-    room -= (size_t)n;
+    capacity -= (size_t)n;
     va_start(args, fmt);
-    n = vsnprintf(s->text + s->size, room, fmt, args);
+    n = vsnprintf(s->text + s->size, capacity, fmt, args);
     va_end(args);
     if (n > 0)
-        s->size += (size_t)n < room ? (size_t)n : room - 1;
+        s->size += (size_t)n < capacity ? (size_t)n : capacity - 1;
 }
 
 static const struct {

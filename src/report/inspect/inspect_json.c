@@ -23,11 +23,11 @@ static void put_type(struct as_json_writer *w, const struct as_type *type)
 {
     static const char *const kinds[] = {"tensor", "sequence", "optional", "map"};
 
-    if (type->kind != AS_KIND_TENSOR)
+    if (type->kind != AS_VALUE_TENSOR)
         as_json_kv_text(w, "kind", kinds[type->kind]);
     as_json_kv_text(w, "dtype", type->dtype ? as_dtype_name(type->dtype) : NULL);
     as_json_key(w, "shape");
-    if (type->kind != AS_KIND_TENSOR || type->rank < 0) {
+    if (type->kind != AS_VALUE_TENSOR || type->rank < 0) {
         as_json_null(w);
         return;
     }

@@ -21,13 +21,13 @@ static const struct {
 /* Bars and wide lists would leave a screen of 80 columns no room for names. */
 #define BAR_WIDTH 8
 
-static void shapes_text(char *out, size_t room, const struct as_cost_row *row, bool inputs)
+static void shapes_text(char *out, size_t capacity, const struct as_cost_row *row, bool inputs)
 {
     uint32_t n = inputs ? row->node->n_inputs : row->node->n_outputs;
     size_t size = 0;
 
     out[0] = 0;
-    for (uint32_t i = 0; i < n && size + 4 < room; i++) {
+    for (uint32_t i = 0; i < n && size + 4 < capacity; i++) {
         const struct as_value *value = inputs ? as_node_input(row->graph, row->node, i)
                                               : as_node_output(row->graph, row->node, i);
 
@@ -37,7 +37,7 @@ static void shapes_text(char *out, size_t room, const struct as_cost_row *row, b
             out[size++] = ' ';
             out[size] = 0;
         }
-        size += as_type_text(out + size, room - size, &value->type);
+        size += as_type_text(out + size, capacity - size, &value->type);
         if (!inputs)
             return; /* the first output says enough on a screen */
     }

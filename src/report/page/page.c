@@ -32,8 +32,8 @@ static bool is_ascii(const char *text)
 /* Every character past ASCII as \u00e9, and a byte that is not UTF-8 as '?'. */
 static char *to_ascii(struct as_arena *arena, const char *text)
 {
-    size_t size = strlen(text), used = 0, room = 6 * size + 1;
-    char *out = as_arena_alloc(arena, room);
+    size_t size = strlen(text), used = 0, capacity = 6 * size + 1;
+    char *out = as_arena_alloc(arena, capacity);
 
     for (size_t i = 0; out && i < size;) {
         uint32_t code = '?';
@@ -42,8 +42,8 @@ static char *to_ascii(struct as_arena *arena, const char *text)
         if (code < 0x80)
             out[used++] = (char)code;
         else
-            used += (size_t)snprintf(out + used, room - used, code > 0xffff ? "\\U%05x" : "\\u%04x",
-                                     code);
+            used += (size_t)snprintf(out + used, capacity - used,
+                                     code > 0xffff ? "\\U%05x" : "\\u%04x", code);
         i += n ? n : 1;
     }
     if (out)

@@ -170,17 +170,17 @@ const char *as_svg_color(size_t i)
 
 void as_svg_axis_fit(struct as_svg_axis *axis, double low, double high)
 {
-    double room;
+    double capacity;
 
     if (axis->log) {
-        room = high > low ? 0.04 * log(high / low) : log(1.5);
-        axis->low = low * exp(-room);
-        axis->high = high * exp(room);
+        capacity = high > low ? 0.04 * log(high / low) : log(1.5);
+        axis->low = low * exp(-capacity);
+        axis->high = high * exp(capacity);
         return;
     }
-    room = high > low ? 0.06 * (high - low) : (low != 0 ? 0.5 * fabs(low) : 1);
-    axis->low = low - room;
-    axis->high = high + room;
+    capacity = high > low ? 0.06 * (high - low) : (low != 0 ? 0.5 * fabs(low) : 1);
+    axis->low = low - capacity;
+    axis->high = high + capacity;
 }
 
 double as_svg_at(const struct as_svg_axis *axis, double value)
@@ -238,11 +238,11 @@ static void walk_ticks(struct as_svg *svg, const struct as_svg_frame *frame,
                        const struct as_svg_axis *axis, each_tick put)
 {
     static const double parts[] = {1, 2, 5, 1.5, 3, 4, 7};
-    double ratio = axis->high / axis->low, room = axis == &frame->x ? 70 : 35, step;
+    double ratio = axis->high / axis->low, capacity = axis == &frame->x ? 70 : 35, step;
     size_t n = ratio < 12 ? 7 : ratio < 300 ? 3 : 1; /* of the parts above */
 
     if (!axis->log) {
-        step = tick_step(axis->high - axis->low, fabs(axis->to - axis->from) / room);
+        step = tick_step(axis->high - axis->low, fabs(axis->to - axis->from) / capacity);
         for (long i = lround(ceil(axis->low / step)); (double)i * step <= axis->high; i++)
             put(svg, frame, (double)i * step);
         return;

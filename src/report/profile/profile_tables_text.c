@@ -96,9 +96,9 @@ static void begin(struct as_table *t, struct as_table_column *columns, const cha
     as_table_init(t, columns, sizeof all / sizeof *all - !layers);
 }
 
-static struct line of_layer(const struct as_profile_layer *layer, char *op, size_t room)
+static struct line of_layer(const struct as_profile_layer *layer, char *op, size_t capacity)
 {
-    (void)snprintf(op, room, "%s%s", layer->step.op, layer->step.fused);
+    (void)snprintf(op, capacity, "%s%s", layer->step.op, layer->step.fused);
     return (struct line){.name = layer->step.name,
                          .op = op,
                          .kernel = layer->step.kernel,

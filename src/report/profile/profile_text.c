@@ -50,17 +50,17 @@ static void put_machine(const struct as_profile_report *report, struct as_page *
 }
 
 /* "p90 55.1 ms": what the runs do not carry is a dash. */
-static size_t put_percentile(char *line, size_t size, size_t room, const char *name, double ns,
+static size_t put_percentile(char *line, size_t size, size_t capacity, const char *name, double ns,
                              bool supported)
 {
     char text[AS_TEXT_HUMAN] = "-";
 
     if (supported)
         as_text_ns(text, ns, AS_TIME_AUTO);
-    if (size >= room)
+    if (size >= capacity)
         return size;
     return size +
-           (size_t)snprintf(line + size, room - size, "%s%s %s", size ? ", " : "", name, text);
+           (size_t)snprintf(line + size, capacity - size, "%s%s %s", size ? ", " : "", name, text);
 }
 
 static void put_causes(const struct as_latency_run *run, struct as_page *page)

@@ -34,120 +34,132 @@ struct place {
         CALLED, 0, (function), 0                                                                   \
     }
 
-static const struct place place[AS_FIGURE_COUNT_OF_ALL] = {
-    [AS_FIGURE_CALLS] = AT(U64, calls),
-    [AS_FIGURE_FAILED] = AT(U64, failed),
-    [AS_FIGURE_TOTAL] = AT(U64, inclusive_ns),
-    [AS_FIGURE_SELF] = AT(U64, self_ns),
-    [AS_FIGURE_SHARE_OF_SELF] = AT(F64, share),
-    [AS_FIGURE_SHARE_BAR] = AT(F64, share),
-    [AS_FIGURE_MEAN] = AT(F64, times.mean_ns),
-    [AS_FIGURE_STD] = AT(F64, times.std_population_ns),
-    [AS_FIGURE_STD_SAMPLE] = AT(F64, times.std_sample_ns),
-    [AS_FIGURE_MIN] = AT(F64, times.min_ns),
-    [AS_FIGURE_MAX] = AT(F64, times.max_ns),
-    [AS_FIGURE_MEDIAN] = AT(F64, times.median_ns),
-    [AS_FIGURE_P50] = AT(F64, times.p50_ns),
-    [AS_FIGURE_P90] = PERCENTILE(p90_ns, p90_supported),
-    [AS_FIGURE_P95] = PERCENTILE(p95_ns, p95_supported),
-    [AS_FIGURE_P99] = PERCENTILE(p99_ns, p99_supported),
-    [AS_FIGURE_CV] = AT(F64, times.cv),
-    [AS_FIGURE_MAD] = AT(F64, times.mad_ns),
-    [AS_FIGURE_CI] = AT(F64, times.ci95_high_ns),
-    [AS_FIGURE_CI_LOW] = AT(F64, times.ci95_low_ns),
-    [AS_FIGURE_CI_HIGH] = AT(F64, times.ci95_high_ns),
-    [AS_FIGURE_OUTLIERS] = AT(U64, times.n_outliers),
-    [AS_FIGURE_THREADS] = AT(U32, n_threads),
-    [AS_FIGURE_FLOPS] = AT(F64, flops),
-    [AS_FIGURE_GFLOPS] = BY(as_layer_gflops),
-    [AS_FIGURE_BYTES] = AT(F64, bytes),
-    [AS_FIGURE_GBPS] = BY(as_layer_gbps),
-    [AS_FIGURE_FIRST] = AT(U64, first_ns),
+static const struct place place[AS_LAYER_METRIC_COUNT_OF_ALL] = {
+    [AS_LAYER_METRIC_CALLS] = AT(U64, calls),
+    [AS_LAYER_METRIC_FAILED] = AT(U64, failed),
+    [AS_LAYER_METRIC_TOTAL] = AT(U64, inclusive_ns),
+    [AS_LAYER_METRIC_SELF] = AT(U64, self_ns),
+    [AS_LAYER_METRIC_SHARE_OF_SELF] = AT(F64, share),
+    [AS_LAYER_METRIC_SHARE_BAR] = AT(F64, share),
+    [AS_LAYER_METRIC_MEAN] = AT(F64, times.mean_ns),
+    [AS_LAYER_METRIC_STD] = AT(F64, times.std_population_ns),
+    [AS_LAYER_METRIC_STD_SAMPLE] = AT(F64, times.std_sample_ns),
+    [AS_LAYER_METRIC_MIN] = AT(F64, times.min_ns),
+    [AS_LAYER_METRIC_MAX] = AT(F64, times.max_ns),
+    [AS_LAYER_METRIC_MEDIAN] = AT(F64, times.median_ns),
+    [AS_LAYER_METRIC_P50] = AT(F64, times.p50_ns),
+    [AS_LAYER_METRIC_P90] = PERCENTILE(p90_ns, p90_supported),
+    [AS_LAYER_METRIC_P95] = PERCENTILE(p95_ns, p95_supported),
+    [AS_LAYER_METRIC_P99] = PERCENTILE(p99_ns, p99_supported),
+    [AS_LAYER_METRIC_CV] = AT(F64, times.cv),
+    [AS_LAYER_METRIC_MAD] = AT(F64, times.mad_ns),
+    [AS_LAYER_METRIC_CI] = AT(F64, times.ci95_high_ns),
+    [AS_LAYER_METRIC_CI_LOW] = AT(F64, times.ci95_low_ns),
+    [AS_LAYER_METRIC_CI_HIGH] = AT(F64, times.ci95_high_ns),
+    [AS_LAYER_METRIC_OUTLIERS] = AT(U64, times.n_outliers),
+    [AS_LAYER_METRIC_THREADS] = AT(U32, n_threads),
+    [AS_LAYER_METRIC_FLOPS] = AT(F64, flops),
+    [AS_LAYER_METRIC_GFLOPS] = BY(as_layer_gflops),
+    [AS_LAYER_METRIC_BYTES] = AT(F64, bytes),
+    [AS_LAYER_METRIC_GBPS] = BY(as_layer_gbps),
+    [AS_LAYER_METRIC_FIRST] = AT(U64, first_ns),
 };
 
-static const struct as_figure figure[AS_FIGURE_COUNT_OF_ALL] = {
-    [AS_FIGURE_NAME] = {"name", "name", "layer", "the layer's name", AS_FIGURE_TEXT, 0},
-    [AS_FIGURE_FLAGS] = {"flags", NULL, "", "! too short to measure well, F failed, U unbalanced",
-                         AS_FIGURE_TEXT, 0},
-    [AS_FIGURE_OP] = {"op", "op", "op", "kind of operation", AS_FIGURE_TEXT, 10},
-    [AS_FIGURE_SHAPE] = {"shape", "shape", "shape", "shape of the output", AS_FIGURE_TEXT, 12},
-    [AS_FIGURE_CATEGORY] = {"category", "category", "category", "layer, function or timer",
-                            AS_FIGURE_TEXT, 12},
-    [AS_FIGURE_CALLS] = {"calls", "calls", "calls", "complete calls", AS_FIGURE_COUNT, 0},
-    [AS_FIGURE_FAILED] = {"failed", "failed", "failed", "complete calls that failed",
-                          AS_FIGURE_COUNT, 8},
-    [AS_FIGURE_TOTAL] = {"total", "total_ns", "total", "time with the layers inside",
-                         AS_FIGURE_TIME, 7},
-    [AS_FIGURE_SELF] = {"self", "self_ns", "self", "time without the layers inside", AS_FIGURE_TIME,
-                        0},
-    [AS_FIGURE_SHARE_OF_SELF] = {"share", "share", "share", "of the self time of all layers",
-                                 AS_FIGURE_SHARE, 0},
-    [AS_FIGURE_SHARE_BAR] = {"bar", NULL, " ", "the share as a bar", AS_FIGURE_BAR, 4},
-    [AS_FIGURE_CUM] = {"cum", "cumulative_share", "cum", "shares summed up from the top",
-                       AS_FIGURE_SHARE, 6},
-    [AS_FIGURE_MEAN] = {"mean", "mean_ns", "mean", "mean time of a call", AS_FIGURE_TIME, 8},
-    [AS_FIGURE_STD] = {"std", "std_ns", "std", "population standard deviation", AS_FIGURE_TIME, 9},
-    [AS_FIGURE_STD_SAMPLE] = {"std_sample", "std_sample_ns", "std n-1", "sample standard deviation",
-                              AS_FIGURE_TIME, 9},
-    [AS_FIGURE_MIN] = {"min", "min_ns", "min", "shortest call", AS_FIGURE_TIME, 9},
-    [AS_FIGURE_MAX] = {"max", "max_ns", "max", "longest call", AS_FIGURE_TIME, 3},
-    [AS_FIGURE_MEDIAN] = {"median", "median_ns", "median", "median call", AS_FIGURE_TIME, 0},
-    [AS_FIGURE_P50] = {"p50", "p50_ns", "p50", "50th percentile, linear", AS_FIGURE_TIME, 9},
-    [AS_FIGURE_P90] = {"p90", "p90_ns", "p90", "90th percentile, linear", AS_FIGURE_TIME, 9},
-    [AS_FIGURE_P95] = {"p95", "p95_ns", "p95", "95th percentile, linear", AS_FIGURE_TIME, 2},
-    [AS_FIGURE_P99] = {"p99", "p99_ns", "p99", "99th percentile, linear", AS_FIGURE_TIME, 9},
-    [AS_FIGURE_CV] = {"cv", "cv", "CV", "coefficient of variation: sample deviation by mean",
-                      AS_FIGURE_SHARE, 5},
-    [AS_FIGURE_MAD] = {"mad", "mad_ns", "MAD", "median distance from the median", AS_FIGURE_TIME,
-                       9},
-    [AS_FIGURE_CI] = {"ci", NULL, "95 % of median", "95 % interval of the median",
-                      AS_FIGURE_INTERVAL, 9},
-    [AS_FIGURE_CI_LOW] = {"ci_low", "ci95_low_ns", "low", "lower end of that interval",
-                          AS_FIGURE_TIME, 9},
-    [AS_FIGURE_CI_HIGH] = {"ci_high", "ci95_high_ns", "high", "upper end of that interval",
-                           AS_FIGURE_TIME, 9},
-    [AS_FIGURE_OUTLIERS] = {"outliers", "n_outliers", "outliers",
-                            "calls ten deviations from the median", AS_FIGURE_COUNT, 9},
-    [AS_FIGURE_THREADS] = {"threads", "n_threads", "threads", "threads that ran it",
-                           AS_FIGURE_COUNT, 9},
-    [AS_FIGURE_FLOPS] = {"flops", "flops", "FLOP", "floating-point operations of a call",
-                         AS_FIGURE_NUMBER, 9},
-    [AS_FIGURE_GFLOPS] = {"gflops", "gflops_per_s", "GFLOP/s",
-                          "10^9 floating-point operations a second while it ran", AS_FIGURE_NUMBER,
-                          6},
-    [AS_FIGURE_BYTES] = {"bytes", "bytes", "bytes", "bytes read and written by a call",
-                         AS_FIGURE_NUMBER, 9},
-    [AS_FIGURE_GBPS] = {"gbps", "gbytes_per_s", "GB/s", "10^9 bytes a second while it ran",
-                        AS_FIGURE_NUMBER, 9},
-    [AS_FIGURE_FIRST] = {"first", "first_ns", "first", "when it first began, since the run began",
-                         AS_FIGURE_TIME, 9},
-    [AS_FIGURE_SPARKLINE] = {"spark", NULL, "over time", "mean time of a call along the run",
-                             AS_FIGURE_SPARK, 11},
-    [AS_FIGURE_FILE] = {"file", "file", "file", "where it is marked", AS_FIGURE_TEXT, 13},
+static const struct as_layer_metric figure[AS_LAYER_METRIC_COUNT_OF_ALL] = {
+    [AS_LAYER_METRIC_NAME] = {"name", "name", "layer", "the layer's name", AS_LAYER_METRIC_TEXT, 0},
+    [AS_LAYER_METRIC_FLAGS] = {"flags", NULL, "",
+                               "! too short to measure well, F failed, U unbalanced",
+                               AS_LAYER_METRIC_TEXT, 0},
+    [AS_LAYER_METRIC_OP] = {"op", "op", "op", "kind of operation", AS_LAYER_METRIC_TEXT, 10},
+    [AS_LAYER_METRIC_SHAPE] = {"shape", "shape", "shape", "shape of the output",
+                               AS_LAYER_METRIC_TEXT, 12},
+    [AS_LAYER_METRIC_CATEGORY] = {"category", "category", "category", "layer, function or timer",
+                                  AS_LAYER_METRIC_TEXT, 12},
+    [AS_LAYER_METRIC_CALLS] = {"calls", "calls", "calls", "complete calls", AS_LAYER_METRIC_COUNT,
+                               0},
+    [AS_LAYER_METRIC_FAILED] = {"failed", "failed", "failed", "complete calls that failed",
+                                AS_LAYER_METRIC_COUNT, 8},
+    [AS_LAYER_METRIC_TOTAL] = {"total", "total_ns", "total", "time with the layers inside",
+                               AS_LAYER_METRIC_TIME, 7},
+    [AS_LAYER_METRIC_SELF] = {"self", "self_ns", "self", "time without the layers inside",
+                              AS_LAYER_METRIC_TIME, 0},
+    [AS_LAYER_METRIC_SHARE_OF_SELF] = {"share", "share", "share", "of the self time of all layers",
+                                       AS_LAYER_METRIC_SHARE, 0},
+    [AS_LAYER_METRIC_SHARE_BAR] = {"bar", NULL, " ", "the share as a bar", AS_LAYER_METRIC_BAR, 4},
+    [AS_LAYER_METRIC_CUM] = {"cum", "cumulative_share", "cum", "shares summed up from the top",
+                             AS_LAYER_METRIC_SHARE, 6},
+    [AS_LAYER_METRIC_MEAN] = {"mean", "mean_ns", "mean", "mean time of a call",
+                              AS_LAYER_METRIC_TIME, 8},
+    [AS_LAYER_METRIC_STD] = {"std", "std_ns", "std", "population standard deviation",
+                             AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_STD_SAMPLE] = {"std_sample", "std_sample_ns", "std n-1",
+                                    "sample standard deviation", AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_MIN] = {"min", "min_ns", "min", "shortest call", AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_MAX] = {"max", "max_ns", "max", "longest call", AS_LAYER_METRIC_TIME, 3},
+    [AS_LAYER_METRIC_MEDIAN] = {"median", "median_ns", "median", "median call",
+                                AS_LAYER_METRIC_TIME, 0},
+    [AS_LAYER_METRIC_P50] = {"p50", "p50_ns", "p50", "50th percentile, linear",
+                             AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_P90] = {"p90", "p90_ns", "p90", "90th percentile, linear",
+                             AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_P95] = {"p95", "p95_ns", "p95", "95th percentile, linear",
+                             AS_LAYER_METRIC_TIME, 2},
+    [AS_LAYER_METRIC_P99] = {"p99", "p99_ns", "p99", "99th percentile, linear",
+                             AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_CV] = {"cv", "cv", "CV", "coefficient of variation: sample deviation by mean",
+                            AS_LAYER_METRIC_SHARE, 5},
+    [AS_LAYER_METRIC_MAD] = {"mad", "mad_ns", "MAD", "median distance from the median",
+                             AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_CI] = {"ci", NULL, "95 % of median", "95 % interval of the median",
+                            AS_LAYER_METRIC_INTERVAL, 9},
+    [AS_LAYER_METRIC_CI_LOW] = {"ci_low", "ci95_low_ns", "low", "lower end of that interval",
+                                AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_CI_HIGH] = {"ci_high", "ci95_high_ns", "high", "upper end of that interval",
+                                 AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_OUTLIERS] = {"outliers", "n_outliers", "outliers",
+                                  "calls ten deviations from the median", AS_LAYER_METRIC_COUNT, 9},
+    [AS_LAYER_METRIC_THREADS] = {"threads", "n_threads", "threads", "threads that ran it",
+                                 AS_LAYER_METRIC_COUNT, 9},
+    [AS_LAYER_METRIC_FLOPS] = {"flops", "flops", "FLOP", "floating-point operations of a call",
+                               AS_LAYER_METRIC_NUMBER, 9},
+    [AS_LAYER_METRIC_GFLOPS] = {"gflops", "gflops_per_s", "GFLOP/s",
+                                "10^9 floating-point operations a second while it ran",
+                                AS_LAYER_METRIC_NUMBER, 6},
+    [AS_LAYER_METRIC_BYTES] = {"bytes", "bytes", "bytes", "bytes read and written by a call",
+                               AS_LAYER_METRIC_NUMBER, 9},
+    [AS_LAYER_METRIC_GBPS] = {"gbps", "gbytes_per_s", "GB/s", "10^9 bytes a second while it ran",
+                              AS_LAYER_METRIC_NUMBER, 9},
+    [AS_LAYER_METRIC_FIRST] = {"first", "first_ns", "first",
+                               "when it first began, since the run began", AS_LAYER_METRIC_TIME, 9},
+    [AS_LAYER_METRIC_SPARKLINE] = {"spark", NULL, "over time", "mean time of a call along the run",
+                                   AS_LAYER_METRIC_SPARK, 11},
+    [AS_LAYER_METRIC_FILE] = {"file", "file", "file", "where it is marked", AS_LAYER_METRIC_TEXT,
+                              13},
 };
 
-const struct as_figure *as_figure_at(size_t i)
+const struct as_layer_metric *as_layer_metric_at(size_t i)
 {
-    return i < AS_FIGURE_COUNT_OF_ALL ? &figure[i] : NULL;
+    return i < AS_LAYER_METRIC_COUNT_OF_ALL ? &figure[i] : NULL;
 }
 
-const char *as_figure_name_at(size_t i)
+const char *as_layer_metric_name_at(size_t i)
 {
-    return i < AS_FIGURE_COUNT_OF_ALL ? figure[i].name : NULL;
+    return i < AS_LAYER_METRIC_COUNT_OF_ALL ? figure[i].name : NULL;
 }
 
-const char *as_figure_help_at(size_t i)
+const char *as_layer_metric_help_at(size_t i)
 {
-    return i < AS_FIGURE_COUNT_OF_ALL ? figure[i].help : NULL;
+    return i < AS_LAYER_METRIC_COUNT_OF_ALL ? figure[i].help : NULL;
 }
 
 /* Sums of complete calls say nothing when there are none. */
-static bool is_of_calls(enum as_figure_id id)
+static bool is_of_calls(enum as_layer_metric_id id)
 {
-    return id == AS_FIGURE_TOTAL || id == AS_FIGURE_SELF || id == AS_FIGURE_SHARE_OF_SELF;
+    return id == AS_LAYER_METRIC_TOTAL || id == AS_LAYER_METRIC_SELF ||
+           id == AS_LAYER_METRIC_SHARE_OF_SELF;
 }
 
-double as_figure_number(enum as_figure_id id, const struct as_layer *layer)
+double as_layer_metric_number(enum as_layer_metric_id id, const struct as_layer *layer)
 {
     const struct place *p = &place[id];
     const char *at = (const char *)layer + p->offset;
@@ -169,38 +181,38 @@ double as_figure_number(enum as_figure_id id, const struct as_layer *layer)
     return (double)NAN;
 }
 
-bool as_figure_supported(enum as_figure_id id, const struct as_layer *layer)
+bool as_layer_metric_supported(enum as_layer_metric_id id, const struct as_layer *layer)
 {
     const struct place *p = &place[id];
 
     return p->supported == 0 || *(const bool *)((const char *)layer + p->supported);
 }
 
-static const char *flags_of(const struct as_layer *layer, char *line, size_t room)
+static const char *flags_of(const struct as_layer *layer, char *line, size_t capacity)
 {
-    snprintf(line, room, "%s%s%s", layer->near_cost ? "!" : "", layer->failed ? "F" : "",
+    snprintf(line, capacity, "%s%s%s", layer->near_cost ? "!" : "", layer->failed ? "F" : "",
              layer->unclosed || layer->cut || layer->open ? "U" : "");
     return line;
 }
 
-const char *as_figure_text(enum as_figure_id id, const struct as_layer *layer, char *line,
-                           size_t room)
+const char *as_layer_metric_text(enum as_layer_metric_id id, const struct as_layer *layer,
+                                 char *line, size_t capacity)
 {
     switch (id) {
-    case AS_FIGURE_NAME:
+    case AS_LAYER_METRIC_NAME:
         return layer->info->name;
-    case AS_FIGURE_OP:
+    case AS_LAYER_METRIC_OP:
         return layer->op;
-    case AS_FIGURE_SHAPE:
+    case AS_LAYER_METRIC_SHAPE:
         return layer->shape;
-    case AS_FIGURE_CATEGORY:
+    case AS_LAYER_METRIC_CATEGORY:
         return as_category_name(layer->info->category);
-    case AS_FIGURE_FLAGS:
-        return flags_of(layer, line, room);
-    case AS_FIGURE_FILE:
+    case AS_LAYER_METRIC_FLAGS:
+        return flags_of(layer, line, capacity);
+    case AS_LAYER_METRIC_FILE:
         if (!layer->info->file)
             return NULL;
-        snprintf(line, room, "%s:%u", layer->info->file, layer->info->line);
+        snprintf(line, capacity, "%s:%u", layer->info->file, layer->info->line);
         return line;
     default:
         return NULL;

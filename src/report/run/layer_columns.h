@@ -6,80 +6,80 @@
 #include "analyze/run/layers.h"
 #include "base/text/table.h"
 
-enum as_figure_kind {
-    AS_FIGURE_TEXT,
-    AS_FIGURE_COUNT,
-    AS_FIGURE_TIME,     /* nanoseconds */
-    AS_FIGURE_INTERVAL, /* two of them */
-    AS_FIGURE_SHARE,    /* 0 to 1, or above for a coefficient of variation */
-    AS_FIGURE_NUMBER,   /* any other */
-    AS_FIGURE_BAR,
-    AS_FIGURE_SPARK
+enum as_layer_metric_kind {
+    AS_LAYER_METRIC_TEXT,
+    AS_LAYER_METRIC_COUNT,
+    AS_LAYER_METRIC_TIME,     /* nanoseconds */
+    AS_LAYER_METRIC_INTERVAL, /* two of them */
+    AS_LAYER_METRIC_SHARE,    /* 0 to 1, or above for a coefficient of variation */
+    AS_LAYER_METRIC_NUMBER,   /* any other */
+    AS_LAYER_METRIC_BAR,
+    AS_LAYER_METRIC_SPARK
 };
 
-struct as_figure {
+struct as_layer_metric {
     const char *name;  /* for --columns */
     const char *key;   /* in JSON and CSV, with its unit; NULL: on the screen only */
     const char *title; /* on the screen; a time's unit is added */
     const char *help;
-    enum as_figure_kind kind;
+    enum as_layer_metric_kind kind;
     unsigned drop; /* as in struct as_table_column */
 };
 
-enum as_figure_id {
-    AS_FIGURE_NAME,
-    AS_FIGURE_FLAGS,
-    AS_FIGURE_OP,
-    AS_FIGURE_SHAPE,
-    AS_FIGURE_CATEGORY,
-    AS_FIGURE_CALLS,
-    AS_FIGURE_FAILED,
-    AS_FIGURE_TOTAL,
-    AS_FIGURE_SELF,
-    AS_FIGURE_SHARE_OF_SELF,
-    AS_FIGURE_SHARE_BAR,
-    AS_FIGURE_CUM,
-    AS_FIGURE_MEAN,
-    AS_FIGURE_STD,
-    AS_FIGURE_STD_SAMPLE,
-    AS_FIGURE_MIN,
-    AS_FIGURE_MAX,
-    AS_FIGURE_MEDIAN,
-    AS_FIGURE_P50,
-    AS_FIGURE_P90,
-    AS_FIGURE_P95,
-    AS_FIGURE_P99,
-    AS_FIGURE_CV,
-    AS_FIGURE_MAD,
-    AS_FIGURE_CI,
-    AS_FIGURE_CI_LOW,
-    AS_FIGURE_CI_HIGH,
-    AS_FIGURE_OUTLIERS,
-    AS_FIGURE_THREADS,
-    AS_FIGURE_FLOPS,
-    AS_FIGURE_GFLOPS,
-    AS_FIGURE_BYTES,
-    AS_FIGURE_GBPS,
-    AS_FIGURE_FIRST,
-    AS_FIGURE_SPARKLINE,
-    AS_FIGURE_FILE,
-    AS_FIGURE_COUNT_OF_ALL
+enum as_layer_metric_id {
+    AS_LAYER_METRIC_NAME,
+    AS_LAYER_METRIC_FLAGS,
+    AS_LAYER_METRIC_OP,
+    AS_LAYER_METRIC_SHAPE,
+    AS_LAYER_METRIC_CATEGORY,
+    AS_LAYER_METRIC_CALLS,
+    AS_LAYER_METRIC_FAILED,
+    AS_LAYER_METRIC_TOTAL,
+    AS_LAYER_METRIC_SELF,
+    AS_LAYER_METRIC_SHARE_OF_SELF,
+    AS_LAYER_METRIC_SHARE_BAR,
+    AS_LAYER_METRIC_CUM,
+    AS_LAYER_METRIC_MEAN,
+    AS_LAYER_METRIC_STD,
+    AS_LAYER_METRIC_STD_SAMPLE,
+    AS_LAYER_METRIC_MIN,
+    AS_LAYER_METRIC_MAX,
+    AS_LAYER_METRIC_MEDIAN,
+    AS_LAYER_METRIC_P50,
+    AS_LAYER_METRIC_P90,
+    AS_LAYER_METRIC_P95,
+    AS_LAYER_METRIC_P99,
+    AS_LAYER_METRIC_CV,
+    AS_LAYER_METRIC_MAD,
+    AS_LAYER_METRIC_CI,
+    AS_LAYER_METRIC_CI_LOW,
+    AS_LAYER_METRIC_CI_HIGH,
+    AS_LAYER_METRIC_OUTLIERS,
+    AS_LAYER_METRIC_THREADS,
+    AS_LAYER_METRIC_FLOPS,
+    AS_LAYER_METRIC_GFLOPS,
+    AS_LAYER_METRIC_BYTES,
+    AS_LAYER_METRIC_GBPS,
+    AS_LAYER_METRIC_FIRST,
+    AS_LAYER_METRIC_SPARKLINE,
+    AS_LAYER_METRIC_FILE,
+    AS_LAYER_METRIC_COUNT_OF_ALL
 };
 
 /* NULL past the last. */
-const struct as_figure *as_figure_at(size_t i);
-const char *as_figure_name_at(size_t i);
-const char *as_figure_help_at(size_t i);
+const struct as_layer_metric *as_layer_metric_at(size_t i);
+const char *as_layer_metric_name_at(size_t i);
+const char *as_layer_metric_help_at(size_t i);
 
 /* The number, NaN when it cannot be had. CUM and texts have none: the one depends on the order, the
  * others are text. */
-double as_figure_number(enum as_figure_id id, const struct as_layer *layer);
+double as_layer_metric_number(enum as_layer_metric_id id, const struct as_layer *layer);
 
 /* The text of a TEXT figure, NULL when it is not known. `line` holds what has to be composed. */
-const char *as_figure_text(enum as_figure_id id, const struct as_layer *layer, char *line,
-                           size_t room);
+const char *as_layer_metric_text(enum as_layer_metric_id id, const struct as_layer *layer,
+                                 char *line, size_t capacity);
 
 /* False for a percentile that the number of calls does not carry. */
-bool as_figure_supported(enum as_figure_id id, const struct as_layer *layer);
+bool as_layer_metric_supported(enum as_layer_metric_id id, const struct as_layer *layer);
 
 #endif

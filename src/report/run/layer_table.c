@@ -14,8 +14,8 @@
 #define SPARK_WIDTH 16
 
 struct column {
-    enum as_figure_id id;
-    const struct as_figure *figure;
+    enum as_layer_metric_id id;
+    const struct as_layer_metric *figure;
     struct as_time_scale scale; /* of times */
     char title[32];
 };
@@ -36,30 +36,30 @@ static const struct as_layer *layer_at(const struct builder *b, size_t row)
 }
 
 /* The largest number in a column; NaN when it holds none. */
-static double largest_of(const struct builder *b, enum as_figure_id id)
+static double largest_of(const struct builder *b, enum as_layer_metric_id id)
 {
     double largest = (double)NAN;
 
     for (size_t row = 0; row < b->what->n_rows; row++)
-        largest = fmax(largest, as_figure_number(id, layer_at(b, row)));
+        largest = fmax(largest, as_layer_metric_number(id, layer_at(b, row)));
     return largest;
 }
 
 /* The time that chooses a column's unit. Times of a call stand side by side to be compared, so they
  * share the unit that suits their medians; sums share that of the largest sum. */
-static double unit_ns(const struct builder *b, enum as_figure_id id)
+static double unit_ns(const struct builder *b, enum as_layer_metric_id id)
 {
-    if (id == AS_FIGURE_SELF || id == AS_FIGURE_TOTAL)
-        return largest_of(b, AS_FIGURE_TOTAL);
-    return id == AS_FIGURE_FIRST ? largest_of(b, id) : largest_of(b, AS_FIGURE_MEDIAN);
+    if (id == AS_LAYER_METRIC_SELF || id == AS_LAYER_METRIC_TOTAL)
+        return largest_of(b, AS_LAYER_METRIC_TOTAL);
+    return id == AS_LAYER_METRIC_FIRST ? largest_of(b, id) : largest_of(b, AS_LAYER_METRIC_MEDIAN);
 }
 
-static bool has_text(const struct builder *b, enum as_figure_id id)
+static bool has_text(const struct builder *b, enum as_layer_metric_id id)
 {
     char line[AS_TEXT_HUMAN];
 
     for (size_t row = 0; row < b->what->n_rows; row++) {
-        const char *text = as_figure_text(id, layer_at(b, row), line, sizeof line);
+        const char *text = as_layer_metric_text(id, layer_at(b, row), line, sizeof line);
 
         if (text && *text)
             return true;
@@ -68,52 +68,53 @@ static bool has_text(const struct builder *b, enum as_figure_id id)
 }
 
 /* Whether a column says anything: of failures, that there are some. */
-static bool is_known(const struct builder *b, enum as_figure_id id)
+static bool is_known(const struct builder *b, enum as_layer_metric_id id)
 {
-    const struct as_figure *figure = as_figure_at(id);
+    const struct as_layer_metric *figure = as_layer_metric_at(id);
 
-    if (id == AS_FIGURE_FAILED)
+    if (id == AS_LAYER_METRIC_FAILED)
         return largest_of(b, id) > 0;
-    if (figure->kind == AS_FIGURE_TEXT)
+    if (figure->kind == AS_LAYER_METRIC_TEXT)
         return has_text(b, id);
-    if (id == AS_FIGURE_CUM || figure->kind == AS_FIGURE_SPARK)
+    if (id == AS_LAYER_METRIC_CUM || figure->kind == AS_LAYER_METRIC_SPARK)
         return true;
     return !isnan(largest_of(b, id));
 }
 
 static void set_title(struct column *c)
 {
-    bool timed = c->figure->kind == AS_FIGURE_TIME || c->figure->kind == AS_FIGURE_INTERVAL;
+    bool timed =
+        c->figure->kind == AS_LAYER_METRIC_TIME || c->figure->kind == AS_LAYER_METRIC_INTERVAL;
 
     snprintf(c->title, sizeof c->title, "%s%s%s", c->figure->title, timed ? " " : "",
              timed ? as_time_unit_name(c->scale.unit) : "");
 }
 
-static void add_column(struct builder *b, enum as_figure_id id)
+static void add_column(struct builder *b, enum as_layer_metric_id id)
 {
-    const struct as_figure *figure = as_figure_at(id);
+    const struct as_layer_metric *figure = as_layer_metric_at(id);
     struct column *c = &b->column[b->n_columns];
-    bool left = figure->kind == AS_FIGURE_TEXT || figure->kind == AS_FIGURE_SPARK ||
-                figure->kind == AS_FIGURE_BAR;
+    bool left = figure->kind == AS_LAYER_METRIC_TEXT || figure->kind == AS_LAYER_METRIC_SPARK ||
+                figure->kind == AS_LAYER_METRIC_BAR;
 
     *c = (struct column){.id = id, .figure = figure};
-    if (figure->kind == AS_FIGURE_TIME || figure->kind == AS_FIGURE_INTERVAL)
+    if (figure->kind == AS_LAYER_METRIC_TIME || figure->kind == AS_LAYER_METRIC_INTERVAL)
         c->scale = as_time_scale_for(
             largest_of(b, id), as_time_scale_for(unit_ns(b, id), b->report->options->unit).unit);
     set_title(c);
     b->layout[b->n_columns] = (struct as_table_column){
         .title = c->title,
         .align = left ? AS_ALIGN_LEFT : AS_ALIGN_RIGHT,
-        .may_shrink = figure->kind == AS_FIGURE_TEXT && id != AS_FIGURE_FLAGS,
+        .may_shrink = figure->kind == AS_LAYER_METRIC_TEXT && id != AS_LAYER_METRIC_FLAGS,
         .drop = b->what->only_known ? figure->drop : 0,
-        .min_width = id == AS_FIGURE_NAME              ? NAME_WIDTH
-                     : figure->kind == AS_FIGURE_BAR   ? BAR_WIDTH
-                     : figure->kind == AS_FIGURE_SPARK ? SPARK_WIDTH
-                                                       : 0,
-        .style = figure->kind == AS_FIGURE_BAR     ? AS_STYLE_BAR
-                 : figure->kind == AS_FIGURE_SPARK ? AS_STYLE_BAR
-                 : id == AS_FIGURE_FLAGS           ? AS_STYLE_WARN
-                                                   : AS_STYLE_NONE,
+        .min_width = id == AS_LAYER_METRIC_NAME              ? NAME_WIDTH
+                     : figure->kind == AS_LAYER_METRIC_BAR   ? BAR_WIDTH
+                     : figure->kind == AS_LAYER_METRIC_SPARK ? SPARK_WIDTH
+                                                             : 0,
+        .style = figure->kind == AS_LAYER_METRIC_BAR     ? AS_STYLE_BAR
+                 : figure->kind == AS_LAYER_METRIC_SPARK ? AS_STYLE_BAR
+                 : id == AS_LAYER_METRIC_FLAGS           ? AS_STYLE_WARN
+                                                         : AS_STYLE_NONE,
     };
     b->n_columns++;
 }
@@ -121,7 +122,7 @@ static void add_column(struct builder *b, enum as_figure_id id)
 static void add_columns(struct builder *b)
 {
     for (size_t i = 0; i < b->what->n_columns && i < AS_REPORT_MAX_COLUMNS; i++) {
-        enum as_figure_id id = (enum as_figure_id)b->what->column[i];
+        enum as_layer_metric_id id = (enum as_layer_metric_id)b->what->column[i];
 
         if (!b->what->only_known || is_known(b, id))
             add_column(b, id);
@@ -155,17 +156,17 @@ static void put_text(const struct builder *b, struct as_table *t, const struct c
                      const struct as_layer *layer)
 {
     char line[512];
-    const char *text = as_figure_text(c->id, layer, line, sizeof line);
+    const char *text = as_layer_metric_text(c->id, layer, line, sizeof line);
 
     as_table_text(t, AS_STYLE_NONE, as_page_name(b->page, text));
 }
 
 static void put_time(struct as_table *t, const struct column *c, const struct as_layer *layer)
 {
-    bool supported = as_figure_supported(c->id, layer);
+    bool supported = as_layer_metric_supported(c->id, layer);
     char text[AS_TEXT_HUMAN];
 
-    as_text_scaled(text, as_figure_number(c->id, layer), c->scale);
+    as_text_scaled(text, as_layer_metric_number(c->id, layer), c->scale);
     if (supported || text[0] == '-')
         as_table_text(t, AS_STYLE_NONE, text);
     else
@@ -190,13 +191,14 @@ static void put_number(struct as_table *t, const struct column *c, double value)
 {
     char text[AS_TEXT_HUMAN];
 
-    if (c->figure->kind == AS_FIGURE_COUNT)
+    if (c->figure->kind == AS_LAYER_METRIC_COUNT)
         as_text_count(text, (uint64_t)value);
-    else if (c->figure->kind == AS_FIGURE_SHARE)
+    else if (c->figure->kind == AS_LAYER_METRIC_SHARE)
         as_text_percent(text, value);
     else
         as_text_si(text, value, NULL);
-    as_table_text(t, c->id == AS_FIGURE_FAILED && value > 0 ? AS_STYLE_BAD : AS_STYLE_NONE, text);
+    as_table_text(t, c->id == AS_LAYER_METRIC_FAILED && value > 0 ? AS_STYLE_BAD : AS_STYLE_NONE,
+                  text);
 }
 
 static void put_cell(const struct builder *b, struct as_table *t, const struct column *c,
@@ -205,26 +207,27 @@ static void put_cell(const struct builder *b, struct as_table *t, const struct c
     const struct as_layer *layer = layer_at(b, row);
 
     switch (c->figure->kind) {
-    case AS_FIGURE_TEXT:
+    case AS_LAYER_METRIC_TEXT:
         put_text(b, t, c, layer);
         break;
-    case AS_FIGURE_TIME:
+    case AS_LAYER_METRIC_TIME:
         put_time(t, c, layer);
         break;
-    case AS_FIGURE_INTERVAL:
+    case AS_LAYER_METRIC_INTERVAL:
         put_interval(t, c, layer);
         break;
-    case AS_FIGURE_BAR:
-        as_table_bar(t, AS_STYLE_NONE, as_figure_number(c->id, layer));
+    case AS_LAYER_METRIC_BAR:
+        as_table_bar(t, AS_STYLE_NONE, as_layer_metric_number(c->id, layer));
         break;
-    case AS_FIGURE_SPARK:
+    case AS_LAYER_METRIC_SPARK:
         put_spark(b, t, layer);
         break;
-    case AS_FIGURE_COUNT:
-    case AS_FIGURE_SHARE:
-    case AS_FIGURE_NUMBER:
+    case AS_LAYER_METRIC_COUNT:
+    case AS_LAYER_METRIC_SHARE:
+    case AS_LAYER_METRIC_NUMBER:
         put_number(t, c,
-                   c->id == AS_FIGURE_CUM ? b->cumulative[row] : as_figure_number(c->id, layer));
+                   c->id == AS_LAYER_METRIC_CUM ? b->cumulative[row]
+                                                : as_layer_metric_number(c->id, layer));
         break;
     }
 }
@@ -235,12 +238,13 @@ static void note_marks(const struct builder *b, struct as_layer_marks *marks)
 
     *marks = (struct as_layer_marks){0};
     for (size_t i = 0; i < b->n_columns; i++)
-        flagged |= b->column[i].id == AS_FIGURE_FLAGS;
+        flagged |= b->column[i].id == AS_LAYER_METRIC_FLAGS;
     for (size_t row = 0; row < b->what->n_rows; row++) {
         const struct as_layer *layer = layer_at(b, row);
 
         for (size_t i = 0; i < b->n_columns; i++)
-            marks->unsupported |= layer->calls && !as_figure_supported(b->column[i].id, layer);
+            marks->unsupported |=
+                layer->calls && !as_layer_metric_supported(b->column[i].id, layer);
         marks->inexact |= !layer->times.exact;
         marks->error = fmax(marks->error, layer->times.error);
         marks->near_cost |= flagged && layer->near_cost;

@@ -154,15 +154,15 @@ const char *as_span_state_name(enum as_span_state state)
 }
 
 void as_span_notes_text(const struct as_run *run, const struct as_span *span, char *out,
-                        size_t room)
+                        size_t capacity)
 {
     char number[AS_TEXT_FLOAT];
     size_t used = 0;
 
     out[0] = '\0';
-    for (uint32_t i = 0; i < span->n_notes && used < room; i++) {
+    for (uint32_t i = 0; i < span->n_notes && used < capacity; i++) {
         as_text_f64(number, span->note[i].value);
-        used += (size_t)snprintf(out + used, room - used, "%s%s=%s", i ? " " : "",
+        used += (size_t)snprintf(out + used, capacity - used, "%s%s=%s", i ? " " : "",
                                  as_run_site_at(run, span->note[i].key)->name, number);
     }
 }

@@ -68,11 +68,11 @@ struct as_report {
     struct as_run *run;
     const struct as_layers *layers;
     const struct as_report_options *options;
-    const struct as_session_view *view; /* needed by the sections of AS_SECTIONS_OF_VIEW, by the
+    const struct as_saved_profile *view; /* needed by the sections of AS_SECTIONS_OF_VIEW, by the
                                            classic text; JSON has them when they are asked for */
     /* Of a run of `assay run`; NULL for others. Both or none. */
-    const struct as_program *program;
-    const struct as_program_findings *findings;
+    const struct as_target *program;
+    const struct as_target_findings *findings;
 };
 
 /* Sections that look at every call once more; bits as in as_report_options. */
@@ -86,7 +86,7 @@ AS_MUST_USE int as_report_page(const struct as_report *report, struct as_out *ou
 /* The same sections of a session whose JSON was read back: summary, layers, memory, leaks,
  * bottlenecks, anomalies, distributed, backends; others are left out. Without a choice, the last
  * three are there when the session has them. USAGE for a column it has not. */
-AS_MUST_USE int as_report_session_page(const struct as_session_view *view,
+AS_MUST_USE int as_report_session_page(const struct as_saved_profile *view,
                                        const struct as_report_options *options, struct as_out *out,
                                        const struct as_term *term, struct assay_error *err);
 
@@ -119,7 +119,7 @@ const char *as_span_state_name(enum as_span_state state);
 
 /* "tokens=16 loss=0.5": the notes of a call, cut where `out` is full. */
 void as_span_notes_text(const struct as_run *run, const struct as_span *span, char *out,
-                        size_t room);
+                        size_t capacity);
 
 /* Each prints one section onto the page. */
 #define X(name, function, help, usual)                                                             \

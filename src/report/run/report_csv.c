@@ -34,16 +34,17 @@ static void put_layer(struct as_csv_writer *w, const struct as_layer *layer, dou
 {
     char line[1024];
 
-    for (unsigned i = 0; i < AS_FIGURE_COUNT_OF_ALL; i++) {
-        enum as_figure_id id = (enum as_figure_id)i;
-        const struct as_figure *figure = as_figure_at(i);
+    for (unsigned i = 0; i < AS_LAYER_METRIC_COUNT_OF_ALL; i++) {
+        enum as_layer_metric_id id = (enum as_layer_metric_id)i;
+        const struct as_layer_metric *figure = as_layer_metric_at(i);
 
         if (!figure->key)
             continue;
-        if (figure->kind == AS_FIGURE_TEXT)
-            as_csv_name(w, as_figure_text(id, layer, line, sizeof line));
+        if (figure->kind == AS_LAYER_METRIC_TEXT)
+            as_csv_name(w, as_layer_metric_text(id, layer, line, sizeof line));
         else
-            as_csv_f64(w, id == AS_FIGURE_CUM ? cumulative : as_figure_number(id, layer));
+            as_csv_f64(w,
+                       id == AS_LAYER_METRIC_CUM ? cumulative : as_layer_metric_number(id, layer));
     }
     as_csv_row_end(w);
 }
@@ -60,9 +61,9 @@ static int write_layers(struct as_csv_writer *w, const struct as_report *report,
         rc = as_fail_nomem(err);
         goto out;
     }
-    for (unsigned i = 0; i < AS_FIGURE_COUNT_OF_ALL; i++) {
-        if (as_figure_at(i)->key)
-            as_csv_text(w, as_figure_at(i)->key);
+    for (unsigned i = 0; i < AS_LAYER_METRIC_COUNT_OF_ALL; i++) {
+        if (as_layer_metric_at(i)->key)
+            as_csv_text(w, as_layer_metric_at(i)->key);
     }
     as_csv_row_end(w);
     as_layers_order(layers, report->options->sort, order);
@@ -215,7 +216,7 @@ static int write_processes(struct as_csv_writer *w, const struct as_report *repo
                            struct assay_error *err)
 {
     (void)err;
-    as_program_csv_processes(w, report->program);
+    as_watch_csv_processes(w, report->program);
     return ASSAY_OK;
 }
 
@@ -223,7 +224,7 @@ static int write_sites(struct as_csv_writer *w, const struct as_report *report,
                        struct assay_error *err)
 {
     (void)err;
-    as_program_csv_sites(w, report->program);
+    as_watch_csv_sites(w, report->program);
     return ASSAY_OK;
 }
 
@@ -231,7 +232,7 @@ static int write_gemm(struct as_csv_writer *w, const struct as_report *report,
                       struct assay_error *err)
 {
     (void)err;
-    as_program_csv_gemm(w, report->program);
+    as_watch_csv_gemm(w, report->program);
     return ASSAY_OK;
 }
 

@@ -248,15 +248,15 @@ static unsigned parts_of_program(const struct as_report *report)
         enum as_report_section section;
         unsigned parts;
     } has[] = {
-        {AS_SECTION_PROGRAM, AS_PROGRAM_ALL},
-        {AS_SECTION_PROCESSES, AS_PROGRAM_ALL},
-        {AS_SECTION_HEAP, AS_PROGRAM_ALL},
-        {AS_SECTION_PRODUCTS, AS_PROGRAM_ALL},
+        {AS_SECTION_PROGRAM, AS_WATCH_PART_ALL},
+        {AS_SECTION_PROCESSES, AS_WATCH_PART_ALL},
+        {AS_SECTION_HEAP, AS_WATCH_PART_ALL},
+        {AS_SECTION_PRODUCTS, AS_WATCH_PART_ALL},
         {AS_SECTION_SUMMARY,
-         AS_PROGRAM_FACTS | AS_PROGRAM_GROWTH | AS_PROGRAM_CAUSES | AS_PROGRAM_COST},
-        {AS_SECTION_MEMORY, AS_PROGRAM_FACTS | AS_PROGRAM_SERIES},
-        {AS_SECTION_LEAKS, AS_PROGRAM_GROWTH},
-        {AS_SECTION_BOTTLENECKS, AS_PROGRAM_CAUSES},
+         AS_WATCH_PART_FACTS | AS_WATCH_PART_GROWTH | AS_WATCH_PART_CAUSES | AS_WATCH_PART_COST},
+        {AS_SECTION_MEMORY, AS_WATCH_PART_FACTS | AS_WATCH_PART_SERIES},
+        {AS_SECTION_LEAKS, AS_WATCH_PART_GROWTH},
+        {AS_SECTION_BOTTLENECKS, AS_WATCH_PART_CAUSES},
     };
     unsigned parts = 0;
 
@@ -318,7 +318,7 @@ int as_report_json(const struct as_report *report, struct as_out *out, struct as
         rc = put_view(&w, report, err);
     if (rc == ASSAY_OK && report->program && parts_of_program(report)) {
         as_json_key(&w, "program");
-        rc = as_program_json(report->program, parts_of_program(report), &w, err);
+        rc = as_watch_json(report->program, parts_of_program(report), &w, err);
     }
     if (rc < 0)
         return rc;

@@ -8,19 +8,19 @@
 #include "report/run/report_json_parts.h"
 #include "stats/describe/quantile.h"
 
-static void put_figure(struct as_json_writer *w, enum as_figure_id id, const struct as_layer *layer,
-                       double cumulative)
+static void put_figure(struct as_json_writer *w, enum as_layer_metric_id id,
+                       const struct as_layer *layer, double cumulative)
 {
-    const struct as_figure *figure = as_figure_at(id);
+    const struct as_layer_metric *figure = as_layer_metric_at(id);
     char line[1024];
 
     if (!figure->key)
         return;
     as_json_key(w, figure->key);
-    if (figure->kind == AS_FIGURE_TEXT)
-        as_json_text(w, as_figure_text(id, layer, line, sizeof line));
+    if (figure->kind == AS_LAYER_METRIC_TEXT)
+        as_json_text(w, as_layer_metric_text(id, layer, line, sizeof line));
     else
-        as_json_f64(w, id == AS_FIGURE_CUM ? cumulative : as_figure_number(id, layer));
+        as_json_f64(w, id == AS_LAYER_METRIC_CUM ? cumulative : as_layer_metric_number(id, layer));
 }
 
 static void put_metadata(struct as_json_writer *w, const struct as_run_site *site)
@@ -51,8 +51,8 @@ static void put_layer(struct as_json_writer *w, const struct as_layer *layer, do
     const struct as_call_times *t = &layer->times;
 
     as_json_object(w);
-    for (unsigned id = 0; id < AS_FIGURE_COUNT_OF_ALL; id++)
-        put_figure(w, (enum as_figure_id)id, layer, cumulative);
+    for (unsigned id = 0; id < AS_LAYER_METRIC_COUNT_OF_ALL; id++)
+        put_figure(w, (enum as_layer_metric_id)id, layer, cumulative);
     as_json_kv_text(w, "percentile_method",
                     as_quantile_name(t->exact ? AS_QUANTILE_LINEAR : AS_QUANTILE_NEAREST_RANK));
     as_json_kv_bool(w, "p90_supported", t->p90_supported);

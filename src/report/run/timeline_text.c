@@ -12,15 +12,15 @@ static const enum as_style state_style[] = {
     [AS_SPAN_OPEN] = AS_STYLE_WARN,
 };
 
-/* The first `room` calls; returns how many or a negative code. */
-static int take_calls(const struct as_report *report, struct as_timeline_entry *out, size_t room,
-                      struct assay_error *err)
+/* The first `capacity` calls; returns how many or a negative code. */
+static int take_calls(const struct as_report *report, struct as_timeline_entry *out,
+                      size_t capacity, struct assay_error *err)
 {
     struct as_timeline *timeline = as_timeline_new(report->run);
     size_t n = 0;
     int rc = timeline ? 1 : as_fail_nomem(err);
 
-    while (rc > 0 && n < room) {
+    while (rc > 0 && n < capacity) {
         rc = as_timeline_next(timeline, &out[n], err);
         if (rc > 0 && as_report_has_thread(report, out[n].span.thread))
             n++;
@@ -83,13 +83,13 @@ static void put_calls(const struct as_report *report, struct as_page *page,
 int as_section_timeline(const struct as_report *report, struct as_page *page,
                         struct assay_error *err)
 {
-    size_t room = as_report_rows(report, USUAL_CALLS, (size_t)report->layers->events + 1);
-    struct as_timeline_entry *entry = as_arena_zero(&page->arena, room, sizeof *entry);
+    size_t capacity = as_report_rows(report, USUAL_CALLS, (size_t)report->layers->events + 1);
+    struct as_timeline_entry *entry = as_arena_zero(&page->arena, capacity, sizeof *entry);
     int n;
 
     if (!entry)
         return as_fail_nomem(err);
-    n = take_calls(report, entry, room, err);
+    n = take_calls(report, entry, capacity, err);
     if (n < 0)
         return n;
     as_page_heading(page, "Timeline", "calls in the order they ended");
@@ -98,7 +98,7 @@ int as_section_timeline(const struct as_report *report, struct as_page *page,
         return ASSAY_OK;
     }
     put_calls(report, page, entry, (size_t)n);
-    if ((size_t)n == room)
+    if ((size_t)n == capacity)
         as_page_line(page, AS_STYLE_DIM,
                      "The first %d: --top N shows more, --csv DIR writes them all", n);
     return ASSAY_OK;

@@ -19,17 +19,17 @@ static bool has_next(const struct as_layers *layers, uint32_t i)
 
 /* The branches before a name: whether each level above goes on is known from `open`. */
 static void put_branch(const struct as_page *page, const bool *open, uint32_t depth, bool last,
-                       char *out, size_t room)
+                       char *out, size_t capacity)
 {
     size_t used = 0;
 
     out[0] = '\0';
-    for (uint32_t d = 2; d <= depth && d < MAX_DRAWN && used < room; d++) {
+    for (uint32_t d = 2; d <= depth && d < MAX_DRAWN && used < capacity; d++) {
         enum as_glyph glyph = d < depth ? (open[d] ? AS_GLYPH_TREE_PASS : AS_GLYPH_TREE_GAP)
                               : last    ? AS_GLYPH_TREE_LAST
                                         : AS_GLYPH_TREE_MID;
 
-        used += (size_t)snprintf(out + used, room - used, "%s", as_page_glyph(page, glyph));
+        used += (size_t)snprintf(out + used, capacity - used, "%s", as_page_glyph(page, glyph));
     }
 }
 

@@ -29,11 +29,11 @@ static void heading(struct as_out *out, const char *text)
 }
 
 /* Text from outside, on one line, cut to what 80 columns leave. */
-static const char *plain(char *to, size_t room, const char *text, size_t columns)
+static const char *plain(char *to, size_t capacity, const char *text, size_t columns)
 {
     size_t used = 0;
 
-    for (; *text && used + 1 < room && used < columns; text++)
+    for (; *text && used + 1 < capacity && used < columns; text++)
         to[used++] = (char)(*text >= ' ' && *text < 127 ? *text : '?');
     if (*text && used > 3)
         memcpy(to + used - 3, "...", 3);
@@ -65,7 +65,7 @@ static void put_mb(struct as_out *out, const char *what, double mb)
 
 /* Of all layers, each moment once: what one spends within another counts for the inner one alone.
  * Where a file does not tell that apart, begin to end must do. */
-static double time_within(const struct as_session_view *view)
+static double time_within(const struct as_saved_profile *view)
 {
     double sum = 0;
 
@@ -78,7 +78,7 @@ static double time_within(const struct as_session_view *view)
     return sum;
 }
 
-static void put_layers(struct as_out *out, const struct as_session_view *view)
+static void put_layers(struct as_out *out, const struct as_saved_profile *view)
 {
     char number[AS_TEXT_FLOAT];
 
@@ -97,7 +97,7 @@ static void put_layers(struct as_out *out, const struct as_session_view *view)
 }
 
 /* The documented order is by mean time; `shown` are those printed already. */
-static const struct as_view_layer *next_slowest(const struct as_session_view *view,
+static const struct as_view_layer *next_slowest(const struct as_saved_profile *view,
                                                 const struct as_view_layer *const *shown, size_t n)
 {
     const struct as_view_layer *best = NULL;
@@ -114,7 +114,7 @@ static const struct as_view_layer *next_slowest(const struct as_session_view *vi
     return best;
 }
 
-static void put_slowest(struct as_out *out, const struct as_session_view *view, size_t top)
+static void put_slowest(struct as_out *out, const struct as_saved_profile *view, size_t top)
 {
     const struct as_view_layer *shown[MOST], *layer;
     char name[WIDTH + 1], number[AS_TEXT_FLOAT];
@@ -130,7 +130,7 @@ static void put_slowest(struct as_out *out, const struct as_session_view *view, 
     }
 }
 
-static void put_memory(struct as_out *out, const struct as_session_view *view)
+static void put_memory(struct as_out *out, const struct as_saved_profile *view)
 {
     char why[WIDTH + 1];
 
@@ -169,7 +169,7 @@ static void put_words(struct as_out *out, const char *text)
     as_out_char(out, '\n');
 }
 
-static void put_leaks(struct as_out *out, const struct as_session_view *view)
+static void put_leaks(struct as_out *out, const struct as_saved_profile *view)
 {
     const struct assay_leak_summary *s = &view->leaks.summary;
     char number[AS_TEXT_FLOAT];
@@ -186,7 +186,7 @@ static void put_leaks(struct as_out *out, const struct as_session_view *view)
                       s->n_incidents == 1 ? "" : "s");
 }
 
-static void put_bottlenecks(struct as_out *out, const struct as_session_view *view, size_t top)
+static void put_bottlenecks(struct as_out *out, const struct as_saved_profile *view, size_t top)
 {
     const struct assay_bottleneck_result *b = &view->bottlenecks;
     char name[WIDTH + 1], percent[AS_TEXT_FLOAT];
@@ -207,7 +207,7 @@ static void put_bottlenecks(struct as_out *out, const struct as_session_view *vi
     }
 }
 
-static void put_recommendations(struct as_out *out, const struct as_session_view *view, size_t top)
+static void put_recommendations(struct as_out *out, const struct as_saved_profile *view, size_t top)
 {
     const struct assay_bottleneck_result *b = &view->bottlenecks;
     static const char *const tag[] = {"[LOW]", "[MEDIUM]", "[HIGH]"};
@@ -225,7 +225,7 @@ static void put_recommendations(struct as_out *out, const struct as_session_view
     }
 }
 
-static void put_gpu(struct as_out *out, const struct as_session_view *view)
+static void put_gpu(struct as_out *out, const struct as_saved_profile *view)
 {
     char why[WIDTH + 1], number[AS_TEXT_FLOAT];
 
@@ -239,7 +239,7 @@ static void put_gpu(struct as_out *out, const struct as_session_view *view)
     put_mb(out, "Peak memory", view->gpu.peak_memory_mb);
 }
 
-void as_session_classic(struct as_out *out, const struct as_session_view *view, size_t top)
+void as_session_classic(struct as_out *out, const struct as_saved_profile *view, size_t top)
 {
     size_t rows = !top ? USUAL : top < MOST ? top : MOST - 1;
     char number[AS_TEXT_FLOAT];

@@ -31,7 +31,7 @@ static void put_series(struct as_json_writer *w, const struct as_view_memory *m)
     as_json_array_end(w);
 }
 
-static void put_layers(struct as_json_writer *w, const struct as_session_view *view)
+static void put_layers(struct as_json_writer *w, const struct as_saved_profile *view)
 {
     as_json_kv_array(w, "layers");
     for (size_t i = 0; i < view->n_layers; i++) {
@@ -51,7 +51,7 @@ static void put_layers(struct as_json_writer *w, const struct as_session_view *v
     as_json_array_end(w);
 }
 
-void as_session_memory_json(struct as_json_writer *w, const struct as_session_view *view)
+void as_session_memory_json(struct as_json_writer *w, const struct as_saved_profile *view)
 {
     const struct as_view_memory *m = &view->memory;
     double unknown = (double)NAN;
@@ -70,7 +70,7 @@ void as_session_memory_json(struct as_json_writer *w, const struct as_session_vi
     as_json_object_end(w);
 }
 
-int as_session_leaks_json(struct as_json_writer *w, const struct as_session_view *view,
+int as_session_leaks_json(struct as_json_writer *w, const struct as_saved_profile *view,
                           struct assay_error *err)
 {
     as_json_key(w, "leaks");
@@ -89,7 +89,7 @@ void as_session_no_bottlenecks_json(struct as_json_writer *w, const char *why)
     as_json_object_end(w);
 }
 
-int as_session_bottlenecks_json(struct as_json_writer *w, const struct as_session_view *view,
+int as_session_bottlenecks_json(struct as_json_writer *w, const struct as_saved_profile *view,
                                 struct assay_error *err)
 {
     as_json_key(w, "bottlenecks");

@@ -10,30 +10,31 @@
 
 /* Where a figure stands. Names, counts and shares are put apart. */
 static const struct {
-    enum as_figure_id id;
+    enum as_layer_metric_id id;
     size_t seconds; /* offset of a time; 0: not a time */
 } column[] = {
-    {AS_FIGURE_NAME, 0},
-    {AS_FIGURE_CALLS, 0},
-    {AS_FIGURE_FAILED, 0},
-    {AS_FIGURE_TOTAL, offsetof(struct as_view_layer, total_time)},
-    {AS_FIGURE_SELF, offsetof(struct as_view_layer, self_time)},
-    {AS_FIGURE_SHARE_OF_SELF, 0},
-    {AS_FIGURE_MEAN, offsetof(struct as_view_layer, mean_time)},
-    {AS_FIGURE_STD, offsetof(struct as_view_layer, std_time)},
-    {AS_FIGURE_STD_SAMPLE, offsetof(struct as_view_layer, std_time_sample)},
-    {AS_FIGURE_MIN, offsetof(struct as_view_layer, min_time)},
-    {AS_FIGURE_MAX, offsetof(struct as_view_layer, max_time)},
-    {AS_FIGURE_MEDIAN, offsetof(struct as_view_layer, p50_time)},
-    {AS_FIGURE_P50, offsetof(struct as_view_layer, p50_time)},
-    {AS_FIGURE_P95, offsetof(struct as_view_layer, p95_time)},
-    {AS_FIGURE_P99, offsetof(struct as_view_layer, p99_time)},
-    {AS_FIGURE_CV, 0},
+    {AS_LAYER_METRIC_NAME, 0},
+    {AS_LAYER_METRIC_CALLS, 0},
+    {AS_LAYER_METRIC_FAILED, 0},
+    {AS_LAYER_METRIC_TOTAL, offsetof(struct as_view_layer, total_time)},
+    {AS_LAYER_METRIC_SELF, offsetof(struct as_view_layer, self_time)},
+    {AS_LAYER_METRIC_SHARE_OF_SELF, 0},
+    {AS_LAYER_METRIC_MEAN, offsetof(struct as_view_layer, mean_time)},
+    {AS_LAYER_METRIC_STD, offsetof(struct as_view_layer, std_time)},
+    {AS_LAYER_METRIC_STD_SAMPLE, offsetof(struct as_view_layer, std_time_sample)},
+    {AS_LAYER_METRIC_MIN, offsetof(struct as_view_layer, min_time)},
+    {AS_LAYER_METRIC_MAX, offsetof(struct as_view_layer, max_time)},
+    {AS_LAYER_METRIC_MEDIAN, offsetof(struct as_view_layer, p50_time)},
+    {AS_LAYER_METRIC_P50, offsetof(struct as_view_layer, p50_time)},
+    {AS_LAYER_METRIC_P95, offsetof(struct as_view_layer, p95_time)},
+    {AS_LAYER_METRIC_P99, offsetof(struct as_view_layer, p99_time)},
+    {AS_LAYER_METRIC_CV, 0},
 };
 
 static const unsigned usual[] = {
-    AS_FIGURE_NAME,          AS_FIGURE_CALLS, AS_FIGURE_FAILED, AS_FIGURE_TOTAL, AS_FIGURE_SELF,
-    AS_FIGURE_SHARE_OF_SELF, AS_FIGURE_MEAN,  AS_FIGURE_STD,    AS_FIGURE_MAX,
+    AS_LAYER_METRIC_NAME,  AS_LAYER_METRIC_CALLS, AS_LAYER_METRIC_FAILED,
+    AS_LAYER_METRIC_TOTAL, AS_LAYER_METRIC_SELF,  AS_LAYER_METRIC_SHARE_OF_SELF,
+    AS_LAYER_METRIC_MEAN,  AS_LAYER_METRIC_STD,   AS_LAYER_METRIC_MAX,
 };
 
 static bool find_column(unsigned id, size_t *at)
@@ -52,12 +53,12 @@ int as_session_layers_check(const struct as_report_options *options, struct assa
 
     for (size_t i = 0; i < sizeof column / sizeof *column && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                                 as_figure_name_at(column[i].id));
+                                 as_layer_metric_name_at(column[i].id));
     for (size_t i = 0; i < options->n_columns; i++) {
         if (!find_column(options->column[i], &at))
             return as_fail(err, ASSAY_ERR_USAGE,
                            "the JSON of a session has no column %s: it has %s",
-                           as_figure_name_at(options->column[i]), names);
+                           as_layer_metric_name_at(options->column[i]), names);
     }
     return ASSAY_OK;
 }
@@ -79,20 +80,20 @@ static void put_cell(struct as_table *t, struct as_page *page, const struct as_v
     if (!find_column(id, &at))
         return;
     switch (column[at].id) {
-    case AS_FIGURE_NAME:
+    case AS_LAYER_METRIC_NAME:
         as_table_text(t, AS_STYLE_NONE, as_page_name(page, layer->name));
         return;
-    case AS_FIGURE_CALLS:
+    case AS_LAYER_METRIC_CALLS:
         put_count(t, layer->calls, layer->calls_unknown, AS_STYLE_NONE);
         return;
-    case AS_FIGURE_FAILED:
+    case AS_LAYER_METRIC_FAILED:
         put_count(t, layer->failed, layer->failed_unknown,
                   layer->failed ? AS_STYLE_WARN : AS_STYLE_DIM);
         return;
-    case AS_FIGURE_SHARE_OF_SELF:
+    case AS_LAYER_METRIC_SHARE_OF_SELF:
         as_text_percent(text, all > 0 ? layer->self_time / all : (double)NAN);
         break;
-    case AS_FIGURE_CV:
+    case AS_LAYER_METRIC_CV:
         as_text_percent(text, layer->cv);
         break;
     default:
@@ -101,25 +102,25 @@ static void put_cell(struct as_table *t, struct as_page *page, const struct as_v
                    unit);
         break;
     }
-    as_table_text(t, id == AS_FIGURE_STD ? AS_STYLE_DIM : AS_STYLE_NONE, text);
+    as_table_text(t, id == AS_LAYER_METRIC_STD ? AS_STYLE_DIM : AS_STYLE_NONE, text);
 }
 
 static struct as_table_column heading_of(unsigned id)
 {
-    const struct as_figure *figure = as_figure_at(id);
+    const struct as_layer_metric *figure = as_layer_metric_at(id);
 
-    if (id == AS_FIGURE_NAME)
+    if (id == AS_LAYER_METRIC_NAME)
         return (struct as_table_column){
             .title = figure->title, .may_shrink = true, .min_width = 12};
     return (struct as_table_column){.title = figure->title,
                                     .align = AS_ALIGN_RIGHT,
-                                    .drop = id == AS_FIGURE_FAILED ? 4
-                                            : id == AS_FIGURE_STD  ? 2
-                                            : id == AS_FIGURE_MAX  ? 1
-                                                                   : 0};
+                                    .drop = id == AS_LAYER_METRIC_FAILED ? 4
+                                            : id == AS_LAYER_METRIC_STD  ? 2
+                                            : id == AS_LAYER_METRIC_MAX  ? 1
+                                                                         : 0};
 }
 
-void as_session_layers_page(struct as_page *page, const struct as_session_view *view,
+void as_session_layers_page(struct as_page *page, const struct as_saved_profile *view,
                             const struct as_report_options *options)
 {
     const unsigned *id = options->n_columns ? options->column : usual;

@@ -56,7 +56,8 @@ static void put_value(struct as_table *t, const struct as_view_anomaly *a, doubl
         put_number(t, value);
 }
 
-void as_session_anomalies_page(struct as_page *page, const struct as_session_view *view, size_t top)
+void as_session_anomalies_page(struct as_page *page, const struct as_saved_profile *view,
+                               size_t top)
 {
     static const struct as_table_column columns[] = {
         {.title = "layer", .may_shrink = true, .min_width = 12},
@@ -129,7 +130,7 @@ static void put_nodes(struct as_page *page, const struct as_view_distributed *d,
     tell_rest(page, n, d->n_nodes);
 }
 
-void as_session_distributed_page(struct as_page *page, const struct as_session_view *view,
+void as_session_distributed_page(struct as_page *page, const struct as_saved_profile *view,
                                  size_t top)
 {
     const struct as_view_distributed *d = &view->parts.distributed;
@@ -154,7 +155,7 @@ void as_session_distributed_page(struct as_page *page, const struct as_session_v
 
 /* ---- backends ---- */
 
-void as_session_backends_page(struct as_page *page, const struct as_session_view *view, size_t top)
+void as_session_backends_page(struct as_page *page, const struct as_saved_profile *view, size_t top)
 {
     static const struct as_table_column columns[] = {
         {.title = "backend", .may_shrink = true, .min_width = 8},

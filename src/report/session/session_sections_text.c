@@ -7,11 +7,11 @@
 
 int as_section_memory(const struct as_report *report, struct as_page *page, struct assay_error *err)
 {
-    const struct as_program_view view = {report->program, report->findings, report->options->top};
+    const struct as_watch_view view = {report->program, report->findings, report->options->top};
 
     (void)err;
     if (report->program)
-        as_program_put_memory(&view, page);
+        as_watch_put_memory(&view, page);
     else
         as_session_memory_page(page, report->view, report->options->top);
     return ASSAY_OK;
@@ -19,11 +19,11 @@ int as_section_memory(const struct as_report *report, struct as_page *page, stru
 
 int as_section_leaks(const struct as_report *report, struct as_page *page, struct assay_error *err)
 {
-    const struct as_program_view view = {report->program, report->findings, report->options->top};
+    const struct as_watch_view view = {report->program, report->findings, report->options->top};
 
     (void)err;
     if (report->program)
-        as_program_put_leaks(&view, page);
+        as_watch_put_leaks(&view, page);
     else
         as_session_leaks_page(page, report->view, report->options->top);
     return ASSAY_OK;
@@ -32,11 +32,11 @@ int as_section_leaks(const struct as_report *report, struct as_page *page, struc
 int as_section_bottlenecks(const struct as_report *report, struct as_page *page,
                            struct assay_error *err)
 {
-    const struct as_program_view view = {report->program, report->findings, report->options->top};
+    const struct as_watch_view view = {report->program, report->findings, report->options->top};
 
     (void)err;
     if (report->program)
-        as_program_put_bottlenecks(&view, page);
+        as_watch_put_bottlenecks(&view, page);
     if (!report->program || report->layers->n_layers > 0)
         as_bottleneck_page(page, &report->view->bottlenecks, report->options->top);
     return ASSAY_OK;
@@ -75,18 +75,18 @@ int as_section_backends(const struct as_report *report, struct as_page *page,
 
 /* ---- of a session's JSON ---- */
 
-static void put_bottlenecks(struct as_page *page, const struct as_session_view *view, size_t top)
+static void put_bottlenecks(struct as_page *page, const struct as_saved_profile *view, size_t top)
 {
     as_bottleneck_page(page, &view->bottlenecks, top);
 }
 
-static void put_summary(struct as_page *page, const struct as_session_view *view, size_t top)
+static void put_summary(struct as_page *page, const struct as_saved_profile *view, size_t top)
 {
     (void)top;
     as_session_summary_page(page, view);
 }
 
-typedef void (*put_section)(struct as_page *page, const struct as_session_view *view, size_t top);
+typedef void (*put_section)(struct as_page *page, const struct as_saved_profile *view, size_t top);
 static const struct {
     enum as_report_section section;
     put_section print; /* NULL: the layers, which look at more of the options */
@@ -102,7 +102,7 @@ static const struct {
 };
 
 /* Without a choice, what few sessions have is shown by those alone. */
-static bool is_usual(const struct as_session_view *view, enum as_report_section section)
+static bool is_usual(const struct as_saved_profile *view, enum as_report_section section)
 {
     const struct as_view_parts *p = &view->parts;
 
@@ -124,7 +124,7 @@ int as_report_session_check(const struct as_report_options *options, struct assa
     return as_session_layers_check(options, err);
 }
 
-int as_report_session_page(const struct as_session_view *view,
+int as_report_session_page(const struct as_saved_profile *view,
                            const struct as_report_options *options, struct as_out *out,
                            const struct as_term *term, struct assay_error *err)
 {

@@ -31,7 +31,7 @@ static const char *const always[] = {"schema", "schema_version", "assay_version"
 
 struct selector {
     struct as_arena arena; /* of what had to be copied to be linked anew */
-    const struct as_session_view *view;
+    const struct as_saved_profile *view;
     const struct as_report_options *options;
     bool nomem;
 };
@@ -140,7 +140,7 @@ static void cut_section(struct selector *s, struct as_json_value *section)
     }
 }
 
-int as_session_json(struct as_json_writer *w, const struct as_session_view *view,
+int as_session_json(struct as_json_writer *w, const struct as_saved_profile *view,
                     const struct as_report_options *options, struct assay_error *err)
 {
     struct selector s = {.view = view, .options = options};

@@ -25,7 +25,7 @@ static size_t rows_of(size_t top, size_t n)
     return most < n ? most : n;
 }
 
-void as_session_summary_page(struct as_page *page, const struct as_session_view *view)
+void as_session_summary_page(struct as_page *page, const struct as_saved_profile *view)
 {
     char wall[AS_TEXT_HUMAN], calls[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN], failed[AS_TEXT_HUMAN];
 
@@ -69,7 +69,7 @@ static void put_curve(struct as_page *page, const struct as_view_memory *m)
                  mb_text(high, m->peak_mb), end);
 }
 
-static void put_layer_memory(struct as_page *page, const struct as_session_view *view, size_t top)
+static void put_layer_memory(struct as_page *page, const struct as_saved_profile *view, size_t top)
 {
     static const struct as_table_column columns[] = {
         {.title = "layer", .may_shrink = true, .min_width = 12},
@@ -105,7 +105,7 @@ static void put_layer_memory(struct as_page *page, const struct as_session_view 
         as_table_fini(&t);
 }
 
-void as_session_memory_page(struct as_page *page, const struct as_session_view *view, size_t top)
+void as_session_memory_page(struct as_page *page, const struct as_saved_profile *view, size_t top)
 {
     const struct as_view_memory *m = &view->memory;
     char baseline[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN], last[AS_TEXT_HUMAN], n[AS_TEXT_HUMAN];
@@ -217,7 +217,7 @@ static void put_windows(struct as_page *page, const struct as_view_leaks *leaks,
     as_page_table(page, &t);
 }
 
-void as_session_leaks_page(struct as_page *page, const struct as_session_view *view, size_t top)
+void as_session_leaks_page(struct as_page *page, const struct as_saved_profile *view, size_t top)
 {
     const struct as_view_leaks *leaks = &view->leaks;
     size_t n = rows_of(top, leaks->n_incidents);

@@ -49,7 +49,7 @@ static void put_row(struct as_json_writer *w, const struct as_sweep *s,
                     const struct as_sweep_row *row)
 {
     const struct as_sweep_point *point = row->point;
-    const struct as_latency_figures *f = &point->figures;
+    const struct as_latency_metrics *f = &point->figures;
     bool right = point->rc == ASSAY_OK;
     double no = (double)NAN;
 

@@ -26,7 +26,7 @@ static void put_axis(struct as_table *t, const struct as_sweep_axis *axis, size_
     char text[80];
 
     if (axis->kind == AS_SWEEP_SHAPE) {
-        struct as_type type = {.kind = AS_KIND_TENSOR,
+        struct as_type type = {.kind = AS_VALUE_TENSOR,
                                .rank = (int16_t)axis->shapes[at].rank,
                                .dims = axis->shapes[at].at};
 

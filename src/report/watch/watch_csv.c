@@ -21,7 +21,7 @@ static void put_fact(struct as_csv_writer *w, struct as_fact fact)
         as_csv_u64(w, fact.value);
 }
 
-void as_program_csv_processes(struct as_csv_writer *w, const struct as_program *program)
+void as_watch_csv_processes(struct as_csv_writer *w, const struct as_target *target)
 {
     static const char *const title[] = {"pid",
                                         "parent_pid",
@@ -35,8 +35,8 @@ void as_program_csv_processes(struct as_csv_writer *w, const struct as_program *
     };
 
     put_header(w, title, sizeof title / sizeof *title);
-    for (size_t i = 0; i < program->n_processes; i++) {
-        const struct as_process_row *r = &program->process[i];
+    for (size_t i = 0; i < target->n_processes; i++) {
+        const struct as_process_row *r = &target->process[i];
 
         as_csv_i64(w, r->pid);
         as_csv_i64(w, r->parent_pid);
@@ -51,7 +51,7 @@ void as_program_csv_processes(struct as_csv_writer *w, const struct as_program *
     }
 }
 
-void as_program_csv_sites(struct as_csv_writer *w, const struct as_program *program)
+void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target)
 {
     static const char *const title[] = {"pid",
                                         "id",
@@ -68,8 +68,8 @@ void as_program_csv_sites(struct as_csv_writer *w, const struct as_program *prog
                                         "growing"};
 
     put_header(w, title, sizeof title / sizeof *title);
-    for (size_t i = 0; i < program->n_places; i++) {
-        const struct as_heap_place *place = &program->place[i];
+    for (size_t i = 0; i < target->n_places; i++) {
+        const struct as_target_site *place = &target->place[i];
         const struct as_heap_site *s = &place->site;
 
         as_csv_i64(w, place->pid);
@@ -93,7 +93,7 @@ void as_program_csv_sites(struct as_csv_writer *w, const struct as_program *prog
     }
 }
 
-void as_program_csv_gemm(struct as_csv_writer *w, const struct as_program *program)
+void as_watch_csv_gemm(struct as_csv_writer *w, const struct as_target *target)
 {
     static const char *const title[] = {"function",
                                         "dtype",
@@ -106,8 +106,8 @@ void as_program_csv_gemm(struct as_csv_writer *w, const struct as_program *progr
                                         "roof_share"};
 
     put_header(w, title, sizeof title / sizeof *title);
-    for (size_t i = 0; i < program->n_gemm; i++) {
-        const struct as_gemm_calls *c = &program->gemm[i];
+    for (size_t i = 0; i < target->n_gemm; i++) {
+        const struct as_gemm_calls *c = &target->gemm[i];
 
         as_csv_name(w, c->function);
         as_csv_name(w, c->dtype);
@@ -117,7 +117,7 @@ void as_program_csv_gemm(struct as_csv_writer *w, const struct as_program *progr
         AS_GEMM_COUNTS(X)
 #undef X
         as_csv_f64(w, as_gemm_rate(c));
-        as_csv_f64(w, as_gemm_roof_share(program, c));
+        as_csv_f64(w, as_gemm_roof_share(target, c));
         as_csv_row_end(w);
     }
 }

@@ -20,7 +20,7 @@ static void put_why(struct as_json_writer *w, const char *key, struct as_fact fa
         as_json_kv_text(w, key, fact.why);
 }
 
-static void put_facts(struct as_json_writer *w, const struct as_program *p)
+static void put_facts(struct as_json_writer *w, const struct as_target *p)
 {
     as_json_kv_array(w, "command");
     for (size_t i = 0; i < p->n_args; i++)
@@ -39,14 +39,14 @@ static void put_facts(struct as_json_writer *w, const struct as_program *p)
     as_json_kv_bool(w, "core_dumped", p->dumped);
     as_json_kv_f64(w, "wall_seconds", p->wall_seconds);
 #define X(name) put_fact(w, #name, p->name);
-    AS_PROGRAM_FACTS(X)
+    AS_WATCH_FACTS(X)
 #undef X
     as_json_kv_text(w, "peak_rss_from", p->peak_from);
     as_json_kv_f64(w, "processors", p->processors);
-    as_json_kv_f64(w, "processors_used", as_program_processors_used(p));
+    as_json_kv_f64(w, "processors_used", as_target_cpus_used(p));
     as_json_kv_object(w, "unavailable");
 #define X(name) put_why(w, #name, p->name);
-    AS_PROGRAM_FACTS(X)
+    AS_WATCH_FACTS(X)
 #undef X
     if (!p->heap_known)
         as_json_kv_text(w, "heap", p->heap_why ? p->heap_why : "the heap was not watched");
@@ -55,7 +55,7 @@ static void put_facts(struct as_json_writer *w, const struct as_program *p)
     as_json_kv_u64(w, "passed_over", p->passed_over);
 }
 
-static void put_processes(struct as_json_writer *w, const struct as_program *p)
+static void put_processes(struct as_json_writer *w, const struct as_target *p)
 {
     as_json_kv_array(w, "processes");
     for (size_t i = 0; i < p->n_processes; i++) {
@@ -82,7 +82,7 @@ static void put_processes(struct as_json_writer *w, const struct as_program *p)
     as_json_kv_u64(w, "processes_left_out", p->processes_left_out);
 }
 
-static void put_site(struct as_json_writer *w, const struct as_heap_place *place)
+static void put_site(struct as_json_writer *w, const struct as_target_site *place)
 {
     const struct as_heap_site *s = &place->site;
 
@@ -127,7 +127,7 @@ static void put_stack(struct as_json_writer *w, const struct as_heap_trace *trac
     as_json_object_end(w);
 }
 
-static void put_heap(struct as_json_writer *w, const struct as_program *p)
+static void put_heap(struct as_json_writer *w, const struct as_target *p)
 {
     as_json_key(w, "heap");
     if (!p->heap_known) {
@@ -168,7 +168,7 @@ static void put_heap(struct as_json_writer *w, const struct as_program *p)
     as_json_object_end(w);
 }
 
-static void put_products(struct as_json_writer *w, const struct as_program *p)
+static void put_products(struct as_json_writer *w, const struct as_target *p)
 {
     as_json_kv_object(w, "products");
     as_json_kv_f64(w, "wall_share", p->gemm_time_share);
@@ -195,7 +195,7 @@ static void put_products(struct as_json_writer *w, const struct as_program *p)
 }
 
 static void put_series(struct as_json_writer *w, const char *key, const char *unit,
-                       const struct as_program_series *s)
+                       const struct as_target_series *s)
 {
     as_json_kv_object(w, key);
     as_json_kv_array(w, "seconds");
@@ -209,7 +209,7 @@ static void put_series(struct as_json_writer *w, const char *key, const char *un
     as_json_object_end(w);
 }
 
-static void put_growth(struct as_json_writer *w, const struct as_program_findings *f)
+static void put_growth(struct as_json_writer *w, const struct as_target_findings *f)
 {
     as_json_kv_object(w, "growth");
     as_json_kv_text(w, "verdict", as_growth_verdict_name(f->verdict));
@@ -217,7 +217,7 @@ static void put_growth(struct as_json_writer *w, const struct as_program_finding
     as_json_kv_text(w, "text", f->verdict_text);
     as_json_kv_array(w, "series");
     for (size_t i = 0; i < f->n_growths; i++) {
-        const struct as_program_growth *g = &f->growth[i];
+        const struct as_target_growth *g = &f->growth[i];
 
         as_json_object(w);
         as_json_kv_text(w, "name", g->key);
@@ -230,8 +230,8 @@ static void put_growth(struct as_json_writer *w, const struct as_program_finding
         as_json_kv_f64(w, "stopped_seconds", g->stopped_seconds);
         as_json_kv_f64(w, "p_value", g->p_value);
         as_json_kv_f64(w, "seconds_to_exhaustion", g->seconds_to_exhaustion);
-        as_json_kv_text(w, "exhausts", g->room_of);
-        as_json_kv_text(w, "exhaustion_why", g->room_why);
+        as_json_kv_text(w, "exhausts", g->capacity_of);
+        as_json_kv_text(w, "exhaustion_why", g->capacity_why);
         as_json_kv_text(w, "text", g->text);
         as_json_object_end(w);
     }
@@ -252,11 +252,11 @@ static void put_growth(struct as_json_writer *w, const struct as_program_finding
     as_json_object_end(w);
 }
 
-static void put_causes(struct as_json_writer *w, const struct as_program_findings *f)
+static void put_causes(struct as_json_writer *w, const struct as_target_findings *f)
 {
     as_json_kv_array(w, "causes");
     for (size_t i = 0; i < f->n_causes; i++) {
-        const struct as_program_cause *c = &f->cause[i];
+        const struct as_target_cause *c = &f->cause[i];
 
         as_json_object(w);
         as_json_kv_text(w, "rule", c->rule);
@@ -271,7 +271,7 @@ static void put_causes(struct as_json_writer *w, const struct as_program_finding
     as_json_array_end(w);
 }
 
-static void put_cost(struct as_json_writer *w, const struct as_program *p)
+static void put_cost(struct as_json_writer *w, const struct as_target *p)
 {
     as_json_kv_object(w, "cost");
     as_json_kv_f64(w, "own_cpu_share",
@@ -287,47 +287,46 @@ static void put_cost(struct as_json_writer *w, const struct as_program *p)
     as_json_object_end(w);
 }
 
-static void put_all_series(struct as_json_writer *w, const struct as_program *program)
+static void put_all_series(struct as_json_writer *w, const struct as_target *target)
 {
     as_json_kv_object(w, "series");
-    put_series(w, "rss", "bytes", &program->rss);
-    put_series(w, "heap_live", "bytes", &program->heap_live);
-    put_series(w, "processors_busy", "processors", &program->cpu);
+    put_series(w, "rss", "bytes", &target->rss);
+    put_series(w, "heap_live", "bytes", &target->heap_live);
+    put_series(w, "processors_busy", "processors", &target->cpu);
     as_json_object_end(w);
 }
 
-int as_program_json(const struct as_program *program, unsigned parts, struct as_json_writer *w,
-                    struct assay_error *err)
+int as_watch_json(const struct as_target *target, unsigned parts, struct as_json_writer *w,
+                  struct assay_error *err)
 {
-    struct as_program_findings *f;
-    int rc = as_program_findings_new(&f, program, err);
+    struct as_target_findings *f;
+    int rc = as_target_findings_new(&f, target, err);
 
     if (rc < 0)
         return rc;
     as_json_object(w);
-    if (parts & AS_PROGRAM_FACTS)
-        put_facts(w, program);
-    if (parts & AS_PROGRAM_PROCESSES)
-        put_processes(w, program);
-    if (parts & AS_PROGRAM_HEAP)
-        put_heap(w, program);
-    if (parts & AS_PROGRAM_PRODUCTS)
-        put_products(w, program);
-    if (parts & AS_PROGRAM_SERIES)
-        put_all_series(w, program);
-    if (parts & AS_PROGRAM_GROWTH)
+    if (parts & AS_WATCH_PART_FACTS)
+        put_facts(w, target);
+    if (parts & AS_WATCH_PART_PROCESSES)
+        put_processes(w, target);
+    if (parts & AS_WATCH_PART_HEAP)
+        put_heap(w, target);
+    if (parts & AS_WATCH_PART_GEMM)
+        put_products(w, target);
+    if (parts & AS_WATCH_PART_SERIES)
+        put_all_series(w, target);
+    if (parts & AS_WATCH_PART_GROWTH)
         put_growth(w, f);
-    if (parts & AS_PROGRAM_CAUSES)
+    if (parts & AS_WATCH_PART_CAUSES)
         put_causes(w, f);
-    if (parts & AS_PROGRAM_COST)
-        put_cost(w, program);
+    if (parts & AS_WATCH_PART_COST)
+        put_cost(w, target);
     as_json_object_end(w);
-    as_program_findings_free(f);
+    as_target_findings_free(f);
     return ASSAY_OK;
 }
 
-int as_program_document(const struct as_program *program, struct as_out *out,
-                        struct assay_error *err)
+int as_watch_document(const struct as_target *target, struct as_out *out, struct assay_error *err)
 {
     struct as_json_writer w;
     int rc;
@@ -337,7 +336,7 @@ int as_program_document(const struct as_program *program, struct as_out *out,
     as_json_kv_text(&w, "schema", "assay.run.program");
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_key(&w, "program");
-    rc = as_program_json(program, AS_PROGRAM_ALL, &w, err);
+    rc = as_watch_json(target, AS_WATCH_PART_ALL, &w, err);
     if (rc < 0)
         return rc;
     as_json_object_end(&w);

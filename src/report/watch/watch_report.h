@@ -12,53 +12,53 @@
 
 /* The whole page: what ran, memory, leaks, bottlenecks, processes, heap, products, the cost of
  * watching. `top`: rows of a list, 0 for what suits it. `run` may be NULL. */
-AS_MUST_USE int as_program_page(const struct as_program *program, const struct as_run *run,
-                                struct as_page *page, size_t top, struct assay_error *err);
+AS_MUST_USE int as_watch_page(const struct as_target *target, const struct as_run *run,
+                              struct as_page *page, size_t top, struct assay_error *err);
 
 /* Parts of the object below, to be joined. */
-enum as_program_part {
-    AS_PROGRAM_FACTS = 1,
-    AS_PROGRAM_PROCESSES = 2,
-    AS_PROGRAM_HEAP = 4,
-    AS_PROGRAM_PRODUCTS = 8,
-    AS_PROGRAM_SERIES = 16,
-    AS_PROGRAM_GROWTH = 32,
-    AS_PROGRAM_CAUSES = 64,
-    AS_PROGRAM_COST = 128,
-    AS_PROGRAM_ALL = 255
+enum as_watch_part {
+    AS_WATCH_PART_FACTS = 1,
+    AS_WATCH_PART_PROCESSES = 2,
+    AS_WATCH_PART_HEAP = 4,
+    AS_WATCH_PART_GEMM = 8,
+    AS_WATCH_PART_SERIES = 16,
+    AS_WATCH_PART_GROWTH = 32,
+    AS_WATCH_PART_CAUSES = 64,
+    AS_WATCH_PART_COST = 128,
+    AS_WATCH_PART_ALL = 255
 };
 
 /* The value of the report's key `program`: one object with those parts. */
-AS_MUST_USE int as_program_json(const struct as_program *program, unsigned parts,
-                                struct as_json_writer *w, struct assay_error *err);
+AS_MUST_USE int as_watch_json(const struct as_target *target, unsigned parts,
+                              struct as_json_writer *w, struct assay_error *err);
 
 /* The same as a document of its own, schema "assay.run.program". */
-AS_MUST_USE int as_program_document(const struct as_program *program, struct as_out *out,
-                                    struct assay_error *err);
+AS_MUST_USE int as_watch_document(const struct as_target *target, struct as_out *out,
+                                  struct assay_error *err);
 
 /* What the parts of the page are printed from. */
-struct as_program_view {
-    const struct as_program *program;
-    const struct as_program_findings *findings;
+struct as_watch_view {
+    const struct as_target *target;
+    const struct as_target_findings *findings;
     size_t top; /* 0: what suits the list */
 };
 
 /* What stands before an item: Markdown makes lists of all lines by itself. */
-const char *as_program_bullet(struct as_page *page);
+const char *as_watch_bullet(struct as_page *page);
 
 /* Each prints one part with its heading; nothing when there is nothing to tell. */
-void as_program_put_summary(const struct as_program_view *view, struct as_page *page);
-void as_program_put_memory(const struct as_program_view *view, struct as_page *page);
-void as_program_put_leaks(const struct as_program_view *view, struct as_page *page);
-void as_program_put_bottlenecks(const struct as_program_view *view, struct as_page *page);
-void as_program_put_processes(const struct as_program_view *view, struct as_page *page);
-void as_program_put_heap(const struct as_program_view *view, struct as_page *page);
-void as_program_put_products(const struct as_program_view *view, struct as_page *page);
-void as_program_put_cost(const struct as_program_view *view, struct as_page *page);
+void as_watch_put_summary(const struct as_watch_view *view, struct as_page *page);
+void as_watch_put_memory(const struct as_watch_view *view, struct as_page *page);
+void as_watch_put_leaks(const struct as_watch_view *view, struct as_page *page);
+void as_watch_put_bottlenecks(const struct as_watch_view *view, struct as_page *page);
+void as_watch_put_processes(const struct as_watch_view *view, struct as_page *page);
+void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page);
+void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page);
+void as_watch_put_cost(const struct as_watch_view *view, struct as_page *page);
 
 /* The files of `assay report --csv`: headings and rows. */
-void as_program_csv_processes(struct as_csv_writer *w, const struct as_program *program);
-void as_program_csv_sites(struct as_csv_writer *w, const struct as_program *program);
-void as_program_csv_gemm(struct as_csv_writer *w, const struct as_program *program);
+void as_watch_csv_processes(struct as_csv_writer *w, const struct as_target *target);
+void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target);
+void as_watch_csv_gemm(struct as_csv_writer *w, const struct as_target *target);
 
 #endif

@@ -3,13 +3,13 @@
 #include "report/run/report.h"
 #include "report/watch/watch_report.h"
 
-typedef void (*put_fn)(const struct as_program_view *view, struct as_page *page);
+typedef void (*put_fn)(const struct as_watch_view *view, struct as_page *page);
 
 /* Of another run the sections are empty, and said to be so when they were asked for. */
 static int put(const struct as_report *report, struct as_page *page, enum as_report_section section,
                put_fn print)
 {
-    const struct as_program_view view = {report->program, report->findings, report->options->top};
+    const struct as_watch_view view = {report->program, report->findings, report->options->top};
 
     if (report->program)
         print(&view, page);
@@ -22,12 +22,12 @@ static int put(const struct as_report *report, struct as_page *page, enum as_rep
 int as_section_program(const struct as_report *report, struct as_page *page,
                        struct assay_error *err)
 {
-    const struct as_program_view view = {report->program, report->findings, report->options->top};
-    int rc = put(report, page, AS_SECTION_PROGRAM, as_program_put_summary);
+    const struct as_watch_view view = {report->program, report->findings, report->options->top};
+    int rc = put(report, page, AS_SECTION_PROGRAM, as_watch_put_summary);
 
     (void)err;
     if (report->program)
-        as_program_put_cost(&view, page);
+        as_watch_put_cost(&view, page);
     return rc;
 }
 
@@ -35,18 +35,18 @@ int as_section_processes(const struct as_report *report, struct as_page *page,
                          struct assay_error *err)
 {
     (void)err;
-    return put(report, page, AS_SECTION_PROCESSES, as_program_put_processes);
+    return put(report, page, AS_SECTION_PROCESSES, as_watch_put_processes);
 }
 
 int as_section_heap(const struct as_report *report, struct as_page *page, struct assay_error *err)
 {
     (void)err;
-    return put(report, page, AS_SECTION_HEAP, as_program_put_heap);
+    return put(report, page, AS_SECTION_HEAP, as_watch_put_heap);
 }
 
 int as_section_products(const struct as_report *report, struct as_page *page,
                         struct assay_error *err)
 {
     (void)err;
-    return put(report, page, AS_SECTION_PRODUCTS, as_program_put_products);
+    return put(report, page, AS_SECTION_PRODUCTS, as_watch_put_gemm);
 }

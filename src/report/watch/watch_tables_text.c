@@ -19,7 +19,7 @@
 #define MAX_DEPTH       12 /* levels of processes that are indented */
 #define PLACE_TEXT      2200
 
-static size_t rows_of(const struct as_program_view *view, size_t usual, size_t n)
+static size_t rows_of(const struct as_watch_view *view, size_t usual, size_t n)
 {
     size_t most = view->top ? view->top : usual;
 
@@ -72,7 +72,7 @@ static void cell_si(struct as_table *t, double value)
 /* ---- processes ---- */
 
 /* How far below the first: parents begin before their children, so only earlier rows are asked. */
-static int depth_of(const struct as_program *p, size_t row)
+static int depth_of(const struct as_target *p, size_t row)
 {
     int depth = 0;
     size_t i = row;
@@ -98,14 +98,14 @@ static double cpu_ns(const struct as_process_row *r)
     return (double)r->cpu_user_ns.value + (double)r->cpu_system_ns.value;
 }
 
-static double lived_ns(const struct as_program *p, const struct as_process_row *r)
+static double lived_ns(const struct as_target *p, const struct as_process_row *r)
 {
     double end = isfinite(r->end_seconds) ? r->end_seconds : p->wall_seconds;
 
     return end >= r->start_seconds ? (end - r->start_seconds) * 1e9 : (double)NAN;
 }
 
-void as_program_put_processes(const struct as_program_view *view, struct as_page *page)
+void as_watch_put_processes(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
         {.title = "pid", .align = AS_ALIGN_RIGHT},
@@ -121,7 +121,7 @@ void as_program_put_processes(const struct as_program_view *view, struct as_page
         {.title = "io wait", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "heap", .drop = 8},
     };
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_PROCESSES, p->n_processes);
     struct as_table t;
 
@@ -156,7 +156,7 @@ void as_program_put_processes(const struct as_program_view *view, struct as_page
 
 /* ---- heap ---- */
 
-static void put_totals(const struct as_program *p, struct as_page *page)
+static void put_totals(const struct as_target *p, struct as_page *page)
 {
     const struct as_heap_totals *h = &p->heap;
     char n[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], freed[AS_TEXT_HUMAN],
@@ -206,7 +206,7 @@ static double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : (double)NAN;
 }
 
-static void put_sites(const struct as_program_view *view, struct as_page *page)
+static void put_sites(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
         {.title = "allocated at", .may_shrink = true, .min_width = 36},
@@ -220,7 +220,7 @@ static void put_sites(const struct as_program_view *view, struct as_page *page)
         {.title = "grows by/s", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "layer", .may_shrink = true, .max_width = 24, .drop = 5},
     };
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_SITES, p->n_heap_places);
     char where[PLACE_TEXT];
     struct as_table t;
@@ -229,11 +229,11 @@ static void put_sites(const struct as_program_view *view, struct as_page *page)
         return;
     as_table_init(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
-        const struct as_heap_place *place = &p->place[i];
+        const struct as_target_site *place = &p->place[i];
         const struct as_heap_site *s = &place->site;
         double peak = place->peak_known ? (double)s->peak_live_bytes : (double)NAN;
 
-        as_heap_place_owner(p, place, where, sizeof where);
+        as_target_site_owner(p, place, where, sizeof where);
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, where));
         as_table_text(&t, AS_STYLE_NONE, as_heap_kind_name(s->kind));
@@ -251,7 +251,7 @@ static void put_sites(const struct as_program_view *view, struct as_page *page)
     tell_more(page, shown, p->n_heap_places, "sites");
 }
 
-static void put_mappings(const struct as_program_view *view, struct as_page *page)
+static void put_mappings(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
         {.title = "mapped at", .may_shrink = true, .min_width = 36},
@@ -260,7 +260,7 @@ static void put_mappings(const struct as_program_view *view, struct as_page *pag
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "grows by/s", .align = AS_ALIGN_RIGHT, .drop = 1},
     };
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
     size_t n = p->n_places - p->n_heap_places, shown = rows_of(view, USUAL_MAPPINGS, n);
     char where[PLACE_TEXT];
     struct as_table t;
@@ -270,9 +270,9 @@ static void put_mappings(const struct as_program_view *view, struct as_page *pag
     as_page_heading(page, "Mappings", "address space, not all of it resident");
     as_table_init(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
-        const struct as_heap_place *place = &p->place[p->n_heap_places + i];
+        const struct as_target_site *place = &p->place[p->n_heap_places + i];
 
-        as_heap_place_owner(p, place, where, sizeof where);
+        as_target_site_owner(p, place, where, sizeof where);
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, where));
         cell_bytes(&t, (double)place->site.live_bytes);
@@ -284,7 +284,7 @@ static void put_mappings(const struct as_program_view *view, struct as_page *pag
     tell_more(page, shown, n, "mappings");
 }
 
-static void tell_sites(const struct as_program *p, struct as_page *page)
+static void tell_sites(const struct as_target *p, struct as_page *page)
 {
     if (p->places_left_out)
         as_page_line(page, AS_STYLE_DIM, "%llu sites that allocated least were not kept",
@@ -293,9 +293,9 @@ static void tell_sites(const struct as_program *p, struct as_page *page)
         as_page_line(page, AS_STYLE_DIM, "no names: the program left no map of its memory");
 }
 
-static void put_stacks(const struct as_program_view *view, struct as_page *page)
+static void put_stacks(const struct as_watch_view *view, struct as_page *page)
 {
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_STACKS, p->n_traces);
     char bytes[AS_TEXT_HUMAN], live[AS_TEXT_HUMAN];
 
@@ -309,7 +309,7 @@ static void put_stacks(const struct as_program_view *view, struct as_page *page)
         as_text_bytes(bytes, trace->stack.allocated_bytes);
         as_text_bytes(live, trace->stack.live_bytes);
         as_page_line(page, AS_STYLE_NONE, "%s%s allocated, %s live, by %llu sample%s%s",
-                     as_program_bullet(page), bytes, live, (unsigned long long)trace->stack.samples,
+                     as_watch_bullet(page), bytes, live, (unsigned long long)trace->stack.samples,
                      trace->stack.samples == 1 ? "" : "s",
                      trace->stack.samples < AS_TRACE_FEW_SAMPLES ? ": a rough estimate" : "");
         for (uint32_t k = 0; k < n && k < STACK_FRAMES; k++)
@@ -322,7 +322,7 @@ static void put_stacks(const struct as_program_view *view, struct as_page *page)
     tell_more(page, shown, p->n_traces, "stacks");
 }
 
-static void put_layers(const struct as_program_view *view, struct as_page *page)
+static void put_layers(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
         {.title = "layer", .may_shrink = true, .min_width = 16},
@@ -330,7 +330,7 @@ static void put_layers(const struct as_program_view *view, struct as_page *page)
         {.title = "most within a call", .align = AS_ALIGN_RIGHT},
         {.title = "kept", .align = AS_ALIGN_RIGHT},
     };
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_LAYERS, p->n_layers);
     char bytes[AS_TEXT_HUMAN];
     struct as_table t;
@@ -353,9 +353,9 @@ static void put_layers(const struct as_program_view *view, struct as_page *page)
     tell_more(page, shown, p->n_layers, "layers");
 }
 
-void as_program_put_heap(const struct as_program_view *view, struct as_page *page)
+void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page)
 {
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
 
     as_page_heading(page, "Heap",
                     p->heap_known ? "sites by what they held at the peak or at the end" : NULL);
@@ -377,7 +377,7 @@ void as_program_put_heap(const struct as_program_view *view, struct as_page *pag
 
 /* ---- matrix products ---- */
 
-void as_program_put_products(const struct as_program_view *view, struct as_page *page)
+void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
         {.title = "function", .may_shrink = true, .min_width = 10},
@@ -391,7 +391,7 @@ void as_program_put_products(const struct as_program_view *view, struct as_page 
         {.title = "min", .align = AS_ALIGN_RIGHT, .drop = 6},
         {.title = "max", .align = AS_ALIGN_RIGHT, .drop = 5},
     };
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_PRODUCTS, p->n_gemm);
     char share[AS_TEXT_HUMAN];
     struct as_table t;

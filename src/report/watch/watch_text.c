@@ -32,7 +32,7 @@ static const char *fact_ns(char out[AS_TEXT_HUMAN], struct as_fact fact)
     return out;
 }
 
-const char *as_program_bullet(struct as_page *page)
+const char *as_watch_bullet(struct as_page *page)
 {
     char bullet[16];
     const char *copy;
@@ -47,23 +47,23 @@ const char *as_program_bullet(struct as_page *page)
 /* ---- what ran ---- */
 
 /* "./a.out --rows 1000", quoted where a blank stands in an argument, cut at the room. */
-static void command_text(const struct as_program *p, char *out, size_t room)
+static void command_text(const struct as_target *p, char *out, size_t capacity)
 {
     size_t used = 0;
 
     out[0] = '\0';
-    for (size_t i = 0; i < p->n_args && used < room; i++) {
+    for (size_t i = 0; i < p->n_args && used < capacity; i++) {
         bool quote = p->argv[i][0] == '\0' || strchr(p->argv[i], ' ');
 
-        used += (size_t)snprintf(out + used, room - used, "%s%s%s%s", i ? " " : "",
+        used += (size_t)snprintf(out + used, capacity - used, "%s%s%s%s", i ? " " : "",
                                  quote ? "'" : "", p->argv[i], quote ? "'" : "");
     }
-    if (p->args_left_out && used < room)
-        (void)snprintf(out + used, room - used, " (and %llu more)",
+    if (p->args_left_out && used < capacity)
+        (void)snprintf(out + used, capacity - used, " (and %llu more)",
                        (unsigned long long)p->args_left_out);
 }
 
-static void put_end(const struct as_program *p, struct as_page *page)
+static void put_end(const struct as_target *p, struct as_page *page)
 {
     char wall[AS_TEXT_HUMAN];
     const char *name = p->signal > 0 && p->signal < NSIG ? sigabbrev_np(p->signal) : NULL;
@@ -80,7 +80,7 @@ static void put_end(const struct as_program *p, struct as_page *page)
                      "ended with status %d after %s", p->exit_status, wall);
 }
 
-static void put_peaks(struct as_table *t, struct as_page *page, const struct as_program *p)
+static void put_peaks(struct as_table *t, struct as_page *page, const struct as_target *p)
 {
     char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN];
 
@@ -95,10 +95,10 @@ static void put_peaks(struct as_table *t, struct as_page *page, const struct as_
                         fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes));
 }
 
-static void put_figures(const struct as_program_view *view, struct as_page *page)
+static void put_figures(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {{.title = "what"}, {.title = "figures"}};
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
     char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN] = "-";
     double used = view->findings->processors_used;
     struct as_table t;
@@ -137,10 +137,10 @@ static void put_figures(const struct as_program_view *view, struct as_page *page
                      as_page_name(page, p->peak_rss_bytes.why));
 }
 
-void as_program_put_summary(const struct as_program_view *view, struct as_page *page)
+void as_watch_put_summary(const struct as_watch_view *view, struct as_page *page)
 {
-    const struct as_program *p = view->program;
-    const struct as_program_findings *f = view->findings;
+    const struct as_target *p = view->target;
+    const struct as_target_findings *f = view->findings;
     char command[1500];
 
     command_text(p, command, sizeof command);
@@ -170,7 +170,7 @@ static size_t greatest(const double *value, size_t n)
 }
 
 /* One value a column: the greatest of its readings, so that no peak is lost. */
-static size_t columns_of(const struct as_program_series *s, double *value, size_t most)
+static size_t columns_of(const struct as_target_series *s, double *value, size_t most)
 {
     size_t n = s->n < most ? s->n : most;
 
@@ -182,7 +182,7 @@ static size_t columns_of(const struct as_program_series *s, double *value, size_
     return n;
 }
 
-static void put_spark(const struct as_program_series *s, struct as_page *page)
+static void put_spark(const struct as_target_series *s, struct as_page *page)
 {
     unsigned width = page->term->width < SPARK_MOST + 2 ? page->term->width - 2 : SPARK_MOST;
     double value[SPARK_MOST];
@@ -200,7 +200,7 @@ static void put_spark(const struct as_program_series *s, struct as_page *page)
     as_out_printf(page->out, "  %*s^\n", (int)peak, "");
 }
 
-static void put_series(const char *what, const struct as_program_series *s, struct as_page *page)
+static void put_series(const char *what, const struct as_target_series *s, struct as_page *page)
 {
     char first[AS_TEXT_HUMAN], last[AS_TEXT_HUMAN], most[AS_TEXT_HUMAN], when[AS_TEXT_HUMAN];
     size_t peak;
@@ -217,9 +217,9 @@ static void put_series(const char *what, const struct as_program_series *s, stru
     put_spark(s, page);
 }
 
-void as_program_put_memory(const struct as_program_view *view, struct as_page *page)
+void as_watch_put_memory(const struct as_watch_view *view, struct as_page *page)
 {
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
 
     as_page_heading(page, "Memory", "of all processes together");
     if (p->rss.n == 0)
@@ -230,7 +230,7 @@ void as_program_put_memory(const struct as_program_view *view, struct as_page *p
 
 /* ---- leaks ---- */
 
-void as_program_put_leaks(const struct as_program_view *view, struct as_page *page)
+void as_watch_put_leaks(const struct as_watch_view *view, struct as_page *page)
 {
     static const enum as_style style[] = {
         [AS_GROWTH_UNKNOWN] = AS_STYLE_DIM,
@@ -238,45 +238,45 @@ void as_program_put_leaks(const struct as_program_view *view, struct as_page *pa
         [AS_GROWTH_RETURNED] = AS_STYLE_WARN,
         [AS_GROWTH_FOUND] = AS_STYLE_BAD,
     };
-    const struct as_program_findings *f = view->findings;
+    const struct as_target_findings *f = view->findings;
     size_t most = view->top ? view->top : 5;
 
     as_page_heading(page, "Leaks", "whether memory grows and does not come back");
     /* What the growth is stands below, each series by itself. */
     as_page_line(page, style[f->verdict], "%s", f->headline);
     for (size_t i = 0; i < f->n_growths; i++)
-        as_page_line(page, AS_STYLE_NONE, "%s%s", as_program_bullet(page), f->growth[i].text);
+        as_page_line(page, AS_STYLE_NONE, "%s%s", as_watch_bullet(page), f->growth[i].text);
     for (size_t i = 0; i < f->n_growing && i < most; i++)
-        as_page_line(page, AS_STYLE_NONE, "%s%s", as_program_bullet(page),
+        as_page_line(page, AS_STYLE_NONE, "%s%s", as_watch_bullet(page),
                      as_page_name(page, f->growing[i].text));
     if (f->mapping_text)
-        as_page_line(page, AS_STYLE_NONE, "%s%s", as_program_bullet(page),
+        as_page_line(page, AS_STYLE_NONE, "%s%s", as_watch_bullet(page),
                      as_page_name(page, f->mapping_text));
     if (f->n_growing > most)
         as_page_line(page, AS_STYLE_DIM, "%zu more sites grow", f->n_growing - most);
     if (f->live_text)
         as_page_line(page, AS_STYLE_NONE, "%s", f->live_text);
-    else if (!view->program->heap_known && view->program->heap_why)
+    else if (!view->target->heap_known && view->target->heap_why)
         as_page_line(page, AS_STYLE_DIM, "the heap was not watched: %s",
-                     as_page_name(page, view->program->heap_why));
+                     as_page_name(page, view->target->heap_why));
 }
 
 /* ---- bottlenecks ---- */
 
-void as_program_put_bottlenecks(const struct as_program_view *view, struct as_page *page)
+void as_watch_put_bottlenecks(const struct as_watch_view *view, struct as_page *page)
 {
-    const struct as_program_findings *f = view->findings;
+    const struct as_target_findings *f = view->findings;
     char gain[AS_TEXT_HUMAN];
 
     as_page_heading(page, "Bottlenecks", "what may hold the program back");
     if (f->n_causes == 0)
         as_page_line(page, AS_STYLE_NONE, "Nothing measured speaks for one.");
     for (size_t i = 0; i < f->n_causes; i++) {
-        const struct as_program_cause *c = &f->cause[i];
+        const struct as_target_cause *c = &f->cause[i];
 
         as_text_percent(gain, c->expected_gain);
         as_page_line(page, c->priority == ASSAY_PRIORITY_HIGH ? AS_STYLE_WARN : AS_STYLE_NONE,
-                     "%s%s [%s]", as_program_bullet(page), c->finding, c->rule);
+                     "%s%s [%s]", as_watch_bullet(page), c->finding, c->rule);
         as_page_line(page, AS_STYLE_NONE, "  %s", as_page_name(page, c->evidence));
         as_page_line(page, AS_STYLE_NONE, "  %s %s", as_page_glyph(page, AS_GLYPH_ARROW),
                      c->advice);
@@ -289,9 +289,9 @@ void as_program_put_bottlenecks(const struct as_program_view *view, struct as_pa
 
 /* ---- the cost of watching ---- */
 
-void as_program_put_cost(const struct as_program_view *view, struct as_page *page)
+void as_watch_put_cost(const struct as_watch_view *view, struct as_page *page)
 {
-    const struct as_program *p = view->program;
+    const struct as_target *p = view->target;
     char share[AS_TEXT_HUMAN] = "-", own[AS_TEXT_HUMAN], every[AS_TEXT_HUMAN];
 
     if (!p->own_cpu_ns.why && p->wall_seconds > 0)
@@ -313,25 +313,25 @@ void as_program_put_cost(const struct as_program_view *view, struct as_page *pag
         as_page_line(page, AS_STYLE_DIM, "inside the program: a few bytes in front of each block");
 }
 
-int as_program_page(const struct as_program *program, const struct as_run *run,
-                    struct as_page *page, size_t top, struct assay_error *err)
+int as_watch_page(const struct as_target *target, const struct as_run *run, struct as_page *page,
+                  size_t top, struct assay_error *err)
 {
-    struct as_program_findings *findings;
-    struct as_program_view view = {.program = program, .top = top};
-    int rc = as_program_findings_new(&findings, program, err);
+    struct as_target_findings *findings;
+    struct as_watch_view view = {.target = target, .top = top};
+    int rc = as_target_findings_new(&findings, target, err);
 
     (void)run;
     if (rc < 0)
         return rc;
     view.findings = findings;
-    as_program_put_summary(&view, page);
-    as_program_put_memory(&view, page);
-    as_program_put_leaks(&view, page);
-    as_program_put_bottlenecks(&view, page);
-    as_program_put_processes(&view, page);
-    as_program_put_heap(&view, page);
-    as_program_put_products(&view, page);
-    as_program_put_cost(&view, page);
-    as_program_findings_free(findings);
+    as_watch_put_summary(&view, page);
+    as_watch_put_memory(&view, page);
+    as_watch_put_leaks(&view, page);
+    as_watch_put_bottlenecks(&view, page);
+    as_watch_put_processes(&view, page);
+    as_watch_put_heap(&view, page);
+    as_watch_put_gemm(&view, page);
+    as_watch_put_cost(&view, page);
+    as_target_findings_free(findings);
     return ASSAY_OK;
 }

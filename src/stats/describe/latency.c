@@ -142,7 +142,8 @@ static void fill_groups(struct grouping *g, struct assay_latency_group *groups, 
 }
 
 int assay_latency_groups(const struct assay_latency_record *records, size_t n,
-                         struct assay_latency_group *groups, size_t room, struct assay_error *err)
+                         struct assay_latency_group *groups, size_t capacity,
+                         struct assay_error *err)
 {
     uint64_t *work = NULL;
     struct grouping g;
@@ -161,7 +162,7 @@ int assay_latency_groups(const struct assay_latency_record *records, size_t n,
         goto out;
     }
     rc = (int)g.n_lengths;
-    n_groups = g.n_lengths < room ? g.n_lengths : room;
+    n_groups = g.n_lengths < capacity ? g.n_lengths : capacity;
     if (n_groups > 0) {
         fill_groups(&g, groups, n_groups, ASSAY_LATENCY_WALL);
         fill_groups(&g, groups, n_groups, ASSAY_LATENCY_KERNEL);

@@ -155,14 +155,14 @@ int as_trend_line(struct as_trend_line *out, const double *x, const double *y, s
     struct points all = {x, y, n}, used = all;
     bool exact = n <= AS_TREND_EXACT_MAX;
     double *folded = NULL, *work = NULL, slope;
-    size_t n_used = exact ? n : AS_TREND_EXACT_MAX, room = n_used * n_used / 2, n_slopes;
+    size_t n_used = exact ? n : AS_TREND_EXACT_MAX, capacity = n_used * n_used / 2, n_slopes;
     int rc = check_points(&all, err);
 
     if (rc < 0)
         return rc;
-    room = room > n ? room : n;
+    capacity = capacity > n ? capacity : n;
     folded = as_alloc_zero(n_used, 2 * sizeof *folded);
-    work = as_alloc_zero(room, 2 * sizeof *work);
+    work = as_alloc_zero(capacity, 2 * sizeof *work);
     if (!folded || !work) {
         rc = as_fail_nomem(err);
         goto out;
@@ -176,13 +176,13 @@ int as_trend_line(struct as_trend_line *out, const double *x, const double *y, s
         rc = as_fail(err, ASSAY_ERR_USAGE, "nearly all values of the series have the same time");
         goto out;
     }
-    slope = median_of_many(work, n_slopes, work + room);
+    slope = median_of_many(work, n_slopes, work + capacity);
     *out = (struct as_trend_line){
         .n = n,
         .n_used = n_used,
         .exact = exact,
         .slope = slope,
-        .intercept = find_intercept(&all, slope, work, work + room),
+        .intercept = find_intercept(&all, slope, work, work + capacity),
     };
 out:
     as_free(work);

@@ -6,8 +6,8 @@
 
 #include "stats/inference/student.h"
 
-void as_estimate_add(struct as_estimate *sum, double weight, double mean, double std_population,
-                     uint64_t n)
+void as_mean_estimate_add(struct as_mean_estimate *sum, double weight, double mean,
+                          double std_population, uint64_t n)
 {
     /* That of the samples over n - 1 is that of the population over n; of a mean, n times less. */
     double variance =
@@ -18,8 +18,8 @@ void as_estimate_add(struct as_estimate *sum, double weight, double mean, double
     sum->spread += variance * variance / (double)(n - 1);
 }
 
-void as_welch_ratio(struct as_ratio_test *out, const struct as_estimate *above,
-                    const struct as_estimate *below, double level)
+void as_welch_ratio(struct as_ratio_test *out, const struct as_mean_estimate *above,
+                    const struct as_mean_estimate *below, double level)
 {
     const double unknown = (double)NAN;
     double a = above->variance / (above->value * above->value);

@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 /* A mean, or a sum of weighted means, and how far it may be off. {0} is the empty sum. */
-struct as_estimate {
+struct as_mean_estimate {
     double value;
     double variance; /* NaN: something of it is not known */
     double spread;   /* sum over the means of variance squared by degrees of freedom */
 };
 
 /* Adds `weight` times the mean of `n` samples with that population standard deviation. */
-void as_estimate_add(struct as_estimate *sum, double weight, double mean, double std_population,
-                     uint64_t n);
+void as_mean_estimate_add(struct as_mean_estimate *sum, double weight, double mean,
+                          double std_population, uint64_t n);
 
 /* Of a ratio; all NaN when something is not known or a value is not above 0. */
 struct as_ratio_test {
@@ -25,7 +25,7 @@ struct as_ratio_test {
 };
 
 /* On the logarithm of the ratio, whose variance is that of the relative errors. */
-void as_welch_ratio(struct as_ratio_test *out, const struct as_estimate *above,
-                    const struct as_estimate *below, double level);
+void as_welch_ratio(struct as_ratio_test *out, const struct as_mean_estimate *above,
+                    const struct as_mean_estimate *below, double level);
 
 #endif

@@ -14,7 +14,7 @@ struct as_chunk_packed as_chunk_pack(const struct as_chunk *chunk, uint8_t *out)
     to = as_put_varint(to, 0);
     base_at = to;
     to = as_put_u64le(to, 0);
-    for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++) {
+    for (uint32_t i = 0; i < AS_CHUNK_CAPACITY; i++) {
         /* The word first: when it is there, so is the time stored before it. */
         uint64_t word = __atomic_load_n(&chunk->slot[i].word, __ATOMIC_ACQUIRE);
         struct as_event event = {.time = __atomic_load_n(&chunk->slot[i].time, __ATOMIC_RELAXED),
@@ -26,7 +26,8 @@ struct as_chunk_packed as_chunk_pack(const struct as_chunk *chunk, uint8_t *out)
             continue;
         }
         packed.n_holes = holes; /* empty slots after the last record are no holes */
-        if (event.kind == AS_KIND_NONE || event.kind == AS_KIND_PAD || event.kind >= AS_KIND_COUNT)
+        if (event.kind == AS_RECORD_NONE || event.kind == AS_RECORD_PAD ||
+            event.kind >= AS_RECORD_COUNT)
             continue;
         if (packed.n_records++ == 0 && as_kind_is_timed(event.kind)) {
             coder.time = event.time;

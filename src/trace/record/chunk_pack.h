@@ -7,7 +7,7 @@
 #include "trace/record/ring.h"
 
 /* Room for the largest payload. */
-#define AS_CHUNK_PACKED_BYTES ((size_t)AS_CHUNK_ROOM * AS_EVENT_MAX_BYTES + 64)
+#define AS_CHUNK_PACKED_BYTES ((size_t)AS_CHUNK_CAPACITY * AS_EVENT_MAX_BYTES + 64)
 
 struct as_chunk_packed {
     size_t size;        /* of the payload */

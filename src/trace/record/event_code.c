@@ -4,7 +4,7 @@
 
 #include "trace/run/run_format.h"
 
-_Static_assert(AS_KIND_COUNT <= 32, "a kind has five bits in a file");
+_Static_assert(AS_RECORD_COUNT <= 32, "a kind has five bits in a file");
 
 uint8_t *as_event_encode(struct as_event_coder *coder, const struct as_event *event, uint8_t *to)
 {

@@ -16,7 +16,7 @@
 struct as_event {
     uint64_t time; /* ticks, or the data of an untimed kind */
     uint32_t site;
-    uint32_t kind; /* enum as_kind */
+    uint32_t kind; /* enum as_record_kind */
 };
 
 /* What both sides remember between two events. {.time = base} at the start of a block. */
@@ -30,7 +30,7 @@ uint8_t *as_event_encode(struct as_event_coder *coder, const struct as_event *ev
 
 static inline bool as_event_has_bits(uint32_t kind)
 {
-    return kind == AS_KIND_VALUE || kind == AS_KIND_NOTE;
+    return kind == AS_RECORD_VALUE || kind == AS_RECORD_NOTE;
 }
 
 /* Budget: 5 ns an event. False at the end of the block or when the bytes make no sense. */
@@ -64,7 +64,7 @@ static inline bool as_event_decode(struct as_event_coder *coder, struct as_curso
         return false;
     if (!as_kind_is_timed(event->kind)) {
         event->time = value;
-        return event->kind != AS_KIND_NONE;
+        return event->kind != AS_RECORD_NONE;
     }
     coder->time += control & 0x80 ? 0 - value : value;
     event->time = coder->time;

@@ -224,13 +224,13 @@ static void tell_gap(struct as_lane *lane, uint64_t waited_from, uint64_t waited
     uint64_t lost = atomic_load_explicit(&head->lost, memory_order_relaxed);
 
     if (lost) {
-        store(lane, atomic_load(&head->lost_from), AS_KIND_LOST_FROM, (uint32_t)lost);
-        store(lane, atomic_load(&head->lost_to), AS_KIND_LOST_TO, (uint32_t)(lost >> 32));
+        store(lane, atomic_load(&head->lost_from), AS_RECORD_LOST_FROM, (uint32_t)lost);
+        store(lane, atomic_load(&head->lost_to), AS_RECORD_LOST_TO, (uint32_t)(lost >> 32));
         atomic_fetch_sub_explicit(&head->lost, lost, memory_order_release);
     }
     if (waited_to) {
-        store(lane, waited_from, AS_KIND_WAIT_FROM, 0);
-        store(lane, waited_to, AS_KIND_WAIT_TO, 0);
+        store(lane, waited_from, AS_RECORD_WAIT_FROM, 0);
+        store(lane, waited_to, AS_RECORD_WAIT_TO, 0);
     }
 }
 
@@ -239,9 +239,9 @@ void as_lane_tell_loss(struct as_lane *lane, uint64_t thread, uint64_t sequence)
     struct as_lane_header *head = lane->head;
     uint64_t lost = atomic_load_explicit(&head->lost, memory_order_acquire);
     struct as_event event[2] = {{atomic_load_explicit(&head->lost_from, memory_order_relaxed),
-                                 (uint32_t)lost, AS_KIND_LOST_FROM},
+                                 (uint32_t)lost, AS_RECORD_LOST_FROM},
                                 {atomic_load_explicit(&head->lost_to, memory_order_relaxed),
-                                 (uint32_t)(lost >> 32), AS_KIND_LOST_TO}};
+                                 (uint32_t)(lost >> 32), AS_RECORD_LOST_TO}};
     uint8_t bytes[3 * AS_VARINT_MAX + 8 + 2 * AS_EVENT_MAX_BYTES], *to = bytes;
     struct as_event_coder coder = {.time = event[0].time};
 
@@ -281,7 +281,7 @@ static bool next_chunk(struct as_lane *lane)
 
     if (lane->active < lane->n_chunks) {
         while (assay_lane_.at < assay_lane_.end)
-            store(lane, 0, AS_KIND_PAD, 0);
+            store(lane, 0, AS_RECORD_PAD, 0);
         as_layer_now_before_seal();
         seal_active(lane);
         if (lane->drains_inline)
@@ -329,7 +329,7 @@ static bool was_overtaken(const struct as_lane *lane, uint64_t time)
 
         if ((word & AS_TAG_MASK) != chunk->tag || !as_kind_is_timed(kind))
             continue; /* claimed by code that we interrupted ourselves, or data of a mark before */
-        return kind < AS_KIND_LOST_FROM && __atomic_load_n(&r->time, __ATOMIC_RELAXED) > time;
+        return kind < AS_RECORD_LOST_FROM && __atomic_load_n(&r->time, __ATOMIC_RELAXED) > time;
     }
     return false;
 }
@@ -369,7 +369,7 @@ void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind)
 
     as_signals_block(&saved);
     /* What this path takes must not count as time of the scope it opens. */
-    as_lane_put(&record, 1, time == 0 || kind == AS_KIND_BEGIN);
+    as_lane_put(&record, 1, time == 0 || kind == AS_RECORD_BEGIN);
     as_signals_restore(&saved);
     errno = kept;
 }
@@ -403,8 +403,8 @@ void as_lane_measure_cost(struct as_lane *lane)
         assay_lane_.end = (uintptr_t)chunk->guard;
         start = as_clock_ticks(R.clock);
         for (int i = 0; i < AS_COST_PAIRS; i++) {
-            assay_store_(1, AS_KIND_BEGIN);
-            assay_store_(1, AS_KIND_END);
+            assay_store_(1, AS_RECORD_BEGIN);
+            assay_store_(1, AS_RECORD_END);
         }
         end = as_clock_ticks(R.clock);
         if (end - start < best_pair)

@@ -72,24 +72,24 @@ static void take(struct follower *f, const struct assay_record_ *r, uint64_t wor
     uint32_t kind = as_word_kind(word), site = as_word_site(word);
 
     switch (kind) {
-    case AS_KIND_BEGIN:
+    case AS_RECORD_BEGIN:
         open_layer(f, site);
         break;
-    case AS_KIND_END:
-    case AS_KIND_FAIL:
+    case AS_RECORD_END:
+    case AS_RECORD_FAIL:
         close_layer(f, site);
         break;
-    case AS_KIND_SWITCH:
+    case AS_RECORD_SWITCH:
         switch_layer(f, site);
         break;
-    case AS_KIND_ITER:
+    case AS_RECORD_ITER:
         f->now.iterations++;
         f->now.marks++;
         break;
-    case AS_KIND_NUMBER:
+    case AS_RECORD_NUMBER:
         f->now.iteration = __atomic_load_n(&r->time, __ATOMIC_RELAXED);
         break;
-    case AS_KIND_LOST_FROM: /* what was open then cannot be known */
+    case AS_RECORD_LOST_FROM: /* what was open then cannot be known */
         f->now.depth = f->too_deep = f->switched = 0;
         f->now.marks++;
         break;

@@ -64,9 +64,9 @@ void assay_layer_end(uint32_t layer)
 
 void assay_iteration(uint64_t n)
 {
-    struct assay_record_ record[3] = {{0, as_record_word(0, AS_KIND_ITER, 0)},
-                                      {n, as_record_word(0, AS_KIND_NUMBER, 0)},
-                                      {0, as_record_word(0, AS_KIND_CPU, 0)}};
+    struct assay_record_ record[3] = {{0, as_record_word(0, AS_RECORD_ITER, 0)},
+                                      {n, as_record_word(0, AS_RECORD_NUMBER, 0)},
+                                      {0, as_record_word(0, AS_RECORD_CPU, 0)}};
 
     if (recording())
         put(record, as_clock_thread_cpu_ns(&record[2].time) ? 3 : 2);
@@ -74,8 +74,8 @@ void assay_iteration(uint64_t n)
 
 void assay_iteration_end(void)
 {
-    struct assay_record_ record[2] = {{0, as_record_word(0, AS_KIND_ITER_END, 0)},
-                                      {0, as_record_word(0, AS_KIND_CPU, 0)}};
+    struct assay_record_ record[2] = {{0, as_record_word(0, AS_RECORD_ITER_END, 0)},
+                                      {0, as_record_word(0, AS_RECORD_CPU, 0)}};
 
     if (recording())
         put(record, as_clock_thread_cpu_ns(&record[1].time) ? 2 : 1);
@@ -97,7 +97,7 @@ static void put_data(uint64_t data, uint32_t kind, uint32_t site)
 void assay_iteration_length(uint64_t length)
 {
     if (recording())
-        put_data(length, AS_KIND_LENGTH, 0);
+        put_data(length, AS_RECORD_LENGTH, 0);
 }
 
 void assay_note(const char *key, double value)
@@ -105,13 +105,13 @@ void assay_note(const char *key, double value)
     uint32_t site = recording() && key ? assay_site_named(key, ASSAY_KEY, NULL) : 0;
 
     if (site)
-        put_data(bits_of(value), AS_KIND_NOTE, site);
+        put_data(bits_of(value), AS_RECORD_NOTE, site);
 }
 
 void assay_sample(uint32_t channel, double value)
 {
-    struct assay_record_ record[2] = {{0, as_record_word(0, AS_KIND_SAMPLE, channel)},
-                                      {bits_of(value), as_record_word(0, AS_KIND_VALUE, 0)}};
+    struct assay_record_ record[2] = {{0, as_record_word(0, AS_RECORD_SAMPLE, channel)},
+                                      {bits_of(value), as_record_word(0, AS_RECORD_VALUE, 0)}};
 
     if (channel && recording())
         put(record, 2);
@@ -128,13 +128,13 @@ static struct assay_site phase_site[ASSAY_PHASE_COUNT] = {
 void assay_phase_begin(enum assay_phase phase)
 {
     if ((unsigned)phase < ASSAY_PHASE_COUNT)
-        assay_put_site_(&phase_site[phase], AS_KIND_BEGIN);
+        assay_put_site_(&phase_site[phase], AS_RECORD_BEGIN);
 }
 
 void assay_phase_end(enum assay_phase phase)
 {
     if ((unsigned)phase < ASSAY_PHASE_COUNT)
-        assay_put_site_(&phase_site[phase], AS_KIND_END);
+        assay_put_site_(&phase_site[phase], AS_RECORD_END);
 }
 
 struct assay_timed assay_timed_begin(const char *label)

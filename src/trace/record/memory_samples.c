@@ -48,7 +48,7 @@ static bool read_pages(uint64_t *resident, uint64_t *shared)
 static uint8_t *put_sample(struct as_event_coder *coder, uint64_t ticks, uint32_t channel,
                            uint64_t bytes, uint8_t *to)
 {
-    struct as_event sample = {ticks, channel, AS_KIND_SAMPLE}, value = {0, 0, AS_KIND_VALUE};
+    struct as_event sample = {ticks, channel, AS_RECORD_SAMPLE}, value = {0, 0, AS_RECORD_VALUE};
     double number = (double)bytes;
 
     memcpy(&value.time, &number, sizeof value.time);

@@ -10,33 +10,33 @@
 /* In a record, `time` is a time stamp for the first group and plain data for the second, whose
  * records belong to the one before them on the same thread. The numbers stand in files: they are
  * never reused. */
-enum as_kind {
-    AS_KIND_NONE = 0,
-    AS_KIND_BEGIN = ASSAY_KIND_BEGIN_,
-    AS_KIND_END = ASSAY_KIND_END_,
-    AS_KIND_FAIL = ASSAY_KIND_FAIL_,
-    AS_KIND_SWITCH = ASSAY_KIND_SWITCH_,
-    AS_KIND_ITER = ASSAY_KIND_ITER_, /* an iteration begins; its number follows */
-    AS_KIND_ITER_END = 6,
-    AS_KIND_SAMPLE = 7,     /* site: the channel; its value follows */
-    AS_KIND_LOST_FROM = 8,  /* site: low half of the count of events lost since this time */
-    AS_KIND_LOST_TO = 9,    /* site: high half of that count; time of the last one lost */
-    AS_KIND_WAIT_FROM = 10, /* the program waited for the recorder from here */
-    AS_KIND_WAIT_TO = 11,   /* to here */
-    AS_KIND_VALUE = 16,     /* data: bits of a double, the value of the sample before */
-    AS_KIND_NUMBER = 17,    /* data: the number of the iteration before */
-    AS_KIND_CPU = 18,       /* data: the thread's CPU nanoseconds at the mark before */
-    AS_KIND_LENGTH = 19,    /* data: the sequence length of the running iteration */
-    AS_KIND_NOTE =
+enum as_record_kind {
+    AS_RECORD_NONE = 0,
+    AS_RECORD_BEGIN = ASSAY_KIND_BEGIN_,
+    AS_RECORD_END = ASSAY_KIND_END_,
+    AS_RECORD_FAIL = ASSAY_KIND_FAIL_,
+    AS_RECORD_SWITCH = ASSAY_KIND_SWITCH_,
+    AS_RECORD_ITER = ASSAY_KIND_ITER_, /* an iteration begins; its number follows */
+    AS_RECORD_ITER_END = 6,
+    AS_RECORD_SAMPLE = 7,     /* site: the channel; its value follows */
+    AS_RECORD_LOST_FROM = 8,  /* site: low half of the count of events lost since this time */
+    AS_RECORD_LOST_TO = 9,    /* site: high half of that count; time of the last one lost */
+    AS_RECORD_WAIT_FROM = 10, /* the program waited for the recorder from here */
+    AS_RECORD_WAIT_TO = 11,   /* to here */
+    AS_RECORD_VALUE = 16,     /* data: bits of a double, the value of the sample before */
+    AS_RECORD_NUMBER = 17,    /* data: the number of the iteration before */
+    AS_RECORD_CPU = 18,       /* data: the thread's CPU nanoseconds at the mark before */
+    AS_RECORD_LENGTH = 19,    /* data: the sequence length of the running iteration */
+    AS_RECORD_NOTE =
         20, /* data: bits of a double; site: the key; belongs to the innermost open scope */
-    AS_KIND_PAD = 31, /* nothing; fills the end of a chunk */
-    AS_KIND_COUNT = 32
+    AS_RECORD_PAD = 31, /* nothing; fills the end of a chunk */
+    AS_RECORD_COUNT = 32
 };
 
 /* Whether the record's first word is a time stamp. */
 static inline bool as_kind_is_timed(uint32_t kind)
 {
-    return kind > AS_KIND_NONE && kind < AS_KIND_VALUE;
+    return kind > AS_RECORD_NONE && kind < AS_RECORD_VALUE;
 }
 
 static inline uint64_t as_record_word(uint64_t tag, uint32_t kind, uint32_t site)

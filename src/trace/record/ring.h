@@ -28,7 +28,7 @@
 #define AS_CHUNK_BYTES     ASSAY_CHUNK_BYTES_
 #define AS_CHUNK_FIRST     4u /* records before it are the chunk's header */
 #define AS_CHUNK_SLOTS     (AS_CHUNK_BYTES / 16u)
-#define AS_CHUNK_ROOM      (ASSAY_CHUNK_END_ / 16u - AS_CHUNK_FIRST)
+#define AS_CHUNK_CAPACITY  (ASSAY_CHUNK_END_ / 16u - AS_CHUNK_FIRST)
 #define AS_CHUNK_GUARD                                                                             \
     (AS_CHUNK_SLOTS - ASSAY_CHUNK_END_ / 16u) /* handlers in handlers that may find it full */
 
@@ -52,7 +52,7 @@ _Static_assert(sizeof(struct as_lane_header) <= AS_RING_PAGE, "a lane header is 
 
 struct as_chunk {
     uint64_t tag, sequence, thread, zero[5];
-    struct assay_record_ slot[AS_CHUNK_ROOM], guard[AS_CHUNK_GUARD];
+    struct assay_record_ slot[AS_CHUNK_CAPACITY], guard[AS_CHUNK_GUARD];
 };
 _Static_assert(sizeof(struct as_chunk) == AS_CHUNK_BYTES, "a chunk fills its 64 KiB");
 

@@ -130,7 +130,7 @@ static void publish(const uint8_t *end)
     table.log_size += size;
 }
 
-static bool log_has_room(void)
+static bool log_has_capacity(void)
 {
     return AS_SITE_LOG_BYTES - table.log_size > (size_t)4 * (AS_SITE_TEXT_MAX + AS_VARINT_MAX);
 }
@@ -142,7 +142,7 @@ static uint32_t add(const struct as_site_spec *spec, size_t name_size, uint32_t 
     uint32_t id = table.n_sites + 1;
     uint8_t *to = table.log + table.log_size;
 
-    if (id > AS_SITE_MAX || !log_has_room())
+    if (id > AS_SITE_MAX || !log_has_capacity())
         return 0;
     *to++ = AS_ENTRY_SITE;
     to = as_put_varint(to, id);
@@ -207,7 +207,7 @@ int as_site_attribute(uint32_t id, const char *key, const char *text, double num
     as_sites_lock();
     if (id == 0 || id > table.n_sites) {
         rc = as_fail(err, ASSAY_ERR_NOTFOUND, "there is no layer with the id %u", id);
-    } else if (!log_has_room()) {
+    } else if (!log_has_capacity()) {
         rc = as_fail(err, ASSAY_ERR_LIMIT,
                      "too many facts about layers: the limit is 16 MiB a process");
     } else {

@@ -51,7 +51,7 @@ static struct as_ring_piece *add_piece(struct as_ring_catch *ring)
 /* Two readings of a record that differ caught it half written: it is not complete. */
 static void keep_agreed(struct as_chunk *chunk, const struct as_chunk *again)
 {
-    for (uint32_t i = 0; i < AS_CHUNK_ROOM; i++) {
+    for (uint32_t i = 0; i < AS_CHUNK_CAPACITY; i++) {
         if (chunk->slot[i].time != again->slot[i].time ||
             chunk->slot[i].word != again->slot[i].word)
             chunk->slot[i].word = 0;

@@ -34,18 +34,18 @@ static const char *keep_text(struct as_run *run, struct text text)
 /* Makes room for site `id`; the caller checked it against the limit. */
 static bool reach_site(struct as_run *run, uint32_t id)
 {
-    if (id >= run->site_room) {
-        uint32_t room = run->site_room ? run->site_room : 64;
+    if (id >= run->site_capacity) {
+        uint32_t capacity = run->site_capacity ? run->site_capacity : 64;
         struct as_run_site *grown;
 
-        while (room <= id)
-            room *= 2;
-        grown = as_realloc(run->site, room, sizeof *grown);
+        while (capacity <= id)
+            capacity *= 2;
+        grown = as_realloc(run->site, capacity, sizeof *grown);
         if (!grown)
             return false;
-        memset(grown + run->site_room, 0, (room - run->site_room) * sizeof *grown);
+        memset(grown + run->site_capacity, 0, (capacity - run->site_capacity) * sizeof *grown);
         run->site = grown;
-        run->site_room = room;
+        run->site_capacity = capacity;
     }
     if (id > run->n_sites)
         run->n_sites = id;
@@ -153,7 +153,7 @@ static int take_anchor(struct as_run *run, struct as_cursor *c)
     if (!as_take_varint(c, &a.ticks) || !as_take_varint(c, &a.width) ||
         !as_take_varint(c, &a.mono_ns) || !as_take_varint(c, &a.real_ns))
         return 0;
-    grown = as_grow(run->anchor, run->n_anchors, &run->anchor_room, 16, sizeof *run->anchor);
+    grown = as_grow(run->anchor, run->n_anchors, &run->anchor_capacity, 16, sizeof *run->anchor);
     if (!grown)
         return ASSAY_ERR_NOMEM;
     run->anchor = grown;
@@ -180,7 +180,7 @@ static int take_data(struct as_run *run, struct as_cursor *c)
 
     if (!take_text(c, &kind) || kind.size == 0)
         return 0;
-    grown = as_grow(run->data, run->n_data, &run->data_room, 16, sizeof *run->data);
+    grown = as_grow(run->data, run->n_data, &run->data_capacity, 16, sizeof *run->data);
     if (!grown)
         return ASSAY_ERR_NOMEM;
     run->data = grown;

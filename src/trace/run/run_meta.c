@@ -13,7 +13,7 @@
 #define AS_META_COMMAND_MAX 2048u
 
 /* The file's first bytes, NUL-terminated; 0 when it cannot be read. */
-static size_t read_file(const char *path, char *out, size_t room)
+static size_t read_file(const char *path, char *out, size_t capacity)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t size = 0;
@@ -21,7 +21,7 @@ static size_t read_file(const char *path, char *out, size_t room)
 
     if (fd < 0)
         return 0;
-    while (size < room - 1 && (n = read(fd, out + size, room - 1 - size)) > 0)
+    while (size < capacity - 1 && (n = read(fd, out + size, capacity - 1 - size)) > 0)
         size += (size_t)n;
     close(fd);
     out[size] = '\0';
@@ -91,8 +91,8 @@ static void write_host(struct as_json_writer *w)
     as_json_object_end(w);
 }
 
-int as_run_meta_write(const struct as_recorder *recorder, const char *label, char *out, size_t room,
-                      struct assay_error *err)
+int as_run_meta_write(const struct as_recorder *recorder, const char *label, char *out,
+                      size_t capacity, struct assay_error *err)
 {
     struct as_json_writer w;
     struct as_out text;
@@ -125,7 +125,7 @@ int as_run_meta_write(const struct as_recorder *recorder, const char *label, cha
     json = as_out_get(&text, &size);
     if (rc == ASSAY_OK && !as_out_ok(&text))
         rc = as_fail_nomem(err);
-    if (rc == ASSAY_OK && size >= room)
+    if (rc == ASSAY_OK && size >= capacity)
         rc = as_fail(err, ASSAY_ERR_LIMIT, "the label of the session is too long");
     if (rc == ASSAY_OK) {
         memcpy(out, json, size);

@@ -9,6 +9,6 @@
 
 /* Writes the JSON of the first meta block into `out`; returns its size, or a negative code. */
 AS_MUST_USE int as_run_meta_write(const struct as_recorder *recorder, const char *label, char *out,
-                                  size_t room, struct assay_error *err);
+                                  size_t capacity, struct assay_error *err);
 
 #endif

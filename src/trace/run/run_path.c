@@ -13,24 +13,25 @@
 
 #include "trace/run/run_format.h"
 
-static bool fits(int n, size_t room)
+static bool fits(int n, size_t capacity)
 {
-    return n >= 0 && (size_t)n < room;
+    return n >= 0 && (size_t)n < capacity;
 }
 
-bool as_run_path_ring(char *out, size_t room, const char *path)
+bool as_run_path_ring(char *out, size_t capacity, const char *path)
 {
-    return fits(snprintf(out, room, "%s.ring", path), room);
+    return fits(snprintf(out, capacity, "%s.ring", path), capacity);
 }
 
-bool as_run_path_child(char *out, size_t room, const char *path, long pid)
+bool as_run_path_child(char *out, size_t capacity, const char *path, long pid)
 {
     static const char suffix[] = ".assay";
     size_t size = strlen(path), tail = sizeof suffix - 1;
 
     if (size > tail && strcmp(path + size - tail, suffix) == 0)
-        return fits(snprintf(out, room, "%.*s.%ld%s", (int)(size - tail), path, pid, suffix), room);
-    return fits(snprintf(out, room, "%s.%ld", path, pid), room);
+        return fits(snprintf(out, capacity, "%.*s.%ld%s", (int)(size - tail), path, pid, suffix),
+                    capacity);
+    return fits(snprintf(out, capacity, "%s.%ld", path, pid), capacity);
 }
 
 /* The pid that holds the ring of `path` locked, or 0. */
@@ -84,11 +85,11 @@ int as_run_path_check(const char *path, struct assay_error *err)
     return ASSAY_OK;
 }
 
-int as_run_path_create(char *temp, size_t room, const char *path, struct assay_error *err)
+int as_run_path_create(char *temp, size_t capacity, const char *path, struct assay_error *err)
 {
     int fd;
 
-    if (!fits(snprintf(temp, room, "%s.new.%ld", path, (long)getpid()), room))
+    if (!fits(snprintf(temp, capacity, "%s.new.%ld", path, (long)getpid()), capacity))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
     fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0 &&

@@ -10,17 +10,17 @@
 #include "base/error.h"
 
 /* "run.assay" gives "run.assay.ring". False when it does not fit. */
-bool as_run_path_ring(char *out, size_t room, const char *path);
+bool as_run_path_ring(char *out, size_t capacity, const char *path);
 
 /* "run.assay" and 12 give "run.12.assay". */
-bool as_run_path_child(char *out, size_t room, const char *path, long pid);
+bool as_run_path_child(char *out, size_t capacity, const char *path, long pid);
 
 /* Whether `path` may become a run: free, or an older run that nobody is recording. */
 AS_MUST_USE int as_run_path_check(const char *path, struct assay_error *err);
 
 /* Creates an empty file for a name that will be `path`, under a name of this process written to
  * `temp`. */
-AS_MUST_USE int as_run_path_create(char *temp, size_t room, const char *path,
+AS_MUST_USE int as_run_path_create(char *temp, size_t capacity, const char *path,
                                    struct assay_error *err);
 
 /* Puts both files in place; an older run and its ring become "<path>.old" and "<path>.old.ring". */

@@ -25,18 +25,18 @@
 /* The place of thread `index` in the table of places, grown to reach it; NULL without memory. */
 static uint32_t *reach_thread(struct as_run *run, uint64_t index)
 {
-    if (index >= run->place_room) {
-        size_t room = run->place_room ? run->place_room : 64;
+    if (index >= run->place_capacity) {
+        size_t capacity = run->place_capacity ? run->place_capacity : 64;
         uint32_t *grown;
 
-        while (room <= index)
-            room *= 2;
-        grown = as_realloc(run->thread_place, room, sizeof *grown);
+        while (capacity <= index)
+            capacity *= 2;
+        grown = as_realloc(run->thread_place, capacity, sizeof *grown);
         if (!grown)
             return NULL;
-        memset(grown + run->place_room, 0, (room - run->place_room) * sizeof *grown);
+        memset(grown + run->place_capacity, 0, (capacity - run->place_capacity) * sizeof *grown);
         run->thread_place = grown;
-        run->place_room = room;
+        run->place_capacity = capacity;
     }
     return &run->thread_place[index];
 }
@@ -50,7 +50,7 @@ struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index)
         return NULL;
     if (*place)
         return &run->thread[*place - 1];
-    grown = as_grow(run->thread, run->n_threads, &run->thread_room, 8, sizeof *run->thread);
+    grown = as_grow(run->thread, run->n_threads, &run->thread_capacity, 8, sizeof *run->thread);
     if (!grown)
         return NULL;
     run->thread = grown;
@@ -62,7 +62,8 @@ struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index)
 int as_run_add_chunk(struct as_run *run, struct as_run_thread *thread,
                      const struct as_run_chunk *chunk, struct assay_error *err)
 {
-    void *grown = as_grow(thread->chunk, thread->n_chunks, &thread->room, 8, sizeof *thread->chunk);
+    void *grown =
+        as_grow(thread->chunk, thread->n_chunks, &thread->capacity, 8, sizeof *thread->chunk);
 
     if (!grown)
         return as_fail_nomem(err);
@@ -394,7 +395,7 @@ int as_run_open(struct as_run **out, const char *path, struct assay_error *err)
         qsort(run->thread, run->n_threads, sizeof *run->thread, by_index);
     as_free(run->thread_place); /* the threads have moved */
     run->thread_place = NULL;
-    run->place_room = 0;
+    run->place_capacity = 0;
     as_timebase_init(&run->time, run->anchor, run->n_anchors,
                      as_run_fact_is(run, "clock.kind", "monotonic"));
     *out = run;

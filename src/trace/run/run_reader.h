@@ -39,7 +39,7 @@ struct as_run_thread {
     uint64_t index, tid;
     const char *name; /* never NULL */
     struct as_run_chunk *chunk;
-    size_t n_chunks, room;
+    size_t n_chunks, capacity;
     uint64_t pending_lost, pending_from,
         pending_to; /* events its ring had no room for when the program was killed */
 };
@@ -78,15 +78,15 @@ struct as_run {
     const char **meta; /* JSON objects, in order; a later one's keys win */
     size_t n_meta;
     struct as_run_data *data; /* in order of the file */
-    size_t n_data, data_room;
+    size_t n_data, data_capacity;
     struct as_run_site *site; /* [id], 1 to n_sites */
-    uint32_t n_sites, site_room;
+    uint32_t n_sites, site_capacity;
     struct as_run_thread *thread;
-    size_t n_threads, thread_room;
+    size_t n_threads, thread_capacity;
     uint32_t *thread_place; /* while opening: [index] -> place in `thread` plus one */
-    size_t place_room;
+    size_t place_capacity;
     struct as_clock_anchor *anchor;
-    size_t n_anchors, anchor_room;
+    size_t n_anchors, anchor_capacity;
     bool cut_known; /* the file ends inside the block of this chunk */
     uint64_t cut_thread, cut_sequence;
     struct as_timebase time;

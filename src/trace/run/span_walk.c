@@ -28,7 +28,7 @@ struct as_span_walker {
     const struct as_span_visitor *v;
     struct as_walk_counts counts;
     struct frame *stack;
-    uint32_t depth, room;
+    uint32_t depth, capacity;
     uint64_t skipped; /* levels opened below the limit and not yet closed */
     bool after_loss;  /* an end without a begin may have lost it */
     bool no_memory;
@@ -72,19 +72,19 @@ static void open_span(struct as_span_walker *w, uint32_t site, uint64_t ns, bool
 {
     struct frame *f;
 
-    if (w->depth == w->room) {
-        uint32_t room = w->room ? 2 * w->room : 64;
+    if (w->depth == w->capacity) {
+        uint32_t capacity = w->capacity ? 2 * w->capacity : 64;
         struct frame *grown =
-            w->room < AS_RUN_MAX_DEPTH ? as_realloc(w->stack, room, sizeof *grown) : NULL;
+            w->capacity < AS_RUN_MAX_DEPTH ? as_realloc(w->stack, capacity, sizeof *grown) : NULL;
 
         if (!grown) {
-            w->no_memory |= w->room < AS_RUN_MAX_DEPTH;
+            w->no_memory |= w->capacity < AS_RUN_MAX_DEPTH;
             w->counts.too_deep++;
             w->skipped++;
             return;
         }
         w->stack = grown;
-        w->room = room;
+        w->capacity = capacity;
     }
     f = &w->stack[w->depth];
     f->start_ns = ns;
@@ -236,22 +236,22 @@ static void add_note(struct as_span_walker *w, uint32_t key, double value)
 static void take_data(struct as_span_walker *w, const struct as_event *e)
 {
     switch (e->kind) {
-    case AS_KIND_VALUE:
+    case AS_RECORD_VALUE:
         if (w->channel && w->v->sample)
             w->v->sample(w->v->user, w->channel, w->mark_ns, double_of(e->time));
         w->channel = 0;
         break;
-    case AS_KIND_NUMBER:
+    case AS_RECORD_NUMBER:
         w->iteration.number = e->time;
         break;
-    case AS_KIND_CPU:
+    case AS_RECORD_CPU:
         take_cpu(w, e->time);
         break;
-    case AS_KIND_LENGTH:
+    case AS_RECORD_LENGTH:
         w->iteration.length = e->time;
         w->iteration.has_length = true;
         break;
-    case AS_KIND_NOTE:
+    case AS_RECORD_NOTE:
         add_note(w, e->site, double_of(e->time));
         break;
     default:
@@ -277,49 +277,49 @@ static void take_event(struct as_span_walker *w, const struct as_event *e)
     if (ns < w->counts.last_ns)
         ns = w->counts.last_ns;
     w->counts.last_ns = ns;
-    if (e->kind <= AS_KIND_ITER_END)
+    if (e->kind <= AS_RECORD_ITER_END)
         w->event_ns = ns;
     switch (e->kind) {
-    case AS_KIND_BEGIN:
+    case AS_RECORD_BEGIN:
         open_span(w, e->site, ns, false);
         break;
-    case AS_KIND_END:
+    case AS_RECORD_END:
         end_span(w, e->site, ns, AS_SPAN_OK);
         break;
-    case AS_KIND_FAIL:
+    case AS_RECORD_FAIL:
         end_span(w, e->site, ns, AS_SPAN_FAILED);
         break;
-    case AS_KIND_SWITCH:
+    case AS_RECORD_SWITCH:
         switch_span(w, e->site, ns);
         break;
-    case AS_KIND_ITER:
+    case AS_RECORD_ITER:
         begin_iteration(w, ns);
         break;
-    case AS_KIND_ITER_END:
+    case AS_RECORD_ITER_END:
         end_iteration(w, ns, false);
         break;
-    case AS_KIND_SAMPLE:
+    case AS_RECORD_SAMPLE:
         w->channel = e->site;
         set_mark(w, e->kind, ns);
         break;
-    case AS_KIND_LOST_FROM:
+    case AS_RECORD_LOST_FROM:
         w->lost_low = e->site;
         set_mark(w, e->kind, ns);
         break;
-    case AS_KIND_LOST_TO:
-        if (w->mark_kind == AS_KIND_LOST_FROM)
+    case AS_RECORD_LOST_TO:
+        if (w->mark_kind == AS_RECORD_LOST_FROM)
             lose(w, w->mark_ns, ns, (uint64_t)e->site << 32 | w->lost_low);
         else
             lose(w, ns, ns, 0);
-        w->mark_kind = AS_KIND_NONE;
+        w->mark_kind = AS_RECORD_NONE;
         break;
-    case AS_KIND_WAIT_FROM:
+    case AS_RECORD_WAIT_FROM:
         set_mark(w, e->kind, ns);
         break;
-    case AS_KIND_WAIT_TO:
-        if (w->mark_kind == AS_KIND_WAIT_FROM && w->v->wait)
+    case AS_RECORD_WAIT_TO:
+        if (w->mark_kind == AS_RECORD_WAIT_FROM && w->v->wait)
             w->v->wait(w->v->user, w->mark_ns, ns);
-        w->mark_kind = AS_KIND_NONE;
+        w->mark_kind = AS_RECORD_NONE;
         break;
     default:
         break;

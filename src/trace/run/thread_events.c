@@ -38,13 +38,13 @@ static int read_payload(struct as_thread_events *e, const struct as_run_chunk *c
         *out = chunk->memory;
         return ASSAY_OK;
     }
-    if (e->bytes_room < chunk->size) {
+    if (e->bytes_capacity < chunk->size) {
         uint8_t *grown = as_realloc(e->bytes, chunk->size, 1);
 
         if (!grown)
             return as_fail_nomem(err);
         e->bytes = grown;
-        e->bytes_room = chunk->size;
+        e->bytes_capacity = chunk->size;
     }
     while (done < chunk->size) {
         ssize_t n =
@@ -76,14 +76,14 @@ static int decode(struct as_thread_events *e, const struct as_run_chunk *chunk,
 
     /* Not more than there are bytes, which was checked when the run was opened, and a few that
      * wait. */
-    if (e->event_room < e->n_waiting + chunk->records) {
-        size_t room = e->n_waiting + chunk->records;
-        struct as_event *grown = as_realloc(e->event, room, sizeof *grown);
+    if (e->event_capacity < e->n_waiting + chunk->records) {
+        size_t capacity = e->n_waiting + chunk->records;
+        struct as_event *grown = as_realloc(e->event, capacity, sizeof *grown);
 
         if (!grown)
             return as_fail_nomem(err);
         e->event = grown;
-        e->event_room = room;
+        e->event_capacity = capacity;
     }
     while (n_skipped < 3 && as_take_varint(&c, &skipped))
         n_skipped++;

@@ -12,9 +12,9 @@ struct as_thread_events {
     const struct as_run_thread *thread;
     size_t next_chunk;
     uint8_t *bytes; /* a payload as read from the file */
-    size_t bytes_room;
+    size_t bytes_capacity;
     struct as_event *event; /* the batch */
-    size_t event_room;
+    size_t event_capacity;
     size_t waiting_at, n_waiting; /* of the batch: held back until the next chunk is known */
     bool gap;                     /* a chunk was missing before the events that wait */
     uint64_t last_time;           /* of the last event handed out */

@@ -151,14 +151,14 @@ struct as_gemm_header {
     uint64_t unused[5];
 };
 
-struct as_gemm_share {
+struct as_gemm_shm {
     struct as_gemm_header header;
     _Alignas(4096) _Atomic uint32_t slot[AS_GEMM_SLOTS];
     _Alignas(4096) struct as_gemm_entry entry[AS_GEMM_ENTRIES];
 };
 
 _Static_assert(sizeof(struct as_gemm_entry) == 256, "an entry is four cache lines");
-_Static_assert(sizeof(struct as_gemm_share) <= AS_SHARE_GEMM_BYTES, "the part has room for it");
+_Static_assert(sizeof(struct as_gemm_shm) <= AS_SHM_GEMM_BYTES, "the part has room for it");
 _Static_assert(AS_GEMM_ENTRIES < 65535u, "the number of an entry fits into half a word");
 
 #endif

@@ -1,8 +1,8 @@
 /* trace/shm/heap_shm.h - the heap part of a share: what was allocated where, counted by each
  * thread. Written by preload/heap_*.c without locks while probe/heap/heap_watch.c reads; offsets
- * are from AS_SHARE_HEAP_AT and numbers of pages from there too.
+ * are from AS_SHM_HEAP_AT and numbers of pages from there too.
  *
- *   page 0       struct as_heap_share
+ *   page 0       struct as_heap_shm
  *   fixed        the tables below, at AS_HEAP_*_AT; entry 0 of each stands for "none"
  *   AS_HEAP_ARENA_AT on: pages handed out one after the other: blocks of threads
  *                (struct as_heap_thread) and pages of counters (AS_HEAP_PAGE_COUNTERS each)
@@ -63,7 +63,7 @@ enum as_heap_cell_kind {
 enum as_heap_declined {
     AS_HEAP_COUNTED = 0,
     AS_HEAP_OWN_MALLOC = 1, /* the program, or a library of it, brings its own malloc */
-    AS_HEAP_NO_ROOM = 2     /* no place for the tables */
+    AS_HEAP_NO_CAPACITY = 2 /* no place for the tables */
 };
 
 struct as_heap_cell {
@@ -137,11 +137,11 @@ struct as_heap_thread {
     _Atomic uint32_t page[AS_HEAP_CELLS / AS_HEAP_PAGE_COUNTERS]; /* of counters; 0: none yet */
 };
 
-struct as_heap_share {
+struct as_heap_shm {
     uint32_t version;
-    uint32_t declined;     /* enum as_heap_declined */
-    uint64_t room_pages;   /* mapped, from AS_SHARE_HEAP_AT on */
-    uint64_t sample_bytes; /* mean distance of samples; 0: no stacks */
+    uint32_t declined;       /* enum as_heap_declined */
+    uint64_t capacity_pages; /* mapped, from AS_SHM_HEAP_AT on */
+    uint64_t sample_bytes;   /* mean distance of samples; 0: no stacks */
     _Atomic uint32_t n_cells, n_stacks, n_layers, n_threads; /* entries, 0 among them */
     _Atomic uint32_t n_live_threads, max_live_threads;
     _Atomic uint64_t arena_pages; /* handed out, from page 0 on */
@@ -180,7 +180,7 @@ _Static_assert(sizeof(struct as_heap_stack_entry) == 320, "as the table says");
 _Static_assert(offsetof(struct as_heap_thread, cache) == AS_HEAP_PAGE, "a page of its own");
 _Static_assert(sizeof(struct as_heap_thread) == (size_t)AS_HEAP_THREAD_PAGES * AS_HEAP_PAGE,
                "fits");
-_Static_assert(sizeof(struct as_heap_share) <= AS_HEAP_PAGE, "fits");
+_Static_assert(sizeof(struct as_heap_shm) <= AS_HEAP_PAGE, "fits");
 _Static_assert(AS_HEAP_ARENA_AT % AS_HEAP_PAGE == 0, "whole pages");
 _Static_assert(AS_HEAP_ARENA_AT < 20u << 20, "leaves room for the pages");
 

@@ -28,7 +28,7 @@ void as_heads_copy(const struct as_heads_from *from, float *to, int64_t length, 
 
 bool as_is_floats(const struct as_val *val, int rank)
 {
-    return val && val->kind == AS_KIND_TENSOR && val->dtype == AS_DTYPE_F32 && val->rank == rank;
+    return val && val->kind == AS_VALUE_TENSOR && val->dtype == AS_DTYPE_F32 && val->rank == rank;
 }
 
 static const struct as_val *in_at(const struct as_kernel_ctx *k, size_t i)
@@ -44,7 +44,7 @@ struct mask {
     float filter;
 };
 
-static float *mask_room(struct as_kernel_ctx *k, int64_t n)
+static float *mask_capacity(struct as_kernel_ctx *k, int64_t n)
 {
     return as_kernel_work(k, (uint64_t)n, sizeof(float));
 }
@@ -53,7 +53,7 @@ static float *mask_room(struct as_kernel_ctx *k, int64_t n)
 static int mask_lengths(struct as_kernel_ctx *k, const struct mask *m, const struct as_val *mask,
                         struct as_attend *a)
 {
-    float *to = mask_room(k, m->batch * m->keys);
+    float *to = mask_capacity(k, m->batch * m->keys);
 
     if (!to)
         return ASSAY_ERR_NOMEM;
@@ -72,7 +72,7 @@ static int mask_lengths(struct as_kernel_ctx *k, const struct mask *m, const str
 static int mask_keys(struct as_kernel_ctx *k, const struct mask *m, const struct as_val *mask,
                      struct as_attend *a)
 {
-    float *to = mask_room(k, m->batch * m->keys);
+    float *to = mask_capacity(k, m->batch * m->keys);
 
     if (!to)
         return ASSAY_ERR_NOMEM;
@@ -95,7 +95,7 @@ static int mask_rows(struct as_kernel_ctx *k, const struct mask *m, const struct
         return as_kernel_fail(k, "the mask does not fit");
     if (a->bias)
         return as_kernel_cannot(k, "a mask of rows together with a bias");
-    to = mask_room(k, m->batch * m->rows * m->keys);
+    to = mask_capacity(k, m->batch * m->rows * m->keys);
     if (!to)
         return ASSAY_ERR_NOMEM;
     for (int64_t i = 0; i < m->batch * m->rows * m->keys; i++) {

@@ -220,7 +220,7 @@ static int quantized_lstm(struct as_kernel_ctx *k)
 
 /* ---- the same under another name ---- */
 
-static int as_onnx(struct as_kernel_ctx *k, enum as_op op)
+static int run_onnx_operator(struct as_kernel_ctx *k, enum as_op op)
 {
     return as_kernel_delegate(
         k, &(struct as_delegate){.op = op, .attrs = k->node->attrs, .n_attrs = k->node->n_attrs});
@@ -228,25 +228,25 @@ static int as_onnx(struct as_kernel_ctx *k, enum as_op op)
 
 static int pad(struct as_kernel_ctx *k)
 {
-    return as_onnx(k, AS_OP_Pad);
+    return run_onnx_operator(k, AS_OP_Pad);
 }
 
 static int trilu(struct as_kernel_ctx *k)
 {
-    return as_onnx(k, AS_OP_Trilu);
+    return run_onnx_operator(k, AS_OP_Trilu);
 }
 
 /* The step may be left out. */
 static int range(struct as_kernel_ctx *k)
 {
     struct as_val one = {
-        .dtype = k->out[0]->dtype, .n = 1, .kind = AS_KIND_TENSOR, .present = true};
+        .dtype = k->out[0]->dtype, .n = 1, .kind = AS_VALUE_TENSOR, .present = true};
     const struct as_val *ins[3] = {NULL};
-    uint64_t room[2] = {0};
+    uint64_t capacity[2] = {0};
 
     if (k->n_in < 2 || as_has_in(k, 2))
-        return as_onnx(k, AS_OP_Range);
-    one.data = room;
+        return run_onnx_operator(k, AS_OP_Range);
+    one.data = capacity;
     one.bytes = as_dtype_at(one.dtype)->block_bytes;
     as_val_put_i64(&one, 0, 1);
     ins[0] = k->in[0];

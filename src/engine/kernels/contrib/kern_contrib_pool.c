@@ -19,11 +19,11 @@ static int64_t span(const struct pool *p, int i, int64_t at, int64_t *from, int6
 {
     const struct as_slide *s = &p->s;
     int64_t begin = at * s->stride[i] - s->before[i], end = begin + s->kernel[i];
-    int64_t room = s->in[i] + s->after[i];
+    int64_t capacity = s->in[i] + s->after[i];
 
     *from = begin < 0 ? 0 : begin;
     *to = end > s->in[i] ? s->in[i] : end;
-    return p->with_pad ? (end > room ? room : end) - begin : *to - *from;
+    return p->with_pad ? (end > capacity ? capacity : end) - begin : *to - *from;
 }
 
 static float mean_at(const struct pool *p, uint64_t first, const int64_t at[AS_SPACE])

@@ -165,7 +165,7 @@ static int qlinear_pair(struct as_kernel_ctx *k)
 /* ---- whole tensors by way of floats ---- */
 
 /* Input 0 as floats in working memory. */
-static int as_floats(struct as_kernel_ctx *k, struct as_val *x)
+static int widen_to_floats(struct as_kernel_ctx *k, struct as_val *x)
 {
     struct grid g = grid_at(k, 1);
     const uint8_t *from = k->in[0]->data;
@@ -212,7 +212,7 @@ static int qlinear_softmax(struct as_kernel_ctx *k)
     bool one = as_node_int(k->node, "opset", 13) >= 13;
     struct as_val x = {0};
     struct as_around a;
-    int axis = 0, rc = as_floats(k, &x);
+    int axis = 0, rc = widen_to_floats(k, &x);
 
     if (rc == ASSAY_OK)
         rc = as_kernel_axis(k, as_node_int(k->node, "axis", -1), x.rank, &axis);
@@ -227,7 +227,7 @@ static int qlinear_softmax(struct as_kernel_ctx *k)
 static int mean_of(struct as_kernel_ctx *k, const bool *marked)
 {
     struct as_val x, y = *k->out[0];
-    int rc = as_floats(k, &x);
+    int rc = widen_to_floats(k, &x);
 
     if (rc < 0)
         return rc;

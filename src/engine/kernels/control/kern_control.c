@@ -32,7 +32,7 @@ int as_control_give(struct as_kernel_ctx *k, size_t i, struct as_val *from)
 {
     if (!as_has_out(k, i))
         return ASSAY_OK;
-    if (from->kind == AS_KIND_TENSOR && !from->hold) {
+    if (from->kind == AS_VALUE_TENSOR && !from->hold) {
         as_val_drop(k->out[i]);
         return as_list_keep(k, k->out[i], from);
     }
@@ -42,7 +42,7 @@ int as_control_give(struct as_kernel_ctx *k, size_t i, struct as_val *from)
 
 bool as_control_true(const struct as_val *val)
 {
-    return val->kind == AS_KIND_TENSOR && val->n > 0 && val->dtype != AS_DTYPE_STRING &&
+    return val->kind == AS_VALUE_TENSOR && val->n > 0 && val->dtype != AS_DTYPE_STRING &&
            as_val_i64(val, 0) != 0;
 }
 
@@ -52,7 +52,7 @@ static int run_if(struct as_kernel_ctx *k)
     struct as_val *outs;
     int rc;
 
-    if (!as_has_in(k, 0) || k->in[0]->kind != AS_KIND_TENSOR || k->in[0]->n != 1)
+    if (!as_has_in(k, 0) || k->in[0]->kind != AS_VALUE_TENSOR || k->in[0]->n != 1)
         return as_kernel_fail(k, "its condition is not one element");
     body = as_node_graph(k->node, as_control_true(k->in[0]) ? "then_branch" : "else_branch");
     if (!body || body->n_outputs < k->n_out)
@@ -72,13 +72,13 @@ static int run_if(struct as_kernel_ctx *k)
 /* How many elements there are: all sequences agree. */
 static int map_length(struct as_kernel_ctx *k, int32_t *n)
 {
-    if (!as_has_in(k, 0) || k->in[0]->kind != AS_KIND_SEQUENCE)
+    if (!as_has_in(k, 0) || k->in[0]->kind != AS_VALUE_SEQUENCE)
         return as_kernel_fail(k, "its first input is no sequence");
     *n = k->in[0]->n_elems;
     for (size_t i = 0; i < k->n_in; i++) {
         if (!k->in[i])
             return as_kernel_fail(k, "input %zu is missing", i);
-        if (k->in[i]->kind == AS_KIND_SEQUENCE && k->in[i]->n_elems != *n)
+        if (k->in[i]->kind == AS_VALUE_SEQUENCE && k->in[i]->n_elems != *n)
             return as_kernel_fail(k, "sequences of %d and %d elements are mapped together", *n,
                                   k->in[i]->n_elems);
     }
@@ -91,7 +91,7 @@ static int map_one(struct as_kernel_ctx *k, const struct as_graph *body, int32_t
     int rc;
 
     for (size_t i = 0; i < k->n_in; i++)
-        ins[i] = k->in[i]->kind == AS_KIND_SEQUENCE ? &k->in[i]->elems[at] : k->in[i];
+        ins[i] = k->in[i]->kind == AS_VALUE_SEQUENCE ? &k->in[i]->elems[at] : k->in[i];
     rc = as_kernel_body(k, body, ins, k->n_in, outs, body->n_outputs);
     for (size_t i = 0; i < k->n_out && rc == ASSAY_OK; i++)
         if (k->out[i])
@@ -119,7 +119,7 @@ static int run_map(struct as_kernel_ctx *k)
         rc = as_fail_nomem(k->err);
     for (size_t i = 0; i < k->n_out && rc == ASSAY_OK; i++)
         if (k->out[i])
-            rc = as_list_begin(k, i, AS_KIND_SEQUENCE, (uint64_t)n);
+            rc = as_list_begin(k, i, AS_VALUE_SEQUENCE, (uint64_t)n);
     for (int32_t at = 0; at < n && rc == ASSAY_OK; at++)
         rc = map_one(k, body, at, ins, outs);
     as_control_drop(outs, body->n_outputs);

@@ -21,7 +21,7 @@ struct loop {
     struct as_val *outs;       /* of one round */
     const struct as_val **ins; /* of one round */
     struct as_val *scans;      /* those of scan output s are at s * room, owned */
-    int64_t rounds, room;
+    int64_t rounds, capacity;
     uint64_t scan_bytes; /* of `scans`, counted beside the tensors */
 };
 
@@ -70,27 +70,27 @@ static int start_loop(struct as_kernel_ctx *k, struct loop *l)
 }
 
 /* Room for the scan outputs of one more round. */
-static int more_room(struct as_kernel_ctx *k, struct loop *l)
+static int more_capacity(struct as_kernel_ctx *k, struct loop *l)
 {
-    int64_t room = l->room ? 2 * l->room : 16;
-    uint64_t bytes = (uint64_t)l->n_scan * (uint64_t)room * sizeof *l->scans;
+    int64_t capacity = l->capacity ? 2 * l->capacity : 16;
+    uint64_t bytes = (uint64_t)l->n_scan * (uint64_t)capacity * sizeof *l->scans;
     struct as_val *scans;
 
-    if (l->n_scan == 0 || l->rounds < l->room)
+    if (l->n_scan == 0 || l->rounds < l->capacity)
         return ASSAY_OK;
     if (!as_mem_beside(k->mem, bytes))
         return as_fail_nomem(k->err);
     as_mem_beside_sub(k->mem, l->scan_bytes);
     l->scan_bytes = bytes;
-    scans = as_alloc_zero(l->n_scan, (size_t)room * sizeof *scans);
+    scans = as_alloc_zero(l->n_scan, (size_t)capacity * sizeof *scans);
     if (!scans)
         return as_fail_nomem(k->err);
     for (size_t s = 0; s < l->n_scan; s++)
         for (int64_t i = 0; i < l->rounds; i++)
-            scans[(int64_t)s * room + i] = l->scans[(int64_t)s * l->room + i];
+            scans[(int64_t)s * capacity + i] = l->scans[(int64_t)s * l->capacity + i];
     as_free(l->scans);
     l->scans = scans;
-    l->room = room;
+    l->capacity = capacity;
     return ASSAY_OK;
 }
 
@@ -113,7 +113,7 @@ static int renew_head(struct as_kernel_ctx *k, struct loop *l)
 
 static int one_round(struct as_kernel_ctx *k, struct loop *l)
 {
-    int rc = more_room(k, l);
+    int rc = more_capacity(k, l);
 
     if (rc == ASSAY_OK)
         rc = renew_head(k, l);
@@ -129,7 +129,7 @@ static int one_round(struct as_kernel_ctx *k, struct loop *l)
     for (size_t i = 0; i < l->n_carried; i++)
         as_control_move(&l->carried[i], &l->outs[1 + i]);
     for (size_t s = 0; s < l->n_scan; s++)
-        as_control_move(&l->scans[(int64_t)s * l->room + l->rounds],
+        as_control_move(&l->scans[(int64_t)s * l->capacity + l->rounds],
                         &l->outs[1 + l->n_carried + s]);
     l->rounds++;
     return ASSAY_OK;
@@ -155,13 +155,13 @@ static int end_loop(struct as_kernel_ctx *k, struct loop *l)
     for (size_t i = 0; i < l->n_carried && rc == ASSAY_OK; i++)
         rc = as_control_give(k, i, &l->carried[i]);
     for (size_t s = 0; s < l->n_scan && rc == ASSAY_OK; s++) {
-        const struct as_val *first = l->scans ? l->scans + (int64_t)s * l->room : NULL;
+        const struct as_val *first = l->scans ? l->scans + (int64_t)s * l->capacity : NULL;
 
         if (!as_has_out(k, l->n_carried + s))
             continue;
         if (l->rounds == 0 || !first)
             rc = empty_scan(k, l, s);
-        else if (first->kind != AS_KIND_TENSOR)
+        else if (first->kind != AS_VALUE_TENSOR)
             rc = as_kernel_fail(k, "scan output %zu is no tensor", s);
         else
             rc = as_list_join(k, l->n_carried + s, first, l->rounds, 0, true);
@@ -189,7 +189,7 @@ int as_kern_loop(struct as_kernel_ctx *k)
         rc = end_loop(k, &l);
     for (size_t s = 0; s < l.n_scan && l.scans; s++)
         for (int64_t i = 0; i < l.rounds; i++)
-            as_val_drop(&l.scans[(int64_t)s * l.room + i]);
+            as_val_drop(&l.scans[(int64_t)s * l.capacity + i]);
     as_free(l.scans);
     as_mem_beside_sub(k->mem, l.scan_bytes);
     as_control_drop(l.outs, l.body ? l.body->n_outputs : 0);

@@ -46,7 +46,7 @@ static int open_scan(struct as_kernel_ctx *k, struct scan *s)
         return as_kernel_fail(k, "the body does not have the inputs and outputs of the node");
     s->n_outs = s->body->n_outputs - s->n_state;
     for (size_t i = s->first; i < k->n_in; i++)
-        if (!k->in[i] || k->in[i]->kind != AS_KIND_TENSOR)
+        if (!k->in[i] || k->in[i]->kind != AS_VALUE_TENSOR)
             return as_kernel_fail(k, "input %zu is no tensor", i);
     s->states = as_control_vals(k, s->n_state);
     s->slices = as_control_vals(k, s->n_scan);
@@ -198,7 +198,7 @@ static int finish(struct as_kernel_ctx *k, struct scan *s)
             continue;
         if (s->steps == 0)
             rc = empty_output(k, s, o);
-        else if (first->kind != AS_KIND_TENSOR || first->rank >= AS_MAX_RANK ||
+        else if (first->kind != AS_VALUE_TENSOR || first->rank >= AS_MAX_RANK ||
                  !as_axis(listed(k, "scan_output_axes", o), first->rank + 1, &axis))
             rc = as_kernel_fail(k, "scan_output_axes does not fit its outputs");
         else

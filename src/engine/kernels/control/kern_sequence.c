@@ -8,7 +8,7 @@
 #include "engine/kernels/move/kern_move.h"
 #include "model/infer/infer_context.h"
 
-int as_list_begin(struct as_kernel_ctx *k, size_t i, enum as_kind kind, uint64_t n)
+int as_list_begin(struct as_kernel_ctx *k, size_t i, enum as_value_kind kind, uint64_t n)
 {
     struct as_val *out = k->out[i];
 
@@ -23,7 +23,7 @@ int as_list_keep(struct as_kernel_ctx *k, struct as_val *to, const struct as_val
     struct as_dims dims;
     int rc;
 
-    if (from->kind != AS_KIND_TENSOR || from->hold)
+    if (from->kind != AS_VALUE_TENSOR || from->hold)
         return as_val_share(to, from, k->err);
     as_val_dims(from, &dims);
     rc = as_val_new(to, k->mem, AS_MEM_ACTIVATIONS, from->dtype, &dims, k->err);
@@ -39,8 +39,8 @@ int as_list_add(struct as_kernel_ctx *k, size_t i, const struct as_val *elem)
     int rc;
 
     /* Deeper lists would be copied and dropped by ever deeper calls. */
-    if (out->kind == AS_KIND_SEQUENCE ? elem->kind != AS_KIND_TENSOR
-                                      : elem->kind == AS_KIND_OPTIONAL)
+    if (out->kind == AS_VALUE_SEQUENCE ? elem->kind != AS_VALUE_TENSOR
+                                       : elem->kind == AS_VALUE_OPTIONAL)
         return as_kernel_fail(k, "a sequence holds tensors, and an optional no optional");
     rc = as_list_keep(k, &out->elems[out->n_elems], elem);
     if (rc == ASSAY_OK)
@@ -50,7 +50,7 @@ int as_list_add(struct as_kernel_ctx *k, size_t i, const struct as_val *elem)
 
 static int need_sequence(struct as_kernel_ctx *k)
 {
-    if (!as_has_in(k, 0) || k->in[0]->kind != AS_KIND_SEQUENCE)
+    if (!as_has_in(k, 0) || k->in[0]->kind != AS_VALUE_SEQUENCE)
         return as_kernel_fail(k, "its first input is no sequence");
     return ASSAY_OK;
 }
@@ -64,7 +64,7 @@ static int place_of(struct as_kernel_ctx *k, size_t i, int32_t n, bool behind, i
     *place = behind ? n : n - 1;
     if (!in)
         return n > 0 || behind ? ASSAY_OK : as_kernel_fail(k, "the sequence is empty");
-    if (in->kind != AS_KIND_TENSOR || in->n != 1 || !as_dtype_is_integer(in->dtype))
+    if (in->kind != AS_VALUE_TENSOR || in->n != 1 || !as_dtype_is_integer(in->dtype))
         return as_kernel_fail(k, "its position is not one integer");
     said = as_val_i64(in, 0);
     if (said < -(int64_t)n || said >= (int64_t)n + behind)
@@ -76,12 +76,12 @@ static int place_of(struct as_kernel_ctx *k, size_t i, int32_t n, bool behind, i
 
 static int empty(struct as_kernel_ctx *k)
 {
-    return as_has_out(k, 0) ? as_list_begin(k, 0, AS_KIND_SEQUENCE, 0) : ASSAY_OK;
+    return as_has_out(k, 0) ? as_list_begin(k, 0, AS_VALUE_SEQUENCE, 0) : ASSAY_OK;
 }
 
 static int construct(struct as_kernel_ctx *k)
 {
-    int rc = as_list_begin(k, 0, AS_KIND_SEQUENCE, k->n_in);
+    int rc = as_list_begin(k, 0, AS_VALUE_SEQUENCE, k->n_in);
 
     for (size_t i = 0; i < k->n_in && rc == ASSAY_OK; i++)
         rc =
@@ -111,7 +111,7 @@ static int insert(struct as_kernel_ctx *k)
     if (rc < 0)
         return rc;
     n = k->in[0]->n_elems;
-    rc = as_list_begin(k, 0, AS_KIND_SEQUENCE, (uint64_t)n + 1);
+    rc = as_list_begin(k, 0, AS_VALUE_SEQUENCE, (uint64_t)n + 1);
     for (int32_t i = 0; i <= n && rc == ASSAY_OK; i++)
         rc = as_list_add(k, 0, i == place ? k->in[1] : &k->in[0]->elems[i - (i > place)]);
     return rc;
@@ -127,7 +127,7 @@ static int erase(struct as_kernel_ctx *k)
     if (rc < 0)
         return rc;
     n = k->in[0]->n_elems;
-    rc = as_list_begin(k, 0, AS_KIND_SEQUENCE, (uint64_t)n);
+    rc = as_list_begin(k, 0, AS_VALUE_SEQUENCE, (uint64_t)n);
     for (int32_t i = 0; i < n && rc == ASSAY_OK; i++)
         if (i != place)
             rc = as_list_add(k, 0, &k->in[0]->elems[i]);
@@ -188,7 +188,7 @@ static int split_evenly(struct as_kernel_ctx *k, const struct parting *p, int64_
 
     if (each < 1)
         return as_kernel_fail(k, "parts of %lld", (long long)each);
-    rc = as_list_begin(k, 0, AS_KIND_SEQUENCE, (uint64_t)(all / each + (all % each != 0)));
+    rc = as_list_begin(k, 0, AS_VALUE_SEQUENCE, (uint64_t)(all / each + (all % each != 0)));
     for (int64_t begin = 0; begin < all && rc == ASSAY_OK; begin += each) {
         rc = add_part(k, p, begin, all - begin < each ? all - begin : each);
         if (all - begin <= each)
@@ -214,7 +214,7 @@ static int split_to_sequence(struct as_kernel_ctx *k)
         return as_kernel_fail(k, "its parts are no integers");
     if (split->rank == 0)
         return split_evenly(k, &p, as_val_i64(split, 0));
-    rc = as_list_begin(k, 0, AS_KIND_SEQUENCE, split->n);
+    rc = as_list_begin(k, 0, AS_VALUE_SEQUENCE, split->n);
     for (uint64_t i = 0; i < split->n && rc == ASSAY_OK; i++) {
         int64_t n = as_val_i64(split, i);
 
@@ -244,7 +244,7 @@ int as_list_join(struct as_kernel_ctx *k, size_t i, const struct as_val *elems, 
     if (dims.rank + stack > AS_MAX_RANK)
         return as_kernel_fail(k, "more than %d dimensions", AS_MAX_RANK);
     for (int64_t e = 0; e < n; e++) {
-        bool fits = elems[e].kind == AS_KIND_TENSOR && elems[e].rank == dims.rank &&
+        bool fits = elems[e].kind == AS_VALUE_TENSOR && elems[e].rank == dims.rank &&
                     elems[e].dtype == elems[0].dtype;
 
         for (int d = 0; d < dims.rank && fits; d++)
@@ -278,7 +278,7 @@ static int concat_from_sequence(struct as_kernel_ctx *k)
     if (rc < 0)
         return rc;
     in = k->in[0];
-    if (in->n_elems < 1 || in->elems[0].kind != AS_KIND_TENSOR)
+    if (in->n_elems < 1 || in->elems[0].kind != AS_VALUE_TENSOR)
         return as_kernel_fail(k, "there is no tensor in the sequence");
     rc = as_move_axis_of(k, "axis", 0, in->elems[0].rank + stack, &axis);
     return rc < 0 ? rc : as_list_join(k, 0, in->elems, in->n_elems, axis, stack);
@@ -288,7 +288,7 @@ static int concat_from_sequence(struct as_kernel_ctx *k)
 
 static int optional(struct as_kernel_ctx *k)
 {
-    int rc = as_list_begin(k, 0, AS_KIND_OPTIONAL, 1);
+    int rc = as_list_begin(k, 0, AS_VALUE_OPTIONAL, 1);
 
     return rc == ASSAY_OK && as_has_in(k, 0) ? as_list_add(k, 0, k->in[0]) : rc;
 }
@@ -297,7 +297,7 @@ static int has_element(struct as_kernel_ctx *k)
 {
     bool has = as_has_in(k, 0) && k->in[0]->present;
 
-    if (has && k->in[0]->kind == AS_KIND_OPTIONAL)
+    if (has && k->in[0]->kind == AS_VALUE_OPTIONAL)
         has = k->in[0]->n_elems > 0;
     return put_scalar(k, AS_DTYPE_BOOL, has);
 }
@@ -306,7 +306,7 @@ static int get_element(struct as_kernel_ctx *k)
 {
     if (!as_has_in(k, 0))
         return as_kernel_fail(k, "there is no optional");
-    if (k->in[0]->kind != AS_KIND_OPTIONAL) {
+    if (k->in[0]->kind != AS_VALUE_OPTIONAL) {
         if (!as_has_out(k, 0))
             return ASSAY_OK;
         as_val_drop(k->out[0]);

@@ -10,7 +10,8 @@
 AS_MUST_USE int as_list_keep(struct as_kernel_ctx *k, struct as_val *to, const struct as_val *from);
 
 /* Output `i`, which must be wanted, becomes an empty list with room for n elements. */
-AS_MUST_USE int as_list_begin(struct as_kernel_ctx *k, size_t i, enum as_kind kind, uint64_t n);
+AS_MUST_USE int as_list_begin(struct as_kernel_ctx *k, size_t i, enum as_value_kind kind,
+                              uint64_t n);
 /* Keeps `elem` at its end. */
 AS_MUST_USE int as_list_add(struct as_kernel_ctx *k, size_t i, const struct as_val *elem);
 

@@ -78,14 +78,14 @@ static inline void pack_run(const struct as_slide *s, const float *plane, const 
         to[i] = 0;
 }
 
-AS_VECTOR static void pack_windows(const void *arg, const struct as_gemm_part *part, void *room)
+AS_VECTOR static void pack_windows(const void *arg, const struct as_gemm_part *part, void *capacity)
 {
     const struct conv *v = arg;
     const struct as_slide *s = &v->s;
     struct run runs[PANEL];
     int n_runs = split_runs(s, part->column, part->columns, runs);
     const float *x = v->x + (int64_t)part->batch * v->c * s->n_in;
-    float *to = room;
+    float *to = capacity;
 
     for (int64_t row = 0; row < (int64_t)part->rows; row++, to += PANEL) {
         int64_t in_plane = row % s->n_kernel, range[2];
@@ -110,7 +110,7 @@ static void put_bias(const struct conv *v)
                 out[j] = v->bias[m];
 }
 
-static int as_gemms(struct as_kernel_ctx *k, struct conv *v)
+static int run_as_gemms(struct as_kernel_ctx *k, struct conv *v)
 {
     int64_t n = v->batch * v->group, *at = as_kernel_work(k, 2 * (uint64_t)n, sizeof *at);
     struct as_gemm g = as_gemm_plain((uint64_t)v->m, (uint64_t)v->s.n_out, (uint64_t)v->depth, v->w,
@@ -232,7 +232,7 @@ int as_kernel_conv(struct as_kernel_ctx *k, const struct as_conv *conv)
         return rc;
     v.depth = v.c * v.s.n_kernel;
     if (v.m > FEW_CHANNELS)
-        return as_gemms(k, &v);
+        return run_as_gemms(k, &v);
     as_kernel_parallel(k, (uint64_t)(v.batch * v.group * v.m), 1, work_channels, &v);
     return ASSAY_OK;
 }

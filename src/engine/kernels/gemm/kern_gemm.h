@@ -17,7 +17,7 @@ struct as_gemm_part {
 typedef void (*as_gemm_pack)(const void *arg, const struct as_gemm_part *part, void *to);
 
 /* Working memory that several products of one node share, one after the other; {0} at first. */
-struct as_gemm_room {
+struct as_gemm_scratch {
     void *at;
     uint64_t bytes;
 };
@@ -35,7 +35,7 @@ struct as_gemm {
     bool add;
     as_gemm_pack pack; /* NULL: B is b */
     const void *pack_arg;
-    struct as_gemm_room *room; /* NULL: its own */
+    struct as_gemm_scratch *capacity; /* NULL: its own */
 };
 
 bool as_gemm_takes(unsigned dtype);

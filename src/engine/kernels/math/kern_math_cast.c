@@ -109,7 +109,7 @@ static size_t shortest(double x, bool narrow, char digits[20], int *exponent)
     return n;
 }
 
-static void print_float(char *out, size_t room, double x, bool narrow)
+static void print_float(char *out, size_t capacity, double x, bool narrow)
 {
     char digits[20] = "";
     const char *sign = signbit(x) ? "-" : "";
@@ -117,32 +117,32 @@ static void print_float(char *out, size_t room, double x, bool narrow)
     size_t n;
 
     if (!isfinite(x)) {
-        snprintf(out, room, "%s%s", isnan(x) ? "" : sign, isnan(x) ? "NaN" : "INF");
+        snprintf(out, capacity, "%s%s", isnan(x) ? "" : sign, isnan(x) ? "NaN" : "INF");
         return;
     }
     n = shortest(fabs(x), narrow, digits, &exponent);
     if (x != 0 && (fabs(x) < 1e-4 || fabs(x) >= 1e16))
-        snprintf(out, room, "%s%c%s%se%c%02d", sign, digits[0], n > 1 ? "." : "", digits + 1,
+        snprintf(out, capacity, "%s%c%s%se%c%02d", sign, digits[0], n > 1 ? "." : "", digits + 1,
                  exponent < 0 ? '-' : '+', abs(exponent));
     else if (exponent < 0)
-        snprintf(out, room, "%s0.%.*s%s", sign, -exponent - 1, "0000", digits);
+        snprintf(out, capacity, "%s0.%.*s%s", sign, -exponent - 1, "0000", digits);
     else if (n <= (size_t)exponent + 1)
-        snprintf(out, room, "%s%s%.*s.0", sign, digits, exponent + 1 - (int)n,
+        snprintf(out, capacity, "%s%s%.*s.0", sign, digits, exponent + 1 - (int)n,
                  "0000000000000000000");
     else
-        snprintf(out, room, "%s%.*s.%s", sign, exponent + 1, digits, digits + exponent + 1);
+        snprintf(out, capacity, "%s%.*s.%s", sign, exponent + 1, digits, digits + exponent + 1);
 }
 
-static void print_one(char *out, size_t room, const struct as_val *in, uint64_t i)
+static void print_one(char *out, size_t capacity, const struct as_val *in, uint64_t i)
 {
     if (as_dtype_is_float(in->dtype))
-        print_float(out, room, as_val_f64(in, i), in->dtype != AS_DTYPE_F64);
+        print_float(out, capacity, as_val_f64(in, i), in->dtype != AS_DTYPE_F64);
     else if (in->dtype == AS_DTYPE_BOOL)
-        snprintf(out, room, "%s", as_val_i64(in, i) ? "True" : "False");
+        snprintf(out, capacity, "%s", as_val_i64(in, i) ? "True" : "False");
     else if (in->dtype == AS_DTYPE_U64)
-        snprintf(out, room, "%llu", (unsigned long long)((const uint64_t *)in->data)[i]);
+        snprintf(out, capacity, "%llu", (unsigned long long)((const uint64_t *)in->data)[i]);
     else
-        snprintf(out, room, "%lld", (long long)as_val_i64(in, i));
+        snprintf(out, capacity, "%lld", (long long)as_val_i64(in, i));
 }
 
 static int to_text(struct as_kernel_ctx *k, const struct as_val *in, struct as_val *out)

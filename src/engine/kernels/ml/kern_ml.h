@@ -26,15 +26,15 @@ AS_MUST_USE int as_put_text(struct as_kernel_ctx *k, struct as_val *out, uint64_
                             struct as_text text);
 
 /* What becomes of the scores of one example. */
-enum as_post {
+enum as_ml_transform {
     AS_POST_NONE,
     AS_POST_SOFTMAX,
     AS_POST_LOGISTIC,
     AS_POST_SOFTMAX_ZERO,
     AS_POST_PROBIT
 };
-enum as_post as_read_post(const struct as_kernel_ctx *k);
-void as_post(enum as_post post, double *scores, uint64_t n);
+enum as_ml_transform as_read_post(const struct as_kernel_ctx *k);
+void as_ml_transform(enum as_ml_transform post, double *scores, uint64_t n);
 
 /* Labels of a classifier: words, or else whole numbers. */
 struct as_labels {

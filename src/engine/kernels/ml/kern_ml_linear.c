@@ -5,13 +5,13 @@
 
 #include "engine/kernels/ml/kern_ml.h"
 
-enum as_post as_read_post(const struct as_kernel_ctx *k)
+enum as_ml_transform as_read_post(const struct as_kernel_ctx *k)
 {
     static const char *const words[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (as_node_text_is(k->node, "post_transform", words[i]))
-            return (enum as_post)i;
+            return (enum as_ml_transform)i;
     return AS_POST_NONE;
 }
 
@@ -50,7 +50,7 @@ static void soften(double *scores, uint64_t n, bool zero)
         scores[i] /= sum;
 }
 
-void as_post(enum as_post post, double *scores, uint64_t n)
+void as_ml_transform(enum as_ml_transform post, double *scores, uint64_t n)
 {
     if (post == AS_POST_SOFTMAX || post == AS_POST_SOFTMAX_ZERO)
         soften(scores, n, post == AS_POST_SOFTMAX_ZERO);
@@ -82,7 +82,7 @@ static int put_label(struct as_kernel_ctx *k, const struct as_labels *labels, ui
 }
 
 /* One score for two labels: its sign says which, or the half where it is a probability. */
-static void spread_two(enum as_post post, double *scores, bool *second)
+static void spread_two(enum as_ml_transform post, double *scores, bool *second)
 {
     double score = scores[0];
 
@@ -93,14 +93,14 @@ static void spread_two(enum as_post post, double *scores, bool *second)
     } else {
         scores[1] = score;
         scores[0] = -score;
-        as_post(post, scores, 2);
+        as_ml_transform(post, scores, 2);
     }
 }
 
 int as_classify(struct as_kernel_ctx *k, const struct as_labels *labels, uint64_t example,
                 double *scores, uint64_t n)
 {
-    enum as_post post = as_read_post(k);
+    enum as_ml_transform post = as_read_post(k);
     uint64_t best = 0;
     bool second = false;
 
@@ -112,7 +112,7 @@ int as_classify(struct as_kernel_ctx *k, const struct as_labels *labels, uint64_
         for (uint64_t i = 1; i < n; i++)
             if (scores[i] > scores[best])
                 best = i;
-        as_post(post, scores, n);
+        as_ml_transform(post, scores, n);
     }
     if (as_has_out(k, 1))
         for (uint64_t i = 0; i < n && example * n + i < k->out[1]->n; i++)
@@ -185,7 +185,7 @@ int as_run_linear_regressor(struct as_kernel_ctx *k)
         rc = as_kernel_fail(k, "its output does not fit");
     for (uint64_t i = 0; rc == ASSAY_OK && i < l.n; i++) {
         score(k, &l, i);
-        as_post(as_read_post(k), l.scores, l.n_scores);
+        as_ml_transform(as_read_post(k), l.scores, l.n_scores);
         for (uint64_t s = 0; s < l.n_scores; s++)
             as_val_put_f64(k->out[0], i * l.n_scores + s, l.scores[s]);
     }

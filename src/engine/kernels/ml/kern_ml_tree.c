@@ -285,7 +285,7 @@ int as_run_tree_regressor(struct as_kernel_ctx *k)
     rc = read_forest(k, &f, features, names);
     for (uint64_t i = 0; i < n && rc == ASSAY_OK; i++) {
         rc = evaluate(k, &f, i * features, read_gather(k));
-        as_post(as_read_post(k), f.sums, f.n_targets);
+        as_ml_transform(as_read_post(k), f.sums, f.n_targets);
         for (uint64_t t = 0; t < f.n_targets; t++)
             as_val_put_f64(k->out[0], i * f.n_targets + t, f.sums[t]);
     }

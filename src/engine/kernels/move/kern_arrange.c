@@ -150,7 +150,7 @@ static int read_columns(struct as_kernel_ctx *k, struct columns *c)
     c->n = c->image.rank;
     c->n_steps = c->n_block = c->n_image = 1;
     for (int i = c->n; i-- > 0;) {
-        int64_t reach, room, after = list_at(k->node, "pads", c->n + i, 0);
+        int64_t reach, capacity, after = list_at(k->node, "pads", c->n + i, 0);
 
         c->stride[i] = list_at(k->node, "strides", i, 1);
         c->dilation[i] = list_at(k->node, "dilations", i, 1);
@@ -161,8 +161,8 @@ static int read_columns(struct as_kernel_ctx *k, struct columns *c)
             c->image.at[i] != k->out[0]->dims[2 + i])
             return as_kernel_fail(k, "axis %d of the image cannot be", i);
         reach = c->dilation[i] * (c->block.at[i] - 1) + 1;
-        room = c->image.at[i] + c->pad[i] + after - reach;
-        c->steps[i] = room < 0 ? 0 : room / c->stride[i] + 1;
+        capacity = c->image.at[i] + c->pad[i] + after - reach;
+        c->steps[i] = capacity < 0 ? 0 : capacity / c->stride[i] + 1;
         c->strides[i] = c->n_image;
         c->n_image *= c->image.at[i];
         if (__builtin_mul_overflow(c->n_steps, c->steps[i], &c->n_steps) ||

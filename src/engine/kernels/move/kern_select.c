@@ -166,16 +166,16 @@ struct groups {
 
 static int find_groups(struct as_kernel_ctx *k, const struct slices *s, struct groups *g)
 {
-    uint64_t room = s->length + 1;
-    uint64_t *work = as_kernel_work(k, room, 5 * sizeof *work), *order, *spare, *rank;
+    uint64_t capacity = s->length + 1;
+    uint64_t *work = as_kernel_work(k, capacity, 5 * sizeof *work), *order, *spare, *rank;
 
     if (!work)
         return ASSAY_ERR_NOMEM;
     order = work;
-    spare = work + room;
-    g->first = work + 2 * room;
-    g->count = work + 3 * room;
-    g->of = work + 4 * room;
+    spare = work + capacity;
+    g->first = work + 2 * capacity;
+    g->count = work + 3 * capacity;
+    g->of = work + 4 * capacity;
     for (uint64_t i = 0; i < s->length; i++)
         order[i] = i;
     as_fold_sort(order, spare, s->length, slice_before, s);
@@ -190,7 +190,7 @@ static int find_groups(struct as_kernel_ctx *k, const struct slices *s, struct g
     }
     if (as_node_int(k->node, "sorted", 1) != 0)
         return ASSAY_OK;
-    rank = as_kernel_work(k, room, 4 * sizeof *rank);
+    rank = as_kernel_work(k, capacity, 4 * sizeof *rank);
     if (!rank)
         return ASSAY_ERR_NOMEM;
     for (uint64_t i = 0; i < g->n; i++)
@@ -198,13 +198,13 @@ static int find_groups(struct as_kernel_ctx *k, const struct slices *s, struct g
     as_fold_sort(order, spare, g->n, first_before, g->first);
     for (uint64_t i = 0; i < g->n; i++) {
         rank[order[i]] = i;
-        rank[room + i] = g->first[order[i]];
-        rank[2 * room + i] = g->count[order[i]];
+        rank[capacity + i] = g->first[order[i]];
+        rank[2 * capacity + i] = g->count[order[i]];
     }
     for (uint64_t i = 0; i < s->length; i++)
         g->of[i] = rank[g->of[i]];
-    g->first = rank + room;
-    g->count = rank + 2 * room;
+    g->first = rank + capacity;
+    g->count = rank + 2 * capacity;
     return ASSAY_OK;
 }
 

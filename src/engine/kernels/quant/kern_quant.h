@@ -20,8 +20,8 @@ int16_t *as_centred(struct as_kernel_ctx *k, const struct as_val *x, const struc
 /* A product of two tensors as numpy's matmul has it. */
 struct as_int_product {
     uint64_t batches, m, n;
-    int32_t *sums; /* [batches, m, n]; as the caller has it, or else working memory */
-    uint64_t room; /* elements of `sums` when the caller has it */
+    int32_t *sums;     /* [batches, m, n]; as the caller has it, or else working memory */
+    uint64_t capacity; /* elements of `sums` when the caller has it */
 };
 
 AS_MUST_USE int as_int_matmul(struct as_kernel_ctx *k, const struct as_val *a,

@@ -187,7 +187,7 @@ int as_int_matmul(struct as_kernel_ctx *k, const struct as_val *a, const struct 
     left = as_centred(k, a, a_zero, rows, inner);
     right = left ? centred_columns(k, b, b_zero, inner, p->n) : NULL;
     total = p->batches * p->m * p->n;
-    if (p->sums && p->room != total)
+    if (p->sums && p->capacity != total)
         return as_kernel_fail(k, "its output does not fit");
     if (right && !p->sums)
         p->sums = as_kernel_work(k, total, sizeof *p->sums);
@@ -202,7 +202,7 @@ int as_int_matmul(struct as_kernel_ctx *k, const struct as_val *a, const struct 
 
 int as_run_matmul_integer(struct as_kernel_ctx *k)
 {
-    struct as_int_product p = {.sums = k->out[0]->data, .room = k->out[0]->n};
+    struct as_int_product p = {.sums = k->out[0]->data, .capacity = k->out[0]->n};
 
     if (k->out[0]->dtype != AS_DTYPE_I32)
         return as_kernel_cannot(k, "its output is of %s", as_dtype_name(k->out[0]->dtype));

@@ -23,7 +23,7 @@ struct rnn {
     float *gates_x;                           /* [rows of x][gates * hidden] */
     float *step, *held;                       /* [batch][gates * hidden], [batch][hidden] */
     float *h, *c;                             /* [batch][hidden] */
-    struct as_gemm_room room;
+    struct as_gemm_scratch capacity;
 };
 
 /* ---- one row of a cell ---- */
@@ -175,7 +175,7 @@ static int multiply_state(struct rnn *v, int64_t dir, const float *state, int64_
     if (v->swapped)
         g.b_row = width;
     g.c_row = width;
-    g.room = &v->room;
+    g.capacity = &v->capacity;
     return as_gemm_run(v->k, &g);
 }
 
@@ -192,7 +192,7 @@ static int multiply_inputs(struct rnn *v, int64_t dir)
         for (int64_t j = 0; j < width; j++)
             v->gates_x[i * width + j] = b[j] + (j < both ? b[width + j] : 0);
     g.add = b != NULL;
-    g.room = &v->room;
+    g.capacity = &v->capacity;
     return as_gemm_run(v->k, &g);
 }
 

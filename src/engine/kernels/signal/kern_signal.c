@@ -13,7 +13,7 @@ struct complex_f64 {
 
 /* A transform of one length, with room to work in. */
 struct transform {
-    uint64_t n, room;                   /* room: the power of two it is computed in */
+    uint64_t n, capacity;               /* room: the power of two it is computed in */
     struct complex_f64 *line;           /* n in, n out; room of them */
     struct complex_f64 *chirp, *kernel; /* of lengths that are no power of two */
     bool inverse;
@@ -63,47 +63,47 @@ static int transform_init(struct as_kernel_ctx *k, struct transform *t, uint64_t
     bool power = (n & (n - 1)) == 0;
     uint64_t square = 0; /* of i, less whole turns of 2n */
 
-    *t = (struct transform){.n = n, .room = 1, .inverse = inverse};
+    *t = (struct transform){.n = n, .capacity = 1, .inverse = inverse};
     if (n > (uint64_t)1 << 40)
         return as_kernel_fail(k, "a transform of %llu", (unsigned long long)n);
-    while (t->room < (power ? n : 2 * n - 1))
-        t->room *= 2;
-    t->line = as_kernel_work(k, t->room, sizeof *t->line);
+    while (t->capacity < (power ? n : 2 * n - 1))
+        t->capacity *= 2;
+    t->line = as_kernel_work(k, t->capacity, sizeof *t->line);
     if (!t->line)
         return ASSAY_ERR_NOMEM;
     if (power)
         return ASSAY_OK;
     t->chirp = as_kernel_work(k, n, sizeof *t->chirp);
-    t->kernel = as_kernel_work(k, t->room, sizeof *t->kernel);
+    t->kernel = as_kernel_work(k, t->capacity, sizeof *t->kernel);
     if (!t->chirp || !t->kernel)
         return ASSAY_ERR_NOMEM;
-    memset(t->kernel, 0, t->room * sizeof *t->kernel);
+    memset(t->kernel, 0, t->capacity * sizeof *t->kernel);
     for (uint64_t i = 0; i < n; i++) {
         t->chirp[i] = turn((inverse ? 1 : -1) * (double)square / (2 * (double)n));
         square = (square + 2 * i + 1) % (2 * n);
         t->kernel[i] = (struct complex_f64){t->chirp[i].re, -t->chirp[i].im};
         if (i > 0)
-            t->kernel[t->room - i] = t->kernel[i];
+            t->kernel[t->capacity - i] = t->kernel[i];
     }
-    transform_power(t->kernel, t->room, false);
+    transform_power(t->kernel, t->capacity, false);
     return ASSAY_OK;
 }
 
 /* The n numbers of t->line become their transform. */
 static void transform_run(struct transform *t)
 {
-    double scale = 1 / (double)t->room;
+    double scale = 1 / (double)t->capacity;
 
     if (!t->chirp) {
         transform_power(t->line, t->n, t->inverse);
     } else {
         for (uint64_t i = 0; i < t->n; i++)
             t->line[i] = times(t->line[i], t->chirp[i]);
-        memset(t->line + t->n, 0, (t->room - t->n) * sizeof *t->line);
-        transform_power(t->line, t->room, false);
-        for (uint64_t i = 0; i < t->room; i++)
+        memset(t->line + t->n, 0, (t->capacity - t->n) * sizeof *t->line);
+        transform_power(t->line, t->capacity, false);
+        for (uint64_t i = 0; i < t->capacity; i++)
             t->line[i] = times(t->line[i], t->kernel[i]);
-        transform_power(t->line, t->room, true);
+        transform_power(t->line, t->capacity, true);
         for (uint64_t i = 0; i < t->n; i++) {
             t->line[i] = times(t->line[i], t->chirp[i]);
             t->line[i].re *= scale;

@@ -249,7 +249,7 @@ static int read_spread(struct as_kernel_ctx *k, const struct as_val *x, const st
 static int transpose_conv(struct as_kernel_ctx *k)
 {
     const struct as_val *w = as_tfl_in(k, 1), *x = as_tfl_in(k, 2), *bias = as_tfl_in(k, 3);
-    struct as_gemm_room room = {0};
+    struct as_gemm_scratch capacity = {0};
     struct spread s = {0};
     uint64_t taps, places;
     float *columns, *out;
@@ -275,7 +275,7 @@ static int transpose_conv(struct as_kernel_ctx *k)
                                          (const float *)x->data + b * (int64_t)places * x->dims[3],
                                          w->data, true, columns);
 
-        g.room = &room;
+        g.capacity = &capacity;
         rc = as_gemm_run(k, &g);
         if (rc == ASSAY_OK)
             add_back(&s, columns, out + b * s.out[0] * s.out[1] * s.channels);

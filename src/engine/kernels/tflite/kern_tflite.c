@@ -102,7 +102,7 @@ int as_tfl_same_activated(struct as_kernel_ctx *k)
 
 static bool is_quantised(const struct as_value *value, const struct as_val *val)
 {
-    if (!value || !value->quant || val->kind != AS_KIND_TENSOR)
+    if (!value || !value->quant || val->kind != AS_VALUE_TENSOR)
         return false;
     return val->dtype == AS_DTYPE_I8 || val->dtype == AS_DTYPE_U8 || val->dtype == AS_DTYPE_I16 ||
            val->dtype == AS_DTYPE_I32;
@@ -243,7 +243,7 @@ static void quantise(const struct as_quant *q, const struct as_val *real, struct
 struct reals {
     const struct as_val **ins;
     struct as_val **outs;
-    struct as_val *room;
+    struct as_val *capacity;
 };
 
 static int make_reals(struct as_kernel_ctx *k, struct reals *r)
@@ -252,8 +252,8 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
 
     r->ins = as_arena_zero(k->scratch, k->n_in + 1, sizeof(struct as_val *));
     r->outs = as_arena_zero(k->scratch, k->n_out + 1, sizeof(struct as_val *));
-    r->room = as_arena_zero(k->scratch, k->n_in + k->n_out + 1, sizeof *r->room);
-    if (!r->ins || !r->outs || !r->room)
+    r->capacity = as_arena_zero(k->scratch, k->n_in + k->n_out + 1, sizeof *r->capacity);
+    if (!r->ins || !r->outs || !r->capacity)
         return as_fail_nomem(k->err);
     for (size_t i = 0; rc == ASSAY_OK && i < k->n_in; i++) {
         const struct as_value *value = as_node_input(k->graph, k->node, i);
@@ -261,8 +261,8 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
         r->ins[i] = k->in[i];
         if (!k->in[i] || !is_quantised(value, k->in[i]))
             continue;
-        rc = make_real(k, value->quant, k->in[i], NUMBERS, &r->room[i]);
-        r->ins[i] = &r->room[i];
+        rc = make_real(k, value->quant, k->in[i], NUMBERS, &r->capacity[i]);
+        r->ins[i] = &r->capacity[i];
     }
     for (size_t i = 0; rc == ASSAY_OK && i < k->n_out; i++) {
         const struct as_value *value = as_node_output(k->graph, k->node, i);
@@ -270,8 +270,8 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
         r->outs[i] = k->out[i];
         if (!k->out[i] || !is_quantised(value, k->out[i]))
             continue;
-        rc = make_real(k, value->quant, k->out[i], ROOM, &r->room[k->n_in + i]);
-        r->outs[i] = &r->room[k->n_in + i];
+        rc = make_real(k, value->quant, k->out[i], ROOM, &r->capacity[k->n_in + i]);
+        r->outs[i] = &r->capacity[k->n_in + i];
     }
     return rc;
 }
@@ -412,12 +412,12 @@ static int run_whole(struct as_kernel_ctx *k, const struct as_tfl_kernel *row,
     static const struct as_quant plain = {1, 0, &one, &zero};
     struct as_attr *attrs = as_arena_zero(k->scratch, k->node->n_attrs + 1, sizeof *attrs);
     const struct as_val **ins = as_arena_zero(k->scratch, k->n_in + 1, sizeof(struct as_val *));
-    struct as_val *room = as_arena_zero(k->scratch, 4, sizeof *room), *outs[1];
+    struct as_val *capacity = as_arena_zero(k->scratch, 4, sizeof *capacity), *outs[1];
     struct as_kernel_ctx inner = *k;
     struct as_node node = *k->node;
     int rc;
 
-    if (!attrs || !ins || !room)
+    if (!attrs || !ins || !capacity)
         return as_fail_nomem(k->err);
     node.n_attrs = 0;
     for (uint32_t i = 0; i < k->node->n_attrs; i++)
@@ -425,13 +425,13 @@ static int run_whole(struct as_kernel_ctx *k, const struct as_tfl_kernel *row,
             attrs[node.n_attrs++] = k->node->attrs[i];
     node.attrs = attrs;
     memcpy(ins, k->in, k->n_in * sizeof(struct as_val *));
-    outs[0] = &room[3];
+    outs[0] = &capacity[3];
     rc = make_real(k, w->out, k->out[0], ROOM, outs[0]);
     for (size_t i = 0; rc == ASSAY_OK && i < (w->w ? 3 : 1); i++) {
         if (!as_has_in(k, i))
             continue;
-        rc = make_real(k, i == 0 ? w->x : i == 1 ? w->w : &plain, k->in[i], STEPS, &room[i]);
-        ins[i] = &room[i];
+        rc = make_real(k, i == 0 ? w->x : i == 1 ? w->w : &plain, k->in[i], STEPS, &capacity[i]);
+        ins[i] = &capacity[i];
     }
     if (rc < 0)
         return rc;
@@ -440,7 +440,7 @@ static int run_whole(struct as_kernel_ctx *k, const struct as_tfl_kernel *row,
     inner.out = outs;
     inner.n_out = 1;
     rc = row->run(&inner);
-    return rc < 0 ? rc : quantise_steps(k, w, &room[3], k->out[0]);
+    return rc < 0 ? rc : quantise_steps(k, w, &capacity[3], k->out[0]);
 }
 
 static int run(struct as_kernel_ctx *k)

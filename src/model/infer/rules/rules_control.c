@@ -118,7 +118,7 @@ static int set_scanned(struct as_infer *ctx, struct scan *s, size_t k)
 
     slice = AS_TYPE_UNKNOWN;
     if (type && !as_type_dims(type, &dims)) {
-        slice.dtype = type->kind == AS_KIND_TENSOR ? type->dtype : (uint8_t)AS_DTYPE_UNKNOWN;
+        slice.dtype = type->kind == AS_VALUE_TENSOR ? type->dtype : (uint8_t)AS_DTYPE_UNKNOWN;
     } else if (type) {
         if (axis_in(ctx->node, "scan_input_axes", k, &said) < 0)
             return as_conflict(ctx, "scan_input_axes is shorter than the scanned inputs");
@@ -248,7 +248,7 @@ static int map_length(struct as_infer *ctx, int32_t *n)
     for (size_t i = 0; i < ctx->node->n_inputs; i++) {
         const struct as_type *type = as_in_type(ctx, i);
 
-        if (!type || type->kind != AS_KIND_SEQUENCE || type->n_elems < 0)
+        if (!type || type->kind != AS_VALUE_SEQUENCE || type->n_elems < 0)
             continue;
         if (*n >= 0 && *n != type->n_elems)
             return as_conflict(ctx, "sequences of %d and %d elements are mapped together", *n,
@@ -265,15 +265,16 @@ static int map_inputs(struct as_infer *ctx, struct as_graph *body, int32_t k)
         const struct as_value *value = as_node_input(ctx->graph, ctx->node, i);
         struct as_type type = AS_TYPE_UNKNOWN;
 
-        if (value && value->type.kind != AS_KIND_SEQUENCE && i > 0)
+        if (value && value->type.kind != AS_VALUE_SEQUENCE && i > 0)
             type = value->type;
-        else if (value && value->type.kind == AS_KIND_SEQUENCE && k >= 0 && k < value->type.n_elems)
+        else if (value && value->type.kind == AS_VALUE_SEQUENCE && k >= 0 &&
+                 k < value->type.n_elems)
             type = value->type.elems[k];
-        else if (value && value->type.kind == AS_KIND_SEQUENCE &&
+        else if (value && value->type.kind == AS_VALUE_SEQUENCE &&
                  !as_type_common(ctx->arena, &value->type, &type))
             return as_fail_nomem(ctx->err);
         as_body_set(body, i, &type,
-                    value && value->type.kind == AS_KIND_TENSOR && i > 0 ? value->data : NULL);
+                    value && value->type.kind == AS_VALUE_TENSOR && i > 0 ? value->data : NULL);
     }
     return ASSAY_OK;
 }
@@ -326,7 +327,7 @@ static int map_each(struct as_infer *ctx, struct as_graph *body, int32_t n)
     for (size_t i = 0; i < n_outs && rc == ASSAY_OK; i++) {
         struct as_type type;
 
-        if (!as_type_list(ctx, AS_KIND_SEQUENCE, elems + i * (size_t)n, (size_t)n, &type))
+        if (!as_type_list(ctx, AS_VALUE_SEQUENCE, elems + i * (size_t)n, (size_t)n, &type))
             return as_fail_nomem(ctx->err);
         rc = as_out_type(ctx, i, &type);
     }

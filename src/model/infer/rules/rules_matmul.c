@@ -16,7 +16,7 @@ static bool differ(int64_t a, int64_t b)
 }
 
 /* Puts a 1 before or behind a vector, which is taken away from the product again. */
-static void as_matrix(struct as_dims *dims, bool before)
+static void make_matrix(struct as_dims *dims, bool before)
 {
     if (dims->rank != 1)
         return;
@@ -37,8 +37,8 @@ static int matmul(struct as_infer *ctx)
         return as_conflict(ctx, "a scalar is multiplied as a matrix");
     row = a.rank == 1;
     column = b.rank == 1;
-    as_matrix(&a, true);
-    as_matrix(&b, false);
+    make_matrix(&a, true);
+    make_matrix(&b, false);
     m = a.at[a.rank - 2];
     n = b.at[b.rank - 1];
     if (differ(a.at[a.rank - 1], b.at[b.rank - 2]))

@@ -199,7 +199,7 @@ static int zip_map(struct as_infer *ctx)
     int64_t n = examples(ctx);
     struct as_type map = AS_TYPE_UNKNOWN, type, *maps;
 
-    map.kind = AS_KIND_MAP;
+    map.kind = AS_VALUE_MAP;
     if (!as_type_may_copy(ctx, n)) {
         if (!as_type_many(ctx->arena, &map, &type))
             return as_fail_nomem(ctx->err);
@@ -208,7 +208,7 @@ static int zip_map(struct as_infer *ctx)
     maps = as_arena_zero(ctx->arena, (size_t)n + 1, sizeof *maps);
     for (int64_t i = 0; maps && i < n; i++)
         maps[i] = map;
-    if (!maps || !as_type_list(ctx, AS_KIND_SEQUENCE, maps, (size_t)n, &type))
+    if (!maps || !as_type_list(ctx, AS_VALUE_SEQUENCE, maps, (size_t)n, &type))
         return as_fail_nomem(ctx->err);
     return as_out_type(ctx, 0, &type);
 }

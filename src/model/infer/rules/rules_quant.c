@@ -24,7 +24,7 @@ static int check_scale(struct as_infer *ctx)
     return ASSAY_OK;
 }
 
-static int as_shape(struct as_infer *ctx, unsigned dtype)
+static int take_shape(struct as_infer *ctx, unsigned dtype)
 {
     struct as_dims x;
 
@@ -41,20 +41,20 @@ static int infer_quantize(struct as_infer *ctx)
         dtype = as_in_dtype(ctx, 2);
     else if (said != 0)
         dtype = as_dtype_of_onnx(said);
-    return rc == ASSAY_OK ? as_shape(ctx, dtype) : rc;
+    return rc == ASSAY_OK ? take_shape(ctx, dtype) : rc;
 }
 
 static int infer_dequantize(struct as_infer *ctx)
 {
     int rc = check_scale(ctx);
 
-    return rc == ASSAY_OK ? as_shape(ctx, as_in_dtype(ctx, 1)) : rc;
+    return rc == ASSAY_OK ? take_shape(ctx, as_in_dtype(ctx, 1)) : rc;
 }
 
 static int infer_dynamic_quantize(struct as_infer *ctx)
 {
     struct as_dims scalar = {0, {0}};
-    int rc = as_shape(ctx, AS_DTYPE_U8);
+    int rc = take_shape(ctx, AS_DTYPE_U8);
 
     if (rc == ASSAY_OK)
         rc = as_out_tensor(ctx, 1, AS_DTYPE_F32, &scalar);

@@ -7,7 +7,7 @@ static int out_list(struct as_infer *ctx, size_t i, const struct as_type *elems,
 {
     struct as_type type;
 
-    if (!as_type_list(ctx, AS_KIND_SEQUENCE, elems, n, &type))
+    if (!as_type_list(ctx, AS_VALUE_SEQUENCE, elems, n, &type))
         return as_fail_nomem(ctx->err);
     return as_out_type(ctx, i, &type);
 }
@@ -25,7 +25,7 @@ static int out_bare_sequence(struct as_infer *ctx, size_t i)
 {
     struct as_type type = AS_TYPE_UNKNOWN;
 
-    type.kind = AS_KIND_SEQUENCE;
+    type.kind = AS_VALUE_SEQUENCE;
     return as_out_type(ctx, i, &type);
 }
 
@@ -34,8 +34,8 @@ static const struct as_type *sequence_at(const struct as_infer *ctx, size_t i)
 {
     const struct as_type *type = as_in_type(ctx, i);
 
-    return type && type->kind == AS_KIND_SEQUENCE && (type->elems || type->n_elems == 0) ? type
-                                                                                         : NULL;
+    return type && type->kind == AS_VALUE_SEQUENCE && (type->elems || type->n_elems == 0) ? type
+                                                                                          : NULL;
 }
 
 static int infer_empty(struct as_infer *ctx)
@@ -170,7 +170,7 @@ static int infer_length(struct as_infer *ctx)
     struct as_dims scalar = {0, {0}};
     struct as_data *data;
 
-    if (!sequence || sequence->kind != AS_KIND_SEQUENCE || sequence->n_elems < 0)
+    if (!sequence || sequence->kind != AS_VALUE_SEQUENCE || sequence->n_elems < 0)
         return as_out_tensor(ctx, 0, AS_DTYPE_I64, &scalar);
     data = as_data_new(ctx->arena, AS_DTYPE_I64, 1);
     if (data)
@@ -346,7 +346,7 @@ static int infer_optional(struct as_infer *ctx)
     const struct as_type *in = as_in_type(ctx, 0);
     struct as_type type;
 
-    if (!as_type_list(ctx, AS_KIND_OPTIONAL, in, in ? 1 : 0, &type))
+    if (!as_type_list(ctx, AS_VALUE_OPTIONAL, in, in ? 1 : 0, &type))
         return as_fail_nomem(ctx->err);
     return as_out_type(ctx, 0, &type);
 }
@@ -359,7 +359,7 @@ static int infer_get_element(struct as_infer *ctx)
 
     if (!in)
         return ASSAY_OK;
-    if (in->kind != AS_KIND_OPTIONAL) {
+    if (in->kind != AS_VALUE_OPTIONAL) {
         if (to)
             to->data = from->data;
         return as_out_like(ctx, 0, 0);
@@ -375,14 +375,14 @@ static int infer_has_element(struct as_infer *ctx)
     struct as_dims scalar = {0, {0}};
     struct as_data *data;
 
-    if (in && in->kind == AS_KIND_OPTIONAL && in->n_elems < 0)
+    if (in && in->kind == AS_VALUE_OPTIONAL && in->n_elems < 0)
         return as_out_tensor(ctx, 0, AS_DTYPE_BOOL, &scalar);
     /* Nothing at all may also be an optional of which only the kind is not known. */
-    if (in && in->kind == AS_KIND_TENSOR && in->dtype == AS_DTYPE_UNKNOWN && in->rank < 0)
+    if (in && in->kind == AS_VALUE_TENSOR && in->dtype == AS_DTYPE_UNKNOWN && in->rank < 0)
         return as_out_tensor(ctx, 0, AS_DTYPE_BOOL, &scalar);
     data = as_data_new(ctx->arena, AS_DTYPE_BOOL, 1);
     if (data)
-        as_data_put_i64(data, 0, in && (in->kind != AS_KIND_OPTIONAL || in->n_elems > 0));
+        as_data_put_i64(data, 0, in && (in->kind != AS_VALUE_OPTIONAL || in->n_elems > 0));
     return as_out_data(ctx, 0, data, &scalar);
 }
 

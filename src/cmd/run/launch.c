@@ -1,6 +1,6 @@
-/* cmd/run/run_target.c - finds a command as the shell would, and starts it as if nobody stood
+/* cmd/run/launch.c - finds a command as the shell would, and starts it as if nobody stood
  * before it. */
-#include "cmd/run/run_target.h"
+#include "cmd/run/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +22,11 @@ static const struct {
     bool ignored;
 } own[AS_TARGET_SIGNALS] = {{SIGCHLD, false}, {SIGXFSZ, true}, {SIGPIPE, true}};
 
-void as_target_prepare(struct as_target *target)
+void as_launch_prepare(struct as_launch *target)
 {
     struct sigaction action = {0};
 
-    *target = (struct as_target){0};
+    *target = (struct as_launch){0};
     /* Closed for the command it stays: what stands in for it is closed when it starts. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
@@ -39,7 +39,7 @@ void as_target_prepare(struct as_target *target)
         if (target->changed[i])
             (void)signal(own[i].signal, own[i].ignored ? SIG_IGN : SIG_DFL);
     }
-    as_program_signals_block(&target->mask);
+    as_watch_signals_block(&target->mask);
 }
 
 /* ---- finding ---- */
@@ -76,7 +76,7 @@ static int tell_found(enum found found, const char *name, struct assay_error *er
 }
 
 /* The first that can be executed; the first that is there but cannot be counts for the sentence. */
-static enum found search(struct as_target *target, const char *name, const char *folders)
+static enum found search(struct as_launch *target, const char *name, const char *folders)
 {
     enum found best = FOUND_NOTHING;
 
@@ -97,7 +97,7 @@ static enum found search(struct as_target *target, const char *name, const char 
     }
 }
 
-int as_target_find(struct as_target *target, const char *name, struct assay_error *err)
+int as_launch_find(struct as_launch *target, const char *name, struct assay_error *err)
 {
     const char *folders = getenv("PATH");
     size_t size = strlen(name);
@@ -121,7 +121,7 @@ static char *const *writable(const char *const *list)
 
 /* The child has our memory until it executes: the failure comes back in it, and nothing else may be
  * touched. Fork handlers do not run. */
-__attribute__((noinline)) static int start(const struct as_target *target, const char *path,
+__attribute__((noinline)) static int start(const struct as_launch *target, const char *path,
                                            const char *const *argv, const char *const *envp,
                                            pid_t *out)
 {
@@ -161,7 +161,7 @@ static bool is_text(const char *path)
 }
 
 /* A text without a first line that says what runs it is the shell's, as with execvp(). */
-static int start_by_shell(const struct as_target *target, const char *const *argv,
+static int start_by_shell(const struct as_launch *target, const char *const *argv,
                           const char *const *envp, pid_t *pid)
 {
     const char **list;
@@ -182,7 +182,7 @@ static int start_by_shell(const struct as_target *target, const char *const *arg
     return failed;
 }
 
-int as_target_start(const struct as_target *target, const char *const *argv,
+int as_launch_start(const struct as_launch *target, const char *const *argv,
                     const char *const *envp, pid_t *pid, struct assay_error *err)
 {
     int failed = start(target, target->path, argv, envp, pid);

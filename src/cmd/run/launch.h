@@ -1,7 +1,7 @@
-/* cmd/run/run_target.h - finds a command as the shell would, and starts it as if nobody stood
+/* cmd/run/launch.h - finds a command as the shell would, and starts it as if nobody stood
  * before it. What it inherits is what we inherited: descriptors, signal mask, ignored signals. */
-#ifndef AS_CMD_RUN_RUN_TARGET_H
-#define AS_CMD_RUN_RUN_TARGET_H
+#ifndef AS_CMD_RUN_LAUNCH_H
+#define AS_CMD_RUN_LAUNCH_H
 
 #include <limits.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ enum { AS_STATUS_NOT_EXECUTABLE = 126, AS_STATUS_NOT_FOUND = 127 };
 /* Signals that we treat otherwise than the command shall. */
 #define AS_TARGET_SIGNALS 3
 
-struct as_target {
+struct as_launch {
     char path[PATH_MAX];
     sigset_t mask;                                               /* for the command */
     bool ignored[AS_TARGET_SIGNALS], changed[AS_TARGET_SIGNALS]; /* so was it when we began */
@@ -24,14 +24,14 @@ struct as_target {
 
 /* Before any other: keeps what the command is to inherit, makes sure that its end is told to us,
  * and that nothing we open takes the place of a closed standard stream. */
-void as_target_prepare(struct as_target *target);
+void as_launch_prepare(struct as_launch *target);
 
 /* The file of `name`, by PATH unless it has a slash. 0, or one of the above with `err` filled. */
-AS_MUST_USE int as_target_find(struct as_target *target, const char *name, struct assay_error *err);
+AS_MUST_USE int as_launch_find(struct as_launch *target, const char *name, struct assay_error *err);
 
 /* Starts it; `argv` and `envp` end with NULL. 0 with `pid` set, or one of the above with `err`
  * filled. */
-AS_MUST_USE int as_target_start(const struct as_target *target, const char *const *argv,
+AS_MUST_USE int as_launch_start(const struct as_launch *target, const char *const *argv,
                                 const char *const *envp, pid_t *pid, struct assay_error *err);
 
 #endif

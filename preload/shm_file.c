@@ -1,6 +1,6 @@
-/* preload/share_file.c - makes the file of a process and puts it into its memory.
+/* preload/shm_file.c - makes the file of a process and puts it into its memory.
  * No descriptor stays open, nothing is allocated, and errno is the caller's to keep. */
-#include "share_file.h"
+#include "shm_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,25 +21,25 @@
 /* How much may be mapped; 0: nothing. A limit on the address space is the program's, not ours. */
 static size_t bytes_allowed(void)
 {
-    size_t bytes = (size_t)AS_SHARE_BYTES;
+    size_t bytes = (size_t)AS_SHM_BYTES;
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < AS_SHARE_BYTES)
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < AS_SHM_BYTES)
         return 0; /* the program would be sent SIGXFSZ */
     if (getrlimit(RLIMIT_AS, &limit) != 0)
         return 0;
-    if (limit.rlim_cur / AS_SHARE_LIMIT_PART < bytes)
-        bytes = (size_t)(limit.rlim_cur / AS_SHARE_LIMIT_PART) & ~(size_t)0xffff;
-    return bytes < AS_SHARE_LEAST_BYTES ? 0 : bytes;
+    if (limit.rlim_cur / AS_SHM_LIMIT_PART < bytes)
+        bytes = (size_t)(limit.rlim_cur / AS_SHM_LIMIT_PART) & ~(size_t)0xffff;
+    return bytes < AS_SHM_LEAST_BYTES ? 0 : bytes;
 }
 
-static int name_file(char *path, size_t room, const char *folder, unsigned program)
+static int name_file(char *path, size_t capacity, const char *folder, unsigned program)
 {
     long pid = (long)getpid();
 
     if (program == 0)
-        return snprintf(path, room, "%s/%ld.share", folder, pid);
-    return snprintf(path, room, "%s/%ld.%u.share", folder, pid, program);
+        return snprintf(path, capacity, "%s/%ld.share", folder, pid);
+    return snprintf(path, capacity, "%s/%ld.%u.share", folder, pid, program);
 }
 
 /* A descriptor of a new file of full size, or -1. */
@@ -57,7 +57,7 @@ static int new_file(const char *folder)
         if (fd < 0 && errno != EEXIST)
             return -1;
     }
-    if (fd >= 0 && ftruncate(fd, (off_t)AS_SHARE_BYTES) != 0) {
+    if (fd >= 0 && ftruncate(fd, (off_t)AS_SHM_BYTES) != 0) {
         unlink(path);
         close(fd);
         return -1;
@@ -77,7 +77,7 @@ static void *map_file(int fd, void *at, size_t bytes)
     return mapped;
 }
 
-struct as_share_header *as_share_file_make(const char *folder, size_t *mapped_bytes)
+struct as_shm_header *as_shm_file_make(const char *folder, size_t *mapped_bytes)
 {
     size_t bytes = bytes_allowed();
     void *mapped = NULL;
@@ -90,7 +90,7 @@ struct as_share_header *as_share_file_make(const char *folder, size_t *mapped_by
         return NULL;
     mapped = map_file(fd, NULL, bytes);
     close(fd);
-    if (mapped && !as_share_file_touch(mapped, sizeof(struct as_share_header))) {
+    if (mapped && !as_shm_file_touch(mapped, sizeof(struct as_shm_header))) {
         munmap(mapped, bytes);
         mapped = NULL;
     }
@@ -98,26 +98,26 @@ struct as_share_header *as_share_file_make(const char *folder, size_t *mapped_by
     return mapped;
 }
 
-void as_share_file_forget(struct as_share_header *share, size_t mapped_bytes)
+void as_shm_file_forget(struct as_shm_header *shm, size_t mapped_bytes)
 {
-    (void)mmap(share, mapped_bytes, PROT_READ | PROT_WRITE,
+    (void)mmap(shm, mapped_bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-bool as_share_file_fork(const char *folder, struct as_share_header *share, size_t mapped_bytes)
+bool as_shm_file_fork(const char *folder, struct as_shm_header *shm, size_t mapped_bytes)
 {
     int fd = new_file(folder);
-    bool made = fd >= 0 && map_file(fd, share, mapped_bytes) != NULL &&
-                as_share_file_touch(share, sizeof *share);
+    bool made =
+        fd >= 0 && map_file(fd, shm, mapped_bytes) != NULL && as_shm_file_touch(shm, sizeof *shm);
 
     if (fd >= 0)
         close(fd);
     if (!made)
-        as_share_file_forget(share, mapped_bytes);
+        as_shm_file_forget(shm, mapped_bytes);
     return made;
 }
 
-bool as_share_file_touch(const void *at, size_t bytes)
+bool as_shm_file_touch(const void *at, size_t bytes)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t start = (uintptr_t)at & ~(page - 1),

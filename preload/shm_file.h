@@ -1,7 +1,7 @@
-/* preload/share_file.h - makes the file of a process and puts it into its memory.
+/* preload/shm_file.h - makes the file of a process and puts it into its memory.
  * No descriptor stays open, nothing is allocated, and errno is the caller's to keep. */
-#ifndef AS_PRELOAD_SHARE_FILE_H
-#define AS_PRELOAD_SHARE_FILE_H
+#ifndef AS_PRELOAD_SHM_FILE_H
+#define AS_PRELOAD_SHM_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,16 +10,16 @@
 
 /* A file that nobody has yet, in `folder`, named after this process, and mapped; NULL: there cannot
  * be one. `mapped_bytes` says how much of it is in memory: less where memory is limited. */
-struct as_share_header *as_share_file_make(const char *folder, size_t *mapped_bytes);
+struct as_shm_header *as_shm_file_make(const char *folder, size_t *mapped_bytes);
 
 /* In a forked child: an empty file of its own, at the address of its parent's. False: there is only
  * private memory now. */
-bool as_share_file_fork(const char *folder, struct as_share_header *share, size_t mapped_bytes);
+bool as_shm_file_fork(const char *folder, struct as_shm_header *shm, size_t mapped_bytes);
 
 /* Private memory takes the place of the share. */
-void as_share_file_forget(struct as_share_header *share, size_t mapped_bytes);
+void as_shm_file_forget(struct as_shm_header *shm, size_t mapped_bytes);
 
 /* Pages that will be written to are there from now on; false: the disk or the memory is full. */
-bool as_share_file_touch(const void *at, size_t bytes);
+bool as_shm_file_touch(const void *at, size_t bytes);
 
 #endif
