@@ -2,11 +2,11 @@
  * The work is done in measure/; here results get the names and units that are promised. */
 #include <assay/measure.h>
 
-#include <math.h>
 #include <string.h>
 
 #include "api/measure_internal.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "probe/system/topology.h"
 
 _Static_assert((int)ASSAY_LATENCY_CAUSES == (int)AS_CAUSE_COUNT, "promise every cause");
@@ -296,7 +296,7 @@ int assay_model_measure_latency(struct assay_model *model,
 
 double assay_latency_throughput(const struct assay_latency *latency, double items)
 {
-    return latency && latency->median_ns > 0 ? items * 1e9 / latency->median_ns : (double)NAN;
+    return latency && latency->median_ns > 0 ? items * 1e9 / latency->median_ns : AS_UNKNOWN;
 }
 
 /* ---- memory ---- */
@@ -323,7 +323,7 @@ void as_measure_put_memory(struct assay_memory *out, const struct as_measure_set
     out->peak_memory_mb = (double)peak / AS_MIB;
     out->memory_efficiency =
         peak ? (double)(out->held_parameter_bytes + out->activation_bytes) / (double)peak
-             : (double)NAN;
+             : AS_UNKNOWN;
     if (out->planned)
         out->planned_difference = (int64_t)(out->activation_bytes - out->planned_bytes);
 }

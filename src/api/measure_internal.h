@@ -6,10 +6,9 @@
 #include <assay/measure.h>
 
 #include "api/model_sizes.h"
+#include "base/units.h"
 #include "measure/latency/profile_run.h"
 #include "model/cost/cost.h"
-
-#define AS_MIB 1048576.0
 
 struct as_measure_setup {
     struct assay_model *model;

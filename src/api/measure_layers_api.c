@@ -10,6 +10,7 @@
 #include "analyze/model/inspect.h"
 #include "api/measure_internal.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 #include "stats/describe/sort.h"
 
@@ -93,7 +94,7 @@ static double typical_ns(struct layer_times *t, size_t row)
     size_t n = t->pass->n_runs;
 
     if (t->lists.first[row] == NO_STEP)
-        return (double)NAN;
+        return AS_UNKNOWN;
     memset(t->share, 0, n * sizeof *t->share);
     for (int32_t s = t->lists.first[row]; s != NO_STEP; s = t->lists.next[s])
         for (size_t i = 0; i < n; i++)
@@ -159,11 +160,11 @@ static void put_layer(struct assay_model_layer_profile *layer, const struct as_c
         .flops = all.macs ? as_sat_mul(all.macs, 2) : as_cost_flops(&all),
         .parameter_memory_mb = (double)row->parameter_bytes / AS_MIB,
         .activation_memory_mb = (double)ran->output_bytes / AS_MIB,
-        .latency_ms = (double)NAN,
-        .gflops_per_second = (double)NAN,
-        .share = (double)NAN,
-        .peak_memory_mb = (double)NAN,
-        .memory_efficiency = (double)NAN,
+        .latency_ms = AS_UNKNOWN,
+        .gflops_per_second = AS_UNKNOWN,
+        .share = AS_UNKNOWN,
+        .peak_memory_mb = AS_UNKNOWN,
+        .memory_efficiency = AS_UNKNOWN,
         .reason = "the layer is not run: its result is known before, or nobody needs it",
     };
 }
@@ -183,7 +184,7 @@ static void put_time(struct assay_model_layer_profile *layer, const struct layer
     for (int32_t s = t->lists.first[row]; s != NO_STEP; s = t->lists.next[s])
         live = live_bytes[s] > live ? live_bytes[s] : live;
     layer->latency_ms = t->ns[row] / 1e6;
-    layer->share = t->all_ns > 0 ? t->ns[row] / t->all_ns : (double)NAN;
+    layer->share = t->all_ns > 0 ? t->ns[row] / t->all_ns : AS_UNKNOWN;
     layer->peak_memory_mb = (double)live / AS_MIB + layer->parameter_memory_mb;
     layer->reason = NULL;
     if (layer->peak_memory_mb > 0)

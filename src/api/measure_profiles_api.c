@@ -9,6 +9,7 @@
 #include "api/measure_internal.h"
 #include "base/alloc.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "measure/peaks/peaks.h"
 #include "model/cost/cost_rules.h"
 
@@ -65,16 +66,16 @@ static void find_rates(struct assay_forward_profile *f, double seconds, double b
     bool known = f->complete && seconds > 0;
 
     f->intensity =
-        f->complete && f->bytes_moved ? (double)f->flops / (double)f->bytes_moved : (double)NAN;
-    f->gflops_per_second = known ? (double)f->flops / 1e9 / seconds : (double)NAN;
-    f->memory_bandwidth_mbs = known ? (double)f->bytes_moved / AS_MIB / seconds : (double)NAN;
+        f->complete && f->bytes_moved ? (double)f->flops / (double)f->bytes_moved : AS_UNKNOWN;
+    f->gflops_per_second = known ? (double)f->flops / 1e9 / seconds : AS_UNKNOWN;
+    f->memory_bandwidth_mbs = known ? (double)f->bytes_moved / AS_MIB / seconds : AS_UNKNOWN;
     f->computational_efficiency =
-        roof->peak_gflops > 0 ? f->gflops_per_second / roof->peak_gflops : (double)NAN;
+        roof->peak_gflops > 0 ? f->gflops_per_second / roof->peak_gflops : AS_UNKNOWN;
     f->attainable_gflops = roof->peak_gflops > 0 && bandwidth > 0 && !isnan(f->intensity)
                                ? fmin(roof->peak_gflops, f->intensity * bandwidth / 1e9)
-                               : (double)NAN;
+                               : AS_UNKNOWN;
     f->attained_share =
-        f->attainable_gflops > 0 ? f->gflops_per_second / f->attainable_gflops : (double)NAN;
+        f->attainable_gflops > 0 ? f->gflops_per_second / f->attainable_gflops : AS_UNKNOWN;
 }
 
 /* NULL: all of them could be had. */

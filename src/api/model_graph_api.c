@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "model/build/build_attention.h"
 #include "model/graph/model_handle.h"
 
@@ -347,7 +348,7 @@ int assay_model_sequential(struct assay_model *model, const char *name, int x,
     if (name)
         as_build_scope(b, "%s", name);
     for (size_t i = 0; i < n; i++) {
-        if ((size_t)layers[i].kind >= sizeof layers_of / sizeof *layers_of)
+        if ((size_t)layers[i].kind >= AS_COUNT_OF(layers_of))
             return as_handle_out(model, as_build_fail(b, ASSAY_ERR_USAGE,
                                                       "there is no kind of layer number %d",
                                                       (int)layers[i].kind));

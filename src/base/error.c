@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
+
 const char *assay_code_text(int code)
 {
     static const char *const text[] = {[0] = "ok",
@@ -16,7 +18,7 @@ const char *assay_code_text(int code)
 #undef X
     };
 
-    if (code > 0 || code <= -(int)(sizeof text / sizeof *text) || !text[-code])
+    if (code > 0 || code <= -(int)(AS_COUNT_OF(text)) || !text[-code])
         return "unknown error";
     return text[-code];
 }

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/units.h"
+
 static struct {
     as_log_sink sink;
     void *user;
@@ -26,7 +28,7 @@ const char *as_log_level_name(int level)
         [AS_LOG_INFO] = "info",
         [AS_LOG_DEBUG] = "debug",
     };
-    _Static_assert(sizeof name / sizeof *name == AS_LOG_COUNT, "name every level");
+    _Static_assert(AS_COUNT_OF(name) == AS_LOG_COUNT, "name every level");
 
     return level >= 0 && level < AS_LOG_COUNT ? name[level] : "?";
 }

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/text/float_text.h"
+#include "base/units.h"
 #include "cmd/bench/bench_work.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
@@ -511,7 +512,7 @@ static void watch_signals(const struct as_load_command *command)
     static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
     running = &command->pid;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(ends); i++) {
         struct sigaction action = {.sa_handler = SIG_DFL};
 
         if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)

@@ -6,6 +6,7 @@
 
 #include <assay/bundle.h>
 
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "experiment/bundle/rvf_segment.h"
@@ -171,12 +172,12 @@ static const struct action {
 
 static const char *action_at(size_t i)
 {
-    return i < sizeof actions / sizeof *actions ? actions[i].name : NULL;
+    return i < AS_COUNT_OF(actions) ? actions[i].name : NULL;
 }
 
 static bool understands(const struct action *action, const char *option)
 {
-    for (size_t i = 0; i < sizeof action->options / sizeof *action->options; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(action->options); i++)
         if (action->options[i] && strcmp(action->options[i], option) == 0)
             return true;
     return false;
@@ -187,7 +188,7 @@ static int run_bundle(const struct as_cmd_line *line, struct assay_error *err)
     const char *word = line->operand[0];
     const struct action *action = NULL;
 
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(actions); i++)
         if (strcmp(actions[i].name, word) == 0)
             action = &actions[i];
     if (!action)

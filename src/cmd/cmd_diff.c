@@ -5,6 +5,7 @@
 
 #include "analyze/run/diff_side.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
@@ -45,7 +46,7 @@ static int read_percent(const struct as_cmd_line *line, const char *name, double
 {
     const char *text = as_opt_text(line, name);
 
-    *out = (double)NAN;
+    *out = AS_UNKNOWN;
     if (!text)
         return ASSAY_OK;
     if (!as_parse_f64(text, strlen(text), out) || !(*out >= 0 && *out <= 1e6))
@@ -100,7 +101,7 @@ static int run_diff(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_diff_run *run[2] = {NULL, NULL};
     struct as_diff_options options = {0};
-    double limit_percent, threshold_percent = (double)NAN;
+    double limit_percent, threshold_percent = AS_UNKNOWN;
     int rc = read_percent(line, "fail-slower", &limit_percent, err);
 
     if (rc == ASSAY_OK)

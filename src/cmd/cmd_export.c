@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
@@ -43,7 +44,7 @@ static int unit_bits(char letter)
     } unit[] = {{'k', 10}, {'K', 10}, {'m', 20}, {'M', 20},
                 {'g', 30}, {'G', 30}, {'t', 40}, {'T', 40}};
 
-    for (size_t i = 0; i < sizeof unit / sizeof *unit; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(unit); i++)
         if (unit[i].letter == letter)
             return unit[i].bits;
     return -1;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/model_options.h"
@@ -173,7 +174,7 @@ static int read_analysis(const struct as_cmd_line *line, struct as_inspect_optio
     o->look_into_weights = true;
     o->weights = as_opt_given(line, "weights");
     o->training = as_opt_given(line, "train");
-    for (size_t i = 0; i < sizeof train_words / sizeof *train_words; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(train_words); i++)
         o->training |= as_opt_given(line, train_words[i]);
     o->train = (struct as_train_options){
         .optimizer = (enum as_optimizer)as_opt_word(line, "optimizer", AS_OPTIMIZER_ADAM),
@@ -197,7 +198,7 @@ static int read_report(const struct as_cmd_line *line, struct as_inspect_report 
                        struct assay_error *err)
 {
     unsigned words[2 * AS_INSPECT_SECTION_COUNT];
-    size_t n = as_opt_words(line, "section", words, sizeof words / sizeof *words);
+    size_t n = as_opt_words(line, "section", words, AS_COUNT_OF(words));
 
     if (as_opt_given(line, "json") + as_opt_given(line, "csv") + as_opt_given(line, "markdown") > 1)
         return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json, --csv and --markdown");
@@ -218,7 +219,7 @@ static int read_report(const struct as_cmd_line *line, struct as_inspect_report 
                        "--group tree keeps the order of the graph; sort another grouping");
     for (size_t i = 0; i < n; i++)
         r->sections |= 1u << words[i];
-    r->n_columns = as_opt_words(line, "columns", r->column, sizeof r->column / sizeof *r->column);
+    r->n_columns = as_opt_words(line, "columns", r->column, AS_COUNT_OF(r->column));
     return ASSAY_OK;
 }
 

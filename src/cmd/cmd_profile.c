@@ -1,6 +1,5 @@
 /* cmd/cmd_profile.c - all of `assay profile`: runs a model and shows where time and memory go.
  * Numbers go to standard output, talk and progress to standard error. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
@@ -253,7 +253,7 @@ static int run_tokens(struct work *w, struct assay_error *err)
 
     if (w->pairs.n == 0 && !asked)
         return ASSAY_OK;
-    as_progress_show(&w->progress, "token by token", (double)NAN);
+    as_progress_show(&w->progress, "token by token", AS_UNKNOWN);
     rc = as_model_open(&model, w->line->operand[0], err);
     if (rc == ASSAY_OK)
         rc = as_state_pairs_find(&pairs, model, NULL, 0, err);
@@ -310,7 +310,7 @@ static int read_words(struct work *w, struct as_profile_report *report, struct a
 {
     static const char *const lists[] = {"shape", "dim", "value", "loop", "input"};
 
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(lists); i++) {
         const char *value;
 
         for (size_t k = 0; (value = as_opt_list_at(w->line, lists[i], k)) != NULL; k++)

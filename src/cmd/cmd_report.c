@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
@@ -94,7 +95,7 @@ static int read_options(const struct as_cmd_line *line, struct as_report_options
                         struct assay_error *err)
 {
     unsigned words[2 * (AS_SECTION_COUNT + 1)];
-    size_t n = as_opt_words(line, "section", words, sizeof words / sizeof *words);
+    size_t n = as_opt_words(line, "section", words, AS_COUNT_OF(words));
 
     if (as_opt_given(line, "json") + as_opt_given(line, "csv") + as_opt_given(line, "markdown") +
             as_opt_given(line, "classic") >
@@ -290,7 +291,7 @@ static int refuse_for_session(const struct as_cmd_line *line,
         {"thread", "is the JSON of a session, whose layers are of all threads together"},
     };
 
-    for (size_t i = 0; i < sizeof needs_run / sizeof *needs_run; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(needs_run); i++) {
         if (as_opt_given(line, needs_run[i].option))
             return as_fail(err, ASSAY_ERR_USAGE, "--%s needs a run; %s %s", needs_run[i].option,
                            line->operand[0], needs_run[i].why);

@@ -12,6 +12,7 @@
 #include "analyze/watch/target_findings.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
@@ -79,7 +80,7 @@ static int check_options(const struct as_cmd_line *line, struct assay_error *err
 {
     static const char *const shown[] = {"report", "report-file", "json"};
 
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(shown); i++)
         if (as_opt_given(line, "no-report") && as_opt_given(line, shown[i]))
             return as_fail(err, ASSAY_ERR_USAGE, "choose one of --no-report and --%s", shown[i]);
     if (as_opt_given(line, "fail-on-leak") && as_opt_given(line, "no-heap"))

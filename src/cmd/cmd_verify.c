@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "experiment/witness/replay.h"
@@ -189,11 +190,11 @@ static const struct kind *find_kind(const char *path)
 
     if (fd >= 0)
         close(fd);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(kinds); i++)
         if (n >= (ssize_t)strlen(kinds[i].begin) &&
             memcmp(head, kinds[i].begin, strlen(kinds[i].begin)) == 0)
             return &kinds[i];
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(kinds); i++)
         if (kinds[i].end && ends_in(path, kinds[i].end))
             return &kinds[i];
     return &kinds[0]; /* whose reader says what is wrong */

@@ -10,6 +10,7 @@
 #include "base/json/json_writer.h"
 #include "base/text/table.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "format/gguf/gguf_writer.h"
@@ -152,7 +153,7 @@ static int print_list(struct as_console *console, struct assay_error *err)
     int rc = ASSAY_OK, closed;
 
     as_page_open(&page, &console->out, &console->term, false);
-    as_table_init(&table, list_columns, sizeof list_columns / sizeof *list_columns);
+    as_table_init(&table, list_columns, AS_COUNT_OF(list_columns));
     for (size_t i = 0; rc == ASSAY_OK && as_zoo_at(i); i++) {
         struct counted c = {0};
 
@@ -248,7 +249,7 @@ static int print_one(struct as_console *console, const struct counted *c, struct
     as_out_char(out, '\n');
     as_page_line(&page, AS_STYLE_NONE, "%s", AS_COST_CONVENTION);
     as_out_char(out, '\n');
-    as_table_init(&table, columns, sizeof columns / sizeof *columns);
+    as_table_init(&table, columns, AS_COUNT_OF(columns));
     each_key(c, table_step, &table);
     as_page_table(&page, &table);
     as_table_fini(&table);

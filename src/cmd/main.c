@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/cmd_table.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
@@ -35,7 +36,7 @@ static int fail_command(const char *name, struct assay_error *err)
     const char *names[32], *near;
     size_t n = 0;
 
-    while (n < sizeof names / sizeof *names && (names[n] = as_cmd_name_at(n)) != NULL)
+    while (n < AS_COUNT_OF(names) && (names[n] = as_cmd_name_at(n)) != NULL)
         n++;
     near = as_text_nearest(name, names, n);
     if (near)
@@ -51,7 +52,7 @@ static const struct as_cmd *choose(int *argc, char **argv, struct assay_error *e
     const char *name = place ? argv[place] : NULL;
     const struct as_cmd *cmd;
 
-    for (size_t i = 0; *argc > 1 && i < sizeof alias / sizeof *alias; i++) {
+    for (size_t i = 0; *argc > 1 && i < AS_COUNT_OF(alias); i++) {
         if (strcmp(argv[1], alias[i].option) == 0) {
             place = 1;
             name = alias[i].command;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
+
 static const struct as_kernel *const families[] = {
 #define X(name) as_kernels_##name,
     AS_KERNEL_FAMILIES(X)
@@ -14,7 +16,7 @@ static const struct as_kernel *const families[] = {
 
 const struct as_kernel *as_kernel_find(enum as_op op)
 {
-    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+    for (size_t f = 0; f < AS_COUNT_OF(families); f++)
         for (const struct as_kernel *k = families[f]; k->op != AS_OP_UNKNOWN; k++)
             if (k->op == op)
                 return k;

@@ -8,13 +8,14 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
+#include "base/units.h"
 
 static const char *const kind_name[] = {
 #define X(name, word) [AS_MEM_##name] = (word),
     AS_MEM_KINDS(X)
 #undef X
 };
-_Static_assert(sizeof kind_name / sizeof *kind_name == AS_MEM_KIND_COUNT, "name every kind");
+_Static_assert(AS_COUNT_OF(kind_name) == AS_MEM_KIND_COUNT, "name every kind");
 
 const char *as_mem_kind_name(enum as_mem_kind kind)
 {

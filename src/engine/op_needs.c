@@ -2,6 +2,8 @@
  * Of one that takes fewer in some version these are the fewest. */
 #include "engine/op_needs.h"
 
+#include "base/units.h"
+
 #define FIRST(n) ((1u << (n)) - 1)
 
 /* Every other operator needs its first input. */
@@ -234,6 +236,6 @@ void as_op_needs(uint16_t inputs[AS_OP_COUNT])
 {
     for (unsigned op = 0; op < AS_OP_COUNT; op++)
         inputs[op] = 1;
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(needs); i++)
         inputs[needs[i].op] = needs[i].inputs;
 }

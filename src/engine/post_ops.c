@@ -2,6 +2,7 @@
  * One table has every post: a loop over f32, and the same for one number of any other dtype. */
 #include <math.h>
 
+#include "base/units.h"
 #include "engine/exec_plan.h"
 
 #define SQRT_HALF   0.70710678118654752440
@@ -85,7 +86,7 @@ static const struct post {
 
 static const struct post *find(enum as_op op)
 {
-    for (size_t i = 0; i < sizeof post_ops / sizeof *post_ops; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(post_ops); i++)
         if (post_ops[i].op == op)
             return &post_ops[i];
     return NULL;

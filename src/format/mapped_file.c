@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/text/utf8.h"
+#include "base/units.h"
 
 static const char *kind_of(mode_t mode)
 {
@@ -26,7 +27,7 @@ static const char *kind_of(mode_t mode)
         {S_IFBLK, "a block device"}, {S_IFSOCK, "a socket"},
     };
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(kinds); i++)
         if ((mode & S_IFMT) == kinds[i].mode)
             return kinds[i].name;
     return "no regular file";

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
+#include "base/units.h"
 
 enum { HEAD = 4096 }; /* bytes that are looked at */
 
@@ -104,7 +105,7 @@ static bool is_zeros(const uint8_t *bytes, uint64_t size)
 
 const char *as_model_sniff(const uint8_t *bytes, uint64_t size)
 {
-    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(magics); i++)
         if (size >= magics[i].size && memcmp(bytes, magics[i].magic, magics[i].size) == 0)
             return magics[i].what;
     if (is_zeros(bytes, size))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "profiler/layer_thread.h"
 
 #define PREFIX "metadata_"
@@ -41,7 +42,7 @@ static const char *put_text(struct pen *pen, const char *text)
 
 static bool is_ours(const char *key)
 {
-    for (size_t i = 0; i < sizeof our_key / sizeof *our_key; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(our_key); i++) {
         if (strcmp(key, our_key[i]) == 0)
             return true;
     }

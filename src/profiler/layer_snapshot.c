@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "profiler/layer_merge.h"
 #include "stats/describe/quantile.h"
 #include "stats/describe/sort.h"
@@ -75,10 +76,10 @@ static void count_by_size(const struct as_layer_merged *from, struct assay_layer
     static const double p[] = {50, 95, 99};
 
     to->percentile_error = as_histogram_error(&h);
-    for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(p); i++) {
         uint64_t ns;
 
-        *out[i] = as_histogram_quantile(&h, p[i], &ns) ? (double)ns * 1e-9 : (double)NAN;
+        *out[i] = as_histogram_quantile(&h, p[i], &ns) ? (double)ns * 1e-9 : AS_UNKNOWN;
     }
 }
 
@@ -90,7 +91,7 @@ static bool tell_percentiles(struct as_layer_merged *from, struct assay_layer_st
     struct as_sorted sorted;
 
     to->percentiles_newest = from->newest_only;
-    to->p50 = to->p95 = to->p99 = (double)NAN;
+    to->p50 = to->p95 = to->p99 = AS_UNKNOWN;
     if (from->bucket) {
         count_by_size(from, to);
         return true;
@@ -117,12 +118,12 @@ static bool tell_layer(struct as_arena *arena, struct as_layer_merged *from, con
     *to = (struct assay_layer_stats){
         .layer = name, .call_count = total->n, .failed_count = from->failed};
     to->total_time = as_total_sum_f64(total) * 1e-9;
-    to->min_time = total->n ? (double)total->min * 1e-9 : (double)NAN;
-    to->max_time = total->n ? (double)total->max * 1e-9 : (double)NAN;
+    to->min_time = total->n ? (double)total->min * 1e-9 : AS_UNKNOWN;
+    to->max_time = total->n ? (double)total->max * 1e-9 : AS_UNKNOWN;
     to->mean_time = as_moments_mean(&from->times) * 1e-9;
     to->std_time = as_moments_std_population(&from->times) * 1e-9;
     to->std_time_sample = as_moments_std_sample(&from->times) * 1e-9;
-    to->cv = to->mean_time > 0 ? to->std_time / to->mean_time : (double)NAN;
+    to->cv = to->mean_time > 0 ? to->std_time / to->mean_time : AS_UNKNOWN;
     to->self_time = (double)from->self_ns * 1e-9;
     to->failed_time = (double)from->failed_ns * 1e-9;
     return tell_times(arena, from, to) && tell_percentiles(from, to);
@@ -151,7 +152,7 @@ static bool tell_layers(struct picture *picture, struct as_layer_merge *merge)
         seen->n_layers++;
     }
     seen->average_time_per_call =
-        seen->total_calls ? seen->total_time / (double)seen->total_calls : (double)NAN;
+        seen->total_calls ? seen->total_time / (double)seen->total_calls : AS_UNKNOWN;
     return true;
 }
 

@@ -2,14 +2,13 @@
  * {0} is empty. Names are bounded in number: further ones share one row. */
 #include "profiler/memory_layers.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/describe/moments.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
-#define MIB     1048576.0
 
 struct as_memory_layer_sums {
     char *name;
@@ -158,10 +157,10 @@ bool as_memory_layers_row(const struct as_memory_layers *layers, size_t i,
         .layer = s->name,
         .call_count = s->calls,
         .n_known = rss->n,
-        .mean_memory_mb = as_moments_mean(&s->rss) / MIB,
-        .std_memory_mb = as_moments_std_population(&s->rss) / MIB,
-        .min_memory_mb = rss->n ? (double)rss->min / MIB : (double)NAN,
-        .max_memory_mb = rss->n ? (double)rss->max / MIB : (double)NAN,
+        .mean_memory_mb = as_moments_mean(&s->rss) / AS_MIB,
+        .std_memory_mb = as_moments_std_population(&s->rss) / AS_MIB,
+        .min_memory_mb = rss->n ? (double)rss->min / AS_MIB : AS_UNKNOWN,
+        .max_memory_mb = rss->n ? (double)rss->max / AS_MIB : AS_UNKNOWN,
         .min_bytes = rss->n ? rss->min : UNKNOWN,
         .max_bytes = rss->n ? rss->max : UNKNOWN,
         .counted_peak_bytes = s->counted_peak,

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
 #include "probe/process/process_memory.h"
@@ -16,7 +17,6 @@
 #include "profiler/memory_layers.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
-#define MIB     1048576.0
 
 struct as_memory_profile {
     struct as_memory_profile_options options;
@@ -39,12 +39,12 @@ struct as_memory_profile {
 
 static double to_mib(uint64_t bytes)
 {
-    return bytes == UNKNOWN ? (double)NAN : (double)bytes / MIB;
+    return bytes == UNKNOWN ? AS_UNKNOWN : (double)bytes / AS_MIB;
 }
 
 static double mib_between(uint64_t from, uint64_t to)
 {
-    return from == UNKNOWN || to == UNKNOWN ? (double)NAN : ((double)to - (double)from) / MIB;
+    return from == UNKNOWN || to == UNKNOWN ? AS_UNKNOWN : ((double)to - (double)from) / AS_MIB;
 }
 
 static uint64_t later(uint64_t from, uint64_t to)
@@ -246,7 +246,7 @@ static void fill_rss(struct as_memory_profile *p, const struct as_memory_span *s
     out->cpu_memory_mb = to_mib(after.rss_bytes);
     out->memory_delta_mb = mib_between(p->baseline.rss_bytes, after.rss_bytes);
     out->cpu_memory_percent = after.rss_bytes == UNKNOWN || total == UNKNOWN
-                                  ? (double)NAN
+                                  ? AS_UNKNOWN
                                   : 100 * (double)after.rss_bytes / (double)total;
     if (isnan(out->cpu_memory_percent))
         out->why = "the memory of the machine cannot be read";

@@ -2,7 +2,7 @@
  * bytes at the very end, which says nothing of how they grew before. */
 #include "watch/teardown.h"
 
-#include <math.h>
+#include "base/units.h"
 
 enum { LEAST_READINGS = 3, PART = 20 };
 
@@ -23,7 +23,7 @@ double as_last_fall_seconds(const struct as_last_fall *fall)
     uint64_t most = fall->n / PART > LEAST_READINGS ? fall->n / PART : LEAST_READINGS, first, at;
 
     if (fall->n < 2)
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (most > AS_FALL_CAPACITY - 1)
         most = AS_FALL_CAPACITY - 1;
     first = fall->n - 1;
@@ -35,5 +35,5 @@ double as_last_fall_seconds(const struct as_last_fall *fall)
             return (fall->seconds[at % AS_FALL_CAPACITY] +
                     fall->seconds[(at + 1) % AS_FALL_CAPACITY]) /
                    2;
-    return (double)NAN;
+    return AS_UNKNOWN;
 }

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "probe/system/container.h"
 #include "trace/shm/target_shm.h"
 
@@ -16,7 +17,7 @@ static double limit_of(int what)
     struct rlimit limit;
 
     if (getrlimit((__rlimit_resource_t)what, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return (double)NAN;
+        return AS_UNKNOWN;
     return (double)limit.rlim_cur;
 }
 
@@ -27,7 +28,7 @@ void as_watch_limits_read(struct as_watch_limits *out, const char *root)
     as_container_read(&group, root);
     out->address_bytes = fmin(limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA));
     out->group_bytes =
-        group.memory_bytes.set && !group.memory_bytes.why ? group.memory_bytes.value : (double)NAN;
+        group.memory_bytes.set && !group.memory_bytes.why ? group.memory_bytes.value : AS_UNKNOWN;
 }
 
 bool as_watch_limits_forbid(char *why, size_t capacity)

@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "probe/process/process_memory.h"
 #include "probe/process/process_tree.h"
 #include "stats/describe/rng.h"
@@ -358,7 +359,7 @@ static const char *gemm_why(struct watch *w)
 static double judged_until(const struct watch *w)
 {
     uint64_t exit_ns = w->shm ? as_watch_shm_exit_ns(w->shm, w->pid) : 0;
-    double fall = as_last_fall_seconds(&w->fall), left = (double)NAN;
+    double fall = as_last_fall_seconds(&w->fall), left = AS_UNKNOWN;
 
     if (exit_ns > w->options->started_ns && exit_ns < w->ended_ns)
         left = seconds_at(w, exit_ns);
@@ -414,9 +415,9 @@ static void record_start(struct watch *w)
                                    .exit_status = AS_EXIT_UNKNOWN,
                                    .heap_why = w->options->heap_why ? w->options->heap_why : why,
                                    .started_mono_ns = w->options->started_ns,
-                                   .wall_seconds = (double)NAN,
+                                   .wall_seconds = AS_UNKNOWN,
                                    .interval_seconds = (double)w->options->interval_ns * 1e-9,
-                                   .judged_until_seconds = (double)NAN,
+                                   .judged_until_seconds = AS_UNKNOWN,
                                    .address_limit_bytes = w->limits.address_bytes,
                                    .group_limit_bytes = w->limits.group_bytes,
 #define X(name) .name = {.why = why},
@@ -451,7 +452,7 @@ static void fill_process(const struct watch *w, const struct as_tree_process *p,
         .parent_pid = p->parent_pid,
         .name = p->name,
         .start_seconds = seconds_at(w, p->first_ns),
-        .end_seconds = p->ended ? seconds_at(w, p->last_ns) : (double)NAN,
+        .end_seconds = p->ended ? seconds_at(w, p->last_ns) : AS_UNKNOWN,
         .cpu_user_ns = p->cpu_user_ns,
         .cpu_system_ns = p->cpu_system_ns,
         .peak_rss_bytes = peak_of(w, p, &from),

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "watch/heap_series.h"
 #include "watch/watch_record.h"
 
@@ -280,7 +281,7 @@ static void note_libraries(struct as_watch_shm *s, const struct proc *proc)
     static const char *const told[] = {"libdnnl", "OpenBLAS", "MKL", "libcblas", "libblas"};
     const char *maps = s->gemm ? maps_of(proc) : NULL;
 
-    for (size_t i = 0; maps && !s->library && i < sizeof name / sizeof *name; i++)
+    for (size_t i = 0; maps && !s->library && i < AS_COUNT_OF(name); i++)
         if (strstr(maps, name[i]))
             s->library = told[i];
 }

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "watch/watch_run.h"
 
 /* In the order in which they are passed on: behind a SIGTERM, a SIGCONT would reach a program that
@@ -19,7 +20,7 @@ static const int passed[] = {SIGCONT, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
 static void fill(sigset_t *set)
 {
     sigemptyset(set);
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(passed); i++)
         sigaddset(set, passed[i]);
 }
 
@@ -64,12 +65,12 @@ static bool is_ours_to_pass(const struct signalfd_siginfo *info, const struct as
 void as_watch_signals_pass(int fd, pid_t pid, const struct as_process_tree *tree)
 {
     struct signalfd_siginfo info;
-    bool came[sizeof passed / sizeof *passed] = {false};
+    bool came[AS_COUNT_OF(passed)] = {false};
 
     while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
-        for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        for (size_t i = 0; i < AS_COUNT_OF(passed); i++)
             came[i] |= passed[i] == (int)info.ssi_signo && is_ours_to_pass(&info, tree);
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(passed); i++)
         if (came[i])
             (void)kill(pid, passed[i]);
 }

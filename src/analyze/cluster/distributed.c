@@ -6,6 +6,7 @@
 #include "analyze/cluster/distributed_internal.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 
 #define MAX_EVENTS    10000000
 #define MAX_SETS      10000
@@ -49,7 +50,7 @@ static int take_options(struct assay_distributed_options *out,
                        "with ASSAY_DISTRIBUTED_OPTIONS_INIT");
     if (given->max_events > MAX_EVENTS)
         return as_fail(err, ASSAY_ERR_USAGE, "at most %d events of a kind can be kept", MAX_EVENTS);
-    for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(thresholds); i++) {
         double value;
 
         memcpy(&value, (const char *)given + thresholds[i], sizeof value);
@@ -217,14 +218,14 @@ static int sum_layers(double *out, const char *id, const struct assay_node_profi
             return as_fail(err, ASSAY_ERR_USAGE, "the time of layer %zu of node %s is none", i, id);
         sum += profile->layers[i].total_time;
     }
-    *out = profile->n_layers ? sum : (double)NAN;
+    *out = profile->n_layers ? sum : AS_UNKNOWN;
     return ASSAY_OK;
 }
 
 int assay_distributed_add_node(struct assay_distributed *d, const char *id,
                                const struct assay_node_profile *profile, struct assay_error *err)
 {
-    double seconds = profile ? profile->total_time : (double)NAN;
+    double seconds = profile ? profile->total_time : AS_UNKNOWN;
     bool from_layers = profile && isnan(seconds);
     uint32_t number = 0;
     int rc = ASSAY_OK;
@@ -260,7 +261,7 @@ int assay_distributed_add_communication(struct assay_distributed *d,
     const char *type = event->operation_type ? event->operation_type : "transfer";
     struct as_transfer t = {.data_size_mb = event->data_size_mb,
                             .duration_ms = event->duration_ms,
-                            .start = isfinite(event->start_time) ? event->start_time : (double)NAN,
+                            .start = isfinite(event->start_time) ? event->start_time : AS_UNKNOWN,
                             .timestamp = time_or_now(event->timestamp)};
     struct assay_operation_total *total;
     int rc;
@@ -363,7 +364,7 @@ int assay_distributed_add_synchronization(struct assay_distributed *d,
     struct as_sync s = {.n_nodes = event->n_nodes,
                         .duration_ms = event->duration_ms,
                         .barrier_wait_ms = event->barrier_wait_ms,
-                        .start = isfinite(event->start_time) ? event->start_time : (double)NAN,
+                        .start = isfinite(event->start_time) ? event->start_time : AS_UNKNOWN,
                         .timestamp = time_or_now(event->timestamp)};
     uint32_t *nodes;
     int rc;

@@ -1,10 +1,8 @@
 /* analyze/cluster/distributed_events.c - the newest transfers, synchronisations and metrics, one by
  * one. The oldest kept is number 0; numbers move on when a newer one takes its place. */
-#include <math.h>
 
 #include "analyze/cluster/distributed_internal.h"
-
-#define BYTES_PER_MIB 1048576
+#include "base/units.h"
 
 bool assay_distributed_communication_at(const struct assay_distributed *d, size_t i,
                                         struct assay_communication_event *out)
@@ -22,7 +20,7 @@ bool assay_distributed_communication_at(const struct assay_distributed *d, size_
         .data_size_mb = t->data_size_mb,
         .duration_ms = t->duration_ms,
         .bandwidth_mbps = mib_s,
-        .bytes_per_second = t->duration_ms > 0 ? mib_s * BYTES_PER_MIB : (double)NAN,
+        .bytes_per_second = t->duration_ms > 0 ? mib_s * AS_MIB : AS_UNKNOWN,
         .start_time = t->start,
         .timestamp = t->timestamp,
     };

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "analyze/cluster/distributed_overlap.h"
+#include "base/units.h"
 
-#define BYTES_PER_MIB 1048576
 #define BITS_PER_BYTE 8
 #define MAX_FINDINGS  4
 #define MAX_DETAILS   400
@@ -44,7 +44,7 @@ static void fill_balance(struct assay_load_balance *load, struct assay_node_load
                          double balanced_below)
 {
     size_t n = fill_extremes(load);
-    double square = 0, no = (double)NAN;
+    double square = 0, no = AS_UNKNOWN;
 
     if (n == 0) {
         load->error = load->n_nodes ? "no node profile has a time" : "no node profiles were added";
@@ -89,10 +89,10 @@ static int fill_nodes(struct assay_distributed *d, struct assay_distributed_resu
             .id = d->nodes.at[i],
             .seconds = d->node[i].seconds,
             .from_layers = d->node[i].from_layers,
-            .over_mean = (double)NAN,
+            .over_mean = AS_UNKNOWN,
             .communication_ms = fmax(d->node[i].communication_ms + communication[i], 0),
             .synchronization_ms = fmax(d->node[i].synchronization_ms + sync[i], 0),
-            .barrier_wait_ms = d->node[i].n_with_wait ? d->node[i].barrier_wait_ms : (double)NAN,
+            .barrier_wait_ms = d->node[i].n_with_wait ? d->node[i].barrier_wait_ms : AS_UNKNOWN,
         };
     }
     r->load.nodes = nodes;
@@ -144,12 +144,12 @@ static void fill_types(struct assay_operation_total *types, size_t n)
         types[i].mib_per_second =
             types[i].total_time_ms > 0
                 ? as_mib_per_second(types[i].total_data_mb, types[i].total_time_ms)
-                : (double)NAN;
+                : AS_UNKNOWN;
 }
 
 static double percent_of(double part_ms, double whole_s)
 {
-    return whole_s > 0 ? part_ms / 1000 / whole_s * 100 : (double)NAN;
+    return whole_s > 0 ? part_ms / 1000 / whole_s * 100 : AS_UNKNOWN;
 }
 
 /* Seconds of all nodes whose time is known. */
@@ -162,7 +162,7 @@ static int fill_communication(struct assay_distributed *d, struct assay_distribu
                               struct assay_error *err)
 {
     struct assay_communication_overhead *c = &r->communication;
-    double of_nodes = 0, all = node_seconds(&r->load), no = (double)NAN;
+    double of_nodes = 0, all = node_seconds(&r->load), no = AS_UNKNOWN;
     struct as_busy busy;
     int rc = as_overlap_any(d, &busy, err);
 
@@ -180,7 +180,7 @@ static int fill_communication(struct assay_distributed *d, struct assay_distribu
     c->by_operation_type = d->operation;
     c->n_operation_types = d->operations.n;
     c->mib_per_second = d->transfer_ms > 0 ? as_mib_per_second(d->transfer_mb, d->transfer_ms) : no;
-    c->bytes_per_second = c->mib_per_second * BYTES_PER_MIB;
+    c->bytes_per_second = c->mib_per_second * AS_MIB;
     c->megabits_per_second = c->bytes_per_second * BITS_PER_BYTE / 1e6;
     c->percent = percent_of(d->transfer_ms, all);
     c->node_percent = percent_of(of_nodes, all);
@@ -207,10 +207,10 @@ static void fill_synchronization(struct assay_distributed *d, struct assay_distr
     s->by_sync_type = d->sync;
     s->n_sync_types = d->syncs.n;
     s->node_time_ms = d->sync_node_ms;
-    s->barrier_node_time_ms = d->n_with_wait ? d->barrier_node_ms : (double)NAN;
+    s->barrier_node_time_ms = d->n_with_wait ? d->barrier_node_ms : AS_UNKNOWN;
     s->percent = percent_of(d->sync_ms, all);
     s->node_percent = percent_of(of_nodes, all);
-    s->barrier_node_percent = d->n_with_wait ? percent_of(waiting, all) : (double)NAN;
+    s->barrier_node_percent = d->n_with_wait ? percent_of(waiting, all) : AS_UNKNOWN;
     s->n_kept = as_newest_count(&d->synchronizations);
 }
 

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash_map.h"
+#include "base/units.h"
 
 int assay_compare_new(struct assay_compare **out, struct assay_error *err)
 {
@@ -125,7 +126,7 @@ static int check_names(const struct as_compare_backend *backend, struct assay_er
 
 static void take_total(struct as_compare_backend *backend, double told)
 {
-    double sum = backend->n_layers > 0 ? 0 : (double)NAN;
+    double sum = backend->n_layers > 0 ? 0 : AS_UNKNOWN;
 
     for (size_t i = 0; i < backend->n_layers; i++)
         sum += backend->layers[i].total;
@@ -175,7 +176,7 @@ static double now_s(void)
     struct timespec t;
 
     return clock_gettime(CLOCK_REALTIME, &t) == 0 ? (double)t.tv_sec + (double)t.tv_nsec / 1e9
-                                                  : (double)NAN;
+                                                  : AS_UNKNOWN;
 }
 
 /* What was borrowed of the last comparison named layers that may go now. */
@@ -190,7 +191,7 @@ int assay_compare_add(struct assay_compare *compare, const char *name,
                       const struct assay_backend_layer *layers, size_t n, double total_time,
                       double timestamp, struct assay_error *err)
 {
-    struct as_compare_backend backend = {.peak_memory_mb = (double)NAN, .energy_j = (double)NAN};
+    struct as_compare_backend backend = {.peak_memory_mb = AS_UNKNOWN, .energy_j = AS_UNKNOWN};
     int rc;
 
     if (!name || !name[0])
@@ -262,7 +263,7 @@ static struct assay_backend_total total_of(const struct as_compare_backend *back
     return (struct assay_backend_total){
         .backend = backend->name,
         .total_time = backend->total,
-        .normalized_time = (double)NAN,
+        .normalized_time = AS_UNKNOWN,
         .peak_memory_mb = backend->peak_memory_mb,
         .energy_j = backend->energy_j,
         .timestamp = backend->timestamp,

@@ -7,6 +7,7 @@
 #include "analyze/compare/compare_internal.h"
 #include "base/error.h"
 #include "base/hash_map.h"
+#include "base/units.h"
 #include "stats/inference/welch.h"
 
 /* Several layers of one backend that are one layer: the times of a call add up. With unlike counts
@@ -25,7 +26,7 @@ static void add_to_cell(struct as_compare_cell *cell, const struct as_compare_la
     }
     cell->calls = cell->calls > layer->calls ? cell->calls : layer->calls;
     cell->mean = cell->total / (double)cell->calls;
-    cell->std = (double)NAN;
+    cell->std = AS_UNKNOWN;
 }
 
 static int put_aliases(struct as_name_map *map, const struct assay_compare *compare,

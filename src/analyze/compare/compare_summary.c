@@ -6,6 +6,7 @@
 
 #include "analyze/compare/compare_internal.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "stats/inference/welch.h"
 
 const char *assay_difference_name(enum assay_difference difference)
@@ -16,7 +17,7 @@ const char *assay_difference_name(enum assay_difference difference)
         [ASSAY_DIFFERENCE_SHOWN] = "different",
     };
 
-    return (unsigned)difference < sizeof name / sizeof *name ? name[difference] : "not tested";
+    return (unsigned)difference < AS_COUNT_OF(name) ? name[difference] : "not tested";
 }
 
 /* A backend without layers says nothing of what it did. */
@@ -95,12 +96,12 @@ static struct as_mean_estimate normalized(const struct as_compare_join *join, si
 
         if (!all_have(join, i))
             continue;
-        as_mean_estimate_add(&sum, calls ? (double)calls : (double)NAN, cell->mean, cell->std,
+        as_mean_estimate_add(&sum, calls ? (double)calls : AS_UNKNOWN, cell->mean, cell->std,
                              cell->calls);
         n++;
     }
     if (n == 0)
-        sum.value = (double)NAN;
+        sum.value = AS_UNKNOWN;
     return sum;
 }
 
@@ -117,7 +118,7 @@ static struct as_mean_estimate unchanged(const struct as_compare_backend *backen
         as_mean_estimate_add(&sum, (double)layer->calls, layer->mean, layer->std, layer->calls);
     }
     if (!backend->total_is_sum)
-        sum.variance = (double)NAN;
+        sum.variance = AS_UNKNOWN;
     return sum;
 }
 
@@ -261,7 +262,7 @@ static const char *recommend(struct as_arena *arena, const struct assay_comparis
 int as_compare_summary(struct assay_compare *compare, const struct as_compare_join *join,
                        struct assay_backend_total *totals, struct assay_error *err)
 {
-    const double unknown = (double)NAN;
+    const double unknown = AS_UNKNOWN;
     struct assay_comparison_summary *s = &compare->result.summary;
 
     s->overall_speedup = unknown;

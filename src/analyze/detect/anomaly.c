@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash_map.h"
+#include "base/units.h"
 #include "stats/describe/quantile.h"
 #include "stats/describe/sort.h"
 
@@ -64,7 +65,7 @@ const char *assay_anomaly_test_name(unsigned tests)
 {
     static const char *const names[] = {"none", "z_score", "iqr", "z_score+iqr"};
 
-    return tests < sizeof names / sizeof *names ? names[tests] : "unknown";
+    return tests < AS_COUNT_OF(names) ? names[tests] : "unknown";
 }
 
 static bool is_threshold(double x)
@@ -179,7 +180,7 @@ static bool is_time(const char *metric)
     static const char *const ends[] = {"_time", "_ms", "_us", "_ns", "_s", "_seconds"};
     bool time = strcmp(metric, "time") == 0;
 
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(ends); i++)
         time = time || ends_in(metric, ends[i]);
     return time;
 }
@@ -297,7 +298,7 @@ static void compare(struct assay_anomaly_detector *a, const struct series *s,
     struct as_sorted sorted = as_sorted_f64(a->work, n);
 
     out->n_window = n;
-    out->low = out->high = (double)NAN;
+    out->low = out->high = AS_UNKNOWN;
     if (n == 0)
         return;
     memcpy(a->work, s->ring, n * sizeof *a->work);

@@ -6,13 +6,14 @@
 
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
+#include "base/units.h"
 
 #define FIRST_CAPACITY 16                /* samples of a new layer */
 #define MAX_SAMPLES    ((size_t)8 << 20) /* of all layers, beside the first ones of each */
 
 #define MAX_SECONDS 1e15 /* of one call, so that no sum of them overflows */
 
-#define NO ((double)NAN)
+#define NO (AS_UNKNOWN)
 const struct assay_layer_metrics assay_layer_metrics_init = {
     .size = sizeof(struct assay_layer_metrics),
     .execution_time = NO,
@@ -50,7 +51,7 @@ const char *assay_priority_name(enum assay_priority priority)
         [ASSAY_PRIORITY_HIGH] = "high",
     };
 
-    return (unsigned)priority < sizeof name / sizeof *name ? name[priority] : "unknown";
+    return (unsigned)priority < AS_COUNT_OF(name) ? name[priority] : "unknown";
 }
 
 /* ---- options ---- */
@@ -92,7 +93,7 @@ static int take_options(struct assay_bottleneck_options *o,
     if (given)
         memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
     o->size = sizeof *o;
-    for (size_t i = 0; i < sizeof number_option / sizeof *number_option; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(number_option); i++) {
         double *value = (double *)(void *)((char *)o + number_option[i].at);
 
         if (!(*value >= 0 && *value <= number_option[i].most))
@@ -296,7 +297,7 @@ static int check_times(const char *layer, const struct assay_layer_metrics *m,
                 {"io_wait_time", m->io_wait_time, false},
                 {"cpu_time", m->cpu_time, false}};
 
-    for (size_t i = 0; i < sizeof time / sizeof *time; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(time); i++) {
         if (!time[i].needed && isnan(time[i].value))
             continue;
         if (!(time[i].value >= 0 && time[i].value <= MAX_SECONDS))

@@ -10,6 +10,7 @@
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 
@@ -65,7 +66,7 @@ static double least_seconds(const struct as_bottleneck_layer *layer, enum as_met
 {
     double work = as_metric_mean(layer, metric);
 
-    return peak > 0 && work >= 0 ? work / peak : (double)NAN;
+    return peak > 0 && work >= 0 ? work / peak : AS_UNKNOWN;
 }
 
 static struct roof find_roof(const struct search *s)
@@ -76,7 +77,7 @@ static struct roof find_roof(const struct search *s)
     const struct as_metric_sum *most = flops->n >= bytes->n ? flops : bytes;
 
     return (struct roof){
-        .time = most->n ? most->seconds / (double)most->n : (double)NAN,
+        .time = most->n ? most->seconds / (double)most->n : AS_UNKNOWN,
         .compute = least_seconds(s->layer, AS_METRIC_FLOPS, o->peak_flops_per_second),
         .memory = least_seconds(s->layer, AS_METRIC_BYTES, o->peak_bytes_per_second),
         .told = most->n,
@@ -246,7 +247,7 @@ static void find_causes(struct search *s)
     static void (*const look[])(struct search *) = {name_roof,    name_faults,      name_io,
                                                     name_waiting, name_idle_device, name_variance};
 
-    for (size_t i = 0; i < sizeof look / sizeof *look; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(look); i++)
         look[i](s);
     qsort(s->out->cause, s->out->n_causes, sizeof *s->out->cause, by_strength);
     s->out->severity = as_bottleneck_severity(s->out->share, s->out->cause, s->out->n_causes);
@@ -328,7 +329,7 @@ static const char *what_to_measure(struct search *s)
                 {AS_METRIC_CPU, "its time on a processor"},
                 {AS_METRIC_MINOR_FAULTS, "its page faults"},
                 {AS_METRIC_IO_WAIT, "its waiting for storage"}};
-    const size_t n_parts = sizeof part / sizeof *part;
+    const size_t n_parts = AS_COUNT_OF(part);
     size_t missing = 0, told = 0, used;
     char text[240];
     const char *kept;
@@ -443,8 +444,8 @@ static void fill_ranked(struct assay_ranked_layer *out, const struct as_bottlene
         .share = share,
         .speedup_bound = share < 1 ? 1 / (1 - share) : (double)INFINITY,
         .mean_seconds = mean,
-        .cv = mean > 0 ? sqrt(layer->own_m2 / (double)layer->calls) / mean : (double)NAN,
-        .roof_fraction = (double)NAN,
+        .cv = mean > 0 ? sqrt(layer->own_m2 / (double)layer->calls) / mean : AS_UNKNOWN,
+        .roof_fraction = AS_UNKNOWN,
     };
 }
 

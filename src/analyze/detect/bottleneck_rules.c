@@ -9,6 +9,7 @@
 
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/describe/quantile.h"
 #include "stats/describe/sort.h"
 
@@ -122,7 +123,7 @@ static const struct {
      "Give the device more to do: look for work on the processor that it waits for, or use a "
      "larger batch."},
 };
-#define N_RULES (sizeof rule / sizeof *rule)
+#define N_RULES (AS_COUNT_OF(rule))
 _Static_assert(N_RULES == sizeof((struct assay_bottleneck *)0)->type /
                               sizeof *((struct assay_bottleneck *)0)->type,
                "room for every type");
@@ -198,7 +199,7 @@ static int find_bottlenecks(struct assay_bottleneck_analyzer *a, struct assay_er
             .execution_time_std = as_bottleneck_std(layer),
             .threshold = threshold,
             .overhead_percentage =
-                threshold > 0 ? (mean - threshold) / threshold * 100 : (double)NAN,
+                threshold > 0 ? (mean - threshold) / threshold * 100 : AS_UNKNOWN,
             .mean_memory_usage = as_metric_mean(layer, AS_METRIC_MEMORY),
             .io_intensity = as_metric_mean(layer, AS_METRIC_IO),
             .gpu_utilization = as_metric_mean(layer, AS_METRIC_GPU),

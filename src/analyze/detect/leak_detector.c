@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash_map.h"
+#include "base/units.h"
 
 #define MAX_LAYERS       2048 /* with a series of their own */
 #define OTHER_LAYERS     "(other layers)"
@@ -104,7 +105,7 @@ static struct as_leak_rule make_rule(const struct assay_leak_options *o)
         .p = o->p_value,
         .min_growth = o->min_growth_mb,
         .warm_up = o->warm_up,
-        .capacity_mb = (double)NAN,
+        .capacity_mb = AS_UNKNOWN,
     };
 }
 
@@ -167,7 +168,7 @@ void assay_leak_reset(struct assay_leak_detector *d)
 
 void assay_leak_set_room(struct assay_leak_detector *d, double capacity_mb)
 {
-    d->rule.capacity_mb = capacity_mb >= 0 ? capacity_mb : (double)NAN;
+    d->rule.capacity_mb = capacity_mb >= 0 ? capacity_mb : AS_UNKNOWN;
     d->fresh = false;
 }
 
@@ -340,7 +341,7 @@ int assay_leak_summary(struct assay_leak_detector *d, struct assay_leak_summary 
         .has_leaks = w->n_seen > 0,
         .leak_count = (size_t)w->n_seen,
         .total_memory_leaked_mb = w->sum_increase_mb,
-        .average_growth_rate = w->n_seen ? w->sum_rate / (double)w->n_seen : (double)NAN,
+        .average_growth_rate = w->n_seen ? w->sum_rate / (double)w->n_seen : AS_UNKNOWN,
         .growing = n > 0,
         .n_incidents = (size_t)n,
         .n_series = d->n_layers + 1,

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 #include "stats/inference/growth.h"
@@ -131,7 +132,7 @@ struct as_leak_rise as_leak_find_rise(const struct as_leak_series *s, size_t fro
 
 static double seconds_left(double capacity_mb, double mb_per_second)
 {
-    return mb_per_second > 0 ? capacity_mb / mb_per_second : (double)NAN;
+    return mb_per_second > 0 ? capacity_mb / mb_per_second : AS_UNKNOWN;
 }
 
 /* `mb_per_point` over `n` points. */
@@ -144,7 +145,7 @@ static void fill_rates(struct assay_leak_incident *out, double mb_per_point, siz
 
     out->mb_per_step = steps ? line_mb / (double)(out->last_step - out->first_step)
                              : mb_per_point / (double)s->per_point;
-    out->mb_per_second = seconds > 0 ? line_mb / seconds : (double)NAN;
+    out->mb_per_second = seconds > 0 ? line_mb / seconds : AS_UNKNOWN;
     out->seconds_to_exhaustion = seconds_left(capacity_mb, out->mb_per_second);
 }
 

@@ -8,6 +8,7 @@
 
 #include "analyze/model/profile.h"
 #include "base/text/text.h"
+#include "base/units.h"
 
 /* Below these shares of the time nothing is said. */
 #define WORTH_SAYING  0.05
@@ -132,7 +133,7 @@ static void advise_plain_products(struct as_profile *p)
                     computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->step.name),
             text_of(p, "%s of the time is spent in such products; the slowest (%.30s) reaches %s",
                     share, worst->step.op, rate),
-            lost > 0 ? lost : (double)NAN, AS_ADVICE_HIGH});
+            lost > 0 ? lost : AS_UNKNOWN, AS_ADVICE_HIGH});
 }
 
 static void advise_plain(struct as_profile *p)
@@ -162,7 +163,7 @@ static void advise_plain(struct as_profile *p)
             "here, and their times say more about this engine than about the model",
             text_of(p, "%s of the time is spent in plain C; the slowest of it is %.60s (%.30s, %s)",
                     share, worst->step.name, worst->step.op, own),
-            (double)NAN, AS_ADVICE_MEDIUM});
+            AS_UNKNOWN, AS_ADVICE_MEDIUM});
 }
 
 static void advise_reorders(struct as_profile *p)
@@ -203,7 +204,7 @@ static void advise_overhead(struct as_profile *p)
                           "%s of the time is in %zu steps (%s each) that neither arithmetic nor "
                           "memory explains",
                           text, n, each),
-                  (double)NAN, AS_ADVICE_MEDIUM});
+                  AS_UNKNOWN, AS_ADVICE_MEDIUM});
 }
 
 /* Elementwise work that only moves bytes. */
@@ -230,7 +231,7 @@ static void advise_elementwise(struct as_profile *p)
                           "%s of the time is in %zu steps without matrix products that move "
                           "bytes at the speed of memory",
                           share, n),
-                  (double)NAN, AS_ADVICE_MEDIUM});
+                  AS_UNKNOWN, AS_ADVICE_MEDIUM});
 }
 
 static void advise_slow_dense(struct as_profile *p)
@@ -271,7 +272,7 @@ static void advise_slow_dense(struct as_profile *p)
 static double saved_by_threads(const struct as_profile *p, const struct as_profile_layer *layer,
                                unsigned most)
 {
-    double now = (double)NAN, then = (double)NAN;
+    double now = AS_UNKNOWN, then = AS_UNKNOWN;
 
     if (layer->self_ns < SPLIT_NS * (double)layer->calls)
         return 0;
@@ -323,7 +324,7 @@ static void advise_noise(struct as_profile *p)
                   "noisy-machine",
                   "measure again on a quieter machine or for longer (--time): differences smaller "
                   "than the interval cannot be told",
-                  text_of(p, "the interval of the median is %s wide", text), (double)NAN,
+                  text_of(p, "the interval of the median is %s wide", text), AS_UNKNOWN,
                   AS_ADVICE_HIGH});
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 
 const char *as_fitness_severity_name(enum as_fitness_severity severity)
 {
@@ -16,7 +17,7 @@ const char *as_fitness_severity_name(enum as_fitness_severity severity)
         [AS_FITNESS_NOTE] = "note",
         [AS_FITNESS_OK] = "ok",
     };
-    _Static_assert(sizeof names / sizeof *names == AS_FITNESS_SEVERITY_COUNT, "name them all");
+    _Static_assert(AS_COUNT_OF(names) == AS_FITNESS_SEVERITY_COUNT, "name them all");
 
     return names[severity];
 }
@@ -270,7 +271,7 @@ void as_fitness_judge(struct as_fitness *out, const struct as_fitness_facts *fac
     };
 
     *out = (struct as_fitness){0};
-    for (size_t i = 0; i < sizeof judges / sizeof *judges; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(judges); i++)
         judges[i](out, facts);
     move_warnings_up(out);
 }

@@ -6,13 +6,14 @@
 
 #include "analyze/model/inspect_weights.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 
 double as_cost_intensity(const struct as_cost *cost)
 {
     uint64_t bytes = as_sat_add(cost->bytes_read, cost->bytes_written);
 
-    return bytes ? (double)as_cost_flops(cost) / (double)bytes : (double)NAN;
+    return bytes ? (double)as_cost_flops(cost) / (double)bytes : AS_UNKNOWN;
 }
 
 /* A training step goes through what is made from trained weights: such a row has figures to show.
@@ -38,7 +39,7 @@ static const char *device_class(uint64_t bytes)
         {"640 GiB", 640ull << 30},
     };
 
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(classes); i++)
         if (bytes <= classes[i].bytes)
             return classes[i].name;
     return NULL;
@@ -72,7 +73,7 @@ static void bound_times(struct as_inspection *in)
     double move = in->options.gbps > 0 ? (double)in->floor_bytes / (in->options.gbps * 1e9) : 0;
     double rate = in->options.gbps * 1e9;
 
-    in->min_seconds = in->max_tokens_per_second = in->max_tokens_at_context = (double)NAN;
+    in->min_seconds = in->max_tokens_per_second = in->max_tokens_at_context = AS_UNKNOWN;
     if (in->options.gflops > 0 || in->options.gbps > 0)
         in->min_seconds = compute > move ? compute : move;
     if (in->kv_bytes_per_token == 0 || rate <= 0 || in->streamed_bytes == 0)

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/units.h"
+
 /* What to work on: name, key, sentence. */
 #define FOCUSES(X)                                                                                 \
     X(NONE, "none", "nothing is known to work on")                                                 \
@@ -50,7 +52,7 @@ static const struct {
     [AS_OPERATION_TRANSPOSE] = {FOCUS_LAYOUT, FOCUS_LAYOUT, FOCUS_LAYOUT},
     [AS_OPERATION_ACTIVATION] = {FOCUS_FUSION, FOCUS_VECTORS, FOCUS_FUSION},
 };
-_Static_assert(sizeof focus_of / sizeof *focus_of == AS_OPERATION_COUNT, "every operation");
+_Static_assert(AS_COUNT_OF(focus_of) == AS_OPERATION_COUNT, "every operation");
 
 static const char *const class_name[] = {
     [AS_BOUND_UNKNOWN] = "unknown",
@@ -58,7 +60,7 @@ static const char *const class_name[] = {
     [AS_BOUND_MEMORY] = "memory-bound",
     [AS_BOUND_OVERHEAD] = "overhead-bound",
 };
-_Static_assert(sizeof class_name / sizeof *class_name == AS_BOUND_COUNT, "name every class");
+_Static_assert(AS_COUNT_OF(class_name) == AS_BOUND_COUNT, "name every class");
 
 static const char *const priority_text[] = {
     [AS_BOUND_UNKNOWN] = "not known: the machine's peaks are missing",
@@ -66,7 +68,7 @@ static const char *const priority_text[] = {
     [AS_BOUND_MEMORY] = "memory: data locality, bandwidth, caching, fusion of operations",
     [AS_BOUND_OVERHEAD] = "overhead: fewer and larger operations; batches, fusion",
 };
-_Static_assert(sizeof priority_text / sizeof *priority_text == AS_BOUND_COUNT, "every priority");
+_Static_assert(AS_COUNT_OF(priority_text) == AS_BOUND_COUNT, "every priority");
 
 const char *as_operation_class(enum as_bound bound)
 {
@@ -117,7 +119,7 @@ typedef double (*row_value)(const struct as_operation_row *row);
 /* What only moves bytes has no rate to compare. */
 static double rate_of(const struct as_operation_row *row)
 {
-    return row->point->flops > 0 ? row->gflops_per_second : (double)NAN;
+    return row->point->flops > 0 ? row->gflops_per_second : AS_UNKNOWN;
 }
 
 static double share_of(const struct as_operation_row *row)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "measure/latency/profile_pass.h"
 
 const double as_overhead_limits[AS_BUDGET_LIMITS] = {0.01, 0.05};
@@ -20,8 +21,8 @@ static const struct {
 
 static void judge_row(struct as_overhead_row *row, const struct as_overhead_pair *pair)
 {
-    *row = (struct as_overhead_row){.cost_share = (double)NAN,
-                                    .step_ns = (double)NAN,
+    *row = (struct as_overhead_row){.cost_share = AS_UNKNOWN,
+                                    .step_ns = AS_UNKNOWN,
                                     .class_name = "unknown",
                                     .hint = "could not be measured here"};
     if (!pair->known)
@@ -55,7 +56,7 @@ static void give_advice(struct as_overhead *o)
 
     as_text_ns(scope, o->budgets[AS_BUDGET_SCOPE].shortest_ns[0], AS_TIME_AUTO);
     as_text_ns(step, o->budgets[AS_BUDGET_STEP].shortest_ns[0], AS_TIME_AUTO);
-    as_text_ns(idle, off->known ? off->ns : (double)NAN, AS_TIME_AUTO);
+    as_text_ns(idle, off->known ? off->ns : AS_UNKNOWN, AS_TIME_AUTO);
     (void)snprintf(o->advice[n++], sizeof *o->advice,
                    "Profile while developing; take headline latencies from runs without it.");
     (void)snprintf(o->advice[n++], sizeof *o->advice,
@@ -80,10 +81,10 @@ void as_overhead_judge(struct as_overhead *out, const struct as_overhead_run *ru
     for (int i = 0; i < AS_OVERHEAD_COUNT; i++)
         judge_row(&out->rows[i], &run->pairs[i]);
     find_budget(out, AS_BUDGET_STEP, out->rows[AS_OVERHEAD_PROFILE_TINY].step_ns);
-    find_budget(out, AS_BUDGET_SCOPE, scope->known ? scope->ns : (double)NAN);
+    find_budget(out, AS_BUDGET_SCOPE, scope->known ? scope->ns : AS_UNKNOWN);
     find_budget(out, AS_BUDGET_RECORDED_STEP, out->rows[AS_OVERHEAD_RECORD_TINY].step_ns);
     out->factor = run->pairs[AS_OVERHEAD_MEASURED].known ? run->pairs[AS_OVERHEAD_MEASURED].factor
-                                                         : (double)NAN;
+                                                         : AS_UNKNOWN;
     out->class_name = out->rows[AS_OVERHEAD_MEASURED].class_name;
     out->hint = out->rows[AS_OVERHEAD_MEASURED].hint;
     give_advice(out);

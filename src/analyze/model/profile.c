@@ -2,13 +2,13 @@
  * it. Steps are joined with the counts of the nodes whose work they do. */
 #include "analyze/model/profile.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/model/inspect.h"
 #include "analyze/model/profile_internal.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 
 static size_t hash_of(const struct as_joining *j, const struct as_node *node)
@@ -167,13 +167,13 @@ void as_profile_find_roof(const struct as_joining *j, struct as_roof *roof, enum
     if (j->profile->peaks)
         as_roof_find(roof, j->profile->peaks, &work);
     else
-        *roof = (struct as_roof){.intensity = (double)NAN,
+        *roof = (struct as_roof){.intensity = AS_UNKNOWN,
                                  .achieved = work.flops / work.seconds,
                                  .bandwidth = (double)counts->bytes / work.seconds,
-                                 .attainable = (double)NAN,
-                                 .compute_seconds = (double)NAN,
-                                 .memory_seconds = (double)NAN,
-                                 .roof_fraction = (double)NAN};
+                                 .attainable = AS_UNKNOWN,
+                                 .compute_seconds = AS_UNKNOWN,
+                                 .memory_seconds = AS_UNKNOWN,
+                                 .roof_fraction = AS_UNKNOWN};
 }
 
 static int make_layer(struct as_joining *j, size_t step)
@@ -223,7 +223,7 @@ static void finish_layers(struct as_joining *j)
         as_profile_find_roof(j, &layer->roof, layer->type, &counts, layer->self_ns);
         if (!layer->counted) {
             layer->roof.bound = AS_BOUND_UNKNOWN;
-            layer->roof.roof_fraction = layer->roof.attainable = (double)NAN;
+            layer->roof.roof_fraction = layer->roof.attainable = AS_UNKNOWN;
         }
         p->by_time[i] = (uint32_t)i;
         p->bound_share[layer->roof.bound] += layer->share;

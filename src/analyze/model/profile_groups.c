@@ -7,6 +7,7 @@
 #include "analyze/model/inspect.h"
 #include "analyze/model/profile_internal.h"
 #include "base/hash_map.h"
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 
 static const char *group_name(struct as_profile *p, const struct as_profile_layer *layer,
@@ -74,9 +75,9 @@ static void finish_group(const struct as_joining *j, struct as_profile_group *gr
 
     as_profile_find_roof(j, &group->roof, group->type, &counts, group->self_ns);
     group->roof.roof_fraction =
-        j->profile->peaks && group->self_ns > 0 ? group->roof_ns / group->self_ns : (double)NAN;
+        j->profile->peaks && group->self_ns > 0 ? group->roof_ns / group->self_ns : AS_UNKNOWN;
     if (!group->counted)
-        group->roof.roof_fraction = group->roof.attainable = (double)NAN;
+        group->roof.roof_fraction = group->roof.attainable = AS_UNKNOWN;
     group->roof.bound = as_profile_bound(group->bound_ns);
     group->roof.level = as_profile_level(group->level_ns);
 }

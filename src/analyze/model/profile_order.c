@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/model/profile.h"
+#include "base/units.h"
 
 enum sort {
     SORT_TIME,
@@ -22,7 +23,7 @@ const char *as_profile_sort_at(size_t i)
 {
     static const char *const words[] = {"time",   "graph", "flops", "bytes",
                                         "memory", "roof",  "name",  "op"};
-    _Static_assert(sizeof words / sizeof *words == SORT_COUNT, "name every order");
+    _Static_assert(AS_COUNT_OF(words) == SORT_COUNT, "name every order");
 
     return i < SORT_COUNT ? words[i] : NULL;
 }

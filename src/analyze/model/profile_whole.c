@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analyze/model/profile_internal.h"
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 
 static uint64_t bytes_of(const struct as_fact *fact)
@@ -41,7 +42,7 @@ void as_profile_sum_memory(struct as_profile *p, const struct as_params *params)
         .base_rss_bytes = bytes_of(&pass->before.rss),
         .rss_known = !pass->timed.rss.why && !pass->ran.rss_peak.why,
         .peak_rss_fresh = pass->peak_is_fresh,
-        .efficiency = (double)NAN,
+        .efficiency = AS_UNKNOWN,
     };
     if (p->memory.peak_bytes > 0)
         p->memory.efficiency = (double)(p->memory.held_bytes + p->memory.activation_bytes) /
@@ -110,14 +111,14 @@ static void find_whole(struct as_joining *j)
     as_profile_find_roof(j, &p->roof, p->n_ops ? p->ops[0].type : AS_PEAK_F32, &whole.counts, ns);
     if (p->n_layers == 0 || !p->peaks)
         return;
-    p->roof.roof_fraction = ns > 0 ? whole.at_roof_ns / ns : (double)NAN;
+    p->roof.roof_fraction = ns > 0 ? whole.at_roof_ns / ns : AS_UNKNOWN;
     p->roof.attainable =
-        whole.at_roof_ns > 0 ? (double)whole.counts.flops / whole.at_roof_ns * 1e9 : (double)NAN;
+        whole.at_roof_ns > 0 ? (double)whole.counts.flops / whole.at_roof_ns * 1e9 : AS_UNKNOWN;
     p->roof.inconsistent = p->roof.roof_fraction > as_roof_most(p->peaks);
     p->roof.bound = as_profile_bound(p->bound_share);
     p->roof.level = as_profile_level(whole.level_share);
     if (p->roof.bound == AS_BOUND_UNKNOWN)
-        p->roof.roof_fraction = p->roof.attainable = (double)NAN;
+        p->roof.roof_fraction = p->roof.attainable = AS_UNKNOWN;
 }
 
 static bool all_counted(const struct as_joining *j)
@@ -143,10 +144,10 @@ void as_profile_sum_up(struct as_joining *j, const struct as_params *params)
     p->counted = all_counted(j);
     for (size_t i = 0; i < p->n_layers; i++)
         p->bytes = as_sat_add(p->bytes, p->layers[i].bytes);
-    p->run_ns = j->run->profiled ? j->run->profile.profiled.summary.median : (double)NAN;
-    p->covered_share = j->run->profiled ? p->sum_ns / p->run_ns : (double)NAN;
+    p->run_ns = j->run->profiled ? j->run->profile.profiled.summary.median : AS_UNKNOWN;
+    p->covered_share = j->run->profiled ? p->sum_ns / p->run_ns : AS_UNKNOWN;
     find_whole(j);
     p->samples_per_second = as_latency_throughput(&j->run->latency, (double)p->batch);
     p->tokens_per_second =
-        p->tokens > 0 ? as_latency_throughput(&j->run->latency, (double)p->tokens) : (double)NAN;
+        p->tokens > 0 ? as_latency_throughput(&j->run->latency, (double)p->tokens) : AS_UNKNOWN;
 }

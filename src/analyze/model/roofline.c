@@ -4,13 +4,15 @@
 
 #include <math.h>
 
+#include "base/units.h"
+
 static const char *const bound_name[] = {
     [AS_BOUND_UNKNOWN] = "unknown",
     [AS_BOUND_COMPUTE] = "compute",
     [AS_BOUND_MEMORY] = "memory",
     [AS_BOUND_OVERHEAD] = "overhead",
 };
-_Static_assert(sizeof bound_name / sizeof *bound_name == AS_BOUND_COUNT, "name every bound");
+_Static_assert(AS_COUNT_OF(bound_name) == AS_BOUND_COUNT, "name every bound");
 
 static const char *const memory_text[] = {
     [AS_PEAK_L1] = "memory (L1)",
@@ -18,7 +20,7 @@ static const char *const memory_text[] = {
     [AS_PEAK_L3] = "memory (L3)",
     [AS_PEAK_DRAM] = "memory (DRAM)",
 };
-_Static_assert(sizeof memory_text / sizeof *memory_text == AS_PEAK_LEVEL_COUNT, "every level");
+_Static_assert(AS_COUNT_OF(memory_text) == AS_PEAK_LEVEL_COUNT, "every level");
 
 const char *as_bound_name(enum as_bound bound)
 {
@@ -53,9 +55,9 @@ void as_roof_find(struct as_roof *out, const struct as_peaks *peaks,
     enum as_peak_level far = as_peak_level(peaks, work->footprint_bytes);
 
     *out = (struct as_roof){.level = near};
-    out->intensity = bytes > 0 ? work->flops / bytes : (double)NAN;
-    out->achieved = work->seconds > 0 ? work->flops / work->seconds : (double)NAN;
-    out->bandwidth = work->seconds > 0 ? bytes / work->seconds : (double)NAN;
+    out->intensity = bytes > 0 ? work->flops / bytes : AS_UNKNOWN;
+    out->achieved = work->seconds > 0 ? work->flops / work->seconds : AS_UNKNOWN;
+    out->bandwidth = work->seconds > 0 ? bytes / work->seconds : AS_UNKNOWN;
     out->compute_seconds =
         seconds_for(work->flops, as_peak_flops(peaks, work->type, work->threads));
     local = seconds_for(work->local_bytes, as_peak_bandwidth(peaks, near, work->threads));
@@ -65,10 +67,10 @@ void as_roof_find(struct as_roof *out, const struct as_peaks *peaks,
         out->level = far;
     least = fmax(out->compute_seconds, out->memory_seconds);
     if (isnan(out->compute_seconds) || isnan(out->memory_seconds) || !(work->seconds > 0)) {
-        out->attainable = out->roof_fraction = (double)NAN;
+        out->attainable = out->roof_fraction = AS_UNKNOWN;
         return;
     }
-    out->attainable = least > 0 ? work->flops / least : (double)NAN;
+    out->attainable = least > 0 ? work->flops / least : AS_UNKNOWN;
     out->roof_fraction = least / work->seconds;
     out->inconsistent = out->roof_fraction > as_roof_most(peaks);
     if (out->roof_fraction < AS_ROOF_OVERHEAD_SHARE)

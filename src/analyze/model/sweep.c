@@ -7,11 +7,12 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 
 struct as_power_law as_power_law_fit(const double *x, const double *y, size_t n)
 {
     double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0, m, left;
-    struct as_power_law law = {.exponent = (double)NAN, .error = (double)NAN, .r2 = (double)NAN};
+    struct as_power_law law = {.exponent = AS_UNKNOWN, .error = AS_UNKNOWN, .r2 = AS_UNKNOWN};
 
     for (size_t i = 0; i < n; i++) {
         double lx = log(x[i]), ly = log(y[i]);
@@ -50,12 +51,12 @@ static void make_row(struct as_sweep_row *row, const struct as_sweep_point *poin
                                 .threads = point->threads};
 
     *row = (struct as_sweep_row){.point = point,
-                                 .samples_per_second = (double)NAN,
-                                 .samples_per_second_mb = (double)NAN,
-                                 .gflops_per_second = (double)NAN,
-                                 .memory_mb = (double)NAN,
-                                 .speedup = (double)NAN,
-                                 .drift = (double)NAN};
+                                 .samples_per_second = AS_UNKNOWN,
+                                 .samples_per_second_mb = AS_UNKNOWN,
+                                 .gflops_per_second = AS_UNKNOWN,
+                                 .memory_mb = AS_UNKNOWN,
+                                 .speedup = AS_UNKNOWN,
+                                 .drift = AS_UNKNOWN};
     if (point->rc < 0)
         return;
     row->samples_per_second = (double)point->batch / seconds;
@@ -223,9 +224,9 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
         return as_fail_nomem(err);
     }
     s->knee = s->best = s->fastest = SIZE_MAX;
-    s->memory_growth = s->compute_growth = (double)NAN;
-    s->max_latency_ns = limits->max_latency_ns > 0 ? limits->max_latency_ns : (double)NAN;
-    s->max_memory_bytes = limits->max_memory_bytes > 0 ? limits->max_memory_bytes : (double)NAN;
+    s->memory_growth = s->compute_growth = AS_UNKNOWN;
+    s->max_latency_ns = limits->max_latency_ns > 0 ? limits->max_latency_ns : AS_UNKNOWN;
+    s->max_memory_bytes = limits->max_memory_bytes > 0 ? limits->max_memory_bytes : AS_UNKNOWN;
     for (size_t p = 0; p < run->n_points; p++)
         make_row(&s->rows[p], &run->points[p], peaks);
     fit(s, rows, along_first(s, rows), capacity);

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-#define MIB  1048576.0
+#include "base/units.h"
+
 #define SAME 1e-9 /* sums of the same times differ by rounding only */
 
 /* A list of seconds; NULL with 0 when there is none. */
@@ -78,7 +79,7 @@ int as_diff_from_saved_profile(struct as_diff_run *r, const struct as_saved_prof
         .name = view->name,
         .total_ns = isfinite(view->duration_seconds) ? view->duration_seconds * 1e9
                                                      : view->total_time * 1e9,
-        .peak_memory_bytes = view->memory.why ? (double)NAN : view->memory.peak_mb * MIB,
+        .peak_memory_bytes = view->memory.why ? AS_UNKNOWN : view->memory.peak_mb * AS_MIB,
         .layer = layer,
         .n_layers = n,
     };

@@ -8,6 +8,7 @@
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/hash_map.h"
+#include "base/units.h"
 #include "stats/describe/rng.h"
 #include "watch/watch_record.h"
 
@@ -268,7 +269,7 @@ static double peak_memory(const struct as_layers *layers)
 {
     static const char *const channel[] = {AS_CHANNEL_TREE_RSS, "rss"};
 
-    for (size_t k = 0; k < sizeof channel / sizeof *channel; k++) {
+    for (size_t k = 0; k < AS_COUNT_OF(channel); k++) {
         for (size_t i = 0; i < layers->n_channels; i++) {
             const struct as_channel *ch = &layers->channel[i];
 

@@ -4,10 +4,10 @@
  */
 #include "analyze/run/layer_collect.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 
 #define AS_MAX_ITERATIONS ((size_t)4 << 20)
 
@@ -374,8 +374,8 @@ static bool fold_parts(struct as_collector *c, uint32_t thread)
             .failed = p->failed,
             .inclusive_ns = p->inclusive_ns,
             .self_ns = p->self_ns,
-            .min_ns = p->moments.total.n ? (double)p->moments.total.min : (double)NAN,
-            .max_ns = p->moments.total.n ? (double)p->moments.total.max : (double)NAN,
+            .min_ns = p->moments.total.n ? (double)p->moments.total.min : AS_UNKNOWN,
+            .max_ns = p->moments.total.n ? (double)p->moments.total.max : AS_UNKNOWN,
             .mean_ns = as_moments_mean(&p->moments),
             .std_population_ns = as_moments_std_population(&p->moments)};
         if (as_run_site_at(c->run, g->site)->category != ASSAY_PHASE)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/run/layers.h"
+#include "base/units.h"
 
 const char *as_layer_sort_name(enum as_layer_sort sort)
 {

@@ -2,12 +2,12 @@
  * means over all. NaN where a figure cannot be had. */
 #include "analyze/run/layer_rates.h"
 
-#include <math.h>
+#include "base/units.h"
 
 static double rate(double each, const struct as_layer *layer)
 {
     if (layer->inclusive_ns == 0 || layer->calls == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     return each * (double)layer->calls / (double)layer->inclusive_ns;
 }
 
@@ -42,5 +42,5 @@ uint64_t as_layers_total_ns(const struct as_layers *layers)
 
 double as_layers_average_ns(const struct as_layers *layers)
 {
-    return layers->calls ? (double)as_layers_total_ns(layers) / (double)layers->calls : (double)NAN;
+    return layers->calls ? (double)as_layers_total_ns(layers) / (double)layers->calls : AS_UNKNOWN;
 }

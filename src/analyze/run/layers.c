@@ -3,12 +3,12 @@
  * here and nowhere else. */
 #include "analyze/run/layers.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/run/layer_collect.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/describe/summary.h"
 #include "trace/run/run_facts.h"
 

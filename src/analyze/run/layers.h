@@ -6,16 +6,15 @@
 
 #include <assay/latency.h>
 #include <assay/scope.h>
-#include <math.h>
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "stats/describe/outlier.h"
 #include "stats/inference/interval.h"
 #include "trace/run/run_reader.h"
 #include "trace/run/span_walk.h"
 
 /* A figure that cannot be had. */
-#define AS_UNKNOWN ((double)NAN)
 
 #define AS_LAYER_SPARK    32                      /* slices of the run in a layer's sparkline */
 #define AS_LAYER_PHASES   (ASSAY_PHASE_COUNT + 1) /* the last: outside any phase */

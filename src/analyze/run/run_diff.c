@@ -9,12 +9,13 @@
 
 #include "base/alloc.h"
 #include "base/hash_map.h"
+#include "base/units.h"
 #include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 #include "stats/inference/rank_test.h"
 #include "stats/inference/series_interval.h"
 
-#define UNKNOWN ((double)NAN)
+#define UNKNOWN (AS_UNKNOWN)
 
 static const struct as_diff_test no_test = {.p = UNKNOWN,
                                             .q = UNKNOWN,
@@ -468,7 +469,7 @@ void as_diff_order(struct as_diff *diff, enum as_diff_sort sort)
         [AS_DIFF_BY_BEFORE] = by_before, [AS_DIFF_BY_AFTER] = by_after,
         [AS_DIFF_BY_P] = by_q,           [AS_DIFF_BY_NAME] = by_name,
     };
-    _Static_assert(sizeof compare / sizeof *compare == AS_DIFF_SORT_COUNT, "order by everything");
+    _Static_assert(AS_COUNT_OF(compare) == AS_DIFF_SORT_COUNT, "order by everything");
 
     if (diff->n_rows > 1)
         qsort(diff->row, diff->n_rows, sizeof *diff->row, compare[sort]);

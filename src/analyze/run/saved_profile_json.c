@@ -12,6 +12,7 @@
 
 #include "analyze/run/saved_profile.h"
 #include "base/alloc.h"
+#include "base/units.h"
 
 #define SCHEMA       "assay.session"
 #define VERSION      1
@@ -53,7 +54,7 @@ static double seconds(struct loader *l, const struct as_json_value *object, cons
         refuse(l, "the file says a negative duration");
     else if (!isnan(value))
         refuse(l, "the file says a duration of centuries");
-    return (double)NAN;
+    return AS_UNKNOWN;
 }
 
 /* 0 with `*unknown` when it is no count at all. */
@@ -203,13 +204,13 @@ static int read_memory(struct loader *l, const struct as_json_value *root)
     const struct as_json_value *section = as_json_get(root, "memory_profiling");
     const struct as_json_value *list = as_json_get(section, "snapshots");
     struct as_view_memory *m = &l->view->memory;
-    double first = (double)NAN;
+    double first = AS_UNKNOWN;
 
     m->what = "resident memory of the process";
     m->baseline_mb = number(section, "baseline_memory_mb");
     m->peak_mb = number(section, "peak_memory_mb");
     m->kernel_peak_mb = number(section, "peak_rss_kernel_mb");
-    m->last_mb = (double)NAN;
+    m->last_mb = AS_UNKNOWN;
     m->snapshots = whole(section, "total_snapshots");
     if (!isfinite(m->peak_mb))
         m->why = why_unknown(root, "memory_profiling_why", "the session did not profile memory");
@@ -360,8 +361,7 @@ static void read_bottleneck(const struct as_json_value *v, struct assay_bottlene
     b->gpu_utilization = number(v, "gpu_utilization");
     b->severity_score = number(v, "severity_score");
     for (const struct as_json_value *t = length(types) ? types->first : NULL; t; t = t->next) {
-        if (b->n_types < sizeof b->type / sizeof *b->type &&
-            type_named(as_json_words(t), &b->type[b->n_types]))
+        if (b->n_types < AS_COUNT_OF(b->type) && type_named(as_json_words(t), &b->type[b->n_types]))
             b->n_types++;
     }
 }

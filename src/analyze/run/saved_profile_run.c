@@ -7,12 +7,12 @@
 #include "analyze/run/saved_profile.h"
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/describe/moments.h"
 #include "trace/record/memory_samples.h"
 #include "trace/run/span_walk.h"
 #include "watch/watch_record.h"
 
-#define MIB 1048576.0
 #define MAX_READINGS                                                                               \
     (1u << 20)          /* of memory; a run with more is thinned by leaving out every other */
 #define MAX_POINTS 4096 /* of the curve that is kept */
@@ -108,7 +108,7 @@ static void take_note(struct maker *m, struct assay_layer_metrics *metrics,
 {
     const char *key = as_run_site_at(m->run, note->key)->name;
 
-    for (size_t i = 0; i < sizeof note_metric / sizeof *note_metric; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(note_metric); i++) {
         if (strcmp(key, note_metric[i].key) == 0)
             memcpy((char *)metrics + note_metric[i].at, &note->value, sizeof note->value);
     }
@@ -122,7 +122,7 @@ static void note_memory(struct maker *m, const struct as_span *span,
 
     for (uint32_t i = 0; i < span->n_notes; i++) {
         if (span->note[i].key == m->rss_key && m->rss_key)
-            mb = span->note[i].value / MIB;
+            mb = span->note[i].value / AS_MIB;
     }
     if (!(mb >= 0) || !isfinite(mb))
         return;
@@ -135,7 +135,7 @@ static double attribute(const struct as_run_site *site, const char *key)
 {
     const struct as_run_attribute *a = as_run_site_get(site, key);
 
-    return a && !a->text && a->number > 0 ? a->number : (double)NAN;
+    return a && !a->text && a->number > 0 ? a->number : AS_UNKNOWN;
 }
 
 static void on_end(void *user, const struct as_span *span)
@@ -166,7 +166,7 @@ static void on_sample(void *user, uint32_t channel, uint64_t ns, double value)
         return;
     r = add(m, &m->readings, sizeof *r);
     if (r)
-        *r = (struct reading){ns, value / MIB, 0};
+        *r = (struct reading){ns, value / AS_MIB, 0};
 }
 
 static void on_iteration(void *user, const struct as_iteration *iteration)
@@ -313,7 +313,7 @@ static int layer_memory(struct maker *m)
         return as_fail_nomem(m->err);
     for (size_t i = 0; i < m->readings.n; i++) {
         if (r[i].layer && r[i].layer <= m->run->n_sites)
-            as_moments_add(&moments[r[i].layer], (uint64_t)(r[i].mb * MIB));
+            as_moments_add(&moments[r[i].layer], (uint64_t)(r[i].mb * AS_MIB));
     }
     for (size_t i = 0; i < m->view->n_layers; i++) {
         struct as_view_layer *layer = &m->view->layer[i];
@@ -322,10 +322,10 @@ static int layer_memory(struct maker *m)
         if (!x->total.n)
             continue;
         layer->memory_readings = x->total.n * m->readings.stride;
-        layer->mean_memory_mb = as_moments_mean(x) / MIB;
-        layer->std_memory_mb = as_moments_std_population(x) / MIB;
-        layer->min_memory_mb = (double)x->total.min / MIB;
-        layer->max_memory_mb = (double)x->total.max / MIB;
+        layer->mean_memory_mb = as_moments_mean(x) / AS_MIB;
+        layer->std_memory_mb = as_moments_std_population(x) / AS_MIB;
+        layer->min_memory_mb = (double)x->total.min / AS_MIB;
+        layer->max_memory_mb = (double)x->total.max / AS_MIB;
     }
     as_free(moments);
     return ASSAY_OK;
@@ -353,15 +353,15 @@ static int copy_layers(struct maker *m, const struct as_layers *layers)
             .max_time = l->times.max_ns * 1e-9,
             .mean_time = l->times.mean_ns * 1e-9,
             .std_time = l->times.std_population_ns * 1e-9,
-            .mean_memory_mb = (double)NAN,
-            .std_memory_mb = (double)NAN,
-            .min_memory_mb = (double)NAN,
-            .max_memory_mb = (double)NAN,
-            .std_time_sample = (double)NAN,
-            .cv = (double)NAN,
-            .p50_time = (double)NAN,
-            .p95_time = (double)NAN,
-            .p99_time = (double)NAN,
+            .mean_memory_mb = AS_UNKNOWN,
+            .std_memory_mb = AS_UNKNOWN,
+            .min_memory_mb = AS_UNKNOWN,
+            .max_memory_mb = AS_UNKNOWN,
+            .std_time_sample = AS_UNKNOWN,
+            .cv = AS_UNKNOWN,
+            .p50_time = AS_UNKNOWN,
+            .p95_time = AS_UNKNOWN,
+            .p99_time = AS_UNKNOWN,
         };
         if (isfinite(l->times.mean_ns))
             v->total_time += v->layer[v->n_layers].total_time;
@@ -373,9 +373,9 @@ static int copy_layers(struct maker *m, const struct as_layers *layers)
     v->duration_seconds = (double)layers->wall_ns * 1e-9;
     v->start_time = ((double)m->run->time.real_ns + (double)layers->first_ns) * 1e-9;
     v->end_time = v->start_time + v->duration_seconds;
-    v->cost_share = layers->cost_known ? layers->cost_share : (double)NAN;
+    v->cost_share = layers->cost_known ? layers->cost_share : AS_UNKNOWN;
     v->gpu.why = "no device is read yet by this version";
-    v->gpu.mean_utilization_percent = v->gpu.peak_memory_mb = (double)NAN;
+    v->gpu.mean_utilization_percent = v->gpu.peak_memory_mb = AS_UNKNOWN;
     return ASSAY_OK;
 }
 
@@ -418,7 +418,7 @@ static int take_program(struct maker *m)
     v->start_time = (double)m->run->time.real_ns * 1e-9;
     v->duration_seconds = program->wall_seconds;
     v->end_time = v->start_time + v->duration_seconds;
-    v->memory.peak_mb = as_target_peak_bytes(program) / MIB;
+    v->memory.peak_mb = as_target_peak_bytes(program) / AS_MIB;
     as_target_free(program);
     return ASSAY_OK;
 }
@@ -435,7 +435,7 @@ int as_saved_profile_run(struct as_saved_profile **out, struct as_run *run,
     if (!m.view)
         return as_fail_nomem(err);
     m.view->name = run->path;
-    m.view->memory.kernel_peak_mb = (double)NAN;
+    m.view->memory.kernel_peak_mb = AS_UNKNOWN;
     rc = assay_bottleneck_new(&m.view->analyzer, options ? options->bottlenecks : NULL, err);
     if (rc == ASSAY_OK)
         rc = assay_leak_detector_new(&m.view->detector, options ? options->leaks : NULL, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/run/saved_profile.h"
+#include "base/units.h"
 
 /* ---- the order of layers ---- */
 
@@ -14,7 +15,7 @@ static double key_of(const struct as_view_layer *l, enum as_layer_sort sort)
     const double key[AS_SORT_COUNT] = {
         [AS_SORT_SELF] = l->self_time,
         [AS_SORT_TOTAL] = l->total_time,
-        [AS_SORT_CALLS] = l->calls_unknown ? (double)NAN : (double)l->calls,
+        [AS_SORT_CALLS] = l->calls_unknown ? AS_UNKNOWN : (double)l->calls,
         [AS_SORT_MEAN] = l->mean_time,
         [AS_SORT_MEDIAN] = l->p50_time,
         [AS_SORT_STD] = l->std_time,
@@ -23,11 +24,11 @@ static double key_of(const struct as_view_layer *l, enum as_layer_sort sort)
         [AS_SORT_MAX] = l->max_time,
         [AS_SORT_P95] = l->p95_time,
         [AS_SORT_P99] = l->p99_time,
-        [AS_SORT_NAME] = (double)NAN,
+        [AS_SORT_NAME] = AS_UNKNOWN,
         [AS_SORT_FIRST] = -(double)l->place,
     };
 
-    return (unsigned)sort < AS_SORT_COUNT ? key[sort] : (double)NAN;
+    return (unsigned)sort < AS_SORT_COUNT ? key[sort] : AS_UNKNOWN;
 }
 
 static int compare(const void *a, const void *b, void *user)

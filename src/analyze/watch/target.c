@@ -13,6 +13,7 @@
 #include "analyze/watch/target_series.h"
 #include "analyze/watch/target_stacks.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "measure/peaks/peaks.h"
 #include "trace/run/run_facts.h"
 #include "watch/watch_fields.h"
@@ -101,7 +102,7 @@ static void join_gemm(struct as_target *target)
     size_t kept = 0;
     double total = 0;
 
-    target->gemm_time_share = (double)NAN;
+    target->gemm_time_share = AS_UNKNOWN;
     if (target->n_gemm == 0)
         return;
     qsort(at, target->n_gemm, sizeof *at, by_shape);
@@ -259,12 +260,12 @@ static int analyze(struct as_target *target, struct as_run *run, struct as_arena
 
     if (!as_run_fact_number(run, "host.cpus_online", &target->processors) ||
         !(target->processors >= 1))
-        target->processors = (double)NAN;
+        target->processors = AS_UNKNOWN;
     if (!as_run_fact_number(run, "host.memory_available_bytes", &target->free_bytes) ||
         !(target->free_bytes >= 0))
-        target->free_bytes = (double)NAN;
-    target->judged_until_seconds = (double)NAN;
-    target->group_limit_bytes = target->address_limit_bytes = (double)NAN;
+        target->free_bytes = AS_UNKNOWN;
+    target->judged_until_seconds = AS_UNKNOWN;
+    target->group_limit_bytes = target->address_limit_bytes = AS_UNKNOWN;
     as_target_reader_init(&r, target, scratch);
     for (size_t i = 0; i < run->n_data && rc == ASSAY_OK; i++)
         rc = as_target_read_block(&r, run->data[i].kind, run->data[i].json, run->data[i].json_size,
@@ -314,8 +315,8 @@ double as_target_peak_bytes(const struct as_target *target)
 {
     struct as_fact one = target->peak_rss_bytes, all = target->tree_peak_rss_bytes;
 
-    return fmax(one.why ? (double)NAN : (double)one.value, /* the one that is a number */
-                all.why ? (double)NAN : (double)all.value);
+    return fmax(one.why ? AS_UNKNOWN : (double)one.value, /* the one that is a number */
+                all.why ? AS_UNKNOWN : (double)all.value);
 }
 
 void as_target_site_text(const struct as_target_site *place, char *out, size_t capacity)
@@ -345,7 +346,7 @@ const char *as_heap_kind_name(enum as_heap_kind kind)
         [AS_HEAP_NEW] = "new",
         [AS_HEAP_MAPPING] = "mmap",
     };
-    _Static_assert(sizeof name / sizeof *name == AS_HEAP_KIND_COUNT, "name every kind");
+    _Static_assert(AS_COUNT_OF(name) == AS_HEAP_KIND_COUNT, "name every kind");
 
     return (unsigned)kind < AS_HEAP_KIND_COUNT ? name[kind] : "";
 }
@@ -353,7 +354,7 @@ const char *as_heap_kind_name(enum as_heap_kind kind)
 double as_target_cpus_used(const struct as_target *target)
 {
     if (target->cpu_user_ns.why || target->cpu_system_ns.why || !(target->wall_seconds > 0))
-        return (double)NAN;
+        return AS_UNKNOWN;
     return ((double)target->cpu_user_ns.value + (double)target->cpu_system_ns.value) /
            (target->wall_seconds * 1e9);
 }
@@ -361,7 +362,7 @@ double as_target_cpus_used(const struct as_target *target)
 double as_gemm_rate(const struct as_gemm_calls *calls)
 {
     if (!(calls->flops > 0) || calls->time_ns == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     return calls->flops * (double)calls->calls / ((double)calls->time_ns * 1e-9);
 }
 
@@ -371,7 +372,7 @@ static double gemm_bytes(const struct as_gemm_calls *c, enum as_peak_type type)
 {
     static const double element_bytes[] = {
         [AS_PEAK_F32] = 4, [AS_PEAK_F64] = 8, [AS_PEAK_BF16] = 2, [AS_PEAK_I8] = 1};
-    _Static_assert(sizeof element_bytes / sizeof *element_bytes == AS_PEAK_TYPE_COUNT, "every one");
+    _Static_assert(AS_COUNT_OF(element_bytes) == AS_PEAK_TYPE_COUNT, "every one");
     double m = (double)c->m, n = (double)c->n, k = (double)c->k;
     bool with_itself = c->function && strstr(c->function, "syrk");
 
@@ -391,7 +392,7 @@ static double roof_share(const struct as_peaks *peaks, const struct as_gemm_call
     struct as_roof roof;
 
     if (!(calls->flops > 0) || calls->calls == 0 || calls->time_ns == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (bytes < 0x1p63) {
         work.footprint_bytes = (uint64_t)bytes;
         if (as_peak_bandwidth(peaks, as_peak_level(peaks, work.footprint_bytes), work.threads) > 0)
@@ -406,9 +407,9 @@ double as_gemm_roof_share(const struct as_target *target, const struct as_gemm_c
     const struct as_peaks *peaks = target->peaks;
 
     if (!peaks || !calls->dtype || peaks->n_counts == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
         if (strcmp(calls->dtype, as_peak_type_name((enum as_peak_type)type)) == 0)
             return roof_share(peaks, calls, (enum as_peak_type)type);
-    return (double)NAN;
+    return AS_UNKNOWN;
 }

@@ -6,6 +6,7 @@
 
 #include "analyze/watch/target_findings.h"
 #include "base/text/text.h"
+#include "base/units.h"
 
 /* From these on something is said. */
 #define WORTH_SAYING    0.05 /* share of the wall time */
@@ -33,7 +34,7 @@ static void add(struct as_target_findings *f, const struct as_target_cause *caus
 
 static double rate_of(const struct as_target *p, struct as_fact fact)
 {
-    return fact.why ? (double)NAN : (double)fact.value / p->wall_seconds;
+    return fact.why ? AS_UNKNOWN : (double)fact.value / p->wall_seconds;
 }
 
 /* The time of storage that processes waited for, in seconds; NaN when nobody counted. */
@@ -48,7 +49,7 @@ static double io_wait_seconds(const struct as_target *p)
         known = true;
         total += (double)p->process[i].io_wait_ns.value * 1e-9;
     }
-    return known ? total : (double)NAN;
+    return known ? total : AS_UNKNOWN;
 }
 
 /* Whether threads were taken off processors rather than leaving them: somebody else ran there. */
@@ -144,14 +145,14 @@ static void find_io(struct as_target_findings *f, const struct as_target *p)
     if (!(share > WORTH_SAYING))
         return;
     as_text_ns(wait, seconds * 1e9, AS_TIME_AUTO);
-    as_text_bytes(read, p->read_bytes.why ? (double)NAN : (double)p->read_bytes.value);
-    as_text_bytes(written, p->written_bytes.why ? (double)NAN : (double)p->written_bytes.value);
+    as_text_bytes(read, p->read_bytes.why ? AS_UNKNOWN : (double)p->read_bytes.value);
+    as_text_bytes(written, p->written_bytes.why ? AS_UNKNOWN : (double)p->written_bytes.value);
     add(f, &(struct as_target_cause){
                "storage-wait", "processes wait for storage",
                as_findings_say(f, "%s of waiting for storage in all processes; %s read, %s written",
                                wait, read, written),
                "read ahead or in larger pieces, keep what is read again, write in the background",
-               share < 1 ? share : (double)NAN, 0.7,
+               share < 1 ? share : AS_UNKNOWN, 0.7,
                share > WAITING ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
 }
 
@@ -186,7 +187,7 @@ static void find_faults(struct as_target_findings *f, const struct as_target *p)
                                    "%s page faults, %s a second; the kernel has %s of the "
                                    "processor time, and faults cost no more than that",
                                    faults, rate, share),
-                   fault_advice(p), system < 1 ? system : (double)NAN, 0.5, ASSAY_PRIORITY_MEDIUM});
+                   fault_advice(p), system < 1 ? system : AS_UNKNOWN, 0.5, ASSAY_PRIORITY_MEDIUM});
     }
     if (major > MANY_MAJOR) {
         as_text_count(faults, p->major_faults.value);
@@ -196,7 +197,7 @@ static void find_faults(struct as_target_findings *f, const struct as_target *p)
                    as_findings_say(f, "%s major page faults, %s a second", faults, rate),
                    "a file mapped in memory is read page by page: read it ahead (madvise, "
                    "posix_fadvise); or memory is short and swaps",
-                   (double)NAN, 0.6, ASSAY_PRIORITY_MEDIUM});
+                   AS_UNKNOWN, 0.6, ASSAY_PRIORITY_MEDIUM});
     }
 }
 
@@ -217,7 +218,7 @@ static void find_switches(struct as_target_findings *f, const struct as_target *
                as_findings_say(f, "%s involuntary switches, %.0f a second on each busy processor",
                                count, rate / processors),
                "run no more threads than processors, and nothing else beside it; bind threads",
-               (double)NAN, 0.4, ASSAY_PRIORITY_LOW});
+               AS_UNKNOWN, 0.4, ASSAY_PRIORITY_LOW});
 }
 
 static bool is_small(const struct as_gemm_calls *c)
@@ -261,7 +262,7 @@ static void find_products(struct as_target_findings *f, const struct as_target *
                      "thin ones are bound by memory"
                    : "let the library take its kernels for this processor (OPENBLAS_CORETYPE for "
                      "OpenBLAS), give it all processors, keep operands in one layout",
-               share < 1 ? share : (double)NAN, 0.5, ASSAY_PRIORITY_MEDIUM});
+               share < 1 ? share : AS_UNKNOWN, 0.5, ASSAY_PRIORITY_MEDIUM});
 }
 
 static void find_churn(struct as_target_findings *f, const struct as_target *p)
@@ -288,7 +289,7 @@ static void find_churn(struct as_target_findings *f, const struct as_target *p)
                "heap-churn", "much is allocated only to be freed again",
                as_findings_say(f, "%s allocations a second, %s of them freed at once; most at %s",
                                all, count, where),
-               "keep the buffer between calls, or use one on the stack or in an arena", (double)NAN,
+               "keep the buffer between calls, or use one on the stack or in an arena", AS_UNKNOWN,
                0.5, ASSAY_PRIORITY_LOW});
 }
 

@@ -4,7 +4,6 @@
 #include "analyze/watch/target_findings.h"
 
 #include <assay/leaks.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +14,8 @@
 #include "analyze/watch/time_to_oom.h"
 #include "base/alloc.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "stats/inference/trend.h"
-
-#define MIB (1024.0 * 1024)
 
 #define PLACE_TEXT   400
 #define MOST_OF_IT   0.5 /* of the readings' time */
@@ -57,7 +55,7 @@ static int feed(struct assay_leak_detector *d, const struct as_target_series *s,
 
         if (!(s->value[i] >= 0)) /* a reading that makes no sense */
             continue;
-        rc = assay_leak_add(d, NULL, s->value[i] / MIB, steps ? i : ASSAY_LEAK_NO_STEP,
+        rc = assay_leak_add(d, NULL, s->value[i] / AS_MIB, steps ? i : ASSAY_LEAK_NO_STEP,
                             s->seconds[i], err);
         if (rc < 0)
             return rc;
@@ -126,7 +124,7 @@ static double rate_between(const struct as_target_series *s, size_t n, double fr
     while (first < n && s->seconds[first] < from)
         first++;
     if (as_trend_line(&line, s->seconds + first, s->value + first, n - first, NULL) < 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     return line.slope;
 }
 
@@ -145,7 +143,7 @@ static double value_at(const struct as_target_series *s, double seconds)
             end = middle;
     }
     if (s->n == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (i == 0 || i == s->n || !(s->seconds[i] > s->seconds[i - 1]))
         return s->value[i == s->n ? i - 1 : i];
     part = (seconds - s->seconds[i - 1]) / (s->seconds[i] - s->seconds[i - 1]);
@@ -158,7 +156,7 @@ static void take_incident(struct as_target_growth *g, const struct as_target_ser
 {
     double span = s->seconds[n - 1] - s->seconds[0], stop = as_growth_stop(s->seconds, s->value, n);
     double end = stop > at->start_time && stop < at->end_time ? stop : at->end_time;
-    double rate = at->mb_per_step * MIB, length = (double)(at->last - at->first);
+    double rate = at->mb_per_step * AS_MIB, length = (double)(at->last - at->first);
 
     if (!g->per_iteration) {
         rate = rate_between(s, n, at->start_time, end);
@@ -171,7 +169,7 @@ static void take_incident(struct as_target_growth *g, const struct as_target_ser
     g->length = length;
     g->net_bytes = rate * length;
     g->p_value = at->p_value;
-    g->stopped_seconds = g->per_iteration ? (double)NAN : stop;
+    g->stopped_seconds = g->per_iteration ? AS_UNKNOWN : stop;
     g->to_the_end = at->end_time - at->start_time > MOST_OF_IT * span &&
                     s->seconds[n - 1] - end < NEAR_THE_END * span;
     g->fell = s->value[s->n - 1] - value_at(s, at->start_time) < FALLEN * g->net_bytes;
@@ -191,7 +189,7 @@ static int judge_series(struct as_target_findings *f, const char *key, const cha
                         const struct as_target_series *s, double until, struct assay_error *err)
 {
     size_t n = as_series_judged(s->seconds, s->value, s->n, until);
-    const double nan = (double)NAN;
+    const double nan = AS_UNKNOWN;
     bool steps = strcmp(key, "iterations") == 0;
     struct as_target_growth *g = &f->growth[f->n_growths];
     const struct assay_leak_incident *incident = NULL;
@@ -258,7 +256,7 @@ static void tell_place(struct as_target_findings *f, const struct as_target *tar
     as_text_bytes(rate, g->place->growth_bytes_per_second);
     p_text(p, g->place->growth_p_value);
     if (g->place->site.kind == AS_HEAP_MAPPING) {
-        g->share = (double)NAN;
+        g->share = AS_UNKNOWN;
         g->text = as_findings_say(f, "mapped at %s: %s/s of address space, %s", where, rate, p);
         return;
     }
@@ -299,7 +297,7 @@ int as_target_find_growth(struct as_target_findings *f, const struct as_target *
 
     if (rc == ASSAY_OK)
         rc = judge_series(f, "iterations", "the heap at the iteration marks", &target->marks,
-                          (double)NAN, err);
+                          AS_UNKNOWN, err);
     if (rc == ASSAY_OK)
         rc = judge_series(f, "rss", "resident memory", &target->rss, until, err);
     for (size_t i = 0; i < f->n_growths && rc == ASSAY_OK; i++) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "watch/watch_fields.h"
 #include "watch/watch_record.h"
 
@@ -117,14 +118,13 @@ static int read_program(struct as_target_reader *r, struct as_json_parser *p,
     target->heap_why = f.heap_why;
     target->peak_from = f.peak_from;
     target->gemm_why = f.gemm_why;
-    target->address_limit_bytes = f.address_limit_bytes > 0 ? f.address_limit_bytes : (double)NAN;
-    target->group_limit_bytes = f.group_limit_bytes > 0 ? f.group_limit_bytes : (double)NAN;
+    target->address_limit_bytes = f.address_limit_bytes > 0 ? f.address_limit_bytes : AS_UNKNOWN;
+    target->group_limit_bytes = f.group_limit_bytes > 0 ? f.group_limit_bytes : AS_UNKNOWN;
     target->started_mono_ns = f.started_mono_ns;
     target->wall_seconds = f.wall_seconds;
     target->interval_seconds = f.interval_seconds;
     target->readings = f.readings;
-    target->judged_until_seconds =
-        f.judged_until_seconds > 0 ? f.judged_until_seconds : (double)NAN;
+    target->judged_until_seconds = f.judged_until_seconds > 0 ? f.judged_until_seconds : AS_UNKNOWN;
     target->processes_left_out = f.processes_left_out;
 #define X(name) target->name = f.name;
     AS_WATCH_FACTS(X)
@@ -474,7 +474,7 @@ static int read_kind(struct as_target_reader *r, const char *kind, struct as_jso
         return read_program(r, p, err);
     if (strcmp(kind, AS_DATA_HEAP) == 0)
         return read_heap(r, p, err);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(lists); i++)
         if (strcmp(kind, lists[i].kind) == 0)
             return read_list(r, &lists[i], p, err);
     return ASSAY_OK; /* somebody else's */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "stats/inference/growth.h"
 #include "stats/inference/trend.h"
 #include "trace/run/span_walk.h"
@@ -216,8 +217,8 @@ int as_target_growth(struct as_target *target, const struct as_site_history *ser
     for (size_t i = 0; i < target->n_places; i++) {
         struct as_target_site *place = &target->place[i];
 
-        place->growth_bytes_per_second = place->growth_p_value = (double)NAN;
-        place->growth_bytes = place->rise_bytes = (double)NAN;
+        place->growth_bytes_per_second = place->growth_p_value = AS_UNKNOWN;
+        place->growth_bytes = place->rise_bytes = AS_UNKNOWN;
     }
     if (target->n_places)
         qsort(target->place, target->n_places, sizeof *target->place, by_id);

@@ -6,6 +6,7 @@
 
 #include "analyze/watch/target_findings.h"
 #include "base/text/text.h"
+#include "base/units.h"
 
 #define LITTLE_LEFT   0.2 /* of what it grew by: then it was given back */
 #define SITES_EXPLAIN 0.5 /* of a series's growth: then the sites are asked, else the sums */
@@ -207,7 +208,7 @@ static double bytes_of_sites(const struct as_target_findings *f)
 /* No series of the whole grows, but sites do. */
 static void judge_sites(struct as_target_findings *f, const struct as_target *p)
 {
-    const struct growing sites = {bytes_of_sites(f), (double)NAN, true};
+    const struct growing sites = {bytes_of_sites(f), AS_UNKNOWN, true};
     bool kept = false;
 
     for (size_t i = 0; i < f->n_growing; i++)

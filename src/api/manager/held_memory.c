@@ -9,8 +9,8 @@
 #include "analyze/detect/leak_detector.h"
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
+#include "base/units.h"
 
-#define MIB 1048576.0
 /* A layer may have given back more than it took; a detector takes no memory below nothing. */
 #define SHIFT_MB 1048576.0
 #define HEAP_MAX_NS                                                                                \
@@ -108,7 +108,7 @@ static bool reserve(struct as_manager_held *held, size_t id)
 int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name *layer,
                         int64_t bytes, uint64_t step, double timestamp, struct assay_error *err)
 {
-    double mb = (double)bytes / MIB;
+    double mb = (double)bytes / AS_MIB;
     struct as_layer_held *at;
 
     if (!reserve(held, layer->id))
@@ -123,7 +123,7 @@ int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name
 int as_manager_held_note(struct as_manager_held *held, uint64_t bytes, uint64_t step,
                          double timestamp, struct assay_error *err)
 {
-    return assay_leak_add(held->whole, NULL, (double)bytes / MIB, step, timestamp, err);
+    return assay_leak_add(held->whole, NULL, (double)bytes / AS_MIB, step, timestamp, err);
 }
 
 int as_manager_held_tell(struct as_manager_held *held, struct assay_leak_detector *resident,
@@ -153,7 +153,7 @@ static double left_by(const struct as_manager_held *held, const char *layer)
     for (size_t i = 0; i < held->capacity; i++)
         if (held->layer[i].name && strcmp(held->layer[i].name->text, layer) == 0)
             return held->layer[i].mb;
-    return (double)NAN;
+    return AS_UNKNOWN;
 }
 
 static bool is_between(double share)
@@ -170,9 +170,9 @@ static double share_of(const struct as_manager_held *held,
 
     if (!incident->layer || !(held->all_mb > 0) ||
         !is_between(incident->net_growth_mb / held->all_mb))
-        return (double)NAN;
+        return AS_UNKNOWN;
     share = left_by(held, incident->layer) / held->all_mb;
-    return is_between(share) ? share : (double)NAN;
+    return is_between(share) ? share : AS_UNKNOWN;
 }
 
 int as_manager_held_judge(struct as_manager_held *held, struct assay_error *err)

@@ -6,6 +6,7 @@
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "probe/process/memory_sampler.h"
 
 #define MAX_LAYERS        65536u
@@ -19,8 +20,7 @@ static const char *const profiler_name[] = {
     ASSAY_PROFILERS(X)
 #undef X
 };
-_Static_assert(sizeof profiler_name / sizeof *profiler_name == ASSAY_PROFILER_COUNT,
-               "name every profiler");
+_Static_assert(AS_COUNT_OF(profiler_name) == ASSAY_PROFILER_COUNT, "name every profiler");
 
 const char *assay_profiler_name(enum assay_profiler_id id)
 {
@@ -198,7 +198,7 @@ int assay_manager_new(struct assay_manager **out, const struct assay_manager_opt
     as_memory_reader_init(&m->reader, "");
     m->usage_min_seconds = o.usage_min_seconds == 0 ? USAGE_MIN_SECONDS : o.usage_min_seconds;
     m->memory_interval_ns = o.memory_interval_us * 1000u;
-    m->start_time = m->end_time = (double)NAN;
+    m->start_time = m->end_time = AS_UNKNOWN;
     m->call_ns = as_manager_call_cost();
     atomic_store_explicit(&m->step, ASSAY_LEAK_NO_STEP, memory_order_relaxed);
     rc = choose_profilers(m, &o, err);
@@ -274,7 +274,7 @@ int assay_manager_start(struct assay_manager *manager, struct assay_error *err)
     }
     if (manager->sessions++ == 0)
         manager->start_time = as_clock_unix_seconds();
-    manager->end_time = (double)NAN;
+    manager->end_time = AS_UNKNOWN;
     manager->started_ns = as_clock_mono_ns();
     atomic_store_explicit(&manager->active, true, memory_order_release);
 out:
@@ -322,7 +322,7 @@ int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
         if (manager->extension[i].table.reset)
             manager->extension[i].table.reset(manager->extension[i].state);
     }
-    manager->start_time = manager->end_time = (double)NAN;
+    manager->start_time = manager->end_time = AS_UNKNOWN;
     manager->lasted_ns = manager->sessions = manager->feed_failures = 0;
     manager->leak_fed_ns = 0;
     atomic_store_explicit(&manager->feeds, 0, memory_order_relaxed);

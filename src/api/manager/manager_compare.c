@@ -1,9 +1,9 @@
 /* api/manager/manager_compare.c - the layers of a session as the profile of a backend.
  * Figures are taken when they are added; what the session does later does not change them. */
-#include <math.h>
 
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
+#include "base/units.h"
 
 static int add_layers(struct assay_manager *m, const char *name,
                       const struct assay_layer_profile *p, struct assay_error *err)
@@ -22,7 +22,7 @@ static int add_layers(struct assay_manager *m, const char *name,
                                                  .total_time = from->total_time,
                                                  .call_count = from->call_count};
     }
-    rc = assay_compare_add(m->compare, name, layers, p->n_layers, p->total_time, (double)NAN, err);
+    rc = assay_compare_add(m->compare, name, layers, p->n_layers, p->total_time, AS_UNKNOWN, err);
     as_free(layers);
     return rc;
 }
@@ -35,7 +35,7 @@ static int add_memory(struct assay_manager *m, const char *name, struct assay_er
     if (!(atomic_load_explicit(&m->enabled, memory_order_relaxed) & AS_MANAGER_BIT(MEMORY)))
         return ASSAY_OK;
     as_memory_profile_summary(m->memory, &summary);
-    return assay_compare_add_resources(m->compare, name, summary.peak_memory_mb, (double)NAN, err);
+    return assay_compare_add_resources(m->compare, name, summary.peak_memory_mb, AS_UNKNOWN, err);
 }
 
 int assay_manager_compare_backends(struct assay_manager *manager, const char *name,

@@ -3,6 +3,7 @@
 
 #include "api/manager/manager_report.h"
 #include "base/json/json_tree.h"
+#include "base/units.h"
 #include "report/bottleneck/bottleneck_json.h"
 #include "report/bottleneck/leak_json.h"
 #include "report/bottleneck/memory_profile_json.h"
@@ -112,7 +113,7 @@ static int put_bottlenecks(struct as_json_writer *w, struct assay_manager *m,
         return ASSAY_OK;
     }
     rc = assay_bottleneck_analyze(m->bottleneck, &result, err);
-    return rc < 0 ? rc : put_members(w, key, sizeof key / sizeof *key, result, err);
+    return rc < 0 ? rc : put_members(w, key, AS_COUNT_OF(key), result, err);
 }
 
 static int put_distributed(struct as_json_writer *w, struct assay_manager *m,

@@ -7,8 +7,8 @@
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
 #include "base/json/json_writer.h"
+#include "base/units.h"
 
-#define MIB          1048576.0
 #define FEED_SETTLED 32u /* feeds before the usual length is known */
 #define FEED_LONG    8u
 #define FEED_OURS_NS 1000000u /* a turn of another program is longer */
@@ -93,7 +93,7 @@ static void read_metrics(struct assay_layer_metrics *out, const struct as_layer_
     for (size_t i = 0; i < how->n_metadata; i++) {
         const struct assay_metadata *pair = &how->metadata[i];
 
-        for (size_t k = 0; pair->key && !pair->text && k < sizeof metric / sizeof *metric; k++) {
+        for (size_t k = 0; pair->key && !pair->text && k < AS_COUNT_OF(metric); k++) {
             if (strcmp(pair->key, metric[k].key) == 0)
                 memcpy((char *)out + metric[k].at, &pair->number, sizeof pair->number);
         }
@@ -160,7 +160,7 @@ static uint64_t feed_memory(struct assay_manager *m, uint32_t on, const struct a
 /* Resident memory without what we hold ourselves. */
 static double process_mb(uint64_t rss)
 {
-    return fmax((double)rss - (double)as_alloc_live_bytes(), 0) / MIB;
+    return fmax((double)rss - (double)as_alloc_live_bytes(), 0) / AS_MIB;
 }
 
 /* Returns what the call left behind, layers inside it included. */
@@ -219,7 +219,7 @@ static void feed_extensions(struct assay_manager *m, const struct as_layer_end *
         .depth = call->depth,
         .thread = call->thread,
         .step = atomic_load_explicit(&m->step, memory_order_relaxed),
-        .memory_mb = rss == ASSAY_MEMORY_UNKNOWN ? (double)NAN : (double)rss / MIB,
+        .memory_mb = rss == ASSAY_MEMORY_UNKNOWN ? AS_UNKNOWN : (double)rss / AS_MIB,
         .failed = how->failed,
         .reason = how->reason,
         .metadata = how->metadata,
@@ -239,7 +239,7 @@ void as_manager_note_memory(struct assay_manager *m)
     rss = as_memory_read_rss(&m->reader);
     pthread_mutex_unlock(&m->lock);
     if (rss != ASSAY_MEMORY_UNKNOWN)
-        assay_note("rss_bytes", process_mb(rss) * MIB);
+        assay_note("rss_bytes", process_mb(rss) * AS_MIB);
 }
 
 /* The layer around this one is blamed for nothing that was used since this one was entered. */

@@ -1,11 +1,11 @@
 /* api/manager/manager_json.c - a session's report as JSON (schema assay.session), with the
  * documented keys. A profiler that is off, or has nothing, is null, and `<key>_why` says which. */
-#include <math.h>
 #include <stdio.h>
 
 #include <assay/assay.h>
 
 #include "api/manager/manager_report.h"
+#include "base/units.h"
 #include "report/bottleneck/anomaly_json.h"
 #include "report/bottleneck/bottleneck_json.h"
 #include "report/bottleneck/leak_json.h"
@@ -138,7 +138,7 @@ static int put_gpu(struct as_json_writer *w, struct assay_manager *m, struct ass
     static const char *const key[] = {"gpu_utilization", "gpu_recommendations"};
 
     (void)err;
-    for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(key); i++) {
         if (is_on(w, m, key[i], ASSAY_PROFILER_GPU))
             as_manager_json_none(w, key[i], AS_MANAGER_NO_DEVICE);
     }
@@ -219,7 +219,7 @@ static void put_session(struct as_json_writer *w, const struct assay_manager_ses
     as_json_kv_object(w, "profiling_session");
     as_json_kv_f64(w, "start_time", s->start_time);
     as_json_kv_f64(w, "end_time", s->end_time);
-    as_json_kv_f64(w, "duration_seconds", s->sessions ? s->duration_seconds : (double)NAN);
+    as_json_kv_f64(w, "duration_seconds", s->sessions ? s->duration_seconds : AS_UNKNOWN);
     as_json_kv_u64(w, "sessions", s->sessions);
     as_json_object_end(w);
 }
@@ -267,7 +267,7 @@ static int put_report(struct as_json_writer *w, struct assay_manager *m,
         as_json_key(w, "layer_profiling");
         as_manager_json_layers(w, layers);
     }
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof part / sizeof *part; i++)
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(part); i++)
         rc = part[i](w, m, err);
     pthread_mutex_unlock(&m->lock);
     if (rc < 0)

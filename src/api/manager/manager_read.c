@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "api/manager/manager_internal.h"
+#include "base/units.h"
 
 #define COST_CALLS 512 /* of an empty layer */
 #define COST_TRIES 9
@@ -77,7 +78,7 @@ void assay_manager_session(struct assay_manager *manager, struct assay_manager_s
     out->cost_seconds = (double)calls * out->seconds_per_call + out->feeding_seconds;
     out->cost_share = lasted_ns && threads
                           ? out->cost_seconds / (out->duration_seconds * (double)threads)
-                          : (double)NAN;
+                          : AS_UNKNOWN;
 }
 
 static double time_calls(struct as_layer_profile *p)
@@ -92,11 +93,11 @@ static double time_calls(struct as_layer_profile *p)
         struct assay_manager_span span = as_layer_profile_begin(p, "empty", &opened);
 
         if (!span.serial)
-            return (double)NAN;
+            return AS_UNKNOWN;
         *opened.start_ticks = as_layer_clock_ticks(clock);
         how.ticks = as_layer_clock_ticks(clock);
         if (as_layer_profile_end(p, &span, &how, &call, NULL) < 0)
-            return (double)NAN;
+            return AS_UNKNOWN;
     }
     return (double)as_layer_clock_ns(clock, from, as_layer_clock_ticks(clock)) / COST_CALLS;
 }
@@ -105,7 +106,7 @@ double as_manager_call_cost(void)
 {
     const struct as_layer_limits limits = {16, 1024, (size_t)1 << 20};
     struct as_layer_profile *p;
-    double least = (double)NAN;
+    double least = AS_UNKNOWN;
 
     if (as_layer_profile_new(&p, &limits, NULL) < 0)
         return least;

@@ -3,16 +3,16 @@
 #include "base/json/json_fields.h"
 
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/fact.h"
+#include "base/units.h"
 
 #define NOT_TOLD "the run does not tell"
 
 void as_json_fields_clear(const struct as_json_shape *shape, void *object)
 {
-    const double unknown = (double)NAN;
+    const double unknown = AS_UNKNOWN;
     const struct as_fact none = as_fact_none(NOT_TOLD);
 
     memset(object, 0, shape->size);
@@ -89,7 +89,7 @@ static int take_fact(const struct as_json_parser *p, struct as_arena *arena, voi
 
 static bool take_number(const struct as_json_parser *p, void *to)
 {
-    double x = (double)NAN;
+    double x = AS_UNKNOWN;
 
     if (p->kind != AS_JSON_NULL && as_json_get_f64(p, &x, NULL) < 0)
         return false;

@@ -4,6 +4,7 @@
 
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "base/units.h"
 
 /* What may come next. */
 enum expect {
@@ -46,7 +47,7 @@ const char *as_json_kind_name(int kind)
         [AS_JSON_FALSE] = "false",
         [AS_JSON_NULL] = "null",
     };
-    _Static_assert(sizeof name / sizeof *name == AS_JSON_KIND_COUNT, "name every kind");
+    _Static_assert(AS_COUNT_OF(name) == AS_JSON_KIND_COUNT, "name every kind");
 
     return kind >= 0 && kind < AS_JSON_KIND_COUNT ? name[kind] : "an error";
 }
@@ -302,7 +303,7 @@ static int take_word(struct as_json_parser *p)
         int kind;
     } words[] = {{"true", 4, AS_JSON_TRUE}, {"false", 5, AS_JSON_FALSE}, {"null", 4, AS_JSON_NULL}};
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(words); i++) {
         if (as_cursor_left(&p->in) >= words[i].size &&
             memcmp(p->in.at, words[i].word, words[i].size) == 0) {
             p->in.at += words[i].size;

@@ -3,11 +3,11 @@
  * base/json/json_parser.h. */
 #include "base/json/json_tree.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/json/json_parser.h"
 #include "base/text/text.h"
+#include "base/units.h"
 
 struct reader {
     struct as_json_parser parser;
@@ -119,7 +119,7 @@ const struct as_json_value *as_json_path(const struct as_json_value *object, con
 
 double as_json_number(const struct as_json_value *value)
 {
-    return value && value->type == AS_TYPE_NUMBER ? value->number : (double)NAN;
+    return value && value->type == AS_TYPE_NUMBER ? value->number : AS_UNKNOWN;
 }
 
 bool as_json_whole(const struct as_json_value *value, uint64_t *out)

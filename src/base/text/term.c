@@ -8,6 +8,7 @@
 
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "base/units.h"
 
 static bool is_set(const char *variable)
 {
@@ -55,7 +56,7 @@ static const char *const style_begin[] = {
     [AS_STYLE_WARN] = "\x1b[33m", [AS_STYLE_BAD] = "\x1b[31m",    [AS_STYLE_DIM] = "\x1b[2m",
     [AS_STYLE_BAR] = "\x1b[36m",
 };
-_Static_assert(sizeof style_begin / sizeof *style_begin == AS_STYLE_COUNT, "give every style");
+_Static_assert(AS_COUNT_OF(style_begin) == AS_STYLE_COUNT, "give every style");
 
 const char *as_term_style(const struct as_term *term, enum as_style style)
 {
@@ -77,7 +78,7 @@ static const struct {
     [AS_GLYPH_TREE_MID] = {"├─ ", "|- "},  [AS_GLYPH_TREE_LAST] = {"└─ ", "`- "},
     [AS_GLYPH_TREE_PASS] = {"│  ", "|  "}, [AS_GLYPH_TREE_GAP] = {"   ", "   "},
 };
-_Static_assert(sizeof glyphs / sizeof *glyphs == AS_GLYPH_COUNT, "draw every glyph");
+_Static_assert(AS_COUNT_OF(glyphs) == AS_GLYPH_COUNT, "draw every glyph");
 
 const char *as_term_glyph(const struct as_term *term, enum as_glyph glyph)
 {
@@ -114,7 +115,7 @@ static double column_mean(const double *values, size_t n_values, size_t i, size_
     for (size_t k = from; k < to; k++)
         n_finite += isfinite(values[k]) ? 1 : 0;
     if (n_finite == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     for (size_t k = from; k < to; k++)
         mean += isfinite(values[k]) ? values[k] / (double)n_finite : 0;
     return mean;

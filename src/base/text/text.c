@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 #define AS_TEXT_PARSE_BYTES 128 /* the longest number as_parse_f64() takes */
 #define AS_TEXT_WORD_BYTES  64  /* the longest word as_text_nearest() compares */
 
@@ -366,7 +368,7 @@ static const struct {
     [AS_TIME_AUTO] = {"", 1},   [AS_TIME_NS] = {"ns", 1}, [AS_TIME_US] = {"us", 1e3},
     [AS_TIME_MS] = {"ms", 1e6}, [AS_TIME_S] = {"s", 1e9},
 };
-_Static_assert(sizeof time_unit / sizeof *time_unit == AS_TIME_COUNT, "name every unit");
+_Static_assert(AS_COUNT_OF(time_unit) == AS_TIME_COUNT, "name every unit");
 
 enum as_time_unit as_time_unit_for(double ns)
 {
@@ -405,7 +407,7 @@ size_t as_text_bytes(char out[AS_TEXT_HUMAN], double bytes)
 
     if (!isfinite(bytes))
         return put_unknown(out);
-    unit = scale(&bytes, 1024, sizeof name / sizeof *name - 1, 3);
+    unit = scale(&bytes, 1024, AS_COUNT_OF(name) - 1, 3);
     return put_human(out, bytes, unit == 0 && is_whole(bytes) ? 0 : decimals_for(fabs(bytes), 3),
                      name[unit]);
 }

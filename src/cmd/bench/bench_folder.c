@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "base/units.h"
 #include "cmd/bench/bench_work.h"
 #include "cmd/common/console.h"
 #include "report/bench/bench_files.h"
@@ -39,7 +40,7 @@ static int remove_tables(const char *csv, size_t setting, const char *name, stru
     char file[AS_GRID_NAME + 64];
     int rc = ASSAY_OK;
 
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof suffixes / sizeof *suffixes; i++) {
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(suffixes); i++) {
         if (!as_bench_file_name(name, setting, suffixes[i], file, sizeof file))
             continue;
         rc = remove_file(csv, file, "", err);
@@ -74,9 +75,9 @@ static int remove_common(const struct as_bench_work *w, struct assay_error *err)
     char csv[PATH_MAX];
     int rc = join(csv, w->folder, "csv", err);
 
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof files / sizeof *files; i++)
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(files); i++)
         rc = remove_file(w->folder, files[i], "", err);
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(tables); i++) {
         rc = remove_file(csv, tables[i], "", err);
         if (rc == ASSAY_OK)
             rc = remove_file(csv, tables[i], ".meta.json", err);

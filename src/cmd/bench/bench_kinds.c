@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "base/units.h"
 #include "cmd/bench/bench_work.h"
 #include "cmd/common/measure_options.h"
 #include "format/mapped_file.h"
@@ -258,7 +259,7 @@ static bool looks_like_a_model(const struct as_cmd_line *line)
         return false;
     if (strncmp(name, "zoo:", 4) == 0)
         return true;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(ends); i++)
         if (size > strlen(ends[i]) && strcmp(name + size - strlen(ends[i]), ends[i]) == 0)
             return true;
     return access(name, X_OK) != 0 && access(name, R_OK) == 0;
@@ -278,12 +279,12 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
     static const char *const command[] = {"ignore-failure", "outputs"};
 
     if (kind != &kinds[0])
-        for (size_t i = 0; i < sizeof attention / sizeof *attention; i++)
+        for (size_t i = 0; i < AS_COUNT_OF(attention); i++)
             if (as_opt_given(line, attention[i]))
                 return as_fail(err, ASSAY_ERR_USAGE, "--%s is for --workload attention",
                                attention[i]);
     if (kind != &kinds[1])
-        for (size_t i = 0; i < sizeof command / sizeof *command; i++)
+        for (size_t i = 0; i < AS_COUNT_OF(command); i++)
             if (as_opt_given(line, command[i]))
                 return as_fail(err, ASSAY_ERR_USAGE, "--%s is for commands", command[i]);
     return ASSAY_OK;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/bench/bench_work.h"
 
 int as_bench_number_list(const char *option, const char *text, double *out, uint64_t *n,
@@ -76,7 +77,7 @@ int as_bench_attention_options(const struct as_cmd_line *line, struct as_attenti
     const char *lambda = as_opt_text(line, "lambda"), *tau = as_opt_text(line, "tau");
     int rc = read_samples(line, plan, err);
 
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(whole); i++) {
         uint64_t *value = (uint64_t *)(void *)((char *)plan + whole[i].at);
 
         *value = as_opt_number(line, whole[i].option, *value);

@@ -3,11 +3,11 @@
  */
 #include "cmd/common/cached_peaks.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/folder.h"
+#include "base/units.h"
 #include "cmd/common/cache_folder.h"
 #include "cmd/common/console.h"
 #include "measure/peaks/peak_cache.h"
@@ -52,7 +52,7 @@ static void keep(struct as_peaks_cached *out, const char *folder, const struct a
 
 static void tell(void *user, const char *what, unsigned done, unsigned total)
 {
-    as_progress_show(user, what, total ? (double)done / total : (double)NAN);
+    as_progress_show(user, what, total ? (double)done / total : AS_UNKNOWN);
 }
 
 /* From the cache when it holds what is wanted, otherwise measured, and kept unless that would lose

@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "base/text/utf8.h"
+#include "base/units.h"
 
 /* The locale's name decides, without loading the locale: that takes longer than most commands. */
 static bool locale_is_utf8(void)
 {
     static const char *const variable[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 
-    for (size_t i = 0; i < sizeof variable / sizeof *variable; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(variable); i++) {
         const char *value = getenv(variable[i]);
 
         if (value && value[0])

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/folder.h"
 #include "base/hash.h"
+#include "base/units.h"
 #include "cmd/common/cache_folder.h"
 #include "measure/peaks/peaks.h"
 
@@ -47,9 +48,9 @@ static bool make_key(char hex[65], const struct as_cmd_line *line,
         add_number(&stream, (uint64_t)st.st_mtim.tv_sec);
         add_number(&stream, (uint64_t)st.st_mtim.tv_nsec);
     }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(texts); i++)
         add_text(&stream, as_opt_text(line, texts[i]));
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(lists); i++)
         for (size_t k = 0; as_opt_list_at(line, lists[i], k); k++)
             add_text(&stream, as_opt_list_at(line, lists[i], k));
     if (as_sha256_end(&stream, digest, NULL) < 0)

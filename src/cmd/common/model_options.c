@@ -2,10 +2,10 @@
  * Names come from the user, so every mistake is answered with what would be right. */
 #include "cmd/common/model_options.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 
 /* The input called `name`, new or given before; NULL: too many or no memory. */
 static struct as_infer_input *input_for(struct as_model_options *o, const char *name, size_t size)
@@ -212,7 +212,7 @@ bool as_parse_bytes(const char *text, uint64_t *bytes)
 
     if (!as_parse_f64(text, size, &number))
         return false;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(units); i++)
         if (strcmp(text + size, units[i].unit) == 0) {
             number *= units[i].factor;
             if (!(number >= 1 && number < 9e18))

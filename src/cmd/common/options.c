@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/cmd_table.h"
 
 #define MAX_WORDS     64
@@ -16,14 +17,14 @@ static const char *color_at(size_t i)
 {
     static const char *const word[] = {"auto", "always", "never"};
 
-    return i < sizeof word / sizeof *word ? word[i] : NULL;
+    return i < AS_COUNT_OF(word) ? word[i] : NULL;
 }
 
 static const char *glyphs_at(size_t i)
 {
     static const char *const word[] = {"auto", "unicode", "ascii"};
 
-    return i < sizeof word / sizeof *word ? word[i] : NULL;
+    return i < AS_COUNT_OF(word) ? word[i] : NULL;
 }
 
 const struct as_opt as_common_opts[] = {

@@ -2,6 +2,7 @@
  * and options. Printed from the tables of commands, one writer for each shell. */
 #include <string.h>
 
+#include "base/units.h"
 #include "cmd/cmd_table.h"
 #include "cmd/common/console.h"
 
@@ -225,7 +226,7 @@ static const struct {
 
 static const char *shell_at(size_t i)
 {
-    return i < sizeof shell / sizeof *shell ? shell[i].name : NULL;
+    return i < AS_COUNT_OF(shell) ? shell[i].name : NULL;
 }
 
 static int run_completion(const struct as_cmd_line *line, struct assay_error *err)
@@ -235,7 +236,7 @@ static int run_completion(const struct as_cmd_line *line, struct assay_error *er
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < sizeof shell / sizeof *shell; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(shell); i++) {
         if (strcmp(shell[i].name, line->operand[0]) == 0)
             shell[i].put(&console.out);
     }

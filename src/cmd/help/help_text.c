@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "report/run/layer_columns.h"
 #include "report/run/report.h"
 
@@ -91,12 +92,12 @@ static const struct pair exit_status[] = {
 
 static const char *exit_word(size_t i)
 {
-    return i < sizeof exit_status / sizeof *exit_status ? exit_status[i].word : NULL;
+    return i < AS_COUNT_OF(exit_status) ? exit_status[i].word : NULL;
 }
 
 static const char *exit_meaning(size_t i)
 {
-    return i < sizeof exit_status / sizeof *exit_status ? exit_status[i].meaning : NULL;
+    return i < AS_COUNT_OF(exit_status) ? exit_status[i].meaning : NULL;
 }
 
 static const struct pair environment[] = {
@@ -109,12 +110,12 @@ static const struct pair environment[] = {
 
 static const char *environment_word(size_t i)
 {
-    return i < sizeof environment / sizeof *environment ? environment[i].word : NULL;
+    return i < AS_COUNT_OF(environment) ? environment[i].word : NULL;
 }
 
 static const char *environment_meaning(size_t i)
 {
-    return i < sizeof environment / sizeof *environment ? environment[i].meaning : NULL;
+    return i < AS_COUNT_OF(environment) ? environment[i].meaning : NULL;
 }
 
 static const struct as_topic topic[] = {
@@ -126,5 +127,5 @@ static const struct as_topic topic[] = {
 
 const struct as_topic *as_topic_at(size_t i)
 {
-    return i < sizeof topic / sizeof *topic ? &topic[i] : NULL;
+    return i < AS_COUNT_OF(topic) ? &topic[i] : NULL;
 }

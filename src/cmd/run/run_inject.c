@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "probe/symbols/executable.h"
 #include "trace/shm/target_shm.h"
 
@@ -51,7 +52,7 @@ static bool find_library(struct as_inject *inject)
     if (!slash || strpbrk(own, "*?[\\"))
         return false;
     *slash = '\0';
-    for (size_t i = 0; !found && i < sizeof place / sizeof *place; i++) {
+    for (size_t i = 0; !found && i < AS_COUNT_OF(place); i++) {
         glob_t list = {0};
 
         if (snprintf(path, sizeof path, "%s%s", own, place[i]) >= (int)sizeof path)
@@ -131,7 +132,7 @@ static bool make_folder(struct as_inject *inject)
 {
     const char *const place[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
 
-    for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(place); i++) {
         if (!place[i] || place[i][0] != '/' ||
             snprintf(inject->folder, sizeof inject->folder, "%s/" FOLDER "XXXXXX", place[i]) >=
                 (int)sizeof inject->folder)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 
 /* 1: taken, 0: not; failures are in d->rc. */
 typedef int (*take_fn)(struct as_dnn *d);
@@ -74,7 +75,7 @@ static const struct take takes[] = {
 
 static const struct take *find_take(enum as_op op)
 {
-    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(takes); i++)
         if (takes[i].op == op)
             return &takes[i];
     return NULL;

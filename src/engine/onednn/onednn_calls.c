@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
+#include "base/units.h"
 #include "engine/onednn/onednn.h"
 
 bool as_dnn_fail(struct as_dnn *d, int rc)
@@ -141,7 +142,7 @@ static const struct grade grades[] = {
 
 int as_dnn_grade(const char *impl)
 {
-    for (size_t i = 0; i < sizeof grades / sizeof *grades; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(grades); i++)
         if (strstr(impl, grades[i].word))
             return grades[i].grade;
     return 1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "engine/onednn/onednn.h"
 
 /* ---- one tensor ---- */
@@ -47,7 +48,7 @@ static int function_of(struct as_dnn *d, struct as_dnn_piece *pieces)
         return 0;
     if (op == AS_OP_Gelu && as_node_text_is(d->spec, "approximate", "tanh"))
         op = AS_OP_MS_FastGelu;
-    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(defaults); i++)
         if (defaults[i].op == op) {
             alpha = (float)as_node_float(d->spec, "alpha", defaults[i].alpha);
             beta = (float)as_node_float(d->spec, "beta", defaults[i].beta);

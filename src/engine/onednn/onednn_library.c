@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "engine/onednn/onednn.h"
 
 #define LIBRARY "libdnnl.so.2"
@@ -28,7 +29,7 @@ static const struct isa_name isa_names[] = {
 
 static const char *isa_text(dnnl_cpu_isa_t isa)
 {
-    for (size_t i = 0; i < sizeof isa_names / sizeof *isa_names; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(isa_names); i++)
         if (isa_names[i].isa == isa)
             return isa_names[i].name;
     return "unknown";

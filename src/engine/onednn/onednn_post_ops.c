@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/onednn/onednn.h"
 
 struct function {
@@ -37,7 +38,7 @@ int as_dnn_pieces(enum as_op op, float alpha, float beta, struct as_dnn_piece *p
         pieces[1] = (struct as_dnn_piece){dnnl_eltwise_clip, 0, 1};
         return 2;
     }
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(functions); i++) {
         const struct function *f = &functions[i];
 
         if (f->op != op)
@@ -62,7 +63,7 @@ static const struct pair pairs[] = {
 
 dnnl_alg_kind_t as_dnn_binary(enum as_op op)
 {
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(pairs); i++)
         if (pairs[i].op == op)
             return pairs[i].alg;
     return dnnl_alg_kind_undef;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "engine/passes/passes.h"
 
 /* Past this nobody has channels, and shared weights are not copied. */
@@ -133,7 +134,7 @@ static bool see_product(const struct as_pass_graph *o, struct as_step *step, str
     *c = (struct product){.step = step, .bias_factor = 1};
     if (step->n_post_ops || !w || (w->dtype != AS_DTYPE_F32 && w->dtype != AS_DTYPE_F64))
         return false;
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(products); i++)
         if (products[i].op == step->op)
             return products[i].see(o, c) && c->channels <= MAX_CHANNELS && bias_fits(o, c);
     return false;
@@ -397,7 +398,7 @@ static int visit(struct as_pass_graph *o, struct as_step *step)
     const struct reader *reader = NULL;
     int rc = 0;
 
-    for (size_t i = 0; i < sizeof readers / sizeof *readers && !step->n_post_ops; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(readers) && !step->n_post_ops; i++)
         if (readers[i].op == step->op)
             reader = &readers[i];
     for (uint32_t i = 0; reader && rc == 0 && i < step->n_in && i < 2; i++)

@@ -3,6 +3,7 @@
  * first, so that the order in which it was written does not matter. */
 #include <math.h>
 
+#include "base/units.h"
 #include "engine/passes/passes.h"
 
 enum { MAX_FACTORS = 8 };
@@ -239,7 +240,7 @@ static bool match_pair(const struct as_pass_graph *o, const struct product *f, u
     *found = (struct found){.x = f->at[x]};
     if (!other || other->n_post_ops || !other->n_in || !as_pass_add(m, other))
         return false;
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(curves); i++)
         if (curves[i].op == other->op && curves[i].is(o, other, f->scale, m, found))
             return true;
     return false;

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/units.h"
 #include "engine/passes/passes.h"
 
 static void make_plain(const struct as_pass_graph *o, const struct as_step *step,
@@ -116,7 +117,7 @@ static bool takes(const struct as_pass_graph *o, const struct as_step *step, boo
     if (step->op == AS_OP_MatMul && !as_slot_is_const(o->p, as_pass_in(step, 0)) &&
         !as_slot_is_const(o->p, as_pass_in(step, 1)))
         return false;
-    for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(takers); i++)
         if (takers[i].op == step->op)
             return takers[i].is_product || (!second && step->n_post_ops == 0);
     return false;
@@ -211,7 +212,7 @@ static int visit(struct as_pass_graph *o, struct as_step *step)
 {
     if (!step->n_in || step->in[0] == AS_NONE || !step->n_out)
         return ASSAY_OK;
-    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(activations); i++)
         if (activations[i].op == step->op)
             return join_activation(o, step, &activations[i]);
     if (step->op == AS_OP_Add || step->op == AS_OP_Mul || step->op == AS_OP_Sub ||

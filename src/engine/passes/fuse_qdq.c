@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/passes/passes.h"
 
 enum { MAX_IN = 64 };
@@ -234,7 +235,7 @@ static bool make_unary(struct as_pass_graph *o, struct island *w)
 {
     struct quant x;
 
-    for (size_t i = 0; i < sizeof unary / sizeof *unary; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(unary); i++)
         if (unary[i].op == w->mid->op)
             w->op = unary[i].integer;
     return see_plain(o, w, w->mid->in[0], &x) && x.dtype == w->y.dtype && add_tensor(o, w, &x) &&
@@ -367,7 +368,7 @@ static int visit(struct as_pass_graph *o, struct as_step *step)
 
     if (!is_quantize(step) || !see_island(o, step, &w))
         return ASSAY_OK;
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(makers); i++)
         if (makers[i].op == w.mid->op)
             return makers[i].make(o, &w) && o->p->kernels[w.op] && as_pass_closed(o, &w.parts, step)
                        ? settle(o, &w)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 
 static const struct as_pass *const passes[] = {
     &as_pass_noops,      &as_pass_cse,       &as_pass_noops,  &as_pass_qdq,      &as_pass_norm,
@@ -434,7 +435,7 @@ int as_exec_plan_optimize(struct as_exec_plan *p, struct assay_error *err)
     struct as_pass_graph o = {.p = p, .err = err};
     int rc = ASSAY_OK;
 
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof passes / sizeof passes[0]; i++) {
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(passes); i++) {
         rc = run_pass(&o, passes[i]);
         if (rc == ASSAY_OK)
             rc = drop_dead(&o);

@@ -1,5 +1,6 @@
 /* engine/passes/remove_noops.c - steps that change nothing go: readers read what they read.
  * A table says for each operator how to see it; outputs of graphs keep their step. */
+#include "base/units.h"
 #include "engine/passes/passes.h"
 
 static bool always(const struct as_pass_graph *o, const struct as_step *step)
@@ -161,7 +162,7 @@ static int visit(struct as_pass_graph *o, struct as_step *step)
 {
     if (!step->n_in || !step->n_out || step->in[0] == AS_NONE || step->out[0] == AS_NONE)
         return ASSAY_OK;
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(idle); i++) {
         if (idle[i].op == step->op && !step->n_post_ops && idle[i].is_idle(o, step)) {
             as_pass_bypass(o, step);
             return ASSAY_OK;

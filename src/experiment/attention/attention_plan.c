@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/text/float_text.h"
+#include "base/units.h"
 
 enum kind { WHOLE, REAL };
 
@@ -32,7 +33,7 @@ static const struct field {
     FIELD_W(gating, 0, 1),        FIELD_W(topics, 1, 1024),     FIELD_R(filler, 0, 0.95),
     FIELD_R(drift, 0, 10),        FIELD_R(eps, 1e-30, 1e30),    FIELD_R(quality, 0, 1),
 };
-#define N_FIELDS (sizeof fields / sizeof *fields)
+#define N_FIELDS (AS_COUNT_OF(fields))
 
 static uint64_t *whole_at(struct as_attention_plan *plan, const struct field *f)
 {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "base/units.h"
 #include "experiment/attention/attention_run.h"
 #include "experiment/bench/workload_attention.h"
 #include "experiment/bundle/rvf_chain.h"
@@ -31,7 +32,7 @@ static bool differs(const struct assay_witness_entry *was, const struct assay_wi
         {"output", was->output_hash, is->output_hash},
     };
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(parts); i++) {
         *what = parts[i].name;
         if (strcmp(parts[i].a, parts[i].b) != 0)
             return true;

@@ -2,10 +2,10 @@
  * that takes them in turns. */
 #include "experiment/bench/bench.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/describe/rng.h"
 
 int as_bench_init(struct as_bench *bench, const char *kind, size_t n, struct assay_error *err)
@@ -16,7 +16,7 @@ int as_bench_init(struct as_bench *bench, const char *kind, size_t n, struct ass
         return as_fail_nomem(err);
     bench->n_settings = n;
     for (size_t i = 0; i < n; i++) {
-        bench->settings[i].lambda = bench->settings[i].tau = (double)NAN;
+        bench->settings[i].lambda = bench->settings[i].tau = AS_UNKNOWN;
         bench->settings[i].items = 1;
     }
     return ASSAY_OK;
@@ -123,7 +123,7 @@ static int run_one(struct as_bench *bench, const struct as_bench_loop *loop, siz
     const struct as_bench_meter *meter = warming ? NULL : loop->meter;
     struct as_bench_sample sample;
     struct assay_error why = {0}, unread = {0};
-    double joules = (double)NAN;
+    double joules = AS_UNKNOWN;
     bool metered;
     int rc = load->before ? load->before(load->user, setting, &why) : ASSAY_OK;
 

@@ -12,11 +12,12 @@
 #include "base/text/csv.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "base/units.h"
 #include "format/mapped_file.h"
 #include "probe/process/memory_probe.h"
 
 #define MAX_FILE_BYTES ((uint64_t)1 << 30)
-#define UNKNOWN        ((double)NAN)
+#define UNKNOWN        (AS_UNKNOWN)
 
 struct assay_csv_rows {
     enum assay_csv_schema schema;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 
 static int read_now(struct as_power_meter *m, double *watts, double *joules,
                     struct assay_error *err)
@@ -12,7 +13,7 @@ static int read_now(struct as_power_meter *m, double *watts, double *joules,
     struct assay_power_sample sample;
     int rc = ASSAY_OK;
 
-    *watts = *joules = (double)NAN;
+    *watts = *joules = AS_UNKNOWN;
     if (s->read_watts)
         rc = s->read_watts(s->user, watts, err);
     if (rc == ASSAY_OK && s->read_joules)

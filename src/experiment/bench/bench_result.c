@@ -6,12 +6,13 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/inference/interval.h"
 #include "stats/inference/student.h"
 
 #define LEVEL 0.95
 
-static const struct as_bench_estimate unknown = {(double)NAN, (double)NAN, (double)NAN, 0};
+static const struct as_bench_estimate unknown = {AS_UNKNOWN, AS_UNKNOWN, AS_UNKNOWN, 0};
 
 /* ---- estimates ---- */
 
@@ -20,7 +21,7 @@ typedef double (*value_of)(const struct as_bench_sample *sample);
 
 static double whole(uint64_t value)
 {
-    return value == AS_BENCH_UNKNOWN ? (double)NAN : (double)value;
+    return value == AS_BENCH_UNKNOWN ? AS_UNKNOWN : (double)value;
 }
 
 static double wall(const struct as_bench_sample *s)
@@ -87,7 +88,7 @@ static double all_edges(const struct as_bench_sample *s)
 /* Around `value`, by Student's distribution. */
 static struct as_bench_estimate around(double value, double variance_of_mean, size_t n)
 {
-    struct as_bench_estimate e = {value, (double)NAN, (double)NAN, n};
+    struct as_bench_estimate e = {value, AS_UNKNOWN, AS_UNKNOWN, n};
     double half;
 
     if (n < 2 || !isfinite(variance_of_mean))
@@ -120,13 +121,13 @@ static struct as_bench_estimate mean_of(const struct as_bench_setting *s, value_
 
 static double greatest(const struct as_bench_setting *s, value_of value)
 {
-    double most = (double)NAN;
+    double most = AS_UNKNOWN;
 
     for (size_t i = 0; i < s->n; i++) {
         double x = value(&s->samples[i]);
 
         if (!isfinite(x))
-            return (double)NAN;
+            return AS_UNKNOWN;
         most = i == 0 || x > most ? x : most;
     }
     return most;
@@ -176,7 +177,7 @@ static struct as_bench_estimate ratio_of(const struct as_bench_setting *s,
     double mean = 0, squares = 0, variance;
     struct as_bench_estimate e;
 
-    *p = (double)NAN;
+    *p = AS_UNKNOWN;
     for (size_t i = 0; i < n; i++) {
         double x = log(wall(&s->samples[i]) / s->items / (wall(&base->samples[i]) / base->items));
         double step = x - mean;
@@ -212,8 +213,7 @@ static int put_wall(struct as_bench_row *row, struct assay_error *err)
     if (rc == ASSAY_OK && s->n > 0) {
         sorted = as_sorted_f64(times, s->n);
         rc = as_interval_median(&interval, &sorted, LEVEL, err);
-        row->median_ns =
-            (struct as_bench_estimate){row->wall.median, (double)NAN, (double)NAN, s->n};
+        row->median_ns = (struct as_bench_estimate){row->wall.median, AS_UNKNOWN, AS_UNKNOWN, s->n};
         if (rc == ASSAY_OK && interval.reached) {
             row->median_ns.low = interval.low;
             row->median_ns.high = interval.high;
@@ -249,7 +249,7 @@ static void put_savings(struct as_bench_row *row, const struct as_bench_setting 
     row->kv_cache_reduction = saved(share_of(s, kept_positions, s, all_positions));
     row->peak_mem_reduction = row->energy_reduction = row->latency_reduction = unknown;
     row->time_ratio = unknown;
-    row->p = row->p95_change = (double)NAN;
+    row->p = row->p95_change = AS_UNKNOWN;
     if (!base)
         return;
     row->peak_mem_reduction = saved(share_of(s, memory, base, memory));
@@ -286,8 +286,7 @@ static const char *const criterion_names[] = {
     [AS_CRITERION_ENERGY] = "energy",   [AS_CRITERION_LATENCY] = "latency",
     [AS_CRITERION_WITNESS] = "witness",
 };
-_Static_assert(sizeof criterion_names / sizeof *criterion_names == AS_CRITERION_COUNT,
-               "name every criterion");
+_Static_assert(AS_COUNT_OF(criterion_names) == AS_CRITERION_COUNT, "name every criterion");
 
 const char *as_criterion_name(enum as_criterion which)
 {
@@ -340,10 +339,10 @@ static void judge(struct as_bench_row *row, const struct as_bench_limits *l,
     row->criteria[AS_CRITERION_KV_CACHE] = verdict(
         row->kv_cache_reduction.value, row->kv_cache_reduction.value >= l->min_kv_reduction);
     row->criteria[AS_CRITERION_ENERGY] =
-        verdict(l->energy_is_assumed ? (double)NAN : row->energy_reduction.value,
+        verdict(l->energy_is_assumed ? AS_UNKNOWN : row->energy_reduction.value,
                 row->energy_reduction.value >= l->min_energy_reduction);
     row->criteria[AS_CRITERION_LATENCY] =
-        verdict(row->wall.supported[AS_SUMMARY_P95] ? row->p95_change : (double)NAN,
+        verdict(row->wall.supported[AS_SUMMARY_P95] ? row->p95_change : AS_UNKNOWN,
                 row->p95_change <= l->max_p95_change);
     row->criteria[AS_CRITERION_WITNESS] = witness;
     row->met = !row->setting->failed;

@@ -2,9 +2,8 @@
  * fields, from which the journal is written and read. */
 #include "experiment/bench/bench_sample.h"
 
-#include <math.h>
-
 #include "base/text/float_text.h"
+#include "base/units.h"
 
 enum field_kind { FIELD_WHOLE, FIELD_REAL };
 
@@ -29,7 +28,7 @@ static const struct field {
     WHOLE(positions_total), WHOLE(edges_kept), WHOLE(edges_total),    REAL(cut_cost),
     WHOLE(decisions),       WHOLE(cuts),       WHOLE(status),
 };
-#define N_FIELDS (sizeof fields / sizeof *fields)
+#define N_FIELDS (AS_COUNT_OF(fields))
 
 static uint64_t *whole_at(struct as_bench_sample *sample, const struct field *field)
 {
@@ -48,7 +47,7 @@ void as_bench_sample_init(struct as_bench_sample *sample)
         if (fields[i].kind == FIELD_WHOLE)
             *whole_at(sample, &fields[i]) = AS_BENCH_UNKNOWN;
         else
-            *real_at(sample, &fields[i]) = (double)NAN;
+            *real_at(sample, &fields[i]) = AS_UNKNOWN;
     }
 }
 

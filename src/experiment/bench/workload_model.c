@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "experiment/bench/sample_clock.h"
 #include "format/model_file.h"
 
@@ -81,7 +82,7 @@ static const struct {
     int (*set)(struct setting *s, const char *text, struct assay_error *err);
 } known[] = {
     {"threads", set_threads}, {"batch", set_batch}, {"fuse", set_fuse}, {"kernels", set_kernels}};
-#define N_KNOWN (sizeof known / sizeof *known)
+#define N_KNOWN (AS_COUNT_OF(known))
 
 static bool is_built_in(const char *spec)
 {

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/folder.h"
+#include "base/units.h"
 #include "experiment/bundle/rvf_chain.h"
 
 /* The list of witnesses in the statistics, which stand before the manifest. A bundle without them
@@ -112,7 +113,7 @@ static const char *type_name(uint8_t type)
     } names[] = {
         {AS_RVF_MANIFEST, "manifest"}, {AS_RVF_METADATA, "metadata"}, {AS_RVF_WITNESS, "witness"}};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++)
         if (names[i].type == type)
             return names[i].name;
     return "other";

@@ -12,6 +12,7 @@
 #include "base/json/json_tree.h"
 #include "base/output.h"
 #include "base/text/utf8.h"
+#include "base/units.h"
 #include "experiment/bundle/rvf_chain.h"
 #include "experiment/bundle/rvf_manifest.h"
 
@@ -156,7 +157,7 @@ static void write_meta(const struct packer *p, struct as_json_writer *w)
         kv_tree(w, "config_hash", config);
     else
         as_json_kv_text(w, "config_hash", common_config(p));
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(given); i++)
         kv_tree(w, given[i], as_json_get(p->meta, given[i]));
     kv_tree(w, "meta", p->meta);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/units.h"
 #include "experiment/bundle/rvf_bundle.h"
 #include "experiment/bundle/rvf_chain.h"
 #include "experiment/bundle/rvf_manifest.h"
@@ -17,7 +18,7 @@ const char *assay_bundle_signature_name(enum assay_bundle_signature signature)
                                         [ASSAY_SIGNATURE_PROVEN] = "proven",
                                         [ASSAY_SIGNATURE_OTHER] = "other_key",
                                         [ASSAY_SIGNATURE_BROKEN] = "broken"};
-    _Static_assert(sizeof names / sizeof *names == ASSAY_SIGNATURE_COUNT, "name every state");
+    _Static_assert(AS_COUNT_OF(names) == ASSAY_SIGNATURE_COUNT, "name every state");
 
     return (unsigned)signature < ASSAY_SIGNATURE_COUNT ? names[signature] : NULL;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text/utf8.h"
+#include "base/units.h"
 #include "engine/onednn/onednn_api.h"
 #include "probe/system/root_file.h"
 #include "probe/system/topology.h"
@@ -88,7 +89,7 @@ static void put_onednn(struct facts *f)
     char name[64] = "";
     void *library = NULL;
 
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; !library && i < AS_COUNT_OF(names); i++)
         library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
     if (library) {
         void *at = dlsym(library, "dnnl_version");
@@ -118,7 +119,7 @@ static void put_no_machine(struct facts *f, const char *why)
 {
     static const char *const keys[] = {"cpu_model", "cores", "threads", "kernel", "governor"};
 
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(keys); i++)
         text(f, keys[i], NULL, why);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "experiment/quality/quality_pair.h"
 
 static int find_wrong(const char *which, const float *x, size_t n, struct assay_error *err)
@@ -110,7 +111,7 @@ int assay_relative_error(const float *base, size_t n_base, const float *other, s
     if (sums.aa > 0)
         *out = sqrt(sums.apart) / sqrt(sums.aa);
     else
-        *out = sums.bb > 0 ? (double)NAN : 0;
+        *out = sums.bb > 0 ? AS_UNKNOWN : 0;
     return ASSAY_OK;
 }
 
@@ -169,7 +170,7 @@ int assay_delta_behavior(const float *base, size_t n_base, const float *gated, s
     if (sums.aa > 0)
         out->path_length_change = sqrt(sums.bb) / sqrt(sums.aa) - 1;
     else if (sums.bb > 0)
-        out->path_length_change = (double)NAN;
+        out->path_length_change = AS_UNKNOWN;
     return ASSAY_OK;
 }
 

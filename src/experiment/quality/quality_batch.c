@@ -2,6 +2,7 @@
  * are, and how much a batch lost. */
 #include <math.h>
 
+#include "base/units.h"
 #include "experiment/quality/quality_pair.h"
 #include "stats/inference/student.h"
 
@@ -72,12 +73,12 @@ static void tell(const struct running *r, struct assay_batch_result *out)
     double n = (double)r->n, margin;
 
     *out = (struct assay_batch_result){
-        .mean_coherence_delta = (double)NAN,
-        .std_coherence_delta = (double)NAN,
-        .mean_coherence_loss = (double)NAN,
-        .ci_95_lower = (double)NAN,
-        .ci_95_upper = (double)NAN,
-        .pass_rate = (double)NAN,
+        .mean_coherence_delta = AS_UNKNOWN,
+        .std_coherence_delta = AS_UNKNOWN,
+        .mean_coherence_loss = AS_UNKNOWN,
+        .ci_95_lower = AS_UNKNOWN,
+        .ci_95_upper = AS_UNKNOWN,
+        .pass_rate = AS_UNKNOWN,
         .n_samples = r->n,
     };
     if (r->n == 0)

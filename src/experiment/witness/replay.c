@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/units.h"
 #include "experiment/bench/workload_attention.h"
 #include "experiment/bundle/rvf_bundle.h"
 #include "experiment/bundle/rvf_chain.h"
@@ -92,7 +93,7 @@ static int plan_beside(struct replay *r, const char *path, struct assay_error *e
     const char *slash = strrchr(path, '/');
     int n_folder = slash ? (int)(slash + 1 - path) : 0;
 
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(places); i++) {
         struct assay_error why = {0};
         char beside[PATH_MAX];
         struct stat st;

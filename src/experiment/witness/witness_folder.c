@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json/json_tree.h"
+#include "base/units.h"
 #include "experiment/bundle/rvf_chain.h"
 #include "format/mapped_file.h"
 
@@ -34,7 +35,7 @@ static const struct {
     {"witness", ".rvf", AS_FOLDER_BUNDLE},
     {"csv", ".csv", AS_FOLDER_TABLE},
 };
-#define N_PLACES (sizeof places / sizeof *places)
+#define N_PLACES (AS_COUNT_OF(places))
 
 static int add_item(struct as_folder_check *check, const char *folder, size_t place,
                     const char *name, struct assay_error *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "format/gguf/gguf_meta.h"
 
 /* A longer text is told by its size: a chat template, a licence. */
@@ -161,7 +162,7 @@ static void fill_numbers(struct as_gguf *g, struct as_decoder *d)
         {"attention.sliding_window", &d->window},
     };
 
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(numbers); i++) {
         const struct as_gguf_pair *pair = as_gguf_find_arch(g, numbers[i].suffix);
         uint64_t value;
 
@@ -186,7 +187,7 @@ static void fill_floats(const struct as_gguf *g, struct as_decoder *d)
         {"attention.layer_norm_rms_epsilon", &d->norm_eps},
     };
 
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(floats); i++) {
         const struct as_gguf_pair *pair = as_gguf_find_arch(g, floats[i].suffix);
         char text[AS_TEXT_FLOAT];
         double value;

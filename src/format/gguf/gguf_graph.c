@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
+
 enum {
     MAX_LAYERS = 1024,
     NODES_PER_LAYER = 48,
@@ -617,7 +619,7 @@ static void build(struct building *b)
 
 static const struct architecture *find_architecture(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof architectures / sizeof *architectures; i++)
+    for (size_t i = 0; name && i < AS_COUNT_OF(architectures); i++)
         if (strcmp(architectures[i].name, name) == 0)
             return &architectures[i];
     return NULL;

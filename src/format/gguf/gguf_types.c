@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/units.h"
 #include "model/graph/dtype.h"
 
 static const struct {
@@ -16,7 +17,7 @@ static const struct {
     [AS_GGUF_ARRAY] = {"array", 12}, [AS_GGUF_U64] = {"u64", 8},   [AS_GGUF_I64] = {"i64", 8},
     [AS_GGUF_F64] = {"f64", 8},
 };
-_Static_assert(sizeof kinds / sizeof *kinds == AS_GGUF_KIND_COUNT, "describe every kind");
+_Static_assert(AS_COUNT_OF(kinds) == AS_GGUF_KIND_COUNT, "describe every kind");
 
 const char *as_gguf_kind_name(uint32_t kind)
 {
@@ -82,7 +83,7 @@ bool as_gguf_dtype(uint32_t code, unsigned *dtype, const char **removed)
 {
     *removed = NULL;
     *dtype = AS_DTYPE_UNKNOWN;
-    if (code >= sizeof types / sizeof *types)
+    if (code >= AS_COUNT_OF(types))
         return false;
     *removed = types[code].removed;
     *dtype = types[code].dtype;
@@ -91,7 +92,7 @@ bool as_gguf_dtype(uint32_t code, unsigned *dtype, const char **removed)
 
 bool as_gguf_code(unsigned dtype, uint32_t *code)
 {
-    for (uint32_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (uint32_t i = 0; i < AS_COUNT_OF(types); i++)
         if (dtype != AS_DTYPE_UNKNOWN && types[i].dtype == dtype) {
             *code = i;
             return true;

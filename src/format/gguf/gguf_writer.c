@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/cursor.h"
 #include "base/output.h"
+#include "base/units.h"
 #include "format/gguf/gguf_types.h"
 
 enum { ALIGNMENT = 32, PIECE_BYTES = 1 << 18 };
@@ -70,7 +71,7 @@ static size_t decoder_pairs(const struct as_decoder *d, struct pair *pairs)
     };
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(all); i++)
         if (all[i].number || all[i].real != 0.0)
             pairs[n++] = all[i];
     return n;

@@ -5,6 +5,7 @@
  * tensors 23. The kind says which of them counts; files of IR version 1 leave it out. */
 #include <string.h>
 
+#include "base/units.h"
 #include "format/onnx/onnx_reader.h"
 
 /* An attribute as it lies in the file. */
@@ -202,7 +203,7 @@ static const struct {
     [12] = {23, AS_ATTR_OTHER, NULL},       [13] = {14, AS_ATTR_TYPE, read_type},
     [14] = {15, AS_ATTR_OTHER, NULL},
 };
-#define N_KINDS (sizeof kinds / sizeof *kinds)
+#define N_KINDS (AS_COUNT_OF(kinds))
 
 static int scan(struct source *s)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "format/onnx/onnx_reader.h"
 
 static int add_initializer(struct as_onnx *r, struct as_onnx_scope *scope,
@@ -254,7 +255,7 @@ static int read_parts(struct as_onnx *r, struct as_onnx_scope *scope,
     if (!ids)
         return as_onnx_no_memory(r);
     rc = place_nodes(r, scope, counts->nodes);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && rc >= 0; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(steps) && rc >= 0; i++) {
         struct as_proto part = part_of(message, counts, steps[i].field);
 
         if (steps[i].step)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/units.h"
 #include "format/onnx/onnx_reader.h"
 
 enum {
@@ -54,7 +55,7 @@ static const struct kind {
     [22] = {AS_DTYPE_I4, F_INT32S, AS_WIRE_VARINT, 1},
     [23] = {AS_DTYPE_F4E2M1, F_INT32S, AS_WIRE_VARINT, 1},
 };
-#define N_KINDS (sizeof kinds / sizeof *kinds)
+#define N_KINDS (AS_COUNT_OF(kinds))
 
 unsigned as_onnx_dtype(uint64_t number)
 {

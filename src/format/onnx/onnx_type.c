@@ -5,6 +5,7 @@
  * TypeProto: tensor 1, sequence 4, map 5, sparse tensor 8, optional 9, denotation 6.
  *   tensor: element type 1, shape 2. sequence and optional: element 1. map: key 1, value 2.
  * TensorShapeProto: dim 1. Dimension: value 1, symbol 2, denotation 3. */
+#include "base/units.h"
 #include "format/onnx/onnx_reader.h"
 
 static int read_dim(struct as_onnx *r, const struct as_proto *message, int64_t *dim,
@@ -155,7 +156,7 @@ int as_onnx_read_type(struct as_onnx *r, const struct as_proto *message, struct 
 
     *type = AS_TYPE_UNKNOWN;
     while ((rc = as_proto_next(&p, &f, r->err)) > 0) {
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds && rc >= 0; i++) {
+        for (size_t i = 0; i < AS_COUNT_OF(kinds) && rc >= 0; i++) {
             if (kinds[i].field != f.number)
                 continue;
             rc = as_proto_enter(&inner, &p, &f, r->err);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/units.h"
 #include "format/safetensors/safetensors_reader.h"
 
 enum { MAX_CONFIG_BYTES = 4 << 20 };
@@ -106,7 +107,7 @@ static int take_key(struct config *c, struct assay_error *err)
 {
     int rc;
 
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(sizes); i++)
         if (as_json_text_is(&c->json, sizes[i].key))
             return take_size(c, i, err);
     if (as_json_text_is(&c->json, "architectures"))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "format/file_ranges.h"
 #include "format/model_file.h"
 
@@ -67,7 +68,7 @@ static int take_dtype(struct header *h, struct entry *e)
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(elements); i++)
         if (as_json_text_is(&h->json, elements[i].name)) {
             e->element = &elements[i];
             return ASSAY_OK;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/units.h"
+
 enum { MAX_LIST = 4096 };
 
 /* How a field is stored, and what it becomes. */
@@ -308,14 +310,13 @@ int as_tflite_options(struct as_flat *flat, struct as_arena *arena, const struct
 {
     uint64_t type = as_flat_uint(flat, op, 3, 1, 0);
     struct as_flat_table t = as_flat_table(flat, op, 4, "an operator's options");
-    const struct options *options =
-        find_options(first_union, sizeof first_union / sizeof *first_union, type);
+    const struct options *options = find_options(first_union, AS_COUNT_OF(first_union), type);
 
     *bodies = (struct as_tflite_bodies){0};
     if (type == 0) {
         type = as_flat_uint(flat, op, 11, 1, 0);
         t = as_flat_table(flat, op, 12, "an operator's options");
-        options = find_options(second_union, sizeof second_union / sizeof *second_union, type);
+        options = find_options(second_union, AS_COUNT_OF(second_union), type);
     }
     if (flat->rc < 0 || !options || t.at == 0)
         return flat->rc;
@@ -392,5 +393,5 @@ const char *as_tflite_op_name(uint64_t code)
     _Static_assert(AS_OP_COUNT - AS_OP_TFL_ADD == 162, "the list has every code from 0 to 161");
     if (code < known)
         return as_op_name((enum as_op)(AS_OP_TFL_ADD + code));
-    return code - known < sizeof later / sizeof *later ? later[code - known] : NULL;
+    return code - known < AS_COUNT_OF(later) ? later[code - known] : NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 
 enum use_kind {
     USE_INDEX,     /* into axis `axis` of the table */
@@ -153,10 +154,10 @@ static void visit(struct walk *w, const struct as_graph *graph, const struct as_
 {
     bool on = false;
 
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(uses); i++)
         if (uses[i].op == node->op && is_reached(w, node, uses[i].in))
             apply(w, &uses[i], graph, node);
-    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(passes); i++) {
         if (passes[i].op != node->op)
             continue;
         on = is_reached(w, node, 0);

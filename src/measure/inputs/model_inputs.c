@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "format/onnx/onnx_value.h"
 #include "measure/inputs/input_guess.h"
 
@@ -25,7 +26,7 @@ static const char *const fill_name[] = {
     [AS_INPUTS_ZEROS] = "zeros",
     [AS_INPUTS_ONES] = "ones",
 };
-_Static_assert(sizeof fill_name / sizeof *fill_name == AS_INPUTS_COUNT, "name every fill");
+_Static_assert(AS_COUNT_OF(fill_name) == AS_INPUTS_COUNT, "name every fill");
 
 const char *as_input_fill_name(enum as_input_fill fill)
 {

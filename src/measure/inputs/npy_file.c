@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/units.h"
 
 enum { MAX_HEADER = 1 << 16, MAGIC_SIZE = 6, WORD_CAPACITY = 24 };
 
@@ -86,7 +87,7 @@ static int take_descr(struct header *h)
                        "%.120s holds numbers with the high byte first ('%s'); save it with "
                        "astype('<%s')",
                        h->path, text, text + 1);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(types); i++)
         if ((text[0] == '<' || text[0] == '|') && strcmp(text + 1, types[i].descr) == 0) {
             h->out->dtype = types[i].dtype;
             return ASSAY_OK;

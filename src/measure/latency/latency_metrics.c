@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/describe/sort.h"
 #include "stats/inference/trend.h"
 
@@ -53,7 +54,7 @@ static int find_drift(struct as_latency_metrics *out, const double *samples, siz
     size_t n_blocks;
     int rc;
 
-    out->trend_p = out->drift_share = (double)NAN;
+    out->trend_p = out->drift_share = AS_UNKNOWN;
     if (n < TREND_MIN)
         return ASSAY_OK;
     n_blocks = fold(blocks, samples, n, work);
@@ -66,7 +67,7 @@ static int find_drift(struct as_latency_metrics *out, const double *samples, siz
     out->trend_p = test.p;
     out->drift_share = out->summary.median > 0
                            ? line.slope * (double)(n_blocks - 1) / out->summary.median
-                           : (double)NAN;
+                           : AS_UNKNOWN;
     out->drifted = test.p < TREND_P && fabs(out->drift_share) > DRIFT_SHARE;
     return ASSAY_OK;
 }

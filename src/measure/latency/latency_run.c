@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/describe/sort.h"
 #include "stats/inference/student.h"
 
@@ -24,7 +25,7 @@ static const char *const stop_name[] = {
     [AS_STOP_RUNS] = "runs",
     [AS_STOP_SAMPLES] = "samples",
 };
-_Static_assert(sizeof stop_name / sizeof *stop_name == AS_STOP_COUNT, "name every end");
+_Static_assert(AS_COUNT_OF(stop_name) == AS_STOP_COUNT, "name every end");
 
 const char *as_latency_stop_name(enum as_latency_stop stop)
 {
@@ -58,7 +59,7 @@ static void calibrate(struct as_latency_run *out, const struct as_interference_s
     struct as_sorted sorted = as_sorted_f64(cost, TIMER_TRIES);
     uint64_t before = source->now_ns(source->user);
 
-    out->timer_resolution_ns = (double)NAN;
+    out->timer_resolution_ns = AS_UNKNOWN;
     for (int i = 0; i < TIMER_TRIES; i++) {
         uint64_t now = source->now_ns(source->user);
 
@@ -272,7 +273,7 @@ static void widen(struct as_latency_run *out, const struct as_latency_options *o
 
 static double frequency(const struct as_interference_source *source)
 {
-    return source->frequency_hz ? source->frequency_hz(source->user) : (double)NAN;
+    return source->frequency_hz ? source->frequency_hz(source->user) : AS_UNKNOWN;
 }
 
 static int warm(struct timing *t, struct assay_error *err)
@@ -303,7 +304,7 @@ int as_latency_run(struct as_latency_run *out, as_measured fn, void *user,
     struct timing t = {.fn = fn, .user = user, .options = &o, .out = out};
     int rc;
 
-    *out = (struct as_latency_run){.batch = 1, .earlier_spread = (double)NAN};
+    *out = (struct as_latency_run){.batch = 1, .earlier_spread = AS_UNKNOWN};
     if (!(o.level < 1))
         return as_fail(err, ASSAY_ERR_USAGE, "a confidence level lies between 0 and 1, not at %g",
                        o.level);
@@ -345,5 +346,5 @@ double as_latency_throughput(const struct as_latency_run *run, double items)
 {
     double median_ns = run->figures.summary.median;
 
-    return median_ns > 0 ? items * 1e9 / median_ns : (double)NAN;
+    return median_ns > 0 ? items * 1e9 / median_ns : AS_UNKNOWN;
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "measure/peaks/peak_kernels.h"
 #include "stats/describe/quantile.h"
 #include "stats/describe/sort.h"
@@ -59,7 +60,7 @@ static int take_pairs(struct as_noise *out, double *diff, double *scratch, doubl
         diff[i] = fabs(diff[i]);
     as_sort_f64(diff, n, scratch);
     out->median_share = as_sorted_median(&sorted) / median;
-    out->p95_share = (double)NAN;
+    out->p95_share = AS_UNKNOWN;
     if (as_quantile_supported(n, 95))
         out->p95_share = as_quantile_at(&sorted, 95, AS_QUANTILE_NEAREST_RANK) / median;
     return rc;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 
 #define DEFAULT_TIME_S 1.5
 #define DEFAULT_LEVEL  0.95
@@ -102,7 +103,7 @@ static int turn(struct profiling *p, struct assay_error *err)
 /* The ratio of neighbours, whose common noise cancels. */
 static int find_cost(struct as_profile_pass *out, double level, struct assay_error *err)
 {
-    double *ratio = as_alloc_zero(out->n_runs + 1, sizeof *ratio), median = (double)NAN;
+    double *ratio = as_alloc_zero(out->n_runs + 1, sizeof *ratio), median = AS_UNKNOWN;
     struct as_series_interval interval = {0};
     int rc;
 

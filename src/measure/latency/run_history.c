@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json/json_tree.h"
+#include "base/units.h"
 #include "format/mapped_file.h"
 #include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
@@ -109,7 +110,7 @@ double as_run_history_spread(const struct as_run_history *history)
     struct as_sorted sorted = as_sorted_f64(logs, history->n);
 
     if (history->n < AS_HISTORY_LEAST)
-        return (double)NAN;
+        return AS_UNKNOWN;
     for (size_t i = 0; i < history->n; i++)
         logs[i] = log(history->median_ns[i]);
     if (history->n < FEW)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "measure/overhead/built_network.h"
 #include "model/build/build_attention.h"
 #include "model/cost/cost.h"
@@ -143,7 +144,7 @@ static const as_network_build build_of[] = {
     [AS_OPERATION_EMBEDDING] = build_embedding,     [AS_OPERATION_TRANSPOSE] = build_transpose,
     [AS_OPERATION_ACTIVATION] = build_activation,   [AS_OPERATION_COUNT] = build_call,
 };
-_Static_assert(sizeof build_of / sizeof *build_of == ALL, "build every operation");
+_Static_assert(AS_COUNT_OF(build_of) == ALL, "build every operation");
 
 /* ---- what they are ---- */
 

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "measure/latency/latency_run.h"
 #include "measure/overhead/built_network.h"
 #include "model/build/build_layers.h"
@@ -152,7 +153,7 @@ static const probe_loop loops[] = {
     [AS_PROBE_SCOPE] = loop_scope,         [AS_PROBE_SWITCH] = loop_switch,
     [AS_PROBE_ITERATION] = loop_iteration, [AS_PROBE_SAMPLE] = loop_sample,
 };
-_Static_assert(sizeof loops / sizeof *loops == AS_PROBE_COUNT, "loop every probe");
+_Static_assert(AS_COUNT_OF(loops) == AS_PROBE_COUNT, "loop every probe");
 
 static double trial_ns(probe_loop loop, const struct probing *p)
 {

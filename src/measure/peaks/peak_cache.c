@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/json/json_parser.h"
 #include "base/json/json_writer.h"
+#include "base/units.h"
 
 #define CACHE_SCHEMA    "assay.peaks"
 #define CACHE_MAX_BYTES 65536
@@ -144,7 +145,7 @@ static bool take_real(struct reader *r, double least, double most, bool may_be_n
 {
     int kind = as_json_next(&r->json, NULL);
 
-    *out = (double)NAN;
+    *out = AS_UNKNOWN;
     if (kind == AS_JSON_NULL)
         return may_be_null;
     return kind == AS_JSON_NUMBER && as_json_get_f64(&r->json, out, NULL) == ASSAY_OK &&
@@ -158,7 +159,7 @@ static bool take_key(struct reader *r, const char *key)
 
 static bool take_peak(struct reader *r, struct as_peak *out)
 {
-    *out = (struct as_peak){.spread = (double)NAN};
+    *out = (struct as_peak){.spread = AS_UNKNOWN};
     if (!next_is(r, AS_JSON_OBJECT) || !take_key(r, "rate") ||
         !take_real(r, 1, 1e18, true, &out->rate))
         return false;
@@ -328,7 +329,7 @@ enum as_peak_cache_state as_peak_cache_parse(struct as_peaks *out, const void *d
     as_json_parser_init(&r.json, data, size);
     r.json.decode.max_bytes = 1024;
     good = next_is(&r, AS_JSON_OBJECT);
-    for (size_t i = 0; good && i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; good && i < AS_COUNT_OF(fields); i++)
         good = take_key(&r, fields[i].key) && fields[i].take(&r);
     good = good && next_is(&r, AS_JSON_OBJECT_END) && next_is(&r, AS_JSON_END);
     as_json_parser_fini(&r.json);

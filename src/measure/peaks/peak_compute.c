@@ -1,5 +1,6 @@
 /* measure/peaks/peak_compute.c - multiply-adds on registers alone, as many as the processor can do.
  * Twelve sums do not wait for each other; each starts elsewhere, or a compiler would keep one. */
+#include "base/units.h"
 #include "measure/peaks/peak_kernels.h"
 
 #include <string.h>
@@ -144,7 +145,7 @@ static const struct as_compute_kernel kernels[] = {
 
 const struct as_compute_kernel *as_compute_kernel_at(size_t i)
 {
-    return i < sizeof kernels / sizeof *kernels ? &kernels[i] : NULL;
+    return i < AS_COUNT_OF(kernels) ? &kernels[i] : NULL;
 }
 
 const struct as_compute_kernel *as_compute_kernel_find(enum as_peak_type type, const char **why)
@@ -201,7 +202,7 @@ void as_compute_scratch(enum as_peak_type type, char scratch[AS_PEAK_SCRATCH_BYT
         [AS_PEAK_BF16] = fill_bf16,
         [AS_PEAK_I8] = fill_i8,
     };
-    _Static_assert(sizeof fill / sizeof *fill == AS_PEAK_TYPE_COUNT, "fill every type");
+    _Static_assert(AS_COUNT_OF(fill) == AS_PEAK_TYPE_COUNT, "fill every type");
 
     fill[type](scratch);
 }

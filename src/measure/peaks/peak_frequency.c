@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "measure/peaks/peak_kernels.h"
 
 #define TRIES         12
@@ -43,14 +44,14 @@ static double best_hz(const struct as_compute_kernel *before, char *scratch)
         if (ns > 0 && ns < best_ns)
             best_ns = ns;
     }
-    return isfinite(best_ns) ? ROUNDS * 100 / best_ns * 1e9 : (double)NAN;
+    return isfinite(best_ns) ? ROUNDS * 100 / best_ns * 1e9 : AS_UNKNOWN;
 }
 #else
 static double best_hz(const struct as_compute_kernel *before, char *scratch)
 {
     (void)before;
     (void)scratch;
-    return (double)NAN;
+    return AS_UNKNOWN;
 }
 #endif
 

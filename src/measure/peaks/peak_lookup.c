@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "measure/peaks/peak_kernels.h"
 
 static const struct {
@@ -31,7 +32,7 @@ const char *as_peak_level_name(enum as_peak_level level)
         [AS_PEAK_L3] = "L3",
         [AS_PEAK_DRAM] = "DRAM",
     };
-    _Static_assert(sizeof names / sizeof *names == AS_PEAK_LEVEL_COUNT, "name every level");
+    _Static_assert(AS_COUNT_OF(names) == AS_PEAK_LEVEL_COUNT, "name every level");
 
     return names[level];
 }
@@ -43,7 +44,7 @@ const char *as_peak_access_name(enum as_peak_access access)
         [AS_PEAK_WRITE] = "write",
         [AS_PEAK_TRIAD] = "triad",
     };
-    _Static_assert(sizeof names / sizeof *names == AS_PEAK_ACCESS_COUNT, "name every access");
+    _Static_assert(AS_COUNT_OF(names) == AS_PEAK_ACCESS_COUNT, "name every access");
 
     return names[access];
 }
@@ -105,7 +106,7 @@ static double at_threads(const struct as_peaks *p, const struct as_peak *row, un
     double share;
 
     if (p->n_counts == 0 || threads == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     while (i < p->n_counts && p->threads[i] < threads)
         i++;
     if (i == p->n_counts)
@@ -129,7 +130,7 @@ double as_peak_bandwidth_of(const struct as_peaks *p, enum as_peak_level level,
 
 double as_peak_bandwidth(const struct as_peaks *p, enum as_peak_level level, unsigned threads)
 {
-    double best = (double)NAN;
+    double best = AS_UNKNOWN;
 
     for (int access = 0; access < AS_PEAK_ACCESS_COUNT; access++)
         best = fmax(best, as_peak_bandwidth_of(p, level, (enum as_peak_access)access, threads));
@@ -158,5 +159,5 @@ double as_peak_fma_a_cycle(const struct as_peaks *p)
     for (size_t i = 0; isa && (k = as_compute_kernel_at(i)); i++)
         if (k->type == AS_PEAK_F32 && strcmp(k->isa, isa) == 0)
             return p->compute[AS_PEAK_F32][0].rate / (2 * (double)k->lanes) / p->vector_hz;
-    return (double)NAN;
+    return AS_UNKNOWN;
 }

@@ -1,6 +1,7 @@
 /* measure/peaks/peak_memory.c - reads, writes and triads over memory, with the widest vectors there
  * are. Plain stores, as kernels of neural networks use them: a line that is written is fetched
  * first. */
+#include "base/units.h"
 #include "measure/peaks/peak_kernels.h"
 
 #include <string.h>
@@ -124,7 +125,7 @@ static const struct as_memory_kernel kernels[] = {
 
 const struct as_memory_kernel *as_memory_kernel_at(size_t i)
 {
-    return i < sizeof kernels / sizeof *kernels ? &kernels[i] : NULL;
+    return i < AS_COUNT_OF(kernels) ? &kernels[i] : NULL;
 }
 
 const struct as_memory_kernel *as_memory_kernel_find(enum as_peak_access access)

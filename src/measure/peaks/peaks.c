@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "measure/peaks/peak_kernels.h"
 #include "measure/peaks/peak_team.h"
 #include "probe/process/process_memory.h"
@@ -61,7 +62,7 @@ static void tell(struct run *r, const char *what)
 static struct as_peak none(enum as_peak_reason reason)
 {
     return (struct as_peak){
-        .rate = (double)NAN, .spread = (double)NAN, .why = as_peak_reason_text(reason)};
+        .rate = AS_UNKNOWN, .spread = AS_UNKNOWN, .why = as_peak_reason_text(reason)};
 }
 
 static struct as_peak peak_of(double amount, const struct as_team_result *t, const char *isa)
@@ -127,7 +128,7 @@ static int measure_compute(struct run *r, enum as_peak_type type, unsigned i,
     tell(r, what);
     c.kernel = as_compute_kernel_find(type, &why);
     if (!c.kernel) {
-        *out = (struct as_peak){.rate = (double)NAN, .spread = (double)NAN, .why = why};
+        *out = (struct as_peak){.rate = AS_UNKNOWN, .spread = AS_UNKNOWN, .why = why};
         return ASSAY_OK;
     }
     c.scratch = as_alloc_aligned(64, (size_t)n_threads * AS_PEAK_SCRATCH_BYTES);
@@ -416,8 +417,8 @@ int as_peaks_measure(struct as_peaks *out, const struct as_peaks_options *option
 
     *out = (struct as_peaks){.quick = options->quick,
                              .measured_unix_ns = begin.real_ns,
-                             .frequency_hz = (double)NAN,
-                             .vector_hz = (double)NAN};
+                             .frequency_hz = AS_UNKNOWN,
+                             .vector_hz = AS_UNKNOWN};
     out->n_counts = as_peaks_counts(
         options->max_threads ? options->max_threads : as_topology_threads(t), out->threads);
     r.total = VISITS * out->n_counts * (AS_PEAK_TYPE_COUNT + AS_PEAK_LEVEL_COUNT);

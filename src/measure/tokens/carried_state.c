@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 
 /* More pairs of names than this are not compared: no real model comes near. */
 #define MAX_COMPARED ((uint64_t)1 << 22)
@@ -93,7 +94,7 @@ static bool matches_part(size_t i, const char *input, const char *output)
 
 bool as_state_names_match(const char *input, const char *output)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(parts); i++)
         if (matches_part(i, input, output))
             return true;
     return false;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "measure/inputs/input_guess.h"
 #include "measure/inputs/input_use.h"
 #include "stats/describe/rng.h"
@@ -38,7 +39,7 @@ static enum as_token_role role_of(const struct as_value *value)
 
     if (type->kind != AS_VALUE_TENSOR)
         return AS_TOKEN_OTHER;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(words); i++) {
         bool whole = as_dtype_is_integer(type->dtype) || words[i].role == AS_TOKEN_MASK ||
                      words[i].role == AS_TOKEN_USE_CACHE;
 

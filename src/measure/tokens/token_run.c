@@ -3,12 +3,12 @@
  * of the steps all but those of the past. */
 #include "measure/tokens/token_run.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/cursor.h"
+#include "base/units.h"
 #include "measure/tokens/token_inputs.h"
 #include "model/cost/cost.h"
 #include "stats/describe/quantile.h"
@@ -370,7 +370,7 @@ static int sum_up(struct walking *w)
     }
     if (n >= 3 && out->kind == AS_TOKENS_CACHED) {
         rc = as_trend_line(&line, context, ns, n, w->err);
-        out->slope_ns = rc == ASSAY_OK ? line.slope : (double)NAN;
+        out->slope_ns = rc == ASSAY_OK ? line.slope : AS_UNKNOWN;
     }
     if (n > 0) {
         int64_t each = out->kind == AS_TOKENS_FIXED && w->in.fixed_n ? w->in.fixed_n : 1;
@@ -382,7 +382,7 @@ static int sum_up(struct walking *w)
         out->median_ns = as_sorted_median(&sorted);
         out->p95_ns = as_quantile_supported(sorted.n, 95)
                           ? as_quantile_at(&sorted, 95, AS_QUANTILE_LINEAR)
-                          : (double)NAN;
+                          : AS_UNKNOWN;
         out->tokens_per_s = (double)(out->batch * each) * 1e9 / out->median_ns;
     }
     if (out->prompt_ns > 0)
@@ -472,15 +472,15 @@ static int run_with(struct as_token_run *out, struct as_model *model,
     struct walking w = {.o = options, .out = out, .model = model, .err = err};
     int rc;
 
-    *out = (struct as_token_run){.prompt_ns = (double)NAN,
-                                 .prompt_tokens_per_s = (double)NAN,
-                                 .median_ns = (double)NAN,
-                                 .p95_ns = (double)NAN,
-                                 .first_ns = (double)NAN,
-                                 .last_ns = (double)NAN,
-                                 .slope_ns = (double)NAN,
-                                 .tokens_per_s = (double)NAN,
-                                 .shapes_ns = (double)NAN};
+    *out = (struct as_token_run){.prompt_ns = AS_UNKNOWN,
+                                 .prompt_tokens_per_s = AS_UNKNOWN,
+                                 .median_ns = AS_UNKNOWN,
+                                 .p95_ns = AS_UNKNOWN,
+                                 .first_ns = AS_UNKNOWN,
+                                 .last_ns = AS_UNKNOWN,
+                                 .slope_ns = AS_UNKNOWN,
+                                 .tokens_per_s = AS_UNKNOWN,
+                                 .shapes_ns = AS_UNKNOWN};
     out->steps = as_alloc_zero((size_t)options->tokens, sizeof *out->steps);
     w.held = as_alloc_zero(options->pairs->n_loops + 1, sizeof *w.held);
     w.samples = as_alloc_zero((size_t)2 * MAX_REPEATS, sizeof *w.samples);

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/units.h"
+
 /* Numbers of the dtypes in ONNX files, for Cast. */
 static int64_t onnx_dtype(unsigned dtype)
 {
@@ -14,7 +16,7 @@ static int64_t onnx_dtype(unsigned dtype)
                  {AS_DTYPE_I32, 6},  {AS_DTYPE_I64, 7},  {AS_DTYPE_BOOL, 9},
                  {AS_DTYPE_F16, 10}, {AS_DTYPE_F64, 11}, {AS_DTYPE_BF16, 16}};
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(known); i++)
         if (known[i].dtype == dtype)
             return known[i].number;
     return 0;
@@ -163,7 +165,7 @@ static const struct {
     [AS_ACT_GELU] = {"gelu", NULL, gelu, true},
     [AS_ACT_GELU_TANH] = {"gelu_tanh", NULL, gelu_tanh, true},
 };
-_Static_assert(sizeof activations / sizeof *activations == AS_ACT_COUNT, "build every activation");
+_Static_assert(AS_COUNT_OF(activations) == AS_ACT_COUNT, "build every activation");
 
 uint32_t as_build_activation(struct as_builder *b, enum as_activation act, const char *name,
                              uint32_t x)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 #include "model/weights/parameters.h"
 
@@ -116,7 +117,7 @@ static bool lies_before_softmax(enum as_op op)
         AS_OP_TFL_RESHAPE,
     };
 
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(ops); i++)
         if (ops[i] == op)
             return true;
     return false;
@@ -358,7 +359,7 @@ static bool leads_to_projection(enum as_op op)
         AS_OP_SimplifiedLayerNormalization,
     };
 
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(ops); i++)
         if (ops[i] == op)
             return true;
     return only_moves(op);

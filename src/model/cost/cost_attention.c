@@ -1,6 +1,7 @@
 /* model/cost/cost_attention.c - the sizes and counts of operators that are an attention by
  * themselves. Counted densely, as executed without skipping; what a causal mask leaves is said
  * beside it. */
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 
 /* Where an operator keeps what; -1: it has none. */
@@ -25,7 +26,7 @@ static const struct layout layouts[] = {
 
 static const struct layout *layout_of(enum as_op op)
 {
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(layouts); i++)
         if (layouts[i].op == op)
             return &layouts[i];
     return NULL;

@@ -3,6 +3,7 @@
  * used. */
 #include <string.h>
 
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 
 static uint64_t elems(struct as_cost_ctx *ctx, const struct as_value *value)
@@ -124,7 +125,7 @@ void as_cost_activation(struct as_cost_ctx *ctx, const char *name, size_t size, 
 
     if (size == 0)
         return;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(known); i++)
         if (strlen(known[i].name) == size && memcmp(known[i].name, name, size) == 0)
             like = as_cost_entry_at(known[i].like);
     as_count_each(&ctx->forward->elementwise, n, like->elementwise);
@@ -137,7 +138,7 @@ void as_cost_fused(struct as_cost_ctx *ctx, uint64_t n)
 {
     static const char *const by_number[] = {"NONE",  "RELU", "RELU_N1_TO_1",
                                             "RELU6", "TANH", "SIGN_BIT"};
-    const size_t n_known = sizeof by_number / sizeof *by_number;
+    const size_t n_known = AS_COUNT_OF(by_number);
     int64_t number = as_node_int(ctx->node, "fused_activation_function", 0);
     struct as_text text;
 

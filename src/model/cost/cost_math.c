@@ -2,6 +2,7 @@
  * Sums start from zero, so n numbers take n additions; maxima take n - 1 comparisons. */
 #include <string.h>
 
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 
 void as_cost_nothing(struct as_cost_ctx *ctx)
@@ -135,7 +136,7 @@ void as_cost_reduce(struct as_cost_ctx *ctx)
     uint64_t in = as_cost_in(ctx, 0), out = as_cost_out(ctx, 0), n;
     const struct reduction *r = NULL;
 
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(reductions); i++)
         if (reductions[i].op == ctx->node->op)
             r = &reductions[i];
     if (!r) {

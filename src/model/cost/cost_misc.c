@@ -1,5 +1,6 @@
 /* model/cost/cost_misc.c - counts of images resampled, signals transformed, classical models and
  * the steps of optimizers. */
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 
 /* From 2^d neighbours: as many multiplications and one addition less; cubic: 4^d. */
@@ -209,7 +210,7 @@ void as_cost_optimizer(struct as_cost_ctx *ctx)
         {AS_OP_TRAIN_Momentum, 3, 7, 0},
     };
 
-    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+    for (size_t s = 0; s < AS_COUNT_OF(steps); s++) {
         uint64_t n = 0;
         size_t tensors;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "model/graph/graph.h"
 
 struct linking {
@@ -344,7 +345,7 @@ int as_model_link(struct as_model *model, struct assay_error *err)
 
     if (!model->main)
         return as_fail(err, ASSAY_ERR_FORMAT, "the model has no graph");
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == ASSAY_OK; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(steps) && rc == ASSAY_OK; i++)
         rc = each_graph(&l, model->main, steps[i]);
     return rc;
 }

@@ -4,13 +4,15 @@
 
 #include <string.h>
 
+#include "base/units.h"
+
 static const char *const names[] = {"?",
 #define X(name) #name,
                                     AS_OPS_ONNX(X) AS_OPS_MICROSOFT(X) AS_OPS_ML(X)
                                         AS_OPS_TRAINING(X) AS_OPS_TFLITE(X)
 #undef X
 };
-_Static_assert(sizeof names / sizeof *names == AS_OP_COUNT, "name every operator");
+_Static_assert(AS_COUNT_OF(names) == AS_OP_COUNT, "name every operator");
 
 #define ONE(name) +1 /* NOLINT(bugprone-macro-parentheses): a chain of them is a sum */
 enum {
@@ -33,7 +35,7 @@ static const struct {
     [AS_DOMAIN_TFLITE] = {"tflite", TRAINING_END, TFLITE_END},
     [AS_DOMAIN_OTHER] = {"other", 0, 0},
 };
-_Static_assert(sizeof domains / sizeof *domains == AS_DOMAIN_COUNT, "describe every domain");
+_Static_assert(AS_COUNT_OF(domains) == AS_DOMAIN_COUNT, "describe every domain");
 
 enum as_domain as_domain_find(const char *name)
 {

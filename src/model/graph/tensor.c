@@ -8,6 +8,7 @@
 
 #include "base/cursor.h"
 #include "base/text/text.h"
+#include "base/units.h"
 
 bool as_type_is_static(const struct as_type *type)
 {
@@ -199,7 +200,7 @@ double as_f16_value(uint16_t bits)
     double value;
 
     if (exponent == 31)
-        value = fraction ? (double)NAN : (double)INFINITY;
+        value = fraction ? AS_UNKNOWN : (double)INFINITY;
     else if (exponent == 0)
         value = ldexp(fraction, -24);
     else
@@ -228,11 +229,11 @@ static double small_float(unsigned bits, int exponent_bits, int fraction_bits, i
     double value;
 
     if (uz && sign && exponent == 0 && fraction == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (ieee && exponent == top)
-        return fraction ? (double)NAN : sign ? -(double)INFINITY : (double)INFINITY;
+        return fraction ? AS_UNKNOWN : sign ? -(double)INFINITY : (double)INFINITY;
     if (!uz && !ieee && exponent_bits == 4 && exponent == top && fraction == 7)
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (exponent == 0)
         value = ldexp(fraction, 1 - bias - fraction_bits);
     else

@@ -3,6 +3,7 @@
 #include "model/memory/optimizer_state.h"
 
 #include "base/cursor.h"
+#include "base/units.h"
 
 enum { STATE_BYTES = 4, BLOCK_ELEMS = 2048 };
 
@@ -14,7 +15,7 @@ static const struct {
     AS_OPTIMIZERS(X)
 #undef X
 };
-_Static_assert(sizeof optimizers / sizeof *optimizers == AS_OPTIMIZER_COUNT, "name every one");
+_Static_assert(AS_COUNT_OF(optimizers) == AS_OPTIMIZER_COUNT, "name every one");
 
 const char *as_optimizer_name(enum as_optimizer optimizer)
 {

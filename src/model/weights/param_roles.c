@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "model/weights/param_scan.h"
 
 /* A letter for each input of an operator; a point, and what lies beyond the last, goes by the
@@ -127,7 +128,7 @@ static const struct {
 
 static int slot_of(enum as_op op, size_t i)
 {
-    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
+    for (size_t s = 0; s < AS_COUNT_OF(slots); s++)
         if (slots[s].op == op)
             return i < strlen(slots[s].inputs) ? slots[s].inputs[i] : OPEN;
     return OPEN;
@@ -190,7 +191,7 @@ static bool is_table_name(const char *name)
                                         "cos_cached", "sin_cached",     "cos_cache",
                                         "sin_cache",  "rope_freqs",     "rope_factors"};
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(words); i++)
         if (strstr(name, words[i]))
             return true;
     return false;
@@ -224,7 +225,7 @@ enum as_role as_role_by_name(const struct as_value *value)
                                           "moving_variance"};
     unsigned dtype = value->type.dtype;
 
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(buffers); i++)
         if (ends_with(value->name, buffers[i]))
             return AS_ROLE_BUFFER;
     if (is_table_name(value->name))

@@ -3,11 +3,11 @@
  */
 #include "model/weights/parameters.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/cursor.h"
+#include "base/units.h"
 #include "model/weights/param_scan.h"
 
 /* A large constant that very many nodes take is looked at by the first of them only. */
@@ -18,7 +18,7 @@ static const char *const role_names[] = {
     AS_ROLES(X)
 #undef X
 };
-_Static_assert(sizeof role_names / sizeof *role_names == AS_ROLE_COUNT, "name every role");
+_Static_assert(AS_COUNT_OF(role_names) == AS_ROLE_COUNT, "name every role");
 
 const char *as_role_name(enum as_role role)
 {
@@ -359,8 +359,8 @@ static void sum_params(struct listing *l)
     p->parameters = p->by_role[AS_ROLE_PARAMETER].elems;
     p->parameter_bytes = p->by_role[AS_ROLE_PARAMETER].bytes;
     stored = add(p->parameter_bytes, scale_bytes(p, l->model));
-    p->compression = p->parameters == 0 || stored == 0 ? (double)NAN
-                                                       : (double)p->parameters * 4 / (double)stored;
+    p->compression =
+        p->parameters == 0 || stored == 0 ? AS_UNKNOWN : (double)p->parameters * 4 / (double)stored;
 }
 
 static size_t count_stored(const struct as_model *model)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
+#include "base/units.h"
 #include "model/weights/dequant.h"
 
 /* More scales than this are not read whole. */
@@ -32,7 +33,7 @@ static uint32_t input_at(const struct as_node *node, uint32_t i)
 
 static void note_node(struct as_weight_quant *quants, const struct as_node *node)
 {
-    for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
+    for (size_t s = 0; s < AS_COUNT_OF(sources); s++) {
         uint32_t weight = input_at(node, sources[s].weight);
         int64_t axis = sources[s].axis;
 
@@ -176,7 +177,7 @@ static void read_f16(size_t n, double *out, const uint8_t *raw)
         memcpy(&x, &bits, sizeof x);
         out[i] = (double)x * 0x1p112;
         if (half >= 0x7c00)
-            out[i] = half > 0x7c00 ? (double)NAN : (double)INFINITY;
+            out[i] = half > 0x7c00 ? AS_UNKNOWN : (double)INFINITY;
     }
 }
 

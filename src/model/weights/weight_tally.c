@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
+
 const int as_weight_percentiles[AS_WEIGHT_PERCENTILES] = {10, 25, 50, 75, 90};
 
 enum { N_LANES = 8 };
@@ -258,7 +260,7 @@ static double select_rank(double *v, size_t n, size_t k)
     static const unsigned shifts[] = {53, 42, 31, 20, 9, 0};
     size_t low = 0, high = n;
 
-    for (size_t s = 0; s < sizeof shifts / sizeof *shifts && high - low > 48; s++) {
+    for (size_t s = 0; s < AS_COUNT_OF(shifts) && high - low > 48; s++) {
         uint32_t count[2048] = {0};
         size_t digit = 0, before = low;
 
@@ -345,9 +347,9 @@ void as_weight_tally_finish(struct as_weight_tally *tally)
     size_t sorted = 0;
 
     if (stats->total_weights == 0) {
-        stats->mean = stats->std = stats->min = stats->max = (double)NAN;
+        stats->mean = stats->std = stats->min = stats->max = AS_UNKNOWN;
         for (int i = 0; i < AS_WEIGHT_PERCENTILES; i++)
-            stats->percentile[i] = (double)NAN;
+            stats->percentile[i] = AS_UNKNOWN;
         return;
     }
     stats->mean = mean_of(tally);

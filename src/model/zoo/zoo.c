@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "model/zoo/zoo_models.h"
 
 enum { MAX_KEYS = 16, MAX_NAMES = 64, KEY_BATCH = 0, KEY_SEED = 1 };
@@ -130,7 +131,7 @@ static const struct {
 
 const struct as_zoo_entry *as_zoo_at(size_t i)
 {
-    return i < sizeof entries / sizeof *entries ? &entries[i] : NULL;
+    return i < AS_COUNT_OF(entries) ? &entries[i] : NULL;
 }
 
 static bool same(const char *text, size_t size, const char *word)
@@ -144,7 +145,7 @@ static const struct as_zoo_entry *find_entry(const char *name, size_t size, stru
     size_t n = 0;
     char word[64];
 
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(aliases); i++)
         if (same(name, size, aliases[i].word)) {
             name = aliases[i].name;
             size = strlen(name);

@@ -2,6 +2,7 @@
  * Normalisation stays a node of its own, as trained. */
 #include <stdio.h>
 
+#include "base/units.h"
 #include "model/zoo/zoo_models.h"
 
 uint32_t as_zoo_image(struct as_builder *b, int64_t batch, int64_t size)
@@ -66,7 +67,7 @@ void as_zoo_alexnet(struct as_builder *b, const int64_t *values, int64_t batch)
     char name[32];
 
     as_build_scope(b, "features");
-    for (size_t i = 0; i < sizeof convs / sizeof *convs; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(convs); i++) {
         struct as_build_conv conv = square(convs[i].channels, convs[i].kernel, convs[i].stride);
 
         conv.pad[0] = conv.pad[1] = convs[i].pad;
@@ -230,7 +231,7 @@ void as_zoo_mobilenet_v2(struct as_builder *b, const int64_t *values, int64_t ba
 
     as_build_scope(b, "features");
     x = relu6_conv(b, "0", x, square(32, 3, 2));
-    for (size_t s = 0; s < sizeof stages / sizeof *stages; s++)
+    for (size_t s = 0; s < AS_COUNT_OF(stages); s++)
         for (int i = 0; i < stages[s].n; i++) {
             as_build_scope(b, "%d", at++);
             x = inverted(b, x, stages[s].channels, i ? 1 : stages[s].stride, stages[s].expand);
@@ -283,7 +284,7 @@ void as_zoo_squeezenet1_1(struct as_builder *b, const int64_t *values, int64_t b
     conv.pad[0] = conv.pad[1] = 0;
     conv.bias = true;
     x = relu(b, "1", as_build_conv(b, "0", x, &conv));
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(parts); i++) {
         if (!parts[i].squeeze) {
             x = as_build_max_pool(b, numbered(name, (int64_t)i + 2), x, &pool);
             continue;

@@ -2,6 +2,7 @@
  * Inception and squeeze-and-excitation. Names are torchvision's. */
 #include <stdio.h>
 
+#include "base/units.h"
 #include "model/zoo/zoo_models.h"
 
 static const double bn_eps = 1e-3;
@@ -79,7 +80,7 @@ void as_zoo_googlenet(struct as_builder *b, const int64_t *values, int64_t batch
     x = basic_conv(b, "conv2", x, 64, 1, 1);
     x = basic_conv(b, "conv3", x, 192, 3, 1);
     x = pool_ceil(b, "maxpool2", x, 3, 2, 0);
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(blocks); i++) {
         as_build_scope(b, "%s", blocks[i].name);
         x = inception(b, x, blocks[i].widths);
         as_build_scope_end(b);
@@ -170,7 +171,7 @@ void as_zoo_mobilenet_v3_large(struct as_builder *b, const int64_t *values, int6
         {3, 184, 80, false, true, 1}, {3, 480, 112, true, true, 1}, {3, 672, 112, true, true, 1},
         {5, 672, 160, true, true, 2}, {5, 960, 160, true, true, 1}, {5, 960, 160, true, true, 1},
     };
-    const int n = (int)(sizeof blocks / sizeof *blocks);
+    const int n = (int)(AS_COUNT_OF(blocks));
     uint32_t x = as_zoo_image(b, batch, values[AS_CNN_SIZE]);
 
     as_build_scope(b, "features");

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "model/build/build_attention.h"
 #include "model/zoo/zoo_models.h"
 
@@ -213,7 +214,7 @@ static void put_block(struct as_builder *b, const int64_t *values, int64_t layer
 
     (void)snprintf(scope, sizeof scope, "model.layers.%lld.", (long long)layer);
     as_build_scope(b, "blk.%lld", (long long)layer);
-    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(weights); i++)
         put_weight(b, &weights[i], scope);
     as_build_scope_end(b);
 }

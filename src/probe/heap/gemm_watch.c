@@ -3,7 +3,6 @@
 #include "probe/heap/gemm_watch.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "probe/heap/shm_reader.h"
 #include "trace/shm/gemm_shm.h"
 
@@ -36,7 +36,7 @@ static const char *const dtype_name[] = {
     [AS_GEMM_U8] = "u8",           [AS_GEMM_F64] = "f64", [AS_GEMM_C64] = "c64",
     [AS_GEMM_C128] = "c128",
 };
-_Static_assert(sizeof dtype_name / sizeof *dtype_name == AS_GEMM_DTYPE_COUNT, "name every type");
+_Static_assert(AS_COUNT_OF(dtype_name) == AS_GEMM_DTYPE_COUNT, "name every type");
 
 enum form { FORM_CBLAS_GEMM, FORM_CBLAS_GEMV, FORM_CBLAS_SYRK };
 #define FORM_FORTRAN_GEMM FORM_CBLAS_GEMM
@@ -195,7 +195,7 @@ static void take_product(struct as_gemm_calls *out, const struct as_gemm_key *ke
 
 static void take_shape(struct as_gemm_calls *out, const struct as_gemm_key *key)
 {
-    out->flops = (double)NAN;
+    out->flops = AS_UNKNOWN;
     out->function = function_name[key->function];
     out->dtype = dtype_name[key->dtype];
     if (key->function != AS_GEMM_DNNL_PRIMITIVE) {

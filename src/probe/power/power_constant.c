@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "probe/power/power_kinds.h"
 
 static int read_constant(void *user, double *watts, struct assay_error *err)
@@ -56,7 +57,7 @@ const struct as_power_kind as_power_kind_constant = {
 static int read_none(void *user, double *watts, struct assay_error *err)
 {
     (void)user;
-    *watts = (double)NAN;
+    *watts = AS_UNKNOWN;
     return as_fail(err, ASSAY_ERR_UNSUPPORTED, "power is not measured: its source is none");
 }
 

@@ -4,7 +4,9 @@
 
 #include <math.h>
 
-#define UNKNOWN ((double)NAN)
+#include "base/units.h"
+
+#define UNKNOWN (AS_UNKNOWN)
 
 void as_energy_sum_add(struct as_energy_sum *sum, double value)
 {

@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "probe/power/power_energy.h"
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
 
-#define UNKNOWN      ((double)NAN)
+#define UNKNOWN      (AS_UNKNOWN)
 #define DEFAULT_KEPT 100000
 
 /* What a source counts. It may be trusted for all of the time when it was read at the first try and

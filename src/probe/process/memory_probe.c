@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/cursor.h"
+#include "base/units.h"
 #include "probe/process/memory_counts.h"
 #include "probe/process/process_memory.h"
 #include "probe/system/container.h"
@@ -61,7 +62,7 @@ void as_memory_parse_status(struct assay_memory_snapshot *out, const char *text)
     };
     const char *line = text;
 
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(fields); i++) {
         uint64_t kib, bytes;
         size_t size;
         const char *at = as_text_field(line, fields[i].key, &size);
@@ -138,7 +139,7 @@ static const char *const file_path[] = {
     [AS_MEMORY_STAT] = "/proc/self/stat",
     [AS_MEMORY_ROLLUP] = "/proc/self/smaps_rollup",
 };
-_Static_assert(sizeof file_path / sizeof *file_path == AS_MEMORY_FILE_COUNT, "a path each");
+_Static_assert(AS_COUNT_OF(file_path) == AS_MEMORY_FILE_COUNT, "a path each");
 
 static void forget(struct as_memory_reader *r)
 {
@@ -381,7 +382,7 @@ static const char *why_unknown(const struct assay_memory_snapshot *s, enum assay
         {s->pss_bytes, "pss and uss are read only when all is asked for"},
     };
 
-    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(wants); i++)
         if (wants[i].value == UNKNOWN)
             return wants[i].why;
     return NULL;

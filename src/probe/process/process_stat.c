@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/units.h"
 #include "probe/system/root_file.h"
 
 /* Numbered as in proc(5): the name is field 2, the state 3. */
@@ -68,7 +69,7 @@ bool as_process_stat_parse(struct as_process_stat *out, const char *text)
     copy_name(out->comm, from + 1, (size_t)(to - from - 1));
     out->state = to[2];
     at = to + 3;
-    for (unsigned field = FIELD_PARENT; next < sizeof wanted / sizeof *wanted; field++) {
+    for (unsigned field = FIELD_PARENT; next < AS_COUNT_OF(wanted); field++) {
         uint64_t value;
         bool negative;
 

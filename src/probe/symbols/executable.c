@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/units.h"
 
 enum { HEAD_BYTES = 4096, MAX_SEGMENTS = 128, MAX_DYNAMIC = 512, MAX_SCRIPTS = 5 };
 
@@ -131,7 +132,7 @@ static bool is_sanitizer(const char *library)
     static const char *const name[] = {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so",
                                        "libclang_rt."};
 
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(name); i++)
         if (strncmp(library, name[i], strlen(name[i])) == 0)
             return true;
     return false;

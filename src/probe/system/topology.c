@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/output.h"
+#include "base/units.h"
 #include "probe/system/root_file.h"
 
 static const struct {
@@ -41,7 +42,7 @@ static enum as_cache_kind kind_of(hwloc_obj_t obj, enum as_cache_kind usual)
 
 static void take_caches(struct as_topology *t, hwloc_topology_t from)
 {
-    for (size_t i = 0; i < sizeof cache_types / sizeof *cache_types; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(cache_types); i++) {
         hwloc_obj_t obj = hwloc_get_obj_by_type(from, cache_types[i].type, 0);
         int n = hwloc_get_nbobjs_by_type(from, cache_types[i].type);
         int sharing;
@@ -145,7 +146,7 @@ static void take_hypervisor(struct as_topology *t)
         return;
     __cpuid(0x40000000, a, word[0], word[1], word[2]);
     memcpy(letters, word, 12);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(known); i++)
         if (strcmp(letters, known[i].letters) == 0)
             (void)snprintf(t->hypervisor, sizeof t->hypervisor, "%s", known[i].name);
 #else

@@ -4,10 +4,10 @@
 
 #include <assay/bench_csv.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "experiment/bench/bench_csv_schema.h"
 
 /* ---- paths ---- */
@@ -151,7 +151,7 @@ static int write_details(const struct as_bench_folder *folder, size_t setting,
 
 static void fill_row(struct assay_result_row *out, const struct as_bench_row *row)
 {
-    const double no = (double)NAN;
+    const double no = AS_UNKNOWN;
 
     if (row->setting->failed) { /* half of its samples would pass for all of them */
         *out = (struct assay_result_row){
@@ -338,7 +338,7 @@ int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err
         rc = write_memory(folder, err);
     if (rc == ASSAY_OK && folder->power)
         rc = write_power(folder, err);
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof pages / sizeof *pages; i++)
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(pages); i++)
         rc = write_page(folder, i, err);
     if (rc == ASSAY_OK)
         rc = stamp_summary(folder, err);

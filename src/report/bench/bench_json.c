@@ -1,9 +1,9 @@
 /* report/bench/bench_json.c - the results of an experiment as JSON (schema assay.bench) and as one
  * CSV table. Base units in the keys; what is unknown is null or empty. */
-#include <math.h>
 
 #include "base/json/json_writer.h"
 #include "base/text/csv.h"
+#include "base/units.h"
 #include "report/bench/bench_report.h"
 
 static void put_estimate(struct as_json_writer *w, const char *key,
@@ -188,7 +188,7 @@ int as_bench_summary_csv(const struct as_bench_report *report, struct as_out *ou
     struct as_csv_writer w = {.out = out};
 
     (void)err;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++)
         as_csv_text(&w, names[i]);
     as_csv_row_end(&w);
     for (size_t i = 0; i < r->bench->n_settings; i++) {
@@ -210,7 +210,7 @@ int as_bench_summary_csv(const struct as_bench_report *report, struct as_out *ou
         as_csv_text(&w, row->setting->name);
         as_csv_text(&w, row->setting->failed ? row->setting->why : "");
         as_csv_u64(&w, row->wall.n);
-        for (size_t k = 0; k < sizeof figures / sizeof *figures; k++)
+        for (size_t k = 0; k < AS_COUNT_OF(figures); k++)
             as_csv_f64(&w, figures[k]);
         csv_estimate(&w, &row->time_ratio);
         as_csv_f64(&w, row->p);
@@ -243,7 +243,7 @@ int as_bench_details_csv(const struct as_bench_setting *setting, struct as_out *
     struct as_csv_writer w = {.out = out};
 
     (void)err;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++)
         as_csv_text(&w, names[i]);
     as_csv_row_end(&w);
     for (size_t i = 0; i < setting->n; i++) {

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/bench/bench_report.h"
 #include "report/page/svg.h"
 #include "stats/describe/sort.h"
@@ -209,7 +210,7 @@ static void draw_panel(struct as_svg *svg, const struct as_bench_report *report,
 
 static void draw_tradeoff(struct as_svg *svg, const struct as_bench_report *report)
 {
-    for (size_t p = 0; p < sizeof panels / sizeof *panels; p++)
+    for (size_t p = 0; p < AS_COUNT_OF(panels); p++)
         draw_panel(svg, report, p);
     for (size_t i = 0, line = 0; i < shown(report->result); i++)
         if (i != report->result->bench->baseline)
@@ -465,7 +466,7 @@ int as_bench_plots(const struct as_bench_report *report, const char *folder,
     const struct as_bench_result *r = report->result;
     int rc = ASSAY_OK;
 
-    for (size_t i = 0; rc == ASSAY_OK && i < sizeof figures / sizeof *figures; i++) {
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(figures); i++) {
         const struct figure *f = &figures[i];
         char path[PATH_MAX];
         struct as_svg svg;

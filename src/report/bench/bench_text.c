@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/bench/bench_report.h"
 #include "report/page/page.h"
 
@@ -175,7 +176,7 @@ static void put_attention(struct as_page *page, const struct as_bench_report *re
     struct as_table t;
     enum as_time_unit unit = unit_of(report->result);
 
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < report->result->bench->n_settings; i++)
         put_attention_row(&t, page, report, i, unit);
     as_page_heading(page, "Summary", "savings beside the baseline; below 0 it costs more");
@@ -335,8 +336,8 @@ static size_t choose_columns(const struct as_bench_report *report, struct as_tab
     };
     size_t n = 0;
 
-    _Static_assert(sizeof columns / sizeof *columns == COLUMNS, "count the columns");
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    _Static_assert(AS_COUNT_OF(columns) == COLUMNS, "count the columns");
+    for (size_t i = 0; i < AS_COUNT_OF(columns); i++)
         if (r->by_item || (i != COLUMN_ITEMS && i != COLUMN_ITEM))
             out[n++] = columns[i];
     return n;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "report/page/cells.h"
 
 /* From here on a severity is shown as bad, or as a warning. */
@@ -91,7 +92,7 @@ static void put_ranking(struct as_page *page, const struct assay_bottleneck_resu
         as_page_line(page, AS_STYLE_DIM, "no time was recorded");
         return;
     }
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown(r->n_ranked, top); i++)
         put_ranked(&t, page, &time, &r->ranked[i]);
     as_page_table(page, &t);
@@ -151,7 +152,7 @@ static void put_documented(struct as_page *page, const struct assay_bottleneck_r
                  r->n_bottlenecks, r->n_layers, r->threshold * 1e3,
                  r->threshold_exact ? "" : " (from a sample of the calls)",
                  r->summary.critical_bottlenecks, r->summary.total_overhead_ms);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown(r->n_bottlenecks, top); i++) {
         const struct assay_bottleneck *b = &r->bottlenecks[i];
         char over[AS_TEXT_FLOAT];

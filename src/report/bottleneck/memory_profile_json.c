@@ -4,8 +4,9 @@
 
 #include <stdio.h>
 
+#include "base/units.h"
+
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
-#define MIB     1048576.0
 
 static void kv_bytes(struct as_json_writer *w, const char *key, uint64_t bytes)
 {
@@ -28,7 +29,7 @@ static void kv_both(struct as_json_writer *w, const char *stem, uint64_t bytes)
     if (bytes == UNKNOWN)
         as_json_null(w);
     else
-        as_json_f64(w, (double)bytes / MIB);
+        as_json_f64(w, (double)bytes / AS_MIB);
 }
 
 /* Devices have counters of their own; a session of a processor has none to read. */
@@ -65,7 +66,7 @@ static void snapshot(struct as_json_writer *w, const struct as_memory_layer_read
         as_json_null(w);
     kv_bytes(w, "minor_faults", r->minor_faults);
     kv_bytes(w, "major_faults", r->major_faults);
-    no_device(w, device, sizeof device / sizeof *device);
+    no_device(w, device, AS_COUNT_OF(device));
     if (r->metadata) {
         as_json_key(w, "metadata");
         as_json_raw(w, r->metadata, strlen(r->metadata));
@@ -123,7 +124,7 @@ void as_memory_profile_json_layers(struct as_json_writer *w,
         kv_both(w, "cpu_memory_rise", row.rss_rise_bytes);
         kv_bytes(w, "minor_faults", row.minor_faults);
         kv_bytes(w, "major_faults", row.major_faults);
-        no_device(w, device, sizeof device / sizeof *device);
+        no_device(w, device, AS_COUNT_OF(device));
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -179,7 +180,7 @@ static void summary(struct as_json_writer *w, const struct as_memory_profile *pr
     kv_bytes(w, "sampler_readings", s->samples);
     kv_bytes(w, "sampler_cpu_ns", s->sampler_cpu_ns);
     kv_bytes(w, "sampler_wall_ns", s->sampler_wall_ns);
-    no_device(w, device, sizeof device / sizeof *device);
+    no_device(w, device, AS_COUNT_OF(device));
     as_json_kv_f64(w, "memory_growth_mb", s->memory_growth_mb);
     as_json_key(w, "memory_growth");
     as_memory_profile_json_growth(w, profile);

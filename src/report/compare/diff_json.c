@@ -3,9 +3,8 @@
 #include <math.h>
 
 #include "base/json/json_writer.h"
+#include "base/units.h"
 #include "report/compare/diff_report.h"
-
-#define MIB (1024.0 * 1024.0)
 
 static void put_improvements(struct as_json_writer *w, const struct as_diff *d)
 {
@@ -18,8 +17,8 @@ static void put_improvements(struct as_json_writer *w, const struct as_diff *d)
     as_json_kv_f64(w, "session2_ns", d->total_ns[1]);
     as_json_object_end(w);
     as_json_kv_object(w, "memory");
-    as_json_kv_f64(w, "session1_mb", d->memory_bytes[0] / MIB);
-    as_json_kv_f64(w, "session2_mb", d->memory_bytes[1] / MIB);
+    as_json_kv_f64(w, "session1_mb", d->memory_bytes[0] / AS_MIB);
+    as_json_kv_f64(w, "session2_mb", d->memory_bytes[1] / AS_MIB);
     as_json_kv_f64(w, "reduction_percent", d->reduction_percent);
     as_json_kv_f64(w, "session1_bytes", d->memory_bytes[0]);
     as_json_kv_f64(w, "session2_bytes", d->memory_bytes[1]);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "report/compare/diff_report.h"
 #include "report/page/cells.h"
 #include "report/page/page.h"
@@ -15,8 +16,7 @@ static const enum as_style verdict_style[] = {
     [AS_DIFF_MORE] = AS_STYLE_WARN,   [AS_DIFF_ONLY_A] = AS_STYLE_WARN,
     [AS_DIFF_ONLY_B] = AS_STYLE_WARN,
 };
-_Static_assert(sizeof verdict_style / sizeof *verdict_style == AS_DIFF_VERDICT_COUNT,
-               "a style for every verdict");
+_Static_assert(AS_COUNT_OF(verdict_style) == AS_DIFF_VERDICT_COUNT, "a style for every verdict");
 
 #define CHANGE_TEXT 64
 
@@ -202,7 +202,7 @@ static void put_layers(struct as_page *page, const struct as_diff_report *report
     as_page_heading(page, "Layers",
                     d->per_iteration ? "self time of an iteration; p corrected for many layers"
                                      : "self time of the run; p corrected for many layers");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < d->n_rows && i < top; i++)
         put_row(&t, page, &time, &d->row[i]);
     as_page_table(page, &t);

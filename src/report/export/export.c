@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "report/export/export_common.h"
 #include "report/export/export_formats.h"
 #include "trace/run/run_facts.h"
@@ -24,7 +25,7 @@ const struct as_exporter as_exporters[] = {
     {"json", ".json", "every span, sample, iteration and loss", as_export_json},
     {"csv", ".csv", "every call in the order the calls ended", as_export_csv},
 };
-const size_t as_n_exporters = sizeof as_exporters / sizeof *as_exporters;
+const size_t as_n_exporters = AS_COUNT_OF(as_exporters);
 
 const struct as_exporter *as_exporter_find(const char *name)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
+#include "base/units.h"
 
 static const char *const category_name[] = {
     [ASSAY_LAYER] = "layer", [ASSAY_FUNCTION] = "function", [ASSAY_TIMER] = "timer",
@@ -21,9 +22,7 @@ static const char *const status_name[] = {
 
 const char *as_export_category(const struct as_run_site *site)
 {
-    return site->category < sizeof category_name / sizeof *category_name
-               ? category_name[site->category]
-               : "other";
+    return site->category < AS_COUNT_OF(category_name) ? category_name[site->category] : "other";
 }
 
 const char *as_export_status(enum as_span_state state)

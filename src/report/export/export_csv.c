@@ -5,6 +5,7 @@
 #include "analyze/run/timeline.h"
 #include "base/text/csv.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/export/export_common.h"
 #include "report/export/export_formats.h"
 
@@ -25,7 +26,7 @@ static void put_head(struct as_export *x, struct as_out *out, void *user)
 
     (void)x;
     (void)user;
-    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(column); i++)
         as_csv_text(&w, column[i]);
     as_csv_row_end(&w);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/export/export_common.h"
 #include "report/export/export_formats.h"
 
@@ -245,7 +246,7 @@ static const struct pass {
     {"],\n\"samples\":[", {.sample = on_sample}, 2, offsetof(struct as_export_tally, samples)},
     {"],\n\"spans\":[", {.end = on_span}, 1, 0},
 };
-#define N_PASSES (sizeof pass / sizeof *pass)
+#define N_PASSES (AS_COUNT_OF(pass))
 
 static const char closing[] = "],\n\"left_out\":";
 

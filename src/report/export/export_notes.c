@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 
 /* A sentence that grows by parts with commas between them. */
 struct sentence {
@@ -62,7 +63,7 @@ size_t as_export_cut_text(char out[AS_EXPORT_TEXT], const struct as_export_resul
     struct sentence s = {.text = out, .opening = "left out "};
 
     out[0] = '\0';
-    for (size_t i = 0; as_export_is_cut(result) && i < sizeof cut_kind / sizeof *cut_kind; i++) {
+    for (size_t i = 0; as_export_is_cut(result) && i < AS_COUNT_OF(cut_kind); i++) {
         uint64_t seen = count_at(&result->seen, cut_kind[i].at),
                  kept = count_at(&result->kept, cut_kind[i].at);
         char some[AS_TEXT_HUMAN], all[AS_TEXT_HUMAN];

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/proto/protobuf_writer.h"
+#include "base/units.h"
 #include "report/export/export_common.h"
 #include "report/export/export_formats.h"
 #include "report/export/export_notes.h"
@@ -132,7 +133,7 @@ static uint64_t counter_unit(const char *unit)
     } known[] = {
         {"bytes", UNIT_BYTES}, {"B", UNIT_BYTES}, {"ns", UNIT_TIME_NS}, {"count", UNIT_COUNT}};
 
-    for (size_t i = 0; unit && i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; unit && i < AS_COUNT_OF(known); i++)
         if (strcmp(unit, known[i].name) == 0)
             return known[i].unit;
     return 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 #include "report/inspect/inspect_report.h"
 
@@ -50,7 +51,7 @@ static const struct {
 
 const char *as_inspect_sort_at(size_t i)
 {
-    return i < sizeof sorts / sizeof *sorts ? sorts[i].name : NULL;
+    return i < AS_COUNT_OF(sorts) ? sorts[i].name : NULL;
 }
 
 struct as_inspect_group as_row_line(const struct as_cost_row *row)
@@ -125,13 +126,13 @@ double as_line_number(const struct as_inspection *in, const struct as_inspect_gr
     if (as_line_count(line, column, &count))
         return (double)count;
     if (!line->known)
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (column == AS_COLUMN_INTENSITY)
         return as_cost_intensity(&line->forward);
     /* A share of a sum that was cut is none. */
     if ((column == AS_COLUMN_SHARE || column == AS_COLUMN_BAR) && macs && !in->costs->overflow)
         return (double)line->forward.macs / (double)macs;
-    return (double)NAN;
+    return AS_UNKNOWN;
 }
 
 /* What a sort compares: made once for each row. */

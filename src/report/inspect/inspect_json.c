@@ -1,8 +1,8 @@
 /* report/inspect/inspect_json.c - what a model is made of, as JSON (schema assay.inspect).
  * Base units in the keys; what cannot be had is null; keys always come in the same order. */
-#include <math.h>
 
 #include "base/json/json_writer.h"
+#include "base/units.h"
 #include "model/cost/cost_rules.h"
 #include "report/inspect/inspect_report.h"
 
@@ -349,7 +349,7 @@ static void put_attention(struct as_json_writer *w, const struct as_inspection *
     put_opt(w, "vocabulary", d->vocabulary > 0, d->vocabulary);
     put_opt(w, "experts", d->experts > 0, d->experts);
     put_opt(w, "experts_used", d->experts_used > 0, d->experts_used);
-    as_json_kv_f64(w, "rope_base", d->rope_base > 0 ? d->rope_base : (double)NAN);
+    as_json_kv_f64(w, "rope_base", d->rope_base > 0 ? d->rope_base : AS_UNKNOWN);
     put_opt(w, "kv_bytes_per_token", in->kv_bytes_per_token > 0, in->kv_bytes_per_token);
     put_opt(w, "kv_bytes_at_context", in->kv_bytes > 0, in->kv_bytes);
     as_json_kv_f64(w, "tokens_per_second_bound", in->max_tokens_per_second);
@@ -368,14 +368,13 @@ static void put_memory(struct as_json_writer *w, const struct as_inspection *in)
     as_json_kv_f64(w, "parameter_memory_mb", (double)in->params->parameter_bytes / 1048576);
     /* Of a file without a graph nothing is known of activations. */
     put_opt(w, "activation_bytes_peak", graph, p->peak_bytes);
-    as_json_kv_f64(w, "activation_memory_mb",
-                   graph ? (double)p->peak_bytes / 1048576 : (double)NAN);
-    as_json_kv_f64(w, "peak_memory_mb", graph ? (double)total / 1048576 : (double)NAN);
+    as_json_kv_f64(w, "activation_memory_mb", graph ? (double)p->peak_bytes / 1048576 : AS_UNKNOWN);
+    as_json_kv_f64(w, "peak_memory_mb", graph ? (double)total / 1048576 : AS_UNKNOWN);
     /* What is alive at the peak over what the plan takes, as long as nothing was measured. */
     as_json_kv_f64(w, "memory_efficiency",
                    graph && total ? (double)as_sat_add(in->params->parameter_bytes, p->peak_bytes) /
                                         (double)total
-                                  : (double)NAN);
+                                  : AS_UNKNOWN);
     put_opt(w, "activation_bytes_naive", graph, p->naive_bytes);
     put_opt(w, "activation_bytes_planned", graph, p->arena_bytes);
     put_opt(w, "input_bytes", graph, p->input_bytes);
@@ -454,7 +453,7 @@ static void put_scaling(struct as_json_writer *w, const struct as_inspection *in
 static void put_weights(struct as_json_writer *w, const struct as_inspection *in)
 {
     const struct as_weight_stats *s = &in->weights;
-    const double total = s->total_weights ? (double)s->total_weights : (double)NAN;
+    const double total = s->total_weights ? (double)s->total_weights : AS_UNKNOWN;
 
     if (!in->options.weights) {
         as_json_kv_null(w, "weight_distribution");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/inspect/inspect_report.h"
 
 static const struct {
@@ -131,7 +132,7 @@ static size_t choose_columns(const struct as_inspect_report *report, unsigned *c
     }
     if (report->grouping != AS_GROUP_NONE) {
         memcpy(chosen, group_columns, sizeof group_columns);
-        return sizeof group_columns / sizeof *group_columns;
+        return AS_COUNT_OF(group_columns);
     }
     for (unsigned i = 0; i < AS_COLUMN_COUNT; i++)
         if (looks[i].usual)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/inspect/inspect_report.h"
 
 static void put_cell_count(struct as_table *t, uint64_t n)
@@ -78,13 +79,13 @@ int as_inspect_attention(const struct as_inspect_report *report, struct as_page 
     if (n == 0)
         return ASSAY_OK;
     shown = report->top ? report->top : 6;
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < n && i < shown; i++) {
         const struct as_attention *a = &in->costs->attentions[i];
         char macs[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN];
 
         as_text_si(macs, (double)a->macs, "");
-        as_text_percent(share, a->macs ? (double)a->causal_macs / (double)a->macs : (double)NAN);
+        as_text_percent(share, a->macs ? (double)a->causal_macs / (double)a->macs : AS_UNKNOWN);
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, a->name);
         as_table_text(&t, AS_STYLE_NONE, as_attention_kind(a));
@@ -121,7 +122,7 @@ int as_inspect_parameters(const struct as_inspect_report *report, struct as_page
     if (p->n_params == 0)
         return ASSAY_OK;
     as_page_heading(page, "Parameters", "each number once");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int i = 0; i < AS_ROLE_COUNT; i++) {
         if (!p->by_role[i].tensors)
             continue;
@@ -212,7 +213,7 @@ int as_inspect_scaling(const struct as_inspect_report *report, struct as_page *p
         {.title = "training peak", .align = AS_ALIGN_RIGHT},
     };
     const struct as_inspection *in = report->in;
-    size_t n_columns = sizeof columns / sizeof *columns - !in->options.training;
+    size_t n_columns = AS_COUNT_OF(columns) - !in->options.training;
     struct as_table t;
 
     (void)err;
@@ -284,7 +285,7 @@ int as_inspect_weights(const struct as_inspect_report *report, struct as_page *p
         const uint64_t below[] = {s->below_0001, s->below_001, s->below_01};
 
         as_text_percent(share, s->total_weights ? (double)below[i] / (double)s->total_weights
-                                                : (double)NAN);
+                                                : AS_UNKNOWN);
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, words[i]);
         as_table_text(&t, AS_STYLE_NONE, share);

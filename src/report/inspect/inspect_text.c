@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/inspect/inspect_report.h"
 
 const char *as_inspect_section_at(size_t i)
@@ -26,7 +27,7 @@ const char *as_inspect_format_name(enum as_model_format format)
         [AS_FORMAT_GGUF] = "gguf",     [AS_FORMAT_SAFETENSORS] = "safetensors",
         [AS_FORMAT_TFLITE] = "tflite",
     };
-    _Static_assert(sizeof names / sizeof *names == AS_FORMAT_COUNT, "name every format");
+    _Static_assert(AS_COUNT_OF(names) == AS_FORMAT_COUNT, "name every format");
 
     return names[format];
 }
@@ -38,7 +39,7 @@ const char *as_inspect_finding_name(enum as_finding_kind kind)
         [AS_FINDING_DEFAULT] = "default",       [AS_FINDING_BRANCH] = "branch",
         [AS_FINDING_CONFLICT] = "conflict",     [AS_FINDING_NOTE] = "note",
     };
-    _Static_assert(sizeof names / sizeof *names == AS_FINDING_COUNT, "name every finding");
+    _Static_assert(AS_COUNT_OF(names) == AS_FINDING_COUNT, "name every finding");
 
     return names[kind];
 }
@@ -276,7 +277,7 @@ int as_inspect_tensors(const struct as_inspect_report *report, struct as_page *p
     if (!report->in->model->has_graph)
         return ASSAY_OK;
     as_page_heading(page, "Inputs and outputs", NULL);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     more = put_tensors(report, &t, "in", main->inputs, main->n_inputs);
     more += put_tensors(report, &t, "out", main->outputs, main->n_outputs);
     as_page_table(page, &t);

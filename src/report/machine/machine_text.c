@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 
 static const char *plural(unsigned n)
 {
@@ -76,7 +77,7 @@ static void put_isa(const struct as_machine_report *r, struct as_page *page)
     char text[400] = "";
     size_t size = 0;
 
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(shown); i++)
         if (as_cpu_has(cpu, shown[i]))
             size += (size_t)snprintf(text + size, sizeof text - size, "%s%s", size ? " " : "",
                                      as_cpu_isa_name(shown[i]));
@@ -269,7 +270,7 @@ static void put_ridges(const struct as_machine_report *r, struct as_page *page)
 
     as_page_heading(page, "Ridge points",
                     "operations a byte: below them memory bounds, above them computing");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
         for (unsigned i = 0; i < p->n_counts; i++) {
             if (p->compute[type][i].why)
@@ -311,7 +312,7 @@ static void put_noise(const struct as_machine_report *r, struct as_page *page)
     as_page_line(page, AS_STYLE_NONE,
                  "difference   %s to %s of %s (95 %%, %zu pairs): %s could be told", a, b, kernel,
                  n->n_pairs, c);
-    as_text_percent(d, n->shares.steal.why ? (double)NAN : n->shares.steal.value);
+    as_text_percent(d, n->shares.steal.why ? AS_UNKNOWN : n->shares.steal.value);
     (void)snprintf(a, sizeof a, "%llu", (unsigned long long)n->events.switches_involuntary.value);
     as_page_line(page, AS_STYLE_DIM, "meanwhile    interrupted %s times, %s of the time stolen",
                  n->events.switches_involuntary.why ? "-" : a, d);

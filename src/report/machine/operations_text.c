@@ -8,6 +8,7 @@
 
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/machine/machine_text.h"
 #include "report/page/page.h"
 
@@ -83,9 +84,9 @@ static void put_extreme(struct as_page *page, const struct as_operations *o, con
                         size_t by_rate, size_t by_roof)
 {
     char share[AS_TEXT_HUMAN];
-    double rate = by_rate == SIZE_MAX ? (double)NAN : o->rows[by_rate].gflops_per_second;
+    double rate = by_rate == SIZE_MAX ? AS_UNKNOWN : o->rows[by_rate].gflops_per_second;
 
-    as_text_percent(share, by_roof == SIZE_MAX ? (double)NAN : o->rows[by_roof].roof.roof_fraction);
+    as_text_percent(share, by_roof == SIZE_MAX ? AS_UNKNOWN : o->rows[by_roof].roof.roof_fraction);
     as_page_line(page, AS_STYLE_NONE, "%-16s %s (%.2f GFLOP/s); of its roof %s (%s)", what,
                  name_of(o, by_rate), rate, name_of(o, by_roof), share);
 }
@@ -150,7 +151,7 @@ int as_operations_page(const struct as_operations_report *report, struct as_out 
     as_page_line(
         &page, AS_STYLE_DIM, "size %lld, f32, %u thread%s; medians of %u interleaved rounds",
         (long long)o->run->size, o->run->threads, o->run->threads == 1 ? "" : "s", o->run->rounds);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t r = 0; r < AS_OPERATION_COUNT; r++)
         put_row(&t, &o->rows[r]);
     as_page_table(&page, &t);

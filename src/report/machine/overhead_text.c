@@ -1,11 +1,11 @@
 /* report/machine/overhead_text.c - what measuring costs by itself, as text, Markdown or JSON. */
 #include "report/machine/overhead_text.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/machine/machine_text.h"
 #include "report/page/page.h"
 
@@ -31,10 +31,10 @@ static void put_probes(struct as_page *page, const struct as_overhead_run *run)
     struct as_table t;
 
     as_page_heading(page, "Probes", "one call of each, without the loop around it");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int i = 0; i < AS_PROBE_COUNT; i++) {
         const struct as_probe_cost *cost = &run->probes[i];
-        double no = (double)NAN;
+        double no = AS_UNKNOWN;
 
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, as_probe_text((enum as_probe)i));
@@ -69,7 +69,7 @@ static void put_row(struct as_table *t, const struct as_overhead_row *row, const
     as_text_percent(text, row->cost_share);
     as_table_text(t, row->shown ? AS_STYLE_NONE : AS_STYLE_DIM, row->shown ? text : "not shown");
     as_table_printf(t, AS_STYLE_NONE, "%zu", row->pair->n_steps);
-    put_ns(t, AS_STYLE_NONE, row->shown ? row->step_ns : (double)NAN);
+    put_ns(t, AS_STYLE_NONE, row->shown ? row->step_ns : AS_UNKNOWN);
     as_table_text(t, AS_STYLE_NONE, row->class_name);
 }
 
@@ -89,7 +89,7 @@ static void put_pairs(struct as_page *page, const struct as_overhead *o)
     struct as_table t;
 
     as_page_heading(page, "Runs", "the same work with and without, in turns");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int i = 0; i < AS_OVERHEAD_COUNT; i++)
         put_row(&t, &o->rows[i], as_overhead_text((enum as_overhead_kind)i));
     as_page_table(page, &t);
@@ -115,7 +115,7 @@ static void put_budget(struct as_page *page, const struct as_overhead *o)
     struct as_table t;
 
     as_page_heading(page, "Budget", "the shortest layer for which measuring costs at most so much");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int i = 0; i < AS_BUDGET_COUNT; i++) {
         const struct as_overhead_budget *budget = &o->budgets[i];
 
@@ -152,7 +152,7 @@ int as_overhead_page(const struct as_overhead_report *report, struct as_out *out
 static void put_json_probe(struct as_json_writer *w, const struct as_overhead_run *run, int i)
 {
     const struct as_probe_cost *cost = &run->probes[i];
-    double no = (double)NAN;
+    double no = AS_UNKNOWN;
 
     as_json_object(w);
     as_json_kv_text(w, "probe", as_probe_key((enum as_probe)i));
@@ -170,7 +170,7 @@ static void put_json_probe(struct as_json_writer *w, const struct as_overhead_ru
 static void put_json_row(struct as_json_writer *w, const struct as_overhead *o, int i)
 {
     const struct as_overhead_row *row = &o->rows[i];
-    double no = (double)NAN;
+    double no = AS_UNKNOWN;
 
     as_json_object(w);
     as_json_kv_text(w, "profiler", as_overhead_key((enum as_overhead_kind)i));

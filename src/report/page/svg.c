@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 
 #define INK  "#222"
 #define PALE "#e3e3e3"
@@ -163,7 +164,7 @@ const char *as_svg_color(size_t i)
     static const char *const colors[] = {"#4d4d4d", "#0072b2", "#d55e00", "#009e73",
                                          "#cc79a7", "#e69f00", "#56b4e9", "#8c564b"};
 
-    return colors[i % (sizeof colors / sizeof *colors)];
+    return colors[i % (AS_COUNT_OF(colors))];
 }
 
 /* ---- axes ---- */

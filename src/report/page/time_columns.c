@@ -6,12 +6,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
+
 #define MOST_DECIMALS 9
 
 static const double unit_ns[] = {
     [AS_TIME_AUTO] = 1, [AS_TIME_NS] = 1, [AS_TIME_US] = 1e3, [AS_TIME_MS] = 1e6, [AS_TIME_S] = 1e9,
 };
-_Static_assert(sizeof unit_ns / sizeof *unit_ns == AS_TIME_COUNT, "size every unit");
+_Static_assert(AS_COUNT_OF(unit_ns) == AS_TIME_COUNT, "size every unit");
 
 struct as_time_scale as_time_scale_for(double largest_ns, enum as_time_unit wanted)
 {

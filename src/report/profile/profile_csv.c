@@ -1,10 +1,10 @@
 /* report/profile/profile_csv.c - a profile as a folder of CSV files, one for each list.
  * Whole numbers are exact; what is not known is empty. */
-#include <math.h>
 #include <stdio.h>
 
 #include "base/folder.h"
 #include "base/text/csv.h"
+#include "base/units.h"
 #include "report/profile/profile_report.h"
 
 static void put_header(struct as_csv_writer *w, const char *const *names)
@@ -24,12 +24,12 @@ static void put_count(struct as_csv_writer *w, uint64_t count, bool counted)
 
 static void put_roof(struct as_csv_writer *w, const struct as_roof *roof, bool counted)
 {
-    as_csv_f64(w, counted ? roof->achieved * 1e-9 : (double)NAN);
-    as_csv_f64(w, counted || roof->bandwidth > 0 ? roof->bandwidth : (double)NAN);
-    as_csv_f64(w, counted ? roof->intensity : (double)NAN);
+    as_csv_f64(w, counted ? roof->achieved * 1e-9 : AS_UNKNOWN);
+    as_csv_f64(w, counted || roof->bandwidth > 0 ? roof->bandwidth : AS_UNKNOWN);
+    as_csv_f64(w, counted ? roof->intensity : AS_UNKNOWN);
     as_csv_text(w, as_bound_name(roof->bound));
     as_csv_text(w, roof->bound == AS_BOUND_MEMORY ? as_peak_level_name(roof->level) : "");
-    as_csv_f64(w, counted ? roof->roof_fraction : (double)NAN);
+    as_csv_f64(w, counted ? roof->roof_fraction : AS_UNKNOWN);
 }
 
 static int write_layers(struct as_csv_writer *w, const struct as_profile_report *report,
@@ -230,7 +230,7 @@ int as_profile_csv(const struct as_profile_report *report, const char *folder,
     int rc = as_folder_make(folder, 0777, err);
     int n = 0;
 
-    for (size_t i = 0; i < sizeof files / sizeof *files && rc >= 0; i++, n++)
+    for (size_t i = 0; i < AS_COUNT_OF(files) && rc >= 0; i++, n++)
         rc = write_file(report, folder, i, err);
     return rc < 0 ? rc : n;
 }

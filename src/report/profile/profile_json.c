@@ -1,10 +1,10 @@
 /* report/profile/profile_json.c - how fast a network runs and why, as JSON (schema assay.profile).
  * Base units in the keys; what cannot be had is null; keys always come in the same order. */
-#include <math.h>
 #include <string.h>
 
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/profile/profile_report.h"
 
 static void put_model(struct as_json_writer *w, const struct as_profile *p)
@@ -41,16 +41,16 @@ static void put_peaks(struct as_json_writer *w, const struct as_profile *p)
     static const char *const compute[] = {"peak_f32_flops_per_second", "peak_f64_flops_per_second",
                                           "peak_bf16_flops_per_second", "peak_i8_ops_per_second"};
 
-    _Static_assert(sizeof bandwidth / sizeof *bandwidth == AS_PEAK_LEVEL_COUNT, "every level");
-    _Static_assert(sizeof compute / sizeof *compute == AS_PEAK_TYPE_COUNT, "every type");
+    _Static_assert(AS_COUNT_OF(bandwidth) == AS_PEAK_LEVEL_COUNT, "every level");
+    _Static_assert(AS_COUNT_OF(compute) == AS_PEAK_TYPE_COUNT, "every type");
     for (int i = 0; i < AS_PEAK_TYPE_COUNT; i++)
         as_json_kv_f64(w, compute[i],
                        p->peaks ? as_peak_flops(p->peaks, (enum as_peak_type)i, p->threads)
-                                : (double)NAN);
+                                : AS_UNKNOWN);
     for (int i = 0; i < AS_PEAK_LEVEL_COUNT; i++)
         as_json_kv_f64(w, bandwidth[i],
                        p->peaks ? as_peak_bandwidth(p->peaks, (enum as_peak_level)i, p->threads)
-                                : (double)NAN);
+                                : AS_UNKNOWN);
     as_json_kv_text(w, "peaks_unavailable", p->peaks ? NULL : p->why_no_peaks);
 }
 
@@ -85,7 +85,7 @@ static void put_settings(struct as_json_writer *w, const struct as_profile_repor
 {
     static const char *const names[] = {"shape", "dim", "value", "loop", "input"};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++) {
         as_json_kv_array(w, names[i]);
         for (size_t k = 0; k < report->n_settings; k++)
             if (strcmp(report->settings[k].name, names[i]) == 0)
@@ -122,7 +122,7 @@ static void put_config(struct as_json_writer *w, const struct as_profile_report 
 static void put_percentile(struct as_json_writer *w, const char *key, const struct as_summary *s,
                            enum as_summary_p which)
 {
-    as_json_kv_f64(w, key, s->supported[which] ? s->percentile[which] : (double)NAN);
+    as_json_kv_f64(w, key, s->supported[which] ? s->percentile[which] : AS_UNKNOWN);
 }
 
 static void put_latency(struct as_json_writer *w, const struct as_profile *p)
@@ -134,8 +134,8 @@ static void put_latency(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_object(w, "latency");
     as_json_kv_f64(w, "median_ns", s->median);
     /* Too few runs give no interval: what they span is no 95 %. */
-    as_json_kv_f64(w, "ci95_low_ns", known ? run->figures.median.interval.low : (double)NAN);
-    as_json_kv_f64(w, "ci95_high_ns", known ? run->figures.median.interval.high : (double)NAN);
+    as_json_kv_f64(w, "ci95_low_ns", known ? run->figures.median.interval.low : AS_UNKNOWN);
+    as_json_kv_f64(w, "ci95_high_ns", known ? run->figures.median.interval.high : AS_UNKNOWN);
     as_json_key(w, "earlier_runs");
     if (run->n_earlier) {
         as_json_object(w);
@@ -223,8 +223,8 @@ static void put_memory(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_f64(w, "memory_efficiency", m->efficiency);
     as_json_kv_f64(w, "parameter_memory_mb", (double)m->parameter_bytes / 0x1p20);
     as_json_kv_f64(w, "activation_memory_mb",
-                   m->counted ? (double)m->activation_bytes / 0x1p20 : (double)NAN);
-    as_json_kv_f64(w, "peak_memory_mb", m->counted ? (double)m->peak_bytes / 0x1p20 : (double)NAN);
+                   m->counted ? (double)m->activation_bytes / 0x1p20 : AS_UNKNOWN);
+    as_json_kv_f64(w, "peak_memory_mb", m->counted ? (double)m->peak_bytes / 0x1p20 : AS_UNKNOWN);
     as_json_object_end(w);
 }
 
@@ -242,13 +242,13 @@ static void put_roof(struct as_json_writer *w, const struct as_roof *roof, bool 
     as_json_kv_text(w, "bound", as_bound_name(roof->bound));
     as_json_kv_text(w, "bound_level",
                     roof->bound == AS_BOUND_MEMORY ? as_peak_level_name(roof->level) : NULL);
-    as_json_kv_f64(w, "roof_fraction", counted ? roof->roof_fraction : (double)NAN);
-    as_json_kv_f64(w, "arithmetic_intensity", counted ? roof->intensity : (double)NAN);
-    as_json_kv_f64(w, "gflops_per_second", counted ? roof->achieved * 1e-9 : (double)NAN);
+    as_json_kv_f64(w, "roof_fraction", counted ? roof->roof_fraction : AS_UNKNOWN);
+    as_json_kv_f64(w, "arithmetic_intensity", counted ? roof->intensity : AS_UNKNOWN);
+    as_json_kv_f64(w, "gflops_per_second", counted ? roof->achieved * 1e-9 : AS_UNKNOWN);
     as_json_kv_f64(w, "attainable_gflops_per_second",
-                   counted ? roof->attainable * 1e-9 : (double)NAN);
+                   counted ? roof->attainable * 1e-9 : AS_UNKNOWN);
     as_json_kv_f64(w, "bytes_per_second",
-                   counted || roof->bandwidth > 0 ? roof->bandwidth : (double)NAN);
+                   counted || roof->bandwidth > 0 ? roof->bandwidth : AS_UNKNOWN);
     as_json_kv_bool(w, "inconsistent", roof->inconsistent);
 }
 
@@ -347,7 +347,7 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
 /* The fields of a forward profile under their documented names, and sums. */
 static void put_summary(struct as_json_writer *w, const struct as_profile *p)
 {
-    double peak = p->peaks ? as_peak_flops(p->peaks, AS_PEAK_F32, p->threads) : (double)NAN;
+    double peak = p->peaks ? as_peak_flops(p->peaks, AS_PEAK_F32, p->threads) : AS_UNKNOWN;
 
     as_json_kv_object(w, "summary");
     as_json_kv_u64(w, "total_layers", p->n_layers);
@@ -356,10 +356,9 @@ static void put_summary(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_f64(w, "samples_per_second", p->samples_per_second);
     as_json_kv_f64(w, "tokens_per_second", p->tokens_per_second);
     put_roof(w, &p->roof, p->counted);
-    as_json_kv_f64(w, "memory_bandwidth_mbs",
-                   p->counted ? p->roof.bandwidth / 0x1p20 : (double)NAN);
+    as_json_kv_f64(w, "memory_bandwidth_mbs", p->counted ? p->roof.bandwidth / 0x1p20 : AS_UNKNOWN);
     as_json_kv_f64(w, "computational_efficiency",
-                   p->counted ? p->roof.achieved / peak : (double)NAN);
+                   p->counted ? p->roof.achieved / peak : AS_UNKNOWN);
     as_json_kv_bool(w, "is_memory_bound", p->roof.bound == AS_BOUND_MEMORY);
     as_json_kv_bool(w, "is_compute_bound", p->roof.bound == AS_BOUND_COMPUTE);
     as_json_kv_text(w, "bottleneck", as_bound_name(p->roof.bound));
@@ -397,11 +396,11 @@ static void put_cost(struct as_json_writer *w, const struct as_profile *p)
     bool known = p->run->profiled;
 
     as_json_kv_object(w, "profiling_cost");
-    as_json_kv_f64(w, "share", known ? pass->cost_share : (double)NAN);
-    as_json_kv_f64(w, "share_low", known ? pass->cost_low_share : (double)NAN);
-    as_json_kv_f64(w, "share_high", known ? pass->cost_high_share : (double)NAN);
-    as_json_kv_f64(w, "plain_median_ns", known ? pass->plain.summary.median : (double)NAN);
-    as_json_kv_f64(w, "profiled_median_ns", known ? pass->profiled.summary.median : (double)NAN);
+    as_json_kv_f64(w, "share", known ? pass->cost_share : AS_UNKNOWN);
+    as_json_kv_f64(w, "share_low", known ? pass->cost_low_share : AS_UNKNOWN);
+    as_json_kv_f64(w, "share_high", known ? pass->cost_high_share : AS_UNKNOWN);
+    as_json_kv_f64(w, "plain_median_ns", known ? pass->plain.summary.median : AS_UNKNOWN);
+    as_json_kv_f64(w, "profiled_median_ns", known ? pass->profiled.summary.median : AS_UNKNOWN);
     as_json_kv_u64(w, "runs", known ? pass->n_runs : 0);
     as_json_object_end(w);
 }

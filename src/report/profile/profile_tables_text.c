@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/profile/profile_report.h"
 
 /* What layers and groups have in common. */
@@ -62,7 +63,7 @@ static void put_line(struct as_table *t, struct as_page *page, const struct line
     as_text_bytes(text, (double)l->bytes);
     as_table_text(t, AS_STYLE_NONE, text);
     as_table_text(t, AS_STYLE_NONE, as_roof_text(l->roof));
-    put_share(t, l->counted ? l->roof->roof_fraction : (double)NAN,
+    put_share(t, l->counted ? l->roof->roof_fraction : AS_UNKNOWN,
               l->roof->inconsistent ? AS_STYLE_WARN : AS_STYLE_NONE);
     if (layers)
         as_table_text(t, AS_STYLE_DIM, as_page_name(page, l->kernel));
@@ -93,7 +94,7 @@ static void begin(struct as_table *t, struct as_table_column *columns, const cha
 
     (void)snprintf(title, 16, "self %s", as_time_unit_name(unit));
     memcpy(columns, all, sizeof all);
-    as_table_init(t, columns, sizeof all / sizeof *all - !layers);
+    as_table_init(t, columns, AS_COUNT_OF(all) - !layers);
 }
 
 static struct line of_layer(const struct as_profile_layer *layer, char *op, size_t capacity)
@@ -330,7 +331,7 @@ void as_profile_put_memory(const struct as_profile_report *report, struct as_pag
     char text[AS_TEXT_HUMAN];
 
     as_page_heading(page, "Memory", "planned, and measured in a run that keeps tensors apart");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     put_kind(&t, "parameters", m->parameter_bytes, "as the model stores them");
     put_kind(&t, "weights held", m->held_bytes, "as the engine keeps them: packed, folded");
     if (m->counted)
@@ -378,7 +379,7 @@ void as_profile_put_inputs(const struct as_profile_report *report, struct as_pag
     struct as_table t;
 
     as_page_heading(page, "Inputs", NULL);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < run->inputs.n_choices; i++) {
         const struct as_input_choice *c = &run->inputs.choices[i];
 

@@ -1,8 +1,8 @@
 /* report/run/iterations_text.c - how long iterations took, in all and by sequence length.
  * One has the median and its interval, the other the nearest-rank figures of other tools. */
-#include <math.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "report/page/cells.h"
 #include "report/run/report.h"
 
@@ -90,7 +90,7 @@ int as_section_iterations(const struct as_report *report, struct as_page *page,
     as_text_count(number, it->n);
     snprintf(heading, sizeof heading, "%s complete", number);
     as_page_heading(page, "Iterations", heading);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     put_wall(&t, &time, &it->times);
     if (it->kernel.n)
         put_cpu(&t, &time, &it->kernel);
@@ -136,7 +136,7 @@ int as_section_latency(const struct as_report *report, struct as_page *page,
     if (it->n == 0)
         return ASSAY_OK;
     as_page_heading(page, "Latency", "nearest-rank percentiles, population deviation");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     put_stats(&t, &it->wall, 0, false, "wall");
     if (it->kernel.n)
         put_stats(&t, &it->kernel, 0, false, "CPU");

@@ -2,11 +2,11 @@
  * The table of layers on the screen, their CSV and their JSON are printed from this one list. */
 #include "report/run/layer_columns.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "analyze/run/layer_rates.h"
+#include "base/units.h"
 #include "report/run/report.h"
 
 enum place_type { NOWHERE, U64, U32, F64, CALLED };
@@ -165,7 +165,7 @@ double as_layer_metric_number(enum as_layer_metric_id id, const struct as_layer 
     const char *at = (const char *)layer + p->offset;
 
     if (layer->calls == 0 && is_of_calls(id))
-        return (double)NAN;
+        return AS_UNKNOWN;
     switch (p->type) {
     case U64:
         return (double)*(const uint64_t *)(const void *)at;
@@ -178,7 +178,7 @@ double as_layer_metric_number(enum as_layer_metric_id id, const struct as_layer 
     case NOWHERE:
         break;
     }
-    return (double)NAN;
+    return AS_UNKNOWN;
 }
 
 bool as_layer_metric_supported(enum as_layer_metric_id id, const struct as_layer *layer)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "analyze/run/layer_rates.h"
+#include "base/units.h"
 #include "report/page/time_columns.h"
 #include "report/run/layer_columns.h"
 
@@ -38,7 +39,7 @@ static const struct as_layer *layer_at(const struct builder *b, size_t row)
 /* The largest number in a column; NaN when it holds none. */
 static double largest_of(const struct builder *b, enum as_layer_metric_id id)
 {
-    double largest = (double)NAN;
+    double largest = AS_UNKNOWN;
 
     for (size_t row = 0; row < b->what->n_rows; row++)
         largest = fmax(largest, as_layer_metric_number(id, layer_at(b, row)));

@@ -1,5 +1,6 @@
 /* report/run/phases_text.c - the sections on phases and on channels.
  * Neither appears when the program marked none. */
+#include "base/units.h"
 #include "report/page/cells.h"
 #include "report/run/report.h"
 
@@ -38,7 +39,7 @@ int as_section_phases(const struct as_report *report, struct as_page *page, stru
     if (!any_phase(layers))
         return ASSAY_OK;
     as_page_heading(page, "Phases", NULL);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (uint32_t i = 0; i < ASSAY_PHASE_COUNT; i++) {
         const struct as_phase_total *p = &layers->phase[i];
 
@@ -70,7 +71,7 @@ int as_section_channels(const struct as_report *report, struct as_page *page,
     if (layers->n_channels == 0)
         return ASSAY_OK;
     as_page_heading(page, "Channels", NULL);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < layers->n_channels; i++) {
         const struct as_channel *c = &layers->channel[i];
 

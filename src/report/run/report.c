@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/units.h"
 #include "trace/run/run_facts.h"
 
 static const struct {
@@ -129,7 +130,7 @@ const char *as_category_name(uint32_t category)
         [ASSAY_KEY] = "key",
     };
 
-    return category < sizeof name / sizeof *name ? name[category] : "";
+    return category < AS_COUNT_OF(name) ? name[category] : "";
 }
 
 const char *as_phase_name(uint32_t phase)
@@ -138,7 +139,7 @@ const char *as_phase_name(uint32_t phase)
         [ASSAY_FORWARD] = "forward", [ASSAY_BACKWARD] = "backward", [ASSAY_OPTIMIZER] = "optimizer",
         [ASSAY_DATA] = "data",       [ASSAY_COMM] = "comm",
     };
-    _Static_assert(sizeof name / sizeof *name == ASSAY_PHASE_COUNT, "name every phase");
+    _Static_assert(AS_COUNT_OF(name) == ASSAY_PHASE_COUNT, "name every phase");
 
     return phase < ASSAY_PHASE_COUNT ? name[phase] : "";
 }
@@ -150,7 +151,7 @@ const char *as_span_state_name(enum as_span_state state)
         [AS_SPAN_CUT] = "cut", [AS_SPAN_OPEN] = "open",
     };
 
-    return (unsigned)state < sizeof name / sizeof *name ? name[state] : "";
+    return (unsigned)state < AS_COUNT_OF(name) ? name[state] : "";
 }
 
 void as_span_notes_text(const struct as_run *run, const struct as_span *span, char *out,

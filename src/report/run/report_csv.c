@@ -1,7 +1,6 @@
 /* report/run/report_csv.c - a report as a folder of CSV files, one for each list.
  * Empty fields are figures that cannot be had; each file appears whole or not at all. */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "base/text/csv.h"
 #include "base/text/csv_name.h"
 #include "base/text/utf8.h"
+#include "base/units.h"
 #include "report/run/layer_columns.h"
 #include "report/run/report.h"
 #include "report/watch/watch_report.h"
@@ -97,10 +97,10 @@ static int write_threads(struct as_csv_writer *w, const struct as_report *report
         as_csv_u64(w, l->failed);
         as_csv_u64(w, l->inclusive_ns);
         as_csv_u64(w, l->self_ns);
-        as_csv_f64(w, known ? l->mean_ns : (double)NAN);
-        as_csv_f64(w, known ? l->std_population_ns : (double)NAN);
-        as_csv_f64(w, known ? l->min_ns : (double)NAN);
-        as_csv_f64(w, known ? l->max_ns : (double)NAN);
+        as_csv_f64(w, known ? l->mean_ns : AS_UNKNOWN);
+        as_csv_f64(w, known ? l->std_population_ns : AS_UNKNOWN);
+        as_csv_f64(w, known ? l->min_ns : AS_UNKNOWN);
+        as_csv_f64(w, known ? l->max_ns : AS_UNKNOWN);
         as_csv_row_end(w);
     }
     return ASSAY_OK;
@@ -272,7 +272,7 @@ int as_report_csv(const struct as_report *report, const char *folder, struct ass
 {
     int rc = as_folder_make(folder, 0777, err), n = 0;
 
-    for (size_t i = 0; i < sizeof file / sizeof *file && rc == ASSAY_OK; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(file) && rc == ASSAY_OK; i++) {
         if (file[i].of_program && !report->program)
             continue;
         rc = write_file(report, folder, i, err);

@@ -4,6 +4,7 @@
 
 #include "analyze/run/layer_rates.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "report/page/time_columns.h"
 #include "report/run/report_json_parts.h"
 #include "report/run/run_health.h"
@@ -25,7 +26,7 @@ static const char *const loss_name[] = {
     [AS_LOSS_NO_LANE] = "no_ring",
     [AS_LOSS_WRITE] = "write_failed",
 };
-_Static_assert(sizeof loss_name / sizeof *loss_name == AS_LOSS_REASON_COUNT, "name every reason");
+_Static_assert(AS_COUNT_OF(loss_name) == AS_LOSS_REASON_COUNT, "name every reason");
 
 static void put_number(struct as_json_writer *w, const char *key, const struct as_run *run,
                        const char *path)
@@ -223,7 +224,7 @@ static int put_summary(struct as_json_writer *w, const struct as_report *report,
         as_json_kv_null(w, "last_event_ns");
     }
     as_json_kv_u64(w, "n_threads", layers->n_threads);
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(list); i++) {
         as_layers_order(layers, list[i].sort, order);
         put_pairs(w, list[i].key, layers, order, list[i].figure);
     }
@@ -260,7 +261,7 @@ static unsigned parts_of_program(const struct as_report *report)
     };
     unsigned parts = 0;
 
-    for (size_t i = 0; i < sizeof has / sizeof *has; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(has); i++)
         parts |= wants(report, has[i].section) ? has[i].parts : 0;
     return parts;
 }
@@ -308,7 +309,7 @@ int as_report_json(const struct as_report *report, struct as_out *out, struct as
         rc = as_json_layers(&w, report, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(part); i++) {
         if (wants(report, part[i].section))
             part[i].put(&w, report);
     }

@@ -1,9 +1,9 @@
 /* report/run/report_json_layers.c - the parts of a report's JSON about layers: layers, threads,
  * tree. The figures of a layer and their keys come from report_figures. */
-#include <math.h>
 
 #include "analyze/run/layer_rates.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "report/run/layer_columns.h"
 #include "report/run/report_json_parts.h"
 #include "stats/describe/quantile.h"
@@ -115,10 +115,10 @@ static size_t put_thread_layers(struct as_json_writer *w, const struct as_layers
         as_json_kv_u64(w, "failed", l->failed);
         as_json_kv_u64(w, "total_ns", l->inclusive_ns);
         as_json_kv_u64(w, "self_ns", l->self_ns);
-        as_json_kv_f64(w, "mean_ns", l->calls ? l->mean_ns : (double)NAN);
-        as_json_kv_f64(w, "std_ns", l->calls ? l->std_population_ns : (double)NAN);
-        as_json_kv_f64(w, "min_ns", l->calls ? l->min_ns : (double)NAN);
-        as_json_kv_f64(w, "max_ns", l->calls ? l->max_ns : (double)NAN);
+        as_json_kv_f64(w, "mean_ns", l->calls ? l->mean_ns : AS_UNKNOWN);
+        as_json_kv_f64(w, "std_ns", l->calls ? l->std_population_ns : AS_UNKNOWN);
+        as_json_kv_f64(w, "min_ns", l->calls ? l->min_ns : AS_UNKNOWN);
+        as_json_kv_f64(w, "max_ns", l->calls ? l->max_ns : AS_UNKNOWN);
         as_json_object_end(w);
     }
     as_json_array_end(w);

@@ -1,7 +1,7 @@
 /* report/run/threads_text.c - the section on threads: what each did, and which layers it ran.
  * Threads are named by their index, as --thread takes it. */
-#include <math.h>
 
+#include "base/units.h"
 #include "report/page/cells.h"
 #include "report/run/report.h"
 
@@ -23,7 +23,7 @@ static void put_threads(const struct as_report *report, struct as_page *page)
     };
     struct as_table t;
 
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < layers->n_threads; i++) {
         const struct as_thread_summary *s = &layers->thread[i];
         char lost[AS_TEXT_HUMAN];
@@ -86,7 +86,7 @@ static void put_thread_layers(const struct as_report *report, struct as_page *pa
     };
     struct as_table t;
 
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < layers->n_thread_layers; i++) {
         const struct as_thread_layer *l = &layers->thread_layer[i];
 
@@ -102,7 +102,7 @@ static void put_thread_layers(const struct as_report *report, struct as_page *pa
         as_cell_time(&t, &self, (double)l->self_ns);
         as_cell_time(&t, &total, (double)l->inclusive_ns);
         as_cell_time(&t, &mean, l->mean_ns);
-        as_cell_time(&t, &max, l->calls ? l->max_ns : (double)NAN);
+        as_cell_time(&t, &max, l->calls ? l->max_ns : AS_UNKNOWN);
     }
     as_page_table(page, &t);
 }

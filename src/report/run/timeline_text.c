@@ -1,6 +1,7 @@
 /* report/run/timeline_text.c - the section that lists single calls in the order they ended.
  * A taste only: the CSV has them all. */
 #include "analyze/run/timeline.h"
+#include "base/units.h"
 #include "report/page/cells.h"
 #include "report/run/report.h"
 
@@ -61,7 +62,7 @@ static void put_calls(const struct as_report *report, struct as_page *page,
     struct as_table t;
     char notes[256];
 
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < n; i++) {
         const struct as_span *span = &entry[i].span;
 

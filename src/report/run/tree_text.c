@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "report/page/cells.h"
 #include "report/run/report.h"
 
@@ -71,7 +72,7 @@ int as_section_tree(const struct as_report *report, struct as_page *page, struct
         as_page_line(page, AS_STYLE_NONE, "No layer was recorded.");
         return ASSAY_OK;
     }
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (uint32_t i = 1; i <= shown; i++) {
         const struct as_tree_node *node = &layers->node[i];
 

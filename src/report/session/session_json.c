@@ -2,11 +2,10 @@
  * JSON. Base units in the keys; what is not known is null with its reason. */
 #include <math.h>
 
+#include "base/units.h"
 #include "report/bottleneck/bottleneck_json.h"
 #include "report/bottleneck/leak_json.h"
 #include "report/session/session_report.h"
-
-#define MIB 1048576.0
 
 static void put_status(struct as_json_writer *w, const char *why)
 {
@@ -16,7 +15,7 @@ static void put_status(struct as_json_writer *w, const char *why)
 
 static void put_bytes(struct as_json_writer *w, const char *key, double mb)
 {
-    as_json_kv_f64(w, key, isfinite(mb) ? round(mb * MIB) : mb);
+    as_json_kv_f64(w, key, isfinite(mb) ? round(mb * AS_MIB) : mb);
 }
 
 static void put_series(struct as_json_writer *w, const struct as_view_memory *m)
@@ -54,7 +53,7 @@ static void put_layers(struct as_json_writer *w, const struct as_saved_profile *
 void as_session_memory_json(struct as_json_writer *w, const struct as_saved_profile *view)
 {
     const struct as_view_memory *m = &view->memory;
-    double unknown = (double)NAN;
+    double unknown = AS_UNKNOWN;
 
     as_json_kv_object(w, "memory");
     put_status(w, m->why);

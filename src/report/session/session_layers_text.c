@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "report/run/layer_columns.h"
 #include "report/session/session_report.h"
 
@@ -39,7 +40,7 @@ static const unsigned usual[] = {
 
 static bool find_column(unsigned id, size_t *at)
 {
-    for (*at = 0; *at < sizeof column / sizeof *column; (*at)++) {
+    for (*at = 0; *at < AS_COUNT_OF(column); (*at)++) {
         if (column[*at].id == id)
             return true;
     }
@@ -51,7 +52,7 @@ int as_session_layers_check(const struct as_report_options *options, struct assa
     char names[200] = "";
     size_t used = 0, at;
 
-    for (size_t i = 0; i < sizeof column / sizeof *column && used < sizeof names; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(column) && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  as_layer_metric_name_at(column[i].id));
     for (size_t i = 0; i < options->n_columns; i++) {
@@ -91,7 +92,7 @@ static void put_cell(struct as_table *t, struct as_page *page, const struct as_v
                   layer->failed ? AS_STYLE_WARN : AS_STYLE_DIM);
         return;
     case AS_LAYER_METRIC_SHARE_OF_SELF:
-        as_text_percent(text, all > 0 ? layer->self_time / all : (double)NAN);
+        as_text_percent(text, all > 0 ? layer->self_time / all : AS_UNKNOWN);
         break;
     case AS_LAYER_METRIC_CV:
         as_text_percent(text, layer->cv);
@@ -124,7 +125,7 @@ void as_session_layers_page(struct as_page *page, const struct as_saved_profile 
                             const struct as_report_options *options)
 {
     const unsigned *id = options->n_columns ? options->column : usual;
-    size_t n_columns = options->n_columns ? options->n_columns : sizeof usual / sizeof *usual;
+    size_t n_columns = options->n_columns ? options->n_columns : AS_COUNT_OF(usual);
     size_t n = options->top ? options->top : USUAL_ROWS;
     struct as_table_column columns[AS_REPORT_MAX_COLUMNS];
     double all = 0;

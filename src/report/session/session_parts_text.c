@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/session/session_report.h"
 
-#define MIB        1048576.0
 #define USUAL_ROWS 5
 
 static size_t rows_of(size_t top, size_t n)
@@ -81,7 +81,7 @@ void as_session_anomalies_page(struct as_page *page, const struct as_saved_profi
     as_page_line(page, AS_STYLE_WARN, "%llu of %llu values stand%s out from those before",
                  (unsigned long long)a->count, (unsigned long long)a->values,
                  a->count == 1 ? "s" : "");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < n; i++) {
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, a->list[i].layer));
@@ -113,7 +113,7 @@ static void put_nodes(struct as_page *page, const struct as_view_distributed *d,
 
     if (n == 0)
         return;
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < n; i++) {
         const struct as_view_node *node = &d->node[i];
 
@@ -176,13 +176,13 @@ void as_session_backends_page(struct as_page *page, const struct as_saved_profil
     if (*b->unequal)
         as_page_line(page, AS_STYLE_WARN, "their work was not the same: %s",
                      as_page_name(page, b->unequal));
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < n; i++) {
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, b->list[i].name));
         put_time(&t, b->list[i].total_time);
         put_number(&t, b->list[i].layer_wins);
-        as_text_bytes(text, b->list[i].peak_memory_mb * MIB);
+        as_text_bytes(text, b->list[i].peak_memory_mb * AS_MIB);
         as_table_text(&t, AS_STYLE_NONE, text);
         put_number(&t, b->list[i].energy_j);
     }

@@ -1,5 +1,6 @@
 /* report/session/session_sections_text.c - the sections on memory, leaks and bottlenecks: of a run,
  * and all those of a session whose JSON was read back. */
+#include "base/units.h"
 #include "report/bottleneck/bottleneck_text.h"
 #include "report/run/report.h"
 #include "report/session/session_report.h"
@@ -115,7 +116,7 @@ int as_report_session_check(const struct as_report_options *options, struct assa
 {
     uint32_t can = 0;
 
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(part); i++)
         can |= 1u << part[i].section;
     if (options->sections && !(options->sections & can))
         return as_fail(err, ASSAY_ERR_USAGE,
@@ -135,7 +136,7 @@ int as_report_session_page(const struct as_saved_profile *view,
         return rc;
     as_page_open(&page, out, term, options->markdown);
     page.wide = options->wide;
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(part); i++) {
         if (options->sections ? !(options->sections >> part[i].section & 1)
                               : !is_usual(view, part[i].section))
             continue;

@@ -3,6 +3,7 @@
  * differs. */
 #include <string.h>
 
+#include "base/units.h"
 #include "report/session/session_report.h"
 
 /* The keys of each section; a section that is null has its reason beside it. */
@@ -50,11 +51,11 @@ static bool is_wanted(const struct selector *s, const char *key)
 
     if (!sections)
         return true;
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(always); i++) {
         if (strcmp(key, always[i]) == 0)
             return true;
     }
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(part); i++) {
         if ((sections >> part[i].section & 1) && is_key(key, part[i].key))
             return true;
     }
@@ -98,7 +99,7 @@ static bool is_rows(const struct as_json_value *v)
     static const char *const by_name[] = {"layer_stats", "layer_comparisons", "by_layer"};
     bool named = v->type == AS_TYPE_ARRAY;
 
-    for (size_t i = 0; v->type == AS_TYPE_OBJECT && i < sizeof by_name / sizeof *by_name; i++)
+    for (size_t i = 0; v->type == AS_TYPE_OBJECT && i < AS_COUNT_OF(by_name); i++)
         named |= v->key && strcmp(v->key, by_name[i]) == 0;
     for (const struct as_json_value *x = named ? v->first : NULL; x && named; x = x->next)
         named = x->type == AS_TYPE_OBJECT;

@@ -4,17 +4,17 @@
 #include <stdio.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/page/cells.h"
 #include "report/session/session_report.h"
 
-#define MIB         1048576.0
 #define USUAL_ROWS  10
 #define SPARK_WIDTH 60
 #define LEAST_P     1e-6 /* below, only that is told */
 
 static const char *mb_text(char out[AS_TEXT_HUMAN], double mb)
 {
-    as_text_bytes(out, mb * MIB);
+    as_text_bytes(out, mb * AS_MIB);
     return out;
 }
 
@@ -83,7 +83,7 @@ static void put_layer_memory(struct as_page *page, const struct as_saved_profile
     size_t shown = 0, most = rows_of(top, view->n_layers);
     struct as_table t;
 
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < view->n_layers && shown < most; i++) {
         const struct as_view_layer *l = &view->layer[i];
 
@@ -198,7 +198,7 @@ static void put_windows(struct as_page *page, const struct as_view_leaks *leaks,
                  count, leaks->summary.leak_count == 1 ? "" : "s",
                  leaks->n_leaks ? leaks->leaks[0].window_size : 0,
                  mb_text(all, leaks->summary.total_memory_leaked_mb));
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < n; i++) {
         const struct assay_leak *l = &leaks->leaks[i];
         size_t used = 0;

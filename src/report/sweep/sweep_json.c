@@ -1,8 +1,8 @@
 /* report/sweep/sweep_json.c - how a model scales, as JSON (schema assay.sweep).
  * Base units in the keys; what cannot be had is null. */
-#include <math.h>
 
 #include "base/json/json_writer.h"
+#include "base/units.h"
 #include "report/sweep/sweep_text.h"
 
 static void put_law(struct as_json_writer *w, const char *key, const struct as_power_law *law)
@@ -51,7 +51,7 @@ static void put_row(struct as_json_writer *w, const struct as_sweep *s,
     const struct as_sweep_point *point = row->point;
     const struct as_latency_metrics *f = &point->figures;
     bool right = point->rc == ASSAY_OK;
-    double no = (double)NAN;
+    double no = AS_UNKNOWN;
 
     as_json_object(w);
     put_setting(w, s, point);

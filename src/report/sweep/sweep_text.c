@@ -7,6 +7,7 @@
 
 #include "base/text/csv.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/page/page.h"
 
 static void put_fixed(struct as_table *t, double value)
@@ -147,7 +148,7 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
     };
     const struct as_sweep *s = report->sweep;
     size_t n_axes = s->run->options->n_axes;
-    struct as_table_column columns[AS_SWEEP_AXES + sizeof figures / sizeof *figures];
+    struct as_table_column columns[AS_SWEEP_AXES + AS_COUNT_OF(figures)];
     struct as_table t;
     struct as_page page;
 
@@ -158,7 +159,7 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
         columns[i] = (struct as_table_column){.title = s->run->options->axes[i].name,
                                               .align = AS_ALIGN_RIGHT};
     memcpy(columns + n_axes, figures, sizeof figures);
-    as_table_init(&t, columns, n_axes + sizeof figures / sizeof *figures);
+    as_table_init(&t, columns, n_axes + AS_COUNT_OF(figures));
     for (size_t r = 0; r < s->n_rows; r++)
         put_row(&t, &page, s, r);
     as_page_table(&page, &t);
@@ -196,7 +197,7 @@ int as_sweep_csv(const struct as_sweep_report *report, struct as_out *out, struc
     struct as_csv_writer w = {.out = out};
 
     (void)err;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++)
         as_csv_text(&w, names[i]);
     as_csv_row_end(&w);
     for (size_t r = 0; r < s->n_rows; r++) {
@@ -212,9 +213,9 @@ int as_sweep_csv(const struct as_sweep_report *report, struct as_out *out, struc
         as_csv_u64(&w, point->batch);
         as_csv_u64(&w, point->parameters);
         as_csv_u64(&w, point->flops);
-        as_csv_f64(&w, right ? point->figures.summary.median : (double)NAN);
-        as_csv_f64(&w, right ? point->figures.median.interval.low : (double)NAN);
-        as_csv_f64(&w, right ? point->figures.median.interval.high : (double)NAN);
+        as_csv_f64(&w, right ? point->figures.summary.median : AS_UNKNOWN);
+        as_csv_f64(&w, right ? point->figures.median.interval.low : AS_UNKNOWN);
+        as_csv_f64(&w, right ? point->figures.median.interval.high : AS_UNKNOWN);
         as_csv_f64(&w, row->samples_per_second);
         as_csv_u64(&w, point->peak_bytes);
         as_csv_f64(&w, row->samples_per_second_mb);

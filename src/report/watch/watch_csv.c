@@ -1,8 +1,8 @@
 /* report/watch/watch_csv.c - the lists of a watched program as CSV: what is not known is empty.
  * Units stand in the headings. */
-#include <math.h>
 
 #include "base/text/csv_name.h"
+#include "base/units.h"
 #include "report/watch/watch_report.h"
 #include "watch/watch_fields.h"
 
@@ -34,7 +34,7 @@ void as_watch_csv_processes(struct as_csv_writer *w, const struct as_target *tar
 #undef X
     };
 
-    put_header(w, title, sizeof title / sizeof *title);
+    put_header(w, title, AS_COUNT_OF(title));
     for (size_t i = 0; i < target->n_processes; i++) {
         const struct as_process_row *r = &target->process[i];
 
@@ -67,7 +67,7 @@ void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target)
                                         "growth_p_value",
                                         "growing"};
 
-    put_header(w, title, sizeof title / sizeof *title);
+    put_header(w, title, AS_COUNT_OF(title));
     for (size_t i = 0; i < target->n_places; i++) {
         const struct as_target_site *place = &target->place[i];
         const struct as_heap_site *s = &place->site;
@@ -83,7 +83,7 @@ void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target)
         AS_HEAP_SUMS(X)
 #undef X
         as_csv_u64(w, s->address);
-        as_csv_f64(w, place->peak_known ? (double)s->peak_live_bytes : (double)NAN);
+        as_csv_f64(w, place->peak_known ? (double)s->peak_live_bytes : AS_UNKNOWN);
         as_csv_u64(w, s->temporary);
         as_csv_u64(w, s->same_layer);
         as_csv_f64(w, place->growth_bytes_per_second);
@@ -105,7 +105,7 @@ void as_watch_csv_gemm(struct as_csv_writer *w, const struct as_target *target)
                                             "flops_per_second",
                                         "roof_share"};
 
-    put_header(w, title, sizeof title / sizeof *title);
+    put_header(w, title, AS_COUNT_OF(title));
     for (size_t i = 0; i < target->n_gemm; i++) {
         const struct as_gemm_calls *c = &target->gemm[i];
 

@@ -1,8 +1,8 @@
 /* report/watch/watch_json.c - what `assay run` saw of a program, as JSON. Base units, unit in the
  * key; what cannot be had is null, and `unavailable` beside it says why. */
-#include <math.h>
 
 #include "analyze/watch/target_stacks.h"
+#include "base/units.h"
 #include "report/watch/watch_report.h"
 #include "watch/watch_fields.h"
 
@@ -276,14 +276,14 @@ static void put_cost(struct as_json_writer *w, const struct as_target *p)
     as_json_kv_object(w, "cost");
     as_json_kv_f64(w, "own_cpu_share",
                    p->own_cpu_ns.why || !(p->wall_seconds > 0)
-                       ? (double)NAN
+                       ? AS_UNKNOWN
                        : (double)p->own_cpu_ns.value / (p->wall_seconds * 1e9));
     as_json_kv_f64(w, "interval_seconds", p->interval_seconds);
     as_json_kv_u64(w, "readings", p->readings);
     as_json_kv_f64(w, "header_bytes_per_block",
                    p->heap_known && p->heap.live_blocks
                        ? (double)p->heap.own_bytes / (double)p->heap.live_blocks
-                       : (double)NAN);
+                       : AS_UNKNOWN);
     as_json_object_end(w);
 }
 

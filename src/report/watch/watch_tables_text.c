@@ -6,6 +6,7 @@
 
 #include "analyze/watch/target_stacks.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/page/cells.h"
 #include "report/watch/watch_report.h"
 
@@ -42,7 +43,7 @@ static void cell_bytes(struct as_table *t, double bytes)
 
 static void cell_fact_bytes(struct as_table *t, struct as_fact fact)
 {
-    cell_bytes(t, fact.why ? (double)NAN : (double)fact.value);
+    cell_bytes(t, fact.why ? AS_UNKNOWN : (double)fact.value);
 }
 
 static void cell_fact_count(struct as_table *t, struct as_fact fact)
@@ -94,7 +95,7 @@ static int depth_of(const struct as_target *p, size_t row)
 static double cpu_ns(const struct as_process_row *r)
 {
     if (r->cpu_user_ns.why || r->cpu_system_ns.why)
-        return (double)NAN;
+        return AS_UNKNOWN;
     return (double)r->cpu_user_ns.value + (double)r->cpu_system_ns.value;
 }
 
@@ -102,7 +103,7 @@ static double lived_ns(const struct as_target *p, const struct as_process_row *r
 {
     double end = isfinite(r->end_seconds) ? r->end_seconds : p->wall_seconds;
 
-    return end >= r->start_seconds ? (end - r->start_seconds) * 1e9 : (double)NAN;
+    return end >= r->start_seconds ? (end - r->start_seconds) * 1e9 : AS_UNKNOWN;
 }
 
 void as_watch_put_processes(const struct as_watch_view *view, struct as_page *page)
@@ -128,7 +129,7 @@ void as_watch_put_processes(const struct as_watch_view *view, struct as_page *pa
     if (p->n_processes == 0)
         return;
     as_page_heading(page, "Processes", "in the order they began");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
         const struct as_process_row *r = &p->process[i];
 
@@ -144,7 +145,7 @@ void as_watch_put_processes(const struct as_watch_view *view, struct as_page *pa
         cell_fact_count(&t, r->threads_most);
         cell_fact_bytes(&t, r->read_bytes);
         cell_fact_bytes(&t, r->written_bytes);
-        cell_ns(&t, r->io_wait_ns.why ? (double)NAN : (double)r->io_wait_ns.value);
+        cell_ns(&t, r->io_wait_ns.why ? AS_UNKNOWN : (double)r->io_wait_ns.value);
         as_table_text(&t, AS_STYLE_NONE, r->heap_watched ? "watched" : "-");
     }
     as_page_table(page, &t);
@@ -166,14 +167,14 @@ static void put_totals(const struct as_target *p, struct as_page *page)
     for (size_t i = 0; i < p->n_places; i++)
         temporary += (double)p->place[i].site.temporary;
     as_text_count(n, h->allocations);
-    as_text_si(rate, p->wall_seconds > 0 ? (double)h->allocations / p->wall_seconds : (double)NAN,
+    as_text_si(rate, p->wall_seconds > 0 ? (double)h->allocations / p->wall_seconds : AS_UNKNOWN,
                NULL);
     as_text_bytes(bytes, (double)h->allocated_bytes);
     as_text_count(freed, h->frees);
     as_page_line(page, AS_STYLE_NONE, "%s allocations of %s in all, %s a second; %s freed", n,
                  bytes, rate, freed);
     as_text_si(n, temporary, NULL);
-    as_text_percent(rate, h->allocations ? temporary / (double)h->allocations : (double)NAN);
+    as_text_percent(rate, h->allocations ? temporary / (double)h->allocations : AS_UNKNOWN);
     as_page_line(page, AS_STYLE_NONE,
                  "%s temporary: freed before their thread allocated again (%s)", n, rate);
     as_text_bytes(bytes, (double)h->peak_bytes);
@@ -203,7 +204,7 @@ static void put_totals(const struct as_target *p, struct as_page *page)
 
 static double share_of(uint64_t part, uint64_t whole)
 {
-    return whole ? (double)part / (double)whole : (double)NAN;
+    return whole ? (double)part / (double)whole : AS_UNKNOWN;
 }
 
 static void put_sites(const struct as_watch_view *view, struct as_page *page)
@@ -227,11 +228,11 @@ static void put_sites(const struct as_watch_view *view, struct as_page *page)
 
     if (p->n_heap_places == 0)
         return;
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
         const struct as_target_site *place = &p->place[i];
         const struct as_heap_site *s = &place->site;
-        double peak = place->peak_known ? (double)s->peak_live_bytes : (double)NAN;
+        double peak = place->peak_known ? (double)s->peak_live_bytes : AS_UNKNOWN;
 
         as_target_site_owner(p, place, where, sizeof where);
         as_table_row(&t);
@@ -239,12 +240,12 @@ static void put_sites(const struct as_watch_view *view, struct as_page *page)
         as_table_text(&t, AS_STYLE_NONE, as_heap_kind_name(s->kind));
         cell_bytes(&t, peak);
         as_cell_share(&t, p->heap.peak_bytes && !place->apart ? peak / (double)p->heap.peak_bytes
-                                                              : (double)NAN);
+                                                              : AS_UNKNOWN);
         cell_bytes(&t, (double)s->live_bytes);
         cell_bytes(&t, (double)s->allocated_bytes);
         as_cell_count(&t, s->allocations);
         as_cell_share(&t, share_of(s->temporary, s->allocations));
-        cell_bytes(&t, place->growing ? place->growth_bytes_per_second : (double)NAN);
+        cell_bytes(&t, place->growing ? place->growth_bytes_per_second : AS_UNKNOWN);
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, s->layer));
     }
     as_page_table(page, &t);
@@ -268,7 +269,7 @@ static void put_mappings(const struct as_watch_view *view, struct as_page *page)
     if (n == 0)
         return;
     as_page_heading(page, "Mappings", "address space, not all of it resident");
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
         const struct as_target_site *place = &p->place[p->n_heap_places + i];
 
@@ -278,7 +279,7 @@ static void put_mappings(const struct as_watch_view *view, struct as_page *page)
         cell_bytes(&t, (double)place->site.live_bytes);
         cell_bytes(&t, (double)place->site.allocated_bytes);
         as_cell_count(&t, place->site.allocations);
-        cell_bytes(&t, place->growing ? place->growth_bytes_per_second : (double)NAN);
+        cell_bytes(&t, place->growing ? place->growth_bytes_per_second : AS_UNKNOWN);
     }
     as_page_table(page, &t);
     tell_more(page, shown, n, "mappings");
@@ -338,7 +339,7 @@ static void put_layers(const struct as_watch_view *view, struct as_page *page)
     if (p->n_layers == 0)
         return;
     as_page_heading(page, "Heap by layer", NULL);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
         const struct as_heap_layer *l = &p->layer[i];
 
@@ -404,7 +405,7 @@ void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
     if (p->n_gemm == 0)
         return;
     as_text_percent(share, p->gemm_time_share);
-    as_table_init(&t, columns, sizeof columns / sizeof *columns);
+    as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
         const struct as_gemm_calls *c = &p->gemm[i];
 
@@ -415,7 +416,7 @@ void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
         as_cell_count(&t, c->calls);
         cell_ns(&t, (double)c->time_ns);
         as_cell_share(&t, p->wall_seconds > 0 ? (double)c->time_ns / (p->wall_seconds * 1e9)
-                                              : (double)NAN);
+                                              : AS_UNKNOWN);
         cell_si(&t, as_gemm_rate(c));
         as_cell_share(&t, as_gemm_roof_share(p, c));
         cell_ns(&t, (double)c->min_ns);

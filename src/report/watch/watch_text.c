@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/watch/watch_report.h"
 
 #define SPARK_MOST 60u
@@ -22,13 +23,13 @@ static const char *fact_count(char out[AS_TEXT_HUMAN], struct as_fact fact)
 
 static const char *fact_bytes(char out[AS_TEXT_HUMAN], struct as_fact fact)
 {
-    as_text_bytes(out, fact.why ? (double)NAN : (double)fact.value);
+    as_text_bytes(out, fact.why ? AS_UNKNOWN : (double)fact.value);
     return out;
 }
 
 static const char *fact_ns(char out[AS_TEXT_HUMAN], struct as_fact fact)
 {
-    as_text_ns(out, fact.why ? (double)NAN : (double)fact.value, AS_TIME_AUTO);
+    as_text_ns(out, fact.why ? AS_UNKNOWN : (double)fact.value, AS_TIME_AUTO);
     return out;
 }
 
@@ -175,7 +176,7 @@ static size_t columns_of(const struct as_target_series *s, double *value, size_t
     size_t n = s->n < most ? s->n : most;
 
     for (size_t c = 0; c < n; c++) {
-        value[c] = (double)NAN;
+        value[c] = AS_UNKNOWN;
         for (size_t i = s->n * c / n; i < s->n * (c + 1) / n; i++)
             value[c] = fmax(value[c], s->value[i]);
     }

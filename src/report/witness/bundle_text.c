@@ -7,6 +7,7 @@
 #include "base/json/json_tree.h"
 #include "base/text/table.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/page/page.h"
 #include "report/witness/witness_text.h"
 
@@ -59,7 +60,7 @@ static int put_segments(struct as_page *page, const struct assay_bundle *bundle,
     struct as_table table;
     int rc = ASSAY_OK;
 
-    as_table_init(&table, columns, sizeof columns / sizeof *columns);
+    as_table_init(&table, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; rc == ASSAY_OK && i < assay_bundle_count(bundle); i++) {
         struct assay_bundle_segment s;
 
@@ -79,7 +80,7 @@ static void put_facts(struct as_page *page, const struct as_json_value *meta)
     static const char *const keys[] = {"config_hash", "model_commit", "weights_hash",
                                        "host",        "fingerprint",  "made_by"};
 
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(keys); i++) {
         const char *words = as_json_words(as_json_get(meta, keys[i]));
 
         as_page_cut_line(page, AS_STYLE_NONE, "%-13s %s", keys[i],

@@ -7,6 +7,7 @@
 #include "base/json/json_writer.h"
 #include "base/text/table.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/page/page.h"
 #include "report/page/time_columns.h"
 
@@ -129,7 +130,7 @@ static int folder_page(const char *path, const struct as_folder_check *check,
 
     as_page_open(&page, to->out, to->term, false);
     put_verdict(&page, path, check->whole, "");
-    as_table_init(&table, columns, sizeof columns / sizeof *columns);
+    as_table_init(&table, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < check->n; i++) {
         const struct as_folder_item *item = &check->items[i];
         char entries[AS_TEXT_HUMAN];

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/units.h"
+
 void as_moments_add(struct as_moments *m, uint64_t value)
 {
     double x = (double)value, off = x - m->mean;
@@ -32,10 +34,10 @@ double as_moments_mean(const struct as_moments *m)
 
 double as_moments_std_population(const struct as_moments *m)
 {
-    return m->total.n ? sqrt(m->m2 / (double)m->total.n) : (double)NAN;
+    return m->total.n ? sqrt(m->m2 / (double)m->total.n) : AS_UNKNOWN;
 }
 
 double as_moments_std_sample(const struct as_moments *m)
 {
-    return m->total.n > 1 ? sqrt(m->m2 / (double)(m->total.n - 1)) : (double)NAN;
+    return m->total.n > 1 ? sqrt(m->m2 / (double)(m->total.n - 1)) : AS_UNKNOWN;
 }

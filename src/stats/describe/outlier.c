@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "stats/describe/quantile.h"
 #include "stats/describe/sort.h"
 
@@ -73,7 +74,7 @@ void as_outlier_first_u64(struct as_first_run *out, const uint64_t *samples, siz
     struct as_outlier_scale scale;
     struct as_sorted rest;
 
-    *out = (struct as_first_run){.score = (double)NAN};
+    *out = (struct as_first_run){.score = AS_UNKNOWN};
     if (n < AS_OUTLIER_MIN_REST + 1)
         return;
     memcpy(scratch, samples + 1, (n - 1) * sizeof *scratch);

@@ -7,13 +7,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
+
 #define BEYOND 10 /* samples a tail must hold before its percentile is supported */
 
 static const char *const method_name[] = {
     [AS_QUANTILE_NEAREST_RANK] = "nearest_rank",
     [AS_QUANTILE_LINEAR] = "linear",
 };
-_Static_assert(sizeof method_name / sizeof *method_name == AS_QUANTILE_COUNT, "name every method");
+_Static_assert(AS_COUNT_OF(method_name) == AS_QUANTILE_COUNT, "name every method");
 
 const char *as_quantile_name(enum as_quantile_method method)
 {
@@ -71,7 +73,7 @@ static double linear_at(const struct as_sorted *s, double p)
 double as_quantile_at(const struct as_sorted *s, double p, enum as_quantile_method method)
 {
     if (s->n == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (method == AS_QUANTILE_LINEAR)
         return linear_at(s, p);
     return as_sorted_at(s, (size_t)as_quantile_rank(s->n, p));

@@ -4,12 +4,14 @@
 
 #include <math.h>
 
+#include "base/units.h"
+
 double as_sorted_median(const struct as_sorted *s)
 {
     size_t low, high;
 
     if (s->n == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     low = (s->n - 1) / 2;
     high = s->n / 2;
     return as_sorted_at(s, low) + as_sorted_gap(s, low, high) / 2;
@@ -38,7 +40,7 @@ double as_sorted_mad(const struct as_sorted *s)
     double last = 0, before_last = 0;
 
     if (n == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     for (size_t taken = 0; taken <= n / 2; taken++) {
         double down = below > 0 ? distance_below(s, below - 1) : (double)INFINITY;
         double up = above < n ? distance_above(s, above) : (double)INFINITY;
@@ -60,7 +62,7 @@ double as_sorted_mean_deviation(const struct as_sorted *s)
     double sum = 0;
 
     if (s->n == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     for (size_t i = 0; i < s->n; i++)
         sum += i < (s->n + 1) / 2 ? distance_below(s, i) : distance_above(s, i);
     return sum / (double)s->n;

@@ -5,17 +5,18 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "stats/describe/sort.h"
 
 static const double percent[] = {
     [AS_SUMMARY_P25] = 25, [AS_SUMMARY_P50] = 50, [AS_SUMMARY_P75] = 75,     [AS_SUMMARY_P90] = 90,
     [AS_SUMMARY_P95] = 95, [AS_SUMMARY_P99] = 99, [AS_SUMMARY_P99_9] = 99.9,
 };
-_Static_assert(sizeof percent / sizeof *percent == AS_SUMMARY_P_COUNT, "give every percentage");
+_Static_assert(AS_COUNT_OF(percent) == AS_SUMMARY_P_COUNT, "give every percentage");
 
 double as_summary_percent(enum as_summary_p which)
 {
-    return (unsigned)which < AS_SUMMARY_P_COUNT ? percent[which] : (double)NAN;
+    return (unsigned)which < AS_SUMMARY_P_COUNT ? percent[which] : AS_UNKNOWN;
 }
 
 /* A sum that keeps what each addition rounds away (Neumaier). */
@@ -71,12 +72,12 @@ void as_summary_sorted(struct as_summary *out, const struct as_sorted *s,
 {
     *out = (struct as_summary){
         .n = s->n,
-        .min = (double)NAN,
-        .max = (double)NAN,
-        .mean = (double)NAN,
-        .std_population = (double)NAN,
-        .std_sample = (double)NAN,
-        .cv = (double)NAN,
+        .min = AS_UNKNOWN,
+        .max = AS_UNKNOWN,
+        .mean = AS_UNKNOWN,
+        .std_population = AS_UNKNOWN,
+        .std_sample = AS_UNKNOWN,
+        .cv = AS_UNKNOWN,
         .median = as_sorted_median(s),
         .mad = as_sorted_mad(s),
         .method = method,

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/units.h"
+
 void as_total_merge(struct as_total *into, const struct as_total *from)
 {
     if (from->n == 0)
@@ -35,7 +37,7 @@ double as_total_mean(const struct as_total *t)
     uint64_t whole, rest;
 
     if (t->n == 0)
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (t->sum_high)
         return as_total_sum_f64(t) / (double)t->n;
     whole = t->sum_low / t->n;

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/units.h"
+
 #define NEARLY_NORMAL 1e7 /* degrees from which on the normal distribution is as good */
 #define MAX_STEPS     20000
 #define MAX_HALVINGS  200
@@ -63,7 +65,7 @@ double as_student_two_sided(double t, double degrees)
     double square = t * t;
 
     if (!(degrees > 0) || isnan(t))
-        return (double)NAN;
+        return AS_UNKNOWN;
     if (isinf(square))
         return 0;
     if (degrees > NEARLY_NORMAL)
@@ -76,7 +78,7 @@ double as_student_point(double level, double degrees)
     double low = 0, high = 1;
 
     if (!(level > 0 && level < 1) || !(degrees > 0))
-        return (double)NAN;
+        return AS_UNKNOWN;
     while (as_student_two_sided(high, degrees) > 1 - level && high < 1e300)
         high *= 2;
     for (int i = 0; i < MAX_HALVINGS; i++) {

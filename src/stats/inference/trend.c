@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "stats/describe/rng.h"
 #include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
@@ -260,7 +261,7 @@ static void fill_test(struct as_trend_test *out, size_t count, int64_t falling,
     double n = (double)count, pairs = n * (n - 1) / 2;
     double variance = (n * (n - 1) * (2 * n + 5) - ties->variance) / 18, s;
 
-    *out = (struct as_trend_test){.n = count, .tau = (double)NAN, .p = 1};
+    *out = (struct as_trend_test){.n = count, .tau = AS_UNKNOWN, .p = 1};
     if (!(variance > 0))
         return;
     out->variance = variance;

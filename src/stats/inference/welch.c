@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "stats/inference/student.h"
 
 void as_mean_estimate_add(struct as_mean_estimate *sum, double weight, double mean,
@@ -11,7 +12,7 @@ void as_mean_estimate_add(struct as_mean_estimate *sum, double weight, double me
 {
     /* That of the samples over n - 1 is that of the population over n; of a mean, n times less. */
     double variance =
-        n < 2 ? (double)NAN : weight * weight * std_population * std_population / (double)(n - 1);
+        n < 2 ? AS_UNKNOWN : weight * weight * std_population * std_population / (double)(n - 1);
 
     sum->value += weight * mean;
     sum->variance += variance;
@@ -21,7 +22,7 @@ void as_mean_estimate_add(struct as_mean_estimate *sum, double weight, double me
 void as_welch_ratio(struct as_ratio_test *out, const struct as_mean_estimate *above,
                     const struct as_mean_estimate *below, double level)
 {
-    const double unknown = (double)NAN;
+    const double unknown = AS_UNKNOWN;
     double a = above->variance / (above->value * above->value);
     double b = below->variance / (below->value * below->value);
     double error = sqrt(a + b), far, shift;

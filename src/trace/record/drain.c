@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "trace/record/chunk_pack.h"
 #include "trace/record/memory_samples.h"
 #include "trace/record/recorder.h"
@@ -132,7 +133,7 @@ static uint64_t next_anchor_ns(unsigned n)
 {
     static const uint64_t early[] = {1000000, 9000000, 90000000};
 
-    return n < sizeof early / sizeof *early ? early[n] : 1000000000;
+    return n < AS_COUNT_OF(early) ? early[n] : 1000000000;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "base/units.h"
 
 /* As bytes: nothing here ends with NUL. */
 static const uint8_t run_magic[8] = {'A', 'S', 'S', 'A', 'Y', 'R', 'U', 'N'};
@@ -84,7 +85,7 @@ const char *as_loss_text(uint32_t reason)
         [AS_LOSS_NO_LANE] = "no memory or file space for the thread's ring",
         [AS_LOSS_WRITE] = "the run file could not be written",
     };
-    _Static_assert(sizeof text / sizeof *text == AS_LOSS_REASON_COUNT, "name every reason");
+    _Static_assert(AS_COUNT_OF(text) == AS_LOSS_REASON_COUNT, "name every reason");
 
     return reason < AS_LOSS_REASON_COUNT ? text[reason] : "";
 }

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/crc32c.h"
+#include "base/units.h"
 #include "trace/record/memory_samples.h"
 #include "trace/run/ring_reader.h"
 #include "trace/run/run_blocks.h"
@@ -286,7 +287,7 @@ static const char *guess_kind(const uint8_t *data, size_t size)
         {"PERFILE2", "a perf recording"},
     };
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(known); i++) {
         size_t n = strlen(known[i].magic);
 
         if (size >= n && memcmp(data, known[i].magic, n) == 0)

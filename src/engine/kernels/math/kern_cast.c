@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "engine/half.h"
 #include "engine/kernels/math/kern_typed.h"
 
@@ -136,7 +137,7 @@ static const struct small {
 
 static void put_small(struct as_val *out, uint64_t i, double x, bool saturate)
 {
-    for (size_t s = 0; s < sizeof smalls / sizeof *smalls; s++) {
+    for (size_t s = 0; s < AS_COUNT_OF(smalls); s++) {
         const struct small *f = &smalls[s];
         double size = fabs(x);
         uint8_t *to = out->data;

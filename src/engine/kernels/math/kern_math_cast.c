@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "engine/kernels/math/kern_cast.h"
 #include "engine/kernels/math/kern_math.h"
 #include "engine/kernels/math/kern_typed.h"
@@ -47,7 +48,7 @@ static bool read_number(const struct as_text *given, double *out)
     if (read_word(&text, "inf") || read_word(&text, "infinity"))
         *out = (double)INFINITY;
     else if (read_word(&text, "nan"))
-        *out = (double)NAN;
+        *out = AS_UNKNOWN;
     else if (text.size == 0 || text.at[0] == '-' || !as_parse_f64(text.at, text.size, out))
         return false;
     *out = minus ? -*out : *out;

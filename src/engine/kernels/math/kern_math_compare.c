@@ -2,6 +2,7 @@
  * byte. Each formula is written once and made into loops for each type and way of broadcasting. */
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/kernels/math/kern_broadcast.h"
 #include "engine/kernels/math/kern_math.h"
 #include "engine/kernels/math/kern_math_loops.h"
@@ -40,7 +41,7 @@ static const struct row rows[] = {
 
 static as_row_fn find_row(enum as_op op, unsigned dtype)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(rows); i++)
         if (rows[i].dtype == dtype)
             return op == AS_OP_Equal                         ? rows[i].equal
                    : op == AS_OP_Less || op == AS_OP_Greater ? rows[i].less

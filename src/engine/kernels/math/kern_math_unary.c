@@ -2,6 +2,7 @@
  * Each formula is written once and made into a loop for each type. */
 #include <tgmath.h>
 
+#include "base/units.h"
 #include "engine/kernels/math/fast_math.h"
 #include "engine/kernels/math/kern_math.h"
 #include "engine/kernels/math/kern_typed.h"
@@ -153,7 +154,7 @@ static const struct {
 
 static unary_loop find_loop(enum as_op op, unsigned dtype)
 {
-    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(loops); i++)
         if (loops[i].op == op && loops[i].dtype == dtype)
             return loops[i].loop;
     return NULL;
@@ -181,7 +182,7 @@ static const struct {
 
 static struct params read_params(const struct as_node *node)
 {
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(attributes); i++)
         if (attributes[i].op == node->op)
             return (struct params){
                 as_node_float(node, attributes[i].alpha, attributes[i].alpha_default),

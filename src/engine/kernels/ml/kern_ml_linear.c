@@ -3,13 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/kernels/ml/kern_ml.h"
 
 enum as_ml_transform as_read_post(const struct as_kernel_ctx *k)
 {
     static const char *const words[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(words); i++)
         if (as_node_text_is(k->node, "post_transform", words[i]))
             return (enum as_ml_transform)i;
     return AS_POST_NONE;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/kernels/move/kern_move.h"
 
 /* ---- Constant ---- */
@@ -59,7 +60,7 @@ static int constant(struct as_kernel_ctx *k)
                                         "value_int",     "value_ints",  "value_string",
                                         "value_strings", "sparse_value"};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++) {
         const struct as_attr *attr = as_node_attr(k->node, names[i]);
 
         if (attr)
@@ -159,7 +160,7 @@ static int window(struct as_kernel_ctx *k)
     double length = (double)out->n - (as_node_int(k->node, "periodic", 1) != 0 ? 0 : 1);
     size_t kind = 0;
 
-    while (kinds[kind].op != k->node->op && kind + 1 < sizeof kinds / sizeof *kinds)
+    while (kinds[kind].op != k->node->op && kind + 1 < AS_COUNT_OF(kinds))
         kind++;
     for (uint64_t i = 0; i < out->n; i++) {
         double x = length > 0 ? 2 * 3.14159265358979323846 * (double)i / length : 0;

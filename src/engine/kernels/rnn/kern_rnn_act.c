@@ -5,6 +5,7 @@
 #include <math.h>
 #include <strings.h>
 
+#include "base/units.h"
 #include "engine/kernels/math/fast_math.h"
 
 static const struct {
@@ -29,7 +30,7 @@ static const struct {
     [AS_ACT_SILU] = {"Silu", 0, 0, 0},
     [AS_ACT_HARD_SWISH] = {"HardSwish", 0, 0, 0},
 };
-_Static_assert(sizeof acts / sizeof *acts == AS_ACT_COUNT, "name every activation");
+_Static_assert(AS_COUNT_OF(acts) == AS_ACT_COUNT, "name every activation");
 
 bool as_act_find(struct as_text name, struct as_act *act, int *n_params)
 {

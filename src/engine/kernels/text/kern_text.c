@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
+#include "base/units.h"
 #include "engine/kernels/move/kern_move.h"
 #include "model/infer/infer_context.h"
 
@@ -27,7 +28,7 @@ static const struct {
 
 static uint32_t change_case(uint32_t code, bool upper)
 {
-    for (size_t i = 0; i < sizeof alphabets / sizeof *alphabets; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(alphabets); i++) {
         uint32_t shift = upper ? alphabets[i].distance : 0;
 
         if (code < alphabets[i].first + shift || code > alphabets[i].last + shift)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/kernels/math/fast_math.h"
 #include "engine/kernels/rnn/kern_rnn_act.h"
 #include "engine/kernels/tflite/kern_tflite.h"
@@ -156,7 +157,7 @@ static int reduce(struct as_kernel_ctx *k)
 
     attrs[0] = as_attr_int("keepdims", as_node_int(k->node, "keep_dims", 0));
     attrs[1] = as_attr_int("noop_with_empty_axes", 1);
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(ops); i++)
         if (ops[i].from == k->node->op)
             return as_kernel_delegate(
                 k, &(struct as_delegate){.op = ops[i].to, .attrs = attrs, .n_attrs = 2});

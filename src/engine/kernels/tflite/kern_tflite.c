@@ -6,13 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/kernels/rnn/kern_rnn_act.h"
 
 static const struct as_tfl_kernel *find_tfl(enum as_op op)
 {
     static const struct as_tfl_kernel *const tables[] = {as_tfl_layers, as_tfl_math, as_tfl_shapes};
 
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+    for (size_t t = 0; t < AS_COUNT_OF(tables); t++)
         for (const struct as_tfl_kernel *row = tables[t]; row->op != AS_OP_UNKNOWN; row++)
             if (row->op == op)
                 return row;
@@ -37,7 +38,7 @@ int as_tfl_activate(struct as_kernel_ctx *k)
         return ASSAY_OK;
     if (k->out[0]->dtype != AS_DTYPE_F32)
         return as_kernel_cannot(k, "an activation of %s", as_dtype_name(k->out[0]->dtype));
-    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(acts); i++)
         if (as_node_text_is(k->node, "fused_activation_function", acts[i].name)) {
             as_act_run(&acts[i].act, k->out[0]->data, k->out[0]->n);
             return ASSAY_OK;
@@ -327,7 +328,7 @@ static bool is_whole(const struct as_kernel_ctx *k, struct whole *w)
     bool known = has_weights(k->node->op);
 
     *w = (struct whole){0};
-    for (size_t i = 0; i < sizeof linear / sizeof *linear; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(linear); i++)
         known |= linear[i] == k->node->op;
     if (!known || !is_quantised(in, k->in[0]) || !is_small(k, 0) || in->quant->n != 1 ||
         !is_quantised(out, k->out[0]) || out->quant->n != 1 || !(out->quant->scales[0] > 0))

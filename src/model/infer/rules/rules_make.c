@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "model/fold/fold.h"
 #include "model/infer/infer_rules.h"
 
@@ -68,7 +69,7 @@ static int constant(struct as_infer *ctx)
                                         "value_int",     "value_ints",  "value_string",
                                         "value_strings", "sparse_value"};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++) {
         const struct as_attr *attr = as_node_attr(ctx->node, names[i]);
 
         if (attr)

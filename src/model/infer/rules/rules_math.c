@@ -1,5 +1,6 @@
 /* model/infer/rules/rules_math.c - shape rules of operators that work on one element at a time.
  * Arithmetic, comparisons, activations, casts; most take numpy's broadcast or nothing at all. */
+#include "base/units.h"
 #include "model/fold/fold.h"
 #include "model/fold/fold_math.h"
 #include "model/infer/infer_rules.h"
@@ -103,7 +104,7 @@ static unsigned dtype_of_word(const struct as_node *node)
                                         "INT32",  "INT64",  "STRING", "BOOL",   "FLOAT16",
                                         "DOUBLE", "UINT32", "UINT64"};
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(words); i++)
         if (as_node_text_is(node, "to", words[i]))
             return as_dtype_of_onnx((int64_t)i + 1);
     return AS_DTYPE_UNKNOWN;

@@ -1,0 +1,18 @@
+/* base/units.h - small constants that every folder needs: units of memory, the length of an array,
+ * the value of a number that is not known. */
+#ifndef AS_BASE_UNITS_H
+#define AS_BASE_UNITS_H
+
+#include <math.h>
+
+#define AS_KIB 1024.0
+#define AS_MIB 1048576.0
+#define AS_GIB 1073741824.0
+
+/* The number of elements of an array, not of a pointer. */
+#define AS_COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* A number that is not known: null in JSON, empty in CSV, a dash on a screen. Test with isnan(). */
+#define AS_UNKNOWN ((double)NAN)
+
+#endif
