@@ -5,9 +5,7 @@
 
 #include <math.h>
 
-#define AS_KIB 1024.0
 #define AS_MIB 1048576.0
-#define AS_GIB 1073741824.0
 
 /* The number of elements of an array, not of a pointer. */
 #define AS_COUNT_OF(array) (sizeof(array) / sizeof *(array))

@@ -216,7 +216,4 @@ static inline bool as_step_has_post_ops(const struct as_step *step)
 
 /* What the bias and the posts make of a plain output 0; for steps run in plain C. */
 AS_MUST_USE int as_post_ops_apply(struct as_kernel_ctx *k, const struct as_step *step);
-/* Whether `op` is a post that is there; `*second` when it takes a second tensor. */
-bool as_post_op_known(enum as_op op, bool *second);
-
 #endif

@@ -92,15 +92,6 @@ static const struct post *find(enum as_op op)
     return NULL;
 }
 
-bool as_post_op_known(enum as_op op, bool *second)
-{
-    const struct post *post = find(op);
-
-    if (post)
-        *second = post->second;
-    return post != NULL;
-}
-
 /* All posts on one piece, which then stays in the cache. */
 struct job {
     const struct post *post[AS_MAX_POST_OPS];

@@ -427,11 +427,6 @@ const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm)
     return shm->gemm_seen ? NULL : shm->library;
 }
 
-size_t as_watch_shm_count(const struct as_watch_shm *shm)
-{
-    return shm->n;
-}
-
 size_t as_watch_shm_left_out(const struct as_watch_shm *shm)
 {
     return shm->left_out;

@@ -55,8 +55,6 @@ uint64_t as_watch_shm_peak_bytes(const struct as_watch_shm *shm, int64_t pid);
  * there was none, or nobody could tell. Once all are recorded. */
 const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm);
 
-/* How many there were, and how many of them beyond the limit. */
-size_t as_watch_shm_count(const struct as_watch_shm *shm);
 size_t as_watch_shm_left_out(const struct as_watch_shm *shm);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "trace/record/chunk_pack.h"
+#include "trace/record/event_code.h"
 
 #define TAG ((uint64_t)7 << AS_TAG_SHIFT)
 

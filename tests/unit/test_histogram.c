@@ -12,16 +12,14 @@
 
 static void refuses_other_numbers_of_bits(void **state)
 {
-    static uint64_t count[MOST], other[MOST];
-    struct as_histogram h, g;
+    static uint64_t count[MOST];
+    struct as_histogram h;
     struct assay_error err;
 
     (void)state;
     assert_int_equal(as_histogram_init(&h, 2, count, &err), ASSAY_ERR_USAGE);
     assert_int_equal(as_histogram_init(&h, 9, count, &err), ASSAY_ERR_USAGE);
     assert_int_equal(as_histogram_init(&h, 5, count, &err), 0);
-    assert_int_equal(as_histogram_init(&g, 6, other, &err), 0);
-    assert_int_equal(as_histogram_merge(&h, &g, &err), ASSAY_ERR_USAGE);
     assert_int_equal(AS_HISTOGRAM_BUCKETS(AS_HISTOGRAM_DEFAULT_BITS), 1920);
 }
 
@@ -53,33 +51,6 @@ static uint64_t any_value(struct as_rng *rng)
     if (bits == 65)
         return UINT64_MAX;
     return bits ? as_rng_next(rng) >> (64 - bits) : 0;
-}
-
-static void a_merge_is_the_histogram_of_both(void **state)
-{
-    static uint64_t count[3][MOST];
-    struct as_rng rng;
-
-    (void)state;
-    as_rng_seed(&rng, 12);
-    for (unsigned bits = AS_HISTOGRAM_MIN_BITS; bits <= AS_HISTOGRAM_MAX_BITS; bits++) {
-        for (unsigned n = 0; n < 3000; n = n * 3 + 1) {
-            struct as_histogram all, part[2];
-
-            assert_int_equal(as_histogram_init(&all, bits, count[0], NULL), 0);
-            assert_int_equal(as_histogram_init(&part[0], bits, count[1], NULL), 0);
-            assert_int_equal(as_histogram_init(&part[1], bits, count[2], NULL), 0);
-            for (unsigned i = 0; i < n; i++) {
-                uint64_t v = any_value(&rng);
-
-                as_histogram_record(&all, v);
-                as_histogram_record(&part[as_rng_below(&rng, 2)], v);
-            }
-            assert_int_equal(as_histogram_merge(&part[0], &part[1], NULL), 0);
-            assert_memory_equal(count[1], count[0], AS_HISTOGRAM_BUCKETS(bits) * sizeof **count);
-            assert_memory_equal(&part[0].total, &all.total, sizeof all.total);
-        }
-    }
 }
 
 static void check_quantiles(uint64_t *v, size_t n, unsigned bits, uint64_t *scratch)
@@ -140,7 +111,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_other_numbers_of_bits),
         cmocka_unit_test(the_buckets_cover_everything_once),
-        cmocka_unit_test(a_merge_is_the_histogram_of_both),
         cmocka_unit_test(quantiles_stay_within_the_stated_error),
         cmocka_unit_test(an_empty_histogram_has_no_quantile),
     };

@@ -53,9 +53,8 @@ static void the_ranks_and_the_coverage_are_those_of_scipy(void **state)
 
 static void refuses_what_has_no_interval(void **state)
 {
-    double v[] = {1, 2, 3}, scratch[2 * AS_BOOTSTRAP_MIN];
+    double v[] = {1, 2, 3};
     struct as_sorted s = as_sorted_f64(v, 3), none = as_sorted_f64(v, 0);
-    struct as_bootstrap how = {.level = 0.95, .n_resamples = AS_BOOTSTRAP_MIN, .scratch = scratch};
     struct assay_error err;
     struct as_interval out;
 
@@ -64,12 +63,9 @@ static void refuses_what_has_no_interval(void **state)
     assert_int_equal(as_interval_median(&out, &s, 0, &err), ASSAY_ERR_USAGE);
     assert_int_equal(as_interval_median(&out, &s, 1, &err), ASSAY_ERR_USAGE);
     assert_int_equal(as_interval_median(&out, &s, (double)NAN, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(as_interval_bootstrap(&out, &none, &how, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(as_interval_bootstrap(&out, &s, &how, &err), 0);
+    assert_int_equal(as_interval_median(&out, &s, 0.95, &err), 0);
     assert_false(out.reached); /* three samples cannot */
     assert_near(out.coverage, 0.75, 0);
-    how.n_resamples--;
-    assert_int_equal(as_interval_bootstrap(&out, &s, &how, &err), ASSAY_ERR_USAGE);
 }
 
 /* Half of all samples are below 0, whose interval must hold 0 as often as it says. */
@@ -101,77 +97,10 @@ static void the_exact_interval_covers_as_often_as_it_says(void **state)
     }
 }
 
-static double plain_median(const double *v, size_t n, struct as_rng *rng)
-{
-    double draw[64], scratch[64];
-    struct as_sorted s = as_sorted_f64(draw, n);
-
-    for (size_t i = 0; i < n; i++)
-        draw[i] = v[as_rng_below(rng, n)];
-    as_sort_f64(draw, n, scratch);
-    return as_sorted_median(&s);
-}
-
-/* The distribution drawn directly must be that of drawing all n with replacement. */
-static void resampling_agrees_with_drawing_every_sample(void **state)
-{
-    static const size_t sizes[] = {1, 2, 3, 8, 15, 30};
-    enum { DRAWS = 40000 };
-    static double v[64], plain[DRAWS], scratch[2 * DRAWS];
-    struct as_sorted medians = as_sorted_f64(plain, DRAWS), direct = as_sorted_f64(scratch, DRAWS);
-    struct as_rng rng;
-
-    (void)state;
-    as_rng_seed(&rng, 6);
-    for (size_t k = 0; k < N_OF(sizes); k++) {
-        struct as_sorted s = as_sorted_f64(v, sizes[k]);
-        struct as_bootstrap how = {
-            .level = 0.9, .n_resamples = DRAWS, .seed = k, .scratch = scratch};
-        struct as_interval got;
-
-        for (size_t i = 0; i < sizes[k]; i++)
-            v[i] = (double)(i * i);
-        for (size_t i = 0; i < DRAWS; i++)
-            plain[i] = plain_median(v, sizes[k], &rng);
-        as_sort_f64(plain, DRAWS, scratch);
-        assert_int_equal(as_interval_bootstrap(&got, &s, &how, NULL), 0);
-        for (size_t i = 0; i < sizes[k]; i++) {
-            double below = (double)as_sorted_count_below(&medians, v[i]) / DRAWS;
-
-            assert_near((double)as_sorted_count_below(&direct, v[i]) / DRAWS, below, 0.015);
-        }
-    }
-}
-
-static void the_same_seed_gives_the_same_interval(void **state)
-{
-    static uint64_t v[5000], sort_scratch[5000];
-    static double scratch[4000];
-    struct as_sorted s = as_sorted_u64(v, N_OF(v));
-    struct as_bootstrap how = {.level = 0.95, .n_resamples = 2000, .seed = 1, .scratch = scratch};
-    struct as_interval first, again, exact;
-
-    (void)state;
-    fill_durations(v, N_OF(v), 41);
-    as_sort_u64(v, N_OF(v), sort_scratch);
-    assert_int_equal(as_interval_bootstrap(&first, &s, &how, NULL), 0);
-    assert_int_equal(as_interval_bootstrap(&again, &s, &how, NULL), 0);
-    assert_true(first.low == again.low && first.high == again.high);
-    how.seed = 2;
-    assert_int_equal(as_interval_bootstrap(&again, &s, &how, NULL), 0);
-    assert_true(first.low != again.low || first.high != again.high);
-    assert_int_equal(as_interval_median(&exact, &s, 0.95, NULL), 0);
-    assert_near(first.low, exact.low, 0.01);
-    assert_near(first.high, exact.high, 0.01);
-    assert_true(first.reached && first.low <= as_sorted_median(&s));
-    assert_true(first.high >= as_sorted_median(&s));
-}
-
 static void moves_and_scales_with_the_samples(void **state)
 {
     double v[40], w[40], scratch[400];
     struct as_sorted s = as_sorted_f64(v, 40), t = as_sorted_f64(w, 40);
-    struct as_bootstrap how = {.level = 0.95, .n_resamples = 200, .seed = 3, .scratch = scratch};
     struct as_interval a, b;
 
     (void)state;
@@ -183,10 +112,6 @@ static void moves_and_scales_with_the_samples(void **state)
     assert_int_equal(as_interval_median(&b, &t, 0.95, NULL), 0);
     assert_near(b.low, 4 * a.low - 3, 1e-14);
     assert_near(b.high, 4 * a.high - 3, 1e-14);
-    assert_int_equal(as_interval_bootstrap(&a, &s, &how, NULL), 0);
-    assert_int_equal(as_interval_bootstrap(&b, &t, &how, NULL), 0);
-    assert_near(b.low, 4 * a.low - 3, 1e-14);
-    assert_near(b.high, 4 * a.high - 3, 1e-14);
 }
 
 int main(void)
@@ -195,8 +120,6 @@ int main(void)
         cmocka_unit_test(the_ranks_and_the_coverage_are_those_of_scipy),
         cmocka_unit_test(refuses_what_has_no_interval),
         cmocka_unit_test(the_exact_interval_covers_as_often_as_it_says),
-        cmocka_unit_test(resampling_agrees_with_drawing_every_sample),
-        cmocka_unit_test(the_same_seed_gives_the_same_interval),
         cmocka_unit_test(moves_and_scales_with_the_samples),
     };
 

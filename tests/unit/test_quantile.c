@@ -120,21 +120,6 @@ static void a_tail_needs_ten_samples_beyond(void **state)
     assert_false(as_quantile_supported(1000000, 0));
 }
 
-static void every_method_is_found_by_its_name(void **state)
-{
-    enum as_quantile_method got;
-
-    (void)state;
-    for (enum as_quantile_method m = 0; m < AS_QUANTILE_COUNT; m++) {
-        assert_true(as_quantile_find(as_quantile_name(m), &got));
-        assert_int_equal(got, m);
-    }
-    assert_string_equal(as_quantile_name(AS_QUANTILE_NEAREST_RANK), "nearest_rank");
-    assert_string_equal(as_quantile_name(AS_QUANTILE_LINEAR), "linear");
-    assert_string_equal(as_quantile_name(AS_QUANTILE_COUNT), "unknown");
-    assert_false(as_quantile_find("nearest", &got));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,7 +130,6 @@ int main(void)
         cmocka_unit_test(moves_and_scales_with_the_samples),
         cmocka_unit_test(never_falls_as_the_percentage_rises),
         cmocka_unit_test(a_tail_needs_ten_samples_beyond),
-        cmocka_unit_test(every_method_is_found_by_its_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,6 @@ static void all_values_below_a_bound_are_equally_likely(void **state)
 
 static void numbers_have_the_moments_of_their_distribution(void **state)
 {
-    static const double shapes[] = {1, 1.5, 4, 50, 1000};
     const unsigned n = 200000;
     double unit = 0, first = 0, second = 0;
     struct as_rng rng;
@@ -70,18 +69,6 @@ static void numbers_have_the_moments_of_their_distribution(void **state)
     assert_near(unit, 0.5, 0.005);
     assert_near(first, 0, 0.015);
     assert_near(second, 1, 0.02);
-    for (size_t k = 0; k < N_OF(shapes); k++) {
-        double mean = 0, square = 0;
-
-        for (unsigned i = 0; i < n; i++) {
-            double x = as_rng_gamma(&rng, shapes[k]);
-
-            mean += x / n;
-            square += (x - shapes[k]) * (x - shapes[k]) / n;
-        }
-        assert_near(mean, shapes[k], 0.015); /* mean and variance are both the shape */
-        assert_near(square / shapes[k], 1, 0.05);
-    }
 }
 
 int main(void)

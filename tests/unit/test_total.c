@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "stats/describe/total.h"
+#include "stats/describe/moments.h"
 
 static void an_empty_total_has_no_mean(void **state)
 {

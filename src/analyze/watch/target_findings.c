@@ -11,7 +11,6 @@
 
 #include "analyze/watch/target_growth.h"
 #include "analyze/watch/target_series.h"
-#include "analyze/watch/time_to_oom.h"
 #include "base/alloc.h"
 #include "base/text/text.h"
 #include "base/units.h"

@@ -5,8 +5,13 @@
 
 #include <stddef.h>
 
+#include "analyze/watch/target_findings.h"
+
 /* The time at which `value` came to its last level; NaN: it grew up to the last of them, or did not
  * grow. `seconds` never fall. */
 double as_growth_stop(const double *seconds, const double *value, size_t n);
+
+/* Fills seconds_to_exhaustion and what runs out, or why that is not known. */
+void as_target_find_time_to_oom(struct as_target_growth *g, const struct as_target *target);
 
 #endif

@@ -4,9 +4,12 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 
 #define AS_CSV_MAX_FIELDS      4096
 #define AS_CSV_MAX_FIELD_BYTES ((size_t)1 << 20)
@@ -332,4 +335,27 @@ int as_csv_next(struct as_csv_reader *r, struct assay_error *err)
         r->n_fields = 0;
     point_fields(r);
     return rc;
+}
+
+static bool is_harmless(const char *text)
+{
+    while (*text >= 0x20 && *text < 0x7f)
+        text++;
+    return *text == '\0';
+}
+
+/* Text from outside: a CSV file is looked at on terminals too. NULL is an empty field. */
+void as_csv_name(struct as_csv_writer *w, const char *text)
+{
+    struct as_arena scratch = {0};
+    const char *safe;
+
+    if (!text || is_harmless(text)) {
+        as_csv_text(w, text);
+        return;
+    }
+    safe = as_utf8_safe(&scratch, text, strlen(text));
+    w->out->nomem |= !safe;
+    as_csv_text(w, safe);
+    as_arena_fini(&scratch);
 }

@@ -73,4 +73,7 @@ void as_csv_reader_fini(struct as_csv_reader *r);
  * repeats it. */
 AS_MUST_USE int as_csv_next(struct as_csv_reader *r, struct assay_error *err);
 
+/* NULL is an empty field. */
+void as_csv_name(struct as_csv_writer *w, const char *text);
+
 #endif

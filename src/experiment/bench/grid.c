@@ -118,14 +118,6 @@ const char *as_grid_value(const struct as_grid *grid, size_t setting, size_t axi
     return grid->axes[axis].values[setting % grid->axes[axis].n];
 }
 
-const char *as_grid_named(const struct as_grid *grid, size_t setting, const char *name)
-{
-    for (size_t i = 0; i < grid->n_axes; i++)
-        if (strcmp(grid->axes[i].name, name) == 0)
-            return as_grid_value(grid, setting, i);
-    return NULL;
-}
-
 void as_grid_name(const struct as_grid *grid, size_t setting, char out[AS_GRID_NAME])
 {
     size_t used = 0;

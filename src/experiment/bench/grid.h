@@ -35,9 +35,6 @@ size_t as_grid_count(const struct as_grid *grid);
 /* The value of axis `axis` in setting `setting`. */
 const char *as_grid_value(const struct as_grid *grid, size_t setting, size_t axis);
 
-/* The value of the axis of that name; NULL when there is none. */
-const char *as_grid_named(const struct as_grid *grid, size_t setting, const char *name);
-
 /* "threads=1,batch=8", shortened to fit; "all" for a grid without axes. */
 void as_grid_name(const struct as_grid *grid, size_t setting, char out[AS_GRID_NAME]);
 

@@ -303,3 +303,18 @@ int as_infer_shapes(struct as_model *model, const struct as_infer_options *optio
     }
     return rc;
 }
+
+static const struct as_op_rule *const families[] = {
+#define X(name) as_rules_##name,
+    AS_RULE_FAMILIES(X)
+#undef X
+        NULL,
+};
+
+void as_rules_collect(struct as_op_rule rules[AS_OP_COUNT])
+{
+    memset(rules, 0, AS_OP_COUNT * sizeof *rules);
+    for (size_t i = 0; families[i]; i++)
+        for (const struct as_op_rule *rule = families[i]; rule->op != AS_OP_UNKNOWN; rule++)
+            rules[rule->op] = *rule;
+}

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/folder.h"
 #include "base/text/csv.h"
-#include "base/text/csv_name.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 #include "report/run/layer_columns.h"

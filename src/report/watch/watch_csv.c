@@ -1,7 +1,7 @@
 /* report/watch/watch_csv.c - the lists of a watched program as CSV: what is not known is empty.
  * Units stand in the headings. */
 
-#include "base/text/csv_name.h"
+#include "base/text/csv.h"
 #include "base/units.h"
 #include "report/watch/watch_report.h"
 #include "watch/watch_fields.h"

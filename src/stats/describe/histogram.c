@@ -41,21 +41,6 @@ uint64_t as_histogram_bucket_high(unsigned sub_bits, size_t bucket)
     return as_histogram_bucket_low(sub_bits, bucket) + (width - 1);
 }
 
-int as_histogram_merge(struct as_histogram *into, const struct as_histogram *from,
-                       struct assay_error *err)
-{
-    size_t n_buckets = AS_HISTOGRAM_BUCKETS(into->sub_bits);
-
-    if (into->sub_bits != from->sub_bits)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "histograms of 2^%u and 2^%u buckets an octave cannot be merged",
-                       into->sub_bits, from->sub_bits);
-    for (size_t i = 0; i < n_buckets; i++)
-        into->count[i] += from->count[i];
-    as_total_merge(&into->total, &from->total);
-    return ASSAY_OK;
-}
-
 static size_t bucket_of_rank(const struct as_histogram *h, uint64_t rank)
 {
     size_t n_buckets = AS_HISTOGRAM_BUCKETS(h->sub_bits), i = 0;

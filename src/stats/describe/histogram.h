@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "stats/describe/total.h"
+#include "stats/describe/moments.h"
 
 #define AS_HISTOGRAM_MIN_BITS     3
 #define AS_HISTOGRAM_DEFAULT_BITS 5
@@ -52,11 +52,6 @@ static inline void as_histogram_record(struct as_histogram *h, uint64_t value)
     h->count[as_histogram_bucket(h->sub_bits, value)]++;
     as_total_add(&h->total, value);
 }
-
-/* Afterwards `into` is, to the byte, what it would be had it recorded the values of `from` too.
- * Fails (USAGE) when the two are split differently. */
-AS_MUST_USE int as_histogram_merge(struct as_histogram *into, const struct as_histogram *from,
-                                   struct assay_error *err);
 
 /* The nearest-rank percentile, within as_histogram_error() of the exact one; the first and the last
  * rank are exact. False without values. */

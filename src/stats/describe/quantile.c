@@ -22,17 +22,6 @@ const char *as_quantile_name(enum as_quantile_method method)
     return (unsigned)method < AS_QUANTILE_COUNT ? method_name[method] : "unknown";
 }
 
-bool as_quantile_find(const char *name, enum as_quantile_method *out)
-{
-    for (unsigned i = 0; i < AS_QUANTILE_COUNT; i++) {
-        if (strcmp(name, method_name[i]) == 0) {
-            *out = (enum as_quantile_method)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A NaN is held to 0, so that no percentage can lead outside the array. */
 static double hold_percent(double p)
 {

@@ -18,9 +18,6 @@ enum as_quantile_method {
 /* "nearest_rank" or "linear"; "unknown" for a number that is neither. */
 const char *as_quantile_name(enum as_quantile_method method);
 
-/* The method of that name; false when there is none. */
-bool as_quantile_find(const char *name, enum as_quantile_method *out);
-
 /* The index, from 0, of the nearest rank among `n` samples; 0 when n is 0. `p` is held to 0..100. A
  * product p * n that is whole but for rounding counts as whole, so p = 55 of 100 is the 55th. */
 uint64_t as_quantile_rank(uint64_t n, double p);

@@ -69,16 +69,3 @@ double as_rng_normal(struct as_rng *rng)
     } while (r >= 1 || r == 0);
     return a * sqrt(-2 * log(r) / r);
 }
-
-/* Marsaglia and Tsang, 2000: a cubed normal number, accepted nearly always. */
-double as_rng_gamma(struct as_rng *rng, double shape)
-{
-    double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
-
-    for (;;) {
-        double x = as_rng_normal(rng), t = 1 + c * x, v = t * t * t;
-
-        if (v > 0 && log(1 - as_rng_unit(rng)) < x * x / 2 + d - d * v + d * log(v))
-            return d * v;
-    }
-}

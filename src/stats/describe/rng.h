@@ -24,7 +24,4 @@ double as_rng_unit(struct as_rng *rng);
 /* Mean 0, standard deviation 1. */
 double as_rng_normal(struct as_rng *rng);
 
-/* Gamma distributed with scale 1; needs shape >= 1. */
-double as_rng_gamma(struct as_rng *rng, double shape);
-
 #endif

@@ -14,11 +14,6 @@ static const double percent[] = {
 };
 _Static_assert(AS_COUNT_OF(percent) == AS_SUMMARY_P_COUNT, "give every percentage");
 
-double as_summary_percent(enum as_summary_p which)
-{
-    return (unsigned)which < AS_SUMMARY_P_COUNT ? percent[which] : AS_UNKNOWN;
-}
-
 /* A sum that keeps what each addition rounds away (Neumaier). */
 struct exact_sum {
     double sum, lost;

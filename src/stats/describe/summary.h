@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "stats/describe/moments.h"
 #include "stats/describe/quantile.h"
-#include "stats/describe/total.h"
 
 enum as_summary_p {
     AS_SUMMARY_P25,
@@ -36,9 +36,6 @@ struct as_summary {
     bool supported[AS_SUMMARY_P_COUNT];    /* n is enough for that tail */
     struct as_total total;                 /* exact, of integer samples; empty for doubles */
 };
-
-/* The percentage an entry of `percentile` stands for, for instance 99.9. */
-double as_summary_percent(enum as_summary_p which);
 
 /* Sorts `samples` with `scratch`, both of `n` values, and fills `out`. Cannot fail; n may be 0. */
 void as_summary_u64(struct as_summary *out, uint64_t *samples, size_t n, uint64_t *scratch,

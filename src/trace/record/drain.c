@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "trace/record/chunk_pack.h"
+#include "trace/record/event_code.h"
 #include "trace/record/memory_samples.h"
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"

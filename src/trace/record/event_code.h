@@ -2,14 +2,18 @@
  * A decoder never reads past its cursor and refuses what an encoder would not have written.
  *
  *   event = u8 control, [varint site], [varint time difference | data]
- *   control: bits 0-4 kind, bits 5-6 site form (0 none, 1 as the event before, 2 given), bit 7
- * difference is negative A timed kind carries the difference to the timed event before it (or the
- * block's base); note and value carry eight bytes of a double, the other kinds of data a varint. */
+ *   control: bits 0-4 kind
+ *            bits 5-6 site form: 0 none, 1 the site of the event before, 2 given
+ *            bit 7    the time difference is negative
+ *
+ * A timed kind carries the difference to the timed event before it (or to the block's base); note
+ * and value carry the eight bytes of a double, the other kinds of data a varint. */
 #ifndef AS_TRACE_RECORD_EVENT_CODE_H
 #define AS_TRACE_RECORD_EVENT_CODE_H
 
 #include "base/cursor.h"
 #include "trace/record/record.h"
+#include "trace/record/ring.h"
 
 #define AS_EVENT_MAX_BYTES 16 /* of one encoded event */
 
@@ -70,5 +74,19 @@ static inline bool as_event_decode(struct as_event_coder *coder, struct as_curso
     event->time = coder->time;
     return true;
 }
+
+/* Room for the largest payload. */
+#define AS_CHUNK_PACKED_BYTES ((size_t)AS_CHUNK_CAPACITY * AS_EVENT_MAX_BYTES + 64)
+
+struct as_chunk_packed {
+    size_t size;        /* of the payload */
+    uint32_t n_records; /* in it */
+    uint32_t n_holes;   /* slots before the last record that were claimed and not stored */
+    uint32_t n_tail;    /* slots after the last record; of a chunk that was filled to its end, these
+                           too were claimed */
+};
+
+/* Packs the complete records of `chunk` into `out`, which has AS_CHUNK_PACKED_BYTES. */
+struct as_chunk_packed as_chunk_pack(const struct as_chunk *chunk, uint8_t *out);
 
 #endif

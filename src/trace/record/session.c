@@ -11,8 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "trace/record/chunk_pack.h"
+#include "trace/record/event_code.h"
 #include "trace/record/layer_now.h"
 #include "trace/record/memory_samples.h"
 #include "trace/record/recorder.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "trace/record/chunk_pack.h"
+#include "trace/record/event_code.h"
 #include "trace/record/recorder.h"
 #include "trace/run/run_path.h"
 
