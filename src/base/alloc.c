@@ -154,19 +154,6 @@ void as_touch(void *block, size_t from, size_t to)
         at[from] = 0;
 }
 
-void *as_grow(void *array, size_t n, size_t *capacity, size_t first, size_t size)
-{
-    size_t more = *capacity ? 2 * *capacity : first;
-    void *grown;
-
-    if (n < *capacity)
-        return array;
-    grown = as_realloc(array, more, size);
-    if (grown)
-        *capacity = more;
-    return grown;
-}
-
 char *as_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;

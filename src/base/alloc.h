@@ -24,11 +24,6 @@ void as_free_pages(void *block, size_t size);
 /* `old` grown or shrunk to `count` things of `size` bytes; on NULL the old block stays. */
 void *as_realloc(void *old, size_t count, size_t size) __attribute__((warn_unused_result));
 
-/* `array`, of `n` things of `size` bytes with room for `*room`, with room for one more: `first` of
- * them when it has none yet, then twice as many each time. On NULL the array and `*room` stay. */
-void *as_grow(void *array, size_t n, size_t *capacity, size_t first, size_t size)
-    __attribute__((warn_unused_result));
-
 /* A copy of `text` the caller owns, or NULL. */
 char *as_strdup(const char *text) __attribute__((malloc, warn_unused_result));
 

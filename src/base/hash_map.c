@@ -1,5 +1,5 @@
-/* base/hash_map.c - names to numbers, for the tensors and functions of a file.
- * The hash is keyed per process, so that no file can choose names that all meet in one place. */
+/* base/hash_map.c - keys to numbers: names of tensors and layers, or any other bytes.
+ * The hash is keyed per process, so that no file can choose keys that all meet in one slot. */
 #include "base/hash_map.h"
 
 #include <stdbool.h>
@@ -32,28 +32,29 @@ static inline void mix(uint64_t v[4])
 
 /* SipHash with one round a word and three at the end, keyed by the sixteen random bytes the kernel
  * hands every process. */
-static uint32_t hash_of(const char *name, size_t size)
+static uint32_t hash_of(const void *bytes, size_t size)
 {
+    const unsigned char *at_byte = bytes;
     const void *random = (const void *)getauxval(AT_RANDOM);
-    uint64_t key[2] = {0x9ae16a3b2f90404fU, 0xc949c7defebe6f08U}, word;
+    uint64_t seed[2] = {0x9ae16a3b2f90404fU, 0xc949c7defebe6f08U}, word;
     uint64_t v[4];
     size_t at = 0;
 
     if (random)
-        memcpy(key, random, sizeof key);
-    v[0] = key[0] ^ 0x736f6d6570736575U;
-    v[1] = key[1] ^ 0x646f72616e646f6dU;
-    v[2] = key[0] ^ 0x6c7967656e657261U;
-    v[3] = key[1] ^ 0x7465646279746573U;
+        memcpy(seed, random, sizeof seed);
+    v[0] = seed[0] ^ 0x736f6d6570736575U;
+    v[1] = seed[1] ^ 0x646f72616e646f6dU;
+    v[2] = seed[0] ^ 0x6c7967656e657261U;
+    v[3] = seed[1] ^ 0x7465646279746573U;
     for (; size - at >= 8; at += 8) {
-        memcpy(&word, name + at, 8);
+        memcpy(&word, at_byte + at, 8);
         v[3] ^= word;
         mix(v);
         v[0] ^= word;
     }
     word = (uint64_t)size << 56;
     for (size_t i = 0; at + i < size; i++)
-        word |= (uint64_t)(unsigned char)name[at + i] << (8 * i);
+        word |= (uint64_t)at_byte[at + i] << (8 * i);
     v[3] ^= word;
     mix(v);
     v[0] ^= word;
@@ -64,84 +65,84 @@ static uint32_t hash_of(const char *name, size_t size)
     return (uint32_t)(v[0] ^ v[1] ^ v[2] ^ v[3]);
 }
 
-/* The slot of the name, or the free one where it would go. There always is a free one. */
-static struct as_name_slot *slot_of(const struct as_name_map *map, const char *name, size_t size,
+/* The slot of the key, or the free one where it would go. There always is a free one. */
+static struct as_hash_slot *slot_of(const struct as_hash_map *map, const void *key, size_t size,
                                     uint32_t hash)
 {
     size_t i = hash & (map->capacity - 1);
 
-    while (map->slots[i].name && (map->slots[i].hash != hash || map->slots[i].size != size ||
-                                  memcmp(map->slots[i].name, name, size) != 0))
+    while (map->slots[i].key && (map->slots[i].hash != hash || map->slots[i].size != size ||
+                                  memcmp(map->slots[i].key, key, size) != 0))
         i = (i + 1) & (map->capacity - 1);
     return &map->slots[i];
 }
 
-uint64_t *as_name_map_find(const struct as_name_map *map, const char *name, size_t size)
+uint64_t *as_hash_map_find(const struct as_hash_map *map, const void *key, size_t size)
 {
-    struct as_name_slot *slot;
+    struct as_hash_slot *slot;
 
     if (map->capacity == 0)
         return NULL;
-    slot = slot_of(map, name, size, hash_of(name, size));
-    return slot->name ? &slot->number : NULL;
+    slot = slot_of(map, key, size, hash_of(key, size));
+    return slot->key ? &slot->number : NULL;
 }
 
-static bool is_full(const struct as_name_map *map)
+static bool is_full(const struct as_hash_map *map)
 {
     return map->n >= map->capacity / 4 * 3;
 }
 
-static bool grow(struct as_name_map *map)
+static bool grow(struct as_hash_map *map)
 {
     size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
-    struct as_name_map larger = {.capacity = capacity, .n = map->n};
+    struct as_hash_map larger = {.capacity = capacity, .n = map->n};
 
     larger.slots = capacity > map->capacity ? as_alloc_zero(capacity, sizeof *larger.slots) : NULL;
     if (!larger.slots)
         return false;
     for (size_t i = 0; i < map->capacity; i++) {
-        const struct as_name_slot *old = &map->slots[i];
+        const struct as_hash_slot *old = &map->slots[i];
 
-        if (old->name)
-            *slot_of(&larger, old->name, old->size, old->hash) = *old;
+        if (old->key)
+            *slot_of(&larger, old->key, old->size, old->hash) = *old;
     }
     as_free(map->slots);
     *map = larger;
     return true;
 }
 
-int as_name_map_put(struct as_name_map *map, const char *name, size_t size, uint64_t number)
+int as_hash_map_put(struct as_hash_map *map, const void *key, size_t size, uint64_t number)
 {
-    uint32_t hash = hash_of(name, size);
-    struct as_name_slot *slot;
+    uint32_t hash = hash_of(key, size);
+    struct as_hash_slot *slot;
 
     if (size > UINT32_MAX)
         return ASSAY_ERR_NOMEM;
     if (map->capacity) {
-        slot = slot_of(map, name, size, hash);
-        if (slot->name)
+        slot = slot_of(map, key, size, hash);
+        if (slot->key)
             return 0;
     }
     if (is_full(map) && !grow(map))
         return ASSAY_ERR_NOMEM;
-    *slot_of(map, name, size, hash) = (struct as_name_slot){name, (uint32_t)size, hash, number};
+    *slot_of(map, key, size, hash) = (struct as_hash_slot){key, (uint32_t)size, hash, number};
     map->n++;
     return 1;
 }
 
-size_t as_name_map_growth(const struct as_name_map *map)
+size_t as_hash_map_growth(const struct as_hash_map *map)
 {
     return is_full(map) ? (map->capacity ? 2 * map->capacity : FIRST_CAPACITY) * sizeof *map->slots
                         : 0;
 }
 
-size_t as_name_map_bytes(const struct as_name_map *map)
+size_t as_hash_map_bytes(const struct as_hash_map *map)
 {
     return map->capacity * sizeof *map->slots;
 }
 
-void as_name_map_fini(struct as_name_map *map)
+void as_hash_map_fini(struct as_hash_map *map)
 {
     as_free(map->slots);
-    *map = (struct as_name_map){0};
+    *map = (struct as_hash_map){0};
 }

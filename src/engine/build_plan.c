@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 #include "engine/exec_plan.h"
 #include "engine/op_needs.h"
 
@@ -14,7 +15,8 @@ struct building {
     uint32_t
         *same_as; /* value -> the slot that stands for it: outputs of an If that was opened up */
     struct as_graph **waiting; /* bodies whose plans are still to be made */
-    uint32_t n_waiting, capacity_waiting;
+    uint32_t n_waiting;
+    size_t capacity_waiting;
     uint16_t needs[AS_OP_COUNT];
     struct assay_error *err;
 };
@@ -23,15 +25,8 @@ uint32_t as_exec_plan_slot(struct as_exec_plan *p, const char *name, const struc
 {
     struct as_slot *slot;
 
-    if (p->n_slots == p->capacity_slots) {
-        uint32_t capacity = p->capacity_slots ? 2 * p->capacity_slots : 64;
-        struct as_slot *grown = as_realloc(p->slots, capacity, sizeof *grown);
-
-        if (!grown)
-            return AS_NONE;
-        p->slots = grown;
-        p->capacity_slots = capacity;
-    }
+    if (!AS_VEC_RESERVE(p->slots, p->n_slots, p->capacity_slots))
+        return AS_NONE;
     slot = &p->slots[p->n_slots];
     *slot = (struct as_slot){.name = name,
                              .value = AS_NONE,
@@ -57,15 +52,8 @@ struct as_step *as_plan_add(struct as_exec_plan *p, struct as_plan *plan, uint32
     uint32_t *slots = as_arena_zero(&p->arena, (size_t)n_in + n_out + 1, sizeof *slots);
     struct as_step *step;
 
-    if (plan->n_steps == plan->capacity) {
-        uint32_t capacity = plan->capacity ? 2 * plan->capacity : 32;
-        struct as_step *grown = as_realloc(plan->steps, capacity, sizeof *grown);
-
-        if (!grown)
-            return NULL;
-        plan->steps = grown;
-        plan->capacity = capacity;
-    }
+    if (!AS_VEC_RESERVE(plan->steps, plan->n_steps, plan->capacity))
+        return NULL;
     if (!slots)
         return NULL;
     step = &plan->steps[plan->n_steps++];
@@ -81,15 +69,8 @@ static uint32_t stands_for(const struct building *b, uint32_t value)
 
 static int wait_for(struct building *b, struct as_graph *body)
 {
-    if (b->n_waiting == b->capacity_waiting) {
-        uint32_t capacity = b->capacity_waiting ? 2 * b->capacity_waiting : 8;
-        struct as_graph **grown = as_realloc(b->waiting, capacity, sizeof(struct as_graph *));
-
-        if (!grown)
-            return as_fail_nomem(b->err);
-        b->waiting = grown;
-        b->capacity_waiting = capacity;
-    }
+    if (!AS_VEC_RESERVE(b->waiting, b->n_waiting, b->capacity_waiting))
+        return as_fail_nomem(b->err);
     b->waiting[b->n_waiting++] = body;
     return ASSAY_OK;
 }

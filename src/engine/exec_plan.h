@@ -79,7 +79,8 @@ struct as_step {
 struct as_plan {
     struct as_graph *graph;
     struct as_step *steps;
-    uint32_t n_steps, capacity;
+    uint32_t n_steps;
+    size_t capacity;
     uint32_t *in, *out; /* slots of the graph's inputs and outputs */
     int64_t n_ran;      /* how often the last run ran it, ... */
     int64_t n_before;   /* ... and the one before */
@@ -90,7 +91,8 @@ struct as_exec_plan {
     struct as_model *model;
     const struct as_engine_options *options;
     struct as_slot *slots; /* the first model->n_values are the model's values, by number */
-    uint32_t n_slots, capacity_slots;
+    uint32_t n_slots;
+    size_t capacity_slots;
     struct as_plan *plans; /* the main one first, then one for each body that is run */
     uint32_t n_plans;
     struct as_step **steps; /* all of them, by index */

@@ -203,7 +203,8 @@ static int prepare_plan(struct as_exec_plan *p, uint32_t which, struct assay_err
     int rc = ASSAY_OK;
 
     plan->steps = NULL;
-    plan->n_steps = plan->capacity = 0;
+    plan->n_steps = 0;
+    plan->capacity = 0;
     for (uint32_t i = 0; i < plan->graph->n_inputs && rc == ASSAY_OK; i++) {
         struct as_slot *slot = &p->slots[plan->in[i]];
 

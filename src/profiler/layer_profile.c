@@ -39,7 +39,7 @@ void as_layer_profile_free(struct as_layer_profile *p)
         as_layer_thread_free(p->thread[i]);
     as_free(p->thread);
     as_free(p->name);
-    as_name_map_fini(&p->by_name);
+    as_hash_map_fini(&p->by_name);
     as_arena_fini(&p->arena);
     pthread_mutex_destroy(&p->names_lock);
     pthread_mutex_destroy(&p->lock);

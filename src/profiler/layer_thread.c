@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 
 #define FIRST_CELLS   16u
 #define MANY_THREADS  64u /* from here on the dead are looked for */
@@ -40,7 +41,7 @@ void as_layer_thread_free(struct as_layer_thread *t)
     }
     as_free(t->cell);
     as_free(t->frame);
-    as_name_map_fini(&t->by_name);
+    as_hash_map_fini(&t->by_name);
     as_layer_ring_fini(NULL, &t->ring);
     as_free(t);
 }
@@ -93,15 +94,8 @@ static struct as_layer_thread *add_place(struct as_layer_profile *p)
 
     if (p->n_threads == AS_LAYER_MAX_THREAD)
         return NULL;
-    if (p->n_threads == p->thread_capacity) {
-        size_t capacity = p->thread_capacity ? 2 * p->thread_capacity : 8;
-        struct as_layer_thread **more = as_realloc(p->thread, capacity, sizeof(void *));
-
-        if (!more)
-            return NULL;
-        p->thread = more;
-        p->thread_capacity = capacity;
-    }
+    if (!AS_VEC_RESERVE(p->thread, p->n_threads, p->thread_capacity))
+        return NULL;
     t = as_alloc_zero(1, sizeof *t);
     if (!t)
         return NULL;
@@ -144,7 +138,7 @@ struct as_layer_thread *as_layer_thread_find_slow(struct as_layer_profile *p)
 /* The layer of that name for all threads; the last one there is room for takes all others. */
 static struct as_layer_name *intern(struct as_layer_profile *p, const char *text, size_t size)
 {
-    const uint64_t *known = as_name_map_find(&p->by_name, text, size);
+    const uint64_t *known = as_hash_map_find(&p->by_name, text, size);
     struct as_layer_name *name;
 
     if (known)
@@ -155,22 +149,15 @@ static struct as_layer_name *intern(struct as_layer_profile *p, const char *text
         text = SYSTEM_OTHERS;
         size = strlen(SYSTEM_OTHERS);
     }
-    if (p->n_names == p->name_capacity) {
-        size_t capacity = p->name_capacity ? 2 * p->name_capacity : FIRST_CELLS;
-        struct as_layer_name **more = as_realloc(p->name, capacity, sizeof(void *));
-
-        if (!more)
-            return NULL;
-        p->name = more;
-        p->name_capacity = capacity;
-    }
+    if (!AS_VEC_RESERVE(p->name, p->n_names, p->name_capacity))
+        return NULL;
     name = as_arena_alloc(&p->arena, sizeof *name + size + 1);
     if (!name)
         return NULL;
     *name = (struct as_layer_name){.id = (uint32_t)p->n_names, .size = (uint32_t)size};
     memcpy(name->text, text, size);
     name->text[size] = '\0';
-    if (as_name_map_put(&p->by_name, name->text, size, p->n_names) < 0)
+    if (as_hash_map_put(&p->by_name, name->text, size, p->n_names) < 0)
         return NULL;
     p->name[p->n_names++] = name;
     if (p->n_names >= p->limits.max_layers)
@@ -181,15 +168,8 @@ static struct as_layer_name *intern(struct as_layer_profile *p, const char *text
 /* With busy set: a reader goes through the cells. */
 static bool append_cell(struct as_layer_thread *t, struct as_layer_cell *cell)
 {
-    if (t->n_cells == t->cell_capacity) {
-        size_t capacity = t->cell_capacity ? 2 * t->cell_capacity : FIRST_CELLS;
-        struct as_layer_cell **more = as_realloc(t->cell, capacity, sizeof(void *));
-
-        if (!more)
-            return false;
-        t->cell = more;
-        t->cell_capacity = capacity;
-    }
+    if (!AS_VEC_RESERVE(t->cell, t->n_cells, t->cell_capacity))
+        return false;
     t->cell[t->n_cells++] = cell;
     return true;
 }
@@ -203,7 +183,7 @@ static struct as_layer_cell *add_cell(struct as_layer_thread *t, struct as_layer
         return NULL;
     *cell = (struct as_layer_cell){.name = name, .times.min = UINT64_MAX};
     memcpy(cell->head, name->text, name->size < AS_LAYER_HEAD ? name->size + 1 : AS_LAYER_HEAD);
-    if (as_name_map_put(&t->by_name, name->text, name->size, t->n_cells) < 0) {
+    if (as_hash_map_put(&t->by_name, name->text, name->size, t->n_cells) < 0) {
         as_free(cell);
         return NULL;
     }
@@ -220,7 +200,7 @@ struct as_layer_cell *as_layer_cell_find(struct as_layer_profile *p, struct as_l
                                          const char *text)
 {
     size_t size = strnlen(text, AS_LAYER_MAX_NAME);
-    const uint64_t *known = as_name_map_find(&t->by_name, text, size);
+    const uint64_t *known = as_hash_map_find(&t->by_name, text, size);
     struct as_layer_name *name;
     bool other;
 
@@ -237,6 +217,6 @@ struct as_layer_cell *as_layer_cell_find(struct as_layer_profile *p, struct as_l
         t->unnamed++;
         as_layer_thread_unlock(t);
     }
-    known = as_name_map_find(&t->by_name, name->text, name->size);
+    known = as_hash_map_find(&t->by_name, name->text, name->size);
     return known && *known < t->n_cells ? t->cell[*known] : add_cell(t, name);
 }

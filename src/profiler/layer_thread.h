@@ -96,7 +96,7 @@ struct as_layer_thread {
     } cache[AS_LAYER_CACHE]; /* the owner's */
     struct as_layer_cell **cell;
     size_t n_cells, cell_capacity;
-    struct as_name_map by_name; /* numbers of cells; the owner's */
+    struct as_hash_map by_name; /* numbers of cells; the owner's */
     uint64_t unnamed, too_deep, metadata_dropped;
     /* Whose it is; changed only under the profile's lock. */
     const void *key;
@@ -115,7 +115,7 @@ struct as_layer_profile {
     pthread_mutex_t lock; /* threads and what was open */
     pthread_mutex_t names_lock;
     struct as_arena arena; /* of the names */
-    struct as_name_map by_name;
+    struct as_hash_map by_name;
     struct as_layer_name **name;
     size_t n_names, name_capacity;
     struct as_layer_name *other; /* where layers go that have no room */

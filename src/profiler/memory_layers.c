@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "stats/describe/moments.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
@@ -23,93 +24,46 @@ void as_memory_layers_fini(struct as_memory_layers *layers)
     for (size_t i = 0; i < layers->n; i++)
         as_free(layers->of[i].name);
     as_free(layers->of);
-    as_free(layers->by_name);
+    as_hash_map_fini(&layers->by_name);
     *layers = (struct as_memory_layers){0};
-}
-
-/* Where `name` stands among the sorted, or would. */
-static size_t place_of(const struct as_memory_layers *layers, const char *name, bool *found)
-{
-    size_t from = 0, to = layers->n;
-
-    *found = false;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        int order = strcmp(layers->of[layers->by_name[middle]].name, name);
-
-        if (order == 0) {
-            *found = true;
-            return middle;
-        }
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
 }
 
 size_t as_memory_layers_find(const struct as_memory_layers *layers, const char *name)
 {
-    bool found;
-    size_t at = place_of(layers, name, &found);
+    const uint64_t *at = as_hash_map_find(&layers->by_name, name, strlen(name));
 
-    return found ? layers->by_name[at] : SIZE_MAX;
+    return at ? (size_t)*at : SIZE_MAX;
 }
 
-static bool reserve(struct as_memory_layers *layers)
+static struct as_memory_layer_sums *insert(struct as_memory_layers *layers, const char *name)
 {
-    size_t capacity = layers->capacity ? layers->capacity * 2 : 32;
-    struct as_memory_layer_sums *of;
-    uint32_t *by_name;
+    char *copy =
+        AS_VEC_RESERVE(layers->of, layers->n, layers->capacity) ? as_strdup(name) : NULL;
 
-    if (layers->n < layers->capacity)
-        return true;
-    of = as_realloc(layers->of, capacity, sizeof *of);
-    if (!of)
-        return false;
-    layers->of = of;
-    by_name = as_realloc(layers->by_name, capacity, sizeof *by_name);
-    if (!by_name)
-        return false;
-    layers->by_name = by_name;
-    layers->capacity = capacity;
-    return true;
-}
-
-static struct as_memory_layer_sums *insert(struct as_memory_layers *layers, size_t at,
-                                           const char *name)
-{
-    char *copy = reserve(layers) ? as_strdup(name) : NULL;
-    struct as_memory_layer_sums *sums;
-
-    if (!copy)
+    if (!copy || as_hash_map_put(&layers->by_name, copy, strlen(copy), layers->n) < 0) {
+        as_free(copy);
         return NULL;
-    memmove(layers->by_name + at + 1, layers->by_name + at,
-            (layers->n - at) * sizeof *layers->by_name);
-    layers->by_name[at] = (uint32_t)layers->n;
-    sums = &layers->of[layers->n++];
-    *sums = (struct as_memory_layer_sums){
+    }
+    layers->of[layers->n] = (struct as_memory_layer_sums){
         .name = copy,
         .counted_peak = UNKNOWN,
         .rss_rise = UNKNOWN,
         .minor_faults = UNKNOWN,
         .major_faults = UNKNOWN,
     };
-    return sums;
+    return &layers->of[layers->n++];
 }
 
 static struct as_memory_layer_sums *sums_of(struct as_memory_layers *layers, const char *name)
 {
-    bool found;
-    size_t at = place_of(layers, name, &found);
+    size_t at = as_memory_layers_find(layers, name);
 
-    if (!found && layers->n >= AS_MEMORY_PROFILE_LAYERS) {
+    if (at == SIZE_MAX && layers->n >= AS_MEMORY_PROFILE_LAYERS) {
         name = "(other layers)";
         layers->joined++;
-        at = place_of(layers, name, &found);
+        at = as_memory_layers_find(layers, name);
     }
-    return found ? &layers->of[layers->by_name[at]] : insert(layers, at, name);
+    return at != SIZE_MAX ? &layers->of[at] : insert(layers, name);
 }
 
 static void lift(uint64_t *most, uint64_t value)

@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash_map.h"
 #include "profiler/memory_profile.h"
 
 struct as_memory_layer_sums;
 
 struct as_memory_layers {
     struct as_memory_layer_sums *of; /* in the order of their first call */
-    uint32_t *by_name;               /* indices of `of`, sorted */
+    struct as_hash_map by_name;      /* indices of `of` */
     size_t n, capacity;
     uint64_t joined; /* calls that went to the row shared */
 };

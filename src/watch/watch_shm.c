@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/text/text.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "watch/heap_series.h"
 #include "watch/watch_record.h"
 
@@ -130,15 +131,8 @@ static void add(struct as_watch_shm *s, const char *name, int64_t pid)
         s->left_out++;
         return;
     }
-    if (s->n == s->capacity) {
-        size_t capacity = s->capacity ? 2 * s->capacity : 4;
-        struct proc *more = as_realloc(s->proc, capacity, sizeof *more);
-
-        if (!more)
-            return;
-        s->proc = more;
-        s->capacity = capacity;
-    }
+    if (!AS_VEC_RESERVE(s->proc, s->n, s->capacity))
+        return;
     proc = &s->proc[s->n++];
     *proc = (struct proc){.pid = pid, .maps = {.max_bytes = MAPS_MAX_BYTES}};
     memcpy(proc->name, name, strlen(name) + 1);

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
+#include "base/vec.h"
 
 static void nothing_asked_is_still_a_block(void **state)
 {
@@ -49,24 +50,22 @@ static void zeroed_and_grown_memory_keeps_its_bytes(void **state)
 
 static void an_array_grows_by_doubling(void **state)
 {
-    volatile size_t huge = SIZE_MAX / 2;
-    size_t capacity = 0, full = 2;
-    int *array = NULL;
+    size_t capacity = 0, full = 2, most = SIZE_MAX / 2 + 1;
+    int *array = NULL, *kept;
 
     (void)state;
     for (int i = 0; i < 100; i++) {
-        void *grown = as_grow(array, (size_t)i, &capacity, 3, sizeof *array);
-
-        assert_non_null(grown);
-        array = grown;
+        assert_true(AS_VEC_RESERVE(array, (size_t)i, capacity));
         array[i] = i;
-        assert_true(capacity > (size_t)i && capacity % 3 == 0);
+        assert_true(capacity > (size_t)i && capacity % 16 == 0);
     }
-    assert_int_equal(capacity, 192); /* 3, 6, 12, 24, 48, 96 */
+    assert_int_equal(capacity, 128); /* 16, 32, 64, 128 */
     for (int i = 0; i < 100; i++)
         assert_int_equal(array[i], i);
-    assert_null(as_grow(array, 2, &full, 3, huge));
-    assert_int_equal(full, 2);
+    kept = array;
+    assert_false(as_vec_reserve(&array, 2, &full, SIZE_MAX / 2));
+    assert_false(as_vec_reserve(&array, most, &most, 1)); /* twice as many cannot be counted */
+    assert_true(array == kept && full == 2);
     as_free(array);
 }
 

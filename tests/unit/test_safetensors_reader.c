@@ -318,7 +318,7 @@ static void wrong_indexes_are_refused(void **state)
     refuse_index(&f, "{\"weight_map\":{\"a\":\"link.st\"}}", "shard 'link.st'");
     refuse_index(&f, "{\"weight_map\":{\"a\":\"m.index.json\"}}", "shard 'm.index.json'");
     refuse_index(&f, "{\"weight_map\":{\"a\":\"one.st\",\"b\":\"two.st\"}}",
-                 "tensor 'a' is in the shards twice");
+                 "tensor 'a' is there twice");
     refuse_index(&f, "{\"weight_map\":{\"a\":\"one.st\",\"a\":\"one.st\"}}",
                  "the index has tensor 'a' twice");
     refuse_index(&f, "{\"weight_map\":{\"a\":7}}", "the shard of a tensor");

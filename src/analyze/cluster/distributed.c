@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "base/vec.h"
 
 #define MAX_EVENTS    10000000
 #define MAX_SETS      10000
@@ -84,7 +85,7 @@ int assay_distributed_new(struct assay_distributed **out,
 
 static void forget_names(struct as_numbered *names)
 {
-    as_name_map_fini(&names->map);
+    as_hash_map_fini(&names->map);
     as_free(names->at);
 }
 
@@ -103,9 +104,9 @@ void assay_distributed_reset(struct assay_distributed *d)
     as_free(d->readings.at);
     as_free(d->operation);
     as_free(d->sync);
-    as_name_map_fini(&d->sets);
+    as_hash_map_fini(&d->sets);
     as_free(d->set);
-    as_name_map_fini(&d->pairs);
+    as_hash_map_fini(&d->pairs);
     as_free(d->pair);
     as_free(d->pair_metric);
     as_arena_fini(&d->arena);
@@ -126,23 +127,23 @@ void assay_distributed_free(struct assay_distributed *d)
 
 /* ---- growing ---- */
 
-/* Room for one more than `n` things of `size` bytes at `*(T **)at`; new ones are zero. */
-static void *grow(void *at, size_t n, size_t *capacity, size_t size)
+/* The same as as_vec_reserve(), with the new elements zeroed. */
+static bool reserve_zeroed(void *array, size_t n, size_t *capacity, size_t size)
 {
     size_t before = *capacity;
-    char *grown = as_grow(at, n, capacity, 16, size);
+    char *elements;
 
-    if (grown)
-        memset(grown + before * size, 0, (*capacity - before) * size);
-    return grown;
+    if (!as_vec_reserve(array, n, capacity, size))
+        return false;
+    memcpy(&elements, array, sizeof elements);
+    memset(elements + before * size, 0, (*capacity - before) * size);
+    return true;
 }
 
 #define GROW(array, n, capacity)                                                                   \
     do {                                                                                           \
-        void *grown_ = grow(array, n, &(capacity), sizeof *(array));                               \
-        if (!grown_)                                                                               \
+        if (!reserve_zeroed(&(array), n, &(capacity), sizeof *(array)))                            \
             return as_fail_nomem(err);                                                             \
-        (array) = grown_;                                                                          \
     } while (0)
 
 static int newest_add(struct as_newest *r, const void *event, struct assay_error *err)
@@ -170,7 +171,7 @@ static int number_of(struct assay_distributed *d, struct as_numbered *names, con
                      const char *what, uint32_t *out, struct assay_error *err)
 {
     size_t size = strlen(name);
-    const uint64_t *known = as_name_map_find(&names->map, name, size);
+    const uint64_t *known = as_hash_map_find(&names->map, name, size);
     const char *copy;
 
     *out = known ? (uint32_t)*known : (uint32_t)names->n;
@@ -183,7 +184,7 @@ static int number_of(struct assay_distributed *d, struct as_numbered *names, con
     if (!copy)
         return as_fail_nomem(err);
     GROW(names->at, names->n, names->capacity);
-    if (as_name_map_put(&names->map, copy, size, names->n) < 0)
+    if (as_hash_map_put(&names->map, copy, size, names->n) < 0)
         return as_fail_nomem(err);
     names->at[names->n++] = copy;
     return ASSAY_OK;
@@ -302,7 +303,7 @@ int assay_distributed_add_communication(struct assay_distributed *d,
 static int set_of(struct assay_distributed *d, const uint32_t *nodes, size_t n, uint32_t *out,
                   struct assay_error *err)
 {
-    const uint64_t *known = as_name_map_find(&d->sets, (const char *)nodes, n * sizeof *nodes);
+    const uint64_t *known = as_hash_map_find(&d->sets, (const char *)nodes, n * sizeof *nodes);
     uint32_t *copy;
 
     *out = AS_DISTRIBUTED_NO_SET;
@@ -315,7 +316,7 @@ static int set_of(struct assay_distributed *d, const uint32_t *nodes, size_t n, 
         return as_fail_nomem(err);
     memcpy(copy, nodes, n * sizeof *copy);
     GROW(d->set, d->n_sets, d->capacity_sets);
-    if (as_name_map_put(&d->sets, (const char *)copy, n * sizeof *copy, d->n_sets) < 0)
+    if (as_hash_map_put(&d->sets, (const char *)copy, n * sizeof *copy, d->n_sets) < 0)
         return as_fail_nomem(err);
     d->set[d->n_sets] = (struct as_node_set){copy, n};
     d->n_set_nodes += n;
@@ -401,7 +402,7 @@ static int pair_of(struct assay_distributed *d, uint32_t node, uint32_t metric, 
                    struct assay_error *err)
 {
     uint32_t key[2] = {node, metric}, *copy;
-    const uint64_t *known = as_name_map_find(&d->pairs, (const char *)key, sizeof key);
+    const uint64_t *known = as_hash_map_find(&d->pairs, (const char *)key, sizeof key);
 
     if (known) {
         *out = (uint32_t)*known;
@@ -416,7 +417,7 @@ static int pair_of(struct assay_distributed *d, uint32_t node, uint32_t metric, 
     if (!copy)
         return as_fail_nomem(err);
     memcpy(copy, key, sizeof key);
-    if (as_name_map_put(&d->pairs, (const char *)copy, sizeof key, d->n_pairs) < 0)
+    if (as_hash_map_put(&d->pairs, (const char *)copy, sizeof key, d->n_pairs) < 0)
         return as_fail_nomem(err);
     d->pair_metric[d->n_pairs] = metric;
     d->pair[d->n_pairs] = (struct assay_metric_total){

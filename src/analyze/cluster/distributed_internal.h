@@ -14,7 +14,7 @@
 
 /* Names and their numbers, in order of first appearance. */
 struct as_numbered {
-    struct as_name_map map;
+    struct as_hash_map map;
     const char **at;
     size_t n, capacity;
 };
@@ -67,10 +67,10 @@ struct assay_distributed {
     double transfer_ms, transfer_mb, bandwidth_sum;
     double sync_ms, barrier_ms, sync_node_ms, barrier_node_ms;
     uint64_t n_with_wait;
-    struct as_name_map sets; /* of the bytes of their numbers */
+    struct as_hash_map sets; /* of the bytes of their numbers */
     struct as_node_set *set;
     size_t n_sets, capacity_sets, n_set_nodes;
-    struct as_name_map pairs; /* of node and metric number */
+    struct as_hash_map pairs; /* of node and metric number */
     struct assay_metric_total *pair;
     uint32_t *pair_metric;
     size_t n_pairs, capacity_pairs, capacity_pair_metric;

@@ -106,12 +106,12 @@ static int take_layer(struct as_compare_layer *out, struct as_arena *arena,
 
 static int check_names(const struct as_compare_backend *backend, struct assay_error *err)
 {
-    struct as_name_map map = {0};
+    struct as_hash_map map = {0};
     int rc = ASSAY_OK;
 
     for (size_t i = 0; i < backend->n_layers && rc == ASSAY_OK; i++) {
         const char *name = backend->layers[i].name;
-        int added = as_name_map_put(&map, name, strlen(name), i);
+        int added = as_hash_map_put(&map, name, strlen(name), i);
 
         if (added < 0)
             rc = as_fail_nomem(err);
@@ -120,7 +120,7 @@ static int check_names(const struct as_compare_backend *backend, struct assay_er
                          "layer %s stands twice in the profile of %s: add its calls up first", name,
                          backend->name);
     }
-    as_name_map_fini(&map);
+    as_hash_map_fini(&map);
     return rc;
 }
 

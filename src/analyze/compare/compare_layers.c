@@ -29,35 +29,35 @@ static void add_to_cell(struct as_compare_cell *cell, const struct as_compare_la
     cell->std = AS_UNKNOWN;
 }
 
-static int put_aliases(struct as_name_map *map, const struct assay_compare *compare,
+static int put_aliases(struct as_hash_map *map, const struct assay_compare *compare,
                        struct assay_error *err)
 {
     for (size_t i = 0; i < compare->n_aliases; i++) {
         const char *alias = compare->aliases[i].alias;
 
-        if (as_name_map_put(map, alias, strlen(alias), i) < 0)
+        if (as_hash_map_put(map, alias, strlen(alias), i) < 0)
             return as_fail_nomem(err);
     }
     return ASSAY_OK;
 }
 
-static const char *own_name(const struct as_name_map *aliases, const struct assay_compare *compare,
+static const char *own_name(const struct as_hash_map *aliases, const struct assay_compare *compare,
                             const char *name)
 {
-    const uint64_t *i = as_name_map_find(aliases, name, strlen(name));
+    const uint64_t *i = as_hash_map_find(aliases, name, strlen(name));
 
     return i ? compare->aliases[*i].layer : name;
 }
 
 /* The number of each layer by its own name. */
-static int number_layers(struct as_compare_join *join, struct as_name_map *numbers,
-                         const struct as_name_map *aliases, const struct assay_compare *compare,
+static int number_layers(struct as_compare_join *join, struct as_hash_map *numbers,
+                         const struct as_hash_map *aliases, const struct assay_compare *compare,
                          struct assay_error *err)
 {
     for (size_t b = 0; b < join->n_backends; b++) {
         for (size_t i = 0; i < join->backends[b]->n_layers; i++) {
             const char *name = own_name(aliases, compare, join->backends[b]->layers[i].name);
-            int added = as_name_map_put(numbers, name, strlen(name), join->n_layers);
+            int added = as_hash_map_put(numbers, name, strlen(name), join->n_layers);
 
             if (added < 0)
                 return as_fail_nomem(err);
@@ -68,14 +68,14 @@ static int number_layers(struct as_compare_join *join, struct as_name_map *numbe
     return ASSAY_OK;
 }
 
-static void fill_cells(struct as_compare_join *join, const struct as_name_map *numbers,
-                       const struct as_name_map *aliases, const struct assay_compare *compare)
+static void fill_cells(struct as_compare_join *join, const struct as_hash_map *numbers,
+                       const struct as_hash_map *aliases, const struct assay_compare *compare)
 {
     for (size_t b = 0; b < join->n_backends; b++) {
         for (size_t i = 0; i < join->backends[b]->n_layers; i++) {
             const struct as_compare_layer *layer = &join->backends[b]->layers[i];
             const char *name = own_name(aliases, compare, layer->name);
-            const uint64_t *number = as_name_map_find(numbers, name, strlen(name));
+            const uint64_t *number = as_hash_map_find(numbers, name, strlen(name));
 
             if (number)
                 add_to_cell(&join->cells[*number * join->n_backends + b], layer);
@@ -86,7 +86,7 @@ static void fill_cells(struct as_compare_join *join, const struct as_name_map *n
 int as_compare_join_layers(struct as_compare_join *join, struct assay_compare *compare,
                            struct assay_error *err)
 {
-    struct as_name_map aliases = {0}, numbers = {0};
+    struct as_hash_map aliases = {0}, numbers = {0};
     size_t most = 0;
     int rc;
 
@@ -108,8 +108,8 @@ int as_compare_join_layers(struct as_compare_join *join, struct assay_compare *c
     }
     fill_cells(join, &numbers, &aliases, compare);
 out:
-    as_name_map_fini(&aliases);
-    as_name_map_fini(&numbers);
+    as_hash_map_fini(&aliases);
+    as_hash_map_fini(&numbers);
     return rc;
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash_map.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "stats/describe/quantile.h"
 #include "stats/describe/sort.h"
 
@@ -40,7 +41,7 @@ struct assay_anomaly_detector {
     size_t n_series, capacity_series;
     struct assay_anomaly_layer *layers;
     size_t n_layers, capacity_layers;
-    struct as_name_map layer_names, series_names;
+    struct as_hash_map layer_names, series_names;
     struct as_arena arena;       /* names and rings */
     struct assay_anomaly *found; /* a ring of max_found, made with the first */
     uint64_t n_found, n_values, n_dropped;
@@ -146,8 +147,8 @@ void assay_anomaly_reset(struct assay_anomaly_detector *a)
     as_free(a->layers);
     as_free(a->found);
     as_free(a->key);
-    as_name_map_fini(&a->layer_names);
-    as_name_map_fini(&a->series_names);
+    as_hash_map_fini(&a->layer_names);
+    as_hash_map_fini(&a->series_names);
     as_arena_fini(&a->arena);
     *a = (struct assay_anomaly_detector){
         .options = a->options,
@@ -188,8 +189,7 @@ static bool is_time(const char *metric)
 static int find_layer(struct assay_anomaly_detector *a, const char *layer, size_t *number)
 {
     size_t size = strlen(layer);
-    const uint64_t *known = as_name_map_find(&a->layer_names, layer, size);
-    void *grown;
+    const uint64_t *known = as_hash_map_find(&a->layer_names, layer, size);
     char *copy;
 
     if (known) {
@@ -197,12 +197,8 @@ static int find_layer(struct assay_anomaly_detector *a, const char *layer, size_
         return ASSAY_OK;
     }
     copy = as_arena_text(&a->arena, layer, size);
-    grown = as_grow(a->layers, a->n_layers, &a->capacity_layers, FIRST_CAPACITY, sizeof *a->layers);
-    if (grown)
-        a->layers = grown;
-    if (!copy || !grown)
-        return ASSAY_ERR_NOMEM;
-    if (as_name_map_put(&a->layer_names, copy, size, a->n_layers) < 0)
+    if (!copy || !AS_VEC_RESERVE(a->layers, a->n_layers, a->capacity_layers) ||
+        as_hash_map_put(&a->layer_names, copy, size, a->n_layers) < 0)
         return ASSAY_ERR_NOMEM;
     *number = a->n_layers;
     a->layers[a->n_layers++] = (struct assay_anomaly_layer){.layer = copy};
@@ -217,15 +213,12 @@ static int add_series(struct assay_anomaly_detector *a, const char *key, size_t 
     char *copy = as_arena_text(&a->arena, key, size);
     double *ring = as_arena_zero(&a->arena, a->options.window, sizeof *ring);
     size_t layer;
-    void *grown;
 
     if (!copy || !ring || find_layer(a, key, &layer) < 0)
         return ASSAY_ERR_NOMEM;
-    grown = as_grow(a->series, a->n_series, &a->capacity_series, FIRST_CAPACITY, sizeof *a->series);
-    if (!grown)
+    if (!AS_VEC_RESERVE(a->series, a->n_series, a->capacity_series))
         return ASSAY_ERR_NOMEM;
-    a->series = grown;
-    if (as_name_map_put(&a->series_names, copy, size, a->n_series) < 0)
+    if (as_hash_map_put(&a->series_names, copy, size, a->n_series) < 0)
         return ASSAY_ERR_NOMEM;
     *out = &a->series[a->n_series++];
     **out = (struct series){
@@ -254,7 +247,7 @@ static int find_series(struct assay_anomaly_detector *a, const char *layer, cons
     }
     memcpy(a->key, layer, n_layer);
     memcpy(a->key + n_layer, metric, n + 1 - n_layer);
-    known = as_name_map_find(&a->series_names, a->key, n);
+    known = as_hash_map_find(&a->series_names, a->key, n);
     *out = known ? &a->series[*known] : NULL;
     if (known || a->n_series >= a->options.max_series)
         return ASSAY_OK;

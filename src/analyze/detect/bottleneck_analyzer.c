@@ -7,6 +7,7 @@
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/vec.h"
 
 #define FIRST_CAPACITY 16                /* samples of a new layer */
 #define MAX_SAMPLES    ((size_t)8 << 20) /* of all layers, beside the first ones of each */
@@ -138,7 +139,7 @@ void assay_bottleneck_reset(struct assay_bottleneck_analyzer *a)
         as_free(a->layer[i].own);
     }
     as_free(a->layer);
-    as_name_map_fini(&a->map);
+    as_hash_map_fini(&a->map);
     as_arena_fini(&a->arena);
     options = a->options;
     *a = (struct assay_bottleneck_analyzer){.options = options};
@@ -158,8 +159,7 @@ void assay_bottleneck_free(struct assay_bottleneck_analyzer *a)
 static struct as_bottleneck_layer *layer_for(struct assay_bottleneck_analyzer *a, const char *name,
                                              size_t size, int *rc)
 {
-    uint64_t *place = as_name_map_find(&a->map, name, size);
-    void *grown;
+    uint64_t *place = as_hash_map_find(&a->map, name, size);
     char *copy;
 
     *rc = ASSAY_OK;
@@ -168,12 +168,10 @@ static struct as_bottleneck_layer *layer_for(struct assay_bottleneck_analyzer *a
     if (a->n_layers == ASSAY_BOTTLENECK_MAX_LAYERS)
         return NULL;
     *rc = ASSAY_ERR_NOMEM;
-    grown = as_grow(a->layer, a->n_layers, &a->layer_capacity, FIRST_CAPACITY, sizeof *a->layer);
-    if (!grown)
+    if (!AS_VEC_RESERVE(a->layer, a->n_layers, a->layer_capacity))
         return NULL;
-    a->layer = grown;
     copy = as_strdup(name);
-    if (!copy || as_name_map_put(&a->map, copy, size, a->n_layers) < 0) {
+    if (!copy || as_hash_map_put(&a->map, copy, size, a->n_layers) < 0) {
         as_free(copy);
         return NULL;
     }

@@ -48,7 +48,7 @@ struct as_bottleneck_layer {
 
 struct assay_bottleneck_analyzer {
     struct assay_bottleneck_options options; /* every default filled in */
-    struct as_name_map map;                  /* name to place in `layer` */
+    struct as_hash_map map;                  /* name to place in `layer` */
     struct as_bottleneck_layer *layer;       /* in order of their first call */
     size_t n_layers, layer_capacity;
     size_t n_capacity; /* samples there is room for, in all layers */

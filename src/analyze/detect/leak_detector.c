@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash_map.h"
 #include "base/units.h"
+#include "base/vec.h"
 
 #define MAX_LAYERS       2048 /* with a series of their own */
 #define OTHER_LAYERS     "(other layers)"
@@ -35,7 +36,7 @@ struct assay_leak_detector {
     struct as_leak_series *layers;
     size_t n_layers, capacity_layers;
     uint64_t layers_dropped;
-    struct as_name_map names; /* of layers to their numbers */
+    struct as_hash_map names; /* of layers to their numbers */
     struct as_arena arena;    /* the names themselves */
     struct as_leak_incidents incidents;
     bool fresh; /* they are of all readings there are */
@@ -140,7 +141,7 @@ static void forget_series(struct assay_leak_detector *d)
         as_leak_series_fini(&d->layers[i]);
     as_leak_series_fini(&d->process);
     as_free(d->layers);
-    as_name_map_fini(&d->names);
+    as_hash_map_fini(&d->names);
     as_arena_fini(&d->arena);
     as_free(d->incidents.at);
     d->incidents = (struct as_leak_incidents){0};
@@ -174,15 +175,8 @@ void assay_leak_set_room(struct assay_leak_detector *d, double capacity_mb)
 
 static int add_series(struct assay_leak_detector *d, const char *name, struct assay_error *err)
 {
-    if (d->n_layers == d->capacity_layers) {
-        size_t capacity = d->capacity_layers ? 2 * d->capacity_layers : 16;
-        struct as_leak_series *grown = as_realloc(d->layers, capacity, sizeof *grown);
-
-        if (!grown)
-            return as_fail_nomem(err);
-        d->layers = grown;
-        d->capacity_layers = capacity;
-    }
+    if (!AS_VEC_RESERVE(d->layers, d->n_layers, d->capacity_layers))
+        return as_fail_nomem(err);
     as_leak_series_init(&d->layers[d->n_layers++], name, d->options.max_readings);
     return ASSAY_OK;
 }
@@ -192,7 +186,7 @@ static int find_layer(struct assay_leak_detector *d, const char *layer, const ch
                       struct as_leak_series **series, struct assay_error *err)
 {
     size_t size = strlen(layer);
-    const uint64_t *number = as_name_map_find(&d->names, layer, size);
+    const uint64_t *number = as_hash_map_find(&d->names, layer, size);
     char *copy;
 
     *series = NULL;
@@ -205,7 +199,7 @@ static int find_layer(struct assay_leak_detector *d, const char *layer, const ch
         copy = as_arena_text(&d->arena, layer, size);
         if (!copy || add_series(d, copy, err) < 0)
             return as_fail_nomem(err);
-        if (as_name_map_put(&d->names, copy, size, d->n_layers - 1) < 0) {
+        if (as_hash_map_put(&d->names, copy, size, d->n_layers - 1) < 0) {
             d->n_layers--;
             return as_fail_nomem(err);
         }

@@ -8,6 +8,7 @@
 
 #include "analyze/detect/leak_range.h"
 #include "base/alloc.h"
+#include "base/vec.h"
 #include "stats/inference/growth.h"
 
 #define SHORTEST 24 /* points without warm-up, and in an incident */
@@ -110,11 +111,8 @@ static int mark_short(struct search *f, struct assay_error *err)
 static int put_incident(struct as_leak_incidents *out, const struct assay_leak_incident *incident,
                         struct assay_error *err)
 {
-    void *grown = as_grow(out->at, out->n, &out->capacity, 8, sizeof *out->at);
-
-    if (!grown)
+    if (!AS_VEC_RESERVE(out->at, out->n, out->capacity))
         return as_fail_nomem(err);
-    out->at = grown;
     out->at[out->n++] = *incident;
     return ASSAY_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hash_map.h"
+#include "base/vec.h"
 
 int as_leak_window_init(struct as_leak_window *w, double threshold_mb, size_t size,
                         struct assay_error *err)
@@ -54,7 +55,7 @@ static double find_slope(const struct as_leak_window *w)
 static int name_layers(struct as_leak_window *w, struct assay_leak *leak, struct assay_error *err)
 {
     const char **names = as_arena_zero(&w->arena, w->size, sizeof *names);
-    struct as_name_map seen = {0};
+    struct as_hash_map seen = {0};
     size_t n = 0;
     int rc = ASSAY_OK;
 
@@ -66,7 +67,7 @@ static int name_layers(struct as_leak_window *w, struct assay_leak *leak, struct
 
         /* One layer has one pointer, whose bytes are its name here. */
         if (reading->layer)
-            put = as_name_map_put(&seen, (const char *)&reading->layer, sizeof reading->layer, i);
+            put = as_hash_map_put(&seen, (const char *)&reading->layer, sizeof reading->layer, i);
         if (put < 0) {
             rc = as_fail_nomem(err);
             break;
@@ -74,7 +75,7 @@ static int name_layers(struct as_leak_window *w, struct assay_leak *leak, struct
         if (put == 1)
             names[n++] = reading->layer;
     }
-    as_name_map_fini(&seen);
+    as_hash_map_fini(&seen);
     leak->layers_involved = names;
     leak->n_layers_involved = n;
     return rc;
@@ -83,11 +84,8 @@ static int name_layers(struct as_leak_window *w, struct assay_leak *leak, struct
 static int keep_leak(struct as_leak_window *w, const struct assay_leak *leak,
                      struct assay_error *err)
 {
-    void *grown = as_grow(w->leaks, w->n_leaks, &w->capacity, 16, sizeof *w->leaks);
-
-    if (!grown)
+    if (!AS_VEC_RESERVE(w->leaks, w->n_leaks, w->capacity))
         return as_fail_nomem(err);
-    w->leaks = grown;
     w->leaks[w->n_leaks++] = *leak;
     w->n_names += w->size;
     return ASSAY_OK;

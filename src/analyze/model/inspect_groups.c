@@ -4,6 +4,7 @@
 
 #include "analyze/model/inspect.h"
 #include "base/alloc.h"
+#include "base/hash_map.h"
 #include "model/cost/cost_rules.h"
 
 size_t as_name_scope(const char *name, unsigned depth)
@@ -47,40 +48,11 @@ void as_group_add(struct as_inspect_group *group, const struct as_cost_row *row)
     group->times_known &= row->times_known;
 }
 
-static uint64_t hash_of(const char *key, size_t size)
-{
-    uint64_t hash = 1469598103934665603u;
-
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (uint8_t)key[i]) * 1099511628211u;
-    return hash ^ hash >> 29;
-}
-
-/* Open addressing over group numbers; never more than half full. */
-struct index {
-    uint32_t *slot; /* group + 1; 0: free */
-    size_t mask;
-};
-
-static uint32_t *find(const struct index *index, const struct as_inspect_group *groups,
-                      const char *key, size_t size)
-{
-    size_t at = hash_of(key, size) & index->mask;
-
-    for (; index->slot[at]; at = (at + 1) & index->mask) {
-        const char *name = groups[index->slot[at] - 1].name;
-
-        if (strncmp(name, key, size) == 0 && name[size] == 0)
-            break;
-    }
-    return &index->slot[at];
-}
-
 enum { TREE_DEPTH = 8 }; /* deeper levels of a tree are not shown */
 
 struct grouping {
     struct as_inspection *in;
-    struct index index;
+    struct as_hash_map index; /* names to groups */
     struct as_inspect_group *groups; /* in the order they came up */
     uint32_t *parent;                /* of each, in a tree; AS_NONE: none */
     size_t n, capacity;
@@ -90,20 +62,21 @@ struct grouping {
 static uint32_t add_to(struct grouping *g, const struct as_cost_row *row, const char *key,
                        size_t size, unsigned depth)
 {
-    uint32_t *slot = find(&g->index, g->groups, key, size);
+    const uint64_t *known = as_hash_map_find(&g->index, key, size);
+    uint32_t at = known ? (uint32_t)*known : (uint32_t)g->n;
 
-    if (!*slot) {
-        struct as_inspect_group *group = &g->groups[g->n];
+    if (!known) {
+        const char *name = as_arena_text(&g->in->arena, key, size);
 
-        *group = (struct as_inspect_group){.depth = depth, .known = true, .times_known = true};
-        group->name = as_arena_text(&g->in->arena, key, size);
-        if (!group->name)
+        if (!name || as_hash_map_put(&g->index, name, size, at) < 0)
             return AS_NONE;
-        g->parent[g->n] = AS_NONE;
-        *slot = (uint32_t)++g->n;
+        g->groups[at] = (struct as_inspect_group){
+            .name = name, .depth = depth, .known = true, .times_known = true};
+        g->parent[at] = AS_NONE;
+        g->n++;
     }
-    as_group_add(&g->groups[*slot - 1], row);
-    return *slot - 1;
+    as_group_add(&g->groups[at], row);
+    return at;
 }
 
 /* Into every scope around it, the outermost first. */
@@ -191,19 +164,14 @@ int as_inspect_groups(struct as_inspection *in, enum as_inspect_grouping groupin
                       struct as_inspect_group **groups, size_t *n_groups, struct assay_error *err)
 {
     struct grouping g = {.in = in};
-    size_t slots = 16;
     int rc = ASSAY_OK;
 
     depth = depth < TREE_DEPTH || grouping != AS_GROUP_TREE ? depth : TREE_DEPTH;
     g.capacity = in->costs->n_rows * (grouping == AS_GROUP_TREE ? depth : 1) + 1;
-    while (slots < 2 * g.capacity)
-        slots *= 2;
-    g.index.mask = slots - 1;
-    g.index.slot = as_alloc_zero(slots, sizeof *g.index.slot);
     g.groups = as_alloc(g.capacity * sizeof *g.groups);
     g.parent = as_alloc(g.capacity * sizeof *g.parent);
     *n_groups = 0;
-    if (!g.index.slot || !g.groups || !g.parent || !add_rows(&g, grouping, depth)) {
+    if (!g.groups || !g.parent || !add_rows(&g, grouping, depth)) {
         rc = as_fail_nomem(err);
         goto out;
     }
@@ -218,6 +186,6 @@ int as_inspect_groups(struct as_inspection *in, enum as_inspect_grouping groupin
 out:
     as_free(g.parent);
     as_free(g.groups);
-    as_free(g.index.slot);
+    as_hash_map_fini(&g.index);
     return rc;
 }

@@ -11,35 +11,25 @@
 #include "base/units.h"
 #include "model/cost/cost_rules.h"
 
-static size_t hash_of(const struct as_joining *j, const struct as_node *node)
-{
-    uint64_t bits = (uint64_t)(uintptr_t)node >> 4;
-
-    return (size_t)((bits * 0x9e3779b97f4a7c15u >> 20) % j->n_chains);
-}
-
 static int index_rows(struct as_joining *j, struct assay_error *err)
 {
-    j->n_chains = 2 * j->costs->n_rows + 1;
-    j->chain = as_alloc_zero(j->n_chains, sizeof *j->chain);
-    j->next = as_alloc_zero(j->costs->n_rows + 1, sizeof *j->next);
-    if (!j->chain || !j->next)
-        return as_fail_nomem(err);
-    for (size_t i = 0; i < j->costs->n_rows; i++) {
-        size_t h = hash_of(j, j->costs->rows[i].node);
+    for (size_t i = j->costs->n_rows; i-- > 0;) {
+        const struct as_node *const *node = &j->costs->rows[i].node;
+        uint64_t *known = as_hash_map_find(&j->row_of_node, node, sizeof *node);
 
-        j->next[i] = j->chain[h];
-        j->chain[h] = (uint32_t)i + 1;
+        if (known)
+            *known = i; /* the first row of a node stands for it */
+        else if (as_hash_map_put(&j->row_of_node, node, sizeof *node, i) < 0)
+            return as_fail_nomem(err);
     }
     return ASSAY_OK;
 }
 
 static const struct as_cost_row *find_row(const struct as_joining *j, const struct as_node *node)
 {
-    for (uint32_t i = j->chain[hash_of(j, node)]; i; i = j->next[i - 1])
-        if (j->costs->rows[i - 1].node == node)
-            return &j->costs->rows[i - 1];
-    return NULL;
+    const uint64_t *at = as_hash_map_find(&j->row_of_node, &node, sizeof node);
+
+    return at ? &j->costs->rows[*at] : NULL;
 }
 
 /* What numbers a layer computes with, for the roof it is held against. */
@@ -313,8 +303,7 @@ int as_profile_new(struct as_profile **out, const struct as_profile_inputs *in,
     if (rc == ASSAY_OK)
         as_profile_advise(p);
     as_free(j.sorted);
-    as_free(j.next);
-    as_free(j.chain);
+    as_hash_map_fini(&j.row_of_node);
     as_params_free(params);
     as_costs_free(costs);
     if (rc < 0)

@@ -26,13 +26,13 @@ static const char *group_name(struct as_profile *p, const struct as_profile_laye
 
 /* The group of that name, made when it is new; NULL: no memory. */
 static struct as_profile_group *group_for(struct as_profile_group *groups, size_t *n,
-                                          struct as_name_map *names, const char *name)
+                                          struct as_hash_map *names, const char *name)
 {
-    const uint64_t *place = as_name_map_find(names, name, strlen(name));
+    const uint64_t *place = as_hash_map_find(names, name, strlen(name));
 
     if (place)
         return &groups[*place];
-    if (as_name_map_put(names, name, strlen(name), *n) < 0)
+    if (as_hash_map_put(names, name, strlen(name), *n) < 0)
         return NULL;
     groups[*n] = (struct as_profile_group){.name = name, .counted = true};
     return &groups[(*n)++];
@@ -87,7 +87,7 @@ int as_profile_group(struct as_joining *j, bool by_op, unsigned depth,
 {
     struct as_profile *p = j->profile;
     struct as_profile_group *groups = as_arena_zero(&p->arena, p->n_layers + 1, sizeof *groups);
-    struct as_name_map names = {0};
+    struct as_hash_map names = {0};
     double so_far = 0;
     size_t n = 0;
     int rc = groups ? ASSAY_OK : as_fail_nomem(err);
@@ -110,6 +110,6 @@ int as_profile_group(struct as_joining *j, bool by_op, unsigned depth,
     }
     *out = groups;
     *n_out = n;
-    as_name_map_fini(&names);
+    as_hash_map_fini(&names);
     return rc;
 }

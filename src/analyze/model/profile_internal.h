@@ -4,13 +4,13 @@
 #define AS_ANALYZE_MODEL_PROFILE_INTERNAL_H
 
 #include "analyze/model/profile.h"
+#include "base/hash_map.h"
 
 struct as_joining {
     struct as_profile *profile;
     const struct as_profile_run *run;
     const struct as_costs *costs;
-    uint32_t *chain, *next; /* rows by the hash of their node */
-    size_t n_chains;
+    struct as_hash_map row_of_node; /* pointers to nodes, to rows of `costs` */
     uint64_t footprint_bytes;
     double *sorted; /* room for one layer's times */
 };

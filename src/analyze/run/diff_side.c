@@ -137,7 +137,7 @@ static int keep_iterations(struct collector *c, struct assay_error *err)
 static int merge_layers(struct collector *c, struct assay_error *err)
 {
     const struct as_layers *layers = c->r->layers;
-    struct as_name_map map = {0};
+    struct as_hash_map map = {0};
     int rc = ASSAY_OK;
 
     for (size_t i = 0; i < layers->n_layers && rc == ASSAY_OK; i++) {
@@ -148,11 +148,11 @@ static int merge_layers(struct collector *c, struct assay_error *err)
 
         if (from->calls == 0)
             continue;
-        if (as_name_map_put(&map, from->info->name, size, c->n_layers) < 0) {
+        if (as_hash_map_put(&map, from->info->name, size, c->n_layers) < 0) {
             rc = as_fail_nomem(err);
             continue;
         }
-        at = *as_name_map_find(&map, from->info->name, size);
+        at = *as_hash_map_find(&map, from->info->name, size);
         c->n_layers += at == c->n_layers;
         to = &c->layer[at];
         to->name = from->info->name;
@@ -162,7 +162,7 @@ static int merge_layers(struct collector *c, struct assay_error *err)
         to->mean_ns = to->total_ns / (double)to->calls;
         c->place[from->site] = (uint32_t)at + 1;
     }
-    as_name_map_fini(&map);
+    as_hash_map_fini(&map);
     return rc;
 }
 

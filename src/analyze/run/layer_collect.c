@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/vec.h"
 
 #define AS_MAX_ITERATIONS ((size_t)4 << 20)
 
@@ -311,16 +312,9 @@ static void on_iteration(void *user, const struct as_iteration *it)
         all->truncated = true;
         return;
     }
-    if (all->n == c->iteration_capacity) {
-        size_t capacity = c->iteration_capacity ? 2 * c->iteration_capacity : 64;
-        struct assay_latency_record *grown = as_realloc(all->record, capacity, sizeof *grown);
-
-        if (!grown) {
-            c->no_memory = true;
-            return;
-        }
-        all->record = grown;
-        c->iteration_capacity = capacity;
+    if (!AS_VEC_RESERVE(all->record, all->n, c->iteration_capacity)) {
+        c->no_memory = true;
+        return;
     }
     all->record[all->n++] =
         (struct assay_latency_record){.sample_id = it->number,
@@ -358,15 +352,8 @@ static bool fold_parts(struct as_collector *c, uint32_t thread)
         struct as_gathered *g = c->touched[i];
         struct as_part *p = &g->part;
 
-        if (out->n_thread_layers == c->thread_layer_capacity) {
-            size_t capacity = c->thread_layer_capacity ? 2 * c->thread_layer_capacity : 64;
-            struct as_thread_layer *grown = as_realloc(out->thread_layer, capacity, sizeof *grown);
-
-            if (!grown)
-                return false;
-            out->thread_layer = grown;
-            c->thread_layer_capacity = capacity;
-        }
+        if (!AS_VEC_RESERVE(out->thread_layer, out->n_thread_layers, c->thread_layer_capacity))
+            return false;
         out->thread_layer[out->n_thread_layers++] = (struct as_thread_layer){
             .layer = g->site, /* layers.c turns it into the layer's place */
             .thread = thread,

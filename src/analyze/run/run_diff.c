@@ -215,7 +215,7 @@ static int correct(struct as_diff *d, struct assay_error *err)
 /* While rows are made: what each side kept of them. */
 struct join {
     struct as_diff *d;
-    struct as_name_map map;
+    struct as_hash_map map;
     const struct as_diff_layer **layer[2]; /* [row]; NULL: none, or several of one name */
 };
 
@@ -223,13 +223,13 @@ static int add_layer(struct join *j, int k, const struct as_diff_layer *layer,
                      struct assay_error *err)
 {
     size_t size = strlen(layer->name);
-    int rc = as_name_map_put(&j->map, layer->name, size, j->d->n_rows);
+    int rc = as_hash_map_put(&j->map, layer->name, size, j->d->n_rows);
     struct as_diff_row *row;
     uint64_t at;
 
     if (rc < 0)
         return as_fail_nomem(err);
-    at = *as_name_map_find(&j->map, layer->name, size);
+    at = *as_hash_map_find(&j->map, layer->name, size);
     row = &j->d->row[at];
     if (rc == 1) {
         *row = (struct as_diff_row){.name = layer->name, .test = no_test};
@@ -323,7 +323,7 @@ static int make_rows(struct as_diff *d, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = correct(d, err);
 out:
-    as_name_map_fini(&j.map);
+    as_hash_map_fini(&j.map);
     as_free(j.layer[0]);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "stats/describe/moments.h"
 #include "trace/record/memory_samples.h"
 #include "trace/run/span_walk.h"
@@ -50,8 +51,6 @@ struct maker {
 /* Room for one more, or NULL: this one is left out, or there is no memory (then m->rc tells). */
 static void *add(struct maker *m, struct list *list, size_t size)
 {
-    void *grown;
-
     if (list->stride == 0)
         list->stride = 1;
     if (++list->skipped < list->stride)
@@ -63,12 +62,10 @@ static void *add(struct maker *m, struct list *list, size_t size)
         list->n /= 2;
         list->stride *= 2;
     }
-    grown = as_grow(list->item, list->n, &list->capacity, 256, size);
-    if (!grown) {
+    if (!as_vec_reserve(&list->item, list->n, &list->capacity, size)) {
         m->rc = as_fail_nomem(m->err);
         return NULL;
     }
-    list->item = grown;
     return (char *)list->item + size * list->n++;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 
 /* The calls of one thread that ended within the events read so far. */
 struct lane {
@@ -41,16 +42,9 @@ static void keep(void *user, const struct as_span *span)
 
     if (!is_call(lane->timeline->run, span->site))
         return;
-    if (lane->n == lane->capacity) {
-        size_t capacity = lane->capacity ? 2 * lane->capacity : 256;
-        struct as_span *grown = as_realloc(lane->queue, capacity, sizeof *grown);
-
-        if (!grown) {
-            lane->timeline->no_memory = true;
-            return;
-        }
-        lane->queue = grown;
-        lane->capacity = capacity;
+    if (!AS_VEC_RESERVE(lane->queue, lane->n, lane->capacity)) {
+        lane->timeline->no_memory = true;
+        return;
     }
     lane->queue[lane->n++] = *span;
 }

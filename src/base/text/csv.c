@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "base/vec.h"
 
 #define AS_CSV_MAX_FIELDS      4096
 #define AS_CSV_MAX_FIELD_BYTES ((size_t)1 << 20)
@@ -255,15 +256,8 @@ static int read_quoted(struct as_csv_reader *r, size_t from)
 
 static int add_field(struct as_csv_reader *r, size_t from)
 {
-    if (r->n_fields == r->capacity_fields) {
-        size_t capacity = r->capacity_fields ? r->capacity_fields * 2 : 16;
-        struct as_csv_field *grown = as_realloc(r->fields, capacity, sizeof *grown);
-
-        if (!grown)
-            return as_fail_nomem(&r->fault);
-        r->fields = grown;
-        r->capacity_fields = capacity;
-    }
+    if (!AS_VEC_RESERVE(r->fields, r->n_fields, r->capacity_fields))
+        return as_fail_nomem(&r->fault);
     /* The bytes may move while the row grows, so the pointer is set when it is complete. */
     r->fields[r->n_fields++] = (struct as_csv_field){.size = r->bytes.size - from};
     return as_buffer_add(&r->bytes, "", 1) ? ASSAY_OK : as_fail_nomem(&r->fault);

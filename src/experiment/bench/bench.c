@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "stats/describe/rng.h"
 
 int as_bench_init(struct as_bench *bench, const char *kind, size_t n, struct assay_error *err)
@@ -42,7 +43,6 @@ int as_bench_keep(void *user, const struct as_bench_sample *sample, const char *
 {
     struct as_bench *bench = user;
     struct as_bench_setting *setting;
-    struct as_bench_sample *grown;
 
     if (sample->setting >= bench->n_settings)
         return as_fail(err, ASSAY_ERR_FORMAT, "the journal tells of a setting that is not there");
@@ -55,10 +55,8 @@ int as_bench_keep(void *user, const struct as_bench_sample *sample, const char *
     if (sample->wall_ns == AS_BENCH_UNKNOWN)
         return as_fail(err, ASSAY_ERR_FORMAT, "a sample of %s has no time", setting->name);
     if (setting->n == setting->capacity) {
-        grown = as_grow(setting->samples, setting->n, &setting->capacity, 64, sizeof *grown);
-        if (!grown)
+        if (!AS_VEC_RESERVE(setting->samples, setting->n, setting->capacity))
             return as_fail_nomem(err);
-        setting->samples = grown;
     }
     setting->samples[setting->n++] = *sample;
     return ASSAY_OK;

@@ -13,6 +13,7 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "format/mapped_file.h"
 #include "probe/process/memory_probe.h"
 
@@ -192,18 +193,15 @@ static int take_row(struct reading *r)
 {
     struct assay_csv_rows *out = r->out;
     const struct as_csv_schema *schema = r->schema;
-    void *grown;
     char *at;
 
     if (r->csv.n_fields != schema->n_columns)
         return as_fail(r->err, ASSAY_ERR_FORMAT,
                        "%.100s, line %" PRIu64 ": %zu fields where the header has %zu", r->name,
                        r->csv.line, r->csv.n_fields, schema->n_columns);
-    grown = as_grow(out->rows, out->n, &out->capacity, 64, schema->row_bytes);
-    if (!grown)
+    if (!as_vec_reserve(&out->rows, out->n, &out->capacity, schema->row_bytes))
         return as_fail_nomem(r->err);
-    out->rows = grown;
-    at = (char *)grown + out->n * schema->row_bytes;
+    at = (char *)out->rows + out->n * schema->row_bytes;
     memset(at, 0, schema->row_bytes);
     clear_row(out->schema, at);
     for (size_t i = 0; i < schema->n_columns; i++) {

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/cursor.h"
 #include "base/hash.h"
+#include "base/vec.h"
 
 static void put_le(uint8_t *out, uint64_t value, unsigned bytes)
 {
@@ -175,17 +176,13 @@ int as_rvf_file_read(struct as_rvf_file *file, const uint8_t *bytes, uint64_t si
         return as_fail(err, ASSAY_ERR_FORMAT, "the file is empty");
     c = as_cursor_over(bytes, (size_t)size);
     while (rc == ASSAY_OK && as_cursor_left(&c) > 0) {
-        struct as_rvf_segment *grown =
-            as_grow(file->segments, file->n, &file->capacity, 8, sizeof *grown);
-
-        if (!grown)
+        if (!AS_VEC_RESERVE(file->segments, file->n, file->capacity))
             return as_fail_nomem(err);
-        file->segments = grown;
         if (file->n == AS_RVF_MAX_SEGMENTS)
             return as_fail_at(err, (uint64_t)(c.at - bytes), "more than %d segments",
                               AS_RVF_MAX_SEGMENTS);
-        grown[file->n] = (struct as_rvf_segment){.offset = (uint64_t)(c.at - bytes)};
-        rc = take_segment(&c, &grown[file->n], file->n + 1, err);
+        file->segments[file->n] = (struct as_rvf_segment){.offset = (uint64_t)(c.at - bytes)};
+        rc = take_segment(&c, &file->segments[file->n], file->n + 1, err);
         if (rc == ASSAY_OK)
             file->n++;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 #include "experiment/fingerprint/canonical_json.h"
 
 #define MAX_FACTS      10000
@@ -75,7 +76,6 @@ static int put(struct assay_fingerprint *f, const char *key, char *json, enum as
 {
     bool there;
     size_t at = place_of(f, key, &there);
-    struct fact *grown = NULL;
     char *copy = NULL;
 
     if (there) {
@@ -89,16 +89,13 @@ static int put(struct assay_fingerprint *f, const char *key, char *json, enum as
         return as_fail(err, ASSAY_ERR_LIMIT, "a fingerprint has at most %d facts", MAX_FACTS);
     }
     copy = as_strdup(key);
-    if (copy)
-        grown = as_grow(f->facts, f->n, &f->capacity, 32, sizeof *grown);
-    if (!grown) {
+    if (!copy || !AS_VEC_RESERVE(f->facts, f->n, f->capacity)) {
         as_free(copy);
         as_free(json);
         return as_fail_nomem(err);
     }
-    f->facts = grown;
-    memmove(grown + at + 1, grown + at, (f->n - at) * sizeof *grown);
-    grown[at] = (struct fact){.key = copy, .json = json, .role = role};
+    memmove(f->facts + at + 1, f->facts + at, (f->n - at) * sizeof *f->facts);
+    f->facts[at] = (struct fact){.key = copy, .json = json, .role = role};
     f->n++;
     return ASSAY_OK;
 }

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/json/json_tree.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "experiment/bundle/rvf_chain.h"
 #include "format/mapped_file.h"
 
@@ -41,20 +42,17 @@ static int add_item(struct as_folder_check *check, const char *folder, size_t pl
                     const char *name, struct assay_error *err)
 {
     size_t capacity = strlen(folder) + strlen(name) + sizeof "/witness/";
-    struct as_folder_item *grown =
-        as_grow(check->items, check->n, &check->capacity, 16, sizeof *grown);
     char *path;
 
-    if (!grown)
+    if (!AS_VEC_RESERVE(check->items, check->n, check->capacity))
         return as_fail_nomem(err);
-    check->items = grown;
     if (check->n == MAX_ITEMS)
         return as_fail(err, ASSAY_ERR_LIMIT, "%.150s holds more than %d files", folder, MAX_ITEMS);
     path = as_alloc(capacity);
     if (!path)
         return as_fail_nomem(err);
     (void)snprintf(path, capacity, "%s/%s/%s", folder, places[place].folder, name);
-    grown[check->n++] = (struct as_folder_item){
+    check->items[check->n++] = (struct as_folder_item){
         .path = path, .name = strrchr(path, '/') + 1, .kind = places[place].kind};
     return ASSAY_OK;
 }

@@ -131,13 +131,13 @@ static uint64_t vocabulary(const struct as_gguf *g)
 {
     static const char embedding[] = "token_embd.weight";
     const struct as_gguf_pair *words = as_gguf_find(g, "tokenizer.ggml.tokens");
-    const struct as_name_entry *entry;
+    const uint64_t *id;
 
     if (words && words->kind == AS_GGUF_ARRAY)
         return words->n;
-    entry = as_name_index_find(&g->tensors, embedding, sizeof embedding - 1);
-    if (entry && g->model->values[entry->id].type.rank == 2)
-        return (uint64_t)g->model->values[entry->id].type.dims[0];
+    id = as_hash_map_find(&g->tensors, embedding, sizeof embedding - 1);
+    if (id && g->model->values[*id].type.rank == 2)
+        return (uint64_t)g->model->values[*id].type.dims[0];
     return 0;
 }
 

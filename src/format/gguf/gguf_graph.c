@@ -74,12 +74,12 @@ static void *need(struct building *b, size_t count, size_t size)
 /* The tensor of a block (or, with an empty prefix, of the model), or AS_NONE. */
 static uint32_t tensor(const struct building *b, const char *name)
 {
-    const struct as_name_entry *entry;
+    const uint64_t *id;
     char full[96];
     int size = snprintf(full, sizeof full, "%s%s", b->prefix, name);
 
-    entry = as_name_index_find(&b->g->tensors, full, (size_t)size);
-    return entry ? entry->id : AS_NONE;
+    id = as_hash_map_find(&b->g->tensors, full, (size_t)size);
+    return id ? (uint32_t)*id : AS_NONE;
 }
 
 /* The same for one that must be there and have `rank` dimensions. */

@@ -190,8 +190,11 @@ static int take_pair(struct as_gguf *g, uint32_t i)
                           key.size ? "cut by a zero byte" : "empty");
     pair->key = key.at;
     pair->key_size = key.size;
-    if (!as_name_index_add(&g->keys, key.at, key.size, i))
-        return as_fail_nomem(g->err);
+    rc = as_hash_map_put(&g->keys, key.at, key.size, i);
+    if (rc <= 0)
+        return rc < 0 ? as_fail_nomem(g->err)
+                      : as_fail_at(g->err, (uint64_t)((const uint8_t *)key.at - g->file->bytes),
+                                   "metadata key '%.*s' is there twice", key_width(pair), key.at);
     return take_value(g, pair);
 }
 
@@ -215,7 +218,6 @@ static int read_alignment(struct as_gguf *g)
 
 int as_gguf_read_meta(struct as_gguf *g)
 {
-    const struct as_name_entry *twice;
     int rc = read_header(g);
 
     if (rc < 0)
@@ -225,22 +227,14 @@ int as_gguf_read_meta(struct as_gguf *g)
         return as_fail_nomem(g->err);
     for (uint32_t i = 0; i < g->n_pairs && rc == ASSAY_OK; i++)
         rc = take_pair(g, i);
-    if (rc < 0)
-        return rc;
-    as_name_index_sort(&g->keys);
-    twice = as_name_index_twice(&g->keys);
-    if (twice)
-        return as_fail_at(g->err, (uint64_t)((const uint8_t *)twice->at - g->file->bytes),
-                          "metadata key '%.*s' is there twice", key_width(&g->pairs[twice->id]),
-                          twice->at);
-    return read_alignment(g);
+    return rc < 0 ? rc : read_alignment(g);
 }
 
 const struct as_gguf_pair *as_gguf_find(const struct as_gguf *g, const char *key)
 {
-    const struct as_name_entry *entry = as_name_index_find(&g->keys, key, strlen(key));
+    const uint64_t *at = as_hash_map_find(&g->keys, key, strlen(key));
 
-    return entry ? &g->pairs[entry->id] : NULL;
+    return at ? &g->pairs[*at] : NULL;
 }
 
 static uint64_t raw_number(const uint8_t *data, uint32_t bytes)

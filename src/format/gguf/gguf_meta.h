@@ -4,7 +4,7 @@
 #define AS_FORMAT_GGUF_GGUF_META_H
 
 #include "base/cursor.h"
-#include "base/name_index.h"
+#include "base/hash_map.h"
 #include "format/gguf/gguf_types.h"
 #include "format/mapped_file.h"
 #include "model/graph/graph.h"
@@ -34,7 +34,7 @@ struct as_gguf {
     uint32_t version;
     uint64_t n_tensors, n_pairs, alignment;
     struct as_gguf_pair *pairs;
-    struct as_name_index keys, tensors; /* tensors: name to value */
+    struct as_hash_map keys, tensors; /* keys to pairs, names of tensors to values */
     struct assay_error *err;
 };
 

@@ -113,6 +113,7 @@ static int keep_tensor(struct as_gguf *g, const struct described *t)
     uint32_t id = as_model_add_value(model, model->main, t->name.at, t->name.size, g->err);
     uint64_t blocks = t->n / as_dtype_at(t->dtype)->block_elems;
     struct as_value *value;
+    int rc;
 
     if (id == AS_NONE)
         return ASSAY_ERR_NOMEM;
@@ -121,9 +122,13 @@ static int keep_tensor(struct as_gguf *g, const struct described *t)
     if (as_dtype_at(t->dtype)->kind == AS_CLASS_BLOCK)
         value->n_scales = blocks > UINT32_MAX ? UINT32_MAX : (uint32_t)blocks;
     value->data = as_data_over(&model->arena, t->dtype, t->n, NULL);
-    if (!value->data || !as_type_tensor(&value->type, &model->arena, t->dtype, &t->dims) ||
-        !as_name_index_add(&g->tensors, value->name, t->name.size, id))
+    if (!value->data || !as_type_tensor(&value->type, &model->arena, t->dtype, &t->dims))
         return as_fail_nomem(g->err);
+    rc = as_hash_map_put(&g->tensors, value->name, t->name.size, id);
+    if (rc <= 0)
+        return rc < 0 ? as_fail_nomem(g->err)
+                      : as_fail(g->err, ASSAY_ERR_FORMAT, "tensor '%.80s' is there twice",
+                                value->name);
     value->data->offset = t->offset;
     return ASSAY_OK;
 }
@@ -169,7 +174,6 @@ static int check_overlap(const struct as_gguf *g)
 
 static int read_tensors(struct as_gguf *g)
 {
-    const struct as_name_entry *twice;
     int rc = ASSAY_OK;
 
     for (uint64_t i = 0; i < g->n_tensors && rc == ASSAY_OK; i++) {
@@ -181,10 +185,6 @@ static int read_tensors(struct as_gguf *g)
     }
     if (rc < 0)
         return rc;
-    as_name_index_sort(&g->tensors);
-    twice = as_name_index_twice(&g->tensors);
-    if (twice)
-        return as_fail(g->err, ASSAY_ERR_FORMAT, "tensor '%.80s' is there twice", twice->at);
     rc = place_data(g);
     return rc < 0 ? rc : check_overlap(g);
 }
@@ -229,8 +229,8 @@ static int read_gguf(struct as_model *model, const struct as_mapped_file *file,
     g.in = as_cursor_over(file->bytes, file->size);
     rc = read_all(&g);
     model->ir_version = g.version;
-    as_name_index_fini(&g.keys);
-    as_name_index_fini(&g.tensors);
+    as_hash_map_fini(&g.keys);
+    as_hash_map_fini(&g.tensors);
     return rc;
 }
 

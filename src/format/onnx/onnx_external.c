@@ -67,7 +67,7 @@ static int read_place(struct as_onnx *r, const struct as_proto *message, struct 
 /* The file of that name, opened when this is the first tensor in it. */
 static int find_file(struct as_onnx *r, struct as_text location, const struct as_mapped_file **out)
 {
-    const uint64_t *known = as_name_map_find(&r->files, location.at, location.size);
+    const uint64_t *known = as_hash_map_find(&r->files, location.at, location.size);
     struct as_onnx_file *file;
     int rc;
 
@@ -82,7 +82,7 @@ static int find_file(struct as_onnx *r, struct as_text location, const struct as
     if (!file)
         return as_onnx_no_memory(r);
     rc = as_mapped_file_open_beside(&file->file, r->file->path, location.at, location.size, r->err);
-    if (rc >= 0 && as_name_map_put(&r->files, location.at, location.size, (uintptr_t)file) < 0) {
+    if (rc >= 0 && as_hash_map_put(&r->files, location.at, location.size, (uintptr_t)file) < 0) {
         as_mapped_file_close(&file->file);
         rc = as_onnx_no_memory(r);
     }

@@ -68,7 +68,7 @@ static int index_function(struct as_onnx *r, size_t i)
     kept = as_arena_text(&r->model->arena, key, size);
     if (!kept)
         return as_onnx_no_memory(r);
-    rc = as_name_map_put(&r->function_names, kept, size, i);
+    rc = as_hash_map_put(&r->function_names, kept, size, i);
     if (rc < 0)
         return as_onnx_no_memory(r);
     if (rc == 0)
@@ -92,7 +92,7 @@ int as_onnx_index_functions(struct as_onnx *r, const struct as_proto *model)
     r->functions = as_alloc_zero(r->n_functions, sizeof *r->functions);
     if (!r->functions)
         return as_onnx_no_memory(r);
-    r->maps_bytes += r->n_functions * (sizeof *r->functions + 2 * sizeof(struct as_name_slot));
+    r->maps_bytes += r->n_functions * (sizeof *r->functions + 2 * sizeof(struct as_hash_slot));
     rc = as_onnx_check_capacity(r, 0);
     while (rc >= 0 && (rc = as_proto_next(&p, &f, r->err)) > 0) {
         if (f.number != 25)
@@ -114,7 +114,7 @@ struct as_onnx_function *as_onnx_find_function(const struct as_onnx *r,
 
     if (r->n_functions == 0 || !key_of(key, &size, node->domain, node->op, node->overload))
         return NULL;
-    known = as_name_map_find(&r->function_names, key, size);
+    known = as_hash_map_find(&r->function_names, key, size);
     return known ? &r->functions[*known] : NULL;
 }
 
@@ -180,7 +180,7 @@ static int bind_input(struct as_onnx *r, struct expansion *e, struct as_text nam
 static int bind_output(struct as_onnx *r, struct expansion *e, struct as_text name, uint32_t i)
 {
     uint32_t id = i < e->node->n_outputs ? e->node->outputs[i] : AS_NONE;
-    const uint64_t *known = as_name_map_find(&e->scope.names, name.at, name.size);
+    const uint64_t *known = as_hash_map_find(&e->scope.names, name.at, name.size);
 
     if (id == AS_NONE || (known && *known >> 32 == AS_ONNX_BEFORE))
         return ASSAY_OK;
@@ -234,7 +234,7 @@ static int pass_on(struct as_onnx *r, struct expansion *e, uint32_t from, uint32
 
 static int finish_output(struct as_onnx *r, struct expansion *e, struct as_text name, uint32_t i)
 {
-    const uint64_t *known = as_name_map_find(&e->scope.names, name.at, name.size);
+    const uint64_t *known = as_hash_map_find(&e->scope.names, name.at, name.size);
     uint32_t id = i < e->node->n_outputs ? e->node->outputs[i] : AS_NONE;
 
     if (!known || id == AS_NONE)
@@ -254,16 +254,16 @@ static int set_prefix(struct as_onnx *r, struct expansion *e)
     const char *label = as_node_label(e->scope.graph, e->node);
     size_t capacity = strlen(label) + 32, size = strlen(label) + 1;
     char *prefix = as_arena_zero(&r->model->arena, capacity, 1);
-    int rc = as_onnx_check_capacity(r, as_name_map_growth(&r->prefixes));
+    int rc = as_onnx_check_capacity(r, as_hash_map_growth(&r->prefixes));
 
     if (rc < 0)
         return rc;
     if (!prefix)
         return as_onnx_no_memory(r);
     (void)snprintf(prefix, capacity, "%s/", label);
-    r->maps_bytes -= as_name_map_bytes(&r->prefixes);
-    rc = as_name_map_put(&r->prefixes, prefix, size, 0);
-    r->maps_bytes += as_name_map_bytes(&r->prefixes);
+    r->maps_bytes -= as_hash_map_bytes(&r->prefixes);
+    rc = as_hash_map_put(&r->prefixes, prefix, size, 0);
+    r->maps_bytes += as_hash_map_bytes(&r->prefixes);
     if (rc < 0)
         return as_onnx_no_memory(r);
     if (rc == 0)

@@ -44,7 +44,7 @@ static int add_input(struct as_onnx *r, struct as_onnx_scope *scope, const struc
     if (info.name.size == 0)
         return as_fail_at(r->err, as_proto_offset(message), "an input of graph '%.60s' has no name",
                           scope->graph->name);
-    known = as_name_map_find(&scope->names, info.name.at, info.name.size);
+    known = as_hash_map_find(&scope->names, info.name.at, info.name.size);
     if (known && r->model->values[(uint32_t)*known].is_initializer) {
         *id = (uint32_t)*known;
         return ASSAY_OK;
@@ -66,7 +66,7 @@ static int add_info(struct as_onnx *r, struct as_onnx_scope *scope, const struct
 
     if (rc < 0)
         return rc;
-    known = as_name_map_find(&scope->names, info.name.at, info.name.size);
+    known = as_hash_map_find(&scope->names, info.name.at, info.name.size);
     if (known && as_onnx_order_of(*known) != AS_ONNX_BEFORE && info.typed)
         r->model->values[(uint32_t)*known].type = info.type;
     return ASSAY_OK;

@@ -61,10 +61,10 @@ static int find_op(struct as_onnx *r, struct as_node *node)
         node->op = as_op_find(domain, node->op_name);
         return ASSAY_OK;
     }
-    known = as_name_map_find(&r->ops, node->op_name, size);
+    known = as_hash_map_find(&r->ops, node->op_name, size);
     node->op = known ? (enum as_op) * known : as_op_find(domain, node->op_name);
     if (!known && r->ops.n < AS_ONNX_MAX_WORDS &&
-        as_name_map_put(&r->ops, node->op_name, size, node->op) < 0)
+        as_hash_map_put(&r->ops, node->op_name, size, node->op) < 0)
         return as_onnx_no_memory(r);
     return ASSAY_OK;
 }
@@ -161,7 +161,7 @@ static bool is_replaced(const struct as_onnx_scope *scope, const struct as_onnx_
     while (!known && as_proto_next(&p, &f, NULL) > 0)
         if (f.number == 2 && f.wire == AS_WIRE_SIZED)
             known =
-                as_name_map_find(&scope->names, (const char *)f.body.at, as_cursor_left(&f.body));
+                as_hash_map_find(&scope->names, (const char *)f.body.at, as_cursor_left(&f.body));
     return known && as_onnx_order_of(*known) != scope->current;
 }
 

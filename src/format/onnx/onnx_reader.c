@@ -91,7 +91,7 @@ const char *as_onnx_word(struct as_onnx *r, struct as_text text)
 
     if (text.size == 0)
         return "";
-    known = as_name_map_find(&r->words, text.at, text.size);
+    known = as_hash_map_find(&r->words, text.at, text.size);
     if (known)
         return (const char *)(uintptr_t)*known;
     if (as_onnx_check_name(r, text, "name of an operator, attribute or symbol") < 0)
@@ -99,12 +99,12 @@ const char *as_onnx_word(struct as_onnx *r, struct as_text text)
     copy = as_arena_text(&r->model->arena, text.at, text.size);
     if (copy && r->words.n >= AS_ONNX_MAX_WORDS)
         return copy;
-    r->maps_bytes -= as_name_map_bytes(&r->words);
-    if (!copy || as_name_map_put(&r->words, copy, text.size, (uintptr_t)copy) < 0) {
+    r->maps_bytes -= as_hash_map_bytes(&r->words);
+    if (!copy || as_hash_map_put(&r->words, copy, text.size, (uintptr_t)copy) < 0) {
         as_onnx_no_memory(r);
         copy = NULL;
     }
-    r->maps_bytes += as_name_map_bytes(&r->words);
+    r->maps_bytes += as_hash_map_bytes(&r->words);
     return copy;
 }
 
@@ -370,11 +370,11 @@ static int read_onnx(struct as_model *model, const struct as_mapped_file *file,
     model->held = r.first_file;
     model->drop = as_onnx_drop_files;
     model->let_go = as_onnx_let_go_files;
-    as_name_map_fini(&r.words);
-    as_name_map_fini(&r.ops);
-    as_name_map_fini(&r.files);
-    as_name_map_fini(&r.function_names);
-    as_name_map_fini(&r.prefixes);
+    as_hash_map_fini(&r.words);
+    as_hash_map_fini(&r.ops);
+    as_hash_map_fini(&r.files);
+    as_hash_map_fini(&r.function_names);
+    as_hash_map_fini(&r.prefixes);
     as_free(r.functions);
     AS_ONNX_STEP(rc, as_model_link(model, err));
     return rc < 0 ? rc : ASSAY_OK;

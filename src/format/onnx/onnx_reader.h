@@ -36,12 +36,12 @@ struct as_onnx {
     struct as_model *model;
     const struct as_mapped_file *file; /* path NULL: from memory, without external data */
     struct as_proto_input input;
-    struct as_name_map words; /* operators, domains, attributes: kept once each */
-    struct as_name_map ops;   /* of the default domain -> enum as_op */
-    struct as_name_map files; /* of external data -> struct as_onnx_file * */
+    struct as_hash_map words; /* operators, domains, attributes: kept once each */
+    struct as_hash_map ops;   /* of the default domain -> enum as_op */
+    struct as_hash_map files; /* of external data -> struct as_onnx_file * */
     struct as_onnx_file *first_file;
-    struct as_name_map function_names; /* domain, NUL, name, NUL, overload -> index */
-    struct as_name_map prefixes;       /* of the calls put in place */
+    struct as_hash_map function_names; /* domain, NUL, name, NUL, overload -> index */
+    struct as_hash_map prefixes;       /* of the calls put in place */
     struct as_onnx_function *functions;
     size_t n_functions;
     uint64_t n_nodes;  /* of all graphs, with the calls of functions */
@@ -70,7 +70,7 @@ struct as_onnx_nodes {
 struct as_onnx_scope {
     struct as_onnx_scope *parent; /* around it; NULL: the main graph or a function */
     struct as_graph *graph;       /* whose values and nodes these are */
-    struct as_name_map names;     /* -> value in the low half, order in the high one */
+    struct as_hash_map names;     /* -> value in the low half, order in the high one */
     uint32_t current;             /* order of the node that is read: 1 for the first */
     struct as_onnx_nodes *nodes;
     const char *prefix; /* of the names made in a call: "call/" */

@@ -13,13 +13,13 @@ static uint64_t entry(uint32_t id, uint32_t order)
 static int bind(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
                 const char *kept, uint64_t number)
 {
-    int rc = as_onnx_check_capacity(r, as_name_map_growth(&scope->names));
+    int rc = as_onnx_check_capacity(r, as_hash_map_growth(&scope->names));
 
     if (rc < 0)
         return rc;
-    r->maps_bytes -= as_name_map_bytes(&scope->names);
-    rc = as_name_map_put(&scope->names, kept, name.size, number);
-    r->maps_bytes += as_name_map_bytes(&scope->names);
+    r->maps_bytes -= as_hash_map_bytes(&scope->names);
+    rc = as_hash_map_put(&scope->names, kept, name.size, number);
+    r->maps_bytes += as_hash_map_bytes(&scope->names);
     if (rc < 0)
         return as_onnx_no_memory(r);
     if (rc == 0)
@@ -58,15 +58,15 @@ int as_onnx_declare(struct as_onnx *r, struct as_onnx_scope *scope, struct as_te
 
 void as_onnx_scope_fini(struct as_onnx *r, struct as_onnx_scope *scope)
 {
-    r->maps_bytes -= as_name_map_bytes(&scope->names);
-    as_name_map_fini(&scope->names);
+    r->maps_bytes -= as_hash_map_bytes(&scope->names);
+    as_hash_map_fini(&scope->names);
 }
 
 /* An output of node number `order`. */
 int as_onnx_declare_output(struct as_onnx *r, struct as_onnx_scope *scope, struct as_text name,
                            uint32_t order)
 {
-    uint64_t *known = as_name_map_find(&scope->names, name.at, name.size);
+    uint64_t *known = as_hash_map_find(&scope->names, name.at, name.size);
     uint32_t id;
 
     if (known && as_onnx_order_of(*known) == AS_ONNX_PENDING) {
@@ -90,7 +90,7 @@ enum found { FOUND, FOUND_LATER, NOT_FOUND };
 static enum found find_value(const struct as_onnx_scope *scope, struct as_text name, uint32_t *id)
 {
     for (const struct as_onnx_scope *s = scope; s; s = s->parent) {
-        const uint64_t *known = as_name_map_find(&s->names, name.at, name.size);
+        const uint64_t *known = as_hash_map_find(&s->names, name.at, name.size);
 
         if (!known)
             continue;

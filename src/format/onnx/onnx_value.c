@@ -92,9 +92,9 @@ int as_onnx_value_read(struct as_model *model, enum as_value_kind kind, const ui
 
     as_proto_init(&message, &r.input, "ONNX tensor file", bytes, (size_t)size);
     rc = read_value(&r, kind, &message, type, data);
-    as_name_map_fini(&r.words);
-    as_name_map_fini(&r.ops);
-    as_name_map_fini(&r.files);
-    as_name_map_fini(&r.function_names);
+    as_hash_map_fini(&r.words);
+    as_hash_map_fini(&r.ops);
+    as_hash_map_fini(&r.files);
+    as_hash_map_fini(&r.function_names);
     return rc < 0 ? rc : ASSAY_OK;
 }

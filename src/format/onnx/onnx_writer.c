@@ -25,7 +25,7 @@ struct writing {
     const struct as_model *model;
     struct as_out *data;       /* of external data, or NULL */
     const char *data_name;     /* as the file shall name it */
-    struct as_name_map graphs; /* graph -> its first value */
+    struct as_hash_map graphs; /* graph -> its first value */
     uint32_t *next;            /* value -> the next of the same graph */
     struct assay_error err;
     int rc;
@@ -330,7 +330,7 @@ static void put_node(struct as_proto_out *p, const void *what)
 /* The first value of a graph, or AS_NONE; the next follow by w->next. */
 static uint32_t first_value(const struct writing *w, const struct as_graph *graph)
 {
-    const uint64_t *first = as_name_map_find(&w->graphs, (const char *)&graph, sizeof(void *));
+    const uint64_t *first = as_hash_map_find(&w->graphs, (const char *)&graph, sizeof(void *));
 
     return first ? (uint32_t)*first : AS_NONE;
 }
@@ -417,12 +417,12 @@ static int chain_values(struct writing *w)
         return as_fail_nomem(&w->err);
     for (uint32_t i = model->n_values; i-- > 0;) {
         const char *key = (const char *)&model->values[i].graph;
-        uint64_t *first = as_name_map_find(&w->graphs, key, sizeof(void *));
+        uint64_t *first = as_hash_map_find(&w->graphs, key, sizeof(void *));
 
         w->next[i] = first ? (uint32_t)*first : AS_NONE;
         if (first)
             *first = i;
-        else if (as_name_map_put(&w->graphs, key, sizeof(void *), i) < 0)
+        else if (as_hash_map_put(&w->graphs, key, sizeof(void *), i) < 0)
             return as_fail_nomem(&w->err);
     }
     return ASSAY_OK;
@@ -453,7 +453,7 @@ static int write_all(struct writing *w, struct as_out *out)
 static int finish(struct writing *w, int rc, struct assay_error *err)
 {
     as_free(w->next);
-    as_name_map_fini(&w->graphs);
+    as_hash_map_fini(&w->graphs);
     if (rc < 0 && err)
         *err = w->err;
     return rc;

@@ -4,9 +4,11 @@
  *
  * Shards are opened beneath the folder of the index only. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 #include "format/safetensors/safetensors_reader.h"
 
 #define SCAN_BYTES (4u << 20) /* "weight_map" is looked for in so much of a file */
@@ -14,6 +16,7 @@
 struct place {
     const char *name, *shard; /* in the arena */
     size_t name_size, shard_size;
+    size_t order; /* in the index */
 };
 
 struct shard {
@@ -24,9 +27,8 @@ struct shard {
 struct index {
     struct as_safetensors *s;
     const struct as_mapped_file *file;
-    struct place *places;
+    struct place *places; /* by shard once the index is read */
     size_t n_places, capacity;
-    struct as_name_index shard_names; /* to places, several of each */
     bool has_total, has_map;
     uint64_t total;
 };
@@ -65,7 +67,7 @@ static const char *keep_text(struct index *x, const struct as_json_parser *json)
 
 static int add_place(struct index *x, const struct as_json_parser *json, struct place place)
 {
-    const struct place *last = x->n_places ? &x->places[x->n_places - 1] : NULL;
+    const struct place *last;
 
     if (json->text_size == 0 || json->text_size > AS_MAX_NAME_BYTES)
         return as_fail_at(x->s->err, json->token_at, "the shard of tensor '%.80s' has no fit name",
@@ -73,24 +75,17 @@ static int add_place(struct index *x, const struct as_json_parser *json, struct 
     if (x->n_places == AS_SAFETENSORS_MAX_TENSORS)
         return as_fail_at(x->s->err, json->token_at, "the model has more than %d tensors",
                           AS_SAFETENSORS_MAX_TENSORS);
-    if (x->n_places == x->capacity) {
-        size_t capacity = x->capacity ? x->capacity * 2 : 256;
-        struct place *places = as_realloc(x->places, capacity, sizeof *places);
-
-        if (!places)
-            return as_fail_nomem(x->s->err);
-        x->places = places;
-        x->capacity = capacity;
-        last = x->n_places ? &x->places[x->n_places - 1] : NULL;
-    }
+    if (!AS_VEC_RESERVE(x->places, x->n_places, x->capacity))
+        return as_fail_nomem(x->s->err);
+    last = x->n_places ? &x->places[x->n_places - 1] : NULL;
+    place.order = x->n_places;
     place.shard_size = json->text_size;
     if (last && last->shard_size == json->text_size &&
         memcmp(last->shard, json->text, json->text_size) == 0)
         place.shard = last->shard;
     else
         place.shard = keep_text(x, json);
-    if (!place.shard ||
-        !as_name_index_add(&x->shard_names, place.shard, place.shard_size, (uint32_t)x->n_places))
+    if (!place.shard)
         return as_fail_nomem(x->s->err);
     x->places[x->n_places++] = place;
     return ASSAY_OK;
@@ -168,27 +163,43 @@ static int take_index(struct index *x)
     return rc;
 }
 
-static bool same_name(const struct as_name_entry *a, const struct as_name_entry *b)
+static int compare_shards(const struct place *a, const struct place *b)
 {
-    return a->size == b->size && memcmp(a->at, b->at, a->size) == 0;
+    size_t common = a->shard_size < b->shard_size ? a->shard_size : b->shard_size;
+    int order = a->shard == b->shard ? 0 : memcmp(a->shard, b->shard, common);
+
+    return order ? order : (a->shard_size > b->shard_size) - (a->shard_size < b->shard_size);
 }
 
-static size_t count_shards(const struct as_name_index *names)
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int order = compare_shards(a, b);
+
+    return order ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+static bool begins_shard(const struct index *x, size_t i)
+{
+    return i == 0 || compare_shards(&x->places[i - 1], &x->places[i]) != 0;
+}
+
+static size_t count_shards(const struct index *x)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < names->n; i++)
-        n += i == 0 || !same_name(&names->entries[i - 1], &names->entries[i]);
+    for (size_t i = 0; i < x->n_places; i++)
+        n += begins_shard(x, i);
     return n;
 }
 
 /* Puts the shard's name in front of its sentence. */
-static int name_shard(const struct as_name_entry *entry, int rc, struct assay_error *err)
+static int name_shard(const struct place *place, int rc, struct assay_error *err)
 {
     struct assay_error inner = *err;
 
-    (void)as_fail(err, rc, "shard '%.*s': %.150s", entry->size < 60 ? (int)entry->size : 60,
-                  entry->at, inner.msg);
+    (void)as_fail(err, rc, "shard '%.*s': %.150s", place->shard_size < 60 ? (int)place->shard_size : 60,
+                  place->shard, inner.msg);
     err->sys = inner.sys;
     err->offset = inner.offset;
     return rc;
@@ -197,25 +208,24 @@ static int name_shard(const struct as_name_entry *entry, int rc, struct assay_er
 /* Opens every shard once and adds its tensors. */
 static int read_shards(struct index *x, struct open_shards *open)
 {
-    const struct as_name_index *names = &x->shard_names;
     struct as_model *model = x->s->model;
 
-    for (size_t i = 0; i < names->n; i++) {
-        const struct as_name_entry *entry = &names->entries[i];
+    for (size_t i = 0; i < x->n_places; i++) {
+        const struct place *place = &x->places[i];
         struct shard *shard = &open->at[open->n];
         int rc;
 
-        if (i > 0 && same_name(entry - 1, entry))
+        if (!begins_shard(x, i))
             continue;
-        rc = as_mapped_file_open_beside(&shard->file, x->file->path, entry->at, entry->size,
-                                        x->s->err);
+        rc = as_mapped_file_open_beside(&shard->file, x->file->path, place->shard,
+                                        place->shard_size, x->s->err);
         if (rc < 0)
-            return name_shard(entry, rc, x->s->err);
+            return name_shard(place, rc, x->s->err);
         open->n++;
         shard->first = model->n_values;
         rc = as_safetensors_read_file(x->s, &shard->file);
         if (rc < 0)
-            return name_shard(entry, rc, x->s->err);
+            return name_shard(place, rc, x->s->err);
         shard->end = model->n_values;
         model->file_bytes += shard->file.size;
     }
@@ -227,17 +237,16 @@ static int check_places(struct index *x, const struct open_shards *open, uint8_t
 {
     size_t at = 0;
 
-    for (size_t i = 0; i < x->shard_names.n; i++) {
-        const struct as_name_entry *entry = &x->shard_names.entries[i], *found;
-        const struct place *place = &x->places[entry->id];
+    for (size_t i = 0; i < x->n_places; i++) {
+        const struct place *place = &x->places[i];
+        const uint64_t *found = as_hash_map_find(&x->s->names, place->name, place->name_size);
 
-        at += i > 0 && !same_name(entry - 1, entry);
-        found = as_name_index_find(&x->s->names, place->name, place->name_size);
-        if (!found || found->id < open->at[at].first || found->id >= open->at[at].end)
+        at += i > 0 && begins_shard(x, i);
+        if (!found || *found < open->at[at].first || *found >= open->at[at].end)
             return as_fail(x->s->err, ASSAY_ERR_FORMAT,
                            "tensor '%.80s' is not in shard '%.80s', where the index says it is",
                            place->name, place->shard);
-        if (seen[found->id]++)
+        if (seen[*found]++)
             return as_fail(x->s->err, ASSAY_ERR_FORMAT, "the index has tensor '%.80s' twice",
                            place->name);
     }
@@ -273,15 +282,15 @@ static int check_all(struct index *x, const struct open_shards *open)
 
 static int read_model(struct index *x)
 {
-    const struct as_name_entry *twice;
     struct open_shards *open;
     size_t n;
     int rc = take_index(x);
 
     if (rc < 0)
         return rc;
-    as_name_index_sort(&x->shard_names);
-    n = count_shards(&x->shard_names);
+    if (x->n_places)
+        qsort(x->places, x->n_places, sizeof *x->places, compare_places);
+    n = count_shards(x);
     if (n > AS_SAFETENSORS_MAX_SHARDS)
         return as_fail(x->s->err, ASSAY_ERR_LIMIT, "the index names %zu shards, more than %d", n,
                        AS_SAFETENSORS_MAX_SHARDS);
@@ -291,14 +300,7 @@ static int read_model(struct index *x)
     x->s->model->held = open;
     x->s->model->drop = drop_shards;
     rc = read_shards(x, open);
-    if (rc < 0)
-        return rc;
-    as_name_index_sort(&x->s->names);
-    twice = as_name_index_twice(&x->s->names);
-    if (twice)
-        return as_fail(x->s->err, ASSAY_ERR_FORMAT, "tensor '%.80s' is in the shards twice",
-                       twice->at);
-    return check_all(x, open);
+    return rc < 0 ? rc : check_all(x, open);
 }
 
 int as_safetensors_read_index(struct as_safetensors *s, const struct as_mapped_file *file)
@@ -306,7 +308,6 @@ int as_safetensors_read_index(struct as_safetensors *s, const struct as_mapped_f
     struct index x = {.s = s, .file = file};
     int rc = read_model(&x);
 
-    as_name_index_fini(&x.shard_names);
     as_free(x.places);
     return rc;
 }

@@ -227,8 +227,10 @@ static int take_tensor(struct header *h)
     if (id == AS_NONE)
         return s->err->code;
     e.name = s->model->values[id].name;
-    if (!as_name_index_add(&s->names, e.name, h->json.text_size, id))
-        return as_fail_nomem(s->err);
+    rc = as_hash_map_put(&s->names, e.name, h->json.text_size, id);
+    if (rc <= 0)
+        return rc < 0 ? as_fail_nomem(s->err)
+                      : as_fail(s->err, ASSAY_ERR_FORMAT, "tensor '%.80s' is there twice", e.name);
     rc = as_json_expect(&h->json, AS_JSON_OBJECT, "a tensor's entry", s->err);
     while (rc >= 0) {
         rc = as_json_next(&h->json, s->err);
@@ -375,21 +377,11 @@ int as_safetensors_read_file(struct as_safetensors *s, const struct as_mapped_fi
 
 static int read_all(struct as_safetensors *s, const struct as_mapped_file *file)
 {
-    const struct as_name_entry *twice;
-    int rc;
-
     if (!as_graph_new(s->model, NULL, "", s->err))
         return ASSAY_ERR_NOMEM;
     if (as_safetensors_is_index(file->bytes, file->size))
         return as_safetensors_read_index(s, file);
-    rc = as_safetensors_read_file(s, file);
-    if (rc < 0)
-        return rc;
-    as_name_index_sort(&s->names);
-    twice = as_name_index_twice(&s->names);
-    if (twice)
-        return as_fail(s->err, ASSAY_ERR_FORMAT, "tensor '%.80s' is there twice", twice->at);
-    return ASSAY_OK;
+    return as_safetensors_read_file(s, file);
 }
 
 static int read_safetensors(struct as_model *model, const struct as_mapped_file *file,
@@ -402,7 +394,7 @@ static int read_safetensors(struct as_model *model, const struct as_mapped_file 
     model->format = AS_FORMAT_SAFETENSORS;
     model->file_bytes = file->size;
     rc = read_all(&s, file);
-    as_name_index_fini(&s.names);
+    as_hash_map_fini(&s.names);
     if (rc < 0)
         return rc;
     if (file->path && file->path[0])

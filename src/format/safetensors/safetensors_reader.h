@@ -4,7 +4,7 @@
 #define AS_FORMAT_SAFETENSORS_SAFETENSORS_READER_H
 
 #include "base/json/json_parser.h"
-#include "base/name_index.h"
+#include "base/hash_map.h"
 #include "format/mapped_file.h"
 #include "model/graph/graph.h"
 
@@ -18,7 +18,7 @@ enum {
 
 struct as_safetensors {
     struct as_model *model;
-    struct as_name_index names; /* name to value, of all shards */
+    struct as_hash_map names; /* name to value, of all shards */
     uint64_t data_bytes;        /* of all tensors */
     struct assay_error *err;    /* never NULL */
 };

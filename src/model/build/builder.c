@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 #include "model/build/build_opset.h"
 
 struct as_build_name {
-    const char *text; /* NULL: free */
-    uint64_t hash;
+    const char *text;
     uint32_t value; /* so called, or AS_NONE when it is a node's or was only reserved */
     uint32_t next;  /* number to try behind it when it is wanted again */
 };
@@ -62,6 +62,7 @@ void as_builder_fini(struct as_builder *b)
     as_free(b->inputs);
     as_free(b->outputs);
     as_free(b->names);
+    as_hash_map_fini(&b->name_map);
     b->nodes = NULL;
     b->inputs = b->outputs = NULL;
     b->names = NULL;
@@ -71,69 +72,24 @@ void as_builder_fini(struct as_builder *b)
 
 /* ---- names ---- */
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-    return hash ^ hash >> 29;
-}
-
-static struct as_build_name *slot_of(struct as_build_name *names, size_t capacity, const char *text,
-                                     uint64_t hash)
-{
-    size_t at = hash & (capacity - 1);
-
-    while (names[at].text && (names[at].hash != hash || strcmp(names[at].text, text) != 0))
-        at = (at + 1) & (capacity - 1);
-    return &names[at];
-}
-
 static struct as_build_name *find_name(const struct as_builder *b, const char *text)
 {
-    struct as_build_name *slot;
+    const uint64_t *at = as_hash_map_find(&b->name_map, text, strlen(text));
 
-    if (b->capacity_names == 0)
-        return NULL;
-    slot = slot_of(b->names, b->capacity_names, text, hash_of(text));
-    return slot->text ? slot : NULL;
-}
-
-static bool grow_names(struct as_builder *b)
-{
-    size_t capacity = b->capacity_names ? b->capacity_names * 2 : 256;
-    struct as_build_name *names = as_alloc_zero(capacity, sizeof *names);
-
-    if (!names)
-        return false;
-    for (size_t i = 0; i < b->capacity_names; i++)
-        if (b->names[i].text)
-            *slot_of(names, capacity, b->names[i].text, b->names[i].hash) = b->names[i];
-    as_free(b->names);
-    b->names = names;
-    b->capacity_names = capacity;
-    return true;
+    return at ? &b->names[*at] : NULL;
 }
 
 static struct as_build_name *add_name(struct as_builder *b, const char *text)
 {
-    struct as_build_name *slot;
-    uint64_t hash = hash_of(text);
+    const char *copy = as_arena_text(&b->model->arena, text, strlen(text));
 
-    if (b->n_names * 2 >= b->capacity_names && !grow_names(b)) {
+    if (!copy || !AS_VEC_RESERVE(b->names, b->n_names, b->capacity_names) ||
+        as_hash_map_put(&b->name_map, copy, strlen(copy), b->n_names) < 0) {
         fail_nomem(b);
         return NULL;
     }
-    slot = slot_of(b->names, b->capacity_names, text, hash);
-    *slot = (struct as_build_name){as_arena_text(&b->model->arena, text, strlen(text)), hash,
-                                   AS_NONE, 1};
-    if (!slot->text) {
-        fail_nomem(b);
-        return NULL;
-    }
-    b->n_names++;
-    return slot;
+    b->names[b->n_names] = (struct as_build_name){copy, AS_NONE, 1};
+    return &b->names[b->n_names++];
 }
 
 /* Takes a name that nothing else has: `text` in the scope, with a number behind it when needed. */
@@ -409,11 +365,12 @@ void as_build_output(struct as_builder *b, uint32_t value, const char *name)
     }
     if (name) {
         const char *full = take_name(b, name, false);
+        struct as_build_name *taken = full ? find_name(b, full) : NULL;
 
-        if (!full)
+        if (!taken)
             return;
         v->name = full;
-        find_name(b, full)->value = value;
+        taken->value = value;
     }
     v->is_output = true;
     (void)append(b, &b->outputs, &b->n_outputs, value);

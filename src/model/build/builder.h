@@ -4,6 +4,7 @@
 #ifndef AS_MODEL_BUILD_BUILDER_H
 #define AS_MODEL_BUILD_BUILDER_H
 
+#include "base/hash_map.h"
 #include "model/graph/graph.h"
 #include "model/weights/seeded_data.h"
 
@@ -21,7 +22,8 @@ struct as_builder {
     uint32_t *inputs, *outputs;
     size_t n_inputs, n_outputs;
     struct as_build_name *names;
-    size_t n_names, capacity_names; /* room: a power of two */
+    size_t n_names, capacity_names;
+    struct as_hash_map name_map; /* to places in `names` */
     char scope[AS_MAX_NAME_BYTES];
     size_t scope_size;
     uint16_t scope_sizes[AS_BUILD_SCOPES]; /* bytes each open scope added */

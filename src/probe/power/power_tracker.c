@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "probe/power/power_energy.h"
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
@@ -112,7 +113,6 @@ static int keep(struct assay_power_tracker *t, const struct assay_power_sample *
                 struct assay_error *err)
 {
     uint64_t number = t->energy.n;
-    struct assay_power_sample *grown;
 
     if (number % t->stride != 0)
         return ASSAY_OK;
@@ -120,10 +120,8 @@ static int keep(struct assay_power_tracker *t, const struct assay_power_sample *
         thin_out(t);
     if (number % t->stride != 0 || t->n_kept == t->most)
         return ASSAY_OK;
-    grown = as_grow(t->kept, t->n_kept, &t->capacity, 64, sizeof *grown);
-    if (!grown)
+    if (!AS_VEC_RESERVE(t->kept, t->n_kept, t->capacity))
         return as_fail_nomem(err);
-    t->kept = grown;
     t->kept[t->n_kept++] = *sample;
     return ASSAY_OK;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 
 #define TYPE_FUNCTION 2u
 #define TYPE_INDIRECT 10u /* chosen by the loader: memcpy and friends */
@@ -21,15 +22,6 @@ static bool is_function(const struct as_elf_symbol *s)
     return (type == TYPE_FUNCTION || type == TYPE_INDIRECT) && s->section != NO_SECTION;
 }
 
-static bool reserve(struct as_elf_functions *list)
-{
-    void *grown = as_grow(list->function, list->n, &list->capacity, 256, sizeof *list->function);
-
-    if (grown)
-        list->function = grown;
-    return grown;
-}
-
 int as_elf_functions_add(struct as_elf_functions *list, const struct as_elf_table *table,
                          struct assay_error *err)
 {
@@ -43,7 +35,7 @@ int as_elf_functions_add(struct as_elf_functions *list, const struct as_elf_tabl
     while (list->n < AS_ELF_MAX_FUNCTIONS && as_elf_take_symbol(&c, &s)) {
         if (!is_function(&s) || s.name >= as_cursor_left(&table->names))
             continue;
-        if (!reserve(list))
+        if (!AS_VEC_RESERVE(list->function, list->n, list->capacity))
             return as_fail_nomem(err);
         list->function[list->n++] =
             (struct as_elf_function){s.value, s.size, s.name, (uint32_t)list->n_tables - 1};

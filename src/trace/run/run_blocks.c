@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 #include "trace/record/event_code.h"
 
 struct text {
@@ -148,15 +149,12 @@ static int take_thread(struct as_run *run, struct as_cursor *c)
 static int take_anchor(struct as_run *run, struct as_cursor *c)
 {
     struct as_clock_anchor a;
-    void *grown;
 
     if (!as_take_varint(c, &a.ticks) || !as_take_varint(c, &a.width) ||
         !as_take_varint(c, &a.mono_ns) || !as_take_varint(c, &a.real_ns))
         return 0;
-    grown = as_grow(run->anchor, run->n_anchors, &run->anchor_capacity, 16, sizeof *run->anchor);
-    if (!grown)
+    if (!AS_VEC_RESERVE(run->anchor, run->n_anchors, run->anchor_capacity))
         return ASSAY_ERR_NOMEM;
-    run->anchor = grown;
     run->anchor[run->n_anchors++] = a;
     return 1;
 }
@@ -176,14 +174,11 @@ static int take_data(struct as_run *run, struct as_cursor *c)
 {
     struct as_run_data data;
     struct text kind;
-    void *grown;
 
     if (!take_text(c, &kind) || kind.size == 0)
         return 0;
-    grown = as_grow(run->data, run->n_data, &run->data_capacity, 16, sizeof *run->data);
-    if (!grown)
+    if (!AS_VEC_RESERVE(run->data, run->n_data, run->data_capacity))
         return ASSAY_ERR_NOMEM;
-    run->data = grown;
     data.kind = keep_text(run, kind);
     data.json_size = as_cursor_left(c);
     data.json = as_arena_text(&run->arena, (const char *)c->at, data.json_size);

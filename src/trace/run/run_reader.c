@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/crc32c.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "trace/record/memory_samples.h"
 #include "trace/run/ring_reader.h"
 #include "trace/run/run_blocks.h"
@@ -45,16 +46,13 @@ static uint32_t *reach_thread(struct as_run *run, uint64_t index)
 struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index)
 {
     uint32_t *place = index < AS_RUN_MAX_THREADS ? reach_thread(run, index) : NULL;
-    void *grown;
 
     if (!place)
         return NULL;
     if (*place)
         return &run->thread[*place - 1];
-    grown = as_grow(run->thread, run->n_threads, &run->thread_capacity, 8, sizeof *run->thread);
-    if (!grown)
+    if (!AS_VEC_RESERVE(run->thread, run->n_threads, run->thread_capacity))
         return NULL;
-    run->thread = grown;
     run->thread[run->n_threads] = (struct as_run_thread){.index = index, .name = ""};
     *place = (uint32_t)++run->n_threads;
     return &run->thread[*place - 1];
@@ -63,12 +61,8 @@ struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index)
 int as_run_add_chunk(struct as_run *run, struct as_run_thread *thread,
                      const struct as_run_chunk *chunk, struct assay_error *err)
 {
-    void *grown =
-        as_grow(thread->chunk, thread->n_chunks, &thread->capacity, 8, sizeof *thread->chunk);
-
-    if (!grown)
+    if (!AS_VEC_RESERVE(thread->chunk, thread->n_chunks, thread->capacity))
         return as_fail_nomem(err);
-    thread->chunk = grown;
     thread->chunk[thread->n_chunks++] = *chunk;
     run->health.events += chunk->records;
     if (chunk->memory)
