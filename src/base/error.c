@@ -77,3 +77,19 @@ int as_fail_at(struct assay_error *err, uint64_t offset, const char *fmt, ...)
     }
     return ASSAY_ERR_FORMAT;
 }
+
+int as_fail_in_file(struct assay_error *err, int code, const char *path)
+{
+    struct assay_error inner;
+
+    if (!err || code == ASSAY_ERR_NOMEM || strstr(err->msg, path))
+        return code;
+    inner = *err;
+    /* A long path must not push the sentence out. */
+    if (strlen(path) + strlen(inner.msg) + 3 > sizeof err->msg)
+        return code;
+    (void)as_fail(err, code, "%s: %s", path, inner.msg);
+    err->sys = inner.sys;
+    err->offset = inner.offset;
+    return code;
+}

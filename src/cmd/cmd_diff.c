@@ -55,20 +55,7 @@ static int read_percent(const struct as_cmd_line *line, const char *name, double
     return ASSAY_OK;
 }
 
-static int print(const struct as_cmd_line *line, const struct as_diff_report *report,
-                 struct assay_error *err)
-{
-    struct as_console console;
-    int rc = as_console_open(&console, line, err);
-
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "json"))
-        rc = as_diff_json(report, &console.out, err);
-    else
-        rc = as_diff_page(report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
-}
+AS_CONSOLE_DEFINE_PRINT(print, as_diff_report, as_diff_json, as_diff_page);
 
 static int compare(const struct as_cmd_line *line, struct as_diff_run *const run[2],
                    const struct as_diff_options *options, double limit_percent,

@@ -336,15 +336,6 @@ static int print(const struct as_cmd_line *line, const struct as_inspect_report 
     return as_console_close(&console, rc, err);
 }
 
-/* A graph that cannot work is named with its file, as the readers do. */
-static void name_file(const char *path, struct assay_error *err)
-{
-    char text[sizeof err->msg];
-
-    if (snprintf(text, sizeof text, "%.100s: %s", path, err->msg) > 0)
-        memcpy(err->msg, text, sizeof text);
-}
-
 static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_scale_row rows[AS_SCALE_MAX];
@@ -372,7 +363,7 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK) {
         rc = as_inspection_new(&inspection, model, &options, err);
         if (rc == ASSAY_ERR_FORMAT)
-            name_file(line->operand[0], err);
+            (void)as_fail_in_file(err, rc, line->operand[0]);
     }
     if (rc == ASSAY_OK) {
         memcpy(inspection->scale, rows, n_rows * sizeof *rows);

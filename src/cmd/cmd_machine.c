@@ -46,7 +46,7 @@ static const struct as_opt machine_opts[] = {
 struct machine {
     struct as_topology topology;
     struct as_system_load load;
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
     struct as_peaks_cached cached;
     struct as_noise noise;
     struct as_fitness fitness;
@@ -76,25 +76,27 @@ static int look(struct machine *m, const struct as_cmd_line *line, struct assay_
     int rc;
 
     as_system_load_read(&m->load, "");
-    as_memory_headroom_read(&m->capacity, "", &m->topology.container);
+    as_memory_headroom_read(&m->headroom, "", &m->topology.container);
     rc = as_peaks_get(&m->cached, &wanted, line, err);
     if (rc == ASSAY_OK)
         rc = as_noise_measure(&m->noise, wanted.quick ? NOISE_QUICK_NS : NOISE_NS, 0, err);
     if (rc == ASSAY_OK)
         as_fitness_judge(&m->fitness, &(struct as_fitness_facts){.topology = &m->topology,
                                                                  .load = &m->load,
-                                                                 .capacity = &m->capacity,
+                                                                 .headroom = &m->headroom,
                                                                  .noise = &m->noise,
                                                                  .peaks = &m->cached.peaks});
     return rc;
 }
+
+AS_CONSOLE_DEFINE_PRINT(print_report, as_machine_report, as_machine_json, as_machine_page);
 
 static int print(const struct machine *m, const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_machine_report report = {
         .topology = &m->topology,
         .load = &m->load,
-        .capacity = &m->capacity,
+        .headroom = &m->headroom,
         .peaks = &m->cached.peaks,
         .noise = &m->noise,
         .fitness = &m->fitness,
@@ -104,16 +106,8 @@ static int print(const struct machine *m, const struct as_cmd_line *line, struct
         .cache_path = m->cached.path[0] ? m->cached.path : NULL,
         .markdown = as_opt_given(line, "markdown"),
     };
-    struct as_console console;
-    int rc = as_console_open(&console, line, err);
 
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "json"))
-        rc = as_machine_json(&report, &console.out, err);
-    else
-        rc = as_machine_page(&report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
+    return print_report(line, &report, err);
 }
 
 static int check_studies(const struct as_cmd_line *line, struct assay_error *err)

@@ -86,7 +86,7 @@ struct work {
     struct as_progress progress;
     struct as_topology topology;
     struct as_system_load load;
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
     struct as_earlier_runs earlier;
     struct as_peaks_cached peaks;
     bool has_peaks;
@@ -170,7 +170,7 @@ static int open_model(struct work *w, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_model_options_read(&w->given, w->line, w->model, err);
     if (rc == ASSAY_OK)
-        rc = as_run_options_read(&w->run_options, w->line, &w->topology, &w->capacity, err);
+        rc = as_run_options_read(&w->run_options, w->line, &w->topology, &w->headroom, err);
     if (rc < 0)
         return rc;
     w->options.engine = w->run_options.engine;
@@ -212,7 +212,7 @@ static void judge(struct work *w)
     as_fitness_judge(&w->fitness, &(struct as_fitness_facts){
                                       .topology = &w->topology,
                                       .load = &w->load,
-                                      .capacity = &w->capacity,
+                                      .headroom = &w->headroom,
                                       .peaks = w->has_peaks ? &w->peaks.peaks : NULL,
                                   });
 }
@@ -320,6 +320,8 @@ static int read_words(struct work *w, struct as_profile_report *report, struct a
     return as_own_argv(&w->words, &report->words, &report->n_words, err);
 }
 
+AS_CONSOLE_DEFINE_PRINT(print_report, as_profile_report, as_profile_json, as_profile_page);
+
 static int print(struct work *w, struct assay_error *err)
 {
     unsigned places[AS_PROFILE_SECTION_COUNT];
@@ -336,7 +338,6 @@ static int print(struct work *w, struct assay_error *err)
     };
     size_t n = as_opt_words(w->line, "section", places, AS_PROFILE_SECTION_COUNT);
     const char *folder = as_opt_text(w->line, "csv");
-    struct as_console console;
     int rc = read_words(w, &report, err);
 
     if (rc < 0)
@@ -349,14 +350,7 @@ static int print(struct work *w, struct assay_error *err)
             return rc;
         as_console_note(w->line, "%d files written to %s", rc, folder);
     }
-    rc = as_console_open(&console, &w->shown, err);
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(w->line, "json"))
-        rc = as_profile_json(&report, &console.out, err);
-    else
-        rc = as_profile_page(&report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
+    return print_report(&w->shown, &report, err);
 }
 
 /* What stands against the figures, before anybody reads them. */
@@ -366,14 +360,6 @@ static void warn(const struct work *w)
         if (w->fitness.findings[i].severity == AS_FITNESS_WARNING)
             as_console_note(w->line, "warning: %s (%s)", w->fitness.findings[i].what,
                             w->fitness.findings[i].evidence);
-}
-
-static void name_file(const char *path, struct assay_error *err)
-{
-    char text[sizeof err->msg];
-
-    if (snprintf(text, sizeof text, "%.100s: %s", path, err->msg) > 0)
-        memcpy(err->msg, text, sizeof text);
 }
 
 static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
@@ -392,7 +378,7 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_topology_read(&w->topology, NULL, err);
     if (rc == ASSAY_OK) {
-        as_memory_headroom_read(&w->capacity, "", &w->topology.container);
+        as_memory_headroom_read(&w->headroom, "", &w->topology.container);
         rc = open_model(w, err);
     }
     if (rc == ASSAY_OK) {
@@ -402,7 +388,7 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
         warn(w);
         rc = measure(w, err);
         if (rc == ASSAY_ERR_FORMAT || rc == ASSAY_ERR_UNSUPPORTED || rc == ASSAY_ERR_LIMIT)
-            name_file(line->operand[0], err);
+            (void)as_fail_in_file(err, rc, line->operand[0]);
     }
     if (rc == ASSAY_OK)
         rc = run_tokens(w, err);

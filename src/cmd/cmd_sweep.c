@@ -90,7 +90,7 @@ struct work {
     struct as_dims shapes[AS_CMD_MAX_LIST];
     struct as_sweep_limits limits;
     struct as_topology topology;
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
     struct as_peaks_cached peaks;
     bool has_peaks;
     struct as_progress progress;
@@ -294,7 +294,7 @@ static int read_options(struct work *w, struct assay_error *err)
     o->engine.threads = as_topology_threads(&w->topology);
     o->engine.no_fuse = as_opt_given(w->line, "no-fuse");
     o->engine.reference = as_opt_word(w->line, "kernels", 0) == 1;
-    o->engine.limit_bytes = w->capacity.left.why ? 0 : w->capacity.left.value;
+    o->engine.limit_bytes = w->headroom.left.why ? 0 : w->headroom.left.value;
     o->inputs.fill = (enum as_input_fill)as_opt_word(w->line, "fill", AS_INPUTS_RANDOM);
     o->inputs.seed = as_opt_number(w->line, "seed", 0);
     o->latency.runs = (unsigned)as_opt_number(w->line, "runs", 0);
@@ -351,7 +351,7 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
     rc = as_opt_choose_one(line, "json", "markdown", err);
     if (rc == ASSAY_OK)
         rc = as_topology_read(&w->topology, NULL, err);
-    as_memory_headroom_read(&w->capacity, "", &w->topology.container);
+    as_memory_headroom_read(&w->headroom, "", &w->topology.container);
     wanted.topology = &w->topology;
     if (rc == ASSAY_OK)
         rc = read_options(w, err);

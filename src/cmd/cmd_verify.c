@@ -35,20 +35,7 @@ static const struct as_opt verify_opts[] = {
 
 /* ---- runs ---- */
 
-static int print_run(const struct as_cmd_line *line, const struct as_layers *layers,
-                     struct assay_error *err)
-{
-    struct as_console console;
-    int rc = as_console_open(&console, line, err);
-
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "json"))
-        rc = as_verify_json(layers, &console.out, err);
-    else
-        rc = as_verify_page(layers, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
-}
+AS_CONSOLE_DEFINE_PRINT(print_run, as_layers, as_verify_json, as_verify_page);
 
 static int verify_run(const struct as_cmd_line *line, struct assay_error *err)
 {

@@ -6,16 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef ASSAY_FAULTS
-#include <sys/wait.h>
-#include <unistd.h>
-#endif
-
-#include "base/alloc.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd_table.h"
 #include "cmd/common/console.h"
+#include "cmd/common/faults.h"
 #include "cmd/common/options.h"
 #include "cmd/help/cmd_help.h"
 
@@ -104,98 +99,14 @@ static int exit_status(int rc, const struct assay_error *err)
     return rc == ASSAY_ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
 }
 
-#ifdef ASSAY_FAULTS
-/* One line for a run that has ended: its number, its status, what it said. */
-static void tell_run(uint64_t nth, bool persistent, int status, FILE *said)
-{
-    char text[400] = "";
-    size_t n;
-
-    rewind(said);
-    n = fread(text, 1, sizeof text - 1, said);
-    text[n] = '\0';
-    for (char *at = text; (at = strchr(at, '\n')) != NULL;)
-        *at = at[1] ? '|' : '\0';
-    printf("%llu%s %d %s\n", (unsigned long long)nth, persistent ? "+" : "",
-           WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text);
-}
-
-/* True in the child, which goes on with that allocation failing. */
-static bool run_apart(uint64_t nth, bool persistent)
-{
-    FILE *said = tmpfile();
-    int status = 0;
-    pid_t pid;
-
-    fflush(stdout);
-    pid = said ? fork() : -1;
-    if (pid == 0) {
-        if (dup2(fileno(said), STDERR_FILENO) < 0 || !freopen("/dev/null", "w", stdout))
-            _exit(EXIT_FAILED);
-        fclose(said);
-        as_alloc_fail_at(nth, persistent);
-        return true;
-    }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
-        exit(EXIT_FAILED);
-    tell_run(nth, persistent, status, said);
-    fclose(said);
-    return false;
-}
-
-/* A process for each of the runs, which start here, behind what all of them have in common: an
- * address sanitizer takes longer to start than most commands to run. That all later allocations
- * fail too is tried for every other one. Returns in the children. */
-static void run_each(uint64_t last)
-{
-    for (uint64_t nth = 1; nth <= last; nth++)
-        if (run_apart(nth, false) || (nth % 2 && run_apart(nth, true)))
-            return;
-    exit(EXIT_DONE);
-}
-
-/* ASSAY_ALLOC_FAIL=N makes the n-th allocation fail, N+ every one from there, ..N one after another
- * in runs of their own, both ways. */
-static void arm_faults(void)
-{
-    const char *text = getenv("ASSAY_ALLOC_FAIL");
-    size_t size = text ? strlen(text) : 0;
-    bool persistent = size > 0 && text[size - 1] == '+';
-    bool each = size > 2 && strncmp(text, "..", 2) == 0;
-    uint64_t nth;
-
-    if (each && as_parse_u64(text + 2, size - 2, &nth))
-        run_each(nth);
-    else if (text && as_parse_u64(text, size - persistent, &nth))
-        as_alloc_fail_at(nth, persistent);
-}
-
-static void tell_faults(void)
-{
-    uint64_t count = as_alloc_count();
-
-    as_alloc_fail_at(0, 0);
-    if (getenv("ASSAY_ALLOC_COUNT"))
-        fprintf(stderr, "allocations: %llu\n", (unsigned long long)count);
-}
-#else
-static void arm_faults(void)
-{
-}
-
-static void tell_faults(void)
-{
-}
-#endif
-
 int main(int argc, char **argv)
 {
     struct assay_error err = {0};
     int rc, status;
 
-    arm_faults();
+    as_faults_arm();
     rc = run(argc, argv, &err);
     status = exit_status(rc, &err);
-    tell_faults();
+    as_faults_report();
     return status;
 }

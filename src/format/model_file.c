@@ -68,26 +68,6 @@ static int refuse(const struct as_mapped_file *file, struct assay_error *err)
                    file->path);
 }
 
-/* Puts the file in front of a reader's sentence. */
-static int name_file(const char *path, int rc, struct assay_error *err)
-{
-    struct assay_error inner;
-    size_t capacity;
-
-    /* Too little memory is no fault of the file. */
-    if (!err || rc == ASSAY_ERR_NOMEM || strstr(err->msg, path))
-        return rc;
-    inner = *err;
-    capacity = sizeof err->msg - strlen(inner.msg) - 3;
-    /* A long path must not push the sentence out. */
-    if (strlen(path) > capacity)
-        return rc;
-    (void)as_fail(err, rc, "%s: %s", path, inner.msg);
-    err->sys = inner.sys;
-    err->offset = inner.offset;
-    return rc;
-}
-
 /* A graph of very many nodes in few bytes is refused here, before anybody works on it; what is left
  * is for inference. */
 static int limit_tables(struct as_model *model, uint64_t file_bytes, struct assay_error *err)
@@ -144,7 +124,7 @@ static int read_model(struct as_model **out, struct held *held, const char *path
     held->held = model->held;
     model->drop = NULL;
     if (rc < 0) {
-        rc = name_file(path, rc, err);
+        rc = as_fail_in_file(err, rc, path);
         as_model_free(model);
         return rc;
     }

@@ -6,7 +6,7 @@
 struct machine {
     struct as_topology topology;
     struct as_system_load load;
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
     struct as_noise noise;
     struct as_peaks peaks;
 };
@@ -25,7 +25,7 @@ static struct machine ideal(void)
                      .paranoid.value = 1,
                      .frequency = {.governor = "performance", .turbo = AS_TURBO_OFF}},
         .load.load_1.value = 0.1,
-        .capacity.left.value = UINT64_C(8) << 30,
+        .headroom.left.value = UINT64_C(8) << 30,
         .noise = {.n_pairs = 500, .median_share = 0.001, .resolvable_share = 0.0005},
         .peaks = kit_peaks(),
     };
@@ -39,7 +39,7 @@ static struct as_fitness judge(const struct machine *m)
 
     as_fitness_judge(&f, &(struct as_fitness_facts){.topology = &m->topology,
                                                     .load = &m->load,
-                                                    .capacity = &m->capacity,
+                                                    .headroom = &m->headroom,
                                                     .noise = &m->noise,
                                                     .peaks = &m->peaks});
     return f;
@@ -136,9 +136,9 @@ static void limits_are_judged(void **state)
     m.topology.n_usable = 1;
     expect(&m, "affinity", AS_FITNESS_NOTE, "1 of 8");
     expect(&m, "one_processor", AS_FITNESS_NOTE, "1 usable");
-    m.capacity.left.value = 1000;
+    m.headroom.left.value = 1000;
     expect(&m, "memory", AS_FITNESS_WARNING, "1000 B");
-    m.capacity.swap_used.value = UINT64_C(1) << 30;
+    m.headroom.swap_used.value = UINT64_C(1) << 30;
     expect(&m, "swap", AS_FITNESS_WARNING, "1.00 GiB");
 }
 

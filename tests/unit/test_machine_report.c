@@ -8,7 +8,7 @@
 struct shown {
     struct as_topology topology;
     struct as_system_load load;
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
     struct as_noise noise;
     struct as_peaks peaks;
     struct as_fitness fitness;
@@ -34,18 +34,18 @@ static void make(struct shown *s)
                                    .max_hz.why = "no cpufreq",
                                    .current_hz.why = "no cpufreq"}},
         .load.load_1.why = "no loadavg",
-        .capacity.left.value = UINT64_C(5) << 30,
+        .headroom.left.value = UINT64_C(5) << 30,
         .noise = {.n_pairs = 10, .kernel_ns = 1e6, .p95_share = UNIT_NAN, .shares.steal.why = "x"},
         .peaks = kit_peaks(),
     };
     as_fitness_judge(&s->fitness, &(struct as_fitness_facts){.topology = &s->topology,
                                                              .load = &s->load,
-                                                             .capacity = &s->capacity,
+                                                             .headroom = &s->headroom,
                                                              .noise = &s->noise,
                                                              .peaks = &s->peaks});
     s->report = (struct as_machine_report){.topology = &s->topology,
                                            .load = &s->load,
-                                           .capacity = &s->capacity,
+                                           .headroom = &s->headroom,
                                            .peaks = &s->peaks,
                                            .noise = &s->noise,
                                            .fitness = &s->fitness,

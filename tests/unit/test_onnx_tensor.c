@@ -2,7 +2,7 @@
  * same numbers come out. Models are made here, byte by byte, with the stream writer. */
 #include "unit.h"
 
-#include "base/proto/protobuf_stream.h"
+#include "base/proto/protobuf_writer.h"
 #include "format/model_file.h"
 
 /* An initializer "w" of four elements, or what a test asks for. */
@@ -16,54 +16,54 @@ struct item {
     int split; /* 1: in two packs; 2: each number a field of its own, for numbers of one byte */
 };
 
-static void put_split(struct as_proto_out *p, const struct item *item)
+static void put_split(struct as_protobuf *p, const struct item *item)
 {
     size_t half = item->size / 2;
 
     if (item->split == 1) {
-        as_proto_put_bytes(p, item->field, item->bytes, half);
-        as_proto_put_u64(p, 99, 1); /* of a later version */
-        as_proto_put_bytes(p, item->field, item->bytes + half, item->size - half);
+        as_protobuf_bytes(p, item->field, item->bytes, half);
+        as_protobuf_u64(p, 99, 1); /* of a later version */
+        as_protobuf_bytes(p, item->field, item->bytes + half, item->size - half);
         return;
     }
     for (size_t i = 0; i < item->size; i++)
-        as_proto_put_u64(p, item->field, item->bytes[i]);
+        as_protobuf_u64(p, item->field, item->bytes[i]);
 }
 
-static void put_tensor(struct as_proto_out *p, const void *what)
+static void put_tensor(struct as_protobuf *p, const void *what)
 {
     const struct item *item = what;
 
     for (int i = 0; i < item->n_dims; i++)
-        as_proto_put_i64(p, 1, item->dims[i]);
-    as_proto_put_u64(p, 2, item->number);
+        as_protobuf_u64(p, 1, (uint64_t)item->dims[i]);
+    as_protobuf_u64(p, 2, item->number);
     if (item->split)
         put_split(p, item);
     else if (item->field)
-        as_proto_put_bytes(p, item->field, item->bytes, item->size);
-    as_proto_put_word(p, 8, "w");
+        as_protobuf_bytes(p, item->field, item->bytes, item->size);
+    as_protobuf_string(p, 8, "w");
 }
 
-static void put_graph(struct as_proto_out *p, const void *what)
+static void put_graph(struct as_protobuf *p, const void *what)
 {
-    as_proto_put_word(p, 2, "g");
-    as_proto_put_message(p, 5, put_tensor, what);
+    as_protobuf_string(p, 2, "g");
+    as_protobuf_message(p, 5, put_tensor, what);
 }
 
-static void put_opset(struct as_proto_out *p, const void *what)
+static void put_opset(struct as_protobuf *p, const void *what)
 {
     (void)what;
-    as_proto_put_u64(p, 2, 21);
+    as_protobuf_u64(p, 2, 21);
 }
 
 static struct as_out write_model(const struct item *item)
 {
     struct as_out out = unit_out();
-    struct as_proto_out p = {.out = &out};
+    struct as_protobuf p = {.out = &out};
 
-    as_proto_put_u64(&p, 1, 10);
-    as_proto_put_message(&p, 7, put_graph, item);
-    as_proto_put_message(&p, 8, put_opset, NULL);
+    as_protobuf_u64(&p, 1, 10);
+    as_protobuf_message(&p, 7, put_graph, item);
+    as_protobuf_message(&p, 8, put_opset, NULL);
     return out;
 }
 

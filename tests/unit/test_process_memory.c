@@ -95,20 +95,20 @@ static void the_container_may_leave_less(void **state)
     struct kit_root root = kit_root_new();
     struct as_container c = {.memory_bytes = {.value = 5000, .set = true},
                              .memory_used.value = 1000};
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
 
     (void)state;
     kit_root_put(&root, "/proc/meminfo",
                  "MemAvailable: 1000 kB\nSwapTotal: 30 kB\nSwapFree: 10 kB\n");
-    as_memory_headroom_read(&capacity, root.path, NULL);
-    assert_int_equal(capacity.left.value, 1000 * 1024);
-    assert_int_equal(capacity.swap_used.value, 20 * 1024);
-    as_memory_headroom_read(&capacity, root.path, &c);
-    assert_int_equal(capacity.left.value, 4000);
-    assert_int_equal(capacity.available.value, 1000 * 1024);
+    as_memory_headroom_read(&headroom, root.path, NULL);
+    assert_int_equal(headroom.left.value, 1000 * 1024);
+    assert_int_equal(headroom.swap_used.value, 20 * 1024);
+    as_memory_headroom_read(&headroom, root.path, &c);
+    assert_int_equal(headroom.left.value, 4000);
+    assert_int_equal(headroom.available.value, 1000 * 1024);
     c.memory_used.value = 9000; /* more than the limit: nothing is left, not a huge number */
-    as_memory_headroom_read(&capacity, root.path, &c);
-    assert_int_equal(capacity.left.value, 0);
+    as_memory_headroom_read(&headroom, root.path, &c);
+    assert_int_equal(headroom.left.value, 0);
     kit_root_fini(&root);
 }
 
@@ -116,21 +116,21 @@ static void a_limit_of_addresses_may_leave_less(void **state)
 {
     const uint64_t most = UINT64_C(1) << 46; /* more than any test holds, shadows of tools too */
     struct kit_root root = kit_root_new();
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
     struct rlimit before, now;
 
     (void)state;
     kit_root_put(&root, "/proc/meminfo", "MemAvailable: 1125899906842624 kB\n");
     kit_root_put(&root, "/proc/self/status", "VmSize:   1000 kB\n");
-    as_memory_headroom_read(&capacity, root.path, NULL);
-    assert_true(capacity.left.value > most);
+    as_memory_headroom_read(&headroom, root.path, NULL);
+    assert_true(headroom.left.value > most);
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     now = before;
     now.rlim_cur = most;
     assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
-    as_memory_headroom_read(&capacity, root.path, NULL);
+    as_memory_headroom_read(&headroom, root.path, NULL);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
-    assert_true(capacity.left.value == most - 1000 * 1024);
+    assert_true(headroom.left.value == most - 1000 * 1024);
     kit_root_fini(&root);
 }
 

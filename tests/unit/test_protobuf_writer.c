@@ -24,7 +24,7 @@ static void numbers_are_varints(void **state)
     EXPECT(&p, "\x10\0");
     as_protobuf_u64(&p, 3, UINT64_MAX);
     EXPECT(&p, "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
-    as_protobuf_i64(&p, 1, -2);
+    as_protobuf_u64(&p, 1, (uint64_t)-2);
     EXPECT(&p, "\x08\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01");
     as_protobuf_u64(&p, 16, 1);
     EXPECT(&p, "\x80\x01\x01");

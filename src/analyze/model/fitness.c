@@ -187,22 +187,22 @@ static void judge_shape(struct as_fitness *out, const struct as_fitness_facts *f
 
 static void judge_memory(struct as_fitness *out, const struct as_fitness_facts *facts)
 {
-    const struct as_memory_headroom *capacity = facts->capacity;
+    const struct as_memory_headroom *headroom = facts->headroom;
     const uint64_t least = UINT64_C(1) << 30;
     char left[AS_TEXT_HUMAN], swap[AS_TEXT_HUMAN];
 
-    if (!capacity)
+    if (!headroom)
         return;
-    if (!capacity->swap_used.why && capacity->swap_used.value > UINT64_C(64) << 20) {
-        as_text_bytes(swap, (double)capacity->swap_used.value);
+    if (!headroom->swap_used.why && headroom->swap_used.value > UINT64_C(64) << 20) {
+        as_text_bytes(swap, (double)headroom->swap_used.value);
         add(out, AS_FITNESS_WARNING, "swap", "memory was swapped out",
             "free memory first: a page that comes back from disk takes milliseconds",
             "%s of swap in use", swap);
     }
-    if (capacity->left.why)
+    if (headroom->left.why)
         return;
-    as_text_bytes(left, (double)capacity->left.value);
-    if (capacity->left.value < least)
+    as_text_bytes(left, (double)headroom->left.value);
+    if (headroom->left.value < least)
         add(out, AS_FITNESS_WARNING, "memory", "memory is short",
             "free some, or raise the container's limit", "%s left for this process", left);
     else

@@ -30,7 +30,7 @@ struct as_fitness_finding {
 struct as_fitness_facts {
     const struct as_topology *topology;
     const struct as_system_load *load; /* from before our own work */
-    const struct as_memory_headroom *capacity;
+    const struct as_memory_headroom *headroom;
     const struct as_noise *noise;
     const struct as_peaks *peaks;
 };

@@ -1,15 +1,14 @@
-/* base/proto/protobuf_writer.c - protobuf messages, nested, written into memory that grows.
- * A field may be written with any number; who reads decides what it means. Failures are kept until
- * asked. */
+/* base/proto/protobuf_writer.c - protobuf messages written into memory, to a stream, or only
+ * measured. A field may have any number; whoever reads it decides what it means. Failures are kept
+ * until as_protobuf_ok() is asked. */
 #include "base/proto/protobuf_writer.h"
 
 #include <string.h>
 
+#include "base/proto/protobuf_reader.h"
 #include "base/text/utf8.h"
 
 #define VARINT_BYTES 10 /* the longest */
-
-enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_SIZED = 2 };
 
 void as_protobuf_reset(struct as_protobuf *p)
 {
@@ -28,95 +27,125 @@ bool as_protobuf_ok(const struct as_protobuf *p)
     return !p->bytes.failed && !p->misused && p->depth == 0;
 }
 
-static uint8_t *put_varint(uint8_t *to, uint64_t v)
+static inline void put(struct as_protobuf *p, const void *data, size_t size)
 {
-    while (v >= 0x80) {
-        *to++ = (uint8_t)(v | 0x80);
-        v >>= 7;
+    struct as_buffer *b = &p->bytes;
+
+    if (__builtin_expect(p->out || p->measure, 0)) {
+        p->size += size;
+        if (p->out && size)
+            as_out_put(p->out, data, size);
+        return;
     }
-    *to++ = (uint8_t)v;
+    if (__builtin_expect(p->misused || b->failed, 0))
+        return;
+    if (b->capacity - b->size < size && !as_buffer_reserve(b, size))
+        return;
+    if (size)
+        memcpy(b->data + b->size, data, size);
+    b->size += size;
+}
+
+void as_protobuf_raw(struct as_protobuf *p, const void *data, size_t size)
+{
+    if (size > SIZE_MAX / 2)
+        p->misused = true;
+    else
+        put(p, data, size);
+}
+
+static inline uint8_t *encode(uint8_t *to, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (uint8_t)(value | 0x80);
+    *to++ = (uint8_t)value;
     return to;
 }
 
-/* Where `size` bytes may be written, or NULL. */
-static inline uint8_t *reserve(struct as_protobuf *p, size_t size)
+static inline uint8_t *encode_tag(uint8_t *to, uint32_t field, enum as_proto_wire wire)
 {
-    if (__builtin_expect(p->misused || p->bytes.failed, 0))
-        return NULL;
-    if (p->bytes.capacity - p->bytes.size >= size)
-        return p->bytes.data + p->bytes.size;
-    return as_buffer_reserve(&p->bytes, size);
+    return encode(to, (uint64_t)field << 3 | wire);
 }
 
-/* The tag of a field; returns where its value goes, with `extra` bytes of room, or NULL. */
-static inline uint8_t *put_tag(struct as_protobuf *p, uint32_t field, enum wire wire, size_t extra)
+static void put_number(struct as_protobuf *p, uint32_t field, enum as_proto_wire wire,
+                       uint64_t value)
 {
-    uint8_t *at = reserve(p, VARINT_BYTES + extra);
+    uint8_t bytes[2 * VARINT_BYTES];
+    uint8_t *end = encode(encode_tag(bytes, field, wire), value);
 
-    return at ? put_varint(at, (uint64_t)field << 3 | wire) : NULL;
+    put(p, bytes, (size_t)(end - bytes));
 }
 
-static inline void commit(struct as_protobuf *p, const uint8_t *end)
+/* `n` bytes of `bits`, the lowest first. */
+static void put_fixed(struct as_protobuf *p, uint32_t field, enum as_proto_wire wire, uint64_t bits,
+                      unsigned n)
 {
-    p->bytes.size = (size_t)(end - p->bytes.data);
+    uint8_t bytes[VARINT_BYTES + 8];
+    uint8_t *end = encode_tag(bytes, field, wire);
+
+    for (unsigned i = 0; i < n; i++)
+        *end++ = (uint8_t)(bits >> 8 * i);
+    put(p, bytes, (size_t)(end - bytes));
 }
 
 void as_protobuf_u64(struct as_protobuf *p, uint32_t field, uint64_t value)
 {
-    uint8_t *at = put_tag(p, field, WIRE_VARINT, VARINT_BYTES);
-
-    if (at)
-        commit(p, put_varint(at, value));
-}
-
-void as_protobuf_i64(struct as_protobuf *p, uint32_t field, int64_t value)
-{
-    as_protobuf_u64(p, field, (uint64_t)value);
+    put_number(p, field, AS_WIRE_VARINT, value);
 }
 
 void as_protobuf_f64(struct as_protobuf *p, uint32_t field, double value)
 {
-    uint8_t *at = put_tag(p, field, WIRE_64, sizeof value);
     uint64_t bits;
 
-    if (!at)
-        return;
     memcpy(&bits, &value, sizeof bits);
-    for (unsigned i = 0; i < 8; i++)
-        *at++ = (uint8_t)(bits >> 8 * i);
-    commit(p, at);
+    put_fixed(p, field, AS_WIRE_64, bits, 8);
+}
+
+void as_protobuf_f32(struct as_protobuf *p, uint32_t field, float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    put_fixed(p, field, AS_WIRE_32, bits, 4);
+}
+
+void as_protobuf_head(struct as_protobuf *p, uint32_t field, uint64_t size)
+{
+    put_number(p, field, AS_WIRE_SIZED, size);
 }
 
 void as_protobuf_bytes(struct as_protobuf *p, uint32_t field, const void *data, size_t size)
 {
-    uint8_t *at;
-
     if (size > SIZE_MAX / 2) {
         p->misused = true;
         return;
     }
-    at = put_tag(p, field, WIRE_SIZED, VARINT_BYTES + size);
-    if (!at)
+    /* All of the field or nothing of it. */
+    if (!p->out && !p->measure && !as_buffer_reserve(&p->bytes, size + 2 * VARINT_BYTES))
         return;
-    at = put_varint(at, size);
-    if (size)
-        memcpy(at, data, size);
-    commit(p, at + size);
+    as_protobuf_head(p, field, size);
+    put(p, data, size);
+}
+
+void as_protobuf_string(struct as_protobuf *p, uint32_t field, const char *text)
+{
+    as_protobuf_bytes(p, field, text, strlen(text));
+}
+
+void as_protobuf_name(struct as_protobuf *p, uint32_t field, const char *text)
+{
+    if (text && text[0])
+        as_protobuf_string(p, field, text);
 }
 
 /* Appends one code point of `text`, or U+FFFD for a byte that begins none; returns how many bytes
- * it took. */
+ * of `text` it took. */
 static size_t put_code(struct as_protobuf *p, const char *text, size_t size)
 {
     uint32_t code;
     size_t n = as_utf8_decode(text, size, &code);
-    size_t n_put = n ? n : sizeof AS_UTF8_REPLACEMENT - 1;
-    uint8_t *at = reserve(p, n_put);
 
-    if (at) {
-        memcpy(at, n ? text : AS_UTF8_REPLACEMENT, n_put);
-        commit(p, at + n_put);
-    }
+    put(p, n ? text : AS_UTF8_REPLACEMENT, n ? n : sizeof AS_UTF8_REPLACEMENT - 1);
     return n ? n : 1;
 }
 
@@ -136,18 +165,14 @@ void as_protobuf_text(struct as_protobuf *p, uint32_t field, const char *text)
 
 void as_protobuf_begin(struct as_protobuf *p, uint32_t field)
 {
-    uint8_t *at;
-
-    if (p->depth == AS_PROTOBUF_DEPTH) {
+    if (p->depth == AS_PROTOBUF_DEPTH || p->out || p->measure) {
         p->misused = true;
         return;
     }
-    at = put_tag(p, field, WIRE_SIZED, 1);
-    if (!at)
-        return;
-    commit(p,
-           at + 1); /* most messages are short: one byte for the length, more are made at the end */
-    p->open[p->depth++] = p->bytes.size - 1;
+    /* Most messages are short: one byte for the length, more are made at the end. */
+    as_protobuf_head(p, field, 0);
+    if (!p->bytes.failed && !p->misused)
+        p->open[p->depth++] = p->bytes.size - 1;
 }
 
 void as_protobuf_end(struct as_protobuf *p)
@@ -163,12 +188,25 @@ void as_protobuf_end(struct as_protobuf *p)
     }
     at = p->open[--p->depth];
     size = p->bytes.size - at - 1;
-    extra = (size_t)(put_varint(length, size) - length) - 1;
+    extra = (size_t)(encode(length, size) - length) - 1;
     if (extra) {
-        if (!reserve(p, extra))
+        if (p->bytes.capacity - p->bytes.size < extra && !as_buffer_reserve(&p->bytes, extra))
             return;
         memmove(p->bytes.data + at + 1 + extra, p->bytes.data + at + 1, size);
         p->bytes.size += extra;
     }
     memcpy(p->bytes.data + at, length, extra + 1);
+}
+
+void as_protobuf_message(struct as_protobuf *p, uint32_t field, as_protobuf_put put_message,
+                         const void *what)
+{
+    struct as_protobuf measured = {.measure = true, .ctx = p->ctx};
+
+    put_message(&measured, what);
+    as_protobuf_head(p, field, measured.size);
+    if (p->measure)
+        p->size += measured.size;
+    else
+        put_message(p, what);
 }

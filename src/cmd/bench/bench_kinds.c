@@ -207,15 +207,15 @@ static void write_model(const struct as_bench_work *w, struct as_json_writer *ou
 
 static int open_model(struct as_bench_work *w, struct as_bench_load *load, struct assay_error *err)
 {
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
     struct as_load_model_options options = {.spec = w->line->operand[0]};
     int rc;
 
     as_run_environment();
-    as_memory_headroom_read(&capacity, "", &w->topology.container);
+    as_memory_headroom_read(&headroom, "", &w->topology.container);
     options.engine.threads = w->threads;
     options.engine.limit_bytes =
-        capacity.left.why ? 0 : capacity.left.value / as_grid_count(&w->grid);
+        headroom.left.why ? 0 : headroom.left.value / as_grid_count(&w->grid);
     options.inputs.seed = w->seed;
     rc = as_load_model_new(&w->model, &w->grid, &options, err);
     if (rc == ASSAY_OK)

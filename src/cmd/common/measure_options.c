@@ -45,7 +45,7 @@ static int read_files(struct as_run_options *o, const struct as_cmd_line *line,
 
 int as_run_options_read(struct as_run_options *o, const struct as_cmd_line *line,
                         const struct as_topology *topology,
-                        const struct as_memory_headroom *capacity, struct assay_error *err)
+                        const struct as_memory_headroom *headroom, struct assay_error *err)
 {
     const char *time = as_opt_text(line, "time");
     unsigned most = as_topology_threads(topology);
@@ -65,7 +65,7 @@ int as_run_options_read(struct as_run_options *o, const struct as_cmd_line *line
     o->engine.threads = (unsigned)as_opt_number(line, "threads", most);
     o->engine.no_fuse = as_opt_given(line, "no-fuse");
     o->engine.reference = as_opt_word(line, "kernels", 0) == 1;
-    o->engine.limit_bytes = capacity->left.why ? 0 : capacity->left.value;
+    o->engine.limit_bytes = headroom->left.why ? 0 : headroom->left.value;
     o->inputs.fill = (enum as_input_fill)as_opt_word(line, "fill", AS_INPUTS_RANDOM);
     o->inputs.seed = as_opt_number(line, "seed", 0);
     o->engine.seed = o->inputs.seed;

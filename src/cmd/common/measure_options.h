@@ -70,7 +70,7 @@ struct as_run_options {
 
 AS_MUST_USE int as_run_options_read(struct as_run_options *options, const struct as_cmd_line *line,
                                     const struct as_topology *topology,
-                                    const struct as_memory_headroom *capacity,
+                                    const struct as_memory_headroom *headroom,
                                     struct assay_error *err);
 void as_run_options_fini(struct as_run_options *options);
 

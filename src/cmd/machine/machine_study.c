@@ -29,7 +29,7 @@ static int measure_operations(struct as_operation_run **run, const struct as_cmd
 {
     struct as_progress progress = {.wanted = as_progress_wanted(line)};
     bool quick = as_opt_given(line, "quick");
-    struct as_memory_headroom capacity;
+    struct as_memory_headroom headroom;
     struct as_operation_options options = {
         .size = (int64_t)as_opt_number(line, "size", AS_OPERATION_SIZE),
         .threads = (unsigned)as_opt_number(line, "threads", 1),
@@ -40,28 +40,16 @@ static int measure_operations(struct as_operation_run **run, const struct as_cmd
     };
     int rc;
 
-    as_memory_headroom_read(&capacity, "", &topology->container);
-    options.limit_bytes = capacity.left.why ? 0 : capacity.left.value;
+    as_memory_headroom_read(&headroom, "", &topology->container);
+    options.limit_bytes = headroom.left.why ? 0 : headroom.left.value;
     as_run_environment();
     rc = as_operation_run_new(run, &options, err);
     as_progress_end(&progress);
     return rc;
 }
 
-static int print_operations(const struct as_operations_report *report,
-                            const struct as_cmd_line *line, struct assay_error *err)
-{
-    struct as_console console;
-    int rc = as_console_open(&console, line, err);
-
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "json"))
-        rc = as_operations_json(report, &console.out, err);
-    else
-        rc = as_operations_page(report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
-}
+AS_CONSOLE_DEFINE_PRINT(print_operations, as_operations_report, as_operations_json,
+                        as_operations_page);
 
 /* The peaks of all thread counts serve any number of threads. */
 int as_study_operations(const struct as_cmd_line *line, const struct as_topology *topology,
@@ -80,11 +68,12 @@ int as_study_operations(const struct as_cmd_line *line, const struct as_topology
     if (rc == ASSAY_OK) {
         as_operations_judge(&operations, run, &cached.peaks);
         rc = print_operations(
+            line,
             &(struct as_operations_report){.operations = &operations,
                                            .topology = topology,
                                            .peaks = &cached.peaks,
                                            .markdown = as_opt_given(line, "markdown")},
-            line, err);
+            err);
     }
     as_operation_run_free(run);
     return rc;
@@ -124,20 +113,7 @@ static int measure_overhead(struct as_overhead_run *run, const struct as_cmd_lin
     return rc;
 }
 
-static int print_overhead(const struct as_overhead_report *report, const struct as_cmd_line *line,
-                          struct assay_error *err)
-{
-    struct as_console console;
-    int rc = as_console_open(&console, line, err);
-
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "json"))
-        rc = as_overhead_json(report, &console.out, err);
-    else
-        rc = as_overhead_page(report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
-}
+AS_CONSOLE_DEFINE_PRINT(print_overhead, as_overhead_report, as_overhead_json, as_overhead_page);
 
 int as_study_overhead(const struct as_cmd_line *line, const struct as_topology *topology,
                       struct assay_error *err)
@@ -149,8 +125,9 @@ int as_study_overhead(const struct as_cmd_line *line, const struct as_topology *
     if (rc < 0)
         return rc;
     as_overhead_judge(&overhead, &run);
-    return print_overhead(&(struct as_overhead_report){.overhead = &overhead,
+    return print_overhead(line,
+                          &(struct as_overhead_report){.overhead = &overhead,
                                                        .topology = topology,
                                                        .markdown = as_opt_given(line, "markdown")},
-                          line, err);
+                          err);
 }

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
-#include "base/proto/protobuf_stream.h"
+#include "base/proto/protobuf_writer.h"
 #include "format/onnx/onnx_reader.h"
 
 enum {
@@ -31,7 +31,7 @@ struct writing {
     int rc;
 };
 
-static struct writing *ctx_of(const struct as_proto_out *p)
+static struct writing *ctx_of(const struct as_protobuf *p)
 {
     return p->ctx;
 }
@@ -43,18 +43,18 @@ static void stop(struct writing *w, int rc)
 }
 
 /* Every tensor of an ONNX file has a name. */
-static void put_value_name(struct as_proto_out *p, uint32_t field, uint32_t id)
+static void put_value_name(struct as_protobuf *p, uint32_t field, uint32_t id)
 {
     const struct as_model *model = ctx_of(p)->model;
     char made[32];
 
     if (id == AS_NONE) {
-        as_proto_put_word(p, field, "");
+        as_protobuf_string(p, field, "");
     } else if (model->values[id].name[0]) {
-        as_proto_put_word(p, field, model->values[id].name);
+        as_protobuf_string(p, field, model->values[id].name);
     } else {
         (void)snprintf(made, sizeof made, "assay_tensor_%u", (unsigned)id);
-        as_proto_put_word(p, field, made);
+        as_protobuf_string(p, field, made);
     }
 }
 
@@ -70,16 +70,16 @@ struct pair {
     const char *key, *value;
 };
 
-static void put_pair(struct as_proto_out *p, const void *what)
+static void put_pair(struct as_protobuf *p, const void *what)
 {
     const struct pair *pair = what;
 
-    as_proto_put_word(p, 1, pair->key);
-    as_proto_put_word(p, 2, pair->value);
+    as_protobuf_string(p, 1, pair->key);
+    as_protobuf_string(p, 2, pair->value);
 }
 
 /* All bytes of the data into `out`, in pieces. */
-static void stream(struct writing *w, const struct as_data *data, struct as_proto_out *to)
+static void stream(struct writing *w, const struct as_data *data, struct as_protobuf *to)
 {
     const struct as_dtype_info *info = as_dtype_at(data->dtype);
     uint64_t step = (uint64_t)PIECE_BYTES / info->block_bytes * info->block_elems, bytes = 0;
@@ -94,43 +94,43 @@ static void stream(struct writing *w, const struct as_data *data, struct as_prot
             return;
         }
         (void)as_dtype_bytes(data->dtype, n, &bytes);
-        as_proto_put_raw(to, piece, (size_t)bytes);
+        as_protobuf_raw(to, piece, (size_t)bytes);
     }
 }
 
 /* The places of external data have a fixed width, so that measuring does not need to know them. */
-static void put_external(struct as_proto_out *p, const struct as_data *data)
+static void put_external(struct as_protobuf *p, const struct as_data *data)
 {
     struct writing *w = ctx_of(p);
     static const char zeros[EXTERNAL_GRAIN];
     char offset[OFFSET_DIGITS + 1], length[OFFSET_DIGITS + 1];
-    struct as_proto_out to = {.out = w->data};
+    struct as_protobuf to = {.out = w->data, .measure = !w->data};
     uint64_t at = w->data->total_bytes, pad = -at % EXTERNAL_GRAIN;
 
     (void)snprintf(offset, sizeof offset, "%0*" PRIu64, OFFSET_DIGITS, p->out ? at + pad : 0);
     (void)snprintf(length, sizeof length, "%0*" PRIu64, OFFSET_DIGITS, data->size_bytes);
-    as_proto_put_message(p, 13, put_pair, &(struct pair){"location", w->data_name});
-    as_proto_put_message(p, 13, put_pair, &(struct pair){"offset", offset});
-    as_proto_put_message(p, 13, put_pair, &(struct pair){"length", length});
-    as_proto_put_u64(p, 14, 1);
+    as_protobuf_message(p, 13, put_pair, &(struct pair){"location", w->data_name});
+    as_protobuf_message(p, 13, put_pair, &(struct pair){"offset", offset});
+    as_protobuf_message(p, 13, put_pair, &(struct pair){"length", length});
+    as_protobuf_u64(p, 14, 1);
     if (!p->out)
         return;
-    as_proto_put_raw(&to, zeros, (size_t)pad);
+    as_protobuf_raw(&to, zeros, (size_t)pad);
     stream(w, data, &to);
 }
 
-static void put_tensor(struct as_proto_out *p, const void *what)
+static void put_tensor(struct as_protobuf *p, const void *what)
 {
     const struct tensor_item *item = what;
     struct writing *w = ctx_of(p);
     unsigned number = as_onnx_dtype_number(item->data->dtype);
 
     for (int i = 0; i < item->type->rank; i++)
-        as_proto_put_i64(p, 1, item->type->dims[i]);
-    as_proto_put_u64(p, 2, number);
+        as_protobuf_u64(p, 1, (uint64_t)item->type->dims[i]);
+    as_protobuf_u64(p, 2, number);
     if (item->data->dtype == AS_DTYPE_STRING) {
         for (uint64_t i = 0; i < item->data->n; i++)
-            as_proto_put_bytes(p, 6, item->data->texts[i].at, item->data->texts[i].size);
+            as_protobuf_bytes(p, 6, item->data->texts[i].at, item->data->texts[i].size);
     }
     if (item->id != AS_NONE)
         put_value_name(p, 8, item->id);
@@ -143,7 +143,7 @@ static void put_tensor(struct as_proto_out *p, const void *what)
     } else if (w->data && item->data->size_bytes > EXTERNAL_FROM) {
         put_external(p, item->data);
     } else {
-        as_proto_put_head(p, 9, item->data->size_bytes);
+        as_protobuf_head(p, 9, item->data->size_bytes);
         if (p->out)
             stream(w, item->data, p);
         else
@@ -162,58 +162,58 @@ struct dim_item {
     const char *symbol;
 };
 
-static void put_dim(struct as_proto_out *p, const void *what)
+static void put_dim(struct as_protobuf *p, const void *what)
 {
     const struct dim_item *dim = what;
 
     if (dim->symbol)
-        as_proto_put_word(p, 2, dim->symbol);
+        as_protobuf_string(p, 2, dim->symbol);
     else if (dim->value >= 0)
-        as_proto_put_i64(p, 1, dim->value);
+        as_protobuf_u64(p, 1, (uint64_t)dim->value);
 }
 
-static void put_shape(struct as_proto_out *p, const void *what)
+static void put_shape(struct as_protobuf *p, const void *what)
 {
     const struct type_item *item = what;
 
     for (int i = 0; i < item->type->rank; i++)
-        as_proto_put_message(
+        as_protobuf_message(
             p, 1, put_dim,
             &(struct dim_item){item->type->dims[i], item->symbols ? item->symbols[i] : NULL});
 }
 
-static void put_tensor_type(struct as_proto_out *p, const void *what)
+static void put_tensor_type(struct as_protobuf *p, const void *what)
 {
     const struct type_item *item = what;
 
-    as_proto_put_u64(p, 1, as_onnx_dtype_number(item->type->dtype));
+    as_protobuf_u64(p, 1, as_onnx_dtype_number(item->type->dtype));
     if (item->type->rank >= 0)
-        as_proto_put_message(p, 2, put_shape, item);
+        as_protobuf_message(p, 2, put_shape, item);
 }
 
-static void put_type(struct as_proto_out *p, const void *what);
+static void put_type(struct as_protobuf *p, const void *what);
 
-static void put_element_type(struct as_proto_out *p, const void *what)
+static void put_element_type(struct as_protobuf *p, const void *what)
 {
     const struct type_item *item = what;
 
     if (item->type->elems)
-        as_proto_put_message(p, 1, put_type, &(struct type_item){item->type->elems, NULL});
+        as_protobuf_message(p, 1, put_type, &(struct type_item){item->type->elems, NULL});
 }
 
-static void put_type(struct as_proto_out *p, const void *what)
+static void put_type(struct as_protobuf *p, const void *what)
 {
     const struct type_item *item = what;
 
     switch (item->type->kind) {
     case AS_VALUE_TENSOR:
-        as_proto_put_message(p, 1, put_tensor_type, item);
+        as_protobuf_message(p, 1, put_tensor_type, item);
         break;
     case AS_VALUE_SEQUENCE:
-        as_proto_put_message(p, 4, put_element_type, item);
+        as_protobuf_message(p, 4, put_element_type, item);
         break;
     case AS_VALUE_OPTIONAL:
-        as_proto_put_message(p, 9, put_element_type, item);
+        as_protobuf_message(p, 9, put_element_type, item);
         break;
     default: /* a map's key type is not kept, so nothing is said */
         break;
@@ -228,17 +228,17 @@ static bool is_known(const struct as_type *type)
            type->n_elems != 0 && is_known(type->elems);
 }
 
-static void put_info(struct as_proto_out *p, const void *what)
+static void put_info(struct as_protobuf *p, const void *what)
 {
     const uint32_t *id = what;
     const struct as_value *value = &ctx_of(p)->model->values[*id];
 
     put_value_name(p, 1, *id);
     if (is_known(&value->type))
-        as_proto_put_message(p, 2, put_type, &(struct type_item){&value->type, value->symbols});
+        as_protobuf_message(p, 2, put_type, &(struct type_item){&value->type, value->symbols});
 }
 
-static void put_graph(struct as_proto_out *p, const void *what);
+static void put_graph(struct as_protobuf *p, const void *what);
 
 /* An attribute and the node it is of. */
 struct attr_item {
@@ -246,15 +246,15 @@ struct attr_item {
     const struct as_node *node;
 };
 
-static void put_lists(struct as_proto_out *p, const struct as_attr *attr)
+static void put_lists(struct as_protobuf *p, const struct as_attr *attr)
 {
     for (uint32_t i = 0; i < attr->n; i++)
         if (attr->kind == AS_ATTR_INTS)
-            as_proto_put_i64(p, 8, attr->ints[i]);
+            as_protobuf_u64(p, 8, (uint64_t)attr->ints[i]);
         else if (attr->kind == AS_ATTR_FLOATS)
-            as_proto_put_f32(p, 7, attr->floats[i]);
+            as_protobuf_f32(p, 7, attr->floats[i]);
         else if (attr->kind == AS_ATTR_TEXTS)
-            as_proto_put_bytes(p, 9, attr->texts[i].at, attr->texts[i].size);
+            as_protobuf_bytes(p, 9, attr->texts[i].at, attr->texts[i].size);
 }
 
 /* By our kind: the number the file says. */
@@ -265,7 +265,7 @@ static const uint8_t attr_numbers[] = {
 };
 _Static_assert(sizeof attr_numbers == AS_ATTR_COUNT, "a number for every kind");
 
-static void put_attr(struct as_proto_out *p, const void *what)
+static void put_attr(struct as_protobuf *p, const void *what)
 {
     const struct attr_item *item = what;
     const struct as_attr *attr = item->attr;
@@ -273,26 +273,26 @@ static void put_attr(struct as_proto_out *p, const void *what)
     /* A sparse constant is written dense. */
     bool sparse = item->node->op == AS_OP_Constant && strcmp(attr->name, "sparse_value") == 0;
 
-    as_proto_put_word(p, 1, sparse ? "value" : attr->name);
+    as_protobuf_string(p, 1, sparse ? "value" : attr->name);
     switch (attr->kind) {
     case AS_ATTR_FLOAT:
-        as_proto_put_f32(p, 2, (float)attr->f);
+        as_protobuf_f32(p, 2, (float)attr->f);
         break;
     case AS_ATTR_INT:
-        as_proto_put_i64(p, 3, attr->i);
+        as_protobuf_u64(p, 3, (uint64_t)attr->i);
         break;
     case AS_ATTR_TEXT:
-        as_proto_put_bytes(p, 4, attr->text.at, attr->text.size);
+        as_protobuf_bytes(p, 4, attr->text.at, attr->text.size);
         break;
     case AS_ATTR_TENSOR:
-        as_proto_put_message(p, 5, put_tensor,
-                             &(struct tensor_item){attr->name, AS_NONE, &attr->type, attr->data});
+        as_protobuf_message(p, 5, put_tensor,
+                            &(struct tensor_item){attr->name, AS_NONE, &attr->type, attr->data});
         break;
     case AS_ATTR_GRAPH:
-        as_proto_put_message(p, 6, put_graph, attr->graph);
+        as_protobuf_message(p, 6, put_graph, attr->graph);
         break;
     case AS_ATTR_TYPE:
-        as_proto_put_message(p, 14, put_type, &(struct type_item){&attr->type, NULL});
+        as_protobuf_message(p, 14, put_type, &(struct type_item){&attr->type, NULL});
         break;
     case AS_ATTR_OTHER:
     case AS_ATTR_COUNT:
@@ -304,10 +304,10 @@ static void put_attr(struct as_proto_out *p, const void *what)
         put_lists(p, attr);
         break;
     }
-    as_proto_put_u64(p, 20, attr_numbers[attr->kind]);
+    as_protobuf_u64(p, 20, attr_numbers[attr->kind]);
 }
 
-static void put_node(struct as_proto_out *p, const void *what)
+static void put_node(struct as_protobuf *p, const void *what)
 {
     const struct as_node *node = what;
     struct writing *w = ctx_of(p);
@@ -320,11 +320,11 @@ static void put_node(struct as_proto_out *p, const void *what)
         put_value_name(p, 1, node->inputs[i]);
     for (uint32_t i = 0; i < node->n_outputs; i++)
         put_value_name(p, 2, node->outputs[i]);
-    as_proto_put_name(p, 3, node->name);
-    as_proto_put_word(p, 4, node->op_name);
+    as_protobuf_name(p, 3, node->name);
+    as_protobuf_string(p, 4, node->op_name);
     for (uint32_t i = 0; i < node->n_attrs; i++)
-        as_proto_put_message(p, 5, put_attr, &(struct attr_item){&node->attrs[i], node});
-    as_proto_put_name(p, 7, node->domain_name);
+        as_protobuf_message(p, 5, put_attr, &(struct attr_item){&node->attrs[i], node});
+    as_protobuf_name(p, 7, node->domain_name);
 }
 
 /* The first value of a graph, or AS_NONE; the next follow by w->next. */
@@ -335,7 +335,7 @@ static uint32_t first_value(const struct writing *w, const struct as_graph *grap
     return first ? (uint32_t)*first : AS_NONE;
 }
 
-static void put_constants(struct as_proto_out *p, const struct as_graph *graph)
+static void put_constants(struct as_protobuf *p, const struct as_graph *graph)
 {
     const struct writing *w = ctx_of(p);
 
@@ -343,12 +343,12 @@ static void put_constants(struct as_proto_out *p, const struct as_graph *graph)
         const struct as_value *value = &w->model->values[i];
 
         if (value->data && value->producer == AS_NONE)
-            as_proto_put_message(p, 5, put_tensor,
-                                 &(struct tensor_item){value->name, i, &value->type, value->data});
+            as_protobuf_message(p, 5, put_tensor,
+                                &(struct tensor_item){value->name, i, &value->type, value->data});
     }
 }
 
-static void put_infos(struct as_proto_out *p, const struct as_graph *graph)
+static void put_infos(struct as_protobuf *p, const struct as_graph *graph)
 {
     const struct writing *w = ctx_of(p);
 
@@ -356,55 +356,55 @@ static void put_infos(struct as_proto_out *p, const struct as_graph *graph)
         const struct as_value *value = &w->model->values[i];
 
         if (value->producer != AS_NONE && !value->is_output && is_known(&value->type))
-            as_proto_put_message(p, 13, put_info, &i);
+            as_protobuf_message(p, 13, put_info, &i);
     }
 }
 
 /* Bodies are limited in depth where they are made, so this may call itself. */
-static void put_graph(struct as_proto_out *p, const void *what)
+static void put_graph(struct as_protobuf *p, const void *what)
 {
     const struct as_graph *graph = what;
 
     for (uint32_t i = 0; i < graph->n_nodes; i++)
-        as_proto_put_message(p, 1, put_node, &graph->nodes[i]);
-    as_proto_put_word(p, 2, graph->name[0] ? graph->name : "graph");
+        as_protobuf_message(p, 1, put_node, &graph->nodes[i]);
+    as_protobuf_string(p, 2, graph->name[0] ? graph->name : "graph");
     put_constants(p, graph);
     for (uint32_t i = 0; i < graph->n_inputs; i++)
-        as_proto_put_message(p, 11, put_info, &graph->inputs[i]);
+        as_protobuf_message(p, 11, put_info, &graph->inputs[i]);
     for (uint32_t i = 0; i < graph->n_outputs; i++)
-        as_proto_put_message(p, 12, put_info, &graph->outputs[i]);
+        as_protobuf_message(p, 12, put_info, &graph->outputs[i]);
     put_infos(p, graph);
 }
 
-static void put_opset(struct as_proto_out *p, const void *what)
+static void put_opset(struct as_protobuf *p, const void *what)
 {
     const struct as_model_opset *opset = what;
 
-    as_proto_put_name(p, 1, opset->domain);
-    as_proto_put_i64(p, 2, opset->version);
+    as_protobuf_name(p, 1, opset->domain);
+    as_protobuf_u64(p, 2, (uint64_t)opset->version);
 }
 
-static void put_opsets(struct as_proto_out *p, const struct as_model *model)
+static void put_opsets(struct as_protobuf *p, const struct as_model *model)
 {
     for (size_t i = 0; i < model->n_opsets; i++)
-        as_proto_put_message(p, 8, put_opset, &model->opsets[i]);
+        as_protobuf_message(p, 8, put_opset, &model->opsets[i]);
     if (model->n_opsets == 0)
-        as_proto_put_message(
+        as_protobuf_message(
             p, 8, put_opset,
             &(struct as_model_opset){"", model->opset > 0 ? model->opset : DEFAULT_OPSET});
 }
 
-static void put_model(struct as_proto_out *p, const void *what)
+static void put_model(struct as_protobuf *p, const void *what)
 {
     const struct as_model *model = what;
 
-    as_proto_put_i64(p, 1, model->ir_version > 0 ? model->ir_version : DEFAULT_IR);
-    as_proto_put_name(p, 2, model->format == AS_FORMAT_BUILT ? "assay" : model->producer);
-    as_proto_put_message(p, 7, put_graph, model->main);
+    as_protobuf_u64(p, 1, (uint64_t)(model->ir_version > 0 ? model->ir_version : DEFAULT_IR));
+    as_protobuf_name(p, 2, model->format == AS_FORMAT_BUILT ? "assay" : model->producer);
+    as_protobuf_message(p, 7, put_graph, model->main);
     put_opsets(p, model);
     for (size_t i = 0; i < model->n_meta; i++)
-        as_proto_put_message(p, 14, put_pair,
-                             &(struct pair){model->meta[i].key, model->meta[i].value});
+        as_protobuf_message(p, 14, put_pair,
+                            &(struct pair){model->meta[i].key, model->meta[i].value});
 }
 
 /* Chains the values of each graph, in order. */
@@ -430,7 +430,7 @@ static int chain_values(struct writing *w)
 
 static int write_all(struct writing *w, struct as_out *out)
 {
-    struct as_proto_out measure = {.ctx = w}, real = {.out = out, .ctx = w};
+    struct as_protobuf measure = {.measure = true, .ctx = w}, real = {.out = out, .ctx = w};
 
     if (!w->model->has_graph && w->model->format != AS_FORMAT_BUILT)
         return as_fail(&w->err, ASSAY_ERR_UNSUPPORTED,

@@ -234,7 +234,7 @@ static int measure_level(struct run *r, enum as_peak_level level, unsigned i,
 {
     unsigned n_threads = r->out->threads[i];
     struct bandwidth b = {.memory = r->memory, .share = r->slice_bytes};
-    uint64_t capacity = r->slice_capacity;
+    uint64_t headroom = r->slice_capacity;
     bool short_of_memory;
     char what[64];
     int rc = ASSAY_OK;
@@ -243,10 +243,10 @@ static int measure_level(struct run *r, enum as_peak_level level, unsigned i,
                    n_threads, n_threads == 1 ? "" : "s");
     tell(r, what);
     if (r->n_slices == 1)
-        b.share = capacity = round_down(capacity / n_threads, (uint64_t)AS_PEAK_CHUNK * 64);
-    b.set = level == AS_PEAK_DRAM ? round_down(capacity, AS_PEAK_CHUNK)
+        b.share = headroom = round_down(headroom / n_threads, (uint64_t)AS_PEAK_CHUNK * 64);
+    b.set = level == AS_PEAK_DRAM ? round_down(headroom, AS_PEAK_CHUNK)
                                   : set_bytes(r, level, n_threads);
-    short_of_memory = !r->memory || b.set > capacity || capacity * n_threads < DRAM_LEAST_BYTES;
+    short_of_memory = !r->memory || b.set > headroom || headroom * n_threads < DRAM_LEAST_BYTES;
     for (int access = 0; r->visit == 0 && access < AS_PEAK_ACCESS_COUNT; access++)
         r->out->bandwidth[level][access][i] = none(!short_of_memory && b.set == 0 ? AS_PEAK_NO_CACHE
                                                    : short_of_memory ? AS_PEAK_NO_MEMORY
@@ -311,10 +311,10 @@ static uint64_t memory_wanted(const struct run *r)
     uint64_t most = r->options->memory_bytes;
 
     if (most == 0) {
-        struct as_memory_headroom capacity;
+        struct as_memory_headroom headroom;
 
-        as_memory_headroom_read(&capacity, "", &t->container);
-        most = capacity.left.why ? DRAM_QUICK_BYTES : capacity.left.value / 4;
+        as_memory_headroom_read(&headroom, "", &t->container);
+        most = headroom.left.why ? DRAM_QUICK_BYTES : headroom.left.value / 4;
     }
     if (wanted < DRAM_QUICK_BYTES)
         wanted = DRAM_QUICK_BYTES;

@@ -117,10 +117,10 @@ static void put_usable(struct as_json_writer *w, const struct as_machine_report 
     put_limit(w, "cpu_quota_processors", &t->container.cpu_quota);
     put_fact(w, "throttled_periods", t->container.throttled);
     put_limit(w, "memory_limit_bytes", &t->container.memory_bytes);
-    put_fact(w, "memory_left_bytes", r->capacity->left);
-    put_fact(w, "memory_available_bytes", r->capacity->available);
-    put_fact(w, "swap_total_bytes", r->capacity->swap_total);
-    put_fact(w, "swap_used_bytes", r->capacity->swap_used);
+    put_fact(w, "memory_left_bytes", r->headroom->left);
+    put_fact(w, "memory_available_bytes", r->headroom->available);
+    put_fact(w, "swap_total_bytes", r->headroom->swap_total);
+    put_fact(w, "swap_used_bytes", r->headroom->swap_used);
     as_json_object_end(w);
 }
 

@@ -107,8 +107,8 @@ static void put_limits(const struct as_machine_report *r, struct as_page *page)
     limit_text(quota, &t->container.cpu_quota, value);
     as_text_bytes(value, t->container.memory_bytes.value);
     limit_text(memory, &t->container.memory_bytes, value);
-    if (!r->capacity->left.why)
-        as_text_bytes(left, (double)r->capacity->left.value);
+    if (!r->headroom->left.why)
+        as_text_bytes(left, (double)r->headroom->left.value);
     as_page_line(page, AS_STYLE_NONE, "usable       %u processor%s, %s of memory", t->n_usable,
                  plural(t->n_usable), left);
     as_page_line(page, AS_STYLE_NONE, "limits       processors %s, memory %s", quota, memory);

@@ -10,7 +10,7 @@
 struct as_machine_report {
     const struct as_topology *topology;
     const struct as_system_load *load;
-    const struct as_memory_headroom *capacity;
+    const struct as_memory_headroom *headroom;
     const struct as_peaks *peaks;
     const struct as_noise *noise; /* NULL: not measured */
     const struct as_fitness *fitness;
