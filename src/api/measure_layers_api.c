@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "model/cost/cost_rules.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 enum { NO_STEP = -1 };
 

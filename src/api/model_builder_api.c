@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "model/build/build_layers.h"
-#include "model/build/build_quantized.h"
+#include "model/build/build_ops.h"
 #include "model/graph/model_handle.h"
 
 static const uint8_t dtypes[] = {

@@ -1,6 +1,6 @@
 /* base/folder.c - makes a folder and what is missing above it.
  * A folder that is there already is fine; anything else of that name is not. */
-#include "base/folder.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <limits.h>

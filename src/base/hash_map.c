@@ -72,7 +72,7 @@ static struct as_hash_slot *slot_of(const struct as_hash_map *map, const void *k
     size_t i = hash & (map->capacity - 1);
 
     while (map->slots[i].key && (map->slots[i].hash != hash || map->slots[i].size != size ||
-                                  memcmp(map->slots[i].key, key, size) != 0))
+                                 memcmp(map->slots[i].key, key, size) != 0))
         i = (i + 1) & (map->capacity - 1);
     return &map->slots[i];
 }

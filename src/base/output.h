@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -73,5 +74,10 @@ void as_out_drop(struct as_out *out);
 
 /* Writes all of `data` to `fd`, whatever signals say; false with errno set when that fails. */
 bool as_write_all(int fd, const void *data, size_t size);
+
+/* ---- folder.c ---- */
+
+/* `mode` is that of the folders made, before the umask. */
+AS_MUST_USE int as_folder_make(const char *path, mode_t mode, struct assay_error *err);
 
 #endif

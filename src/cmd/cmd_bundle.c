@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
-#include "experiment/bundle/rvf_segment.h"
+#include "experiment/bundle/rvf.h"
 #include "report/witness/witness_text.h"
 
 static const struct as_opt bundle_opts[] = {

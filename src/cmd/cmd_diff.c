@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/run/diff_side.h"
+#include "analyze/run/run_diff.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
-#include "report/compare/diff_report.h"
+#include "report/compare/compare_report.h"
 
 static const char *sort_at(size_t i)
 {

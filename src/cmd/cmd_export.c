@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
-#include "report/export/export_notes.h"
+#include "report/export/export_common.h"
 #include "trace/run/run_reader.h"
 
 static const char *format_at(size_t i)

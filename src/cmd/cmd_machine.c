@@ -7,7 +7,7 @@
 #include "cmd/common/options.h"
 #include "cmd/machine/machine_study.h"
 #include "measure/overhead/operation_run.h"
-#include "report/machine/machine_text.h"
+#include "report/machine/machine_report.h"
 
 #define NOISE_NS       UINT64_C(1000000000)
 #define NOISE_QUICK_NS UINT64_C(200000000)

@@ -17,7 +17,6 @@
 #include "cmd/common/history_file.h"
 #include "cmd/common/measure_options.h"
 #include "cmd/common/model_options.h"
-#include "cmd/common/own_argv.h"
 #include "format/model_file.h"
 #include "measure/tokens/token_run.h"
 #include "report/export/export.h"

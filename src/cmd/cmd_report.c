@@ -12,7 +12,7 @@
 #include "report/run/layer_columns.h"
 #include "report/run/report.h"
 #include "report/session/session_report.h"
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 
 static const char *sort_at(size_t i)
 {

@@ -1,6 +1,6 @@
 /* cmd/cmd_table.c - the one list of commands.
  * Adding a command is a new file and one line in cmd_table.c. */
-#include "cmd/cmd_table.h"
+#include "cmd/cmd.h"
 
 #include <string.h>
 

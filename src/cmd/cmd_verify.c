@@ -10,9 +10,8 @@
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "experiment/witness/replay.h"
-#include "experiment/witness/witness_folder.h"
+#include "experiment/witness/witness_check.h"
 #include "report/run/run_health.h"
-#include "report/run/verify_text.h"
 #include "report/witness/witness_text.h"
 #include "trace/run/run_format.h"
 

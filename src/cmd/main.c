@@ -8,11 +8,11 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
-#include "cmd/cmd_table.h"
+#include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/faults.h"
 #include "cmd/common/options.h"
-#include "cmd/help/cmd_help.h"
+#include "cmd/help/help_text.h"
 
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 

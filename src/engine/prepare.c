@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/cursor.h"
 #include "engine/exec.h"
-#include "model/memory/memory_place.h"
+#include "model/memory/memory_plan.h"
 
 static uint32_t root_of(const struct as_exec_plan *p, uint32_t id)
 {

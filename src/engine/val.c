@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
-#include "model/weights/dequant.h"
+#include "model/weights/weight_stats.h"
 
 /* Tensors past this are refused before anything else is asked of the machine. */
 #define MAX_TENSOR_BYTES ((uint64_t)1 << 46)

@@ -1,6 +1,6 @@
 /* format/file_ranges.c - pieces of a file in the order of their places, to find those that overlap.
  * Pieces without bytes overlap nothing. */
-#include "format/file_ranges.h"
+#include "format/mapped_file.h"
 
 #include <stdlib.h>
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "model/graph/graph.h"
 
 struct as_mapped_file {
     const uint8_t *bytes; /* NULL when the file is empty */
@@ -34,5 +35,20 @@ void as_mapped_file_let_go_part(const struct as_mapped_file *file, const uint8_t
                                 uint64_t size);
 
 void as_mapped_file_close(struct as_mapped_file *file);
+
+/* ---- file_ranges.c ---- */
+
+struct as_file_range {
+    uint64_t at, bytes; /* at + bytes was checked to be in the file */
+    uint32_t id;
+};
+
+/* The constants among the values from `first` on, sorted by place; the caller frees the list with
+ * as_free(). NULL: no memory. */
+struct as_file_range *as_file_ranges_new(const struct as_model *model, uint32_t first, size_t *n);
+
+/* The first pair that overlaps, as the two ids; false: none does. */
+bool as_file_ranges_overlap(const struct as_file_range *spans, size_t n, uint32_t *id,
+                            uint32_t *other);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
-#include "format/model_sniff.h"
 #include "model/zoo/zoo.h"
 
 #define SPARE_BYTES ((uint64_t)48 << 20)

@@ -3,6 +3,8 @@
 #ifndef AS_FORMAT_MODEL_FILE_H
 #define AS_FORMAT_MODEL_FILE_H
 
+#include <stdint.h>
+
 #include "format/mapped_file.h"
 #include "model/graph/graph.h"
 
@@ -23,5 +25,10 @@ extern const struct as_format as_format_onnx, as_format_gguf, as_format_safetens
  * a file of another kind is called by what it probably is ("this is an HTML page"). Memory is
  * limited to 48 MiB and the size of the file, beside the mapping. */
 AS_MUST_USE int as_model_open(struct as_model **model, const char *path, struct assay_error *err);
+
+/* ---- model_sniff.c ---- */
+
+/* A few words, such as "an HTML page"; NULL: nothing we know. */
+const char *as_model_sniff(const uint8_t *bytes, uint64_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* format/model_sniff.c - what a file that is no model probably is, by its first bytes.
  * The most common wrong file is a mistake: a page saved under a model's name. */
-#include "format/model_sniff.h"
+#include "format/model_file.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -3,12 +3,35 @@
 #ifndef AS_PROFILER_LAYER_PROFILE_H
 #define AS_PROFILER_LAYER_PROFILE_H
 
+#include <assay/bottlenecks.h>
 #include <assay/manager.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "profiler/layer_clock.h"
-#include "profiler/layer_usage.h"
 #include "profiler/memory_profile.h"
+
+/* ---- layer_usage.c ---- */
+
+/* Counts of a thread since it began, or between two readings. */
+struct as_layer_usage {
+    double cpu_seconds;
+    uint64_t minor_faults, major_faults, switches, sleeps, io_blocks;
+};
+
+/* Of the calling thread. False: the system does not tell. */
+bool as_layer_usage_read(struct as_layer_usage *out);
+
+/* Adds what passed between two readings. */
+void as_layer_usage_add(struct as_layer_usage *to, const struct as_layer_usage *from,
+                        const struct as_layer_usage *until);
+
+/* Fills the metrics of a call with what it used itself: `until` less `from`, less `inner`. */
+void as_layer_usage_tell(struct assay_layer_metrics *out, const struct as_layer_usage *from,
+                         const struct as_layer_usage *until, const struct as_layer_usage *inner);
+
+/* ---- layer_profile.c ---- */
 
 #define AS_LAYER_EXACT      4096u /* calls whose times are all kept; more are counted by size */
 #define AS_LAYER_NEWEST     1000u /* times told one by one */

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "profiler/layer_merge.h"
 #include "stats/describe/quantile.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 struct picture {
     struct assay_layer_profile seen; /* first: what the caller holds */

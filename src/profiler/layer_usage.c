@@ -1,6 +1,6 @@
 /* profiler/layer_usage.c - what a thread used of the machine while a layer ran: processor, faults,
  * switches. What layers inside it used, and what profiling them used, is left out. */
-#include "profiler/layer_usage.h"
+#include "profiler/layer_profile.h"
 
 #include <math.h>
 #include <sys/resource.h>

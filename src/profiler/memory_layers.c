@@ -1,6 +1,6 @@
 /* profiler/memory_layers.c - memory of layers by name, summed up as their calls end.
  * {0} is empty. Names are bounded in number: further ones share one row. */
-#include "profiler/memory_layers.h"
+#include "profiler/memory_profile.h"
 
 #include <string.h>
 
@@ -37,8 +37,7 @@ size_t as_memory_layers_find(const struct as_memory_layers *layers, const char *
 
 static struct as_memory_layer_sums *insert(struct as_memory_layers *layers, const char *name)
 {
-    char *copy =
-        AS_VEC_RESERVE(layers->of, layers->n, layers->capacity) ? as_strdup(name) : NULL;
+    char *copy = AS_VEC_RESERVE(layers->of, layers->n, layers->capacity) ? as_strdup(name) : NULL;
 
     if (!copy || as_hash_map_put(&layers->by_name, copy, strlen(copy), layers->n) < 0) {
         as_free(copy);

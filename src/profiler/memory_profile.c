@@ -13,8 +13,6 @@
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
 #include "probe/process/process_memory.h"
-#include "probe/process/rss_peaks.h"
-#include "profiler/memory_layers.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
 

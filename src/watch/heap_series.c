@@ -1,5 +1,5 @@
 /* watch/heap_series.c - the live bytes of every heap site over time, in at most 256 points. */
-#include "watch/heap_series.h"
+#include "watch/watch_shm.h"
 
 #include <stdlib.h>
 

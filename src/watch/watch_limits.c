@@ -1,6 +1,6 @@
 /* watch/watch_limits.c - the limits of memory that a program started now inherits from us.
  * What a program changes of its own limits later is not seen. */
-#include "watch/watch_limits.h"
+#include "watch/watch_run.h"
 
 #include <math.h>
 #include <stdio.h>

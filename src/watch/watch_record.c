@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/json/json_writer.h"
-#include "trace/record/session_data.h"
+#include "trace/record/recorder.h"
 #include "watch/watch_fields.h"
 
 #define BLOCK_BYTES (3u << 20) /* a new block is begun beyond; an item is far below 1 MiB */

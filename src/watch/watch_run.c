@@ -23,10 +23,8 @@
 #include "stats/describe/rng.h"
 #include "watch/teardown.h"
 #include "watch/watch_fields.h"
-#include "watch/watch_limits.h"
 #include "watch/watch_record.h"
 #include "watch/watch_shm.h"
-#include "watch/watch_signals.h"
 
 enum {
     THOROUGH_NS = 100 * 1000 * 1000,

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "probe/process/process_tree.h"
 
 #define AS_WATCH_MAX_LEFT 4 /* processes named that outlive the command */
 
@@ -50,5 +51,30 @@ void as_watch_signals_restore(const sigset_t *saved);
  * only when it cannot wait at all; `end` is filled then too, as far as known. */
 AS_MUST_USE int as_watch_run(struct as_watch_end *end, pid_t pid,
                              const struct as_watch_options *options, struct assay_error *err);
+
+/* ---- watch_limits.c ---- */
+
+struct as_watch_limits {
+    double address_bytes; /* of a process (RLIMIT_AS, RLIMIT_DATA); NaN: none */
+    double group_bytes;   /* of its control group, all processes together; NaN: none known */
+};
+
+/* `root` stands before "/proc" and "/sys" ("" usually). */
+void as_watch_limits_read(struct as_watch_limits *out, const char *root);
+
+/* Whether they leave an injected library no room for its counters; `why` then says so. */
+bool as_watch_limits_forbid(char *why, size_t capacity);
+
+/* ---- watch_signals.c ---- */
+
+/* A descriptor that becomes readable when a signal came; -1: none to be had. */
+int as_watch_signals_open(void);
+
+/* Takes what came and passes it on to the child `pid`. `tree` may be NULL: what the program's own
+ * processes send to our group is not theirs twice. */
+void as_watch_signals_pass(int fd, pid_t pid, const struct as_process_tree *tree);
+
+/* When job control has stopped the child, we stop as well, and the shell sees it. */
+void as_watch_signals_mirror_stop(pid_t pid);
 
 #endif

@@ -16,7 +16,6 @@
 #include "base/text/text.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "watch/heap_series.h"
 #include "watch/watch_record.h"
 
 enum { MAPS_MAX_BYTES = 8 << 20, MAPS_STEP_BYTES = 64 << 10 };

@@ -5,8 +5,11 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/error.h"
+#include "probe/heap/heap_watch.h"
 #include "probe/process/process_tree.h"
+#include "watch/watch_record.h"
 
 #define AS_WATCH_SHM_MAX 256 /* recorded; more are counted and left */
 
@@ -56,5 +59,36 @@ uint64_t as_watch_shm_peak_bytes(const struct as_watch_shm *shm, int64_t pid);
 const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm);
 
 size_t as_watch_shm_left_out(const struct as_watch_shm *shm);
+
+/* ---- heap_series.c ---- */
+
+#define AS_HEAP_SERIES_SAMPLES 256
+#define AS_SITE_SERIES_MAX     256 /* sites that held most */
+
+struct as_heap_sample {
+    double seconds;
+    uint64_t *live_bytes; /* [id] */
+    size_t n;
+};
+
+/* {0} is empty. */
+struct as_heap_series {
+    struct as_heap_sample point[AS_HEAP_SERIES_SAMPLES];
+    size_t n;
+    uint32_t stride, waited; /* readings between two points; 0: every one */
+    double next_seconds;     /* not before: one costs */
+};
+
+/* Takes a reading of the sites with ids below `n_ids`, or leaves it when the last is not long ago,
+ * or without memory. */
+void as_heap_series_add(struct as_heap_series *points, struct as_heap_watch *watch, size_t n_ids,
+                        double seconds);
+
+/* The series of the sites that held most at any point, in `arena`. */
+AS_MUST_USE int as_heap_series_series(const struct as_heap_series *points, struct as_arena *arena,
+                                      struct as_site_series **out, size_t *n,
+                                      struct assay_error *err);
+
+void as_heap_series_fini(struct as_heap_series *points);
 
 #endif

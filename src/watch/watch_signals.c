@@ -1,6 +1,6 @@
 /* watch/watch_signals.c - lets a program behave towards signals as if nobody stood before it.
  */
-#include "watch/watch_signals.h"
+#include "watch/watch_run.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "watch/watch_run.h"
 
 /* In the order in which they are passed on: behind a SIGTERM, a SIGCONT would reach a program that
  * is already ending. */

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "probe/symbols/elf_functions.h"
+#include "probe/symbols/elf_file.h"
 #include "probe/symbols/elf_symbols.h"
-#include "probe/symbols/memory_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

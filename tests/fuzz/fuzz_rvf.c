@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/bundle/rvf_bundle.h"
+#include "experiment/bundle/rvf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/weights/dequant.h"
+#include "model/weights/weight_stats.h"
 
 int main(int argc, char **argv)
 {

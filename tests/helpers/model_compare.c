@@ -2,7 +2,7 @@
  * usage: model_compare [few]: with it only one backend is added. */
 #include <stdio.h>
 
-#include "report/compare/compare_json.h"
+#include "report/compare/compare_report.h"
 
 static int add_all(struct assay_compare *c, int few, struct assay_error *err)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "format/mapped_file.h"
-#include "measure/inputs/npy_file.h"
+#include "measure/inputs/model_inputs.h"
 
 int main(int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 
 #include <assay/scope.h>
 
-#include "trace/record/session_data.h"
+#include "trace/record/recorder.h"
 #include "watch/watch_record.h"
 
 struct program_kit {

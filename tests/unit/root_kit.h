@@ -10,7 +10,7 @@
 
 #include "unit.h"
 
-#include "base/folder.h"
+#include "base/output.h"
 
 struct kit_root {
     char path[64];

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "report/bottleneck/anomaly_json.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 /* mean 10, population std 0.5099019513592784, median 10, quartiles 9.825 and 10.175 */
 static const double ten[] = {10, 11, 9, 10.5, 9.5, 10.2, 9.8, 10.1, 9.9, 10};

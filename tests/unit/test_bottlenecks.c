@@ -8,8 +8,7 @@
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
 #include "base/json/json_parser.h"
-#include "report/bottleneck/bottleneck_json.h"
-#include "report/bottleneck/bottleneck_text.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 static struct assay_bottleneck_analyzer *analyzer;
 static const struct assay_bottleneck_result *result;

@@ -2,7 +2,7 @@
  * Trees are small enough to be written down, or large enough to reach the limit. */
 #include "unit.h"
 
-#include "analyze/run/call_tree.h"
+#include "analyze/run/layer_collect.h"
 #include "stats/describe/rng.h"
 
 static void count(struct as_call_tree *tree, uint32_t node, uint64_t ns)

@@ -12,7 +12,7 @@
 #include <assay/compare.h>
 
 #include "base/alloc.h"
-#include "report/compare/compare_json.h"
+#include "report/compare/compare_report.h"
 
 static const double unknown = ASSAY_NOT_TOLD;
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "report/compare/distributed_json.h"
+#include "report/compare/compare_report.h"
 
 static struct assay_distributed *fresh(void)
 {

@@ -7,8 +7,7 @@
 
 #include "base/alloc.h"
 #include "elf_kit.h"
-#include "probe/symbols/demangle.h"
-#include "probe/symbols/elf_functions.h"
+#include "probe/symbols/elf_file.h"
 #include "probe/symbols/elf_symbols.h"
 #include "root_kit.h"
 

@@ -1,5 +1,5 @@
 /* tests/unit/test_heap_overlap.c - peaks add up only where their programs ran at one time. */
-#include "analyze/watch/heap_overlap.h"
+#include "analyze/watch/target_read.h"
 
 #include "unit.h"
 

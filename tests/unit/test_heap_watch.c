@@ -14,7 +14,7 @@
 
 #include "probe/heap/heap_watch.h"
 #include "trace/shm/heap_shm.h"
-#include "watch/heap_series.h"
+#include "watch/watch_shm.h"
 
 #define PAGE (AS_HEAP_ARENA_AT / AS_HEAP_PAGE) /* the first one handed out */
 

@@ -6,7 +6,7 @@
 
 #include "stats/describe/histogram.h"
 #include "stats/describe/quantile.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 #define MOST AS_HISTOGRAM_BUCKETS(AS_HISTOGRAM_MAX_BITS)
 

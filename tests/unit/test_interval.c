@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 #include "stats/inference/interval.h"
 
 static void the_ranks_and_the_coverage_are_those_of_scipy(void **state)

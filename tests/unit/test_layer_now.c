@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "trace/record/layer_now.h"
-#include "trace/record/session_data.h"
+#include "trace/record/recorder.h"
 
 static const struct as_layer_source *source;
 

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/json/json_writer.h"
-#include "report/bottleneck/leak_json.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 static const double rising[] = {100, 101.5, 99, 104, 103, 108, 107, 112.25, 111, 115, 120.5};
 #define SLOPE_FIRST  1.7075757575757606

@@ -4,7 +4,7 @@
 
 #include <assay/leaks.h>
 
-#include "analyze/detect/leak_trend.h"
+#include "analyze/detect/leak_detector.h"
 #include "stats/describe/rng.h"
 
 struct told {

@@ -3,7 +3,7 @@
 
 #include "base/json/json_parser.h"
 #include "base/text/utf8.h"
-#include "report/machine/machine_text.h"
+#include "report/machine/machine_report.h"
 
 struct shown {
     struct as_topology topology;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "probe/process/memory_counts.h"
+#include "probe/process/memory_probe.h"
 
 static struct assay_memory_counts now(void)
 {

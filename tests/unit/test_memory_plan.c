@@ -2,7 +2,6 @@
  * Places are checked against every pair of tensors. */
 #include "plan_kit.h"
 
-#include "model/memory/memory_place.h"
 #include "model/memory/memory_plan.h"
 #include "stats/describe/rng.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "probe/process/memory_probe.h"
-#include "report/bottleneck/memory_profile_json.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
 #define BLOCK   ((size_t)64 << 20)

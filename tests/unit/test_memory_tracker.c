@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
-#include "probe/process/rss_peaks.h"
 
 #define UNKNOWN ASSAY_MEMORY_UNKNOWN
 

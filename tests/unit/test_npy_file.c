@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/inputs/npy_file.h"
+#include "measure/inputs/model_inputs.h"
 
 static uint8_t file[4096];
 

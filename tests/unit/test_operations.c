@@ -2,7 +2,7 @@
 #include "peaks_kit.h"
 #include "study_kit.h"
 
-#include "report/machine/operations_text.h"
+#include "report/machine/machine_report.h"
 
 /* Peaks of one rate for computing and one for moving, wherever the bytes lie. */
 static struct as_peaks flat_peaks(double flops, double bytes)

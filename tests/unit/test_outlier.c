@@ -3,7 +3,7 @@
 #include "stats_near.h"
 
 #include "stats/describe/outlier.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 static void one_slow_run_is_found_both_ways(void **state)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "measure/latency/interleaved_run.h"
-#include "report/machine/overhead_text.h"
+#include "report/machine/machine_report.h"
 
 /* Twice the work on the same clock. */
 static int fake_both(void *user, struct assay_error *err)

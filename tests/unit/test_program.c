@@ -4,9 +4,7 @@
 
 #include "analyze/watch/target.h"
 #include "analyze/watch/target_findings.h"
-#include "analyze/watch/target_growth.h"
-#include "analyze/watch/target_series.h"
-#include "analyze/watch/target_stacks.h"
+#include "analyze/watch/target_read.h"
 #include "base/alloc.h"
 #include "measure/peaks/peaks.h"
 #include "report/watch/watch_report.h"

@@ -13,8 +13,8 @@
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "watch/heap_series.h"
 #include "watch/watch_run.h"
+#include "watch/watch_shm.h"
 
 enum { HELD_BYTES = 48 << 20 };
 

@@ -3,7 +3,7 @@
 #include "stats_near.h"
 
 #include "stats/describe/quantile.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 static void ten_to_a_hundred_has_two_medians(void **state)
 {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 #include "stats/inference/rank_test.h"
 

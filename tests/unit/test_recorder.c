@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "trace/record/recorder.h"
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 
 static void nested_scopes_are_recorded(void **state)
 {

@@ -2,7 +2,7 @@
  */
 #include "unit.h"
 
-#include "analyze/run/layer_rates.h"
+#include "analyze/run/layers.h"
 #include "report/run/layer_columns.h"
 #include "report/run/run_health.h"
 

@@ -1,7 +1,7 @@
 /* tests/unit/test_report_times.c - times, shares and dates as a report shows them. */
 #include "unit.h"
 
-#include "report/page/time_columns.h"
+#include "report/page/page.h"
 
 static void a_column_takes_the_unit_of_its_largest_time(void **state)
 {

@@ -2,9 +2,9 @@
  * what runs and hostile accounts are turned into. */
 #include "run_kit.h"
 
-#include "analyze/run/diff_side.h"
+#include "analyze/run/run_diff.h"
 #include "base/alloc.h"
-#include "report/compare/diff_report.h"
+#include "report/compare/compare_report.h"
 #include "stats/describe/rng.h"
 
 #define N ((size_t)200)

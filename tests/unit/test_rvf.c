@@ -7,8 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "experiment/bundle/rvf_bundle.h"
-#include "experiment/bundle/rvf_chain.h"
+#include "experiment/bundle/rvf.h"
 
 /* Writes a pair of keys as PEM files. */
 static void make_keys(const char *private_path, const char *public_path)

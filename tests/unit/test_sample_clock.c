@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "experiment/bench/sample_clock.h"
+#include "experiment/bench/bench_sample.h"
 
 static uint64_t thread_ns(void)
 {

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "stats/describe/sort.h"
-#include "stats/inference/series_interval.h"
+#include "stats/describe/sorted.h"
+#include "stats/inference/interval.h"
 
 enum { REPEATS = 500, LENGTH = 300 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 static int compare_u64(const void *a, const void *b)
 {

@@ -2,7 +2,6 @@
  * The plain definitions need memory and a second sort, which is why the module does without. */
 #include "stats_near.h"
 
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 
 static void empty_samples_have_no_median(void **state)

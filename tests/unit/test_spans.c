@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "format/file_ranges.h"
+#include "format/mapped_file.h"
 
 static bool overlap(const uint64_t (*places)[2], size_t n, uint32_t *id, uint32_t *other)
 {

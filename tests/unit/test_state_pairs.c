@@ -2,7 +2,7 @@
  * may say. */
 #include "unit.h"
 
-#include "measure/tokens/carried_state.h"
+#include "measure/tokens/token_inputs.h"
 #include "model/build/builder.h"
 #include "model/zoo/zoo.h"
 

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "stats/inference/student.h"
 #include "stats/inference/welch.h"
 
 static void near(double got, double wanted, double relative)

@@ -1,11 +1,11 @@
 /* analyze/cluster/distributed_overlap.c - how long something was under way, overlapping intervals
  * counted once. Only events whose start is known have an interval. */
-#include "analyze/cluster/distributed_overlap.h"
+#include "analyze/cluster/distributed_internal.h"
 
 #include <math.h>
 
 #include "base/alloc.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 #define MAX_INTERVALS                                                                              \
     2000000 /* sorted at once; older events beyond are taken one after another                     \

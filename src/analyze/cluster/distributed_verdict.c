@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "analyze/cluster/distributed_overlap.h"
+#include "analyze/cluster/distributed_internal.h"
 #include "base/units.h"
 
 #define BITS_PER_BYTE 8

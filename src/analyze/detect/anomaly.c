@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "stats/describe/quantile.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 #define MIN_WINDOW      5
 #define MAX_WINDOW      10000

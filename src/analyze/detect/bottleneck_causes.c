@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 
 /* What is looked at while one layer's causes are found. */

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "stats/describe/quantile.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 /* ---- the threshold ---- */
 

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "analyze/detect/leak_detector.h"
-#include "analyze/detect/leak_trend.h"
-#include "analyze/detect/leak_window.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash_map.h"

@@ -1,11 +1,10 @@
 /* analyze/detect/leak_range.c - one range of a series of memory readings: whether it grows and by
  * how much. What looks at the newest range and what looks at all of them have this in common. */
-#include "analyze/detect/leak_range.h"
+#include "analyze/detect/leak_detector.h"
 
 #include <math.h>
 
 #include "base/units.h"
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 #include "stats/inference/growth.h"
 

@@ -1,6 +1,6 @@
 /* analyze/detect/leak_series.c - readings of memory one after the other, in bounded room.
  * Beyond the room, threes of neighbours are joined: their median, their least, their last time. */
-#include "analyze/detect/leak_series.h"
+#include "analyze/detect/leak_detector.h"
 
 #include <string.h>
 

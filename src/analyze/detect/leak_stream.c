@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/detect/leak_range.h"
+#include "analyze/detect/leak_detector.h"
 #include "base/alloc.h"
 
 #define WARM_UP_AGAIN 1.25 /* times the points: it is looked for again */

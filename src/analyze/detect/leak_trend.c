@@ -1,12 +1,11 @@
 /* analyze/detect/leak_trend.c - the sound half of leak detection: where a series keeps growing.
  * Ranges of eleven quarter windows are judged by stats/inference/growth.h; those that grow are
  * merged. */
-#include "analyze/detect/leak_trend.h"
+#include "analyze/detect/leak_detector.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analyze/detect/leak_range.h"
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "stats/inference/growth.h"

@@ -1,7 +1,7 @@
 /* analyze/detect/leak_window.c - the documented leak test: the last reading of a window less its
  * first. Windows overlap, so one growth is seen again and again; analyze/detect/leak_trend.h tells
  * it once. */
-#include "analyze/detect/leak_window.h"
+#include "analyze/detect/leak_detector.h"
 
 #include "base/alloc.h"
 #include "base/hash_map.h"

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "analyze/model/inspect_weights.h"
 #include "base/alloc.h"
 #include "base/units.h"
 #include "model/cost/cost_rules.h"

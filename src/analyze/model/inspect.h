@@ -3,7 +3,6 @@
 #ifndef AS_ANALYZE_MODEL_INSPECT_H
 #define AS_ANALYZE_MODEL_INSPECT_H
 
-#include "analyze/model/inspect_scale.h"
 #include "model/cost/cost.h"
 #include "model/infer/infer.h"
 #include "model/memory/fit.h"
@@ -11,6 +10,27 @@
 #include "model/memory/train_memory.h"
 #include "model/weights/parameters.h"
 #include "model/weights/weight_stats.h"
+
+/* ---- inspect_scale.c ---- */
+
+enum { AS_SCALE_MAX = 32 };
+
+struct as_scale_row {
+    int64_t value;
+    uint64_t parameters, parameter_bytes, macs, flops, bytes_moved;
+    uint64_t activation_bytes; /* planned peak */
+    uint64_t training_bytes;   /* peak of a step; 0: not asked for */
+    uint64_t samples;
+    bool complete;
+};
+
+/* Fills one row from the model with these shapes; afterwards its shapes are those. `train` may be
+ * NULL. */
+AS_MUST_USE int as_scale_count(struct as_scale_row *row, struct as_model *model,
+                               const struct as_infer_options *infer,
+                               const struct as_train_options *train, struct assay_error *err);
+
+/* ---- inspect.c ---- */
 
 enum as_inspect_grouping {
     AS_GROUP_NONE,
@@ -132,5 +152,10 @@ double as_cost_intensity(const struct as_cost *cost);
 /* The part of a node's name that says where it stands: all but the last part, or the first
  * `depth` parts (0: all but the last). Borrowed length. */
 size_t as_name_scope(const char *name, unsigned depth);
+
+/* ---- inspect_weights.c ---- */
+
+/* Fills in->streamed_bytes and in->quant; needs costs and params. */
+AS_MUST_USE int as_inspect_weight_use(struct as_inspection *in, struct assay_error *err);
 
 #endif

@@ -52,7 +52,7 @@ enum { TREE_DEPTH = 8 }; /* deeper levels of a tree are not shown */
 
 struct grouping {
     struct as_inspection *in;
-    struct as_hash_map index; /* names to groups */
+    struct as_hash_map index;        /* names to groups */
     struct as_inspect_group *groups; /* in the order they came up */
     uint32_t *parent;                /* of each, in a tree; AS_NONE: none */
     size_t n, capacity;

@@ -1,6 +1,6 @@
 /* analyze/model/inspect_scale.c - how counts and memory grow with the batch, with an open dimension
  * or with the size of a built-in model: one row a value. */
-#include "analyze/model/inspect_scale.h"
+#include "analyze/model/inspect.h"
 
 #include "model/memory/memory_plan.h"
 #include "model/weights/parameters.h"

@@ -1,6 +1,6 @@
 /* analyze/model/inspect_weights.c - how the layers use the weights: which are read whole, and which
  * would gain most from fewer bits. */
-#include "analyze/model/inspect_weights.h"
+#include "analyze/model/inspect.h"
 
 #include <string.h>
 

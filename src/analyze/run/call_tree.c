@@ -1,7 +1,7 @@
 /* analyze/run/call_tree.c - collects the tree of what called what while spans are walked.
  * Nodes are found by hash, so a layer with very many kinds of children costs no more than one with
  * few. */
-#include "analyze/run/call_tree.h"
+#include "analyze/run/layer_collect.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* analyze/run/diff_saved_profile.c - one side of a comparison, from the JSON of a session.
  * Means and totals are there, single calls only as far as the session kept them; of a layer with
  * others inside, what calls took themselves is in newer files only. */
-#include "analyze/run/diff_saved_profile.h"
+#include "analyze/run/run_diff.h"
 
 #include <math.h>
 

@@ -1,10 +1,9 @@
 /* analyze/run/diff_side.c - one side of a comparison, from a run file.
  * Refuses a run that is not whole unless told otherwise: its totals would mislead. */
-#include "analyze/run/diff_side.h"
+#include "analyze/run/run_diff.h"
 
 #include <string.h>
 
-#include "analyze/run/diff_saved_profile.h"
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/hash_map.h"

@@ -1,6 +1,6 @@
 /* analyze/run/layer_rates.c - figures made from those of a layer: rates of work, shares summed up,
  * means over all. NaN where a figure cannot be had. */
-#include "analyze/run/layer_rates.h"
+#include "analyze/run/layers.h"
 
 #include "base/units.h"
 

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "stats/describe/summary.h"
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 
 #define AS_MAX_SAMPLES ((size_t)12 << 20)
 

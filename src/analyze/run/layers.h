@@ -188,4 +188,22 @@ void as_layers_free(struct as_layers *layers);
  * time. Layers without the figure come last. */
 void as_layers_order(const struct as_layers *layers, enum as_layer_sort sort, uint32_t *order);
 
+/* ---- layer_rates.c ---- */
+
+/* 10^9 operations a second while the layer ran: the FLOPs of its complete calls by their inclusive
+ * time. */
+double as_layer_gflops(const struct as_layer *layer);
+
+/* 10^9 bytes a second, read and written, in the same way. */
+double as_layer_gbps(const struct as_layer *layer);
+
+/* Fills `cumulative` (room for n_layers) with the running sum of shares in that `order`. */
+void as_layers_cumulate(const struct as_layers *layers, const uint32_t *order, double *cumulative);
+
+/* Time in layers: their self times together, so that nested layers count once. */
+uint64_t as_layers_total_ns(const struct as_layers *layers);
+
+/* That time by the number of calls. */
+double as_layers_average_ns(const struct as_layers *layers);
+
 #endif

@@ -10,10 +10,9 @@
 #include "base/alloc.h"
 #include "base/hash_map.h"
 #include "base/units.h"
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
+#include "stats/inference/interval.h"
 #include "stats/inference/rank_test.h"
-#include "stats/inference/series_interval.h"
 
 #define UNKNOWN (AS_UNKNOWN)
 

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/run/layers.h"
+#include "analyze/run/saved_profile.h"
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -146,5 +148,34 @@ AS_MUST_USE int as_diff_new(struct as_diff **out, const struct as_diff_side *a,
 void as_diff_free(struct as_diff *diff);
 
 void as_diff_order(struct as_diff *diff, enum as_diff_sort sort);
+
+/* ---- diff_side.c ---- */
+
+struct as_saved_profile;
+
+struct as_diff_run {
+    struct as_diff_side side;
+    struct as_run *run;
+    struct as_layers *layers;
+    const char *broken; /* what is wrong with the run, as in "was never closed"; NULL: nothing */
+    struct as_arena arena;
+    struct as_saved_profile *session; /* when it came from the JSON of a session; else NULL */
+};
+
+/* Opens and reads `path`: a run, or the JSON of a session. STATE when the run is not whole and
+ * `partial` is false; NOTFOUND when there is nothing in it to compare. Close with
+ * as_diff_run_close(). */
+AS_MUST_USE int as_diff_run_open(struct as_diff_run **out, const char *path, bool partial,
+                                 struct assay_error *err);
+
+/* Accepts NULL. */
+void as_diff_run_close(struct as_diff_run *r);
+
+/* ---- diff_saved_profile.c ---- */
+
+/* Fills r->side from `view`, which must outlive it. */
+AS_MUST_USE int as_diff_from_saved_profile(struct as_diff_run *r,
+                                           const struct as_saved_profile *view,
+                                           struct assay_error *err);
 
 #endif

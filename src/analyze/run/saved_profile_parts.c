@@ -1,6 +1,6 @@
 /* analyze/run/saved_profile_parts.c - what a session says beside layers, memory and bottlenecks:
  * values that stand out, nodes that work together, backends compared. From its JSON alone. */
-#include "analyze/run/saved_profile_parts.h"
+#include "analyze/run/saved_profile.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "stats/describe/moments.h"
-#include "trace/record/memory_samples.h"
+#include "trace/record/recorder.h"
 #include "trace/run/span_walk.h"
 #include "watch/watch_record.h"
 

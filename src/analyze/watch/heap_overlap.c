@@ -1,6 +1,6 @@
 /* analyze/watch/heap_overlap.c - the most that several heaps can have held together.
  * Each has a peak of its own; only of those that were there at one time can they add up. */
-#include "analyze/watch/heap_overlap.h"
+#include "analyze/watch/target_read.h"
 
 #include "base/cursor.h"
 

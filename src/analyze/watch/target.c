@@ -10,12 +10,10 @@
 
 #include "analyze/model/roofline.h"
 #include "analyze/watch/target_read.h"
-#include "analyze/watch/target_series.h"
-#include "analyze/watch/target_stacks.h"
 #include "base/alloc.h"
 #include "base/units.h"
 #include "measure/peaks/peaks.h"
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 #include "watch/watch_fields.h"
 
 bool as_target_in_run(const struct as_run *run)

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/watch/target_growth.h"
-#include "analyze/watch/target_series.h"
+#include "analyze/watch/target_read.h"
 #include "base/alloc.h"
 #include "base/text/text.h"
 #include "base/units.h"

@@ -5,6 +5,7 @@
 #define AS_ANALYZE_WATCH_TARGET_FINDINGS_H
 
 #include <assay/bottlenecks.h>
+#include <stddef.h>
 
 #include "analyze/watch/target.h"
 
@@ -82,5 +83,14 @@ AS_MUST_USE int as_target_find_growth(struct as_target_findings *f, const struct
 /* Verdicts of all series are there: holds them against what was live at the end, and sums up. */
 void as_target_find_verdict(struct as_target_findings *f, const struct as_target *target);
 void as_target_find_causes(struct as_target_findings *f, const struct as_target *target);
+
+/* ---- target_growth.c ---- */
+
+/* The time at which `value` came to its last level; NaN: it grew up to the last of them, or did not
+ * grow. `seconds` never fall. */
+double as_growth_stop(const double *seconds, const double *value, size_t n);
+
+/* Fills seconds_to_exhaustion and what runs out, or why that is not known. */
+void as_target_find_time_to_oom(struct as_target_growth *g, const struct as_target *target);
 
 #endif

@@ -1,6 +1,6 @@
 /* analyze/watch/target_growth.c - when a series that grew stopped growing.
  * It did when it then rested far longer than ever before: growth in steps rests between them. */
-#include "analyze/watch/target_growth.h"
+#include "analyze/watch/target_findings.h"
 
 #include <math.h>
 

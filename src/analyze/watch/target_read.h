@@ -4,7 +4,10 @@
 #ifndef AS_ANALYZE_WATCH_TARGET_READ_H
 #define AS_ANALYZE_WATCH_TARGET_READ_H
 
-#include "analyze/watch/heap_overlap.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "analyze/watch/target.h"
 #include "base/json/json_fields.h"
 
@@ -33,5 +36,42 @@ void as_target_reader_init(struct as_target_reader *r, struct as_target *target,
 /* One data block; kinds of others are passed over. NOMEM alone: malformed JSON is counted. */
 AS_MUST_USE int as_target_read_block(struct as_target_reader *r, const char *kind, const char *json,
                                      size_t size, struct assay_error *err);
+
+/* ---- target_series.c ---- */
+
+/* Fills rss, heap_live and cpu from the channels of the run. Long series are thinned. */
+AS_MUST_USE int as_target_channels(struct as_target *target, struct as_run *run,
+                                   struct as_arena *scratch, struct assay_error *err);
+
+/* How many of the first readings tell whether memory grows: those until `until` (NaN: all),
+ * without the fall at the very end, where a program gives everything back. */
+size_t as_series_judged(const double *seconds, const double *value, size_t n, double until);
+
+/* Joins the series with the places, which it leaves sorted by heap and id. */
+AS_MUST_USE int as_target_growth(struct as_target *target, const struct as_site_history *series,
+                                 size_t n, struct assay_error *err);
+
+/* ---- target_stacks.c ---- */
+
+/* An estimate from fewer samples than this says little. */
+#define AS_TRACE_FEW_SAMPLES 10
+
+/* No estimate stays above the count of its site, or of all heaps where the site is not known. */
+void as_target_bound_stacks(struct as_target *target);
+
+/* ---- heap_overlap.c ---- */
+
+/* One watched program, from when it began to be watched until it was over or became another by
+ * exec. */
+struct as_heap_span {
+    uint64_t from_ns, to_ns;          /* 0 and UINT64_MAX where they are not known */
+    uint64_t peak_bytes, slack_bytes; /* its peak is at most so much lower */
+    uint32_t heap;                    /* whose: as_target_site.heap */
+    bool together; /* filled: it is one of those that can have held most together */
+};
+
+/* The sum of the peaks of those that were there at one time, the greatest such sum; the true peak
+ * is at most `*slack_bytes` lower. */
+uint64_t as_heap_overlap(struct as_heap_span *span, size_t n, uint64_t *slack_bytes);
 
 #endif

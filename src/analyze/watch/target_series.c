@@ -1,6 +1,6 @@
 /* analyze/watch/target_series.c - the sampled series of a program's run, and which heap sites grow.
  * A site grows when stats/inference/growth.h says so of its live bytes after warm-up. */
-#include "analyze/watch/target_series.h"
+#include "analyze/watch/target_read.h"
 
 #include <math.h>
 #include <stdlib.h>

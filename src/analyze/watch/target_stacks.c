@@ -1,7 +1,7 @@
 /* analyze/watch/target_stacks.c - estimates of sampled stacks, held against what was counted
  * exactly. A sample stands for 512 KiB on average: of a small heap that is more than there ever
  * was. */
-#include "analyze/watch/target_stacks.h"
+#include "analyze/watch/target_read.h"
 
 #include <math.h>
 #include <string.h>

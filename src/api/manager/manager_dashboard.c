@@ -4,10 +4,8 @@
 #include "api/manager/manager_report.h"
 #include "base/json/json_tree.h"
 #include "base/units.h"
-#include "report/bottleneck/bottleneck_json.h"
-#include "report/bottleneck/leak_json.h"
-#include "report/bottleneck/memory_profile_json.h"
-#include "report/compare/distributed_json.h"
+#include "report/bottleneck/bottleneck_report.h"
+#include "report/compare/compare_report.h"
 
 #define MAX_VALUES ((size_t)1 << 24)
 

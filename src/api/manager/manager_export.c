@@ -5,7 +5,7 @@
 
 #include "api/manager/manager_report.h"
 #include "base/alloc.h"
-#include "base/folder.h"
+#include "base/output.h"
 
 typedef int (*write_text)(struct as_out *out, struct assay_manager *m, struct assay_error *err);
 

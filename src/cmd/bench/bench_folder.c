@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/output.h"
 #include "base/units.h"
 #include "cmd/bench/bench_work.h"
 #include "cmd/common/console.h"

@@ -8,14 +8,12 @@
 #include <assay/power.h>
 #include <limits.h>
 
+#include "cmd/common/console.h"
 #include "cmd/common/options.h"
-#include "cmd/common/progress.h"
 #include "experiment/attention/attention_plan.h"
-#include "experiment/bench/bench_meter.h"
 #include "experiment/bench/bench_result.h"
-#include "experiment/bench/workload_attention.h"
-#include "experiment/bench/workload_command.h"
-#include "experiment/bench/workload_model.h"
+#include "experiment/bench/bench_sample.h"
+#include "experiment/bench/workload.h"
 #include "probe/system/topology.h"
 
 struct as_bench_work;

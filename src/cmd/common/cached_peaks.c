@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/folder.h"
+#include "base/output.h"
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
 #include "cmd/common/console.h"

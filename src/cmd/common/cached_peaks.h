@@ -5,8 +5,8 @@
 
 #include <limits.h>
 
+#include "cmd/common/console.h"
 #include "cmd/common/options.h"
-#include "cmd/common/progress.h"
 #include "measure/peaks/peaks.h"
 
 struct as_peaks_wanted {

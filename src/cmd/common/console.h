@@ -3,6 +3,8 @@
 #ifndef AS_CMD_COMMON_CONSOLE_H
 #define AS_CMD_COMMON_CONSOLE_H
 
+#include "base/arena.h"
+#include "base/error.h"
 #include "base/output.h"
 #include "base/text/term.h"
 #include "cmd/common/options.h"
@@ -49,5 +51,28 @@ AS_PRINTF(2, 3) void as_console_note(const struct as_cmd_line *line, const char 
 
 /* The one sentence of a failure, at standard error. */
 void as_console_fail(const char *msg);
+
+/* ---- own_argv.c ---- */
+
+/* Words in `arena`; none where the system does not tell. */
+AS_MUST_USE int as_own_argv(struct as_arena *arena, const char *const **words, size_t *n,
+                            struct assay_error *err);
+
+/* ---- progress.c ---- */
+
+/* Whether anybody would see it. */
+bool as_progress_wanted(const struct as_cmd_line *line);
+
+/* Replaces the line; `share` from 0 to 1 draws a bar, NaN none. At most some ten times a second
+ * unless the words change. */
+struct as_progress {
+    bool wanted, shown;
+    uint64_t last_ns;
+    const char *last_what;
+};
+void as_progress_show(struct as_progress *progress, const char *what, double share);
+
+/* Takes it away. */
+void as_progress_end(struct as_progress *progress);
 
 #endif

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/folder.h"
 #include "base/hash.h"
+#include "base/output.h"
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
 #include "measure/peaks/peaks.h"

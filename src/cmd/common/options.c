@@ -8,7 +8,7 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
-#include "cmd/cmd_table.h"
+#include "cmd/cmd.h"
 
 #define MAX_WORDS     64
 #define MAX_WORD_SIZE 64

@@ -1,6 +1,6 @@
 /* cmd/common/own_argv.c - the command line of this process as it was started.
  * Parsing reorders its own list of arguments; the system keeps them as they were. */
-#include "cmd/common/own_argv.h"
+#include "cmd/common/console.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* cmd/common/progress.c - one line at the foot of a terminal that tells how far long work is. */
-#include "cmd/common/progress.h"
+#include "cmd/common/console.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/cmd_table.h"
+#include "cmd/cmd.h"
 #include "cmd/common/console.h"
 
 /* All words of a list, with a blank between. */

@@ -1,13 +1,11 @@
 /* cmd/help/cmd_help.c - explains a command, all of them, or a topic.
  * Every word comes from the tables of commands, options, columns and sections. */
-#include "cmd/help/cmd_help.h"
+#include "cmd/help/help_text.h"
 
 #include <string.h>
 
-#include "cmd/cmd_table.h"
+#include "cmd/cmd.h"
 #include "cmd/common/console.h"
-#include "cmd/help/help_json.h"
-#include "cmd/help/help_text.h"
 
 static void put_heading(struct as_console *c, const char *text)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cmd_table.h"
+#include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/help/help_text.h"
 

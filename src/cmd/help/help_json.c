@@ -1,10 +1,9 @@
 /* cmd/help/help_json.c - the tables of commands, options and topics as JSON, for programs that
  * drive assay. The same words as the help on the screen. */
-#include "cmd/help/help_json.h"
+#include "cmd/help/help_text.h"
 
 #include "base/json/json_writer.h"
-#include "cmd/cmd_table.h"
-#include "cmd/help/help_text.h"
+#include "cmd/cmd.h"
 
 static void put_words(struct as_json_writer *w, const char *key, as_word_at word_at)
 {

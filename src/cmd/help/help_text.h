@@ -5,6 +5,7 @@
 
 #include "base/output.h"
 #include "cmd/cmd.h"
+#include "cmd/common/options.h"
 
 #define AS_WORDS_BYTES 768
 
@@ -29,5 +30,17 @@ struct as_topic {
 
 /* NULL after the last. */
 const struct as_topic *as_topic_at(size_t i);
+
+/* ---- cmd_help.c ---- */
+
+/* Explains `cmd`, as --help does. */
+AS_MUST_USE int as_help_print(const struct as_cmd_line *line, const struct as_cmd *cmd,
+                              struct assay_error *err);
+
+/* ---- help_json.c ---- */
+
+/* Everything, or one command when `only` is given. */
+AS_MUST_USE int as_help_json(struct as_out *out, const struct as_cmd *only,
+                             struct assay_error *err);
 
 #endif

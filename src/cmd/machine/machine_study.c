@@ -10,8 +10,7 @@
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
 #include "cmd/common/measure_options.h"
-#include "report/machine/operations_text.h"
-#include "report/machine/overhead_text.h"
+#include "report/machine/machine_report.h"
 
 enum { QUICK_ROUNDS = 2, QUICK_TRIALS = 12 };
 

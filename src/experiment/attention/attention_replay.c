@@ -4,8 +4,8 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "experiment/attention/attention_run.h"
-#include "experiment/bench/workload_attention.h"
-#include "experiment/bundle/rvf_chain.h"
+#include "experiment/bench/workload.h"
+#include "experiment/bundle/rvf.h"
 #include "experiment/witness/witness_entry.h"
 
 struct replay {

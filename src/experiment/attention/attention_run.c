@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "experiment/attention/hysteresis.h"
+#include "experiment/attention/attn_worker.h"
 
 /* ---- memory ---- */
 

@@ -1,6 +1,6 @@
 /* experiment/attention/attn_bits.c - rows of a mask as words of 64 bits, read from and put into the
  * one long row of bits a caller has. */
-#include "experiment/attention/attn_bits.h"
+#include "experiment/attention/attn_gate.h"
 
 #include <endian.h>
 #include <string.h>

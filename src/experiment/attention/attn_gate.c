@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "experiment/attention/attn_bits.h"
 
 size_t as_gate_bytes(size_t n)
 {

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/cursor.h"
 #include "base/error.h"
-#include "experiment/attention/attn_flow.h"
+#include "experiment/attention/attn_gate.h"
 
 int assay_graph_from_logits(const float *logits, size_t n_logits, size_t n,
                             struct assay_attention_graph *graph, struct assay_error *err)

@@ -2,7 +2,6 @@
  * of one head are all that is held of them. */
 #include <string.h>
 
-#include "experiment/attention/attn_bits.h"
 #include "experiment/attention/attn_gate.h"
 #include "experiment/attention/attn_rows.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "experiment/attention/attn_bits.h"
+#include "experiment/attention/attn_gate.h"
 
 enum { DEEP = 16 }; /* panels of values that stay near while all rows of a block use them */
 

@@ -2,7 +2,7 @@
  * Key head by key head, so that packed keys and values of one are all that is held. */
 #include <string.h>
 
-#include "experiment/attention/attn_bits.h"
+#include "experiment/attention/attn_gate.h"
 #include "experiment/attention/attn_rows.h"
 
 static int check(const struct assay_attn *attn, const struct assay_attn_shape *shape,

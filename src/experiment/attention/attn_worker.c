@@ -7,7 +7,6 @@
 #include <assay/memory.h>
 
 #include "base/alloc.h"
-#include "experiment/attention/hysteresis.h"
 
 int assay_attn_new(struct assay_attn **out, unsigned threads, struct assay_error *err)
 {

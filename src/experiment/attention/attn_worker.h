@@ -3,9 +3,8 @@
 #ifndef AS_EXPERIMENT_ATTENTION_ATTN_WORKER_H
 #define AS_EXPERIMENT_ATTENTION_ATTN_WORKER_H
 
-#include <stdatomic.h>
-
 #include <assay/attention.h>
+#include <stdatomic.h>
 
 #include "base/error.h"
 #include "engine/thread_pool.h"
@@ -71,5 +70,10 @@ AS_MUST_USE int as_attn_check_inputs(const struct as_attn_kernels *kernels,
 
 AS_MUST_USE int as_attn_check_config(const struct assay_mincut_config *config,
                                      const struct assay_attn_shape *shape, struct assay_error *err);
+
+/* ---- hysteresis.c ---- */
+
+/* Bytes of its masks and counters; 0 for NULL. */
+uint64_t as_hysteresis_bytes(const struct assay_hysteresis *hysteresis);
 
 #endif

@@ -1,7 +1,7 @@
 /* experiment/attention/hysteresis.c - a mask whose entries flip only when they keep disagreeing.
  * The counters of eight entries lie across bytes, one byte for each binary digit, so that eight are
  * counted at once and a counter takes no more bits than tau has. */
-#include "experiment/attention/hysteresis.h"
+#include "experiment/attention/attn_worker.h"
 
 #include <stdbool.h>
 #include <string.h>

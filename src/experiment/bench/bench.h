@@ -76,4 +76,17 @@ struct as_bench_loop {
 AS_MUST_USE int as_bench_run(struct as_bench *bench, const struct as_bench_loop *loop,
                              struct assay_error *err);
 
+/* ---- bench_meter.c ---- */
+
+struct as_power_meter {
+    const struct assay_power_source *source; /* the caller's */
+    struct assay_power_tracker *tracker;     /* of all readings; NULL: none are kept */
+    double watts, joules;
+    uint64_t from_ns;
+    uint64_t n_failed;      /* readings */
+    struct assay_error why; /* the last that failed */
+};
+
+struct as_bench_meter as_power_meter_table(struct as_power_meter *meter);
+
 #endif

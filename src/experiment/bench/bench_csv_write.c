@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/folder.h"
 #include "base/hash.h"
+#include "base/output.h"
 #include "base/text/csv.h"
 #include "base/text/utf8.h"
 

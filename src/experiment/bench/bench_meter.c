@@ -1,5 +1,5 @@
 /* experiment/bench/bench_meter.c - energy of single runs, from any source of power. */
-#include "experiment/bench/bench_meter.h"
+#include "experiment/bench/bench.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "stats/inference/interval.h"
-#include "stats/inference/student.h"
+#include "stats/inference/welch.h"
 
 #define LEVEL 0.95
 

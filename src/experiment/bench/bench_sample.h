@@ -3,6 +3,10 @@
 #ifndef AS_EXPERIMENT_BENCH_BENCH_SAMPLE_H
 #define AS_EXPERIMENT_BENCH_BENCH_SAMPLE_H
 
+#include <assay/power.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/json/json_tree.h"
 #include "base/json/json_writer.h"
 
@@ -39,5 +43,18 @@ void as_bench_sample_write(const struct as_bench_sample *sample, struct as_json_
 /* Fields that are not there stay unknown; one of another type is a FORMAT error. */
 AS_MUST_USE int as_bench_sample_read(struct as_bench_sample *sample,
                                      const struct as_json_value *object, struct assay_error *err);
+
+/* ---- sample_clock.c ---- */
+
+struct as_sample_clock {
+    bool all_threads; /* of the process; else of the thread that calls */
+    uint64_t own_ns;  /* processor time of an empty sample */
+    uint64_t cpu_ns, wall_ns;
+};
+
+void as_sample_clock_init(struct as_sample_clock *clock, unsigned threads);
+
+void as_sample_clock_start(struct as_sample_clock *clock);
+void as_sample_clock_stop(const struct as_sample_clock *clock, uint64_t *wall_ns, uint64_t *cpu_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* experiment/bench/sample_clock.c - how long a sample took, and how much of a processor it used. */
-#include "experiment/bench/sample_clock.h"
+#include "experiment/bench/bench_sample.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* experiment/bench/workload_attention.c - soft-max attention and attention gated by minimum cuts as
  * a workload, and the witness of what the gates decided. */
-#include "experiment/bench/workload_attention.h"
+#include "experiment/bench/workload.h"
 
 #include <assay/quality.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "experiment/attention/attention_run.h"
-#include "experiment/bench/sample_clock.h"
+#include "experiment/bench/bench_sample.h"
 
 struct as_load_attention {
     struct as_attention_run run;

@@ -1,6 +1,6 @@
 /* experiment/bench/workload_command.c - a command as a workload: each sample runs it once, with the
  * values of its setting filled in. */
-#include "experiment/bench/workload_command.h"
+#include "experiment/bench/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>

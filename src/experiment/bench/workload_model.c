@@ -1,6 +1,6 @@
 /* experiment/bench/workload_model.c - a model as a workload: every setting has an engine of its
  * own, opened beforehand, and each sample is one run of it. */
-#include "experiment/bench/workload_model.h"
+#include "experiment/bench/workload.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "experiment/bench/sample_clock.h"
+#include "experiment/bench/bench_sample.h"
 #include "format/model_file.h"
 
 struct setting {

@@ -1,6 +1,6 @@
 /* experiment/bundle/rvf_bundle.c - an open bundle: its file, its segments and the names of its
  * witnesses. Nothing in it is trusted before as_bundle_check() found it whole. */
-#include "experiment/bundle/rvf_bundle.h"
+#include "experiment/bundle/rvf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/folder.h"
+#include "base/output.h"
 #include "base/units.h"
-#include "experiment/bundle/rvf_chain.h"
 
 /* The list of witnesses in the statistics, which stand before the manifest. A bundle without them
  * can still be looked at. */

@@ -1,6 +1,6 @@
 /* experiment/bundle/rvf_chain.c - the payload of a witness segment: entries of 73 bytes, each with
  * the hash of the one before. Described in assay/bundle.h. */
-#include "experiment/bundle/rvf_chain.h"
+#include "experiment/bundle/rvf.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* experiment/bundle/rvf_key.c - Ed25519 keys from PEM files, through libcrypto.
  * Nobody is ever asked for a passphrase: a key that has one is refused. */
-#include "experiment/bundle/rvf_key.h"
+#include "experiment/bundle/rvf.h"
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>

@@ -1,6 +1,6 @@
 /* experiment/bundle/rvf_manifest.c - the last segment of a bundle: the hashes of all before it.
  * Described in assay/bundle.h. */
-#include "experiment/bundle/rvf_manifest.h"
+#include "experiment/bundle/rvf.h"
 
 #include <stdarg.h>
 #include <stdio.h>

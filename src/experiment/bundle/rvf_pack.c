@@ -13,8 +13,7 @@
 #include "base/output.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
-#include "experiment/bundle/rvf_chain.h"
-#include "experiment/bundle/rvf_manifest.h"
+#include "experiment/bundle/rvf.h"
 
 #define MAX_JSON_VALUES 1000000
 

@@ -1,6 +1,6 @@
 /* experiment/bundle/rvf_segment.c - the frame of an RVF file: headers, footers, padding.
  * Described in assay/bundle.h; hashes are looked at elsewhere. */
-#include "experiment/bundle/rvf_segment.h"
+#include "experiment/bundle/rvf.h"
 
 #include <string.h>
 

@@ -7,9 +7,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
-#include "experiment/bundle/rvf_bundle.h"
-#include "experiment/bundle/rvf_chain.h"
-#include "experiment/bundle/rvf_manifest.h"
+#include "experiment/bundle/rvf.h"
 
 const char *assay_bundle_signature_name(enum assay_bundle_signature signature)
 {

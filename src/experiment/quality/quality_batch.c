@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "experiment/quality/quality_pair.h"
-#include "stats/inference/student.h"
+#include "stats/inference/welch.h"
 
 /* Says which pair a failure is about. */
 static int pair_at(const struct assay_vector *a, const struct assay_vector *b, size_t i,

@@ -9,9 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
-#include "experiment/bench/workload_attention.h"
-#include "experiment/bundle/rvf_bundle.h"
-#include "experiment/bundle/rvf_chain.h"
+#include "experiment/bench/workload.h"
+#include "experiment/bundle/rvf.h"
 
 enum { MAX_VALUES = 1 << 20 }; /* of a JSON */
 

@@ -3,8 +3,12 @@
 #ifndef AS_EXPERIMENT_WITNESS_WITNESS_CHECK_H
 #define AS_EXPERIMENT_WITNESS_WITNESS_CHECK_H
 
+#include <assay/bundle.h>
+#include <assay/witness.h>
+
+#include "base/error.h"
 #include "base/hash.h"
-#include "experiment/witness/witness_line.h"
+#include "experiment/witness/witness_entry.h"
 
 struct as_witness_check {
     struct assay_witness_report report;
@@ -43,5 +47,35 @@ AS_MUST_USE int as_witness_check_bytes(const void *bytes, size_t size, assay_wit
  * `*ended`. `name` is for messages. */
 AS_MUST_USE int as_witness_check_fd(struct as_witness_check *check, int fd, const char *name,
                                     uint64_t n_entries, bool *ended, struct assay_error *err);
+
+/* ---- witness_folder.c ---- */
+
+enum as_folder_kind { AS_FOLDER_WITNESS, AS_FOLDER_BUNDLE, AS_FOLDER_TABLE };
+
+struct as_folder_item {
+    char *path;
+    const char *name; /* its last part */
+    enum as_folder_kind kind;
+    bool whole;
+    uint64_t rows;  /* of a table, as it was written; UINT64_MAX: nothing beside it says */
+    bool in_bundle; /* a witness that some bundle holds */
+    struct assay_witness_report witness;
+    struct assay_bundle_report bundle;
+    char sentence[240]; /* what is wrong; "" when whole */
+};
+
+struct as_folder_check {
+    struct as_folder_item *items; /* by name */
+    size_t n, capacity;
+    bool whole; /* all of them, and there is one */
+};
+
+/* Looks at witness/ .jsonl and .rvf and at csv/ .csv in `folder`; ASSAY_ERR_NOTFOUND when there are
+ * none.
+ * `public_key` as in assay_bundle_verify(). End with as_folder_check_fini(), also after a failure.
+ */
+AS_MUST_USE int as_folder_check(struct as_folder_check *check, const char *folder,
+                                const char *public_key, struct assay_error *err);
+void as_folder_check_fini(struct as_folder_check *check);
 
 #endif

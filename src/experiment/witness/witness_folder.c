@@ -1,7 +1,7 @@
 /* experiment/witness/witness_folder.c - the folder of an experiment: every witness and bundle in
  * its witness/, each alone and the bundles against the witnesses they hold; every table in its
  * csv/. */
-#include "experiment/witness/witness_folder.h"
+#include "experiment/witness/witness_check.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/json/json_tree.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "experiment/bundle/rvf_chain.h"
+#include "experiment/bundle/rvf.h"
 #include "format/mapped_file.h"
 
 #define MAX_ITEMS   16384

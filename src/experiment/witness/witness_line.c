@@ -1,6 +1,6 @@
 /* experiment/witness/witness_line.c - reads one line of a witness: an entry or the seal.
  * Checks the line alone, not its place in the chain. */
-#include "experiment/witness/witness_line.h"
+#include "experiment/witness/witness_entry.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* format/gguf/gguf_graph.c - the decoder that a GGUF file means: nodes over its tensors.
  * What differs between architectures is mostly which tensors a block has; the rest is a table. */
-#include "format/gguf/gguf_graph.h"
+#include "format/gguf/gguf_meta.h"
 
 #include <math.h>
 #include <stdarg.h>

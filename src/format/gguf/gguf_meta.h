@@ -63,4 +63,11 @@ const struct as_gguf_pair *as_gguf_find_arch(const struct as_gguf *g, const char
 bool as_gguf_number(const struct as_gguf_pair *pair, uint64_t *out);
 bool as_gguf_float(const struct as_gguf_pair *pair, double *out);
 
+/* ---- gguf_graph.c ---- */
+
+/* Fills model->main with one pass over "seq" new tokens of "batch" sequences and sets has_graph.
+ * When the architecture is not known, or its tensors are not as it needs them, the graph stays
+ * without nodes and a finding says why. Fails when memory runs out. */
+AS_MUST_USE int as_gguf_build_graph(struct as_gguf *g);
+
 #endif

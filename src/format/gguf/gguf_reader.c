@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "format/file_ranges.h"
-#include "format/gguf/gguf_graph.h"
+#include "format/gguf/gguf_meta.h"
+#include "format/mapped_file.h"
 #include "format/model_file.h"
 
 /* One tensor as the file describes it. */

@@ -198,8 +198,8 @@ static int name_shard(const struct place *place, int rc, struct assay_error *err
 {
     struct assay_error inner = *err;
 
-    (void)as_fail(err, rc, "shard '%.*s': %.150s", place->shard_size < 60 ? (int)place->shard_size : 60,
-                  place->shard, inner.msg);
+    (void)as_fail(err, rc, "shard '%.*s': %.150s",
+                  place->shard_size < 60 ? (int)place->shard_size : 60, place->shard, inner.msg);
     err->sys = inner.sys;
     err->offset = inner.offset;
     return rc;

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "format/file_ranges.h"
+#include "format/mapped_file.h"
 #include "format/model_file.h"
 
 static const struct element {

@@ -3,8 +3,8 @@
 #ifndef AS_FORMAT_SAFETENSORS_SAFETENSORS_READER_H
 #define AS_FORMAT_SAFETENSORS_SAFETENSORS_READER_H
 
-#include "base/json/json_parser.h"
 #include "base/hash_map.h"
+#include "base/json/json_parser.h"
 #include "format/mapped_file.h"
 #include "model/graph/graph.h"
 
@@ -19,8 +19,8 @@ enum {
 struct as_safetensors {
     struct as_model *model;
     struct as_hash_map names; /* name to value, of all shards */
-    uint64_t data_bytes;        /* of all tensors */
-    struct assay_error *err;    /* never NULL */
+    uint64_t data_bytes;      /* of all tensors */
+    struct assay_error *err;  /* never NULL */
 };
 
 /* Adds the tensors of a file, which lives as long as the model. */

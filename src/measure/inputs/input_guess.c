@@ -1,12 +1,11 @@
 /* measure/inputs/input_guess.c - numbers for an input that nobody gave: such that the model runs on
  * them and does the work it would do. By what the input is used for first, by its name second. */
-#include "measure/inputs/input_guess.h"
+#include "measure/inputs/model_inputs.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "measure/inputs/input_use.h"
 #include "stats/describe/rng.h"
 
 enum shape_of_numbers {

@@ -1,6 +1,6 @@
 /* measure/inputs/input_use.c - what numbers an input must hold so that the model can run at all.
  * Indices must stay inside the table they look into, lengths inside what they count. */
-#include "measure/inputs/input_use.h"
+#include "measure/inputs/model_inputs.h"
 
 #include <string.h>
 

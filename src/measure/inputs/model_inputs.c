@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "format/onnx/onnx_value.h"
-#include "measure/inputs/input_guess.h"
 
 struct as_given_file {
     struct as_mapped_file file;

@@ -5,7 +5,8 @@
 
 #include "engine/engine.h"
 #include "format/mapped_file.h"
-#include "measure/inputs/npy_file.h"
+#include "model/graph/graph.h"
+#include "model/graph/tensor.h"
 
 enum as_input_fill {
     AS_INPUTS_RANDOM, /* floats uniform in [-1, 1); indices inside their tables */
@@ -71,5 +72,54 @@ AS_MUST_USE int as_model_inputs_fill(struct as_model_inputs *in, struct as_engin
 
 /* After the engine was freed. */
 void as_model_inputs_close(struct as_model_inputs *in);
+
+/* ---- input_guess.c ---- */
+
+struct as_input_guess {
+    const struct as_model *model;
+    uint32_t value; /* the input */
+    enum as_input_fill fill;
+    uint64_t seed; /* of this input */
+    bool is_state; /* goes from run to run */
+};
+
+/* Fills `val`, a tensor with memory, and says how. */
+AS_MUST_USE int as_input_guess_fill(const struct as_input_guess *guess, struct as_val *val,
+                                    char *how, size_t capacity, struct assay_error *err);
+
+/* ---- input_use.c ---- */
+
+struct as_input_use {
+    uint64_t below;    /* it is an index, and must be below this; 0: it is none */
+    const char *table; /* what it looks into */
+    int64_t length;    /* it counts steps, and all of them are so many; -1: it does not */
+    bool is_choice;    /* it is held against a constant, as a mode or a sampling rate is, ... */
+    int64_t choice;    /* ... this one first */
+};
+
+/* Follows value `input` through nodes that only move, cast or join numbers. After inference. */
+AS_MUST_USE int as_input_use_find(struct as_input_use *out, const struct as_model *model,
+                                  uint32_t input, struct assay_error *err);
+
+/* ---- npy_file.c ---- */
+
+struct as_npy {
+    unsigned dtype; /* enum as_dtype */
+    struct as_dims dims;
+    bool fortran; /* the first dimension runs fastest */
+    const uint8_t *data;
+    uint64_t n, data_bytes;
+};
+
+/* Whether the bytes begin as such a file does. */
+bool as_npy_is(const uint8_t *bytes, uint64_t size);
+
+/* Borrows from `bytes`. FORMAT names the byte to blame, UNSUPPORTED a kind of numbers that no input
+ * can have; `path` is for the sentence. */
+AS_MUST_USE int as_npy_parse(struct as_npy *out, const uint8_t *bytes, uint64_t size,
+                             const char *path, struct assay_error *err);
+
+/* The numbers in row-major order; `out` holds data_bytes. */
+void as_npy_copy(const struct as_npy *npy, void *out);
 
 #endif

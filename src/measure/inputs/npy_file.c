@@ -5,7 +5,7 @@
  *     the numbers
  *
  * The header is a Python dictionary with exactly these keys, in any order. */
-#include "measure/inputs/npy_file.h"
+#include "measure/inputs/model_inputs.h"
 
 #include <string.h>
 

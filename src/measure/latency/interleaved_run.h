@@ -3,8 +3,7 @@
 #ifndef AS_MEASURE_LATENCY_INTERLEAVED_RUN_H
 #define AS_MEASURE_LATENCY_INTERLEAVED_RUN_H
 
-#include "measure/latency/latency_metrics.h"
-#include "measure/latency/warm_up.h"
+#include "measure/latency/latency_run.h"
 
 enum { AS_PAIR_MIN = 10, AS_PAIR_MAX = 2000 };
 

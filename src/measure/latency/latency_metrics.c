@@ -1,14 +1,14 @@
 /* measure/latency/latency_metrics.c - what a series of times of one thing says: its median and how
  * sure that is, its spread, what lies far off, and whether it drifted. Times stay as they were
  * taken. */
-#include "measure/latency/latency_metrics.h"
+#include "measure/latency/latency_run.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 #include "stats/inference/trend.h"
 
 enum { TREND_BLOCKS = 20, TREND_MIN = 10 };

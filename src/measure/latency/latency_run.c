@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "stats/describe/sort.h"
-#include "stats/inference/student.h"
+#include "stats/describe/sorted.h"
+#include "stats/inference/welch.h"
 
 enum { TIMER_TRIES = 256, FIRST_CAPACITY = 256, FEWEST = 3 };
 

@@ -3,9 +3,65 @@
 #ifndef AS_MEASURE_LATENCY_LATENCY_RUN_H
 #define AS_MEASURE_LATENCY_LATENCY_RUN_H
 
-#include "measure/latency/latency_metrics.h"
+#include "base/error.h"
 #include "measure/latency/sample_interference.h"
-#include "measure/latency/warm_up.h"
+#include "stats/describe/outlier.h"
+#include "stats/describe/summary.h"
+#include "stats/inference/interval.h"
+
+/* ---- latency_metrics.c ---- */
+
+struct as_latency_metrics {
+    struct as_summary summary;        /* in nanoseconds; percentiles by linear interpolation */
+    struct as_series_interval median; /* its interval, honest for noise that comes in bursts */
+    struct as_fences fences;          /* mild and severe outliers */
+    bool trend_tested;                /* there were enough samples */
+    bool drifted;       /* rose or fell by more than chance and by more than 1 % of the median */
+    double trend_p;     /* NaN when not tested */
+    double drift_share; /* from the first sample to the last, of the median; NaN when not tested */
+};
+
+/* `samples` in the order they were taken. Fails (USAGE) without samples, or when one is not finite,
+ * and when memory runs out. */
+AS_MUST_USE int as_latency_metrics(struct as_latency_metrics *out, const double *samples, size_t n,
+                                   double level, struct assay_error *err);
+
+/* The interval alone, for a decision on the way. */
+AS_MUST_USE int as_latency_interval(struct as_series_interval *out, const double *samples, size_t n,
+                                    double level, double *median, struct assay_error *err);
+
+/* ---- warm_up.c ---- */
+
+/* Anything that can be measured: 0, or what went wrong; a failure ends the measuring. */
+typedef int (*as_measured)(void *user, struct assay_error *err);
+
+struct as_warm_up_options {
+    unsigned min_runs;   /* calls, however steady; 0: no warm-up but the first call */
+    double max_s;        /* no longer than that, once the runs are done */
+    double min_batch_ns; /* a sample takes at least so long; 0: a sample is one call */
+    const struct as_interference_source *source;
+};
+
+struct as_warm_up {
+    double first_ns; /* of the very first call */
+    double call_ns;  /* of one call at the end: the median of the last samples */
+    uint64_t runs;   /* calls made */
+    uint64_t batch;  /* calls in a sample */
+    double seconds;
+    bool steady; /* two windows of samples agree, and neither rises nor falls */
+};
+
+/* The first call that fails ends it with that failure. */
+AS_MUST_USE int as_warm_up(struct as_warm_up *out, as_measured fn, void *user,
+                           const struct as_warm_up_options *options, struct assay_error *err);
+
+/* Calls `fn` `times` times and says how long that took; `done` counts calls for messages. A failure
+ * that has no sentence of its own gets one. */
+AS_MUST_USE int as_measured_calls(as_measured fn, void *user, uint64_t times, uint64_t *done,
+                                  const struct as_interference_source *source, uint64_t *took_ns,
+                                  struct assay_error *err);
+
+/* ---- latency_run.c ---- */
 
 #define AS_LATENCY_WARMUP_RUNS 10
 #define AS_LATENCY_MIN_RUNS    20  /* when the time is up */

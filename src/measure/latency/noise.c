@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "measure/peaks/peak_kernels.h"
 #include "stats/describe/quantile.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 #include "stats/describe/summary.h"
 
 #define USUAL_KERNEL_NS UINT64_C(1000000)

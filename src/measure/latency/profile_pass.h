@@ -5,7 +5,7 @@
 #define AS_MEASURE_LATENCY_PROFILE_PASS_H
 
 #include "engine/engine.h"
-#include "measure/latency/latency_metrics.h"
+#include "measure/latency/latency_run.h"
 #include "measure/latency/sample_interference.h"
 
 #define AS_PROFILE_MIN_RUNS    10

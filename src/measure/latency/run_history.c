@@ -8,7 +8,6 @@
 #include "base/json/json_tree.h"
 #include "base/units.h"
 #include "format/mapped_file.h"
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 
 #define SCHEMA    "assay.run_history"

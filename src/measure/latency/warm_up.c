@@ -1,11 +1,10 @@
 /* measure/latency/warm_up.c - runs a function until its times are steady, which is tested, not
  * assumed. On the way it finds how many calls make a sample that the clock can measure. */
-#include "measure/latency/warm_up.h"
+#include "measure/latency/latency_run.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 #include "stats/inference/trend.h"
 

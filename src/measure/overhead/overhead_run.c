@@ -14,7 +14,7 @@
 #include "measure/latency/latency_run.h"
 #include "measure/overhead/built_network.h"
 #include "model/build/build_layers.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 enum {
     CALLS = 2000, /* of a probe in a trial: its events fit into the ring many times */

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 
 #define SPINS 20000 /* before a waiting thread lets others run: somebody may need its processor */

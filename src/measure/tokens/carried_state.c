@@ -1,7 +1,7 @@
 /* measure/tokens/carried_state.c - which outputs of a model are inputs of its next run: caches of
  * keys and values, states of recurrent networks. Names are matched by a table of what is written
  * instead. */
-#include "measure/tokens/carried_state.h"
+#include "measure/tokens/token_inputs.h"
 
 #include <ctype.h>
 #include <string.h>

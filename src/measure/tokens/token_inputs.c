@@ -7,8 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "measure/inputs/input_guess.h"
-#include "measure/inputs/input_use.h"
+#include "measure/inputs/model_inputs.h"
 #include "stats/describe/rng.h"
 
 static const struct {

@@ -12,7 +12,7 @@
 #include "measure/tokens/token_inputs.h"
 #include "model/cost/cost.h"
 #include "stats/describe/quantile.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 #include "stats/inference/trend.h"
 
 enum { PROMPT_RUNS = 3, WARM_RUNS = 2, MAX_REPEATS = 1000 };

@@ -4,7 +4,7 @@
 #ifndef AS_MEASURE_TOKENS_TOKEN_RUN_H
 #define AS_MEASURE_TOKENS_TOKEN_RUN_H
 
-#include "measure/tokens/carried_state.h"
+#include "measure/tokens/token_inputs.h"
 
 #define AS_TOKEN_PROMPT 16
 #define AS_TOKEN_NEW    32

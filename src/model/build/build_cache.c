@@ -1,10 +1,8 @@
 /* model/build/build_cache.c - the keys and values of earlier tokens, for decoders of the builder.
  * Nothing of it is stored in the model: how long the past is, every run may say anew. */
-#include "model/build/build_cache.h"
+#include "model/build/build_attention.h"
 
 #include <stdio.h>
-
-#include "model/build/build_attention.h"
 
 static const char *const parts[] = {"key", "value"};
 

@@ -61,4 +61,37 @@ uint32_t as_build_cast(struct as_builder *b, const char *name, uint32_t x, unsig
 /* The length of dimension `axis` as a single i64, whatever it will be when the model runs. */
 uint32_t as_build_length(struct as_builder *b, const char *name, uint32_t x, int64_t axis);
 
+/* ---- build_opset.c ---- */
+
+enum { AS_OPSET_F8 = 19, AS_OPSET_4BIT = 21 };
+
+/* The model is in `opset` or a later one. */
+void as_build_need_opset(struct as_builder *b, int64_t opset);
+
+/* The same for tensors of this dtype, wherever they are. */
+void as_build_need_dtype(struct as_builder *b, unsigned dtype);
+
+/* Says the nodes as the opset needed has them: from 18 on the axes of reductions are an input and
+ * Split says into how many parts. */
+void as_build_raise_nodes(struct as_builder *b);
+
+/* ---- build_quantized.c ---- */
+
+struct as_build_scale {
+    uint32_t scale;
+    uint32_t zero_point; /* AS_NONE: 0 */
+    int64_t axis;        /* of x, for a scale that is a list; negative counts from the end */
+};
+
+/* QuantizeLinear; the dtype is that of the zero point, u8 without one. */
+uint32_t as_build_quantize(struct as_builder *b, const char *name, uint32_t x,
+                           const struct as_build_scale *by);
+/* DequantizeLinear; the dtype is that of the scale. */
+uint32_t as_build_dequantize(struct as_builder *b, const char *name, uint32_t x,
+                             const struct as_build_scale *by);
+
+/* as_build_linear() with "name.weight" of 8 or 4 bits and "name.weight_scale" for each of `out`. */
+uint32_t as_build_linear_quantized(struct as_builder *b, const char *name, uint32_t x, int64_t out,
+                                   int bits, bool bias);
+
 #endif

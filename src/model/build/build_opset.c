@@ -1,6 +1,6 @@
 /* model/build/build_opset.c - which opset a described model needs, and what changes when it needs
  * more. Models are described in AS_BUILD_OPSET; only types and operators that it lacks raise it. */
-#include "model/build/build_opset.h"
+#include "model/build/build_ops.h"
 
 #include <string.h>
 

@@ -1,12 +1,11 @@
 /* model/build/build_quantized.c - numbers of few bits for the builder: to them, back, and a dense
  * layer whose weight is stored so. A scale is one number, or one for each slice of an axis. */
-#include "model/build/build_quantized.h"
+#include "model/build/build_ops.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "model/build/build_layers.h"
-#include "model/build/build_opset.h"
 
 /* Until opset 18 scales are f32 and there are 8 bits only (and 32 to come back from). */
 static bool check_dtypes(struct as_builder *b, const char *name, unsigned narrow, unsigned scale)

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "model/build/build_opset.h"
+#include "model/build/build_ops.h"
 
 struct as_build_name {
     const char *text;

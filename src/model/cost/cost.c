@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "model/cost/attention.h"
 #include "model/cost/cost_rules.h"
-#include "model/weights/param_scan.h"
+#include "model/weights/parameters.h"
 
 /* Nodes that are gone through again for the first rounds of loops; a loop in a loop does so to the
  * power of its depth. */

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "model/cost/cost.h"
 #include "model/cost/cost_rules.h"
-#include "model/weights/param_scan.h"
+#include "model/weights/parameters.h"
 
 struct giving {
     struct as_costs *costs;

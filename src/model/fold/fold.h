@@ -84,4 +84,46 @@ bool as_fold_ordered(const struct as_data *data);
 /* Below 0, 0 or above 0 as element `a` is to `b`, of such data. */
 int as_fold_compare(const struct as_data *data, uint64_t a, uint64_t b);
 
+/* ---- fold_boxes.c ---- */
+
+int as_infer_boxes(struct as_infer *ctx);
+int as_fold_boxes(struct as_infer *ctx);
+
+/* ---- fold_gather.c ---- */
+
+int as_fold_gather(struct as_infer *ctx);
+int as_fold_gather_elements(struct as_infer *ctx);
+int as_fold_gather_nd(struct as_infer *ctx);
+int as_fold_scatter_elements(struct as_infer *ctx);
+int as_fold_scatter_nd(struct as_infer *ctx);
+int as_fold_one_hot(struct as_infer *ctx);
+
+/* ---- fold_math.c ---- */
+
+int as_fold_unary(struct as_infer *ctx);
+int as_fold_binary(struct as_infer *ctx);
+int as_fold_variadic(struct as_infer *ctx);
+int as_fold_where(struct as_infer *ctx);
+int as_fold_clip(struct as_infer *ctx);
+int as_fold_cast(struct as_infer *ctx);
+
+/* ---- fold_reduce.c ---- */
+
+/* Reduce* over the axes that are marked, one flag for each dimension of input 0. */
+int as_fold_reduce(struct as_infer *ctx, const bool *marked);
+int as_fold_arg(struct as_infer *ctx);
+int as_fold_cumsum(struct as_infer *ctx);
+int as_fold_topk(struct as_infer *ctx);
+
+/* ---- fold_shape.c ---- */
+
+int as_infer_slice(struct as_infer *ctx);
+int as_infer_split(struct as_infer *ctx);
+int as_infer_pad(struct as_infer *ctx);
+int as_fold_slice(struct as_infer *ctx);
+int as_fold_split(struct as_infer *ctx);
+int as_fold_pad(struct as_infer *ctx);
+int as_fold_tile(struct as_infer *ctx);
+int as_fold_concat(struct as_infer *ctx);
+
 #endif

@@ -1,8 +1,6 @@
 /* model/fold/fold_boxes.c - NonMaxSuppression: which boxes are kept, when boxes and scores are
  * known. Of every batch and class: by falling score, without those that overlap one that is kept.
  */
-#include "model/fold/fold_boxes.h"
-
 #include "model/fold/fold.h"
 
 int as_infer_boxes(struct as_infer *ctx)

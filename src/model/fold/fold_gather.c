@@ -1,7 +1,5 @@
 /* model/fold/fold_gather.c - picking and placing elements of constants by index.
  * Every index is compared with both ends before it is used. */
-#include "model/fold/fold_gather.h"
-
 #include "model/fold/fold.h"
 
 /* Element `k` of the indices as a place within `d`. */

@@ -1,10 +1,8 @@
 /* model/fold/fold_math.c - arithmetic on constants, element by element.
  * Integers wrap as their dtype does; a division by zero or a number that does not fit ends it. */
-#include "model/fold/fold_math.h"
+#include "model/fold/fold.h"
 
 #include <math.h>
-
-#include "model/fold/fold.h"
 
 /* False: this has no result we may claim. */
 typedef bool (*unary_int)(int64_t a, int64_t *out);

@@ -1,10 +1,8 @@
 /* model/fold/fold_reduce.c - sums, products, extremes and orders of constants along axes.
  * Floats are summed in double and rounded once; integers wrap as their dtype does. */
-#include "model/fold/fold_reduce.h"
+#include "model/fold/fold.h"
 
 #include <math.h>
-
-#include "model/fold/fold.h"
 
 struct total {
     double f;

@@ -1,7 +1,5 @@
 /* model/fold/fold_shape.c - parts of tensors: Slice, Split, Pad, Tile and Concat of constants.
  * The rules of the first three are here too, for they share their arithmetic with the folds. */
-#include "model/fold/fold_shape.h"
-
 #include "model/fold/fold.h"
 
 static bool attr_list(const struct as_infer *ctx, const char *name, struct as_dims *out)

@@ -1,6 +1,6 @@
 /* model/memory/checkpoint_segments.c - where checkpointing cuts a network.
  * Only between nodes of the main graph; a body is never cut. */
-#include "model/memory/checkpoint_segments.h"
+#include "model/memory/train_memory.h"
 
 /* Rows at which a node of the main graph ends, and the bytes that cross to the next. */
 struct ends {

@@ -1,6 +1,6 @@
 /* model/memory/lifetimes.c - which tensors a run has to hold, and from which row to which.
  * The one walk over the rows that plans of inference and of training share. */
-#include "model/memory/lifetimes.h"
+#include "model/memory/memory_plan.h"
 
 #include "base/alloc.h"
 #include "base/cursor.h"

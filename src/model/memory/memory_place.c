@@ -1,6 +1,6 @@
 /* model/memory/memory_place.c - gives every tensor of a plan a place in one arena.
  * The largest first; the other way, for crowds, is in memory_place_order.c. */
-#include "model/memory/memory_place.h"
+#include "model/memory/memory_plan.h"
 
 #include <stdlib.h>
 

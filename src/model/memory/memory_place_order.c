@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/memory/memory_place.h"
+#include "model/memory/memory_plan.h"
 
 /* Sizes are in units of the alignment. A list holds the free pieces of sixteen to an octave. */
 enum { N_FINE = 16, N_LISTS = 64 * N_FINE, N_WORDS = N_LISTS / 64 };

@@ -4,8 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
-#include "model/memory/lifetimes.h"
-#include "model/memory/memory_place.h"
 
 static uint64_t sum_known(const struct as_model *model, const uint32_t *at, uint32_t n)
 {

@@ -1,6 +1,6 @@
 /* model/memory/optimizer_state.c - what an optimizer remembers of every weight.
  * States are f32 whatever the weights are, but for the 8-bit ones. */
-#include "model/memory/optimizer_state.h"
+#include "model/memory/train_memory.h"
 
 #include "base/cursor.h"
 #include "base/units.h"

@@ -5,7 +5,6 @@
 
 #include "base/cursor.h"
 #include "model/cost/cost_rules.h"
-#include "model/memory/checkpoint_segments.h"
 
 struct training {
     const struct as_model *model;

@@ -4,7 +4,49 @@
 #define AS_MODEL_MEMORY_TRAIN_MEMORY_H
 
 #include "model/cost/cost.h"
-#include "model/memory/optimizer_state.h"
+#include "model/memory/memory_plan.h"
+#include "model/weights/parameters.h"
+
+/* ---- optimizer_state.c ---- */
+
+/* name, word, f32 state tensors of a parameter's size */
+#define AS_OPTIMIZERS(X)                                                                           \
+    X(SGD, "sgd", 0)                                                                               \
+    X(SGD_MOMENTUM, "sgd-momentum", 1)                                                             \
+    X(NESTEROV, "nesterov", 1)                                                                     \
+    X(RMSPROP, "rmsprop", 1)                                                                       \
+    X(ADAGRAD, "adagrad", 1)                                                                       \
+    X(ADAM, "adam", 2)                                                                             \
+    X(ADAMW, "adamw", 2)                                                                           \
+    X(NADAM, "nadam", 2)                                                                           \
+    X(AMSGRAD, "amsgrad", 3)                                                                       \
+    X(LION, "lion", 1)                                                                             \
+    X(ADAFACTOR, "adafactor", 0) /* rows + columns of each matrix instead */                       \
+    X(ADAM8, "adam8bit", 0)      /* two states of one byte, and a scale a block of 2048 */         \
+    X(LION8, "lion8bit", 0)
+
+enum as_optimizer {
+#define X(name, word, states) AS_OPTIMIZER_##name,
+    AS_OPTIMIZERS(X)
+#undef X
+        AS_OPTIMIZER_COUNT
+};
+
+const char *as_optimizer_name(enum as_optimizer optimizer);
+
+/* "?" for a number that is none. */
+const char *as_optimizer_name(enum as_optimizer optimizer);
+
+/* True for what a gradient is computed of: parameters of a float dtype, each number once. */
+bool as_param_is_trained(const struct as_model *model, const struct as_param *param);
+
+/* The optimizer's state for `params` in bytes, before sharding. Exact by tensor; UINT64_MAX when
+ * that is passed. Adafactor keeps, of each tensor of two dimensions or more, one row and one column
+ * of every matrix its last two dimensions make, and a vector whole; no first moment. */
+uint64_t as_optimizer_bytes(const struct as_params *params, const struct as_model *model,
+                            enum as_optimizer optimizer);
+
+/* ---- train_memory.c ---- */
 
 struct as_train_options {
     enum as_optimizer optimizer;
@@ -49,5 +91,18 @@ AS_MUST_USE int as_train_memory_count(struct as_train_memory *out, const struct 
                                       const struct as_costs *costs, const struct as_params *params,
                                       const struct as_train_options *options,
                                       struct assay_error *err);
+
+/* ---- checkpoint_segments.c ---- */
+
+struct as_train_blocks {
+    uint32_t *block_of;    /* row -> its block, from 0 */
+    uint32_t *start, *end; /* block -> its first and last row */
+    uint32_t n;            /* at least 1 when there are rows */
+};
+
+/* floor(sqrt(n)) blocks of the n nodes of the main graph when `cut`, else one. In `arena`. */
+AS_MUST_USE int as_train_blocks_find(struct as_train_blocks *out, struct as_arena *arena,
+                                     const struct as_lifetimes *life, size_t n_rows, bool cut,
+                                     struct assay_error *err);
 
 #endif

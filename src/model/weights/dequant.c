@@ -1,6 +1,6 @@
 /* model/weights/dequant.c - the numbers behind quantised blocks, as f32.
  * Element i of a block is written as one expression of i, for each kind of block. */
-#include "model/weights/dequant.h"
+#include "model/weights/weight_stats.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "model/weights/param_scan.h"
+#include "model/weights/parameters.h"
 
 /* A letter for each input of an operator; a point, and what lies beyond the last, goes by the
  * type. */

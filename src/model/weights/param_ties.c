@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/weights/param_scan.h"
+#include "model/weights/parameters.h"
 
 enum {
     PLAIN_BYTES = 4096,    /* looked at to see that a tensor is not one number again and again */

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/cursor.h"
 #include "base/units.h"
-#include "model/weights/param_scan.h"
 
 /* A large constant that very many nodes take is looked at by the first of them only. */
 enum { MAX_HOPS = 256, MANY_USES = 16, LARGE_ELEMS = 256 };

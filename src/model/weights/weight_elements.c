@@ -1,6 +1,6 @@
 /* model/weights/weight_elements.c - the numbers of a weight as doubles, whatever they are stored
  * as. Signs are not kept everywhere: only sizes are promised. */
-#include "model/weights/weight_elements.h"
+#include "model/weights/weight_stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/cursor.h"
 #include "base/units.h"
-#include "model/weights/dequant.h"
 
 /* More scales than this are not read whole. */
 #define MAX_SCALES (1u << 20)

@@ -3,8 +3,6 @@
 #include "model/weights/weight_stats.h"
 
 #include "base/alloc.h"
-#include "model/weights/weight_elements.h"
-#include "model/weights/weight_tally.h"
 
 #define PROGRESS_BYTES (4u << 20)
 

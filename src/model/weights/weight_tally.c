@@ -1,6 +1,6 @@
 /* model/weights/weight_tally.c - sums, counts and percentiles of numbers that come in slices.
  * Keeps either every number or a histogram of them, as the caller gives it room. */
-#include "model/weights/weight_tally.h"
+#include "model/weights/weight_stats.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "probe/heap/shm_reader.h"
+#include "probe/heap/heap_pages.h"
 #include "trace/shm/gemm_shm.h"
 
 static const char *const function_name[AS_GEMM_FUNCTION_COUNT] = {

@@ -3,8 +3,13 @@
 #ifndef AS_PROBE_HEAP_HEAP_PAGES_H
 #define AS_PROBE_HEAP_HEAP_PAGES_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
 #include "probe/heap/heap_watch.h"
 #include "trace/shm/heap_shm.h"
+#include "trace/shm/target_shm.h"
 
 struct as_heap_watch {
     int fd;
@@ -54,5 +59,15 @@ static inline uint64_t as_heap_less(uint64_t more, uint64_t less)
 {
     return more > less ? more - less : 0;
 }
+
+/* ---- shm_reader.c ---- */
+
+/* Checks that it is a whole share of this version. The caller closes `fd`, -1 when it failed. */
+AS_MUST_USE int as_shm_open(const char *path, int *fd, struct as_shm_header *header,
+                            struct assay_error *err);
+
+/* Exactly `size` bytes from `offset` on. `path` is for the message. */
+AS_MUST_USE int as_shm_read(int fd, const char *path, uint64_t offset, void *out, size_t size,
+                            struct assay_error *err);
 
 #endif

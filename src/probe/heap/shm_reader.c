@@ -1,6 +1,6 @@
 /* probe/heap/shm_reader.c - opens the share of a watched process and reads pieces of it.
  * It is read, never mapped: a target that shortens its file must not stop whoever looks at it. */
-#include "probe/heap/shm_reader.h"
+#include "probe/heap/heap_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,8 @@
 #ifndef AS_PROBE_POWER_POWER_ENERGY_H
 #define AS_PROBE_POWER_POWER_ENERGY_H
 
-#include <math.h>
-
 #include <assay/power.h>
+#include <math.h>
 
 #include "base/error.h"
 
@@ -42,5 +41,18 @@ void as_energy_add(struct as_energy *energy, const struct assay_power_sample *sa
 
 /* By trapezoids; available when time passed. */
 void as_energy_told(const struct as_energy *energy, struct assay_energy_result *out);
+
+/* ---- power_kinds ---- */
+
+struct as_power_kind {
+    const char *name;  /* what stands before the colon */
+    const char *usage; /* how to write it: "constant:75W" */
+    /* `argument` is what follows the colon; NULL: there is none. `out` is filled only when it
+     * works. */
+    int (*open)(const char *argument, struct assay_power_source *out, struct assay_error *err);
+};
+
+extern const struct as_power_kind as_power_kind_constant;
+extern const struct as_power_kind as_power_kind_none;
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "probe/power/power_kinds.h"
+#include "probe/power/power_energy.h"
 
 static const struct as_power_kind *const kinds[] = {
     &as_power_kind_constant,

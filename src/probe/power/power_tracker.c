@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "base/vec.h"
 #include "probe/power/power_energy.h"
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
@@ -31,11 +30,8 @@ struct counter {
 
 struct assay_power_tracker {
     char *label;
-    pid_t pid;            /* of the process that uses it: a child's lock may be held by nobody */
-    pthread_mutex_t lock; /* of what follows */
-    struct assay_power_sample *kept;
-    size_t n_kept, capacity, most;
-    uint64_t stride;         /* every so many a sample is kept */
+    struct as_tracker_lock lock; /* of what follows */
+    struct as_kept_samples kept;
     uint64_t tries, failed;  /* readings and samples; those of them that failed */
     uint64_t guessed;        /* samples whose watts the counter gave, or nobody */
     struct as_energy energy; /* by watts */
@@ -45,33 +41,18 @@ struct assay_power_tracker {
     struct assay_power_source source; /* the sampler's */
 };
 
-static void enter(struct assay_power_tracker *t)
-{
-    if (t->pid != getpid()) { /* after a fork only the caller is left */
-        t->pid = getpid();
-        pthread_mutex_init(&t->lock, NULL);
-        as_memory_sampler_stop(&t->sampler);
-    }
-    pthread_mutex_lock(&t->lock);
-}
-
-static void leave(struct assay_power_tracker *t)
-{
-    pthread_mutex_unlock(&t->lock);
-}
-
 struct assay_power_tracker *assay_power_tracker_new(const char *label, size_t max_samples)
 {
     struct assay_power_tracker *t = as_alloc_zero(1, sizeof *t);
 
     if (!t)
         return NULL;
-    t->most = max_samples ? max_samples : DEFAULT_KEPT;
-    t->stride = 1;
-    t->pid = getpid();
+    t->kept = (struct as_kept_samples){.most = max_samples ? max_samples : DEFAULT_KEPT,
+                                       .stride = 1,
+                                       .bytes = sizeof(struct assay_power_sample)};
     t->sampler.name = "assay-power";
     t->label = as_strdup(label ? label : "");
-    if (t->label && pthread_mutex_init(&t->lock, NULL) == 0)
+    if (t->label && as_tracker_lock_init(&t->lock))
         return t;
     as_free(t->label);
     as_free(t);
@@ -83,10 +64,9 @@ void assay_power_tracker_free(struct assay_power_tracker *tracker)
     if (!tracker)
         return;
     as_memory_sampler_stop(&tracker->sampler);
-    if (tracker->pid == getpid())
-        pthread_mutex_destroy(&tracker->lock);
+    as_tracker_lock_fini(&tracker->lock);
     as_free(tracker->label);
-    as_free(tracker->kept);
+    as_free(tracker->kept.at);
     as_free(tracker);
 }
 
@@ -97,45 +77,16 @@ const char *assay_power_tracker_label(const struct assay_power_tracker *tracker)
 
 /* ---- what is kept ---- */
 
-/* Old and new thin out alike: of what is kept, every second one goes. */
-static void thin_out(struct assay_power_tracker *t)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < t->n_kept; i += 2)
-        t->kept[n++] = t->kept[i];
-    t->n_kept = n;
-    t->stride *= 2;
-}
-
-/* Fails without memory; the sample is counted all the same. */
-static int keep(struct assay_power_tracker *t, const struct assay_power_sample *sample,
-                struct assay_error *err)
-{
-    uint64_t number = t->energy.n;
-
-    if (number % t->stride != 0)
-        return ASSAY_OK;
-    if (t->n_kept == t->most)
-        thin_out(t);
-    if (number % t->stride != 0 || t->n_kept == t->most)
-        return ASSAY_OK;
-    if (!AS_VEC_RESERVE(t->kept, t->n_kept, t->capacity))
-        return as_fail_nomem(err);
-    t->kept[t->n_kept++] = *sample;
-    return ASSAY_OK;
-}
-
 /* Under the lock. `direct`: the watts were read, not worked out. */
 static int add(struct assay_power_tracker *t, const struct assay_power_sample *sample, bool direct,
                struct assay_error *err)
 {
-    int rc = keep(t, sample, err);
+    bool kept = as_kept_samples_offer(&t->kept, t->energy.n, sample);
 
     t->tries++;
     t->guessed += !direct;
     as_energy_add(&t->energy, sample);
-    return rc;
+    return kept ? ASSAY_OK : as_fail_nomem(err);
 }
 
 static int refuse_past(const struct assay_power_tracker *t, uint64_t at_us, struct assay_error *err)
@@ -155,13 +106,13 @@ int assay_power_tracker_add(struct assay_power_tracker *tracker,
     if (!as_energy_fine(sample->watts))
         return as_fail(err, ASSAY_ERR_FORMAT, "watts are finite and not below 0, not %g",
                        sample->watts);
-    enter(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
     rc = refuse_past(tracker, sample->timestamp_us, err);
     if (rc == ASSAY_OK) {
         tracker->counter.now = false;
         rc = add(tracker, sample, true, err);
     }
-    leave(tracker);
+    as_tracker_leave(&tracker->lock);
     return rc;
 }
 
@@ -277,9 +228,9 @@ int assay_power_tracker_sample(struct assay_power_tracker *tracker,
 
     if (!tracker || !source || !(source->read_watts || source->read_joules))
         return as_fail(err, ASSAY_ERR_USAGE, "a tracker and a power source to read are needed");
-    enter(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
     rc = sample(tracker, source, err);
-    leave(tracker);
+    as_tracker_leave(&tracker->lock);
     return rc;
 }
 
@@ -291,9 +242,9 @@ static void take(void *user)
 {
     struct assay_power_tracker *t = user;
 
-    pthread_mutex_lock(&t->lock);
+    pthread_mutex_lock(&t->lock.mutex);
     (void)sample(t, &t->source, NULL);
-    leave(t);
+    as_tracker_leave(&t->lock);
 }
 
 int assay_power_tracker_start(struct assay_power_tracker *tracker,
@@ -358,9 +309,9 @@ int assay_power_tracker_energy(struct assay_power_tracker *tracker, struct assay
 {
     if (!tracker || !out)
         return as_fail(err, ASSAY_ERR_USAGE, "a tracker and room for its energy are needed");
-    enter(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
     tell(tracker, out);
-    leave(tracker);
+    as_tracker_leave(&tracker->lock);
     return ASSAY_OK;
 }
 
@@ -370,9 +321,9 @@ uint64_t assay_power_tracker_failed(struct assay_power_tracker *tracker)
 
     if (!tracker)
         return 0;
-    enter(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
     failed = tracker->failed;
-    leave(tracker);
+    as_tracker_leave(&tracker->lock);
     return failed;
 }
 
@@ -383,10 +334,8 @@ size_t assay_power_tracker_samples(struct assay_power_tracker *tracker,
 
     if (!tracker)
         return 0;
-    enter(tracker);
-    n = tracker->n_kept;
-    if (out && capacity && n)
-        memcpy(out, tracker->kept, (n < capacity ? n : capacity) * sizeof *out);
-    leave(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
+    n = as_kept_samples_copy(&tracker->kept, out, capacity);
+    as_tracker_leave(&tracker->lock);
     return n;
 }

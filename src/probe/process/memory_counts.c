@@ -1,7 +1,7 @@
 /* probe/process/memory_counts.c - what a program holds by its own account, to the byte, over all
  * threads. Atomics alone: every add sees the sum it made, so no peak is missed and none is made up.
  */
-#include "probe/process/memory_counts.h"
+#include "probe/process/memory_probe.h"
 
 #include <features.h>
 #include <pthread.h>

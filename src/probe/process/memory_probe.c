@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "base/units.h"
-#include "probe/process/memory_counts.h"
 #include "probe/process/process_memory.h"
 #include "probe/system/container.h"
 #include "probe/system/root_file.h"

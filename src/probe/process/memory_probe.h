@@ -3,11 +3,11 @@
 #ifndef AS_PROBE_PROCESS_MEMORY_PROBE_H
 #define AS_PROBE_PROCESS_MEMORY_PROBE_H
 
+#include <assay/memory.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-#include <assay/memory.h>
 
 #include "base/error.h"
 
@@ -59,5 +59,57 @@ void as_memory_parse_statm(struct assay_memory_snapshot *out, const char *text,
                            uint64_t page_bytes);
 void as_memory_parse_stat(struct assay_memory_snapshot *out, const char *text);
 void as_memory_parse_rollup(struct assay_memory_snapshot *out, const char *text);
+
+/* ---- rss_peaks.c ---- */
+
+#define AS_RSS_PEAKS 1024
+
+/* Readings that no later one reached, so they fall from old to new: only they can be the greatest
+ * since some moment. When a fall is longer than the room, every second step of it is given up, and
+ * what is told may then be lower by one step. */
+struct as_rss_peaks {
+    pthread_mutex_t lock;
+    pid_t pid; /* whose lock it is */
+    struct {
+        uint64_t number, bytes;
+    } step[AS_RSS_PEAKS];
+    uint32_t n;
+    uint64_t taken; /* readings so far */
+};
+
+bool as_rss_peaks_init(struct as_rss_peaks *peaks);
+void as_rss_peaks_fini(struct as_rss_peaks *peaks);
+
+void as_rss_peaks_add(struct as_rss_peaks *peaks, uint64_t bytes);
+
+/* This moment: the number of the next reading. */
+uint64_t as_rss_peaks_mark(struct as_rss_peaks *peaks);
+
+/* How many readings were made since the mark, and the greatest of them; without any `bytes` is left
+ * alone. */
+uint64_t as_rss_peaks_since(struct as_rss_peaks *peaks, uint64_t mark, uint64_t *bytes);
+
+/* ---- memory_counts.c ---- */
+
+/* Where the calling thread stood when a span began. Held by the caller. */
+struct as_memory_thread_span {
+    uint64_t height, highest; /* of the thread; wrap freely, only differences mean something */
+    uint64_t thread;          /* whose it is; 0: ended or never begun */
+    uint32_t depth;
+};
+
+struct as_memory_thread_use {
+    uint64_t peak_bytes; /* greatest height above the beginning */
+    int64_t net_bytes;   /* height at the end less that at the beginning */
+    const char *why;     /* NULL: exact; otherwise a static sentence, and 0 above means nothing */
+};
+
+void as_memory_span_begin(struct as_memory_thread_span *span);
+
+/* On the thread that began it, innermost first; otherwise `why` says so. */
+void as_memory_span_end(struct as_memory_thread_span *span, struct as_memory_thread_use *out);
+
+/* The sum of all kinds of all threads now; false when the program counts nothing. */
+bool as_memory_counted_total(uint64_t *out);
 
 #endif

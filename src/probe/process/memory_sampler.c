@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "stats/describe/rng.h"
 
 /* When reading number `i` is due: within a tenth of its place on either side. */
@@ -152,4 +154,66 @@ bool as_memory_sampler_cost(const struct as_memory_sampler *sampler, uint64_t *c
     *cpu_ns = sampler->past_cpu + (runs ? running_cpu_ns(sampler) : 0);
     *wall_ns = sampler->past_wall + (runs ? as_clock_mono_ns() - sampler->begun_ns : 0);
     return *wall_ns > 0;
+}
+
+/* ---- what the trackers of memory and power share ---- */
+
+static char *kept_at(const struct as_kept_samples *kept, size_t i)
+{
+    return (char *)kept->at + i * kept->bytes;
+}
+
+static void thin_out(struct as_kept_samples *kept)
+{
+    for (size_t i = 1; 2 * i < kept->n; i++)
+        memcpy(kept_at(kept, i), kept_at(kept, 2 * i), kept->bytes);
+    kept->n = (kept->n + 1) / 2;
+    kept->stride *= 2;
+}
+
+bool as_kept_samples_offer(struct as_kept_samples *kept, uint64_t number, const void *sample)
+{
+    if (number % kept->stride != 0)
+        return true;
+    if (kept->n == kept->most)
+        thin_out(kept);
+    if (number % kept->stride != 0 || kept->n == kept->most)
+        return true;
+    if (!as_vec_reserve(&kept->at, kept->n, &kept->capacity, kept->bytes))
+        return false;
+    memcpy(kept_at(kept, kept->n++), sample, kept->bytes);
+    return true;
+}
+
+size_t as_kept_samples_copy(const struct as_kept_samples *kept, void *out, size_t capacity)
+{
+    if (out && capacity && kept->n)
+        memcpy(out, kept->at, (kept->n < capacity ? kept->n : capacity) * kept->bytes);
+    return kept->n;
+}
+
+bool as_tracker_lock_init(struct as_tracker_lock *lock)
+{
+    lock->pid = getpid();
+    return pthread_mutex_init(&lock->mutex, NULL) == 0;
+}
+
+void as_tracker_lock_fini(struct as_tracker_lock *lock)
+{
+    if (lock->pid == getpid())
+        pthread_mutex_destroy(&lock->mutex);
+}
+
+void as_tracker_enter(struct as_tracker_lock *lock, struct as_memory_sampler *sampler)
+{
+    if (lock->pid != getpid()) {
+        (void)as_tracker_lock_init(lock);
+        as_memory_sampler_stop(sampler);
+    }
+    pthread_mutex_lock(&lock->mutex);
+}
+
+void as_tracker_leave(struct as_tracker_lock *lock)
+{
+    pthread_mutex_unlock(&lock->mutex);
 }

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -48,5 +49,34 @@ bool as_memory_sampler_runs(const struct as_memory_sampler *sampler);
 /* What all its threads cost and how long they ran; false when there was none. */
 bool as_memory_sampler_cost(const struct as_memory_sampler *sampler, uint64_t *cpu_ns,
                             uint64_t *wall_ns);
+
+/* ---- what the trackers of memory and power share ---- */
+
+/* Samples in bounded memory: of a full list every second one goes, and from then on only every
+ * second sample comes in. {.most = N, .stride = 1, .bytes = sizeof(sample)} is empty. */
+struct as_kept_samples {
+    void *at; /* freed with as_free() */
+    size_t n, capacity, most, bytes;
+    uint64_t stride;
+};
+
+/* Keeps sample `number`, counted from 0, when its turn has come. False without memory. */
+bool as_kept_samples_offer(struct as_kept_samples *kept, uint64_t number, const void *sample);
+
+/* Copies up to `capacity` of them to `out`, which may be NULL; returns how many there are. */
+size_t as_kept_samples_copy(const struct as_kept_samples *kept, void *out, size_t capacity);
+
+/* The lock of a tracker that its owner and its sampler share. */
+struct as_tracker_lock {
+    pid_t pid; /* of the process that uses it: after a fork the mutex may be held by nobody */
+    pthread_mutex_t mutex;
+};
+
+bool as_tracker_lock_init(struct as_tracker_lock *lock);
+void as_tracker_lock_fini(struct as_tracker_lock *lock);
+/* In a child that was forked, the lock starts anew and the sampler, which it does not have, ends.
+ */
+void as_tracker_enter(struct as_tracker_lock *lock, struct as_memory_sampler *sampler);
+void as_tracker_leave(struct as_tracker_lock *lock);
 
 #endif

@@ -30,11 +30,8 @@ struct series {
 
 struct assay_memory_tracker {
     char *label;
-    pid_t pid;            /* of the process that uses it: a child's lock may be held by nobody */
-    pthread_mutex_t lock; /* of what follows */
-    struct assay_memory_snapshot *kept;
-    size_t n_kept, capacity, most;
-    uint64_t stride; /* every so many a snapshot is kept */
+    struct as_tracker_lock lock; /* of what follows */
+    struct as_kept_samples kept;
     uint64_t n_snapshots, failed;
     uint64_t peak_kernel;
     bool reads; /* it took a reading itself, so the kernel can be asked once more */
@@ -44,21 +41,6 @@ struct assay_memory_tracker {
     struct as_memory_sampler sampler;
     struct as_memory_reader owner_files, sampler_files;
 };
-
-static void enter(struct assay_memory_tracker *t)
-{
-    if (t->pid != getpid()) { /* after a fork only the caller is left */
-        t->pid = getpid();
-        pthread_mutex_init(&t->lock, NULL);
-        as_memory_sampler_stop(&t->sampler);
-    }
-    pthread_mutex_lock(&t->lock);
-}
-
-static void leave(struct assay_memory_tracker *t)
-{
-    pthread_mutex_unlock(&t->lock);
-}
 
 /* ---- one component ---- */
 
@@ -138,7 +120,7 @@ static bool fill_new(struct assay_memory_tracker *t, const char *label)
     for (int i = 0; fine && i < SERIES_COUNT; i++)
         fine = as_histogram_init(&t->series[i].values, SERIES_BITS,
                                  t->counts + (size_t)i * SERIES_COUNTS, NULL) == ASSAY_OK;
-    return fine && pthread_mutex_init(&t->lock, NULL) == 0;
+    return fine && as_tracker_lock_init(&t->lock);
 }
 
 struct assay_memory_tracker *assay_memory_tracker_new(const char *label, size_t max_snapshots)
@@ -147,10 +129,10 @@ struct assay_memory_tracker *assay_memory_tracker_new(const char *label, size_t 
 
     if (!t)
         return NULL;
-    t->most = max_snapshots ? max_snapshots : DEFAULT_KEPT;
-    t->stride = 1;
+    t->kept = (struct as_kept_samples){.most = max_snapshots ? max_snapshots : DEFAULT_KEPT,
+                                       .stride = 1,
+                                       .bytes = sizeof(struct assay_memory_snapshot)};
     t->peak_kernel = UNKNOWN;
-    t->pid = getpid();
     as_memory_reader_init(&t->owner_files, "");
     as_memory_reader_init(&t->sampler_files, "");
     if (fill_new(t, label))
@@ -166,57 +148,13 @@ void assay_memory_tracker_free(struct assay_memory_tracker *tracker)
     if (!tracker)
         return;
     as_memory_sampler_stop(&tracker->sampler);
-    if (tracker->pid == getpid())
-        pthread_mutex_destroy(&tracker->lock);
+    as_tracker_lock_fini(&tracker->lock);
     as_memory_reader_fini(&tracker->owner_files);
     as_memory_reader_fini(&tracker->sampler_files);
     as_free(tracker->label);
     as_free(tracker->counts);
-    as_free(tracker->kept);
+    as_free(tracker->kept.at);
     as_free(tracker);
-}
-
-/* Old and new thin out alike: of what is kept, every second one goes. */
-static void thin_out(struct assay_memory_tracker *t)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < t->n_kept; i += 2)
-        t->kept[n++] = t->kept[i];
-    t->n_kept = n;
-    t->stride *= 2;
-}
-
-static bool reserve(struct assay_memory_tracker *t)
-{
-    size_t capacity = t->capacity ? t->capacity * 2 : 64;
-    struct assay_memory_snapshot *grown;
-
-    if (capacity > t->most)
-        capacity = t->most;
-    grown = as_realloc(t->kept, capacity, sizeof *grown);
-    if (!grown)
-        return false;
-    t->kept = grown;
-    t->capacity = capacity;
-    return true;
-}
-
-/* Fails without memory; the snapshot is counted all the same. */
-static bool keep(struct assay_memory_tracker *t, const struct assay_memory_snapshot *snapshot)
-{
-    uint64_t number = t->n_snapshots;
-
-    if (number % t->stride != 0)
-        return true;
-    if (t->n_kept == t->most)
-        thin_out(t);
-    if (number % t->stride != 0 || t->n_kept == t->most)
-        return true;
-    if (t->n_kept == t->capacity && !reserve(t))
-        return false;
-    t->kept[t->n_kept++] = *snapshot;
-    return true;
 }
 
 static int add(struct assay_memory_tracker *t, const struct assay_memory_snapshot *s,
@@ -229,7 +167,7 @@ static int add(struct assay_memory_tracker *t, const struct assay_memory_snapsho
         [TEMP_BUFFER] = s->temp_buffer_bytes,
     };
     uint64_t at_ns = s->monotonic_ns ? s->monotonic_ns : s->timestamp_us * 1000;
-    bool kept = keep(t, s);
+    bool kept = as_kept_samples_offer(&t->kept, t->n_snapshots, s);
 
     for (int i = 0; i < SERIES_COUNT; i++)
         series_add(&t->series[i], value[i], at_ns);
@@ -260,9 +198,9 @@ int assay_memory_tracker_snapshot(struct assay_memory_tracker *tracker, struct a
     if (!tracker)
         return as_fail(err, ASSAY_ERR_USAGE, "there is no tracker to take a snapshot with");
     rc = as_memory_read(&tracker->owner_files, &s, ASSAY_CAPTURE_USUAL, err);
-    enter(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
     rc = note(tracker, &s, rc, err);
-    leave(tracker);
+    as_tracker_leave(&tracker->lock);
     return rc;
 }
 
@@ -273,9 +211,9 @@ int assay_memory_tracker_add(struct assay_memory_tracker *tracker,
 
     if (!tracker || !snapshot)
         return as_fail(err, ASSAY_ERR_USAGE, "a tracker and a snapshot to keep are needed");
-    enter(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
     rc = add(tracker, snapshot, err);
-    leave(tracker);
+    as_tracker_leave(&tracker->lock);
     return rc;
 }
 
@@ -287,9 +225,9 @@ static void sample(void *user)
     struct assay_memory_snapshot s;
     int rc = as_memory_read(&t->sampler_files, &s, ASSAY_CAPTURE_USUAL, NULL);
 
-    pthread_mutex_lock(&t->lock);
+    pthread_mutex_lock(&t->lock.mutex);
     (void)note(t, &s, rc, NULL);
-    leave(t);
+    as_tracker_leave(&t->lock);
 }
 
 int assay_memory_tracker_start(struct assay_memory_tracker *tracker, uint64_t interval_us,
@@ -320,9 +258,9 @@ uint64_t assay_memory_tracker_peak(struct assay_memory_tracker *tracker)
     if (!tracker)
         return UNKNOWN;
     rss = &tracker->series[RSS].values.total;
-    enter(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
     peak = rss->n ? rss->max : UNKNOWN;
-    leave(tracker);
+    as_tracker_leave(&tracker->lock);
     return peak;
 }
 
@@ -333,11 +271,9 @@ size_t assay_memory_tracker_snapshots(struct assay_memory_tracker *tracker,
 
     if (!tracker)
         return 0;
-    enter(tracker);
-    n = tracker->n_kept;
-    if (out && capacity && n)
-        memcpy(out, tracker->kept, (n < capacity ? n : capacity) * sizeof *out);
-    leave(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
+    n = as_kept_samples_copy(&tracker->kept, out, capacity);
+    as_tracker_leave(&tracker->lock);
     return n;
 }
 
@@ -359,7 +295,7 @@ static void fill_report(const struct assay_memory_tracker *t, struct assay_memor
     *out = (struct assay_memory_report){
         .label = t->label,
         .n_snapshots = t->n_snapshots,
-        .n_kept = t->n_kept,
+        .n_kept = t->kept.n,
         .peak_rss = s[RSS].values.total.n ? s[RSS].values.total.max : UNKNOWN,
         .mean_rss = series_whole_mean(&s[RSS]),
         .kv_cache_total = series_sum(&s[KV_CACHE]),
@@ -384,10 +320,10 @@ int assay_memory_tracker_report(struct assay_memory_tracker *tracker,
 
     if (!tracker || !out)
         return as_fail(err, ASSAY_ERR_USAGE, "a tracker and room for its report are needed");
-    enter(tracker);
+    as_tracker_enter(&tracker->lock, &tracker->sampler);
     fill_report(tracker, out);
     reads = tracker->reads;
-    leave(tracker);
+    as_tracker_leave(&tracker->lock);
     if (reads)
         out->peak_rss_kernel = peak_now(tracker, out->peak_rss_kernel);
     if (as_memory_sampler_cost(&tracker->sampler, &cpu_ns, &wall_ns)) {

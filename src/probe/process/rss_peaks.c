@@ -1,6 +1,6 @@
 /* probe/process/rss_peaks.c - the greatest of all readings since any moment, without keeping them
  * all. One thread adds, another asks; a forked child goes on with what its parent saw. */
-#include "probe/process/rss_peaks.h"
+#include "probe/process/memory_probe.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* probe/symbols/demangle.c - C++ names as people write them, by the C++ library of the machine.
  * Without one, and for what is no such name, there is no answer. */
-#include "probe/symbols/demangle.h"
+#include "probe/symbols/elf_file.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

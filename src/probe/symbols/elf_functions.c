@@ -1,6 +1,6 @@
 /* probe/symbols/elf_functions.c - the functions of an ELF file by address, from its symbols and
  * from those of the debug file apart from it. Sorted once; each question is a bisection. */
-#include "probe/symbols/elf_functions.h"
+#include "probe/symbols/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "probe/symbols/demangle.h"
-#include "probe/symbols/elf_functions.h"
-#include "probe/symbols/memory_map.h"
+#include "probe/symbols/elf_file.h"
 
 #define MAX_MODULES  1024u
 #define DEBUG_FOLDER "/usr/lib/debug"

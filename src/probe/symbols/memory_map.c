@@ -3,7 +3,7 @@
  *
  *   7f0a4c000000-7f0a4c021000 r-xp 00021000 fe:01 1234      /usr/lib/libx.so
  *   start        end          perm offset   device inode    path, with \012 for a newline */
-#include "probe/symbols/memory_map.h"
+#include "probe/symbols/elf_symbols.h"
 
 #include <string.h>
 

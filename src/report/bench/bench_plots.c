@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "report/bench/bench_report.h"
 #include "report/page/svg.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 #define WIDTH   840.0
 #define RIGHT   20.0

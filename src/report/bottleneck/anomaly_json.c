@@ -1,6 +1,6 @@
 /* report/bottleneck/anomaly_json.c - values that did not belong to the ones before them, as JSON.
  * An infinite z-score is null: the window had no spread. */
-#include "report/bottleneck/anomaly_json.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 static void put_anomaly(struct as_json_writer *w, const struct assay_anomaly *a)
 {

@@ -1,6 +1,6 @@
 /* report/bottleneck/bottleneck_json.c - a bottleneck analysis as a JSON object, with the documented
  * keys. Strict: what is not known, and an unbounded speed-up, is null. */
-#include "report/bottleneck/bottleneck_json.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 #define TOP 5 /* as many as the documented summary has */
 

@@ -1,12 +1,12 @@
 /* report/bottleneck/bottleneck_text.c - a bottleneck analysis on a page, for people.
  * Only renders; what had to be left out for want of memory is told by as_page_close(). */
-#include "report/bottleneck/bottleneck_text.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "base/units.h"
-#include "report/page/cells.h"
+#include "report/page/page.h"
 
 /* From here on a severity is shown as bad, or as a warning. */
 #define BAD_SEVERITY     50

@@ -1,6 +1,6 @@
 /* report/bottleneck/leak_json.c - whether memory grows, as JSON: the window test's answer and the
  * sound one. Documented keys first; what cannot be had is null. */
-#include "report/bottleneck/leak_json.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* report/bottleneck/memory_profile_json.c - the memory of a session's layers as JSON, bytes and
  * MiB. What is unknown is null, and `reason` says why. */
-#include "report/bottleneck/memory_profile_json.h"
+#include "report/bottleneck/bottleneck_report.h"
 
 #include <stdio.h>
 

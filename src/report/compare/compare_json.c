@@ -1,6 +1,6 @@
 /* report/compare/compare_json.c - a comparison of backends as JSON, with the documented keys.
  * Strict: what is not known is null. */
-#include "report/compare/compare_json.h"
+#include "report/compare/compare_report.h"
 
 static void put_names(struct as_json_writer *w, const char *key, const char *const *names, size_t n)
 {

@@ -4,7 +4,7 @@
 
 #include "base/json/json_writer.h"
 #include "base/units.h"
-#include "report/compare/diff_report.h"
+#include "report/compare/compare_report.h"
 
 static void put_improvements(struct as_json_writer *w, const struct as_diff *d)
 {

@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "report/compare/diff_report.h"
-#include "report/page/cells.h"
+#include "report/compare/compare_report.h"
 #include "report/page/page.h"
 
 #define TOP 20

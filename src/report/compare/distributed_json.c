@@ -1,6 +1,6 @@
 /* report/compare/distributed_json.c - nodes, talking and waiting of a training, as JSON.
  * Documented keys first, then those that name their unit; what cannot be had is null. */
-#include "report/compare/distributed_json.h"
+#include "report/compare/compare_report.h"
 
 static void put_nodes(struct as_json_writer *w, const struct assay_load_balance *load)
 {

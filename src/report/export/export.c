@@ -10,8 +10,7 @@
 
 #include "base/units.h"
 #include "report/export/export_common.h"
-#include "report/export/export_formats.h"
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 
 #define ROW_FREE ((uint32_t)1 << 22) /* no Linux thread has a number as large */
 

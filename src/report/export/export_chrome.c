@@ -9,7 +9,6 @@
 
 #include "base/text/text.h"
 #include "report/export/export_common.h"
-#include "report/export/export_formats.h"
 
 #define ROW_ITERATIONS                                                                             \
     ((uint32_t)1 << 23) /* added to a thread's place: the row of its iterations */

@@ -122,4 +122,26 @@ void as_export_json_cut(struct as_export *x, struct as_json_writer *w);
 /* Members of the open object that say what the recording lacks. */
 void as_export_json_losses(struct as_export *x, struct as_json_writer *w);
 
+/* ---- export_formats ---- */
+
+int as_export_chrome(struct as_export *x, struct assay_error *err);
+int as_export_perfetto(struct as_export *x, struct assay_error *err);
+int as_export_speedscope(struct as_export *x, struct assay_error *err);
+int as_export_folded(struct as_export *x, struct assay_error *err);
+int as_export_json(struct as_export *x, struct assay_error *err);
+int as_export_csv(struct as_export *x, struct assay_error *err);
+
+/* ---- export_notes.c ---- */
+
+#define AS_EXPORT_TEXT 400
+
+/* "left out 4,990 of 5,000 spans, ...": what the limit cost; "" when nothing. Returns the length.
+ */
+size_t as_export_cut_text(char out[AS_EXPORT_TEXT], const struct as_export_result *result);
+
+/* "the run is not whole: 12 events were lost, ...": losses and damage; "" for a run that is whole.
+ */
+size_t as_export_health_text(char out[AS_EXPORT_TEXT], const struct as_run *run,
+                             const struct as_export_result *result);
+
 #endif

@@ -7,7 +7,6 @@
 #include "base/text/text.h"
 #include "base/units.h"
 #include "report/export/export_common.h"
-#include "report/export/export_formats.h"
 
 static const char *const column[] = {
     "layer",       "category", "thread",        "tid",    "depth", "start_ns",

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/run/call_tree.h"
+#include "analyze/run/layer_collect.h"
 #include "base/alloc.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "report/export/export_common.h"
-#include "report/export/export_formats.h"
 
 /* A frame's name and its rank among all different names: sites of the same name are one frame. */
 struct frame {

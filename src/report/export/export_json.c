@@ -12,7 +12,6 @@
 #include "base/text/text.h"
 #include "base/units.h"
 #include "report/export/export_common.h"
-#include "report/export/export_formats.h"
 
 struct events {
     struct as_export *x;

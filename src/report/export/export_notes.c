@@ -1,7 +1,7 @@
 /* report/export/export_notes.c - what is said beside an export: what a limit left out, and what the
  * run itself lacks. Sentences without a full stop, for standard error and for the places formats
  * have for them. */
-#include "report/export/export_notes.h"
+#include "report/export/export_common.h"
 
 #include <stdarg.h>
 #include <stdio.h>

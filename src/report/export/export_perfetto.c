@@ -13,8 +13,6 @@
 #include "base/proto/protobuf_writer.h"
 #include "base/units.h"
 #include "report/export/export_common.h"
-#include "report/export/export_formats.h"
-#include "report/export/export_notes.h"
 #include "report/export/perfetto_fields.h"
 
 #define END_BYTES 96 /* no packet that ends a span is longer, but for its notes */

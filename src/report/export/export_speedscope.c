@@ -9,8 +9,6 @@
 
 #include "base/text/text.h"
 #include "report/export/export_common.h"
-#include "report/export/export_formats.h"
-#include "report/export/export_notes.h"
 
 #define EVENT_BYTES 80 /* no event is longer */
 #define END_BYTES   64 /* nor the end of a profile */

@@ -1,6 +1,6 @@
 /* report/machine/machine_text.c - what the machine is, what it can do and whether it is fit to
  * measure. This file is the page for people; machine_json.c has the same for programs. */
-#include "report/machine/machine_text.h"
+#include "report/machine/machine_report.h"
 
 #include <math.h>
 #include <stdio.h>

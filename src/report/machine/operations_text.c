@@ -1,6 +1,6 @@
 /* report/machine/operations_text.c - what bounds each kind of operation on this machine, as text,
  * Markdown or JSON. */
-#include "report/machine/operations_text.h"
+#include "report/machine/machine_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "report/machine/machine_text.h"
 #include "report/page/page.h"
 
 #define UNQUIET 0.1

@@ -1,12 +1,11 @@
 /* report/machine/overhead_text.c - what measuring costs by itself, as text, Markdown or JSON. */
-#include "report/machine/overhead_text.h"
+#include "report/machine/machine_report.h"
 
 #include <stdio.h>
 
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "report/machine/machine_text.h"
 #include "report/page/page.h"
 
 /* ---- for people ---- */

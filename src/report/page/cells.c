@@ -1,6 +1,6 @@
 /* report/page/cells.c - the columns and cells that several sections share.
  * A time's column is titled with its unit; what cannot be had is "-". */
-#include "report/page/cells.h"
+#include "report/page/page.h"
 
 #include <math.h>
 #include <stdio.h>

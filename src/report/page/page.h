@@ -4,11 +4,36 @@
 #define AS_REPORT_PAGE_PAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/output.h"
 #include "base/text/table.h"
 #include "base/text/term.h"
+#include "base/text/text.h"
+
+/* ---- time_columns.c ---- */
+
+struct as_time_scale {
+    enum as_time_unit unit;
+    unsigned decimals;
+};
+
+/* What suits a column whose largest time is that; `wanted` other than AS_TIME_AUTO sets the unit.
+ */
+struct as_time_scale as_time_scale_for(double largest_ns, enum as_time_unit wanted);
+
+/* The number alone: the unit stands in the column's title. Not finite: "-". */
+size_t as_text_scaled(char out[AS_TEXT_HUMAN], double ns, struct as_time_scale scale);
+
+/* "0.02 %": two digits also of a small share. Not finite: "-". */
+size_t as_text_share(char out[AS_TEXT_HUMAN], double share);
+
+/* "2026-11-15 20:47:25 UTC" of nanoseconds since 1970; "-" when it cannot be told. */
+size_t as_text_date(char out[AS_TEXT_HUMAN], uint64_t real_ns);
+
+/* ---- page.c ---- */
 
 struct as_page {
     struct as_out *out;         /* borrowed */
@@ -51,5 +76,28 @@ const char *as_page_name(struct as_page *page, const char *text);
 
 /* The glyph for that page. */
 const char *as_page_glyph(const struct as_page *page, enum as_glyph glyph);
+
+/* ---- cells.c ---- */
+
+/* A right-aligned column of times; its title is kept in `text`. */
+struct as_time_column {
+    struct as_time_scale scale;
+    char text[40];
+};
+
+/* Chooses the unit by the largest time and writes the title "self ms". */
+struct as_table_column as_column_time(struct as_time_column *column, const char *title,
+                                      double largest_ns, enum as_time_unit unit);
+
+void as_cell_time(struct as_table *t, const struct as_time_column *column, double ns);
+
+/* The same, dim and with a mark when too few samples carry it. */
+void as_cell_tail(struct as_table *t, const struct as_time_column *column, double ns,
+                  bool supported);
+void as_cell_count(struct as_table *t, uint64_t n);
+void as_cell_share(struct as_table *t, double share);
+
+/* Values of any unit, all with the decimals that suit them together. */
+void as_cell_values(struct as_table *t, const double *value, size_t n);
 
 #endif

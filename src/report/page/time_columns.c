@@ -1,6 +1,6 @@
 /* report/page/time_columns.c - times for people: one unit and one number of decimals for a column.
  * A time that is not zero never reads as zero. */
-#include "report/page/time_columns.h"
+#include "report/page/page.h"
 
 #include <math.h>
 #include <string.h>

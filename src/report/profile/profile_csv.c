@@ -2,7 +2,7 @@
  * Whole numbers are exact; what is not known is empty. */
 #include <stdio.h>
 
-#include "base/folder.h"
+#include "base/output.h"
 #include "base/text/csv.h"
 #include "base/units.h"
 #include "report/profile/profile_report.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "report/page/cells.h"
+#include "report/page/page.h"
 #include "report/run/report.h"
 
 static void tell_weakness(const struct as_iterations *it, struct as_page *page)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "analyze/run/layer_rates.h"
+#include "analyze/run/layers.h"
 #include "base/units.h"
 #include "report/run/report.h"
 

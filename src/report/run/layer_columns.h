@@ -5,6 +5,7 @@
 
 #include "analyze/run/layers.h"
 #include "base/text/table.h"
+#include "report/run/report.h"
 
 enum as_layer_metric_kind {
     AS_LAYER_METRIC_TEXT,
@@ -81,5 +82,30 @@ const char *as_layer_metric_text(enum as_layer_metric_id id, const struct as_lay
 
 /* False for a percentile that the number of calls does not carry. */
 bool as_layer_metric_supported(enum as_layer_metric_id id, const struct as_layer *layer);
+
+/* ---- layer_table.c ---- */
+
+struct as_layer_table {
+    const uint32_t *order; /* of the layers, all of them */
+    size_t n_rows;         /* how many of them are shown */
+    const unsigned *column;
+    size_t n_columns;
+    bool only_known; /* leave out columns in which no layer has anything to show */
+};
+
+/* What had to be marked, for the words below the table. */
+struct as_layer_marks {
+    bool unsupported, inexact, near_cost, failed, unbalanced;
+    double error; /* the largest bound of those inexact */
+};
+
+/* Prints it; `marks` may be NULL. */
+AS_MUST_USE int as_layer_table_print(const struct as_report *report, struct as_page *page,
+                                     const struct as_layer_table *what,
+                                     struct as_layer_marks *marks, struct assay_error *err);
+
+/* All layers in that order, in the page's memory; NULL when it ran out. */
+uint32_t *as_layer_order_new(const struct as_report *report, struct as_page *page,
+                             enum as_layer_sort sort, struct assay_error *err);
 
 #endif

@@ -1,14 +1,13 @@
 /* report/run/layer_table.c - a table of layers with any columns in any order, one unit to a
  * column. Marks figures that the number of calls does not carry. */
-#include "report/run/layer_table.h"
+#include "report/run/layer_columns.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/run/layer_rates.h"
+#include "analyze/run/layers.h"
 #include "base/units.h"
-#include "report/page/time_columns.h"
-#include "report/run/layer_columns.h"
+#include "report/page/page.h"
 
 #define NAME_WIDTH  14 /* a name keeps at least this many columns */
 #define BAR_WIDTH   8

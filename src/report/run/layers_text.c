@@ -2,9 +2,8 @@
  * variable. Each is the same table with other columns and another order. */
 #include <stdio.h>
 
-#include "report/page/time_columns.h"
+#include "report/page/page.h"
 #include "report/run/layer_columns.h"
-#include "report/run/layer_table.h"
 
 #define USUAL_LAYERS 15
 #define USUAL_FEW    5

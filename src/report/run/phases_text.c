@@ -1,7 +1,7 @@
 /* report/run/phases_text.c - the sections on phases and on channels.
  * Neither appears when the program marked none. */
 #include "base/units.h"
-#include "report/page/cells.h"
+#include "report/page/page.h"
 #include "report/run/report.h"
 
 static double largest_phase(const struct as_layers *layers)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 
 static const struct {
     const char *name, *help;

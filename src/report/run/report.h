@@ -8,6 +8,7 @@
 #include "analyze/run/layers.h"
 #include "analyze/run/saved_profile.h"
 #include "analyze/watch/target_findings.h"
+#include "base/json/json_writer.h"
 #include "base/output.h"
 #include "base/text/term.h"
 #include "base/text/text.h"
@@ -127,5 +128,21 @@ void as_span_notes_text(const struct as_run *run, const struct as_span *span, ch
                                           struct assay_error *err);
 AS_REPORT_SECTIONS(X)
 #undef X
+
+/* ---- report_json_parts ---- */
+
+void as_json_health(struct as_json_writer *w, const struct as_layers *layers);
+AS_MUST_USE int as_json_layers(struct as_json_writer *w, const struct as_report *report,
+                               struct assay_error *err);
+void as_json_threads(struct as_json_writer *w, const struct as_report *report);
+void as_json_tree(struct as_json_writer *w, const struct as_report *report);
+void as_json_phases(struct as_json_writer *w, const struct as_report *report);
+void as_json_iterations(struct as_json_writer *w, const struct as_report *report);
+void as_json_latency(struct as_json_writer *w, const struct as_report *report);
+void as_json_channels(struct as_json_writer *w, const struct as_report *report);
+
+/* Every call: only when the section was asked for, since it may be long. */
+AS_MUST_USE int as_json_timeline(struct as_json_writer *w, const struct as_report *report,
+                                 struct assay_error *err);
 
 #endif

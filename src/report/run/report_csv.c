@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/run/layer_rates.h"
+#include "analyze/run/layers.h"
 #include "analyze/run/timeline.h"
 #include "base/alloc.h"
-#include "base/folder.h"
+#include "base/output.h"
 #include "base/text/csv.h"
 #include "base/text/utf8.h"
 #include "base/units.h"

@@ -2,15 +2,15 @@
  * Base units in the keys; what cannot be had is null; keys always come in the same order. */
 #include <stdio.h>
 
-#include "analyze/run/layer_rates.h"
+#include "analyze/run/layers.h"
 #include "base/alloc.h"
 #include "base/units.h"
-#include "report/page/time_columns.h"
-#include "report/run/report_json_parts.h"
+#include "report/page/page.h"
+#include "report/run/report.h"
 #include "report/run/run_health.h"
 #include "report/session/session_report.h"
 #include "report/watch/watch_report.h"
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 
 #define SLOWEST 5 /* as many as the summary of the specification has */
 

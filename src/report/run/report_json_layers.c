@@ -1,11 +1,11 @@
 /* report/run/report_json_layers.c - the parts of a report's JSON about layers: layers, threads,
  * tree. The figures of a layer and their keys come from report_figures. */
 
-#include "analyze/run/layer_rates.h"
+#include "analyze/run/layers.h"
 #include "base/alloc.h"
 #include "base/units.h"
 #include "report/run/layer_columns.h"
-#include "report/run/report_json_parts.h"
+#include "report/run/report.h"
 #include "stats/describe/quantile.h"
 
 static void put_figure(struct as_json_writer *w, enum as_layer_metric_id id,

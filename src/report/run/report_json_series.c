@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "analyze/run/timeline.h"
-#include "report/run/report_json_parts.h"
+#include "report/run/report.h"
 #include "stats/describe/quantile.h"
 
 void as_json_phases(struct as_json_writer *w, const struct as_report *report)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/text/text.h"
-#include "report/page/time_columns.h"
+#include "report/page/page.h"
 
 struct list {
     struct as_health_finding *out;

@@ -4,6 +4,8 @@
 #define AS_REPORT_RUN_RUN_HEALTH_H
 
 #include "analyze/run/layers.h"
+#include "base/output.h"
+#include "base/text/term.h"
 
 enum as_finding_level {
     AS_HEALTH_NOTE, /* worth knowing; nothing is missing */
@@ -29,5 +31,15 @@ bool as_health_is_whole(const struct as_layers *layers);
 
 /* One word for the whole: "complete", "live", "not_closed", "damaged", "lossy". */
 const char *as_health_status(const struct as_layers *layers);
+
+/* ---- verify_text.c ---- */
+
+/* `layers` of a run with every thread analysed, so that every event was decoded. */
+AS_MUST_USE int as_verify_page(const struct as_layers *layers, struct as_out *out,
+                               const struct as_term *term, struct assay_error *err);
+
+/* Schema "assay.verify". */
+AS_MUST_USE int as_verify_json(const struct as_layers *layers, struct as_out *out,
+                               struct assay_error *err);
 
 #endif

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/page/time_columns.h"
+#include "report/page/page.h"
 #include "report/run/report.h"
 #include "report/run/run_health.h"
 #include "report/watch/watch_report.h"
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 
 static const enum as_style level_style[] = {
     [AS_HEALTH_NOTE] = AS_STYLE_GOOD,

@@ -2,7 +2,7 @@
  * Threads are named by their index, as --thread takes it. */
 
 #include "base/units.h"
-#include "report/page/cells.h"
+#include "report/page/page.h"
 #include "report/run/report.h"
 
 #define USUAL_ROWS 20

@@ -2,7 +2,7 @@
  * A taste only: the CSV has them all. */
 #include "analyze/run/timeline.h"
 #include "base/units.h"
-#include "report/page/cells.h"
+#include "report/page/page.h"
 #include "report/run/report.h"
 
 #define USUAL_CALLS 20

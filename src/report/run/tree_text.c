@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "report/page/cells.h"
+#include "report/page/page.h"
 #include "report/run/report.h"
 
 #define USUAL_NODES 40

@@ -1,11 +1,10 @@
 /* report/run/verify_text.c - how whole a run is, as text or JSON.
  * Whole means that everything recorded can be read; it may still be unbalanced or not closed. */
-#include "report/run/verify_text.h"
+#include "report/run/run_health.h"
 
 #include "base/text/text.h"
 #include "report/page/page.h"
-#include "report/run/report_json_parts.h"
-#include "report/run/run_health.h"
+#include "report/run/report.h"
 
 static const enum as_style level_style[] = {
     [AS_HEALTH_NOTE] = AS_STYLE_NONE,

@@ -3,8 +3,7 @@
 #include <math.h>
 
 #include "base/units.h"
-#include "report/bottleneck/bottleneck_json.h"
-#include "report/bottleneck/leak_json.h"
+#include "report/bottleneck/bottleneck_report.h"
 #include "report/session/session_report.h"
 
 static void put_status(struct as_json_writer *w, const char *why)

@@ -1,7 +1,7 @@
 /* report/session/session_sections_text.c - the sections on memory, leaks and bottlenecks: of a run,
  * and all those of a session whose JSON was read back. */
 #include "base/units.h"
-#include "report/bottleneck/bottleneck_text.h"
+#include "report/bottleneck/bottleneck_report.h"
 #include "report/run/report.h"
 #include "report/session/session_report.h"
 #include "report/watch/watch_report.h"

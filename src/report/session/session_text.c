@@ -5,7 +5,7 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
-#include "report/page/cells.h"
+#include "report/page/page.h"
 #include "report/session/session_report.h"
 
 #define USUAL_ROWS  10

@@ -1,7 +1,7 @@
 /* report/watch/watch_json.c - what `assay run` saw of a program, as JSON. Base units, unit in the
  * key; what cannot be had is null, and `unavailable` beside it says why. */
 
-#include "analyze/watch/target_stacks.h"
+#include "analyze/watch/target_read.h"
 #include "base/units.h"
 #include "report/watch/watch_report.h"
 #include "watch/watch_fields.h"

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/watch/target_stacks.h"
+#include "analyze/watch/target_read.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "report/page/cells.h"
+#include "report/page/page.h"
 #include "report/watch/watch_report.h"
 
 #define USUAL_PROCESSES 15u

@@ -9,7 +9,6 @@
 #include "base/text/text.h"
 #include "base/units.h"
 #include "report/page/page.h"
-#include "report/page/time_columns.h"
 
 static void put_verdict(struct as_page *page, const char *path, bool whole, const char *sentence)
 {

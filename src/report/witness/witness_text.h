@@ -10,7 +10,7 @@
 #include "base/output.h"
 #include "base/text/term.h"
 #include "experiment/witness/replay.h"
-#include "experiment/witness/witness_folder.h"
+#include "experiment/witness/witness_check.h"
 
 /* Where it goes; without `term` it is JSON. */
 struct as_witness_target {

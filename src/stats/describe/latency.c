@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 #include "stats/describe/summary.h"
 
 #define NS_PER_US 1000

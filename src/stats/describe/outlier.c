@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "stats/describe/quantile.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 #define NORMAL_PER_MAD   1.4826 /* standard deviations of normal samples from their MAD */
 #define NORMAL_PER_MEAN  1.2533141373155003 /* and from their mean deviation: sqrt(pi / 2) */

@@ -1,6 +1,6 @@
 /* stats/describe/sort.c - sorts samples in linear time, by the digits of their binary form.
  * The scratch is as long as the array, does not overlap it, and holds rubbish afterwards. */
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Made by one of the two functions below. */
 struct as_sorted {
@@ -54,5 +55,37 @@ size_t as_sorted_count_below(const struct as_sorted *s, double x);
 
 /* How many samples are above `x`, by bisection. */
 size_t as_sorted_count_above(const struct as_sorted *s, double x);
+
+/* ---- sort.c ---- */
+
+/* The bits of a double as a number that is greater when the double is: negative doubles grow
+ * downwards, so all their bits are turned, and the others move above them. */
+static inline uint64_t as_sort_key(double x)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+/* The double of a key. */
+static inline double as_sort_unkey(uint64_t key)
+{
+    uint64_t bits = key >> 63 ? key & ~((uint64_t)1 << 63) : ~key;
+    double x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Ascending. Bits that are the same in all values cost no pass, so durations take five or six. */
+void as_sort_u64(uint64_t *v, size_t n, uint64_t *scratch);
+
+/* Ascending in the total order of IEEE 754, where -0 comes before +0. A NaN would be placed by its
+ * sign at one of the ends: callers refuse it before, with as_sort_find_bad(). */
+void as_sort_f64(double *v, size_t n, double *scratch);
+
+/* The index of the first value that is a NaN or infinite, or `n` when all are fine. */
+size_t as_sort_find_bad(const double *v, size_t n);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/units.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 static const double percent[] = {
     [AS_SUMMARY_P25] = 25, [AS_SUMMARY_P50] = 50, [AS_SUMMARY_P75] = 75,     [AS_SUMMARY_P90] = 90,

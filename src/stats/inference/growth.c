@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 #include "stats/inference/trend.h"
 

@@ -6,7 +6,7 @@
 
 #include "stats/describe/quantile.h"
 #include "stats/describe/rng.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 #define SERIES_FROM 1000 /* where four terms of the series are exact to the last digit */
 

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
-#include "stats/describe/sort.h"
+#include "stats/describe/sorted.h"
 
 #define MAX_PAIRS (AS_RANK_TEST_EXACT_MAX * AS_RANK_TEST_EXACT_MAX)
 

@@ -1,7 +1,7 @@
 /* stats/inference/series_interval.c - how well samples taken one after the other pin down their
  * median. Noise of a machine comes in bursts: neighbours are alike, and count as fewer than they
  * are. */
-#include "stats/inference/series_interval.h"
+#include "stats/inference/interval.h"
 
 #include <math.h>
 

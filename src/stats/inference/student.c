@@ -1,6 +1,6 @@
 /* stats/inference/student.c - Student's distribution, for intervals and tests of means.
  * The tail is an incomplete beta function, by its continued fraction. */
-#include "stats/inference/student.h"
+#include "stats/inference/welch.h"
 
 #include <math.h>
 

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "stats/describe/rng.h"
-#include "stats/describe/sort.h"
 #include "stats/describe/sorted.h"
 
 #define MAX_SELECT_ROUNDS 128               /* a million values take some thirty */

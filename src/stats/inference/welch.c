@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/units.h"
-#include "stats/inference/student.h"
 
 void as_mean_estimate_add(struct as_mean_estimate *sum, double weight, double mean,
                           double std_population, uint64_t n)

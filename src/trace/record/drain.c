@@ -12,7 +12,6 @@
 
 #include "base/units.h"
 #include "trace/record/event_code.h"
-#include "trace/record/memory_samples.h"
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
 

@@ -1,7 +1,7 @@
 /* trace/record/memory_samples.c - samples of the process's own memory, taken by the recorder's
  * thread. Each goes to the file at once, as a block of a thread of its own: no ring, no lock but
  * the file's. */
-#include "trace/record/memory_samples.h"
+#include "trace/record/recorder.h"
 
 #include <assay/assay.h>
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "trace/record/event_code.h"
-#include "trace/record/recorder.h"
 
 static struct {
     int fd; /* /proc/self/statm; -1: no samples are taken */

@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/clock.h"
@@ -114,5 +116,32 @@ void as_recorder_anchor(void);
 
 /* Opens the run of a forked child; the lock is held. */
 bool as_recorder_open_child(void);
+
+/* ---- session_data.c ---- */
+
+/* `json` is one JSON value of at most AS_BLOCK_MAX_BYTES - 4096 bytes, `kind` a short name. STATE
+ * when no session is open, IO when the run cannot be written. */
+AS_MUST_USE int as_session_data(const char *kind, const char *json, size_t size,
+                                struct assay_error *err);
+
+/* ---- memory_samples.c ---- */
+
+/* The channels: resident bytes, and those of them that no file backs. */
+#define AS_CHANNEL_RSS           "rss"
+#define AS_CHANNEL_RSS_ANONYMOUS "rss_anonymous"
+
+#define AS_MEMORY_THREAD "assay-memory" /* the name their thread has in a run; its tid is 0 */
+
+/* Before the recorder's thread starts; the session's lock is held. An interval of 0 takes none. */
+void as_memory_samples_open(uint32_t interval_ms);
+
+/* Takes one when it is due. Returns the nanoseconds until the next; UINT64_MAX: never. */
+uint64_t as_memory_samples_take(uint64_t now_ns);
+
+/* After the thread ended: the last sample, so that even a short run has two. */
+void as_memory_samples_close(void);
+
+/* In a forked child: the parent's are not its own. */
+void as_memory_samples_forget(void);
 
 #endif

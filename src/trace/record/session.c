@@ -13,7 +13,6 @@
 
 #include "trace/record/event_code.h"
 #include "trace/record/layer_now.h"
-#include "trace/record/memory_samples.h"
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
 #include "trace/run/run_meta.h"

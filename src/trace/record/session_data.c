@@ -1,13 +1,12 @@
 /* trace/record/session_data.c - puts a list or facts that belong to no event into the run being
  * recorded. Each call appends one data block of its kind; the reader gives them back in order. */
-#include "trace/record/session_data.h"
+#include "trace/record/recorder.h"
 
 #include <assay/assay.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "trace/record/recorder.h"
 
 #define MAX_KIND 64
 

@@ -1,6 +1,6 @@
 /* trace/run/run_blocks.c - takes the payload of one checked block into a run.
  * A payload that makes no sense is refused whole: nothing of it stays. */
-#include "trace/run/run_blocks.h"
+#include "trace/run/run_reader.h"
 
 #include <math.h>
 #include <string.h>

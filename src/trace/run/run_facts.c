@@ -1,6 +1,6 @@
 /* trace/run/run_facts.c - looks up the facts kept with a run by a path such as "host.cpu_model".
  * A later meta block's word wins over an earlier one's. */
-#include "trace/run/run_facts.h"
+#include "trace/run/run_reader.h"
 
 #include <string.h>
 

@@ -15,10 +15,8 @@
 #include "base/crc32c.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "trace/record/memory_samples.h"
+#include "trace/record/recorder.h"
 #include "trace/run/ring_reader.h"
-#include "trace/run/run_blocks.h"
-#include "trace/run/run_facts.h"
 
 #define AS_SCAN_BYTES ((size_t)64 * 1024)
 

@@ -117,4 +117,26 @@ struct as_run_thread *as_run_thread_for(struct as_run *run, uint64_t index);
 AS_MUST_USE int as_run_add_chunk(struct as_run *run, struct as_run_thread *thread,
                                  const struct as_run_chunk *chunk, struct assay_error *err);
 
+/* ---- run_facts.c ---- */
+
+/* The text there, in the run's own memory; NULL when there is none. */
+const char *as_run_fact_text(struct as_run *run, const char *path);
+
+/* Whether the text there is this one; copies nothing. */
+bool as_run_fact_is(const struct as_run *run, const char *path, const char *text);
+
+/* The number there; false when there is none. */
+bool as_run_fact_number(const struct as_run *run, const char *path, double *out);
+
+/* The strings of the array there, joined by spaces, in the run's own memory; NULL when there is
+ * none. */
+const char *as_run_fact_list(struct as_run *run, const char *path);
+
+/* ---- run_blocks.c ---- */
+
+/* 1 when the block was taken, 0 when its payload is nonsense, negative when memory ran out. */
+AS_MUST_USE int as_run_take_block(struct as_run *run, const struct as_block_header *block,
+                                  const uint8_t *payload, uint64_t payload_at,
+                                  struct assay_error *err);
+
 #endif

@@ -1,6 +1,6 @@
 /* model/infer/rules/rules_gather.c - shape rules of operators that pick or place elements by index.
  * What indices point at matters only for constants; shapes come from shapes. */
-#include "model/fold/fold_gather.h"
+#include "model/fold/fold.h"
 #include "model/infer/infer_rules.h"
 
 static int bad_axis(struct as_infer *ctx, int64_t axis, int rank)

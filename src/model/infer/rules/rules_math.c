@@ -2,7 +2,6 @@
  * Arithmetic, comparisons, activations, casts; most take numpy's broadcast or nothing at all. */
 #include "base/units.h"
 #include "model/fold/fold.h"
-#include "model/fold/fold_math.h"
 #include "model/infer/infer_rules.h"
 
 static int like_first(struct as_infer *ctx)

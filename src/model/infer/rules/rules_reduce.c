@@ -2,7 +2,7 @@
  * TopK. Axes are an attribute in older opsets and an input in newer ones; either is taken. */
 #include <string.h>
 
-#include "model/fold/fold_reduce.h"
+#include "model/fold/fold.h"
 #include "model/infer/infer_rules.h"
 
 /* Axes given as an attribute or as input 1; `n` is how many, also when they are not known. */

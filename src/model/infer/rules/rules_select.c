@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "model/fold/fold.h"
-#include "model/fold/fold_boxes.h"
 #include "model/infer/infer_rules.h"
 
 /* After the fold: says so when the length is still open. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "model/fold/fold.h"
-#include "model/fold/fold_shape.h"
 #include "model/infer/infer_rules.h"
 
 static int bad_axis(struct as_infer *ctx, int64_t axis, int rank)

@@ -1,11 +1,14 @@
-/* experiment/bench/workload_attention.h - soft-max attention and attention gated by minimum cuts as
+/* experiment/bench/workload.h - soft-max attention and attention gated by minimum cuts as
  * a workload, and the witness of what the gates decided. */
-#ifndef AS_EXPERIMENT_BENCH_WORKLOAD_ATTENTION_H
-#define AS_EXPERIMENT_BENCH_WORKLOAD_ATTENTION_H
+#ifndef AS_EXPERIMENT_BENCH_WORKLOAD_H
+#define AS_EXPERIMENT_BENCH_WORKLOAD_H
 
 #include <assay/witness.h>
+#include <signal.h>
 
 #include "experiment/attention/attention_plan.h"
+#include "experiment/bench/bench.h"
+#include "measure/inputs/model_inputs.h"
 
 struct as_load_attention; /* the worker, the data of one sample, the reference output */
 
@@ -57,5 +60,52 @@ AS_MUST_USE int as_attention_replay_chain(const struct as_attention_plan *plan,
                                           const struct as_bench_setting *setting,
                                           const uint8_t *chain, uint64_t entries, unsigned threads,
                                           struct as_attention_again *out, struct assay_error *err);
+
+/* ---- workload_command.c ---- */
+
+struct as_load_command {
+    char ***argv; /* by setting, each ending with NULL */
+    size_t n_settings;
+    char *const *environment;
+    bool any_status;  /* a command that ends with another status than 0 did not fail */
+    bool keep_output; /* its output is kept in memory while it runs, and hashed; else thrown away */
+    int out_fd, err_fd;        /* what the last run wrote; -1: nothing */
+    volatile sig_atomic_t pid; /* of the one that runs, for a handler of signals; 0: none */
+    struct as_arena arena;
+};
+
+/* `pattern` has `n` words; every axis must be used in one of them. The environment is the
+ * caller's. The caller has SIGCHLD at its default. */
+AS_MUST_USE int as_load_command_init(struct as_load_command *load, struct as_grid *grid,
+                                     const char *const *pattern, size_t n, char *const *environment,
+                                     struct assay_error *err);
+void as_load_command_fini(struct as_load_command *load);
+
+/* The functions of a workload whose user is an as_load_command. Wall time is from the start to the
+ * end of the process; kernel time is its CPU time and that of the children it waited for; memory is
+ * the most it had resident, unknown when that is less than ours, which it had before it began. */
+struct as_bench_load as_load_command_table(struct as_load_command *load);
+
+/* ---- workload_model.c ---- */
+
+struct as_load_model; /* one engine a setting */
+
+struct as_load_model_options {
+    const char *spec;                /* of the model, as the user gave it */
+    struct as_engine_options engine; /* what does not vary */
+    struct as_input_options inputs;
+};
+
+/* Axes: threads, batch, fuse (0 or 1), kernels (auto or reference); any other name is a key of a
+ * built-in model, or a symbolic dimension of a file. A setting that cannot be opened fails when it
+ * is run; USAGE for values that are none. */
+AS_MUST_USE int as_load_model_new(struct as_load_model **load, const struct as_grid *grid,
+                                  const struct as_load_model_options *options,
+                                  struct assay_error *err);
+void as_load_model_free(struct as_load_model *load);
+
+/* Each sample is run twice, and the second is timed: the first makes the threads and the caches
+ * those of this setting again. Memory is the engine's own exact count. */
+struct as_bench_load as_load_model_table(struct as_load_model *load);
 
 #endif

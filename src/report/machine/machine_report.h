@@ -1,0 +1,70 @@
+/* report/machine/machine_report.h - what the machine is, what it can do and whether it is fit to
+ * measure. Text, Markdown and JSON of the same figures; nothing is measured here. */
+#ifndef AS_REPORT_MACHINE_MACHINE_REPORT_H
+#define AS_REPORT_MACHINE_MACHINE_REPORT_H
+
+#include "analyze/model/fitness.h"
+#include "analyze/model/operations.h"
+#include "analyze/model/overhead.h"
+#include "base/json/json_writer.h"
+#include "base/output.h"
+#include "base/text/term.h"
+#include "probe/system/topology.h"
+#include "report/page/page.h"
+
+struct as_machine_report {
+    const struct as_topology *topology;
+    const struct as_system_load *load;
+    const struct as_memory_headroom *headroom;
+    const struct as_peaks *peaks;
+    const struct as_noise *noise; /* NULL: not measured */
+    const struct as_fitness *fitness;
+    const char *fingerprint;
+    bool from_cache;        /* the peaks were measured before */
+    uint64_t now_unix_ns;   /* their age is told by it */
+    const char *cache_path; /* where they are kept; NULL: nowhere */
+    bool markdown;
+};
+
+/* The machine in one sentence, for pages that are about something else. */
+void as_machine_named_line(struct as_page *page, const struct as_topology *topology);
+
+AS_MUST_USE int as_machine_page(const struct as_machine_report *report, struct as_out *out,
+                                const struct as_term *term, struct assay_error *err);
+
+/* Schema assay.machine, version 1. A value that is null has a key of the same name and `_why`. */
+AS_MUST_USE int as_machine_json(const struct as_machine_report *report, struct as_out *out,
+                                struct assay_error *err);
+
+/* ---- operations_text.c ---- */
+
+struct as_operations_report {
+    const struct as_operations *operations;
+    const struct as_topology *topology;
+    const struct as_peaks *peaks;
+    bool markdown;
+};
+
+AS_MUST_USE int as_operations_page(const struct as_operations_report *report, struct as_out *out,
+                                   const struct as_term *term, struct assay_error *err);
+
+/* Schema "assay.operations", version 1. */
+AS_MUST_USE int as_operations_json(const struct as_operations_report *report, struct as_out *out,
+                                   struct assay_error *err);
+
+/* ---- overhead_text.c ---- */
+
+struct as_overhead_report {
+    const struct as_overhead *overhead;
+    const struct as_topology *topology;
+    bool markdown;
+};
+
+AS_MUST_USE int as_overhead_page(const struct as_overhead_report *report, struct as_out *out,
+                                 const struct as_term *term, struct assay_error *err);
+
+/* Schema "assay.overhead", version 1. */
+AS_MUST_USE int as_overhead_json(const struct as_overhead_report *report, struct as_out *out,
+                                 struct assay_error *err);
+
+#endif
