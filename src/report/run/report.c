@@ -18,6 +18,9 @@ static const struct {
     [AS_SECTION_##name] = {#function, help, usual, as_section_##function},
     AS_REPORT_SECTIONS(X)
 #undef X
+#define X(name, function, help, usual) [AS_SECTION_##name] = {#function, help, usual, NULL},
+        AS_REPORT_SESSION_SECTIONS(X)
+#undef X
 };
 
 const char *as_report_section_at(size_t i)
@@ -76,8 +79,13 @@ int as_report_page(const struct as_report *report, struct as_out *out, const str
     as_page_open(&page, out, term, report->options->markdown);
     page.wide = report->options->wide;
     for (unsigned i = 0; i < AS_SECTION_COUNT && rc == ASSAY_OK; i++) {
-        if (wanted ? wanted >> i & 1 : is_usual(report, i))
+        if (wanted ? !(wanted >> i & 1) : !is_usual(report, i))
+            continue;
+        if (section[i].print)
             rc = section[i].print(report, &page, err);
+        else
+            as_page_line(&page, AS_STYLE_DIM, "%s: only the JSON of a session has it",
+                         section[i].name);
     }
     if (!wanted && !report->options->quiet && !page.markdown && rc == ASSAY_OK)
         tell_more(report, &page);

@@ -37,14 +37,17 @@
     X(HEALTH, health, "what was lost, damaged, unbalanced", false)                                 \
     X(MEMORY, memory, "memory over time and by layer", false)                                      \
     X(LEAKS, leaks, "whether memory grows and does not come back", false)                          \
-    X(BOTTLENECKS, bottlenecks, "which layers hold the program back, why, what to do", false)      \
+    X(BOTTLENECKS, bottlenecks, "which layers hold the program back, why, what to do", false)
+
+/* Those that only the JSON of a session has. */
+#define AS_REPORT_SESSION_SECTIONS(X)                                                              \
     X(ANOMALIES, anomalies, "calls that stand out from those before: of a session's JSON", false)  \
     X(DISTRIBUTED, distributed, "how nodes share the work: of a session's JSON", false)            \
     X(BACKENDS, backends, "backends compared: of a session's JSON", false)
 
 enum as_report_section {
 #define X(name, function, help, usual) AS_SECTION_##name,
-    AS_REPORT_SECTIONS(X)
+    AS_REPORT_SECTIONS(X) AS_REPORT_SESSION_SECTIONS(X)
 #undef X
         AS_SECTION_COUNT
 };

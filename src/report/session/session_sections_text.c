@@ -43,37 +43,6 @@ int as_section_bottlenecks(const struct as_report *report, struct as_page *page,
     return ASSAY_OK;
 }
 
-/* A run has none of these: they are told by the manager alone. */
-static int only_of_sessions(const struct as_report *report, struct as_page *page,
-                            enum as_report_section section)
-{
-    if (report->options->sections >> section & 1)
-        as_page_line(page, AS_STYLE_DIM, "%s: only the JSON of a session has it",
-                     as_report_section_at(section));
-    return ASSAY_OK;
-}
-
-int as_section_anomalies(const struct as_report *report, struct as_page *page,
-                         struct assay_error *err)
-{
-    (void)err;
-    return only_of_sessions(report, page, AS_SECTION_ANOMALIES);
-}
-
-int as_section_distributed(const struct as_report *report, struct as_page *page,
-                           struct assay_error *err)
-{
-    (void)err;
-    return only_of_sessions(report, page, AS_SECTION_DISTRIBUTED);
-}
-
-int as_section_backends(const struct as_report *report, struct as_page *page,
-                        struct assay_error *err)
-{
-    (void)err;
-    return only_of_sessions(report, page, AS_SECTION_BACKENDS);
-}
-
 /* ---- of a session's JSON ---- */
 
 static void put_bottlenecks(struct as_page *page, const struct as_saved_profile *view, size_t top)
