@@ -39,7 +39,7 @@ if [ -z "$sanitize" ] && [ "$(uname -m)" = x86_64 ]; then
     mkdir "$work/attn"
     cp "$root"/src/experiment/attention/attn_*.c "$work/attn"
     sed -i 's/__attribute__((target("avx512f,avx2,fma")))//' "$work/attn/attn_avx512.c"
-    sed -i 's/__builtin_cpu_supports("avx512f")/1/' "$work/attn/attn_kernels.c"
+    sed -i 's/as_isa_get() >= AS_ISA_AVX512_CORE/1/' "$work/attn/attn_kernels.c"
     cc -O2 $flags -I"$here/stand_in" -c "$work/attn/attn_avx512.c" -o "$work/avx512.o"
     rm "$work/attn/attn_avx512.c"
     cc -O2 $flags "$root/tests/helpers/model_attention.c" "$work"/attn/*.c "$work/avx512.o" \

@@ -78,7 +78,8 @@ static inline void pack_run(const struct as_slide *s, const float *plane, const 
         to[i] = 0;
 }
 
-AS_VECTOR static void pack_windows(const void *arg, const struct as_gemm_part *part, void *room)
+AS_VECTOR(static, pack_windows, (const void *arg, const struct as_gemm_part *part, void *room),
+          (arg, part, room))
 {
     const struct conv *v = arg;
     const struct as_slide *s = &v->s;
@@ -173,7 +174,7 @@ static inline void add_taps(const struct as_slide *s, const float *x, const floa
 }
 
 /* Output channels of all samples. */
-AS_VECTOR static void work_channels(void *arg, uint64_t first, uint64_t last)
+AS_VECTOR(static, work_channels, (void *arg, uint64_t first, uint64_t last), (arg, first, last))
 {
     const struct conv *v = arg;
     const struct as_slide *s = &v->s;
