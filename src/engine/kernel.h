@@ -149,8 +149,8 @@ uint64_t as_kernel_seed(const struct as_kernel_ctx *k);
  *   }
  *
  * defines static void scale(float *x, float by, uint64_t n); AS_VECTOR_OF() takes the type that is
- * returned before the name. Sanitizers see the same loops once. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+ * returned before the name. Sanitizers and analyzers see the same loops once. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang_analyzer__)
 #define AS_VECTOR_ONCE 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
