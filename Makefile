@@ -1,12 +1,13 @@
 # assay - the front door. CMake does the work; presets name the builds (release, debug, asan, tsan, fuzz).
-#   make demo    install what is missing, build, run ResNet-50 and show where its time and memory go
-#   make check   install what is missing, build and run every test
+#   make demo         install what is missing, build, run ResNet-50 and show where its time and memory go
+#   make check        install what is missing, build and run every test that fits into CI
+#   make check-more   what is too slow or too large for that: the other instruction sets
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 600
 
-.PHONY: all build demo check bench lint fuzz format install clean setup
+.PHONY: all build demo check check-more bench lint fuzz format install clean setup
 
 all: build
 
@@ -23,6 +24,10 @@ demo: build
 check:
 	@tools/setup check
 	@tools/check
+
+check-more:
+	@tools/setup check
+	@tools/check-more
 
 bench: build
 	@tools/setup bench

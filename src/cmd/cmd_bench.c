@@ -12,6 +12,7 @@
 #include "cmd/bench/bench_work.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "cmd/common/measure_options.h"
 
 static const char *workload_at(size_t i)
 {
@@ -78,6 +79,7 @@ static const struct as_opt bench_opts[] = {
      .help = "compute on N threads; on all that can run at once when not given",
      .min = 1,
      .max = 256},
+    AS_OPT_MAX_ISA,
     TEXT("power", "SOURCE",
          "where watts come from, as in constant:75W; without one energy is "
          "unknown"),
@@ -171,6 +173,8 @@ static int write_plan(struct as_bench_work *w, struct assay_error *err)
     as_json_kv_u64(&out, "samples", w->bench.n_samples);
     as_json_kv_u64(&out, "seed", w->seed);
     as_json_kv_u64(&out, "threads", w->threads);
+    if (w->kind->runs_kernels)
+        as_json_kv_text(&out, "kernel_isa", as_isa_name(w->topology.isa.effective));
     as_json_kv_text(&out, "power", as_opt_text(w->line, "power"));
     as_json_kv_array(&out, "settings");
     for (size_t i = 0; i < w->bench.n_settings; i++)
@@ -539,6 +543,8 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     w->kind = as_bench_kind_of(line, err);
     if (!w->kind)
         rc = ASSAY_ERR_USAGE;
+    if (rc == ASSAY_OK)
+        rc = as_max_isa_read(line, err);
     if (rc == ASSAY_OK)
         rc = plan(w, err);
     if (rc == ASSAY_OK && as_opt_given(line, "dry-run"))

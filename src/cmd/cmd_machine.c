@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
+#include "cmd/common/measure_options.h"
 #include "cmd/common/options.h"
 #include "cmd/machine/machine_study.h"
 #include "measure/overhead/operation_run.h"
@@ -37,6 +38,7 @@ static const struct as_opt machine_opts[] = {
     {.name = "overhead",
      .kind = AS_OPT_FLAG,
      .help = "show instead what measuring itself costs here, probe by probe"},
+    AS_OPT_MAX_ISA,
     AS_OPT_JSON,
     AS_OPT_MARKDOWN,
     {.name = NULL},
@@ -132,6 +134,8 @@ static int run_machine(const struct as_cmd_line *line, struct assay_error *err)
     int rc = check_studies(line, err);
 
     if (rc == ASSAY_OK)
+        rc = as_max_isa_read(line, err);
+    if (rc == ASSAY_OK)
         rc = read_topology(&m.topology, line, err);
     if (rc < 0)
         return rc;
@@ -155,8 +159,9 @@ const struct as_cmd as_cmd_machine = {
         "thread up to all, and from both the ridge points of the roofline. Peaks are the best of "
         "many short trials.\n\n"
         "They take some seconds and are kept in $XDG_CACHE_HOME/assay/machine.json, or beneath "
-        "~/.cache, for this processor, kernel and set of usable processors; --fresh measures them "
-        "again. The noise floor, the load and the findings are of this moment, every time.\n\n"
+        "~/.cache, for this processor, kernel and set of usable processors, and in a file of its "
+        "own for every instruction set that --max-isa names; --fresh measures them again. The "
+        "noise floor, the load and the findings are of this moment, every time.\n\n"
         "Each finding says what stands against measuring here, what shows it, and what to do.\n\n"
         "--operations times an elementwise sum, a matrix product, a reduction, convolutions, "
         "attention, norms, a lookup and more, in turns, and tells by the measured ridge whether "

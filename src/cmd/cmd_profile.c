@@ -373,6 +373,8 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     as_system_load_read(&w->load, "");
     rc = as_opt_choose_one(line, "json", "markdown", err);
     if (rc == ASSAY_OK)
+        rc = as_max_isa_read(line, err);
+    if (rc == ASSAY_OK)
         rc = read_outputs(w, err);
     if (rc == ASSAY_OK)
         rc = as_topology_read(&w->topology, NULL, err);

@@ -69,6 +69,7 @@ static const struct as_opt sweep_opts[] = {
      .argument = "HOW",
      .help = "make up the inputs this way; random when not given",
      .word_at = as_fill_at},
+    AS_OPT_MAX_ISA,
     {.name = "seed",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
@@ -320,6 +321,7 @@ static void tell(void *user, size_t point, size_t of)
 static int print(struct work *w, struct assay_error *err)
 {
     struct as_sweep_report report = {.sweep = w->sweep,
+                                     .isa = w->topology.isa,
                                      .model = w->line->operand[0],
                                      .markdown = as_opt_given(w->line, "markdown"),
                                      .wide = as_opt_given(w->line, "wide")};
@@ -349,6 +351,8 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
     w->line = line;
     as_run_environment();
     rc = as_opt_choose_one(line, "json", "markdown", err);
+    if (rc == ASSAY_OK)
+        rc = as_max_isa_read(line, err);
     if (rc == ASSAY_OK)
         rc = as_topology_read(&w->topology, NULL, err);
     as_memory_headroom_read(&w->headroom, "", &w->topology.container);

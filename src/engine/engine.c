@@ -139,7 +139,9 @@ int as_engine_new(struct as_engine **out, struct as_model *model,
     engine->p.mem.limit_bytes = engine->options.limit_bytes;
     infer = engine->options.infer;
     infer.proven_only = true;
-    rc = model->has_graph ? as_infer_shapes(model, &infer, NULL, err) : ASSAY_OK;
+    rc = as_isa_check_environment(err);
+    if (rc == ASSAY_OK && model->has_graph)
+        rc = as_infer_shapes(model, &infer, NULL, err);
     if (rc == ASSAY_OK)
         rc = make_program(engine, err);
     if (rc < 0)

@@ -35,11 +35,7 @@ __attribute__((target("avx,f16c"))) static uint64_t round_f16_fast(const float *
 
 static bool has_f16c(void)
 {
-#if defined(__clang__)
-    return __builtin_cpu_supports("avx2"); /* it knows no f16c, which came before */
-#else
-    return __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx");
-#endif
+    return as_isa_get() >= AS_ISA_AVX2; /* F16C is older, but only AVX2 implies it */
 }
 #else
 static uint64_t widen_f16_fast(const uint16_t *from, float *to, uint64_t n)

@@ -6,6 +6,7 @@
 
 #include "engine/val.h"
 #include "model/graph/graph.h"
+#include "probe/system/isa_cap.h"
 
 struct as_exec;
 
@@ -138,13 +139,53 @@ AS_MUST_USE int as_kernel_body(struct as_kernel_ctx *k, const struct as_graph *b
 /* Random bits of this node and run, from the engine's seed; for AS_KERNEL_RANDOM. */
 uint64_t as_kernel_seed(const struct as_kernel_ctx *k);
 
-/* Loops that gcc should vectorise for the processor it finds itself on, by what that can do: names
- * of processors would only be met by just those. */
-#if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 &&                                  \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#define AS_VECTOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define AS_VECTOR
+/* Loops that are compiled once for every x86-64 level of the System V ABI, and chosen at each call
+ * by the instruction set that kernels may use (probe/system/isa_cap.h):
+ *
+ *   AS_VECTOR(static, scale, (float *x, float by, uint64_t n), (x, by, n))
+ *   {
+ *       for (uint64_t i = 0; i < n; i++)
+ *           x[i] *= by;
+ *   }
+ *
+ * defines static void scale(float *x, float by, uint64_t n); AS_VECTOR_OF() takes the type that is
+ * returned before the name. Sanitizers and analyzers see the same loops once. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang_analyzer__)
+#define AS_VECTOR_ONCE 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define AS_VECTOR_ONCE 1
 #endif
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(AS_VECTOR_ONCE)
+#define AS_VECTOR_LEVELS(linkage, type, give, name, params, args)                                  \
+    static inline __attribute__((always_inline)) type name##_loop params;                          \
+    __attribute__((target("arch=x86-64-v4"))) static type name##_v4 params                         \
+    {                                                                                              \
+        give name##_loop args;                                                                     \
+    }                                                                                              \
+    __attribute__((target("arch=x86-64-v3"))) static type name##_v3 params                         \
+    {                                                                                              \
+        give name##_loop args;                                                                     \
+    }                                                                                              \
+    linkage type name params                                                                       \
+    {                                                                                              \
+        enum as_isa isa_now = as_isa_get();                                                        \
+                                                                                                   \
+        if (isa_now >= AS_ISA_AVX512_CORE)                                                         \
+            give name##_v4 args;                                                                   \
+        else if (isa_now >= AS_ISA_AVX2)                                                           \
+            give name##_v3 args;                                                                   \
+        else                                                                                       \
+            give name##_loop args;                                                                 \
+    }                                                                                              \
+    static inline __attribute__((always_inline)) type name##_loop params
+#else
+#define AS_VECTOR_LEVELS(linkage, type, give, name, params, args) linkage type name params
+#endif
+#define AS_VECTOR(linkage, name, params, args) AS_VECTOR_LEVELS(linkage, void, , name, params, args)
+#define AS_VECTOR_OF(linkage, type, name, params, args)                                            \
+    AS_VECTOR_LEVELS(linkage, type, return, name, params, args)
 
 #endif

@@ -39,7 +39,8 @@ typedef double (*post_one)(double x, double other, double alpha, double beta);
     X(mul, x *z, x *z)
 
 #define X(name, single, exact)                                                                     \
-    AS_VECTOR static void loop_##name(const struct args *a, uint64_t from, uint64_t to)            \
+    AS_VECTOR(static, loop_##name, (const struct args *a, uint64_t from, uint64_t to),             \
+              (a, from, to))                                                                       \
     {                                                                                              \
         const float alpha = a->alpha, beta = a->beta;                                              \
         const float *other = a->other;                                                             \
@@ -111,7 +112,8 @@ static void run_job(void *arg, uint64_t from, uint64_t to)
     }
 }
 
-AS_VECTOR static void add_rows(float *y, const float *bias, uint64_t n_rows, uint64_t width)
+AS_VECTOR(static, add_rows, (float *y, const float *bias, uint64_t n_rows, uint64_t width),
+          (y, bias, n_rows, width))
 {
     for (uint64_t r = 0; r < n_rows; r++)
         for (uint64_t i = 0; i < width; i++)

@@ -13,7 +13,7 @@ ROOM = 600 * 1000 * 1000  # what a run takes at most: none of these files has a 
 problems = []
 
 
-SPACE = 4 << 30  # of addresses: files that grow until memory is short must not have that of the machine
+SPACE = 1 << 30  # of addresses: files that grow until memory is short must not have that of the machine, nor time to fill it
 
 
 def limit():

@@ -55,6 +55,19 @@ normal() {
     sed -E -e 's/[▏▎▍▌▋▊▉█▁▂▃▄▅▆▇]+//g' -e 's/~?[0-9][0-9.,]*/N/g' -e 's/\b(ns|us|ms|s)\b/U/g' | squeeze
 }
 
+# reported KEY [OPTIONS...]: what a profile reports of the machine: kernel_isa, kernel_isa_capped_by, library.
+reported() {
+    key=$1
+    shift
+    "$assay" profile --no-roofline --no-history --runs 1 --warmup 0 --json -q "$@" zoo:mlp |
+        "$python" -c "import json, sys; print(json.load(sys.stdin)['machine']['$key'])"
+}
+
+# The name of the file of peaks: that of a capped run has the instruction set in it.
+peaks_name() {
+    if [ "$(reported kernel_isa_capped_by)" = None ]; then echo machine.json; else echo "machine-$(reported kernel_isa).json"; fi
+}
+
 # same FILE SENTENCE: standard input must equal the stored file.
 same() {
     cat >"$tmp/same.out"

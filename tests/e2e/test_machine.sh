@@ -2,7 +2,7 @@
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME="$tmp/cache" HOME="$tmp/home"
-cache=$XDG_CACHE_HOME/assay/machine.json
+cache=$XDG_CACHE_HOME/assay/$(peaks_name)
 
 exits 0 "a quick look" "$assay" machine --quick --json
 check "is right" "$python" "$here/check_machine_json.py" "$tmp/out" measured
@@ -37,7 +37,7 @@ check "and the cache is untouched" cmp "$tmp/good" "$cache"
 # Damage of any kind means measuring again, and a whole cache afterwards.
 printf 'not a cache' >"$cache"
 exits 0 "a damaged cache" "$assay" machine --json
-check "is said" grep -q "machine.json is damaged: measuring again" "$tmp/err"
+check "is said" grep -q "$(basename "$cache") is damaged: measuring again" "$tmp/err"
 check "is measured" "$python" "$here/check_machine_json.py" "$tmp/out" measured
 check "and is whole again" "$python" -m json.tool "$cache"
 sed 's/"fingerprint": "./"fingerprint": "x/' "$tmp/good" >"$cache"

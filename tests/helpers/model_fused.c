@@ -1,7 +1,9 @@
 /* tests/helpers/model_fused.c - runs models with and without the optimiser and compares what comes
- * out: model_fused [--library|--sets] [-l RTOL] [-d SYMBOL=N] [-x INPUT=N] [-v] MODEL... With
+ * out: model_fused [--library|--sets] [-l RTOL] [-d SYMBOL=N] [-x INPUT=N] [-v] [-p] MODEL...
+ * With
  * --sets the one side is the library and the optimiser, the other plain C node by node. -x gives a
- * scalar input of integers its number. Prints one line a model: the steps before and after, and the
+ * scalar input of integers its number. -p prints every element that the optimised engine gives
+ * before that. Prints one line a model: the steps before and after, and the
  * largest difference as a share of the output's range. Fails when one passes the tolerance. */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +21,7 @@ struct ask {
     size_t n_dims;
     char symbols[MAX_DIMS][64];
     double relative;
-    bool library, sets, verbose;
+    bool library, sets, verbose, print;
     const char *scalar; /* "INPUT=N", or NULL */
 };
 
@@ -124,6 +126,16 @@ static void show_steps(const struct as_engine *engine)
     }
 }
 
+static void print_outputs(const struct as_engine *engine)
+{
+    for (size_t i = 0; as_engine_output_value(engine, i); i++) {
+        const struct as_val *val = as_engine_output(engine, i);
+
+        for (uint64_t k = 0; val->kind == AS_VALUE_TENSOR && k < val->n; k++)
+            printf("%zu %.9g\n", i, as_val_f64(val, k));
+    }
+}
+
 static bool compare(const char *name, const struct ask *ask)
 {
     struct as_model *models[2] = {NULL, NULL};
@@ -142,6 +154,8 @@ static bool compare(const char *name, const struct ask *ask)
         worst = fmax(worst,
                      difference(as_engine_output(engines[0], i), as_engine_output(engines[1], i)));
     fine = rc == ASSAY_OK && worst <= ask->relative;
+    if (rc == ASSAY_OK && ask->print)
+        print_outputs(engines[1]);
     if (rc < 0)
         printf("%s: not run: %s\n", name, err.msg);
     else
@@ -186,15 +200,17 @@ int main(int argc, char **argv)
             ask.scalar = argv[++a];
         else if (strcmp(argv[a], "-v") == 0)
             ask.verbose = true;
+        else if (strcmp(argv[a], "-p") == 0)
+            ask.print = true;
         else if (strcmp(argv[a], "-l") == 0 && a + 1 < argc)
             ask.relative = strtod(argv[++a], NULL);
         else if (strcmp(argv[a], "-d") == 0 && a + 1 < argc)
             fine = add_dim(&ask, argv[++a]) && fine;
     }
     if (a >= argc || !fine) {
-        fprintf(
-            stderr,
-            "model_fused [--library|--sets] [-l RTOL] [-d SYMBOL=N] [-x INPUT=N] [-v] MODEL...\n");
+        fprintf(stderr,
+                "model_fused [--library|--sets] [-l RTOL] [-d SYMBOL=N] [-x INPUT=N] [-v] [-p] "
+                "MODEL...\n");
         return 2;
     }
     for (; a < argc; a++)

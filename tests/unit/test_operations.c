@@ -220,7 +220,7 @@ static void a_small_run_counts_exactly(void **state)
         assert_int_equal(p[i].operation, i);
         assert_true(p[i].figures.summary.median > 0);
         assert_true(p[i].least_round_ns <= p[i].most_round_ns);
-        assert_true(p[i].n_samples >= 20 && p[i].n_steps > 0 && p[i].kernel[0]);
+        assert_true(p[i].n_samples >= options.rounds && p[i].n_steps > 0 && p[i].kernel[0]);
         assert_true(p[i].held_bytes > 0 && p[i].held_bytes <= p[i].bytes);
     }
     assert_true(run->call.figures.summary.median > 0);

@@ -134,6 +134,7 @@ static struct as_bench_report report_of(const struct as_bench_work *w)
         .config_hashes = w->attention ? as_load_attention_hashes(w->attention) : NULL,
         .energy_source = as_opt_text(w->line, "power"),
         .fingerprint = w->fingerprint_json,
+        .isa = w->kind->runs_kernels ? &w->topology.isa : NULL,
         .energy_why = !w->has_power       ? "no source of power was given (--power)"
                       : w->meter.n_failed ? w->meter.why.msg
                                           : NULL,

@@ -229,6 +229,7 @@ static const struct as_bench_kind kinds[] = {
     {.name = "attention",
      .folder = "results/mincut-bench",
      .warmup = 3,
+     .runs_kernels = true,
      .plan = plan_attention,
      .write = write_attention,
      .open = open_attention,
@@ -244,6 +245,7 @@ static const struct as_bench_kind kinds[] = {
      .folder = "results/model-bench",
      .samples = 50,
      .warmup = 3,
+     .runs_kernels = true,
      .plan = plan_model,
      .write = write_model,
      .open = open_model},
@@ -283,6 +285,9 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
             if (as_opt_given(line, attention[i]))
                 return as_fail(err, ASSAY_ERR_USAGE, "--%s is for --workload attention",
                                attention[i]);
+    if (!kind->runs_kernels && as_opt_given(line, "max-isa"))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--max-isa caps assay's own kernels, and a command runs its own");
     if (kind != &kinds[1])
         for (size_t i = 0; i < AS_COUNT_OF(command); i++)
             if (as_opt_given(line, command[i]))

@@ -23,6 +23,7 @@ struct as_bench_kind {
     const char *folder; /* when none is given */
     uint64_t samples;   /* when none are given; 0: the plan says */
     unsigned warmup;    /* rounds, when none are given */
+    bool runs_kernels;  /* of our own, which --max-isa caps */
     /* Settings, and everything that is wrong with the words. */
     int (*plan)(struct as_bench_work *w, struct assay_error *err);
     /* The members of the plan that are its own, into an open object. */

@@ -12,10 +12,14 @@
 #include "cmd/common/console.h"
 #include "measure/peaks/peak_cache.h"
 
-static void find_cache(char folder[PATH_MAX], char path[PATH_MAX])
+/* A peak belongs to its instruction set: those below a cap have a file of their own, so that the
+ * others stay. */
+static void find_cache(char folder[PATH_MAX], char path[PATH_MAX], const struct as_isa_choice *isa)
 {
     path[0] = 0;
-    if (as_cache_folder(folder) && snprintf(path, PATH_MAX, "%s/machine.json", folder) >= PATH_MAX)
+    if (as_cache_folder(folder) &&
+        snprintf(path, PATH_MAX, "%s/machine%s%s.json", folder, isa->capped_by ? "-" : "",
+                 isa->capped_by ? as_isa_name(isa->effective) : "") >= PATH_MAX)
         folder[0] = path[0] = 0;
 }
 
@@ -23,7 +27,7 @@ bool as_peaks_find(struct as_peaks_cached *out, const struct as_topology *topolo
 {
     char folder[PATH_MAX];
 
-    find_cache(folder, out->path);
+    find_cache(folder, out->path, &topology->isa);
     out->from_cache =
         out->path[0] &&
         as_topology_fingerprint(topology, AS_PEAKS_VERSION, out->fingerprint, NULL) == ASSAY_OK &&
@@ -73,7 +77,7 @@ int as_peaks_get(struct as_peaks_cached *out, const struct as_peaks_wanted *want
     char folder[PATH_MAX];
     int rc;
 
-    find_cache(folder, out->path);
+    find_cache(folder, out->path, &wanted->topology->isa);
     out->from_cache = false;
     rc = as_topology_fingerprint(wanted->topology, AS_PEAKS_VERSION, out->fingerprint, err);
     if (rc < 0)
@@ -101,8 +105,10 @@ bool as_peaks_if_cached(struct as_peaks_cached *out)
     char folder[PATH_MAX];
     bool found = false;
 
-    find_cache(folder, out->path);
-    if (!out->path[0] || as_topology_read(&topology, NULL, NULL) < 0)
+    if (as_topology_read(&topology, NULL, NULL) < 0)
+        return false;
+    find_cache(folder, out->path, &topology.isa);
+    if (!out->path[0])
         return false;
     if (as_topology_fingerprint(&topology, AS_PEAKS_VERSION, out->fingerprint, NULL) == ASSAY_OK)
         found = as_peak_cache_load(&out->peaks, out->path, out->fingerprint) == AS_PEAK_CACHE_FOUND;

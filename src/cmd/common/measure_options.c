@@ -19,6 +19,17 @@ const char *as_fill_at(size_t i)
     return i < AS_INPUTS_COUNT ? as_input_fill_name((enum as_input_fill)i) : NULL;
 }
 
+int as_max_isa_read(const struct as_cmd_line *line, struct assay_error *err)
+{
+    const char *text = as_opt_text(line, "max-isa");
+    enum as_isa isa = AS_ISA_COUNT;
+
+    if (text && !as_isa_parse(text, &isa))
+        return as_isa_fail("--max-isa", text, err);
+    as_isa_cap(isa);
+    return as_isa_check_environment(err);
+}
+
 static int read_files(struct as_run_options *o, const struct as_cmd_line *line,
                       struct assay_error *err)
 {

@@ -7,6 +7,7 @@
 #include "measure/inputs/model_inputs.h"
 #include "measure/latency/latency_run.h"
 #include "probe/process/process_memory.h"
+#include "probe/system/isa_cap.h"
 #include "probe/system/topology.h"
 
 #define AS_OPTS_RUN                                                                                \
@@ -49,10 +50,24 @@
          .argument = "HOW",                                                                        \
          .help = "make up the other inputs this way; random when not given",                       \
          .word_at = as_fill_at},                                                                   \
+        AS_OPT_MAX_ISA,                                                                            \
     {                                                                                              \
         .name = "seed", .kind = AS_OPT_NUMBER, .argument = "N", .help = "of inputs made up",       \
         .max = UINT64_MAX                                                                          \
     }
+
+/* Also of commands that measure the machine. */
+#define AS_OPT_MAX_ISA                                                                             \
+    {                                                                                              \
+        .name = "max-isa", .kind = AS_OPT_TEXT, .argument = "ISA",                                 \
+        .help = "use no instruction set above ISA; ASSAY_MAX_ISA and oneDNN's DNNL_MAX_CPU_ISA "   \
+                "cap it as well, and the lowest wins",                                             \
+        .word_at = as_isa_cap_at                                                                   \
+    }
+
+/* Applies --max-isa. USAGE when it or ASSAY_MAX_ISA is not a cap. Before the topology is read and
+ * before anything is measured. */
+AS_MUST_USE int as_max_isa_read(const struct as_cmd_line *line, struct assay_error *err);
 
 const char *as_kernels_at(size_t i);
 const char *as_fill_at(size_t i);

@@ -101,6 +101,8 @@ static const char *exit_meaning(size_t i)
 }
 
 static const struct pair environment[] = {
+    {"ASSAY_MAX_ISA", "the highest instruction set that kernels use, as --max-isa"},
+    {"DNNL_MAX_CPU_ISA", "oneDNN's own cap, also as ONEDNN_MAX_CPU_ISA; the lowest of all wins"},
     {"NO_COLOR", "no colour, when set to anything; --color wins"},
     {"CLICOLOR_FORCE", "colour also into files and pipes, when set and not 0"},
     {"TERM", "no colour when unset or dumb"},

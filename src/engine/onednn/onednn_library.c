@@ -7,31 +7,29 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "engine/onednn/onednn.h"
+#include "probe/system/isa_cap.h"
 
 #define LIBRARY "libdnnl.so.2"
 /* The interface of these headers; what the library may do beyond is not used. */
 enum { LEAST_MINOR = 4 };
 
-struct isa_name {
-    dnnl_cpu_isa_t isa;
-    const char *name;
+static const dnnl_cpu_isa_t isa_of[] = {
+    [AS_ISA_GENERIC] = dnnl_cpu_isa_sse41, /* the least it can be capped at */
+    [AS_ISA_SSE41] = dnnl_cpu_isa_sse41,
+    [AS_ISA_AVX] = dnnl_cpu_isa_avx,
+    [AS_ISA_AVX2] = dnnl_cpu_isa_avx2,
+    [AS_ISA_AVX2_VNNI] = dnnl_cpu_isa_avx2_vnni,
+    [AS_ISA_AVX512_CORE] = dnnl_cpu_isa_avx512_core,
+    [AS_ISA_AVX512_CORE_VNNI] = dnnl_cpu_isa_avx512_core_vnni,
+    [AS_ISA_AVX512_CORE_BF16] = dnnl_cpu_isa_avx512_core_bf16,
 };
-
-static const struct isa_name isa_names[] = {
-    {dnnl_cpu_isa_sse41, "sse41"},
-    {dnnl_cpu_isa_avx, "avx"},
-    {dnnl_cpu_isa_avx2, "avx2"},
-    {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
-    {dnnl_cpu_isa_avx512_core, "avx512_core"},
-    {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
-    {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
-};
+_Static_assert(sizeof isa_of / sizeof *isa_of == AS_ISA_COUNT, "one for every level");
 
 static const char *isa_text(dnnl_cpu_isa_t isa)
 {
-    for (size_t i = 0; i < AS_COUNT_OF(isa_names); i++)
-        if (isa_names[i].isa == isa)
-            return isa_names[i].name;
+    for (int i = AS_ISA_SSE41; i < AS_ISA_COUNT; i++)
+        if (isa_of[i] == isa)
+            return as_isa_name((enum as_isa)i);
     return "unknown";
 }
 
@@ -62,9 +60,9 @@ static int start(struct as_onednn *lib, struct as_exec_plan *p, struct assay_err
     if (version->major != 2 || version->minor < LEAST_MINOR)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED, "oneDNN %d.%d is there, 2.%d or later is needed",
                        version->major, version->minor, LEAST_MINOR);
-    /* Its AMX kernels fault where the kernel has not granted the tiles. It can be said once in a
-     * process only; a second program finds it done. */
-    (void)api->set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
+    /* It can be set once in a process only; a second plan finds it done. In a program that has used
+     * oneDNN before it cannot be set either, and the name below has what is in effect. */
+    (void)api->set_max_cpu_isa(isa_of[as_isa_get()]);
     if (api->engine_create(&lib->engine, dnnl_cpu, 0) != dnnl_success ||
         api->stream_create(&lib->stream, lib->engine, dnnl_stream_default_flags) != dnnl_success)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED, "oneDNN has no engine for this processor");

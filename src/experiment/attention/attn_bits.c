@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+#include "probe/system/isa_cap.h"
+
 /* Up to 64 bits from bit `at` on; touches no byte beyond them. */
 static uint64_t take(const uint8_t *mask, uint64_t at, unsigned n)
 {
@@ -86,7 +88,7 @@ void as_attn_bits_squeeze(const uint64_t *from, const uint64_t *keep, size_t n_w
     size_t at = 0;
 
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("bmi2"))
+    if (as_isa_get() >= AS_ISA_AVX2) /* x86-64-v3 has BMI2 */
         squeeze = squeeze_bmi2;
 #endif
     memset(to, 0, n_words * sizeof *to);

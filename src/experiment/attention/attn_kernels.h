@@ -54,7 +54,8 @@ struct as_attn_kernels {
     uint32_t (*largest)(const float *x, size_t n);
 };
 
-/* Those this machine can run, the fastest first; NULL after the last. */
+/* Those this machine can run below the cap on instruction sets, the fastest first; NULL after the
+ * last. */
 const struct as_attn_kernels *as_attn_kernels_at(size_t i);
 
 extern const struct as_attn_kernels as_attn_kernels_plain;

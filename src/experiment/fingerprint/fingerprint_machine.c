@@ -108,6 +108,8 @@ static void put_machine(struct facts *f, const struct as_topology *t)
     const char *governor_why = t->frequency.governor_why;
 
     text(f, "cpu_model", t->cpu.model, "the kernel does not tell");
+    text(f, "kernel_isa", as_isa_name(t->isa.effective), NULL);
+    text(f, "kernel_isa_capped_by", t->isa.capped_by, "nothing caps it");
     number(f, "cores", t->n_cores);
     number(f, "threads", t->n_threads);
     text(f, "kernel", t->kernel, "the kernel does not tell its release");
@@ -117,7 +119,9 @@ static void put_machine(struct facts *f, const struct as_topology *t)
 
 static void put_no_machine(struct facts *f, const char *why)
 {
-    static const char *const keys[] = {"cpu_model", "cores", "threads", "kernel", "governor"};
+    static const char *const keys[] = {"cpu_model", "kernel_isa", "kernel_isa_capped_by",
+                                       "cores",     "threads",    "kernel",
+                                       "governor"};
 
     for (size_t i = 0; i < AS_COUNT_OF(keys); i++)
         text(f, keys[i], NULL, why);

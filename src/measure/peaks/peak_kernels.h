@@ -7,10 +7,12 @@
 #include <stddef.h>
 
 #include "measure/peaks/peaks.h"
+#include "probe/system/isa_cap.h"
 
 /* Every reason why a figure may be missing, so that a cache can name it. */
 #define AS_PEAK_REASONS(X)                                                                         \
     X(NO_BF16, "the processor has no AVX512_BF16")                                                 \
+    X(CAPPED_BF16, "instruction sets are capped below AVX512_BF16")                                \
     X(NO_I8, "the processor has no products of bytes that are known here")                         \
     X(NO_CACHE, "the machine has no cache of this level, or does not tell its size")               \
     X(NO_MEMORY, "too little memory is left to leave the caches")                                  \
@@ -34,7 +36,7 @@ typedef void (*as_compute_fn)(uint64_t rounds, void *scratch);
 struct as_compute_kernel {
     enum as_peak_type type;
     const char *isa;
-    bool (*can_run)(void);
+    enum as_isa isa_level;
     as_compute_fn run;
     double ops;     /* of one round */
     unsigned lanes; /* numbers of a vector */
@@ -48,11 +50,12 @@ typedef void (*as_memory_fn)(char *data, size_t size, uint64_t passes);
 struct as_memory_kernel {
     enum as_peak_access access;
     const char *isa;
-    bool (*can_run)(void);
+    enum as_isa isa_level;
     as_memory_fn run;
 };
 
-/* The best kernel this processor can run; NULL, with the reason in `why`, when there is none. */
+/* The best kernel this processor can run below the cap on instruction sets; NULL, with the reason
+ * in `why`, when there is none. */
 const struct as_compute_kernel *as_compute_kernel_find(enum as_peak_type type, const char **why);
 const struct as_memory_kernel *as_memory_kernel_find(enum as_peak_access access);
 
@@ -63,9 +66,7 @@ const struct as_memory_kernel *as_memory_kernel_at(size_t i);
 /* Fills the scratch with numbers that stay finite, small and different however long it runs. */
 void as_compute_scratch(enum as_peak_type type, char scratch[AS_PEAK_SCRATCH_BYTES]);
 
-/* Shared by both tables. */
-bool as_isa_generic(void);
-bool as_isa_avx2(void);
-bool as_isa_avx512(void);
+/* Whether kernels of a level may run: the processor has it, and no cap is below it. */
+bool as_peak_isa_has(enum as_isa level);
 
 #endif

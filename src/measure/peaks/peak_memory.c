@@ -93,6 +93,13 @@ MEMORY_KERNELS(generic, , generic_vec)
 #define PUT_avx2(i)   _mm256_store_ps(AT_AVX2(at, i), v);
 #define TRIAD_avx2(i) _mm256_store_ps(AT_AVX2(to + at, i), _mm256_fmadd_ps(s, _mm256_load_ps(CAT_AVX2(c + at, i)), _mm256_load_ps(CAT_AVX2(b + at, i))));
 
+#define ZERO_avx(i)  __m256 a##i = _mm256_setzero_ps();
+#define MIX_avx(i)   a##i = _mm256_xor_ps(a##i, _mm256_load_ps(CAT_AVX2(at, i)));
+#define USE_avx(i)   __asm__ __volatile__("" ::"x"(a##i));
+#define SPLAT_avx    _mm256_set1_ps(0.5f)
+#define PUT_avx(i)   _mm256_store_ps(AT_AVX2(at, i), v);
+#define TRIAD_avx(i) _mm256_store_ps(AT_AVX2(to + at, i), _mm256_add_ps(_mm256_mul_ps(s, _mm256_load_ps(CAT_AVX2(c + at, i))), _mm256_load_ps(CAT_AVX2(b + at, i))));
+
 #define ZERO_avx512(i)  __m512i a##i = _mm512_setzero_si512();
 #define MIX_avx512(i)   a##i = _mm512_xor_si512(a##i, _mm512_load_si512(at + (i) * (size_t)64));
 #define USE_avx512(i)   __asm__ __volatile__("" ::"v"(a##i));
@@ -101,6 +108,8 @@ MEMORY_KERNELS(generic, , generic_vec)
 #define TRIAD_avx512(i) _mm512_store_ps(to + at + (i) * (size_t)64, _mm512_fmadd_ps(s, _mm512_load_ps(c + at + (i) * (size_t)64), _mm512_load_ps(b + at + (i) * (size_t)64)));
 /* clang-format on */
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): all loops are called alike */
+MEMORY_KERNELS(avx, __attribute__((target("avx"))), __m256)
 /* NOLINTNEXTLINE(readability-non-const-parameter): all loops are called alike */
 MEMORY_KERNELS(avx2, __attribute__((target("avx2,fma"))), __m256)
 /* NOLINTNEXTLINE(readability-non-const-parameter): all loops are called alike */
@@ -111,16 +120,19 @@ MEMORY_KERNELS(avx512, __attribute__((target("avx512f"))), __m512)
 /* The best first. */
 static const struct as_memory_kernel kernels[] = {
 #if defined(__x86_64__)
-    {AS_PEAK_READ, "avx512", as_isa_avx512, read_avx512},
-    {AS_PEAK_WRITE, "avx512", as_isa_avx512, write_avx512},
-    {AS_PEAK_TRIAD, "avx512", as_isa_avx512, triad_avx512},
-    {AS_PEAK_READ, "avx2+fma", as_isa_avx2, read_avx2},
-    {AS_PEAK_WRITE, "avx2+fma", as_isa_avx2, write_avx2},
-    {AS_PEAK_TRIAD, "avx2+fma", as_isa_avx2, triad_avx2},
+    {AS_PEAK_READ, "avx512", AS_ISA_AVX512_CORE, read_avx512},
+    {AS_PEAK_WRITE, "avx512", AS_ISA_AVX512_CORE, write_avx512},
+    {AS_PEAK_TRIAD, "avx512", AS_ISA_AVX512_CORE, triad_avx512},
+    {AS_PEAK_READ, "avx2+fma", AS_ISA_AVX2, read_avx2},
+    {AS_PEAK_WRITE, "avx2+fma", AS_ISA_AVX2, write_avx2},
+    {AS_PEAK_TRIAD, "avx2+fma", AS_ISA_AVX2, triad_avx2},
+    {AS_PEAK_READ, "avx", AS_ISA_AVX, read_avx},
+    {AS_PEAK_WRITE, "avx", AS_ISA_AVX, write_avx},
+    {AS_PEAK_TRIAD, "avx", AS_ISA_AVX, triad_avx},
 #endif
-    {AS_PEAK_READ, "128 bit", as_isa_generic, read_generic},
-    {AS_PEAK_WRITE, "128 bit", as_isa_generic, write_generic},
-    {AS_PEAK_TRIAD, "128 bit", as_isa_generic, triad_generic},
+    {AS_PEAK_READ, "128 bit", AS_ISA_GENERIC, read_generic},
+    {AS_PEAK_WRITE, "128 bit", AS_ISA_GENERIC, write_generic},
+    {AS_PEAK_TRIAD, "128 bit", AS_ISA_GENERIC, triad_generic},
 };
 
 const struct as_memory_kernel *as_memory_kernel_at(size_t i)
@@ -133,7 +145,7 @@ const struct as_memory_kernel *as_memory_kernel_find(enum as_peak_access access)
     const struct as_memory_kernel *k;
 
     for (size_t i = 0; (k = as_memory_kernel_at(i)); i++)
-        if (k->access == access && k->can_run())
+        if (k->access == access && as_peak_isa_has(k->isa_level))
             break;
     return k;
 }

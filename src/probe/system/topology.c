@@ -179,6 +179,7 @@ int as_topology_read(struct as_topology *out, const struct as_topology_source *s
     if (rc < 0)
         return rc;
     as_cpu_info_read(&out->cpu, root);
+    out->isa = as_isa_current();
     as_container_read(&out->container, root);
     as_cpu_frequency_read(&out->frequency, root, out->n_threads);
     take_usable(out);
@@ -240,9 +241,10 @@ int as_topology_fingerprint(const struct as_topology *t, unsigned version, char 
 
     if (rc < 0)
         return rc;
-    as_out_printf(&text, "version %u\nmodel %s\nvendor %s\nid %s %s %s %s\nflags %s\n", version,
-                  t->cpu.model, t->cpu.vendor, t->cpu.family, t->cpu.model_number, t->cpu.stepping,
-                  t->cpu.microcode, t->cpu.flags);
+    as_out_printf(&text, "version %u\nisa %s\nmodel %s\nvendor %s\nid %s %s %s %s\nflags %s\n",
+                  version, as_isa_name(t->isa.effective), t->cpu.model, t->cpu.vendor,
+                  t->cpu.family, t->cpu.model_number, t->cpu.stepping, t->cpu.microcode,
+                  t->cpu.flags);
     as_out_printf(&text, "counts %u %u %u %u\nkernel %s\nquota %d %.17g\n", t->n_sockets,
                   t->n_cores, t->n_threads, t->n_numa, t->kernel, t->container.cpu_quota.set,
                   t->container.cpu_quota.set ? t->container.cpu_quota.value : 0);

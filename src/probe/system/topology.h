@@ -10,6 +10,7 @@
 #include "probe/system/container.h"
 #include "probe/system/cpu_frequency.h"
 #include "probe/system/cpu_info.h"
+#include "probe/system/isa_cap.h"
 
 #define AS_CPU_SETS   8 /* of 1024 processors each */
 #define AS_MAX_CPUS   (AS_CPU_SETS * CPU_SETSIZE)
@@ -28,6 +29,7 @@ struct as_cache {
 
 struct as_topology {
     struct as_cpu_info cpu;
+    struct as_isa_choice isa; /* of this process, also when another machine is described */
     unsigned n_sockets, n_cores, n_threads, n_numa; /* at least 1 each */
     struct as_fact smt; /* hardware threads a core; more than 1 share its arithmetic */
     struct as_cache caches[AS_MAX_CACHES];
@@ -68,7 +70,8 @@ AS_MUST_USE int as_topology_check_threads(const struct as_topology *t, uint64_t 
 int as_topology_cpu_at(const struct as_topology *t, unsigned i);
 
 /* SHA-256 in hex of all that makes peaks measured here hold: processor, microcode, flags, caches,
- * usable processors, quota, kernel, and `version` of the measurement. */
+ * usable processors, quota, kernel, the instruction set that kernels may use, and `version` of the
+ * measurement. */
 AS_MUST_USE int as_topology_fingerprint(const struct as_topology *t, unsigned version, char out[65],
                                         struct assay_error *err);
 

@@ -5,6 +5,7 @@
 #include "base/text/csv.h"
 #include "base/units.h"
 #include "report/bench/bench_report.h"
+#include "report/machine/isa_text.h"
 
 static void put_estimate(struct as_json_writer *w, const char *key,
                          const struct as_bench_estimate *e)
@@ -124,6 +125,8 @@ int as_bench_json(const struct as_bench_report *report, struct as_out *out, stru
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_kv_text(&w, "workload", r->bench->kind);
     as_json_kv_text(&w, "title", report->title);
+    if (report->isa)
+        as_isa_json(&w, report->isa);
     as_json_kv_text(&w, "experiment_hash", report->experiment_hash);
     as_json_key(&w, "fingerprint");
     if (report->fingerprint)

@@ -5,6 +5,7 @@
 
 #include "base/text/term.h"
 #include "experiment/bench/bench_result.h"
+#include "probe/system/isa_cap.h"
 
 struct as_bench_report {
     const struct as_bench_result *result;
@@ -15,6 +16,7 @@ struct as_bench_report {
     const char *energy_source;       /* as it was asked for; NULL: none */
     const char *fingerprint;         /* JSON of everything known of this run; NULL: none */
     const char *energy_why;          /* why energy is unknown; NULL: it is known */
+    const struct as_isa_choice *isa; /* of our kernels; NULL: a command was measured */
     const char *witness_note;        /* what the verdict on the witness rests on; NULL: none */
     bool markdown, wide;
 };

@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "base/units.h"
 #include "report/bench/bench_report.h"
+#include "report/machine/isa_text.h"
 #include "report/page/page.h"
 
 /* ---- cells ---- */
@@ -401,6 +402,7 @@ int as_bench_page(const struct as_bench_report *report, struct as_out *out,
 {
     const struct as_bench_result *r = report->result;
     struct as_page page;
+    char isa[AS_ISA_TEXT];
 
     as_page_open(&page, out, term, report->markdown);
     page.wide = report->wide;
@@ -409,6 +411,8 @@ int as_bench_page(const struct as_bench_report *report, struct as_out *out,
                  (unsigned long long)r->bench->n_samples, r->bench->n_samples == 1 ? "" : "s",
                  r->bench->n_settings, r->bench->n_settings == 1 ? "" : "s",
                  report->experiment_hash ? report->experiment_hash : "-");
+    if (report->isa)
+        as_page_line(&page, AS_STYLE_DIM, "kernels %s", as_isa_text(isa, report->isa));
     if (r->judged) {
         put_attention(&page, report);
         put_criteria(&page, report);

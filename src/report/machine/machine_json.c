@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/machine/isa_text.h"
 #include "report/machine/machine_report.h"
 
 static void put_why(struct as_json_writer *w, const char *key, const char *why)
@@ -69,6 +70,7 @@ static void put_cpu(struct as_json_writer *w, const struct as_topology *t)
         as_json_kv_bool(w, as_cpu_isa_name((enum as_cpu_isa)i),
                         as_cpu_has(&t->cpu, (enum as_cpu_isa)i));
     as_json_object_end(w);
+    as_isa_json(w, &t->isa);
     as_json_kv_bool(w, "virtual_machine", t->cpu.virtual_machine);
     as_json_kv_text(w, "hypervisor", t->hypervisor[0] ? t->hypervisor : NULL);
     as_json_object_end(w);

@@ -8,6 +8,7 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
+#include "report/machine/isa_text.h"
 
 static const char *plural(unsigned n)
 {
@@ -38,9 +39,12 @@ static void put_title(const struct as_machine_report *r, struct as_page *page)
 
 void as_machine_named_line(struct as_page *page, const struct as_topology *topology)
 {
+    char isa[AS_ISA_TEXT];
+
     as_page_cut_line(page, AS_STYLE_DIM, "%s, %u core%s, %u usable processor%s",
                      as_page_name(page, cpu_name(topology)), topology->n_cores,
                      plural(topology->n_cores), topology->n_usable, plural(topology->n_usable));
+    as_page_line(page, AS_STYLE_DIM, "kernels %s", as_isa_text(isa, &topology->isa));
 }
 
 /* "2.99 GHz, 2.80 GHz under vectors", and who decides it. */
@@ -74,7 +78,7 @@ static void put_isa(const struct as_machine_report *r, struct as_page *page)
         AS_CPU_ASIMDDP,     AS_CPU_SVE,         AS_CPU_BF16,     AS_CPU_I8MM,
     };
     const struct as_cpu_info *cpu = &r->topology->cpu;
-    char text[400] = "";
+    char text[400] = "", used[AS_ISA_TEXT];
     size_t size = 0;
 
     for (size_t i = 0; i < AS_COUNT_OF(shown); i++)
@@ -85,6 +89,7 @@ static void put_isa(const struct as_machine_report *r, struct as_page *page)
         (void)snprintf(text, sizeof text, "%s",
                        cpu->flags_known ? "none that are known here" : "the kernel does not tell");
     as_page_line(page, AS_STYLE_NONE, "vectors      %s", text);
+    as_page_line(page, AS_STYLE_NONE, "kernels      %s", as_isa_text(used, &r->topology->isa));
 }
 
 static const char *limit_text(char out[AS_TEXT_HUMAN + 16], const struct as_limit *limit,

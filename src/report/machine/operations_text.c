@@ -9,6 +9,7 @@
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
 #include "base/units.h"
+#include "report/machine/isa_text.h"
 #include "report/page/page.h"
 
 #define UNQUIET 0.1
@@ -216,6 +217,7 @@ int as_operations_json(const struct as_operations_report *report, struct as_out 
     as_json_kv_text(&w, "schema", "assay.operations");
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_kv_text(&w, "cpu", cpu[0] ? cpu : NULL);
+    as_isa_json(&w, &report->topology->isa);
     as_json_kv_u64(&w, "threads", o->run->threads);
     as_json_kv_u64(&w, "size", (uint64_t)o->run->size);
     as_json_kv_u64(&w, "rounds", o->run->rounds);

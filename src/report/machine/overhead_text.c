@@ -6,6 +6,7 @@
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
 #include "base/units.h"
+#include "report/machine/isa_text.h"
 #include "report/page/page.h"
 
 /* ---- for people ---- */
@@ -210,6 +211,7 @@ int as_overhead_json(const struct as_overhead_report *report, struct as_out *out
     as_json_kv_text(&w, "schema", "assay.overhead");
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_kv_text(&w, "cpu", cpu[0] ? cpu : NULL);
+    as_isa_json(&w, &report->topology->isa);
     as_json_kv_text(&w, "clock", o->run->clock);
     as_json_kv_f64(&w, "factor", o->factor);
     as_json_kv_text(&w, "overhead_class", o->class_name);

@@ -5,6 +5,7 @@
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
 #include "base/units.h"
+#include "report/machine/isa_text.h"
 #include "report/profile/profile_report.h"
 
 static void put_model(struct as_json_writer *w, const struct as_profile *p)
@@ -62,6 +63,7 @@ static void put_machine(struct as_json_writer *w, const struct as_profile_report
     as_json_kv_object(w, "machine");
     as_json_kv_text(w, "cpu", report->topology->cpu.model);
     as_json_kv_u64(w, "usable_threads", report->topology->n_usable);
+    as_isa_json(w, &report->topology->isa);
     as_json_kv_text(w, "library", library);
     as_json_kv_text(w, "library_unavailable", library ? NULL : why);
     put_peaks(w, p);

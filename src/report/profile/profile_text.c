@@ -35,6 +35,7 @@ static void put_machine(const struct as_profile_report *report, struct as_page *
 {
     const struct as_profile *p = report->profile;
     const char *why, *library = as_engine_library(p->run->engine, &why);
+    const struct as_isa_choice *isa = &report->topology->isa;
     char nodes[AS_TEXT_HUMAN], steps[AS_TEXT_HUMAN];
 
     as_text_count(nodes, p->n_nodes);
@@ -42,8 +43,16 @@ static void put_machine(const struct as_profile_report *report, struct as_page *
     as_page_line(page, AS_STYLE_NONE, "machine     %.50s, %u of %u threads",
                  as_page_name(page, report->topology->cpu.model), p->threads,
                  report->topology->n_usable);
-    as_page_line(page, AS_STYLE_NONE, "engine      %s; %s nodes run as %s steps",
-                 library ? library : "kernels in plain C", nodes, steps);
+    if (library)
+        as_page_line(page, AS_STYLE_NONE, "engine      %s; %s nodes run as %s steps", library,
+                     nodes, steps);
+    else
+        as_page_line(page, AS_STYLE_NONE,
+                     "engine      kernels in plain C, %s; %s nodes run as %s steps",
+                     as_isa_name(isa->effective), nodes, steps);
+    if (isa->capped_by)
+        as_page_line(page, AS_STYLE_NONE, "            capped at %s by %s; the processor has %s",
+                     as_isa_name(isa->effective), isa->capped_by, as_isa_name(isa->hardware));
     if (!library && why && why[0])
         as_page_line(page, AS_STYLE_WARN, "            no library of kernels: %s",
                      as_page_name(page, why));

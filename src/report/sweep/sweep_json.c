@@ -3,6 +3,7 @@
 
 #include "base/json/json_writer.h"
 #include "base/units.h"
+#include "report/machine/isa_text.h"
 #include "report/sweep/sweep_text.h"
 
 static void put_law(struct as_json_writer *w, const char *key, const struct as_power_law *law)
@@ -92,6 +93,7 @@ int as_sweep_json(const struct as_sweep_report *report, struct as_out *out, stru
     as_json_kv_text(&w, "schema", "assay.sweep");
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_kv_text(&w, "model", report->model);
+    as_isa_json(&w, &report->isa);
     as_json_kv_array(&w, "rows");
     for (size_t r = 0; r < s->n_rows; r++)
         put_row(&w, s, &s->rows[r]);

@@ -6,10 +6,12 @@
 #include "analyze/model/sweep.h"
 #include "base/output.h"
 #include "base/text/term.h"
+#include "probe/system/isa_cap.h"
 
 struct as_sweep_report {
     const struct as_sweep *sweep;
     const char *model; /* as the user named it */
+    struct as_isa_choice isa;
     bool markdown, wide;
 };
 

@@ -151,7 +151,7 @@ static inline float *out_row(const struct piece *p, int64_t r)
            (p->row + r) * a->out_at.row;
 }
 
-AS_VECTOR static void run_piece(struct piece *p)
+AS_VECTOR(static, run_piece, (struct piece * p), (p))
 {
     const struct as_attend *a = p->a;
     int64_t end = p->n_keys, last = p->past + p->row + p->n_rows;

@@ -140,8 +140,10 @@ static int nhwc_conv(struct as_kernel_ctx *k)
 /* ---- recurrent ---- */
 
 /* Rows of bytes as floats, each column with its own scale and zero point. */
-AS_VECTOR static void widen_rows(const struct as_val *w, uint64_t first, uint64_t rows,
-                                 const float *scale, const float *zero, float *to)
+AS_VECTOR(static, widen_rows,
+          (const struct as_val *w, uint64_t first, uint64_t rows, const float *scale,
+           const float *zero, float *to),
+          (w, first, rows, scale, zero, to))
 {
     uint64_t n = (uint64_t)w->dims[2];
 

@@ -19,7 +19,7 @@ static inline float with_erf(float x)
     return 0.5f * x * (1 + erff(x * 0.70710678f));
 }
 
-AS_VECTOR static void gelu_row(const struct gelu *v, const float *x, float *out)
+AS_VECTOR(static, gelu_row, (const struct gelu *v, const float *x, float *out), (v, x, out))
 {
     uint64_t n = v->width;
 
@@ -100,7 +100,7 @@ int as_ms_bias_split_gelu(struct as_kernel_ctx *k)
     return ASSAY_OK;
 }
 
-AS_VECTOR static void soften(float *row, uint64_t n)
+AS_VECTOR(static, soften, (float *row, uint64_t n), (row, n))
 {
     float most = -INFINITY, sum = 0;
 

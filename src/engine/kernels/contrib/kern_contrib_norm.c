@@ -50,7 +50,7 @@ static void norm_row(const struct norm *v, float *row, uint64_t r)
             (row[i] - shift) * scale * (v->gamma ? v->gamma[i] : 1) + (v->beta ? v->beta[i] : 0);
 }
 
-AS_VECTOR static void work_skip(void *arg, uint64_t from, uint64_t to)
+AS_VECTOR(static, work_skip, (void *arg, uint64_t from, uint64_t to), (arg, from, to))
 {
     const struct norm *v = arg;
 

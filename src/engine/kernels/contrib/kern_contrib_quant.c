@@ -126,8 +126,10 @@ struct pair {
 };
 
 #define PAIR(name, tag, type, low, high, formula)                                                  \
-    static AS_VECTOR void name##_##tag(const void *arg, const void *const *in, void *out,          \
-                                       uint64_t n, const int64_t *stride)                          \
+    AS_VECTOR(                                                                                     \
+        static, name##_##tag,                                                                      \
+        (const void *arg, const void *const *in, void *out, uint64_t n, const int64_t *stride),    \
+        (arg, in, out, n, stride))                                                                 \
     {                                                                                              \
         const struct pair *p = arg;                                                                \
         const type *as = in[0], *bs = in[1];                                                       \

@@ -78,14 +78,15 @@ static inline void pack_run(const struct as_slide *s, const float *plane, const 
         to[i] = 0;
 }
 
-AS_VECTOR static void pack_windows(const void *arg, const struct as_gemm_part *part, void *capacity)
+AS_VECTOR(static, pack_windows, (const void *arg, const struct as_gemm_part *part, void *packed),
+          (arg, part, packed))
 {
     const struct conv *v = arg;
     const struct as_slide *s = &v->s;
     struct run runs[PANEL];
     int n_runs = split_runs(s, part->column, part->columns, runs);
     const float *x = v->x + (int64_t)part->batch * v->c * s->n_in;
-    float *to = capacity;
+    float *to = packed;
 
     for (int64_t row = 0; row < (int64_t)part->rows; row++, to += PANEL) {
         int64_t in_plane = row % s->n_kernel, range[2];
@@ -173,7 +174,7 @@ static inline void add_taps(const struct as_slide *s, const float *x, const floa
 }
 
 /* Output channels of all samples. */
-AS_VECTOR static void work_channels(void *arg, uint64_t first, uint64_t last)
+AS_VECTOR(static, work_channels, (void *arg, uint64_t first, uint64_t last), (arg, first, last))
 {
     const struct conv *v = arg;
     const struct as_slide *s = &v->s;

@@ -14,7 +14,7 @@ struct rows {
     int64_t first;  /* place */
 };
 
-AS_VECTOR static void work_rows(void *arg, uint64_t from, uint64_t to)
+AS_VECTOR(static, work_rows, (void *arg, uint64_t from, uint64_t to), (arg, from, to))
 {
     const struct rows *r = arg;
     const struct as_conv_last *v = r->v;
@@ -119,7 +119,7 @@ static inline void add_pixel(float *restrict out, const float *restrict x, const
                 out[c * m + j] += x[c] * w[c * m + j];
 }
 
-AS_VECTOR static void work_deep(void *arg, uint64_t from, uint64_t to)
+AS_VECTOR(static, work_deep, (void *arg, uint64_t from, uint64_t to), (arg, from, to))
 {
     const struct deep *deep = arg;
     const struct as_conv_last *v = deep->v;

@@ -48,7 +48,7 @@ static inline void add_plane(const struct as_slide *s, const float *from, const 
         }
 }
 
-AS_VECTOR static void work_sum(void *arg, uint64_t first, uint64_t last)
+AS_VECTOR(static, work_sum, (void *arg, uint64_t first, uint64_t last), (arg, first, last))
 {
     const struct spread *v = arg;
     const struct as_slide *s = &v->s;

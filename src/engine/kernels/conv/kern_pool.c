@@ -122,7 +122,7 @@ static void mean_f32(const struct pool *v, int64_t plane)
 }
 
 /* The largest of each window without its place: whole rows of windows, tap by tap. */
-AS_VECTOR static void max_rows_f32(const struct pool *v, int64_t plane)
+AS_VECTOR(static, max_rows_f32, (const struct pool *v, int64_t plane), (v, plane))
 {
     const struct as_slide *s = &v->s;
     const float *x = (const float *)v->x->data + plane * s->n_in;

@@ -233,7 +233,7 @@ struct as_gemm as_gemm_plain(uint64_t m, uint64_t n, uint64_t k, const float *a,
     };
 }
 
-AS_VECTOR float as_dot_f32(const float *a, const float *b, uint64_t n)
+AS_VECTOR_OF(extern, float, as_dot_f32, (const float *a, const float *b, uint64_t n), (a, b, n))
 {
     return dot_f32(a, b, n);
 }

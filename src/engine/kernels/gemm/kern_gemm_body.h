@@ -59,8 +59,9 @@ static inline __attribute__((always_inline)) void NAME(pack_a)(const struct as_g
 }
 
 /* A block of rows against some panels; `packed` is [panels][k][PANEL]. */
-AS_VECTOR static void NAME(block)(const struct as_gemm *g, const T *a, const T *packed, T *c,
-                                  const struct block *at)
+AS_VECTOR(static, NAME(block),
+          (const struct as_gemm *g, const T *a, const T *packed, T *c, const struct block *at),
+          (g, a, packed, c, at))
 {
     _Alignas(64) T own[ROWS * DEEP], tile[MR][2 * NAME(LANES)];
 
@@ -81,7 +82,8 @@ AS_VECTOR static void NAME(block)(const struct as_gemm *g, const T *a, const T *
     }
 }
 
-AS_VECTOR static void NAME(pack_b)(const struct as_gemm *g, const struct as_gemm_part *part, T *to)
+AS_VECTOR(static, NAME(pack_b), (const struct as_gemm *g, const struct as_gemm_part *part, T *to),
+          (g, part, to))
 {
     const T *from = (const T *)g->b + (g->b_at ? g->b_at[part->batch] : 0) +
                     (int64_t)part->row * g->b_row + (int64_t)part->column * g->b_col;
@@ -121,7 +123,7 @@ static inline __attribute__((always_inline)) T NAME(dot)(const T *a, const T *b,
 }
 
 /* Columns [from, to) of a product of few rows whose factors both have k as neighbours. */
-AS_VECTOR static void NAME(dots)(const struct as_gemm *g, uint64_t from, uint64_t to)
+AS_VECTOR(static, NAME(dots), (const struct as_gemm *g, uint64_t from, uint64_t to), (g, from, to))
 {
     const T *a = g->a, *b = g->b;
     T *c = g->c;
@@ -137,7 +139,7 @@ AS_VECTOR static void NAME(dots)(const struct as_gemm *g, uint64_t from, uint64_
 }
 
 /* Columns [from, to) of a product of few rows where the columns of B are neighbours. */
-AS_VECTOR static void NAME(sweep)(const struct as_gemm *g, uint64_t from, uint64_t to)
+AS_VECTOR(static, NAME(sweep), (const struct as_gemm *g, uint64_t from, uint64_t to), (g, from, to))
 {
     for (uint64_t i = 0; i < g->m; i++) {
         const T *a = (const T *)g->a + (int64_t)i * g->a_row, *b = (const T *)g->b + from;

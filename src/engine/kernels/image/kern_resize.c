@@ -85,7 +85,8 @@ struct passing {
     uint64_t inner;
 };
 
-AS_VECTOR static void add_scaled(float *to, const float *from, float w, uint64_t n, bool first)
+AS_VECTOR(static, add_scaled, (float *to, const float *from, float w, uint64_t n, bool first),
+          (to, from, w, n, first))
 {
     if (first)
         for (uint64_t i = 0; i < n; i++)
@@ -95,7 +96,8 @@ AS_VECTOR static void add_scaled(float *to, const float *from, float w, uint64_t
             to[i] += from[i] * w;
 }
 
-AS_VECTOR static void mix_pairs(float *to, const float *from, const struct as_resize_axis *a)
+AS_VECTOR(static, mix_pairs, (float *to, const float *from, const struct as_resize_axis *a),
+          (to, from, a))
 {
     const int64_t *at = a->at;
     const float *w = a->weight;

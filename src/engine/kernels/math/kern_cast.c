@@ -61,7 +61,8 @@ static inline uint64_t f32_to_u64(float x)
 typedef void (*cast_loop)(const void *in, void *out, uint64_t n);
 
 #define LOOP(from_tag, from_type, to_tag, to_type, formula)                                        \
-    static AS_VECTOR void from_tag##_as_##to_tag(const void *in, void *out, uint64_t n)            \
+    AS_VECTOR(static, from_tag##_as_##to_tag, (const void *in, void *out, uint64_t n),             \
+              (in, out, n))                                                                        \
     {                                                                                              \
         const from_type *from = in;                                                                \
         to_type *to = out; /* NOLINT(bugprone-macro-parentheses): a type */                        \

@@ -188,7 +188,7 @@ struct scaled {
     double by;
 };
 
-static AS_VECTOR void scale_f32(float *x, float by, uint64_t n)
+AS_VECTOR(static, scale_f32, (float *x, float by, uint64_t n), (x, by, n))
 {
     for (uint64_t i = 0; i < n; i++)
         x[i] *= by;

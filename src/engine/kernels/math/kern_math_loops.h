@@ -7,8 +7,10 @@
 #include "engine/kernels/math/kern_typed.h"
 
 #define AS_LOOP2(name, tag, type, result, formula)                                                 \
-    static AS_VECTOR void name##_##tag(const void *arg, const void *const *in, void *out,          \
-                                       uint64_t n, const int64_t *stride)                          \
+    AS_VECTOR(                                                                                     \
+        static, name##_##tag,                                                                      \
+        (const void *arg, const void *const *in, void *out, uint64_t n, const int64_t *stride),    \
+        (arg, in, out, n, stride))                                                                 \
     {                                                                                              \
         typedef type T;                                                                            \
         const T *a = in[0], *b = in[1];                                                            \

@@ -12,8 +12,10 @@ struct wide {
 };
 
 #define WHERE(tag, type)                                                                           \
-    static AS_VECTOR void where_##tag(const void *arg, const void *const *in, void *out,           \
-                                      uint64_t n, const int64_t *stride)                           \
+    AS_VECTOR(                                                                                     \
+        static, where_##tag,                                                                       \
+        (const void *arg, const void *const *in, void *out, uint64_t n, const int64_t *stride),    \
+        (arg, in, out, n, stride))                                                                 \
     {                                                                                              \
         const uint8_t *c = in[0];                                                                  \
         const type *a = in[1], *b = in[2];                                                         \
@@ -85,8 +87,9 @@ struct clip {
 
 /* NaN stays; where the limits cross the upper one wins. */
 #define X(DTYPE, tag, type, wide)                                                                  \
-    static AS_VECTOR void clip_loop_##tag(const type *in, type out[], type low, type high,         \
-                                          uint64_t n)                                              \
+    AS_VECTOR(static, clip_loop_##tag,                                                             \
+              (const type *in, type out[], type low, type high, uint64_t n),                       \
+              (in, out, low, high, n))                                                             \
     {                                                                                              \
         AS_IVDEP for (uint64_t i = 0; i < n; i++)                                                  \
         {                                                                                          \

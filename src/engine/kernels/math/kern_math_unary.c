@@ -15,8 +15,8 @@ typedef void (*unary_loop)(const struct params *p, const void *in, void *out, ui
 
 /* In a formula: x is the number, T its type, a and b the parameters. */
 #define LOOP(name, tag, type, result, formula)                                                     \
-    static AS_VECTOR void name##_##tag(const struct params *p, const void *in, void *out,          \
-                                       uint64_t n)                                                 \
+    AS_VECTOR(static, name##_##tag,                                                                \
+              (const struct params *p, const void *in, void *out, uint64_t n), (p, in, out, n))    \
     {                                                                                              \
         typedef type T;                                                                            \
         const T *from = in, a = (T)p->alpha, b = (T)p->beta;                                       \

@@ -17,7 +17,7 @@ struct tensors {
 };
 
 #define STEP(name, type, tag, ...)                                                                 \
-    static AS_VECTOR void name##_##tag(const struct tensors *t, uint64_t n)                        \
+    AS_VECTOR(static, name##_##tag, (const struct tensors *t, uint64_t n), (t, n))                 \
     {                                                                                              \
         typedef type T;                                                                            \
         const T *xs = t->x, *gs = t->g, *vs = t->v, *hs = t->h;                                    \

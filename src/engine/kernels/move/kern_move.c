@@ -123,8 +123,9 @@ static void copy_block(void *arg, uint64_t from, uint64_t to)
 /* ---- element by element ---- */
 
 #define LINE(bytes)                                                                                \
-    AS_VECTOR static void line_##bytes(uint8_t *dst, const uint8_t *src, int64_t n, int64_t to,    \
-                                       int64_t from)                                               \
+    AS_VECTOR(static, line_##bytes,                                                                \
+              (uint8_t * dst, const uint8_t *src, int64_t n, int64_t to, int64_t from),            \
+              (dst, src, n, to, from))                                                             \
     {                                                                                              \
         if (to == 1)                                                                               \
             for (int64_t i = 0; i < n; i++)                                                        \
@@ -211,8 +212,9 @@ static inline __attribute__((always_inline)) void square_8(uint32_t *to, const u
 
 /* Every line is read and written once and whole: steps that are a power of two send all of them to
  * the same few places of the cache. */
-AS_VECTOR static void square_16(uint8_t *dst, int64_t dst_step, const uint8_t *src,
-                                int64_t src_step)
+AS_VECTOR(static, square_16,
+          (uint8_t * dst, int64_t dst_step, const uint8_t *src, int64_t src_step),
+          (dst, dst_step, src, src_step))
 {
     uint32_t in[LINE_F32 * LINE_F32], out[LINE_F32 * LINE_F32];
     const int64_t lower = (int64_t)8 * LINE_F32; /* the second eight rows */

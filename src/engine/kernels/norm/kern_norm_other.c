@@ -20,13 +20,13 @@ struct lrn {
 
 /* Squares of the channels around each are summed into the output first. */
 #define LRN(tag, type)                                                                             \
-    static AS_VECTOR void lrn_add_##tag(type sum[], const type *in, uint64_t n)                    \
+    AS_VECTOR(static, lrn_add_##tag, (type sum[], const type *in, uint64_t n), (sum, in, n))       \
     {                                                                                              \
         for (uint64_t i = 0; i < n; i++)                                                           \
             sum[i] += in[i] * in[i];                                                               \
     }                                                                                              \
-    static AS_VECTOR void lrn_end_##tag(type sum[], const type *in, uint64_t n,                    \
-                                        const struct lrn *l)                                       \
+    AS_VECTOR(static, lrn_end_##tag,                                                               \
+              (type sum[], const type *in, uint64_t n, const struct lrn *l), (sum, in, n, l))      \
     {                                                                                              \
         type alpha = (type)l->alpha, beta = (type)l->beta, bias = (type)l->bias;                   \
                                                                                                    \

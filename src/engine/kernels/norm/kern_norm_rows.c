@@ -6,7 +6,8 @@ enum { LANES = 64 };
 
 /* In a formula x is the number and m the mean. */
 #define SUM(name, tag, type, formula)                                                              \
-    static AS_VECTOR double name##_##tag(const void *in, uint64_t n, double mean)                  \
+    AS_VECTOR_OF(static, double, name##_##tag, (const void *in, uint64_t n, double mean),          \
+                 (in, n, mean))                                                                    \
     {                                                                                              \
         const type *from = in, m = (type)mean;                                                     \
         type lane[LANES] = {0};                                                                    \
@@ -37,24 +38,28 @@ enum { LANES = 64 };
     {                                                                                              \
         return plain_##tag(in, n, 0);                                                              \
     }                                                                                              \
-    static AS_VECTOR void line_##tag(const void *in, void *out, uint64_t n, double times,          \
-                                     double plus)                                                  \
+    AS_VECTOR(static, line_##tag,                                                                  \
+              (const void *in, void *out, uint64_t n, double times, double plus),                  \
+              (in, out, n, times, plus))                                                           \
     {                                                                                              \
         const type *from = in, a = (type)times, b = (type)plus;                                    \
         type *to = out; /* NOLINT(bugprone-macro-parentheses): a type */                           \
                                                                                                    \
         AS_IVDEP for (uint64_t i = 0; i < n; i++) to[i] = from[i] * a + b;                         \
     }                                                                                              \
-    static AS_VECTOR void lines_##tag(const void *in, void *out, uint64_t n, const void *times,    \
-                                      const void *plus)                                            \
+    AS_VECTOR(static, lines_##tag,                                                                 \
+              (const void *in, void *out, uint64_t n, const void *times, const void *plus),        \
+              (in, out, n, times, plus))                                                           \
     {                                                                                              \
         const type *from = in, *a = times, *b = plus;                                              \
         type *to = out; /* NOLINT(bugprone-macro-parentheses): a type */                           \
                                                                                                    \
         AS_IVDEP for (uint64_t i = 0; i < n; i++) to[i] = from[i] * a[i] + b[i];                   \
     }                                                                                              \
-    static AS_VECTOR void scale_##tag(const void *in, void *out, uint64_t n, double mean,          \
-                                      double by, const void *times, const void *plus)              \
+    AS_VECTOR(static, scale_##tag,                                                                 \
+              (const void *in, void *out, uint64_t n, double mean, double by, const void *times,   \
+               const void *plus),                                                                  \
+              (in, out, n, mean, by, times, plus))                                                 \
     {                                                                                              \
         const type *from = in, *a = times, *b = plus, m = (type)mean, c = (type)by;                \
         type *to = out; /* NOLINT(bugprone-macro-parentheses): a type */                           \

@@ -102,7 +102,8 @@ static inline float lanes_exp(const float *in, float *out, uint64_t n, float shi
     return lane[0];
 }
 
-AS_VECTOR void as_softmax_row(const float *in, float *out, uint64_t n, bool logarithm)
+AS_VECTOR(extern, as_softmax_row, (const float *in, float *out, uint64_t n, bool logarithm),
+          (in, out, n, logarithm))
 {
     float most = lanes_max(in, n), sum, scale;
 
@@ -119,8 +120,10 @@ AS_VECTOR void as_softmax_row(const float *in, float *out, uint64_t n, bool loga
 
 /* Along an axis that is not the last: a few hundred columns at a time. */
 #define COLUMNS_LOOP(tag, type)                                                                    \
-    static AS_VECTOR void columns_##tag(const type *in, type out[], uint64_t n, uint64_t inner,    \
-                                        uint64_t width, bool logarithm)                            \
+    AS_VECTOR(                                                                                     \
+        static, columns_##tag,                                                                     \
+        (const type *in, type out[], uint64_t n, uint64_t inner, uint64_t width, bool logarithm),  \
+        (in, out, n, inner, width, logarithm))                                                     \
     {                                                                                              \
         type most[COLUMNS], sum[COLUMNS];                                                          \
                                                                                                    \

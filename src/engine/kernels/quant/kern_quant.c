@@ -125,8 +125,10 @@ static void run_scaling(struct as_kernel_ctx *k, struct scaling *q)
 /* ---- QuantizeLinear ---- */
 
 #define QUANTIZE(tag, type, low, high)                                                             \
-    static AS_VECTOR void quantize_##tag(const void *in, void *out, uint64_t n,                    \
-                                         const float *scale, const float *zero, int64_t step)      \
+    AS_VECTOR(static, quantize_##tag,                                                              \
+              (const void *in, void *out, uint64_t n, const float *scale, const float *zero,       \
+               int64_t step),                                                                      \
+              (in, out, n, scale, zero, step))                                                     \
     {                                                                                              \
         const float *x = in;                                                                       \
         type *to = out; /* NOLINT(bugprone-macro-parentheses): a type */                           \
@@ -144,8 +146,10 @@ QUANTIZE(u16, uint16_t, 0, 65535)
 QUANTIZE(i16, int16_t, -32768, 32767)
 
 /* Any other type is quantised as float first. */
-static AS_VECTOR void quantize_f32(const void *in, void *out, uint64_t n, const float *scale,
-                                   const float *zero, int64_t step)
+AS_VECTOR(static, quantize_f32,
+          (const void *in, void *out, uint64_t n, const float *scale, const float *zero,
+           int64_t step),
+          (in, out, n, scale, zero, step))
 {
     const float *x = in;
     float *to = out;
@@ -154,8 +158,10 @@ static AS_VECTOR void quantize_f32(const void *in, void *out, uint64_t n, const 
         to[i] = x[i] / scale[(int64_t)i * step] + 0 * zero[(int64_t)i * step];
 }
 
-static AS_VECTOR void quantize_rounded(const void *in, void *out, uint64_t n, const float *scale,
-                                       const float *zero, int64_t step)
+AS_VECTOR(static, quantize_rounded,
+          (const void *in, void *out, uint64_t n, const float *scale, const float *zero,
+           int64_t step),
+          (in, out, n, scale, zero, step))
 {
     const float *x = in;
     float *to = out;
@@ -205,8 +211,10 @@ int as_run_quantize(struct as_kernel_ctx *k)
 /* ---- DequantizeLinear ---- */
 
 #define DEQUANTIZE(tag, type)                                                                      \
-    static AS_VECTOR void dequantize_##tag(const void *in, void *out, uint64_t n,                  \
-                                           const float *scale, const float *zero, int64_t step)    \
+    AS_VECTOR(static, dequantize_##tag,                                                            \
+              (const void *in, void *out, uint64_t n, const float *scale, const float *zero,       \
+               int64_t step),                                                                      \
+              (in, out, n, scale, zero, step))                                                     \
     {                                                                                              \
         const type *x = in;                                                                        \
         float *to = out;                                                                           \
@@ -256,7 +264,8 @@ int as_run_dequantize(struct as_kernel_ctx *k)
 
 /* ---- DynamicQuantizeLinear ---- */
 
-static AS_VECTOR void extremes(const float *x, uint64_t n, float *low, float *high)
+AS_VECTOR(static, extremes, (const float *x, uint64_t n, float *low, float *high),
+          (x, n, low, high))
 {
     enum { LANES = 64 };
     float least[LANES] = {0}, most[LANES] = {0}; /* the range always holds 0 */

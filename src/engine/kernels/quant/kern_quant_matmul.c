@@ -13,8 +13,9 @@ struct gemm {
 };
 
 /* Up to four rows by up to 512 columns; every number of b is used for all rows at once. */
-static AS_VECTOR void gemm_block(const struct gemm *g, uint64_t row, uint64_t n_rows,
-                                 uint64_t column, uint64_t n)
+AS_VECTOR(static, gemm_block,
+          (const struct gemm *g, uint64_t row, uint64_t n_rows, uint64_t column, uint64_t n),
+          (g, row, n_rows, column, n))
 {
     uint32_t sum[ROWS][COLUMNS];
 
@@ -63,13 +64,15 @@ int as_check_byte(struct as_kernel_ctx *k, const struct as_val *val)
                : as_kernel_cannot(k, "it has no loop for %s", as_dtype_name(val->dtype));
 }
 
-static AS_VECTOR void centre_u8(const uint8_t *x, int16_t *out, uint64_t n, int32_t zero)
+AS_VECTOR(static, centre_u8, (const uint8_t *x, int16_t *out, uint64_t n, int32_t zero),
+          (x, out, n, zero))
 {
     for (uint64_t i = 0; i < n; i++)
         out[i] = (int16_t)(x[i] - zero);
 }
 
-static AS_VECTOR void centre_i8(const int8_t *x, int16_t *out, uint64_t n, int32_t zero)
+AS_VECTOR(static, centre_i8, (const int8_t *x, int16_t *out, uint64_t n, int32_t zero),
+          (x, out, n, zero))
 {
     for (uint64_t i = 0; i < n; i++)
         out[i] = (int16_t)(x[i] - zero);
@@ -212,8 +215,10 @@ int as_run_matmul_integer(struct as_kernel_ctx *k)
 /* ---- back to 8 bits ---- */
 
 #define REQUANTIZE(tag, type, low, high)                                                           \
-    static AS_VECTOR void requantize_##tag(const int32_t *sums, type out[], uint64_t n,            \
-                                           const float *scale, int64_t step, float zero)           \
+    AS_VECTOR(static, requantize_##tag,                                                            \
+              (const int32_t *sums, type out[], uint64_t n, const float *scale, int64_t step,      \
+               float zero),                                                                        \
+              (sums, out, n, scale, step, zero))                                                   \
     {                                                                                              \
         for (uint64_t i = 0; i < n; i++) {                                                         \
             float y = rintf((float)sums[i] * scale[(int64_t)i * step]) + zero;                     \
@@ -222,7 +227,8 @@ int as_run_matmul_integer(struct as_kernel_ctx *k)
             out[i] = (type)(int32_t)(y < (float)(high) ? y : (float)(high));                       \
         }                                                                                          \
     }                                                                                              \
-    static AS_VECTOR void quantize_##tag(const float *x, type out[], uint64_t n, float zero)       \
+    AS_VECTOR(static, quantize_##tag, (const float *x, type out[], uint64_t n, float zero),        \
+              (x, out, n, zero))                                                                   \
     {                                                                                              \
         for (uint64_t i = 0; i < n; i++) {                                                         \
             float y = rintf(x[i]) + zero;                                                          \

@@ -29,13 +29,13 @@ typedef void (*step_fn)(void *sum, const void *in, const void *shift, uint64_t n
             sum[i] = (type)(joined);                                                               \
         }                                                                                          \
     }                                                                                              \
-    static AS_VECTOR void columns_##name##_##tag(void *sum, const void *in, const void *shift,     \
-                                                 uint64_t n)                                       \
+    AS_VECTOR(static, columns_##name##_##tag,                                                      \
+              (void *sum, const void *in, const void *shift, uint64_t n), (sum, in, shift, n))     \
     {                                                                                              \
         join_##name##_##tag(sum, in, shift, n, 1);                                                 \
     }                                                                                              \
-    static AS_VECTOR void row_##name##_##tag(void *sum, const void *in, const void *shift,         \
-                                             uint64_t n)                                           \
+    AS_VECTOR(static, row_##name##_##tag,                                                          \
+              (void *sum, const void *in, const void *shift, uint64_t n), (sum, in, shift, n))     \
     {                                                                                              \
         type lane[LANES], *total = sum;                                                            \
         const type *from = in;                                                                     \

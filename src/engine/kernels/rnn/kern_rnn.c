@@ -47,22 +47,26 @@ static void activate(const struct rnn *v, const struct as_act *act, float *x, in
     as_act_run(act, x, (uint64_t)n);
 }
 
-AS_VECTOR static void add_rows(float *restrict to, const float *restrict from, int64_t n)
+AS_VECTOR(static, add_rows, (float *restrict to, const float *restrict from, int64_t n),
+          (to, from, n))
 {
     for (int64_t i = 0; i < n; i++)
         to[i] += from[i];
 }
 
-AS_VECTOR static void add_product(float *restrict to, const float *restrict a,
-                                  const float *restrict b, int64_t n)
+AS_VECTOR(static, add_product,
+          (float *restrict to, const float *restrict a, const float *restrict b, int64_t n),
+          (to, a, b, n))
 {
     for (int64_t i = 0; i < n; i++)
         to[i] += a[i] * b[i];
 }
 
 /* c = f * c + i * g */
-AS_VECTOR static void mix_cell(float *restrict c, const float *restrict f, const float *restrict i,
-                               const float *restrict g, int64_t n)
+AS_VECTOR(static, mix_cell,
+          (float *restrict c, const float *restrict f, const float *restrict i,
+           const float *restrict g, int64_t n),
+          (c, f, i, g, n))
 {
     for (int64_t j = 0; j < n; j++)
         c[j] = f[j] * c[j] + i[j] * g[j];

@@ -52,7 +52,7 @@ bool as_act_find(struct as_text name, struct as_act *act, int *n_params)
     }                                                                                              \
     break
 
-AS_VECTOR void as_act_run(const struct as_act *act, float *x, uint64_t n)
+AS_VECTOR(extern, as_act_run, (const struct as_act *act, float *x, uint64_t n), (act, x, n))
 {
     float alpha = act->alpha, beta = act->beta;
 

@@ -126,8 +126,10 @@ static uint64_t run_of(const struct as_quant *q, const struct as_val *val)
         to[i] = (float)((int32_t)((const T *)val->data)[from + i] - zero) * scale;                 \
     break
 
-AS_VECTOR static void widen(const struct as_val *val, uint64_t from, uint64_t n, int32_t zero,
-                            float scale, float *to)
+AS_VECTOR(static, widen,
+          (const struct as_val *val, uint64_t from, uint64_t n, int32_t zero, float scale,
+           float *to),
+          (val, from, n, zero, scale, to))
 {
     switch (val->dtype) {
     case AS_DTYPE_I8:
@@ -210,8 +212,9 @@ static inline float narrow(float x, float scale, float zero, const struct range 
         ((T *)val->data)[from + i] = (T)narrow(x[i], scale, zero, &r);                             \
     break
 
-AS_VECTOR static void put_back(struct as_val *val, uint64_t from, uint64_t n, float zero,
-                               float scale, const float *x)
+AS_VECTOR(static, put_back,
+          (struct as_val * val, uint64_t from, uint64_t n, float zero, float scale, const float *x),
+          (val, from, n, zero, scale, x))
 {
     struct range r = range_of(val->dtype);
 
@@ -369,7 +372,8 @@ static inline double rescaled(const struct rescale *r, float x, uint64_t channel
             ((T *)out->data)[i + c] = (T)rescaled(r, x[i + c], c);                                 \
     break
 
-AS_VECTOR static void rescale(const struct rescale *r, const float *x, struct as_val *out)
+AS_VECTOR(static, rescale, (const struct rescale *r, const float *x, struct as_val *out),
+          (r, x, out))
 {
     switch (out->dtype) {
     case AS_DTYPE_I8:
