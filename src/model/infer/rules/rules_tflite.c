@@ -7,12 +7,77 @@
 #include "model/infer/infer_subgraph.h"
 #include "model/infer/infer_types.h"
 
+/* Where the type of an output comes from when it is not that of input 0. */
+enum typed { OF_INPUT, FIXED, INDEX, QUANTIZED, OPEN };
+
+static const struct {
+    enum as_op op;
+    enum typed typed;
+    uint8_t arg; /* of OF_INPUT the input, of FIXED the type */
+} typed[] = {
+    {AS_OP_TFL_TRANSPOSE_CONV, OF_INPUT, 2},
+    {AS_OP_TFL_CONV_3D_TRANSPOSE, OF_INPUT, 2},
+    {AS_OP_TFL_SPLIT, OF_INPUT, 1},
+    {AS_OP_TFL_FILL, OF_INPUT, 1},
+    {AS_OP_TFL_SELECT, OF_INPUT, 1},
+    {AS_OP_TFL_SELECT_V2, OF_INPUT, 1},
+    {AS_OP_TFL_SCATTER_ND, OF_INPUT, 1},
+    {AS_OP_TFL_ONE_HOT, OF_INPUT, 2},
+    {AS_OP_TFL_LESS, FIXED, AS_DTYPE_BOOL},
+    {AS_OP_TFL_LESS_EQUAL, FIXED, AS_DTYPE_BOOL},
+    {AS_OP_TFL_GREATER, FIXED, AS_DTYPE_BOOL},
+    {AS_OP_TFL_GREATER_EQUAL, FIXED, AS_DTYPE_BOOL},
+    {AS_OP_TFL_EQUAL, FIXED, AS_DTYPE_BOOL},
+    {AS_OP_TFL_NOT_EQUAL, FIXED, AS_DTYPE_BOOL},
+    {AS_OP_TFL_RANK, FIXED, AS_DTYPE_I32},
+    {AS_OP_TFL_BUCKETIZE, FIXED, AS_DTYPE_I32},
+    {AS_OP_TFL_WHERE, FIXED, AS_DTYPE_I64},
+    {AS_OP_TFL_RFFT2D, FIXED, AS_DTYPE_C64},
+    {AS_OP_TFL_DEQUANTIZE, FIXED, AS_DTYPE_F32},
+    {AS_OP_TFL_RANDOM_STANDARD_NORMAL, FIXED, AS_DTYPE_F32},
+    {AS_OP_TFL_RANDOM_UNIFORM, FIXED, AS_DTYPE_F32},
+    {AS_OP_TFL_ARG_MAX, INDEX, 0},
+    {AS_OP_TFL_ARG_MIN, INDEX, 0},
+    {AS_OP_TFL_SHAPE, INDEX, 0},
+    {AS_OP_TFL_MULTINOMIAL, INDEX, 0},
+    {AS_OP_TFL_QUANTIZE, QUANTIZED, 0},
+    {AS_OP_TFL_FULLY_CONNECTED, QUANTIZED, 0},
+    {AS_OP_TFL_BATCH_MATMUL, QUANTIZED, 0},
+    {AS_OP_TFL_SOFTMAX, QUANTIZED, 0},
+    {AS_OP_TFL_CAST, OPEN, 0},
+    {AS_OP_TFL_EMBEDDING_LOOKUP, OPEN, 0},
+    {AS_OP_TFL_REAL, OPEN, 0},
+    {AS_OP_TFL_IMAG, OPEN, 0},
+    {AS_OP_TFL_COMPLEX_ABS, OPEN, 0},
+};
+
+/* The declared type of the output is a parameter of a few operators; all others decide it. */
+static unsigned param_dtype(const struct as_value *out, enum typed how, unsigned in)
+{
+    unsigned said = out->declared.dtype;
+
+    if (how == INDEX)
+        return said == AS_DTYPE_I64 ? AS_DTYPE_I64 : AS_DTYPE_I32;
+    if (how == QUANTIZED && !(out->quant && as_dtype_is_integer(said)))
+        return in;
+    return said != AS_DTYPE_UNKNOWN ? said : in;
+}
+
 unsigned as_tfl_dtype(const struct as_infer *ctx, size_t i)
 {
-    const struct as_value *value = as_node_output(ctx->graph, ctx->node, i);
+    const struct as_value *out = as_node_output(ctx->graph, ctx->node, i);
 
-    if (value && value->declared.dtype != AS_DTYPE_UNKNOWN)
-        return value->declared.dtype;
+    if (ctx->node->op == AS_OP_TFL_TOPK_V2 && i == 1)
+        return AS_DTYPE_I32;
+    for (size_t k = 0; out && k < sizeof typed / sizeof *typed; k++) {
+        if (typed[k].op != ctx->node->op)
+            continue;
+        if (typed[k].typed == FIXED)
+            return typed[k].arg;
+        if (typed[k].typed == OF_INPUT)
+            return as_in_dtype(ctx, typed[k].arg);
+        return param_dtype(out, typed[k].typed, as_in_dtype(ctx, 0));
+    }
     return as_in_dtype(ctx, 0);
 }
 
