@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "engine/half.h"
+#include "engine/kernels/quant/kern_quant_floats.h"
 #include "model/infer/infer_node.h"
 
 enum { MAX_BODY_DEPTH = AS_MAX_GRAPH_DEPTH + 1 };
@@ -255,9 +256,13 @@ static int run_plain(struct as_exec *x, struct as_step *step)
             return rc < 0 ? rc : ASSAY_OK;
         }
     }
-    rc = as_half_run(&k, step->kernel);
-    if (rc == ASSAY_OK && as_step_has_posts(step))
-        rc = as_posts_apply(&k, step);
+    if (step->is_quantized && as_quant_applies(&k)) {
+        rc = as_quant_run(&k, step);
+    } else {
+        rc = as_half_run(&k, step->kernel);
+        if (rc == ASSAY_OK && as_step_has_posts(step))
+            rc = as_posts_apply(&k, step);
+    }
     for (uint32_t i = 0; i < step->n_out && rc == ASSAY_OK; i++) {
         if (step->outs[i] && !step->outs[i]->present)
             rc = as_kernel_fail(&k, "it has no output %u to give", i);

@@ -45,7 +45,10 @@ static int read_code(struct as_tflite *r, uint32_t i)
         return as_flat_fail(&r->flat, t.at, "operator code %u is negative", i);
     code = code > (int32_t)old ? code : (int32_t)old;
     op->name = as_tflite_op_name((uint64_t)code);
-    op->op = code == CUSTOM || !op->name ? AS_OP_UNKNOWN : as_op_find(AS_DOMAIN_TFLITE, op->name);
+    if (code != CUSTOM && op->name) {
+        op->row = as_tflite_row_find(op->name);
+        op->op = as_op_find(AS_DOMAIN_TFLITE, op->name);
+    }
     if (code == CUSTOM)
         op->name = copy_text(r, as_flat_text(&r->flat, &t, CODE_CUSTOM), AS_MAX_NAME_BYTES);
     if (code != CUSTOM && !op->name) {
@@ -183,7 +186,9 @@ static int read_operator(struct as_tflite *r, struct as_graph *graph, struct as_
     if (outputs.n)
         node->name = r->model->values[node->outputs[0]].name;
     rc = as_tflite_options(&r->flat, &r->model->arena, t, node, &bodies);
-    return rc < 0 ? rc : read_bodies(r, graph, node, &bodies);
+    if (rc == ASSAY_OK)
+        rc = read_bodies(r, graph, node, &bodies);
+    return rc < 0 ? rc : as_tflite_lower(r->model, node, r->ops[code].row, r->flat.err);
 }
 
 static int read_operators(struct as_tflite *r, struct as_graph *graph,

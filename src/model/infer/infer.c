@@ -113,12 +113,33 @@ static bool is_small(const struct as_infer *ctx, const struct as_value *value)
     return !as_type_elems(&value->type, &n) || n <= ctx->fold_max;
 }
 
+/* Folds compute with the integers of a tensor, not with what they stand for, and know the
+ * attributes of ONNX only. */
+static bool may_fold(const struct as_infer *ctx)
+{
+    static const char *const unknown[] = {"fused_activation_function", "output_dtype",
+                                          "batch_dims"};
+
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        if (as_node_attr(ctx->node, unknown[i]))
+            return false;
+    for (size_t i = 0; i < ctx->node->n_inputs; i++)
+        if (as_value_is_quantized(as_node_input(ctx->graph, ctx->node, i)))
+            return false;
+    for (size_t i = 0; i < ctx->node->n_outputs; i++)
+        if (as_value_is_quantized(as_node_output(ctx->graph, ctx->node, i)))
+            return false;
+    return true;
+}
+
 static int run_rule(struct inferring *in, const struct as_op_rule *rule)
 {
     struct as_infer *ctx = &in->ctx;
     int rc = rule->infer(ctx);
 
-    if (rc < 0 || !rule->fold)
+    if (rc == ASSAY_OK)
+        as_out_quantized(ctx);
+    if (rc < 0 || !rule->fold || (as_node_is_lowered(ctx->node) && !may_fold(ctx)))
         return rc;
     ctx->fold_max = fold_max(in->folded);
     for (uint32_t i = 0; i < ctx->node->n_outputs; i++)
@@ -160,7 +181,8 @@ static int64_t opset_of(const struct as_infer *ctx)
 {
     int64_t opset = as_model_opset_of(ctx->model, ctx->node);
 
-    if (opset > 0 || as_domain_find(ctx->node->domain_name) != AS_DOMAIN_ONNX)
+    if (opset > 0 || (as_domain_find(ctx->node->domain_name) != AS_DOMAIN_ONNX &&
+                      as_op_domain(ctx->node->op) != AS_DOMAIN_ONNX))
         return opset;
     return ctx->model->format == AS_FORMAT_ONNX ? 7 : 21;
 }

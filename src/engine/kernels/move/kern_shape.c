@@ -24,9 +24,14 @@ static int transpose(struct as_kernel_ctx *k)
 {
     const struct as_val *in = k->in[0];
     int64_t strides[AS_MAX_RANK], steps[AS_MAX_RANK] = {0};
+    struct as_dims list;
     struct as_ints perm;
     bool said = as_node_ints(k->node, "perm", &perm);
 
+    if (as_node_is_lowered(k->node) && as_in_numbers(k, 1, &list)) {
+        perm = (struct as_ints){(size_t)list.rank, list.at};
+        said = true;
+    }
     if (k->out[0]->rank != in->rank || (said && perm.n != (size_t)in->rank))
         return as_kernel_fail(k, "'perm' is no order of %d dimensions", in->rank);
     as_strides(in, strides);
