@@ -218,7 +218,7 @@ static void lower_cast(struct lowering *l)
 static void lower_quantize(struct lowering *l)
 {
     const struct as_value *out = output_of(l);
-    bool quantized = out && out->quant && as_dtype_is_integer(out->type.dtype);
+    bool quantized = as_value_is_quantized(out);
 
     put_int(l, "to", onnx_type(quantized ? out->type.dtype : (unsigned)AS_DTYPE_F32));
 }

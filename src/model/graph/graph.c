@@ -311,10 +311,16 @@ int64_t as_node_extra_int(const struct as_node *node, const char *name, int64_t 
     return as_node_is_lowered(node) ? as_node_int(node, name, fallback) : fallback;
 }
 
+bool as_dtype_is_quantized(unsigned dtype)
+{
+    return dtype == AS_DTYPE_I8 || dtype == AS_DTYPE_U8 || dtype == AS_DTYPE_I16 ||
+           dtype == AS_DTYPE_I32;
+}
+
 bool as_value_is_quantized(const struct as_value *value)
 {
     return value && value->quant && value->type.kind == AS_KIND_TENSOR &&
-           as_dtype_is_integer(value->type.dtype);
+           as_dtype_is_quantized(value->type.dtype);
 }
 
 struct as_value *as_node_input(const struct as_graph *graph, const struct as_node *node, size_t i)

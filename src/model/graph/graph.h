@@ -249,7 +249,8 @@ bool as_node_is_lowered(const struct as_node *node);
 const struct as_attr *as_node_extra(const struct as_node *node, const char *name);
 int64_t as_node_extra_int(const struct as_node *node, const char *name, int64_t fallback);
 
-/* Its integers stand for other numbers; NULL: false. */
+/* Integers that can stand for other numbers, and whether those of a value do; NULL: false. */
+bool as_dtype_is_quantized(unsigned dtype);
 bool as_value_is_quantized(const struct as_value *value);
 
 /* The value of input or output `i`; NULL when left out or beyond the last. */

@@ -150,7 +150,7 @@ void as_out_quantized(const struct as_infer *ctx)
     const struct as_value *in = as_node_input(ctx->graph, ctx->node, 0);
 
     if (!as_value_is_quantized(in) || !as_value_is_quantized(out) ||
-        !as_dtype_is_integer(out->declared.dtype))
+        !as_dtype_is_quantized(out->declared.dtype))
         return;
     if (ctx->node->op == AS_OP_Gemm || ctx->node->op == AS_OP_MatMul ||
         ctx->node->op == AS_OP_MS_FusedMatMul || ctx->node->op == AS_OP_Softmax)

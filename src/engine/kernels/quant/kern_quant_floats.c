@@ -6,14 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/exec.h"
 #include "engine/half.h"
 
 static bool is_quantised(const struct as_value *value, const struct as_val *val)
 {
-    if (!value || !value->quant || val->kind != AS_KIND_TENSOR)
-        return false;
-    return val->dtype == AS_DTYPE_I8 || val->dtype == AS_DTYPE_U8 || val->dtype == AS_DTYPE_I16 ||
-           val->dtype == AS_DTYPE_I32;
+    return value && value->quant && val->kind == AS_KIND_TENSOR &&
+           as_dtype_is_quantized(val->dtype);
 }
 
 /* Elements that share one scale, one after the other. */
@@ -184,6 +183,24 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
     return rc;
 }
 
+/* The shape rules went by the types of the file. The kernel sees floats in place of some of them:
+ * it must make of those what its outputs are. */
+static int check_types(struct as_kernel_ctx *k, struct as_step *step)
+{
+    struct as_type *types = as_arena_zero(k->scratch, k->n_out + 1, sizeof *types);
+    int rc;
+
+    if (!types)
+        return as_fail_nomem(k->err);
+    rc = step->knows_types ? ASSAY_OK : as_exec_types(k->exec, step, k->in, types);
+    for (size_t i = 0; rc == ASSAY_OK && !step->knows_types && i < k->n_out; i++)
+        if (k->out[i] && types[i].dtype != k->out[i]->dtype)
+            return as_kernel_cannot(k, "output %zu of quantized inputs is %s, not %s", i,
+                                    as_dtype_name(types[i].dtype), as_dtype_name(k->out[i]->dtype));
+    step->knows_types = rc == ASSAY_OK;
+    return rc;
+}
+
 /* ---- in whole steps ---- */
 
 /* Sums of products of small whole numbers are exact in floats as long as they stay below 2^24, so
@@ -308,7 +325,7 @@ static int quantise_steps(struct as_kernel_ctx *k, const struct whole *w, const 
     return ASSAY_OK;
 }
 
-static int run_whole(struct as_kernel_ctx *k, const struct as_kernel *kernel, const struct whole *w)
+static int run_whole(struct as_kernel_ctx *k, struct as_step *step, const struct whole *w)
 {
     static const float one = 1;
     static const int64_t zero = 0;
@@ -334,7 +351,9 @@ static int run_whole(struct as_kernel_ctx *k, const struct as_kernel *kernel, co
     inner.in = ins;
     inner.out = outs;
     inner.n_out = 1;
-    rc = as_half_run(&inner, kernel);
+    rc = check_types(&inner, step);
+    if (rc == ASSAY_OK)
+        rc = as_half_run(&inner, step->kernel);
     return rc < 0 ? rc : quantise_steps(k, w, &room[3], k->out[0]);
 }
 
@@ -349,7 +368,7 @@ bool as_quant_applies(const struct as_kernel_ctx *k)
     return false;
 }
 
-int as_quant_run(struct as_kernel_ctx *k, const struct as_step *step)
+int as_quant_run(struct as_kernel_ctx *k, struct as_step *step)
 {
     struct as_kernel_ctx inner = *k;
     struct whole whole;
@@ -359,13 +378,15 @@ int as_quant_run(struct as_kernel_ctx *k, const struct as_step *step)
     if (step->kernel->flags & AS_KERNEL_MAKES_OUT || !as_has_out(k, 0))
         return as_kernel_cannot(k, "quantized tensors");
     if (is_whole(k, step, &whole))
-        return run_whole(k, step->kernel, &whole);
+        return run_whole(k, step, &whole);
     rc = make_reals(k, &r);
     if (rc < 0)
         return rc;
     inner.in = r.ins;
     inner.out = r.outs;
-    rc = as_half_run(&inner, step->kernel);
+    rc = check_types(&inner, step);
+    if (rc == ASSAY_OK)
+        rc = as_half_run(&inner, step->kernel);
     if (rc == ASSAY_OK && as_step_has_posts(step))
         rc = as_posts_apply(&inner, step);
     for (size_t i = 0; rc == ASSAY_OK && i < k->n_out; i++)

@@ -10,6 +10,6 @@ bool as_quant_applies(const struct as_kernel_ctx *k);
 
 /* Calls the kernel of the step with floats in place of what is quantized, and its posts before the
  * result is quantized again. */
-AS_MUST_USE int as_quant_run(struct as_kernel_ctx *k, const struct as_step *step);
+AS_MUST_USE int as_quant_run(struct as_kernel_ctx *k, struct as_step *step);
 
 #endif

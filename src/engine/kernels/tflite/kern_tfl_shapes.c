@@ -415,14 +415,18 @@ int as_tfl_batches(struct as_kernel_ctx *k)
     const struct as_val *deep = to_space ? k->in[0] : k->out[0];
     const struct as_val *pads = in_at(k, 2);
     struct as_dims block;
-    uint64_t width, inner = 1;
+    uint64_t inner = 1;
     int64_t blocks_of = 1;
+    size_t width;
+    int rc;
 
     if (!as_in_numbers(k, 1, &block) || !pads || !as_dtype_is_integer(pads->dtype) ||
         pads->n != 2 * (uint64_t)block.rank || wide->rank <= block.rank ||
         deep->rank != wide->rank || wide->dtype != deep->dtype)
         return as_kernel_fail(k, "blocks and pads do not fit");
-    width = as_dtype_at(wide->dtype)->block_bytes;
+    rc = as_move_width(k, wide, &width);
+    if (rc < 0)
+        return rc;
     for (int i = 0; i < block.rank; i++) {
         if (block.at[i] < 1 || block.at[i] > 1 << 15)
             return as_kernel_fail(k, "a block of %lld", (long long)block.at[i]);

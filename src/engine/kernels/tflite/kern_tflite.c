@@ -1,6 +1,6 @@
 /* engine/kernels/tflite/kern_tflite.c - operators of TensorFlow Lite that none of ONNX stands for,
- * on plain numbers: quantized tensors come as floats (engine/kernels/quant/kern_quant_floats.h), and activations fused
- * to them are applied by the engine. */
+ * on plain numbers: quantized tensors come as floats (engine/kernels/quant/kern_quant_floats.h),
+ * and activations fused to them are applied by the engine. */
 #include "engine/kernels/tflite/kern_tflite.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "model/infer/infer_types.h"
 
 /* Where the type of an output comes from when it is not that of input 0. */
-enum typed { OF_INPUT, FIXED, INDEX, QUANTIZED, OPEN };
+enum typed { OF_INPUT, FIXED, INDEX, OPEN };
 
 static const struct {
     enum as_op op;
@@ -42,8 +42,6 @@ static unsigned param_dtype(const struct as_value *out, enum typed how, unsigned
 
     if (how == INDEX)
         return said == AS_DTYPE_I64 ? AS_DTYPE_I64 : AS_DTYPE_I32;
-    if (how == QUANTIZED && !(out->quant && as_dtype_is_integer(said)))
-        return in;
     return said != AS_DTYPE_UNKNOWN ? said : in;
 }
 
