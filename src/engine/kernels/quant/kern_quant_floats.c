@@ -192,6 +192,7 @@ static int check_types(struct as_kernel_ctx *k, struct as_step *step)
 
     if (!types)
         return as_fail_nomem(k->err);
+    step->knows_types |= step->spec->op == AS_OP_Cast; /* makes of its input what the output is */
     rc = step->knows_types ? ASSAY_OK : as_exec_types(k->exec, step, k->in, types);
     for (size_t i = 0; rc == ASSAY_OK && !step->knows_types && i < k->n_out; i++)
         if (k->out[i] && types[i].dtype != k->out[i]->dtype)
