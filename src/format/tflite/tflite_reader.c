@@ -119,6 +119,9 @@ static int read_borders(struct as_tflite *r, struct as_graph *graph, const struc
     for (uint32_t i = 0; i < inputs.n && rc == ASSAY_OK; i++) {
         struct as_value *value = &r->model->values[graph->inputs[i]];
 
+        if (value->is_input)
+            return as_flat_fail(&r->flat, inputs.at + 4ull * i,
+                                "tensor '%.80s' is an input of its graph twice", value->name);
         value->is_input = !value->data;
         if (value->type.rank < 0)
             value->type.rank = 0; /* an input of unknown rank would leave everything unknown */
@@ -227,6 +230,15 @@ static int settle_tensors(struct as_tflite *r, struct as_graph *graph,
 
         if (!made[i])
             rc = as_tflite_settle(r, &t, base + i);
+    }
+    /* A variable that no operator writes has nothing to give out. */
+    for (uint32_t i = 0; rc == ASSAY_OK && i < graph->n_outputs; i++) {
+        const struct as_value *value = &r->model->values[graph->outputs[i]];
+
+        if (value->data && !value->is_initializer)
+            rc = as_flat_fail(&r->flat, tensors->at,
+                              "graph '%.80s' gives out tensor '%.80s', which nothing makes",
+                              graph->name, value->name);
     }
     return rc;
 }
