@@ -83,6 +83,23 @@ static const struct as_value *output_of(const struct lowering *l)
     return id == AS_NONE ? NULL : &l->model->values[id];
 }
 
+static void set_inputs(struct lowering *l, const uint32_t *at, uint32_t n)
+{
+    uint32_t *copy = as_arena_zero(l->arena, n, sizeof *copy);
+
+    l->short_of_memory |= !copy;
+    if (!copy)
+        return;
+    memcpy(copy, at, n * sizeof *copy);
+    l->node->inputs = copy;
+    l->node->n_inputs = n;
+}
+
+static uint32_t input_at(const struct lowering *l, uint32_t i)
+{
+    return i < l->from->n_inputs ? l->from->inputs[i] : AS_NONE;
+}
+
 /* The number that ONNX has for a type; 0: none. */
 static int64_t onnx_type(unsigned dtype)
 {
@@ -197,14 +214,7 @@ static void lower_shift(struct lowering *l)
 
 static void lower_square(struct lowering *l)
 {
-    uint32_t *twice = as_arena_zero(l->arena, 2, sizeof *twice);
-
-    l->short_of_memory |= !twice;
-    if (!twice || l->from->n_inputs < 1)
-        return;
-    twice[0] = twice[1] = l->from->inputs[0];
-    l->node->inputs = twice;
-    l->node->n_inputs = 2;
+    set_inputs(l, (const uint32_t[]){input_at(l, 0), input_at(l, 0)}, 2);
 }
 
 /* The type to cast to is that of the output, whatever the options say: so do other runtimes. */
@@ -272,6 +282,49 @@ static void lower_concatenation(struct lowering *l)
 {
     keep(l, "axis");
     lower_fused(l);
+}
+
+/* The axis is input 2, as that of SPLIT_V, which also has lengths before it. */
+static void lower_split(struct lowering *l)
+{
+    set_inputs(l, (const uint32_t[]){input_at(l, 1), AS_NONE, input_at(l, 0)}, 3);
+}
+
+static void lower_pad(struct lowering *l)
+{
+    put_text(l, "mode", "constant");
+}
+
+static void lower_mirror_pad(struct lowering *l)
+{
+    put_text(l, "mode", as_node_int(l->from, "mode", 0) ? "symmetric" : "reflect");
+}
+
+/* Rows and columns are axes 1 and 2; their new lengths are input 3. */
+static void put_resize(struct lowering *l, const char *mode)
+{
+    static const int64_t axes[] = {1, 2};
+    bool corners = as_node_int(l->from, "align_corners", 0) != 0;
+    bool half = as_node_int(l->from, "half_pixel_centers", 0) != 0;
+
+    put(l, (struct as_attr){.name = "axes", .kind = AS_ATTR_INTS, .n = 2, .ints = axes});
+    put_text(l, "mode", mode);
+    put_text(l, "coordinate_transformation_mode",
+             half      ? "half_pixel"
+             : corners ? "align_corners"
+                       : "asymmetric");
+    put_text(l, "nearest_mode", half || corners ? "round_prefer_ceil" : "floor");
+    set_inputs(l, (const uint32_t[]){input_at(l, 0), AS_NONE, AS_NONE, input_at(l, 1)}, 4);
+}
+
+static void lower_bilinear(struct lowering *l)
+{
+    put_resize(l, "linear");
+}
+
+static void lower_nearest(struct lowering *l)
+{
+    put_resize(l, "nearest");
 }
 
 static void lower_squeeze(struct lowering *l)
@@ -358,6 +411,13 @@ static const struct as_tflite_row rows[] = {
     {"ARG_MIN", AS_OP_ArgMin, lower_arg},
     {"CUMSUM", AS_OP_CumSum, NULL},
     {"CONCATENATION", AS_OP_Concat, lower_concatenation},
+    {"SPLIT", AS_OP_Split, lower_split},
+    {"SPLIT_V", AS_OP_Split, NULL},
+    {"PAD", AS_OP_Pad, lower_pad},
+    {"PADV2", AS_OP_Pad, lower_pad},
+    {"MIRROR_PAD", AS_OP_Pad, lower_mirror_pad},
+    {"RESIZE_BILINEAR", AS_OP_Resize, lower_bilinear},
+    {"RESIZE_NEAREST_NEIGHBOR", AS_OP_Resize, lower_nearest},
     {"TRANSPOSE", AS_OP_Transpose, NULL},
     {"GATHER", AS_OP_Gather, NULL},
     {"GATHER_ND", AS_OP_GatherND, NULL},

@@ -186,7 +186,6 @@ bool as_cost_einsum_sizes(struct as_cost_ctx *ctx, uint64_t *all, uint64_t *out)
     X(svm)                                                                                         \
     X(optimizer)                                                                                   \
     X(tfl_conv_transpose)                                                                          \
-    X(tfl_resize)                                                                                  \
     X(tfl_lstm)                                                                                    \
     X(tfl_rnn)                                                                                     \
     X(tfl_svdf)                                                                                    \

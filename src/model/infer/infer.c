@@ -114,7 +114,7 @@ static bool is_small(const struct as_infer *ctx, const struct as_value *value)
 }
 
 /* Folds compute with the integers of a tensor, not with what they stand for, and know the
- * attributes of ONNX only; in those it has from opset 11 on, limits are inputs. */
+ * attributes and inputs of ONNX only. */
 static bool may_fold(const struct as_infer *ctx)
 {
     static const char *const unknown[] = {"fused_activation_function", "output_dtype",
@@ -122,7 +122,7 @@ static bool may_fold(const struct as_infer *ctx)
 
     if (ctx->node->op == AS_OP_TFL_RANK) /* looks at no numbers */
         return true;
-    if (ctx->node->op == AS_OP_Clip)
+    if (ctx->node->op == AS_OP_Clip || ctx->node->op == AS_OP_Pad || ctx->node->op == AS_OP_Split)
         return false;
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         if (as_node_attr(ctx->node, unknown[i]))

@@ -92,7 +92,11 @@ static int split(struct as_kernel_ctx *k)
     struct as_dims sizes = {0};
     bool has_sizes = list_of(k, "split", 1, &sizes);
     int axis, rc = as_move_axis_of(k, "axis", 0, in->rank, &axis);
+    struct as_dims said;
 
+    if (as_node_is_lowered(k->node) &&
+        (!as_in_numbers(k, 2, &said) || said.rank != 1 || !as_axis(said.at[0], in->rank, &axis)))
+        return as_kernel_fail(k, "it has no axis");
     if (rc < 0)
         return rc;
     as_strides(in, strides);

@@ -240,8 +240,7 @@ static bool read_bounds(const struct as_step *step, struct whole *w)
 static bool is_whole(const struct as_kernel_ctx *k, const struct as_step *step, struct whole *w)
 {
     static const enum as_op linear[] = {AS_OP_AveragePool, AS_OP_MaxPool, AS_OP_ReduceMean,
-                                        AS_OP_TFL_RESIZE_BILINEAR,
-                                        AS_OP_TFL_RESIZE_NEAREST_NEIGHBOR};
+                                        AS_OP_Resize};
     const struct as_value *in = as_node_input(k->graph, k->node, 0);
     const struct as_value *weights = as_node_input(k->graph, k->node, 1);
     const struct as_value *out = as_node_output(k->graph, k->node, 0);

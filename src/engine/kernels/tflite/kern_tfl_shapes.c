@@ -61,19 +61,6 @@ static int cut_along(struct as_kernel_ctx *k, const struct as_val *x, int axis, 
     return rc;
 }
 
-int as_tfl_split(struct as_kernel_ctx *k)
-{
-    bool sized = k->node->op == AS_OP_TFL_SPLIT_V;
-    const struct as_val *x = in_at(k, sized ? 0 : 1);
-    struct as_dims list;
-    int axis;
-
-    if (!x || !as_in_numbers(k, sized ? 2 : 0, &list) || list.rank != 1 ||
-        !axis_of(list.at[0], x->rank, &axis))
-        return as_kernel_fail(k, "it has no axis");
-    return cut_along(k, x, axis, false);
-}
-
 int as_tfl_unpack(struct as_kernel_ctx *k)
 {
     int axis;
@@ -224,39 +211,7 @@ int as_tfl_strided_slice(struct as_kernel_ctx *k)
     return rc < 0 || k->out[0]->n == 0 ? rc : as_move_view(k, k->out[0], k->in[0], base, own);
 }
 
-/* ---- padded, repeated ---- */
-
-int as_tfl_pad(struct as_kernel_ctx *k)
-{
-    const struct as_val *list = in_at(k, 1), *ins[3] = {k->in[0], NULL, NULL};
-    bool mirror = k->node->op == AS_OP_TFL_MIRROR_PAD;
-    int rank = k->in[0]->rank;
-    int64_t pads[2 * AS_MAX_RANK];
-    struct as_val both = {.dtype = AS_DTYPE_I64, .rank = 1, .present = true};
-    struct as_attr mode = as_attr_text("mode", mirror ? "reflect" : "constant");
-
-    if (!list || !as_dtype_is_integer(list->dtype) || list->n != 2 * (uint64_t)rank)
-        return as_kernel_fail(k, "its pads are not two for each axis");
-    if (mirror && as_node_int(k->node, "mode", 0) != 0)
-        return as_kernel_cannot(k, "pads that repeat the edge");
-    for (int i = 0; i < rank; i++) {
-        pads[i] = as_val_i64(list, 2 * (uint64_t)i);
-        pads[rank + i] = as_val_i64(list, 2 * (uint64_t)i + 1);
-        if (pads[i] < 0 || pads[rank + i] < 0 || k->out[0]->rank != rank ||
-            k->out[0]->dims[i] != k->in[0]->dims[i] + pads[i] + pads[rank + i])
-            return as_kernel_fail(k, "its pads do not fit its output");
-    }
-    both.data = pads;
-    both.n = 2 * (uint64_t)rank;
-    both.bytes = both.n * sizeof *pads;
-    both.dims[0] = 2 * (int64_t)rank;
-    ins[1] = &both;
-    if (k->node->op == AS_OP_TFL_PADV2)
-        ins[2] = in_at(k, 2);
-    return as_kernel_delegate(
-        k, &(struct as_delegate){
-               .op = AS_OP_Pad, .attrs = &mode, .n_attrs = 1, .ins = ins, .n_ins = ins[2] ? 3 : 2});
-}
+/* ---- filled ---- */
 
 int as_tfl_fill(struct as_kernel_ctx *k)
 {
@@ -274,100 +229,6 @@ int as_tfl_fill(struct as_kernel_ctx *k)
 int as_tfl_zeros_like(struct as_kernel_ctx *k)
 {
     memset(k->out[0]->data, 0, (size_t)k->out[0]->bytes);
-    return ASSAY_OK;
-}
-
-/* ---- images ---- */
-
-static float scale_of(int64_t in, int64_t out, bool corners)
-{
-    return corners && out > 1 ? (float)(in - 1) / (float)(out - 1) : (float)in / (float)out;
-}
-
-/* The source places around one output place: two of them and how near it is to the second. */
-struct between {
-    int64_t low, high;
-    float part;
-};
-
-static struct between find_place(int64_t to, int64_t in, float scale, bool half)
-{
-    float at = half ? ((float)to + 0.5f) * scale - 0.5f : (float)to * scale;
-    struct between b;
-
-    at = at > 0 ? at : 0;
-    b.low = (int64_t)at;
-    b.low = b.low < in - 1 ? b.low : in - 1;
-    b.high = b.low + 1 < in ? b.low + 1 : in - 1;
-    b.part = at - (float)b.low;
-    return b;
-}
-
-static int64_t nearest(int64_t to, int64_t in, float scale, bool half, bool corners)
-{
-    float at = ((float)to + (half ? 0.5f : 0)) * scale;
-    int64_t place = (int64_t)(corners ? roundf(at) : floorf(at));
-
-    return place < 0 ? 0 : place < in ? place : in - 1;
-}
-
-struct resize {
-    const struct as_val *x;
-    struct as_val *out;
-    float down, across;
-    bool half, corners, near;
-};
-
-static void work_rows(void *arg, uint64_t from, uint64_t to)
-{
-    const struct resize *r = arg;
-    const int64_t *in = r->x->dims, *out = r->out->dims;
-    int64_t c = in[3];
-
-    for (int64_t i = (int64_t)from; i < (int64_t)to; i++) {
-        const float *x = (const float *)r->x->data + i / out[1] * in[1] * in[2] * c;
-        float *row = (float *)r->out->data + i * out[2] * c;
-        struct between v = find_place(i % out[1], in[1], r->down, r->half);
-
-        if (r->near)
-            v.low = nearest(i % out[1], in[1], r->down, r->half, r->corners);
-        for (int64_t w = 0; w < out[2]; w++, row += c) {
-            struct between h = find_place(w, in[2], r->across, r->half);
-            const float *top = x + v.low * in[2] * c, *bottom = x + v.high * in[2] * c;
-
-            if (r->near) {
-                h.low = nearest(w, in[2], r->across, r->half, r->corners);
-                memcpy(row, top + h.low * c, (size_t)c * sizeof *row);
-                continue;
-            }
-            for (int64_t j = 0; j < c; j++)
-                row[j] = (top[h.low * c + j] * (1 - h.part) + top[h.high * c + j] * h.part) *
-                             (1 - v.part) +
-                         (bottom[h.low * c + j] * (1 - h.part) + bottom[h.high * c + j] * h.part) *
-                             v.part;
-        }
-    }
-}
-
-int as_tfl_resize(struct as_kernel_ctx *k)
-{
-    struct resize r = {.x = k->in[0],
-                       .out = k->out[0],
-                       .half = as_node_int(k->node, "half_pixel_centers", 0) != 0,
-                       .corners = as_node_int(k->node, "align_corners", 0) != 0,
-                       .near = k->node->op == AS_OP_TFL_RESIZE_NEAREST_NEIGHBOR};
-
-    if (r.x->dtype != AS_DTYPE_F32 || r.x->rank != 4 || r.out->dtype != AS_DTYPE_F32 ||
-        r.out->rank != 4)
-        return as_kernel_cannot(k, "an image of %s", as_dtype_name(r.x->dtype));
-    if (r.out->dims[0] != r.x->dims[0] || r.out->dims[3] != r.x->dims[3] ||
-        (r.x->n == 0 && r.out->n > 0))
-        return as_kernel_fail(k, "input and output do not fit");
-    if (r.out->n == 0)
-        return ASSAY_OK;
-    r.down = scale_of(r.x->dims[1], r.out->dims[1], r.corners);
-    r.across = scale_of(r.x->dims[2], r.out->dims[2], r.corners);
-    as_kernel_parallel(k, (uint64_t)(r.out->dims[0] * r.out->dims[1]), 8, work_rows, &r);
     return ASSAY_OK;
 }
 

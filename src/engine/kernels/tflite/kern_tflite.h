@@ -7,13 +7,10 @@
 
 int as_tfl_pack(struct as_kernel_ctx *k);
 int as_tfl_unpack(struct as_kernel_ctx *k);
-int as_tfl_split(struct as_kernel_ctx *k);
 int as_tfl_slice(struct as_kernel_ctx *k);
 int as_tfl_strided_slice(struct as_kernel_ctx *k);
-int as_tfl_pad(struct as_kernel_ctx *k);
 int as_tfl_fill(struct as_kernel_ctx *k);
 int as_tfl_zeros_like(struct as_kernel_ctx *k);
-int as_tfl_resize(struct as_kernel_ctx *k);
 int as_tfl_blocks(struct as_kernel_ctx *k);
 int as_tfl_batches(struct as_kernel_ctx *k);
 

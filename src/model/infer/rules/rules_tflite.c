@@ -17,7 +17,6 @@ static const struct {
 } typed[] = {
     {AS_OP_TFL_TRANSPOSE_CONV, OF_INPUT, 2},
     {AS_OP_TFL_CONV_3D_TRANSPOSE, OF_INPUT, 2},
-    {AS_OP_TFL_SPLIT, OF_INPUT, 1},
     {AS_OP_TFL_FILL, OF_INPUT, 1},
     {AS_OP_TFL_SCATTER_ND, OF_INPUT, 1},
     {AS_OP_TFL_ONE_HOT, OF_INPUT, 2},

@@ -10,30 +10,6 @@ static int64_t attr(const struct as_infer *ctx, const char *name)
 
 /* ---- padding, repeating, gathering ---- */
 
-static int pad(struct as_infer *ctx)
-{
-    const struct as_data *pads = as_in_data(ctx, 1);
-    struct as_dims x;
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    if (!pads || !as_dtype_is_integer(pads->dtype))
-        return as_tfl_unknown(ctx, &x, "its paddings are not constants");
-    if (pads->n != 2 * (uint64_t)x.rank)
-        return as_conflict(ctx, "%llu paddings for %d dimensions", (unsigned long long)pads->n,
-                           x.rank);
-    for (int i = 0; i < x.rank; i++) {
-        int64_t before = as_data_i64(pads, 2 * (uint64_t)i);
-        int64_t after = as_data_i64(pads, 2 * (uint64_t)i + 1);
-
-        if (before < 0 || after < 0)
-            return as_conflict(ctx, "a padding of %lld and %lld", (long long)before,
-                               (long long)after);
-        x.at[i] = as_dim_add(as_dim_add(x.at[i], before), after);
-    }
-    return as_tfl_out(ctx, 0, &x);
-}
-
 static int one_hot(struct as_infer *ctx)
 {
     int64_t depth = AS_DIM_UNKNOWN;
@@ -127,21 +103,6 @@ static int reduce(struct as_infer *ctx)
 
 /* ---- space ---- */
 
-static int resize(struct as_infer *ctx)
-{
-    int64_t size[AS_MAX_RANK];
-    int n = as_tfl_list(ctx, 1, size);
-    struct as_dims x;
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    if (x.rank != 4 || (n >= 0 && n != 2))
-        return as_conflict(ctx, "an image of %d dimensions is given %d lengths", x.rank, n);
-    x.at[1] = n < 0 ? AS_DIM_UNKNOWN : size[0];
-    x.at[2] = n < 0 ? AS_DIM_UNKNOWN : size[1];
-    return as_tfl_out(ctx, 0, &x);
-}
-
 static int shrink(struct as_infer *ctx, int64_t *dim, int64_t by)
 {
     if (*dim == AS_DIM_UNKNOWN || by == AS_DIM_UNKNOWN) {
@@ -227,9 +188,6 @@ static int rfft2d(struct as_infer *ctx)
 }
 
 const struct as_op_rule as_rules_tflite_gather[] = {
-    {AS_OP_TFL_PAD, pad, NULL},
-    {AS_OP_TFL_PADV2, pad, NULL},
-    {AS_OP_TFL_MIRROR_PAD, pad, NULL},
     {AS_OP_TFL_ONE_HOT, one_hot, NULL},
     {AS_OP_TFL_TOPK_V2, topk, NULL},
     {AS_OP_TFL_WHERE, where, NULL},
@@ -237,8 +195,6 @@ const struct as_op_rule as_rules_tflite_gather[] = {
     {AS_OP_TFL_MATRIX_DIAG, matrix_diag, NULL},
     {AS_OP_TFL_REDUCE_ANY, reduce, NULL},
     {AS_OP_TFL_REDUCE_ALL, reduce, NULL},
-    {AS_OP_TFL_RESIZE_BILINEAR, resize, NULL},
-    {AS_OP_TFL_RESIZE_NEAREST_NEIGHBOR, resize, NULL},
     {AS_OP_TFL_DEPTH_TO_SPACE, depth_to_space, NULL},
     {AS_OP_TFL_SPACE_TO_DEPTH, depth_to_space, NULL},
     {AS_OP_TFL_SPACE_TO_BATCH_ND, space_to_batch, NULL},

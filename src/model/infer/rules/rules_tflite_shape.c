@@ -221,57 +221,6 @@ static int unpack(struct as_infer *ctx)
     return rc;
 }
 
-static int split(struct as_infer *ctx)
-{
-    int64_t said, n = ctx->node->n_outputs;
-    struct as_dims x;
-    int axis, rc;
-
-    if (!as_in_dims(ctx, 1, &x) || !as_in_int(ctx, 0, &said) || n == 0)
-        return ASSAY_OK;
-    rc = as_tfl_axis(ctx, said, x.rank, &axis);
-    if (rc < 0)
-        return rc;
-    if (x.at[axis] != AS_DIM_UNKNOWN && x.at[axis] % n != 0)
-        return as_conflict(ctx, "%lld cannot be split into %lld", (long long)x.at[axis],
-                           (long long)n);
-    if (x.at[axis] != AS_DIM_UNKNOWN)
-        x.at[axis] /= n;
-    for (size_t i = 0; i < ctx->node->n_outputs && rc == ASSAY_OK; i++)
-        rc = as_tfl_out(ctx, i, &x);
-    return rc;
-}
-
-/* One of the parts may be -1: the rest. */
-static int split_v(struct as_infer *ctx)
-{
-    const struct as_data *parts = as_in_data(ctx, 1);
-    int64_t said, sum = 0, whole;
-    struct as_dims x;
-    int axis, rc;
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_int(ctx, 2, &said) || !parts ||
-        parts->n != ctx->node->n_outputs || !as_dtype_is_integer(parts->dtype))
-        return ASSAY_OK;
-    rc = as_tfl_axis(ctx, said, x.rank, &axis);
-    if (rc < 0)
-        return rc;
-    whole = x.at[axis];
-    for (uint64_t i = 0; i < parts->n; i++)
-        if (as_data_i64(parts, i) > 0)
-            sum = as_dim_add(sum, as_data_i64(parts, i));
-    for (uint64_t i = 0; i < parts->n && rc == ASSAY_OK; i++) {
-        int64_t part = as_data_i64(parts, i);
-
-        if (part < 0)
-            part = whole == AS_DIM_UNKNOWN || sum == AS_DIM_UNKNOWN || sum > whole ? AS_DIM_UNKNOWN
-                                                                                   : whole - sum;
-        x.at[axis] = part;
-        rc = as_tfl_out(ctx, i, &x);
-    }
-    return rc;
-}
-
 static int slice(struct as_infer *ctx)
 {
     int64_t begin[AS_MAX_RANK], size[AS_MAX_RANK];
@@ -427,8 +376,6 @@ const struct as_op_rule as_rules_tflite_shape[] = {
     {AS_OP_TFL_RESHAPE, reshape, fold_same},
     {AS_OP_TFL_PACK, pack, fold_join},
     {AS_OP_TFL_UNPACK, unpack, NULL},
-    {AS_OP_TFL_SPLIT, split, NULL},
-    {AS_OP_TFL_SPLIT_V, split_v, NULL},
     {AS_OP_TFL_SLICE, slice, NULL},
     {AS_OP_TFL_STRIDED_SLICE, strided_slice, fold_strided},
     {AS_OP_TFL_SCATTER_ND, shape_third, NULL},
