@@ -184,7 +184,8 @@ static void add_tensor(struct file *f, unsigned type, const int32_t *dims, uint3
     data = flat_vector(&f->b, n * type_bytes(type), 1);
     flat_link(&f->b, t, 0, data);
     for (uint32_t i = 0; list && i < n; i++) {
-        flat_set(&f->b, data + 4 + 4 * i, (uint32_t)strtol(list, (char **)(uintptr_t)&list, 10), 4);
+        flat_set(&f->b, data + 4 + 4 * (size_t)i,
+                 (uint32_t)strtol(list, (char **)(uintptr_t)&list, 10), 4);
         list += *list == ',';
     }
 }
@@ -196,10 +197,10 @@ static uint32_t add_tensors(struct file *f, const char *text, unsigned type, int
     uint32_t n = 0;
 
     for (const char *at = text; *at || n == 0; n++) {
-        char kind = *at >= 'A' && *at <= 'Z' ? *at++ : 'O';
+        int kind = *at >= 'A' && *at <= 'Z' ? *at++ : 'O';
         bool is_constant = kind == 'C' || kind == 'I';
         unsigned own = kind == 'B' ? 6 : kind == 'I' ? 2 : type;
-        int32_t dims[8];
+        int32_t dims[8] = {0};
         uint32_t rank = read_shape(&at, dims);
 
         if (kind != 'O' && !is_constant)
@@ -241,7 +242,7 @@ static struct as_buffer make_file(const struct types_case *c, unsigned code, uns
     struct file f = {.quantized = quantized, .n_buffers = 1};
     size_t model, codes, subgraphs, graph, t;
     uint32_t n_in, n_out, n_inputs = 0;
-    int32_t inputs[MAX_PARTS];
+    int32_t inputs[MAX_PARTS] = {0};
 
     put_u32(&f.b, 0);
     put_bytes(&f.b, "TFL3", 4);
@@ -271,7 +272,7 @@ static struct as_buffer make_file(const struct types_case *c, unsigned code, uns
     flat_link(&f.b, graph, 1, flat_ints(&f.b, n_inputs, inputs));
     t = flat_vector(&f.b, n_out, 4);
     for (uint32_t i = 0; i < n_out; i++)
-        flat_set(&f.b, t + 4 + 4 * i, n_in + i, 4);
+        flat_set(&f.b, t + 4 + 4 * (size_t)i, n_in + i, 4);
     flat_link(&f.b, graph, 2, t);
     add_operator(&f, graph, c, n_in, n_out);
     return f.b;
