@@ -217,7 +217,7 @@ static void add_operator(struct file *f, size_t graph, const struct types_case *
                          uint32_t n_out)
 {
     size_t operators = flat_vector(&f->b, 1, 4), op, options;
-    int32_t ids[2 * MAX_PARTS];
+    int32_t ids[2 * MAX_PARTS] = {0};
 
     for (uint32_t i = 0; i < n_in + n_out; i++)
         ids[i] = (int32_t)i;
