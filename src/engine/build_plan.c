@@ -90,7 +90,8 @@ static int64_t opset_of(const struct as_model *model, const struct as_node *node
 {
     int64_t opset = as_model_opset_of(model, node);
 
-    if (opset > 0 || as_domain_find(node->domain_name) != AS_DOMAIN_ONNX)
+    if (opset > 0 || (as_domain_find(node->domain_name) != AS_DOMAIN_ONNX &&
+                      as_op_domain(node->op) != AS_DOMAIN_ONNX))
         return opset;
     return model->format == AS_FORMAT_ONNX ? 7 : 21;
 }
@@ -146,6 +147,35 @@ static int check_node(const struct building *b, const struct as_graph *graph,
     return ASSAY_OK;
 }
 
+/* An activation that TensorFlow Lite keeps as an option of the operator before it. */
+static int add_fused(const struct building *b, const struct as_node *node, struct as_step *step)
+{
+    static const char name[] = "fused_activation_function";
+    static const struct {
+        const char *name;
+        struct as_post_op post;
+    } known[] = {
+        {"RELU", {AS_OP_Relu, 0, 0, AS_NONE}},
+        {"RELU_N1_TO_1", {AS_OP_Clip, -1, 1, AS_NONE}},
+        {"RELU6", {AS_OP_Clip, 0, 6, AS_NONE}},
+        {"TANH", {AS_OP_Tanh, 0, 0, AS_NONE}},
+    };
+
+    if (!as_node_extra(node, name) || as_node_text_is(node, name, "NONE"))
+        return ASSAY_OK;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (as_node_text_is(node, name, known[i].name)) {
+            step->post_ops[step->n_post_ops++] = known[i].post;
+            return ASSAY_OK;
+        }
+    return cannot_run(b, step->graph, node, "there is no kernel for the activation fused to it");
+}
+
+static bool has_scales(const struct as_model *model, uint32_t id)
+{
+    return id != AS_NONE && model->values[id].quant;
+}
+
 static int add_node(struct building *b, struct as_plan *plan, const struct as_graph *graph,
                     const struct as_node *node)
 {
@@ -170,18 +200,24 @@ static int add_node(struct building *b, struct as_plan *plan, const struct as_gr
     step->graph = graph;
     step->node = step->spec = step->sources[0] = node;
     step->n_sources = 1;
-    step->op = node->op;
+    /* Quantized tensors, channels that come last, orders and axes that are inputs: no pass and no
+     * library may take a node of TensorFlow Lite for just what ONNX says of its operator. */
+    step->op = as_node_is_lowered(node) ? AS_OP_UNKNOWN : node->op;
     step->opset = opset_of(p->model, node);
     step->kernel = kernel;
     step->impl = "plain C";
-    for (uint32_t i = 0; i < node->n_inputs; i++)
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
         step->in[i] = stands_for(b, node->inputs[i]);
-    for (uint32_t i = 0; i < node->n_outputs; i++)
+        step->is_quantized |= has_scales(p->model, node->inputs[i]);
+    }
+    for (uint32_t i = 0; i < node->n_outputs; i++) {
         step->out[i] = node->outputs[i];
+        step->is_quantized |= has_scales(p->model, node->outputs[i]);
+    }
     for (uint32_t i = 0; i < node->n_attrs && rc == ASSAY_OK; i++)
         if (node->attrs[i].kind == AS_ATTR_GRAPH)
             rc = wait_for(b, node->attrs[i].graph);
-    return rc;
+    return rc < 0 ? rc : add_fused(b, node, step);
 }
 
 /* The side that an If takes, when that is known before the run; else NULL. */

@@ -406,7 +406,7 @@ void as_engine_step(const struct as_engine *engine, size_t i, struct as_step_inf
     } else {
         info->node = step->node;
         info->name = as_node_label(step->graph, step->node);
-        info->op = as_op_name(step->op);
+        info->op = step->spec == step->node ? step->node->op_name : as_op_name(step->op);
     }
     /* The text is of the step, not of the call: made anew, it is always the same. */
     union {

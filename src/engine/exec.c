@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "engine/half.h"
+#include "engine/kernels/quant/kern_quant_floats.h"
 #include "model/infer/infer_node.h"
 
 enum { MAX_BODY_DEPTH = AS_MAX_GRAPH_DEPTH + 1 };
@@ -78,8 +79,8 @@ static int make_apart(struct as_exec *x, struct as_slot *slot)
     return rc;
 }
 
-/* The types of a step's outputs for what its inputs are now. */
-static int find_types(struct as_exec *x, const struct as_step *step, struct as_type *out)
+int as_exec_types(struct as_exec *x, const struct as_step *step, const struct as_val *const *ins,
+                  struct as_type *out)
 {
     const struct as_node *node = step->spec;
     struct as_exec_plan *p = x->p;
@@ -107,7 +108,7 @@ static int find_types(struct as_exec *x, const struct as_step *step, struct as_t
         return as_fail_nomem(x->err);
     now.graph = home.graph;
     for (uint32_t i = 0; i < node->n_inputs && i < step->n_in; i++) {
-        const struct as_val *val = step->ins[i];
+        const struct as_val *val = ins[i];
 
         if (!val)
             continue;
@@ -147,7 +148,7 @@ static int make_dynamic(struct as_exec *x, const struct as_step *step)
 
     if (!out)
         return as_fail_nomem(x->err);
-    rc = find_types(x, step, out);
+    rc = as_exec_types(x, step, step->ins, out);
     for (uint32_t i = 0; i < step->n_out && rc == ASSAY_OK; i++) {
         if (!step->outs[i])
             continue;
@@ -255,9 +256,13 @@ static int run_plain(struct as_exec *x, struct as_step *step)
             return rc < 0 ? rc : ASSAY_OK;
         }
     }
-    rc = as_half_run(&k, step->kernel);
-    if (rc == ASSAY_OK && as_step_has_post_ops(step))
-        rc = as_post_ops_apply(&k, step);
+    if (step->is_quantized && as_quant_applies(&k)) {
+        rc = as_quant_run(&k, step);
+    } else {
+        rc = as_half_run(&k, step->kernel);
+        if (rc == ASSAY_OK && as_step_has_post_ops(step))
+            rc = as_post_ops_apply(&k, step);
+    }
     for (uint32_t i = 0; i < step->n_out && rc == ASSAY_OK; i++) {
         if (step->outs[i] && !step->outs[i]->present)
             rc = as_kernel_fail(&k, "it has no output %u to give", i);
@@ -280,7 +285,7 @@ static int run_view(struct as_exec *x, const struct as_step *step, bool dynamic)
     if (rc == ASSAY_OK && !to)
         return ASSAY_OK;
     if (rc == ASSAY_OK && dynamic)
-        rc = find_types(x, step, out);
+        rc = as_exec_types(x, step, step->ins, out);
     else if (rc == ASSAY_OK)
         out[0] = x->p->slots[step->out[0]].type;
     if (rc < 0)

@@ -25,6 +25,10 @@ struct as_exec {
     struct assay_error *err;
 };
 
+/* The types of a step's outputs by its shape rule, when its inputs are `ins`. */
+AS_MUST_USE int as_exec_types(struct as_exec *x, const struct as_step *step,
+                              const struct as_val *const *ins, struct as_type *out);
+
 /* Gives static slots of the main plan their places in the arena, or (apart) leaves them empty. */
 void as_exec_bind(struct as_exec_plan *p, bool apart);
 

@@ -64,6 +64,8 @@ struct as_step {
     uint32_t n_post_ops;
     bool dead;                      /* taken away by the optimiser */
     bool is_static;                 /* all shapes known: outputs are placed beforehand */
+    bool is_quantized;              /* values of its node have scales (kern_quant_floats.h) */
+    bool knows_types;               /* those of its floats were found to go together */
     bool is_free;                   /* a view of what is placed: there is nothing to do in a run */
     const struct as_kernel *kernel; /* in plain C; NULL for a reorder */
     const struct as_provider *provider; /* NULL: plain C */

@@ -54,6 +54,22 @@ static bool wants_pages(enum as_mem_kind kind, uint64_t size)
 #endif
 }
 
+/* A block is rounded up to whole lines; AddressSanitizer is told where the tensor in it ends. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#define HAS_ASAN __has_feature(address_sanitizer)
+#else
+#define HAS_ASAN 0
+#endif
+#if HAS_ASAN
+#include <sanitizer/asan_interface.h>
+#define END_BLOCK(block, size, whole)                                                              \
+    ASAN_POISON_MEMORY_REGION((char *)(block) + (size), (whole) - (size))
+#else
+#define END_BLOCK(block, size, whole) (void)(block)
+#endif
+
 /* Every small page would be a miss in the translation of addresses. Only whole huge pages are asked
  * for, so nothing is wasted. */
 void *as_mem_block(uint64_t size)
@@ -64,8 +80,12 @@ void *as_mem_block(uint64_t size)
 
     if (size > SIZE_MAX / 2)
         return NULL;
-    if (size < huge)
-        return as_alloc_aligned(AS_MEM_ALIGN, whole);
+    if (size < huge) {
+        block = as_alloc_aligned(AS_MEM_ALIGN, whole);
+        if (block)
+            END_BLOCK(block, (size_t)size, whole);
+        return block;
+    }
     block = as_alloc_aligned(huge, (whole + huge - 1) / huge * huge);
     if (block)
         (void)madvise(block, (size_t)size / huge * huge, MADV_HUGEPAGE); /* a wish */

@@ -179,6 +179,7 @@ def attacks():
     yield "input_past_end", broken(lambda f: f.put(f.op_inputs + 4, "i", 4)), "input 0 is tensor 4"
     yield "output_minus_1", broken(lambda f: f.put(f.op_outputs + 4, "i", -1)), "output 0 is tensor -1"
     yield "graph_input_minus_1", broken(lambda f: f.put(f.inputs + 4, "i", -1)), "a graph's input 0 is tensor -1"
+    yield "graph_input_twice", broken(lambda f: f.link(f.graph, 1, f.vector("i", [0, 0]))), "tensor 'x' is an input of its graph twice"
     yield "graph_output_minus_1", broken(lambda f: f.put(f.outputs + 4, "i", -1)), "a graph's output 0 is tensor -1"
     yield "makes_its_own_input", broken(lambda f: f.put(f.op_inputs + 4, "i", 3)), "y"
     yield "makes_a_constant", broken(lambda f: f.put(f.op_outputs + 4, "i", 1)), "another one makes too"

@@ -4,6 +4,7 @@
 #ifndef AS_TESTS_RULE_KIT_H
 #define AS_TESTS_RULE_KIT_H
 
+#include "format/tflite/tflite_lower.h"
 #include "rule_spec.h"
 
 /* Names between commas; "-" or nothing for one that is left out. */
@@ -35,7 +36,6 @@ static inline void kit_node(struct rule_kit *k, char *line)
     node->domain_name = at ? (*at = 0, at + 1) : "";
     node->name = node->op_name = op;
     node->op = as_op_find(as_domain_find(node->domain_name), op);
-    assert_int_not_equal(node->op, AS_OP_UNKNOWN);
     node->attrs = attrs;
     while ((word = kit_word(&save, " "))) {
         if (strcmp(word, "->") == 0)
@@ -47,6 +47,10 @@ static inline void kit_node(struct rule_kit *k, char *line)
         else
             node->inputs = kit_list(k, word, &node->n_inputs);
     }
+    if (as_node_is_lowered(node))
+        assert_int_equal(as_tflite_lower(k->model, node, as_tflite_row_find(op), &k->err),
+                         ASSAY_OK);
+    assert_int_not_equal(node->op, AS_OP_UNKNOWN);
 }
 
 static inline void kit_open(struct rule_kit *k, struct as_graph *parent, const char *name)

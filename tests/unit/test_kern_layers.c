@@ -399,10 +399,10 @@ static void a_convolution_of_bytes_rounds_once(void **state)
     x = bytes(&r, AS_DTYPE_I8, KIT_DIMS(1, 4, 4, 2), 41, 3, 200, -100);
     w = bytes(&r, AS_DTYPE_I8, KIT_DIMS(3, 2, 2, 2), 23, 7, 180, -90);
     bias = move_numbers(&r, AS_DTYPE_I32, KIT_DIMS(3), (const double[]){500, -300, 100});
-    out = KIT_NODE(r.k, AS_OP_TFL_CONV_2D, x, w, bias);
-    kit_attr_text(r.k, "padding", "SAME");
-    kit_attr_int(r.k, "stride_w", 1);
-    kit_attr_int(r.k, "stride_h", 1);
+    out = KIT_NODE(r.k, AS_OP_Conv, x, w, bias);
+    r.k->nodes[0].domain_name = "tflite";
+    kit_attr_text(r.k, "auto_pad", "SAME_UPPER");
+    kit_attr_text(r.k, "filter_layout", "OHWI");
     kit_attr_text(r.k, "fused_activation_function", "RELU");
     quantise(&r, x, 1, &x_scale, &x_zero);
     quantise(&r, w, 3, w_scales, w_zeros);
@@ -422,11 +422,15 @@ static void floats_become_bytes_and_back(void **state)
     (void)state;
     move_init(&r, 0);
     x = move_numbers(&r, AS_DTYPE_F32, KIT_DIMS(5), (const double[]){-100, -0.25, 0.25, 0.6, 100});
-    q = KIT_NODE(r.k, AS_OP_TFL_QUANTIZE, x);
+    q = KIT_NODE(r.k, AS_OP_Cast, x);
+    r.k->nodes[0].domain_name = "tflite";
+    kit_attr_int(r.k, "to", 3);
     assert_true(
         as_type_tensor(&r.k->model->values[q].type, &r.k->model->arena, AS_DTYPE_I8, &KIT_DIMS(5)));
     quantise(&r, q, 1, &scale, &zero);
-    out = KIT_NODE(r.k, AS_OP_TFL_DEQUANTIZE, q);
+    out = KIT_NODE(r.k, AS_OP_Cast, q);
+    r.k->nodes[1].domain_name = "tflite";
+    kit_attr_int(r.k, "to", 1);
     assert_true(as_type_tensor(&r.k->model->values[out].type, &r.k->model->arena, AS_DTYPE_F32,
                                &KIT_DIMS(5)));
     assert_int_equal(move_go(&r, out, 1), ASSAY_OK);

@@ -190,8 +190,9 @@ static void what_onnx_cannot_say_is_refused(void **state)
     assert_int_equal(as_onnx_write(m, &out, &err), ASSAY_ERR_UNSUPPORTED);
     assert_non_null(strstr(err.msg, "attribute 'sparse_tensors' of node 'odd'"));
     m->main->nodes[0].n_attrs = 0;
-    m->main->nodes[0].op = AS_OP_TFL_CONV_2D;
+    m->main->nodes[0].domain_name = "tflite";
     assert_int_equal(as_onnx_write(m, &out, &err), ASSAY_ERR_UNSUPPORTED);
+    m->main->nodes[0].domain_name = "";
     m->main->nodes[0].op = AS_OP_UNKNOWN;
     m->values[1].data->n = (uint64_t)1 << 30;
     m->values[1].data->size_bytes = (uint64_t)1 << 32;

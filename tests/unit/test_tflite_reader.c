@@ -126,18 +126,23 @@ static void a_convolution_is_read_with_its_options(void **state)
     struct made m = make();
     struct as_model *model = good(&m);
     const struct as_node *node = &model->main->nodes[0];
+    struct as_ints list;
 
     (void)state;
     assert_int_equal(model->main->n_nodes, 1);
-    assert_int_equal(node->op, AS_OP_TFL_CONV_2D);
+    assert_int_equal(node->op, AS_OP_Conv);
     assert_string_equal(node->op_name, "CONV_2D");
     assert_string_equal(node->domain_name, "tflite");
     assert_string_equal(node->name, "y");
-    assert_true(as_node_text_is(node, "padding", "VALID"));
+    assert_true(as_node_text_is(node, "auto_pad", "VALID"));
+    assert_true(as_node_text_is(node, "filter_layout", "OHWI"));
     assert_true(as_node_text_is(node, "fused_activation_function", "RELU6"));
-    assert_int_equal(as_node_int(node, "stride_w", 0), 2);
-    assert_int_equal(as_node_int(node, "stride_h", 0), 1);
-    assert_int_equal(as_node_int(node, "dilation_w_factor", 0), 1); /* the schema's default */
+    assert_true(as_node_ints(node, "strides", &list));
+    assert_int_equal(list.n, 2);
+    assert_int_equal(list.at[0], 1);
+    assert_int_equal(list.at[1], 2);
+    assert_true(as_node_ints(node, "dilations", &list));
+    assert_int_equal(list.at[1], 1); /* the schema's default */
     assert_true(model->has_graph);
     assert_string_equal(model->producer, "by hand");
     assert_string_equal(model->graph_name, "main");
@@ -161,7 +166,7 @@ static void the_greater_operator_code_counts(void **state)
     flat_field(&m.b, m.code, 0, 127, 1);
     flat_field(&m.b, m.code, 3, 150, 4);
     model = good(&m);
-    assert_int_equal(model->main->nodes[0].op, AS_OP_TFL_GELU);
+    assert_int_equal(model->main->nodes[0].op, AS_OP_Gelu);
     as_model_free(model);
     as_buffer_fini(&m.b);
     flat_field(&unknown.b, unknown.code, 3, 5000, 4);

@@ -27,7 +27,6 @@ static bool is_lookup(enum as_op op)
     case AS_OP_MS_EmbedLayerNormalization:
     case AS_OP_MS_QEmbedLayerNormalization:
     case AS_OP_MS_GatherBlockQuantized:
-    case AS_OP_TFL_GATHER:
     case AS_OP_TFL_EMBEDDING_LOOKUP:
         return true;
     default:

@@ -124,7 +124,7 @@ static bool is_steady(const struct as_step *step)
 
     if (!step->n_out || !step->n_in || step->n_post_ops || step->op == AS_OP_UNKNOWN || !kernel)
         return false;
-    if (kernel->flags & AS_KERNEL_RANDOM || as_op_domain(step->op) == AS_DOMAIN_TFLITE)
+    if (kernel->flags & AS_KERNEL_RANDOM)
         return false;
     for (uint32_t i = 0; i < spec->n_attrs; i++)
         if (!is_comparable(spec->attrs[i].kind))

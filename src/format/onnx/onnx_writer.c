@@ -312,7 +312,7 @@ static void put_node(struct as_protobuf *p, const void *what)
     const struct as_node *node = what;
     struct writing *w = ctx_of(p);
 
-    if (as_op_domain(node->op) == AS_DOMAIN_TFLITE)
+    if (as_node_is_lowered(node))
         stop(w, as_fail(&w->err, ASSAY_ERR_UNSUPPORTED,
                         "node '%.80s' is TensorFlow Lite's %.40s, which ONNX does not have",
                         node->name, node->op_name));

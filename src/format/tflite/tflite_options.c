@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
-
 enum { MAX_LIST = 4096 };
 
 /* How a field is stored, and what it becomes. */
@@ -310,13 +308,14 @@ int as_tflite_options(struct as_flat *flat, struct as_arena *arena, const struct
 {
     uint64_t type = as_flat_uint(flat, op, 3, 1, 0);
     struct as_flat_table t = as_flat_table(flat, op, 4, "an operator's options");
-    const struct options *options = find_options(first_union, AS_COUNT_OF(first_union), type);
+    const struct options *options =
+        find_options(first_union, sizeof first_union / sizeof *first_union, type);
 
     *bodies = (struct as_tflite_bodies){0};
     if (type == 0) {
         type = as_flat_uint(flat, op, 11, 1, 0);
         t = as_flat_table(flat, op, 12, "an operator's options");
-        options = find_options(second_union, AS_COUNT_OF(second_union), type);
+        options = find_options(second_union, sizeof second_union / sizeof *second_union, type);
     }
     if (flat->rc < 0 || !options || t.at == 0)
         return flat->rc;
@@ -340,58 +339,49 @@ bool as_tflite_dtype(uint64_t code, unsigned *dtype)
 
 const char *as_tflite_op_name(uint64_t code)
 {
-    /* From 162 on: operators we have no rules for. */
-    static const char *const later[] = {
-        "STABLEHLO_LOGISTIC",
-        "STABLEHLO_ADD",
-        "STABLEHLO_DIVIDE",
-        "STABLEHLO_MULTIPLY",
-        "STABLEHLO_MAXIMUM",
-        "STABLEHLO_RESHAPE",
-        "STABLEHLO_CLAMP",
-        "STABLEHLO_CONCATENATE",
-        "STABLEHLO_BROADCAST_IN_DIM",
-        "STABLEHLO_CONVOLUTION",
-        "STABLEHLO_SLICE",
-        "STABLEHLO_CUSTOM_CALL",
-        "STABLEHLO_REDUCE",
-        "STABLEHLO_ABS",
-        "STABLEHLO_AND",
-        "STABLEHLO_COSINE",
-        "STABLEHLO_EXPONENTIAL",
-        "STABLEHLO_FLOOR",
-        "STABLEHLO_LOG",
-        "STABLEHLO_MINIMUM",
-        "STABLEHLO_NEGATE",
-        "STABLEHLO_OR",
-        "STABLEHLO_POWER",
-        "STABLEHLO_REMAINDER",
-        "STABLEHLO_RSQRT",
-        "STABLEHLO_SELECT",
-        "STABLEHLO_SUBTRACT",
-        "STABLEHLO_TANH",
-        "STABLEHLO_SCATTER",
-        "STABLEHLO_COMPARE",
-        "STABLEHLO_CONVERT",
-        "STABLEHLO_DYNAMIC_SLICE",
-        "STABLEHLO_DYNAMIC_UPDATE_SLICE",
-        "STABLEHLO_PAD",
-        "STABLEHLO_IOTA",
-        "STABLEHLO_DOT_GENERAL",
-        "STABLEHLO_REDUCE_WINDOW",
-        "STABLEHLO_SORT",
-        "STABLEHLO_WHILE",
-        "STABLEHLO_GATHER",
-        "STABLEHLO_TRANSPOSE",
-        "DILATE",
-        "STABLEHLO_RNG_BIT_GENERATOR",
-        "REDUCE_WINDOW",
-        "STABLEHLO_COMPOSITE",
+    /* clang-format off */
+    static const char *const names[] = {
+        "ADD", "AVERAGE_POOL_2D", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D",
+        "DEPTH_TO_SPACE", "DEQUANTIZE", "EMBEDDING_LOOKUP", "FLOOR", "FULLY_CONNECTED",
+        "HASHTABLE_LOOKUP", "L2_NORMALIZATION", "L2_POOL_2D", "LOCAL_RESPONSE_NORMALIZATION",
+        "LOGISTIC", "LSH_PROJECTION", "LSTM", "MAX_POOL_2D", "MUL", "RELU", "RELU_N1_TO_1",
+        "RELU6", "RESHAPE", "RESIZE_BILINEAR", "RNN", "SOFTMAX", "SPACE_TO_DEPTH", "SVDF", "TANH",
+        "CONCAT_EMBEDDINGS", "SKIP_GRAM", "CALL", "CUSTOM", "EMBEDDING_LOOKUP_SPARSE", "PAD",
+        "UNIDIRECTIONAL_SEQUENCE_RNN", "GATHER", "BATCH_TO_SPACE_ND", "SPACE_TO_BATCH_ND",
+        "TRANSPOSE", "MEAN", "SUB", "DIV", "SQUEEZE", "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        "STRIDED_SLICE", "BIDIRECTIONAL_SEQUENCE_RNN", "EXP", "TOPK_V2", "SPLIT", "LOG_SOFTMAX",
+        "DELEGATE", "BIDIRECTIONAL_SEQUENCE_LSTM", "CAST", "PRELU", "MAXIMUM", "ARG_MAX",
+        "MINIMUM", "LESS", "NEG", "PADV2", "GREATER", "GREATER_EQUAL", "LESS_EQUAL", "SELECT",
+        "SLICE", "SIN", "TRANSPOSE_CONV", "SPARSE_TO_DENSE", "TILE", "EXPAND_DIMS", "EQUAL",
+        "NOT_EQUAL", "LOG", "SUM", "SQRT", "RSQRT", "SHAPE", "POW", "ARG_MIN", "FAKE_QUANT",
+        "REDUCE_PROD", "REDUCE_MAX", "PACK", "LOGICAL_OR", "ONE_HOT", "LOGICAL_AND", "LOGICAL_NOT",
+        "UNPACK", "REDUCE_MIN", "FLOOR_DIV", "REDUCE_ANY", "SQUARE", "ZEROS_LIKE", "FILL",
+        "FLOOR_MOD", "RANGE", "RESIZE_NEAREST_NEIGHBOR", "LEAKY_RELU", "SQUARED_DIFFERENCE",
+        "MIRROR_PAD", "ABS", "SPLIT_V", "UNIQUE", "CEIL", "REVERSE_V2", "ADD_N", "GATHER_ND",
+        "COS", "WHERE", "RANK", "ELU", "REVERSE_SEQUENCE", "MATRIX_DIAG", "QUANTIZE",
+        "MATRIX_SET_DIAG", "ROUND", "HARD_SWISH", "IF", "WHILE", "NON_MAX_SUPPRESSION_V4",
+        "NON_MAX_SUPPRESSION_V5", "SCATTER_ND", "SELECT_V2", "DENSIFY", "SEGMENT_SUM",
+        "BATCH_MATMUL", "PLACEHOLDER_FOR_GREATER_OP_CODES", "CUMSUM", "CALL_ONCE", "BROADCAST_TO",
+        "RFFT2D", "CONV_3D", "IMAG", "REAL", "COMPLEX_ABS", "HASHTABLE", "HASHTABLE_FIND",
+        "HASHTABLE_IMPORT", "HASHTABLE_SIZE", "REDUCE_ALL", "CONV_3D_TRANSPOSE", "VAR_HANDLE",
+        "READ_VARIABLE", "ASSIGN_VARIABLE", "BROADCAST_ARGS", "RANDOM_STANDARD_NORMAL",
+        "BUCKETIZE", "RANDOM_UNIFORM", "MULTINOMIAL", "GELU", "DYNAMIC_UPDATE_SLICE",
+        "RELU_0_TO_1", "UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_SUM",
+        "ATAN2", "UNSORTED_SEGMENT_MIN", "SIGN", "BITCAST", "BITWISE_XOR", "RIGHT_SHIFT",
+        "STABLEHLO_LOGISTIC", "STABLEHLO_ADD", "STABLEHLO_DIVIDE", "STABLEHLO_MULTIPLY",
+        "STABLEHLO_MAXIMUM", "STABLEHLO_RESHAPE", "STABLEHLO_CLAMP", "STABLEHLO_CONCATENATE",
+        "STABLEHLO_BROADCAST_IN_DIM", "STABLEHLO_CONVOLUTION", "STABLEHLO_SLICE",
+        "STABLEHLO_CUSTOM_CALL", "STABLEHLO_REDUCE", "STABLEHLO_ABS", "STABLEHLO_AND",
+        "STABLEHLO_COSINE", "STABLEHLO_EXPONENTIAL", "STABLEHLO_FLOOR", "STABLEHLO_LOG",
+        "STABLEHLO_MINIMUM", "STABLEHLO_NEGATE", "STABLEHLO_OR", "STABLEHLO_POWER",
+        "STABLEHLO_REMAINDER", "STABLEHLO_RSQRT", "STABLEHLO_SELECT", "STABLEHLO_SUBTRACT",
+        "STABLEHLO_TANH", "STABLEHLO_SCATTER", "STABLEHLO_COMPARE", "STABLEHLO_CONVERT",
+        "STABLEHLO_DYNAMIC_SLICE", "STABLEHLO_DYNAMIC_UPDATE_SLICE", "STABLEHLO_PAD",
+        "STABLEHLO_IOTA", "STABLEHLO_DOT_GENERAL", "STABLEHLO_REDUCE_WINDOW", "STABLEHLO_SORT",
+        "STABLEHLO_WHILE", "STABLEHLO_GATHER", "STABLEHLO_TRANSPOSE", "DILATE",
+        "STABLEHLO_RNG_BIT_GENERATOR", "REDUCE_WINDOW", "STABLEHLO_COMPOSITE",
     };
-    static const uint64_t known = (uint64_t)AS_OP_COUNT - (uint64_t)AS_OP_TFL_ADD;
+    /* clang-format on */
 
-    _Static_assert(AS_OP_COUNT - AS_OP_TFL_ADD == 162, "the list has every code from 0 to 161");
-    if (code < known)
-        return as_op_name((enum as_op)(AS_OP_TFL_ADD + code));
-    return code - known < AS_COUNT_OF(later) ? later[code - known] : NULL;
+    return code < sizeof names / sizeof *names ? names[code] : NULL;
 }

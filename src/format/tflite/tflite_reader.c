@@ -45,7 +45,10 @@ static int read_code(struct as_tflite *r, uint32_t i)
         return as_flat_fail(&r->flat, t.at, "operator code %u is negative", i);
     code = code > (int32_t)old ? code : (int32_t)old;
     op->name = as_tflite_op_name((uint64_t)code);
-    op->op = code == CUSTOM || !op->name ? AS_OP_UNKNOWN : as_op_find(AS_DOMAIN_TFLITE, op->name);
+    if (code != CUSTOM && op->name) {
+        op->row = as_tflite_row_find(op->name);
+        op->op = as_op_find(AS_DOMAIN_TFLITE, op->name);
+    }
     if (code == CUSTOM)
         op->name = copy_text(r, as_flat_text(&r->flat, &t, CODE_CUSTOM), AS_MAX_NAME_BYTES);
     if (code != CUSTOM && !op->name) {
@@ -116,6 +119,9 @@ static int read_borders(struct as_tflite *r, struct as_graph *graph, const struc
     for (uint32_t i = 0; i < inputs.n && rc == ASSAY_OK; i++) {
         struct as_value *value = &r->model->values[graph->inputs[i]];
 
+        if (value->is_input)
+            return as_flat_fail(&r->flat, inputs.at + 4ull * i,
+                                "tensor '%.80s' is an input of its graph twice", value->name);
         value->is_input = !value->data;
         if (value->type.rank < 0)
             value->type.rank = 0; /* an input of unknown rank would leave everything unknown */
@@ -183,7 +189,9 @@ static int read_operator(struct as_tflite *r, struct as_graph *graph, struct as_
     if (outputs.n)
         node->name = r->model->values[node->outputs[0]].name;
     rc = as_tflite_options(&r->flat, &r->model->arena, t, node, &bodies);
-    return rc < 0 ? rc : read_bodies(r, graph, node, &bodies);
+    if (rc == ASSAY_OK)
+        rc = read_bodies(r, graph, node, &bodies);
+    return rc < 0 ? rc : as_tflite_lower(r->model, node, r->ops[code].row, r->flat.err);
 }
 
 static int read_operators(struct as_tflite *r, struct as_graph *graph,
@@ -222,6 +230,15 @@ static int settle_tensors(struct as_tflite *r, struct as_graph *graph,
 
         if (!made[i])
             rc = as_tflite_settle(r, &t, base + i);
+    }
+    /* A variable that no operator writes has nothing to give out. */
+    for (uint32_t i = 0; rc == ASSAY_OK && i < graph->n_outputs; i++) {
+        const struct as_value *value = &r->model->values[graph->outputs[i]];
+
+        if (value->data && !value->is_initializer)
+            rc = as_flat_fail(&r->flat, tensors->at,
+                              "graph '%.80s' gives out tensor '%.80s', which nothing makes",
+                              graph->name, value->name);
     }
     return rc;
 }

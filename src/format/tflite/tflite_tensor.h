@@ -5,6 +5,7 @@
 
 #include "format/mapped_file.h"
 #include "format/tflite/flatbuffer.h"
+#include "format/tflite/tflite_lower.h"
 #include "model/graph/graph.h"
 
 /* What one TensorFlow Lite file may have. */
@@ -26,6 +27,7 @@ struct as_tflite {
 
 struct as_tflite_code {
     const char *name;
+    const struct as_tflite_row *row; /* how it is lowered; NULL: it stays `op` */
     enum as_op op;
 };
 

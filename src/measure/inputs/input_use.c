@@ -46,7 +46,6 @@ static const struct use {
     {AS_OP_MS_GroupQueryAttention, 6, 0, USE_TOTAL, NULL, 0},
     {AS_OP_Equal, 0, 1, USE_CHOICE, NULL, 0},
     {AS_OP_Equal, 1, 0, USE_CHOICE, NULL, 0},
-    {AS_OP_TFL_GATHER, 1, 0, USE_INDEX, "axis", 0},
     {AS_OP_TFL_EMBEDDING_LOOKUP, 0, 1, USE_INDEX, NULL, 0},
 };
 
@@ -55,25 +54,11 @@ static const struct pass {
     enum as_op op;
     bool all;
 } passes[] = {
-    {AS_OP_Cast, false},
-    {AS_OP_Reshape, false},
-    {AS_OP_Unsqueeze, false},
-    {AS_OP_Squeeze, false},
-    {AS_OP_Identity, false},
-    {AS_OP_Flatten, false},
-    {AS_OP_Transpose, false},
-    {AS_OP_Slice, false},
-    {AS_OP_Split, false},
-    {AS_OP_Concat, true},
-    {AS_OP_Expand, false},
-    {AS_OP_Tile, false},
-    {AS_OP_Gather, false},
-    {AS_OP_TFL_CAST, false},
-    {AS_OP_TFL_RESHAPE, false},
-    {AS_OP_TFL_SQUEEZE, false},
-    {AS_OP_TFL_EXPAND_DIMS, false},
-    {AS_OP_TFL_TRANSPOSE, false},
-    {AS_OP_TFL_CONCATENATION, true},
+    {AS_OP_Cast, false},      {AS_OP_Reshape, false},     {AS_OP_Unsqueeze, false},
+    {AS_OP_Squeeze, false},   {AS_OP_Identity, false},    {AS_OP_Flatten, false},
+    {AS_OP_Transpose, false}, {AS_OP_Slice, false},       {AS_OP_Split, false},
+    {AS_OP_Concat, true},     {AS_OP_Expand, false},      {AS_OP_Tile, false},
+    {AS_OP_Gather, false},    {AS_OP_TFL_RESHAPE, false},
 };
 
 enum { CACHE_INPUT = 3, CACHE_AXIS = 2 }; /* of GroupQueryAttention: past keys, their length */

@@ -71,8 +71,7 @@ static bool is_constant(const struct search *s, uint32_t id)
 static bool is_product(const struct as_node *node)
 {
     return (node->op == AS_OP_MatMul || node->op == AS_OP_MS_FusedMatMul ||
-            node->op == AS_OP_MS_TransposeMatMul || node->op == AS_OP_Einsum ||
-            node->op == AS_OP_TFL_BATCH_MATMUL) &&
+            node->op == AS_OP_MS_TransposeMatMul || node->op == AS_OP_Einsum) &&
            node->n_inputs >= 2 && node->inputs[0] != AS_NONE && node->inputs[1] != AS_NONE &&
            node->n_outputs > 0 && node->outputs[0] != AS_NONE;
 }
@@ -112,8 +111,6 @@ static bool lies_before_softmax(enum as_op op)
         AS_OP_Unsqueeze,
         AS_OP_QuantizeLinear,
         AS_OP_DequantizeLinear,
-        AS_OP_TFL_ADD,
-        AS_OP_TFL_MUL,
         AS_OP_TFL_RESHAPE,
     };
 
@@ -518,10 +515,8 @@ static void mark_block(const struct search *s, const struct block *b, uint32_t i
 
 static bool is_softmax(const struct as_node *node)
 {
-    return (node->op == AS_OP_Softmax || node->op == AS_OP_MS_BiasSoftmax ||
-            node->op == AS_OP_TFL_SOFTMAX) &&
-           node->n_inputs > 0 && node->inputs[0] != AS_NONE && node->n_outputs > 0 &&
-           node->outputs[0] != AS_NONE;
+    return (node->op == AS_OP_Softmax || node->op == AS_OP_MS_BiasSoftmax) && node->n_inputs > 0 &&
+           node->inputs[0] != AS_NONE && node->n_outputs > 0 && node->outputs[0] != AS_NONE;
 }
 
 static bool softmax_is_last(const struct search *s, const struct as_node *node)

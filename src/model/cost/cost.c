@@ -187,8 +187,7 @@ static void keep_inner(struct as_cost_row *row, uint64_t bytes)
 /* A byte an element, or of what chooses one of many an index of eight. */
 static void keep_mask(const struct counting *c, const struct as_node *node, struct as_cost_row *row)
 {
-    bool chooses = node->op != AS_OP_Dropout && node->op != AS_OP_Where &&
-                   node->op != AS_OP_TFL_SELECT && node->op != AS_OP_TFL_SELECT_V2;
+    bool chooses = node->op != AS_OP_Dropout && node->op != AS_OP_Where;
     uint64_t n = 0;
 
     if (node->n_outputs == 0 || node->outputs[0] == AS_NONE ||

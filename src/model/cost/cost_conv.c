@@ -9,6 +9,10 @@ static uint64_t kernel_volume(struct as_cost_ctx *ctx, size_t weight)
 
     if (!as_cost_in_dims(ctx, weight, &dims))
         return 0;
+    /* TensorFlow Lite also has the channels of the output last. */
+    if (as_cost_attr_is(ctx, "filter_layout", "1HWO") ||
+        as_cost_attr_is(ctx, "filter_layout", "DHWIO"))
+        return as_cost_volume(&dims, 0, dims.rank - 1);
     return as_cost_volume(&dims, 1, dims.rank);
 }
 
@@ -21,6 +25,7 @@ void as_cost_conv(struct as_cost_ctx *ctx)
 {
     conv(ctx, 1);
     as_cost_bias(ctx, 2, as_cost_out(ctx, 0));
+    as_cost_fused(ctx, as_cost_out(ctx, 0));
 }
 
 /* Weights are [in, out / groups, ...], so their rest is what one number of the input meets. */
@@ -83,34 +88,6 @@ void as_cost_deform_conv(struct as_cost_ctx *ctx)
 }
 
 /* ---- TensorFlow Lite: channels last ---- */
-
-/* [out, height, width, in / groups]; of CONV_3D [depth, height, width, in, out]. */
-void as_cost_tfl_conv(struct as_cost_ctx *ctx)
-{
-    uint64_t n = as_cost_out(ctx, 0), each;
-    struct as_dims w;
-
-    if (!as_cost_in_dims(ctx, 1, &w))
-        return;
-    each = ctx->node->op == AS_OP_TFL_CONV_3D ? as_cost_volume(&w, 0, w.rank - 1)
-                                              : as_cost_volume(&w, 1, w.rank);
-    as_cost_product(ctx, as_sat_mul(n, each), 0, 1);
-    as_cost_bias(ctx, 2, n);
-    as_cost_fused(ctx, n);
-}
-
-/* [1, height, width, out]: each number of the output meets one channel. */
-void as_cost_tfl_depthwise(struct as_cost_ctx *ctx)
-{
-    uint64_t n = as_cost_out(ctx, 0);
-    struct as_dims w;
-
-    if (!as_cost_in_dims(ctx, 1, &w))
-        return;
-    as_cost_product(ctx, as_sat_mul(n, as_cost_volume(&w, 0, w.rank - 1)), 0, 1);
-    as_cost_bias(ctx, 2, n);
-    as_cost_fused(ctx, n);
-}
 
 /* output shape, weights [out, height, width, in] or [depth, height, width, out, in], input, bias */
 void as_cost_tfl_conv_transpose(struct as_cost_ctx *ctx)

@@ -122,11 +122,6 @@ static const struct reduction reductions[] = {
     {AS_OP_ReduceLogSum, 1, 0, 0, 1, 1, 0},
     {AS_OP_ReduceLogSumExp, 3, 1, 0, 1, 2, 1},
     {AS_OP_MS_ReduceSumInteger, 1, 0, 0, 0, 0, 0},
-    {AS_OP_TFL_SUM, 1, 0, 0, 0, 0, 0},
-    {AS_OP_TFL_MEAN, 1, 0, 1, 0, 0, 0},
-    {AS_OP_TFL_REDUCE_PROD, 1, 0, -1, 0, 2, 0},
-    {AS_OP_TFL_REDUCE_MAX, 1, 0, -1, 0, 1, 0},
-    {AS_OP_TFL_REDUCE_MIN, 1, 0, -1, 0, 1, 0},
     {AS_OP_TFL_REDUCE_ANY, 1, 0, -1, 0, 0, 0},
     {AS_OP_TFL_REDUCE_ALL, 1, 0, -1, 0, 0, 0},
 };
@@ -221,6 +216,18 @@ void as_cost_quantize(struct as_cost_ctx *ctx)
 void as_cost_dequantize(struct as_cost_ctx *ctx)
 {
     as_count_each(&ctx->forward->elementwise, as_cost_out(ctx, 0), as_cost_has(ctx, 2) ? 2 : 1);
+}
+
+/* TensorFlow Lite keeps scales with the tensors: a cast to or from such is a quantization. */
+void as_cost_cast(struct as_cost_ctx *ctx)
+{
+    const struct as_value *in = as_node_input(ctx->graph, ctx->node, 0);
+    const struct as_value *out = as_node_output(ctx->graph, ctx->node, 0);
+
+    if (as_value_is_quantized(out))
+        as_count_each(&ctx->forward->elementwise, as_cost_out(ctx, 0), REQUANTIZE);
+    else if (as_value_is_quantized(in))
+        as_count_each(&ctx->forward->elementwise, as_cost_out(ctx, 0), DEQUANTIZE);
 }
 
 void as_cost_qlinear_unary(struct as_cost_ctx *ctx)

@@ -54,8 +54,12 @@ void as_cost_fused_matmul(struct as_cost_ctx *ctx)
 
 void as_cost_gemm(struct as_cost_ctx *ctx)
 {
-    uint64_t n = product_of(ctx, 0, 1, as_node_int(ctx->node, "transA", 0) != 0);
+    bool rows = as_node_int(ctx->node, "flatten_rows", 0) != 0; /* as long as the weights' */
+    uint64_t n = as_cost_out(ctx, 0), depth;
     struct as_text name;
+
+    depth = rows ? summed(ctx, 1, false) : summed(ctx, 0, as_node_int(ctx->node, "transA", 0) != 0);
+    as_cost_product(ctx, as_sat_mul(n, depth), 0, 1);
 
     scaled(ctx, "alpha", n);
     if (as_cost_has(ctx, 2))
@@ -63,6 +67,7 @@ void as_cost_gemm(struct as_cost_ctx *ctx)
     as_cost_bias(ctx, 2, n);
     if (ctx->node->op == AS_OP_MS_FusedGemm && as_node_text(ctx->node, "activation", &name))
         as_cost_activation(ctx, name.at, name.size, n);
+    as_cost_fused(ctx, n);
 }
 
 void as_cost_qgemm(struct as_cost_ctx *ctx)
@@ -301,25 +306,3 @@ void as_cost_inverse(struct as_cost_ctx *ctx)
 }
 
 /* ---- TensorFlow Lite ---- */
-
-/* [out, in]; whatever the input looks like, its numbers come in rows of `in`. */
-void as_cost_tfl_dense(struct as_cost_ctx *ctx)
-{
-    uint64_t n = as_cost_out(ctx, 0);
-    struct as_dims w;
-
-    if (!as_cost_in_dims(ctx, 1, &w) || w.rank < 1) {
-        ctx->unknown = true;
-        return;
-    }
-    as_cost_product(ctx, as_sat_mul(n, (uint64_t)w.at[w.rank - 1]), 0, 1);
-    as_cost_bias(ctx, 2, n);
-    as_cost_fused(ctx, n);
-}
-
-void as_cost_tfl_batch_matmul(struct as_cost_ctx *ctx)
-{
-    bool adjoint = as_node_int(ctx->node, "adj_x", as_node_int(ctx->node, "adjoint_lhs", 0)) != 0;
-
-    (void)product_of(ctx, 0, 1, adjoint);
-}

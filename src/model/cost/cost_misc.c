@@ -32,12 +32,6 @@ void as_cost_resize(struct as_cost_ctx *ctx)
     as_count_each(&ctx->backward->elementwise, as_cost_out(ctx, 0), blend(changed, cubic));
 }
 
-void as_cost_tfl_resize(struct as_cost_ctx *ctx)
-{
-    as_count_each(&ctx->forward->elementwise, as_cost_out(ctx, 0), blend(2, false));
-    as_count_each(&ctx->backward->elementwise, as_cost_out(ctx, 0), blend(2, false));
-}
-
 /* Each coordinate is scaled and split: 4 operations. */
 void as_cost_grid_sample(struct as_cost_ctx *ctx)
 {

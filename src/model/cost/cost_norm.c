@@ -36,7 +36,7 @@ static bool softmax_rows(struct as_cost_ctx *ctx, uint64_t *n, uint64_t *rows)
 
 void as_cost_softmax(struct as_cost_ctx *ctx)
 {
-    bool logs = ctx->node->op == AS_OP_LogSoftmax || ctx->node->op == AS_OP_TFL_LOG_SOFTMAX;
+    bool logs = ctx->node->op == AS_OP_LogSoftmax;
     uint64_t n, rows;
 
     if (!softmax_rows(ctx, &n, &rows))
@@ -328,21 +328,6 @@ void as_cost_pool(struct as_cost_ctx *ctx)
     for (size_t i = 0; i < kernel.n; i++)
         k = as_sat_mul(k, kernel.at[i] > 0 ? (uint64_t)kernel.at[i] : 0);
     pool(ctx, kind, as_cost_out(ctx, 0), k, as_node_int(ctx->node, "p", 2));
-}
-
-void as_cost_tfl_pool(struct as_cost_ctx *ctx)
-{
-    enum pool_kind kind = ctx->node->op == AS_OP_TFL_MAX_POOL_2D  ? POOL_MAX
-                          : ctx->node->op == AS_OP_TFL_L2_POOL_2D ? POOL_LP
-                                                                  : POOL_AVERAGE;
-    int64_t height = as_node_int(ctx->node, "filter_height", 0);
-    int64_t width = as_node_int(ctx->node, "filter_width", 0);
-
-    if (height <= 0 || width <= 0) {
-        ctx->unknown = true;
-        return;
-    }
-    pool(ctx, kind, as_cost_out(ctx, 0), as_sat_mul((uint64_t)height, (uint64_t)width), 2);
     as_cost_fused(ctx, as_cost_out(ctx, 0));
 }
 

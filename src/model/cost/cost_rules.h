@@ -112,6 +112,7 @@ bool as_cost_einsum_sizes(struct as_cost_ctx *ctx, uint64_t *all, uint64_t *out)
 /* name of the function after as_cost_; what it is for */
 #define AS_COST_RULES(X)                                                                           \
     X(nothing) /* moves, views: no operation */                                                    \
+    X(cast)    /* nothing, unless to or from quantized numbers */                                  \
     X(data)    /* what it does depends on the data: not counted */                                 \
     X(map)     /* rates x elements of output 0 */                                                  \
     X(map_in)  /* rates x elements of input 0 */                                                   \
@@ -184,13 +185,7 @@ bool as_cost_einsum_sizes(struct as_cost_ctx *ctx, uint64_t *all, uint64_t *out)
     X(linear_model)                                                                                \
     X(svm)                                                                                         \
     X(optimizer)                                                                                   \
-    X(tfl_conv)                                                                                    \
-    X(tfl_depthwise)                                                                               \
     X(tfl_conv_transpose)                                                                          \
-    X(tfl_dense)                                                                                   \
-    X(tfl_batch_matmul)                                                                            \
-    X(tfl_pool)                                                                                    \
-    X(tfl_resize)                                                                                  \
     X(tfl_lstm)                                                                                    \
     X(tfl_rnn)                                                                                     \
     X(tfl_svdf)                                                                                    \

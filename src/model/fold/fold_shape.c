@@ -219,8 +219,22 @@ static int check_split(struct as_infer *ctx, const struct as_dims *in, int axis,
     return ASSAY_OK;
 }
 
+/* In TensorFlow Lite one length may be -1: the rest. */
+static void fill_rest(struct as_dims *sizes, int64_t d)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < sizes->rank; i++)
+        sum = sizes->at[i] == -1 ? sum : as_dim_add(sum, sizes->at[i]);
+    for (int i = 0; i < sizes->rank; i++)
+        if (sizes->at[i] == -1)
+            sizes->at[i] =
+                d == AS_DIM_UNKNOWN || sum == AS_DIM_UNKNOWN || sum > d ? AS_DIM_UNKNOWN : d - sum;
+}
+
 int as_infer_split(struct as_infer *ctx)
 {
+    bool lowered = as_node_is_lowered(ctx->node); /* then the axis is an input */
     int64_t said = as_node_int(ctx->node, "axis", 0), d;
     struct as_dims in, sizes;
     bool has_sizes = sizes_of(ctx, &sizes), has_dims = as_in_dims(ctx, 0, &in);
@@ -228,9 +242,15 @@ int as_infer_split(struct as_infer *ctx)
 
     if (ctx->node->n_outputs == 0)
         return ASSAY_OK;
+    if (lowered && !as_in_int(ctx, 2, &said)) {
+        has_dims = false;
+        (void)as_unknown(ctx, "its axis is not a constant");
+    }
     if (has_dims && !as_axis(said, in.rank, &axis))
         return as_conflict(ctx, "axis %lld of a tensor with %d dimensions", (long long)said,
                            in.rank);
+    if (lowered && has_dims && has_sizes)
+        fill_rest(&sizes, in.at[axis]);
     if (has_dims)
         rc = check_split(ctx, &in, axis, has_sizes, &sizes);
     d = has_dims ? in.at[axis] : AS_DIM_UNKNOWN;
@@ -280,6 +300,18 @@ struct pads {
 /* All at once, since a list of pads is twice as long as a shape may be. */
 static bool pad_numbers(const struct as_infer *ctx, struct as_ints *out)
 {
+    const struct as_data *pairs = as_node_is_lowered(ctx->node) ? as_in_data(ctx, 1) : NULL;
+    uint64_t n = pairs ? pairs->n / 2 : 0;
+    int64_t *at;
+
+    /* In TensorFlow Lite the two of an axis are beside each other. */
+    if (pairs && pairs->n <= (uint64_t)2 * AS_MAX_RANK && as_dtype_is_integer(pairs->dtype)) {
+        at = as_arena_zero(ctx->arena, 2 * n + 1, sizeof *at);
+        for (uint64_t i = 0; at && i < 2 * n; i++)
+            at[i % 2 * n + i / 2] = as_data_i64(pairs, i);
+        *out = (struct as_ints){at ? pairs->n : 0, at};
+        return at != NULL;
+    }
     if (as_node_ints(ctx->node, "pads", out) || as_node_ints(ctx->node, "paddings", out))
         return true;
     return as_in_length(ctx, 1) <= (int64_t)2 * AS_MAX_RANK && as_in_ints(ctx, 1, out);
@@ -315,6 +347,9 @@ static int read_pads(struct as_infer *ctx, int rank, struct pads *pads)
                                (long long)axes.at[i], rank);
         pads->before[axis] = list.at ? list.at[i] : AS_DIM_UNKNOWN;
         pads->after[axis] = list.at ? list.at[n + i] : AS_DIM_UNKNOWN;
+        if (as_node_is_lowered(ctx->node) && list.at && (list.at[i] < 0 || list.at[n + i] < 0))
+            return as_conflict(ctx, "a padding of %lld and %lld", (long long)list.at[i],
+                               (long long)list.at[n + i]);
     }
     return ASSAY_OK;
 }

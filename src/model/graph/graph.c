@@ -296,6 +296,33 @@ static struct as_value *value_at(const struct as_graph *graph, const uint32_t *a
     return &graph->model->values[at[i]];
 }
 
+bool as_node_is_lowered(const struct as_node *node)
+{
+    return as_domain_find(node->domain_name) == AS_DOMAIN_TFLITE;
+}
+
+const struct as_attr *as_node_extra(const struct as_node *node, const char *name)
+{
+    return as_node_is_lowered(node) ? as_node_attr(node, name) : NULL;
+}
+
+int64_t as_node_extra_int(const struct as_node *node, const char *name, int64_t fallback)
+{
+    return as_node_is_lowered(node) ? as_node_int(node, name, fallback) : fallback;
+}
+
+bool as_dtype_is_quantized(unsigned dtype)
+{
+    return dtype == AS_DTYPE_I8 || dtype == AS_DTYPE_U8 || dtype == AS_DTYPE_I16 ||
+           dtype == AS_DTYPE_I32;
+}
+
+bool as_value_is_quantized(const struct as_value *value)
+{
+    return value && value->quant && value->type.kind == AS_VALUE_TENSOR &&
+           as_dtype_is_quantized(value->type.dtype);
+}
+
 struct as_value *as_node_input(const struct as_graph *graph, const struct as_node *node, size_t i)
 {
     return value_at(graph, node->inputs, node->n_inputs, i);

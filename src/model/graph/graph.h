@@ -243,6 +243,16 @@ bool as_node_text_is(const struct as_node *node, const char *name, const char *w
 /* The body in attribute `name`, or NULL. */
 struct as_graph *as_node_graph(const struct as_node *node, const char *name);
 
+/* Attributes beyond ONNX's, which only nodes lowered from TensorFlow Lite have: in those of other
+ * formats they mean nothing. NULL, or `fallback`, when absent. */
+bool as_node_is_lowered(const struct as_node *node);
+const struct as_attr *as_node_extra(const struct as_node *node, const char *name);
+int64_t as_node_extra_int(const struct as_node *node, const char *name, int64_t fallback);
+
+/* Integers that can stand for other numbers, and whether those of a value do; NULL: false. */
+bool as_dtype_is_quantized(unsigned dtype);
+bool as_value_is_quantized(const struct as_value *value);
+
 /* The value of input or output `i`; NULL when left out or beyond the last. */
 struct as_value *as_node_input(const struct as_graph *graph, const struct as_node *node, size_t i);
 struct as_value *as_node_output(const struct as_graph *graph, const struct as_node *node, size_t i);

@@ -35,21 +35,34 @@ static bool contradicts(const struct as_type *a, const struct as_type *b)
     return false;
 }
 
-/* The file is wrong about a tensor although every input is as it says. */
-static void compare_declared(struct inferring *in, const struct as_value *value)
+/* The file is wrong about a tensor: of ONNX, whose declarations nobody needs, that is a finding. A
+ * TensorFlow Lite file declares every tensor and other runtimes trust it, so there it is an error.
+ * Shapes can be compared when every input is as the file says. */
+static int compare_declared(struct inferring *in, const struct as_value *value)
 {
-    const struct as_infer *ctx = &in->ctx;
+    struct as_infer *ctx = &in->ctx;
+    bool strict = ctx->model->format == AS_FORMAT_TFLITE, same_shape = in->exact && ctx->again == 0;
+    struct as_type made = value->type;
     char said[80], found[80];
 
-    if (!contradicts(&value->type, &value->declared) || in->n_conflicts == MAX_CONFLICTS)
-        return;
-    in->n_conflicts++;
+    if (!same_shape)
+        made.rank = -1;
+    if ((!strict && (!same_shape || in->proven_only)) || !contradicts(&made, &value->declared))
+        return ASSAY_OK;
     as_type_text(said, sizeof said, &value->declared);
     as_type_text(found, sizeof found, &value->type);
+    if (strict)
+        return as_conflict(ctx, "the file declares output '%.40s' as %s %s, but it is %s %s",
+                           value->name, as_dtype_name(value->declared.dtype), said,
+                           as_dtype_name(value->type.dtype), found);
+    if (in->n_conflicts == MAX_CONFLICTS)
+        return ASSAY_OK;
+    in->n_conflicts++;
     as_model_find(
         ctx->model, AS_FINDING_CONFLICT, as_node_label(ctx->graph, ctx->node), ctx->node->op_name,
         "the file says that '%.60s' is %s %s, but the node makes %s %s of it", value->name,
         as_dtype_name(value->declared.dtype), said, as_dtype_name(value->type.dtype), found);
+    return ASSAY_OK;
 }
 
 /* Takes from what the file declares whatever the rule left open. */
@@ -68,8 +81,6 @@ static void merge_declared(struct inferring *in, struct as_value *value)
         return;
     if (type->dtype == AS_DTYPE_UNKNOWN)
         type->dtype = said->dtype;
-    if (in->exact && in->ctx.again == 0)
-        compare_declared(in, value);
     if (in->overridden || !as_type_dims(said, &dims))
         return;
     if (type->rank < 0) {
@@ -102,12 +113,37 @@ static bool is_small(const struct as_infer *ctx, const struct as_value *value)
     return !as_type_elems(&value->type, &n) || n <= ctx->fold_max;
 }
 
+/* Folds compute with the integers of a tensor, not with what they stand for, and know the
+ * attributes and inputs of ONNX only. */
+static bool may_fold(const struct as_infer *ctx)
+{
+    static const char *const unknown[] = {"fused_activation_function", "output_dtype",
+                                          "batch_dims"};
+
+    if (ctx->node->op == AS_OP_TFL_RANK) /* looks at no numbers */
+        return true;
+    if (ctx->node->op == AS_OP_Clip || ctx->node->op == AS_OP_Pad || ctx->node->op == AS_OP_Split)
+        return false;
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        if (as_node_attr(ctx->node, unknown[i]))
+            return false;
+    for (size_t i = 0; i < ctx->node->n_inputs; i++)
+        if (as_value_is_quantized(as_node_input(ctx->graph, ctx->node, i)))
+            return false;
+    for (size_t i = 0; i < ctx->node->n_outputs; i++)
+        if (as_value_is_quantized(as_node_output(ctx->graph, ctx->node, i)))
+            return false;
+    return true;
+}
+
 static int run_rule(struct inferring *in, const struct as_op_rule *rule)
 {
     struct as_infer *ctx = &in->ctx;
     int rc = rule->infer(ctx);
 
-    if (rc < 0 || !rule->fold)
+    if (rc == ASSAY_OK)
+        as_out_quantized(ctx);
+    if (rc < 0 || !rule->fold || (as_node_is_lowered(ctx->node) && !may_fold(ctx)))
         return rc;
     ctx->fold_max = fold_max(in->folded);
     for (uint32_t i = 0; i < ctx->node->n_outputs; i++)
@@ -149,7 +185,8 @@ static int64_t opset_of(const struct as_infer *ctx)
 {
     int64_t opset = as_model_opset_of(ctx->model, ctx->node);
 
-    if (opset > 0 || as_domain_find(ctx->node->domain_name) != AS_DOMAIN_ONNX)
+    if (opset > 0 || (as_domain_find(ctx->node->domain_name) != AS_DOMAIN_ONNX &&
+                      as_op_domain(ctx->node->op) != AS_DOMAIN_ONNX))
         return opset;
     return ctx->model->format == AS_FORMAT_ONNX ? 7 : 21;
 }
@@ -169,6 +206,12 @@ static int infer_node(struct inferring *in)
                       "operator %s%s%.80s is not known; what it makes and costs is not counted",
                       ctx->node->domain_name, ctx->node->domain_name[0] ? "." : "",
                       ctx->node->op_name);
+    for (uint32_t i = 0; i < ctx->node->n_outputs && rc == ASSAY_OK; i++) {
+        const struct as_value *value = as_node_output(ctx->graph, ctx->node, i);
+
+        if (value && value->type.kind == AS_VALUE_TENSOR && value->declared.kind == AS_VALUE_TENSOR)
+            rc = compare_declared(in, value);
+    }
     /* Where a branch may never run, a node that cannot work is no error of the whole. */
     if (rc == ASSAY_ERR_FORMAT && ctx->unsure > 0) {
         as_model_find(ctx->model, AS_FINDING_CONFLICT, as_node_label(ctx->graph, ctx->node),

@@ -144,6 +144,19 @@ int as_out_like(struct as_infer *ctx, size_t i, size_t in)
     return type ? as_out_type(ctx, i, type) : ASSAY_OK;
 }
 
+void as_out_quantized(const struct as_infer *ctx)
+{
+    struct as_value *out = as_node_output(ctx->graph, ctx->node, 0);
+    const struct as_value *in = as_node_input(ctx->graph, ctx->node, 0);
+
+    if (!as_value_is_quantized(in) || !as_value_is_quantized(out) ||
+        !as_dtype_is_quantized(out->declared.dtype))
+        return;
+    if (ctx->node->op == AS_OP_Gemm || ctx->node->op == AS_OP_MatMul ||
+        ctx->node->op == AS_OP_MS_FusedMatMul || ctx->node->op == AS_OP_Softmax)
+        out->type.dtype = out->declared.dtype;
+}
+
 int as_out_data(struct as_infer *ctx, size_t i, struct as_data *data, const struct as_dims *dims)
 {
     struct as_value *value = as_node_output(ctx->graph, ctx->node, i);

@@ -54,6 +54,9 @@ int as_out_tensor(struct as_infer *ctx, size_t i, unsigned dtype, const struct a
 int as_out_type(struct as_infer *ctx, size_t i, const struct as_type *type);
 /* The type of input `in`; unknown when that is left out. */
 int as_out_like(struct as_infer *ctx, size_t i, size_t in);
+/* Products and softmax may be quantized to another type than their input is of: after the rule, the
+ * type is the declared one, as part of the scales that the file keeps with the output. */
+void as_out_quantized(const struct as_infer *ctx);
 /* A constant: the type is set from dims and the data's dtype. `data` lives in the arena. */
 int as_out_data(struct as_infer *ctx, size_t i, struct as_data *data, const struct as_dims *dims);
 /* A constant vector of i64. */

@@ -64,6 +64,8 @@ int as_infer_now(const struct as_infer_now *now, struct assay_error *err)
         }
     }
     rc = now->rule->infer(&ctx);
+    if (rc == ASSAY_OK)
+        as_out_quantized(&ctx);
     for (uint32_t i = 0; i < n_out; i++) {
         const struct as_value *value = value_at(now, i, true);
 

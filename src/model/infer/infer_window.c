@@ -183,10 +183,42 @@ static int conv_ranks(struct as_infer *ctx, bool has_x, struct as_dims *x, bool 
     return ASSAY_OK;
 }
 
+bool as_filter_turn(const struct as_node *node, const int64_t *dims, int rank, int64_t *out)
+{
+    bool deep = as_node_text_is(node, "filter_layout", "1HWO");
+    bool last = as_node_text_is(node, "filter_layout", "DHWIO");
+
+    if (rank < 3 || (deep && dims[0] != 1 && dims[0] != AS_DIM_UNKNOWN))
+        return false;
+    out[0] = dims[deep || last ? rank - 1 : 0];
+    out[1] = deep ? 1 : dims[last ? rank - 2 : rank - 1];
+    for (int i = 2; i < rank; i++)
+        out[i] = dims[last ? i - 2 : i - 1];
+    return true;
+}
+
+/* With filter_layout the number of groups follows from the channels. */
+static int turn_filter(struct as_infer *ctx, int64_t channels, struct as_dims *w)
+{
+    struct as_dims from = *w;
+    int64_t group;
+
+    if (!as_filter_turn(ctx->node, from.at, from.rank, w->at))
+        return as_conflict(ctx, "weights of %d dimensions", from.rank);
+    if (channels == AS_DIM_UNKNOWN || w->at[1] == AS_DIM_UNKNOWN || w->at[0] == AS_DIM_UNKNOWN)
+        return ASSAY_OK;
+    group = w->at[1] > 0 && channels % w->at[1] == 0 ? channels / w->at[1] : 0;
+    return group > 0 && w->at[0] % group == 0
+               ? ASSAY_OK
+               : as_conflict(ctx, "%lld channels do not go with weights from %lld to %lld",
+                             (long long)channels, (long long)w->at[1], (long long)w->at[0]);
+}
+
 int as_infer_conv(struct as_infer *ctx, const struct as_conv_rule *conv)
 {
     struct as_dims x, w, out;
     bool has_x = as_in_dims(ctx, conv->x, &x), has_w = as_in_dims(ctx, conv->w, &w);
+    bool turned = as_node_extra(ctx->node, "filter_layout") != NULL;
     struct as_window window;
     int first, rc;
 
@@ -196,7 +228,8 @@ int as_infer_conv(struct as_infer *ctx, const struct as_conv_rule *conv)
     if (rc < 0)
         return rc;
     first = conv->channels_last ? 1 : 2;
-    rc = check_conv_channels(ctx, x.at[conv->channels_last ? x.rank - 1 : 1], &w);
+    rc = turned ? turn_filter(ctx, x.at[x.rank - 1], &w)
+                : check_conv_channels(ctx, x.at[conv->channels_last ? x.rank - 1 : 1], &w);
     if (rc == ASSAY_OK)
         rc = as_window_read(ctx, x.rank - 2, &window);
     out.rank = x.rank;

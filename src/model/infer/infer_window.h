@@ -34,8 +34,13 @@ AS_MUST_USE int as_window_spread(struct as_infer *ctx, const struct as_window *w
 struct as_conv_rule {
     size_t x, w;
     unsigned dtype;
-    bool channels_last; /* of x and the output, not of the weights */
+    bool channels_last; /* of x and the output; of the weights by as_filter_turn() */
 };
+
+/* Dimensions of weights in the order of attribute filter_layout, which TensorFlow Lite's have, as
+ * [M, C/group, k...]: "OHWI", "1HWO" of one channel a group, "DHWIO". False: they cannot be. */
+AS_MUST_USE bool as_filter_turn(const struct as_node *node, const int64_t *dims, int rank,
+                                int64_t *out);
 AS_MUST_USE int as_infer_conv(struct as_infer *ctx, const struct as_conv_rule *conv);
 
 /* A transposed one, weights [C, M/group, k...]; `pads` NULL: those of the attribute. */

@@ -104,13 +104,8 @@ static const struct {
     {AS_OP_MS_QLinearSigmoid, ".QQQQ"},
     {AS_OP_MS_QLinearSoftmax, ".QQQQ"},
     {AS_OP_MS_QLinearConcat, "QQWQQWQQWQQWQQWQQWQQWQQWQQ"},
-    {AS_OP_TFL_CONV_2D, ".WW"},
-    {AS_OP_TFL_DEPTHWISE_CONV_2D, ".WW"},
-    {AS_OP_TFL_CONV_3D, ".WW"},
     {AS_OP_TFL_TRANSPOSE_CONV, "IW.W"},
     {AS_OP_TFL_CONV_3D_TRANSPOSE, "IW.W"},
-    {AS_OP_TFL_FULLY_CONNECTED, ".WW"},
-    {AS_OP_TFL_BATCH_MATMUL, "WW"},
     {AS_OP_TFL_SVDF, ".WWW"},
     {AS_OP_TFL_LSTM, ".WWWWWWWWWWWWWWWWW..WWWW"},
     {AS_OP_TFL_UNIDIRECTIONAL_SEQUENCE_LSTM, ".WWWWWWWWWWWWWWWWW..WWWW"},
@@ -119,11 +114,6 @@ static const struct {
     {AS_OP_TFL_UNIDIRECTIONAL_SEQUENCE_RNN, ".WWW"},
     {AS_OP_TFL_BIDIRECTIONAL_SEQUENCE_RNN, ".WWW.WWW"},
     {AS_OP_TFL_EMBEDDING_LOOKUP, "IW"},
-    {AS_OP_TFL_GATHER, "LI"},
-    {AS_OP_TFL_GATHER_ND, "LI"},
-    {AS_OP_TFL_PRELU, ".W"},
-    {AS_OP_TFL_SELECT, "M.."},
-    {AS_OP_TFL_SELECT_V2, "M.."},
 };
 
 static int slot_of(enum as_op op, size_t i)

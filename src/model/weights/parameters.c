@@ -26,10 +26,11 @@ const char *as_role_name(enum as_role role)
 
 /* ---- the constant behind a value ---- */
 
-static bool is_scaling_back(enum as_op op)
+static bool is_scaling_back(const struct as_model *model, const struct as_node *node)
 {
-    return op == AS_OP_DequantizeLinear || op == AS_OP_MS_DequantizeLinear ||
-           op == AS_OP_TFL_DEQUANTIZE;
+    /* TensorFlow Lite keeps the scales with the tensor that is cast. */
+    return node->op == AS_OP_DequantizeLinear || node->op == AS_OP_MS_DequantizeLinear ||
+           (node->op == AS_OP_Cast && model->values[node->inputs[0]].quant);
 }
 
 bool as_node_passes(const struct as_node *node, size_t i)
@@ -49,13 +50,7 @@ bool as_node_passes(const struct as_node *node, size_t i)
     case AS_OP_DequantizeLinear:
     case AS_OP_MS_QuantizeLinear:
     case AS_OP_MS_DequantizeLinear:
-    case AS_OP_TFL_TRANSPOSE:
     case AS_OP_TFL_RESHAPE:
-    case AS_OP_TFL_CAST:
-    case AS_OP_TFL_SQUEEZE:
-    case AS_OP_TFL_EXPAND_DIMS:
-    case AS_OP_TFL_QUANTIZE:
-    case AS_OP_TFL_DEQUANTIZE:
     case AS_OP_TFL_DENSIFY:
         return true;
     default:
@@ -128,7 +123,7 @@ static void scan_graph(const struct as_model *model, const struct as_graph *grap
             struct as_behind *out = &behind[node->outputs[0]];
 
             *out = behind[node->inputs[0]];
-            out->dequantised |= is_scaling_back(node->op);
+            out->dequantised |= is_scaling_back(model, node);
         }
         for (uint32_t k = 0; k < node->n_attrs; k++)
             if (node->attrs[k].kind == AS_ATTR_GRAPH && node->attrs[k].graph)

@@ -253,6 +253,8 @@ static int run_conv(struct as_kernel_ctx *k)
     struct as_conv conv;
     int rc = inputs_of(k, &conv);
 
+    if (rc == ASSAY_OK && as_node_extra(k->node, "filter_layout"))
+        return as_kernel_conv_filter(k, &conv);
     return rc < 0 ? rc : as_kernel_conv(k, &conv);
 }
 

@@ -23,6 +23,8 @@ struct as_conv_last {
     bool taps_first; /* of one channel in a group: weights are [kernel..., group * m] */
 };
 AS_MUST_USE int as_kernel_conv_last(struct as_kernel_ctx *k, const struct as_conv_last *conv);
+/* The same of a node whose attribute filter_layout says what weights it has. */
+AS_MUST_USE int as_kernel_conv_filter(struct as_kernel_ctx *k, const struct as_conv *conv);
 
 int as_kernel_deform_conv(struct as_kernel_ctx *k);
 

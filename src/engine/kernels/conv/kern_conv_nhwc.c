@@ -4,6 +4,7 @@
 
 #include "engine/kernels/conv/kern_conv.h"
 #include "engine/kernels/gemm/kern_gemm.h"
+#include "model/infer/infer_window.h"
 
 #define ROWS_BYTES ((int64_t)4 << 20)
 
@@ -172,4 +173,41 @@ int as_kernel_conv_last(struct as_kernel_ctx *k, const struct as_conv_last *v)
     deep.w = w;
     as_kernel_parallel(k, (uint64_t)(v->batch * v->slide.n_out), 32, work_deep, &deep);
     return ASSAY_OK;
+}
+
+static bool is_f32(const struct as_val *val, int rank)
+{
+    return val->dtype == AS_DTYPE_F32 && (rank < 0 || val->rank == rank);
+}
+
+int as_kernel_conv_filter(struct as_kernel_ctx *k, const struct as_conv *conv)
+{
+    const struct as_val *x = conv->x, *w = conv->w, *out = conv->out;
+    struct as_slide_rule rule = {.in = x, .out = out, .first = 1, .n = x->rank - 2};
+    struct as_conv_last v = {.taps_first = as_node_text_is(k->node, "filter_layout", "1HWO")};
+    int64_t filter[AS_MAX_RANK], in;
+    int rc;
+
+    if (!is_f32(x, -1) || !is_f32(w, x->rank) || !is_f32(out, x->rank) || x->rank < 3 ||
+        as_node_text_is(k->node, "filter_layout", "DHWIO"))
+        return as_kernel_cannot(k, "input or weights of this type");
+    in = x->dims[x->rank - 1];
+    if (!as_filter_turn(k->node, w->dims, w->rank, filter) || filter[1] < 1 || in < 1 ||
+        in % filter[1] != 0 || filter[0] % (in / filter[1]) != 0 ||
+        out->dims[out->rank - 1] != filter[0] || out->dims[0] != x->dims[0] ||
+        (conv->bias && (!is_f32(conv->bias, -1) || conv->bias->n != (uint64_t)filter[0])))
+        return as_kernel_fail(k, "the channels do not fit");
+    rule.kernel = filter + 2;
+    rc = as_slide_read(k, &rule, &v.slide);
+    if (rc < 0)
+        return rc;
+    v.channels = filter[1];
+    v.group = in / filter[1];
+    v.m = filter[0] / v.group;
+    v.batch = x->dims[0];
+    v.x = x->data;
+    v.w = w->data;
+    v.bias = conv->bias ? conv->bias->data : NULL;
+    v.out = conv->out->data;
+    return as_kernel_conv_last(k, &v);
 }

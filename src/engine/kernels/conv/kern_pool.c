@@ -227,6 +227,67 @@ static void work_planes(void *arg, uint64_t from, uint64_t to)
         plane(v, (int64_t)i);
 }
 
+/* ---- channels last ---- */
+
+/* One window of all channels. */
+static void last_place(const struct pool *v, const float *x, int64_t place, float *out)
+{
+    const struct as_slide *s = &v->s;
+    struct cut cut;
+
+    cut_at(v, place, &cut);
+    for (int64_t c = 0; c < v->planes; c++)
+        out[c] = v->way == MAX_POOL ? -INFINITY : 0;
+    EACH_TAP(s, cut, d, h, w)
+    {
+        const float *from = x + ((d * s->in[1] + h) * s->in[2] + w) * v->planes;
+
+        for (int64_t c = 0; c < v->planes; c++) {
+            if (v->way == MAX_POOL)
+                out[c] = from[c] > out[c] ? from[c] : out[c];
+            else
+                out[c] += v->way == NORM_POOL ? from[c] * from[c] : from[c];
+        }
+    }
+    for (int64_t c = 0; v->way != MAX_POOL && cut.taps > 0 && c < v->planes; c++) {
+        out[c] /= (float)cut.taps;
+        out[c] = v->way == NORM_POOL ? sqrtf(out[c]) : out[c];
+    }
+}
+
+static void work_places(void *arg, uint64_t from, uint64_t to)
+{
+    const struct pool *v = arg;
+
+    for (int64_t i = (int64_t)from; i < (int64_t)to; i++)
+        last_place(v, (const float *)v->x->data + i / v->s.n_out * v->s.n_in * v->planes,
+                   i % v->s.n_out, (float *)v->out->data + i * v->planes);
+}
+
+/* Here `planes` are the channels; a norm is that of the mean, as TensorFlow Lite has it. */
+static int run_last(struct as_kernel_ctx *k, struct pool *v)
+{
+    const struct as_val *x = as_has_in(k, 0) ? k->in[0] : NULL;
+    struct as_slide_rule rule = {.in = x, .first = 1};
+    int rc;
+
+    if (!x || !as_has_out(k, 0) || x->rank < 3 || k->out[0]->rank != x->rank ||
+        k->out[0]->dims[0] != x->dims[0] || k->out[0]->dims[x->rank - 1] != x->dims[x->rank - 1])
+        return as_kernel_fail(k, "input and output do not fit");
+    if (x->dtype != AS_DTYPE_F32 || k->out[0]->dtype != AS_DTYPE_F32 || as_has_out(k, 1) ||
+        (v->way == NORM_POOL && as_node_int(k->node, "mean", 0) == 0))
+        return as_kernel_cannot(k, "a pool of %s", as_dtype_name(x->dtype));
+    v->x = x;
+    v->out = k->out[0];
+    rule.out = v->out;
+    v->planes = x->dims[x->rank - 1];
+    rule.n = x->rank - 2;
+    rc = as_slide_read(k, &rule, &v->s);
+    if (rc == ASSAY_OK && v->out->n > 0)
+        as_kernel_parallel(k, (uint64_t)(x->dims[0] * v->s.n_out), 64, work_places, v);
+    return rc;
+}
+
 static int check_pool(struct as_kernel_ctx *k, struct pool *v)
 {
     const struct as_val *x = as_has_in(k, 0) ? k->in[0] : NULL;
@@ -251,8 +312,11 @@ static int check_pool(struct as_kernel_ctx *k, struct pool *v)
 static int run_windows(struct as_kernel_ctx *k, struct pool *v)
 {
     struct as_slide_rule rule = {.first = 2};
-    int rc = check_pool(k, v);
+    int rc;
 
+    if (as_node_extra_int(k->node, "channels_last", 0) != 0)
+        return run_last(k, v);
+    rc = check_pool(k, v);
     if (rc < 0)
         return rc;
     rule.in = v->x;

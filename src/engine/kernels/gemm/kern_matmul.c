@@ -207,12 +207,50 @@ static int begin_with(struct as_kernel_ctx *k, const struct as_val *c, double be
     return ASSAY_OK;
 }
 
+/* A first factor of any rank, cut into rows as long as those of the second: the node's tensors seen
+ * as matrices. */
+static int gemm_rows(struct as_kernel_ctx *k)
+{
+    struct as_kernel_ctx inner = *k;
+    struct as_val a, out;
+    const struct as_val *ins[3];
+    struct as_val *outs[] = {&out};
+    struct as_node node = *k->node;
+    struct as_attr turned = {.name = "transB", .kind = AS_ATTR_INT, .i = 1};
+    uint64_t depth;
+
+    if (!as_has_in(k, 0) || !as_has_in(k, 1) || !as_has_out(k, 0) || k->in[1]->rank != 2)
+        return as_kernel_fail(k, "a factor is missing");
+    a = *k->in[0];
+    out = *k->out[0];
+    depth = (uint64_t)k->in[1]->dims[1];
+    if (depth == 0 || a.n % depth != 0 || out.n != a.n / depth * (uint64_t)k->in[1]->dims[0])
+        return as_kernel_fail(k, "input and weights do not fit");
+    a.rank = out.rank = 2;
+    a.dims[0] = out.dims[0] = (int64_t)(a.n / depth);
+    a.dims[1] = (int64_t)depth;
+    out.dims[1] = k->in[1]->dims[0];
+    ins[0] = &a;
+    ins[1] = k->in[1];
+    ins[2] = as_has_in(k, 2) ? k->in[2] : NULL;
+    node.attrs = &turned;
+    node.n_attrs = 1;
+    inner.node = &node;
+    inner.in = ins;
+    inner.n_in = 3;
+    inner.out = outs;
+    inner.n_out = 1;
+    return as_kernel_gemm(&inner);
+}
+
 int as_kernel_gemm(struct as_kernel_ctx *k)
 {
     struct as_product p = {.alpha = as_node_float(k->node, "alpha", 1)};
     double beta = as_node_float(k->node, "beta", 1);
     int rc = ASSAY_OK;
 
+    if (as_node_extra_int(k->node, "flatten_rows", 0) != 0)
+        return gemm_rows(k);
     if (!as_has_in(k, 0) || !as_has_in(k, 1) || !as_has_out(k, 0))
         return as_kernel_fail(k, "a factor is missing");
     p.a = k->in[0];

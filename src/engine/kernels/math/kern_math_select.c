@@ -82,7 +82,7 @@ struct clip {
     const void *in;
     void *out;
     const struct as_val *low, *high; /* NULL: no limit */
-    double low_float, high_float;    /* of the attributes, before opset 11 */
+    double low_float, high_float;    /* of the attributes, before opset 11 and in TensorFlow Lite */
 };
 
 /* NaN stays; where the limits cross the upper one wins. */
@@ -145,11 +145,12 @@ static int check_limit(struct as_kernel_ctx *k, size_t i, const struct as_val **
 
 int as_run_clip(struct as_kernel_ctx *k)
 {
+    bool lowered = as_node_is_lowered(k->node), by_attrs = k->opset < 11 || lowered;
     double most = (double)INFINITY;
     struct clip c = {.in = k->in[0]->data,
                      .out = k->out[0]->data,
-                     .low_float = k->opset < 11 ? as_node_float(k->node, "min", -most) : -most,
-                     .high_float = k->opset < 11 ? as_node_float(k->node, "max", most) : most};
+                     .low_float = by_attrs ? as_node_float(k->node, "min", -most) : -most,
+                     .high_float = by_attrs ? as_node_float(k->node, "max", most) : most};
     as_kernel_work_fn loop = clips[k->in[0]->dtype];
     int rc = as_kernel_same_size(k, k->in[0], k->out[0], "the output");
 
@@ -159,7 +160,8 @@ int as_run_clip(struct as_kernel_ctx *k)
         rc = check_limit(k, 2, &c.high);
     if (rc < 0)
         return rc;
-    if (!loop)
+    /* Limits by attributes are floats; integers would not be limited. */
+    if (!loop || (lowered && !as_dtype_is_float(k->in[0]->dtype)))
         return as_kernel_cannot(k, "it has no loop for %s", as_dtype_name(k->in[0]->dtype));
     as_kernel_parallel(k, k->in[0]->n, AS_GRAIN, loop, &c);
     return ASSAY_OK;

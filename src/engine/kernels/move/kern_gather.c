@@ -43,6 +43,8 @@ static int gather(struct as_kernel_ctx *k)
     size_t width = 0;
     int axis, rc = as_move_axis_of(k, "axis", 0, in->rank, &axis);
 
+    if (rc == ASSAY_OK && as_node_extra_int(k->node, "batch_dims", 0) != 0)
+        rc = as_kernel_cannot(k, "a gather in batches");
     if (rc == ASSAY_OK)
         rc = as_move_width(k, in, &width);
     if (rc == ASSAY_OK)

@@ -34,6 +34,9 @@ static int64_t source_of(int64_t o, int64_t d, int mode)
         period = 2 * (d - 1);
         at = period ? (o % period + period) % period : 0;
         return at < d ? at : period - at;
+    case 's': /* of TensorFlow Lite: the edge is repeated */
+        at = (o % (2 * d) + 2 * d) % (2 * d);
+        return at < d ? at : 2 * d - 1 - at;
     default:
         return -1;
     }
@@ -150,6 +153,9 @@ static int read_pads(struct as_kernel_ctx *k, struct padding *p)
     struct as_ints given;
     bool old = as_node_ints(k->node, "pads", &given) || as_node_ints(k->node, "paddings", &given);
 
+    /* In TensorFlow Lite the two of an axis are beside each other. */
+    uint64_t step = as_node_is_lowered(k->node) ? 2 : 1;
+
     if (as_has_in(k, 3)) {
         if (!as_in_numbers(k, 3, &axes))
             return as_kernel_fail(k, "its axes are no integers");
@@ -165,7 +171,7 @@ static int read_pads(struct as_kernel_ctx *k, struct padding *p)
         if (!as_axis(as_has_in(k, 3) ? axes.at[i] : i, rank, &axis))
             return as_kernel_fail(k, "axis %lld is outside of rank %d", (long long)axes.at[i],
                                   rank);
-        p->before[axis] = old ? given.at[i] : as_val_i64(list, (uint64_t)i);
+        p->before[axis] = old ? given.at[i] : as_val_i64(list, step * (uint64_t)i);
     }
     return ASSAY_OK;
 }

@@ -24,9 +24,14 @@ static int transpose(struct as_kernel_ctx *k)
 {
     const struct as_val *in = k->in[0];
     int64_t strides[AS_MAX_RANK], steps[AS_MAX_RANK] = {0};
+    struct as_dims list;
     struct as_ints perm;
     bool said = as_node_ints(k->node, "perm", &perm);
 
+    if (as_node_is_lowered(k->node) && as_in_numbers(k, 1, &list)) {
+        perm = (struct as_ints){(size_t)list.rank, list.at};
+        said = true;
+    }
     if (k->out[0]->rank != in->rank || (said && perm.n != (size_t)in->rank))
         return as_kernel_fail(k, "'perm' is no order of %d dimensions", in->rank);
     as_strides(in, strides);
@@ -87,7 +92,11 @@ static int split(struct as_kernel_ctx *k)
     struct as_dims sizes = {0};
     bool has_sizes = list_of(k, "split", 1, &sizes);
     int axis, rc = as_move_axis_of(k, "axis", 0, in->rank, &axis);
+    struct as_dims said;
 
+    if (as_node_is_lowered(k->node) &&
+        (!as_in_numbers(k, 2, &said) || said.rank != 1 || !as_axis(said.at[0], in->rank, &axis)))
+        return as_kernel_fail(k, "it has no axis");
     if (rc < 0)
         return rc;
     as_strides(in, strides);

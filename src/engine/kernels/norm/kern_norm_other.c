@@ -126,6 +126,7 @@ int as_run_lp_norm(struct as_kernel_ctx *k)
 {
     const struct as_val *x = k->in[0];
     int64_t p = as_node_int(k->node, "p", 2);
+    double least = as_node_is_lowered(k->node) ? as_node_float(k->node, "epsilon", 0) : 0;
     bool marked[AS_MAX_RANK] = {false};
     struct as_val size = {0};
     int axis, rc = as_kernel_axis(k, as_node_int(k->node, "axis", -1), x->rank, &axis);
@@ -136,6 +137,9 @@ int as_run_lp_norm(struct as_kernel_ctx *k)
         return rc < 0 ? rc : ASSAY_ERR_UNSUPPORTED;
     marked[axis] = true;
     rc = reduced(k, p == 1 ? AS_REDUCE_L1 : AS_REDUCE_L2, x, marked, &size);
+    for (uint64_t i = 0; rc == ASSAY_OK && least > 0 && i < size.n; i++)
+        if (as_val_f64(&size, i) < least)
+            as_val_put_f64(&size, i, least);
     return rc < 0 ? rc : spread(k, x->dtype == AS_DTYPE_F32 ? share_f32 : share_f64, x, &size);
 }
 

@@ -191,10 +191,22 @@ int as_softmax(struct as_kernel_ctx *k, const struct as_val *in, struct as_val *
     return ASSAY_OK;
 }
 
+/* TensorFlow Lite multiplies by a number first. */
 int as_run_softmax(struct as_kernel_ctx *k)
 {
+    float beta = as_node_is_lowered(k->node) ? (float)as_node_float(k->node, "beta", 1) : 1;
+    struct as_val scaled = *k->in[0];
     struct as_around a;
     int rc = softmax_around(k, &a);
 
-    return rc < 0 ? rc : as_softmax(k, k->in[0], k->out[0], &a, k->node->op == AS_OP_LogSoftmax);
+    if (rc == ASSAY_OK && (beta < 1 || beta > 1)) {
+        if (scaled.dtype != AS_DTYPE_F32)
+            return as_kernel_cannot(k, "beta with %s", as_dtype_name(scaled.dtype));
+        scaled.data = as_kernel_work(k, scaled.n, sizeof(float));
+        if (!scaled.data)
+            return ASSAY_ERR_NOMEM;
+        for (uint64_t i = 0; i < scaled.n; i++)
+            ((float *)scaled.data)[i] = beta * ((const float *)k->in[0]->data)[i];
+    }
+    return rc < 0 ? rc : as_softmax(k, &scaled, k->out[0], &a, k->node->op == AS_OP_LogSoftmax);
 }

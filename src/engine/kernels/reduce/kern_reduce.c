@@ -100,16 +100,29 @@ int as_run_arg(struct as_kernel_ctx *k)
                     .out = k->out[0]->data,
                     .smallest = k->node->op == AS_OP_ArgMin,
                     .last = as_node_int(k->node, "select_last_index", 0) != 0};
-    int axis, rc = as_kernel_axis(k, as_node_int(k->node, "axis", 0), in->rank, &axis);
+    int64_t said = as_node_int(k->node, "axis", 0);
+    bool narrow = k->out[0]->dtype == AS_DTYPE_I32;
+    struct as_dims list;
+    int axis, rc;
 
+    /* In TensorFlow Lite the axis is an input and the indices may be of 32 bits. */
+    if (as_node_is_lowered(k->node) && as_in_numbers(k, 1, &list) && list.rank == 1)
+        said = list.at[0];
+    rc = as_kernel_axis(k, said, in->rank, &axis);
     if (rc < 0)
         return rc;
     g.a = as_around_axes(in, axis, axis + 1);
-    if (!loop || k->out[0]->dtype != AS_DTYPE_I64)
+    if (!loop || (k->out[0]->dtype != AS_DTYPE_I64 && !narrow))
         return as_kernel_cannot(k, "it has no loop for %s", as_dtype_name(in->dtype));
     if (g.a.n == 0 || k->out[0]->n != g.a.outer * g.a.inner)
         return as_kernel_fail(k, "axis %d has nothing to choose from", axis);
+    if (narrow)
+        g.out = as_kernel_work(k, k->out[0]->n, sizeof *g.out);
+    if (!g.out)
+        return ASSAY_ERR_NOMEM;
     as_kernel_parallel(k, g.a.outer, as_grain_of(g.a.n * g.a.inner), loop, &g);
+    for (uint64_t i = 0; narrow && i < k->out[0]->n; i++)
+        as_val_put_i64(k->out[0], i, g.out[i]);
     return ASSAY_OK;
 }
 

@@ -3,8 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/kernels/control/kern_delegate.h"
 #include "engine/kernels/move/kern_move.h"
 #include "engine/kernels/tflite/kern_tflite.h"
+
+static const struct as_val *in_at(const struct as_kernel_ctx *k, size_t i)
+{
+    return as_has_in(k, i) ? k->in[i] : NULL;
+}
 
 static bool axis_of(int64_t axis, int rank, int *out)
 {
@@ -24,15 +30,6 @@ static int same_kind(struct as_kernel_ctx *k, const struct as_val *x)
 }
 
 /* ---- joined and split ---- */
-
-static int concatenation(struct as_kernel_ctx *k)
-{
-    struct as_attr axis = as_attr_int("axis", as_node_int(k->node, "axis", 0));
-    int rc = as_kernel_delegate(
-        k, &(struct as_delegate){.op = AS_OP_Concat, .attrs = &axis, .n_attrs = 1});
-
-    return rc < 0 ? rc : as_tfl_activate(k);
-}
 
 /* Every output from element `begin` of the axis on; `step` is how far the next one begins. */
 static int cut_along(struct as_kernel_ctx *k, const struct as_val *x, int axis, bool drop)
@@ -64,20 +61,7 @@ static int cut_along(struct as_kernel_ctx *k, const struct as_val *x, int axis, 
     return rc;
 }
 
-static int split(struct as_kernel_ctx *k)
-{
-    bool sized = k->node->op == AS_OP_TFL_SPLIT_V;
-    const struct as_val *x = as_tfl_in(k, sized ? 0 : 1);
-    struct as_dims list;
-    int axis;
-
-    if (!x || !as_in_numbers(k, sized ? 2 : 0, &list) || list.rank != 1 ||
-        !axis_of(list.at[0], x->rank, &axis))
-        return as_kernel_fail(k, "it has no axis");
-    return cut_along(k, x, axis, false);
-}
-
-static int unpack(struct as_kernel_ctx *k)
+int as_tfl_unpack(struct as_kernel_ctx *k)
 {
     int axis;
 
@@ -86,7 +70,7 @@ static int unpack(struct as_kernel_ctx *k)
     return cut_along(k, k->in[0], axis, true);
 }
 
-static int pack(struct as_kernel_ctx *k)
+int as_tfl_pack(struct as_kernel_ctx *k)
 {
     struct as_val *out = k->out[0];
     uint64_t outer = 1, part;
@@ -101,7 +85,7 @@ static int pack(struct as_kernel_ctx *k)
         return ASSAY_OK;
     part = out->n / outer / k->n_in;
     for (size_t i = 0; rc == ASSAY_OK && i < k->n_in; i++) {
-        const struct as_val *x = as_tfl_in(k, i);
+        const struct as_val *x = in_at(k, i);
 
         if (!x || x->dtype != out->dtype || x->n != outer * part)
             return as_kernel_fail(k, "its inputs do not fit its output");
@@ -112,20 +96,7 @@ static int pack(struct as_kernel_ctx *k)
 
 /* ---- views ---- */
 
-static int transpose(struct as_kernel_ctx *k)
-{
-    struct as_dims perm;
-    struct as_attr attr;
-
-    if (!as_in_numbers(k, 1, &perm))
-        return as_kernel_fail(k, "it has no order of axes");
-    attr = as_attr_ints("perm", perm.at, perm.rank);
-    return as_kernel_delegate(
-        k, &(struct as_delegate){
-               .op = AS_OP_Transpose, .attrs = &attr, .n_attrs = 1, .ins = k->in, .n_ins = 1});
-}
-
-static int slice(struct as_kernel_ctx *k)
+int as_tfl_slice(struct as_kernel_ctx *k)
 {
     const struct as_val *x = k->in[0];
     int64_t steps[AS_MAX_RANK], base = 0;
@@ -217,7 +188,7 @@ static int walk_strided(struct as_kernel_ctx *k, const struct strided *s, int64_
     return ASSAY_OK;
 }
 
-static int strided_slice(struct as_kernel_ctx *k)
+int as_tfl_strided_slice(struct as_kernel_ctx *k)
 {
     struct strided s = {.begin_mask = as_node_int(k->node, "begin_mask", 0),
                         .ellipsis = as_node_int(k->node, "ellipsis_mask", 0),
@@ -240,65 +211,11 @@ static int strided_slice(struct as_kernel_ctx *k)
     return rc < 0 || k->out[0]->n == 0 ? rc : as_move_view(k, k->out[0], k->in[0], base, own);
 }
 
-/* ---- padded, repeated ---- */
+/* ---- filled ---- */
 
-static int pad(struct as_kernel_ctx *k)
+int as_tfl_fill(struct as_kernel_ctx *k)
 {
-    const struct as_val *list = as_tfl_in(k, 1), *ins[3] = {k->in[0], NULL, NULL};
-    bool mirror = k->node->op == AS_OP_TFL_MIRROR_PAD;
-    int rank = k->in[0]->rank;
-    int64_t pads[2 * AS_MAX_RANK];
-    struct as_val both = {.dtype = AS_DTYPE_I64, .rank = 1, .present = true};
-    struct as_attr mode = as_attr_text("mode", mirror ? "reflect" : "constant");
-
-    if (!list || !as_dtype_is_integer(list->dtype) || list->n != 2 * (uint64_t)rank)
-        return as_kernel_fail(k, "its pads are not two for each axis");
-    if (mirror && as_node_int(k->node, "mode", 0) != 0)
-        return as_kernel_cannot(k, "pads that repeat the edge");
-    for (int i = 0; i < rank; i++) {
-        pads[i] = as_val_i64(list, 2 * (uint64_t)i);
-        pads[rank + i] = as_val_i64(list, 2 * (uint64_t)i + 1);
-        if (pads[i] < 0 || pads[rank + i] < 0 || k->out[0]->rank != rank ||
-            k->out[0]->dims[i] != k->in[0]->dims[i] + pads[i] + pads[rank + i])
-            return as_kernel_fail(k, "its pads do not fit its output");
-    }
-    both.data = pads;
-    both.n = 2 * (uint64_t)rank;
-    both.bytes = both.n * sizeof *pads;
-    both.dims[0] = 2 * (int64_t)rank;
-    ins[1] = &both;
-    if (k->node->op == AS_OP_TFL_PADV2)
-        ins[2] = as_tfl_in(k, 2);
-    return as_kernel_delegate(
-        k, &(struct as_delegate){
-               .op = AS_OP_Pad, .attrs = &mode, .n_attrs = 1, .ins = ins, .n_ins = ins[2] ? 3 : 2});
-}
-
-static int gather(struct as_kernel_ctx *k)
-{
-    struct as_attr axis = as_attr_int("axis", as_node_int(k->node, "axis", 0));
-
-    if (as_node_int(k->node, "batch_dims", 0) != 0)
-        return as_kernel_cannot(k, "a gather in batches");
-    return as_kernel_delegate(
-        k, &(struct as_delegate){.op = AS_OP_Gather, .attrs = &axis, .n_attrs = 1});
-}
-
-static int broadcast_to(struct as_kernel_ctx *k)
-{
-    int64_t steps[AS_MAX_RANK];
-    struct as_dims dims;
-    int rc = same_kind(k, k->in[0]);
-
-    as_val_dims(k->out[0], &dims);
-    if (rc == ASSAY_OK && !as_strides_broadcast(k->in[0], &dims, steps))
-        rc = as_kernel_fail(k, "its input does not fit its output");
-    return rc < 0 ? rc : as_move_view(k, k->out[0], k->in[0], 0, steps);
-}
-
-static int fill(struct as_kernel_ctx *k)
-{
-    const struct as_val *one = as_tfl_in(k, 1);
+    const struct as_val *one = in_at(k, 1);
     int64_t steps[AS_MAX_RANK] = {0};
 
     if (!one || one->n != 1)
@@ -309,107 +226,14 @@ static int fill(struct as_kernel_ctx *k)
     return as_move_view(k, k->out[0], one, 0, steps);
 }
 
-static int zeros_like(struct as_kernel_ctx *k)
+int as_tfl_zeros_like(struct as_kernel_ctx *k)
 {
     memset(k->out[0]->data, 0, (size_t)k->out[0]->bytes);
     return ASSAY_OK;
 }
 
-/* ---- images ---- */
-
-static float scale_of(int64_t in, int64_t out, bool corners)
-{
-    return corners && out > 1 ? (float)(in - 1) / (float)(out - 1) : (float)in / (float)out;
-}
-
-/* The source places around one output place: two of them and how near it is to the second. */
-struct between {
-    int64_t low, high;
-    float part;
-};
-
-static struct between find_place(int64_t to, int64_t in, float scale, bool half)
-{
-    float at = half ? ((float)to + 0.5f) * scale - 0.5f : (float)to * scale;
-    struct between b;
-
-    at = at > 0 ? at : 0;
-    b.low = (int64_t)at;
-    b.low = b.low < in - 1 ? b.low : in - 1;
-    b.high = b.low + 1 < in ? b.low + 1 : in - 1;
-    b.part = at - (float)b.low;
-    return b;
-}
-
-static int64_t nearest(int64_t to, int64_t in, float scale, bool half, bool corners)
-{
-    float at = ((float)to + (half ? 0.5f : 0)) * scale;
-    int64_t place = (int64_t)(corners ? roundf(at) : floorf(at));
-
-    return place < 0 ? 0 : place < in ? place : in - 1;
-}
-
-struct resize {
-    const struct as_val *x;
-    struct as_val *out;
-    float down, across;
-    bool half, corners, near;
-};
-
-static void work_rows(void *arg, uint64_t from, uint64_t to)
-{
-    const struct resize *r = arg;
-    const int64_t *in = r->x->dims, *out = r->out->dims;
-    int64_t c = in[3];
-
-    for (int64_t i = (int64_t)from; i < (int64_t)to; i++) {
-        const float *x = (const float *)r->x->data + i / out[1] * in[1] * in[2] * c;
-        float *row = (float *)r->out->data + i * out[2] * c;
-        struct between v = find_place(i % out[1], in[1], r->down, r->half);
-
-        if (r->near)
-            v.low = nearest(i % out[1], in[1], r->down, r->half, r->corners);
-        for (int64_t w = 0; w < out[2]; w++, row += c) {
-            struct between h = find_place(w, in[2], r->across, r->half);
-            const float *top = x + v.low * in[2] * c, *bottom = x + v.high * in[2] * c;
-
-            if (r->near) {
-                h.low = nearest(w, in[2], r->across, r->half, r->corners);
-                memcpy(row, top + h.low * c, (size_t)c * sizeof *row);
-                continue;
-            }
-            for (int64_t j = 0; j < c; j++)
-                row[j] = (top[h.low * c + j] * (1 - h.part) + top[h.high * c + j] * h.part) *
-                             (1 - v.part) +
-                         (bottom[h.low * c + j] * (1 - h.part) + bottom[h.high * c + j] * h.part) *
-                             v.part;
-        }
-    }
-}
-
-static int resize(struct as_kernel_ctx *k)
-{
-    struct resize r = {.x = k->in[0],
-                       .out = k->out[0],
-                       .half = as_node_int(k->node, "half_pixel_centers", 0) != 0,
-                       .corners = as_node_int(k->node, "align_corners", 0) != 0,
-                       .near = k->node->op == AS_OP_TFL_RESIZE_NEAREST_NEIGHBOR};
-
-    if (!as_tfl_f32(r.x, 4) || !as_tfl_f32(r.out, 4))
-        return as_kernel_cannot(k, "an image of %s", as_dtype_name(r.x->dtype));
-    if (r.out->dims[0] != r.x->dims[0] || r.out->dims[3] != r.x->dims[3] ||
-        (r.x->n == 0 && r.out->n > 0))
-        return as_kernel_fail(k, "input and output do not fit");
-    if (r.out->n == 0)
-        return ASSAY_OK;
-    r.down = scale_of(r.x->dims[1], r.out->dims[1], r.corners);
-    r.across = scale_of(r.x->dims[2], r.out->dims[2], r.corners);
-    as_kernel_parallel(k, (uint64_t)(r.out->dims[0] * r.out->dims[1]), 8, work_rows, &r);
-    return ASSAY_OK;
-}
-
 /* [B, H, W, b, b, C] and [B, H, b, W, b, C] are the same elements; which is the input? */
-static int blocks(struct as_kernel_ctx *k)
+int as_tfl_blocks(struct as_kernel_ctx *k)
 {
     bool deep = k->node->op == AS_OP_TFL_DEPTH_TO_SPACE;
     const struct as_val *x = k->in[0], *less = deep ? x : k->out[0], *more = deep ? k->out[0] : x;
@@ -445,21 +269,25 @@ static int blocks(struct as_kernel_ctx *k)
 }
 
 /* Blocks of space to and from the batch: the batch index is (block place, sample). */
-static int batches(struct as_kernel_ctx *k)
+int as_tfl_batches(struct as_kernel_ctx *k)
 {
     bool to_space = k->node->op == AS_OP_TFL_BATCH_TO_SPACE_ND;
     const struct as_val *wide = to_space ? k->out[0] : k->in[0];
     const struct as_val *deep = to_space ? k->in[0] : k->out[0];
-    const struct as_val *pads = as_tfl_in(k, 2);
+    const struct as_val *pads = in_at(k, 2);
     struct as_dims block;
-    uint64_t width, inner = 1;
+    uint64_t inner = 1;
     int64_t blocks_of = 1;
+    size_t width;
+    int rc;
 
     if (!as_in_numbers(k, 1, &block) || !pads || !as_dtype_is_integer(pads->dtype) ||
         pads->n != 2 * (uint64_t)block.rank || wide->rank <= block.rank ||
         deep->rank != wide->rank || wide->dtype != deep->dtype)
         return as_kernel_fail(k, "blocks and pads do not fit");
-    width = as_dtype_at(wide->dtype)->block_bytes;
+    rc = as_move_width(k, wide, &width);
+    if (rc < 0)
+        return rc;
     for (int i = 0; i < block.rank; i++) {
         if (block.at[i] < 1 || block.at[i] > 1 << 15)
             return as_kernel_fail(k, "a block of %lld", (long long)block.at[i]);
@@ -504,41 +332,3 @@ static int batches(struct as_kernel_ctx *k)
     }
     return ASSAY_OK;
 }
-
-#define MOVED(name, onnx)                                                                          \
-    {                                                                                              \
-        AS_OP_TFL_##name, as_tfl_moved, AS_OP_##onnx                                               \
-    }
-#define OWN(name, function)                                                                        \
-    {                                                                                              \
-        AS_OP_TFL_##name, function, AS_OP_UNKNOWN                                                  \
-    }
-
-const struct as_tfl_kernel as_tfl_shapes[] = {
-    OWN(CONCATENATION, concatenation),
-    OWN(PACK, pack),
-    OWN(UNPACK, unpack),
-    OWN(SPLIT, split),
-    OWN(SPLIT_V, split),
-    OWN(SLICE, slice),
-    OWN(STRIDED_SLICE, strided_slice),
-    OWN(TRANSPOSE, transpose),
-    OWN(PAD, pad),
-    OWN(PADV2, pad),
-    OWN(MIRROR_PAD, pad),
-    OWN(GATHER, gather),
-    MOVED(GATHER_ND, GatherND),
-    MOVED(TILE, Tile),
-    MOVED(SHAPE, Shape),
-    MOVED(RANGE, Range),
-    OWN(BROADCAST_TO, broadcast_to),
-    OWN(FILL, fill),
-    OWN(ZEROS_LIKE, zeros_like),
-    OWN(RESIZE_BILINEAR, resize),
-    OWN(RESIZE_NEAREST_NEIGHBOR, resize),
-    OWN(DEPTH_TO_SPACE, blocks),
-    OWN(SPACE_TO_DEPTH, blocks),
-    OWN(SPACE_TO_BATCH_ND, batches),
-    OWN(BATCH_TO_SPACE_ND, batches),
-    {AS_OP_UNKNOWN, NULL, AS_OP_UNKNOWN},
-};

@@ -7,6 +7,7 @@ static int infer_conv(struct as_infer *ctx)
 {
     struct as_conv_rule conv = {.x = 0, .w = 1, .dtype = as_in_dtype(ctx, 0)};
 
+    conv.channels_last = as_node_extra(ctx->node, "filter_layout") != NULL;
     return as_infer_conv(ctx, &conv);
 }
 
@@ -22,9 +23,14 @@ static int infer_conv_transpose(struct as_infer *ctx)
     return as_infer_conv_transpose(ctx, NULL);
 }
 
+static bool channels_last(const struct as_infer *ctx)
+{
+    return as_node_extra_int(ctx->node, "channels_last", 0) != 0;
+}
+
 static int infer_pool(struct as_infer *ctx)
 {
-    return as_infer_pool(ctx, false);
+    return as_infer_pool(ctx, channels_last(ctx));
 }
 
 static int infer_global_pool(struct as_infer *ctx)
@@ -37,7 +43,7 @@ static int infer_max_pool(struct as_infer *ctx)
 {
     const struct as_value *out;
     struct as_dims dims;
-    int rc = as_infer_pool(ctx, false);
+    int rc = as_infer_pool(ctx, channels_last(ctx));
 
     if (rc < 0 || ctx->node->n_outputs < 2)
         return rc;

@@ -16,6 +16,7 @@ static int too_many(struct as_infer *ctx, int rank)
 static int gather(struct as_infer *ctx)
 {
     int64_t said = as_node_int(ctx->node, "axis", 0);
+    int64_t batch = as_node_extra_int(ctx->node, "batch_dims", 0);
     struct as_dims in, at, out = {0};
     int axis;
 
@@ -23,11 +24,14 @@ static int gather(struct as_infer *ctx)
         return as_out_tensor(ctx, 0, as_in_dtype(ctx, 0), NULL);
     if (!as_axis(said, in.rank, &axis))
         return bad_axis(ctx, said, in.rank);
+    batch = batch < 0 ? batch + at.rank : batch;
+    if (batch < 0 || batch > axis || batch > at.rank)
+        return as_conflict(ctx, "batch_dims is %lld", (long long)batch);
     if (in.rank + at.rank - 1 > AS_MAX_RANK)
         return too_many(ctx, in.rank + at.rank - 1);
     for (int i = 0; i < axis; i++)
         out.at[out.rank++] = in.at[i];
-    for (int i = 0; i < at.rank; i++)
+    for (int i = (int)batch; i < at.rank; i++)
         out.at[out.rank++] = at.at[i];
     for (int i = axis + 1; i < in.rank; i++)
         out.at[out.rank++] = in.at[i];

@@ -256,13 +256,31 @@ static int64_t clamp_axis(int64_t axis, int rank)
     return axis > rank ? rank : axis;
 }
 
+/* Of 32 bits, as TensorFlow Lite has it, only when all are known: such data is never partial. */
+static int narrow_shape(struct as_infer *ctx, const struct as_dims *in)
+{
+    struct as_dims dims = {1, {in->rank}};
+    struct as_data *data;
+
+    for (int i = 0; i < in->rank; i++)
+        if (in->at[i] == AS_DIM_UNKNOWN)
+            return as_out_tensor(ctx, 0, AS_DTYPE_I32, &dims);
+    data = as_data_new(ctx->arena, AS_DTYPE_I32, (uint64_t)in->rank);
+    for (int i = 0; data && i < in->rank; i++)
+        as_data_put_i64(data, (uint64_t)i, in->at[i]);
+    return as_out_data(ctx, 0, data, &dims);
+}
+
 static int shape(struct as_infer *ctx)
 {
+    bool narrow = as_dtype_of_onnx(as_node_extra_int(ctx->node, "output_dtype", 0)) == AS_DTYPE_I32;
     struct as_dims in, open = {1, {AS_DIM_UNKNOWN}};
     int64_t from, to;
 
     if (!as_in_dims(ctx, 0, &in))
-        return as_out_tensor(ctx, 0, AS_DTYPE_I64, &open);
+        return as_out_tensor(ctx, 0, narrow ? AS_DTYPE_I32 : AS_DTYPE_I64, &open);
+    if (narrow)
+        return narrow_shape(ctx, &in);
     from = clamp_axis(as_node_int(ctx->node, "start", 0), in.rank);
     to = clamp_axis(as_node_int(ctx->node, "end", in.rank), in.rank);
     return as_out_ints(ctx, 0, in.at + from, to > from ? (size_t)(to - from) : 0);

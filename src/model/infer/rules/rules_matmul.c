@@ -57,13 +57,45 @@ static int matmul(struct as_infer *ctx)
     return as_out_tensor(ctx, 0, dtype_of(ctx), &out);
 }
 
+/* With flatten_rows the first factor may be of any rank and is cut into rows of the weights'
+ * length: 1 gives a matrix, 2 keeps all axes but the last. */
+static int gemm_rows(struct as_infer *ctx, int64_t keep)
+{
+    struct as_dims x, w, out = {2, {AS_DIM_UNKNOWN, AS_DIM_UNKNOWN}};
+    int64_t elems;
+
+    if (!as_in_dims(ctx, 0, &x) || !as_in_dims(ctx, 1, &w))
+        return as_out_tensor(ctx, 0, dtype_of(ctx), NULL);
+    if (w.rank != 2 || x.rank < 1)
+        return as_conflict(ctx, "weights of %d dimensions, not 2", w.rank);
+    if (keep == 2) {
+        if (differ(x.at[x.rank - 1], w.at[1]))
+            return as_conflict(ctx, "rows of %lld meet columns of %lld",
+                               (long long)x.at[x.rank - 1], (long long)w.at[1]);
+        x.at[x.rank - 1] = w.at[0];
+        return as_out_tensor(ctx, 0, dtype_of(ctx), &x);
+    }
+    elems = as_dims_product(&x, 0, x.rank);
+    out.at[1] = w.at[0];
+    if (elems >= 0 && w.at[1] > 0) {
+        if (elems % w.at[1] != 0)
+            return as_conflict(ctx, "%lld elements are no rows of %lld", (long long)elems,
+                               (long long)w.at[1]);
+        out.at[0] = elems / w.at[1];
+    }
+    return as_out_tensor(ctx, 0, dtype_of(ctx), &out);
+}
+
 static int gemm(struct as_infer *ctx)
 {
+    int64_t rows = as_node_extra_int(ctx->node, "flatten_rows", 0);
     bool turn_a = as_node_int(ctx->node, "transA", 0) != 0;
     bool turn_b = as_node_int(ctx->node, "transB", 0) != 0;
     struct as_dims a, b, out = {2, {AS_DIM_UNKNOWN, AS_DIM_UNKNOWN}};
     bool has_a = as_in_dims(ctx, 0, &a), has_b = as_in_dims(ctx, 1, &b);
 
+    if (rows)
+        return gemm_rows(ctx, rows);
     if ((has_a && a.rank != 2) || (has_b && b.rank != 2))
         return as_conflict(ctx, "an input has %d dimensions, not 2",
                            has_a && a.rank != 2 ? a.rank : b.rank);

@@ -134,20 +134,28 @@ static int one_axis(struct as_infer *ctx, int64_t fallback, const struct as_dims
     return ASSAY_OK;
 }
 
+/* In TensorFlow Lite the axis is an input and the indices may be of 32 bits. */
 static int arg(struct as_infer *ctx)
 {
     bool keep = as_node_int(ctx->node, "keepdims", 1) != 0, marked[AS_MAX_RANK] = {false};
+    unsigned dtype = as_dtype_of_onnx(as_node_extra_int(ctx->node, "output_dtype", 0));
+    int64_t said = as_node_int(ctx->node, "axis", 0);
     struct as_dims in, out;
-    int axis, rc;
+    int axis;
 
+    dtype = dtype == AS_DTYPE_UNKNOWN ? (unsigned)AS_DTYPE_I64 : dtype;
     if (!as_in_dims(ctx, 0, &in))
-        return as_out_tensor(ctx, 0, AS_DTYPE_I64, NULL);
-    rc = one_axis(ctx, 0, &in, &axis);
-    if (rc < 0)
-        return rc;
+        return as_out_tensor(ctx, 0, dtype, NULL);
+    if (as_node_is_lowered(ctx->node) && !as_in_int(ctx, 1, &said)) {
+        (void)as_out_tensor(ctx, 0, dtype, NULL);
+        return as_unknown(ctx, "its axis is not a constant");
+    }
+    if (!as_axis(said, in.rank, &axis))
+        return as_conflict(ctx, "axis %lld of a tensor with %d dimensions", (long long)said,
+                           in.rank);
     marked[axis] = true;
     drop_axes(&in, marked, keep, &out);
-    return as_out_tensor(ctx, 0, AS_DTYPE_I64, &out);
+    return as_out_tensor(ctx, 0, dtype, &out);
 }
 
 /* From opset 13 the axis is one dimension; before, the tensor is seen as a matrix split there. */

@@ -264,12 +264,16 @@ static int unsqueeze(struct as_infer *ctx)
 /* ---- order ---- */
 
 /* Where each dimension comes from. False: no permutation of them. */
-static bool order_of(const struct as_node *node, int rank, int *from)
+static bool order_of(const struct as_infer *ctx, int rank, int *from)
 {
     bool used[AS_MAX_RANK] = {false};
+    struct as_dims list;
     struct as_ints perm;
 
-    if (!as_node_ints(node, "perm", &perm)) {
+    /* In TensorFlow Lite the order is an input. */
+    if (as_node_is_lowered(ctx->node) && as_in_list(ctx, 1, &list)) {
+        perm = (struct as_ints){(size_t)list.rank, list.at};
+    } else if (!as_node_ints(ctx->node, "perm", &perm)) {
         for (int i = 0; i < rank; i++)
             from[i] = rank - 1 - i;
         return true;
@@ -293,7 +297,11 @@ static int transpose(struct as_infer *ctx)
     if (!as_in_dims(ctx, 0, &in))
         return unknown_of_rank(ctx, as_node_ints(ctx->node, "perm", &perm) ? (int64_t)perm.n
                                                                            : AS_DIM_UNKNOWN);
-    if (!order_of(ctx->node, in.rank, from))
+    if (as_node_is_lowered(ctx->node) && !as_in_data(ctx, 1)) {
+        (void)as_unknown(ctx, "its order is not a constant");
+        return unknown_of_rank(ctx, in.rank);
+    }
+    if (!order_of(ctx, in.rank, from))
         return as_conflict(ctx, "'perm' is no order of %d dimensions", in.rank);
     out.rank = in.rank;
     for (int i = 0; i < in.rank; i++)
@@ -309,7 +317,7 @@ static int fold_transpose(struct as_infer *ctx)
     struct as_fold_in in;
     struct as_dims dims;
 
-    if (!as_fold_in(ctx, 0, &in) || !order_of(ctx->node, in.dims.rank, from) ||
+    if (!as_fold_in(ctx, 0, &in) || !order_of(ctx, in.dims.rank, from) ||
         !as_type_dims(as_fold_type(ctx, 0), &dims) || dims.rank != in.dims.rank ||
         !as_fold_start(ctx, &out, in.data->dtype, &dims))
         return ASSAY_OK;

@@ -7,12 +7,58 @@
 #include "model/infer/infer_subgraph.h"
 #include "model/infer/infer_types.h"
 
+/* Where the type of an output comes from when it is not that of input 0. */
+enum typed { OF_INPUT, FIXED, INDEX, OPEN };
+
+static const struct {
+    enum as_op op;
+    enum typed typed;
+    uint8_t arg; /* of OF_INPUT the input, of FIXED the type */
+} typed[] = {
+    {AS_OP_TFL_TRANSPOSE_CONV, OF_INPUT, 2},
+    {AS_OP_TFL_CONV_3D_TRANSPOSE, OF_INPUT, 2},
+    {AS_OP_TFL_FILL, OF_INPUT, 1},
+    {AS_OP_TFL_SCATTER_ND, OF_INPUT, 1},
+    {AS_OP_TFL_ONE_HOT, OF_INPUT, 2},
+    {AS_OP_TFL_NOT_EQUAL, FIXED, AS_DTYPE_BOOL},
+    {AS_OP_TFL_RANK, FIXED, AS_DTYPE_I32},
+    {AS_OP_TFL_BUCKETIZE, FIXED, AS_DTYPE_I32},
+    {AS_OP_TFL_WHERE, FIXED, AS_DTYPE_I64},
+    {AS_OP_TFL_RFFT2D, FIXED, AS_DTYPE_C64},
+    {AS_OP_TFL_RANDOM_STANDARD_NORMAL, FIXED, AS_DTYPE_F32},
+    {AS_OP_TFL_RANDOM_UNIFORM, FIXED, AS_DTYPE_F32},
+    {AS_OP_TFL_MULTINOMIAL, INDEX, 0},
+    {AS_OP_TFL_EMBEDDING_LOOKUP, OPEN, 0},
+    {AS_OP_TFL_REAL, OPEN, 0},
+    {AS_OP_TFL_IMAG, OPEN, 0},
+    {AS_OP_TFL_COMPLEX_ABS, OPEN, 0},
+};
+
+/* The declared type of the output is a parameter of a few operators; all others decide it. */
+static unsigned param_dtype(const struct as_value *out, enum typed how, unsigned in)
+{
+    unsigned said = out->declared.dtype;
+
+    if (how == INDEX)
+        return said == AS_DTYPE_I64 ? AS_DTYPE_I64 : AS_DTYPE_I32;
+    return said != AS_DTYPE_UNKNOWN ? said : in;
+}
+
 unsigned as_tfl_dtype(const struct as_infer *ctx, size_t i)
 {
-    const struct as_value *value = as_node_output(ctx->graph, ctx->node, i);
+    const struct as_value *out = as_node_output(ctx->graph, ctx->node, i);
 
-    if (value && value->declared.dtype != AS_DTYPE_UNKNOWN)
-        return value->declared.dtype;
+    if (ctx->node->op == AS_OP_TFL_TOPK_V2 && i == 1)
+        return AS_DTYPE_I32;
+    for (size_t k = 0; out && k < sizeof typed / sizeof *typed; k++) {
+        if (typed[k].op != ctx->node->op)
+            continue;
+        if (typed[k].typed == FIXED)
+            return typed[k].arg;
+        if (typed[k].typed == OF_INPUT)
+            return as_in_dtype(ctx, typed[k].arg);
+        return param_dtype(out, typed[k].typed, as_in_dtype(ctx, 0));
+    }
     return as_in_dtype(ctx, 0);
 }
 
@@ -60,113 +106,9 @@ static int broadcast(struct as_infer *ctx)
     return as_tfl_out(ctx, 0, &out);
 }
 
-/* ---- windows ---- */
-
-struct slide {
-    int64_t kernel, stride, dilation;
-};
-
-static int slide_over(struct as_infer *ctx, int64_t in, const struct slide *s, int64_t *out)
-{
-    int64_t reach = as_dim_add(as_dim_mul(as_dim_add(s->kernel, -1), s->dilation), 1);
-
-    *out = AS_DIM_UNKNOWN;
-    if (s->stride < 1 || s->dilation < 1)
-        return as_conflict(ctx, "a stride of %lld and a dilation of %lld", (long long)s->stride,
-                           (long long)s->dilation);
-    if (s->kernel != AS_DIM_UNKNOWN && s->kernel < 1)
-        return as_conflict(ctx, "a window of %lld", (long long)s->kernel);
-    if (in == AS_DIM_UNKNOWN)
-        return ASSAY_OK;
-    if (as_node_text_is(ctx->node, "padding", "SAME")) {
-        *out = in / s->stride + (in % s->stride != 0);
-        return ASSAY_OK;
-    }
-    if (reach == AS_DIM_UNKNOWN)
-        return ASSAY_OK;
-    if (in < reach)
-        return as_conflict(ctx, "a window of %lld does not fit into %lld", (long long)reach,
-                           (long long)in);
-    *out = (in - reach) / s->stride + 1;
-    return ASSAY_OK;
-}
-
-static int need_rank(struct as_infer *ctx, const struct as_dims *dims, int rank)
-{
-    return dims->rank == rank
-               ? ASSAY_OK
-               : as_conflict(ctx, "a tensor has %d dimensions instead of %d", dims->rank, rank);
-}
-
 static int64_t attr(const struct as_infer *ctx, const char *name, int64_t fallback)
 {
     return as_node_int(ctx->node, name, fallback);
-}
-
-/* Weights [out, h, w, in], of depthwise ones [1, h, w, out]. */
-static int conv_2d(struct as_infer *ctx)
-{
-    struct as_dims x, w;
-    struct slide down, across;
-    int rc;
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_dims(ctx, 1, &w))
-        return as_tfl_out(ctx, 0, NULL);
-    rc = need_rank(ctx, &x, 4);
-    if (rc == ASSAY_OK)
-        rc = need_rank(ctx, &w, 4);
-    if (rc < 0)
-        return rc;
-    down = (struct slide){w.at[1], attr(ctx, "stride_h", 1), attr(ctx, "dilation_h_factor", 1)};
-    across = (struct slide){w.at[2], attr(ctx, "stride_w", 1), attr(ctx, "dilation_w_factor", 1)};
-    rc = slide_over(ctx, x.at[1], &down, &x.at[1]);
-    if (rc == ASSAY_OK)
-        rc = slide_over(ctx, x.at[2], &across, &x.at[2]);
-    x.at[3] = w.at[ctx->node->op == AS_OP_TFL_CONV_2D ? 0 : 3];
-    return rc == ASSAY_OK ? as_tfl_out(ctx, 0, &x) : rc;
-}
-
-/* Weights [d, h, w, in, out]. */
-static int conv_3d(struct as_infer *ctx)
-{
-    struct as_dims x, w;
-    struct slide slides[3];
-    int rc;
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_dims(ctx, 1, &w))
-        return as_tfl_out(ctx, 0, NULL);
-    rc = need_rank(ctx, &x, 5);
-    if (rc == ASSAY_OK)
-        rc = need_rank(ctx, &w, 5);
-    if (rc < 0)
-        return rc;
-    slides[0] =
-        (struct slide){w.at[0], attr(ctx, "stride_d", 1), attr(ctx, "dilation_d_factor", 1)};
-    slides[1] =
-        (struct slide){w.at[1], attr(ctx, "stride_h", 1), attr(ctx, "dilation_h_factor", 1)};
-    slides[2] =
-        (struct slide){w.at[2], attr(ctx, "stride_w", 1), attr(ctx, "dilation_w_factor", 1)};
-    for (int i = 0; i < 3 && rc == ASSAY_OK; i++)
-        rc = slide_over(ctx, x.at[1 + i], &slides[i], &x.at[1 + i]);
-    x.at[4] = w.at[4];
-    return rc == ASSAY_OK ? as_tfl_out(ctx, 0, &x) : rc;
-}
-
-static int pool_2d(struct as_infer *ctx)
-{
-    struct slide down = {attr(ctx, "filter_height", 1), attr(ctx, "stride_h", 1), 1};
-    struct slide across = {attr(ctx, "filter_width", 1), attr(ctx, "stride_w", 1), 1};
-    struct as_dims x;
-    int rc;
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    rc = need_rank(ctx, &x, 4);
-    if (rc == ASSAY_OK)
-        rc = slide_over(ctx, x.at[1], &down, &x.at[1]);
-    if (rc == ASSAY_OK)
-        rc = slide_over(ctx, x.at[2], &across, &x.at[2]);
-    return rc == ASSAY_OK ? as_tfl_out(ctx, 0, &x) : rc;
 }
 
 /* Input 0 says the output's shape for the batch of the file; input 2 has the batch there is. */
@@ -181,62 +123,6 @@ static int transpose_conv(struct as_infer *ctx)
     if (as_in_dims(ctx, 2, &x) && x.rank > 0)
         out.at[0] = x.at[0];
     return as_tfl_out(ctx, 0, &out);
-}
-
-/* ---- products ---- */
-
-/* Weights [units, in]; all axes but the last may be one. */
-static int fully_connected(struct as_infer *ctx)
-{
-    struct as_dims x, w, out;
-    int64_t elems;
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_dims(ctx, 1, &w))
-        return as_tfl_out(ctx, 0, NULL);
-    /* Shuffled weights have another layout. */
-    if (w.rank != 2 || x.rank < 1 || attr(ctx, "weights_format", 0) != 0)
-        return as_tfl_declared(ctx);
-    if (attr(ctx, "keep_num_dims", 0) != 0) {
-        if (x.at[x.rank - 1] != AS_DIM_UNKNOWN && w.at[1] != AS_DIM_UNKNOWN &&
-            x.at[x.rank - 1] != w.at[1])
-            return as_conflict(ctx, "rows of %lld do not go with weights for %lld",
-                               (long long)x.at[x.rank - 1], (long long)w.at[1]);
-        x.at[x.rank - 1] = w.at[0];
-        return as_tfl_out(ctx, 0, &x);
-    }
-    elems = as_dims_product(&x, 0, x.rank);
-    out = (struct as_dims){2, {AS_DIM_UNKNOWN, w.at[0]}};
-    if (elems >= 0 && w.at[1] > 0) {
-        if (elems % w.at[1] != 0)
-            return as_conflict(ctx, "%lld elements are no rows of %lld", (long long)elems,
-                               (long long)w.at[1]);
-        out.at[0] = elems / w.at[1];
-    }
-    return as_tfl_out(ctx, 0, &out);
-}
-
-static void turn(struct as_dims *dims, bool turned)
-{
-    int64_t kept;
-
-    if (!turned || dims->rank < 2)
-        return;
-    kept = dims->at[dims->rank - 1];
-    dims->at[dims->rank - 1] = dims->at[dims->rank - 2];
-    dims->at[dims->rank - 2] = kept;
-}
-
-static int batch_matmul(struct as_infer *ctx)
-{
-    struct as_dims a, b, out;
-    int rc;
-
-    if (!as_in_dims(ctx, 0, &a) || !as_in_dims(ctx, 1, &b))
-        return as_tfl_out(ctx, 0, NULL);
-    turn(&a, attr(ctx, "adj_x", 0) != 0);
-    turn(&b, attr(ctx, "adj_y", 0) != 0);
-    rc = as_infer_product(ctx, &a, &b, &out);
-    return rc == ASSAY_OK ? as_tfl_out(ctx, 0, &out) : rc;
 }
 
 static int64_t dim_of(const struct as_infer *ctx, size_t in, int axis)
@@ -438,16 +324,8 @@ static int infer_while(struct as_infer *ctx)
     }
 
 const struct as_op_rule as_rules_tflite[] = {
-    {AS_OP_TFL_CONV_2D, conv_2d, NULL},
-    {AS_OP_TFL_DEPTHWISE_CONV_2D, conv_2d, NULL},
-    {AS_OP_TFL_CONV_3D, conv_3d, NULL},
-    {AS_OP_TFL_AVERAGE_POOL_2D, pool_2d, NULL},
-    {AS_OP_TFL_MAX_POOL_2D, pool_2d, NULL},
-    {AS_OP_TFL_L2_POOL_2D, pool_2d, NULL},
     {AS_OP_TFL_TRANSPOSE_CONV, transpose_conv, NULL},
     {AS_OP_TFL_CONV_3D_TRANSPOSE, transpose_conv, NULL},
-    {AS_OP_TFL_FULLY_CONNECTED, fully_connected, NULL},
-    {AS_OP_TFL_BATCH_MATMUL, batch_matmul, NULL},
     {AS_OP_TFL_EMBEDDING_LOOKUP, embedding_lookup, NULL},
     {AS_OP_TFL_LSTM, lstm, NULL},
     {AS_OP_TFL_UNIDIRECTIONAL_SEQUENCE_LSTM, lstm, NULL},
@@ -460,85 +338,33 @@ const struct as_op_rule as_rules_tflite[] = {
     {AS_OP_TFL_CALL_ONCE, call, NULL},
     {AS_OP_TFL_IF, infer_if, NULL},
     {AS_OP_TFL_WHILE, infer_while, NULL},
-    FITS(ADD),
-    FITS(SUB),
-    FITS(MUL),
-    FITS(DIV),
-    FITS(POW),
-    FITS(MAXIMUM),
-    FITS(MINIMUM),
-    FITS(LESS),
-    FITS(LESS_EQUAL),
-    FITS(GREATER),
-    FITS(GREATER_EQUAL),
-    FITS(EQUAL),
     FITS(NOT_EQUAL),
-    FITS(LOGICAL_OR),
-    FITS(LOGICAL_AND),
     FITS(FLOOR_DIV),
     FITS(FLOOR_MOD),
     FITS(SQUARED_DIFFERENCE),
-    FITS(PRELU),
-    FITS(SELECT_V2),
-    FITS(SELECT),
-    FITS(ADD_N),
     FITS(ATAN2),
-    FITS(BITWISE_XOR),
-    FITS(RIGHT_SHIFT),
-    LIKE(DEQUANTIZE),
-    LIKE(FLOOR),
-    LIKE(L2_NORMALIZATION),
     LIKE(LOCAL_RESPONSE_NORMALIZATION),
-    LIKE(LOGISTIC),
-    LIKE(RELU),
-    LIKE(RELU_N1_TO_1),
-    LIKE(RELU6),
-    LIKE(RELU_0_TO_1),
-    LIKE(SOFTMAX),
-    LIKE(TANH),
-    LIKE(EXP),
-    LIKE(LOG_SOFTMAX),
-    LIKE(NEG),
-    LIKE(SIN),
-    LIKE(COS),
-    LIKE(LOG),
-    LIKE(SQRT),
     LIKE(RSQRT),
     LIKE(FAKE_QUANT),
-    LIKE(LOGICAL_NOT),
-    LIKE(SQUARE),
     LIKE(ZEROS_LIKE),
-    LIKE(LEAKY_RELU),
-    LIKE(ABS),
-    LIKE(CEIL),
     LIKE(REVERSE_V2),
-    LIKE(ELU),
-    LIKE(REVERSE_SEQUENCE),
-    LIKE(QUANTIZE),
     LIKE(MATRIX_SET_DIAG),
-    LIKE(ROUND),
-    LIKE(HARD_SWISH),
     LIKE(DENSIFY),
-    LIKE(CUMSUM),
     LIKE(IMAG),
     LIKE(REAL),
     LIKE(COMPLEX_ABS),
     LIKE(BUCKETIZE),
-    LIKE(GELU),
     LIKE(DYNAMIC_UPDATE_SLICE),
-    LIKE(SIGN),
     DECLARED(HASHTABLE_LOOKUP),
     DECLARED(LSH_PROJECTION),
     DECLARED(CONCAT_EMBEDDINGS),
     DECLARED(SKIP_GRAM),
     DECLARED(EMBEDDING_LOOKUP_SPARSE),
-    DECLARED(DELEGATE),
     DECLARED(SPARSE_TO_DENSE),
     DECLARED(UNIQUE),
     DECLARED(NON_MAX_SUPPRESSION_V4),
     DECLARED(NON_MAX_SUPPRESSION_V5),
     DECLARED(SEGMENT_SUM),
-    DECLARED(PLACEHOLDER_FOR_GREATER_OP_CODES),
     DECLARED(HASHTABLE),
     DECLARED(HASHTABLE_FIND),
     DECLARED(HASHTABLE_IMPORT),

@@ -10,110 +10,6 @@ static int64_t attr(const struct as_infer *ctx, const char *name)
 
 /* ---- padding, repeating, gathering ---- */
 
-static int pad(struct as_infer *ctx)
-{
-    const struct as_data *pads = as_in_data(ctx, 1);
-    struct as_dims x;
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    if (!pads || !as_dtype_is_integer(pads->dtype))
-        return as_tfl_unknown(ctx, &x, "its paddings are not constants");
-    if (pads->n != 2 * (uint64_t)x.rank)
-        return as_conflict(ctx, "%llu paddings for %d dimensions", (unsigned long long)pads->n,
-                           x.rank);
-    for (int i = 0; i < x.rank; i++) {
-        int64_t before = as_data_i64(pads, 2 * (uint64_t)i);
-        int64_t after = as_data_i64(pads, 2 * (uint64_t)i + 1);
-
-        if (before < 0 || after < 0)
-            return as_conflict(ctx, "a padding of %lld and %lld", (long long)before,
-                               (long long)after);
-        x.at[i] = as_dim_add(as_dim_add(x.at[i], before), after);
-    }
-    return as_tfl_out(ctx, 0, &x);
-}
-
-static int tile(struct as_infer *ctx)
-{
-    int64_t times[AS_MAX_RANK];
-    int n = as_tfl_list(ctx, 1, times);
-    struct as_dims x;
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    if (n < 0)
-        return as_tfl_unknown(ctx, &x, "its multiples are not constants");
-    if (n != x.rank)
-        return as_conflict(ctx, "%d multiples for %d dimensions", n, x.rank);
-    for (int i = 0; i < n; i++) {
-        if (times[i] < 0)
-            return as_conflict(ctx, "a multiple of %lld", (long long)times[i]);
-        x.at[i] = as_dim_mul(x.at[i], times[i]);
-    }
-    return as_tfl_out(ctx, 0, &x);
-}
-
-static int gather(struct as_infer *ctx)
-{
-    struct as_dims x, ids, out = {0, {0}};
-    int axis, rc;
-    int64_t batch = attr(ctx, "batch_dims");
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_dims(ctx, 1, &ids))
-        return as_tfl_out(ctx, 0, NULL);
-    rc = as_tfl_axis(ctx, attr(ctx, "axis"), x.rank, &axis);
-    if (rc < 0)
-        return rc;
-    if (batch < 0)
-        batch += ids.rank;
-    if (batch < 0 || batch > axis || batch > ids.rank || x.rank + ids.rank - 1 > AS_MAX_RANK)
-        return as_conflict(ctx, "batch_dims is %lld", (long long)batch);
-    for (int i = 0; i < axis; i++)
-        out.at[out.rank++] = x.at[i];
-    for (int i = (int)batch; i < ids.rank; i++)
-        out.at[out.rank++] = ids.at[i];
-    for (int i = axis + 1; i < x.rank; i++)
-        out.at[out.rank++] = x.at[i];
-    return as_tfl_out(ctx, 0, &out);
-}
-
-/* Of a vector. */
-static int fold_gather(struct as_infer *ctx)
-{
-    int64_t from[AS_MAX_RANK], at[AS_MAX_RANK];
-    int count = as_tfl_list(ctx, 0, from), n = as_tfl_list(ctx, 1, at);
-
-    if (count < 0 || n < 0 || as_in_type(ctx, 0)->rank != 1)
-        return ASSAY_OK;
-    for (int i = 0; i < n; i++) {
-        if (at[i] < 0 || at[i] >= count)
-            return ASSAY_OK;
-        at[i] = from[at[i]];
-    }
-    return as_tfl_fold(ctx, at, n);
-}
-
-static int gather_nd(struct as_infer *ctx)
-{
-    struct as_dims x, ids, out = {0, {0}};
-    int64_t depth;
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_dims(ctx, 1, &ids) || ids.rank < 1)
-        return as_tfl_out(ctx, 0, NULL);
-    depth = ids.at[ids.rank - 1];
-    if (depth == AS_DIM_UNKNOWN)
-        return as_tfl_out(ctx, 0, NULL);
-    if (depth > x.rank || ids.rank - 1 + x.rank - depth > AS_MAX_RANK)
-        return as_conflict(ctx, "places of %lld numbers in %d dimensions", (long long)depth,
-                           x.rank);
-    for (int i = 0; i < ids.rank - 1; i++)
-        out.at[out.rank++] = ids.at[i];
-    for (int i = (int)depth; i < x.rank; i++)
-        out.at[out.rank++] = x.at[i];
-    return as_tfl_out(ctx, 0, &out);
-}
-
 static int one_hot(struct as_infer *ctx)
 {
     int64_t depth = AS_DIM_UNKNOWN;
@@ -154,25 +50,6 @@ static int where(struct as_infer *ctx)
         out.at[1] = x.rank;
     rc = as_tfl_out(ctx, 0, &out);
     return rc == ASSAY_OK ? as_unknown(ctx, "the number of places is in the data") : rc;
-}
-
-static int range(struct as_infer *ctx)
-{
-    struct as_dims out = {1, {AS_DIM_UNKNOWN}};
-    double start, limit, step;
-
-    if (as_in_float(ctx, 0, &start) && as_in_float(ctx, 1, &limit) && as_in_float(ctx, 2, &step)) {
-        double steps;
-
-        if (!(step > 0) && !(step < 0))
-            return as_conflict(ctx, "a step of 0");
-        steps = (limit - start) / step;
-        if (steps <= 0)
-            out.at[0] = 0;
-        else if (steps < 4e18)
-            out.at[0] = (int64_t)steps + ((double)(int64_t)steps < steps);
-    }
-    return as_tfl_out(ctx, 0, &out);
 }
 
 static int multinomial(struct as_infer *ctx)
@@ -224,51 +101,7 @@ static int reduce(struct as_infer *ctx)
     return as_tfl_out(ctx, 0, &out);
 }
 
-static int fold_product(struct as_infer *ctx)
-{
-    const struct as_value *out = as_node_output(ctx->graph, ctx->node, 0);
-    int64_t all[AS_MAX_RANK], product = 1;
-    int n = as_tfl_list(ctx, 0, all);
-    uint64_t elems;
-
-    if (n < 0 || !out || !as_type_elems(&out->type, &elems) || elems != 1)
-        return ASSAY_OK;
-    for (int i = 0; i < n; i++)
-        product = all[i] < 0 ? AS_DIM_UNKNOWN : as_dim_mul(product, all[i]);
-    return as_tfl_fold(ctx, &product, 1);
-}
-
-static int arg_max(struct as_infer *ctx)
-{
-    int64_t said;
-    struct as_dims x;
-    int axis, rc;
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_int(ctx, 1, &said))
-        return as_unknown(ctx, "its axis is not a constant");
-    rc = as_tfl_axis(ctx, said, x.rank, &axis);
-    if (rc < 0)
-        return rc;
-    as_tfl_remove(&x, axis);
-    return as_tfl_out(ctx, 0, &x);
-}
-
 /* ---- space ---- */
-
-static int resize(struct as_infer *ctx)
-{
-    int64_t size[AS_MAX_RANK];
-    int n = as_tfl_list(ctx, 1, size);
-    struct as_dims x;
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    if (x.rank != 4 || (n >= 0 && n != 2))
-        return as_conflict(ctx, "an image of %d dimensions is given %d lengths", x.rank, n);
-    x.at[1] = n < 0 ? AS_DIM_UNKNOWN : size[0];
-    x.at[2] = n < 0 ? AS_DIM_UNKNOWN : size[1];
-    return as_tfl_out(ctx, 0, &x);
-}
 
 static int shrink(struct as_infer *ctx, int64_t *dim, int64_t by)
 {
@@ -355,29 +188,13 @@ static int rfft2d(struct as_infer *ctx)
 }
 
 const struct as_op_rule as_rules_tflite_gather[] = {
-    {AS_OP_TFL_PAD, pad, NULL},
-    {AS_OP_TFL_PADV2, pad, NULL},
-    {AS_OP_TFL_MIRROR_PAD, pad, NULL},
-    {AS_OP_TFL_TILE, tile, NULL},
-    {AS_OP_TFL_GATHER, gather, fold_gather},
-    {AS_OP_TFL_GATHER_ND, gather_nd, NULL},
     {AS_OP_TFL_ONE_HOT, one_hot, NULL},
     {AS_OP_TFL_TOPK_V2, topk, NULL},
     {AS_OP_TFL_WHERE, where, NULL},
-    {AS_OP_TFL_RANGE, range, NULL},
     {AS_OP_TFL_MULTINOMIAL, multinomial, NULL},
     {AS_OP_TFL_MATRIX_DIAG, matrix_diag, NULL},
-    {AS_OP_TFL_MEAN, reduce, NULL},
-    {AS_OP_TFL_SUM, reduce, NULL},
-    {AS_OP_TFL_REDUCE_PROD, reduce, fold_product},
-    {AS_OP_TFL_REDUCE_MAX, reduce, NULL},
-    {AS_OP_TFL_REDUCE_MIN, reduce, NULL},
     {AS_OP_TFL_REDUCE_ANY, reduce, NULL},
     {AS_OP_TFL_REDUCE_ALL, reduce, NULL},
-    {AS_OP_TFL_ARG_MAX, arg_max, NULL},
-    {AS_OP_TFL_ARG_MIN, arg_max, NULL},
-    {AS_OP_TFL_RESIZE_BILINEAR, resize, NULL},
-    {AS_OP_TFL_RESIZE_NEAREST_NEIGHBOR, resize, NULL},
     {AS_OP_TFL_DEPTH_TO_SPACE, depth_to_space, NULL},
     {AS_OP_TFL_SPACE_TO_DEPTH, depth_to_space, NULL},
     {AS_OP_TFL_SPACE_TO_BATCH_ND, space_to_batch, NULL},

@@ -46,11 +46,6 @@ static int shape_first(struct as_infer *ctx)
     return shape_from(ctx, 0);
 }
 
-static int shape_second(struct as_infer *ctx)
-{
-    return shape_from(ctx, 1);
-}
-
 static int shape_third(struct as_infer *ctx)
 {
     return shape_from(ctx, 2);
@@ -76,23 +71,6 @@ int as_tfl_fold(struct as_infer *ctx, const int64_t *at, int n)
         as_data_put_i64(data, (uint64_t)i, at[i]);
     out->data = data;
     return ASSAY_OK;
-}
-
-static int shape_of(struct as_infer *ctx)
-{
-    struct as_dims x, out = {1, {0}};
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    out.at[0] = x.rank;
-    return as_tfl_out(ctx, 0, &out);
-}
-
-static int fold_shape_of(struct as_infer *ctx)
-{
-    struct as_dims x;
-
-    return as_in_dims(ctx, 0, &x) ? as_tfl_fold(ctx, x.at, x.rank) : ASSAY_OK;
 }
 
 static int rank_of(struct as_infer *ctx)
@@ -196,31 +174,6 @@ static int reshape(struct as_infer *ctx)
     return fit_shape(ctx, &shape);
 }
 
-static int squeeze(struct as_infer *ctx)
-{
-    struct as_dims x, out = {0, {0}};
-    bool gone[AS_MAX_RANK] = {false};
-    struct as_ints axes;
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    (void)as_node_ints(ctx->node, "squeeze_dims", &axes);
-    for (size_t i = 0; i < axes.n; i++) {
-        int axis, rc = as_tfl_axis(ctx, axes.at[i], x.rank, &axis);
-
-        if (rc < 0)
-            return rc;
-        gone[axis] = true;
-    }
-    for (int i = 0; i < x.rank; i++) {
-        if (axes.n == 0 && x.at[i] == AS_DIM_UNKNOWN)
-            return as_unknown(ctx, "which of its dimensions are 1 is not known");
-        if (axes.n == 0 ? x.at[i] != 1 : !gone[i])
-            out.at[out.rank++] = x.at[i];
-    }
-    return as_tfl_out(ctx, 0, &out);
-}
-
 void as_tfl_insert(struct as_dims *dims, int axis, int64_t dim)
 {
     for (int i = dims->rank; i > axis; i--)
@@ -236,74 +189,7 @@ void as_tfl_remove(struct as_dims *dims, int axis)
     dims->rank--;
 }
 
-static int expand_dims(struct as_infer *ctx)
-{
-    struct as_dims x;
-    int64_t said;
-    int axis, rc;
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_int(ctx, 1, &said) || x.rank == AS_MAX_RANK)
-        return as_unknown(ctx, "its axis is not a constant");
-    rc = as_tfl_axis(ctx, said, x.rank + 1, &axis);
-    if (rc < 0)
-        return rc;
-    as_tfl_insert(&x, axis, 1);
-    return as_tfl_out(ctx, 0, &x);
-}
-
-static int transpose(struct as_infer *ctx)
-{
-    int64_t order[AS_MAX_RANK];
-    int n = as_tfl_list(ctx, 1, order);
-    struct as_dims x, out;
-
-    if (!as_in_dims(ctx, 0, &x))
-        return as_tfl_out(ctx, 0, NULL);
-    if (n < 0)
-        return as_tfl_unknown(ctx, &x, "its order is not a constant");
-    if (n != x.rank)
-        return as_conflict(ctx, "an order of %d for %d dimensions", n, x.rank);
-    out.rank = n;
-    for (int i = 0; i < n; i++) {
-        int axis, rc = as_tfl_axis(ctx, order[i], n, &axis);
-
-        if (rc < 0)
-            return rc;
-        out.at[i] = x.at[axis];
-    }
-    return as_tfl_out(ctx, 0, &out);
-}
-
 /* ---- joining and cutting ---- */
-
-static int concatenation(struct as_infer *ctx)
-{
-    struct as_dims out, one;
-    int axis, rc;
-
-    if (!as_in_dims(ctx, 0, &out))
-        return as_tfl_out(ctx, 0, NULL);
-    rc = as_tfl_axis(ctx, attr(ctx, "axis"), out.rank, &axis);
-    if (rc < 0)
-        return rc;
-    for (size_t k = 1; k < ctx->node->n_inputs; k++) {
-        if (!as_in_dims(ctx, k, &one))
-            return as_tfl_out(ctx, 0, NULL);
-        if (one.rank != out.rank)
-            return as_conflict(ctx, "tensors of %d and %d dimensions are joined", out.rank,
-                               one.rank);
-        for (int i = 0; i < out.rank; i++) {
-            if (i == axis)
-                out.at[i] = as_dim_add(out.at[i], one.at[i]);
-            else if (out.at[i] == AS_DIM_UNKNOWN)
-                out.at[i] = one.at[i];
-            else if (one.at[i] != AS_DIM_UNKNOWN && one.at[i] != out.at[i])
-                return as_conflict(ctx, "tensors of %lld and %lld on axis %d are joined",
-                                   (long long)out.at[i], (long long)one.at[i], i);
-        }
-    }
-    return as_tfl_out(ctx, 0, &out);
-}
 
 static int pack(struct as_infer *ctx)
 {
@@ -332,57 +218,6 @@ static int unpack(struct as_infer *ctx)
     as_tfl_remove(&x, axis);
     for (size_t i = 0; i < ctx->node->n_outputs && rc == ASSAY_OK; i++)
         rc = as_tfl_out(ctx, i, &x);
-    return rc;
-}
-
-static int split(struct as_infer *ctx)
-{
-    int64_t said, n = ctx->node->n_outputs;
-    struct as_dims x;
-    int axis, rc;
-
-    if (!as_in_dims(ctx, 1, &x) || !as_in_int(ctx, 0, &said) || n == 0)
-        return ASSAY_OK;
-    rc = as_tfl_axis(ctx, said, x.rank, &axis);
-    if (rc < 0)
-        return rc;
-    if (x.at[axis] != AS_DIM_UNKNOWN && x.at[axis] % n != 0)
-        return as_conflict(ctx, "%lld cannot be split into %lld", (long long)x.at[axis],
-                           (long long)n);
-    if (x.at[axis] != AS_DIM_UNKNOWN)
-        x.at[axis] /= n;
-    for (size_t i = 0; i < ctx->node->n_outputs && rc == ASSAY_OK; i++)
-        rc = as_tfl_out(ctx, i, &x);
-    return rc;
-}
-
-/* One of the parts may be -1: the rest. */
-static int split_v(struct as_infer *ctx)
-{
-    const struct as_data *parts = as_in_data(ctx, 1);
-    int64_t said, sum = 0, whole;
-    struct as_dims x;
-    int axis, rc;
-
-    if (!as_in_dims(ctx, 0, &x) || !as_in_int(ctx, 2, &said) || !parts ||
-        parts->n != ctx->node->n_outputs || !as_dtype_is_integer(parts->dtype))
-        return ASSAY_OK;
-    rc = as_tfl_axis(ctx, said, x.rank, &axis);
-    if (rc < 0)
-        return rc;
-    whole = x.at[axis];
-    for (uint64_t i = 0; i < parts->n; i++)
-        if (as_data_i64(parts, i) > 0)
-            sum = as_dim_add(sum, as_data_i64(parts, i));
-    for (uint64_t i = 0; i < parts->n && rc == ASSAY_OK; i++) {
-        int64_t part = as_data_i64(parts, i);
-
-        if (part < 0)
-            part = whole == AS_DIM_UNKNOWN || sum == AS_DIM_UNKNOWN || sum > whole ? AS_DIM_UNKNOWN
-                                                                                   : whole - sum;
-        x.at[axis] = part;
-        rc = as_tfl_out(ctx, i, &x);
-    }
     return rc;
 }
 
@@ -537,25 +372,16 @@ static int fold_strided(struct as_infer *ctx)
 }
 
 const struct as_op_rule as_rules_tflite_shape[] = {
-    {AS_OP_TFL_SHAPE, shape_of, fold_shape_of},
     {AS_OP_TFL_RANK, rank_of, fold_rank_of},
-    {AS_OP_TFL_CAST, as_tfl_like, fold_same},
     {AS_OP_TFL_RESHAPE, reshape, fold_same},
-    {AS_OP_TFL_SQUEEZE, squeeze, fold_same},
-    {AS_OP_TFL_EXPAND_DIMS, expand_dims, fold_same},
-    {AS_OP_TFL_TRANSPOSE, transpose, NULL},
-    {AS_OP_TFL_CONCATENATION, concatenation, fold_join},
     {AS_OP_TFL_PACK, pack, fold_join},
     {AS_OP_TFL_UNPACK, unpack, NULL},
-    {AS_OP_TFL_SPLIT, split, NULL},
-    {AS_OP_TFL_SPLIT_V, split_v, NULL},
     {AS_OP_TFL_SLICE, slice, NULL},
     {AS_OP_TFL_STRIDED_SLICE, strided_slice, fold_strided},
     {AS_OP_TFL_SCATTER_ND, shape_third, NULL},
     {AS_OP_TFL_FILL, shape_first, NULL},
     {AS_OP_TFL_RANDOM_STANDARD_NORMAL, shape_first, NULL},
     {AS_OP_TFL_RANDOM_UNIFORM, shape_first, NULL},
-    {AS_OP_TFL_BROADCAST_TO, shape_second, NULL},
     {AS_OP_TFL_BROADCAST_ARGS, as_tfl_declared, NULL},
     {AS_OP_UNKNOWN, NULL, NULL},
 };
