@@ -8,7 +8,7 @@
 #define AS_MIB 1048576.0
 
 /* The number of elements of an array, not of a pointer. */
-#define AS_COUNT_OF(array) (sizeof(array) / sizeof *(array))
+#define AS_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A number that is not known: null in JSON, empty in CSV, a dash on a screen. Test with isnan(). */
 #define AS_UNKNOWN ((double)NAN)

@@ -7,9 +7,10 @@
 #include <stddef.h>
 
 /* Makes sure that an array of `n` elements has capacity for one more, doubling it when it is full.
- * False without memory: the array stays as it was. `array` and `capacity` are lvalues. */
+ * False without memory: the array stays as it was. `array` and `capacity` are lvalues; the second
+ * condition shows an analyzer of one file that the array is there. */
 #define AS_VEC_RESERVE(array, n, capacity)                                                         \
-    as_vec_reserve(&(array), (n), &(capacity), sizeof *(array))
+    (as_vec_reserve(&(array), (n), &(capacity), sizeof((array)[0])) && (array) != NULL)
 
 /* `array` is the address of the pointer to the elements. Freed with as_free(). */
 bool as_vec_reserve(void *array, size_t n, size_t *capacity, size_t element_bytes)

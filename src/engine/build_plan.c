@@ -69,7 +69,7 @@ static uint32_t stands_for(const struct building *b, uint32_t value)
 
 static int wait_for(struct building *b, struct as_graph *body)
 {
-    if (!AS_VEC_RESERVE(b->waiting, b->n_waiting, b->capacity_waiting))
+    if (!as_vec_reserve(&b->waiting, b->n_waiting, &b->capacity_waiting, sizeof(void *)))
         return as_fail_nomem(b->err);
     b->waiting[b->n_waiting++] = body;
     return ASSAY_OK;

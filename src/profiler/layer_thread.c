@@ -94,7 +94,7 @@ static struct as_layer_thread *add_place(struct as_layer_profile *p)
 
     if (p->n_threads == AS_LAYER_MAX_THREAD)
         return NULL;
-    if (!AS_VEC_RESERVE(p->thread, p->n_threads, p->thread_capacity))
+    if (!as_vec_reserve(&p->thread, p->n_threads, &p->thread_capacity, sizeof(void *)))
         return NULL;
     t = as_alloc_zero(1, sizeof *t);
     if (!t)
@@ -149,7 +149,7 @@ static struct as_layer_name *intern(struct as_layer_profile *p, const char *text
         text = SYSTEM_OTHERS;
         size = strlen(SYSTEM_OTHERS);
     }
-    if (!AS_VEC_RESERVE(p->name, p->n_names, p->name_capacity))
+    if (!as_vec_reserve(&p->name, p->n_names, &p->name_capacity, sizeof(void *)))
         return NULL;
     name = as_arena_alloc(&p->arena, sizeof *name + size + 1);
     if (!name)
@@ -168,7 +168,7 @@ static struct as_layer_name *intern(struct as_layer_profile *p, const char *text
 /* With busy set: a reader goes through the cells. */
 static bool append_cell(struct as_layer_thread *t, struct as_layer_cell *cell)
 {
-    if (!AS_VEC_RESERVE(t->cell, t->n_cells, t->cell_capacity))
+    if (!as_vec_reserve(&t->cell, t->n_cells, &t->cell_capacity, sizeof(void *)))
         return false;
     t->cell[t->n_cells++] = cell;
     return true;

@@ -15,11 +15,11 @@ static int index_rows(struct as_joining *j, struct assay_error *err)
 {
     for (size_t i = j->costs->n_rows; i-- > 0;) {
         const struct as_node *const *node = &j->costs->rows[i].node;
-        uint64_t *known = as_hash_map_find(&j->row_of_node, node, sizeof *node);
+        uint64_t *known = as_hash_map_find(&j->row_of_node, node, sizeof(void *));
 
         if (known)
             *known = i; /* the first row of a node stands for it */
-        else if (as_hash_map_put(&j->row_of_node, node, sizeof *node, i) < 0)
+        else if (as_hash_map_put(&j->row_of_node, node, sizeof(void *), i) < 0)
             return as_fail_nomem(err);
     }
     return ASSAY_OK;
@@ -27,7 +27,7 @@ static int index_rows(struct as_joining *j, struct assay_error *err)
 
 static const struct as_cost_row *find_row(const struct as_joining *j, const struct as_node *node)
 {
-    const uint64_t *at = as_hash_map_find(&j->row_of_node, &node, sizeof node);
+    const uint64_t *at = as_hash_map_find(&j->row_of_node, &node, sizeof(void *));
 
     return at ? &j->costs->rows[*at] : NULL;
 }

@@ -8,7 +8,7 @@
 #include "base/proto/protobuf_reader.h"
 #include "base/text/utf8.h"
 
-#define VARINT_BYTES 10 /* the longest */
+#define VARINT_BYTES ((size_t)10) /* the longest */
 
 void as_protobuf_reset(struct as_protobuf *p)
 {

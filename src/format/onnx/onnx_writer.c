@@ -104,7 +104,7 @@ static void put_external(struct as_protobuf *p, const struct as_data *data)
     struct writing *w = ctx_of(p);
     static const char zeros[EXTERNAL_GRAIN];
     char offset[OFFSET_DIGITS + 1], length[OFFSET_DIGITS + 1];
-    struct as_protobuf to = {.out = w->data, .measure = !w->data};
+    struct as_protobuf to = {.out = w->data};
     uint64_t at = w->data->total_bytes, pad = -at % EXTERNAL_GRAIN;
 
     (void)snprintf(offset, sizeof offset, "%0*" PRIu64, OFFSET_DIGITS, p->out ? at + pad : 0);
