@@ -192,6 +192,12 @@ static int begin_with(struct as_kernel_ctx *k, const struct as_val *c, double be
     if (c->dtype != out->dtype || !as_strides_broadcast(c, &dims, s))
         return as_kernel_fail(k, "C does not fit the product");
     columns = dims.at[1];
+    if (out->dtype == AS_DTYPE_F32 && s[1] == 1 && !(beta < 1 || beta > 1)) {
+        for (int64_t i = 0; i < dims.at[0]; i++)
+            memcpy((float *)out->data + i * columns, (const float *)c->data + i * s[0],
+                   (size_t)columns * sizeof(float));
+        return ASSAY_OK;
+    }
     for (int64_t i = 0; i < dims.at[0]; i++)
         for (int64_t j = 0; j < columns; j++) {
             uint64_t to = (uint64_t)(i * columns + j), from = (uint64_t)(i * s[0] + j * s[1]);
