@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "engine/half.h"
-#include "engine/kernels/quant/kern_quant_floats.h"
-#include "model/infer/infer_node.h"
+#include "engine/kernels/quant/kern_quant.h"
+#include "model/infer/infer.h"
 
 enum { MAX_BODY_DEPTH = AS_MAX_GRAPH_DEPTH + 1 };
 

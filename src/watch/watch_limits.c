@@ -8,7 +8,7 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
-#include "probe/system/container.h"
+#include "probe/system/topology.h"
 #include "trace/shm/target_shm.h"
 
 /* NaN: none. */

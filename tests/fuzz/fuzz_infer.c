@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool is_sound(const struct as_type *type)
 {
-    if (type->kind >= AS_RECORD_COUNT || type->rank > AS_MAX_RANK || type->dtype >= AS_DTYPE_COUNT)
+    if (type->kind >= AS_VALUE_COUNT || type->rank > AS_MAX_RANK || type->dtype >= AS_DTYPE_COUNT)
         return false;
     for (int i = 0; type->kind == AS_VALUE_TENSOR && i < type->rank; i++)
         if (type->dims[i] < 0 && type->dims[i] != AS_DIM_UNKNOWN)

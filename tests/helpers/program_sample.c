@@ -1,6 +1,6 @@
 /* tests/helpers/program_sample.c - writes the run of a program that never was.
  * usage: program_sample FILE [leaks|hostile|noheap|nonames|waits|marks|short|many]... */
-#include "../unit/program_kit.h"
+#include "../unit/watch_kit.h"
 
 static bool has(char **words, const char *word)
 {

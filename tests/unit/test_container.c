@@ -1,7 +1,7 @@
 /* tests/unit/test_container.c - limits of control groups, versions 1 and 2, on prepared folders. */
 #include "root_kit.h"
 
-#include "probe/system/container.h"
+#include "probe/system/topology.h"
 
 static void without_groups_nothing_is_known(void **state)
 {

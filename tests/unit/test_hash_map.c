@@ -1,4 +1,4 @@
-/* tests/unit/test_name_map.c - names to numbers: what is put is found, once, whatever the names. */
+/* tests/unit/test_hash_map.c - names to numbers: what is put is found, once, whatever the names. */
 #include <stdio.h>
 
 #include "unit.h"

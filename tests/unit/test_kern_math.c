@@ -1,7 +1,7 @@
 /* tests/unit/test_kern_math.c - kernels of arithmetic, reductions and quantised numbers, where
  * files hold what cannot work: every one must end in a sentence that names the thing to blame. */
 #include "engine/kernels/math/fast_math.h"
-#include "engine/kernels/math/mersenne.h"
+#include "engine/kernels/math/kern_math.h"
 #include "kernel_move_kit.h"
 
 static const double some[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};

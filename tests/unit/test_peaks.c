@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "measure/peaks/peak_kernels.h"
-#include "measure/peaks/peak_team.h"
 
 #define SUMS 12 /* vectors at multiples of 64 bytes, then the two factors */
 

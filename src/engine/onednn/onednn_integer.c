@@ -1,6 +1,5 @@
 /* engine/onednn/onednn_integer.c - convolutions and products of 8-bit integers by oneDNN: sums in
  * 32 bits, scaled and rounded to even on the way out. */
-#include "engine/onednn/onednn_quant.h"
 #include "engine/onednn/onednn_window.h"
 
 static bool is_byte(unsigned dtype)

@@ -1,6 +1,6 @@
 /* engine/onednn/onednn_quant.c - scales and zero points of integer operators in oneDNN's terms, and
  * the operators that do nothing but convert: QuantizeLinear, DequantizeLinear, QLinearAdd. */
-#include "engine/onednn/onednn_quant.h"
+#include "engine/onednn/onednn_window.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * The padding behind is worked out from the output, so that it fits however it was said. */
 #include "engine/onednn/onednn_window.h"
 
-#include "model/infer/infer_window.h"
+#include "model/infer/infer_context.h"
 
 enum { MAX_SPACE = 3 };
 

@@ -1,6 +1,6 @@
 /* measure/peaks/peak_team.c - threads that do the same thing at the same moment, several times.
  * Each is bound to a processor of its own where that is allowed. */
-#include "measure/peaks/peak_team.h"
+#include "measure/peaks/peak_kernels.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "measure/peaks/peak_kernels.h"
-#include "measure/peaks/peak_team.h"
 #include "probe/process/process_memory.h"
 
 #define COMPUTE_ROUNDS    400000 /* 0.8 ms on a core of 3 GHz with two units */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/infer/infer_bind.h"
 #include "model/infer/infer_rules.h"
 
 enum { MAX_CONFLICTS = 32 };

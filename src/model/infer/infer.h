@@ -4,6 +4,7 @@
 #define AS_MODEL_INFER_INFER_H
 
 #include "model/graph/graph.h"
+#include "model/infer/infer_rules.h"
 
 /* What the user says of one input; exactly as much as is given. */
 struct as_infer_input {
@@ -49,5 +50,30 @@ struct as_bound_dims {
  * dimensions by default are what cannot work, these stay unknown and a finding says so. */
 AS_MUST_USE int as_infer_shapes(struct as_model *model, const struct as_infer_options *options,
                                 struct as_bound_dims *bound, struct assay_error *err);
+
+/* ---- infer_bind.c ---- */
+
+/* Sets the types (and numbers, where given) of the main graph's inputs. `overridden` becomes true
+ * when they differ from fixed dimensions in the file. */
+AS_MUST_USE int as_infer_bind(struct as_model *model, const struct as_infer_options *options,
+                              struct as_bound_dims *bound, bool *overridden,
+                              struct assay_error *err);
+
+/* ---- infer_node.c ---- */
+
+struct as_infer_now {
+    struct as_model *model; /* its types and constants are as before when it returns */
+    struct as_graph *graph;
+    const struct as_node *node;
+    int64_t opset;
+    const struct as_op_rule *rule;
+    struct as_arena *arena;         /* the types found live in it */
+    const struct as_type *in;       /* by input; of one that is left out: not looked at */
+    struct as_data *const *in_data; /* the numbers of those that are small; NULL: not known */
+    struct as_type *out;            /* by output: filled */
+};
+
+/* ASSAY_ERR_FORMAT when the inputs cannot work, with a sentence about them. */
+AS_MUST_USE int as_infer_now(const struct as_infer_now *now, struct assay_error *err);
 
 #endif

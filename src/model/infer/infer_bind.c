@@ -1,6 +1,6 @@
 /* model/infer/infer_bind.c - gives the inputs of a model their dimensions: what the user says, else
  * what the file says, else a default that is said aloud. */
-#include "model/infer/infer_bind.h"
+#include "model/infer/infer.h"
 
 #include <stdio.h>
 #include <string.h>

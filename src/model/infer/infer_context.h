@@ -79,4 +79,103 @@ int64_t as_dims_product(const struct as_dims *dims, int from, int to);
 int64_t as_dim_add(int64_t a, int64_t b);
 int64_t as_dim_mul(int64_t a, int64_t b);
 
+/* ---- infer_types.c ---- */
+
+/* Above this many elements a sequence keeps one common type only. */
+#define AS_SEQUENCE_MAX 1024
+
+/* True while one inference may copy `n` more elements: each copy is whole, so that many of them
+ * would be quadratic. */
+bool as_type_may_copy(const struct as_infer *ctx, int64_t n);
+
+/* The type that holds for both. False: no memory. */
+AS_MUST_USE bool as_type_merge(struct as_arena *arena, const struct as_type *a,
+                               const struct as_type *b, struct as_type *out);
+
+/* What all elements of a sequence have in common; unknown when nothing is. */
+AS_MUST_USE bool as_type_common(struct as_arena *arena, const struct as_type *sequence,
+                                struct as_type *out);
+
+/* A sequence or optional of `n` elements copied into the arena. Those that cannot be held, and
+ * copies past what one inference may make, leave a common type or none. False: no memory. */
+AS_MUST_USE bool as_type_list(struct as_infer *ctx, enum as_value_kind kind,
+                              const struct as_type *elems, size_t n, struct as_type *out);
+/* A sequence of an unknown number of elements that are all like `elem`. */
+AS_MUST_USE bool as_type_many(struct as_arena *arena, const struct as_type *elem,
+                              struct as_type *out);
+
+/* The same tensor with one more axis of length `dim` at `axis`, or with that axis taken away; of
+ * unknown rank when it cannot be. */
+AS_MUST_USE bool as_type_with_axis(struct as_arena *arena, const struct as_type *type, int axis,
+                                   int64_t dim, struct as_type *out);
+AS_MUST_USE bool as_type_without_axis(struct as_arena *arena, const struct as_type *type, int axis,
+                                      struct as_type *out);
+
+/* ---- infer_matmul.c ---- */
+
+/* What numpy.matmul gives for a and b: vectors, matrices, broadcast batches. */
+AS_MUST_USE int as_infer_product(struct as_infer *ctx, const struct as_dims *a,
+                                 const struct as_dims *b, struct as_dims *out);
+
+/* The same of two inputs, as output 0. */
+AS_MUST_USE int as_infer_matmul(struct as_infer *ctx, size_t a, size_t b, unsigned dtype);
+
+/* Two matrices, either transposed. */
+AS_MUST_USE int as_infer_gemm(struct as_infer *ctx, size_t a, size_t b, unsigned dtype);
+
+/* Inputs `a` and `b` by numpy's broadcasting, as output 0. */
+AS_MUST_USE int as_infer_broadcast(struct as_infer *ctx, size_t a, size_t b, unsigned dtype);
+
+/* A recurrent layer: X is input 0, the recurrence weights input 2 with the hidden size on
+ * `hidden_axis`; Y, Y_h and, of an LSTM, Y_c come out. */
+AS_MUST_USE int as_infer_recurrent(struct as_infer *ctx, int hidden_axis, size_t n_states);
+
+/* ---- infer_window.c ---- */
+
+enum as_pad_way { AS_PAD_GIVEN, AS_PAD_SAME, AS_PAD_VALID };
+
+struct as_window {
+    int n; /* spatial axes */
+    enum as_pad_way pad;
+    bool ceil;
+    int64_t kernel[AS_MAX_RANK], stride[AS_MAX_RANK], dilation[AS_MAX_RANK];
+    int64_t before[AS_MAX_RANK], after[AS_MAX_RANK];
+};
+
+/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode for `n` axes; a kernel that
+ * is not given is AS_DIM_UNKNOWN. */
+AS_MUST_USE int as_window_read(struct as_infer *ctx, int n, struct as_window *w);
+
+/* Takes the kernel of axis `i` from a weight; a conflict when kernel_shape says another. */
+AS_MUST_USE int as_window_kernel(struct as_infer *ctx, struct as_window *w, int i, int64_t size);
+
+/* How many places the window has along axis `i` of length `in`. */
+AS_MUST_USE int as_window_places(struct as_infer *ctx, const struct as_window *w, int i, int64_t in,
+                                 int64_t *out);
+
+/* How long axis `i` becomes when the window spreads what it covers, as in ConvTranspose. */
+AS_MUST_USE int as_window_spread(struct as_infer *ctx, const struct as_window *w, int i, int64_t in,
+                                 int64_t extra, int64_t *out);
+
+/* A convolution of input `x` with weights `w` [M, C/group, k...]; sets output 0. */
+struct as_conv_rule {
+    size_t x, w;
+    unsigned dtype;
+    bool channels_last; /* of x and the output; of the weights by as_filter_turn() */
+};
+
+/* Dimensions of weights in the order of attribute filter_layout, which TensorFlow Lite's have, as
+ * [M, C/group, k...]: "OHWI", "1HWO" of one channel a group, "DHWIO". False: they cannot be. */
+AS_MUST_USE bool as_filter_turn(const struct as_node *node, const int64_t *dims, int rank,
+                                int64_t *out);
+AS_MUST_USE int as_infer_conv(struct as_infer *ctx, const struct as_conv_rule *conv);
+
+/* A transposed one, weights [C, M/group, k...]; `pads` NULL: those of the attribute. */
+AS_MUST_USE int as_infer_conv_transpose(struct as_infer *ctx, const struct as_ints *pads);
+
+/* A pool of input 0 by kernel_shape; sets output 0. */
+AS_MUST_USE int as_infer_pool(struct as_infer *ctx, bool channels_last);
+/* All spatial axes to 1. */
+AS_MUST_USE int as_infer_global_pool(struct as_infer *ctx, bool channels_last);
+
 #endif

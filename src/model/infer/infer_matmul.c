@@ -1,6 +1,6 @@
 /* model/infer/infer_matmul.c - the dimensions of matrix products, and of recurrent layers, for the
  * many operators that are one in disguise. */
-#include "model/infer/infer_matmul.h"
+#include "model/infer/infer_context.h"
 
 static void drop_dim(struct as_dims *dims, int axis)
 {

@@ -1,7 +1,7 @@
 /* model/infer/infer_node.c - the types of one node's outputs, for inputs that are there with their
  * numbers. Rules look at the model's values, so these are lent what is there now and given back
  * after. */
-#include "model/infer/infer_node.h"
+#include "model/infer/infer.h"
 
 struct saved {
     struct as_type type;

@@ -4,7 +4,7 @@
 #include "model/infer/infer_subgraph.h"
 
 #include "base/alloc.h"
-#include "model/infer/infer_types.h"
+#include "model/infer/infer_context.h"
 
 /* A loop in a loop in a loop repeats its body to the power of their depth. */
 #define REPEAT_NODES 200000

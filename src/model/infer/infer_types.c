@@ -1,6 +1,6 @@
 /* model/infer/infer_types.c - types of sequences and optionals, and what two types have in common.
  * What differs becomes unknown, so that a merged type holds for both. */
-#include "model/infer/infer_types.h"
+#include "model/infer/infer_context.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* model/infer/infer_window.c - windows that slide over spatial axes, as convolutions and pools do.
  * Attributes may hold anything; what can never work is a conflict that names it. */
-#include "model/infer/infer_window.h"
+#include "model/infer/infer_context.h"
 
 /* Larger attributes are refused, so that sums and products below stay inside 64 bits. */
 #define ATTR_MAX ((int64_t)1 << 30)

@@ -15,8 +15,8 @@
 #include "base/cursor.h"
 #include "base/units.h"
 #include "probe/process/process_memory.h"
-#include "probe/system/container.h"
 #include "probe/system/root_file.h"
+#include "probe/system/topology.h"
 
 #define UNKNOWN       ASSAY_MEMORY_UNKNOWN
 #define TEXT_CAPACITY 4096

@@ -4,7 +4,7 @@
 #define AS_PROBE_PROCESS_PROCESS_MEMORY_H
 
 #include "base/fact.h"
-#include "probe/system/container.h"
+#include "probe/system/topology.h"
 
 /* Memory in bytes. */
 struct as_process_memory {

@@ -1,6 +1,6 @@
 /* probe/system/container.c - what a control group lets this process use, versions 1 and 2.
  * A limit of any group above ours holds for us too: the least of them is told. */
-#include "probe/system/container.h"
+#include "probe/system/topology.h"
 
 #include <limits.h>
 #include <stdio.h>

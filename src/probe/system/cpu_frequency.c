@@ -1,6 +1,6 @@
 /* probe/system/cpu_frequency.c - who decides how fast the processor runs, as sysfs tells it.
  * Virtual machines mostly tell nothing: the speed itself is then measured, elsewhere. */
-#include "probe/system/cpu_frequency.h"
+#include "probe/system/topology.h"
 
 #include <stdio.h>
 #include <string.h>

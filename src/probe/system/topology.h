@@ -7,10 +7,37 @@
 
 #include "base/error.h"
 #include "base/fact.h"
-#include "probe/system/container.h"
-#include "probe/system/cpu_frequency.h"
 #include "probe/system/cpu_info.h"
 #include "probe/system/isa_cap.h"
+
+/* ---- container.c ---- */
+
+struct as_container {
+    int version;                  /* of the control groups: 1, 2, or 0 when there are none */
+    struct as_limit cpu_quota;    /* in CPUs: 1.5 is one and a half */
+    struct as_limit memory_bytes; /* of the group that leaves the least */
+    struct as_fact memory_used;   /* by that group, in bytes */
+    struct as_fact throttled;     /* periods in which our group was stopped, since it began */
+};
+
+void as_container_read(struct as_container *out, const char *root);
+
+/* ---- cpu_frequency.c ---- */
+
+enum as_turbo { AS_TURBO_UNKNOWN, AS_TURBO_OFF, AS_TURBO_ON };
+
+struct as_cpu_frequency {
+    char governor[32]; /* of the first processor; "" when not told */
+    const char *governor_why;
+    bool governors_differ; /* another processor has another one */
+    enum as_turbo turbo;
+    const char *turbo_why;
+    struct as_fact min_hz, max_hz, current_hz; /* of the first processor */
+};
+
+void as_cpu_frequency_read(struct as_cpu_frequency *out, const char *root, unsigned n_cpus);
+
+/* ---- topology.c ---- */
 
 #define AS_CPU_SETS   8 /* of 1024 processors each */
 #define AS_MAX_CPUS   (AS_CPU_SETS * CPU_SETSIZE)

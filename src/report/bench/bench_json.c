@@ -5,7 +5,7 @@
 #include "base/text/csv.h"
 #include "base/units.h"
 #include "report/bench/bench_report.h"
-#include "report/machine/isa_text.h"
+#include "report/machine/machine_report.h"
 
 static void put_estimate(struct as_json_writer *w, const char *key,
                          const struct as_bench_estimate *e)

@@ -6,7 +6,7 @@
 #include "base/text/text.h"
 #include "base/units.h"
 #include "report/bench/bench_report.h"
-#include "report/machine/isa_text.h"
+#include "report/machine/machine_report.h"
 #include "report/page/page.h"
 
 /* ---- cells ---- */

@@ -1,5 +1,5 @@
 /* report/machine/isa_text.c - the instruction set that kernels used, for pages and JSON. */
-#include "report/machine/isa_text.h"
+#include "report/machine/machine_report.h"
 
 #include <stdio.h>
 

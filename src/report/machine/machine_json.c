@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/machine/isa_text.h"
 #include "report/machine/machine_report.h"
 
 static void put_why(struct as_json_writer *w, const char *key, const char *why)

@@ -9,6 +9,7 @@
 #include "base/json/json_writer.h"
 #include "base/output.h"
 #include "base/text/term.h"
+#include "probe/system/isa_cap.h"
 #include "probe/system/topology.h"
 #include "report/page/page.h"
 
@@ -66,5 +67,15 @@ AS_MUST_USE int as_overhead_page(const struct as_overhead_report *report, struct
 /* Schema "assay.overhead", version 1. */
 AS_MUST_USE int as_overhead_json(const struct as_overhead_report *report, struct as_out *out,
                                  struct assay_error *err);
+
+/* ---- isa_text.c ---- */
+
+enum { AS_ISA_TEXT = 120 };
+
+/* "avx512_core", or "sse41 (capped by --max-isa; the processor has avx512_core)". */
+const char *as_isa_text(char out[AS_ISA_TEXT], const struct as_isa_choice *isa);
+
+/* kernel_isa, kernel_isa_hardware and kernel_isa_capped_by, which is null without a cap. */
+void as_isa_json(struct as_json_writer *w, const struct as_isa_choice *isa);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
-#include "report/machine/isa_text.h"
 
 static const char *plural(unsigned n)
 {

@@ -6,7 +6,6 @@
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "report/machine/isa_text.h"
 #include "report/page/page.h"
 
 /* ---- for people ---- */

@@ -5,7 +5,7 @@
 #include "base/json/json_writer.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "report/machine/isa_text.h"
+#include "report/machine/machine_report.h"
 #include "report/profile/profile_report.h"
 
 static void put_model(struct as_json_writer *w, const struct as_profile *p)

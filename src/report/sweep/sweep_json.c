@@ -3,7 +3,7 @@
 
 #include "base/json/json_writer.h"
 #include "base/units.h"
-#include "report/machine/isa_text.h"
+#include "report/machine/machine_report.h"
 #include "report/sweep/sweep_text.h"
 
 static void put_law(struct as_json_writer *w, const char *key, const struct as_power_law *law)

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/attention/kern_attention_core.h"
 #include "engine/kernels/gemm/kern_gemm.h"
 
 /* ---- shared ---- */

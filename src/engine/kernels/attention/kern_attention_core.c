@@ -1,6 +1,6 @@
 /* engine/kernels/attention/kern_attention_core.c - scaled dot-product attention on plain floats,
  * block by block, with the softmax kept up to date as blocks come in. */
-#include "engine/kernels/attention/kern_attention_core.h"
+#include "engine/kernels/attention/kern_attention.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,11 +4,10 @@
 
 #include <string.h>
 
-#include "engine/kernels/control/kern_delegate.h"
+#include "engine/kernels/control/kern_control.h"
 #include "engine/kernels/conv/kern_conv.h"
-#include "engine/kernels/gemm/kern_matmul.h"
+#include "engine/kernels/gemm/kern_gemm.h"
 #include "engine/kernels/rnn/kern_rnn.h"
-#include "engine/kernels/rnn/kern_rnn_act.h"
 
 /* ---- with an activation ---- */
 

@@ -19,4 +19,8 @@ int as_ms_group_norm(struct as_kernel_ctx *k); /* and SkipGroupNorm */
 int as_ms_matmul_nbits(struct as_kernel_ctx *k);
 int as_ms_gather_blocks(struct as_kernel_ctx *k);
 
+/* ---- kern_contrib_quant.c ---- */
+
+int as_run_qlinear_pool(struct as_kernel_ctx *k); /* kern_ms_pool.c */
+
 #endif

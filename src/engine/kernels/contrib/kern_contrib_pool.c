@@ -1,7 +1,7 @@
 /* engine/kernels/contrib/kern_contrib_pool.c - QLinearAveragePool, channels first or last.
  * Bytes are summed as whole numbers; only the mean is a float. */
-#include "engine/kernels/contrib/kern_contrib_quant.h"
-#include "engine/kernels/conv/kern_window.h"
+#include "engine/kernels/contrib/kern_contrib.h"
+#include "engine/kernels/conv/kern_conv.h"
 #include "engine/kernels/quant/kern_quant.h"
 
 struct pool {

@@ -3,10 +3,10 @@
  */
 #include <string.h>
 
-#include "engine/kernels/contrib/kern_contrib_quant.h"
+#include "engine/kernels/contrib/kern_contrib.h"
 #include "engine/kernels/math/fast_math.h"
 #include "engine/kernels/math/kern_broadcast.h"
-#include "engine/kernels/math/kern_cast.h"
+#include "engine/kernels/math/kern_math.h"
 #include "engine/kernels/quant/kern_quant.h"
 #include "engine/kernels/reduce/kern_reduce.h"
 #include "engine/kernels/rnn/kern_rnn.h"

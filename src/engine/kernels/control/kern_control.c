@@ -3,7 +3,6 @@
 #include "engine/kernels/control/kern_control.h"
 
 #include "base/alloc.h"
-#include "engine/kernels/control/kern_sequence.h"
 
 struct as_val *as_control_vals(struct as_kernel_ctx *k, size_t n)
 {

@@ -1,6 +1,6 @@
 /* engine/kernels/control/kern_delegate.c - runs a node as another operator's, with attributes of
  * its own. */
-#include "engine/kernels/control/kern_delegate.h"
+#include "engine/kernels/control/kern_control.h"
 
 enum { DELEGATE_OPSET = 18 };
 

@@ -2,7 +2,6 @@
  * trip count. What each round gives for a scan output is kept, and stacked at the end. */
 #include "base/alloc.h"
 #include "engine/kernels/control/kern_control.h"
-#include "engine/kernels/control/kern_sequence.h"
 #include "model/infer/infer_context.h"
 
 /* More rounds than anybody waits for; a model that asks for them is broken or means harm. Without a

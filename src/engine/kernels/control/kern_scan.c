@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "engine/kernels/control/kern_control.h"
-#include "engine/kernels/control/kern_sequence.h"
 #include "engine/kernels/move/kern_move.h"
 #include "model/infer/infer_context.h"
 

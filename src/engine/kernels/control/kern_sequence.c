@@ -1,6 +1,6 @@
 /* engine/kernels/control/kern_sequence.c - kernels of sequences and optionals: elements are shared,
  * never copied, save where one tensor becomes many or many one. */
-#include "engine/kernels/control/kern_sequence.h"
+#include "engine/kernels/control/kern_control.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "engine/kernels/conv/kern_conv.h"
 #include "engine/kernels/gemm/kern_gemm.h"
-#include "model/infer/infer_window.h"
+#include "model/infer/infer_context.h"
 
 #define ROWS_BYTES ((int64_t)4 << 20)
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/conv/kern_window.h"
+#include "engine/kernels/conv/kern_conv.h"
 
 struct pool {
     struct as_slide s;

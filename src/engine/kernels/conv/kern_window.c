@@ -1,9 +1,9 @@
 /* engine/kernels/conv/kern_window.c - where the windows of convolutions and pools are, in numbers
  * checked against the tensors. The rules are those of shape inference (model/infer/infer_window.h).
  */
-#include "engine/kernels/conv/kern_window.h"
+#include "engine/kernels/conv/kern_conv.h"
 
-#include "model/infer/infer_window.h"
+#include "model/infer/infer_context.h"
 
 /* Padding that is not given: before and after, by what the window overhangs. */
 static void pad_same(const struct as_kernel_ctx *k, int64_t total, int64_t *before, int64_t *after)

@@ -1,12 +1,11 @@
 /* engine/kernels/gemm/kern_einsum.c - Einsum as a chain of matrix products: operands are joined one
  * after the other, each pair brought into the form [batch, rows, inner] * [batch, inner, columns].
  */
-#include "engine/kernels/gemm/kern_einsum.h"
+#include "engine/kernels/gemm/kern_gemm.h"
 
 #include <string.h>
 
 #include "base/cursor.h"
-#include "engine/kernels/gemm/kern_gemm.h"
 
 /* Letters are labels by their ASCII numbers; what "..." stands for has the labels DOTS - 1 for its
  * last dimension, DOTS - 2 for the one before, and so on. */

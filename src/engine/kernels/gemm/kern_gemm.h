@@ -50,4 +50,33 @@ struct as_gemm as_gemm_plain(uint64_t m, uint64_t n, uint64_t k, const float *a,
 /* The sum of a[i] * b[i]. */
 float as_dot_f32(const float *a, const float *b, uint64_t n);
 
+/* ---- kern_einsum.c ---- */
+
+int as_kernel_einsum(struct as_kernel_ctx *k);
+
+/* ---- kern_linalg.c ---- */
+
+int as_kernel_det(struct as_kernel_ctx *k);
+int as_kernel_inverse(struct as_kernel_ctx *k);
+
+/* ---- kern_matmul.c ---- */
+
+/* How a factor is turned before: its first axis behind the batch, its last two swapped. */
+struct as_turn {
+    bool batch, matrix;
+};
+
+struct as_product {
+    const struct as_val *a, *b;
+    struct as_turn turn_a, turn_b;
+    struct as_val *out;
+    double alpha;
+    bool add;
+};
+
+AS_MUST_USE int as_kernel_product(struct as_kernel_ctx *k, const struct as_product *p);
+
+/* The whole of Gemm. */
+int as_kernel_gemm(struct as_kernel_ctx *k);
+
 #endif

@@ -1,6 +1,6 @@
 /* engine/kernels/gemm/kern_linalg.c - determinants and inverses of small matrices, in double
  * precision. Gauss with the largest pivot of the column. */
-#include "engine/kernels/gemm/kern_linalg.h"
+#include "engine/kernels/gemm/kern_gemm.h"
 
 #include <math.h>
 #include <string.h>

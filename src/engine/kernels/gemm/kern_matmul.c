@@ -1,11 +1,8 @@
 /* engine/kernels/gemm/kern_matmul.c - MatMul, Gemm and their kin: what is multiplied with what.
  * The loops are in kern_gemm.c; Einsum, Det and Inverse have files of their own. */
-#include "engine/kernels/gemm/kern_matmul.h"
+#include "engine/kernels/gemm/kern_gemm.h"
 
 #include <string.h>
-
-#include "engine/kernels/gemm/kern_einsum.h"
-#include "engine/kernels/gemm/kern_linalg.h"
 
 /* ---- batches ---- */
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/move/kern_select.h"
+#include "engine/kernels/move/kern_move.h"
 #include "model/fold/fold.h"
 
 struct box {

@@ -1,10 +1,9 @@
 /* engine/kernels/image/kern_resize.c - Resize and Upsample: one axis after another, each point a
  * weighted sum along it; nearest points are only copied, whatever they are. */
-#include "engine/kernels/image/kern_resize.h"
+#include "engine/kernels/image/kern_image.h"
 
 #include <string.h>
 
-#include "engine/kernels/image/kern_image.h"
 #include "engine/kernels/move/kern_move.h"
 
 /* ---- nearest ---- */

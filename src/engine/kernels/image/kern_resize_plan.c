@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "engine/kernels/image/kern_image.h"
-#include "engine/kernels/image/kern_resize.h"
 #include "model/infer/infer_context.h"
 
 /* ---- what it is told ---- */

@@ -1,7 +1,7 @@
 /* engine/kernels/math/kern_cast.c - numbers of one type as those of another.
  * Whole numbers wrap, floats are cut towards zero and stop at the limits; NaN is 0 as a whole
  * number. */
-#include "engine/kernels/math/kern_cast.h"
+#include "engine/kernels/math/kern_math.h"
 
 #include <math.h>
 

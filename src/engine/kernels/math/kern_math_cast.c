@@ -8,7 +8,6 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
-#include "engine/kernels/math/kern_cast.h"
 #include "engine/kernels/math/kern_math.h"
 #include "engine/kernels/math/kern_typed.h"
 

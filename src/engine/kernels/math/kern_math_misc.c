@@ -3,10 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/math/kern_cast.h"
 #include "engine/kernels/math/kern_math.h"
 #include "engine/kernels/math/kern_typed.h"
-#include "engine/kernels/math/mersenne.h"
 #include "stats/describe/rng.h"
 
 /* ---- chance ---- */

@@ -3,7 +3,6 @@
 #include <tgmath.h>
 
 #include "engine/kernels/math/kern_broadcast.h"
-#include "engine/kernels/math/kern_cast.h"
 #include "engine/kernels/math/kern_math.h"
 #include "engine/kernels/math/kern_math_loops.h"
 #include "engine/kernels/math/kern_typed.h"

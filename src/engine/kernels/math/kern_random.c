@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/move/kern_make.h"
+#include "engine/kernels/move/kern_move.h"
 #include "stats/describe/rng.h"
 
 /* A node that names its seed gives the same numbers at every run. */

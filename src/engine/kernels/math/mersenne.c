@@ -1,6 +1,6 @@
 /* engine/kernels/math/mersenne.c - the Mersenne Twister of 32 bits, seeded with one number.
  * For seeds that models carry: NumPy and others draw the same numbers from them. */
-#include "engine/kernels/math/mersenne.h"
+#include "engine/kernels/math/kern_math.h"
 
 enum { MIDDLE = 397 };
 

@@ -1,10 +1,9 @@
 /* engine/kernels/move/kern_gather.c - kernels that pick elements by index. Scatter* are in
  * kern_scatter.c. Every index is looked at once before anything is copied. */
-#include "engine/kernels/move/kern_gather.h"
+#include "engine/kernels/move/kern_move.h"
 
 #include <string.h>
 
-#include "engine/kernels/move/kern_move.h"
 #include "model/infer/infer_context.h"
 
 /* ---- Gather ---- */

@@ -1,12 +1,11 @@
 /* engine/kernels/move/kern_make.c - kernels that make tensors: constants, ranges, shapes, windows.
  * Noise is in kern_random.c. */
-#include "engine/kernels/move/kern_make.h"
+#include "engine/kernels/move/kern_move.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "engine/kernels/move/kern_move.h"
 
 /* ---- Constant ---- */
 

@@ -84,4 +84,37 @@ static inline int64_t as_move_index(const struct as_val *at, uint64_t i)
 /* One place after another in a box; false after the last. */
 bool as_move_step(int64_t *at, const int64_t *dims, int rank);
 
+/* ---- kern_gather.c ---- */
+
+/* Every index of `at`, tuples along its last axis, is one of `data` after its batch dimensions. */
+AS_MUST_USE int as_gather_check_tuples(struct as_kernel_ctx *k, const struct as_val *at,
+                                       const struct as_val *data, int batch_dims);
+
+/* kern_scatter.c */
+int as_kern_scatter_elements(struct as_kernel_ctx *k);
+int as_kern_scatter_nd(struct as_kernel_ctx *k);
+
+/* ---- kern_make.c ---- */
+
+int as_kern_random_normal(struct as_kernel_ctx *k);
+int as_kern_random_uniform(struct as_kernel_ctx *k);
+int as_kern_bernoulli(struct as_kernel_ctx *k);
+int as_kern_multinomial(struct as_kernel_ctx *k);
+
+/* ---- kern_select.c ---- */
+
+int as_kern_boxes(struct as_kernel_ctx *k); /* kern_boxes.c */
+
+/* ---- kern_shape.c ---- */
+
+/* kern_pad.c */
+int as_kern_pad(struct as_kernel_ctx *k);
+int as_kern_center_crop_pad(struct as_kernel_ctx *k);
+
+/* kern_arrange.c */
+int as_kern_reverse_sequence(struct as_kernel_ctx *k);
+int as_kern_trilu(struct as_kernel_ctx *k);
+int as_kern_eye_like(struct as_kernel_ctx *k);
+int as_kern_col2im(struct as_kernel_ctx *k);
+
 #endif

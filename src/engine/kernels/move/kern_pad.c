@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/kernels/move/kern_move.h"
-#include "engine/kernels/move/kern_shape.h"
 #include "model/infer/infer_context.h"
 
 /* Axes after the last padded one move as one run of bytes. */

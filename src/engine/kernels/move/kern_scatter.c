@@ -2,7 +2,6 @@
  * two to one place the later wins or is added last. */
 #include <string.h>
 
-#include "engine/kernels/move/kern_gather.h"
 #include "engine/kernels/move/kern_move.h"
 
 enum reduction { PLACE, ADD, MUL, MIN, MAX, REDUCTIONS };

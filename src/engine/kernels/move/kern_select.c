@@ -1,11 +1,10 @@
 /* engine/kernels/move/kern_select.c - kernels whose output is as long as the numbers say: NonZero,
  * Compress and Unique. NonMaxSuppression is in kern_boxes.c. */
-#include "engine/kernels/move/kern_select.h"
+#include "engine/kernels/move/kern_move.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/move/kern_move.h"
 #include "model/fold/fold.h"
 
 /* ---- NonZero ---- */

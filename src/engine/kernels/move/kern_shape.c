@@ -1,8 +1,7 @@
 /* engine/kernels/move/kern_shape.c - kernels that arrange elements anew: every one is a box read by
  * other steps. Pad is in kern_pad.c, the smaller ones in kern_arrange.c. */
-#include "engine/kernels/move/kern_shape.h"
-
 #include "engine/kernels/move/kern_move.h"
+
 #include "model/infer/infer_context.h"
 
 /* A list of at most AS_MAX_RANK integers from attribute `name`, else from input `i`. */

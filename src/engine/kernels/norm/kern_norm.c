@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "engine/kernels/math/kern_broadcast.h"
-#include "engine/kernels/math/kern_cast.h"
+#include "engine/kernels/math/kern_math.h"
 
 struct rows {
     const struct as_norm_loops *loops;

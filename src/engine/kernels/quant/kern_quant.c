@@ -2,7 +2,7 @@
  * whole tensors, by axis and by block. Rounding is to the nearest, ties to even. */
 #include "engine/kernels/quant/kern_quant.h"
 
-#include "engine/kernels/math/kern_cast.h"
+#include "engine/kernels/math/kern_math.h"
 
 /* A tensor as rows [outer, along, inner]; scales are one, one for each place along, or one for each
  * `block` places along and each inner place. */

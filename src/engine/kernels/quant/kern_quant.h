@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "engine/exec_plan.h"
 #include "engine/kernels/math/kern_typed.h"
 
 /* c[m, n] = a[m, inner] b[inner, n]; numbers less their zero points, which fit in 16 bits. */
@@ -61,5 +62,14 @@ int as_run_matmul_integer(struct as_kernel_ctx *k);
 int as_run_qlinear_matmul(struct as_kernel_ctx *k);
 int as_run_conv_integer(struct as_kernel_ctx *k);
 int as_run_qlinear_conv(struct as_kernel_ctx *k);
+
+/* ---- kern_quant_floats.c ---- */
+
+/* Whether an input or output of the node is quantized. */
+bool as_quant_applies(const struct as_kernel_ctx *k);
+
+/* Calls the kernel of the step with floats in place of what is quantized, and its posts before the
+ * result is quantized again. */
+AS_MUST_USE int as_quant_run(struct as_kernel_ctx *k, struct as_step *step);
 
 #endif

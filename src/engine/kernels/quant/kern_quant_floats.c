@@ -1,7 +1,7 @@
 /* engine/kernels/quant/kern_quant_floats.c - runs kernels that know only floats on quantized
  * tensors, as TensorFlow Lite has them: integers become the numbers they stand for and results are
  * rounded back, half away from zero. */
-#include "engine/kernels/quant/kern_quant_floats.h"
+#include "engine/kernels/quant/kern_quant.h"
 
 #include <math.h>
 #include <string.h>

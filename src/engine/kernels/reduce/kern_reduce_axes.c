@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/kernels/math/fast_math.h"
-#include "engine/kernels/math/kern_cast.h"
+#include "engine/kernels/math/kern_math.h"
 #include "engine/kernels/math/kern_typed.h"
 #include "engine/kernels/reduce/kern_reduce.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "engine/kernels/gemm/kern_gemm.h"
-#include "engine/kernels/rnn/kern_rnn_act.h"
 
 enum { MAX_DIRECTIONS = 2, MAX_ACTS = 3 };
 

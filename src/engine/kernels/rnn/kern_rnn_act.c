@@ -1,6 +1,6 @@
 /* engine/kernels/rnn/kern_rnn_act.c - the activations that recurrent layers and fused nodes name by
  * text. */
-#include "engine/kernels/rnn/kern_rnn_act.h"
+#include "engine/kernels/rnn/kern_rnn.h"
 
 #include <math.h>
 #include <strings.h>

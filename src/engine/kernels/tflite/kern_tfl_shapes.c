@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/kernels/control/kern_delegate.h"
+#include "engine/kernels/control/kern_control.h"
 #include "engine/kernels/move/kern_move.h"
 #include "engine/kernels/tflite/kern_tflite.h"
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "engine/kernels/control/kern_delegate.h"
+#include "engine/kernels/control/kern_control.h"
 #include "engine/kernels/gemm/kern_gemm.h"
 
 static const struct as_val *in_at(const struct as_kernel_ctx *k, size_t i)

@@ -1,8 +1,7 @@
 /* model/infer/rules/rules_contrib.c - shape rules of com.microsoft, without attention
  * (rules_attention.c). Where the documentation of an operator fixes no shape, none is given. */
-#include "model/infer/infer_matmul.h"
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
-#include "model/infer/infer_window.h"
 
 static int like_first(struct as_infer *ctx)
 {

@@ -1,8 +1,8 @@
 /* model/infer/rules/rules_control.c - shape rules of If, Scan and SequenceMap; Loop is in
  * rules_loop.c. Each says in graph->times how often a body runs, or that it is not known. */
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
 #include "model/infer/infer_subgraph.h"
-#include "model/infer/infer_types.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* model/infer/rules/rules_conv.c - shape rules of convolutions and pools.
  * The arithmetic of windows is in infer_window.c. */
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
-#include "model/infer/infer_window.h"
 
 static int infer_conv(struct as_infer *ctx)
 {

@@ -1,9 +1,9 @@
 /* model/infer/rules/rules_loop.c - the shape rule of Loop.
  * Where trip count and condition can be followed the rounds are gone through one by one; else the
  * body is inferred until what it carries holds for every round. */
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
 #include "model/infer/infer_subgraph.h"
-#include "model/infer/infer_types.h"
 
 enum { MAX_UNROLL = 256 };
 

@@ -1,7 +1,7 @@
 /* model/infer/rules/rules_ml.c - shape rules of ai.onnx.ml and of the training operators.
  * Classifiers give a label and a row of scores for each example. */
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
-#include "model/infer/infer_types.h"
 
 static int like_first(struct as_infer *ctx)
 {

@@ -1,8 +1,7 @@
 /* model/infer/rules/rules_quant.c - shape rules of quantisation and of products of integers.
  * A scale is one number, one per slice of an axis, or one per block. */
-#include "model/infer/infer_matmul.h"
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
-#include "model/infer/infer_window.h"
 
 /* A scale per slice must be as long as its axis. */
 static int check_scale(struct as_infer *ctx)

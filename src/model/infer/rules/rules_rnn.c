@@ -1,6 +1,6 @@
 /* model/infer/rules/rules_rnn.c - shape rules of recurrent layers.
  * Weights are [directions, gates * hidden, in]; the recurrence has the hidden size last. */
-#include "model/infer/infer_matmul.h"
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
 
 static int infer_one_state(struct as_infer *ctx)

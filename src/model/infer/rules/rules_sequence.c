@@ -1,7 +1,7 @@
 /* model/infer/rules/rules_sequence.c - shape rules of sequences, optionals and strings.
  * The type of every element is kept while their number is known. */
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
-#include "model/infer/infer_types.h"
 
 static int out_list(struct as_infer *ctx, size_t i, const struct as_type *elems, size_t n)
 {

@@ -2,10 +2,9 @@
  * An operator whose rule sets nothing keeps the shape the file declares. */
 #include "model/infer/rules/rules_tflite.h"
 
-#include "model/infer/infer_matmul.h"
+#include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"
 #include "model/infer/infer_subgraph.h"
-#include "model/infer/infer_types.h"
 
 /* Where the type of an output comes from when it is not that of input 0. */
 enum typed { OF_INPUT, FIXED, INDEX, OPEN };

@@ -1,6 +1,6 @@
-/* tests/unit/test_program.c - what was written about a program is read back as it was, and judged.
+/* tests/unit/test_target.c - what was written about a program is read back as it was, and judged.
  * Blocks that make no sense are passed over and counted. */
-#include "program_kit.h"
+#include "watch_kit.h"
 
 #include "analyze/watch/target.h"
 #include "analyze/watch/target_findings.h"

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_gemm_share.c - any bytes as the products' part of a share.
+/* tests/fuzz/fuzz_gemm_shm.c - any bytes as the products' part of a share.
  * The first byte chooses how much of the file there is; then come the part's header and entries. */
 #include <fcntl.h>
 #include <math.h>

@@ -1,7 +1,7 @@
-/* tests/unit/program_stand_ins.h - stands in for the recorder, the heap's share and the names of
- * addresses of a program that never was. For program_kit.h alone. */
-#ifndef AS_TESTS_PROGRAM_STAND_INS_H
-#define AS_TESTS_PROGRAM_STAND_INS_H
+/* tests/unit/target_stand_ins.h - stands in for the recorder, the heap's share and the names of
+ * addresses of a program that never was. For watch_kit.h alone. */
+#ifndef AS_TESTS_TARGET_STAND_INS_H
+#define AS_TESTS_TARGET_STAND_INS_H
 
 #include "run_kit.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/test_last_fall.c - the fall at the end of a program is found, and nothing else is
+/* tests/unit/test_teardown.c - the fall at the end of a program is found, and nothing else is
  * taken for it. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_program.c - any bytes as the data blocks of a program's run.
+/* tests/fuzz/fuzz_target.c - any bytes as the data blocks of a program's run.
  * Input: blocks, each a byte for its kind, two for its size, then its JSON. */
 #include <math.h>
 #include <stdlib.h>

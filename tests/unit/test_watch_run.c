@@ -1,4 +1,4 @@
-/* tests/unit/test_program_run.c - real children are watched until they end, and the run tells what
+/* tests/unit/test_watch_run.c - real children are watched until they end, and the run tells what
  * they did. */
 #include <assay/assay.h>
 #include <fcntl.h>

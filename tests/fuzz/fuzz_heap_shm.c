@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_heap_share.c - any bytes at any place of a program's heap counters.
+/* tests/fuzz/fuzz_heap_shm.c - any bytes at any place of a program's heap counters.
  * The file is sparse and keeps its size; the input says what is written where, piece by piece. */
 #include <fcntl.h>
 #include <stdint.h>

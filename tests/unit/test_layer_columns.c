@@ -1,4 +1,4 @@
-/* tests/unit/test_report_figures.c - the list of figures has no holes, and each finds its number.
+/* tests/unit/test_layer_columns.c - the list of figures has no holes, and each finds its number.
  */
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/test_report_times.c - times, shares and dates as a report shows them. */
+/* tests/unit/test_time_columns.c - times, shares and dates as a report shows them. */
 #include "unit.h"
 
 #include "report/page/page.h"

@@ -1,9 +1,9 @@
-/* tests/unit/program_kit.h - a run of a program that never was: every figure known, times chosen.
- * What it would have recorded, read and named stands in program_stand_ins.h. */
-#ifndef AS_TESTS_PROGRAM_KIT_H
-#define AS_TESTS_PROGRAM_KIT_H
+/* tests/unit/watch_kit.h - a run of a program that never was: every figure known, times chosen.
+ * What it would have recorded, read and named stands in target_stand_ins.h. */
+#ifndef AS_TESTS_WATCH_KIT_H
+#define AS_TESTS_WATCH_KIT_H
 
-#include "program_stand_ins.h"
+#include "target_stand_ins.h"
 
 enum { PROGRAM_KIT_RSS = 1, PROGRAM_KIT_HEAP, PROGRAM_KIT_CPU };
 

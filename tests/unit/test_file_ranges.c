@@ -1,4 +1,4 @@
-/* tests/unit/test_spans.c - pieces that overlap are found, also across empty ones. */
+/* tests/unit/test_file_ranges.c - pieces that overlap are found, also across empty ones. */
 #include "unit.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* tests/unit/test_report_page.c - lines, headings and tables for a terminal and for Markdown. */
+/* tests/unit/test_page.c - lines, headings and tables for a terminal and for Markdown. */
 #include "unit.h"
 
 #include "base/alloc.h"
