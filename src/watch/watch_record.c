@@ -121,20 +121,12 @@ int as_watch_record_facts(const struct as_watch_facts *facts, struct assay_error
         return rc;
     put_args(&w, facts);
     put_text(&w, "folder", facts->folder);
-    as_json_kv_i64(&w, "exit_status", facts->exit_status);
-    as_json_kv_i64(&w, "signal", facts->signal);
-    as_json_kv_bool(&w, "dumped", facts->dumped);
+    AS_JSON_FIELDS(&w, facts, exit_status, signal, dumped);
     put_text(&w, "heap_why", facts->heap_why);
     put_text(&w, "peak_from", facts->peak_from);
     put_text(&w, "gemm_why", facts->gemm_why);
-    as_json_kv_f64(&w, "address_limit_bytes", facts->address_limit_bytes);
-    as_json_kv_f64(&w, "group_limit_bytes", facts->group_limit_bytes);
-    as_json_kv_u64(&w, "started_mono_ns", facts->started_mono_ns);
-    as_json_kv_f64(&w, "wall_seconds", facts->wall_seconds);
-    as_json_kv_f64(&w, "interval_seconds", facts->interval_seconds);
-    as_json_kv_u64(&w, "readings", facts->readings);
-    as_json_kv_u64(&w, "processes_left_out", facts->processes_left_out);
-    as_json_kv_f64(&w, "judged_until_seconds", facts->judged_until_seconds);
+    AS_JSON_FIELDS(&w, facts, address_limit_bytes, group_limit_bytes, started_mono_ns, wall_seconds,
+                   interval_seconds, readings, processes_left_out, judged_until_seconds);
 #define X(name) put_fact(&w, #name, facts->name);
     AS_WATCH_FACTS(X)
 #undef X
@@ -149,9 +141,7 @@ static void put_process(struct as_json_writer *w, const void *items, size_t i)
     as_json_kv_i64(w, "pid", p->pid);
     as_json_kv_i64(w, "parent_pid", p->parent_pid);
     put_text(w, "name", p->name);
-    as_json_kv_f64(w, "start_seconds", p->start_seconds);
-    as_json_kv_f64(w, "end_seconds", p->end_seconds);
-    as_json_kv_bool(w, "heap_watched", p->heap_watched);
+    AS_JSON_FIELDS(w, p, start_seconds, end_seconds, heap_watched);
 #define X(name) put_fact(w, #name, p->name);
     AS_PROCESS_FACTS(X)
 #undef X
@@ -199,10 +189,7 @@ static int record_totals(struct heap *h, struct assay_error *err)
 #define X(name) as_json_kv_u64(&w, #name, t.name);
     AS_HEAP_TOTALS(X)
 #undef X
-    as_json_kv_u64(&w, "n_sites", t.n_sites);
-    as_json_kv_u64(&w, "n_threads", t.n_threads);
-    as_json_kv_u64(&w, "n_stacks", t.n_stacks);
-    as_json_kv_u64(&w, "n_layers", t.n_layers);
+    AS_JSON_FIELDS(&w, &t, n_sites, n_threads, n_stacks, n_layers);
     return end(&out, &w, AS_DATA_HEAP, err);
 }
 
@@ -315,9 +302,7 @@ static void put_layer(struct as_json_writer *w, const void *items, size_t i)
 
     as_json_object(w);
     put_text(w, "name", l->name);
-    as_json_kv_u64(w, "calls", l->calls);
-    as_json_kv_u64(w, "peak_within_bytes", l->peak_within_bytes);
-    as_json_kv_i64(w, "net_bytes", l->net_bytes);
+    AS_JSON_FIELDS(w, l, calls, peak_within_bytes, net_bytes);
     as_json_object_end(w);
 }
 

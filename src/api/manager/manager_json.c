@@ -88,11 +88,7 @@ int as_manager_json_layer_leaks(struct as_json_writer *w, struct assay_manager *
         const struct assay_layer_leak *leak = &m->held.leak[i];
 
         as_json_object(w);
-        as_json_kv_text(w, "layer", leak->layer);
-        as_json_kv_f64(w, "growth_mb", leak->growth_mb);
-        as_json_kv_f64(w, "mb_per_step", leak->mb_per_step);
-        as_json_kv_f64(w, "mb_per_second", leak->mb_per_second);
-        as_json_kv_f64(w, "p_value", leak->p_value);
+        AS_JSON_FIELDS(w, leak, layer, growth_mb, mb_per_step, mb_per_second, p_value);
         as_json_kv_f64(w, "share", leak->process_share);
         as_json_object_end(w);
     }
@@ -223,9 +219,7 @@ static void put_session(struct as_json_writer *w, const struct assay_manager_ses
 static void put_cost(struct as_json_writer *w, const struct assay_manager_session *s)
 {
     as_json_kv_object(w, "cost_of_profiling");
-    as_json_kv_u64(w, "calls", s->calls);
-    as_json_kv_f64(w, "seconds_per_call", s->seconds_per_call);
-    as_json_kv_f64(w, "feeding_seconds", s->feeding_seconds);
+    AS_JSON_FIELDS(w, s, calls, seconds_per_call, feeding_seconds);
     as_json_kv_f64(w, "total_seconds", s->cost_seconds);
     as_json_kv_f64(w, "share", s->cost_share);
     as_json_object_end(w);

@@ -16,14 +16,8 @@ static void put_stats(struct as_json_writer *w, const struct assay_layer_stats *
     const bool exact = s->percentile_error == 0;
 
     as_json_object(w);
-    as_json_kv_u64(w, "call_count", s->call_count);
-    as_json_kv_u64(w, "failed_count", s->failed_count);
-    as_json_kv_f64(w, "total_time", s->total_time);
-    as_json_kv_f64(w, "min_time", s->min_time);
-    as_json_kv_f64(w, "max_time", s->max_time);
-    as_json_kv_f64(w, "mean_time", s->mean_time);
-    as_json_kv_f64(w, "std_time", s->std_time);
-    as_json_kv_f64(w, "std_time_sample", s->std_time_sample);
+    AS_JSON_FIELDS(w, s, call_count, failed_count, total_time, min_time, max_time, mean_time,
+                   std_time, std_time_sample);
     as_json_kv_f64(w, "coefficient_of_variation", s->cv);
     as_json_kv_f64(w, "self_time", s->self_time);
     as_json_kv_f64(w, "failed_time", s->failed_time);
@@ -56,12 +50,8 @@ void as_manager_json_layer_stats(struct as_json_writer *w, const struct assay_la
 static void put_event(struct as_json_writer *w, const struct assay_layer_event *e)
 {
     as_json_object(w);
-    as_json_kv_text(w, "layer", e->layer);
-    as_json_kv_f64(w, "execution_time", e->execution_time);
-    as_json_kv_f64(w, "self_time", e->self_time);
-    as_json_kv_f64(w, "timestamp", e->timestamp);
-    as_json_kv_f64(w, "cumulative_time", e->cumulative_time);
-    as_json_kv_f64(w, "cumulative_self_time", e->cumulative_self_time);
+    AS_JSON_FIELDS(w, e, layer, execution_time, self_time, timestamp, cumulative_time,
+                   cumulative_self_time);
     as_json_kv_text(w, "status", e->failed ? "failed" : "ok");
     if (e->failed)
         as_json_kv_text(w, "reason", e->reason);
@@ -103,9 +93,7 @@ static void put_summary(struct as_json_writer *w, const struct assay_layer_profi
 {
     as_json_kv_object(w, "summary");
     as_json_kv_u64(w, "total_layers", p->n_layers);
-    as_json_kv_f64(w, "total_time", p->total_time);
-    as_json_kv_u64(w, "total_calls", p->total_calls);
-    as_json_kv_f64(w, "average_time_per_call", p->average_time_per_call);
+    AS_JSON_FIELDS(w, p, total_time, total_calls, average_time_per_call);
     put_ranks(w, "slowest_layers", p->slowest, p->n_slowest);
     put_ranks(w, "most_variable_layers", p->most_variable, p->n_most_variable);
     put_ranks(w, "most_variable_layers_by_cv", p->most_variable_cv, p->n_most_variable_cv);

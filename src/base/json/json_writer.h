@@ -128,4 +128,44 @@ static inline void as_json_kv_null(struct as_json_writer *w, const char *key)
     as_json_null(w);
 }
 
+/* A member by its C type: numbers, truth values and texts. */
+#define AS_JSON_KV(w, key, value)                                                                  \
+    _Generic((value),                                                                              \
+        double: as_json_kv_f64,                                                                    \
+        float: as_json_kv_f64,                                                                     \
+        bool: as_json_kv_bool,                                                                     \
+        char *: as_json_kv_text,                                                                   \
+        const char *: as_json_kv_text,                                                             \
+        int: as_json_kv_i64,                                                                       \
+        long: as_json_kv_i64,                                                                      \
+        unsigned char: as_json_kv_u64,                                                             \
+        unsigned short: as_json_kv_u64,                                                            \
+        unsigned: as_json_kv_u64,                                                                  \
+        unsigned long: as_json_kv_u64)(w, key, value)
+
+/* Writes members of a struct under their own names, in this order: AS_JSON_FIELDS(w, s, calls,
+ * mean_ns). At most 16. */
+#define AS_JSON_FIELDS(w, object, ...)                                                             \
+    AS_JSON_PICK_(__VA_ARGS__, AS_JSON_16_, AS_JSON_15_, AS_JSON_14_, AS_JSON_13_, AS_JSON_12_,    \
+                  AS_JSON_11_, AS_JSON_10_, AS_JSON_9_, AS_JSON_8_, AS_JSON_7_, AS_JSON_6_,        \
+                  AS_JSON_5_, AS_JSON_4_, AS_JSON_3_, AS_JSON_2_, AS_JSON_1_, 0)                   \
+    (w, object, __VA_ARGS__)
+#define AS_JSON_PICK_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, name, ...) name
+#define AS_JSON_1_(w, s, f)                                                      AS_JSON_KV(w, #f, (s)->f)
+#define AS_JSON_2_(w, s, f, ...)                                                 AS_JSON_1_(w, s, f), AS_JSON_1_(w, s, __VA_ARGS__)
+#define AS_JSON_3_(w, s, f, ...)                                                 AS_JSON_1_(w, s, f), AS_JSON_2_(w, s, __VA_ARGS__)
+#define AS_JSON_4_(w, s, f, ...)                                                 AS_JSON_1_(w, s, f), AS_JSON_3_(w, s, __VA_ARGS__)
+#define AS_JSON_5_(w, s, f, ...)                                                 AS_JSON_1_(w, s, f), AS_JSON_4_(w, s, __VA_ARGS__)
+#define AS_JSON_6_(w, s, f, ...)                                                 AS_JSON_1_(w, s, f), AS_JSON_5_(w, s, __VA_ARGS__)
+#define AS_JSON_7_(w, s, f, ...)                                                 AS_JSON_1_(w, s, f), AS_JSON_6_(w, s, __VA_ARGS__)
+#define AS_JSON_8_(w, s, f, ...)                                                 AS_JSON_1_(w, s, f), AS_JSON_7_(w, s, __VA_ARGS__)
+#define AS_JSON_9_(w, s, f, ...)                                                 AS_JSON_1_(w, s, f), AS_JSON_8_(w, s, __VA_ARGS__)
+#define AS_JSON_10_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_9_(w, s, __VA_ARGS__)
+#define AS_JSON_11_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_10_(w, s, __VA_ARGS__)
+#define AS_JSON_12_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_11_(w, s, __VA_ARGS__)
+#define AS_JSON_13_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_12_(w, s, __VA_ARGS__)
+#define AS_JSON_14_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_13_(w, s, __VA_ARGS__)
+#define AS_JSON_15_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_14_(w, s, __VA_ARGS__)
+#define AS_JSON_16_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_15_(w, s, __VA_ARGS__)
+
 #endif

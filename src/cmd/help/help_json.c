@@ -38,10 +38,7 @@ static void put_opts(struct as_json_writer *w, const char *key, const struct as_
 static void put_command(struct as_json_writer *w, const struct as_cmd *cmd)
 {
     as_json_object(w);
-    as_json_kv_text(w, "name", cmd->name);
-    as_json_kv_text(w, "summary", cmd->summary);
-    as_json_kv_text(w, "usage", cmd->usage);
-    as_json_kv_text(w, "details", cmd->details);
+    AS_JSON_FIELDS(w, cmd, name, summary, usage, details);
     put_opts(w, "options", cmd->opts);
     as_json_object_end(w);
 }

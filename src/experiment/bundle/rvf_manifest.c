@@ -50,10 +50,7 @@ static int put(struct as_out *out, const struct as_rvf_file *file, const uint8_t
         const struct as_rvf_segment *s = &file->segments[i];
 
         as_json_object(&w);
-        as_json_kv_u64(&w, "id", s->id);
-        as_json_kv_u64(&w, "type", s->type);
-        as_json_kv_u64(&w, "offset", s->offset);
-        as_json_kv_u64(&w, "bytes", s->bytes);
+        AS_JSON_FIELDS(&w, s, id, type, offset, bytes);
         kv_hex(&w, "content_hash", s->content_hash, sizeof s->content_hash);
         kv_hex(&w, "segment_hash", hashes + i * AS_RVF_HASH_BYTES, AS_RVF_HASH_BYTES);
         as_json_object_end(&w);

@@ -167,9 +167,7 @@ static void write_witness(struct as_json_writer *w, const struct source *s)
 
     as_json_object(w);
     as_json_kv_text(w, "name", s->name);
-    as_json_kv_u64(w, "entries", r->entries);
-    as_json_kv_text(w, "head", r->head);
-    as_json_kv_text(w, "file_hash", r->file_hash);
+    AS_JSON_FIELDS(w, r, entries, head, file_hash);
     as_json_kv_text(w, "config_hash", r->config_hash[0] ? r->config_hash : NULL);
     as_json_kv_u64(w, "mask_bits", r->mask_bits);
     as_json_kv_u64(w, "mask_kept", r->mask_kept);

@@ -271,9 +271,7 @@ int as_witness_put_seal(const struct as_witness_seal *seal, struct as_out *out,
     as_json_writer_init(&w, out, 0);
     as_json_object(&w);
     as_json_kv_u64(&w, "seal", 1);
-    as_json_kv_u64(&w, "entries", seal->entries);
-    as_json_kv_text(&w, "head", seal->head);
-    as_json_kv_text(&w, "file_hash", seal->file_hash);
+    AS_JSON_FIELDS(&w, seal, entries, head, file_hash);
     as_json_object_end(&w);
     as_out_char(out, '\n');
     rc = as_json_writer_finish(&w, err);

@@ -69,12 +69,7 @@ static void put_all(struct as_json_writer *w, const struct as_peaks *p, const ch
     as_json_kv_text(w, "schema", CACHE_SCHEMA);
     as_json_kv_u64(w, "schema_version", AS_PEAKS_VERSION);
     as_json_kv_text(w, "fingerprint", fingerprint);
-    as_json_kv_u64(w, "measured_unix_ns", p->measured_unix_ns);
-    as_json_kv_u64(w, "took_ns", p->took_ns);
-    as_json_kv_f64(w, "frequency_hz", p->frequency_hz);
-    as_json_kv_f64(w, "vector_hz", p->vector_hz);
-    as_json_kv_f64(w, "clock_ns", p->clock_ns);
-    as_json_kv_f64(w, "gettime_ns", p->gettime_ns);
+    AS_JSON_FIELDS(w, p, measured_unix_ns, took_ns, frequency_hz, vector_hz, clock_ns, gettime_ns);
     as_json_kv_array(w, "threads");
     for (unsigned i = 0; i < p->n_counts; i++)
         as_json_u64(w, p->threads[i]);

@@ -64,10 +64,7 @@ static void put_savings(struct as_json_writer *w, const struct as_bench_row *row
 static void put_quality(struct as_json_writer *w, const struct as_bench_row *row)
 {
     put_estimate(w, "coherence_delta", &row->coherence_delta);
-    as_json_kv_f64(w, "coherence_loss", row->coherence_loss);
-    as_json_kv_f64(w, "accuracy", row->accuracy);
-    as_json_kv_f64(w, "contradiction_rate", row->contradiction_rate);
-    as_json_kv_f64(w, "max_abs_error", row->max_abs_error);
+    AS_JSON_FIELDS(w, row, coherence_loss, accuracy, contradiction_rate, max_abs_error);
     put_estimate(w, "edges_kept", &row->edges_kept);
     put_estimate(w, "cuts", &row->cuts);
     as_json_kv_f64(w, "deciding_share", row->deciding);

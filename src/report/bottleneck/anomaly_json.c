@@ -5,9 +5,7 @@
 static void put_anomaly(struct as_json_writer *w, const struct assay_anomaly *a)
 {
     as_json_object(w);
-    as_json_kv_text(w, "layer", a->layer);
-    as_json_kv_text(w, "metric", a->metric);
-    as_json_kv_f64(w, "value", a->value);
+    AS_JSON_FIELDS(w, a, layer, metric, value);
     as_json_kv_f64(w, "timestamp_unix_seconds", a->timestamp);
     as_json_kv_text(w, "test", assay_anomaly_test_name(a->tests));
     as_json_kv_f64(w, "z_score", a->z);

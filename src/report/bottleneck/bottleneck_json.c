@@ -7,14 +7,8 @@
 static void put_bottleneck(struct as_json_writer *w, const struct assay_bottleneck *b)
 {
     as_json_object(w);
-    as_json_kv_text(w, "layer", b->layer);
-    as_json_kv_f64(w, "mean_execution_time", b->mean_execution_time);
-    as_json_kv_f64(w, "execution_time_std", b->execution_time_std);
-    as_json_kv_f64(w, "threshold", b->threshold);
-    as_json_kv_f64(w, "overhead_percentage", b->overhead_percentage);
-    as_json_kv_f64(w, "mean_memory_usage", b->mean_memory_usage);
-    as_json_kv_f64(w, "io_intensity", b->io_intensity);
-    as_json_kv_f64(w, "gpu_utilization", b->gpu_utilization);
+    AS_JSON_FIELDS(w, b, layer, mean_execution_time, execution_time_std, threshold,
+                   overhead_percentage, mean_memory_usage, io_intensity, gpu_utilization);
     as_json_kv_array(w, "bottleneck_type");
     for (size_t i = 0; i < b->n_types; i++)
         as_json_text(w, assay_bottleneck_type_name(b->type[i]));
@@ -26,9 +20,7 @@ static void put_bottleneck(struct as_json_writer *w, const struct assay_bottlene
 static void put_recommendation(struct as_json_writer *w, const struct assay_recommendation *r)
 {
     as_json_object(w);
-    as_json_kv_text(w, "layer", r->layer);
-    as_json_kv_text(w, "type", r->type);
-    as_json_kv_text(w, "category", r->category);
+    AS_JSON_FIELDS(w, r, layer, type, category);
     as_json_kv_text(w, "priority", assay_priority_name(r->priority));
     as_json_kv_text(w, "recommendation", r->recommendation);
     as_json_kv_text(w, "details", r->details);
@@ -40,9 +32,7 @@ static void put_summary(struct as_json_writer *w, const struct assay_bottleneck_
     const struct assay_bottleneck_summary *s = &r->summary;
 
     as_json_kv_object(w, "summary");
-    as_json_kv_u64(w, "total_bottlenecks", s->total_bottlenecks);
-    as_json_kv_u64(w, "critical_bottlenecks", s->critical_bottlenecks);
-    as_json_kv_f64(w, "total_overhead_ms", s->total_overhead_ms);
+    AS_JSON_FIELDS(w, s, total_bottlenecks, critical_bottlenecks, total_overhead_ms);
     as_json_kv_object(w, "bottleneck_types");
     for (unsigned i = 0; i < ASSAY_BOTTLENECK_TYPE_COUNT; i++) {
         if (s->by_type[i])
@@ -64,16 +54,8 @@ static void put_summary(struct as_json_writer *w, const struct assay_bottleneck_
 static void put_ranked(struct as_json_writer *w, const struct assay_ranked_layer *layer)
 {
     as_json_object(w);
-    as_json_kv_text(w, "layer", layer->layer);
-    as_json_kv_u64(w, "calls", layer->calls);
-    as_json_kv_u64(w, "failed", layer->failed);
-    as_json_kv_f64(w, "self_seconds", layer->self_seconds);
-    as_json_kv_f64(w, "share", layer->share);
-    as_json_kv_f64(w, "speedup_bound", layer->speedup_bound);
-    as_json_kv_f64(w, "mean_seconds", layer->mean_seconds);
-    as_json_kv_f64(w, "cv", layer->cv);
-    as_json_kv_f64(w, "roof_fraction", layer->roof_fraction);
-    as_json_kv_f64(w, "severity", layer->severity);
+    AS_JSON_FIELDS(w, layer, layer, calls, failed, self_seconds, share, speedup_bound, mean_seconds,
+                   cv, roof_fraction, severity);
     as_json_kv_array(w, "causes");
     for (size_t i = 0; i < layer->n_causes; i++) {
         as_json_object(w);
@@ -89,12 +71,7 @@ static void put_ranked(struct as_json_writer *w, const struct assay_ranked_layer
 static void put_advice(struct as_json_writer *w, const struct assay_bottleneck_advice *advice)
 {
     as_json_object(w);
-    as_json_kv_text(w, "rule", advice->rule);
-    as_json_kv_text(w, "layer", advice->layer);
-    as_json_kv_text(w, "recommendation", advice->recommendation);
-    as_json_kv_text(w, "evidence", advice->evidence);
-    as_json_kv_f64(w, "expected_gain", advice->expected_gain);
-    as_json_kv_f64(w, "confidence", advice->confidence);
+    AS_JSON_FIELDS(w, advice, rule, layer, recommendation, evidence, expected_gain, confidence);
     as_json_kv_text(w, "priority", assay_priority_name(advice->priority));
     as_json_object_end(w);
 }

@@ -14,11 +14,8 @@
 static void put_leak(struct as_json_writer *w, const struct assay_leak *leak)
 {
     as_json_object(w);
-    as_json_kv_f64(w, "start_memory_mb", leak->start_memory_mb);
-    as_json_kv_f64(w, "end_memory_mb", leak->end_memory_mb);
-    as_json_kv_f64(w, "increase_mb", leak->increase_mb);
-    as_json_kv_f64(w, "growth_rate_mb_per_step", leak->growth_rate_mb_per_step);
-    as_json_kv_u64(w, "window_size", leak->window_size);
+    AS_JSON_FIELDS(w, leak, start_memory_mb, end_memory_mb, increase_mb, growth_rate_mb_per_step,
+                   window_size);
     as_json_kv_array(w, "layers_involved");
     for (size_t i = 0; i < leak->n_layers_involved; i++)
         as_json_text(w, leak->layers_involved[i]);
@@ -54,9 +51,7 @@ static void put_incident(struct as_json_writer *w, const struct assay_leak_incid
     put_step(w, "last_step", incident->last_step);
     as_json_kv_f64(w, "start_time_unix_seconds", incident->start_time);
     as_json_kv_f64(w, "end_time_unix_seconds", incident->end_time);
-    as_json_kv_f64(w, "start_memory_mb", incident->start_memory_mb);
-    as_json_kv_f64(w, "end_memory_mb", incident->end_memory_mb);
-    as_json_kv_f64(w, "net_growth_mb", incident->net_growth_mb);
+    AS_JSON_FIELDS(w, incident, start_memory_mb, end_memory_mb, net_growth_mb);
     as_json_kv_f64(w, "growth_mb_per_step", incident->mb_per_step);
     as_json_kv_f64(w, "growth_mb_per_second", incident->mb_per_second);
     as_json_kv_f64(w, "p_value", incident->p_value);
@@ -81,10 +76,7 @@ int as_leak_json(struct as_json_writer *w, struct assay_leak_detector *detector,
     if (n < 0)
         return n;
     as_json_object(w);
-    as_json_kv_bool(w, "has_leaks", s.has_leaks);
-    as_json_kv_u64(w, "leak_count", s.leak_count);
-    as_json_kv_f64(w, "total_memory_leaked_mb", s.total_memory_leaked_mb);
-    as_json_kv_f64(w, "average_growth_rate", s.average_growth_rate);
+    AS_JSON_FIELDS(w, &s, has_leaks, leak_count, total_memory_leaked_mb, average_growth_rate);
     as_json_kv_array(w, "leaks");
     for (size_t i = 0; i < n_leaks; i++)
         put_leak(w, &leaks[i]);

@@ -45,9 +45,7 @@ static void snapshot(struct as_json_writer *w, const struct as_memory_layer_read
     static const char *const device[] = {"gpu_memory_mb", "gpu_reserved_mb", "gpu_peak_mb"};
 
     as_json_object(w);
-    as_json_kv_text(w, "layer", r->layer);
-    as_json_kv_f64(w, "timestamp", r->timestamp);
-    as_json_kv_f64(w, "cpu_memory_mb", r->cpu_memory_mb);
+    AS_JSON_FIELDS(w, r, layer, timestamp, cpu_memory_mb);
     kv_bytes(w, "cpu_memory_bytes", r->rss_after_bytes);
     as_json_kv_f64(w, "memory_delta_mb", r->memory_delta_mb);
     as_json_kv_f64(w, "cpu_memory_percent", r->cpu_memory_percent);
@@ -94,9 +92,7 @@ void as_memory_profile_json_growth(struct as_json_writer *w,
     as_json_array(w);
     for (size_t i = 0; as_memory_profile_growth(profile, i, &g); i++) {
         as_json_object(w);
-        as_json_kv_text(w, "layer", g.layer);
-        as_json_kv_f64(w, "timestamp", g.timestamp);
-        as_json_kv_f64(w, "memory_growth_mb", g.memory_growth_mb);
+        AS_JSON_FIELDS(w, &g, layer, timestamp, memory_growth_mb);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -114,10 +110,7 @@ void as_memory_profile_json_layers(struct as_json_writer *w,
         as_json_kv_text(w, "layer", row.layer);
         as_json_kv_u64(w, "call_count", row.call_count);
         as_json_kv_u64(w, "calls_known", row.n_known);
-        as_json_kv_f64(w, "mean_memory_mb", row.mean_memory_mb);
-        as_json_kv_f64(w, "std_memory_mb", row.std_memory_mb);
-        as_json_kv_f64(w, "min_memory_mb", row.min_memory_mb);
-        as_json_kv_f64(w, "max_memory_mb", row.max_memory_mb);
+        AS_JSON_FIELDS(w, &row, mean_memory_mb, std_memory_mb, min_memory_mb, max_memory_mb);
         kv_bytes(w, "min_memory_bytes", row.min_bytes);
         kv_bytes(w, "max_memory_bytes", row.max_bytes);
         kv_both(w, "counted_peak_within", row.counted_peak_bytes);
@@ -171,10 +164,7 @@ static void summary(struct as_json_writer *w, const struct as_memory_profile *pr
     kv_bytes(w, "peak_memory_bytes", s->peak_bytes);
     kv_both(w, "peak_rss_kernel", s->peak_rss_kernel_bytes);
     kv_both(w, "memory_total", s->memory_total_bytes);
-    as_json_kv_u64(w, "total_snapshots", s->total_snapshots);
-    as_json_kv_u64(w, "snapshots_kept", s->snapshots_kept);
-    as_json_kv_u64(w, "snapshots_dropped", s->snapshots_dropped);
-    as_json_kv_u64(w, "metadata_dropped", s->metadata_dropped);
+    AS_JSON_FIELDS(w, s, total_snapshots, snapshots_kept, snapshots_dropped, metadata_dropped);
     as_json_kv_u64(w, "layers", s->n_layers);
     as_json_kv_u64(w, "calls_of_layers_joined", s->layers_joined);
     kv_bytes(w, "sampler_readings", s->samples);

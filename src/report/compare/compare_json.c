@@ -39,18 +39,13 @@ static void put_layer(struct as_json_writer *w, const struct assay_layer_compari
         const struct assay_backend_data *data = &layer->backend_data[i];
 
         as_json_kv_object(w, data->backend);
-        as_json_kv_f64(w, "mean_time", data->mean_time);
-        as_json_kv_f64(w, "std_time", data->std_time);
-        as_json_kv_f64(w, "total_time", data->total_time);
+        AS_JSON_FIELDS(w, data, mean_time, std_time, total_time);
         put_calls(w, data->call_count);
         as_json_object_end(w);
     }
     as_json_object_end(w);
-    as_json_kv_text(w, "fastest_backend", layer->fastest_backend);
-    as_json_kv_text(w, "slowest_backend", layer->slowest_backend);
-    as_json_kv_f64(w, "speedup", layer->speedup);
-    as_json_kv_f64(w, "time_difference_ms", layer->time_difference_ms);
-    as_json_kv_bool(w, "call_counts_differ", layer->call_counts_differ);
+    AS_JSON_FIELDS(w, layer, fastest_backend, slowest_backend, speedup, time_difference_ms,
+                   call_counts_differ);
     put_test(w, &layer->test);
     as_json_object_end(w);
 }
@@ -100,9 +95,7 @@ static void put_summary(struct as_json_writer *w, const struct assay_comparison 
     const struct assay_comparison_summary *s = &c->summary;
 
     as_json_kv_object(w, "summary");
-    as_json_kv_text(w, "fastest_backend", s->fastest_backend);
-    as_json_kv_text(w, "slowest_backend", s->slowest_backend);
-    as_json_kv_f64(w, "overall_speedup", s->overall_speedup);
+    AS_JSON_FIELDS(w, s, fastest_backend, slowest_backend, overall_speedup);
     put_figure(w, "total_times", c, total_time);
     put_figure(w, "layer_wins", c, wins);
     as_json_kv_text(w, "recommendation", s->recommendation);
@@ -158,9 +151,7 @@ static void put_profiles(struct as_json_writer *w, const struct assay_backend_to
         as_json_kv_object(w, totals[i].backend);
         as_json_kv_f64(w, "timestamp", totals[i].timestamp);
         as_json_kv_object(w, "profile_summary");
-        as_json_kv_f64(w, "total_time", totals[i].total_time);
-        as_json_kv_f64(w, "peak_memory_mb", totals[i].peak_memory_mb);
-        as_json_kv_f64(w, "energy_j", totals[i].energy_j);
+        AS_JSON_FIELDS(w, &totals[i], total_time, peak_memory_mb, energy_j);
         as_json_object_end(w);
         as_json_object_end(w);
     }

@@ -13,9 +13,7 @@ static void put_nodes(struct as_json_writer *w, const struct assay_load_balance 
         as_json_kv_f64(w, "time_seconds", node->seconds);
         as_json_kv_text(w, "time_from", node->from_layers ? "layers" : "total");
         as_json_kv_f64(w, "over_mean_share", node->over_mean);
-        as_json_kv_f64(w, "communication_ms", node->communication_ms);
-        as_json_kv_f64(w, "synchronization_ms", node->synchronization_ms);
-        as_json_kv_f64(w, "barrier_wait_ms", node->barrier_wait_ms);
+        AS_JSON_FIELDS(w, node, communication_ms, synchronization_ms, barrier_wait_ms);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -35,14 +33,8 @@ static void put_load(struct as_json_writer *w, const char *key,
     for (size_t i = 0; i < load->n_nodes; i++)
         as_json_kv_f64(w, load->nodes[i].id, load->nodes[i].seconds);
     as_json_object_end(w);
-    as_json_kv_f64(w, "mean_time", load->mean_time);
-    as_json_kv_f64(w, "std_time", load->std_time);
-    as_json_kv_f64(w, "max_time", load->max_time);
-    as_json_kv_f64(w, "min_time", load->min_time);
-    as_json_kv_f64(w, "imbalance_factor", load->imbalance_factor);
-    as_json_kv_text(w, "slowest_node", load->slowest_node);
-    as_json_kv_text(w, "fastest_node", load->fastest_node);
-    as_json_kv_bool(w, "is_balanced", load->is_balanced);
+    AS_JSON_FIELDS(w, load, mean_time, std_time, max_time, min_time, imbalance_factor, slowest_node,
+                   fastest_node, is_balanced);
     as_json_kv_f64(w, "imbalance_max_over_mean", load->max_over_mean);
     as_json_kv_text(w, "time_unit", "seconds");
     as_json_kv_u64(w, "nodes_without_time", load->n_without_time);
@@ -80,10 +72,8 @@ static void put_communication(struct as_json_writer *w, const char *key,
                               const struct assay_communication_overhead *c)
 {
     as_json_kv_object(w, key);
-    as_json_kv_f64(w, "total_communication_time_ms", c->total_communication_time_ms);
-    as_json_kv_f64(w, "total_data_transferred_mb", c->total_data_transferred_mb);
-    as_json_kv_u64(w, "event_count", c->event_count);
-    as_json_kv_f64(w, "mean_bandwidth_mbps", c->mean_bandwidth_mbps);
+    AS_JSON_FIELDS(w, c, total_communication_time_ms, total_data_transferred_mb, event_count,
+                   mean_bandwidth_mbps);
     put_types(w, "by_operation_type", c->by_operation_type, c->n_operation_types, true);
     as_json_kv_text(w, "mean_bandwidth_mbps_unit", "MiB per second, mean over events");
     as_json_kv_f64(w, "bandwidth_mib_per_second", c->mib_per_second);
@@ -102,9 +92,7 @@ static void put_synchronization(struct as_json_writer *w, const char *key,
                                 const struct assay_synchronization_overhead *s)
 {
     as_json_kv_object(w, key);
-    as_json_kv_f64(w, "total_sync_time_ms", s->total_sync_time_ms);
-    as_json_kv_f64(w, "total_barrier_wait_ms", s->total_barrier_wait_ms);
-    as_json_kv_u64(w, "event_count", s->event_count);
+    AS_JSON_FIELDS(w, s, total_sync_time_ms, total_barrier_wait_ms, event_count);
     put_types(w, "by_sync_type", s->by_sync_type, s->n_sync_types, false);
     as_json_kv_u64(w, "events_with_barrier_wait", s->n_with_wait);
     as_json_kv_f64(w, "node_time_ms", s->node_time_ms);
@@ -124,10 +112,7 @@ static void put_findings(struct as_json_writer *w, const char *key,
     as_json_kv_array(w, key);
     for (size_t i = 0; i < n; i++) {
         as_json_object(w);
-        as_json_kv_text(w, "type", findings[i].type);
-        as_json_kv_text(w, "severity", findings[i].severity);
-        as_json_kv_text(w, "details", findings[i].details);
-        as_json_kv_text(w, "recommendation", findings[i].recommendation);
+        AS_JSON_FIELDS(w, &findings[i], type, severity, details, recommendation);
         if (numbers) {
             as_json_kv_f64(w, "value", findings[i].value);
             as_json_kv_f64(w, "threshold", findings[i].threshold);
@@ -144,13 +129,7 @@ static void put_metrics(struct as_json_writer *w, const struct assay_distributed
         const struct assay_metric_total *m = &r->metrics[i];
 
         as_json_object(w);
-        as_json_kv_text(w, "node", m->node);
-        as_json_kv_text(w, "metric", m->metric);
-        as_json_kv_u64(w, "count", m->count);
-        as_json_kv_f64(w, "mean", m->mean);
-        as_json_kv_f64(w, "min", m->min);
-        as_json_kv_f64(w, "max", m->max);
-        as_json_kv_f64(w, "last", m->last);
+        AS_JSON_FIELDS(w, m, node, metric, count, mean, min, max, last);
         as_json_kv_f64(w, "last_timestamp_unix_seconds", m->last_timestamp);
         as_json_object_end(w);
     }

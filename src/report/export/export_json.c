@@ -51,9 +51,7 @@ static void put_threads(struct as_export *x, struct as_json_writer *w)
     as_json_kv_array(w, "threads");
     for (size_t i = 0; i < x->n_threads; i++) {
         as_json_object(w);
-        as_json_kv_u64(w, "index", x->thread[i].info->index);
-        as_json_kv_u64(w, "tid", x->thread[i].info->tid);
-        as_json_kv_text(w, "name", x->thread[i].info->name);
+        AS_JSON_FIELDS(w, x->thread[i].info, index, tid, name);
         as_json_object_end(w);
     }
     as_json_array_end(w);

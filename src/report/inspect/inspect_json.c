@@ -319,16 +319,8 @@ static void put_attention(struct as_json_writer *w, const struct as_inspection *
         as_json_object(w);
         as_json_kv_text(w, "name", a->name);
         as_json_kv_text(w, "kind", as_attention_kind(a));
-        as_json_kv_u64(w, "heads", a->heads);
-        as_json_kv_u64(w, "kv_heads", a->kv_heads);
-        as_json_kv_u64(w, "head_dim", a->head_dim);
-        as_json_kv_u64(w, "value_dim", a->value_dim);
-        as_json_kv_u64(w, "queries", a->queries);
-        as_json_kv_u64(w, "keys", a->keys);
-        as_json_kv_bool(w, "causal", a->causal);
-        as_json_kv_bool(w, "cross", a->cross);
-        as_json_kv_u64(w, "macs", a->macs);
-        as_json_kv_u64(w, "causal_macs", a->causal_macs);
+        AS_JSON_FIELDS(w, a, heads, kv_heads, head_dim, value_dim, queries, keys, causal, cross,
+                       macs, causal_macs);
         put_opt(w, "projection_macs", a->projection_macs > 0, a->projection_macs);
         as_json_object_end(w);
     }
@@ -406,14 +398,9 @@ static void put_training(struct as_json_writer *w, const struct as_inspection *i
     as_json_kv_u64(w, "accumulation", in->options.train.accumulate);
     as_json_kv_u64(w, "zero_stage", in->options.train.zero_stage);
     as_json_kv_u64(w, "ranks", in->options.train.ranks);
-    as_json_kv_u64(w, "parameter_bytes", t->parameter_bytes);
-    as_json_kv_u64(w, "master_bytes", t->master_bytes);
-    as_json_kv_u64(w, "gradient_bytes", t->gradient_bytes);
-    as_json_kv_u64(w, "optimizer_bytes", t->optimizer_bytes);
+    AS_JSON_FIELDS(w, t, parameter_bytes, master_bytes, gradient_bytes, optimizer_bytes);
     as_json_kv_u64(w, "saved_activation_bytes", t->saved_bytes);
-    as_json_kv_u64(w, "workspace_bytes", t->workspace_bytes);
-    as_json_kv_u64(w, "forward_peak_bytes", t->forward_peak_bytes);
-    as_json_kv_u64(w, "backward_peak_bytes", t->backward_peak_bytes);
+    AS_JSON_FIELDS(w, t, workspace_bytes, forward_peak_bytes, backward_peak_bytes);
     as_json_kv_u64(w, "optimizer_peak_bytes", t->step_peak_bytes);
     as_json_kv_u64(w, "peak_bytes", t->peak_bytes);
     as_json_kv_u64(w, "recompute_macs", t->recompute_macs);
@@ -436,11 +423,7 @@ static void put_scaling(struct as_json_writer *w, const struct as_inspection *in
         as_json_object(w);
         as_json_kv_i64(w, "value", row->value);
         as_json_kv_u64(w, "batch", row->samples);
-        as_json_kv_u64(w, "parameters", row->parameters);
-        as_json_kv_u64(w, "parameter_bytes", row->parameter_bytes);
-        as_json_kv_u64(w, "macs", row->macs);
-        as_json_kv_u64(w, "flops", row->flops);
-        as_json_kv_u64(w, "bytes_moved", row->bytes_moved);
+        AS_JSON_FIELDS(w, row, parameters, parameter_bytes, macs, flops, bytes_moved);
         as_json_kv_u64(w, "activation_bytes_peak", row->activation_bytes);
         put_opt(w, "training_bytes_peak", in->options.training, row->training_bytes);
         as_json_kv_bool(w, "complete", row->complete);
@@ -465,11 +448,7 @@ static void put_weights(struct as_json_writer *w, const struct as_inspection *in
         as_json_object_end(w);
         return;
     }
-    as_json_kv_u64(w, "total_weights", s->total_weights);
-    as_json_kv_f64(w, "mean", s->mean);
-    as_json_kv_f64(w, "std", s->std);
-    as_json_kv_f64(w, "min", s->min);
-    as_json_kv_f64(w, "max", s->max);
+    AS_JSON_FIELDS(w, s, total_weights, mean, std, min, max);
     for (int i = 0; i < AS_WEIGHT_PERCENTILES; i++) {
         static const char *const keys[AS_WEIGHT_PERCENTILES] = {
             "percentile_10", "percentile_25", "percentile_50", "percentile_75", "percentile_90"};
@@ -536,10 +515,7 @@ static void put_findings(struct as_json_writer *w, const struct as_inspection *i
     for (const struct as_finding *f = in->model->findings; f; f = f->next) {
         as_json_object(w);
         as_json_kv_text(w, "kind", as_inspect_finding_name(f->kind));
-        as_json_kv_text(w, "node", f->node);
-        as_json_kv_text(w, "op", f->op);
-        as_json_kv_text(w, "text", f->text);
-        as_json_kv_u64(w, "times", f->times);
+        AS_JSON_FIELDS(w, f, node, op, text, times);
         as_json_object_end(w);
     }
     as_json_array_end(w);

@@ -296,9 +296,7 @@ static void put_findings(struct as_json_writer *w, const struct as_fitness *f)
 
         as_json_object(w);
         as_json_kv_text(w, "severity", as_fitness_severity_name(finding->severity));
-        as_json_kv_text(w, "key", finding->key);
-        as_json_kv_text(w, "what", finding->what);
-        as_json_kv_text(w, "evidence", finding->evidence);
+        AS_JSON_FIELDS(w, finding, key, what, evidence);
         as_json_kv_text(w, "advice", finding->advice[0] ? finding->advice : NULL);
         as_json_object_end(w);
     }

@@ -176,10 +176,7 @@ static void put_json_row(struct as_json_writer *w, const struct as_operation_row
     as_json_kv_f64(w, "least_round_ns", point->least_round_ns);
     as_json_kv_f64(w, "most_round_ns", point->most_round_ns);
     as_json_kv_u64(w, "runs", point->n_samples);
-    as_json_kv_u64(w, "macs", point->macs);
-    as_json_kv_u64(w, "flops", point->flops);
-    as_json_kv_u64(w, "bytes", point->bytes);
-    as_json_kv_u64(w, "held_bytes", point->held_bytes);
+    AS_JSON_FIELDS(w, point, macs, flops, bytes, held_bytes);
     as_json_kv_f64(w, "gflops_per_second", row->gflops_per_second);
     as_json_kv_f64(w, "bytes_per_second", row->roof.bandwidth);
     as_json_kv_f64(w, "intensity", row->roof.intensity);

@@ -25,9 +25,7 @@ static void put_model(struct as_json_writer *w, const struct as_profile *p)
         const struct as_input_choice *c = &p->run->inputs.choices[i];
 
         as_json_object(w);
-        as_json_kv_text(w, "name", c->name);
-        as_json_kv_text(w, "dtype", c->dtype);
-        as_json_kv_text(w, "shape", c->shape);
+        AS_JSON_FIELDS(w, c, name, dtype, shape);
         as_json_kv_text(w, "filled_with", c->how);
         as_json_object_end(w);
     }
@@ -73,9 +71,7 @@ static void put_machine(struct as_json_writer *w, const struct as_profile_report
 
         as_json_object(w);
         as_json_kv_text(w, "severity", as_fitness_severity_name(f->severity));
-        as_json_kv_text(w, "key", f->key);
-        as_json_kv_text(w, "what", f->what);
-        as_json_kv_text(w, "evidence", f->evidence);
+        AS_JSON_FIELDS(w, f, key, what, evidence);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -164,9 +160,7 @@ static void put_latency(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_u64(w, "warmup_runs", run->warm_up.runs);
     as_json_kv_bool(w, "steady", run->steady);
     as_json_kv_text(w, "stopped_by", as_latency_stop_name(run->stop));
-    as_json_kv_f64(w, "cold_ns", p->run->cold_ns);
-    as_json_kv_u64(w, "prepare_ns", p->run->prepare_ns);
-    as_json_kv_u64(w, "load_ns", p->run->load_ns);
+    AS_JSON_FIELDS(w, p->run, cold_ns, prepare_ns, load_ns);
     as_json_kv_f64(w, "timer_cost_ns", run->timer_cost_ns);
     as_json_kv_u64(w, "outliers", run->n_outliers);
     as_json_kv_object(w, "outlier_causes");
@@ -212,9 +206,7 @@ static void put_memory(struct as_json_writer *w, const struct as_profile *p)
     put_counted(w, m, "peak_bytes", m->peak_bytes);
     as_json_kv_text(w, "memory_unavailable", m->why);
     if (m->rss_known) {
-        as_json_kv_u64(w, "base_rss_bytes", m->base_rss_bytes);
-        as_json_kv_u64(w, "rss_bytes", m->rss_bytes);
-        as_json_kv_u64(w, "peak_rss_bytes", m->peak_rss_bytes);
+        AS_JSON_FIELDS(w, m, base_rss_bytes, rss_bytes, peak_rss_bytes);
     } else {
         as_json_kv_null(w, "base_rss_bytes");
         as_json_kv_null(w, "rss_bytes");
@@ -257,26 +249,14 @@ static void put_roof(struct as_json_writer *w, const struct as_roof *roof, bool 
 static void put_layer(struct as_json_writer *w, const struct as_profile_layer *layer)
 {
     as_json_object(w);
-    as_json_kv_text(w, "name", layer->step.name);
-    as_json_kv_text(w, "op", layer->step.op);
-    as_json_kv_text(w, "fused", layer->step.fused);
-    as_json_kv_text(w, "kernel", layer->step.kernel);
-    as_json_kv_text(w, "layout", layer->step.layout);
+    AS_JSON_FIELDS(w, &layer->step, name, op, fused, kernel, layout);
     as_json_kv_bool(w, "reorder", layer->step.is_reorder);
     as_json_kv_array(w, "nodes");
     for (size_t i = 0; i < layer->step.n_sources; i++)
         as_json_text(w, as_node_label(layer->step.graph, layer->step.sources[i]));
     as_json_array_end(w);
-    as_json_kv_u64(w, "calls", layer->calls);
-    as_json_kv_f64(w, "self_ns", layer->self_ns);
-    as_json_kv_f64(w, "mean_ns", layer->mean_ns);
-    as_json_kv_f64(w, "std_ns", layer->std_ns);
-    as_json_kv_f64(w, "min_ns", layer->min_ns);
-    as_json_kv_f64(w, "max_ns", layer->max_ns);
-    as_json_kv_f64(w, "p95_ns", layer->p95_ns);
-    as_json_kv_f64(w, "share", layer->share);
-    as_json_kv_f64(w, "cumulative_share", layer->cumulative_share);
-    as_json_kv_bool(w, "counted", layer->counted);
+    AS_JSON_FIELDS(w, layer, calls, self_ns, mean_ns, std_ns, min_ns, max_ns, p95_ns, share,
+                   cumulative_share, counted);
     put_count(w, "macs", layer->macs, layer->counted);
     put_count(w, "flops", layer->flops, layer->counted);
     put_count(w, "bytes", layer->bytes, layer->counted || layer->bytes > 0);
@@ -294,10 +274,7 @@ static void put_group(struct as_json_writer *w, const struct as_profile_group *g
     as_json_object(w);
     as_json_kv_text(w, "name", group->name);
     as_json_kv_u64(w, "layers", group->n_layers);
-    as_json_kv_u64(w, "calls", group->calls);
-    as_json_kv_f64(w, "self_ns", group->self_ns);
-    as_json_kv_f64(w, "share", group->share);
-    as_json_kv_f64(w, "cumulative_share", group->cumulative_share);
+    AS_JSON_FIELDS(w, group, calls, self_ns, share, cumulative_share);
     put_count(w, "macs", group->macs, group->counted);
     put_count(w, "flops", group->flops, group->counted);
     as_json_kv_u64(w, "bytes", group->bytes);
@@ -337,9 +314,7 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
     as_json_kv_array(w, "steps");
     for (size_t i = 0; i < t->n_steps; i++) {
         as_json_object(w);
-        as_json_kv_i64(w, "context", t->steps[i].context);
-        as_json_kv_f64(w, "ns", t->steps[i].ns);
-        as_json_kv_u64(w, "cache_bytes", t->steps[i].cache_bytes);
+        AS_JSON_FIELDS(w, &t->steps[i], context, ns, cache_bytes);
         as_json_object_end(w);
     }
     as_json_array_end(w);

@@ -77,12 +77,8 @@ void as_json_health(struct as_json_writer *w, const struct as_layers *layers)
     for (uint32_t i = 0; i < AS_LOSS_REASON_COUNT; i++)
         as_json_kv_u64(w, loss_name[i], h->lost[i]);
     as_json_object_end(w);
-    as_json_kv_u64(w, "damaged_blocks", h->damaged_blocks);
-    as_json_kv_u64(w, "damaged_bytes", h->damaged_bytes);
-    as_json_kv_u64(w, "damaged_events", h->damaged_events);
-    as_json_kv_u64(w, "cut_bytes", h->cut_bytes);
-    as_json_kv_u64(w, "cut_events", h->cut_events);
-    as_json_kv_u64(w, "unknown_blocks", h->unknown_blocks);
+    AS_JSON_FIELDS(w, h, damaged_blocks, damaged_bytes, damaged_events, cut_bytes, cut_events,
+                   unknown_blocks);
     as_json_kv_u64(w, "bad_events", layers->bad_events);
     as_json_kv_u64(w, "unclosed_calls", layers->unclosed);
     as_json_kv_u64(w, "cut_calls", layers->cut);

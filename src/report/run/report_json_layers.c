@@ -55,9 +55,7 @@ static void put_layer(struct as_json_writer *w, const struct as_layer *layer, do
         put_figure(w, (enum as_layer_metric_id)id, layer, cumulative);
     as_json_kv_text(w, "percentile_method",
                     as_quantile_name(t->exact ? AS_QUANTILE_LINEAR : AS_QUANTILE_NEAREST_RANK));
-    as_json_kv_bool(w, "p90_supported", t->p90_supported);
-    as_json_kv_bool(w, "p95_supported", t->p95_supported);
-    as_json_kv_bool(w, "p99_supported", t->p99_supported);
+    AS_JSON_FIELDS(w, t, p90_supported, p95_supported, p99_supported);
     as_json_kv_f64(w, "p50_nearest_rank_ns", t->p50_nearest_ns);
     as_json_kv_f64(w, "p95_nearest_rank_ns", t->p95_nearest_ns);
     as_json_kv_f64(w, "p99_nearest_rank_ns", t->p99_nearest_ns);
@@ -135,9 +133,7 @@ void as_json_threads(struct as_json_writer *w, const struct as_report *report)
         const struct as_thread_summary *t = &layers->thread[i];
 
         as_json_object(w);
-        as_json_kv_u64(w, "index", t->info->index);
-        as_json_kv_u64(w, "tid", t->info->tid);
-        as_json_kv_text(w, "name", t->info->name);
+        AS_JSON_FIELDS(w, t->info, index, tid, name);
         as_json_kv_u64(w, "events", t->counts.events);
         as_json_kv_u64(w, "calls", t->counts.spans);
         as_json_kv_u64(w, "busy_ns", t->busy_ns);

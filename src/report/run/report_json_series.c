@@ -35,28 +35,13 @@ void as_json_iterations(struct as_json_writer *w, const struct as_report *report
         return;
     }
     as_json_object(w);
-    as_json_kv_u64(w, "n", it->n);
-    as_json_kv_u64(w, "cut", it->cut);
-    as_json_kv_bool(w, "truncated", it->truncated);
-    as_json_kv_f64(w, "median_ns", t->median_ns);
-    as_json_kv_f64(w, "ci95_low_ns", t->ci95_low_ns);
-    as_json_kv_f64(w, "ci95_high_ns", t->ci95_high_ns);
-    as_json_kv_bool(w, "ci95_reached", t->ci95_reached);
+    AS_JSON_FIELDS(w, it, n, cut, truncated);
+    AS_JSON_FIELDS(w, t, median_ns, ci95_low_ns, ci95_high_ns, ci95_reached);
     as_json_kv_text(w, "percentile_method", as_quantile_name(AS_QUANTILE_LINEAR));
-    as_json_kv_f64(w, "p90_ns", t->p90_ns);
-    as_json_kv_f64(w, "p95_ns", t->p95_ns);
-    as_json_kv_f64(w, "p99_ns", t->p99_ns);
-    as_json_kv_bool(w, "p90_supported", t->p90_supported);
-    as_json_kv_bool(w, "p95_supported", t->p95_supported);
-    as_json_kv_bool(w, "p99_supported", t->p99_supported);
-    as_json_kv_f64(w, "mean_ns", t->mean_ns);
+    AS_JSON_FIELDS(w, t, p90_ns, p95_ns, p99_ns, p90_supported, p95_supported, p99_supported,
+                   mean_ns);
     as_json_kv_f64(w, "std_ns", t->std_population_ns);
-    as_json_kv_f64(w, "std_sample_ns", t->std_sample_ns);
-    as_json_kv_f64(w, "cv", t->cv);
-    as_json_kv_f64(w, "mad_ns", t->mad_ns);
-    as_json_kv_f64(w, "min_ns", t->min_ns);
-    as_json_kv_f64(w, "max_ns", t->max_ns);
-    as_json_kv_u64(w, "n_outliers", t->n_outliers);
+    AS_JSON_FIELDS(w, t, std_sample_ns, cv, mad_ns, min_ns, max_ns, n_outliers);
     as_json_key(w, "first_is_outlier");
     if (it->first.tested)
         as_json_bool(w, it->first.outlier);
@@ -75,20 +60,9 @@ static void put_stats(struct as_json_writer *w, const char *key,
         return;
     }
     as_json_object(w);
-    as_json_kv_u64(w, "p50_us", s->p50_us);
-    as_json_kv_u64(w, "p95_us", s->p95_us);
-    as_json_kv_u64(w, "p99_us", s->p99_us);
-    as_json_kv_f64(w, "mean_us", s->mean_us);
-    as_json_kv_f64(w, "std_us", s->std_us);
-    as_json_kv_u64(w, "n", s->n);
+    AS_JSON_FIELDS(w, s, p50_us, p95_us, p99_us, mean_us, std_us, n);
     as_json_kv_text(w, "percentile_method", as_quantile_name(AS_QUANTILE_NEAREST_RANK));
-    as_json_kv_u64(w, "p50_ns", s->p50_ns);
-    as_json_kv_u64(w, "p95_ns", s->p95_ns);
-    as_json_kv_u64(w, "p99_ns", s->p99_ns);
-    as_json_kv_u64(w, "min_ns", s->min_ns);
-    as_json_kv_u64(w, "max_ns", s->max_ns);
-    as_json_kv_bool(w, "p95_supported", s->p95_supported);
-    as_json_kv_bool(w, "p99_supported", s->p99_supported);
+    AS_JSON_FIELDS(w, s, p50_ns, p95_ns, p99_ns, min_ns, max_ns, p95_supported, p99_supported);
     as_json_object_end(w);
 }
 
@@ -125,11 +99,7 @@ void as_json_channels(struct as_json_writer *w, const struct as_report *report)
         as_json_object(w);
         as_json_kv_text(w, "name", c->info->name);
         as_json_kv_text(w, "unit", c->info->unit);
-        as_json_kv_u64(w, "n", c->n);
-        as_json_kv_f64(w, "min", c->min);
-        as_json_kv_f64(w, "mean", c->mean);
-        as_json_kv_f64(w, "max", c->max);
-        as_json_kv_f64(w, "last", c->last);
+        AS_JSON_FIELDS(w, c, n, min, mean, max, last);
         as_json_object_end(w);
     }
     as_json_array_end(w);

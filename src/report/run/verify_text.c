@@ -53,9 +53,7 @@ int as_verify_json(const struct as_layers *layers, struct as_out *out, struct as
     as_json_kv_u64(&w, "size_bytes", run->size_bytes);
     as_json_kv_u64(&w, "run_format_major", run->header.major);
     as_json_kv_u64(&w, "run_format_minor", run->header.minor);
-    as_json_kv_u64(&w, "n_threads", layers->n_threads);
-    as_json_kv_u64(&w, "n_layers", layers->n_layers);
-    as_json_kv_u64(&w, "calls", layers->calls);
+    AS_JSON_FIELDS(&w, layers, n_threads, n_layers, calls);
     as_json_health(&w, layers);
     as_json_object_end(&w);
     as_out_char(out, '\n');

@@ -40,10 +40,7 @@ static void put_layers(struct as_json_writer *w, const struct as_saved_profile *
         as_json_object(w);
         as_json_kv_text(w, "layer", l->name);
         as_json_kv_u64(w, "call_count", l->memory_readings);
-        as_json_kv_f64(w, "mean_memory_mb", l->mean_memory_mb);
-        as_json_kv_f64(w, "std_memory_mb", l->std_memory_mb);
-        as_json_kv_f64(w, "min_memory_mb", l->min_memory_mb);
-        as_json_kv_f64(w, "max_memory_mb", l->max_memory_mb);
+        AS_JSON_FIELDS(w, l, mean_memory_mb, std_memory_mb, min_memory_mb, max_memory_mb);
         as_json_object_end(w);
     }
     as_json_array_end(w);

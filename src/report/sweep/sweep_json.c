@@ -57,11 +57,7 @@ static void put_row(struct as_json_writer *w, const struct as_sweep *s,
     as_json_object(w);
     put_setting(w, s, point);
     as_json_kv_text(w, "error", right ? NULL : point->err.msg);
-    as_json_kv_u64(w, "threads", point->threads);
-    as_json_kv_u64(w, "batch", point->batch);
-    as_json_kv_u64(w, "parameters", point->parameters);
-    as_json_kv_u64(w, "macs", point->macs);
-    as_json_kv_u64(w, "flops", point->flops);
+    AS_JSON_FIELDS(w, point, threads, batch, parameters, macs, flops);
     as_json_kv_f64(w, "latency_ms", right ? f->summary.median * 1e-6 : no);
     as_json_kv_f64(w, "median_ns", right ? f->summary.median : no);
     as_json_kv_f64(w, "ci95_low_ns",

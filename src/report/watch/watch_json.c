@@ -62,12 +62,7 @@ static void put_processes(struct as_json_writer *w, const struct as_target *p)
         const struct as_process_row *r = &p->process[i];
 
         as_json_object(w);
-        as_json_kv_i64(w, "pid", r->pid);
-        as_json_kv_i64(w, "parent_pid", r->parent_pid);
-        as_json_kv_text(w, "name", r->name);
-        as_json_kv_f64(w, "start_seconds", r->start_seconds);
-        as_json_kv_f64(w, "end_seconds", r->end_seconds);
-        as_json_kv_bool(w, "heap_watched", r->heap_watched);
+        AS_JSON_FIELDS(w, r, pid, parent_pid, name, start_seconds, end_seconds, heap_watched);
 #define X(name) put_fact(w, #name, r->name);
         AS_PROCESS_FACTS(X)
 #undef X
@@ -89,9 +84,7 @@ static void put_site(struct as_json_writer *w, const struct as_target_site *plac
     as_json_object(w);
     as_json_kv_i64(w, "pid", place->pid);
     as_json_kv_u64(w, "id", s->id);
-    as_json_kv_text(w, "function", place->function);
-    as_json_kv_text(w, "module", place->module);
-    as_json_kv_u64(w, "offset", place->offset);
+    AS_JSON_FIELDS(w, place, function, module, offset);
     as_json_kv_text(w, "kind", as_heap_kind_name(s->kind));
     as_json_kv_text(w, "layer", s->layer);
 #define X(name) as_json_kv_u64(w, #name, s->name);
@@ -104,9 +97,7 @@ static void put_site(struct as_json_writer *w, const struct as_target_site *plac
         as_json_kv_null(w, "peak_live_bytes");
     as_json_kv_u64(w, "temporary", s->temporary);
     as_json_kv_u64(w, "same_layer", s->same_layer);
-    as_json_kv_f64(w, "growth_bytes_per_second", place->growth_bytes_per_second);
-    as_json_kv_f64(w, "growth_p_value", place->growth_p_value);
-    as_json_kv_bool(w, "growing", place->growing);
+    AS_JSON_FIELDS(w, place, growth_bytes_per_second, growth_p_value, growing);
     as_json_object_end(w);
 }
 
@@ -154,10 +145,7 @@ static void put_heap(struct as_json_writer *w, const struct as_target *p)
     as_json_kv_array(w, "layers");
     for (size_t i = 0; i < p->n_layers; i++) {
         as_json_object(w);
-        as_json_kv_text(w, "name", p->layer[i].name);
-        as_json_kv_u64(w, "calls", p->layer[i].calls);
-        as_json_kv_u64(w, "peak_within_bytes", p->layer[i].peak_within_bytes);
-        as_json_kv_i64(w, "net_bytes", p->layer[i].net_bytes);
+        AS_JSON_FIELDS(w, &p->layer[i], name, calls, peak_within_bytes, net_bytes);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -179,10 +167,7 @@ static void put_products(struct as_json_writer *w, const struct as_target *p)
         const struct as_gemm_calls *c = &p->gemm[i];
 
         as_json_object(w);
-        as_json_kv_text(w, "function", c->function);
-        as_json_kv_text(w, "dtype", c->dtype);
-        as_json_kv_text(w, "shape", c->shape);
-        as_json_kv_f64(w, "flops", c->flops);
+        AS_JSON_FIELDS(w, c, function, dtype, shape, flops);
 #define X(name) as_json_kv_u64(w, #name, c->name);
         AS_GEMM_COUNTS(X)
 #undef X
@@ -226,10 +211,7 @@ static void put_growth(struct as_json_writer *w, const struct as_target_findings
         as_json_kv_u64(w, "readings_judged", g->judged);
         as_json_kv_f64(w, g->per_iteration ? "bytes_per_iteration" : "bytes_per_second", g->rate);
         as_json_kv_f64(w, g->per_iteration ? "iterations" : "seconds", g->length);
-        as_json_kv_f64(w, "net_bytes", g->net_bytes);
-        as_json_kv_f64(w, "stopped_seconds", g->stopped_seconds);
-        as_json_kv_f64(w, "p_value", g->p_value);
-        as_json_kv_f64(w, "seconds_to_exhaustion", g->seconds_to_exhaustion);
+        AS_JSON_FIELDS(w, g, net_bytes, stopped_seconds, p_value, seconds_to_exhaustion);
         as_json_kv_text(w, "exhausts", g->capacity_of);
         as_json_kv_text(w, "exhaustion_why", g->capacity_why);
         as_json_kv_text(w, "text", g->text);
@@ -259,9 +241,7 @@ static void put_causes(struct as_json_writer *w, const struct as_target_findings
         const struct as_target_cause *c = &f->cause[i];
 
         as_json_object(w);
-        as_json_kv_text(w, "rule", c->rule);
-        as_json_kv_text(w, "finding", c->finding);
-        as_json_kv_text(w, "evidence", c->evidence);
+        AS_JSON_FIELDS(w, c, rule, finding, evidence);
         as_json_kv_text(w, "recommendation", c->advice);
         as_json_kv_f64(w, "expected_gain", c->expected_gain);
         as_json_kv_f64(w, "confidence", c->confidence);

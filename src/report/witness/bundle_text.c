@@ -121,16 +121,8 @@ static int json_segment(struct as_json_writer *w, const struct assay_bundle_segm
     int rc = read_meta(s, &arena, &meta, err);
 
     as_json_object(w);
-    as_json_kv_u64(w, "id", s->id);
-    as_json_kv_u64(w, "type", s->type);
-    as_json_kv_text(w, "type_name", s->type_name);
-    as_json_kv_text(w, "name", s->name);
-    as_json_kv_u64(w, "flags", s->flags);
-    as_json_kv_u64(w, "offset", s->offset);
-    as_json_kv_u64(w, "bytes", s->bytes);
-    as_json_kv_u64(w, "payload_bytes", s->payload_bytes);
-    as_json_kv_u64(w, "timestamp_ns", s->timestamp_ns);
-    as_json_kv_u64(w, "entries", s->entries);
+    AS_JSON_FIELDS(w, s, id, type, type_name, name, flags, offset, bytes, payload_bytes,
+                   timestamp_ns, entries);
     as_json_kv_bool(w, "signed", s->is_signed);
     as_json_kv_bool(w, "content_fits", s->content_fits);
     if (meta) {

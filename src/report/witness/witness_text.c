@@ -225,10 +225,7 @@ static void witness_members(struct as_json_writer *w, const struct assay_witness
 static void bundle_members(struct as_json_writer *w, const struct assay_bundle_report *r)
 {
     as_json_kv_u64(w, "size_bytes", r->bytes);
-    as_json_kv_u64(w, "segments", r->segments);
-    as_json_kv_u64(w, "witnesses", r->witnesses);
-    as_json_kv_u64(w, "entries", r->entries);
-    as_json_kv_u64(w, "breaks", r->breaks);
+    AS_JSON_FIELDS(w, r, segments, witnesses, entries, breaks);
     kv_times(w, r->entries, r->first_timestamp, r->last_timestamp);
     as_json_kv_text(w, "signature", assay_bundle_signature_name(r->signature));
     kv_known(w, "public_key", r->public_key);
