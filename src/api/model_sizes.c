@@ -1,5 +1,4 @@
-/* api/model_sizes.c - the sizes a user gave to a model, as inference wants them.
- * Borrows names and dimensions from the model. */
+/* api/model_sizes.c - the sizes a user gave to a model, as inference wants them. */
 #include "api/model_sizes.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,4 @@
-/* base/alloc.c - the only door to the heap, so that tests can make any allocation fail.
- * Sizes of arrays are multiplied here, checked; a failure is NULL, never an abort. */
+/* base/alloc.c - the only door to the heap, so that tests can make any allocation fail. */
 #include "base/alloc.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,4 @@
-/* base/arena.c - memory for one unit of work, given back all at once.
- * Nothing in it is freed alone, so pointers into it may be shared freely until as_arena_fini(). */
+/* base/arena.c - memory for one unit of work, given back all at once. */
 #include "base/arena.h"
 
 #include <stdalign.h>

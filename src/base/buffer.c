@@ -1,5 +1,4 @@
-/* base/buffer.c - bytes that grow, up to a stated maximum.
- * A failed append leaves the buffer as it was and is remembered in `failed`. */
+/* base/buffer.c - bytes that grow, up to a stated maximum. */
 #include "base/buffer.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* base/clock.c - what time it is: the processor's counter where it can be trusted, the system's
- * clock elsewhere. The choice is made once, from facts, and is told with a reason so that a run can
- * record it. */
+ * clock elsewhere. */
 #include "base/clock.h"
 
 #include <fcntl.h>

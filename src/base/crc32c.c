@@ -1,5 +1,4 @@
-/* base/crc32c.c - CRC-32C (Castagnoli), by the processor's own instruction where it has one.
- * The result for one part is the seed for the next, so a checksum can be made piece by piece. */
+/* base/crc32c.c - CRC-32C (Castagnoli), by the processor's own instruction where it has one. */
 #include "base/crc32c.h"
 
 #include <string.h>

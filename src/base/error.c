@@ -1,5 +1,4 @@
-/* base/error.c - the one way a function says what went wrong.
- * The deepest function writes the sentence; callers pass it up untouched. */
+/* base/error.c - the one way a function says what went wrong. */
 #include "base/error.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* base/hash.c - SHA-256 and SHAKE-256 through libcrypto, at once or piece by piece.
- * Kept out of the recorder's library, which needs libc alone. */
+/* base/hash.c - SHA-256 and SHAKE-256 through libcrypto, at once or piece by piece. */
 #include "base/hash.h"
 
 #include <openssl/evp.h>

@@ -1,5 +1,4 @@
-/* base/hash_map.c - keys to numbers: names of tensors and layers, or any other bytes.
- * The hash is keyed per process, so that no file can choose keys that all meet in one slot. */
+/* base/hash_map.c - keys to numbers: names of tensors and layers, or any other bytes. */
 #include "base/hash_map.h"
 
 #include <stdbool.h>

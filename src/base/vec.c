@@ -1,5 +1,4 @@
-/* base/vec.c - arrays that grow: a pointer, a count and a capacity kept by their owner.
- * The one place that decides how they grow. */
+/* base/vec.c - arrays that grow: a pointer, a count and a capacity kept by their owner. */
 #include "base/vec.h"
 
 #include <stdint.h>

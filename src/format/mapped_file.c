@@ -1,7 +1,4 @@
-/* format/mapped_file.c - a file of somebody else's in memory, read-only.
- * Only regular files; nothing is read until it is touched. A file that another program makes
- * shorter meanwhile ends us with SIGBUS: no handler is set, since the library must not touch the
- * signals of the program it is in. */
+/* format/mapped_file.c - a file of somebody else's in memory, read-only. */
 #include "format/mapped_file.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* profiler/layer_clock.c - time inside a measured program: one read of the counter, one product.
- * Nanoseconds are counted by a rate found once; the wall clock is held against it when read. */
+/* profiler/layer_clock.c - time inside a measured program: one read of the counter, one product. */
 #include "profiler/layer_clock.h"
 
 #define CALIBRATE_NS 2000000u /* the anchors are some 20 ns wide: right to 1 in 100,000 */

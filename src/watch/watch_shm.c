@@ -1,5 +1,4 @@
-/* watch/watch_shm.c - the shares that an injected library makes in a folder, one a process.
- */
+/* watch/watch_shm.c - the shares that an injected library makes in a folder, one a process. */
 #include "watch/watch_shm.h"
 
 #include <dirent.h>

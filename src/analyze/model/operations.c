@@ -1,6 +1,5 @@
 /* analyze/model/operations.c - what bounds each kind of operation on this machine, and what would
- * help.
- */
+ * help. */
 #include "analyze/model/operations.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* analyze/model/sweep.c - how a model scales: fitted exponents, the knee, the best setting under a
- * limit.
- */
+ * limit. */
 #include "analyze/model/sweep.h"
 
 #include <math.h>

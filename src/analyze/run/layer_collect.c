@@ -1,6 +1,4 @@
 /* analyze/run/layer_collect.c - gathers the figures of layers while the spans of a run are walked.
- * The half of analyze/run/layers.h that sees events; layers.c turns what it gathered into the
- * result.
  */
 #include "analyze/run/layer_collect.h"
 

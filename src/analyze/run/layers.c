@@ -1,6 +1,5 @@
 /* analyze/run/layers.c - where the time of a run went: per layer, per thread, as a tree, by phase
- * and by iteration. A pure function of the run; every figure a report shows about layers is made
- * here and nowhere else. */
+ * and by iteration. */
 #include "analyze/run/layers.h"
 
 #include <stdlib.h>

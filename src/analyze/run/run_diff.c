@@ -1,6 +1,4 @@
-/* analyze/run/run_diff.c - what changed between two runs, layer by layer, and how surely.
- * Takes two plain accounts, wherever they come from; analyze/run/diff_side.h makes one from a run.
- */
+/* analyze/run/run_diff.c - what changed between two runs, layer by layer, and how surely. */
 #include "analyze/run/run_diff.h"
 
 #include <math.h>

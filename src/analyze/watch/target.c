@@ -1,5 +1,4 @@
-/* analyze/watch/target.c - what an unmodified program did while `assay run` watched it.
- * Processes, time, memory, heap and matrix products, read back from the blocks of a run file. */
+/* analyze/watch/target.c - what an unmodified program did while `assay run` watched it. */
 #include "analyze/watch/target.h"
 
 #include <inttypes.h>

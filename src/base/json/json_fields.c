@@ -1,5 +1,4 @@
-/* base/json/json_fields.c - objects of a data block into structs, by a table of keys.
- * The bytes are hostile: what has a wrong type is left at its default and told to the caller. */
+/* base/json/json_fields.c - objects of a data block into structs, by a table of keys. */
 #include "base/json/json_fields.h"
 
 #include <limits.h>

@@ -1,5 +1,4 @@
-/* base/json/json_parser.c - JSON pulled token by token out of a memory range, strictly RFC 8259.
- * The range must outlive the parser; a token's text is borrowed until the next call. */
+/* base/json/json_parser.c - JSON pulled token by token out of a memory range, strictly RFC 8259. */
 #include "base/json/json_parser.h"
 
 #include "base/text/text.h"

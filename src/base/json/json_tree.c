@@ -1,6 +1,5 @@
 /* base/json/json_tree.c - a small JSON document as a tree, for files that are read by many
- * questions. Costs some 40 bytes a value: documents of hundreds of megabytes want
- * base/json/json_parser.h. */
+ * questions. */
 #include "base/json/json_tree.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* base/json/json_writer.c - JSON as a stream, straight into an as_out, never held as a tree.
- * A wrong order of calls stops a debug build; elsewhere as_json_writer_finish() tells it. */
+/* base/json/json_writer.c - JSON as a stream, straight into an as_out, never held as a tree. */
 #include "base/json/json_writer.h"
 
 #include <assert.h>

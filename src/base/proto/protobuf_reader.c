@@ -1,6 +1,5 @@
 /* base/proto/protobuf_reader.c - protobuf messages as they lie in memory: fields are borrowed,
- * never copied. Every length is held against what is left, and every step is counted against a
- * limit. */
+ * never copied. */
 #include "base/proto/protobuf_reader.h"
 
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /* base/proto/protobuf_writer.c - protobuf messages written into memory, to a stream, or only
- * measured. A field may have any number; whoever reads it decides what it means. Failures are kept
- * until as_protobuf_ok() is asked. */
+ * measured. */
 #include "base/proto/protobuf_writer.h"
 
 #include <string.h>

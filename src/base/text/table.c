@@ -1,5 +1,4 @@
-/* base/text/table.c - one table, printed for a terminal or as Markdown from the same cells.
- * Running out of memory while filling it is remembered and told when it is printed. */
+/* base/text/table.c - one table, printed for a terminal or as Markdown from the same cells. */
 #include "base/text/table.h"
 
 #include <assert.h>

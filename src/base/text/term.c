@@ -1,5 +1,4 @@
-/* base/text/term.c - what the terminal can do, its styles and its glyphs.
- * A pure function of what the caller found out: nothing here reads the environment. */
+/* base/text/term.c - what the terminal can do, its styles and its glyphs. */
 #include "base/text/term.h"
 
 #include <math.h>

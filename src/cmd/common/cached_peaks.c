@@ -1,6 +1,5 @@
 /* cmd/common/cached_peaks.c - the machine's peaks from the user's cache, measured when they are not
- * there.
- */
+ * there. */
 #include "cmd/common/cached_peaks.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* cmd/common/console.c - where results go, and what the terminal there can do.
- * The only module that reads the environment. */
+/* cmd/common/console.c - where results go, and what the terminal there can do. */
 #include "cmd/common/console.h"
 
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* cmd/common/faults.c - makes allocations fail on request, in builds made with ASSAY_FAULTS.
- * In other builds both functions do nothing. */
+/* cmd/common/faults.c - makes allocations fail on request, in builds made with ASSAY_FAULTS. */
 #include "cmd/common/faults.h"
 
 #ifdef ASSAY_FAULTS

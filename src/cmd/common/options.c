@@ -1,5 +1,4 @@
-/* cmd/common/options.c - reads a command's options and operands, and checks them before it runs.
- * A name asked for below must be an option of the command: anything else is our own mistake. */
+/* cmd/common/options.c - reads a command's options and operands, and checks them before it runs. */
 #include "cmd/common/options.h"
 
 #include <assert.h>

@@ -1,6 +1,5 @@
 /* cmd/machine/machine_study.c - the two studies of `assay machine`: of operations, and of our own
- * overhead.
- */
+ * overhead. */
 #include "cmd/machine/machine_study.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* experiment/bench/bench_csv_schema.c - the columns of the CSV files of a benchmark, as tables.
- * Writing, reading and the file beside them go by these alone. */
+/* experiment/bench/bench_csv_schema.c - the columns of the CSV files of a benchmark, as tables. */
 #include "experiment/bench/bench_csv_schema.h"
 
 #include <math.h>

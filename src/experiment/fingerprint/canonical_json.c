@@ -1,6 +1,5 @@
 /* experiment/fingerprint/canonical_json.c - JSON as hashes need it: compact, and each value in one
- * form only. Text is escaped as little as JSON allows; numbers have the pinned text of
- * base/text/float_text.h. */
+ * form only. */
 #include "experiment/fingerprint/canonical_json.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,4 @@
-/* experiment/witness/witness_check.c - the chain of a witness, checked line after line.
- * What is wrong is an answer, kept in the report; an error is only what keeps us from answering. */
+/* experiment/witness/witness_check.c - the chain of a witness, checked line after line. */
 #include "experiment/witness/witness_check.h"
 
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* experiment/witness/witness_entry.c - one entry of a witness: its keys, its hash, its line.
- * The form is described in assay/witness.h. */
+/* experiment/witness/witness_entry.c - one entry of a witness: its keys, its hash, its line. */
 #include "experiment/witness/witness_entry.h"
 
 #include <math.h>

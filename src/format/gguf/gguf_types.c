@@ -1,5 +1,4 @@
-/* format/gguf/gguf_types.c - the numbers GGUF gives to tensor types and to kinds of metadata.
- * Types that ggml has removed are known by name, so that a refusal can say which it was. */
+/* format/gguf/gguf_types.c - the numbers GGUF gives to tensor types and to kinds of metadata. */
 #include "format/gguf/gguf_types.h"
 
 #include <stddef.h>

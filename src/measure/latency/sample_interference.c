@@ -1,6 +1,4 @@
-/* measure/latency/sample_interference.c - what the system did to us while samples were taken.
- * Readings stand between samples, never inside one, and only as often as they cost next to nothing.
- */
+/* measure/latency/sample_interference.c - what the system did to us while samples were taken. */
 #include "measure/latency/sample_interference.h"
 
 #include <stddef.h>

@@ -1,14 +1,5 @@
 /* measure/peaks/peak_cache.c - peaks measured before, kept in a file for the host they were
- * measured on. A cache that is damaged, of another host or of another version is as good as none.
- *
- *   {"schema": "assay.peaks", "schema_version": 1, "fingerprint": "<64 hex digits>",
- *    "measured_unix_ns": n, "took_ns": n, "frequency_hz": x, "vector_hz": x, "clock_ns": x,
- *    "gettime_ns": x, "threads": [1, 2],
- *    "places": [{"size_bytes": n, "set_bytes": n}, ...],          L1, L2, L3, DRAM
- *    "compute": [[{"rate": x, "spread": x, "isa": "avx512"}, ...], ...],    by type, thread count
- *    "bandwidth": [[[{"rate": null, "why": "..."}, ...], ...], ...]}    by level, access, count
- *
- * Everything must be there and make sense; keys that are not known are refused too. */
+ * measured on. */
 #include "measure/peaks/peak_cache.h"
 
 #include <errno.h>

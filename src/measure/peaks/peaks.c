@@ -1,6 +1,5 @@
 /* measure/peaks/peaks.c - the most this machine can compute and move, measured: the roofs of a
- * roofline. The best of many short trials, because what disturbs a trial can only make it slower.
- */
+ * roofline. */
 #include "measure/peaks/peaks.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* model/build/build_attention.c - attention for the builder, written in plain operators that any
  * engine runs: dense products, a softmax, and masks that nodes make, so that nothing is stored for
- * them.
- */
+ * them. */
 #include "model/build/build_attention.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* model/build/build_layers.c - layers with parameters for the builder: products, convolutions,
- * norms. The name of a layer is that of its node; its parameters are "name.weight", "name.bias" ...
- */
+ * norms. */
 #include "model/build/build_layers.h"
 
 #include <math.h>

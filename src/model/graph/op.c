@@ -1,5 +1,4 @@
-/* model/graph/op.c - operators as numbers, so that shapes, costs and kernels are tables.
- * A number is an index for one build only; nothing stores it. */
+/* model/graph/op.c - operators as numbers, so that shapes, costs and kernels are tables. */
 #include "model/graph/op.h"
 
 #include <string.h>

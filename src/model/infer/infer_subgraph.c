@@ -1,6 +1,5 @@
 /* model/infer/infer_subgraph.c - the graphs inside If, Loop, Scan and SequenceMap while types are
- * inferred. A body may be inferred many times; how much of that one inference may do is limited
- * here. */
+ * inferred. */
 #include "model/infer/infer_subgraph.h"
 
 #include "base/alloc.h"

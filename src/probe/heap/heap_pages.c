@@ -1,5 +1,4 @@
-/* probe/heap/heap_pages.c - the tables of a heap's share, read and held against their bounds.
- * Read by system calls, not mapped: a file cut short meanwhile is an error, not a signal. */
+/* probe/heap/heap_pages.c - the tables of a heap's share, read and held against their bounds. */
 #include "probe/heap/heap_pages.h"
 
 #include <errno.h>

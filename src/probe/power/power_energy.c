@@ -1,5 +1,4 @@
-/* probe/power/power_energy.c - samples of power added up, one after the other.
- * Sums are compensated: a million samples cost no digits. */
+/* probe/power/power_energy.c - samples of power added up, one after the other. */
 #include "probe/power/power_energy.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* probe/process/memory_sampler.c - a thread that takes a reading again and again, out of step with
- * the rest. Deadlines stand still on the steady clock: a late reading does not make the next ones
- * late.
- */
+ * the rest. */
 #include "probe/process/memory_sampler.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* probe/process/process_memory.c - what this process holds and what the system did to it.
- * Cheap enough to read around a measurement: two small files and one call. */
+/* probe/process/process_memory.c - what this process holds and what the system did to it. */
 #include "probe/process/process_memory.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
-/* probe/process/process_stat.c - reads the text of /proc/PID/stat, status, io and children.
- * Names in it are chosen by the process: any bytes, also such as look like the rest of the line. */
+/* probe/process/process_stat.c - reads the text of /proc/PID/stat, status, io and children. */
 #include "probe/process/process_stat.h"
 
 #include <string.h>

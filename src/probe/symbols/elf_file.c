@@ -1,18 +1,5 @@
 /* probe/symbols/elf_file.c - what of an ELF file is needed to name its functions: 64 bits,
- * little-endian. Mapped, not read: only headers and symbols are touched, however large it is.
- *
- *   file header, 64 bytes       0 "\x7fELF", class 2, data 1; 32 where the program headers are,
- *                               40 the section headers; 54 size and count of the former,
- *                               58 size and count of the latter, 62 the section of their names
- *   program header, 56 bytes    type, flags, offset, address, physical address, bytes in the file,
- *                               bytes in memory, alignment
- *   section header, 64 bytes    name, type, flags, address, offset, size, link, info, alignment,
- *                               entry size
- *   note                        name size, description size, type; name, description, each padded
- *                               to 4 bytes
- *
- * A file that another program makes shorter while it is mapped ends us with SIGBUS: no handler is
- * set, since the library must not touch the signals of the program it is in. */
+ * little-endian. */
 #include "probe/symbols/elf_file.h"
 
 #include <errno.h>

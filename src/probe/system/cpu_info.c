@@ -1,5 +1,4 @@
-/* probe/system/cpu_info.c - what the processor calls itself and which instructions it has.
- * Read from /proc/cpuinfo; the first processor speaks for all. */
+/* probe/system/cpu_info.c - what the processor calls itself and which instructions it has. */
 #include "probe/system/cpu_info.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* probe/system/system_load.c - how busy the machine is with others' work.
- * Shares are between two readings; a single reading has counters only. */
+/* probe/system/system_load.c - how busy the machine is with others' work. */
 #include "probe/system/system_load.h"
 
 #include <string.h>

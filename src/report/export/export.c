@@ -1,7 +1,5 @@
 /* report/export/export.c - a run in the files of other tools: one table of formats, all of them
- * streams. Whatever state the run is in, the file is valid; what a size limit left out is counted
- * exactly.
- */
+ * streams. */
 #include "report/export/export.h"
 
 #include <inttypes.h>

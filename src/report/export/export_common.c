@@ -1,6 +1,5 @@
 /* report/export/export_common.c - what every exporter shares: the run, the room that is left, and
- * the tallies. An item is written whole or not at all, so a file with a size limit is valid
- * wherever it stops. */
+ * the tallies. */
 #include "report/export/export_common.h"
 
 #include <assay/scope.h>

@@ -1,5 +1,4 @@
-/* report/page/page.c - headings, sentences and tables for a terminal and for Markdown.
- * Text from outside is made safe here; running out of memory is told by as_page_close(). */
+/* report/page/page.c - headings, sentences and tables for a terminal and for Markdown. */
 #include "report/page/page.h"
 
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /* report/page/svg.c - figures as SVG: a frame with axes, and what is drawn in it in the data's own
- * units.
- */
+ * units. */
 #include "report/page/svg.h"
 
 #include <math.h>

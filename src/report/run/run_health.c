@@ -1,5 +1,4 @@
-/* report/run/run_health.c - what is wrong with a run, each thing in one word and one sentence.
- * The screen, the JSON and `assay verify` all say it in these words. */
+/* report/run/run_health.c - what is wrong with a run, each thing in one word and one sentence. */
 #include "report/run/run_health.h"
 
 #include <stdarg.h>

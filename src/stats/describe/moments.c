@@ -1,5 +1,4 @@
-/* stats/describe/moments.c - mean and spread of samples that are seen once and not kept.
- * {0} is empty. Parts gathered apart are merged; the totals stay exact, mean and std nearly so. */
+/* stats/describe/moments.c - mean and spread of samples that are seen once and not kept. */
 #include "stats/describe/moments.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
-/* stats/describe/outlier.c - names samples that do not belong to the rest, and removes none.
- * Scores are distances from the median in units of the MAD; fences are Tukey's. */
+/* stats/describe/outlier.c - names samples that do not belong to the rest, and removes none. */
 #include "stats/describe/outlier.h"
 
 #include <math.h>

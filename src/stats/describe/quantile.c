@@ -1,6 +1,5 @@
 /* stats/describe/quantile.c - percentiles of sorted samples, by two definitions that carry their
- * names. For 10, 20 .. 100 the median is 50 by nearest rank, 55 by linear: print the name beside
- * it. */
+ * names. */
 #include "stats/describe/quantile.h"
 
 #include <float.h>

@@ -1,5 +1,4 @@
-/* stats/describe/rng.c - random numbers that are the same for the same seed.
- * The generator is xoshiro256**, seeded through splitmix64: bits are the same on every machine. */
+/* stats/describe/rng.c - random numbers that are the same for the same seed. */
 #include "stats/describe/rng.h"
 
 #include <math.h>

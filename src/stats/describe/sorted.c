@@ -1,5 +1,4 @@
-/* stats/describe/sorted.c - one view of ascending samples, be they integers or doubles.
- * Borrows the array; the caller promises the order, and that doubles hold no NaN. */
+/* stats/describe/sorted.c - one view of ascending samples, be they integers or doubles. */
 #include "stats/describe/sorted.h"
 
 #include <math.h>

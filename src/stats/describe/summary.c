@@ -1,6 +1,5 @@
 /* stats/describe/summary.c - all the usual figures of one set of samples, in the unit of the
- * samples. What the samples cannot give is NaN, never 0; the arrays are the caller's and end up
- * sorted. */
+ * samples. */
 #include "stats/describe/summary.h"
 
 #include <math.h>

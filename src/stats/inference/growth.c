@@ -1,6 +1,5 @@
 /* stats/inference/growth.c - whether a series keeps growing all along, or only rose once, swung or
- * was noise. Growth is a trend that steps do not explain, in both halves, with a floor that rises
- * too. */
+ * was noise. */
 #include "stats/inference/growth.h"
 
 #include <math.h>

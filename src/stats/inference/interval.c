@@ -1,5 +1,4 @@
-/* stats/inference/interval.c - how well the samples pin down their median.
- * The interval is exact for any distribution and says which coverage it achieved. */
+/* stats/inference/interval.c - how well the samples pin down their median. */
 #include "stats/inference/interval.h"
 
 #include <math.h>

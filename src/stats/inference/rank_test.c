@@ -1,5 +1,4 @@
-/* stats/inference/rank_test.c - whether two sets of runs differ, by how much, and how surely.
- * Samples must be independent: medians of process runs, not the scopes of one run. */
+/* stats/inference/rank_test.c - whether two sets of runs differ, by how much, and how surely. */
 #include "stats/inference/rank_test.h"
 
 #include <math.h>

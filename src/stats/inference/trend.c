@@ -1,6 +1,5 @@
 /* stats/inference/trend.c - whether a series rises or falls, and how steeply, without being fooled
- * by spikes. Values are in order of time; neighbours that depend on each other make the p-value too
- * small. */
+ * by spikes. */
 #include "stats/inference/trend.h"
 
 #include <math.h>

@@ -1,6 +1,4 @@
-/* trace/record/site_table.c - the names of everything that is recorded, one table a process.
- * Uses no heap and blocks signals while it holds its lock, so a mark in a signal handler may be the
- * first of its site. */
+/* trace/record/site_table.c - the names of everything that is recorded, one table a process. */
 #include "trace/record/site_table.h"
 
 #include <pthread.h>

@@ -1,5 +1,4 @@
-/* trace/run/ring_reader.c - takes the events a killed or still running program has in its ring.
- * Whatever the run file already holds is passed over; a ring of another run is ignored. */
+/* trace/run/ring_reader.c - takes the events a killed or still running program has in its ring. */
 #include "trace/run/ring_reader.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
-/* trace/run/run_meta.c - the facts kept with a run: tool, host, program, clock, configuration.
- * What cannot be learnt is null in the JSON, never a guess. */
+/* trace/run/run_meta.c - the facts kept with a run: tool, host, program, clock, configuration. */
 #include "trace/run/run_meta.h"
 
 #include <fcntl.h>

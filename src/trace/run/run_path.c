@@ -1,6 +1,5 @@
 /* trace/run/run_path.c - the files of a run: the run itself, its ring, the run it replaces, the
- * runs of children. Nothing older is lost: a run that stands in the way is kept beside, anything
- * else is refused. */
+ * runs of children. */
 #include "trace/run/run_path.h"
 
 #include <errno.h>

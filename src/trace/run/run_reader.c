@@ -1,5 +1,4 @@
 /* trace/run/run_reader.c - opens a run, whatever state it is in, and tells how much of it is there.
- * Reads the ring that a killed program left; writes nothing. The bytes are hostile until checked.
  */
 #include "trace/run/run_reader.h"
 

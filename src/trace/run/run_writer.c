@@ -1,5 +1,4 @@
-/* trace/run/run_writer.c - appends whole blocks to a run file, or leaves it as it was.
- * Allocates nothing, so it may be used where malloc may not. The caller serialises calls. */
+/* trace/run/run_writer.c - appends whole blocks to a run file, or leaves it as it was. */
 #include "trace/run/run_writer.h"
 
 #include <errno.h>

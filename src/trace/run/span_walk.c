@@ -1,6 +1,5 @@
 /* trace/run/span_walk.c - replays a thread's events as nested spans, in nanoseconds since the run
- * began. Never joins a begin and an end across a loss; what is unbalanced is marked and counted,
- * not repaired in silence. */
+ * began. */
 #include "trace/run/span_walk.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* trace/run/thread_events.c - the events of one thread in the order of time, a chunk at a time.
- * Puts back what a signal handler overtook, and never hands out a time that runs backwards. */
+/* trace/run/thread_events.c - the events of one thread in the order of time, a chunk at a time. */
 #include "trace/run/thread_events.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* engine/kernels/math/kern_broadcast.c - walks up to four tensors that are broadcast to one shape,
- * row by row. A row function sees plain pointers and strides in elements; nearly always these are 0
- * or 1. */
+ * row by row. */
 #include "engine/kernels/math/kern_broadcast.h"
 
 #include <string.h>
