@@ -91,7 +91,7 @@ ASSAY_API int assay_leak_add(struct assay_leak_detector *detector, const char *l
                              struct assay_error *err);
 
 /* Memory that is left until the process cannot have more, for seconds_to_exhaustion. */
-ASSAY_API void assay_leak_set_room(struct assay_leak_detector *detector, double capacity_mb);
+ASSAY_API void assay_leak_set_room(struct assay_leak_detector *detector, double headroom_mb);
 
 /* What the window test saw; borrowed until the next call that changes the detector. */
 ASSAY_API size_t assay_leak_list(struct assay_leak_detector *detector,

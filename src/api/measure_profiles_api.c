@@ -1,5 +1,5 @@
 /* api/measure_profiles_api.c - the public calls of assay/measure.h that hold a whole model against
- * what was counted of it and against the machine. Layer by layer: measure_layers.c. */
+ * what was counted of it and against the machine. Layer by layer: measure_layers_api.c. */
 #include <assay/measure.h>
 
 #include <math.h>

@@ -80,14 +80,16 @@ int as_fail_at(struct assay_error *err, uint64_t offset, const char *fmt, ...)
 int as_fail_in_file(struct assay_error *err, int code, const char *path)
 {
     struct assay_error inner;
+    size_t space, skip;
 
-    if (!err || code == ASSAY_ERR_NOMEM || strstr(err->msg, path))
+    if (!err || code == ASSAY_ERR_NOMEM || strncmp(err->msg, path, strlen(path)) == 0)
         return code;
     inner = *err;
-    /* A long path must not push the sentence out. */
-    if (strlen(path) + strlen(inner.msg) + 3 > sizeof err->msg)
-        return code;
-    (void)as_fail(err, code, "%s: %s", path, inner.msg);
+    /* A long path must not push the sentence out: its end names the file. */
+    space = sizeof err->msg - strlen(inner.msg) - 3;
+    skip = strlen(path) > space ? strlen(path) - space + 3 : 0;
+    if (skip < strlen(path))
+        (void)as_fail(err, code, "%s%s: %s", skip ? "..." : "", path + skip, inner.msg);
     err->sys = inner.sys;
     err->offset = inner.offset;
     return code;

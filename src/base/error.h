@@ -18,8 +18,8 @@ AS_PRINTF(3, 4) int as_fail_sys(struct assay_error *err, int code, const char *f
 AS_PRINTF(3, 4)
 int as_fail_at(struct assay_error *err, uint64_t offset, const char *fmt, ...);
 
-/* Puts the file in front of the sentence in `err`, where it has not named it and there is space for
- * both. Too little memory is not the file's fault. Returns `code`. */
+/* Puts the file, or the end of its path when that is long, in front of the sentence in `err` unless
+ * the sentence begins with it. Too little memory is not the file's fault. Returns `code`. */
 int as_fail_in_file(struct assay_error *err, int code, const char *path);
 
 /* Out of memory, in the same words everywhere. Inline, so that an analyzer of one file sees that it

@@ -1,5 +1,5 @@
 /* base/vec.h - arrays that grow: a pointer, a count and a capacity kept by their owner.
- * The one place that decides how they grow. */
+ * Arrays with a limit of their own, or several that grow together, do it themselves. */
 #ifndef AS_BASE_VEC_H
 #define AS_BASE_VEC_H
 

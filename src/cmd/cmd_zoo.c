@@ -388,22 +388,22 @@ static uint64_t bytes_of(const struct as_model *model)
 }
 
 /* A disk is not filled for a file that cannot fit on it. */
-static int check_capacity(const char *path, uint64_t bytes, struct assay_error *err)
+static int check_disk_space(const char *path, uint64_t bytes, struct assay_error *err)
 {
     const char *slash = strrchr(path, '/');
     char folder[4096], need[AS_TEXT_HUMAN], left[AS_TEXT_HUMAN];
     struct statvfs disk;
     struct stat there;
-    uint64_t capacity;
+    uint64_t free_bytes;
 
     (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
                    slash ? path : ".");
     if ((stat(path, &there) == 0 && !S_ISREG(there.st_mode)) || statvfs(folder, &disk) != 0)
         return ASSAY_OK; /* a device; or opening it says what is wrong */
-    if (!as_mul_u64(disk.f_bavail, disk.f_frsize, &capacity) || bytes <= capacity)
+    if (!as_mul_u64(disk.f_bavail, disk.f_frsize, &free_bytes) || bytes <= free_bytes)
         return ASSAY_OK;
     as_text_bytes(need, (double)bytes);
-    as_text_bytes(left, (double)capacity);
+    as_text_bytes(left, (double)free_bytes);
     return as_fail(err, ASSAY_ERR_IO, "%.120s would take %s of weights, and its disk has %s left",
                    path, need, left);
 }
@@ -421,7 +421,7 @@ static int write_file(const struct as_cmd_line *line, const char *spec, const ch
     if (rc < 0)
         return rc;
     bytes = bytes_of(model);
-    rc = check_capacity(path, bytes, err);
+    rc = check_disk_space(path, bytes, err);
     if (rc < 0) {
         as_model_free(model);
         return rc;

@@ -1,6 +1,6 @@
-/* engine/build_plan.c - a program from a graph whose shapes were inferred: one slot for each value,
- * one step for each node that has something to do. What cannot be run is said here, before anything
- * is.
+/* engine/build_plan.c - an execution plan from a graph whose shapes were inferred: one slot for
+ * each value, one step for each node that has something to do. What cannot be run is said here,
+ * before anything is.
  */
 #include <stdio.h>
 #include <string.h>

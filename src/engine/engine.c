@@ -1,5 +1,5 @@
 /* engine/engine.c - runs a network: opened for one set of shapes, run as often as wanted.
- * The work is done in build.c, optimise.c, prepare.c and exec.c; this is their front. */
+ * The work is done in build_plan.c, passes.c, prepare.c and exec.c; this is their front. */
 #include "engine/engine.h"
 
 #include <assay/assay.h>

@@ -1,5 +1,6 @@
-/* engine/exec.c - one run of a program: values come alive, kernels are called, values are dropped.
- * Steps of known shape only find their tensors in place; the others are asked for shapes first. */
+/* engine/exec.c - one execution of a plan: values come alive, kernels are called, values are
+ * dropped. Steps of known shape only find their tensors in place; the others are asked for shapes
+ * first. */
 #include "engine/exec.h"
 
 #include <string.h>

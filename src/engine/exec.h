@@ -1,5 +1,5 @@
-/* engine/exec.h - one run of a program: values come alive, kernels are called, values are dropped.
- * Belongs to engine.c; kernels only pass it on. */
+/* engine/exec.h - one execution of a plan: values come alive, kernels are called, values are
+ * dropped. Belongs to engine.c; kernels only pass it on. */
 #ifndef AS_ENGINE_EXEC_H
 #define AS_ENGINE_EXEC_H
 

@@ -1,5 +1,6 @@
 /* engine/exec_plan.h - a network made ready to run: steps over slots, one plan for each graph.
- * build.c makes it from the graph, optimise*.c change it, prepare.c chooses kernels and places. */
+ * build_plan.c makes it from the graph, passes/ change it, prepare.c chooses kernels and
+ * places. */
 #ifndef AS_ENGINE_EXEC_PLAN_H
 #define AS_ENGINE_EXEC_PLAN_H
 
@@ -38,8 +39,9 @@ struct as_slot {
 };
 
 /* Something done to the output of a step before it is stored: an activation, or a second tensor
- * of the same shape added, multiplied or taken away. posts.c has the list; those of com.microsoft
- * are MS_QuickGelu, x * sigmoid(alpha * x), and MS_FastGelu, Gelu by tanh; Gelu is by erf. */
+ * of the same shape added, multiplied or taken away. post_ops.c has the list; those of
+ * com.microsoft are MS_QuickGelu, x * sigmoid(alpha * x), and MS_FastGelu, Gelu by tanh; Gelu is by
+ * erf. */
 struct as_post_op {
     enum as_op op;     /* Relu, Clip, Sigmoid ...; Add, Mul, Sub with a second tensor */
     float alpha, beta; /* of the activation; of Clip: low and high */
@@ -64,7 +66,7 @@ struct as_step {
     uint32_t n_post_ops;
     bool dead;                      /* taken away by the optimiser */
     bool is_static;                 /* all shapes known: outputs are placed beforehand */
-    bool is_quantized;              /* values of its node have scales (kern_quant_floats.h) */
+    bool is_quantized;              /* values of its node have scales (kern_quant_floats.c) */
     bool knows_types;               /* those of its floats were found to go together */
     bool is_free;                   /* a view of what is placed: there is nothing to do in a run */
     const struct as_kernel *kernel; /* in plain C; NULL for a reorder */
@@ -150,7 +152,7 @@ struct as_provider {
 
 extern const struct as_provider as_provider_onednn;
 
-/* ---- build.c ---- */
+/* ---- build_plan.c ---- */
 /* Slots and steps of every graph that runs; bodies of an If whose side is known become part of the
  * plan around it. Checks that every operator can be run, before anything is. */
 AS_MUST_USE int as_exec_plan_build(struct as_exec_plan *p, struct assay_error *err);
@@ -192,7 +194,7 @@ AS_MUST_USE int as_exec_plan_read(const struct as_exec_plan *p, uint32_t slot, u
 /* One of the steps that use it needs the plain numbers no more; they go when all have said so. */
 void as_exec_plan_constant_done(struct as_exec_plan *p, uint32_t slot);
 
-/* ---- optimise.c ---- */
+/* ---- passes.c ---- */
 AS_MUST_USE int as_exec_plan_optimize(struct as_exec_plan *p, struct assay_error *err);
 
 /* ---- prepare.c ---- */
@@ -204,9 +206,9 @@ uint32_t as_exec_plan_reorder(struct as_exec_plan *p, struct as_plan *plan,
                               const struct as_step *user, uint32_t slot,
                               const struct as_layout *layout, struct assay_error *err);
 
-/* ---- posts.c ---- */
+/* ---- post_ops.c ---- */
 /* A MatMul step may have a bias as its third input, a vector along the last axis, which is added
- * before the posts. */
+ * before the post-ops. */
 static inline bool as_step_has_bias(const struct as_step *step)
 {
     return step->op == AS_OP_MatMul && step->n_in > 2 && step->in[2] != AS_NONE;
@@ -218,6 +220,6 @@ static inline bool as_step_has_post_ops(const struct as_step *step)
     return step->n_post_ops > 0 || as_step_has_bias(step);
 }
 
-/* What the bias and the posts make of a plain output 0; for steps run in plain C. */
+/* What the bias and the post-ops make of a plain output 0; for steps run in plain C. */
 AS_MUST_USE int as_post_ops_apply(struct as_kernel_ctx *k, const struct as_step *step);
 #endif

@@ -197,6 +197,13 @@ def attacks():
     yield "type_127", broken(lambda f: f.set(f.tensor[0], 1, "b", 127)), "tensor 'x' is of type 127"
     yield "texts_that_are_none", broken(lambda f: f.set(f.tensor[1], 1, "b", 5)), "tensor 'w'"
 
+    def declares(channels):
+        def change(f):
+            f.set(f.options, 0, "b", 1)  # VALID
+            f.put(f.shape[3] + 16, "i", channels)
+        return change
+    yield "declares_other_channels", broken(declares(99)), "the file declares output 'y' as f32 1x6x6x99, but it is f32 1x6x6x2"
+
     def behind(offset, size):
         def change(f):
             f.link(f.buffer[2], 0, f.vector("B", []))

@@ -15,7 +15,7 @@ check "every file is run or refused, node by node in plain C" $python "$here/che
     --no-fuse --kernels reference
 
 # What readers and shape rules refuse is refused before a run too. Sanitizers see the same readers in the tests of `inspect`.
-[ -n "$memory" ] && for kind in onnx gguf safetensors tflite; do
+[ -n "$memory${ASSAY_LONG:-}" ] && for kind in onnx gguf safetensors tflite; do
     check "the $kind files are made" $python "$here/../corpus_maker/${kind}_attacks.py" "$attacks/$kind/files"
     check "no $kind file gets as far as a figure" $python "$here/check_run_attacks.py" --refused "$attacks/$kind/files" "$@"
 done

@@ -80,6 +80,10 @@ if [ "$hardware" != sse41 ]; then
     says 'another value of kernel_isa'
 fi
 
+# The page of a sweep too.
+exits 0 "a sweep" "$assay" sweep zoo:mlp --threads 1 --time 0.05 --max-isa sse41
+check "reports the cap" grep -q 'kernels sse41' "$tmp/out"
+
 # Peaks belong to an instruction set.
 for isa in sse41 "$hardware"; do
     exits 0 "peaks of $isa" "$assay" machine --quick --threads 1 --json --max-isa "$isa"

@@ -322,29 +322,29 @@ static void growth_says_whose_and_how_long(void **state)
     assert_non_null(strstr(f->growing[0].text, "pid 4242"));
     assert_true(fabs(f->growth[0].seconds_to_exhaustion / 100 - 1) < 0.05);
     assert_non_null(strstr(f->growth[f->n_growths - 1].text, "memory lasts"));
-    assert_string_equal(f->growth[0].capacity_of, "machine");
+    assert_string_equal(f->growth[0].headroom_of, "machine");
     as_target_findings_free(f);
     /* Of what a limit leaves, when that is less. */
     m.program->group_limit_bytes = rss->value[rss->n - 1] + 12 * PROGRAM_KIT_MIB;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
-    assert_string_equal(f->growth[0].capacity_of, "control_group");
+    assert_string_equal(f->growth[0].headroom_of, "control_group");
     assert_true(fabs(f->growth[0].seconds_to_exhaustion / 10 - 1) < 0.05);
     assert_non_null(strstr(f->growth[f->n_growths - 1].text, "the limit of its control group"));
     as_target_findings_free(f);
     m.program->address_limit_bytes = rss->value[rss->n - 1] + 6 * PROGRAM_KIT_MIB;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
-    assert_string_equal(f->growth[0].capacity_of,
+    assert_string_equal(f->growth[0].headroom_of,
                         "control_group"); /* of which of them nobody knows */
     as_target_findings_free(f);
     m.program->n_processes = 1;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
-    assert_string_equal(f->growth[0].capacity_of, "address_space");
+    assert_string_equal(f->growth[0].headroom_of, "address_space");
     as_target_findings_free(f);
     m.program->free_bytes = m.program->group_limit_bytes = UNIT_NAN;
     m.program->address_limit_bytes = UNIT_NAN;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
-    assert_true(isnan(f->growth[0].seconds_to_exhaustion) && !f->growth[0].capacity_of);
-    assert_non_null(strstr(f->growth[0].capacity_why, "not known"));
+    assert_true(isnan(f->growth[0].seconds_to_exhaustion) && !f->growth[0].headroom_of);
+    assert_non_null(strstr(f->growth[0].headroom_why, "not known"));
     as_target_findings_free(f);
     done(&m);
 }

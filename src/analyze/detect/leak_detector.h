@@ -37,7 +37,7 @@ struct as_leak_series {
     uint64_t per_point; /* readings a point is made of: 3^fold */
     uint64_t n_readings;
     struct as_leak_three *waiting; /* readings not yet a point, by how often they were joined */
-    /* What analyze/detect/leak_trend.h remembers from one reading to the next. */
+    /* What leak_trend.c remembers from one reading to the next. */
     size_t checked[AS_LEAK_MAX_SCALES]; /* points of that scale when it was last looked at */
     size_t checked_floors;
     size_t warm_up, warm_up_at; /* points left out, and how many there were when it was found */

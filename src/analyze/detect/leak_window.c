@@ -1,5 +1,5 @@
 /* analyze/detect/leak_window.c - the documented leak test: the last reading of a window less its
- * first. Windows overlap, so one growth is seen again and again; analyze/detect/leak_trend.h tells
+ * first. Windows overlap, so one growth is seen again and again; leak_trend.c tells
  * it once. */
 #include "analyze/detect/leak_detector.h"
 

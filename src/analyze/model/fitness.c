@@ -248,7 +248,7 @@ static void judge_peaks(struct as_fitness *out, const struct as_fitness_facts *f
     if (walked && l3 && walked < l3 + l3 / 4)
         add(out, AS_FITNESS_NOTE, "dram_set", "the memory walked is not much larger than L3",
             "take the bandwidth of DRAM as an upper bound, or measure again with --fresh",
-            "%.0f MiB walked, L3 has %.0f MiB", (double)walked / 1048576, (double)l3 / 1048576);
+            "%.0f MiB walked, L3 has %.0f MiB", (double)walked / AS_MIB, (double)l3 / AS_MIB);
 }
 
 static void move_warnings_up(struct as_fitness *out)

@@ -169,9 +169,9 @@ static void judge(struct as_sweep *s)
     s->advice = advice[s->verdict];
 }
 
-static void fit(struct as_sweep *s, const size_t *rows, size_t n, double *capacity)
+static void fit(struct as_sweep *s, const size_t *rows, size_t n, double *scratch)
 {
-    double *x = capacity, *latency = capacity + n, *memory = latency + n, *work = memory + n,
+    double *x = scratch, *latency = scratch + n, *memory = latency + n, *work = memory + n,
            *throughput = work + n;
 
     for (size_t i = 0; i < n; i++) {
@@ -208,7 +208,7 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
 {
     struct as_sweep *s = as_alloc_zero(1, sizeof *s);
     size_t *rows;
-    double *capacity;
+    double *scratch;
 
     *out = NULL;
     if (!s)
@@ -217,8 +217,8 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
     s->n_rows = run->n_points;
     s->rows = as_arena_zero(&s->arena, run->n_points + 1, sizeof *s->rows);
     rows = as_arena_zero(&s->arena, run->n_points + 1, sizeof *rows);
-    capacity = as_arena_zero(&s->arena, 5 * run->n_points + 1, sizeof *capacity);
-    if (!s->rows || !rows || !capacity) {
+    scratch = as_arena_zero(&s->arena, 5 * run->n_points + 1, sizeof *scratch);
+    if (!s->rows || !rows || !scratch) {
         as_sweep_free(s);
         return as_fail_nomem(err);
     }
@@ -228,7 +228,7 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
     s->max_memory_bytes = limits->max_memory_bytes > 0 ? limits->max_memory_bytes : AS_UNKNOWN;
     for (size_t p = 0; p < run->n_points; p++)
         make_row(&s->rows[p], &run->points[p], peaks);
-    fit(s, rows, along_first(s, rows), capacity);
+    fit(s, rows, along_first(s, rows), scratch);
     find_best(s);
     judge(s);
     *out = s;

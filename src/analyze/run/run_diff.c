@@ -12,16 +12,14 @@
 #include "stats/inference/interval.h"
 #include "stats/inference/rank_test.h"
 
-#define UNKNOWN (AS_UNKNOWN)
-
-static const struct as_diff_test no_test = {.p = UNKNOWN,
-                                            .q = UNKNOWN,
-                                            .median_ns = {UNKNOWN, UNKNOWN},
-                                            .shift_ns = UNKNOWN,
-                                            .shift_low_ns = UNKNOWN,
-                                            .shift_high_ns = UNKNOWN,
-                                            .relative = UNKNOWN,
-                                            .inflation = UNKNOWN};
+static const struct as_diff_test no_test = {.p = AS_UNKNOWN,
+                                            .q = AS_UNKNOWN,
+                                            .median_ns = {AS_UNKNOWN, AS_UNKNOWN},
+                                            .shift_ns = AS_UNKNOWN,
+                                            .shift_low_ns = AS_UNKNOWN,
+                                            .shift_high_ns = AS_UNKNOWN,
+                                            .relative = AS_UNKNOWN,
+                                            .inflation = AS_UNKNOWN};
 
 #define X(name, text) text,
 static const char *const basis_name[] = {AS_DIFF_BASES(X)};
@@ -47,7 +45,7 @@ const char *as_diff_sort_name(enum as_diff_sort sort)
 /* What is left of `before` when `part` of it goes; NaN when there was nothing. */
 static double ratio(double part, double before)
 {
-    return before > 0 && isfinite(part) ? part / before : UNKNOWN;
+    return before > 0 && isfinite(part) ? part / before : AS_UNKNOWN;
 }
 
 /* ---- tests ---- */
@@ -237,7 +235,7 @@ static int add_layer(struct join *j, int k, const struct as_diff_layer *layer,
     row->calls[k] += layer->calls;
     row->total_ns[k] += isfinite(layer->total_ns) ? layer->total_ns : 0;
     row->self_ns[k] += isfinite(layer->self_ns) ? layer->self_ns : 0;
-    row->mean_ns[k] = row->calls[k] ? row->total_ns[k] / (double)row->calls[k] : UNKNOWN;
+    row->mean_ns[k] = row->calls[k] ? row->total_ns[k] / (double)row->calls[k] : AS_UNKNOWN;
     return ASSAY_OK;
 }
 
@@ -270,13 +268,13 @@ static void fill_times(struct as_diff *d, struct as_diff_row *row)
         double ns = row->whole ? row->total_ns[k] : row->self_ns[k];
 
         if (!row->in[k])
-            row->mean_ns[k] = row->total_ns[k] = row->self_ns[k] = UNKNOWN;
+            row->mean_ns[k] = row->total_ns[k] = row->self_ns[k] = AS_UNKNOWN;
         row->time_ns[k] =
-            row->in[k] ? ns / (divide ? (double)d->side[k]->n_iterations : 1) : UNKNOWN;
+            row->in[k] ? ns / (divide ? (double)d->side[k]->n_iterations : 1) : AS_UNKNOWN;
         d->layers_ns[k] += row->in[k] ? row->time_ns[k] : 0;
     }
     row->change_ns = (row->in[1] ? row->time_ns[1] : 0) - (row->in[0] ? row->time_ns[0] : 0);
-    row->change = row->in[0] && row->in[1] ? ratio(row->change_ns, row->time_ns[0]) : UNKNOWN;
+    row->change = row->in[0] && row->in[1] ? ratio(row->change_ns, row->time_ns[0]) : AS_UNKNOWN;
 }
 
 static enum as_diff_verdict judge(const struct as_diff *d, const struct as_diff_row *row)
@@ -345,7 +343,7 @@ static void sum_up(struct as_diff *d)
     for (size_t i = 0; i < d->n_rows; i++)
         d->row[i].change_share = ratio(fabs(d->row[i].change_ns), all);
     /* Layers that are all on one side say nothing of the other. */
-    d->shown_change = d->n_common ? ratio(shown, d->layers_ns[0]) : UNKNOWN;
+    d->shown_change = d->n_common ? ratio(shown, d->layers_ns[0]) : AS_UNKNOWN;
 }
 
 static int test_whole(struct as_diff *d, struct assay_error *err)

@@ -70,7 +70,7 @@ struct as_view_parts {
 AS_MUST_USE int as_view_parts_read(struct as_view_parts *to, struct as_arena *arena,
                                    const struct as_json_value *root, struct assay_error *err);
 
-/* ---- saved_profile.c ---- */
+/* ---- the whole ---- */
 
 /* Times in seconds, memory in MiB, as the documented fields have them. NaN: not known. */
 struct as_view_layer {

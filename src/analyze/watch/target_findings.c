@@ -72,9 +72,9 @@ static void p_text(char out[AS_TEXT_HUMAN], double p)
 
 static const char *capacity_text(const struct as_target_growth *g)
 {
-    if (strcmp(g->capacity_of, "control_group") == 0)
+    if (strcmp(g->headroom_of, "control_group") == 0)
         return "the limit of its control group";
-    return strcmp(g->capacity_of, "address_space") == 0
+    return strcmp(g->headroom_of, "address_space") == 0
                ? "the limit of its address space (ulimit -v, -d)"
                : "the machine's memory";
 }
@@ -101,10 +101,10 @@ static void tell_growth(struct as_target_findings *f, struct as_target_growth *g
         (void)snprintf(over, sizeof over, "%.0f iterations", g->length);
     else
         as_text_ns(over, g->length * 1e9, AS_TIME_AUTO);
-    if (g->capacity_of && strcmp(g->key, "rss") == 0) { /* once will do */
+    if (g->headroom_of && strcmp(g->key, "rss") == 0) { /* once will do */
         as_text_ns(left, g->seconds_to_exhaustion * 1e9, AS_TIME_AUTO);
         (void)snprintf(until, sizeof until, "; at that rate %s lasts %s%s", capacity_text(g), left,
-                       strcmp(g->capacity_of, "machine") == 0 ? "" : " at most");
+                       strcmp(g->headroom_of, "machine") == 0 ? "" : " at most");
     }
     g->text = as_findings_say(f, "%s grew by %s%s over %s, %s%s", g->what, rate,
                               g->per_iteration ? " an iteration" : "/s", over, p, until);

@@ -26,8 +26,8 @@ struct as_target_growth {
      */
     double rate, length, net_bytes, p_value;
     double seconds_to_exhaustion; /* at that rate; NaN: not known */
-    const char *capacity_of;  /* what is exhausted: "machine", "control_group", "address_space" */
-    const char *capacity_why; /* why that is not known; NULL: it is */
+    const char *headroom_of;  /* what is exhausted: "machine", "control_group", "address_space" */
+    const char *headroom_why; /* why that is not known; NULL: it is */
     bool to_the_end;          /* it grew for most of the run, until the program began to end */
     double stopped_seconds;   /* it grew no more from there on; NaN: it went on growing */
     bool fell;                /* the last reading is down again */

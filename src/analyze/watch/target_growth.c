@@ -41,45 +41,45 @@ double as_growth_stop(const double *seconds, const double *value, size_t n)
 
 /* What is left of each; a limit holds more than resident memory: of it no more than that is left.
  */
-struct capacity {
+struct headroom {
     const char *of;
     double bytes;
 };
 
-static struct capacity least(struct capacity a, struct capacity b)
+static struct headroom least(struct headroom a, struct headroom b)
 {
     return isnan(a.bytes) || b.bytes < a.bytes ? b : a;
 }
 
-static struct capacity find(const struct as_target *p)
+static struct headroom find(const struct as_target *p)
 {
     const struct as_target_series *rss = &p->rss;
     double now = rss->n ? rss->value[rss->n - 1] : 0, taken = rss->n ? now - rss->value[0] : 0;
-    struct capacity capacity = {"machine", p->free_bytes - taken};
+    struct headroom headroom = {"machine", p->free_bytes - taken};
 
-    capacity = least(capacity, (struct capacity){"control_group", p->group_limit_bytes - now});
+    headroom = least(headroom, (struct headroom){"control_group", p->group_limit_bytes - now});
     if (p->n_processes <= 1) /* each has that limit for itself */
-        capacity =
-            least(capacity, (struct capacity){"address_space", p->address_limit_bytes - now});
-    return capacity;
+        headroom =
+            least(headroom, (struct headroom){"address_space", p->address_limit_bytes - now});
+    return headroom;
 }
 
 void as_target_find_time_to_oom(struct as_target_growth *g, const struct as_target *target)
 {
-    struct capacity capacity = find(target);
+    struct headroom headroom = find(target);
 
     if (g->verdict != AS_GROWTH_FOUND)
-        g->capacity_why = "it does not keep growing";
+        g->headroom_why = "it does not keep growing";
     else if (isfinite(g->stopped_seconds))
-        g->capacity_why = "it had stopped growing";
+        g->headroom_why = "it had stopped growing";
     else if (g->per_iteration)
-        g->capacity_why = "iterations have no time";
-    else if (isnan(capacity.bytes))
-        g->capacity_why = "how much memory was free is not known";
-    else if (!(capacity.bytes > 0) || !(g->rate > 0))
-        g->capacity_why = "the program already holds more than was free as it began";
-    if (g->capacity_why)
+        g->headroom_why = "iterations have no time";
+    else if (isnan(headroom.bytes))
+        g->headroom_why = "how much memory was free is not known";
+    else if (!(headroom.bytes > 0) || !(g->rate > 0))
+        g->headroom_why = "the program already holds more than was free as it began";
+    if (g->headroom_why)
         return;
-    g->capacity_of = capacity.of;
-    g->seconds_to_exhaustion = capacity.bytes / g->rate;
+    g->headroom_of = headroom.of;
+    g->seconds_to_exhaustion = headroom.bytes / g->rate;
 }

@@ -12,7 +12,7 @@
 #include "base/units.h"
 
 /* A layer may have given back more than it took; a detector takes no memory below nothing. */
-#define SHIFT_MB 1048576.0
+#define SHIFT_MB AS_MIB
 #define HEAP_MAX_NS                                                                                \
     10000u /* a heap in pieces takes long to add up; resident pages are then used                  \
             */

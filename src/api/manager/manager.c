@@ -242,7 +242,7 @@ static void tell_capacity(struct assay_manager *m)
     uint64_t total = as_memory_read_total(&m->reader), rss = as_memory_read_rss(&m->reader);
 
     if (total != ASSAY_MEMORY_UNKNOWN && rss != ASSAY_MEMORY_UNKNOWN && total > rss)
-        assay_leak_set_room(m->leak, (double)(total - rss) / 1048576.0);
+        assay_leak_set_room(m->leak, (double)(total - rss) / AS_MIB);
 }
 
 int assay_manager_start(struct assay_manager *manager, struct assay_error *err)

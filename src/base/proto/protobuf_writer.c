@@ -30,14 +30,14 @@ static inline void put(struct as_protobuf *p, const void *data, size_t size)
 {
     struct as_buffer *b = &p->bytes;
 
+    if (__builtin_expect(p->misused || b->failed, 0))
+        return;
     if (__builtin_expect(p->out || p->measure, 0)) {
         p->size += size;
         if (p->out && size)
             as_out_put(p->out, data, size);
         return;
     }
-    if (__builtin_expect(p->misused || b->failed, 0))
-        return;
     if (b->capacity - b->size < size && !as_buffer_reserve(b, size))
         return;
     if (size)

@@ -48,7 +48,8 @@ void as_protobuf_string(struct as_protobuf *p, uint32_t field, const char *text)
 /* The same; nothing when `text` is NULL or empty. */
 void as_protobuf_name(struct as_protobuf *p, uint32_t field, const char *text);
 
-/* A string field: bytes that are not UTF-8 become U+FFFD, since readers may refuse them. */
+/* A string field in memory: bytes that are not UTF-8 become U+FFFD, since readers may refuse them.
+ */
 void as_protobuf_text(struct as_protobuf *p, uint32_t field, const char *text);
 
 /* A message in memory: what is written between the two is inside it. */

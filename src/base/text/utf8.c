@@ -300,9 +300,9 @@ static size_t escape_code(char out[12], uint32_t code)
 }
 
 /* The next piece of `text` made safe: a run of harmless ASCII as it is, or one code point. Sets
- * `out` and `n_out` to the bytes to show, which are in `text` or in `capacity`, and returns the
+ * `out` and `n_out` to the bytes to show, which are in `text` or in `escaped`, and returns the
  * bytes used up. */
-static size_t next_safe(const char *text, size_t size, char capacity[12], const char **out,
+static size_t next_safe(const char *text, size_t size, char escaped[12], const char **out,
                         size_t *n_out)
 {
     uint32_t code;
@@ -322,39 +322,39 @@ static size_t next_safe(const char *text, size_t size, char capacity[12], const 
         return 1;
     }
     if (within(unsafe, AS_COUNT_OF(unsafe), code)) {
-        *n_out = escape_code(capacity, code);
-        *out = capacity;
+        *n_out = escape_code(escaped, code);
+        *out = escaped;
     }
     return n;
 }
 
 void as_utf8_put_safe(struct as_out *out, const char *text, size_t size)
 {
-    char capacity[12];
+    char escaped[12];
     const char *piece;
     size_t n;
 
     for (size_t at = 0; at < size;) {
-        at += next_safe(text + at, size - at, capacity, &piece, &n);
+        at += next_safe(text + at, size - at, escaped, &piece, &n);
         as_out_put(out, piece, n);
     }
 }
 
 char *as_utf8_safe(struct as_arena *arena, const char *text, size_t size)
 {
-    char capacity[12];
+    char escaped[12];
     const char *piece;
     size_t n, total = 0;
     char *copy;
 
     for (size_t at = 0; at < size; total += n)
-        at += next_safe(text + at, size - at, capacity, &piece, &n);
+        at += next_safe(text + at, size - at, escaped, &piece, &n);
     copy = as_arena_alloc(arena, total + 1);
     if (!copy)
         return NULL;
     total = 0;
     for (size_t at = 0; at < size; total += n) {
-        at += next_safe(text + at, size - at, capacity, &piece, &n);
+        at += next_safe(text + at, size - at, escaped, &piece, &n);
         memcpy(copy + total, piece, n);
     }
     copy[total] = '\0';

@@ -1,5 +1,5 @@
 /* cmd/common/console.h - where results go, and what the terminal there can do.
- * The only module that reads the environment. */
+ * Reads the environment for what a terminal can show. */
 #ifndef AS_CMD_COMMON_CONSOLE_H
 #define AS_CMD_COMMON_CONSOLE_H
 

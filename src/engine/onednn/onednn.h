@@ -186,8 +186,8 @@ struct as_dnn_use {
     const struct as_dnn_tensor *t;
     const dnnl_memory_desc_t *desc;
 };
-/* One call, and those of the posts from `post` on behind it; destroys `pd`. NULL for `pd` is false,
- * as when a post does not fit. */
+/* One call, and those of the post-ops from `post` on behind it; destroys `pd`. NULL for `pd` is
+ * false, as when a post does not fit. */
 bool as_dnn_emit(struct as_dnn *d, dnnl_primitive_desc_t pd, const struct as_dnn_use *uses, int n,
                  uint32_t post);
 
@@ -224,18 +224,18 @@ struct as_dnn_slices {
 bool as_dnn_slices(const dnnl_memory_desc_t *desc, const dnnl_memory_desc_t *want, uint64_t bytes,
                    struct as_dnn_slices *out);
 
-/* Where the numbers are: in memory, or in the model and read into `capacity`. */
+/* Where the numbers are: in memory, or in the model and read into `slice`. */
 struct as_dnn_from {
     uint8_t *numbers; /* NULL: in the model */
     bool spent;       /* pages are given back once they were read: nobody else needs them */
     uint32_t slot;
-    uint8_t *capacity; /* for one slice */
+    uint8_t *slice; /* for one slice */
 };
 /* Fills the packing slice by slice; the bytes are those of as_dnn_pack(). */
 bool as_dnn_pack_slices(struct as_dnn *d, const struct as_dnn_packing *p,
                         const struct as_dnn_slices *s, struct as_dnn_from *from);
 
-/* ---- onednn_posts.c ---- */
+/* ---- onednn_post_ops.c ---- */
 struct as_dnn_piece {
     dnnl_alg_kind_t alg;
     float alpha, beta;
@@ -253,19 +253,19 @@ bool as_dnn_second(const struct as_dnn *d, const struct as_dnn_tensor *t,
 /* Posts [from, to) of the step as attributes of a primitive whose output is laid out as `dst`. */
 bool as_dnn_post_attr(const struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32_t from,
                       uint32_t to, dnnl_primitive_attr_t attr);
-/* The tensors of those posts, before the call; then as its arguments. */
+/* The tensors of those post-ops, before the call; then as its arguments. */
 bool as_dnn_post_sources(struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32_t from,
                          uint32_t to, struct as_dnn_ref *refs);
 bool as_dnn_post_args(struct as_dnn *d, struct as_dnn_call *call, uint32_t from, uint32_t to,
                       const struct as_dnn_ref *refs);
-/* Whether the posts are all known and could follow an output laid out as `dst`. */
+/* Whether the post-ops are all known and could follow an output laid out as `dst`. */
 bool as_dnn_post_ops_fit(const struct as_dnn *d, const dnnl_memory_desc_t *dst, uint32_t from);
 /* Posts from `from` on as calls of their own, in place. */
 bool as_dnn_post_calls(struct as_dnn *d, const struct as_dnn_ref *dst, uint32_t from);
 /* A function as a call of its own, in place. */
 bool as_dnn_function(struct as_dnn *d, const struct as_dnn_ref *dst,
                      const struct as_dnn_piece *piece);
-/* How many posts until the first that needs a second tensor. */
+/* How many post-ops until the first that needs a second tensor. */
 uint32_t as_dnn_post_ops_alone(const struct as_step *step);
 
 /* ---- one function for each group of operators: 1 taken, 0 not ---- */

@@ -117,8 +117,8 @@ static void *numbers_at(struct as_dnn *d, const struct as_dnn_from *from, uint64
 
     if (from->numbers)
         return from->numbers + first * size;
-    rc = as_exec_plan_read(d->p, from->slot, first, n, from->capacity, d->err);
-    return rc < 0 ? (as_dnn_fail(d, rc), NULL) : from->capacity;
+    rc = as_exec_plan_read(d->p, from->slot, first, n, from->slice, d->err);
+    return rc < 0 ? (as_dnn_fail(d, rc), NULL) : from->slice;
 }
 
 static void spend(const struct as_dnn_from *from, uint64_t *spent, uint64_t end)
@@ -186,19 +186,19 @@ static bool move_slices(struct as_dnn *d, const struct as_dnn_packing *p,
 bool as_dnn_pack_slices(struct as_dnn *d, const struct as_dnn_packing *p,
                         const struct as_dnn_slices *s, struct as_dnn_from *from)
 {
-    uint64_t capacity_bytes = (uint64_t)s->step * s->row * size_of(p->desc.data_type);
+    uint64_t slice_bytes = (uint64_t)s->step * s->row * size_of(p->desc.data_type);
     int64_t rest = s->n % s->step;
     bool ok = true;
 
     if (!from->numbers) {
-        from->capacity = as_mem_alloc(d->state->mem, AS_MEM_WORKSPACE, capacity_bytes);
-        ok = from->capacity || as_dnn_fail(d, as_fail_nomem(d->err));
+        from->slice = as_mem_alloc(d->state->mem, AS_MEM_WORKSPACE, slice_bytes);
+        ok = from->slice || as_dnn_fail(d, as_fail_nomem(d->err));
     }
     ok = ok && move_slices(d, p, s, from, 0, s->step);
     if (ok && rest)
         ok = move_slices(d, p, s, from, s->n - rest, rest);
-    as_mem_free(d->state->mem, AS_MEM_WORKSPACE, from->capacity, capacity_bytes);
-    from->capacity = NULL;
+    as_mem_free(d->state->mem, AS_MEM_WORKSPACE, from->slice, slice_bytes);
+    from->slice = NULL;
     return ok;
 }
 

@@ -51,7 +51,7 @@ bool as_dnn_rescale(struct as_dnn *d, struct as_dnn_rescale *r, dnnl_primitive_a
 bool as_dnn_zero_source(struct as_dnn *d, const struct as_dnn_rescale *r, struct as_dnn_ref *ref);
 bool as_dnn_zero_arg(struct as_dnn *d, const struct as_dnn_rescale *r, struct as_dnn_call *call,
                      const struct as_dnn_ref *ref);
-/* No posts, or a Relu: the only one that means the same to integers. */
+/* No post-ops, or a Relu: the only one that means the same to integers. */
 bool as_dnn_quant_post_ops(const struct as_step *step);
 
 #endif

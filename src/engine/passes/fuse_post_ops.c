@@ -1,5 +1,5 @@
 /* engine/passes/fuse_post_ops.c - activations, and a second tensor of the same shape, are done by
- * the step before as its posts. Products of two activations stay as they are: attention is to be
+ * the step before as its post-ops. Products of two activations stay as they are: attention is to be
  * seen. */
 #include <float.h>
 #include <math.h>
@@ -101,7 +101,7 @@ static const struct activation {
     {AS_OP_MS_QuickGelu, make_quick_gelu},
 };
 
-/* Steps that may have posts: products any, elementwise ones activations alone. */
+/* Steps that may have post-ops: products any, elementwise ones activations alone. */
 static const struct taker {
     enum as_op op;
     bool is_product;

@@ -36,7 +36,7 @@ extern const struct as_pass as_pass_norm;       /* LayerNormalization from its p
 extern const struct as_pass as_pass_activation; /* Gelu, SiLU, HardSwish, Mish likewise */
 extern const struct as_pass as_pass_neighbors;  /* Pad into Conv, Transpose into Gemm */
 extern const struct as_pass as_pass_affine;     /* BatchNormalization, scale, bias into weights */
-extern const struct as_pass as_pass_post_ops;   /* activations and second tensors as posts */
+extern const struct as_pass as_pass_post_ops;   /* activations and second tensors as post-ops */
 
 /* A pattern while it is matched: the steps found so far, the last of which stays. */
 struct as_pass_match {

@@ -12,12 +12,12 @@ size_t as_flow_bytes(size_t n)
     return n * n * sizeof(int64_t) + LISTS * (n + 2) * sizeof(uint32_t);
 }
 
-void as_flow_place(struct as_flow *flow, size_t n, void *capacity)
+void as_flow_place(struct as_flow *flow, size_t n, void *storage)
 {
     uint32_t *lists;
 
     flow->n = n;
-    flow->residual = capacity;
+    flow->residual = storage;
     lists = (uint32_t *)(void *)(flow->residual + n * n);
     flow->level = lists;
     flow->queue = lists + (n + 2);

@@ -13,9 +13,9 @@ size_t as_gate_bytes(size_t n)
     return n * (as_attn_words(n) * sizeof(uint64_t) + sizeof(int64_t) + sizeof(float));
 }
 
-void as_gate_place(struct as_gate *gate, void *capacity)
+void as_gate_place(struct as_gate *gate, void *storage)
 {
-    gate->entries = capacity;
+    gate->entries = storage;
     gate->sums = (int64_t *)(void *)(gate->entries + gate->n * as_attn_words(gate->n));
     gate->tops = (float *)(void *)(gate->sums + gate->n);
 }
@@ -163,7 +163,7 @@ int assay_dynamic_min_cut(const float *logits, size_t n, float lambda, unsigned 
     struct as_gate gate = {as_attn_kernels_at(0), n, lambda, eps, .causal = false};
     struct assay_gating sum = {0};
     size_t gate_bytes, words = as_attn_words(n);
-    uint64_t *capacity = NULL;
+    uint64_t *storage = NULL;
     int rc;
 
     (void)tau;
@@ -181,15 +181,15 @@ int assay_dynamic_min_cut(const float *logits, size_t n, float lambda, unsigned 
     if (rc < 0)
         return rc;
     gate_bytes = (as_gate_bytes(n) + 7) / 8 * 8;
-    capacity = as_alloc(gate_bytes + words * sizeof *capacity + as_flow_bytes(n));
-    if (!capacity)
+    storage = as_alloc(gate_bytes + words * sizeof *storage + as_flow_bytes(n));
+    if (!storage)
         return as_fail_nomem(err);
-    as_gate_place(&gate, capacity);
-    as_flow_place(&gate.flow, n, capacity + gate_bytes / 8 + words);
+    as_gate_place(&gate, storage);
+    as_flow_place(&gate.flow, n, storage + gate_bytes / 8 + words);
     gate_logits(&gate, logits, &sum);
-    tell(&gate, capacity + gate_bytes / 8, keep_mask, &sum);
+    tell(&gate, storage + gate_bytes / 8, keep_mask, &sum);
 out:
-    as_free(capacity);
+    as_free(storage);
     if (gating)
         *gating = sum;
     return ASSAY_OK;

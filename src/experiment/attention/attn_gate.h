@@ -24,7 +24,7 @@ struct as_flow {
 /* Bytes for a graph of `n` nodes, up to 2^31. */
 size_t as_flow_bytes(size_t n);
 /* Lays a graph out in memory aligned for int64_t. */
-void as_flow_place(struct as_flow *flow, size_t n, void *capacity);
+void as_flow_place(struct as_flow *flow, size_t n, void *storage);
 
 /* What capacities are multiplied with so that `most` of them, none above `weight`, can be added;
  * a power of two. A capacity stays below 2^51. */
@@ -54,7 +54,7 @@ struct as_gate {
 
 /* Bytes for entries, tops and sums, aligned for uint64_t; and where they lie. */
 size_t as_gate_bytes(size_t n);
-void as_gate_place(struct as_gate *gate, void *capacity);
+void as_gate_place(struct as_gate *gate, void *storage);
 
 /* The edges of row `i`. */
 void as_gate_edges(struct as_gate *gate, size_t i, const float *logits);

@@ -181,7 +181,7 @@ int assay_min_cut(const struct assay_attention_graph *graph, size_t s, size_t t,
 {
     struct nodes nodes = {0};
     struct as_flow flow;
-    void *capacity = NULL;
+    void *storage = NULL;
     int rc;
 
     if (!result)
@@ -193,19 +193,19 @@ int assay_min_cut(const struct assay_attention_graph *graph, size_t s, size_t t,
     rc = find_nodes(&nodes, graph, s, t, err);
     if (rc < 0)
         goto out;
-    capacity = as_alloc(as_flow_bytes(nodes.n));
-    if (!capacity) {
+    storage = as_alloc(as_flow_bytes(nodes.n));
+    if (!storage) {
         rc = as_fail_nomem(err);
         goto out;
     }
-    as_flow_place(&flow, nodes.n, capacity);
+    as_flow_place(&flow, nodes.n, storage);
     fill(&flow, graph, &nodes);
     as_flow_cut(&flow, (uint32_t)place_of(&nodes, s), (uint32_t)place_of(&nodes, t));
     rc = tell(&flow, graph, &nodes, result, err);
     if (rc < 0)
         assay_cut_result_fini(result);
 out:
-    as_free(capacity);
+    as_free(storage);
     as_free(nodes.at);
     return rc;
 }

@@ -85,7 +85,7 @@ static void run_heads(struct gated *g)
 }
 
 /* What is needed beside the packed keys and values. */
-static void gate_need(const struct assay_attn_shape *shape, size_t need[AS_ATTN_CAPACITY])
+static void gate_need(const struct assay_attn_shape *shape, size_t need[AS_ATTN_BUFFERS])
 {
     size_t n = shape->seq_len;
 
@@ -101,7 +101,7 @@ static int run_gated(struct gated *g, const struct assay_mincut_config *config, 
 {
     struct assay_attn *attn = g->run.attn;
     const struct assay_attn_shape *shape = g->run.shape;
-    size_t need[AS_ATTN_CAPACITY] = {0}, mask_bytes;
+    size_t need[AS_ATTN_BUFFERS] = {0}, mask_bytes;
     int rc = assay_attn_mask_bytes(shape, &mask_bytes, err);
 
     as_attn_rows_need(&g->run, shape->seq_len, need);
@@ -112,10 +112,10 @@ static int run_gated(struct gated *g, const struct assay_mincut_config *config, 
     if (rc < 0)
         return rc;
     if (own_mask)
-        g->mask = attn->capacity[AS_ATTN_MASK];
+        g->mask = attn->buffer[AS_ATTN_MASK];
     if (g->mask)
         memset(g->mask, 0, mask_bytes);
-    g->used = attn->capacity[AS_ATTN_KEPT];
+    g->used = attn->buffer[AS_ATTN_KEPT];
     g->gate = (struct as_gate){
         .kernels = attn->kernels,
         .n = shape->seq_len,
@@ -123,9 +123,9 @@ static int run_gated(struct gated *g, const struct assay_mincut_config *config, 
         .eps = config->eps,
         .causal = shape->causal,
     };
-    as_gate_place(&g->gate, attn->capacity[AS_ATTN_ENTRIES]);
-    as_flow_place(&g->gate.flow, shape->seq_len, attn->capacity[AS_ATTN_FLOW]);
-    g->run.logits = attn->capacity[AS_ATTN_LOGITS];
+    as_gate_place(&g->gate, attn->buffer[AS_ATTN_ENTRIES]);
+    as_flow_place(&g->gate.flow, shape->seq_len, attn->buffer[AS_ATTN_FLOW]);
+    g->run.logits = attn->buffer[AS_ATTN_LOGITS];
     g->run.entries = g->gate.entries;
     run_heads(g);
     attn->usage.kv_bytes = attn->usage.kv_bytes_dense =

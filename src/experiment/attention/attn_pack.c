@@ -33,7 +33,7 @@ static void pack_keys(const struct as_attn_run *run, size_t panel)
     size_t dim = run->shape->dim, first = panel * AS_ATTN_PANEL;
     size_t n = run->n_kept - first < AS_ATTN_PANEL ? run->n_kept - first : AS_ATTN_PANEL;
     const float *from = run->in.k + run->kv_head * run->shape->seq_len * dim;
-    float *to = (float *)run->attn->capacity[AS_ATTN_KEYS] + first * dim;
+    float *to = (float *)run->attn->buffer[AS_ATTN_KEYS] + first * dim;
     const float *key[AS_ATTN_PANEL];
 
     for (size_t j = 0; j < n; j++)
@@ -50,7 +50,7 @@ static void pack_values(const struct as_attn_run *run, size_t panel)
 {
     size_t dim = run->shape->dim, rows = as_attn_columns(run->n_kept);
     const float *from = run->in.v + run->kv_head * run->shape->seq_len * dim;
-    float *values = run->attn->capacity[AS_ATTN_VALUES];
+    float *values = run->attn->buffer[AS_ATTN_VALUES];
 
     for (size_t c = 0; c < as_attn_panels(dim); c++) {
         size_t column = c * AS_ATTN_PANEL;

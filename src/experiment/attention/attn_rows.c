@@ -45,7 +45,7 @@ static struct block_sizes sizes_of(size_t seq_len, size_t n_kept)
     return sizes;
 }
 
-void as_attn_rows_need(const struct as_attn_run *run, size_t n_kept, size_t need[AS_ATTN_CAPACITY])
+void as_attn_rows_need(const struct as_attn_run *run, size_t n_kept, size_t need[AS_ATTN_BUFFERS])
 {
     size_t columns = as_attn_columns(n_kept), dim = run->shape->dim;
 
@@ -58,7 +58,7 @@ void as_attn_rows_need(const struct as_attn_run *run, size_t n_kept, size_t need
 static void place(struct block *b, const struct as_attn_run *run, unsigned number)
 {
     struct block_sizes sizes = sizes_of(run->shape->seq_len, run->n_kept);
-    uint8_t *at = (uint8_t *)run->attn->capacity[AS_ATTN_BLOCKS] + number * sizes.total;
+    uint8_t *at = (uint8_t *)run->attn->buffer[AS_ATTN_BLOCKS] + number * sizes.total;
 
     b->s = (float *)(void *)at;
     b->acc = (float *)(void *)(at += sizes.s);
@@ -149,7 +149,7 @@ static void score(const struct as_attn_run *run, size_t head, size_t first, size
 
 static void make_scores(const struct as_attn_run *run, const struct block *b, size_t head)
 {
-    const float *keys = run->attn->capacity[AS_ATTN_KEYS];
+    const float *keys = run->attn->buffer[AS_ATTN_KEYS];
 
     for (size_t a = 0; a < b->n_panels; a++) {
         struct as_attn_scores job = {
@@ -208,7 +208,7 @@ static void mix_columns(const struct as_attn_run *run, const struct block *b, co
 static void make_output(const struct as_attn_run *run, const struct block *b, size_t head)
 {
     size_t dim = run->shape->dim, rows = as_attn_columns(run->n_kept);
-    const float *values = run->attn->capacity[AS_ATTN_VALUES];
+    const float *values = run->attn->buffer[AS_ATTN_VALUES];
     float *out = run->out + (head * run->shape->seq_len + b->first) * dim;
 
     if (b->n_panels == 0)
@@ -277,7 +277,7 @@ static void work_logits(void *arg, uint64_t from, uint64_t to)
     const struct logits_job *job = arg;
     const struct as_attn_run *run = job->run;
     size_t n = run->shape->seq_len, columns = as_attn_columns(n);
-    const float *keys = run->attn->capacity[AS_ATTN_KEYS];
+    const float *keys = run->attn->buffer[AS_ATTN_KEYS];
 
     for (uint64_t i = from; i < to; i++) {
         size_t first = i * AS_ATTN_BLOCK_ROWS, rows = smaller(n - first, AS_ATTN_BLOCK_ROWS);

@@ -46,7 +46,7 @@ static inline size_t as_attn_columns(size_t n)
 }
 
 /* What packing and the blocks need when at most `n_kept` positions of a head are kept. */
-void as_attn_rows_need(const struct as_attn_run *run, size_t n_kept, size_t need[AS_ATTN_CAPACITY]);
+void as_attn_rows_need(const struct as_attn_run *run, size_t n_kept, size_t need[AS_ATTN_BUFFERS]);
 
 /* Packs the keys, and the values when there are any, of the key head at work. */
 void as_attn_pack(const struct as_attn_run *run);

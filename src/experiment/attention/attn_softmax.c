@@ -28,7 +28,7 @@ int assay_attn_softmax(struct assay_attn *attn, const struct assay_attn_shape *s
                        struct assay_error *err)
 {
     struct as_attn_inputs in = {q, k, v};
-    size_t need[AS_ATTN_CAPACITY] = {0};
+    size_t need[AS_ATTN_BUFFERS] = {0};
     struct as_attn_run run;
     int rc = check(attn, shape, &in, out, err);
 
@@ -68,7 +68,7 @@ static void find_used(const struct as_attn_run *run, size_t kv_head, uint64_t *r
 }
 
 /* Bits of every key head, then one row, then numbers of one head. */
-struct kept_capacity {
+struct kept_columns {
     uint64_t *used, *row;
     uint32_t *numbers;
 };
@@ -81,37 +81,37 @@ static size_t kept_bytes(const struct assay_attn_shape *shape)
            shape->seq_len * sizeof(uint32_t);
 }
 
-static struct kept_capacity kept_place(const struct as_attn_run *run)
+static struct kept_columns kept_place(const struct as_attn_run *run)
 {
     size_t words = as_attn_words(run->shape->seq_len);
     size_t heads = run->shape->batch * run->shape->kv_heads;
-    struct kept_capacity capacity = {.used = run->attn->capacity[AS_ATTN_KEPT]};
+    struct kept_columns buffer = {.used = run->attn->buffer[AS_ATTN_KEPT]};
 
-    capacity.row = capacity.used + heads * words;
-    capacity.numbers = (uint32_t *)(void *)(capacity.row + words);
-    return capacity;
+    buffer.row = buffer.used + heads * words;
+    buffer.numbers = (uint32_t *)(void *)(buffer.row + words);
+    return buffer;
 }
 
 /* Says which positions of the head at work are packed. */
-static void keep(struct as_attn_run *run, const struct kept_capacity *capacity)
+static void keep(struct as_attn_run *run, const struct kept_columns *buffer)
 {
     size_t n = run->shape->seq_len, words = as_attn_words(n), n_kept = 0;
-    const uint64_t *used = capacity->used + run->kv_head * words;
+    const uint64_t *used = buffer->used + run->kv_head * words;
 
     for (size_t w = 0; w < words; w++)
         for (uint64_t left = used[w]; left; left &= left - 1)
-            capacity->numbers[n_kept++] = (uint32_t)(w * 64 + (size_t)__builtin_ctzll(left));
+            buffer->numbers[n_kept++] = (uint32_t)(w * 64 + (size_t)__builtin_ctzll(left));
     run->n_kept = n_kept;
     run->kept_bits = n_kept < n ? used : NULL;
-    run->kept = n_kept < n ? capacity->numbers : NULL;
+    run->kept = n_kept < n ? buffer->numbers : NULL;
 }
 
 static int masked(struct as_attn_run *run, struct assay_error *err)
 {
     const struct assay_attn_shape *shape = run->shape;
-    size_t words = as_attn_words(shape->seq_len), most = 0, need[AS_ATTN_CAPACITY] = {0};
+    size_t words = as_attn_words(shape->seq_len), most = 0, need[AS_ATTN_BUFFERS] = {0};
     size_t kv_heads = shape->batch * shape->kv_heads;
-    struct kept_capacity capacity;
+    struct kept_columns buffer;
     uint64_t positions = 0;
     int rc;
 
@@ -119,22 +119,22 @@ static int masked(struct as_attn_run *run, struct assay_error *err)
     rc = as_attn_fit_one(run->attn, AS_ATTN_KEPT, need[AS_ATTN_KEPT], err);
     if (rc < 0)
         return rc;
-    capacity = kept_place(run);
+    buffer = kept_place(run);
     for (size_t i = 0; i < kv_heads; i++) {
         size_t n_kept;
 
-        find_used(run, i, capacity.row, capacity.used + i * words);
-        n_kept = as_attn_bits_count(capacity.used + i * words, words);
+        find_used(run, i, buffer.row, buffer.used + i * words);
+        n_kept = as_attn_bits_count(buffer.used + i * words, words);
         positions += n_kept;
         most = n_kept > most ? n_kept : most;
     }
     as_attn_rows_need(run, most, need);
-    if (run->mask == run->attn->capacity[AS_ATTN_MASK]) /* decided by the same call */
-        need[AS_ATTN_MASK] = run->attn->capacity_bytes[AS_ATTN_MASK];
+    if (run->mask == run->attn->buffer[AS_ATTN_MASK]) /* decided by the same call */
+        need[AS_ATTN_MASK] = run->attn->buffer_bytes[AS_ATTN_MASK];
     rc = as_attn_fit(run->attn, need, err);
     for (run->kv_head = 0; run->kv_head < kv_heads && rc == ASSAY_OK; run->kv_head++) {
         run->head = run->kv_head * run->group;
-        keep(run, &capacity);
+        keep(run, &buffer);
         as_attn_pack(run);
         as_attn_rows(run, run->group);
     }

@@ -36,11 +36,11 @@ int assay_attn_new(struct assay_attn **out, unsigned threads, struct assay_error
 
 static void give_back(struct assay_attn *attn, size_t i)
 {
-    as_free(attn->capacity[i]);
-    attn->capacity[i] = NULL;
-    assay_memory_sub(ASSAY_MEMORY_TEMP, attn->capacity_bytes[i]);
-    attn->usage.workspace_bytes -= attn->capacity_bytes[i];
-    attn->capacity_bytes[i] = 0;
+    as_free(attn->buffer[i]);
+    attn->buffer[i] = NULL;
+    assay_memory_sub(ASSAY_MEMORY_TEMP, attn->buffer_bytes[i]);
+    attn->usage.workspace_bytes -= attn->buffer_bytes[i];
+    attn->buffer_bytes[i] = 0;
 }
 
 void assay_attn_reset_masks(struct assay_attn *attn)
@@ -56,8 +56,8 @@ void assay_attn_free(struct assay_attn *attn)
 {
     if (!attn)
         return;
-    for (size_t i = 0; i < AS_ATTN_CAPACITY; i++)
-        if (attn->capacity[i])
+    for (size_t i = 0; i < AS_ATTN_BUFFERS; i++)
+        if (attn->buffer[i])
             give_back(attn, i);
     assay_attn_reset_masks(attn);
     as_thread_pool_free(attn->pool);
@@ -78,35 +78,35 @@ void as_attn_count_tracker(struct assay_attn *attn)
         attn->usage.peak_workspace_bytes = attn->usage.workspace_bytes;
 }
 
-int as_attn_fit_one(struct assay_attn *attn, enum as_attn_capacity capacity, size_t need,
+int as_attn_fit_one(struct assay_attn *attn, enum as_attn_buffer buffer, size_t need,
                     struct assay_error *err)
 {
     size_t bytes = (need + 63) / 64 * 64;
 
-    if (attn->capacity_bytes[capacity] == bytes)
+    if (attn->buffer_bytes[buffer] == bytes)
         return ASSAY_OK;
-    if (attn->capacity[capacity])
-        give_back(attn, capacity);
+    if (attn->buffer[buffer])
+        give_back(attn, buffer);
     if (bytes == 0)
         return ASSAY_OK;
-    attn->capacity[capacity] = as_alloc_aligned(64, bytes);
-    if (!attn->capacity[capacity])
+    attn->buffer[buffer] = as_alloc_aligned(64, bytes);
+    if (!attn->buffer[buffer])
         return as_fail_nomem(err);
-    attn->capacity_bytes[capacity] = bytes;
+    attn->buffer_bytes[buffer] = bytes;
     assay_memory_add(ASSAY_MEMORY_TEMP, bytes);
     attn->usage.workspace_bytes += bytes;
     return ASSAY_OK;
 }
 
-int as_attn_fit(struct assay_attn *attn, const size_t need[AS_ATTN_CAPACITY],
+int as_attn_fit(struct assay_attn *attn, const size_t need[AS_ATTN_BUFFERS],
                 struct assay_error *err)
 {
     int rc = ASSAY_OK;
 
-    for (size_t i = 0; i < AS_ATTN_CAPACITY; i++)
-        if (attn->capacity[i] && attn->capacity_bytes[i] != (need[i] + 63) / 64 * 64)
+    for (size_t i = 0; i < AS_ATTN_BUFFERS; i++)
+        if (attn->buffer[i] && attn->buffer_bytes[i] != (need[i] + 63) / 64 * 64)
             give_back(attn, i);
-    for (enum as_attn_capacity i = 0; i < AS_ATTN_CAPACITY && rc == ASSAY_OK; i++)
+    for (enum as_attn_buffer i = 0; i < AS_ATTN_BUFFERS && rc == ASSAY_OK; i++)
         rc = as_attn_fit_one(attn, i, need[i], err);
     if (attn->usage.workspace_bytes > attn->usage.peak_workspace_bytes)
         attn->usage.peak_workspace_bytes = attn->usage.workspace_bytes;

@@ -10,7 +10,7 @@
 #include "engine/thread_pool.h"
 #include "experiment/attention/attn_kernels.h"
 
-enum as_attn_capacity {
+enum as_attn_buffer {
     AS_ATTN_KEYS,    /* of one key head, packed */
     AS_ATTN_VALUES,  /* the same of values */
     AS_ATTN_BLOCKS,  /* of each thread, for the rows it is at */
@@ -19,7 +19,7 @@ enum as_attn_capacity {
     AS_ATTN_ENTRIES, /* bits of one head, row by row, then a figure for each row */
     AS_ATTN_FLOW,
     AS_ATTN_MASK, /* of all heads */
-    AS_ATTN_CAPACITY
+    AS_ATTN_BUFFERS
 };
 
 enum { AS_ATTN_MOST_THREADS = 256 };
@@ -29,8 +29,8 @@ struct assay_attn {
     unsigned threads;
     const struct as_attn_kernels *kernels;
     atomic_flag taken[AS_ATTN_MOST_THREADS]; /* parts of AS_ATTN_BLOCKS in use */
-    void *capacity[AS_ATTN_CAPACITY];
-    size_t capacity_bytes[AS_ATTN_CAPACITY];
+    void *buffer[AS_ATTN_BUFFERS];
+    size_t buffer_bytes[AS_ATTN_BUFFERS];
     struct assay_attn_usage usage;
 
     struct assay_hysteresis *tracker; /* of calls with hysteresis */
@@ -41,12 +41,12 @@ struct assay_attn {
 
 /* Gives back what is not needed in that size and takes what is; the peak of the call starts here.
  */
-AS_MUST_USE int as_attn_fit(struct assay_attn *attn, const size_t need[AS_ATTN_CAPACITY],
+AS_MUST_USE int as_attn_fit(struct assay_attn *attn, const size_t need[AS_ATTN_BUFFERS],
                             struct assay_error *err);
 
 /* The same for one room alone, which the call needs before it knows the others. */
-AS_MUST_USE int as_attn_fit_one(struct assay_attn *attn, enum as_attn_capacity capacity,
-                                size_t need, struct assay_error *err);
+AS_MUST_USE int as_attn_fit_one(struct assay_attn *attn, enum as_attn_buffer buffer, size_t need,
+                                struct assay_error *err);
 
 /* Counts memory of the worker that is held elsewhere: its tracker's. */
 void as_attn_count_tracker(struct assay_attn *attn);

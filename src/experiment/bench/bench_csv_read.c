@@ -18,7 +18,6 @@
 #include "probe/process/memory_probe.h"
 
 #define MAX_FILE_BYTES ((uint64_t)1 << 30)
-#define UNKNOWN        (AS_UNKNOWN)
 
 struct assay_csv_rows {
     enum assay_csv_schema schema;
@@ -132,7 +131,7 @@ static int take_us(const struct reading *r, const struct as_csv_column *c,
 static int take_real(const struct reading *r, const struct as_csv_column *c,
                      const struct as_csv_field *f, char *at)
 {
-    double value = UNKNOWN;
+    double value = AS_UNKNOWN;
     uint64_t whole;
 
     if (f->size > 0 && c->kind == AS_CSV_WHOLE) {
@@ -185,7 +184,7 @@ static void clear_row(enum assay_csv_schema schema, void *row)
     } else if (schema == ASSAY_CSV_RESULTS) {
         struct assay_result_row *result = row;
 
-        result->lambda = result->tau = UNKNOWN;
+        result->lambda = result->tau = AS_UNKNOWN;
     }
 }
 

@@ -1,8 +1,9 @@
 /* format/tflite/tflite_lower.c - operators of TensorFlow Lite as operators of ONNX, by one table.
- * Inputs stay as they are in the file, so that each layer is one node with the bytes it reads
- * there; options become ONNX's attributes. */
+ * Each layer stays one node that reads the tensors it reads in the file, in ONNX's order; options
+ * become ONNX's attributes. */
 #include "format/tflite/tflite_lower.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MAX_ATTRS = 8 };
@@ -29,6 +30,7 @@ struct as_tflite_row {
 
 static void put(struct lowering *l, struct as_attr attr)
 {
+    assert(l->n < MAX_ATTRS);
     l->at[l->n++] = attr;
 }
 

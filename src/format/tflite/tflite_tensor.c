@@ -183,7 +183,7 @@ static int read_quant(struct as_tflite *r, const struct as_flat_table *t, struct
     struct as_flat_vector zeros = as_flat_vector(&r->flat, t, QUANTIZATION_ZERO, 8);
     int32_t axis = as_flat_i32(&r->flat, t, QUANTIZATION_AXIS, 0);
     struct as_quant *quant;
-    float *capacity;
+    float *values;
     int64_t *zero_points;
 
     value->n_scales = scales.n;
@@ -193,18 +193,18 @@ static int read_quant(struct as_tflite *r, const struct as_flat_table *t, struct
         (axis < 0 || axis >= value->type.rank || value->type.dims[axis] != (int64_t)scales.n))
         return ASSAY_OK;
     quant = as_arena_zero(&r->model->arena, 1, sizeof *quant);
-    capacity = as_arena_zero(&r->model->arena, scales.n, sizeof *capacity);
+    values = as_arena_zero(&r->model->arena, scales.n, sizeof *values);
     zero_points = as_arena_zero(&r->model->arena, scales.n, sizeof *zero_points);
-    if (!quant || !capacity || !zero_points)
+    if (!quant || !values || !zero_points)
         return as_model_no_memory(r->model, r->flat.err);
     for (uint32_t i = 0; i < scales.n; i++) {
         uint32_t bits = (uint32_t)as_flat_at(&r->flat, &scales, i, 4);
 
-        memcpy(&capacity[i], &bits, sizeof bits);
+        memcpy(&values[i], &bits, sizeof bits);
         if (zeros.n > 0)
             zero_points[i] = (int64_t)as_flat_at(&r->flat, &zeros, zeros.n == 1 ? 0 : i, 8);
     }
-    *quant = (struct as_quant){scales.n, scales.n > 1 ? axis : 0, capacity, zero_points};
+    *quant = (struct as_quant){scales.n, scales.n > 1 ? axis : 0, values, zero_points};
     value->quant = quant;
     return ASSAY_OK;
 }

@@ -85,7 +85,7 @@ void as_fold_copy_run(struct as_fold_out *out, uint64_t to, const struct as_data
     const struct as_dtype_info *info = as_dtype_at(out->data->dtype);
 
     if (!out->texts && !from->partial && info->block_elems == 1) {
-        memcpy(as_data_capacity(out->data) + to * info->block_bytes,
+        memcpy(as_data_storage(out->data) + to * info->block_bytes,
                from->bytes + k * info->block_bytes, n * info->block_bytes);
         return;
     }

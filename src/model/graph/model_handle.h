@@ -1,5 +1,5 @@
 /* model/graph/model_handle.h - what the public struct assay_model is inside: a model, and the
- * builder while it is described. Calls that ask are in analyze/, for they need what is there. */
+ * builder while it is described. Calls that ask are in api/, for they need analyses. */
 #ifndef AS_MODEL_GRAPH_MODEL_HANDLE_H
 #define AS_MODEL_GRAPH_MODEL_HANDLE_H
 

@@ -356,19 +356,19 @@ struct as_data *as_data_new(struct as_arena *arena, unsigned dtype, uint64_t n)
 {
     struct as_data *data;
     uint64_t bytes;
-    uint8_t *capacity;
+    uint8_t *storage;
 
     if (!as_dtype_bytes(dtype, n, &bytes) || bytes > SIZE_MAX / 2)
         return NULL;
     data = as_arena_zero(arena, 1, sizeof *data);
-    capacity = as_arena_zero(arena, bytes ? bytes : 1, 1);
-    if (!data || !capacity)
+    storage = as_arena_zero(arena, bytes ? bytes : 1, 1);
+    if (!data || !storage)
         return NULL;
     data->dtype = (uint8_t)dtype;
     data->n = n;
     data->size_bytes = bytes;
-    data->bytes = capacity;
-    data->from = capacity;
+    data->bytes = storage;
+    data->from = storage;
     data->generated = true;
     return data;
 }
@@ -389,27 +389,27 @@ struct as_data *as_data_over(struct as_arena *arena, unsigned dtype, uint64_t n,
 }
 
 /* as_data_new() keeps the room it made in `from` as well, so that only its data can be written. */
-uint8_t *as_data_capacity(struct as_data *data)
+uint8_t *as_data_storage(struct as_data *data)
 {
-    uint8_t *capacity;
+    uint8_t *storage;
 
-    memcpy(&capacity, &data->from, sizeof capacity);
-    return capacity;
+    memcpy(&storage, &data->from, sizeof storage);
+    return storage;
 }
 
 static void put_bits(struct as_data *data, uint64_t i, uint64_t bits)
 {
     const struct as_dtype_info *info = as_dtype_at(data->dtype);
-    uint8_t *capacity = as_data_capacity(data);
+    uint8_t *storage = as_data_storage(data);
 
     if (info->block_elems == 2) {
         unsigned shift = i % 2 ? 4 : 0;
 
-        capacity[i / 2] = (uint8_t)((capacity[i / 2] & ~(15u << shift)) | (bits & 15) << shift);
+        storage[i / 2] = (uint8_t)((storage[i / 2] & ~(15u << shift)) | (bits & 15) << shift);
         return;
     }
     for (uint32_t b = 0; b < info->block_bytes && b < 8; b++)
-        capacity[i * info->block_bytes + b] = (uint8_t)(bits >> (8 * b));
+        storage[i * info->block_bytes + b] = (uint8_t)(bits >> (8 * b));
 }
 
 /* Rounded to the nearest, ties to even. */
@@ -474,7 +474,7 @@ void as_data_copy(struct as_data *out, uint64_t to, const struct as_data *in, ui
     uint32_t width = as_dtype_at(out->dtype)->block_bytes;
 
     if (as_dtype_at(out->dtype)->block_elems == 1)
-        memcpy(as_data_capacity(out) + to * width, in->bytes + from * width, width);
+        memcpy(as_data_storage(out) + to * width, in->bytes + from * width, width);
     else
         put_bits(out, to, bits_at(in, from));
 }

@@ -115,7 +115,7 @@ void as_data_put_i64(struct as_data *data, uint64_t i, int64_t value);
 void as_data_put_f64(struct as_data *data, uint64_t i, double value);
 
 /* Where the elements of data made by as_data_new() are written. */
-uint8_t *as_data_capacity(struct as_data *data);
+uint8_t *as_data_storage(struct as_data *data);
 /* Element `from` of `in` as it is, bit by bit; both of one dtype, which is not text. */
 void as_data_copy(struct as_data *out, uint64_t to, const struct as_data *in, uint64_t from);
 

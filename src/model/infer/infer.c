@@ -13,7 +13,7 @@ struct inferring {
     struct as_infer ctx; /* first, so that a body finds the rest */
     struct as_op_rule rules[AS_OP_COUNT];
     uint64_t folded; /* elements of constants made so far */
-    bool exact;      /* no input has an open dimension or one that differs from the file */
+    bool exact;      /* the sizes of the inputs are those the file's declarations are for */
     unsigned n_conflicts;
     bool proven_only;
     bool overridden; /* inputs differ from what the file declares: its other shapes may be stale */
@@ -205,18 +205,19 @@ static int infer_node(struct inferring *in)
                       "operator %s%s%.80s is not known; what it makes and costs is not counted",
                       ctx->node->domain_name, ctx->node->domain_name[0] ? "." : "",
                       ctx->node->op_name);
-    for (uint32_t i = 0; i < ctx->node->n_outputs && rc == ASSAY_OK; i++) {
-        const struct as_value *value = as_node_output(ctx->graph, ctx->node, i);
-
-        if (value && value->type.kind == AS_VALUE_TENSOR && value->declared.kind == AS_VALUE_TENSOR)
-            rc = compare_declared(in, value);
-    }
     /* Where a branch may never run, a node that cannot work is no error of the whole. */
     if (rc == ASSAY_ERR_FORMAT && ctx->unsure > 0) {
         as_model_find(ctx->model, AS_FINDING_CONFLICT, as_node_label(ctx->graph, ctx->node),
                       ctx->node->op_name, "%s", ctx->err->msg);
         forget_outputs(ctx);
         rc = ASSAY_OK;
+    }
+    /* A declaration that contradicts inference is refused wherever it stands. */
+    for (uint32_t i = 0; i < ctx->node->n_outputs && rc == ASSAY_OK; i++) {
+        const struct as_value *value = as_node_output(ctx->graph, ctx->node, i);
+
+        if (value && value->type.kind == AS_VALUE_TENSOR && value->declared.kind == AS_VALUE_TENSOR)
+            rc = compare_declared(in, value);
     }
     if (rc < 0)
         return rc;
@@ -274,6 +275,17 @@ static void start_types(struct as_model *model)
     as_model_drop_inference(model);
 }
 
+/* TensorFlow Lite writes 1 for an open dimension wherever it declares a tensor; what does not
+ * depend on one that stays unknown can be compared too. */
+static bool is_as_declared(const struct as_model *model, const struct as_bound_dims *bound)
+{
+    for (size_t i = 0; i < bound->n; i++)
+        if (model->format != AS_FORMAT_TFLITE ||
+            (bound->at[i].value != 1 && bound->at[i].value != AS_DIM_UNKNOWN))
+            return false;
+    return true;
+}
+
 static int infer_once(struct as_model *model, const struct as_infer_options *options,
                       struct as_bound_dims *bound, struct assay_error *err)
 {
@@ -291,7 +303,7 @@ static int infer_once(struct as_model *model, const struct as_infer_options *opt
                                .fold_max = AS_FOLD_MAX};
     model->main->times = 1;
     rc = as_infer_bind(model, options, bound, &in.overridden, err);
-    in.exact = !in.overridden && bound->n == 0;
+    in.exact = !in.overridden && is_as_declared(model, bound);
     if (rc == ASSAY_OK)
         rc = infer_graph(&in, model->main);
     return rc == ASSAY_ERR_NOMEM ? as_model_no_memory(model, err) : rc;

@@ -1,5 +1,5 @@
 /* model/infer/infer_rules.h - the shape rules of all operators, one table a family.
- * A new operator is one line in a family's table; infer_table.c puts them together. */
+ * A new operator is one line in a family's table; infer.c puts them together. */
 #ifndef AS_MODEL_INFER_INFER_RULES_H
 #define AS_MODEL_INFER_INFER_RULES_H
 

@@ -5,8 +5,6 @@
 
 #include "base/units.h"
 
-#define UNKNOWN (AS_UNKNOWN)
-
 void as_energy_sum_add(struct as_energy_sum *sum, double value)
 {
     double next = sum->sum + value;
@@ -48,7 +46,7 @@ void as_energy_told(const struct as_energy *energy, struct assay_energy_result *
         .total_joules = as_energy_sum_value(&energy->joules),
         .duration_s = (double)passed_us / 1e6,
         .samples = energy->n,
-        .time_weighted_watts = UNKNOWN,
+        .time_weighted_watts = AS_UNKNOWN,
         .available = passed_us > 0,
         .method = ASSAY_ENERGY_TRAPEZOID,
     };
@@ -56,7 +54,7 @@ void as_energy_told(const struct as_energy *energy, struct assay_energy_result *
         out->mean_watts = as_energy_sum_value(&energy->watts) / (double)energy->n_watts;
         out->peak_watts = energy->peak_watts;
     } else if (energy->n > 0) {
-        out->mean_watts = out->peak_watts = UNKNOWN;
+        out->mean_watts = out->peak_watts = AS_UNKNOWN;
     }
     if (passed_us > 0)
         out->time_weighted_watts = out->total_joules / out->duration_s;
@@ -137,7 +135,7 @@ int assay_energy_each(const struct assay_energy_result *result, uint64_t count, 
         return as_fail(err, ASSAY_ERR_USAGE,
                        "an energy, how many share it, and room for a number are needed");
     rc = check_known(result, err);
-    *joules = rc < 0 ? UNKNOWN : result->total_joules / (double)count;
+    *joules = rc < 0 ? AS_UNKNOWN : result->total_joules / (double)count;
     return rc;
 }
 
@@ -149,7 +147,7 @@ int assay_energy_share(const struct assay_energy_result *result, double part_s, 
     if (!result || !joules || !(part_s >= 0))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "an energy, a part of its time and room for a number are needed");
-    *joules = UNKNOWN;
+    *joules = AS_UNKNOWN;
     rc = check_known(result, err);
     if (rc < 0)
         return rc;

@@ -13,7 +13,6 @@
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
 
-#define UNKNOWN      (AS_UNKNOWN)
 #define DEFAULT_KEPT 100000
 
 /* What a source counts. It may be trusted for all of the time when it was read at the first try and
@@ -127,7 +126,7 @@ static bool same_counter(const struct assay_power_source *a, const struct assay_
 static double counter_add(struct counter *c, const struct assay_power_source *source, bool first,
                           double joules, uint64_t at_us)
 {
-    double watts = UNKNOWN, passed = joules - c->joules;
+    double watts = AS_UNKNOWN, passed = joules - c->joules;
 
     if (first) {
         c->begun = true;
@@ -203,7 +202,7 @@ static int sample(struct assay_power_tracker *t, const struct assay_power_source
     struct assay_error own = {0};
     struct assay_power_sample s;
     struct reading r;
-    double mean = UNKNOWN;
+    double mean = AS_UNKNOWN;
     int rc = read_source(source, &r, &own);
 
     if (rc == ASSAY_OK)
@@ -293,9 +292,9 @@ static void tell(const struct assay_power_tracker *t, struct assay_energy_result
     if (t->failed == 0 && (t->guessed == 0 || t->energy.n < 2))
         return;
     out->available = false;
-    out->total_joules = out->time_weighted_watts = UNKNOWN;
+    out->total_joules = out->time_weighted_watts = AS_UNKNOWN;
     if (t->energy.n_watts == 0)
-        out->mean_watts = out->peak_watts = UNKNOWN;
+        out->mean_watts = out->peak_watts = AS_UNKNOWN;
     if (t->failed > 0)
         out->why = t->why;
     else if (t->counter.broken)

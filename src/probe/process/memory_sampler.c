@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
-#include "base/vec.h"
 #include "stats/describe/rng.h"
 
 /* When reading number `i` is due: within a tenth of its place on either side. */
@@ -169,6 +169,23 @@ static void thin_out(struct as_kept_samples *kept)
     kept->stride *= 2;
 }
 
+/* Capacity for one more, doubled as in as_vec_reserve() but never above `most`. */
+static bool reserve_sample(struct as_kept_samples *kept)
+{
+    size_t capacity = kept->capacity ? kept->capacity * 2 : 64;
+    void *at;
+
+    if (kept->n < kept->capacity)
+        return true;
+    capacity = capacity < kept->most ? capacity : kept->most;
+    at = as_realloc(kept->at, capacity, kept->bytes);
+    if (!at)
+        return false;
+    kept->at = at;
+    kept->capacity = capacity;
+    return true;
+}
+
 bool as_kept_samples_offer(struct as_kept_samples *kept, uint64_t number, const void *sample)
 {
     if (number % kept->stride != 0)
@@ -177,7 +194,7 @@ bool as_kept_samples_offer(struct as_kept_samples *kept, uint64_t number, const 
         thin_out(kept);
     if (number % kept->stride != 0 || kept->n == kept->most)
         return true;
-    if (!as_vec_reserve(&kept->at, kept->n, &kept->capacity, kept->bytes))
+    if (!reserve_sample(kept))
         return false;
     memcpy(kept_at(kept, kept->n++), sample, kept->bytes);
     return true;

@@ -76,7 +76,8 @@ AS_MUST_USE int as_isa_check_environment(struct assay_error *err);
  * run. */
 void as_isa_cap(enum as_isa isa);
 
-/* What is effective in this process. The environment is read at the first call. */
+/* What the option and the environment say now. Kernels keep what was effective at their first call,
+ * or at as_isa_cap(): a program that changes its environment later changes the report alone. */
 struct as_isa_choice as_isa_current(void);
 
 /* 0 until the first call of as_isa_start(), else the effective level plus 1. */

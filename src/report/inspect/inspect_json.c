@@ -357,11 +357,11 @@ static void put_memory(struct as_json_writer *w, const struct as_inspection *in)
 
     as_json_kv_object(w, "memory");
     as_json_kv_u64(w, "parameter_bytes", in->params->parameter_bytes);
-    as_json_kv_f64(w, "parameter_memory_mb", (double)in->params->parameter_bytes / 1048576);
+    as_json_kv_f64(w, "parameter_memory_mb", (double)in->params->parameter_bytes / AS_MIB);
     /* Of a file without a graph nothing is known of activations. */
     put_opt(w, "activation_bytes_peak", graph, p->peak_bytes);
-    as_json_kv_f64(w, "activation_memory_mb", graph ? (double)p->peak_bytes / 1048576 : AS_UNKNOWN);
-    as_json_kv_f64(w, "peak_memory_mb", graph ? (double)total / 1048576 : AS_UNKNOWN);
+    as_json_kv_f64(w, "activation_memory_mb", graph ? (double)p->peak_bytes / AS_MIB : AS_UNKNOWN);
+    as_json_kv_f64(w, "peak_memory_mb", graph ? (double)total / AS_MIB : AS_UNKNOWN);
     /* What is alive at the peak over what the plan takes, as long as nothing was measured. */
     as_json_kv_f64(w, "memory_efficiency",
                    graph && total ? (double)as_sat_add(in->params->parameter_bytes, p->peak_bytes) /

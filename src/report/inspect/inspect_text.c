@@ -1,6 +1,6 @@
 /* report/inspect/inspect_text.c - what a model is made of, for a person: the headline, the ends and
- * the findings. The other sections are in inspect_layers.c, inspect_memory.c and
- * inspect_sections.c. */
+ * the findings. The other sections are in inspect_layers_text.c, inspect_memory_text.c and
+ * inspect_sections_text.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

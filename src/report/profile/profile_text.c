@@ -1,5 +1,5 @@
 /* report/profile/profile_text.c - how fast a network runs and why, for a person: the headline.
- * The tables are in profile_tables.c. */
+ * The tables are in profile_tables_text.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "base/text/csv.h"
 #include "base/text/text.h"
 #include "base/units.h"
+#include "report/machine/machine_report.h"
 #include "report/page/page.h"
 
 static void put_fixed(struct as_table *t, double value)
@@ -149,12 +150,14 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
     const struct as_sweep *s = report->sweep;
     size_t n_axes = s->run->options->n_axes;
     struct as_table_column columns[AS_SWEEP_AXES + AS_COUNT_OF(figures)];
+    char isa[AS_ISA_TEXT];
     struct as_table t;
     struct as_page page;
 
     as_page_open(&page, out, term, report->markdown);
     page.wide = report->wide;
     as_page_title(&page, report->model);
+    as_page_line(&page, AS_STYLE_DIM, "kernels %s", as_isa_text(isa, &report->isa));
     for (size_t i = 0; i < n_axes; i++)
         columns[i] = (struct as_table_column){.title = s->run->options->axes[i].name,
                                               .align = AS_ALIGN_RIGHT};

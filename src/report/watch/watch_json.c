@@ -212,8 +212,8 @@ static void put_growth(struct as_json_writer *w, const struct as_target_findings
         as_json_kv_f64(w, g->per_iteration ? "bytes_per_iteration" : "bytes_per_second", g->rate);
         as_json_kv_f64(w, g->per_iteration ? "iterations" : "seconds", g->length);
         AS_JSON_FIELDS(w, g, net_bytes, stopped_seconds, p_value, seconds_to_exhaustion);
-        as_json_kv_text(w, "exhausts", g->capacity_of);
-        as_json_kv_text(w, "exhaustion_why", g->capacity_why);
+        as_json_kv_text(w, "exhausts", g->headroom_of);
+        as_json_kv_text(w, "exhaustion_why", g->headroom_why);
         as_json_kv_text(w, "text", g->text);
         as_json_object_end(w);
     }

@@ -43,7 +43,7 @@ struct mask {
     float filter;
 };
 
-static float *mask_capacity(struct as_kernel_ctx *k, int64_t n)
+static float *new_mask(struct as_kernel_ctx *k, int64_t n)
 {
     return as_kernel_work(k, (uint64_t)n, sizeof(float));
 }
@@ -52,7 +52,7 @@ static float *mask_capacity(struct as_kernel_ctx *k, int64_t n)
 static int mask_lengths(struct as_kernel_ctx *k, const struct mask *m, const struct as_val *mask,
                         struct as_attend *a)
 {
-    float *to = mask_capacity(k, m->batch * m->keys);
+    float *to = new_mask(k, m->batch * m->keys);
 
     if (!to)
         return ASSAY_ERR_NOMEM;
@@ -71,7 +71,7 @@ static int mask_lengths(struct as_kernel_ctx *k, const struct mask *m, const str
 static int mask_keys(struct as_kernel_ctx *k, const struct mask *m, const struct as_val *mask,
                      struct as_attend *a)
 {
-    float *to = mask_capacity(k, m->batch * m->keys);
+    float *to = new_mask(k, m->batch * m->keys);
 
     if (!to)
         return ASSAY_ERR_NOMEM;
@@ -94,7 +94,7 @@ static int mask_rows(struct as_kernel_ctx *k, const struct mask *m, const struct
         return as_kernel_fail(k, "the mask does not fit");
     if (a->bias)
         return as_kernel_cannot(k, "a mask of rows together with a bias");
-    to = mask_capacity(k, m->batch * m->rows * m->keys);
+    to = new_mask(k, m->batch * m->rows * m->keys);
     if (!to)
         return ASSAY_ERR_NOMEM;
     for (int64_t i = 0; i < m->batch * m->rows * m->keys; i++) {

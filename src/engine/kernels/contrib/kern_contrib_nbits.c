@@ -52,10 +52,10 @@ static inline void unpack(const struct blocks *v, uint64_t row, uint64_t from, u
         to[i] = ((float)bits_at(q, first + i, v->bits) - zero) * scale;
 }
 
-static void pack_blocks(const void *arg, const struct as_gemm_part *part, void *capacity)
+static void pack_blocks(const void *arg, const struct as_gemm_part *part, void *packed)
 {
     const struct blocks *v = arg;
-    float row[PIECE], *to = capacity;
+    float row[PIECE], *to = packed;
 
     for (uint64_t j = 0; j < PANEL; j++)
         for (uint64_t p = 0; p < part->rows;) {

@@ -38,13 +38,13 @@ static float sample(const float *plane, int64_t h, int64_t w, float y, float x)
                  dx * pixel(plane, h, w, y0 + 1, x0 + 1));
 }
 
-static void pack_moved(const void *arg, const struct as_gemm_part *part, void *capacity)
+static void pack_moved(const void *arg, const struct as_gemm_part *part, void *packed)
 {
     const struct deform *v = arg;
     const struct as_slide *s = &v->s;
     int64_t batch = (int64_t)part->batch / v->group, g = (int64_t)part->batch % v->group;
     int64_t channels = v->group * v->c, per_offset = channels / v->offset_group;
-    float *to = capacity;
+    float *to = packed;
 
     for (int64_t row = 0; row < (int64_t)part->rows; row++, to += PANEL) {
         int64_t c = g * v->c + row / s->n_kernel, tap = row % s->n_kernel;

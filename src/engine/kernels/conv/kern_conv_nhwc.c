@@ -57,7 +57,7 @@ static bool is_plain(const struct as_conv_last *v)
 }
 
 static int multiply(struct as_kernel_ctx *k, const struct as_conv_last *v, int64_t group,
-                    const float *rows, int64_t n, float *out, struct as_gemm_scratch *capacity)
+                    const float *rows, int64_t n, float *out, struct as_gemm_scratch *scratch)
 {
     int64_t depth = v->slide.n_kernel * v->channels;
     struct as_gemm g = as_gemm_plain((uint64_t)n, (uint64_t)v->m, (uint64_t)depth, rows,
@@ -65,7 +65,7 @@ static int multiply(struct as_kernel_ctx *k, const struct as_conv_last *v, int64
 
     g.c_row = v->group * v->m;
     g.add = v->bias != NULL;
-    g.capacity = capacity;
+    g.scratch = scratch;
     for (int64_t i = 0; v->bias && i < n; i++)
         memcpy(out + i * g.c_row, v->bias + group * v->m, (size_t)v->m * sizeof *out);
     return as_gemm_run(k, &g);
@@ -75,7 +75,7 @@ static int by_products(struct as_kernel_ctx *k, const struct as_conv_last *v)
 {
     const struct as_slide *s = &v->slide;
     int64_t depth = s->n_kernel * v->channels, at_once = ROWS_BYTES / 4 / (depth ? depth : 1);
-    struct as_gemm_scratch capacity = {0};
+    struct as_gemm_scratch scratch = {0};
     struct rows r = {.v = v};
     int rc = ASSAY_OK;
 
@@ -94,7 +94,7 @@ static int by_products(struct as_kernel_ctx *k, const struct as_conv_last *v)
             float *out = v->out + (batch * s->n_out + r.first) * v->group * v->m + g * v->m;
 
             as_kernel_parallel(k, (uint64_t)n, 64, work_rows, &r);
-            rc = multiply(k, v, g, r.to, n, out, &capacity);
+            rc = multiply(k, v, g, r.to, n, out, &scratch);
         }
     }
     return rc;

@@ -101,7 +101,7 @@ static int check(struct as_kernel_ctx *k, const struct as_conv *conv, struct as_
 /* One sample and group: some output channels at a time, so that the columns stay small. */
 static int spread_group(struct as_kernel_ctx *k, const struct as_conv *conv, struct spread *v,
                         const struct shape *shape, int64_t i, int64_t at_once, float *columns,
-                        struct as_gemm_scratch *capacity)
+                        struct as_gemm_scratch *scratch)
 {
     const struct as_slide *s = &v->s;
     int64_t g = i % shape->group, depth = shape->m * s->n_kernel;
@@ -117,7 +117,7 @@ static int spread_group(struct as_kernel_ctx *k, const struct as_conv *conv, str
 
         gemm.a_row = 1;
         gemm.a_col = depth;
-        gemm.capacity = capacity;
+        gemm.scratch = scratch;
         rc = as_gemm_run(k, &gemm);
         v->columns = columns;
         v->bias = conv->bias ? (const float *)conv->bias->data + g * shape->m + m : NULL;
@@ -131,7 +131,7 @@ int as_kernel_conv_transpose(struct as_kernel_ctx *k, const struct as_conv *conv
 {
     struct spread v = {0};
     struct shape shape = {0};
-    struct as_gemm_scratch capacity = {0};
+    struct as_gemm_scratch scratch = {0};
     int64_t at_once, plane;
     float *columns;
     int rc = check(k, conv, &v.s, &shape);
@@ -146,6 +146,6 @@ int as_kernel_conv_transpose(struct as_kernel_ctx *k, const struct as_conv *conv
     if (!columns)
         return ASSAY_ERR_NOMEM;
     for (int64_t i = 0; rc == ASSAY_OK && i < shape.batch * shape.group; i++)
-        rc = spread_group(k, conv, &v, &shape, i, at_once, columns, &capacity);
+        rc = spread_group(k, conv, &v, &shape, i, at_once, columns, &scratch);
     return rc;
 }

@@ -1,5 +1,5 @@
 /* engine/kernels/conv/kern_window.c - where the windows of convolutions and pools are, in numbers
- * checked against the tensors. The rules are those of shape inference (model/infer/infer_window.h).
+ * checked against the tensors. The rules are those of shape inference (model/infer/infer_window.c).
  */
 #include "engine/kernels/conv/kern_conv.h"
 

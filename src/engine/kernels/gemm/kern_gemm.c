@@ -160,16 +160,16 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void *capacity_for(struct as_kernel_ctx *k, struct as_gemm_scratch *capacity, uint64_t count,
-                          uint64_t size)
+static void *scratch_for(struct as_kernel_ctx *k, struct as_gemm_scratch *scratch, uint64_t count,
+                         uint64_t size)
 {
     void *at;
 
-    if (capacity && capacity->at && capacity->bytes >= count * size)
-        return capacity->at;
+    if (scratch && scratch->at && scratch->bytes >= count * size)
+        return scratch->at;
     at = as_kernel_work(k, count, size);
-    if (capacity && at)
-        *capacity = (struct as_gemm_scratch){at, count * size};
+    if (scratch && at)
+        *scratch = (struct as_gemm_scratch){at, count * size};
     return at;
 }
 
@@ -199,7 +199,7 @@ int as_gemm_run(struct as_kernel_ctx *k, const struct as_gemm *g)
     r.shared = same_b(g);
     batches = r.shared ? g->batch : PACKED_BYTES / (column_bytes * columns);
     batches = columns < g->n && !r.shared ? 1 : least(batches ? batches : 1, g->batch);
-    r.packed = capacity_for(k, g->capacity, columns * (r.shared ? 1 : batches), column_bytes);
+    r.packed = scratch_for(k, g->scratch, columns * (r.shared ? 1 : batches), column_bytes);
     if (!r.packed)
         return ASSAY_ERR_NOMEM;
     for (r.batch = 0; r.batch < g->batch; r.batch += batches) {

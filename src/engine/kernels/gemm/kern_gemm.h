@@ -35,7 +35,7 @@ struct as_gemm {
     bool add;
     as_gemm_pack pack; /* NULL: B is b */
     const void *pack_arg;
-    struct as_gemm_scratch *capacity; /* NULL: its own */
+    struct as_gemm_scratch *scratch; /* NULL: its own */
 };
 
 bool as_gemm_takes(unsigned dtype);

@@ -179,14 +179,14 @@ static void NAME(work_pack)(void *arg, uint64_t from, uint64_t to)
     for (uint64_t i = from; i < to; i++) {
         uint64_t panel = i % r->panels;
         struct as_gemm_part part = {.batch = r->batch + i / r->panels, .rows = g->k};
-        T *capacity = (T *)r->packed + i * NAME(PANEL) * g->k;
+        T *packed = (T *)r->packed + i * NAME(PANEL) * g->k;
 
         part.column = r->column + panel * NAME(PANEL);
         part.columns = g->n - part.column < NAME(PANEL) ? g->n - part.column : NAME(PANEL);
         if (g->pack)
-            g->pack(g->pack_arg, &part, capacity);
+            g->pack(g->pack_arg, &part, packed);
         else
-            NAME(pack_b)(g, &part, capacity);
+            NAME(pack_b)(g, &part, packed);
     }
 }
 

@@ -99,7 +99,8 @@ int as_kern_reverse_sequence(struct as_kernel_ctx *k)
     if (rc < 0 || in->n == 0)
         return rc;
     if (in->rank < 2 || batch < 0 || batch > 1 || time != 1 - batch)
-        return as_kernel_fail(k, "batch and time are not its first two axes");
+        return as_kernel_cannot(k, "axes %lld and %lld: batch and time must be the first two",
+                                (long long)batch, (long long)time);
     n_batch = in->dims[batch];
     n_time = in->dims[time];
     run = width * (size_t)as_move_product(in->dims, 2, in->rank);

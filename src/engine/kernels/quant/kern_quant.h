@@ -68,8 +68,8 @@ int as_run_qlinear_conv(struct as_kernel_ctx *k);
 /* Whether an input or output of the node is quantized. */
 bool as_quant_applies(const struct as_kernel_ctx *k);
 
-/* Calls the kernel of the step with floats in place of what is quantized, and its posts before the
- * result is quantized again. */
+/* Calls the kernel of the step with floats in place of what is quantized, and its post-ops before
+ * the result is quantized again. */
 AS_MUST_USE int as_quant_run(struct as_kernel_ctx *k, struct as_step *step);
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/exec.h"
 #include "engine/half.h"
 
@@ -60,7 +61,7 @@ static int32_t zero_at(const struct as_quant *q, uint64_t i)
 
 /* What a float value in place of a quantised one is filled with: nothing yet, the numbers it stands
  * for, or those in steps of its scale, which are whole. */
-enum filling { ROOM, NUMBERS, STEPS };
+enum filling { EMPTY, NUMBERS, STEPS };
 
 static int make_real(struct as_kernel_ctx *k, const struct as_quant *q, const struct as_val *val,
                      enum filling filling, struct as_val *real)
@@ -76,7 +77,7 @@ static int make_real(struct as_kernel_ctx *k, const struct as_quant *q, const st
         return ASSAY_ERR_NOMEM;
     if (q->n != 1 && (!q->n || q->axis >= val->rank || val->dims[q->axis] != (int64_t)q->n))
         return as_kernel_fail(k, "%u scales for a tensor of another shape", q->n);
-    for (uint64_t i = 0; filling != ROOM && i < val->n; i += run) {
+    for (uint64_t i = 0; filling != EMPTY && i < val->n; i += run) {
         uint64_t s = q->n == 1 ? 0 : i / run % q->n;
 
         widen(val, i, run, zero_at(q, s), filling == STEPS ? 1 : q->scales[s],
@@ -153,7 +154,7 @@ static void quantise(const struct as_quant *q, const struct as_val *real, struct
 struct reals {
     const struct as_val **ins;
     struct as_val **outs;
-    struct as_val *capacity;
+    struct as_val *reals;
 };
 
 static int make_reals(struct as_kernel_ctx *k, struct reals *r)
@@ -162,8 +163,8 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
 
     r->ins = as_arena_zero(k->scratch, k->n_in + 1, sizeof(struct as_val *));
     r->outs = as_arena_zero(k->scratch, k->n_out + 1, sizeof(struct as_val *));
-    r->capacity = as_arena_zero(k->scratch, k->n_in + k->n_out + 1, sizeof *r->capacity);
-    if (!r->ins || !r->outs || !r->capacity)
+    r->reals = as_arena_zero(k->scratch, k->n_in + k->n_out + 1, sizeof *r->reals);
+    if (!r->ins || !r->outs || !r->reals)
         return as_fail_nomem(k->err);
     for (size_t i = 0; rc == ASSAY_OK && i < k->n_in; i++) {
         const struct as_value *value = as_node_input(k->graph, k->node, i);
@@ -171,8 +172,8 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
         r->ins[i] = k->in[i];
         if (!k->in[i] || !is_quantised(value, k->in[i]))
             continue;
-        rc = make_real(k, value->quant, k->in[i], NUMBERS, &r->capacity[i]);
-        r->ins[i] = &r->capacity[i];
+        rc = make_real(k, value->quant, k->in[i], NUMBERS, &r->reals[i]);
+        r->ins[i] = &r->reals[i];
     }
     for (size_t i = 0; rc == ASSAY_OK && i < k->n_out; i++) {
         const struct as_value *value = as_node_output(k->graph, k->node, i);
@@ -180,8 +181,8 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
         r->outs[i] = k->out[i];
         if (!k->out[i] || !is_quantised(value, k->out[i]))
             continue;
-        rc = make_real(k, value->quant, k->out[i], ROOM, &r->capacity[k->n_in + i]);
-        r->outs[i] = &r->capacity[k->n_in + i];
+        rc = make_real(k, value->quant, k->out[i], EMPTY, &r->reals[k->n_in + i]);
+        r->outs[i] = &r->reals[k->n_in + i];
     }
     return rc;
 }
@@ -250,7 +251,7 @@ static bool is_whole(const struct as_kernel_ctx *k, const struct as_step *step, 
     bool known = has_weights(k->node->op);
 
     *w = (struct whole){0};
-    for (size_t i = 0; i < sizeof linear / sizeof *linear; i++)
+    for (size_t i = 0; i < AS_COUNT_OF(linear); i++)
         known |= linear[i] == k->node->op;
     if (!known || !as_has_in(k, 0) || !is_quantised(in, k->in[0]) || !is_small(k, 0) ||
         in->quant->n != 1 || !is_quantised(out, k->out[0]) || out->quant->n != 1 ||
@@ -263,7 +264,8 @@ static bool is_whole(const struct as_kernel_ctx *k, const struct as_step *step, 
             (as_has_in(k, 2) && k->in[2]->dtype != AS_DTYPE_I32))
             return false;
         w->w = weights->quant;
-        if (w->w->n > 1 && k->out[0]->dims[k->out[0]->rank - 1] != (int64_t)w->w->n)
+        if (w->w->n > 1 &&
+            (k->out[0]->rank < 1 || k->out[0]->dims[k->out[0]->rank - 1] != (int64_t)w->w->n))
             return false;
     }
     return read_bounds(step, w);
@@ -335,20 +337,20 @@ static int run_whole(struct as_kernel_ctx *k, struct as_step *step, const struct
     static const int64_t zero = 0;
     static const struct as_quant plain = {1, 0, &one, &zero};
     const struct as_val **ins = as_arena_zero(k->scratch, k->n_in + 1, sizeof(struct as_val *));
-    struct as_val *capacity = as_arena_zero(k->scratch, 4, sizeof *capacity), *outs[1];
+    struct as_val *reals = as_arena_zero(k->scratch, 4, sizeof *reals), *outs[1];
     struct as_kernel_ctx inner = *k;
     int rc;
 
-    if (!ins || !capacity)
+    if (!ins || !reals)
         return as_fail_nomem(k->err);
     memcpy(ins, k->in, k->n_in * sizeof(struct as_val *));
-    outs[0] = &capacity[3];
-    rc = make_real(k, w->out, k->out[0], ROOM, outs[0]);
+    outs[0] = &reals[3];
+    rc = make_real(k, w->out, k->out[0], EMPTY, outs[0]);
     for (size_t i = 0; rc == ASSAY_OK && i < (w->w ? 3 : 1); i++) {
         if (!as_has_in(k, i))
             continue;
-        rc = make_real(k, i == 0 ? w->x : i == 1 ? w->w : &plain, k->in[i], STEPS, &capacity[i]);
-        ins[i] = &capacity[i];
+        rc = make_real(k, i == 0 ? w->x : i == 1 ? w->w : &plain, k->in[i], STEPS, &reals[i]);
+        ins[i] = &reals[i];
     }
     if (rc < 0)
         return rc;
@@ -358,7 +360,7 @@ static int run_whole(struct as_kernel_ctx *k, struct as_step *step, const struct
     rc = check_types(&inner, step);
     if (rc == ASSAY_OK)
         rc = as_half_run(&inner, step->kernel);
-    return rc < 0 ? rc : quantise_steps(k, w, &capacity[3], k->out[0]);
+    return rc < 0 ? rc : quantise_steps(k, w, &reals[3], k->out[0]);
 }
 
 bool as_quant_applies(const struct as_kernel_ctx *k)

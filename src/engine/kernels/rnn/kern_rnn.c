@@ -22,7 +22,7 @@ struct rnn {
     float *gates_x;                           /* [rows of x][gates * hidden] */
     float *step, *held;                       /* [batch][gates * hidden], [batch][hidden] */
     float *h, *c;                             /* [batch][hidden] */
-    struct as_gemm_scratch capacity;
+    struct as_gemm_scratch scratch;
 };
 
 /* ---- one row of a cell ---- */
@@ -178,7 +178,7 @@ static int multiply_state(struct rnn *v, int64_t dir, const float *state, int64_
     if (v->swapped)
         g.b_row = width;
     g.c_row = width;
-    g.capacity = &v->capacity;
+    g.scratch = &v->scratch;
     return as_gemm_run(v->k, &g);
 }
 
@@ -195,7 +195,7 @@ static int multiply_inputs(struct rnn *v, int64_t dir)
         for (int64_t j = 0; j < width; j++)
             v->gates_x[i * width + j] = b[j] + (j < both ? b[width + j] : 0);
     g.add = b != NULL;
-    g.capacity = &v->capacity;
+    g.scratch = &v->scratch;
     return as_gemm_run(v->k, &g);
 }
 

@@ -93,7 +93,7 @@ static int read_spread(struct as_kernel_ctx *k, const struct as_val *x, const st
 static int transpose_conv(struct as_kernel_ctx *k)
 {
     const struct as_val *w = in_at(k, 1), *x = in_at(k, 2), *bias = in_at(k, 3);
-    struct as_gemm_scratch capacity = {0};
+    struct as_gemm_scratch scratch = {0};
     struct spread s = {0};
     uint64_t taps, places;
     float *columns, *out;
@@ -119,7 +119,7 @@ static int transpose_conv(struct as_kernel_ctx *k)
                                          (const float *)x->data + b * (int64_t)places * x->dims[3],
                                          w->data, true, columns);
 
-        g.capacity = &capacity;
+        g.scratch = &scratch;
         rc = as_gemm_run(k, &g);
         if (rc == ASSAY_OK)
             add_back(&s, columns, out + b * s.out[0] * s.out[1] * s.channels);

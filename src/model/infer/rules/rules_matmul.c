@@ -66,8 +66,10 @@ static int gemm_rows(struct as_infer *ctx, int64_t keep)
 
     if (!as_in_dims(ctx, 0, &x) || !as_in_dims(ctx, 1, &w))
         return as_out_tensor(ctx, 0, dtype_of(ctx), NULL);
-    if (w.rank != 2 || x.rank < 1)
+    if (w.rank != 2)
         return as_conflict(ctx, "weights of %d dimensions, not 2", w.rank);
+    if (x.rank < 1)
+        return as_conflict(ctx, "an input without dimensions, which has no rows");
     if (keep == 2) {
         if (differ(x.at[x.rank - 1], w.at[1]))
             return as_conflict(ctx, "rows of %lld meet columns of %lld",

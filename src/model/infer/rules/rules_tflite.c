@@ -1,5 +1,6 @@
 /* model/infer/rules/rules_tflite.c - shape rules of TensorFlow Lite's layers: channels come last.
- * An operator whose rule sets nothing keeps the shape the file declares. */
+ * An operator whose rule sets nothing keeps the type and the shape that the file declares, so none
+ * of those may have a kernel. */
 #include "model/infer/rules/rules_tflite.h"
 
 #include "model/infer/infer_context.h"
