@@ -81,7 +81,7 @@ if [ "$hardware" != sse41 ]; then
 fi
 
 # The page of a sweep too.
-exits 0 "a sweep" "$assay" sweep zoo:mlp --threads 1 --time 0.05 --max-isa sse41
+exits 0 "a sweep" "$assay" sweep zoo:mlp --threads 1,2 --time 0.2 --max-isa sse41
 check "reports the cap" grep -q 'kernels sse41' "$tmp/out"
 
 # Peaks belong to an instruction set.
