@@ -10,12 +10,14 @@
 #include "bytes_kit.h"
 #include "flat_kit.h"
 #include "format/mapped_file.h"
+#include "model/infer/infer.h"
 
 /* x -> CONV_2D(weight, bias) -> y; every place a test may want to break is kept. */
 struct made {
     struct as_buffer b;
     size_t model, codes, code, subgraphs, graph, buffers, buffer[3], tensors, tensor[4], shape[4];
     size_t operators, op, op_inputs, op_outputs, options, inputs, outputs;
+    uint64_t signature; /* the place of the field in a tensor */
 };
 
 static size_t add_tensor(struct made *m, int i, const char *name, uint8_t type, uint32_t buffer,
@@ -29,6 +31,7 @@ static size_t add_tensor(struct made *m, int i, const char *name, uint8_t type, 
     flat_field(&m->b, t, 2, buffer, 4);
     flat_link(&m->b, t, 3, flat_text(&m->b, name));
     flat_set(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 6, 0, 2); /* no sparsity */
+    m->signature = flat_get(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 7, 2);
     flat_set(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 7, 0, 2); /* no signature */
     flat_set(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 4, 0, 2); /* no quantisation */
     flat_element(&m->b, m->tensors, (uint32_t)i, t);
@@ -155,6 +158,43 @@ static void a_convolution_is_read_with_its_options(void **state)
     assert_int_equal(kit_value(model, "y")->type.dims[3], 2);
     as_model_free(model);
     as_buffer_fini(&m.b);
+}
+
+/* The batch of x becomes open, as a converter writes it: -1 in the signature, 1 in the shape. */
+static void open_batch(struct made *m)
+{
+    size_t t = m->tensor[0];
+
+    flat_set(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 7, m->signature, 2);
+    flat_link(&m->b, t, 7, flat_ints(&m->b, 4, (const int32_t[]){-1, 8, 8, 4}));
+}
+
+static void declared_shapes_are_compared_with_inferred_ones(void **state)
+{
+    static const struct {
+        bool open;
+        uint32_t channels;
+    } cases[] = {{false, 2}, {false, 99}, {true, 2}, {true, 99}};
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        struct made m = make();
+        struct assay_error err = {0};
+        struct as_model *model;
+        int rc;
+
+        flat_set(&m.b, m.shape[3] + 16, cases[i].channels, 4);
+        if (cases[i].open)
+            open_batch(&m);
+        model = good(&m);
+        assert_int_equal(kit_value(model, "x")->type.dims[0], cases[i].open ? AS_DIM_UNKNOWN : 1);
+        rc = as_infer_shapes(model, NULL, NULL, &err);
+        assert_int_equal(rc, cases[i].channels == 2 ? ASSAY_OK : ASSAY_ERR_FORMAT);
+        if (rc < 0)
+            assert_non_null(strstr(err.msg, "declares output 'y'"));
+        as_model_free(model);
+        as_buffer_fini(&m.b);
+    }
 }
 
 static void the_greater_operator_code_counts(void **state)
@@ -494,6 +534,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_convolution_is_read_with_its_options),
+        cmocka_unit_test(declared_shapes_are_compared_with_inferred_ones),
         cmocka_unit_test(the_greater_operator_code_counts),
         cmocka_unit_test(an_open_batch_gets_a_symbol),
         cmocka_unit_test(an_input_may_be_left_out_an_output_not),

@@ -13,12 +13,12 @@
 
 static int index_rows(struct as_joining *j, struct assay_error *err)
 {
-    for (size_t i = j->costs->n_rows; i-- > 0;) {
+    for (size_t i = 0; i < j->costs->n_rows; i++) {
         const struct as_node *const *node = &j->costs->rows[i].node;
         uint64_t *known = as_hash_map_find(&j->row_of_node, node, sizeof(void *));
 
         if (known)
-            *known = i; /* the first row of a node stands for it */
+            *known = i; /* the last row of a node stands for it */
         else if (as_hash_map_put(&j->row_of_node, node, sizeof(void *), i) < 0)
             return as_fail_nomem(err);
     }
