@@ -128,6 +128,9 @@ static inline void as_json_kv_null(struct as_json_writer *w, const char *key)
     as_json_null(w);
 }
 
+#ifdef __cppcheck__ /* it crashes on the selections below */
+#define AS_JSON_FIELDS(w, object, ...) as_json_kv_null(w, (object) ? "" : "")
+#else
 /* A member by its C type: numbers, truth values and texts. */
 #define AS_JSON_KV(w, key, value)                                                                  \
     _Generic((value),                                                                              \
@@ -167,5 +170,6 @@ static inline void as_json_kv_null(struct as_json_writer *w, const char *key)
 #define AS_JSON_14_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_13_(w, s, __VA_ARGS__)
 #define AS_JSON_15_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_14_(w, s, __VA_ARGS__)
 #define AS_JSON_16_(w, s, f, ...)                                                AS_JSON_1_(w, s, f), AS_JSON_15_(w, s, __VA_ARGS__)
+#endif
 
 #endif
