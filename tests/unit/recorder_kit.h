@@ -7,8 +7,11 @@
 
 #include <assay/assay.h>
 #include <dirent.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +67,37 @@ static inline void rec_start(const char *path, const struct assay_session_option
 
     if (assay_session_open(path, options, &err) < 0)
         fail_msg("%s", err.msg);
+}
+
+/* True when a thread of this process has the name of the recorder's thread. */
+static inline bool rec_has_thread(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    bool found = false;
+
+    assert_non_null(tasks);
+    while (!found && (entry = readdir(tasks))) {
+        char path[300], name[32] = "";
+        FILE *comm;
+
+        (void)snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+        comm = fopen(path, "r");
+        found = comm && fgets(name, sizeof name, comm) && strcmp(name, "assay-trace\n") == 0;
+        if (comm)
+            fclose(comm);
+    }
+    closedir(tasks);
+    return found;
+}
+
+/* For tests that fork at once: a sanitizer's allocator is locked while a thread begins, and a child
+ * that is forked in that moment never sees it unlocked. The thread names itself after that. */
+static inline void rec_start_settled(const char *path)
+{
+    rec_start(path, NULL);
+    while (!rec_has_thread())
+        sched_yield();
 }
 
 static inline void rec_stop(void)

@@ -52,7 +52,7 @@ static void a_child_has_a_run_of_its_own(void **state)
     pid_t pid;
 
     (void)state;
-    rec_start("run.assay", NULL);
+    rec_start_settled("run.assay");
     work(10);
     pid = fork();
     if (pid == 0) {
@@ -72,7 +72,7 @@ static void a_child_of_a_child_too(void **state)
     pid_t pid;
 
     (void)state;
-    rec_start("run.assay", NULL);
+    rec_start_settled("run.assay");
     work(1);
     pid = fork();
     if (pid == 0) {
@@ -103,7 +103,7 @@ static void a_child_that_ends_at_once_is_found_in_its_ring(void **state)
     pid_t pid;
 
     (void)state;
-    rec_start("run.assay", NULL);
+    rec_start_settled("run.assay");
     work(10);
     pid = fork();
     if (pid == 0) {
@@ -128,7 +128,7 @@ static void children_that_record_nothing_leave_nothing(void **state)
     pid_t pid;
 
     (void)state;
-    rec_start("run.assay", NULL);
+    rec_start_settled("run.assay");
     work(1);
     for (int i = 0; i < 20; i++) {
         pid = fork();
@@ -188,7 +188,7 @@ static void a_paused_child_stays_paused(void **state)
     pid_t pid;
 
     (void)state;
-    rec_start("run.assay", NULL);
+    rec_start_settled("run.assay");
     work(1);
     assay_session_pause();
     pid = fork();
@@ -209,7 +209,7 @@ static void a_paused_child_stays_paused(void **state)
 static void a_bare_clone_records_nothing(void **state)
 {
     (void)state;
-    rec_start("run.assay", NULL);
+    rec_start_settled("run.assay");
     work(10);
     for (int i = 0; i < 3; i++) {
         pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -315,7 +315,7 @@ static void a_child_may_have_threads(void **state)
     (void)state;
     if (REC_TSAN) /* which does not follow threads made after a fork */
         skip();
-    rec_start("run.assay", NULL);
+    rec_start_settled("run.assay");
     work(1);
     pid = fork();
     if (pid == 0) {
@@ -365,7 +365,7 @@ static void a_handler_may_mark_in_the_middle_of_a_fork(void **state)
 
     (void)state;
     sigaction(SIGUSR1, &action, &kept);
-    rec_start("run.assay", NULL);
+    rec_start_settled("run.assay");
     work(1);
     atomic_store(&raise_in_fork, 1);
     for (int i = 0; i < 10; i++) {
