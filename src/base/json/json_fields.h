@@ -1,5 +1,6 @@
-/* base/json/json_fields.h - objects of a data block into structs, by a table of keys.
- * The bytes are hostile: what has a wrong type is left at its default and told to the caller. */
+/* base/json/json_fields.h - structs described by a table of their fields, and everything that
+ * follows from it: JSON out, JSON in, rows of a table, JSON Schema. A field is named once.
+ * Bytes read are hostile: what has a wrong type is left at its default and reported. */
 #ifndef AS_BASE_JSON_JSON_FIELDS_H
 #define AS_BASE_JSON_JSON_FIELDS_H
 
@@ -8,41 +9,173 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/fact.h"
 #include "base/json/json_parser.h"
+#include "base/json/json_writer.h"
 
 enum as_field_kind {
     AS_FIELD_U64,
     AS_FIELD_I64,
     AS_FIELD_U32,
+    AS_FIELD_U8,
     AS_FIELD_INT,
-    AS_FIELD_F64,  /* null: NaN */
-    AS_FIELD_TEXT, /* const char *; null: NULL */
+    AS_FIELD_F64,   /* null: NaN */
+    AS_FIELD_TEXT,  /* const char *; null: NULL */
+    AS_FIELD_CHARS, /* char[max]; null: "" */
     AS_FIELD_BOOL,
-    AS_FIELD_FACT, /* struct as_fact: a number, or the text why there is none */
-    AS_FIELD_OWN   /* `read` takes the value */
+    AS_FIELD_ENUM,   /* an unsigned number below `max` */
+    AS_FIELD_FACT,   /* struct as_fact: a number, or null and KEY_reason */
+    AS_FIELD_REAL,   /* struct as_fact_real: likewise */
+    AS_FIELD_LIMIT,  /* struct as_limit: a number, or null and KEY_reason; "none" is no limit */
+    AS_FIELD_OBJECT, /* a struct inside, described by `shape` */
+    AS_FIELD_ARRAY,  /* `max` items inside, `item` each; the count beside it says how many */
+    AS_FIELD_LIST,   /* a pointer to items, at most `max`, and a count beside it */
+    AS_FIELD_OWN,    /* `read` and `write` do it */
+    AS_FIELD_KIND_COUNT
 };
+
+struct as_json_shape;
 
 struct as_json_field {
     const char *key;
-    enum as_field_kind kind;
-    size_t offset;
+    enum as_field_kind kind, item;   /* item: of ARRAY and LIST; OBJECT: described by `shape` */
+    size_t offset, size;             /* of the member; of one item of ARRAY and LIST */
+    size_t count_offset, count_size; /* of ARRAY and LIST; size 0: all of the array */
+    size_t max;
+    const struct as_json_shape *shape;
+    const char *unit, *help; /* for schemas; may be NULL */
     /* Of AS_FIELD_OWN: called after the key, takes the whole value. As as_json_fields_read(). */
     int (*read)(void *user, void *object, struct as_json_parser *p, struct assay_error *err);
+    /* Writes the value after its key. */
+    void (*write)(struct as_json_writer *w, const void *object);
 };
 
 struct as_json_shape {
     const struct as_json_field *field;
     size_t n;
     size_t size;   /* of the struct */
-    uint32_t need; /* bit by field: without it the object is not taken */
+    uint64_t need; /* bit by field: without it the object is not taken; 0: every field is needed */
 };
+
+/* The reason of a limit that is known not to be set. */
+#define AS_NO_LIMIT "no limit is set"
+
+/* ---- making tables ---- */
+
+#define AS_FIELD_KIND_OF(lvalue)                                                                   \
+    _Generic((lvalue),                                                                             \
+        uint64_t: AS_FIELD_U64,                                                                    \
+        int64_t: AS_FIELD_I64,                                                                     \
+        uint32_t: AS_FIELD_U32,                                                                    \
+        uint8_t: AS_FIELD_U8,                                                                      \
+        int: AS_FIELD_INT,                                                                         \
+        double: AS_FIELD_F64,                                                                      \
+        bool: AS_FIELD_BOOL,                                                                       \
+        const char *: AS_FIELD_TEXT,                                                               \
+        char *: AS_FIELD_CHARS,                                                                    \
+        struct as_fact: AS_FIELD_FACT,                                                             \
+        struct as_fact_real: AS_FIELD_REAL,                                                        \
+        struct as_limit: AS_FIELD_LIMIT)
+
+#define AS_MEMBER_(type, member) (((type *)0)->member)
+
+/* A number, truth value, text or fact, by its C type, under a key of its own. Enumerations: see
+ * AS_FIELD_KEY_ENUM, which checks what it reads. */
+#define AS_FIELD_KEY(type, name, member, of_unit, text)                                            \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_KIND_OF(AS_MEMBER_(type, member)),                         \
+        .offset = offsetof(type, member), .size = sizeof AS_MEMBER_(type, member),                 \
+        .max = sizeof AS_MEMBER_(type, member), .unit = (of_unit), .help = (text)                  \
+    }
+/* Under the member's own name. */
+#define AS_FIELD(type, member)                  AS_FIELD_KEY(type, #member, member, NULL, NULL)
+#define AS_FIELD_HELP(type, member, unit, help) AS_FIELD_KEY(type, #member, member, unit, help)
+
+#define AS_FIELD_ENUM(type, member, limit)                                                         \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_ENUM, .offset = offsetof(type, member), .max = (limit)    \
+    }
+#define AS_FIELD_OBJECT(type, member, described)                                                   \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_OBJECT, .offset = offsetof(type, member),                 \
+        .size = sizeof AS_MEMBER_(type, member), .shape = (described)                              \
+    }
+/* Items behind a pointer, `count` of them: structs. At most `limit` are read. */
+#define AS_FIELD_LIST(type, member, count, described, limit)                                       \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_LIST, .item = AS_FIELD_OBJECT,                            \
+        .offset = offsetof(type, member), .size = sizeof *AS_MEMBER_(type, member),                \
+        .count_offset = offsetof(type, count), .count_size = sizeof AS_MEMBER_(type, count),       \
+        .shape = (described), .max = (limit)                                                       \
+    }
+/* Numbers or texts behind a pointer. */
+#define AS_FIELD_VALUES(type, member, count, limit)                                                \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_LIST,                                                     \
+        .item = AS_FIELD_KIND_OF(*AS_MEMBER_(type, member)), .offset = offsetof(type, member),     \
+        .size = sizeof *AS_MEMBER_(type, member), .count_offset = offsetof(type, count),           \
+        .count_size = sizeof AS_MEMBER_(type, count), .max = (limit)                               \
+    }
+/* Structs inside, of which `count` are used. */
+#define AS_FIELD_ARRAY(type, member, count, described)                                             \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_ARRAY, .item = AS_FIELD_OBJECT,                           \
+        .offset = offsetof(type, member), .size = sizeof AS_MEMBER_(type, member)[0],              \
+        .count_offset = offsetof(type, count), .count_size = sizeof AS_MEMBER_(type, count),       \
+        .shape = (described),                                                                      \
+        .max = sizeof AS_MEMBER_(type, member) / sizeof AS_MEMBER_(type, member)[0]                \
+    }
+/* Structs inside, all used, whatever its dimensions: `first` is the first of them. */
+#define AS_FIELD_ALL(type, member, first, described)                                               \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_ARRAY, .item = AS_FIELD_OBJECT,                           \
+        .offset = offsetof(type, member), .size = sizeof AS_MEMBER_(type, first),                  \
+        .shape = (described),                                                                      \
+        .max = sizeof AS_MEMBER_(type, member) / sizeof AS_MEMBER_(type, first)                    \
+    }
+/* Numbers inside, all used. */
+#define AS_FIELD_NUMBERS(type, member, first)                                                      \
+    {                                                                                              \
+        .key = #member, .kind = AS_FIELD_ARRAY, .item = AS_FIELD_KIND_OF(AS_MEMBER_(type, first)), \
+        .offset = offsetof(type, member), .size = sizeof AS_MEMBER_(type, first),                  \
+        .max = sizeof AS_MEMBER_(type, member) / sizeof AS_MEMBER_(type, first)                    \
+    }
+#define AS_FIELD_CUSTOM(name, reader, writer)                                                      \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_OWN, .read = (reader), .write = (writer)                   \
+    }
+
+#define AS_SHAPE(type, table)                                                                      \
+    {                                                                                              \
+        .field = (table), .n = sizeof(table) / sizeof *(table), .size = sizeof(type)               \
+    }
+
+/* ---- writing ---- */
+
+/* The fields as members of an object: with its braces, or into one that is open. */
+void as_json_fields_write(struct as_json_writer *w, const struct as_json_shape *shape,
+                          const void *object);
+void as_json_fields_put(struct as_json_writer *w, const struct as_json_shape *shape,
+                        const void *object);
+
+/* The values as an array, in the order of the fields. */
+void as_json_fields_row(struct as_json_writer *w, const struct as_json_shape *shape,
+                        const void *object);
+
+/* ["key", "type", "unit"] of each, as a member `columns`. */
+void as_json_fields_columns(struct as_json_writer *w, const struct as_json_shape *shape);
+
+/* The JSON Schema of the object: type, properties, required, additionalProperties. */
+void as_json_fields_schema(struct as_json_writer *w, const struct as_json_shape *shape);
+
+/* ---- reading ---- */
 
 /* Numbers are NaN, facts unknown, the rest 0. */
 void as_json_fields_clear(const struct as_json_shape *shape, void *object);
 
 /* Reads the object that the current token begins, up to its end. 1: fine; 0: a needed key is
  * missing or a value had a wrong type; negative: malformed JSON or no memory. Unknown keys are
- * passed over, texts go into `arena`. */
+ * passed over, texts and lists go into `arena`. */
 AS_MUST_USE int as_json_fields_read(const struct as_json_shape *shape, void *object, void *user,
                                     struct as_arena *arena, struct as_json_parser *p,
                                     struct assay_error *err);
@@ -62,6 +195,11 @@ void *as_rows_add(struct as_rows *rows);
  */
 AS_MUST_USE int as_rows_read(struct as_rows *rows, const struct as_json_shape *shape, void *user,
                              struct as_json_parser *p, struct assay_error *err);
+
+/* Reads {"columns": ..., "rows": [[...]]} from its first brace on, which is the current token;
+ * columns are found by their names, those not known are passed over. */
+AS_MUST_USE int as_rows_read_table(struct as_rows *rows, const struct as_json_shape *shape,
+                                   struct as_json_parser *p, struct assay_error *err);
 
 /* Reads the array of numbers that comes next; what is no number is passed over. `rows` are
  * doubles. */

@@ -160,25 +160,13 @@ static void lock_ring(int fd)
     (void)!fcntl(fd, F_SETLK, &lock);
 }
 
-static void new_identity(struct as_run_header *header)
-{
-    *header = (struct as_run_header){.major = AS_RUN_MAJOR, .minor = AS_RUN_MINOR};
-    if (getrandom(header->id, sizeof header->id, GRND_NONBLOCK) != (ssize_t)sizeof header->id) {
-        uint64_t now = as_clock_mono_ns(), pid = (uint64_t)getpid();
-
-        memcpy(header->id, &now, sizeof now);
-        memcpy(header->id + sizeof now, &pid, sizeof pid);
-    }
-    memcpy(&header->salt, header->id, sizeof header->salt);
-}
-
 /* The run with everything known before the first event, and its ring, both under names of their
  * own. */
 static int create_files(const char *path, char *temp_run, char *temp_ring, struct assay_error *err)
 {
     int fd, rc;
 
-    new_identity(&R.header);
+    as_run_header_new(&R.header);
     fd = as_run_path_create(temp_run, PATH_MAX, path, err);
     if (fd < 0) {
         temp_run[0] = '\0';
@@ -323,7 +311,15 @@ static int configure(const char *path, const struct assay_session_options *o,
     if (snprintf(R.path, sizeof R.path, "%s", path) >= (int)sizeof R.path ||
         !as_run_path_ring(R.ring_path, sizeof R.ring_path, path))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
-    n = as_run_meta_write(&R, o->label, R.meta, sizeof R.meta, err);
+    n = as_run_meta_write(
+        &(struct as_run_meta){
+            .label = o->label,
+            .clock = as_clock_name(R.clock),
+            .clock_reason = R.clock_reason,
+            .ring_bytes = (uint64_t)R.n_chunks * AS_CHUNK_BYTES,
+            .when_full = R.wait_when_full ? "wait" : "drop",
+        },
+        R.meta, sizeof R.meta, err);
     if (n < 0)
         return n;
     R.meta_size = (size_t)n;

@@ -2,8 +2,12 @@
  * A cut tail costs the last block; a damaged block costs itself; both are counted by the reader. */
 #include "trace/run/run_format.h"
 
+#include <sys/random.h>
+#include <unistd.h>
+
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/units.h"
 
@@ -88,4 +92,16 @@ const char *as_loss_text(uint32_t reason)
     _Static_assert(AS_COUNT_OF(text) == AS_LOSS_REASON_COUNT, "name every reason");
 
     return reason < AS_LOSS_REASON_COUNT ? text[reason] : "";
+}
+
+void as_run_header_new(struct as_run_header *header)
+{
+    *header = (struct as_run_header){.major = AS_RUN_MAJOR, .minor = AS_RUN_MINOR};
+    if (getrandom(header->id, sizeof header->id, GRND_NONBLOCK) != (ssize_t)sizeof header->id) {
+        uint64_t now = as_clock_mono_ns(), pid = (uint64_t)getpid();
+
+        memcpy(header->id, &now, sizeof now);
+        memcpy(header->id + sizeof now, &pid, sizeof pid);
+    }
+    memcpy(&header->salt, header->id, sizeof header->salt);
 }

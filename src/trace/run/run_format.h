@@ -88,6 +88,8 @@ struct as_block_header {
 
 enum as_header_verdict { AS_HEADER_GOOD, AS_HEADER_SHORT, AS_HEADER_FOREIGN, AS_HEADER_DAMAGED };
 
+/* A run of this version with an identity of its own. */
+void as_run_header_new(struct as_run_header *h);
 void as_run_header_pack(uint8_t out[AS_RUN_HEADER_BYTES], const struct as_run_header *h);
 enum as_header_verdict as_run_header_unpack(const uint8_t *data, size_t size,
                                             struct as_run_header *h);

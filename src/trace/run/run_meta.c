@@ -90,8 +90,21 @@ static void write_host(struct as_json_writer *w)
     as_json_object_end(w);
 }
 
-int as_run_meta_write(const struct as_recorder *recorder, const char *label, char *out,
-                      size_t capacity, struct assay_error *err)
+static void write_recorder(struct as_json_writer *w, const struct as_run_meta *meta)
+{
+    if (!meta->clock)
+        return;
+    as_json_kv_object(w, "clock");
+    as_json_kv_text(w, "kind", meta->clock);
+    as_json_kv_text(w, "reason", meta->clock_reason);
+    as_json_object_end(w);
+    as_json_kv_object(w, "recorder");
+    AS_JSON_FIELDS(w, meta, ring_bytes, when_full);
+    as_json_object_end(w);
+}
+
+int as_run_meta_write(const struct as_run_meta *meta, char *out, size_t capacity,
+                      struct assay_error *err)
 {
     struct as_json_writer w;
     struct as_out text;
@@ -107,18 +120,13 @@ int as_run_meta_write(const struct as_recorder *recorder, const char *label, cha
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_kv_text(&w, "tool", "assay");
     as_json_kv_text(&w, "tool_version", ASSAY_VERSION);
-    as_json_kv_text(&w, "label", label);
+    if (meta->kind)
+        as_json_kv_text(&w, "kind", meta->kind);
+    as_json_kv_text(&w, "label", meta->label);
     as_json_kv_i64(&w, "pid", getpid());
     write_command(&w);
     write_host(&w);
-    as_json_kv_object(&w, "clock");
-    as_json_kv_text(&w, "kind", as_clock_name(recorder->clock));
-    as_json_kv_text(&w, "reason", recorder->clock_reason);
-    as_json_object_end(&w);
-    as_json_kv_object(&w, "recorder");
-    as_json_kv_u64(&w, "ring_bytes", (uint64_t)recorder->n_chunks * AS_CHUNK_BYTES);
-    as_json_kv_text(&w, "when_full", recorder->wait_when_full ? "wait" : "drop");
-    as_json_object_end(&w);
+    write_recorder(&w, meta);
     as_json_object_end(&w);
     rc = as_json_writer_finish(&w, err);
     json = as_out_get(&text, &size);

@@ -7,8 +7,17 @@
 
 #include "trace/record/recorder.h"
 
+/* What the process cannot be asked for. */
+struct as_run_meta {
+    const char *kind;                 /* of the run; NULL: scopes */
+    const char *label;                /* may be NULL */
+    const char *clock, *clock_reason; /* of events; NULL: there are none */
+    uint64_t ring_bytes;
+    const char *when_full;
+};
+
 /* Writes the JSON of the first meta block into `out`; returns its size, or a negative code. */
-AS_MUST_USE int as_run_meta_write(const struct as_recorder *recorder, const char *label, char *out,
-                                  size_t capacity, struct assay_error *err);
+AS_MUST_USE int as_run_meta_write(const struct as_run_meta *meta, char *out, size_t capacity,
+                                  struct assay_error *err);
 
 #endif

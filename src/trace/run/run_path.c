@@ -139,7 +139,7 @@ int as_run_path_publish(const char *temp_run, const char *temp_ring, const char 
         if (rename(path, old) != 0)
             return as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the older run as %s", old);
     }
-    if (rename(temp_ring, ring) != 0 || rename(temp_run, path) != 0)
+    if ((temp_ring && rename(temp_ring, ring) != 0) || rename(temp_run, path) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s in place", path);
     return ASSAY_OK;
 }

@@ -251,6 +251,7 @@ static int take_blocks(struct as_run *run, struct assay_error *err)
             break;
     }
     as_buffer_fini(&buffer);
+    run->next_number = expected;
     return at == 0 ? ASSAY_ERR_NOMEM : ASSAY_OK;
 }
 
@@ -356,19 +357,14 @@ static int by_index(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-int as_run_open(struct as_run **out, const char *path, struct assay_error *err)
+/* Reads the run whose descriptor is open; of a file, the ring beside it too. */
+static int read_run(struct as_run *run, bool in_memory, struct assay_error *err)
 {
-    struct as_run *run = as_alloc_zero(1, sizeof *run);
     struct as_ring_catch ring = {0};
-    int rc;
+    int rc = ASSAY_OK;
 
-    *out = NULL;
-    if (!run)
-        return as_fail_nomem(err);
-    run->fd = -1;
-    rc = open_file(run, path, err);
-    if (rc == ASSAY_OK)
-        rc = as_ring_catch(&ring, path, err); /* before the file: see struct as_ring_catch */
+    if (!in_memory) /* before the file: see struct as_ring_catch */
+        rc = as_ring_catch(&ring, run->path, err);
     if (rc == ASSAY_OK)
         rc = measure_file(run, err);
     if (rc == ASSAY_OK)
@@ -390,11 +386,47 @@ int as_run_open(struct as_run **out, const char *path, struct assay_error *err)
     run->place_capacity = 0;
     as_timebase_init(&run->time, run->anchor, run->n_anchors,
                      as_run_fact_is(run, "clock.kind", "monotonic"));
-    *out = run;
 out:
     as_ring_catch_fini(&ring);
+    return rc;
+}
+
+int as_run_open(struct as_run **out, const char *path, struct assay_error *err)
+{
+    struct as_run *run = as_alloc_zero(1, sizeof *run);
+    int rc;
+
+    *out = NULL;
+    if (!run)
+        return as_fail_nomem(err);
+    run->fd = -1;
+    rc = open_file(run, path, err);
+    if (rc == ASSAY_OK)
+        rc = read_run(run, false, err);
     if (rc < 0)
         as_run_close(run);
+    else
+        *out = run;
+    return rc;
+}
+
+int as_run_open_fd(struct as_run **out, int fd, struct assay_error *err)
+{
+    struct as_run *run = as_alloc_zero(1, sizeof *run);
+    int rc;
+
+    *out = NULL;
+    if (!run) {
+        close(fd);
+        return as_fail_nomem(err);
+    }
+    run->fd = fd;
+    run->path = as_strdup("the run");
+    rc = run->path ? read_run(run, true, err) : as_fail_nomem(err);
+    if (rc < 0)
+        as_run_close(run);
+    else
+        *out = run;
     return rc;
 }
 

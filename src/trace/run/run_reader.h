@@ -75,6 +75,7 @@ struct as_run {
     int fd;
     uint64_t size_bytes;
     struct as_run_header header;
+    uint32_t next_number; /* of a block added after the last */
     const char **meta; /* JSON objects, in order; a later one's keys win */
     size_t n_meta;
     struct as_run_data *data; /* in order of the file */
@@ -95,6 +96,9 @@ struct as_run {
 
 /* Opens `path`; the caller closes it. A file cut or damaged opens with what is left of it. */
 AS_MUST_USE int as_run_open(struct as_run **out, const char *path, struct assay_error *err);
+
+/* The same for a run that is only in memory, behind a descriptor, which becomes the run's. */
+AS_MUST_USE int as_run_open_fd(struct as_run **out, int fd, struct assay_error *err);
 
 /* Accepts NULL. */
 void as_run_close(struct as_run *run);

@@ -1,0 +1,300 @@
+/* base/json/json_fields_write.c - structs as JSON, as rows of a table and as JSON Schema, by a
+ * table of their fields. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json/json_fields.h"
+#include "base/units.h"
+
+enum { MAX_KEY = 128 };
+
+static uint64_t whole_at(enum as_field_kind kind, const void *at)
+{
+    uint64_t u64 = 0;
+    uint32_t u32 = 0;
+    uint8_t u8 = 0;
+
+    switch (kind) {
+    case AS_FIELD_U64:
+        memcpy(&u64, at, sizeof u64);
+        return u64;
+    case AS_FIELD_U8:
+        memcpy(&u8, at, sizeof u8);
+        return u8;
+    default:
+        memcpy(&u32, at, sizeof u32);
+        return u32;
+    }
+}
+
+static double real_at(const void *at)
+{
+    double x;
+
+    memcpy(&x, at, sizeof x);
+    return x;
+}
+
+static void write_signed(struct as_json_writer *w, bool wide, const void *at)
+{
+    int64_t i64 = 0;
+    int i = 0;
+
+    memcpy(wide ? (void *)&i64 : (void *)&i, at, wide ? sizeof i64 : sizeof i);
+    as_json_i64(w, wide ? i64 : i);
+}
+
+static void write_text(struct as_json_writer *w, const void *at)
+{
+    const char *text;
+
+    memcpy(&text, at, sizeof text);
+    as_json_text(w, text);
+}
+
+static void write_scalar(struct as_json_writer *w, enum as_field_kind kind, const void *at)
+{
+    bool flag;
+
+    switch (kind) {
+    case AS_FIELD_F64:
+        as_json_f64(w, real_at(at));
+        break;
+    case AS_FIELD_TEXT:
+        write_text(w, at);
+        break;
+    case AS_FIELD_CHARS:
+        as_json_text(w, at);
+        break;
+    case AS_FIELD_BOOL:
+        memcpy(&flag, at, sizeof flag);
+        as_json_bool(w, flag);
+        break;
+    case AS_FIELD_I64:
+    case AS_FIELD_INT:
+        write_signed(w, kind == AS_FIELD_I64, at);
+        break;
+    default:
+        as_json_u64(w, whole_at(kind, at));
+    }
+}
+
+/* The value of a fact, or NULL and nothing written; else the reason why there is none. */
+static const char *write_fact(struct as_json_writer *w, enum as_field_kind kind, const void *at)
+{
+    struct as_fact fact;
+    struct as_fact_real real;
+    struct as_limit limit;
+
+    if (kind == AS_FIELD_FACT) {
+        memcpy(&fact, at, sizeof fact);
+        if (!fact.why)
+            as_json_u64(w, fact.value);
+        return fact.why;
+    }
+    if (kind == AS_FIELD_REAL) {
+        memcpy(&real, at, sizeof real);
+        if (!real.why)
+            as_json_f64(w, real.value);
+        return real.why;
+    }
+    memcpy(&limit, at, sizeof limit);
+    if (limit.why || !limit.set)
+        return limit.why ? limit.why : AS_NO_LIMIT;
+    as_json_f64(w, limit.value);
+    return NULL;
+}
+
+static size_t count_of(const struct as_json_field *f, const void *object)
+{
+    const char *at = (const char *)object + f->count_offset;
+    uint32_t small = 0;
+    size_t n = f->max;
+
+    if (f->count_size == sizeof n) {
+        memcpy(&n, at, sizeof n);
+    } else if (f->count_size) {
+        memcpy(&small, at, sizeof small);
+        n = small;
+    }
+    return n < f->max ? n : f->max;
+}
+
+static void write_items(struct as_json_writer *w, const struct as_json_field *f, const void *object)
+{
+    const char *at = (const char *)object + f->offset;
+    size_t n = count_of(f, object);
+
+    if (f->kind == AS_FIELD_LIST)
+        memcpy(&at, (const char *)object + f->offset, sizeof at);
+    as_json_array(w);
+    for (size_t i = 0; at && i < n; i++) {
+        if (f->item == AS_FIELD_OBJECT)
+            as_json_fields_write(w, f->shape, at + i * f->size);
+        else
+            write_scalar(w, f->item, at + i * f->size);
+    }
+    as_json_array_end(w);
+}
+
+/* Returns the reason when it is a fact without a value, of which nothing was written. */
+static const char *write_value(struct as_json_writer *w, const struct as_json_field *f,
+                               const void *object)
+{
+    const char *at = (const char *)object + f->offset;
+
+    switch (f->kind) {
+    case AS_FIELD_OWN:
+        f->write(w, object);
+        return NULL;
+    case AS_FIELD_OBJECT:
+        as_json_fields_write(w, f->shape, at);
+        return NULL;
+    case AS_FIELD_ARRAY:
+    case AS_FIELD_LIST:
+        write_items(w, f, object);
+        return NULL;
+    case AS_FIELD_FACT:
+    case AS_FIELD_REAL:
+    case AS_FIELD_LIMIT:
+        return write_fact(w, f->kind, at);
+    default:
+        write_scalar(w, f->kind, at);
+        return NULL;
+    }
+}
+
+void as_json_fields_put(struct as_json_writer *w, const struct as_json_shape *shape,
+                        const void *object)
+{
+    char key[MAX_KEY];
+
+    for (size_t i = 0; i < shape->n; i++) {
+        const struct as_json_field *f = &shape->field[i];
+        const char *why;
+
+        as_json_key(w, f->key);
+        why = write_value(w, f, object);
+        if (!why)
+            continue;
+        as_json_null(w);
+        (void)snprintf(key, sizeof key, "%s_reason", f->key);
+        as_json_kv_text(w, key, why);
+    }
+}
+
+void as_json_fields_write(struct as_json_writer *w, const struct as_json_shape *shape,
+                          const void *object)
+{
+    as_json_object(w);
+    as_json_fields_put(w, shape, object);
+    as_json_object_end(w);
+}
+
+void as_json_fields_row(struct as_json_writer *w, const struct as_json_shape *shape,
+                        const void *object)
+{
+    as_json_array(w);
+    for (size_t i = 0; i < shape->n; i++) {
+        const char *why = write_value(w, &shape->field[i], object);
+
+        if (why)
+            as_json_text(w, why);
+    }
+    as_json_array_end(w);
+}
+
+/* ---- the description ---- */
+
+static const char *const type_name[] = {
+    [AS_FIELD_U64] = "integer",  [AS_FIELD_I64] = "integer",   [AS_FIELD_U32] = "integer",
+    [AS_FIELD_U8] = "integer",   [AS_FIELD_INT] = "integer",   [AS_FIELD_F64] = "number",
+    [AS_FIELD_TEXT] = "string",  [AS_FIELD_CHARS] = "string",  [AS_FIELD_BOOL] = "boolean",
+    [AS_FIELD_ENUM] = "integer", [AS_FIELD_FACT] = "integer",  [AS_FIELD_REAL] = "number",
+    [AS_FIELD_LIMIT] = "number", [AS_FIELD_OBJECT] = "object", [AS_FIELD_ARRAY] = "array",
+    [AS_FIELD_LIST] = "array",   [AS_FIELD_OWN] = "any",
+};
+_Static_assert(AS_COUNT_OF(type_name) == AS_FIELD_KIND_COUNT, "name every kind");
+
+void as_json_fields_columns(struct as_json_writer *w, const struct as_json_shape *shape)
+{
+    as_json_kv_array(w, "columns");
+    for (size_t i = 0; i < shape->n; i++) {
+        as_json_array(w);
+        as_json_text(w, shape->field[i].key);
+        as_json_text(w, type_name[shape->field[i].kind]);
+        as_json_text(w, shape->field[i].unit);
+        as_json_array_end(w);
+    }
+    as_json_array_end(w);
+}
+
+static bool may_be_null(enum as_field_kind kind)
+{
+    return kind == AS_FIELD_F64 || kind == AS_FIELD_TEXT ||
+           (kind >= AS_FIELD_FACT && kind <= AS_FIELD_LIMIT);
+}
+
+static void describe_type(struct as_json_writer *w, enum as_field_kind kind)
+{
+    if (kind == AS_FIELD_OWN)
+        return;
+    if (!may_be_null(kind)) {
+        as_json_kv_text(w, "type", type_name[kind]);
+        return;
+    }
+    as_json_kv_array(w, "type");
+    as_json_text(w, type_name[kind]);
+    as_json_text(w, "null");
+    as_json_array_end(w);
+}
+
+static void describe(struct as_json_writer *w, const struct as_json_field *f)
+{
+    as_json_key(w, f->key);
+    if (f->kind == AS_FIELD_OBJECT) {
+        as_json_fields_schema(w, f->shape);
+        return;
+    }
+    as_json_object(w);
+    describe_type(w, f->kind);
+    if (f->help)
+        as_json_kv_text(w, "description", f->help);
+    if (f->unit)
+        as_json_kv_text(w, "unit", f->unit);
+    if (f->kind == AS_FIELD_ARRAY || f->kind == AS_FIELD_LIST) {
+        as_json_key(w, "items");
+        if (f->item == AS_FIELD_OBJECT) {
+            as_json_fields_schema(w, f->shape);
+        } else {
+            as_json_object(w);
+            describe_type(w, f->item);
+            as_json_object_end(w);
+        }
+    }
+    as_json_object_end(w);
+    if (f->kind >= AS_FIELD_FACT && f->kind <= AS_FIELD_LIMIT) {
+        char key[MAX_KEY];
+
+        (void)snprintf(key, sizeof key, "%s_reason", f->key);
+        as_json_kv_object(w, key);
+        as_json_kv_text(w, "type", "string");
+        as_json_object_end(w);
+    }
+}
+
+void as_json_fields_schema(struct as_json_writer *w, const struct as_json_shape *shape)
+{
+    as_json_object(w);
+    as_json_kv_text(w, "type", "object");
+    as_json_kv_object(w, "properties");
+    for (size_t i = 0; i < shape->n; i++)
+        describe(w, &shape->field[i]);
+    as_json_object_end(w);
+    as_json_kv_array(w, "required");
+    for (size_t i = 0; i < shape->n; i++)
+        as_json_text(w, shape->field[i].key);
+    as_json_array_end(w);
+    as_json_kv_bool(w, "additionalProperties", false);
+    as_json_object_end(w);
+}
