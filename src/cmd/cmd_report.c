@@ -1,22 +1,73 @@
 /* cmd/cmd_report.c - all of `assay report`: reads a run and prints what was found out about it.
  * One of four forms: text for people, Markdown, JSON, a folder of CSV files. */
-#include <math.h>
 #include <string.h>
-#include <sys/utsname.h>
 
+#include "analyze/run/run_document.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
+#include "cmd/common/show_options.h"
 #include "report/run/layer_columns.h"
 #include "report/run/report.h"
 #include "report/session/session_report.h"
 #include "trace/run/run_reader.h"
 
+typedef const char *(*words_of)(const struct as_run_kind *kind, size_t i);
+
+static const char *section_of(const struct as_run_kind *kind, size_t i)
+{
+    return kind->section_at ? kind->section_at(i) : NULL;
+}
+
+static const char *sort_of(const struct as_run_kind *kind, size_t i)
+{
+    return kind->sort_at ? kind->sort_at(i) : NULL;
+}
+
+static const char *column_of(const struct as_run_kind *kind, size_t i)
+{
+    return kind->column_at ? kind->column_at(i) : NULL;
+}
+
+static bool has_before(size_t kind, words_of words, const char *word)
+{
+    const char *known;
+
+    for (size_t k = 0; k < kind; k++)
+        for (size_t i = 0; (known = words(as_run_kind_at(k), i)) != NULL; i++)
+            if (strcmp(known, word) == 0)
+                return true;
+    return false;
+}
+
+/* The i-th word of all kinds of runs, each once. */
+static const char *word_at(words_of words, size_t i)
+{
+    const struct as_run_kind *kind;
+    const char *word;
+
+    for (size_t k = 0; (kind = as_run_kind_at(k)) != NULL; k++)
+        for (size_t at = 0; (word = words(kind, at)) != NULL; at++)
+            if (!has_before(k, words, word) && i-- == 0)
+                return word;
+    return NULL;
+}
+
+static const char *section_at(size_t i)
+{
+    return word_at(section_of, i);
+}
+
 static const char *sort_at(size_t i)
 {
-    return i < AS_SORT_COUNT ? as_layer_sort_name((enum as_layer_sort)i) : NULL;
+    return word_at(sort_of, i);
+}
+
+static const char *column_at(size_t i)
+{
+    return word_at(column_of, i);
 }
 
 static const char *unit_at(size_t i)
@@ -32,7 +83,7 @@ static const struct as_opt report_opts[] = {
      .kind = AS_OPT_WORDS,
      .argument = "NAME,...",
      .help = "show these parts only",
-     .word_at = as_report_section_at},
+     .word_at = section_at},
     AS_OPT_TOP,
     {.name = "sort",
      .kind = AS_OPT_WORD,
@@ -44,7 +95,7 @@ static const struct as_opt report_opts[] = {
      .kind = AS_OPT_WORDS,
      .argument = "NAME,...",
      .help = "show these columns of the layers",
-     .word_at = as_layer_metric_name_at},
+     .word_at = column_at},
     {.name = "unit",
      .kind = AS_OPT_WORD,
      .argument = "UNIT",
@@ -91,8 +142,8 @@ static const struct as_opt report_opts[] = {
     {.name = NULL},
 };
 
-static int read_options(const struct as_cmd_line *line, struct as_report_options *o,
-                        struct assay_error *err)
+static int read_session_options(const struct as_cmd_line *line, struct as_report_options *o,
+                                struct assay_error *err)
 {
     unsigned words[2 * (AS_SECTION_COUNT + 1)];
     size_t n = as_opt_words(line, "section", words, AS_COUNT_OF(words));
@@ -118,163 +169,26 @@ static int read_options(const struct as_cmd_line *line, struct as_report_options
     return ASSAY_OK;
 }
 
-static int print(const struct as_cmd_line *line, const struct as_report *report,
-                 struct assay_error *err)
+static int report_run(const struct as_cmd_line *line, const struct as_show *show,
+                      struct assay_error *err)
 {
-    struct as_console console;
-    int rc = as_console_open(&console, line, err);
+    struct as_peaks_cached peaks;
+    struct as_show shown = *show;
+    struct as_run *run = NULL;
+    int rc = as_run_open_any(&run, line->operand[0], err);
 
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "classic"))
-        as_session_classic(&console.out, report->view, report->options->top);
-    else if (as_opt_given(line, "json"))
-        rc = as_report_json(report, &console.out, err);
-    else
-        rc = as_report_page(report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
-}
-
-static int write_csv(const struct as_cmd_line *line, const struct as_report *report,
-                     struct assay_error *err)
-{
-    const char *folder = as_opt_text(line, "csv");
-    int n = as_report_csv(report, folder, err);
-
-    if (n >= 0)
-        as_console_note(line, "%d files in %s", n, folder);
-    return n < 0 ? n : ASSAY_OK;
-}
-
-/* Whether anything asks for what takes a second look at every call. */
-static bool needs_view(const struct as_cmd_line *line, const struct as_report_options *options)
-{
-    return as_opt_given(line, "classic") || as_opt_given(line, "fail-on-leak") ||
-           (options->sections & AS_SECTIONS_OF_VIEW);
-}
-
-/* A roof is this machine's: a run of another one has none here. */
-static bool is_of_here(struct as_run *run)
-{
-    const char *host = as_run_fact_text(run, "host.name");
-    struct utsname here;
-
-    return host && uname(&here) == 0 && strcmp(here.nodename, host) == 0;
-}
-
-/* A layer runs on one thread. */
-static void take_peaks(struct as_run *run, struct assay_bottleneck_options *options)
-{
-    struct as_peaks_cached cached;
-
-    if (!is_of_here(run) || !as_peaks_if_cached(&cached))
-        return;
-    options->peak_flops_per_second = as_peak_flops(&cached.peaks, AS_PEAK_F32, 1);
-    options->peak_bytes_per_second = as_peak_bandwidth(&cached.peaks, AS_PEAK_DRAM, 1);
-    if (!isfinite(options->peak_flops_per_second) || !isfinite(options->peak_bytes_per_second))
-        options->peak_flops_per_second = options->peak_bytes_per_second = 0;
-}
-
-static int make_view(const struct as_cmd_line *line, struct as_saved_profile **view,
-                     struct as_run *run, const struct as_layers *layers, struct assay_error *err)
-{
-    struct assay_bottleneck_options bottlenecks = ASSAY_BOTTLENECK_OPTIONS_INIT;
-    struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
-    struct as_view_options how = {&bottlenecks, &leaks};
-
-    bottlenecks.threshold_percentile = (double)as_opt_number(line, "percentile", 0);
-    leaks.threshold_mb = (double)as_opt_number(line, "leak-threshold", 0);
-    leaks.window_size = (size_t)as_opt_number(line, "leak-window", 0);
-    take_peaks(run, &bottlenecks);
-    return as_saved_profile_run(view, run, layers, &how, err);
+    if (as_peaks_if_cached(&peaks))
+        shown.peaks = &peaks.peaks;
+    if (rc == ASSAY_OK)
+        rc = as_show_print(run, &shown, line, err);
+    as_run_close(run);
+    return rc;
 }
 
 static int verdict(const struct as_cmd_line *line, const struct as_saved_profile *view, int rc)
 {
     if (rc == ASSAY_OK && as_opt_given(line, "fail-on-leak") && view && view->leaks.summary.growing)
         return AS_ANSWER_NO;
-    return rc;
-}
-
-static int program_verdict(const struct as_cmd_line *line,
-                           const struct as_target_findings *findings, int rc)
-{
-    if (rc == ASSAY_OK && as_opt_given(line, "fail-on-leak") &&
-        findings->verdict == AS_GROWTH_FOUND)
-        return AS_ANSWER_NO;
-    return rc;
-}
-
-/* What a run of `assay run` tells beside its layers; nothing for other runs. */
-struct watched {
-    struct as_target *program;
-    struct as_target_findings *findings;
-    struct as_peaks_cached peaks;
-};
-
-static int take_program(struct watched *w, struct as_run *run, struct assay_error *err)
-{
-    int rc;
-
-    if (!as_target_in_run(run))
-        return ASSAY_OK;
-    rc = as_target_analyze(&w->program, run, err);
-    if (rc == ASSAY_ERR_NOTFOUND)
-        return ASSAY_OK; /* damaged: its layers and series are shown all the same */
-    if (rc < 0)
-        return rc;
-    if (is_of_here(run) && as_peaks_if_cached(&w->peaks))
-        w->program->peaks = &w->peaks.peaks;
-    return as_target_findings_new(&w->findings, w->program, err);
-}
-
-static void drop_program(struct watched *w)
-{
-    as_target_findings_free(w->findings);
-    as_target_free(w->program);
-}
-
-static int report_run(const struct as_cmd_line *line, const struct as_report_options *options,
-                      struct assay_error *err)
-{
-    struct as_layers_options how = AS_LAYERS_OPTIONS_INIT;
-    struct as_saved_profile *view = NULL;
-    struct as_layers *layers = NULL;
-    struct watched watched = {.program = NULL};
-    struct as_run *run = NULL;
-    int rc;
-
-    if (as_opt_given(line, "thread"))
-        how.thread = (int64_t)as_opt_number(line, "thread", 0);
-    rc = as_run_open(&run, line->operand[0], err);
-    if (rc == ASSAY_OK)
-        rc = as_layers_analyze(&layers, run, &how, err);
-    if (rc == ASSAY_ERR_NOTFOUND)
-        rc = ASSAY_ERR_USAGE; /* the thread asked for */
-    if (rc == ASSAY_OK)
-        rc = take_program(&watched, run, err);
-    if (rc == ASSAY_OK && (needs_view(line, options) || watched.program))
-        rc = make_view(line, &view, run, layers, err);
-    if (view && watched.findings)
-        view->program_verdict = watched.findings->headline;
-    if (rc == ASSAY_OK) {
-        struct as_report report = {.run = run,
-                                   .layers = layers,
-                                   .options = options,
-                                   .view = view,
-                                   .program = watched.program,
-                                   .findings = watched.findings};
-
-        rc = as_opt_given(line, "csv") ? write_csv(line, &report, err) : print(line, &report, err);
-        if (watched.findings)
-            rc = program_verdict(line, watched.findings, rc);
-        else
-            rc = verdict(line, view, rc);
-    }
-    drop_program(&watched);
-    as_saved_profile_free(view);
-    as_layers_free(layers);
-    as_run_close(run);
     return rc;
 }
 
@@ -349,13 +263,16 @@ static int run_report(const struct as_cmd_line *line, struct assay_error *err)
     struct as_report_options options = {0};
     struct as_saved_profile *view = NULL;
     struct assay_error unused;
-    int rc = read_options(line, &options, err);
+    struct as_show show;
+    int rc = as_show_read(&show, line, err);
 
+    if (rc == ASSAY_OK)
+        rc = read_session_options(line, &options, err);
     if (rc < 0)
         return rc;
     rc = as_saved_profile_file(&view, line->operand[0], &unused);
-    if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO)
-        return report_run(line, &options, err); /* which knows better what is wrong with it */
+    if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO || rc == ASSAY_ERR_FORMAT)
+        return report_run(line, &show, err); /* which knows better what is wrong with it */
     if (rc < 0) {
         if (err)
             *err = unused;

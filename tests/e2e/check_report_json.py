@@ -17,7 +17,7 @@ def load(name):
 
 
 r = load("all")
-assert r["schema"] == "assay.report" and r["schema_version"] == 1
+assert r["schema"] == "assay.trace" and r["schema_version"] == 2
 assert len(r["run"]["id"]) == 32 and r["run"]["health"]["status"] == "complete"
 assert [f["word"] for f in r["run"]["health"]["findings"]] == ["unbalanced"]
 layers = {l["name"]: l for l in r["layers"]}

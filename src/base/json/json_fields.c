@@ -165,6 +165,17 @@ static int take_fact(enum as_field_kind kind, const struct as_json_parser *p,
     return 1;
 }
 
+static bool take_name(const struct as_json_field *f, const struct as_json_parser *p, void *to)
+{
+    for (uint32_t i = 0; p->kind == AS_JSON_STRING && i < f->max; i++) {
+        if (!as_json_text_is(p, f->names[i]))
+            continue;
+        memcpy(to, &i, sizeof i);
+        return true;
+    }
+    return false;
+}
+
 static int take_scalar(enum as_field_kind kind, size_t max, void *to, struct as_arena *arena,
                        const struct as_json_parser *p, struct assay_error *err)
 {
@@ -265,9 +276,12 @@ static int take_value(const struct as_json_field *f, void *object, void *user,
         return as_json_fields_read(f->shape, to, user, arena, p, err);
     if ((f->kind == AS_FIELD_ARRAY || f->kind == AS_FIELD_LIST) && p->kind == AS_JSON_ARRAY)
         return take_items(f, object, user, arena, p, err);
-    rc = f->kind == AS_FIELD_OBJECT || f->kind == AS_FIELD_ARRAY || f->kind == AS_FIELD_LIST
-             ? 0
-             : take_scalar(f->kind, f->max, to, arena, p, err);
+    if (f->kind == AS_FIELD_OBJECT || f->kind == AS_FIELD_ARRAY || f->kind == AS_FIELD_LIST)
+        rc = 0;
+    else if (f->names)
+        rc = take_name(f, p, to);
+    else
+        rc = take_scalar(f->kind, f->max, to, arena, p, err);
     skipped = as_json_skip(p, err);
     return skipped < 0 ? skipped : rc;
 }

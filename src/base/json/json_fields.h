@@ -23,7 +23,7 @@ enum as_field_kind {
     AS_FIELD_TEXT,  /* const char *; null: NULL */
     AS_FIELD_CHARS, /* char[max]; null: "" */
     AS_FIELD_BOOL,
-    AS_FIELD_ENUM,   /* an unsigned number below `max` */
+    AS_FIELD_ENUM,   /* an unsigned number below `max`; with `names`, its name in JSON */
     AS_FIELD_FACT,   /* struct as_fact: a number, or null and KEY_reason */
     AS_FIELD_REAL,   /* struct as_fact_real: likewise */
     AS_FIELD_LIMIT,  /* struct as_limit: a number, or null and KEY_reason; "none" is no limit */
@@ -43,7 +43,8 @@ struct as_json_field {
     size_t count_offset, count_size; /* of ARRAY and LIST; size 0: all of the array */
     size_t max;
     const struct as_json_shape *shape;
-    const char *unit, *help; /* for schemas; may be NULL */
+    const char *const *names; /* of ENUM, `max` of them; NULL: numbers */
+    const char *unit, *help;  /* for schemas; may be NULL */
     /* Of AS_FIELD_OWN: called after the key, takes the whole value. As as_json_fields_read(). */
     int (*read)(void *user, void *object, struct as_json_parser *p, struct assay_error *err);
     /* Writes the value after its key. */
@@ -80,7 +81,7 @@ struct as_json_shape {
 #define AS_MEMBER_(type, member) (((type *)0)->member)
 
 /* A number, truth value, text or fact, by its C type, under a key of its own. Enumerations: see
- * AS_FIELD_KEY_ENUM, which checks what it reads. */
+ * AS_FIELD_ENUM, which checks what it reads. */
 #define AS_FIELD_KEY(type, name, member, of_unit, text)                                            \
     {                                                                                              \
         .key = (name), .kind = AS_FIELD_KIND_OF(AS_MEMBER_(type, member)),                         \
@@ -95,6 +96,13 @@ struct as_json_shape {
     {                                                                                              \
         .key = #member, .kind = AS_FIELD_ENUM, .offset = offsetof(type, member), .max = (limit)    \
     }
+/* The same by its name in JSON, from an array with one for each value. */
+#define AS_FIELD_KEY_NAMED(type, name, member, array)                                              \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_ENUM, .offset = offsetof(type, member),                    \
+        .max = sizeof(array) / sizeof *(array), .names = (array)                                   \
+    }
+#define AS_FIELD_NAMED(type, member, array) AS_FIELD_KEY_NAMED(type, #member, member, array)
 #define AS_FIELD_OBJECT(type, member, described)                                                   \
     {                                                                                              \
         .key = #member, .kind = AS_FIELD_OBJECT, .offset = offsetof(type, member),                 \

@@ -158,6 +158,12 @@ static const char *write_value(struct as_json_writer *w, const struct as_json_fi
     case AS_FIELD_REAL:
     case AS_FIELD_LIMIT:
         return write_fact(w, f->kind, at);
+    case AS_FIELD_ENUM:
+        if (f->names && whole_at(f->kind, at) < f->max) {
+            as_json_text(w, f->names[whole_at(f->kind, at)]);
+            return NULL;
+        }
+        /* fall through */
     default:
         write_scalar(w, f->kind, at);
         return NULL;
@@ -222,7 +228,7 @@ void as_json_fields_columns(struct as_json_writer *w, const struct as_json_shape
     for (size_t i = 0; i < shape->n; i++) {
         as_json_array(w);
         as_json_text(w, shape->field[i].key);
-        as_json_text(w, type_name[shape->field[i].kind]);
+        as_json_text(w, shape->field[i].names ? "string" : type_name[shape->field[i].kind]);
         as_json_text(w, shape->field[i].unit);
         as_json_array_end(w);
     }
@@ -249,6 +255,14 @@ static void describe_type(struct as_json_writer *w, enum as_field_kind kind)
     as_json_array_end(w);
 }
 
+static void describe_names(struct as_json_writer *w, const struct as_json_field *f)
+{
+    as_json_kv_array(w, "enum");
+    for (size_t i = 0; i < f->max; i++)
+        as_json_text(w, f->names[i]);
+    as_json_array_end(w);
+}
+
 static void describe(struct as_json_writer *w, const struct as_json_field *f)
 {
     as_json_key(w, f->key);
@@ -257,7 +271,10 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
         return;
     }
     as_json_object(w);
-    describe_type(w, f->kind);
+    if (f->names)
+        describe_names(w, f);
+    else
+        describe_type(w, f->kind);
     if (f->help)
         as_json_kv_text(w, "description", f->help);
     if (f->unit)

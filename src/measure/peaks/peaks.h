@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/json/json_fields.h"
 #include "probe/system/topology.h"
 
 /* Raised whenever figures of before cannot be compared with those of now: caches are then void. */
@@ -62,6 +63,9 @@ struct as_peaks {
     uint64_t took_ns;          /* how long it took */
     bool quick;                /* few trials and a smaller set for DRAM */
 };
+
+/* As a run keeps them: measure/peaks/peak_fields.c. */
+extern const struct as_json_shape as_peaks_shape;
 
 /* Told before each step, at most some tens of times a second. */
 typedef void (*as_peak_progress)(void *user, const char *what, unsigned done, unsigned total);

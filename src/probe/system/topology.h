@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fact.h"
+#include "base/json/json_fields.h"
 #include "probe/system/cpu_info.h"
 #include "probe/system/isa_cap.h"
 
@@ -73,6 +74,9 @@ struct as_topology {
     struct as_fact paranoid; /* of perf events: above 1, hardware counters are for root alone */
     char huge_pages[16];     /* transparent ones: "always", "madvise", "never", "" */
 };
+
+/* As a run keeps it: probe/system/topology_fields.c. */
+extern const struct as_json_shape as_topology_shape;
 
 struct as_topology_source {
     const char *root;      /* of /proc and /sys; NULL is the machine itself */

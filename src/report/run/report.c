@@ -38,19 +38,15 @@ const char *as_report_section_help(size_t i)
 /* What else can be asked. */
 static void tell_more(const struct as_report *report, struct as_page *page)
 {
-    /* A command cut in its middle could not be used. */
-    const char *run = strlen(report->run->path) <= 30 ? report->run->path : "RUN";
-
     as_out_char(page->out, '\n');
     if (report->program) {
-        as_page_line(page, AS_STYLE_DIM, "more: assay report --top 50 --section heap %s", run);
-        as_page_line(page, AS_STYLE_DIM, "      assay report --csv DIR %s", run);
+        as_page_line(page, AS_STYLE_DIM, "more: assay report --top 50 --section heap RUN");
+        as_page_line(page, AS_STYLE_DIM, "      assay report --csv DIR RUN");
         return;
     }
-    as_page_line(page, AS_STYLE_DIM, "more: assay report --section bottlenecks,memory,leaks %s",
-                 run);
-    as_page_line(page, AS_STYLE_DIM, "      assay report --section tree,threads,timeline %s", run);
-    as_page_line(page, AS_STYLE_DIM, "      assay export --to perfetto %s", run);
+    as_page_line(page, AS_STYLE_DIM, "more: assay report --section bottlenecks,memory,leaks RUN");
+    as_page_line(page, AS_STYLE_DIM, "      assay report --section tree,threads,timeline RUN");
+    as_page_line(page, AS_STYLE_DIM, "      assay export --to perfetto RUN");
 }
 
 /* Without a choice. A program that was watched has its own sections, and layers if it marked any.

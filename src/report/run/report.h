@@ -98,8 +98,8 @@ AS_MUST_USE int as_report_session_page(const struct as_saved_profile *view,
 AS_MUST_USE int as_report_session_check(const struct as_report_options *options,
                                         struct assay_error *err);
 
-/* Schema "assay.report". */
-AS_MUST_USE int as_report_json(const struct as_report *report, struct as_out *out,
+/* The members of the document "assay.trace". */
+AS_MUST_USE int as_report_json(const struct as_report *report, struct as_json_writer *w,
                                struct assay_error *err);
 
 /* Makes the folder and its parents; files of the same names are replaced, each at once. Returns how

@@ -280,7 +280,8 @@ static int put_view(struct as_json_writer *w, const struct as_report *report,
     return rc;
 }
 
-int as_report_json(const struct as_report *report, struct as_out *out, struct assay_error *err)
+int as_report_json(const struct as_report *report, struct as_json_writer *w,
+                   struct assay_error *err)
 {
     static const struct {
         enum as_report_section section;
@@ -290,36 +291,27 @@ int as_report_json(const struct as_report *report, struct as_out *out, struct as
         {AS_SECTION_PHASES, as_json_phases},   {AS_SECTION_ITERATIONS, as_json_iterations},
         {AS_SECTION_LATENCY, as_json_latency}, {AS_SECTION_CHANNELS, as_json_channels},
     };
-    struct as_json_writer w;
     int rc = ASSAY_OK;
 
-    as_json_writer_init(&w, out, 2);
-    as_json_object(&w);
-    as_json_kv_text(&w, "schema", "assay.report");
-    as_json_kv_u64(&w, "schema_version", 1);
-    put_run(&w, report);
-    put_cost(&w, report->layers);
+    put_run(w, report);
+    put_cost(w, report->layers);
     if (wants(report, AS_SECTION_SUMMARY))
-        rc = put_summary(&w, report, err);
+        rc = put_summary(w, report, err);
     if (rc == ASSAY_OK && wants(report, AS_SECTION_LAYERS))
-        rc = as_json_layers(&w, report, err);
+        rc = as_json_layers(w, report, err);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < AS_COUNT_OF(part); i++) {
         if (wants(report, part[i].section))
-            part[i].put(&w, report);
+            part[i].put(w, report);
     }
     if (report->options->sections >> AS_SECTION_TIMELINE & 1)
-        rc = as_json_timeline(&w, report, err);
+        rc = as_json_timeline(w, report, err);
     if (rc == ASSAY_OK && report->view)
-        rc = put_view(&w, report, err);
+        rc = put_view(w, report, err);
     if (rc == ASSAY_OK && report->program && parts_of_program(report)) {
-        as_json_key(&w, "program");
-        rc = as_watch_json(report->program, parts_of_program(report), &w, err);
+        as_json_key(w, "program");
+        rc = as_watch_json(report->program, parts_of_program(report), w, err);
     }
-    if (rc < 0)
-        return rc;
-    as_json_object_end(&w);
-    as_out_char(out, '\n');
-    return as_json_writer_finish(&w, err);
+    return rc;
 }

@@ -1,0 +1,173 @@
+/* analyze/run/run_document.c - the JSON that assay prints, as a run again. */
+#include "analyze/run/run_document.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/json/json_parser.h"
+
+/* Of a document: the run in base64, and results of about the same size. */
+#define MAX_JSON_BYTES (UINT64_C(256) << 20)
+
+static void put_reason(struct as_json_writer *w, const char *why)
+{
+    as_json_kv_null(w, "run_file");
+    as_json_kv_text(w, "run_file_reason", why);
+}
+
+static bool read_all(int fd, uint8_t *to, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = pread(fd, to + done, size - done, (off_t)done);
+
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+int as_run_embed(struct as_json_writer *w, const struct as_run *run, struct assay_error *err)
+{
+    size_t size = (size_t)run->size_bytes;
+    uint8_t *bytes;
+    int rc = ASSAY_OK;
+
+    if (!run->health.closed || run->health.ring_found) {
+        put_reason(w, "the run was not closed");
+        return ASSAY_OK;
+    }
+    if (run->size_bytes > AS_DOCUMENT_MAX_BYTES) {
+        put_reason(w, "the run is larger than 16 MiB");
+        return ASSAY_OK;
+    }
+    bytes = as_alloc(size + 1);
+    if (!bytes)
+        return as_fail_nomem(err);
+    if (read_all(run->fd, bytes, size)) {
+        as_json_key(w, "run_file");
+        as_json_raw(w, "\"", 1); /* the text follows, straight into the output */
+        as_base64_put(w->out, bytes, size);
+        as_out_char(w->out, '"');
+    } else {
+        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", run->path);
+    }
+    as_free(bytes);
+    return rc;
+}
+
+/* ---- reading ---- */
+
+/* The run whose base64 is the current token. */
+static int open_embedded(struct as_run **run, const struct as_json_parser *p, const char *path,
+                         struct assay_error *err)
+{
+    size_t size = 0;
+    uint8_t *bytes;
+    int fd, rc = ASSAY_OK;
+
+    if (!as_base64_bytes(p->text, p->text_size, &size))
+        return as_fail(err, ASSAY_ERR_FORMAT, "%s: its member \"run_file\" is not base64", path);
+    bytes = as_alloc(size + 4);
+    if (!bytes)
+        return as_fail_nomem(err);
+    fd = memfd_create("assay-run", MFD_CLOEXEC);
+    if (!as_base64_read(p->text, p->text_size, bytes))
+        rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its member \"run_file\" is not base64", path);
+    else if (fd < 0 || !as_write_all(fd, bytes, size))
+        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the run of %s in memory", path);
+    as_free(bytes);
+    if (rc < 0) {
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    rc = as_run_open_fd(run, fd, err);
+    return rc < 0 ? as_fail_in_file(err, rc, path) : rc;
+}
+
+/* `schema` stays "" for JSON of others. */
+static int read_document(struct as_run **run, const char *text, size_t size, const char *path,
+                         struct assay_error *err)
+{
+    char schema[64] = "", why[160] = "";
+    struct as_json_parser p;
+    int rc;
+
+    as_json_parser_init(&p, text, size);
+    rc = as_json_next(&p, err);
+    while (rc > 0 && (rc = as_json_next(&p, err)) == AS_JSON_KEY) {
+        bool is_schema = as_json_text_is(&p, "schema"), is_run = as_json_text_is(&p, "run_file");
+        bool is_why = as_json_text_is(&p, "run_file_reason");
+
+        rc = as_json_next(&p, err);
+        if (rc == AS_JSON_STRING && (is_schema || is_why))
+            (void)snprintf(is_schema ? schema : why, is_schema ? sizeof schema : sizeof why, "%.*s",
+                           (int)(p.text_size < 150 ? p.text_size : 150), p.text);
+        if (rc == AS_JSON_STRING && is_run && !*run)
+            rc = open_embedded(run, &p, path, err);
+        if (rc >= 0)
+            rc = as_json_skip(&p, err);
+        if (rc >= 0)
+            rc = AS_JSON_KEY; /* goes on */
+    }
+    as_json_parser_fini(&p);
+    if (rc < 0)
+        return as_fail_in_file(err, rc, path);
+    if (*run)
+        return ASSAY_OK;
+    if (strncmp(schema, "assay.", 6) != 0)
+        return as_fail(err, ASSAY_ERR_FORMAT, "%s is JSON, but not a document of assay", path);
+    return as_fail(err, ASSAY_ERR_FORMAT,
+                   "%s is a document \"%s\" without its run%s%s: use the run file", path, schema,
+                   why[0] ? ", because " : "", why);
+}
+
+static bool begins_as_json(int fd)
+{
+    char start[64];
+    ssize_t n = pread(fd, start, sizeof start, 0);
+    ssize_t i = 0;
+
+    while (i < n && strchr(" \t\r\n", start[i]))
+        i++;
+    return i < n && start[i] == '{';
+}
+
+int as_run_open_any(struct as_run **run, const char *path, struct assay_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+    struct stat st;
+    void *text;
+
+    *run = NULL;
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !begins_as_json(fd)) {
+        if (fd >= 0)
+            close(fd);
+        return as_run_open(run, path, err); /* which says what is wrong with it */
+    }
+    if ((uint64_t)st.st_size > MAX_JSON_BYTES) {
+        close(fd);
+        return as_fail(err, ASSAY_ERR_LIMIT, "%s is larger than the 256 MiB that are read as JSON",
+                       path);
+    }
+    text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (text == MAP_FAILED)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", path);
+    rc = read_document(run, text, (size_t)st.st_size, path, err);
+    munmap(text, (size_t)st.st_size);
+    if (rc < 0) {
+        as_run_close(*run);
+        *run = NULL;
+    }
+    return rc;
+}

@@ -1,0 +1,21 @@
+/* analyze/run/run_document.h - the JSON that assay prints, as a run again: a document holds the
+ * bytes of the run it was made from, so that whatever reads runs reads documents too. */
+#ifndef AS_ANALYZE_RUN_RUN_DOCUMENT_H
+#define AS_ANALYZE_RUN_RUN_DOCUMENT_H
+
+#include "base/json/json_writer.h"
+#include "trace/run/run_reader.h"
+
+/* A run larger than this is not put into its document. */
+#define AS_DOCUMENT_MAX_BYTES (16u << 20)
+
+/* Adds the member "run_file" to the object that is open: the run in base64, or null and
+ * "run_file_reason".
+ */
+AS_MUST_USE int as_run_embed(struct as_json_writer *w, const struct as_run *run,
+                             struct assay_error *err);
+
+/* Opens a run file, or a JSON document of assay that holds its run. */
+AS_MUST_USE int as_run_open_any(struct as_run **run, const char *path, struct assay_error *err);
+
+#endif

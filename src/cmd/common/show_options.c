@@ -1,0 +1,116 @@
+/* cmd/common/show_options.c - how a run is shown: the options that measuring commands share with
+ * `assay report`, and printing. */
+#include "cmd/common/show_options.h"
+
+#include <string.h>
+
+static const struct as_opt *option_of(const struct as_cmd_line *line, const char *name)
+{
+    const struct as_opt *opt;
+
+    for (size_t i = 0; (opt = as_cmd_opt_at(line->cmd, i)) != NULL; i++)
+        if (strcmp(opt->name, name) == 0)
+            return opt;
+    return NULL;
+}
+
+/* Whether the command has the option and it was given. */
+static bool given(const struct as_cmd_line *line, const char *name)
+{
+    return option_of(line, name) && as_opt_given(line, name);
+}
+
+static uint64_t number(const struct as_cmd_line *line, const char *name)
+{
+    return given(line, name) ? as_opt_number(line, name, 0) : 0;
+}
+
+static size_t read_words(const struct as_cmd_line *line, const char *name, const char **words)
+{
+    const struct as_opt *opt = option_of(line, name);
+    unsigned places[AS_SHOW_MAX_WORDS];
+    size_t n = opt ? as_opt_words(line, name, places, AS_SHOW_MAX_WORDS) : 0;
+
+    for (size_t i = 0; i < n; i++)
+        words[i] = opt->word_at(places[i]);
+    return n;
+}
+
+static int check_forms(const struct as_cmd_line *line, struct assay_error *err)
+{
+    static const char *const forms[] = {"json", "csv", "markdown", "classic"};
+    int n = 0;
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        n += given(line, forms[i]);
+    if (n > 1)
+        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json, --csv, --markdown%s",
+                       option_of(line, "classic") ? " and --classic" : "");
+    if (given(line, "csv") && given(line, "output") && !as_show_run_path(line))
+        return as_fail(err, ASSAY_ERR_USAGE, "--csv names a folder; --output has no use beside it");
+    return ASSAY_OK;
+}
+
+int as_show_read(struct as_show *show, const struct as_cmd_line *line, struct assay_error *err)
+{
+    *show = (struct as_show)AS_SHOW_INIT;
+    show->n_sections = read_words(line, "section", show->section);
+    show->n_columns = read_words(line, "columns", show->column);
+    if (given(line, "sort"))
+        show->sort = as_opt_text(line, "sort");
+    if (given(line, "unit"))
+        show->unit = (enum as_time_unit)as_opt_word(line, "unit", AS_TIME_AUTO);
+    if (given(line, "thread") && strcmp(line->cmd->name, "report") == 0)
+        show->thread = (int64_t)number(line, "thread");
+    show->top = (size_t)number(line, "top");
+    show->scope_depth = (unsigned)number(line, "scope-depth");
+    show->percentile = (double)number(line, "percentile");
+    show->leak_threshold_mb = (double)number(line, "leak-threshold");
+    show->leak_window = (size_t)number(line, "leak-window");
+    show->fail_on_leak = given(line, "fail-on-leak");
+    show->markdown = given(line, "markdown");
+    show->classic = given(line, "classic");
+    show->wide = given(line, "wide");
+    show->quiet = given(line, "quiet");
+    return check_forms(line, err);
+}
+
+const char *as_show_run_path(const struct as_cmd_line *line)
+{
+    const char *path = as_opt_text(line, "output");
+    size_t size = path ? strlen(path) : 0;
+
+    return size > 6 && strcmp(path + size - 6, ".assay") == 0 ? path : NULL;
+}
+
+static int write_csv(struct as_run *run, const struct as_show *show, const struct as_cmd_line *line,
+                     struct assay_error *err)
+{
+    const char *folder = as_opt_text(line, "csv");
+    int n = as_show_csv(run, show, folder, err);
+
+    if (n >= 0)
+        as_console_note(line, "%d files in %s", n, folder);
+    return n < 0 ? n : ASSAY_OK;
+}
+
+int as_show_print(struct as_run *run, const struct as_show *show, const struct as_cmd_line *line,
+                  struct assay_error *err)
+{
+    struct as_cmd_line shown = *line;
+    struct as_console console;
+    const char *path = as_show_run_path(line);
+    int rc;
+
+    if (given(line, "csv"))
+        return write_csv(run, show, line, err);
+    for (size_t i = 0; path && i < AS_CMD_MAX_OPTS; i++)
+        if (shown.value[i] == path)
+            shown.value[i] = NULL; /* it takes the run, not the page */
+    rc = as_console_open(&console, &shown, err);
+    if (rc < 0)
+        return rc;
+    rc = given(line, "json") ? as_show_json(run, show, &console.out, err)
+                             : as_show_page(run, show, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}

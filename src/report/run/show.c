@@ -1,0 +1,160 @@
+/* report/run/show.c - shows a run, of whatever kind, as text, Markdown, JSON or CSV. */
+#include "report/run/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/run/run_document.h"
+
+#define KINDS(X) X(trace)
+
+#define X(name) extern const struct as_run_kind as_kind_##name;
+KINDS(X)
+#undef X
+
+static const struct as_run_kind *const kinds[] = {
+#define X(name) &as_kind_##name,
+    KINDS(X)
+#undef X
+};
+
+const struct as_run_kind *as_run_kind_at(size_t i)
+{
+    return i < sizeof kinds / sizeof *kinds ? kinds[i] : NULL;
+}
+
+const struct as_run_kind *as_run_kind_of(struct as_run *run, struct assay_error *err)
+{
+    const char *name = as_run_kind(run);
+    const struct as_run_kind *kind;
+
+    for (size_t i = 0; (kind = as_run_kind_at(i)) != NULL; i++)
+        if (strcmp(kind->name, name) == 0)
+            return kind;
+    (void)as_fail(err, ASSAY_ERR_UNSUPPORTED,
+                  "%s is a run of kind \"%.40s\", which this version does not know: update assay",
+                  run->path, name);
+    return NULL;
+}
+
+static bool has_word(const char *word, const char *(*word_at)(size_t i))
+{
+    const char *known;
+
+    for (size_t i = 0; word_at && (known = word_at(i)) != NULL; i++)
+        if (strcmp(known, word) == 0)
+            return true;
+    return false;
+}
+
+static int check_word(const struct as_run_kind *kind, const char *option, const char *word,
+                      const char *(*word_at)(size_t i), struct assay_error *err)
+{
+    char list[160] = "";
+    size_t used = 0;
+    const char *known;
+
+    if (!word || has_word(word, word_at) || (strcmp(word, "all") == 0 && word_at))
+        return ASSAY_OK;
+    if (!word_at)
+        return as_fail(err, ASSAY_ERR_USAGE, "--%s %s: a run of kind \"%s\" has no such choice",
+                       option, word, kind->name);
+    for (size_t i = 0; (known = word_at(i)) != NULL && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known);
+    return as_fail(err, ASSAY_ERR_USAGE, "--%s %s: a run of kind \"%s\" has %s%s", option, word,
+                   kind->name, list, used >= sizeof list ? "..." : "");
+}
+
+static const struct as_run_kind *check(struct as_run *run, const struct as_show *show,
+                                       struct assay_error *err)
+{
+    const struct as_run_kind *kind = as_run_kind_of(run, err);
+    int rc =
+        kind ? check_word(kind, "sort", show->sort, kind->sort_at, err) : ASSAY_ERR_UNSUPPORTED;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < show->n_sections; i++)
+        rc = check_word(kind, "section", show->section[i], kind->section_at, err);
+    for (size_t i = 0; rc == ASSAY_OK && i < show->n_columns; i++)
+        rc = check_word(kind, "columns", show->column[i], kind->column_at, err);
+    return rc == ASSAY_OK ? kind : NULL;
+}
+
+int as_show_page(struct as_run *run, const struct as_show *show, struct as_out *out,
+                 const struct as_term *term, struct assay_error *err)
+{
+    struct assay_error why = {0};
+    const struct as_run_kind *kind = check(run, show, &why);
+
+    if (kind)
+        return kind->page(run, show, out, term, err);
+    if (err)
+        *err = why;
+    return why.code;
+}
+
+int as_show_json(struct as_run *run, const struct as_show *show, struct as_out *out,
+                 struct assay_error *err)
+{
+    struct assay_error why = {0};
+    const struct as_run_kind *kind = check(run, show, &why);
+    struct as_json_writer w;
+    char schema[64];
+    int rc, done;
+
+    if (!kind) {
+        if (err)
+            *err = why;
+        return why.code;
+    }
+    (void)snprintf(schema, sizeof schema, "assay.%s", kind->name);
+    as_json_writer_init(&w, out, 2);
+    as_json_object(&w);
+    as_json_kv_text(&w, "schema", schema);
+    as_json_kv_u64(&w, "schema_version", kind->schema_version);
+    rc = kind->json(run, show, &w, err);
+    done = rc < 0 ? rc : as_run_embed(&w, run, err);
+    if (done < 0)
+        return done;
+    as_json_object_end(&w);
+    as_out_char(out, '\n');
+    done = as_json_writer_finish(&w, err);
+    return done < 0 ? done : rc;
+}
+
+int as_show_csv(struct as_run *run, const struct as_show *show, const char *folder,
+                struct assay_error *err)
+{
+    struct assay_error why = {0};
+    const struct as_run_kind *kind = check(run, show, &why);
+
+    if (kind && kind->csv)
+        return kind->csv(run, show, folder, err);
+    if (kind)
+        return as_fail(err, ASSAY_ERR_USAGE, "--csv: a run of kind \"%s\" has no tables to write",
+                       kind->name);
+    if (err)
+        *err = why;
+    return why.code;
+}
+
+unsigned as_show_word(const char *word, const char *(*word_at)(size_t i), unsigned usual)
+{
+    const char *known;
+
+    for (unsigned i = 0; word && (known = word_at(i)) != NULL; i++)
+        if (strcmp(known, word) == 0)
+            return i;
+    return usual;
+}
+
+uint32_t as_show_sections(const struct as_show *show, const char *(*word_at)(size_t i))
+{
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < show->n_sections; i++) {
+        if (strcmp(show->section[i], "all") == 0)
+            return UINT32_MAX;
+        bits |= UINT32_C(1) << (as_show_word(show->section[i], word_at, 0) % 32);
+    }
+    return bits;
+}

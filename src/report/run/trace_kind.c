@@ -1,0 +1,192 @@
+/* report/run/trace_kind.c - runs of scopes in a program, and of programs that `assay run` watched:
+ * from the run to its page, JSON and CSV. */
+#include <math.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/units.h"
+#include "report/run/layer_columns.h"
+#include "report/run/report.h"
+#include "report/run/show.h"
+#include "report/session/session_report.h"
+
+/* All that is found out about a run. */
+struct trace {
+    struct as_report_options options;
+    struct as_layers *layers;
+    struct as_saved_profile *view;
+    struct as_target *program;
+    struct as_target_findings *findings;
+    struct as_report report;
+};
+
+static const char *sort_at(size_t i)
+{
+    return i < AS_SORT_COUNT ? as_layer_sort_name((enum as_layer_sort)i) : NULL;
+}
+
+static void read_options(struct trace *t, const struct as_show *show)
+{
+    t->options = (struct as_report_options){
+        .sections = as_show_sections(show, as_report_section_at),
+        .top = show->top,
+        .sort = (enum as_layer_sort)as_show_word(show->sort, sort_at, AS_SORT_SELF),
+        .unit = show->unit,
+        .wide = show->wide,
+        .markdown = show->markdown,
+        .quiet = show->quiet,
+        .n_columns = show->n_columns,
+    };
+    for (size_t i = 0; i < show->n_columns; i++)
+        t->options.column[i] = as_show_word(show->column[i], as_layer_metric_name_at, 0);
+}
+
+/* Peaks are a machine's: a run of another one has none here. */
+static bool is_of_here(struct as_run *run)
+{
+    const char *host = as_run_fact_text(run, "host.name");
+    struct utsname here;
+
+    return host && uname(&here) == 0 && strcmp(here.nodename, host) == 0;
+}
+
+/* A layer runs on one thread. */
+static void take_peaks(const struct as_peaks *peaks, struct assay_bottleneck_options *options)
+{
+    options->peak_flops_per_second = as_peak_flops(peaks, AS_PEAK_F32, 1);
+    options->peak_bytes_per_second = as_peak_bandwidth(peaks, AS_PEAK_DRAM, 1);
+    if (!isfinite(options->peak_flops_per_second) || !isfinite(options->peak_bytes_per_second))
+        options->peak_flops_per_second = options->peak_bytes_per_second = 0;
+}
+
+static int make_view(struct trace *t, struct as_run *run, const struct as_show *show,
+                     struct assay_error *err)
+{
+    struct assay_bottleneck_options bottlenecks = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
+    struct as_view_options how = {&bottlenecks, &leaks};
+
+    bottlenecks.threshold_percentile = show->percentile;
+    leaks.threshold_mb = show->leak_threshold_mb;
+    leaks.window_size = show->leak_window;
+    if (show->peaks && is_of_here(run))
+        take_peaks(show->peaks, &bottlenecks);
+    return as_saved_profile_run(&t->view, run, t->layers, &how, err);
+}
+
+static int take_program(struct trace *t, struct as_run *run, const struct as_show *show,
+                        struct assay_error *err)
+{
+    int rc;
+
+    if (!as_target_in_run(run))
+        return ASSAY_OK;
+    rc = as_target_analyze(&t->program, run, err);
+    if (rc == ASSAY_ERR_NOTFOUND)
+        return ASSAY_OK; /* damaged: its layers and series are shown all the same */
+    if (rc < 0)
+        return rc;
+    if (show->peaks && is_of_here(run))
+        t->program->peaks = show->peaks;
+    return as_target_findings_new(&t->findings, t->program, err);
+}
+
+static void close_trace(struct trace *t)
+{
+    as_target_findings_free(t->findings);
+    as_target_free(t->program);
+    as_saved_profile_free(t->view);
+    as_layers_free(t->layers);
+}
+
+static int analyze(struct trace *t, struct as_run *run, const struct as_show *show,
+                   struct assay_error *err)
+{
+    struct as_layers_options how = AS_LAYERS_OPTIONS_INIT;
+    int rc;
+
+    *t = (struct trace){.view = NULL};
+    read_options(t, show);
+    how.thread = show->thread;
+    rc = as_layers_analyze(&t->layers, run, &how, err);
+    if (rc == ASSAY_ERR_NOTFOUND)
+        rc = ASSAY_ERR_USAGE; /* the thread asked for */
+    if (rc == ASSAY_OK)
+        rc = take_program(t, run, show, err);
+    if (rc == ASSAY_OK && (show->classic || show->fail_on_leak || t->program ||
+                           (t->options.sections & AS_SECTIONS_OF_VIEW)))
+        rc = make_view(t, run, show, err);
+    if (t->view && t->findings)
+        t->view->program_verdict = t->findings->headline;
+    t->report = (struct as_report){.run = run,
+                                   .layers = t->layers,
+                                   .options = &t->options,
+                                   .view = t->view,
+                                   .program = t->program,
+                                   .findings = t->findings};
+    if (rc < 0)
+        close_trace(t);
+    return rc;
+}
+
+static int verdict(const struct trace *t, const struct as_show *show, int rc)
+{
+    bool grows = t->findings ? t->findings->verdict == AS_GROWTH_FOUND
+                             : t->view && t->view->leaks.summary.growing;
+
+    return rc == ASSAY_OK && show->fail_on_leak && grows ? AS_SHOW_NOT_MET : rc;
+}
+
+static int page(struct as_run *run, const struct as_show *show, struct as_out *out,
+                const struct as_term *term, struct assay_error *err)
+{
+    struct trace t;
+    int rc = analyze(&t, run, show, err);
+
+    if (rc < 0)
+        return rc;
+    if (show->classic)
+        as_session_classic(out, t.view, show->top);
+    else
+        rc = as_report_page(&t.report, out, term, err);
+    rc = verdict(&t, show, rc);
+    close_trace(&t);
+    return rc;
+}
+
+static int json(struct as_run *run, const struct as_show *show, struct as_json_writer *w,
+                struct assay_error *err)
+{
+    struct trace t;
+    int rc = analyze(&t, run, show, err);
+
+    if (rc < 0)
+        return rc;
+    rc = verdict(&t, show, as_report_json(&t.report, w, err));
+    close_trace(&t);
+    return rc;
+}
+
+static int csv(struct as_run *run, const struct as_show *show, const char *folder,
+               struct assay_error *err)
+{
+    struct trace t;
+    int rc = analyze(&t, run, show, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_report_csv(&t.report, folder, err);
+    close_trace(&t);
+    return rc;
+}
+
+const struct as_run_kind as_kind_trace = {
+    .name = "trace",
+    .schema_version = 2,
+    .section_at = as_report_section_at,
+    .sort_at = sort_at,
+    .column_at = as_layer_metric_name_at,
+    .page = page,
+    .json = json,
+    .csv = csv,
+};
