@@ -4,6 +4,7 @@
 #define AS_MEASURE_LATENCY_LATENCY_RUN_H
 
 #include "base/error.h"
+#include "base/json/json_fields.h"
 #include "measure/latency/sample_interference.h"
 #include "stats/describe/outlier.h"
 #include "stats/describe/summary.h"
@@ -142,6 +143,16 @@ struct as_latency_run {
 AS_MUST_USE int as_latency_run(struct as_latency_run *out, as_measured fn, void *user,
                                const struct as_latency_options *options, struct assay_error *err);
 void as_latency_run_fini(struct as_latency_run *run);
+
+/* One sample as a row of a run's table. */
+struct as_latency_sample {
+    double ns;
+    uint8_t seen; /* bit i is enum as_cause i */
+};
+
+/* As runs keep them: measure/latency/latency_fields.c. That of a latency is without its samples. */
+extern const struct as_json_shape as_latency_metrics_shape, as_latency_run_shape,
+    as_latency_sample_shape;
 
 /* "width", "time", "runs", "samples". */
 const char *as_latency_stop_name(enum as_latency_stop stop);

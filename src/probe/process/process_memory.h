@@ -4,6 +4,7 @@
 #define AS_PROBE_PROCESS_PROCESS_MEMORY_H
 
 #include "base/fact.h"
+#include "base/json/json_fields.h"
 #include "probe/system/topology.h"
 
 /* Memory in bytes. */
@@ -25,6 +26,8 @@ struct as_memory_headroom {
                                  leaves when that is less */
     struct as_fact swap_total, swap_used;
 };
+
+extern const struct as_json_shape as_memory_headroom_shape; /* process_fields.c */
 
 void as_process_memory_read(struct as_process_memory *out, const char *root);
 

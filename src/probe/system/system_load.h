@@ -4,12 +4,15 @@
 #define AS_PROBE_SYSTEM_SYSTEM_LOAD_H
 
 #include "base/fact.h"
+#include "base/json/json_fields.h"
 
 struct as_system_load {
     struct as_fact_real load_1, load_5, load_15; /* tasks running or waiting, over minutes */
     struct as_fact runnable, tasks;              /* now; runnable includes ourselves */
     struct as_fact busy_ticks, steal_ticks, total_ticks; /* of all processors, since the start */
 };
+
+extern const struct as_json_shape as_system_load_shape; /* probe/process/process_fields.c */
 
 /* 0 to 1, of all processors. */
 struct as_load_shares {

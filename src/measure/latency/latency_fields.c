@@ -1,0 +1,97 @@
+/* measure/latency/latency_fields.c - a measured latency as a run keeps it. The samples themselves
+ * are a table: as_latency_sample_shape. */
+#include "measure/latency/latency_run.h"
+
+static const struct as_json_field summary_fields[] = {
+    AS_FIELD(struct as_summary, n),
+    AS_FIELD(struct as_summary, sum),
+    AS_FIELD(struct as_summary, min),
+    AS_FIELD(struct as_summary, max),
+    AS_FIELD(struct as_summary, mean),
+    AS_FIELD(struct as_summary, std_population),
+    AS_FIELD(struct as_summary, std_sample),
+    AS_FIELD(struct as_summary, cv),
+    AS_FIELD(struct as_summary, median),
+    AS_FIELD(struct as_summary, mad),
+    AS_FIELD_ENUM(struct as_summary, method, AS_QUANTILE_COUNT),
+    AS_FIELD_NUMBERS(struct as_summary, percentile, percentile[0]),
+    AS_FIELD_NUMBERS(struct as_summary, supported, supported[0]),
+};
+static const struct as_json_shape summary_shape = AS_SHAPE(struct as_summary, summary_fields);
+
+static const struct as_json_field interval_fields[] = {
+    AS_FIELD(struct as_interval, low),     AS_FIELD(struct as_interval, high),
+    AS_FIELD(struct as_interval, level),   AS_FIELD(struct as_interval, coverage),
+    AS_FIELD(struct as_interval, reached),
+};
+static const struct as_json_shape interval_shape = AS_SHAPE(struct as_interval, interval_fields);
+
+static const struct as_json_field series_fields[] = {
+    AS_FIELD_OBJECT(struct as_series_interval, interval, &interval_shape),
+    AS_FIELD(struct as_series_interval, n),
+    AS_FIELD(struct as_series_interval, n_effective),
+    AS_FIELD(struct as_series_interval, inflation),
+};
+static const struct as_json_shape series_shape = AS_SHAPE(struct as_series_interval, series_fields);
+
+static const struct as_json_field fence_fields[] = {
+    AS_FIELD(struct as_fences, q1),           AS_FIELD(struct as_fences, q3),
+    AS_FIELD(struct as_fences, mild_low),     AS_FIELD(struct as_fences, mild_high),
+    AS_FIELD(struct as_fences, severe_low),   AS_FIELD(struct as_fences, severe_high),
+    AS_FIELD(struct as_fences, n_mild_low),   AS_FIELD(struct as_fences, n_mild_high),
+    AS_FIELD(struct as_fences, n_severe_low), AS_FIELD(struct as_fences, n_severe_high),
+};
+static const struct as_json_shape fence_shape = AS_SHAPE(struct as_fences, fence_fields);
+
+static const struct as_json_field metric_fields[] = {
+    AS_FIELD_OBJECT(struct as_latency_metrics, summary, &summary_shape),
+    AS_FIELD_OBJECT(struct as_latency_metrics, median, &series_shape),
+    AS_FIELD_OBJECT(struct as_latency_metrics, fences, &fence_shape),
+    AS_FIELD(struct as_latency_metrics, trend_tested),
+    AS_FIELD(struct as_latency_metrics, drifted),
+    AS_FIELD(struct as_latency_metrics, trend_p),
+    AS_FIELD(struct as_latency_metrics, drift_share),
+};
+const struct as_json_shape as_latency_metrics_shape =
+    AS_SHAPE(struct as_latency_metrics, metric_fields);
+
+static const struct as_json_field warm_up_fields[] = {
+    AS_FIELD(struct as_warm_up, first_ns), AS_FIELD(struct as_warm_up, call_ns),
+    AS_FIELD(struct as_warm_up, runs),     AS_FIELD(struct as_warm_up, batch),
+    AS_FIELD(struct as_warm_up, seconds),  AS_FIELD(struct as_warm_up, steady),
+};
+static const struct as_json_shape warm_up_shape = AS_SHAPE(struct as_warm_up, warm_up_fields);
+
+static const struct as_json_field cause_fields[] = {
+    AS_FIELD(struct as_cause_tally, known),      AS_FIELD(struct as_cause_tally, n),
+    AS_FIELD(struct as_cause_tally, n_outliers), AS_FIELD(struct as_cause_tally, n_others),
+    AS_FIELD(struct as_cause_tally, suspected),
+};
+static const struct as_json_shape cause_shape = AS_SHAPE(struct as_cause_tally, cause_fields);
+
+static const struct as_json_field run_fields[] = {
+    AS_FIELD(struct as_latency_run, batch),
+    AS_FIELD_OBJECT(struct as_latency_run, figures, &as_latency_metrics_shape),
+    AS_FIELD_OBJECT(struct as_latency_run, warm_up, &warm_up_shape),
+    AS_FIELD(struct as_latency_run, timer_cost_ns),
+    AS_FIELD(struct as_latency_run, timer_resolution_ns),
+    AS_FIELD(struct as_latency_run, seconds),
+    AS_FIELD_ENUM(struct as_latency_run, stop, AS_STOP_COUNT),
+    AS_FIELD(struct as_latency_run, floored),
+    AS_FIELD(struct as_latency_run, n_earlier),
+    AS_FIELD(struct as_latency_run, earlier_spread),
+    AS_FIELD(struct as_latency_run, widened),
+    AS_FIELD(struct as_latency_run, steady),
+    AS_FIELD(struct as_latency_run, n_outliers),
+    AS_FIELD_ALL(struct as_latency_run, causes, causes[0], &cause_shape),
+    AS_FIELD(struct as_latency_run, frequency_before_hz),
+    AS_FIELD(struct as_latency_run, frequency_after_hz),
+};
+const struct as_json_shape as_latency_run_shape = AS_SHAPE(struct as_latency_run, run_fields);
+
+static const struct as_json_field sample_fields[] = {
+    AS_FIELD_HELP(struct as_latency_sample, ns, "ns", "one inference"),
+    AS_FIELD_HELP(struct as_latency_sample, seen, NULL, "bits of what may have disturbed it"),
+};
+const struct as_json_shape as_latency_sample_shape =
+    AS_SHAPE(struct as_latency_sample, sample_fields);

@@ -1,0 +1,274 @@
+/* measure/latency/profile_fields.c - what was measured of a model, into a run and back. */
+#include <string.h>
+
+#include "measure/latency/profile_data.h"
+
+#define MAX_STEPS  (1u << 20)
+#define MAX_LIST   4096u /* words of options, nodes of a step */
+#define MAX_TOKENS (1u << 20)
+
+static const struct as_json_field step_fields[] = {
+    AS_FIELD_HELP(struct as_profile_step, name, NULL, "of the node it is named after"),
+    AS_FIELD(struct as_profile_step, op),
+    AS_FIELD(struct as_profile_step, kernel),
+    AS_FIELD(struct as_profile_step, fused),
+    AS_FIELD(struct as_profile_step, layout),
+    AS_FIELD(struct as_profile_step, input_dtype),
+    AS_FIELD_VALUES(struct as_profile_step, nodes, n_nodes, MAX_LIST),
+    AS_FIELD(struct as_profile_step, is_reorder),
+    AS_FIELD(struct as_profile_step, counted),
+    AS_FIELD_ENUM(struct as_profile_step, type, AS_PEAK_TYPE_COUNT),
+    AS_FIELD(struct as_profile_step, calls),
+    AS_FIELD(struct as_profile_step, macs),
+    AS_FIELD(struct as_profile_step, flops),
+    AS_FIELD_HELP(struct as_profile_step, bytes, "bytes", NULL),
+    AS_FIELD_HELP(struct as_profile_step, weight_bytes, "bytes", NULL),
+    AS_FIELD_HELP(struct as_profile_step, live_bytes, "bytes", NULL),
+    AS_FIELD_VALUES(struct as_profile_step, self_ns, n_inferences, AS_PROFILE_MAX_RUNS),
+};
+static const struct as_json_shape step_shape = AS_SHAPE(struct as_profile_step, step_fields);
+
+static const struct as_json_field run_fields[] = {
+    AS_FIELD_HELP(struct as_profiled_run, run_ns, "ns", "a profiled inference"),
+    AS_FIELD_HELP(struct as_profiled_run, plain_ns, "ns", "the plain one beside it"),
+};
+static const struct as_json_shape profiled_run_shape = AS_SHAPE(struct as_profiled_run, run_fields);
+
+static const struct as_json_field input_fields[] = {
+    AS_FIELD(struct as_input_choice, name),
+    AS_FIELD(struct as_input_choice, dtype),
+    AS_FIELD(struct as_input_choice, shape),
+    AS_FIELD(struct as_input_choice, how),
+};
+static const struct as_json_shape input_shape = AS_SHAPE(struct as_input_choice, input_fields);
+
+static const struct as_json_field subject_fields[] = {
+    AS_FIELD(struct as_profile_subject, path),
+    AS_FIELD(struct as_profile_subject, parameters),
+    AS_FIELD(struct as_profile_subject, parameter_bytes),
+    AS_FIELD(struct as_profile_subject, nodes),
+    AS_FIELD(struct as_profile_subject, macs),
+    AS_FIELD(struct as_profile_subject, flops),
+    AS_FIELD(struct as_profile_subject, complete),
+    AS_FIELD(struct as_profile_subject, batch),
+    AS_FIELD(struct as_profile_subject, tokens),
+};
+static const struct as_json_shape subject_shape =
+    AS_SHAPE(struct as_profile_subject, subject_fields);
+
+#define WORDS(member) AS_FIELD_VALUES(struct as_profile_config, member, n_##member, MAX_LIST)
+static const struct as_json_field config_fields[] = {
+    AS_FIELD(struct as_profile_config, fuse),
+    AS_FIELD(struct as_profile_config, kernels),
+    AS_FIELD(struct as_profile_config, runs_asked),
+    AS_FIELD(struct as_profile_config, time_s),
+    AS_FIELD(struct as_profile_config, warmup_runs),
+    AS_FIELD(struct as_profile_config, input_fill),
+    AS_FIELD(struct as_profile_config, seed),
+    WORDS(shape),
+    WORDS(dim),
+    WORDS(value),
+    WORDS(loop),
+    WORDS(input),
+    WORDS(command),
+};
+static const struct as_json_shape config_shape = AS_SHAPE(struct as_profile_config, config_fields);
+
+static const struct as_json_field total_fields[] = {
+    AS_FIELD(struct as_mem_total, current_bytes),
+    AS_FIELD(struct as_mem_total, peak_bytes),
+    AS_FIELD(struct as_mem_total, n_allocations),
+};
+static const struct as_json_shape total_shape = AS_SHAPE(struct as_mem_total, total_fields);
+
+static const struct as_json_field memory_fields[] = {
+    AS_FIELD_ALL(struct as_mem, of, of[0], &total_shape),
+    AS_FIELD_OBJECT(struct as_mem, all, &total_shape),
+};
+static const struct as_json_shape memory_shape = AS_SHAPE(struct as_mem, memory_fields);
+
+static const struct as_json_field plan_fields[] = {
+    AS_FIELD(struct as_engine_plan, known),           AS_FIELD(struct as_engine_plan, peak_bytes),
+    AS_FIELD(struct as_engine_plan, arena_bytes),     AS_FIELD(struct as_engine_plan, peak_step),
+    AS_FIELD(struct as_engine_plan, workspace_bytes), AS_FIELD(struct as_engine_plan, n_static),
+    AS_FIELD(struct as_engine_plan, n_dynamic),
+};
+static const struct as_json_shape plan_shape = AS_SHAPE(struct as_engine_plan, plan_fields);
+
+static const struct as_json_field process_fields[] = {
+    AS_FIELD(struct as_process_memory, rss),
+    AS_FIELD(struct as_process_memory, rss_peak),
+    AS_FIELD(struct as_process_memory, swapped),
+};
+static const struct as_json_shape process_memory_shape =
+    AS_SHAPE(struct as_process_memory, process_fields);
+
+static const struct as_json_field data_fields[] = {
+    AS_FIELD_OBJECT(struct as_profile_data, model, &subject_shape),
+    AS_FIELD_OBJECT(struct as_profile_data, config, &config_shape),
+    AS_FIELD(struct as_profile_data, library),
+    AS_FIELD(struct as_profile_data, why_no_library),
+    AS_FIELD(struct as_profile_data, threads),
+    AS_FIELD(struct as_profile_data, load_ns),
+    AS_FIELD(struct as_profile_data, prepare_ns),
+    AS_FIELD(struct as_profile_data, cold_ns),
+    AS_FIELD_OBJECT(struct as_profile_data, latency, &as_latency_run_shape),
+    AS_FIELD(struct as_profile_data, profiled),
+    AS_FIELD(struct as_profile_data, profiled_median_ns),
+    AS_FIELD(struct as_profile_data, plain_median_ns),
+    AS_FIELD(struct as_profile_data, cost_share),
+    AS_FIELD(struct as_profile_data, cost_low_share),
+    AS_FIELD(struct as_profile_data, cost_high_share),
+    AS_FIELD(struct as_profile_data, memory_counted),
+    AS_FIELD(struct as_profile_data, why_no_memory),
+    AS_FIELD(struct as_profile_data, held_bytes),
+    AS_FIELD_OBJECT(struct as_profile_data, memory, &memory_shape),
+    AS_FIELD_OBJECT(struct as_profile_data, plan, &plan_shape),
+    AS_FIELD_OBJECT(struct as_profile_data, before, &process_memory_shape),
+    AS_FIELD_OBJECT(struct as_profile_data, timed, &process_memory_shape),
+    AS_FIELD_OBJECT(struct as_profile_data, ran, &process_memory_shape),
+    AS_FIELD(struct as_profile_data, peak_is_fresh),
+    AS_FIELD_LIST(struct as_profile_data, inputs, n_inputs, &input_shape, MAX_LIST),
+    AS_FIELD(struct as_profile_data, has_peaks),
+    AS_FIELD(struct as_profile_data, why_no_peaks),
+    AS_FIELD(struct as_profile_data, has_tokens),
+    AS_FIELD(struct as_profile_data, why_no_tokens),
+};
+static const struct as_json_shape data_shape = AS_SHAPE(struct as_profile_data, data_fields);
+
+static const struct as_json_field token_step_fields[] = {
+    AS_FIELD(struct as_token_step, context),
+    AS_FIELD(struct as_token_step, ns),
+    AS_FIELD(struct as_token_step, cache_bytes),
+};
+static const struct as_json_shape token_step_shape =
+    AS_SHAPE(struct as_token_step, token_step_fields);
+
+static const struct as_json_field token_fields[] = {
+    AS_FIELD_ENUM(struct as_token_run, kind, AS_TOKENS_STREAM + 1),
+    AS_FIELD(struct as_token_run, batch),
+    AS_FIELD(struct as_token_run, prompt),
+    AS_FIELD(struct as_token_run, shortened),
+    AS_FIELD(struct as_token_run, prompt_ns),
+    AS_FIELD(struct as_token_run, prompt_runs),
+    AS_FIELD(struct as_token_run, prompt_tokens_per_s),
+    AS_FIELD_LIST(struct as_token_run, steps, n_steps, &token_step_shape, MAX_TOKENS),
+    AS_FIELD(struct as_token_run, median_ns),
+    AS_FIELD(struct as_token_run, p95_ns),
+    AS_FIELD(struct as_token_run, first_ns),
+    AS_FIELD(struct as_token_run, last_ns),
+    AS_FIELD(struct as_token_run, slope_ns),
+    AS_FIELD(struct as_token_run, tokens_per_s),
+    AS_FIELD(struct as_token_run, shapes_ns),
+    AS_FIELD(struct as_token_run, profiled_ns),
+    AS_FIELD(struct as_token_run, formula_bytes),
+    AS_FIELD(struct as_token_run, peak_bytes),
+    AS_FIELD(struct as_token_run, peak_cache_bytes),
+    AS_FIELD(struct as_token_run, parameter_bytes),
+    AS_FIELD(struct as_token_run, whole_macs),
+    AS_FIELD(struct as_token_run, cached_macs),
+};
+static const struct as_json_shape token_shape = AS_SHAPE(struct as_token_run, token_fields);
+
+static void put_samples(const struct as_latency_run *latency, struct as_run_maker *maker)
+{
+    enum { PART = 4096 };
+    struct as_latency_sample part[PART];
+
+    for (size_t i = 0; i < latency->n; i += PART) {
+        size_t n = latency->n - i < PART ? latency->n - i : PART;
+
+        for (size_t k = 0; k < n; k++)
+            part[k] = (struct as_latency_sample){latency->samples_ns[i + k], latency->seen[i + k]};
+        as_run_maker_rows(maker, "latency_samples", &as_latency_sample_shape, part, n);
+    }
+}
+
+void as_profile_data_put(const struct as_profile_data *d, struct as_run_maker *maker)
+{
+    as_run_maker_put(maker, "profile", &data_shape, d);
+    as_run_maker_put(maker, "topology", &as_topology_shape, &d->topology);
+    as_run_maker_put(maker, "load", &as_system_load_shape, &d->load);
+    as_run_maker_put(maker, "headroom", &as_memory_headroom_shape, &d->headroom);
+    if (d->has_peaks)
+        as_run_maker_put(maker, "peaks", &as_peaks_shape, &d->peaks);
+    if (d->has_tokens)
+        as_run_maker_put(maker, "tokens", &token_shape, &d->tokens);
+    put_samples(&d->latency, maker);
+    as_run_maker_rows(maker, "profiled_runs", &profiled_run_shape, d->runs, d->n_runs);
+    as_run_maker_rows(maker, "steps", &step_shape, d->steps, d->n_steps);
+}
+
+static int get_samples(struct as_latency_run *latency, struct as_run *run, struct assay_error *err)
+{
+    struct as_latency_sample *rows;
+    size_t n;
+    int rc = as_run_get_rows(run, "latency_samples", &as_latency_sample_shape,
+                             AS_LATENCY_MAX_SAMPLES, &rows, &n, err);
+
+    if (rc < 0)
+        return rc;
+    latency->samples_ns = as_arena_zero(&run->arena, n + 1, sizeof *latency->samples_ns);
+    latency->seen = as_arena_zero(&run->arena, n + 1, sizeof *latency->seen);
+    if (!latency->samples_ns || !latency->seen)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        latency->samples_ns[i] = rows[i].ns;
+        latency->seen[i] = rows[i].seen;
+    }
+    latency->n = n;
+    return ASSAY_OK;
+}
+
+static bool has_texts(const struct as_profile_step *s)
+{
+    return s->name && s->op && s->kernel && s->fused && s->layout;
+}
+
+/* What tables say of each other must agree, since analyses index one by the other. */
+static int check(const struct as_profile_data *d, const struct as_run *run, struct assay_error *err)
+{
+    bool good = d->model.path && d->config.kernels && d->config.input_fill &&
+                (!d->profiled || d->n_runs > 0) && d->threads > 0;
+
+    for (size_t i = 0; i < d->n_steps && good; i++) {
+        const struct as_profile_step *s = &d->steps[i];
+
+        good = has_texts(s) && s->n_inferences == d->n_runs && s->calls > 0 &&
+               s->weight_bytes <= s->bytes;
+        for (size_t k = 0; k < s->n_nodes && good; k++)
+            good = s->nodes[k] != NULL;
+    }
+    for (size_t i = 0; i < d->n_runs && good; i++)
+        good = d->runs[i].run_ns > 0;
+    for (size_t i = 0; i < d->n_inputs && good; i++)
+        good = d->inputs[i].name && d->inputs[i].dtype;
+    if (good)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_FORMAT, "%s: the parts of its profile do not fit together",
+                   run->path);
+}
+
+int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct assay_error *err)
+{
+    int rc = as_run_get(run, "profile", &data_shape, d, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "topology", &as_topology_shape, &d->topology, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "load", &as_system_load_shape, &d->load, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "headroom", &as_memory_headroom_shape, &d->headroom, err);
+    if (rc == ASSAY_OK && d->has_peaks)
+        rc = as_run_get(run, "peaks", &as_peaks_shape, &d->peaks, err);
+    if (rc == ASSAY_OK && d->has_tokens)
+        rc = as_run_get(run, "tokens", &token_shape, &d->tokens, err);
+    if (rc == ASSAY_OK)
+        rc = get_samples(&d->latency, run, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get_rows(run, "profiled_runs", &profiled_run_shape, AS_PROFILE_MAX_RUNS,
+                             &d->runs, &d->n_runs, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get_rows(run, "steps", &step_shape, MAX_STEPS, &d->steps, &d->n_steps, err);
+    return rc < 0 ? rc : check(d, run, err);
+}
