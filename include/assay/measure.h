@@ -174,8 +174,8 @@ struct assay_model_layer_profile {
     const char *name;       /* lives as long as the model and until it is counted again */
     const char *layer_type; /* the operator */
     uint64_t parameters;
-    uint64_t flops;    /* 2 x MACs of one run, in a body as often as it ran; of a layer without any:
-                          its other operations */
+    uint64_t flops;    /* of one inference: 2 x MACs and every other operation once; in a subgraph
+                          as often as it ran */
     double latency_ms; /* of its own, in a typical run; NaN: it is not run, see `reason` */
     double gflops_per_second; /* flops / time; NaN without a time, or when it is not counted */
     double parameter_memory_mb;
@@ -202,7 +202,8 @@ ASSAY_API int assay_profile_layer(struct assay_model *model, size_t i,
 /* One run of a model against what the machine can do. */
 struct assay_forward_profile {
     uint64_t parameters;
-    uint64_t flops; /* 2 x MACs of one run, all its samples; bodies as often as they ran */
+    uint64_t flops; /* of one inference, all its samples: 2 x MACs and every other operation once;
+                       subgraphs as often as they ran */
     double latency_ms;
     double parameter_memory_mb, activation_memory_mb, peak_memory_mb, memory_efficiency;
     double gflops_per_second;        /* flops / time */
@@ -212,7 +213,7 @@ struct assay_forward_profile {
     bool is_memory_bound, is_compute_bound; /* neither: bound by overhead, or not known */
     const char *bottleneck;   /* "compute", "memory", "overhead"; "unknown" without a roof, or when
                                  not `complete` */
-    uint64_t bytes_moved;     /* every input and output of every layer once */
+    uint64_t bytes_moved;     /* every input and output of every step that ran, once */
     double intensity;         /* flops a byte moved */
     double attainable_gflops; /* what the roof allows at this intensity */
     double attained_share;    /* gflops_per_second / attainable_gflops */

@@ -174,13 +174,6 @@ int as_measure_setup_close(struct as_measure_setup *s, struct assay_error *err)
     return assay_model_count(s->model, &s->counts, err);
 }
 
-int as_measure_count_ran(const struct as_measure_setup *s, struct as_costs **costs,
-                         struct assay_error *err)
-{
-    as_engine_tell_shapes(s->run->engine);
-    return as_costs_new(costs, s->model->model, err);
-}
-
 /* ---- latency ---- */
 
 static void put_causes(struct assay_latency *out, const struct as_latency_run *run)

@@ -32,11 +32,6 @@ AS_MUST_USE int as_measure_setup_open(struct as_measure_setup *s, struct assay_m
 /* Counts the model once more, since running it inferred other types; fails when that does. */
 AS_MUST_USE int as_measure_setup_close(struct as_measure_setup *s, struct assay_error *err);
 
-/* The costs of what ran, as often as it did, in rows of the model's order; the caller frees them.
- */
-AS_MUST_USE int as_measure_count_ran(const struct as_measure_setup *s, struct as_costs **costs,
-                                     struct assay_error *err);
-
 void as_measure_put_latency(struct assay_latency *out, const struct as_latency_run *run,
                             const struct assay_measure_options *options);
 void as_measure_put_memory(struct assay_memory *out, const struct as_measure_setup *s);

@@ -6,22 +6,40 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/model/profile.h"
 #include "api/measure_internal.h"
 #include "base/alloc.h"
 #include "base/text/text.h"
 #include "base/units.h"
-#include "measure/peaks/peaks.h"
-#include "model/cost/cost_rules.h"
-
-#define OVERHEAD_SHARE 0.25 /* when neither roof explains more of the time than this */
 
 /* ---- the machine ---- */
 
-int assay_measure_roof(uint32_t threads, struct assay_roof *roof, struct assay_error *err)
+static int measure_peaks(struct as_peaks *peaks, uint32_t threads, struct assay_error *err)
 {
     struct as_topology topology;
     struct as_peaks_options options = {
-        .topology = &topology, .max_threads = threads ? threads : 1, .quick = true};
+        .topology = &topology, .max_threads = threads, .quick = true};
+    int rc = as_topology_read(&topology, NULL, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_topology_check_threads(&topology, options.max_threads, err);
+    return rc < 0 ? rc : as_peaks_measure(peaks, &options, err);
+}
+
+static struct assay_roof roof_of(const struct as_peaks *peaks, uint32_t threads)
+{
+    return (struct assay_roof){
+        .size = sizeof(struct assay_roof),
+        .threads = threads,
+        .peak_gflops = as_peak_flops(peaks, AS_PEAK_F32, threads) / 1e9,
+        .bandwidth_gbs = as_peak_bandwidth(peaks, AS_PEAK_DRAM, threads) / 1e9,
+        .cache_bandwidth_gbs = as_peak_bandwidth(peaks, AS_PEAK_L3, threads) / 1e9,
+        .cache_bytes = peaks->place[AS_PEAK_L3].size_bytes,
+    };
+}
+
+int assay_measure_roof(uint32_t threads, struct assay_roof *roof, struct assay_error *err)
+{
     struct as_peaks *peaks;
     int rc;
 
@@ -31,125 +49,123 @@ int assay_measure_roof(uint32_t threads, struct assay_roof *roof, struct assay_e
     peaks = as_alloc_zero(1, sizeof *peaks);
     if (!peaks)
         return as_fail_nomem(err);
-    rc = as_topology_read(&topology, NULL, err);
+    threads = threads ? threads : 1;
+    rc = measure_peaks(peaks, threads, err);
     if (rc == ASSAY_OK)
-        rc = as_topology_check_threads(&topology, options.max_threads, err);
-    if (rc == ASSAY_OK)
-        rc = as_peaks_measure(peaks, &options, err);
-    if (rc == ASSAY_OK)
-        *roof = (struct assay_roof){
-            .size = sizeof *roof,
-            .threads = options.max_threads,
-            .peak_gflops = as_peak_flops(peaks, AS_PEAK_F32, options.max_threads) / 1e9,
-            .bandwidth_gbs = as_peak_bandwidth(peaks, AS_PEAK_DRAM, options.max_threads) / 1e9,
-            .cache_bandwidth_gbs = as_peak_bandwidth(peaks, AS_PEAK_L3, options.max_threads) / 1e9,
-            .cache_bytes = peaks->place[AS_PEAK_L3].size_bytes,
-        };
+        *roof = roof_of(peaks, threads);
     as_free(peaks);
+    return rc;
+}
+
+/* The peaks that the caller's roof stands for: f32, the last cache and main memory. */
+static void peaks_of(struct as_peaks *peaks, const struct assay_roof *roof, uint32_t threads)
+{
+    const struct as_peak none = {.rate = AS_UNKNOWN};
+
+    *peaks = (struct as_peaks){.n_counts = 1, .frequency_hz = AS_UNKNOWN, .vector_hz = AS_UNKNOWN};
+    peaks->threads[0] = threads;
+    for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
+        peaks->compute[type][0] = none;
+    for (int level = 0; level < AS_PEAK_LEVEL_COUNT; level++)
+        for (int access = 0; access < AS_PEAK_ACCESS_COUNT; access++)
+            peaks->bandwidth[level][access][0] = none;
+    peaks->compute[AS_PEAK_F32][0].rate =
+        roof->peak_gflops > 0 ? roof->peak_gflops * 1e9 : AS_UNKNOWN;
+    peaks->bandwidth[AS_PEAK_DRAM][AS_PEAK_READ][0].rate =
+        roof->bandwidth_gbs > 0 ? roof->bandwidth_gbs * 1e9 : AS_UNKNOWN;
+    if (roof->cache_bytes && roof->cache_bandwidth_gbs > 0) {
+        peaks->place[AS_PEAK_L3].size_bytes = roof->cache_bytes;
+        peaks->bandwidth[AS_PEAK_L3][AS_PEAK_READ][0].rate = roof->cache_bandwidth_gbs * 1e9;
+    }
+}
+
+static int find_peaks(struct as_profile_data *d, struct assay_forward_profile *f,
+                      const struct assay_measure_options *o, struct assay_error *err)
+{
+    uint32_t threads = o->threads ? o->threads : 1;
+    int rc = ASSAY_OK;
+
+    if (o->roof) {
+        memcpy(&f->roof, o->roof, o->roof->size < sizeof f->roof ? o->roof->size : sizeof f->roof);
+        peaks_of(&d->peaks, &f->roof, threads);
+    } else {
+        rc = measure_peaks(&d->peaks, threads, err);
+        f->roof = roof_of(&d->peaks, threads);
+    }
+    d->has_peaks = rc == ASSAY_OK;
     return rc;
 }
 
 /* ---- the whole ---- */
 
-static int find_roof(struct assay_forward_profile *f, const struct assay_measure_options *o,
-                     struct assay_error *err)
-{
-    if (!o->roof)
-        return assay_measure_roof(o->threads, &f->roof, err);
-    memcpy(&f->roof, o->roof, o->roof->size < sizeof f->roof ? o->roof->size : sizeof f->roof);
-    return ASSAY_OK;
-}
-
-static void find_rates(struct assay_forward_profile *f, double seconds, double bandwidth)
-{
-    const struct assay_roof *roof = &f->roof;
-    bool known = f->complete && seconds > 0;
-
-    f->intensity =
-        f->complete && f->bytes_moved ? (double)f->flops / (double)f->bytes_moved : AS_UNKNOWN;
-    f->gflops_per_second = known ? (double)f->flops / 1e9 / seconds : AS_UNKNOWN;
-    f->memory_bandwidth_mbs = known ? (double)f->bytes_moved / AS_MIB / seconds : AS_UNKNOWN;
-    f->computational_efficiency =
-        roof->peak_gflops > 0 ? f->gflops_per_second / roof->peak_gflops : AS_UNKNOWN;
-    f->attainable_gflops = roof->peak_gflops > 0 && bandwidth > 0 && !isnan(f->intensity)
-                               ? fmin(roof->peak_gflops, f->intensity * bandwidth / 1e9)
-                               : AS_UNKNOWN;
-    f->attained_share =
-        f->attainable_gflops > 0 ? f->gflops_per_second / f->attainable_gflops : AS_UNKNOWN;
-}
-
 /* NULL: all of them could be had. */
-static const char *why_unknown(const struct assay_forward_profile *f, double seconds,
-                               double bandwidth)
+static const char *why_unknown(const struct assay_forward_profile *f)
 {
     if (!f->complete)
         return "not every layer is counted: an operator has no rule, or a shape or a number of "
                "rounds is not the same all the time";
     if (!(f->roof.peak_gflops > 0))
         return "the peak of this machine is not known";
-    if (!(bandwidth > 0))
+    if (!(f->roof.bandwidth_gbs > 0))
         return "the bandwidth of this machine is not known";
-    if (!(seconds > 0))
-        return "a run takes less time than the clock can see";
+    if (!(f->latency_ms > 0))
+        return "an inference takes less time than the clock can see";
     if (f->bytes_moved == 0)
         return "no layer moves a byte";
     if (f->flops == 0)
-        return "nothing is multiplied and added, so there is no share to attain";
-    return isnan(f->memory_efficiency) ? "a run takes no memory" : NULL;
+        return "nothing is computed, so there is no share to attain";
+    return isnan(f->memory_efficiency) ? "an inference takes no memory" : NULL;
 }
 
-/* Which roof the time comes nearest to; neither, when both are far away. */
-static void find_bound(struct assay_forward_profile *f, double seconds)
+static void put_forward(struct assay_forward_profile *f, const struct as_profile *p,
+                        const struct assay_model_counts *c)
 {
-    const struct assay_roof *roof = &f->roof;
-    uint64_t set = f->memory.held_parameter_bytes + f->memory.activation_bytes;
-    bool cached = roof->cache_bytes && set <= roof->cache_bytes && roof->cache_bandwidth_gbs > 0;
-    double bandwidth = (cached ? roof->cache_bandwidth_gbs : roof->bandwidth_gbs) * 1e9;
-    double computing = (double)f->flops / (roof->peak_gflops * 1e9);
-    double moving = (double)f->bytes_moved / bandwidth;
+    const struct as_profile_subject *m = &p->data->model;
+    const struct as_roof *roof = &p->roof;
+    double peak = f->roof.peak_gflops;
 
-    find_rates(f, seconds, bandwidth);
-    f->reason = why_unknown(f, seconds, bandwidth);
-    f->bottleneck = "unknown";
-    if (!f->complete || !(roof->peak_gflops > 0) || !(bandwidth > 0))
-        return;
-    if (fmax(computing, moving) < OVERHEAD_SHARE * seconds) {
-        f->bottleneck = "overhead";
-        return;
-    }
-    f->is_memory_bound = moving > computing;
-    f->is_compute_bound = !f->is_memory_bound;
-    f->bottleneck = f->is_memory_bound ? "memory" : "compute";
-}
-
-static void put_forward(struct assay_forward_profile *f, const struct assay_model_counts *c)
-{
     f->memory.parameter_bytes = c->parameter_bytes;
     f->memory.parameter_memory_mb = (double)c->parameter_bytes / AS_MIB;
     f->parameters = c->parameters;
+    f->flops = m->flops;
+    f->bytes_moved = p->bytes;
+    f->complete = m->complete;
     f->latency_ms = f->latency.latency_ms;
     f->parameter_memory_mb = f->memory.parameter_memory_mb;
     f->activation_memory_mb = f->memory.activation_memory_mb;
     f->peak_memory_mb = f->memory.peak_memory_mb;
     f->memory_efficiency = f->memory.memory_efficiency;
-    find_bound(f, f->latency.median_ns / 1e9);
+    f->intensity = m->complete ? roof->intensity : AS_UNKNOWN;
+    f->gflops_per_second = m->complete ? roof->achieved / 1e9 : AS_UNKNOWN;
+    f->memory_bandwidth_mbs = m->complete ? roof->bandwidth / AS_MIB : AS_UNKNOWN;
+    f->computational_efficiency = peak > 0 ? f->gflops_per_second / peak : AS_UNKNOWN;
+    f->attainable_gflops = m->complete ? roof->attainable / 1e9 : AS_UNKNOWN;
+    f->attained_share = m->complete && f->flops > 0 ? roof->roof_fraction : AS_UNKNOWN;
+    f->is_memory_bound = m->complete && roof->bound == AS_BOUND_MEMORY;
+    f->is_compute_bound = m->complete && roof->bound == AS_BOUND_COMPUTE;
+    f->bottleneck = as_bound_name(m->complete ? roof->bound : AS_BOUND_UNKNOWN);
+    f->reason = why_unknown(f);
 }
 
-/* What ran is counted, not what could have been. */
-static int put_work(struct assay_forward_profile *f, struct as_measure_setup *s,
-                    struct assay_error *err)
+/* The same profile that `assay profile` prints. */
+static int profile(struct assay_forward_profile *f, struct as_measure_setup *s,
+                   struct assay_error *err)
 {
-    struct as_costs *costs;
-    int rc = as_measure_count_ran(s, &costs, err);
+    struct as_profile_data *d = as_alloc_zero(1, sizeof *d);
+    struct as_profile *p = NULL;
+    struct as_arena arena = {0};
+    int rc = d ? as_profile_data_init(d, s->run, s->model->model, &arena, err) : as_fail_nomem(err);
 
-    if (rc < 0)
-        return rc;
-    f->flops = as_sat_mul(costs->forward.macs, 2);
-    f->bytes_moved = as_sat_add(costs->forward.bytes_read, costs->forward.bytes_written);
-    f->complete = costs->n_unknown_ops == 0 && costs->n_unknown_shapes == 0 && costs->times_known &&
-                  !costs->overflow;
-    as_costs_free(costs);
-    return ASSAY_OK;
+    if (rc == ASSAY_OK)
+        rc = find_peaks(d, f, &s->options, err);
+    if (rc == ASSAY_OK)
+        rc = as_profile_new(&p, d, 0, err);
+    if (rc == ASSAY_OK)
+        put_forward(f, p, &s->counts);
+    as_profile_free(p);
+    as_arena_fini(&arena);
+    as_free(d);
+    return rc;
 }
 
 int assay_profile_forward(struct assay_model *model, const struct assay_measure_options *options,
@@ -161,22 +177,18 @@ int assay_profile_forward(struct assay_model *model, const struct assay_measure_
     if (!forward)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the profile is given");
     memset(forward, 0, sizeof *forward);
-    rc = as_measure_setup_open(&s, model, options, AS_PASS_TIMING | AS_PASS_MEMORY, err);
+    rc = as_measure_setup_open(&s, model, options,
+                               AS_PASS_TIMING | AS_PASS_PROFILE | AS_PASS_MEMORY, err);
     if (rc < 0)
         return rc;
     as_measure_put_latency(&forward->latency, &s.run->latency, &s.options);
     as_measure_put_memory(&forward->memory, &s);
-    rc = put_work(forward, &s, err);
+    rc = profile(forward, &s, err);
     closed = as_measure_setup_close(&s, rc < 0 ? NULL : err);
     rc = rc < 0 ? rc : closed;
-    if (rc == ASSAY_OK)
-        rc = find_roof(forward, &s.options, err);
-    if (rc < 0) {
+    if (rc < 0)
         memset(forward, 0, sizeof *forward);
-        return rc;
-    }
-    put_forward(forward, &s.counts);
-    return ASSAY_OK;
+    return rc;
 }
 
 int assay_quick_profile(struct assay_model *model, const struct assay_measure_options *options,

@@ -17,8 +17,9 @@
 #include "cmd/common/history_file.h"
 #include "cmd/common/measure_options.h"
 #include "cmd/common/model_options.h"
+#include "cmd/common/show_options.h"
 #include "format/model_file.h"
-#include "measure/tokens/token_run.h"
+#include "measure/latency/profile_data.h"
 #include "report/export/export.h"
 #include "report/profile/profile_report.h"
 
@@ -67,10 +68,7 @@ static const struct as_opt profile_opts[] = {
     AS_OPT_WIDE,
     AS_OPT_JSON,
     AS_OPT_MARKDOWN,
-    {.name = "csv",
-     .kind = AS_OPT_FOLDER,
-     .argument = "DIR",
-     .help = "write layers, operators, scopes, latency and memory as CSV into DIR"},
+    AS_OPT_CSV,
     {.name = "trace",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
@@ -81,7 +79,7 @@ static const struct as_opt profile_opts[] = {
 /* Everything one run of the command holds. */
 struct work {
     const struct as_cmd_line *line;
-    struct as_cmd_line shown; /* without --output when that is a run */
+    struct as_show show;
     struct as_progress progress;
     struct as_topology topology;
     struct as_system_load load;
@@ -90,7 +88,6 @@ struct work {
     struct as_peaks_cached peaks;
     bool has_peaks;
     struct assay_error no_peaks;
-    struct as_fitness fitness;
     struct as_model *model;
     struct as_model_options given;
     struct as_run_options run_options;
@@ -100,32 +97,18 @@ struct work {
     struct as_token_run tokens;
     bool has_tokens;
     struct assay_error no_tokens;
-    struct as_profile *profile;
-    const char *record;             /* where the run goes; NULL: nowhere */
+    struct as_profile_data data;
+    struct as_run *saved;           /* the run as anybody will read it */
+    const char *record;             /* where inferences are recorded; NULL: nowhere */
     char folder[32], temporary[64]; /* of a run made only for its trace */
-    struct as_arena words;          /* of the command line */
-    struct as_profile_setting settings[AS_CMD_MAX_LIST];
+    struct as_arena arena;          /* of the data and the command line */
 };
-
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
 
 /* `-o NAME.assay` records a run; any other name takes the page. */
 static int read_outputs(struct work *w, struct assay_error *err)
 {
-    const char *output = as_opt_text(w->line, "output");
-
-    w->shown = *w->line;
-    if (output && ends_in(output, ".assay")) {
-        w->record = output;
-        for (size_t i = 0; i < AS_CMD_MAX_OPTS; i++)
-            if (w->shown.value[i] == output)
-                w->shown.value[i] = NULL;
-    } else if (as_opt_given(w->line, "trace")) {
+    w->record = as_show_run_path(w->line);
+    if (!w->record && as_opt_given(w->line, "trace")) {
         /* A folder of our own: in one that others write to, a name could be taken from us. */
         (void)snprintf(w->folder, sizeof w->folder, "/tmp/assay-profile-XXXXXX");
         if (!mkdtemp(w->folder)) {
@@ -206,19 +189,25 @@ static void find_peaks(struct work *w)
     w->has_peaks = as_peaks_get(&w->peaks, &wanted, w->line, &w->no_peaks) == ASSAY_OK;
 }
 
-static void judge(struct work *w)
+/* What stands against the metrics, before anybody waits for them. */
+static void warn(const struct work *w)
 {
-    as_fitness_judge(&w->fitness, &(struct as_fitness_facts){
-                                      .topology = &w->topology,
-                                      .load = &w->load,
-                                      .headroom = &w->headroom,
-                                      .peaks = w->has_peaks ? &w->peaks.peaks : NULL,
-                                  });
+    struct as_fitness fitness;
+
+    as_fitness_judge(&fitness, &(struct as_fitness_facts){
+                                   .topology = &w->topology,
+                                   .load = &w->load,
+                                   .headroom = &w->headroom,
+                                   .peaks = w->has_peaks ? &w->peaks.peaks : NULL,
+                               });
+    for (size_t i = 0; i < fitness.n; i++)
+        if (fitness.findings[i].severity == AS_FITNESS_WARNING)
+            as_console_note(w->line, "warning: %s (%s)", fitness.findings[i].what,
+                            fitness.findings[i].evidence);
 }
 
 static int measure(struct work *w, struct assay_error *err)
 {
-    struct as_profile_inputs in = {0};
     int rc;
 
     w->progress.wanted = as_progress_wanted(w->line);
@@ -228,12 +217,7 @@ static int measure(struct work *w, struct assay_error *err)
         return rc;
     if (!as_opt_given(w->line, "no-history"))
         as_earlier_runs_add(&w->earlier, w->run->latency.figures.summary.median);
-    in.run = w->run;
-    in.model = w->model;
-    in.peaks = w->has_peaks ? &w->peaks.peaks : NULL;
-    in.why_no_peaks = w->no_peaks.msg;
-    in.scope_depth = (unsigned)as_opt_number(w->line, "scope-depth", 0);
-    return as_profile_new(&w->profile, &in, err);
+    return as_profile_data_init(&w->data, w->run, w->model, &w->arena, err);
 }
 
 /* A text model or one with a state, as it is used: in a model of its own, since shapes grow. */
@@ -283,82 +267,78 @@ static int write_trace(const struct work *w, struct assay_error *err)
     const char *path = as_opt_text(w->line, "trace");
     struct as_export_options options = AS_EXPORT_OPTIONS_INIT;
     struct as_export_result result;
-    struct as_run *run = NULL;
     struct as_out out;
     int rc;
 
     if (!path)
         return ASSAY_OK;
-    rc = as_run_open(&run, w->record, err);
+    rc = as_out_file(&out, path, err);
     if (rc < 0)
         return rc;
-    rc = as_out_file(&out, path, err);
-    if (rc == ASSAY_OK) {
-        rc = as_export(as_exporter_find("chrome-trace"), run, &options, &out, &result, err);
-        if (rc < 0)
-            as_out_drop(&out);
-        else
-            rc = as_out_close(&out, err);
-    }
-    as_run_close(run);
+    rc = as_export(as_exporter_find("chrome-trace"), w->saved, &options, &out, &result, err);
+    if (rc < 0)
+        as_out_drop(&out);
+    else
+        rc = as_out_close(&out, err);
     return rc;
 }
 
-/* What was asked for, in the words it was asked in. */
-static int read_words(struct work *w, struct as_profile_report *report, struct assay_error *err)
+/* The values of a repeatable option. */
+static int take_list(struct work *w, const char *name, const char ***list, size_t *n,
+                     struct assay_error *err)
 {
-    static const char *const lists[] = {"shape", "dim", "value", "loop", "input"};
-
-    for (size_t i = 0; i < AS_COUNT_OF(lists); i++) {
-        const char *value;
-
-        for (size_t k = 0; (value = as_opt_list_at(w->line, lists[i], k)) != NULL; k++)
-            w->settings[report->n_settings++] = (struct as_profile_setting){lists[i], value};
-    }
-    report->settings = w->settings;
-    return as_own_argv(&w->words, &report->words, &report->n_words, err);
+    *list = as_arena_zero(&w->arena, AS_CMD_MAX_LIST, sizeof **list);
+    if (!*list)
+        return as_fail_nomem(err);
+    while (*n < AS_CMD_MAX_LIST && ((*list)[*n] = as_opt_list_at(w->line, name, *n)) != NULL)
+        (*n)++;
+    return ASSAY_OK;
 }
 
-AS_CONSOLE_DEFINE_PRINT(print_report, as_profile_report, as_profile_json, as_profile_page);
-
-static int print(struct work *w, struct assay_error *err)
+/* What was asked for, in the words it was asked in. */
+static int take_words(struct work *w, struct assay_error *err)
 {
-    unsigned places[AS_PROFILE_SECTION_COUNT];
-    struct as_profile_report report = {
-        .profile = w->profile,
-        .topology = &w->topology,
-        .fitness = &w->fitness,
-        .tokens = w->has_tokens ? &w->tokens : NULL,
-        .why_no_tokens = w->no_tokens.code ? w->no_tokens.msg : NULL,
-        .top = (size_t)as_opt_number(w->line, "top", 0),
-        .sort = (unsigned)as_opt_word(w->line, "sort", 0),
-        .wide = as_opt_given(w->line, "wide"),
-        .markdown = as_opt_given(w->line, "markdown"),
-    };
-    size_t n = as_opt_words(w->line, "section", places, AS_PROFILE_SECTION_COUNT);
-    const char *folder = as_opt_text(w->line, "csv");
-    int rc = read_words(w, &report, err);
+    struct as_profile_config *c = &w->data.config;
+    const char *const *words;
+    int rc = take_list(w, "shape", &c->shape, &c->n_shape, err);
 
+    rc = rc < 0 ? rc : take_list(w, "dim", &c->dim, &c->n_dim, err);
+    rc = rc < 0 ? rc : take_list(w, "value", &c->value, &c->n_value, err);
+    rc = rc < 0 ? rc : take_list(w, "loop", &c->loop, &c->n_loop, err);
+    rc = rc < 0 ? rc : take_list(w, "input", &c->input, &c->n_input, err);
+    rc = rc < 0 ? rc : as_own_argv(&w->arena, &words, &c->n_command, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < n; i++)
-        report.sections |= 1u << places[i];
-    if (folder) {
-        rc = as_profile_csv(&report, folder, err);
-        if (rc < 0)
-            return rc;
-        as_console_note(w->line, "%d files written to %s", rc, folder);
-    }
-    return print_report(&w->shown, &report, err);
+    c->command = as_arena_zero(&w->arena, c->n_command + 1, sizeof *c->command);
+    if (!c->command)
+        return as_fail_nomem(err);
+    memcpy(c->command, words, c->n_command * sizeof *c->command);
+    return ASSAY_OK;
 }
 
-/* What stands against the figures, before anybody reads them. */
-static void warn(const struct work *w)
+/* Makes the run of all that was measured. */
+static int save(struct work *w, struct assay_error *err)
 {
-    for (size_t i = 0; i < w->fitness.n; i++)
-        if (w->fitness.findings[i].severity == AS_FITNESS_WARNING)
-            as_console_note(w->line, "warning: %s (%s)", w->fitness.findings[i].what,
-                            w->fitness.findings[i].evidence);
+    struct as_profile_data *d = &w->data;
+    struct as_run_maker maker;
+    int rc = take_words(w, err);
+
+    d->topology = w->topology;
+    d->load = w->load;
+    d->headroom = w->headroom;
+    d->has_peaks = w->has_peaks;
+    d->peaks = w->peaks.peaks;
+    d->why_no_peaks = w->has_peaks ? NULL : w->no_peaks.msg;
+    d->has_tokens = w->has_tokens;
+    d->tokens = w->tokens;
+    d->why_no_tokens = w->no_tokens.code ? w->no_tokens.msg : NULL;
+    if (rc == ASSAY_OK)
+        rc = w->record ? as_run_maker_append(&maker, w->record, "profile", err)
+                       : as_run_maker_open(&maker, NULL, "profile", err);
+    if (rc < 0)
+        return rc;
+    as_profile_data_put(d, &maker);
+    return as_run_maker_finish(&maker, &w->saved, err);
 }
 
 static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
@@ -371,7 +351,7 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     w->line = line;
     as_run_environment();
     as_system_load_read(&w->load, "");
-    rc = as_opt_choose_one(line, "json", "markdown", err);
+    rc = as_show_read(&w->show, line, err);
     if (rc == ASSAY_OK)
         rc = as_max_isa_read(line, err);
     if (rc == ASSAY_OK)
@@ -385,7 +365,6 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK) {
         find_peaks(w);
         find_earlier(w);
-        judge(w);
         warn(w);
         rc = measure(w, err);
         if (rc == ASSAY_ERR_FORMAT || rc == ASSAY_ERR_UNSUPPORTED || rc == ASSAY_ERR_LIMIT)
@@ -394,21 +373,23 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = run_tokens(w, err);
     if (rc == ASSAY_OK)
+        rc = save(w, err);
+    if (rc == ASSAY_OK)
         rc = write_trace(w, err);
     if (rc == ASSAY_OK)
-        rc = print(w, err);
+        rc = as_show_print(w->saved, &w->show, line, err);
     if (w->folder[0]) {
         (void)unlink(w->temporary);
         (void)rmdir(w->folder);
     }
-    as_profile_free(w->profile);
+    as_run_close(w->saved);
     as_profile_run_free(w->run);
     as_token_run_fini(&w->tokens);
     as_state_pairs_fini(&w->pairs);
     as_run_options_fini(&w->run_options);
     as_model_options_fini(&w->given);
     as_model_free(w->model);
-    as_arena_fini(&w->words);
+    as_arena_fini(&w->arena);
     as_free(w);
     return rc;
 }

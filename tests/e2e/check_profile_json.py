@@ -16,8 +16,8 @@ def number(where, key, low=0.0, null=False):
     return value
 
 
-assert j["schema"] == "assay.profile" and j["schema_version"] == 1
-for key in ("model", "machine", "config", "latency", "memory", "layers", "summary", "advice", "profiling_cost"):
+assert j["schema"] == "assay.profile" and j["schema_version"] == 2
+for key in ("model", "machine", "config", "latency", "memory", "layers", "summary", "recommendations", "profiling_cost"):
     assert key in j, key
 
 latency = j["latency"]
@@ -90,6 +90,6 @@ for group in (j["operators"], j["scopes"]):
     assert math.isclose(sum(g["self_ns"] for g in group), summary["total_time_ns"], rel_tol=1e-6)
     times = [g["self_ns"] for g in group]
     assert times == sorted(times, reverse=True)
-for advice in j["advice"]:
-    assert advice["rule"] and advice["text"] and advice["evidence"] and advice["confidence"] in ("low", "medium", "high")
+for advice in j["recommendations"]:
+    assert advice["rule"] and advice["action"] and 0 <= advice["severity"] <= 100 and advice["evidence"] and advice["confidence"] in ("low", "medium", "high")
 number(j["profiling_cost"], "share", low=-1)

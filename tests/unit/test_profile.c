@@ -15,6 +15,8 @@ static void assert_near(double is, double should)
 struct made {
     struct as_model *model;
     struct as_profile_run *run;
+    struct as_profile_data data;
+    struct as_arena arena;
     struct as_profile *profile;
 };
 
@@ -37,16 +39,19 @@ static void make(struct made *m, unsigned runs)
 
 static void analyse(struct made *m)
 {
-    struct as_profile_inputs in = {.run = m->run, .model = m->model, .why_no_peaks = "not asked"};
     struct assay_error err = {0};
 
-    if (as_profile_new(&m->profile, &in, &err) < 0)
+    if (as_profile_data_init(&m->data, m->run, m->model, &m->arena, &err) < 0)
+        fail_msg("%s", err.msg);
+    m->data.why_no_peaks = "not asked";
+    if (as_profile_new(&m->profile, &m->data, 0, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
 static void drop(struct made *m)
 {
     as_profile_free(m->profile);
+    as_arena_fini(&m->arena);
     as_profile_run_free(m->run);
     as_model_free(m->model);
 }
@@ -136,7 +141,7 @@ static void memory_that_was_not_counted_is_not_zero(void **state)
     assert_true(m.profile->memory.held_bytes >= UINT64_C(4) * 269322);
     assert_true(m.profile->memory.planned && m.profile->memory.planned_bytes > 0);
     assert_true(isnan(m.profile->memory.efficiency));
-    assert_true(m.profile->n_layers > 0 && !m.profile->layers[0].live_known);
+    assert_true(m.profile->n_layers > 0 && !m.profile->data->memory_counted);
     drop(&m);
 }
 
@@ -145,82 +150,85 @@ static void memory_that_was_not_counted_is_not_zero(void **state)
 struct by_hand {
     struct as_profile p;
     struct as_profile_layer layers[3];
+    struct as_profile_step steps[3];
     uint32_t by_time[3];
-    struct as_profile_run run;
-    struct as_peaks peaks;
+    struct as_profile_data data;
 };
 
 /* Two threads have twice the peak, and no more bandwidth. */
 static void make_by_hand(struct by_hand *h)
 {
-    *h = (struct by_hand){.peaks = {.n_counts = 2, .threads = {1, 2}}, .by_time = {0, 1, 2}};
+    *h = (struct by_hand){.data = {.peaks = {.n_counts = 2, .threads = {1, 2}}},
+                          .by_time = {0, 1, 2}};
     for (int t = 0; t < AS_PEAK_TYPE_COUNT; t++)
         for (int c = 0; c < 2; c++)
-            h->peaks.compute[t][c].rate = 1e11 * (c + 1);
+            h->data.peaks.compute[t][c].rate = 1e11 * (c + 1);
     for (int l = 0; l < AS_PEAK_LEVEL_COUNT; l++)
         for (int a = 0; a < AS_PEAK_ACCESS_COUNT; a++)
             for (int c = 0; c < 2; c++)
-                h->peaks.bandwidth[l][a][c].rate = 1e10;
-    for (int i = 0; i < 3; i++)
-        h->layers[i] =
-            (struct as_profile_layer){.step = {.name = i == 0   ? "first"
-                                                       : i == 1 ? "second"
-                                                                : "third",
+                h->data.peaks.bandwidth[l][a][c].rate = 1e10;
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"first", "second", "third"};
+
+        h->steps[i] = (struct as_profile_step){.name = names[i],
                                                .op = "MatMul",
                                                .kernel = "jit:avx2",
-                                               .fused = ""},
-                                      .calls = 1,
+                                               .fused = "",
+                                               .calls = 1,
+                                               .counted = true,
+                                               .macs = 1,
+                                               .flops = 2,
+                                               .bytes = 4};
+        h->layers[i] =
+            (struct as_profile_layer){.step = &h->steps[i],
                                       .self_ns = 1e6,
                                       .share = 1.0 / 3,
-                                      .counted = true,
-                                      .macs = 1,
-                                      .flops = 2,
-                                      .bytes = 4,
                                       .roof = {.bound = AS_BOUND_COMPUTE, .roof_fraction = 0.9}};
-    h->p = (struct as_profile){.run = &h->run,
-                               .peaks = &h->peaks,
-                               .threads = 1,
+    }
+    h->data.threads = 1;
+    h->data.model.batch = 1;
+    h->p = (struct as_profile){.data = &h->data,
+                               .peaks = &h->data.peaks,
                                .layers = h->layers,
                                .n_layers = 3,
                                .by_time = h->by_time,
-                               .sum_ns = 3e6,
-                               .batch = 1};
+                               .sum_ns = 3e6};
 }
 
-static const struct as_advice *advice_of(const struct by_hand *h, const char *id)
+static const struct assay_finding *advice_of(const struct by_hand *h, const char *id)
 {
-    for (size_t i = 0; i < h->p.n_advice; i++)
-        if (strcmp(h->p.advice[i].id, id) == 0)
-            return &h->p.advice[i];
+    for (size_t i = 0; i < h->p.n_findings; i++)
+        if (strcmp(h->p.findings[i].rule, id) == 0)
+            return &h->p.findings[i];
     return NULL;
 }
 
 static void threads_are_advised_for_what_they_can_shorten(void **state)
 {
     struct by_hand h;
-    const struct as_advice *a;
+    const struct assay_finding *a;
 
     (void)state;
     make_by_hand(&h);
     h.layers[1].roof.bound = AS_BOUND_OVERHEAD;
     h.layers[2].roof.bound = AS_BOUND_MEMORY; /* whose bandwidth does not grow */
-    as_profile_advise(&h.p);
+    as_profile_recommend(&h.p);
     a = advice_of(&h, "more-threads");
     assert_non_null(a);
-    assert_near(a->gain, 1.0 / 6);
+    assert_near(a->expected_gain, 1.0 / 6);
     as_arena_fini(&h.p.arena);
 
     make_by_hand(&h);
     for (int i = 0; i < 3; i++)
         h.layers[i].roof.bound = i == 0 ? AS_BOUND_MEMORY : AS_BOUND_OVERHEAD;
-    as_profile_advise(&h.p);
+    as_profile_recommend(&h.p);
     assert_null(advice_of(&h, "more-threads"));
     as_arena_fini(&h.p.arena);
 
     make_by_hand(&h); /* too short to be shared out */
     for (int i = 0; i < 3; i++)
         h.layers[i].self_ns = 15000;
-    as_profile_advise(&h.p);
+    as_profile_recommend(&h.p);
     assert_null(advice_of(&h, "more-threads"));
     as_arena_fini(&h.p.arena);
 }
@@ -231,16 +239,16 @@ static void a_product_in_plain_c_is_named_as_such_first(void **state)
 
     (void)state;
     make_by_hand(&h);
-    h.layers[0].step.kernel = "plain C";
+    h.steps[0].kernel = "plain C";
     h.layers[0].roof = (struct as_roof){.bound = AS_BOUND_OVERHEAD, .roof_fraction = 0.01};
     h.layers[0].share = 0.9;
     h.layers[1].share = h.layers[2].share = 0.05;
     h.p.plain_share = 0.9;
     h.p.bound_share[AS_BOUND_OVERHEAD] = 0.9;
-    as_profile_advise(&h.p);
-    assert_true(h.p.n_advice > 0);
-    assert_string_equal(h.p.advice[0].id, "plain-products");
-    assert_near(h.p.advice[0].gain, 0.9 * 0.99);
+    as_profile_recommend(&h.p);
+    assert_true(h.p.n_findings > 0);
+    assert_string_equal(h.p.findings[0].rule, "plain-products");
+    assert_near(h.p.findings[0].expected_gain, 0.9 * 0.99);
     assert_null(advice_of(&h, "far-below-roof"));
     assert_null(advice_of(&h, "overhead"));
     assert_null(advice_of(&h, "plain-kernels"));

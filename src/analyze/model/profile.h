@@ -3,28 +3,19 @@
 #ifndef AS_ANALYZE_MODEL_PROFILE_H
 #define AS_ANALYZE_MODEL_PROFILE_H
 
+#include "analyze/model/fitness.h"
 #include "analyze/model/roofline.h"
-#include "engine/engine.h"
-#include "measure/latency/profile_run.h"
-#include "model/cost/cost.h"
-#include "model/weights/parameters.h"
+#include "base/finding.h"
+#include "measure/latency/profile_data.h"
 
 /* One step of the engine: a layer of the file, some that were fused, or a reorder. */
 struct as_profile_layer {
-    struct as_step_info step; /* its `fused` is a copy */
-    size_t index;             /* of the step */
-    uint64_t calls;           /* in one run */
-    double self_ns;           /* of the median run, by its median share; all add up */
+    const struct as_profile_step *step; /* name, counts, its time in each inference */
+    size_t index;                       /* of the step */
+    double self_ns; /* of the median inference, by its median share; all add up */
     double mean_ns, std_ns, min_ns, max_ns, p95_ns;
     double share;            /* of the sum over all layers */
     double cumulative_share; /* with all that are slower */
-    const uint64_t *trail;   /* its time in each run */
-    size_t n_trail;
-    bool counted;                              /* every node in it has counts */
-    uint64_t macs, flops, bytes, weight_bytes; /* of all calls; the first two when `counted` */
-    uint64_t live_bytes;
-    bool live_known; /* memory was counted */
-    enum as_peak_type type;
     struct as_roof roof;
 };
 
@@ -43,18 +34,7 @@ struct as_profile_group {
     struct as_roof roof;
 };
 
-enum as_advice_confidence { AS_ADVICE_LOW, AS_ADVICE_MEDIUM, AS_ADVICE_HIGH };
-
-/* What to do next, and why. */
-struct as_advice {
-    const char *id;       /* of the rule, as in "memory-bound-weights" */
-    const char *text;     /* what to do: one sentence without a full stop */
-    const char *evidence; /* figures that speak for it */
-    double gain;          /* expected share of the time saved; NaN: not known */
-    enum as_advice_confidence confidence;
-};
-
-enum { AS_ADVICE_MAX = 16 };
+enum { AS_PROFILE_MAX_FINDINGS = 16 };
 
 struct as_profile_memory {
     uint64_t parameter_bytes;  /* of the model, as stored */
@@ -73,18 +53,11 @@ struct as_profile_memory {
 };
 
 struct as_profile {
-    const struct as_profile_run *run; /* borrowed */
-    const struct as_model *model;     /* borrowed */
-    const struct as_peaks *peaks;     /* borrowed; NULL: not measured */
-    const char *why_no_peaks;
-    uint64_t parameters, n_nodes;
-    struct as_cost cost; /* of one run */
-    uint64_t flops, bytes;
-    bool counted;
-    uint64_t batch;
-    uint64_t tokens; /* of one run of a decoder or encoder of text; 0: no text */
-    unsigned threads;
-    struct as_profile_layer *layers; /* in the order of the run */
+    const struct as_profile_data *data; /* borrowed */
+    const struct as_peaks *peaks;       /* of the data; NULL: not measured */
+    uint64_t bytes;                     /* of all layers */
+    struct as_fitness fitness;          /* of the machine, for measuring */
+    struct as_profile_layer *layers;    /* in the order of the run */
     size_t n_layers;
     uint32_t *by_time;                     /* places in `layers`, slowest first */
     struct as_profile_group *ops, *scopes; /* slowest first */
@@ -98,21 +71,15 @@ struct as_profile {
     double bound_share[AS_BOUND_COUNT]; /* of the time, by what bounds it */
     double reorder_share, plain_share;  /* of reorders; of kernels in plain C */
     struct as_profile_memory memory;
-    struct as_advice advice[AS_ADVICE_MAX];
-    size_t n_advice;
+    struct assay_finding findings[AS_PROFILE_MAX_FINDINGS]; /* ranked */
+    size_t n_findings;
     struct as_arena arena;
 };
 
-struct as_profile_inputs {
-    const struct as_profile_run *run;
-    struct as_model *model;       /* inferred, as the engine left it */
-    const struct as_peaks *peaks; /* NULL: not measured, because of `why_no_peaks` */
-    const char *why_no_peaks;
-    unsigned scope_depth; /* parts of a name that make a scope; 0: all but the last */
-};
-
-AS_MUST_USE int as_profile_new(struct as_profile **profile, const struct as_profile_inputs *in,
-                               struct assay_error *err);
+/* `data` must outlive the profile. `scope_depth`: parts of a name that make a scope; 0: all but the
+ * last. */
+AS_MUST_USE int as_profile_new(struct as_profile **profile, const struct as_profile_data *data,
+                               unsigned scope_depth, struct assay_error *err);
 void as_profile_free(struct as_profile *profile);
 
 /* The orders of layers: "time", "graph", "flops", "bytes", "memory", "roof", "name", "op". */
@@ -120,7 +87,7 @@ const char *as_profile_sort_at(size_t i);
 /* Places in `layers` in that order, in the profile's memory; NULL: no memory. */
 uint32_t *as_profile_order(struct as_profile *profile, unsigned sort);
 
-/* The rules of advice: analyze/model/advice.c. */
-void as_profile_advise(struct as_profile *profile);
+/* The rules of recommendations: analyze/model/recommend.c. */
+void as_profile_recommend(struct as_profile *profile);
 
 #endif

@@ -13,12 +13,12 @@
 static const char *group_name(struct as_profile *p, const struct as_profile_layer *layer,
                               bool by_op, unsigned depth)
 {
-    const char *name = layer->step.name;
+    const char *name = layer->step->name;
     size_t size;
 
     if (by_op)
-        return layer->step.op;
-    if (layer->step.is_reorder)
+        return layer->step->op;
+    if (layer->step->is_reorder)
         return "(reorders)";
     size = as_name_scope(name, depth);
     return size ? as_arena_text(&p->arena, name, size) : "(top)";
@@ -50,16 +50,16 @@ static int compare_groups(const void *a, const void *b)
 static void add_to_group(struct as_profile_group *group, const struct as_profile_layer *layer)
 {
     group->n_layers++;
-    group->calls += layer->calls;
+    group->calls += layer->step->calls;
     group->self_ns += layer->self_ns;
     group->share += layer->share;
-    group->counted = group->counted && layer->counted;
-    group->macs = as_sat_add(group->macs, layer->macs);
-    group->flops = as_sat_add(group->flops, layer->flops);
-    group->bytes = as_sat_add(group->bytes, layer->bytes);
-    group->weight_bytes = as_sat_add(group->weight_bytes, layer->weight_bytes);
-    if (layer->type != AS_PEAK_F32)
-        group->type = layer->type;
+    group->counted = group->counted && layer->step->counted;
+    group->macs = as_sat_add(group->macs, layer->step->macs);
+    group->flops = as_sat_add(group->flops, layer->step->flops);
+    group->bytes = as_sat_add(group->bytes, layer->step->bytes);
+    group->weight_bytes = as_sat_add(group->weight_bytes, layer->step->weight_bytes);
+    if (layer->step->type != AS_PEAK_F32)
+        group->type = layer->step->type;
     group->bound_ns[layer->roof.bound] += layer->self_ns;
     if (layer->roof.bound == AS_BOUND_MEMORY)
         group->level_ns[layer->roof.level] += layer->self_ns;

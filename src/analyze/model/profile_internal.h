@@ -4,15 +4,11 @@
 #define AS_ANALYZE_MODEL_PROFILE_INTERNAL_H
 
 #include "analyze/model/profile.h"
-#include "base/hash_map.h"
 
 struct as_joining {
     struct as_profile *profile;
-    const struct as_profile_run *run;
-    const struct as_costs *costs;
-    struct as_hash_map row_of_node; /* pointers to nodes, to rows of `costs` */
+    const struct as_profile_data *data;
     uint64_t footprint_bytes;
-    double *sorted; /* room for one layer's times */
 };
 
 struct as_profile_counts {
@@ -34,8 +30,8 @@ AS_MUST_USE int as_profile_group(struct as_joining *j, bool by_op, unsigned dept
 /* What most of the time is bound by; of memory, which level. */
 enum as_bound as_profile_bound(const double of_bound[AS_BOUND_COUNT]);
 enum as_peak_level as_profile_level(const double of_level[AS_PEAK_LEVEL_COUNT]);
-void as_profile_sum_memory(struct as_profile *p, const struct as_params *params);
+void as_profile_sum_memory(struct as_profile *p);
 /* After layers and groups. */
-void as_profile_sum_up(struct as_joining *j, const struct as_params *params);
+void as_profile_sum_up(struct as_joining *j);
 
 #endif

@@ -37,11 +37,11 @@ static double key_of(const struct as_profile_layer *layer, unsigned sort)
 {
     switch (sort) {
     case SORT_FLOPS:
-        return (double)layer->flops;
+        return (double)layer->step->flops;
     case SORT_BYTES:
-        return (double)layer->bytes;
+        return (double)layer->step->bytes;
     case SORT_MEMORY:
-        return (double)layer->live_bytes;
+        return (double)layer->step->live_bytes;
     case SORT_ROOF: /* the furthest below its roof first */
         return isnan(layer->roof.roof_fraction) ? -(double)INFINITY : -layer->roof.roof_fraction;
     case SORT_TIME:
@@ -57,8 +57,8 @@ static int compare_order(const void *a, const void *b, void *user)
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     const struct as_profile_layer *lx = &o->layers[x], *ly = &o->layers[y];
     double kx = key_of(lx, o->sort), ky = key_of(ly, o->sort);
-    int words = o->sort == SORT_NAME ? strcmp(lx->step.name, ly->step.name)
-                : o->sort == SORT_OP ? strcmp(lx->step.op, ly->step.op)
+    int words = o->sort == SORT_NAME ? strcmp(lx->step->name, ly->step->name)
+                : o->sort == SORT_OP ? strcmp(lx->step->op, ly->step->op)
                                      : 0;
 
     if (words)

@@ -12,36 +12,34 @@ static uint64_t bytes_of(const struct as_fact *fact)
 }
 
 /* The kernel sums up pages by thread late, so a later reading of the peak can be a bit lower. */
-static uint64_t greatest_rss(const struct as_memory_pass *pass)
+static uint64_t greatest_rss(const struct as_profile_data *d)
 {
-    uint64_t timed = bytes_of(&pass->timed.rss_peak), ran = bytes_of(&pass->ran.rss_peak);
+    uint64_t timed = bytes_of(&d->timed.rss_peak), ran = bytes_of(&d->ran.rss_peak);
 
     return timed > ran ? timed : ran;
 }
 
-void as_profile_sum_memory(struct as_profile *p, const struct as_params *params)
+void as_profile_sum_memory(struct as_profile *p)
 {
-    const struct as_memory_pass *pass = &p->run->memory;
-    const struct as_mem *mem = &pass->counted;
+    const struct as_profile_data *d = p->data;
+    const struct as_mem *mem = &d->memory;
 
     p->memory = (struct as_profile_memory){
-        .parameter_bytes = params->parameter_bytes,
-        .counted = p->run->memory_counted,
-        .why = p->run->no_memory.code ? p->run->no_memory.msg : NULL,
-        .held_bytes = p->run->memory_counted
-                          ? mem->of[AS_MEM_PARAMETERS].peak_bytes
-                          : as_engine_memory(p->run->engine)->of[AS_MEM_PARAMETERS].current_bytes,
+        .parameter_bytes = d->model.parameter_bytes,
+        .counted = d->memory_counted,
+        .why = d->why_no_memory,
+        .held_bytes = d->held_bytes,
         .activation_bytes = mem->of[AS_MEM_ACTIVATIONS].peak_bytes,
-        .planned_bytes = pass->plan.peak_bytes,
-        .planned = pass->plan.known,
+        .planned_bytes = d->plan.peak_bytes,
+        .planned = d->plan.known,
         .workspace_bytes = mem->of[AS_MEM_WORKSPACE].peak_bytes,
         .kv_cache_bytes = mem->of[AS_MEM_KV_CACHE].peak_bytes,
         .peak_bytes = mem->all.peak_bytes,
-        .rss_bytes = bytes_of(&pass->timed.rss),
-        .peak_rss_bytes = greatest_rss(pass),
-        .base_rss_bytes = bytes_of(&pass->before.rss),
-        .rss_known = !pass->timed.rss.why && !pass->ran.rss_peak.why,
-        .peak_rss_fresh = pass->peak_is_fresh,
+        .rss_bytes = bytes_of(&d->timed.rss),
+        .peak_rss_bytes = greatest_rss(d),
+        .base_rss_bytes = bytes_of(&d->before.rss),
+        .rss_known = !d->timed.rss.why && !d->ran.rss_peak.why,
+        .peak_rss_fresh = d->peak_is_fresh,
         .efficiency = AS_UNKNOWN,
     };
     if (p->memory.peak_bytes > 0)
@@ -82,11 +80,12 @@ static void add_layers(struct whole *whole, const struct as_profile *p)
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[i];
 
-        if (!layer->counted)
+        if (!layer->step->counted)
             continue;
-        whole->counts.flops = as_sat_add(whole->counts.flops, layer->flops);
-        whole->counts.bytes = as_sat_add(whole->counts.bytes, layer->bytes);
-        whole->counts.weight_bytes = as_sat_add(whole->counts.weight_bytes, layer->weight_bytes);
+        whole->counts.flops = as_sat_add(whole->counts.flops, layer->step->flops);
+        whole->counts.bytes = as_sat_add(whole->counts.bytes, layer->step->bytes);
+        whole->counts.weight_bytes =
+            as_sat_add(whole->counts.weight_bytes, layer->step->weight_bytes);
         whole->share += layer->share;
         if (isfinite(layer->roof.roof_fraction))
             whole->at_roof_ns += layer->roof.roof_fraction * layer->self_ns;
@@ -100,12 +99,12 @@ static void add_layers(struct whole *whole, const struct as_profile *p)
 static void find_whole(struct as_joining *j)
 {
     struct as_profile *p = j->profile;
-    double ns = j->run->latency.figures.summary.median;
+    double ns = j->data->latency.figures.summary.median;
     struct whole whole = {0};
 
     add_layers(&whole, p);
-    if (p->counted || p->n_layers == 0)
-        whole.counts.flops = p->flops;
+    if (j->data->model.complete || p->n_layers == 0)
+        whole.counts.flops = j->data->model.flops;
     else
         ns *= whole.share;
     as_profile_find_roof(j, &p->roof, p->n_ops ? p->ops[0].type : AS_PEAK_F32, &whole.counts, ns);
@@ -121,33 +120,18 @@ static void find_whole(struct as_joining *j)
         p->roof.roof_fraction = p->roof.attainable = AS_UNKNOWN;
 }
 
-static bool all_counted(const struct as_joining *j)
+void as_profile_sum_up(struct as_joining *j)
 {
-    const struct as_costs *costs = j->costs;
-
-    for (size_t i = 0; i < j->profile->n_layers; i++)
-        if (!j->profile->layers[i].counted)
-            return false;
-    return costs->n_unknown_ops == 0 && costs->n_unknown_shapes == 0 && costs->times_known &&
-           !costs->overflow;
-}
-
-void as_profile_sum_up(struct as_joining *j, const struct as_params *params)
-{
+    const struct as_profile_data *d = j->data;
     struct as_profile *p = j->profile;
 
-    p->parameters = params->parameters;
-    p->n_nodes = j->costs->n_rows;
-    p->cost = j->costs->forward;
-    p->flops = as_cost_flops(&p->cost);
-    p->batch = j->costs->batch;
-    p->counted = all_counted(j);
     for (size_t i = 0; i < p->n_layers; i++)
-        p->bytes = as_sat_add(p->bytes, p->layers[i].bytes);
-    p->run_ns = j->run->profiled ? j->run->profile.profiled.summary.median : AS_UNKNOWN;
-    p->covered_share = j->run->profiled ? p->sum_ns / p->run_ns : AS_UNKNOWN;
+        p->bytes = as_sat_add(p->bytes, p->layers[i].step->bytes);
+    p->run_ns = d->profiled ? d->profiled_median_ns : AS_UNKNOWN;
+    p->covered_share = d->profiled ? p->sum_ns / p->run_ns : AS_UNKNOWN;
     find_whole(j);
-    p->samples_per_second = as_latency_throughput(&j->run->latency, (double)p->batch);
-    p->tokens_per_second =
-        p->tokens > 0 ? as_latency_throughput(&j->run->latency, (double)p->tokens) : AS_UNKNOWN;
+    p->samples_per_second = as_latency_throughput(&d->latency, (double)d->model.batch);
+    p->tokens_per_second = d->model.tokens > 0
+                               ? as_latency_throughput(&d->latency, (double)d->model.tokens)
+                               : AS_UNKNOWN;
 }

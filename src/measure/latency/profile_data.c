@@ -96,6 +96,7 @@ static int make_step(struct join *j, size_t i, struct assay_error *err)
         .layout = info.layout,
         .nodes = as_arena_zero(j->arena, info.n_sources + 1, sizeof *step->nodes),
         .n_nodes = info.n_sources,
+        .index = i,
         .is_reorder = info.is_reorder,
         .calls = pass->calls[i * pass->n_runs],
         .live_bytes = j->run->memory_counted ? j->run->memory.live_bytes[i] : 0,

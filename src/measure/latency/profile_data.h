@@ -17,6 +17,7 @@ struct as_profile_step {
     const char *input_dtype;                         /* of its first input; NULL: it has none */
     const char **nodes;                              /* of the file whose work is done here */
     size_t n_nodes;
+    uint64_t index; /* in the engine's plan */
     bool is_reorder;
     bool counted; /* every node in it has counts; else macs and flops are what is known */
     enum as_peak_type type;
@@ -97,6 +98,8 @@ struct as_profile_data {
 AS_MUST_USE int as_profile_data_init(struct as_profile_data *data, const struct as_profile_run *run,
                                      struct as_model *model, struct as_arena *arena,
                                      struct assay_error *err);
+
+extern const struct as_json_shape as_profile_config_shape;
 
 /* Into a run, and back; what is read is in the run's memory and fits together. */
 void as_profile_data_put(const struct as_profile_data *data, struct as_run_maker *maker);

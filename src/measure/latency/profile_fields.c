@@ -15,6 +15,7 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD(struct as_profile_step, layout),
     AS_FIELD(struct as_profile_step, input_dtype),
     AS_FIELD_VALUES(struct as_profile_step, nodes, n_nodes, MAX_LIST),
+    AS_FIELD(struct as_profile_step, index),
     AS_FIELD(struct as_profile_step, is_reorder),
     AS_FIELD(struct as_profile_step, counted),
     AS_FIELD_ENUM(struct as_profile_step, type, AS_PEAK_TYPE_COUNT),
@@ -72,7 +73,7 @@ static const struct as_json_field config_fields[] = {
     WORDS(input),
     WORDS(command),
 };
-static const struct as_json_shape config_shape = AS_SHAPE(struct as_profile_config, config_fields);
+const struct as_json_shape as_profile_config_shape = AS_SHAPE(struct as_profile_config, config_fields);
 
 static const struct as_json_field total_fields[] = {
     AS_FIELD(struct as_mem_total, current_bytes),
@@ -105,7 +106,7 @@ static const struct as_json_shape process_memory_shape =
 
 static const struct as_json_field data_fields[] = {
     AS_FIELD_OBJECT(struct as_profile_data, model, &subject_shape),
-    AS_FIELD_OBJECT(struct as_profile_data, config, &config_shape),
+    AS_FIELD_OBJECT(struct as_profile_data, config, &as_profile_config_shape),
     AS_FIELD(struct as_profile_data, library),
     AS_FIELD(struct as_profile_data, why_no_library),
     AS_FIELD(struct as_profile_data, threads),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/finding.h"
 #include "base/arena.h"
 #include "base/output.h"
 #include "base/text/table.h"
@@ -76,6 +77,13 @@ const char *as_page_name(struct as_page *page, const char *text);
 
 /* The glyph for that page. */
 const char *as_page_glyph(const struct as_page *page, enum as_glyph glyph);
+
+/* ---- findings.c ---- */
+
+/* Recommendations under a heading, in their order: what to do, why, how sure. Nothing without any.
+ */
+void as_page_findings(struct as_page *page, const char *heading,
+                      const struct assay_finding *findings, size_t n);
 
 /* ---- cells.c ---- */
 

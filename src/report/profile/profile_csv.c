@@ -70,13 +70,13 @@ static int write_layers(struct as_csv_writer *w, const struct as_profile_report 
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[order[i]];
 
-        as_csv_text(w, layer->step.name);
-        as_csv_text(w, layer->step.op);
-        as_csv_text(w, layer->step.fused);
-        as_csv_text(w, layer->step.kernel);
-        as_csv_text(w, layer->step.layout);
-        as_csv_u64(w, layer->step.n_sources);
-        as_csv_u64(w, layer->calls);
+        as_csv_text(w, layer->step->name);
+        as_csv_text(w, layer->step->op);
+        as_csv_text(w, layer->step->fused);
+        as_csv_text(w, layer->step->kernel);
+        as_csv_text(w, layer->step->layout);
+        as_csv_u64(w, layer->step->n_nodes);
+        as_csv_u64(w, layer->step->calls);
         as_csv_f64(w, layer->self_ns);
         as_csv_f64(w, layer->mean_ns);
         as_csv_f64(w, layer->std_ns);
@@ -84,12 +84,12 @@ static int write_layers(struct as_csv_writer *w, const struct as_profile_report 
         as_csv_f64(w, layer->max_ns);
         as_csv_f64(w, layer->share);
         as_csv_f64(w, layer->cumulative_share);
-        put_count(w, layer->macs, layer->counted);
-        put_count(w, layer->flops, layer->counted);
-        put_count(w, layer->bytes, layer->counted || layer->bytes > 0);
-        as_csv_u64(w, layer->weight_bytes);
-        as_csv_u64(w, layer->live_bytes);
-        put_roof(w, &layer->roof, layer->counted);
+        put_count(w, layer->step->macs, layer->step->counted);
+        put_count(w, layer->step->flops, layer->step->counted);
+        put_count(w, layer->step->bytes, layer->step->counted || layer->step->bytes > 0);
+        as_csv_u64(w, layer->step->weight_bytes);
+        put_count(w, layer->step->live_bytes, p->data->memory_counted);
+        put_roof(w, &layer->roof, layer->step->counted);
         as_csv_row_end(w);
     }
     return ASSAY_OK;
@@ -149,7 +149,7 @@ static int write_latency(struct as_csv_writer *w, const struct as_profile_report
                          struct assay_error *err)
 {
     static const char *const names[] = {"run", "latency_ns", "seen", NULL};
-    const struct as_latency_run *run = &report->profile->run->latency;
+    const struct as_latency_run *run = &report->profile->data->latency;
 
     (void)err;
     put_header(w, names);
@@ -173,11 +173,11 @@ static int write_memory(struct as_csv_writer *w, const struct as_profile_report 
                         struct assay_error *err)
 {
     static const char *const names[] = {"kind", "peak_bytes", "allocations", NULL};
-    const struct as_mem *mem = &report->profile->run->memory.counted;
+    const struct as_mem *mem = &report->profile->data->memory;
 
     (void)err;
     put_header(w, names);
-    if (!report->profile->run->memory_counted)
+    if (!report->profile->data->memory_counted)
         return ASSAY_OK; /* not known: no row, rather than zeros */
     for (int i = 0; i < AS_MEM_KIND_COUNT; i++) {
         as_csv_text(w, as_mem_kind_name((enum as_mem_kind)i));

@@ -11,18 +11,18 @@
 static void put_model(struct as_json_writer *w, const struct as_profile *p)
 {
     as_json_kv_object(w, "model");
-    as_json_kv_text(w, "path", p->model->path);
-    as_json_kv_u64(w, "parameters", p->parameters);
+    as_json_kv_text(w, "path", p->data->model.path);
+    as_json_kv_u64(w, "parameters", p->data->model.parameters);
     as_json_kv_u64(w, "parameter_bytes", p->memory.parameter_bytes);
-    as_json_kv_u64(w, "macs", p->cost.macs);
-    as_json_kv_u64(w, "flops", p->flops);
-    as_json_kv_bool(w, "counts_complete", p->counted);
-    as_json_kv_u64(w, "nodes", p->n_nodes);
+    as_json_kv_u64(w, "macs", p->data->model.macs);
+    as_json_kv_u64(w, "flops", p->data->model.flops);
+    as_json_kv_bool(w, "counts_complete", p->data->model.complete);
+    as_json_kv_u64(w, "nodes", p->data->model.nodes);
     as_json_kv_u64(w, "steps", p->n_layers);
-    as_json_kv_u64(w, "batch", p->batch);
+    as_json_kv_u64(w, "batch", p->data->model.batch);
     as_json_kv_array(w, "inputs");
-    for (size_t i = 0; i < p->run->inputs.n_choices; i++) {
-        const struct as_input_choice *c = &p->run->inputs.choices[i];
+    for (size_t i = 0; i < p->data->n_inputs; i++) {
+        const struct as_input_choice *c = &p->data->inputs[i];
 
         as_json_object(w);
         AS_JSON_FIELDS(w, c, name, dtype, shape);
@@ -44,30 +44,30 @@ static void put_peaks(struct as_json_writer *w, const struct as_profile *p)
     _Static_assert(AS_COUNT_OF(compute) == AS_PEAK_TYPE_COUNT, "every type");
     for (int i = 0; i < AS_PEAK_TYPE_COUNT; i++)
         as_json_kv_f64(w, compute[i],
-                       p->peaks ? as_peak_flops(p->peaks, (enum as_peak_type)i, p->threads)
+                       p->peaks ? as_peak_flops(p->peaks, (enum as_peak_type)i, p->data->threads)
                                 : AS_UNKNOWN);
     for (int i = 0; i < AS_PEAK_LEVEL_COUNT; i++)
         as_json_kv_f64(w, bandwidth[i],
-                       p->peaks ? as_peak_bandwidth(p->peaks, (enum as_peak_level)i, p->threads)
-                                : AS_UNKNOWN);
-    as_json_kv_text(w, "peaks_unavailable", p->peaks ? NULL : p->why_no_peaks);
+                       p->peaks
+                           ? as_peak_bandwidth(p->peaks, (enum as_peak_level)i, p->data->threads)
+                           : AS_UNKNOWN);
+    as_json_kv_text(w, "peaks_unavailable", p->peaks ? NULL : p->data->why_no_peaks);
 }
 
-static void put_machine(struct as_json_writer *w, const struct as_profile_report *report)
+static void put_machine(struct as_json_writer *w, const struct as_profile *p)
 {
-    const struct as_profile *p = report->profile;
-    const char *why, *library = as_engine_library(p->run->engine, &why);
+    const char *library = p->data->library, *why = p->data->why_no_library;
 
     as_json_kv_object(w, "machine");
-    as_json_kv_text(w, "cpu", report->topology->cpu.model);
-    as_json_kv_u64(w, "usable_threads", report->topology->n_usable);
-    as_isa_json(w, &report->topology->isa);
+    as_json_kv_text(w, "cpu", p->data->topology.cpu.model);
+    as_json_kv_u64(w, "usable_threads", p->data->topology.n_usable);
+    as_isa_json(w, &p->data->topology.isa);
     as_json_kv_text(w, "library", library);
     as_json_kv_text(w, "library_unavailable", library ? NULL : why);
     put_peaks(w, p);
     as_json_kv_array(w, "findings");
-    for (size_t i = 0; report->fitness && i < report->fitness->n; i++) {
-        const struct as_fitness_finding *f = &report->fitness->findings[i];
+    for (size_t i = 0; i < p->fitness.n; i++) {
+        const struct as_fitness_finding *f = &p->fitness.findings[i];
 
         as_json_object(w);
         as_json_kv_text(w, "severity", as_fitness_severity_name(f->severity));
@@ -78,41 +78,11 @@ static void put_machine(struct as_json_writer *w, const struct as_profile_report
     as_json_object_end(w);
 }
 
-/* What was given to the model, in lists that are empty where nothing was. */
-static void put_settings(struct as_json_writer *w, const struct as_profile_report *report)
+static void put_config(struct as_json_writer *w, const struct as_profile *p)
 {
-    static const char *const names[] = {"shape", "dim", "value", "loop", "input"};
-
-    for (size_t i = 0; i < AS_COUNT_OF(names); i++) {
-        as_json_kv_array(w, names[i]);
-        for (size_t k = 0; k < report->n_settings; k++)
-            if (strcmp(report->settings[k].name, names[i]) == 0)
-                as_json_text(w, report->settings[k].value);
-        as_json_array_end(w);
-    }
-}
-
-static void put_config(struct as_json_writer *w, const struct as_profile_report *report)
-{
-    const struct as_profile_options *o = &report->profile->run->options;
-
     as_json_kv_object(w, "config");
-    as_json_kv_u64(w, "threads", report->profile->threads);
-    as_json_kv_bool(w, "fuse", !o->engine.no_fuse);
-    as_json_kv_text(w, "kernels", o->engine.reference ? "reference" : "auto");
-    as_json_kv_u64(w, "runs_asked", o->latency.runs);
-    as_json_kv_f64(w, "time_s", o->latency.time_s > 0 ? o->latency.time_s : AS_LATENCY_TIME_S);
-    as_json_kv_u64(w, "warmup_runs",
-                   o->latency.no_warmup     ? 0
-                   : o->latency.warmup_runs ? o->latency.warmup_runs
-                                            : AS_LATENCY_WARMUP_RUNS);
-    as_json_kv_text(w, "input_fill", as_input_fill_name(o->inputs.fill));
-    as_json_kv_u64(w, "seed", o->inputs.seed);
-    put_settings(w, report);
-    as_json_kv_array(w, "command");
-    for (size_t i = 0; i < report->n_words; i++)
-        as_json_text(w, report->words[i]);
-    as_json_array_end(w);
+    as_json_kv_u64(w, "threads", p->data->threads);
+    as_json_fields_put(w, &as_profile_config_shape, &p->data->config);
     as_json_object_end(w);
 }
 
@@ -125,7 +95,7 @@ static void put_percentile(struct as_json_writer *w, const char *key, const stru
 
 static void put_latency(struct as_json_writer *w, const struct as_profile *p)
 {
-    const struct as_latency_run *run = &p->run->latency;
+    const struct as_latency_run *run = &p->data->latency;
     const struct as_summary *s = &run->figures.summary;
     bool known = run->figures.median.interval.reached;
 
@@ -160,7 +130,7 @@ static void put_latency(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_u64(w, "warmup_runs", run->warm_up.runs);
     as_json_kv_bool(w, "steady", run->steady);
     as_json_kv_text(w, "stopped_by", as_latency_stop_name(run->stop));
-    AS_JSON_FIELDS(w, p->run, cold_ns, prepare_ns, load_ns);
+    AS_JSON_FIELDS(w, p->data, cold_ns, prepare_ns, load_ns);
     as_json_kv_f64(w, "timer_cost_ns", run->timer_cost_ns);
     as_json_kv_u64(w, "outliers", run->n_outliers);
     as_json_kv_object(w, "outlier_causes");
@@ -246,26 +216,26 @@ static void put_roof(struct as_json_writer *w, const struct as_roof *roof, bool 
     as_json_kv_bool(w, "inconsistent", roof->inconsistent);
 }
 
-static void put_layer(struct as_json_writer *w, const struct as_profile_layer *layer)
+static void put_layer(struct as_json_writer *w, const struct as_profile_layer *layer,
+                      bool memory_counted)
 {
     as_json_object(w);
-    AS_JSON_FIELDS(w, &layer->step, name, op, fused, kernel, layout);
-    as_json_kv_bool(w, "reorder", layer->step.is_reorder);
+    AS_JSON_FIELDS(w, layer->step, name, op, fused, kernel, layout);
+    as_json_kv_bool(w, "reorder", layer->step->is_reorder);
     as_json_kv_array(w, "nodes");
-    for (size_t i = 0; i < layer->step.n_sources; i++)
-        as_json_text(w, as_node_label(layer->step.graph, layer->step.sources[i]));
+    for (size_t i = 0; i < layer->step->n_nodes; i++)
+        as_json_text(w, layer->step->nodes[i]);
     as_json_array_end(w);
-    AS_JSON_FIELDS(w, layer, calls, self_ns, mean_ns, std_ns, min_ns, max_ns, p95_ns, share,
-                   cumulative_share, counted);
-    put_count(w, "macs", layer->macs, layer->counted);
-    put_count(w, "flops", layer->flops, layer->counted);
-    put_count(w, "bytes", layer->bytes, layer->counted || layer->bytes > 0);
-    as_json_kv_u64(w, "weight_bytes", layer->weight_bytes);
-    if (layer->live_known)
-        as_json_kv_u64(w, "live_bytes", layer->live_bytes);
-    else
-        as_json_kv_null(w, "live_bytes");
-    put_roof(w, &layer->roof, layer->counted);
+    as_json_kv_u64(w, "calls", layer->step->calls);
+    AS_JSON_FIELDS(w, layer, self_ns, mean_ns, std_ns, min_ns, max_ns, p95_ns, share,
+                   cumulative_share);
+    as_json_kv_bool(w, "counted", layer->step->counted);
+    put_count(w, "macs", layer->step->macs, layer->step->counted);
+    put_count(w, "flops", layer->step->flops, layer->step->counted);
+    put_count(w, "bytes", layer->step->bytes, layer->step->counted || layer->step->bytes > 0);
+    as_json_kv_u64(w, "weight_bytes", layer->step->weight_bytes);
+    put_count(w, "live_bytes", layer->step->live_bytes, memory_counted);
+    put_roof(w, &layer->roof, layer->step->counted);
     as_json_object_end(w);
 }
 
@@ -282,12 +252,12 @@ static void put_group(struct as_json_writer *w, const struct as_profile_group *g
     as_json_object_end(w);
 }
 
-static void put_decoder(struct as_json_writer *w, const struct as_profile_report *report)
+static void put_decoder(struct as_json_writer *w, const struct as_profile_data *d)
 {
     static const char *const kinds[] = {"cached", "fixed_context", "without_cache", "stream"};
-    const struct as_token_run *t = report->tokens;
+    const struct as_token_run *t = d->has_tokens ? &d->tokens : NULL;
 
-    as_json_kv_text(w, "decoder_unavailable", t ? NULL : report->why_no_tokens);
+    as_json_kv_text(w, "decoder_unavailable", t ? NULL : d->why_no_tokens);
     as_json_key(w, "decoder");
     if (!t) {
         as_json_null(w);
@@ -324,18 +294,19 @@ static void put_decoder(struct as_json_writer *w, const struct as_profile_report
 /* The fields of a forward profile under their documented names, and sums. */
 static void put_summary(struct as_json_writer *w, const struct as_profile *p)
 {
-    double peak = p->peaks ? as_peak_flops(p->peaks, AS_PEAK_F32, p->threads) : AS_UNKNOWN;
+    double peak = p->peaks ? as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads) : AS_UNKNOWN;
 
     as_json_kv_object(w, "summary");
     as_json_kv_u64(w, "total_layers", p->n_layers);
     as_json_kv_f64(w, "total_time_ns", p->sum_ns);
-    as_json_kv_f64(w, "latency_ms", p->run->latency.figures.summary.median * 1e-6);
+    as_json_kv_f64(w, "latency_ms", p->data->latency.figures.summary.median * 1e-6);
     as_json_kv_f64(w, "samples_per_second", p->samples_per_second);
     as_json_kv_f64(w, "tokens_per_second", p->tokens_per_second);
-    put_roof(w, &p->roof, p->counted);
-    as_json_kv_f64(w, "memory_bandwidth_mbs", p->counted ? p->roof.bandwidth / 0x1p20 : AS_UNKNOWN);
+    put_roof(w, &p->roof, p->data->model.complete);
+    as_json_kv_f64(w, "memory_bandwidth_mbs",
+                   p->data->model.complete ? p->roof.bandwidth / 0x1p20 : AS_UNKNOWN);
     as_json_kv_f64(w, "computational_efficiency",
-                   p->counted ? p->roof.achieved / peak : AS_UNKNOWN);
+                   p->data->model.complete ? p->roof.achieved / peak : AS_UNKNOWN);
     as_json_kv_bool(w, "is_memory_bound", p->roof.bound == AS_BOUND_MEMORY);
     as_json_kv_bool(w, "is_compute_bound", p->roof.bound == AS_BOUND_COMPUTE);
     as_json_kv_text(w, "bottleneck", as_bound_name(p->roof.bound));
@@ -346,78 +317,61 @@ static void put_summary(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_f64(w, "reorder_share", p->reorder_share);
     as_json_kv_f64(w, "plain_kernel_share", p->plain_share);
     as_json_kv_f64(w, "layers_cover_share", p->covered_share);
-    as_json_kv_text(w, "slowest_layer", p->n_layers ? p->layers[p->by_time[0]].step.name : NULL);
+    as_json_kv_text(w, "slowest_layer", p->n_layers ? p->layers[p->by_time[0]].step->name : NULL);
     as_json_object_end(w);
 }
 
-static void put_advice(struct as_json_writer *w, const struct as_profile *p)
+static void put_recommendations(struct as_json_writer *w, const struct as_profile *p)
 {
-    static const char *const confidence[] = {"low", "medium", "high"};
-
-    as_json_kv_array(w, "advice");
-    for (size_t i = 0; i < p->n_advice; i++) {
-        as_json_object(w);
-        as_json_kv_text(w, "rule", p->advice[i].id);
-        as_json_kv_text(w, "text", p->advice[i].text);
-        as_json_kv_text(w, "evidence", p->advice[i].evidence);
-        as_json_kv_f64(w, "expected_gain_share", p->advice[i].gain);
-        as_json_kv_text(w, "confidence", confidence[p->advice[i].confidence]);
-        as_json_object_end(w);
-    }
+    as_json_kv_array(w, "recommendations");
+    for (size_t i = 0; i < p->n_findings; i++)
+        as_json_fields_write(w, &as_finding_shape, &p->findings[i]);
     as_json_array_end(w);
 }
 
-static void put_cost(struct as_json_writer *w, const struct as_profile *p)
+static void put_cost(struct as_json_writer *w, const struct as_profile_data *d)
 {
-    const struct as_profile_pass *pass = &p->run->profile;
-    bool known = p->run->profiled;
+    bool known = d->profiled;
 
     as_json_kv_object(w, "profiling_cost");
-    as_json_kv_f64(w, "share", known ? pass->cost_share : AS_UNKNOWN);
-    as_json_kv_f64(w, "share_low", known ? pass->cost_low_share : AS_UNKNOWN);
-    as_json_kv_f64(w, "share_high", known ? pass->cost_high_share : AS_UNKNOWN);
-    as_json_kv_f64(w, "plain_median_ns", known ? pass->plain.summary.median : AS_UNKNOWN);
-    as_json_kv_f64(w, "profiled_median_ns", known ? pass->profiled.summary.median : AS_UNKNOWN);
-    as_json_kv_u64(w, "runs", known ? pass->n_runs : 0);
+    as_json_kv_f64(w, "share", known ? d->cost_share : AS_UNKNOWN);
+    as_json_kv_f64(w, "share_low", known ? d->cost_low_share : AS_UNKNOWN);
+    as_json_kv_f64(w, "share_high", known ? d->cost_high_share : AS_UNKNOWN);
+    as_json_kv_f64(w, "plain_median_ns", known ? d->plain_median_ns : AS_UNKNOWN);
+    as_json_kv_f64(w, "profiled_median_ns", known ? d->profiled_median_ns : AS_UNKNOWN);
+    as_json_kv_u64(w, "runs", known ? d->n_runs : 0);
     as_json_object_end(w);
 }
 
-int as_profile_json(const struct as_profile_report *report, struct as_out *out,
+int as_profile_json(const struct as_profile_report *report, struct as_json_writer *w,
                     struct assay_error *err)
 {
     struct as_profile *p = report->profile;
     const uint32_t *order = as_profile_order(p, report->sort);
-    struct as_json_writer w;
 
     if (!order)
         return as_fail_nomem(err);
-    as_json_writer_init(&w, out, 2);
-    as_json_object(&w);
-    as_json_kv_text(&w, "schema", "assay.profile");
-    as_json_kv_u64(&w, "schema_version", 1);
-    as_json_kv_text(&w, "tool_version", ASSAY_VERSION);
-    put_model(&w, p);
-    put_machine(&w, report);
-    put_config(&w, report);
-    put_latency(&w, p);
-    put_memory(&w, p);
-    put_summary(&w, p);
-    put_decoder(&w, report);
-    as_json_kv_array(&w, "operators");
+    as_json_kv_text(w, "tool_version", ASSAY_VERSION);
+    put_model(w, p);
+    put_machine(w, p);
+    put_config(w, p);
+    put_latency(w, p);
+    put_memory(w, p);
+    put_summary(w, p);
+    put_decoder(w, p->data);
+    as_json_kv_array(w, "operators");
     for (size_t i = 0; i < p->n_ops; i++)
-        put_group(&w, &p->ops[i]);
-    as_json_array_end(&w);
-    as_json_kv_array(&w, "scopes");
+        put_group(w, &p->ops[i]);
+    as_json_array_end(w);
+    as_json_kv_array(w, "scopes");
     for (size_t i = 0; i < p->n_scopes; i++)
-        put_group(&w, &p->scopes[i]);
-    as_json_array_end(&w);
-    as_json_kv_array(&w, "layers");
+        put_group(w, &p->scopes[i]);
+    as_json_array_end(w);
+    as_json_kv_array(w, "layers");
     for (size_t i = 0; i < p->n_layers && (!report->top || i < report->top); i++)
-        put_layer(&w, &p->layers[order[i]]);
-    as_json_array_end(&w);
-    put_advice(&w, p);
-    put_cost(&w, p);
-    as_json_object_end(&w);
-    as_out_char(out, '\n');
-    return as_json_writer_finish(&w, err);
+        put_layer(w, &p->layers[order[i]], p->data->memory_counted);
+    as_json_array_end(w);
+    put_recommendations(w, p);
+    put_cost(w, p->data);
+    return ASSAY_OK;
 }

@@ -3,11 +3,10 @@
 #ifndef AS_REPORT_PROFILE_PROFILE_REPORT_H
 #define AS_REPORT_PROFILE_PROFILE_REPORT_H
 
-#include "analyze/model/fitness.h"
 #include "analyze/model/profile.h"
+#include "base/json/json_writer.h"
 #include "base/output.h"
 #include "base/text/term.h"
-#include "measure/tokens/token_run.h"
 #include "report/page/page.h"
 
 /* Parts of the page: name, what it shows, on the page unasked. */
@@ -20,7 +19,7 @@
     X(MEMORY, memory, "memory planned and measured, by what it is for", false)                     \
     X(SLOWEST, slowest, "the slowest layer, run by run", true)                                     \
     X(INPUTS, inputs, "what the model was fed", false)                                             \
-    X(ADVICE, advice, "what to do next, and why", true)
+    X(RECOMMENDATIONS, recommendations, "what to do next, and why", true)
 
 enum as_profile_section {
 #define X(name, function, help, usual) AS_PROFILE_##name,
@@ -31,21 +30,8 @@ enum as_profile_section {
 
 const char *as_profile_section_at(size_t i);
 
-/* Something the user set, in his own words: {"shape", "x=1x3x64x64"}. */
-struct as_profile_setting {
-    const char *name, *value;
-};
-
 struct as_profile_report {
     struct as_profile *profile;
-    const struct as_topology *topology;
-    const struct as_fitness *fitness;  /* NULL: not looked at */
-    const struct as_token_run *tokens; /* NULL: not run token by token */
-    const char *why_no_tokens;         /* it could not be; NULL: not asked for, or it was */
-    const char *const *words;          /* the command line, for the record */
-    size_t n_words;
-    const struct as_profile_setting *settings;
-    size_t n_settings;
     uint32_t sections; /* bit by section; 0: the usual ones */
     size_t top;        /* rows; 0: what suits */
     unsigned sort;     /* as as_profile_sort_at() */
@@ -55,8 +41,8 @@ struct as_profile_report {
 AS_MUST_USE int as_profile_page(const struct as_profile_report *report, struct as_out *out,
                                 const struct as_term *term, struct assay_error *err);
 
-/* Schema "assay.profile". */
-AS_MUST_USE int as_profile_json(const struct as_profile_report *report, struct as_out *out,
+/* The members of the document "assay.profile". */
+AS_MUST_USE int as_profile_json(const struct as_profile_report *report, struct as_json_writer *w,
                                 struct assay_error *err);
 
 /* layers.csv, operators.csv, scopes.csv, latency.csv and memory.csv in `folder`; returns how many.

@@ -99,17 +99,17 @@ static void begin(struct as_table *t, struct as_table_column *columns, const cha
 
 static struct line of_layer(const struct as_profile_layer *layer, char *op, size_t capacity)
 {
-    (void)snprintf(op, capacity, "%s%s", layer->step.op, layer->step.fused);
-    return (struct line){.name = layer->step.name,
+    (void)snprintf(op, capacity, "%s%s", layer->step->op, layer->step->fused);
+    return (struct line){.name = layer->step->name,
                          .op = op,
-                         .kernel = layer->step.kernel,
-                         .calls = layer->calls,
-                         .flops = layer->flops,
-                         .bytes = layer->bytes,
+                         .kernel = layer->step->kernel,
+                         .calls = layer->step->calls,
+                         .flops = layer->step->flops,
+                         .bytes = layer->step->bytes,
                          .self_ns = layer->self_ns,
                          .share = layer->share,
                          .cumulative_share = layer->cumulative_share,
-                         .counted = layer->counted,
+                         .counted = layer->step->counted,
                          .roof = &layer->roof};
 }
 
@@ -207,16 +207,16 @@ void as_profile_put_slowest(const struct as_profile_report *report, struct as_pa
 
     if (!layer)
         return;
-    n = layer->n_trail < 60 ? layer->n_trail : 60;
+    n = layer->step->n_inferences < 60 ? layer->step->n_inferences : 60;
     for (size_t i = 0; i < n; i++)
-        values[i] = (double)layer->trail[i];
+        values[i] = (double)layer->step->self_ns[i];
     as_text_ns(median, layer->self_ns, AS_TIME_AUTO);
     as_text_ns(low, layer->min_ns, AS_TIME_AUTO);
     as_text_ns(high, layer->max_ns, AS_TIME_AUTO);
     as_text_percent(share, layer->share);
     as_page_heading(page, "Slowest layer", NULL);
     as_page_line(page, AS_STYLE_NONE, "%s (%s%s): %s, %s of a run, between %s and %s",
-                 as_page_name(page, layer->step.name), layer->step.op, layer->step.fused, median,
+                 as_page_name(page, layer->step->name), layer->step->op, layer->step->fused, median,
                  share, low, high);
     if (!page->markdown) {
         as_term_spark(page->term, page->out, values, n,
@@ -275,7 +275,8 @@ static void put_steps(const struct as_token_run *t, struct as_page *page)
 
 void as_profile_put_decoder(const struct as_profile_report *report, struct as_page *page)
 {
-    const struct as_token_run *t = report->tokens;
+    const struct as_profile_data *d = report->profile->data;
+    const struct as_token_run *t = d->has_tokens ? &d->tokens : NULL;
     char whole[AS_TEXT_HUMAN], alone[AS_TEXT_HUMAN];
 
     if (!t)
@@ -375,13 +376,13 @@ void as_profile_put_inputs(const struct as_profile_report *report, struct as_pag
         {.title = "shape"},
         {.title = "fed with", .may_shrink = true, .min_width = 12},
     };
-    const struct as_profile_run *run = report->profile->run;
+    const struct as_profile_data *data = report->profile->data;
     struct as_table t;
 
     as_page_heading(page, "Inputs", NULL);
     as_table_init(&t, columns, AS_COUNT_OF(columns));
-    for (size_t i = 0; i < run->inputs.n_choices; i++) {
-        const struct as_input_choice *c = &run->inputs.choices[i];
+    for (size_t i = 0; i < data->n_inputs; i++) {
+        const struct as_input_choice *c = &data->inputs[i];
 
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, c->name));
@@ -392,24 +393,8 @@ void as_profile_put_inputs(const struct as_profile_report *report, struct as_pag
     as_page_table(page, &t);
 }
 
-void as_profile_put_advice(const struct as_profile_report *report, struct as_page *page)
+void as_profile_put_recommendations(const struct as_profile_report *report, struct as_page *page)
 {
-    static const char *const confidence[] = {"low", "medium", "high"};
-    const struct as_profile *p = report->profile;
-
-    if (p->n_advice == 0)
-        return;
-    as_page_heading(page, "What to do next", NULL);
-    for (size_t i = 0; i < p->n_advice; i++) {
-        const struct as_advice *a = &p->advice[i];
-        char gain[AS_TEXT_HUMAN + 32] = "", share[AS_TEXT_HUMAN];
-
-        if (isfinite(a->gain)) {
-            as_text_percent(share, a->gain);
-            (void)snprintf(gain, sizeof gain, ", up to %s of the time", share);
-        }
-        as_page_line(page, AS_STYLE_NONE, "%zu. %s", i + 1, as_page_name(page, a->text));
-        as_page_line(page, AS_STYLE_DIM, "   because %s (%s, confidence %s%s)",
-                     as_page_name(page, a->evidence), a->id, confidence[a->confidence], gain);
-    }
+    as_page_findings(page, "What to do next", report->profile->findings,
+                     report->profile->n_findings);
 }

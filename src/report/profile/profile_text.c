@@ -22,27 +22,28 @@ static void put_title(const struct as_profile *p, struct as_page *page)
 {
     char params[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN], macs[AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN];
 
-    as_text_si(params, (double)p->parameters, NULL);
+    as_text_si(params, (double)p->data->model.parameters, NULL);
     as_text_bytes(bytes, (double)p->memory.parameter_bytes);
-    as_text_si(macs, (double)p->cost.macs, "MAC");
-    as_text_si(flops, (double)p->flops, "FLOP");
-    as_page_title(page, p->model->path);
+    as_text_si(macs, (double)p->data->model.macs, "MAC");
+    as_text_si(flops, (double)p->data->model.flops, "FLOP");
+    as_page_title(page, p->data->model.path);
     as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s a run at batch %llu", params,
-                 bytes, p->counted ? "" : "at least ", macs, flops, (unsigned long long)p->batch);
+                 bytes, p->data->model.complete ? "" : "at least ", macs, flops,
+                 (unsigned long long)p->data->model.batch);
 }
 
 static void put_machine(const struct as_profile_report *report, struct as_page *page)
 {
     const struct as_profile *p = report->profile;
-    const char *why, *library = as_engine_library(p->run->engine, &why);
-    const struct as_isa_choice *isa = &report->topology->isa;
+    const char *library = p->data->library, *why = p->data->why_no_library;
+    const struct as_isa_choice *isa = &p->data->topology.isa;
     char nodes[AS_TEXT_HUMAN], steps[AS_TEXT_HUMAN];
 
-    as_text_count(nodes, p->n_nodes);
+    as_text_count(nodes, p->data->model.nodes);
     as_text_count(steps, p->n_layers);
     as_page_line(page, AS_STYLE_NONE, "machine     %.50s, %u of %u threads",
-                 as_page_name(page, report->topology->cpu.model), p->threads,
-                 report->topology->n_usable);
+                 as_page_name(page, p->data->topology.cpu.model), p->data->threads,
+                 p->data->topology.n_usable);
     if (library)
         as_page_line(page, AS_STYLE_NONE, "engine      %s; %s nodes run as %s steps", library,
                      nodes, steps);
@@ -95,7 +96,7 @@ static void put_causes(const struct as_latency_run *run, struct as_page *page)
 
 static void put_latency(const struct as_profile *p, struct as_page *page)
 {
-    const struct as_latency_run *run = &p->run->latency;
+    const struct as_latency_run *run = &p->data->latency;
     const struct as_summary *s = &run->figures.summary;
     char median[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN], line[300] = "";
     size_t size = 0;
@@ -132,10 +133,10 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
 {
     char rate[AS_TEXT_HUMAN], tokens[AS_TEXT_HUMAN + 16] = "", flops[AS_TEXT_HUMAN];
     char moved[AS_TEXT_HUMAN];
-    double seconds = p->run->latency.figures.summary.median * 1e-9;
+    double seconds = p->data->latency.figures.summary.median * 1e-9;
 
     as_text_si(rate, p->samples_per_second, NULL);
-    as_text_si(flops, (double)p->flops / seconds, "FLOP/s");
+    as_text_si(flops, (double)p->data->model.flops / seconds, "FLOP/s");
     as_text_si(moved, (double)p->bytes / seconds, "B/s");
     if (isfinite(p->tokens_per_second)) {
         char text[AS_TEXT_HUMAN];
@@ -144,7 +145,7 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
         (void)snprintf(tokens, sizeof tokens, "%s tokens/s, ", text);
     }
     as_page_line(page, AS_STYLE_NONE, "throughput  %s samples/s, %s%s%s, %s moved", rate, tokens,
-                 p->counted ? "" : "at least ", flops, moved);
+                 p->data->model.complete ? "" : "at least ", flops, moved);
 }
 
 static void put_uncounted(const struct as_profile_memory *m, struct as_page *page)
@@ -230,7 +231,7 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     char share[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN], intensity[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN];
 
     if (!p->peaks) {
-        as_page_line(page, AS_STYLE_WARN, "roofline    not known: %s", p->why_no_peaks);
+        as_page_line(page, AS_STYLE_WARN, "roofline    not known: %s", p->data->why_no_peaks);
         return;
     }
     if (r->bound == AS_BOUND_UNKNOWN) {
@@ -241,13 +242,13 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     }
     as_text_percent(share, r->roof_fraction);
     as_text_fixed(intensity, r->intensity, r->intensity < 10 ? 2 : 1);
-    as_text_si(peak, as_peak_flops(p->peaks, AS_PEAK_F32, p->threads), "FLOP/s");
-    as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->threads));
+    as_text_si(peak, as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads), "FLOP/s");
+    as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads));
     as_page_line(page, AS_STYLE_NONE, "roofline    %s, %s FLOP a byte: %s of what its roofs allow",
                  as_roof_text(r), intensity, share);
     as_page_line(page, AS_STYLE_NONE, "            %s of the f32 peak of %s on %u thread%s", of,
-                 peak, p->threads, p->threads == 1 ? "" : "s");
-    if (!p->counted)
+                 peak, p->data->threads, p->data->threads == 1 ? "" : "s");
+    if (!p->data->model.complete)
         as_page_line(page, AS_STYLE_WARN,
                      "            of the layers that are counted, in their share of the time");
     if (r->inconsistent)
@@ -260,12 +261,12 @@ static void put_cost(const struct as_profile *p, struct as_page *page)
 {
     char share[AS_TEXT_HUMAN], covered[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN];
 
-    if (!p->run->profiled)
+    if (!p->data->profiled)
         return;
-    as_text_percent(share, p->run->profile.cost_share);
+    as_text_percent(share, p->data->cost_share);
     as_text_percent(covered, p->covered_share);
-    as_text_percent(low, p->run->profile.cost_low_share);
-    as_text_percent(high, p->run->profile.cost_high_share);
+    as_text_percent(low, p->data->cost_low_share);
+    as_text_percent(high, p->data->cost_high_share);
     as_page_line(page, AS_STYLE_DIM, "profiling   costs %s (%s to %s), not in the latency above",
                  share, low, high);
     as_page_line(page, AS_STYLE_DIM, "            the layers add up to %s of a profiled run",

@@ -6,7 +6,9 @@
 
 #include "analyze/run/run_document.h"
 
-#define KINDS(X) X(trace)
+#define KINDS(X)                                                                                   \
+    X(trace)                                                                                       \
+    X(profile)
 
 #define X(name) extern const struct as_run_kind as_kind_##name;
 KINDS(X)

@@ -1,5 +1,5 @@
-/* analyze/model/advice.c - what to do next, each with the figures that speak for it.
- * A rule says nothing unless its figures do; the largest expected gain comes first. */
+/* analyze/model/recommend.c - what to do next about a model, each with the metrics behind it.
+ * A rule reports nothing unless its metrics do; base/finding.h ranks them. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,17 +29,33 @@ AS_PRINTF(2, 3) static const char *text_of(struct as_profile *p, const char *fmt
     return copy ? copy : "";
 }
 
-static void advise(struct as_profile *p, const struct as_advice *advice)
+/* What a rule found, of which severity when the gain is unknown: its share of the time. */
+struct advice {
+    const char *rule, *action, *evidence;
+    double gain, share;
+    enum assay_confidence confidence;
+    const char *target;
+};
+
+static void advise(struct as_profile *p, const struct advice *a)
 {
-    if (p->n_advice < AS_ADVICE_MAX)
-        p->advice[p->n_advice++] = *advice;
+    if (p->n_findings < AS_PROFILE_MAX_FINDINGS)
+        p->findings[p->n_findings++] = (struct assay_finding){
+            .rule = a->rule,
+            .target = a->target,
+            .evidence = a->evidence,
+            .action = a->action,
+            .severity = as_severity_of_gain(a->gain, 50 * a->share),
+            .expected_gain = a->gain,
+            .confidence = a->confidence,
+        };
 }
 
 /* A product in our own kernel: its time says what this engine lacks, not what to do to the model.
  */
 static bool is_plain_product(const struct as_profile_layer *layer)
 {
-    return layer->macs > 0 && strcmp(layer->step.kernel, "plain C") == 0;
+    return layer->step->macs > 0 && strcmp(layer->step->kernel, "plain C") == 0;
 }
 
 /* Weights that stream from far away are read once a run: more samples share that. */
@@ -51,8 +67,8 @@ static void advise_batch(struct as_profile *p)
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[i];
 
-        if (layer->roof.bound != AS_BOUND_MEMORY || layer->weight_bytes * 2 < layer->bytes ||
-            is_plain_product(layer))
+        if (layer->roof.bound != AS_BOUND_MEMORY ||
+            layer->step->weight_bytes * 2 < layer->step->bytes || is_plain_product(layer))
             continue;
         streaming += layer->share;
         saved += layer->share * (1 - layer->roof.compute_seconds / layer->roof.memory_seconds);
@@ -62,30 +78,30 @@ static void advise_batch(struct as_profile *p)
     as_text_percent(share, streaming);
     advise(
         p,
-        &(struct as_advice){
+        &(struct advice){
             "memory-bound-weights",
             "run more samples at once (--batch): weights are read once a run, whatever the "
             "batch; or store them in fewer bits",
             text_of(p, "%s of the time goes into layers that wait for their weights at batch %llu",
-                    share, (unsigned long long)p->batch),
-            saved, AS_ADVICE_MEDIUM});
+                    share, (unsigned long long)p->data->model.batch),
+            saved, streaming, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
 static void advise_int8(struct as_profile *p)
 {
-    double f32 = as_peak_flops(p->peaks, AS_PEAK_F32, p->threads);
-    double i8 = as_peak_flops(p->peaks, AS_PEAK_I8, p->threads), dense = 0;
+    double f32 = as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads);
+    double i8 = as_peak_flops(p->peaks, AS_PEAK_I8, p->data->threads), dense = 0;
     char share[AS_TEXT_HUMAN];
 
     for (size_t i = 0; i < p->n_layers; i++)
-        if (p->layers[i].roof.bound == AS_BOUND_COMPUTE && p->layers[i].type == AS_PEAK_F32 &&
-            p->layers[i].macs > 0 && p->layers[i].roof.roof_fraction >= 0.5)
+        if (p->layers[i].roof.bound == AS_BOUND_COMPUTE && p->layers[i].step->type == AS_PEAK_F32 &&
+            p->layers[i].step->macs > 0 && p->layers[i].roof.roof_fraction >= 0.5)
             dense += p->layers[i].share;
     if (dense < MUCH || !(i8 > 1.5 * f32))
         return;
     as_text_percent(share, dense);
     advise(p,
-           &(struct as_advice){
+           &(struct advice){
                "quantise-dense-layers",
                "quantise convolutions and matrix products to 8 bits: they are near the f32 roof, "
                "so only cheaper arithmetic makes them faster",
@@ -93,15 +109,12 @@ static void advise_int8(struct as_profile *p)
                        "%s of the time is dense f32 arithmetic near its roof; the i8 peak of "
                        "this machine is %.1f times the f32 peak",
                        share, i8 / f32),
-               dense * (1 - f32 / i8), AS_ADVICE_MEDIUM});
+               dense * (1 - f32 / i8), dense, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
 static bool computes_in_f32(const struct as_profile_layer *layer)
 {
-    const struct as_value *value =
-        layer->step.node ? as_node_input(layer->step.graph, layer->step.node, 0) : NULL;
-
-    return !value || value->type.dtype == AS_DTYPE_F32;
+    return !layer->step->input_dtype || strcmp(layer->step->input_dtype, "f32") == 0;
 }
 
 static void advise_plain_products(struct as_profile *p)
@@ -125,15 +138,15 @@ static void advise_plain_products(struct as_profile *p)
     as_text_si(rate, worst->roof.achieved, "FLOP/s");
     advise(
         p,
-        &(struct as_advice){
+        &(struct advice){
             "plain-products",
             text_of(p,
                     "%s %.80s with another engine: products like this one run in a plain "
                     "kernel here, without a library's",
-                    computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->step.name),
+                    computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->step->name),
             text_of(p, "%s of the time is spent in such products; the slowest (%.30s) reaches %s",
-                    share, worst->step.op, rate),
-            lost > 0 ? lost : AS_UNKNOWN, AS_ADVICE_HIGH});
+                    share, worst->step->op, rate),
+            lost > 0 ? lost : AS_UNKNOWN, spent, ASSAY_CONFIDENCE_HIGH, worst->step->name});
 }
 
 static void advise_plain(struct as_profile *p)
@@ -145,7 +158,7 @@ static void advise_plain(struct as_profile *p)
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
 
-        if (strcmp(layer->step.kernel, "plain C") != 0 || layer->step.is_reorder ||
+        if (strcmp(layer->step->kernel, "plain C") != 0 || layer->step->is_reorder ||
             is_plain_product(layer))
             continue;
         spent += layer->share;
@@ -157,13 +170,13 @@ static void advise_plain(struct as_profile *p)
     as_text_percent(own, worst->share);
     advise(
         p,
-        &(struct as_advice){
+        &(struct advice){
             "plain-kernels",
             "compare with another engine: operators without a library kernel run in plain C "
             "here, and their times say more about this engine than about the model",
             text_of(p, "%s of the time is spent in plain C; the slowest of it is %.60s (%.30s, %s)",
-                    share, worst->step.name, worst->step.op, own),
-            AS_UNKNOWN, AS_ADVICE_MEDIUM});
+                    share, worst->step->name, worst->step->op, own),
+            AS_UNKNOWN, spent, ASSAY_CONFIDENCE_MEDIUM, worst->step->name});
 }
 
 static void advise_reorders(struct as_profile *p)
@@ -173,12 +186,12 @@ static void advise_reorders(struct as_profile *p)
     if (p->reorder_share < WORTH_SAYING)
         return;
     as_text_percent(share, p->reorder_share);
-    advise(p, &(struct as_advice){
+    advise(p, &(struct advice){
                   "reorders",
                   "move reshapes and transposes out of the middle of the network: tensors are "
                   "copied between blocked and plain layouts around them",
                   text_of(p, "reorders take %s of the time", share), p->reorder_share,
-                  AS_ADVICE_MEDIUM});
+                  p->reorder_share, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
 static void advise_overhead(struct as_profile *p)
@@ -196,7 +209,7 @@ static void advise_overhead(struct as_profile *p)
         return;
     as_text_percent(text, share);
     as_text_ns(each, share * p->sum_ns / (double)n, AS_TIME_AUTO);
-    advise(p, &(struct as_advice){
+    advise(p, &(struct advice){
                   "overhead",
                   "give each step more to do: a larger batch, or a graph with fewer and larger "
                   "operators (fused norms, fused attention)",
@@ -204,7 +217,7 @@ static void advise_overhead(struct as_profile *p)
                           "%s of the time is in %zu steps (%s each) that neither arithmetic nor "
                           "memory explains",
                           text, n, each),
-                  AS_UNKNOWN, AS_ADVICE_MEDIUM});
+                  AS_UNKNOWN, share, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
 /* Elementwise work that only moves bytes. */
@@ -215,15 +228,15 @@ static void advise_elementwise(struct as_profile *p)
     char share[AS_TEXT_HUMAN];
 
     for (size_t i = 0; i < p->n_layers; i++)
-        if (p->layers[i].roof.bound == AS_BOUND_MEMORY && p->layers[i].macs == 0 &&
-            !p->layers[i].step.is_reorder) {
+        if (p->layers[i].roof.bound == AS_BOUND_MEMORY && p->layers[i].step->macs == 0 &&
+            !p->layers[i].step->is_reorder) {
             moved += p->layers[i].share;
             n++;
         }
     if (moved < 0.1)
         return;
     as_text_percent(share, moved);
-    advise(p, &(struct as_advice){
+    advise(p, &(struct advice){
                   "memory-bound-elementwise",
                   "fuse elementwise operators with what makes their input: they read and write "
                   "every element for little arithmetic",
@@ -231,7 +244,7 @@ static void advise_elementwise(struct as_profile *p)
                           "%s of the time is in %zu steps without matrix products that move "
                           "bytes at the speed of memory",
                           share, n),
-                  AS_UNKNOWN, AS_ADVICE_MEDIUM});
+                  AS_UNKNOWN, moved, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
 static void advise_slow_dense(struct as_profile *p)
@@ -243,7 +256,7 @@ static void advise_slow_dense(struct as_profile *p)
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
 
-        if (layer->macs == 0 || !(layer->roof.roof_fraction < 0.5) || layer->share < 0.005 ||
+        if (layer->step->macs == 0 || !(layer->roof.roof_fraction < 0.5) || layer->share < 0.005 ||
             is_plain_product(layer))
             continue;
         lost += layer->share * (1 - layer->roof.roof_fraction);
@@ -254,17 +267,17 @@ static void advise_slow_dense(struct as_profile *p)
         return;
     as_text_percent(share, lost);
     as_text_percent(roof, worst->roof.roof_fraction);
-    advise(p, &(struct as_advice){
+    advise(p, &(struct advice){
                   "far-below-roof",
                   text_of(p,
                           "look at %.80s first: of the matrix products and convolutions below "
                           "half of their roof it costs most",
-                          worst->step.name),
+                          worst->step->name),
                   text_of(p,
                           "it reaches %s of its roof with the kernel %.40s; all such layers "
                           "together lose %s of the time",
-                          roof, worst->step.kernel, share),
-                  lost, AS_ADVICE_MEDIUM});
+                          roof, worst->step->kernel, share),
+                  lost, lost, ASSAY_CONFIDENCE_MEDIUM, worst->step->name});
 }
 
 /* Of a layer's time, what so many threads could save: where arithmetic or a bandwidth that grows
@@ -274,13 +287,13 @@ static double saved_by_threads(const struct as_profile *p, const struct as_profi
 {
     double now = AS_UNKNOWN, then = AS_UNKNOWN;
 
-    if (layer->self_ns < SPLIT_NS * (double)layer->calls)
+    if (layer->self_ns < SPLIT_NS * (double)layer->step->calls)
         return 0;
     if (layer->roof.bound == AS_BOUND_COMPUTE) {
-        now = as_peak_flops(p->peaks, layer->type, p->threads);
-        then = as_peak_flops(p->peaks, layer->type, most);
+        now = as_peak_flops(p->peaks, layer->step->type, p->data->threads);
+        then = as_peak_flops(p->peaks, layer->step->type, most);
     } else if (layer->roof.bound == AS_BOUND_MEMORY) {
-        now = as_peak_bandwidth(p->peaks, layer->roof.level, p->threads);
+        now = as_peak_bandwidth(p->peaks, layer->roof.level, p->data->threads);
         then = as_peak_bandwidth(p->peaks, layer->roof.level, most);
     }
     return then > now ? layer->share * (1 - now / then) : 0;
@@ -292,7 +305,7 @@ static void advise_threads(struct as_profile *p)
     double saved = 0, bound = 0;
     char share[AS_TEXT_HUMAN];
 
-    for (size_t i = 0; i < p->n_layers && most > p->threads; i++) {
+    for (size_t i = 0; i < p->n_layers && most > p->data->threads; i++) {
         double one = saved_by_threads(p, &p->layers[i], most);
 
         saved += one;
@@ -302,43 +315,33 @@ static void advise_threads(struct as_profile *p)
         return;
     as_text_percent(share, bound);
     advise(p,
-           &(struct as_advice){
+           &(struct advice){
                "more-threads", text_of(p, "use more threads (--threads %u)", most),
                text_of(p,
                        "%u thread%s used, and %s of the time is in layers bound by arithmetic or "
                        "bandwidth of which %u have more",
-                       p->threads, p->threads == 1 ? " is" : "s are", share, most),
-               saved, AS_ADVICE_MEDIUM});
+                       p->data->threads, p->data->threads == 1 ? " is" : "s are", share, most),
+               saved, bound, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
 static void advise_noise(struct as_profile *p)
 {
-    const struct as_latency_metrics *f = &p->run->latency.figures;
+    const struct as_latency_metrics *f = &p->data->latency.figures;
     double width = (f->median.interval.high - f->median.interval.low) / f->summary.median;
     char text[AS_TEXT_HUMAN];
 
     if (!f->median.interval.reached || !(width > 0.05))
         return;
     as_text_percent(text, width);
-    advise(p, &(struct as_advice){
+    advise(p, &(struct advice){
                   "noisy-machine",
                   "measure again on a quieter machine or for longer (--time): differences smaller "
                   "than the interval cannot be told",
                   text_of(p, "the interval of the median is %s wide", text), AS_UNKNOWN,
-                  AS_ADVICE_HIGH});
+                  fmin(width, 1), ASSAY_CONFIDENCE_HIGH, NULL});
 }
 
-static int compare_gain(const void *a, const void *b)
-{
-    const struct as_advice *x = a, *y = b;
-    double gx = isnan(x->gain) ? -1 : x->gain, gy = isnan(y->gain) ? -1 : y->gain;
-
-    if (gx != gy)
-        return gx < gy ? 1 : -1;
-    return strcmp(x->id, y->id);
-}
-
-void as_profile_advise(struct as_profile *p)
+void as_profile_recommend(struct as_profile *p)
 {
     if (p->peaks) {
         advise_batch(p);
@@ -352,5 +355,5 @@ void as_profile_advise(struct as_profile *p)
     advise_plain(p);
     advise_reorders(p);
     advise_noise(p);
-    qsort(p->advice, p->n_advice, sizeof *p->advice, compare_gain);
+    as_findings_rank(p->findings, p->n_findings);
 }

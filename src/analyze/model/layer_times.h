@@ -1,0 +1,20 @@
+/* analyze/model/layer_times.h - how long each layer typically takes: the one estimator behind every
+ * time of a layer of a model. */
+#ifndef AS_ANALYZE_MODEL_LAYER_TIMES_H
+#define AS_ANALYZE_MODEL_LAYER_TIMES_H
+
+#include "measure/latency/profile_data.h"
+
+#define AS_NO_ROW SIZE_MAX
+
+/* Fills `ns` of `n_rows` layers and their sum. `row_of_step` says which layer a step of the data
+ * belongs to, or AS_NO_ROW; NULL: every step is a layer. NaN for a layer without a step.
+ *
+ * A layer's time is its median share of an inference times the median inference, because a
+ * processor that is faster for a while shortens all layers together. A stall that hits another
+ * layer in each inference is in no layer's median, so all are stretched alike until they add up to
+ * what the layers of an inference do. */
+AS_MUST_USE int as_layer_times(double *ns, double *sum_ns, const struct as_profile_data *data,
+                               const size_t *row_of_step, size_t n_rows, struct assay_error *err);
+
+#endif
