@@ -17,9 +17,9 @@
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
+#include "cmd/common/show_options.h"
 #include "cmd/run/launch.h"
 #include "cmd/run/run_inject.h"
-#include "report/watch/watch_report.h"
 #include "watch/watch_run.h"
 
 static const struct as_opt run_opts[] = {
@@ -184,29 +184,22 @@ static void tell_wrong(const struct work *w, const struct assay_error *err)
         as_console_note(w->line, "assay: the run is not whole: %s", err->msg);
 }
 
-static int print(const struct work *w, const struct as_target *program, const struct as_run *run,
-                 struct assay_error *err)
+static int print(const struct work *w, struct as_run *run, struct assay_error *err)
 {
     const char *path = as_opt_text(w->line, "report-file");
     struct as_term term = as_console_term_of(w->line, path ? -1 : STDERR_FILENO);
-    size_t top = (size_t)as_opt_number(w->line, "top", 0);
+    struct as_show show;
     struct as_out out;
-    struct as_page page;
-    int rc =
-        path ? as_out_file(&out, path, err) : as_out_fd(&out, STDERR_FILENO, "standard error", err);
+    int rc = as_show_read(&show, w->line, err);
 
+    if (rc == ASSAY_OK)
+        rc = path ? as_out_file(&out, path, err)
+                  : as_out_fd(&out, STDERR_FILENO, "standard error", err);
     if (rc < 0)
         return rc;
-    if (as_opt_given(w->line, "json")) {
-        rc = as_watch_document(program, &out, err);
-    } else {
-        int closed;
-
-        as_page_open(&page, &out, &term, false);
-        rc = as_watch_page(program, run, &page, top, err);
-        closed = as_page_close(&page, rc < 0 ? NULL : err);
-        rc = rc < 0 ? rc : closed;
-    }
+    show.fail_on_leak = false; /* judged below, with a sentence */
+    rc = as_opt_given(w->line, "json") ? as_show_json(run, &show, &out, err)
+                                       : as_show_page(run, &show, &out, &term, err);
     if (rc < 0) {
         as_out_drop(&out);
         return rc;
@@ -238,25 +231,33 @@ static bool judge_leaks(const struct work *w, const struct as_target *program)
     return found;
 }
 
-/* Reads the run back: what is shown is what is kept. */
+/* Completes the run, and reads it back: what is shown is what is kept. Peaks of the machine are
+ * those measured before, if any. */
+static int complete(struct work *w, struct as_run **run, struct assay_error *err)
+{
+    struct as_run_maker maker;
+    int rc = as_run_maker_append(&maker, w->output, "watch", err);
+
+    if (rc < 0) /* a full disk must not cost the summary */
+        return as_run_open(run, w->output, err);
+    if (as_topology_read(&w->topology, NULL, NULL) == ASSAY_OK &&
+        as_peaks_find(&w->peaks, &w->topology))
+        as_run_maker_put(&maker, "peaks", &as_peaks_shape, &w->peaks.peaks);
+    rc = as_run_maker_finish(&maker, run, err);
+    return rc < 0 ? as_run_open(run, w->output, err) : rc;
+}
+
 static bool report(struct work *w, struct assay_error *err)
 {
     struct as_target *program = NULL;
     struct as_run *run = NULL;
     bool leaks = false;
-    int rc;
+    int rc = complete(w, &run, err);
 
-    if (!wants_report(w->line) && !as_opt_given(w->line, "fail-on-leak"))
-        return false;
-    rc = as_run_open(&run, w->output, err);
-    if (rc == ASSAY_OK)
-        rc = as_target_analyze(&program, run, err);
-    /* The roofs of products, when the machine was measured before: not now. */
-    if (rc == ASSAY_OK && as_topology_read(&w->topology, NULL, NULL) == ASSAY_OK &&
-        as_peaks_find(&w->peaks, &w->topology))
-        program->peaks = &w->peaks.peaks;
     if (rc == ASSAY_OK && wants_report(w->line))
-        rc = print(w, program, run, err);
+        rc = print(w, run, err);
+    if (rc == ASSAY_OK && as_opt_given(w->line, "fail-on-leak"))
+        rc = as_target_analyze(&program, run, err);
     if (program)
         leaks = judge_leaks(w, program);
     if (rc < 0)

@@ -3,9 +3,10 @@
 #ifndef AS_WATCH_WATCH_FIELDS_H
 #define AS_WATCH_WATCH_FIELDS_H
 
+#include "trace/run/run_maker.h"
+
 /* Kinds of data blocks. "program" is one object, "heap" one a process; of the others there may be
  * several blocks, each an object with the process and a part of the list. */
-#define AS_DATA_PROGRAM    "program"
 #define AS_DATA_PROCESSES  "processes"
 #define AS_DATA_HEAP       "heap"
 #define AS_DATA_SITES      "heap_sites"

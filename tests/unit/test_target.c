@@ -7,6 +7,7 @@
 #include "analyze/watch/target_read.h"
 #include "base/alloc.h"
 #include "measure/peaks/peaks.h"
+#include "report/run/show.h"
 #include "report/watch/watch_report.h"
 
 struct made {
@@ -718,26 +719,18 @@ static void blocks_that_make_no_sense_are_counted(void **state)
 static int use_all(struct as_run *run)
 {
     const struct as_term term = {.width = 80, .unicode = true};
-    struct as_target *program;
-    struct as_page page;
+    const struct as_show show = AS_SHOW_INIT;
     struct as_out out;
-    int rc = as_target_analyze(&program, run, NULL);
+    int rc = as_out_memory(&out, NULL);
 
     if (rc < 0)
         return rc;
-    rc = as_out_memory(&out, NULL);
-    if (rc == ASSAY_OK) {
-        as_page_open(&page, &out, &term, false);
-        rc = as_watch_page(program, run, &page, 0, NULL);
-        if (as_page_close(&page, NULL) < 0)
-            rc = ASSAY_ERR_NOMEM;
-        if (rc == ASSAY_OK)
-            rc = as_watch_document(program, &out, NULL);
-        if (!as_out_ok(&out))
-            rc = ASSAY_ERR_NOMEM;
-        as_out_drop(&out);
-    }
-    as_target_free(program);
+    rc = as_show_page(run, &show, &out, &term, NULL);
+    if (rc == ASSAY_OK)
+        rc = as_show_json(run, &show, &out, NULL);
+    if (!as_out_ok(&out))
+        rc = ASSAY_ERR_NOMEM;
+    as_out_drop(&out);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #define KINDS(X)                                                                                   \
     X(trace)                                                                                       \
+    X(watch)                                                                                       \
     X(profile)
 
 #define X(name) extern const struct as_run_kind as_kind_##name;

@@ -17,6 +17,8 @@ struct trace {
     struct as_saved_profile *view;
     struct as_target *program;
     struct as_target_findings *findings;
+    struct as_peaks own;          /* of the run */
+    const struct as_peaks *peaks; /* NULL: not known */
     struct as_report report;
 };
 
@@ -59,6 +61,21 @@ static void take_peaks(const struct as_peaks *peaks, struct assay_bottleneck_opt
         options->peak_flops_per_second = options->peak_bytes_per_second = 0;
 }
 
+/* Those that the run holds, which were this machine's when it was measured. */
+static int find_peaks(struct trace *t, struct as_run *run, const struct as_show *show,
+                      struct assay_error *err)
+{
+    int rc = ASSAY_OK;
+
+    if (as_run_has(run, "peaks")) {
+        rc = as_run_get(run, "peaks", &as_peaks_shape, &t->own, err);
+        t->peaks = &t->own;
+    } else if (show->peaks && strcmp(as_run_kind(run), "trace") == 0 && is_of_here(run)) {
+        t->peaks = show->peaks;
+    }
+    return rc;
+}
+
 static int make_view(struct trace *t, struct as_run *run, const struct as_show *show,
                      struct assay_error *err)
 {
@@ -69,13 +86,12 @@ static int make_view(struct trace *t, struct as_run *run, const struct as_show *
     bottlenecks.threshold_percentile = show->percentile;
     leaks.threshold_mb = show->leak_threshold_mb;
     leaks.window_size = show->leak_window;
-    if (show->peaks && is_of_here(run))
-        take_peaks(show->peaks, &bottlenecks);
+    if (t->peaks)
+        take_peaks(t->peaks, &bottlenecks);
     return as_saved_profile_run(&t->view, run, t->layers, &how, err);
 }
 
-static int take_program(struct trace *t, struct as_run *run, const struct as_show *show,
-                        struct assay_error *err)
+static int take_program(struct trace *t, struct as_run *run, struct assay_error *err)
 {
     int rc;
 
@@ -86,8 +102,7 @@ static int take_program(struct trace *t, struct as_run *run, const struct as_sho
         return ASSAY_OK; /* damaged: its layers and series are shown all the same */
     if (rc < 0)
         return rc;
-    if (show->peaks && is_of_here(run))
-        t->program->peaks = show->peaks;
+    t->program->peaks = t->peaks;
     return as_target_findings_new(&t->findings, t->program, err);
 }
 
@@ -112,7 +127,9 @@ static int analyze(struct trace *t, struct as_run *run, const struct as_show *sh
     if (rc == ASSAY_ERR_NOTFOUND)
         rc = ASSAY_ERR_USAGE; /* the thread asked for */
     if (rc == ASSAY_OK)
-        rc = take_program(t, run, show, err);
+        rc = find_peaks(t, run, show, err);
+    if (rc == ASSAY_OK)
+        rc = take_program(t, run, err);
     if (rc == ASSAY_OK && (show->classic || show->fail_on_leak || t->program ||
                            (t->options.sections & AS_SECTIONS_OF_VIEW)))
         rc = make_view(t, run, show, err);
@@ -182,6 +199,18 @@ static int csv(struct as_run *run, const struct as_show *show, const char *folde
 
 const struct as_run_kind as_kind_trace = {
     .name = "trace",
+    .schema_version = 2,
+    .section_at = as_report_section_at,
+    .sort_at = sort_at,
+    .column_at = as_layer_metric_name_at,
+    .page = page,
+    .json = json,
+    .csv = csv,
+};
+
+/* What `assay run` saw, with layers where the program marked some. */
+const struct as_run_kind as_kind_watch = {
+    .name = "watch",
     .schema_version = 2,
     .section_at = as_report_section_at,
     .sort_at = sort_at,

@@ -305,21 +305,3 @@ int as_watch_json(const struct as_target *target, unsigned parts, struct as_json
     as_target_findings_free(f);
     return ASSAY_OK;
 }
-
-int as_watch_document(const struct as_target *target, struct as_out *out, struct assay_error *err)
-{
-    struct as_json_writer w;
-    int rc;
-
-    as_json_writer_init(&w, out, 2);
-    as_json_object(&w);
-    as_json_kv_text(&w, "schema", "assay.run.program");
-    as_json_kv_u64(&w, "schema_version", 1);
-    as_json_key(&w, "program");
-    rc = as_watch_json(target, AS_WATCH_PART_ALL, &w, err);
-    if (rc < 0)
-        return rc;
-    as_json_object_end(&w);
-    as_out_char(out, '\n');
-    return as_json_writer_finish(&w, err);
-}

@@ -10,11 +10,6 @@
 #include "base/text/csv.h"
 #include "report/page/page.h"
 
-/* The whole page: what ran, memory, leaks, bottlenecks, processes, heap, products, the cost of
- * watching. `top`: rows of a list, 0 for what suits it. `run` may be NULL. */
-AS_MUST_USE int as_watch_page(const struct as_target *target, const struct as_run *run,
-                              struct as_page *page, size_t top, struct assay_error *err);
-
 /* Parts of the object below, to be joined. */
 enum as_watch_part {
     AS_WATCH_PART_FACTS = 1,
@@ -31,10 +26,6 @@ enum as_watch_part {
 /* The value of the report's key `program`: one object with those parts. */
 AS_MUST_USE int as_watch_json(const struct as_target *target, unsigned parts,
                               struct as_json_writer *w, struct assay_error *err);
-
-/* The same as a document of its own, schema "assay.run.program". */
-AS_MUST_USE int as_watch_document(const struct as_target *target, struct as_out *out,
-                                  struct assay_error *err);
 
 /* What the parts of the page are printed from. */
 struct as_watch_view {

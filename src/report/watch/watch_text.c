@@ -313,26 +313,3 @@ void as_watch_put_cost(const struct as_watch_view *view, struct as_page *page)
     else
         as_page_line(page, AS_STYLE_DIM, "inside the program: a few bytes in front of each block");
 }
-
-int as_watch_page(const struct as_target *target, const struct as_run *run, struct as_page *page,
-                  size_t top, struct assay_error *err)
-{
-    struct as_target_findings *findings;
-    struct as_watch_view view = {.target = target, .top = top};
-    int rc = as_target_findings_new(&findings, target, err);
-
-    (void)run;
-    if (rc < 0)
-        return rc;
-    view.findings = findings;
-    as_watch_put_summary(&view, page);
-    as_watch_put_memory(&view, page);
-    as_watch_put_leaks(&view, page);
-    as_watch_put_bottlenecks(&view, page);
-    as_watch_put_processes(&view, page);
-    as_watch_put_heap(&view, page);
-    as_watch_put_gemm(&view, page);
-    as_watch_put_cost(&view, page);
-    as_target_findings_free(findings);
-    return ASSAY_OK;
-}

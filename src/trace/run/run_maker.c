@@ -230,7 +230,8 @@ const char *as_run_kind(struct as_run *run)
 {
     const char *kind = as_run_fact_text(run, "kind");
 
-    return kind ? kind : "trace";
+    /* A watching that was killed had no time to name its kind. */
+    return kind ? kind : as_run_has(run, AS_DATA_PROGRAM) ? "watch" : "trace";
 }
 
 static const struct as_run_data *find_data(const struct as_run *run, const char *name)

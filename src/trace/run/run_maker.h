@@ -45,6 +45,9 @@ void as_run_maker_drop(struct as_run_maker *m);
 
 /* ---- reading back ---- */
 
+/* The part that every run of `assay run` has from its first moment on. */
+#define AS_DATA_PROGRAM "program"
+
 /* "profile", "machine", ...; "trace" for a run of scopes, which names none. In the run's memory. */
 const char *as_run_kind(struct as_run *run);
 
