@@ -10,6 +10,8 @@
 
 extern const struct as_json_shape as_finding_shape;
 
+#define AS_SEVERITY_HIGH 50 /* from here on a finding is marked */
+
 /* By severity, the greatest first; then by expected gain, unknown ones last; ties keep their order.
  */
 void as_findings_rank(struct assay_finding *findings, size_t n);

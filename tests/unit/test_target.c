@@ -420,7 +420,7 @@ static void too_few_readings_are_no_verdict(void **state)
     done(&m);
 }
 
-static const struct as_target_cause *cause_of(const struct as_target_findings *f, const char *rule)
+static const struct assay_finding *cause_of(const struct as_target_findings *f, const char *rule)
 {
     for (size_t i = 0; i < f->n_causes; i++)
         if (strcmp(f->cause[i].rule, rule) == 0)
@@ -432,7 +432,7 @@ static void causes_have_figures_and_bounds(void **state)
 {
     struct made m = make(&(struct program_kit){.waits = true});
     struct as_target_findings *f;
-    const struct as_target_cause *c;
+    const struct assay_finding *c;
 
     (void)state;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
@@ -447,7 +447,7 @@ static void causes_have_figures_and_bounds(void **state)
     assert_non_null(strstr(cause_of(f, "heap-churn")->evidence, "make_temp+0x20"));
     assert_null(cause_of(f, "processors-idle"));
     for (size_t i = 1; i < f->n_causes; i++)
-        assert_false(f->cause[i].expected_gain > f->cause[i - 1].expected_gain);
+        assert_false(f->cause[i].severity > f->cause[i - 1].severity);
     as_target_findings_free(f);
     done(&m);
 }
@@ -464,7 +464,7 @@ static void who_is_pushed_aside_does_not_wait_by_itself(void **state)
 {
     struct made m = make(&(struct program_kit){.waits = true});
     struct as_target_findings *f;
-    const struct as_target_cause *c;
+    const struct assay_finding *c;
 
     (void)state;
     m.program->processors = 2;
@@ -512,13 +512,13 @@ static void faults_advise_what_exists_and_helps(void **state)
     (void)state;
     m.program->heap.allocated_bytes = 4096u * 523456ull;
     f = findings_of(&m);
-    advice = cause_of(f, "page-faults")->advice;
+    advice = cause_of(f, "page-faults")->action;
     assert_non_null(strstr(advice, "MALLOC_MMAP_THRESHOLD_"));
     assert_non_null(strstr(advice, "M_TRIM_THRESHOLD of mallopt"));
     as_target_findings_free(f);
     m.program->heap.allocated_bytes = 100;
     f = findings_of(&m);
-    advice = cause_of(f, "page-faults")->advice;
+    advice = cause_of(f, "page-faults")->action;
     assert_null(strstr(advice, "THRESHOLD"));
     assert_non_null(strstr(advice, "MAP_POPULATE"));
     as_target_findings_free(f);
@@ -529,7 +529,7 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
 {
     struct made m = make(&(struct program_kit){0});
     struct as_target_findings *f;
-    const struct as_target_cause *c;
+    const struct assay_finding *c;
     struct as_peaks peaks = {.n_counts = 1, .threads = {1}};
 
     (void)state;
@@ -541,13 +541,13 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     c = cause_of(f, "products-below-roof");
     assert_non_null(c);
     assert_true(fabs(c->expected_gain - 8.0 / 14 * 0.75) < 1e-6);
-    assert_null(strstr(c->advice, "small")); /* 512 on each side */
-    assert_non_null(strstr(c->advice, "OPENBLAS_CORETYPE"));
+    assert_null(strstr(c->action, "small")); /* 512 on each side */
+    assert_non_null(strstr(c->action, "OPENBLAS_CORETYPE"));
     assert_non_null(cause_of(f, "processors-idle"));
     as_target_findings_free(f);
     m.program->gemm[0].n = 8;
     f = findings_of(&m);
-    assert_non_null(strstr(cause_of(f, "products-below-roof")->advice, "put small products"));
+    assert_non_null(strstr(cause_of(f, "products-below-roof")->action, "put small products"));
     as_target_findings_free(f);
     done(&m);
 }

@@ -24,12 +24,30 @@
 #define SMALL_FLOPS     1e6
 #define MUCH_SYSTEM     0.2 /* of the time on processors */
 #define FAR_BELOW_ROOF  0.5
+/* Where a gain is not known. */
+#define SEVERITY_MEDIUM 40
+#define SEVERITY_LOW    15
 #define SHORTEST        0.05 /* seconds: rates of a shorter program say little */
 
-static void add(struct as_target_findings *f, const struct as_target_cause *cause)
+/* A rule's answer, and its severity where the gain is unknown. */
+struct cause {
+    const char *rule, *finding, *evidence, *action;
+    double gain;
+    enum assay_confidence confidence;
+    double severity;
+};
+
+static void add(struct as_target_findings *f, const struct cause *c)
 {
     if (f->n_causes < AS_TARGET_MAX_CAUSES)
-        f->cause[f->n_causes++] = *cause;
+        f->cause[f->n_causes++] =
+            (struct assay_finding){.rule = c->rule,
+                                   .finding = c->finding,
+                                   .evidence = c->evidence,
+                                   .action = c->action,
+                                   .severity = as_severity_of_gain(c->gain, c->severity),
+                                   .expected_gain = c->gain,
+                                   .confidence = c->confidence};
 }
 
 static double rate_of(const struct as_target *p, struct as_fact fact)
@@ -80,14 +98,14 @@ static void tell_pushed_aside(struct as_target_findings *f, const struct as_targ
     as_text_count(some, p->switches_voluntary.value);
     as_text_count(forced, p->switches_involuntary.value);
     add(f,
-        &(struct as_target_cause){
+        &(struct cause){
             "waits-for-processor", "waited for a processor: other programs had it",
             as_findings_say(f,
                             "%.2f processors on average, where up to %.0f could have been used; %s "
                             "times a thread was taken off, %s times one waited by itself",
                             f->processors_used, wanted, forced, some),
-            "run it on a quieter machine, or with fewer threads", gain, 0.6,
-            gain > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
+            "run it on a quieter machine, or with fewer threads", gain, ASSAY_CONFIDENCE_MEDIUM,
+            SEVERITY_MEDIUM});
 }
 
 static void tell_waits(struct as_target_findings *f, const struct as_target *p)
@@ -99,7 +117,7 @@ static void tell_waits(struct as_target_findings *f, const struct as_target *p)
     as_text_ns(cpu, f->processors_used * p->wall_seconds * 1e9, AS_TIME_AUTO);
     if (!p->switches_voluntary.why)
         as_text_count(some, p->switches_voluntary.value);
-    add(f, &(struct as_target_cause){
+    add(f, &(struct cause){
                "program-waits",
                idle > MOST ? "most of the time the program waits"
                            : "for a part of the time the program waits",
@@ -109,7 +127,7 @@ static void tell_waits(struct as_target_findings *f, const struct as_target *p)
                                wall, cpu, 100 * idle, some),
                "look for what it waits for: storage, network, locks, sleeps, a child; do it "
                "beforehand or beside the computing",
-               idle, 0.6, idle > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
+               idle, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
 }
 
 static void find_idle(struct as_target_findings *f, const struct as_target *p)
@@ -129,12 +147,12 @@ static void find_idle(struct as_target_findings *f, const struct as_target *p)
     }
     share = all > 1 ? 1 - used / all : 0;
     if (share > IDLE_PROCESSORS)
-        add(f, &(struct as_target_cause){
+        add(f, &(struct cause){
                    "processors-idle", "not all processors are used",
                    as_findings_say(f, "%.2f of %.0f processors were busy on average", used, all),
                    "run independent parts in threads, or let the library use more of them "
                    "(OMP_NUM_THREADS, MKL_NUM_THREADS)",
-                   share, 0.4, share > MOST ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
+                   share, ASSAY_CONFIDENCE_LOW, SEVERITY_MEDIUM});
 }
 
 static void find_io(struct as_target_findings *f, const struct as_target *p)
@@ -147,13 +165,12 @@ static void find_io(struct as_target_findings *f, const struct as_target *p)
     as_text_ns(wait, seconds * 1e9, AS_TIME_AUTO);
     as_text_bytes(read, p->read_bytes.why ? AS_UNKNOWN : (double)p->read_bytes.value);
     as_text_bytes(written, p->written_bytes.why ? AS_UNKNOWN : (double)p->written_bytes.value);
-    add(f, &(struct as_target_cause){
+    add(f, &(struct cause){
                "storage-wait", "processes wait for storage",
                as_findings_say(f, "%s of waiting for storage in all processes; %s read, %s written",
                                wait, read, written),
                "read ahead or in larger pieces, keep what is read again, write in the background",
-               share < 1 ? share : AS_UNKNOWN, 0.7,
-               share > WAITING ? ASSAY_PRIORITY_HIGH : ASSAY_PRIORITY_MEDIUM});
+               share < 1 ? share : AS_UNKNOWN, ASSAY_CONFIDENCE_HIGH, SEVERITY_MEDIUM});
 }
 
 /* Settings of malloc are of no use to a program that takes its memory elsewhere. */
@@ -181,23 +198,24 @@ static void find_faults(struct as_target_findings *f, const struct as_target *p)
         as_text_count(faults, p->minor_faults.value);
         as_text_si(rate, minor, NULL);
         as_text_percent(share, system / used);
-        add(f, &(struct as_target_cause){
-                   "page-faults", "memory is taken from the system again and again",
-                   as_findings_say(f,
-                                   "%s page faults, %s a second; the kernel has %s of the "
-                                   "processor time, and faults cost no more than that",
-                                   faults, rate, share),
-                   fault_advice(p), system < 1 ? system : AS_UNKNOWN, 0.5, ASSAY_PRIORITY_MEDIUM});
+        add(f,
+            &(struct cause){"page-faults", "memory is taken from the system again and again",
+                            as_findings_say(f,
+                                            "%s page faults, %s a second; the kernel has %s of the "
+                                            "processor time, and faults cost no more than that",
+                                            faults, rate, share),
+                            fault_advice(p), system < 1 ? system : AS_UNKNOWN,
+                            ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
     }
     if (major > MANY_MAJOR) {
         as_text_count(faults, p->major_faults.value);
         as_text_si(rate, major, NULL);
-        add(f, &(struct as_target_cause){
-                   "major-faults", "pages come from storage while the program runs",
-                   as_findings_say(f, "%s major page faults, %s a second", faults, rate),
-                   "a file mapped in memory is read page by page: read it ahead (madvise, "
-                   "posix_fadvise); or memory is short and swaps",
-                   AS_UNKNOWN, 0.6, ASSAY_PRIORITY_MEDIUM});
+        add(f,
+            &(struct cause){"major-faults", "pages come from storage while the program runs",
+                            as_findings_say(f, "%s major page faults, %s a second", faults, rate),
+                            "a file mapped in memory is read page by page: read it ahead (madvise, "
+                            "posix_fadvise); or memory is short and swaps",
+                            AS_UNKNOWN, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
     }
 }
 
@@ -213,12 +231,12 @@ static void find_switches(struct as_target_findings *f, const struct as_target *
         if (strcmp(f->cause[i].rule, "waits-for-processor") == 0)
             return; /* which tells the same */
     as_text_count(count, p->switches_involuntary.value);
-    add(f, &(struct as_target_cause){
+    add(f, &(struct cause){
                "involuntary-switches", "threads are taken off their processors",
                as_findings_say(f, "%s involuntary switches, %.0f a second on each busy processor",
                                count, rate / processors),
                "run no more threads than processors, and nothing else beside it; bind threads",
-               AS_UNKNOWN, 0.4, ASSAY_PRIORITY_LOW});
+               AS_UNKNOWN, ASSAY_CONFIDENCE_LOW, SEVERITY_LOW});
 }
 
 static bool is_small(const struct as_gemm_calls *c)
@@ -250,7 +268,7 @@ static void find_products(struct as_target_findings *f, const struct as_target *
     as_text_percent(text, share);
     as_text_percent(roof, as_gemm_roof_share(p, worst));
     share = lost_ns / (p->wall_seconds * 1e9);
-    add(f, &(struct as_target_cause){
+    add(f, &(struct cause){
                "products-below-roof", "matrix products run far below what the machine can do",
                as_findings_say(f,
                                "products below half of the roof take %s of the time; the one with "
@@ -262,7 +280,7 @@ static void find_products(struct as_target_findings *f, const struct as_target *
                      "thin ones are bound by memory"
                    : "let the library take its kernels for this processor (OPENBLAS_CORETYPE for "
                      "OpenBLAS), give it all processors, keep operands in one layout",
-               share < 1 ? share : AS_UNKNOWN, 0.5, ASSAY_PRIORITY_MEDIUM});
+               share < 1 ? share : AS_UNKNOWN, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
 }
 
 static void find_churn(struct as_target_findings *f, const struct as_target *p)
@@ -285,23 +303,12 @@ static void find_churn(struct as_target_findings *f, const struct as_target *p)
         as_target_site_text(most, where, sizeof where);
     as_text_si(count, temporary, NULL);
     as_text_si(all, rate, NULL);
-    add(f, &(struct as_target_cause){
+    add(f, &(struct cause){
                "heap-churn", "much is allocated only to be freed again",
                as_findings_say(f, "%s allocations a second, %s of them freed at once; most at %s",
                                all, count, where),
                "keep the buffer between calls, or use one on the stack or in an arena", AS_UNKNOWN,
-               0.5, ASSAY_PRIORITY_LOW});
-}
-
-static int by_gain(const void *a, const void *b)
-{
-    const struct as_target_cause *x = a, *y = b;
-
-    if (isnan(x->expected_gain) != isnan(y->expected_gain))
-        return isnan(x->expected_gain) ? 1 : -1;
-    if (!isnan(x->expected_gain) && x->expected_gain != y->expected_gain)
-        return x->expected_gain > y->expected_gain ? -1 : 1;
-    return strcmp(x->rule, y->rule);
+               ASSAY_CONFIDENCE_MEDIUM, SEVERITY_LOW});
 }
 
 void as_target_find_causes(struct as_target_findings *f, const struct as_target *target)
@@ -314,6 +321,5 @@ void as_target_find_causes(struct as_target_findings *f, const struct as_target 
     find_switches(f, target);
     find_products(f, target);
     find_churn(f, target);
-    if (f->n_causes)
-        qsort(f->cause, f->n_causes, sizeof *f->cause, by_gain);
+    as_findings_rank(f->cause, f->n_causes);
 }

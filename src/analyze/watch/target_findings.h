@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "analyze/watch/target.h"
+#include "base/finding.h"
 
 enum as_growth_verdict {
     AS_GROWTH_UNKNOWN,
@@ -43,14 +44,6 @@ struct as_growing_site {
     const char *text; /* one sentence */
 };
 
-/* Something that may hold the program back. */
-struct as_target_cause {
-    const char *rule; /* an id that stays the same over versions */
-    const char *finding, *evidence, *advice;
-    double expected_gain; /* share of the wall time, an upper bound; NaN: unknown */
-    double confidence;    /* 0 to 1 */
-    enum assay_priority priority;
-};
 #define AS_TARGET_MAX_CAUSES 16
 
 struct as_target_findings {
@@ -64,8 +57,8 @@ struct as_target_findings {
     const char *mapping_text; /* the mapping behind the growth of resident memory; NULL: none */
     const char *live_text;    /* what was not freed at the end; NULL: nothing, or not watched */
     double processors_used;
-    struct as_target_cause cause[AS_TARGET_MAX_CAUSES];
-    size_t n_causes; /* greatest expected gain first, unknown gains last */
+    struct assay_finding cause[AS_TARGET_MAX_CAUSES]; /* what may hold the program back, ranked */
+    size_t n_causes;
 };
 
 /* The program must outlive the findings. */

@@ -237,17 +237,8 @@ static void put_growth(struct as_json_writer *w, const struct as_target_findings
 static void put_causes(struct as_json_writer *w, const struct as_target_findings *f)
 {
     as_json_kv_array(w, "causes");
-    for (size_t i = 0; i < f->n_causes; i++) {
-        const struct as_target_cause *c = &f->cause[i];
-
-        as_json_object(w);
-        AS_JSON_FIELDS(w, c, rule, finding, evidence);
-        as_json_kv_text(w, "recommendation", c->advice);
-        as_json_kv_f64(w, "expected_gain", c->expected_gain);
-        as_json_kv_f64(w, "confidence", c->confidence);
-        as_json_kv_text(w, "priority", assay_priority_name(c->priority));
-        as_json_object_end(w);
-    }
+    for (size_t i = 0; i < f->n_causes; i++)
+        as_json_fields_write(w, &as_finding_shape, &f->cause[i]);
     as_json_array_end(w);
 }
 

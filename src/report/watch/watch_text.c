@@ -267,25 +267,11 @@ void as_watch_put_leaks(const struct as_watch_view *view, struct as_page *page)
 void as_watch_put_bottlenecks(const struct as_watch_view *view, struct as_page *page)
 {
     const struct as_target_findings *f = view->findings;
-    char gain[AS_TEXT_HUMAN];
 
     as_page_heading(page, "Bottlenecks", "what may hold the program back");
     if (f->n_causes == 0)
         as_page_line(page, AS_STYLE_NONE, "Nothing measured speaks for one.");
-    for (size_t i = 0; i < f->n_causes; i++) {
-        const struct as_target_cause *c = &f->cause[i];
-
-        as_text_percent(gain, c->expected_gain);
-        as_page_line(page, c->priority == ASSAY_PRIORITY_HIGH ? AS_STYLE_WARN : AS_STYLE_NONE,
-                     "%s%s [%s]", as_watch_bullet(page), c->finding, c->rule);
-        as_page_line(page, AS_STYLE_NONE, "  %s", as_page_name(page, c->evidence));
-        as_page_line(page, AS_STYLE_NONE, "  %s %s", as_page_glyph(page, AS_GLYPH_ARROW),
-                     c->advice);
-        as_page_line(page, AS_STYLE_DIM, "  %s%s; %s, confidence %.1f",
-                     isfinite(c->expected_gain) ? "at most " : "gain unknown",
-                     isfinite(c->expected_gain) ? gain : "", assay_priority_name(c->priority),
-                     c->confidence);
-    }
+    as_page_findings(page, NULL, f->cause, f->n_causes);
 }
 
 /* ---- the cost of watching ---- */
