@@ -40,10 +40,10 @@ exits 0 "a damaged cache" "$assay" machine --json
 check "is said" grep -q "$(basename "$cache") is damaged: measuring again" "$tmp/err"
 check "is measured" "$python" "$here/check_machine_json.py" "$tmp/out" measured
 check "and is whole again" "$python" -m json.tool "$cache"
-sed 's/"fingerprint": "./"fingerprint": "x/' "$tmp/good" >"$cache"
+sed 's/"fingerprint":"./"fingerprint":"x/' "$tmp/good" >"$cache"
 exits 0 "a cache of another machine" "$assay" machine --json
 check "is said" grep -q "of another machine or version" "$tmp/err"
-check "and replaced" grep -q '"fingerprint": "[0-9a-f]*"' "$cache"
+check "and replaced" grep -q '"fingerprint":"[0-9a-f]*"' "$cache"
 
 # A cache that cannot be written is a note, not a failure.
 exits 0 "nowhere to keep it" env XDG_CACHE_HOME=/proc/nowhere "$assay" machine --fresh --json

@@ -230,7 +230,8 @@ static bool has_texts(const struct as_profile_step *s)
 static int check(const struct as_profile_data *d, const struct as_run *run, struct assay_error *err)
 {
     bool good = d->model.path && d->config.kernels && d->config.input_fill &&
-                (!d->profiled || d->n_runs > 0) && d->threads > 0;
+                (!d->profiled || d->n_runs > 0) && d->threads > 0 &&
+                (!d->has_peaks || as_peaks_valid(&d->peaks));
 
     for (size_t i = 0; i < d->n_steps && good; i++) {
         const struct as_profile_step *s = &d->steps[i];

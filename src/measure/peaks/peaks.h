@@ -66,6 +66,8 @@ struct as_peaks {
 
 /* As a run keeps them: measure/peaks/peak_fields.c. */
 extern const struct as_json_shape as_peaks_shape;
+/* Whether what was read can be peaks: thread counts ascend from 1, each metric is in its range. */
+bool as_peaks_valid(const struct as_peaks *peaks);
 
 /* Told before each step, at most some tens of times a second. */
 typedef void (*as_peak_progress)(void *user, const char *what, unsigned done, unsigned total);

@@ -69,7 +69,8 @@ static int find_peaks(struct trace *t, struct as_run *run, const struct as_show 
 
     if (as_run_has(run, "peaks")) {
         rc = as_run_get(run, "peaks", &as_peaks_shape, &t->own, err);
-        t->peaks = &t->own;
+        if (rc == ASSAY_OK && as_peaks_valid(&t->own))
+            t->peaks = &t->own;
     } else if (show->peaks && strcmp(as_run_kind(run), "trace") == 0 && is_of_here(run)) {
         t->peaks = show->peaks;
     }
