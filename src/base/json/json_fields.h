@@ -30,6 +30,7 @@ enum as_field_kind {
     AS_FIELD_OBJECT, /* a struct inside, described by `shape` */
     AS_FIELD_ARRAY,  /* `max` items inside, `item` each; the count beside it says how many */
     AS_FIELD_LIST,   /* a pointer to items, at most `max`, and a count beside it */
+    AS_FIELD_REF,    /* a pointer to a struct described by `shape`; NULL is null. Written only */
     AS_FIELD_OWN,    /* `read` and `write` do it */
     AS_FIELD_KIND_COUNT
 };
@@ -49,6 +50,10 @@ struct as_json_field {
     int (*read)(void *user, void *object, struct as_json_parser *p, struct assay_error *err);
     /* Writes the value after its key. */
     void (*write)(struct as_json_writer *w, const void *object);
+    /* Of documents, which are written only. A value computed from the object: of F64, of TEXT. */
+    double (*number)(const void *object);
+    const char *(*text)(const void *object);
+    bool (*known)(const void *object); /* false: null; NULL: it always is */
 };
 
 struct as_json_shape {
@@ -151,6 +156,36 @@ struct as_json_shape {
 #define AS_FIELD_CUSTOM(name, reader, writer)                                                      \
     {                                                                                              \
         .key = (name), .kind = AS_FIELD_OWN, .read = (reader), .write = (writer)                   \
+    }
+
+/* ---- of documents ---- */
+
+/* A value made by a function of the object. */
+#define AS_FIELD_NUMBER(name, function, of_unit, about)                                            \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_F64, .number = (function), .unit = (of_unit),              \
+        .help = (about)                                                                            \
+    }
+#define AS_FIELD_WORDS(name, function, about)                                                      \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_TEXT, .text = (function), .help = (about)                  \
+    }
+/* A member that is null unless the function says that it is known. */
+#define AS_FIELD_IF(type, name, member, test)                                                      \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_KIND_OF(AS_MEMBER_(type, member)),                         \
+        .offset = offsetof(type, member), .max = sizeof AS_MEMBER_(type, member), .known = (test)  \
+    }
+/* Fields of the same object under a key of their own. */
+#define AS_FIELD_PART(name, described)                                                             \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_OBJECT, .shape = (described)                               \
+    }
+/* The struct behind a pointer. */
+#define AS_FIELD_BEHIND(type, name, member, described)                                             \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_REF, .offset = offsetof(type, member),                     \
+        .shape = (described)                                                                       \
     }
 
 #define AS_SHAPE(type, table)                                                                      \

@@ -137,15 +137,33 @@ static void write_items(struct as_json_writer *w, const struct as_json_field *f,
     as_json_array_end(w);
 }
 
+static void write_ref(struct as_json_writer *w, const struct as_json_field *f, const void *at)
+{
+    const void *object;
+
+    memcpy(&object, at, sizeof object);
+    if (object)
+        as_json_fields_write(w, f->shape, object);
+    else
+        as_json_null(w);
+}
+
 /* Returns the reason when it is a fact without a value, of which nothing was written. */
 static const char *write_value(struct as_json_writer *w, const struct as_json_field *f,
                                const void *object)
 {
     const char *at = (const char *)object + f->offset;
 
+    if (f->known && !f->known(object)) {
+        as_json_null(w);
+        return NULL;
+    }
     switch (f->kind) {
     case AS_FIELD_OWN:
         f->write(w, object);
+        return NULL;
+    case AS_FIELD_REF:
+        write_ref(w, f, at);
         return NULL;
     case AS_FIELD_OBJECT:
         as_json_fields_write(w, f->shape, at);
@@ -165,7 +183,12 @@ static const char *write_value(struct as_json_writer *w, const struct as_json_fi
         }
         /* fall through */
     default:
-        write_scalar(w, f->kind, at);
+        if (f->number)
+            as_json_f64(w, f->number(object));
+        else if (f->text)
+            as_json_text(w, f->text(object));
+        else
+            write_scalar(w, f->kind, at);
         return NULL;
     }
 }
@@ -218,7 +241,7 @@ static const char *const type_name[] = {
     [AS_FIELD_TEXT] = "string",  [AS_FIELD_CHARS] = "string",  [AS_FIELD_BOOL] = "boolean",
     [AS_FIELD_ENUM] = "integer", [AS_FIELD_FACT] = "integer",  [AS_FIELD_REAL] = "number",
     [AS_FIELD_LIMIT] = "number", [AS_FIELD_OBJECT] = "object", [AS_FIELD_ARRAY] = "array",
-    [AS_FIELD_LIST] = "array",   [AS_FIELD_OWN] = "any",
+    [AS_FIELD_LIST] = "array",   [AS_FIELD_REF] = "object",    [AS_FIELD_OWN] = "any",
 };
 _Static_assert(AS_COUNT_OF(type_name) == AS_FIELD_KIND_COUNT, "name every kind");
 
@@ -241,11 +264,11 @@ static bool may_be_null(enum as_field_kind kind)
            (kind >= AS_FIELD_FACT && kind <= AS_FIELD_LIMIT);
 }
 
-static void describe_type(struct as_json_writer *w, enum as_field_kind kind)
+static void describe_type(struct as_json_writer *w, enum as_field_kind kind, bool null)
 {
     if (kind == AS_FIELD_OWN)
         return;
-    if (!may_be_null(kind)) {
+    if (!null && !may_be_null(kind)) {
         as_json_kv_text(w, "type", type_name[kind]);
         return;
     }
@@ -263,6 +286,19 @@ static void describe_names(struct as_json_writer *w, const struct as_json_field 
     as_json_array_end(w);
 }
 
+/* The object, or null. */
+static void describe_ref(struct as_json_writer *w, const struct as_json_field *f)
+{
+    as_json_object(w);
+    as_json_kv_array(w, "anyOf");
+    as_json_fields_schema(w, f->shape);
+    as_json_object(w);
+    as_json_kv_text(w, "type", "null");
+    as_json_object_end(w);
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
 static void describe(struct as_json_writer *w, const struct as_json_field *f)
 {
     as_json_key(w, f->key);
@@ -270,11 +306,15 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
         as_json_fields_schema(w, f->shape);
         return;
     }
+    if (f->kind == AS_FIELD_REF) {
+        describe_ref(w, f);
+        return;
+    }
     as_json_object(w);
     if (f->names)
         describe_names(w, f);
     else
-        describe_type(w, f->kind);
+        describe_type(w, f->kind, f->known != NULL);
     if (f->help)
         as_json_kv_text(w, "description", f->help);
     if (f->unit)
@@ -285,7 +325,7 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
             as_json_fields_schema(w, f->shape);
         } else {
             as_json_object(w);
-            describe_type(w, f->item);
+            describe_type(w, f->item, false);
             as_json_object_end(w);
         }
     }
