@@ -36,3 +36,12 @@ static const struct as_json_field fields[] = {
     AS_FIELD(struct as_peaks, quick),
 };
 const struct as_json_shape as_peaks_shape = AS_SHAPE(struct as_peaks, fields);
+
+bool as_peaks_are_sound(const struct as_peaks *p)
+{
+    bool sound = p->n_counts > 0 && p->n_counts <= AS_PEAK_MAX_COUNTS && p->threads[0] == 1;
+
+    for (unsigned i = 1; sound && i < p->n_counts; i++)
+        sound = p->threads[i] > p->threads[i - 1];
+    return sound;
+}

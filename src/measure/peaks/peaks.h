@@ -67,6 +67,9 @@ struct as_peaks {
 /* As a run keeps them: measure/peaks/peak_fields.c. */
 extern const struct as_json_shape as_peaks_shape;
 
+/* Whether what was read can be peaks: thread counts from 1, ascending. */
+bool as_peaks_are_sound(const struct as_peaks *p);
+
 /* Told before each step, at most some tens of times a second. */
 typedef void (*as_peak_progress)(void *user, const char *what, unsigned done, unsigned total);
 
