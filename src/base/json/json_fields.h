@@ -45,6 +45,7 @@ struct as_json_field {
     size_t max;
     const struct as_json_shape *shape;
     const char *const *names; /* of ENUM, `max` of them; NULL: numbers */
+    bool optional;            /* of documents: it may be left out */
     const char *unit, *help;  /* for schemas; may be NULL */
     /* Of AS_FIELD_OWN: called after the key, takes the whole value. As as_json_fields_read(). */
     int (*read)(void *user, void *object, struct as_json_parser *p, struct assay_error *err);
@@ -53,6 +54,7 @@ struct as_json_field {
     /* Of documents, which are written only. A value computed from the object: of F64, of TEXT. */
     double (*number)(const void *object);
     const char *(*text)(const void *object);
+    bool (*truth)(const void *object); /* of BOOL */
     bool (*known)(const void *object); /* false: null; NULL: it always is */
 };
 
@@ -115,8 +117,10 @@ struct as_json_shape {
     }
 /* Items behind a pointer, `count` of them: structs. At most `limit` are read. */
 #define AS_FIELD_LIST(type, member, count, described, limit)                                       \
+    AS_FIELD_KEY_LIST(type, #member, member, count, described, limit)
+#define AS_FIELD_KEY_LIST(type, name, member, count, described, limit)                             \
     {                                                                                              \
-        .key = #member, .kind = AS_FIELD_LIST, .item = AS_FIELD_OBJECT,                            \
+        .key = (name), .kind = AS_FIELD_LIST, .item = AS_FIELD_OBJECT,                             \
         .offset = offsetof(type, member), .size = sizeof *AS_MEMBER_(type, member),                \
         .count_offset = offsetof(type, count), .count_size = sizeof AS_MEMBER_(type, count),       \
         .shape = (described), .max = (limit)                                                       \
@@ -170,6 +174,10 @@ struct as_json_shape {
     {                                                                                              \
         .key = (name), .kind = AS_FIELD_TEXT, .text = (function), .help = (about)                  \
     }
+#define AS_FIELD_TRUTH(name, function)                                                             \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_BOOL, .truth = (function)                                  \
+    }
 /* A member that is null unless the function says that it is known. */
 #define AS_FIELD_IF(type, name, member, test)                                                      \
     {                                                                                              \
@@ -180,6 +188,16 @@ struct as_json_shape {
 #define AS_FIELD_PART(name, described)                                                             \
     {                                                                                              \
         .key = (name), .kind = AS_FIELD_OBJECT, .shape = (described)                               \
+    }
+/* The fields of a struct inside, among those of this one. */
+#define AS_FIELD_MEMBERS(type, member, described)                                                  \
+    {                                                                                              \
+        .kind = AS_FIELD_OBJECT, .offset = offsetof(type, member), .shape = (described)            \
+    }
+/* The same of the struct behind a pointer, which is not NULL. */
+#define AS_FIELD_INLINE(type, member, described)                                                   \
+    {                                                                                              \
+        .kind = AS_FIELD_REF, .offset = offsetof(type, member), .shape = (described)               \
     }
 /* The struct behind a pointer. */
 #define AS_FIELD_BEHIND(type, name, member, described)                                             \
@@ -201,6 +219,20 @@ void as_json_fields_write(struct as_json_writer *w, const struct as_json_shape *
 void as_json_fields_put(struct as_json_writer *w, const struct as_json_shape *shape,
                         const void *object);
 
+/* Of a field without a key: the struct whose fields stand among the others. */
+const void *as_json_field_members(const struct as_json_field *f, const void *object);
+
+/* One value outside of JSON: a text, a number, a truth value, or nothing (AS_JSON_NULL). Of lists
+ * their length; of facts the value. */
+struct as_json_cell {
+    enum as_json_kind kind;
+    bool is_whole; /* the number is `whole`, else `real` */
+    const char *text;
+    uint64_t whole;
+    double real;
+};
+struct as_json_cell as_json_field_cell(const struct as_json_field *f, const void *object);
+
 /* The values as an array, in the order of the fields. */
 void as_json_fields_row(struct as_json_writer *w, const struct as_json_shape *shape,
                         const void *object);
@@ -210,6 +242,8 @@ void as_json_fields_columns(struct as_json_writer *w, const struct as_json_shape
 
 /* The JSON Schema of the object: type, properties, required, additionalProperties. */
 void as_json_fields_schema(struct as_json_writer *w, const struct as_json_shape *shape);
+/* The same into an object that is open. */
+void as_json_fields_schema_put(struct as_json_writer *w, const struct as_json_shape *shape);
 
 /* ---- reading ---- */
 

@@ -187,10 +187,23 @@ static const char *write_value(struct as_json_writer *w, const struct as_json_fi
             as_json_f64(w, f->number(object));
         else if (f->text)
             as_json_text(w, f->text(object));
+        else if (f->truth)
+            as_json_bool(w, f->truth(object));
         else
             write_scalar(w, f->kind, at);
         return NULL;
     }
+}
+
+const void *as_json_field_members(const struct as_json_field *f, const void *object)
+{
+    const char *at = (const char *)object + f->offset;
+    const void *behind;
+
+    if (f->kind != AS_FIELD_REF)
+        return at;
+    memcpy(&behind, at, sizeof behind);
+    return behind;
 }
 
 void as_json_fields_put(struct as_json_writer *w, const struct as_json_shape *shape,
@@ -202,6 +215,10 @@ void as_json_fields_put(struct as_json_writer *w, const struct as_json_shape *sh
         const struct as_json_field *f = &shape->field[i];
         const char *why;
 
+        if (!f->key) { /* fields of another struct among these */
+            as_json_fields_put(w, f->shape, as_json_field_members(f, object));
+            continue;
+        }
         as_json_key(w, f->key);
         why = write_value(w, f, object);
         if (!why)
@@ -231,6 +248,87 @@ void as_json_fields_row(struct as_json_writer *w, const struct as_json_shape *sh
             as_json_text(w, why);
     }
     as_json_array_end(w);
+}
+
+/* ---- outside of JSON ---- */
+
+static struct as_json_cell text_cell(const char *text)
+{
+    return (struct as_json_cell){.kind = text ? AS_JSON_STRING : AS_JSON_NULL, .text = text};
+}
+
+static struct as_json_cell real_cell(double x)
+{
+    return (struct as_json_cell){.kind = x - x == 0 ? AS_JSON_NUMBER : AS_JSON_NULL, .real = x};
+}
+
+static struct as_json_cell whole_cell(uint64_t x)
+{
+    return (struct as_json_cell){.kind = AS_JSON_NUMBER, .is_whole = true, .whole = x};
+}
+
+static struct as_json_cell fact_cell(enum as_field_kind kind, const void *at)
+{
+    struct as_fact fact;
+    struct as_fact_real real;
+    struct as_limit limit;
+
+    if (kind == AS_FIELD_FACT) {
+        memcpy(&fact, at, sizeof fact);
+        return fact.why ? text_cell(NULL) : whole_cell(fact.value);
+    }
+    if (kind == AS_FIELD_REAL) {
+        memcpy(&real, at, sizeof real);
+        return real.why ? text_cell(NULL) : real_cell(real.value);
+    }
+    memcpy(&limit, at, sizeof limit);
+    return limit.why || !limit.set ? text_cell(NULL) : real_cell(limit.value);
+}
+
+static struct as_json_cell truth_cell(bool flag)
+{
+    return (struct as_json_cell){.kind = flag ? AS_JSON_TRUE : AS_JSON_FALSE};
+}
+
+struct as_json_cell as_json_field_cell(const struct as_json_field *f, const void *object)
+{
+    const char *at = (const char *)object + f->offset, *text;
+    int64_t i64 = 0;
+    int i = 0;
+
+    if (f->known && !f->known(object))
+        return text_cell(NULL);
+    switch (f->kind) {
+    case AS_FIELD_F64:
+        return real_cell(f->number ? f->number(object) : real_at(at));
+    case AS_FIELD_TEXT:
+        if (f->text)
+            return text_cell(f->text(object));
+        memcpy(&text, at, sizeof text);
+        return text_cell(text);
+    case AS_FIELD_CHARS:
+        return text_cell(at);
+    case AS_FIELD_BOOL:
+        return truth_cell(f->truth ? f->truth(object) : *at != 0);
+    case AS_FIELD_I64:
+    case AS_FIELD_INT:
+        memcpy(f->kind == AS_FIELD_I64 ? (void *)&i64 : (void *)&i, at,
+               f->kind == AS_FIELD_I64 ? sizeof i64 : sizeof i);
+        return real_cell((double)(f->kind == AS_FIELD_I64 ? i64 : i));
+    case AS_FIELD_FACT:
+    case AS_FIELD_REAL:
+    case AS_FIELD_LIMIT:
+        return fact_cell(f->kind, at);
+    case AS_FIELD_ARRAY:
+    case AS_FIELD_LIST:
+        return whole_cell(count_of(f, object));
+    case AS_FIELD_ENUM:
+        if (f->names && whole_at(f->kind, at) < f->max)
+            return text_cell(f->names[whole_at(f->kind, at)]);
+        return whole_cell(whole_at(f->kind, at));
+    default:
+        return whole_cell(whole_at(f->kind, at));
+    }
 }
 
 /* ---- the description ---- */
@@ -302,11 +400,11 @@ static void describe_ref(struct as_json_writer *w, const struct as_json_field *f
 static void describe(struct as_json_writer *w, const struct as_json_field *f)
 {
     as_json_key(w, f->key);
-    if (f->kind == AS_FIELD_OBJECT) {
+    if (f->kind == AS_FIELD_OBJECT && !f->known) {
         as_json_fields_schema(w, f->shape);
         return;
     }
-    if (f->kind == AS_FIELD_REF) {
+    if (f->kind == AS_FIELD_OBJECT || f->kind == AS_FIELD_REF) {
         describe_ref(w, f);
         return;
     }
@@ -340,18 +438,41 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
     }
 }
 
+static void describe_all(struct as_json_writer *w, const struct as_json_shape *shape)
+{
+    for (size_t i = 0; i < shape->n; i++) {
+        if (shape->field[i].key)
+            describe(w, &shape->field[i]);
+        else
+            describe_all(w, shape->field[i].shape);
+    }
+}
+
+static void name_all(struct as_json_writer *w, const struct as_json_shape *shape)
+{
+    for (size_t i = 0; i < shape->n; i++) {
+        if (shape->field[i].key && !shape->field[i].optional)
+            as_json_text(w, shape->field[i].key);
+        else if (!shape->field[i].key)
+            name_all(w, shape->field[i].shape);
+    }
+}
+
 void as_json_fields_schema(struct as_json_writer *w, const struct as_json_shape *shape)
 {
     as_json_object(w);
+    as_json_fields_schema_put(w, shape);
+    as_json_object_end(w);
+}
+
+void as_json_fields_schema_put(struct as_json_writer *w, const struct as_json_shape *shape)
+{
     as_json_kv_text(w, "type", "object");
     as_json_kv_object(w, "properties");
-    for (size_t i = 0; i < shape->n; i++)
-        describe(w, &shape->field[i]);
+    describe_all(w, shape);
     as_json_object_end(w);
     as_json_kv_array(w, "required");
-    for (size_t i = 0; i < shape->n; i++)
-        as_json_text(w, shape->field[i].key);
+    name_all(w, shape);
     as_json_array_end(w);
     as_json_kv_bool(w, "additionalProperties", false);
-    as_json_object_end(w);
 }

@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "report/run/show.h"
 
 static void put_heading(struct as_console *c, const char *text)
 {
@@ -96,18 +97,18 @@ static const struct as_topic *find_topic(const char *name)
     return topic;
 }
 
-/* Commands first, then topics. */
+/* Commands first, then topics, then names of schemas. */
 static const char *subject_at(size_t i)
 {
     const struct as_topic *topic;
-    size_t n = 0;
+    const char *name = as_cmd_name_at(i);
 
-    while (as_cmd_at(n))
-        n++;
-    if (i < n)
-        return as_cmd_name_at(i);
-    topic = as_topic_at(i - n);
-    return topic ? topic->name : NULL;
+    for (size_t n = 0; !name && as_cmd_at(n); n++)
+        i--;
+    for (size_t n = 0; !name && (topic = as_topic_at(n)) != NULL; n++)
+        if (i-- == 0)
+            name = topic->name;
+    return name ? name : as_schema_name_at(i);
 }
 
 int as_help_print(const struct as_cmd_line *line, const struct as_cmd *cmd, struct assay_error *err)
@@ -121,6 +122,25 @@ int as_help_print(const struct as_cmd_line *line, const struct as_cmd *cmd, stru
     return as_console_close(&console, rc, err);
 }
 
+/* `assay help schema NAME`. */
+static int print_schema(const struct as_cmd_line *line, struct assay_error *err)
+{
+    const char *name = line->n_operands > 1 ? line->operand[1] : NULL;
+    const struct as_run_kind *kind = NULL;
+    struct as_console console;
+    int rc;
+
+    for (size_t i = 0; name && (kind = as_run_kind_at(i)) != NULL; i++)
+        if (strcmp(kind->name, name) == 0 && kind->document)
+            break;
+    if (!kind)
+        return as_fail_word(err, "help schema", name, as_schema_name_at);
+    rc = as_console_open(&console, line, err);
+    if (rc == ASSAY_OK)
+        rc = as_console_close(&console, as_show_schema(kind, &console.out, err), err);
+    return rc;
+}
+
 static int run_help(const struct as_cmd_line *line, struct assay_error *err)
 {
     const char *subject = line->n_operands ? line->operand[0] : NULL;
@@ -129,6 +149,10 @@ static int run_help(const struct as_cmd_line *line, struct assay_error *err)
     struct as_console console;
     int rc;
 
+    if (line->n_operands > 1 && strcmp(subject, "schema") != 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "help takes one word, or schema and its name");
+    if (line->n_operands > 1)
+        return print_schema(line, err);
     if (cmd && !json)
         return as_help_print(line, cmd, err);
     rc = as_console_open(&console, line, err);
@@ -148,10 +172,10 @@ static const struct as_opt help_opts[] = {AS_OPT_JSON, {.name = NULL}};
 const struct as_cmd as_cmd_help = {
     .name = "help",
     .summary = "explain a command or a topic",
-    .usage = "assay help [options] [COMMAND | TOPIC]",
+    .usage = "assay help [options] [COMMAND | TOPIC | schema NAME]",
     .opts = help_opts,
     .operand = "COMMAND or TOPIC",
-    .max_operands = 1,
+    .max_operands = 2,
     .operand_at = subject_at,
     .run = run_help,
 };

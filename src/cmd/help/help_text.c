@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/run/layer_columns.h"
 #include "report/run/report.h"
+#include "report/run/show.h"
 
 #define ENTRY_INDENT 26  /* where the sentences of a list begin */
 #define MOST_WIDTH   100 /* longer lines are hard to read, however wide the window */
@@ -120,11 +121,28 @@ static const char *environment_meaning(size_t i)
     return i < AS_COUNT_OF(environment) ? environment[i].meaning : NULL;
 }
 
+const char *as_schema_name_at(size_t i)
+{
+    const struct as_run_kind *kind;
+
+    for (size_t k = 0; (kind = as_run_kind_at(k)) != NULL; k++)
+        if (kind->document && i-- == 0)
+            return kind->name;
+    return NULL;
+}
+
+static const char *schema_meaning(size_t i)
+{
+    return as_schema_name_at(i) ? "the JSON that such a run is reported as" : NULL;
+}
+
 static const struct as_topic topic[] = {
     {"columns", "columns of the table of layers", as_layer_metric_name_at, as_layer_metric_help_at},
     {"sections", "parts of a report", as_report_section_at, as_report_section_help},
     {"exit-status", "what the exit status tells", exit_word, exit_meaning},
     {"environment", "variables that are read", environment_word, environment_meaning},
+    {"schema", "documents in JSON; 'assay help schema NAME' prints a JSON Schema",
+     as_schema_name_at, schema_meaning},
 };
 
 const struct as_topic *as_topic_at(size_t i)

@@ -31,6 +31,9 @@ struct as_topic {
 /* NULL after the last. */
 const struct as_topic *as_topic_at(size_t i);
 
+/* The i-th document that has a schema; NULL after the last. */
+const char *as_schema_name_at(size_t i);
+
 /* ---- cmd_help.c ---- */
 
 /* Explains `cmd`, as --help does. */

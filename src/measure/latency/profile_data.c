@@ -99,6 +99,7 @@ static int make_step(struct join *j, size_t i, struct assay_error *err)
         .index = i,
         .is_reorder = info.is_reorder,
         .calls = pass->calls[i * pass->n_runs],
+        .live_known = j->run->memory_counted,
         .live_bytes = j->run->memory_counted ? j->run->memory.live_bytes[i] : 0,
         .self_ns = &pass->self_ns[i * pass->n_runs],
         .n_inferences = pass->n_runs,

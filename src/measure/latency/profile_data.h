@@ -22,6 +22,7 @@ struct as_profile_step {
     bool counted; /* every node in it has counts; else macs and flops are what is known */
     enum as_peak_type type;
     uint64_t calls, macs, flops, bytes, weight_bytes;
+    bool live_known;     /* memory was counted */
     uint64_t live_bytes; /* of activations while it runs; when memory was counted */
     uint64_t *self_ns;   /* in each profiled inference */
     size_t n_inferences; /* the same for all steps */

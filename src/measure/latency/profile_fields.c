@@ -24,6 +24,7 @@ static const struct as_json_field step_fields[] = {
     AS_FIELD(struct as_profile_step, flops),
     AS_FIELD_HELP(struct as_profile_step, bytes, "bytes", NULL),
     AS_FIELD_HELP(struct as_profile_step, weight_bytes, "bytes", NULL),
+    AS_FIELD(struct as_profile_step, live_known),
     AS_FIELD_HELP(struct as_profile_step, live_bytes, "bytes", NULL),
     AS_FIELD_VALUES(struct as_profile_step, self_ns, n_inferences, AS_PROFILE_MAX_RUNS),
 };
@@ -73,7 +74,8 @@ static const struct as_json_field config_fields[] = {
     WORDS(input),
     WORDS(command),
 };
-const struct as_json_shape as_profile_config_shape = AS_SHAPE(struct as_profile_config, config_fields);
+const struct as_json_shape as_profile_config_shape =
+    AS_SHAPE(struct as_profile_config, config_fields);
 
 static const struct as_json_field total_fields[] = {
     AS_FIELD(struct as_mem_total, current_bytes),

@@ -13,7 +13,7 @@
 #include "probe/system/topology.h"
 
 /* Raised whenever figures of before cannot be compared with those of now: caches are then void. */
-#define AS_PEAKS_VERSION 1
+#define AS_PEAKS_VERSION 2
 
 #define AS_PEAK_MAX_COUNTS  12  /* thread counts measured */
 #define AS_PEAK_MAX_THREADS 256 /* more are not started */

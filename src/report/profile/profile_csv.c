@@ -4,6 +4,7 @@
 
 #include "base/output.h"
 #include "base/text/csv.h"
+#include "base/text/csv_fields.h"
 #include "base/units.h"
 #include "report/profile/profile_report.h"
 
@@ -14,120 +15,25 @@ static void put_header(struct as_csv_writer *w, const char *const *names)
     as_csv_row_end(w);
 }
 
-static void put_count(struct as_csv_writer *w, uint64_t count, bool counted)
-{
-    if (counted)
-        as_csv_u64(w, count);
-    else
-        as_csv_empty(w);
-}
-
-static void put_roof(struct as_csv_writer *w, const struct as_roof *roof, bool counted)
-{
-    as_csv_f64(w, counted ? roof->achieved * 1e-9 : AS_UNKNOWN);
-    as_csv_f64(w, counted || roof->bandwidth > 0 ? roof->bandwidth : AS_UNKNOWN);
-    as_csv_f64(w, counted ? roof->intensity : AS_UNKNOWN);
-    as_csv_text(w, as_bound_name(roof->bound));
-    as_csv_text(w, roof->bound == AS_BOUND_MEMORY ? as_peak_level_name(roof->level) : "");
-    as_csv_f64(w, counted ? roof->roof_fraction : AS_UNKNOWN);
-}
-
 static int write_layers(struct as_csv_writer *w, const struct as_profile_report *report,
                         struct assay_error *err)
 {
-    static const char *const names[] = {"name",
-                                        "op",
-                                        "fused",
-                                        "kernel",
-                                        "layout",
-                                        "nodes",
-                                        "calls",
-                                        "self_ns",
-                                        "mean_ns",
-                                        "std_ns",
-                                        "min_ns",
-                                        "max_ns",
-                                        "share",
-                                        "cumulative_share",
-                                        "macs",
-                                        "flops",
-                                        "bytes",
-                                        "weight_bytes",
-                                        "live_bytes",
-                                        "gflops_per_second",
-                                        "bytes_per_second",
-                                        "arithmetic_intensity",
-                                        "bound",
-                                        "bound_level",
-                                        "roof_fraction",
-                                        NULL};
     struct as_profile *p = report->profile;
     const uint32_t *order = as_profile_order(p, report->sort);
 
     if (!order)
         return as_fail_nomem(err);
-    put_header(w, names);
-    for (size_t i = 0; i < p->n_layers; i++) {
-        const struct as_profile_layer *layer = &p->layers[order[i]];
-
-        as_csv_text(w, layer->step->name);
-        as_csv_text(w, layer->step->op);
-        as_csv_text(w, layer->step->fused);
-        as_csv_text(w, layer->step->kernel);
-        as_csv_text(w, layer->step->layout);
-        as_csv_u64(w, layer->step->n_nodes);
-        as_csv_u64(w, layer->step->calls);
-        as_csv_f64(w, layer->self_ns);
-        as_csv_f64(w, layer->mean_ns);
-        as_csv_f64(w, layer->std_ns);
-        as_csv_f64(w, layer->min_ns);
-        as_csv_f64(w, layer->max_ns);
-        as_csv_f64(w, layer->share);
-        as_csv_f64(w, layer->cumulative_share);
-        put_count(w, layer->step->macs, layer->step->counted);
-        put_count(w, layer->step->flops, layer->step->counted);
-        put_count(w, layer->step->bytes, layer->step->counted || layer->step->bytes > 0);
-        as_csv_u64(w, layer->step->weight_bytes);
-        put_count(w, layer->step->live_bytes, p->data->memory_counted);
-        put_roof(w, &layer->roof, layer->step->counted);
-        as_csv_row_end(w);
-    }
+    as_csv_fields_header(w, &as_profile_layer_shape);
+    for (size_t i = 0; i < p->n_layers; i++)
+        as_csv_fields_row(w, &as_profile_layer_shape, &p->layers[order[i]]);
     return ASSAY_OK;
 }
 
 static int write_groups(struct as_csv_writer *w, const struct as_profile_group *groups, size_t n)
 {
-    static const char *const names[] = {"name",
-                                        "layers",
-                                        "calls",
-                                        "self_ns",
-                                        "share",
-                                        "cumulative_share",
-                                        "macs",
-                                        "flops",
-                                        "bytes",
-                                        "gflops_per_second",
-                                        "bytes_per_second",
-                                        "arithmetic_intensity",
-                                        "bound",
-                                        "bound_level",
-                                        "roof_fraction",
-                                        NULL};
-
-    put_header(w, names);
-    for (size_t i = 0; i < n; i++) {
-        as_csv_text(w, groups[i].name);
-        as_csv_u64(w, groups[i].n_layers);
-        as_csv_u64(w, groups[i].calls);
-        as_csv_f64(w, groups[i].self_ns);
-        as_csv_f64(w, groups[i].share);
-        as_csv_f64(w, groups[i].cumulative_share);
-        put_count(w, groups[i].macs, groups[i].counted);
-        put_count(w, groups[i].flops, groups[i].counted);
-        as_csv_u64(w, groups[i].bytes);
-        put_roof(w, &groups[i].roof, groups[i].counted);
-        as_csv_row_end(w);
-    }
+    as_csv_fields_header(w, &as_profile_group_shape);
+    for (size_t i = 0; i < n; i++)
+        as_csv_fields_row(w, &as_profile_group_shape, &groups[i]);
     return ASSAY_OK;
 }
 

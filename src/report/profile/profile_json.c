@@ -1,377 +1,584 @@
-/* report/profile/profile_json.c - how fast a network runs and why, as JSON (schema assay.profile).
- * Base units in the keys; what cannot be had is null; keys always come in the same order. */
-#include <string.h>
-
-#include "base/json/json_writer.h"
-#include "base/text/text.h"
+/* report/profile/profile_json.c - how fast a network runs and why, as JSON: the tables of the
+ * document assay.profile. Base units in the keys; what cannot be had is null. */
+#include "base/alloc.h"
 #include "base/units.h"
-#include "report/machine/machine_report.h"
 #include "report/profile/profile_report.h"
 
-static void put_model(struct as_json_writer *w, const struct as_profile *p)
-{
-    as_json_kv_object(w, "model");
-    as_json_kv_text(w, "path", p->data->model.path);
-    as_json_kv_u64(w, "parameters", p->data->model.parameters);
-    as_json_kv_u64(w, "parameter_bytes", p->memory.parameter_bytes);
-    as_json_kv_u64(w, "macs", p->data->model.macs);
-    as_json_kv_u64(w, "flops", p->data->model.flops);
-    as_json_kv_bool(w, "counts_complete", p->data->model.complete);
-    as_json_kv_u64(w, "nodes", p->data->model.nodes);
-    as_json_kv_u64(w, "steps", p->n_layers);
-    as_json_kv_u64(w, "batch", p->data->model.batch);
-    as_json_kv_array(w, "inputs");
-    for (size_t i = 0; i < p->data->n_inputs; i++) {
-        const struct as_input_choice *c = &p->data->inputs[i];
+/* What the document is written from. */
+struct document {
+    const char *tool_version;
+    const struct as_profile *profile;
+    const struct as_profile_data *data;
+    const struct as_token_run *tokens;
+    const struct as_profile_layer *layers; /* in the order asked for */
+    size_t n_layers;
+};
 
-        as_json_object(w);
-        AS_JSON_FIELDS(w, c, name, dtype, shape);
-        as_json_kv_text(w, "filled_with", c->how);
-        as_json_object_end(w);
+#define D struct as_profile_data
+#define P struct as_profile
+
+/* ---- model and configuration ---- */
+
+static const struct as_json_field input_fields[] = {
+    AS_FIELD(struct as_input_choice, name),
+    AS_FIELD(struct as_input_choice, dtype),
+    AS_FIELD(struct as_input_choice, shape),
+    AS_FIELD_KEY(struct as_input_choice, "filled_with", how, NULL, "where its elements came from"),
+};
+static const struct as_json_shape input_shape = AS_SHAPE(struct as_input_choice, input_fields);
+
+static const struct as_json_field model_fields[] = {
+    AS_FIELD_KEY(D, "path", model.path, NULL, "the model as it was named"),
+    AS_FIELD_KEY(D, "parameters", model.parameters, NULL, "each shared tensor once"),
+    AS_FIELD_KEY(D, "parameter_bytes", model.parameter_bytes, "bytes", "as stored"),
+    AS_FIELD_KEY(D, "macs", model.macs, NULL, "multiply-adds of one inference"),
+    AS_FIELD_KEY(D, "flops", model.flops, NULL, "2 x MACs and every other operation once"),
+    AS_FIELD_KEY(D, "counts_complete", model.complete, NULL, "every node that ran is counted"),
+    AS_FIELD_KEY(D, "nodes", model.nodes, NULL, NULL),
+    AS_FIELD_KEY(D, "steps", n_steps, NULL, "what the engine runs after fusion"),
+    AS_FIELD_KEY(D, "batch", model.batch, NULL, "samples of one inference"),
+    AS_FIELD_LIST(D, inputs, n_inputs, &input_shape, SIZE_MAX),
+};
+static const struct as_json_shape model_shape = AS_SHAPE(D, model_fields);
+
+static const struct as_json_field config_fields[] = {
+    AS_FIELD(D, threads),
+    AS_FIELD_MEMBERS(D, config, &as_profile_config_shape),
+};
+static const struct as_json_shape config_shape = AS_SHAPE(D, config_fields);
+
+/* ---- the machine ---- */
+
+#define PEAK(name, type)                                                                           \
+    static double name(const void *object)                                                         \
+    {                                                                                              \
+        const P *p = object;                                                                       \
+                                                                                                   \
+        return p->peaks ? as_peak_flops(p->peaks, type, p->data->threads) : AS_UNKNOWN;            \
     }
-    as_json_array_end(w);
-    as_json_object_end(w);
-}
+PEAK(peak_f32, AS_PEAK_F32)
+PEAK(peak_f64, AS_PEAK_F64)
+PEAK(peak_bf16, AS_PEAK_BF16)
+PEAK(peak_i8, AS_PEAK_I8)
+#undef PEAK
 
-static void put_peaks(struct as_json_writer *w, const struct as_profile *p)
-{
-    static const char *const bandwidth[] = {"l1_bytes_per_second", "l2_bytes_per_second",
-                                            "l3_bytes_per_second", "dram_bytes_per_second"};
-    static const char *const compute[] = {"peak_f32_flops_per_second", "peak_f64_flops_per_second",
-                                          "peak_bf16_flops_per_second", "peak_i8_ops_per_second"};
-
-    _Static_assert(AS_COUNT_OF(bandwidth) == AS_PEAK_LEVEL_COUNT, "every level");
-    _Static_assert(AS_COUNT_OF(compute) == AS_PEAK_TYPE_COUNT, "every type");
-    for (int i = 0; i < AS_PEAK_TYPE_COUNT; i++)
-        as_json_kv_f64(w, compute[i],
-                       p->peaks ? as_peak_flops(p->peaks, (enum as_peak_type)i, p->data->threads)
-                                : AS_UNKNOWN);
-    for (int i = 0; i < AS_PEAK_LEVEL_COUNT; i++)
-        as_json_kv_f64(w, bandwidth[i],
-                       p->peaks
-                           ? as_peak_bandwidth(p->peaks, (enum as_peak_level)i, p->data->threads)
-                           : AS_UNKNOWN);
-    as_json_kv_text(w, "peaks_unavailable", p->peaks ? NULL : p->data->why_no_peaks);
-}
-
-static void put_machine(struct as_json_writer *w, const struct as_profile *p)
-{
-    const char *library = p->data->library, *why = p->data->why_no_library;
-
-    as_json_kv_object(w, "machine");
-    as_json_kv_text(w, "cpu", p->data->topology.cpu.model);
-    as_json_kv_u64(w, "usable_threads", p->data->topology.n_usable);
-    as_isa_json(w, &p->data->topology.isa);
-    as_json_kv_text(w, "library", library);
-    as_json_kv_text(w, "library_unavailable", library ? NULL : why);
-    put_peaks(w, p);
-    as_json_kv_array(w, "findings");
-    for (size_t i = 0; i < p->fitness.n; i++) {
-        const struct as_fitness_finding *f = &p->fitness.findings[i];
-
-        as_json_object(w);
-        as_json_kv_text(w, "severity", as_fitness_severity_name(f->severity));
-        AS_JSON_FIELDS(w, f, key, what, evidence);
-        as_json_object_end(w);
+#define BANDWIDTH(name, level)                                                                     \
+    static double name(const void *object)                                                         \
+    {                                                                                              \
+        const P *p = object;                                                                       \
+                                                                                                   \
+        return p->peaks ? as_peak_bandwidth(p->peaks, level, p->data->threads) : AS_UNKNOWN;       \
     }
-    as_json_array_end(w);
-    as_json_object_end(w);
-}
+BANDWIDTH(bandwidth_l1, AS_PEAK_L1)
+BANDWIDTH(bandwidth_l2, AS_PEAK_L2)
+BANDWIDTH(bandwidth_l3, AS_PEAK_L3)
+BANDWIDTH(bandwidth_dram, AS_PEAK_DRAM)
+#undef BANDWIDTH
 
-static void put_config(struct as_json_writer *w, const struct as_profile *p)
-{
-    as_json_kv_object(w, "config");
-    as_json_kv_u64(w, "threads", p->data->threads);
-    as_json_fields_put(w, &as_profile_config_shape, &p->data->config);
-    as_json_object_end(w);
-}
-
-/* A percentile that the number of runs does not carry is null. */
-static void put_percentile(struct as_json_writer *w, const char *key, const struct as_summary *s,
-                           enum as_summary_p which)
-{
-    as_json_kv_f64(w, key, s->supported[which] ? s->percentile[which] : AS_UNKNOWN);
-}
-
-static void put_latency(struct as_json_writer *w, const struct as_profile *p)
-{
-    const struct as_latency_run *run = &p->data->latency;
-    const struct as_summary *s = &run->figures.summary;
-    bool known = run->figures.median.interval.reached;
-
-    as_json_kv_object(w, "latency");
-    as_json_kv_f64(w, "median_ns", s->median);
-    /* Too few runs give no interval: what they span is no 95 %. */
-    as_json_kv_f64(w, "ci95_low_ns", known ? run->figures.median.interval.low : AS_UNKNOWN);
-    as_json_kv_f64(w, "ci95_high_ns", known ? run->figures.median.interval.high : AS_UNKNOWN);
-    as_json_key(w, "earlier_runs");
-    if (run->n_earlier) {
-        as_json_object(w);
-        as_json_kv_u64(w, "runs", run->n_earlier);
-        as_json_kv_f64(w, "spread_share", run->earlier_spread);
-        as_json_kv_bool(w, "widened_interval", run->widened);
-        as_json_object_end(w);
-    } else {
-        as_json_null(w);
+#define TEXT_OF(name, expression)                                                                  \
+    static const char *name(const void *object)                                                    \
+    {                                                                                              \
+        const P *p = object;                                                                       \
+                                                                                                   \
+        return expression;                                                                         \
     }
-    as_json_kv_u64(w, "effective_runs", run->figures.median.n_effective);
-    as_json_kv_f64(w, "mean_ns", s->mean);
-    as_json_kv_f64(w, "std_ns", s->std_sample);
-    as_json_kv_f64(w, "min_ns", s->min);
-    as_json_kv_f64(w, "max_ns", s->max);
-    as_json_kv_f64(w, "mad_ns", s->mad);
-    as_json_kv_f64(w, "cv", s->cv);
-    put_percentile(w, "p50_ns", s, AS_SUMMARY_P50);
-    put_percentile(w, "p90_ns", s, AS_SUMMARY_P90);
-    put_percentile(w, "p95_ns", s, AS_SUMMARY_P95);
-    put_percentile(w, "p99_ns", s, AS_SUMMARY_P99);
-    as_json_kv_u64(w, "runs", run->n);
-    as_json_kv_u64(w, "calls_per_run", run->batch);
-    as_json_kv_u64(w, "warmup_runs", run->warm_up.runs);
-    as_json_kv_bool(w, "steady", run->steady);
-    as_json_kv_text(w, "stopped_by", as_latency_stop_name(run->stop));
-    AS_JSON_FIELDS(w, p->data, cold_ns, prepare_ns, load_ns);
-    as_json_kv_f64(w, "timer_cost_ns", run->timer_cost_ns);
-    as_json_kv_u64(w, "outliers", run->n_outliers);
-    as_json_kv_object(w, "outlier_causes");
-    for (int i = 0; i < AS_CAUSE_COUNT; i++) {
-        as_json_kv_object(w, as_cause_name((enum as_cause)i));
-        as_json_kv_bool(w, "known", run->causes[i].known);
-        as_json_kv_u64(w, "count", run->causes[i].n);
-        as_json_kv_u64(w, "outliers_with", run->causes[i].n_outliers);
-        as_json_kv_bool(w, "suspected", run->causes[i].suspected);
-        as_json_object_end(w);
+TEXT_OF(cpu_text, p->data->topology.cpu.model)
+TEXT_OF(isa_text, as_isa_name(p->data->topology.isa.effective))
+TEXT_OF(hardware_isa_text, as_isa_name(p->data->topology.isa.hardware))
+TEXT_OF(capped_by_text, p->data->topology.isa.capped_by)
+TEXT_OF(library_text, p->data->library)
+TEXT_OF(no_library_text, p->data->library ? NULL : p->data->why_no_library)
+TEXT_OF(no_peaks_text, p->peaks ? NULL : p->data->why_no_peaks)
+TEXT_OF(bound_text, as_bound_name(p->roof.bound))
+TEXT_OF(slowest_text, p->n_layers ? p->layers[p->by_time[0]].step->name : NULL)
+#undef TEXT_OF
+
+static double usable_threads(const void *object)
+{
+    return ((const P *)object)->data->topology.n_usable;
+}
+
+static const struct as_json_field machine_fields[] = {
+    AS_FIELD_WORDS("cpu", cpu_text, NULL),
+    AS_FIELD_NUMBER("usable_threads", usable_threads, NULL, NULL),
+    AS_FIELD_WORDS("kernel_isa", isa_text, "instruction set that kernels use"),
+    AS_FIELD_WORDS("kernel_isa_hardware", hardware_isa_text, "without a cap"),
+    AS_FIELD_WORDS("kernel_isa_capped_by", capped_by_text, "option or variable; null: no cap"),
+    AS_FIELD_WORDS("library", library_text, "of kernels"),
+    AS_FIELD_WORDS("library_unavailable", no_library_text, NULL),
+    AS_FIELD_NUMBER("peak_f32_flops_per_second", peak_f32, "FLOP/s", "of the threads used"),
+    AS_FIELD_NUMBER("peak_f64_flops_per_second", peak_f64, "FLOP/s", NULL),
+    AS_FIELD_NUMBER("peak_bf16_flops_per_second", peak_bf16, "FLOP/s", NULL),
+    AS_FIELD_NUMBER("peak_i8_ops_per_second", peak_i8, "OP/s", NULL),
+    AS_FIELD_NUMBER("l1_bytes_per_second", bandwidth_l1, "bytes/s", NULL),
+    AS_FIELD_NUMBER("l2_bytes_per_second", bandwidth_l2, "bytes/s", NULL),
+    AS_FIELD_NUMBER("l3_bytes_per_second", bandwidth_l3, "bytes/s", NULL),
+    AS_FIELD_NUMBER("dram_bytes_per_second", bandwidth_dram, "bytes/s", NULL),
+    AS_FIELD_WORDS("peaks_unavailable", no_peaks_text, NULL),
+    {.key = "findings",
+     .kind = AS_FIELD_ARRAY,
+     .item = AS_FIELD_OBJECT,
+     .offset = offsetof(P, fitness.findings),
+     .size = sizeof(struct assay_finding),
+     .count_offset = offsetof(P, fitness.n),
+     .count_size = sizeof(size_t),
+     .max = AS_FITNESS_MAX,
+     .shape = &as_finding_shape,
+     .help = "whether the machine is suitable for measuring"},
+};
+static const struct as_json_shape machine_shape = AS_SHAPE(P, machine_fields);
+
+/* ---- latency ---- */
+
+static bool has_interval(const void *object)
+{
+    return ((const D *)object)->latency.figures.median.interval.reached;
+}
+
+static bool has_earlier(const void *object)
+{
+    return ((const D *)object)->latency.n_earlier > 0;
+}
+
+static const char *stop_text(const void *object)
+{
+    return as_latency_stop_name(((const D *)object)->latency.stop);
+}
+
+/* A percentile that the number of inferences does not carry is null. */
+#define PERCENTILE(name, which)                                                                    \
+    static bool has_##name(const void *object)                                                     \
+    {                                                                                              \
+        return ((const D *)object)->latency.figures.summary.supported[which];                      \
     }
-    as_json_object_end(w);
-    as_json_kv_array(w, "samples_ns");
-    for (size_t i = 0; i < run->n; i++)
-        as_json_f64(w, run->samples_ns[i]);
-    as_json_array_end(w);
-    as_json_object_end(w);
+PERCENTILE(p50, AS_SUMMARY_P50)
+PERCENTILE(p90, AS_SUMMARY_P90)
+PERCENTILE(p95, AS_SUMMARY_P95)
+PERCENTILE(p99, AS_SUMMARY_P99)
+#undef PERCENTILE
+
+static const struct as_json_field earlier_fields[] = {
+    AS_FIELD_KEY(D, "runs", latency.n_earlier, NULL, NULL),
+    AS_FIELD_KEY(D, "spread_share", latency.earlier_spread, "fraction", NULL),
+    AS_FIELD_KEY(D, "widened_interval", latency.widened, NULL, NULL),
+};
+static const struct as_json_shape earlier_shape = AS_SHAPE(D, earlier_fields);
+
+static const struct as_json_field cause_fields[] = {
+    AS_FIELD(struct as_cause_tally, known),
+    AS_FIELD_KEY(struct as_cause_tally, "count", n, NULL, NULL),
+    AS_FIELD_KEY(struct as_cause_tally, "outliers_with", n_outliers, NULL, NULL),
+    AS_FIELD(struct as_cause_tally, suspected),
+};
+static const struct as_json_shape cause_shape = AS_SHAPE(struct as_cause_tally, cause_fields);
+
+static const struct as_json_field causes_fields[] = {
+#define X(name, word, text)                                                                        \
+    {.key = (word),                                                                                \
+     .kind = AS_FIELD_OBJECT,                                                                      \
+     .offset = offsetof(D, latency.causes[AS_CAUSE_##name]),                                       \
+     .shape = &cause_shape},
+    AS_CAUSES(X)
+#undef X
+};
+static const struct as_json_shape causes_shape = AS_SHAPE(D, causes_fields);
+
+#define SUMMARY(key, member)   AS_FIELD_KEY(D, key, latency.figures.summary.member, "ns", NULL)
+#define TAIL(key, place, test) AS_FIELD_IF(D, key, latency.figures.summary.percentile[place], test)
+static const struct as_json_field latency_fields[] = {
+    SUMMARY("median_ns", median),
+    AS_FIELD_IF(D, "ci95_low_ns", latency.figures.median.interval.low, has_interval),
+    AS_FIELD_IF(D, "ci95_high_ns", latency.figures.median.interval.high, has_interval),
+    {.key = "earlier_runs", .kind = AS_FIELD_OBJECT, .shape = &earlier_shape, .known = has_earlier},
+    AS_FIELD_KEY(D, "effective_runs", latency.figures.median.n_effective, NULL,
+                 "as many independent ones would tell as much"),
+    SUMMARY("mean_ns", mean),
+    SUMMARY("std_ns", std_sample),
+    SUMMARY("min_ns", min),
+    SUMMARY("max_ns", max),
+    SUMMARY("mad_ns", mad),
+    AS_FIELD_KEY(D, "cv", latency.figures.summary.cv, NULL, "standard deviation / mean"),
+    TAIL("p50_ns", AS_SUMMARY_P50, has_p50),
+    TAIL("p90_ns", AS_SUMMARY_P90, has_p90),
+    TAIL("p95_ns", AS_SUMMARY_P95, has_p95),
+    TAIL("p99_ns", AS_SUMMARY_P99, has_p99),
+    AS_FIELD_KEY(D, "runs", latency.n, NULL, "samples"),
+    AS_FIELD_KEY(D, "calls_per_run", latency.batch, NULL, "inferences in a sample"),
+    AS_FIELD_KEY(D, "warmup_runs", latency.warm_up.runs, NULL, NULL),
+    AS_FIELD_KEY(D, "steady", latency.steady, NULL, NULL),
+    AS_FIELD_WORDS("stopped_by", stop_text, NULL),
+    AS_FIELD_HELP(D, cold_ns, "ns", "the very first inference"),
+    AS_FIELD_HELP(D, prepare_ns, "ns", NULL),
+    AS_FIELD_HELP(D, load_ns, "ns", NULL),
+    AS_FIELD_KEY(D, "timer_cost_ns", latency.timer_cost_ns, "ns", "subtracted"),
+    AS_FIELD_KEY(D, "outliers", latency.n_outliers, NULL, NULL),
+    AS_FIELD_PART("outlier_causes", &causes_shape),
+    {.key = "samples_ns",
+     .kind = AS_FIELD_LIST,
+     .item = AS_FIELD_F64,
+     .offset = offsetof(D, latency.samples_ns),
+     .size = sizeof(double),
+     .count_offset = offsetof(D, latency.n),
+     .count_size = sizeof(size_t),
+     .max = SIZE_MAX,
+     .unit = "ns"},
+};
+static const struct as_json_shape latency_shape = AS_SHAPE(D, latency_fields);
+#undef SUMMARY
+#undef TAIL
+
+/* ---- memory ---- */
+
+static bool memory_counted(const void *object)
+{
+    return ((const P *)object)->memory.counted;
 }
 
-static void put_counted(struct as_json_writer *w, const struct as_profile_memory *m,
-                        const char *key, uint64_t bytes)
+static bool memory_planned(const void *object)
 {
-    if (m->counted)
-        as_json_kv_u64(w, key, bytes);
-    else
-        as_json_kv_null(w, key);
+    return ((const P *)object)->memory.planned;
 }
 
-static void put_memory(struct as_json_writer *w, const struct as_profile *p)
+static bool rss_known(const void *object)
 {
-    const struct as_profile_memory *m = &p->memory;
+    return ((const P *)object)->memory.rss_known;
+}
 
-    as_json_kv_object(w, "memory");
-    as_json_kv_u64(w, "parameter_bytes", m->parameter_bytes);
-    as_json_kv_u64(w, "held_parameter_bytes", m->held_bytes);
-    put_counted(w, m, "activation_bytes", m->activation_bytes);
-    if (m->planned)
-        as_json_kv_u64(w, "planned_activation_bytes", m->planned_bytes);
-    else
-        as_json_kv_null(w, "planned_activation_bytes");
-    put_counted(w, m, "workspace_bytes", m->workspace_bytes);
-    put_counted(w, m, "kv_cache_bytes", m->kv_cache_bytes);
-    put_counted(w, m, "peak_bytes", m->peak_bytes);
-    as_json_kv_text(w, "memory_unavailable", m->why);
-    if (m->rss_known) {
-        AS_JSON_FIELDS(w, m, base_rss_bytes, rss_bytes, peak_rss_bytes);
-    } else {
-        as_json_kv_null(w, "base_rss_bytes");
-        as_json_kv_null(w, "rss_bytes");
-        as_json_kv_null(w, "peak_rss_bytes");
+static const char *rss_since(const void *object)
+{
+    return ((const P *)object)->memory.peak_rss_fresh ? "before the model was prepared"
+                                                      : "the program began";
+}
+
+#define MIB(name, member, test)                                                                    \
+    static double name(const void *object)                                                         \
+    {                                                                                              \
+        const P *p = object;                                                                       \
+                                                                                                   \
+        return test ? (double)p->memory.member / AS_MIB : AS_UNKNOWN;                              \
     }
-    as_json_kv_text(w, "peak_rss_since",
-                    m->peak_rss_fresh ? "before the model was prepared" : "the program began");
-    as_json_kv_f64(w, "memory_efficiency", m->efficiency);
-    as_json_kv_f64(w, "parameter_memory_mb", (double)m->parameter_bytes / 0x1p20);
-    as_json_kv_f64(w, "activation_memory_mb",
-                   m->counted ? (double)m->activation_bytes / 0x1p20 : AS_UNKNOWN);
-    as_json_kv_f64(w, "peak_memory_mb", m->counted ? (double)m->peak_bytes / 0x1p20 : AS_UNKNOWN);
-    as_json_object_end(w);
-}
+MIB(parameter_mib, parameter_bytes, true)
+MIB(activation_mib, activation_bytes, p->memory.counted)
+MIB(peak_mib, peak_bytes, p->memory.counted)
+#undef MIB
 
-/* What of a layer is not counted is not nothing. */
-static void put_count(struct as_json_writer *w, const char *key, uint64_t count, bool counted)
-{
-    if (counted)
-        as_json_kv_u64(w, key, count);
-    else
-        as_json_kv_null(w, key);
-}
+static const struct as_json_field memory_fields[] = {
+    AS_FIELD_KEY(P, "parameter_bytes", memory.parameter_bytes, "bytes", NULL),
+    AS_FIELD_KEY(P, "held_parameter_bytes", memory.held_bytes, "bytes", "as the engine keeps them"),
+    AS_FIELD_IF(P, "activation_bytes", memory.activation_bytes, memory_counted),
+    AS_FIELD_IF(P, "planned_activation_bytes", memory.planned_bytes, memory_planned),
+    AS_FIELD_IF(P, "workspace_bytes", memory.workspace_bytes, memory_counted),
+    AS_FIELD_IF(P, "kv_cache_bytes", memory.kv_cache_bytes, memory_counted),
+    AS_FIELD_IF(P, "peak_bytes", memory.peak_bytes, memory_counted),
+    AS_FIELD_KEY(P, "memory_unavailable", memory.why, NULL, NULL),
+    AS_FIELD_IF(P, "base_rss_bytes", memory.base_rss_bytes, rss_known),
+    AS_FIELD_IF(P, "rss_bytes", memory.rss_bytes, rss_known),
+    AS_FIELD_IF(P, "peak_rss_bytes", memory.peak_rss_bytes, rss_known),
+    AS_FIELD_WORDS("peak_rss_since", rss_since, NULL),
+    AS_FIELD_KEY(P, "memory_efficiency", memory.efficiency, "fraction",
+                 "(weights held + activations) / peak"),
+    AS_FIELD_NUMBER("parameter_memory_mb", parameter_mib, "MiB", NULL),
+    AS_FIELD_NUMBER("activation_memory_mb", activation_mib, "MiB", NULL),
+    AS_FIELD_NUMBER("peak_memory_mb", peak_mib, "MiB", NULL),
+};
+static const struct as_json_shape memory_shape = AS_SHAPE(P, memory_fields);
 
-static void put_roof(struct as_json_writer *w, const struct as_roof *roof, bool counted)
-{
-    as_json_kv_text(w, "bound", as_bound_name(roof->bound));
-    as_json_kv_text(w, "bound_level",
-                    roof->bound == AS_BOUND_MEMORY ? as_peak_level_name(roof->level) : NULL);
-    as_json_kv_f64(w, "roof_fraction", counted ? roof->roof_fraction : AS_UNKNOWN);
-    as_json_kv_f64(w, "arithmetic_intensity", counted ? roof->intensity : AS_UNKNOWN);
-    as_json_kv_f64(w, "gflops_per_second", counted ? roof->achieved * 1e-9 : AS_UNKNOWN);
-    as_json_kv_f64(w, "attainable_gflops_per_second",
-                   counted ? roof->attainable * 1e-9 : AS_UNKNOWN);
-    as_json_kv_f64(w, "bytes_per_second",
-                   counted || roof->bandwidth > 0 ? roof->bandwidth : AS_UNKNOWN);
-    as_json_kv_bool(w, "inconsistent", roof->inconsistent);
-}
+/* ---- roofline: the same fields of the whole, of groups and of layers ---- */
 
-static void put_layer(struct as_json_writer *w, const struct as_profile_layer *layer,
-                      bool memory_counted)
-{
-    as_json_object(w);
-    AS_JSON_FIELDS(w, layer->step, name, op, fused, kernel, layout);
-    as_json_kv_bool(w, "reorder", layer->step->is_reorder);
-    as_json_kv_array(w, "nodes");
-    for (size_t i = 0; i < layer->step->n_nodes; i++)
-        as_json_text(w, layer->step->nodes[i]);
-    as_json_array_end(w);
-    as_json_kv_u64(w, "calls", layer->step->calls);
-    AS_JSON_FIELDS(w, layer, self_ns, mean_ns, std_ns, min_ns, max_ns, p95_ns, share,
-                   cumulative_share);
-    as_json_kv_bool(w, "counted", layer->step->counted);
-    put_count(w, "macs", layer->step->macs, layer->step->counted);
-    put_count(w, "flops", layer->step->flops, layer->step->counted);
-    put_count(w, "bytes", layer->step->bytes, layer->step->counted || layer->step->bytes > 0);
-    as_json_kv_u64(w, "weight_bytes", layer->step->weight_bytes);
-    put_count(w, "live_bytes", layer->step->live_bytes, memory_counted);
-    put_roof(w, &layer->roof, layer->step->counted);
-    as_json_object_end(w);
-}
-
-static void put_group(struct as_json_writer *w, const struct as_profile_group *group)
-{
-    as_json_object(w);
-    as_json_kv_text(w, "name", group->name);
-    as_json_kv_u64(w, "layers", group->n_layers);
-    AS_JSON_FIELDS(w, group, calls, self_ns, share, cumulative_share);
-    put_count(w, "macs", group->macs, group->counted);
-    put_count(w, "flops", group->flops, group->counted);
-    as_json_kv_u64(w, "bytes", group->bytes);
-    put_roof(w, &group->roof, group->counted);
-    as_json_object_end(w);
-}
-
-static void put_decoder(struct as_json_writer *w, const struct as_profile_data *d)
-{
-    static const char *const kinds[] = {"cached", "fixed_context", "without_cache", "stream"};
-    const struct as_token_run *t = d->has_tokens ? &d->tokens : NULL;
-
-    as_json_kv_text(w, "decoder_unavailable", t ? NULL : d->why_no_tokens);
-    as_json_key(w, "decoder");
-    if (!t) {
-        as_json_null(w);
-        return;
+#define ROOF_FIELDS(name, type, is_counted)                                                        \
+    static bool name##_counted(const void *object)                                                 \
+    {                                                                                              \
+        const type *x = object;                                                                    \
+                                                                                                   \
+        return is_counted;                                                                         \
+    }                                                                                              \
+    static bool name##_moved(const void *object)                                                   \
+    {                                                                                              \
+        const type *x = object;                                                                    \
+                                                                                                   \
+        return is_counted || x->roof.bandwidth > 0;                                                \
+    }                                                                                              \
+    static double name##_gflops(const void *object)                                                \
+    {                                                                                              \
+        return ((const type *)object)->roof.achieved * 1e-9;                                       \
+    }                                                                                              \
+    static double name##_attainable(const void *object)                                            \
+    {                                                                                              \
+        return ((const type *)object)->roof.attainable * 1e-9;                                     \
+    }                                                                                              \
+    static const char *name##_bound(const void *object)                                            \
+    {                                                                                              \
+        return as_bound_name(((const type *)object)->roof.bound);                                  \
+    }                                                                                              \
+    static const char *name##_level(const void *object)                                            \
+    {                                                                                              \
+        const struct as_roof *r = &((const type *)object)->roof;                                   \
+                                                                                                   \
+        return r->bound == AS_BOUND_MEMORY ? as_peak_level_name(r->level) : NULL;                  \
     }
-    as_json_object(w);
-    as_json_kv_text(w, "kind", kinds[t->kind]);
-    as_json_kv_i64(w, "batch", t->batch);
-    as_json_kv_i64(w, "prompt_tokens", t->prompt);
-    as_json_kv_u64(w, "decode_tokens", t->n_steps);
-    as_json_kv_bool(w, "shortened", t->shortened);
-    as_json_kv_f64(w, "prefill_ns", t->prompt_ns);
-    as_json_kv_f64(w, "prefill_tokens_per_second", t->prompt_tokens_per_s);
-    as_json_kv_f64(w, "decode_median_ns", t->median_ns);
-    as_json_kv_f64(w, "decode_p95_ns", t->p95_ns);
-    as_json_kv_f64(w, "decode_tokens_per_second", t->tokens_per_s);
-    as_json_kv_f64(w, "decode_slope_ns_per_token", t->slope_ns);
-    as_json_kv_f64(w, "shape_inference_ns", t->shapes_ns);
-    as_json_kv_u64(w, "cache_bytes", t->n_steps ? t->steps[t->n_steps - 1].cache_bytes : 0);
-    as_json_kv_u64(w, "cache_peak_bytes",
-                   t->peak_cache_bytes); /* the old copy beside the new one */
-    put_count(w, "cache_formula_bytes", t->formula_bytes, t->formula_bytes > 0);
-    as_json_kv_u64(w, "peak_bytes", t->peak_bytes);
-    as_json_kv_array(w, "steps");
-    for (size_t i = 0; i < t->n_steps; i++) {
-        as_json_object(w);
-        AS_JSON_FIELDS(w, &t->steps[i], context, ns, cache_bytes);
-        as_json_object_end(w);
+ROOF_FIELDS(whole, P, x->data->model.complete)
+ROOF_FIELDS(group, struct as_profile_group, x->counted)
+ROOF_FIELDS(layer, struct as_profile_layer, x->step->counted)
+
+#define ROOF(name, type)                                                                           \
+    AS_FIELD_WORDS("bound", name##_bound, "compute, memory, overhead or unknown"),                 \
+        AS_FIELD_WORDS("bound_level", name##_level, "of memory: L1, L2, L3, DRAM"),                \
+        AS_FIELD_IF(type, "roof_fraction", roof.roof_fraction, name##_counted),                    \
+        AS_FIELD_IF(type, "arithmetic_intensity", roof.intensity, name##_counted),                 \
+        {.key = "gflops_per_second",                                                               \
+         .kind = AS_FIELD_F64,                                                                     \
+         .number = name##_gflops,                                                                  \
+         .known = name##_counted,                                                                  \
+         .unit = "GFLOP/s"},                                                                       \
+        {.key = "attainable_gflops_per_second",                                                    \
+         .kind = AS_FIELD_F64,                                                                     \
+         .number = name##_attainable,                                                              \
+         .known = name##_counted,                                                                  \
+         .unit = "GFLOP/s"},                                                                       \
+        AS_FIELD_IF(type, "bytes_per_second", roof.bandwidth, name##_moved),                       \
+        AS_FIELD_KEY(type, "inconsistent", roof.inconsistent, NULL, "passes what is possible")
+
+#define G struct as_profile_group
+static const struct as_json_field group_fields[] = {
+    AS_FIELD(G, name),
+    AS_FIELD_KEY(G, "layers", n_layers, NULL, NULL),
+    AS_FIELD(G, calls),
+    AS_FIELD_HELP(G, self_ns, "ns", NULL),
+    AS_FIELD_HELP(G, share, "fraction", "of the time of all layers"),
+    AS_FIELD_HELP(G, cumulative_share, "fraction", "with all that are slower"),
+    AS_FIELD_IF(G, "macs", macs, group_counted),
+    AS_FIELD_IF(G, "flops", flops, group_counted),
+    AS_FIELD_HELP(G, bytes, "bytes", "moved"),
+    ROOF(group, G),
+};
+const struct as_json_shape as_profile_group_shape = AS_SHAPE(G, group_fields);
+
+/* ---- layers ---- */
+
+#define L struct as_profile_layer
+#define S struct as_profile_step
+
+static bool step_counted(const void *object)
+{
+    return ((const S *)object)->counted;
+}
+
+static bool step_live_known(const void *object)
+{
+    return ((const S *)object)->live_known;
+}
+
+static bool step_moved(const void *object)
+{
+    return ((const S *)object)->counted || ((const S *)object)->bytes > 0;
+}
+
+static const struct as_json_field step_fields[] = {
+    AS_FIELD_HELP(S, name, NULL, "of the node it is named after"),
+    AS_FIELD(S, op),
+    AS_FIELD_HELP(S, fused, NULL, "post-ops"),
+    AS_FIELD(S, kernel),
+    AS_FIELD(S, layout),
+    AS_FIELD_KEY(S, "reorder", is_reorder, NULL, "copies a tensor into another layout"),
+    AS_FIELD_VALUES(S, nodes, n_nodes, SIZE_MAX),
+    AS_FIELD(S, calls),
+    AS_FIELD(S, counted),
+    AS_FIELD_IF(S, "macs", macs, step_counted),
+    AS_FIELD_IF(S, "flops", flops, step_counted),
+    AS_FIELD_IF(S, "bytes", bytes, step_moved),
+    AS_FIELD_HELP(S, weight_bytes, "bytes", NULL),
+    AS_FIELD_IF(S, "live_bytes", live_bytes, step_live_known),
+};
+static const struct as_json_shape step_shape = AS_SHAPE(S, step_fields);
+
+static const struct as_json_field layer_fields[] = {
+    AS_FIELD_INLINE(L, step, &step_shape),
+    AS_FIELD_HELP(L, self_ns, "ns", "of the median inference; all layers add up"),
+    AS_FIELD_HELP(L, mean_ns, "ns", NULL),
+    AS_FIELD_HELP(L, std_ns, "ns", NULL),
+    AS_FIELD_HELP(L, min_ns, "ns", NULL),
+    AS_FIELD_HELP(L, max_ns, "ns", NULL),
+    AS_FIELD_HELP(L, p95_ns, "ns", NULL),
+    AS_FIELD_HELP(L, share, "fraction", "of the time of all layers"),
+    AS_FIELD_HELP(L, cumulative_share, "fraction", "with all that are slower"),
+    ROOF(layer, L),
+};
+const struct as_json_shape as_profile_layer_shape = AS_SHAPE(L, layer_fields);
+
+/* ---- the whole ---- */
+
+static bool profiled(const void *object)
+{
+    return ((const D *)object)->profiled;
+}
+
+static bool is_memory_bound(const void *object)
+{
+    return ((const P *)object)->roof.bound == AS_BOUND_MEMORY;
+}
+
+static bool is_compute_bound(const void *object)
+{
+    return ((const P *)object)->roof.bound == AS_BOUND_COMPUTE;
+}
+
+#define VALUE(name, expression)                                                                    \
+    static double name(const void *object)                                                         \
+    {                                                                                              \
+        const P *p = object;                                                                       \
+                                                                                                   \
+        return expression;                                                                         \
     }
-    as_json_array_end(w);
-    as_json_object_end(w);
-}
+VALUE(latency_ms, p->data->latency.figures.summary.median * 1e-6)
+VALUE(bandwidth_mib, p->data->model.complete ? p->roof.bandwidth / AS_MIB : AS_UNKNOWN)
+VALUE(efficiency, p->data->model.complete ? p->roof.achieved / peak_f32(p) : AS_UNKNOWN)
+#undef VALUE
 
-/* The fields of a forward profile under their documented names, and sums. */
-static void put_summary(struct as_json_writer *w, const struct as_profile *p)
+#define SHARE(name, member) AS_FIELD_KEY(P, name, member, "fraction", "of the time of all layers")
+static const struct as_json_field summary_fields[] = {
+    AS_FIELD_KEY(P, "total_layers", n_layers, NULL, NULL),
+    AS_FIELD_KEY(P, "total_time_ns", sum_ns, "ns", "of all layers"),
+    AS_FIELD_NUMBER("latency_ms", latency_ms, "ms", "the median"),
+    AS_FIELD(P, samples_per_second),
+    AS_FIELD(P, tokens_per_second),
+    ROOF(whole, P),
+    AS_FIELD_NUMBER("memory_bandwidth_mbs", bandwidth_mib, "MiB/s", NULL),
+    AS_FIELD_NUMBER("computational_efficiency", efficiency, "fraction", "of the f32 peak"),
+    AS_FIELD_TRUTH("is_memory_bound", is_memory_bound),
+    AS_FIELD_TRUTH("is_compute_bound", is_compute_bound),
+    AS_FIELD_WORDS("bottleneck", bound_text, NULL),
+    SHARE("compute_bound_share", bound_share[AS_BOUND_COMPUTE]),
+    SHARE("memory_bound_share", bound_share[AS_BOUND_MEMORY]),
+    SHARE("overhead_bound_share", bound_share[AS_BOUND_OVERHEAD]),
+    SHARE("unknown_bound_share", bound_share[AS_BOUND_UNKNOWN]),
+    SHARE("reorder_share", reorder_share),
+    SHARE("plain_kernel_share", plain_share),
+    AS_FIELD_KEY(P, "layers_cover_share", covered_share, "fraction", "of a profiled inference"),
+    AS_FIELD_WORDS("slowest_layer", slowest_text, NULL),
+};
+static const struct as_json_shape summary_shape = AS_SHAPE(P, summary_fields);
+
+static const struct as_json_field cost_fields[] = {
+    AS_FIELD_IF(D, "share", cost_share, profiled),
+    AS_FIELD_IF(D, "share_low", cost_low_share, profiled),
+    AS_FIELD_IF(D, "share_high", cost_high_share, profiled),
+    AS_FIELD_IF(D, "plain_median_ns", plain_median_ns, profiled),
+    AS_FIELD_IF(D, "profiled_median_ns", profiled_median_ns, profiled),
+    AS_FIELD_KEY(D, "runs", n_runs, NULL, NULL),
+};
+static const struct as_json_shape cost_shape = AS_SHAPE(D, cost_fields);
+
+/* ---- token by token ---- */
+
+#define T struct as_token_run
+
+static bool formula_known(const void *object)
 {
-    double peak = p->peaks ? as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads) : AS_UNKNOWN;
-
-    as_json_kv_object(w, "summary");
-    as_json_kv_u64(w, "total_layers", p->n_layers);
-    as_json_kv_f64(w, "total_time_ns", p->sum_ns);
-    as_json_kv_f64(w, "latency_ms", p->data->latency.figures.summary.median * 1e-6);
-    as_json_kv_f64(w, "samples_per_second", p->samples_per_second);
-    as_json_kv_f64(w, "tokens_per_second", p->tokens_per_second);
-    put_roof(w, &p->roof, p->data->model.complete);
-    as_json_kv_f64(w, "memory_bandwidth_mbs",
-                   p->data->model.complete ? p->roof.bandwidth / 0x1p20 : AS_UNKNOWN);
-    as_json_kv_f64(w, "computational_efficiency",
-                   p->data->model.complete ? p->roof.achieved / peak : AS_UNKNOWN);
-    as_json_kv_bool(w, "is_memory_bound", p->roof.bound == AS_BOUND_MEMORY);
-    as_json_kv_bool(w, "is_compute_bound", p->roof.bound == AS_BOUND_COMPUTE);
-    as_json_kv_text(w, "bottleneck", as_bound_name(p->roof.bound));
-    as_json_kv_f64(w, "compute_bound_share", p->bound_share[AS_BOUND_COMPUTE]);
-    as_json_kv_f64(w, "memory_bound_share", p->bound_share[AS_BOUND_MEMORY]);
-    as_json_kv_f64(w, "overhead_bound_share", p->bound_share[AS_BOUND_OVERHEAD]);
-    as_json_kv_f64(w, "unknown_bound_share", p->bound_share[AS_BOUND_UNKNOWN]);
-    as_json_kv_f64(w, "reorder_share", p->reorder_share);
-    as_json_kv_f64(w, "plain_kernel_share", p->plain_share);
-    as_json_kv_f64(w, "layers_cover_share", p->covered_share);
-    as_json_kv_text(w, "slowest_layer", p->n_layers ? p->layers[p->by_time[0]].step->name : NULL);
-    as_json_object_end(w);
+    return ((const T *)object)->formula_bytes > 0;
 }
 
-static void put_recommendations(struct as_json_writer *w, const struct as_profile *p)
+static double cache_bytes(const void *object)
 {
-    as_json_kv_array(w, "recommendations");
-    for (size_t i = 0; i < p->n_findings; i++)
-        as_json_fields_write(w, &as_finding_shape, &p->findings[i]);
-    as_json_array_end(w);
+    const T *t = object;
+
+    return t->n_steps ? (double)t->steps[t->n_steps - 1].cache_bytes : 0;
 }
 
-static void put_cost(struct as_json_writer *w, const struct as_profile_data *d)
+static const char *const token_kinds[] = {"cached", "fixed_context", "without_cache", "stream"};
+
+static const struct as_json_field token_step_fields[] = {
+    AS_FIELD(struct as_token_step, context),
+    AS_FIELD_HELP(struct as_token_step, ns, "ns", NULL),
+    AS_FIELD_HELP(struct as_token_step, cache_bytes, "bytes", NULL),
+};
+static const struct as_json_shape token_step_shape =
+    AS_SHAPE(struct as_token_step, token_step_fields);
+
+static const struct as_json_field token_fields[] = {
+    AS_FIELD_NAMED(T, kind, token_kinds),
+    AS_FIELD(T, batch),
+    AS_FIELD_KEY(T, "prompt_tokens", prompt, NULL, NULL),
+    AS_FIELD_KEY(T, "decode_tokens", n_steps, NULL, NULL),
+    AS_FIELD_HELP(T, shortened, NULL, "fewer tokens than usual: with more it failed"),
+    AS_FIELD_KEY(T, "prefill_ns", prompt_ns, "ns", NULL),
+    AS_FIELD_KEY(T, "prefill_tokens_per_second", prompt_tokens_per_s, NULL, NULL),
+    AS_FIELD_KEY(T, "decode_median_ns", median_ns, "ns", NULL),
+    AS_FIELD_KEY(T, "decode_p95_ns", p95_ns, "ns", NULL),
+    AS_FIELD_KEY(T, "decode_tokens_per_second", tokens_per_s, NULL, NULL),
+    AS_FIELD_KEY(T, "decode_slope_ns_per_token", slope_ns, "ns", "more for each token of context"),
+    AS_FIELD_KEY(T, "shape_inference_ns", shapes_ns, "ns", "of the last step"),
+    AS_FIELD_NUMBER("cache_bytes", cache_bytes, "bytes", "after the last step"),
+    AS_FIELD_KEY(T, "cache_peak_bytes", peak_cache_bytes, "bytes", "the old copy beside the new"),
+    AS_FIELD_IF(T, "cache_formula_bytes", formula_bytes, formula_known),
+    AS_FIELD_HELP(T, peak_bytes, "bytes", NULL),
+    AS_FIELD_LIST(T, steps, n_steps, &token_step_shape, SIZE_MAX),
+};
+static const struct as_json_shape token_shape = AS_SHAPE(T, token_fields);
+
+/* ---- the document ---- */
+
+static const char *no_tokens_text(const void *object)
 {
-    bool known = d->profiled;
+    const struct document *d = object;
 
-    as_json_kv_object(w, "profiling_cost");
-    as_json_kv_f64(w, "share", known ? d->cost_share : AS_UNKNOWN);
-    as_json_kv_f64(w, "share_low", known ? d->cost_low_share : AS_UNKNOWN);
-    as_json_kv_f64(w, "share_high", known ? d->cost_high_share : AS_UNKNOWN);
-    as_json_kv_f64(w, "plain_median_ns", known ? d->plain_median_ns : AS_UNKNOWN);
-    as_json_kv_f64(w, "profiled_median_ns", known ? d->profiled_median_ns : AS_UNKNOWN);
-    as_json_kv_u64(w, "runs", known ? d->n_runs : 0);
-    as_json_object_end(w);
+    return d->tokens ? NULL : d->data->why_no_tokens;
 }
+
+static const struct as_json_field profile_fields[] = {
+    AS_FIELD_KEY_LIST(P, "operators", ops, n_ops, &as_profile_group_shape, SIZE_MAX),
+    AS_FIELD_LIST(P, scopes, n_scopes, &as_profile_group_shape, SIZE_MAX),
+};
+static const struct as_json_shape groups_shape = AS_SHAPE(P, profile_fields);
+
+static const struct as_json_field recommendation_fields[] = {
+    {.key = "recommendations",
+     .kind = AS_FIELD_ARRAY,
+     .item = AS_FIELD_OBJECT,
+     .offset = offsetof(P, findings),
+     .size = sizeof(struct assay_finding),
+     .count_offset = offsetof(P, n_findings),
+     .count_size = sizeof(size_t),
+     .max = AS_PROFILE_MAX_FINDINGS,
+     .shape = &as_finding_shape},
+};
+static const struct as_json_shape recommendations_shape = AS_SHAPE(P, recommendation_fields);
+
+static const struct as_json_field document_fields[] = {
+    AS_FIELD(struct document, tool_version),
+    AS_FIELD_BEHIND(struct document, "model", data, &model_shape),
+    AS_FIELD_BEHIND(struct document, "machine", profile, &machine_shape),
+    AS_FIELD_BEHIND(struct document, "config", data, &config_shape),
+    AS_FIELD_BEHIND(struct document, "latency", data, &latency_shape),
+    AS_FIELD_BEHIND(struct document, "memory", profile, &memory_shape),
+    AS_FIELD_BEHIND(struct document, "summary", profile, &summary_shape),
+    AS_FIELD_WORDS("decoder_unavailable", no_tokens_text, NULL),
+    AS_FIELD_BEHIND(struct document, "decoder", tokens, &token_shape),
+    AS_FIELD_INLINE(struct document, profile, &groups_shape),
+    AS_FIELD_LIST(struct document, layers, n_layers, &as_profile_layer_shape, SIZE_MAX),
+    AS_FIELD_INLINE(struct document, profile, &recommendations_shape),
+    AS_FIELD_BEHIND(struct document, "profiling_cost", data, &cost_shape),
+};
+const struct as_json_shape as_profile_document_shape = AS_SHAPE(struct document, document_fields);
 
 int as_profile_json(const struct as_profile_report *report, struct as_json_writer *w,
                     struct assay_error *err)
 {
     struct as_profile *p = report->profile;
     const uint32_t *order = as_profile_order(p, report->sort);
+    struct as_profile_layer *layers = as_alloc_zero(p->n_layers + 1, sizeof *layers);
+    struct document d = {.tool_version = ASSAY_VERSION,
+                         .profile = p,
+                         .data = p->data,
+                         .tokens = p->data->has_tokens ? &p->data->tokens : NULL,
+                         .layers = layers};
 
-    if (!order)
+    if (!order || !layers) {
+        as_free(layers);
         return as_fail_nomem(err);
-    as_json_kv_text(w, "tool_version", ASSAY_VERSION);
-    put_model(w, p);
-    put_machine(w, p);
-    put_config(w, p);
-    put_latency(w, p);
-    put_memory(w, p);
-    put_summary(w, p);
-    put_decoder(w, p->data);
-    as_json_kv_array(w, "operators");
-    for (size_t i = 0; i < p->n_ops; i++)
-        put_group(w, &p->ops[i]);
-    as_json_array_end(w);
-    as_json_kv_array(w, "scopes");
-    for (size_t i = 0; i < p->n_scopes; i++)
-        put_group(w, &p->scopes[i]);
-    as_json_array_end(w);
-    as_json_kv_array(w, "layers");
+    }
     for (size_t i = 0; i < p->n_layers && (!report->top || i < report->top); i++)
-        put_layer(w, &p->layers[order[i]], p->data->memory_counted);
-    as_json_array_end(w);
-    put_recommendations(w, p);
-    put_cost(w, p->data);
+        layers[d.n_layers++] = p->layers[order[i]];
+    as_json_fields_put(w, &as_profile_document_shape, &d);
+    as_free(layers);
     return ASSAY_OK;
 }

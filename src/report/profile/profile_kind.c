@@ -90,5 +90,6 @@ const struct as_run_kind as_kind_profile = {
     .sort_at = sort_at,
     .page = page,
     .json = json,
+    .document = &as_profile_document_shape,
     .csv = csv,
 };

@@ -45,6 +45,10 @@ AS_MUST_USE int as_profile_page(const struct as_profile_report *report, struct a
 AS_MUST_USE int as_profile_json(const struct as_profile_report *report, struct as_json_writer *w,
                                 struct assay_error *err);
 
+/* Of the document, and of its lists, which are tables of their own in CSV. */
+extern const struct as_json_shape as_profile_document_shape, as_profile_layer_shape,
+    as_profile_group_shape;
+
 /* layers.csv, operators.csv, scopes.csv, latency.csv and memory.csv in `folder`; returns how many.
  */
 AS_MUST_USE int as_profile_csv(const struct as_profile_report *report, const char *folder,

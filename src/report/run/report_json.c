@@ -118,7 +118,6 @@ static void put_run(struct as_json_writer *w, const struct as_report *report)
         snprintf(id + 2 * i, 3, "%02x", run->header.id[i]);
     as_text_date(date, run->time.real_ns);
     as_json_kv_object(w, "run");
-    as_json_kv_text(w, "path", run->path);
     as_json_kv_text(w, "id", id);
     as_json_kv_text(w, "label", as_run_fact_text(run, "label"));
     as_json_kv_text(w, "command", as_run_fact_list(run, "command"));

@@ -9,7 +9,11 @@
 #define KINDS(X)                                                                                   \
     X(trace)                                                                                       \
     X(watch)                                                                                       \
-    X(profile)
+    X(profile)                                                                                     \
+    X(machine)                                                                                     \
+    X(operations)                                                                                  \
+    X(overhead)                                                                                    \
+    X(sweep)
 
 #define X(name) extern const struct as_run_kind as_kind_##name;
 KINDS(X)
@@ -138,6 +142,60 @@ int as_show_csv(struct as_run *run, const struct as_show *show, const char *fold
     if (err)
         *err = why;
     return why.code;
+}
+
+int as_show_met(struct as_run *run, const struct as_show *show, struct assay_error *err)
+{
+    const struct as_run_kind *kind = as_run_kind_of(run, err);
+
+    if (!kind)
+        return ASSAY_ERR_UNSUPPORTED;
+    return kind->met ? kind->met(run, show, err) : ASSAY_OK;
+}
+
+/* What as_show_json() writes around the members of every document. */
+struct envelope {
+    const char *schema, *run_file, *run_file_reason;
+    uint64_t schema_version;
+};
+
+static const struct as_json_field envelope_fields[] = {
+    AS_FIELD_HELP(struct envelope, schema, NULL, "the name of this schema"),
+    AS_FIELD_HELP(struct envelope, schema_version, NULL, NULL),
+};
+
+static const struct as_json_field tail_fields[] = {
+    AS_FIELD_HELP(struct envelope, run_file, NULL,
+                  "the run that the document was made from, in base64"),
+};
+static const struct as_json_shape head_shape = AS_SHAPE(struct envelope, envelope_fields);
+static const struct as_json_shape tail_shape = AS_SHAPE(struct envelope, tail_fields);
+
+int as_show_schema(const struct as_run_kind *kind, struct as_out *out, struct assay_error *err)
+{
+    const struct as_json_field fields[] = {
+        {.kind = AS_FIELD_OBJECT, .shape = &head_shape},
+        {.kind = AS_FIELD_OBJECT, .shape = kind->document},
+        {.kind = AS_FIELD_OBJECT, .shape = &tail_shape},
+        {.key = "run_file_reason",
+         .kind = AS_FIELD_TEXT,
+         .optional = true,
+         .help = "why it is not there"},
+    };
+    const struct as_json_shape whole = AS_SHAPE(struct envelope, fields);
+    struct as_json_writer w;
+    char title[64];
+
+    (void)snprintf(title, sizeof title, "assay.%s", kind->name);
+    as_json_writer_init(&w, out, 2);
+    as_json_object(&w);
+    as_json_kv_text(&w, "$schema", "https://json-schema.org/draft/2020-12/schema");
+    as_json_kv_text(&w, "title", title);
+    as_json_kv_u64(&w, "version", kind->schema_version);
+    as_json_fields_schema_put(&w, &whole);
+    as_json_object_end(&w);
+    as_out_char(out, '\n');
+    return as_json_writer_finish(&w, err);
 }
 
 unsigned as_show_word(const char *word, const char *(*word_at)(size_t i), unsigned usual)

@@ -50,9 +50,12 @@ struct as_run_kind {
     /* The members of the document, into an object that is open. */
     int (*json)(struct as_run *run, const struct as_show *show, struct as_json_writer *w,
                 struct assay_error *err);
+    const struct as_json_shape *document; /* its members, for the schema; NULL: not described */
     /* Into a folder; answers the number of files. NULL: it has none. */
     int (*csv)(struct as_run *run, const struct as_show *show, const char *folder,
                struct assay_error *err);
+    /* Whether the criteria are met, where only files are written; NULL: there are none. */
+    int (*met)(struct as_run *run, const struct as_show *show, struct assay_error *err);
 };
 
 /* The i-th kind; NULL after the last. */
@@ -68,6 +71,14 @@ AS_MUST_USE int as_show_json(struct as_run *run, const struct as_show *show, str
                              struct assay_error *err);
 AS_MUST_USE int as_show_csv(struct as_run *run, const struct as_show *show, const char *folder,
                             struct assay_error *err);
+
+/* 0, AS_SHOW_NOT_MET or a negative code, without printing. */
+AS_MUST_USE int as_show_met(struct as_run *run, const struct as_show *show,
+                            struct assay_error *err);
+
+/* The JSON Schema of the kind's document, of JSON Schema 2020-12. */
+AS_MUST_USE int as_show_schema(const struct as_run_kind *kind, struct as_out *out,
+                               struct assay_error *err);
 
 /* Places of the words among those of `word_at`, as a set of bits; "all" is everything. The words
  * were checked. */
