@@ -6,6 +6,7 @@
 #include "cmd/common/console.h"
 #include "cmd/common/measure_options.h"
 #include "cmd/common/options.h"
+#include "cmd/common/show_options.h"
 #include "cmd/machine/machine_study.h"
 #include "measure/overhead/operation_run.h"
 #include "report/machine/machine_report.h"
@@ -51,7 +52,6 @@ struct machine {
     struct as_memory_headroom headroom;
     struct as_peaks_cached cached;
     struct as_noise noise;
-    struct as_fitness fitness;
 };
 
 static int read_topology(struct as_topology *topology, const struct as_cmd_line *line,
@@ -82,34 +82,36 @@ static int look(struct machine *m, const struct as_cmd_line *line, struct assay_
     rc = as_peaks_get(&m->cached, &wanted, line, err);
     if (rc == ASSAY_OK)
         rc = as_noise_measure(&m->noise, wanted.quick ? NOISE_QUICK_NS : NOISE_NS, 0, err);
-    if (rc == ASSAY_OK)
-        as_fitness_judge(&m->fitness, &(struct as_fitness_facts){.topology = &m->topology,
-                                                                 .load = &m->load,
-                                                                 .headroom = &m->headroom,
-                                                                 .noise = &m->noise,
-                                                                 .peaks = &m->cached.peaks});
     return rc;
 }
 
-AS_CONSOLE_DEFINE_PRINT(print_report, as_machine_report, as_machine_json, as_machine_page);
-
-static int print(const struct machine *m, const struct as_cmd_line *line, struct assay_error *err)
+static void put(struct as_run_maker *maker, const struct machine *m)
 {
-    struct as_machine_report report = {
-        .topology = &m->topology,
-        .load = &m->load,
-        .headroom = &m->headroom,
-        .peaks = &m->cached.peaks,
-        .noise = &m->noise,
-        .fitness = &m->fitness,
-        .fingerprint = m->cached.fingerprint,
-        .from_cache = m->cached.from_cache,
-        .now_unix_ns = as_clock_read_anchor(AS_CLOCK_MONOTONIC).real_ns,
-        .cache_path = m->cached.path[0] ? m->cached.path : NULL,
-        .markdown = as_opt_given(line, "markdown"),
-    };
+    as_machine_put(maker, &(struct as_machine_report){
+                              .topology = &m->topology,
+                              .load = &m->load,
+                              .headroom = &m->headroom,
+                              .peaks = &m->cached.peaks,
+                              .noise = &m->noise,
+                              .fingerprint = m->cached.fingerprint,
+                              .from_cache = m->cached.from_cache,
+                              .now_unix_ns = as_clock_read_anchor(AS_CLOCK_MONOTONIC).real_ns,
+                              .cache_path = m->cached.path[0] ? m->cached.path : NULL,
+                          });
+}
 
-    return print_report(line, &report, err);
+static int look_and_show(struct machine *m, const struct as_show *show,
+                         const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_run_maker maker;
+    int rc = look(m, line, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_run_maker_open(&maker, as_show_run_path(line), "machine", err);
+    if (rc < 0)
+        return rc;
+    put(&maker, m);
+    return as_show_finish(&maker, show, line, err);
 }
 
 static int check_studies(const struct as_cmd_line *line, struct assay_error *err)
@@ -125,14 +127,17 @@ static int check_studies(const struct as_cmd_line *line, struct assay_error *err
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--overhead runs on one thread and needs no peaks: leave out --%s",
                        as_opt_given(line, "threads") ? "threads" : "fresh");
-    return as_opt_choose_one(line, "json", "markdown", err);
+    return ASSAY_OK;
 }
 
 static int run_machine(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct machine m = {0};
+    struct as_show show;
     int rc = check_studies(line, err);
 
+    if (rc == ASSAY_OK)
+        rc = as_show_read(&show, line, err);
     if (rc == ASSAY_OK)
         rc = as_max_isa_read(line, err);
     if (rc == ASSAY_OK)
@@ -140,13 +145,10 @@ static int run_machine(const struct as_cmd_line *line, struct assay_error *err)
     if (rc < 0)
         return rc;
     if (as_opt_given(line, "operations"))
-        return as_study_operations(line, &m.topology, err);
+        return as_study_operations(&show, line, &m.topology, err);
     if (as_opt_given(line, "overhead"))
-        return as_study_overhead(line, &m.topology, err);
-    rc = look(&m, line, err);
-    if (rc == ASSAY_OK)
-        rc = print(&m, line, err);
-    return rc;
+        return as_study_overhead(&show, line, &m.topology, err);
+    return look_and_show(&m, &show, line, err);
 }
 
 const struct as_cmd as_cmd_machine = {

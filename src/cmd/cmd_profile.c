@@ -201,8 +201,8 @@ static void warn(const struct work *w)
                                    .peaks = w->has_peaks ? &w->peaks.peaks : NULL,
                                });
     for (size_t i = 0; i < fitness.n; i++)
-        if (fitness.findings[i].severity == AS_FITNESS_WARNING)
-            as_console_note(w->line, "warning: %s (%s)", fitness.findings[i].what,
+        if (fitness.findings[i].severity >= AS_SEVERITY_WARNING)
+            as_console_note(w->line, "warning: %s (%s)", fitness.findings[i].finding,
                             fitness.findings[i].evidence);
 }
 

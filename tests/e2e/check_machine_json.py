@@ -12,7 +12,7 @@ def want(condition, sentence):
         sys.exit(sentence)
 
 
-want(m["schema"] == "assay.machine" and m["schema_version"] == 1, "schema")
+want(m["schema"] == "assay.machine" and m["schema_version"] == 2, "schema")
 want(m["topology"]["cores"] >= 1 and m["topology"]["threads"] >= m["topology"]["cores"], "counts")
 usable = os.sched_getaffinity(0)
 want(m["usable"]["processors"] == len(usable), "usable processors")
@@ -33,7 +33,7 @@ rate = {}
 for p in peaks["compute"]:
     value = p["operations_per_second"]
     if value is None:
-        want(p["operations_per_second_why"], "a missing peak has a reason")
+        want(p["operations_per_second_reason"], "a missing peak has a reason")
     else:
         want(value > 0 and 0 <= p["spread_share"] <= 1 and p["isa"], "a peak is a number")
     rate[p["type"], p["threads"]] = value
@@ -43,7 +43,7 @@ best = {}
 for b in peaks["bandwidth"]:
     value = b["bytes_per_second"]
     if value is None:
-        want(b["bytes_per_second_why"], "a missing bandwidth has a reason")
+        want(b["bytes_per_second_reason"], "a missing bandwidth has a reason")
         continue
     want(value > 0, "a bandwidth is a number")
     key = b["level"], b["threads"]
@@ -52,16 +52,16 @@ for r in peaks["ridge_points"]:
     key = r["level"], r["threads"]
     flops = rate[r["type"], r["threads"]]
     if flops is None or key not in best:
-        want(r["operations_per_byte"] is None and r["operations_per_byte_why"], "no ridge without both")
+        want(r["operations_per_byte"] is None and r["operations_per_byte_reason"], "no ridge without both")
     else:
         want(abs(r["operations_per_byte"] - flops / best[key]) < 1e-6 * flops / best[key], "ridge is peak by bandwidth")
 noise = m["noise"]
 want(noise["pairs"] >= 8 and noise["kernel_ns"] > 0, "noise")
 want(noise["difference_low_share"] <= noise["difference_high_share"], "interval")
 want(noise["resolvable_share"] >= abs(noise["difference_high_share"]) - 1e-12, "resolvable")
-order = ["warning", "note", "ok"]
-places = [order.index(f["severity"]) for f in m["findings"]]
-want(places and places == sorted(places), "findings in order")
+places = [f["severity"] for f in m["findings"]]
+want(places and places == sorted(places, reverse=True) and max(places) <= 100, "findings in order")
 for f in m["findings"]:
-    want(f["what"] and f["evidence"] and f["key"], "a finding says what and why")
-    want(f["severity"] == "ok" or f["advice"], "and what to do")
+    want(f["finding"] and f["evidence"] and f["rule"], "a finding says what and why")
+    want(f["confidence"] in ("low", "medium", "high"), "confidence")
+    want(f["severity"] == 0 or f["action"], "and what to do")

@@ -16,7 +16,7 @@ if command -v taskset >/dev/null; then
 import json, sys
 m = json.load(open(sys.argv[1]))
 assert m["usable"]["processors"] == 1
-assert "one_processor" in [f["key"] for f in m["findings"]]' "$tmp/out"
+assert "one_processor" in [f["rule"] for f in m["findings"]]' "$tmp/out"
 fi
 
 exits 0 "the first full look" "$assay" machine --json

@@ -185,9 +185,8 @@ static void pages_fit_and_have_every_key(void **state)
                      ASSAY_OK);
     assert_non_null(strstr(as_out_get(&out, NULL), "\n| Matrix multiply | 32x256 |"));
     out.used = 0;
-    assert_int_equal(as_operations_json(&report, &out, NULL), ASSAY_OK);
+    UNIT_JSON(&out, as_operations_json(&report, &w_));
     text = as_out_get(&out, NULL);
-    assert_non_null(strstr(text, "\"schema\": \"assay.operations\""));
     for (size_t i = 0; i < UNIT_COUNT(keys); i++)
         kit_expect_key(text, keys[i], true);
     as_out_drop(&out);

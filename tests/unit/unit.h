@@ -35,4 +35,16 @@ static inline void unit_expect(struct as_out *out, const char *expected)
     out->used = 0;
 }
 
+/* Writes one object, whose members `call` writes into the writer `w_`. */
+#define UNIT_JSON(out, call)                                                                       \
+    do {                                                                                           \
+        struct as_json_writer w_;                                                                  \
+                                                                                                   \
+        as_json_writer_init(&w_, (out), 2);                                                        \
+        as_json_object(&w_);                                                                       \
+        call;                                                                                      \
+        as_json_object_end(&w_);                                                                   \
+        assert_int_equal(as_json_writer_finish(&w_, NULL), ASSAY_OK);                              \
+    } while (0)
+
 #endif

@@ -10,37 +10,32 @@
 #include "base/text/text.h"
 #include "base/units.h"
 
-const char *as_fitness_severity_name(enum as_fitness_severity severity)
-{
-    static const char *const names[] = {
-        [AS_FITNESS_WARNING] = "warning",
-        [AS_FITNESS_NOTE] = "note",
-        [AS_FITNESS_OK] = "ok",
-    };
-    _Static_assert(AS_COUNT_OF(names) == AS_FITNESS_SEVERITY_COUNT, "name them all");
-
-    return names[severity];
-}
-
 /* Adds a finding; its evidence is printed as the last argument says. */
 AS_PRINTF(6, 7)
-static void add(struct as_fitness *out, enum as_fitness_severity severity, const char *key,
-                const char *what, const char *advice, const char *fmt, ...)
+static void add(struct as_fitness *out, double severity, const char *rule, const char *finding,
+                const char *action, const char *fmt, ...)
 {
-    struct as_fitness_finding *f;
+    char *evidence;
     va_list args;
 
     if (out->n == AS_FITNESS_MAX)
         return;
-    f = &out->findings[out->n++];
-    out->n_of[severity]++;
-    f->severity = severity;
-    f->key = key;
-    (void)snprintf(f->what, sizeof f->what, "%s", what);
-    (void)snprintf(f->advice, sizeof f->advice, "%s", advice);
+    evidence = out->evidence[out->n];
     va_start(args, fmt);
-    (void)vsnprintf(f->evidence, sizeof f->evidence, fmt, args);
+    (void)vsnprintf(evidence, sizeof *out->evidence, fmt, args);
     va_end(args);
+    out->n_warnings += severity >= AS_SEVERITY_WARNING;
+    out->n_notes += severity > AS_SEVERITY_OK && severity < AS_SEVERITY_WARNING;
+    out->findings[out->n++] = (struct assay_finding){
+        .rule = rule,
+        .finding = finding,
+        .evidence = evidence,
+        .action = action,
+        .severity = severity,
+        .expected_gain = AS_UNKNOWN,
+        .confidence =
+            severity >= AS_SEVERITY_WARNING ? ASSAY_CONFIDENCE_HIGH : ASSAY_CONFIDENCE_MEDIUM,
+    };
 }
 
 static void judge_load(struct as_fitness *out, const struct as_fitness_facts *facts)
@@ -51,17 +46,17 @@ static void judge_load(struct as_fitness *out, const struct as_fitness_facts *fa
     if (!facts->load)
         return;
     if (facts->load->load_1.why) {
-        add(out, AS_FITNESS_NOTE, "load", "other work is not known",
+        add(out, AS_SEVERITY_NOTE, "load", "other work is not known",
             "look at what runs before you trust a difference", "%s", facts->load->load_1.why);
         return;
     }
     load = facts->load->load_1.value;
     if (load > AS_FITNESS_LOAD_A_CPU * cpus)
-        add(out, AS_FITNESS_WARNING, "load", "other work runs here",
+        add(out, AS_SEVERITY_WARNING, "load", "other work runs here",
             "stop it or wait: what is measured now is slower and varies more",
             "load %.2f over the last minute on %u processor%s", load, cpus, cpus == 1 ? "" : "s");
     else
-        add(out, AS_FITNESS_OK, "load", "little else runs here", "",
+        add(out, AS_SEVERITY_OK, "load", "little else runs here", NULL,
             "load %.2f over the last minute on %u processor%s", load, cpus, cpus == 1 ? "" : "s");
 }
 
@@ -78,11 +73,11 @@ static void judge_noise(struct as_fitness *out, const struct as_fitness_facts *f
         (void)snprintf(switches, sizeof switches, "; interrupted %llu times",
                        (unsigned long long)n->events.switches_involuntary.value);
     if (n->median_share > AS_FITNESS_NOISE_SHARE)
-        add(out, AS_FITNESS_WARNING, "noise", "equal runs differ a lot",
+        add(out, AS_SEVERITY_WARNING, "noise", "equal runs differ a lot",
             "take more runs, interleave what you compare, and quiet the machine",
             "two runs of the same differ by %s in the median%s", floor, switches);
     else
-        add(out, AS_FITNESS_OK, "noise", "equal runs agree", "",
+        add(out, AS_SEVERITY_OK, "noise", "equal runs agree", NULL,
             "two runs of the same differ by %s in the median; %zu pairs tell %s%s", floor,
             n->n_pairs, least, switches);
 }
@@ -98,12 +93,12 @@ static void judge_steal(struct as_fitness *out, const struct as_fitness_facts *f
         return;
     if (steal && !steal->why && steal->value > AS_FITNESS_STEAL_SHARE) {
         as_text_percent(share, steal->value);
-        add(out, AS_FITNESS_WARNING, "steal", "the hypervisor gives our processors to others",
+        add(out, AS_SEVERITY_WARNING, "steal", "the hypervisor gives our processors to others",
             "use a machine with processors of its own, or repeat at a calmer time",
             "%s of the time was stolen by %s", share, name);
         return;
     }
-    add(out, AS_FITNESS_NOTE, "virtual_machine", "this is a virtual machine",
+    add(out, AS_SEVERITY_NOTE, "virtual_machine", "this is a virtual machine",
         "compare only what was measured in turns; neighbours share cache, memory and power",
         "the processor says that %s runs it%s", name,
         steal && !steal->why ? "; next to nothing was stolen meanwhile" : "");
@@ -114,16 +109,16 @@ static void judge_governor(struct as_fitness *out, const struct as_fitness_facts
     const struct as_cpu_frequency *f = &facts->topology->frequency;
 
     if (f->governor_why)
-        add(out, AS_FITNESS_NOTE, "governor", "who sets the clock rate is not known",
+        add(out, AS_SEVERITY_NOTE, "governor", "who sets the clock rate is not known",
             "look at the host, or compare only what was measured in turns", "%s", f->governor_why);
     else if (f->governors_differ)
-        add(out, AS_FITNESS_WARNING, "governor", "processors follow different governors",
+        add(out, AS_SEVERITY_WARNING, "governor", "processors follow different governors",
             "as root: cpupower frequency-set -g performance", "the first one's is %s", f->governor);
     else if (strcmp(f->governor, "performance") != 0)
-        add(out, AS_FITNESS_WARNING, "governor", "the clock rate follows the load",
+        add(out, AS_SEVERITY_WARNING, "governor", "the clock rate follows the load",
             "as root: cpupower frequency-set -g performance", "the governor is %s", f->governor);
     else
-        add(out, AS_FITNESS_OK, "governor", "the clock rate does not wait for load", "",
+        add(out, AS_SEVERITY_OK, "governor", "the clock rate does not wait for load", NULL,
             "the governor is performance");
 }
 
@@ -132,15 +127,16 @@ static void judge_turbo(struct as_fitness *out, const struct as_fitness_facts *f
     const struct as_cpu_frequency *f = &facts->topology->frequency;
 
     if (f->turbo == AS_TURBO_ON)
-        add(out, AS_FITNESS_NOTE, "turbo", "turbo is on",
+        add(out, AS_SEVERITY_NOTE, "turbo", "turbo is on",
             "for comparisons, as root: echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo, or "
             "0 into cpufreq/boost",
             "the clock rate depends on heat and on what the other cores do");
     else if (f->turbo == AS_TURBO_OFF)
-        add(out, AS_FITNESS_OK, "turbo", "turbo is off", "", "the clock rate has one upper end");
+        add(out, AS_SEVERITY_OK, "turbo", "turbo is off", NULL, "the clock rate has one upper end");
     else if (!f->governor_why) /* otherwise it was said already */
-        add(out, AS_FITNESS_NOTE, "turbo", "whether turbo is on is not known",
-            "expect drift with heat and with the work of other cores", "%s", f->turbo_why);
+        add(out, AS_SEVERITY_NOTE, "turbo", "whether turbo is on is not known",
+            "expect drift with heat and with the work of other cores", "%s",
+            f->turbo_why ? f->turbo_why : "the system does not report it");
 }
 
 static void judge_limits(struct as_fitness *out, const struct as_fitness_facts *facts)
@@ -149,20 +145,20 @@ static void judge_limits(struct as_fitness *out, const struct as_fitness_facts *
     const struct as_limit *quota = &t->container.cpu_quota;
 
     if (quota->set && quota->value < (double)t->n_usable)
-        add(out, AS_FITNESS_WARNING, "cpu_quota", "the container is stopped when it computes much",
+        add(out, AS_SEVERITY_WARNING, "cpu_quota", "the container is stopped when it computes much",
             "raise the quota, or use no more threads than it has processors",
             "a quota of %.2f processors, %u in sight", quota->value, t->n_usable);
     if (quota->set && !t->container.throttled.why && t->container.throttled.value)
-        add(out, AS_FITNESS_WARNING, "throttled", "the container was stopped before",
+        add(out, AS_SEVERITY_WARNING, "throttled", "the container was stopped before",
             "raise the quota: a stopped run is a slow run",
             "%llu periods since the container began",
             (unsigned long long)t->container.throttled.value);
     if (t->n_usable < t->n_threads)
-        add(out, AS_FITNESS_NOTE, "affinity", "this process may not use all processors",
+        add(out, AS_SEVERITY_NOTE, "affinity", "this process may not use all processors",
             "start it without taskset or a processor set to measure the whole machine", "%u of %u",
             t->n_usable, t->n_threads);
     if (t->n_usable == 1)
-        add(out, AS_FITNESS_NOTE, "one_processor", "there is one processor only",
+        add(out, AS_SEVERITY_NOTE, "one_processor", "there is one processor only",
             "whatever else runs, this program itself, takes its time from the measurement",
             "%u usable", t->n_usable);
 }
@@ -172,15 +168,15 @@ static void judge_shape(struct as_fitness *out, const struct as_fitness_facts *f
     const struct as_topology *t = facts->topology;
 
     if (!t->smt.why && t->smt.value > 1)
-        add(out, AS_FITNESS_NOTE, "smt", "hardware threads share cores",
+        add(out, AS_SEVERITY_NOTE, "smt", "hardware threads share cores",
             "use as many threads as cores, bound to one hardware thread each",
             "%u threads on %u cores", t->n_threads, t->n_cores);
     if (t->n_numa > 1)
-        add(out, AS_FITNESS_NOTE, "numa", "memory is near or far",
+        add(out, AS_SEVERITY_NOTE, "numa", "memory is near or far",
             "bind threads and memory to one node (numactl), or measure that on purpose",
             "%u NUMA nodes", t->n_numa);
     if (as_cpu_has(&t->cpu, AS_CPU_AMX_TILE))
-        add(out, AS_FITNESS_NOTE, "amx", "AMX is there and not used",
+        add(out, AS_SEVERITY_NOTE, "amx", "AMX is there and not used",
             "nothing to do: peaks and kernels are held to AVX-512, as AMX faults on some hosts",
             "the processor has amx_tile");
 }
@@ -195,7 +191,7 @@ static void judge_memory(struct as_fitness *out, const struct as_fitness_facts *
         return;
     if (!headroom->swap_used.why && headroom->swap_used.value > UINT64_C(64) << 20) {
         as_text_bytes(swap, (double)headroom->swap_used.value);
-        add(out, AS_FITNESS_WARNING, "swap", "memory was swapped out",
+        add(out, AS_SEVERITY_WARNING, "swap", "memory was swapped out",
             "free memory first: a page that comes back from disk takes milliseconds",
             "%s of swap in use", swap);
     }
@@ -203,10 +199,10 @@ static void judge_memory(struct as_fitness *out, const struct as_fitness_facts *
         return;
     as_text_bytes(left, (double)headroom->left.value);
     if (headroom->left.value < least)
-        add(out, AS_FITNESS_WARNING, "memory", "memory is short",
+        add(out, AS_SEVERITY_WARNING, "memory", "memory is short",
             "free some, or raise the container's limit", "%s left for this process", left);
     else
-        add(out, AS_FITNESS_OK, "memory", "memory is at hand", "", "%s left for this process",
+        add(out, AS_SEVERITY_OK, "memory", "memory is at hand", NULL, "%s left for this process",
             left);
 }
 
@@ -215,14 +211,14 @@ static void judge_tools(struct as_fitness *out, const struct as_fitness_facts *f
     const struct as_topology *t = facts->topology;
 
     if (strcmp(t->clock_source, "tsc") == 0 || strcmp(t->clock_source, "arch_sys_counter") == 0)
-        add(out, AS_FITNESS_OK, "clock", "the clock is cheap and steady", "",
+        add(out, AS_SEVERITY_OK, "clock", "the clock is cheap and steady", NULL,
             "the kernel's clock source is %s", t->clock_source);
     else
-        add(out, AS_FITNESS_WARNING, "clock", "the clock is slow to read",
+        add(out, AS_SEVERITY_WARNING, "clock", "the clock is slow to read",
             "boot with clocksource=tsc where the processor allows it",
             "the kernel's clock source is %s", t->clock_source[0] ? t->clock_source : "not told");
     if (!t->paranoid.why && t->paranoid.value > 2)
-        add(out, AS_FITNESS_NOTE, "perf_events", "hardware counters are closed",
+        add(out, AS_SEVERITY_NOTE, "perf_events", "hardware counters are closed",
             "as root: sysctl kernel.perf_event_paranoid=1", "perf_event_paranoid is %llu",
             (unsigned long long)t->paranoid.value);
 }
@@ -240,27 +236,15 @@ static void judge_peaks(struct as_fitness *out, const struct as_fitness_facts *f
     one = as_peak_flops(p, AS_PEAK_F32, 1);
     all = as_peak_flops(p, AS_PEAK_F32, n);
     if (n > 1 && all < AS_FITNESS_SCALING * n * one)
-        add(out, AS_FITNESS_WARNING, "scaling", "threads do not add up",
+        add(out, AS_SEVERITY_WARNING, "scaling", "threads do not add up",
             "they share cores, a quota or a power limit, or something else ran: see above",
             "%u threads compute %.2f times as fast as one", n, all / one);
     l3 = p->place[AS_PEAK_L3].size_bytes;
     walked = p->place[AS_PEAK_DRAM].set_bytes;
     if (walked && l3 && walked < l3 + l3 / 4)
-        add(out, AS_FITNESS_NOTE, "dram_set", "the memory walked is not much larger than L3",
+        add(out, AS_SEVERITY_NOTE, "dram_set", "the memory walked is not much larger than L3",
             "take the bandwidth of DRAM as an upper bound, or measure again with --fresh",
             "%.0f MiB walked, L3 has %.0f MiB", (double)walked / AS_MIB, (double)l3 / AS_MIB);
-}
-
-static void move_warnings_up(struct as_fitness *out)
-{
-    for (size_t i = 1; i < out->n; i++) {
-        struct as_fitness_finding f = out->findings[i];
-        size_t at = i;
-
-        for (; at > 0 && out->findings[at - 1].severity > f.severity; at--)
-            out->findings[at] = out->findings[at - 1];
-        out->findings[at] = f;
-    }
 }
 
 void as_fitness_judge(struct as_fitness *out, const struct as_fitness_facts *facts)
@@ -273,5 +257,5 @@ void as_fitness_judge(struct as_fitness *out, const struct as_fitness_facts *fac
     *out = (struct as_fitness){0};
     for (size_t i = 0; i < AS_COUNT_OF(judges); i++)
         judges[i](out, facts);
-    move_warnings_up(out);
+    as_findings_rank(out->findings, out->n);
 }

@@ -3,6 +3,7 @@
 #ifndef AS_ANALYZE_MODEL_FITNESS_H
 #define AS_ANALYZE_MODEL_FITNESS_H
 
+#include "base/finding.h"
 #include "measure/latency/noise.h"
 #include "measure/peaks/peaks.h"
 #include "probe/process/process_memory.h"
@@ -10,21 +11,6 @@
 #include "probe/system/topology.h"
 
 #define AS_FITNESS_MAX 24
-
-enum as_fitness_severity {
-    AS_FITNESS_WARNING, /* results taken now are wrong or wide */
-    AS_FITNESS_NOTE,    /* worth knowing when results are compared */
-    AS_FITNESS_OK,
-    AS_FITNESS_SEVERITY_COUNT
-};
-
-struct as_fitness_finding {
-    enum as_fitness_severity severity;
-    const char *key; /* for programs: "load", "governor" */
-    char what[100];  /* a few words without a full stop */
-    char evidence[160];
-    char advice[200]; /* "" when there is nothing to do */
-};
 
 /* All but the topology may be NULL: what was not looked at is not judged. */
 struct as_fitness_facts {
@@ -36,9 +22,9 @@ struct as_fitness_facts {
 };
 
 struct as_fitness {
-    struct as_fitness_finding findings[AS_FITNESS_MAX]; /* warnings first, then notes */
-    size_t n;
-    size_t n_of[AS_FITNESS_SEVERITY_COUNT];
+    struct assay_finding findings[AS_FITNESS_MAX]; /* ranked: warnings, notes, what is fine */
+    char evidence[AS_FITNESS_MAX][160];            /* the findings point into it */
+    size_t n, n_warnings, n_notes;
 };
 
 /* Limits beyond which something is a warning. */
@@ -47,9 +33,7 @@ struct as_fitness {
 #define AS_FITNESS_STEAL_SHARE 0.005
 #define AS_FITNESS_SCALING     0.75 /* of what as many threads would give alone */
 
+/* `out` is not to be copied: its findings point into it. */
 void as_fitness_judge(struct as_fitness *out, const struct as_fitness_facts *facts);
-
-/* "warning", "note", "ok". */
-const char *as_fitness_severity_name(enum as_fitness_severity severity);
 
 #endif

@@ -3,6 +3,9 @@
 #include "cmd/common/show_options.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#include "trace/run/run_path.h"
 
 static const struct as_opt *option_of(const struct as_cmd_line *line, const char *name)
 {
@@ -51,8 +54,30 @@ static int check_forms(const struct as_cmd_line *line, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* That the run can be written is known before anything is measured. */
+static int check_run_path(const struct as_cmd_line *line, struct assay_error *err)
+{
+    const char *path = as_show_run_path(line);
+    char temporary[PATH_MAX];
+    int rc;
+
+    if (!path || strcmp(line->cmd->name, "report") == 0)
+        return ASSAY_OK;
+    rc = as_run_path_check(path, err);
+    if (rc < 0)
+        return rc;
+    rc = as_run_path_create(temporary, sizeof temporary, path, err);
+    if (rc < 0)
+        return rc;
+    close(rc);
+    unlink(temporary);
+    return ASSAY_OK;
+}
+
 int as_show_read(struct as_show *show, const struct as_cmd_line *line, struct assay_error *err)
 {
+    int rc;
+
     *show = (struct as_show)AS_SHOW_INIT;
     show->n_sections = read_words(line, "section", show->section);
     show->n_columns = read_words(line, "columns", show->column);
@@ -72,7 +97,8 @@ int as_show_read(struct as_show *show, const struct as_cmd_line *line, struct as
     show->classic = given(line, "classic");
     show->wide = given(line, "wide");
     show->quiet = given(line, "quiet");
-    return check_forms(line, err);
+    rc = check_forms(line, err);
+    return rc < 0 ? rc : check_run_path(line, err);
 }
 
 const char *as_show_run_path(const struct as_cmd_line *line)
@@ -113,4 +139,16 @@ int as_show_print(struct as_run *run, const struct as_show *show, const struct a
     rc = given(line, "json") ? as_show_json(run, show, &console.out, err)
                              : as_show_page(run, show, &console.out, &console.term, err);
     return as_console_close(&console, rc, err);
+}
+
+int as_show_finish(struct as_run_maker *maker, const struct as_show *show,
+                   const struct as_cmd_line *line, struct assay_error *err)
+{
+    struct as_run *run;
+    int rc = as_run_maker_finish(maker, &run, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_show_print(run, show, line, err);
+    as_run_close(run);
+    return rc;
 }

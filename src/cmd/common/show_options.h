@@ -13,7 +13,8 @@
     }
 
 /* Reads those of the display options that the command has: section, columns, sort, top, unit, wide,
- * thread, scope-depth, json, markdown, classic, csv. USAGE for two forms at once. */
+ * thread, scope-depth, json, markdown, classic, csv. USAGE for two forms at once, and
+ * whatever stands against writing the run. */
 AS_MUST_USE int as_show_read(struct as_show *show, const struct as_cmd_line *line,
                              struct assay_error *err);
 
@@ -25,5 +26,9 @@ const char *as_show_run_path(const struct as_cmd_line *line);
  * the file of --output. */
 AS_MUST_USE int as_show_print(struct as_run *run, const struct as_show *show,
                               const struct as_cmd_line *line, struct assay_error *err);
+
+/* Completes the run that a command has made, and prints it. */
+AS_MUST_USE int as_show_finish(struct as_run_maker *maker, const struct as_show *show,
+                               const struct as_cmd_line *line, struct assay_error *err);
 
 #endif

@@ -46,32 +46,25 @@ static int measure_operations(struct as_operation_run **run, const struct as_cmd
     return rc;
 }
 
-AS_CONSOLE_DEFINE_PRINT(print_operations, as_operations_report, as_operations_json,
-                        as_operations_page);
-
 /* The peaks of all thread counts serve any number of threads. */
-int as_study_operations(const struct as_cmd_line *line, const struct as_topology *topology,
-                        struct assay_error *err)
+int as_study_operations(const struct as_show *show, const struct as_cmd_line *line,
+                        const struct as_topology *topology, struct assay_error *err)
 {
     struct as_peaks_wanted wanted = {.topology = topology,
                                      .fresh = as_opt_given(line, "fresh"),
                                      .quick = as_opt_given(line, "quick")};
     struct as_operation_run *run = NULL;
-    struct as_operations operations;
+    struct as_run_maker maker;
     struct as_peaks_cached cached;
     int rc = as_peaks_get(&cached, &wanted, line, err);
 
     if (rc == ASSAY_OK)
         rc = measure_operations(&run, line, topology, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_maker_open(&maker, as_show_run_path(line), "operations", err);
     if (rc == ASSAY_OK) {
-        as_operations_judge(&operations, run, &cached.peaks);
-        rc = print_operations(
-            line,
-            &(struct as_operations_report){.operations = &operations,
-                                           .topology = topology,
-                                           .peaks = &cached.peaks,
-                                           .markdown = as_opt_given(line, "markdown")},
-            err);
+        as_operations_put(&maker, topology, &cached.peaks, run);
+        rc = as_show_finish(&maker, show, line, err);
     }
     as_operation_run_free(run);
     return rc;
@@ -111,21 +104,17 @@ static int measure_overhead(struct as_overhead_run *run, const struct as_cmd_lin
     return rc;
 }
 
-AS_CONSOLE_DEFINE_PRINT(print_overhead, as_overhead_report, as_overhead_json, as_overhead_page);
-
-int as_study_overhead(const struct as_cmd_line *line, const struct as_topology *topology,
-                      struct assay_error *err)
+int as_study_overhead(const struct as_show *show, const struct as_cmd_line *line,
+                      const struct as_topology *topology, struct assay_error *err)
 {
     struct as_overhead_run run;
-    struct as_overhead overhead;
+    struct as_run_maker maker;
     int rc = measure_overhead(&run, line, err);
 
+    if (rc == ASSAY_OK)
+        rc = as_run_maker_open(&maker, as_show_run_path(line), "overhead", err);
     if (rc < 0)
         return rc;
-    as_overhead_judge(&overhead, &run);
-    return print_overhead(line,
-                          &(struct as_overhead_report){.overhead = &overhead,
-                                                       .topology = topology,
-                                                       .markdown = as_opt_given(line, "markdown")},
-                          err);
+    as_overhead_put(&maker, topology, &run);
+    return as_show_finish(&maker, show, line, err);
 }

@@ -1,6 +1,7 @@
 /* measure/latency/latency_fields.c - a measured latency as a run keeps it. The samples themselves
  * are a table: as_latency_sample_shape. */
 #include "measure/latency/latency_run.h"
+#include "measure/latency/noise.h"
 
 static const struct as_json_field summary_fields[] = {
     AS_FIELD(struct as_summary, n),
@@ -95,3 +96,34 @@ static const struct as_json_field sample_fields[] = {
 };
 const struct as_json_shape as_latency_sample_shape =
     AS_SHAPE(struct as_latency_sample, sample_fields);
+
+/* ---- noise ---- */
+
+static const struct as_json_field event_fields[] = {
+    AS_FIELD(struct as_process_events, minor_faults),
+    AS_FIELD(struct as_process_events, major_faults),
+    AS_FIELD(struct as_process_events, switches_voluntary),
+    AS_FIELD(struct as_process_events, switches_involuntary),
+};
+static const struct as_json_shape event_shape = AS_SHAPE(struct as_process_events, event_fields);
+
+static const struct as_json_field load_fields[] = {
+    AS_FIELD(struct as_load_shares, busy),
+    AS_FIELD(struct as_load_shares, steal),
+};
+static const struct as_json_shape load_shape = AS_SHAPE(struct as_load_shares, load_fields);
+
+static const struct as_json_field noise_fields[] = {
+    AS_FIELD(struct as_noise, n_pairs),
+    AS_FIELD(struct as_noise, kernel_ns),
+    AS_FIELD(struct as_noise, cv),
+    AS_FIELD(struct as_noise, median_share),
+    AS_FIELD(struct as_noise, p95_share),
+    AS_FIELD(struct as_noise, shift_share),
+    AS_FIELD_OBJECT(struct as_noise, interval, &interval_shape),
+    AS_FIELD(struct as_noise, p),
+    AS_FIELD(struct as_noise, resolvable_share),
+    AS_FIELD_OBJECT(struct as_noise, events, &event_shape),
+    AS_FIELD_OBJECT(struct as_noise, shares, &load_shape),
+};
+const struct as_json_shape as_noise_shape = AS_SHAPE(struct as_noise, noise_fields);

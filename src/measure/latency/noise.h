@@ -4,6 +4,7 @@
 #define AS_MEASURE_LATENCY_NOISE_H
 
 #include "base/error.h"
+#include "base/json/json_fields.h"
 #include "probe/process/process_memory.h"
 #include "probe/system/system_load.h"
 #include "stats/inference/interval.h"
@@ -25,6 +26,9 @@ struct as_noise {
     struct as_process_events events; /* of this thread, meanwhile */
     struct as_load_shares shares;    /* of the machine, meanwhile */
 };
+
+/* As a run keeps it: measure/latency/latency_fields.c. */
+extern const struct as_json_shape as_noise_shape;
 
 /* Runs about `budget_ns`, on the calling thread; at least 8 pairs. `kernel_ns` is what one run
  * shall take: 0 for 1 ms. */

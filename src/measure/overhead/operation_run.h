@@ -64,6 +64,9 @@ struct as_operation_run {
     struct as_operation_point call; /* one number is negated: what a run costs that does nothing */
 };
 
+/* As a run keeps it: measure/overhead/overhead_fields.c. */
+extern const struct as_json_shape as_operation_run_shape;
+
 /* The first operation that fails is the result; USAGE for a size that is out of range. */
 AS_MUST_USE int as_operation_run_new(struct as_operation_run **run,
                                      const struct as_operation_options *options,

@@ -80,6 +80,9 @@ struct as_overhead_run {
     char session_why[240]; /* why nothing was recorded; "" when it was */
 };
 
+/* As a run keeps it: measure/overhead/overhead_fields.c. */
+extern const struct as_json_shape as_overhead_run_shape;
+
 /* On the calling thread. No session may be open in the process; the file of `record` is the
  * caller's to remove. */
 AS_MUST_USE int as_overhead_run(struct as_overhead_run *out,

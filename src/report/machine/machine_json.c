@@ -9,7 +9,7 @@ static void put_why(struct as_json_writer *w, const char *key, const char *why)
 {
     char name[80];
 
-    (void)snprintf(name, sizeof name, "%s_why", key);
+    (void)snprintf(name, sizeof name, "%s_reason", key);
     as_json_kv_null(w, key);
     as_json_kv_text(w, name, why);
 }
@@ -99,7 +99,7 @@ static void put_topology(struct as_json_writer *w, const struct as_topology *t)
     }
     as_json_array_end(w);
     if (t->caches_why)
-        as_json_kv_text(w, "caches_why", t->caches_why);
+        as_json_kv_text(w, "caches_reason", t->caches_why);
     as_json_object_end(w);
 }
 
@@ -288,39 +288,19 @@ static void put_noise(struct as_json_writer *w, const struct as_noise *n)
     as_json_object_end(w);
 }
 
-static void put_findings(struct as_json_writer *w, const struct as_fitness *f)
+void as_machine_json(const struct as_machine_report *report, struct as_json_writer *w)
 {
+    const struct as_fitness *f = report->fitness;
+
+    put_cpu(w, report->topology);
+    put_topology(w, report->topology);
+    put_usable(w, report);
+    put_frequency(w, &report->topology->frequency);
+    put_system(w, report);
+    put_peaks(w, report);
+    put_noise(w, report->noise);
     as_json_kv_array(w, "findings");
-    for (size_t i = 0; i < f->n; i++) {
-        const struct as_fitness_finding *finding = &f->findings[i];
-
-        as_json_object(w);
-        as_json_kv_text(w, "severity", as_fitness_severity_name(finding->severity));
-        AS_JSON_FIELDS(w, finding, key, what, evidence);
-        as_json_kv_text(w, "advice", finding->advice[0] ? finding->advice : NULL);
-        as_json_object_end(w);
-    }
+    for (size_t i = 0; i < f->n; i++)
+        as_json_fields_write(w, &as_finding_shape, &f->findings[i]);
     as_json_array_end(w);
-}
-
-int as_machine_json(const struct as_machine_report *report, struct as_out *out,
-                    struct assay_error *err)
-{
-    struct as_json_writer w;
-
-    as_json_writer_init(&w, out, 2);
-    as_json_object(&w);
-    as_json_kv_text(&w, "schema", "assay.machine");
-    as_json_kv_u64(&w, "schema_version", 1);
-    put_cpu(&w, report->topology);
-    put_topology(&w, report->topology);
-    put_usable(&w, report);
-    put_frequency(&w, &report->topology->frequency);
-    put_system(&w, report);
-    put_peaks(&w, report);
-    put_noise(&w, report->noise);
-    put_findings(&w, report->fitness);
-    as_json_object_end(&w);
-    as_out_char(out, '\n');
-    return as_json_writer_finish(&w, err);
 }

@@ -12,6 +12,7 @@
 #include "probe/system/isa_cap.h"
 #include "probe/system/topology.h"
 #include "report/page/page.h"
+#include "trace/run/run_maker.h"
 
 struct as_machine_report {
     const struct as_topology *topology;
@@ -22,7 +23,7 @@ struct as_machine_report {
     const struct as_fitness *fitness;
     const char *fingerprint;
     bool from_cache;        /* the peaks were measured before */
-    uint64_t now_unix_ns;   /* their age is told by it */
+    uint64_t now_unix_ns;   /* when the run was made: the age of the peaks follows from it */
     const char *cache_path; /* where they are kept; NULL: nowhere */
     bool markdown;
 };
@@ -33,9 +34,8 @@ void as_machine_named_line(struct as_page *page, const struct as_topology *topol
 AS_MUST_USE int as_machine_page(const struct as_machine_report *report, struct as_out *out,
                                 const struct as_term *term, struct assay_error *err);
 
-/* Schema assay.machine, version 1. A value that is null has a key of the same name and `_why`. */
-AS_MUST_USE int as_machine_json(const struct as_machine_report *report, struct as_out *out,
-                                struct assay_error *err);
+/* Members of the document. A value that is null has a key of the same name and `_reason`. */
+void as_machine_json(const struct as_machine_report *report, struct as_json_writer *w);
 
 /* ---- operations_text.c ---- */
 
@@ -49,9 +49,7 @@ struct as_operations_report {
 AS_MUST_USE int as_operations_page(const struct as_operations_report *report, struct as_out *out,
                                    const struct as_term *term, struct assay_error *err);
 
-/* Schema "assay.operations", version 1. */
-AS_MUST_USE int as_operations_json(const struct as_operations_report *report, struct as_out *out,
-                                   struct assay_error *err);
+void as_operations_json(const struct as_operations_report *report, struct as_json_writer *w);
 
 /* ---- overhead_text.c ---- */
 
@@ -64,9 +62,17 @@ struct as_overhead_report {
 AS_MUST_USE int as_overhead_page(const struct as_overhead_report *report, struct as_out *out,
                                  const struct as_term *term, struct assay_error *err);
 
-/* Schema "assay.overhead", version 1. */
-AS_MUST_USE int as_overhead_json(const struct as_overhead_report *report, struct as_out *out,
-                                 struct assay_error *err);
+void as_overhead_json(const struct as_overhead_report *report, struct as_json_writer *w);
+
+/* ---- machine_kind.c ---- */
+
+/* What was measured, into a run of the kind "machine", "operations" or "overhead". Findings are
+ * not: whoever reads the run comes to them anew. */
+void as_machine_put(struct as_run_maker *maker, const struct as_machine_report *report);
+void as_operations_put(struct as_run_maker *maker, const struct as_topology *topology,
+                       const struct as_peaks *peaks, const struct as_operation_run *measured);
+void as_overhead_put(struct as_run_maker *maker, const struct as_topology *topology,
+                     const struct as_overhead_run *measured);
 
 /* ---- isa_text.c ---- */
 

@@ -322,29 +322,32 @@ static void put_noise(const struct as_machine_report *r, struct as_page *page)
                  n->events.switches_involuntary.why ? "-" : a, d);
 }
 
+static void put_finding(const struct assay_finding *finding, struct as_page *page)
+{
+    bool warning = finding->severity >= AS_SEVERITY_WARNING;
+    bool fine = finding->severity <= AS_SEVERITY_OK;
+    const char *mark = warning ? "!" : as_page_glyph(page, fine ? AS_GLYPH_CHECK : AS_GLYPH_BULLET);
+
+    as_page_line(page,
+                 warning ? AS_STYLE_WARN
+                 : fine  ? AS_STYLE_GOOD
+                         : AS_STYLE_NONE,
+                 "%s %s: %s", mark, finding->finding, as_page_name(page, finding->evidence));
+    if (finding->action)
+        as_page_line(page, AS_STYLE_DIM, "  %s %s", as_page_glyph(page, AS_GLYPH_ARROW),
+                     finding->action);
+}
+
 static void put_findings(const struct as_machine_report *r, struct as_page *page)
 {
-    static const enum as_style styles[] = {AS_STYLE_WARN, AS_STYLE_NONE, AS_STYLE_GOOD};
     const struct as_fitness *f = r->fitness;
     char note[64];
 
-    (void)snprintf(note, sizeof note, "%zu warning%s, %zu note%s", f->n_of[AS_FITNESS_WARNING],
-                   plural((unsigned)f->n_of[AS_FITNESS_WARNING]), f->n_of[AS_FITNESS_NOTE],
-                   plural((unsigned)f->n_of[AS_FITNESS_NOTE]));
+    (void)snprintf(note, sizeof note, "%zu warning%s, %zu note%s", f->n_warnings,
+                   plural((unsigned)f->n_warnings), f->n_notes, plural((unsigned)f->n_notes));
     as_page_heading(page, "Fit to measure", note);
-    for (size_t i = 0; i < f->n; i++) {
-        const struct as_fitness_finding *finding = &f->findings[i];
-        const char *mark = finding->severity == AS_FITNESS_WARNING ? "!"
-                           : finding->severity == AS_FITNESS_OK
-                               ? as_page_glyph(page, AS_GLYPH_CHECK)
-                               : as_page_glyph(page, AS_GLYPH_BULLET);
-
-        as_page_line(page, styles[finding->severity], "%s %s: %s", mark, finding->what,
-                     as_page_name(page, finding->evidence));
-        if (finding->advice[0])
-            as_page_line(page, AS_STYLE_DIM, "  %s %s", as_page_glyph(page, AS_GLYPH_ARROW),
-                         finding->advice);
-    }
+    for (size_t i = 0; i < f->n; i++)
+        put_finding(&f->findings[i], page);
 }
 
 static void put_origin(const struct as_machine_report *r, struct as_page *page)

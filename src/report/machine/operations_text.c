@@ -201,39 +201,30 @@ static void put_key(struct as_json_writer *w, const char *key, const struct as_o
                     row == SIZE_MAX ? NULL : as_operation_key(o->rows[row].point->operation));
 }
 
-int as_operations_json(const struct as_operations_report *report, struct as_out *out,
-                       struct assay_error *err)
+void as_operations_json(const struct as_operations_report *report, struct as_json_writer *w)
 {
     const struct as_operations *o = report->operations;
     const char *cpu = report->topology->cpu.model;
-    struct as_json_writer w;
 
-    as_json_writer_init(&w, out, 2);
-    as_json_object(&w);
-    as_json_kv_text(&w, "schema", "assay.operations");
-    as_json_kv_u64(&w, "schema_version", 1);
-    as_json_kv_text(&w, "cpu", cpu[0] ? cpu : NULL);
-    as_isa_json(&w, &report->topology->isa);
-    as_json_kv_u64(&w, "threads", o->run->threads);
-    as_json_kv_u64(&w, "size", (uint64_t)o->run->size);
-    as_json_kv_u64(&w, "rounds", o->run->rounds);
-    as_json_kv_f64(&w, "peak_gflops_per_second",
+    as_json_kv_text(w, "cpu", cpu[0] ? cpu : NULL);
+    as_isa_json(w, &report->topology->isa);
+    as_json_kv_u64(w, "threads", o->run->threads);
+    as_json_kv_u64(w, "size", (uint64_t)o->run->size);
+    as_json_kv_u64(w, "rounds", o->run->rounds);
+    as_json_kv_f64(w, "peak_gflops_per_second",
                    as_peak_flops(report->peaks, AS_PEAK_F32, o->run->threads) * 1e-9);
-    as_json_kv_f64(&w, "empty_call_ms", o->run->call.figures.summary.median * 1e-6);
-    as_json_kv_array(&w, "operations");
+    as_json_kv_f64(w, "empty_call_ms", o->run->call.figures.summary.median * 1e-6);
+    as_json_kv_array(w, "operations");
     for (size_t r = 0; r < AS_OPERATION_COUNT; r++)
-        put_json_row(&w, &o->rows[r]);
-    as_json_array_end(&w);
-    put_key(&w, "most_efficient", o, o->most_gflops);
-    put_key(&w, "least_efficient", o, o->least_gflops);
-    put_key(&w, "most_efficient_by_roof", o, o->most_roof);
-    put_key(&w, "least_efficient_by_roof", o, o->least_roof);
-    as_json_kv_u64(&w, "memory_bound", o->n_of[AS_BOUND_MEMORY]);
-    as_json_kv_u64(&w, "compute_bound", o->n_of[AS_BOUND_COMPUTE]);
-    as_json_kv_u64(&w, "overhead_bound", o->n_of[AS_BOUND_OVERHEAD]);
-    as_json_kv_text(&w, "priority", as_bound_name(o->priority));
-    as_json_kv_text(&w, "advice", o->priority_text);
-    as_json_object_end(&w);
-    as_out_char(out, '\n');
-    return as_json_writer_finish(&w, err);
+        put_json_row(w, &o->rows[r]);
+    as_json_array_end(w);
+    put_key(w, "most_efficient", o, o->most_gflops);
+    put_key(w, "least_efficient", o, o->least_gflops);
+    put_key(w, "most_efficient_by_roof", o, o->most_roof);
+    put_key(w, "least_efficient_by_roof", o, o->least_roof);
+    as_json_kv_u64(w, "memory_bound", o->n_of[AS_BOUND_MEMORY]);
+    as_json_kv_u64(w, "compute_bound", o->n_of[AS_BOUND_COMPUTE]);
+    as_json_kv_u64(w, "overhead_bound", o->n_of[AS_BOUND_OVERHEAD]);
+    as_json_kv_text(w, "priority", as_bound_name(o->priority));
+    as_json_kv_text(w, "advice", o->priority_text);
 }

@@ -162,7 +162,7 @@ static void put_json_probe(struct as_json_writer *w, const struct as_overhead_ru
     as_json_kv_u64(w, "trials", cost->n_trials);
     as_json_kv_u64(w, "calls_per_trial", cost->n_calls);
     if (!cost->known)
-        as_json_kv_text(w, "ns_why", run->session_why);
+        as_json_kv_text(w, "ns_reason", run->session_why);
     as_json_object_end(w);
 }
 
@@ -198,41 +198,32 @@ static void put_json_budget(struct as_json_writer *w, const struct as_overhead_b
     as_json_object_end(w);
 }
 
-int as_overhead_json(const struct as_overhead_report *report, struct as_out *out,
-                     struct assay_error *err)
+void as_overhead_json(const struct as_overhead_report *report, struct as_json_writer *w)
 {
     const struct as_overhead *o = report->overhead;
     const char *cpu = report->topology->cpu.model;
-    struct as_json_writer w;
 
-    as_json_writer_init(&w, out, 2);
-    as_json_object(&w);
-    as_json_kv_text(&w, "schema", "assay.overhead");
-    as_json_kv_u64(&w, "schema_version", 1);
-    as_json_kv_text(&w, "cpu", cpu[0] ? cpu : NULL);
-    as_isa_json(&w, &report->topology->isa);
-    as_json_kv_text(&w, "clock", o->run->clock);
-    as_json_kv_f64(&w, "factor", o->factor);
-    as_json_kv_text(&w, "overhead_class", o->class_name);
-    as_json_kv_text(&w, "hint", o->hint);
-    as_json_kv_array(&w, "probes");
+    as_json_kv_text(w, "cpu", cpu[0] ? cpu : NULL);
+    as_isa_json(w, &report->topology->isa);
+    as_json_kv_text(w, "clock", o->run->clock);
+    as_json_kv_f64(w, "factor", o->factor);
+    as_json_kv_text(w, "overhead_class", o->class_name);
+    as_json_kv_text(w, "hint", o->hint);
+    as_json_kv_array(w, "probes");
     for (int i = 0; i < AS_PROBE_COUNT; i++)
-        put_json_probe(&w, o->run, i);
-    as_json_array_end(&w);
-    as_json_kv_u64(&w, "lost_events", o->run->lost_events);
-    as_json_kv_array(&w, "profilers");
+        put_json_probe(w, o->run, i);
+    as_json_array_end(w);
+    as_json_kv_u64(w, "lost_events", o->run->lost_events);
+    as_json_kv_array(w, "profilers");
     for (int i = 0; i < AS_OVERHEAD_COUNT; i++)
-        put_json_row(&w, o, i);
-    as_json_array_end(&w);
-    as_json_kv_array(&w, "budget");
+        put_json_row(w, o, i);
+    as_json_array_end(w);
+    as_json_kv_array(w, "budget");
     for (int i = 0; i < AS_BUDGET_COUNT; i++)
-        put_json_budget(&w, &o->budgets[i]);
-    as_json_array_end(&w);
-    as_json_kv_array(&w, "best_practices");
+        put_json_budget(w, &o->budgets[i]);
+    as_json_array_end(w);
+    as_json_kv_array(w, "best_practices");
     for (int i = 0; i < AS_OVERHEAD_ADVICE; i++)
-        as_json_text(&w, o->advice[i]);
-    as_json_array_end(&w);
-    as_json_object_end(&w);
-    as_out_char(out, '\n');
-    return as_json_writer_finish(&w, err);
+        as_json_text(w, o->advice[i]);
+    as_json_array_end(w);
 }

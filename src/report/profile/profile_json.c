@@ -66,14 +66,8 @@ static void put_machine(struct as_json_writer *w, const struct as_profile *p)
     as_json_kv_text(w, "library_unavailable", library ? NULL : why);
     put_peaks(w, p);
     as_json_kv_array(w, "findings");
-    for (size_t i = 0; i < p->fitness.n; i++) {
-        const struct as_fitness_finding *f = &p->fitness.findings[i];
-
-        as_json_object(w);
-        as_json_kv_text(w, "severity", as_fitness_severity_name(f->severity));
-        AS_JSON_FIELDS(w, f, key, what, evidence);
-        as_json_object_end(w);
-    }
+    for (size_t i = 0; i < p->fitness.n; i++)
+        as_json_fields_write(w, &as_finding_shape, &p->fitness.findings[i]);
     as_json_array_end(w);
     as_json_object_end(w);
 }

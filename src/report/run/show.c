@@ -9,7 +9,10 @@
 #define KINDS(X)                                                                                   \
     X(trace)                                                                                       \
     X(watch)                                                                                       \
-    X(profile)
+    X(profile)                                                                                     \
+    X(machine)                                                                                     \
+    X(operations)                                                                                  \
+    X(overhead)
 
 #define X(name) extern const struct as_run_kind as_kind_##name;
 KINDS(X)

@@ -1,0 +1,220 @@
+/* report/machine/machine_kind.c - the runs of `assay machine`: the machine itself, its operations,
+ * the cost of measuring on it. From what was measured to a run, and from a run to its forms. */
+#include "report/machine/machine_report.h"
+#include "report/run/show.h"
+
+/* What of the report is neither measured nor found: where the peaks come from. */
+static const struct as_json_field origin_fields[] = {
+    AS_FIELD(struct as_machine_report, fingerprint),
+    AS_FIELD(struct as_machine_report, from_cache),
+    AS_FIELD_HELP(struct as_machine_report, now_unix_ns, "ns", "when the run was made"),
+    AS_FIELD(struct as_machine_report, cache_path),
+};
+static const struct as_json_shape origin_shape = AS_SHAPE(struct as_machine_report, origin_fields);
+
+static int get_peaks(struct as_run *run, struct as_peaks *peaks, struct assay_error *err)
+{
+    int rc = as_run_get(run, "peaks", &as_peaks_shape, peaks, err);
+
+    if (rc == ASSAY_OK && !as_peaks_valid(peaks))
+        rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its part \"peaks\" is malformed", run->path);
+    return rc;
+}
+
+/* ---- the machine ---- */
+
+void as_machine_put(struct as_run_maker *maker, const struct as_machine_report *r)
+{
+    as_run_maker_put(maker, "topology", &as_topology_shape, r->topology);
+    as_run_maker_put(maker, "load", &as_system_load_shape, r->load);
+    as_run_maker_put(maker, "headroom", &as_memory_headroom_shape, r->headroom);
+    as_run_maker_put(maker, "peaks", &as_peaks_shape, r->peaks);
+    as_run_maker_put(maker, "noise", &as_noise_shape, r->noise);
+    as_run_maker_put(maker, "origin", &origin_shape, r);
+}
+
+struct machine_parts {
+    struct as_topology topology;
+    struct as_system_load load;
+    struct as_memory_headroom headroom;
+    struct as_peaks peaks;
+    struct as_noise noise;
+    struct as_fitness fitness;
+    struct as_machine_report report;
+};
+
+static int get_machine(struct machine_parts *m, struct as_run *run, const struct as_show *show,
+                       struct assay_error *err)
+{
+    int rc = as_run_get(run, "topology", &as_topology_shape, &m->topology, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "load", &as_system_load_shape, &m->load, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "headroom", &as_memory_headroom_shape, &m->headroom, err);
+    if (rc == ASSAY_OK)
+        rc = get_peaks(run, &m->peaks, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "noise", &as_noise_shape, &m->noise, err);
+    m->report = (struct as_machine_report){.markdown = false};
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "origin", &origin_shape, &m->report, err);
+    if (rc < 0)
+        return rc;
+    as_fitness_judge(&m->fitness, &(struct as_fitness_facts){.topology = &m->topology,
+                                                             .load = &m->load,
+                                                             .headroom = &m->headroom,
+                                                             .noise = &m->noise,
+                                                             .peaks = &m->peaks});
+    m->report.topology = &m->topology;
+    m->report.load = &m->load;
+    m->report.headroom = &m->headroom;
+    m->report.peaks = &m->peaks;
+    m->report.noise = &m->noise;
+    m->report.fitness = &m->fitness;
+    m->report.markdown = show->markdown;
+    return ASSAY_OK;
+}
+
+static int machine_page(struct as_run *run, const struct as_show *show, struct as_out *out,
+                        const struct as_term *term, struct assay_error *err)
+{
+    struct machine_parts m;
+    int rc = get_machine(&m, run, show, err);
+
+    return rc < 0 ? rc : as_machine_page(&m.report, out, term, err);
+}
+
+static int machine_json(struct as_run *run, const struct as_show *show, struct as_json_writer *w,
+                        struct assay_error *err)
+{
+    struct machine_parts m;
+    int rc = get_machine(&m, run, show, err);
+
+    if (rc == ASSAY_OK)
+        as_machine_json(&m.report, w);
+    return rc;
+}
+
+const struct as_run_kind as_kind_machine = {
+    .name = "machine", .schema_version = 2, .page = machine_page, .json = machine_json};
+
+/* ---- operations ---- */
+
+void as_operations_put(struct as_run_maker *maker, const struct as_topology *topology,
+                       const struct as_peaks *peaks, const struct as_operation_run *measured)
+{
+    as_run_maker_put(maker, "topology", &as_topology_shape, topology);
+    as_run_maker_put(maker, "peaks", &as_peaks_shape, peaks);
+    as_run_maker_put(maker, "operations", &as_operation_run_shape, measured);
+}
+
+struct operation_parts {
+    struct as_topology topology;
+    struct as_peaks peaks;
+    struct as_operation_run measured;
+    struct as_operations operations;
+    struct as_operations_report report;
+};
+
+static int get_operations(struct operation_parts *o, struct as_run *run, const struct as_show *show,
+                          struct assay_error *err)
+{
+    int rc = as_run_get(run, "topology", &as_topology_shape, &o->topology, err);
+    bool sound = true;
+
+    if (rc == ASSAY_OK)
+        rc = get_peaks(run, &o->peaks, err);
+    o->measured = (struct as_operation_run){.size = 0};
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "operations", &as_operation_run_shape, &o->measured, err);
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 0; i < AS_OPERATION_COUNT; i++)
+        sound = sound && o->measured.points[i].operation == (enum as_operation)i;
+    if (!sound)
+        return as_fail(err, ASSAY_ERR_FORMAT, "%s: its operations are not in order", run->path);
+    as_operations_judge(&o->operations, &o->measured, &o->peaks);
+    o->report = (struct as_operations_report){.operations = &o->operations,
+                                              .topology = &o->topology,
+                                              .peaks = &o->peaks,
+                                              .markdown = show->markdown};
+    return ASSAY_OK;
+}
+
+static int operations_page(struct as_run *run, const struct as_show *show, struct as_out *out,
+                           const struct as_term *term, struct assay_error *err)
+{
+    struct operation_parts o;
+    int rc = get_operations(&o, run, show, err);
+
+    return rc < 0 ? rc : as_operations_page(&o.report, out, term, err);
+}
+
+static int operations_json(struct as_run *run, const struct as_show *show, struct as_json_writer *w,
+                           struct assay_error *err)
+{
+    struct operation_parts o;
+    int rc = get_operations(&o, run, show, err);
+
+    if (rc == ASSAY_OK)
+        as_operations_json(&o.report, w);
+    return rc;
+}
+
+const struct as_run_kind as_kind_operations = {
+    .name = "operations", .schema_version = 2, .page = operations_page, .json = operations_json};
+
+/* ---- overhead ---- */
+
+void as_overhead_put(struct as_run_maker *maker, const struct as_topology *topology,
+                     const struct as_overhead_run *measured)
+{
+    as_run_maker_put(maker, "topology", &as_topology_shape, topology);
+    as_run_maker_put(maker, "overhead", &as_overhead_run_shape, measured);
+}
+
+struct overhead_parts {
+    struct as_topology topology;
+    struct as_overhead_run measured;
+    struct as_overhead overhead;
+    struct as_overhead_report report;
+};
+
+static int get_overhead(struct overhead_parts *o, struct as_run *run, const struct as_show *show,
+                        struct assay_error *err)
+{
+    int rc = as_run_get(run, "topology", &as_topology_shape, &o->topology, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_run_get(run, "overhead", &as_overhead_run_shape, &o->measured, err);
+    if (rc < 0)
+        return rc;
+    as_overhead_judge(&o->overhead, &o->measured);
+    o->report = (struct as_overhead_report){
+        .overhead = &o->overhead, .topology = &o->topology, .markdown = show->markdown};
+    return ASSAY_OK;
+}
+
+static int overhead_page(struct as_run *run, const struct as_show *show, struct as_out *out,
+                         const struct as_term *term, struct assay_error *err)
+{
+    struct overhead_parts o;
+    int rc = get_overhead(&o, run, show, err);
+
+    return rc < 0 ? rc : as_overhead_page(&o.report, out, term, err);
+}
+
+static int overhead_json(struct as_run *run, const struct as_show *show, struct as_json_writer *w,
+                         struct assay_error *err)
+{
+    struct overhead_parts o;
+    int rc = get_overhead(&o, run, show, err);
+
+    if (rc == ASSAY_OK)
+        as_overhead_json(&o.report, w);
+    return rc;
+}
+
+const struct as_run_kind as_kind_overhead = {
+    .name = "overhead", .schema_version = 2, .page = overhead_page, .json = overhead_json};

@@ -1,0 +1,61 @@
+# tests/e2e/test_same_report.sh - for each kind of run, `assay report` prints the very bytes that the measuring command printed.
+. "$(dirname "$0")/lib.sh"
+
+export XDG_CACHE_HOME="$tmp/cache" HOME="$tmp/home"
+
+# same_report NAME FORMS COMMAND...: measures once for each form ("text" is one at each of three widths), keeps the run, and
+# compares. Pages go to the descriptor of $stream (1, or 2 for a command that leaves standard output to its target), and
+# $status is the exit status both times.
+stream=1 status=0
+same_report()
+{
+    name=$1 forms=$2
+    shift 2
+    for form in $forms; do
+        case $form in
+            text*) options="--width ${form#text}" ;;
+            csv) options= ;;
+            *) options="--$form" ;;
+        esac
+        run=$tmp/$name-$form.assay
+        rm -rf "$tmp/csv-a" "$tmp/csv-b"
+        if [ "$form" = csv ]; then
+            exits "$status" "$name: measured into CSV" "$@" -o "$run" --csv "$tmp/csv-a"
+            exits "$status" "$name: the same CSV of its run" "$assay" report "$run" --csv "$tmp/csv-b"
+            check "$name: CSV files are the same" diff -r "$tmp/csv-a" "$tmp/csv-b"
+            check "$name: and there are some" test -n "$(ls "$tmp/csv-a")"
+            continue
+        fi
+        exits "$status" "$name: measured, $form" "$@" -o "$run" $options
+        if [ "$stream" = 2 ]; then cp "$tmp/err" "$tmp/measured"; else cp "$tmp/out" "$tmp/measured"; fi
+        check "$name: something was printed" test -s "$tmp/measured"
+        exits "$status" "$name: its run, $form" "$assay" report "$run" $options
+        check "$name: $form is the same" cmp "$tmp/measured" "$tmp/out"
+        if [ "$form" = json ]; then
+            cp "$tmp/measured" "$tmp/$name.json"
+            check "$name: the document is JSON" "$python" -m json.tool "$tmp/$name.json" /dev/null
+            check "$name: and does not name its run file" sh -c "! grep -qF '$run' '$tmp/$name.json'"
+            for again in --json --markdown "--width 60" "--width 80" "--width 160"; do
+                exits "$status" "$name: the run" "$assay" report "$run" $again
+                cp "$tmp/out" "$tmp/of_run"
+                exits "$status" "$name: the document" "$assay" report "$tmp/$name.json" $again
+                check "$name: document and run are the same with $again" cmp "$tmp/of_run" "$tmp/out"
+            done
+        fi
+    done
+}
+
+same_report machine "text60 text160 json markdown" "$assay" machine --quick --threads 1
+same_report operations "text80 json markdown" "$assay" machine --operations --quick --size 32
+same_report overhead "text80 json markdown" "$assay" machine --overhead --quick
+
+# A run that cannot be written is known before anything is measured.
+exits 3 "no such folder" "$assay" machine -o "$tmp/nowhere/x.assay"
+printf 'mine' >"$tmp/mine.assay"
+exits 3 "a file that is not a run" "$assay" machine -o "$tmp/mine.assay"
+says "is not a run file"
+check "is as it was" test "$(cat "$tmp/mine.assay")" = mine
+cp "$tmp/machine-json.assay" "$tmp/kept"
+exits 0 "an older run" "$assay" machine --quick --threads 1 -o "$tmp/machine-json.assay"
+check "is kept beside" cmp "$tmp/kept" "$tmp/machine-json.assay.old"
+finish
