@@ -9,6 +9,7 @@
 #include "cmd/common/console.h"
 #include "cmd/common/measure_options.h"
 #include "cmd/common/model_options.h"
+#include "cmd/common/show_options.h"
 #include "report/sweep/sweep_text.h"
 
 static const struct as_opt sweep_opts[] = {
@@ -78,7 +79,7 @@ static const struct as_opt sweep_opts[] = {
     {.name = "no-roofline", .kind = AS_OPT_FLAG, .help = "do not measure the machine's peaks"},
     AS_OPT_WIDE,
     AS_OPT_JSON,
-    {.name = "csv", .kind = AS_OPT_FLAG, .help = "print the rows as CSV"},
+    AS_OPT_CSV,
     AS_OPT_MARKDOWN,
     {.name = NULL},
 };
@@ -96,7 +97,6 @@ struct work {
     bool has_peaks;
     struct as_progress progress;
     struct as_sweep_run *run;
-    struct as_sweep *sweep;
     struct as_arena arena;
 };
 
@@ -318,25 +318,15 @@ static void tell(void *user, size_t point, size_t of)
     as_progress_show(user, "measuring settings", (double)point / (double)of);
 }
 
-static int print(struct work *w, struct assay_error *err)
+static int show(const struct work *w, const struct as_show *how, struct assay_error *err)
 {
-    struct as_sweep_report report = {.sweep = w->sweep,
-                                     .isa = w->topology.isa,
-                                     .model = w->line->operand[0],
-                                     .markdown = as_opt_given(w->line, "markdown"),
-                                     .wide = as_opt_given(w->line, "wide")};
-    struct as_console console;
-    int rc = as_console_open(&console, w->line, err);
+    struct as_run_maker maker;
+    int rc = as_run_maker_open(&maker, as_show_run_path(w->line), "sweep", err);
 
     if (rc < 0)
         return rc;
-    if (as_opt_given(w->line, "json"))
-        rc = as_sweep_json(&report, &console.out, err);
-    else if (as_opt_given(w->line, "csv"))
-        rc = as_sweep_csv(&report, &console.out, err);
-    else
-        rc = as_sweep_page(&report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
+    as_sweep_put(&maker, w->run, &w->limits, &w->topology, w->has_peaks ? &w->peaks.peaks : NULL);
+    return as_show_finish(&maker, how, w->line, err);
 }
 
 static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
@@ -344,13 +334,14 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
     struct work *w = as_alloc_zero(1, sizeof *w);
     struct as_peaks_wanted wanted = {0};
     struct assay_error no_peaks = {0};
+    struct as_show how;
     int rc;
 
     if (!w)
         return as_fail_nomem(err);
     w->line = line;
     as_run_environment();
-    rc = as_opt_choose_one(line, "json", "markdown", err);
+    rc = as_show_read(&how, line, err);
     if (rc == ASSAY_OK)
         rc = as_max_isa_read(line, err);
     if (rc == ASSAY_OK)
@@ -368,14 +359,7 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
         rc = as_sweep_run_new(&w->run, &w->options, err);
     as_progress_end(&w->progress);
     if (rc == ASSAY_OK)
-        rc =
-            as_sweep_new(&w->sweep, w->run, w->has_peaks ? &w->peaks.peaks : NULL, &w->limits, err);
-    if (rc == ASSAY_OK)
-        rc = print(w, err);
-    if (rc == ASSAY_OK && w->sweep->best == SIZE_MAX &&
-        (w->limits.max_latency_ns > 0 || w->limits.max_memory_bytes > 0))
-        rc = AS_ANSWER_NO;
-    as_sweep_free(w->sweep);
+        rc = show(w, &how, err);
     as_sweep_run_free(w->run);
     as_arena_fini(&w->arena);
     as_free(w);

@@ -48,6 +48,14 @@ same_report()
 same_report machine "text60 text160 json markdown" "$assay" machine --quick --threads 1
 same_report operations "text80 json markdown" "$assay" machine --operations --quick --size 32
 same_report overhead "text80 json markdown" "$assay" machine --overhead --quick
+fast="--no-roofline --runs 3 --warmup 0 --threads 1"
+same_report sweep "text60 text80 text160 json markdown csv" "$assay" sweep zoo:mlp --batch 1,2,4 $fast
+same_report sweep_shapes "text80 json csv" "$assay" sweep zoo:mlp --shape input=1x784,2x784 $fast
+same_report sweep_fails "text80 json csv" "$assay" sweep zoo:mlp --key hidden=8,16 --batch 1,2000000000 $fast
+same_report sweep_roof "text160 json" "$assay" sweep zoo:mlp --batch 1,2 --runs 3 --warmup 0
+status=1
+same_report sweep_limits "text80 json csv" "$assay" sweep zoo:mlp --batch 1,2 $fast --max-latency 0.000001
+status=0
 
 # A run that cannot be written is known before anything is measured.
 exits 3 "no such folder" "$assay" machine -o "$tmp/nowhere/x.assay"

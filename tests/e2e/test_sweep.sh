@@ -25,13 +25,13 @@ exits 0 "a page" "$assay" sweep zoo:mlp --batch 1,2,4 $fast --width 80
 check "says how the work grows" grep -q "^work .* to the power 1.00" "$tmp/out"
 exits 0 "Markdown" "$assay" sweep zoo:mlp --batch 1,2 $fast --markdown
 check "has whole tables" "$python" "$here/check_markdown.py" "$tmp/out"
-exits 0 "CSV" "$assay" sweep zoo:mlp --batch 1,2 --key hidden=16,32 $fast --csv
+exits 0 "CSV" "$assay" sweep zoo:mlp --batch 1,2 --key hidden=16,32 $fast --csv "$tmp/csv"
 check "has a row for each combination" "$python" -c '
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
 assert len(rows) == 4 and all(None not in r and r["error"] == "" for r in rows)
 assert all(float(r["latency_ns"]) > 0 for r in rows)
-assert len({r["setting"] for r in rows}) == 4' "$tmp/out"
+assert len({r["setting"] for r in rows}) == 4' "$tmp/csv/sweep.csv"
 
 # Limits that nothing keeps.
 exits 1 "no setting is fast enough" "$assay" sweep zoo:mlp --batch 1,2 $fast --max-latency 0.000001

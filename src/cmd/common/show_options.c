@@ -117,7 +117,7 @@ static int write_csv(struct as_run *run, const struct as_show *show, const struc
 
     if (n >= 0)
         as_console_note(line, "%d files in %s", n, folder);
-    return n < 0 ? n : ASSAY_OK;
+    return n < 0 ? n : as_show_met(run, show, err);
 }
 
 int as_show_print(struct as_run *run, const struct as_show *show, const struct as_cmd_line *line,

@@ -7,6 +7,7 @@
 
 #include "measure/inputs/model_inputs.h"
 #include "measure/latency/latency_run.h"
+#include "trace/run/run_maker.h"
 
 enum { AS_SWEEP_AXES = 4, AS_SWEEP_VALUES = 64, AS_SWEEP_POINTS = 256 };
 
@@ -64,5 +65,13 @@ struct as_sweep_run {
 AS_MUST_USE int as_sweep_run_new(struct as_sweep_run **run, const struct as_sweep_options *options,
                                  struct assay_error *err);
 void as_sweep_run_free(struct as_sweep_run *run);
+
+/* ---- sweep_fields.c ---- */
+
+/* Axes and points into a run, and back: points are in the run's memory, and each is one of the
+ * settings that the axes in `options` name. */
+void as_sweep_run_put(const struct as_sweep_run *run, struct as_run_maker *maker);
+AS_MUST_USE int as_sweep_run_get(struct as_sweep_run *out, struct as_sweep_options *options,
+                                 struct as_run *run, struct assay_error *err);
 
 #endif

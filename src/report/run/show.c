@@ -12,7 +12,8 @@
     X(profile)                                                                                     \
     X(machine)                                                                                     \
     X(operations)                                                                                  \
-    X(overhead)
+    X(overhead)                                                                                    \
+    X(sweep)
 
 #define X(name) extern const struct as_run_kind as_kind_##name;
 KINDS(X)
@@ -141,6 +142,15 @@ int as_show_csv(struct as_run *run, const struct as_show *show, const char *fold
     if (err)
         *err = why;
     return why.code;
+}
+
+int as_show_met(struct as_run *run, const struct as_show *show, struct assay_error *err)
+{
+    const struct as_run_kind *kind = as_run_kind_of(run, err);
+
+    if (!kind)
+        return ASSAY_ERR_UNSUPPORTED;
+    return kind->met ? kind->met(run, show, err) : ASSAY_OK;
 }
 
 unsigned as_show_word(const char *word, const char *(*word_at)(size_t i), unsigned usual)

@@ -53,6 +53,8 @@ struct as_run_kind {
     /* Into a folder; answers the number of files. NULL: it has none. */
     int (*csv)(struct as_run *run, const struct as_show *show, const char *folder,
                struct assay_error *err);
+    /* Whether the criteria are met, where only files are written; NULL: there are none. */
+    int (*met)(struct as_run *run, const struct as_show *show, struct assay_error *err);
 };
 
 /* The i-th kind; NULL after the last. */
@@ -67,6 +69,10 @@ AS_MUST_USE int as_show_page(struct as_run *run, const struct as_show *show, str
 AS_MUST_USE int as_show_json(struct as_run *run, const struct as_show *show, struct as_out *out,
                              struct assay_error *err);
 AS_MUST_USE int as_show_csv(struct as_run *run, const struct as_show *show, const char *folder,
+                            struct assay_error *err);
+
+/* 0, AS_SHOW_NOT_MET or a negative code, without printing. */
+AS_MUST_USE int as_show_met(struct as_run *run, const struct as_show *show,
                             struct assay_error *err);
 
 /* Places of the words among those of `word_at`, as a set of bits; "all" is everything. The words

@@ -79,38 +79,30 @@ static void put_row(struct as_json_writer *w, const struct as_sweep *s,
     as_json_object_end(w);
 }
 
-int as_sweep_json(const struct as_sweep_report *report, struct as_out *out, struct assay_error *err)
+void as_sweep_json(const struct as_sweep_report *report, struct as_json_writer *w)
 {
     const struct as_sweep *s = report->sweep;
-    struct as_json_writer w;
 
-    as_json_writer_init(&w, out, 2);
-    as_json_object(&w);
-    as_json_kv_text(&w, "schema", "assay.sweep");
-    as_json_kv_u64(&w, "schema_version", 1);
-    as_json_kv_text(&w, "model", report->model);
-    as_isa_json(&w, &report->isa);
-    as_json_kv_array(&w, "rows");
+    as_json_kv_text(w, "model", report->model);
+    as_isa_json(w, &report->isa);
+    as_json_kv_array(w, "rows");
     for (size_t r = 0; r < s->n_rows; r++)
-        put_row(&w, s, &s->rows[r]);
-    as_json_array_end(&w);
-    as_json_kv_object(&w, "scaling");
-    as_json_kv_text(&w, "axis", s->run->options->axes[0].name);
-    put_law(&w, "latency", &s->latency);
-    put_law(&w, "flops", &s->work);
-    put_law(&w, "memory", &s->memory);
-    put_law(&w, "throughput", &s->throughput);
-    as_json_kv_f64(&w, "memory_growth", s->memory_growth);
-    as_json_kv_f64(&w, "compute_growth", s->compute_growth);
-    as_json_object_end(&w);
-    put_row_place(&w, "knee_row", s->knee);
-    put_row_place(&w, "best_row", s->best);
-    put_row_place(&w, "fastest_row", s->fastest);
-    as_json_kv_f64(&w, "max_latency_ns", s->max_latency_ns);
-    as_json_kv_f64(&w, "max_memory_bytes", s->max_memory_bytes);
-    as_json_kv_text(&w, "verdict", as_bound_name(s->verdict));
-    as_json_kv_text(&w, "advice", s->advice);
-    as_json_object_end(&w);
-    as_out_char(out, '\n');
-    return as_json_writer_finish(&w, err);
+        put_row(w, s, &s->rows[r]);
+    as_json_array_end(w);
+    as_json_kv_object(w, "scaling");
+    as_json_kv_text(w, "axis", s->run->options->axes[0].name);
+    put_law(w, "latency", &s->latency);
+    put_law(w, "flops", &s->work);
+    put_law(w, "memory", &s->memory);
+    put_law(w, "throughput", &s->throughput);
+    as_json_kv_f64(w, "memory_growth", s->memory_growth);
+    as_json_kv_f64(w, "compute_growth", s->compute_growth);
+    as_json_object_end(w);
+    put_row_place(w, "knee_row", s->knee);
+    put_row_place(w, "best_row", s->best);
+    put_row_place(w, "fastest_row", s->fastest);
+    as_json_kv_f64(w, "max_latency_ns", s->max_latency_ns);
+    as_json_kv_f64(w, "max_memory_bytes", s->max_memory_bytes);
+    as_json_kv_text(w, "verdict", as_bound_name(s->verdict));
+    as_json_kv_text(w, "advice", s->advice);
 }

@@ -178,7 +178,7 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
     return as_page_close(&page, err);
 }
 
-int as_sweep_csv(const struct as_sweep_report *report, struct as_out *out, struct assay_error *err)
+void as_sweep_csv(const struct as_sweep_report *report, struct as_out *out)
 {
     static const char *const names[] = {"setting",
                                         "error",
@@ -199,7 +199,6 @@ int as_sweep_csv(const struct as_sweep_report *report, struct as_out *out, struc
     const struct as_sweep *s = report->sweep;
     struct as_csv_writer w = {.out = out};
 
-    (void)err;
     for (size_t i = 0; i < AS_COUNT_OF(names); i++)
         as_csv_text(&w, names[i]);
     as_csv_row_end(&w);
@@ -228,5 +227,4 @@ int as_sweep_csv(const struct as_sweep_report *report, struct as_out *out, struc
         as_csv_u64(&w, point->n_samples);
         as_csv_row_end(&w);
     }
-    return ASSAY_OK;
 }

@@ -4,6 +4,7 @@
 #define AS_REPORT_SWEEP_SWEEP_TEXT_H
 
 #include "analyze/model/sweep.h"
+#include "base/json/json_writer.h"
 #include "base/output.h"
 #include "base/text/term.h"
 #include "probe/system/isa_cap.h"
@@ -18,10 +19,15 @@ struct as_sweep_report {
 AS_MUST_USE int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
                               const struct as_term *term, struct assay_error *err);
 
-/* Schema "assay.sweep". */
-AS_MUST_USE int as_sweep_json(const struct as_sweep_report *report, struct as_out *out,
-                              struct assay_error *err);
-AS_MUST_USE int as_sweep_csv(const struct as_sweep_report *report, struct as_out *out,
-                             struct assay_error *err);
+/* Members of the document "assay.sweep". */
+void as_sweep_json(const struct as_sweep_report *report, struct as_json_writer *w);
+void as_sweep_csv(const struct as_sweep_report *report, struct as_out *out);
+
+/* ---- sweep_kind.c ---- */
+
+/* What was measured, into a run of the kind "sweep"; `peaks` may be NULL. */
+void as_sweep_put(struct as_run_maker *maker, const struct as_sweep_run *measured,
+                  const struct as_sweep_limits *limits, const struct as_topology *topology,
+                  const struct as_peaks *peaks);
 
 #endif
