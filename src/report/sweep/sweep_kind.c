@@ -44,7 +44,7 @@ static int get_sweep(struct sweep_parts *s, struct as_run *run, const struct as_
     s->options = (struct as_sweep_options){.spec = NULL};
     if (rc == ASSAY_OK && has_peaks)
         rc = as_run_get(run, "peaks", &as_peaks_shape, &s->peaks, err);
-    if (rc == ASSAY_OK && has_peaks && !as_peaks_are_sound(&s->peaks))
+    if (rc == ASSAY_OK && has_peaks && !as_peaks_valid(&s->peaks))
         rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its part \"peaks\" is malformed", run->path);
     if (rc == ASSAY_OK)
         rc = as_run_get(run, "limits", &limit_shape, &s->limits, err);
