@@ -295,6 +295,25 @@ static int take_list(struct work *w, const char *name, const char ***list, size_
     return ASSAY_OK;
 }
 
+/* Without --output: a document does not name the file it is in. */
+static void copy_command(struct as_profile_config *c, const char *const *words, const char *output)
+{
+    size_t n = 0, size = output ? strlen(output) : 0;
+
+    for (size_t i = 0; i < c->n_command; i++) {
+        size_t end = strlen(words[i]);
+        bool is_output = output && words[i][0] == '-' && end > size &&
+                         strcmp(words[i] + end - size, output) == 0;
+        bool is_option = output && i + 1 < c->n_command && strcmp(words[i + 1], output) == 0 &&
+                         (strcmp(words[i], "-o") == 0 || strcmp(words[i], "--output") == 0);
+
+        if (!is_output && !is_option)
+            c->command[n++] = words[i];
+        i += is_option;
+    }
+    c->n_command = n;
+}
+
 /* What was asked for, in the words it was asked in. */
 static int take_words(struct work *w, struct assay_error *err)
 {
@@ -312,7 +331,7 @@ static int take_words(struct work *w, struct assay_error *err)
     c->command = as_arena_zero(&w->arena, c->n_command + 1, sizeof *c->command);
     if (!c->command)
         return as_fail_nomem(err);
-    memcpy(c->command, words, c->n_command * sizeof *c->command);
+    copy_command(c, words, as_opt_text(w->line, "output"));
     return ASSAY_OK;
 }
 

@@ -56,6 +56,7 @@ same_report sweep_roof "text160 json" sweep zoo:mlp --batch 1,2 --runs 3 --warmu
 status=1
 same_report sweep_limits "text80 json csv" sweep zoo:mlp --batch 1,2 $fast --max-latency 0.000001
 status=0
+same_report profile "text60 text80 text160 json markdown csv" profile zoo:mlp --no-roofline --no-history --runs 3 --warmup 0
 bench="--samples 3 --warmup 0 --threads 1 --quiet --force --output-dir $tmp/bench"
 same_report bench_command "text60 text80 text160 json markdown" bench $bench --grid n=1,2 -- true {n}
 check "the folder has the run" cmp "$tmp/bench_command-markdown.assay" "$tmp/bench/run.assay"
