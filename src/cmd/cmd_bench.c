@@ -435,14 +435,14 @@ static int finish(struct as_bench_work *w, struct assay_error *err)
 {
     int rc;
 
-    step(w, 4, "results: csv, figures, results.json");
+    step(w, 4, "results: csv, figures, run.assay, results.json");
     rc = as_bench_results(w, err);
     if (rc < 0)
         return rc;
     step(w, 5, w->attention ? "witness: packing witness/witness.rvf" : "witness: none");
     if (w->attention)
         rc = as_bench_pack(w, err);
-    return rc == ASSAY_OK ? as_bench_print(w, err) : rc;
+    return rc == ASSAY_OK ? as_show_print(w->run, &w->show, w->line, err) : rc;
 }
 
 static int measure_all(struct as_bench_work *w, struct assay_error *err)
@@ -471,7 +471,8 @@ static int measure_all(struct as_bench_work *w, struct assay_error *err)
 
 static void close_all(struct as_bench_work *w)
 {
-    as_bench_result_free(w->result);
+    as_bench_view_fini(&w->view);
+    as_run_close(w->run);
     as_free(w->verdicts);
     as_load_attention_free(w->attention);
     as_load_model_free(w->model);
@@ -486,15 +487,6 @@ static void close_all(struct as_bench_work *w)
     as_out_drop(&w->plan_text);
     as_bench_fini(&w->bench);
     as_grid_fini(&w->grid);
-}
-
-/* The answer is no when no setting meets the criteria, or when one failed. */
-static int answer(const struct as_bench_work *w)
-{
-    for (size_t i = 0; i < w->bench.n_settings; i++)
-        if (w->bench.settings[i].failed)
-            return AS_ANSWER_NO;
-    return w->result->judged && w->result->n_met == 0 ? AS_ANSWER_NO : ASSAY_OK;
 }
 
 /* What ends us ends the command that runs; the journal holds what was finished before. */
@@ -526,12 +518,9 @@ static void watch_signals(const struct as_load_command *command)
 
 static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
 {
-    struct as_bench_work *w;
-    int rc = as_opt_choose_one(line, "json", "markdown", err);
+    struct as_bench_work *w = as_alloc_zero(1, sizeof *w);
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    w = as_alloc_zero(1, sizeof *w);
     if (!w)
         return as_fail_nomem(err);
     w->line = line;
@@ -540,9 +529,11 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     /* Somebody who ignores the end of children would have it unknown to us too. */
     (void)signal(SIGCHLD, SIG_DFL);
     watch_signals(&w->command);
-    w->kind = as_bench_kind_of(line, err);
-    if (!w->kind)
-        rc = ASSAY_ERR_USAGE;
+    rc = as_show_read(&w->show, line, err);
+    if (rc == ASSAY_OK) {
+        w->kind = as_bench_kind_of(line, err);
+        rc = w->kind ? ASSAY_OK : ASSAY_ERR_USAGE;
+    }
     if (rc == ASSAY_OK)
         rc = as_max_isa_read(line, err);
     if (rc == ASSAY_OK)
@@ -552,8 +543,6 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     else if (rc == ASSAY_OK)
         rc = measure_all(w, err);
     as_progress_end(&w->progress);
-    if (rc == ASSAY_OK && w->result)
-        rc = answer(w);
     running = &no_command;
     close_all(w);
     as_free(w);
@@ -575,7 +564,8 @@ const struct as_cmd as_cmd_bench = {
         "--workload attention measures soft-max attention against attention gated by minimum cuts "
         "over a grid of lambda and tau: quality, KV cache, memory, energy and latency, with a "
         "witness of every sample that 'assay verify --replay' computes again.\n\n"
-        "The folder gets csv/, figs/, witness/, results.json, summary.md, fingerprint.json and "
+        "The folder gets csv/, figs/, witness/, run.assay, results.json, summary.md, "
+        "fingerprint.json and "
         "the journal. A setting that failed is not tried again by --resume. Exit status 1: no "
         "setting meets the criteria, or one failed.",
     .opts = bench_opts,

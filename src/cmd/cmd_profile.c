@@ -299,29 +299,15 @@ static int take_list(struct work *w, const char *name, const char ***list, size_
 static int take_words(struct work *w, struct assay_error *err)
 {
     struct as_profile_config *c = &w->data.config;
-    const char *const *words;
-    size_t n = 0;
     int rc = take_list(w, "shape", &c->shape, &c->n_shape, err);
 
     rc = rc < 0 ? rc : take_list(w, "dim", &c->dim, &c->n_dim, err);
     rc = rc < 0 ? rc : take_list(w, "value", &c->value, &c->n_value, err);
     rc = rc < 0 ? rc : take_list(w, "loop", &c->loop, &c->n_loop, err);
     rc = rc < 0 ? rc : take_list(w, "input", &c->input, &c->n_input, err);
-    rc = rc < 0 ? rc : as_own_argv(&w->arena, &words, &n, err);
-    if (rc < 0)
-        return rc;
-    c->command = as_arena_zero(&w->arena, n + 1, sizeof *c->command);
-    if (!c->command)
-        return as_fail_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        bool apart = strcmp(words[i], "-o") == 0 || strcmp(words[i], "--output") == 0;
-
-        if (apart || strncmp(words[i], "-o", 2) == 0 || strncmp(words[i], "--output=", 9) == 0)
-            i += apart; /* where the run goes does not belong to it */
-        else
-            c->command[c->n_command++] = words[i];
-    }
-    return ASSAY_OK;
+    return rc < 0 ? rc
+                  : as_own_argv(&w->arena, as_opt_text(w->line, "output"), &c->command,
+                                &c->n_command, err);
 }
 
 /* Makes the run of all that was measured. */

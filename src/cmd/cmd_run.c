@@ -236,10 +236,16 @@ static bool judge_leaks(const struct work *w, const struct as_target *program)
 static int complete(struct work *w, struct as_run **run, struct assay_error *err)
 {
     struct as_run_maker maker;
+    struct as_arena arena = {0};
+    const char **words;
+    size_t n;
     int rc = as_run_maker_append(&maker, w->output, "watch", err);
 
     if (rc < 0) /* a full disk must not cost the summary */
         return as_run_open(run, w->output, err);
+    if (as_own_argv(&arena, w->output, &words, &n, err) == ASSAY_OK)
+        as_run_maker_command(&maker, words, n);
+    as_arena_fini(&arena);
     if (as_topology_read(&w->topology, NULL, NULL) == ASSAY_OK &&
         as_peaks_find(&w->peaks, &w->topology))
         as_run_maker_put(&maker, "peaks", &as_peaks_shape, &w->peaks.peaks);

@@ -91,7 +91,7 @@ def check(folder, samples):
         assert abs(float(row["peak_mem_reduction"]) - (1 - memory)) < 1e-12, "memory"
         if results["energy_is_assumed"]:
             assert s["criteria"]["energy"] == "unknown", "watts that were told prove nothing"
-        if results["energy_why"]:
+        if results["energy_reason"]:
             assert row["energy_reduction"] == "" and all(r["energy_j"] == "" for r in own), "energy"
             assert s["criteria"]["energy"] == "unknown"
         else:

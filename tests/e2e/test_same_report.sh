@@ -3,14 +3,14 @@
 
 export XDG_CACHE_HOME="$tmp/cache" HOME="$tmp/home"
 
-# same_report NAME FORMS COMMAND...: measures once for each form ("text" is one at each of three widths), keeps the run, and
+# same_report NAME FORMS COMMAND [WORDS...]: measures once for each form ("text" is one at each of three widths), keeps the run, and
 # compares. Pages go to the descriptor of $stream (1, or 2 for a command that leaves standard output to its target), and
 # $status is the exit status both times.
 stream=1 status=0
 same_report()
 {
-    name=$1 forms=$2
-    shift 2
+    name=$1 forms=$2 command=$3
+    shift 3
     for form in $forms; do
         case $form in
             text*) options="--width ${form#text}" ;;
@@ -20,13 +20,13 @@ same_report()
         run=$tmp/$name-$form.assay
         rm -rf "$tmp/csv-a" "$tmp/csv-b"
         if [ "$form" = csv ]; then
-            exits "$status" "$name: measured into CSV" "$@" -o "$run" --csv "$tmp/csv-a"
+            exits "$status" "$name: measured into CSV" "$assay" $command -o "$run" --csv "$tmp/csv-a" "$@"
             exits "$status" "$name: the same CSV of its run" "$assay" report "$run" --csv "$tmp/csv-b"
             check "$name: CSV files are the same" diff -r "$tmp/csv-a" "$tmp/csv-b"
             check "$name: and there are some" test -n "$(ls "$tmp/csv-a")"
             continue
         fi
-        exits "$status" "$name: measured, $form" "$@" -o "$run" $options
+        exits "$status" "$name: measured, $form" "$assay" $command -o "$run" $options "$@"
         if [ "$stream" = 2 ]; then cp "$tmp/err" "$tmp/measured"; else cp "$tmp/out" "$tmp/measured"; fi
         check "$name: something was printed" test -s "$tmp/measured"
         exits "$status" "$name: its run, $form" "$assay" report "$run" $options
@@ -45,21 +45,41 @@ same_report()
     done
 }
 
-same_report machine "text60 text160 json markdown" "$assay" machine --quick --threads 1
-same_report operations "text80 json markdown" "$assay" machine --operations --quick --size 32
-same_report overhead "text80 json markdown" "$assay" machine --overhead --quick
+same_report machine "text60 text160 json markdown" machine --quick --threads 1
+same_report operations "text80 json markdown" machine --operations --quick --size 32
+same_report overhead "text80 json markdown" machine --overhead --quick
 fast="--no-roofline --runs 3 --warmup 0 --threads 1"
-same_report sweep "text60 text80 text160 json markdown csv" "$assay" sweep zoo:mlp --batch 1,2,4 $fast
-same_report sweep_shapes "text80 json csv" "$assay" sweep zoo:mlp --shape input=1x784,2x784 $fast
-same_report sweep_fails "text80 json csv" "$assay" sweep zoo:mlp --key hidden=8,16 --batch 1,2000000000 $fast
-same_report sweep_roof "text160 json" "$assay" sweep zoo:mlp --batch 1,2 --runs 3 --warmup 0
+same_report sweep "text60 text80 text160 json markdown csv" sweep zoo:mlp --batch 1,2,4 $fast
+same_report sweep_shapes "text80 json csv" sweep zoo:mlp --shape input=1x784,2x784 $fast
+same_report sweep_fails "text80 json csv" sweep zoo:mlp --key hidden=8,16 --batch 1,2000000000 $fast
+same_report sweep_roof "text160 json" sweep zoo:mlp --batch 1,2 --runs 3 --warmup 0
 status=1
-same_report sweep_limits "text80 json csv" "$assay" sweep zoo:mlp --batch 1,2 $fast --max-latency 0.000001
+same_report sweep_limits "text80 json csv" sweep zoo:mlp --batch 1,2 $fast --max-latency 0.000001
+status=0
+same_report profile "text60 text80 text160 json markdown csv" profile zoo:mlp --no-roofline --no-history --runs 3 --warmup 0
+bench="--samples 3 --warmup 0 --threads 1 --quiet --force --output-dir $tmp/bench"
+same_report bench_command "text60 text80 text160 json markdown" bench $bench --grid n=1,2 -- true {n}
+check "the folder has the run" cmp "$tmp/bench_command-markdown.assay" "$tmp/bench/run.assay"
+exits 0 "its report" "$assay" report --json "$tmp/bench/run.assay"
+check "is its results.json" cmp "$tmp/out" "$tmp/bench/results.json"
+same_report bench_model "text80 json" bench $bench --grid batch=1,2 zoo:mlp
+status=1
+same_report bench_fails "text80 json" bench $bench --grid n=true,false -- {n}
+status=0
+small="--workload attention --samples 4 --short-max-len 24 --long-min-len 30 --long-max-len 60 --steps 3 --head-dim 16"
+"$assay" bench $small --threads 1 --quiet --output-dir "$tmp/attention" >"$tmp/out" 2>&1
+status=$? # whether a setting meets the criteria depends on the clock
+exits "$status" "attention again" "$assay" report "$tmp/attention/run.assay"
+for form in --json --markdown; do
+    "$assay" report $form "$tmp/attention/run.assay" >"$tmp/of_run"
+    "$assay" report $form "$tmp/attention/results.json" >"$tmp/of_document"
+    check "attention: its results.json is its run with $form" cmp "$tmp/of_run" "$tmp/of_document"
+done
+check "attention: results.json is what --json prints" sh -c "'$assay' report --json '$tmp/attention/run.assay' | cmp - '$tmp/attention/results.json'"
 status=0
 
-same_report profile "text60 text80 text160 json markdown csv" "$assay" profile zoo:mlp $fast --no-history
-same_report profile_roof "text160 json" "$assay" profile zoo:mlp --runs 8 --warmup 0
-same_report profile_tokens "text80 json" "$assay" profile zoo:llama --runs 3 --warmup 0 --tokens 3 --no-roofline
+same_report profile_roof "text160 json" profile zoo:mlp --runs 8 --warmup 0
+same_report profile_tokens "text80 json" profile zoo:llama --runs 3 --warmup 0 --tokens 3 --no-roofline
 
 # `assay run` leaves standard output to its target: the page goes to a file here.
 for form in "--width 60" "--width 80" "--width 160" --json; do
@@ -75,7 +95,6 @@ for again in --json --markdown "--width 80"; do
     check "run: document and run are the same with $again" cmp "$tmp/of_run" "$tmp/out"
 done
 check "run: the document does not name its run file" sh -c "! grep -qF '$tmp/run.assay' '$tmp/run.json'"
-
 # A run that cannot be written is known before anything is measured.
 exits 3 "no such folder" "$assay" machine -o "$tmp/nowhere/x.assay"
 printf 'mine' >"$tmp/mine.assay"

@@ -332,11 +332,17 @@ static int read_value(const struct as_json_field *f, bool reason, void *object, 
     return skipped < 0 ? skipped : rc;
 }
 
+static uint64_t needed(const struct as_json_shape *shape)
+{
+    uint64_t all = shape->n < 64 ? (UINT64_C(1) << shape->n) - 1 : UINT64_MAX;
+
+    return shape->need ? shape->need : all;
+}
+
 int as_json_fields_read(const struct as_json_shape *shape, void *object, void *user,
                         struct as_arena *arena, struct as_json_parser *p, struct assay_error *err)
 {
-    uint64_t all = shape->n < 64 ? (UINT64_C(1) << shape->n) - 1 : UINT64_MAX;
-    uint64_t seen = 0, need = shape->need ? shape->need : all;
+    uint64_t seen = 0, need = needed(shape);
     bool good = true;
     int rc;
 
@@ -421,18 +427,32 @@ static int read_row(const struct table *t, const struct as_json_shape *shape, vo
     return rc < 0 ? rc : good && i == t->n;
 }
 
+/* Whether every needed field has a column. Without that check rows of nothing would be taken, each
+ * for some bytes of the file and the whole size of a struct. */
+static bool is_complete(const struct table *t, const struct as_json_shape *shape)
+{
+    uint64_t seen = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        if (t->column[i])
+            seen |= UINT64_C(1) << ((size_t)(t->column[i] - shape->field) % 64);
+    return (seen & needed(shape)) == needed(shape);
+}
+
 static int read_table_rows(struct as_rows *rows, const struct table *t,
                            const struct as_json_shape *shape, struct as_json_parser *p,
                            struct assay_error *err)
 {
+    bool complete = is_complete(t, shape);
     int rc = as_json_next(p, err);
 
     if (rc != AS_JSON_ARRAY)
         return rc < 0 ? rc : as_json_skip(p, err);
     while ((rc = as_json_next(p, err)) > 0 && rc != AS_JSON_ARRAY_END) {
-        void *row = rc == AS_JSON_ARRAY && rows->n < rows->max ? as_rows_add(rows) : NULL;
+        bool wanted = complete && rc == AS_JSON_ARRAY && rows->n < rows->max;
+        void *row = wanted ? as_rows_add(rows) : NULL;
 
-        if (!row && rc == AS_JSON_ARRAY && rows->n < rows->max)
+        if (!row && wanted)
             return as_fail_nomem(err);
         rc = row ? read_row(t, shape, row, rows->arena, p, err) : as_json_skip(p, err);
         if (rc < 0)

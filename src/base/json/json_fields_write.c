@@ -176,14 +176,10 @@ static const char *write_value(struct as_json_writer *w, const struct as_json_fi
     case AS_FIELD_REAL:
     case AS_FIELD_LIMIT:
         return write_fact(w, f->kind, at);
-    case AS_FIELD_ENUM:
-        if (f->names && whole_at(f->kind, at) < f->max) {
-            as_json_text(w, f->names[whole_at(f->kind, at)]);
-            return NULL;
-        }
-        /* fall through */
     default:
-        if (f->number)
+        if (f->kind == AS_FIELD_ENUM && f->names && whole_at(f->kind, at) < f->max)
+            as_json_text(w, f->names[whole_at(f->kind, at)]);
+        else if (f->number)
             as_json_f64(w, f->number(object));
         else if (f->text)
             as_json_text(w, f->text(object));

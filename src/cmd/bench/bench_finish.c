@@ -111,37 +111,25 @@ int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
 
 /* ---- the bundle ---- */
 
+/* The results without the run itself, which a bundle has no room for. */
 static int results_text(const struct as_bench_report *report, struct as_out *out,
                         struct assay_error *err)
 {
+    struct as_json_writer json;
     int rc = as_out_memory(out, err);
 
     if (rc < 0)
         return rc;
-    rc = as_bench_json(report, out, err);
+    as_json_writer_init(&json, out, 2);
+    as_json_object(&json);
+    as_json_kv_text(&json, "schema", "assay.bench");
+    as_bench_json(report, &json);
+    as_json_object_end(&json);
+    as_out_char(out, '\n');
+    rc = as_json_writer_finish(&json, err);
     if (rc < 0)
         as_out_drop(out);
     return rc;
-}
-
-static struct as_bench_report report_of(const struct as_bench_work *w)
-{
-    return (struct as_bench_report){
-        .result = w->result,
-        .grid = strcmp(w->kind->name, "attention") == 0 ? NULL : &w->grid,
-        .title = w->title,
-        .experiment_hash = w->experiment_hash,
-        .config_hashes = w->attention ? as_load_attention_hashes(w->attention) : NULL,
-        .energy_source = as_opt_text(w->line, "power"),
-        .fingerprint = w->fingerprint_json,
-        .isa = w->kind->runs_kernels ? &w->topology.isa : NULL,
-        .energy_why = !w->has_power       ? "no source of power was given (--power)"
-                      : w->meter.n_failed ? w->meter.why.msg
-                                          : NULL,
-        .witness_note = w->witness_note[0] ? w->witness_note : NULL,
-        .markdown = as_opt_given(w->line, "markdown"),
-        .wide = as_opt_given(w->line, "wide"),
-    };
 }
 
 /* What the bundle is of, in the words a bundle has for it. */
@@ -210,12 +198,11 @@ static bool is_signed(const struct as_bench_work *w)
 
 int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
 {
-    struct as_bench_report report = report_of(w);
     char(*text)[PATH_MAX] = as_alloc_zero(w->bench.n_settings, sizeof *text);
     const char **paths = as_alloc_zero(w->bench.n_settings, sizeof *paths);
     struct as_out stats = {0};
     size_t n = 0;
-    int rc = text && paths ? results_text(&report, &stats, err) : as_fail_nomem(err);
+    int rc = text && paths ? results_text(&w->view.report, &stats, err) : as_fail_nomem(err);
     bool keeps = is_signed(w);
 
     if (keeps)
@@ -238,41 +225,62 @@ int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
 
 /* ---- results ---- */
 
+static struct as_bench_data data_of(const struct as_bench_work *w)
+{
+    struct as_bench_limits limits = AS_BENCH_LIMITS_INIT;
+
+    limits.energy_is_assumed = w->has_power && strncmp(w->power.name, "constant", 8) == 0;
+    return (struct as_bench_data){
+        .facts = {.title = w->title,
+                  .experiment_hash = w->experiment_hash,
+                  .fingerprint = w->fingerprint_json,
+                  .energy_source = as_opt_text(w->line, "power"),
+                  .energy_why = !w->has_power       ? "no source of power was given (--power)"
+                                : w->meter.n_failed ? w->meter.why.msg
+                                                    : NULL,
+                  .witness_note = w->witness_note[0] ? w->witness_note : NULL,
+                  .runs_kernels = w->kind->runs_kernels,
+                  .limits = limits},
+        .topology = &w->topology,
+        .bench = &w->bench,
+        .grid = strcmp(w->kind->name, "attention") == 0 ? NULL : &w->grid,
+        .config_hashes = w->attention ? as_load_attention_hashes(w->attention) : NULL,
+        .verdicts = w->verdicts,
+    };
+}
+
+/* The run of what was measured; everything that is written and shown comes from it. */
+static int make_run(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_data data = data_of(w);
+    struct as_run_maker maker;
+    int rc = as_run_maker_open(&maker, as_show_run_path(w->line), "bench", err);
+
+    if (rc < 0)
+        return rc;
+    as_bench_put(&maker, &data);
+    rc = as_run_maker_finish(&maker, &w->run, err);
+    return rc < 0 ? rc : as_bench_view_init(&w->view, w->run, err);
+}
+
 int as_bench_results(struct as_bench_work *w, struct assay_error *err)
 {
     struct as_bench_report report;
     struct as_bench_folder folder;
-    struct as_bench_limits limits = AS_BENCH_LIMITS_INIT;
-    int rc;
+    int rc = make_run(w, err);
 
-    limits.energy_is_assumed = w->has_power && strncmp(w->power.name, "constant", 8) == 0;
-    rc = as_bench_result_new(&w->result, &w->bench, &limits, w->verdicts, err);
     if (rc < 0)
         return rc;
-    report = report_of(w);
+    report = w->view.report;
     report.wide = true;
     folder = (struct as_bench_folder){
         .path = w->folder,
         .report = &report,
+        .run = w->run,
         .fingerprint = w->fingerprint,
         .memory = w->memory,
         .power = w->has_power ? w->meter.tracker : NULL,
         .resumed = w->resumed,
     };
     return as_bench_write(&folder, err);
-}
-
-int as_bench_print(struct as_bench_work *w, struct assay_error *err)
-{
-    struct as_bench_report report = report_of(w);
-    struct as_console console;
-    int rc = as_console_open(&console, w->line, err);
-
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(w->line, "json"))
-        rc = as_bench_json(&report, &console.out, err);
-    else
-        rc = as_bench_page(&report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
 }

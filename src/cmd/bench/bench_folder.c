@@ -67,9 +67,9 @@ static int remove_setting(const struct as_bench_work *w, size_t setting, const c
 static int remove_common(const struct as_bench_work *w, struct assay_error *err)
 {
     static const char *const files[] = {
-        "figs/latency.svg", "figs/tradeoff.svg", "figs/lengths.svg",
-        "figs/axis.svg",    "figs/energy.svg",   "results.json",
-        "summary.md",       "fingerprint.json",  "witness/witness.rvf"};
+        "figs/latency.svg", "figs/tradeoff.svg",  "figs/lengths.svg", "figs/axis.svg",
+        "figs/energy.svg",  "results.json",       "run.assay",        "summary.md",
+        "fingerprint.json", "witness/witness.rvf"};
     static const char *const tables[] = {"results.csv", "results_7.csv", "memory.csv", "power.csv",
                                          "summary.csv"};
     char csv[PATH_MAX];

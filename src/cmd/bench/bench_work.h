@@ -10,11 +10,13 @@
 
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
+#include "cmd/common/show_options.h"
 #include "experiment/attention/attention_plan.h"
 #include "experiment/bench/bench_result.h"
 #include "experiment/bench/bench_sample.h"
 #include "experiment/bench/workload.h"
 #include "probe/system/topology.h"
+#include "report/bench/bench_report.h"
 
 struct as_bench_work;
 
@@ -65,7 +67,9 @@ struct as_bench_work {
     struct assay_memory_tracker *memory;
     enum as_verdict *verdicts; /* on the witness, by setting */
     char witness_note[800], witness_differs[320];
-    struct as_bench_result *result;
+    struct as_show show;
+    struct as_run *run; /* of what was measured; NULL before */
+    struct as_bench_view view;
 };
 
 /* The kind of workload that the words ask for; NULL with `err` filled. */
@@ -87,6 +91,5 @@ AS_MUST_USE int as_bench_folder_open(struct as_bench_work *w, struct assay_error
 AS_MUST_USE int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err);
 AS_MUST_USE int as_bench_pack(struct as_bench_work *w, struct assay_error *err);
 AS_MUST_USE int as_bench_results(struct as_bench_work *w, struct assay_error *err);
-AS_MUST_USE int as_bench_print(struct as_bench_work *w, struct assay_error *err);
 
 #endif

@@ -7,27 +7,46 @@
 
 enum field_kind { FIELD_WHOLE, FIELD_REAL };
 
-#define WHOLE(name)                                                                                \
-    {                                                                                              \
-#name, FIELD_WHOLE, offsetof(struct as_bench_sample, name)                                 \
-    }
-#define REAL(name)                                                                                 \
-    {                                                                                              \
-#name, FIELD_REAL, offsetof(struct as_bench_sample, name)                                  \
-    }
+#define FIELDS(WHOLE, REAL)                                                                        \
+    WHOLE(setting)                                                                                 \
+    WHOLE(sample_id)                                                                               \
+    WHOLE(seq_len)                                                                                 \
+    WHOLE(wall_ns)                                                                                 \
+    WHOLE(kernel_ns)                                                                               \
+    WHOLE(decide_ns)                                                                               \
+    WHOLE(peak_mem_bytes)                                                                          \
+    REAL(energy_j)                                                                                 \
+    REAL(coherence_delta)                                                                          \
+    REAL(l2)                                                                                       \
+    REAL(max_abs)                                                                                  \
+    REAL(path_length_change)                                                                       \
+    WHOLE(decision_flips)                                                                          \
+    WHOLE(passes)                                                                                  \
+    WHOLE(contradicts)                                                                             \
+    WHOLE(positions_kept)                                                                          \
+    WHOLE(positions_total)                                                                         \
+    WHOLE(edges_kept)                                                                              \
+    WHOLE(edges_total)                                                                             \
+    REAL(cut_cost)                                                                                 \
+    WHOLE(decisions)                                                                               \
+    WHOLE(cuts)                                                                                    \
+    WHOLE(status)
+
+#define WHOLE(name) {#name, FIELD_WHOLE, offsetof(struct as_bench_sample, name)},
+#define REAL(name)  {#name, FIELD_REAL, offsetof(struct as_bench_sample, name)},
 
 static const struct field {
     const char *name;
     enum field_kind kind;
     size_t at;
-} fields[] = {
-    WHOLE(setting),         WHOLE(sample_id),  WHOLE(seq_len),        WHOLE(wall_ns),
-    WHOLE(kernel_ns),       WHOLE(decide_ns),  WHOLE(peak_mem_bytes), REAL(energy_j),
-    REAL(coherence_delta),  REAL(l2),          REAL(max_abs),         REAL(path_length_change),
-    WHOLE(decision_flips),  WHOLE(passes),     WHOLE(contradicts),    WHOLE(positions_kept),
-    WHOLE(positions_total), WHOLE(edges_kept), WHOLE(edges_total),    REAL(cut_cost),
-    WHOLE(decisions),       WHOLE(cuts),       WHOLE(status),
-};
+} fields[] = {FIELDS(WHOLE, REAL)};
+
+/* The same as a run keeps them. */
+#define MEMBER(name) AS_FIELD(struct as_bench_sample, name),
+
+static const struct as_json_field run_fields[] = {FIELDS(MEMBER, MEMBER) MEMBER(output_hash)};
+const struct as_json_shape as_bench_sample_shape = AS_SHAPE(struct as_bench_sample, run_fields);
+
 #define N_FIELDS (AS_COUNT_OF(fields))
 
 static uint64_t *whole_at(struct as_bench_sample *sample, const struct field *field)

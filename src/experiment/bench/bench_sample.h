@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/json/json_fields.h"
 #include "base/json/json_tree.h"
 #include "base/json/json_writer.h"
 
@@ -33,6 +34,9 @@ struct as_bench_sample {
     uint64_t status;          /* of a command; 0 is success */
     char output_hash[65];
 };
+
+/* As a row of a run: bench_sample.c. */
+extern const struct as_json_shape as_bench_sample_shape;
 
 /* Everything unknown. */
 void as_bench_sample_init(struct as_bench_sample *sample);

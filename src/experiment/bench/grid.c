@@ -220,3 +220,40 @@ int as_grid_fill(struct as_grid *grid, size_t setting, const char *pattern, cons
     as_buffer_fini(&filled);
     return rc;
 }
+
+/* ---- as a run keeps it ---- */
+
+static const struct as_json_field axis_fields[] = {
+    AS_FIELD(struct as_grid_axis, name),
+    {.key = "values",
+     .kind = AS_FIELD_ARRAY,
+     .item = AS_FIELD_TEXT,
+     .offset = offsetof(struct as_grid_axis, values),
+     .size = sizeof(const char *),
+     .count_offset = offsetof(struct as_grid_axis, n),
+     .count_size = sizeof(size_t),
+     .max = AS_GRID_VALUES},
+};
+static const struct as_json_shape axis_shape = AS_SHAPE(struct as_grid_axis, axis_fields);
+
+static const struct as_json_field grid_fields[] = {
+    AS_FIELD_ARRAY(struct as_grid, axes, n_axes, &axis_shape),
+};
+const struct as_json_shape as_grid_shape = AS_SHAPE(struct as_grid, grid_fields);
+
+bool as_grid_is_sound(const struct as_grid *grid, size_t n_settings)
+{
+    uint64_t n = 1;
+
+    for (size_t a = 0; a < grid->n_axes; a++) {
+        if (!grid->axes[a].name || grid->axes[a].n == 0)
+            return false;
+        for (size_t i = 0; i < grid->axes[a].n; i++)
+            if (!grid->axes[a].values[i])
+                return false;
+        n *= grid->axes[a].n;
+        if (n > n_settings)
+            return false;
+    }
+    return n == n_settings;
+}

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/json/json_fields.h"
 
 enum { AS_GRID_AXES = 8, AS_GRID_VALUES = 64, AS_GRID_SETTINGS = 256, AS_GRID_NAME = 200 };
 
@@ -49,5 +50,11 @@ AS_MUST_USE int as_grid_fill(struct as_grid *grid, size_t setting, const char *p
 
 /* Whether `pattern` has {name} in it. */
 bool as_grid_uses(const char *pattern, const char *name);
+
+/* As a run keeps it; its text is then the run's. */
+extern const struct as_json_shape as_grid_shape;
+
+/* Whether what was read is a grid of so many settings. */
+bool as_grid_is_sound(const struct as_grid *grid, size_t n_settings);
 
 #endif

@@ -6,9 +6,11 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "analyze/run/run_document.h"
 #include "base/alloc.h"
 #include "base/units.h"
 #include "experiment/bench/bench_csv_schema.h"
+#include "report/run/show.h"
 
 /* ---- paths ---- */
 
@@ -270,7 +272,16 @@ static int put_fingerprint(const struct as_bench_folder *folder, struct as_out *
 static int put_json(const struct as_bench_folder *folder, struct as_out *out,
                     struct assay_error *err)
 {
-    return as_bench_json(folder->report, out, err);
+    const struct as_show show = AS_SHOW_INIT;
+    int rc = as_show_json(folder->run, &show, out, err);
+
+    return rc < 0 ? rc : ASSAY_OK; /* also when the criteria are not met */
+}
+
+static int put_run(const struct as_bench_folder *folder, struct as_out *out,
+                   struct assay_error *err)
+{
+    return as_run_copy(folder->run, out, err);
 }
 
 static int put_table(const struct as_bench_folder *folder, struct as_out *out,
@@ -283,9 +294,8 @@ static const struct {
     const char *name;
     int (*put)(const struct as_bench_folder *folder, struct as_out *out, struct assay_error *err);
 } pages[] = {
-    {"results.json", put_json},
-    {"summary.md", put_summary},
-    {"fingerprint.json", put_fingerprint},
+    {"run.assay", put_run},         {"results.json", put_json},
+    {"summary.md", put_summary},    {"fingerprint.json", put_fingerprint},
     {"csv/summary.csv", put_table},
 };
 

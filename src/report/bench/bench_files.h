@@ -1,6 +1,6 @@
-/* report/bench/bench_files.h - the folder of an experiment: csv/, figs/, results.json, summary.md
- * and fingerprint.json, each written whole and stamped. The journal and the witness are not of
- * here. */
+/* report/bench/bench_files.h - the folder of an experiment: csv/, figs/, run.assay, results.json,
+ * summary.md and fingerprint.json, each written whole and stamped. The journal and the witness are
+ * not of here. */
 #ifndef AS_REPORT_BENCH_BENCH_FILES_H
 #define AS_REPORT_BENCH_BENCH_FILES_H
 
@@ -13,6 +13,7 @@
 struct as_bench_folder {
     const char *path; /* there, and so are csv/ and figs/ in it */
     const struct as_bench_report *report;
+    struct as_run *run; /* that the report is of: becomes run.assay and results.json */
     const struct assay_fingerprint *fingerprint;
     struct assay_memory_tracker *memory; /* of the whole run; NULL: none */
     struct assay_power_tracker *power;   /* NULL: none */

@@ -111,40 +111,32 @@ static void put_setting(struct as_json_writer *w, const struct as_bench_report *
     as_json_object_end(w);
 }
 
-int as_bench_json(const struct as_bench_report *report, struct as_out *out, struct assay_error *err)
+void as_bench_json(const struct as_bench_report *report, struct as_json_writer *w)
 {
     const struct as_bench_result *r = report->result;
-    struct as_json_writer w;
 
-    as_json_writer_init(&w, out, 2);
-    as_json_object(&w);
-    as_json_kv_text(&w, "schema", "assay.bench");
-    as_json_kv_u64(&w, "schema_version", 1);
-    as_json_kv_text(&w, "workload", r->bench->kind);
-    as_json_kv_text(&w, "title", report->title);
+    as_json_kv_text(w, "workload", r->bench->kind);
+    as_json_kv_text(w, "title", report->title);
     if (report->isa)
-        as_isa_json(&w, report->isa);
-    as_json_kv_text(&w, "experiment_hash", report->experiment_hash);
-    as_json_key(&w, "fingerprint");
+        as_isa_json(w, report->isa);
+    as_json_kv_text(w, "experiment_hash", report->experiment_hash);
+    as_json_key(w, "fingerprint");
     if (report->fingerprint)
-        as_json_raw(&w, report->fingerprint, strlen(report->fingerprint));
+        as_json_raw(w, report->fingerprint, strlen(report->fingerprint));
     else
-        as_json_null(&w);
-    as_json_kv_u64(&w, "samples", r->bench->n_samples);
-    as_json_kv_text(&w, "compared_by", r->by_item ? "item" : "sample");
-    as_json_kv_text(&w, "energy_source", report->energy_source);
-    as_json_kv_bool(&w, "energy_is_assumed", r->limits.energy_is_assumed);
-    as_json_kv_text(&w, "energy_why", report->energy_why);
-    as_json_kv_text(&w, "witness_note", report->witness_note);
+        as_json_null(w);
+    as_json_kv_u64(w, "samples", r->bench->n_samples);
+    as_json_kv_text(w, "compared_by", r->by_item ? "item" : "sample");
+    as_json_kv_text(w, "energy_source", report->energy_source);
+    as_json_kv_bool(w, "energy_is_assumed", r->limits.energy_is_assumed);
+    as_json_kv_text(w, "energy_reason", report->energy_why);
+    as_json_kv_text(w, "witness_note", report->witness_note);
     if (r->judged)
-        as_json_kv_u64(&w, "settings_that_meet_the_criteria", r->n_met);
-    as_json_kv_array(&w, "settings");
+        as_json_kv_u64(w, "settings_that_meet_the_criteria", r->n_met);
+    as_json_kv_array(w, "settings");
     for (size_t i = 0; i < r->bench->n_settings; i++)
-        put_setting(&w, report, i);
-    as_json_array_end(&w);
-    as_json_object_end(&w);
-    as_out_char(out, '\n');
-    return as_json_writer_finish(&w, err);
+        put_setting(w, report, i);
+    as_json_array_end(w);
 }
 
 /* ---- CSV ---- */

@@ -5,7 +5,8 @@
 
 #include "base/text/term.h"
 #include "experiment/bench/bench_result.h"
-#include "probe/system/isa_cap.h"
+#include "probe/system/topology.h"
+#include "trace/run/run_maker.h"
 
 struct as_bench_report {
     const struct as_bench_result *result;
@@ -23,8 +24,8 @@ struct as_bench_report {
 
 AS_MUST_USE int as_bench_page(const struct as_bench_report *report, struct as_out *out,
                               const struct as_term *term, struct assay_error *err);
-AS_MUST_USE int as_bench_json(const struct as_bench_report *report, struct as_out *out,
-                              struct assay_error *err);
+/* Members of the document "assay.bench". */
+void as_bench_json(const struct as_bench_report *report, struct as_json_writer *w);
 /* One row a setting with everything that is known of it. */
 AS_MUST_USE int as_bench_summary_csv(const struct as_bench_report *report, struct as_out *out,
                                      struct assay_error *err);
@@ -36,5 +37,43 @@ AS_MUST_USE int as_bench_details_csv(const struct as_bench_setting *setting, str
  * workload tradeoff.svg and lengths.svg, for others axis.svg where an axis has numbers. */
 AS_MUST_USE int as_bench_plots(const struct as_bench_report *report, const char *folder,
                                struct assay_error *err);
+
+/* ---- bench_kind.c ---- */
+
+/* What a run of the kind "bench" keeps beside its settings and their samples. */
+struct as_bench_facts {
+    const char *kind, *title, *experiment_hash; /* of a report; never NULL */
+    const char *fingerprint, *energy_source, *energy_why, *witness_note;
+    bool runs_kernels; /* of our own: the report names their instruction set */
+    bool has_grid, has_hashes;
+    uint64_t n_samples, baseline;
+    struct as_bench_limits limits;
+};
+
+struct as_bench_data {
+    struct as_bench_facts facts;
+    const struct as_topology *topology;
+    const struct as_bench *bench;
+    const struct as_grid *grid;      /* NULL: the settings have names alone */
+    const char (*config_hashes)[65]; /* NULL: none */
+    const enum as_verdict *verdicts; /* on the witness, by setting; NULL: none */
+};
+
+void as_bench_put(struct as_run_maker *maker, const struct as_bench_data *data);
+
+/* The same out of a run, and what follows from it. */
+struct as_bench_view {
+    struct as_bench_facts facts;
+    struct as_topology topology;
+    struct as_grid grid;
+    struct as_bench bench;
+    struct as_bench_result *result;
+    struct as_bench_report report; /* points into all of them */
+};
+
+/* `view` is freed by as_bench_view_fini(), also when this fails, and before the run is closed. */
+AS_MUST_USE int as_bench_view_init(struct as_bench_view *view, struct as_run *run,
+                                   struct assay_error *err);
+void as_bench_view_fini(struct as_bench_view *view);
 
 #endif

@@ -13,7 +13,8 @@
     X(machine)                                                                                     \
     X(operations)                                                                                  \
     X(overhead)                                                                                    \
-    X(sweep)
+    X(sweep)                                                                                       \
+    X(bench)
 
 #define X(name) extern const struct as_run_kind as_kind_##name;
 KINDS(X)

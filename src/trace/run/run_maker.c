@@ -150,6 +150,35 @@ static void end_data(struct as_run_maker *m, struct data *d)
     as_out_drop(&d->out);
 }
 
+void as_run_maker_command(struct as_run_maker *m, const char *const *words, size_t n)
+{
+    struct as_json_writer w;
+    struct assay_error err;
+    struct as_out out;
+    const char *json;
+    size_t size;
+
+    if (m->fault.code)
+        return;
+    if (as_out_memory(&out, &err) < 0) {
+        fail_with(m, ASSAY_ERR_NOMEM, &err);
+        return;
+    }
+    as_json_writer_init(&w, &out, 0);
+    as_json_object(&w);
+    as_json_kv_array(&w, "command");
+    for (size_t i = 0; i < n; i++)
+        as_json_text(&w, words[i]);
+    as_json_array_end(&w);
+    as_json_object_end(&w);
+    json = as_out_get(&out, &size);
+    if (as_out_ok(&out))
+        add_block(m, AS_BLOCK_META, json, size);
+    else
+        (void)as_fail_nomem(&m->fault);
+    as_out_drop(&out);
+}
+
 void as_run_maker_put(struct as_run_maker *m, const char *name, const struct as_json_shape *shape,
                       const void *object)
 {

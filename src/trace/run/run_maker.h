@@ -27,6 +27,9 @@ AS_MUST_USE int as_run_maker_open(struct as_run_maker *m, const char *path, cons
 AS_MUST_USE int as_run_maker_append(struct as_run_maker *m, const char *path, const char *kind,
                                     struct assay_error *err);
 
+/* The words of the command, in place of those of this process. */
+void as_run_maker_command(struct as_run_maker *m, const char *const *words, size_t n);
+
 /* One struct under a name. Failures are kept and returned by as_run_maker_finish(). */
 void as_run_maker_put(struct as_run_maker *m, const char *name, const struct as_json_shape *shape,
                       const void *object);
