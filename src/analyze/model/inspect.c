@@ -184,6 +184,7 @@ static int inspect(struct as_inspection *in, struct assay_error *err)
     look_at_attention(in);
     size_deployments(in);
     bound_times(in);
+    as_inspect_recommend(in);
     return ASSAY_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef AS_ANALYZE_MODEL_INSPECT_H
 #define AS_ANALYZE_MODEL_INSPECT_H
 
+#include "base/finding.h"
 #include "model/cost/cost.h"
 #include "model/infer/infer.h"
 #include "model/memory/fit.h"
@@ -69,6 +70,8 @@ struct as_inspect_group {
 };
 
 /* A layer whose weights are worth fewer bits, largest gain first. */
+enum { AS_INSPECT_RECOMMENDATIONS = 24 };
+
 struct as_quant_candidate {
     size_t row;
     uint64_t parameters, bytes; /* of its weights wider than 8 bits that no earlier layer uses */
@@ -122,6 +125,8 @@ struct as_inspection {
     double max_tokens_at_context; /* the same with a full cache; NaN: not known */
     struct as_quant_candidate quant[AS_QUANT_CANDIDATES];
     size_t n_quant;
+    struct assay_finding recommendations[AS_INSPECT_RECOMMENDATIONS]; /* ranked */
+    size_t n_recommendations;
     struct as_deployment deployment[AS_DEPLOYMENTS];
     struct as_arena arena;
 };
@@ -131,6 +136,9 @@ AS_MUST_USE int as_inspection_new(struct as_inspection **inspection, struct as_m
                                   const struct as_inspect_options *options,
                                   struct assay_error *err);
 void as_inspection_free(struct as_inspection *inspection);
+
+/* For inspect.c alone: the last step, inspect_recommend.c. */
+void as_inspect_recommend(struct as_inspection *in);
 
 /* A row that is there only in the file: a Constant node, or one whose results are all constants. */
 bool as_row_is_constant(const struct as_cost_row *row);

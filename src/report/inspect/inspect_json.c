@@ -483,6 +483,10 @@ static void put_advice(struct as_json_writer *w, const struct as_inspection *in)
         as_json_object_end(w);
     }
     as_json_array_end(w);
+    as_json_kv_array(w, "recommendations");
+    for (size_t i = 0; i < in->n_recommendations; i++)
+        as_json_fields_write(w, &as_finding_shape, &in->recommendations[i]);
+    as_json_array_end(w);
     as_json_kv_array(w, "deployment");
     for (size_t i = 0; i < AS_DEPLOYMENTS; i++) {
         const struct as_deployment *d = &in->deployment[i];

@@ -287,48 +287,6 @@ int as_inspect_tensors(const struct as_inspect_report *report, struct as_page *p
     return ASSAY_OK;
 }
 
-static void put_quant_advice(const struct as_inspection *in, struct as_page *page)
-{
-    for (size_t i = 0; i < in->n_quant; i++) {
-        const struct as_quant_candidate *q = &in->quant[i];
-        const struct as_cost_row *row = &in->costs->rows[q->row];
-        char bytes[AS_TEXT_HUMAN], saved[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN];
-
-        as_text_bytes(bytes, (double)q->bytes);
-        as_text_bytes(saved, (double)q->saved_bytes);
-        as_text_fixed(rate, q->intensity, q->intensity < 10 ? 2 : 0);
-        as_page_line(page, AS_STYLE_NONE,
-                     "%s quantise %s (%s): %s of weights at %s FLOP a byte; 8 bits save %s",
-                     as_page_glyph(page, AS_GLYPH_ARROW),
-                     as_page_name(page, as_node_label(row->graph, row->node)), row->node->op_name,
-                     bytes, rate[0] ? rate : "-", saved);
-    }
-}
-
-static void put_ties(const struct as_inspection *in, struct as_page *page)
-{
-    const struct as_params *p = in->params;
-    size_t shown = 0;
-
-    for (size_t i = 0; i < p->n_params && shown < 5; i++) {
-        const struct as_param *param = &p->params[i];
-        const struct as_value *value = &in->model->values[param->value];
-
-        if (param->tied_to != AS_NONE) {
-            as_page_line(
-                page, AS_STYLE_NONE, "%s %s holds the same numbers as %s: stored twice",
-                as_page_glyph(page, AS_GLYPH_BULLET), as_page_name(page, value->name),
-                as_page_name(page, in->model->values[p->params[param->tied_to].value].name));
-            shown++;
-        } else if (param->role == AS_ROLE_PARAMETER && param->n_uses > 1) {
-            as_page_line(page, AS_STYLE_NONE, "%s %s is used by %u layers and counted once",
-                         as_page_glyph(page, AS_GLYPH_BULLET), as_page_name(page, value->name),
-                         param->n_uses);
-            shown++;
-        }
-    }
-}
-
 int as_inspect_findings(const struct as_inspect_report *report, struct as_page *page,
                         struct assay_error *err)
 {
@@ -357,19 +315,12 @@ int as_inspect_findings(const struct as_inspect_report *report, struct as_page *
     if (in->model->findings_lost)
         as_page_line(page, AS_STYLE_WARN, "! %llu more are not kept: there are too many",
                      (unsigned long long)in->model->findings_lost);
-    put_ties(in, page);
-    if (in->recomputed)
-        as_page_line(page, AS_STYLE_NONE,
-                     "%s no cache of keys and values: made one by one, each new token computes the "
-                     "%llu before it again, %llu times the work",
-                     as_page_glyph(page, AS_GLYPH_BULLET), (unsigned long long)in->recomputed,
-                     (unsigned long long)in->recomputed + 1);
-    put_quant_advice(in, page);
+    as_page_findings(page, NULL, in->recommendations, in->n_recommendations);
     if (!in->model->has_graph)
         as_page_line(page, AS_STYLE_NONE,
                      "%s the file holds weights only: layers, costs and activations are not known",
                      as_page_glyph(page, AS_GLYPH_BULLET));
-    else if (in->model->n_findings == 0 && in->n_quant == 0 && in->recomputed == 0)
+    else if (in->model->n_findings == 0 && in->n_recommendations == 0)
         as_page_line(page, AS_STYLE_NONE, "nothing: every layer is counted");
     return ASSAY_OK;
 }
