@@ -3,13 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/run/run_document.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
 #include "report/export/export_common.h"
-#include "trace/run/run_reader.h"
+#include "report/run/show.h"
+#include "trace/run/run_maker.h"
 
 static const char *format_at(size_t i)
 {
@@ -121,6 +123,32 @@ static int export_run(const struct as_cmd_line *line, struct as_run *run,
     return rc;
 }
 
+static bool has_events(struct as_run *run)
+{
+    return run->n_threads > 0 || strcmp(as_run_kind(run), "trace") == 0;
+}
+
+/* A run of what was measured once is its document as JSON; what else there is is made of events. */
+static int export_document(const struct as_cmd_line *line, struct as_run *run,
+                           struct assay_error *err)
+{
+    const struct as_show show = AS_SHOW_INIT;
+    struct as_console console;
+    int rc;
+
+    if (strcmp(as_opt_text(line, "to"), "json") == 0) {
+        rc = as_console_open(&console, line, err);
+        if (rc < 0)
+            return rc;
+        rc = as_show_json(run, &show, &console.out, err);
+        return as_console_close(&console, rc > 0 ? ASSAY_OK : rc, err);
+    }
+    return as_fail(err, ASSAY_ERR_UNSUPPORTED,
+                   "%s is a run of kind \"%.40s\" without events, which --to %s needs: use 'assay "
+                   "report --json' or '--csv DIR'",
+                   line->operand[0], as_run_kind(run), as_opt_text(line, "to"));
+}
+
 static int run_export(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_export_options options = AS_EXPORT_OPTIONS_INIT;
@@ -128,9 +156,10 @@ static int run_export(const struct as_cmd_line *line, struct assay_error *err)
     int rc = read_options(line, &options, err);
 
     if (rc == ASSAY_OK)
-        rc = as_run_open(&run, line->operand[0], err);
+        rc = as_run_open_any(&run, line->operand[0], err);
     if (rc == ASSAY_OK)
-        rc = export_run(line, run, &options, err);
+        rc = has_events(run) ? export_run(line, run, &options, err)
+                             : export_document(line, run, err);
     as_run_close(run);
     return rc;
 }

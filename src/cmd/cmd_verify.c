@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/run/run_document.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "experiment/witness/replay.h"
 #include "experiment/witness/witness_check.h"
 #include "report/run/run_health.h"
+#include "report/run/show.h"
 #include "report/witness/witness_text.h"
 #include "trace/run/run_format.h"
 
@@ -34,20 +36,40 @@ static const struct as_opt verify_opts[] = {
 
 /* ---- runs ---- */
 
-AS_CONSOLE_DEFINE_PRINT(print_run, as_layers, as_verify_json, as_verify_page);
+AS_CONSOLE_DEFINE_PRINT(print_run, as_verified, as_verify_json, as_verify_page);
+
+/* Whether its kind can read every part of it: it is shown to nobody. */
+static int check_parts(struct as_run *run, struct assay_error *why, struct assay_error *err)
+{
+    const struct as_show show = AS_SHOW_INIT;
+    struct as_out out;
+    int rc = as_out_memory(&out, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_show_json(run, &show, &out, why);
+    as_out_drop(&out);
+    return rc == ASSAY_ERR_NOMEM ? as_fail_nomem(err) : ASSAY_OK;
+}
 
 static int verify_run(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_layers_options how = AS_LAYERS_OPTIONS_INIT;
     struct as_layers *layers = NULL;
+    struct as_verified found = {0};
+    struct assay_error why = {0};
     struct as_run *run = NULL;
-    int rc = as_run_open(&run, line->operand[0], err);
+    int rc = as_run_open_any(&run, line->operand[0], err);
 
     if (rc == ASSAY_OK)
         rc = as_layers_analyze(&layers, run, &how, err);
     if (rc == ASSAY_OK)
-        rc = print_run(line, layers, err);
-    if (rc == ASSAY_OK && !as_health_is_whole(layers))
+        rc = check_parts(run, &why, err);
+    if (rc == ASSAY_OK) {
+        found = (struct as_verified){layers, as_run_kind(run), why.code ? why.msg : NULL};
+        rc = print_run(line, &found, err);
+    }
+    if (rc == ASSAY_OK && (found.faulty || !as_health_is_whole(layers)))
         rc = AS_ANSWER_NO;
     as_layers_free(layers);
     as_run_close(run);
@@ -209,7 +231,9 @@ const struct as_cmd as_cmd_verify = {
     .summary = "check that a run, a witness or a bundle is whole",
     .usage = "assay verify [options] FILE",
     .details =
-        "Of a run: checks the checksum of every block, decodes every event and looks at the ring "
+        "Of a run, or of a JSON document of assay, which holds one: checks the checksum of every "
+        "block, that every part is what its kind of run has, decodes every event and looks at the "
+        "ring "
         "beside a run that was not closed.\n\n"
         "Of a witness (.jsonl): checks every line, every mask, the chain of hashes and the seal, "
         "and "

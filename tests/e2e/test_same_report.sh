@@ -35,6 +35,11 @@ same_report()
             cp "$tmp/measured" "$tmp/$name.json"
             check "$name: the document is JSON" "$python" -m json.tool "$tmp/$name.json" /dev/null
             check "$name: and does not name its run file" sh -c "! grep -qF '$run' '$tmp/$name.json'"
+            for file in "$run" "$tmp/$name.json"; do
+                exits 0 "$name: verified" "$assay" verify --json "$file"
+                check "$name: its kind is named" "$python" -c 'import json, sys
+assert json.load(open(sys.argv[1]))["kind"] == json.load(open(sys.argv[2]))["schema"][len("assay."):]' "$tmp/out" "$tmp/$name.json"
+            done
             for again in --json --markdown "--width 60" "--width 80" "--width 160"; do
                 exits "$status" "$name: the run" "$assay" report "$run" $again
                 cp "$tmp/out" "$tmp/of_run"
@@ -95,6 +100,17 @@ for again in --json --markdown "--width 80"; do
     check "run: document and run are the same with $again" cmp "$tmp/of_run" "$tmp/out"
 done
 check "run: the document does not name its run file" sh -c "! grep -qF '$tmp/run.assay' '$tmp/run.json'"
+
+# Export, comparison and check of runs without events.
+exits 0 "a sweep as JSON" "$assay" export --to json "$tmp/sweep-json.assay"
+check "is its document" cmp "$tmp/out" "$tmp/sweep.json"
+exits 3 "a sweep as a trace" "$assay" export --to perfetto "$tmp/sweep.json"
+says "a run of kind \"sweep\" without events"
+exits 3 "a sweep beside another" "$assay" diff "$tmp/sweep.json" "$tmp/sweep-csv.assay"
+says "holds no layers to compare"
+exits 0 "a profile's document beside a profile" "$assay" diff --json "$tmp/profile.json" "$tmp/profile-csv.assay"
+check "has the model's layers" grep -q '"layers.0"' "$tmp/out"
+
 # A run that cannot be written is known before anything is measured.
 exits 3 "no such folder" "$assay" machine -o "$tmp/nowhere/x.assay"
 printf 'mine' >"$tmp/mine.assay"

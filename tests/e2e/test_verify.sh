@@ -32,7 +32,7 @@ for run in run kill gone events cut; do
 import json, sys
 r = json.load(open(sys.argv[1] + ".json"))
 status = int(open(sys.argv[1] + ".status").read())
-assert r["schema"] == "assay.verify" and r["schema_version"] == 1
+assert r["schema"] == "assay.verify" and r["schema_version"] == 2
 assert r["whole"] == (status == 0), (r["whole"], status)
 assert r["whole"] == (not any(f["level"] == "loss" for f in r["health"]["findings"]))' "$tmp/$run"
 done

@@ -361,6 +361,37 @@ static void readings_that_are_alike_count_as_fewer(void **state)
     done();
 }
 
+/* The interval holds 0 exactly when the test shows nothing, however alike neighbours are. */
+static void the_interval_and_the_test_agree(void **state)
+{
+    static double wave[2][N];
+    size_t n_shown = 0, n_hidden = 0;
+
+    (void)state;
+    for (int apart = 0; apart <= 300; apart += 10) {
+        struct as_diff_side a = side_of("a", NULL, 0), b = a;
+        bool shown;
+
+        for (size_t i = 0; i < N; i++) {
+            wave[0][i] = 1000 + 100 * sin((double)i * 6.283 / 100) + 0.01 * (base[i] - 1000);
+            wave[1][i] =
+                1000 + apart + 100 * sin((double)i * 6.283 / 100 + 1) + 0.01 * (noise[i] - 1000);
+        }
+        a.iteration_ns = wave[0];
+        b.iteration_ns = wave[1];
+        a.n_iteration_ns = b.n_iteration_ns = a.n_iterations = b.n_iterations = N;
+        compare(&a, &b);
+        shown = diff->whole.p < 0.05;
+        assert_int_equal(shown, diff->whole.shift_low_ns > 0 || diff->whole.shift_high_ns < 0);
+        assert_true(diff->whole.shift_low_ns <= diff->whole.shift_ns &&
+                    diff->whole.shift_ns <= diff->whole.shift_high_ns);
+        n_shown += shown;
+        n_hidden += !shown;
+        done();
+    }
+    assert_true(n_shown > 3 && n_hidden > 0);
+}
+
 static void hostile_accounts_are_survived(void **state)
 {
     double bad[N];
@@ -595,6 +626,7 @@ int main(void)
         cmocka_unit_test(p_is_corrected_for_many_layers),
         cmocka_unit_test(different_numbers_of_iterations_are_compared_by_iteration),
         cmocka_unit_test(readings_that_are_alike_count_as_fewer),
+        cmocka_unit_test(the_interval_and_the_test_agree),
         cmocka_unit_test(hostile_accounts_are_survived),
         cmocka_unit_test(rows_come_in_the_order_asked_for),
         cmocka_unit_test(a_run_becomes_a_side),

@@ -4,11 +4,14 @@
 
 #include <string.h>
 
+#include "analyze/run/run_document.h"
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/hash_map.h"
 #include "base/units.h"
+#include "measure/latency/profile_data.h"
 #include "stats/describe/rng.h"
+#include "trace/run/run_maker.h"
 #include "watch/watch_record.h"
 
 #define MAX_KEPT       4096              /* calls, or iterations, of one layer */
@@ -309,9 +312,62 @@ static int take_program(struct as_diff_run *r, struct assay_error *err)
     return 1;
 }
 
+static int take_step(struct as_diff_run *r, struct as_diff_layer *layer,
+                     const struct as_profile_step *step, struct assay_error *err)
+{
+    double *ns = as_arena_zero(&r->arena, step->n_inferences + 1, sizeof *ns);
+
+    if (!ns)
+        return as_fail_nomem(err);
+    *layer = (struct as_diff_layer){.name = step->name,
+                                    .calls = step->calls * step->n_inferences,
+                                    .iteration_ns = ns,
+                                    .n_iteration_ns = step->n_inferences};
+    for (size_t i = 0; i < step->n_inferences; i++) {
+        ns[i] = (double)step->self_ns[i];
+        layer->self_ns += ns[i];
+    }
+    layer->total_ns = layer->self_ns;
+    layer->mean_ns = layer->self_ns / (double)layer->calls;
+    return ASSAY_OK;
+}
+
+/* Of a profile: the steps of the engine, inference by inference. 1 when it is one. */
+static int take_profile(struct as_diff_run *r, struct assay_error *err)
+{
+    struct as_profile_data *d;
+    struct as_diff_layer *layers;
+    double *walls;
+    int rc = ASSAY_OK;
+
+    if (strcmp(as_run_kind(r->run), "profile") != 0)
+        return ASSAY_OK;
+    d = as_arena_zero(&r->arena, 1, sizeof *d);
+    rc = d ? as_profile_data_get(d, r->run, err) : as_fail_nomem(err);
+    if (rc < 0 || !d->profiled || d->n_steps == 0)
+        return rc;
+    layers = as_arena_zero(&r->arena, d->n_steps, sizeof *layers);
+    walls = as_arena_zero(&r->arena, d->n_runs + 1, sizeof *walls);
+    if (!layers || !walls)
+        return as_fail_nomem(err);
+    for (size_t i = 0; rc == ASSAY_OK && i < d->n_steps; i++)
+        rc = take_step(r, &layers[i], &d->steps[i], err);
+    r->side.total_ns = 0;
+    for (size_t i = 0; i < d->n_runs; i++) {
+        walls[i] = d->runs[i].run_ns;
+        r->side.total_ns += walls[i];
+    }
+    r->side.layer = layers;
+    r->side.n_layers = d->n_steps;
+    r->side.iteration_ns = walls;
+    r->side.n_iteration_ns = d->n_runs;
+    r->side.n_iterations = d->n_runs;
+    return rc < 0 ? rc : 1;
+}
+
 static int read_run(struct as_diff_run *r, const char *path, bool partial, struct assay_error *err)
 {
-    int rc = as_run_open(&r->run, path, err);
+    int rc = as_run_open_any(&r->run, path, err);
 
     if (rc < 0)
         return rc;
@@ -324,14 +380,19 @@ static int read_run(struct as_diff_run *r, const char *path, bool partial, struc
     rc = as_layers_analyze(&r->layers, r->run, NULL, err);
     if (rc < 0)
         return rc;
-    r->side = (struct as_diff_side){.name = r->run->path,
+    r->side = (struct as_diff_side){.name = path,
                                     .total_ns = (double)r->layers->wall_ns,
                                     .peak_memory_bytes = peak_memory(r->layers)};
+    rc = take_profile(r, err);
+    if (rc != 0)
+        return rc < 0 ? rc : ASSAY_OK;
     rc = take_program(r, err);
     if (rc < 0)
         return rc;
     if (rc == 0 && r->layers->calls == 0 && r->layers->n_channels == 0)
-        return as_fail(err, ASSAY_ERR_NOTFOUND, "%s holds no layers to compare", path);
+        return as_fail(err, ASSAY_ERR_NOTFOUND,
+                       "%s, a run of kind \"%.40s\", holds no layers to compare", path,
+                       as_run_kind(r->run));
     return fill_layers(r, err);
 }
 
@@ -345,6 +406,11 @@ int as_diff_run_open(struct as_diff_run **out, const char *path, bool partial,
     if (!r)
         return as_fail_nomem(err);
     rc = as_saved_profile_file(&r->session, path, err);
+    if (rc == ASSAY_ERR_FORMAT && as_run_open_any(&r->run, path, NULL) == ASSAY_OK) {
+        as_run_close(r->run); /* another document, which holds its run */
+        r->run = NULL;
+        rc = ASSAY_ERR_NOTFOUND;
+    }
     if (rc == ASSAY_OK)
         rc = as_diff_from_saved_profile(r, r->session, err);
     else if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO)

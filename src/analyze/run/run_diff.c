@@ -61,6 +61,8 @@ static bool is_enough(const struct pair *p)
     return p->value[0] && p->value[1] && p->n[0] >= AS_RANK_TEST_FEW && p->n[1] >= AS_RANK_TEST_FEW;
 }
 
+#define INTERVAL_LEVEL 0.95
+
 static bool all_zero(const double *v, size_t n)
 {
     size_t i = 0;
@@ -134,6 +136,69 @@ static double variance_growth(const struct sides *s)
                    independent;
 }
 
+static double p_of(const struct as_rank_test *test, double growth)
+{
+    return growth > 1 ? erfc(fabs(test->z) / sqrt(growth) / M_SQRT2) : test->p;
+}
+
+/* The p-value when the second side is moved back by `shift`; `moved` has room for its values
+ * twice. */
+static int p_after_shift(double *out, const struct pair *p, const struct sides *s, double shift,
+                         double *moved, struct assay_error *err)
+{
+    struct sides at = *s;
+    struct as_rank_test test;
+    size_t n = p->n[1];
+    int rc;
+
+    for (size_t i = 0; i < n; i++) {
+        moved[i] = p->value[1][i] - shift;
+        moved[n + i] = s->sorted[1][i] - shift;
+    }
+    at.view[1] = as_sorted_f64(moved + n, n);
+    rc = as_rank_test(&test, p->value[0], p->n[0], moved, n, err);
+    if (rc == ASSAY_OK)
+        *out = p_of(&test, variance_growth(&at));
+    return rc;
+}
+
+/* The interval holds the shifts that the test does not reject, so that it holds 0 exactly when the
+ * test shows nothing. Widened by the whole inflation it may hold a 0 that the test rejects: then
+ * its end is looked for between 0 and the end it has for independent readings, which is `inner`. */
+static int settle_end(double *end, double inner, double p_at_0, const struct pair *p,
+                      const struct sides *s, struct assay_error *err)
+{
+    double out = 0, in = inner, at, here;
+    double *moved;
+    int rc = ASSAY_OK;
+
+    if (p_at_0 >= 1 - INTERVAL_LEVEL || *end * inner > 0)
+        return ASSAY_OK;
+    moved = as_alloc_zero(p->n[1], 2 * sizeof *moved);
+    if (!moved)
+        return as_fail_nomem(err);
+    for (int i = 0; i < 12 && rc == ASSAY_OK; i++) {
+        at = (out + in) / 2;
+        rc = p_after_shift(&here, p, s, at, moved, err);
+        if (rc == ASSAY_OK && here < 1 - INTERVAL_LEVEL)
+            out = at;
+        else
+            in = at;
+    }
+    as_free(moved);
+    *end = in;
+    return rc;
+}
+
+/* Where the test shows nothing, the interval holds 0. */
+static void hold_zero(struct as_diff_test *t)
+{
+    if (t->p < 1 - INTERVAL_LEVEL)
+        return;
+    t->shift_low_ns = fmin(t->shift_low_ns, 0);
+    t->shift_high_ns = fmax(t->shift_high_ns, 0);
+}
+
 static int run_test(struct as_diff_test *t, const struct pair *p, enum as_diff_basis basis,
                     struct assay_error *err)
 {
@@ -145,7 +210,8 @@ static int run_test(struct as_diff_test *t, const struct pair *p, enum as_diff_b
 
     *t = no_test;
     if (rc == ASSAY_OK)
-        rc = as_rank_shift_interval(&shift, p->value[0], p->n[0], p->value[1], p->n[1], 0.95, err);
+        rc = as_rank_shift_interval(&shift, p->value[0], p->n[0], p->value[1], p->n[1],
+                                    INTERVAL_LEVEL, err);
     if (rc == ASSAY_OK)
         rc = sides_init(&s, p, err);
     if (rc < 0)
@@ -158,11 +224,15 @@ static int run_test(struct as_diff_test *t, const struct pair *p, enum as_diff_b
         t->n[k] = p->n[k];
         t->median_ns[k] = as_sorted_median(&s.view[k]);
     }
-    t->p = t->q = growth > 1 ? erfc(fabs(test.z) / sqrt(growth) / M_SQRT2) : test.p;
+    t->p = t->q = p_of(&test, growth);
     t->shift_ns = test.shift;
     t->shift_low_ns = test.shift - wider * (test.shift - shift.low);
     t->shift_high_ns = test.shift + wider * (shift.high - test.shift);
     t->relative = ratio(test.shift, t->median_ns[0]);
+    rc = shift.low > 0    ? settle_end(&t->shift_low_ns, shift.low, t->p, p, &s, err)
+         : shift.high < 0 ? settle_end(&t->shift_high_ns, shift.high, t->p, p, &s, err)
+                          : ASSAY_OK;
+    hold_zero(t);
 out:
     sides_fini(&s);
     return rc;

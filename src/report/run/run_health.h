@@ -35,11 +35,18 @@ const char *as_health_status(const struct as_layers *layers);
 /* ---- verify_text.c ---- */
 
 /* `layers` of a run with every thread analysed, so that every event was decoded. */
-AS_MUST_USE int as_verify_page(const struct as_layers *layers, struct as_out *out,
+/* What `assay verify` found out about a run. */
+struct as_verified {
+    const struct as_layers *layers;
+    const char *kind;   /* of the run */
+    const char *faulty; /* why its kind cannot read it; NULL: every part is as it should be */
+};
+
+AS_MUST_USE int as_verify_page(const struct as_verified *found, struct as_out *out,
                                const struct as_term *term, struct assay_error *err);
 
 /* Schema "assay.verify". */
-AS_MUST_USE int as_verify_json(const struct as_layers *layers, struct as_out *out,
+AS_MUST_USE int as_verify_json(const struct as_verified *found, struct as_out *out,
                                struct assay_error *err);
 
 #endif

@@ -12,13 +12,14 @@ static const enum as_style level_style[] = {
     [AS_HEALTH_LOSS] = AS_STYLE_BAD,
 };
 
-int as_verify_page(const struct as_layers *layers, struct as_out *out, const struct as_term *term,
+int as_verify_page(const struct as_verified *found, struct as_out *out, const struct as_term *term,
                    struct assay_error *err)
 {
+    const struct as_layers *layers = found->layers;
     const struct as_run *run = layers->run;
     struct as_health_finding finding[AS_MAX_FINDINGS];
     size_t n = as_health_findings(layers, finding);
-    bool whole = as_health_is_whole(layers);
+    bool whole = as_health_is_whole(layers) && !found->faulty;
     char bytes[AS_TEXT_HUMAN], events[AS_TEXT_HUMAN], calls[AS_TEXT_HUMAN];
     struct as_page page;
 
@@ -28,28 +29,34 @@ int as_verify_page(const struct as_layers *layers, struct as_out *out, const str
                  whole ? "whole" : "not whole");
     for (size_t i = 0; i < n; i++)
         as_page_line(&page, level_style[finding[i].level], "  %s", finding[i].text);
+    if (found->faulty)
+        as_page_line(&page, AS_STYLE_BAD, "  %s", as_page_name(&page, found->faulty));
     as_text_bytes(bytes, (double)run->size_bytes);
     as_text_count(events, layers->events);
     as_text_count(calls, layers->calls);
     as_page_line(&page, AS_STYLE_DIM,
-                 "  %s, format %u.%u; %s events of %zu thread%s decoded, %s calls of %zu layer%s",
-                 bytes, run->header.major, run->header.minor, events, layers->n_threads,
-                 layers->n_threads == 1 ? "" : "s", calls, layers->n_layers,
-                 layers->n_layers == 1 ? "" : "s");
+                 "  %s, a run of kind \"%s\", format %u.%u; %s events of %zu thread%s decoded, %s "
+                 "calls of %zu layer%s",
+                 bytes, as_page_name(&page, found->kind), run->header.major, run->header.minor,
+                 events, layers->n_threads, layers->n_threads == 1 ? "" : "s", calls,
+                 layers->n_layers, layers->n_layers == 1 ? "" : "s");
     return as_page_close(&page, err);
 }
 
-int as_verify_json(const struct as_layers *layers, struct as_out *out, struct assay_error *err)
+int as_verify_json(const struct as_verified *found, struct as_out *out, struct assay_error *err)
 {
+    const struct as_layers *layers = found->layers;
     const struct as_run *run = layers->run;
     struct as_json_writer w;
 
     as_json_writer_init(&w, out, 2);
     as_json_object(&w);
     as_json_kv_text(&w, "schema", "assay.verify");
-    as_json_kv_u64(&w, "schema_version", 1);
+    as_json_kv_u64(&w, "schema_version", 2);
     as_json_kv_text(&w, "path", run->path);
-    as_json_kv_bool(&w, "whole", as_health_is_whole(layers));
+    as_json_kv_text(&w, "kind", found->kind);
+    as_json_kv_bool(&w, "whole", as_health_is_whole(layers) && !found->faulty);
+    as_json_kv_text(&w, "parts_error", found->faulty);
     as_json_kv_u64(&w, "size_bytes", run->size_bytes);
     as_json_kv_u64(&w, "run_format_major", run->header.major);
     as_json_kv_u64(&w, "run_format_minor", run->header.minor);
