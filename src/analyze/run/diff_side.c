@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "analyze/run/manager_run.h"
+#include "analyze/run/run_document.h"
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/hash_map.h"
@@ -309,9 +311,60 @@ static int take_program(struct as_diff_run *r, struct assay_error *err)
     return 1;
 }
 
+static const double *in_ns(struct as_diff_run *r, const double *seconds, size_t n)
+{
+    double *ns = seconds ? as_arena_zero(&r->arena, n + 1, sizeof *ns) : NULL;
+
+    for (size_t i = 0; ns && i < n; i++)
+        ns[i] = seconds[i] * 1e9;
+    return ns;
+}
+
+/* Of a manager's run: sums are there, single calls as far as they were kept. */
+static int take_manager(struct as_diff_run *r, struct assay_error *err)
+{
+    struct as_manager_run m;
+    struct as_diff_layer *layer;
+    int rc = as_manager_run_get(r->run, &m, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_manager_run_layers(&r->layers, r->run, &m, err);
+    if (rc < 0)
+        return rc;
+    if (r->layers->n_layers == 0)
+        return as_fail(err, ASSAY_ERR_NOTFOUND, "%s holds no layers to compare", r->run->path);
+    layer = as_arena_zero(&r->arena, r->layers->n_layers, sizeof *layer);
+    if (!layer)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < r->layers->n_layers; i++) {
+        const struct as_layer *from = &r->layers->layer[i];
+        const size_t n = from->n_call_seconds;
+
+        layer[i] = (struct as_diff_layer){
+            .name = from->info->name,
+            .calls = from->calls,
+            .total_ns = (double)from->inclusive_ns,
+            .self_ns = (double)from->self_ns,
+            .mean_ns = from->times.mean_ns,
+            .call_ns = in_ns(r, from->call_self_seconds, n),
+            .whole_ns = in_ns(r, from->call_seconds, n),
+        };
+        layer[i].n_call_ns = layer[i].call_ns ? n : 0;
+        layer[i].n_whole_ns = layer[i].whole_ns ? n : 0;
+        if ((from->call_self_seconds && !layer[i].call_ns) ||
+            (from->call_seconds && !layer[i].whole_ns))
+            return as_fail_nomem(err);
+    }
+    r->side = (struct as_diff_side){.total_ns = (double)r->layers->wall_ns,
+                                    .peak_memory_bytes = m.memory.summary.peak_memory_mb * AS_MIB,
+                                    .layer = layer,
+                                    .n_layers = r->layers->n_layers};
+    return ASSAY_OK;
+}
+
 static int read_run(struct as_diff_run *r, const char *path, bool partial, struct assay_error *err)
 {
-    int rc = as_run_open(&r->run, path, err);
+    int rc = as_run_open_any(&r->run, path, err);
 
     if (rc < 0)
         return rc;
@@ -321,11 +374,12 @@ static int read_run(struct as_diff_run *r, const char *path, bool partial, struc
                        "%s %s, so its totals would mislead: record it again, or compare what is "
                        "there with --partial",
                        path, r->broken);
+    if (strcmp(as_run_kind(r->run), AS_KIND_MANAGER) == 0)
+        return take_manager(r, err);
     rc = as_layers_analyze(&r->layers, r->run, NULL, err);
     if (rc < 0)
         return rc;
-    r->side = (struct as_diff_side){.name = r->run->path,
-                                    .total_ns = (double)r->layers->wall_ns,
+    r->side = (struct as_diff_side){.total_ns = (double)r->layers->wall_ns,
                                     .peak_memory_bytes = peak_memory(r->layers)};
     rc = take_program(r, err);
     if (rc < 0)
@@ -344,11 +398,10 @@ int as_diff_run_open(struct as_diff_run **out, const char *path, bool partial,
     *out = NULL;
     if (!r)
         return as_fail_nomem(err);
-    rc = as_saved_profile_file(&r->session, path, err);
-    if (rc == ASSAY_OK)
-        rc = as_diff_from_saved_profile(r, r->session, err);
-    else if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO)
-        rc = read_run(r, path, partial, err); /* which knows better what is wrong with it */
+    rc = read_run(r, path, partial, err);
+    r->side.name = as_arena_text(&r->arena, path, strlen(path));
+    if (rc == ASSAY_OK && !r->side.name)
+        rc = as_fail_nomem(err);
     if (rc < 0)
         as_diff_run_close(r);
     else
@@ -362,7 +415,6 @@ void as_diff_run_close(struct as_diff_run *r)
         return;
     as_layers_free(r->layers);
     as_run_close(r->run);
-    as_saved_profile_free(r->session);
     as_arena_fini(&r->arena);
     as_free(r);
 }
