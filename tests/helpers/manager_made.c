@@ -81,7 +81,7 @@ static struct assay_layer_stats stats(const char *name, const double *whole, con
 static int make_pair(char **argv, bool old, struct assay_error *err)
 {
     static double outer[CALLS], own[CALLS], inner[CALLS];
-    const double parent = atof(argv[1]) * 1e-3, child = atof(argv[2]) * 1e-3;
+    const double parent = strtod(argv[1], NULL) * 1e-3, child = strtod(argv[2], NULL) * 1e-3;
     struct as_manager_run m = empty();
     struct assay_layer_stats layer[2];
 

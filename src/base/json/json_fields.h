@@ -260,6 +260,10 @@ struct as_json_cell {
 };
 struct as_json_cell as_json_field_cell(const struct as_json_field *f, const void *object);
 
+/* Some of the fields, as as_json_shape_part() has them, into an object that is open. */
+void as_json_fields_some(struct as_json_writer *w, const struct as_json_shape *shape,
+                         const char *from, const char *until, const void *object);
+
 /* Under a key: an array of structs; or an object with a member for each, whose key is the text at
  * `name_offset` of it. */
 void as_json_fields_list(struct as_json_writer *w, const char *key,

@@ -267,6 +267,14 @@ struct as_json_shape as_json_shape_part(const struct as_json_shape *shape, const
     return part;
 }
 
+void as_json_fields_some(struct as_json_writer *w, const struct as_json_shape *shape,
+                         const char *from, const char *until, const void *object)
+{
+    const struct as_json_shape part = as_json_shape_part(shape, from, until);
+
+    as_json_fields_put(w, &part, object);
+}
+
 void as_json_raw_checked(struct as_json_writer *w, const char *json)
 {
     struct as_json_parser p;

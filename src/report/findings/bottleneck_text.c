@@ -107,7 +107,8 @@ static void put_findings(struct as_page *page, const struct assay_bottleneck_res
 
         as_page_line(page, AS_STYLE_NONE, "%s: gain up to %.1f %%, confidence %s: %s (%s)",
                      as_page_name(page, f->target), f->expected_gain * 100,
-                     as_confidence_name(f->confidence), f->action, f->rule);
+                     as_confidence_name(f->confidence), as_page_name(page, f->action),
+                     as_page_name(page, f->rule));
     }
     tell_rest(page, r->n_findings, top);
 }

@@ -17,25 +17,16 @@ static size_t rows_of(size_t n, size_t top)
     return top && top < n ? top : n;
 }
 
-/* Some of the fields, into an object that is open. */
-static void put_some(struct as_json_writer *w, const struct as_json_shape *shape, const char *from,
-                     const char *until, const void *object)
-{
-    const struct as_json_shape part = as_json_shape_part(shape, from, until);
-
-    as_json_fields_put(w, &part, object);
-}
-
 void as_leak_json(struct as_json_writer *w, const struct as_leak_report *leaks, size_t top)
 {
     as_json_object(w);
-    put_some(w, &as_leak_summary_shape, NULL, "leaks_dropped", &leaks->summary);
+    as_json_fields_some(w, &as_leak_summary_shape, NULL, "leaks_dropped", &leaks->summary);
     as_json_fields_list(w, "leaks", &as_leak_shape, leaks->leaks, rows_of(leaks->n_leaks, top));
-    put_some(w, &as_leak_summary_shape, "leaks_dropped", "series", &leaks->summary);
+    as_json_fields_some(w, &as_leak_summary_shape, "leaks_dropped", "series", &leaks->summary);
     as_json_fields_list(w, "incidents", &as_incident_shape, leaks->incidents,
                         rows_of(leaks->n_incidents, top));
     as_json_kv_f64(w, "outside_heap_mb", leaks->outside_heap_mb);
-    put_some(w, &as_leak_summary_shape, "series", NULL, &leaks->summary);
+    as_json_fields_some(w, &as_leak_summary_shape, "series", NULL, &leaks->summary);
     as_json_kv_text(w, "method", METHOD);
     as_json_kv_text(w, "mb_means", "MiB");
     as_json_object_end(w);
@@ -44,7 +35,7 @@ void as_leak_json(struct as_json_writer *w, const struct as_leak_report *leaks, 
 static void put_summary(struct as_json_writer *w, const struct assay_bottleneck_result *r)
 {
     as_json_kv_object(w, "summary");
-    put_some(w, &as_bottleneck_summary_shape, NULL, "by_type", &r->summary);
+    as_json_fields_some(w, &as_bottleneck_summary_shape, NULL, "by_type", &r->summary);
     as_json_kv_object(w, "bottleneck_types");
     for (unsigned i = 0; i < ASSAY_BOTTLENECK_TYPE_COUNT; i++) {
         if (r->summary.by_type[i])
@@ -73,7 +64,7 @@ void as_bottleneck_json(struct as_json_writer *w, const struct assay_bottleneck_
     put_summary(w, r);
     as_json_fields_list(w, "ranked", &as_ranked_layer_shape, r->ranked, rows_of(r->n_ranked, top));
     as_json_fields_list(w, "findings", &as_finding_shape, r->findings, rows_of(r->n_findings, top));
-    put_some(w, &as_bottleneck_totals_shape, NULL, "summary", r);
+    as_json_fields_some(w, &as_bottleneck_totals_shape, NULL, "summary", r);
     as_json_object_end(w);
 }
 

@@ -31,15 +31,6 @@ static bool has(struct as_json_writer *w, const struct as_manager_run *run, cons
     return !run->reason[part];
 }
 
-/* Some of the fields, into an object that is open. */
-static void put_some(struct as_json_writer *w, const struct as_json_shape *shape, const char *from,
-                     const char *until, const void *object)
-{
-    const struct as_json_shape part = as_json_shape_part(shape, from, until);
-
-    as_json_fields_put(w, &part, object);
-}
-
 static void put_texts(struct as_json_writer *w, const char *key, const char *const *text, size_t n)
 {
     as_json_kv_array(w, key);
@@ -73,7 +64,7 @@ static void put_stats(struct as_json_writer *w, const struct assay_layer_profile
         const struct assay_layer_stats *s = &p->layers[order ? order[i] : i];
 
         as_json_kv_object(w, s->layer);
-        put_some(w, &as_layer_stats_shape, "call_count", "self_times", s);
+        as_json_fields_some(w, &as_layer_stats_shape, "call_count", "self_times", s);
         put_self_times(w, s);
         as_json_object_end(w);
     }
@@ -87,7 +78,7 @@ static void put_history(struct as_json_writer *w, const struct assay_layer_profi
         const struct assay_layer_event *e = &p->timeline[i];
 
         as_json_object(w);
-        put_some(w, &as_layer_event_shape, NULL, "failed", e);
+        as_json_fields_some(w, &as_layer_event_shape, NULL, "failed", e);
         for (size_t k = 0; k < e->n_metadata; k++) {
             as_json_key(w, e->metadata[k].key);
             if (e->metadata[k].text)
@@ -166,7 +157,7 @@ static void put_categories(struct as_json_writer *w, const struct assay_memory_c
 static void put_memory_summary(struct as_json_writer *w, const struct as_memory_report *m,
                                size_t top)
 {
-    put_some(w, &as_memory_summary_shape, NULL, "counts", &m->summary);
+    as_json_fields_some(w, &as_memory_summary_shape, NULL, "counts", &m->summary);
     as_json_fields_list(w, "memory_growth", &as_memory_growth_shape, m->snapshot,
                         rows_of(m->n_snapshots, top));
 }
@@ -228,7 +219,7 @@ static void put_layer_comparison(struct as_json_writer *w, const struct assay_la
     as_json_kv_text(w, "layer", l->layer);
     as_json_fields_map(w, "backend_data", &data, l->backend_data, l->n_backends,
                        offsetof(struct assay_backend_data, backend));
-    put_some(w, &as_layer_comparison_shape, "fastest_backend", NULL, l);
+    as_json_fields_some(w, &as_layer_comparison_shape, "fastest_backend", NULL, l);
     as_json_object_end(w);
 }
 
@@ -255,16 +246,16 @@ static void put_comparison_summary(struct as_json_writer *w, const struct assay_
     const struct assay_comparison_summary *s = &c->summary;
 
     as_json_kv_object(w, "summary");
-    put_some(w, &as_comparison_summary_shape, NULL, "recommendation", s);
+    as_json_fields_some(w, &as_comparison_summary_shape, NULL, "recommendation", s);
     put_metric(w, "total_times", c, AT(total_time), false);
     put_metric(w, "layer_wins", c, AT(layer_wins), true);
-    put_some(w, &as_comparison_summary_shape, "recommendation", "most_wins_backend", s);
+    as_json_fields_some(w, &as_comparison_summary_shape, "recommendation", "most_wins_backend", s);
     put_metric(w, "sure_layer_wins", c, AT(sure_wins), true);
     put_metric(w, "normalized_times", c, AT(normalized_time), false);
     as_json_kv_text(w, "compared_by", s->normalized ? "normalized_times" : "total_times");
     put_metric(w, "peak_memory_mb", c, AT(peak_memory_mb), false);
     put_metric(w, "energy_j", c, AT(energy_j), false);
-    put_some(w, &as_comparison_summary_shape, "most_wins_backend", "normalized", s);
+    as_json_fields_some(w, &as_comparison_summary_shape, "most_wins_backend", "normalized", s);
     as_json_object_end(w);
 }
 
@@ -307,7 +298,7 @@ static void put_load(struct as_json_writer *w, const struct assay_load_balance *
     for (size_t i = 0; i < rows_of(load->n_nodes, top); i++)
         as_json_kv_f64(w, load->nodes[i].id, load->nodes[i].seconds);
     as_json_object_end(w);
-    put_some(w, &as_load_balance_shape, NULL, "error", load);
+    as_json_fields_some(w, &as_load_balance_shape, NULL, "error", load);
     as_json_fields_list(w, "nodes", &node, load->nodes, rows_of(load->n_nodes, top));
     if (load->telling_metric) {
         as_json_kv_object(w, "slowest_node_metric");
@@ -333,9 +324,9 @@ static void put_communication(struct as_json_writer *w, const char *key,
                               const struct assay_communication_overhead *c)
 {
     as_json_kv_object(w, key);
-    put_some(w, &as_communication_shape, NULL, "mean_bandwidth_mbps_unit", c);
+    as_json_fields_some(w, &as_communication_shape, NULL, "mean_bandwidth_mbps_unit", c);
     put_types(w, "by_operation_type", c->by_operation_type, c->n_operation_types, "type");
-    put_some(w, &as_communication_shape, "mean_bandwidth_mbps_unit", NULL, c);
+    as_json_fields_some(w, &as_communication_shape, "mean_bandwidth_mbps_unit", NULL, c);
     as_json_object_end(w);
 }
 
@@ -347,9 +338,9 @@ static void put_overheads(struct as_json_writer *w, const struct assay_distribut
     put_load(w, &r->load, top);
     put_communication(w, "communication_overhead", &r->communication);
     as_json_kv_object(w, "synchronization_overhead");
-    put_some(w, &as_synchronization_shape, NULL, "events_with_barrier_wait", s);
+    as_json_fields_some(w, &as_synchronization_shape, NULL, "events_with_barrier_wait", s);
     put_types(w, "by_sync_type", s->by_sync_type, s->n_sync_types, "total_data_mb");
-    put_some(w, &as_synchronization_shape, "events_with_barrier_wait", NULL, s);
+    as_json_fields_some(w, &as_synchronization_shape, "events_with_barrier_wait", NULL, s);
     as_json_object_end(w);
 }
 
@@ -394,7 +385,7 @@ static void put_extras(struct as_json_writer *w, const struct as_manager_run *ru
 static void put_session(struct as_json_writer *w, const struct as_manager_run *run)
 {
     as_json_kv_object(w, "profiling_session");
-    put_some(w, &as_manager_session_shape, NULL, "calls", &run->session);
+    as_json_fields_some(w, &as_manager_session_shape, NULL, "calls", &run->session);
     as_json_object_end(w);
     as_json_kv_object(w, "profilers");
     for (int i = 0; i < ASSAY_PROFILER_COUNT; i++)
@@ -408,7 +399,7 @@ static void put_cost(struct as_json_writer *w, const struct as_manager_run *run)
 
     put_extras(w, run);
     as_json_kv_object(w, "cost_of_profiling");
-    put_some(w, &as_manager_session_shape, "calls", "feed_failures", &run->session);
+    as_json_fields_some(w, &as_manager_session_shape, "calls", "feed_failures", &run->session);
     as_json_object_end(w);
     as_json_kv_object(w, "dropped");
     as_json_kv_u64(w, "timeline_calls", p->timeline_dropped);

@@ -28,28 +28,13 @@ static const char *section_at(size_t i)
                                        : NULL;
 }
 
-static const char *sort_at(size_t i)
-{
-    return i < AS_SORT_COUNT ? as_layer_sort_name((enum as_layer_sort)i) : NULL;
-}
-
 static void read_options(struct as_report_options *o, const struct as_show *show)
 {
     const uint32_t chosen = as_show_sections(show, section_at);
 
-    *o = (struct as_report_options){
-        .top = show->top,
-        .sort = (enum as_layer_sort)as_show_word(show->sort, sort_at, AS_SORT_SELF),
-        .unit = show->unit,
-        .wide = show->wide,
-        .markdown = show->markdown,
-        .quiet = show->quiet,
-        .n_columns = show->n_columns,
-    };
+    *o = as_report_options_of(show);
     for (size_t i = 0; i < AS_COUNT_OF(section); i++)
         o->sections |= (chosen >> i & 1) << section[i];
-    for (size_t i = 0; i < show->n_columns; i++)
-        o->column[i] = as_show_word(show->column[i], as_layer_metric_name_at, 0);
 }
 
 static int check(const struct as_show *show, struct assay_error *err)
@@ -170,7 +155,7 @@ const struct as_run_kind as_kind_manager = {
     .name = AS_KIND_MANAGER,
     .schema_version = 2,
     .section_at = section_at,
-    .sort_at = sort_at,
+    .sort_at = as_layer_sort_at,
     .column_at = as_layer_metric_name_at,
     .page = page,
     .json = json,

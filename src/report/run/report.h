@@ -14,7 +14,7 @@
 #include "base/text/text.h"
 #include "report/page/page.h"
 
-#define AS_REPORT_MAX_COLUMNS 48
+#define AS_REPORT_MAX_COLUMNS 64 /* as many as AS_SHOW_MAX_WORDS */
 
 /* The parts of a page: name for --section, what it shows, and whether it is on the page without
  * being asked for. */

@@ -22,33 +22,12 @@ struct trace {
     struct as_report report;
 };
 
-static const char *sort_at(size_t i)
-{
-    return i < AS_SORT_COUNT ? as_layer_sort_name((enum as_layer_sort)i) : NULL;
-}
-
 /* All but those of a manager. */
 static const char *section_at(size_t i)
 {
     return i < AS_SECTION_ANOMALIES
                ? as_report_section_at(i)
                : as_report_section_at(i - AS_SECTION_ANOMALIES + AS_SECTION_COUNT);
-}
-
-static void read_options(struct trace *t, const struct as_show *show)
-{
-    t->options = (struct as_report_options){
-        .sections = as_show_sections(show, section_at),
-        .top = show->top,
-        .sort = (enum as_layer_sort)as_show_word(show->sort, sort_at, AS_SORT_SELF),
-        .unit = show->unit,
-        .wide = show->wide,
-        .markdown = show->markdown,
-        .quiet = show->quiet,
-        .n_columns = show->n_columns,
-    };
-    for (size_t i = 0; i < show->n_columns; i++)
-        t->options.column[i] = as_show_word(show->column[i], as_layer_metric_name_at, 0);
 }
 
 /* Peaks are a machine's: a run of another one has none here. */
@@ -130,7 +109,8 @@ static int analyze(struct trace *t, struct as_run *run, const struct as_show *sh
     int rc;
 
     *t = (struct trace){.view = NULL};
-    read_options(t, show);
+    t->options = as_report_options_of(show);
+    t->options.sections = as_show_sections(show, section_at);
     how.thread = show->thread;
     rc = as_layers_analyze(&t->layers, run, &how, err);
     if (rc == ASSAY_ERR_NOTFOUND)
@@ -210,7 +190,7 @@ const struct as_run_kind as_kind_trace = {
     .name = "trace",
     .schema_version = 2,
     .section_at = section_at,
-    .sort_at = sort_at,
+    .sort_at = as_layer_sort_at,
     .column_at = as_layer_metric_name_at,
     .page = page,
     .json = json,
@@ -222,7 +202,7 @@ const struct as_run_kind as_kind_watch = {
     .name = "watch",
     .schema_version = 2,
     .section_at = as_report_section_at,
-    .sort_at = sort_at,
+    .sort_at = as_layer_sort_at,
     .column_at = as_layer_metric_name_at,
     .page = page,
     .json = json,
