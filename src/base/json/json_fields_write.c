@@ -254,15 +254,20 @@ void as_json_fields_write(struct as_json_writer *w, const struct as_json_shape *
     as_json_object_end(w);
 }
 
+static bool is_key(const struct as_json_field *f, const char *key)
+{
+    return f->key && strcmp(f->key, key) == 0;
+}
+
 struct as_json_shape as_json_shape_part(const struct as_json_shape *shape, const char *from,
                                         const char *until)
 {
     struct as_json_shape part = {.field = shape->field, .size = shape->size};
     const struct as_json_field *end = shape->field + shape->n;
 
-    while (from && part.field < end && strcmp(part.field->key, from) != 0)
+    while (from && part.field < end && !is_key(part.field, from))
         part.field++;
-    while (part.field + part.n < end && !(until && strcmp(part.field[part.n].key, until) == 0))
+    while (part.field + part.n < end && !(until && is_key(&part.field[part.n], until)))
         part.n++;
     return part;
 }
