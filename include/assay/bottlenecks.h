@@ -8,7 +8,7 @@
  *
  * Two answers from the same readings: the documented one, relative to a percentile of all times
  * (`bottlenecks`, `recommendations`, `summary`), and one by share of exclusive time with causes
- * (`ranked`, `advice`). One thread at a time. */
+ * (`ranked`, `findings`). One thread at a time. */
 #ifndef ASSAY_BOTTLENECKS_H
 #define ASSAY_BOTTLENECKS_H
 
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include <assay/error.h>
+#include <assay/finding.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,7 +26,7 @@ extern "C" {
 struct assay_bottleneck_analyzer;
 
 /* What is known of one call of a layer. NaN: not known; start from assay_layer_metrics_init.
- * `ranked` and `advice` are about a layer's own time: of a call with layers inside, the figures
+ * `ranked` and `findings` are about a layer's own time: of a call with layers inside, the figures
  * from flops on are its own too, as self_time is, and what those layers did is left out. An
  * io_wait_time longer than self_time cannot be its own, and is taken as not known. */
 struct assay_layer_metrics {
@@ -83,19 +84,18 @@ struct assay_bottleneck_options {
     /* This machine, from `assay machine`; 0: unknown, and then no roofline cause is named. */
     double peak_flops_per_second, peak_bytes_per_second;
     size_t max_samples; /* times kept per layer for percentiles, a fair sample beyond: 4096 */
-    /* Of `ranked` and `advice`. */
+    /* Of `ranked` and `findings`. */
     double min_strength;        /* a weaker cause is not named: 0.05 */
     double roof_share;          /* of the time explained by a roof, to be bound by it: 0.2 */
     double tiny_seconds;        /* only so short a call may be spent on calling: 10e-6 */
     double minor_fault_seconds; /* what a page fault is taken to cost: 0.5e-6 */
     double major_fault_seconds; /* and one that reads storage: 100e-6 */
-    double high_gain;           /* share of the whole time that makes advice high: 0.2 */
-    double medium_gain;         /* and medium: 0.05 */
+    double min_gain; /* share of the whole time that makes a layer without a cause worth a word:
+                        0.05 */
 };
 #define ASSAY_BOTTLENECK_OPTIONS_INIT                                                              \
     {                                                                                              \
-        sizeof(struct assay_bottleneck_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0                                                                                   \
+        sizeof(struct assay_bottleneck_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /* Layers beyond this many, and names longer, are not kept; calls of such layers are counted in
@@ -146,15 +146,6 @@ struct assay_ranked_layer {
     double severity; /* 0 to 100, rising with the share and with every cause */
 };
 
-struct assay_bottleneck_advice {
-    const char *rule; /* an id that stays the same over versions */
-    const char *layer;
-    const char *recommendation, *evidence;
-    double expected_gain; /* share of the whole time, an upper bound; NaN: unknown */
-    double confidence;    /* 0 to 1 */
-    enum assay_priority priority;
-};
-
 /* Borrowed until the next call on the analyzer. */
 struct assay_bottleneck_result {
     const struct assay_bottleneck *bottlenecks; /* by severity_score, greatest first */
@@ -164,8 +155,8 @@ struct assay_bottleneck_result {
     struct assay_bottleneck_summary summary;
     const struct assay_ranked_layer *ranked; /* by share, greatest first */
     size_t n_ranked;
-    const struct assay_bottleneck_advice *advice; /* by expected gain */
-    size_t n_advice;
+    const struct assay_finding *findings; /* what to do about them; the target is a layer */
+    size_t n_findings;
     double total_self_seconds;
     uint64_t n_calls, n_failed;
     size_t n_layers;

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include <assay/error.h>
+#include <assay/finding.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -199,11 +200,11 @@ struct assay_synchronization_overhead {
     uint64_t n_placed, n_kept;
 };
 
-struct assay_distributed_finding {
+/* By the documented rules. */
+struct assay_distributed_bottleneck {
     const char *type;     /* load_imbalance, communication_overhead, ... */
     const char *severity; /* "medium" or "high" */
     const char *details, *recommendation;
-    double value, threshold;
 };
 
 struct assay_metric_total {
@@ -219,9 +220,10 @@ struct assay_distributed_result {
     struct assay_load_balance load;
     struct assay_communication_overhead communication;
     struct assay_synchronization_overhead synchronization;
-    const struct assay_distributed_finding *bottlenecks; /* by the documented rules */
+    const struct assay_distributed_bottleneck *bottlenecks;
     size_t n_bottlenecks;
-    const struct assay_distributed_finding *findings; /* by node time, barrier_wait among them */
+    /* By node time, barrier_wait among them; the rule is as `type` above, the target a node. */
+    const struct assay_finding *findings;
     size_t n_findings;
     const struct assay_metric_total *metrics;
     size_t n_metrics;

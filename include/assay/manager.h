@@ -18,7 +18,8 @@
  * the call it names. A manager is not followed through fork().
  *
  * Times are seconds, timestamps UNIX seconds, MB is MiB, as the documented fields mean it. A value
- * that cannot be had is NaN here and null in JSON, where `<key>_why` beside it gives the reason. */
+ * that cannot be had is NaN here and null in JSON, where `<key>_reason` beside it gives the reason.
+ */
 #ifndef ASSAY_MANAGER_H
 #define ASSAY_MANAGER_H
 
@@ -186,7 +187,8 @@ struct assay_layer_stats {
     const double *execution_times; /* the newest 1,000; several threads by their share */
     size_t n_execution_times;
     const double *self_times; /* of the same calls; NULL: there was no room for them */
-    bool nested;              /* layers were begun inside it: self_times differ */
+    size_t n_self_times;
+    bool nested; /* layers were begun inside it: self_times differ */
 };
 
 /* One call, in the order of their ends. */
@@ -302,8 +304,9 @@ ASSAY_API int assay_manager_comparison(struct assay_manager *manager, const char
 
 /* ---- reports ---- */
 
-/* Writes everything into the file `path` as JSON (schema "assay.session", version 1, indented by
- * 2), making missing folders above it. The whole file appears, or nothing does. */
+/* Writes everything into the file `path`, making missing folders above it: as a run when its name
+ * ends in ".assay", else as JSON (schema "assay.manager", indented by 2), which holds the run.
+ * `assay report` shows either. The complete file appears, or nothing does. */
 ASSAY_API int assay_manager_export(struct assay_manager *manager, const char *path,
                                    struct assay_error *err);
 

@@ -9,9 +9,6 @@
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
 #include "cmd/common/show_options.h"
-#include "report/run/layer_columns.h"
-#include "report/run/report.h"
-#include "report/session/session_report.h"
 #include "trace/run/run_reader.h"
 
 typedef const char *(*words_of)(const struct as_run_kind *kind, size_t i);
@@ -142,144 +139,20 @@ static const struct as_opt report_opts[] = {
     {.name = NULL},
 };
 
-static int read_session_options(const struct as_cmd_line *line, struct as_report_options *o,
-                                struct assay_error *err)
-{
-    unsigned words[2 * (AS_SECTION_COUNT + 1)];
-    size_t n = as_opt_words(line, "section", words, AS_COUNT_OF(words));
-
-    if (as_opt_given(line, "json") + as_opt_given(line, "csv") + as_opt_given(line, "markdown") +
-            as_opt_given(line, "classic") >
-        1)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "choose one of --json, --csv, --markdown and --classic");
-    if (as_opt_given(line, "csv") && as_opt_given(line, "output"))
-        return as_fail(err, ASSAY_ERR_USAGE, "--csv names a folder; --output has no use beside it");
-    *o = (struct as_report_options){
-        .top = (size_t)as_opt_number(line, "top", 0),
-        .sort = (enum as_layer_sort)as_opt_word(line, "sort", AS_SORT_SELF),
-        .unit = (enum as_time_unit)as_opt_word(line, "unit", AS_TIME_AUTO),
-        .wide = as_opt_given(line, "wide"),
-        .markdown = as_opt_given(line, "markdown"),
-        .quiet = as_opt_given(line, "quiet"),
-    };
-    for (size_t i = 0; i < n; i++)
-        o->sections |= words[i] == AS_SECTION_ALL ? (1u << AS_SECTION_COUNT) - 1 : 1u << words[i];
-    o->n_columns = as_opt_words(line, "columns", o->column, AS_REPORT_MAX_COLUMNS);
-    return ASSAY_OK;
-}
-
-static int report_run(const struct as_cmd_line *line, const struct as_show *show,
-                      struct assay_error *err)
-{
-    struct as_peaks_cached peaks;
-    struct as_show shown = *show;
-    struct as_run *run = NULL;
-    int rc = as_run_open_any(&run, line->operand[0], err);
-
-    if (as_peaks_if_cached(&peaks))
-        shown.peaks = &peaks.peaks;
-    if (rc == ASSAY_OK)
-        rc = as_show_print(run, &shown, line, err);
-    as_run_close(run);
-    return rc;
-}
-
-static int verdict(const struct as_cmd_line *line, const struct as_saved_profile *view, int rc)
-{
-    if (rc == ASSAY_OK && as_opt_given(line, "fail-on-leak") && view && view->leaks.summary.growing)
-        return AS_ANSWER_NO;
-    return rc;
-}
-
-/* What the JSON of a session cannot give. */
-static int refuse_for_session(const struct as_cmd_line *line,
-                              const struct as_report_options *options, struct assay_error *err)
-{
-    static const struct {
-        const char *option, *why;
-    } needs_run[] = {
-        {"csv", "is the JSON of a session"},
-        {"percentile",
-         "is the JSON of a session, whose bottlenecks were found when it was written"},
-        {"thread", "is the JSON of a session, whose layers are of all threads together"},
-    };
-
-    for (size_t i = 0; i < AS_COUNT_OF(needs_run); i++) {
-        if (as_opt_given(line, needs_run[i].option))
-            return as_fail(err, ASSAY_ERR_USAGE, "--%s needs a run; %s %s", needs_run[i].option,
-                           line->operand[0], needs_run[i].why);
-    }
-    if (as_opt_given(line, "json") &&
-        (as_opt_given(line, "leak-threshold") || as_opt_given(line, "leak-window")))
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "--json tells the leaks of a session as they were written: leave out "
-                       "--leak-threshold and --leak-window");
-    return as_report_session_check(options, err);
-}
-
-/* The session as the options want to see it. */
-static int look_again(const struct as_cmd_line *line, struct as_saved_profile *view,
-                      struct assay_error *err)
-{
-    struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
-
-    if (as_opt_given(line, "sort"))
-        as_saved_profile_order(view, (enum as_layer_sort)as_opt_word(line, "sort", AS_SORT_TOTAL));
-    if (!as_opt_given(line, "leak-threshold") && !as_opt_given(line, "leak-window"))
-        return ASSAY_OK;
-    leaks.threshold_mb = (double)as_opt_number(line, "leak-threshold", 0);
-    leaks.window_size = (size_t)as_opt_number(line, "leak-window", 0);
-    return as_saved_profile_judge_leaks(view, &leaks, err);
-}
-
-static int print_session(const struct as_cmd_line *line, struct as_saved_profile *view,
-                         const struct as_report_options *options, struct assay_error *err)
-{
-    struct as_console console;
-    struct as_json_writer w;
-    int rc = refuse_for_session(line, options, err);
-
-    if (rc == ASSAY_OK)
-        rc = look_again(line, view, err);
-    if (rc == ASSAY_OK)
-        rc = as_console_open(&console, line, err);
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "classic")) {
-        as_session_classic(&console.out, view, options->top);
-    } else if (as_opt_given(line, "json")) {
-        as_json_writer_init(&w, &console.out, 2);
-        rc = as_session_json(&w, view, options, err);
-        as_out_char(&console.out, '\n');
-    } else {
-        rc = as_report_session_page(view, options, &console.out, &console.term, err);
-    }
-    return as_console_close(&console, rc, err);
-}
-
 static int run_report(const struct as_cmd_line *line, struct assay_error *err)
 {
-    struct as_report_options options = {0};
-    struct as_saved_profile *view = NULL;
-    struct assay_error unused;
+    struct as_peaks_cached peaks;
+    struct as_run *run = NULL;
     struct as_show show;
     int rc = as_show_read(&show, line, err);
 
     if (rc == ASSAY_OK)
-        rc = read_session_options(line, &options, err);
-    if (rc < 0)
-        return rc;
-    rc = as_saved_profile_file(&view, line->operand[0], &unused);
-    if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO || rc == ASSAY_ERR_FORMAT)
-        return report_run(line, &show, err); /* which knows better what is wrong with it */
-    if (rc < 0) {
-        if (err)
-            *err = unused;
-        return rc;
-    }
-    rc = verdict(line, view, print_session(line, view, &options, err));
-    as_saved_profile_free(view);
+        rc = as_run_open_any(&run, line->operand[0], err);
+    if (rc == ASSAY_OK && as_peaks_if_cached(&peaks))
+        show.peaks = &peaks.peaks;
+    if (rc == ASSAY_OK)
+        rc = as_show_print(run, &show, line, err);
+    as_run_close(run);
     return rc;
 }
 
@@ -287,14 +160,15 @@ const struct as_cmd as_cmd_report = {
     .name = "report",
     .summary = "show where the time of a run went",
     .usage = "assay report [options] RUN",
-    .details = "Prints what is wrong with the run first, if anything; then what was recorded and "
-               "what recording cost; then the layers, the phases, the iterations and the sampled "
-               "series.\n\nA run that was not closed, because its program was killed, is read as "
-               "far as it goes, with the events left in the ring beside it. A figure that cannot "
-               "be had is '-' on the screen, null in JSON and empty in CSV, never 0.\n\nRUN may "
-               "also be the JSON that assay_manager_export() wrote: its sections are summary, "
-               "layers, memory, leaks, bottlenecks, anomalies, distributed and backends; --csv, "
-               "--percentile and --thread need a run.",
+    .details =
+        "Prints what is wrong with the run first, if anything; then what was recorded and "
+        "what recording cost; then the layers, the phases, the iterations and the sampled "
+        "series.\n\nA run that was not closed, because its program was killed, is read as "
+        "far as it goes, with the events left in the ring beside it. A figure that cannot "
+        "be had is '-' on the screen, null in JSON and empty in CSV, never 0.\n\nRUN may "
+        "also be a JSON document that assay printed or assay_manager_export() wrote. Runs of "
+        "a manager have the sections summary, layers, slowest, variable, memory, leaks, "
+        "bottlenecks, anomalies, distributed and backends.",
     .opts = report_opts,
     .operand = "RUN",
     .min_operands = 1,

@@ -66,6 +66,7 @@ static bool tell_times(struct as_arena *arena, const struct as_layer_merged *fro
         to->self_times = NULL;
     else if (from->nested)
         to->self_times = newest(arena, from, &from->own_ns, &n);
+    to->n_self_times = to->self_times ? to->n_execution_times : 0;
     return to->execution_times && (to->self_times || from->own_lost);
 }
 

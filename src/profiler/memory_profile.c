@@ -399,3 +399,24 @@ void as_memory_profile_summary(struct as_memory_profile *profile,
     assay_memory_counts(&out->counts);
     out->why = summary_why(out);
 }
+
+int as_memory_profile_report(struct as_memory_profile *profile, struct as_arena *arena,
+                             struct as_memory_report *out, struct assay_error *err)
+{
+    struct as_memory_layer_reading *r = as_arena_zero(arena, profile->n_kept + 1, sizeof *r);
+    struct as_memory_layer_row *row = as_arena_zero(arena, profile->layers.n + 1, sizeof *row);
+
+    *out = (struct as_memory_report){.snapshot = r, .layer = row};
+    if (!r || !row)
+        return as_fail_nomem(err);
+    as_memory_profile_summary(profile, &out->summary);
+    for (; out->n_snapshots < profile->n_kept; out->n_snapshots++) {
+        struct as_memory_layer_reading *to = &r[out->n_snapshots];
+
+        *to = *as_memory_profile_at(profile, out->n_snapshots);
+        to->growth_mb = mib_between(profile->first_bytes, to->rss_after_bytes);
+    }
+    while (as_memory_profile_layer_at(profile, out->n_layers, &row[out->n_layers]))
+        out->n_layers++;
+    return ASSAY_OK;
+}

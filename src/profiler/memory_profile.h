@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/hash_map.h"
 #include "probe/process/memory_probe.h"
@@ -60,6 +61,7 @@ struct as_memory_layer_reading {
     uint64_t counted_peak_bytes; /* how far this thread rose above where it stood at begin; exact */
     int64_t counted_net_bytes;   /* what this thread took less what it gave back */
     bool counted_known;          /* the two above mean something */
+    double growth_mb;            /* against the first snapshot of all; in a report only */
     const char *metadata;        /* one JSON value or NULL; borrowed like the layer */
     const char *why;             /* a static sentence for what is unknown above; NULL: nothing is */
 };
@@ -96,6 +98,15 @@ struct as_memory_profile_summary {
     uint64_t samples, sampler_cpu_ns, sampler_wall_ns; /* unknown without a sampler */
     struct assay_memory_counts counts;                 /* now */
     const char *why;                                   /* why something above is unknown */
+};
+
+/* All of it at once. */
+struct as_memory_report {
+    struct as_memory_profile_summary summary;
+    const struct as_memory_layer_reading *snapshot; /* those kept, the oldest first */
+    size_t n_snapshots;
+    const struct as_memory_layer_row *layer; /* in the order of their first end */
+    size_t n_layers;
 };
 
 /* `options` may be NULL. Reads nothing yet. */
@@ -147,6 +158,10 @@ bool as_memory_profile_layer(const struct as_memory_profile *profile, const char
 
 void as_memory_profile_summary(struct as_memory_profile *profile,
                                struct as_memory_profile_summary *out);
+
+/* In `arena`; names and metadata are borrowed as above. */
+AS_MUST_USE int as_memory_profile_report(struct as_memory_profile *profile, struct as_arena *arena,
+                                         struct as_memory_report *out, struct assay_error *err);
 
 /* ---- memory_layers.c ---- */
 

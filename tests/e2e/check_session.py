@@ -1,4 +1,4 @@
-"""Judges the JSON of a session: strict, and its figures agree with each other. usage: check_session.py FILE CALLS"""
+"""Judges the JSON of a manager: strict, and its figures agree with each other. usage: check_session.py FILE CALLS"""
 import json
 import math
 import statistics
@@ -18,14 +18,14 @@ def unique(pairs):
 with open(sys.argv[1], encoding="utf-8") as f:
     text = f.read()
 d = json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
-assert text.startswith('{\n  "schema": "assay.session",\n  "schema_version": 1,\n'), text[:80]
+assert text.startswith('{\n  "schema": "assay.manager",\n  "schema_version": 2,\n'), text[:80]
 iterations = int(sys.argv[2])
 
 for key in ("profiling_session", "layer_profiling", "memory_profiling", "memory_leaks", "bottlenecks", "anomalies",
             "cost_of_profiling", "dropped", "extensions"):
     assert isinstance(d[key], dict), key
 for key in ("gpu_utilization", "gpu_recommendations", "distributed_training", "backend_comparison"):
-    assert d[key] is None and d[key + "_why"], key
+    assert d[key] is None and d[key + "_reason"], key
 
 session = d["profiling_session"]
 assert session["end_time"] >= session["start_time"] > 1.6e9

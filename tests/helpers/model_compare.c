@@ -2,7 +2,7 @@
  * usage: model_compare [few]: with it only one backend is added. */
 #include <stdio.h>
 
-#include "report/compare/compare_report.h"
+#include "report/findings/findings_report.h"
 
 static int add_all(struct assay_compare *c, int few, struct assay_error *err)
 {
@@ -28,6 +28,50 @@ static int add_all(struct assay_compare *c, int few, struct assay_error *err)
                : 0;
 }
 
+static void put_ranking(struct as_json_writer *w, const struct assay_backend_total *totals,
+                        size_t n)
+{
+    as_json_kv_array(w, "backend_ranking");
+    for (size_t i = 0; i < n; i++) {
+        as_json_array(w);
+        as_json_text(w, totals[i].backend);
+        as_json_f64(w, totals[i].total_time);
+        as_json_array_end(w);
+    }
+    as_json_array_end(w);
+}
+
+/* `backend_profiles`, `comparison_results` and `backend_ranking`. */
+static int put_all(struct as_json_writer *w, struct assay_compare *compare, struct assay_error *err)
+{
+    const struct assay_comparison *comparison;
+    const struct assay_backend_total *ranking;
+    size_t n;
+    int rc = assay_compare_run(compare, NULL, 0, &comparison, err);
+
+    if (rc < 0 && !comparison->error)
+        return rc;
+    rc = assay_compare_ranking(compare, &ranking, &n, err);
+    if (rc < 0)
+        return rc;
+    as_json_object(w);
+    as_json_kv_object(w, "backend_profiles");
+    for (size_t i = 0; i < n; i++) {
+        as_json_kv_object(w, ranking[i].backend);
+        as_json_kv_f64(w, "timestamp", ranking[i].timestamp);
+        as_json_kv_object(w, "profile_summary");
+        AS_JSON_FIELDS(w, &ranking[i], total_time, peak_memory_mb, energy_j);
+        as_json_object_end(w);
+        as_json_object_end(w);
+    }
+    as_json_object_end(w);
+    as_json_key(w, "comparison_results");
+    as_compare_json(w, comparison, 0);
+    put_ranking(w, ranking, n);
+    as_json_object_end(w);
+    return ASSAY_OK;
+}
+
 int main(int argc, char **argv)
 {
     struct assay_compare *c = NULL;
@@ -40,7 +84,7 @@ int main(int argc, char **argv)
     if (assay_compare_new(&c, &err) < 0 || as_out_fd(&out, 1, "output", &err) < 0)
         return 3;
     as_json_writer_init(&w, &out, 2);
-    if (add_all(c, argc > 1, &err) == 0 && as_compare_export_json(&w, c, &err) == 0 &&
+    if (add_all(c, argc > 1, &err) == 0 && put_all(&w, c, &err) == 0 &&
         as_json_writer_finish(&w, &err) == 0)
         failed = 0;
     if (as_out_close(&out, &err) < 0)

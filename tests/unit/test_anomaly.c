@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "report/bottleneck/bottleneck_report.h"
+#include "report/findings/findings_report.h"
 
 /* mean 10, population std 0.5099019513592784, median 10, quartiles 9.825 and 10.175 */
 static const double ten[] = {10, 11, 9, 10.5, 9.5, 10.2, 9.8, 10.1, 9.9, 10};
@@ -267,6 +267,8 @@ static void json_is_strict(void **state)
 {
     struct assay_anomaly_detector *a = detector(NULL);
     struct as_out out = unit_out();
+    struct as_anomaly_report report;
+    struct as_arena arena = {0};
     struct as_json_writer w;
 
     (void)state;
@@ -274,7 +276,9 @@ static void json_is_strict(void **state)
         (void)add(a, "errors", 0);
     (void)add(a, "errors", 2);
     as_json_writer_init(&w, &out, 0);
-    assert_int_equal(as_anomaly_json(&w, a, NULL), 0);
+    assert_int_equal(as_anomaly_report(a, &arena, &report, NULL), 0);
+    as_anomaly_json(&w, &report, 0);
+    as_arena_fini(&arena);
     assert_int_equal(as_json_writer_finish(&w, NULL), 0);
     unit_expect(&out,
                 "{\"anomaly_count\":1,\"values\":6,\"values_dropped\":0,\"anomalies_forgotten\":0,"

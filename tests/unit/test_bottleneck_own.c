@@ -114,8 +114,8 @@ static void only_what_is_missing_is_asked_for(void **state)
     for (int i = 0; i < 20; i++)
         record("x", 10e-3, 10e-3, 10e-3, UNIT_NAN);
     analyze();
-    assert_string_equal(result->advice[0].rule, "cause-unknown");
-    assert_string_equal(result->advice[0].recommendation,
+    assert_string_equal(result->findings[0].rule, "cause-unknown");
+    assert_string_equal(result->findings[0].action,
                         "Measure more of this layer: its work (FLOPs, bytes), its page faults and "
                         "its waiting for storage.");
     assay_bottleneck_free(analyzer);

@@ -12,7 +12,6 @@
 #include <assay/compare.h>
 
 #include "base/alloc.h"
-#include "report/compare/compare_report.h"
 
 static const double unknown = ASSAY_NOT_TOLD;
 
@@ -425,18 +424,6 @@ static void names_from_outside_are_only_borrowed(void **state)
     assert_string_equal(r->layers[0].layer, "conv");
 }
 
-static void json_of_nothing_is_an_error(void **state)
-{
-    struct as_out out;
-    struct as_json_writer w;
-
-    (void)state;
-    assert_int_equal(as_out_memory(&out, NULL), ASSAY_OK);
-    as_json_writer_init(&w, &out, 0);
-    assert_int_equal(as_compare_json(&w, NULL, NULL), ASSAY_ERR_USAGE);
-    as_out_drop(&out);
-}
-
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 static void equal_backends_have_no_winner(void **state)
@@ -484,7 +471,6 @@ int main(void)
         CASE(a_reset_forgets_all),
         CASE(running_out_of_memory_is_an_error),
         CASE(names_from_outside_are_only_borrowed),
-        CASE(json_of_nothing_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "report/compare/compare_report.h"
+#include "report/findings/findings_report.h"
 
 static struct assay_distributed *fresh(void)
 {
@@ -351,17 +351,19 @@ static void the_verdict_by_node_sees_what_the_documented_one_does_not(void **sta
     assert_string_equal(r->bottlenecks[0].recommendation,
                         "Give node node3 less work, or the others more");
     assert_int_equal(r->n_findings, 3);
-    assert_string_equal(r->findings[0].type, "load_imbalance");
-    near(r->findings[0].value, 0.5);
-    assert_string_equal(r->findings[0].severity, "medium");
-    assert_string_equal(r->findings[0].details,
+    assert_string_equal(r->findings[0].rule, "load_imbalance");
+    assert_string_equal(r->findings[0].target, "node3");
+    near(r->findings[0].expected_gain, 0.5 / 1.5);
+    near(r->findings[0].severity, 100 * 0.5 / 1.5);
+    assert_int_equal(r->findings[0].confidence, ASSAY_CONFIDENCE_MEDIUM);
+    assert_string_equal(r->findings[0].finding,
                         "Node node3 takes 50.0% more than the mean of 4 nodes; its temperature is "
                         "95, that of the others 60");
-    assert_string_equal(r->findings[1].type, "synchronization_overhead");
-    near(r->findings[1].value, 10 / 48.0 * 100);
-    assert_string_equal(r->findings[2].type, "barrier_wait");
-    assert_string_equal(r->findings[2].severity, "medium");
-    near(r->findings[2].value, 9.6 / 48 * 100);
+    assert_string_equal(r->findings[1].rule, "synchronization_overhead");
+    near(r->findings[1].expected_gain, 10 / 48.0);
+    assert_string_equal(r->findings[2].rule, "barrier_wait");
+    assert_int_equal(r->findings[2].confidence, ASSAY_CONFIDENCE_MEDIUM);
+    near(r->findings[2].severity, 9.6 / 48 * 100);
     assert_int_equal(r->n_metrics, 8);
     assert_true(r->metrics[6].count == 1 && r->metrics[6].last == 95);
     assert_true(assay_distributed_metric_at(d, 7, &event));
@@ -459,16 +461,13 @@ static void too_many_nodes_are_refused(void **state)
     assay_distributed_free(d);
 }
 
-static const char *json_of(struct assay_distributed *d, struct as_out *out, bool dashboard)
+static const char *json_of(struct assay_distributed *d, struct as_out *out)
 {
     struct as_json_writer w;
 
     out->used = 0;
     as_json_writer_init(&w, out, 0);
-    if (dashboard)
-        assert_int_equal(as_distributed_dashboard_json(&w, d, NULL), 0);
-    else
-        assert_int_equal(as_distributed_json(&w, d, NULL), 0);
+    as_distributed_json(&w, analyzed(d), 0);
     assert_int_equal(as_json_writer_finish(&w, NULL), 0);
     return as_out_get(out, NULL);
 }
@@ -483,18 +482,18 @@ static void json_has_the_documented_keys(void **state)
 {
     struct assay_distributed *d = fresh();
     struct as_out out = unit_out();
-    const char *text = json_of(d, &out, true);
+    const char *text = json_of(d, &out);
 
     (void)state;
-    has(text, "{\"load_balance\":{\"error\":\"no node profiles were added\",\"nodes\":[]},"
-              "\"communication\":{\"total_communication_time_ms\":0,"
+    has(text, "\"load_balance\":{\"error\":\"no node profiles were added\",\"nodes\":[]},"
+              "\"communication_overhead\":{\"total_communication_time_ms\":0,"
               "\"total_data_transferred_mb\":0,\"event_count\":0,\"mean_bandwidth_mbps\":null,"
               "\"by_operation_type\":{}");
     node(d, "a", 2);
     node(d, "b", 4);
     transfer(d, "a", "b", 10, 1000, UNIT_NAN);
     synchronize(d, 0, 10, 4, UNIT_NAN);
-    text = json_of(d, &out, false);
+    text = json_of(d, &out);
     has(text, "{\"total_nodes\":2,\"communication_events\":1,\"synchronization_events\":1,"
               "\"load_balance\":{\"node_times\":{\"a\":2,\"b\":4},\"mean_time\":3,\"std_time\":1,"
               "\"max_time\":4,\"min_time\":2,\"imbalance_factor\":0.6666666666666666,"

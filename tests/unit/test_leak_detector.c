@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/json/json_writer.h"
-#include "report/bottleneck/bottleneck_report.h"
+#include "report/findings/findings_report.h"
 
 static const double rising[] = {100, 101.5, 99, 104, 103, 108, 107, 112.25, 111, 115, 120.5};
 #define SLOPE_FIRST  1.7075757575757606
@@ -254,6 +254,7 @@ static void json_has_the_documented_keys_first(void **state)
 {
     struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
     struct assay_leak_detector *d;
+    struct as_leak_report report;
     struct as_json_writer w;
     struct as_out out = unit_out();
     const char *text;
@@ -262,7 +263,8 @@ static void json_has_the_documented_keys_first(void **state)
     o.window_size = 3;
     d = detector(&o);
     as_json_writer_init(&w, &out, 0);
-    assert_int_equal(as_leak_json(&w, d, NULL), 0);
+    assert_int_equal(as_leak_report(d, &report, NULL), 0);
+    as_leak_json(&w, &report, 0);
     assert_int_equal(as_json_writer_finish(&w, NULL), 0);
     text = as_out_get(&out, NULL);
     assert_ptr_equal(strstr(text,
@@ -274,7 +276,8 @@ static void json_has_the_documented_keys_first(void **state)
     add(d, NULL, 2, 6);
     add(d, "c", 21, 7);
     as_json_writer_init(&w, &out, 0);
-    assert_int_equal(as_leak_json(&w, d, NULL), 0);
+    assert_int_equal(as_leak_report(d, &report, NULL), 0);
+    as_leak_json(&w, &report, 0);
     text = as_out_get(&out, NULL);
     assert_ptr_equal(
         strstr(text, "{\"has_leaks\":true,\"leak_count\":1,\"total_memory_leaked_mb\":20,"
@@ -288,10 +291,12 @@ static void json_has_the_documented_keys_first(void **state)
         add(d, NULL, 100 + i, i);
     out.used = 0;
     as_json_writer_init(&w, &out, 0);
-    assert_int_equal(as_leak_json(&w, d, NULL), 0);
-    assert_non_null(strstr(as_out_get(&out, NULL),
-                           "\"seconds_to_exhaustion\":null,"
-                           "\"exhaustion_why\":\"how much memory is left was not told\""));
+    assert_int_equal(as_leak_report(d, &report, NULL), 0);
+    as_leak_json(&w, &report, 0);
+    assert_non_null(
+        strstr(as_out_get(&out, NULL),
+               "\"seconds_to_exhaustion\":null,"
+               "\"seconds_to_exhaustion_reason\":\"how much memory is left was not told\""));
     assert_int_equal(as_out_close(&out, NULL), 0);
     assay_leak_detector_free(d);
 }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analyze/run/saved_profile.h"
+#include "analyze/run/run_document.h"
+#include "analyze/run/run_findings.h"
 #include "base/alloc.h"
 #include "manager_kit.h"
 
@@ -48,7 +49,7 @@ static void each_profiler_works_alone(void **state)
             char why[64];
 
             assert_int_equal(kit_is_null(&tree, part_of[id]), !told);
-            (void)snprintf(why, sizeof why, "%s_why", part_of[id]);
+            (void)snprintf(why, sizeof why, "%s_reason", part_of[id]);
             assert_int_equal(as_json_words(as_json_get(tree.root, why)) != NULL, !told);
         }
         kit_forget(&tree);
@@ -381,41 +382,60 @@ static void a_recording_session_sees_the_same_layers(void **state)
     assay_manager_free(m);
 }
 
+/* What export wrote, whichever way, opened again. */
+static struct as_run *exported(struct assay_manager *m, const char *path)
+{
+    struct assay_error err;
+    struct as_run *run;
+
+    if (assay_manager_export(m, path, &err) < 0 || as_run_open_any(&run, path, &err) < 0)
+        fail_msg("%s", err.msg);
+    (void)unlink(path);
+    return run;
+}
+
 static void a_report_reads_back_as_it_was(void **state)
 {
+    static const char *const path[] = {"manager_back.assay", "manager_back.json"};
     struct assay_manager *m = kit_manager(NULL);
     struct assay_layer_profile *seen;
-    struct as_saved_profile *view;
     struct assay_manager_session session;
-    char *text;
-    size_t size;
 
     (void)state;
     for (int i = 0; i < 50; i++)
         kit_call(m, i % 5 ? "conv \"1\"" : "l\xc3\xb6ss\n");
     assert_int_equal(assay_manager_end(m, NULL), 0);
-    assert_int_equal(assay_manager_report(m, &text, &size, NULL), ASSAY_OK);
-    assert_int_equal(strlen(text), size);
     assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
     assay_manager_session(m, &session);
-    assert_int_equal(as_saved_profile_json(&view, "session", text, size, NULL), ASSAY_OK);
-    assert_int_equal(view->n_layers, 2);
-    assert_int_equal(view->calls, 50);
-    for (size_t i = 0; i < view->n_layers; i++) {
-        const struct assay_layer_stats *s = assay_layer_profile_find(seen, view->layer[i].name);
+    for (size_t k = 0; k < 2; k++) {
+        struct as_run *run = exported(m, path[k]);
+        struct as_manager_run found;
+        struct as_layers *layers;
 
-        assert_non_null(s);
-        assert_int_equal(view->layer[i].calls, s->call_count);
-        assert_true(view->layer[i].total_time == s->total_time);
-        assert_true(view->layer[i].self_time == s->self_time);
-        assert_true(view->layer[i].std_time == s->std_time);
+        assert_int_equal(as_manager_run_get(run, &found, NULL), ASSAY_OK);
+        assert_int_equal(as_manager_run_layers(&layers, run, &found, NULL), ASSAY_OK);
+        assert_int_equal(layers->n_layers, 2);
+        assert_int_equal(layers->calls, 50);
+        for (size_t i = 0; i < 2; i++) {
+            const struct as_layer *l = &layers->layer[i];
+            const struct assay_layer_stats *s = assay_layer_profile_find(seen, l->info->name);
+
+            assert_non_null(s);
+            assert_int_equal(l->calls, s->call_count);
+            assert_int_equal(l->memory.samples, s->call_count);
+            assert_int_equal(l->n_call_seconds, s->n_execution_times);
+            assert_memory_equal(l->call_seconds, s->execution_times,
+                                s->n_execution_times * sizeof(double));
+            assert_true(found.layers.layers[i].std_time >= 0);
+        }
+        assert_true(found.session.duration_seconds == session.duration_seconds);
+        assert_true(found.session.cost_share == session.cost_share);
+        assert_int_equal(found.memory.n_snapshots, 50);
+        assert_int_equal(found.layers.n_timeline, 50);
+        as_layers_free(layers);
+        as_run_close(run);
     }
-    assert_true(view->duration_seconds == session.duration_seconds);
-    assert_true(view->cost_share == session.cost_share);
-    assert_true(view->memory.snapshots == 50);
-    as_saved_profile_free(view);
     assay_layer_profile_free(seen);
-    assay_manager_text_free(text);
     assay_manager_free(m);
 }
 

@@ -204,7 +204,7 @@ static void a_wrong_part_costs_only_itself(void **state)
     tree = kit_report(m);
     for (size_t i = 0; i < UNIT_COUNT(wrong); i++)
         assert_int_equal(as_json_path(tree.root, "extensions", name[i])->type, AS_TYPE_NULL);
-    assert_string_equal(as_json_words(as_json_path(tree.root, "extensions", "fails_why")),
+    assert_string_equal(as_json_words(as_json_path(tree.root, "extensions", "fails_reason")),
                         "the sensor is gone");
     kit_forget(&tree);
     assay_manager_free(m);

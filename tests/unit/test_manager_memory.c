@@ -3,11 +3,11 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include "analyze/run/saved_profile.h"
 #include "api/manager/manager_internal.h"
 #include "manager_kit.h"
-#include "report/session/session_report.h"
+#include "report/run/show.h"
 
 #define BLOCK    ((size_t)64 << 20)
 #define BLOCK_MB 64.0
@@ -73,37 +73,27 @@ static void a_sampler_sees_the_peak_within_a_layer(void **state)
 static void the_kernels_peak_is_shown_where_it_is_higher(void **state)
 {
     static const struct as_term term = {.width = 80};
-    struct as_saved_profile *view;
+    struct as_show show = AS_SHOW_INIT;
     struct assay_manager *m = manager(0);
-    struct as_page page;
+    struct as_run *run;
     struct as_out out;
-    char *text;
-    size_t size;
 
     (void)state;
     run_layer(m, false);
     assert_int_equal(assay_manager_end(m, NULL), 0);
-    assert_int_equal(assay_manager_report(m, &text, &size, NULL), ASSAY_OK);
-    assert_int_equal(as_saved_profile_json(&view, "x", text, size, NULL), ASSAY_OK);
-    assert_true(view->memory.peak_mb < BLOCK_MB);
-    assert_true(view->memory.kernel_peak_mb > BLOCK_MB);
+    assert_int_equal(assay_manager_export(m, "manager_peak.assay", NULL), ASSAY_OK);
+    assert_int_equal(as_run_open(&run, "manager_peak.assay", NULL), ASSAY_OK);
+    (void)unlink("manager_peak.assay");
     assert_int_equal(as_out_memory(&out, NULL), 0);
-    as_page_open(&page, &out, &term, false);
-    as_session_memory_page(&page, view, 0);
-    assert_int_equal(as_page_close(&page, NULL), ASSAY_OK);
-    assert_non_null(strstr(as_out_get(&out, &size), "the kernel saw a peak of"));
+    assert_int_equal(as_show_page(run, &show, &out, &term, NULL), ASSAY_OK);
+    assert_non_null(strstr(as_out_get(&out, NULL), "the kernel saw a peak of"));
     as_out_drop(&out);
     assert_int_equal(as_out_memory(&out, NULL), 0);
-    as_session_classic(&out, view, 0);
-    assert_non_null(strstr(as_out_get(&out, &size), "Peak by the kernel"));
+    show.classic = true;
+    assert_int_equal(as_show_page(run, &show, &out, &term, NULL), ASSAY_OK);
+    assert_non_null(strstr(as_out_get(&out, NULL), "Peak by the kernel"));
     as_out_drop(&out);
-    view->memory.kernel_peak_mb = view->memory.peak_mb;
-    assert_int_equal(as_out_memory(&out, NULL), 0);
-    as_session_classic(&out, view, 0);
-    assert_null(strstr(as_out_get(&out, &size), "Peak by the kernel"));
-    as_out_drop(&out);
-    as_saved_profile_free(view);
-    assay_manager_text_free(text);
+    as_run_close(run);
     assay_manager_free(m);
 }
 

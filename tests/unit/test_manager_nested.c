@@ -216,7 +216,7 @@ static void own_times_without_room_are_unknown(void **state)
     stats = as_json_path(tree.root, "layer_profiling", "layer_stats");
     assert_int_equal(as_json_path(stats, "a", "execution_times")->n, 3);
     assert_int_equal(as_json_path(stats, "a", "self_times")->type, AS_TYPE_NULL);
-    assert_non_null(as_json_words(as_json_path(stats, "a", "self_times_why")));
+    assert_non_null(as_json_words(as_json_path(stats, "a", "self_times_reason")));
     kit_forget(&tree);
     assay_manager_free(m);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "analyze/cluster/distributed_internal.h"
+#include "base/finding.h"
 #include "base/units.h"
 
 #define BITS_PER_BYTE 8
@@ -233,19 +234,33 @@ AS_PRINTF(2, 3) static const char *say(struct as_arena *arena, const char *fmt, 
     return as_arena_text(arena, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* A finding when `value` is above its limit; details are said by the caller. */
-static struct assay_distributed_finding *add_finding(struct assay_distributed_finding *at,
-                                                     size_t *n, const char *type, double value,
-                                                     struct limits limits)
+/* One that the documented rules find when `value` is above its limit; details are said by the
+ * caller. */
+static struct assay_distributed_bottleneck *add_bottleneck(struct assay_distributed_bottleneck *at,
+                                                           size_t *n, const char *type,
+                                                           double value, struct limits limits)
 {
     if (!(value > limits.above))
         return NULL;
     at += (*n)++;
-    *at = (struct assay_distributed_finding){
-        .type = type,
-        .severity = value > limits.high_above ? "high" : "medium",
-        .value = value,
-        .threshold = limits.above,
+    *at = (struct assay_distributed_bottleneck){
+        .type = type, .severity = value > limits.high_above ? "high" : "medium"};
+    return at;
+}
+
+/* The same by node time; `gain` is the part of the time of the nodes that it costs. */
+static struct assay_finding *add_finding(struct assay_finding *at, size_t *n, const char *rule,
+                                         double value, struct limits limits, double gain)
+{
+    if (!(value > limits.above))
+        return NULL;
+    at += (*n)++;
+    gain = gain < 1 ? gain : 1;
+    *at = (struct assay_finding){
+        .rule = rule,
+        .severity = as_severity_of_gain(gain, 0),
+        .expected_gain = gain,
+        .confidence = value > limits.high_above ? ASSAY_CONFIDENCE_HIGH : ASSAY_CONFIDENCE_MEDIUM,
     };
     return at;
 }
@@ -258,29 +273,32 @@ static const char advice_wait[] = "Nodes wait for the last to arrive: even out t
                                   "synchronise less often";
 
 static bool fill_documented(struct assay_distributed *d, struct assay_distributed_result *r,
-                            struct assay_distributed_finding *at)
+                            struct assay_distributed_bottleneck *at)
 {
     const struct assay_distributed_options *o = &d->options;
     struct limits imbalance = {o->imbalance_above, o->imbalance_high_above};
     struct limits talk = {o->communication_percent, o->communication_high_percent};
     struct limits sync = {o->synchronization_percent, o->synchronization_high_percent};
-    struct assay_distributed_finding *f;
+    struct assay_distributed_bottleneck *f;
 
-    f = add_finding(at, &r->n_bottlenecks, "load_imbalance", r->load.imbalance_factor, imbalance);
+    f = add_bottleneck(at, &r->n_bottlenecks, "load_imbalance", r->load.imbalance_factor,
+                       imbalance);
     if (f) {
-        f->details = say(&d->answers, "Load imbalance factor: %.2f", f->value);
+        f->details = say(&d->answers, "Load imbalance factor: %.2f", r->load.imbalance_factor);
         f->recommendation = say(&d->answers, advice_balance, r->load.slowest_node);
     }
-    f = add_finding(at, &r->n_bottlenecks, "communication_overhead", r->communication.percent,
-                    talk);
+    f = add_bottleneck(at, &r->n_bottlenecks, "communication_overhead", r->communication.percent,
+                       talk);
     if (f) {
-        f->details = say(&d->answers, "Communication takes %.1f%% of the total time", f->value);
+        f->details = say(&d->answers, "Communication takes %.1f%% of the total time",
+                         r->communication.percent);
         f->recommendation = advice_talk;
     }
-    f = add_finding(at, &r->n_bottlenecks, "synchronization_overhead", r->synchronization.percent,
-                    sync);
+    f = add_bottleneck(at, &r->n_bottlenecks, "synchronization_overhead",
+                       r->synchronization.percent, sync);
     if (f) {
-        f->details = say(&d->answers, "Synchronization takes %.1f%% of the total time", f->value);
+        f->details = say(&d->answers, "Synchronization takes %.1f%% of the total time",
+                         r->synchronization.percent);
         f->recommendation = advice_sync;
     }
     r->bottlenecks = at;
@@ -305,42 +323,47 @@ static const char *say_balance(struct assay_distributed *d, const struct assay_l
 }
 
 static bool fill_findings(struct assay_distributed *d, struct assay_distributed_result *r,
-                          struct assay_distributed_finding *at)
+                          struct assay_finding *at)
 {
     const struct assay_distributed_options *o = &d->options;
     struct limits imbalance = {o->imbalance_above, o->imbalance_high_above};
     struct limits talk = {o->communication_percent, o->communication_high_percent};
     struct limits sync = {o->synchronization_percent, o->synchronization_high_percent};
     struct limits wait = {o->barrier_wait_percent, o->barrier_wait_high_percent};
-    struct assay_distributed_finding *f;
+    struct assay_finding *f;
 
-    f = add_finding(at, &r->n_findings, "load_imbalance", r->load.max_over_mean, imbalance);
+    f = add_finding(at, &r->n_findings, "load_imbalance", r->load.max_over_mean, imbalance,
+                    r->load.max_over_mean / (1 + r->load.max_over_mean));
     if (f) {
-        f->details = say_balance(d, &r->load);
-        f->recommendation = say(&d->answers, advice_balance, r->load.slowest_node);
+        f->target = r->load.slowest_node;
+        f->finding = say_balance(d, &r->load);
+        f->action = say(&d->answers, advice_balance, r->load.slowest_node);
     }
     f = add_finding(at, &r->n_findings, "communication_overhead", r->communication.node_percent,
-                    talk);
+                    talk, r->communication.node_percent / 100);
     if (f) {
-        f->details = say(&d->answers, "Nodes are in transfers for %.1f%% of their time", f->value);
-        f->recommendation = advice_talk;
+        f->finding = say(&d->answers, "Nodes are in transfers for %.1f%% of their time",
+                         r->communication.node_percent);
+        f->action = advice_talk;
     }
     f = add_finding(at, &r->n_findings, "synchronization_overhead", r->synchronization.node_percent,
-                    sync);
+                    sync, r->synchronization.node_percent / 100);
     if (f) {
-        f->details =
-            say(&d->answers, "Nodes are in synchronisations for %.1f%% of their time", f->value);
-        f->recommendation = advice_sync;
+        f->finding = say(&d->answers, "Nodes are in synchronisations for %.1f%% of their time",
+                         r->synchronization.node_percent);
+        f->action = advice_sync;
     }
     f = add_finding(at, &r->n_findings, "barrier_wait", r->synchronization.barrier_node_percent,
-                    wait);
+                    wait, r->synchronization.barrier_node_percent / 100);
     if (f) {
-        f->details = say(&d->answers, "Nodes wait at barriers for %.1f%% of their time", f->value);
-        f->recommendation = advice_wait;
+        f->finding = say(&d->answers, "Nodes wait at barriers for %.1f%% of their time",
+                         r->synchronization.barrier_node_percent);
+        f->action = advice_wait;
     }
+    as_findings_rank(at, r->n_findings);
     r->findings = at;
     for (size_t i = 0; i < r->n_findings; i++) {
-        if (!at[i].details || !at[i].recommendation)
+        if (!at[i].finding || !at[i].action)
             return false;
     }
     return true;
@@ -350,13 +373,15 @@ int assay_distributed_analyze(struct assay_distributed *d,
                               const struct assay_distributed_result **out, struct assay_error *err)
 {
     struct assay_distributed_result *r = &d->result;
-    struct assay_distributed_finding *findings;
+    struct assay_distributed_bottleneck *bottlenecks;
+    struct assay_finding *findings;
     int rc;
 
     as_arena_fini(&d->answers);
     *r = (struct assay_distributed_result){.total_nodes = d->n_profiles};
-    findings = as_arena_zero(&d->answers, MAX_FINDINGS, 2 * sizeof *findings);
-    if (!findings)
+    findings = as_arena_zero(&d->answers, MAX_FINDINGS, sizeof *findings);
+    bottlenecks = as_arena_zero(&d->answers, MAX_FINDINGS, sizeof *bottlenecks);
+    if (!findings || !bottlenecks)
         return as_fail_nomem(err);
     rc = fill_nodes(d, r, err);
     if (rc < 0)
@@ -367,7 +392,7 @@ int assay_distributed_analyze(struct assay_distributed *d,
     if (rc < 0)
         return rc;
     fill_synchronization(d, r);
-    if (!fill_documented(d, r, findings) || !fill_findings(d, r, findings + MAX_FINDINGS))
+    if (!fill_documented(d, r, bottlenecks) || !fill_findings(d, r, findings))
         return as_fail_nomem(err);
     r->metrics = d->pair;
     r->n_metrics = d->n_pairs;

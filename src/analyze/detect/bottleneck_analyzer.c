@@ -78,8 +78,7 @@ static const struct {
     {"tiny_seconds", OPTION(tiny_seconds), 10e-6, 1e300},
     {"minor_fault_seconds", OPTION(minor_fault_seconds), 0.5e-6, 1e300},
     {"major_fault_seconds", OPTION(major_fault_seconds), 100e-6, 1e300},
-    {"high_gain", OPTION(high_gain), 0.2, 1},
-    {"medium_gain", OPTION(medium_gain), 0.05, 1},
+    {"min_gain", OPTION(min_gain), 0.05, 1},
 };
 #undef OPTION
 

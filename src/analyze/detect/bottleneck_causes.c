@@ -9,12 +9,15 @@
 
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
+#include "base/finding.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "stats/describe/sorted.h"
 
 /* What is looked at while one layer's causes are found. */
 #define LONGEST_TURN 0.05 /* seconds somebody else has a processor before it is given back */
+#define SURE         0.7  /* from here on, the confidence is high, or medium */
+#define HALF_SURE    0.4
 
 struct search {
     struct assay_bottleneck_analyzer *a;
@@ -252,7 +255,7 @@ static void find_causes(struct search *s)
     s->out->severity = as_bottleneck_severity(s->out->share, s->out->cause, s->out->n_causes);
 }
 
-/* ---- advice ---- */
+/* ---- what to do ---- */
 
 /* What to do about each cause, and how surely it would help were the evidence complete. */
 static const struct {
@@ -301,21 +304,18 @@ static const char *const starved_remedy =
     "The layer was ready to run but had no processor: stop other programs, or use no more threads "
     "than there are processors.";
 
-static enum assay_priority priority_for(const struct assay_bottleneck_options *o, double gain)
-{
-    return gain >= o->high_gain     ? ASSAY_PRIORITY_HIGH
-           : gain >= o->medium_gain ? ASSAY_PRIORITY_MEDIUM
-                                    : ASSAY_PRIORITY_LOW;
-}
-
 /* Few calls, and calls that did not tell the metric, weaken what is concluded from the others. */
-static double confidence_for(const struct search *s, const struct assay_cause *cause)
+static enum assay_confidence confidence_for(const struct search *s, const struct assay_cause *cause)
 {
     double calls = (double)s->layer->calls;
     bool roof = cause->type == ASSAY_BOTTLENECK_COMPUTE || cause->type == ASSAY_BOTTLENECK_MEMORY;
     double sure = remedy[cause->type].confidence * s->coverage[cause->type] * calls / (calls + 1);
 
-    return roof && s->out->roof_fraction > 1 ? sure / 2 : sure;
+    if (roof && s->out->roof_fraction > 1)
+        sure /= 2;
+    return sure >= SURE        ? ASSAY_CONFIDENCE_HIGH
+           : sure >= HALF_SURE ? ASSAY_CONFIDENCE_MEDIUM
+                               : ASSAY_CONFIDENCE_LOW;
 }
 
 /* What was not told of a layer without a cause is what to find out about it. */
@@ -355,7 +355,7 @@ static const char *what_to_measure(struct search *s)
     return kept;
 }
 
-static void advise(struct search *s, struct assay_bottleneck_advice *list, size_t *n)
+static void advise(struct search *s, struct assay_finding *list, size_t *n)
 {
     const struct assay_ranked_layer *layer = s->out;
 
@@ -364,38 +364,27 @@ static void advise(struct search *s, struct assay_bottleneck_advice *list, size_
         double gain = layer->share * cause->strength;
         bool starved = cause->type == ASSAY_BOTTLENECK_WAITING && s->starved;
 
-        list[(*n)++] = (struct assay_bottleneck_advice){
+        list[(*n)++] = (struct assay_finding){
             .rule = starved ? "processor-wait" : remedy[cause->type].rule,
-            .layer = layer->layer,
-            .recommendation = starved ? starved_remedy : remedy[cause->type].recommendation,
+            .target = layer->layer,
             .evidence = cause->evidence,
+            .action = starved ? starved_remedy : remedy[cause->type].recommendation,
+            .severity = as_severity_of_gain(gain, 0),
             .expected_gain = gain,
             .confidence = confidence_for(s, cause),
-            .priority = priority_for(&s->a->options, gain),
         };
     }
     /* Only its time is known: what to find out is all that can be said. */
-    if (layer->n_causes == 0 && layer->share >= s->a->options.medium_gain)
-        list[(*n)++] = (struct assay_bottleneck_advice){
+    if (layer->n_causes == 0 && layer->share >= s->a->options.min_gain)
+        list[(*n)++] = (struct assay_finding){
             .rule = "cause-unknown",
-            .layer = layer->layer,
-            .recommendation = what_to_measure(s),
+            .target = layer->layer,
             .evidence = "no cause can be told from what was recorded",
+            .action = what_to_measure(s),
+            .severity = as_severity_of_gain(layer->share, 0),
             .expected_gain = layer->share,
-            .confidence = 0.1,
-            .priority = ASSAY_PRIORITY_LOW,
+            .confidence = ASSAY_CONFIDENCE_LOW,
         };
-}
-
-static int by_gain(const void *a, const void *b)
-{
-    const struct assay_bottleneck_advice *x = a, *y = b;
-    int order;
-
-    if (x->expected_gain != y->expected_gain)
-        return x->expected_gain > y->expected_gain ? -1 : 1;
-    order = strcmp(x->layer, y->layer);
-    return order ? order : strcmp(x->rule, y->rule);
 }
 
 /* ---- the ranking ---- */
@@ -450,32 +439,32 @@ static void fill_ranked(struct assay_ranked_layer *out, const struct as_bottlene
 
 int as_bottleneck_find_causes(struct assay_bottleneck_analyzer *a, struct assay_error *err)
 {
-    size_t n, n_advice = 0, most = 1;
+    size_t n, n_findings = 0, most = 1;
     const struct as_bottleneck_layer **layer = rank(a, &n);
     struct search s = {.a = a};
     struct assay_ranked_layer *ranked = as_arena_zero(&a->arena, n + 1, sizeof *ranked);
-    struct assay_bottleneck_advice *advice =
-        as_arena_zero(&a->arena, n * ASSAY_BOTTLENECK_TYPE_COUNT + 1, sizeof *advice);
+    struct assay_finding *findings =
+        as_arena_zero(&a->arena, n * ASSAY_BOTTLENECK_TYPE_COUNT + 1, sizeof *findings);
 
     for (size_t i = 0; layer && i < n; i++)
         most = layer[i]->n_samples > most ? layer[i]->n_samples : most;
     s.scratch = as_alloc_zero(most, 2 * sizeof *s.scratch);
-    s.nomem = !layer || !ranked || !advice || !s.scratch;
+    s.nomem = !layer || !ranked || !findings || !s.scratch;
     for (size_t i = 0; !s.nomem && i < n; i++) {
         s.layer = layer[i];
         s.starved = false;
         s.out = &ranked[i];
         fill_ranked(s.out, s.layer, a->result.total_self_seconds);
         find_causes(&s);
-        advise(&s, advice, &n_advice);
+        advise(&s, findings, &n_findings);
     }
     as_free(s.scratch);
     if (s.nomem)
         return as_fail_nomem(err);
-    qsort(advice, n_advice, sizeof *advice, by_gain);
+    as_findings_rank(findings, n_findings);
     a->result.ranked = ranked;
     a->result.n_ranked = n;
-    a->result.advice = advice;
-    a->result.n_advice = n_advice;
+    a->result.findings = findings;
+    a->result.n_findings = n_findings;
     return ASSAY_OK;
 }

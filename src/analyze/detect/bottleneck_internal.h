@@ -70,7 +70,7 @@ double as_bottleneck_std(const struct as_bottleneck_layer *layer);
 AS_MUST_USE int as_bottleneck_apply_rules(struct assay_bottleneck_analyzer *a,
                                           struct assay_error *err);
 
-/* Fills `ranked` and `advice`. */
+/* Fills `ranked` and `findings`. */
 AS_MUST_USE int as_bottleneck_find_causes(struct assay_bottleneck_analyzer *a,
                                           struct assay_error *err);
 

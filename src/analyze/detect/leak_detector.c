@@ -343,3 +343,18 @@ int assay_leak_summary(struct assay_leak_detector *d, struct assay_leak_summary 
     };
     return ASSAY_OK;
 }
+
+int as_leak_report(struct assay_leak_detector *detector, struct as_leak_report *out,
+                   struct assay_error *err)
+{
+    int rc = assay_leak_summary(detector, &out->summary, err);
+
+    if (rc == ASSAY_OK)
+        rc = assay_leak_incidents(detector, &out->incidents, err);
+    if (rc < 0)
+        return rc;
+    out->n_incidents = (size_t)rc;
+    out->n_leaks = assay_leak_list(detector, &out->leaks);
+    out->outside_heap_mb = as_leak_outside_heap_mb(detector);
+    return ASSAY_OK;
+}

@@ -170,4 +170,16 @@ void as_leak_set_heap_level(struct assay_leak_detector *detector, bool level);
  * it did not. */
 double as_leak_outside_heap_mb(const struct assay_leak_detector *detector);
 
+/* All that a detector tells, borrowed from it until the next call that changes it. */
+struct as_leak_report {
+    struct assay_leak_summary summary;
+    double outside_heap_mb;
+    const struct assay_leak *leaks;
+    size_t n_leaks;
+    const struct assay_leak_incident *incidents;
+    size_t n_incidents;
+};
+AS_MUST_USE int as_leak_report(struct assay_leak_detector *detector, struct as_leak_report *out,
+                               struct assay_error *err);
+
 #endif

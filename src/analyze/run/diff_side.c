@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "analyze/model/layer_times.h"
+#include "analyze/run/manager_run.h"
 #include "analyze/run/run_document.h"
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
@@ -312,32 +314,32 @@ static int take_program(struct as_diff_run *r, struct assay_error *err)
     return 1;
 }
 
+/* A step of the engine, of one inference: the time that its profile reports, and its samples. */
 static int take_step(struct as_diff_run *r, struct as_diff_layer *layer,
-                     const struct as_profile_step *step, struct assay_error *err)
+                     const struct as_profile_step *step, double self_ns, struct assay_error *err)
 {
     double *ns = as_arena_zero(&r->arena, step->n_inferences + 1, sizeof *ns);
 
     if (!ns)
         return as_fail_nomem(err);
     *layer = (struct as_diff_layer){.name = step->name,
-                                    .calls = step->calls * step->n_inferences,
+                                    .calls = step->calls,
+                                    .total_ns = self_ns,
+                                    .self_ns = self_ns,
+                                    .mean_ns = self_ns / (double)step->calls,
                                     .iteration_ns = ns,
                                     .n_iteration_ns = step->n_inferences};
-    for (size_t i = 0; i < step->n_inferences; i++) {
+    for (size_t i = 0; i < step->n_inferences; i++)
         ns[i] = (double)step->self_ns[i];
-        layer->self_ns += ns[i];
-    }
-    layer->total_ns = layer->self_ns;
-    layer->mean_ns = layer->self_ns / (double)layer->calls;
     return ASSAY_OK;
 }
 
-/* Of a profile: the steps of the engine, inference by inference. 1 when it is one. */
+/* Of a profile: latency and steps of one inference. 1 when it is one. */
 static int take_profile(struct as_diff_run *r, struct assay_error *err)
 {
     struct as_profile_data *d;
     struct as_diff_layer *layers;
-    double *walls;
+    double *ns, sum;
     int rc = ASSAY_OK;
 
     if (strcmp(as_run_kind(r->run), "profile") != 0)
@@ -347,22 +349,73 @@ static int take_profile(struct as_diff_run *r, struct assay_error *err)
     if (rc < 0 || !d->profiled || d->n_steps == 0)
         return rc;
     layers = as_arena_zero(&r->arena, d->n_steps, sizeof *layers);
-    walls = as_arena_zero(&r->arena, d->n_runs + 1, sizeof *walls);
-    if (!layers || !walls)
+    ns = as_arena_zero(&r->arena, d->n_steps, sizeof *ns);
+    if (!layers || !ns)
         return as_fail_nomem(err);
+    rc = as_layer_times(ns, &sum, d, NULL, d->n_steps, err);
     for (size_t i = 0; rc == ASSAY_OK && i < d->n_steps; i++)
-        rc = take_step(r, &layers[i], &d->steps[i], err);
-    r->side.total_ns = 0;
-    for (size_t i = 0; i < d->n_runs; i++) {
-        walls[i] = d->runs[i].run_ns;
-        r->side.total_ns += walls[i];
-    }
-    r->side.layer = layers;
-    r->side.n_layers = d->n_steps;
-    r->side.iteration_ns = walls;
-    r->side.n_iteration_ns = d->n_runs;
-    r->side.n_iterations = d->n_runs;
+        rc = take_step(r, &layers[i], &d->steps[i], ns[i], err);
+    r->side = (struct as_diff_side){.total_ns = d->latency.figures.summary.median,
+                                    .peak_memory_bytes = d->memory_counted
+                                                             ? (double)d->memory.all.peak_bytes
+                                                             : AS_UNKNOWN,
+                                    .layer = layers,
+                                    .n_layers = d->n_steps,
+                                    .iteration_ns = d->latency.samples_ns,
+                                    .n_iteration_ns = d->latency.n,
+                                    .n_iterations = d->latency.n};
     return rc < 0 ? rc : 1;
+}
+
+static const double *in_ns(struct as_diff_run *r, const double *seconds, size_t n)
+{
+    double *ns = seconds ? as_arena_zero(&r->arena, n + 1, sizeof *ns) : NULL;
+
+    for (size_t i = 0; ns && i < n; i++)
+        ns[i] = seconds[i] * 1e9;
+    return ns;
+}
+
+/* Of a manager's run: sums are there, single calls as far as they were kept. */
+static int take_manager(struct as_diff_run *r, struct assay_error *err)
+{
+    struct as_manager_run m;
+    struct as_diff_layer *layer;
+    int rc = as_manager_run_get(r->run, &m, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_manager_run_layers(&r->layers, r->run, &m, err);
+    if (rc < 0)
+        return rc;
+    if (r->layers->n_layers == 0)
+        return as_fail(err, ASSAY_ERR_NOTFOUND, "%s holds no layers to compare", r->run->path);
+    layer = as_arena_zero(&r->arena, r->layers->n_layers, sizeof *layer);
+    if (!layer)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < r->layers->n_layers; i++) {
+        const struct as_layer *from = &r->layers->layer[i];
+        const size_t n = from->n_call_seconds;
+
+        layer[i] = (struct as_diff_layer){
+            .name = from->info->name,
+            .calls = from->calls,
+            .total_ns = (double)from->inclusive_ns,
+            .self_ns = (double)from->self_ns,
+            .mean_ns = from->times.mean_ns,
+            .call_ns = in_ns(r, from->call_self_seconds, n),
+            .whole_ns = in_ns(r, from->call_seconds, n),
+        };
+        layer[i].n_call_ns = layer[i].call_ns ? n : 0;
+        layer[i].n_whole_ns = layer[i].whole_ns ? n : 0;
+        if ((from->call_self_seconds && !layer[i].call_ns) ||
+            (from->call_seconds && !layer[i].whole_ns))
+            return as_fail_nomem(err);
+    }
+    r->side = (struct as_diff_side){.total_ns = (double)r->layers->wall_ns,
+                                    .peak_memory_bytes = m.memory.summary.peak_memory_mb * AS_MIB,
+                                    .layer = layer,
+                                    .n_layers = r->layers->n_layers};
+    return ASSAY_OK;
 }
 
 static int read_run(struct as_diff_run *r, const char *path, bool partial, struct assay_error *err)
@@ -377,11 +430,12 @@ static int read_run(struct as_diff_run *r, const char *path, bool partial, struc
                        "%s %s, so its totals would mislead: record it again, or compare what is "
                        "there with --partial",
                        path, r->broken);
+    if (strcmp(as_run_kind(r->run), AS_KIND_MANAGER) == 0)
+        return take_manager(r, err);
     rc = as_layers_analyze(&r->layers, r->run, NULL, err);
     if (rc < 0)
         return rc;
-    r->side = (struct as_diff_side){.name = path,
-                                    .total_ns = (double)r->layers->wall_ns,
+    r->side = (struct as_diff_side){.total_ns = (double)r->layers->wall_ns,
                                     .peak_memory_bytes = peak_memory(r->layers)};
     rc = take_profile(r, err);
     if (rc != 0)
@@ -405,16 +459,10 @@ int as_diff_run_open(struct as_diff_run **out, const char *path, bool partial,
     *out = NULL;
     if (!r)
         return as_fail_nomem(err);
-    rc = as_saved_profile_file(&r->session, path, err);
-    if (rc == ASSAY_ERR_FORMAT && as_run_open_any(&r->run, path, NULL) == ASSAY_OK) {
-        as_run_close(r->run); /* another document, which holds its run */
-        r->run = NULL;
-        rc = ASSAY_ERR_NOTFOUND;
-    }
-    if (rc == ASSAY_OK)
-        rc = as_diff_from_saved_profile(r, r->session, err);
-    else if (rc == ASSAY_ERR_NOTFOUND || rc == ASSAY_ERR_IO)
-        rc = read_run(r, path, partial, err); /* which knows better what is wrong with it */
+    rc = read_run(r, path, partial, err);
+    r->side.name = as_arena_text(&r->arena, path, strlen(path));
+    if (rc == ASSAY_OK && !r->side.name)
+        rc = as_fail_nomem(err);
     if (rc < 0)
         as_diff_run_close(r);
     else
@@ -428,7 +476,6 @@ void as_diff_run_close(struct as_diff_run *r)
         return;
     as_layers_free(r->layers);
     as_run_close(r->run);
-    as_saved_profile_free(r->session);
     as_arena_fini(&r->arena);
     as_free(r);
 }

@@ -45,6 +45,12 @@ struct as_call_times {
     double error; /* relative bound of those; 0 when exact */
 };
 
+/* Memory of the process when calls of a layer ended. */
+struct as_layer_memory {
+    uint64_t samples; /* 0: the rest is unknown */
+    double mean_mb, std_mb, min_mb, max_mb;
+};
+
 struct as_layer {
     uint32_t site;
     const struct as_run_site *info; /* name, file, line, category, attributes */
@@ -59,11 +65,15 @@ struct as_layer {
     double share;          /* of self time in all layers; 0..1 */
     uint64_t first_ns;     /* when it first began */
     struct as_call_times times;
-    uint32_t n_threads;
+    struct as_layer_memory memory; /* filled in by as_run_findings_new() */
+    uint32_t n_threads;            /* 0: unknown */
     bool near_cost; /* its median is under AS_COST_FACTOR times the cost of recording it */
     uint64_t phase_calls[AS_LAYER_PHASES], phase_self_ns[AS_LAYER_PHASES];
     double spark_ns[AS_LAYER_SPARK]; /* mean duration of the calls that ended in that slice; NaN:
                                         none did */
+    /* Of calls, all of them or the newest; NULL: single calls were not kept. */
+    const double *call_seconds, *call_self_seconds;
+    size_t n_call_seconds;
 };
 
 struct as_thread_layer {
@@ -137,6 +147,7 @@ struct as_layers {
     uint64_t first_ns, last_ns;
     uint64_t self_total_ns; /* self time of all layers: what shares are of */
     uint64_t calls, failed, events;
+    bool failed_apart; /* calls that failed are not among `calls`, and in no time */
     uint64_t stray_ends, stray_after_loss, too_deep, displaced, backwards, bad_events;
     uint64_t unclosed, cut, open;
     uint64_t lost_events; /* that the recorder counted, damage included */

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hash_map.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "stats/describe/sorted.h"
 #include "stats/inference/interval.h"
@@ -497,45 +498,24 @@ void as_diff_free(struct as_diff *diff)
 
 /* ---- orders ---- */
 
-/* Greatest first; what is not known comes last. */
-static int down(double x, double y)
+/* By one metric, then by name. */
+static struct as_order_key key_of(const void *row, const void *user)
 {
-    if (isnan(x) || isnan(y))
-        return (int)isnan(x) - (int)isnan(y);
-    return (x < y) - (x > y);
-}
+    const struct as_diff_row *r = row;
+    const double number[] = {
+        [AS_DIFF_BY_CHANGE] = fabs(r->change_ns),
+        [AS_DIFF_BY_PERCENT] = fabs(r->change),
+        [AS_DIFF_BY_BEFORE] = r->time_ns[0],
+        [AS_DIFF_BY_AFTER] = r->time_ns[1],
+        [AS_DIFF_BY_P] = -r->test.p,
+        [AS_DIFF_BY_NAME] = 0,
+    };
+    _Static_assert(AS_COUNT_OF(number) == AS_DIFF_SORT_COUNT, "order by everything");
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct as_diff_row *)a)->name, ((const struct as_diff_row *)b)->name);
+    return (struct as_order_key){number[*(const enum as_diff_sort *)user], r->name, 0};
 }
-
-/* A comparison by one figure, then by name. */
-#define COMPARE(function, figure)                                                                  \
-    static int function(const void *a, const void *b)                                              \
-    {                                                                                              \
-        const struct as_diff_row *r = a;                                                           \
-        double x = (figure), y;                                                                    \
-                                                                                                   \
-        r = b;                                                                                     \
-        y = (figure);                                                                              \
-        return down(x, y) ? down(x, y) : by_name(a, b);                                            \
-    }
-COMPARE(by_change, fabs(r->change_ns))
-COMPARE(by_percent, fabs(r->change))
-COMPARE(by_before, r->time_ns[0])
-COMPARE(by_after, r->time_ns[1])
-COMPARE(by_q, -r->test.p)
 
 void as_diff_order(struct as_diff *diff, enum as_diff_sort sort)
 {
-    static int (*const compare[])(const void *, const void *) = {
-        [AS_DIFF_BY_CHANGE] = by_change, [AS_DIFF_BY_PERCENT] = by_percent,
-        [AS_DIFF_BY_BEFORE] = by_before, [AS_DIFF_BY_AFTER] = by_after,
-        [AS_DIFF_BY_P] = by_q,           [AS_DIFF_BY_NAME] = by_name,
-    };
-    _Static_assert(AS_COUNT_OF(compare) == AS_DIFF_SORT_COUNT, "order by everything");
-
-    if (diff->n_rows > 1)
-        qsort(diff->row, diff->n_rows, sizeof *diff->row, compare[sort]);
+    as_order_sort(diff->row, diff->n_rows, sizeof *diff->row, key_of, &sort);
 }

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "analyze/run/layers.h"
-#include "analyze/run/saved_profile.h"
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -151,18 +150,15 @@ void as_diff_order(struct as_diff *diff, enum as_diff_sort sort);
 
 /* ---- diff_side.c ---- */
 
-struct as_saved_profile;
-
 struct as_diff_run {
     struct as_diff_side side;
     struct as_run *run;
     struct as_layers *layers;
     const char *broken; /* what is wrong with the run, as in "was never closed"; NULL: nothing */
     struct as_arena arena;
-    struct as_saved_profile *session; /* when it came from the JSON of a session; else NULL */
 };
 
-/* Opens and reads `path`: a run, or the JSON of a session. STATE when the run is not whole and
+/* Opens and reads `path`: a run, or a document that holds one. STATE when the run is not whole and
  * `partial` is false; NOTFOUND when there is nothing in it to compare. Close with
  * as_diff_run_close(). */
 AS_MUST_USE int as_diff_run_open(struct as_diff_run **out, const char *path, bool partial,
@@ -170,12 +166,5 @@ AS_MUST_USE int as_diff_run_open(struct as_diff_run **out, const char *path, boo
 
 /* Accepts NULL. */
 void as_diff_run_close(struct as_diff_run *r);
-
-/* ---- diff_saved_profile.c ---- */
-
-/* Fills r->side from `view`, which must outlive it. */
-AS_MUST_USE int as_diff_from_saved_profile(struct as_diff_run *r,
-                                           const struct as_saved_profile *view,
-                                           struct assay_error *err);
 
 #endif

@@ -2,7 +2,8 @@
  * report. Whatever an extension does wrong costs its own part, never the report. */
 #include <string.h>
 
-#include "api/manager/manager_report.h"
+#include "api/manager/manager_internal.h"
+#include "base/json/json_writer.h"
 
 #define DEPTH 32
 
@@ -109,31 +110,27 @@ static int write_part(struct as_out *out, const struct as_manager_extension *e,
     return as_json_writer_finish(&json.w, err);
 }
 
-static void put_part(struct as_json_writer *w, const struct as_manager_extension *e)
+int as_manager_write_extension(const struct as_manager_extension *e, struct as_arena *arena,
+                               struct as_manager_extra *to, struct assay_error *err)
 {
-    struct assay_error err = {0};
+    struct assay_error wrong = {0};
+    const char *text;
     struct as_out out;
     size_t size;
+    int rc = as_out_memory(&out, err);
 
-    if (as_out_memory(&out, &err) < 0) {
-        as_manager_json_none(w, e->name, err.msg);
-        return;
-    }
-    if (write_part(&out, e, &err) < 0 || !as_out_ok(&out)) {
-        as_manager_json_none(w, e->name, err.msg[0] ? err.msg : "out of memory");
-    } else {
-        const char *text = as_out_get(&out, &size);
-
-        as_json_key(w, e->name);
-        as_json_raw(w, text, size);
-    }
+    if (rc < 0)
+        return rc;
+    *to = (struct as_manager_extra){.name = e->name};
+    rc = write_part(&out, e, &wrong);
+    if (rc == ASSAY_OK && !as_out_ok(&out))
+        rc = as_fail_nomem(&wrong);
+    text = rc < 0 ? wrong.msg : as_out_get(&out, &size);
+    text = as_arena_text(arena, text, strlen(text));
+    if (rc < 0)
+        to->reason = text;
+    else
+        to->json = text;
     as_out_drop(&out);
-}
-
-void as_manager_json_extensions(struct as_json_writer *w, struct assay_manager *m)
-{
-    as_json_kv_object(w, "extensions");
-    for (size_t i = 0; i < m->n_extensions; i++)
-        put_part(w, &m->extension[i]);
-    as_json_object_end(w);
+    return text ? ASSAY_OK : as_fail_nomem(err);
 }

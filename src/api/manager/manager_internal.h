@@ -8,6 +8,7 @@
 
 #include <assay/manager.h>
 
+#include "analyze/run/manager_run.h"
 #include "probe/process/memory_probe.h"
 #include "profiler/layer_profile.h"
 #include "profiler/memory_profile.h"
@@ -93,6 +94,14 @@ static inline double as_manager_seconds(const struct assay_manager *m, uint64_t 
 {
     return as_layer_day_seconds(&m->day, ticks);
 }
+
+/* ---- extension_json.c ---- */
+
+/* What the extension writes, in `arena`. NOMEM alone is a failure: what it does wrong is a reason.
+ */
+AS_MUST_USE int as_manager_write_extension(const struct as_manager_extension *e,
+                                           struct as_arena *arena, struct as_manager_extra *to,
+                                           struct assay_error *err);
 
 /* ---- what layers leave behind; with the lock held ---- */
 

@@ -35,6 +35,8 @@ void as_json_fields_clear(const struct as_json_shape *shape, void *object)
 
         if (f->kind == AS_FIELD_F64)
             memcpy(to, &unknown, sizeof unknown);
+        else if (f->kind == AS_FIELD_KNOWN || f->kind == AS_FIELD_BYTES)
+            memset(to, 0xff, sizeof(uint64_t));
         else if (f->kind == AS_FIELD_FACT)
             memcpy(to, &none, sizeof none);
         else if (f->kind == AS_FIELD_REAL)
@@ -167,7 +169,9 @@ static int take_fact(enum as_field_kind kind, const struct as_json_parser *p,
 
 static bool take_name(const struct as_json_field *f, const struct as_json_parser *p, void *to)
 {
-    for (uint32_t i = 0; p->kind == AS_JSON_STRING && i < f->max; i++) {
+    size_t n = f->n_names ? f->n_names : f->max;
+
+    for (uint32_t i = 0; p->kind == AS_JSON_STRING && i < n; i++) {
         if (!as_json_text_is(p, f->names[i]))
             continue;
         memcpy(to, &i, sizeof i);
@@ -182,6 +186,8 @@ static int take_scalar(enum as_field_kind kind, size_t max, void *to, struct as_
     bool flag = p->kind == AS_JSON_TRUE;
 
     switch (kind) {
+    case AS_FIELD_NAME:
+        return p->kind == AS_JSON_NULL ? 0 : take_text(p, arena, to, err);
     case AS_FIELD_TEXT:
         return take_text(p, arena, to, err);
     case AS_FIELD_CHARS:
@@ -195,6 +201,11 @@ static int take_scalar(enum as_field_kind kind, size_t max, void *to, struct as_
     case AS_FIELD_BOOL:
         memcpy(to, &flag, sizeof flag);
         return flag || p->kind == AS_JSON_FALSE;
+    case AS_FIELD_KNOWN:
+    case AS_FIELD_BYTES:
+        if (p->kind == AS_JSON_NULL)
+            return 1; /* as it was cleared */
+        /* fall through */
     case AS_FIELD_U64:
         return take_unsigned(p, UINT64_MAX, sizeof(uint64_t), to);
     case AS_FIELD_U32:
@@ -216,7 +227,9 @@ static int take_item(const struct as_json_field *f, void *to, void *user, struct
 
     if (f->item == AS_FIELD_OBJECT && p->kind == AS_JSON_OBJECT)
         return as_json_fields_read(f->shape, to, user, arena, p, err);
-    rc = f->item == AS_FIELD_OBJECT ? 0 : take_scalar(f->item, f->size, to, arena, p, err);
+    rc = f->item == AS_FIELD_OBJECT ? 0
+         : f->names                 ? take_name(f, p, to)
+                                    : take_scalar(f->item, f->size, to, arena, p, err);
     skipped = as_json_skip(p, err);
     return skipped < 0 ? skipped : rc;
 }
@@ -320,8 +333,10 @@ static int read_value(const struct as_json_field *f, bool reason, void *object, 
 {
     int rc, skipped;
 
-    if (f->kind == AS_FIELD_OWN)
+    if (f->kind == AS_FIELD_OWN && f->read)
         return f->read(user, object, p, err);
+    if (f->kind == AS_FIELD_OWN)
+        return (rc = as_json_skip(p, err)) < 0 ? rc : 1;
     rc = as_json_next(p, err);
     if (rc < 0)
         return rc;
@@ -336,6 +351,9 @@ static uint64_t needed(const struct as_json_shape *shape)
 {
     uint64_t all = shape->n < 64 ? (UINT64_C(1) << shape->n) - 1 : UINT64_MAX;
 
+    for (size_t i = 0; i < shape->n && i < 64; i++)
+        if (shape->field[i].kind == AS_FIELD_OWN && !shape->field[i].read)
+            all &= ~(UINT64_C(1) << i); /* it follows from the others */
     return shape->need ? shape->need : all;
 }
 

@@ -15,12 +15,15 @@
 
 enum as_field_kind {
     AS_FIELD_U64,
+    AS_FIELD_KNOWN, /* uint64_t; null: UINT64_MAX */
+    AS_FIELD_BYTES, /* the same; objects have the MiB beside it: KEY_bytes and KEY_mb */
     AS_FIELD_I64,
     AS_FIELD_U32,
     AS_FIELD_U8,
     AS_FIELD_INT,
     AS_FIELD_F64,   /* null: NaN */
     AS_FIELD_TEXT,  /* const char *; null: NULL */
+    AS_FIELD_NAME,  /* the same, but it has to be there */
     AS_FIELD_CHARS, /* char[max]; null: "" */
     AS_FIELD_BOOL,
     AS_FIELD_ENUM,   /* an unsigned number below `max`; with `names`, its name in JSON */
@@ -31,7 +34,8 @@ enum as_field_kind {
     AS_FIELD_ARRAY,  /* `max` items inside, `item` each; the count beside it says how many */
     AS_FIELD_LIST,   /* a pointer to items, at most `max`, and a count beside it */
     AS_FIELD_REF,    /* a pointer to a struct described by `shape`; NULL is null. Written only */
-    AS_FIELD_OWN,    /* `read` and `write` do it */
+    AS_FIELD_OWN, /* `read` and `write` do it; without `read` it follows from the other fields: it
+                     is in objects, not in rows, and passed over when read */
     AS_FIELD_KIND_COUNT
 };
 
@@ -46,6 +50,7 @@ struct as_json_field {
     const struct as_json_shape *shape;
     const char *const *names; /* of ENUM, `max` of them; NULL: numbers */
     bool optional;            /* of documents: it may be left out */
+    size_t n_names;           /* of ARRAY of ENUM: how many `names` has */
     const char *unit, *help;  /* for schemas; may be NULL */
     /* Of AS_FIELD_OWN: called after the key, takes the whole value. As as_json_fields_read(). */
     int (*read)(void *user, void *object, struct as_json_parser *p, struct assay_error *err);
@@ -99,6 +104,13 @@ struct as_json_shape {
 #define AS_FIELD(type, member)                  AS_FIELD_KEY(type, #member, member, NULL, NULL)
 #define AS_FIELD_HELP(type, member, unit, help) AS_FIELD_KEY(type, #member, member, unit, help)
 
+/* The same as another kind than its C type has: NAME, KNOWN, BYTES. */
+#define AS_FIELD_AS(type, name, member, of_kind)                                                   \
+    {                                                                                              \
+        .key = (name), .kind = (of_kind), .offset = offsetof(type, member),                        \
+        .size = sizeof AS_MEMBER_(type, member), .max = sizeof AS_MEMBER_(type, member)            \
+    }
+
 #define AS_FIELD_ENUM(type, member, limit)                                                         \
     {                                                                                              \
         .key = #member, .kind = AS_FIELD_ENUM, .offset = offsetof(type, member), .max = (limit)    \
@@ -140,6 +152,15 @@ struct as_json_shape {
         .offset = offsetof(type, member), .size = sizeof AS_MEMBER_(type, member)[0],              \
         .count_offset = offsetof(type, count), .count_size = sizeof AS_MEMBER_(type, count),       \
         .shape = (described),                                                                      \
+        .max = sizeof AS_MEMBER_(type, member) / sizeof AS_MEMBER_(type, member)[0]                \
+    }
+/* Enumerations inside by their names, of which `count` are used. */
+#define AS_FIELD_NAMED_ARRAY(type, name, member, count, array)                                     \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_ARRAY, .item = AS_FIELD_ENUM,                              \
+        .offset = offsetof(type, member), .size = sizeof AS_MEMBER_(type, member)[0],              \
+        .count_offset = offsetof(type, count), .count_size = sizeof AS_MEMBER_(type, count),       \
+        .names = (array), .n_names = sizeof(array) / sizeof *(array),                              \
         .max = sizeof AS_MEMBER_(type, member) / sizeof AS_MEMBER_(type, member)[0]                \
     }
 /* Structs inside, all used, whatever its dimensions: `first` is the first of them. */
@@ -205,11 +226,17 @@ struct as_json_shape {
         .key = (name), .kind = AS_FIELD_REF, .offset = offsetof(type, member),                     \
         .shape = (described)                                                                       \
     }
+/* A value that a function writes. */
+#define AS_FIELD_DERIVED(name, writer) AS_FIELD_CUSTOM(name, NULL, writer)
 
 #define AS_SHAPE(type, table)                                                                      \
     {                                                                                              \
         .field = (table), .n = sizeof(table) / sizeof *(table), .size = sizeof(type)               \
     }
+
+/* The fields of a shape from one key on until before another; NULL: from the first, to the last. */
+struct as_json_shape as_json_shape_part(const struct as_json_shape *shape, const char *from,
+                                        const char *until);
 
 /* ---- writing ---- */
 
@@ -232,6 +259,21 @@ struct as_json_cell {
     double real;
 };
 struct as_json_cell as_json_field_cell(const struct as_json_field *f, const void *object);
+
+/* Some of the fields, as as_json_shape_part() has them, into an object that is open. */
+void as_json_fields_some(struct as_json_writer *w, const struct as_json_shape *shape,
+                         const char *from, const char *until, const void *object);
+
+/* Under a key: an array of structs; or an object with a member for each, whose key is the text at
+ * `name_offset` of it. */
+void as_json_fields_list(struct as_json_writer *w, const char *key,
+                         const struct as_json_shape *shape, const void *rows, size_t n);
+void as_json_fields_map(struct as_json_writer *w, const char *key,
+                        const struct as_json_shape *shape, const void *rows, size_t n,
+                        size_t name_offset);
+
+/* The text when it is one JSON value, else null. */
+void as_json_raw_checked(struct as_json_writer *w, const char *json);
 
 /* The values as an array, in the order of the fields. */
 void as_json_fields_row(struct as_json_writer *w, const struct as_json_shape *shape,

@@ -16,6 +16,8 @@ static uint64_t whole_at(enum as_field_kind kind, const void *at)
 
     switch (kind) {
     case AS_FIELD_U64:
+    case AS_FIELD_KNOWN:
+    case AS_FIELD_BYTES:
         memcpy(&u64, at, sizeof u64);
         return u64;
     case AS_FIELD_U8:
@@ -61,6 +63,7 @@ static void write_scalar(struct as_json_writer *w, enum as_field_kind kind, cons
         as_json_f64(w, real_at(at));
         break;
     case AS_FIELD_TEXT:
+    case AS_FIELD_NAME:
         write_text(w, at);
         break;
     case AS_FIELD_CHARS:
@@ -75,7 +78,10 @@ static void write_scalar(struct as_json_writer *w, enum as_field_kind kind, cons
         write_signed(w, kind == AS_FIELD_I64, at);
         break;
     default:
-        as_json_u64(w, whole_at(kind, at));
+        if ((kind == AS_FIELD_KNOWN || kind == AS_FIELD_BYTES) && whole_at(kind, at) == UINT64_MAX)
+            as_json_null(w);
+        else
+            as_json_u64(w, whole_at(kind, at));
     }
 }
 
@@ -131,6 +137,8 @@ static void write_items(struct as_json_writer *w, const struct as_json_field *f,
     for (size_t i = 0; at && i < n; i++) {
         if (f->item == AS_FIELD_OBJECT)
             as_json_fields_write(w, f->shape, at + i * f->size);
+        else if (f->names && whole_at(f->item, at + i * f->size) < f->n_names)
+            as_json_text(w, f->names[whole_at(f->item, at + i * f->size)]);
         else
             write_scalar(w, f->item, at + i * f->size);
     }
@@ -202,6 +210,17 @@ const void *as_json_field_members(const struct as_json_field *f, const void *obj
     return behind;
 }
 
+/* KEY_mb beside KEY_bytes. */
+static void put_mib(struct as_json_writer *w, const struct as_json_field *f, const void *object)
+{
+    uint64_t bytes = whole_at(f->kind, (const char *)object + f->offset);
+    size_t stem = strlen(f->key) - strlen("bytes");
+    char key[MAX_KEY];
+
+    (void)snprintf(key, sizeof key, "%.*smb", (int)stem, f->key);
+    as_json_kv_f64(w, key, bytes == UINT64_MAX ? AS_UNKNOWN : (double)bytes / AS_MIB);
+}
+
 void as_json_fields_put(struct as_json_writer *w, const struct as_json_shape *shape,
                         const void *object)
 {
@@ -217,6 +236,8 @@ void as_json_fields_put(struct as_json_writer *w, const struct as_json_shape *sh
         }
         as_json_key(w, f->key);
         why = write_value(w, f, object);
+        if (f->kind == AS_FIELD_BYTES)
+            put_mib(w, f, object);
         if (!why)
             continue;
         as_json_null(w);
@@ -233,12 +254,85 @@ void as_json_fields_write(struct as_json_writer *w, const struct as_json_shape *
     as_json_object_end(w);
 }
 
+static bool is_key(const struct as_json_field *f, const char *key)
+{
+    return f->key && strcmp(f->key, key) == 0;
+}
+
+struct as_json_shape as_json_shape_part(const struct as_json_shape *shape, const char *from,
+                                        const char *until)
+{
+    struct as_json_shape part = {.field = shape->field, .size = shape->size};
+    const struct as_json_field *end = shape->field + shape->n;
+
+    while (from && part.field < end && !is_key(part.field, from))
+        part.field++;
+    while (part.field + part.n < end && !(until && is_key(&part.field[part.n], until)))
+        part.n++;
+    return part;
+}
+
+void as_json_fields_some(struct as_json_writer *w, const struct as_json_shape *shape,
+                         const char *from, const char *until, const void *object)
+{
+    const struct as_json_shape part = as_json_shape_part(shape, from, until);
+
+    as_json_fields_put(w, &part, object);
+}
+
+void as_json_raw_checked(struct as_json_writer *w, const char *json)
+{
+    struct as_json_parser p;
+    size_t size = json ? strlen(json) : 0;
+    int rc = 0;
+
+    as_json_parser_init(&p, json ? json : "", size);
+    if (size)
+        rc = as_json_next(&p, NULL) > 0 && as_json_skip(&p, NULL) >= 0 &&
+             as_json_next(&p, NULL) == AS_JSON_END;
+    as_json_parser_fini(&p);
+    if (rc)
+        as_json_raw(w, json, size);
+    else
+        as_json_null(w);
+}
+
+void as_json_fields_list(struct as_json_writer *w, const char *key,
+                         const struct as_json_shape *shape, const void *rows, size_t n)
+{
+    as_json_kv_array(w, key);
+    for (size_t i = 0; i < n; i++)
+        as_json_fields_write(w, shape, (const char *)rows + i * shape->size);
+    as_json_array_end(w);
+}
+
+void as_json_fields_map(struct as_json_writer *w, const char *key,
+                        const struct as_json_shape *shape, const void *rows, size_t n,
+                        size_t name_offset)
+{
+    as_json_kv_object(w, key);
+    for (size_t i = 0; i < n; i++) {
+        const char *row = (const char *)rows + i * shape->size, *name;
+
+        memcpy(&name, row + name_offset, sizeof name);
+        as_json_key(w, name);
+        as_json_fields_write(w, shape, row);
+    }
+    as_json_object_end(w);
+}
+
+static bool is_derived(const struct as_json_field *f)
+{
+    return f->kind == AS_FIELD_OWN && !f->read;
+}
+
 void as_json_fields_row(struct as_json_writer *w, const struct as_json_shape *shape,
                         const void *object)
 {
     as_json_array(w);
     for (size_t i = 0; i < shape->n; i++) {
-        const char *why = write_value(w, &shape->field[i], object);
+        const char *why =
+            is_derived(&shape->field[i]) ? NULL : write_value(w, &shape->field[i], object);
 
         if (why)
             as_json_text(w, why);
@@ -330,12 +424,13 @@ struct as_json_cell as_json_field_cell(const struct as_json_field *f, const void
 /* ---- the description ---- */
 
 static const char *const type_name[] = {
-    [AS_FIELD_U64] = "integer",  [AS_FIELD_I64] = "integer",   [AS_FIELD_U32] = "integer",
-    [AS_FIELD_U8] = "integer",   [AS_FIELD_INT] = "integer",   [AS_FIELD_F64] = "number",
-    [AS_FIELD_TEXT] = "string",  [AS_FIELD_CHARS] = "string",  [AS_FIELD_BOOL] = "boolean",
-    [AS_FIELD_ENUM] = "integer", [AS_FIELD_FACT] = "integer",  [AS_FIELD_REAL] = "number",
-    [AS_FIELD_LIMIT] = "number", [AS_FIELD_OBJECT] = "object", [AS_FIELD_ARRAY] = "array",
-    [AS_FIELD_LIST] = "array",   [AS_FIELD_REF] = "object",    [AS_FIELD_OWN] = "any",
+    [AS_FIELD_KNOWN] = "integer", [AS_FIELD_BYTES] = "integer", [AS_FIELD_NAME] = "string",
+    [AS_FIELD_U64] = "integer",   [AS_FIELD_I64] = "integer",   [AS_FIELD_U32] = "integer",
+    [AS_FIELD_U8] = "integer",    [AS_FIELD_INT] = "integer",   [AS_FIELD_F64] = "number",
+    [AS_FIELD_TEXT] = "string",   [AS_FIELD_CHARS] = "string",  [AS_FIELD_BOOL] = "boolean",
+    [AS_FIELD_ENUM] = "integer",  [AS_FIELD_FACT] = "integer",  [AS_FIELD_REAL] = "number",
+    [AS_FIELD_LIMIT] = "number",  [AS_FIELD_OBJECT] = "object", [AS_FIELD_ARRAY] = "array",
+    [AS_FIELD_LIST] = "array",    [AS_FIELD_REF] = "object",    [AS_FIELD_OWN] = "any",
 };
 _Static_assert(AS_COUNT_OF(type_name) == AS_FIELD_KIND_COUNT, "name every kind");
 
@@ -343,6 +438,8 @@ void as_json_fields_columns(struct as_json_writer *w, const struct as_json_shape
 {
     as_json_kv_array(w, "columns");
     for (size_t i = 0; i < shape->n; i++) {
+        if (is_derived(&shape->field[i]))
+            continue;
         as_json_array(w);
         as_json_text(w, shape->field[i].key);
         as_json_text(w, shape->field[i].names ? "string" : type_name[shape->field[i].kind]);
@@ -354,8 +451,8 @@ void as_json_fields_columns(struct as_json_writer *w, const struct as_json_shape
 
 static bool may_be_null(enum as_field_kind kind)
 {
-    return kind == AS_FIELD_F64 || kind == AS_FIELD_TEXT ||
-           (kind >= AS_FIELD_FACT && kind <= AS_FIELD_LIMIT);
+    return kind == AS_FIELD_F64 || kind == AS_FIELD_TEXT || kind == AS_FIELD_KNOWN ||
+           kind == AS_FIELD_BYTES || (kind >= AS_FIELD_FACT && kind <= AS_FIELD_LIMIT);
 }
 
 static void describe_type(struct as_json_writer *w, enum as_field_kind kind, bool null)
@@ -405,7 +502,7 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
         return;
     }
     as_json_object(w);
-    if (f->names)
+    if (f->names && f->kind == AS_FIELD_ENUM)
         describe_names(w, f);
     else
         describe_type(w, f->kind, f->known != NULL);
@@ -419,11 +516,19 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
             as_json_fields_schema(w, f->shape);
         } else {
             as_json_object(w);
-            describe_type(w, f->item, false);
+            describe_type(w, f->names ? AS_FIELD_TEXT : f->item, false);
             as_json_object_end(w);
         }
     }
     as_json_object_end(w);
+    if (f->kind == AS_FIELD_BYTES) {
+        char key[MAX_KEY];
+
+        (void)snprintf(key, sizeof key, "%.*smb", (int)(strlen(f->key) - strlen("bytes")), f->key);
+        as_json_kv_object(w, key);
+        describe_type(w, AS_FIELD_F64, false);
+        as_json_object_end(w);
+    }
     if (f->kind >= AS_FIELD_FACT && f->kind <= AS_FIELD_LIMIT) {
         char key[MAX_KEY];
 

@@ -218,3 +218,26 @@ const char *as_layer_metric_text(enum as_layer_metric_id id, const struct as_lay
         return NULL;
     }
 }
+
+const char *as_layer_sort_at(size_t i)
+{
+    return i < AS_SORT_COUNT ? as_layer_sort_name((enum as_layer_sort)i) : NULL;
+}
+
+struct as_report_options as_report_options_of(const struct as_show *show)
+{
+    struct as_report_options o = {
+        .top = show->top,
+        .sort = (enum as_layer_sort)as_show_word(show->sort, as_layer_sort_at, AS_SORT_SELF),
+        .unit = show->unit,
+        .wide = show->wide,
+        .markdown = show->markdown,
+        .quiet = show->quiet,
+        .n_columns = show->n_columns,
+    };
+    _Static_assert(AS_COUNT_OF(o.column) >= AS_SHOW_MAX_WORDS, "room for every word");
+
+    for (size_t i = 0; i < show->n_columns; i++)
+        o.column[i] = as_show_word(show->column[i], as_layer_metric_name_at, 0);
+    return o;
+}

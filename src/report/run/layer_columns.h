@@ -6,6 +6,7 @@
 #include "analyze/run/layers.h"
 #include "base/text/table.h"
 #include "report/run/report.h"
+#include "report/run/show.h"
 
 enum as_layer_metric_kind {
     AS_LAYER_METRIC_TEXT,
@@ -82,6 +83,12 @@ const char *as_layer_metric_text(enum as_layer_metric_id id, const struct as_lay
 
 /* False for a percentile that the number of calls does not carry. */
 bool as_layer_metric_supported(enum as_layer_metric_id id, const struct as_layer *layer);
+
+/* The words of --sort; NULL past the last. */
+const char *as_layer_sort_at(size_t i);
+
+/* What the user wants to see, but for the sections: their words differ from kind to kind. */
+struct as_report_options as_report_options_of(const struct as_show *show);
 
 /* ---- layer_table.c ---- */
 

@@ -31,14 +31,15 @@ static const unsigned variable_columns[] = {
 
 #define N_OF(array) (sizeof(array) / sizeof *(array))
 
-static void explain(struct as_page *page, const struct as_layer_marks *marks)
+static void explain(struct as_page *page, const struct as_layer_marks *marks, bool failed_apart)
 {
     if (marks->near_cost)
         as_page_line(page, AS_STYLE_DIM,
                      "! the median call is shorter than %d times the cost of recording it",
                      AS_COST_FACTOR);
     if (marks->failed)
-        as_page_line(page, AS_STYLE_DIM, "F some calls failed; their times are included");
+        as_page_line(page, AS_STYLE_DIM, "F some calls failed; their times are %s",
+                     failed_apart ? "in no metric" : "included");
     if (marks->unbalanced)
         as_page_line(page, AS_STYLE_DIM,
                      "U some calls have no end; they are in no figure but health's");
@@ -92,7 +93,7 @@ int as_section_layers(const struct as_report *report, struct as_page *page, stru
     if (rc < 0)
         return rc;
     tell_rest(page, what.n_rows, n);
-    explain(page, &marks);
+    explain(page, &marks, report->layers->failed_apart);
     return ASSAY_OK;
 }
 

@@ -18,14 +18,11 @@ static const struct {
     [AS_SECTION_##name] = {#function, help, usual, as_section_##function},
     AS_REPORT_SECTIONS(X)
 #undef X
-#define X(name, function, help, usual) [AS_SECTION_##name] = {#function, help, usual, NULL},
-        AS_REPORT_SESSION_SECTIONS(X)
-#undef X
 };
 
 const char *as_report_section_at(size_t i)
 {
-    if (i == AS_SECTION_ALL)
+    if (i == AS_SECTION_COUNT)
         return "all";
     return i < AS_SECTION_COUNT ? section[i].name : NULL;
 }
@@ -49,6 +46,38 @@ static void tell_more(const struct as_report *report, struct as_page *page)
     as_page_line(page, AS_STYLE_DIM, "      assay export --to perfetto RUN");
 }
 
+static const struct as_manager_run *manager_of(const struct as_report *report)
+{
+    return report->view ? report->view->manager : NULL;
+}
+
+/* Whether the run can have it at all. */
+static bool is_possible(const struct as_report *report, unsigned i)
+{
+    return i < AS_SECTION_ANOMALIES || manager_of(report);
+}
+
+/* What few sessions of a manager have is shown by those alone. */
+static bool is_usual_of_manager(const struct as_manager_run *run, unsigned i)
+{
+    switch (i) {
+    case AS_SECTION_SUMMARY:
+    case AS_SECTION_LAYERS:
+    case AS_SECTION_MEMORY:
+    case AS_SECTION_LEAKS:
+    case AS_SECTION_BOTTLENECKS:
+        return true;
+    case AS_SECTION_ANOMALIES:
+        return !run->reason[AS_PART_ANOMALIES];
+    case AS_SECTION_DISTRIBUTED:
+        return !run->reason[AS_PART_DISTRIBUTED];
+    case AS_SECTION_BACKENDS:
+        return !run->reason[AS_PART_BACKENDS];
+    default:
+        return false;
+    }
+}
+
 /* Without a choice. A program that was watched has its own sections, and layers if it marked any.
  */
 static bool is_usual(const struct as_report *report, unsigned i)
@@ -58,6 +87,8 @@ static bool is_usual(const struct as_report *report, unsigned i)
                          1u << AS_SECTION_PRODUCTS | 1u << AS_SECTION_MEMORY |
                          1u << AS_SECTION_LEAKS | 1u << AS_SECTION_BOTTLENECKS;
 
+    if (manager_of(report))
+        return is_usual_of_manager(manager_of(report), i);
     if (!report->program)
         return section[i].usual;
     if (own >> i & 1)
@@ -75,15 +106,11 @@ int as_report_page(const struct as_report *report, struct as_out *out, const str
     as_page_open(&page, out, term, report->options->markdown);
     page.wide = report->options->wide;
     for (unsigned i = 0; i < AS_SECTION_COUNT && rc == ASSAY_OK; i++) {
-        if (wanted ? !(wanted >> i & 1) : !is_usual(report, i))
-            continue;
-        if (section[i].print)
+        if (is_possible(report, i) && (wanted ? wanted >> i & 1 : is_usual(report, i)))
             rc = section[i].print(report, &page, err);
-        else
-            as_page_line(&page, AS_STYLE_DIM, "%s: only the JSON of a session has it",
-                         section[i].name);
     }
-    if (!wanted && !report->options->quiet && !page.markdown && rc == ASSAY_OK)
+    if (!wanted && !manager_of(report) && !report->options->quiet && !page.markdown &&
+        rc == ASSAY_OK)
         tell_more(report, &page);
     closed = as_page_close(&page, rc < 0 ? NULL : err);
     return rc < 0 ? rc : closed;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "analyze/run/layers.h"
-#include "analyze/run/saved_profile.h"
+#include "analyze/run/run_findings.h"
 #include "analyze/watch/target_findings.h"
 #include "base/json/json_writer.h"
 #include "base/output.h"
@@ -14,7 +14,7 @@
 #include "base/text/text.h"
 #include "report/page/page.h"
 
-#define AS_REPORT_MAX_COLUMNS 48
+#define AS_REPORT_MAX_COLUMNS 64 /* as many as AS_SHOW_MAX_WORDS */
 
 /* The parts of a page: name for --section, what it shows, and whether it is on the page without
  * being asked for. */
@@ -37,22 +37,17 @@
     X(HEALTH, health, "what was lost, damaged, unbalanced", false)                                 \
     X(MEMORY, memory, "memory over time and by layer", false)                                      \
     X(LEAKS, leaks, "whether memory grows and does not come back", false)                          \
-    X(BOTTLENECKS, bottlenecks, "which layers hold the program back, why, what to do", false)
-
-/* Those that only the JSON of a session has. */
-#define AS_REPORT_SESSION_SECTIONS(X)                                                              \
-    X(ANOMALIES, anomalies, "calls that stand out from those before: of a session's JSON", false)  \
-    X(DISTRIBUTED, distributed, "how nodes share the work: of a session's JSON", false)            \
-    X(BACKENDS, backends, "backends compared: of a session's JSON", false)
+    X(BOTTLENECKS, bottlenecks, "which layers hold the program back, why, what to do", false)      \
+    X(ANOMALIES, anomalies, "calls that stand out from those before: of a manager", false)         \
+    X(DISTRIBUTED, distributed, "how nodes share the work: of a manager", false)                   \
+    X(BACKENDS, backends, "backends compared: of a manager", false)
 
 enum as_report_section {
 #define X(name, function, help, usual) AS_SECTION_##name,
-    AS_REPORT_SECTIONS(X) AS_REPORT_SESSION_SECTIONS(X)
+    AS_REPORT_SECTIONS(X)
 #undef X
         AS_SECTION_COUNT
 };
-
-#define AS_SECTION_ALL AS_SECTION_COUNT /* the last word of as_report_section_at() */
 
 /* "summary" and the others, then "all"; NULL after the last. */
 const char *as_report_section_at(size_t i);
@@ -72,7 +67,7 @@ struct as_report {
     struct as_run *run;
     const struct as_layers *layers;
     const struct as_report_options *options;
-    const struct as_saved_profile *view; /* needed by the sections of AS_SECTIONS_OF_VIEW, by the
+    const struct as_run_findings *view; /* needed by the sections of AS_SECTIONS_OF_VIEW, by the
                                            classic text; JSON has them when they are asked for */
     /* Of a run of `assay run`; NULL for others. Both or none. */
     const struct as_target *program;
@@ -86,17 +81,6 @@ struct as_report {
 /* Text for a terminal, or Markdown. */
 AS_MUST_USE int as_report_page(const struct as_report *report, struct as_out *out,
                                const struct as_term *term, struct assay_error *err);
-
-/* The same sections of a session whose JSON was read back: summary, layers, memory, leaks,
- * bottlenecks, anomalies, distributed, backends; others are left out. Without a choice, the last
- * three are there when the session has them. USAGE for a column it has not. */
-AS_MUST_USE int as_report_session_page(const struct as_saved_profile *view,
-                                       const struct as_report_options *options, struct as_out *out,
-                                       const struct as_term *term, struct assay_error *err);
-
-/* Whether a session has what was asked for: USAGE for sections and columns that it has not. */
-AS_MUST_USE int as_report_session_check(const struct as_report_options *options,
-                                        struct assay_error *err);
 
 /* The members of the document "assay.trace". */
 AS_MUST_USE int as_report_json(const struct as_report *report, struct as_json_writer *w,

@@ -238,13 +238,17 @@ static int write_gemm(struct as_csv_writer *w, const struct as_report *report,
 static const struct {
     const char *name;
     write_fn write;
-    bool of_program; /* made for runs of `assay run` alone */
+    enum { OF_ALL, OF_EVENTS, OF_PROGRAM } of; /* runs that have it: all, recorded, `assay run` */
 } file[] = {
-    {"layers.csv", write_layers, false},      {"threads.csv", write_threads, false},
-    {"tree.csv", write_tree, false},          {"timeline.csv", write_timeline, false},
-    {"latency.csv", write_latency, false},    {"channels.csv", write_channels, false},
-    {"processes.csv", write_processes, true}, {"heap_sites.csv", write_sites, true},
-    {"gemm.csv", write_gemm, true},
+    {"layers.csv", write_layers, OF_ALL},
+    {"threads.csv", write_threads, OF_EVENTS},
+    {"tree.csv", write_tree, OF_EVENTS},
+    {"timeline.csv", write_timeline, OF_EVENTS},
+    {"latency.csv", write_latency, OF_EVENTS},
+    {"channels.csv", write_channels, OF_EVENTS},
+    {"processes.csv", write_processes, OF_PROGRAM},
+    {"heap_sites.csv", write_sites, OF_PROGRAM},
+    {"gemm.csv", write_gemm, OF_PROGRAM},
 };
 
 static int write_file(const struct as_report *report, const char *folder, size_t i,
@@ -269,10 +273,11 @@ static int write_file(const struct as_report *report, const char *folder, size_t
 
 int as_report_csv(const struct as_report *report, const char *folder, struct assay_error *err)
 {
+    const bool manager = report->view && report->view->manager;
     int rc = as_folder_make(folder, 0777, err), n = 0;
 
     for (size_t i = 0; i < AS_COUNT_OF(file) && rc == ASSAY_OK; i++) {
-        if (file[i].of_program && !report->program)
+        if ((file[i].of == OF_PROGRAM && !report->program) || (file[i].of != OF_ALL && manager))
             continue;
         rc = write_file(report, folder, i, err);
         n++;

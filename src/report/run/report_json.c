@@ -5,10 +5,10 @@
 #include "analyze/run/layers.h"
 #include "base/alloc.h"
 #include "base/units.h"
+#include "report/findings/findings_report.h"
 #include "report/page/page.h"
 #include "report/run/report.h"
 #include "report/run/run_health.h"
-#include "report/session/session_report.h"
 #include "report/watch/watch_report.h"
 #include "trace/run/run_reader.h"
 
@@ -261,22 +261,21 @@ static unsigned parts_of_program(const struct as_report *report)
     return parts;
 }
 
-static int put_view(struct as_json_writer *w, const struct as_report *report,
-                    struct assay_error *err)
+static void put_view(struct as_json_writer *w, const struct as_report *report)
 {
-    int rc = ASSAY_OK;
-
     if (wants(report, AS_SECTION_MEMORY))
-        as_session_memory_json(w, report->view);
+        as_findings_memory_json(w, report);
     if (wants(report, AS_SECTION_LEAKS))
-        rc = as_session_leaks_json(w, report->view, err);
+        as_findings_leaks_json(w, report->view);
+    if (!wants(report, AS_SECTION_BOTTLENECKS))
+        return;
     /* Those of a program that marked no layers are in `program`. */
-    if (rc == ASSAY_OK && wants(report, AS_SECTION_BOTTLENECKS) &&
-        (!report->program || report->layers->n_layers > 0))
-        rc = as_session_bottlenecks_json(w, report->view, err);
-    else if (rc == ASSAY_OK && wants(report, AS_SECTION_BOTTLENECKS))
-        as_session_no_bottlenecks_json(w, "no layers were marked: program.causes tells");
-    return rc;
+    if (report->program && report->layers->n_layers == 0) {
+        as_findings_no_bottlenecks_json(w, "no layers were marked: program.causes tells");
+        return;
+    }
+    as_json_key(w, "bottlenecks");
+    as_bottleneck_json(w, &report->view->bottlenecks, 0);
 }
 
 int as_report_json(const struct as_report *report, struct as_json_writer *w,
@@ -307,7 +306,7 @@ int as_report_json(const struct as_report *report, struct as_json_writer *w,
     if (report->options->sections >> AS_SECTION_TIMELINE & 1)
         rc = as_json_timeline(w, report, err);
     if (rc == ASSAY_OK && report->view)
-        rc = put_view(w, report, err);
+        put_view(w, report);
     if (rc == ASSAY_OK && report->program && parts_of_program(report)) {
         as_json_key(w, "program");
         rc = as_watch_json(report->program, parts_of_program(report), w, err);

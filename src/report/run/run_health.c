@@ -113,7 +113,7 @@ static void find_weakness(struct list *list, const struct as_layers *layers)
     if (layers->backwards)
         add(list, "clock_backwards", AS_HEALTH_WARN, "clock: it ran backwards before %s",
             COUNT(layers->backwards, "event"));
-    if (!layers->run->time.known && layers->events)
+    if (!layers->run->time.known && layers->run->n_threads > 0)
         add(list, "clock_unknown", AS_HEALTH_WARN,
             "clock: the run does not tell how long a tick is; times are not to be trusted");
     if (layers->waited_ns) {

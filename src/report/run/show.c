@@ -14,7 +14,8 @@
     X(operations)                                                                                  \
     X(overhead)                                                                                    \
     X(sweep)                                                                                       \
-    X(bench)
+    X(bench)                                                                                       \
+    X(manager)
 
 #define X(name) extern const struct as_run_kind as_kind_##name;
 KINDS(X)

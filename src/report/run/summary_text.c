@@ -50,16 +50,22 @@ static const char *or_dash(const char *text)
 static void put_where(const struct as_report *report, struct as_page *page)
 {
     struct as_run *run = report->run;
+    const char *clock = as_run_fact_text(run, "clock.kind");
     char date[AS_TEXT_HUMAN], cpus[32] = "";
+    uint64_t real_ns = run->time.real_ns;
     double n_cpus;
+
+    /* A run without events has no clock of its own. */
+    if (!real_ns && report->view && report->view->start_time > 0 && report->view->start_time < 1e10)
+        real_ns = (uint64_t)(report->view->start_time * 1e9);
 
     if (as_run_fact_number(run, "host.cpus_online", &n_cpus))
         snprintf(cpus, sizeof cpus, ", %.0f CPU%s", n_cpus, n_cpus > 1 ? "s" : "");
-    as_text_date(date, run->time.real_ns);
-    as_page_line(page, AS_STYLE_DIM, "%s on %s (%s%s), clock %s", date,
+    as_text_date(date, real_ns);
+    as_page_line(page, AS_STYLE_DIM, "%s on %s (%s%s)%s%s", date,
                  or_dash(as_run_fact_text(run, "host.name")),
-                 or_dash(as_run_fact_text(run, "host.cpu_model")), cpus,
-                 or_dash(as_run_fact_text(run, "clock.kind")));
+                 or_dash(as_run_fact_text(run, "host.cpu_model")), cpus, clock ? ", clock " : "",
+                 clock ? clock : "");
 }
 
 static void put_totals(const struct as_report *report, struct as_page *page)

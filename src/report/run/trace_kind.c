@@ -5,16 +5,16 @@
 #include <sys/utsname.h>
 
 #include "base/units.h"
+#include "report/findings/findings_report.h"
 #include "report/run/layer_columns.h"
 #include "report/run/report.h"
 #include "report/run/show.h"
-#include "report/session/session_report.h"
 
 /* All that is found out about a run. */
 struct trace {
     struct as_report_options options;
     struct as_layers *layers;
-    struct as_saved_profile *view;
+    struct as_run_findings *view;
     struct as_target *program;
     struct as_target_findings *findings;
     struct as_peaks own;          /* of the run */
@@ -22,25 +22,12 @@ struct trace {
     struct as_report report;
 };
 
-static const char *sort_at(size_t i)
+/* All but those of a manager. */
+static const char *section_at(size_t i)
 {
-    return i < AS_SORT_COUNT ? as_layer_sort_name((enum as_layer_sort)i) : NULL;
-}
-
-static void read_options(struct trace *t, const struct as_show *show)
-{
-    t->options = (struct as_report_options){
-        .sections = as_show_sections(show, as_report_section_at),
-        .top = show->top,
-        .sort = (enum as_layer_sort)as_show_word(show->sort, sort_at, AS_SORT_SELF),
-        .unit = show->unit,
-        .wide = show->wide,
-        .markdown = show->markdown,
-        .quiet = show->quiet,
-        .n_columns = show->n_columns,
-    };
-    for (size_t i = 0; i < show->n_columns; i++)
-        t->options.column[i] = as_show_word(show->column[i], as_layer_metric_name_at, 0);
+    return i < AS_SECTION_ANOMALIES
+               ? as_report_section_at(i)
+               : as_report_section_at(i - AS_SECTION_ANOMALIES + AS_SECTION_COUNT);
 }
 
 /* Peaks are a machine's: a run of another one has none here. */
@@ -82,14 +69,14 @@ static int make_view(struct trace *t, struct as_run *run, const struct as_show *
 {
     struct assay_bottleneck_options bottlenecks = ASSAY_BOTTLENECK_OPTIONS_INIT;
     struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
-    struct as_view_options how = {&bottlenecks, &leaks};
+    struct as_findings_options how = {&bottlenecks, &leaks};
 
     bottlenecks.threshold_percentile = show->percentile;
     leaks.threshold_mb = show->leak_threshold_mb;
     leaks.window_size = show->leak_window;
     if (t->peaks)
         take_peaks(t->peaks, &bottlenecks);
-    return as_saved_profile_run(&t->view, run, t->layers, &how, err);
+    return as_run_findings_new(&t->view, run, t->layers, &how, err);
 }
 
 static int take_program(struct trace *t, struct as_run *run, struct assay_error *err)
@@ -111,7 +98,7 @@ static void close_trace(struct trace *t)
 {
     as_target_findings_free(t->findings);
     as_target_free(t->program);
-    as_saved_profile_free(t->view);
+    as_run_findings_free(t->view);
     as_layers_free(t->layers);
 }
 
@@ -122,7 +109,8 @@ static int analyze(struct trace *t, struct as_run *run, const struct as_show *sh
     int rc;
 
     *t = (struct trace){.view = NULL};
-    read_options(t, show);
+    t->options = as_report_options_of(show);
+    t->options.sections = as_show_sections(show, section_at);
     how.thread = show->thread;
     rc = as_layers_analyze(&t->layers, run, &how, err);
     if (rc == ASSAY_ERR_NOTFOUND)
@@ -150,7 +138,7 @@ static int analyze(struct trace *t, struct as_run *run, const struct as_show *sh
 static int verdict(const struct trace *t, const struct as_show *show, int rc)
 {
     bool grows = t->findings ? t->findings->verdict == AS_GROWTH_FOUND
-                             : t->view && t->view->leaks.summary.growing;
+                             : t->view && t->view->leaks.found.summary.growing;
 
     return rc == ASSAY_OK && show->fail_on_leak && grows ? AS_SHOW_NOT_MET : rc;
 }
@@ -164,7 +152,7 @@ static int page(struct as_run *run, const struct as_show *show, struct as_out *o
     if (rc < 0)
         return rc;
     if (show->classic)
-        as_session_classic(out, t.view, show->top);
+        rc = as_classic_text(out, &t.report, err);
     else
         rc = as_report_page(&t.report, out, term, err);
     rc = verdict(&t, show, rc);
@@ -201,8 +189,8 @@ static int csv(struct as_run *run, const struct as_show *show, const char *folde
 const struct as_run_kind as_kind_trace = {
     .name = "trace",
     .schema_version = 2,
-    .section_at = as_report_section_at,
-    .sort_at = sort_at,
+    .section_at = section_at,
+    .sort_at = as_layer_sort_at,
     .column_at = as_layer_metric_name_at,
     .page = page,
     .json = json,
@@ -214,7 +202,7 @@ const struct as_run_kind as_kind_watch = {
     .name = "watch",
     .schema_version = 2,
     .section_at = as_report_section_at,
-    .sort_at = sort_at,
+    .sort_at = as_layer_sort_at,
     .column_at = as_layer_metric_name_at,
     .page = page,
     .json = json,

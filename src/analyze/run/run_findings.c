@@ -1,10 +1,11 @@
-/* analyze/run/saved_profile_run.c - what the run of a marked program says about memory, leaks and
- * bottlenecks. Every call of every layer is looked at once. */
+/* analyze/run/run_findings.c - what a run with layers says about memory, leaks and bottlenecks.
+ * Every call of a recorded run is looked at once. */
+#include "analyze/run/run_findings.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/run/saved_profile.h"
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/units.h"
@@ -35,7 +36,8 @@ struct list {
 };
 
 struct maker {
-    struct as_saved_profile *view;
+    struct as_run_findings *view;
+    struct as_layers *layers;
     struct as_run *run;
     struct list readings; /* struct reading */
     struct list marks;    /* struct mark: when iterations began */
@@ -213,7 +215,7 @@ static int walk(struct maker *m)
 static int keep_curve(struct maker *m)
 {
     const struct reading *r = m->readings.item;
-    struct as_view_memory *memory = &m->view->memory;
+    struct as_memory_curve *memory = &m->view->memory;
     size_t n = 0, stride;
     uint64_t first = 0;
     bool of_layers = true;
@@ -274,8 +276,8 @@ static int feed_detector(struct maker *m)
 
 static int judge_leaks(struct maker *m)
 {
-    struct as_view_leaks *leaks = &m->view->leaks;
-    int rc = ASSAY_OK;
+    struct as_leak_findings *leaks = &m->view->leaks;
+    int rc;
 
     if (m->view->memory.why) {
         leaks->why = m->view->memory.why;
@@ -288,16 +290,7 @@ static int judge_leaks(struct maker *m)
         return ASSAY_OK;
     }
     rc = feed_detector(m);
-    if (rc == ASSAY_OK)
-        rc = assay_leak_summary(m->view->detector, &leaks->summary, m->err);
-    if (rc < 0)
-        return rc;
-    leaks->n_leaks = assay_leak_list(m->view->detector, &leaks->leaks);
-    rc = assay_leak_incidents(m->view->detector, &leaks->incidents, m->err);
-    if (rc < 0)
-        return rc;
-    leaks->n_incidents = (size_t)rc;
-    return ASSAY_OK;
+    return rc < 0 ? rc : as_leak_report(m->view->detector, &leaks->found, m->err);
 }
 
 /* Memory noted at the ends of a layer's calls. */
@@ -312,68 +305,28 @@ static int layer_memory(struct maker *m)
         if (r[i].layer && r[i].layer <= m->run->n_sites)
             as_moments_add(&moments[r[i].layer], (uint64_t)(r[i].mb * AS_MIB));
     }
-    for (size_t i = 0; i < m->view->n_layers; i++) {
-        struct as_view_layer *layer = &m->view->layer[i];
+    for (size_t i = 0; i < m->layers->n_layers; i++) {
+        struct as_layer *layer = &m->layers->layer[i];
         const struct as_moments *x = &moments[layer->site];
 
-        if (!x->total.n)
-            continue;
-        layer->memory_readings = x->total.n * m->readings.stride;
-        layer->mean_memory_mb = as_moments_mean(x) / AS_MIB;
-        layer->std_memory_mb = as_moments_std_population(x) / AS_MIB;
-        layer->min_memory_mb = (double)x->total.min / AS_MIB;
-        layer->max_memory_mb = (double)x->total.max / AS_MIB;
+        if (x->total.n)
+            layer->memory = (struct as_layer_memory){
+                x->total.n * m->readings.stride, as_moments_mean(x) / AS_MIB,
+                as_moments_std_population(x) / AS_MIB, (double)x->total.min / AS_MIB,
+                (double)x->total.max / AS_MIB};
     }
     as_free(moments);
     return ASSAY_OK;
 }
 
-static int copy_layers(struct maker *m, const struct as_layers *layers)
+static void fill_times(struct maker *m)
 {
-    struct as_saved_profile *v = m->view;
+    struct as_run_findings *v = m->view;
 
-    v->layer = as_arena_zero(&v->arena, layers->n_layers + 1, sizeof *v->layer);
-    if (!v->layer)
-        return as_fail_nomem(m->err);
-    for (size_t i = 0; i < layers->n_layers; i++) {
-        const struct as_layer *l = &layers->layer[i];
-
-        v->layer[v->n_layers] = (struct as_view_layer){
-            .name = l->info->name,
-            .place = v->n_layers,
-            .site = l->site,
-            .calls = l->calls,
-            .failed = l->failed,
-            .total_time = (double)l->times.n * l->times.mean_ns * 1e-9,
-            .self_time = (double)l->self_ns * 1e-9,
-            .min_time = l->times.min_ns * 1e-9,
-            .max_time = l->times.max_ns * 1e-9,
-            .mean_time = l->times.mean_ns * 1e-9,
-            .std_time = l->times.std_population_ns * 1e-9,
-            .mean_memory_mb = AS_UNKNOWN,
-            .std_memory_mb = AS_UNKNOWN,
-            .min_memory_mb = AS_UNKNOWN,
-            .max_memory_mb = AS_UNKNOWN,
-            .std_time_sample = AS_UNKNOWN,
-            .cv = AS_UNKNOWN,
-            .p50_time = AS_UNKNOWN,
-            .p95_time = AS_UNKNOWN,
-            .p99_time = AS_UNKNOWN,
-        };
-        if (isfinite(l->times.mean_ns))
-            v->total_time += v->layer[v->n_layers].total_time;
-        v->n_layers++;
-    }
-    as_saved_profile_order(v, AS_SORT_TOTAL);
-    v->calls = layers->calls;
-    v->failed = layers->failed;
-    v->duration_seconds = (double)layers->wall_ns * 1e-9;
-    v->start_time = ((double)m->run->time.real_ns + (double)layers->first_ns) * 1e-9;
+    v->duration_seconds = (double)m->layers->wall_ns * 1e-9;
+    v->start_time = ((double)m->run->time.real_ns + (double)m->layers->first_ns) * 1e-9;
     v->end_time = v->start_time + v->duration_seconds;
-    v->cost_share = layers->cost_known ? layers->cost_share : AS_UNKNOWN;
-    v->gpu.why = "no device is read yet by this version";
-    v->gpu.mean_utilization_percent = v->gpu.peak_memory_mb = AS_UNKNOWN;
-    return ASSAY_OK;
+    v->gpu_why = "no device is read yet by this version";
 }
 
 static int judge(struct maker *m)
@@ -400,7 +353,7 @@ static int judge(struct maker *m)
 /* Of a run of `assay run`: its events are readings, which begin late and end early. */
 static int take_program(struct maker *m)
 {
-    struct as_saved_profile *v = m->view;
+    struct as_run_findings *v = m->view;
     struct as_target *program = NULL;
     struct assay_error none;
     int rc = as_target_analyze(&program, m->run, &none);
@@ -420,24 +373,21 @@ static int take_program(struct maker *m)
     return ASSAY_OK;
 }
 
-int as_saved_profile_run(struct as_saved_profile **out, struct as_run *run,
-                         const struct as_layers *layers, const struct as_view_options *options,
-                         struct assay_error *err)
+int as_run_findings_new(struct as_run_findings **out, struct as_run *run, struct as_layers *layers,
+                        const struct as_findings_options *options, struct assay_error *err)
 {
-    struct maker m = {.run = run, .err = err};
+    struct maker m = {.run = run, .layers = layers, .err = err};
     int rc;
 
     *out = NULL;
     m.view = as_alloc_zero(1, sizeof *m.view);
     if (!m.view)
         return as_fail_nomem(err);
-    m.view->name = run->path;
     m.view->memory.kernel_peak_mb = AS_UNKNOWN;
     rc = assay_bottleneck_new(&m.view->analyzer, options ? options->bottlenecks : NULL, err);
     if (rc == ASSAY_OK)
         rc = assay_leak_detector_new(&m.view->detector, options ? options->leaks : NULL, err);
-    if (rc == ASSAY_OK)
-        rc = copy_layers(&m, layers);
+    fill_times(&m);
     if (rc == ASSAY_OK)
         rc = walk(&m);
     if (rc == ASSAY_OK)
@@ -447,8 +397,153 @@ int as_saved_profile_run(struct as_saved_profile **out, struct as_run *run,
     as_free(m.readings.item);
     as_free(m.marks.item);
     if (rc < 0)
-        as_saved_profile_free(m.view);
+        as_run_findings_free(m.view);
     else
         *out = m.view;
     return rc;
+}
+
+/* ---- as a manager judged it ---- */
+
+static int take_curve(struct as_run_findings *to, const struct as_manager_run *from,
+                      struct assay_error *err)
+{
+    const struct as_memory_report *memory = &from->memory;
+    const struct as_memory_profile_summary *s = &memory->summary;
+    struct as_memory_curve *m = &to->memory;
+
+    *m = (struct as_memory_curve){
+        .why = from->reason[AS_PART_MEMORY],
+        .what = "resident memory of the process",
+        .baseline_mb = s->baseline_memory_mb,
+        .peak_mb = s->peak_memory_mb,
+        .last_mb = AS_UNKNOWN,
+        .kernel_peak_mb = s->peak_rss_kernel_bytes == ASSAY_MEMORY_UNKNOWN
+                              ? AS_UNKNOWN
+                              : (double)s->peak_rss_kernel_bytes / AS_MIB,
+        .snapshots = s->total_snapshots,
+    };
+    if (!m->why && !isfinite(m->peak_mb))
+        m->why = s->why ? s->why : "no sample of memory was taken";
+    m->seconds = as_arena_zero(&to->arena, memory->n_snapshots + 1, sizeof(double));
+    m->mb = as_arena_zero(&to->arena, memory->n_snapshots + 1, sizeof(double));
+    if (!m->seconds || !m->mb)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < memory->n_snapshots; i++) {
+        const struct as_memory_layer_reading *r = &memory->snapshot[i];
+
+        if (!isfinite(r->timestamp) || !isfinite(r->cpu_memory_mb))
+            continue;
+        m->seconds[m->n] = r->timestamp;
+        m->mb[m->n++] = m->last_mb = r->cpu_memory_mb;
+    }
+    for (size_t i = m->n; i-- > 0;)
+        m->seconds[i] -= m->seconds[0];
+    return ASSAY_OK;
+}
+
+/* What layers left behind stands beside what the process did. */
+static int take_leaks(struct as_run_findings *to, const struct as_manager_run *from,
+                      struct assay_error *err)
+{
+    const struct as_held_report *held = &from->held;
+    size_t n = from->leaks.n_incidents;
+    struct assay_leak_incident *all = as_arena_zero(&to->arena, n + held->n + 1, sizeof *all);
+
+    to->leaks.why = from->reason[AS_PART_LEAKS];
+    to->leaks.found = from->leaks;
+    if (!all)
+        return as_fail_nomem(err);
+    if (n)
+        memcpy(all, from->leaks.incidents, n * sizeof *all);
+    for (size_t i = 0; i < held->n; i++) {
+        const struct assay_layer_leak *leak = &held->leak[i];
+
+        all[n++] = (struct assay_leak_incident){.layer = leak->layer,
+                                                .first_step = leak->first_step,
+                                                .last_step = leak->last_step,
+                                                .net_growth_mb = leak->growth_mb,
+                                                .mb_per_step = leak->mb_per_step,
+                                                .mb_per_second = leak->mb_per_second,
+                                                .p_value = leak->p_value,
+                                                .seconds_to_exhaustion = AS_UNKNOWN};
+    }
+    to->leaks.found.incidents = all;
+    to->leaks.found.n_incidents = to->leaks.found.summary.n_incidents = n;
+    return ASSAY_OK;
+}
+
+/* The limits are of windows; trends have none, and stay as the manager found them. */
+static int judge_windows(struct as_run_findings *to, const struct as_manager_run *from,
+                         const struct assay_leak_options *options, struct assay_error *err)
+{
+    const struct as_memory_report *memory = &from->memory;
+    struct assay_leak_options process = *options;
+    struct as_leak_report *found = &to->leaks.found, windows = {.n_leaks = 0};
+    int rc;
+
+    if (memory->n_snapshots == 0)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "other limits for leaks need the samples of the memory profiler, and the "
+                       "run holds none");
+    process.process_only = true;
+    rc = assay_leak_detector_new(&to->detector, &process, err);
+    for (size_t i = 0; i < memory->n_snapshots && rc == ASSAY_OK; i++) {
+        const struct as_memory_layer_reading *r = &memory->snapshot[i];
+
+        if (r->cpu_memory_mb >= 0 && isfinite(r->cpu_memory_mb) && isfinite(r->timestamp))
+            rc = assay_leak_add(to->detector, r->layer, r->cpu_memory_mb, ASSAY_LEAK_NO_STEP,
+                                r->timestamp, err);
+    }
+    if (rc == ASSAY_OK)
+        rc = as_leak_report(to->detector, &windows, err);
+    if (rc < 0)
+        return rc;
+    found->summary.has_leaks = windows.summary.has_leaks;
+    found->summary.leak_count = windows.summary.leak_count;
+    found->summary.total_memory_leaked_mb = windows.summary.total_memory_leaked_mb;
+    found->summary.average_growth_rate = windows.summary.average_growth_rate;
+    found->leaks = windows.leaks;
+    found->n_leaks = windows.n_leaks;
+    to->leaks.again = memory->n_snapshots;
+    to->leaks.why = NULL;
+    return ASSAY_OK;
+}
+
+int as_run_findings_manager(struct as_run_findings **out, const struct as_manager_run *manager,
+                            const struct assay_leak_options *leaks, struct assay_error *err)
+{
+    struct as_run_findings *to = as_alloc_zero(1, sizeof *to);
+    int rc;
+
+    *out = NULL;
+    if (!to)
+        return as_fail_nomem(err);
+    to->manager = manager;
+    to->start_time = manager->session.start_time;
+    to->end_time = manager->session.end_time;
+    to->duration_seconds = manager->session.duration_seconds;
+    to->bottlenecks = manager->bottlenecks;
+    to->bottlenecks_why = manager->reason[AS_PART_BOTTLENECKS];
+    to->gpu_why = manager->reason[AS_PART_GPU];
+    rc = take_curve(to, manager, err);
+    if (rc == ASSAY_OK)
+        rc = take_leaks(to, manager, err);
+    if (rc == ASSAY_OK && leaks)
+        rc = judge_windows(to, manager, leaks, err);
+    if (rc < 0)
+        as_run_findings_free(to);
+    else
+        *out = to;
+    return rc;
+}
+
+void as_run_findings_free(struct as_run_findings *findings)
+{
+    if (!findings)
+        return;
+    assay_leak_detector_free(findings->detector);
+    assay_bottleneck_free(findings->analyzer);
+    as_arena_fini(&findings->arena);
+    as_free(findings);
 }

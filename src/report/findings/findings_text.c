@@ -1,12 +1,13 @@
-/* report/session/session_text.c - pages about a session: its summary, memory over time, leaks.
- * Only renders: every figure comes from analyze/run/saved_profile.h. */
+/* report/findings/findings_text.c - the sections on memory over time, leaks and bottlenecks of a
+ * run with layers. Only renders. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/text/text.h"
 #include "base/units.h"
+#include "report/findings/findings_report.h"
 #include "report/page/page.h"
-#include "report/session/session_report.h"
+#include "report/watch/watch_report.h"
 
 #define USUAL_ROWS  10
 #define SPARK_WIDTH 60
@@ -25,31 +26,9 @@ static size_t rows_of(size_t top, size_t n)
     return most < n ? most : n;
 }
 
-void as_session_summary_page(struct as_page *page, const struct as_saved_profile *view)
-{
-    char wall[AS_TEXT_HUMAN], calls[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN], failed[AS_TEXT_HUMAN];
-
-    as_page_title(page, view->name);
-    as_text_ns(wall, view->duration_seconds * 1e9, AS_TIME_AUTO);
-    as_text_count(calls, view->calls);
-    as_text_count(failed, view->failed);
-    as_page_line(page, AS_STYLE_NONE, "%s   %zu layer%s   %s call%s%s%s%s", wall, view->n_layers,
-                 view->n_layers == 1 ? "" : "s", calls, view->calls == 1 ? "" : "s",
-                 view->failed ? ", " : "", view->failed ? failed : "",
-                 view->failed ? " failed" : "");
-    if (view->odd)
-        as_page_line(page, AS_STYLE_WARN, "%s: it is taken as not known", view->odd);
-    if (isfinite(view->cost_share)) {
-        as_text_percent(share, view->cost_share);
-        as_page_line(page, AS_STYLE_DIM, "cost of profiling: %s of the time", share);
-    }
-    if (view->gpu.why)
-        as_page_line(page, AS_STYLE_DIM, "GPU: not available, %s", view->gpu.why);
-}
-
 /* ---- memory ---- */
 
-static void put_curve(struct as_page *page, const struct as_view_memory *m)
+static void put_curve(struct as_page *page, const struct as_memory_curve *m)
 {
     char text[4 * SPARK_WIDTH + 1], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN], end[AS_TEXT_HUMAN];
     double least = (double)INFINITY;
@@ -69,7 +48,7 @@ static void put_curve(struct as_page *page, const struct as_view_memory *m)
                  mb_text(high, m->peak_mb), end);
 }
 
-static void put_layer_memory(struct as_page *page, const struct as_saved_profile *view, size_t top)
+static void put_layer_memory(struct as_page *page, const struct as_report *report)
 {
     static const struct as_table_column columns[] = {
         {.title = "layer", .may_shrink = true, .min_width = 12},
@@ -80,24 +59,25 @@ static void put_layer_memory(struct as_page *page, const struct as_saved_profile
         {.title = "max", .align = AS_ALIGN_RIGHT},
     };
     char text[AS_TEXT_HUMAN];
-    size_t shown = 0, most = rows_of(top, view->n_layers);
+    const struct as_layers *layers = report->layers;
+    size_t shown = 0, most = rows_of(report->options->top, layers->n_layers);
     struct as_table t;
 
     as_table_init(&t, columns, AS_COUNT_OF(columns));
-    for (size_t i = 0; i < view->n_layers && shown < most; i++) {
-        const struct as_view_layer *l = &view->layer[i];
+    for (size_t i = 0; i < layers->n_layers && shown < most; i++) {
+        const struct as_layer_memory *m = &layers->layer[i].memory;
 
-        if (!l->memory_readings)
+        if (!m->samples)
             continue;
         shown++;
         as_table_row(&t);
-        as_table_text(&t, AS_STYLE_NONE, l->name);
-        as_text_count(text, l->memory_readings);
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, layers->layer[i].info->name));
+        as_text_count(text, m->samples);
         as_table_text(&t, AS_STYLE_NONE, text);
-        as_table_text(&t, AS_STYLE_NONE, mb_text(text, l->mean_memory_mb));
-        as_table_text(&t, AS_STYLE_NONE, mb_text(text, l->std_memory_mb));
-        as_table_text(&t, AS_STYLE_NONE, mb_text(text, l->min_memory_mb));
-        as_table_text(&t, AS_STYLE_NONE, mb_text(text, l->max_memory_mb));
+        as_table_text(&t, AS_STYLE_NONE, mb_text(text, m->mean_mb));
+        as_table_text(&t, AS_STYLE_NONE, mb_text(text, m->std_mb));
+        as_table_text(&t, AS_STYLE_NONE, mb_text(text, m->min_mb));
+        as_table_text(&t, AS_STYLE_NONE, mb_text(text, m->max_mb));
     }
     if (shown)
         as_page_table(page, &t);
@@ -105,9 +85,9 @@ static void put_layer_memory(struct as_page *page, const struct as_saved_profile
         as_table_fini(&t);
 }
 
-void as_session_memory_page(struct as_page *page, const struct as_saved_profile *view, size_t top)
+static void put_memory(struct as_page *page, const struct as_report *report)
 {
-    const struct as_view_memory *m = &view->memory;
+    const struct as_memory_curve *m = &report->view->memory;
     char baseline[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN], last[AS_TEXT_HUMAN], n[AS_TEXT_HUMAN];
 
     as_page_heading(page, "Memory", m->why ? NULL : m->what);
@@ -126,9 +106,9 @@ void as_session_memory_page(struct as_page *page, const struct as_saved_profile 
             "before them",
             mb_text(peak, m->kernel_peak_mb));
     put_curve(page, m);
-    put_layer_memory(page, view, top);
-    if (view->gpu.why)
-        as_page_line(page, AS_STYLE_DIM, "GPU memory: not available, %s", view->gpu.why);
+    put_layer_memory(page, report);
+    if (report->view->gpu_why)
+        as_page_line(page, AS_STYLE_DIM, "GPU memory: not available, %s", report->view->gpu_why);
 }
 
 /* ---- leaks ---- */
@@ -180,7 +160,7 @@ static void put_incident(struct as_page *page, const struct assay_leak_incident 
                      lasting_text(left, i->seconds_to_exhaustion));
 }
 
-static void put_windows(struct as_page *page, const struct as_view_leaks *leaks, size_t top)
+static void put_windows(struct as_page *page, const struct as_leak_report *leaks, size_t top)
 {
     static const struct as_table_column columns[] = {
         {.title = "from", .align = AS_ALIGN_RIGHT}, {.title = "to", .align = AS_ALIGN_RIGHT},
@@ -217,15 +197,15 @@ static void put_windows(struct as_page *page, const struct as_view_leaks *leaks,
     as_page_table(page, &t);
 }
 
-void as_session_leaks_page(struct as_page *page, const struct as_saved_profile *view, size_t top)
+static void put_leaks(struct as_page *page, const struct as_leak_findings *judged, size_t top)
 {
-    const struct as_view_leaks *leaks = &view->leaks;
+    const struct as_leak_report *leaks = &judged->found;
     size_t n = rows_of(top, leaks->n_incidents);
     char outside[AS_TEXT_HUMAN];
 
     as_page_heading(page, "Leaks", NULL);
-    if (leaks->why) {
-        as_page_line(page, AS_STYLE_DIM, "not known: %s", leaks->why);
+    if (judged->why) {
+        as_page_line(page, AS_STYLE_DIM, "not known: %s", judged->why);
         return;
     }
     if (!leaks->n_incidents)
@@ -243,9 +223,57 @@ void as_session_leaks_page(struct as_page *page, const struct as_saved_profile *
         put_windows(page, leaks, top);
     else
         as_page_line(page, AS_STYLE_DIM, "no window of readings grew past the threshold");
-    if (leaks->again)
+    if (judged->again)
         as_page_line(page, AS_STYLE_DIM,
                      "windows judged with the limits given, from the %zu readings of resident "
                      "memory in the file",
-                     leaks->again);
+                     judged->again);
+}
+
+/* ---- the sections ---- */
+
+static struct as_watch_view watched(const struct as_report *report)
+{
+    return (struct as_watch_view){report->program, report->findings, report->options->top};
+}
+
+int as_section_memory(const struct as_report *report, struct as_page *page, struct assay_error *err)
+{
+    const struct as_watch_view view = watched(report);
+
+    (void)err;
+    if (report->program)
+        as_watch_put_memory(&view, page);
+    else
+        put_memory(page, report);
+    return ASSAY_OK;
+}
+
+int as_section_leaks(const struct as_report *report, struct as_page *page, struct assay_error *err)
+{
+    const struct as_watch_view view = watched(report);
+
+    (void)err;
+    if (report->program)
+        as_watch_put_leaks(&view, page);
+    else
+        put_leaks(page, &report->view->leaks, report->options->top);
+    return ASSAY_OK;
+}
+
+int as_section_bottlenecks(const struct as_report *report, struct as_page *page,
+                           struct assay_error *err)
+{
+    const struct as_watch_view view = watched(report);
+
+    (void)err;
+    if (report->program)
+        as_watch_put_bottlenecks(&view, page);
+    if (report->view->bottlenecks_why) {
+        as_page_heading(page, "Bottlenecks", NULL);
+        as_page_line(page, AS_STYLE_DIM, "not known: %s", report->view->bottlenecks_why);
+    } else if (!report->program || report->layers->n_layers > 0) {
+        as_bottleneck_page(page, &report->view->bottlenecks, report->options->top);
+    }
+    return ASSAY_OK;
 }

@@ -1,11 +1,12 @@
-/* report/session/session_classic_text.c - the documented report of a session: 80 columns of plain
+/* report/findings/classic_text.c - the documented report of a run: 80 columns of plain
  * text. Only renders; what is not known is said in words. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text/text.h"
-#include "report/session/session_report.h"
+#include "report/findings/findings_report.h"
 
 #define WIDTH 80
 #define USUAL 5
@@ -63,74 +64,49 @@ static void put_mb(struct as_out *out, const char *what, double mb)
         as_out_printf(out, "  %-24s not known\n", what);
 }
 
-/* Of all layers, each moment once: what one spends within another counts for the inner one alone.
- * Where a file does not tell that apart, begin to end must do. */
-static double time_within(const struct as_saved_profile *view)
+static void put_layers(struct as_out *out, const struct as_report *report)
 {
-    double sum = 0;
-
-    for (size_t i = 0; i < view->n_layers; i++) {
-        const struct as_view_layer *layer = &view->layer[i];
-        double own = isfinite(layer->self_time) ? layer->self_time : layer->total_time;
-
-        sum += isfinite(own) ? own : 0;
-    }
-    return sum;
-}
-
-static void put_layers(struct as_out *out, const struct as_saved_profile *view)
-{
+    const struct as_layers *layers = report->layers;
     char number[AS_TEXT_FLOAT];
 
     heading(out, "LAYER PROFILING");
-    if (view->program_verdict && !view->n_layers) {
+    if (report->view->program_verdict && !layers->n_layers) {
         as_out_text(out, "  No layers were marked\n");
         return;
     }
-    as_out_printf(out, "  %-24s %zu\n", "Total layers", view->n_layers);
-    as_out_printf(out, "  %-24s %s ms\n", "Total time", figure(number, time_within(view) * 1e3, 3));
-    as_out_printf(out, "  %-24s %llu\n", "Total calls", (unsigned long long)view->calls);
-    if (view->failed)
-        as_out_printf(out, "  %-24s %llu\n", "Failed calls", (unsigned long long)view->failed);
-    if (view->n_layers)
+    as_out_printf(out, "  %-24s %zu\n", "Total layers", layers->n_layers);
+    as_out_printf(out, "  %-24s %s ms\n", "Total time",
+                  figure(number, (double)as_layers_total_ns(layers) * 1e-6, 3));
+    as_out_printf(out, "  %-24s %llu\n", "Total calls", (unsigned long long)layers->calls);
+    if (layers->failed)
+        as_out_printf(out, "  %-24s %llu\n", "Failed calls", (unsigned long long)layers->failed);
+    if (layers->n_layers)
         as_out_printf(out, "\n  Slowest layers, mean of a call:\n");
 }
 
-/* The documented order is by mean time; `shown` are those printed already. */
-static const struct as_view_layer *next_slowest(const struct as_saved_profile *view,
-                                                const struct as_view_layer *const *shown, size_t n)
+/* The documented order is by mean time; those without one are left out. */
+static int put_slowest(struct as_out *out, const struct as_layers *layers, size_t top,
+                       struct assay_error *err)
 {
-    const struct as_view_layer *best = NULL;
-
-    for (size_t i = 0; i < view->n_layers; i++) {
-        const struct as_view_layer *layer = &view->layer[i];
-        bool again = false;
-
-        for (size_t k = 0; k < n; k++)
-            again |= shown[k] == layer;
-        if (!again && isfinite(layer->mean_time) && (!best || layer->mean_time > best->mean_time))
-            best = layer;
-    }
-    return best;
-}
-
-static void put_slowest(struct as_out *out, const struct as_saved_profile *view, size_t top)
-{
-    const struct as_view_layer *shown[MOST], *layer;
+    uint32_t *order = as_alloc_zero(layers->n_layers + 1, sizeof *order);
     char name[WIDTH + 1], number[AS_TEXT_FLOAT];
 
-    for (size_t n = 0; n < top && n < MOST; n++) {
-        layer = next_slowest(view, shown, n);
-        if (!layer)
-            return;
-        shown[n] = layer;
-        as_out_printf(out, "  %2zu. %-52s %14s ms\n", n + 1,
-                      plain(name, sizeof name, layer->name, 52),
-                      figure(number, layer->mean_time * 1e3, 3));
+    if (!order)
+        return as_fail_nomem(err);
+    as_layers_order(layers, AS_SORT_MEAN, order);
+    for (size_t n = 0; n < top && n < layers->n_layers; n++) {
+        const struct as_layer *layer = &layers->layer[order[n]];
+
+        if (isfinite(layer->times.mean_ns))
+            as_out_printf(out, "  %2zu. %-52s %14s ms\n", n + 1,
+                          plain(name, sizeof name, layer->info->name, 52),
+                          figure(number, layer->times.mean_ns * 1e-6, 3));
     }
+    as_free(order);
+    return ASSAY_OK;
 }
 
-static void put_memory(struct as_out *out, const struct as_saved_profile *view)
+static void put_memory(struct as_out *out, const struct as_run_findings *view)
 {
     char why[WIDTH + 1];
 
@@ -169,9 +145,9 @@ static void put_words(struct as_out *out, const char *text)
     as_out_char(out, '\n');
 }
 
-static void put_leaks(struct as_out *out, const struct as_saved_profile *view)
+static void put_leaks(struct as_out *out, const struct as_run_findings *view)
 {
-    const struct assay_leak_summary *s = &view->leaks.summary;
+    const struct assay_leak_summary *s = &view->leaks.found.summary;
     char number[AS_TEXT_FLOAT];
 
     if (view->program_verdict)
@@ -186,13 +162,13 @@ static void put_leaks(struct as_out *out, const struct as_saved_profile *view)
                       s->n_incidents == 1 ? "" : "s");
 }
 
-static void put_bottlenecks(struct as_out *out, const struct as_saved_profile *view, size_t top)
+static void put_bottlenecks(struct as_out *out, const struct as_report *report, size_t top)
 {
-    const struct assay_bottleneck_result *b = &view->bottlenecks;
+    const struct assay_bottleneck_result *b = &report->view->bottlenecks;
     char name[WIDTH + 1], percent[AS_TEXT_FLOAT];
 
     heading(out, "BOTTLENECKS");
-    if (view->program_verdict && !view->n_layers) {
+    if (report->view->program_verdict && !report->layers->n_layers) {
         as_out_text(out, "  Not applicable to layers: none were marked\n");
         return;
     }
@@ -207,7 +183,7 @@ static void put_bottlenecks(struct as_out *out, const struct as_saved_profile *v
     }
 }
 
-static void put_recommendations(struct as_out *out, const struct as_saved_profile *view, size_t top)
+static void put_recommendations(struct as_out *out, const struct as_run_findings *view, size_t top)
 {
     const struct assay_bottleneck_result *b = &view->bottlenecks;
     static const char *const tag[] = {"[LOW]", "[MEDIUM]", "[HIGH]"};
@@ -225,24 +201,13 @@ static void put_recommendations(struct as_out *out, const struct as_saved_profil
     }
 }
 
-static void put_gpu(struct as_out *out, const struct as_saved_profile *view)
+int as_classic_text(struct as_out *out, const struct as_report *report, struct assay_error *err)
 {
-    char why[WIDTH + 1], number[AS_TEXT_FLOAT];
-
-    heading(out, "GPU UTILIZATION");
-    if (view->gpu.why) {
-        as_out_printf(out, "  Not available: %s\n", plain(why, sizeof why, view->gpu.why, 62));
-        return;
-    }
-    as_out_printf(out, "  %-24s %s %%\n", "Mean utilization",
-                  figure(number, view->gpu.mean_utilization_percent, 1));
-    put_mb(out, "Peak memory", view->gpu.peak_memory_mb);
-}
-
-void as_session_classic(struct as_out *out, const struct as_saved_profile *view, size_t top)
-{
-    size_t rows = !top ? USUAL : top < MOST ? top : MOST - 1;
-    char number[AS_TEXT_FLOAT];
+    const struct as_run_findings *view = report->view;
+    const size_t top = report->options->top;
+    const size_t rows = !top ? USUAL : top < MOST ? top : MOST - 1;
+    char number[AS_TEXT_FLOAT], why[WIDTH + 1];
+    int rc;
 
     rule(out, '=');
     as_out_printf(out, "%*s\n", (WIDTH + 16) / 2, "PROFILING REPORT");
@@ -252,13 +217,16 @@ void as_session_classic(struct as_out *out, const struct as_saved_profile *view,
                       figure(number, view->duration_seconds, 3));
     else
         as_out_text(out, "\nSession duration: not known\n");
-    put_layers(out, view);
-    put_slowest(out, view, rows);
+    put_layers(out, report);
+    rc = put_slowest(out, report->layers, rows, err);
     put_memory(out, view);
     put_leaks(out, view);
-    put_bottlenecks(out, view, rows);
+    put_bottlenecks(out, report, rows);
     put_recommendations(out, view, rows);
-    put_gpu(out, view);
+    heading(out, "GPU UTILIZATION");
+    as_out_printf(out, "  Not available: %s\n",
+                  plain(why, sizeof why, view->gpu_why ? view->gpu_why : "", 62));
     as_out_char(out, '\n');
     rule(out, '=');
+    return rc;
 }
