@@ -61,8 +61,12 @@ for layer in profile["layers"]:
         assert f"memory ({layer['bound_level']})" in line, line
 assert percent(profile["summary"]["roof_fraction"]) in page
 
-# A run against itself: the same times on both sides, and no difference.
+# A run against itself: the same times on both sides, which are those of the profile, and no difference.
+assert len(diff["layers"]) == len(profile["layers"])
 for layer in diff["layers"]:
-    mine = next(l for l in profile["layers"] if l["name"] == layer["name"])
-    same("diff", layer["before"]["self_ns"], layer["after"]["self_ns"])
-    assert math.isclose(layer["before"]["self_ns"], mine["self_ns"], rel_tol=1e-9), (layer, mine["self_ns"])
+    mine = next(l for l in profile["layers"] if l["name"] == layer["layer"])
+    same("diff", layer["session1"]["self_ns"], layer["session2"]["self_ns"])
+    assert math.isclose(layer["session1"]["self_ns"], mine["self_ns"], rel_tol=1e-9), (layer, mine["self_ns"])
+total = diff["improvements"]["total_time"]
+same("diff latency", total["session1_ns"], total["session2_ns"])
+assert math.isclose(total["session1_ns"], profile["latency"]["median_ns"], rel_tol=1e-9)

@@ -113,7 +113,7 @@ static void nothing_is_null_without_a_reason(void **state)
     (void)state;
     make(&s);
     s.report.noise = NULL;
-    UNIT_JSON(&out, as_machine_json(&s.report, &w_));
+    UNIT_JSON(&out, as_json_fields_put(&w_, &as_machine_document_shape, &s.report));
     text = as_out_get(&out, &size);
     as_json_parser_init(&p, text, size);
     while ((kind = as_json_next(&p, NULL)) > 0) {

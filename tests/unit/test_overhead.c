@@ -132,7 +132,7 @@ static void what_was_not_recorded_is_null_with_a_reason(void **state)
     (void)snprintf(run.session_why, sizeof run.session_why, "the disk is full");
     as_overhead_judge(&o, &run);
     assert_true(isnan(o.budgets[AS_BUDGET_SCOPE].shortest_ns[0]));
-    UNIT_JSON(&out, as_overhead_json(&report, &w_));
+    UNIT_JSON(&out, as_json_fields_put(&w_, &as_overhead_document_shape, &report));
     text = as_out_get(&out, NULL);
     assert_non_null(strstr(text, "\"ns_reason\": \"the disk is full\""));
     assert_non_null(strstr(text, "\"overhead_class\": \"unknown\""));
@@ -180,7 +180,7 @@ static void pages_fit_and_have_every_part(void **state)
                      ASSAY_OK);
     assert_non_null(strstr(as_out_get(&out, NULL), "## Probes"));
     out.used = 0;
-    UNIT_JSON(&out, as_overhead_json(&report, &w_));
+    UNIT_JSON(&out, as_json_fields_put(&w_, &as_overhead_document_shape, &report));
     text = as_out_get(&out, NULL);
     for (size_t i = 0; i < UNIT_COUNT(keys); i++)
         kit_expect_key(text, keys[i], true);

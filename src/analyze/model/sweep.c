@@ -226,8 +226,10 @@ int as_sweep_new(struct as_sweep **out, const struct as_sweep_run *run,
     s->memory_growth = s->compute_growth = AS_UNKNOWN;
     s->max_latency_ns = limits->max_latency_ns > 0 ? limits->max_latency_ns : AS_UNKNOWN;
     s->max_memory_bytes = limits->max_memory_bytes > 0 ? limits->max_memory_bytes : AS_UNKNOWN;
-    for (size_t p = 0; p < run->n_points; p++)
+    for (size_t p = 0; p < run->n_points; p++) {
         make_row(&s->rows[p], &run->points[p], peaks);
+        s->rows[p].options = run->options;
+    }
     fit(s, rows, along_first(s, rows), scratch);
     find_best(s);
     judge(s);

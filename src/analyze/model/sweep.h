@@ -23,6 +23,7 @@ struct as_power_law as_power_law_fit(const double *x, const double *y, size_t n)
 
 struct as_sweep_row {
     const struct as_sweep_point *point;
+    const struct as_sweep_options *options; /* of all rows: what the places of the point mean */
     double samples_per_second;
     double samples_per_second_mb; /* over MiB of peak memory */
     double gflops_per_second, memory_mb;

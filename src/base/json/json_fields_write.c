@@ -162,14 +162,17 @@ static const char *write_value(struct as_json_writer *w, const struct as_json_fi
 {
     const char *at = (const char *)object + f->offset;
 
+    if (f->reason && as_json_field_cell(f, object).kind == AS_JSON_NULL)
+        return f->reason;
     if (f->known && !f->known(object)) {
         as_json_null(w);
         return NULL;
     }
-    switch (f->kind) {
-    case AS_FIELD_OWN:
+    if (f->write) {
         f->write(w, object);
         return NULL;
+    }
+    switch (f->kind) {
     case AS_FIELD_REF:
         write_ref(w, f, at);
         return NULL;
@@ -397,7 +400,7 @@ struct as_json_cell as_json_field_cell(const struct as_json_field *f, const void
         memcpy(&text, at, sizeof text);
         return text_cell(text);
     case AS_FIELD_CHARS:
-        return text_cell(at);
+        return text_cell(*at ? at : NULL);
     case AS_FIELD_BOOL:
         return truth_cell(f->truth ? f->truth(object) : *at != 0);
     case AS_FIELD_I64:
@@ -505,7 +508,7 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
     if (f->names && f->kind == AS_FIELD_ENUM)
         describe_names(w, f);
     else
-        describe_type(w, f->kind, f->known != NULL);
+        describe_type(w, f->kind, f->known || f->reason);
     if (f->help)
         as_json_kv_text(w, "description", f->help);
     if (f->unit)
@@ -529,7 +532,7 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
         describe_type(w, AS_FIELD_F64, false);
         as_json_object_end(w);
     }
-    if (f->kind >= AS_FIELD_FACT && f->kind <= AS_FIELD_LIMIT) {
+    if (f->reason || (f->kind >= AS_FIELD_FACT && f->kind <= AS_FIELD_LIMIT)) {
         char key[MAX_KEY];
 
         (void)snprintf(key, sizeof key, "%s_reason", f->key);

@@ -8,11 +8,11 @@ static bool has_column(const struct as_json_field *f)
     return f->kind != AS_FIELD_OBJECT && f->kind != AS_FIELD_REF && f->kind != AS_FIELD_OWN;
 }
 
-static void put_keys(struct as_csv_writer *w, const struct as_json_shape *shape)
+void as_csv_fields_keys(struct as_csv_writer *w, const struct as_json_shape *shape)
 {
     for (size_t i = 0; i < shape->n; i++) {
         if (!shape->field[i].key)
-            put_keys(w, shape->field[i].shape);
+            as_csv_fields_keys(w, shape->field[i].shape);
         else if (has_column(&shape->field[i]))
             as_csv_text(w, shape->field[i].key);
     }
@@ -20,7 +20,7 @@ static void put_keys(struct as_csv_writer *w, const struct as_json_shape *shape)
 
 void as_csv_fields_header(struct as_csv_writer *w, const struct as_json_shape *shape)
 {
-    put_keys(w, shape);
+    as_csv_fields_keys(w, shape);
     as_csv_row_end(w);
 }
 
@@ -48,14 +48,14 @@ static void put_value(struct as_csv_writer *w, const struct as_json_field *f, co
     }
 }
 
-static void put_values(struct as_csv_writer *w, const struct as_json_shape *shape,
-                       const void *object)
+void as_csv_fields_values(struct as_csv_writer *w, const struct as_json_shape *shape,
+                          const void *object)
 {
     for (size_t i = 0; i < shape->n; i++) {
         const struct as_json_field *f = &shape->field[i];
 
         if (!f->key)
-            put_values(w, f->shape, as_json_field_members(f, object));
+            as_csv_fields_values(w, f->shape, as_json_field_members(f, object));
         else if (has_column(f))
             put_value(w, f, object);
     }
@@ -64,6 +64,6 @@ static void put_values(struct as_csv_writer *w, const struct as_json_shape *shap
 void as_csv_fields_row(struct as_csv_writer *w, const struct as_json_shape *shape,
                        const void *object)
 {
-    put_values(w, shape, object);
+    as_csv_fields_values(w, shape, object);
     as_csv_row_end(w);
 }

@@ -8,6 +8,11 @@
 
 /* The keys, and the values of one struct. Objects inside have no column, of lists it is their
  * length; what is not known is empty. */
+void as_csv_fields_keys(struct as_csv_writer *w, const struct as_json_shape *shape);
+void as_csv_fields_values(struct as_csv_writer *w, const struct as_json_shape *shape,
+                          const void *object);
+
+/* The same, and the end of the row. */
 void as_csv_fields_header(struct as_csv_writer *w, const struct as_json_shape *shape);
 void as_csv_fields_row(struct as_csv_writer *w, const struct as_json_shape *shape,
                        const void *object);

@@ -13,9 +13,25 @@ const char *as_isa_text(char out[AS_ISA_TEXT], const struct as_isa_choice *isa)
     return out;
 }
 
+static const char *effective(const void *object)
+{
+    return as_isa_name(((const struct as_isa_choice *)object)->effective);
+}
+
+static const char *hardware(const void *object)
+{
+    return as_isa_name(((const struct as_isa_choice *)object)->hardware);
+}
+
+static const struct as_json_field fields[] = {
+    AS_FIELD_WORDS("kernel_isa", effective, "instruction set that kernels use"),
+    AS_FIELD_WORDS("kernel_isa_hardware", hardware, "without a cap"),
+    AS_FIELD_KEY(struct as_isa_choice, "kernel_isa_capped_by", capped_by, NULL,
+                 "option or variable; null: no cap"),
+};
+const struct as_json_shape as_isa_document_shape = AS_SHAPE(struct as_isa_choice, fields);
+
 void as_isa_json(struct as_json_writer *w, const struct as_isa_choice *isa)
 {
-    as_json_kv_text(w, "kernel_isa", as_isa_name(isa->effective));
-    as_json_kv_text(w, "kernel_isa_hardware", as_isa_name(isa->hardware));
-    as_json_kv_text(w, "kernel_isa_capped_by", isa->capped_by);
+    as_json_fields_put(w, &as_isa_document_shape, isa);
 }

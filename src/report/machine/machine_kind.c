@@ -92,12 +92,17 @@ static int machine_json(struct as_run *run, const struct as_show *show, struct a
     int rc = get_machine(&m, run, show, err);
 
     if (rc == ASSAY_OK)
-        as_machine_json(&m.report, w);
+        as_json_fields_put(w, &as_machine_document_shape, &m.report);
     return rc;
 }
 
 const struct as_run_kind as_kind_machine = {
-    .name = "machine", .schema_version = 2, .page = machine_page, .json = machine_json};
+    .name = "machine",
+    .schema_version = 2,
+    .page = machine_page,
+    .json = machine_json,
+    .document = &as_machine_document_shape,
+};
 
 /* ---- operations ---- */
 
@@ -158,12 +163,17 @@ static int operations_json(struct as_run *run, const struct as_show *show, struc
     int rc = get_operations(&o, run, show, err);
 
     if (rc == ASSAY_OK)
-        as_operations_json(&o.report, w);
+        as_json_fields_put(w, &as_operations_document_shape, &o.report);
     return rc;
 }
 
 const struct as_run_kind as_kind_operations = {
-    .name = "operations", .schema_version = 2, .page = operations_page, .json = operations_json};
+    .name = "operations",
+    .schema_version = 2,
+    .page = operations_page,
+    .json = operations_json,
+    .document = &as_operations_document_shape,
+};
 
 /* ---- overhead ---- */
 
@@ -212,9 +222,14 @@ static int overhead_json(struct as_run *run, const struct as_show *show, struct 
     int rc = get_overhead(&o, run, show, err);
 
     if (rc == ASSAY_OK)
-        as_overhead_json(&o.report, w);
+        as_json_fields_put(w, &as_overhead_document_shape, &o.report);
     return rc;
 }
 
 const struct as_run_kind as_kind_overhead = {
-    .name = "overhead", .schema_version = 2, .page = overhead_page, .json = overhead_json};
+    .name = "overhead",
+    .schema_version = 2,
+    .page = overhead_page,
+    .json = overhead_json,
+    .document = &as_overhead_document_shape,
+};

@@ -35,8 +35,6 @@ AS_MUST_USE int as_machine_page(const struct as_machine_report *report, struct a
                                 const struct as_term *term, struct assay_error *err);
 
 /* Members of the document. A value that is null has a key of the same name and `_reason`. */
-void as_machine_json(const struct as_machine_report *report, struct as_json_writer *w);
-
 /* ---- operations_text.c ---- */
 
 struct as_operations_report {
@@ -49,7 +47,9 @@ struct as_operations_report {
 AS_MUST_USE int as_operations_page(const struct as_operations_report *report, struct as_out *out,
                                    const struct as_term *term, struct assay_error *err);
 
-void as_operations_json(const struct as_operations_report *report, struct as_json_writer *w);
+/* Of the documents "assay.machine", "assay.operations" and "assay.overhead". */
+extern const struct as_json_shape as_machine_document_shape, as_operations_document_shape,
+    as_overhead_document_shape;
 
 /* ---- overhead_text.c ---- */
 
@@ -61,8 +61,6 @@ struct as_overhead_report {
 
 AS_MUST_USE int as_overhead_page(const struct as_overhead_report *report, struct as_out *out,
                                  const struct as_term *term, struct assay_error *err);
-
-void as_overhead_json(const struct as_overhead_report *report, struct as_json_writer *w);
 
 /* ---- machine_kind.c ---- */
 
@@ -83,5 +81,6 @@ const char *as_isa_text(char out[AS_ISA_TEXT], const struct as_isa_choice *isa);
 
 /* kernel_isa, kernel_isa_hardware and kernel_isa_capped_by, which is null without a cap. */
 void as_isa_json(struct as_json_writer *w, const struct as_isa_choice *isa);
+extern const struct as_json_shape as_isa_document_shape;
 
 #endif

@@ -163,68 +163,145 @@ int as_operations_page(const struct as_operations_report *report, struct as_out 
 
 /* ---- for programs ---- */
 
-static void put_json_row(struct as_json_writer *w, const struct as_operation_row *row)
-{
-    const struct as_operation_point *point = row->point;
+#define POINT  struct as_operation_point
+#define ROW    struct as_operation_row
+#define REPORT struct as_operations_report
 
-    as_json_object(w);
-    as_json_kv_text(w, "operation", as_operation_key(point->operation));
-    as_json_kv_text(w, "shape", point->shape);
-    as_json_kv_f64(w, "latency_ms", row->latency_ns * 1e-6);
-    as_json_kv_f64(w, "ci95_low_ns", point->figures.median.interval.low);
-    as_json_kv_f64(w, "ci95_high_ns", point->figures.median.interval.high);
-    as_json_kv_f64(w, "least_round_ns", point->least_round_ns);
-    as_json_kv_f64(w, "most_round_ns", point->most_round_ns);
-    as_json_kv_u64(w, "runs", point->n_samples);
-    AS_JSON_FIELDS(w, point, macs, flops, bytes, held_bytes);
-    as_json_kv_f64(w, "gflops_per_second", row->gflops_per_second);
-    as_json_kv_f64(w, "bytes_per_second", row->roof.bandwidth);
-    as_json_kv_f64(w, "intensity", row->roof.intensity);
-    as_json_kv_text(w, "level", as_peak_level_name(row->roof.level));
-    as_json_kv_f64(w, "ridge", row->ridge);
-    as_json_kv_f64(w, "attainable_gflops_per_second", row->roof.attainable * 1e-9);
-    as_json_kv_f64(w, "call_share", row->call_share);
-    as_json_kv_f64(w, "roof_fraction", row->roof.roof_fraction);
-    as_json_kv_bool(w, "inconsistent", row->roof.inconsistent);
-    as_json_kv_text(w, "efficiency_class", row->class_name);
-    as_json_kv_text(w, "optimization_focus", row->focus);
-    as_json_kv_text(w, "advice", row->advice);
-    as_json_kv_text(w, "kernel", point->kernel);
-    as_json_kv_u64(w, "steps", point->n_steps);
-    as_json_object_end(w);
+static const char *operation_text(const void *object)
+{
+    return as_operation_key(((const POINT *)object)->operation);
 }
 
-static void put_key(struct as_json_writer *w, const char *key, const struct as_operations *o,
-                    size_t row)
+static const struct as_json_field point_fields[] = {
+    AS_FIELD_WORDS("operation", operation_text, NULL),
+    AS_FIELD(POINT, shape),
+    AS_FIELD_KEY(POINT, "ci95_low_ns", figures.median.interval.low, "ns", NULL),
+    AS_FIELD_KEY(POINT, "ci95_high_ns", figures.median.interval.high, "ns", NULL),
+    AS_FIELD_HELP(POINT, least_round_ns, "ns", NULL),
+    AS_FIELD_HELP(POINT, most_round_ns, "ns", NULL),
+    AS_FIELD_KEY(POINT, "runs", n_samples, NULL, NULL),
+    AS_FIELD(POINT, macs),
+    AS_FIELD(POINT, flops),
+    AS_FIELD_HELP(POINT, bytes, "bytes", "moved"),
+    AS_FIELD_HELP(POINT, held_bytes, "bytes", NULL),
+    AS_FIELD(POINT, kernel),
+    AS_FIELD_KEY(POINT, "steps", n_steps, NULL, NULL),
+};
+static const struct as_json_shape point_shape = AS_SHAPE(POINT, point_fields);
+
+static double latency_ms(const void *object)
 {
-    as_json_kv_text(w, key,
-                    row == SIZE_MAX ? NULL : as_operation_key(o->rows[row].point->operation));
+    return ((const ROW *)object)->latency_ns * 1e-6;
 }
 
-void as_operations_json(const struct as_operations_report *report, struct as_json_writer *w)
+static double attainable(const void *object)
 {
-    const struct as_operations *o = report->operations;
-    const char *cpu = report->topology->cpu.model;
-
-    as_json_kv_text(w, "cpu", cpu[0] ? cpu : NULL);
-    as_isa_json(w, &report->topology->isa);
-    as_json_kv_u64(w, "threads", o->run->threads);
-    as_json_kv_u64(w, "size", (uint64_t)o->run->size);
-    as_json_kv_u64(w, "rounds", o->run->rounds);
-    as_json_kv_f64(w, "peak_gflops_per_second",
-                   as_peak_flops(report->peaks, AS_PEAK_F32, o->run->threads) * 1e-9);
-    as_json_kv_f64(w, "empty_call_ms", o->run->call.figures.summary.median * 1e-6);
-    as_json_kv_array(w, "operations");
-    for (size_t r = 0; r < AS_OPERATION_COUNT; r++)
-        put_json_row(w, &o->rows[r]);
-    as_json_array_end(w);
-    put_key(w, "most_efficient", o, o->most_gflops);
-    put_key(w, "least_efficient", o, o->least_gflops);
-    put_key(w, "most_efficient_by_roof", o, o->most_roof);
-    put_key(w, "least_efficient_by_roof", o, o->least_roof);
-    as_json_kv_u64(w, "memory_bound", o->n_of[AS_BOUND_MEMORY]);
-    as_json_kv_u64(w, "compute_bound", o->n_of[AS_BOUND_COMPUTE]);
-    as_json_kv_u64(w, "overhead_bound", o->n_of[AS_BOUND_OVERHEAD]);
-    as_json_kv_text(w, "priority", as_bound_name(o->priority));
-    as_json_kv_text(w, "advice", o->priority_text);
+    return ((const ROW *)object)->roof.attainable * 1e-9;
 }
+
+static const char *level_text(const void *object)
+{
+    return as_peak_level_name(((const ROW *)object)->roof.level);
+}
+
+static const struct as_json_field row_fields[] = {
+    AS_FIELD_INLINE(ROW, point, &point_shape),
+    AS_FIELD_NUMBER("latency_ms", latency_ms, "ms", "the median"),
+    AS_FIELD_HELP(ROW, gflops_per_second, "GFLOP/s", NULL),
+    AS_FIELD_KEY(ROW, "bytes_per_second", roof.bandwidth, "bytes/s", NULL),
+    AS_FIELD_KEY(ROW, "intensity", roof.intensity, "FLOP/byte", NULL),
+    AS_FIELD_WORDS("level", level_text, "memory level that holds its bytes"),
+    AS_FIELD_HELP(ROW, ridge, "FLOP/byte", "from which computing bounds"),
+    AS_FIELD_NUMBER("attainable_gflops_per_second", attainable, "GFLOP/s", NULL),
+    AS_FIELD_HELP(ROW, call_share, "fraction", "that a call which does nothing would take"),
+    AS_FIELD_KEY(ROW, "roof_fraction", roof.roof_fraction, "fraction", NULL),
+    AS_FIELD_KEY(ROW, "inconsistent", roof.inconsistent, NULL, "passes what is possible"),
+    AS_FIELD_KEY(ROW, "efficiency_class", class_name, NULL, NULL),
+    AS_FIELD_KEY(ROW, "optimization_focus", focus, NULL, NULL),
+    AS_FIELD(ROW, advice),
+};
+static const struct as_json_shape row_shape = AS_SHAPE(ROW, row_fields);
+
+static const char *named(const void *report, size_t row)
+{
+    const struct as_operations *o = ((const REPORT *)report)->operations;
+
+    return row == SIZE_MAX ? NULL : as_operation_key(o->rows[row].point->operation);
+}
+
+#define ROW_NAME(member)                                                                           \
+    static const char *member##_text(const void *object)                                           \
+    {                                                                                              \
+        return named(object, ((const REPORT *)object)->operations->member);                        \
+    }
+ROW_NAME(most_gflops)
+ROW_NAME(least_gflops)
+ROW_NAME(most_roof)
+ROW_NAME(least_roof)
+#undef ROW_NAME
+
+static const char *cpu_text(const void *object)
+{
+    const char *cpu = ((const REPORT *)object)->topology->cpu.model;
+
+    return cpu[0] ? cpu : NULL;
+}
+
+static double peak_gflops(const void *object)
+{
+    const REPORT *r = object;
+
+    return as_peak_flops(r->peaks, AS_PEAK_F32, r->operations->run->threads) * 1e-9;
+}
+
+static double empty_call_ms(const void *object)
+{
+    return ((const REPORT *)object)->operations->run->call.figures.summary.median * 1e-6;
+}
+
+static const char *priority_name(const void *object)
+{
+    return as_bound_name(((const struct as_operations *)object)->priority);
+}
+
+static const struct as_json_field isa_fields[] = {
+    AS_FIELD_MEMBERS(struct as_topology, isa, &as_isa_document_shape),
+};
+static const struct as_json_shape isa_shape = AS_SHAPE(struct as_topology, isa_fields);
+
+static const struct as_json_field run_fields[] = {
+    AS_FIELD(struct as_operation_run, threads),
+    AS_FIELD(struct as_operation_run, size),
+    AS_FIELD(struct as_operation_run, rounds),
+};
+static const struct as_json_shape run_shape = AS_SHAPE(struct as_operation_run, run_fields);
+
+static const struct as_json_field study_fields[] = {
+    AS_FIELD_INLINE(struct as_operations, run, &run_shape),
+    {.key = "operations",
+     .kind = AS_FIELD_ARRAY,
+     .item = AS_FIELD_OBJECT,
+     .offset = offsetof(struct as_operations, rows),
+     .size = sizeof(ROW),
+     .max = AS_OPERATION_COUNT,
+     .shape = &row_shape},
+    AS_FIELD_KEY(struct as_operations, "memory_bound", n_of[AS_BOUND_MEMORY], NULL, "how many"),
+    AS_FIELD_KEY(struct as_operations, "compute_bound", n_of[AS_BOUND_COMPUTE], NULL, "how many"),
+    AS_FIELD_KEY(struct as_operations, "overhead_bound", n_of[AS_BOUND_OVERHEAD], NULL, "how many"),
+    AS_FIELD_WORDS("priority", priority_name, "what to look at first"),
+    AS_FIELD_KEY(struct as_operations, "advice", priority_text, NULL, NULL),
+};
+static const struct as_json_shape study_shape = AS_SHAPE(struct as_operations, study_fields);
+
+static const struct as_json_field document_fields[] = {
+    AS_FIELD_WORDS("cpu", cpu_text, NULL),
+    AS_FIELD_INLINE(REPORT, topology, &isa_shape),
+    AS_FIELD_NUMBER("peak_gflops_per_second", peak_gflops, "GFLOP/s", "f32, of the threads used"),
+    AS_FIELD_NUMBER("empty_call_ms", empty_call_ms, "ms", "a run that does nothing"),
+    AS_FIELD_INLINE(REPORT, operations, &study_shape),
+    AS_FIELD_WORDS("most_efficient", most_gflops_text, "by GFLOP/s"),
+    AS_FIELD_WORDS("least_efficient", least_gflops_text, "by GFLOP/s"),
+    AS_FIELD_WORDS("most_efficient_by_roof", most_roof_text, "by fraction of the roofline"),
+    AS_FIELD_WORDS("least_efficient_by_roof", least_roof_text, "by fraction of the roofline"),
+};
+const struct as_json_shape as_operations_document_shape = AS_SHAPE(REPORT, document_fields);

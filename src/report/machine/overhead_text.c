@@ -148,82 +148,177 @@ int as_overhead_page(const struct as_overhead_report *report, struct as_out *out
 
 /* ---- for programs ---- */
 
-static void put_json_probe(struct as_json_writer *w, const struct as_overhead_run *run, int i)
-{
-    const struct as_probe_cost *cost = &run->probes[i];
-    double no = AS_UNKNOWN;
+#define COST struct as_probe_cost
+#define ROW  struct as_overhead_row
+#define PAIR struct as_overhead_pair
 
-    as_json_object(w);
-    as_json_kv_text(w, "probe", as_probe_key((enum as_probe)i));
-    as_json_kv_f64(w, "ns", cost->known ? cost->ns : no);
-    as_json_kv_f64(w, "ci95_low_ns", cost->known ? cost->low_ns : no);
-    as_json_kv_f64(w, "ci95_high_ns", cost->known ? cost->high_ns : no);
-    as_json_kv_f64(w, "least_ns", cost->known ? cost->least_ns : no);
-    as_json_kv_u64(w, "trials", cost->n_trials);
-    as_json_kv_u64(w, "calls_per_trial", cost->n_calls);
-    if (!cost->known)
-        as_json_kv_text(w, "ns_reason", run->session_why);
-    as_json_object_end(w);
+static bool cost_known(const void *object)
+{
+    return ((const COST *)object)->known;
 }
 
-static void put_json_row(struct as_json_writer *w, const struct as_overhead *o, int i)
-{
-    const struct as_overhead_row *row = &o->rows[i];
-    double no = AS_UNKNOWN;
+static const struct as_json_field cost_fields[] = {
+    AS_FIELD_IF(COST, "ns", ns, cost_known),
+    AS_FIELD_IF(COST, "ci95_low_ns", low_ns, cost_known),
+    AS_FIELD_IF(COST, "ci95_high_ns", high_ns, cost_known),
+    AS_FIELD_IF(COST, "least_ns", least_ns, cost_known),
+    AS_FIELD_KEY(COST, "trials", n_trials, NULL, NULL),
+    AS_FIELD_KEY(COST, "calls_per_trial", n_calls, NULL, NULL),
+};
+static const struct as_json_shape cost_shape = AS_SHAPE(COST, cost_fields);
 
-    as_json_object(w);
-    as_json_kv_text(w, "profiler", as_overhead_key((enum as_overhead_kind)i));
-    as_json_kv_f64(w, "baseline_ms", row->pair ? row->pair->plain_ns * 1e-6 : no);
-    as_json_kv_f64(w, "profiled_ms", row->pair ? row->pair->with_ns * 1e-6 : no);
-    as_json_kv_f64(w, "factor", row->pair ? row->pair->factor : no);
-    as_json_kv_f64(w, "ci95_low_factor", row->pair ? row->pair->factor_low : no);
-    as_json_kv_f64(w, "ci95_high_factor", row->pair ? row->pair->factor_high : no);
-    as_json_kv_f64(w, "cost_share", row->cost_share);
-    as_json_kv_bool(w, "cost_shown", row->shown);
-    as_json_kv_u64(w, "steps", row->pair ? row->pair->n_steps : 0);
-    as_json_kv_f64(w, "cost_per_step_ns", row->step_ns);
-    as_json_kv_u64(w, "pairs", row->pair ? row->pair->n_pairs : 0);
-    as_json_kv_text(w, "overhead_class", row->class_name);
-    as_json_kv_text(w, "hint", row->hint);
-    as_json_object_end(w);
+/* Rows with their names beside them. */
+struct probe {
+    const char *probe, *ns_reason;
+    const COST *cost;
+};
+struct profiler {
+    const char *profiler;
+    const ROW *row;
+    const PAIR *pair;
+};
+
+static bool is_unknown(const void *object)
+{
+    return !((const struct probe *)object)->cost->known;
 }
 
-static void put_json_budget(struct as_json_writer *w, const struct as_overhead_budget *budget)
-{
-    as_json_object(w);
-    as_json_kv_text(w, "layer", budget->key);
-    as_json_kv_f64(w, "cost_ns", budget->cost_ns);
-    as_json_kv_f64(w, "shortest_1_percent_ns", budget->shortest_ns[0]);
-    as_json_kv_f64(w, "shortest_5_percent_ns", budget->shortest_ns[1]);
-    as_json_object_end(w);
-}
+static const struct as_json_field probe_fields[] = {
+    AS_FIELD(struct probe, probe),
+    AS_FIELD_INLINE(struct probe, cost, &cost_shape),
+    AS_FIELD_IF(struct probe, "ns_reason", ns_reason, is_unknown),
+};
+static const struct as_json_shape probe_shape = AS_SHAPE(struct probe, probe_fields);
 
-void as_overhead_json(const struct as_overhead_report *report, struct as_json_writer *w)
-{
-    const struct as_overhead *o = report->overhead;
-    const char *cpu = report->topology->cpu.model;
+#define PAIR_NUMBER(name, expression)                                                              \
+    static double name(const void *object)                                                         \
+    {                                                                                              \
+        const PAIR *pair = ((const struct profiler *)object)->pair;                                \
+                                                                                                   \
+        return pair ? (double)(expression) : AS_UNKNOWN;                                           \
+    }
+PAIR_NUMBER(baseline_ms, pair->plain_ns * 1e-6)
+PAIR_NUMBER(profiled_ms, pair->with_ns * 1e-6)
+PAIR_NUMBER(factor, pair->factor)
+PAIR_NUMBER(factor_low, pair->factor_low)
+PAIR_NUMBER(factor_high, pair->factor_high)
+PAIR_NUMBER(pair_steps, pair->n_steps)
+PAIR_NUMBER(pair_pairs, pair->n_pairs)
+#undef PAIR_NUMBER
 
-    as_json_kv_text(w, "cpu", cpu[0] ? cpu : NULL);
-    as_isa_json(w, &report->topology->isa);
-    as_json_kv_text(w, "clock", o->run->clock);
-    as_json_kv_f64(w, "factor", o->factor);
-    as_json_kv_text(w, "overhead_class", o->class_name);
-    as_json_kv_text(w, "hint", o->hint);
-    as_json_kv_array(w, "probes");
+static const struct as_json_field row_fields[] = {
+    AS_FIELD_HELP(ROW, cost_share, "fraction", "of the time without it"),
+    AS_FIELD_KEY(ROW, "cost_shown", shown, NULL, "the interval of the factor does not hold 1"),
+    AS_FIELD_KEY(ROW, "cost_per_step_ns", step_ns, "ns", NULL),
+    AS_FIELD_KEY(ROW, "overhead_class", class_name, NULL, "low, moderate or high"),
+    AS_FIELD(ROW, hint),
+};
+static const struct as_json_shape row_shape = AS_SHAPE(ROW, row_fields);
+
+static const struct as_json_field profiler_fields[] = {
+    AS_FIELD(struct profiler, profiler),
+    AS_FIELD_NUMBER("baseline_ms", baseline_ms, "ms", NULL),
+    AS_FIELD_NUMBER("profiled_ms", profiled_ms, "ms", NULL),
+    AS_FIELD_NUMBER("factor", factor, NULL, "profiled over baseline"),
+    AS_FIELD_NUMBER("ci95_low_factor", factor_low, NULL, NULL),
+    AS_FIELD_NUMBER("ci95_high_factor", factor_high, NULL, NULL),
+    AS_FIELD_NUMBER("steps", pair_steps, NULL, NULL),
+    AS_FIELD_NUMBER("pairs", pair_pairs, NULL, NULL),
+    AS_FIELD_INLINE(struct profiler, row, &row_shape),
+};
+static const struct as_json_shape profiler_shape = AS_SHAPE(struct profiler, profiler_fields);
+
+static const struct as_json_field budget_fields[] = {
+    AS_FIELD_KEY(struct as_overhead_budget, "layer", key, NULL, NULL),
+    AS_FIELD_HELP(struct as_overhead_budget, cost_ns, "ns", "that a layer pays once"),
+    AS_FIELD_KEY(struct as_overhead_budget, "shortest_1_percent_ns", shortest_ns[0], "ns", NULL),
+    AS_FIELD_KEY(struct as_overhead_budget, "shortest_5_percent_ns", shortest_ns[1], "ns", NULL),
+};
+static const struct as_json_shape budget_shape = AS_SHAPE(struct as_overhead_budget, budget_fields);
+
+static void write_probes(struct as_json_writer *w, const void *object)
+{
+    const struct as_overhead_run *run = ((const struct as_overhead *)object)->run;
+
+    as_json_array(w);
     for (int i = 0; i < AS_PROBE_COUNT; i++)
-        put_json_probe(w, o->run, i);
+        as_json_fields_write(
+            w, &probe_shape,
+            &(struct probe){as_probe_key((enum as_probe)i), run->session_why, &run->probes[i]});
     as_json_array_end(w);
-    as_json_kv_u64(w, "lost_events", o->run->lost_events);
-    as_json_kv_array(w, "profilers");
+}
+
+static void write_profilers(struct as_json_writer *w, const void *object)
+{
+    const struct as_overhead *o = object;
+
+    as_json_array(w);
     for (int i = 0; i < AS_OVERHEAD_COUNT; i++)
-        put_json_row(w, o, i);
+        as_json_fields_write(w, &profiler_shape,
+                             &(struct profiler){as_overhead_key((enum as_overhead_kind)i),
+                                                &o->rows[i], o->rows[i].pair});
     as_json_array_end(w);
-    as_json_kv_array(w, "budget");
-    for (int i = 0; i < AS_BUDGET_COUNT; i++)
-        put_json_budget(w, &o->budgets[i]);
-    as_json_array_end(w);
-    as_json_kv_array(w, "best_practices");
+}
+
+static void write_practices(struct as_json_writer *w, const void *object)
+{
+    const struct as_overhead *o = object;
+
+    as_json_array(w);
     for (int i = 0; i < AS_OVERHEAD_ADVICE; i++)
         as_json_text(w, o->advice[i]);
     as_json_array_end(w);
 }
+
+static const char *cpu_text(const void *object)
+{
+    const char *cpu = ((const struct as_topology *)object)->cpu.model;
+
+    return cpu[0] ? cpu : NULL;
+}
+
+static const struct as_json_field machine_fields[] = {
+    AS_FIELD_WORDS("cpu", cpu_text, NULL),
+    AS_FIELD_MEMBERS(struct as_topology, isa, &as_isa_document_shape),
+};
+static const struct as_json_shape machine_shape = AS_SHAPE(struct as_topology, machine_fields);
+
+static const struct as_json_field run_fields[] = {
+    AS_FIELD(struct as_overhead_run, clock),
+    AS_FIELD(struct as_overhead_run, lost_events),
+};
+static const struct as_json_shape run_shape = AS_SHAPE(struct as_overhead_run, run_fields);
+
+/* A list whose items are described by `shape`, written by a function. */
+#define LIST_OF(name, function, described)                                                         \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_LIST, .item = AS_FIELD_OBJECT, .write = (function),        \
+        .shape = (described)                                                                       \
+    }
+static const struct as_json_field overhead_fields[] = {
+    AS_FIELD_INLINE(struct as_overhead, run, &run_shape),
+    AS_FIELD_HELP(struct as_overhead, factor, NULL, "a function measured call by call, over bare"),
+    AS_FIELD_KEY(struct as_overhead, "overhead_class", class_name, NULL, NULL),
+    AS_FIELD(struct as_overhead, hint),
+    LIST_OF("probes", write_probes, &probe_shape),
+    LIST_OF("profilers", write_profilers, &profiler_shape),
+    {.key = "budget",
+     .kind = AS_FIELD_ARRAY,
+     .item = AS_FIELD_OBJECT,
+     .offset = offsetof(struct as_overhead, budgets),
+     .size = sizeof(struct as_overhead_budget),
+     .max = AS_BUDGET_COUNT,
+     .shape = &budget_shape},
+    {.key = "best_practices",
+     .kind = AS_FIELD_LIST,
+     .item = AS_FIELD_TEXT,
+     .write = write_practices},
+};
+static const struct as_json_shape overhead_shape = AS_SHAPE(struct as_overhead, overhead_fields);
+
+static const struct as_json_field document_fields[] = {
+    AS_FIELD_INLINE(struct as_overhead_report, topology, &machine_shape),
+    AS_FIELD_INLINE(struct as_overhead_report, overhead, &overhead_shape),
+};
+const struct as_json_shape as_overhead_document_shape =
+    AS_SHAPE(struct as_overhead_report, document_fields);

@@ -2,6 +2,7 @@
  * document assay.profile. Base units in the keys; what cannot be had is null. */
 #include "base/alloc.h"
 #include "base/units.h"
+#include "report/machine/machine_report.h"
 #include "report/profile/profile_report.h"
 
 /* What the document is written from. */
@@ -83,9 +84,6 @@ BANDWIDTH(bandwidth_dram, AS_PEAK_DRAM)
         return expression;                                                                         \
     }
 TEXT_OF(cpu_text, p->data->topology.cpu.model)
-TEXT_OF(isa_text, as_isa_name(p->data->topology.isa.effective))
-TEXT_OF(hardware_isa_text, as_isa_name(p->data->topology.isa.hardware))
-TEXT_OF(capped_by_text, p->data->topology.isa.capped_by)
 TEXT_OF(library_text, p->data->library)
 TEXT_OF(no_library_text, p->data->library ? NULL : p->data->why_no_library)
 TEXT_OF(no_peaks_text, p->peaks ? NULL : p->data->why_no_peaks)
@@ -98,12 +96,15 @@ static double usable_threads(const void *object)
     return ((const P *)object)->data->topology.n_usable;
 }
 
+static const struct as_json_field isa_fields[] = {
+    AS_FIELD_MEMBERS(D, topology.isa, &as_isa_document_shape),
+};
+static const struct as_json_shape isa_shape = AS_SHAPE(D, isa_fields);
+
 static const struct as_json_field machine_fields[] = {
     AS_FIELD_WORDS("cpu", cpu_text, NULL),
     AS_FIELD_NUMBER("usable_threads", usable_threads, NULL, NULL),
-    AS_FIELD_WORDS("kernel_isa", isa_text, "instruction set that kernels use"),
-    AS_FIELD_WORDS("kernel_isa_hardware", hardware_isa_text, "without a cap"),
-    AS_FIELD_WORDS("kernel_isa_capped_by", capped_by_text, "option or variable; null: no cap"),
+    AS_FIELD_INLINE(P, data, &isa_shape),
     AS_FIELD_WORDS("library", library_text, "of kernels"),
     AS_FIELD_WORDS("library_unavailable", no_library_text, NULL),
     AS_FIELD_NUMBER("peak_f32_flops_per_second", peak_f32, "FLOP/s", "of the threads used"),

@@ -1,108 +1,169 @@
-/* report/sweep/sweep_json.c - how a model scales, as JSON (schema assay.sweep).
+/* report/sweep/sweep_json.c - how a model scales, as JSON: the tables of the document assay.sweep.
  * Base units in the keys; what cannot be had is null. */
-
-#include "base/json/json_writer.h"
 #include "base/units.h"
 #include "report/machine/machine_report.h"
 #include "report/sweep/sweep_text.h"
 
-static void put_law(struct as_json_writer *w, const char *key, const struct as_power_law *law)
-{
-    as_json_kv_object(w, key);
-    as_json_kv_f64(w, "exponent", law->exponent);
-    as_json_kv_f64(w, "standard_error", law->error);
-    as_json_kv_f64(w, "r2", law->r2);
-    as_json_kv_u64(w, "points", law->n);
-    as_json_object_end(w);
-}
+#define POINT struct as_sweep_point
+#define ROW   struct as_sweep_row
+#define SWEEP struct as_sweep
 
-static void put_row_place(struct as_json_writer *w, const char *key, size_t row)
-{
-    if (row == SIZE_MAX)
-        as_json_kv_null(w, key);
-    else
-        as_json_kv_u64(w, key, row);
-}
+/* ---- one setting ---- */
 
-static void put_setting(struct as_json_writer *w, const struct as_sweep *s,
-                        const struct as_sweep_point *point)
+static void put_setting(struct as_json_writer *w, const void *object)
 {
-    const struct as_sweep_options *o = s->run->options;
+    const ROW *row = object;
+    const struct as_sweep_options *o = row->options;
 
-    as_json_kv_object(w, "setting");
+    as_json_object(w);
     for (size_t i = 0; i < o->n_axes; i++) {
         const struct as_sweep_axis *axis = &o->axes[i];
+        size_t place = row->point->place[i];
 
         as_json_key(w, axis->name);
         if (axis->kind != AS_SWEEP_SHAPE) {
-            as_json_i64(w, axis->values[point->place[i]]);
+            as_json_i64(w, axis->values[place]);
             continue;
         }
         as_json_array(w);
-        for (int d = 0; d < axis->shapes[point->place[i]].rank; d++)
-            as_json_i64(w, axis->shapes[point->place[i]].at[d]);
+        for (int d = 0; d < axis->shapes[place].rank; d++)
+            as_json_i64(w, axis->shapes[place].at[d]);
         as_json_array_end(w);
     }
     as_json_object_end(w);
 }
 
-static void put_row(struct as_json_writer *w, const struct as_sweep *s,
-                    const struct as_sweep_row *row)
+static bool worked(const void *object)
 {
-    const struct as_sweep_point *point = row->point;
-    const struct as_latency_metrics *f = &point->figures;
-    bool right = point->rc == ASSAY_OK;
-    double no = AS_UNKNOWN;
-
-    as_json_object(w);
-    put_setting(w, s, point);
-    as_json_kv_text(w, "error", right ? NULL : point->err.msg);
-    AS_JSON_FIELDS(w, point, threads, batch, parameters, macs, flops);
-    as_json_kv_f64(w, "latency_ms", right ? f->summary.median * 1e-6 : no);
-    as_json_kv_f64(w, "median_ns", right ? f->summary.median : no);
-    as_json_kv_f64(w, "ci95_low_ns",
-                   right && f->median.interval.reached ? f->median.interval.low : no);
-    as_json_kv_f64(w, "ci95_high_ns",
-                   right && f->median.interval.reached ? f->median.interval.high : no);
-    as_json_kv_u64(w, "runs", point->n_samples);
-    as_json_kv_f64(w, "samples_per_second", row->samples_per_second);
-    as_json_kv_f64(w, "memory_mb", row->memory_mb);
-    as_json_kv_u64(w, "peak_bytes", point->peak_bytes);
-    as_json_kv_u64(w, "activation_bytes", point->activation_bytes);
-    as_json_kv_f64(w, "samples_per_second_per_mb", row->samples_per_second_mb);
-    as_json_kv_f64(w, "gflops_per_second", row->gflops_per_second);
-    as_json_kv_f64(w, "speedup", row->speedup);
-    as_json_kv_f64(w, "drift_share", row->drift);
-    as_json_kv_text(w, "bound", as_bound_name(row->roof.bound));
-    as_json_kv_f64(w, "roof_fraction",
-                   row->roof.bound == AS_BOUND_UNKNOWN ? no : row->roof.roof_fraction);
-    as_json_object_end(w);
+    return ((const POINT *)object)->rc == ASSAY_OK;
 }
 
-void as_sweep_json(const struct as_sweep_report *report, struct as_json_writer *w)
+static bool has_interval(const void *object)
 {
-    const struct as_sweep *s = report->sweep;
-
-    as_json_kv_text(w, "model", report->model);
-    as_isa_json(w, &report->isa);
-    as_json_kv_array(w, "rows");
-    for (size_t r = 0; r < s->n_rows; r++)
-        put_row(w, s, &s->rows[r]);
-    as_json_array_end(w);
-    as_json_kv_object(w, "scaling");
-    as_json_kv_text(w, "axis", s->run->options->axes[0].name);
-    put_law(w, "latency", &s->latency);
-    put_law(w, "flops", &s->work);
-    put_law(w, "memory", &s->memory);
-    put_law(w, "throughput", &s->throughput);
-    as_json_kv_f64(w, "memory_growth", s->memory_growth);
-    as_json_kv_f64(w, "compute_growth", s->compute_growth);
-    as_json_object_end(w);
-    put_row_place(w, "knee_row", s->knee);
-    put_row_place(w, "best_row", s->best);
-    put_row_place(w, "fastest_row", s->fastest);
-    as_json_kv_f64(w, "max_latency_ns", s->max_latency_ns);
-    as_json_kv_f64(w, "max_memory_bytes", s->max_memory_bytes);
-    as_json_kv_text(w, "verdict", as_bound_name(s->verdict));
-    as_json_kv_text(w, "advice", s->advice);
+    return worked(object) && ((const POINT *)object)->figures.median.interval.reached;
 }
+
+static const char *error_text(const void *object)
+{
+    return worked(object) ? NULL : ((const POINT *)object)->err.msg;
+}
+
+static double latency_ms(const void *object)
+{
+    const POINT *p = object;
+
+    return worked(p) ? p->figures.summary.median * 1e-6 : AS_UNKNOWN;
+}
+
+static const struct as_json_field point_fields[] = {
+    AS_FIELD_WORDS("error", error_text, "why the setting could not be measured"),
+    AS_FIELD(POINT, threads),
+    AS_FIELD_HELP(POINT, batch, NULL, "samples of one inference"),
+    AS_FIELD(POINT, parameters),
+    AS_FIELD_HELP(POINT, macs, NULL, "multiply-adds of one inference"),
+    AS_FIELD_HELP(POINT, flops, NULL, "2 x MACs and every other operation once"),
+    AS_FIELD_NUMBER("latency_ms", latency_ms, "ms", "the median"),
+    AS_FIELD_IF(POINT, "median_ns", figures.summary.median, worked),
+    AS_FIELD_IF(POINT, "ci95_low_ns", figures.median.interval.low, has_interval),
+    AS_FIELD_IF(POINT, "ci95_high_ns", figures.median.interval.high, has_interval),
+    AS_FIELD_KEY(POINT, "runs", n_samples, NULL, "inferences timed, on both ways"),
+    AS_FIELD_HELP(POINT, peak_bytes, "bytes", "of all that the engine holds"),
+    AS_FIELD_HELP(POINT, activation_bytes, "bytes", "alive together, at the peak"),
+};
+static const struct as_json_shape point_shape = AS_SHAPE(POINT, point_fields);
+
+static bool roof_known(const void *object)
+{
+    return ((const ROW *)object)->roof.bound != AS_BOUND_UNKNOWN;
+}
+
+static const char *row_bound(const void *object)
+{
+    return as_bound_name(((const ROW *)object)->roof.bound);
+}
+
+static const struct as_json_field row_fields[] = {
+    {.key = "setting", .kind = AS_FIELD_OWN, .write = put_setting, .help = "value of each axis"},
+    AS_FIELD_INLINE(ROW, point, &point_shape),
+    AS_FIELD(ROW, samples_per_second),
+    AS_FIELD_HELP(ROW, memory_mb, "MiB", NULL),
+    AS_FIELD_KEY(ROW, "samples_per_second_per_mb", samples_per_second_mb, NULL, NULL),
+    AS_FIELD_HELP(ROW, gflops_per_second, "GFLOP/s", NULL),
+    AS_FIELD_HELP(ROW, speedup, NULL, "of throughput, against the first setting that worked"),
+    AS_FIELD_KEY(ROW, "drift_share", drift, "fraction", "difference of the two ways"),
+    AS_FIELD_WORDS("bound", row_bound, "compute, memory, overhead or unknown"),
+    AS_FIELD_IF(ROW, "roof_fraction", roof.roof_fraction, roof_known),
+};
+const struct as_json_shape as_sweep_row_shape = AS_SHAPE(ROW, row_fields);
+
+/* ---- the whole ---- */
+
+static const struct as_json_field law_fields[] = {
+    AS_FIELD_HELP(struct as_power_law, exponent, NULL, "1: grows as fast as the axis"),
+    AS_FIELD_KEY(struct as_power_law, "standard_error", error, NULL, NULL),
+    AS_FIELD(struct as_power_law, r2),
+    AS_FIELD_KEY(struct as_power_law, "points", n, NULL, NULL),
+};
+static const struct as_json_shape law_shape = AS_SHAPE(struct as_power_law, law_fields);
+
+static const char *axis_text(const void *object)
+{
+    return ((const SWEEP *)object)->run->options->axes[0].name;
+}
+
+#define LAW(name, member)                                                                          \
+    {                                                                                              \
+        .key = (name), .kind = AS_FIELD_OBJECT, .offset = offsetof(SWEEP, member),                 \
+        .shape = &law_shape                                                                        \
+    }
+static const struct as_json_field scaling_fields[] = {
+    AS_FIELD_WORDS("axis", axis_text, "the first, along which growth is fitted"),
+    LAW("latency", latency),
+    LAW("flops", work),
+    LAW("memory", memory),
+    LAW("throughput", throughput),
+    AS_FIELD_HELP(SWEEP, memory_growth, NULL, "last over first"),
+    AS_FIELD_HELP(SWEEP, compute_growth, NULL, "last over first, of GFLOP/s"),
+};
+static const struct as_json_shape scaling_shape = AS_SHAPE(SWEEP, scaling_fields);
+
+static bool has_knee(const void *object)
+{
+    return ((const SWEEP *)object)->knee != SIZE_MAX;
+}
+
+static bool has_best(const void *object)
+{
+    return ((const SWEEP *)object)->best != SIZE_MAX;
+}
+
+static bool has_fastest(const void *object)
+{
+    return ((const SWEEP *)object)->fastest != SIZE_MAX;
+}
+
+static const char *verdict_text(const void *object)
+{
+    return as_bound_name(((const SWEEP *)object)->verdict);
+}
+
+static const struct as_json_field sweep_fields[] = {
+    AS_FIELD_LIST(SWEEP, rows, n_rows, &as_sweep_row_shape, SIZE_MAX),
+    AS_FIELD_PART("scaling", &scaling_shape),
+    AS_FIELD_IF(SWEEP, "knee_row", knee, has_knee),
+    AS_FIELD_IF(SWEEP, "best_row", best, has_best),
+    AS_FIELD_IF(SWEEP, "fastest_row", fastest, has_fastest),
+    AS_FIELD_HELP(SWEEP, max_latency_ns, "ns", "limit; null: none"),
+    AS_FIELD_HELP(SWEEP, max_memory_bytes, "bytes", "limit; null: none"),
+    AS_FIELD_WORDS("verdict", verdict_text, "what bounds most settings"),
+    AS_FIELD(SWEEP, advice),
+};
+static const struct as_json_shape sweep_shape = AS_SHAPE(SWEEP, sweep_fields);
+
+static const struct as_json_field document_fields[] = {
+    AS_FIELD_HELP(struct as_sweep_report, model, NULL, "as it was named"),
+    AS_FIELD_MEMBERS(struct as_sweep_report, isa, &as_isa_document_shape),
+    AS_FIELD_INLINE(struct as_sweep_report, sweep, &sweep_shape),
+};
+const struct as_json_shape as_sweep_document_shape =
+    AS_SHAPE(struct as_sweep_report, document_fields);

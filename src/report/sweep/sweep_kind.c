@@ -90,7 +90,7 @@ static int json(struct as_run *run, const struct as_show *show, struct as_json_w
     int rc = get_sweep(&s, run, show, err);
 
     if (rc == ASSAY_OK)
-        as_sweep_json(&s.report, w);
+        as_json_fields_put(w, &as_sweep_document_shape, &s.report);
     return finish(&s, rc);
 }
 
@@ -132,4 +132,11 @@ static int met(struct as_run *run, const struct as_show *show, struct assay_erro
 }
 
 const struct as_run_kind as_kind_sweep = {
-    .name = "sweep", .schema_version = 2, .page = page, .json = json, .csv = csv, .met = met};
+    .name = "sweep",
+    .schema_version = 2,
+    .page = page,
+    .json = json,
+    .document = &as_sweep_document_shape,
+    .csv = csv,
+    .met = met,
+};

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/csv.h"
+#include "base/text/csv_fields.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "report/machine/machine_report.h"
@@ -180,51 +180,18 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
 
 void as_sweep_csv(const struct as_sweep_report *report, struct as_out *out)
 {
-    static const char *const names[] = {"setting",
-                                        "error",
-                                        "threads",
-                                        "batch",
-                                        "parameters",
-                                        "flops",
-                                        "latency_ns",
-                                        "ci95_low_ns",
-                                        "ci95_high_ns",
-                                        "samples_per_second",
-                                        "peak_bytes",
-                                        "samples_per_second_per_mb",
-                                        "gflops_per_second",
-                                        "speedup",
-                                        "bound",
-                                        "runs"};
     const struct as_sweep *s = report->sweep;
     struct as_csv_writer w = {.out = out};
 
-    for (size_t i = 0; i < AS_COUNT_OF(names); i++)
-        as_csv_text(&w, names[i]);
+    as_csv_text(&w, "setting");
+    as_csv_fields_keys(&w, &as_sweep_row_shape);
     as_csv_row_end(&w);
     for (size_t r = 0; r < s->n_rows; r++) {
-        const struct as_sweep_row *row = &s->rows[r];
-        const struct as_sweep_point *point = row->point;
         char setting[200];
-        bool right = point->rc == ASSAY_OK;
 
         as_sweep_setting_text(s, r, setting, sizeof setting);
         as_csv_text(&w, setting);
-        as_csv_text(&w, right ? "" : point->err.msg);
-        as_csv_u64(&w, point->threads);
-        as_csv_u64(&w, point->batch);
-        as_csv_u64(&w, point->parameters);
-        as_csv_u64(&w, point->flops);
-        as_csv_f64(&w, right ? point->figures.summary.median : AS_UNKNOWN);
-        as_csv_f64(&w, right ? point->figures.median.interval.low : AS_UNKNOWN);
-        as_csv_f64(&w, right ? point->figures.median.interval.high : AS_UNKNOWN);
-        as_csv_f64(&w, row->samples_per_second);
-        as_csv_u64(&w, point->peak_bytes);
-        as_csv_f64(&w, row->samples_per_second_mb);
-        as_csv_f64(&w, row->gflops_per_second);
-        as_csv_f64(&w, row->speedup);
-        as_csv_text(&w, as_bound_name(row->roof.bound));
-        as_csv_u64(&w, point->n_samples);
+        as_csv_fields_values(&w, &as_sweep_row_shape, &s->rows[r]);
         as_csv_row_end(&w);
     }
 }

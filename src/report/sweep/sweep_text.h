@@ -19,8 +19,9 @@ struct as_sweep_report {
 AS_MUST_USE int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
                               const struct as_term *term, struct assay_error *err);
 
-/* Members of the document "assay.sweep". */
-void as_sweep_json(const struct as_sweep_report *report, struct as_json_writer *w);
+/* Of the document "assay.sweep", and of its rows, which are a table in CSV. */
+extern const struct as_json_shape as_sweep_document_shape, as_sweep_row_shape;
+
 void as_sweep_csv(const struct as_sweep_report *report, struct as_out *out);
 
 /* ---- sweep_kind.c ---- */
