@@ -65,8 +65,13 @@ assert percent(profile["summary"]["roof_fraction"]) in page
 assert len(diff["layers"]) == len(profile["layers"])
 for layer in diff["layers"]:
     mine = next(l for l in profile["layers"] if l["name"] == layer["layer"])
-    same("diff", layer["session1"]["self_ns"], layer["session2"]["self_ns"])
+    same("diff", *(layer[side][key] for side in ("session1", "session2") for key in ("self_ns", "compared_ns")))
     assert math.isclose(layer["session1"]["self_ns"], mine["self_ns"], rel_tol=1e-9), (layer, mine["self_ns"])
 total = diff["improvements"]["total_time"]
 same("diff latency", total["session1_ns"], total["session2_ns"])
 assert math.isclose(total["session1_ns"], profile["latency"]["median_ns"], rel_tol=1e-9)
+other, both = load("again.json"), load("diff-2.json")
+for layer in both["layers"]:
+    for side, document in (("session1", profile), ("session2", other)):
+        mine = next(l for l in document["layers"] if l["name"] == layer["layer"])
+        assert math.isclose(layer[side]["compared_ns"], mine["self_ns"], rel_tol=1e-9), (layer, mine["self_ns"])

@@ -11,6 +11,11 @@ for model in zoo:mlp zoo:squeezenet1_1; do
     exits 0 "$model: as CSV" "$assay" report --csv "$tmp/csv" "$tmp/p.assay"
     exits 0 "$model: against itself" "$assay" diff --json "$tmp/p.assay" "$tmp/p.assay"
     cp "$tmp/out" "$tmp/diff.json"
+    # Another number of inferences does not change what is compared.
+    exits 0 "$model: profiled again" "$assay" profile "$model" --threads 1 --runs 5 --warmup 1 --no-history --json
+    cp "$tmp/out" "$tmp/again.json"
+    exits 0 "$model: against another" "$assay" diff --json "$tmp/p.assay" "$tmp/again.json"
+    cp "$tmp/out" "$tmp/diff-2.json"
     exits 0 "$model: inspected" "$assay" inspect --json "$model"
     cp "$tmp/out" "$tmp/inspect.json"
     exits 0 "$model: swept" "$assay" sweep "$model" --batch 1,2 --threads 1 --runs 3 --no-roofline --json

@@ -121,10 +121,7 @@ void as_bench_json(const struct as_bench_report *report, struct as_json_writer *
         as_isa_json(w, report->isa);
     as_json_kv_text(w, "experiment_hash", report->experiment_hash);
     as_json_key(w, "fingerprint");
-    if (report->fingerprint)
-        as_json_raw(w, report->fingerprint, strlen(report->fingerprint));
-    else
-        as_json_null(w);
+    as_json_raw_checked(w, report->fingerprint);
     as_json_kv_u64(w, "samples", r->bench->n_samples);
     as_json_kv_text(w, "compared_by", r->by_item ? "item" : "sample");
     as_json_kv_text(w, "energy_source", report->energy_source);
