@@ -399,6 +399,9 @@ struct as_json_cell as_json_field_cell(const struct as_json_field *f, const void
             return text_cell(f->text(object));
         memcpy(&text, at, sizeof text);
         return text_cell(text);
+    case AS_FIELD_REF: /* whether there is one */
+        memcpy(&text, at, sizeof text);
+        return text ? truth_cell(true) : text_cell(NULL);
     case AS_FIELD_CHARS:
         return text_cell(*at ? at : NULL);
     case AS_FIELD_BOOL:
@@ -480,6 +483,17 @@ static void describe_names(struct as_json_writer *w, const struct as_json_field 
     as_json_array_end(w);
 }
 
+/* Of a key that may be null: why. */
+static void describe_reason(struct as_json_writer *w, const struct as_json_field *f)
+{
+    char key[MAX_KEY];
+
+    (void)snprintf(key, sizeof key, "%s_reason", f->key);
+    as_json_kv_object(w, key);
+    as_json_kv_text(w, "type", "string");
+    as_json_object_end(w);
+}
+
 /* The object, or null. */
 static void describe_ref(struct as_json_writer *w, const struct as_json_field *f)
 {
@@ -502,6 +516,8 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
     }
     if (f->kind == AS_FIELD_OBJECT || f->kind == AS_FIELD_REF) {
         describe_ref(w, f);
+        if (f->reason)
+            describe_reason(w, f);
         return;
     }
     as_json_object(w);
@@ -532,14 +548,8 @@ static void describe(struct as_json_writer *w, const struct as_json_field *f)
         describe_type(w, AS_FIELD_F64, false);
         as_json_object_end(w);
     }
-    if (f->reason || (f->kind >= AS_FIELD_FACT && f->kind <= AS_FIELD_LIMIT)) {
-        char key[MAX_KEY];
-
-        (void)snprintf(key, sizeof key, "%s_reason", f->key);
-        as_json_kv_object(w, key);
-        as_json_kv_text(w, "type", "string");
-        as_json_object_end(w);
-    }
+    if (f->reason || (f->kind >= AS_FIELD_FACT && f->kind <= AS_FIELD_LIMIT))
+        describe_reason(w, f);
 }
 
 static void describe_all(struct as_json_writer *w, const struct as_json_shape *shape)

@@ -404,7 +404,11 @@ static const struct as_json_field document_fields[] = {
     AS_FIELD_INLINE(REPORT, topology, &clock_shape),
     AS_FIELD_PART("system", &system_shape),
     AS_FIELD_PART("peaks", &peaks_shape),
-    AS_FIELD_BEHIND(REPORT, "noise", noise, &noise_shape),
+    {.key = "noise",
+     .kind = AS_FIELD_REF,
+     .offset = offsetof(REPORT, noise),
+     .shape = &noise_shape,
+     .reason = "not measured"},
     AS_FIELD_INLINE(REPORT, fitness, &findings_shape),
 };
 const struct as_json_shape as_machine_document_shape = AS_SHAPE(REPORT, document_fields);
