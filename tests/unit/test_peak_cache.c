@@ -114,7 +114,7 @@ static void values_that_cannot_be_are_damage(void **state)
         {"\"took_ns\":4000000000", "\"took_ns\":4.5"},
         {"assay.peaks", "assay.machine"},
         {"\"frequency_hz\"", "\"frequency\""},
-                {"{\"schema\"", "[{\"schema\""},
+        {"{\"schema\"", "[{\"schema\""},
     };
     struct kit_root root = kit_root_new();
     struct as_peaks p = kit_peaks(), back;

@@ -355,15 +355,14 @@ static int take_profile(struct as_diff_run *r, struct assay_error *err)
     rc = as_layer_times(ns, &sum, d, NULL, d->n_steps, err);
     for (size_t i = 0; rc == ASSAY_OK && i < d->n_steps; i++)
         rc = take_step(r, &layers[i], &d->steps[i], ns[i], err);
-    r->side = (struct as_diff_side){.total_ns = d->latency.figures.summary.median,
-                                    .peak_memory_bytes = d->memory_counted
-                                                             ? (double)d->memory.all.peak_bytes
-                                                             : AS_UNKNOWN,
-                                    .layer = layers,
-                                    .n_layers = d->n_steps,
-                                    .iteration_ns = d->latency.samples_ns,
-                                    .n_iteration_ns = d->latency.n,
-                                    .n_iterations = 1}; /* all times are of one inference */
+    r->side = (struct as_diff_side){
+        .total_ns = d->latency.figures.summary.median,
+        .peak_memory_bytes = d->memory_counted ? (double)d->memory.all.peak_bytes : AS_UNKNOWN,
+        .layer = layers,
+        .n_layers = d->n_steps,
+        .iteration_ns = d->latency.samples_ns,
+        .n_iteration_ns = d->latency.n,
+        .n_iterations = 1}; /* all times are of one inference */
     return rc < 0 ? rc : 1;
 }
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/finding.h"
 #include "base/arena.h"
+#include "base/finding.h"
 #include "base/output.h"
 #include "base/text/table.h"
 #include "base/text/term.h"

@@ -23,7 +23,8 @@ AS_MUST_USE int as_run_path_check(const char *path, struct assay_error *err);
 AS_MUST_USE int as_run_path_create(char *temp, size_t capacity, const char *path,
                                    struct assay_error *err);
 
-/* Puts both files in place (temp_ring NULL: there is none); an older run and its ring become "<path>.old" and "<path>.old.ring". */
+/* Puts both files in place (temp_ring NULL: there is none); an older run and its ring become
+ * "<path>.old" and "<path>.old.ring". */
 AS_MUST_USE int as_run_path_publish(const char *temp_run, const char *temp_ring, const char *path,
                                     struct assay_error *err);
 

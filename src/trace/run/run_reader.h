@@ -76,7 +76,7 @@ struct as_run {
     uint64_t size_bytes;
     struct as_run_header header;
     uint32_t next_number; /* of a block added after the last */
-    const char **meta; /* JSON objects, in order; a later one's keys win */
+    const char **meta;    /* JSON objects, in order; a later one's keys win */
     size_t n_meta;
     struct as_run_data *data; /* in order of the file */
     size_t n_data, data_capacity;
