@@ -1,15 +1,17 @@
-/* cmd/cmd_diff.c - all of `assay diff`: reads two runs and prints what changed between them.
- * With --fail-slower it answers whether the second is slower, by its exit status. */
+/* cmd/cmd_diff.c - all of `assay diff`: reads two runs, or two models, and prints what changed
+ * between them. With --fail-slower it answers whether the second is slower, by its exit status. */
 #include <math.h>
 #include <string.h>
 
-#include "analyze/run/run_diff.h"
+#include "analyze/run/run_document.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
+#include "format/model_file.h"
 #include "report/compare/compare_report.h"
+#include "report/run/show.h"
 
 static const char *sort_at(size_t i)
 {
@@ -21,7 +23,7 @@ static const struct as_opt diff_opts[] = {
     {.name = "sort",
      .kind = AS_OPT_WORD,
      .argument = "KEY",
-     .help = "order the layers by KEY",
+     .help = "order the layers or metrics by KEY",
      .word_at = sort_at},
     {.name = "threshold",
      .kind = AS_OPT_TEXT,
@@ -55,11 +57,23 @@ static int read_percent(const struct as_cmd_line *line, const char *name, double
     return ASSAY_OK;
 }
 
-AS_CONSOLE_DEFINE_PRINT(print, as_diff_report, as_diff_json, as_diff_page);
+/* ---- runs ---- */
 
-static int compare(const struct as_cmd_line *line, struct as_diff_run *const run[2],
-                   const struct as_diff_options *options, double limit_percent,
-                   struct assay_error *err)
+AS_CONSOLE_DEFINE_PRINT(print_layers, as_diff_report, as_diff_json, as_diff_page);
+AS_CONSOLE_DEFINE_PRINT(print_metrics, as_metrics_report, as_metrics_json, as_metrics_page);
+AS_CONSOLE_DEFINE_PRINT(print_models, as_models_report, as_models_json, as_models_page);
+
+static int answer(double slower_percent, double limit_percent, struct assay_error *err)
+{
+    if (!isnan(limit_percent) && isnan(slower_percent))
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED,
+                       "--fail-slower needs layers, iterations or samples that both runs have");
+    return slower_percent > limit_percent ? AS_ANSWER_NO : ASSAY_OK;
+}
+
+static int compare_layers(const struct as_cmd_line *line, struct as_diff_run *const run[2],
+                          const struct as_diff_options *options, double limit_percent,
+                          struct assay_error *err)
 {
     struct as_diff_report report = {
         .broken = {run[0]->broken, run[1]->broken},
@@ -74,19 +88,117 @@ static int compare(const struct as_cmd_line *line, struct as_diff_run *const run
         return rc;
     as_diff_order(diff, (enum as_diff_sort)as_opt_word(line, "sort", AS_DIFF_BY_CHANGE));
     report.diff = diff;
-    rc = print(line, &report, err);
-    if (rc == ASSAY_OK && !isnan(limit_percent) && isnan(diff->slower_percent))
-        rc = as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                     "--fail-slower needs layers or iterations that both runs have");
-    else if (rc == ASSAY_OK && diff->slower_percent > limit_percent)
-        rc = AS_ANSWER_NO;
+    rc = print_layers(line, &report, err);
+    if (rc == ASSAY_OK)
+        rc = answer(diff->slower_percent, limit_percent, err);
     as_diff_free(diff);
+    return rc;
+}
+
+static int compare_metrics(const struct as_cmd_line *line, struct as_diff_run *const run[2],
+                           const struct as_diff_options *options, double limit_percent,
+                           struct assay_error *err)
+{
+    struct as_metrics metrics[2] = {{.no_memory = false}};
+    struct as_metric_diff *diff = NULL;
+    const struct as_run_kind *kind = as_run_kind_of(run[0]->run, err);
+    int rc = kind ? ASSAY_OK : ASSAY_ERR_UNSUPPORTED;
+
+    for (int k = 0; k < 2 && rc == ASSAY_OK; k++)
+        rc = kind->metrics(run[k]->run, &metrics[k], err);
+    if (rc == ASSAY_OK)
+        rc = as_metric_diff_new(&diff, &metrics[0], &metrics[1], options, err);
+    if (rc == ASSAY_OK) {
+        const struct as_metrics_report report = {
+            .diff = diff,
+            .kind = kind->name,
+            .name = {line->operand[0], line->operand[1]},
+            .broken = {run[0]->broken, run[1]->broken},
+            .top = (size_t)as_opt_number(line, "top", 0),
+            .markdown = as_opt_given(line, "markdown"),
+            .wide = as_opt_given(line, "wide"),
+        };
+
+        if (as_opt_given(line, "sort"))
+            as_metric_diff_order(diff, (enum as_diff_sort)as_opt_word(line, "sort", 0));
+        rc = print_metrics(line, &report, err);
+        if (rc == ASSAY_OK)
+            rc = answer(diff->slower_percent, limit_percent, err);
+    }
+    as_metric_diff_free(diff);
+    as_metrics_fini(&metrics[0]);
+    as_metrics_fini(&metrics[1]);
+    return rc;
+}
+
+static int compare_runs(const struct as_cmd_line *line, const struct as_diff_options *options,
+                        double limit_percent, struct assay_error *err)
+{
+    struct as_diff_run *run[2] = {NULL, NULL};
+    int rc = ASSAY_OK;
+
+    for (int k = 0; k < 2 && rc == ASSAY_OK; k++)
+        rc = as_diff_run_open(&run[k], line->operand[k], as_opt_given(line, "partial"), err);
+    if (rc == ASSAY_OK) {
+        const char *kind[2] = {as_run_kind(run[0]->run), as_run_kind(run[1]->run)};
+
+        if (run[0]->layers && run[1]->layers)
+            rc = compare_layers(line, run, options, limit_percent, err);
+        else if (strcmp(kind[0], kind[1]) == 0)
+            rc = compare_metrics(line, run, options, limit_percent, err);
+        else
+            rc = as_fail(err, ASSAY_ERR_UNSUPPORTED,
+                         "a run of kind \"%.40s\" and one of kind \"%.40s\" have nothing to "
+                         "compare: %s, %s",
+                         kind[0], kind[1], line->operand[0], line->operand[1]);
+    }
+    as_diff_run_close(run[0]);
+    as_diff_run_close(run[1]);
+    return rc;
+}
+
+/* ---- models ---- */
+
+static int compare_models(const struct as_cmd_line *line, struct assay_error *err)
+{
+    const struct as_inspect_options options = {.look_into_weights = false};
+    struct as_inspection *in[2] = {NULL, NULL};
+    struct as_model *model[2] = {NULL, NULL};
+    struct as_model_diff *diff = NULL;
+    int rc = ASSAY_OK;
+
+    for (int k = 0; k < 2 && rc == ASSAY_OK; k++) {
+        rc = as_model_open(&model[k], line->operand[k], err);
+        if (rc == ASSAY_OK)
+            rc = as_inspection_new(&in[k], model[k], &options, err);
+        if (rc == ASSAY_ERR_FORMAT)
+            (void)as_fail_in_file(err, rc, line->operand[k]);
+    }
+    if (rc == ASSAY_OK)
+        rc = as_model_diff_new(&diff, in[0], in[1], err);
+    if (rc == ASSAY_OK) {
+        const struct as_models_report report = {
+            .diff = diff,
+            .name = {line->operand[0], line->operand[1]},
+            .top = (size_t)as_opt_number(line, "top", 0),
+            .markdown = as_opt_given(line, "markdown"),
+            .wide = as_opt_given(line, "wide"),
+        };
+
+        rc = print_models(line, &report, err);
+    }
+    as_model_diff_free(diff);
+    for (int k = 0; k < 2; k++) {
+        as_inspection_free(in[k]);
+        as_model_free(model[k]);
+    }
     return rc;
 }
 
 static int run_diff(const struct as_cmd_line *line, struct assay_error *err)
 {
-    struct as_diff_run *run[2] = {NULL, NULL};
+    bool is_run[2] = {as_run_looks_like_one(line->operand[0]),
+                      as_run_looks_like_one(line->operand[1])};
     struct as_diff_options options = {0};
     double limit_percent, threshold_percent = AS_UNKNOWN;
     int rc = read_percent(line, "fail-slower", &limit_percent, err);
@@ -100,30 +212,38 @@ static int run_diff(const struct as_cmd_line *line, struct assay_error *err)
         return rc;
     if (!isnan(threshold_percent)) /* 0 would mean the default: the least there is */
         options.threshold = threshold_percent > 0 ? threshold_percent / 100 : 1e-300;
-    for (int k = 0; k < 2 && rc == ASSAY_OK; k++)
-        rc = as_diff_run_open(&run[k], line->operand[k], as_opt_given(line, "partial"), err);
-    if (rc == ASSAY_OK)
-        rc = compare(line, run, &options, limit_percent, err);
-    as_diff_run_close(run[0]);
-    as_diff_run_close(run[1]);
-    return rc;
+    if (is_run[0] && is_run[1])
+        return compare_runs(line, &options, limit_percent, err);
+    if (is_run[0] || is_run[1])
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED,
+                       "%s is no run and %s is no model: compare two of one kind",
+                       line->operand[is_run[0]], line->operand[is_run[1]]);
+    if (!isnan(limit_percent))
+        return as_fail(err, ASSAY_ERR_USAGE, "--fail-slower compares runs: a model takes no time");
+    return compare_models(line, err);
 }
 
 const struct as_cmd as_cmd_diff = {
     .name = "diff",
-    .summary = "show what changed between two runs",
+    .summary = "show what changed between two runs or two models",
     .usage = "assay diff [options] A B",
     .details =
-        "A is the run before, B the one after. Layers are joined by their names; each has its "
+        "A is the run or model before, B the one after; a document that --json wrote is its "
+        "run.\n\n"
+        "Of recorded, watched and profiled runs layers are joined by their names; each has its "
         "self time in both runs, its part of all changes, and whether the difference is shown "
         "beyond noise: by a Mann-Whitney test over iterations where both runs mark 9 or more, "
         "otherwise over calls, corrected for the number of layers (Benjamini and Hochberg), and "
         "of --threshold or more.\n\n"
         "Calls of one run are alike, so a difference between calls holds for this pair of runs; "
         "mark iterations, or repeat the runs, to learn more.\n\n"
+        "Of sweeps, experiments and runs of assay machine the metrics are compared, and times are "
+        "tested in the same way where both runs kept 9 samples or more.\n\n"
+        "Of models (ONNX, GGUF, safetensors, TensorFlow Lite, or zoo:NAME): layers and weights "
+        "that were added, removed or changed, and what they cost in all.\n\n"
         "Exit status 1: with --fail-slower, B is shown to be slower by more than that.",
     .opts = diff_opts,
-    .operand = "RUN",
+    .operand = "FILE",
     .min_operands = 2,
     .max_operands = 2,
     .run = run_diff,

@@ -38,6 +38,16 @@ static const struct as_opt verify_opts[] = {
 
 AS_CONSOLE_DEFINE_PRINT(print_run, as_verified, as_verify_json, as_verify_page);
 
+static int check_metrics(struct as_run *run, struct assay_error *why)
+{
+    const struct as_run_kind *kind = as_run_kind_of(run, why);
+    struct as_metrics metrics = {.no_memory = false};
+    int rc = kind && kind->metrics ? kind->metrics(run, &metrics, why) : ASSAY_OK;
+
+    as_metrics_fini(&metrics);
+    return rc;
+}
+
 /* Whether its kind can read every part of it: it is shown to nobody. */
 static int check_parts(struct as_run *run, struct assay_error *why, struct assay_error *err)
 {
@@ -49,6 +59,8 @@ static int check_parts(struct as_run *run, struct assay_error *why, struct assay
         return rc;
     rc = as_show_json(run, &show, &out, why);
     as_out_drop(&out);
+    if (rc >= 0)
+        rc = check_metrics(run, why);
     return rc == ASSAY_ERR_NOMEM ? as_fail_nomem(err) : ASSAY_OK;
 }
 

@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         close(fd);
         return 0;
     }
-    if (as_run_open_fd(&run, fd, NULL) < 0)
+    if (as_run_open_fd(&run, fd, "the run", NULL) < 0)
         return 0;
     if (as_out_memory(&out, NULL) == ASSAY_OK) {
         show_json(run, &out);

@@ -417,6 +417,12 @@ static int take_manager(struct as_diff_run *r, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* Of recorded scopes, watched programs and profiles. */
+static bool has_layers(const char *kind)
+{
+    return strcmp(kind, "trace") == 0 || strcmp(kind, "watch") == 0 || strcmp(kind, "profile") == 0;
+}
+
 static int read_run(struct as_diff_run *r, const char *path, bool partial, struct assay_error *err)
 {
     int rc = as_run_open_any(&r->run, path, err);
@@ -431,6 +437,8 @@ static int read_run(struct as_diff_run *r, const char *path, bool partial, struc
                        path, r->broken);
     if (strcmp(as_run_kind(r->run), AS_KIND_MANAGER) == 0)
         return take_manager(r, err);
+    if (!has_layers(as_run_kind(r->run)))
+        return ASSAY_OK;
     rc = as_layers_analyze(&r->layers, r->run, NULL, err);
     if (rc < 0)
         return rc;

@@ -48,7 +48,8 @@ struct as_diff_options {
 #define AS_DIFF_BASES(X)                                                                           \
     X(NONE, "none")                                                                                \
     X(CALLS, "calls")                                                                              \
-    X(ITERATIONS, "iterations")
+    X(ITERATIONS, "iterations")                                                                    \
+    X(SAMPLES, "samples")
 
 enum as_diff_basis {
 #define X(name, text) AS_DIFF_##name,
@@ -65,7 +66,8 @@ const char *as_diff_basis_name(enum as_diff_basis basis);
     X(FEWER, "fewer calls")                                                                        \
     X(MORE, "more calls")                                                                          \
     X(ONLY_A, "only in A")                                                                         \
-    X(ONLY_B, "only in B")
+    X(ONLY_B, "only in B")                                                                         \
+    X(UNTESTED, "-")
 
 enum as_diff_verdict {
 #define X(name, text) AS_DIFF_##name,
@@ -85,6 +87,36 @@ struct as_diff_test {
     double relative;                              /* shift over the median of A */
     double inflation; /* readings that are worth one independent reading, on the worse side */
 };
+
+/* ---- diff_test.c ---- */
+
+extern const struct as_diff_test as_diff_no_test;
+
+/* What is `part` of `before`; NaN when there was nothing. */
+double as_diff_ratio(double part, double before);
+
+/* Some readings of each side. */
+struct as_diff_pair {
+    const double *value[2];
+    size_t n[2];
+};
+
+/* Whether there are enough of them to test. */
+bool as_diff_is_enough(const struct as_diff_pair *pair);
+AS_MUST_USE int as_diff_test(struct as_diff_test *test, const struct as_diff_pair *pair,
+                             enum as_diff_basis basis, struct assay_error *err);
+
+/* Benjamini and Hochberg: fills `q` of all of them, which are sorted. */
+void as_diff_correct(struct as_diff_test **tested, size_t n);
+
+/* Whether the test shows a difference that is large enough. */
+bool as_diff_is_shown(const struct as_diff_options *options, const struct as_diff_test *test);
+
+/* The options with their defaults. USAGE for one out of range. */
+AS_MUST_USE int as_diff_options_take(struct as_diff_options *out,
+                                     const struct as_diff_options *given, struct assay_error *err);
+
+/* ---- run_diff.c ---- */
 
 struct as_diff_row {
     const char *name;
@@ -153,7 +185,7 @@ void as_diff_order(struct as_diff *diff, enum as_diff_sort sort);
 struct as_diff_run {
     struct as_diff_side side;
     struct as_run *run;
-    struct as_layers *layers;
+    struct as_layers *layers; /* NULL: its kind has none, and `side` has a name alone */
     const char *broken; /* what is wrong with the run, as in "was never closed"; NULL: nothing */
     struct as_arena arena;
 };

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/json/json_parser.h"
+#include "trace/run/run_format.h"
 
 /* Of a document: the run in base64, and results of about the same size. */
 #define MAX_JSON_BYTES (UINT64_C(256) << 20)
@@ -106,8 +107,7 @@ static int open_embedded(struct as_run **run, const struct as_json_parser *p, co
             close(fd);
         return rc;
     }
-    rc = as_run_open_fd(run, fd, err);
-    return rc < 0 ? as_fail_in_file(err, rc, path) : rc;
+    return as_run_open_fd(run, fd, path, err);
 }
 
 /* `schema` stays "" for JSON of others. */
@@ -153,9 +153,35 @@ static bool begins_as_json(int fd)
     ssize_t n = pread(fd, start, sizeof start, 0);
     ssize_t i = 0;
 
+    if (n > 0 && memchr(start, 0, (size_t)n))
+        return false; /* a safetensors file begins with a number, which may look like it */
     while (i < n && strchr(" \t\r\n", start[i]))
         i++;
     return i < n && start[i] == '{';
+}
+
+bool as_run_looks_like_one(const char *path)
+{
+    char start[sizeof AS_RUN_MAGIC - 1];
+    size_t size = strlen(path), magic = sizeof start;
+    struct stat st;
+    ssize_t n;
+    bool like;
+    int fd;
+
+    if (strncmp(path, "zoo:", 4) == 0)
+        return false;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return true;
+    }
+    n = pread(fd, start, magic, 0);
+    like = n <= 0 || memcmp(start, AS_RUN_MAGIC, (size_t)n) == 0 || begins_as_json(fd) ||
+           (size > 6 && strcmp(path + size - 6, ".assay") == 0);
+    close(fd);
+    return like;
 }
 
 int as_run_open_any(struct as_run **run, const char *path, struct assay_error *err)

@@ -21,4 +21,8 @@ AS_MUST_USE int as_run_copy(const struct as_run *run, struct as_out *out, struct
 /* Opens a run file, or a JSON document of assay that holds its run. */
 AS_MUST_USE int as_run_open_any(struct as_run **run, const char *path, struct assay_error *err);
 
+/* By its first bytes: a run or JSON, or nothing that can be read, for as_run_open_any() to say so.
+ * False: perhaps a model. */
+bool as_run_looks_like_one(const char *path);
+
 #endif

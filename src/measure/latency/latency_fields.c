@@ -2,6 +2,9 @@
  * are a table: as_latency_sample_shape. */
 #include "measure/latency/latency_run.h"
 #include "measure/latency/noise.h"
+#include "trace/run/run_maker.h"
+
+#include <math.h>
 
 static const struct as_json_field summary_fields[] = {
     AS_FIELD(struct as_summary, n),
@@ -96,6 +99,56 @@ static const struct as_json_field sample_fields[] = {
 };
 const struct as_json_shape as_latency_sample_shape =
     AS_SHAPE(struct as_latency_sample, sample_fields);
+
+/* ---- kept samples ---- */
+
+struct kept_row {
+    uint64_t point;
+    double ns;
+};
+
+static const struct as_json_field kept_fields[] = {
+    AS_FIELD(struct kept_row, point),
+    AS_FIELD_HELP(struct kept_row, ns, "ns", "one inference"),
+};
+static const struct as_json_shape kept_shape = AS_SHAPE(struct kept_row, kept_fields);
+
+void as_kept_samples_put(struct as_run_maker *maker, size_t point, const double *ns, size_t n)
+{
+    struct kept_row rows[AS_KEPT_SAMPLES];
+    size_t stride = (n + AS_KEPT_SAMPLES - 1) / AS_KEPT_SAMPLES, kept = 0;
+
+    for (size_t i = 0; ns && i < n; i += stride)
+        rows[kept++] = (struct kept_row){point, ns[i]};
+    if (kept)
+        as_run_maker_rows(maker, "samples", &kept_shape, rows, kept);
+}
+
+int as_kept_samples_get(struct as_run *run, struct as_kept_samples *points, size_t n,
+                        struct assay_error *err)
+{
+    struct kept_row *rows = NULL;
+    size_t n_rows = 0, last = 0;
+    int rc = as_run_get_rows(run, "samples", &kept_shape, n * AS_KEPT_SAMPLES, &rows, &n_rows, err);
+    double *ns = rc < 0 ? NULL : as_arena_zero(&run->arena, n_rows + 1, sizeof *ns);
+
+    if (rc == ASSAY_OK && !ns)
+        rc = as_fail_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        points[i] = (struct as_kept_samples){.ns = ns};
+    for (size_t i = 0; rc == ASSAY_OK && i < n_rows; i++) {
+        size_t at = (size_t)rows[i].point;
+
+        if (rows[i].point >= n || at < last || !(rows[i].ns >= 0) || !isfinite(rows[i].ns))
+            return as_fail(err, ASSAY_ERR_FORMAT, "%s: its samples fit none of its points",
+                           run->path);
+        last = at;
+        if (points[at].n++ == 0)
+            points[at].ns = ns + i;
+        ns[i] = rows[i].ns;
+    }
+    return rc;
+}
 
 /* ---- noise ---- */
 

@@ -154,6 +154,20 @@ struct as_latency_sample {
 extern const struct as_json_shape as_latency_metrics_shape, as_latency_run_shape,
     as_latency_sample_shape;
 
+struct as_run_maker;
+struct as_run;
+
+/* Samples of several points, a setting or an operation each, in the table "samples" of a run: at
+ * most AS_KEPT_SAMPLES of a point, evenly spaced, so that runs can be compared. Points in order. */
+#define AS_KEPT_SAMPLES 256
+struct as_kept_samples {
+    const double *ns; /* in the run's memory */
+    size_t n;
+};
+void as_kept_samples_put(struct as_run_maker *maker, size_t point, const double *ns, size_t n);
+AS_MUST_USE int as_kept_samples_get(struct as_run *run, struct as_kept_samples *points, size_t n,
+                                    struct assay_error *err);
+
 /* "width", "time", "runs", "samples". */
 const char *as_latency_stop_name(enum as_latency_stop stop);
 

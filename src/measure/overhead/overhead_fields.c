@@ -1,5 +1,5 @@
 /* measure/overhead/overhead_fields.c - timed operations and the cost of measuring, as runs keep
- * them: without single samples. */
+ * them. */
 #include "measure/overhead/operation_run.h"
 #include "measure/overhead/overhead_run.h"
 

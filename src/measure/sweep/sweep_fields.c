@@ -1,5 +1,5 @@
-/* measure/sweep/sweep_fields.c - a measured sweep as a run keeps it: axes and points, without
- * single samples. */
+/* measure/sweep/sweep_fields.c - a measured sweep as a run keeps it: axes, points, and
+ * some samples of each. */
 #include "measure/sweep/sweep_run.h"
 
 /* Numbers inside, of which `count` are used. */
@@ -53,6 +53,8 @@ void as_sweep_run_put(const struct as_sweep_run *run, struct as_run_maker *maker
 {
     as_run_maker_put(maker, "sweep", &option_shape, run->options);
     as_run_maker_rows(maker, "points", &point_shape, run->points, run->n_points);
+    for (size_t p = 0; p < run->n_points; p++)
+        as_kept_samples_put(maker, p, run->points[p].samples_ns, run->points[p].n_samples);
 }
 
 /* Every point is one of its axes' values. */

@@ -252,5 +252,40 @@ static int json(struct as_run *run, const struct as_show *show, struct as_json_w
     return rc;
 }
 
+/* Its samples as the comparison takes them. */
+static void add_latency(struct as_metrics *to, const struct as_bench_row *row)
+{
+    const struct as_bench_setting *s = row->setting;
+    struct as_metric *metric =
+        as_metrics_add(to, "ns", row->median_ns.value, "%s: latency p50", s->name);
+    double *ns = as_arena_zero(&to->arena, s->n + 1, sizeof *ns);
+
+    to->no_memory = to->no_memory || !ns;
+    for (size_t i = 0; ns && i < s->n; i++)
+        if (s->samples[i].wall_ns != AS_BENCH_UNKNOWN)
+            ns[metric->n_samples++] = (double)s->samples[i].wall_ns;
+    metric->sample_ns = ns;
+}
+
+static int metrics(struct as_run *run, struct as_metrics *to, struct assay_error *err)
+{
+    struct as_bench_view v;
+    int rc = as_bench_view_init(&v, run, err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < v.bench.n_settings; i++) {
+        const struct as_bench_row *row = &v.result->rows[i];
+        const char *name = row->setting->name;
+
+        if (row->setting->n == 0)
+            continue;
+        add_latency(to, row);
+        as_metrics_add(to, "bytes", row->peak_mem_bytes, "%s: peak memory", name);
+        as_metrics_add(to, "/s", 1e9 / row->item_ns.value, "%s: items", name);
+        as_metrics_add(to, "J", row->energy_j.value, "%s: energy of a sample", name);
+    }
+    as_bench_view_fini(&v);
+    return rc;
+}
+
 const struct as_run_kind as_kind_bench = {
-    .name = "bench", .schema_version = 2, .page = page, .json = json};
+    .name = "bench", .schema_version = 2, .page = page, .json = json, .metrics = metrics};

@@ -1,8 +1,9 @@
-/* report/compare/compare_report.h - what changed between two runs, as text, Markdown or JSON.
- * Only renders: every figure comes from analyze/run/run_diff.h. */
+/* report/compare/compare_report.h - what changed between two runs or models, as text, Markdown or
+ * JSON. Only renders: every figure comes from analyze/run/ and analyze/model/. */
 #ifndef AS_REPORT_COMPARE_COMPARE_REPORT_H
 #define AS_REPORT_COMPARE_COMPARE_REPORT_H
 
+#include "analyze/model/model_diff.h"
 #include "analyze/run/run_diff.h"
 #include "base/json/json_writer.h"
 #include "base/output.h"
@@ -21,5 +22,47 @@ AS_MUST_USE int as_diff_page(const struct as_diff_report *report, struct as_out 
 /* Schema "assay.diff". */
 AS_MUST_USE int as_diff_json(const struct as_diff_report *report, struct as_out *out,
                              struct assay_error *err);
+
+/* The member "test" of an object that is open. */
+void as_diff_test_json(struct as_json_writer *w, const struct as_diff_test *test);
+
+/* ---- metrics_text.c ---- */
+
+struct as_metrics_report {
+    const struct as_metric_diff *diff;
+    const char *kind;      /* of both runs */
+    const char *name[2];   /* of their files */
+    const char *broken[2]; /* what is wrong with a run; NULL: nothing */
+    size_t top;            /* rows shown; 0: all */
+    bool markdown, wide;
+};
+
+AS_MUST_USE int as_metrics_page(const struct as_metrics_report *report, struct as_out *out,
+                                const struct as_term *term, struct assay_error *err);
+/* Schema "assay.diff_metrics". */
+AS_MUST_USE int as_metrics_json(const struct as_metrics_report *report, struct as_out *out,
+                                struct assay_error *err);
+
+/* The table alone; `top` 0: all rows. */
+struct as_page;
+void as_metrics_table(struct as_page *page, const struct as_metric_diff *diff, size_t top);
+/* The same as an array under that key. */
+void as_metrics_rows_json(struct as_json_writer *w, const char *key,
+                          const struct as_metric_diff *diff, size_t top);
+
+/* ---- models_text.c ---- */
+
+struct as_models_report {
+    const struct as_model_diff *diff;
+    const char *name[2];
+    size_t top; /* rows of each list; 0: 20 in text, all in JSON */
+    bool markdown, wide;
+};
+
+AS_MUST_USE int as_models_page(const struct as_models_report *report, struct as_out *out,
+                               const struct as_term *term, struct assay_error *err);
+/* Schema "assay.diff_model". */
+AS_MUST_USE int as_models_json(const struct as_models_report *report, struct as_out *out,
+                               struct assay_error *err);
 
 #endif

@@ -26,7 +26,7 @@ static void put_improvements(struct as_json_writer *w, const struct as_diff *d)
     as_json_object_end(w);
 }
 
-static void put_test(struct as_json_writer *w, const struct as_diff_test *t)
+void as_diff_test_json(struct as_json_writer *w, const struct as_diff_test *t)
 {
     as_json_kv_object(w, "test");
     as_json_kv_text(w, "basis", as_diff_basis_name(t->basis));
@@ -72,7 +72,7 @@ static void put_row(struct as_json_writer *w, const struct as_diff_row *row)
     as_json_kv_f64(w, "change_ns", row->change_ns);
     as_json_kv_f64(w, "change_percent", 100 * row->change);
     as_json_kv_f64(w, "share_of_changes", row->change_share);
-    put_test(w, &row->test);
+    as_diff_test_json(w, &row->test);
     as_json_object_end(w);
 }
 
@@ -95,7 +95,7 @@ int as_diff_json(const struct as_diff_report *report, struct as_out *out, struct
                     isnan(d->slower_percent) ? NULL : as_diff_verdict_name(d->verdict));
     as_json_kv_f64(&w, "slower_percent", d->slower_percent);
     as_json_kv_bool(&w, "within_this_pair_of_runs", d->whole.basis == AS_DIFF_NONE);
-    put_test(&w, &d->whole);
+    as_diff_test_json(&w, &d->whole);
     as_json_kv_f64(&w, "threshold_percent", 100 * d->options.threshold);
     as_json_kv_f64(&w, "significance_level", d->options.level);
     as_json_kv_text(&w, "compared", d->per_iteration ? "iteration" : "run");

@@ -13,7 +13,7 @@ static const enum as_style verdict_style[] = {
     [AS_DIFF_SAME] = AS_STYLE_DIM,    [AS_DIFF_FASTER] = AS_STYLE_GOOD,
     [AS_DIFF_SLOWER] = AS_STYLE_BAD,  [AS_DIFF_FEWER] = AS_STYLE_WARN,
     [AS_DIFF_MORE] = AS_STYLE_WARN,   [AS_DIFF_ONLY_A] = AS_STYLE_WARN,
-    [AS_DIFF_ONLY_B] = AS_STYLE_WARN,
+    [AS_DIFF_ONLY_B] = AS_STYLE_WARN, [AS_DIFF_UNTESTED] = AS_STYLE_DIM,
 };
 _Static_assert(AS_COUNT_OF(verdict_style) == AS_DIFF_VERDICT_COUNT, "a style for every verdict");
 

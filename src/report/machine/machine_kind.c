@@ -96,13 +96,51 @@ static int machine_json(struct as_run *run, const struct as_show *show, struct a
     return rc;
 }
 
-const struct as_run_kind as_kind_machine = {
-    .name = "machine",
-    .schema_version = 2,
-    .page = machine_page,
-    .json = machine_json,
-    .document = &as_machine_document_shape,
-};
+static void add_peaks(struct as_metrics *to, const struct as_peaks *p, unsigned at)
+{
+    static const char *const unit[] = {
+#define X(name, key, unit) unit "/s",
+        AS_PEAK_TYPES(X)
+#undef X
+    };
+
+    for (unsigned type = 0; type < AS_PEAK_TYPE_COUNT; type++)
+        as_metrics_add(to, unit[type], p->compute[type][at].rate, "peak %s, threads %u",
+                       as_peak_type_name(type), p->threads[at]);
+    for (unsigned level = 0; level < AS_PEAK_LEVEL_COUNT; level++)
+        for (unsigned access = 0; access < AS_PEAK_ACCESS_COUNT; access++)
+            as_metrics_add(to, "B/s", p->bandwidth[level][access][at].rate, "%s %s, threads %u",
+                           as_peak_level_name(level), as_peak_access_name(access), p->threads[at]);
+}
+
+static int machine_metrics(struct as_run *run, struct as_metrics *to, struct assay_error *err)
+{
+    struct as_show show = AS_SHOW_INIT;
+    struct machine_parts m;
+    int rc = get_machine(&m, run, &show, err);
+
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 0; i < m.peaks.n_counts; i++)
+        add_peaks(to, &m.peaks, i);
+    as_metrics_add(to, "Hz", m.peaks.frequency_hz, "frequency");
+    as_metrics_add(to, "Hz", m.peaks.vector_hz, "frequency under vectors");
+    as_metrics_add(to, "ns", m.peaks.clock_ns, "reading the counter");
+    as_metrics_add(to, "ns", m.peaks.gettime_ns, "reading the system's clock");
+    as_metrics_add(to, "ns", m.noise.kernel_ns, "noise: the kernel timed");
+    as_metrics_add(to, "share", m.noise.cv, "noise: coefficient of variation");
+    as_metrics_add(to, "share", m.noise.median_share, "noise: floor");
+    as_metrics_add(to, "share", m.noise.p95_share, "noise: of 95 %% of the pairs");
+    as_metrics_add(to, "share", m.noise.resolvable_share, "noise: least difference told");
+    return ASSAY_OK;
+}
+
+const struct as_run_kind as_kind_machine = {.name = "machine",
+                                            .schema_version = 2,
+                                            .page = machine_page,
+                                            .json = machine_json,
+                                            .metrics = machine_metrics,
+                                            .document = &as_machine_document_shape};
 
 /* ---- operations ---- */
 
@@ -112,6 +150,9 @@ void as_operations_put(struct as_run_maker *maker, const struct as_topology *top
     as_run_maker_put(maker, "topology", &as_topology_shape, topology);
     as_run_maker_put(maker, "peaks", &as_peaks_shape, peaks);
     as_run_maker_put(maker, "operations", &as_operation_run_shape, measured);
+    for (size_t i = 0; i < AS_OPERATION_COUNT; i++)
+        as_kept_samples_put(maker, i, measured->points[i].samples_ns,
+                            measured->points[i].n_samples);
 }
 
 struct operation_parts {
@@ -167,13 +208,37 @@ static int operations_json(struct as_run *run, const struct as_show *show, struc
     return rc;
 }
 
-const struct as_run_kind as_kind_operations = {
-    .name = "operations",
-    .schema_version = 2,
-    .page = operations_page,
-    .json = operations_json,
-    .document = &as_operations_document_shape,
-};
+static int operations_metrics(struct as_run *run, struct as_metrics *to, struct assay_error *err)
+{
+    struct as_show show = AS_SHOW_INIT;
+    struct as_kept_samples samples[AS_OPERATION_COUNT];
+    struct operation_parts o;
+    int rc = get_operations(&o, run, &show, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_kept_samples_get(run, samples, AS_OPERATION_COUNT, err);
+    for (unsigned i = 0; rc == ASSAY_OK && i < AS_OPERATION_COUNT; i++) {
+        const struct as_operation_row *row = &o.operations.rows[i];
+        struct as_metric *latency = as_metrics_add(to, "ns", row->latency_ns, "%s: latency p50",
+                                                   as_operation_key(row->point->operation));
+
+        latency->sample_ns = samples[i].ns;
+        latency->n_samples = samples[i].n;
+        if (row->gflops_per_second > 0)
+            as_metrics_add(to, "FLOP/s", row->gflops_per_second * 1e9, "%s: rate",
+                           as_operation_key(row->point->operation));
+    }
+    if (rc == ASSAY_OK)
+        as_metrics_add(to, "ns", o.measured.call.figures.summary.median, "the call alone");
+    return rc;
+}
+
+const struct as_run_kind as_kind_operations = {.name = "operations",
+                                               .schema_version = 2,
+                                               .page = operations_page,
+                                               .json = operations_json,
+                                               .metrics = operations_metrics,
+                                               .document = &as_operations_document_shape};
 
 /* ---- overhead ---- */
 
@@ -226,10 +291,25 @@ static int overhead_json(struct as_run *run, const struct as_show *show, struct 
     return rc;
 }
 
-const struct as_run_kind as_kind_overhead = {
-    .name = "overhead",
-    .schema_version = 2,
-    .page = overhead_page,
-    .json = overhead_json,
-    .document = &as_overhead_document_shape,
-};
+static int overhead_metrics(struct as_run *run, struct as_metrics *to, struct assay_error *err)
+{
+    struct as_show show = AS_SHOW_INIT;
+    struct overhead_parts o;
+    int rc = get_overhead(&o, run, &show, err);
+
+    for (unsigned i = 0; rc == ASSAY_OK && i < AS_PROBE_COUNT; i++)
+        if (o.measured.probes[i].known)
+            as_metrics_add(to, "ns", o.measured.probes[i].ns, "%s", as_probe_key(i));
+    for (unsigned i = 0; rc == ASSAY_OK && i < AS_OVERHEAD_COUNT; i++)
+        if (o.measured.pairs[i].known)
+            as_metrics_add(to, "ratio", o.measured.pairs[i].factor, "%s: factor",
+                           as_overhead_key(i));
+    return rc;
+}
+
+const struct as_run_kind as_kind_overhead = {.name = "overhead",
+                                             .schema_version = 2,
+                                             .page = overhead_page,
+                                             .json = overhead_json,
+                                             .metrics = overhead_metrics,
+                                             .document = &as_overhead_document_shape};

@@ -3,6 +3,7 @@
 #ifndef AS_REPORT_RUN_SHOW_H
 #define AS_REPORT_RUN_SHOW_H
 
+#include "analyze/run/metric_diff.h"
 #include "base/json/json_writer.h"
 #include "base/output.h"
 #include "base/text/term.h"
@@ -56,6 +57,8 @@ struct as_run_kind {
                struct assay_error *err);
     /* Whether the criteria are met, where only files are written; NULL: there are none. */
     int (*met)(struct as_run *run, const struct as_show *show, struct assay_error *err);
+    /* What `assay diff` compares of it; NULL: its layers. Samples may be in the run's memory. */
+    int (*metrics)(struct as_run *run, struct as_metrics *metrics, struct assay_error *err);
 };
 
 /* The i-th kind; NULL after the last. */

@@ -131,12 +131,39 @@ static int met(struct as_run *run, const struct as_show *show, struct assay_erro
     return finish(&s, get_sweep(&s, run, show, err));
 }
 
-const struct as_run_kind as_kind_sweep = {
-    .name = "sweep",
-    .schema_version = 2,
-    .page = page,
-    .json = json,
-    .document = &as_sweep_document_shape,
-    .csv = csv,
-    .met = met,
-};
+static int metrics(struct as_run *run, struct as_metrics *to, struct assay_error *err)
+{
+    struct as_show show = AS_SHOW_INIT;
+    struct as_kept_samples samples[AS_SWEEP_POINTS];
+    struct sweep_parts s;
+    int rc = get_sweep(&s, run, &show, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_kept_samples_get(run, samples, s.measured.n_points, err);
+    for (size_t i = 0; rc == ASSAY_OK && i < s.sweep->n_rows; i++) {
+        const struct as_sweep_row *row = &s.sweep->rows[i];
+        struct as_metric *latency;
+        char name[240];
+
+        if (row->point->rc < 0)
+            continue;
+        as_sweep_setting_text(s.sweep, i, name, sizeof name);
+        latency =
+            as_metrics_add(to, "ns", row->point->figures.summary.median, "%s: latency p50", name);
+        latency->sample_ns = samples[i].ns;
+        latency->n_samples = samples[i].n;
+        as_metrics_add(to, "bytes", (double)row->point->peak_bytes, "%s: peak memory", name);
+        as_metrics_add(to, "/s", row->samples_per_second, "%s: samples", name);
+    }
+    as_sweep_free(s.sweep);
+    return rc;
+}
+
+const struct as_run_kind as_kind_sweep = {.name = "sweep",
+                                          .schema_version = 2,
+                                          .page = page,
+                                          .json = json,
+                                          .csv = csv,
+                                          .met = met,
+                                          .metrics = metrics,
+                                          .document = &as_sweep_document_shape};

@@ -238,7 +238,7 @@ int as_run_maker_finish(struct as_run_maker *m, struct as_run **run, struct assa
     if (rc == ASSAY_OK && m->path[0]) {
         rc = as_run_open(run, m->path, err);
     } else if (rc == ASSAY_OK) {
-        rc = as_run_open_fd(run, m->file.fd, err);
+        rc = as_run_open_fd(run, m->file.fd, "the run", err);
         m->file.fd = -1;
     }
     as_run_maker_drop(m);

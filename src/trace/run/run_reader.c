@@ -410,7 +410,7 @@ int as_run_open(struct as_run **out, const char *path, struct assay_error *err)
     return rc;
 }
 
-int as_run_open_fd(struct as_run **out, int fd, struct assay_error *err)
+int as_run_open_fd(struct as_run **out, int fd, const char *name, struct assay_error *err)
 {
     struct as_run *run = as_alloc_zero(1, sizeof *run);
     int rc;
@@ -421,7 +421,7 @@ int as_run_open_fd(struct as_run **out, int fd, struct assay_error *err)
         return as_fail_nomem(err);
     }
     run->fd = fd;
-    run->path = as_strdup("the run");
+    run->path = as_strdup(name);
     rc = run->path ? read_run(run, true, err) : as_fail_nomem(err);
     if (rc < 0)
         as_run_close(run);

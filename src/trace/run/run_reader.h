@@ -97,8 +97,10 @@ struct as_run {
 /* Opens `path`; the caller closes it. A file cut or damaged opens with what is left of it. */
 AS_MUST_USE int as_run_open(struct as_run **out, const char *path, struct assay_error *err);
 
-/* The same for a run that is only in memory, behind a descriptor, which becomes the run's. */
-AS_MUST_USE int as_run_open_fd(struct as_run **out, int fd, struct assay_error *err);
+/* The same for a run that is only in memory, behind a descriptor, which becomes the run's. `name`
+ * is what it is called. */
+AS_MUST_USE int as_run_open_fd(struct as_run **out, int fd, const char *name,
+                               struct assay_error *err);
 
 /* Accepts NULL. */
 void as_run_close(struct as_run *run);
