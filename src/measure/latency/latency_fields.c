@@ -113,7 +113,7 @@ static const struct as_json_field kept_fields[] = {
 };
 static const struct as_json_shape kept_shape = AS_SHAPE(struct kept_row, kept_fields);
 
-void as_kept_samples_put(struct as_run_maker *maker, size_t point, const double *ns, size_t n)
+void as_point_samples_put(struct as_run_maker *maker, size_t point, const double *ns, size_t n)
 {
     struct kept_row rows[AS_KEPT_SAMPLES];
     size_t stride = (n + AS_KEPT_SAMPLES - 1) / AS_KEPT_SAMPLES, kept = 0;
@@ -124,7 +124,7 @@ void as_kept_samples_put(struct as_run_maker *maker, size_t point, const double 
         as_run_maker_rows(maker, "samples", &kept_shape, rows, kept);
 }
 
-int as_kept_samples_get(struct as_run *run, struct as_kept_samples *points, size_t n,
+int as_point_samples_get(struct as_run *run, struct as_point_samples *points, size_t n,
                         struct assay_error *err)
 {
     struct kept_row *rows = NULL;
@@ -135,7 +135,7 @@ int as_kept_samples_get(struct as_run *run, struct as_kept_samples *points, size
     if (rc == ASSAY_OK && !ns)
         rc = as_fail_nomem(err);
     for (size_t i = 0; i < n; i++)
-        points[i] = (struct as_kept_samples){.ns = ns};
+        points[i] = (struct as_point_samples){.ns = ns};
     for (size_t i = 0; rc == ASSAY_OK && i < n_rows; i++) {
         size_t at = (size_t)rows[i].point;
 

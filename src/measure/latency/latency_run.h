@@ -160,12 +160,12 @@ struct as_run;
 /* Samples of several points, a setting or an operation each, in the table "samples" of a run: at
  * most AS_KEPT_SAMPLES of a point, evenly spaced, so that runs can be compared. Points in order. */
 #define AS_KEPT_SAMPLES 256
-struct as_kept_samples {
+struct as_point_samples {
     const double *ns; /* in the run's memory */
     size_t n;
 };
-void as_kept_samples_put(struct as_run_maker *maker, size_t point, const double *ns, size_t n);
-AS_MUST_USE int as_kept_samples_get(struct as_run *run, struct as_kept_samples *points, size_t n,
+void as_point_samples_put(struct as_run_maker *maker, size_t point, const double *ns, size_t n);
+AS_MUST_USE int as_point_samples_get(struct as_run *run, struct as_point_samples *points, size_t n,
                                     struct assay_error *err);
 
 /* "width", "time", "runs", "samples". */

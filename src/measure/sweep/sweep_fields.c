@@ -54,7 +54,7 @@ void as_sweep_run_put(const struct as_sweep_run *run, struct as_run_maker *maker
     as_run_maker_put(maker, "sweep", &option_shape, run->options);
     as_run_maker_rows(maker, "points", &point_shape, run->points, run->n_points);
     for (size_t p = 0; p < run->n_points; p++)
-        as_kept_samples_put(maker, p, run->points[p].samples_ns, run->points[p].n_samples);
+        as_point_samples_put(maker, p, run->points[p].samples_ns, run->points[p].n_samples);
 }
 
 /* Every point is one of its axes' values. */

@@ -151,7 +151,7 @@ void as_operations_put(struct as_run_maker *maker, const struct as_topology *top
     as_run_maker_put(maker, "peaks", &as_peaks_shape, peaks);
     as_run_maker_put(maker, "operations", &as_operation_run_shape, measured);
     for (size_t i = 0; i < AS_OPERATION_COUNT; i++)
-        as_kept_samples_put(maker, i, measured->points[i].samples_ns,
+        as_point_samples_put(maker, i, measured->points[i].samples_ns,
                             measured->points[i].n_samples);
 }
 
@@ -211,12 +211,12 @@ static int operations_json(struct as_run *run, const struct as_show *show, struc
 static int operations_metrics(struct as_run *run, struct as_metrics *to, struct assay_error *err)
 {
     struct as_show show = AS_SHOW_INIT;
-    struct as_kept_samples samples[AS_OPERATION_COUNT];
+    struct as_point_samples samples[AS_OPERATION_COUNT];
     struct operation_parts o;
     int rc = get_operations(&o, run, &show, err);
 
     if (rc == ASSAY_OK)
-        rc = as_kept_samples_get(run, samples, AS_OPERATION_COUNT, err);
+        rc = as_point_samples_get(run, samples, AS_OPERATION_COUNT, err);
     for (unsigned i = 0; rc == ASSAY_OK && i < AS_OPERATION_COUNT; i++) {
         const struct as_operation_row *row = &o.operations.rows[i];
         struct as_metric *latency = as_metrics_add(to, "ns", row->latency_ns, "%s: latency p50",

@@ -134,12 +134,12 @@ static int met(struct as_run *run, const struct as_show *show, struct assay_erro
 static int metrics(struct as_run *run, struct as_metrics *to, struct assay_error *err)
 {
     struct as_show show = AS_SHOW_INIT;
-    struct as_kept_samples samples[AS_SWEEP_POINTS];
+    struct as_point_samples samples[AS_SWEEP_POINTS];
     struct sweep_parts s;
     int rc = get_sweep(&s, run, &show, err);
 
     if (rc == ASSAY_OK)
-        rc = as_kept_samples_get(run, samples, s.measured.n_points, err);
+        rc = as_point_samples_get(run, samples, s.measured.n_points, err);
     for (size_t i = 0; rc == ASSAY_OK && i < s.sweep->n_rows; i++) {
         const struct as_sweep_row *row = &s.sweep->rows[i];
         struct as_metric *latency;
