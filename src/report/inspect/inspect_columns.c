@@ -5,19 +5,11 @@
 #include "model/cost/cost_rules.h"
 #include "report/inspect/inspect_report.h"
 
-#define KIND_TEXT   AS_COLUMN_TEXT
-#define KIND_COUNT  AS_COLUMN_NUMBER_COUNT
-#define KIND_SI     AS_COLUMN_NUMBER_SI
-#define KIND_BYTES  AS_COLUMN_NUMBER_BYTES
-#define KIND_SHARE  AS_COLUMN_NUMBER_SHARE
-#define KIND_NUMBER AS_COLUMN_NUMBER_PLAIN
-#define KIND_BAR    AS_COLUMN_PICTURE
-
 static const struct {
     const char *word, *key;
-    enum as_column_kind kind;
+    enum as_shown kind;
 } columns[] = {
-#define X(id, word, key, title, kind, drop, usual) {word, key, KIND_##kind},
+#define X(id, word, key, title, kind, drop, usual) {word, key, AS_SHOWN_##kind},
     AS_INSPECT_COLUMNS(X)
 #undef X
 };
@@ -32,7 +24,7 @@ const char *as_inspect_column_key(enum as_inspect_column column)
     return columns[column].key;
 }
 
-enum as_column_kind as_inspect_column_kind(enum as_inspect_column column)
+enum as_shown as_inspect_column_kind(enum as_inspect_column column)
 {
     return columns[column].kind;
 }
