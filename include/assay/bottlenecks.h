@@ -86,7 +86,6 @@ struct assay_bottleneck_options {
     size_t max_samples; /* times kept per layer for percentiles, a fair sample beyond: 4096 */
     /* Of `ranked` and `findings`. */
     double min_strength;        /* a weaker cause is not named: 0.05 */
-    double roof_share;          /* of the time explained by a roof, to be bound by it: 0.2 */
     double tiny_seconds;        /* only so short a call may be spent on calling: 10e-6 */
     double minor_fault_seconds; /* what a page fault is taken to cost: 0.5e-6 */
     double major_fault_seconds; /* and one that reads storage: 100e-6 */
@@ -95,7 +94,7 @@ struct assay_bottleneck_options {
 };
 #define ASSAY_BOTTLENECK_OPTIONS_INIT                                                              \
     {                                                                                              \
-        sizeof(struct assay_bottleneck_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+        sizeof(struct assay_bottleneck_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0    \
     }
 
 /* Layers beyond this many, and names longer, are not kept; calls of such layers are counted in

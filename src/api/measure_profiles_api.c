@@ -57,28 +57,6 @@ int assay_measure_roof(uint32_t threads, struct assay_roof *roof, struct assay_e
     return rc;
 }
 
-/* The peaks that the caller's roof stands for: f32, the last cache and main memory. */
-static void peaks_of(struct as_peaks *peaks, const struct assay_roof *roof, uint32_t threads)
-{
-    const struct as_peak none = {.rate = AS_UNKNOWN};
-
-    *peaks = (struct as_peaks){.n_counts = 1, .frequency_hz = AS_UNKNOWN, .vector_hz = AS_UNKNOWN};
-    peaks->threads[0] = threads;
-    for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
-        peaks->compute[type][0] = none;
-    for (int level = 0; level < AS_PEAK_LEVEL_COUNT; level++)
-        for (int access = 0; access < AS_PEAK_ACCESS_COUNT; access++)
-            peaks->bandwidth[level][access][0] = none;
-    peaks->compute[AS_PEAK_F32][0].rate =
-        roof->peak_gflops > 0 ? roof->peak_gflops * 1e9 : AS_UNKNOWN;
-    peaks->bandwidth[AS_PEAK_DRAM][AS_PEAK_READ][0].rate =
-        roof->bandwidth_gbs > 0 ? roof->bandwidth_gbs * 1e9 : AS_UNKNOWN;
-    if (roof->cache_bytes && roof->cache_bandwidth_gbs > 0) {
-        peaks->place[AS_PEAK_L3].size_bytes = roof->cache_bytes;
-        peaks->bandwidth[AS_PEAK_L3][AS_PEAK_READ][0].rate = roof->cache_bandwidth_gbs * 1e9;
-    }
-}
-
 static int find_peaks(struct as_profile_data *d, struct assay_forward_profile *f,
                       const struct assay_measure_options *o, struct assay_error *err)
 {
@@ -87,7 +65,12 @@ static int find_peaks(struct as_profile_data *d, struct assay_forward_profile *f
 
     if (o->roof) {
         memcpy(&f->roof, o->roof, o->roof->size < sizeof f->roof ? o->roof->size : sizeof f->roof);
-        peaks_of(&d->peaks, &f->roof, threads);
+        as_peaks_from_rates(&d->peaks,
+                            &(struct as_peak_rates){.flops = f->roof.peak_gflops * 1e9,
+                                                    .dram_bytes = f->roof.bandwidth_gbs * 1e9,
+                                                    .l3_bytes = f->roof.cache_bandwidth_gbs * 1e9,
+                                                    .l3_size = f->roof.cache_bytes},
+                            threads);
     } else {
         rc = measure_peaks(&d->peaks, threads, err);
         f->roof = roof_of(&d->peaks, threads);

@@ -446,6 +446,49 @@ static void the_roofline_names_what_bounds(void **state)
     done();
 }
 
+static void measured_peaks_tell_the_level(void **state)
+{
+    struct as_peak_rates rates = {
+        .flops = 100e9, .dram_bytes = 10e9, .l3_bytes = 50e9, .l3_size = 1 << 20};
+    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct as_peaks peaks;
+
+    (void)state;
+    as_peaks_from_rates(&peaks, &rates, 1);
+    begin(NULL);
+    as_bottleneck_set_peaks(analyzer, &peaks, 1);
+    assay_bottleneck_reset(analyzer); /* which forgets calls, not the machine */
+    m.execution_time = 20e-6;
+    m.flops = 1;
+    m.bytes = 500e3; /* fits into the cache: 10 us at 50 GB/s */
+    record("near", &m);
+    m.execution_time = 1e-3;
+    m.bytes = 5e6; /* does not: 500 us at 10 GB/s */
+    record("far", &m);
+    analyze();
+    near(ranked("near")->roof_fraction, 0.5);
+    near(strength("near", ASSAY_BOTTLENECK_MEMORY), 0.5);
+    assert_non_null(strstr(ranked("near")->cause[0].evidence, "at 50.0 GB/s from L3"));
+    near(ranked("far")->roof_fraction, 0.5);
+    assert_non_null(strstr(ranked("far")->cause[0].evidence, "at 10.0 GB/s from DRAM"));
+    done();
+}
+
+/* A program may tell anything. */
+static void absurd_counts_do_no_harm(void **state)
+{
+    struct assay_bottleneck_options o = with_peaks();
+    struct assay_layer_metrics m = assay_layer_metrics_init;
+
+    (void)state;
+    m.flops = -1;
+    m.bytes = 1e300;
+    one_cause(&m, &o);
+    assert_true(ranked("x")->roof_fraction > 1e200);
+    near(strength("x", ASSAY_BOTTLENECK_MEMORY), 1);
+    done();
+}
+
 static void more_than_the_roof_allows_is_said(void **state)
 {
     struct assay_bottleneck_options o = with_peaks();
@@ -837,6 +880,8 @@ int main(void)
         cmocka_unit_test(self_time_is_what_is_ranked),
         cmocka_unit_test(failed_calls_count_apart),
         cmocka_unit_test(the_roofline_names_what_bounds),
+        cmocka_unit_test(measured_peaks_tell_the_level),
+        cmocka_unit_test(absurd_counts_do_no_harm),
         cmocka_unit_test(more_than_the_roof_allows_is_said),
         cmocka_unit_test(other_causes_are_parts_of_the_time),
         cmocka_unit_test(weak_causes_are_not_named),

@@ -1,10 +1,14 @@
 /* assay/measure.h: every figure promised is there, fits the others, and failures are failures. */
 #include "unit.h"
 
+#include <assay/bottlenecks.h>
 #include <assay/measure.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "analyze/model/profile_internal.h"
 
 /* Few runs: what is tested is not how long anything takes. */
 static struct assay_measure_options quick(void)
@@ -165,6 +169,61 @@ static void a_forward_profile_has_its_thirteen_fields(void **state)
     assay_model_free(large);
 }
 
+/* The bound and the share of the roof that the analyzer of bottlenecks finds for the same work. */
+static const char *analyzed(const struct assay_forward_profile *f, const struct assay_roof *roof,
+                            double *fraction)
+{
+    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_bottleneck_analyzer *a;
+    const struct assay_bottleneck_result *r;
+    const char *bound = "unknown";
+
+    o.peak_flops_per_second = roof->peak_gflops > 0 ? roof->peak_gflops * 1e9 : 0;
+    o.peak_bytes_per_second = roof->bandwidth_gbs * 1e9;
+    o.min_strength = 1e-12;
+    o.tiny_seconds = 1e6; /* whatever the roofs do not explain is the call's own cost */
+    m.execution_time = f->latency_ms / 1e3;
+    m.flops = (double)f->flops;
+    m.bytes = (double)f->bytes_moved;
+    assert_int_equal(assay_bottleneck_new(&a, &o, NULL), 0);
+    assert_int_equal(assay_bottleneck_record(a, "whole", &m, NULL), 0);
+    assert_int_equal(assay_bottleneck_analyze(a, &r, NULL), 0);
+    assert_true(r->n_ranked == 1 && r->ranked[0].n_causes <= 1);
+    if (r->ranked[0].n_causes)
+        bound = assay_bottleneck_type_name(r->ranked[0].cause[0].type);
+    *fraction = r->ranked[0].roof_fraction;
+    assay_bottleneck_free(a);
+    return bound;
+}
+
+static bool same_number(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * fabs(b);
+}
+
+/* One work, one time, one machine: `assay profile`, the call of the library and the analyzer of
+ * bottlenecks say the same of it. */
+static void check_one_roofline(const struct assay_forward_profile *f, const struct assay_roof *roof)
+{
+    struct as_peak_rates rates = {.flops = roof->peak_gflops * 1e9,
+                                  .dram_bytes = roof->bandwidth_gbs * 1e9};
+    struct as_peaks peaks;
+    struct as_profile profile = {.peaks = &peaks};
+    struct as_profile_data data = {.threads = 1};
+    struct as_joining j = {.profile = &profile, .data = &data};
+    struct as_profile_counts counts = {.flops = f->flops, .bytes = f->bytes_moved};
+    struct as_roof found;
+    double fraction;
+
+    as_peaks_from_rates(&peaks, &rates, 1);
+    as_profile_find_roof(&j, &found, AS_PEAK_F32, &counts, f->latency_ms * 1e6);
+    assert_string_equal(as_bound_name(found.bound), f->bottleneck);
+    assert_true(same_number(found.roof_fraction, f->attained_share));
+    assert_string_equal(analyzed(f, roof, &fraction), f->bottleneck);
+    assert_true(same_number(fraction, f->attained_share));
+}
+
 /* The same times against machines that are bound by different things. */
 static void the_roof_decides_what_bounds(void **state)
 {
@@ -179,18 +238,22 @@ static void the_roof_decides_what_bounds(void **state)
     roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e6;
     assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
     assert_string_equal(f.bottleneck, "compute");
+    check_one_roofline(&f, &roof);
     assert_true(f.computational_efficiency > 1); /* never held down to 1 */
     roof.peak_gflops = 1e9;
     roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e-4;
     assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
     assert_string_equal(f.bottleneck, "memory");
+    check_one_roofline(&f, &roof);
     roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e9;
     assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
     assert_string_equal(f.bottleneck, "overhead");
+    check_one_roofline(&f, &roof);
     assert_false(f.is_memory_bound || f.is_compute_bound);
     roof.peak_gflops = UNIT_NAN;
     assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
     assert_string_equal(f.bottleneck, "unknown");
+    check_one_roofline(&f, &roof);
     assert_true(isnan(f.computational_efficiency));
     assert_non_null(f.reason);
     assay_model_free(m);

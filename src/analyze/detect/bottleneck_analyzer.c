@@ -74,7 +74,6 @@ static const struct {
     {"peak_flops_per_second", OPTION(peak_flops_per_second), 0, 1e300},
     {"peak_bytes_per_second", OPTION(peak_bytes_per_second), 0, 1e300},
     {"min_strength", OPTION(min_strength), 0.05, 1},
-    {"roof_share", OPTION(roof_share), 0.2, 1},
     {"tiny_seconds", OPTION(tiny_seconds), 10e-6, 1e300},
     {"minor_fault_seconds", OPTION(minor_fault_seconds), 0.5e-6, 1e300},
     {"major_fault_seconds", OPTION(major_fault_seconds), 100e-6, 1e300},
@@ -122,16 +121,25 @@ int assay_bottleneck_new(struct assay_bottleneck_analyzer **out,
     if (!*out)
         return as_fail_nomem(err);
     (*out)->options = o;
+    (*out)->threads = 1;
+    as_peaks_from_rates(&(*out)->peaks,
+                        &(struct as_peak_rates){.flops = o.peak_flops_per_second,
+                                                .dram_bytes = o.peak_bytes_per_second},
+                        1);
     as_rng_seed(&(*out)->rng, 1); /* the same calls give the same answer */
     return ASSAY_OK;
 }
 
-void assay_bottleneck_reset(struct assay_bottleneck_analyzer *a)
+void as_bottleneck_set_peaks(struct assay_bottleneck_analyzer *a, const struct as_peaks *peaks,
+                             unsigned threads)
 {
-    struct assay_bottleneck_options options;
+    a->peaks = *peaks;
+    a->threads = threads;
+}
 
-    if (!a)
-        return;
+/* Frees what was recorded. */
+static void forget(struct assay_bottleneck_analyzer *a)
+{
     for (size_t i = 0; i < a->n_layers; i++) {
         as_free(a->layer[i].name);
         as_free(a->layer[i].sample);
@@ -140,14 +148,26 @@ void assay_bottleneck_reset(struct assay_bottleneck_analyzer *a)
     as_free(a->layer);
     as_hash_map_fini(&a->map);
     as_arena_fini(&a->arena);
-    options = a->options;
-    *a = (struct assay_bottleneck_analyzer){.options = options};
+}
+
+void assay_bottleneck_reset(struct assay_bottleneck_analyzer *a)
+{
+    struct assay_bottleneck_analyzer fresh = {.threads = 1};
+
+    if (!a)
+        return;
+    forget(a);
+    fresh.options = a->options;
+    fresh.peaks = a->peaks;
+    fresh.threads = a->threads;
+    *a = fresh;
     as_rng_seed(&a->rng, 1);
 }
 
 void assay_bottleneck_free(struct assay_bottleneck_analyzer *a)
 {
-    assay_bottleneck_reset(a);
+    if (a)
+        forget(a);
     as_free(a);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/detect/bottleneck_internal.h"
+#include "analyze/model/roofline.h"
 #include "base/alloc.h"
 #include "base/finding.h"
 #include "base/text/text.h"
@@ -25,6 +26,7 @@ struct search {
     struct assay_ranked_layer *out;
     double coverage[ASSAY_BOTTLENECK_TYPE_COUNT]; /* share of the calls that told the metric */
     double *scratch;                              /* room for twice the samples of a layer */
+    struct as_roof roof;                          /* of this layer */
     bool starved;                                 /* ready to run, without a processor */
     bool nomem;
 };
@@ -57,73 +59,66 @@ static void add_cause(struct search *s, enum assay_bottleneck_type type, double 
 
 /* ---- the roofline ---- */
 
-struct roof {
-    double time, compute, memory; /* seconds of one call; the least ones NaN when not known */
-    uint64_t told;
-};
-
-/* The least seconds a call's work takes at a peak. */
-static double least_seconds(const struct as_bottleneck_layer *layer, enum as_metric metric,
-                            double peak)
+/* A call's work, by the calls that told it; what is not told counts as none. */
+static struct as_roof_work work_of(const struct search *s, uint64_t *told)
 {
-    double work = as_metric_mean(layer, metric);
-
-    return peak > 0 && work >= 0 ? work / peak : AS_UNKNOWN;
-}
-
-static struct roof find_roof(const struct search *s)
-{
-    const struct assay_bottleneck_options *o = &s->a->options;
     const struct as_metric_sum *flops = &s->layer->metric[AS_METRIC_FLOPS];
     const struct as_metric_sum *bytes = &s->layer->metric[AS_METRIC_BYTES];
     const struct as_metric_sum *most = flops->n >= bytes->n ? flops : bytes;
 
-    return (struct roof){
-        .time = most->n ? most->seconds / (double)most->n : AS_UNKNOWN,
-        .compute = least_seconds(s->layer, AS_METRIC_FLOPS, o->peak_flops_per_second),
-        .memory = least_seconds(s->layer, AS_METRIC_BYTES, o->peak_bytes_per_second),
-        .told = most->n,
+    *told = most->n;
+    return (struct as_roof_work){
+        .type = AS_PEAK_F32,
+        .flops = fmax(as_metric_mean(s->layer, AS_METRIC_FLOPS), 0),
+        .local_bytes = fmax(as_metric_mean(s->layer, AS_METRIC_BYTES), 0),
+        .seconds = most->n ? most->seconds / (double)most->n : AS_UNKNOWN,
+        .threads = s->a->threads,
     };
 }
 
-static void name_bound(struct search *s, enum assay_bottleneck_type type, const struct roof *r,
-                       double least, double rate, const char *unit)
+/* What bounds it, how fast the machine could do that, and how long that would take. */
+static void name_bound(struct search *s, const struct as_roof_work *work, uint64_t told)
 {
+    bool memory = s->roof.bound == AS_BOUND_MEMORY;
+    double least = memory ? s->roof.memory_seconds : s->roof.compute_seconds;
     char time[AS_TEXT_HUMAN], needed[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN];
-    const char *work = type == ASSAY_BOTTLENECK_COMPUTE ? "arithmetic" : "moving its bytes";
 
-    format_ns(time, r->time);
+    format_ns(time, work->seconds);
     format_ns(needed, least);
-    as_text_si(peak, rate, unit);
-    add_cause(s, type, least / r->time, r->told, "%s takes at least %s of the %s a call, at %s%s",
-              work, needed, time, peak,
-              least > r->time ? "; that is more than there is: counts or peaks are wrong" : "");
+    if (memory)
+        as_text_si(peak, as_peak_bandwidth(&s->a->peaks, s->roof.level, work->threads), "B/s");
+    else
+        as_text_si(peak, as_peak_flops(&s->a->peaks, work->type, work->threads), "FLOP/s");
+    add_cause(s, memory ? ASSAY_BOTTLENECK_MEMORY : ASSAY_BOTTLENECK_COMPUTE, s->roof.roof_fraction,
+              told, "%s takes at least %s of the %s a call, at %s%s%s%s",
+              memory ? "moving its bytes" : "arithmetic", needed, time, peak,
+              memory ? " from " : "", memory ? as_peak_level_name(s->roof.level) : "",
+              s->roof.inconsistent ? "; that is more than there is: counts or peaks are wrong"
+                                   : "");
 }
 
 static void name_roof(struct search *s)
 {
-    const struct assay_bottleneck_options *o = &s->a->options;
-    struct roof r = find_roof(s);
-    double least = fmax(r.compute, r.memory); /* the known one, when one is not */
+    uint64_t told;
+    struct as_roof_work work = work_of(s, &told);
+    bool tiny = work.seconds < s->a->options.tiny_seconds;
     char time[AS_TEXT_HUMAN], needed[AS_TEXT_HUMAN];
 
-    if (!(r.time > 0) || !isfinite(least))
+    if (told == 0)
         return;
-    s->out->roof_fraction = least / r.time;
-    if (r.compute / r.time >= o->roof_share)
-        name_bound(s, ASSAY_BOTTLENECK_COMPUTE, &r, r.compute, o->peak_flops_per_second, "FLOP/s");
-    if (r.memory / r.time >= o->roof_share)
-        name_bound(s, ASSAY_BOTTLENECK_MEMORY, &r, r.memory, o->peak_bytes_per_second, "B/s");
-    if (s->out->roof_fraction >= o->roof_share)
+    as_roof_find(&s->roof, &s->a->peaks, &work);
+    s->out->roof_fraction = s->roof.roof_fraction;
+    if (s->roof.bound == AS_BOUND_COMPUTE || s->roof.bound == AS_BOUND_MEMORY)
+        name_bound(s, &work, told);
+    if (s->roof.bound != AS_BOUND_OVERHEAD)
         return;
-    format_ns(time, r.time);
-    format_ns(needed, least);
-    add_cause(s, r.time < o->tiny_seconds ? ASSAY_BOTTLENECK_OVERHEAD : ASSAY_BOTTLENECK_UNKNOWN,
-              1 - s->out->roof_fraction, r.told,
-              r.time < o->tiny_seconds
-                  ? "a call takes only %s and its work %s of it: calling may cost the rest"
-                  : "a call takes %s, its work at the roofs %s: neither arithmetic nor memory "
-                    "explains the time",
+    format_ns(time, work.seconds);
+    format_ns(needed, fmax(s->roof.compute_seconds, s->roof.memory_seconds));
+    add_cause(s, tiny ? ASSAY_BOTTLENECK_OVERHEAD : ASSAY_BOTTLENECK_UNKNOWN,
+              1 - s->roof.roof_fraction, told,
+              tiny ? "a call takes only %s and its work %s of it: calling may cost the rest"
+                   : "a call takes %s, its work at the roofs %s: neither arithmetic nor memory "
+                     "explains the time",
               time, needed);
 }
 
@@ -311,7 +306,7 @@ static enum assay_confidence confidence_for(const struct search *s, const struct
     bool roof = cause->type == ASSAY_BOTTLENECK_COMPUTE || cause->type == ASSAY_BOTTLENECK_MEMORY;
     double sure = remedy[cause->type].confidence * s->coverage[cause->type] * calls / (calls + 1);
 
-    if (roof && s->out->roof_fraction > 1)
+    if (roof && s->roof.inconsistent)
         sure /= 2;
     return sure >= SURE        ? ASSAY_CONFIDENCE_HIGH
            : sure >= HALF_SURE ? ASSAY_CONFIDENCE_MEDIUM
@@ -453,6 +448,7 @@ int as_bottleneck_find_causes(struct assay_bottleneck_analyzer *a, struct assay_
     for (size_t i = 0; !s.nomem && i < n; i++) {
         s.layer = layer[i];
         s.starved = false;
+        s.roof = (struct as_roof){.roof_fraction = AS_UNKNOWN};
         s.out = &ranked[i];
         fill_ranked(s.out, s.layer, a->result.total_self_seconds);
         find_causes(&s);

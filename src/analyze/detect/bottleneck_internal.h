@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash_map.h"
+#include "measure/peaks/peaks.h"
 #include "stats/describe/rng.h"
 
 /* What a call may tell beside its time; the order of the fields in struct assay_layer_metrics. */
@@ -48,6 +49,8 @@ struct as_bottleneck_layer {
 
 struct assay_bottleneck_analyzer {
     struct assay_bottleneck_options options; /* every default filled in */
+    struct as_peaks peaks;                   /* of the options, unless measured ones were set */
+    unsigned threads;                        /* that run a layer */
     struct as_hash_map map;                  /* name to place in `layer` */
     struct as_bottleneck_layer *layer;       /* in order of their first call */
     size_t n_layers, layer_capacity;
@@ -57,6 +60,11 @@ struct assay_bottleneck_analyzer {
     struct as_arena arena; /* of the last result */
     struct assay_bottleneck_result result;
 };
+
+/* Peaks that were measured, and how many threads run a layer, instead of the rates of the options.
+ */
+void as_bottleneck_set_peaks(struct assay_bottleneck_analyzer *a, const struct as_peaks *peaks,
+                             unsigned threads);
 
 /* The mean over the calls that told it; NaN when none did. */
 double as_metric_mean(const struct as_bottleneck_layer *layer, enum as_metric metric);

@@ -2,7 +2,6 @@
  * it. Steps are joined with the counts of the nodes whose work they do. */
 #include "analyze/model/profile.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/model/layer_times.h"
@@ -76,16 +75,6 @@ static int make_layers(struct as_joining *j, struct assay_error *err)
     return rc;
 }
 
-static int compare_times(const void *a, const void *b, void *user)
-{
-    const struct as_profile_layer *layers = user;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    if (layers[x].self_ns != layers[y].self_ns)
-        return layers[x].self_ns < layers[y].self_ns ? 1 : -1;
-    return (x > y) - (x < y);
-}
-
 static void finish_layers(struct as_joining *j)
 {
     struct as_profile *p = j->profile;
@@ -102,14 +91,13 @@ static void finish_layers(struct as_joining *j)
             layer->roof.bound = AS_BOUND_UNKNOWN;
             layer->roof.roof_fraction = layer->roof.attainable = AS_UNKNOWN;
         }
-        p->by_time[i] = (uint32_t)i;
         p->bound_share[layer->roof.bound] += layer->share;
         if (layer->step->is_reorder)
             p->reorder_share += layer->share;
         else if (strcmp(layer->step->kernel, "plain C") == 0)
             p->plain_share += layer->share;
     }
-    qsort_r(p->by_time, p->n_layers, sizeof *p->by_time, compare_times, p->layers);
+    as_profile_order_by(p, 0, p->by_time);
     for (size_t i = 0; i < p->n_layers; i++) {
         so_far += p->layers[p->by_time[i]].share;
         p->layers[p->by_time[i]].cumulative_share = so_far;

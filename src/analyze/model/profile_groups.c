@@ -1,12 +1,12 @@
 /* analyze/model/profile_groups.c - layers of a profile that belong together, by operator or by
  * name. A group's figures are sums over its layers; nothing is measured anew. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/model/inspect.h"
 #include "analyze/model/profile_internal.h"
 #include "base/hash_map.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "model/cost/cost_rules.h"
 
@@ -38,13 +38,12 @@ static struct as_profile_group *group_for(struct as_profile_group *groups, size_
     return &groups[(*n)++];
 }
 
-static int compare_groups(const void *a, const void *b)
+static struct as_order_key by_time(const void *row, const void *user)
 {
-    const struct as_profile_group *x = a, *y = b;
+    const struct as_profile_group *group = row;
 
-    if (x->self_ns != y->self_ns)
-        return x->self_ns < y->self_ns ? 1 : -1;
-    return strcmp(x->name, y->name);
+    (void)user;
+    return (struct as_order_key){.number = group->self_ns, .text = group->name};
 }
 
 static void add_to_group(struct as_profile_group *group, const struct as_profile_layer *layer)
@@ -102,7 +101,7 @@ int as_profile_group(struct as_joining *j, bool by_op, unsigned depth,
             rc = as_fail_nomem(err);
     }
     if (rc == ASSAY_OK)
-        qsort(groups, n, sizeof *groups, compare_groups);
+        as_order_sort(groups, n, sizeof *groups, by_time, NULL);
     for (size_t i = 0; i < n && rc == ASSAY_OK; i++) {
         finish_group(j, &groups[i]);
         so_far += groups[i].share;

@@ -26,6 +26,10 @@ AS_MUST_USE int as_profile_group(struct as_joining *j, bool by_op, unsigned dept
                                  struct as_profile_group **out, size_t *n_out,
                                  struct assay_error *err);
 
+/* ---- profile_order.c ---- */
+/* The layers in the order of a word of as_profile_sort_at(), of which 0 is by time. */
+void as_profile_order_by(const struct as_profile *profile, unsigned sort, uint32_t *order);
+
 /* ---- profile_whole.c ---- */
 /* What most of the time is bound by; of memory, which level. */
 enum as_bound as_profile_bound(const double of_bound[AS_BOUND_COUNT]);

@@ -1,10 +1,7 @@
 /* analyze/model/profile_order.c - the orders in which the layers of a profile can be shown.
  * Ties keep the order of the run, so that two profiles of one model line up. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "analyze/model/profile.h"
+#include "analyze/model/profile_internal.h"
+#include "base/order.h"
 #include "base/units.h"
 
 enum sort {
@@ -33,50 +30,55 @@ struct ordering {
     unsigned sort;
 };
 
-static double key_of(const struct as_profile_layer *layer, unsigned sort)
-{
-    switch (sort) {
-    case SORT_FLOPS:
-        return (double)layer->step->flops;
-    case SORT_BYTES:
-        return (double)layer->step->bytes;
-    case SORT_MEMORY:
-        return (double)layer->step->live_bytes;
-    case SORT_ROOF: /* the furthest below its roof first */
-        return isnan(layer->roof.roof_fraction) ? -(double)INFINITY : -layer->roof.roof_fraction;
-    case SORT_TIME:
-        return layer->self_ns;
-    default:
-        return 0;
-    }
-}
-
-static int compare_order(const void *a, const void *b, void *user)
+static struct as_order_key key_of(const void *row, const void *user)
 {
     const struct ordering *o = user;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    const struct as_profile_layer *lx = &o->layers[x], *ly = &o->layers[y];
-    double kx = key_of(lx, o->sort), ky = key_of(ly, o->sort);
-    int words = o->sort == SORT_NAME ? strcmp(lx->step->name, ly->step->name)
-                : o->sort == SORT_OP ? strcmp(lx->step->op, ly->step->op)
-                                     : 0;
+    uint32_t place = *(const uint32_t *)row;
+    const struct as_profile_layer *layer = &o->layers[place];
+    struct as_order_key key = {.place = place};
 
-    if (words)
-        return words;
-    if (kx != ky)
-        return kx < ky ? 1 : -1;
-    return (x > y) - (x < y);
+    switch (o->sort) {
+    case SORT_FLOPS:
+        key.number = (double)layer->step->flops;
+        break;
+    case SORT_BYTES:
+        key.number = (double)layer->step->bytes;
+        break;
+    case SORT_MEMORY:
+        key.number = (double)layer->step->live_bytes;
+        break;
+    case SORT_ROOF: /* the furthest below its roof first */
+        key.number = -layer->roof.roof_fraction;
+        break;
+    case SORT_TIME:
+        key.number = layer->self_ns;
+        break;
+    case SORT_NAME:
+        key.text = layer->step->name;
+        break;
+    case SORT_OP:
+        key.text = layer->step->op;
+        break;
+    default:
+        break;
+    }
+    return key;
+}
+
+void as_profile_order_by(const struct as_profile *profile, unsigned sort, uint32_t *order)
+{
+    struct ordering o = {profile->layers, sort};
+
+    for (size_t i = 0; i < profile->n_layers; i++)
+        order[i] = (uint32_t)i;
+    as_order_sort(order, profile->n_layers, sizeof *order, key_of, &o);
 }
 
 uint32_t *as_profile_order(struct as_profile *profile, unsigned sort)
 {
     uint32_t *order = as_arena_zero(&profile->arena, profile->n_layers + 1, sizeof *order);
-    struct ordering o = {profile->layers, sort};
 
-    if (!order)
-        return NULL;
-    for (size_t i = 0; i < profile->n_layers; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, profile->n_layers, sizeof *order, compare_order, &o);
+    if (order)
+        as_profile_order_by(profile, sort, order);
     return order;
 }

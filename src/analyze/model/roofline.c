@@ -40,6 +40,12 @@ static double seconds_for(double amount, double rate)
     return amount > 0 ? amount / rate : 0;
 }
 
+/* Whole bytes; more than can be counted is the most that can. */
+static uint64_t whole_bytes(double bytes)
+{
+    return bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX;
+}
+
 double as_roof_most(const struct as_peaks *peaks)
 {
     double clock = peaks->frequency_hz / peaks->vector_hz;
@@ -51,7 +57,7 @@ void as_roof_find(struct as_roof *out, const struct as_peaks *peaks,
                   const struct as_roof_work *work)
 {
     double bytes = work->streamed_bytes + work->local_bytes, local, streamed, least;
-    enum as_peak_level near = as_peak_level(peaks, (uint64_t)work->local_bytes);
+    enum as_peak_level near = as_peak_level(peaks, whole_bytes(work->local_bytes));
     enum as_peak_level far = as_peak_level(peaks, work->footprint_bytes);
 
     *out = (struct as_roof){.level = near};

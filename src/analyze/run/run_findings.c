@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/detect/bottleneck_internal.h"
 #include "analyze/watch/target.h"
 #include "base/alloc.h"
 #include "base/units.h"
@@ -385,6 +386,8 @@ int as_run_findings_new(struct as_run_findings **out, struct as_run *run, struct
         return as_fail_nomem(err);
     m.view->memory.kernel_peak_mb = AS_UNKNOWN;
     rc = assay_bottleneck_new(&m.view->analyzer, options ? options->bottlenecks : NULL, err);
+    if (rc == ASSAY_OK && options && options->peaks)
+        as_bottleneck_set_peaks(m.view->analyzer, options->peaks, 1); /* a call's thread */
     if (rc == ASSAY_OK)
         rc = assay_leak_detector_new(&m.view->detector, options ? options->leaks : NULL, err);
     fill_times(&m);

@@ -4,6 +4,7 @@
 #define AS_ANALYZE_RUN_RUN_FINDINGS_H
 
 #include "analyze/run/manager_run.h"
+#include "measure/peaks/peaks.h"
 
 /* Memory in MiB, over time. */
 struct as_memory_curve {
@@ -40,10 +41,11 @@ struct as_run_findings {
     struct assay_bottleneck_analyzer *analyzer;
 };
 
-/* Thresholds and this machine's peaks; NULL members mean the defaults. */
+/* Thresholds; NULL members mean the defaults. */
 struct as_findings_options {
     const struct assay_bottleneck_options *bottlenecks;
     const struct assay_leak_options *leaks;
+    const struct as_peaks *peaks; /* of the machine that ran it; NULL: not known */
 };
 
 /* From a recorded run, whose layers were analyzed; both must outlive the findings. Fills in the

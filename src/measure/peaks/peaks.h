@@ -89,6 +89,17 @@ AS_MUST_USE int as_peaks_measure(struct as_peaks *out, const struct as_peaks_opt
 /* The thread counts for a machine on which `max` threads can run: 1, 2, 4 ... and `max`. */
 unsigned as_peaks_counts(unsigned max, unsigned out[AS_PEAK_MAX_COUNTS]);
 
+/* Rates that somebody gives instead; 0 or NaN: not known. */
+struct as_peak_rates {
+    double flops;      /* operations of f32 a second */
+    double dram_bytes; /* a second, from main memory */
+    double l3_bytes;   /* a second, from the last cache */
+    uint64_t l3_size;  /* of that cache */
+};
+
+/* The peaks of `threads` threads that such rates stand for; all others are not known. */
+void as_peaks_from_rates(struct as_peaks *out, const struct as_peak_rates *rates, unsigned threads);
+
 /* Operations a second of `threads` threads; between two counts measured, on the line between them,
  * and past the last as the last. NaN when not known. */
 double as_peak_flops(const struct as_peaks *p, enum as_peak_type type, unsigned threads);

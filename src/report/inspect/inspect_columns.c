@@ -1,26 +1,15 @@
 /* report/inspect/inspect_columns.c - every figure of a layer that inspect can show, and where it
  * stands. The screen, CSV and JSON are printed from this one list. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/order.h"
 #include "base/units.h"
 #include "model/cost/cost_rules.h"
 #include "report/inspect/inspect_report.h"
 
-#define KIND_TEXT   AS_COLUMN_TEXT
-#define KIND_COUNT  AS_COLUMN_NUMBER_COUNT
-#define KIND_SI     AS_COLUMN_NUMBER_SI
-#define KIND_BYTES  AS_COLUMN_NUMBER_BYTES
-#define KIND_SHARE  AS_COLUMN_NUMBER_SHARE
-#define KIND_NUMBER AS_COLUMN_NUMBER_PLAIN
-#define KIND_BAR    AS_COLUMN_PICTURE
-
 static const struct {
     const char *word, *key;
-    enum as_column_kind kind;
+    enum as_shown kind;
 } columns[] = {
-#define X(id, word, key, title, kind, drop, usual) {word, key, KIND_##kind},
+#define X(id, word, key, title, kind, drop, usual) {word, key, AS_SHOWN_##kind},
     AS_INSPECT_COLUMNS(X)
 #undef X
 };
@@ -35,7 +24,7 @@ const char *as_inspect_column_key(enum as_inspect_column column)
     return columns[column].key;
 }
 
-enum as_column_kind as_inspect_column_kind(enum as_inspect_column column)
+enum as_shown as_inspect_column_kind(enum as_inspect_column column)
 {
     return columns[column].kind;
 }
@@ -135,44 +124,26 @@ double as_line_number(const struct as_inspection *in, const struct as_inspect_gr
     return AS_UNKNOWN;
 }
 
-/* What a sort compares: made once for each row. */
-struct key {
-    double number;
-    const char *text; /* NULL: by number, largest first */
-    uint32_t row;
-};
-
-static int compare_keys(const void *a, const void *b)
-{
-    const struct key *x = a, *y = b;
-    int order = 0;
-
-    if (x->text)
-        order = strcmp(x->text, y->text);
-    else if (x->number != y->number)
-        order = x->number < y->number ? 1 : -1;
-    return order ? order : (x->row > y->row) - (x->row < y->row);
-}
-
 /* `name` and `op` of what the line stands for. */
-static struct key key_of(const struct as_inspection *in, const struct as_inspect_group *line,
-                         const char *name, const char *op, unsigned sort)
+static struct as_order_key key_of(const struct as_inspection *in,
+                                  const struct as_inspect_group *line, const char *name,
+                                  const char *op, unsigned sort)
 {
     enum as_inspect_column column = sorts[sort].column;
-    struct key key = {.number = 0};
 
     if (sort == 0)
-        return key;
-    if (column == AS_COLUMN_NAME || column == AS_COLUMN_OP) {
-        key.text = column == AS_COLUMN_OP ? op : name;
-        return key;
-    }
-    key.number = as_line_number(in, line, column);
-    if (column == AS_COLUMN_READ)
-        key.number += as_line_number(in, line, AS_COLUMN_WRITTEN);
-    if (isnan(key.number))
-        key.number = -1; /* what is not known comes last */
-    return key;
+        return (struct as_order_key){.number = 0};
+    if (column == AS_COLUMN_NAME || column == AS_COLUMN_OP)
+        return (struct as_order_key){.text = column == AS_COLUMN_OP ? op : name};
+    return (struct as_order_key){
+        .number = as_line_number(in, line, column) +
+                  (column == AS_COLUMN_READ ? as_line_number(in, line, AS_COLUMN_WRITTEN) : 0)};
+}
+
+static struct as_order_key own_key(const void *row, const void *user)
+{
+    (void)user;
+    return *(const struct as_order_key *)row;
 }
 
 int as_inspect_ordered_groups(const struct as_inspect_report *report,
@@ -180,7 +151,7 @@ int as_inspect_ordered_groups(const struct as_inspect_report *report,
 {
     struct as_inspection *in = report->in;
     struct as_inspect_group *plain;
-    struct key *keys;
+    struct as_order_key *keys;
     int rc = as_inspect_groups(in, report->grouping, report->depth, &plain, n, err);
 
     if (rc < 0)
@@ -191,11 +162,11 @@ int as_inspect_ordered_groups(const struct as_inspect_report *report,
         return as_fail_nomem(err);
     for (size_t i = 0; i < *n; i++) {
         keys[i] = key_of(in, &plain[i], plain[i].name, plain[i].name, report->sort);
-        keys[i].row = (uint32_t)i;
+        keys[i].place = i;
     }
-    qsort(keys, *n, sizeof *keys, compare_keys);
+    as_order_sort(keys, *n, sizeof *keys, own_key, NULL);
     for (size_t i = 0; i < *n; i++)
-        (*groups)[i] = plain[keys[i].row];
+        (*groups)[i] = plain[keys[i].place];
     return ASSAY_OK;
 }
 
@@ -203,15 +174,14 @@ uint32_t *as_inspect_order(const struct as_inspect_report *report, size_t *n)
 {
     struct as_inspection *in = report->in;
     size_t n_rows = in->costs->n_rows;
-    uint32_t *order = as_arena_alloc(&in->arena, (n_rows ? n_rows : 1) * sizeof *order);
-    struct key *keys = as_arena_alloc(&in->arena, (n_rows ? n_rows : 1) * sizeof *keys);
+    uint32_t *order = as_arena_alloc(&in->arena, (n_rows + 1) * sizeof *order);
+    struct as_order_key *keys = as_arena_alloc(&in->arena, (n_rows + 1) * sizeof *keys);
 
     *n = 0;
     if (!order || !keys)
         return NULL;
     for (uint32_t i = 0; i < n_rows; i++) {
         const struct as_cost_row *row = &in->costs->rows[i];
-
         struct as_inspect_group line;
 
         if (!report->constants && as_row_is_constant(row) && !row->parameters)
@@ -219,10 +189,10 @@ uint32_t *as_inspect_order(const struct as_inspect_report *report, size_t *n)
         line = as_row_line(row);
         keys[*n] = key_of(in, &line, as_node_label(row->graph, row->node), row->node->op_name,
                           report->sort);
-        keys[(*n)++].row = i;
+        keys[(*n)++].place = i;
     }
-    qsort(keys, *n, sizeof *keys, compare_keys);
+    as_order_sort(keys, *n, sizeof *keys, own_key, NULL);
     for (size_t i = 0; i < *n; i++)
-        order[i] = keys[i].row;
+        order[i] = (uint32_t)keys[i].place;
     return order;
 }

@@ -94,7 +94,7 @@ static int put_layers(const struct as_inspect_report *report, struct as_csv_writ
 /* Figures that make sense of several layers together. */
 static bool is_of_groups(enum as_inspect_column column)
 {
-    return as_inspect_column_key(column) && as_inspect_column_kind(column) != AS_COLUMN_TEXT;
+    return as_inspect_column_key(column) && as_inspect_column_kind(column) != AS_SHOWN_TEXT;
 }
 
 static int put_groups(const struct as_inspect_report *report, struct as_csv_writer *w,

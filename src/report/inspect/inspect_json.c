@@ -178,7 +178,7 @@ static void put_figures(struct as_json_writer *w, const struct as_inspection *in
         const char *key = as_inspect_column_key(column);
         uint64_t count;
 
-        if (!key || as_inspect_column_kind(column) == AS_COLUMN_TEXT)
+        if (!key || as_inspect_column_kind(column) == AS_SHOWN_TEXT)
             continue;
         if (as_line_count(line, column, &count))
             as_json_kv_u64(w, key, count);

@@ -44,72 +44,86 @@ static void shapes_text(char *out, size_t capacity, const struct as_cost_row *ro
     }
 }
 
-static void put_text_cell(struct as_table *t, struct as_page *page, const struct as_cost_row *row,
-                          enum as_inspect_column column)
+/* The table while it is filled: a line for each row or group, and one for their sum. */
+struct lines {
+    const struct as_inspect_report *report;
+    struct as_page *page;
+    const uint32_t *order; /* of the rows; NULL: of groups, which have a name and numbers alone */
+    struct as_inspect_group *line;
+    size_t n;
+};
+
+static void get_text(const struct lines *l, const struct as_cost_row *row,
+                     enum as_inspect_column column, struct as_row_cell *cell)
 {
     const char *label = as_node_label(row->graph, row->node);
     const struct as_value *first = as_node_output(row->graph, row->node, 0);
-    char text[240];
 
+    cell->text = cell->line;
     switch (column) {
     case AS_COLUMN_NAME:
-        (void)snprintf(text, sizeof text, "%*s%.200s", (int)row->depth * 2, "",
-                       as_page_name(page, label));
-        as_table_text(t, AS_STYLE_NONE, text);
+        (void)snprintf(cell->line, sizeof cell->line, "%*s%.200s", (int)row->depth * 2, "",
+                       as_page_name(l->page, label));
         break;
     case AS_COLUMN_OP:
-        as_table_text(t, row->state == AS_COST_KNOWN ? AS_STYLE_NONE : AS_STYLE_WARN,
-                      as_page_name(page, row->node->op_name));
+        cell->text = row->node->op_name;
+        cell->style = row->state == AS_COST_KNOWN ? AS_STYLE_NONE : AS_STYLE_WARN;
         break;
     case AS_COLUMN_INPUTS:
     case AS_COLUMN_OUTPUT:
-        shapes_text(text, sizeof text, row, column == AS_COLUMN_INPUTS);
-        as_table_text(t, AS_STYLE_NONE, text);
+        shapes_text(cell->line, 240, row, column == AS_COLUMN_INPUTS);
         break;
     case AS_COLUMN_SCOPE:
-        as_table_text_n(t, AS_STYLE_NONE, label, as_name_scope(label, 0));
+        cell->text = as_arena_text(&l->page->arena, label, as_name_scope(label, 0));
+        l->page->nomem |= !cell->text;
         break;
     default:
-        as_table_text(t, AS_STYLE_NONE, first ? as_dtype_name(first->type.dtype) : "-");
+        cell->text = first ? as_dtype_name(first->type.dtype) : "-";
     }
 }
 
-static void put_number(struct as_table *t, enum as_column_kind kind, double value)
+/* In a tree the last part of the scope's name, below the scope around it. */
+static void get_group_name(const struct as_inspect_group *line, struct as_page *page,
+                           struct as_row_cell *cell)
 {
-    char text[AS_TEXT_HUMAN];
+    cell->text = line->name[0] ? line->name : "(top)";
+    if (line->depth > 1) {
+        size_t before = as_name_scope(line->name, line->depth - 1);
+        const char *name = as_page_name(page, line->name + before + 1);
+        size_t indent = (size_t)(line->depth - 1) * 2, size = indent + strlen(name) + 1;
+        char *text = as_arena_alloc(&page->arena, size);
 
-    if (isnan(value)) {
-        as_table_text(t, AS_STYLE_DIM, "-");
-        return;
+        page->nomem |= !text;
+        if (text)
+            (void)snprintf(text, size, "%*s%s", (int)indent, "", name);
+        cell->text = text;
     }
-    if (kind == AS_COLUMN_NUMBER_SHARE)
-        as_text_percent(text, value);
-    else if (kind == AS_COLUMN_NUMBER_PLAIN)
-        as_text_fixed(text, value, value < 10 ? 2 : value < 100 ? 1 : 0);
-    else if (kind == AS_COLUMN_NUMBER_COUNT || (kind == AS_COLUMN_NUMBER_SI && value < 1000))
-        as_text_count(text, (uint64_t)value);
-    else if (kind == AS_COLUMN_NUMBER_BYTES)
-        as_text_bytes(text, value);
-    else
-        as_text_si(text, value, NULL);
-    as_table_text(t, value == 0 ? AS_STYLE_DIM : AS_STYLE_NONE, text);
 }
 
-/* One number of a line; text is up to the caller. */
-static void put_figure(const struct as_inspect_report *report, struct as_table *t,
-                       const struct as_inspect_group *line, enum as_inspect_column column)
+static void get_cell(void *user, size_t row, const struct as_row_column *c,
+                     struct as_row_cell *cell)
 {
-    enum as_column_kind kind = as_inspect_column_kind(column);
+    const struct lines *l = user;
+    const struct as_inspect_group *line = &l->line[row];
+    enum as_inspect_column column = (enum as_inspect_column)c->id;
     char text[AS_TEXT_HUMAN];
     uint64_t count;
 
-    if (kind == AS_COLUMN_PICTURE) {
-        as_table_bar(t, AS_STYLE_BAR, as_line_number(report->in, line, column));
-    } else if (report->exact && as_line_count(line, column, &count)) {
-        as_text_count(text, count);
-        as_table_text(t, AS_STYLE_NONE, text);
+    if (c->shown != AS_SHOWN_TEXT) {
+        cell->number = as_line_number(l->report->in, line, column);
+        if (c->shown != AS_SHOWN_BAR && l->report->exact && as_line_count(line, column, &count)) {
+            as_text_count(text, count);
+            (void)snprintf(cell->line, sizeof cell->line, "%s", text);
+            cell->text = cell->line;
+        } else if (isnan(cell->number) || cell->number == 0) {
+            cell->style = AS_STYLE_DIM;
+        }
+    } else if (l->order && row < l->n) {
+        get_text(l, &l->report->in->costs->rows[l->order[row]], column, cell);
+    } else if (column == AS_COLUMN_NAME) {
+        get_group_name(line, l->page, cell);
     } else {
-        put_number(t, kind, as_line_number(report->in, line, column));
+        cell->text = "";
     }
 }
 
@@ -157,139 +171,91 @@ static unsigned least_width(enum as_inspect_column column)
     }
 }
 
-static void describe(const struct as_inspect_report *report, const unsigned *chosen, size_t n,
-                     struct as_table_column *columns)
+static size_t describe(const struct as_inspect_report *report,
+                       struct as_row_column columns[AS_COLUMN_COUNT * 2])
 {
+    unsigned chosen[AS_COLUMN_COUNT * 2];
+    size_t n = choose_columns(report, chosen);
+
     for (size_t i = 0; i < n; i++) {
         enum as_inspect_column c = (enum as_inspect_column)chosen[i];
-        bool text = as_inspect_column_kind(c) == AS_COLUMN_TEXT;
 
-        columns[i] = (struct as_table_column){
+        columns[i] = (struct as_row_column){
+            .id = c,
             .title = looks[c].title,
-            .align = text || c == AS_COLUMN_BAR ? AS_ALIGN_LEFT : AS_ALIGN_RIGHT,
-            .may_shrink = text && c != AS_COLUMN_DTYPE,
+            .shown = as_inspect_column_kind(c),
+            .may_shrink = as_inspect_column_kind(c) == AS_SHOWN_TEXT && c != AS_COLUMN_DTYPE,
             .min_width = least_width(c),
             /* Columns somebody asked for are not taken away. */
             .drop = report->n_columns ? 0 : looks[c].drop,
         };
     }
-}
-
-/* The table while it is filled. */
-struct lines {
-    const struct as_inspect_report *report;
-    struct as_page *page;
-    struct as_table table;
-    struct as_table_column column[AS_TABLE_MAX_COLUMNS];
-    unsigned chosen[AS_COLUMN_COUNT * 2];
-    size_t n_columns;
-};
-
-static void begin(struct lines *l, const struct as_inspect_report *report, struct as_page *page)
-{
-    l->report = report;
-    l->page = page;
-    l->n_columns = choose_columns(report, l->chosen);
-    describe(report, l->chosen, l->n_columns, l->column);
-    as_table_init(&l->table, l->column, l->n_columns);
-}
-
-/* In a tree the last part of the scope's name, below the scope around it. */
-static void put_group_name(struct lines *l, const struct as_inspect_group *line)
-{
-    const char *name = line->name[0] ? line->name : "(top)";
-
-    if (line->depth > 1) {
-        size_t before = as_name_scope(line->name, line->depth - 1);
-
-        as_table_printf(&l->table, AS_STYLE_NONE, "%*s%s", (int)(line->depth - 1) * 2, "",
-                        as_page_name(l->page, line->name + before + 1));
-    } else {
-        as_table_text(&l->table, AS_STYLE_NONE, as_page_name(l->page, name));
-    }
-}
-
-/* `row` is NULL for a group or a sum, which has a name and numbers alone. */
-static void put_line(struct lines *l, const struct as_cost_row *row,
-                     const struct as_inspect_group *line)
-{
-    as_table_row(&l->table);
-    for (size_t c = 0; c < l->n_columns; c++) {
-        enum as_inspect_column column = (enum as_inspect_column)l->chosen[c];
-
-        if (as_inspect_column_kind(column) != AS_COLUMN_TEXT)
-            put_figure(l->report, &l->table, line, column);
-        else if (row)
-            put_text_cell(&l->table, l->page, row, column);
-        else if (column == AS_COLUMN_NAME)
-            put_group_name(l, line);
-        else
-            as_table_empty(&l->table);
-    }
+    return n;
 }
 
 /* The sum of all rows, shown or not. */
-static void put_total(struct lines *l)
+static struct as_inspect_group total_of(const struct as_costs *costs)
 {
-    const struct as_costs *costs = l->report->in->costs;
     struct as_inspect_group total = {.name = "total", .known = true, .times_known = true};
 
     for (size_t i = 0; i < costs->n_rows; i++)
         if (!as_row_is_constant(&costs->rows[i]) || costs->rows[i].parameters)
             as_group_add(&total, &costs->rows[i]);
-    as_table_rule(&l->table);
-    put_line(l, NULL, &total);
+    return total;
 }
 
-static void end(struct lines *l, size_t shown, size_t n)
+/* The lines shown, out of `n`, with room for their sum. */
+static void put_lines(struct lines *l, size_t n)
 {
-    put_total(l);
-    as_page_table(l->page, &l->table);
-    if (shown < n)
-        as_page_line(l->page, AS_STYLE_DIM, "%zu more: --top %zu shows all", n - shown, n);
+    struct as_row_column columns[AS_COLUMN_COUNT * 2];
+    size_t n_columns = describe(l->report, columns);
+
+    l->line[l->n] = total_of(l->report->in->costs);
+    as_page_rows(l->page, &(struct as_layer_rows){.column = columns,
+                                                  .n_columns = n_columns,
+                                                  .n_rows = l->n + 1,
+                                                  .rule_at = l->n,
+                                                  .user = l,
+                                                  .get = get_cell});
+    if (l->n < n)
+        as_page_line(l->page, AS_STYLE_DIM, "%zu more: --top %zu shows all", n - l->n, n);
 }
 
 static int put_layers(const struct as_inspect_report *report, struct as_page *page,
                       struct assay_error *err)
 {
-    size_t n, shown;
-    const uint32_t *order = as_inspect_order(report, &n);
-    struct lines lines;
+    struct lines lines = {.report = report, .page = page};
+    size_t n;
 
-    if (!order)
+    lines.order = as_inspect_order(report, &n);
+    if (!lines.order)
         return as_fail_nomem(err);
     if (n == 0) {
         as_page_line(page, AS_STYLE_NONE, "There are no layers.");
         return ASSAY_OK;
     }
-    shown = report->top ? report->top : 40;
-    shown = shown < n ? shown : n;
-    begin(&lines, report, page);
-    for (size_t i = 0; i < shown; i++) {
-        const struct as_cost_row *row = &report->in->costs->rows[order[i]];
-        const struct as_inspect_group line = as_row_line(row);
-
-        put_line(&lines, row, &line);
-    }
-    end(&lines, shown, n);
+    lines.n = report->top ? report->top : 40;
+    lines.n = lines.n < n ? lines.n : n;
+    lines.line = as_arena_zero(&page->arena, lines.n + 1, sizeof *lines.line);
+    if (!lines.line)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < lines.n; i++)
+        lines.line[i] = as_row_line(&report->in->costs->rows[lines.order[i]]);
+    put_lines(&lines, n);
     return ASSAY_OK;
 }
 
 static int put_groups(const struct as_inspect_report *report, struct as_page *page,
                       struct assay_error *err)
 {
-    struct as_inspect_group *groups;
-    struct lines lines;
-    size_t n, shown;
-    int rc = as_inspect_ordered_groups(report, &groups, &n, err);
+    struct lines lines = {.report = report, .page = page};
+    size_t n;
+    int rc = as_inspect_ordered_groups(report, &lines.line, &n, err);
 
     if (rc < 0)
         return rc;
-    shown = report->top && report->top < n ? report->top : n;
-    begin(&lines, report, page);
-    for (size_t i = 0; i < shown; i++)
-        put_line(&lines, NULL, &groups[i]);
-    end(&lines, shown, n);
+    lines.n = report->top && report->top < n ? report->top : n;
+    put_lines(&lines, n);
     return ASSAY_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "analyze/model/inspect.h"
 #include "base/output.h"
 #include "base/text/term.h"
-#include "report/page/page.h"
+#include "report/page/layer_rows.h"
 
 /* Parts of the page: name, what it shows, on the page unasked. A part with nothing to show is left
  * out unless it was asked for. */
@@ -52,7 +52,7 @@ const char *as_inspect_section_at(size_t i);
     X(TRANSCENDENTAL, "transcendental", "transcendental_ops", "transc.", SI, 10, true)             \
     X(READ, "read", "bytes_read", "read", BYTES, 6, true)                                          \
     X(WRITTEN, "written", "bytes_written", "written", BYTES, 7, true)                              \
-    X(INTENSITY, "intensity", "arithmetic_intensity", "FLOP/B", NUMBER, 4, true)                   \
+    X(INTENSITY, "intensity", "arithmetic_intensity", "FLOP/B", PLAIN, 4, true)                    \
     X(ACTIVATION, "activation", "activation_bytes", "activation", BYTES, 9, false)                 \
     X(SAVED, "saved", "saved_bytes", "saved", BYTES, 9, false)                                     \
     X(BACKWARD_MACS, "backward_macs", "backward_macs", "bwd MACs", SI, 9, false)                   \
@@ -67,19 +67,9 @@ enum as_inspect_column {
         AS_COLUMN_COUNT
 };
 
-enum as_column_kind {
-    AS_COLUMN_TEXT,
-    AS_COLUMN_NUMBER_COUNT,
-    AS_COLUMN_NUMBER_SI,
-    AS_COLUMN_NUMBER_BYTES,
-    AS_COLUMN_NUMBER_SHARE,
-    AS_COLUMN_NUMBER_PLAIN,
-    AS_COLUMN_PICTURE
-};
-
 const char *as_inspect_column_at(size_t i);
 const char *as_inspect_column_key(enum as_inspect_column column); /* NULL: not in JSON or CSV */
-enum as_column_kind as_inspect_column_kind(enum as_inspect_column column);
+enum as_shown as_inspect_column_kind(enum as_inspect_column column);
 
 /* What a line shows in a column of numbers; NaN: not known. Counts are for the whole run: those of
  * one execution times the executions. */
@@ -118,7 +108,7 @@ struct as_inspect_report {
     bool wide, markdown, exact, constants; /* constants: also rows that cost nothing at run time */
 };
 
-/* The groups asked for, in the order asked for. */
+/* The groups asked for, in the order asked for, with room for one more behind them. */
 AS_MUST_USE int as_inspect_ordered_groups(const struct as_inspect_report *report,
                                           struct as_inspect_group **groups, size_t *n,
                                           struct assay_error *err);

@@ -6,125 +6,143 @@
 
 #include "base/text/text.h"
 #include "base/units.h"
+#include "report/page/layer_rows.h"
 #include "report/profile/profile_report.h"
 
-/* What layers and groups have in common. */
-struct line {
-    const char *name, *op, *kernel;
-    uint64_t n_layers, calls, flops, bytes;
-    double self_ns, share, cumulative_share;
-    bool counted;
-    const struct as_roof *roof;
+enum column {
+    NAME,
+    OP,
+    STEPS,
+    CALLS,
+    SELF,
+    SHARE,
+    BAR,
+    CUMULATIVE,
+    GFLOPS,
+    GBPS,
+    BYTES,
+    BOUND,
+    OF_ROOF,
+    KERNEL,
+    COLUMN_COUNT
 };
 
-static void put_rate(struct as_table *t, double rate, bool known)
+static const struct as_row_column looks[] = {
+    [NAME] = {NAME, "layer", AS_SHOWN_TEXT, .min_width = 20, .may_shrink = true},
+    [OP] = {OP, "op", AS_SHOWN_TEXT, .drop = 4, .may_shrink = true},
+    [STEPS] = {STEPS, "steps", AS_SHOWN_COUNT, .drop = 6},
+    [CALLS] = {CALLS, "calls", AS_SHOWN_COUNT, .drop = 9},
+    [SELF] = {SELF, "self", AS_SHOWN_TIME},
+    [SHARE] = {SHARE, "share", AS_SHOWN_SHARE},
+    [BAR] = {BAR, " ", AS_SHOWN_BAR, .drop = 10, .min_width = 8},
+    [CUMULATIVE] = {CUMULATIVE, "cum.", AS_SHOWN_SHARE, .drop = 5, .style = AS_STYLE_DIM},
+    [GFLOPS] = {GFLOPS, "GFLOP/s", AS_SHOWN_RATE},
+    [GBPS] = {GBPS, "GB/s", AS_SHOWN_RATE, .drop = 3},
+    [BYTES] = {BYTES, "bytes", AS_SHOWN_BYTES, .drop = 7},
+    [BOUND] = {BOUND, "bound by", AS_SHOWN_TEXT},
+    [OF_ROOF] = {OF_ROOF, "of roof", AS_SHOWN_SHARE},
+    [KERNEL] = {KERNEL, "kernel", AS_SHOWN_TEXT, 8, 10, true, AS_STYLE_DIM},
+};
+_Static_assert(AS_COUNT_OF(looks) == COLUMN_COUNT, "every column");
+
+/* Layers in an order, or groups. */
+struct lines {
+    const struct as_profile_layer *layers;
+    const uint32_t *order;
+    double *so_far; /* shares of the layers shown, summed up from the top */
+    const struct as_profile_group *groups;
+};
+
+/* A layer is a group of one. */
+static struct as_profile_group line_at(const struct lines *l, size_t row)
+{
+    const struct as_profile_layer *layer = l->layers ? &l->layers[l->order[row]] : NULL;
+
+    if (!layer)
+        return l->groups[row];
+    return (struct as_profile_group){.name = layer->step->name,
+                                     .calls = layer->step->calls,
+                                     .flops = layer->step->flops,
+                                     .bytes = layer->step->bytes,
+                                     .self_ns = layer->self_ns,
+                                     .share = layer->share,
+                                     .cumulative_share = l->so_far[row],
+                                     .counted = layer->step->counted,
+                                     .roof = layer->roof};
+}
+
+/* All digits of a time, so that those of the layers add up to that of the run. */
+static void make_time(struct as_row_cell *cell, double ns, enum as_time_unit unit)
 {
     char text[AS_TEXT_HUMAN];
 
-    if (!known || !isfinite(rate)) {
-        as_table_text(t, AS_STYLE_DIM, "-");
-        return;
+    as_text_ns(text, ns, unit);
+    (void)snprintf(cell->line, sizeof cell->line, "%.*s", (int)strcspn(text, " "), text);
+    cell->text = cell->line;
+}
+
+static void make_whole(struct as_row_cell *cell, uint64_t n)
+{
+    (void)snprintf(cell->line, sizeof cell->line, "%llu", (unsigned long long)n);
+    cell->text = cell->line;
+}
+
+static void get_cell(void *user, size_t row, const struct as_row_column *column,
+                     struct as_row_cell *cell)
+{
+    const struct lines *lines = user;
+    const struct as_profile_group l = line_at(lines, row);
+    const struct as_profile_step *step =
+        lines->layers ? lines->layers[lines->order[row]].step : NULL;
+
+    switch ((enum column)column->id) {
+    case NAME:
+        cell->text = l.name;
+        break;
+    case OP:
+        (void)snprintf(cell->line, sizeof cell->line, "%s%s", step->op, step->fused);
+        cell->text = cell->line;
+        break;
+    case STEPS:
+        make_whole(cell, l.n_layers);
+        break;
+    case CALLS:
+        make_whole(cell, l.calls);
+        break;
+    case SELF:
+        make_time(cell, l.self_ns, column->scale.unit);
+        break;
+    case SHARE:
+    case BAR:
+        cell->number = l.share;
+        break;
+    case CUMULATIVE:
+        cell->number = l.cumulative_share;
+        break;
+    case GFLOPS:
+        cell->number = l.counted && l.flops > 0 ? l.roof.achieved : AS_UNKNOWN;
+        break;
+    case GBPS:
+        cell->number = l.bytes > 0 ? l.roof.bandwidth : AS_UNKNOWN;
+        break;
+    case BYTES:
+        cell->number = (double)l.bytes;
+        break;
+    case BOUND:
+        cell->text = as_roof_text(&l.roof);
+        break;
+    case OF_ROOF:
+        cell->number = l.counted ? l.roof.roof_fraction : AS_UNKNOWN;
+        cell->style = l.roof.inconsistent ? AS_STYLE_WARN : AS_STYLE_NONE;
+        break;
+    case KERNEL:
+        cell->text = step->kernel;
+        break;
+    case COLUMN_COUNT:
+        break;
     }
-    rate *= 1e-9;
-    as_text_fixed(text, rate, rate < 1 ? 3 : rate < 100 ? 1 : 0);
-    as_table_text(t, AS_STYLE_NONE, text);
-}
-
-static void put_share(struct as_table *t, double share, enum as_style style)
-{
-    char text[AS_TEXT_HUMAN];
-
-    as_text_percent(text, share);
-    as_table_text(t, isfinite(share) ? style : AS_STYLE_DIM, isfinite(share) ? text : "-");
-}
-
-static void put_line(struct as_table *t, struct as_page *page, const struct line *l,
-                     enum as_time_unit unit, bool layers)
-{
-    char text[AS_TEXT_HUMAN], *space;
-
-    as_table_row(t);
-    as_table_text(t, AS_STYLE_NONE, as_page_name(page, l->name));
-    if (layers)
-        as_table_text(t, AS_STYLE_NONE, as_page_name(page, l->op));
-    else
-        as_table_printf(t, AS_STYLE_NONE, "%llu", (unsigned long long)l->n_layers);
-    as_table_printf(t, AS_STYLE_NONE, "%llu", (unsigned long long)l->calls);
-    as_text_ns(text, l->self_ns, unit);
-    space = strchr(text, ' ');
-    if (space)
-        *space = 0;
-    as_table_text(t, AS_STYLE_NONE, text);
-    put_share(t, l->share, AS_STYLE_NONE);
-    as_table_bar(t, AS_STYLE_BAR, l->share);
-    put_share(t, l->cumulative_share, AS_STYLE_DIM);
-    put_rate(t, l->roof->achieved, l->counted && l->flops > 0);
-    put_rate(t, l->roof->bandwidth, l->bytes > 0);
-    as_text_bytes(text, (double)l->bytes);
-    as_table_text(t, AS_STYLE_NONE, text);
-    as_table_text(t, AS_STYLE_NONE, as_roof_text(l->roof));
-    put_share(t, l->counted ? l->roof->roof_fraction : AS_UNKNOWN,
-              l->roof->inconsistent ? AS_STYLE_WARN : AS_STYLE_NONE);
-    if (layers)
-        as_table_text(t, AS_STYLE_DIM, as_page_name(page, l->kernel));
-}
-
-static void begin(struct as_table *t, struct as_table_column *columns, const char *first,
-                  const char *second, enum as_time_unit unit, char title[16])
-{
-    bool layers = strcmp(second, "op") == 0;
-    const struct as_table_column all[] = {
-        {.title = first, .may_shrink = true, .min_width = 20},
-        {.title = second,
-         .align = layers ? AS_ALIGN_LEFT : AS_ALIGN_RIGHT,
-         .may_shrink = layers,
-         .drop = layers ? 4 : 6},
-        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 9},
-        {.title = title, .align = AS_ALIGN_RIGHT},
-        {.title = "share", .align = AS_ALIGN_RIGHT},
-        {.title = " ", .min_width = 8, .drop = 10},
-        {.title = "cum.", .align = AS_ALIGN_RIGHT, .drop = 5},
-        {.title = "GFLOP/s", .align = AS_ALIGN_RIGHT},
-        {.title = "GB/s", .align = AS_ALIGN_RIGHT, .drop = 3},
-        {.title = "bytes", .align = AS_ALIGN_RIGHT, .drop = 7},
-        {.title = "bound by"},
-        {.title = "of roof", .align = AS_ALIGN_RIGHT},
-        {.title = "kernel", .may_shrink = true, .min_width = 10, .drop = 8},
-    };
-
-    (void)snprintf(title, 16, "self %s", as_time_unit_name(unit));
-    memcpy(columns, all, sizeof all);
-    as_table_init(t, columns, AS_COUNT_OF(all) - !layers);
-}
-
-static struct line of_layer(const struct as_profile_layer *layer, char *op, size_t capacity)
-{
-    (void)snprintf(op, capacity, "%s%s", layer->step->op, layer->step->fused);
-    return (struct line){.name = layer->step->name,
-                         .op = op,
-                         .kernel = layer->step->kernel,
-                         .calls = layer->step->calls,
-                         .flops = layer->step->flops,
-                         .bytes = layer->step->bytes,
-                         .self_ns = layer->self_ns,
-                         .share = layer->share,
-                         .cumulative_share = layer->cumulative_share,
-                         .counted = layer->step->counted,
-                         .roof = &layer->roof};
-}
-
-static struct line of_group(const struct as_profile_group *group)
-{
-    return (struct line){.name = group->name,
-                         .n_layers = group->n_layers,
-                         .calls = group->calls,
-                         .flops = group->flops,
-                         .bytes = group->bytes,
-                         .self_ns = group->self_ns,
-                         .share = group->share,
-                         .cumulative_share = group->cumulative_share,
-                         .counted = group->counted,
-                         .roof = &group->roof};
+    if (!cell->text && !isfinite(cell->number))
+        cell->style = AS_STYLE_DIM;
 }
 
 static size_t rows_shown(const struct as_profile_report *report, size_t usual, size_t n)
@@ -134,26 +152,36 @@ static size_t rows_shown(const struct as_profile_report *report, size_t usual, s
     return top < n ? top : n;
 }
 
+/* `slowest_ns` chooses the unit. */
+static void put_lines(struct as_page *page, struct lines *lines, size_t shown, const char *first,
+                      double slowest_ns)
+{
+    struct as_row_column chosen[COLUMN_COUNT];
+    size_t n = 0;
+
+    for (unsigned c = 0; c < COLUMN_COUNT; c++)
+        if (lines->layers ? c != STEPS : c != OP && c != KERNEL)
+            chosen[n++] = looks[c];
+    chosen[0].title = first;
+    for (size_t i = 0; i < n; i++)
+        chosen[i].scale.unit = as_time_unit_for(slowest_ns);
+    as_page_rows(
+        page,
+        &(struct as_layer_rows){
+            .column = chosen, .n_columns = n, .n_rows = shown, .user = lines, .get = get_cell});
+}
+
 static void put_groups(const struct as_profile_report *report, struct as_page *page,
                        const char *heading, const char *first,
                        const struct as_profile_group *groups, size_t n)
 {
     size_t shown = rows_shown(report, 12, n);
-    struct as_table_column columns[16];
-    struct as_table t;
-    char note[80] = "", title[16];
-    enum as_time_unit unit = n ? as_time_unit_for(groups[0].self_ns) : AS_TIME_MS;
+    char note[80] = "";
 
     if (shown < n)
         (void)snprintf(note, sizeof note, "the slowest %zu of %zu", shown, n);
     as_page_heading(page, heading, note[0] ? note : NULL);
-    begin(&t, columns, first, "steps", unit, title);
-    for (size_t i = 0; i < shown; i++) {
-        struct line l = of_group(&groups[i]);
-
-        put_line(&t, page, &l, unit, false);
-    }
-    as_page_table(page, &t);
+    put_lines(page, &(struct lines){.groups = groups}, shown, first, n ? groups[0].self_ns : 1e6);
 }
 
 void as_profile_put_ops(const struct as_profile_report *report, struct as_page *page)
@@ -171,30 +199,22 @@ void as_profile_put_scopes(const struct as_profile_report *report, struct as_pag
 void as_profile_put_layers(const struct as_profile_report *report, struct as_page *page)
 {
     struct as_profile *p = report->profile;
-    const uint32_t *order = as_profile_order(p, report->sort);
+    struct lines lines = {.layers = p->layers, .order = as_profile_order(p, report->sort)};
     size_t shown = rows_shown(report, 15, p->n_layers);
-    struct as_table_column columns[16];
-    struct as_table t;
-    char note[100] = "", title[16], op[160];
-    enum as_time_unit unit;
-    double so_far = 0; /* in the order shown */
+    char note[100] = "";
+    double so_far = 0;
 
-    if (!order || p->n_layers == 0)
+    lines.so_far = as_arena_zero(&page->arena, shown + 1, sizeof *lines.so_far);
+    page->nomem |= !lines.order || !lines.so_far;
+    if (!lines.order || !lines.so_far || p->n_layers == 0)
         return;
-    unit = as_time_unit_for(p->layers[p->by_time[0]].self_ns);
+    for (size_t i = 0; i < shown; i++)
+        lines.so_far[i] = so_far += p->layers[lines.order[i]].share;
     if (shown < p->n_layers)
         (void)snprintf(note, sizeof note, "%zu of %zu by %s; --top shows more", shown, p->n_layers,
                        as_profile_sort_at(report->sort));
     as_page_heading(page, "By layer", note[0] ? note : NULL);
-    begin(&t, columns, "layer", "op", unit, title);
-    for (size_t i = 0; i < shown; i++) {
-        struct line l = of_layer(&p->layers[order[i]], op, sizeof op);
-
-        so_far += l.share;
-        l.cumulative_share = so_far;
-        put_line(&t, page, &l, unit, true);
-    }
-    as_page_table(page, &t);
+    put_lines(page, &lines, shown, "layer", p->layers[p->by_time[0]].self_ns);
 }
 
 void as_profile_put_slowest(const struct as_profile_report *report, struct as_page *page)

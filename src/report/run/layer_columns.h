@@ -4,27 +4,16 @@
 #define AS_REPORT_RUN_LAYER_COLUMNS_H
 
 #include "analyze/run/layers.h"
-#include "base/text/table.h"
+#include "report/page/layer_rows.h"
 #include "report/run/report.h"
 #include "report/run/show.h"
-
-enum as_layer_metric_kind {
-    AS_LAYER_METRIC_TEXT,
-    AS_LAYER_METRIC_COUNT,
-    AS_LAYER_METRIC_TIME,     /* nanoseconds */
-    AS_LAYER_METRIC_INTERVAL, /* two of them */
-    AS_LAYER_METRIC_SHARE,    /* 0 to 1, or above for a coefficient of variation */
-    AS_LAYER_METRIC_NUMBER,   /* any other */
-    AS_LAYER_METRIC_BAR,
-    AS_LAYER_METRIC_SPARK
-};
 
 struct as_layer_metric {
     const char *name;  /* for --columns */
     const char *key;   /* in JSON and CSV, with its unit; NULL: on the screen only */
     const char *title; /* on the screen; a time's unit is added */
     const char *help;
-    enum as_layer_metric_kind kind;
+    enum as_shown kind;
     unsigned drop; /* as in struct as_table_column */
 };
 

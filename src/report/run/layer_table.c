@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/run/layers.h"
 #include "base/units.h"
@@ -13,20 +14,12 @@
 #define BAR_WIDTH   8
 #define SPARK_WIDTH 16
 
-struct column {
-    enum as_layer_metric_id id;
-    const struct as_layer_metric *figure;
-    struct as_time_scale scale; /* of times */
-    char title[32];
-};
-
 struct builder {
     const struct as_report *report;
     struct as_page *page;
     const struct as_layer_table *what;
     double *cumulative;
-    struct column column[AS_REPORT_MAX_COLUMNS];
-    struct as_table_column layout[AS_REPORT_MAX_COLUMNS];
+    struct as_row_column column[AS_REPORT_MAX_COLUMNS];
     size_t n_columns;
 };
 
@@ -74,49 +67,33 @@ static bool is_known(const struct builder *b, enum as_layer_metric_id id)
 
     if (id == AS_LAYER_METRIC_FAILED)
         return largest_of(b, id) > 0;
-    if (figure->kind == AS_LAYER_METRIC_TEXT)
+    if (figure->kind == AS_SHOWN_TEXT)
         return has_text(b, id);
-    if (id == AS_LAYER_METRIC_CUM || figure->kind == AS_LAYER_METRIC_SPARK)
+    if (id == AS_LAYER_METRIC_CUM || figure->kind == AS_SHOWN_SPARK)
         return true;
     return !isnan(largest_of(b, id));
-}
-
-static void set_title(struct column *c)
-{
-    bool timed =
-        c->figure->kind == AS_LAYER_METRIC_TIME || c->figure->kind == AS_LAYER_METRIC_INTERVAL;
-
-    snprintf(c->title, sizeof c->title, "%s%s%s", c->figure->title, timed ? " " : "",
-             timed ? as_time_unit_name(c->scale.unit) : "");
 }
 
 static void add_column(struct builder *b, enum as_layer_metric_id id)
 {
     const struct as_layer_metric *figure = as_layer_metric_at(id);
-    struct column *c = &b->column[b->n_columns];
-    bool left = figure->kind == AS_LAYER_METRIC_TEXT || figure->kind == AS_LAYER_METRIC_SPARK ||
-                figure->kind == AS_LAYER_METRIC_BAR;
+    struct as_row_column *c = &b->column[b->n_columns++];
 
-    *c = (struct column){.id = id, .figure = figure};
-    if (figure->kind == AS_LAYER_METRIC_TIME || figure->kind == AS_LAYER_METRIC_INTERVAL)
+    *c = (struct as_row_column){
+        .id = id,
+        .title = figure->title,
+        .shown = figure->kind,
+        .may_shrink = figure->kind == AS_SHOWN_TEXT && id != AS_LAYER_METRIC_FLAGS,
+        .drop = b->what->only_known ? figure->drop : 0,
+        .min_width = id == AS_LAYER_METRIC_NAME       ? NAME_WIDTH
+                     : figure->kind == AS_SHOWN_BAR   ? BAR_WIDTH
+                     : figure->kind == AS_SHOWN_SPARK ? SPARK_WIDTH
+                                                      : 0,
+        .style = id == AS_LAYER_METRIC_FLAGS ? AS_STYLE_WARN : AS_STYLE_NONE,
+    };
+    if (figure->kind == AS_SHOWN_TIME || figure->kind == AS_SHOWN_INTERVAL)
         c->scale = as_time_scale_for(
             largest_of(b, id), as_time_scale_for(unit_ns(b, id), b->report->options->unit).unit);
-    set_title(c);
-    b->layout[b->n_columns] = (struct as_table_column){
-        .title = c->title,
-        .align = left ? AS_ALIGN_LEFT : AS_ALIGN_RIGHT,
-        .may_shrink = figure->kind == AS_LAYER_METRIC_TEXT && id != AS_LAYER_METRIC_FLAGS,
-        .drop = b->what->only_known ? figure->drop : 0,
-        .min_width = id == AS_LAYER_METRIC_NAME              ? NAME_WIDTH
-                     : figure->kind == AS_LAYER_METRIC_BAR   ? BAR_WIDTH
-                     : figure->kind == AS_LAYER_METRIC_SPARK ? SPARK_WIDTH
-                                                             : 0,
-        .style = figure->kind == AS_LAYER_METRIC_BAR     ? AS_STYLE_BAR
-                 : figure->kind == AS_LAYER_METRIC_SPARK ? AS_STYLE_BAR
-                 : id == AS_LAYER_METRIC_FLAGS           ? AS_STYLE_WARN
-                                                         : AS_STYLE_NONE,
-    };
-    b->n_columns++;
 }
 
 static void add_columns(struct builder *b)
@@ -131,104 +108,61 @@ static void add_columns(struct builder *b)
 
 /* ---- cells ---- */
 
-static void put_spark(const struct builder *b, struct as_table *t, const struct as_layer *layer)
+static void make_spark(const struct builder *b, const struct as_layer *layer,
+                       struct as_row_cell *cell)
 {
     struct as_term term = *b->page->term;
     struct as_out line;
-    const char *text;
     size_t size;
 
     term.unicode |= b->page->markdown;
+    cell->text = cell->line;
     if (as_out_memory(&line, NULL) < 0) {
-        t->nomem = true;
+        b->page->nomem = true;
         return;
     }
     as_term_spark(&term, &line, layer->spark_ns, AS_LAYER_SPARK, SPARK_WIDTH);
-    text = as_out_get(&line, &size);
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
-    as_table_text_n(t, AS_STYLE_NONE, text, size);
-    t->nomem |= line.nomem;
+    (void)snprintf(cell->line, sizeof cell->line, "%s", as_out_get(&line, &size));
+    for (size = strlen(cell->line); size > 0 && cell->line[size - 1] == ' ';)
+        cell->line[--size] = 0;
+    b->page->nomem |= line.nomem;
     as_out_drop(&line);
 }
 
-static void put_text(const struct builder *b, struct as_table *t, const struct column *c,
-                     const struct as_layer *layer)
+static void make_interval(const struct as_time_scale scale, const struct as_layer *layer,
+                          struct as_row_cell *cell)
 {
-    char line[512];
-    const char *text = as_layer_metric_text(c->id, layer, line, sizeof line);
-
-    as_table_text(t, AS_STYLE_NONE, as_page_name(b->page, text));
-}
-
-static void put_time(struct as_table *t, const struct column *c, const struct as_layer *layer)
-{
-    bool supported = as_layer_metric_supported(c->id, layer);
-    char text[AS_TEXT_HUMAN];
-
-    as_text_scaled(text, as_layer_metric_number(c->id, layer), c->scale);
-    if (supported || text[0] == '-')
-        as_table_text(t, AS_STYLE_NONE, text);
-    else
-        as_table_printf(t, AS_STYLE_DIM, "~%s", text);
-}
-
-static void put_interval(struct as_table *t, const struct column *c, const struct as_layer *layer)
-{
+    bool reached = layer->times.ci95_reached;
     char low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN];
 
-    if (isnan(layer->times.ci95_low_ns)) {
-        as_table_text(t, AS_STYLE_NONE, "-");
+    if (isnan(layer->times.ci95_low_ns))
         return;
-    }
-    as_text_scaled(low, layer->times.ci95_low_ns, c->scale);
-    as_text_scaled(high, layer->times.ci95_high_ns, c->scale);
-    as_table_printf(t, layer->times.ci95_reached ? AS_STYLE_NONE : AS_STYLE_DIM, "%s[%s, %s]",
-                    layer->times.ci95_reached ? "" : "~", low, high);
+    as_text_scaled(low, layer->times.ci95_low_ns, scale);
+    as_text_scaled(high, layer->times.ci95_high_ns, scale);
+    (void)snprintf(cell->line, sizeof cell->line, "%s[%s, %s]", reached ? "" : "~", low, high);
+    cell->text = cell->line;
+    cell->style = reached ? AS_STYLE_NONE : AS_STYLE_DIM;
 }
 
-static void put_number(struct as_table *t, const struct column *c, double value)
+static void get_cell(void *user, size_t row, const struct as_row_column *column,
+                     struct as_row_cell *cell)
 {
-    char text[AS_TEXT_HUMAN];
-
-    if (c->figure->kind == AS_LAYER_METRIC_COUNT)
-        as_text_count(text, (uint64_t)value);
-    else if (c->figure->kind == AS_LAYER_METRIC_SHARE)
-        as_text_percent(text, value);
-    else
-        as_text_si(text, value, NULL);
-    as_table_text(t, c->id == AS_LAYER_METRIC_FAILED && value > 0 ? AS_STYLE_BAD : AS_STYLE_NONE,
-                  text);
-}
-
-static void put_cell(const struct builder *b, struct as_table *t, const struct column *c,
-                     size_t row)
-{
+    const struct builder *b = user;
     const struct as_layer *layer = layer_at(b, row);
+    enum as_layer_metric_id id = (enum as_layer_metric_id)column->id;
 
-    switch (c->figure->kind) {
-    case AS_LAYER_METRIC_TEXT:
-        put_text(b, t, c, layer);
-        break;
-    case AS_LAYER_METRIC_TIME:
-        put_time(t, c, layer);
-        break;
-    case AS_LAYER_METRIC_INTERVAL:
-        put_interval(t, c, layer);
-        break;
-    case AS_LAYER_METRIC_BAR:
-        as_table_bar(t, AS_STYLE_NONE, as_layer_metric_number(c->id, layer));
-        break;
-    case AS_LAYER_METRIC_SPARK:
-        put_spark(b, t, layer);
-        break;
-    case AS_LAYER_METRIC_COUNT:
-    case AS_LAYER_METRIC_SHARE:
-    case AS_LAYER_METRIC_NUMBER:
-        put_number(t, c,
-                   c->id == AS_LAYER_METRIC_CUM ? b->cumulative[row]
-                                                : as_layer_metric_number(c->id, layer));
-        break;
+    if (column->shown == AS_SHOWN_TEXT) {
+        cell->text = as_layer_metric_text(id, layer, cell->line, sizeof cell->line);
+    } else if (column->shown == AS_SHOWN_INTERVAL) {
+        make_interval(column->scale, layer, cell);
+    } else if (column->shown == AS_SHOWN_SPARK) {
+        make_spark(b, layer, cell);
+    } else {
+        cell->number =
+            id == AS_LAYER_METRIC_CUM ? b->cumulative[row] : as_layer_metric_number(id, layer);
+        cell->doubtful = !as_layer_metric_supported(id, layer);
+        if (id == AS_LAYER_METRIC_FAILED && cell->number > 0)
+            cell->style = AS_STYLE_BAD;
     }
 }
 
@@ -244,7 +178,8 @@ static void note_marks(const struct builder *b, struct as_layer_marks *marks)
 
         for (size_t i = 0; i < b->n_columns; i++)
             marks->unsupported |=
-                layer->calls && !as_layer_metric_supported(b->column[i].id, layer);
+                layer->calls &&
+                !as_layer_metric_supported((enum as_layer_metric_id)b->column[i].id, layer);
         marks->inexact |= !layer->times.exact;
         marks->error = fmax(marks->error, layer->times.error);
         marks->near_cost |= flagged && layer->near_cost;
@@ -258,20 +193,17 @@ int as_layer_table_print(const struct as_report *report, struct as_page *page,
                          struct assay_error *err)
 {
     struct builder b = {.report = report, .page = page, .what = what};
-    struct as_table table;
 
     b.cumulative = as_arena_zero(&page->arena, report->layers->n_layers + 1, sizeof *b.cumulative);
     if (!b.cumulative)
         return as_fail_nomem(err);
     as_layers_cumulate(report->layers, what->order, b.cumulative);
     add_columns(&b);
-    as_table_init(&table, b.layout, b.n_columns);
-    for (size_t row = 0; row < what->n_rows; row++) {
-        as_table_row(&table);
-        for (size_t i = 0; i < b.n_columns; i++)
-            put_cell(&b, &table, &b.column[i], row);
-    }
-    as_page_table(page, &table);
+    as_page_rows(page, &(struct as_layer_rows){.column = b.column,
+                                               .n_columns = b.n_columns,
+                                               .n_rows = what->n_rows,
+                                               .user = &b,
+                                               .get = get_cell});
     if (marks)
         note_marks(&b, marks);
     return ASSAY_OK;

@@ -39,7 +39,7 @@ static void put_layer(struct as_csv_writer *w, const struct as_layer *layer, dou
 
         if (!figure->key)
             continue;
-        if (figure->kind == AS_LAYER_METRIC_TEXT)
+        if (figure->kind == AS_SHOWN_TEXT)
             as_csv_name(w, as_layer_metric_text(id, layer, line, sizeof line));
         else
             as_csv_f64(w,

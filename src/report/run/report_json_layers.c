@@ -17,7 +17,7 @@ static void put_figure(struct as_json_writer *w, enum as_layer_metric_id id,
     if (!figure->key)
         return;
     as_json_key(w, figure->key);
-    if (figure->kind == AS_LAYER_METRIC_TEXT)
+    if (figure->kind == AS_SHOWN_TEXT)
         as_json_text(w, as_layer_metric_text(id, layer, line, sizeof line));
     else
         as_json_f64(w, id == AS_LAYER_METRIC_CUM ? cumulative : as_layer_metric_number(id, layer));

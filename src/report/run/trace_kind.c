@@ -1,6 +1,5 @@
 /* report/run/trace_kind.c - runs of scopes in a program, and of programs that `assay run` watched:
  * from the run to its page, JSON and CSV. */
-#include <math.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -39,15 +38,6 @@ static bool is_of_here(struct as_run *run)
     return host && uname(&here) == 0 && strcmp(here.nodename, host) == 0;
 }
 
-/* A layer runs on one thread. */
-static void take_peaks(const struct as_peaks *peaks, struct assay_bottleneck_options *options)
-{
-    options->peak_flops_per_second = as_peak_flops(peaks, AS_PEAK_F32, 1);
-    options->peak_bytes_per_second = as_peak_bandwidth(peaks, AS_PEAK_DRAM, 1);
-    if (!isfinite(options->peak_flops_per_second) || !isfinite(options->peak_bytes_per_second))
-        options->peak_flops_per_second = options->peak_bytes_per_second = 0;
-}
-
 /* Those that the run holds, which were this machine's when it was measured. */
 static int find_peaks(struct trace *t, struct as_run *run, const struct as_show *show,
                       struct assay_error *err)
@@ -69,13 +59,11 @@ static int make_view(struct trace *t, struct as_run *run, const struct as_show *
 {
     struct assay_bottleneck_options bottlenecks = ASSAY_BOTTLENECK_OPTIONS_INIT;
     struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
-    struct as_findings_options how = {&bottlenecks, &leaks};
+    struct as_findings_options how = {&bottlenecks, &leaks, t->peaks};
 
     bottlenecks.threshold_percentile = show->percentile;
     leaks.threshold_mb = show->leak_threshold_mb;
     leaks.window_size = show->leak_window;
-    if (t->peaks)
-        take_peaks(t->peaks, &bottlenecks);
     return as_run_findings_new(&t->view, run, t->layers, &how, err);
 }
 
