@@ -125,7 +125,7 @@ void as_point_samples_put(struct as_run_maker *maker, size_t point, const double
 }
 
 int as_point_samples_get(struct as_run *run, struct as_point_samples *points, size_t n,
-                        struct assay_error *err)
+                         struct assay_error *err)
 {
     struct kept_row *rows = NULL;
     size_t n_rows = 0, last = 0;

@@ -166,7 +166,7 @@ struct as_point_samples {
 };
 void as_point_samples_put(struct as_run_maker *maker, size_t point, const double *ns, size_t n);
 AS_MUST_USE int as_point_samples_get(struct as_run *run, struct as_point_samples *points, size_t n,
-                                    struct assay_error *err);
+                                     struct assay_error *err);
 
 /* "width", "time", "runs", "samples". */
 const char *as_latency_stop_name(enum as_latency_stop stop);

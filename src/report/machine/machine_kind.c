@@ -152,7 +152,7 @@ void as_operations_put(struct as_run_maker *maker, const struct as_topology *top
     as_run_maker_put(maker, "operations", &as_operation_run_shape, measured);
     for (size_t i = 0; i < AS_OPERATION_COUNT; i++)
         as_point_samples_put(maker, i, measured->points[i].samples_ns,
-                            measured->points[i].n_samples);
+                             measured->points[i].n_samples);
 }
 
 struct operation_parts {
