@@ -386,7 +386,7 @@ static void a_recording_session_sees_the_same_layers(void **state)
 static struct as_run *exported(struct assay_manager *m, const char *path)
 {
     struct assay_error err;
-    struct as_run *run;
+    struct as_run *run = NULL;
 
     if (assay_manager_export(m, path, &err) < 0 || as_run_open_any(&run, path, &err) < 0)
         fail_msg("%s", err.msg);

@@ -93,7 +93,7 @@ static int same_attr(const struct as_model *const model[2], const struct as_attr
     case AS_ATTR_INT:
         return a->i == b->i;
     case AS_ATTR_FLOAT:
-        return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+        return same_list(&a->f, &b->f, sizeof a->f);
     case AS_ATTR_TEXT:
         return same_text(&a->text, &b->text);
     case AS_ATTR_INTS:

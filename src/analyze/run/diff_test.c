@@ -112,6 +112,8 @@ static int p_after_shift(double *out, const struct as_diff_pair *p, const struct
     size_t n = p->n[1];
     int rc;
 
+    if (!s->sorted[1] || !p->value[1])
+        return as_fail_nomem(err);
     for (size_t i = 0; i < n; i++) {
         moved[i] = p->value[1][i] - shift;
         moved[n + i] = s->sorted[1][i] - shift;

@@ -203,9 +203,8 @@ static int take_scalar(enum as_field_kind kind, size_t max, void *to, struct as_
         return flag || p->kind == AS_JSON_FALSE;
     case AS_FIELD_KNOWN:
     case AS_FIELD_BYTES:
-        if (p->kind == AS_JSON_NULL)
-            return 1; /* as it was cleared */
-        /* fall through */
+        return p->kind == AS_JSON_NULL || /* as it was cleared */
+               take_unsigned(p, UINT64_MAX, sizeof(uint64_t), to);
     case AS_FIELD_U64:
         return take_unsigned(p, UINT64_MAX, sizeof(uint64_t), to);
     case AS_FIELD_U32:

@@ -149,7 +149,7 @@ static int run_help(const struct as_cmd_line *line, struct assay_error *err)
     struct as_console console;
     int rc;
 
-    if (line->n_operands > 1 && strcmp(subject, "schema") != 0)
+    if (subject && line->n_operands > 1 && strcmp(subject, "schema") != 0)
         return as_fail(err, ASSAY_ERR_USAGE, "help takes one word, or schema and its name");
     if (line->n_operands > 1)
         return print_schema(line, err);

@@ -79,7 +79,7 @@ enum as_peak_cache_state as_peak_cache_parse(struct as_peaks *out, const void *d
     enum as_peak_cache_state state = AS_PEAK_CACHE_DAMAGED;
     struct as_arena arena = {0};
     struct as_json_parser p;
-    struct cache c;
+    struct cache c = {.schema = NULL};
     int rc = ASSAY_ERR_FORMAT;
 
     as_json_parser_init(&p, data, size);
@@ -93,9 +93,9 @@ enum as_peak_cache_state as_peak_cache_parse(struct as_peaks *out, const void *d
              (c.fingerprint && strcmp(c.fingerprint, fingerprint) != 0))
         state = AS_PEAK_CACHE_FOREIGN; /* whatever else another version may keep */
     else if (rc == 1 && as_peaks_valid(&c.peaks) &&
-             keep_texts(&c.peaks.compute[0][0], AS_PEAK_TYPE_COUNT * AS_PEAK_MAX_COUNTS) &&
+             keep_texts(&c.peaks.compute[0][0], (size_t)AS_PEAK_TYPE_COUNT * AS_PEAK_MAX_COUNTS) &&
              keep_texts(&c.peaks.bandwidth[0][0][0],
-                        AS_PEAK_LEVEL_COUNT * AS_PEAK_ACCESS_COUNT * AS_PEAK_MAX_COUNTS))
+                        (size_t)AS_PEAK_LEVEL_COUNT * AS_PEAK_ACCESS_COUNT * AS_PEAK_MAX_COUNTS))
         state = AS_PEAK_CACHE_FOUND;
     if (state == AS_PEAK_CACHE_FOUND)
         *out = c.peaks;

@@ -73,7 +73,7 @@ static int read_usable(void *user, void *object, struct as_json_parser *p, struc
         return rc < 0 ? rc : 0;
     }
     while ((rc = as_json_next(p, err)) == AS_JSON_NUMBER)
-        if (as_json_get_u64(p, &cpu, NULL) == ASSAY_OK && cpu < AS_MAX_CPUS)
+        if (as_json_get_u64(p, &cpu, NULL) == ASSAY_OK && cpu < (uint64_t)AS_MAX_CPUS)
             CPU_SET_S((size_t)cpu, sizeof t->usable, t->usable);
     if (rc == AS_JSON_ARRAY_END)
         return 1;

@@ -82,7 +82,7 @@ static void put_anomalies(struct as_page *page, const struct as_anomaly_report *
 
     for (size_t i = 0; i < a->n; i++)
         order[i] = &a->list[i];
-    as_order_sort(order, a->n, sizeof *order, how_far, a->list);
+    as_order_sort(order, a->n, sizeof(const struct assay_anomaly *), how_far, a->list);
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < n; i++) {
         as_table_row(&t);
@@ -102,7 +102,8 @@ int as_section_anomalies(const struct as_report *report, struct as_page *page,
 {
     const struct as_manager_run *run = report->view->manager;
     const struct as_anomaly_report *a = &run->anomalies;
-    const struct assay_anomaly **order = as_arena_zero(&page->arena, a->n + 1, sizeof *order);
+    const struct assay_anomaly **order =
+        as_arena_zero(&page->arena, a->n + 1, sizeof(const struct assay_anomaly *));
     const uint64_t count = a->summary.n_anomalies;
 
     if (!order)

@@ -256,7 +256,7 @@ static const char *rss_since(const void *object)
     {                                                                                              \
         const P *p = object;                                                                       \
                                                                                                    \
-        return test ? (double)p->memory.member / AS_MIB : AS_UNKNOWN;                              \
+        return (test) ? (double)p->memory.member / AS_MIB : AS_UNKNOWN;                            \
     }
 MIB(parameter_mib, parameter_bytes, true)
 MIB(activation_mib, activation_bytes, p->memory.counted)
@@ -297,7 +297,7 @@ static const struct as_json_shape memory_shape = AS_SHAPE(P, memory_fields);
     {                                                                                              \
         const type *x = object;                                                                    \
                                                                                                    \
-        return is_counted || x->roof.bandwidth > 0;                                                \
+        return (is_counted) || x->roof.bandwidth > 0;                                              \
     }                                                                                              \
     static double name##_gflops(const void *object)                                                \
     {                                                                                              \

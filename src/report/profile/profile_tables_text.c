@@ -28,20 +28,31 @@ enum column {
 };
 
 static const struct as_row_column looks[] = {
-    [NAME] = {NAME, "layer", AS_SHOWN_TEXT, .min_width = 20, .may_shrink = true},
-    [OP] = {OP, "op", AS_SHOWN_TEXT, .drop = 4, .may_shrink = true},
-    [STEPS] = {STEPS, "steps", AS_SHOWN_COUNT, .drop = 6},
-    [CALLS] = {CALLS, "calls", AS_SHOWN_COUNT, .drop = 9},
-    [SELF] = {SELF, "self", AS_SHOWN_TIME},
-    [SHARE] = {SHARE, "share", AS_SHOWN_SHARE},
-    [BAR] = {BAR, " ", AS_SHOWN_BAR, .drop = 10, .min_width = 8},
-    [CUMULATIVE] = {CUMULATIVE, "cum.", AS_SHOWN_SHARE, .drop = 5, .style = AS_STYLE_DIM},
-    [GFLOPS] = {GFLOPS, "GFLOP/s", AS_SHOWN_RATE},
-    [GBPS] = {GBPS, "GB/s", AS_SHOWN_RATE, .drop = 3},
-    [BYTES] = {BYTES, "bytes", AS_SHOWN_BYTES, .drop = 7},
-    [BOUND] = {BOUND, "bound by", AS_SHOWN_TEXT},
-    [OF_ROOF] = {OF_ROOF, "of roof", AS_SHOWN_SHARE},
-    [KERNEL] = {KERNEL, "kernel", AS_SHOWN_TEXT, 8, 10, true, AS_STYLE_DIM},
+    [NAME] =
+        {.id = NAME, .title = "layer", .shown = AS_SHOWN_TEXT, .min_width = 20, .may_shrink = true},
+    [OP] = {.id = OP, .title = "op", .shown = AS_SHOWN_TEXT, .drop = 4, .may_shrink = true},
+    [STEPS] = {.id = STEPS, .title = "steps", .shown = AS_SHOWN_COUNT, .drop = 6},
+    [CALLS] = {.id = CALLS, .title = "calls", .shown = AS_SHOWN_COUNT, .drop = 9},
+    [SELF] = {.id = SELF, .title = "self", .shown = AS_SHOWN_TIME},
+    [SHARE] = {.id = SHARE, .title = "share", .shown = AS_SHOWN_SHARE},
+    [BAR] = {.id = BAR, .title = " ", .shown = AS_SHOWN_BAR, .drop = 10, .min_width = 8},
+    [CUMULATIVE] = {.id = CUMULATIVE,
+                    .title = "cum.",
+                    .shown = AS_SHOWN_SHARE,
+                    .drop = 5,
+                    .style = AS_STYLE_DIM},
+    [GFLOPS] = {.id = GFLOPS, .title = "GFLOP/s", .shown = AS_SHOWN_RATE},
+    [GBPS] = {.id = GBPS, .title = "GB/s", .shown = AS_SHOWN_RATE, .drop = 3},
+    [BYTES] = {.id = BYTES, .title = "bytes", .shown = AS_SHOWN_BYTES, .drop = 7},
+    [BOUND] = {.id = BOUND, .title = "bound by", .shown = AS_SHOWN_TEXT},
+    [OF_ROOF] = {.id = OF_ROOF, .title = "of roof", .shown = AS_SHOWN_SHARE},
+    [KERNEL] = {.id = KERNEL,
+                .title = "kernel",
+                .shown = AS_SHOWN_TEXT,
+                .drop = 8,
+                .min_width = 10,
+                .may_shrink = true,
+                .style = AS_STYLE_DIM},
 };
 _Static_assert(AS_COUNT_OF(looks) == COLUMN_COUNT, "every column");
 
@@ -100,7 +111,8 @@ static void get_cell(void *user, size_t row, const struct as_row_column *column,
         cell->text = l.name;
         break;
     case OP:
-        (void)snprintf(cell->line, sizeof cell->line, "%s%s", step->op, step->fused);
+        if (step)
+            (void)snprintf(cell->line, sizeof cell->line, "%s%s", step->op, step->fused);
         cell->text = cell->line;
         break;
     case STEPS:
@@ -136,7 +148,7 @@ static void get_cell(void *user, size_t row, const struct as_row_column *column,
         cell->style = l.roof.inconsistent ? AS_STYLE_WARN : AS_STYLE_NONE;
         break;
     case KERNEL:
-        cell->text = step->kernel;
+        cell->text = step ? step->kernel : NULL;
         break;
     case COLUMN_COUNT:
         break;

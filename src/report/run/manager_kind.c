@@ -39,7 +39,7 @@ static void read_options(struct as_report_options *o, const struct as_show *show
 
 static int check(const struct as_show *show, struct assay_error *err)
 {
-    if (show->percentile)
+    if (show->percentile > 0)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--percentile needs a recorded run: a manager finds bottlenecks itself");
     if (show->thread >= 0)
@@ -58,7 +58,7 @@ static int analyze(struct manager *m, struct as_run *run, const struct as_show *
                    struct assay_error *err)
 {
     struct assay_leak_options leaks = ASSAY_LEAK_OPTIONS_INIT;
-    const bool limits = show->leak_threshold_mb || show->leak_window;
+    const bool limits = show->leak_threshold_mb > 0 || show->leak_window > 0;
     int rc = check(show, err);
 
     m->layers = NULL;

@@ -21,15 +21,22 @@
 KINDS(X)
 #undef X
 
-static const struct as_run_kind *const kinds[] = {
-#define X(name) &as_kind_##name,
+enum {
+#define X(name) KIND_##name,
+    KINDS(X)
+#undef X
+        N_KINDS
+};
+
+static const struct as_run_kind *const kinds[N_KINDS] = {
+#define X(name) [KIND_##name] = &as_kind_##name,
     KINDS(X)
 #undef X
 };
 
 const struct as_run_kind *as_run_kind_at(size_t i)
 {
-    return i < sizeof kinds / sizeof *kinds ? kinds[i] : NULL;
+    return i < N_KINDS ? kinds[i] : NULL;
 }
 
 const struct as_run_kind *as_run_kind_of(struct as_run *run, struct assay_error *err)

@@ -62,7 +62,7 @@ static int get_sweep(struct sweep_parts *s, struct as_run *run, const struct as_
 
 static bool is_met(const struct sweep_parts *s)
 {
-    return s->sweep->best != SIZE_MAX ||
+    return !s->sweep || s->sweep->best != SIZE_MAX ||
            !(s->limits.max_latency_ns > 0 || s->limits.max_memory_bytes > 0);
 }
 
@@ -77,7 +77,7 @@ static int finish(struct sweep_parts *s, int rc)
 static int page(struct as_run *run, const struct as_show *show, struct as_out *out,
                 const struct as_term *term, struct assay_error *err)
 {
-    struct sweep_parts s;
+    struct sweep_parts s = {.sweep = NULL};
     int rc = get_sweep(&s, run, show, err);
 
     return finish(&s, rc < 0 ? rc : as_sweep_page(&s.report, out, term, err));
@@ -86,7 +86,7 @@ static int page(struct as_run *run, const struct as_show *show, struct as_out *o
 static int json(struct as_run *run, const struct as_show *show, struct as_json_writer *w,
                 struct assay_error *err)
 {
-    struct sweep_parts s;
+    struct sweep_parts s = {.sweep = NULL};
     int rc = get_sweep(&s, run, show, err);
 
     if (rc == ASSAY_OK)
@@ -115,7 +115,7 @@ static int write_file(const struct as_sweep_report *report, const char *folder,
 static int csv(struct as_run *run, const struct as_show *show, const char *folder,
                struct assay_error *err)
 {
-    struct sweep_parts s;
+    struct sweep_parts s = {.sweep = NULL};
     int rc = get_sweep(&s, run, show, err);
 
     if (rc == ASSAY_OK)
@@ -126,7 +126,7 @@ static int csv(struct as_run *run, const struct as_show *show, const char *folde
 
 static int met(struct as_run *run, const struct as_show *show, struct assay_error *err)
 {
-    struct sweep_parts s;
+    struct sweep_parts s = {.sweep = NULL};
 
     return finish(&s, get_sweep(&s, run, show, err));
 }
@@ -135,7 +135,7 @@ static int metrics(struct as_run *run, struct as_metrics *to, struct assay_error
 {
     struct as_show show = AS_SHOW_INIT;
     struct as_point_samples samples[AS_SWEEP_POINTS];
-    struct sweep_parts s;
+    struct sweep_parts s = {.sweep = NULL};
     int rc = get_sweep(&s, run, &show, err);
 
     if (rc == ASSAY_OK)
