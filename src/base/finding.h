@@ -11,11 +11,6 @@
 extern const struct as_json_shape as_finding_shape;
 
 #define AS_SEVERITY_HIGH 50 /* from here on a finding is marked */
-/* Severities of findings whose gain in time is not known. With a known gain the severity is the
- * gain in percent: as_severity_of_gain(). */
-#define AS_SEVERITY_WARNING 70.0 /* results taken now are wrong or wide */
-#define AS_SEVERITY_NOTE    30.0 /* worth knowing when results are compared */
-#define AS_SEVERITY_OK      0.0  /* looked at, and nothing to do */
 
 /* Severities of findings whose gain in time is not known. With a known gain the severity is the
  * gain in percent: as_severity_of_gain(). */

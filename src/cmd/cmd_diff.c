@@ -142,9 +142,14 @@ static int compare_runs(const struct as_cmd_line *line, const struct as_diff_opt
     if (rc == ASSAY_OK) {
         const char *kind[2] = {as_run_kind(run[0]->run), as_run_kind(run[1]->run)};
 
-        if (run[0]->layers && run[1]->layers)
+        bool one = strcmp(kind[0], kind[1]) == 0;
+
+        /* Times of a profile are of one inference, of all others of everything that was recorded.
+         */
+        if (run[0]->layers && run[1]->layers &&
+            (one || (strcmp(kind[0], "profile") != 0 && strcmp(kind[1], "profile") != 0)))
             rc = compare_layers(line, run, options, limit_percent, err);
-        else if (strcmp(kind[0], kind[1]) == 0)
+        else if (one)
             rc = compare_metrics(line, run, options, limit_percent, err);
         else
             rc = as_fail(err, ASSAY_ERR_UNSUPPORTED,

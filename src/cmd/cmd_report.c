@@ -98,6 +98,13 @@ static const struct as_opt report_opts[] = {
      .argument = "UNIT",
      .help = "show times in UNIT",
      .word_at = unit_at},
+    {.name = "scope-depth",
+     .kind = AS_OPT_NUMBER,
+     .argument = "N",
+     .help =
+         "of profiles: sum up by the first N parts of a name; by all but the last when not given",
+     .min = 1,
+     .max = 64},
     AS_OPT_WIDE,
     {.name = "thread",
      .letter = 't',
@@ -144,8 +151,14 @@ static int run_report(const struct as_cmd_line *line, struct assay_error *err)
     struct as_peaks_cached peaks;
     struct as_run *run = NULL;
     struct as_show show;
-    int rc = as_show_read(&show, line, err);
+    int rc = ASSAY_OK;
 
+    if (as_show_run_path(line)) /* a page in place of a run would lose the run */
+        rc = as_fail(err, ASSAY_ERR_USAGE,
+                     "--output %s: report writes a page, and .assay is the name of a run",
+                     as_opt_text(line, "output"));
+    if (rc == ASSAY_OK)
+        rc = as_show_read(&show, line, err);
     if (rc == ASSAY_OK)
         rc = as_run_open_any(&run, line->operand[0], err);
     if (rc == ASSAY_OK && as_peaks_if_cached(&peaks))

@@ -83,6 +83,10 @@ done
 check "attention: results.json is what --json prints" sh -c "'$assay' report --json '$tmp/attention/run.assay' | cmp - '$tmp/attention/results.json'"
 status=0
 
+same_report profile_scopes "text80 json" profile zoo:squeezenet1_1 $fast --no-history
+"$assay" profile zoo:squeezenet1_1 $fast --no-history --scope-depth 1 -s scopes -o "$tmp/scopes.assay" >"$tmp/of_run" 2>/dev/null
+exits 0 "profile: with its scopes" "$assay" report --scope-depth 1 -s scopes "$tmp/scopes.assay"
+check "profile: --scope-depth is the same" cmp "$tmp/of_run" "$tmp/out"
 same_report profile_roof "text160 json" profile zoo:mlp --runs 8 --warmup 0
 same_report profile_tokens "text80 json" profile zoo:llama --runs 3 --warmup 0 --tokens 3 --no-roofline
 
@@ -106,10 +110,29 @@ exits 0 "a sweep as JSON" "$assay" export --to json "$tmp/sweep-json.assay"
 check "is its document" cmp "$tmp/out" "$tmp/sweep.json"
 exits 3 "a sweep as a trace" "$assay" export --to perfetto "$tmp/sweep.json"
 says "a run of kind \"sweep\" without events"
-exits 3 "a sweep beside another" "$assay" diff "$tmp/sweep.json" "$tmp/sweep-csv.assay"
-says "holds no layers to compare"
+exits 0 "a sweep beside another" "$assay" diff "$tmp/sweep.json" "$tmp/sweep-csv.assay"
+check "setting by setting" grep -q "batch 4: latency p50" "$tmp/out"
 exits 0 "a profile's document beside a profile" "$assay" diff --json "$tmp/profile.json" "$tmp/profile-csv.assay"
 check "has the model's layers" grep -q '"layers.0"' "$tmp/out"
+
+# What a kind does not have is refused, and a page never takes the place of a run.
+for option in --classic "--thread 0" "--unit ms" "--percentile 80" --fail-on-leak "--columns name"; do
+    exits 2 "profile: $option" "$assay" report $option "$tmp/profile-json.assay"
+    says "a run of kind \"profile\" does not have it"
+done
+cp "$tmp/profile-json.assay" "$tmp/kept"
+exits 2 "a page into a run" "$assay" report "$tmp/profile-json.assay" -o "$tmp/profile-json.assay"
+says "is the name of a run"
+check "which stays" cmp "$tmp/kept" "$tmp/profile-json.assay"
+
+# A damaged run is reported as such, or refused.
+size=$(stat -c %s "$tmp/profile-json.assay")
+head -c $((size * 9 / 10)) "$tmp/profile-json.assay" >"$tmp/cut.assay"
+"$assay" report "$tmp/cut.assay" >"$tmp/out" 2>"$tmp/err"
+cut=$?
+[ "$cut" = 3 ] || grep -q '^! the run is damaged or cut' "$tmp/out" || fail "a cut run is not reported as such: $cut"
+exits 3 "different kinds" "$assay" diff "$tmp/profile-json.assay" "$tmp/run.assay"
+says "have nothing to compare"
 
 # A run that cannot be written is known before anything is measured.
 exits 3 "no such folder" "$assay" machine -o "$tmp/nowhere/x.assay"

@@ -376,8 +376,8 @@ static void advise(struct search *s, struct assay_finding *list, size_t *n)
             .target = layer->layer,
             .evidence = "no cause can be told from what was recorded",
             .action = what_to_measure(s),
-            .severity = as_severity_of_gain(layer->share, 0),
-            .expected_gain = layer->share,
+            .severity = fmin(as_severity_of_gain(layer->share, 0), AS_SEVERITY_NOTE),
+            .expected_gain = AS_UNKNOWN,
             .confidence = ASSAY_CONFIDENCE_LOW,
         };
 }

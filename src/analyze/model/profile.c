@@ -43,7 +43,8 @@ void as_profile_find_roof(const struct as_joining *j, struct as_roof *roof, enum
     if (j->profile->peaks)
         as_roof_find(roof, j->profile->peaks, &work);
     else
-        *roof = (struct as_roof){.intensity = AS_UNKNOWN,
+        *roof = (struct as_roof){.intensity = counts->bytes > 0 ? work.flops / (double)counts->bytes
+                                                                : AS_UNKNOWN,
                                  .achieved = work.flops / work.seconds,
                                  .bandwidth = (double)counts->bytes / work.seconds,
                                  .attainable = AS_UNKNOWN,

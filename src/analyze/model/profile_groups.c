@@ -75,6 +75,8 @@ static void finish_group(const struct as_joining *j, struct as_profile_group *gr
     as_profile_find_roof(j, &group->roof, group->type, &counts, group->self_ns);
     group->roof.roof_fraction =
         j->profile->peaks && group->self_ns > 0 ? group->roof_ns / group->self_ns : AS_UNKNOWN;
+    group->roof.attainable =
+        group->roof_ns > 0 ? (double)group->flops / group->roof_ns * 1e9 : AS_UNKNOWN;
     if (!group->counted)
         group->roof.roof_fraction = group->roof.attainable = AS_UNKNOWN;
     group->roof.bound = as_profile_bound(group->bound_ns);

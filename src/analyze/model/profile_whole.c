@@ -103,9 +103,9 @@ static void find_whole(struct as_joining *j)
     struct whole whole = {0};
 
     add_layers(&whole, p);
-    if (j->data->model.complete || p->n_layers == 0)
+    if (p->n_layers == 0)
         whole.counts.flops = j->data->model.flops;
-    else
+    else if (!j->data->model.complete)
         ns *= whole.share;
     as_profile_find_roof(j, &p->roof, p->n_ops ? p->ops[0].type : AS_PEAK_F32, &whole.counts, ns);
     if (p->n_layers == 0 || !p->peaks)

@@ -285,14 +285,6 @@ static double peak_memory(const struct as_layers *layers)
     return AS_UNKNOWN;
 }
 
-static const char *what_is_broken(const struct as_run_health *h)
-{
-    return h->live                             ? "is still being recorded"
-           : h->damaged_blocks || h->cut_bytes ? "is damaged or cut"
-           : !h->closed                        ? "was never closed"
-                                               : NULL;
-}
-
 /* Of a run of `assay run`: its events are readings, which begin late and end early.
  * 1 when it is one. */
 static int take_program(struct as_diff_run *r, struct assay_error *err)
@@ -346,7 +338,9 @@ static int take_profile(struct as_diff_run *r, struct assay_error *err)
         return ASSAY_OK;
     d = as_arena_zero(&r->arena, 1, sizeof *d);
     rc = d ? as_profile_data_get(d, r->run, err) : as_fail_nomem(err);
-    if (rc < 0 || !d->profiled || d->n_steps == 0)
+    if (rc == ASSAY_OK && (!d->profiled || d->n_steps == 0))
+        rc = as_fail(err, ASSAY_ERR_NOTFOUND, "%s holds no layers to compare", r->run->path);
+    if (rc < 0)
         return rc;
     layers = as_arena_zero(&r->arena, d->n_steps, sizeof *layers);
     ns = as_arena_zero(&r->arena, d->n_steps, sizeof *ns);
@@ -429,7 +423,7 @@ static int read_run(struct as_diff_run *r, const char *path, bool partial, struc
 
     if (rc < 0)
         return rc;
-    r->broken = what_is_broken(&r->run->health);
+    r->broken = as_run_what_is_broken(r->run);
     if (r->broken && !partial)
         return as_fail(err, ASSAY_ERR_STATE,
                        "%s %s, so its totals would mislead: record it again, or compare what is "

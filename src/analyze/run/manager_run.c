@@ -136,8 +136,9 @@ static void fill_totals(struct as_layers *out, const struct as_manager_run *from
     out->too_deep = from->layers.calls_too_deep;
     out->wall_ns = whole_ns(s->duration_seconds);
     out->cost_known = isfinite(s->seconds_per_call) && s->seconds_per_call >= 0;
-    out->cost_pair_ns = s->seconds_per_call * 1e9;
     out->cost_total_ns = s->cost_seconds * 1e9;
+    out->cost_pair_ns =
+        out->calls > 0 ? out->cost_total_ns / (double)out->calls : s->seconds_per_call * 1e9;
     out->cost_share = s->cost_share;
     for (size_t i = 0; i < out->n_layers && out->cost_known; i++) {
         struct as_layer *l = &out->layer[i];

@@ -16,6 +16,16 @@
 /* Of a document: the run in base64, and results of about the same size. */
 #define MAX_JSON_BYTES (UINT64_C(256) << 20)
 
+const char *as_run_what_is_broken(const struct as_run *run)
+{
+    const struct as_run_health *h = &run->health;
+
+    return h->live                             ? "is still being recorded"
+           : h->damaged_blocks || h->cut_bytes ? "is damaged or cut"
+           : !h->closed                        ? "was never closed"
+                                               : NULL;
+}
+
 static void put_reason(struct as_json_writer *w, const char *why)
 {
     as_json_kv_null(w, "run_file");

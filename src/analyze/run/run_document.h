@@ -18,6 +18,9 @@ AS_MUST_USE int as_run_embed(struct as_json_writer *w, const struct as_run *run,
 /* The bytes of the run, as its file has them. */
 AS_MUST_USE int as_run_copy(const struct as_run *run, struct as_out *out, struct assay_error *err);
 
+/* "is damaged or cut", "was never closed", "is still being recorded"; NULL: it is complete. */
+const char *as_run_what_is_broken(const struct as_run *run);
+
 /* Opens a run file, or a JSON document of assay that holds its run. */
 AS_MUST_USE int as_run_open_any(struct as_run **run, const char *path, struct assay_error *err);
 

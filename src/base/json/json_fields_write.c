@@ -395,10 +395,15 @@ struct as_json_cell as_json_field_cell(const struct as_json_field *f, const void
     case AS_FIELD_F64:
         return real_cell(f->number ? f->number(object) : real_at(at));
     case AS_FIELD_TEXT:
+    case AS_FIELD_NAME:
         if (f->text)
             return text_cell(f->text(object));
         memcpy(&text, at, sizeof text);
         return text_cell(text);
+    case AS_FIELD_KNOWN:
+    case AS_FIELD_BYTES:
+        return whole_at(f->kind, at) == UINT64_MAX ? text_cell(NULL)
+                                                   : whole_cell(whole_at(f->kind, at));
     case AS_FIELD_REF: /* whether there is one */
         memcpy(&text, at, sizeof text);
         return text ? truth_cell(true) : text_cell(NULL);

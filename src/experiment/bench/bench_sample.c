@@ -41,10 +41,11 @@ static const struct field {
     size_t at;
 } fields[] = {FIELDS(WHOLE, REAL)};
 
-/* The same as a run keeps them. */
+/* The same as a run keeps them: what is not known is null. */
+#define COUNT(name)  AS_FIELD_AS(struct as_bench_sample, #name, name, AS_FIELD_KNOWN),
 #define MEMBER(name) AS_FIELD(struct as_bench_sample, name),
 
-static const struct as_json_field run_fields[] = {FIELDS(MEMBER, MEMBER) MEMBER(output_hash)};
+static const struct as_json_field run_fields[] = {FIELDS(COUNT, MEMBER) MEMBER(output_hash)};
 const struct as_json_shape as_bench_sample_shape = AS_SHAPE(struct as_bench_sample, run_fields);
 
 #define N_FIELDS (AS_COUNT_OF(fields))

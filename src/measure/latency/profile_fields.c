@@ -117,6 +117,9 @@ static const struct as_json_field data_fields[] = {
     AS_FIELD(struct as_profile_data, cold_ns),
     AS_FIELD_OBJECT(struct as_profile_data, latency, &as_latency_run_shape),
     AS_FIELD(struct as_profile_data, profiled),
+    AS_FIELD(struct as_profile_data, n_runs),
+    AS_FIELD(struct as_profile_data, n_steps),
+    AS_FIELD_KEY(struct as_profile_data, "n_samples", latency.n, NULL, NULL),
     AS_FIELD(struct as_profile_data, profiled_median_ns),
     AS_FIELD(struct as_profile_data, plain_median_ns),
     AS_FIELD(struct as_profile_data, cost_share),
@@ -202,6 +205,33 @@ void as_profile_data_put(const struct as_profile_data *d, struct as_run_maker *m
     as_run_maker_rows(maker, "steps", &step_shape, d->steps, d->n_steps);
 }
 
+static int lost_rows(const struct as_run *run, const char *table, struct assay_error *err)
+{
+    return as_fail(err, ASSAY_ERR_FORMAT, "%s is damaged: rows of its table \"%s\" are missing",
+                   run->path, table);
+}
+
+/* The statistics kept are those of the samples kept. */
+static int check_samples(const struct as_latency_run *latency, const struct as_run *run,
+                         struct assay_error *err)
+{
+    const struct as_summary *kept = &latency->figures.summary;
+    struct as_latency_metrics again;
+    bool good = true;
+
+    if (latency->n == 0)
+        return ASSAY_OK;
+    for (size_t i = 0; i < latency->n && good; i++)
+        good = latency->samples_ns[i] >= 0 && latency->samples_ns[i] < 1e18;
+    if (good &&
+        as_latency_metrics(&again, latency->samples_ns, latency->n, AS_LATENCY_LEVEL, err) < 0)
+        return ASSAY_ERR_NOMEM;
+    if (good && again.summary.median == kept->median && again.summary.mean == kept->mean &&
+        again.summary.min == kept->min && again.summary.max == kept->max)
+        return ASSAY_OK;
+    return as_fail(err, ASSAY_ERR_FORMAT, "%s: its latency is not that of its samples", run->path);
+}
+
 static int get_samples(struct as_latency_run *latency, struct as_run *run, struct assay_error *err)
 {
     struct as_latency_sample *rows;
@@ -211,6 +241,8 @@ static int get_samples(struct as_latency_run *latency, struct as_run *run, struc
 
     if (rc < 0)
         return rc;
+    if (n != latency->n)
+        return lost_rows(run, "latency_samples", err);
     latency->samples_ns = as_arena_zero(&run->arena, n + 1, sizeof *latency->samples_ns);
     latency->seen = as_arena_zero(&run->arena, n + 1, sizeof *latency->seen);
     if (!latency->samples_ns || !latency->seen)
@@ -219,8 +251,7 @@ static int get_samples(struct as_latency_run *latency, struct as_run *run, struc
         latency->samples_ns[i] = rows[i].ns;
         latency->seen[i] = rows[i].seen;
     }
-    latency->n = n;
-    return ASSAY_OK;
+    return check_samples(latency, run, err);
 }
 
 static bool has_texts(const struct as_profile_step *s)
@@ -255,6 +286,7 @@ static int check(const struct as_profile_data *d, const struct as_run *run, stru
 
 int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct assay_error *err)
 {
+    size_t n_runs, n_steps;
     int rc = as_run_get(run, "profile", &data_shape, d, err);
 
     if (rc == ASSAY_OK)
@@ -267,6 +299,8 @@ int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct as
         rc = as_run_get(run, "peaks", &as_peaks_shape, &d->peaks, err);
     if (rc == ASSAY_OK && d->has_tokens)
         rc = as_run_get(run, "tokens", &token_shape, &d->tokens, err);
+    n_runs = d->n_runs;
+    n_steps = d->n_steps;
     if (rc == ASSAY_OK)
         rc = get_samples(&d->latency, run, err);
     if (rc == ASSAY_OK)
@@ -274,5 +308,7 @@ int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct as
                              &d->runs, &d->n_runs, err);
     if (rc == ASSAY_OK)
         rc = as_run_get_rows(run, "steps", &step_shape, MAX_STEPS, &d->steps, &d->n_steps, err);
+    if (rc == ASSAY_OK && (d->n_runs != n_runs || d->n_steps != n_steps))
+        rc = lost_rows(run, d->n_runs != n_runs ? "profiled_runs" : "steps", err);
     return rc < 0 ? rc : check(d, run, err);
 }

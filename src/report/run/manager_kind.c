@@ -154,6 +154,7 @@ static int csv(struct as_run *run, const struct as_show *show, const char *folde
 const struct as_run_kind as_kind_manager = {
     .name = AS_KIND_MANAGER,
     .schema_version = 2,
+    .has_calls = true,
     .section_at = section_at,
     .sort_at = as_layer_sort_at,
     .column_at = as_layer_metric_name_at,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/run/run_document.h"
+#include "base/units.h"
 
 #define KINDS(X)                                                                                   \
     X(trace)                                                                                       \
@@ -81,6 +82,31 @@ static int check_word(const struct as_run_kind *kind, const char *option, const 
                    kind->name, list, used >= sizeof list ? "..." : "");
 }
 
+/* Options that only recorded layers have a use for. */
+static int check_options(const struct as_run_kind *kind, const struct as_show *show,
+                         struct assay_error *err)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } of_calls[] = {
+        {"classic", show->classic},
+        {"thread", show->thread >= 0},
+        {"unit", show->unit != AS_TIME_AUTO},
+        {"percentile", show->percentile > 0},
+        {"leak-threshold", show->leak_threshold_mb > 0},
+        {"leak-window", show->leak_window > 0},
+        {"fail-on-leak", show->fail_on_leak},
+        {"columns", show->n_columns > 0},
+    };
+
+    for (size_t i = 0; !kind->has_calls && i < AS_COUNT_OF(of_calls); i++)
+        if (of_calls[i].given)
+            return as_fail(err, ASSAY_ERR_USAGE, "--%s: a run of kind \"%s\" does not have it",
+                           of_calls[i].option, kind->name);
+    return ASSAY_OK;
+}
+
 static const struct as_run_kind *check(struct as_run *run, const struct as_show *show,
                                        struct assay_error *err)
 {
@@ -88,6 +114,8 @@ static const struct as_run_kind *check(struct as_run *run, const struct as_show 
     int rc =
         kind ? check_word(kind, "sort", show->sort, kind->sort_at, err) : ASSAY_ERR_UNSUPPORTED;
 
+    if (rc == ASSAY_OK)
+        rc = check_options(kind, show, err);
     for (size_t i = 0; rc == ASSAY_OK && i < show->n_sections; i++)
         rc = check_word(kind, "section", show->section[i], kind->section_at, err);
     for (size_t i = 0; rc == ASSAY_OK && i < show->n_columns; i++)
@@ -101,6 +129,9 @@ int as_show_page(struct as_run *run, const struct as_show *show, struct as_out *
     struct assay_error why = {0};
     const struct as_run_kind *kind = check(run, show, &why);
 
+    if (kind && !kind->has_calls && as_run_what_is_broken(run))
+        as_out_printf(out, "! the run %s: what follows is what is left of it\n",
+                      as_run_what_is_broken(run));
     if (kind)
         return kind->page(run, show, out, term, err);
     if (err)
@@ -127,6 +158,8 @@ int as_show_json(struct as_run *run, const struct as_show *show, struct as_out *
     as_json_object(&w);
     as_json_kv_text(&w, "schema", schema);
     as_json_kv_u64(&w, "schema_version", kind->schema_version);
+    if (as_run_what_is_broken(run))
+        as_json_kv_text(&w, "run_warning", as_run_what_is_broken(run));
     rc = kind->json(run, show, &w, err);
     done = rc < 0 ? rc : as_run_embed(&w, run, err);
     if (done < 0)
@@ -186,6 +219,10 @@ int as_show_schema(const struct as_run_kind *kind, struct as_out *out, struct as
         {.kind = AS_FIELD_OBJECT, .shape = &head_shape},
         {.kind = AS_FIELD_OBJECT, .shape = kind->document},
         {.kind = AS_FIELD_OBJECT, .shape = &tail_shape},
+        {.key = "run_warning",
+         .kind = AS_FIELD_TEXT,
+         .optional = true,
+         .help = "the run is not complete"},
         {.key = "run_file_reason",
          .kind = AS_FIELD_TEXT,
          .optional = true,

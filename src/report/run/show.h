@@ -43,6 +43,8 @@ struct as_show {
 struct as_run_kind {
     const char *name; /* the fact "kind"; the schema of the JSON is "assay." and this */
     unsigned schema_version;
+    bool has_calls; /* recorded layers: --unit, --thread, --classic and leak limits make sense, and
+                       its page reports the health of the run itself */
     const char *(*section_at)(size_t i); /* words of --section; NULL: it has none */
     const char *(*sort_at)(size_t i);
     const char *(*column_at)(size_t i);

@@ -177,6 +177,7 @@ static int csv(struct as_run *run, const struct as_show *show, const char *folde
 const struct as_run_kind as_kind_trace = {
     .name = "trace",
     .schema_version = 2,
+    .has_calls = true,
     .section_at = section_at,
     .sort_at = as_layer_sort_at,
     .column_at = as_layer_metric_name_at,
@@ -189,6 +190,7 @@ const struct as_run_kind as_kind_trace = {
 const struct as_run_kind as_kind_watch = {
     .name = "watch",
     .schema_version = 2,
+    .has_calls = true,
     .section_at = as_report_section_at,
     .sort_at = as_layer_sort_at,
     .column_at = as_layer_metric_name_at,

@@ -57,18 +57,18 @@ static double latency_ms(const void *object)
 
 static const struct as_json_field point_fields[] = {
     AS_FIELD_WORDS("error", error_text, "why the setting could not be measured"),
-    AS_FIELD(POINT, threads),
-    AS_FIELD_HELP(POINT, batch, NULL, "samples of one inference"),
-    AS_FIELD(POINT, parameters),
-    AS_FIELD_HELP(POINT, macs, NULL, "multiply-adds of one inference"),
-    AS_FIELD_HELP(POINT, flops, NULL, "2 x MACs and every other operation once"),
+    AS_FIELD_IF(POINT, "threads", threads, worked),
+    AS_FIELD_IF(POINT, "batch", batch, worked),
+    AS_FIELD_IF(POINT, "parameters", parameters, worked),
+    AS_FIELD_IF(POINT, "macs", macs, worked),
+    AS_FIELD_IF(POINT, "flops", flops, worked),
     AS_FIELD_NUMBER("latency_ms", latency_ms, "ms", "the median"),
     AS_FIELD_IF(POINT, "median_ns", figures.summary.median, worked),
     AS_FIELD_IF(POINT, "ci95_low_ns", figures.median.interval.low, has_interval),
     AS_FIELD_IF(POINT, "ci95_high_ns", figures.median.interval.high, has_interval),
     AS_FIELD_KEY(POINT, "runs", n_samples, NULL, "inferences timed, on both ways"),
-    AS_FIELD_HELP(POINT, peak_bytes, "bytes", "of all that the engine holds"),
-    AS_FIELD_HELP(POINT, activation_bytes, "bytes", "alive together, at the peak"),
+    AS_FIELD_IF(POINT, "peak_bytes", peak_bytes, worked),
+    AS_FIELD_IF(POINT, "activation_bytes", activation_bytes, worked),
 };
 static const struct as_json_shape point_shape = AS_SHAPE(POINT, point_fields);
 
