@@ -45,6 +45,11 @@ struct assay_roof {
     double bandwidth_gbs;       /* of main memory in 1e9 bytes a second; NaN: not known */
     double cache_bandwidth_gbs; /* of the last cache; NaN: not known, or there is none */
     uint64_t cache_bytes;       /* what is smaller stays in it; 0: not known */
+    /* As assay_measure_roof() fills them; 0 or NaN: not known, and the levels above stand for them.
+     */
+    double l1_bandwidth_gbs, l2_bandwidth_gbs;
+    uint64_t l1_bytes, l2_bytes;
+    double peak_f64_gflops, peak_i8_gops; /* for layers that compute with them */
 };
 
 /* How to measure. Start from ASSAY_MEASURE_OPTIONS_INIT; zero means the default everywhere. What

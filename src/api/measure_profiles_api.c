@@ -35,6 +35,12 @@ static struct assay_roof roof_of(const struct as_peaks *peaks, uint32_t threads)
         .bandwidth_gbs = as_peak_bandwidth(peaks, AS_PEAK_DRAM, threads) / 1e9,
         .cache_bandwidth_gbs = as_peak_bandwidth(peaks, AS_PEAK_L3, threads) / 1e9,
         .cache_bytes = peaks->place[AS_PEAK_L3].size_bytes,
+        .l1_bandwidth_gbs = as_peak_bandwidth(peaks, AS_PEAK_L1, threads) / 1e9,
+        .l2_bandwidth_gbs = as_peak_bandwidth(peaks, AS_PEAK_L2, threads) / 1e9,
+        .l1_bytes = peaks->place[AS_PEAK_L1].size_bytes,
+        .l2_bytes = peaks->place[AS_PEAK_L2].size_bytes,
+        .peak_f64_gflops = as_peak_flops(peaks, AS_PEAK_F64, threads) / 1e9,
+        .peak_i8_gops = as_peak_flops(peaks, AS_PEAK_I8, threads) / 1e9,
     };
 }
 
@@ -65,12 +71,19 @@ static int find_peaks(struct as_profile_data *d, struct assay_forward_profile *f
 
     if (o->roof) {
         memcpy(&f->roof, o->roof, o->roof->size < sizeof f->roof ? o->roof->size : sizeof f->roof);
-        as_peaks_from_rates(&d->peaks,
-                            &(struct as_peak_rates){.flops = f->roof.peak_gflops * 1e9,
-                                                    .dram_bytes = f->roof.bandwidth_gbs * 1e9,
-                                                    .l3_bytes = f->roof.cache_bandwidth_gbs * 1e9,
-                                                    .l3_size = f->roof.cache_bytes},
-                            threads);
+        as_peaks_from_rates(
+            &d->peaks,
+            &(struct as_peak_rates){.flops = {[AS_PEAK_F32] = f->roof.peak_gflops * 1e9,
+                                              [AS_PEAK_F64] = f->roof.peak_f64_gflops * 1e9,
+                                              [AS_PEAK_I8] = f->roof.peak_i8_gops * 1e9},
+                                    .bytes = {[AS_PEAK_L1] = f->roof.l1_bandwidth_gbs * 1e9,
+                                              [AS_PEAK_L2] = f->roof.l2_bandwidth_gbs * 1e9,
+                                              [AS_PEAK_L3] = f->roof.cache_bandwidth_gbs * 1e9,
+                                              [AS_PEAK_DRAM] = f->roof.bandwidth_gbs * 1e9},
+                                    .size = {[AS_PEAK_L1] = f->roof.l1_bytes,
+                                             [AS_PEAK_L2] = f->roof.l2_bytes,
+                                             [AS_PEAK_L3] = f->roof.cache_bytes}},
+            threads);
     } else {
         rc = measure_peaks(&d->peaks, threads, err);
         f->roof = roof_of(&d->peaks, threads);
@@ -95,6 +108,8 @@ static const char *why_unknown(const struct assay_forward_profile *f)
         return "an inference takes less time than the clock can see";
     if (f->bytes_moved == 0)
         return "no layer moves a byte";
+    if (f->flops > 0 && isnan(f->attained_share))
+        return "the roof has no peak for the types that most of the time is spent on";
     if (f->flops == 0)
         return "nothing is computed, so there is no share to attain";
     return isnan(f->memory_efficiency) ? "an inference takes no memory" : NULL;

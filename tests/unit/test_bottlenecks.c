@@ -451,8 +451,9 @@ static void the_roofline_names_what_bounds(void **state)
 
 static void measured_peaks_tell_the_level(void **state)
 {
-    struct as_peak_rates rates = {
-        .flops = 100e9, .dram_bytes = 10e9, .l3_bytes = 50e9, .l3_size = 1 << 20};
+    struct as_peak_rates rates = {.flops = {[AS_PEAK_F32] = 100e9},
+                                  .bytes = {[AS_PEAK_DRAM] = 10e9, [AS_PEAK_L3] = 50e9},
+                                  .size = {[AS_PEAK_L3] = 1 << 20}};
     struct assay_layer_metrics m = assay_layer_metrics_init;
     struct as_peaks peaks;
 

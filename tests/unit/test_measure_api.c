@@ -206,8 +206,10 @@ static bool same_number(double a, double b)
  * bottlenecks say the same of it. */
 static void check_one_roofline(const struct assay_forward_profile *f, const struct assay_roof *roof)
 {
-    struct as_peak_rates rates = {.flops = roof->peak_gflops * 1e9,
-                                  .dram_bytes = roof->bandwidth_gbs * 1e9};
+    struct as_peak_rates rates = {.flops = {[AS_PEAK_F32] = roof->peak_gflops * 1e9},
+                                  .bytes = {[AS_PEAK_DRAM] = roof->bandwidth_gbs * 1e9,
+                                            [AS_PEAK_L3] = roof->cache_bandwidth_gbs * 1e9},
+                                  .size = {[AS_PEAK_L3] = roof->cache_bytes}};
     struct as_peaks peaks;
     struct as_profile profile = {.peaks = &peaks};
     struct as_profile_data data = {.threads = 1};
@@ -257,6 +259,18 @@ static void the_roof_decides_what_bounds(void **state)
     assert_true(isnan(f.computational_efficiency));
     assert_non_null(f.reason);
     assay_model_free(m);
+}
+
+/* A roof that was measured before says the same as one measured now. */
+static void a_measured_roof_given_back_has_every_level(void **state)
+{
+    struct assay_roof roof;
+
+    (void)state;
+    assert_int_equal(assay_measure_roof(1, &roof, NULL), 0);
+    assert_true(roof.l1_bandwidth_gbs > 0 || isnan(roof.l1_bandwidth_gbs));
+    assert_true(roof.l1_bytes == 0 || roof.l2_bytes == 0 || roof.l1_bytes < roof.l2_bytes);
+    assert_true(isnan(roof.peak_i8_gops) || roof.peak_i8_gops > 0);
 }
 
 static void layers_add_up_to_the_model(void **state)
@@ -454,6 +468,7 @@ int main(void)
         cmocka_unit_test(memory_is_what_the_parts_are),
         cmocka_unit_test(a_forward_profile_has_its_thirteen_fields),
         cmocka_unit_test(the_roof_decides_what_bounds),
+        cmocka_unit_test(a_measured_roof_given_back_has_every_level),
         cmocka_unit_test(layers_add_up_to_the_model),
         cmocka_unit_test(a_quick_profile_is_a_few_lines),
         cmocka_unit_test(a_model_that_cannot_run_is_a_failure),

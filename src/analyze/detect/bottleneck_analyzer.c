@@ -122,10 +122,11 @@ int assay_bottleneck_new(struct assay_bottleneck_analyzer **out,
         return as_fail_nomem(err);
     (*out)->options = o;
     (*out)->threads = 1;
-    as_peaks_from_rates(&(*out)->peaks,
-                        &(struct as_peak_rates){.flops = o.peak_flops_per_second,
-                                                .dram_bytes = o.peak_bytes_per_second},
-                        1);
+    as_peaks_from_rates(
+        &(*out)->peaks,
+        &(struct as_peak_rates){.flops = {[AS_PEAK_F32] = o.peak_flops_per_second},
+                                .bytes = {[AS_PEAK_DRAM] = o.peak_bytes_per_second}},
+        1);
     as_rng_seed(&(*out)->rng, 1); /* the same calls give the same answer */
     return ASSAY_OK;
 }

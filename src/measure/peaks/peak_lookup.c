@@ -101,22 +101,18 @@ unsigned as_peaks_counts(unsigned max, unsigned out[AS_PEAK_MAX_COUNTS])
 
 void as_peaks_from_rates(struct as_peaks *out, const struct as_peak_rates *rates, unsigned threads)
 {
-    const struct as_peak none = {.rate = AS_UNKNOWN};
-
     *out = (struct as_peaks){
         .n_counts = 1, .threads = {threads}, .frequency_hz = AS_UNKNOWN, .vector_hz = AS_UNKNOWN};
     for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
-        out->compute[type][0] = none;
-    for (int level = 0; level < AS_PEAK_LEVEL_COUNT; level++)
+        out->compute[type][0].rate = rates->flops[type] > 0 ? rates->flops[type] : AS_UNKNOWN;
+    for (int level = 0; level < AS_PEAK_LEVEL_COUNT; level++) {
+        bool known = rates->bytes[level] > 0 && (level == AS_PEAK_DRAM || rates->size[level]);
+
         for (int access = 0; access < AS_PEAK_ACCESS_COUNT; access++)
-            out->bandwidth[level][access][0] = none;
-    if (rates->flops > 0)
-        out->compute[AS_PEAK_F32][0].rate = rates->flops;
-    if (rates->dram_bytes > 0)
-        out->bandwidth[AS_PEAK_DRAM][AS_PEAK_READ][0].rate = rates->dram_bytes;
-    if (rates->l3_size && rates->l3_bytes > 0) {
-        out->place[AS_PEAK_L3].size_bytes = rates->l3_size;
-        out->bandwidth[AS_PEAK_L3][AS_PEAK_READ][0].rate = rates->l3_bytes;
+            out->bandwidth[level][access][0].rate = AS_UNKNOWN;
+        if (known)
+            out->bandwidth[level][AS_PEAK_READ][0].rate = rates->bytes[level];
+        out->place[level].size_bytes = known ? rates->size[level] : 0;
     }
 }
 

@@ -91,10 +91,9 @@ unsigned as_peaks_counts(unsigned max, unsigned out[AS_PEAK_MAX_COUNTS]);
 
 /* Rates that somebody gives instead; 0 or NaN: not known. */
 struct as_peak_rates {
-    double flops;      /* operations of f32 a second */
-    double dram_bytes; /* a second, from main memory */
-    double l3_bytes;   /* a second, from the last cache */
-    uint64_t l3_size;  /* of that cache */
+    double flops[AS_PEAK_TYPE_COUNT];   /* operations a second, by type */
+    double bytes[AS_PEAK_LEVEL_COUNT];  /* a second, by level */
+    uint64_t size[AS_PEAK_LEVEL_COUNT]; /* of the cache of a level; without one it is not known */
 };
 
 /* The peaks of `threads` threads that such rates stand for; all others are not known. */

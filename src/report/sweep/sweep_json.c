@@ -92,7 +92,11 @@ static const struct as_json_field row_fields[] = {
     AS_FIELD_HELP(ROW, speedup, NULL, "of throughput, against the first setting that worked"),
     AS_FIELD_KEY(ROW, "drift_share", drift, "fraction", "difference of the two ways"),
     AS_FIELD_WORDS("bound", row_bound, "compute, memory, overhead or unknown"),
-    AS_FIELD_IF(ROW, "roof_fraction", roof.roof_fraction, roof_known),
+    {.key = "roof_fraction_as_one_layer",
+     .kind = AS_FIELD_F64,
+     .offset = offsetof(ROW, roof.roof_fraction),
+     .known = roof_known,
+     .help = "the model taken as one f32 layer; a profile adds up its layers"},
 };
 const struct as_json_shape as_sweep_row_shape = AS_SHAPE(ROW, row_fields);
 
