@@ -24,10 +24,11 @@ struct search {
     struct assay_bottleneck_analyzer *a;
     const struct as_bottleneck_layer *layer;
     struct assay_ranked_layer *out;
-    double coverage[ASSAY_BOTTLENECK_TYPE_COUNT]; /* share of the calls that told the metric */
-    double *scratch;                              /* room for twice the samples of a layer */
-    struct as_roof roof;                          /* of this layer */
-    bool starved;                                 /* ready to run, without a processor */
+    double
+        coverage[ASSAY_BOTTLENECK_TYPE_COUNT]; /* share of the calls that n_reported the metric */
+    double *scratch;                           /* room for twice the samples of a layer */
+    struct as_roof roof;                       /* of this layer */
+    bool starved;                              /* ready to run, without a processor */
     bool nomem;
 };
 
@@ -39,7 +40,7 @@ static void format_ns(char out[AS_TEXT_HUMAN], double seconds)
 /* Adds a cause that is strong enough to be named. */
 AS_PRINTF(5, 6)
 static void add_cause(struct search *s, enum assay_bottleneck_type type, double strength,
-                      uint64_t told, const char *fmt, ...)
+                      uint64_t n_reported, const char *fmt, ...)
 {
     struct assay_cause *cause = &s->out->cause[s->out->n_causes];
     char text[240];
@@ -53,20 +54,21 @@ static void add_cause(struct search *s, enum assay_bottleneck_type type, double 
     va_end(args);
     *cause = (struct assay_cause){type, strength, as_arena_text(&s->a->arena, text, strlen(text))};
     s->nomem |= !cause->evidence;
-    s->coverage[type] = (double)told / (double)s->layer->calls;
+    s->coverage[type] = (double)n_reported / (double)s->layer->calls;
     s->out->n_causes++;
 }
 
 /* ---- the roofline ---- */
 
-/* A call's work, by the calls that told it; what is not told counts as none. */
-static struct as_roof_work work_of(const struct search *s, uint64_t *told)
+/* The work of one call, averaged over the calls that report it; what is not reported counts as
+ * none. */
+static struct as_roof_work work_of(const struct search *s, uint64_t *n_reported)
 {
     const struct as_metric_sum *flops = &s->layer->metric[AS_METRIC_FLOPS];
     const struct as_metric_sum *bytes = &s->layer->metric[AS_METRIC_BYTES];
     const struct as_metric_sum *most = flops->n >= bytes->n ? flops : bytes;
 
-    *told = most->n;
+    *n_reported = most->n;
     return (struct as_roof_work){
         .type = AS_PEAK_F32,
         .flops = fmax(as_metric_mean(s->layer, AS_METRIC_FLOPS), 0),
@@ -77,7 +79,7 @@ static struct as_roof_work work_of(const struct search *s, uint64_t *told)
 }
 
 /* What bounds it, how fast the machine could do that, and how long that would take. */
-static void name_bound(struct search *s, const struct as_roof_work *work, uint64_t told)
+static void name_bound(struct search *s, const struct as_roof_work *work, uint64_t n_reported)
 {
     bool memory = s->roof.bound == AS_BOUND_MEMORY;
     double least = memory ? s->roof.memory_seconds : s->roof.compute_seconds;
@@ -90,7 +92,7 @@ static void name_bound(struct search *s, const struct as_roof_work *work, uint64
     else
         as_text_si(peak, as_peak_flops(&s->a->peaks, work->type, work->threads), "FLOP/s");
     add_cause(s, memory ? ASSAY_BOTTLENECK_MEMORY : ASSAY_BOTTLENECK_COMPUTE, s->roof.roof_fraction,
-              told, "%s takes at least %s of the %s a call, at %s%s%s%s",
+              n_reported, "%s takes at least %s of the %s a call, at %s%s%s%s",
               memory ? "moving its bytes" : "arithmetic", needed, time, peak,
               memory ? " from " : "", memory ? as_peak_level_name(s->roof.level) : "",
               s->roof.inconsistent ? "; that is more than there is: counts or peaks are wrong"
@@ -99,23 +101,23 @@ static void name_bound(struct search *s, const struct as_roof_work *work, uint64
 
 static void name_roof(struct search *s)
 {
-    uint64_t told;
-    struct as_roof_work work = work_of(s, &told);
+    uint64_t n_reported;
+    struct as_roof_work work = work_of(s, &n_reported);
     bool tiny = work.seconds < s->a->options.tiny_seconds;
     char time[AS_TEXT_HUMAN], needed[AS_TEXT_HUMAN];
 
-    if (told == 0)
+    if (n_reported == 0)
         return;
     as_roof_find(&s->roof, &s->a->peaks, &work);
     s->out->roof_fraction = s->roof.roof_fraction;
     if (s->roof.bound == AS_BOUND_COMPUTE || s->roof.bound == AS_BOUND_MEMORY)
-        name_bound(s, &work, told);
+        name_bound(s, &work, n_reported);
     if (s->roof.bound != AS_BOUND_OVERHEAD)
         return;
     format_ns(time, work.seconds);
     format_ns(needed, fmax(s->roof.compute_seconds, s->roof.memory_seconds));
     add_cause(s, tiny ? ASSAY_BOTTLENECK_OVERHEAD : ASSAY_BOTTLENECK_UNKNOWN,
-              1 - s->roof.roof_fraction, told,
+              1 - s->roof.roof_fraction, n_reported,
               tiny ? "a call takes only %s and its work %s of it: calling may cost the rest"
                    : "a call takes %s, its work at the roofs %s: neither arithmetic nor memory "
                      "explains the time",
@@ -174,18 +176,18 @@ static void name_waiting(struct search *s)
 {
     const struct as_metric_sum *cpu = &s->layer->metric[AS_METRIC_CPU];
     double switches = as_metric_mean(s->layer, AS_METRIC_SWITCHES);
-    char busy[AS_TEXT_HUMAN], time[AS_TEXT_HUMAN], told[96] = "";
+    char busy[AS_TEXT_HUMAN], time[AS_TEXT_HUMAN], n_reported[96] = "";
 
     if (!(cpu->seconds > 0))
         return;
     s->starved = lost_its_processor(s->layer, (cpu->seconds - cpu->sum) / (double)cpu->n);
     if (switches > 0)
-        (void)snprintf(told, sizeof told, "; put aside %.3g times a call%s", switches,
+        (void)snprintf(n_reported, sizeof n_reported, "; put aside %.3g times a call%s", switches,
                        s->starved ? ", ready to run but waiting for a processor" : "");
     format_ns(busy, cpu->sum / (double)cpu->n);
     format_ns(time, cpu->seconds / (double)cpu->n);
     add_cause(s, ASSAY_BOTTLENECK_WAITING, 1 - cpu->sum / cpu->seconds, cpu->n,
-              "on a processor for %s of the %s a call%s", busy, time, told);
+              "on a processor for %s of the %s a call%s", busy, time, n_reported);
 }
 
 static void name_idle_device(struct search *s)
@@ -313,7 +315,7 @@ static enum assay_confidence confidence_for(const struct search *s, const struct
                                : ASSAY_CONFIDENCE_LOW;
 }
 
-/* What was not told of a layer without a cause is what to find out about it. */
+/* What was not n_reported of a layer without a cause is what to find out about it. */
 static const char *what_to_measure(struct search *s)
 {
     static const struct {
@@ -324,7 +326,7 @@ static const char *what_to_measure(struct search *s)
                 {AS_METRIC_MINOR_FAULTS, "its page faults"},
                 {AS_METRIC_IO_WAIT, "its waiting for storage"}};
     const size_t n_parts = AS_COUNT_OF(part);
-    size_t missing = 0, told = 0, used;
+    size_t missing = 0, n_reported = 0, used;
     char text[240];
     const char *kept;
 
@@ -337,11 +339,11 @@ static const char *what_to_measure(struct search *s)
         if (s->layer->metric[part[i].metric].n)
             continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
-                                 told == 0             ? ""
-                                 : told + 1 == missing ? " and "
-                                                       : ", ",
+                                 n_reported == 0             ? ""
+                                 : n_reported + 1 == missing ? " and "
+                                                             : ", ",
                                  part[i].what);
-        told++;
+        n_reported++;
     }
     if (used < sizeof text)
         (void)snprintf(text + used, sizeof text - used, ".");
@@ -374,7 +376,7 @@ static void advise(struct search *s, struct assay_finding *list, size_t *n)
         list[(*n)++] = (struct assay_finding){
             .rule = "cause-unknown",
             .target = layer->layer,
-            .evidence = "no cause can be told from what was recorded",
+            .evidence = "no cause can be n_reported from what was recorded",
             .action = what_to_measure(s),
             .severity = fmin(as_severity_of_gain(layer->share, 0), AS_SEVERITY_NOTE),
             .expected_gain = AS_UNKNOWN,
