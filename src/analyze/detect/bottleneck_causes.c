@@ -24,11 +24,10 @@ struct search {
     struct assay_bottleneck_analyzer *a;
     const struct as_bottleneck_layer *layer;
     struct assay_ranked_layer *out;
-    double
-        coverage[ASSAY_BOTTLENECK_TYPE_COUNT]; /* share of the calls that n_reported the metric */
-    double *scratch;                           /* room for twice the samples of a layer */
-    struct as_roof roof;                       /* of this layer */
-    bool starved;                              /* ready to run, without a processor */
+    double coverage[ASSAY_BOTTLENECK_TYPE_COUNT]; /* share of the calls that report the metric */
+    double *scratch;                              /* room for twice the samples of a layer */
+    struct as_roof roof;                          /* of this layer */
+    bool starved;                                 /* ready to run, without a processor */
     bool nomem;
 };
 
@@ -176,18 +175,18 @@ static void name_waiting(struct search *s)
 {
     const struct as_metric_sum *cpu = &s->layer->metric[AS_METRIC_CPU];
     double switches = as_metric_mean(s->layer, AS_METRIC_SWITCHES);
-    char busy[AS_TEXT_HUMAN], time[AS_TEXT_HUMAN], n_reported[96] = "";
+    char busy[AS_TEXT_HUMAN], time[AS_TEXT_HUMAN], waits[96] = "";
 
     if (!(cpu->seconds > 0))
         return;
     s->starved = lost_its_processor(s->layer, (cpu->seconds - cpu->sum) / (double)cpu->n);
     if (switches > 0)
-        (void)snprintf(n_reported, sizeof n_reported, "; put aside %.3g times a call%s", switches,
+        (void)snprintf(waits, sizeof waits, "; put aside %.3g times a call%s", switches,
                        s->starved ? ", ready to run but waiting for a processor" : "");
     format_ns(busy, cpu->sum / (double)cpu->n);
     format_ns(time, cpu->seconds / (double)cpu->n);
     add_cause(s, ASSAY_BOTTLENECK_WAITING, 1 - cpu->sum / cpu->seconds, cpu->n,
-              "on a processor for %s of the %s a call%s", busy, time, n_reported);
+              "on a processor for %s of the %s a call%s", busy, time, waits);
 }
 
 static void name_idle_device(struct search *s)
@@ -315,7 +314,7 @@ static enum assay_confidence confidence_for(const struct search *s, const struct
                                : ASSAY_CONFIDENCE_LOW;
 }
 
-/* What was not n_reported of a layer without a cause is what to find out about it. */
+/* What was not reported of a layer without a cause is what to find out about it. */
 static const char *what_to_measure(struct search *s)
 {
     static const struct {
@@ -326,7 +325,7 @@ static const char *what_to_measure(struct search *s)
                 {AS_METRIC_MINOR_FAULTS, "its page faults"},
                 {AS_METRIC_IO_WAIT, "its waiting for storage"}};
     const size_t n_parts = AS_COUNT_OF(part);
-    size_t missing = 0, n_reported = 0, used;
+    size_t missing = 0, listed = 0, used;
     char text[240];
     const char *kept;
 
@@ -339,11 +338,11 @@ static const char *what_to_measure(struct search *s)
         if (s->layer->metric[part[i].metric].n)
             continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
-                                 n_reported == 0             ? ""
-                                 : n_reported + 1 == missing ? " and "
-                                                             : ", ",
+                                 listed == 0             ? ""
+                                 : listed + 1 == missing ? " and "
+                                                         : ", ",
                                  part[i].what);
-        n_reported++;
+        listed++;
     }
     if (used < sizeof text)
         (void)snprintf(text + used, sizeof text - used, ".");
