@@ -2,7 +2,7 @@
  * cut costs, and what leaving positions out saves. Variants take turns; the best wall time of each
  * counts, since whatever else runs only adds to it.
  * usage: bench-attention */
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 
 #include <math.h>
 #include <stdio.h>

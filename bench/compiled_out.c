@@ -1,7 +1,7 @@
 /* bench/compiled_out.c - the same work with and without marks, compiled with ASSAY_DISABLE;
  * bench/run compares the code. */
 #define ASSAY_DISABLE
-#include <assay/assay.h>
+#include <assay/session.h>
 
 float plain(const float *x, int n);
 float marked(const float *x, int n);

@@ -1,6 +1,6 @@
 /* bench/csv.c - how fast the CSV files of a benchmark are written, to a file in memory.
  * usage: bench-csv */
-#include <assay/bench_csv.h>
+#include <assay/experiment/bench_csv.h>
 
 #include <stdio.h>
 #include <stdlib.h>

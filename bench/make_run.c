@@ -1,6 +1,6 @@
 /* bench/make_run.c - a run of a given number of scopes, as a network of 50 layers would leave it;
  * nothing is lost. usage: bench-make-run RUN.assay SCOPES */
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* bench/marks.c - what a mark costs, inline, beside two clock reads and LTTng-UST in the same run.
  * usage: bench-marks RUN.assay */
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <pthread.h>
 #include <stdio.h>

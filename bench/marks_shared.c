@@ -1,6 +1,6 @@
 /* bench/marks_shared.c - what a mark costs through libassay-trace.so: as a call, and inline against
  * its variables. usage: bench-marks-shared RUN.assay */
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* bench/sampler.c - what watching a program from outside costs: the share of one processor that a
  * hundred readings a second take while it runs. usage: bench-sampler RUN */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* bench/start.c - what opening a session and the first mark add to the start of a program, in
  * milliseconds. usage: bench-start RUN.assay ; prints one number: open and the first mark of a
  * fresh process */
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <stdio.h>
 #include <time.h>

@@ -6,14 +6,14 @@
  *
  * The power is a constant that the program says itself: replace it by a meter of your own, which is
  * a struct with a function that reads watts. */
-#include <assay/attention.h>
-#include <assay/bench_csv.h>
-#include <assay/fingerprint.h>
+#include <assay/experiment/attention.h>
+#include <assay/experiment/bench_csv.h>
+#include <assay/experiment/fingerprint.h>
+#include <assay/experiment/quality.h>
+#include <assay/experiment/witness.h>
 #include <assay/latency.h>
 #include <assay/memory.h>
 #include <assay/power.h>
-#include <assay/quality.h>
-#include <assay/witness.h>
 
 #include <math.h>
 #include <stdio.h>

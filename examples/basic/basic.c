@@ -3,7 +3,7 @@
  * Two convolutions, two poolings, two dense layers: the forward pass of a digit classifier on
  * seeded data, computed for real, some hundreds of times. Everything assay needs is in main() and
  * in the ASSAY_SCOPE lines of forward(). */
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <errno.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  *     assay_anomaly_new(&a, NULL, &err);
  *     const struct assay_anomaly *found;
  *     if (assay_anomaly_add(a, "conv1", "execution_time", seconds, time_s, &found, &err) == 1)
- *         ... found->test, found->z, found->median
+ *         printf("%s: z %g\n", found->layer, found->z);
  *
  * A value is compared with the last 50 of the same layer and metric, itself not among them, and
  * then joins them. Two tests, either suffices: the distance from their mean in standard deviations,

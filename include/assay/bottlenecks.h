@@ -25,14 +25,16 @@ extern "C" {
 
 struct assay_bottleneck_analyzer;
 
-/* What is known of one call of a layer. NaN: not known; start from assay_layer_metrics_init.
+/* What is known of one call of a layer. 0 or NaN: not known, so that a struct of zeros with `size`
+ * and what is known is enough; ASSAY_MEASURED_ZERO for a zero that was measured (a GPU that idled).
  * `ranked` and `findings` are about a layer's own time: of a call with layers inside, the figures
  * from flops on are its own too, as self_time is, and what those layers did is left out. An
- * io_wait_time longer than self_time cannot be its own, and is taken as not known. */
+ * io_wait_time longer than self_time cannot be its own, and is taken as not known; so are page
+ * faults that would take longer than self_time at 0.1 us each. */
 struct assay_layer_metrics {
     size_t size;            /* sizeof(struct assay_layer_metrics) */
-    double execution_time;  /* seconds, begin to end; the one that must be known */
-    double self_time;       /* seconds, without layers inside; NaN: the same */
+    double execution_time;  /* seconds, begin to end; the one that must be known; 0 is a time */
+    double self_time;       /* seconds, without layers inside; unknown: the same */
     double memory_usage;    /* MiB held while it ran */
     double io_operations;   /* count */
     double gpu_utilization; /* percent */

@@ -27,12 +27,13 @@ extern "C" {
 
 struct assay_compare;
 
-/* One layer on one backend. Samples, when there are any, take the place of the four figures. */
+/* One layer on one backend. Samples, when there are any, take the place of the four figures. Of
+ * these 0 and NaN both mean not known; ASSAY_MEASURED_ZERO is a zero that was measured. */
 struct assay_backend_layer {
     const char *name;
     double mean_time;      /* of a call */
     double std_time;       /* population standard deviation of the calls */
-    double total_time;     /* NaN: mean_time * call_count */
+    double total_time;     /* unknown: mean_time * call_count */
     uint64_t call_count;   /* 0: not told */
     const double *samples; /* the time of each call; copied into figures, not kept */
     size_t n_samples;
@@ -48,15 +49,15 @@ ASSAY_API void assay_compare_free(struct assay_compare *compare);
 /* Forgets backends and aliases. */
 ASSAY_API void assay_compare_reset(struct assay_compare *compare);
 
-/* A backend told twice keeps its place and the later profile. `total_time` NaN: the sum of the
- * layers' totals, unknown when one of them is. `timestamp` is in UNIX seconds, NaN: now. USAGE
- * without a name, for a layer told twice, and for a time that is negative or infinite. */
+/* A backend told twice keeps its place and the later profile. `total_time` 0 or NaN: the sum of
+ * the layers' totals, unknown when one of them is. `timestamp` is in UNIX seconds, 0 or NaN: now.
+ * USAGE without a name, for a layer told twice, and for a time that is negative or infinite. */
 ASSAY_API int assay_compare_add(struct assay_compare *compare, const char *name,
                                 const struct assay_backend_layer *layers, size_t n,
                                 double total_time, double timestamp, struct assay_error *err);
 
-/* Peak memory in MiB and energy in joules of a backend's whole profile; NaN: not told. NOTFOUND for
- * a backend that has not been added. */
+/* Peak memory in MiB and energy in joules of a backend's whole profile; 0 or NaN: not told.
+ * NOTFOUND for a backend that has not been added. */
 ASSAY_API int assay_compare_add_resources(struct assay_compare *compare, const char *name,
                                           double peak_memory_mb, double energy_j,
                                           struct assay_error *err);

@@ -51,7 +51,7 @@ ASSAY_API int assay_distributed_new(struct assay_distributed **out,
 ASSAY_API void assay_distributed_free(struct assay_distributed *d);
 ASSAY_API void assay_distributed_reset(struct assay_distributed *d);
 
-/* ---- what is told ---- */
+/* ---- what is told: optional fields that are 0 or NaN are unknown ---- */
 
 struct assay_node_layer {
     const char *name;
@@ -60,7 +60,7 @@ struct assay_node_layer {
 
 struct assay_node_profile {
     size_t size;       /* sizeof(struct assay_node_profile) */
-    double total_time; /* seconds; NaN: the sum of the layers, or unknown when there are none */
+    double total_time; /* seconds; 0 or NaN: the sum of the layers, or unknown without layers */
     const struct assay_node_layer *layers;
     size_t n_layers;
 };
@@ -78,8 +78,8 @@ struct assay_communication {
     const char *source, *destination;
     const char *operation_type; /* NULL: "transfer" */
     double data_size_mb, duration_ms;
-    double start_time; /* UNIX seconds on the clock all nodes share; NaN: unknown */
-    double timestamp;  /* UNIX seconds, of the record; NaN: now */
+    double start_time; /* UNIX seconds on the clock all nodes share; 0 or NaN: unknown */
+    double timestamp;  /* UNIX seconds, of the record; 0 or NaN: now */
 };
 /* USAGE without source or destination, or for a size or duration that is negative or not finite. */
 ASSAY_API int assay_distributed_add_communication(struct assay_distributed *d,
@@ -92,7 +92,8 @@ struct assay_synchronization {
     size_t n_nodes;
     const char *sync_type;
     double duration_ms;
-    double barrier_wait_ms; /* of each participant, on average; NaN: unknown */
+    double barrier_wait_ms; /* of each participant, on average; 0 or NaN: unknown, a wait of
+                               zero is ASSAY_MEASURED_ZERO */
     double start_time, timestamp;
 };
 /* USAGE without a type, for a node without a name, or for a time that is negative or infinite. */

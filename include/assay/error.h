@@ -1,8 +1,13 @@
-/* assay/error.h - how every call of the library says what went wrong.
- * Holds no heap memory, so reporting an error can never itself fail. */
+/* assay/error.h - how every call of the library reports what went wrong.
+ * Holds no heap memory, so reporting an error can never itself fail.
+ *
+ * One rule for NULL: a call without a pointer that it needs returns ASSAY_ERR_USAGE when it returns
+ * int; NULL, 0, false or NaN when it returns something else; and does nothing when it returns
+ * nothing. `err` may always be NULL. A header that differs documents it. */
 #ifndef ASSAY_ERROR_H
 #define ASSAY_ERROR_H
 
+#include <float.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -10,6 +15,11 @@ extern "C" {
 #endif
 
 #define ASSAY_API __attribute__((visibility("default")))
+
+/* The version of these headers, for #if. */
+#define ASSAY_VERSION_MAJOR 0
+#define ASSAY_VERSION_MINOR 1
+#define ASSAY_VERSION_PATCH 0
 
 /* Every error the library knows: name, number, meaning. A number is never reused. */
 #define ASSAY_ERRORS(X)                                                                            \
@@ -36,6 +46,11 @@ struct assay_error {
     uint64_t offset; /* byte of the input to blame, or 0 */
     char msg[240];   /* one sentence, no trailing newline */
 };
+
+/* In structs that a program fills in, 0 and NaN both mean unknown, or the default, unless the field
+ * documents otherwise: a struct that is all zeros but for what is known is right. A metric that was
+ * measured and found to be zero is ASSAY_MEASURED_ZERO; the library counts it as 0. */
+#define ASSAY_MEASURED_ZERO DBL_MIN
 
 /* The meaning of a code in a few words; "unknown error" for a number that is none. */
 ASSAY_API const char *assay_code_text(int code);

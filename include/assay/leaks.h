@@ -1,7 +1,8 @@
 /* assay/leaks.h - whether memory grows and does not come back: the documented window test, and
  * beside it one that spikes, sawtooth and warm-up do not fool.
  *
- *     struct assay_leak_detector *d = assay_leak_detector_new(NULL, &err);
+ *     struct assay_leak_detector *d;
+ *     assay_leak_detector_new(&d, NULL, &err);
  *     assay_leak_add(d, "conv1", memory_mb, step, time_s, &err);      one reading after another
  *     struct assay_leak_summary s;
  *     assay_leak_summary(d, &s, &err);

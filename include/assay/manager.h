@@ -2,20 +2,31 @@
  * bottlenecks, anomalies, backends, nodes, and whatever profiler a program adds.
  *
  *     struct assay_manager *m;
- *     assay_manager_new(&m, NULL, &err);
- *     assay_manager_start(m, &err);
+ *     if (assay_manager_new(&m, NULL, &err) < 0 || assay_manager_start(m, &err) < 0)
+ *         return fprintf(stderr, "%s\n", err.msg), 1;
  *     for (uint64_t i = 0; i < 100; i++) {
  *         assay_manager_step(m, i);
- *         ASSAY_MANAGER_LAYER(m, "conv1");       until the end of this block
- *         conv(...);
+ *         ASSAY_MANAGER_LAYER(m, "conv1"); // until the end of this block
+ *         work();
  *     }
  *     assay_manager_end(m, &err);
- *     assay_manager_export(m, "out/session.json", &err);
+ *     assay_manager_print(m, stdout, &err);
+ *     assay_manager_export(m, "out/net.assay", &err);
  *     assay_manager_free(m);
  *
  * Link with -lassay. Layers may be marked from any thread and nest; every thread has layers of its
  * own. All other calls may come from any thread too; what a call says is borrowed stays valid until
- * the call it names. A manager is not followed through fork().
+ * the call it names. A call that gets NULL where it needs something returns ASSAY_ERR_USAGE, or
+ * does nothing when it returns no code.
+ *
+ * fork(): in a child every mark of its parent's managers does nothing, and every other call on them
+ * returns ASSAY_ERR_STATE. The child may create a manager of its own.
+ *
+ * Signal handlers: a mark in a handler that interrupted a call of the manager on the same thread
+ * does nothing and is counted in marks_interrupted; any other mark is recorded, which may allocate
+ * memory: a handler that can interrupt malloc() must use the recorder (assay/scope.h), which never
+ * does. longjmp(): ending an outer layer drops the layers that were left inside it without an end,
+ * and counts them in calls_abandoned.
  *
  * Times are seconds, timestamps UNIX seconds, MB is MiB, as the documented fields mean it. A value
  * that cannot be had is NaN here and null in JSON, where `<key>_reason` beside it gives the reason.
@@ -26,6 +37,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <assay/anomaly.h>
 #include <assay/bottlenecks.h>
@@ -152,8 +164,9 @@ ASSAY_API struct assay_manager_span assay_manager_layer_begin(struct assay_manag
  * are kept, texts and keys are cut at 255 bytes. Numbers called memory_usage (MiB), io_operations,
  * gpu_utilization (percent), flops and bytes go to the bottleneck analyser; the last two are of the
  * call itself, without layers begun inside it.
- * STATE, and nothing changes, when a layer begun inside it is still open, when it was ended before,
- * or on another thread than it was begun. */
+ * Layers begun inside it that are still open are dropped and counted as abandoned. STATE, and
+ * nothing changes, when it was ended before, or on another thread or manager than it was begun.
+ * USAGE without a span. */
 ASSAY_API int assay_manager_layer_end(struct assay_manager *manager,
                                       const struct assay_manager_span *span,
                                       const struct assay_metadata *metadata, size_t n_metadata,
@@ -226,10 +239,12 @@ struct assay_layer_profile {
     const char *const *open_at_end; /* layers a session ended in, outermost first */
     size_t n_open_at_end;
     /* What had no room. */
-    uint64_t calls_unnamed;    /* put together as "(other)": too many names */
-    uint64_t calls_too_deep;   /* not recorded: too many open at once, or no memory */
-    uint64_t metadata_dropped; /* pairs */
-    uint64_t open_dropped;     /* beyond the 1,000 named in open_at_end */
+    uint64_t calls_unnamed;     /* put together as "(other)": too many names */
+    uint64_t calls_too_deep;    /* not recorded: too many open at once, or no memory */
+    uint64_t calls_abandoned;   /* begun and left without an end, by longjmp or pthread_exit */
+    uint64_t marks_interrupted; /* of signal handlers that interrupted the manager: not recorded */
+    uint64_t metadata_dropped;  /* pairs */
+    uint64_t open_dropped;      /* beyond the 1,000 named in open_at_end */
     uint32_t n_threads;
 };
 
@@ -270,6 +285,62 @@ ASSAY_API int assay_manager_layer_leaks(struct assay_manager *manager,
                                         const struct assay_layer_leak **out,
                                         struct assay_error *err);
 
+/* What the window test found (assay/leaks.h), and the growth that a trend test confirms. Both
+ * return how many; borrowed until a layer ends or another call on the manager. */
+ASSAY_API int assay_manager_leaks(struct assay_manager *manager, const struct assay_leak **out,
+                                  struct assay_error *err);
+ASSAY_API int assay_manager_leak_incidents(struct assay_manager *manager,
+                                           const struct assay_leak_incident **out,
+                                           struct assay_error *err);
+
+/* The newest calls that do not belong to those before them, the oldest first. Returns how many.
+ * Borrowed until the next call of this function, a reset or free. */
+ASSAY_API int assay_manager_anomalies(struct assay_manager *manager,
+                                      const struct assay_anomaly **out, struct assay_error *err);
+
+/* Memory of the process at the end of one call. Bytes are ASSAY_MEMORY_UNKNOWN (assay/memory.h) and
+ * MiB are NaN where they cannot be had. */
+struct assay_memory_reading {
+    const char *layer;
+    double timestamp;          /* UNIX seconds */
+    double cpu_memory_mb;      /* resident after the call */
+    double memory_delta_mb;    /* the same less the baseline */
+    double cpu_memory_percent; /* of the machine's or the container's memory */
+    uint64_t rss_before_bytes, rss_after_bytes;
+    uint64_t rss_peak_bytes;             /* greatest seen within, both ends included */
+    uint64_t minor_faults, major_faults; /* within, of the whole process */
+};
+
+/* Over all calls of one layer. */
+struct assay_layer_memory {
+    const char *layer;
+    uint64_t call_count;
+    uint64_t n_known; /* calls whose memory was read */
+    double mean_memory_mb, std_memory_mb, min_memory_mb, max_memory_mb; /* std: population */
+    uint64_t counted_peak_bytes; /* by the program's own account, greatest within one call */
+    uint64_t rss_rise_bytes;     /* greatest rise above the memory at its begin, within one call */
+    uint64_t minor_faults, major_faults; /* over all calls */
+};
+
+/* A copy of what the memory profiler knows. */
+struct assay_memory_profile {
+    size_t size;  /* sizeof(struct assay_memory_profile) as the library knows it */
+    bool started; /* a baseline was taken; false: nothing below is known */
+    double baseline_memory_mb, peak_memory_mb; /* the peak of all readings and of the sampler */
+    double memory_growth_mb;                   /* the last reading less the first */
+    uint64_t peak_rss_kernel_bytes;            /* since the process began */
+    uint64_t memory_total_bytes;
+    uint64_t total_snapshots, snapshots_dropped; /* dropped: older than those kept */
+    const struct assay_layer_memory *layers;     /* in the order of their first end */
+    size_t n_layers;
+    const struct assay_memory_reading *snapshots; /* the oldest first */
+    size_t n_snapshots;
+};
+/* Free with assay_memory_profile_free(), which accepts NULL. */
+ASSAY_API int assay_manager_memory(struct assay_manager *manager, struct assay_memory_profile **out,
+                                   struct assay_error *err);
+ASSAY_API void assay_memory_profile_free(struct assay_memory_profile *profile);
+
 /* To feed with nodes and their events; the manager's. Borrowed; one thread at a time, and not while
  * a report is made. */
 ASSAY_API struct assay_distributed *assay_manager_distributed(struct assay_manager *manager);
@@ -283,8 +354,12 @@ struct assay_manager_session {
     double
         seconds_per_call;   /* an empty layer on this machine, measured when the manager was made */
     double feeding_seconds; /* measured: handing calls to the profilers beside layer */
-    double cost_seconds;    /* calls times seconds_per_call, and feeding_seconds */
-    double cost_share;      /* of duration_seconds on every thread with layers; NaN without */
+    double wait_seconds;    /* threads waited for each other inside the manager */
+    double cpu_seconds;     /* CPU time of the whole process in that duration */
+    double cost_seconds;    /* of all marks, measured one by one where profilers beside layer are on
+                               and one in 16 otherwise, little of those in which the thread was
+                               preempted; and wait_seconds */
+    double cost_share;      /* cost_seconds / (cpu_seconds + wait_seconds); NaN without a call */
     uint64_t feed_failures; /* calls that a profiler could not take, by lack of memory say */
 };
 ASSAY_API void assay_manager_session(struct assay_manager *manager,
@@ -310,8 +385,13 @@ ASSAY_API int assay_manager_comparison(struct assay_manager *manager, const char
 ASSAY_API int assay_manager_export(struct assay_manager *manager, const char *path,
                                    struct assay_error *err);
 
-/* The same text, NUL-terminated, and the one for dashboards. `size` may be NULL. Free with
- * assay_manager_text_free(). */
+/* Prints the page that `assay report` shows of an export: as wide as the terminal, or 80 columns,
+ * without color. IO when the file does not take it. */
+ASSAY_API int assay_manager_print(struct assay_manager *manager, FILE *file,
+                                  struct assay_error *err);
+
+/* The same text as an export, NUL-terminated, and the one for dashboards. `size` may be NULL. Free
+ * with assay_manager_text_free(). */
 ASSAY_API int assay_manager_report(struct assay_manager *manager, char **text, size_t *size,
                                    struct assay_error *err);
 ASSAY_API int assay_manager_dashboard(struct assay_manager *manager, char **text, size_t *size,

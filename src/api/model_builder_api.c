@@ -289,9 +289,9 @@ int assay_model_dims(const struct assay_model *model, int tensor, int64_t *dims,
 {
     struct as_dims d;
 
-    if (capacity > 0 && !dims)
+    if (!model || (capacity > 0 && !dims))
         return ASSAY_ERR_USAGE;
-    if (!model || !model->builder || model->sealed ||
+    if (!model->builder || model->sealed ||
         !as_build_dims(model->builder, as_handle_in(tensor), &d))
         return ASSAY_ERR_NOTFOUND;
     for (int i = 0; i < d.rank && i < capacity; i++)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <assay/bundle.h>
+#include <assay/experiment/bundle.h>
 
 #include "base/units.h"
 #include "cmd/cmd.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"

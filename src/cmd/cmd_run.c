@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include "analyze/watch/target.h"
 #include "analyze/watch/target_findings.h"

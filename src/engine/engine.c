@@ -2,7 +2,7 @@
  * The work is done in build_plan.c, passes.c, prepare.c and exec.c; this is their front. */
 #include "engine/engine.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

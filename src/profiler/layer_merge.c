@@ -167,6 +167,7 @@ static bool copy_thread(struct as_layer_merge *merge, struct as_layer_profile *p
     merge->all_self_ns += t->all_self_ns;
     merge->unnamed += t->unnamed;
     merge->too_deep += t->too_deep;
+    merge->abandoned += t->abandoned;
     merge->metadata_dropped += t->metadata_dropped;
     as_layer_thread_unlock(t);
     return ok;
@@ -224,8 +225,8 @@ static int by_end(const void *a, const void *b)
 static void tell_event(struct assay_layer_event *to, const struct as_layer_record *from,
                        const struct as_layer_day *day)
 {
-    *to = (struct assay_layer_event){.execution_time = (double)from->duration_ns * 1e-9,
-                                     .self_time = (double)from->self_ns * 1e-9,
+    *to = (struct assay_layer_event){.execution_time = (double)from->duration_ns / 1e9,
+                                     .self_time = (double)from->self_ns / 1e9,
                                      .timestamp = as_layer_day_seconds(day, from->end_ticks),
                                      .failed = from->failed,
                                      .depth = from->depth,
@@ -260,8 +261,8 @@ bool as_layer_merge_timeline(struct as_layer_merge *merge, const struct as_layer
 
         tell_event(&event[i], from, &day);
         event[i].layer = merge->text[from->name->id];
-        event[i].cumulative_time = (double)sum_ns * 1e-9;
-        event[i].cumulative_self_time = (double)self_ns * 1e-9;
+        event[i].cumulative_time = (double)sum_ns / 1e9;
+        event[i].cumulative_self_time = (double)self_ns / 1e9;
         sum_ns -= from->duration_ns;
         self_ns -= from->self_ns;
     }

@@ -33,7 +33,7 @@ struct as_layer_merge {
     uint64_t horizon;   /* before this time some calls are missing */
     uint64_t all_calls; /* kept or not */
     uint64_t all_ns, all_self_ns;
-    uint64_t unnamed, too_deep, metadata_dropped, open_dropped;
+    uint64_t unnamed, too_deep, metadata_dropped, open_dropped, abandoned;
     struct as_layer_name **open;
     size_t n_open;
     uint32_t n_numbers;

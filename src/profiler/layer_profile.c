@@ -168,7 +168,7 @@ bool as_layer_profile_is_short(struct as_layer_profile *p, const struct as_layer
     if (!t)
         return false;
     as_layer_thread_lock(t); /* a reset may be going on */
-    is_short = (double)cell->times.sum * 1e-9 < seconds * (double)cell->times.n;
+    is_short = (double)cell->times.sum / 1e9 < seconds * (double)cell->times.n;
     as_layer_thread_unlock(t);
     return is_short;
 }
@@ -177,11 +177,6 @@ bool as_layer_profile_is_short(struct as_layer_profile *p, const struct as_layer
 static int refuse(const struct as_layer_thread *t, uint32_t depth,
                   const struct assay_manager_span *span, struct assay_error *err)
 {
-    if (span->depth && span->depth < depth && t->frame[span->depth - 1].serial == span->serial)
-        return as_fail(err, ASSAY_ERR_STATE,
-                       "the layer %.80s cannot end while %.80s, begun inside it, is open: end that "
-                       "one first",
-                       span->layer, t->frame[depth - 1].cell->name->text);
     if (depth)
         return as_fail(err, ASSAY_ERR_STATE,
                        "the layer %.80s was ended before; the one open here is %.80s", span->layer,
@@ -228,6 +223,30 @@ static inline void tell_outer(struct as_layer_frame *outer, const struct as_laye
         outer->note.unread_ns += duration_ns + nobodys;
 }
 
+struct as_layer_note *as_layer_profile_abandon(struct as_layer_profile *p,
+                                               const struct assay_manager_span *span,
+                                               uint64_t ticks)
+{
+    struct as_layer_thread *t = as_layer_thread_find(p);
+    struct as_layer_frame *frame;
+    uint32_t depth;
+
+    if (!t || span->thread != t ||
+        atomic_load_explicit(&t->session, memory_order_relaxed) !=
+            atomic_load_explicit(&p->session, memory_order_relaxed))
+        return NULL;
+    depth = atomic_load_explicit(&t->depth, memory_order_relaxed);
+    if (!span->depth || span->depth >= depth || t->frame[span->depth - 1].serial != span->serial)
+        return NULL;
+    frame = &t->frame[depth - 1];
+    tell_outer(frame - 1, frame, as_layer_clock_ns(&p->clock, frame->start_ticks, ticks));
+    as_layer_thread_lock(t);
+    t->abandoned++;
+    as_layer_thread_unlock(t);
+    atomic_store_explicit(&t->depth, depth - 1, memory_order_release);
+    return &frame->note;
+}
+
 int as_layer_profile_end(struct as_layer_profile *p, const struct assay_manager_span *span,
                          const struct as_layer_end *how, struct as_layer_call *call,
                          struct assay_error *err)
@@ -239,8 +258,11 @@ int as_layer_profile_end(struct as_layer_profile *p, const struct assay_manager_
 
     call->known = false;
     if (!t || span->thread != t)
-        return as_fail(err, ASSAY_ERR_STATE,
-                       "the layer %.80s was begun on another thread: end it there", span->layer);
+        return as_fail(
+            err, ASSAY_ERR_STATE,
+            "the layer %.80s was begun on another thread or with another manager: end it "
+            "there",
+            span->layer);
     follow_session(p, t);
     if (span->serial <= t->forgotten)
         return ASSAY_OK;

@@ -117,6 +117,13 @@ AS_MUST_USE int as_layer_profile_end(struct as_layer_profile *p,
                                      const struct as_layer_end *how, struct as_layer_call *call,
                                      struct assay_error *err);
 
+/* Drops the innermost open layer when it was begun inside the layer of `span`, which ends at
+ * `ticks`, and counts it as abandoned. Returns what the manager kept with it; NULL: there is none.
+ */
+struct as_layer_note *as_layer_profile_abandon(struct as_layer_profile *p,
+                                               const struct assay_manager_span *span,
+                                               uint64_t ticks);
+
 /* Time that belongs to nobody passed on this thread: no layer that is open counts it. */
 void as_layer_profile_excuse(struct as_layer_profile *p, uint64_t ns);
 

@@ -49,7 +49,7 @@ static const double *newest(struct as_arena *arena, const struct as_layer_merged
         size_t want = n <= AS_LAYER_NEWEST ? part[i].n : AS_LAYER_NEWEST * part[i].n / n;
 
         for (size_t k = part[i].n - want; k < part[i].n; k++)
-            out[(*n_out)++] = (double)ns[part[i].start + k] * 1e-9;
+            out[(*n_out)++] = (double)ns[part[i].start + k] / 1e9;
     }
     return out;
 }
@@ -80,7 +80,7 @@ static void count_by_size(const struct as_layer_merged *from, struct assay_layer
     for (size_t i = 0; i < AS_COUNT_OF(p); i++) {
         uint64_t ns;
 
-        *out[i] = as_histogram_quantile(&h, p[i], &ns) ? (double)ns * 1e-9 : AS_UNKNOWN;
+        *out[i] = as_histogram_quantile(&h, p[i], &ns) ? (double)ns / 1e9 : AS_UNKNOWN;
     }
 }
 
@@ -105,9 +105,9 @@ static bool tell_percentiles(struct as_layer_merged *from, struct assay_layer_st
     as_sort_u64(ns, n, scratch);
     as_free(scratch);
     sorted = as_sorted_u64(ns, n);
-    to->p50 = as_quantile_at(&sorted, 50, AS_QUANTILE_LINEAR) * 1e-9;
-    to->p95 = as_quantile_at(&sorted, 95, AS_QUANTILE_LINEAR) * 1e-9;
-    to->p99 = as_quantile_at(&sorted, 99, AS_QUANTILE_LINEAR) * 1e-9;
+    to->p50 = as_quantile_at(&sorted, 50, AS_QUANTILE_LINEAR) / 1e9;
+    to->p95 = as_quantile_at(&sorted, 95, AS_QUANTILE_LINEAR) / 1e9;
+    to->p99 = as_quantile_at(&sorted, 99, AS_QUANTILE_LINEAR) / 1e9;
     return true;
 }
 
@@ -118,15 +118,15 @@ static bool tell_layer(struct as_arena *arena, struct as_layer_merged *from, con
 
     *to = (struct assay_layer_stats){
         .layer = name, .call_count = total->n, .failed_count = from->failed};
-    to->total_time = as_total_sum_f64(total) * 1e-9;
-    to->min_time = total->n ? (double)total->min * 1e-9 : AS_UNKNOWN;
-    to->max_time = total->n ? (double)total->max * 1e-9 : AS_UNKNOWN;
-    to->mean_time = as_moments_mean(&from->times) * 1e-9;
-    to->std_time = as_moments_std_population(&from->times) * 1e-9;
-    to->std_time_sample = as_moments_std_sample(&from->times) * 1e-9;
+    to->total_time = as_total_sum_f64(total) / 1e9;
+    to->min_time = total->n ? (double)total->min / 1e9 : AS_UNKNOWN;
+    to->max_time = total->n ? (double)total->max / 1e9 : AS_UNKNOWN;
+    to->mean_time = as_moments_mean(&from->times) / 1e9;
+    to->std_time = as_moments_std_population(&from->times) / 1e9;
+    to->std_time_sample = as_moments_std_sample(&from->times) / 1e9;
     to->cv = to->mean_time > 0 ? to->std_time / to->mean_time : AS_UNKNOWN;
-    to->self_time = (double)from->self_ns * 1e-9;
-    to->failed_time = (double)from->failed_ns * 1e-9;
+    to->self_time = (double)from->self_ns / 1e9;
+    to->failed_time = (double)from->failed_ns / 1e9;
     return tell_times(arena, from, to) && tell_percentiles(from, to);
 }
 
@@ -232,6 +232,7 @@ int as_layer_profile_read(struct as_layer_profile *p, size_t top, struct assay_l
          as_layer_merge_timeline(&merge, &p->clock, &picture->arena, &picture->seen);
     picture->seen.calls_unnamed = merge.unnamed;
     picture->seen.calls_too_deep = merge.too_deep;
+    picture->seen.calls_abandoned = merge.abandoned;
     picture->seen.metadata_dropped = merge.metadata_dropped;
     picture->seen.n_threads = merge.n_numbers;
     as_layer_merge_fini(&merge);

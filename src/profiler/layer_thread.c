@@ -65,7 +65,7 @@ void as_layer_thread_reset(struct as_layer_profile *p, struct as_layer_thread *t
         cell->self_ns = cell->failed = cell->failed_ns = 0;
     }
     as_layer_ring_fini(p, &t->ring);
-    t->calls = t->unnamed = t->too_deep = t->metadata_dropped = 0;
+    t->calls = t->unnamed = t->too_deep = t->metadata_dropped = t->abandoned = 0;
     t->all_ns = t->all_self_ns = 0;
 }
 
@@ -107,6 +107,9 @@ static struct as_layer_thread *add_place(struct as_layer_profile *p)
 static void take_over(struct as_layer_profile *p, struct as_layer_thread *t)
 {
     as_layer_thread_lock(t); /* what the last owner stored is ours to see */
+    if (t->owner && atomic_load_explicit(&t->session, memory_order_relaxed) ==
+                        atomic_load_explicit(&p->session, memory_order_relaxed))
+        t->abandoned += atomic_load_explicit(&t->depth, memory_order_relaxed);
     atomic_store_explicit(&t->depth, 0, memory_order_relaxed);
     t->forgotten = t->serial;
     t->number = p->next_number++;

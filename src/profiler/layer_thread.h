@@ -97,7 +97,7 @@ struct as_layer_thread {
     struct as_layer_cell **cell;
     size_t n_cells, cell_capacity;
     struct as_hash_map by_name; /* numbers of cells; the owner's */
-    uint64_t unnamed, too_deep, metadata_dropped;
+    uint64_t unnamed, too_deep, metadata_dropped, abandoned;
     /* Whose it is; changed only under the profile's lock. */
     const void *key;
     uint64_t owner;

@@ -2,7 +2,7 @@
  * One thread: it sleeps until a signal, the end of the program, or the time of the next reading. */
 #include "watch/watch_run.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>

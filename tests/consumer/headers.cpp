@@ -1,14 +1,16 @@
 // tests/consumer/headers.cpp - every public header in one C++ file.
 #include <assay/anomaly.h>
 #include <assay/assay.h>
-#include <assay/attention.h>
-#include <assay/bench_csv.h>
 #include <assay/bottlenecks.h>
-#include <assay/bundle.h>
 #include <assay/compare.h>
 #include <assay/distributed.h>
 #include <assay/error.h>
-#include <assay/fingerprint.h>
+#include <assay/experiment/attention.h>
+#include <assay/experiment/bench_csv.h>
+#include <assay/experiment/bundle.h>
+#include <assay/experiment/fingerprint.h>
+#include <assay/experiment/quality.h>
+#include <assay/experiment/witness.h>
 #include <assay/latency.h>
 #include <assay/leaks.h>
 #include <assay/manager.h>
@@ -16,9 +18,7 @@
 #include <assay/memory.h>
 #include <assay/model.h>
 #include <assay/power.h>
-#include <assay/quality.h>
 #include <assay/scope.h>
-#include <assay/witness.h>
 
 int headers_fit_together_in_cpp();
 

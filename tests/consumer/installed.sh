@@ -43,14 +43,19 @@ cc -std=gnu11 -Wall -Werror "$here/host.c" $(pkg-config --cflags --libs assay-tr
 cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/tree" >/dev/null
 cmake --build "$work/cmake" >/dev/null
 for program in "$work"/cmake/{trace-c,whole-c}-{shared,static}; do check "$program" inner; done
+for program in "$work"/cmake/named-{trace,whole,archive}; do check "$program" inner; done
 for program in "$work"/cmake/trace-cpp-{shared,static}; do check "$program" throwing; done
 
 # Only what the headers promise leaves the libraries, and the recorder needs libc alone.
 for name in assay-trace assay; do
-    if nm -D --defined-only "$lib/lib$name.so" | awk '{print $3}' | grep -vE '^(assay_[a-z0-9_]*|_init|_fini)(@.*)?$'; then
-        fail "lib$name.so exports more than assay_*"
+    if nm -D --defined-only "$lib/lib$name.so" | awk '{print $3}' | grep -vE '^(assay_[a-z0-9_]*@@ASSAY_0\.1|ASSAY_0\.1(@@.*)?|_init|_fini)$'; then
+        fail "lib$name.so exports more than assay_*, or a symbol without its version"
     fi
 done
+# The headers and the package are of one version.
+told=$(printf '#include <assay/error.h>\nASSAY_VERSION_MAJOR.ASSAY_VERSION_MINOR.ASSAY_VERSION_PATCH\n' |
+    cc -E -P -I"$work/tree/include" - | tail -1 | tr -d ' ')
+[ "$told" = "$(pkg-config --modversion assay)" ] || fail "the headers are of version $told"
 needed=$(readelf -d "$lib/libassay-trace.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc\.so\.6|ld-linux.*)$' || true)
 [ -z "$needed" ] || fail "libassay-trace.so needs $needed"
 test -s "$work/tree/share/man/man1/assay-report.1" || fail 'no manual was installed'

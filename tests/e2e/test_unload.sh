@@ -8,7 +8,7 @@ if nm -D "$build/libassay-trace.so" | grep -qE '__(asan|tsan)_'; then
     exit 77
 fi
 cat >"$tmp/plugin.c" <<'EOF'
-#include <assay/assay.h>
+#include <assay/session.h>
 int plugin_open(const char *path);
 void plugin_work(void);
 int plugin_open(const char *path)

@@ -1,7 +1,7 @@
 /* tests/helpers/heap_target.c - allocates known things in known ways, for tests/e2e/test_heap*.sh.
  * heap_target WHAT [FILE]: each WHAT is a row of the table below; ends with 1 when it was not
  * treated as it should be. Blocks of a kind have a size of their own, so that a test knows them. */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>

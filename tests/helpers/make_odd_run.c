@@ -1,6 +1,6 @@
 /* tests/helpers/make_odd_run.c - records a run of an odd kind: make_odd_run KIND PATH [N].
  * Prints nothing; ends with status 1 and a sentence when the run could not be made. */
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <math.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* tests/helpers/make_run.c - records a run with known contents, for the scripts in tests/e2e.
  * make_run FILE WHAT...: each WHAT adds what the table below says; "kill" never closes it. */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

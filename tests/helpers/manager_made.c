@@ -4,7 +4,7 @@
  *        manager_made parts FILE: with anomalies, nodes, backends, memory that grows, a leak
  *        manager_made lines FILE: prints the parts of a run or document, one to a line
  * FILE is a run when it ends in .assay, else JSON. */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

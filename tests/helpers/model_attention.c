@@ -4,7 +4,7 @@
  *        model_attention cut FOLDER TOKENS LAMBDA EPS
  * Tensors are raw f32 in the folder: q.f32, k.f32, v.f32, logits.f32; answers are written beside
  * them and figures printed. */
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 
 #include <stdio.h>
 #include <stdlib.h>

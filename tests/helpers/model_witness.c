@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <assay/witness.h>
+#include <assay/experiment/witness.h>
 
 #define TOKENS 20
 

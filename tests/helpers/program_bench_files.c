@@ -1,6 +1,6 @@
 /* tests/helpers/program_bench_files.c - writes every CSV file of a benchmark, or copies one.
  * usage: program_bench_files write FOLDER | copy FROM TO */
-#include <assay/bench_csv.h>
+#include <assay/experiment/bench_csv.h>
 
 #include <math.h>
 #include <stdio.h>

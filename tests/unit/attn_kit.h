@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 
 #include "stats/describe/rng.h"
 

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <dirent.h>
 #include <sched.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * what is refused. */
 #include "unit.h"
 
-#include <assay/bench_csv.h>
+#include <assay/experiment/bench_csv.h>
 
 #include <locale.h>
 #include <stdio.h>

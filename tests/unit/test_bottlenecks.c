@@ -591,6 +591,20 @@ static void severity_never_falls(void **state)
     }
 }
 
+/* A profiler's own page faults happen around a layer that is too short for them. */
+static void faults_that_do_not_fit_are_not_its_own(void **state)
+{
+    struct assay_layer_metrics m = assay_layer_metrics_init;
+
+    (void)state;
+    m.execution_time = 1;
+    m.minor_faults = 2e7; /* 2 s at the least */
+    one_cause(&m, NULL);
+    for (size_t i = 0; i < ranked("x")->n_causes; i++)
+        assert_int_not_equal(ranked("x")->cause[i].type, ASSAY_BOTTLENECK_PAGE_FAULTS);
+    done();
+}
+
 /* The same through the analyzer: a metric that tells more of a cause never lowers the severity. */
 static void telling_more_never_lowers_severity(void **state)
 {
@@ -607,7 +621,7 @@ static void telling_more_never_lowers_severity(void **state)
             if (step & 1)
                 m.io_wait_time = m.execution_time * (step + as_rng_unit(&rng)) / 9;
             else
-                m.minor_faults = 2e5 * (step + as_rng_unit(&rng));
+                m.minor_faults = 1e5 * (step + as_rng_unit(&rng)); /* as many as fit into 0.1 s */
             if (step == 4)
                 m.cpu_time = m.execution_time * as_rng_unit(&rng);
             if (step == 6)
@@ -867,9 +881,34 @@ static void the_page_is_safe_and_coloured(void **state)
     done();
 }
 
+/* A program that leaves fields out by a designated initializer must not get wrong answers. */
+static void fields_left_out_are_unknown(void **state)
+{
+    struct assay_layer_metrics m = {.size = sizeof m, .execution_time = 0.25};
+
+    (void)state;
+    begin(NULL);
+    record("conv", &m);
+    m.execution_time = 1;
+    record("dense", &m);
+    analyze();
+    near(result->total_self_seconds, 1.25);
+    assert_int_equal(result->summary.by_type[ASSAY_BOTTLENECK_UNDERUTILIZATION], 0);
+    assert_true(isnan(result->bottlenecks[0].gpu_utilization));
+    assert_true(isnan(result->bottlenecks[0].io_intensity));
+    m.gpu_utilization = m.io_operations = ASSAY_MEASURED_ZERO;
+    record("dense", &m);
+    analyze();
+    assert_true(result->bottlenecks[0].gpu_utilization == 0);
+    assert_true(result->bottlenecks[0].io_intensity == 0);
+    assert_int_equal(result->summary.by_type[ASSAY_BOTTLENECK_UNDERUTILIZATION], 1);
+    done();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_left_out_are_unknown),
         cmocka_unit_test(figures_are_those_of_numpy),
         cmocka_unit_test(the_percentile_can_be_set),
         cmocka_unit_test(no_data_gives_empty_lists),
@@ -891,6 +930,7 @@ int main(void)
         cmocka_unit_test(weak_causes_are_not_named),
         cmocka_unit_test(variance_is_what_exceeds_the_median),
         cmocka_unit_test(severity_never_falls),
+        cmocka_unit_test(faults_that_do_not_fit_are_not_its_own),
         cmocka_unit_test(telling_more_never_lowers_severity),
         cmocka_unit_test(a_sample_weighs_by_calls),
         cmocka_unit_test(a_fair_sample_is_near_the_whole),

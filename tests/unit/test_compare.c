@@ -341,7 +341,8 @@ static void memory_and_energy_are_compared_where_two_tell_them(void **state)
 static void a_time_of_nothing_is_no_infinite_speedup(void **state)
 {
     struct assay_compare *c = *state;
-    struct assay_backend_layer none = layer("conv", 0, 0, 5), some = layer("conv", 1, 0, 5);
+    struct assay_backend_layer none = layer("conv", ASSAY_MEASURED_ZERO, 0, 5),
+                               some = layer("conv", 1, 0, 5);
     const struct assay_comparison *r;
 
     add(c, "none", &none, 1);
@@ -350,6 +351,30 @@ static void a_time_of_nothing_is_no_infinite_speedup(void **state)
     near(r->layers[0].speedup, 1);
     near(r->summary.overall_speedup, 1);
     assert_int_equal(r->layers[0].test.difference, ASSAY_DIFFERENCE_UNKNOWN);
+}
+
+/* A program that leaves fields out by a designated initializer must not get wrong answers. */
+static void fields_left_out_are_unknown(void **state)
+{
+    struct assay_compare *c = *state;
+    struct assay_backend_layer slow = {.name = "conv", .mean_time = 0.009, .call_count = 10};
+    struct assay_backend_layer fast = {.name = "conv", .mean_time = 0.001, .call_count = 10};
+    const struct assay_comparison *r;
+
+    assert_int_equal(assay_compare_add(c, "slow", &slow, 1, 0, 0, NULL), 0);
+    assert_int_equal(assay_compare_add(c, "fast", &fast, 1, 0, 0, NULL), 0);
+    r = run(c);
+    assert_string_equal(r->summary.fastest_backend, "fast");
+    near(r->summary.overall_speedup, 9);
+    near(r->backends[0].total_time, 0.09);
+    assert_true(r->backends[0].timestamp > 1e9);
+    assert_int_equal(r->layers[0].test.difference, ASSAY_DIFFERENCE_UNKNOWN);
+    slow.call_count = fast.call_count = 0; /* then the totals cannot be known */
+    assert_int_equal(assay_compare_add(c, "slow", &slow, 1, 0, 0, NULL), 0);
+    assert_int_equal(assay_compare_add(c, "fast", &fast, 1, 0, 0, NULL), 0);
+    r = run(c);
+    assert_true(isnan(r->backends[0].total_time));
+    assert_string_equal(r->layers[0].fastest_backend, "fast");
 }
 
 static void what_makes_no_sense_is_refused(void **state)
@@ -430,7 +455,7 @@ static void equal_backends_have_no_winner(void **state)
 {
     const struct assay_backend_layer layers[] = {
         {.name = "conv", .mean_time = 0.5, .total_time = 1, .call_count = 2, .std_time = NAN},
-        {.name = "broken", .mean_time = NAN, .total_time = 0, .std_time = NAN},
+        {.name = "broken", .mean_time = NAN, .total_time = ASSAY_MEASURED_ZERO, .std_time = NAN},
     };
     const struct assay_comparison *r;
     struct assay_compare *c;
@@ -467,6 +492,7 @@ int main(void)
         CASE(aliases_join_layers_of_other_names),
         CASE(memory_and_energy_are_compared_where_two_tell_them),
         CASE(a_time_of_nothing_is_no_infinite_speedup),
+        CASE(fields_left_out_are_unknown),
         CASE(what_makes_no_sense_is_refused),
         CASE(a_reset_forgets_all),
         CASE(running_out_of_memory_is_an_error),

@@ -2,7 +2,7 @@
  * What is read is always part of the original, and what is missing is said to be missing. */
 #include "unit.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -113,8 +113,8 @@ static void a_factor_below_a_tenth_is_balanced(void **state)
     assert_false(analyzed(d)->load.is_balanced);
     assert_int_equal(assay_distributed_nodes(d), 2);
     assay_distributed_reset(d);
-    node(d, "a", 0);
-    node(d, "b", 0);
+    node(d, "a", ASSAY_MEASURED_ZERO);
+    node(d, "b", ASSAY_MEASURED_ZERO);
     assert_true(analyzed(d)->load.imbalance_factor == 0 && analyzed(d)->load.is_balanced);
     assay_distributed_free(d);
 }
@@ -267,6 +267,41 @@ static void synchronization_counts_every_participant(void **state)
     assay_distributed_free(d);
 }
 
+/* A program that leaves fields out by a designated initializer must not get wrong answers. */
+static void fields_left_out_are_unknown(void **state)
+{
+    const struct assay_node_layer layers[] = {{"conv", 1}, {"dense", 2}};
+    const struct assay_node_profile profile = {
+        .size = sizeof profile, .layers = layers, .n_layers = 2};
+    const char *const names[] = {"a", "b"};
+    const struct assay_synchronization sync = {.size = sizeof sync,
+                                               .nodes = names,
+                                               .n_nodes = 2,
+                                               .sync_type = "barrier",
+                                               .duration_ms = 3};
+    struct assay_communication transfer = {.size = sizeof transfer,
+                                           .source = "a",
+                                           .destination = "b",
+                                           .data_size_mb = 1,
+                                           .duration_ms = 100};
+    struct assay_synchronization_event seen;
+    const struct assay_distributed_result *r;
+    struct assay_distributed *d = fresh();
+
+    (void)state;
+    assert_int_equal(assay_distributed_add_node(d, "a", &profile, NULL), 0);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(assay_distributed_add_communication(d, &transfer, NULL), 0);
+    assert_int_equal(assay_distributed_add_synchronization(d, &sync, NULL), 0);
+    r = analyzed(d);
+    assert_true(r->load.nodes[0].seconds == 3 && r->load.nodes[0].from_layers);
+    assert_int_equal(r->communication.n_placed, 0);
+    assert_true(isnan(r->communication.busy_time_ms));
+    assert_true(assay_distributed_synchronization_at(d, 0, &seen));
+    assert_true(isnan(seen.barrier_wait_ms) && isnan(seen.start_time) && seen.timestamp > 1e9);
+    assay_distributed_free(d);
+}
+
 static void a_wait_that_was_not_told_is_not_known(void **state)
 {
     struct assay_distributed *d = four_nodes();
@@ -279,7 +314,7 @@ static void a_wait_that_was_not_told_is_not_known(void **state)
         assert_true(isnan(r->load.nodes[i].barrier_wait_ms));
     assert_true(isnan(r->synchronization.barrier_node_time_ms));
     assert_true(isnan(r->synchronization.barrier_node_percent));
-    synchronize(d, 1, 300, 0, UNIT_NAN);
+    synchronize(d, 1, 300, ASSAY_MEASURED_ZERO, UNIT_NAN);
     r = analyzed(d);
     assert_true(r->load.nodes[0].barrier_wait_ms == 0);
     assert_true(isnan(r->load.nodes[1].barrier_wait_ms));
@@ -567,6 +602,7 @@ int main(void)
         cmocka_unit_test(overlapping_transfers_are_counted_once),
         cmocka_unit_test(the_union_agrees_with_counting_cells),
         cmocka_unit_test(synchronization_counts_every_participant),
+        cmocka_unit_test(fields_left_out_are_unknown),
         cmocka_unit_test(a_wait_that_was_not_told_is_not_known),
         cmocka_unit_test(bottlenecks_follow_the_documented_limits),
         cmocka_unit_test(the_verdict_by_node_sees_what_the_documented_one_does_not),

@@ -2,7 +2,7 @@
  * escapes, unknown facts. */
 #include "unit.h"
 
-#include <assay/fingerprint.h>
+#include <assay/experiment/fingerprint.h>
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * which outlives it. */
 #include "unit.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>

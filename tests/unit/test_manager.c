@@ -1,6 +1,6 @@
 /* tests/unit/test_manager.c - the manager: every profiler alone, switched, started, ended,
  * extended, reported; with memory failing at every place. */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -84,7 +84,7 @@ static void nothing_is_unknown(void **state)
     assert_int_equal(assay_memory_tracker_add(NULL, NULL, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_memory_tracker_report(NULL, &r, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_memory_tracker_start(NULL, 1000, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_memory_tracker_stop(NULL, NULL), ASSAY_ERR_STATE);
+    assert_int_equal(assay_memory_tracker_stop(NULL, NULL), ASSAY_ERR_USAGE);
 }
 
 static void time_weighs_what_lasts(void **state)

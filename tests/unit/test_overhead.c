@@ -2,7 +2,7 @@
 #include "fake_work.h"
 #include "study_kit.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <stdlib.h>
 #include <unistd.h>

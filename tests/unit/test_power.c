@@ -480,7 +480,7 @@ static void misuse_is_told(void **state)
     assert_int_equal(assay_power_tracker_sample(t, NULL, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_power_tracker_sample(NULL, &empty, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_power_tracker_start(t, &empty, 1000, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_power_tracker_stop(NULL, NULL), ASSAY_ERR_STATE);
+    assert_int_equal(assay_power_tracker_stop(NULL, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_power_tracker_add(t, NULL, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_power_tracker_energy(NULL, &r, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_power_tracker_energy(t, NULL, NULL), ASSAY_ERR_USAGE);

@@ -2,7 +2,7 @@
  * and what is refused. */
 #include "unit.h"
 
-#include <assay/quality.h>
+#include <assay/experiment/quality.h>
 
 #define V(...)      ((const float[]){__VA_ARGS__})
 #define NEAR(x, y)  assert_true(fabs((x) - (y)) <= 1e-9)

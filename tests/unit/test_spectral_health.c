@@ -1,7 +1,7 @@
 /* tests/unit/test_spectral_health.c - graphs whose eigenvalues and resistances are known. */
 #include "unit.h"
 
-#include <assay/quality.h>
+#include <assay/experiment/quality.h>
 
 #include "base/alloc.h"
 

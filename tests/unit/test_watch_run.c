@@ -1,6 +1,6 @@
 /* tests/unit/test_watch_run.c - real children are watched until they end, and the run tells what
  * they did. */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <assay/witness.h>
+#include <assay/experiment/witness.h>
 
 #define MADE_MASK_MAX 32768
 

@@ -70,9 +70,12 @@ int assay_distributed_new(struct assay_distributed **out,
                           const struct assay_distributed_options *options, struct assay_error *err)
 {
     struct assay_distributed_options taken;
-    int rc = take_options(&taken, options, err);
+    int rc;
 
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new analysis is NULL");
     *out = NULL;
+    rc = take_options(&taken, options, err);
     if (rc < 0)
         return rc;
     *out = as_alloc_zero(1, sizeof **out);
@@ -91,9 +94,13 @@ static void forget_names(struct as_numbered *names)
 
 void assay_distributed_reset(struct assay_distributed *d)
 {
-    struct assay_distributed fresh = {.options = d->options};
-    size_t max = d->options.max_events;
+    struct assay_distributed fresh = {0};
+    size_t max;
 
+    if (!d)
+        return;
+    fresh.options = d->options;
+    max = d->options.max_events;
     forget_names(&d->nodes);
     forget_names(&d->operations);
     forget_names(&d->syncs);
@@ -197,9 +204,14 @@ static int node_of(struct assay_distributed *d, const char *id, uint32_t *out,
     return number_of(d, &d->nodes, id, "nodes", out, err);
 }
 
+static double start_of(double unix_s)
+{
+    return isfinite(unix_s) ? as_known_input(unix_s) : AS_UNKNOWN;
+}
+
 static double time_or_now(double timestamp)
 {
-    return isfinite(timestamp) ? timestamp : as_clock_unix_seconds();
+    return isfinite(timestamp) && timestamp != 0 ? timestamp : as_clock_unix_seconds();
 }
 
 static bool is_amount(double x)
@@ -226,13 +238,15 @@ static int sum_layers(double *out, const char *id, const struct assay_node_profi
 int assay_distributed_add_node(struct assay_distributed *d, const char *id,
                                const struct assay_node_profile *profile, struct assay_error *err)
 {
-    double seconds = profile ? profile->total_time : AS_UNKNOWN;
+    double seconds = profile ? as_known_input(profile->total_time) : AS_UNKNOWN;
     bool from_layers = profile && isnan(seconds);
     uint32_t number = 0;
     int rc = ASSAY_OK;
 
-    if (!id)
-        return as_fail(err, ASSAY_ERR_USAGE, "a node needs an id");
+    if (!d || !id)
+        return as_fail(err, ASSAY_ERR_USAGE, "a node needs an analysis and an id");
+    if (profile && !profile->layers && profile->n_layers > 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "the array of layers of node %s is NULL", id);
     if (profile && profile->size != sizeof *profile)
         return as_fail(err, ASSAY_ERR_USAGE, "the profile of node %s is not of this version", id);
     if (!isnan(seconds) && !is_amount(seconds))
@@ -252,23 +266,28 @@ int assay_distributed_add_node(struct assay_distributed *d, const char *id,
 
 size_t assay_distributed_nodes(const struct assay_distributed *d)
 {
-    return d->n_profiles;
+    return d ? d->n_profiles : 0;
 }
 
 int assay_distributed_add_communication(struct assay_distributed *d,
                                         const struct assay_communication *event,
                                         struct assay_error *err)
 {
-    const char *type = event->operation_type ? event->operation_type : "transfer";
-    struct as_transfer t = {.data_size_mb = event->data_size_mb,
-                            .duration_ms = event->duration_ms,
-                            .start = isfinite(event->start_time) ? event->start_time : AS_UNKNOWN,
-                            .timestamp = time_or_now(event->timestamp)};
+    const char *type = "transfer";
+    struct as_transfer t;
     struct assay_operation_total *total;
     int rc;
 
+    if (!d || !event)
+        return as_fail(err, ASSAY_ERR_USAGE, "the analysis or the transfer is NULL");
     if (event->size != sizeof *event)
         return as_fail(err, ASSAY_ERR_USAGE, "the transfer is not of this version");
+    if (event->operation_type)
+        type = event->operation_type;
+    t = (struct as_transfer){.data_size_mb = event->data_size_mb,
+                             .duration_ms = event->duration_ms,
+                             .start = start_of(event->start_time),
+                             .timestamp = time_or_now(event->timestamp)};
     if (!event->source || !event->destination)
         return as_fail(err, ASSAY_ERR_USAGE, "a transfer needs a source and a destination");
     if (!is_amount(t.data_size_mb) || !is_amount(t.duration_ms))
@@ -362,16 +381,19 @@ int assay_distributed_add_synchronization(struct assay_distributed *d,
                                           const struct assay_synchronization *event,
                                           struct assay_error *err)
 {
-    struct as_sync s = {.n_nodes = event->n_nodes,
-                        .duration_ms = event->duration_ms,
-                        .barrier_wait_ms = event->barrier_wait_ms,
-                        .start = isfinite(event->start_time) ? event->start_time : AS_UNKNOWN,
-                        .timestamp = time_or_now(event->timestamp)};
+    struct as_sync s;
     uint32_t *nodes;
     int rc;
 
+    if (!d || !event)
+        return as_fail(err, ASSAY_ERR_USAGE, "the analysis or the synchronization is NULL");
     if (event->size != sizeof *event)
         return as_fail(err, ASSAY_ERR_USAGE, "the synchronisation is not of this version");
+    s = (struct as_sync){.n_nodes = event->n_nodes,
+                         .duration_ms = event->duration_ms,
+                         .barrier_wait_ms = as_known_input(event->barrier_wait_ms),
+                         .start = start_of(event->start_time),
+                         .timestamp = time_or_now(event->timestamp)};
     if (!event->sync_type)
         return as_fail(err, ASSAY_ERR_USAGE, "a synchronisation needs a type");
     if (!is_amount(s.duration_ms) || (!isnan(s.barrier_wait_ms) && !is_amount(s.barrier_wait_ms)))
@@ -380,6 +402,9 @@ int assay_distributed_add_synchronization(struct assay_distributed *d,
     if (s.n_nodes > AS_DISTRIBUTED_MAX_NAMES)
         return as_fail(err, ASSAY_ERR_LIMIT, "a %s of %zu nodes; at most %d can take part",
                        event->sync_type, s.n_nodes, AS_DISTRIBUTED_MAX_NAMES);
+    if (!event->nodes && s.n_nodes > 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "the array of nodes of a %s is NULL",
+                       event->sync_type);
     GROW(d->sync, d->syncs.n, d->capacity_sync);
     nodes = as_alloc_zero(s.n_nodes + 1, sizeof *nodes);
     if (!nodes)
@@ -462,8 +487,9 @@ int assay_distributed_add_metrics(struct assay_distributed *d, const char *id,
     uint32_t node = 0;
     int rc;
 
-    if (!id)
-        return as_fail(err, ASSAY_ERR_USAGE, "metrics need the id of their node");
+    if (!d || !id || (!metrics && n > 0))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "metrics need an analysis, an array and the id of their node");
     for (size_t i = 0; i < n; i++) {
         if (!metrics[i].name || !isfinite(metrics[i].value))
             return as_fail(err, ASSAY_ERR_USAGE,

@@ -7,7 +7,7 @@
 bool assay_distributed_communication_at(const struct assay_distributed *d, size_t i,
                                         struct assay_communication_event *out)
 {
-    const struct as_transfer *t = as_newest_at(&d->transfers, i);
+    const struct as_transfer *t = d && out ? as_newest_at(&d->transfers, i) : NULL;
     double mib_s;
 
     if (!t)
@@ -30,7 +30,7 @@ bool assay_distributed_communication_at(const struct assay_distributed *d, size_
 bool assay_distributed_synchronization_at(const struct assay_distributed *d, size_t i,
                                           struct assay_synchronization_event *out)
 {
-    const struct as_sync *s = as_newest_at(&d->synchronizations, i);
+    const struct as_sync *s = d && out ? as_newest_at(&d->synchronizations, i) : NULL;
 
     if (!s)
         return false;
@@ -48,7 +48,7 @@ bool assay_distributed_synchronization_at(const struct assay_distributed *d, siz
 const char *assay_distributed_synchronization_node(const struct assay_distributed *d, size_t i,
                                                    size_t node)
 {
-    const struct as_sync *s = as_newest_at(&d->synchronizations, i);
+    const struct as_sync *s = d ? as_newest_at(&d->synchronizations, i) : NULL;
 
     if (!s || node >= s->n_nodes || s->set == AS_DISTRIBUTED_NO_SET)
         return NULL;
@@ -58,7 +58,7 @@ const char *assay_distributed_synchronization_node(const struct assay_distribute
 bool assay_distributed_metric_at(const struct assay_distributed *d, size_t i,
                                  struct assay_metric_event *out)
 {
-    const struct as_metric_reading *r = as_newest_at(&d->readings, i);
+    const struct as_metric_reading *r = d && out ? as_newest_at(&d->readings, i) : NULL;
 
     if (!r)
         return false;

@@ -372,11 +372,16 @@ static bool fill_findings(struct assay_distributed *d, struct assay_distributed_
 int assay_distributed_analyze(struct assay_distributed *d,
                               const struct assay_distributed_result **out, struct assay_error *err)
 {
-    struct assay_distributed_result *r = &d->result;
+    struct assay_distributed_result *r;
     struct assay_distributed_bottleneck *bottlenecks;
     struct assay_finding *findings;
     int rc;
 
+    if (out)
+        *out = NULL;
+    if (!d || !out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the analysis or the pointer for its result is NULL");
+    r = &d->result;
     as_arena_fini(&d->answers);
     *r = (struct assay_distributed_result){.total_nodes = d->n_profiles};
     findings = as_arena_zero(&d->answers, MAX_FINDINGS, sizeof *findings);

@@ -15,12 +15,16 @@
 
 int assay_compare_new(struct assay_compare **out, struct assay_error *err)
 {
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new comparison is NULL");
     *out = as_alloc_zero(1, sizeof **out);
     return *out ? ASSAY_OK : as_fail_nomem(err);
 }
 
 void assay_compare_reset(struct assay_compare *compare)
 {
+    if (!compare)
+        return;
     for (size_t i = 0; i < compare->n_backends; i++)
         as_arena_fini(&compare->backends[i].arena);
     for (size_t i = 0; i < compare->n_aliases; i++) {
@@ -93,9 +97,9 @@ static int take_layer(struct as_compare_layer *out, struct as_arena *arena,
         return as_fail_nomem(err);
     if (layer->n_samples > 0)
         return take_samples(out, layer, err);
-    out->mean = layer->mean_time;
-    out->std = layer->std_time;
-    out->total = layer->total_time;
+    out->mean = as_known_input(layer->mean_time);
+    out->std = as_known_input(layer->std_time);
+    out->total = as_known_input(layer->total_time);
     out->calls = layer->call_count;
     if (isnan(out->mean) && out->calls > 0)
         out->mean = out->total / (double)out->calls;
@@ -194,6 +198,8 @@ int assay_compare_add(struct assay_compare *compare, const char *name,
     struct as_compare_backend backend = {.peak_memory_mb = AS_UNKNOWN, .energy_j = AS_UNKNOWN};
     int rc;
 
+    if (!compare || (!layers && n > 0))
+        return as_fail(err, ASSAY_ERR_USAGE, "the comparison or the array of layers is NULL");
     if (!name || !name[0])
         return as_fail(err, ASSAY_ERR_USAGE, "a backend needs a name");
     if (!makes_sense(total_time) || isinf(timestamp))
@@ -202,8 +208,8 @@ int assay_compare_add(struct assay_compare *compare, const char *name,
     forget_results(compare);
     rc = fill_backend(&backend, name, layers, n, err);
     if (rc == ASSAY_OK) {
-        take_total(&backend, total_time);
-        backend.timestamp = isnan(timestamp) ? now_s() : timestamp;
+        take_total(&backend, as_known_input(total_time));
+        backend.timestamp = isnan(as_known_input(timestamp)) ? now_s() : timestamp;
         rc = put_backend(compare, &backend, err);
     }
     if (rc < 0)
@@ -214,16 +220,19 @@ int assay_compare_add(struct assay_compare *compare, const char *name,
 int assay_compare_add_resources(struct assay_compare *compare, const char *name,
                                 double peak_memory_mb, double energy_j, struct assay_error *err)
 {
-    struct as_compare_backend *backend = name ? find_backend(compare, name) : NULL;
+    struct as_compare_backend *backend;
 
+    if (!compare || !name)
+        return as_fail(err, ASSAY_ERR_USAGE, "the comparison or the name of the backend is NULL");
+    backend = find_backend(compare, name);
     if (!backend)
-        return as_fail(err, ASSAY_ERR_NOTFOUND, "no backend %s was added", name ? name : "");
+        return as_fail(err, ASSAY_ERR_NOTFOUND, "no backend %s was added", name);
     if (!makes_sense(peak_memory_mb) || !makes_sense(energy_j))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "memory or energy of %s is negative or infinite: give NaN when unknown",
                        name);
-    backend->peak_memory_mb = peak_memory_mb;
-    backend->energy_j = energy_j;
+    backend->peak_memory_mb = as_known_input(peak_memory_mb);
+    backend->energy_j = as_known_input(energy_j);
     return ASSAY_OK;
 }
 
@@ -232,6 +241,8 @@ int assay_compare_add_alias(struct assay_compare *compare, const char *alias, co
 {
     struct as_compare_alias *grown;
 
+    if (!compare)
+        return as_fail(err, ASSAY_ERR_USAGE, "the comparison is NULL");
     if (!alias || !alias[0] || !layer || !layer[0] || strcmp(alias, layer) == 0)
         return as_fail(err, ASSAY_ERR_USAGE, "an alias needs two different names");
     for (size_t i = 0; i < compare->n_aliases; i++) {
@@ -351,6 +362,11 @@ int assay_compare_run(struct assay_compare *compare, const char *const *names, s
     struct as_compare_join join = {0};
     int rc;
 
+    if (out)
+        *out = NULL;
+    if (!compare || !out)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the comparison or the pointer for its result is NULL");
     forget_results(compare);
     *out = &compare->result;
     rc = list_available(compare, err);
@@ -386,6 +402,8 @@ int assay_compare_ranking(struct assay_compare *compare, const struct assay_back
 {
     struct assay_backend_total *totals;
 
+    if (!compare || !out || !n)
+        return as_fail(err, ASSAY_ERR_USAGE, "the comparison or a pointer for its ranking is NULL");
     as_arena_fini(&compare->ranking_arena);
     totals = as_arena_zero(&compare->ranking_arena, compare->n_backends + 1, sizeof *totals);
     if (!totals)

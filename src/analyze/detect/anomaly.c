@@ -119,9 +119,12 @@ int assay_anomaly_new(struct assay_anomaly_detector **out,
 {
     struct assay_anomaly_detector *a;
     double factor;
-    int rc = options ? check_options(options, err) : ASSAY_OK;
+    int rc;
 
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new detector is NULL");
     *out = NULL;
+    rc = options ? check_options(options, err) : ASSAY_OK;
     if (rc < 0)
         return rc;
     a = as_alloc_zero(1, sizeof *a);
@@ -143,6 +146,8 @@ int assay_anomaly_new(struct assay_anomaly_detector **out,
 
 void assay_anomaly_reset(struct assay_anomaly_detector *a)
 {
+    if (!a)
+        return;
     as_free(a->series);
     as_free(a->layers);
     as_free(a->found);
@@ -338,6 +343,8 @@ int assay_anomaly_add(struct assay_anomaly_detector *a, const char *layer, const
 
     if (found)
         *found = NULL;
+    if (!a)
+        return as_fail(err, ASSAY_ERR_USAGE, "the anomaly detector is NULL");
     if (!layer || !metric)
         return as_fail(err, ASSAY_ERR_USAGE, "a value needs the names of its layer and metric");
     if (!isfinite(value))
@@ -370,6 +377,8 @@ int assay_anomaly_add(struct assay_anomaly_detector *a, const char *layer, const
 
 size_t assay_anomaly_count(const struct assay_anomaly_detector *a)
 {
+    if (!a)
+        return 0;
     return a->n_found < a->options.max_found ? (size_t)a->n_found : a->options.max_found;
 }
 
@@ -383,13 +392,19 @@ const struct assay_anomaly *assay_anomaly_at(const struct assay_anomaly_detector
 size_t assay_anomaly_layers(const struct assay_anomaly_detector *a,
                             const struct assay_anomaly_layer **out)
 {
-    *out = a->layers;
-    return a->n_layers;
+    if (out)
+        *out = a ? a->layers : NULL;
+    return a ? a->n_layers : 0;
 }
 
 void assay_anomaly_summary(const struct assay_anomaly_detector *a,
                            struct assay_anomaly_summary *out)
 {
+    if (!out)
+        return;
+    *out = (struct assay_anomaly_summary){0};
+    if (!a)
+        return;
     *out = (struct assay_anomaly_summary){
         .n_values = a->n_values,
         .n_anomalies = a->n_found,

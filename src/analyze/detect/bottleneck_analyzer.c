@@ -9,8 +9,9 @@
 #include "base/units.h"
 #include "base/vec.h"
 
-#define FIRST_CAPACITY 16                /* samples of a new layer */
-#define MAX_SAMPLES    ((size_t)8 << 20) /* of all layers, beside the first ones of each */
+#define LEAST_FAULT_SECONDS 0.1e-6            /* no page fault is handled in less */
+#define FIRST_CAPACITY      16                /* samples of a new layer */
+#define MAX_SAMPLES         ((size_t)8 << 20) /* of all layers, beside the first ones of each */
 
 #define MAX_SECONDS 1e15 /* of one call, so that no sum of them overflows */
 
@@ -112,9 +113,12 @@ int assay_bottleneck_new(struct assay_bottleneck_analyzer **out,
                          const struct assay_bottleneck_options *options, struct assay_error *err)
 {
     struct assay_bottleneck_options o;
-    int rc = take_options(&o, options, err);
+    int rc;
 
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new analyzer is NULL");
     *out = NULL;
+    rc = take_options(&o, options, err);
     if (rc < 0)
         return rc;
     *out = as_alloc_zero(1, sizeof **out);
@@ -261,17 +265,28 @@ static void keep_time(struct assay_bottleneck_analyzer *a, struct as_bottleneck_
         layer->own[place] = own;
 }
 
+/* Page faults that even at their quickest take longer than the layer itself ran happened around it:
+ * in layers inside, or where a profiler read its counters. */
+static bool faults_fit(const struct assay_layer_metrics *m)
+{
+    const double minor = isfinite(m->minor_faults) ? m->minor_faults : 0;
+    const double major = isfinite(m->major_faults) ? m->major_faults : 0;
+
+    return (minor + major) * LEAST_FAULT_SECONDS <= own_time(m);
+}
+
 static void add_call(struct assay_bottleneck_analyzer *a, struct as_bottleneck_layer *layer,
                      const struct assay_layer_metrics *m)
 {
+    const bool fit = faults_fit(m);
     const double told[AS_METRIC_COUNT] = {
         [AS_METRIC_MEMORY] = m->memory_usage,
         [AS_METRIC_IO] = m->io_operations,
         [AS_METRIC_GPU] = m->gpu_utilization,
         [AS_METRIC_FLOPS] = m->flops,
         [AS_METRIC_BYTES] = m->bytes,
-        [AS_METRIC_MINOR_FAULTS] = m->minor_faults,
-        [AS_METRIC_MAJOR_FAULTS] = m->major_faults,
+        [AS_METRIC_MINOR_FAULTS] = fit ? m->minor_faults : NO,
+        [AS_METRIC_MAJOR_FAULTS] = fit ? m->major_faults : NO,
         /* Longer than the layer itself ran, it is of layers inside it too: what is its own of it
          * is not known. */
         [AS_METRIC_IO_WAIT] = m->io_wait_time <= own_time(m) ? m->io_wait_time : NO,
@@ -326,8 +341,8 @@ static int check_times(const char *layer, const struct assay_layer_metrics *m,
     return ASSAY_OK;
 }
 
-int assay_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
-                            const struct assay_layer_metrics *metrics, struct assay_error *err)
+int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
+                         const struct assay_layer_metrics *metrics, struct assay_error *err)
 {
     struct assay_layer_metrics m = assay_layer_metrics_init;
     struct as_bottleneck_layer *layer;
@@ -360,6 +375,26 @@ int assay_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *nam
     return ASSAY_OK;
 }
 
+/* Of what a program fills in, 0 means unknown as NaN does; the time of the call alone may be 0. */
+int assay_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
+                            const struct assay_layer_metrics *metrics, struct assay_error *err)
+{
+    struct assay_layer_metrics m = assay_layer_metrics_init;
+    double *const optional[] = {
+        &m.self_time, &m.memory_usage, &m.io_operations, &m.gpu_utilization, &m.flops,
+        &m.bytes,     &m.minor_faults, &m.major_faults,  &m.io_wait_time,    &m.io_bytes,
+        &m.cpu_time,  &m.switches,     &m.sleeps,
+    };
+
+    if (!metrics || metrics->size < offsetof(struct assay_layer_metrics, self_time))
+        return as_bottleneck_record(a, name, NULL, err);
+    memcpy(&m, metrics, metrics->size < sizeof m ? metrics->size : sizeof m);
+    m.size = sizeof m;
+    for (size_t i = 0; i < AS_COUNT_OF(optional); i++)
+        *optional[i] = as_known_input(*optional[i]);
+    return as_bottleneck_record(a, name, &m, err);
+}
+
 /* ---- the answer ---- */
 
 double as_metric_mean(const struct as_bottleneck_layer *layer, enum as_metric metric)
@@ -384,7 +419,10 @@ int assay_bottleneck_analyze(struct assay_bottleneck_analyzer *a,
 {
     int rc;
 
-    *out = NULL;
+    if (out)
+        *out = NULL;
+    if (!a || !out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the analyzer or the pointer for its result is NULL");
     as_arena_fini(&a->arena);
     a->result = (struct assay_bottleneck_result){.n_calls = a->calls,
                                                  .n_failed = a->failed,

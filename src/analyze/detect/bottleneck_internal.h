@@ -66,6 +66,11 @@ struct assay_bottleneck_analyzer {
 void as_bottleneck_set_peaks(struct assay_bottleneck_analyzer *a, const struct as_peaks *peaks,
                              unsigned threads);
 
+/* The same as assay_bottleneck_record(), for metrics of which 0 is a value and NaN alone unknown.
+ */
+int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
+                         const struct assay_layer_metrics *metrics, struct assay_error *err);
+
 /* The mean over the calls that told it; NaN when none did. */
 double as_metric_mean(const struct as_bottleneck_layer *layer, enum as_metric metric);
 

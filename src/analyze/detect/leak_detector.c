@@ -113,9 +113,12 @@ int assay_leak_detector_new(struct assay_leak_detector **out,
 {
     struct assay_leak_options taken;
     struct assay_leak_detector *d;
-    int rc = take_options(&taken, options, err);
+    int rc;
 
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new leak detector is NULL");
     *out = NULL;
+    rc = take_options(&taken, options, err);
     if (rc < 0)
         return rc;
     d = as_alloc_zero(1, sizeof *d);
@@ -161,12 +164,16 @@ void assay_leak_detector_free(struct assay_leak_detector *d)
 
 void assay_leak_reset(struct assay_leak_detector *d)
 {
+    if (!d)
+        return;
     forget_series(d);
     as_leak_window_reset(&d->window);
 }
 
 void assay_leak_set_room(struct assay_leak_detector *d, double capacity_mb)
 {
+    if (!d)
+        return;
     d->rule.capacity_mb = capacity_mb >= 0 ? capacity_mb : AS_UNKNOWN;
     d->fresh = false;
 }
@@ -245,6 +252,8 @@ int assay_leak_add(struct assay_leak_detector *d, const char *layer, double memo
     struct assay_leak leak;
     int rc = ASSAY_OK;
 
+    if (!d)
+        return as_fail(err, ASSAY_ERR_USAGE, "the leak detector is NULL");
     if (!(memory_mb >= 0) || isinf(memory_mb))
         return as_fail(err, ASSAY_ERR_USAGE, "memory of %s must be 0 MB or more",
                        layer ? layer : "the process");
@@ -268,13 +277,14 @@ int assay_leak_add(struct assay_leak_detector *d, const char *layer, double memo
 
 size_t assay_leak_list(struct assay_leak_detector *d, const struct assay_leak **out)
 {
-    *out = d->window.leaks;
-    return d->window.n_leaks;
+    if (out)
+        *out = d ? d->window.leaks : NULL;
+    return d ? d->window.n_leaks : 0;
 }
 
 bool assay_leak_any(struct assay_leak_detector *d)
 {
-    return d->window.n_seen > 0;
+    return d && d->window.n_seen > 0;
 }
 
 void as_leak_set_heap_level(struct assay_leak_detector *d, bool level)
@@ -308,6 +318,11 @@ int assay_leak_incidents(struct assay_leak_detector *d, const struct assay_leak_
 {
     int rc = ASSAY_OK;
 
+    if (out)
+        *out = NULL;
+    if (!d || !out)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the leak detector or the pointer for its incidents is NULL");
     if (!d->fresh) {
         d->incidents.n = 0;
         rc = as_leak_trend_find(&d->process, &d->rule, &d->incidents, err);
@@ -324,9 +339,14 @@ int assay_leak_summary(struct assay_leak_detector *d, struct assay_leak_summary 
                        struct assay_error *err)
 {
     const struct assay_leak_incident *incidents;
-    const struct as_leak_window *w = &d->window;
-    int n = assay_leak_incidents(d, &incidents, err);
+    const struct as_leak_window *w;
+    int n;
 
+    if (!d || !out)
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the leak detector or the pointer for its summary is NULL");
+    w = &d->window;
+    n = assay_leak_incidents(d, &incidents, err);
     if (n < 0)
         return n;
     *out = (struct assay_leak_summary){

@@ -59,8 +59,8 @@ static void put_no_device(struct as_json_writer *w, const void *object)
 
 #define S struct assay_manager_session
 DESCRIBE(as_manager_session_shape, F(start_time), F(end_time), F(duration_seconds), F(sessions),
-         F(calls), F(seconds_per_call), F(feeding_seconds), K("total_seconds", cost_seconds),
-         K("share", cost_share), F(feed_failures));
+         F(calls), F(seconds_per_call), F(feeding_seconds), F(wait_seconds), F(cpu_seconds),
+         K("total_seconds", cost_seconds), K("share", cost_share), F(feed_failures));
 #undef S
 
 /* ---- layers ---- */
@@ -437,6 +437,8 @@ DESCRIBE_OWN(head_shape, NAME(assay_version), F(timestamp),
              K("average_time_per_call", layers.average_time_per_call), RANKS("slowest", slowest),
              RANKS("most_variable", most_variable), RANKS("most_variable_cv", most_variable_cv),
              K("calls_unnamed", layers.calls_unnamed), K("calls_too_deep", layers.calls_too_deep),
+             K("calls_abandoned", layers.calls_abandoned),
+             K("marks_interrupted", layers.marks_interrupted),
              K("metadata_dropped", layers.metadata_dropped), K("open_dropped", layers.open_dropped),
              TEXTS("open_at_end", layers.open_at_end, layers.n_open_at_end),
              K("n_threads", layers.n_threads),

@@ -119,6 +119,35 @@ static int fill_memory(struct as_layers *out, const struct as_memory_report *fro
     return rc;
 }
 
+/* Layers a session ended in. One without a complete call gets a row of its own. */
+static void fill_open(struct as_layers *out, struct as_run_site *site,
+                      const struct assay_layer_profile *from)
+{
+    for (size_t i = 0; i < from->n_open_at_end; i++) {
+        static const struct assay_layer_stats none = {.p50 = AS_UNKNOWN,
+                                                      .p95 = AS_UNKNOWN,
+                                                      .p99 = AS_UNKNOWN,
+                                                      .min_time = AS_UNKNOWN,
+                                                      .max_time = AS_UNKNOWN,
+                                                      .mean_time = AS_UNKNOWN,
+                                                      .std_time = AS_UNKNOWN,
+                                                      .std_time_sample = AS_UNKNOWN};
+        struct assay_layer_stats stats = none;
+        size_t at = 0;
+
+        while (at < out->n_layers && strcmp(out->layer[at].info->name, from->open_at_end[i]) != 0)
+            at++;
+        if (at == out->n_layers) {
+            stats.layer = from->open_at_end[i];
+            fill_layer(&out->layer[at], &site[at], (uint32_t)at + 1, &stats);
+            out->n_layers++;
+        }
+        out->layer[at].open++;
+    }
+    out->open = from->n_open_at_end + from->open_dropped;
+    out->unclosed = from->calls_abandoned;
+}
+
 static void fill_totals(struct as_layers *out, const struct as_manager_run *from)
 {
     const struct assay_manager_session *s = &from->session;
@@ -165,7 +194,7 @@ int as_manager_run_layers(struct as_layers **result, struct as_run *run,
                           const struct as_manager_run *from, struct assay_error *err)
 {
     struct as_layers *out = as_alloc_zero(1, sizeof *out);
-    size_t n = from->layers.n_layers;
+    size_t n = from->layers.n_layers, most = n + from->layers.n_open_at_end + 1;
     struct as_run_site *site;
     int rc = ASSAY_OK;
 
@@ -173,15 +202,16 @@ int as_manager_run_layers(struct as_layers **result, struct as_run *run,
     if (!out)
         return as_fail_nomem(err);
     out->run = run;
-    out->layer = as_arena_zero(&out->arena, n + 1, sizeof *out->layer);
-    site = as_arena_zero(&out->arena, n + 1, sizeof *site);
+    out->layer = as_arena_zero(&out->arena, most, sizeof *out->layer);
+    site = as_arena_zero(&out->arena, most, sizeof *site);
     if (!out->layer || !site || !fill_threads(out, from->layers.n_threads))
         rc = as_fail_nomem(err);
     for (; rc == ASSAY_OK && out->n_layers < n; out->n_layers++)
         fill_layer(&out->layer[out->n_layers], &site[out->n_layers], (uint32_t)out->n_layers + 1,
                    &from->layers.layers[out->n_layers]);
     if (rc == ASSAY_OK) {
-        qsort(out->layer, n, sizeof *out->layer, by_self);
+        fill_open(out, site, &from->layers);
+        qsort(out->layer, out->n_layers, sizeof *out->layer, by_self);
         fill_totals(out, from);
         rc = fill_memory(out, &from->memory, err);
     }

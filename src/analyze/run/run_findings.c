@@ -153,7 +153,7 @@ static void on_end(void *user, const struct as_span *span)
     metrics.failed = span->state == AS_SPAN_FAILED;
     for (uint32_t i = 0; i < span->n_notes; i++)
         take_note(m, &metrics, &span->note[i]);
-    m->rc = assay_bottleneck_record(m->view->analyzer, site->name, &metrics, m->err);
+    m->rc = as_bottleneck_record(m->view->analyzer, site->name, &metrics, m->err);
     note_memory(m, span, &metrics);
 }
 

@@ -57,16 +57,18 @@ static uint32_t with_watch(const struct assay_manager *m, uint32_t on)
 static int switch_profiler(struct assay_manager *m, const char *name, bool on,
                            struct assay_error *err)
 {
-    int id = find_profiler(name, err);
+    int id = as_manager_check(m, err);
     uint32_t bits;
 
+    if (id == ASSAY_OK)
+        id = find_profiler(name, err);
     if (id < 0)
         return id;
-    pthread_mutex_lock(&m->lock);
+    as_manager_lock(m);
     bits = atomic_load_explicit(&m->enabled, memory_order_relaxed);
     bits = on ? bits | 1u << id : bits & ~(1u << id);
     atomic_store_explicit(&m->enabled, with_watch(m, bits), memory_order_relaxed);
-    pthread_mutex_unlock(&m->lock);
+    as_manager_unlock(m);
     return ASSAY_OK;
 }
 
@@ -84,7 +86,8 @@ bool assay_manager_is_enabled(const struct assay_manager *manager, const char *n
 {
     int id = find_profiler(name, NULL);
 
-    return id >= 0 && (atomic_load_explicit(&manager->enabled, memory_order_relaxed) >> id & 1u);
+    return manager && id >= 0 &&
+           (atomic_load_explicit(&manager->enabled, memory_order_relaxed) >> id & 1u);
 }
 
 static int choose_profilers(struct assay_manager *m, const struct assay_manager_options *o,
@@ -184,6 +187,8 @@ int assay_manager_new(struct assay_manager **out, const struct assay_manager_opt
     struct assay_manager_options o;
     int rc;
 
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the new manager");
     *out = NULL;
     rc = read_options(&o, options, err);
     if (rc < 0)
@@ -195,6 +200,8 @@ int assay_manager_new(struct assay_manager **out, const struct assay_manager_opt
         as_free(m);
         return as_fail_nomem(err);
     }
+    m->generation = as_mark_guard_prepare();
+    m->interrupted_before = as_marks_interrupted();
     as_memory_reader_init(&m->reader, "");
     m->usage_min_seconds = o.usage_min_seconds == 0 ? USAGE_MIN_SECONDS : o.usage_min_seconds;
     m->memory_interval_ns = o.memory_interval_us * 1000u;
@@ -214,8 +221,8 @@ int assay_manager_new(struct assay_manager **out, const struct assay_manager_opt
 
 void assay_manager_free(struct assay_manager *manager)
 {
-    if (!manager)
-        return;
+    if (as_manager_check(manager, NULL) < 0)
+        return; /* in a forked child its locks may be held for good: it stays */
     for (size_t i = 0; i < manager->n_extensions; i++) {
         const struct as_manager_extension *e = &manager->extension[i];
 
@@ -226,6 +233,7 @@ void assay_manager_free(struct assay_manager *manager)
     assay_compare_free(manager->compare);
     assay_distributed_free(manager->distributed);
     assay_anomaly_free(manager->anomaly);
+    as_free(manager->anomaly_list);
     assay_bottleneck_free(manager->bottleneck);
     as_manager_held_fini(&manager->held);
     assay_leak_detector_free(manager->leak);
@@ -247,10 +255,13 @@ static void tell_capacity(struct assay_manager *m)
 
 int assay_manager_start(struct assay_manager *manager, struct assay_error *err)
 {
-    const uint32_t on = atomic_load_explicit(&manager->enabled, memory_order_relaxed);
-    int rc = ASSAY_OK;
+    int rc = as_manager_check(manager, err);
+    uint32_t on;
 
-    pthread_mutex_lock(&manager->lock);
+    if (rc < 0)
+        return rc;
+    on = atomic_load_explicit(&manager->enabled, memory_order_relaxed);
+    as_manager_lock(manager);
     if (atomic_load_explicit(&manager->active, memory_order_relaxed)) {
         rc = as_fail(err, ASSAY_ERR_STATE, "a session is running already: end it first");
         goto out;
@@ -276,39 +287,50 @@ int assay_manager_start(struct assay_manager *manager, struct assay_error *err)
         manager->start_time = as_clock_unix_seconds();
     manager->end_time = AS_UNKNOWN;
     manager->started_ns = as_clock_mono_ns();
+    manager->started_cpu_ns = as_manager_process_cpu_ns();
     atomic_store_explicit(&manager->active, true, memory_order_release);
 out:
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
     return rc;
 }
 
 int assay_manager_end(struct assay_manager *manager, struct assay_error *err)
 {
-    int rc = ASSAY_OK;
+    int rc = as_manager_check(manager, err);
 
-    pthread_mutex_lock(&manager->lock);
+    if (rc < 0)
+        return rc;
+    as_manager_lock(manager);
     if (!atomic_load_explicit(&manager->active, memory_order_relaxed)) {
         rc = as_fail(err, ASSAY_ERR_STATE, "no session is running: start one first");
     } else {
         atomic_store_explicit(&manager->active, false, memory_order_release);
         manager->end_time = as_clock_unix_seconds();
         manager->lasted_ns += as_clock_mono_ns() - manager->started_ns;
+        manager->lasted_cpu_ns += as_manager_process_cpu_ns() - manager->started_cpu_ns;
         as_memory_profile_stop(manager->memory);
     }
-    pthread_mutex_unlock(&manager->lock);
-    return rc < 0 ? rc : (int)as_layer_profile_close(manager->layers);
+    if (rc == ASSAY_OK)
+        rc = (int)as_layer_profile_close(manager->layers);
+    as_manager_unlock(manager);
+    return rc;
 }
 
 bool assay_manager_is_active(const struct assay_manager *manager)
 {
-    return atomic_load_explicit(&manager->active, memory_order_acquire);
+    return manager && as_mark_is_here(manager->generation) &&
+           atomic_load_explicit(&manager->active, memory_order_acquire);
 }
 
 int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
 {
-    pthread_mutex_lock(&manager->lock);
+    int rc = as_manager_check(manager, err);
+
+    if (rc < 0)
+        return rc;
+    as_manager_lock(manager);
     if (atomic_load_explicit(&manager->active, memory_order_relaxed)) {
-        pthread_mutex_unlock(&manager->lock);
+        as_manager_unlock(manager);
         return as_fail(err, ASSAY_ERR_STATE, "a session is running: end it before resetting");
     }
     as_layer_profile_reset(manager->layers);
@@ -325,9 +347,14 @@ int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
     manager->start_time = manager->end_time = AS_UNKNOWN;
     manager->lasted_ns = manager->sessions = manager->feed_failures = 0;
     manager->leak_fed_ns = 0;
+    manager->lasted_cpu_ns = 0;
+    manager->interrupted_before = as_marks_interrupted();
     atomic_store_explicit(&manager->feeds, 0, memory_order_relaxed);
     atomic_store_explicit(&manager->feed_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&manager->wait_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&manager->cost_cpu_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&manager->n_marks, 0, memory_order_relaxed);
     atomic_store_explicit(&manager->step, ASSAY_LEAK_NO_STEP, memory_order_relaxed);
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
     return ASSAY_OK;
 }

@@ -5,6 +5,12 @@
 #include "base/alloc.h"
 #include "base/units.h"
 
+/* What was measured as 0, such as the time of a layer of which every call failed, is known. */
+static double measured(double value)
+{
+    return value == 0 ? ASSAY_MEASURED_ZERO : value;
+}
+
 static int add_layers(struct assay_manager *m, const char *name,
                       const struct assay_layer_profile *p, struct assay_error *err)
 {
@@ -17,12 +23,13 @@ static int add_layers(struct assay_manager *m, const char *name,
         const struct assay_layer_stats *from = &p->layers[i];
 
         layers[i] = (struct assay_backend_layer){.name = from->layer,
-                                                 .mean_time = from->mean_time,
-                                                 .std_time = from->std_time,
-                                                 .total_time = from->total_time,
+                                                 .mean_time = measured(from->mean_time),
+                                                 .std_time = measured(from->std_time),
+                                                 .total_time = measured(from->total_time),
                                                  .call_count = from->call_count};
     }
-    rc = assay_compare_add(m->compare, name, layers, p->n_layers, p->total_time, AS_UNKNOWN, err);
+    rc = assay_compare_add(m->compare, name, layers, p->n_layers, measured(p->total_time),
+                           AS_UNKNOWN, err);
     as_free(layers);
     return rc;
 }
@@ -42,16 +49,18 @@ int assay_manager_compare_backends(struct assay_manager *manager, const char *na
                                    struct assay_error *err)
 {
     struct assay_layer_profile *p;
-    int rc;
+    int rc = as_manager_check(manager, err);
 
+    if (rc < 0)
+        return rc;
     if (!(atomic_load_explicit(&manager->enabled, memory_order_relaxed) &
           AS_MANAGER_BIT(COMPARATIVE)))
         return as_fail(err, ASSAY_ERR_STATE,
                        "the comparative profiler is off: enable it to compare backends");
-    rc = as_layer_profile_read(manager->layers, 0, &p, err);
+    rc = assay_manager_layers(manager, 0, &p, err);
     if (rc < 0)
         return rc;
-    pthread_mutex_lock(&manager->lock);
+    as_manager_lock(manager);
     if (p->n_layers == 0)
         rc = as_fail(err, ASSAY_ERR_STATE,
                      "no layer was called yet: there is nothing to compare of %.80s",
@@ -61,26 +70,32 @@ int assay_manager_compare_backends(struct assay_manager *manager, const char *na
     if (rc == ASSAY_OK)
         rc = add_memory(manager, name, err);
     manager->n_backends += rc == ASSAY_OK;
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
     assay_layer_profile_free(p);
     return rc;
 }
 
 void assay_manager_forget_backends(struct assay_manager *manager)
 {
-    pthread_mutex_lock(&manager->lock);
+    if (as_manager_check(manager, NULL) < 0)
+        return;
+    as_manager_lock(manager);
     assay_compare_reset(manager->compare);
     manager->n_backends = 0;
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
 }
 
 int assay_manager_comparison(struct assay_manager *manager, const char *const *names, size_t n,
                              const struct assay_comparison **out, struct assay_error *err)
 {
-    int rc;
+    int rc = as_manager_check(manager, err);
 
-    pthread_mutex_lock(&manager->lock);
+    if (rc == ASSAY_OK && !out)
+        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the comparison");
+    if (rc < 0)
+        return rc;
+    as_manager_lock(manager);
     rc = assay_compare_run(manager->compare, names, n, out, err);
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
     return rc;
 }

@@ -1,9 +1,11 @@
 /* api/manager/manager_export.c - all that a manager found, as a run of its kind; what it exports
  * and reports is made from that run, as `assay report` makes it later. */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
@@ -194,11 +196,11 @@ static int with_found(struct assay_manager *m, use_found use, void *user, struct
         found.session.duration_seconds = AS_UNKNOWN;
     rc = gather_layers(&found, layers, &arena, err);
     if (rc == ASSAY_OK) {
-        pthread_mutex_lock(&m->lock);
+        as_manager_lock(m);
         rc = gather(m, &found, &arena, err);
         if (rc == ASSAY_OK)
             use(user, &found);
-        pthread_mutex_unlock(&m->lock);
+        as_manager_unlock(m);
     }
     as_arena_fini(&arena);
     assay_layer_profile_free(layers);
@@ -269,8 +271,12 @@ int assay_manager_export(struct assay_manager *manager, const char *path, struct
 {
     struct as_run *run;
     struct as_out out;
-    int rc = make_folder_above(path, err);
+    int rc = as_manager_check(manager, err);
 
+    if (rc == ASSAY_OK && (!path || !*path))
+        rc = as_fail(err, ASSAY_ERR_USAGE, "an export needs the path of the file to write");
+    if (rc == ASSAY_OK)
+        rc = make_folder_above(path, err);
     if (rc == ASSAY_OK && is_run_path(path)) {
         rc = make_run(manager, path, &run, err);
         as_run_close(run);
@@ -293,9 +299,14 @@ static int to_memory(struct assay_manager *m, write_text write, char **text, siz
 {
     struct as_out out;
     size_t n;
-    int rc = as_out_memory(&out, err);
+    int rc = as_manager_check(m, err);
 
+    if (rc == ASSAY_OK && !text)
+        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the text");
+    if (rc < 0)
+        return rc;
     *text = NULL;
+    rc = as_out_memory(&out, err);
     if (rc < 0)
         return rc;
     rc = write(&out, m, err);
@@ -328,6 +339,53 @@ int assay_manager_dashboard(struct assay_manager *manager, char **text, size_t *
                             struct assay_error *err)
 {
     return to_memory(manager, write_dashboard, text, size, err);
+}
+
+static int write_page(struct as_out *out, struct assay_manager *m, const struct as_term *term,
+                      struct assay_error *err)
+{
+    const struct as_show show = AS_SHOW_INIT;
+    struct as_run *run;
+    int rc = make_run(m, NULL, &run, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_show_page(run, &show, out, term, err);
+    as_run_close(run);
+    return rc;
+}
+
+int assay_manager_print(struct assay_manager *manager, FILE *file, struct assay_error *err)
+{
+    struct winsize window = {0};
+    struct as_term_inputs inputs = {0};
+    struct as_term term;
+    struct as_out out;
+    int rc = as_manager_check(manager, err), fd;
+
+    if (rc == ASSAY_OK && !file)
+        rc = as_fail(err, ASSAY_ERR_USAGE, "no file was given to print to");
+    if (rc == ASSAY_OK)
+        rc = as_out_memory(&out, err);
+    if (rc < 0)
+        return rc;
+    fd = fileno(file); /* -1: a stream in memory */
+    inputs.is_tty = fd >= 0 && isatty(fd);
+    if (inputs.is_tty && ioctl(fd, TIOCGWINSZ, &window) == 0)
+        inputs.window_columns = window.ws_col;
+    term = as_term_from(&inputs);
+    rc = write_page(&out, manager, &term, err);
+    if (rc >= 0 && !as_out_ok(&out))
+        rc = as_fail_nomem(err);
+    if (rc >= 0) {
+        size_t n;
+        const char *text = as_out_get(&out, &n);
+
+        rc = fwrite(text, 1, n, file) == n && fflush(file) == 0
+                 ? ASSAY_OK
+                 : as_fail_sys(err, ASSAY_ERR_IO, "cannot print the report of the manager");
+    }
+    as_out_drop(&out);
+    return rc;
 }
 
 void assay_manager_text_free(char *text)

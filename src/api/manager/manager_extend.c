@@ -33,12 +33,16 @@ int assay_manager_add_profiler(struct assay_manager *manager, const struct assay
                                struct assay_error *err)
 {
     struct as_manager_extension e = {0};
-    int rc;
+    int rc = as_manager_check(manager, err);
 
+    if (rc == ASSAY_OK && !profiler)
+        rc = as_fail(err, ASSAY_ERR_USAGE, "no profiler was given");
+    if (rc < 0)
+        return rc;
     if (profiler->size < offsetof(struct assay_profiler, create))
         return as_fail(err, ASSAY_ERR_USAGE, "the profiler's size is not set");
     memcpy(&e.table, profiler, profiler->size < sizeof e.table ? profiler->size : sizeof e.table);
-    pthread_mutex_lock(&manager->lock);
+    as_manager_lock(manager);
     rc = refuse(manager, &e.table, err);
     if (rc < 0)
         goto out;
@@ -57,6 +61,6 @@ int assay_manager_add_profiler(struct assay_manager *manager, const struct assay
     atomic_fetch_or_explicit(&manager->enabled, AS_MANAGER_EXTENDED, memory_order_relaxed);
     rc = ASSAY_OK;
 out:
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
     return rc;
 }

@@ -1,9 +1,10 @@
 /* api/manager/manager_feed.c - hands every call to the profilers that are on, in one order: memory,
  * leaks, bottlenecks, anomalies, extensions. What that takes is measured and is no layer's time. */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <math.h>
 #include <string.h>
 
+#include "analyze/detect/bottleneck_internal.h"
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
 #include "base/json/json_writer.h"
@@ -50,7 +51,7 @@ void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_lay
 
     if (usage && opened->outer && opened->outer->usage_known)
         note->entered_known = as_layer_usage_read(&note->entered);
-    pthread_mutex_lock(&m->lock);
+    as_manager_lock(m);
     if (on & AS_MANAGER_BIT(MEMORY)) {
         note->memory_begun = true;
         if (as_memory_profile_begin_layer(m->memory, &note->memory, NULL) == 0)
@@ -59,7 +60,7 @@ void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_lay
     if ((on & AS_MANAGER_BIT(LEAK)) && rss == ASSAY_MEMORY_UNKNOWN &&
         !atomic_load_explicit(&m->held.heap, memory_order_relaxed))
         rss = as_memory_read_rss(&m->reader);
-    pthread_mutex_unlock(&m->lock);
+    as_manager_unlock(m);
     /* What we took for ourselves is not the layer's. */
     if (on & AS_MANAGER_BIT(LEAK)) {
         note->held_bytes = as_manager_held_heap(&m->held);
@@ -197,14 +198,14 @@ static void feed_bottleneck(struct assay_manager *m, const struct as_layer_end *
     const struct as_layer_note *note = call->note;
     struct assay_layer_metrics metrics = assay_layer_metrics_init;
 
-    metrics.execution_time = (double)call->duration_ns * 1e-9;
-    metrics.self_time = (double)call->self_ns * 1e-9;
+    metrics.execution_time = (double)call->duration_ns / 1e9;
+    metrics.self_time = (double)call->self_ns / 1e9;
     metrics.failed = how->failed;
     /* What layers inside it used without its being read cannot be told from what it used itself. */
     if (now && note->unread_ns <= call->self_ns / UNREAD_SHARE)
         as_layer_usage_tell(&metrics, &note->usage, now, &note->inner);
     read_metrics(&metrics, how);
-    note_failure(m, assay_bottleneck_record(m->bottleneck, call->name->text, &metrics, NULL));
+    note_failure(m, as_bottleneck_record(m->bottleneck, call->name->text, &metrics, NULL));
 }
 
 static void feed_extensions(struct assay_manager *m, const struct as_layer_end *how,
@@ -213,8 +214,8 @@ static void feed_extensions(struct assay_manager *m, const struct as_layer_end *
     const struct assay_layer_call told = {
         .size = sizeof told,
         .layer = call->name->text,
-        .execution_time = (double)call->duration_ns * 1e-9,
-        .self_time = (double)call->self_ns * 1e-9,
+        .execution_time = (double)call->duration_ns / 1e9,
+        .self_time = (double)call->self_ns / 1e9,
         .timestamp = as_manager_seconds(m, call->end_ticks),
         .depth = call->depth,
         .thread = call->thread,
@@ -235,9 +236,9 @@ void as_manager_note_memory(struct assay_manager *m)
 {
     uint64_t rss;
 
-    pthread_mutex_lock(&m->lock);
+    as_manager_lock(m);
     rss = as_memory_read_rss(&m->reader);
-    pthread_mutex_unlock(&m->lock);
+    as_manager_unlock(m);
     if (rss != ASSAY_MEMORY_UNKNOWN)
         assay_note("rss_bytes", process_mb(rss) * AS_MIB);
 }
@@ -266,7 +267,7 @@ void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_laye
     int64_t left = 0;
     uint64_t rss, ns;
 
-    pthread_mutex_lock(&m->lock);
+    as_manager_lock(m);
     rss = feed_memory(m, on, how, call);
     if (on & AS_MANAGER_BIT(LEAK)) {
         if (rss == ASSAY_MEMORY_UNKNOWN)
@@ -277,10 +278,10 @@ void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_laye
         feed_bottleneck(m, how, call, used ? &usage : NULL);
     if ((on & AS_MANAGER_WATCHED) && !how->failed)
         note_failure(m, assay_anomaly_add(m->anomaly, call->name->text, "execution_time",
-                                          (double)call->duration_ns * 1e-9,
+                                          (double)call->duration_ns / 1e9,
                                           as_manager_seconds(m, call->end_ticks), NULL, NULL));
     feed_extensions(m, how, call, rss);
-    pthread_mutex_unlock(&m->lock);
+    as_manager_unlock(m);
     leave_outer(call, left);
     ns = count_feed(m, how->ticks);
     as_layer_profile_excuse(m->layers, ns);
@@ -290,7 +291,7 @@ void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_laye
 
 void assay_manager_step(struct assay_manager *manager, uint64_t n)
 {
-    if (!manager || !atomic_load_explicit(&manager->active, memory_order_acquire))
+    if (!assay_manager_is_active(manager))
         return;
     atomic_store_explicit(&manager->step, n, memory_order_relaxed);
     if (assay_session_is_open())

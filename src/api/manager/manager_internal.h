@@ -11,6 +11,7 @@
 #include "analyze/run/manager_run.h"
 #include "probe/process/memory_probe.h"
 #include "profiler/layer_profile.h"
+#include "profiler/mark_guard.h"
 #include "profiler/memory_profile.h"
 
 #define AS_MANAGER_EXTENSIONS 32
@@ -46,6 +47,7 @@ struct as_manager_held {
 };
 
 struct assay_manager {
+    uint64_t generation;      /* of the process that made it: see profiler/mark_guard.h */
     _Atomic uint32_t enabled; /* bits of the profilers, and the two above */
     _Atomic bool active;
     _Atomic uint64_t step;
@@ -65,6 +67,7 @@ struct assay_manager {
     struct as_manager_held held;
     struct assay_bottleneck_analyzer *bottleneck;
     struct assay_anomaly_detector *anomaly;
+    struct assay_anomaly *anomaly_list; /* as assay_manager_anomalies() last gave them */
     struct assay_distributed *distributed;
     struct assay_compare *compare;
     size_t n_backends; /* added so far */
@@ -74,8 +77,34 @@ struct assay_manager {
     double start_time, end_time;
     uint64_t started_ns, lasted_ns, sessions;
     uint64_t feed_failures;
-    _Atomic uint64_t feeds, feed_ns; /* need no lock */
+    uint64_t started_cpu_ns, lasted_cpu_ns; /* CPU time of the process */
+    uint64_t interrupted_before;            /* marks dropped in handlers until the last reset */
+    _Atomic uint64_t feeds, feed_ns;        /* need no lock, nor do those below */
+    _Atomic uint64_t wait_ns;               /* threads waited for the lock */
+    _Atomic uint64_t n_marks, cost_cpu_ns;  /* marks that fed profilers, and their time */
 };
+
+/* ---- manager_cost.c ---- */
+
+/* The time of a mark from its first instruction to its last: of each where profilers are fed, of
+ * one in 16 elsewhere, which counts for all of them. `turn` counts marks of the thread. */
+struct as_mark_cost {
+    uint64_t from_ticks, waited_ns;
+    uint32_t weight; /* 0: it is not measured */
+};
+struct as_mark_cost as_mark_cost_begin(uint32_t *turn, bool fed,
+                                       const struct as_layer_clock *clock);
+void as_mark_cost_end(struct assay_manager *m, const struct as_mark_cost *cost, uint64_t ticks);
+
+uint64_t as_manager_process_cpu_ns(void);
+
+/* Takes the manager's lock; waiting for it is counted. Marks of signal handlers that interrupt its
+ * holder do nothing. */
+void as_manager_lock(struct assay_manager *m);
+void as_manager_unlock(struct assay_manager *m);
+
+/* STATE in a forked child, USAGE without a manager. */
+AS_MUST_USE int as_manager_check(const struct assay_manager *m, struct assay_error *err);
 
 /* What an empty layer costs on this machine, in nanoseconds: measured. NaN: it could not be. */
 double as_manager_call_cost(void);

@@ -11,74 +11,114 @@
 int assay_manager_layers(struct assay_manager *manager, size_t top,
                          struct assay_layer_profile **out, struct assay_error *err)
 {
-    return as_layer_profile_read(manager->layers, top, out, err);
+    int rc = as_manager_check(manager, err);
+
+    if (out)
+        *out = NULL;
+    if (rc == ASSAY_OK && !out)
+        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the layers");
+    if (rc < 0)
+        return rc;
+    as_mark_block();
+    rc = as_layer_profile_read(manager->layers, top, out, err);
+    as_mark_leave();
+    if (rc == ASSAY_OK)
+        (*out)->marks_interrupted = as_marks_interrupted() - manager->interrupted_before;
+    return rc;
 }
 
 int assay_manager_analyze_bottlenecks(struct assay_manager *manager,
                                       const struct assay_bottleneck_result **out,
                                       struct assay_error *err)
 {
-    int rc;
+    int rc = as_manager_check(manager, err);
 
-    pthread_mutex_lock(&manager->lock);
+    if (rc == ASSAY_OK && !out)
+        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the bottlenecks");
+    if (rc < 0)
+        return rc;
+    as_manager_lock(manager);
     rc = assay_bottleneck_analyze(manager->bottleneck, out, err);
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
     return rc;
 }
 
 int assay_manager_leak_summary(struct assay_manager *manager, struct assay_leak_summary *out,
                                struct assay_error *err)
 {
-    int rc;
+    int rc = as_manager_check(manager, err);
 
-    pthread_mutex_lock(&manager->lock);
+    if (rc == ASSAY_OK && !out)
+        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the summary of leaks");
+    if (rc < 0)
+        return rc;
+    as_manager_lock(manager);
     rc = as_manager_held_tell(&manager->held, manager->leak, err);
     if (rc == ASSAY_OK)
         rc = assay_leak_summary(manager->leak, out, err);
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
     return rc;
 }
 
 int assay_manager_layer_leaks(struct assay_manager *manager, const struct assay_layer_leak **out,
                               struct assay_error *err)
 {
-    int n;
+    int n = as_manager_check(manager, err);
 
-    pthread_mutex_lock(&manager->lock);
+    if (n < 0)
+        return n;
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the list of leaks");
+    as_manager_lock(manager);
     n = as_manager_held_judge(&manager->held, err);
     *out = manager->held.leak;
-    pthread_mutex_unlock(&manager->lock);
+    as_manager_unlock(manager);
     return n;
 }
 
 struct assay_distributed *assay_manager_distributed(struct assay_manager *manager)
 {
-    return manager->distributed;
+    return manager ? manager->distributed : NULL;
 }
 
 void assay_manager_session(struct assay_manager *manager, struct assay_manager_session *out)
 {
+    uint64_t calls, lasted_ns, cpu_ns;
     uint32_t threads;
-    const uint64_t calls = as_layer_profile_calls(manager->layers, &threads);
-    uint64_t lasted_ns;
 
-    pthread_mutex_lock(&manager->lock);
+    if (!out)
+        return;
+    *out = (struct assay_manager_session){.start_time = AS_UNKNOWN,
+                                          .end_time = AS_UNKNOWN,
+                                          .duration_seconds = AS_UNKNOWN,
+                                          .seconds_per_call = AS_UNKNOWN,
+                                          .cost_share = AS_UNKNOWN};
+    if (as_manager_check(manager, NULL) < 0)
+        return;
+    as_manager_lock(manager);
+    calls = as_layer_profile_calls(manager->layers, &threads);
     lasted_ns = manager->lasted_ns;
-    if (atomic_load_explicit(&manager->active, memory_order_relaxed))
+    cpu_ns = manager->lasted_cpu_ns;
+    if (atomic_load_explicit(&manager->active, memory_order_relaxed)) {
         lasted_ns += as_clock_mono_ns() - manager->started_ns;
+        cpu_ns += as_manager_process_cpu_ns() - manager->started_cpu_ns;
+    }
     *out = (struct assay_manager_session){.start_time = manager->start_time,
                                           .end_time = manager->end_time,
-                                          .duration_seconds = (double)lasted_ns * 1e-9,
+                                          .duration_seconds = (double)lasted_ns / 1e9,
                                           .sessions = manager->sessions,
                                           .calls = calls,
-                                          .seconds_per_call = manager->call_ns * 1e-9,
-                                          .feeding_seconds = (double)manager->feed_ns * 1e-9,
+                                          .seconds_per_call = manager->call_ns / 1e9,
+                                          .feeding_seconds = (double)manager->feed_ns / 1e9,
+                                          .wait_seconds = (double)manager->wait_ns / 1e9,
+                                          .cost_seconds = (double)manager->cost_cpu_ns / 1e9,
+                                          .cpu_seconds = (double)cpu_ns / 1e9,
                                           .feed_failures = manager->feed_failures};
-    pthread_mutex_unlock(&manager->lock);
-    out->cost_seconds = (double)calls * out->seconds_per_call + out->feeding_seconds;
-    out->cost_share = lasted_ns && threads
-                          ? out->cost_seconds / (out->duration_seconds * (double)threads)
-                          : AS_UNKNOWN;
+    as_manager_unlock(manager);
+    /* An estimate may exceed the whole by a little. */
+    out->cost_seconds = fmin(out->cost_seconds, out->cpu_seconds) + out->wait_seconds;
+    out->cost_share =
+        cpu_ns && calls ? out->cost_seconds / (out->cpu_seconds + out->wait_seconds) : AS_UNKNOWN;
 }
 
 static double time_calls(struct as_layer_profile *p)

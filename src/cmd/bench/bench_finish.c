@@ -1,6 +1,6 @@
 /* cmd/bench/bench_finish.c - what follows the measuring of `assay bench`: the witness is checked,
  * results are written and shown, the bundle is packed. */
-#include <assay/bundle.h>
+#include <assay/experiment/bundle.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef AS_CMD_BENCH_BENCH_WORK_H
 #define AS_CMD_BENCH_BENCH_WORK_H
 
-#include <assay/fingerprint.h>
+#include <assay/experiment/fingerprint.h>
 #include <assay/memory.h>
 #include <assay/power.h>
 #include <limits.h>

@@ -4,8 +4,8 @@
 #ifndef AS_EXPERIMENT_ATTENTION_ATTENTION_PLAN_H
 #define AS_EXPERIMENT_ATTENTION_ATTENTION_PLAN_H
 
-#include <assay/attention.h>
-#include <assay/fingerprint.h>
+#include <assay/experiment/attention.h>
+#include <assay/experiment/fingerprint.h>
 
 #include "base/json/json_tree.h"
 #include "experiment/bench/bench.h"

@@ -3,7 +3,7 @@
 #ifndef AS_EXPERIMENT_ATTENTION_ATTENTION_RUN_H
 #define AS_EXPERIMENT_ATTENTION_ATTENTION_RUN_H
 
-#include <assay/witness.h>
+#include <assay/experiment/witness.h>
 
 #include "experiment/attention/attention_plan.h"
 

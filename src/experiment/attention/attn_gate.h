@@ -3,7 +3,7 @@
 #ifndef AS_EXPERIMENT_ATTENTION_ATTN_GATE_H
 #define AS_EXPERIMENT_ATTENTION_ATTN_GATE_H
 
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 
 #include "base/alloc.h"
 #include "base/cursor.h"

@@ -3,7 +3,7 @@
 #ifndef AS_EXPERIMENT_ATTENTION_ATTN_WORKER_H
 #define AS_EXPERIMENT_ATTENTION_ATTN_WORKER_H
 
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 #include <stdatomic.h>
 
 #include "base/error.h"

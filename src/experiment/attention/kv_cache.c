@@ -1,6 +1,6 @@
 /* experiment/attention/kv_cache.c - what a cache of keys and values takes, and less what is not
  * kept. */
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 
 #include "base/cursor.h"
 #include "base/error.h"

@@ -3,7 +3,7 @@
 #ifndef AS_EXPERIMENT_BENCH_BENCH_CSV_SCHEMA_H
 #define AS_EXPERIMENT_BENCH_BENCH_CSV_SCHEMA_H
 
-#include <assay/bench_csv.h>
+#include <assay/experiment/bench_csv.h>
 
 #include "base/error.h"
 

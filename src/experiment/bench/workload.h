@@ -3,7 +3,7 @@
 #ifndef AS_EXPERIMENT_BENCH_WORKLOAD_H
 #define AS_EXPERIMENT_BENCH_WORKLOAD_H
 
-#include <assay/witness.h>
+#include <assay/experiment/witness.h>
 #include <signal.h>
 
 #include "experiment/attention/attention_plan.h"

@@ -2,7 +2,7 @@
  * a workload, and the witness of what the gates decided. */
 #include "experiment/bench/workload.h"
 
-#include <assay/quality.h>
+#include <assay/experiment/quality.h>
 #include <limits.h>
 #include <stdio.h>
 #include <time.h>

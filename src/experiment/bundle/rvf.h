@@ -1,9 +1,9 @@
 /* experiment/bundle/rvf.h - the frame of an RVF file: headers, footers, padding.
- * Described in assay/bundle.h; hashes are looked at elsewhere. */
+ * Described in assay/experiment/bundle.h; hashes are looked at elsewhere. */
 #ifndef AS_EXPERIMENT_BUNDLE_RVF_H
 #define AS_EXPERIMENT_BUNDLE_RVF_H
 
-#include <assay/bundle.h>
+#include <assay/experiment/bundle.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

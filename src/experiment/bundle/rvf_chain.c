@@ -1,5 +1,5 @@
 /* experiment/bundle/rvf_chain.c - the payload of a witness segment: entries of 73 bytes, each with
- * the hash of the one before. Described in assay/bundle.h. */
+ * the hash of the one before. Described in assay/experiment/bundle.h. */
 #include "experiment/bundle/rvf.h"
 
 #include <string.h>

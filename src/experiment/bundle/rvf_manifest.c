@@ -1,5 +1,5 @@
 /* experiment/bundle/rvf_manifest.c - the last segment of a bundle: the hashes of all before it.
- * Described in assay/bundle.h. */
+ * Described in assay/experiment/bundle.h. */
 #include "experiment/bundle/rvf.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* experiment/bundle/rvf_pack.c - makes a bundle of witnesses.
  * Every witness is verified on the way in, so a bundle never vouches for a broken one. */
-#include <assay/bundle.h>
-#include <assay/witness.h>
+#include <assay/experiment/bundle.h>
+#include <assay/experiment/witness.h>
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* experiment/bundle/rvf_segment.c - the frame of an RVF file: headers, footers, padding.
- * Described in assay/bundle.h; hashes are looked at elsewhere. */
+ * Described in assay/experiment/bundle.h; hashes are looked at elsewhere. */
 #include "experiment/bundle/rvf.h"
 
 #include <string.h>

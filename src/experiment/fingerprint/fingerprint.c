@@ -1,6 +1,6 @@
 /* experiment/fingerprint/fingerprint.c - facts sorted by key, their canonical text and its hash.
  * A fact is kept as the JSON it will be, so that the text is only put together. */
-#include <assay/fingerprint.h>
+#include <assay/experiment/fingerprint.h>
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* experiment/fingerprint/fingerprint_config.c - the six settings of a benchmark as text and as a
  * hash. Fields stand in the order of the struct: other tools hash the same text. */
-#include <assay/fingerprint.h>
+#include <assay/experiment/fingerprint.h>
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* experiment/fingerprint/fingerprint_machine.c - the facts of a fingerprint that the machine itself
  * tells. What cannot be had is unknown, with the reason, and no failure. */
-#include <assay/fingerprint.h>
+#include <assay/experiment/fingerprint.h>
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

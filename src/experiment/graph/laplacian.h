@@ -4,7 +4,7 @@
 #ifndef AS_EXPERIMENT_GRAPH_LAPLACIAN_H
 #define AS_EXPERIMENT_GRAPH_LAPLACIAN_H
 
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 
 #include "base/error.h"
 

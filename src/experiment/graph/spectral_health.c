@@ -1,6 +1,6 @@
 /* experiment/graph/spectral_health.c - how well a graph hangs together: eigenvalues of its
  * Laplacian, how hard it is to get from node to node, and how even its nodes are. */
-#include <assay/quality.h>
+#include <assay/experiment/quality.h>
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* experiment/quality/quality.c - how far one vector is from another.
  * Squares of f32 neither overflow nor vanish in double, so nothing here needs scaling. */
-#include <assay/quality.h>
+#include <assay/experiment/quality.h>
 
 #include <math.h>
 

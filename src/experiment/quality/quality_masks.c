@@ -1,5 +1,5 @@
 /* experiment/quality/quality_masks.c - what two masks of bits have in common. */
-#include <assay/quality.h>
+#include <assay/experiment/quality.h>
 
 #include "base/error.h"
 

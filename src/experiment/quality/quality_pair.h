@@ -3,7 +3,7 @@
 #ifndef AS_EXPERIMENT_QUALITY_QUALITY_PAIR_H
 #define AS_EXPERIMENT_QUALITY_QUALITY_PAIR_H
 
-#include <assay/quality.h>
+#include <assay/experiment/quality.h>
 
 #include "base/error.h"
 

@@ -3,8 +3,8 @@
 #ifndef AS_EXPERIMENT_WITNESS_WITNESS_CHECK_H
 #define AS_EXPERIMENT_WITNESS_WITNESS_CHECK_H
 
-#include <assay/bundle.h>
-#include <assay/witness.h>
+#include <assay/experiment/bundle.h>
+#include <assay/experiment/witness.h>
 
 #include "base/error.h"
 #include "base/hash.h"

@@ -1,9 +1,9 @@
 /* experiment/witness/witness_entry.h - one entry of a witness: its keys, its hash, its line.
- * The form is described in assay/witness.h. */
+ * The form is described in assay/experiment/witness.h. */
 #ifndef AS_EXPERIMENT_WITNESS_WITNESS_ENTRY_H
 #define AS_EXPERIMENT_WITNESS_WITNESS_ENTRY_H
 
-#include <assay/witness.h>
+#include <assay/experiment/witness.h>
 
 #include "base/buffer.h"
 #include "base/error.h"

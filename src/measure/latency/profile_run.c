@@ -2,7 +2,7 @@
  * timed, profiled, its memory counted. Everything raw is kept; analyses make figures of it. */
 #include "measure/latency/profile_run.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * each pass of the engine against the same run without it. */
 #include "measure/overhead/overhead_run.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 
 #include <math.h>
 #include <stdio.h>

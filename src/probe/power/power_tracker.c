@@ -264,7 +264,9 @@ int assay_power_tracker_start(struct assay_power_tracker *tracker,
 
 int assay_power_tracker_stop(struct assay_power_tracker *tracker, struct assay_error *err)
 {
-    if (!tracker || !as_memory_sampler_runs(&tracker->sampler))
+    if (!tracker)
+        return as_fail(err, ASSAY_ERR_USAGE, "the power tracker is NULL");
+    if (!as_memory_sampler_runs(&tracker->sampler))
         return as_fail(err, ASSAY_ERR_STATE,
                        "power is not being sampled: there is nothing to stop");
     as_memory_sampler_stop(&tracker->sampler);

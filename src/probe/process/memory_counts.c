@@ -298,6 +298,8 @@ static uint64_t read_peak(const _Atomic uint64_t *peak, uint64_t current)
 
 void assay_memory_counts(struct assay_memory_counts *out)
 {
+    if (!out)
+        return;
     out->mistakes = atomic_load_explicit(&account.mistakes, memory_order_relaxed);
     out->any = out->mistakes > 0;
     for (int k = 0; k < KINDS; k++) {

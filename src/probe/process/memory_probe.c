@@ -431,10 +431,12 @@ int assay_capture_memory(struct assay_memory_snapshot *out, enum assay_capture h
                          struct assay_error *err)
 {
     struct as_memory_reader mine;
-    bool held = hold_common(getpid());
     int rc;
 
-    if (!held) { /* another thread is reading: files of our own are quicker than waiting */
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the snapshot is NULL");
+    if (!hold_common(
+            getpid())) { /* another thread is reading: files of our own are quicker than waiting */
         as_memory_reader_init(&mine, "");
         rc = as_memory_read(&mine, out, how, err);
         as_memory_reader_fini(&mine);

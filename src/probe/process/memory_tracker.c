@@ -243,7 +243,9 @@ int assay_memory_tracker_start(struct assay_memory_tracker *tracker, uint64_t in
 
 int assay_memory_tracker_stop(struct assay_memory_tracker *tracker, struct assay_error *err)
 {
-    if (!tracker || !as_memory_sampler_runs(&tracker->sampler))
+    if (!tracker)
+        return as_fail(err, ASSAY_ERR_USAGE, "the memory tracker is NULL");
+    if (!as_memory_sampler_runs(&tracker->sampler))
         return as_fail(err, ASSAY_ERR_STATE,
                        "memory is not being sampled: there is nothing to stop");
     as_memory_sampler_stop(&tracker->sampler);

@@ -2,7 +2,7 @@
  * and fingerprint.json, each written whole and stamped. */
 #include "report/bench/bench_files.h"
 
-#include <assay/bench_csv.h>
+#include <assay/experiment/bench_csv.h>
 #include <limits.h>
 #include <stdio.h>
 

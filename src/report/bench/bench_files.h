@@ -4,7 +4,7 @@
 #ifndef AS_REPORT_BENCH_BENCH_FILES_H
 #define AS_REPORT_BENCH_BENCH_FILES_H
 
-#include <assay/fingerprint.h>
+#include <assay/experiment/fingerprint.h>
 #include <assay/memory.h>
 #include <assay/power.h>
 

@@ -105,10 +105,13 @@ static void put_findings(struct as_page *page, const struct assay_bottleneck_res
     for (size_t i = 0; i < shown(r->n_findings, top); i++) {
         const struct assay_finding *f = &r->findings[i];
 
-        as_page_line(page, AS_STYLE_NONE, "%s: gain up to %.1f %%, confidence %s: %s (%s)",
-                     as_page_name(page, f->target), f->expected_gain * 100,
-                     as_confidence_name(f->confidence), as_page_name(page, f->action),
-                     as_page_name(page, f->rule));
+        char gain[32] = "gain unknown";
+
+        if (isfinite(f->expected_gain))
+            (void)snprintf(gain, sizeof gain, "gain up to %.1f %%", f->expected_gain * 100);
+        as_page_line(page, AS_STYLE_NONE, "%s: %s, confidence %s: %s (%s)",
+                     as_page_name(page, f->target), gain, as_confidence_name(f->confidence),
+                     as_page_name(page, f->action), as_page_name(page, f->rule));
     }
     tell_rest(page, r->n_findings, top);
 }

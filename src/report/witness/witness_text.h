@@ -4,8 +4,8 @@
 #ifndef AS_REPORT_WITNESS_WITNESS_TEXT_H
 #define AS_REPORT_WITNESS_WITNESS_TEXT_H
 
-#include <assay/bundle.h>
-#include <assay/witness.h>
+#include <assay/experiment/bundle.h>
+#include <assay/experiment/witness.h>
 
 #include "base/output.h"
 #include "base/text/term.h"

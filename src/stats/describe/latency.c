@@ -53,6 +53,9 @@ int assay_latency_stats(const struct assay_latency_record *records, size_t n,
     uint64_t *times = NULL;
     size_t n_times = 0;
 
+    if (!out || (!records && n > 0))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "the records or the pointer for their statistics is NULL");
     *out = (struct assay_latency_stats){0};
     if (n == 0)
         return ASSAY_OK;
@@ -150,6 +153,10 @@ int assay_latency_groups(const struct assay_latency_record *records, size_t n,
     size_t n_groups;
     int rc;
 
+    if (!records && n > 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "the array of records is NULL");
+    if (!groups && capacity > 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "the array for the groups is NULL");
     if (n == 0)
         return 0;
     work = as_alloc_zero(n, 4 * sizeof *work);

@@ -1,6 +1,6 @@
 /* trace/record/marks.c - the rarer marks: iterations, phases, samples, notes, timed executions.
  * Their records span several slots, so all go by the slow path. */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <errno.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * the file's. */
 #include "trace/record/recorder.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>

@@ -2,7 +2,7 @@
  * through fork(). Everything that can fail happens before the first event; an older run is put
  * aside last.
  */
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

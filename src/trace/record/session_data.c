@@ -2,7 +2,7 @@
  * recorded. Each call appends one data block of its kind; the reader gives them back in order. */
 #include "trace/record/recorder.h"
 
-#include <assay/assay.h>
+#include <assay/session.h>
 #include <errno.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* assay/fingerprint.h - one hash that says whether two results may be compared.
+/* assay/experiment/fingerprint.h - one hash that says whether two results may be compared.
  *
  *     char hex[65];
  *     assay_config_hash(&config, hex, NULL);        the six settings of a benchmark
@@ -6,8 +6,8 @@
  *
  * Hashes are SHA-256 of compact JSON, in lower-case hex. The text of a number is pinned: the fewest
  * digits that read back, always with a point or an exponent. Text is UTF-8. */
-#ifndef ASSAY_FINGERPRINT_H
-#define ASSAY_FINGERPRINT_H
+#ifndef ASSAY_EXPERIMENT_FINGERPRINT_H
+#define ASSAY_EXPERIMENT_FINGERPRINT_H
 
 #include <stddef.h>
 #include <stdint.h>

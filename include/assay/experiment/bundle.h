@@ -1,4 +1,4 @@
-/* assay/bundle.h - several witnesses, what they are of, and their statistics in one file (.rvf)
+/* assay/experiment/bundle.h - several witnesses, what they are of, and their statistics in one file (.rvf)
  * that may be signed.
  *
  *     const char *witnesses[] = {"a.jsonl", "b.jsonl"};
@@ -38,8 +38,8 @@
  * found. The signature is of the manifest's header and payload together, so it covers the file.
  * public_key holds the 32 bytes of the signer's key, or null: it shows that the signature fits, but
  * whose key it is only the reader can know, who therefore names a key to verify with. */
-#ifndef ASSAY_BUNDLE_H
-#define ASSAY_BUNDLE_H
+#ifndef ASSAY_EXPERIMENT_BUNDLE_H
+#define ASSAY_EXPERIMENT_BUNDLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* assay/attention.h - attention as a workload: the soft-max baseline, the operator gated by a
+/* assay/experiment/attention.h - attention as a workload: the soft-max baseline, the operator gated by a
  * minimum cut, and a sparse one that computes only what a mask keeps.
  *
  *     struct assay_attn_shape shape = {.batch = 1, .heads = 8, .kv_heads = 8,
@@ -11,8 +11,8 @@
  * optimisation, in the default floating-point environment. Numbers are f32; q and out are
  * [batch][heads][seq_len][dim], k and v are [batch][kv_heads][seq_len][dim]. NaN and infinity are
  * errors that say where they are. A worker may be used by one thread at a time. */
-#ifndef ASSAY_ATTENTION_H
-#define ASSAY_ATTENTION_H
+#ifndef ASSAY_EXPERIMENT_ATTENTION_H
+#define ASSAY_EXPERIMENT_ATTENTION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* assay/bench_csv.h - the CSV files of a benchmark, written and read.
+/* assay/experiment/bench_csv.h - the CSV files of a benchmark, written and read.
  *
  *     assay_write_latency_csv("out/csv/latency.csv", records, n, NULL, NULL);
  *
@@ -6,15 +6,15 @@
  * field. Numbers are the same in every locale and read back as the same numbers. Missing folders
  * are made; the whole file appears, or nothing does. Beside a file, `<file>.meta.json` says what it
  * is, when a stamp is given. */
-#ifndef ASSAY_BENCH_CSV_H
-#define ASSAY_BENCH_CSV_H
+#ifndef ASSAY_EXPERIMENT_BENCH_CSV_H
+#define ASSAY_EXPERIMENT_BENCH_CSV_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <assay/error.h>
-#include <assay/fingerprint.h>
+#include <assay/experiment/fingerprint.h>
 #include <assay/latency.h>
 #include <assay/memory.h>
 #include <assay/power.h>

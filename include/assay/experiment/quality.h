@@ -1,4 +1,4 @@
-/* assay/quality.h - how far what a model gives has moved from what it gave before: outputs, masks,
+/* assay/experiment/quality.h - how far what a model gives has moved from what it gave before: outputs, masks,
  * and batches of them; and how well a graph hangs together.
  *
  *     struct assay_delta_metric delta;
@@ -8,14 +8,14 @@
  * Numbers are f32, sums are double. Two vectors or masks of different lengths are an error, never
  * cut to the shorter; NaN and infinity are errors that say where they are. What cannot be told is
  * NaN. There is one sign: coherence_loss is 0 for no change and grows with it. */
-#ifndef ASSAY_QUALITY_H
-#define ASSAY_QUALITY_H
+#ifndef ASSAY_EXPERIMENT_QUALITY_H
+#define ASSAY_EXPERIMENT_QUALITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <assay/attention.h>
+#include <assay/experiment/attention.h>
 #include <assay/error.h>
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* assay/witness.h - a witness: a file that says, entry by entry, what was computed from what, so
+/* assay/experiment/witness.h - a witness: a file that says, entry by entry, what was computed from what, so
  * that a second run, on this machine or another, can be held against it.
  *
  *     struct assay_witness *w = NULL;
@@ -31,11 +31,11 @@
  * (the last entry_hash), file_hash (the SHA-256 of all bytes before this line). A changed byte
  * anywhere, timestamps included, does not fit it. A file without a seal is unfinished. The seal
  * finds accidents and carelessness; who can write the file can also write it anew, which is what
- * the signature of a bundle is for (assay/bundle.h).
+ * the signature of a bundle is for (assay/experiment/bundle.h).
  *
  * A writer may be used by one thread at a time. */
-#ifndef ASSAY_WITNESS_H
-#define ASSAY_WITNESS_H
+#ifndef ASSAY_EXPERIMENT_WITNESS_H
+#define ASSAY_EXPERIMENT_WITNESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

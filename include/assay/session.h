@@ -1,0 +1,115 @@
+/* assay/session.h - records what a program does into a run file.
+ *
+ *     struct assay_error err;
+ *     if (assay_session_open("run.assay", NULL, &err) < 0)
+ *         fprintf(stderr, "%s\n", err.msg);
+ *     for (int i = 0; i < 100; i++) {
+ *         assay_iteration(i);
+ *         ASSAY_SCOPE("conv1");
+ *         conv(...);
+ *     }
+ *     assay_session_close(&err);
+ *
+ * Then `assay report run.assay`. Link with -lassay-trace (needs libc alone) or -lassay. Every call
+ * may be made from any thread. A call that can fail returns 0 or a negative enum assay_code and
+ * fills `err`, which may be NULL. The library never prints, never exits, never reads the
+ * environment and installs no signal handler. */
+#ifndef ASSAY_SESSION_H
+#define ASSAY_SESSION_H
+
+#include <assay/error.h>
+#include <assay/scope.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "0.1.0": the version of the library in use, which may differ from the header's. */
+ASSAY_API const char *assay_version(void);
+
+/* What happens to an event for which the thread's ring has no room. */
+enum assay_overflow {
+    ASSAY_OVERFLOW_DROP =
+        0, /* it is dropped, counted, and the report says so: the program never waits */
+    ASSAY_OVERFLOW_WAIT = 1 /* the thread waits for room; the time waited is itself recorded */
+};
+
+/* Which clock stamps events. */
+enum assay_clock {
+    ASSAY_CLOCK_BEST =
+        0, /* the processor's counter when it and the kernel call it reliable, else the system's */
+    ASSAY_CLOCK_MONOTONIC = 1 /* the system's monotonic clock always */
+};
+
+/* What a child made by fork() does. A child of vfork() or posix_spawn() needs nothing; one made by
+ * a bare clone() records nothing. */
+enum assay_fork {
+    ASSAY_FORK_FOLLOW = 0, /* it records into a run of its own, <path without .assay>.<pid>.assay,
+                              from its first event */
+    ASSAY_FORK_STOP = 1    /* it records nothing */
+};
+
+/* How a session records. Start from ASSAY_SESSION_OPTIONS_INIT; zero means the default everywhere.
+ */
+struct assay_session_options {
+    size_t size; /* sizeof(struct assay_session_options), so that later versions can add fields */
+    const char *label; /* free text kept with the run; NULL for none */
+    uint32_t ring_kib; /* memory of a thread's ring: 128 to 4096, in steps of 64; 0 means 512 */
+    enum assay_overflow overflow;
+    enum assay_clock clock;
+    enum assay_fork fork;
+    uint32_t memory_interval_ms; /* samples of the process's memory at this distance, by a thread of
+                                    the recorder: channels "rss" and "rss_anonymous"; 0: none. A
+                                    sample costs some 3 us. A forked child takes none */
+};
+#define ASSAY_SESSION_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(struct assay_session_options), NULL, 0, ASSAY_OVERFLOW_DROP, ASSAY_CLOCK_BEST,      \
+            ASSAY_FORK_FOLLOW, 0                                                                   \
+    }
+
+/* Begins recording into the file `path`. One session records at a time in a process. A run that is
+ * already there is kept as `path`.old; another kind of file is refused. While recording,
+ * `path`.ring stands beside it: should the program be killed, the reader takes the last events from
+ * there. `options` may be NULL. */
+ASSAY_API int assay_session_open(const char *path, const struct assay_session_options *options,
+                                 struct assay_error *err);
+
+/* Ends it: everything recorded is in the file when this returns 0. ASSAY_ERR_IO when something
+ * could not be written; what could is kept. An open session is also closed when the program ends by
+ * exit() or by returning from main. Events that another thread is recording at this very moment may
+ * be missing. */
+ASSAY_API int assay_session_close(struct assay_error *err);
+
+/* True between open and close. */
+ASSAY_API bool assay_session_is_open(void);
+
+/* Stops and resumes recording without ending the session. Open scopes should be balanced by the
+ * caller. */
+ASSAY_API void assay_session_pause(void);
+ASSAY_API void assay_session_resume(void);
+
+/* Events lost so far in this session, for whatever reason. */
+ASSAY_API uint64_t assay_session_lost(void);
+
+/* What is known of a layer beside its time. Zero or NULL: not known. */
+struct assay_layer_info {
+    size_t size;       /* sizeof(struct assay_layer_info) */
+    const char *op;    /* the kind of operation, as in "conv2d" */
+    const char *shape; /* of its output, as in "1x64x112x112" */
+    double flops;      /* of one call; 1 multiply-accumulate = 2 FLOPs */
+    double bytes;      /* read and written by one call */
+};
+
+/* Keeps facts about a layer (from assay_layer()) with the run. The last word wins. */
+ASSAY_API int assay_layer_describe(uint32_t layer, const struct assay_layer_info *info,
+                                   struct assay_error *err);
+
+/* Any other fact: a key of your own and its text. */
+ASSAY_API int assay_layer_set(uint32_t layer, const char *key, const char *value,
+                              struct assay_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Calls every public function with NULL and 0, each in a process of its own. usage: check_nulls.py BUILD
+
+The rule of the library: a call without a pointer that it needs returns ASSAY_ERR_USAGE when it returns int; NULL, 0, false or
+NaN when it returns something else; and does nothing when it returns nothing. The prototypes are read from the headers, so a
+new function is tested without a new line here."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+USAGE = -5
+
+# Functions whose documented answer to NULL differs: the answer and the reason.
+EXPECTED = {
+    "assay_csv_rows_schema": (6, "ASSAY_CSV_SCHEMA_COUNT, as documented: 0 is a schema"),
+    "assay_dynamic_min_cut": (0, "no pointer is needed for 0 tokens"),
+    "assay_latency_groups": (0, "no pointer is needed for 0 records and 0 groups"),
+    "assay_memory_tracker_new": (1, "a label is optional"),
+    "assay_memory_tracker_peak": (-1, "ASSAY_MEMORY_UNKNOWN"),
+    "assay_model_new": (1, "options are optional"),
+    "assay_power_tracker_label": (1, "an empty text can be printed"),
+    "assay_power_tracker_new": (1, "a label is optional"),
+    "assay_manager_layer_end": (0, "a manager that is NULL is switched off"),
+    "assay_manager_layer_fail": (0, "a manager that is NULL is switched off"),
+    "assay_layer": (1, "marks of a layer without a name belong to an unnamed layer"),
+    "assay_site_named": (1, "as above"),
+    "assay_channel": (1, "as above"),
+    "assay_witness_close": (0, "close accepts NULL, as documented"),
+}
+
+# Functions that build or measure a model: a model that is NULL is one for which assay_model_new() found no memory.
+NOMEM = -1
+MODEL = re.compile(r"assay_model_\w+|assay_count_(parameters|flops)|assay_profile_layers|assay_quick_profile")
+
+# Functions that still fail, with the reason. One that does not fail any longer is reported, and its line here can go.
+KNOWN = {name: "the NULL rule has not reached this function yet" for name in """
+    assay_manager_new assay_manager_start assay_manager_end assay_manager_is_active assay_manager_reset assay_manager_layers
+    assay_layer_profile_find assay_manager_analyze_bottlenecks assay_manager_leak_summary assay_manager_layer_leaks
+    assay_manager_distributed assay_manager_session assay_manager_compare_backends assay_manager_forget_backends
+    assay_manager_comparison assay_manager_export assay_manager_report assay_manager_dashboard assay_manager_add_profiler
+    assay_json_number assay_json_count assay_json_text assay_json_flag assay_json_object assay_json_array assay_json_close
+    assay_site_register_ assay_timed_end""".split()}
+
+
+def headers():
+    for folder, _, names in sorted(os.walk(os.path.join(ROOT, "include"))):
+        for name in sorted(names):
+            if name.endswith(".h"):
+                yield os.path.join(folder, name)
+
+
+def strip(text):
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = text.replace("\\\n", " ")
+    return re.sub(r"^\s*#.*$", "", text, flags=re.M)
+
+
+def split_arguments(text):
+    parts, depth, part = [], 0, ""
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if c == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += c
+    return [p.strip() for p in parts + [part] if p.strip() not in ("", "void")]
+
+
+def prototypes():
+    """(header, return type, name, arguments) of every function."""
+    for path in headers():
+        with open(path, encoding="utf-8") as f:
+            text = strip(f.read())
+        for match in re.finditer(r"ASSAY_API\s+([^;{()]*?[\s*])(assay_\w+)\s*\(([^;{]*)\)\s*([^;{()]*(\([^;{]*\))?)\s*;", text):
+            result = " ".join(re.sub(r"__attribute__\s*\(\(.*?\)\)", "", match.group(1)).split())
+            yield os.path.relpath(path, os.path.join(ROOT, "include")), result, match.group(2), split_arguments(match.group(3))
+
+
+def type_of(argument):
+    """The type of a parameter that is not a pointer; parameters always have a name."""
+    return re.match(r"(.*\S)\s+\w+$", argument, re.S).group(1)
+
+
+def is_pointer(argument):
+    return "*" in argument or "[" in argument
+
+
+def value_of(argument):
+    if is_pointer(argument):
+        return "NULL"
+    t = type_of(argument)
+    return f"({t}){{0}}" if t.startswith(("struct ", "const struct ")) else f"({t})0"
+
+
+def needs_pointer(arguments):
+    return any(is_pointer(a) and "assay_error" not in a for a in arguments)
+
+
+def call_of(result, name, arguments):
+    call = f"{name}({', '.join(value_of(a) for a in arguments if a != '...')})"
+    if result == "void":
+        return f"{call}; say(\"nothing\", 0);"
+    if "*" in result:
+        return f"say(\"pointer\", {call} != NULL);"
+    if result.startswith("struct "):
+        return f"(void){call}; say(\"struct\", 0);"
+    if result in ("double", "float"):
+        return f"double v = {call}; say(\"real\", v == v && v != 0);"
+    kind = "code" if result == "int" else "number"
+    return f"say(\"{kind}\", (long long){call});"
+
+
+def program(functions, included):
+    lines = ["#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>", "#include <sys/wait.h>", "#include <unistd.h>"]
+    lines += [f"#include <{h}>" for h in included]
+    lines.append('static void say(const char *kind, long long v) { printf("%s %lld", kind, v); fflush(stdout); }')
+    for i, (_, result, name, arguments) in enumerate(functions):
+        lines.append(f"static void call_{i}(void) {{ {call_of(result, name, arguments)} }}")
+    lines.append("static const struct { const char *name; void (*call)(void); } function[] = {")
+    lines += [f'    {{"{f[2]}", call_{i}}},' for i, f in enumerate(functions)]
+    lines += [
+        "};",
+        "int main(void) {",
+        "    for (size_t i = 0; i < sizeof function / sizeof *function; i++) {",
+        "        int status; pid_t child;",
+        '        printf("%s ", function[i].name); fflush(stdout);',
+        "        child = fork();",
+        "        if (child == 0) { alarm(20); function[i].call(); fflush(stdout); _exit(0); }",
+        "        if (child < 0 || waitpid(child, &status, 0) < 0) return 2;",
+        '        printf(" %d\\n", WIFSIGNALED(status) ? WTERMSIG(status) : 0);',
+        "    }",
+        "    return 0;",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def judge(name, kind, value, arguments):
+    """None, or what is wrong with an answer."""
+    if not needs_pointer(arguments):
+        return None
+    wanted = EXPECTED.get(name, (USAGE if kind == "code" else 0, ""))[0]
+    if value == NOMEM and MODEL.fullmatch(name):
+        return None
+    return None if value == wanted else f"{name}: {kind} {value}, not {wanted}"
+
+
+def call_all(build, functions, included):
+    """The lines of the program that calls them: name, kind, value, signal."""
+    with tempfile.TemporaryDirectory() as work:
+        source, binary = os.path.join(work, "nulls.c"), os.path.join(work, "nulls")
+        with open(source, "w", encoding="utf-8") as f:
+            f.write(program(functions, included))
+        subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Werror", "-Wno-nonnull", "-I",
+                        os.path.join(ROOT, "include"), source, "-o", binary, "-L", build, "-lassay",
+                        f"-Wl,-rpath,{build}"], check=True)
+        out = subprocess.run([binary], cwd=work, check=True, capture_output=True, text=True, timeout=300).stdout
+    return [line.split() for line in out.splitlines()]
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
+        if re.search(r"^ASSAY_SANITIZE:STRING=.", f.read(), re.M):
+            print("skipped: a sanitized library needs sanitized consumers")
+            sys.exit(77)
+    functions = list(prototypes())
+    arguments = {f[2]: f[3] for f in functions}
+    if len(arguments) < 200:
+        sys.exit(f"only {len(arguments)} prototypes were found: the headers are written in another way than this script expects")
+    wrong = {n: f"{n}: listed here, but no header declares it" for n in [*EXPECTED, *KNOWN] if n not in arguments}
+    lines = call_all(build, functions, sorted({f[0] for f in functions}))
+    if len(lines) != len(functions):
+        wrong[""] = f"{len(lines)} of {len(functions)} functions were called"
+    for words in lines:
+        if words[-1] != "0" or len(words) != 4:
+            wrong[words[0]] = f"{words[0]}: ended by signal {words[-1]}"
+        elif judge(words[0], words[1], int(words[2]), arguments[words[0]]):
+            wrong[words[0]] = judge(words[0], words[1], int(words[2]), arguments[words[0]])
+    failed = [text for name, text in wrong.items() if name not in KNOWN]
+    for name in KNOWN:
+        if name not in wrong:
+            print(f"{name}: does not fail any longer; remove it from KNOWN")
+    print("\n".join(failed + [f"{len(functions)} functions called, {len(failed)} wrong, {len(wrong) - len(failed)} known to be"]))
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,351 @@
+/* tests/unit/test_manager_guest.c - a manager as a guest in a program that forks, jumps, handles
+ * signals and runs many threads; what it costs is reported as it is. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "manager_kit.h"
+
+static _Atomic bool stop;
+
+static void *mark_until_stopped(void *arg)
+{
+    while (!atomic_load(&stop)) {
+        ASSAY_MANAGER_LAYER(arg, "busy");
+    }
+    return NULL;
+}
+
+/* What a child of fork() may do with its parent's manager: exit status 0 when all is as documented.
+ */
+static int in_child(struct assay_manager *m)
+{
+    struct assay_manager_span span = assay_manager_layer_begin(m, "child");
+    struct assay_layer_profile *seen;
+    struct assay_manager *own;
+    struct assay_error err;
+    int bad = 0;
+
+    bad += span.serial != 0;
+    bad += assay_manager_layer_end(m, &span, NULL, 0, NULL) != ASSAY_OK;
+    assay_manager_step(m, 1);
+    bad += assay_manager_is_active(m);
+    bad += assay_manager_end(m, &err) != ASSAY_ERR_STATE;
+    bad += assay_manager_layers(m, 0, &seen, &err) != ASSAY_ERR_STATE;
+    bad += assay_manager_export(m, "child.json", &err) != ASSAY_ERR_STATE;
+    assay_manager_free(m);
+    if (assay_manager_new(&own, NULL, NULL) < 0 || assay_manager_start(own, NULL) < 0)
+        return 99;
+    kit_call(own, "own");
+    span = assay_manager_layer_begin(m, "still not");
+    bad += span.serial != 0;
+    bad += assay_manager_end(own, NULL) != 0;
+    assay_manager_free(own);
+    return bad;
+}
+
+static void a_forked_child_marks_nothing_and_never_hangs(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL);
+    struct assay_layer_profile *seen;
+    pthread_t thread[3];
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    assay_manager_free(m);
+    skip(); /* their runtimes hold locks of their own across a fork of many threads */
+#endif
+    atomic_store(&stop, false);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, mark_until_stopped, m), 0);
+    for (int i = 0; i < 40; i++) {
+        pid_t child = fork();
+        int status;
+
+        assert_true(child >= 0);
+        if (child == 0)
+            _exit(in_child(m));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(assay_manager_end(m, NULL), 0);
+    assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+    assert_null(assay_layer_profile_find(seen, "child"));
+    assay_layer_profile_free(seen);
+    assay_manager_free(m);
+}
+
+static struct assay_manager *handled;
+static _Atomic unsigned n_handled;
+static void on_alarm(int number)
+{
+    (void)number;
+    ASSAY_MANAGER_LAYER(handled, "handler");
+    atomic_fetch_add(&n_handled, 1);
+}
+
+static void a_handler_may_interrupt_the_manager(void **state)
+{
+    const struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = on_alarm}, before;
+    struct assay_layer_profile *seen;
+    const struct assay_layer_stats *s;
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip(); /* its runtime delivers signals late */
+#endif
+    handled = kit_manager(NULL);
+    kit_call(handled, "handler"); /* so that the handler finds everything allocated */
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    while (atomic_load(&n_handled) < 200)
+        kit_call(handled, "interrupted");
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_int_equal(assay_manager_end(handled, NULL), 0);
+    assert_int_equal(assay_manager_layers(handled, 0, &seen, NULL), ASSAY_OK);
+    s = assay_layer_profile_find(seen, "handler");
+    /* Every mark of a handler was recorded or counted: a begin that is dropped drops its end too.
+     */
+    assert_int_equal(s->call_count - 1 + seen->marks_interrupted, atomic_load(&n_handled));
+    assert_int_equal(seen->calls_abandoned, 0);
+    assay_layer_profile_free(seen);
+    assay_manager_free(handled);
+}
+
+static jmp_buf back;
+static void leave_without_an_end(struct assay_manager *m)
+{
+    struct assay_manager_span lost = assay_manager_layer_begin(m, "jumped");
+
+    (void)lost;
+    longjmp(back, 1);
+}
+
+static void jump(struct assay_manager *m, int times)
+{
+    static volatile int n;
+
+    for (n = 0; n < times; n++) {
+        if (setjmp(back) == 0)
+            leave_without_an_end(m);
+    }
+}
+
+static void an_outer_layer_ends_after_longjmp(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL);
+    struct assay_layer_profile *seen;
+    struct assay_manager_span outer;
+
+    (void)state;
+    outer = assay_manager_layer_begin(m, "loopouter");
+    jump(m, 1500); /* more than may be open at once */
+    assert_int_equal(assay_manager_layer_end(m, &outer, NULL, 0, NULL), ASSAY_OK);
+    kit_call(m, "after");
+    assert_int_equal(assay_manager_end(m, NULL), 0);
+    assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+    assert_int_equal(assay_layer_profile_find(seen, "loopouter")->call_count, 1);
+    assert_int_equal(assay_layer_profile_find(seen, "after")->call_count, 1);
+    assert_null(assay_layer_profile_find(seen, "jumped"));
+    assert_int_equal(seen->calls_abandoned + seen->calls_too_deep, 1500);
+    assert_int_equal(seen->n_open_at_end, 0);
+    assay_layer_profile_free(seen);
+    assay_manager_free(m);
+}
+
+static void *exit_inside(void *arg)
+{
+    struct assay_manager_span lost = assay_manager_layer_begin(arg, "left");
+
+    (void)lost;
+    pthread_exit(NULL);
+}
+
+static void a_thread_that_exits_inside_a_layer_is_counted(void **state)
+{
+    struct assay_manager *m = kit_manager("layer");
+    struct assay_layer_profile *seen;
+    enum { LIVES = 300 };
+
+    (void)state;
+    for (int i = 0; i < LIVES; i++) {
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, exit_inside, m), 0);
+        pthread_join(thread, NULL);
+    }
+    assert_true(assay_manager_end(m, NULL) >= 1);
+    assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+    assert_int_equal(seen->calls_abandoned + seen->n_open_at_end, LIVES);
+    assay_layer_profile_free(seen);
+    assay_manager_free(m);
+}
+
+static void *empty_layers(void *arg)
+{
+    for (int i = 0; i < 300; i++) {
+        ASSAY_MANAGER_LAYER(arg, "empty");
+    }
+    return NULL;
+}
+
+/* Nothing but marks: nearly all of the time is the manager's, and it says so. */
+static void the_cost_of_64_threads_is_reported(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL);
+    struct assay_manager_session session;
+    enum { THREADS = 64 };
+    pthread_t thread[THREADS];
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    assay_manager_free(m);
+    skip(); /* what a sanitizer takes for each thread is not the manager's */
+#endif
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, empty_layers, m), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(assay_manager_end(m, NULL), 0);
+    assay_manager_session(m, &session);
+    assert_int_equal(session.calls, THREADS * 300);
+    if (session.cost_share <= 0.9 || session.cost_share > 1)
+        fail_msg("cost_share is %g: %g s of %g s CPU and %g s waiting", session.cost_share,
+                 session.cost_seconds, session.cpu_seconds, session.wait_seconds);
+    assay_manager_free(m);
+}
+
+static void own_page_faults_are_no_cause(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL);
+    const struct assay_bottleneck_result *result;
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        kit_call(m, "empty");
+    assert_int_equal(assay_manager_analyze_bottlenecks(m, &result, NULL), ASSAY_OK);
+    for (size_t i = 0; i < result->n_ranked; i++) {
+        for (size_t k = 0; k < result->ranked[i].n_causes; k++)
+            assert_int_not_equal(result->ranked[i].cause[k].type, ASSAY_BOTTLENECK_PAGE_FAULTS);
+    }
+    assay_manager_free(m);
+}
+
+/* ---- reading in C ---- */
+
+static void the_page_is_printed(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL);
+    struct assay_manager_span open;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    struct assay_error err;
+
+    (void)state;
+    assert_non_null(file);
+    for (int i = 0; i < 20; i++)
+        kit_call(m, "conv1");
+    open = assay_manager_layer_begin(m, "never ended");
+    (void)open;
+    assert_int_equal(assay_manager_end(m, NULL), 1);
+    if (assay_manager_print(m, file, &err) < 0)
+        fail_msg("%s", err.msg);
+    fclose(file);
+    assert_non_null(strstr(text, "conv1"));
+    assert_non_null(strstr(text, "never ended"));
+    free(text);
+    assay_manager_free(m);
+}
+
+static void what_the_report_holds_can_be_read_in_c(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL);
+    const struct assay_leak_incident *incident;
+    const struct assay_anomaly *anomaly;
+    struct assay_memory_profile *memory;
+    const struct assay_leak *leak;
+    struct kit_tree tree;
+    const struct as_json_value *part;
+
+    (void)state;
+    for (int i = 0; i < 30; i++)
+        kit_call(m, i % 2 ? "conv" : "relu");
+    assert_int_equal(assay_manager_end(m, NULL), 0);
+    assert_int_equal(assay_manager_memory(m, &memory, NULL), ASSAY_OK);
+    tree = kit_report(m);
+    part = as_json_get(tree.root, "memory_profiling");
+    assert_int_equal(memory->size, sizeof *memory);
+    assert_int_equal(memory->n_layers, 2);
+    assert_string_equal(memory->layers[0].layer, "relu");
+    assert_int_equal(memory->layers[0].call_count, 15);
+    assert_int_equal(memory->n_snapshots, 30);
+    assert_true(memory->snapshots[29].cpu_memory_mb > 0);
+    assert_true(memory->peak_memory_mb == as_json_number(as_json_get(part, "peak_memory_mb")));
+    assert_true(assay_manager_leaks(m, &leak, NULL) >= 0);
+    assert_true(assay_manager_leak_incidents(m, &incident, NULL) >= 0);
+    assert_true(assay_manager_anomalies(m, &anomaly, NULL) >= 0);
+    kit_forget(&tree);
+    assay_memory_profile_free(memory);
+    assay_manager_free(m);
+}
+
+static void null_is_wrong_use_and_never_a_crash(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL);
+    struct assay_manager_session session;
+    struct assay_error err;
+
+    (void)state;
+    assert_int_equal(assay_manager_new(NULL, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_start(NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_end(NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_reset(NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_export(NULL, "x", &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_export(m, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_export(m, "", &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_print(m, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_layers(m, 0, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_memory(m, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_layer_end(m, NULL, NULL, 0, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_add_profiler(m, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_leaks(m, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_manager_report(m, NULL, NULL, &err), ASSAY_ERR_USAGE);
+    assert_false(assay_manager_is_active(NULL));
+    assert_false(assay_manager_is_enabled(NULL, "layer"));
+    assert_null(assay_manager_distributed(NULL));
+    assay_manager_session(NULL, &session);
+    assert_true(isnan(session.cost_share));
+    assay_manager_session(m, NULL);
+    assay_manager_forget_backends(NULL);
+    assay_manager_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_forked_child_marks_nothing_and_never_hangs),
+        cmocka_unit_test(a_handler_may_interrupt_the_manager),
+        cmocka_unit_test(an_outer_layer_ends_after_longjmp),
+        cmocka_unit_test(a_thread_that_exits_inside_a_layer_is_counted),
+        cmocka_unit_test(the_cost_of_64_threads_is_reported),
+        cmocka_unit_test(own_page_faults_are_no_cause),
+        cmocka_unit_test(the_page_is_printed),
+        cmocka_unit_test(what_the_report_holds_can_be_read_in_c),
+        cmocka_unit_test(null_is_wrong_use_and_never_a_crash),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
