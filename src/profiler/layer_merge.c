@@ -225,12 +225,13 @@ static int by_end(const void *a, const void *b)
 static void tell_event(struct assay_layer_event *to, const struct as_layer_record *from,
                        const struct as_layer_day *day)
 {
-    *to = (struct assay_layer_event){.execution_time = (double)from->duration_ns / 1e9,
-                                     .self_time = (double)from->self_ns / 1e9,
-                                     .timestamp = as_layer_day_seconds(day, from->end_ticks),
-                                     .failed = from->failed,
-                                     .depth = from->depth,
-                                     .thread = from->thread};
+    *to =
+        (struct assay_layer_event){.execution_seconds = (double)from->duration_ns / 1e9,
+                                   .self_seconds = (double)from->self_ns / 1e9,
+                                   .timestamp_seconds = as_layer_day_seconds(day, from->end_ticks),
+                                   .failed = from->failed,
+                                   .depth = from->depth,
+                                   .thread = from->thread};
     if (from->extra) {
         to->reason = from->extra->reason;
         to->metadata = from->extra->pair;
@@ -261,8 +262,8 @@ bool as_layer_merge_timeline(struct as_layer_merge *merge, const struct as_layer
 
         tell_event(&event[i], from, &day);
         event[i].layer = merge->text[from->name->id];
-        event[i].cumulative_time = (double)sum_ns / 1e9;
-        event[i].cumulative_self_time = (double)self_ns / 1e9;
+        event[i].cumulative_seconds = (double)sum_ns / 1e9;
+        event[i].cumulative_self_seconds = (double)self_ns / 1e9;
         sum_ns -= from->duration_ns;
         self_ns -= from->self_ns;
     }

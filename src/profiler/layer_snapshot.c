@@ -59,21 +59,21 @@ static bool tell_times(struct as_arena *arena, const struct as_layer_merged *fro
 {
     size_t n;
 
-    to->execution_times = newest(arena, from, &from->times_ns, &to->n_execution_times);
-    to->self_times = to->execution_times;
+    to->execution_times_seconds = newest(arena, from, &from->times_ns, &to->n_execution_times);
+    to->self_times_seconds = to->execution_times_seconds;
     to->nested = from->nested || from->own_lost;
     if (from->own_lost)
-        to->self_times = NULL;
+        to->self_times_seconds = NULL;
     else if (from->nested)
-        to->self_times = newest(arena, from, &from->own_ns, &n);
-    to->n_self_times = to->self_times ? to->n_execution_times : 0;
-    return to->execution_times && (to->self_times || from->own_lost);
+        to->self_times_seconds = newest(arena, from, &from->own_ns, &n);
+    to->n_self_times = to->self_times_seconds ? to->n_execution_times : 0;
+    return to->execution_times_seconds && (to->self_times_seconds || from->own_lost);
 }
 
 static void count_by_size(const struct as_layer_merged *from, struct assay_layer_stats *to)
 {
     const struct as_histogram h = {from->bucket, AS_LAYER_BITS, from->times.total};
-    double *const out[] = {&to->p50, &to->p95, &to->p99};
+    double *const out[] = {&to->p50_seconds, &to->p95_seconds, &to->p99_seconds};
     static const double p[] = {50, 95, 99};
 
     to->percentile_error = as_histogram_error(&h);
@@ -92,7 +92,7 @@ static bool tell_percentiles(struct as_layer_merged *from, struct assay_layer_st
     struct as_sorted sorted;
 
     to->percentiles_newest = from->newest_only;
-    to->p50 = to->p95 = to->p99 = AS_UNKNOWN;
+    to->p50_seconds = to->p95_seconds = to->p99_seconds = AS_UNKNOWN;
     if (from->bucket) {
         count_by_size(from, to);
         return true;
@@ -105,9 +105,9 @@ static bool tell_percentiles(struct as_layer_merged *from, struct assay_layer_st
     as_sort_u64(ns, n, scratch);
     as_free(scratch);
     sorted = as_sorted_u64(ns, n);
-    to->p50 = as_quantile_at(&sorted, 50, AS_QUANTILE_LINEAR) / 1e9;
-    to->p95 = as_quantile_at(&sorted, 95, AS_QUANTILE_LINEAR) / 1e9;
-    to->p99 = as_quantile_at(&sorted, 99, AS_QUANTILE_LINEAR) / 1e9;
+    to->p50_seconds = as_quantile_at(&sorted, 50, AS_QUANTILE_LINEAR) / 1e9;
+    to->p95_seconds = as_quantile_at(&sorted, 95, AS_QUANTILE_LINEAR) / 1e9;
+    to->p99_seconds = as_quantile_at(&sorted, 99, AS_QUANTILE_LINEAR) / 1e9;
     return true;
 }
 
@@ -118,15 +118,15 @@ static bool tell_layer(struct as_arena *arena, struct as_layer_merged *from, con
 
     *to = (struct assay_layer_stats){
         .layer = name, .call_count = total->n, .failed_count = from->failed};
-    to->total_time = as_total_sum_f64(total) / 1e9;
-    to->min_time = total->n ? (double)total->min / 1e9 : AS_UNKNOWN;
-    to->max_time = total->n ? (double)total->max / 1e9 : AS_UNKNOWN;
-    to->mean_time = as_moments_mean(&from->times) / 1e9;
-    to->std_time = as_moments_std_population(&from->times) / 1e9;
-    to->std_time_sample = as_moments_std_sample(&from->times) / 1e9;
-    to->cv = to->mean_time > 0 ? to->std_time / to->mean_time : AS_UNKNOWN;
-    to->self_time = (double)from->self_ns / 1e9;
-    to->failed_time = (double)from->failed_ns / 1e9;
+    to->total_seconds = as_total_sum_f64(total) / 1e9;
+    to->min_seconds = total->n ? (double)total->min / 1e9 : AS_UNKNOWN;
+    to->max_seconds = total->n ? (double)total->max / 1e9 : AS_UNKNOWN;
+    to->mean_seconds = as_moments_mean(&from->times) / 1e9;
+    to->std_seconds = as_moments_std_population(&from->times) / 1e9;
+    to->std_sample_seconds = as_moments_std_sample(&from->times) / 1e9;
+    to->cv = to->mean_seconds > 0 ? to->std_seconds / to->mean_seconds : AS_UNKNOWN;
+    to->self_seconds = (double)from->self_ns / 1e9;
+    to->failed_seconds = (double)from->failed_ns / 1e9;
     return tell_times(arena, from, to) && tell_percentiles(from, to);
 }
 
@@ -148,12 +148,12 @@ static bool tell_layers(struct picture *picture, struct as_layer_merge *merge)
             return false;
         seen->total_calls += from->times.total.n;
         seen->failed_calls += from->failed;
-        seen->total_time += layers[seen->n_layers].total_time;
-        seen->total_self_time += layers[seen->n_layers].self_time;
+        seen->total_seconds += layers[seen->n_layers].total_seconds;
+        seen->total_self_seconds += layers[seen->n_layers].self_seconds;
         seen->n_layers++;
     }
-    seen->average_time_per_call =
-        seen->total_calls ? seen->total_time / (double)seen->total_calls : AS_UNKNOWN;
+    seen->average_seconds_per_call =
+        seen->total_calls ? seen->total_seconds / (double)seen->total_calls : AS_UNKNOWN;
     return true;
 }
 
@@ -170,7 +170,9 @@ enum { RANK_MEAN, RANK_STD, RANK_CV, RANK_COUNT };
 
 static double rank_value(const struct assay_layer_stats *layer, int what)
 {
-    return what == RANK_MEAN ? layer->mean_time : what == RANK_STD ? layer->std_time : layer->cv;
+    return what == RANK_MEAN  ? layer->mean_seconds
+           : what == RANK_STD ? layer->std_seconds
+                              : layer->cv;
 }
 
 static const struct assay_layer_rank *tell_rank(struct picture *picture, int what, size_t top,

@@ -46,7 +46,7 @@ static double own(uint64_t from, uint64_t until, uint64_t inner)
 void as_layer_usage_tell(struct assay_layer_metrics *out, const struct as_layer_usage *from,
                          const struct as_layer_usage *until, const struct as_layer_usage *inner)
 {
-    out->cpu_time = fmax(until->cpu_seconds - from->cpu_seconds - inner->cpu_seconds, 0);
+    out->cpu_seconds = fmax(until->cpu_seconds - from->cpu_seconds - inner->cpu_seconds, 0);
     out->minor_faults = own(from->minor_faults, until->minor_faults, inner->minor_faults);
     out->major_faults = own(from->major_faults, until->major_faults, inner->major_faults);
     out->switches = own(from->switches, until->switches, inner->switches);
