@@ -70,7 +70,7 @@ int main(void)
     struct assay_compare *compare;
     struct assay_error err;
 
-    if (assay_compare_new(&compare, &err) < 0 ||
+    if (assay_compare_new(&compare, NULL, &err) < 0 ||
         add_backend(compare, "by columns", by_columns, &err) < 0 ||
         add_backend(compare, "by rows", by_rows, &err) < 0 ||
         assay_compare_run(compare, NULL, 0, &result, &err) < 0)

@@ -38,10 +38,6 @@ struct assay_distributed_options {
     double synchronization_percent, synchronization_high_percent; /* 15, 30 */
     double barrier_wait_percent, barrier_wait_high_percent;       /* of node time: 10, 20 */
 };
-#define ASSAY_DISTRIBUTED_OPTIONS_INIT                                                             \
-    {                                                                                              \
-        sizeof(struct assay_distributed_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                     \
-    }
 
 /* USAGE for a threshold that is negative or not finite. */
 ASSAY_API int assay_distributed_new(struct assay_distributed **out,
@@ -113,6 +109,7 @@ ASSAY_API int assay_distributed_add_metrics(struct assay_distributed *d, const c
 /* ---- what was kept, `i` from 0, the oldest first; false past the end ---- */
 
 struct assay_communication_event {
+    size_t size; /* set by the library */
     const char *source, *destination, *operation_type;
     double data_size_mb, duration_ms;
     double bandwidth_mib_per_second; /* documented name, MiB per second; 0 when the duration is 0 */
@@ -123,6 +120,7 @@ ASSAY_API bool assay_distributed_communication_at(const struct assay_distributed
                                                   struct assay_communication_event *out);
 
 struct assay_synchronization_event {
+    size_t size; /* set by the library */
     const char *sync_type;
     size_t n_nodes; /* assay_distributed_synchronization_node() names them, if so many are kept */
     double duration_ms, barrier_wait_ms, start_time_seconds, timestamp_seconds;
@@ -134,6 +132,7 @@ ASSAY_API const char *assay_distributed_synchronization_node(const struct assay_
                                                              size_t i, size_t node);
 
 struct assay_metric_event {
+    size_t size; /* set by the library */
     const char *node, *metric;
     double value, timestamp_seconds;
 };
@@ -217,6 +216,7 @@ struct assay_metric_total {
 
 /* Borrowed until the next call that changes `d`. */
 struct assay_distributed_result {
+    size_t size; /* set by the library */
     size_t total_nodes;
     struct assay_load_balance load;
     struct assay_communication_overhead communication;

@@ -138,6 +138,7 @@ static bool tell_layers(struct picture *picture, struct as_layer_merge *merge)
 
     if (!layers)
         return false;
+    seen->size = sizeof *seen;
     seen->layers = layers;
     for (size_t i = 0; i < merge->n_layers; i++) {
         struct as_layer_merged *from = &merge->layer[i];

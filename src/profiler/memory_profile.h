@@ -27,7 +27,7 @@ struct as_memory_profile_options {
     const char *root;     /* "" or NULL: the machine itself; copied */
 };
 
-/* What the kernel says of the process at one time; ASSAY_MEMORY_UNKNOWN where it does not. */
+/* What the kernel says of the process at one time; ASSAY_UNKNOWN where it does not. */
 struct as_memory_moment {
     uint64_t rss_bytes;
     uint64_t minor_faults, major_faults; /* of the whole process */
@@ -43,7 +43,7 @@ struct as_memory_span {
     struct as_memory_thread_span thread;
 };
 
-/* One snapshot, made at the end of a layer. Bytes are ASSAY_MEMORY_UNKNOWN and MiB are NaN where
+/* One snapshot, made at the end of a layer. Bytes are ASSAY_UNKNOWN and MiB are NaN where
  * they cannot be had. */
 struct as_memory_layer_reading {
     const char *layer;         /* borrowed until reset or free */

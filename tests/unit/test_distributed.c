@@ -411,7 +411,7 @@ static void the_verdict_by_node_sees_what_the_documented_one_does_not(void **sta
 
 static void only_the_newest_are_kept_but_all_are_summed(void **state)
 {
-    struct assay_distributed_options o = ASSAY_DISTRIBUTED_OPTIONS_INIT;
+    struct assay_distributed_options o = {.size = sizeof(struct assay_distributed_options)};
     struct assay_distributed *d = NULL;
     struct assay_communication_event event;
     const struct assay_distributed_result *r;
@@ -442,7 +442,7 @@ static void only_the_newest_are_kept_but_all_are_summed(void **state)
 
 static void wrong_use_is_refused(void **state)
 {
-    struct assay_distributed_options o = ASSAY_DISTRIBUTED_OPTIONS_INIT;
+    struct assay_distributed_options o = {.size = sizeof(struct assay_distributed_options)};
     struct assay_node_profile profile = {.size = sizeof profile, .total_seconds = -1};
     struct assay_communication c = {.size = sizeof c, .source = "a", .destination = "b"};
     struct assay_synchronization s = {.size = sizeof s};
@@ -558,12 +558,12 @@ static void running_out_of_memory_is_told(void **state)
 #ifdef ASSAY_FAULTS
     for (uint64_t nth = 1; nth < 200; nth++) {
         static const char *const nodes[] = {"a", "b"};
-        struct assay_node_profile p = {.size = sizeof p, .total_time = 1};
+        struct assay_node_profile p = {.size = sizeof p, .total_seconds = 1};
         struct assay_communication c = {.size = sizeof c,
                                         .source = "a",
                                         .destination = "b",
                                         .duration_ms = 900,
-                                        .start_time = 1};
+                                        .start_time_seconds = 1};
         struct assay_synchronization s = {
             .size = sizeof s, .nodes = nodes, .n_nodes = 2, .sync_type = "x", .duration_ms = 900};
         struct assay_node_metric m = {"x", 1};

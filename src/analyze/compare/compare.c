@@ -11,12 +11,21 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash_map.h"
+#include "base/sized.h"
 #include "base/units.h"
 
-int assay_compare_new(struct assay_compare **out, struct assay_error *err)
+int assay_compare_new(struct assay_compare **out, const struct assay_compare_options *options,
+                      struct assay_error *err)
 {
+    struct assay_compare_options o;
+    int rc;
+
     if (!out)
         return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new comparison is NULL");
+    *out = NULL;
+    rc = as_sized_take(&o, sizeof o, options, "options of a comparison", err);
+    if (rc < 0)
+        return rc;
     *out = as_alloc_zero(1, sizeof **out);
     return *out ? ASSAY_OK : as_fail_nomem(err);
 }
@@ -369,6 +378,7 @@ int assay_compare_run(struct assay_compare *compare, const char *const *names, s
         return as_fail(err, ASSAY_ERR_USAGE,
                        "the comparison or the pointer for its result is NULL");
     forget_results(compare);
+    compare->result.size = sizeof compare->result;
     *out = &compare->result;
     rc = list_available(compare, err);
     if (rc == ASSAY_OK)

@@ -74,7 +74,7 @@ uint64_t as_manager_held_heap(struct as_manager_held *held)
     uint64_t from, bytes;
 
     if (!atomic_load_explicit(&held->heap, memory_order_relaxed))
-        return ASSAY_MEMORY_UNKNOWN;
+        return ASSAY_UNKNOWN;
     from = as_clock_mono_ns();
     bytes = heap_bytes();
     if (as_clock_mono_ns() - from > HEAP_MAX_NS)

@@ -47,7 +47,7 @@ void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_lay
     struct as_layer_note *note = opened->note;
     uint64_t from = as_layer_clock_ticks(as_layer_profile_clock(m->layers));
     const bool usage = wants_usage(m, on, opened);
-    uint64_t rss = ASSAY_MEMORY_UNKNOWN;
+    uint64_t rss = ASSAY_UNKNOWN;
 
     if (usage && opened->outer && opened->outer->usage_known)
         note->entered_known = as_layer_usage_read(&note->entered);
@@ -57,17 +57,17 @@ void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_lay
         if (as_memory_profile_begin_layer(m->memory, &note->memory, NULL) == 0)
             rss = note->memory.before.rss_bytes;
     }
-    if ((on & AS_MANAGER_BIT(LEAK)) && rss == ASSAY_MEMORY_UNKNOWN &&
+    if ((on & AS_MANAGER_BIT(LEAK)) && rss == ASSAY_UNKNOWN &&
         !atomic_load_explicit(&m->held.heap, memory_order_relaxed))
         rss = as_memory_read_rss(&m->reader);
     as_manager_unlock(m);
     /* What we took for ourselves is not the layer's. */
     if (on & AS_MANAGER_BIT(LEAK)) {
         note->held_bytes = as_manager_held_heap(&m->held);
-        note->held_heap = note->held_bytes != ASSAY_MEMORY_UNKNOWN;
+        note->held_heap = note->held_bytes != ASSAY_UNKNOWN;
         if (!note->held_heap)
             note->held_bytes = rss;
-        note->held_known = note->held_bytes != ASSAY_MEMORY_UNKNOWN;
+        note->held_known = note->held_bytes != ASSAY_UNKNOWN;
     }
     if (usage) {
         note->inner = (struct as_layer_usage){0};
@@ -145,17 +145,17 @@ static uint64_t feed_memory(struct assay_manager *m, uint32_t on, const struct a
     int rc;
 
     if (!call->note->memory_begun)
-        return ASSAY_MEMORY_UNKNOWN;
+        return ASSAY_UNKNOWN;
     if (!(on & AS_MANAGER_BIT(MEMORY))) {
         as_memory_profile_cancel_layer(m->memory, &call->note->memory);
-        return ASSAY_MEMORY_UNKNOWN;
+        return ASSAY_UNKNOWN;
     }
     rc = as_memory_profile_end_layer(m->memory, &call->note->memory, call->name->text,
                                      as_manager_seconds(m, call->end_ticks),
                                      metadata_json(&out, how), &reading, NULL);
     as_out_drop(&out);
     note_failure(m, rc);
-    return rc < 0 ? ASSAY_MEMORY_UNKNOWN : reading.rss_after_bytes;
+    return rc < 0 ? ASSAY_UNKNOWN : reading.rss_after_bytes;
 }
 
 /* Resident memory without what we hold ourselves. */
@@ -171,11 +171,11 @@ static int64_t feed_leak(struct assay_manager *m, const struct as_layer_call *ca
     const struct as_layer_note *note = call->note;
     const double timestamp = as_manager_seconds(m, call->end_ticks);
     const uint64_t step = atomic_load_explicit(&m->step, memory_order_relaxed);
-    const bool heap = held != ASSAY_MEMORY_UNKNOWN;
+    const bool heap = held != ASSAY_UNKNOWN;
     uint64_t now_ns = as_clock_mono_ns();
     int64_t left;
 
-    if (rss != ASSAY_MEMORY_UNKNOWN &&
+    if (rss != ASSAY_UNKNOWN &&
         (m->leak_fed_ns == 0 || now_ns - m->leak_fed_ns >= m->memory_interval_ns)) {
         m->leak_fed_ns = now_ns;
         note_failure(m, assay_leak_detector_add(m->leak, call->name->text, process_mb(rss), step,
@@ -184,7 +184,7 @@ static int64_t feed_leak(struct assay_manager *m, const struct as_layer_call *ca
             note_failure(m, as_manager_held_note(&m->held, held, step, timestamp, NULL));
     }
     held = heap ? held : rss;
-    if (!note->held_known || note->held_heap != heap || held == ASSAY_MEMORY_UNKNOWN)
+    if (!note->held_known || note->held_heap != heap || held == ASSAY_UNKNOWN)
         return 0;
     left = (int64_t)(held - note->held_bytes);
     note_failure(m, as_manager_held_add(&m->held, call->name, left - note->inner_bytes, step,
@@ -196,7 +196,7 @@ static void feed_bottleneck(struct assay_manager *m, const struct as_layer_end *
                             const struct as_layer_call *call, const struct as_layer_usage *now)
 {
     const struct as_layer_note *note = call->note;
-    struct assay_layer_metrics metrics = assay_layer_metrics_init;
+    struct assay_layer_metrics metrics = as_layer_metrics_unknown;
 
     metrics.execution_seconds = (double)call->duration_ns / 1e9;
     metrics.self_seconds = (double)call->self_ns / 1e9;
@@ -220,7 +220,7 @@ static void feed_extensions(struct assay_manager *m, const struct as_layer_end *
         .depth = call->depth,
         .thread = call->thread,
         .step = atomic_load_explicit(&m->step, memory_order_relaxed),
-        .memory_mb = rss == ASSAY_MEMORY_UNKNOWN ? AS_UNKNOWN : (double)rss / AS_MIB,
+        .memory_mb = rss == ASSAY_UNKNOWN ? AS_UNKNOWN : (double)rss / AS_MIB,
         .failed = how->failed,
         .reason = how->reason,
         .metadata = how->metadata,
@@ -239,7 +239,7 @@ void as_manager_note_memory(struct assay_manager *m)
     as_manager_lock(m);
     rss = as_memory_read_rss(&m->reader);
     as_manager_unlock(m);
-    if (rss != ASSAY_MEMORY_UNKNOWN)
+    if (rss != ASSAY_UNKNOWN)
         assay_note("rss_bytes", process_mb(rss) * AS_MIB);
 }
 
@@ -270,7 +270,7 @@ void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_laye
     as_manager_lock(m);
     rss = feed_memory(m, on, how, call);
     if (on & AS_MANAGER_BIT(LEAK)) {
-        if (rss == ASSAY_MEMORY_UNKNOWN)
+        if (rss == ASSAY_UNKNOWN)
             rss = as_memory_read_rss(&m->reader);
         left = feed_leak(m, call, rss, held_bytes);
     }

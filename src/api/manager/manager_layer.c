@@ -84,7 +84,7 @@ static int end_now(struct assay_manager *m, const struct assay_manager_span *spa
                    struct as_layer_end *how, struct assay_error *err)
 {
     struct as_layer_call call;
-    uint64_t held = ASSAY_MEMORY_UNKNOWN;
+    uint64_t held = ASSAY_UNKNOWN;
     uint32_t on;
     int rc;
 
