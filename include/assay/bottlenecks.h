@@ -175,6 +175,11 @@ ASSAY_API int assay_bottleneck_analyzer_record(struct assay_bottleneck_analyzer 
                                                const struct assay_layer_metrics *metrics,
                                                struct assay_error *err);
 
+/* The same in short, for a call of which the time alone is known; without a sentence. 0 is a time
+ * here. */
+ASSAY_API int assay_bottleneck_analyzer_call(struct assay_bottleneck_analyzer *analyzer,
+                                             const char *layer, double seconds);
+
 ASSAY_API int assay_bottleneck_analyzer_analyze(struct assay_bottleneck_analyzer *analyzer,
                                                 const struct assay_bottleneck_result **out,
                                                 struct assay_error *err);

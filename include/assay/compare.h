@@ -2,8 +2,8 @@
  *
  *     struct assay_compare *c;
  *     assay_compare_new(&c, NULL, &err);
- *     assay_compare_add(c, "PyTorch", layers, n, 0, 0, &err);
- *     assay_compare_add(c, "ONNX", layers2, n2, 0, 0, &err);
+ *     assay_compare_layer(c, "PyTorch", "conv1", seconds, n);
+ *     assay_compare_layer(c, "ONNX", "conv1", seconds2, n2);
  *     const struct assay_comparison *r;
  *     assay_compare_run(c, NULL, 0, &r, &err);
  *
@@ -58,6 +58,13 @@ ASSAY_API int assay_compare_add(struct assay_compare *compare, const char *name,
                                 const struct assay_backend_layer *layers, size_t n,
                                 double total_seconds, double timestamp_seconds,
                                 struct assay_error *err);
+
+/* The same in short, layer by layer: adds one layer, by the time of each of its calls, to a
+ * backend, which is made at its first mention. Returns 0 or the code that the call above returns,
+ * without its sentence. */
+ASSAY_API int assay_compare_layer(struct assay_compare *compare, const char *backend,
+                                  const char *layer, const double *samples_seconds,
+                                  size_t n_samples);
 
 /* Peak memory in MiB and energy in joules of a backend's whole profile; 0 or NaN: not told.
  * NOTFOUND for a backend that has not been added. */

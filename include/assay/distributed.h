@@ -3,8 +3,9 @@
  *
  *     struct assay_distributed *d;
  *     assay_distributed_new(&d, NULL, &err);
- *     assay_distributed_add_node(d, "node0", &profile, &err);
- *     assay_distributed_add_communication(d, &transfer, &err);
+ *     assay_distributed_node(d, "rank0", 1.25);
+ *     assay_distributed_node(d, "rank1", 1.5);
+ *     assay_distributed_transfer(d, "rank0", "rank1", "all_reduce", 1 << 20, 0.01);
  *     const struct assay_distributed_result *r;
  *     assay_distributed_analyze(d, &r, &err);
  *
@@ -105,6 +106,19 @@ struct assay_node_metric {
 ASSAY_API int assay_distributed_add_metrics(struct assay_distributed *d, const char *id,
                                             const struct assay_node_metric *metrics, size_t n,
                                             double timestamp_seconds, struct assay_error *err);
+
+/* The same in short, for what is known in most cases: in seconds and bytes, at an unknown start,
+ * recorded now. They return 0 or the code that the call above returns, without its sentence.
+ * `operation` NULL: "transfer". `wait_seconds` 0 or NaN: unknown. */
+ASSAY_API int assay_distributed_node(struct assay_distributed *d, const char *id, double seconds);
+ASSAY_API int assay_distributed_transfer(struct assay_distributed *d, const char *from,
+                                         const char *to, const char *operation, uint64_t bytes,
+                                         double seconds);
+ASSAY_API int assay_distributed_synchronize(struct assay_distributed *d, const char *type,
+                                            const char *const *nodes, size_t n_nodes,
+                                            double seconds, double wait_seconds);
+ASSAY_API int assay_distributed_metric(struct assay_distributed *d, const char *id,
+                                       const char *metric, double value);
 
 /* ---- what was kept, `i` from 0, the oldest first; false past the end ---- */
 

@@ -84,6 +84,10 @@ ASSAY_API int assay_leak_detector_add(struct assay_leak_detector *detector, cons
                                       double memory_mb, uint64_t step, double timestamp_seconds,
                                       struct assay_error *err);
 
+/* The same in short: `bytes` held now, at no step; without a sentence. */
+ASSAY_API int assay_leak_detector_sample(struct assay_leak_detector *detector, const char *layer,
+                                         uint64_t bytes);
+
 /* Memory that is left until the process cannot have more, for seconds_to_exhaustion. */
 ASSAY_API void assay_leak_detector_set_headroom(struct assay_leak_detector *detector,
                                                 double headroom_mb);

@@ -915,6 +915,23 @@ static void fields_left_out_are_unknown(void **state)
     done();
 }
 
+static void the_short_call_knows_the_time_alone(void **state)
+{
+    (void)state;
+    begin(NULL);
+    assert_int_equal(assay_bottleneck_analyzer_call(analyzer, "x", 0.5), ASSAY_OK);
+    assert_int_equal(assay_bottleneck_analyzer_call(analyzer, "idle", 0), ASSAY_OK);
+    assert_int_equal(assay_bottleneck_analyzer_call(analyzer, NULL, 1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bottleneck_analyzer_call(analyzer, "x", -1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bottleneck_analyzer_call(NULL, "x", 1), ASSAY_ERR_USAGE);
+    analyze();
+    assert_int_equal(result->size, sizeof *result);
+    assert_int_equal(result->n_calls, 2);
+    near(result->total_self_seconds, 0.5);
+    assert_int_equal(ranked("x")->n_causes, 0);
+    done();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -951,6 +968,7 @@ int main(void)
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(json_is_strict),
         cmocka_unit_test(the_page_is_safe_and_coloured),
+        cmocka_unit_test(the_short_call_knows_the_time_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

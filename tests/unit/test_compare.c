@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -481,6 +482,30 @@ static void equal_backends_have_no_winner(void **state)
     assay_compare_free(c);
 }
 
+static void layers_are_added_one_by_one(void **state)
+{
+    static const double slow[] = {2, 2.1, 1.9, 2}, fast[] = {1, 1.1, 0.9, 1};
+    struct assay_compare *c = *state;
+    const struct assay_comparison *r;
+    char name[16];
+
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(name, sizeof name, "layer%d", i);
+        assert_int_equal(assay_compare_layer(c, "a", name, slow, 4), ASSAY_OK);
+        assert_int_equal(assay_compare_layer(c, "b", name, fast, 4), ASSAY_OK);
+    }
+    assert_int_equal(assay_compare_layer(c, "a", "layer4", slow, 4), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_compare_layer(c, "a", "other", NULL, 4), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_compare_layer(c, NULL, "other", slow, 4), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_compare_layer(NULL, "a", "other", slow, 4), ASSAY_ERR_USAGE);
+    r = run(c);
+    assert_int_equal(r->n_layers, 5);
+    assert_true(fabs(r->backends[0].total_seconds - 40) < 1e-9);
+    assert_true(fabs(r->backends[1].total_seconds - 20) < 1e-9);
+    assert_string_equal(r->summary.fastest_backend, "b");
+    assert_int_equal(r->backends[1].sure_wins, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +529,7 @@ int main(void)
         CASE(a_reset_forgets_all),
         CASE(running_out_of_memory_is_an_error),
         CASE(names_from_outside_are_only_borrowed),
+        CASE(layers_are_added_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

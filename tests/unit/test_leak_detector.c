@@ -327,6 +327,21 @@ static void running_out_of_memory_is_told(void **state)
 #endif
 }
 
+static void the_short_call_takes_bytes(void **state)
+{
+    struct assay_leak_detector *d = NULL;
+    const struct assay_leak *leaks;
+
+    (void)state;
+    assert_int_equal(assay_leak_detector_new(&d, NULL, NULL), ASSAY_OK);
+    for (uint64_t i = 0; i < 10; i++)
+        assert_int_equal(assay_leak_detector_sample(d, "conv1", (100 + 2 * i) << 20), ASSAY_OK);
+    assert_int_equal(assay_leak_detector_sample(NULL, "conv1", 1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_leak_detector_leaks(d, &leaks), 1);
+    assert_true(leaks[0].increase_mb == 18);
+    assay_leak_detector_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +356,7 @@ int main(void)
         cmocka_unit_test(the_time_is_now_when_none_is_given),
         cmocka_unit_test(json_has_the_documented_keys_first),
         cmocka_unit_test(running_out_of_memory_is_told),
+        cmocka_unit_test(the_short_call_takes_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

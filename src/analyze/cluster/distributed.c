@@ -512,3 +512,46 @@ int assay_distributed_add_metrics(struct assay_distributed *d, const char *id,
         rc = add_metric(d, node, &metrics[i], timestamp, err);
     return rc;
 }
+
+/* ---- in short ---- */
+
+int assay_distributed_node(struct assay_distributed *d, const char *id, double seconds)
+{
+    const struct assay_node_profile profile = {.size = sizeof profile, .total_seconds = seconds};
+
+    return assay_distributed_add_node(d, id, &profile, NULL);
+}
+
+int assay_distributed_transfer(struct assay_distributed *d, const char *from, const char *to,
+                               const char *operation, uint64_t bytes, double seconds)
+{
+    const struct assay_communication event = {.size = sizeof event,
+                                              .source = from,
+                                              .destination = to,
+                                              .operation_type = operation,
+                                              .data_size_mb = (double)bytes / AS_MIB,
+                                              .duration_ms = seconds * 1e3};
+
+    return assay_distributed_add_communication(d, &event, NULL);
+}
+
+int assay_distributed_synchronize(struct assay_distributed *d, const char *type,
+                                  const char *const *nodes, size_t n_nodes, double seconds,
+                                  double wait_seconds)
+{
+    const struct assay_synchronization event = {.size = sizeof event,
+                                                .nodes = nodes,
+                                                .n_nodes = n_nodes,
+                                                .sync_type = type,
+                                                .duration_ms = seconds * 1e3,
+                                                .barrier_wait_ms = wait_seconds * 1e3};
+
+    return assay_distributed_add_synchronization(d, &event, NULL);
+}
+
+int assay_distributed_metric(struct assay_distributed *d, const char *id, const char *metric,
+                             double value)
+{
+    return assay_distributed_add_metrics(
+        d, id, &(struct assay_node_metric){.name = metric, .value = value}, 1, AS_UNKNOWN, NULL);
+}

@@ -373,6 +373,15 @@ int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
     return ASSAY_OK;
 }
 
+int assay_bottleneck_analyzer_call(struct assay_bottleneck_analyzer *analyzer, const char *layer,
+                                   double seconds)
+{
+    struct assay_layer_metrics m = as_layer_metrics_unknown;
+
+    m.execution_seconds = seconds;
+    return as_bottleneck_record(analyzer, layer, &m, NULL);
+}
+
 /* Of what a program fills in, 0 means unknown as NaN does. */
 int assay_bottleneck_analyzer_record(struct assay_bottleneck_analyzer *a, const char *name,
                                      const struct assay_layer_metrics *metrics,

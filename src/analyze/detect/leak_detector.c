@@ -172,6 +172,13 @@ void assay_leak_detector_reset(struct assay_leak_detector *d)
     as_leak_window_reset(&d->window);
 }
 
+int assay_leak_detector_sample(struct assay_leak_detector *detector, const char *layer,
+                               uint64_t bytes)
+{
+    return assay_leak_detector_add(detector, layer, (double)bytes / AS_MIB, ASSAY_UNKNOWN,
+                                   AS_UNKNOWN, NULL);
+}
+
 void assay_leak_detector_set_headroom(struct assay_leak_detector *d, double capacity_mb)
 {
     if (!d)

@@ -142,7 +142,7 @@ int assay_attn_decide(struct assay_attn *attn, const struct assay_attn_shape *sh
 {
     struct as_attn_inputs in = {q, k, NULL};
     struct gated g = {0};
-    struct assay_mincut_config config;
+    struct assay_mincut_config config = {0};
     int rc = check(attn, shape, &config, given, &in, err);
 
     if (rc < 0)
@@ -216,7 +216,7 @@ int assay_attn_mincut(struct assay_attn *attn, const struct assay_attn_shape *sh
 {
     struct as_attn_inputs in = {q, k, v};
     struct gated g = {0};
-    struct assay_mincut_config config;
+    struct assay_mincut_config config = {0};
     bool tracks;
     int rc;
 
