@@ -150,7 +150,7 @@ def call_all(build, functions, included):
         with open(source, "w", encoding="utf-8") as f:
             f.write(program(functions, included))
         subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Werror", "-Wno-nonnull", "-I",
-                        os.path.join(ROOT, "include"), source, "-o", binary, "-L", build, "-lassay",
+                        os.path.join(ROOT, "include"), source, "-o", binary, "-L", build, "-lassay-experiment", "-lassay",
                         f"-Wl,-rpath,{build}"], check=True)
         out = subprocess.run([binary], cwd=work, check=True, capture_output=True, text=True, timeout=300).stdout
     return [line.split() for line in out.splitlines()]
