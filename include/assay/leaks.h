@@ -2,9 +2,12 @@
  * beside it one that spikes, sawtooth and warm-up do not fool.
  *
  *     struct assay_leak_detector *d;
+ *     struct assay_leak_summary s;
  *     assay_leak_detector_new(&d, NULL, &err);
- *     assay_leak_detector_add(d, "conv1", memory_mb, step, time_seconds, &err);      one reading
- * after another struct assay_leak_summary s; assay_leak_detector_summary(d, &s, &err);
+ *     assay_leak_detector_sample(d, "conv1", bytes); // one reading after another
+ *     if (assay_leak_detector_summary(d, &s, &err) == 0 && s.growing)
+ *         printf("%zu places leak\n", s.n_incidents);
+ *     assay_leak_detector_free(d);
  *
  * MB in this header is MiB, as the documented fields mean it. One thread at a time. */
 #ifndef ASSAY_LEAKS_H

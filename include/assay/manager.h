@@ -507,8 +507,10 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
 /* The same for the rest of a function, under the function's name. */
 #define ASSAY_MANAGER_FUNCTION(manager) ASSAY_MANAGER_LAYER(manager, __func__)
 
-/* Evaluates an expression inside a layer and gives its value: y = ASSAY_MANAGER_CALL(m, "conv1",
- * conv(x, w)); */
+/* Evaluates an expression inside a layer and gives its value:
+ *
+ *     int y = ASSAY_MANAGER_CALL(m, "conv1", conv(x, n));
+ */
 #define ASSAY_MANAGER_CALL(manager, name, ...)                                                     \
     __extension__({                                                                                \
         ASSAY_MANAGER_LAYER(manager, name);                                                        \
@@ -517,6 +519,7 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
 
 /* Defines `wrapper`, which calls `function` inside a layer of that function's name; `manager` is an
  * expression that is looked at in every call:
+ *
  *     ASSAY_MANAGER_WRAP(int, timed_conv, my_manager, conv, (const float *x, int n), (x, n)) */
 #define ASSAY_MANAGER_WRAP(type, wrapper, manager, function, parameters, arguments)                \
     static inline type wrapper parameters                                                          \

@@ -369,7 +369,12 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 #define ASSAY_JOIN_(a, b)  ASSAY_JOIN2_(a, b)
 
 /* Times the block or statement after it and stores the milliseconds in the double that `ms` points
- * to: double ms; ASSAY_TIMED("load", &ms) { load(); }                                  */
+ * to:
+ *
+ *     double ms;
+ *     ASSAY_TIMED("load", &ms)
+ *         work();
+ */
 #define ASSAY_TIMED(label, ms)                                                                     \
     for (struct assay_timed assay_timed_ = assay_timed_begin(label), *assay_once_ = &assay_timed_; \
          assay_once_; *(ms) = assay_timed_end(&assay_timed_), assay_once_ = NULL)
@@ -431,7 +436,9 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
     struct assay_scope assay_function_ __attribute__((cleanup(assay_scope_close_), unused)) =      \
         assay_scope_open_(&assay_function_site_)
 
-/* Evaluates an expression inside a layer and gives its value: y = ASSAY_CALL("conv1", conv(x, w));
+/* Evaluates an expression inside a layer and gives its value:
+ *
+ *     int y = ASSAY_CALL("conv1", conv(x, n));
  */
 #define ASSAY_CALL(name, ...)                                                                      \
     __extension__({                                                                                \
@@ -440,6 +447,7 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
     })
 
 /* Defines `wrapper`, which calls `function` inside a layer of that function's name:
+ *
  *     ASSAY_WRAP(int, timed_conv, conv, (const float *x, int n), (x, n)) */
 #define ASSAY_WRAP(type, wrapper, function, parameters, arguments)                                 \
     static inline type wrapper parameters                                                          \
