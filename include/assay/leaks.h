@@ -49,7 +49,7 @@ struct assay_leak_incident {
     double p_value;       /* Mann and Kendall, two-sided, corrected for readings that depend on each
                              other */
     double tau;
-    double seconds_to_exhaustion; /* at this rate, of the memory told by set_room; NaN: unknown */
+    double seconds_to_exhaustion; /* at this rate, of the headroom that was set; NaN: unknown */
 };
 
 /* Called in the thread that added the reading, once for each new incident and once for each window

@@ -3,7 +3,7 @@
  * A layer is a named stretch of work on one thread. Layers nest, run on any number of threads, and
  * may be marked from signal handlers. Nothing here allocates, locks, formats or calls the kernel on
  * its usual path; a mark costs little more than reading the processor's time-stamp counter. Marks
- * are recorded while a session (assay.h) is open and cost about half a nanosecond while none is.
+ * are recorded while a session (session.h) is open and cost about half a nanosecond while none is.
  * Compile with -DASSAY_DISABLE and every mark vanishes from the program.
  *
  * Usable from C11 and C++17 with gcc and clang. Names ending in an underscore are not for callers.
