@@ -152,7 +152,8 @@ struct assay_manager_span {
 
 /* Begins a layer on this thread. Never fails: while no session runs, with a NULL manager, or with
  * more than 1,024 layers open, the span is empty and ending it does nothing. Names are copied and
- * cut at 1,023 bytes. While a recording session (session.h) is open the layer is marked there too. */
+ * cut at 1,023 bytes. While a recording session (session.h) is open the layer is marked there too.
+ */
 ASSAY_API struct assay_manager_span assay_manager_layer_begin(struct assay_manager *manager,
                                                               const char *name);
 

@@ -6,7 +6,7 @@
 
 #include "api/measure_internal.h"
 #include "base/alloc.h"
-#include "base/sized.h"
+#include "base/error.h"
 #include "base/units.h"
 #include "probe/system/topology.h"
 

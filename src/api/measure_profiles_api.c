@@ -9,7 +9,7 @@
 #include "analyze/model/profile.h"
 #include "api/measure_internal.h"
 #include "base/alloc.h"
-#include "base/sized.h"
+#include "base/error.h"
 #include "base/text/text.h"
 #include "base/units.h"
 

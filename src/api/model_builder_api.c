@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/sized.h"
 #include "model/build/build_layers.h"
 #include "model/build/build_ops.h"
 #include "model/graph/model_handle.h"

@@ -30,4 +30,12 @@ static inline int as_fail_nomem(struct assay_error *err)
     return ASSAY_ERR_NOMEM;
 }
 
+/* Copies the struct `from` of a program, which begins with its size (assay/error.h) and may be of
+ * an older or a newer version, into `to`, the one of `size` bytes that the library knows: what
+ * `from` does not have is 0, and the first field becomes `size`. NULL gives a struct of zeros.
+ * USAGE for a struct without its size, or with values in fields beyond those known here; `what`
+ * names it. */
+int as_sized_take(void *to, size_t size, const void *from, const char *what,
+                  struct assay_error *err);
+
 #endif

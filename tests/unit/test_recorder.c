@@ -306,7 +306,7 @@ static void wrong_use_is_an_error_with_a_sentence(void **state)
     options.ring_kib = 0;
     options.size = 4;
     assert_int_equal(assay_session_open("run.assay", &options, &err), ASSAY_ERR_USAGE);
-    options.size = sizeof options + 8;
+    options.size = SIZE_MAX;
     assert_int_equal(assay_session_open("run.assay", &options, &err), ASSAY_ERR_USAGE);
     assert_int_equal(assay_session_open("nowhere/run.assay", NULL, &err), ASSAY_ERR_IO);
     assert_non_null(strstr(err.msg, "nowhere/run.assay"));

@@ -5,7 +5,7 @@
 #include <assay/assay.h>
 #include <assay/experiment/quality.h>
 
-#include "base/sized.h"
+#include "base/error.h"
 
 struct known {
     size_t size;

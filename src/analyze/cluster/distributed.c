@@ -6,7 +6,7 @@
 #include "analyze/cluster/distributed_internal.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/sized.h"
+#include "base/error.h"
 #include "base/units.h"
 #include "base/vec.h"
 

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash_map.h"
-#include "base/sized.h"
 #include "base/units.h"
 
 int assay_compare_new(struct assay_compare **out, const struct assay_compare_options *options,

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash_map.h"
-#include "base/sized.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "stats/describe/quantile.h"

@@ -6,7 +6,7 @@
 
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
-#include "base/sized.h"
+#include "base/error.h"
 #include "base/units.h"
 #include "base/vec.h"
 

@@ -7,8 +7,8 @@
 #include "analyze/detect/leak_detector.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/hash_map.h"
-#include "base/sized.h"
 #include "base/units.h"
 #include "base/vec.h"
 

@@ -5,7 +5,7 @@
 
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
-#include "base/sized.h"
+#include "base/error.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "probe/process/memory_sampler.h"

@@ -4,7 +4,7 @@
 
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
-#include "base/sized.h"
+#include "base/error.h"
 
 static int refuse(const struct assay_manager *m, const struct assay_profiler *p,
                   struct assay_error *err)

@@ -2,7 +2,7 @@
  * of one head are all that is held of them. */
 #include <string.h>
 
-#include "base/sized.h"
+#include "base/error.h"
 #include "experiment/attention/attn_gate.h"
 #include "experiment/attention/attn_rows.h"
 

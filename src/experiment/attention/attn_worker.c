@@ -7,7 +7,7 @@
 #include <assay/memory.h>
 
 #include "base/alloc.h"
-#include "base/sized.h"
+#include "base/error.h"
 
 int assay_attn_new(struct assay_attn **out, const struct assay_attn_options *options,
                    struct assay_error *err)

@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/sized.h"
 
 struct assay_hysteresis {
     unsigned tau;

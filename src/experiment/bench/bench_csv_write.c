@@ -1,6 +1,6 @@
 /* experiment/bench/bench_csv_write.c - writes the CSV files of a benchmark by their tables.
  * What could not be read back is refused before anything appears. */
-#include "base/sized.h"
+#include "base/error.h"
 #include "experiment/bench/bench_csv_schema.h"
 
 #include <limits.h>

@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/json/json_tree.h"
 #include "base/output.h"
-#include "base/sized.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 #include "experiment/bundle/rvf.h"

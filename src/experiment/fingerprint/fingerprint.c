@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/vec.h"
 #include "experiment/fingerprint/canonical_json.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "base/sized.h"
+#include "base/error.h"
 #include "experiment/graph/laplacian.h"
 #include "stats/describe/rng.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/units.h"
 #include "probe/power/power_energy.h"
 #include "probe/process/memory_probe.h"

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/sized.h"
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
 #include "stats/describe/histogram.h"

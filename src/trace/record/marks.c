@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/sized.h"
+#include "base/error.h"
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
 

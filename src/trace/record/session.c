@@ -11,7 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/sized.h"
+#include "base/error.h"
 #include "trace/record/event_code.h"
 #include "trace/record/layer_now.h"
 #include "trace/record/recorder.h"
