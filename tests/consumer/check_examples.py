@@ -75,15 +75,17 @@ def function(number, header, line, block):
     code = "\n".join(block)
     plain = re.sub(r'"(?:[^"\\]|\\.)*"|//.*', "", code)
     if re.match(r"ASSAY_(MANAGER_)?WRAP\(", code): # defines a function itself
-        return f'#line {line} "{header}"\n' + code.replace("timed_conv", f"timed_conv_{number}") + "\n"
+        use = f"int example_{number}(const float *x, int n)"
+        return (f'#line {line} "{header}"\n' + code.replace("timed_conv", f"timed_conv_{number}") +
+                f"\n{use};\n{use} {{ return timed_conv_{number}(x, n); }}\n")
     needs = {**NEEDS, **OTHER.get(os.path.basename(header), {})}
     parameters = [text for name, text in needs.items()
                   if re.search(r"(?<![.\w>])%s\b(?!\()" % name, plain) and not declares(plain, name)]
     head = f"int example_{number}({', '.join(parameters) or 'void'})"
     if not re.search(r"^int x|^int y", code, re.M):
-        return f'{head};\n{head}\n{{\n#line {line} "{header}"\n{code}\n    return 0;\n}}\n'
+        return f'{head};\n{head}\n{{\n#line {line} "{header}"\n{code}\nreturn 0;\n}}\n'
     result = "x" if re.search(r"^int x", code, re.M) else "y"
-    return f'{head};\n{head}\n{{\n#line {line} "{header}"\n{code}\n    return {result};\n}}\n'
+    return f'{head};\n{head}\n{{\n#line {line} "{header}"\n{code}\nreturn {result};\n}}\n'
 
 
 def main():

@@ -15,8 +15,10 @@ tail -n +3 "$tmp/out" | grep -v '^the kernel saw' >"$tmp/b"
 cmp -s "$tmp/a" "$tmp/b" || fail "the printed page differs from the report: $(diff "$tmp/a" "$tmp/b")"
 exits 0 'backends are compared' "$build/examples/compare"
 grep -qE '^fastest: by (rows|columns)$' "$tmp/out" || fail "no backend is the fastest: $(cat "$tmp/out")"
+grep -qE '^feed_forward by (rows|columns) is [0-9.]+ times as fast$' "$tmp/out" || fail "no layer is compared: $(cat "$tmp/out")"
 exits 0 'ranks are compared' "$build/examples/distributed"
-grep -q '^slowest rank3, ' "$tmp/out" || fail "the slow rank is not named: $(cat "$tmp/out")"
+grep -qx 'slowest rank3, fastest rank2, imbalance 38 %' "$tmp/out" || fail "the slow rank is not named: $(cat "$tmp/out")"
+grep -qx 'communication 8.6 %, synchronization 34.4 % of the time of the ranks' "$tmp/out" || fail "$(cat "$tmp/out")"
 # Basic profiling, error handling included, is 15 lines of code at most.
 lines=$(awk '/^int main/,/^}/' "$here/../../examples/manager/manager.c" | grep -vc '^[{} ]*$')
 [ "$lines" -le 15 ] || fail "basic profiling takes $lines lines"
