@@ -165,7 +165,7 @@ static void shut(struct as_memory_reader *r, enum as_memory_file which)
 {
     if (is_ours(r, which))
         close(r->file[which].fd);
-    r->file[which].fd = -1;
+    __atomic_store_n(&r->file[which].fd, -1, __ATOMIC_RELAXED);
 }
 
 void as_memory_reader_fini(struct as_memory_reader *reader)
@@ -189,9 +189,9 @@ static bool open_file(struct as_memory_reader *r, enum as_memory_file which)
         close(fd);
         return false;
     }
-    r->file[which].fd = fd;
     r->file[which].device = st.st_dev;
     r->file[which].inode = st.st_ino;
+    __atomic_store_n(&r->file[which].fd, fd, __ATOMIC_RELAXED); /* others may peek */
     return true;
 }
 
@@ -232,7 +232,7 @@ static bool reopened(struct as_memory_reader *r, enum as_memory_file which, char
 {
     if (is_ours(r, which))
         return false;
-    r->file[which].fd = -1;
+    __atomic_store_n(&r->file[which].fd, -1, __ATOMIC_RELAXED);
     return read_text(r, which, out);
 }
 
@@ -255,6 +255,20 @@ uint64_t as_memory_read_rss(struct as_memory_reader *reader)
         as_memory_parse_statm(&s, text, page_size());
     if (s.rss_bytes == UNKNOWN && reopened(reader, AS_MEMORY_STATM, text))
         as_memory_parse_statm(&s, text, page_size());
+    return s.rss_bytes;
+}
+
+uint64_t as_memory_peek_rss(const struct as_memory_reader *reader)
+{
+    struct assay_memory_snapshot s = {.rss_bytes = UNKNOWN};
+    const int fd = __atomic_load_n(&reader->file[AS_MEMORY_STATM].fd, __ATOMIC_RELAXED);
+    char text[128]; /* seven numbers */
+    ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
+
+    if (n <= 0)
+        return UNKNOWN;
+    text[n] = '\0';
+    as_memory_parse_statm(&s, text, page_size());
     return s.rss_bytes;
 }
 

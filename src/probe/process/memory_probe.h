@@ -5,6 +5,7 @@
 
 #include <assay/memory.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,6 +41,10 @@ void as_memory_reader_fini(struct as_memory_reader *reader);
  * the kernel counts pages per processor it may lag by some of them. */
 uint64_t as_memory_read_rss(struct as_memory_reader *reader);
 
+/* The same from a file that is open already, by any thread or signal handler while another one uses
+ * the reader. */
+uint64_t as_memory_peek_rss(const struct as_memory_reader *reader);
+
 /* Memory of the machine, or the container's limit when that is less; read once. */
 uint64_t as_memory_read_total(struct as_memory_reader *reader);
 
@@ -74,7 +79,7 @@ struct as_rss_peaks {
         uint64_t number, bytes;
     } step[AS_RSS_PEAKS];
     uint32_t n;
-    uint64_t taken; /* readings so far */
+    _Atomic uint64_t taken; /* readings so far */
 };
 
 bool as_rss_peaks_init(struct as_rss_peaks *peaks);
@@ -83,10 +88,10 @@ void as_rss_peaks_fini(struct as_rss_peaks *peaks);
 void as_rss_peaks_add(struct as_rss_peaks *peaks, uint64_t bytes);
 
 /* This moment: the number of the next reading. */
-uint64_t as_rss_peaks_mark(struct as_rss_peaks *peaks);
+uint64_t as_rss_peaks_mark(const struct as_rss_peaks *peaks);
 
 /* How many readings were made since the mark, and the greatest of them; without any `bytes` is left
- * alone. */
+ * alone. In a signal handler that interrupted this very call: none. */
 uint64_t as_rss_peaks_since(struct as_rss_peaks *peaks, uint64_t mark, uint64_t *bytes);
 
 /* ---- memory_counts.c ---- */

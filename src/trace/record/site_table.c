@@ -12,7 +12,6 @@
     ((size_t)AS_BLOCK_MAX_BYTES) /* address space, used as it fills; one block holds it */
 #define AS_SITE_MAX        AS_RUN_MAX_SITES
 #define AS_SITE_HASH_SLOTS (2 * AS_SITE_MAX)
-#define AS_SITE_TEXT_MAX   1000u /* bytes of a name, file, key or value; longer text is cut */
 
 struct site {
     uint32_t hash, category, name_at, name_size; /* the name stands in the log */
