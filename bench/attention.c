@@ -152,7 +152,7 @@ static void cuts(void)
     for (int i = 0; i < CUTS; i++) {
         uint64_t from = as_clock_mono_ns(), then;
 
-        if (assay_dynamic_min_cut(logits, TOKENS, 0.5F, 2, 0.01F, mask, NULL, &err) < 0)
+        if (assay_mincut_gate(logits, TOKENS, 0.5F, 2, 0.01F, mask, NULL, &err) < 0)
             fail(&err);
         then = as_clock_mono_ns();
         cut[i] = (double)(then - from) / 1e6;

@@ -64,27 +64,27 @@ static void fill(void)
 
 static int write_latency(void)
 {
-    return assay_write_latency_csv(path, latency, ROWS, NULL, NULL);
+    return assay_csv_write_latency(path, latency, ROWS, NULL, NULL);
 }
 
 static int write_results(void)
 {
-    return assay_write_results9_csv(path, results, ROWS, NULL, NULL);
+    return assay_csv_write_results9(path, results, ROWS, NULL, NULL);
 }
 
 static int write_samples(void)
 {
-    return assay_write_samples_csv(path, samples, ROWS, NULL, NULL);
+    return assay_csv_write_samples(path, samples, ROWS, NULL, NULL);
 }
 
 static int write_memory(void)
 {
-    return assay_write_memory_csv(path, memory, ROWS, NULL, NULL);
+    return assay_csv_write_memory(path, memory, ROWS, NULL, NULL);
 }
 
 static int write_power(void)
 {
-    return assay_write_power_csv(path, power, ROWS, NULL, NULL);
+    return assay_csv_write_power(path, power, ROWS, NULL, NULL);
 }
 
 static double cpu_s(void)

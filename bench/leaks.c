@@ -48,7 +48,7 @@ static double add_steps(unsigned n_steps, double mb_per_step)
         unsigned step = i / 8;
         double mb = 1000 + mb_per_step * step + as_rng_unit(&rng);
 
-        rc = assay_leak_add(d, layers[i % 8], mb, step, 0.1 * i, NULL);
+        rc = assay_leak_detector_add(d, layers[i % 8], mb, step, 0.1 * i, NULL);
     }
     began = cpu_seconds() - began;
     assay_leak_detector_free(d);

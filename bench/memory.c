@@ -112,7 +112,7 @@ static void bench_capture(const char *name, enum assay_capture how)
     for (int i = 0; i < READINGS; i++) {
         uint64_t from = as_clock_mono_ns();
 
-        (void)assay_capture_memory(&s, how, NULL);
+        (void)assay_memory_capture(&s, how, NULL);
         us[i] = (double)(as_clock_mono_ns() - from) / 1e3;
     }
     bench_fact(name, bench_median(us, READINGS), "us");

@@ -113,16 +113,16 @@ static int add_witness(struct loop *l, const struct assay_attn_shape *shape, uns
         .lambda = l->mincut.lambda,
         .tau = l->mincut.tau,
         .eps = l->mincut.eps,
-        .timestamp = now_ns(CLOCK_REALTIME),
+        .timestamp_ns = now_ns(CLOCK_REALTIME),
     };
-    int rc = assay_hash_tensor(l->t.q, n, entry.q_hash, &err);
+    int rc = assay_witness_hash_tensor(l->t.q, n, entry.q_hash, &err);
 
     if (rc == 0)
-        rc = assay_hash_tensor(l->t.k, n, entry.k_hash, &err);
+        rc = assay_witness_hash_tensor(l->t.k, n, entry.k_hash, &err);
     if (rc == 0)
-        rc = assay_hash_tensor(l->t.v, n, entry.v_hash, &err);
+        rc = assay_witness_hash_tensor(l->t.v, n, entry.v_hash, &err);
     if (rc == 0)
-        rc = assay_hash_tensor(l->t.gated, n, entry.output_hash, &err);
+        rc = assay_witness_hash_tensor(l->t.gated, n, entry.output_hash, &err);
     memcpy(entry.config_hash, l->config_hash, sizeof entry.config_hash);
     return rc == 0 ? assay_witness_add(l->witness, &entry, &err) : rc;
 }
@@ -145,7 +145,7 @@ static int iterate(struct loop *l, unsigned i)
     if (rc == 0 && i % 10 == 0)
         rc = assay_memory_tracker_snapshot(l->memory, &err);
     if (rc == 0)
-        rc = assay_delta_behavior(l->t.base, n, l->t.gated, n, &delta, &err);
+        rc = assay_quality_delta_behavior(l->t.base, n, l->t.gated, n, &delta, &err);
     if (rc == 0)
         rc = assay_quality_check(l->t.base, n, l->t.gated, n, 0.99, &quality, &err);
     if (rc < 0)
@@ -187,7 +187,7 @@ static int open_all(struct loop *l)
         (void)snprintf(err.msg, sizeof err.msg, "out of memory");
         return -1;
     }
-    if (assay_config_hash(&config, l->config_hash, &err) < 0 ||
+    if (assay_bench_config_hash(&config, l->config_hash, &err) < 0 ||
         assay_power_source_open("constant:75W", &l->source, &err) < 0 ||
         assay_attn_new(&l->attn, 1, &err) < 0)
         return -1;
@@ -202,7 +202,7 @@ static int write_latency(const struct loop *l, const char *name,
 
     return path_in(l, name, path) < 0
                ? -1
-               : assay_write_latency_csv(path, records, l->iterations, &stamp, &err);
+               : assay_csv_write_latency(path, records, l->iterations, &stamp, &err);
 }
 
 /* The documented row of results, from what was measured. */
@@ -219,12 +219,12 @@ static int write_results(const struct loop *l, double base_joules, double gated_
         .accuracy = (double)l->passed / l->iterations,
     };
     char path[512];
-    int rc = assay_latency_stats(l->gated, l->iterations, ASSAY_LATENCY_WALL, &stats, &err);
+    int rc = assay_latency_summarize(l->gated, l->iterations, ASSAY_LATENCY_WALL, &stats, &err);
 
     row.p95_latency_us = (double)stats.p95_us;
     if (rc < 0 || path_in(l, "results.csv", path) < 0)
         return -1;
-    return assay_write_results_csv(path, &row, 1, &stamp, &err);
+    return assay_csv_write_results(path, &row, 1, &stamp, &err);
 }
 
 /* Every reading of memory and of power. */
@@ -240,13 +240,13 @@ static int write_readings(const struct loop *l)
 
     if (rc >= 0) {
         n_memory = assay_memory_tracker_snapshots(l->memory, memory, n_memory);
-        rc = assay_write_memory_csv(path, memory, n_memory, &stamp, &err);
+        rc = assay_csv_write_memory(path, memory, n_memory, &stamp, &err);
     }
     if (rc >= 0)
         rc = path_in(l, "power.csv", path);
     if (rc >= 0) {
         n_power = assay_power_tracker_samples(l->power, power, n_power);
-        rc = assay_write_power_csv(path, power, n_power, &stamp, &err);
+        rc = assay_csv_write_power(path, power, n_power, &stamp, &err);
     }
     free(memory);
     free(power);
@@ -273,8 +273,8 @@ static int export_all(struct loop *l)
     if (assay_witness_close(l->witness, &err) < 0)
         return -1;
     l->witness = NULL;
-    if (assay_latency_stats(l->base, l->iterations, ASSAY_LATENCY_WALL, &base, &err) < 0 ||
-        assay_latency_stats(l->gated, l->iterations, ASSAY_LATENCY_WALL, &gated, &err) < 0 ||
+    if (assay_latency_summarize(l->base, l->iterations, ASSAY_LATENCY_WALL, &base, &err) < 0 ||
+        assay_latency_summarize(l->gated, l->iterations, ASSAY_LATENCY_WALL, &gated, &err) < 0 ||
         assay_power_tracker_energy(l->power, &energy, &err) < 0 ||
         assay_memory_tracker_report(l->memory, &memory, &err) < 0)
         return -1;
@@ -286,7 +286,7 @@ static int export_all(struct loop *l)
         (unsigned long long)gated.p50_us, (unsigned long long)gated.p95_us, l->loss / l->iterations,
         (unsigned long long)l->passed, l->iterations,
         100.0 * (double)l->kept / (double)l->positions);
-    printf("memory   %.1f MiB resident at most\n", (double)memory.peak_rss / 1048576);
+    printf("memory   %.1f MiB resident at most\n", (double)memory.peak_rss_bytes / 1048576);
     if (energy.available)
         printf("energy   %.3f J at %.0f W, which this program was told\n", energy.total_joules,
                energy.mean_watts);

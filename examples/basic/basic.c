@@ -113,7 +113,7 @@ static int forward(const struct network *net, struct activations *a)
 {
     int best = 0;
 
-    ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
+    ASSAY_PHASE_SCOPE(ASSAY_PHASE_FORWARD);
     {
         ASSAY_SCOPE("conv1");
         convolve(&a->image[0][0][0], 1, IMAGE, &net->conv1[0][0][0][0], &a->conv1[0][0][0],
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
     for (unsigned long i = 0; i < iterations; i++) {
         assay_iteration(i);
         {
-            ASSAY_PHASE_SCOPE(ASSAY_DATA);
+            ASSAY_PHASE_SCOPE(ASSAY_PHASE_DATA);
             ASSAY_SCOPE("load image");
             fill(&a.image[0][0][0], sizeof a.image / sizeof(float), &seed);
         }

@@ -58,7 +58,7 @@ static int add_backend(struct assay_compare *compare, const char *name, void (*m
             seconds[l][i] = now() - from;
         }
         layers[l].name = layer[l];
-        layers[l].samples = seconds[l];
+        layers[l].samples_seconds = seconds[l];
         layers[l].n_samples = CALLS;
     }
     return assay_compare_add(compare, name, layers, LAYERS, 0, 0, err);
@@ -77,7 +77,7 @@ int main(void)
         return fprintf(stderr, "%s\n", err.msg), 1;
     for (size_t i = 0; i < result->n_backends; i++)
         printf("%-12s %8.3f ms\n", result->backends[i].backend,
-               result->backends[i].total_time * 1e3);
+               result->backends[i].total_seconds * 1e3);
     printf("fastest: %s\n%s\n", result->summary.fastest_backend, result->summary.recommendation);
     assay_compare_free(compare);
     return 0;

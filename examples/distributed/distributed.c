@@ -53,7 +53,7 @@ int main(void)
         struct assay_node_profile profile = {.size = sizeof profile};
 
         pthread_join(thread[i], NULL);
-        profile.total_time = rank[i].seconds;
+        profile.total_seconds = rank[i].seconds;
         if (assay_distributed_add_node(job, rank[i].id, &profile, &err) < 0)
             return fprintf(stderr, "%s\n", err.msg), 1;
     }

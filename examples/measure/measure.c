@@ -46,7 +46,7 @@ static struct assay_model *describe(void)
     int x = assay_model_input(model, "x", ASSAY_DTYPE_F32, 2, shape);
 
     x = assay_model_linear(model, "fc1", x, 512, true);
-    x = assay_model_activation(model, ASSAY_RELU, "relu", x);
+    x = assay_model_activation(model, ASSAY_ACTIVATION_RELU, "relu", x);
     x = assay_model_linear(model, "fc2", x, 10, true);
     assay_model_output(model, x, "y");
     return model;
@@ -56,7 +56,7 @@ static int print_layers(struct assay_model *model, const struct assay_measure_op
                         struct assay_error *err)
 {
     struct assay_model_layer_profile layers[8];
-    int n = assay_profile_layers(model, options, layers, 8, err);
+    int n = assay_model_profile_layers(model, options, layers, 8, err);
 
     for (int i = 0; i < n && i < 8; i++)
         printf("  %-10s %-8s %8.4f ms  %5.1f %%  %8.3f GFLOP/s\n", layers[i].name,
@@ -76,12 +76,12 @@ int main(int argc, char **argv)
     int failed;
 
     if (argc > 1 && strcmp(argv[1], "--quick") == 0)
-        options.time_s = 0.2;
-    failed = assay_measure_latency(dot_product, &vectors, &options, &latency, &err) < 0;
+        options.time_seconds = 0.2;
+    failed = assay_latency_measure(dot_product, &vectors, &options, &latency, &err) < 0;
     if (!failed)
         print_latency("dot product", &latency);
     if (!failed)
-        failed = assay_quick_profile(model, &options, NULL, text, sizeof text, &err) < 0;
+        failed = assay_model_profile_quick(model, &options, NULL, text, sizeof text, &err) < 0;
     if (!failed)
         printf("\n%s\n", text);
     if (!failed)

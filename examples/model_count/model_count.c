@@ -11,16 +11,16 @@ static struct assay_model *describe(void)
 {
     static const int64_t image[] = {-1, 1, 28, 28}; /* as many images as the caller likes */
     static const char *const names[] = {"batch", NULL, NULL, NULL};
-    static const struct assay_layer layers[] = {
+    static const struct assay_layer_spec layers[] = {
         {.kind = ASSAY_LAYER_CONV2D, .name = "conv1", .out = 16, .kernel = 5},
-        {.kind = ASSAY_LAYER_ACTIVATION, .activation = ASSAY_RELU},
+        {.kind = ASSAY_LAYER_ACTIVATION, .activation = ASSAY_ACTIVATION_RELU},
         {.kind = ASSAY_LAYER_MAX_POOL, .kernel = 2},
         {.kind = ASSAY_LAYER_CONV2D, .name = "conv2", .out = 32, .kernel = 5},
-        {.kind = ASSAY_LAYER_ACTIVATION, .activation = ASSAY_RELU},
+        {.kind = ASSAY_LAYER_ACTIVATION, .activation = ASSAY_ACTIVATION_RELU},
         {.kind = ASSAY_LAYER_MAX_POOL, .kernel = 2},
         {.kind = ASSAY_LAYER_FLATTEN},
         {.kind = ASSAY_LAYER_LINEAR, .name = "dense1", .out = 128},
-        {.kind = ASSAY_LAYER_ACTIVATION, .activation = ASSAY_RELU},
+        {.kind = ASSAY_LAYER_ACTIVATION, .activation = ASSAY_ACTIVATION_RELU},
         {.kind = ASSAY_LAYER_LINEAR, .name = "dense2", .out = 10},
         {.kind = ASSAY_LAYER_SOFTMAX},
     };

@@ -220,7 +220,7 @@ static int summarize(double last_loss, struct assay_error *err)
 
     if (assay_manager_layers(manager, 3, &layers, err) < 0)
         return -1;
-    assay_manager_session(manager, &session);
+    assay_manager_read_session(manager, &session);
     printf("trained to a loss of %.3f; %zu layers, %llu calls, %llu failed, %u threads\n",
            last_loss, layers->n_layers, (unsigned long long)layers->total_calls,
            (unsigned long long)layers->failed_calls, layers->n_threads);

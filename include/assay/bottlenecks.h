@@ -1,10 +1,10 @@
 /* assay/bottlenecks.h - which layers hold a program back, why, and what fixing one could gain.
  *
  *     struct assay_bottleneck_analyzer *a;
- *     assay_bottleneck_new(&a, NULL, &err);
- *     assay_bottleneck_record(a, "conv1", &metrics, &err);       one call after another
+ *     assay_bottleneck_analyzer_new(&a, NULL, &err);
+ *     assay_bottleneck_analyzer_record(a, "conv1", &metrics, &err);       one call after another
  *     const struct assay_bottleneck_result *r;
- *     assay_bottleneck_analyze(a, &r, &err);
+ *     assay_bottleneck_analyzer_analyze(a, &r, &err);
  *
  * Two answers from the same readings: the documented one, relative to a percentile of all times
  * (`bottlenecks`, `recommendations`, `summary`), and one by share of exclusive time with causes
@@ -28,43 +28,43 @@ struct assay_bottleneck_analyzer;
 /* What is known of one call of a layer. 0 or NaN: not known, so that a struct of zeros with `size`
  * and what is known is enough; ASSAY_MEASURED_ZERO for a zero that was measured (a GPU that idled).
  * `ranked` and `findings` are about a layer's own time: of a call with layers inside, the figures
- * from flops on are its own too, as self_time is, and what those layers did is left out. An
- * io_wait_time longer than self_time cannot be its own, and is taken as not known; so are page
- * faults that would take longer than self_time at 0.1 us each. */
+ * from flops on are its own too, as self_seconds is, and what those layers did is left out. An
+ * io_wait_seconds longer than self_seconds cannot be its own, and is taken as not known; so are page
+ * faults that would take longer than self_seconds at 0.1 us each. */
 struct assay_layer_metrics {
-    size_t size;            /* sizeof(struct assay_layer_metrics) */
-    double execution_time;  /* seconds, begin to end; the one that must be known; 0 is a time */
-    double self_time;       /* seconds, without layers inside; unknown: the same */
-    double memory_usage;    /* MiB held while it ran */
-    double io_operations;   /* count */
-    double gpu_utilization; /* percent */
-    double flops, bytes;    /* of the call itself, for the roofline */
+    size_t size;              /* sizeof(struct assay_layer_metrics) */
+    double execution_seconds; /* seconds, begin to end; the one that must be known; 0 is a time */
+    double self_seconds;      /* seconds, without layers inside; unknown: the same */
+    double memory_usage_mb;   /* MiB held while it ran */
+    double io_operations;     /* count */
+    double gpu_utilization_percent; /* percent */
+    double flops, bytes;            /* of the call itself, for the roofline */
     double minor_faults, major_faults;
-    double io_wait_time; /* seconds waiting for storage */
-    double io_bytes;     /* read and written */
-    double cpu_time;     /* seconds on a processor */
-    double switches;     /* involuntary context switches */
-    bool failed;         /* such a call counts apart and in no time */
-    double sleeps;       /* voluntary context switches: it waited for something */
+    double io_wait_seconds; /* seconds waiting for storage */
+    double io_bytes;        /* read and written */
+    double cpu_seconds;     /* seconds on a processor */
+    double switches;        /* involuntary context switches */
+    bool failed;            /* such a call counts apart and in no time */
+    double sleeps;          /* voluntary context switches: it waited for something */
 };
 extern ASSAY_API const struct assay_layer_metrics assay_layer_metrics_init;
 
 /* What bounds a layer; the documented five first. */
-#define ASSAY_BOTTLENECK_TYPES(X)                                                                  \
-    X(COMPUTE, "compute")                                                                          \
-    X(MEMORY, "memory")                                                                            \
-    X(IO, "io")                                                                                    \
-    X(UNDERUTILIZATION, "underutilization")                                                        \
-    X(UNKNOWN, "unknown")                                                                          \
-    X(OVERHEAD, "overhead")                                                                        \
-    X(PAGE_FAULTS, "page_faults")                                                                  \
-    X(WAITING, "waiting")                                                                          \
-    X(VARIANCE, "variance")
+#define ASSAY_BOTTLENECK_TYPES(XX)                                                                 \
+    XX(COMPUTE, "compute")                                                                         \
+    XX(MEMORY, "memory")                                                                           \
+    XX(IO, "io")                                                                                   \
+    XX(UNDERUTILIZATION, "underutilization")                                                       \
+    XX(UNKNOWN, "unknown")                                                                         \
+    XX(OVERHEAD, "overhead")                                                                       \
+    XX(PAGE_FAULTS, "page_faults")                                                                 \
+    XX(WAITING, "waiting")                                                                         \
+    XX(VARIANCE, "variance")
 
 enum assay_bottleneck_type {
-#define X(name, text) ASSAY_BOTTLENECK_##name,
-    ASSAY_BOTTLENECK_TYPES(X)
-#undef X
+#define XX(name, text) ASSAY_BOTTLENECK_##name,
+    ASSAY_BOTTLENECK_TYPES(XX)
+#undef XX
         ASSAY_BOTTLENECK_TYPE_COUNT
 };
 ASSAY_API const char *assay_bottleneck_type_name(enum assay_bottleneck_type type);
@@ -73,8 +73,8 @@ enum assay_priority { ASSAY_PRIORITY_LOW, ASSAY_PRIORITY_MEDIUM, ASSAY_PRIORITY_
 ASSAY_API const char *assay_priority_name(enum assay_priority priority);
 
 /* Zero means the default. */
-struct assay_bottleneck_options {
-    size_t size;                 /* sizeof(struct assay_bottleneck_options) */
+struct assay_bottleneck_analyzer_options {
+    size_t size;                 /* sizeof(struct assay_bottleneck_analyzer_options) */
     double threshold_percentile; /* 90 */
     double compute_factor;       /* mean above this many thresholds is compute: 1.5 */
     double memory_mb;            /* above is memory: 500 */
@@ -94,9 +94,10 @@ struct assay_bottleneck_options {
     double min_gain; /* share of the whole time that makes a layer without a cause worth a word:
                         0.05 */
 };
-#define ASSAY_BOTTLENECK_OPTIONS_INIT                                                              \
+#define ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT                                                     \
     {                                                                                              \
-        sizeof(struct assay_bottleneck_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0    \
+        sizeof(struct assay_bottleneck_analyzer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+            0, 0, 0                                                                                \
     }
 
 /* Layers beyond this many, and names longer, are not kept; calls of such layers are counted in
@@ -107,10 +108,10 @@ struct assay_bottleneck_options {
 /* The documented record; NaN where a metric was never told. */
 struct assay_bottleneck {
     const char *layer;
-    double mean_execution_time, execution_time_std; /* seconds; population std */
-    double threshold;
+    double mean_execution_seconds, std_execution_seconds; /* seconds; population std */
+    double threshold_seconds;
     double overhead_percentage; /* NaN when the threshold is 0 */
-    double mean_memory_usage, io_intensity, gpu_utilization;
+    double mean_memory_usage_mb, io_intensity, gpu_utilization_percent;
     enum assay_bottleneck_type type[4];
     size_t n_types; /* at least one: unknown */
     double severity_score;
@@ -161,27 +162,28 @@ struct assay_bottleneck_result {
     double total_self_seconds;
     uint64_t n_calls, n_failed;
     size_t n_layers;
-    double threshold;       /* seconds; NaN without a call */
-    bool threshold_exact;   /* false: from a fair sample of each layer, weighted by its calls */
-    uint64_t dropped_calls; /* of layers for which there was no room */
+    double threshold_seconds; /* seconds; NaN without a call */
+    bool threshold_exact;     /* false: from a fair sample of each layer, weighted by its calls */
+    uint64_t dropped_calls;   /* of layers for which there was no room */
 };
 
-ASSAY_API int assay_bottleneck_new(struct assay_bottleneck_analyzer **out,
-                                   const struct assay_bottleneck_options *options,
-                                   struct assay_error *err);
-ASSAY_API void assay_bottleneck_free(struct assay_bottleneck_analyzer *analyzer);
+ASSAY_API int assay_bottleneck_analyzer_new(struct assay_bottleneck_analyzer **out,
+                                            const struct assay_bottleneck_analyzer_options *options,
+                                            struct assay_error *err);
+ASSAY_API void assay_bottleneck_analyzer_free(struct assay_bottleneck_analyzer *analyzer);
 
 /* USAGE without a name, or for a time that is negative or not finite. Other metrics that are not
  * finite are not known. A call that failed needs no time. Costs the same however many calls came
  * before; nothing is recorded when it fails. */
-ASSAY_API int assay_bottleneck_record(struct assay_bottleneck_analyzer *analyzer, const char *layer,
-                                      const struct assay_layer_metrics *metrics,
-                                      struct assay_error *err);
+ASSAY_API int assay_bottleneck_analyzer_record(struct assay_bottleneck_analyzer *analyzer,
+                                               const char *layer,
+                                               const struct assay_layer_metrics *metrics,
+                                               struct assay_error *err);
 
-ASSAY_API int assay_bottleneck_analyze(struct assay_bottleneck_analyzer *analyzer,
-                                       const struct assay_bottleneck_result **out,
-                                       struct assay_error *err);
-ASSAY_API void assay_bottleneck_reset(struct assay_bottleneck_analyzer *analyzer);
+ASSAY_API int assay_bottleneck_analyzer_analyze(struct assay_bottleneck_analyzer *analyzer,
+                                                const struct assay_bottleneck_result **out,
+                                                struct assay_error *err);
+ASSAY_API void assay_bottleneck_analyzer_reset(struct assay_bottleneck_analyzer *analyzer);
 
 #ifdef __cplusplus
 }

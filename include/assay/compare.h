@@ -31,11 +31,11 @@ struct assay_compare;
  * these 0 and NaN both mean not known; ASSAY_MEASURED_ZERO is a zero that was measured. */
 struct assay_backend_layer {
     const char *name;
-    double mean_time;      /* of a call */
-    double std_time;       /* population standard deviation of the calls */
-    double total_time;     /* unknown: mean_time * call_count */
-    uint64_t call_count;   /* 0: not told */
-    const double *samples; /* the time of each call; copied into figures, not kept */
+    double mean_seconds;           /* of a call */
+    double std_seconds;            /* population standard deviation of the calls */
+    double total_seconds;          /* unknown: mean_seconds * call_count */
+    uint64_t call_count;           /* 0: not told */
+    const double *samples_seconds; /* the time of each call; copied into figures, not kept */
     size_t n_samples;
 };
 #define ASSAY_BACKEND_LAYER_INIT                                                                   \
@@ -49,12 +49,14 @@ ASSAY_API void assay_compare_free(struct assay_compare *compare);
 /* Forgets backends and aliases. */
 ASSAY_API void assay_compare_reset(struct assay_compare *compare);
 
-/* A backend told twice keeps its place and the later profile. `total_time` 0 or NaN: the sum of
- * the layers' totals, unknown when one of them is. `timestamp` is in UNIX seconds, 0 or NaN: now.
- * USAGE without a name, for a layer told twice, and for a time that is negative or infinite. */
+/* A backend told twice keeps its place and the later profile. `total_seconds` 0 or NaN: the sum of
+ * the layers' totals, unknown when one of them is. `timestamp_seconds` is in UNIX seconds, 0 or
+ * NaN: now. USAGE without a name, for a layer told twice, and for a time that is negative or
+ * infinite. */
 ASSAY_API int assay_compare_add(struct assay_compare *compare, const char *name,
                                 const struct assay_backend_layer *layers, size_t n,
-                                double total_time, double timestamp, struct assay_error *err);
+                                double total_seconds, double timestamp_seconds,
+                                struct assay_error *err);
 
 /* Peak memory in MiB and energy in joules of a backend's whole profile; 0 or NaN: not told.
  * NOTFOUND for a backend that has not been added. */
@@ -88,8 +90,8 @@ struct assay_speedup_test {
 
 struct assay_backend_data {
     const char *backend;
-    double mean_time, std_time, total_time; /* NaN: not told */
-    uint64_t call_count;                    /* 0: not told */
+    double mean_seconds, std_seconds, total_seconds; /* NaN: not told */
+    uint64_t call_count;                             /* 0: not told */
 };
 
 /* A layer that at least two backends told the mean time of. */
@@ -107,14 +109,14 @@ struct assay_layer_comparison {
 
 struct assay_backend_total {
     const char *backend;
-    double total_time; /* as told, or of its layers; NaN: unknown */
+    double total_seconds; /* as told, or of its layers; NaN: unknown */
     /* For the calls that the first backend of the comparison made, over the layers that all of
      * them have; NaN: there are none, or something of them was not told. */
-    double normalized_time;
+    double normalized_seconds;
     size_t layer_wins; /* layers of which it is the fastest */
     size_t sure_wins;  /* of those, with a difference shown to the slowest */
     double peak_memory_mb, energy_j;
-    double timestamp; /* UNIX seconds */
+    double timestamp_seconds; /* UNIX seconds */
 };
 
 struct assay_comparison_summary {

@@ -55,12 +55,12 @@ ASSAY_API void assay_distributed_reset(struct assay_distributed *d);
 
 struct assay_node_layer {
     const char *name;
-    double total_time; /* seconds */
+    double total_seconds; /* seconds */
 };
 
 struct assay_node_profile {
-    size_t size;       /* sizeof(struct assay_node_profile) */
-    double total_time; /* seconds; 0 or NaN: the sum of the layers, or unknown without layers */
+    size_t size;          /* sizeof(struct assay_node_profile) */
+    double total_seconds; /* seconds; 0 or NaN: the sum of the layers, or unknown without layers */
     const struct assay_node_layer *layers;
     size_t n_layers;
 };
@@ -78,8 +78,8 @@ struct assay_communication {
     const char *source, *destination;
     const char *operation_type; /* NULL: "transfer" */
     double data_size_mb, duration_ms;
-    double start_time; /* UNIX seconds on the clock all nodes share; 0 or NaN: unknown */
-    double timestamp;  /* UNIX seconds, of the record; 0 or NaN: now */
+    double start_time_seconds; /* UNIX seconds on the clock all nodes share; 0 or NaN: unknown */
+    double timestamp_seconds;  /* UNIX seconds, of the record; 0 or NaN: now */
 };
 /* USAGE without source or destination, or for a size or duration that is negative or not finite. */
 ASSAY_API int assay_distributed_add_communication(struct assay_distributed *d,
@@ -94,7 +94,7 @@ struct assay_synchronization {
     double duration_ms;
     double barrier_wait_ms; /* of each participant, on average; 0 or NaN: unknown, a wait of
                                zero is ASSAY_MEASURED_ZERO */
-    double start_time, timestamp;
+    double start_time_seconds, timestamp_seconds;
 };
 /* USAGE without a type, for a node without a name, or for a time that is negative or infinite. */
 ASSAY_API int assay_distributed_add_synchronization(struct assay_distributed *d,
@@ -105,19 +105,19 @@ struct assay_node_metric {
     const char *name;
     double value;
 };
-/* USAGE for a value that is not finite. `timestamp` NaN: now. */
+/* USAGE for a value that is not finite. `timestamp_seconds` NaN: now. */
 ASSAY_API int assay_distributed_add_metrics(struct assay_distributed *d, const char *id,
                                             const struct assay_node_metric *metrics, size_t n,
-                                            double timestamp, struct assay_error *err);
+                                            double timestamp_seconds, struct assay_error *err);
 
 /* ---- what was kept, `i` from 0, the oldest first; false past the end ---- */
 
 struct assay_communication_event {
     const char *source, *destination, *operation_type;
     double data_size_mb, duration_ms;
-    double bandwidth_mbps;   /* documented name, MiB per second; 0 when the duration is 0 */
-    double bytes_per_second; /* NaN when the duration is 0 */
-    double start_time, timestamp;
+    double bandwidth_mib_per_second; /* documented name, MiB per second; 0 when the duration is 0 */
+    double bytes_per_second;         /* NaN when the duration is 0 */
+    double start_time_seconds, timestamp_seconds;
 };
 ASSAY_API bool assay_distributed_communication_at(const struct assay_distributed *d, size_t i,
                                                   struct assay_communication_event *out);
@@ -125,7 +125,7 @@ ASSAY_API bool assay_distributed_communication_at(const struct assay_distributed
 struct assay_synchronization_event {
     const char *sync_type;
     size_t n_nodes; /* assay_distributed_synchronization_node() names them, if so many are kept */
-    double duration_ms, barrier_wait_ms, start_time, timestamp;
+    double duration_ms, barrier_wait_ms, start_time_seconds, timestamp_seconds;
 };
 ASSAY_API bool assay_distributed_synchronization_at(const struct assay_distributed *d, size_t i,
                                                     struct assay_synchronization_event *out);
@@ -135,7 +135,7 @@ ASSAY_API const char *assay_distributed_synchronization_node(const struct assay_
 
 struct assay_metric_event {
     const char *node, *metric;
-    double value, timestamp;
+    double value, timestamp_seconds;
 };
 ASSAY_API bool assay_distributed_metric_at(const struct assay_distributed *d, size_t i,
                                            struct assay_metric_event *out);
@@ -156,9 +156,9 @@ struct assay_load_balance {
     const char *error; /* NULL, or why there is none: then only the nodes are told */
     const struct assay_node_load *nodes; /* in the order they were told */
     size_t n_nodes, n_without_time;
-    double mean_time, std_time, max_time, min_time; /* seconds; std of the population */
-    double imbalance_factor;                        /* (max - min) / mean; 0 if the mean is 0 */
-    double max_over_mean;                           /* max / mean - 1: the time that is lost */
+    double mean_seconds, std_seconds, max_seconds, min_seconds; /* seconds; std of the population */
+    double imbalance_factor; /* (max - min) / mean; 0 if the mean is 0 */
+    double max_over_mean;    /* max / mean - 1: the time that is lost */
     const char *slowest_node, *fastest_node;
     bool is_balanced; /* imbalance_factor below 0.1 */
     /* What the slowest node's metrics say: the one furthest from the other nodes' mean. */
@@ -176,14 +176,14 @@ struct assay_operation_total {
 struct assay_communication_overhead {
     double total_communication_time_ms, total_data_transferred_mb;
     uint64_t event_count;
-    double mean_bandwidth_mbps; /* documented: mean of the events' MiB per second */
+    double mean_bandwidth_mib_per_second; /* documented: mean of the events' MiB per second */
     const struct assay_operation_total *by_operation_type; /* in order of first appearance */
     size_t n_operation_types;
     double mib_per_second, bytes_per_second, megabits_per_second; /* all data / all time */
     uint64_t n_placed;   /* of the kept, those whose start time is known */
     double busy_time_ms; /* at least one of these was under way; NaN when none is placed */
     double overlap_ms;   /* their sum less that */
-    double percent;      /* documented: of mean_time * nodes; NaN without node times */
+    double percent;      /* documented: of mean_seconds * nodes; NaN without node times */
     double node_percent; /* of the time of the nodes, per node and overlaps once; NaN likewise */
     uint64_t n_kept;
 };
@@ -212,7 +212,7 @@ struct assay_metric_total {
     const char *node, *metric;
     uint64_t count;
     double mean, min, max, last;
-    double last_timestamp;
+    double last_timestamp_seconds;
 };
 
 /* Borrowed until the next call that changes `d`. */

@@ -22,21 +22,21 @@ extern "C" {
 #define ASSAY_VERSION_PATCH 0
 
 /* Every error the library knows: name, number, meaning. A number is never reused. */
-#define ASSAY_ERRORS(X)                                                                            \
-    X(NOMEM, 1, "out of memory")                                                                   \
-    X(IO, 2, "input or output failed")                                                             \
-    X(FORMAT, 3, "malformed input")                                                                \
-    X(LIMIT, 4, "a limit was exceeded")                                                            \
-    X(USAGE, 5, "wrong use")                                                                       \
-    X(STATE, 6, "not possible in this state")                                                      \
-    X(NOTFOUND, 7, "no such thing")                                                                \
-    X(UNSUPPORTED, 8, "not supported here")
+#define ASSAY_ERRORS(XX)                                                                           \
+    XX(NOMEM, 1, "out of memory")                                                                  \
+    XX(IO, 2, "input or output failed")                                                            \
+    XX(FORMAT, 3, "malformed input")                                                               \
+    XX(LIMIT, 4, "a limit was exceeded")                                                           \
+    XX(USAGE, 5, "wrong use")                                                                      \
+    XX(STATE, 6, "not possible in this state")                                                     \
+    XX(NOTFOUND, 7, "no such thing")                                                               \
+    XX(UNSUPPORTED, 8, "not supported here")
 
 enum assay_code {
     ASSAY_OK = 0,
-#define X(name, number, text) ASSAY_ERR_##name = -(number),
-    ASSAY_ERRORS(X)
-#undef X
+#define XX(name, number, text) ASSAY_ERR_##name = -(number),
+    ASSAY_ERRORS(XX)
+#undef XX
 };
 
 /* Filled by a call that returned a negative code. A caller that does not care passes NULL. */

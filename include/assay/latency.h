@@ -53,9 +53,9 @@ struct assay_latency_group {
 
 /* Fills `out` from `n` records in any order, which are not changed. Records without a kernel time
  * are left out of ASSAY_LATENCY_KERNEL. Returns 0, or a negative code when memory ran out. */
-ASSAY_API int assay_latency_stats(const struct assay_latency_record *records, size_t n,
-                                  enum assay_latency_time which, struct assay_latency_stats *out,
-                                  struct assay_error *err);
+ASSAY_API int assay_latency_summarize(const struct assay_latency_record *records, size_t n,
+                                      enum assay_latency_time which,
+                                      struct assay_latency_stats *out, struct assay_error *err);
 
 /* Fills `groups`, shortest length first, with as many as there is `capacity` for. Returns how many
  * lengths there are, which may be more than `capacity`, so a call with capacity 0 (and groups NULL)

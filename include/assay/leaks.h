@@ -3,9 +3,8 @@
  *
  *     struct assay_leak_detector *d;
  *     assay_leak_detector_new(&d, NULL, &err);
- *     assay_leak_add(d, "conv1", memory_mb, step, time_s, &err);      one reading after another
- *     struct assay_leak_summary s;
- *     assay_leak_summary(d, &s, &err);
+ *     assay_leak_detector_add(d, "conv1", memory_mb, step, time_seconds, &err);      one reading
+ * after another struct assay_leak_summary s; assay_leak_detector_summary(d, &s, &err);
  *
  * MB in this header is MiB, as the documented fields mean it. One thread at a time. */
 #ifndef ASSAY_LEAKS_H
@@ -32,7 +31,7 @@ struct assay_leak {
     size_t window_size;
     const char *const *layers_involved; /* of the window's readings in order, each once */
     size_t n_layers_involved;
-    double timestamp; /* UNIX seconds of the last reading of the window */
+    double timestamp_seconds; /* UNIX seconds of the last reading of the window */
 };
 
 /* One growth, told once: adjacent windows that rise are merged. */
@@ -40,7 +39,7 @@ struct assay_leak_incident {
     const char *layer;              /* whose series it is; NULL: the process, one reading a step */
     size_t first, last;             /* readings of that series, counted from 0, warm-up included */
     uint64_t first_step, last_step; /* ASSAY_LEAK_NO_STEP when no steps were told */
-    double start_time, end_time;    /* UNIX seconds */
+    double start_time_seconds, end_time_seconds; /* UNIX seconds */
     /* Of the line of Theil and Sen where it begins and ends, and how much higher it ends: its rate
      * times its length. */
     double start_memory_mb, end_memory_mb, net_growth_mb;
@@ -58,8 +57,8 @@ typedef void (*assay_leak_alert)(void *user, const struct assay_leak *leak,
                                  const struct assay_leak_incident *incident);
 
 /* Zero means the default. */
-struct assay_leak_options {
-    size_t size;          /* sizeof(struct assay_leak_options) */
+struct assay_leak_detector_options {
+    size_t size;          /* sizeof(struct assay_leak_detector_options) */
     double threshold_mb;  /* of the window test: 10 */
     size_t window_size;   /* of both, in readings: 10; at least 3 */
     double warm_up;       /* share of a series left out at its beginning, found by itself: 0 means
@@ -72,54 +71,56 @@ struct assay_leak_options {
     bool process_only; /* readings are of the process whichever layer ended: layers name windows and
                           have no series of their own */
 };
-#define ASSAY_LEAK_OPTIONS_INIT                                                                    \
+#define ASSAY_LEAK_DETECTOR_OPTIONS_INIT                                                           \
     {                                                                                              \
-        sizeof(struct assay_leak_options), 0, 0, 0, 0, 0, 0, NULL, NULL, false                     \
+        sizeof(struct assay_leak_detector_options), 0, 0, 0, 0, 0, 0, NULL, NULL, false            \
     }
 
 /* USAGE for a threshold that is negative or not finite, a window under 3 or above 10,000, a share
  * above 0.5, a p-value of 1 or more, fewer than 300 readings or more than a million kept. */
 ASSAY_API int assay_leak_detector_new(struct assay_leak_detector **out,
-                                      const struct assay_leak_options *options,
+                                      const struct assay_leak_detector_options *options,
                                       struct assay_error *err);
 ASSAY_API void assay_leak_detector_free(struct assay_leak_detector *detector);
 
 /* One reading. `layer` may be NULL: then it is of the process itself. `step` is the iteration, or
- * ASSAY_LEAK_NO_STEP. `timestamp` in UNIX seconds; NaN: now. USAGE for memory that is negative or
- * not finite. */
-ASSAY_API int assay_leak_add(struct assay_leak_detector *detector, const char *layer,
-                             double memory_mb, uint64_t step, double timestamp,
-                             struct assay_error *err);
+ * ASSAY_LEAK_NO_STEP. `timestamp_seconds` in UNIX seconds; NaN: now. USAGE for memory that is
+ * negative or not finite. */
+ASSAY_API int assay_leak_detector_add(struct assay_leak_detector *detector, const char *layer,
+                                      double memory_mb, uint64_t step, double timestamp_seconds,
+                                      struct assay_error *err);
 
 /* Memory that is left until the process cannot have more, for seconds_to_exhaustion. */
-ASSAY_API void assay_leak_set_room(struct assay_leak_detector *detector, double headroom_mb);
+ASSAY_API void assay_leak_detector_set_headroom(struct assay_leak_detector *detector,
+                                                double headroom_mb);
 
 /* What the window test saw; borrowed until the next call that changes the detector. */
-ASSAY_API size_t assay_leak_list(struct assay_leak_detector *detector,
-                                 const struct assay_leak **out);
-ASSAY_API bool assay_leak_any(struct assay_leak_detector *detector);
+ASSAY_API size_t assay_leak_detector_leaks(struct assay_leak_detector *detector,
+                                           const struct assay_leak **out);
+ASSAY_API bool assay_leak_detector_any(struct assay_leak_detector *detector);
 
 /* The sound verdict, made now from all series; borrowed likewise. Returns how many or a negative
  * code. */
-ASSAY_API int assay_leak_incidents(struct assay_leak_detector *detector,
-                                   const struct assay_leak_incident **out, struct assay_error *err);
+ASSAY_API int assay_leak_detector_incidents(struct assay_leak_detector *detector,
+                                            const struct assay_leak_incident **out,
+                                            struct assay_error *err);
 
 struct assay_leak_summary {
     bool has_leaks; /* by the window test */
     size_t leak_count;
-    double total_memory_leaked_mb; /* sum of the increases, overlaps included */
-    double average_growth_rate;    /* mean slope, MB a step */
-    bool growing;                  /* by the sound one */
+    double total_memory_leaked_mb;     /* sum of the increases, overlaps included */
+    double average_growth_mb_per_step; /* mean slope, MB a step */
+    bool growing;                      /* by the sound one */
     size_t n_incidents, n_series;
     uint64_t n_readings;
     uint64_t leaks_dropped;  /* windows beyond the 10,000 kept */
     uint64_t layers_dropped; /* readings of layers beyond the first 2,048, which have no series of
                                 their own */
 };
-ASSAY_API int assay_leak_summary(struct assay_leak_detector *detector,
-                                 struct assay_leak_summary *out, struct assay_error *err);
+ASSAY_API int assay_leak_detector_summary(struct assay_leak_detector *detector,
+                                          struct assay_leak_summary *out, struct assay_error *err);
 
-ASSAY_API void assay_leak_reset(struct assay_leak_detector *detector);
+ASSAY_API void assay_leak_detector_reset(struct assay_leak_detector *detector);
 
 #ifdef __cplusplus
 }

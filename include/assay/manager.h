@@ -53,19 +53,19 @@ extern "C" {
 struct assay_manager;
 
 /* The profilers, by the names that enable and disable them. */
-#define ASSAY_PROFILERS(X)                                                                         \
-    X(LAYER, "layer")                                                                              \
-    X(MEMORY, "memory")                                                                            \
-    X(LEAK, "leak")                                                                                \
-    X(BOTTLENECK, "bottleneck")                                                                    \
-    X(COMPARATIVE, "comparative")                                                                  \
-    X(DISTRIBUTED, "distributed")                                                                  \
-    X(GPU, "gpu")
+#define ASSAY_PROFILERS(XX)                                                                        \
+    XX(LAYER, "layer")                                                                             \
+    XX(MEMORY, "memory")                                                                           \
+    XX(LEAK, "leak")                                                                               \
+    XX(BOTTLENECK, "bottleneck")                                                                   \
+    XX(COMPARATIVE, "comparative")                                                                 \
+    XX(DISTRIBUTED, "distributed")                                                                 \
+    XX(GPU, "gpu")
 
 enum assay_profiler_id {
-#define X(name, text) ASSAY_PROFILER_##name,
-    ASSAY_PROFILERS(X)
-#undef X
+#define XX(name, text) ASSAY_PROFILER_##name,
+    ASSAY_PROFILERS(XX)
+#undef XX
         ASSAY_PROFILER_COUNT
 };
 
@@ -80,11 +80,11 @@ struct assay_manager_options {
     /* The profilers to begin with. NULL: all of them. Not NULL and none: none. */
     const char *const *profilers;
     size_t n_profilers;
-    const struct assay_leak_options *leak;             /* NULL: the defaults */
-    const struct assay_bottleneck_options *bottleneck; /* likewise */
+    const struct assay_leak_detector_options *leak;             /* NULL: the defaults */
+    const struct assay_bottleneck_analyzer_options *bottleneck; /* likewise */
     /* Not NULL: times of calls are watched for anomalies whatever is on. NULL: with the defaults,
      * while the bottleneck profiler is on. Its alert is called with the manager's lock held. */
-    const struct assay_anomaly_options *anomaly;
+    const struct assay_anomaly_detector_options *anomaly;
     const struct assay_distributed_options *distributed;
     /* Memory is read at the end of a layer, unless the last reading is younger than this. 0: at
      * every end. */
@@ -183,33 +183,33 @@ ASSAY_API void assay_manager_step(struct assay_manager *manager, uint64_t n);
 /* ---- reading: layers ---- */
 
 /* One layer. Times are of calls that did not fail; what profiling the layers begun inside it took
- * is in none of them, so that total_time is self_time and the total_time of those. */
+ * is in none of them, so that total_seconds is self_seconds and the total_seconds of those. */
 struct assay_layer_stats {
     const char *layer;
     uint64_t call_count, failed_count;
-    double total_time, min_time, max_time, mean_time;
-    double std_time;        /* population */
-    double std_time_sample; /* n - 1; NaN for one call */
-    double self_time;       /* total without layers begun inside */
-    double failed_time;
-    double cv; /* std_time / mean_time */
-    double p50, p95, p99;
+    double total_seconds, min_seconds, max_seconds, mean_seconds;
+    double std_seconds;        /* population */
+    double std_sample_seconds; /* n - 1; NaN for one call */
+    double self_seconds;       /* total without layers begun inside */
+    double failed_seconds;
+    double cv; /* std_seconds / mean_seconds */
+    double p50_seconds, p95_seconds, p99_seconds;
     double percentile_error; /* 0: exact (linear between ranks). Otherwise the bound of |told -
                                 exact| / exact, by nearest rank */
     bool percentiles_newest; /* there was no room for more than the newest calls: of those only */
-    const double *execution_times; /* the newest 1,000; several threads by their share */
+    const double *execution_times_seconds; /* the newest 1,000; several threads by their share */
     size_t n_execution_times;
-    const double *self_times; /* of the same calls; NULL: there was no room for them */
+    const double *self_times_seconds; /* of the same calls; NULL: there was no room for them */
     size_t n_self_times;
-    bool nested; /* layers were begun inside it: self_times differ */
+    bool nested; /* layers were begun inside it: self_times_seconds differ */
 };
 
 /* One call, in the order of their ends. */
 struct assay_layer_event {
     const char *layer;
-    double execution_time, self_time;
-    double timestamp;                             /* of its end */
-    double cumulative_time, cumulative_self_time; /* sums over all calls up to this one */
+    double execution_seconds, self_seconds;
+    double timestamp_seconds;                           /* of its end */
+    double cumulative_seconds, cumulative_self_seconds; /* sums over all calls up to this one */
     bool failed;
     const char *reason;                    /* of a failure; may be NULL */
     uint32_t depth;                        /* 0: outermost */
@@ -230,9 +230,9 @@ struct assay_layer_profile {
     const struct assay_layer_event *timeline;
     size_t n_timeline;
     uint64_t timeline_dropped; /* calls older than those */
-    double total_time, total_self_time;
+    double total_seconds, total_self_seconds;
     uint64_t total_calls, failed_calls;
-    double average_time_per_call;
+    double average_seconds_per_call;
     /* The first `top` each: by mean, by std, by std / mean. */
     const struct assay_layer_rank *slowest, *most_variable, *most_variable_cv;
     size_t n_slowest, n_most_variable, n_most_variable_cv;
@@ -302,7 +302,7 @@ ASSAY_API int assay_manager_anomalies(struct assay_manager *manager,
  * MiB are NaN where they cannot be had. */
 struct assay_memory_reading {
     const char *layer;
-    double timestamp;          /* UNIX seconds */
+    double timestamp_seconds;  /* UNIX seconds */
     double cpu_memory_mb;      /* resident after the call */
     double memory_delta_mb;    /* the same less the baseline */
     double cpu_memory_percent; /* of the machine's or the container's memory */
@@ -347,8 +347,8 @@ ASSAY_API struct assay_distributed *assay_manager_distributed(struct assay_manag
 
 /* What the session did and what profiling it cost. */
 struct assay_manager_session {
-    double start_time, end_time; /* UNIX seconds; NaN: not started, not ended */
-    double duration_seconds;     /* of all sessions since the last reset, up to now */
+    double start_time_seconds, end_time_seconds; /* UNIX seconds; NaN: not started, not ended */
+    double duration_seconds; /* of all sessions since the last reset, up to now */
     uint64_t sessions;
     uint64_t calls; /* of layers that ended */
     double
@@ -362,8 +362,8 @@ struct assay_manager_session {
     double cost_share;      /* cost_seconds / (cpu_seconds + wait_seconds); NaN without a call */
     uint64_t feed_failures; /* calls that a profiler could not take, by lack of memory say */
 };
-ASSAY_API void assay_manager_session(struct assay_manager *manager,
-                                     struct assay_manager_session *out);
+ASSAY_API void assay_manager_read_session(struct assay_manager *manager,
+                                          struct assay_manager_session *out);
 
 /* Adds the layers' figures as they are now under the name of a backend; run the same work on
  * another, after a reset, and add that. STATE when the comparative profiler is off or no layer was
@@ -404,7 +404,7 @@ ASSAY_API void assay_manager_text_free(char *text);
 struct assay_layer_call {
     size_t size; /* sizeof(struct assay_layer_call) as the library knows it */
     const char *layer;
-    double execution_time, self_time, timestamp;
+    double execution_seconds, self_seconds, timestamp_seconds;
     uint32_t depth, thread;
     uint64_t step;    /* ASSAY_LEAK_NO_STEP: none was told */
     double memory_mb; /* resident at its end; NaN: not read */

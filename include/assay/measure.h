@@ -1,12 +1,12 @@
 /* assay/measure.h - how long anything takes, what memory a network takes, and what bounds it.
  *
  *     struct assay_latency took;
- *     if (assay_measure_latency(step, &state, NULL, &took, &err) < 0)
+ *     if (assay_latency_measure(step, &state, NULL, &took, &err) < 0)
  *         fprintf(stderr, "%s\n", err.msg);
  *     printf("%.3f ms [%.3f, %.3f]\n", took.latency_ms, took.low_ns / 1e6, took.high_ns / 1e6);
  *
  *     struct assay_forward_profile forward;
- *     if (assay_profile_forward(model, NULL, &forward, &err) == 0)
+ *     if (assay_model_profile_forward(model, NULL, &forward, &err) == 0)
  *         printf("%.1f GFLOP/s, bound by %s\n", forward.gflops_per_second, forward.bottleneck);
  *
  * Everything is run until it is steady, then timed until the median is known well enough. A run
@@ -37,7 +37,7 @@ struct assay_input_file {
     const char *path; /* .npy, or a tensor of ONNX (.pb) */
 };
 
-/* The most this machine can do, by assay_measure_roof() or from elsewhere. */
+/* The most this machine can do, by assay_roof_measure() or from elsewhere. */
 struct assay_roof {
     size_t size;                /* sizeof(struct assay_roof) */
     uint32_t threads;           /* that it holds for; 0: whatever is used */
@@ -45,7 +45,7 @@ struct assay_roof {
     double bandwidth_gbs;       /* of main memory in 1e9 bytes a second; NaN: not known */
     double cache_bandwidth_gbs; /* of the last cache; NaN: not known, or there is none */
     uint64_t cache_bytes;       /* what is smaller stays in it; 0: not known */
-    /* As assay_measure_roof() fills them; 0 or NaN: not known, and the levels above stand for them.
+    /* As assay_roof_measure() fills them; 0 or NaN: not known, and the levels above stand for them.
      */
     double l1_bandwidth_gbs, l2_bandwidth_gbs;
     uint64_t l1_bytes, l2_bytes;
@@ -55,17 +55,17 @@ struct assay_roof {
 /* How to measure. Start from ASSAY_MEASURE_OPTIONS_INIT; zero means the default everywhere. What
  * cannot be a time, a share or a level (negative, NaN) is ASSAY_ERR_USAGE. */
 struct assay_measure_options {
-    size_t size;       /* sizeof(struct assay_measure_options) */
-    uint32_t warmup;   /* runs before, at least; 10. More are made until times are steady */
-    uint32_t runs;     /* exactly so many samples; 0: by the rules below */
-    uint32_t min_runs; /* not fewer samples; 100, or 20 when the time is up */
-    double time_s;     /* of timing; 3 */
+    size_t size;         /* sizeof(struct assay_measure_options) */
+    uint32_t warmup;     /* runs before, at least; 10. More are made until times are steady */
+    uint32_t runs;       /* exactly so many samples; 0: by the rules below */
+    uint32_t min_runs;   /* not fewer samples; 100, or 20 when the time is up */
+    double time_seconds; /* of timing; 3 */
     double target;  /* enough when the interval is narrower than this share of the median; 0.01 */
     double level;   /* of the interval; 0.95 */
     bool no_warmup; /* one run before, which is the first_ns of the result, and no more */
     bool no_batch;  /* a sample is one call, even of what the clock can hardly see */
     double *samples_ns; /* where to put samples, in the order taken; NULL: nowhere */
-    size_t samples_room;
+    size_t samples_capacity;
     /* Of models alone: */
     uint32_t threads; /* 1; more than the process may run at once: ASSAY_ERR_USAGE */
     uint64_t seed;    /* of made-up inputs */
@@ -130,7 +130,7 @@ struct assay_latency {
 typedef int (*assay_measured)(void *user, struct assay_error *err);
 
 /* Measures any function; of the options those of models are not looked at. */
-ASSAY_API int assay_measure_latency(assay_measured fn, void *user,
+ASSAY_API int assay_latency_measure(assay_measured fn, void *user,
                                     const struct assay_measure_options *options,
                                     struct assay_latency *latency, struct assay_error *err);
 
@@ -161,15 +161,15 @@ struct assay_memory {
     uint64_t rss_before_bytes, rss_after_bytes, rss_peak_bytes; /* of the process; 0: not known */
 };
 
-ASSAY_API int assay_measure_memory(struct assay_model *model,
-                                   const struct assay_measure_options *options,
-                                   struct assay_memory *memory, struct assay_error *err);
+ASSAY_API int assay_model_measure_memory(struct assay_model *model,
+                                         const struct assay_measure_options *options,
+                                         struct assay_memory *memory, struct assay_error *err);
 
 /* ---- the machine ---- */
 
 /* Measures peak and bandwidth for that many threads (0: 1), in a second or two. More than the
  * process may run at once: ASSAY_ERR_USAGE. */
-ASSAY_API int assay_measure_roof(uint32_t threads, struct assay_roof *roof,
+ASSAY_API int assay_roof_measure(uint32_t threads, struct assay_roof *roof,
                                  struct assay_error *err);
 
 /* ---- profiles ---- */
@@ -193,16 +193,17 @@ struct assay_model_layer_profile {
 
 /* Fills `layers` with as many as there is `capacity` for, numbered as assay_model_layer_at() does.
  * Returns how many layers there are, or a negative code. */
-ASSAY_API int assay_profile_layers(struct assay_model *model,
-                                   const struct assay_measure_options *options,
-                                   struct assay_model_layer_profile *layers, size_t capacity,
-                                   struct assay_error *err);
+ASSAY_API int assay_model_profile_layers(struct assay_model *model,
+                                         const struct assay_measure_options *options,
+                                         struct assay_model_layer_profile *layers, size_t capacity,
+                                         struct assay_error *err);
 
 /* Layer `i` alone; ASSAY_ERR_NOTFOUND past the last. Runs the whole model all the same: for several
  * layers use the call above. */
-ASSAY_API int assay_profile_layer(struct assay_model *model, size_t i,
-                                  const struct assay_measure_options *options,
-                                  struct assay_model_layer_profile *layer, struct assay_error *err);
+ASSAY_API int assay_model_profile_layer(struct assay_model *model, size_t i,
+                                        const struct assay_measure_options *options,
+                                        struct assay_model_layer_profile *layer,
+                                        struct assay_error *err);
 
 /* One run of a model against what the machine can do. */
 struct assay_forward_profile {
@@ -211,8 +212,8 @@ struct assay_forward_profile {
                        subgraphs as often as they ran */
     double latency_ms;
     double parameter_memory_mb, activation_memory_mb, peak_memory_mb, memory_efficiency;
-    double gflops_per_second;        /* flops / time */
-    double memory_bandwidth_mbs;     /* bytes that layers read and write / time, in MiB/s */
+    double gflops_per_second;               /* flops / time */
+    double memory_bandwidth_mib_per_second; /* bytes that layers read and write / time, in MiB/s */
     double computational_efficiency; /* gflops_per_second / the measured peak; more than 1 means
                                         that one of both is wrong. NaN: see `reason` */
     bool is_memory_bound, is_compute_bound; /* neither: bound by overhead, or not known */
@@ -230,16 +231,17 @@ struct assay_forward_profile {
     const char *reason; /* why a figure is NaN; NULL when none is */
 };
 
-ASSAY_API int assay_profile_forward(struct assay_model *model,
-                                    const struct assay_measure_options *options,
-                                    struct assay_forward_profile *forward, struct assay_error *err);
+ASSAY_API int assay_model_profile_forward(struct assay_model *model,
+                                          const struct assay_measure_options *options,
+                                          struct assay_forward_profile *forward,
+                                          struct assay_error *err);
 
 /* The same, and a few lines of text about it in `text`, ended by NUL and cut to `capacity` bytes.
  * Returns the length of the whole text, or a negative code. `forward` and `text` may be NULL. */
-ASSAY_API int assay_quick_profile(struct assay_model *model,
-                                  const struct assay_measure_options *options,
-                                  struct assay_forward_profile *forward, char *text,
-                                  size_t capacity, struct assay_error *err);
+ASSAY_API int assay_model_profile_quick(struct assay_model *model,
+                                        const struct assay_measure_options *options,
+                                        struct assay_forward_profile *forward, char *text,
+                                        size_t capacity, struct assay_error *err);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
  *
  *     assay_memory_add(ASSAY_MEMORY_KV_CACHE, bytes);      the program's own account
  *     struct assay_memory_snapshot now;
- *     assay_capture_memory(&now, ASSAY_CAPTURE_ALL, NULL);
+ *     assay_memory_capture(&now, ASSAY_CAPTURE_ALL, NULL);
  *
  * A value that cannot be had is ASSAY_MEMORY_UNKNOWN and `why` says why; it is never 0. Counting
  * (add, sub, alloc, free) may be done from any thread and from several at once; a tracker may be
@@ -25,18 +25,18 @@ extern "C" {
 
 /* ---- what the program holds, by category ---- */
 
-#define ASSAY_MEMORY_KINDS(X)                                                                      \
-    X(PARAMETERS, "parameters")                                                                    \
-    X(ACTIVATIONS, "activations")                                                                  \
-    X(GRADIENTS, "gradients")                                                                      \
-    X(OPTIMIZER, "optimizer")                                                                      \
-    X(KV_CACHE, "kv_cache")                                                                        \
-    X(TEMP, "temp")
+#define ASSAY_MEMORY_KINDS(XX)                                                                     \
+    XX(PARAMETERS, "parameters")                                                                   \
+    XX(ACTIVATIONS, "activations")                                                                 \
+    XX(GRADIENTS, "gradients")                                                                     \
+    XX(OPTIMIZER, "optimizer")                                                                     \
+    XX(KV_CACHE, "kv_cache")                                                                       \
+    XX(TEMP, "temp")
 
 enum assay_memory_kind {
-#define X(name, text) ASSAY_MEMORY_##name,
-    ASSAY_MEMORY_KINDS(X)
-#undef X
+#define XX(name, text) ASSAY_MEMORY_##name,
+    ASSAY_MEMORY_KINDS(XX)
+#undef XX
         ASSAY_MEMORY_KIND_COUNT
 };
 
@@ -57,13 +57,13 @@ ASSAY_API void assay_memory_free(void *block);
 /* Exact totals of all threads. `peak` of a kind is its own; the peak of the sum is not the sum of
  * the peaks. */
 struct assay_memory_counts {
-    uint64_t current[ASSAY_MEMORY_KIND_COUNT], peak[ASSAY_MEMORY_KIND_COUNT];
+    uint64_t current_bytes[ASSAY_MEMORY_KIND_COUNT], peak_bytes[ASSAY_MEMORY_KIND_COUNT];
     uint64_t added[ASSAY_MEMORY_KIND_COUNT]; /* calls of add and alloc */
-    uint64_t current_total, peak_total;
+    uint64_t current_total_bytes, peak_total_bytes;
     uint64_t mistakes;
     bool any; /* the program counts at all: without it the figures above say nothing */
 };
-ASSAY_API void assay_memory_counts(struct assay_memory_counts *out);
+ASSAY_API void assay_memory_read_counts(struct assay_memory_counts *out);
 
 /* ---- one reading ---- */
 
@@ -91,7 +91,7 @@ struct assay_memory_snapshot {
 };
 
 /* Fails only when nothing at all could be read. */
-ASSAY_API int assay_capture_memory(struct assay_memory_snapshot *out, enum assay_capture how,
+ASSAY_API int assay_memory_capture(struct assay_memory_snapshot *out, enum assay_capture how,
                                    struct assay_error *err);
 
 /* ---- readings over time ---- */
@@ -138,10 +138,11 @@ struct assay_memory_series {
 struct assay_memory_report {
     const char *label; /* the tracker's */
     uint64_t n_snapshots, n_kept;
-    uint64_t peak_rss; /* greatest rss seen in a snapshot */
-    uint64_t mean_rss; /* whole bytes, rounded down */
-    uint64_t kv_cache_total, activation_total, temp_buffer_total; /* sums over snapshots */
-    uint64_t peak_rss_kernel; /* the kernel's own peak (VmHWM): no snapshot can miss it */
+    uint64_t peak_rss_bytes; /* greatest rss seen in a snapshot */
+    uint64_t mean_rss_bytes; /* whole bytes, rounded down */
+    uint64_t kv_cache_total_bytes, activation_total_bytes,
+        temp_buffer_total_bytes;    /* sums over snapshots */
+    uint64_t peak_rss_kernel_bytes; /* the kernel's own peak (VmHWM): no snapshot can miss it */
     struct assay_memory_series rss, kv_cache, activation, temp_buffer;
     uint64_t sampler_cpu_ns;  /* what the sampler's thread cost; unknown without one */
     uint64_t sampler_wall_ns; /* while it ran */

@@ -4,7 +4,7 @@
  *     const int64_t shape[] = {1, 128};
  *     int x = assay_model_input(m, "x", ASSAY_DTYPE_F32, 2, shape);
  *     x = assay_model_linear(m, "fc1", x, 64, true);
- *     x = assay_model_activation(m, ASSAY_RELU, NULL, x);
+ *     x = assay_model_activation(m, ASSAY_ACTIVATION_RELU, NULL, x);
  *     x = assay_model_linear(m, "fc2", x, 10, true);
  *     assay_model_output(m, x, "y");
  *     if (assay_model_count(m, &counts, &err) < 0)
@@ -216,16 +216,16 @@ ASSAY_API int assay_model_group_norm(struct assay_model *model, const char *name
 
 /* What bends the line between two layers. */
 enum assay_activation {
-    ASSAY_RELU = 0,
-    ASSAY_RELU6 = 1,
-    ASSAY_LEAKY_RELU = 2, /* slope 0.01 */
-    ASSAY_SIGMOID = 3,
-    ASSAY_TANH = 4,
-    ASSAY_HARDSWISH = 5,
-    ASSAY_HARDSIGMOID = 6,
-    ASSAY_SILU = 7,
-    ASSAY_GELU = 8,     /* by the error function */
-    ASSAY_GELU_TANH = 9 /* its usual approximation */
+    ASSAY_ACTIVATION_RELU = 0,
+    ASSAY_ACTIVATION_RELU6 = 1,
+    ASSAY_ACTIVATION_LEAKY_RELU = 2, /* slope 0.01 */
+    ASSAY_ACTIVATION_SIGMOID = 3,
+    ASSAY_ACTIVATION_TANH = 4,
+    ASSAY_ACTIVATION_HARDSWISH = 5,
+    ASSAY_ACTIVATION_HARDSIGMOID = 6,
+    ASSAY_ACTIVATION_SILU = 7,
+    ASSAY_ACTIVATION_GELU = 8,     /* by the error function */
+    ASSAY_ACTIVATION_GELU_TANH = 9 /* its usual approximation */
 };
 ASSAY_API int assay_model_activation(struct assay_model *model, enum assay_activation activation,
                                      const char *name, int x);
@@ -296,7 +296,7 @@ enum assay_layer_kind {
     ASSAY_LAYER_FLATTEN = 10,        /* nothing: the first dimension stays */
     ASSAY_LAYER_DROPOUT = 11         /* ratio */
 };
-struct assay_layer {
+struct assay_layer_spec {
     enum assay_layer_kind kind;
     const char *name; /* NULL: its place, "0", "1" ... */
     int64_t out;      /* width or channels that come out */
@@ -308,7 +308,7 @@ struct assay_layer {
 
 /* The layers one after the other, in a scope of `name` when it is not NULL. */
 ASSAY_API int assay_model_sequential(struct assay_model *model, const char *name, int x,
-                                     const struct assay_layer *layers, size_t n);
+                                     const struct assay_layer_spec *layers, size_t n);
 
 /* What an attribute of a node can be. */
 enum assay_attr_kind {
@@ -406,11 +406,11 @@ ASSAY_API int assay_model_layer_at(const struct assay_model *model, size_t i,
                                    struct assay_model_layer *layer);
 
 /* The parameters alone; 0 for a model without any. Negative: the code of a failure. */
-ASSAY_API int64_t assay_count_parameters(struct assay_model *model);
+ASSAY_API int64_t assay_model_count_parameters(struct assay_model *model);
 
 /* What is usually called the FLOPs of a network: 2 x MACs of one sample, without biases,
  * activations and the like. Negative: the code of a failure. */
-ASSAY_API int64_t assay_count_flops(struct assay_model *model);
+ASSAY_API int64_t assay_model_count_flops(struct assay_model *model);
 
 /* ---- writing ---- */
 

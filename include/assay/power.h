@@ -39,8 +39,8 @@ struct assay_power_source {
 ASSAY_API int assay_power_source_open(const char *spec, struct assay_power_source *out,
                                       struct assay_error *err);
 /* A source that always reads `watts`, for tests and for devices whose draw is known. */
-ASSAY_API int assay_power_constant(double watts, struct assay_power_source *out,
-                                   struct assay_error *err);
+ASSAY_API int assay_power_source_constant(double watts, struct assay_power_source *out,
+                                          struct assay_error *err);
 /* Accepts NULL and a source already closed. */
 ASSAY_API void assay_power_source_close(struct assay_power_source *source);
 
@@ -57,7 +57,7 @@ struct assay_energy_result {
     double total_joules; /* between the first and the last sample */
     double mean_watts;   /* of the samples, however far apart they are */
     double peak_watts;
-    double duration_s;
+    double duration_seconds;
     uint64_t samples;
     double time_weighted_watts; /* joules by duration; NaN when no time passed */
     double idle_joules;         /* what assay_energy_less_idle() took away */
@@ -70,11 +70,11 @@ struct assay_energy_result {
  * the duration are 0 and both watts are its reading; energy is not available then, for no time
  * passed. FORMAT, with nothing told, for a time that goes backwards and for watts that are negative
  * or not finite. */
-ASSAY_API int assay_estimate_energy(const struct assay_power_sample *samples, size_t n,
+ASSAY_API int assay_energy_estimate(const struct assay_power_sample *samples, size_t n,
                                     struct assay_energy_result *out, struct assay_error *err);
 /* The same, but a step backwards in time counts as no time, without a word: the answer of tools
  * that do so. */
-ASSAY_API int assay_estimate_energy_saturating(const struct assay_power_sample *samples, size_t n,
+ASSAY_API int assay_energy_estimate_saturating(const struct assay_power_sample *samples, size_t n,
                                                struct assay_energy_result *out,
                                                struct assay_error *err);
 
@@ -87,10 +87,10 @@ ASSAY_API int assay_energy_less_idle(struct assay_energy_result *result, double 
 /* Joules for each of `count` equal things done in that time: samples, inferences, tokens. */
 ASSAY_API int assay_energy_each(const struct assay_energy_result *result, uint64_t count,
                                 double *joules, struct assay_error *err);
-/* Joules of a part of the time, a layer say, that took `part_s`: its share of the time, as if the
- * power had been the same throughout. That is an attribution and no measurement; say so beside it.
- * USAGE for more time than there was. */
-ASSAY_API int assay_energy_share(const struct assay_energy_result *result, double part_s,
+/* Joules of a part of the time, a layer say, that took `part_seconds`: its share of the time, as if
+ * the power had been the same throughout. That is an attribution and no measurement; say so beside
+ * it. USAGE for more time than there was. */
+ASSAY_API int assay_energy_share(const struct assay_energy_result *result, double part_seconds,
                                  double *joules, struct assay_error *err);
 
 /* ---- readings over time ---- */

@@ -23,21 +23,21 @@ extern "C" {
 
 /* What a site stands for. */
 enum assay_category {
-    ASSAY_LAYER = 0,    /* a layer, the usual case */
-    ASSAY_FUNCTION = 1, /* a function marked by ASSAY_FUNCTION_SCOPE or ASSAY_WRAP */
-    ASSAY_TIMER = 2,    /* a timed execution */
-    ASSAY_PHASE = 3,    /* a phase of an iteration */
-    ASSAY_CHANNEL = 4,  /* a series of samples */
-    ASSAY_KEY = 5       /* the key of a note */
+    ASSAY_CATEGORY_LAYER = 0,    /* a layer, the usual case */
+    ASSAY_CATEGORY_FUNCTION = 1, /* a function marked by ASSAY_FUNCTION_SCOPE or ASSAY_WRAP */
+    ASSAY_CATEGORY_TIMER = 2,    /* a timed execution */
+    ASSAY_CATEGORY_PHASE = 3,    /* a phase of an iteration */
+    ASSAY_CATEGORY_CHANNEL = 4,  /* a series of samples */
+    ASSAY_CATEGORY_KEY = 5       /* the key of a note */
 };
 
 /* The phases of an iteration that reports know by name. */
 enum assay_phase {
-    ASSAY_FORWARD = 0,
-    ASSAY_BACKWARD = 1,
-    ASSAY_OPTIMIZER = 2,
-    ASSAY_DATA = 3,
-    ASSAY_COMM = 4,
+    ASSAY_PHASE_FORWARD = 0,
+    ASSAY_PHASE_BACKWARD = 1,
+    ASSAY_PHASE_OPTIMIZER = 2,
+    ASSAY_PHASE_DATA = 3,
+    ASSAY_PHASE_COMM = 4,
     ASSAY_PHASE_COUNT = 5
 };
 
@@ -399,7 +399,7 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 
 #define ASSAY_MARK_(label, kind)                                                                   \
     do {                                                                                           \
-        ASSAY_SITE_(assay_here_, label, ASSAY_LAYER);                                              \
+        ASSAY_SITE_(assay_here_, label, ASSAY_CATEGORY_LAYER);                                     \
         assay_put_site_(&assay_here_, (kind));                                                     \
     } while (0)
 
@@ -420,13 +420,14 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 
 /* A layer that lasts until the end of the enclosing block, whichever way it is left. The second
  * form names the variable, for assay_scope_fail(&var). */
-#define ASSAY_SCOPE(name)            ASSAY_SCOPE_KIND_(ASSAY_JOIN_(assay_scope_, __LINE__), name, ASSAY_LAYER)
-#define ASSAY_SCOPE_NAMED(var, name) ASSAY_SCOPE_KIND_(var, name, ASSAY_LAYER)
+#define ASSAY_SCOPE(name)                                                                          \
+    ASSAY_SCOPE_KIND_(ASSAY_JOIN_(assay_scope_, __LINE__), name, ASSAY_CATEGORY_LAYER)
+#define ASSAY_SCOPE_NAMED(var, name) ASSAY_SCOPE_KIND_(var, name, ASSAY_CATEGORY_LAYER)
 
 /* The same for the rest of a function, under the function's name. Stands first in its body. */
 #define ASSAY_FUNCTION_SCOPE()                                                                     \
-    static struct assay_site assay_function_site_ = {__func__, __FILE__, __LINE__, ASSAY_FUNCTION, \
-                                                     0};                                           \
+    static struct assay_site assay_function_site_ = {__func__, __FILE__, __LINE__,                 \
+                                                     ASSAY_CATEGORY_FUNCTION, 0};                  \
     struct assay_scope assay_function_ __attribute__((cleanup(assay_scope_close_), unused)) =      \
         assay_scope_open_(&assay_function_site_)
 
@@ -443,7 +444,7 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 #define ASSAY_WRAP(type, wrapper, function, parameters, arguments)                                 \
     static inline type wrapper parameters                                                          \
     {                                                                                              \
-        ASSAY_SCOPE_KIND_(assay_wrap_, #function, ASSAY_FUNCTION);                                 \
+        ASSAY_SCOPE_KIND_(assay_wrap_, #function, ASSAY_CATEGORY_FUNCTION);                        \
         return function arguments;                                                                 \
     }
 

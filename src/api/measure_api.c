@@ -30,7 +30,7 @@ struct as_latency_options as_measure_latency_options(const struct assay_measure_
         .runs = o->runs,
         .min_runs = o->min_runs,
         .target = o->target,
-        .time_s = o->time_s,
+        .time_s = o->time_seconds,
         .level = o->level,
         .no_batch = o->no_batch,
     };
@@ -46,7 +46,7 @@ static int check_number(double number, double most, const char *name, struct ass
 
 static int check_options(const struct assay_measure_options *o, struct assay_error *err)
 {
-    int rc = check_number(o->time_s, 86400, "time_s", err);
+    int rc = check_number(o->time_seconds, 86400, "time_s", err);
 
     if (rc == ASSAY_OK)
         rc = check_number(o->target, 1, "target", err);
@@ -222,7 +222,7 @@ static void put_summary(struct assay_latency *out, const struct as_latency_metri
 void as_measure_put_latency(struct assay_latency *out, const struct as_latency_run *run,
                             const struct assay_measure_options *options)
 {
-    size_t n = run->n < options->samples_room ? run->n : options->samples_room;
+    size_t n = run->n < options->samples_capacity ? run->n : options->samples_capacity;
 
     *out = (struct assay_latency){
         .n = run->n,
@@ -245,7 +245,7 @@ void as_measure_put_latency(struct assay_latency *out, const struct as_latency_r
         memcpy(options->samples_ns, run->samples_ns, n * sizeof *run->samples_ns);
 }
 
-int assay_measure_latency(assay_measured fn, void *user,
+int assay_latency_measure(assay_measured fn, void *user,
                           const struct assay_measure_options *options,
                           struct assay_latency *latency, struct assay_error *err)
 {
@@ -321,8 +321,9 @@ void as_measure_put_memory(struct assay_memory *out, const struct as_measure_set
         out->planned_difference = (int64_t)(out->activation_bytes - out->planned_bytes);
 }
 
-int assay_measure_memory(struct assay_model *model, const struct assay_measure_options *options,
-                         struct assay_memory *memory, struct assay_error *err)
+int assay_model_measure_memory(struct assay_model *model,
+                               const struct assay_measure_options *options,
+                               struct assay_memory *memory, struct assay_error *err)
 {
     struct as_measure_setup s;
     int rc;

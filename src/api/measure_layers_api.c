@@ -167,9 +167,10 @@ static int profile_layers(struct assay_model *model, const struct assay_measure_
     return rc < 0 ? rc : closed;
 }
 
-int assay_profile_layers(struct assay_model *model, const struct assay_measure_options *options,
-                         struct assay_model_layer_profile *layers, size_t capacity,
-                         struct assay_error *err)
+int assay_model_profile_layers(struct assay_model *model,
+                               const struct assay_measure_options *options,
+                               struct assay_model_layer_profile *layers, size_t capacity,
+                               struct assay_error *err)
 {
     size_t n = 0;
     int rc;
@@ -182,9 +183,9 @@ int assay_profile_layers(struct assay_model *model, const struct assay_measure_o
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
-int assay_profile_layer(struct assay_model *model, size_t i,
-                        const struct assay_measure_options *options,
-                        struct assay_model_layer_profile *layer, struct assay_error *err)
+int assay_model_profile_layer(struct assay_model *model, size_t i,
+                              const struct assay_measure_options *options,
+                              struct assay_model_layer_profile *layer, struct assay_error *err)
 {
     struct assay_model_counts counts;
     size_t n = 0;

@@ -44,7 +44,7 @@ static struct assay_roof roof_of(const struct as_peaks *peaks, uint32_t threads)
     };
 }
 
-int assay_measure_roof(uint32_t threads, struct assay_roof *roof, struct assay_error *err)
+int assay_roof_measure(uint32_t threads, struct assay_roof *roof, struct assay_error *err)
 {
     struct as_peaks *peaks;
     int rc;
@@ -135,7 +135,7 @@ static void put_forward(struct assay_forward_profile *f, const struct as_profile
     f->memory_efficiency = f->memory.memory_efficiency;
     f->intensity = m->complete ? roof->intensity : AS_UNKNOWN;
     f->gflops_per_second = m->complete ? roof->achieved / 1e9 : AS_UNKNOWN;
-    f->memory_bandwidth_mbs = m->complete ? roof->bandwidth / AS_MIB : AS_UNKNOWN;
+    f->memory_bandwidth_mib_per_second = m->complete ? roof->bandwidth / AS_MIB : AS_UNKNOWN;
     f->computational_efficiency = peak > 0 ? f->gflops_per_second / peak : AS_UNKNOWN;
     f->attainable_gflops = m->complete ? roof->attainable / 1e9 : AS_UNKNOWN;
     f->attained_share = m->complete && f->flops > 0 ? roof->roof_fraction : AS_UNKNOWN;
@@ -166,8 +166,9 @@ static int profile(struct assay_forward_profile *f, struct as_measure_setup *s,
     return rc;
 }
 
-int assay_profile_forward(struct assay_model *model, const struct assay_measure_options *options,
-                          struct assay_forward_profile *forward, struct assay_error *err)
+int assay_model_profile_forward(struct assay_model *model,
+                                const struct assay_measure_options *options,
+                                struct assay_forward_profile *forward, struct assay_error *err)
 {
     struct as_measure_setup s;
     int rc, closed;
@@ -189,14 +190,15 @@ int assay_profile_forward(struct assay_model *model, const struct assay_measure_
     return rc;
 }
 
-int assay_quick_profile(struct assay_model *model, const struct assay_measure_options *options,
-                        struct assay_forward_profile *forward, char *text, size_t capacity,
-                        struct assay_error *err)
+int assay_model_profile_quick(struct assay_model *model,
+                              const struct assay_measure_options *options,
+                              struct assay_forward_profile *forward, char *text, size_t capacity,
+                              struct assay_error *err)
 {
     struct assay_forward_profile own = {0};
     struct assay_forward_profile *f = forward ? forward : &own;
     char parameters[AS_TEXT_HUMAN], flops[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN];
-    int rc = assay_profile_forward(model, options, f, err);
+    int rc = assay_model_profile_forward(model, options, f, err);
 
     if (rc < 0)
         return rc;

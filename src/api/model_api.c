@@ -330,7 +330,7 @@ static int64_t fit(uint64_t count)
     return count > INT64_MAX ? INT64_MAX : (int64_t)count;
 }
 
-int64_t assay_count_parameters(struct assay_model *model)
+int64_t assay_model_count_parameters(struct assay_model *model)
 {
     struct assay_model_counts counts;
     int rc = assay_model_count(model, &counts, NULL);
@@ -338,7 +338,7 @@ int64_t assay_count_parameters(struct assay_model *model)
     return rc < 0 ? rc : fit(counts.parameters);
 }
 
-int64_t assay_count_flops(struct assay_model *model)
+int64_t assay_model_count_flops(struct assay_model *model)
 {
     struct assay_model_counts counts;
     uint64_t flops;

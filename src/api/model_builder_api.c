@@ -503,7 +503,7 @@ int assay_model_group_norm(struct assay_model *model, const char *name, int x, i
     return as_handle_out(model, as_build_group_norm(b, name, as_handle_in(x), groups, eps_or(eps)));
 }
 
-_Static_assert((int)ASSAY_GELU_TANH == (int)AS_ACT_GELU_TANH && (int)AS_ACT_COUNT == 10,
+_Static_assert((int)ASSAY_ACTIVATION_GELU_TANH == (int)AS_ACT_GELU_TANH && (int)AS_ACT_COUNT == 10,
                "activations have the same numbers outside and inside");
 
 int assay_model_activation(struct assay_model *model, enum assay_activation activation,

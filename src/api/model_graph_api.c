@@ -218,16 +218,16 @@ int assay_model_transpose(struct assay_model *model, const char *name, int x, in
 /* ---- sequences ---- */
 
 typedef uint32_t (*build_layer)(struct as_builder *b, const char *name, uint32_t x,
-                                const struct assay_layer *layer);
+                                const struct assay_layer_spec *layer);
 
 static uint32_t seq_linear(struct as_builder *b, const char *name, uint32_t x,
-                           const struct assay_layer *layer)
+                           const struct assay_layer_spec *layer)
 {
     return as_build_linear(b, name, x, layer->out, !layer->no_bias);
 }
 
 static uint32_t seq_conv(struct as_builder *b, const char *name, uint32_t x,
-                         const struct assay_layer *layer)
+                         const struct assay_layer_spec *layer)
 {
     struct as_build_conv conv = {.channels = layer->out,
                                  .kernel = {layer->kernel, layer->kernel},
@@ -239,7 +239,7 @@ static uint32_t seq_conv(struct as_builder *b, const char *name, uint32_t x,
     return as_build_conv(b, name, x, &conv);
 }
 
-static struct as_build_pool pool_of(const struct assay_layer *layer)
+static struct as_build_pool pool_of(const struct assay_layer_spec *layer)
 {
     return (struct as_build_pool){.kernel = {layer->kernel, layer->kernel},
                                   .stride = {layer->stride, layer->stride},
@@ -247,7 +247,7 @@ static struct as_build_pool pool_of(const struct assay_layer *layer)
 }
 
 static uint32_t seq_max_pool(struct as_builder *b, const char *name, uint32_t x,
-                             const struct assay_layer *layer)
+                             const struct assay_layer_spec *layer)
 {
     struct as_build_pool pool = pool_of(layer);
 
@@ -255,7 +255,7 @@ static uint32_t seq_max_pool(struct as_builder *b, const char *name, uint32_t x,
 }
 
 static uint32_t seq_avg_pool(struct as_builder *b, const char *name, uint32_t x,
-                             const struct assay_layer *layer)
+                             const struct assay_layer_spec *layer)
 {
     struct as_build_pool pool = pool_of(layer);
 
@@ -263,55 +263,55 @@ static uint32_t seq_avg_pool(struct as_builder *b, const char *name, uint32_t x,
 }
 
 static uint32_t seq_global_pool(struct as_builder *b, const char *name, uint32_t x,
-                                const struct assay_layer *layer)
+                                const struct assay_layer_spec *layer)
 {
     (void)layer;
     return as_build_global_avg_pool(b, name, x);
 }
 
 static uint32_t seq_batch_norm(struct as_builder *b, const char *name, uint32_t x,
-                               const struct assay_layer *layer)
+                               const struct assay_layer_spec *layer)
 {
     (void)layer;
     return as_build_batch_norm(b, name, x, 1e-5);
 }
 
 static uint32_t seq_layer_norm(struct as_builder *b, const char *name, uint32_t x,
-                               const struct assay_layer *layer)
+                               const struct assay_layer_spec *layer)
 {
     (void)layer;
     return as_build_layer_norm(b, name, x, 1e-5);
 }
 
 static uint32_t seq_rms_norm(struct as_builder *b, const char *name, uint32_t x,
-                             const struct assay_layer *layer)
+                             const struct assay_layer_spec *layer)
 {
     (void)layer;
     return as_build_rms_norm(b, name, x, 1e-5);
 }
 
 static uint32_t seq_activation(struct as_builder *b, const char *name, uint32_t x,
-                               const struct assay_layer *layer)
+                               const struct assay_layer_spec *layer)
 {
     return as_build_activation(b, (enum as_activation)layer->activation, name, x);
 }
 
 static uint32_t seq_softmax(struct as_builder *b, const char *name, uint32_t x,
-                            const struct assay_layer *layer)
+                            const struct assay_layer_spec *layer)
 {
     (void)layer;
     return as_build_softmax(b, name, x, -1);
 }
 
 static uint32_t seq_flatten(struct as_builder *b, const char *name, uint32_t x,
-                            const struct assay_layer *layer)
+                            const struct assay_layer_spec *layer)
 {
     (void)layer;
     return as_build_flatten(b, name, x, 1);
 }
 
 static uint32_t seq_dropout(struct as_builder *b, const char *name, uint32_t x,
-                            const struct assay_layer *layer)
+                            const struct assay_layer_spec *layer)
 {
     return as_build_dropout(b, name, x, layer->ratio);
 }
@@ -332,7 +332,7 @@ static const build_layer layers_of[] = {
 };
 
 int assay_model_sequential(struct assay_model *model, const char *name, int x,
-                           const struct assay_layer *layers, size_t n)
+                           const struct assay_layer_spec *layers, size_t n)
 {
     struct as_builder *b = as_handle_growing(model);
     uint32_t y;

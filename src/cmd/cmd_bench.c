@@ -208,7 +208,7 @@ static int add_configs(struct as_bench_work *w, struct assay_error *err)
         if (i == w->bench.baseline)
             continue;
         (void)snprintf(key, sizeof key, "bench_config_hash.%s", w->bench.settings[i].name);
-        rc = assay_config_hash(&config, hex, err);
+        rc = assay_bench_config_hash(&config, hex, err);
         if (rc == ASSAY_OK)
             rc = assay_fingerprint_set_text(w->fingerprint, key, hex, ASSAY_FACT_CIRCUMSTANCE, err);
     }

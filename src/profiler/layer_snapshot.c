@@ -50,24 +50,24 @@ static const double *newest(struct as_arena *arena, const struct as_layer_cell *
 static bool copy_times(struct as_arena *arena, const struct as_layer_cell *from,
                        struct assay_layer_stats *to)
 {
-    to->execution_times = newest(arena, from, from->sample, &to->n_execution_times);
-    to->self_times = to->execution_times;
+    to->execution_times_seconds = newest(arena, from, from->sample, &to->n_execution_times);
+    to->self_times_seconds = to->execution_times_seconds;
     to->n_self_times = to->n_execution_times;
     to->nested = from->own || from->own_lost;
     if (from->own_lost) {
-        to->self_times = NULL;
+        to->self_times_seconds = NULL;
         to->n_self_times = 0;
     } else if (from->own) {
-        to->self_times = newest(arena, from, from->own, &to->n_self_times);
+        to->self_times_seconds = newest(arena, from, from->own, &to->n_self_times);
     }
-    return to->execution_times && (to->self_times || from->own_lost);
+    return to->execution_times_seconds && (to->self_times_seconds || from->own_lost);
 }
 
 static void percentiles_by_size(const struct as_layer_cell *from, const struct as_total *total,
                                 struct assay_layer_stats *to)
 {
     const struct as_histogram h = {from->bucket, AS_LAYER_BITS, *total};
-    double *const out[] = {&to->p50, &to->p95, &to->p99};
+    double *const out[] = {&to->p50_seconds, &to->p95_seconds, &to->p99_seconds};
     static const double p[] = {50, 95, 99};
 
     to->percentile_error = as_histogram_error(&h);
@@ -86,7 +86,7 @@ static bool copy_percentiles(const struct as_layer_cell *from, const struct as_t
     uint64_t *ns;
 
     to->percentiles_newest = from->newest_only;
-    to->p50 = to->p95 = to->p99 = AS_UNKNOWN;
+    to->p50_seconds = to->p95_seconds = to->p99_seconds = AS_UNKNOWN;
     if (from->bucket) {
         percentiles_by_size(from, total, to);
         return true;
@@ -99,9 +99,9 @@ static bool copy_percentiles(const struct as_layer_cell *from, const struct as_t
     memcpy(ns, from->sample, n * sizeof *ns);
     as_sort_u64(ns, n, ns + n);
     sorted = as_sorted_u64(ns, n);
-    to->p50 = as_quantile_at(&sorted, 50, AS_QUANTILE_LINEAR) / 1e9;
-    to->p95 = as_quantile_at(&sorted, 95, AS_QUANTILE_LINEAR) / 1e9;
-    to->p99 = as_quantile_at(&sorted, 99, AS_QUANTILE_LINEAR) / 1e9;
+    to->p50_seconds = as_quantile_at(&sorted, 50, AS_QUANTILE_LINEAR) / 1e9;
+    to->p95_seconds = as_quantile_at(&sorted, 95, AS_QUANTILE_LINEAR) / 1e9;
+    to->p99_seconds = as_quantile_at(&sorted, 99, AS_QUANTILE_LINEAR) / 1e9;
     as_free(ns);
     return true;
 }
@@ -116,15 +116,15 @@ static bool copy_layer(struct as_arena *arena, const struct as_layer_cell *from,
         .layer = as_arena_text(arena, from->name->text, from->name->size),
         .call_count = total->n,
         .failed_count = from->failed};
-    to->total_time = as_total_sum_f64(total) / 1e9;
-    to->min_time = total->n ? (double)total->min / 1e9 : AS_UNKNOWN;
-    to->max_time = total->n ? (double)total->max / 1e9 : AS_UNKNOWN;
-    to->mean_time = as_moments_mean(&times) / 1e9;
-    to->std_time = as_moments_std_population(&times) / 1e9;
-    to->std_time_sample = as_moments_std_sample(&times) / 1e9;
-    to->cv = to->mean_time > 0 ? to->std_time / to->mean_time : AS_UNKNOWN;
-    to->self_time = (double)from->self_ns / 1e9;
-    to->failed_time = (double)from->failed_ns / 1e9;
+    to->total_seconds = as_total_sum_f64(total) / 1e9;
+    to->min_seconds = total->n ? (double)total->min / 1e9 : AS_UNKNOWN;
+    to->max_seconds = total->n ? (double)total->max / 1e9 : AS_UNKNOWN;
+    to->mean_seconds = as_moments_mean(&times) / 1e9;
+    to->std_seconds = as_moments_std_population(&times) / 1e9;
+    to->std_sample_seconds = as_moments_std_sample(&times) / 1e9;
+    to->cv = to->mean_seconds > 0 ? to->std_seconds / to->mean_seconds : AS_UNKNOWN;
+    to->self_seconds = (double)from->self_ns / 1e9;
+    to->failed_seconds = (double)from->failed_ns / 1e9;
     return to->layer && copy_times(arena, from, to) && copy_percentiles(from, total, to);
 }
 
@@ -149,12 +149,12 @@ static bool copy_layers(struct picture *picture, const struct as_layer_profile *
         text[i] = to->layer;
         seen->total_calls += to->call_count;
         seen->failed_calls += to->failed_count;
-        seen->total_time += to->total_time;
-        seen->total_self_time += to->self_time;
+        seen->total_seconds += to->total_seconds;
+        seen->total_self_seconds += to->self_seconds;
         seen->n_layers++;
     }
-    seen->average_time_per_call =
-        seen->total_calls ? seen->total_time / (double)seen->total_calls : AS_UNKNOWN;
+    seen->average_seconds_per_call =
+        seen->total_calls ? seen->total_seconds / (double)seen->total_calls : AS_UNKNOWN;
     return true;
 }
 
@@ -171,7 +171,7 @@ enum { RANK_MEAN, RANK_STD, RANK_CV, RANK_COUNT };
 
 static double rank_value(const struct assay_layer_stats *layer, int what)
 {
-    return what == RANK_MEAN ? layer->mean_time : what == RANK_STD ? layer->std_time : layer->cv;
+    return what == RANK_MEAN ? layer->mean_seconds : what == RANK_STD ? layer->std_seconds : layer->cv;
 }
 
 static const struct assay_layer_rank *rank_layers(struct picture *picture, int what, size_t top,
@@ -261,9 +261,9 @@ static bool copy_event(struct as_arena *arena, const struct as_layer_record *fro
                        struct assay_layer_event *to)
 {
     *to = (struct assay_layer_event){.layer = layer,
-                                     .execution_time = (double)from->duration_ns / 1e9,
-                                     .self_time = (double)from->self_ns / 1e9,
-                                     .timestamp = as_layer_day_seconds(day, from->end_ticks),
+                                     .execution_seconds = (double)from->duration_ns / 1e9,
+                                     .self_seconds = (double)from->self_ns / 1e9,
+                                     .timestamp_seconds = as_layer_day_seconds(day, from->end_ticks),
                                      .failed = from->failed,
                                      .depth = from->depth,
                                      .thread = from->thread};
@@ -293,8 +293,8 @@ static bool copy_timeline(struct picture *picture, const struct as_layer_profile
         const struct as_layer_record *from = &record[first + i];
 
         ok = copy_event(&picture->arena, from, &day, text[from->name->id], &event[i]);
-        event[i].cumulative_time = (double)sum_ns / 1e9;
-        event[i].cumulative_self_time = (double)self_ns / 1e9;
+        event[i].cumulative_seconds = (double)sum_ns / 1e9;
+        event[i].cumulative_self_seconds = (double)self_ns / 1e9;
         sum_ns -= from->duration_ns;
         self_ns -= from->self_ns;
     }

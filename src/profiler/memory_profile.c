@@ -447,7 +447,7 @@ void as_memory_profile_summary(struct as_memory_profile *profile,
     out->peak_memory_mb = to_mib(out->peak_bytes);
     if (!as_memory_sampler_cost(&p->sampler, &out->sampler_cpu_ns, &out->sampler_wall_ns))
         out->samples = out->sampler_cpu_ns = out->sampler_wall_ns = UNKNOWN;
-    assay_memory_counts(&out->counts);
+    assay_memory_read_counts(&out->counts);
     out->why = summary_why(out);
 }
 

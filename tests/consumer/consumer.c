@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     channel = assay_channel("temperature", "celsius");
     for (int i = 0; i < 10; i++) {
         assay_iteration((uint64_t)i);
-        ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
+        ASSAY_PHASE_SCOPE(ASSAY_PHASE_FORWARD);
         ASSAY_SCOPE_NAMED(outer, "outer");
         ASSAY_BEGIN("inner");
         sum += timed_triple(i);

@@ -21,15 +21,15 @@ int main()
     x = assay_model_reshape(model, nullptr, x, 3, rows);
     x = assay_model_attention(model, "attn", x, -1, &attention);
     assay_model_output(model, x, "y");
-    const std::int64_t parameters = assay_count_parameters(model);
+    const std::int64_t parameters = assay_model_count_parameters(model);
     std::printf("%lld\n", static_cast<long long>(parameters));
     assay_measure_options how = ASSAY_MEASURE_OPTIONS_INIT;
     assay_latency took;
     int calls = 0;
     how.runs = 5;
-    how.time_s = 0.01;
+    how.time_seconds = 0.01;
     const auto count = [](void *user, assay_error *) { return ++*static_cast<int *>(user), 0; };
-    if (assay_measure_latency(count, &calls, &how, &took, nullptr) != 0 || took.n != 5 ||
+    if (assay_latency_measure(count, &calls, &how, &took, nullptr) != 0 || took.n != 5 ||
         static_cast<std::uint64_t>(calls) < 5 * took.batch)
         return 2;
     assay_model_free(model);

@@ -14,7 +14,7 @@ int function(int n)
     ASSAY_FUNCTION_SCOPE();
     for (int i = 0; i < n; i++) {
         ASSAY_SCOPE("scope");
-        ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
+        ASSAY_PHASE_SCOPE(ASSAY_PHASE_FORWARD);
         ASSAY_BEGIN("begin");
         assay_iteration((uint64_t)i);
         assay_iteration_length(7);

@@ -18,17 +18,17 @@ static int write_again(const char *path, const struct assay_csv_rows *rows)
 
     switch (assay_csv_rows_schema(rows)) {
     case ASSAY_CSV_RESULTS:
-        return assay_write_results_csv(path, assay_csv_results(rows), n, NULL, NULL);
+        return assay_csv_write_results(path, assay_csv_rows_results(rows), n, NULL, NULL);
     case ASSAY_CSV_RESULTS9:
-        return assay_write_results9_csv(path, assay_csv_results(rows), n, NULL, NULL);
+        return assay_csv_write_results9(path, assay_csv_rows_results(rows), n, NULL, NULL);
     case ASSAY_CSV_LATENCY:
-        return assay_write_latency_csv(path, assay_csv_latency(rows), n, NULL, NULL);
+        return assay_csv_write_latency(path, assay_csv_rows_latency(rows), n, NULL, NULL);
     case ASSAY_CSV_MEMORY:
-        return assay_write_memory_csv(path, assay_csv_memory(rows), n, NULL, NULL);
+        return assay_csv_write_memory(path, assay_csv_rows_memory(rows), n, NULL, NULL);
     case ASSAY_CSV_SAMPLES:
-        return assay_write_samples_csv(path, assay_csv_samples(rows), n, NULL, NULL);
+        return assay_csv_write_samples(path, assay_csv_rows_samples(rows), n, NULL, NULL);
     case ASSAY_CSV_POWER:
-        return assay_write_power_csv(path, assay_csv_power(rows), n, NULL, NULL);
+        return assay_csv_write_power(path, assay_csv_rows_power(rows), n, NULL, NULL);
     case ASSAY_CSV_SCHEMA_COUNT:
         break;
     }
@@ -39,7 +39,7 @@ static int write_again(const char *path, const struct assay_csv_rows *rows)
 static void compare(const struct assay_csv_rows *a, const struct assay_csv_rows *b)
 {
     const struct as_csv_schema *schema = &as_csv_schemas[assay_csv_rows_schema(a)];
-    const struct assay_result_row *x = assay_csv_results(a), *y = assay_csv_results(b);
+    const struct assay_result_row *x = assay_csv_rows_results(a), *y = assay_csv_rows_results(b);
 
     if (assay_csv_rows_schema(a) != assay_csv_rows_schema(b) ||
         assay_csv_rows_count(a) != assay_csv_rows_count(b))
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     (void)snprintf(path, sizeof path, "/tmp/assay-fuzz-csv-%u.csv", (unsigned)getpid());
-    if (write_again(path, rows) < 0 || assay_read_bench_csv(path, &again, &err) < 0)
+    if (write_again(path, rows) < 0 || assay_csv_read_any(path, &again, &err) < 0)
         abort();
     compare(rows, again);
     unlink(path);

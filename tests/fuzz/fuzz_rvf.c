@@ -29,7 +29,7 @@ static void look_inside(const uint8_t *data, size_t size)
         for (size_t i = 0; i < assay_bundle_count(&b); i++) {
             struct assay_bundle_segment s;
 
-            if (assay_bundle_segment(&b, i, &s, NULL) < 0)
+            if (assay_bundle_segment_at(&b, i, &s, NULL) < 0)
                 break;
             if (s.payload < data || s.offset + s.bytes > size || s.payload_bytes > s.bytes ||
                 s.payload + s.payload_bytes > data + size)

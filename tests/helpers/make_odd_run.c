@@ -27,7 +27,7 @@ static void work(uint64_t n)
         assay_iteration(i);
         assay_iteration_length(128 + i % 3);
         {
-            ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
+            ASSAY_PHASE_SCOPE(ASSAY_PHASE_FORWARD);
             ASSAY_SCOPE("block");
             assay_begin(conv);
             assay_note("loss", 1.0 / (double)(i + 1));

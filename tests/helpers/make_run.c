@@ -97,19 +97,19 @@ static void make_phases(void)
 {
     for (int i = 0; i < 10; i++) {
         {
-            ASSAY_PHASE_SCOPE(ASSAY_DATA);
+            ASSAY_PHASE_SCOPE(ASSAY_PHASE_DATA);
             spin(500);
         }
         {
-            ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
+            ASSAY_PHASE_SCOPE(ASSAY_PHASE_FORWARD);
             leaf("linear", 2000);
         }
         {
-            ASSAY_PHASE_SCOPE(ASSAY_BACKWARD);
+            ASSAY_PHASE_SCOPE(ASSAY_PHASE_BACKWARD);
             leaf("linear_grad", 4000);
         }
         {
-            ASSAY_PHASE_SCOPE(ASSAY_OPTIMIZER);
+            ASSAY_PHASE_SCOPE(ASSAY_PHASE_OPTIMIZER);
             spin(800);
         }
     }

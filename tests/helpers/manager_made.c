@@ -48,8 +48,8 @@ static struct as_manager_run empty(void)
 {
     struct as_manager_run m = {.assay_version = assay_version(),
                                .timestamp = 200,
-                               .session = {.start_time = 100,
-                                           .end_time = 112,
+                               .session = {.start_time_seconds = 100,
+                                           .end_time_seconds = 112,
                                            .duration_seconds = 12,
                                            .sessions = 1,
                                            .seconds_per_call = AS_UNKNOWN,
@@ -64,17 +64,18 @@ static struct assay_layer_stats stats(const char *name, const double *whole, con
 {
     struct assay_layer_stats s = {.layer = name,
                                   .call_count = CALLS,
-                                  .std_time = 1e-6,
-                                  .std_time_sample = 1e-6,
-                                  .execution_times = whole,
+                                  .std_seconds = 1e-6,
+                                  .std_sample_seconds = 1e-6,
+                                  .execution_times_seconds = whole,
                                   .n_execution_times = CALLS,
-                                  .self_times = own,
+                                  .self_times_seconds = own,
                                   .n_self_times = own ? CALLS : 0,
                                   .nested = own != whole};
 
     for (int i = 0; i < CALLS; i++)
-        s.total_time += whole[i];
-    s.mean_time = s.min_time = s.max_time = s.p50 = s.p95 = s.p99 = s.total_time / CALLS;
+        s.total_seconds += whole[i];
+    s.mean_seconds = s.min_seconds = s.max_seconds = s.p50_seconds = s.p95_seconds = s.p99_seconds =
+        s.total_seconds / CALLS;
     return s;
 }
 
@@ -93,8 +94,8 @@ static int make_pair(char **argv, bool old, struct assay_error *err)
     layer[0] = stats("parent", outer, old ? NULL : own);
     layer[1] = stats("child", inner, inner);
     for (int i = 0; i < CALLS; i++)
-        layer[0].self_time += own[i];
-    layer[1].self_time = layer[1].total_time;
+        layer[0].self_seconds += own[i];
+    layer[1].self_seconds = layer[1].total_seconds;
     m.session.duration_seconds = 1;
     m.layers.layers = layer;
     m.layers.n_layers = 2;
@@ -107,48 +108,48 @@ static int make_pair(char **argv, bool old, struct assay_error *err)
 static const struct assay_layer_stats some_layers[] = {
     {.layer = "step",
      .call_count = 10,
-     .total_time = 3,
-     .self_time = 1,
-     .mean_time = 0.3,
-     .std_time = 0.075,
-     .p50 = 0.3,
-     .p95 = 0.4,
-     .p99 = 0.6},
+     .total_seconds = 3,
+     .self_seconds = 1,
+     .mean_seconds = 0.3,
+     .std_seconds = 0.075,
+     .p50_seconds = 0.3,
+     .p95_seconds = 0.4,
+     .p99_seconds = 0.6},
     {.layer = "conv",
      .call_count = 20,
-     .total_time = 1.5,
-     .self_time = 1.5,
-     .mean_time = 0.075,
-     .std_time = 0.02,
-     .p50 = 0.075,
-     .p95 = 0.9,
-     .p99 = 1.35},
+     .total_seconds = 1.5,
+     .self_seconds = 1.5,
+     .mean_seconds = 0.075,
+     .std_seconds = 0.02,
+     .p50_seconds = 0.075,
+     .p95_seconds = 0.9,
+     .p99_seconds = 1.35},
     {.layer = "fc",
      .call_count = 5,
      .failed_count = 1,
-     .total_time = 0.5,
-     .self_time = 0.5,
-     .mean_time = 0.1,
-     .std_time = 0.025,
-     .p50 = 0.1,
-     .p95 = 0.2,
-     .p99 = 0.3},
+     .total_seconds = 0.5,
+     .self_seconds = 0.5,
+     .mean_seconds = 0.1,
+     .std_seconds = 0.025,
+     .p50_seconds = 0.1,
+     .p95_seconds = 0.2,
+     .p99_seconds = 0.3},
 };
 static const struct assay_metadata some_metadata[] = {{"phase", "forward", 0}, {"size", NULL, 2}};
 static const struct assay_layer_event some_events[] = {
     {.layer = "conv",
-     .execution_time = 0.1,
-     .self_time = 0.1,
-     .timestamp = 101,
+     .execution_seconds = 0.1,
+     .self_seconds = 0.1,
+     .timestamp_seconds = 101,
      .metadata = some_metadata,
      .n_metadata = 2},
     {.layer = "fc",
-     .execution_time = 0.1,
-     .self_time = 0.1,
-     .timestamp = 102,
+     .execution_seconds = 0.1,
+     .self_seconds = 0.1,
+     .timestamp_seconds = 102,
      .failed = true,
      .reason = "no room"},
-    {.layer = "step", .execution_time = 0.1, .self_time = 0.1, .timestamp = 103},
+    {.layer = "step", .execution_seconds = 0.1, .self_seconds = 0.1, .timestamp_seconds = 103},
 };
 static const struct as_memory_layer_row some_memory[] = {
     {.layer = "fc",
@@ -173,7 +174,7 @@ static const struct assay_anomaly some_anomalies[] = {
     {.layer = "fc",
      .metric = "errors",
      .value = 2,
-     .timestamp = 101,
+     .timestamp_seconds = 101,
      .tests = ASSAY_ANOMALY_Z,
      .z = (double)NAN,
      .median = 0,
@@ -181,7 +182,7 @@ static const struct assay_anomaly some_anomalies[] = {
     {.layer = "step",
      .metric = "execution_time",
      .value = 0.5,
-     .timestamp = 102,
+     .timestamp_seconds = 102,
      .tests = ASSAY_ANOMALY_Z,
      .z = 4,
      .median = 0.3,
@@ -189,7 +190,7 @@ static const struct assay_anomaly some_anomalies[] = {
     {.layer = "conv",
      .metric = "execution_time",
      .value = 0.9,
-     .timestamp = 103,
+     .timestamp_seconds = 103,
      .tests = ASSAY_ANOMALY_Z | ASSAY_ANOMALY_IQR,
      .z = 40,
      .median = 0.1,
@@ -210,15 +211,19 @@ static const struct assay_finding some_findings[] = {
 };
 static const struct assay_backend_total some_backends[] = {
     {.backend = "A",
-     .total_time = 1,
+     .total_seconds = 1,
      .layer_wins = 2,
      .peak_memory_mb = 64,
      .energy_j = (double)NAN},
-    {.backend = "B", .total_time = 2, .peak_memory_mb = 32, .energy_j = (double)NAN},
+    {.backend = "B", .total_seconds = 2, .peak_memory_mb = 32, .energy_j = (double)NAN},
 };
 static const struct assay_backend_data some_data[] = {
-    {.backend = "A", .mean_time = 0.1, .std_time = 0.01, .total_time = 1, .call_count = 10},
-    {.backend = "B", .mean_time = 0.2, .std_time = 0.01, .total_time = 2},
+    {.backend = "A",
+     .mean_seconds = 0.1,
+     .std_seconds = 0.01,
+     .total_seconds = 1,
+     .call_count = 10},
+    {.backend = "B", .mean_seconds = 0.2, .std_seconds = 0.01, .total_seconds = 2},
 };
 static const struct assay_layer_comparison some_comparisons[] = {
     {.layer = "conv",
@@ -243,8 +248,8 @@ static const struct assay_ranked_layer some_ranked[] = {
 };
 static const struct assay_bottleneck some_bottlenecks[] = {
     {.layer = "step",
-     .mean_execution_time = 0.3,
-     .threshold = 0.2,
+     .mean_execution_seconds = 0.3,
+     .threshold_seconds = 0.2,
      .overhead_percentage = 50,
      .n_types = 1,
      .type = {ASSAY_BOTTLENECK_COMPUTE}},

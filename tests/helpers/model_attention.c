@@ -213,8 +213,8 @@ static int cut_file(char **argv)
     uint8_t *mask = memory((n * n + 7) / 8);
     struct assay_gating gating;
 
-    must(assay_dynamic_min_cut(logits, n, strtof(argv[4], NULL), 2, strtof(argv[5], NULL), mask,
-                               &gating, &err));
+    must(assay_mincut_gate(logits, n, strtof(argv[4], NULL), 2, strtof(argv[5], NULL), mask,
+                           &gating, &err));
     write_bytes(argv[2], "mask.bits", mask, (n * n + 7) / 8);
     print_gating(&gating);
     free(mask);

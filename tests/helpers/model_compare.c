@@ -35,7 +35,7 @@ static void put_ranking(struct as_json_writer *w, const struct assay_backend_tot
     for (size_t i = 0; i < n; i++) {
         as_json_array(w);
         as_json_text(w, totals[i].backend);
-        as_json_f64(w, totals[i].total_time);
+        as_json_f64(w, totals[i].total_seconds);
         as_json_array_end(w);
     }
     as_json_array_end(w);
@@ -58,9 +58,10 @@ static int put_all(struct as_json_writer *w, struct assay_compare *compare, stru
     as_json_kv_object(w, "backend_profiles");
     for (size_t i = 0; i < n; i++) {
         as_json_kv_object(w, ranking[i].backend);
-        as_json_kv_f64(w, "timestamp", ranking[i].timestamp);
+        as_json_kv_f64(w, "timestamp", ranking[i].timestamp_seconds);
         as_json_kv_object(w, "profile_summary");
-        AS_JSON_FIELDS(w, &ranking[i], total_time, peak_memory_mb, energy_j);
+        as_json_kv_f64(w, "total_time", ranking[i].total_seconds);
+        AS_JSON_FIELDS(w, &ranking[i], peak_memory_mb, energy_j);
         as_json_object_end(w);
         as_json_object_end(w);
     }

@@ -10,7 +10,7 @@ static void print_layers(struct assay_model *model, const struct assay_measure_o
                          struct assay_error *err)
 {
     struct assay_model_layer_profile layers[MOST];
-    int n = assay_profile_layers(model, o, layers, MOST, err);
+    int n = assay_model_profile_layers(model, o, layers, MOST, err);
     double shares = 0;
 
     for (int i = 0; i < n && i < MOST; i++) {
@@ -39,12 +39,12 @@ int main(int argc, char **argv)
     int rc = argc > 1 ? assay_model_open(&model, argv[1], &err) : ASSAY_ERR_USAGE;
 
     o.runs = 12;
-    o.time_s = 0.03;
+    o.time_seconds = 0.03;
     o.roof = &roof;
     o.files = &file;
     o.n_files = file.path ? 1 : 0;
     if (rc == 0)
-        rc = assay_profile_forward(model, &o, &f, &err);
+        rc = assay_model_profile_forward(model, &o, &f, &err);
     if (rc == 0) {
         printf("flops %llu complete %d rate %s\n", (unsigned long long)f.flops, f.complete,
                f.gflops_per_second >= 0 ? "known" : "unknown");

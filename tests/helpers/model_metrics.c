@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     if (argc != 2 || assay_model_open(&model, argv[1], &err) < 0)
         return fail(&err);
     o.runs = 5;
-    if (assay_profile_forward(model, &o, &f, &err) < 0)
+    if (assay_model_profile_forward(model, &o, &f, &err) < 0)
         return fail(&err);
     printf("{\"parameters\": %llu, \"flops\": %llu, \"bytes\": %llu, \"parameter_bytes\": %llu, "
            "\"activation_bytes\": %llu, \"held_parameter_bytes\": %llu}\n",

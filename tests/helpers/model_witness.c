@@ -21,7 +21,7 @@ static int hash(uint64_t *seed, char hex[ASSAY_WITNESS_HEX], struct assay_error 
 
     for (size_t i = 0; i < 64; i++)
         data[i] = (float)next_number(seed) / 2147483648.0f - 0.5f;
-    return assay_hash_tensor(data, 64, hex, err);
+    return assay_witness_hash_tensor(data, 64, hex, err);
 }
 
 static int make(struct assay_witness_entry *e, uint8_t *mask, uint64_t *seed, uint64_t i,
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
         rc = assay_witness_open(&w, argv[1], form_of(argv[3]), &err);
     for (uint64_t i = 0; rc == ASSAY_OK && i < n; i++) {
         rc = make(&e, mask, &seed, i, &err);
-        e.timestamp = started + i * 1000;
+        e.timestamp_ns = started + i * 1000;
         if (rc == ASSAY_OK && i >= skip)
             rc = assay_witness_add(w, &e, &err);
     }

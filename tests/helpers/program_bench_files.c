@@ -57,9 +57,9 @@ static int write_results(const char *folder, const struct assay_csv_stamp *stamp
         rows[i].p95_latency_us = (double)next(&state);
         rows[i].accuracy = share(&state);
     }
-    rc = assay_write_results_csv(path_of(folder, "results7"), rows, ROWS, stamp, &err);
+    rc = assay_csv_write_results(path_of(folder, "results7"), rows, ROWS, stamp, &err);
     if (rc == 0)
-        rc = assay_write_results9_csv(path_of(folder, "results"), rows, ROWS, stamp, &err);
+        rc = assay_csv_write_results9(path_of(folder, "results"), rows, ROWS, stamp, &err);
     return rc;
 }
 
@@ -81,13 +81,13 @@ static int write_others(const char *folder, const struct assay_csv_stamp *stamp)
         samples[i] = (struct assay_sample_row){i, i * 2, next(&state), next(&state), share(&state)};
         power[i] = (struct assay_power_sample){share(&state) * 100, 1700000000000000 + i};
     }
-    rc = assay_write_latency_csv(path_of(folder, "latency"), latency, ROWS, stamp, &err);
+    rc = assay_csv_write_latency(path_of(folder, "latency"), latency, ROWS, stamp, &err);
     if (rc == 0)
-        rc = assay_write_memory_csv(path_of(folder, "memory"), memory, ROWS, stamp, &err);
+        rc = assay_csv_write_memory(path_of(folder, "memory"), memory, ROWS, stamp, &err);
     if (rc == 0)
-        rc = assay_write_samples_csv(path_of(folder, "baseline"), samples, ROWS, stamp, &err);
+        rc = assay_csv_write_samples(path_of(folder, "baseline"), samples, ROWS, stamp, &err);
     if (rc == 0)
-        rc = assay_write_power_csv(path_of(folder, "power"), power, ROWS, NULL, &err);
+        rc = assay_csv_write_power(path_of(folder, "power"), power, ROWS, NULL, &err);
     return rc;
 }
 
@@ -99,10 +99,10 @@ static int write_all(const char *folder)
     char hash[ASSAY_HASH_HEX];
     struct assay_csv_stamp stamp = {.config_hash = hash, .fingerprint = facts};
     char *text = NULL;
-    int rc = assay_config_hash(&config, hash, &err);
+    int rc = assay_bench_config_hash(&config, hash, &err);
 
     if (rc == 0)
-        rc = assay_config_json(&config, &text, NULL, &err);
+        rc = assay_bench_config_json(&config, &text, NULL, &err);
     if (rc == 0)
         rc = assay_fingerprint_set_config(facts, &config, &err);
     if (rc == 0)
@@ -124,30 +124,30 @@ static int copy(const char *from, const char *to)
 {
     struct assay_csv_rows *rows = NULL;
     size_t n;
-    int rc = assay_read_bench_csv(from, &rows, &err);
+    int rc = assay_csv_read_any(from, &rows, &err);
 
     if (rc < 0)
         return fail();
     n = assay_csv_rows_count(rows);
     switch (assay_csv_rows_schema(rows)) {
     case ASSAY_CSV_RESULTS:
-        rc = assay_write_results_csv(to, assay_csv_results(rows), n, NULL, &err);
+        rc = assay_csv_write_results(to, assay_csv_rows_results(rows), n, NULL, &err);
         break;
     case ASSAY_CSV_RESULTS9:
-        rc = assay_write_results9_csv(to, assay_csv_results(rows), n, NULL, &err);
+        rc = assay_csv_write_results9(to, assay_csv_rows_results(rows), n, NULL, &err);
         break;
     case ASSAY_CSV_LATENCY:
-        rc = assay_write_latency_csv(to, assay_csv_latency(rows), n, NULL, &err);
+        rc = assay_csv_write_latency(to, assay_csv_rows_latency(rows), n, NULL, &err);
         break;
     case ASSAY_CSV_MEMORY:
-        rc = assay_write_memory_csv(to, assay_csv_memory(rows), n, NULL, &err);
+        rc = assay_csv_write_memory(to, assay_csv_rows_memory(rows), n, NULL, &err);
         break;
     case ASSAY_CSV_SAMPLES:
-        rc = assay_write_samples_csv(to, assay_csv_samples(rows), n, NULL, &err);
+        rc = assay_csv_write_samples(to, assay_csv_rows_samples(rows), n, NULL, &err);
         break;
     case ASSAY_CSV_POWER:
     case ASSAY_CSV_SCHEMA_COUNT:
-        rc = assay_write_power_csv(to, assay_csv_power(rows), n, NULL, &err);
+        rc = assay_csv_write_power(to, assay_csv_rows_power(rows), n, NULL, &err);
         break;
     }
     assay_csv_rows_free(rows);

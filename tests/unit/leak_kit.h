@@ -146,7 +146,7 @@ static inline void leak_kit_count_alert(void *user, const struct assay_leak *lea
  * negative when it failed. */
 static inline int leak_kit_told(const struct leak_series *s)
 {
-    struct assay_leak_options options = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options options = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct assay_leak_detector *d = NULL;
     const struct assay_leak_incident *incidents;
     unsigned told = 0;
@@ -156,9 +156,9 @@ static inline int leak_kit_told(const struct leak_series *s)
     options.user = &told;
     rc = assay_leak_detector_new(&d, &options, NULL);
     for (unsigned i = 0; rc == 0 && i < s->n; i++)
-        rc = assay_leak_add(d, NULL, s->mb[i], i, 1e9 + 0.1 * i, NULL);
+        rc = assay_leak_detector_add(d, NULL, s->mb[i], i, 1e9 + 0.1 * i, NULL);
     if (rc == 0)
-        rc = assay_leak_incidents(d, &incidents, NULL);
+        rc = assay_leak_detector_incidents(d, &incidents, NULL);
     assay_leak_detector_free(d);
     return rc < 0 ? rc : rc > 0 || told > 0;
 }

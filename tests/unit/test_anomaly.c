@@ -11,11 +11,11 @@
 /* mean 10, population std 0.5099019513592784, median 10, quartiles 9.825 and 10.175 */
 static const double ten[] = {10, 11, 9, 10.5, 9.5, 10.2, 9.8, 10.1, 9.9, 10};
 
-static struct assay_anomaly_detector *detector(const struct assay_anomaly_options *options)
+static struct assay_anomaly_detector *detector(const struct assay_anomaly_detector_options *options)
 {
     struct assay_anomaly_detector *a = NULL;
 
-    assert_int_equal(assay_anomaly_new(&a, options, NULL), 0);
+    assert_int_equal(assay_anomaly_detector_new(&a, options, NULL), 0);
     return a;
 }
 
@@ -23,7 +23,7 @@ static const struct assay_anomaly *add(struct assay_anomaly_detector *a, const c
                                        double value)
 {
     const struct assay_anomaly *found;
-    int rc = assay_anomaly_add(a, "conv", metric, value, 77, &found, NULL);
+    int rc = assay_anomaly_detector_add(a, "conv", metric, value, 77, &found, NULL);
 
     assert_true(rc == (found != NULL));
     return found;
@@ -32,7 +32,7 @@ static const struct assay_anomaly *add(struct assay_anomaly_detector *a, const c
 static void add_ten(struct assay_anomaly_detector *a, const char *metric)
 {
     for (size_t i = 0; i < UNIT_COUNT(ten); i++)
-        (void)assay_anomaly_add(a, "conv", metric, ten[i], 77, NULL, NULL);
+        (void)assay_anomaly_detector_add(a, "conv", metric, ten[i], 77, NULL, NULL);
 }
 
 static void near(double got, double want)
@@ -59,15 +59,15 @@ static void a_far_value_is_told_with_its_numbers(void **state)
     near(found->low, 9.300000000000004);
     near(found->high, 10.699999999999996);
     assert_int_equal(found->n_window, 10);
-    assert_true(found->value == 13 && found->timestamp == 77);
-    assay_anomaly_free(a);
+    assert_true(found->value == 13 && found->timestamp_seconds == 77);
+    assay_anomaly_detector_free(a);
 }
 
 /* 10.9: 1.77 deviations, but beyond the fence at 10.7. */
 static void fences_are_for_times(void **state)
 {
     static const char *const times[] = {"time", "wall_ms", "cpu_ns", "total_seconds", "t_s"};
-    struct assay_anomaly_options o = ASSAY_ANOMALY_OPTIONS_INIT;
+    struct assay_anomaly_detector_options o = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
     struct assay_anomaly_detector *a = detector(NULL);
     const struct assay_anomaly *found;
 
@@ -83,12 +83,12 @@ static void fences_are_for_times(void **state)
     found = add(a, "memory_mb", 20);
     assert_int_equal(found->tests, ASSAY_ANOMALY_Z);
     assert_true(isnan(found->low) && isnan(found->high));
-    assay_anomaly_free(a);
+    assay_anomaly_detector_free(a);
     o.iqr_on_all = true;
     a = detector(&o);
     add_ten(a, "memory_mb");
     assert_non_null(add(a, "memory_mb", 10.9));
-    assay_anomaly_free(a);
+    assay_anomaly_detector_free(a);
 }
 
 /* Five values for z; 1 to 5 have a deviation of 1.4142. */
@@ -100,19 +100,19 @@ static void few_values_judge_nothing(void **state)
     for (int i = 1; i <= 4; i++)
         assert_null(add(a, "memory", i));
     assert_null(add(a, "memory", 1000));
-    assay_anomaly_reset(a);
+    assay_anomaly_detector_reset(a);
     for (int i = 1; i <= 5; i++)
         assert_null(add(a, "memory", i));
     assert_null(add(a, "memory", 7.2)); /* 2.97 */
-    assay_anomaly_reset(a);
+    assay_anomaly_detector_reset(a);
     for (int i = 1; i <= 5; i++)
         assert_null(add(a, "memory", i));
     assert_non_null(add(a, "memory", 7.3)); /* 3.04 */
-    assay_anomaly_reset(a);
+    assay_anomaly_detector_reset(a);
     for (size_t i = 0; i < 9; i++)
         (void)add(a, "time", ten[i]);
     assert_null(add(a, "time", 11.4)); /* nine before it: no fences, and 2.6 deviations */
-    assay_anomaly_free(a);
+    assay_anomaly_detector_free(a);
 }
 
 static void only_the_last_fifty_count(void **state)
@@ -130,7 +130,7 @@ static void only_the_last_fifty_count(void **state)
     assert_int_equal(found->n_window, 50);
     near(found->mean, 0.5);
     near(found->std, 0.5);
-    assay_anomaly_free(a);
+    assay_anomaly_detector_free(a);
 }
 
 static void values_without_spread_are_compared_by_a_hundredth(void **state)
@@ -143,20 +143,20 @@ static void values_without_spread_are_compared_by_a_hundredth(void **state)
         assert_null(add(a, "time", 200));
     assert_null(add(a, "time", 200));
     assert_null(add(a, "time", 202));
-    assay_anomaly_reset(a);
+    assay_anomaly_detector_reset(a);
     for (int i = 0; i < 12; i++)
         assert_null(add(a, "time", 200));
     found = add(a, "time", 207);
     assert_int_equal(found->tests, ASSAY_ANOMALY_Z | ASSAY_ANOMALY_IQR);
     near(found->z, 3.5);
     near(found->high, 203);
-    assay_anomaly_reset(a);
+    assay_anomaly_detector_reset(a);
     for (int i = 0; i < 12; i++)
         assert_null(add(a, "errors", 0));
     assert_null(add(a, "errors", 0));
     found = add(a, "errors", 1);
     assert_true(isinf(found->z) && found->z > 0);
-    assay_anomaly_free(a);
+    assay_anomaly_detector_free(a);
 }
 
 static void sensitivity_scales_both_thresholds(void **state)
@@ -167,16 +167,16 @@ static void sensitivity_scales_both_thresholds(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-        struct assay_anomaly_options o = ASSAY_ANOMALY_OPTIONS_INIT;
+        struct assay_anomaly_detector_options o = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
         struct assay_anomaly_detector *a;
         struct assay_anomaly_summary s;
 
         o.sensitivity = cases[i].sensitivity;
         a = detector(&o);
-        assay_anomaly_summary(a, &s);
+        assay_anomaly_detector_summary(a, &s);
         near(s.z_threshold, cases[i].z);
         near(s.iqr_factor, cases[i].iqr);
-        assay_anomaly_free(a);
+        assay_anomaly_detector_free(a);
     }
 }
 
@@ -187,7 +187,7 @@ static void count(void *user, const struct assay_anomaly *found)
 
 static void everything_is_bounded_and_counted(void **state)
 {
-    struct assay_anomaly_options o = ASSAY_ANOMALY_OPTIONS_INIT;
+    struct assay_anomaly_detector_options o = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
     struct assay_anomaly_detector *a;
     const struct assay_anomaly_layer *layers;
     struct assay_anomaly_summary s;
@@ -200,45 +200,46 @@ static void everything_is_bounded_and_counted(void **state)
     o.user = &told;
     a = detector(&o);
     for (int i = 0; i < 40; i++) {
-        assert_true(assay_anomaly_add(a, "a", "x", i % 2 ? 1 : -1, 1, NULL, NULL) == 0);
-        assert_true(assay_anomaly_add(a, "b", "x", i % 2 ? 1 : -1, 1, NULL, NULL) == 0);
-        assert_true(assay_anomaly_add(a, "c", "x", 1, 1, NULL, NULL) == 0);
+        assert_true(assay_anomaly_detector_add(a, "a", "x", i % 2 ? 1 : -1, 1, NULL, NULL) == 0);
+        assert_true(assay_anomaly_detector_add(a, "b", "x", i % 2 ? 1 : -1, 1, NULL, NULL) == 0);
+        assert_true(assay_anomaly_detector_add(a, "c", "x", 1, 1, NULL, NULL) == 0);
     }
     for (int i = 0; i < 5; i++)
-        assert_true(assay_anomaly_add(a, i < 4 ? "a" : "b", "x", pow(100, i + 1), 1, NULL, NULL) ==
-                    1);
-    assay_anomaly_summary(a, &s);
+        assert_true(assay_anomaly_detector_add(a, i < 4 ? "a" : "b", "x", pow(100, i + 1), 1, NULL,
+                                               NULL) == 1);
+    assay_anomaly_detector_summary(a, &s);
     assert_true(s.n_values == 125 && s.n_dropped == 40 && s.n_series == 2);
     assert_true(s.n_anomalies == 5 && s.n_forgotten == 2);
     assert_true(told == 10101010100.0);
-    assert_int_equal(assay_anomaly_count(a), 3);
-    assert_true(assay_anomaly_at(a, 0)->value == 1e6 && assay_anomaly_at(a, 2)->value == 1e10);
-    assert_null(assay_anomaly_at(a, 3));
-    assert_int_equal(assay_anomaly_layers(a, &layers), 2);
+    assert_int_equal(assay_anomaly_detector_count(a), 3);
+    assert_true(assay_anomaly_detector_at(a, 0)->value == 1e6 &&
+                assay_anomaly_detector_at(a, 2)->value == 1e10);
+    assert_null(assay_anomaly_detector_at(a, 3));
+    assert_int_equal(assay_anomaly_detector_layers(a, &layers), 2);
     assert_string_equal(layers[0].layer, "a");
     assert_true(layers[0].n_values == 44 && layers[0].n_anomalies == 4);
     assert_true(layers[1].n_values == 41 && layers[1].n_anomalies == 1);
-    assay_anomaly_reset(a);
-    assay_anomaly_summary(a, &s);
+    assay_anomaly_detector_reset(a);
+    assay_anomaly_detector_summary(a, &s);
     assert_true(s.n_values == 0 && s.n_anomalies == 0 && s.n_series == 0);
-    assert_int_equal(assay_anomaly_count(a), 0);
-    assay_anomaly_free(a);
-    assay_anomaly_free(NULL);
+    assert_int_equal(assay_anomaly_detector_count(a), 0);
+    assay_anomaly_detector_free(a);
+    assay_anomaly_detector_free(NULL);
 }
 
-static void refuse(struct assay_anomaly_options o, const char *sentence)
+static void refuse(struct assay_anomaly_detector_options o, const char *sentence)
 {
     struct assay_anomaly_detector *a;
     struct assay_error err;
 
-    assert_int_equal(assay_anomaly_new(&a, &o, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_anomaly_detector_new(&a, &o, &err), ASSAY_ERR_USAGE);
     assert_null(a);
     assert_string_equal(err.msg, sentence);
 }
 
 static void wrong_use_is_refused(void **state)
 {
-    struct assay_anomaly_options o = ASSAY_ANOMALY_OPTIONS_INIT;
+    struct assay_anomaly_detector_options o = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
     struct assay_anomaly_detector *a = detector(NULL);
     struct assay_anomaly_summary s;
     struct assay_error err;
@@ -252,15 +253,16 @@ static void wrong_use_is_refused(void **state)
     o.z_threshold = 0;
     o.window = 4;
     refuse(o, "the window of anomalies must have 5 to 10000 values");
-    assert_int_equal(assay_anomaly_add(a, "conv", "time", UNIT_NAN, 0, NULL, &err),
+    assert_int_equal(assay_anomaly_detector_add(a, "conv", "time", UNIT_NAN, 0, NULL, &err),
                      ASSAY_ERR_USAGE);
     assert_string_equal(err.msg, "time of conv is not a finite number");
-    assert_int_equal(assay_anomaly_add(a, "conv", "time", -UNIT_INFINITY, 0, NULL, &err),
+    assert_int_equal(assay_anomaly_detector_add(a, "conv", "time", -UNIT_INFINITY, 0, NULL, &err),
                      ASSAY_ERR_USAGE);
-    assert_int_equal(assay_anomaly_add(a, NULL, "time", 1, 0, NULL, &err), ASSAY_ERR_USAGE);
-    assay_anomaly_summary(a, &s);
+    assert_int_equal(assay_anomaly_detector_add(a, NULL, "time", 1, 0, NULL, &err),
+                     ASSAY_ERR_USAGE);
+    assay_anomaly_detector_summary(a, &s);
     assert_int_equal(s.n_values, 0);
-    assay_anomaly_free(a);
+    assay_anomaly_detector_free(a);
 }
 
 static void json_is_strict(void **state)
@@ -289,7 +291,7 @@ static void json_is_strict(void **state)
                 "\"std_population\":0,\"median\":0,\"fence_low\":null,\"fence_high\":null,"
                 "\"window_values\":5}]}");
     assert_int_equal(as_out_close(&out, NULL), 0);
-    assay_anomaly_free(a);
+    assay_anomaly_detector_free(a);
 }
 
 static void running_out_of_memory_is_told(void **state)
@@ -302,13 +304,13 @@ static void running_out_of_memory_is_told(void **state)
         int rc;
 
         as_alloc_fail_at(nth, 0);
-        rc = assay_anomaly_new(&a, NULL, NULL);
+        rc = assay_anomaly_detector_new(&a, NULL, NULL);
         for (int i = 0; rc >= 0 && i < 400; i++) {
             snprintf(name, sizeof name, "layer%d", i % 40);
-            rc = assay_anomaly_add(a, name, "x", i < 360 ? i % 7 : 1000, 0, NULL, NULL);
+            rc = assay_anomaly_detector_add(a, name, "x", i < 360 ? i % 7 : 1000, 0, NULL, NULL);
         }
         as_alloc_fail_at(0, 0);
-        assay_anomaly_free(a);
+        assay_anomaly_detector_free(a);
         if (rc >= 0)
             return;
         assert_int_equal(rc, ASSAY_ERR_NOMEM);

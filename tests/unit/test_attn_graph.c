@@ -11,7 +11,7 @@ static double cost_of(struct assay_edge *edges, size_t n_edges, size_t nodes, si
     struct assay_cut_result cut;
     double cost;
 
-    assert_int_equal(assay_min_cut(&graph, s, t, &cut, NULL), ASSAY_OK);
+    assert_int_equal(assay_attention_graph_min_cut(&graph, s, t, &cut, NULL), ASSAY_OK);
     cost = cut.cut_cost;
     assay_cut_result_fini(&cut);
     return cost;
@@ -44,7 +44,7 @@ static void what_is_cut_is_told(void **state)
     struct assay_cut_result cut;
 
     (void)state;
-    assert_int_equal(assay_min_cut(&graph, 0, 3, &cut, NULL), ASSAY_OK);
+    assert_int_equal(assay_attention_graph_min_cut(&graph, 0, 3, &cut, NULL), ASSAY_OK);
     assert_true(cut.cut_cost == 3);
     assert_int_equal(cut.n_edges, 5);
     assert_int_equal(cut.n_cut_edges, 2);
@@ -108,7 +108,7 @@ static void cuts_are_the_cheapest(void **state)
             edges[i] = (struct assay_edge){
                 as_rng_below(&rng, graph.nodes), as_rng_below(&rng, graph.nodes),
                 round % 2 ? (float)as_rng_below(&rng, 5) : (float)as_rng_unit(&rng)};
-        assert_int_equal(assay_min_cut(&graph, s, t, &cut, NULL), ASSAY_OK);
+        assert_int_equal(assay_attention_graph_min_cut(&graph, s, t, &cut, NULL), ASSAY_OK);
         right = try_all(&graph, s, t);
         assert_true(fabs(cut.cut_cost - right) <= 1e-12 * right);
         assert_false(connected(&graph, cut.keep_mask, s, t));
@@ -134,20 +134,21 @@ static void logits_become_edges(void **state)
     struct assay_error err;
 
     (void)state;
-    assert_int_equal(assay_graph_from_logits(logits, 9, 3, &graph, NULL), ASSAY_OK);
+    assert_int_equal(assay_attention_graph_init(logits, 9, 3, &graph, NULL), ASSAY_OK);
     assert_int_equal(graph.nodes, 3);
     assert_int_equal(graph.n_edges, 5);
     assert_true(graph.edges[1].src == 0 && graph.edges[1].dst == 2 && graph.edges[1].weight == 2);
     assert_true(graph.edges[4].src == 2 && graph.edges[4].dst == 1 && graph.edges[4].weight == 4);
     assay_attention_graph_fini(&graph);
     assert_true(graph.n_edges == 0 && !graph.edges);
-    assert_int_equal(assay_graph_from_logits(logits, 8, 3, &graph, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_init(logits, 8, 3, &graph, &err), ASSAY_ERR_USAGE);
     assert_string_equal(err.msg, "8 logits are not those of 3 tokens");
-    assert_int_equal(assay_graph_from_logits(logits, 9, SIZE_MAX, &graph, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_graph_from_logits(NULL, 0, 0, &graph, NULL), ASSAY_OK);
-    assert_int_equal(assay_graph_from_logits(NULL, 4, 2, &graph, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_graph_from_logits(logits, 9, 3, NULL, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_graph_from_logits((const float[]){1, 2, NAN, 1}, 4, 2, &graph, &err),
+    assert_int_equal(assay_attention_graph_init(logits, 9, SIZE_MAX, &graph, &err),
+                     ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_init(NULL, 0, 0, &graph, NULL), ASSAY_OK);
+    assert_int_equal(assay_attention_graph_init(NULL, 4, 2, &graph, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_init(logits, 9, 3, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_init((const float[]){1, 2, NAN, 1}, 4, 2, &graph, &err),
                      ASSAY_ERR_FORMAT);
     assert_string_equal(err.msg, "the logit of row 1, column 0 is not a number");
     assay_attention_graph_fini(NULL);
@@ -161,19 +162,19 @@ static void wrong_graphs_are_refused(void **state)
     struct assay_error err;
 
     (void)state;
-    assert_int_equal(assay_min_cut(&graph, 0, 0, &cut, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_min_cut(&graph, 0, 3, &cut, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_min_cut(NULL, 0, 1, &cut, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_min_cut(&graph, 0, 1, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_min_cut(&graph, 0, 0, &cut, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_min_cut(&graph, 0, 3, &cut, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_min_cut(NULL, 0, 1, &cut, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_min_cut(&graph, 0, 1, NULL, NULL), ASSAY_ERR_USAGE);
     edges[1].dst = 3;
-    assert_int_equal(assay_min_cut(&graph, 0, 1, &cut, &err), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_attention_graph_min_cut(&graph, 0, 1, &cut, &err), ASSAY_ERR_FORMAT);
     assert_string_equal(err.msg, "edge 1 goes from node 1 to 3 of 3");
     edges[1].dst = 2;
     edges[1].weight = -1;
-    assert_int_equal(assay_min_cut(&graph, 0, 1, &cut, &err), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_attention_graph_min_cut(&graph, 0, 1, &cut, &err), ASSAY_ERR_FORMAT);
     assert_string_equal(err.msg, "edge 1 weighs -1: it must be 0 or more");
     edges[1].weight = NAN;
-    assert_int_equal(assay_min_cut(&graph, 0, 1, &cut, NULL), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_attention_graph_min_cut(&graph, 0, 1, &cut, NULL), ASSAY_ERR_FORMAT);
 }
 
 static void every_allocation_may_fail(void **state)
@@ -188,11 +189,11 @@ static void every_allocation_may_fail(void **state)
         uint8_t mask;
 
         as_alloc_fail_at(nth, 0);
-        rc = assay_graph_from_logits(logits, 4, 2, &graph, NULL);
+        rc = assay_attention_graph_init(logits, 4, 2, &graph, NULL);
         if (rc == ASSAY_OK)
-            rc = assay_min_cut(&graph, 0, 1, &cut, NULL);
+            rc = assay_attention_graph_min_cut(&graph, 0, 1, &cut, NULL);
         if (rc == ASSAY_OK)
-            rc = assay_dynamic_min_cut(logits, 2, 0.5F, 2, 0.01F, &mask, NULL, NULL);
+            rc = assay_mincut_gate(logits, 2, 0.5F, 2, 0.01F, &mask, NULL, NULL);
         as_alloc_fail_at(0, 0);
         assert_true(rc == ASSAY_OK || rc == ASSAY_ERR_NOMEM);
         assert_true(rc < 0 || cut.cut_cost == 3);

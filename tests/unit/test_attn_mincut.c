@@ -17,8 +17,7 @@ static struct assay_gating gate(const float *logits, size_t n, float lambda, flo
     struct assay_gating gating;
 
     memset(mask, 0xff, (n * n + 7) / 8);
-    assert_int_equal(assay_dynamic_min_cut(logits, n, lambda, 2, eps, mask, &gating, NULL),
-                     ASSAY_OK);
+    assert_int_equal(assay_mincut_gate(logits, n, lambda, 2, eps, mask, &gating, NULL), ASSAY_OK);
     assert_int_equal(gating.edges_total, n * n);
     for (size_t i = n * n; i < (n * n + 7) / 8 * 8; i++)
         assert_false(kit_bit(mask, i));
@@ -88,7 +87,7 @@ static void nothing_to_keep(void **state)
     assert_true(g.rows_empty == 2 && g.positions_kept == 0);
     g = gate(one, 1, 0.5F, 0.01F, mask);
     assert_true(g.edges_kept == 0 && g.edges_total == 1 && mask[0] == 0);
-    assert_int_equal(assay_dynamic_min_cut(NULL, 0, 0.5F, 2, 0.01F, NULL, &g, NULL), ASSAY_OK);
+    assert_int_equal(assay_mincut_gate(NULL, 0, 0.5F, 2, 0.01F, NULL, &g, NULL), ASSAY_OK);
     assert_int_equal(g.edges_total, 0);
 }
 
@@ -99,15 +98,14 @@ static void wrong_logits_are_refused(void **state)
     uint8_t mask[1];
 
     (void)state;
-    assert_int_equal(assay_dynamic_min_cut(logits, 2, 0.5F, 2, 0.01F, mask, NULL, &err),
+    assert_int_equal(assay_mincut_gate(logits, 2, 0.5F, 2, 0.01F, mask, NULL, &err),
                      ASSAY_ERR_FORMAT);
     assert_string_equal(err.msg, "the logit of row 1, column 1 is infinite");
-    assert_int_equal(assay_dynamic_min_cut(logits, 1, NAN, 2, 0.01F, mask, NULL, NULL),
+    assert_int_equal(assay_mincut_gate(logits, 1, NAN, 2, 0.01F, mask, NULL, NULL),
                      ASSAY_ERR_USAGE);
-    assert_int_equal(assay_dynamic_min_cut(logits, 1, 0.5F, 2, -1, mask, NULL, NULL),
-                     ASSAY_ERR_USAGE);
-    assert_int_equal(assay_dynamic_min_cut(NULL, 1, 0.5F, 2, 0, mask, NULL, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_dynamic_min_cut(logits, SIZE_MAX, 0.5F, 2, 0, mask, NULL, NULL),
+    assert_int_equal(assay_mincut_gate(logits, 1, 0.5F, 2, -1, mask, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_mincut_gate(NULL, 1, 0.5F, 2, 0, mask, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_mincut_gate(logits, SIZE_MAX, 0.5F, 2, 0, mask, NULL, NULL),
                      ASSAY_ERR_LIMIT);
 }
 

@@ -198,25 +198,26 @@ static void memory_is_counted(void **state)
     struct assay_memory_counts before, counts;
 
     (void)state;
-    assay_memory_counts(&before);
-    assay_attn_usage(attn, &usage);
+    assay_memory_read_counts(&before);
+    assay_attn_read_usage(attn, &usage);
     assert_true(usage.workspace_bytes == 0 && usage.peak_workspace_bytes == 0);
     assert_int_equal(assay_attn_softmax(attn, &kit.shape, kit.q, kit.k, kit.v, kit.out, NULL), 0);
-    assay_attn_usage(attn, &first);
+    assay_attn_read_usage(attn, &first);
     assert_true(first.workspace_bytes > 208 * 16 * 4 * 2);
     assert_true(first.peak_workspace_bytes == first.workspace_bytes);
     assert_true(first.kv_bytes == 2 * 2 * 200 * 16 * 4 && first.kv_bytes_dense == first.kv_bytes);
-    assay_memory_counts(&counts);
-    assert_int_equal(counts.current[ASSAY_MEMORY_TEMP] - before.current[ASSAY_MEMORY_TEMP],
+    assay_memory_read_counts(&counts);
+    assert_int_equal(counts.current_bytes[ASSAY_MEMORY_TEMP] -
+                         before.current_bytes[ASSAY_MEMORY_TEMP],
                      first.workspace_bytes);
     /* A smaller call holds less; the peak stays until it is reset. */
     assert_int_equal(assay_attn_softmax(attn, &small, kit.q, kit.k, kit.v, kit.out, NULL), 0);
-    assay_attn_usage(attn, &usage);
+    assay_attn_read_usage(attn, &usage);
     assert_true(usage.workspace_bytes < first.workspace_bytes);
     assert_true(usage.peak_workspace_bytes == first.workspace_bytes);
     assay_attn_reset_peak(attn);
     assert_int_equal(assay_attn_softmax(attn, &small, kit.q, kit.k, kit.v, kit.out, NULL), 0);
-    assay_attn_usage(attn, &usage);
+    assay_attn_read_usage(attn, &usage);
     assert_true(usage.peak_workspace_bytes == usage.workspace_bytes);
     /* Half of the positions of one head, all of the other. */
     memset(kit.mask, 0xff, kit.mask_bytes);
@@ -224,11 +225,12 @@ static void memory_is_counted(void **state)
         kit_set_bit(kit.mask, i, i % 200 < 100);
     assert_int_equal(
         assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
-    assay_attn_usage(attn, &usage);
+    assay_attn_read_usage(attn, &usage);
     assert_true(usage.kv_bytes == 2 * 300 * 16 * 4 && usage.kv_bytes_dense == first.kv_bytes);
     assay_attn_free(attn);
-    assay_memory_counts(&counts);
-    assert_int_equal(counts.current[ASSAY_MEMORY_TEMP], before.current[ASSAY_MEMORY_TEMP]);
+    assay_memory_read_counts(&counts);
+    assert_int_equal(counts.current_bytes[ASSAY_MEMORY_TEMP],
+                     before.current_bytes[ASSAY_MEMORY_TEMP]);
     kit_free(&kit);
 }
 
@@ -242,12 +244,12 @@ static void fewer_positions_need_less_memory(void **state)
     memset(kit.mask, 0xff, kit.mask_bytes);
     assert_int_equal(
         assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
-    assay_attn_usage(attn, &full);
+    assay_attn_read_usage(attn, &full);
     for (size_t i = 0; i < kit.n_bits; i++)
         kit_set_bit(kit.mask, i, i % 2);
     assert_int_equal(
         assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
-    assay_attn_usage(attn, &half);
+    assay_attn_read_usage(attn, &half);
     assert_true(half.workspace_bytes < full.workspace_bytes * 6 / 10);
     assay_attn_free(attn);
     kit_free(&kit);
@@ -269,7 +271,7 @@ static void causal_masks_use_less(void **state)
     assert_int_equal(
         assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, kit.mask, kit.out, NULL), 0);
     kit_expect(&kit, kit.mask, kit.out);
-    assay_attn_usage(attn, &usage);
+    assay_attn_read_usage(attn, &usage);
     assert_int_equal(usage.kv_bytes, 2 * 2 * 4 * sizeof(float));
     assay_attn_free(attn);
     kit_free(&kit);
@@ -393,7 +395,7 @@ static void wrong_use_is_refused(void **state)
     assert_int_equal(assay_attn_new(&attn, 0, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_attn_new(&attn, AS_ATTN_MOST_THREADS + 1, NULL), ASSAY_ERR_USAGE);
     assert_null(attn);
-    assay_attn_usage(NULL, &usage);
+    assay_attn_read_usage(NULL, &usage);
     assert_true(usage.workspace_bytes == 0);
     assay_attn_reset_peak(NULL);
     assay_attn_free(NULL);

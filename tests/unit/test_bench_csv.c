@@ -73,9 +73,9 @@ static const struct assay_result_row documented = {
 static void the_documented_rows(void **state)
 {
     (void)state;
-    assert_int_equal(assay_write_results_csv(path, &documented, 1, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results(path, &documented, 1, NULL, NULL), ASSAY_OK);
     expect_file(HEADER7 "mincut_l0.5_t2,-0.003,0.25,0.18,0.12,1150,0.994\n");
-    assert_int_equal(assay_write_results9_csv(path, &documented, 1, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results9(path, &documented, 1, NULL, NULL), ASSAY_OK);
     expect_file(HEADER9 "mincut_l0.5_t2,0.5,2,-0.003,0.25,0.18,0.12,1150,0.994\n");
     assert_int_equal(access(beside, F_OK), -1);
 }
@@ -83,17 +83,17 @@ static void the_documented_rows(void **state)
 static void headers_alone(void **state)
 {
     (void)state;
-    assert_int_equal(assay_write_results_csv(path, NULL, 0, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results(path, NULL, 0, NULL, NULL), ASSAY_OK);
     expect_file(HEADER7);
-    assert_int_equal(assay_write_results9_csv(path, NULL, 0, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results9(path, NULL, 0, NULL, NULL), ASSAY_OK);
     expect_file(HEADER9);
-    assert_int_equal(assay_write_latency_csv(path, NULL, 0, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_latency(path, NULL, 0, NULL, NULL), ASSAY_OK);
     expect_file(LATENCY);
-    assert_int_equal(assay_write_memory_csv(path, NULL, 0, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_memory(path, NULL, 0, NULL, NULL), ASSAY_OK);
     expect_file(MEMORY);
-    assert_int_equal(assay_write_samples_csv(path, NULL, 0, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_samples(path, NULL, 0, NULL, NULL), ASSAY_OK);
     expect_file(SAMPLES);
-    assert_int_equal(assay_write_power_csv(path, NULL, 0, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_power(path, NULL, 0, NULL, NULL), ASSAY_OK);
     expect_file(POWER);
 }
 
@@ -113,13 +113,13 @@ static void unknown_is_an_empty_field_and_never_zero(void **state)
     struct assay_memory_snapshot m[2];
 
     (void)state;
-    assert_int_equal(assay_write_results9_csv(path, &none, 1, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results9(path, &none, 1, NULL, NULL), ASSAY_OK);
     expect_file(HEADER9 "x,,,,,,,,\n");
-    assert_int_equal(assay_write_latency_csv(path, records, 2, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_latency(path, records, 2, NULL, NULL), ASSAY_OK);
     expect_file(LATENCY "1,1,,128\n2,1000,0,0\n");
-    assert_int_equal(assay_write_samples_csv(path, samples, 2, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_samples(path, samples, 2, NULL, NULL), ASSAY_OK);
     expect_file(SAMPLES "1,128,1,,\n2,256,2000,0,0\n");
-    assert_int_equal(assay_write_power_csv(path, power, 3, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_power(path, power, 3, NULL, NULL), ASSAY_OK);
     expect_file(POWER "1,\n2,0\n3,75.5\n");
     as_memory_snapshot_clear(&m[0]);
     as_memory_snapshot_clear(&m[1]);
@@ -130,7 +130,7 @@ static void unknown_is_an_empty_field_and_never_zero(void **state)
                                           .kv_cache_bytes = 10,
                                           .activation_bytes = 0,
                                           .temp_buffer_bytes = UINT64_MAX - 1};
-    assert_int_equal(assay_write_memory_csv(path, m, 2, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_memory(path, m, 2, NULL, NULL), ASSAY_OK);
     expect_file(MEMORY "5,,,,\n6,100,10,0,18446744073709551614\n");
 }
 
@@ -147,16 +147,16 @@ static void settings_are_quoted_and_come_back(void **state)
         rows[i] = documented;
         rows[i].setting = names[i];
     }
-    assert_int_equal(assay_write_results_csv(path, rows, 5, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results(path, rows, 5, NULL, NULL), ASSAY_OK);
     expect_file(HEADER7 "\"a,b\",-0.003,0.25,0.18,0.12,1150,0.994\n"
                         "\"say \"\"hi\"\"\",-0.003,0.25,0.18,0.12,1150,0.994\n"
                         "\"two\nlines\",-0.003,0.25,0.18,0.12,1150,0.994\n"
                         "\"cr\rlf\",-0.003,0.25,0.18,0.12,1150,0.994\n"
                         "'=1+1,-0.003,0.25,0.18,0.12,1150,0.994\n");
-    assert_int_equal(assay_write_results_csv(path, rows, UNIT_COUNT(names), NULL, NULL), ASSAY_OK);
-    assert_int_equal(assay_read_results_csv(path, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results(path, rows, UNIT_COUNT(names), NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_read_results(path, &out, NULL), ASSAY_OK);
     assert_int_equal(assay_csv_rows_count(out), UNIT_COUNT(names));
-    back = assay_csv_results(out);
+    back = assay_csv_rows_results(out);
     for (size_t i = 0; i < UNIT_COUNT(names); i++) {
         assert_string_equal(back[i].setting, names[i]);
         assert_true(isnan(back[i].lambda) && isnan(back[i].tau));
@@ -206,20 +206,20 @@ static void numbers_come_back_as_they_were(void **state)
                                                as_rng_next(&rng) / 1000 * 1000,
                                                as_rng_next(&rng) - 1, fabs(any_double(&rng))};
     }
-    assert_int_equal(assay_write_results9_csv(path, rows, N, NULL, NULL), ASSAY_OK);
-    assert_int_equal(assay_read_bench_csv(path, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results9(path, rows, N, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_read_any(path, &out, NULL), ASSAY_OK);
     assert_int_equal(assay_csv_rows_schema(out), ASSAY_CSV_RESULTS9);
-    back = assay_csv_results(out);
+    back = assay_csv_rows_results(out);
     for (size_t i = 0; i < N; i++)
         assert_true(same(back[i].lambda, rows[i].lambda) && same(back[i].tau, rows[i].tau) &&
                     same(back[i].coherence_delta, rows[i].coherence_delta) &&
                     same(back[i].energy_reduction, rows[i].energy_reduction) &&
                     same(back[i].accuracy, rows[i].accuracy));
     assay_csv_rows_free(out);
-    assert_int_equal(assay_write_samples_csv(path, samples, N, NULL, NULL), ASSAY_OK);
-    assert_int_equal(assay_read_samples_csv(path, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_samples(path, samples, N, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_read_samples(path, &out, NULL), ASSAY_OK);
     assert_int_equal(assay_csv_rows_count(out), N);
-    sample = assay_csv_samples(out);
+    sample = assay_csv_rows_samples(out);
     for (size_t i = 0; i < N; i++)
         assert_true(sample[i].sample_id == samples[i].sample_id &&
                     sample[i].seq_len == samples[i].seq_len &&
@@ -243,7 +243,7 @@ static struct assay_csv_rows *parsed(const char *text, unsigned allowed)
 static void what_the_file_does_not_hold_is_unknown(void **state)
 {
     struct assay_csv_rows *out = parsed(LATENCY "1,2,,3\r\n4,5,6,7", ALL);
-    const struct assay_latency_record *r = assay_csv_latency(out);
+    const struct assay_latency_record *r = assay_csv_rows_latency(out);
     const struct assay_memory_snapshot *m;
     const struct assay_power_sample *p;
 
@@ -251,11 +251,11 @@ static void what_the_file_does_not_hold_is_unknown(void **state)
     assert_int_equal(assay_csv_rows_count(out), 2);
     assert_true(r[0].wall_time_ns == 2000 && !r[0].kernel_available && r[0].seq_len == 3);
     assert_true(r[1].kernel_time_ns == 6000 && r[1].kernel_available);
-    assert_null(assay_csv_memory(out));
-    assert_null(assay_csv_results(out));
+    assert_null(assay_csv_rows_memory(out));
+    assert_null(assay_csv_rows_results(out));
     assay_csv_rows_free(out);
     out = parsed("\xef\xbb\xbf" MEMORY "9,100,,0,\n", 1u << ASSAY_CSV_MEMORY);
-    m = assay_csv_memory(out);
+    m = assay_csv_rows_memory(out);
     assert_true(m->timestamp_us == 9 && m->peak_rss_bytes == 100 && m->activation_bytes == 0);
     assert_true(m->kv_cache_bytes == ASSAY_MEMORY_UNKNOWN &&
                 m->temp_buffer_bytes == ASSAY_MEMORY_UNKNOWN);
@@ -263,16 +263,16 @@ static void what_the_file_does_not_hold_is_unknown(void **state)
     assert_non_null(m->why);
     assay_csv_rows_free(out);
     out = parsed(POWER "1,\n2,7.5\n", ALL);
-    p = assay_csv_power(out);
+    p = assay_csv_rows_power(out);
     assert_true(isnan(p[0].watts) && p[1].watts == 7.5 && p[1].timestamp_us == 2);
     assay_csv_rows_free(out);
     out = parsed(POWER, ALL);
-    assert_true(assay_csv_rows_count(out) == 0 && !assay_csv_power(out));
+    assert_true(assay_csv_rows_count(out) == 0 && !assay_csv_rows_power(out));
     assay_csv_rows_free(out);
     assay_csv_rows_free(NULL);
     assert_int_equal(assay_csv_rows_count(NULL), 0);
     assert_int_equal(assay_csv_rows_schema(NULL), ASSAY_CSV_SCHEMA_COUNT);
-    assert_null(assay_csv_results(NULL));
+    assert_null(assay_csv_rows_results(NULL));
 }
 
 struct refusal {
@@ -341,23 +341,23 @@ static void damaged_files_are_refused_with_line_and_column(void **state)
 static void a_file_of_another_kind_is_refused(void **state)
 {
     static int (*const readers[])(const char *, struct assay_csv_rows **, struct assay_error *) = {
-        assay_read_results_csv, assay_read_memory_csv, assay_read_samples_csv,
-        assay_read_power_csv};
+        assay_csv_read_results, assay_csv_read_memory, assay_csv_read_samples,
+        assay_csv_read_power};
     struct assay_csv_rows *out;
     struct assay_error err;
 
     (void)state;
-    assert_int_equal(assay_write_latency_csv(path, NULL, 0, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_latency(path, NULL, 0, NULL, NULL), ASSAY_OK);
     for (size_t i = 0; i < UNIT_COUNT(readers); i++) {
         assert_int_equal(readers[i](path, &out, &err), ASSAY_ERR_FORMAT);
         assert_null(out);
         assert_non_null(strstr(err.msg, "line 1"));
     }
-    assert_int_equal(assay_read_latency_csv(path, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_read_latency(path, &out, NULL), ASSAY_OK);
     assay_csv_rows_free(out);
-    assert_int_equal(assay_read_latency_csv(folder.path, &out, &err), ASSAY_ERR_IO);
-    assert_int_equal(assay_read_latency_csv(NULL, &out, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_read_latency_csv(path, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_csv_read_latency(folder.path, &out, &err), ASSAY_ERR_IO);
+    assert_int_equal(assay_csv_read_latency(NULL, &out, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_csv_read_latency(path, NULL, NULL), ASSAY_ERR_USAGE);
 }
 
 static void what_cannot_be_read_back_is_not_written(void **state)
@@ -367,15 +367,15 @@ static void what_cannot_be_read_back_is_not_written(void **state)
     struct assay_error err;
 
     (void)state;
-    assert_int_equal(assay_write_power_csv(path, power, 1, NULL, NULL), ASSAY_OK);
-    assert_int_equal(assay_write_power_csv(path, power, 2, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_csv_write_power(path, power, 1, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_power(path, power, 2, NULL, &err), ASSAY_ERR_USAGE);
     assert_non_null(strstr(err.msg, "row 2, watts"));
     expect_file(POWER "1,1\n"); /* the older file stays */
 #define REFUSED(field, value)                                                                      \
     do {                                                                                           \
         rows[1] = documented;                                                                      \
         rows[1].field = value;                                                                     \
-        assert_int_equal(assay_write_results9_csv(path, rows, 2, NULL, &err), ASSAY_ERR_USAGE);    \
+        assert_int_equal(assay_csv_write_results9(path, rows, 2, NULL, &err), ASSAY_ERR_USAGE);    \
         assert_non_null(strstr(err.msg, "row 2, " #field));                                        \
     } while (0)
     REFUSED(setting, NULL);
@@ -390,11 +390,11 @@ static void what_cannot_be_read_back_is_not_written(void **state)
     REFUSED(accuracy, 1.5);
     REFUSED(accuracy, -0.5);
     expect_file(POWER "1,1\n");
-    assert_int_equal(assay_write_power_csv(NULL, power, 1, NULL, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_write_power_csv("", power, 1, NULL, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_write_power_csv(path, NULL, 1, NULL, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_write_power_csv("/proc/none/x.csv", power, 1, NULL, NULL), ASSAY_ERR_IO);
-    assert_int_equal(assay_write_power_csv("/dev/full", power, 1, NULL, &err), ASSAY_ERR_IO);
+    assert_int_equal(assay_csv_write_power(NULL, power, 1, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_csv_write_power("", power, 1, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_csv_write_power(path, NULL, 1, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_csv_write_power("/proc/none/x.csv", power, 1, NULL, NULL), ASSAY_ERR_IO);
+    assert_int_equal(assay_csv_write_power("/dev/full", power, 1, NULL, &err), ASSAY_ERR_IO);
 }
 
 static void a_stamp_stands_beside_the_file(void **state)
@@ -404,12 +404,12 @@ static void a_stamp_stands_beside_the_file(void **state)
     struct stat st;
 
     (void)state;
-    assert_int_equal(assay_write_results_csv(path, &documented, 1, &stamp, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_csv_write_results(path, &documented, 1, &stamp, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(stat(path, &st), -1);
     stamp.config_hash = NULL;
-    assert_int_equal(assay_write_results_csv(path, &documented, 1, &stamp, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results(path, &documented, 1, &stamp, NULL), ASSAY_OK);
     assert_int_equal(stat(beside, &st), 0);
-    assert_int_equal(assay_read_results_csv(path, &out, NULL), ASSAY_OK); /* to the letter still */
+    assert_int_equal(assay_csv_read_results(path, &out, NULL), ASSAY_OK); /* to the letter still */
     assay_csv_rows_free(out);
 }
 
@@ -418,7 +418,7 @@ static void a_decimal_comma_changes_nothing(void **state)
     (void)state;
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8"))
         skip();
-    assert_int_equal(assay_write_results_csv(path, &documented, 1, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_write_results(path, &documented, 1, NULL, NULL), ASSAY_OK);
     setlocale(LC_NUMERIC, "C");
     expect_file(HEADER7 "mincut_l0.5_t2,-0.003,0.25,0.18,0.12,1150,0.994\n");
 }
@@ -443,9 +443,9 @@ static void running_out_of_memory_is_told(void **state)
 
         assert_int_equal(assay_fingerprint_set_u64(f, "seed", 1, ASSAY_FACT_DECIDES, NULL), 0);
         as_alloc_fail_at(nth, 0);
-        rc = assay_write_results_csv(path, &documented, 1, &stamp, NULL);
+        rc = assay_csv_write_results(path, &documented, 1, &stamp, NULL);
         if (rc == 0)
-            rc = assay_read_results_csv(path, &out, NULL);
+            rc = assay_csv_read_results(path, &out, NULL);
         as_alloc_fail_at(0, 0);
         assay_csv_rows_free(out);
         assay_fingerprint_free(f);

@@ -13,11 +13,11 @@ static void record(const char *layer, double seconds, double self, double cpu, d
 {
     struct assay_layer_metrics m = assay_layer_metrics_init;
 
-    m.execution_time = seconds;
-    m.self_time = self;
-    m.cpu_time = cpu;
-    m.io_wait_time = wait;
-    assert_int_equal(assay_bottleneck_record(analyzer, layer, &m, NULL), ASSAY_OK);
+    m.execution_seconds = seconds;
+    m.self_seconds = self;
+    m.cpu_seconds = cpu;
+    m.io_wait_seconds = wait;
+    assert_int_equal(assay_bottleneck_analyzer_record(analyzer, layer, &m, NULL), ASSAY_OK);
 }
 
 static double strength(const char *layer, enum assay_bottleneck_type type)
@@ -35,12 +35,12 @@ static double strength(const char *layer, enum assay_bottleneck_type type)
 
 static void begin(void)
 {
-    assert_int_equal(assay_bottleneck_new(&analyzer, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_bottleneck_analyzer_new(&analyzer, NULL, NULL), ASSAY_OK);
 }
 
 static void analyze(void)
 {
-    assert_int_equal(assay_bottleneck_analyze(analyzer, &result, NULL), ASSAY_OK);
+    assert_int_equal(assay_bottleneck_analyzer_analyze(analyzer, &result, NULL), ASSAY_OK);
 }
 
 static void waiting_inside_is_not_waiting_outside(void **state)
@@ -57,7 +57,7 @@ static void waiting_inside_is_not_waiting_outside(void **state)
     assert_true(strength("child", ASSAY_BOTTLENECK_IO) > 0.9);
     assert_true(strength("parent", ASSAY_BOTTLENECK_WAITING) == 0);
     assert_true(strength("parent", ASSAY_BOTTLENECK_IO) == 0);
-    assay_bottleneck_free(analyzer);
+    assay_bottleneck_analyzer_free(analyzer);
 }
 
 static void a_part_of_own_time_is_a_cause(void **state)
@@ -69,7 +69,7 @@ static void a_part_of_own_time_is_a_cause(void **state)
     analyze();
     assert_true(fabs(strength("parent", ASSAY_BOTTLENECK_WAITING) - 0.5) < 1e-9);
     assert_true(fabs(strength("parent", ASSAY_BOTTLENECK_IO) - 0.25) < 1e-9);
-    assay_bottleneck_free(analyzer);
+    assay_bottleneck_analyzer_free(analyzer);
 }
 
 /* The inner layer's calls differ, the outer's own work does not; and the other way round. */
@@ -92,7 +92,7 @@ static void uneven_calls_are_those_of_the_layer_itself(void **state)
             assert_true(result->ranked[i].cv < 1e-6);
         }
     }
-    assay_bottleneck_free(analyzer);
+    assay_bottleneck_analyzer_free(analyzer);
 }
 
 /* Its first calls had no layers inside: they are kept as they were. */
@@ -104,7 +104,7 @@ static void inner_layers_may_come_late(void **state)
         record("x", i < 50 ? 1e-3 : 5e-3, 1e-3, UNIT_NAN, UNIT_NAN);
     analyze();
     assert_true(strength("x", ASSAY_BOTTLENECK_VARIANCE) == 0);
-    assay_bottleneck_free(analyzer);
+    assay_bottleneck_analyzer_free(analyzer);
 }
 
 static void only_what_is_missing_is_asked_for(void **state)
@@ -118,7 +118,7 @@ static void only_what_is_missing_is_asked_for(void **state)
     assert_string_equal(result->findings[0].action,
                         "Measure more of this layer: its work (FLOPs, bytes), its page faults and "
                         "its waiting for storage.");
-    assay_bottleneck_free(analyzer);
+    assay_bottleneck_analyzer_free(analyzer);
 }
 
 int main(void)

@@ -13,11 +13,11 @@
 static struct assay_bottleneck_analyzer *analyzer;
 static const struct assay_bottleneck_result *result;
 
-static void begin(const struct assay_bottleneck_options *options)
+static void begin(const struct assay_bottleneck_analyzer_options *options)
 {
     struct assay_error err = {0};
 
-    if (assay_bottleneck_new(&analyzer, options, &err) < 0)
+    if (assay_bottleneck_analyzer_new(&analyzer, options, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
@@ -25,7 +25,7 @@ static void record(const char *layer, const struct assay_layer_metrics *m)
 {
     struct assay_error err = {0};
 
-    if (assay_bottleneck_record(analyzer, layer, m, &err) < 0)
+    if (assay_bottleneck_analyzer_record(analyzer, layer, m, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
@@ -33,7 +33,7 @@ static void call(const char *layer, double seconds)
 {
     struct assay_layer_metrics m = assay_layer_metrics_init;
 
-    m.execution_time = seconds;
+    m.execution_seconds = seconds;
     record(layer, &m);
 }
 
@@ -41,13 +41,13 @@ static void analyze(void)
 {
     struct assay_error err = {0};
 
-    if (assay_bottleneck_analyze(analyzer, &result, &err) < 0)
+    if (assay_bottleneck_analyzer_analyze(analyzer, &result, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
 static void done(void)
 {
-    assay_bottleneck_free(analyzer);
+    assay_bottleneck_analyzer_free(analyzer);
     analyzer = NULL;
     result = NULL;
 }
@@ -87,7 +87,7 @@ static double strength(const char *name, enum assay_bottleneck_type type)
 static const double conv[] = {0.010, 0.012, 0.011, 0.013, 0.0105};
 static const double attention[] = {0.050, 0.055, 0.045, 0.300};
 
-static void three_layers(const struct assay_bottleneck_options *options)
+static void three_layers(const struct assay_bottleneck_analyzer_options *options)
 {
     begin(options);
     for (size_t i = 0; i < UNIT_COUNT(conv); i++)
@@ -106,16 +106,17 @@ static void figures_are_those_of_numpy(void **state)
     (void)state;
     three_layers(NULL);
     analyze();
-    near(result->threshold, 0.046);
+    near(result->threshold_seconds, 0.046);
     assert_true(result->threshold_exact);
     assert_int_equal(result->n_bottlenecks, 1);
     b = &result->bottlenecks[0];
     assert_string_equal(b->layer, "attention");
-    near(b->mean_execution_time, 0.1125);
-    near(b->execution_time_std, 0.10831089511217235);
-    near(b->threshold, 0.046);
+    near(b->mean_execution_seconds, 0.1125);
+    near(b->std_execution_seconds, 0.10831089511217235);
+    near(b->threshold_seconds, 0.046);
     near(b->overhead_percentage, 144.56521739130437);
-    assert_true(isnan(b->mean_memory_usage) && isnan(b->io_intensity) && isnan(b->gpu_utilization));
+    assert_true(isnan(b->mean_memory_usage_mb) && isnan(b->io_intensity) &&
+                isnan(b->gpu_utilization_percent));
     assert_int_equal(b->n_types, 1);
     assert_int_equal(b->type[0], ASSAY_BOTTLENECK_COMPUTE);
     near(b->severity_score, 0.225);
@@ -135,13 +136,13 @@ static void figures_are_those_of_numpy(void **state)
 
 static void the_percentile_can_be_set(void **state)
 {
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
 
     (void)state;
     o.threshold_percentile = 95;
     three_layers(&o);
     analyze();
-    near(result->threshold, 0.05299999999999999);
+    near(result->threshold_seconds, 0.05299999999999999);
     done();
 }
 
@@ -153,7 +154,7 @@ static void no_data_gives_empty_lists(void **state)
     assert_int_equal(result->n_bottlenecks + result->n_recommendations + result->n_ranked +
                          result->n_findings + result->summary.total_bottlenecks,
                      0);
-    assert_true(isnan(result->threshold));
+    assert_true(isnan(result->threshold_seconds));
     done();
 }
 
@@ -169,11 +170,11 @@ static void each_type_begins_past_its_limit(void **state)
         const char *category;
         enum assay_priority priority;
     } rule[] = {
-        {offsetof(struct assay_layer_metrics, memory_usage), 500, 500.001, ASSAY_BOTTLENECK_MEMORY,
-         1.5, "memory", ASSAY_PRIORITY_HIGH},
+        {offsetof(struct assay_layer_metrics, memory_usage_mb), 500, 500.001,
+         ASSAY_BOTTLENECK_MEMORY, 1.5, "memory", ASSAY_PRIORITY_HIGH},
         {offsetof(struct assay_layer_metrics, io_operations), 100, 101, ASSAY_BOTTLENECK_IO, 1.3,
          "io", ASSAY_PRIORITY_MEDIUM},
-        {offsetof(struct assay_layer_metrics, gpu_utilization), 50, 49.99,
+        {offsetof(struct assay_layer_metrics, gpu_utilization_percent), 50, 49.99,
          ASSAY_BOTTLENECK_UNDERUTILIZATION, 1.2, "gpu", ASSAY_PRIORITY_MEDIUM},
     };
 
@@ -183,7 +184,7 @@ static void each_type_begins_past_its_limit(void **state)
             struct assay_layer_metrics m = assay_layer_metrics_init;
 
             begin(NULL);
-            m.execution_time = 1;
+            m.execution_seconds = 1;
             memcpy((char *)&m + rule[i].at, on ? &rule[i].on : &rule[i].off, sizeof(double));
             record("x", &m);
             analyze();
@@ -205,7 +206,7 @@ static void each_type_begins_past_its_limit(void **state)
 /* 8 calls of 1 s, one of `mean`: the 50th percentile is 1. */
 static void compute_begins_past_its_factor(void **state)
 {
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
 
     (void)state;
     o.threshold_percentile = 50;
@@ -230,22 +231,22 @@ static void factors_are_averaged(void **state)
 
     (void)state;
     begin(NULL);
-    m.execution_time = 2;
-    m.memory_usage = 600;
+    m.execution_seconds = 2;
+    m.memory_usage_mb = 600;
     m.io_operations = 200;
-    m.gpu_utilization = 10;
+    m.gpu_utilization_percent = 10;
     record("x", &m);
     analyze();
     assert_int_equal(result->bottlenecks[0].n_types, 3);
     near(result->bottlenecks[0].severity_score, 2 * (1.5 + 1.3 + 1.2) / 3);
-    near(result->bottlenecks[0].mean_memory_usage, 600);
+    near(result->bottlenecks[0].mean_memory_usage_mb, 600);
     done();
 }
 
 /* Calls of 1 - cv and 1 + cv have exactly that population std over mean. */
 static void variance_begins_past_its_limit(void **state)
 {
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
 
     (void)state;
     o.threshold_percentile = 50;
@@ -272,7 +273,7 @@ static void a_threshold_of_zero_divides_nothing(void **state)
         call("nothing", 0);
     call("something", 1);
     analyze();
-    near(result->threshold, 0);
+    near(result->threshold_seconds, 0);
     assert_int_equal(result->n_bottlenecks, 2);
     assert_true(isnan(result->bottlenecks[0].overhead_percentage));
     assert_int_equal(result->summary.critical_bottlenecks, 0);
@@ -340,8 +341,8 @@ static void self_time_is_what_is_ranked(void **state)
 
     (void)state;
     begin(NULL);
-    m.execution_time = 1;
-    m.self_time = 0.1;
+    m.execution_seconds = 1;
+    m.self_seconds = 0.1;
     record("outer", &m);
     call("inner", 0.9);
     analyze();
@@ -361,7 +362,7 @@ static void failed_calls_count_apart(void **state)
     call("x", 1);
     m.failed = true;
     record("x", &m);
-    m.execution_time = 1000;
+    m.execution_seconds = 1000;
     record("x", &m);
     record("only", &m);
     analyze();
@@ -370,7 +371,7 @@ static void failed_calls_count_apart(void **state)
     assert_int_equal(ranked("x")->calls, 1);
     assert_int_equal(ranked("x")->failed, 2);
     near(result->total_self_seconds, 1);
-    near(result->threshold, 1);
+    near(result->threshold_seconds, 1);
     done();
 }
 
@@ -378,21 +379,21 @@ static void failed_calls_count_apart(void **state)
 
 /* One call of a second with those metrics, beside another of a second. */
 static void one_cause(const struct assay_layer_metrics *given,
-                      const struct assay_bottleneck_options *options)
+                      const struct assay_bottleneck_analyzer_options *options)
 {
     struct assay_layer_metrics m = *given;
 
     begin(options);
-    if (isnan(m.execution_time))
-        m.execution_time = 1;
+    if (isnan(m.execution_seconds))
+        m.execution_seconds = 1;
     record("x", &m);
     call("other", 1);
     analyze();
 }
 
-static struct assay_bottleneck_options with_peaks(void)
+static struct assay_bottleneck_analyzer_options with_peaks(void)
 {
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
 
     o.peak_flops_per_second = 100e9;
     o.peak_bytes_per_second = 10e9;
@@ -401,7 +402,7 @@ static struct assay_bottleneck_options with_peaks(void)
 
 static void the_roofline_names_what_bounds(void **state)
 {
-    struct assay_bottleneck_options o = with_peaks();
+    struct assay_bottleneck_analyzer_options o = with_peaks();
     struct assay_layer_metrics m = assay_layer_metrics_init;
 
     (void)state;
@@ -461,12 +462,12 @@ static void measured_peaks_tell_the_level(void **state)
     as_peaks_from_rates(&peaks, &rates, 1);
     begin(NULL);
     as_bottleneck_set_peaks(analyzer, &peaks, 1);
-    assay_bottleneck_reset(analyzer); /* which forgets calls, not the machine */
-    m.execution_time = 20e-6;
+    assay_bottleneck_analyzer_reset(analyzer); /* which forgets calls, not the machine */
+    m.execution_seconds = 20e-6;
     m.flops = 1;
     m.bytes = 500e3; /* fits into the cache: 10 us at 50 GB/s */
     record("near", &m);
-    m.execution_time = 1e-3;
+    m.execution_seconds = 1e-3;
     m.bytes = 5e6; /* does not: 500 us at 10 GB/s */
     record("far", &m);
     analyze();
@@ -481,7 +482,7 @@ static void measured_peaks_tell_the_level(void **state)
 /* A program may tell anything. */
 static void absurd_counts_do_no_harm(void **state)
 {
-    struct assay_bottleneck_options o = with_peaks();
+    struct assay_bottleneck_analyzer_options o = with_peaks();
     struct assay_layer_metrics m = assay_layer_metrics_init;
 
     (void)state;
@@ -495,7 +496,7 @@ static void absurd_counts_do_no_harm(void **state)
 
 static void more_than_the_roof_allows_is_said(void **state)
 {
-    struct assay_bottleneck_options o = with_peaks();
+    struct assay_bottleneck_analyzer_options o = with_peaks();
     struct assay_layer_metrics m = assay_layer_metrics_init;
 
     (void)state;
@@ -514,11 +515,11 @@ static void other_causes_are_parts_of_the_time(void **state)
     (void)state;
     m.minor_faults = 200000; /* of 0.5 us each */
     m.major_faults = 2000;   /* of 100 us */
-    m.io_wait_time = 0.25;
+    m.io_wait_seconds = 0.25;
     m.io_bytes = 1 << 20;
-    m.cpu_time = 0.4;
+    m.cpu_seconds = 0.4;
     m.switches = 12;
-    m.gpu_utilization = 30;
+    m.gpu_utilization_percent = 30;
     one_cause(&m, NULL);
     near(strength("x", ASSAY_BOTTLENECK_PAGE_FAULTS), 0.3);
     near(strength("x", ASSAY_BOTTLENECK_IO), 0.25);
@@ -533,11 +534,11 @@ static void other_causes_are_parts_of_the_time(void **state)
 
 static void weak_causes_are_not_named(void **state)
 {
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
     struct assay_layer_metrics m = assay_layer_metrics_init;
 
     (void)state;
-    m.io_wait_time = 0.05;
+    m.io_wait_seconds = 0.05;
     one_cause(&m, NULL);
     near(strength("x", ASSAY_BOTTLENECK_IO), 0.05);
     done();
@@ -545,8 +546,8 @@ static void weak_causes_are_not_named(void **state)
     one_cause(&m, &o);
     assert_true(isnan(strength("x", ASSAY_BOTTLENECK_IO)));
     done();
-    m.io_wait_time = UNIT_NAN;
-    m.cpu_time = 4; /* of several threads */
+    m.io_wait_seconds = UNIT_NAN;
+    m.cpu_seconds = 4; /* of several threads */
     one_cause(&m, NULL);
     assert_int_equal(ranked("x")->n_causes, 0);
     done();
@@ -597,7 +598,7 @@ static void faults_that_do_not_fit_are_not_its_own(void **state)
     struct assay_layer_metrics m = assay_layer_metrics_init;
 
     (void)state;
-    m.execution_time = 1;
+    m.execution_seconds = 1;
     m.minor_faults = 2e7; /* 2 s at the least */
     one_cause(&m, NULL);
     for (size_t i = 0; i < ranked("x")->n_causes; i++)
@@ -616,16 +617,16 @@ static void telling_more_never_lowers_severity(void **state)
         struct assay_layer_metrics m = assay_layer_metrics_init;
         double last = 0;
 
-        m.execution_time = 0.1 + as_rng_unit(&rng);
+        m.execution_seconds = 0.1 + as_rng_unit(&rng);
         for (int step = 0; step < 8; step++) {
             if (step & 1)
-                m.io_wait_time = m.execution_time * (step + as_rng_unit(&rng)) / 9;
+                m.io_wait_seconds = m.execution_seconds * (step + as_rng_unit(&rng)) / 9;
             else
                 m.minor_faults = 1e5 * (step + as_rng_unit(&rng)); /* as many as fit into 0.1 s */
             if (step == 4)
-                m.cpu_time = m.execution_time * as_rng_unit(&rng);
+                m.cpu_seconds = m.execution_seconds * as_rng_unit(&rng);
             if (step == 6)
-                m.gpu_utilization = 100 * as_rng_unit(&rng);
+                m.gpu_utilization_percent = 100 * as_rng_unit(&rng);
             one_cause(&m, NULL);
             assert_true(ranked("x")->severity >= last);
             last = ranked("x")->severity;
@@ -638,7 +639,7 @@ static void telling_more_never_lowers_severity(void **state)
 
 static void a_sample_weighs_by_calls(void **state)
 {
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
 
     (void)state;
     o.max_samples = 64;
@@ -651,14 +652,14 @@ static void a_sample_weighs_by_calls(void **state)
     analyze();
     assert_false(result->threshold_exact);
     /* Weighed by samples, rarely would be 44 % of all and the threshold 1 s. */
-    assert_true(result->threshold < 0.0011);
+    assert_true(result->threshold_seconds < 0.0011);
     assert_int_equal(result->n_bottlenecks, 1);
     done();
 }
 
 static void a_fair_sample_is_near_the_whole(void **state)
 {
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
 
     (void)state;
     o.max_samples = 4096;
@@ -667,8 +668,8 @@ static void a_fair_sample_is_near_the_whole(void **state)
         call("ramp", i * 1e-5);
     analyze();
     assert_false(result->threshold_exact);
-    if (!(fabs(result->threshold - 1.8) < 0.03)) /* six standard errors of a fair sample */
-        fail_msg("%.17g is not near 1.8", result->threshold);
+    if (!(fabs(result->threshold_seconds - 1.8) < 0.03)) /* six standard errors of a fair sample */
+        fail_msg("%.17g is not near 1.8", result->threshold_seconds);
     near(ranked("ramp")->mean_seconds, 0.999995);
     done();
 }
@@ -713,7 +714,7 @@ static void ten_times_the_calls_cost_no_more_memory(void **state)
 static void wrong_use_is_refused(void **state)
 {
     static const double bad[] = {-1, UNIT_INFINITY, UNIT_NAN, 1e300};
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
     struct assay_layer_metrics m = assay_layer_metrics_init;
     char *long_name = malloc(ASSAY_BOTTLENECK_MAX_NAME + 2);
     struct assay_error err;
@@ -721,18 +722,19 @@ static void wrong_use_is_refused(void **state)
     (void)state;
     begin(NULL);
     for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
-        m.execution_time = bad[i];
-        assert_int_equal(assay_bottleneck_record(analyzer, "x", &m, &err), ASSAY_ERR_USAGE);
+        m.execution_seconds = bad[i];
+        assert_int_equal(assay_bottleneck_analyzer_record(analyzer, "x", &m, &err),
+                         ASSAY_ERR_USAGE);
     }
-    m.execution_time = 1;
-    assert_int_equal(assay_bottleneck_record(analyzer, NULL, &m, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_bottleneck_record(analyzer, "", &m, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_bottleneck_record(analyzer, "x", NULL, &err), ASSAY_ERR_USAGE);
-    m.cpu_time = -1;
-    assert_int_equal(assay_bottleneck_record(analyzer, "x", &m, &err), ASSAY_ERR_USAGE);
+    m.execution_seconds = 1;
+    assert_int_equal(assay_bottleneck_analyzer_record(analyzer, NULL, &m, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bottleneck_analyzer_record(analyzer, "", &m, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bottleneck_analyzer_record(analyzer, "x", NULL, &err), ASSAY_ERR_USAGE);
+    m.cpu_seconds = -1;
+    assert_int_equal(assay_bottleneck_analyzer_record(analyzer, "x", &m, &err), ASSAY_ERR_USAGE);
     assert_non_null(strstr(err.msg, "cpu_time"));
-    m.cpu_time = UNIT_NAN;
-    m.memory_usage = UNIT_INFINITY; /* not known */
+    m.cpu_seconds = UNIT_NAN;
+    m.memory_usage_mb = UNIT_INFINITY; /* not known */
     record("x", &m);
     assert_non_null(long_name);
     memset(long_name, 'n', ASSAY_BOTTLENECK_MAX_NAME + 1);
@@ -741,15 +743,15 @@ static void wrong_use_is_refused(void **state)
     analyze();
     assert_int_equal(result->n_calls, 1);
     assert_int_equal(result->dropped_calls, 1);
-    assert_true(isnan(result->bottlenecks[0].mean_memory_usage));
+    assert_true(isnan(result->bottlenecks[0].mean_memory_usage_mb));
     free(long_name);
     done();
     o.threshold_percentile = 101;
-    assert_int_equal(assay_bottleneck_new(&analyzer, &o, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bottleneck_analyzer_new(&analyzer, &o, &err), ASSAY_ERR_USAGE);
     assert_non_null(strstr(err.msg, "threshold_percentile"));
     o.threshold_percentile = UNIT_NAN;
-    assert_int_equal(assay_bottleneck_new(&analyzer, &o, &err), ASSAY_ERR_USAGE);
-    assay_bottleneck_free(NULL);
+    assert_int_equal(assay_bottleneck_analyzer_new(&analyzer, &o, &err), ASSAY_ERR_USAGE);
+    assay_bottleneck_analyzer_free(NULL);
 }
 
 static void reset_forgets_everything(void **state)
@@ -757,7 +759,7 @@ static void reset_forgets_everything(void **state)
     (void)state;
     three_layers(NULL);
     analyze();
-    assay_bottleneck_reset(analyzer);
+    assay_bottleneck_analyzer_reset(analyzer);
     analyze();
     assert_int_equal(result->n_layers + result->n_ranked + result->n_bottlenecks, 0);
     call("y", 1);
@@ -773,19 +775,19 @@ static int whole_life(struct assay_error *err)
     struct assay_layer_metrics m = assay_layer_metrics_init;
     struct assay_bottleneck_analyzer *a = NULL;
     const struct assay_bottleneck_result *r;
-    int rc = assay_bottleneck_new(&a, NULL, err);
+    int rc = assay_bottleneck_analyzer_new(&a, NULL, err);
 
-    m.io_wait_time = 0.2;
+    m.io_wait_seconds = 0.2;
     for (int i = 0; rc == ASSAY_OK && i < 200; i++) {
         char name[16];
 
         snprintf(name, sizeof name, "l%d", i % 20);
-        m.execution_time = 1 + i % 3;
-        rc = assay_bottleneck_record(a, name, &m, err);
+        m.execution_seconds = 1 + i % 3;
+        rc = assay_bottleneck_analyzer_record(a, name, &m, err);
     }
     if (rc == ASSAY_OK)
-        rc = assay_bottleneck_analyze(a, &r, err);
-    assay_bottleneck_free(a);
+        rc = assay_bottleneck_analyzer_analyze(a, &r, err);
+    assay_bottleneck_analyzer_free(a);
     return rc;
 }
 
@@ -816,14 +818,14 @@ static void make_hostile(void)
 {
     static const char *const name[] = {"\x1b[31mred", "a|b\n<script>", "bad\xff\xfe",
                                        "rtl\xe2\x80\xae.exe", "%s%n \"quoted\""};
-    struct assay_bottleneck_options o = with_peaks();
+    struct assay_bottleneck_analyzer_options o = with_peaks();
     struct assay_layer_metrics m = assay_layer_metrics_init;
 
     begin(&o);
     for (size_t i = 0; i < UNIT_COUNT(name); i++) {
-        m.execution_time = 1 + (double)i;
-        m.memory_usage = 600;
-        m.io_wait_time = 0.5;
+        m.execution_seconds = 1 + (double)i;
+        m.memory_usage_mb = 600;
+        m.io_wait_seconds = 0.5;
         m.flops = 50e9;
         record(name[i], &m);
     }
@@ -884,22 +886,22 @@ static void the_page_is_safe_and_coloured(void **state)
 /* A program that leaves fields out by a designated initializer must not get wrong answers. */
 static void fields_left_out_are_unknown(void **state)
 {
-    struct assay_layer_metrics m = {.size = sizeof m, .execution_time = 0.25};
+    struct assay_layer_metrics m = {.size = sizeof m, .execution_seconds = 0.25};
 
     (void)state;
     begin(NULL);
     record("conv", &m);
-    m.execution_time = 1;
+    m.execution_seconds = 1;
     record("dense", &m);
     analyze();
     near(result->total_self_seconds, 1.25);
     assert_int_equal(result->summary.by_type[ASSAY_BOTTLENECK_UNDERUTILIZATION], 0);
-    assert_true(isnan(result->bottlenecks[0].gpu_utilization));
+    assert_true(isnan(result->bottlenecks[0].gpu_utilization_percent));
     assert_true(isnan(result->bottlenecks[0].io_intensity));
-    m.gpu_utilization = m.io_operations = ASSAY_MEASURED_ZERO;
+    m.gpu_utilization_percent = m.io_operations = ASSAY_MEASURED_ZERO;
     record("dense", &m);
     analyze();
-    assert_true(result->bottlenecks[0].gpu_utilization == 0);
+    assert_true(result->bottlenecks[0].gpu_utilization_percent == 0);
     assert_true(result->bottlenecks[0].io_intensity == 0);
     assert_int_equal(result->summary.by_type[ASSAY_BOTTLENECK_UNDERUTILIZATION], 1);
     done();

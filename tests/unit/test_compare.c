@@ -26,8 +26,8 @@ static struct assay_backend_layer layer(const char *name, double mean, double st
     struct assay_backend_layer l = ASSAY_BACKEND_LAYER_INIT;
 
     l.name = name;
-    l.mean_time = mean;
-    l.std_time = std;
+    l.mean_seconds = mean;
+    l.std_seconds = std;
     l.call_count = calls;
     return l;
 }
@@ -104,8 +104,8 @@ static void a_layer_has_the_documented_figures(void **state)
     near(l->speedup, 1.25);
     near(l->time_difference_ms, 2);
     assert_int_equal(l->n_backends, 2);
-    near(l->backend_data[0].mean_time, 0.010);
-    near(l->backend_data[0].total_time, 0.1);
+    near(l->backend_data[0].mean_seconds, 0.010);
+    near(l->backend_data[0].total_seconds, 0.1);
     assert_int_equal(l->backend_data[0].call_count, 10);
     assert_false(l->call_counts_differ);
     assert_int_equal(l->test.difference, ASSAY_DIFFERENCE_SHOWN);
@@ -122,8 +122,8 @@ static void wins_and_totals_are_of_the_same_call(void **state)
     add_two(*state);
     r = run(*state);
     assert_string_equal(r->backends[0].backend, "Torch");
-    near(r->backends[0].total_time, 0.14);
-    near(r->backends[1].total_time, 0.13);
+    near(r->backends[0].total_seconds, 0.14);
+    near(r->backends[1].total_seconds, 0.13);
     assert_int_equal(r->backends[0].layer_wins, 1);
     assert_int_equal(r->backends[1].layer_wins, 1);
     assert_int_equal(r->backends[1].sure_wins, 1);
@@ -201,12 +201,12 @@ static void an_unknown_total_ranks_last_and_wins_nothing(void **state)
     assert_string_equal(ranking[0].backend, "ONNX");
     assert_string_equal(ranking[1].backend, "Torch");
     assert_string_equal(ranking[2].backend, "empty");
-    assert_true(isnan(ranking[2].total_time));
+    assert_true(isnan(ranking[2].total_seconds));
     assert_string_equal(ranking[3].backend, "no count");
     r = run(c);
     assert_string_equal(r->summary.fastest_backend, "ONNX");
     assert_int_equal(r->backends[0].layer_wins, 0);
-    assert_true(isnan(r->backends[0].normalized_time));
+    assert_true(isnan(r->backends[0].normalized_seconds));
 }
 
 static void without_two_totals_there_is_not_enough_data(void **state)
@@ -225,7 +225,7 @@ static void without_two_totals_there_is_not_enough_data(void **state)
     assert_string_equal(r->summary.fastest_backend, "b");
     near(r->summary.overall_speedup, 1.5);
     assert_null(r->summary.most_wins);
-    assert_true(r->backends[0].timestamp > 1.6e9);
+    assert_true(r->backends[0].timestamp_seconds > 1.6e9);
 }
 
 static void unequal_call_counts_are_normalized(void **state)
@@ -243,10 +243,10 @@ static void unequal_call_counts_are_normalized(void **state)
     assert_true(r->layers[0].call_counts_differ);
     assert_true(r->summary.normalized);
     assert_non_null(r->summary.why_unequal);
-    near(r->backends[0].total_time, 1.4);
-    near(r->backends[1].total_time, 0.65);
-    near(r->backends[0].normalized_time, 1.4);
-    near(r->backends[1].normalized_time, 1.3);
+    near(r->backends[0].total_seconds, 1.4);
+    near(r->backends[1].total_seconds, 0.65);
+    near(r->backends[0].normalized_seconds, 1.4);
+    near(r->backends[1].normalized_seconds, 1.3);
     near(r->summary.overall_speedup, 1.4 / 1.3);
     near(r->summary.test.low, 1.04611537911);
     near(r->summary.test.high, 1.10863804966);
@@ -278,16 +278,16 @@ static void samples_make_the_figures(void **state)
     const struct assay_comparison *r;
 
     a.name = b.name = "conv";
-    a.samples = x;
+    a.samples_seconds = x;
     a.n_samples = 5;
-    b.samples = y;
+    b.samples_seconds = y;
     b.n_samples = 6;
     add(c, "a", &a, 1);
     add(c, "b", &b, 1);
     r = run(c);
-    near(r->layers[0].backend_data[0].mean_time, 1.1);
-    near(r->layers[0].backend_data[0].std_time, 0.1414213562373095);
-    near(r->layers[0].backend_data[1].std_time, 0.09860132971832693);
+    near(r->layers[0].backend_data[0].mean_seconds, 1.1);
+    near(r->layers[0].backend_data[0].std_seconds, 0.1414213562373095);
+    near(r->layers[0].backend_data[1].std_seconds, 0.09860132971832693);
     assert_int_equal(r->layers[0].backend_data[1].call_count, 6);
     near(r->layers[0].test.low, 0.848439788266);
     near(r->layers[0].test.high, 1.21462078154);
@@ -312,9 +312,9 @@ static void aliases_join_layers_of_other_names(void **state)
     r = run(c);
     assert_int_equal(r->n_layers, 1);
     assert_string_equal(r->layers[0].layer, "conv+relu");
-    near(r->layers[0].backend_data[1].mean_time, 4);
-    near(r->layers[0].backend_data[1].std_time, 0.5);
-    near(r->layers[0].backend_data[1].total_time, 40);
+    near(r->layers[0].backend_data[1].mean_seconds, 4);
+    near(r->layers[0].backend_data[1].std_seconds, 0.5);
+    near(r->layers[0].backend_data[1].total_seconds, 40);
     near(r->layers[0].speedup, 1.25);
 }
 
@@ -357,8 +357,8 @@ static void a_time_of_nothing_is_no_infinite_speedup(void **state)
 static void fields_left_out_are_unknown(void **state)
 {
     struct assay_compare *c = *state;
-    struct assay_backend_layer slow = {.name = "conv", .mean_time = 0.009, .call_count = 10};
-    struct assay_backend_layer fast = {.name = "conv", .mean_time = 0.001, .call_count = 10};
+    struct assay_backend_layer slow = {.name = "conv", .mean_seconds = 0.009, .call_count = 10};
+    struct assay_backend_layer fast = {.name = "conv", .mean_seconds = 0.001, .call_count = 10};
     const struct assay_comparison *r;
 
     assert_int_equal(assay_compare_add(c, "slow", &slow, 1, 0, 0, NULL), 0);
@@ -366,14 +366,14 @@ static void fields_left_out_are_unknown(void **state)
     r = run(c);
     assert_string_equal(r->summary.fastest_backend, "fast");
     near(r->summary.overall_speedup, 9);
-    near(r->backends[0].total_time, 0.09);
-    assert_true(r->backends[0].timestamp > 1e9);
+    near(r->backends[0].total_seconds, 0.09);
+    assert_true(r->backends[0].timestamp_seconds > 1e9);
     assert_int_equal(r->layers[0].test.difference, ASSAY_DIFFERENCE_UNKNOWN);
     slow.call_count = fast.call_count = 0; /* then the totals cannot be known */
     assert_int_equal(assay_compare_add(c, "slow", &slow, 1, 0, 0, NULL), 0);
     assert_int_equal(assay_compare_add(c, "fast", &fast, 1, 0, 0, NULL), 0);
     r = run(c);
-    assert_true(isnan(r->backends[0].total_time));
+    assert_true(isnan(r->backends[0].total_seconds));
     assert_string_equal(r->layers[0].fastest_backend, "fast");
 }
 
@@ -387,7 +387,7 @@ static void what_makes_no_sense_is_refused(void **state)
     const struct assay_comparison *r;
 
     sampled.name = "a";
-    sampled.samples = no_time;
+    sampled.samples_seconds = no_time;
     sampled.n_samples = 2;
     assert_int_equal(assay_compare_add(c, "x", twice, 2, unknown, unknown, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_compare_add(c, "x", &wrong, 1, unknown, unknown, NULL), ASSAY_ERR_USAGE);
@@ -454,8 +454,15 @@ static void names_from_outside_are_only_borrowed(void **state)
 static void equal_backends_have_no_winner(void **state)
 {
     const struct assay_backend_layer layers[] = {
-        {.name = "conv", .mean_time = 0.5, .total_time = 1, .call_count = 2, .std_time = NAN},
-        {.name = "broken", .mean_time = NAN, .total_time = ASSAY_MEASURED_ZERO, .std_time = NAN},
+        {.name = "conv",
+         .mean_seconds = 0.5,
+         .total_seconds = 1,
+         .call_count = 2,
+         .std_seconds = NAN},
+        {.name = "broken",
+         .mean_seconds = NAN,
+         .total_seconds = ASSAY_MEASURED_ZERO,
+         .std_seconds = NAN},
     };
     const struct assay_comparison *r;
     struct assay_compare *c;
@@ -470,7 +477,7 @@ static void equal_backends_have_no_winner(void **state)
     assert_null(r->layers[0].fastest_backend);
     assert_int_equal(r->backends[0].layer_wins + r->backends[1].layer_wins, 0);
     assert_non_null(strstr(r->summary.recommendation, "same time"));
-    assert_true(r->backends[0].normalized_time == 1);
+    assert_true(r->backends[0].normalized_seconds == 1);
     assay_compare_free(c);
 }
 

@@ -23,7 +23,7 @@ static void near(double got, double want)
 
 static void node(struct assay_distributed *d, const char *id, double seconds)
 {
-    struct assay_node_profile profile = {.size = sizeof profile, .total_time = seconds};
+    struct assay_node_profile profile = {.size = sizeof profile, .total_seconds = seconds};
 
     assert_int_equal(assay_distributed_add_node(d, id, &profile, NULL), 0);
 }
@@ -49,8 +49,8 @@ static void transfer(struct assay_distributed *d, const char *from, const char *
                                         .operation_type = ms > 3000 ? "parameter_sync" : NULL,
                                         .data_size_mb = mb,
                                         .duration_ms = ms,
-                                        .start_time = start,
-                                        .timestamp = 5};
+                                        .start_time_seconds = start,
+                                        .timestamp_seconds = 5};
 
     assert_int_equal(assay_distributed_add_communication(d, &event, NULL), 0);
 }
@@ -65,8 +65,8 @@ static void synchronize(struct assay_distributed *d, size_t n, double ms, double
                                           .sync_type = "all_reduce",
                                           .duration_ms = ms,
                                           .barrier_wait_ms = wait_ms,
-                                          .start_time = start,
-                                          .timestamp = 6};
+                                          .start_time_seconds = start,
+                                          .timestamp_seconds = 6};
 
     assert_int_equal(assay_distributed_add_synchronization(d, &event, NULL), 0);
 }
@@ -88,11 +88,11 @@ static void balance_is_as_documented(void **state)
     assert_null(load->error);
     assert_int_equal(assay_distributed_nodes(d), 4);
     assert_int_equal(load->n_nodes, 4);
-    near(load->mean_time, 10.875);
-    near(load->std_time, 1.340475661845451);
+    near(load->mean_seconds, 10.875);
+    near(load->std_seconds, 1.340475661845451);
     near(load->imbalance_factor, 0.3218390804597701);
     near(load->max_over_mean, 0.1954022988505748);
-    assert_true(load->max_time == 13 && load->min_time == 9.5);
+    assert_true(load->max_seconds == 13 && load->min_seconds == 9.5);
     assert_string_equal(load->slowest_node, "node3");
     assert_string_equal(load->fastest_node, "node2");
     assert_false(load->is_balanced);
@@ -136,7 +136,7 @@ static void layers_stand_in_for_a_missing_total(void **state)
     load = &analyzed(d)->load;
     assert_null(load->error);
     assert_int_equal(load->n_without_time, 1);
-    assert_true(load->mean_time == 1.75 && load->nodes[1].from_layers);
+    assert_true(load->mean_seconds == 1.75 && load->nodes[1].from_layers);
     assert_true(isnan(load->nodes[0].seconds));
     assay_distributed_free(d);
 }
@@ -157,7 +157,7 @@ static void communication_is_summed_by_type(void **state)
     near(c->total_communication_time_ms, 7000);
     near(c->total_data_transferred_mb, 183);
     assert_int_equal(c->event_count, 4);
-    near(c->mean_bandwidth_mbps, 26.5625);
+    near(c->mean_bandwidth_mib_per_second, 26.5625);
     near(c->mib_per_second, 26.142857142857142);
     near(c->bytes_per_second, 183 * 1048576.0 / 7);
     near(c->megabits_per_second, 183 * 1048576.0 * 8 / 7e6);
@@ -173,9 +173,9 @@ static void communication_is_summed_by_type(void **state)
     assert_string_equal(c->by_operation_type[1].type, "parameter_sync");
     assert_true(assay_distributed_communication_at(d, 2, &event));
     assert_string_equal(event.destination, "elsewhere");
-    assert_true(event.bandwidth_mbps == 6.25 && event.bytes_per_second == 6553600);
+    assert_true(event.bandwidth_mib_per_second == 6.25 && event.bytes_per_second == 6553600);
     assert_true(assay_distributed_communication_at(d, 3, &event));
-    assert_true(event.bandwidth_mbps == 0 && isnan(event.bytes_per_second));
+    assert_true(event.bandwidth_mib_per_second == 0 && isnan(event.bytes_per_second));
     assert_false(assay_distributed_communication_at(d, 4, &event));
     assay_distributed_free(d);
 }
@@ -298,7 +298,8 @@ static void fields_left_out_are_unknown(void **state)
     assert_int_equal(r->communication.n_placed, 0);
     assert_true(isnan(r->communication.busy_time_ms));
     assert_true(assay_distributed_synchronization_at(d, 0, &seen));
-    assert_true(isnan(seen.barrier_wait_ms) && isnan(seen.start_time) && seen.timestamp > 1e9);
+    assert_true(isnan(seen.barrier_wait_ms) && isnan(seen.start_time_seconds) &&
+                seen.timestamp_seconds > 1e9);
     assay_distributed_free(d);
 }
 
@@ -403,7 +404,7 @@ static void the_verdict_by_node_sees_what_the_documented_one_does_not(void **sta
     assert_true(r->metrics[6].count == 1 && r->metrics[6].last == 95);
     assert_true(assay_distributed_metric_at(d, 7, &event));
     assert_string_equal(event.metric, "gpu");
-    assert_true(event.value == 88 && event.timestamp == 9);
+    assert_true(event.value == 88 && event.timestamp_seconds == 9);
     assert_false(assay_distributed_metric_at(d, 8, &event));
     assay_distributed_free(d);
 }
@@ -442,7 +443,7 @@ static void only_the_newest_are_kept_but_all_are_summed(void **state)
 static void wrong_use_is_refused(void **state)
 {
     struct assay_distributed_options o = ASSAY_DISTRIBUTED_OPTIONS_INIT;
-    struct assay_node_profile profile = {.size = sizeof profile, .total_time = -1};
+    struct assay_node_profile profile = {.size = sizeof profile, .total_seconds = -1};
     struct assay_communication c = {.size = sizeof c, .source = "a", .destination = "b"};
     struct assay_synchronization s = {.size = sizeof s};
     struct assay_node_metric m = {"x", UNIT_INFINITY};

@@ -20,7 +20,7 @@ static const struct assay_bench_config documented = {
 
 static void hash_of(const struct assay_bench_config *config, char hex[ASSAY_HASH_HEX])
 {
-    assert_int_equal(assay_config_hash(config, hex, NULL), ASSAY_OK);
+    assert_int_equal(assay_bench_config_hash(config, hex, NULL), ASSAY_OK);
     assert_int_equal(strlen(hex), 64);
 }
 
@@ -37,7 +37,7 @@ static void the_documented_vectors(void **state)
     config.compiler_flags = "-O3 -mavx2";
     hash_of(&config, hex);
     assert_string_equal(hex, "45b57923f8c1a4fe99d72e45cea9b1d27607af3a2e8af6963e6fe3276e2319b7");
-    assert_int_equal(assay_config_json(&config, &text, &size, NULL), ASSAY_OK);
+    assert_int_equal(assay_bench_config_json(&config, &text, &size, NULL), ASSAY_OK);
     assert_string_equal(text, "{\"model_commit\":\"abc1234\",\"weights_hash\":\"def5678\","
                               "\"lambda\":0.5,\"tau\":2,\"eps\":0.01,"
                               "\"compiler_flags\":\"-O3 -mavx2\"}");
@@ -77,7 +77,7 @@ static void text_is_escaped_as_json_needs_and_no_more(void **state)
     config.model_commit = "\"\\/<>&'\x7f\b\f\n\r\t\x01\x1f";
     config.weights_hash = "\xc3\xa9\xe2\x80\xa8\xf0\x9f\x98\x80\xc2\x85";
     config.compiler_flags = "";
-    assert_int_equal(assay_config_json(&config, &text, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_bench_config_json(&config, &text, NULL, NULL), ASSAY_OK);
     assert_string_equal(text,
                         "{\"model_commit\":\"\\\"\\\\/<>&'\x7f\\b\\f\\n\\r\\t\\u0001\\u001f\","
                         "\"weights_hash\":\"\xc3\xa9\xe2\x80\xa8\xf0\x9f\x98\x80\xc2\x85\","
@@ -96,25 +96,25 @@ static void what_has_no_text_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(not_utf8); i++) {
         config.weights_hash = not_utf8[i];
-        assert_int_equal(assay_config_hash(&config, hex, &err), ASSAY_ERR_FORMAT);
+        assert_int_equal(assay_bench_config_hash(&config, hex, &err), ASSAY_ERR_FORMAT);
         assert_string_equal(hex, "");
-        assert_int_equal(assay_config_json(&config, &text, NULL, &err), ASSAY_ERR_FORMAT);
+        assert_int_equal(assay_bench_config_json(&config, &text, NULL, &err), ASSAY_ERR_FORMAT);
         assert_null(text);
     }
     config = documented;
     config.compiler_flags = NULL;
-    assert_int_equal(assay_config_hash(&config, hex, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bench_config_hash(&config, hex, &err), ASSAY_ERR_USAGE);
     assert_non_null(strstr(err.msg, "compiler_flags"));
     config = documented;
     config.lambda = (float)NAN;
-    assert_int_equal(assay_config_hash(&config, hex, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bench_config_hash(&config, hex, &err), ASSAY_ERR_USAGE);
     assert_non_null(strstr(err.msg, "lambda"));
     config = documented;
     config.eps = INFINITY;
-    assert_int_equal(assay_config_hash(&config, hex, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_config_hash(NULL, hex, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_config_hash(&documented, NULL, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_config_json(&documented, NULL, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bench_config_hash(&config, hex, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bench_config_hash(NULL, hex, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bench_config_hash(&documented, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bench_config_json(&documented, NULL, NULL, NULL), ASSAY_ERR_USAGE);
 }
 
 static void expect_json(const struct assay_fingerprint *f, enum assay_fingerprint_part part,

@@ -14,7 +14,7 @@ static struct assay_latency_stats wall_us(const uint64_t *us, size_t n)
 
     for (size_t i = 0; i < n; i++)
         records[i] = (struct assay_latency_record){.sample_id = i, .wall_time_ns = us[i] * 1000};
-    assert_int_equal(assay_latency_stats(records, n, ASSAY_LATENCY_WALL, &out, NULL), 0);
+    assert_int_equal(assay_latency_summarize(records, n, ASSAY_LATENCY_WALL, &out, NULL), 0);
     return out;
 }
 
@@ -63,7 +63,7 @@ static void no_records_give_all_zero(void **state)
 
     (void)state;
     memset(&s, 0xff, sizeof s);
-    assert_int_equal(assay_latency_stats(NULL, 0, ASSAY_LATENCY_WALL, &s, NULL), 0);
+    assert_int_equal(assay_latency_summarize(NULL, 0, ASSAY_LATENCY_WALL, &s, NULL), 0);
     assert_int_equal(s.n, 0);
     assert_int_equal(s.p50_us + s.p95_us + s.p99_us + s.min_ns + s.max_ns, 0);
     assert_true(s.mean_us == 0 && s.std_us == 0 && s.mean_ns == 0 && s.std_ns == 0);
@@ -79,7 +79,7 @@ static void nanoseconds_are_kept(void **state)
     (void)state;
     for (size_t i = 0; i < 10; i++)
         records[i] = (struct assay_latency_record){.wall_time_ns = ns[i]};
-    assert_int_equal(assay_latency_stats(records, 10, ASSAY_LATENCY_WALL, &s, NULL), 0);
+    assert_int_equal(assay_latency_summarize(records, 10, ASSAY_LATENCY_WALL, &s, NULL), 0);
     assert_int_equal(s.p50_ns, 1750);
     assert_int_equal(s.p50_us, 1);
     assert_int_equal(s.min_ns, 900);
@@ -99,15 +99,15 @@ static void kernel_times_are_those_that_were_measured(void **state)
     struct assay_latency_stats s;
 
     (void)state;
-    assert_int_equal(assay_latency_stats(records, 3, ASSAY_LATENCY_KERNEL, &s, NULL), 0);
+    assert_int_equal(assay_latency_summarize(records, 3, ASSAY_LATENCY_KERNEL, &s, NULL), 0);
     assert_int_equal(s.n, 2);
     assert_int_equal(s.p50_us, 3);
     assert_int_equal(s.min_ns, 3000);
     assert_near(s.mean_us, 4, 0);
-    assert_int_equal(assay_latency_stats(records, 3, ASSAY_LATENCY_WALL, &s, NULL), 0);
+    assert_int_equal(assay_latency_summarize(records, 3, ASSAY_LATENCY_WALL, &s, NULL), 0);
     assert_int_equal(s.n, 3);
     assert_int_equal(s.p50_us, 8);
-    assert_int_equal(assay_latency_stats(records + 1, 1, ASSAY_LATENCY_KERNEL, &s, NULL), 0);
+    assert_int_equal(assay_latency_summarize(records + 1, 1, ASSAY_LATENCY_KERNEL, &s, NULL), 0);
     assert_int_equal(s.n, 0);
 }
 
@@ -123,7 +123,8 @@ static void tails_are_supported_from_200_and_1000_on(void **state)
     for (size_t i = 0; i < N_OF(want); i++) {
         struct assay_latency_stats s;
 
-        assert_int_equal(assay_latency_stats(records, want[i].n, ASSAY_LATENCY_WALL, &s, NULL), 0);
+        assert_int_equal(assay_latency_summarize(records, want[i].n, ASSAY_LATENCY_WALL, &s, NULL),
+                         0);
         assert_true(s.p95_supported == want[i].p95 && s.p99_supported == want[i].p99);
     }
 }
@@ -155,8 +156,8 @@ static void check_group(const struct assay_latency_group *group,
             part[n_part++] = records[i];
     }
     assert_int_equal(group->n_records, n_part);
-    assert_int_equal(assay_latency_stats(part, n_part, ASSAY_LATENCY_WALL, &wall, NULL), 0);
-    assert_int_equal(assay_latency_stats(part, n_part, ASSAY_LATENCY_KERNEL, &kernel, NULL), 0);
+    assert_int_equal(assay_latency_summarize(part, n_part, ASSAY_LATENCY_WALL, &wall, NULL), 0);
+    assert_int_equal(assay_latency_summarize(part, n_part, ASSAY_LATENCY_KERNEL, &kernel, NULL), 0);
     assert_int_equal(group->wall.n, wall.n);
     assert_int_equal(group->wall.p99_ns, wall.p99_ns);
     assert_true(group->wall.mean_ns == wall.mean_ns && group->wall.std_ns == wall.std_ns);
@@ -203,12 +204,12 @@ static void running_out_of_memory_is_told(void **state)
     (void)state;
 #ifdef ASSAY_FAULTS
     as_alloc_fail_at(1, 1);
-    assert_int_equal(assay_latency_stats(&record, 1, ASSAY_LATENCY_WALL, &s, NULL),
+    assert_int_equal(assay_latency_summarize(&record, 1, ASSAY_LATENCY_WALL, &s, NULL),
                      ASSAY_ERR_NOMEM);
     assert_int_equal(assay_latency_groups(&record, 1, &group, 1, NULL), ASSAY_ERR_NOMEM);
     as_alloc_fail_at(0, 0);
 #endif
-    assert_int_equal(assay_latency_stats(&record, 1, ASSAY_LATENCY_WALL, &s, NULL), 0);
+    assert_int_equal(assay_latency_summarize(&record, 1, ASSAY_LATENCY_WALL, &s, NULL), 0);
     assert_int_equal(assay_latency_groups(&record, 1, &group, 1, NULL), 1);
 }
 

@@ -84,20 +84,20 @@ static void figures_are_those_of_the_calls(void **state)
     seen = read_it(p);
     s = find(seen, "conv");
     assert_int_equal(s->call_count, 4);
-    NEAR(s->total_time, 1000e-6);
-    NEAR(s->min_time, 100e-6);
-    NEAR(s->max_time, 400e-6);
-    NEAR(s->mean_time, 250e-6);
-    NEAR(s->std_time, 111.8033989e-6);
-    NEAR(s->std_time_sample, 129.0994449e-6);
+    NEAR(s->total_seconds, 1000e-6);
+    NEAR(s->min_seconds, 100e-6);
+    NEAR(s->max_seconds, 400e-6);
+    NEAR(s->mean_seconds, 250e-6);
+    NEAR(s->std_seconds, 111.8033989e-6);
+    NEAR(s->std_sample_seconds, 129.0994449e-6);
     NEAR(s->cv, 0.4472135955);
-    NEAR(s->p50, 250e-6);
-    NEAR(s->p95, 385e-6);
-    NEAR(s->p99, 397e-6);
+    NEAR(s->p50_seconds, 250e-6);
+    NEAR(s->p95_seconds, 385e-6);
+    NEAR(s->p99_seconds, 397e-6);
     assert_true(s->percentile_error == 0);
     assert_int_equal(s->n_execution_times, 4);
-    NEAR(s->execution_times[2], 300e-6);
-    NEAR(seen->average_time_per_call, 250e-6);
+    NEAR(s->execution_times_seconds[2], 300e-6);
+    NEAR(seen->average_seconds_per_call, 250e-6);
     assay_layer_profile_free(seen);
     as_layer_profile_free(p);
 }
@@ -115,20 +115,20 @@ static void inner_time_is_not_self_time(void **state)
     stamp += ticks_of(p, 5e3);
     end(p, &outer, false);
     seen = read_it(p);
-    NEAR(find(seen, "block")->total_time, 100e-6);
-    NEAR(find(seen, "block")->self_time, 15e-6);
-    NEAR(find(seen, "conv")->self_time, 70e-6);
-    NEAR(seen->total_time, 185e-6);
-    NEAR(seen->total_self_time, 100e-6);
+    NEAR(find(seen, "block")->total_seconds, 100e-6);
+    NEAR(find(seen, "block")->self_seconds, 15e-6);
+    NEAR(find(seen, "conv")->self_seconds, 70e-6);
+    NEAR(seen->total_seconds, 185e-6);
+    NEAR(seen->total_self_seconds, 100e-6);
     assert_string_equal(seen->slowest[0].layer, "block");
     assert_string_equal(seen->slowest[1].layer, "conv");
     assert_int_equal(seen->n_timeline, 3);
     assert_string_equal(seen->timeline[0].layer, "conv");
     assert_int_equal(seen->timeline[0].depth, 1);
     assert_int_equal(seen->timeline[2].depth, 0);
-    NEAR(seen->timeline[0].cumulative_time, 70e-6);
-    NEAR(seen->timeline[2].cumulative_time, 185e-6);
-    NEAR(seen->timeline[2].cumulative_self_time, 100e-6);
+    NEAR(seen->timeline[0].cumulative_seconds, 70e-6);
+    NEAR(seen->timeline[2].cumulative_seconds, 185e-6);
+    NEAR(seen->timeline[2].cumulative_self_seconds, 100e-6);
     assay_layer_profile_free(seen);
     as_layer_profile_free(p);
 }
@@ -147,8 +147,8 @@ static void a_failed_call_is_in_no_time(void **state)
     seen = read_it(p);
     assert_int_equal(find(seen, "load")->call_count, 1);
     assert_int_equal(find(seen, "load")->failed_count, 1);
-    NEAR(find(seen, "load")->max_time, 50e-6);
-    NEAR(find(seen, "load")->failed_time, 1000e-6);
+    NEAR(find(seen, "load")->max_seconds, 50e-6);
+    NEAR(find(seen, "load")->failed_seconds, 1000e-6);
     assert_int_equal(seen->failed_calls, 1);
     assert_true(seen->timeline[1].failed);
     assay_layer_profile_free(seen);
@@ -170,18 +170,18 @@ static void many_calls_keep_percentiles_within_the_bound(void **state)
     s = find(seen, "conv");
     assert_int_equal(s->call_count, CALLS);
     assert_true(s->percentile_error > 0 && s->percentile_error < 0.02);
-    assert_true(fabs(s->p50 / 10000e-6 - 1) <= s->percentile_error + 1e-3);
-    assert_true(fabs(s->p99 / 19800e-6 - 1) <= s->percentile_error + 1e-3);
-    NEAR(s->mean_time, 10000.5e-6);
-    NEAR(s->std_time, 5773.5026e-6);
+    assert_true(fabs(s->p50_seconds / 10000e-6 - 1) <= s->percentile_error + 1e-3);
+    assert_true(fabs(s->p99_seconds / 19800e-6 - 1) <= s->percentile_error + 1e-3);
+    NEAR(s->mean_seconds, 10000.5e-6);
+    NEAR(s->std_seconds, 5773.5026e-6);
     assert_int_equal(s->n_execution_times, AS_LAYER_NEWEST);
-    NEAR(s->execution_times[AS_LAYER_NEWEST - 1],
+    NEAR(s->execution_times_seconds[AS_LAYER_NEWEST - 1],
          1e-6 * (1 + (double)((CALLS - 1) * 7919u % CALLS)));
     assert_int_equal(seen->n_timeline, 100);
     assert_int_equal(seen->timeline_dropped, CALLS - 100);
-    NEAR(seen->timeline[99].cumulative_time, s->total_time);
-    NEAR(seen->timeline[99].cumulative_time - seen->timeline[98].cumulative_time,
-         seen->timeline[99].execution_time);
+    NEAR(seen->timeline[99].cumulative_seconds, s->total_seconds);
+    NEAR(seen->timeline[99].cumulative_seconds - seen->timeline[98].cumulative_seconds,
+         seen->timeline[99].execution_seconds);
     assay_layer_profile_free(seen);
     as_layer_profile_free(p);
 }
@@ -197,7 +197,7 @@ static void without_room_the_newest_are_told_and_said_to_be(void **state)
     seen = read_it(p);
     assert_int_equal(find(seen, "conv")->call_count, 500);
     assert_true(find(seen, "conv")->percentiles_newest);
-    NEAR(find(seen, "conv")->max_time, 500e-6);
+    NEAR(find(seen, "conv")->max_seconds, 500e-6);
     assert_int_equal(seen->n_timeline + seen->timeline_dropped, 500);
     assay_layer_profile_free(seen);
     as_layer_profile_free(p);
@@ -342,11 +342,11 @@ static void a_reset_forgets_all(void **state)
     assert_int_equal(seen->n_layers, 0);
     assert_int_equal(seen->n_timeline, 0);
     assert_int_equal(seen->timeline_dropped, 0);
-    assert_true(isnan(seen->average_time_per_call));
+    assert_true(isnan(seen->average_seconds_per_call));
     assay_layer_profile_free(seen);
     call_of(p, "conv", 2e3);
     seen = read_it(p);
-    NEAR(find(seen, "conv")->min_time, 2e-6);
+    NEAR(find(seen, "conv")->min_seconds, 2e-6);
     assay_layer_profile_free(seen);
     as_layer_profile_free(p);
 }

@@ -22,12 +22,12 @@ static struct as_layers *layers;
 static void begin(void)
 {
     kit_begin(&kit);
-    kit_site(&kit, CONV, ASSAY_LAYER, "conv");
-    kit_site(&kit, RELU, ASSAY_LAYER, "relu");
-    kit_site(&kit, FACT, ASSAY_FUNCTION, "fact");
-    kit_site(&kit, FORWARD, ASSAY_PHASE, "forward");
-    kit_site(&kit, BACKWARD, ASSAY_PHASE, "backward");
-    kit_site(&kit, POWER, ASSAY_CHANNEL, "power");
+    kit_site(&kit, CONV, ASSAY_CATEGORY_LAYER, "conv");
+    kit_site(&kit, RELU, ASSAY_CATEGORY_LAYER, "relu");
+    kit_site(&kit, FACT, ASSAY_CATEGORY_FUNCTION, "fact");
+    kit_site(&kit, FORWARD, ASSAY_CATEGORY_PHASE, "forward");
+    kit_site(&kit, BACKWARD, ASSAY_CATEGORY_PHASE, "backward");
+    kit_site(&kit, POWER, ASSAY_CATEGORY_CHANNEL, "power");
 }
 
 #define EVENTS(thread, ...)                                                                        \
@@ -175,18 +175,18 @@ static void phases_own_what_is_inside_them(void **state)
     conv = find(CONV);
     relu = find(RELU);
     assert_int_equal(layers->n_layers, 2);
-    assert_int_equal(conv->phase_calls[ASSAY_FORWARD], 1);
-    assert_int_equal(conv->phase_self_ns[ASSAY_FORWARD], 6);
-    assert_int_equal(conv->phase_calls[ASSAY_BACKWARD], 1);
-    assert_int_equal(conv->phase_self_ns[ASSAY_BACKWARD], 30);
+    assert_int_equal(conv->phase_calls[ASSAY_PHASE_FORWARD], 1);
+    assert_int_equal(conv->phase_self_ns[ASSAY_PHASE_FORWARD], 6);
+    assert_int_equal(conv->phase_calls[ASSAY_PHASE_BACKWARD], 1);
+    assert_int_equal(conv->phase_self_ns[ASSAY_PHASE_BACKWARD], 30);
     assert_int_equal(conv->phase_calls[AS_LAYER_NO_PHASE], 0);
-    assert_int_equal(relu->phase_calls[ASSAY_FORWARD], 1);
+    assert_int_equal(relu->phase_calls[ASSAY_PHASE_FORWARD], 1);
     assert_int_equal(relu->phase_calls[AS_LAYER_NO_PHASE], 1);
     assert_int_equal(relu->phase_self_ns[AS_LAYER_NO_PHASE], 3);
-    assert_true(layers->phase[ASSAY_FORWARD].seen && !layers->phase[ASSAY_DATA].seen);
-    assert_int_equal(layers->phase[ASSAY_FORWARD].inclusive_ns, 30);
-    assert_int_equal(layers->phase[ASSAY_FORWARD].self_ns, 20);
-    assert_int_equal(layers->phase[ASSAY_BACKWARD].self_ns, 10);
+    assert_true(layers->phase[ASSAY_PHASE_FORWARD].seen && !layers->phase[ASSAY_PHASE_DATA].seen);
+    assert_int_equal(layers->phase[ASSAY_PHASE_FORWARD].inclusive_ns, 30);
+    assert_int_equal(layers->phase[ASSAY_PHASE_FORWARD].self_ns, 20);
+    assert_int_equal(layers->phase[ASSAY_PHASE_BACKWARD].self_ns, 10);
     assert_int_equal(layers->self_total_ns, 43); /* of layers: phases are none */
     near(conv->share + relu->share, 1);
     done();

@@ -30,7 +30,7 @@ static void count(void *user, const struct assay_leak *leak,
         told->increase_mb = leak->increase_mb;
 }
 
-static struct assay_leak_detector *detector(const struct assay_leak_options *options)
+static struct assay_leak_detector *detector(const struct assay_leak_detector_options *options)
 {
     struct assay_leak_detector *d = NULL;
 
@@ -40,7 +40,7 @@ static struct assay_leak_detector *detector(const struct assay_leak_options *opt
 
 static void add(struct assay_leak_detector *d, const char *layer, double mb, double time)
 {
-    assert_int_equal(assay_leak_add(d, layer, mb, ASSAY_LEAK_NO_STEP, time, NULL), 0);
+    assert_int_equal(assay_leak_detector_add(d, layer, mb, ASSAY_LEAK_NO_STEP, time, NULL), 0);
 }
 
 static void add_rising(struct assay_leak_detector *d)
@@ -58,12 +58,12 @@ static void every_window_above_the_threshold_is_recorded(void **state)
     struct assay_leak_summary s;
 
     (void)state;
-    assert_false(assay_leak_any(d));
+    assert_false(assay_leak_detector_any(d));
     add_rising(d);
-    assert_int_equal(assay_leak_list(d, &leaks), 2);
-    assert_true(assay_leak_any(d));
+    assert_int_equal(assay_leak_detector_leaks(d, &leaks), 2);
+    assert_true(assay_leak_detector_any(d));
     assert_true(leaks[0].start_memory_mb == 100 && leaks[0].end_memory_mb == 115);
-    assert_true(leaks[0].increase_mb == 15 && leaks[0].timestamp == 1009);
+    assert_true(leaks[0].increase_mb == 15 && leaks[0].timestamp_seconds == 1009);
     assert_true(fabs(leaks[0].growth_rate_mb_per_step - SLOPE_FIRST) < 1e-12);
     assert_int_equal(leaks[0].window_size, 10);
     assert_int_equal(leaks[0].n_layers_involved, 3);
@@ -71,12 +71,12 @@ static void every_window_above_the_threshold_is_recorded(void **state)
     assert_string_equal(leaks[0].layers_involved[1], "pool");
     assert_string_equal(leaks[0].layers_involved[2], "fc");
     assert_string_equal(leaks[1].layers_involved[0], "pool");
-    assert_true(leaks[1].increase_mb == 19 && leaks[1].timestamp == 1010);
+    assert_true(leaks[1].increase_mb == 19 && leaks[1].timestamp_seconds == 1010);
     assert_true(fabs(leaks[1].growth_rate_mb_per_step - SLOPE_SECOND) < 1e-12);
-    assert_int_equal(assay_leak_summary(d, &s, NULL), 0);
+    assert_int_equal(assay_leak_detector_summary(d, &s, NULL), 0);
     assert_true(s.has_leaks && s.leak_count == 2 && s.leaks_dropped == 0);
     assert_true(s.total_memory_leaked_mb == 34);
-    assert_true(fabs(s.average_growth_rate - (SLOPE_FIRST + SLOPE_SECOND) / 2) < 1e-12);
+    assert_true(fabs(s.average_growth_mb_per_step - (SLOPE_FIRST + SLOPE_SECOND) / 2) < 1e-12);
     assert_int_equal(s.n_readings, 11);
     assert_int_equal(s.n_series, 4);
     assay_leak_detector_free(d);
@@ -84,7 +84,7 @@ static void every_window_above_the_threshold_is_recorded(void **state)
 
 static void an_increase_of_just_the_threshold_is_none(void **state)
 {
-    struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct assay_leak_detector *d;
 
     (void)state;
@@ -92,13 +92,13 @@ static void an_increase_of_just_the_threshold_is_none(void **state)
     d = detector(&o);
     for (size_t i = 0; i < 10; i++)
         add(d, "conv", rising[i], 0);
-    assert_false(assay_leak_any(d));
+    assert_false(assay_leak_detector_any(d));
     assay_leak_detector_free(d);
 }
 
 static void window_and_threshold_can_be_chosen(void **state)
 {
-    struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     const struct assay_leak *leaks;
     struct assay_leak_detector *d;
 
@@ -109,14 +109,14 @@ static void window_and_threshold_can_be_chosen(void **state)
     add_rising(d);
     /* 103-99, 108-104, 107-103, 112.25-108, 111-107, 120.5-111; 99-100, 104-101.5 and 115-112.25
      * are not enough. */
-    assert_int_equal(assay_leak_list(d, &leaks), 6);
+    assert_int_equal(assay_leak_detector_leaks(d, &leaks), 6);
     assert_true(leaks[0].start_memory_mb == 99 && leaks[0].growth_rate_mb_per_step == 2);
     assay_leak_detector_free(d);
 }
 
 static void a_window_is_told_once_for_what_it_overlaps(void **state)
 {
-    struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct told told = {0};
     struct assay_leak_detector *d;
 
@@ -142,13 +142,13 @@ static void more_than_are_kept_are_counted(void **state)
     (void)state;
     for (int i = 0; i < 10509; i++)
         add(d, NULL, 2 * i, i);
-    assert_int_equal(assay_leak_list(d, &leaks), 10000);
+    assert_int_equal(assay_leak_detector_leaks(d, &leaks), 10000);
     assert_int_equal(leaks[0].n_layers_involved, 0);
-    assert_int_equal(assay_leak_summary(d, &s, NULL), 0);
+    assert_int_equal(assay_leak_detector_summary(d, &s, NULL), 0);
     assert_int_equal(s.leak_count, 10500);
     assert_int_equal(s.leaks_dropped, 500);
     assert_true(s.total_memory_leaked_mb == 10500 * 18);
-    assert_true(fabs(s.average_growth_rate - 2) < 1e-12);
+    assert_true(fabs(s.average_growth_mb_per_step - 2) < 1e-12);
     assay_leak_detector_free(d);
 }
 
@@ -164,10 +164,10 @@ static void layers_beyond_the_limit_share_one_name(void **state)
         snprintf(name, sizeof name, "layer%d", i);
         add(d, name, i < 2049 ? 1 : 100, 0);
     }
-    assert_int_equal(assay_leak_summary(d, &s, NULL), 0);
+    assert_int_equal(assay_leak_detector_summary(d, &s, NULL), 0);
     assert_int_equal(s.n_series, 2049);
     assert_int_equal(s.layers_dropped, 2);
-    assert_int_equal(assay_leak_list(d, &leaks), 1);
+    assert_int_equal(assay_leak_detector_leaks(d, &leaks), 1);
     assert_int_equal(leaks[0].n_layers_involved, 9);
     assert_string_equal(leaks[0].layers_involved[7], "layer2047");
     assert_string_equal(leaks[0].layers_involved[8], "(other layers)");
@@ -181,19 +181,19 @@ static void reset_forgets_all_readings(void **state)
 
     (void)state;
     add_rising(d);
-    assay_leak_reset(d);
-    assert_false(assay_leak_any(d));
-    assert_int_equal(assay_leak_summary(d, &s, NULL), 0);
+    assay_leak_detector_reset(d);
+    assert_false(assay_leak_detector_any(d));
+    assert_int_equal(assay_leak_detector_summary(d, &s, NULL), 0);
     assert_true(s.leak_count == 0 && s.n_readings == 0 && s.n_series == 1 && !s.growing);
-    assert_true(s.total_memory_leaked_mb == 0 && isnan(s.average_growth_rate));
+    assert_true(s.total_memory_leaked_mb == 0 && isnan(s.average_growth_mb_per_step));
     add_rising(d);
-    assert_int_equal(assay_leak_summary(d, &s, NULL), 0);
+    assert_int_equal(assay_leak_detector_summary(d, &s, NULL), 0);
     assert_int_equal(s.leak_count, 2);
     assay_leak_detector_free(d);
     assay_leak_detector_free(NULL);
 }
 
-static void refuse(struct assay_leak_options o, const char *sentence)
+static void refuse(struct assay_leak_detector_options o, const char *sentence)
 {
     struct assay_leak_detector *d;
     struct assay_error err;
@@ -205,7 +205,7 @@ static void refuse(struct assay_leak_options o, const char *sentence)
 
 static void wrong_options_and_readings_are_refused(void **state)
 {
-    struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct assay_leak_detector *d = detector(NULL);
     struct assay_leak_summary s;
     struct assay_error err;
@@ -227,12 +227,12 @@ static void wrong_options_and_readings_are_refused(void **state)
     o.p_value = 0;
     o.max_readings = 10;
     refuse(o, "300 to 1000000 readings a series can be kept");
-    assert_int_equal(assay_leak_add(d, "conv", -1, 0, 0, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_leak_detector_add(d, "conv", -1, 0, 0, &err), ASSAY_ERR_USAGE);
     assert_string_equal(err.msg, "memory of conv must be 0 MB or more");
-    assert_int_equal(assay_leak_add(d, NULL, UNIT_NAN, 0, 0, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_leak_detector_add(d, NULL, UNIT_NAN, 0, 0, &err), ASSAY_ERR_USAGE);
     assert_string_equal(err.msg, "memory of the process must be 0 MB or more");
-    assert_int_equal(assay_leak_add(d, NULL, 1, 0, UNIT_INFINITY, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_leak_summary(d, &s, NULL), 0);
+    assert_int_equal(assay_leak_detector_add(d, NULL, 1, 0, UNIT_INFINITY, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_leak_detector_summary(d, &s, NULL), 0);
     assert_int_equal(s.n_readings, 0);
     assay_leak_detector_free(d);
 }
@@ -245,14 +245,14 @@ static void the_time_is_now_when_none_is_given(void **state)
     (void)state;
     for (int i = 0; i < 10; i++)
         add(d, "conv", 2 * i, UNIT_NAN);
-    assert_int_equal(assay_leak_list(d, &leaks), 1);
-    assert_true(leaks[0].timestamp > 1.6e9);
+    assert_int_equal(assay_leak_detector_leaks(d, &leaks), 1);
+    assert_true(leaks[0].timestamp_seconds > 1.6e9);
     assay_leak_detector_free(d);
 }
 
 static void json_has_the_documented_keys_first(void **state)
 {
-    struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct assay_leak_detector *d;
     struct as_leak_report report;
     struct as_json_writer w;
@@ -286,7 +286,7 @@ static void json_has_the_documented_keys_first(void **state)
                      "\"window_size\":3,\"layers_involved\":[\"a\\u003cb\",\"c\"],"
                      "\"timestamp\":7}],\"leaks_dropped\":0,\"growing\":false,\"incidents\":[],"),
         text);
-    assay_leak_reset(d);
+    assay_leak_detector_reset(d);
     for (unsigned i = 0; i < 200; i++) /* of a machine whose memory nobody told */
         add(d, NULL, 100 + i, i);
     out.used = 0;
@@ -314,9 +314,9 @@ static void running_out_of_memory_is_told(void **state)
         as_alloc_fail_at(nth, 0);
         rc = assay_leak_detector_new(&d, NULL, NULL);
         for (int i = 0; rc == 0 && i < 320; i++)
-            rc = assay_leak_add(d, i % 2 ? "a" : "b", 100 + i, (uint64_t)i, i, NULL);
+            rc = assay_leak_detector_add(d, i % 2 ? "a" : "b", 100 + i, (uint64_t)i, i, NULL);
         if (rc == 0)
-            rc = assay_leak_summary(d, &s, NULL);
+            rc = assay_leak_detector_summary(d, &s, NULL);
         as_alloc_fail_at(0, 0);
         assay_leak_detector_free(d);
         if (rc == 0)

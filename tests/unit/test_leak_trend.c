@@ -24,7 +24,7 @@ static void note(void *user, const struct assay_leak *leak,
 
 static struct assay_leak_detector *watched(struct told *told)
 {
-    struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct assay_leak_detector *d = NULL;
 
     *told = (struct told){0};
@@ -36,14 +36,14 @@ static struct assay_leak_detector *watched(struct told *told)
 
 static void add(struct assay_leak_detector *d, double mb, unsigned step)
 {
-    assert_int_equal(assay_leak_add(d, NULL, mb, step, 1000 + 0.5 * step, NULL), 0);
+    assert_int_equal(assay_leak_detector_add(d, NULL, mb, step, 1000 + 0.5 * step, NULL), 0);
 }
 
 static const struct assay_leak_incident *only(struct assay_leak_detector *d)
 {
     const struct assay_leak_incident *incidents;
 
-    assert_int_equal(assay_leak_incidents(d, &incidents, NULL), 1);
+    assert_int_equal(assay_leak_detector_incidents(d, &incidents, NULL), 1);
     return incidents;
 }
 
@@ -51,7 +51,7 @@ static int how_many(struct assay_leak_detector *d)
 {
     const struct assay_leak_incident *incidents;
 
-    return assay_leak_incidents(d, &incidents, NULL);
+    return assay_leak_detector_incidents(d, &incidents, NULL);
 }
 
 static void a_line_is_one_incident_with_its_slope(void **state)
@@ -61,7 +61,7 @@ static void a_line_is_one_incident_with_its_slope(void **state)
     const struct assay_leak_incident *i;
 
     (void)state;
-    assay_leak_set_room(d, 1000);
+    assay_leak_detector_set_headroom(d, 1000);
     for (unsigned step = 0; step <= 1000; step++)
         add(d, 500 + 0.25 * step, step);
     assert_int_equal(told.n, 1);
@@ -72,12 +72,12 @@ static void a_line_is_one_incident_with_its_slope(void **state)
     assert_true(fabs(i->mb_per_step - 0.25) < 1e-12);
     assert_true(fabs(i->mb_per_second - 0.5) < 1e-12);
     assert_true(fabs(i->seconds_to_exhaustion - 2000) < 1e-9);
-    assert_true(i->start_time == 1000 && fabs(i->end_time - 1499.5) < 1e-9);
+    assert_true(i->start_time_seconds == 1000 && fabs(i->end_time_seconds - 1499.5) < 1e-9);
     assert_true(fabs(i->start_memory_mb - 500) < 1e-9);
     assert_true(fabs(i->end_memory_mb - 749.75) < 1e-9);
     assert_true(fabs(i->net_growth_mb - 249.75) < 1e-9);
     assert_true(i->tau == 1 && i->p_value < 1e-10);
-    assay_leak_set_room(d, UNIT_NAN);
+    assay_leak_detector_set_headroom(d, UNIT_NAN);
     assert_true(isnan(only(d)->seconds_to_exhaustion));
     assay_leak_detector_free(d);
 }
@@ -198,13 +198,14 @@ static void layers_have_series_of_their_own(void **state)
     for (unsigned step = 0; step < 600; step++) {
         double time = 0.1 * step;
 
-        assert_int_equal(assay_leak_add(d, "cache", 100 + 0.05 * step, step, time, NULL), 0);
-        assert_int_equal(assay_leak_add(d, "conv", 700, step, time + 0.05, NULL), 0);
+        assert_int_equal(assay_leak_detector_add(d, "cache", 100 + 0.05 * step, step, time, NULL),
+                         0);
+        assert_int_equal(assay_leak_detector_add(d, "conv", 700, step, time + 0.05, NULL), 0);
     }
     i = only(d);
     assert_string_equal(i->layer, "cache");
     assert_true(fabs(i->mb_per_step - 0.05) < 1e-12);
-    assert_int_equal(assay_leak_summary(d, &s, NULL), 0);
+    assert_int_equal(assay_leak_detector_summary(d, &s, NULL), 0);
     assert_true(s.growing && s.n_incidents == 1 && s.n_series == 3 && s.n_readings == 1200);
     assert_int_equal(told.n, 1);
     assert_string_equal(told.first.layer, "cache");
@@ -236,7 +237,8 @@ static void readings_without_steps_count_one_each(void **state)
 
     (void)state;
     for (unsigned r = 0; r < 400; r++)
-        assert_int_equal(assay_leak_add(d, NULL, 100 + r, ASSAY_LEAK_NO_STEP, 50, NULL), 0);
+        assert_int_equal(assay_leak_detector_add(d, NULL, 100 + r, ASSAY_LEAK_NO_STEP, 50, NULL),
+                         0);
     i = only(d);
     assert_true(i->first_step == ASSAY_LEAK_NO_STEP && i->last == 399);
     assert_true(fabs(i->mb_per_step - 1) < 1e-12);
@@ -247,7 +249,7 @@ static void readings_without_steps_count_one_each(void **state)
 
 static void warm_up_can_be_told_as_a_share(void **state)
 {
-    struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct assay_leak_detector *d = NULL;
 
     (void)state;
@@ -263,7 +265,7 @@ static void warm_up_can_be_told_as_a_share(void **state)
 static void many_readings_are_kept_in_bounded_capacity(void **state)
 {
     struct as_leak_series s;
-    struct assay_leak_options o = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct assay_leak_detector *d = NULL;
     const struct assay_leak_incident *i;
 

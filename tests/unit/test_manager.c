@@ -23,7 +23,7 @@ static const char *const part_of[] = {
 
 static void tell_node(struct assay_manager *m, const char *id, double seconds)
 {
-    struct assay_node_profile node = {.size = sizeof node, .total_time = seconds};
+    struct assay_node_profile node = {.size = sizeof node, .total_seconds = seconds};
 
     assert_int_equal(assay_distributed_add_node(assay_manager_distributed(m), id, &node, NULL),
                      ASSAY_OK);
@@ -224,9 +224,9 @@ static void facts_become_metrics(void **state)
     assert_int_equal(result->n_failed, 1);
     assert_int_equal(result->n_ranked, 1);
     if (result->n_bottlenecks) {
-        assert_true(result->bottlenecks[0].mean_memory_usage == 700);
+        assert_true(result->bottlenecks[0].mean_memory_usage_mb == 700);
         assert_true(result->bottlenecks[0].io_intensity == 5);
-        assert_true(isnan(result->bottlenecks[0].gpu_utilization));
+        assert_true(isnan(result->bottlenecks[0].gpu_utilization_percent));
     }
     assay_manager_free(m);
 }
@@ -247,7 +247,7 @@ static void spin(unsigned rounds)
 
 static void a_call_that_stands_out_is_told(void **state)
 {
-    struct assay_anomaly_options anomaly = ASSAY_ANOMALY_OPTIONS_INIT;
+    struct assay_anomaly_detector_options anomaly = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
     struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
     const char *const layer[] = {"layer"};
     struct assay_manager *m;
@@ -307,7 +307,7 @@ static void backends_are_compared_from_sessions(void **state)
 static void options_are_checked(void **state)
 {
     struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
-    struct assay_leak_options leak = ASSAY_LEAK_OPTIONS_INIT;
+    struct assay_leak_detector_options leak = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
     struct assay_manager *m;
 
     (void)state;
@@ -346,12 +346,12 @@ static void what_it_costs_is_told(void **state)
     for (int i = 0; i < 100; i++)
         kit_call(m, "conv");
     assert_int_equal(assay_manager_end(m, NULL), 0);
-    assay_manager_session(m, &session);
+    assay_manager_read_session(m, &session);
     assert_int_equal(session.calls, 100);
     assert_int_equal(session.sessions, 1);
     assert_true(session.seconds_per_call > 0 && session.feeding_seconds > 0);
     assert_true(session.cost_share > 0);
-    assert_true(session.end_time >= session.start_time);
+    assert_true(session.end_time_seconds >= session.start_time_seconds);
     assert_true(session.duration_seconds > 0);
     assert_int_equal(session.feed_failures, 0);
     assay_manager_free(m);
@@ -406,7 +406,7 @@ static void a_report_reads_back_as_it_was(void **state)
         kit_call(m, i % 5 ? "conv \"1\"" : "l\xc3\xb6ss\n");
     assert_int_equal(assay_manager_end(m, NULL), 0);
     assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
-    assay_manager_session(m, &session);
+    assay_manager_read_session(m, &session);
     for (size_t k = 0; k < 2; k++) {
         struct as_run *run = exported(m, path[k]);
         struct as_manager_run found;
@@ -424,9 +424,9 @@ static void a_report_reads_back_as_it_was(void **state)
             assert_int_equal(l->calls, s->call_count);
             assert_int_equal(l->memory.samples, s->call_count);
             assert_int_equal(l->n_call_seconds, s->n_execution_times);
-            assert_memory_equal(l->call_seconds, s->execution_times,
+            assert_memory_equal(l->call_seconds, s->execution_times_seconds,
                                 s->n_execution_times * sizeof(double));
-            assert_true(found.layers.layers[i].std_time >= 0);
+            assert_true(found.layers.layers[i].std_seconds >= 0);
         }
         assert_true(found.session.duration_seconds == session.duration_seconds);
         assert_true(found.session.cost_share == session.cost_share);

@@ -29,8 +29,8 @@ static void layer_end(void *state, const struct assay_layer_call *call)
     assert_int_equal(call->size, sizeof *call);
     d->calls++;
     d->failed += call->failed;
-    if (call->depth < 8 && call->execution_time > d->longest[call->depth])
-        d->longest[call->depth] = call->execution_time;
+    if (call->depth < 8 && call->execution_seconds > d->longest[call->depth])
+        d->longest[call->depth] = call->execution_seconds;
 }
 
 static int report(void *state, struct assay_json *out, struct assay_error *err)

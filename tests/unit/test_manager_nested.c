@@ -34,7 +34,7 @@ static double faults_of(const struct assay_bottleneck_result *result, const char
 /* Faults are taken to cost so much that those of a call explain all of its time. */
 static struct assay_manager *watching_faults(void)
 {
-    struct assay_bottleneck_options bottleneck = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options bottleneck = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
     struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
     struct assay_manager *m;
 
@@ -141,10 +141,10 @@ static void time_is_own_time_and_inner_time(void **state)
     a = assay_layer_profile_find(p, "a");
     b = assay_layer_profile_find(p, "b");
     c = assay_layer_profile_find(p, "c");
-    near_ns(a->total_time, a->self_time + b->total_time);
-    near_ns(b->total_time, b->self_time + c->total_time);
-    near_ns(c->total_time, c->self_time);
-    near_ns(a->total_time, p->total_self_time);
+    near_ns(a->total_seconds, a->self_seconds + b->total_seconds);
+    near_ns(b->total_seconds, b->self_seconds + c->total_seconds);
+    near_ns(c->total_seconds, c->self_seconds);
+    near_ns(a->total_seconds, p->total_self_seconds);
     assay_layer_profile_free(p);
     assay_manager_free(m);
 }
@@ -169,16 +169,17 @@ static void own_times_of_calls_are_told(void **state)
             continue;
         assert_int_equal(assay_manager_layers(m, 0, &p, NULL), ASSAY_OK);
         s = assay_layer_profile_find(p, "a");
-        assert_true(s->nested && s->self_times != s->execution_times);
+        assert_true(s->nested && s->self_times_seconds != s->execution_times_seconds);
         assert_int_equal(s->n_execution_times, i == 10 ? 12 : 1000);
         if (i == 10)
-            near_ns(s->self_times[0], s->execution_times[0]);
+            near_ns(s->self_times_seconds[0], s->execution_times_seconds[0]);
         for (size_t k = i == 10; k < s->n_execution_times; k++)
-            near_ns(s->execution_times[k],
-                    s->self_times[k] +
-                        p->timeline[p->n_timeline - 2 * (s->n_execution_times - k)].execution_time);
+            near_ns(
+                s->execution_times_seconds[k],
+                s->self_times_seconds[k] +
+                    p->timeline[p->n_timeline - 2 * (s->n_execution_times - k)].execution_seconds);
         s = assay_layer_profile_find(p, "b");
-        assert_true(!s->nested && s->self_times == s->execution_times);
+        assert_true(!s->nested && s->self_times_seconds == s->execution_times_seconds);
         assay_layer_profile_free(p);
     }
     tree = kit_report(m);

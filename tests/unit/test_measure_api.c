@@ -23,7 +23,7 @@ static struct assay_measure_options quick(void)
 
     o.runs = 12;
     o.warmup = 3;
-    o.time_s = 0.03;
+    o.time_seconds = 0.03;
     o.roof = &roof;
     return o;
 }
@@ -36,7 +36,7 @@ static struct assay_model *perceptron(int64_t batch, int64_t width)
     int x = assay_model_input(m, "x", ASSAY_DTYPE_F32, 2, shape);
 
     x = assay_model_linear(m, "fc1", x, width, true);
-    x = assay_model_activation(m, ASSAY_RELU, "relu", x);
+    x = assay_model_activation(m, ASSAY_ACTIVATION_RELU, "relu", x);
     x = assay_model_linear(m, "fc2", x, 10, true);
     assay_model_output(m, x, "y");
     return m;
@@ -61,8 +61,8 @@ static void a_function_is_measured_with_every_field(void **state)
 
     (void)state;
     o.samples_ns = samples;
-    o.samples_room = 12;
-    assert_int_equal(assay_measure_latency(count_calls, &n, &o, &l, NULL), 0);
+    o.samples_capacity = 12;
+    assert_int_equal(assay_latency_measure(count_calls, &n, &o, &l, NULL), 0);
     assert_int_equal(l.n, 12);
     assert_string_equal(l.stop, "runs");
     assert_true(l.min_ns > 0 && l.min_ns <= l.median_ns && l.median_ns <= l.max_ns);
@@ -98,11 +98,11 @@ static void a_function_that_fails_gives_no_number(void **state)
     int n = 0;
 
     (void)state;
-    assert_int_equal(assay_measure_latency(fail_at_five, &n, NULL, &l, &err), -42);
+    assert_int_equal(assay_latency_measure(fail_at_five, &n, NULL, &l, &err), -42);
     assert_string_equal(err.msg, "the fifth one is too many");
     assert_true(l.n == 0 && l.median_ns == 0);
-    assert_int_equal(assay_measure_latency(NULL, NULL, NULL, &l, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_measure_latency(fail_at_five, &n, NULL, NULL, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_latency_measure(NULL, NULL, NULL, &l, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_latency_measure(fail_at_five, &n, NULL, NULL, &err), ASSAY_ERR_USAGE);
 }
 
 static void memory_is_what_the_parts_are(void **state)
@@ -112,8 +112,8 @@ static void memory_is_what_the_parts_are(void **state)
     struct assay_memory a, b;
 
     (void)state;
-    assert_int_equal(assay_measure_memory(small, &o, &a, NULL), 0);
-    assert_int_equal(assay_measure_memory(large, &o, &b, NULL), 0);
+    assert_int_equal(assay_model_measure_memory(small, &o, &a, NULL), 0);
+    assert_int_equal(assay_model_measure_memory(large, &o, &b, NULL), 0);
     assert_int_equal(a.parameter_bytes, 4 * (64 * 64 + 64 + 64 * 10 + 10));
     assert_true(a.parameter_memory_mb == (double)a.parameter_bytes / 1048576);
     assert_true(a.activation_bytes >= 4 * 64 * 2);
@@ -134,10 +134,12 @@ static void check_forward(const struct assay_forward_profile *f)
 {
     double seconds = f->latency_ms / 1e3;
 
-    assert_true(f->latency_ms > 0 && f->gflops_per_second > 0 && f->memory_bandwidth_mbs > 0);
+    assert_true(f->latency_ms > 0 && f->gflops_per_second > 0 &&
+                f->memory_bandwidth_mib_per_second > 0);
     assert_true(fabs(f->gflops_per_second * seconds * 1e9 / (double)f->flops - 1) < 1e-9);
-    assert_true(fabs(f->memory_bandwidth_mbs * seconds * 1048576 / (double)f->bytes_moved - 1) <
-                1e-9);
+    assert_true(
+        fabs(f->memory_bandwidth_mib_per_second * seconds * 1048576 / (double)f->bytes_moved - 1) <
+        1e-9);
     assert_true(fabs(f->computational_efficiency * 100 / f->gflops_per_second - 1) < 1e-9);
     assert_true(f->peak_memory_mb >= f->activation_memory_mb && f->activation_memory_mb > 0);
     assert_true(f->memory_efficiency > 0 && f->memory_efficiency <= 1);
@@ -154,15 +156,15 @@ static void a_forward_profile_has_its_thirteen_fields(void **state)
     struct assay_forward_profile a, b;
 
     (void)state;
-    assert_int_equal(assay_profile_forward(small, &o, &a, NULL), 0);
-    assert_int_equal(assay_profile_forward(large, &o, &b, NULL), 0);
+    assert_int_equal(assay_model_profile_forward(small, &o, &a, NULL), 0);
+    assert_int_equal(assay_model_profile_forward(large, &o, &b, NULL), 0);
     check_forward(&a);
     check_forward(&b);
     assert_int_equal(a.parameters, 64 * 64 + 64 + 64 * 10 + 10);
     /* 2 x MACs, a bias each, and the Relu between. */
     assert_int_equal(a.flops, 2 * (64 * 64 + 64 * 10) + 64 + 10 + 64);
-    assert_int_equal(a.flops, assay_count_flops(small) + 64 + 10 + 64);
-    assert_int_equal(b.flops, 32 * (assay_count_flops(large) + 512 + 10 + 512));
+    assert_int_equal(a.flops, assay_model_count_flops(small) + 64 + 10 + 64);
+    assert_int_equal(b.flops, 32 * (assay_model_count_flops(large) + 512 + 10 + 512));
     assert_true(b.parameters > a.parameters && b.flops > a.flops);
     assert_true(b.latency_ms > a.latency_ms && b.peak_memory_mb > a.peak_memory_mb);
     assay_model_free(small);
@@ -173,7 +175,7 @@ static void a_forward_profile_has_its_thirteen_fields(void **state)
 static const char *analyzed(const struct assay_forward_profile *f, const struct assay_roof *roof,
                             double *fraction)
 {
-    struct assay_bottleneck_options o = ASSAY_BOTTLENECK_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
     struct assay_layer_metrics m = assay_layer_metrics_init;
     struct assay_bottleneck_analyzer *a;
     const struct assay_bottleneck_result *r;
@@ -183,17 +185,17 @@ static const char *analyzed(const struct assay_forward_profile *f, const struct 
     o.peak_bytes_per_second = roof->bandwidth_gbs * 1e9;
     o.min_strength = 1e-12;
     o.tiny_seconds = 1e6; /* whatever the roofs do not explain is the call's own cost */
-    m.execution_time = f->latency_ms / 1e3;
+    m.execution_seconds = f->latency_ms / 1e3;
     m.flops = (double)f->flops;
     m.bytes = (double)f->bytes_moved;
-    assert_int_equal(assay_bottleneck_new(&a, &o, NULL), 0);
-    assert_int_equal(assay_bottleneck_record(a, "whole", &m, NULL), 0);
-    assert_int_equal(assay_bottleneck_analyze(a, &r, NULL), 0);
+    assert_int_equal(assay_bottleneck_analyzer_new(&a, &o, NULL), 0);
+    assert_int_equal(assay_bottleneck_analyzer_record(a, "whole", &m, NULL), 0);
+    assert_int_equal(assay_bottleneck_analyzer_analyze(a, &r, NULL), 0);
     assert_true(r->n_ranked == 1 && r->ranked[0].n_causes <= 1);
     if (r->ranked[0].n_causes)
         bound = assay_bottleneck_type_name(r->ranked[0].cause[0].type);
     *fraction = r->ranked[0].roof_fraction;
-    assay_bottleneck_free(a);
+    assay_bottleneck_analyzer_free(a);
     return bound;
 }
 
@@ -238,22 +240,22 @@ static void the_roof_decides_what_bounds(void **state)
     o.roof = &roof;
     roof.peak_gflops = 1e-4;
     roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e6;
-    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_int_equal(assay_model_profile_forward(m, &o, &f, NULL), 0);
     assert_string_equal(f.bottleneck, "compute");
     check_one_roofline(&f, &roof);
     assert_true(f.computational_efficiency > 1); /* never held down to 1 */
     roof.peak_gflops = 1e9;
     roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e-4;
-    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_int_equal(assay_model_profile_forward(m, &o, &f, NULL), 0);
     assert_string_equal(f.bottleneck, "memory");
     check_one_roofline(&f, &roof);
     roof.bandwidth_gbs = roof.cache_bandwidth_gbs = 1e9;
-    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_int_equal(assay_model_profile_forward(m, &o, &f, NULL), 0);
     assert_string_equal(f.bottleneck, "overhead");
     check_one_roofline(&f, &roof);
     assert_false(f.is_memory_bound || f.is_compute_bound);
     roof.peak_gflops = UNIT_NAN;
-    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_int_equal(assay_model_profile_forward(m, &o, &f, NULL), 0);
     assert_string_equal(f.bottleneck, "unknown");
     check_one_roofline(&f, &roof);
     assert_true(isnan(f.computational_efficiency));
@@ -267,7 +269,7 @@ static void a_measured_roof_given_back_has_every_level(void **state)
     struct assay_roof roof;
 
     (void)state;
-    assert_int_equal(assay_measure_roof(1, &roof, NULL), 0);
+    assert_int_equal(assay_roof_measure(1, &roof, NULL), 0);
     assert_true(roof.l1_bandwidth_gbs > 0 || isnan(roof.l1_bandwidth_gbs));
     assert_true(roof.l1_bytes == 0 || roof.l2_bytes == 0 || roof.l1_bytes < roof.l2_bytes);
     assert_true(isnan(roof.peak_i8_gops) || roof.peak_i8_gops > 0);
@@ -281,7 +283,7 @@ static void layers_add_up_to_the_model(void **state)
     struct assay_model_layer counted;
     uint64_t parameters = 0, flops = 0;
     double share = 0;
-    int n = assay_profile_layers(m, &o, layers, 16, NULL);
+    int n = assay_model_profile_layers(m, &o, layers, 16, NULL);
 
     (void)state;
     assert_true(n >= 3 && n <= 16);
@@ -298,12 +300,12 @@ static void layers_add_up_to_the_model(void **state)
         flops += layers[i].flops;
         share += layers[i].share;
     }
-    assert_int_equal(parameters, assay_count_parameters(m));
-    assert_int_equal(flops, 4 * (assay_count_flops(m) + 128 + 10 + 128));
+    assert_int_equal(parameters, assay_model_count_parameters(m));
+    assert_int_equal(flops, 4 * (assay_model_count_flops(m) + 128 + 10 + 128));
     assert_true(fabs(share - 1) < 1e-9);
-    assert_int_equal(assay_profile_layer(m, 0, &o, &one, NULL), 0);
+    assert_int_equal(assay_model_profile_layer(m, 0, &o, &one, NULL), 0);
     assert_string_equal(one.name, layers[0].name);
-    assert_int_equal(assay_profile_layer(m, (size_t)n, &o, &one, NULL), ASSAY_ERR_NOTFOUND);
+    assert_int_equal(assay_model_profile_layer(m, (size_t)n, &o, &one, NULL), ASSAY_ERR_NOTFOUND);
     assay_model_free(m);
 }
 
@@ -316,14 +318,14 @@ static void a_quick_profile_is_a_few_lines(void **state)
     int n;
 
     (void)state;
-    n = assay_quick_profile(m, &o, &f, text, sizeof text, NULL);
+    n = assay_model_profile_quick(m, &o, &f, text, sizeof text, NULL);
     assert_int_equal(n, strlen(text));
     assert_non_null(strstr(text, "Parameters   4,810\n"));
     assert_non_null(strstr(text, f.bottleneck));
     assert_non_null(strstr(text, " ms ("));
-    assert_true(assay_quick_profile(m, &o, NULL, cut, sizeof cut, NULL) > 20);
+    assert_true(assay_model_profile_quick(m, &o, NULL, cut, sizeof cut, NULL) > 20);
     assert_int_equal(strlen(cut), sizeof cut - 1);
-    assert_true(assay_quick_profile(m, &o, NULL, NULL, 0, NULL) > 20);
+    assert_true(assay_model_profile_quick(m, &o, NULL, NULL, 0, NULL) > 20);
     assay_model_free(m);
 }
 
@@ -339,7 +341,7 @@ static void a_model_that_cannot_run_is_a_failure(void **state)
     (void)state;
     o.files = files;
     o.n_files = 1;
-    assert_int_equal(assay_profile_forward(m, &o, &f, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_model_profile_forward(m, &o, &f, &err), ASSAY_ERR_USAGE);
     assert_string_equal(err.msg, "the model has no input 'nothing'; it has: x");
     assert_true(f.latency_ms == 0);
     o.files = files + 1;
@@ -377,7 +379,7 @@ static void a_file_gives_an_input_its_size(void **state)
     close(fd);
     o.files = &file;
     o.n_files = 1;
-    if (assay_profile_forward(m, &o, &f, &err) != 0)
+    if (assay_model_profile_forward(m, &o, &f, &err) != 0)
         fail_msg("%s", err.msg);
     assert_int_equal(f.flops, 3 * 2 * 64 * 5);
     unlink(path);
@@ -395,7 +397,7 @@ static void what_is_nan_has_a_reason(void **state)
 
     (void)state;
     assay_model_output(m, assay_model_transpose(m, "t", x, 2, (const int64_t[]){1, 0}), "y");
-    assert_int_equal(assay_profile_forward(m, &o, &f, NULL), 0);
+    assert_int_equal(assay_model_profile_forward(m, &o, &f, NULL), 0);
     assert_true(f.complete && f.flops == 0);
     assert_true(isnan(f.attained_share));
     assert_non_null(f.reason);
@@ -415,16 +417,16 @@ static void options_that_cannot_be_are_refused(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         o = quick();
-        o.time_s = wrong[i];
-        assert_int_equal(assay_measure_latency(count_calls, &n, &o, &l, &err), ASSAY_ERR_USAGE);
+        o.time_seconds = wrong[i];
+        assert_int_equal(assay_latency_measure(count_calls, &n, &o, &l, &err), ASSAY_ERR_USAGE);
         assert_non_null(strstr(err.msg, "time_s"));
         assert_int_equal(assay_model_measure_latency(m, &o, &l, &err), ASSAY_ERR_USAGE);
         o = quick();
         o.target = wrong[i];
-        assert_int_equal(assay_measure_latency(count_calls, &n, &o, &l, &err), ASSAY_ERR_USAGE);
+        assert_int_equal(assay_latency_measure(count_calls, &n, &o, &l, &err), ASSAY_ERR_USAGE);
         o = quick();
         o.level = wrong[i];
-        assert_int_equal(assay_measure_latency(count_calls, &n, &o, &l, &err), ASSAY_ERR_USAGE);
+        assert_int_equal(assay_latency_measure(count_calls, &n, &o, &l, &err), ASSAY_ERR_USAGE);
     }
     assert_int_equal(n, 0);
     o = quick();
@@ -435,7 +437,7 @@ static void options_that_cannot_be_are_refused(void **state)
     o.threads = 1 << 20;
     assert_int_equal(assay_model_measure_latency(m, &o, &l, &err), ASSAY_ERR_USAGE);
     assert_non_null(strstr(err.msg, "processor"));
-    assert_int_equal(assay_measure_roof(1 << 20, &roof, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_roof_measure(1 << 20, &roof, &err), ASSAY_ERR_USAGE);
     assay_model_free(m);
 }
 
@@ -455,7 +457,7 @@ static void without_warm_up_there_is_one_run_before(void **state)
     (void)state;
     o.runs = 2;
     o.no_warmup = o.no_batch = true;
-    assert_int_equal(assay_measure_latency(count_one, &n, &o, &l, NULL), 0);
+    assert_int_equal(assay_latency_measure(count_one, &n, &o, &l, NULL), 0);
     assert_int_equal(n, 3);
     assert_true(l.n == 2 && l.warmup_runs == 1 && l.first_ns > 0);
 }

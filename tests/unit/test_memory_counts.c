@@ -13,7 +13,7 @@ static struct assay_memory_counts now(void)
 {
     struct assay_memory_counts c;
 
-    assay_memory_counts(&c);
+    assay_memory_read_counts(&c);
     return c;
 }
 
@@ -47,27 +47,27 @@ static void the_peak_of_the_sum_is_not_the_sum_of_peaks(void **state)
     assay_memory_add(ASSAY_MEMORY_ACTIVATIONS, 30);
     c = now();
     assert_true(c.any);
-    assert_int_equal(c.current[ASSAY_MEMORY_KV_CACHE], 0);
-    assert_int_equal(c.peak[ASSAY_MEMORY_KV_CACHE], 100);
-    assert_int_equal(c.current[ASSAY_MEMORY_TEMP], 60);
-    assert_int_equal(c.current_total, 90);
-    assert_int_equal(c.peak_total, 100);
+    assert_int_equal(c.current_bytes[ASSAY_MEMORY_KV_CACHE], 0);
+    assert_int_equal(c.peak_bytes[ASSAY_MEMORY_KV_CACHE], 100);
+    assert_int_equal(c.current_bytes[ASSAY_MEMORY_TEMP], 60);
+    assert_int_equal(c.current_total_bytes, 90);
+    assert_int_equal(c.peak_total_bytes, 100);
     assert_int_equal(c.added[ASSAY_MEMORY_TEMP], 1);
     assert_int_equal(c.mistakes, 0);
     assay_memory_sub(ASSAY_MEMORY_TEMP, 60);
     assay_memory_sub(ASSAY_MEMORY_ACTIVATIONS, 30);
-    assert_int_equal(now().current_total, 0);
+    assert_int_equal(now().current_total_bytes, 0);
 }
 
 static void mistakes_are_counted_and_do_no_harm(void **state)
 {
-    uint64_t before = now().mistakes, peak = now().peak_total;
+    uint64_t before = now().mistakes, peak = now().peak_total_bytes;
 
     (void)state;
     assay_memory_add(ASSAY_MEMORY_GRADIENTS, 10);
     assay_memory_sub(ASSAY_MEMORY_GRADIENTS, 11);
-    assert_int_equal(now().current[ASSAY_MEMORY_GRADIENTS], 0);
-    assert_int_equal(now().current_total, 0);
+    assert_int_equal(now().current_bytes[ASSAY_MEMORY_GRADIENTS], 0);
+    assert_int_equal(now().current_total_bytes, 0);
     assert_int_equal(now().mistakes, before + 1);
     assay_memory_add((enum assay_memory_kind)99, 5);
     assay_memory_sub((enum assay_memory_kind) - 3, 5);
@@ -77,11 +77,11 @@ static void mistakes_are_counted_and_do_no_harm(void **state)
     for (int i = 0; i < 6; i++)
         assay_memory_add((enum assay_memory_kind)i, UINT64_C(1) << 61); /* two of them fit */
     assert_int_equal(now().mistakes, before + 8);
-    assert_true(now().current_total == UINT64_C(1) << 62);
+    assert_true(now().current_total_bytes == UINT64_C(1) << 62);
     for (int i = 0; i < 6; i++)
         assay_memory_sub((enum assay_memory_kind)i, UINT64_MAX);
-    assert_int_equal(now().current_total, 0);
-    assert_true(now().peak_total >= peak);
+    assert_int_equal(now().current_total_bytes, 0);
+    assert_true(now().peak_total_bytes >= peak);
 }
 
 static void blocks_count_themselves(void **state)
@@ -99,18 +99,18 @@ static void blocks_count_themselves(void **state)
     assert_int_equal((uintptr_t)block % 64, 0);
     memset(block, 1, 1000);
     memset(odd, 1, 10);
-    assert_int_equal(now().current[ASSAY_MEMORY_OPTIMIZER], 1000);
+    assert_int_equal(now().current_bytes[ASSAY_MEMORY_OPTIMIZER], 1000);
     assert_int_equal(now().added[ASSAY_MEMORY_OPTIMIZER], added + 2);
     assert_int_equal(now().mistakes, before + 1);
     assay_memory_free(block);
     assay_memory_free(empty);
     assay_memory_free(odd);
     assay_memory_free(NULL);
-    assert_int_equal(now().current[ASSAY_MEMORY_OPTIMIZER], 0);
+    assert_int_equal(now().current_bytes[ASSAY_MEMORY_OPTIMIZER], 0);
     assay_memory_free(fake + 64); /* not one of ours: left alone */
     assert_int_equal(now().mistakes, before + 2);
     assert_null(assay_memory_alloc(ASSAY_MEMORY_TEMP, SIZE_MAX));
-    assert_int_equal(now().current_total, 0);
+    assert_int_equal(now().current_total_bytes, 0);
 }
 
 static void without_memory_a_block_is_null(void **state)
@@ -125,7 +125,7 @@ static void without_memory_a_block_is_null(void **state)
     assert_null(block);
 #endif
     assay_memory_free(block);
-    assert_int_equal(now().current_total, 0);
+    assert_int_equal(now().current_total_bytes, 0);
 }
 
 /* ---- spans ---- */
@@ -261,16 +261,16 @@ static void child_counts_many(void)
     }
     c = now();
     assert_int_equal(c.mistakes, before.mistakes);
-    assert_int_equal(c.current_total, 0);
+    assert_int_equal(c.current_total_bytes, 0);
     assert_int_equal(c.added[ASSAY_MEMORY_TEMP] - before.added[ASSAY_MEMORY_TEMP],
                      3 * 2 * (ROUNDS + 1));
     assert_int_equal(c.added[ASSAY_MEMORY_GRADIENTS] - before.added[ASSAY_MEMORY_GRADIENTS],
                      3 * (ROUNDS + 1));
-    if (before.peak_total > 0)
+    if (before.peak_total_bytes > 0)
         return;
-    assert_int_equal(c.peak[ASSAY_MEMORY_TEMP], 2000);
-    assert_int_equal(c.peak[ASSAY_MEMORY_KV_CACHE], 1000);
-    assert_int_equal(c.peak_total, 4000);
+    assert_int_equal(c.peak_bytes[ASSAY_MEMORY_TEMP], 2000);
+    assert_int_equal(c.peak_bytes[ASSAY_MEMORY_KV_CACHE], 1000);
+    assert_int_equal(c.peak_total_bytes, 4000);
 }
 
 static void threads_add_up_to_the_byte(void **state)
@@ -288,7 +288,7 @@ static void peaks_over_threads_are_exact(void **state)
     (void)state;
     if (child == 0) {
         child_counts_many();
-        _exit(now().peak_total == 4000 ? 0 : 1);
+        _exit(now().peak_total_bytes == 4000 ? 0 : 1);
     }
     assert_true(child > 0);
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -297,7 +297,7 @@ static void peaks_over_threads_are_exact(void **state)
 
 static void a_child_goes_on_counting(void **state)
 {
-    uint64_t before = now().current[ASSAY_MEMORY_TEMP];
+    uint64_t before = now().current_bytes[ASSAY_MEMORY_TEMP];
     int status = -1;
     pid_t child;
 
@@ -306,12 +306,13 @@ static void a_child_goes_on_counting(void **state)
     child = fork();
     if (child == 0) {
         assay_memory_add(ASSAY_MEMORY_TEMP, 5);
-        _exit(now().current[ASSAY_MEMORY_TEMP] == before + 15 ? 0 : 1);
+        _exit(now().current_bytes[ASSAY_MEMORY_TEMP] == before + 15 ? 0 : 1);
     }
     assert_true(child > 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_int_equal(now().current[ASSAY_MEMORY_TEMP], before + 10); /* the child's is its own */
+    assert_int_equal(now().current_bytes[ASSAY_MEMORY_TEMP],
+                     before + 10); /* the child's is its own */
     assay_memory_sub(ASSAY_MEMORY_TEMP, 10);
 }
 

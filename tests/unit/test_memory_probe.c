@@ -173,13 +173,13 @@ static void this_process_is_read_and_the_system_agrees(void **state)
     char *block;
 
     (void)state;
-    if (assay_capture_memory(&before, ASSAY_CAPTURE_ALL, NULL) < 0)
+    if (assay_memory_capture(&before, ASSAY_CAPTURE_ALL, NULL) < 0)
         skip();
     block = map_block();
     memset(block, 1, BLOCK);
-    assert_int_equal(assay_capture_memory(&held, ASSAY_CAPTURE_ALL, NULL), ASSAY_OK);
+    assert_int_equal(assay_memory_capture(&held, ASSAY_CAPTURE_ALL, NULL), ASSAY_OK);
     assert_int_equal(munmap(block, BLOCK), 0);
-    assert_int_equal(assay_capture_memory(&after, ASSAY_CAPTURE_ALL, NULL), ASSAY_OK);
+    assert_int_equal(assay_memory_capture(&after, ASSAY_CAPTURE_ALL, NULL), ASSAY_OK);
     assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
     assert_in_range(held.rss_bytes, before.rss_bytes + BLOCK - slack,
                     before.rss_bytes + BLOCK + more);
@@ -209,7 +209,7 @@ static void the_program_s_account_is_in_the_snapshot(void **state)
     (void)state;
     assay_memory_add(ASSAY_MEMORY_KV_CACHE, 10);
     assay_memory_add(ASSAY_MEMORY_TEMP, 20);
-    if (assay_capture_memory(&s, ASSAY_CAPTURE_USUAL, NULL) < 0)
+    if (assay_memory_capture(&s, ASSAY_CAPTURE_USUAL, NULL) < 0)
         skip();
     assert_int_equal(s.kv_cache_bytes, 10);
     assert_int_equal(s.temp_buffer_bytes, 20);
@@ -233,14 +233,14 @@ static void a_child_reads_itself(void **state)
     memset(block, 1, BLOCK);
     as_memory_reader_init(&reader, "");
     rss = as_memory_read_rss(&reader);
-    if (rss == UNKNOWN || assay_capture_memory(&before, ASSAY_CAPTURE_USUAL, NULL) < 0)
+    if (rss == UNKNOWN || assay_memory_capture(&before, ASSAY_CAPTURE_USUAL, NULL) < 0)
         skip();
     child = fork();
     if (child == 0) {
         int bad = munmap(block, BLOCK) != 0;
 
         bad |= as_memory_read_rss(&reader) > rss - BLOCK / 2;
-        bad |= assay_capture_memory(&s, ASSAY_CAPTURE_USUAL, NULL) < 0 ||
+        bad |= assay_memory_capture(&s, ASSAY_CAPTURE_USUAL, NULL) < 0 ||
                s.rss_bytes > before.rss_bytes - BLOCK / 2;
         as_memory_reader_fini(&reader);
         _exit(bad);
@@ -259,7 +259,7 @@ static void *capture_often(void *user)
     struct assay_memory_snapshot s;
 
     for (int i = 0; i < 200; i++)
-        if (assay_capture_memory(&s, ASSAY_CAPTURE_USUAL, NULL) < 0 || s.rss_bytes == 0 ||
+        if (assay_memory_capture(&s, ASSAY_CAPTURE_USUAL, NULL) < 0 || s.rss_bytes == 0 ||
             s.rss_bytes == UNKNOWN)
             atomic_fetch_add(failed, 1);
     return NULL;
@@ -272,7 +272,7 @@ static void several_threads_read_at_once(void **state)
     pthread_t thread[4];
 
     (void)state;
-    if (assay_capture_memory(&s, ASSAY_CAPTURE_USUAL, NULL) < 0)
+    if (assay_memory_capture(&s, ASSAY_CAPTURE_USUAL, NULL) < 0)
         skip();
     for (size_t i = 0; i < UNIT_COUNT(thread); i++)
         assert_int_equal(pthread_create(&thread[i], NULL, capture_often, &failed), 0);

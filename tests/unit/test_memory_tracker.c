@@ -50,15 +50,15 @@ static void the_documented_example(void **state)
     add(t, made(200, 30, 40, 2));
     r = report_of(t);
     assert_string_equal(r.label, "bench");
-    assert_int_equal(r.peak_rss, 200);
-    assert_int_equal(r.mean_rss, 150);
-    assert_int_equal(r.kv_cache_total, 40);
-    assert_int_equal(r.activation_total, 60);
-    assert_true(r.temp_buffer_total == UNKNOWN && r.temp_buffer.n == 0);
+    assert_int_equal(r.peak_rss_bytes, 200);
+    assert_int_equal(r.mean_rss_bytes, 150);
+    assert_int_equal(r.kv_cache_total_bytes, 40);
+    assert_int_equal(r.activation_total_bytes, 60);
+    assert_true(r.temp_buffer_total_bytes == UNKNOWN && r.temp_buffer.n == 0);
     assert_true(isnan(r.temp_buffer.mean_bytes));
     assert_int_equal(r.n_snapshots, 2);
     assert_int_equal(r.rss.last_bytes, 200);
-    assert_true(r.peak_rss_kernel == UNKNOWN); /* recorded data that did not tell it */
+    assert_true(r.peak_rss_kernel_bytes == UNKNOWN); /* recorded data that did not tell it */
     assert_true(r.sampler_cpu_ns == UNKNOWN);
     assert_int_equal(assay_memory_tracker_peak(t), 200);
     assay_memory_tracker_free(t);
@@ -73,7 +73,8 @@ static void nothing_is_unknown(void **state)
     assert_non_null(t);
     r = report_of(t);
     assert_string_equal(r.label, "");
-    assert_true(r.peak_rss == UNKNOWN && r.mean_rss == UNKNOWN && r.kv_cache_total == UNKNOWN);
+    assert_true(r.peak_rss_bytes == UNKNOWN && r.mean_rss_bytes == UNKNOWN &&
+                r.kv_cache_total_bytes == UNKNOWN);
     assert_true(r.rss.p95_bytes == UNKNOWN && isnan(r.rss.time_weighted_mean_bytes));
     assert_true(assay_memory_tracker_peak(t) == UNKNOWN);
     assert_int_equal(assay_memory_tracker_snapshots(t, NULL, 0), 0);
@@ -127,7 +128,7 @@ static void thinning_keeps_old_and_new_alike(void **state)
     assert_int_equal(r.n_snapshots, MANY);           /* all are counted */
     assert_int_equal(r.rss.min_bytes, 0);
     assert_int_equal(r.rss.max_bytes, MANY - 1);
-    assert_int_equal(r.mean_rss, 499);
+    assert_int_equal(r.mean_rss_bytes, 499);
     assert_true(fabs((double)r.rss.p95_bytes - 949) <= 949 * 0.004 + 1);
     assert_int_equal(assay_memory_tracker_snapshots(t, kept, 1), n);
     assay_memory_tracker_free(t);
@@ -154,9 +155,9 @@ static void sums_that_do_not_fit_are_unknown(void **state)
     (void)state;
     add(t, made(UINT64_MAX - 1, UINT64_MAX - 1, 1, 1));
     add(t, made(UINT64_MAX - 1, UINT64_MAX - 1, 1, 2));
-    assert_true(report_of(t).kv_cache_total == UNKNOWN);
-    assert_int_equal(report_of(t).activation_total, 2);
-    assert_true(report_of(t).mean_rss >= UINT64_MAX - 4096);
+    assert_true(report_of(t).kv_cache_total_bytes == UNKNOWN);
+    assert_int_equal(report_of(t).activation_total_bytes, 2);
+    assert_true(report_of(t).mean_rss_bytes >= UINT64_MAX - 4096);
     assay_memory_tracker_free(t);
 }
 
@@ -189,7 +190,7 @@ static void the_sampler_samples_until_it_is_stopped(void **state)
     assert_true(r.sampler_wall_ns >= 3000000);
     assert_true(r.sampler_cpu_ns > 0 && r.sampler_cpu_ns <= r.sampler_wall_ns);
     if (r.failed == 0)
-        assert_true(r.peak_rss_kernel >= r.peak_rss);
+        assert_true(r.peak_rss_kernel_bytes >= r.peak_rss_bytes);
     assert_int_equal(assay_memory_tracker_start(t, 1000, NULL), ASSAY_OK); /* once more */
     wait_for(t, n + 2);
     assay_memory_tracker_free(t); /* while it runs */
@@ -260,7 +261,7 @@ static void want_of_memory_is_told_and_counted(void **state)
     assert_int_equal(rc, ASSAY_OK);
 #endif
     assert_int_equal(report_of(t).n_snapshots, 1);
-    assert_int_equal(report_of(t).peak_rss, 5);
+    assert_int_equal(report_of(t).peak_rss_bytes, 5);
     assay_memory_tracker_free(t);
 }
 

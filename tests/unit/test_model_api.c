@@ -61,8 +61,9 @@ static void dense_layers_have_the_textbook_counts(void **state)
         assert_int_equal(counts.flops, cases[i].products + cases[i].bias);
         assert_int_equal(counts.batch, (uint64_t)cases[i].batch);
         /* The short form is of one sample and does not know the bias. */
-        assert_int_equal(assay_count_flops(model), (int64_t)cases[i].products / cases[i].batch);
-        assert_int_equal(assay_count_parameters(model), (int64_t)cases[i].parameters);
+        assert_int_equal(assay_model_count_flops(model),
+                         (int64_t)cases[i].products / cases[i].batch);
+        assert_int_equal(assay_model_count_parameters(model), (int64_t)cases[i].parameters);
         assay_model_free(model);
     }
 }
@@ -87,17 +88,17 @@ static void convolutions_have_the_textbook_counts(void **state)
         conv.stride_h = conv.stride_w = cases[i].stride;
         conv.pad_h = conv.pad_w = cases[i].pad;
         x = assay_model_conv2d(model, NULL, x, &conv);
-        assert_int_equal(assay_count_flops(model), cases[i].flops);
-        assert_int_equal(assay_count_parameters(model), cases[i].parameters);
+        assert_int_equal(assay_model_count_flops(model), cases[i].flops);
+        assert_int_equal(assay_model_count_parameters(model), cases[i].parameters);
         assay_model_free(model);
     }
 }
 
 static void a_sequence_is_the_sum_of_its_layers(void **state)
 {
-    static const struct assay_layer layers[] = {
+    static const struct assay_layer_spec layers[] = {
         {.kind = ASSAY_LAYER_LINEAR, .out = 64},
-        {.kind = ASSAY_LAYER_ACTIVATION, .activation = ASSAY_RELU},
+        {.kind = ASSAY_LAYER_ACTIVATION, .activation = ASSAY_ACTIVATION_RELU},
         {.kind = ASSAY_LAYER_LINEAR, .out = 10, .name = "head"},
     };
     const int64_t dims[] = {1, 128};
@@ -108,8 +109,8 @@ static void a_sequence_is_the_sum_of_its_layers(void **state)
     (void)state;
     assert_int_equal(assay_model_layer_at(model, 0, &layer), ASSAY_ERR_STATE);
     assay_model_sequential(model, "net", x, layers, UNIT_COUNT(layers));
-    assert_int_equal(assay_count_flops(model), 17664);
-    assert_int_equal(assay_count_parameters(model), 129 * 64 + 65 * 10);
+    assert_int_equal(assay_model_count_flops(model), 17664);
+    assert_int_equal(assay_model_count_parameters(model), 129 * 64 + 65 * 10);
     assert_int_equal(assay_model_layer_at(model, 2, &layer), ASSAY_OK);
     assert_string_equal(layer.name, "net.head");
     assert_string_equal(layer.op, "Gemm");
@@ -127,12 +128,12 @@ static void a_model_without_parameters_has_none(void **state)
     struct assay_model *model = begin(2, dims, &x);
 
     (void)state;
-    assay_model_activation(model, ASSAY_RELU, NULL, x);
-    assert_int_equal(assay_count_parameters(model), 0);
+    assay_model_activation(model, ASSAY_ACTIVATION_RELU, NULL, x);
+    assert_int_equal(assay_model_count_parameters(model), 0);
     assay_model_free(model);
     model = assay_model_new(NULL); /* nothing at all */
-    assert_int_equal(assay_count_parameters(model), 0);
-    assert_int_equal(assay_count_flops(model), 0);
+    assert_int_equal(assay_model_count_parameters(model), 0);
+    assert_int_equal(assay_model_count_flops(model), 0);
     assay_model_free(model);
 }
 
@@ -183,7 +184,7 @@ static void every_layer_can_be_counted(void **state)
     x = assay_model_conv2d(model, "depthwise", x, &conv);
     x = assay_model_batch_norm(model, "bn", x, 0);
     x = assay_model_group_norm(model, "gn", x, 4, 0);
-    for (int act = ASSAY_RELU; act <= ASSAY_GELU_TANH; act++)
+    for (int act = ASSAY_ACTIVATION_RELU; act <= ASSAY_ACTIVATION_GELU_TANH; act++)
         x = assay_model_activation(model, (enum assay_activation)act, NULL, x);
     y = assay_model_max_pool2d(model, NULL, x, &pool);
     both[0] = assay_model_avg_pool2d(model, NULL, x, &pool);
@@ -269,7 +270,7 @@ static void the_first_mistake_is_told(void **state)
     assert_int_equal(assay_model_error(model, &err), ASSAY_ERR_USAGE);
     assert_non_null(strstr(err.msg, "ASSAY_CONV2D_INIT"));
     assert_int_equal(assay_model_count(model, &counts, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_count_parameters(model), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_model_count_parameters(model), ASSAY_ERR_USAGE);
     assay_model_free(model);
     assert_true(assay_model_linear(NULL, "fc", 0, 4, true) < 0);
     assert_true(assay_model_count(NULL, &counts, &err) < 0);
@@ -285,7 +286,7 @@ static void a_counted_model_does_not_grow(void **state)
 
     (void)state;
     x = assay_model_linear(model, "fc", x, 4, true);
-    assert_int_equal(assay_count_parameters(model), 20);
+    assert_int_equal(assay_model_count_parameters(model), 20);
     assert_true(assay_model_linear(model, "fc2", x, 4, true) < 0);
     assert_int_equal(assay_model_error(model, &err), ASSAY_ERR_STATE);
     assay_model_free(model);

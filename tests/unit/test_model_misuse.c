@@ -226,7 +226,7 @@ static void a_model_that_is_null_is_accepted_everywhere(void **state)
     assert_true(assay_model_layer_norm(NULL, NULL, 0, 0) < 0);
     assert_true(assay_model_rms_norm(NULL, NULL, 0, 0) < 0);
     assert_true(assay_model_group_norm(NULL, NULL, 0, 1, 0) < 0);
-    assert_true(assay_model_activation(NULL, ASSAY_RELU, NULL, 0) < 0);
+    assert_true(assay_model_activation(NULL, ASSAY_ACTIVATION_RELU, NULL, 0) < 0);
     assert_true(assay_model_softmax(NULL, NULL, 0, 0) < 0);
     assert_true(assay_model_dropout(NULL, NULL, 0, 0) < 0);
     assert_true(assay_model_embedding(NULL, NULL, 0, 1, 1, NULL) < 0);
@@ -241,8 +241,8 @@ static void a_model_that_is_null_is_accepted_everywhere(void **state)
     assert_true(assay_model_set_dim(NULL, NULL, 0, NULL) < 0);
     assert_true(assay_model_count(NULL, &counts, NULL) < 0);
     assert_true(assay_model_layer_at(NULL, 0, &layer) < 0);
-    assert_true(assay_count_parameters(NULL) < 0);
-    assert_true(assay_count_flops(NULL) < 0);
+    assert_true(assay_model_count_parameters(NULL) < 0);
+    assert_true(assay_model_count_flops(NULL) < 0);
     assert_true(assay_model_write_onnx(NULL, "/tmp/never", NULL) < 0);
     assert_int_equal(assay_model_error(NULL, &err), ASSAY_ERR_NOMEM);
 }
@@ -297,18 +297,18 @@ static void what_cannot_grow_can_still_be_counted(void **state)
 
     (void)state;
     x = assay_model_linear(model, "fc", x, 4, true);
-    assert_int_equal(assay_count_parameters(model), 36);
+    assert_int_equal(assay_model_count_parameters(model), 36);
     assert_int_equal(assay_model_open(&opened, "zoo:mlp:hidden=4,layers=1", NULL), ASSAY_OK);
     for (int i = 0; i < 2; i++) {
         struct assay_model *m = i ? opened : model;
-        int64_t before = assay_count_parameters(m);
+        int64_t before = assay_model_count_parameters(m);
 
         assert_int_equal(assay_model_error(m, NULL), ASSAY_OK);
         assert_int_equal(assay_model_linear(m, "more", x, 4, true), ASSAY_ERR_STATE);
         assert_int_equal(assay_model_error(m, &err), ASSAY_ERR_STATE);
         assert_non_null(strstr(err.msg, "cannot grow"));
         assert_true(before > 0);
-        assert_int_equal(assay_count_parameters(m), before);
+        assert_int_equal(assay_model_count_parameters(m), before);
         assay_model_free(m);
     }
 }

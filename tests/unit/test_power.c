@@ -17,7 +17,7 @@ static struct assay_energy_result estimate(const struct assay_power_sample *samp
 {
     struct assay_energy_result r;
 
-    assert_int_equal(assay_estimate_energy(samples, n, &r, NULL), ASSAY_OK);
+    assert_int_equal(assay_energy_estimate(samples, n, &r, NULL), ASSAY_OK);
     return r;
 }
 
@@ -36,7 +36,7 @@ static void the_documented_examples(void **state)
     near(r.total_joules, 100);
     near(r.mean_watts, 100);
     near(r.peak_watts, 100);
-    near(r.duration_s, 1);
+    near(r.duration_seconds, 1);
     assert_int_equal(r.samples, 2);
     assert_true(r.available && !r.why && r.method == ASSAY_ENERGY_TRAPEZOID);
     r = estimate(ramp, 2);
@@ -50,13 +50,14 @@ static void none_and_one_are_zeros_that_say_so(void **state)
     struct assay_energy_result r = estimate(NULL, 0);
 
     (void)state;
-    assert_true(r.total_joules == 0 && r.mean_watts == 0 && r.peak_watts == 0 && r.duration_s == 0);
+    assert_true(r.total_joules == 0 && r.mean_watts == 0 && r.peak_watts == 0 &&
+                r.duration_seconds == 0);
     assert_int_equal(r.samples, 0);
     assert_false(r.available);
     assert_non_null(r.why);
     r = estimate(&one, 1);
     assert_true(r.total_joules == 0 && r.mean_watts == 42 && r.peak_watts == 42);
-    assert_true(r.duration_s == 0 && isnan(r.time_weighted_watts));
+    assert_true(r.duration_seconds == 0 && isnan(r.time_weighted_watts));
     assert_int_equal(r.samples, 1);
     assert_false(r.available);
     assert_non_null(r.why);
@@ -80,19 +81,19 @@ static void what_cannot_be_is_an_error(void **state)
     struct assay_error err;
 
     (void)state;
-    assert_int_equal(assay_estimate_energy(s, 3, &r, &err), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_energy_estimate(s, 3, &r, &err), ASSAY_ERR_FORMAT);
     assert_non_null(strstr(err.msg, "sample 2"));
-    assert_int_equal(assay_estimate_energy_saturating(s, 3, &r, &err), ASSAY_OK);
+    assert_int_equal(assay_energy_estimate_saturating(s, 3, &r, &err), ASSAY_OK);
     near(r.total_joules, 20); /* the step back counts as nothing */
     s[1].timestamp_us = 2500000;
     s[1].watts = UNIT_NAN;
-    assert_int_equal(assay_estimate_energy(s, 3, &r, &err), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_energy_estimate(s, 3, &r, &err), ASSAY_ERR_FORMAT);
     s[1].watts = UNIT_INFINITY;
-    assert_int_equal(assay_estimate_energy_saturating(s, 3, &r, &err), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_energy_estimate_saturating(s, 3, &r, &err), ASSAY_ERR_FORMAT);
     s[1].watts = -1;
-    assert_int_equal(assay_estimate_energy(s, 3, &r, NULL), ASSAY_ERR_FORMAT);
-    assert_int_equal(assay_estimate_energy(NULL, 3, &r, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_estimate_energy(s, 3, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_energy_estimate(s, 3, &r, NULL), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_energy_estimate(NULL, 3, &r, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_energy_estimate(s, 3, NULL, NULL), ASSAY_ERR_USAGE);
 }
 
 static void idle_power_is_taken_away_once_per_second(void **state)
@@ -234,20 +235,20 @@ static void a_constant_source_gives_its_watts(void **state)
     struct assay_energy_result r;
 
     (void)state;
-    assert_int_equal(assay_power_constant(75, &source, NULL), ASSAY_OK);
+    assert_int_equal(assay_power_source_constant(75, &source, NULL), ASSAY_OK);
     assert_string_equal(assay_power_tracker_label(t), "run");
     read_once(t, &source, ASSAY_OK);
     read_once(t, &source, ASSAY_OK);
     r = energy_of(t);
     assert_true(r.available && r.method == ASSAY_ENERGY_TRAPEZOID);
-    near(r.total_joules, 75 * r.duration_s);
+    near(r.total_joules, 75 * r.duration_seconds);
     near(r.time_weighted_watts, 75);
     near(r.mean_watts, 75);
     assay_power_tracker_free(t);
     assay_power_source_close(&source);
-    assert_int_equal(assay_power_constant(-1, &source, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_power_constant(UNIT_INFINITY, &source, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_power_constant(1, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_power_source_constant(-1, &source, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_power_source_constant(UNIT_INFINITY, &source, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_power_source_constant(1, NULL, NULL), ASSAY_ERR_USAGE);
 }
 
 static void a_failing_source_makes_energy_unknown_not_zero(void **state)
@@ -318,7 +319,7 @@ static void a_counter_is_believed_before_watts(void **state)
     r = energy_of(t);
     assert_true(r.available && r.method == ASSAY_ENERGY_COUNTER); /* the gap is bridged */
     near(r.total_joules, d.joules - first);
-    near(r.time_weighted_watts, r.total_joules / r.duration_s);
+    near(r.time_weighted_watts, r.total_joules / r.duration_seconds);
     near(r.mean_watts, 10);
     d.step = -1;
     read_once(t, &source, ASSAY_OK);

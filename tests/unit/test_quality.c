@@ -12,7 +12,7 @@ static double cosine(const float *a, const float *b, size_t n)
 {
     double out = UNIT_NAN;
 
-    assert_int_equal(assay_cosine_similarity(a, n, b, n, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_cosine_similarity(a, n, b, n, &out, NULL), ASSAY_OK);
     return out;
 }
 
@@ -38,17 +38,18 @@ static void distances(void **state)
     double out;
 
     (void)state;
-    assert_int_equal(assay_l2_distance(V(0, 0), 2, V(3, 4), 2, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_l2_distance(V(0, 0), 2, V(3, 4), 2, &out, NULL), ASSAY_OK);
     assert_true(out == 5);
-    assert_int_equal(assay_max_abs_error(V(1, -2, 3), 3, V(1, 2, 3.5F), 3, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_max_abs_error(V(1, -2, 3), 3, V(1, 2, 3.5F), 3, &out, NULL),
+                     ASSAY_OK);
     assert_true(out == 4);
-    assert_int_equal(assay_max_abs_error(NULL, 0, NULL, 0, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_max_abs_error(NULL, 0, NULL, 0, &out, NULL), ASSAY_OK);
     assert_true(out == 0);
-    assert_int_equal(assay_relative_error(V(3, 4), 2, V(3, 4.5F), 2, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_relative_error(V(3, 4), 2, V(3, 4.5F), 2, &out, NULL), ASSAY_OK);
     NEAR(out, 0.1);
-    assert_int_equal(assay_relative_error(V(0, 0), 2, V(0, 0), 2, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_relative_error(V(0, 0), 2, V(0, 0), 2, &out, NULL), ASSAY_OK);
     assert_true(out == 0);
-    assert_int_equal(assay_relative_error(V(0, 0), 2, V(0, 1), 2, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_relative_error(V(0, 0), 2, V(0, 1), 2, &out, NULL), ASSAY_OK);
     assert_true(isnan(out));
 }
 
@@ -57,16 +58,19 @@ static void divergence(void **state)
     double out;
 
     (void)state;
-    assert_int_equal(assay_softmax_kl(V(1, 2, 3), 3, V(1, 2, 3), 3, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_softmax_kl(V(1, 2, 3), 3, V(1, 2, 3), 3, &out, NULL), ASSAY_OK);
     assert_true(out == 0);
-    assert_int_equal(assay_softmax_kl(V(1, 2, 3), 3, V(11, 12, 13), 3, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_softmax_kl(V(1, 2, 3), 3, V(11, 12, 13), 3, &out, NULL),
+                     ASSAY_OK);
     NEAR(out, 0);
     /* Halves against a quarter and three: log 2 - log 3 / 2. */
-    assert_int_equal(assay_softmax_kl(V(0, 0), 2, V(0, (float)log(3)), 2, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_softmax_kl(V(0, 0), 2, V(0, (float)log(3)), 2, &out, NULL),
+                     ASSAY_OK);
     assert_true(fabs(out - (log(2) - log(3) / 2)) < 1e-7);
-    assert_int_equal(assay_softmax_kl(V(1e30F, 0), 2, V(1e30F, 0), 2, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_softmax_kl(V(1e30F, 0), 2, V(1e30F, 0), 2, &out, NULL),
+                     ASSAY_OK);
     NEAR(out, 0);
-    assert_int_equal(assay_softmax_kl(NULL, 0, NULL, 0, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_softmax_kl(NULL, 0, NULL, 0, &out, NULL), ASSAY_OK);
     assert_true(out == 0);
 }
 
@@ -75,21 +79,21 @@ static void deltas_have_one_sign(void **state)
     struct assay_delta_metric d;
 
     (void)state;
-    assert_int_equal(assay_delta_behavior(V(1, 2), 2, V(1, 2), 2, &d, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_delta_behavior(V(1, 2), 2, V(1, 2), 2, &d, NULL), ASSAY_OK);
     assert_true(d.coherence_delta == 0 && d.coherence_loss == 0 && d.decision_flips == 0);
     assert_true(d.path_length_change == 0);
-    assert_int_equal(assay_delta_behavior(V(1, 0), 2, V(0, 2), 2, &d, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_delta_behavior(V(1, 0), 2, V(0, 2), 2, &d, NULL), ASSAY_OK);
     NEAR(d.coherence_delta, -1);
     NEAR(d.coherence_loss, 1);
     NEAR(d.path_length_change, 1);
-    assert_int_equal(assay_delta_behavior(V(1, -1, 0, 2), 4, V(-1, -1, 1, 0), 4, &d, NULL),
+    assert_int_equal(assay_quality_delta_behavior(V(1, -1, 0, 2), 4, V(-1, -1, 1, 0), 4, &d, NULL),
                      ASSAY_OK);
     assert_int_equal(d.decision_flips, 1);
-    assert_int_equal(assay_delta_behavior(V(0, 0), 2, V(0, 0), 2, &d, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_delta_behavior(V(0, 0), 2, V(0, 0), 2, &d, NULL), ASSAY_OK);
     assert_true(d.coherence_loss == 0 && d.path_length_change == 0);
-    assert_int_equal(assay_delta_behavior(V(0, 0), 2, V(0, 1), 2, &d, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_delta_behavior(V(0, 0), 2, V(0, 1), 2, &d, NULL), ASSAY_OK);
     assert_true(d.coherence_loss == 1 && isnan(d.path_length_change));
-    assert_int_equal(assay_delta_behavior(NULL, 0, NULL, 0, &d, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_delta_behavior(NULL, 0, NULL, 0, &d, NULL), ASSAY_OK);
     assert_true(d.coherence_delta == 0 && d.path_length_change == 0);
 }
 
@@ -114,17 +118,17 @@ static void lists(void **state)
     double out;
 
     (void)state;
-    assert_int_equal(assay_contradiction_rate(a, 4, b, 4, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_contradiction_rate(a, 4, b, 4, &out, NULL), ASSAY_OK);
     assert_true(out == 0.5); /* a product of 0 does not contradict */
-    assert_int_equal(assay_contradiction_rate(NULL, 0, NULL, 0, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_contradiction_rate(NULL, 0, NULL, 0, &out, NULL), ASSAY_OK);
     assert_true(out == 0);
-    assert_int_equal(assay_entailment_consistency(a, 4, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_entailment_consistency(a, 4, &out, NULL), ASSAY_OK);
     NEAR(out, 2 * sqrt(0.5) / 3);
-    assert_int_equal(assay_entailment_consistency(a, 1, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_entailment_consistency(a, 1, &out, NULL), ASSAY_OK);
     assert_true(out == 1);
-    assert_int_equal(assay_entailment_consistency(NULL, 0, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_entailment_consistency(NULL, 0, &out, NULL), ASSAY_OK);
     assert_true(out == 1);
-    assert_int_equal(assay_contradiction_rate(a, 4, b, 3, &out, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_quality_contradiction_rate(a, 4, b, 3, &out, NULL), ASSAY_ERR_USAGE);
 }
 
 static void batches(void **state)
@@ -136,7 +140,7 @@ static void batches(void **state)
     struct assay_batch_result r;
 
     (void)state;
-    assert_int_equal(assay_evaluate_batch(base, 4, gated, 4, 0, &r, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_evaluate_batch(base, 4, gated, 4, 0, &r, NULL), ASSAY_OK);
     assert_int_equal(r.n_samples, 4);
     NEAR(r.mean_coherence_delta, -0.75);
     NEAR(r.mean_coherence_loss, 0.75);
@@ -145,10 +149,10 @@ static void batches(void **state)
     assert_true(fabs(r.ci_95_upper - (-0.75 + 3.182446305284263 * std / 2)) < 1e-8);
     assert_true(fabs(r.ci_95_lower - (-0.75 - 3.182446305284263 * std / 2)) < 1e-8);
     NEAR(r.pass_rate, 0.75);
-    assert_int_equal(assay_evaluate_batch(base, 1, gated, 1, 0.9, &r, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_evaluate_batch(base, 1, gated, 1, 0.9, &r, NULL), ASSAY_OK);
     assert_true(r.mean_coherence_delta == 0 && r.pass_rate == 1);
     assert_true(isnan(r.std_coherence_delta) && isnan(r.ci_95_lower) && isnan(r.ci_95_upper));
-    assert_int_equal(assay_evaluate_batch(NULL, 0, NULL, 0, 0.9, &r, NULL), ASSAY_OK);
+    assert_int_equal(assay_quality_evaluate_batch(NULL, 0, NULL, 0, 0.9, &r, NULL), ASSAY_OK);
     assert_true(r.n_samples == 0 && isnan(r.mean_coherence_delta) && isnan(r.pass_rate));
 }
 
@@ -160,23 +164,23 @@ static void masks(void **state)
     double out;
 
     (void)state;
-    assert_int_equal(assay_jaccard_similarity(a, 8, b, 8, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_mask_jaccard(a, 8, b, 8, &out, NULL), ASSAY_OK);
     NEAR(out, 2.0 / 6);
-    assert_int_equal(assay_edge_flip_count(a, 12, b, 12, &flips, NULL), ASSAY_OK);
+    assert_int_equal(assay_mask_count_flips(a, 12, b, 12, &flips, NULL), ASSAY_OK);
     assert_int_equal(flips, 4 + 3); /* bits past the twelfth do not count */
-    assert_int_equal(assay_jaccard_similarity(none, 12, none, 12, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_mask_jaccard(none, 12, none, 12, &out, NULL), ASSAY_OK);
     assert_true(out == 1);
-    assert_int_equal(assay_jaccard_similarity(NULL, 0, NULL, 0, &out, NULL), ASSAY_OK);
+    assert_int_equal(assay_mask_jaccard(NULL, 0, NULL, 0, &out, NULL), ASSAY_OK);
     assert_true(out == 1);
-    assert_int_equal(assay_compare_attention_masks(a, 12, b, 12, &c, NULL), ASSAY_OK);
+    assert_int_equal(assay_mask_compare(a, 12, b, 12, &c, NULL), ASSAY_OK);
     assert_int_equal(c.baseline_edges, 8);
     assert_int_equal(c.gated_edges, 5);
     assert_int_equal(c.edge_flips, 7);
     NEAR(c.jaccard, 3.0 / 10);
     NEAR(c.sparsity_ratio, (7.0 / 12) / (4.0 / 12));
-    assert_int_equal(assay_compare_attention_masks(all, 12, b, 12, &c, NULL), ASSAY_OK);
+    assert_int_equal(assay_mask_compare(all, 12, b, 12, &c, NULL), ASSAY_OK);
     NEAR(c.sparsity_ratio, 7.0 / 12);
-    assert_int_equal(assay_compare_attention_masks(all, 12, b, 11, &c, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_mask_compare(all, 12, b, 11, &c, NULL), ASSAY_ERR_USAGE);
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -189,22 +193,26 @@ static void what_is_wrong_is_named(void **state)
     double out;
 
     (void)state;
-    assert_int_equal(assay_cosine_similarity(V(1, 2), 2, V(1), 1, &out, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_quality_cosine_similarity(V(1, 2), 2, V(1), 1, &out, &err),
+                     ASSAY_ERR_USAGE);
     assert_string_equal(err.msg, "vectors of 2 and 1 elements cannot be compared");
-    assert_int_equal(assay_l2_distance(V(1, NAN), 2, V(1, 1), 2, &out, &err), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_quality_l2_distance(V(1, NAN), 2, V(1, 1), 2, &out, &err),
+                     ASSAY_ERR_FORMAT);
     assert_string_equal(err.msg, "element 1 of the first vector is not a number");
-    assert_int_equal(assay_delta_behavior(V(1, 1), 2, V(-INFINITY, 1), 2, &d, &err),
+    assert_int_equal(assay_quality_delta_behavior(V(1, 1), 2, V(-INFINITY, 1), 2, &d, &err),
                      ASSAY_ERR_FORMAT);
     assert_string_equal(err.msg, "element 0 of the second vector is infinite");
-    assert_int_equal(assay_evaluate_batch(a, 2, b, 2, 0.9, &r, &err), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_quality_evaluate_batch(a, 2, b, 2, 0.9, &r, &err), ASSAY_ERR_FORMAT);
     assert_string_equal(err.msg, "pair 1: element 1 of the second vector is not a number");
-    assert_int_equal(assay_contradiction_rate(a, 2, c, 2, &out, &err), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_quality_contradiction_rate(a, 2, c, 2, &out, &err), ASSAY_ERR_USAGE);
     assert_string_equal(err.msg, "pair 0: vectors of 2 and 1 elements cannot be compared");
-    assert_int_equal(assay_cosine_similarity(NULL, 2, V(1, 1), 2, &out, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_cosine_similarity(V(1), 1, V(1), 1, NULL, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_evaluate_batch(a, 2, NULL, 2, 0.9, &r, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_evaluate_batch(a, 2, a, 2, UNIT_NAN, &r, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_evaluate_batch(a, 2, a, 2, 0, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_quality_cosine_similarity(NULL, 2, V(1, 1), 2, &out, NULL),
+                     ASSAY_ERR_USAGE);
+    assert_int_equal(assay_quality_cosine_similarity(V(1), 1, V(1), 1, NULL, NULL),
+                     ASSAY_ERR_USAGE);
+    assert_int_equal(assay_quality_evaluate_batch(a, 2, NULL, 2, 0.9, &r, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_quality_evaluate_batch(a, 2, a, 2, UNIT_NAN, &r, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_quality_evaluate_batch(a, 2, a, 2, 0, NULL, NULL), ASSAY_ERR_USAGE);
 }
 
 int main(void)

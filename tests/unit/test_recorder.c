@@ -136,7 +136,7 @@ static void the_rarer_marks_are_recorded(void **state)
     for (uint64_t i = 0; i < 20; i++) {
         assay_iteration(100 + i);
         assay_iteration_length(i % 2 ? 64 : 32);
-        ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
+        ASSAY_PHASE_SCOPE(ASSAY_PHASE_FORWARD);
         {
             ASSAY_SCOPE("noted");
             assay_note("batch", (double)i);
@@ -159,8 +159,8 @@ static void the_rarer_marks_are_recorded(void **state)
     assert_int_equal(r.layers->iterations.record[19].sample_id, 119);
     assert_int_equal(r.layers->iterations.n_groups, 2);
     assert_true(r.layers->iterations.any_kernel);
-    assert_int_equal(r.layers->phase[ASSAY_FORWARD].calls, 20);
-    assert_int_equal(rec_find(&r, "noted")->phase_calls[ASSAY_FORWARD], 20);
+    assert_int_equal(r.layers->phase[ASSAY_PHASE_FORWARD].calls, 20);
+    assert_int_equal(rec_find(&r, "noted")->phase_calls[ASSAY_PHASE_FORWARD], 20);
     assert_int_equal(r.layers->n_channels, 1);
     assert_int_equal(r.layers->channel[0].n, 20);
     assert_true(r.layers->channel[0].min == 10 && r.layers->channel[0].max == 29);

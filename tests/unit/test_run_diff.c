@@ -453,10 +453,10 @@ static void make_run(struct kit *k, uint64_t conv_ns, bool close)
     uint64_t at = 0;
 
     kit_begin(k);
-    kit_site(k, CONV, ASSAY_LAYER, "conv");
-    kit_site(k, RELU, ASSAY_LAYER, "relu");
-    kit_site(k, TWIN, ASSAY_LAYER, "conv");
-    kit_site(k, RSS, ASSAY_CHANNEL, "rss");
+    kit_site(k, CONV, ASSAY_CATEGORY_LAYER, "conv");
+    kit_site(k, RELU, ASSAY_CATEGORY_LAYER, "relu");
+    kit_site(k, TWIN, ASSAY_CATEGORY_LAYER, "conv");
+    kit_site(k, RSS, ASSAY_CATEGORY_CHANNEL, "rss");
     {
         const struct as_event first[] = {BEGIN(0, TWIN), END(77, TWIN)};
 

@@ -82,23 +82,23 @@ static void what_no_manager_measured_is_refused(void **state)
     static const double times[] = {1, 2, 3};
     const struct assay_layer_stats good = {.layer = "a",
                                            .call_count = 3,
-                                           .total_time = 6,
-                                           .execution_times = times,
+                                           .total_seconds = 6,
+                                           .execution_times_seconds = times,
                                            .n_execution_times = 3};
     struct assay_layer_stats bad = good;
 
     (void)state;
     assert_int_equal(get_layers(good), ASSAY_OK);
-    bad.total_time = -1;
+    bad.total_seconds = -1;
     assert_int_equal(get_layers(bad), ASSAY_ERR_FORMAT);
-    bad.total_time = 1e300;
+    bad.total_seconds = 1e300;
     assert_int_equal(get_layers(bad), ASSAY_ERR_FORMAT);
     bad = good;
     bad.call_count = UINT64_MAX;
     assert_int_equal(get_layers(bad), ASSAY_ERR_FORMAT);
     bad = good;
     bad.nested = true;
-    bad.self_times = times;
+    bad.self_times_seconds = times;
     bad.n_self_times = 2; /* of three calls */
     assert_int_equal(get_layers(bad), ASSAY_ERR_FORMAT);
     bad.n_self_times = 3;

@@ -21,7 +21,7 @@ static void record_and_die(void)
     for (uint64_t i = 0; i < 3000; i++) {
         assay_iteration(i);
         assay_iteration_length(i % 5);
-        ASSAY_PHASE_SCOPE(ASSAY_FORWARD);
+        ASSAY_PHASE_SCOPE(ASSAY_PHASE_FORWARD);
         assay_begin(layer);
         ASSAY_BEGIN("inner");
         assay_note("i", (double)i);

@@ -108,15 +108,15 @@ static void a_bundle_holds_what_was_packed(void **state)
     pack("plain.rvf", NULL);
     r = verify("plain.rvf", NULL);
     assert_string_equal(r.sentence, "");
-    assert_true(r.whole && r.signature == ASSAY_SIGNATURE_NONE && r.public_key[0] == '\0');
+    assert_true(r.whole && r.signature == ASSAY_BUNDLE_SIGNATURE_NONE && r.public_key[0] == '\0');
     assert_true(r.segments == 5 && r.witnesses == 2 && r.entries == 8 && r.breaks == 0);
-    assert_int_equal(r.first_timestamp, 3000);
-    assert_int_equal(r.last_timestamp, 5000 + 4 * 1000003);
+    assert_int_equal(r.first_timestamp_ns, 3000);
+    assert_int_equal(r.last_timestamp_ns, 5000 + 4 * 1000003);
     assert_int_equal(r.bytes % 64, 0);
     assert_int_equal(assay_bundle_open(&b, made_path("plain.rvf"), NULL), ASSAY_OK);
     assert_int_equal(assay_bundle_count(b), 5);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(assay_bundle_segment(b, i, &s, NULL), ASSAY_OK);
+        assert_int_equal(assay_bundle_segment_at(b, i, &s, NULL), ASSAY_OK);
         assert_int_equal(s.id, i + 1);
         assert_string_equal(s.type_name, types[i]);
         assert_true(s.content_fits && !s.is_signed && s.timestamp_ns == 1234567890123);
@@ -131,7 +131,7 @@ static void a_bundle_holds_what_was_packed(void **state)
         if (i == 3)
             assert_non_null(memmem(s.payload, s.payload_bytes, "{\"mean\":0.25}", 13));
     }
-    assert_int_equal(assay_bundle_segment(b, 5, &s, NULL), ASSAY_ERR_NOTFOUND);
+    assert_int_equal(assay_bundle_segment_at(b, 5, &s, NULL), ASSAY_ERR_NOTFOUND);
     assay_bundle_close(b);
 }
 
@@ -167,15 +167,15 @@ static void signatures_are_told_apart(void **state)
     (void)state;
     pack("signed.rvf", "key.pem");
     r = verify("signed.rvf", NULL);
-    assert_true(r.whole && r.signature == ASSAY_SIGNATURE_UNPROVEN);
+    assert_true(r.whole && r.signature == ASSAY_BUNDLE_SIGNATURE_UNPROVEN);
     assert_int_equal(strlen(r.public_key), 64);
     r = verify("signed.rvf", "public.pem");
-    assert_true(r.whole && r.signature == ASSAY_SIGNATURE_PROVEN);
+    assert_true(r.whole && r.signature == ASSAY_BUNDLE_SIGNATURE_PROVEN);
     r = verify("signed.rvf", "other-public.pem");
-    assert_true(!r.whole && r.signature == ASSAY_SIGNATURE_OTHER);
+    assert_true(!r.whole && r.signature == ASSAY_BUNDLE_SIGNATURE_OTHER);
     pack("plain.rvf", NULL);
     r = verify("plain.rvf", "public.pem");
-    assert_true(!r.whole && r.signature == ASSAY_SIGNATURE_NONE);
+    assert_true(!r.whole && r.signature == ASSAY_BUNDLE_SIGNATURE_NONE);
     assert_non_null(strstr(r.sentence, "not signed"));
 }
 
@@ -400,8 +400,8 @@ static void misuse_is_an_error(void **state)
     assert_int_equal(assay_bundle_verify(made_path("a.jsonl"), made_path("nowhere"), &r, &err),
                      ASSAY_ERR_NOTFOUND);
     assert_int_equal(assay_bundle_count(NULL), 0);
-    assert_int_equal(assay_bundle_segment(NULL, 0, NULL, &err), ASSAY_ERR_USAGE);
-    assert_null(assay_bundle_signature_name(ASSAY_SIGNATURE_COUNT));
+    assert_int_equal(assay_bundle_segment_at(NULL, 0, NULL, &err), ASSAY_ERR_USAGE);
+    assert_null(assay_bundle_signature_name(ASSAY_BUNDLE_SIGNATURE_COUNT));
     assay_bundle_close(NULL);
 }
 
@@ -424,7 +424,7 @@ static void running_out_of_memory_is_an_error(void **state)
         if (rc == ASSAY_OK)
             rc = assay_bundle_open(&b, made_path("bad.rvf"), NULL);
         if (rc == ASSAY_OK)
-            rc = assay_bundle_segment(b, 1, &s, NULL);
+            rc = assay_bundle_segment_at(b, 1, &s, NULL);
         assay_bundle_close(b);
         as_alloc_fail_at(0, 0);
         assert_true(rc == ASSAY_OK || rc == ASSAY_ERR_NOMEM);

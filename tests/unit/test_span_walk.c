@@ -15,9 +15,9 @@ static struct kit_heard heard;
 static void walk(const struct as_event *event, size_t n)
 {
     kit_begin(&kit);
-    kit_site(&kit, A, ASSAY_LAYER, "a");
-    kit_site(&kit, B, ASSAY_LAYER, "b");
-    kit_site(&kit, C, ASSAY_LAYER, "c");
+    kit_site(&kit, A, ASSAY_CATEGORY_LAYER, "a");
+    kit_site(&kit, B, ASSAY_CATEGORY_LAYER, "b");
+    kit_site(&kit, C, ASSAY_CATEGORY_LAYER, "c");
     kit_events(&kit, 0, event, n);
     run = kit_open(&kit);
     kit_walk(&heard, run, 0);

@@ -18,7 +18,7 @@ static struct assay_spectral_health health(size_t nodes, size_t n_edges)
     options.max_iterations = 5000;
     options.tolerance = 1e-13;
     options.max_pairs = MOST * MOST;
-    assert_int_equal(assay_spectral_health(&graph, &options, &h, NULL), ASSAY_OK);
+    assert_int_equal(assay_attention_graph_health(&graph, &options, &h, NULL), ASSAY_OK);
     return h;
 }
 
@@ -69,7 +69,8 @@ static void a_path_is_not(void **state)
     near(h.mean_resistance, sum / (N * (N - 1) / 2), 1e-8);
     near(h.gap_ratio, h.fiedler_value / h.largest_value, 1e-12);
     assert_true(h.converged);
-    assert_int_equal(h.alerts, ASSAY_ALERT_FIEDLER | ASSAY_ALERT_GAP | ASSAY_ALERT_COMPOSITE);
+    assert_int_equal(h.alerts, ASSAY_SPECTRAL_ALERT_FIEDLER | ASSAY_SPECTRAL_ALERT_GAP |
+                                   ASSAY_SPECTRAL_ALERT_COMPOSITE);
     assert_true(h.rebuild);
 }
 
@@ -115,7 +116,7 @@ static void pairs_are_sampled(void **state)
     struct assay_spectral_health h;
 
     (void)state;
-    assert_int_equal(assay_spectral_health(&graph, NULL, &h, NULL), ASSAY_OK);
+    assert_int_equal(assay_attention_graph_health(&graph, NULL, &h, NULL), ASSAY_OK);
     assert_int_equal(h.n_pairs, 32);
     near(h.mean_resistance, 0.1, 1e-9);
 }
@@ -128,23 +129,23 @@ static void wrong_use_and_no_memory(void **state)
     int rc = ASSAY_ERR_NOMEM;
 
     (void)state;
-    assert_int_equal(assay_spectral_health(NULL, NULL, &h, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_spectral_health(&graph, NULL, NULL, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_health(NULL, NULL, &h, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_health(&graph, NULL, NULL, NULL), ASSAY_ERR_USAGE);
     options.tolerance = UNIT_NAN;
-    assert_int_equal(assay_spectral_health(&graph, &options, &h, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_health(&graph, &options, &h, NULL), ASSAY_ERR_USAGE);
     graph.nodes = 1;
-    assert_int_equal(assay_spectral_health(&graph, NULL, &h, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attention_graph_health(&graph, NULL, &h, NULL), ASSAY_ERR_USAGE);
     graph.nodes = SIZE_MAX;
-    assert_int_equal(assay_spectral_health(&graph, NULL, &h, NULL), ASSAY_ERR_LIMIT);
+    assert_int_equal(assay_attention_graph_health(&graph, NULL, &h, NULL), ASSAY_ERR_LIMIT);
     graph.nodes = 3;
-    assert_int_equal(assay_spectral_health(&graph, NULL, &h, NULL), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_attention_graph_health(&graph, NULL, &h, NULL), ASSAY_ERR_FORMAT);
     graph.nodes = 4;
     edges[2].weight = NAN;
-    assert_int_equal(assay_spectral_health(&graph, NULL, &h, NULL), ASSAY_ERR_FORMAT);
+    assert_int_equal(assay_attention_graph_health(&graph, NULL, &h, NULL), ASSAY_ERR_FORMAT);
     edges[2].weight = 1;
     for (uint64_t nth = 1; rc < 0; nth++) {
         as_alloc_fail_at(nth, 0);
-        rc = assay_spectral_health(&graph, NULL, &h, NULL);
+        rc = assay_attention_graph_health(&graph, NULL, &h, NULL);
         as_alloc_fail_at(0, 0);
         assert_true(rc == ASSAY_OK || rc == ASSAY_ERR_NOMEM);
     }

@@ -13,7 +13,7 @@ static size_t got_at;
 static void begin(void)
 {
     kit_begin(&kit);
-    kit_site(&kit, 1, ASSAY_LAYER, "a");
+    kit_site(&kit, 1, ASSAY_CATEGORY_LAYER, "a");
 }
 
 static void open_run(void)

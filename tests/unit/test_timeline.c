@@ -30,9 +30,9 @@ static void calls_of_all_threads_come_as_they_ended(void **state)
 
     (void)state;
     kit_begin(&kit);
-    kit_site(&kit, A, ASSAY_LAYER, "a");
-    kit_site(&kit, B, ASSAY_FUNCTION, "b");
-    kit_site(&kit, FORWARD, ASSAY_PHASE, "forward");
+    kit_site(&kit, A, ASSAY_CATEGORY_LAYER, "a");
+    kit_site(&kit, B, ASSAY_CATEGORY_FUNCTION, "b");
+    kit_site(&kit, FORWARD, ASSAY_CATEGORY_PHASE, "forward");
     kit_events(&kit, 0, first, UNIT_COUNT(first));
     kit_events(&kit, 1, other, UNIT_COUNT(other));
     kit_events(&kit, 0, more, UNIT_COUNT(more));
@@ -72,7 +72,7 @@ static void a_long_run_stays_in_order(void **state)
     (void)state;
     as_rng_seed(&rng, 4);
     kit_begin(&kit);
-    kit_site(&kit, A, ASSAY_LAYER, "a");
+    kit_site(&kit, A, ASSAY_CATEGORY_LAYER, "a");
     for (int chunk = 0; chunk < N_CHUNKS; chunk++) {
         for (uint64_t t = 0; t < KIT_THREADS; t++) {
             for (size_t i = 0; i < N_PAIRS; i++) {

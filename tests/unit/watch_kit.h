@@ -14,9 +14,9 @@ static inline void program_kit_samples(struct kit *k, const struct program_kit *
     size_t m = 0;
 
     assert_non_null(event);
-    kit_site(k, PROGRAM_KIT_RSS, ASSAY_CHANNEL, AS_CHANNEL_TREE_RSS);
-    kit_site(k, PROGRAM_KIT_HEAP, ASSAY_CHANNEL, AS_CHANNEL_HEAP_LIVE);
-    kit_site(k, PROGRAM_KIT_CPU, ASSAY_CHANNEL, AS_CHANNEL_TREE_CPU);
+    kit_site(k, PROGRAM_KIT_RSS, ASSAY_CATEGORY_CHANNEL, AS_CHANNEL_TREE_RSS);
+    kit_site(k, PROGRAM_KIT_HEAP, ASSAY_CATEGORY_CHANNEL, AS_CHANNEL_HEAP_LIVE);
+    kit_site(k, PROGRAM_KIT_CPU, ASSAY_CATEGORY_CHANNEL, AS_CHANNEL_TREE_CPU);
     for (size_t i = 0; i < n; i++) {
         double t = (double)i * PROGRAM_KIT_INTERVAL, live = program_kit_live(how, t);
         /* Not a smooth line: something is always allocated just now. */

@@ -34,7 +34,7 @@ static inline void made_hash(struct made *m, char hex[ASSAY_WITNESS_HEX])
 {
     const float numbers[2] = {(float)made_number(m), (float)made_number(m)};
 
-    assert_int_equal(assay_hash_tensor(numbers, 2, hex, NULL), ASSAY_OK);
+    assert_int_equal(assay_witness_hash_tensor(numbers, 2, hex, NULL), ASSAY_OK);
 }
 
 static inline struct assay_witness_entry made_entry(struct made *m, uint64_t i)
@@ -49,7 +49,7 @@ static inline struct assay_witness_entry made_entry(struct made *m, uint64_t i)
     e.cut_cost = (float)made_number(m) / 1000;
     e.lambda = 0.5f;
     e.eps = 0.01f;
-    e.timestamp = m->started_ns + i * 1000003;
+    e.timestamp_ns = m->started_ns + i * 1000003;
     e.mask_bits = m->bits ? m->bits : made_number(m) % 200;
     for (size_t k = 0; k < (e.mask_bits + 7) / 8; k++)
         m->mask[k] = (uint8_t)made_number(m);

@@ -1,5 +1,5 @@
-/* assay/experiment/attention.h - attention as a workload: the soft-max baseline, the operator gated by a
- * minimum cut, and a sparse one that computes only what a mask keeps.
+/* assay/experiment/attention.h - attention as a workload: the soft-max baseline, the operator gated
+ * by a minimum cut, and a sparse one that computes only what a mask keeps.
  *
  *     struct assay_attn_shape shape = {.batch = 1, .heads = 8, .kv_heads = 8,
  *                                      .seq_len = 1024, .dim = 64};
@@ -54,7 +54,7 @@ struct assay_attn_usage {
     uint64_t kv_bytes_dense;       /* of all of them */
 };
 /* Zeros for NULL. */
-ASSAY_API void assay_attn_usage(const struct assay_attn *attn, struct assay_attn_usage *out);
+ASSAY_API void assay_attn_read_usage(const struct assay_attn *attn, struct assay_attn_usage *out);
 /* The peak starts again at 0 with the next call. Accepts NULL. */
 ASSAY_API void assay_attn_reset_peak(struct assay_attn *attn);
 
@@ -157,8 +157,9 @@ struct assay_attention_graph {
 
 /* An edge for every positive logit of the `n` by `n` given, row by row; USAGE unless `n_logits` is
  * n * n. The caller empties the graph with fini. */
-ASSAY_API int assay_graph_from_logits(const float *logits, size_t n_logits, size_t n,
-                                      struct assay_attention_graph *graph, struct assay_error *err);
+ASSAY_API int assay_attention_graph_init(const float *logits, size_t n_logits, size_t n,
+                                         struct assay_attention_graph *graph,
+                                         struct assay_error *err);
 /* Accepts NULL. */
 ASSAY_API void assay_attention_graph_fini(struct assay_attention_graph *graph);
 
@@ -179,16 +180,17 @@ struct assay_cut_result {
 /* The minimum cut between two different nodes, by Dinic's algorithm; of several the one nearest to
  * `s`. Weights are finite and not negative. Only nodes that have edges cost memory: 8 bytes for
  * each pair of them. The caller empties the result with fini. */
-ASSAY_API int assay_min_cut(const struct assay_attention_graph *graph, size_t s, size_t t,
-                            struct assay_cut_result *result, struct assay_error *err);
+ASSAY_API int assay_attention_graph_min_cut(const struct assay_attention_graph *graph, size_t s,
+                                            size_t t, struct assay_cut_result *result,
+                                            struct assay_error *err);
 /* Accepts NULL. */
 ASSAY_API void assay_cut_result_fini(struct assay_cut_result *result);
 
 /* Gates the `n` by `n` logits of one head as told above. `keep_mask` has (n * n + 7) / 8 bytes.
  * `tau` is ignored, as documented. `gating` may be NULL. */
-ASSAY_API int assay_dynamic_min_cut(const float *logits, size_t n, float lambda, unsigned tau,
-                                    float eps, uint8_t *keep_mask, struct assay_gating *gating,
-                                    struct assay_error *err);
+ASSAY_API int assay_mincut_gate(const float *logits, size_t n, float lambda, unsigned tau,
+                                float eps, uint8_t *keep_mask, struct assay_gating *gating,
+                                struct assay_error *err);
 
 /* ---- hysteresis ---- */
 

@@ -1,6 +1,6 @@
 /* assay/experiment/bench_csv.h - the CSV files of a benchmark, written and read.
  *
- *     assay_write_latency_csv("out/csv/latency.csv", records, n, NULL, NULL);
+ *     assay_csv_write_latency("out/csv/latency.csv", records, n, NULL, NULL);
  *
  * Each schema has one header and no other lines than rows; a value that is not known is an empty
  * field. Numbers are the same in every locale and read back as the same numbers. Missing folders
@@ -60,27 +60,27 @@ struct assay_csv_stamp {
 /* setting,coherence_delta,kv_cache_reduction,peak_mem_reduction,energy_reduction,p95_latency_us,
  * accuracy. Text that a spreadsheet would run as a formula gets an apostrophe in front; reading
  * takes it away. */
-ASSAY_API int assay_write_results_csv(const char *path, const struct assay_result_row *rows,
+ASSAY_API int assay_csv_write_results(const char *path, const struct assay_result_row *rows,
                                       size_t n, const struct assay_csv_stamp *stamp,
                                       struct assay_error *err);
 /* The same with lambda,tau after the setting. */
-ASSAY_API int assay_write_results9_csv(const char *path, const struct assay_result_row *rows,
+ASSAY_API int assay_csv_write_results9(const char *path, const struct assay_result_row *rows,
                                        size_t n, const struct assay_csv_stamp *stamp,
                                        struct assay_error *err);
 /* sample_id,wall_time_us,kernel_time_us,seq_len: whole microseconds, rounded down. */
-ASSAY_API int assay_write_latency_csv(const char *path, const struct assay_latency_record *records,
+ASSAY_API int assay_csv_write_latency(const char *path, const struct assay_latency_record *records,
                                       size_t n, const struct assay_csv_stamp *stamp,
                                       struct assay_error *err);
 /* timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes. */
-ASSAY_API int assay_write_memory_csv(const char *path,
+ASSAY_API int assay_csv_write_memory(const char *path,
                                      const struct assay_memory_snapshot *snapshots, size_t n,
                                      const struct assay_csv_stamp *stamp, struct assay_error *err);
 /* sample_id,seq_len,wall_time_us,peak_mem_bytes,energy_j. */
-ASSAY_API int assay_write_samples_csv(const char *path, const struct assay_sample_row *rows,
+ASSAY_API int assay_csv_write_samples(const char *path, const struct assay_sample_row *rows,
                                       size_t n, const struct assay_csv_stamp *stamp,
                                       struct assay_error *err);
 /* timestamp_us,watts. */
-ASSAY_API int assay_write_power_csv(const char *path, const struct assay_power_sample *samples,
+ASSAY_API int assay_csv_write_power(const char *path, const struct assay_power_sample *samples,
                                     size_t n, const struct assay_csv_stamp *stamp,
                                     struct assay_error *err);
 
@@ -107,19 +107,19 @@ struct assay_csv_rows;
  * number, is negative where that is impossible, or is empty where it may not be, is an error that
  * names line and column. Files of at most 1 GiB. `*out` is freed with assay_csv_rows_free(); NULL
  * on failure. */
-ASSAY_API int assay_read_results_csv(const char *path, struct assay_csv_rows **out,
+ASSAY_API int assay_csv_read_results(const char *path, struct assay_csv_rows **out,
                                      struct assay_error *err); /* of seven or nine columns */
-ASSAY_API int assay_read_latency_csv(const char *path, struct assay_csv_rows **out,
+ASSAY_API int assay_csv_read_latency(const char *path, struct assay_csv_rows **out,
                                      struct assay_error *err);
-ASSAY_API int assay_read_memory_csv(const char *path, struct assay_csv_rows **out,
+ASSAY_API int assay_csv_read_memory(const char *path, struct assay_csv_rows **out,
                                     struct assay_error *err);
-ASSAY_API int assay_read_samples_csv(const char *path, struct assay_csv_rows **out,
+ASSAY_API int assay_csv_read_samples(const char *path, struct assay_csv_rows **out,
                                      struct assay_error *err);
-ASSAY_API int assay_read_power_csv(const char *path, struct assay_csv_rows **out,
+ASSAY_API int assay_csv_read_power(const char *path, struct assay_csv_rows **out,
                                    struct assay_error *err);
 /* Whichever of them it is. */
-ASSAY_API int assay_read_bench_csv(const char *path, struct assay_csv_rows **out,
-                                   struct assay_error *err);
+ASSAY_API int assay_csv_read_any(const char *path, struct assay_csv_rows **out,
+                                 struct assay_error *err);
 
 /* Accepts NULL. */
 ASSAY_API void assay_csv_rows_free(struct assay_csv_rows *rows);
@@ -129,11 +129,13 @@ ASSAY_API enum assay_csv_schema assay_csv_rows_schema(const struct assay_csv_row
 
 /* Borrowed. NULL when there are none or the file was another one. What the file does not hold is
  * unknown: lambda and tau of seven columns, all of a snapshot beside the five columns. */
-ASSAY_API const struct assay_result_row *assay_csv_results(const struct assay_csv_rows *rows);
-ASSAY_API const struct assay_latency_record *assay_csv_latency(const struct assay_csv_rows *rows);
-ASSAY_API const struct assay_memory_snapshot *assay_csv_memory(const struct assay_csv_rows *rows);
-ASSAY_API const struct assay_sample_row *assay_csv_samples(const struct assay_csv_rows *rows);
-ASSAY_API const struct assay_power_sample *assay_csv_power(const struct assay_csv_rows *rows);
+ASSAY_API const struct assay_result_row *assay_csv_rows_results(const struct assay_csv_rows *rows);
+ASSAY_API const struct assay_latency_record *
+assay_csv_rows_latency(const struct assay_csv_rows *rows);
+ASSAY_API const struct assay_memory_snapshot *
+assay_csv_rows_memory(const struct assay_csv_rows *rows);
+ASSAY_API const struct assay_sample_row *assay_csv_rows_samples(const struct assay_csv_rows *rows);
+ASSAY_API const struct assay_power_sample *assay_csv_rows_power(const struct assay_csv_rows *rows);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* assay/experiment/bundle.h - several witnesses, what they are of, and their statistics in one file (.rvf)
- * that may be signed.
+/* assay/experiment/bundle.h - several witnesses, what they are of, and their statistics in one file
+ * (.rvf) that may be signed.
  *
  *     const char *witnesses[] = {"a.jsonl", "b.jsonl"};
  *     struct assay_bundle_options o = {.output = "all.rvf", .witnesses = witnesses,
@@ -69,12 +69,14 @@ ASSAY_API int assay_bundle_pack(const struct assay_bundle_options *options,
 /* ---- verifying ---- */
 
 enum assay_bundle_signature {
-    ASSAY_SIGNATURE_NONE,
-    ASSAY_SIGNATURE_UNPROVEN, /* fits the key in the bundle, but no key was given to hold against */
-    ASSAY_SIGNATURE_PROVEN,   /* by the key that was given */
-    ASSAY_SIGNATURE_OTHER,    /* fits the key in the bundle, which is not the one that was given */
-    ASSAY_SIGNATURE_BROKEN,   /* does not fit */
-    ASSAY_SIGNATURE_COUNT
+    ASSAY_BUNDLE_SIGNATURE_NONE,
+    ASSAY_BUNDLE_SIGNATURE_UNPROVEN, /* fits the key in the bundle, but no key was given to hold
+                                        against */
+    ASSAY_BUNDLE_SIGNATURE_PROVEN,   /* by the key that was given */
+    ASSAY_BUNDLE_SIGNATURE_OTHER, /* fits the key in the bundle, which is not the one that was given
+                                   */
+    ASSAY_BUNDLE_SIGNATURE_BROKEN, /* does not fit */
+    ASSAY_BUNDLE_SIGNATURE_COUNT
 };
 
 /* "none", "unproven" and so on; NULL for a number that is none. */
@@ -84,11 +86,12 @@ struct assay_bundle_report {
     bool whole; /* every hash fits, every chain holds, and the key that was given proves it */
     enum assay_bundle_signature signature;
     uint64_t bytes, segments, witnesses;
-    uint64_t entries;                         /* in all witness segments */
-    uint64_t breaks;                          /* places where a chain of them does not hold */
-    uint64_t first_timestamp, last_timestamp; /* the least and greatest of them; 0 without any */
-    char public_key[65];                      /* of the signer, hex; "" without one */
-    char sentence[240];                       /* what is wrong first; "" when whole */
+    uint64_t entries; /* in all witness segments */
+    uint64_t breaks;  /* places where a chain of them does not hold */
+    uint64_t first_timestamp_ns,
+        last_timestamp_ns; /* the least and greatest of them; 0 without any */
+    char public_key[65];   /* of the signer, hex; "" without one */
+    char sentence[240];    /* what is wrong first; "" when whole */
 };
 
 /* 0 when the answer is in `report`, whichever it is; negative when the file or the key could not be
@@ -123,8 +126,8 @@ struct assay_bundle_segment {
 
 /* How many there are; 0 for NULL. */
 ASSAY_API size_t assay_bundle_count(const struct assay_bundle *bundle);
-ASSAY_API int assay_bundle_segment(const struct assay_bundle *bundle, size_t i,
-                                   struct assay_bundle_segment *out, struct assay_error *err);
+ASSAY_API int assay_bundle_segment_at(const struct assay_bundle *bundle, size_t i,
+                                      struct assay_bundle_segment *out, struct assay_error *err);
 
 /* Writes the payload of each segment into `folder`, which is made when missing, as
  * segment-1-metadata.json and so on, and returns how many. Files that are there already are an

@@ -1,7 +1,7 @@
 /* assay/experiment/fingerprint.h - one hash that says whether two results may be compared.
  *
  *     char hex[65];
- *     assay_config_hash(&config, hex, NULL);        the six settings of a benchmark
+ *     assay_bench_config_hash(&config, hex, NULL);        the six settings of a benchmark
  *     assay_fingerprint_machine(fingerprint, NULL); and all there is to say of the machine
  *
  * Hashes are SHA-256 of compact JSON, in lower-case hex. The text of a number is pinned: the fewest
@@ -34,11 +34,11 @@ struct assay_bench_config {
 /* {"model_commit":...,"compiler_flags":...}: no spaces, fields in the order above. Free with
  * assay_fingerprint_text_free(). `size` may be NULL. USAGE for what is NULL or not finite, FORMAT
  * for text that is not UTF-8. */
-ASSAY_API int assay_config_json(const struct assay_bench_config *config, char **text, size_t *size,
-                                struct assay_error *err);
+ASSAY_API int assay_bench_config_json(const struct assay_bench_config *config, char **text,
+                                      size_t *size, struct assay_error *err);
 /* The SHA-256 of that text. */
-ASSAY_API int assay_config_hash(const struct assay_bench_config *config, char hex[ASSAY_HASH_HEX],
-                                struct assay_error *err);
+ASSAY_API int assay_bench_config_hash(const struct assay_bench_config *config,
+                                      char hex[ASSAY_HASH_HEX], struct assay_error *err);
 
 /* ---- any number of facts ---- */
 

@@ -1,8 +1,8 @@
-/* assay/experiment/quality.h - how far what a model gives has moved from what it gave before: outputs, masks,
- * and batches of them; and how well a graph hangs together.
+/* assay/experiment/quality.h - how far what a model gives has moved from what it gave before:
+ * outputs, masks, and batches of them; and how well a graph hangs together.
  *
  *     struct assay_delta_metric delta;
- *     assay_delta_behavior(base, n, gated, n, &delta, &err);
+ *     assay_quality_delta_behavior(base, n, gated, n, &delta, &err);
  *     if (delta.coherence_loss > 0.05) ...
  *
  * Numbers are f32, sums are double. Two vectors or masks of different lengths are an error, never
@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <assay/experiment/attention.h>
 #include <assay/error.h>
+#include <assay/experiment/attention.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,26 +26,26 @@ extern "C" {
 
 /* 1 for the same direction, -1 for the opposite one. Two vectors of zeros (or without elements) are
  * the same and score 1; one of zeros beside another scores 0. */
-ASSAY_API int assay_cosine_similarity(const float *a, size_t n_a, const float *b, size_t n_b,
-                                      double *out, struct assay_error *err);
+ASSAY_API int assay_quality_cosine_similarity(const float *a, size_t n_a, const float *b,
+                                              size_t n_b, double *out, struct assay_error *err);
 
 /* The length of the difference. */
-ASSAY_API int assay_l2_distance(const float *a, size_t n_a, const float *b, size_t n_b, double *out,
-                                struct assay_error *err);
+ASSAY_API int assay_quality_l2_distance(const float *a, size_t n_a, const float *b, size_t n_b,
+                                        double *out, struct assay_error *err);
 
 /* The greatest difference of two elements; 0 without elements. */
-ASSAY_API int assay_max_abs_error(const float *base, size_t n_base, const float *other,
-                                  size_t n_other, double *out, struct assay_error *err);
+ASSAY_API int assay_quality_max_abs_error(const float *base, size_t n_base, const float *other,
+                                          size_t n_other, double *out, struct assay_error *err);
 
 /* The length of the difference by the length of `base`; NaN when only `base` is zeros, 0 when both
  * are. */
-ASSAY_API int assay_relative_error(const float *base, size_t n_base, const float *other,
-                                   size_t n_other, double *out, struct assay_error *err);
+ASSAY_API int assay_quality_relative_error(const float *base, size_t n_base, const float *other,
+                                           size_t n_other, double *out, struct assay_error *err);
 
 /* The Kullback-Leibler divergence of softmax(other) from softmax(base), in nats: 0 for the same
  * distribution. */
-ASSAY_API int assay_softmax_kl(const float *base, size_t n_base, const float *other, size_t n_other,
-                               double *out, struct assay_error *err);
+ASSAY_API int assay_quality_softmax_kl(const float *base, size_t n_base, const float *other,
+                                       size_t n_other, double *out, struct assay_error *err);
 
 struct assay_delta_metric {
     double coherence_delta;    /* cosine - 1: never above 0 */
@@ -53,9 +53,9 @@ struct assay_delta_metric {
     uint64_t decision_flips;   /* elements whose sign changed; 0 counts as positive */
     double path_length_change; /* |gated| / |base| - 1; 0 for two zeros, NaN for a base of zeros */
 };
-ASSAY_API int assay_delta_behavior(const float *base, size_t n_base, const float *gated,
-                                   size_t n_gated, struct assay_delta_metric *out,
-                                   struct assay_error *err);
+ASSAY_API int assay_quality_delta_behavior(const float *base, size_t n_base, const float *gated,
+                                           size_t n_gated, struct assay_delta_metric *out,
+                                           struct assay_error *err);
 
 struct assay_quality_result {
     double cosine_sim, l2_dist;
@@ -73,13 +73,15 @@ struct assay_vector {
 };
 
 /* The share of pairs that point away from each other (a negative product); 0 without pairs. */
-ASSAY_API int assay_contradiction_rate(const struct assay_vector *predictions, size_t n_predictions,
-                                       const struct assay_vector *references, size_t n_references,
-                                       double *out, struct assay_error *err);
+ASSAY_API int assay_quality_contradiction_rate(const struct assay_vector *predictions,
+                                               size_t n_predictions,
+                                               const struct assay_vector *references,
+                                               size_t n_references, double *out,
+                                               struct assay_error *err);
 
 /* The mean cosine of each vector and the one after it; 1 with fewer than two. */
-ASSAY_API int assay_entailment_consistency(const struct assay_vector *outputs, size_t n,
-                                           double *out, struct assay_error *err);
+ASSAY_API int assay_quality_entailment_consistency(const struct assay_vector *outputs, size_t n,
+                                                   double *out, struct assay_error *err);
 
 struct assay_batch_result {
     double mean_coherence_delta, std_coherence_delta; /* std divides by n - 1 */
@@ -89,20 +91,20 @@ struct assay_batch_result {
     double pass_rate; /* share whose cosine is at least the threshold */
 };
 /* NaN for what too few samples cannot tell: everything without any, the spread with one. */
-ASSAY_API int assay_evaluate_batch(const struct assay_vector *bases, size_t n_bases,
-                                   const struct assay_vector *gateds, size_t n_gateds,
-                                   double threshold, struct assay_batch_result *out,
-                                   struct assay_error *err);
+ASSAY_API int assay_quality_evaluate_batch(const struct assay_vector *bases, size_t n_bases,
+                                           const struct assay_vector *gateds, size_t n_gateds,
+                                           double threshold, struct assay_batch_result *out,
+                                           struct assay_error *err);
 
 /* ---- masks of bits, the least significant of a byte first; bits past the end are not read ---- */
 
 /* What both keep by what either keeps; 1 when neither keeps anything. */
-ASSAY_API int assay_jaccard_similarity(const uint8_t *a, size_t n_a_bits, const uint8_t *b,
-                                       size_t n_b_bits, double *out, struct assay_error *err);
+ASSAY_API int assay_mask_jaccard(const uint8_t *a, size_t n_a_bits, const uint8_t *b,
+                                 size_t n_b_bits, double *out, struct assay_error *err);
 
 /* Entries that differ. */
-ASSAY_API int assay_edge_flip_count(const uint8_t *a, size_t n_a_bits, const uint8_t *b,
-                                    size_t n_b_bits, uint64_t *out, struct assay_error *err);
+ASSAY_API int assay_mask_count_flips(const uint8_t *a, size_t n_a_bits, const uint8_t *b,
+                                     size_t n_b_bits, uint64_t *out, struct assay_error *err);
 
 struct assay_mask_comparison {
     double jaccard;
@@ -110,10 +112,9 @@ struct assay_mask_comparison {
     /* Share of entries dropped, gated by baseline; gated alone when the baseline drops nothing. */
     double sparsity_ratio;
 };
-ASSAY_API int assay_compare_attention_masks(const uint8_t *baseline, size_t n_baseline_bits,
-                                            const uint8_t *gated, size_t n_gated_bits,
-                                            struct assay_mask_comparison *out,
-                                            struct assay_error *err);
+ASSAY_API int assay_mask_compare(const uint8_t *baseline, size_t n_baseline_bits,
+                                 const uint8_t *gated, size_t n_gated_bits,
+                                 struct assay_mask_comparison *out, struct assay_error *err);
 
 /* ---- how well a graph hangs together ---- */
 
@@ -132,10 +133,10 @@ struct assay_spectral_options {
 
 /* Bits of `alerts`. */
 enum assay_spectral_alert {
-    ASSAY_ALERT_FIEDLER = 1,    /* fiedler_score below 0.05 */
-    ASSAY_ALERT_GAP = 2,        /* gap_ratio below 0.01 */
-    ASSAY_ALERT_RESISTANCE = 4, /* resistance_score above 0.95 */
-    ASSAY_ALERT_COMPOSITE = 8,  /* composite below 0.3 */
+    ASSAY_SPECTRAL_ALERT_FIEDLER = 1,    /* fiedler_score below 0.05 */
+    ASSAY_SPECTRAL_ALERT_GAP = 2,        /* gap_ratio below 0.01 */
+    ASSAY_SPECTRAL_ALERT_RESISTANCE = 4, /* resistance_score above 0.95 */
+    ASSAY_SPECTRAL_ALERT_COMPOSITE = 8,  /* composite below 0.3 */
 };
 
 struct assay_spectral_health {
@@ -155,9 +156,10 @@ struct assay_spectral_health {
 };
 
 /* At least two nodes; weights finite and not negative. `options` may be NULL. */
-ASSAY_API int assay_spectral_health(const struct assay_attention_graph *graph,
-                                    const struct assay_spectral_options *options,
-                                    struct assay_spectral_health *out, struct assay_error *err);
+ASSAY_API int assay_attention_graph_health(const struct assay_attention_graph *graph,
+                                           const struct assay_spectral_options *options,
+                                           struct assay_spectral_health *out,
+                                           struct assay_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,11 @@
-/* assay/experiment/witness.h - a witness: a file that says, entry by entry, what was computed from what, so
- * that a second run, on this machine or another, can be held against it.
+/* assay/experiment/witness.h - a witness: a file that says, entry by entry, what was computed from
+ * what, so that a second run, on this machine or another, can be held against it.
  *
  *     struct assay_witness *w = NULL;
  *     assay_witness_open(&w, "run.jsonl", ASSAY_WITNESS_MASK_PACKED, &err);
  *     for each sample {
  *         struct assay_witness_entry e = {.sample_id = i, .seq_len = n, ...};
- *         assay_hash_tensor(q, n * d, e.q_hash, &err);
+ *         assay_witness_hash_tensor(q, n * d, e.q_hash, &err);
  *         assay_witness_add(w, &e, &err);
  *     }
  *     assay_witness_close(w, &err);
@@ -53,8 +53,8 @@ extern "C" {
 
 /* The SHA-256 of `n` floats as little-endian bytes, each as it is: NaNs and the sign of zero count.
  * `data` may be NULL when `n` is 0. */
-ASSAY_API int assay_hash_tensor(const float *data, size_t n, char hex[ASSAY_WITNESS_HEX],
-                                struct assay_error *err);
+ASSAY_API int assay_witness_hash_tensor(const float *data, size_t n, char hex[ASSAY_WITNESS_HEX],
+                                        struct assay_error *err);
 
 struct assay_witness_entry {
     uint64_t index; /* filled by the writer: entries before this one */
@@ -65,7 +65,7 @@ struct assay_witness_entry {
     uint64_t mask_bits;  /* bits past them in the last byte must be 0 */
     float cut_cost, lambda, eps; /* finite */
     uint32_t tau;
-    uint64_t timestamp;                /* nanoseconds since 1970 */
+    uint64_t timestamp_ns;             /* nanoseconds since 1970 */
     char mask_hash[ASSAY_WITNESS_HEX]; /* this and the rest are filled by the writer */
     uint64_t mask_kept;
     char prev_hash[ASSAY_WITNESS_HEX], entry_hash[ASSAY_WITNESS_HEX];
@@ -124,17 +124,17 @@ ASSAY_API void assay_witness_abandon(struct assay_witness *witness);
 /* ---- reading ---- */
 
 struct assay_witness_report {
-    bool whole;                               /* sealed, and nothing is wrong */
-    bool sealed;                              /* false: unfinished, or wrong before the seal */
-    uint64_t entries;                         /* good ones, before the first bad line */
-    uint64_t first_bad_line;                  /* from 1; 0: none */
-    uint64_t bytes;                           /* read */
-    uint64_t first_timestamp, last_timestamp; /* of the good entries; 0 without any */
-    uint64_t mask_bits, mask_kept;            /* sums */
-    char head[ASSAY_WITNESS_HEX];             /* of the good entries */
-    char config_hash[ASSAY_WITNESS_HEX];      /* of all of them; "" when there are several */
-    char file_hash[ASSAY_WITNESS_HEX];        /* as the seal has it; "" without one */
-    char sentence[240];                       /* what is wrong or unfinished; "" when whole */
+    bool whole;              /* sealed, and nothing is wrong */
+    bool sealed;             /* false: unfinished, or wrong before the seal */
+    uint64_t entries;        /* good ones, before the first bad line */
+    uint64_t first_bad_line; /* from 1; 0: none */
+    uint64_t bytes;          /* read */
+    uint64_t first_timestamp_ns, last_timestamp_ns; /* of the good entries; 0 without any */
+    uint64_t mask_bits, mask_kept;                  /* sums */
+    char head[ASSAY_WITNESS_HEX];                   /* of the good entries */
+    char config_hash[ASSAY_WITNESS_HEX];            /* of all of them; "" when there are several */
+    char file_hash[ASSAY_WITNESS_HEX];              /* as the seal has it; "" without one */
+    char sentence[240];                             /* what is wrong or unfinished; "" when whole */
 };
 
 /* Sees each good entry, whose mask is borrowed until it returns; other than 0 stops the reading and

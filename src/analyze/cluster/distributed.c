@@ -227,9 +227,9 @@ static int sum_layers(double *out, const char *id, const struct assay_node_profi
     double sum = 0;
 
     for (size_t i = 0; i < profile->n_layers; i++) {
-        if (!is_amount(profile->layers[i].total_time))
+        if (!is_amount(profile->layers[i].total_seconds))
             return as_fail(err, ASSAY_ERR_USAGE, "the time of layer %zu of node %s is none", i, id);
-        sum += profile->layers[i].total_time;
+        sum += profile->layers[i].total_seconds;
     }
     *out = profile->n_layers ? sum : AS_UNKNOWN;
     return ASSAY_OK;
@@ -238,7 +238,7 @@ static int sum_layers(double *out, const char *id, const struct assay_node_profi
 int assay_distributed_add_node(struct assay_distributed *d, const char *id,
                                const struct assay_node_profile *profile, struct assay_error *err)
 {
-    double seconds = profile ? as_known_input(profile->total_time) : AS_UNKNOWN;
+    double seconds = profile ? as_known_input(profile->total_seconds) : AS_UNKNOWN;
     bool from_layers = profile && isnan(seconds);
     uint32_t number = 0;
     int rc = ASSAY_OK;
@@ -286,8 +286,8 @@ int assay_distributed_add_communication(struct assay_distributed *d,
         type = event->operation_type;
     t = (struct as_transfer){.data_size_mb = event->data_size_mb,
                              .duration_ms = event->duration_ms,
-                             .start = start_of(event->start_time),
-                             .timestamp = time_or_now(event->timestamp)};
+                             .start = start_of(event->start_time_seconds),
+                             .timestamp = time_or_now(event->timestamp_seconds)};
     if (!event->source || !event->destination)
         return as_fail(err, ASSAY_ERR_USAGE, "a transfer needs a source and a destination");
     if (!is_amount(t.data_size_mb) || !is_amount(t.duration_ms))
@@ -392,8 +392,8 @@ int assay_distributed_add_synchronization(struct assay_distributed *d,
     s = (struct as_sync){.n_nodes = event->n_nodes,
                          .duration_ms = event->duration_ms,
                          .barrier_wait_ms = as_known_input(event->barrier_wait_ms),
-                         .start = start_of(event->start_time),
-                         .timestamp = time_or_now(event->timestamp)};
+                         .start = start_of(event->start_time_seconds),
+                         .timestamp = time_or_now(event->timestamp_seconds)};
     if (!event->sync_type)
         return as_fail(err, ASSAY_ERR_USAGE, "a synchronisation needs a type");
     if (!is_amount(s.duration_ms) || (!isnan(s.barrier_wait_ms) && !is_amount(s.barrier_wait_ms)))
@@ -476,7 +476,7 @@ static int add_metric(struct assay_distributed *d, uint32_t node,
     total->min = fmin(total->min, metric->value);
     total->max = fmax(total->max, metric->value);
     total->last = metric->value;
-    total->last_timestamp = timestamp;
+    total->last_timestamp_seconds = timestamp;
     return ASSAY_OK;
 }
 

@@ -19,10 +19,10 @@ bool assay_distributed_communication_at(const struct assay_distributed *d, size_
         .operation_type = d->operations.at[t->type],
         .data_size_mb = t->data_size_mb,
         .duration_ms = t->duration_ms,
-        .bandwidth_mbps = mib_s,
+        .bandwidth_mib_per_second = mib_s,
         .bytes_per_second = t->duration_ms > 0 ? mib_s * AS_MIB : AS_UNKNOWN,
-        .start_time = t->start,
-        .timestamp = t->timestamp,
+        .start_time_seconds = t->start,
+        .timestamp_seconds = t->timestamp,
     };
     return true;
 }
@@ -39,8 +39,8 @@ bool assay_distributed_synchronization_at(const struct assay_distributed *d, siz
         .n_nodes = s->n_nodes,
         .duration_ms = s->duration_ms,
         .barrier_wait_ms = s->barrier_wait_ms,
-        .start_time = s->start,
-        .timestamp = s->timestamp,
+        .start_time_seconds = s->start,
+        .timestamp_seconds = s->timestamp,
     };
     return true;
 }
@@ -66,7 +66,7 @@ bool assay_distributed_metric_at(const struct assay_distributed *d, size_t i,
         .node = d->pair[r->pair].node,
         .metric = d->pair[r->pair].metric,
         .value = r->value,
-        .timestamp = r->timestamp,
+        .timestamp_seconds = r->timestamp,
     };
     return true;
 }

@@ -26,18 +26,18 @@ static size_t fill_extremes(struct assay_load_balance *load)
             load->n_without_time++;
             continue;
         }
-        if (n == 0 || node->seconds > load->max_time) {
-            load->max_time = node->seconds;
+        if (n == 0 || node->seconds > load->max_seconds) {
+            load->max_seconds = node->seconds;
             load->slowest_node = node->id;
         }
-        if (n == 0 || node->seconds < load->min_time) {
-            load->min_time = node->seconds;
+        if (n == 0 || node->seconds < load->min_seconds) {
+            load->min_seconds = node->seconds;
             load->fastest_node = node->id;
         }
-        load->mean_time += node->seconds;
+        load->mean_seconds += node->seconds;
         n++;
     }
-    load->mean_time /= n ? (double)n : 1;
+    load->mean_seconds /= n ? (double)n : 1;
     return n;
 }
 
@@ -49,20 +49,20 @@ static void fill_balance(struct assay_load_balance *load, struct assay_node_load
 
     if (n == 0) {
         load->error = load->n_nodes ? "no node profile has a time" : "no node profiles were added";
-        load->mean_time = load->std_time = load->max_time = load->min_time = no;
+        load->mean_seconds = load->std_seconds = load->max_seconds = load->min_seconds = no;
         load->imbalance_factor = load->max_over_mean = no;
         return;
     }
     for (size_t i = 0; i < load->n_nodes; i++) {
-        double off = nodes[i].seconds - load->mean_time;
+        double off = nodes[i].seconds - load->mean_seconds;
 
         square += isnan(off) ? 0 : off * off / (double)n;
-        nodes[i].over_mean = load->mean_time > 0 ? off / load->mean_time : no;
+        nodes[i].over_mean = load->mean_seconds > 0 ? off / load->mean_seconds : no;
     }
-    load->std_time = sqrt(square);
-    if (load->mean_time > 0) {
-        load->imbalance_factor = (load->max_time - load->min_time) / load->mean_time;
-        load->max_over_mean = load->max_time / load->mean_time - 1;
+    load->std_seconds = sqrt(square);
+    if (load->mean_seconds > 0) {
+        load->imbalance_factor = (load->max_seconds - load->min_seconds) / load->mean_seconds;
+        load->max_over_mean = load->max_seconds / load->mean_seconds - 1;
     }
     load->is_balanced = load->imbalance_factor < balanced_below;
 }
@@ -156,7 +156,7 @@ static double percent_of(double part_ms, double whole_s)
 /* Seconds of all nodes whose time is known. */
 static double node_seconds(const struct assay_load_balance *load)
 {
-    return load->error ? 0 : load->mean_time * (double)(load->n_nodes - load->n_without_time);
+    return load->error ? 0 : load->mean_seconds * (double)(load->n_nodes - load->n_without_time);
 }
 
 static int fill_communication(struct assay_distributed *d, struct assay_distributed_result *r,
@@ -177,7 +177,8 @@ static int fill_communication(struct assay_distributed *d, struct assay_distribu
     c->total_communication_time_ms = d->transfer_ms;
     c->total_data_transferred_mb = d->transfer_mb;
     c->event_count = d->transfers.n;
-    c->mean_bandwidth_mbps = d->transfers.n ? d->bandwidth_sum / (double)d->transfers.n : no;
+    c->mean_bandwidth_mib_per_second =
+        d->transfers.n ? d->bandwidth_sum / (double)d->transfers.n : no;
     c->by_operation_type = d->operation;
     c->n_operation_types = d->operations.n;
     c->mib_per_second = d->transfer_ms > 0 ? as_mib_per_second(d->transfer_mb, d->transfer_ms) : no;

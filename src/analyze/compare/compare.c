@@ -67,17 +67,18 @@ static int take_samples(struct as_compare_layer *out, const struct assay_backend
     double sum = 0, squares = 0;
 
     for (size_t i = 0; i < layer->n_samples; i++) {
-        if (isnan(layer->samples[i]) || !makes_sense(layer->samples[i]))
+        if (isnan(layer->samples_seconds[i]) || !makes_sense(layer->samples_seconds[i]))
             return as_fail(err, ASSAY_ERR_USAGE,
                            "sample %zu of layer %s is no time: give seconds from 0 on", i,
                            layer->name);
-        sum += layer->samples[i];
+        sum += layer->samples_seconds[i];
     }
     out->calls = layer->n_samples;
     out->total = sum;
     out->mean = sum / (double)layer->n_samples;
     for (size_t i = 0; i < layer->n_samples; i++)
-        squares += (layer->samples[i] - out->mean) * (layer->samples[i] - out->mean);
+        squares +=
+            (layer->samples_seconds[i] - out->mean) * (layer->samples_seconds[i] - out->mean);
     out->std = sqrt(squares / (double)layer->n_samples);
     return ASSAY_OK;
 }
@@ -87,8 +88,8 @@ static int take_layer(struct as_compare_layer *out, struct as_arena *arena,
 {
     if (!layer->name || !layer->name[0])
         return as_fail(err, ASSAY_ERR_USAGE, "a layer without a name cannot be compared");
-    if (!makes_sense(layer->mean_time) || !makes_sense(layer->std_time) ||
-        !makes_sense(layer->total_time))
+    if (!makes_sense(layer->mean_seconds) || !makes_sense(layer->std_seconds) ||
+        !makes_sense(layer->total_seconds))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "a time of layer %s is negative or infinite: give seconds, or NaN",
                        layer->name);
@@ -97,9 +98,9 @@ static int take_layer(struct as_compare_layer *out, struct as_arena *arena,
         return as_fail_nomem(err);
     if (layer->n_samples > 0)
         return take_samples(out, layer, err);
-    out->mean = as_known_input(layer->mean_time);
-    out->std = as_known_input(layer->std_time);
-    out->total = as_known_input(layer->total_time);
+    out->mean = as_known_input(layer->mean_seconds);
+    out->std = as_known_input(layer->std_seconds);
+    out->total = as_known_input(layer->total_seconds);
     out->calls = layer->call_count;
     if (isnan(out->mean) && out->calls > 0)
         out->mean = out->total / (double)out->calls;
@@ -273,11 +274,11 @@ static struct assay_backend_total total_of(const struct as_compare_backend *back
 {
     return (struct assay_backend_total){
         .backend = backend->name,
-        .total_time = backend->total,
-        .normalized_time = AS_UNKNOWN,
+        .total_seconds = backend->total,
+        .normalized_seconds = AS_UNKNOWN,
         .peak_memory_mb = backend->peak_memory_mb,
         .energy_j = backend->energy_j,
-        .timestamp = backend->timestamp,
+        .timestamp_seconds = backend->timestamp,
     };
 }
 
@@ -379,9 +380,9 @@ int assay_compare_run(struct assay_compare *compare, const char *const *names, s
 
 static bool comes_later(const struct assay_backend_total *a, const struct assay_backend_total *b)
 {
-    if (isnan(a->total_time))
-        return !isnan(b->total_time);
-    return a->total_time > b->total_time;
+    if (isnan(a->total_seconds))
+        return !isnan(b->total_seconds);
+    return a->total_seconds > b->total_seconds;
 }
 
 /* A few backends: insertion keeps those of equal time in the order they came. */

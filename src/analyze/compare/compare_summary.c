@@ -124,7 +124,7 @@ static struct as_mean_estimate unchanged(const struct as_compare_backend *backen
 
 static double time_of(const struct assay_backend_total *total, bool by_normalized)
 {
-    return by_normalized ? total->normalized_time : total->total_time;
+    return by_normalized ? total->normalized_seconds : total->total_seconds;
 }
 
 static size_t known_times(const struct assay_backend_total *totals, size_t n, bool by_normalized)
@@ -269,7 +269,7 @@ int as_compare_summary(struct assay_compare *compare, const struct as_compare_jo
     s->test =
         (struct assay_speedup_test){ASSAY_DIFFERENCE_UNKNOWN, unknown, unknown, unknown, unknown};
     for (size_t b = 0; b < join->n_backends; b++)
-        totals[b].normalized_time = normalized(join, b).value;
+        totals[b].normalized_seconds = normalized(join, b).value;
     s->why_unequal = find_unequal(join);
     s->normalized = s->why_unequal && known_times(totals, join->n_backends, true) >= 2;
     find_overall(s, join, totals);

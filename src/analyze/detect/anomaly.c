@@ -35,7 +35,7 @@ struct series {
 };
 
 struct assay_anomaly_detector {
-    struct assay_anomaly_options options;
+    struct assay_anomaly_detector_options options;
     double z_threshold, iqr_factor;
     struct series *series;
     size_t n_series, capacity_series;
@@ -50,8 +50,8 @@ struct assay_anomaly_detector {
     size_t capacity_key;
 };
 
-static const struct assay_anomaly_options defaults = {
-    .size = sizeof(struct assay_anomaly_options),
+static const struct assay_anomaly_detector_options defaults = {
+    .size = sizeof(struct assay_anomaly_detector_options),
     .sensitivity = DOCUMENTED,
     .window = 50,
     .z_threshold = 3,
@@ -74,12 +74,12 @@ static bool is_threshold(double x)
     return x >= 0 && x <= MAX_THRESHOLD;
 }
 
-static int check_options(const struct assay_anomaly_options *o, struct assay_error *err)
+static int check_options(const struct assay_anomaly_detector_options *o, struct assay_error *err)
 {
     if (o->size != sizeof *o)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "the anomaly options are not of this version; begin "
-                       "them with ASSAY_ANOMALY_OPTIONS_INIT");
+                       "them with ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT");
     if (!(o->sensitivity >= 0 && o->sensitivity < 1))
         return as_fail(err, ASSAY_ERR_USAGE, "the sensitivity must be above 0 and below 1");
     if (!is_threshold(o->z_threshold) || !is_threshold(o->iqr_factor))
@@ -96,9 +96,10 @@ static int check_options(const struct assay_anomaly_options *o, struct assay_err
 
 #define TAKE(field) (o->field != 0 ? o->field : defaults.field)
 
-static struct assay_anomaly_options take_options(const struct assay_anomaly_options *o)
+static struct assay_anomaly_detector_options
+take_options(const struct assay_anomaly_detector_options *o)
 {
-    return (struct assay_anomaly_options){
+    return (struct assay_anomaly_detector_options){
         .size = sizeof *o,
         .sensitivity = TAKE(sensitivity),
         .window = TAKE(window),
@@ -114,8 +115,9 @@ static struct assay_anomaly_options take_options(const struct assay_anomaly_opti
     };
 }
 
-int assay_anomaly_new(struct assay_anomaly_detector **out,
-                      const struct assay_anomaly_options *options, struct assay_error *err)
+int assay_anomaly_detector_new(struct assay_anomaly_detector **out,
+                               const struct assay_anomaly_detector_options *options,
+                               struct assay_error *err)
 {
     struct assay_anomaly_detector *a;
     double factor;
@@ -144,7 +146,7 @@ int assay_anomaly_new(struct assay_anomaly_detector **out,
     return ASSAY_OK;
 }
 
-void assay_anomaly_reset(struct assay_anomaly_detector *a)
+void assay_anomaly_detector_reset(struct assay_anomaly_detector *a)
 {
     if (!a)
         return;
@@ -163,11 +165,11 @@ void assay_anomaly_reset(struct assay_anomaly_detector *a)
     };
 }
 
-void assay_anomaly_free(struct assay_anomaly_detector *a)
+void assay_anomaly_detector_free(struct assay_anomaly_detector *a)
 {
     if (!a)
         return;
-    assay_anomaly_reset(a);
+    assay_anomaly_detector_reset(a);
     as_free(a->work);
     as_free(a);
 }
@@ -334,11 +336,11 @@ static int keep(struct assay_anomaly_detector *a, const struct assay_anomaly *an
     return ASSAY_OK;
 }
 
-int assay_anomaly_add(struct assay_anomaly_detector *a, const char *layer, const char *metric,
-                      double value, double timestamp, const struct assay_anomaly **found,
-                      struct assay_error *err)
+int assay_anomaly_detector_add(struct assay_anomaly_detector *a, const char *layer,
+                               const char *metric, double value, double timestamp,
+                               const struct assay_anomaly **found, struct assay_error *err)
 {
-    struct assay_anomaly anomaly = {.value = value, .timestamp = timestamp};
+    struct assay_anomaly anomaly = {.value = value, .timestamp_seconds = timestamp};
     struct series *s;
 
     if (found)
@@ -365,7 +367,7 @@ int assay_anomaly_add(struct assay_anomaly_detector *a, const char *layer, const
     anomaly.layer = a->layers[s->layer].layer;
     anomaly.metric = s->metric;
     if (!isfinite(timestamp))
-        anomaly.timestamp = as_clock_unix_seconds();
+        anomaly.timestamp_seconds = as_clock_unix_seconds();
     if (keep(a, &anomaly, found) < 0)
         return as_fail_nomem(err);
     if (a->options.alert)
@@ -375,30 +377,31 @@ int assay_anomaly_add(struct assay_anomaly_detector *a, const char *layer, const
 
 /* ---- what was found ---- */
 
-size_t assay_anomaly_count(const struct assay_anomaly_detector *a)
+size_t assay_anomaly_detector_count(const struct assay_anomaly_detector *a)
 {
     if (!a)
         return 0;
     return a->n_found < a->options.max_found ? (size_t)a->n_found : a->options.max_found;
 }
 
-const struct assay_anomaly *assay_anomaly_at(const struct assay_anomaly_detector *a, size_t i)
+const struct assay_anomaly *assay_anomaly_detector_at(const struct assay_anomaly_detector *a,
+                                                      size_t i)
 {
-    size_t n = assay_anomaly_count(a);
+    size_t n = assay_anomaly_detector_count(a);
 
     return i < n ? &a->found[(a->n_found - n + i) % a->options.max_found] : NULL;
 }
 
-size_t assay_anomaly_layers(const struct assay_anomaly_detector *a,
-                            const struct assay_anomaly_layer **out)
+size_t assay_anomaly_detector_layers(const struct assay_anomaly_detector *a,
+                                     const struct assay_anomaly_layer **out)
 {
     if (out)
         *out = a ? a->layers : NULL;
     return a ? a->n_layers : 0;
 }
 
-void assay_anomaly_summary(const struct assay_anomaly_detector *a,
-                           struct assay_anomaly_summary *out)
+void assay_anomaly_detector_summary(const struct assay_anomaly_detector *a,
+                                    struct assay_anomaly_summary *out)
 {
     if (!out)
         return;
@@ -408,7 +411,7 @@ void assay_anomaly_summary(const struct assay_anomaly_detector *a,
     *out = (struct assay_anomaly_summary){
         .n_values = a->n_values,
         .n_anomalies = a->n_found,
-        .n_forgotten = a->n_found - assay_anomaly_count(a),
+        .n_forgotten = a->n_found - assay_anomaly_detector_count(a),
         .n_dropped = a->n_dropped,
         .n_series = a->n_series,
         .z_threshold = a->z_threshold,

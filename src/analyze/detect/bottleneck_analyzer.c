@@ -18,18 +18,18 @@
 #define NO (AS_UNKNOWN)
 const struct assay_layer_metrics assay_layer_metrics_init = {
     .size = sizeof(struct assay_layer_metrics),
-    .execution_time = NO,
-    .self_time = NO,
-    .memory_usage = NO,
+    .execution_seconds = NO,
+    .self_seconds = NO,
+    .memory_usage_mb = NO,
     .io_operations = NO,
-    .gpu_utilization = NO,
+    .gpu_utilization_percent = NO,
     .flops = NO,
     .bytes = NO,
     .minor_faults = NO,
     .major_faults = NO,
-    .io_wait_time = NO,
+    .io_wait_seconds = NO,
     .io_bytes = NO,
-    .cpu_time = NO,
+    .cpu_seconds = NO,
     .switches = NO,
     .sleeps = NO,
 };
@@ -58,7 +58,7 @@ const char *assay_priority_name(enum assay_priority priority)
 
 /* ---- options ---- */
 
-#define OPTION(field) offsetof(struct assay_bottleneck_options, field)
+#define OPTION(field) offsetof(struct assay_bottleneck_analyzer_options, field)
 static const struct {
     const char *name;
     size_t at;
@@ -82,14 +82,15 @@ static const struct {
 };
 #undef OPTION
 
-static int take_options(struct assay_bottleneck_options *o,
-                        const struct assay_bottleneck_options *given, struct assay_error *err)
+static int take_options(struct assay_bottleneck_analyzer_options *o,
+                        const struct assay_bottleneck_analyzer_options *given,
+                        struct assay_error *err)
 {
-    *o = (struct assay_bottleneck_options)ASSAY_BOTTLENECK_OPTIONS_INIT;
+    *o = (struct assay_bottleneck_analyzer_options)ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
     if (given && given->size < sizeof given->size)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "the options of a bottleneck analyzer start from "
-                       "ASSAY_BOTTLENECK_OPTIONS_INIT");
+                       "ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT");
     if (given)
         memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
     o->size = sizeof *o;
@@ -109,10 +110,11 @@ static int take_options(struct assay_bottleneck_options *o,
 
 /* ---- life ---- */
 
-int assay_bottleneck_new(struct assay_bottleneck_analyzer **out,
-                         const struct assay_bottleneck_options *options, struct assay_error *err)
+int assay_bottleneck_analyzer_new(struct assay_bottleneck_analyzer **out,
+                                  const struct assay_bottleneck_analyzer_options *options,
+                                  struct assay_error *err)
 {
-    struct assay_bottleneck_options o;
+    struct assay_bottleneck_analyzer_options o;
     int rc;
 
     if (!out)
@@ -155,7 +157,7 @@ static void forget(struct assay_bottleneck_analyzer *a)
     as_arena_fini(&a->arena);
 }
 
-void assay_bottleneck_reset(struct assay_bottleneck_analyzer *a)
+void assay_bottleneck_analyzer_reset(struct assay_bottleneck_analyzer *a)
 {
     struct assay_bottleneck_analyzer fresh = {.threads = 1};
 
@@ -169,7 +171,7 @@ void assay_bottleneck_reset(struct assay_bottleneck_analyzer *a)
     as_rng_seed(&a->rng, 1);
 }
 
-void assay_bottleneck_free(struct assay_bottleneck_analyzer *a)
+void assay_bottleneck_analyzer_free(struct assay_bottleneck_analyzer *a)
 {
     if (a)
         forget(a);
@@ -207,7 +209,7 @@ static struct as_bottleneck_layer *layer_for(struct assay_bottleneck_analyzer *a
 /* What is not told is the same as begin to end. */
 static double own_time(const struct assay_layer_metrics *m)
 {
-    return m->self_time < m->execution_time ? m->self_time : m->execution_time;
+    return m->self_seconds < m->execution_seconds ? m->self_seconds : m->execution_seconds;
 }
 
 /* Times without layers inside, from the first call on that had some: most layers have none. */
@@ -280,22 +282,22 @@ static void add_call(struct assay_bottleneck_analyzer *a, struct as_bottleneck_l
 {
     const bool fit = faults_fit(m);
     const double told[AS_METRIC_COUNT] = {
-        [AS_METRIC_MEMORY] = m->memory_usage,
+        [AS_METRIC_MEMORY] = m->memory_usage_mb,
         [AS_METRIC_IO] = m->io_operations,
-        [AS_METRIC_GPU] = m->gpu_utilization,
+        [AS_METRIC_GPU] = m->gpu_utilization_percent,
         [AS_METRIC_FLOPS] = m->flops,
         [AS_METRIC_BYTES] = m->bytes,
         [AS_METRIC_MINOR_FAULTS] = fit ? m->minor_faults : NO,
         [AS_METRIC_MAJOR_FAULTS] = fit ? m->major_faults : NO,
         /* Longer than the layer itself ran, it is of layers inside it too: what is its own of it
          * is not known. */
-        [AS_METRIC_IO_WAIT] = m->io_wait_time <= own_time(m) ? m->io_wait_time : NO,
+        [AS_METRIC_IO_WAIT] = m->io_wait_seconds <= own_time(m) ? m->io_wait_seconds : NO,
         [AS_METRIC_IO_BYTES] = m->io_bytes,
-        [AS_METRIC_CPU] = m->cpu_time,
+        [AS_METRIC_CPU] = m->cpu_seconds,
         [AS_METRIC_SWITCHES] = m->switches,
         [AS_METRIC_SLEEPS] = m->sleeps,
     };
-    double seconds = m->execution_time, off = seconds - layer->running_mean;
+    double seconds = m->execution_seconds, off = seconds - layer->running_mean;
     double own = own_time(m), own_off = own - layer->own_mean;
 
     a->calls++;
@@ -325,10 +327,10 @@ static int check_times(const char *layer, const struct assay_layer_metrics *m,
         const char *name;
         double value;
         bool needed;
-    } time[] = {{"execution_time", m->execution_time, true},
-                {"self_time", m->self_time, false},
-                {"io_wait_time", m->io_wait_time, false},
-                {"cpu_time", m->cpu_time, false}};
+    } time[] = {{"execution_time", m->execution_seconds, true},
+                {"self_time", m->self_seconds, false},
+                {"io_wait_time", m->io_wait_seconds, false},
+                {"cpu_time", m->cpu_seconds, false}};
 
     for (size_t i = 0; i < AS_COUNT_OF(time); i++) {
         if (!time[i].needed && isnan(time[i].value))
@@ -351,7 +353,7 @@ int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
 
     if (!a || !name || !*name)
         return as_fail(err, ASSAY_ERR_USAGE, "a call needs the name of its layer");
-    if (!metrics || metrics->size < offsetof(struct assay_layer_metrics, self_time))
+    if (!metrics || metrics->size < offsetof(struct assay_layer_metrics, self_seconds))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "the metrics of a call start from assay_layer_metrics_init");
     memcpy(&m, metrics, metrics->size < sizeof m ? metrics->size : sizeof m);
@@ -362,7 +364,7 @@ int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
     layer = size > ASSAY_BOTTLENECK_MAX_NAME ? NULL : layer_for(a, name, size, &rc);
     if (rc < 0 || (layer && !reserve(a, layer)))
         return as_fail_nomem(err);
-    if (layer && !m.failed && !layer->own && own_time(&m) < m.execution_time && !part_own(layer))
+    if (layer && !m.failed && !layer->own && own_time(&m) < m.execution_seconds && !part_own(layer))
         return as_fail_nomem(err);
     if (!layer) {
         a->dropped_calls++;
@@ -376,17 +378,19 @@ int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
 }
 
 /* Of what a program fills in, 0 means unknown as NaN does; the time of the call alone may be 0. */
-int assay_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
-                            const struct assay_layer_metrics *metrics, struct assay_error *err)
+int assay_bottleneck_analyzer_record(struct assay_bottleneck_analyzer *a, const char *name,
+                                     const struct assay_layer_metrics *metrics,
+                                     struct assay_error *err)
 {
     struct assay_layer_metrics m = assay_layer_metrics_init;
     double *const optional[] = {
-        &m.self_time, &m.memory_usage, &m.io_operations, &m.gpu_utilization, &m.flops,
-        &m.bytes,     &m.minor_faults, &m.major_faults,  &m.io_wait_time,    &m.io_bytes,
-        &m.cpu_time,  &m.switches,     &m.sleeps,
+        &m.self_seconds,    &m.memory_usage_mb, &m.io_operations, &m.gpu_utilization_percent,
+        &m.flops,           &m.bytes,           &m.minor_faults,  &m.major_faults,
+        &m.io_wait_seconds, &m.io_bytes,        &m.cpu_seconds,   &m.switches,
+        &m.sleeps,
     };
 
-    if (!metrics || metrics->size < offsetof(struct assay_layer_metrics, self_time))
+    if (!metrics || metrics->size < offsetof(struct assay_layer_metrics, self_seconds))
         return as_bottleneck_record(a, name, NULL, err);
     memcpy(&m, metrics, metrics->size < sizeof m ? metrics->size : sizeof m);
     m.size = sizeof m;
@@ -414,8 +418,9 @@ double as_bottleneck_std(const struct as_bottleneck_layer *layer)
     return layer->calls ? sqrt(layer->m2 / (double)layer->calls) : NO;
 }
 
-int assay_bottleneck_analyze(struct assay_bottleneck_analyzer *a,
-                             const struct assay_bottleneck_result **out, struct assay_error *err)
+int assay_bottleneck_analyzer_analyze(struct assay_bottleneck_analyzer *a,
+                                      const struct assay_bottleneck_result **out,
+                                      struct assay_error *err)
 {
     int rc;
 
@@ -427,7 +432,7 @@ int assay_bottleneck_analyze(struct assay_bottleneck_analyzer *a,
     a->result = (struct assay_bottleneck_result){.n_calls = a->calls,
                                                  .n_failed = a->failed,
                                                  .n_layers = a->n_layers,
-                                                 .threshold = NO,
+                                                 .threshold_seconds = NO,
                                                  .threshold_exact = true,
                                                  .dropped_calls = a->dropped_calls};
     rc = as_bottleneck_apply_rules(a, err);

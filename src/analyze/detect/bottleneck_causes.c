@@ -127,7 +127,7 @@ static void name_roof(struct search *s)
 
 static void name_faults(struct search *s)
 {
-    const struct assay_bottleneck_options *o = &s->a->options;
+    const struct assay_bottleneck_analyzer_options *o = &s->a->options;
     const struct as_metric_sum *minor = &s->layer->metric[AS_METRIC_MINOR_FAULTS];
     const struct as_metric_sum *major = &s->layer->metric[AS_METRIC_MAJOR_FAULTS];
     double per_minor = minor->n ? minor->sum / (double)minor->n : 0;

@@ -48,11 +48,11 @@ struct as_bottleneck_layer {
 };
 
 struct assay_bottleneck_analyzer {
-    struct assay_bottleneck_options options; /* every default filled in */
-    struct as_peaks peaks;                   /* of the options, unless measured ones were set */
-    unsigned threads;                        /* that run a layer */
-    struct as_hash_map map;                  /* name to place in `layer` */
-    struct as_bottleneck_layer *layer;       /* in order of their first call */
+    struct assay_bottleneck_analyzer_options options; /* every default filled in */
+    struct as_peaks peaks;             /* of the options, unless measured ones were set */
+    unsigned threads;                  /* that run a layer */
+    struct as_hash_map map;            /* name to place in `layer` */
+    struct as_bottleneck_layer *layer; /* in order of their first call */
     size_t n_layers, layer_capacity;
     size_t n_capacity; /* samples there is room for, in all layers */
     struct as_rng rng;
@@ -66,7 +66,8 @@ struct assay_bottleneck_analyzer {
 void as_bottleneck_set_peaks(struct assay_bottleneck_analyzer *a, const struct as_peaks *peaks,
                              unsigned threads);
 
-/* The same as assay_bottleneck_record(), for metrics of which 0 is a value and NaN alone unknown.
+/* The same as assay_bottleneck_analyzer_record(), for metrics of which 0 is a value and NaN alone
+ * unknown.
  */
 int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
                          const struct assay_layer_metrics *metrics, struct assay_error *err);

@@ -60,7 +60,8 @@ static int threshold_of_samples(struct assay_bottleneck_analyzer *a, size_t n,
                 (struct weighed){layer->sample[k], (double)layer->calls / (double)layer->n_samples};
     }
     qsort(pool, n, sizeof *pool, by_value);
-    a->result.threshold = weighed_percentile(pool, n, a->calls, a->options.threshold_percentile);
+    a->result.threshold_seconds =
+        weighed_percentile(pool, n, a->calls, a->options.threshold_percentile);
     a->result.threshold_exact = false;
     as_free(pool);
     return ASSAY_OK;
@@ -83,7 +84,7 @@ static int threshold_of_all(struct assay_bottleneck_analyzer *a, size_t n, struc
     }
     as_sort_f64(pool, n, pool + n);
     sorted = as_sorted_f64(pool, n);
-    a->result.threshold =
+    a->result.threshold_seconds =
         as_quantile_at(&sorted, a->options.threshold_percentile, AS_QUANTILE_LINEAR);
     as_free(pool);
     return ASSAY_OK;
@@ -128,24 +129,24 @@ _Static_assert(N_RULES == sizeof((struct assay_bottleneck *)0)->type /
                               sizeof *((struct assay_bottleneck *)0)->type,
                "room for every type");
 
-static bool holds(const struct assay_bottleneck_options *o, const struct assay_bottleneck *b,
-                  enum assay_bottleneck_type type)
+static bool holds(const struct assay_bottleneck_analyzer_options *o,
+                  const struct assay_bottleneck *b, enum assay_bottleneck_type type)
 {
     switch (type) {
     case ASSAY_BOTTLENECK_COMPUTE:
-        return b->mean_execution_time > o->compute_factor * b->threshold;
+        return b->mean_execution_seconds > o->compute_factor * b->threshold_seconds;
     case ASSAY_BOTTLENECK_MEMORY:
-        return b->mean_memory_usage > o->memory_mb;
+        return b->mean_memory_usage_mb > o->memory_mb;
     case ASSAY_BOTTLENECK_IO:
         return b->io_intensity > o->io_operations;
     case ASSAY_BOTTLENECK_UNDERUTILIZATION:
-        return b->gpu_utilization < o->gpu_percent;
+        return b->gpu_utilization_percent < o->gpu_percent;
     default:
         return false;
     }
 }
 
-static void judge(struct assay_bottleneck *b, const struct assay_bottleneck_options *o)
+static void judge(struct assay_bottleneck *b, const struct assay_bottleneck_analyzer_options *o)
 {
     double factors = 0;
 
@@ -155,7 +156,8 @@ static void judge(struct assay_bottleneck *b, const struct assay_bottleneck_opti
         b->type[b->n_types++] = rule[i].type;
         factors += rule[i].factor;
     }
-    b->severity_score = b->mean_execution_time * (b->n_types ? factors / (double)b->n_types : 1.0);
+    b->severity_score =
+        b->mean_execution_seconds * (b->n_types ? factors / (double)b->n_types : 1.0);
     if (b->n_types == 0)
         b->type[b->n_types++] = ASSAY_BOTTLENECK_UNKNOWN;
 }
@@ -163,7 +165,7 @@ static void judge(struct assay_bottleneck *b, const struct assay_bottleneck_opti
 static bool is_bottleneck(const struct assay_bottleneck_analyzer *a,
                           const struct as_bottleneck_layer *layer)
 {
-    return layer->calls > 0 && as_bottleneck_mean(layer) >= a->result.threshold;
+    return layer->calls > 0 && as_bottleneck_mean(layer) >= a->result.threshold_seconds;
 }
 
 static int by_severity(const void *a, const void *b)
@@ -177,7 +179,7 @@ static int by_severity(const void *a, const void *b)
 
 static int find_bottlenecks(struct assay_bottleneck_analyzer *a, struct assay_error *err)
 {
-    double threshold = a->result.threshold;
+    double threshold = a->result.threshold_seconds;
     struct assay_bottleneck *list;
     size_t n = 0;
 
@@ -195,14 +197,14 @@ static int find_bottlenecks(struct assay_bottleneck_analyzer *a, struct assay_er
             continue;
         list[n] = (struct assay_bottleneck){
             .layer = layer->name,
-            .mean_execution_time = mean,
-            .execution_time_std = as_bottleneck_std(layer),
-            .threshold = threshold,
+            .mean_execution_seconds = mean,
+            .std_execution_seconds = as_bottleneck_std(layer),
+            .threshold_seconds = threshold,
             .overhead_percentage =
                 threshold > 0 ? (mean - threshold) / threshold * 100 : AS_UNKNOWN,
-            .mean_memory_usage = as_metric_mean(layer, AS_METRIC_MEMORY),
+            .mean_memory_usage_mb = as_metric_mean(layer, AS_METRIC_MEMORY),
             .io_intensity = as_metric_mean(layer, AS_METRIC_IO),
-            .gpu_utilization = as_metric_mean(layer, AS_METRIC_GPU),
+            .gpu_utilization_percent = as_metric_mean(layer, AS_METRIC_GPU),
         };
         judge(&list[n++], &a->options);
     }
@@ -221,7 +223,7 @@ static void sum_up(struct assay_bottleneck_analyzer *a)
         const struct assay_bottleneck *b = &a->result.bottlenecks[i];
 
         s->critical_bottlenecks += b->overhead_percentage > a->options.critical_percent;
-        s->total_overhead_ms += (b->mean_execution_time - b->threshold) * 1000;
+        s->total_overhead_ms += (b->mean_execution_seconds - b->threshold_seconds) * 1000;
         for (size_t t = 0; t < b->n_types; t++)
             s->by_type[b->type[t]]++;
     }
@@ -234,29 +236,30 @@ static const char *details_of(struct as_arena *arena, const struct assay_bottlen
 {
     char text[160] = "";
 
-    if (type == ASSAY_BOTTLENECK_COMPUTE && !(b->threshold > 0))
+    if (type == ASSAY_BOTTLENECK_COMPUTE && !(b->threshold_seconds > 0))
         (void)snprintf(text, sizeof text, "%.3f ms a call, where the threshold is 0",
-                       b->mean_execution_time * 1e3);
+                       b->mean_execution_seconds * 1e3);
     else if (type == ASSAY_BOTTLENECK_COMPUTE)
         (void)snprintf(text, sizeof text, "%.3f ms a call, %.2f times the threshold of %.3f ms",
-                       b->mean_execution_time * 1e3, b->mean_execution_time / b->threshold,
-                       b->threshold * 1e3);
+                       b->mean_execution_seconds * 1e3,
+                       b->mean_execution_seconds / b->threshold_seconds,
+                       b->threshold_seconds * 1e3);
     else if (type == ASSAY_BOTTLENECK_MEMORY)
-        (void)snprintf(text, sizeof text, "%.1f MiB held on average", b->mean_memory_usage);
+        (void)snprintf(text, sizeof text, "%.1f MiB held on average", b->mean_memory_usage_mb);
     else if (type == ASSAY_BOTTLENECK_IO)
         (void)snprintf(text, sizeof text, "%.1f reads and writes a call", b->io_intensity);
     else if (type == ASSAY_BOTTLENECK_UNDERUTILIZATION)
-        (void)snprintf(text, sizeof text, "the device is %.1f %% busy", b->gpu_utilization);
+        (void)snprintf(text, sizeof text, "the device is %.1f %% busy", b->gpu_utilization_percent);
     else
         (void)snprintf(text, sizeof text, "the standard deviation is %.0f %% of the mean",
-                       b->execution_time_std / b->mean_execution_time * 100);
+                       b->std_execution_seconds / b->mean_execution_seconds * 100);
     return as_arena_text(arena, text, strlen(text));
 }
 
 static bool is_unsteady(const struct assay_bottleneck_analyzer *a, const struct assay_bottleneck *b)
 {
-    return b->mean_execution_time > 0 &&
-           b->execution_time_std / b->mean_execution_time > a->options.variance_cv;
+    return b->mean_execution_seconds > 0 &&
+           b->std_execution_seconds / b->mean_execution_seconds > a->options.variance_cv;
 }
 
 static int recommend(struct assay_bottleneck_analyzer *a, struct assay_error *err)

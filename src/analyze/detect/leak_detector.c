@@ -25,7 +25,7 @@
 #define SHORTEST_WINDOWS 3   /* documented windows in the shortest series that is judged */
 
 struct assay_leak_detector {
-    struct assay_leak_options options;
+    struct assay_leak_detector_options options;
     struct as_leak_rule rule;
     struct as_leak_window window;
     struct as_leak_series process;
@@ -42,8 +42,8 @@ struct assay_leak_detector {
     double outside_mb; /* grown outside the heap */
 };
 
-static const struct assay_leak_options defaults = {
-    .size = sizeof(struct assay_leak_options),
+static const struct assay_leak_detector_options defaults = {
+    .size = sizeof(struct assay_leak_detector_options),
     .threshold_mb = 10,
     .window_size = 10,
     .p_value = 0.001,
@@ -51,8 +51,8 @@ static const struct assay_leak_options defaults = {
     .max_readings = 4096,
 };
 
-static int take_options(struct assay_leak_options *out, const struct assay_leak_options *given,
-                        struct assay_error *err)
+static int take_options(struct assay_leak_detector_options *out,
+                        const struct assay_leak_detector_options *given, struct assay_error *err)
 {
     *out = defaults;
     if (!given)
@@ -60,7 +60,7 @@ static int take_options(struct assay_leak_options *out, const struct assay_leak_
     if (given->size != sizeof *given)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "the leak options are not of this version; begin "
-                       "them with ASSAY_LEAK_OPTIONS_INIT");
+                       "them with ASSAY_LEAK_DETECTOR_OPTIONS_INIT");
     if (!(given->threshold_mb >= 0) || isinf(given->threshold_mb))
         return as_fail(err, ASSAY_ERR_USAGE, "the leak threshold must be 0 MB or more");
     if (given->window_size && (given->window_size < 3 || given->window_size > MAX_WINDOW))
@@ -93,7 +93,7 @@ static int take_options(struct assay_leak_options *out, const struct assay_leak_
     return ASSAY_OK;
 }
 
-static struct as_leak_rule make_rule(const struct assay_leak_options *o)
+static struct as_leak_rule make_rule(const struct assay_leak_detector_options *o)
 {
     size_t quarter = o->window_size * WINDOWS_A_WINDOW / 4, most = o->max_readings / 33;
 
@@ -109,9 +109,10 @@ static struct as_leak_rule make_rule(const struct assay_leak_options *o)
 }
 
 int assay_leak_detector_new(struct assay_leak_detector **out,
-                            const struct assay_leak_options *options, struct assay_error *err)
+                            const struct assay_leak_detector_options *options,
+                            struct assay_error *err)
 {
-    struct assay_leak_options taken;
+    struct assay_leak_detector_options taken;
     struct assay_leak_detector *d;
     int rc;
 
@@ -162,7 +163,7 @@ void assay_leak_detector_free(struct assay_leak_detector *d)
     as_free(d);
 }
 
-void assay_leak_reset(struct assay_leak_detector *d)
+void assay_leak_detector_reset(struct assay_leak_detector *d)
 {
     if (!d)
         return;
@@ -170,7 +171,7 @@ void assay_leak_reset(struct assay_leak_detector *d)
     as_leak_window_reset(&d->window);
 }
 
-void assay_leak_set_room(struct assay_leak_detector *d, double capacity_mb)
+void assay_leak_detector_set_headroom(struct assay_leak_detector *d, double capacity_mb)
 {
     if (!d)
         return;
@@ -243,8 +244,8 @@ static int add_process(struct assay_leak_detector *d, const struct as_leak_sampl
     return rc;
 }
 
-int assay_leak_add(struct assay_leak_detector *d, const char *layer, double memory_mb,
-                   uint64_t step, double timestamp, struct assay_error *err)
+int assay_leak_detector_add(struct assay_leak_detector *d, const char *layer, double memory_mb,
+                            uint64_t step, double timestamp, struct assay_error *err)
 {
     struct as_leak_sample point = {.mb = memory_mb, .low_mb = memory_mb, .step = step};
     struct as_leak_reading reading = {.mb = memory_mb};
@@ -275,14 +276,14 @@ int assay_leak_add(struct assay_leak_detector *d, const char *layer, double memo
     return rc;
 }
 
-size_t assay_leak_list(struct assay_leak_detector *d, const struct assay_leak **out)
+size_t assay_leak_detector_leaks(struct assay_leak_detector *d, const struct assay_leak **out)
 {
     if (out)
         *out = d ? d->window.leaks : NULL;
     return d ? d->window.n_leaks : 0;
 }
 
-bool assay_leak_any(struct assay_leak_detector *d)
+bool assay_leak_detector_any(struct assay_leak_detector *d)
 {
     return d && d->window.n_seen > 0;
 }
@@ -313,8 +314,8 @@ static void put_outside_aside(struct assay_leak_detector *d)
     d->incidents.n = 0;
 }
 
-int assay_leak_incidents(struct assay_leak_detector *d, const struct assay_leak_incident **out,
-                         struct assay_error *err)
+int assay_leak_detector_incidents(struct assay_leak_detector *d,
+                                  const struct assay_leak_incident **out, struct assay_error *err)
 {
     int rc = ASSAY_OK;
 
@@ -335,8 +336,8 @@ int assay_leak_incidents(struct assay_leak_detector *d, const struct assay_leak_
     return rc < 0 ? rc : (int)d->incidents.n;
 }
 
-int assay_leak_summary(struct assay_leak_detector *d, struct assay_leak_summary *out,
-                       struct assay_error *err)
+int assay_leak_detector_summary(struct assay_leak_detector *d, struct assay_leak_summary *out,
+                                struct assay_error *err)
 {
     const struct assay_leak_incident *incidents;
     const struct as_leak_window *w;
@@ -346,14 +347,14 @@ int assay_leak_summary(struct assay_leak_detector *d, struct assay_leak_summary 
         return as_fail(err, ASSAY_ERR_USAGE,
                        "the leak detector or the pointer for its summary is NULL");
     w = &d->window;
-    n = assay_leak_incidents(d, &incidents, err);
+    n = assay_leak_detector_incidents(d, &incidents, err);
     if (n < 0)
         return n;
     *out = (struct assay_leak_summary){
         .has_leaks = w->n_seen > 0,
         .leak_count = (size_t)w->n_seen,
         .total_memory_leaked_mb = w->sum_increase_mb,
-        .average_growth_rate = w->n_seen ? w->sum_rate / (double)w->n_seen : AS_UNKNOWN,
+        .average_growth_mb_per_step = w->n_seen ? w->sum_rate / (double)w->n_seen : AS_UNKNOWN,
         .growing = n > 0,
         .n_incidents = (size_t)n,
         .n_series = d->n_layers + 1,
@@ -367,14 +368,14 @@ int assay_leak_summary(struct assay_leak_detector *d, struct assay_leak_summary 
 int as_leak_report(struct assay_leak_detector *detector, struct as_leak_report *out,
                    struct assay_error *err)
 {
-    int rc = assay_leak_summary(detector, &out->summary, err);
+    int rc = assay_leak_detector_summary(detector, &out->summary, err);
 
     if (rc == ASSAY_OK)
-        rc = assay_leak_incidents(detector, &out->incidents, err);
+        rc = assay_leak_detector_incidents(detector, &out->incidents, err);
     if (rc < 0)
         return rc;
     out->n_incidents = (size_t)rc;
-    out->n_leaks = assay_leak_list(detector, &out->leaks);
+    out->n_leaks = assay_leak_detector_leaks(detector, &out->leaks);
     out->outside_heap_mb = as_leak_outside_heap_mb(detector);
     return ASSAY_OK;
 }

@@ -62,7 +62,7 @@ struct as_leak_sample as_leak_join(const struct as_leak_sample three[3]);
 struct as_leak_rule {
     size_t quarter;       /* readings in a quarter window */
     size_t min_readings;  /* of a series too short for the ranges above, to be judged whole */
-    double p, min_growth; /* as in struct assay_leak_options */
+    double p, min_growth; /* as in struct assay_leak_detector_options */
     double warm_up;       /* 0: found */
     double capacity_mb;   /* NaN: unknown */
 };

@@ -138,7 +138,8 @@ static double seconds_left(double capacity_mb, double mb_per_second)
 static void fill_rates(struct assay_leak_incident *out, double mb_per_point, size_t n,
                        const struct as_leak_series *s, double capacity_mb)
 {
-    double line_mb = mb_per_point * (double)(n - 1), seconds = out->end_time - out->start_time;
+    double line_mb = mb_per_point * (double)(n - 1),
+           seconds = out->end_time_seconds - out->start_time_seconds;
     bool steps = out->first_step != ASSAY_LEAK_NO_STEP && out->last_step != ASSAY_LEAK_NO_STEP &&
                  out->last_step > out->first_step;
 
@@ -180,8 +181,8 @@ int as_leak_fill_incident(struct assay_leak_incident *out, const struct as_leak_
         .last = (size_t)(to * s->per_point - 1),
         .first_step = first->step,
         .last_step = last->step,
-        .start_time = first->time,
-        .end_time = last->time,
+        .start_time_seconds = first->time,
+        .end_time_seconds = last->time,
         .start_memory_mb = start_of(&growth, work, n),
         .net_growth_mb = growth.slope * (double)(n - 1),
         .p_value = growth.p,

@@ -101,7 +101,7 @@ static struct assay_leak make_leak(const struct as_leak_window *w)
         .increase_mb = end - start,
         .growth_rate_mb_per_step = find_slope(w),
         .window_size = w->size,
-        .timestamp = reading_at(w, w->size - 1)->time,
+        .timestamp_seconds = reading_at(w, w->size - 1)->time,
     };
 }
 

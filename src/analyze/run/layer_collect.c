@@ -11,13 +11,14 @@
 #define AS_MAX_ITERATIONS ((size_t)4 << 20)
 
 static const char *const phase_name[ASSAY_PHASE_COUNT] = {
-    [ASSAY_FORWARD] = "forward", [ASSAY_BACKWARD] = "backward", [ASSAY_OPTIMIZER] = "optimizer",
-    [ASSAY_DATA] = "data",       [ASSAY_COMM] = "comm",
+    [ASSAY_PHASE_FORWARD] = "forward",     [ASSAY_PHASE_BACKWARD] = "backward",
+    [ASSAY_PHASE_OPTIMIZER] = "optimizer", [ASSAY_PHASE_DATA] = "data",
+    [ASSAY_PHASE_COMM] = "comm",
 };
 
 static int8_t find_phase(const struct as_run_site *site)
 {
-    if (site->category != ASSAY_PHASE)
+    if (site->category != ASSAY_CATEGORY_PHASE)
         return -1;
     for (int i = 0; i < ASSAY_PHASE_COUNT; i++) {
         if (strcmp(site->name, phase_name[i]) == 0)
@@ -363,7 +364,7 @@ static bool fold_parts(struct as_collector *c, uint32_t thread)
             .max_ns = p->moments.total.n ? (double)p->moments.total.max : AS_UNKNOWN,
             .mean_ns = as_moments_mean(&p->moments),
             .std_population_ns = as_moments_std_population(&p->moments)};
-        if (as_run_site_at(c->run, g->site)->category != ASSAY_PHASE)
+        if (as_run_site_at(c->run, g->site)->category != ASSAY_CATEGORY_PHASE)
             out->thread[thread].calls += p->moments.total.n;
         as_moments_merge(&g->moments, &p->moments);
         g->failed += p->failed;

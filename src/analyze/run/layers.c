@@ -193,7 +193,7 @@ static int by_self(const void *a, const void *b)
 
 static bool is_phase(const struct as_collector *c, const struct as_gathered *g)
 {
-    return as_run_site_at(c->run, g->site)->category == ASSAY_PHASE;
+    return as_run_site_at(c->run, g->site)->category == ASSAY_CATEGORY_PHASE;
 }
 
 static int make_layers(struct as_collector *c, struct assay_error *err)
@@ -304,9 +304,9 @@ static int make_iterations(struct as_layers *out, struct assay_error *err)
     it->first.score = AS_UNKNOWN;
     if (it->n == 0)
         return ASSAY_OK;
-    rc = assay_latency_stats(it->record, it->n, ASSAY_LATENCY_WALL, &it->wall, err);
+    rc = assay_latency_summarize(it->record, it->n, ASSAY_LATENCY_WALL, &it->wall, err);
     if (rc == ASSAY_OK)
-        rc = assay_latency_stats(it->record, it->n, ASSAY_LATENCY_KERNEL, &it->kernel, err);
+        rc = assay_latency_summarize(it->record, it->n, ASSAY_LATENCY_KERNEL, &it->kernel, err);
     if (rc < 0)
         return rc;
     wall = as_alloc_zero(3 * it->n, sizeof *wall); /* the samples, and room for both tests */

@@ -58,8 +58,9 @@ static void put_no_device(struct as_json_writer *w, const void *object)
 /* ---- the session ---- */
 
 #define S struct assay_manager_session
-DESCRIBE(as_manager_session_shape, F(start_time), F(end_time), F(duration_seconds), F(sessions),
-         F(calls), F(seconds_per_call), F(feeding_seconds), F(wait_seconds), F(cpu_seconds),
+DESCRIBE(as_manager_session_shape, K("start_time", start_time_seconds),
+         K("end_time", end_time_seconds), F(duration_seconds), F(sessions), F(calls),
+         F(seconds_per_call), F(feeding_seconds), F(wait_seconds), F(cpu_seconds),
          K("total_seconds", cost_seconds), K("share", cost_share), F(feed_failures));
 #undef S
 
@@ -81,13 +82,18 @@ static void put_which(struct as_json_writer *w, const void *object)
 }
 
 #define S struct assay_layer_stats
-DESCRIBE(as_layer_stats_shape, NAME(layer), F(call_count), F(failed_count), F(total_time),
-         F(min_time), F(max_time), F(mean_time), F(std_time), F(std_time_sample),
-         K("coefficient_of_variation", cv), F(self_time), F(failed_time), K("p50_time", p50),
-         K("p95_time", p95), K("p99_time", p99), MADE("percentile_method", put_method),
-         F(percentile_error), MADE("percentiles_of", put_which),
-         AS_FIELD_VALUES(S, execution_times, n_execution_times, MAX_TIMES),
-         AS_FIELD_VALUES(S, self_times, n_self_times, MAX_TIMES), F(percentiles_newest), F(nested));
+DESCRIBE(as_layer_stats_shape, NAME(layer), F(call_count), F(failed_count),
+         K("total_time", total_seconds), K("min_time", min_seconds), K("max_time", max_seconds),
+         K("mean_time", mean_seconds), K("std_time", std_seconds),
+         K("std_time_sample", std_sample_seconds), K("coefficient_of_variation", cv),
+         K("self_time", self_seconds), K("failed_time", failed_seconds), K("p50_time", p50_seconds),
+         K("p95_time", p95_seconds), K("p99_time", p99_seconds),
+         MADE("percentile_method", put_method), F(percentile_error),
+         MADE("percentiles_of", put_which),
+         AS_FIELD_KEY_VALUES(S, "execution_times", execution_times_seconds, n_execution_times,
+                             MAX_TIMES),
+         AS_FIELD_KEY_VALUES(S, "self_times", self_times_seconds, n_self_times, MAX_TIMES),
+         F(percentiles_newest), F(nested));
 #undef S
 
 #define S struct assay_metadata
@@ -100,8 +106,10 @@ static void put_status(struct as_json_writer *w, const void *object)
 }
 
 #define S struct assay_layer_event
-DESCRIBE(as_layer_event_shape, NAME(layer), F(execution_time), F(self_time), F(timestamp),
-         F(cumulative_time), F(cumulative_self_time), MADE("status", put_status), F(reason),
+DESCRIBE(as_layer_event_shape, NAME(layer), K("execution_time", execution_seconds),
+         K("self_time", self_seconds), K("timestamp", timestamp_seconds),
+         K("cumulative_time", cumulative_seconds),
+         K("cumulative_self_time", cumulative_self_seconds), MADE("status", put_status), F(reason),
          F(depth), F(thread), F(failed),
          AS_FIELD_LIST(S, metadata, n_metadata, &pair_shape, MAX_PAIRS));
 #undef S
@@ -120,9 +128,10 @@ static void put_known(struct as_json_writer *w, const void *object)
 }
 
 #define S struct assay_memory_counts
-DESCRIBE_OWN(counts_shape, AS_FIELD_NUMBERS(S, current, current[0]),
-             AS_FIELD_NUMBERS(S, peak, peak[0]), AS_FIELD_NUMBERS(S, added, added[0]),
-             F(current_total), F(peak_total), F(mistakes), F(any));
+DESCRIBE_OWN(counts_shape, AS_FIELD_KEY_NUMBERS(S, "current", current_bytes, current_bytes[0]),
+             AS_FIELD_KEY_NUMBERS(S, "peak", peak_bytes, peak_bytes[0]),
+             AS_FIELD_NUMBERS(S, added, added[0]), K("current_total", current_total_bytes),
+             K("peak_total", peak_total_bytes), F(mistakes), F(any));
 #undef S
 
 #define S struct as_memory_profile_summary
@@ -188,7 +197,8 @@ DESCRIBE(as_memory_growth_shape, NAME(layer), F(timestamp), K("memory_growth_mb"
 #define S struct assay_leak
 DESCRIBE(as_leak_shape, F(start_memory_mb), F(end_memory_mb), F(increase_mb),
          F(growth_rate_mb_per_step), F(window_size),
-         TEXTS("layers_involved", layers_involved, n_layers_involved), F(timestamp));
+         TEXTS("layers_involved", layers_involved, n_layers_involved),
+         K("timestamp", timestamp_seconds));
 #undef S
 
 /* NULL: it is known. */
@@ -204,17 +214,18 @@ static void put_exhaustion_reason(struct as_json_writer *w, const void *object)
 #define S struct assay_leak_incident
 DESCRIBE(as_incident_shape, F(layer), K("first_reading", first), K("last_reading", last),
          KNOWN("first_step", first_step), KNOWN("last_step", last_step),
-         K("start_time_unix_seconds", start_time), K("end_time_unix_seconds", end_time),
-         F(start_memory_mb), F(end_memory_mb), F(net_growth_mb),
-         K("growth_mb_per_step", mb_per_step), K("growth_mb_per_second", mb_per_second), F(p_value),
-         K("kendall_tau", tau), F(seconds_to_exhaustion),
-         MADE("seconds_to_exhaustion_reason", put_exhaustion_reason));
+         K("start_time_unix_seconds", start_time_seconds),
+         K("end_time_unix_seconds", end_time_seconds), F(start_memory_mb), F(end_memory_mb),
+         F(net_growth_mb), K("growth_mb_per_step", mb_per_step),
+         K("growth_mb_per_second", mb_per_second), F(p_value), K("kendall_tau", tau),
+         F(seconds_to_exhaustion), MADE("seconds_to_exhaustion_reason", put_exhaustion_reason));
 #undef S
 
 #define S struct assay_leak_summary
 DESCRIBE(as_leak_summary_shape, F(has_leaks), F(leak_count), F(total_memory_leaked_mb),
-         F(average_growth_rate), F(leaks_dropped), F(growing), K("series", n_series),
-         K("readings", n_readings), K("layer_readings_dropped", layers_dropped));
+         K("average_growth_rate", average_growth_mb_per_step), F(leaks_dropped), F(growing),
+         K("series", n_series), K("readings", n_readings),
+         K("layer_readings_dropped", layers_dropped));
 #undef S
 
 #define S struct assay_layer_leak
@@ -233,10 +244,11 @@ static const char *const type_name[] = {
 static const char *const priority_name[] = {"low", "medium", "high"};
 
 #define S struct assay_bottleneck
-DESCRIBE(as_bottleneck_shape, NAME(layer), F(mean_execution_time), F(execution_time_std),
-         F(threshold), F(overhead_percentage), F(mean_memory_usage), F(io_intensity),
-         F(gpu_utilization), AS_FIELD_NAMED_ARRAY(S, "bottleneck_type", type, n_types, type_name),
-         F(severity_score));
+DESCRIBE(as_bottleneck_shape, NAME(layer), K("mean_execution_time", mean_execution_seconds),
+         K("execution_time_std", std_execution_seconds), K("threshold", threshold_seconds),
+         F(overhead_percentage), K("mean_memory_usage", mean_memory_usage_mb), F(io_intensity),
+         K("gpu_utilization", gpu_utilization_percent),
+         AS_FIELD_NAMED_ARRAY(S, "bottleneck_type", type, n_types, type_name), F(severity_score));
 #undef S
 
 #define S struct assay_recommendation
@@ -268,7 +280,7 @@ DESCRIBE(as_bottleneck_summary_shape, F(total_bottlenecks), F(critical_bottlenec
 #undef S
 
 #define S struct assay_bottleneck_result
-DESCRIBE(as_bottleneck_totals_shape, K("threshold_seconds", threshold), F(threshold_exact),
+DESCRIBE(as_bottleneck_totals_shape, K("threshold_seconds", threshold_seconds), F(threshold_exact),
          K("total_self_seconds", total_self_seconds), K("calls", n_calls),
          K("failed_calls", n_failed), F(dropped_calls), K("layers", n_layers),
          AS_FIELD_OBJECT(S, summary, &as_bottleneck_summary_shape));
@@ -283,8 +295,8 @@ static void put_test(struct as_json_writer *w, const void *object)
 
 #define S struct assay_anomaly
 DESCRIBE(as_anomaly_shape, NAME(layer), NAME(metric), F(value),
-         K("timestamp_unix_seconds", timestamp), MADE("test", put_test), K("z_score", z), F(mean),
-         K("std_population", std), F(median), K("fence_low", low), K("fence_high", high),
+         K("timestamp_unix_seconds", timestamp_seconds), MADE("test", put_test), K("z_score", z),
+         F(mean), K("std_population", std), F(median), K("fence_low", low), K("fence_high", high),
          K("window_values", n_window),
          AS_FIELD_ENUM(S, tests, (ASSAY_ANOMALY_Z | ASSAY_ANOMALY_IQR) + 1));
 #undef S
@@ -327,8 +339,9 @@ static void put_calls(struct as_json_writer *w, const void *object)
 }
 
 #define S struct assay_backend_data
-DESCRIBE(as_backend_data_shape, F(mean_time), F(std_time), F(total_time),
-         MADE("call_count", put_calls), NAME(backend), K("calls", call_count));
+DESCRIBE(as_backend_data_shape, K("mean_time", mean_seconds), K("std_time", std_seconds),
+         K("total_time", total_seconds), MADE("call_count", put_calls), NAME(backend),
+         K("calls", call_count));
 #undef S
 
 #define S struct assay_layer_comparison
@@ -339,8 +352,9 @@ DESCRIBE(as_layer_comparison_shape, NAME(layer),
 #undef S
 
 #define S struct assay_backend_total
-DESCRIBE(as_backend_total_shape, NAME(backend), F(total_time), F(normalized_time), F(layer_wins),
-         F(sure_wins), F(peak_memory_mb), F(energy_j), F(timestamp));
+DESCRIBE(as_backend_total_shape, NAME(backend), K("total_time", total_seconds),
+         K("normalized_time", normalized_seconds), F(layer_wins), F(sure_wins), F(peak_memory_mb),
+         F(energy_j), K("timestamp", timestamp_seconds));
 #undef S
 
 #define S struct assay_comparison_summary
@@ -370,8 +384,9 @@ static void put_seconds(struct as_json_writer *w, const void *object)
 }
 
 #define S struct assay_load_balance
-DESCRIBE(as_load_balance_shape, F(mean_time), F(std_time), F(max_time), F(min_time),
-         F(imbalance_factor), F(slowest_node), F(fastest_node), F(is_balanced),
+DESCRIBE(as_load_balance_shape, K("mean_time", mean_seconds), K("std_time", std_seconds),
+         K("max_time", max_seconds), K("min_time", min_seconds), F(imbalance_factor),
+         F(slowest_node), F(fastest_node), F(is_balanced),
          K("imbalance_max_over_mean", max_over_mean), MADE("time_unit", put_seconds),
          K("nodes_without_time", n_without_time), F(error), F(telling_metric), F(telling_value),
          F(telling_others));
@@ -390,7 +405,8 @@ static void put_mib_rate(struct as_json_writer *w, const void *object)
 
 #define S struct assay_communication_overhead
 DESCRIBE(as_communication_shape, F(total_communication_time_ms), F(total_data_transferred_mb),
-         F(event_count), F(mean_bandwidth_mbps), MADE("mean_bandwidth_mbps_unit", put_mib_rate),
+         F(event_count), K("mean_bandwidth_mbps", mean_bandwidth_mib_per_second),
+         MADE("mean_bandwidth_mbps_unit", put_mib_rate),
          K("bandwidth_mib_per_second", mib_per_second),
          K("bandwidth_bytes_per_second", bytes_per_second),
          K("bandwidth_megabits_per_second", megabits_per_second), F(busy_time_ms),
@@ -415,7 +431,7 @@ DESCRIBE(as_distributed_bottleneck_shape, NAME(type), NAME(severity), NAME(detai
 
 #define S struct assay_metric_total
 DESCRIBE(as_metric_total_shape, NAME(node), NAME(metric), F(count), F(mean), F(min), F(max),
-         F(last), K("last_timestamp_unix_seconds", last_timestamp));
+         F(last), K("last_timestamp_unix_seconds", last_timestamp_seconds));
 #undef S
 
 /* ---- the run ---- */
@@ -432,9 +448,9 @@ DESCRIBE_OWN(extra_shape, NAME(name), F(json), F(reason));
 DESCRIBE_OWN(head_shape, NAME(assay_version), F(timestamp),
              INSIDE("session", session, as_manager_session_shape), AS_FIELD_NUMBERS(S, on, on[0]),
              AS_FIELD_NUMBERS(S, reason, reason[0]), K("timeline_dropped", layers.timeline_dropped),
-             K("total_time", layers.total_time), K("total_self_time", layers.total_self_time),
+             K("total_time", layers.total_seconds), K("total_self_time", layers.total_self_seconds),
              K("total_calls", layers.total_calls), K("failed_calls", layers.failed_calls),
-             K("average_time_per_call", layers.average_time_per_call), RANKS("slowest", slowest),
+             K("average_time_per_call", layers.average_seconds_per_call), RANKS("slowest", slowest),
              RANKS("most_variable", most_variable), RANKS("most_variable_cv", most_variable_cv),
              K("calls_unnamed", layers.calls_unnamed), K("calls_too_deep", layers.calls_too_deep),
              K("calls_abandoned", layers.calls_abandoned),
@@ -526,8 +542,9 @@ static bool is_sound(struct as_manager_run *run)
 
     for (size_t i = 0; i < run->layers.n_layers; i++) {
         struct assay_layer_stats *l = &layers[i];
-        const double time[] = {l->total_time, l->self_time, l->min_time, l->max_time, l->mean_time,
-                               l->std_time,   l->p50,       l->p95,      l->p99};
+        const double time[] = {l->total_seconds, l->self_seconds, l->min_seconds,
+                               l->max_seconds,   l->mean_seconds, l->std_seconds,
+                               l->p50_seconds,   l->p95_seconds,  l->p99_seconds};
 
         for (size_t k = 0; k < AS_COUNT_OF(time); k++)
             if (!is_time(time[k]))
@@ -536,10 +553,10 @@ static bool is_sound(struct as_manager_run *run)
             (l->n_self_times && l->n_self_times != l->n_execution_times))
             return false;
         if (!l->nested)
-            l->self_times = l->execution_times;
+            l->self_times_seconds = l->execution_times_seconds;
         else if (!l->n_self_times)
-            l->self_times = NULL;
-        l->n_self_times = l->self_times ? l->n_execution_times : 0;
+            l->self_times_seconds = NULL;
+        l->n_self_times = l->self_times_seconds ? l->n_execution_times : 0;
     }
     return is_time(run->session.duration_seconds) && run->layers.n_threads <= MAX_NAMES;
 }

@@ -13,16 +13,16 @@
 int as_anomaly_report(const struct assay_anomaly_detector *detector, struct as_arena *arena,
                       struct as_anomaly_report *out, struct assay_error *err)
 {
-    size_t n = assay_anomaly_count(detector);
+    size_t n = assay_anomaly_detector_count(detector);
     struct assay_anomaly *list = as_arena_zero(arena, n + 1, sizeof *list);
 
     if (!list)
         return as_fail_nomem(err);
     for (size_t i = 0; i < n; i++)
-        list[i] = *assay_anomaly_at(detector, i);
+        list[i] = *assay_anomaly_detector_at(detector, i);
     *out = (struct as_anomaly_report){.list = list, .n = n};
-    assay_anomaly_summary(detector, &out->summary);
-    out->n_layers = assay_anomaly_layers(detector, &out->layer);
+    assay_anomaly_detector_summary(detector, &out->summary);
+    out->n_layers = assay_anomaly_detector_layers(detector, &out->layer);
     return ASSAY_OK;
 }
 
@@ -38,18 +38,18 @@ static struct as_call_times times_of(const struct assay_layer_stats *s)
 {
     return (struct as_call_times){
         .n = s->call_count,
-        .mean_ns = s->mean_time * 1e9,
-        .std_population_ns = s->std_time * 1e9,
-        .std_sample_ns = s->std_time_sample * 1e9,
-        .cv = s->mean_time > 0 ? s->std_time_sample / s->mean_time : AS_UNKNOWN,
-        .min_ns = s->min_time * 1e9,
-        .max_ns = s->max_time * 1e9,
-        .median_ns = s->p50 * 1e9,
+        .mean_ns = s->mean_seconds * 1e9,
+        .std_population_ns = s->std_seconds * 1e9,
+        .std_sample_ns = s->std_sample_seconds * 1e9,
+        .cv = s->mean_seconds > 0 ? s->std_sample_seconds / s->mean_seconds : AS_UNKNOWN,
+        .min_ns = s->min_seconds * 1e9,
+        .max_ns = s->max_seconds * 1e9,
+        .median_ns = s->p50_seconds * 1e9,
         .mad_ns = AS_UNKNOWN,
-        .p50_ns = s->p50 * 1e9,
+        .p50_ns = s->p50_seconds * 1e9,
         .p90_ns = AS_UNKNOWN,
-        .p95_ns = s->p95 * 1e9,
-        .p99_ns = s->p99 * 1e9,
+        .p95_ns = s->p95_seconds * 1e9,
+        .p99_ns = s->p99_seconds * 1e9,
         .p50_nearest_ns = AS_UNKNOWN,
         .p95_nearest_ns = AS_UNKNOWN,
         .p99_nearest_ns = AS_UNKNOWN,
@@ -66,7 +66,7 @@ static struct as_call_times times_of(const struct assay_layer_stats *s)
 static void fill_layer(struct as_layer *to, struct as_run_site *site, uint32_t id,
                        const struct assay_layer_stats *s)
 {
-    *site = (struct as_run_site){.name = s->layer, .category = ASSAY_LAYER, .known = true};
+    *site = (struct as_run_site){.name = s->layer, .category = ASSAY_CATEGORY_LAYER, .known = true};
     *to = (struct as_layer){
         .site = id,
         .info = site,
@@ -74,12 +74,12 @@ static void fill_layer(struct as_layer *to, struct as_run_site *site, uint32_t i
         .bytes = AS_UNKNOWN,
         .calls = s->call_count,
         .failed = s->failed_count,
-        .inclusive_ns = whole_ns(s->total_time),
-        .self_ns = whole_ns(s->self_time),
+        .inclusive_ns = whole_ns(s->total_seconds),
+        .self_ns = whole_ns(s->self_seconds),
         .first_ns = id, /* they stand in the order of their first calls */
         .times = times_of(s),
-        .call_seconds = s->execution_times,
-        .call_self_seconds = s->self_times,
+        .call_seconds = s->execution_times_seconds,
+        .call_self_seconds = s->self_times_seconds,
         .n_call_seconds = s->n_execution_times,
     };
     for (size_t k = 0; k < AS_LAYER_SPARK; k++)
@@ -124,14 +124,14 @@ static void fill_open(struct as_layers *out, struct as_run_site *site,
                       const struct assay_layer_profile *from)
 {
     for (size_t i = 0; i < from->n_open_at_end; i++) {
-        static const struct assay_layer_stats none = {.p50 = AS_UNKNOWN,
-                                                      .p95 = AS_UNKNOWN,
-                                                      .p99 = AS_UNKNOWN,
-                                                      .min_time = AS_UNKNOWN,
-                                                      .max_time = AS_UNKNOWN,
-                                                      .mean_time = AS_UNKNOWN,
-                                                      .std_time = AS_UNKNOWN,
-                                                      .std_time_sample = AS_UNKNOWN};
+        static const struct assay_layer_stats none = {.p50_seconds = AS_UNKNOWN,
+                                                      .p95_seconds = AS_UNKNOWN,
+                                                      .p99_seconds = AS_UNKNOWN,
+                                                      .min_seconds = AS_UNKNOWN,
+                                                      .max_seconds = AS_UNKNOWN,
+                                                      .mean_seconds = AS_UNKNOWN,
+                                                      .std_seconds = AS_UNKNOWN,
+                                                      .std_sample_seconds = AS_UNKNOWN};
         struct assay_layer_stats stats = none;
         size_t at = 0;
 

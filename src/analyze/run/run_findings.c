@@ -93,13 +93,21 @@ static const struct {
     const char *key;
     size_t at;
 } note_metric[] = {
-#define METRIC(name)                                                                               \
+#define METRIC(key, member)                                                                        \
     {                                                                                              \
-#name, offsetof(struct assay_layer_metrics, name)                                          \
+        (key), offsetof(struct assay_layer_metrics, member)                                        \
     }
-    METRIC(memory_usage), METRIC(io_operations), METRIC(gpu_utilization), METRIC(flops),
-    METRIC(bytes),        METRIC(minor_faults),  METRIC(major_faults),    METRIC(io_wait_time),
-    METRIC(io_bytes),     METRIC(cpu_time),      METRIC(switches),
+    METRIC("memory_usage", memory_usage_mb),
+    METRIC("io_operations", io_operations),
+    METRIC("gpu_utilization", gpu_utilization_percent),
+    METRIC("flops", flops),
+    METRIC("bytes", bytes),
+    METRIC("minor_faults", minor_faults),
+    METRIC("major_faults", major_faults),
+    METRIC("io_wait_time", io_wait_seconds),
+    METRIC("io_bytes", io_bytes),
+    METRIC("cpu_time", cpu_seconds),
+    METRIC("switches", switches),
 #undef METRIC
 };
 
@@ -117,7 +125,7 @@ static void take_note(struct maker *m, struct assay_layer_metrics *metrics,
 static void note_memory(struct maker *m, const struct as_span *span,
                         const struct assay_layer_metrics *metrics)
 {
-    double mb = metrics->memory_usage;
+    double mb = metrics->memory_usage_mb;
     struct reading *r;
 
     for (uint32_t i = 0; i < span->n_notes; i++) {
@@ -144,10 +152,10 @@ static void on_end(void *user, const struct as_span *span)
     const struct as_run_site *site = as_run_site_at(m->run, span->site);
     struct assay_layer_metrics metrics = assay_layer_metrics_init;
 
-    if (m->rc < 0 || span->state > AS_SPAN_FAILED || site->category == ASSAY_PHASE)
+    if (m->rc < 0 || span->state > AS_SPAN_FAILED || site->category == ASSAY_CATEGORY_PHASE)
         return;
-    metrics.execution_time = (double)(span->end_ns - span->start_ns) * 1e-9;
-    metrics.self_time = (double)(span->end_ns - span->start_ns - span->child_ns) * 1e-9;
+    metrics.execution_seconds = (double)(span->end_ns - span->start_ns) * 1e-9;
+    metrics.self_seconds = (double)(span->end_ns - span->start_ns - span->child_ns) * 1e-9;
     metrics.flops = attribute(site, "flops");
     metrics.bytes = attribute(site, "bytes");
     metrics.failed = span->state == AS_SPAN_FAILED;
@@ -194,14 +202,14 @@ static int walk(struct maker *m)
     const struct as_span_visitor visitor = {
         .user = m, .end = on_end, .sample = on_sample, .iteration = on_iteration};
 
-    m->rss = find_site(m->run, ASSAY_CHANNEL, AS_CHANNEL_RSS);
+    m->rss = find_site(m->run, ASSAY_CATEGORY_CHANNEL, AS_CHANNEL_RSS);
     m->view->memory.what = "resident memory of the process";
     if (!m->rss) {
-        m->rss = find_site(m->run, ASSAY_CHANNEL, AS_CHANNEL_TREE_RSS);
+        m->rss = find_site(m->run, ASSAY_CATEGORY_CHANNEL, AS_CHANNEL_TREE_RSS);
         m->of_tree = m->rss != 0;
         m->view->memory.what = "resident memory of the program and its children";
     }
-    m->rss_key = find_site(m->run, ASSAY_KEY, "rss_bytes");
+    m->rss_key = find_site(m->run, ASSAY_CATEGORY_KEY, "rss_bytes");
     for (size_t i = 0; i < m->run->n_threads && m->rc == ASSAY_OK; i++) {
         int rc = as_span_walk(m->run, &m->run->thread[i], &visitor, NULL, m->err);
 
@@ -268,9 +276,9 @@ static int feed_detector(struct maker *m)
 
         while (next < m->marks.n && mark[next].ns <= r[i].ns)
             next++;
-        rc = assay_leak_add(m->view->detector, layer, r[i].mb,
-                            next ? mark[next - 1].number : ASSAY_LEAK_NO_STEP,
-                            start + (double)r[i].ns * 1e-9, m->err);
+        rc = assay_leak_detector_add(m->view->detector, layer, r[i].mb,
+                                     next ? mark[next - 1].number : ASSAY_LEAK_NO_STEP,
+                                     start + (double)r[i].ns * 1e-9, m->err);
     }
     return rc;
 }
@@ -345,7 +353,7 @@ static int judge(struct maker *m)
     if (rc == ASSAY_OK)
         rc = layer_memory(m);
     if (rc == ASSAY_OK)
-        rc = assay_bottleneck_analyze(m->view->analyzer, &result, m->err);
+        rc = assay_bottleneck_analyzer_analyze(m->view->analyzer, &result, m->err);
     if (rc == ASSAY_OK)
         m->view->bottlenecks = *result;
     return rc;
@@ -385,7 +393,8 @@ int as_run_findings_new(struct as_run_findings **out, struct as_run *run, struct
     if (!m.view)
         return as_fail_nomem(err);
     m.view->memory.kernel_peak_mb = AS_UNKNOWN;
-    rc = assay_bottleneck_new(&m.view->analyzer, options ? options->bottlenecks : NULL, err);
+    rc = assay_bottleneck_analyzer_new(&m.view->analyzer, options ? options->bottlenecks : NULL,
+                                       err);
     if (rc == ASSAY_OK && options && options->peaks)
         as_bottleneck_set_peaks(m.view->analyzer, options->peaks, 1); /* a call's thread */
     if (rc == ASSAY_OK)
@@ -478,10 +487,10 @@ static int take_leaks(struct as_run_findings *to, const struct as_manager_run *f
 
 /* The limits are of windows; trends have none, and stay as the manager found them. */
 static int judge_windows(struct as_run_findings *to, const struct as_manager_run *from,
-                         const struct assay_leak_options *options, struct assay_error *err)
+                         const struct assay_leak_detector_options *options, struct assay_error *err)
 {
     const struct as_memory_report *memory = &from->memory;
-    struct assay_leak_options process = *options;
+    struct assay_leak_detector_options process = *options;
     struct as_leak_report *found = &to->leaks.found, windows = {.n_leaks = 0};
     int rc;
 
@@ -495,8 +504,8 @@ static int judge_windows(struct as_run_findings *to, const struct as_manager_run
         const struct as_memory_layer_reading *r = &memory->snapshot[i];
 
         if (r->cpu_memory_mb >= 0 && isfinite(r->cpu_memory_mb) && isfinite(r->timestamp))
-            rc = assay_leak_add(to->detector, r->layer, r->cpu_memory_mb, ASSAY_LEAK_NO_STEP,
-                                r->timestamp, err);
+            rc = assay_leak_detector_add(to->detector, r->layer, r->cpu_memory_mb,
+                                         ASSAY_LEAK_NO_STEP, r->timestamp, err);
     }
     if (rc == ASSAY_OK)
         rc = as_leak_report(to->detector, &windows, err);
@@ -505,7 +514,7 @@ static int judge_windows(struct as_run_findings *to, const struct as_manager_run
     found->summary.has_leaks = windows.summary.has_leaks;
     found->summary.leak_count = windows.summary.leak_count;
     found->summary.total_memory_leaked_mb = windows.summary.total_memory_leaked_mb;
-    found->summary.average_growth_rate = windows.summary.average_growth_rate;
+    found->summary.average_growth_mb_per_step = windows.summary.average_growth_mb_per_step;
     found->leaks = windows.leaks;
     found->n_leaks = windows.n_leaks;
     to->leaks.again = memory->n_snapshots;
@@ -514,7 +523,8 @@ static int judge_windows(struct as_run_findings *to, const struct as_manager_run
 }
 
 int as_run_findings_manager(struct as_run_findings **out, const struct as_manager_run *manager,
-                            const struct assay_leak_options *leaks, struct assay_error *err)
+                            const struct assay_leak_detector_options *leaks,
+                            struct assay_error *err)
 {
     struct as_run_findings *to = as_alloc_zero(1, sizeof *to);
     int rc;
@@ -523,8 +533,8 @@ int as_run_findings_manager(struct as_run_findings **out, const struct as_manage
     if (!to)
         return as_fail_nomem(err);
     to->manager = manager;
-    to->start_time = manager->session.start_time;
-    to->end_time = manager->session.end_time;
+    to->start_time = manager->session.start_time_seconds;
+    to->end_time = manager->session.end_time_seconds;
     to->duration_seconds = manager->session.duration_seconds;
     to->bottlenecks = manager->bottlenecks;
     to->bottlenecks_why = manager->reason[AS_PART_BOTTLENECKS];
@@ -546,7 +556,7 @@ void as_run_findings_free(struct as_run_findings *findings)
     if (!findings)
         return;
     assay_leak_detector_free(findings->detector);
-    assay_bottleneck_free(findings->analyzer);
+    assay_bottleneck_analyzer_free(findings->analyzer);
     as_arena_fini(&findings->arena);
     as_free(findings);
 }

@@ -43,8 +43,8 @@ struct as_run_findings {
 
 /* Thresholds; NULL members mean the defaults. */
 struct as_findings_options {
-    const struct assay_bottleneck_options *bottlenecks;
-    const struct assay_leak_options *leaks;
+    const struct assay_bottleneck_analyzer_options *bottlenecks;
+    const struct assay_leak_detector_options *leaks;
     const struct as_peaks *peaks; /* of the machine that ran it; NULL: not known */
 };
 
@@ -59,7 +59,7 @@ AS_MUST_USE int as_run_findings_new(struct as_run_findings **out, struct as_run 
  * resident memory are judged with those limits: USAGE when it holds none. */
 AS_MUST_USE int as_run_findings_manager(struct as_run_findings **out,
                                         const struct as_manager_run *manager,
-                                        const struct assay_leak_options *leaks,
+                                        const struct assay_leak_detector_options *leaks,
                                         struct assay_error *err);
 
 /* Accepts NULL. */

@@ -32,8 +32,8 @@ static bool is_call(const struct as_run *run, uint32_t site)
 {
     uint32_t category = as_run_site_at(run, site)->category;
 
-    return category == ASSAY_LAYER || category == ASSAY_FUNCTION
-    || category == ASSAY_TIMER;
+    return category == ASSAY_CATEGORY_LAYER || category == ASSAY_CATEGORY_FUNCTION
+    || category == ASSAY_CATEGORY_TIMER;
 }
 
 static void keep(void *user, const struct as_span *span)

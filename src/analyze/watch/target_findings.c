@@ -53,8 +53,8 @@ static int feed(struct assay_leak_detector *d, const struct as_target_series *s,
 
         if (!(s->value[i] >= 0)) /* a reading that makes no sense */
             continue;
-        rc = assay_leak_add(d, NULL, s->value[i] / AS_MIB, steps ? i : ASSAY_LEAK_NO_STEP,
-                            s->seconds[i], err);
+        rc = assay_leak_detector_add(d, NULL, s->value[i] / AS_MIB, steps ? i : ASSAY_LEAK_NO_STEP,
+                                     s->seconds[i], err);
         if (rc < 0)
             return rc;
     }
@@ -153,12 +153,13 @@ static void take_incident(struct as_target_growth *g, const struct as_target_ser
                           const struct assay_leak_incident *at)
 {
     double span = s->seconds[n - 1] - s->seconds[0], stop = as_growth_stop(s->seconds, s->value, n);
-    double end = stop > at->start_time && stop < at->end_time ? stop : at->end_time;
+    double end =
+        stop > at->start_time_seconds && stop < at->end_time_seconds ? stop : at->end_time_seconds;
     double rate = at->mb_per_step * AS_MIB, length = (double)(at->last - at->first);
 
     if (!g->per_iteration) {
-        rate = rate_between(s, n, at->start_time, end);
-        length = end - at->start_time;
+        rate = rate_between(s, n, at->start_time_seconds, end);
+        length = end - at->start_time_seconds;
     }
     if (g->verdict == AS_GROWTH_FOUND && !(rate * length > g->net_bytes))
         return;
@@ -168,9 +169,9 @@ static void take_incident(struct as_target_growth *g, const struct as_target_ser
     g->net_bytes = rate * length;
     g->p_value = at->p_value;
     g->stopped_seconds = g->per_iteration ? AS_UNKNOWN : stop;
-    g->to_the_end = at->end_time - at->start_time > MOST_OF_IT * span &&
+    g->to_the_end = at->end_time_seconds - at->start_time_seconds > MOST_OF_IT * span &&
                     s->seconds[n - 1] - end < NEAR_THE_END * span;
-    g->fell = s->value[s->n - 1] - value_at(s, at->start_time) < FALLEN * g->net_bytes;
+    g->fell = s->value[s->n - 1] - value_at(s, at->start_time_seconds) < FALLEN * g->net_bytes;
 }
 
 /* No heap grows by more than was allocated. */
@@ -212,7 +213,7 @@ static int judge_series(struct as_target_findings *f, const char *key, const cha
         if (rc == ASSAY_OK)
             rc = feed(d, s, n, steps, err);
         if (rc == ASSAY_OK)
-            rc = assay_leak_incidents(d, &incident, err);
+            rc = assay_leak_detector_incidents(d, &incident, err);
         if (rc >= 0) {
             g->verdict = AS_GROWTH_NONE;
             for (int i = 0; incident && i < rc; i++)

@@ -36,10 +36,10 @@ static uint64_t heap_bytes(void)
 }
 #endif
 
-int as_manager_held_init(struct as_manager_held *held, const struct assay_leak_options *options,
-                         struct assay_error *err)
+int as_manager_held_init(struct as_manager_held *held,
+                         const struct assay_leak_detector_options *options, struct assay_error *err)
 {
-    struct assay_leak_options whole = *options;
+    struct assay_leak_detector_options whole = *options;
     int rc;
 
     whole.process_only = true;
@@ -65,8 +65,8 @@ void as_manager_held_reset(struct as_manager_held *held)
         memset(held->layer, 0, held->capacity * sizeof *held->layer);
     held->all_mb = 0;
     held->n_leaks = 0;
-    assay_leak_reset(held->by_layer);
-    assay_leak_reset(held->whole);
+    assay_leak_detector_reset(held->by_layer);
+    assay_leak_detector_reset(held->whole);
 }
 
 uint64_t as_manager_held_heap(struct as_manager_held *held)
@@ -117,23 +117,24 @@ int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name
     at->name = layer;
     at->mb += mb;
     held->all_mb += mb;
-    return assay_leak_add(held->by_layer, layer->text, SHIFT_MB + at->mb, step, timestamp, err);
+    return assay_leak_detector_add(held->by_layer, layer->text, SHIFT_MB + at->mb, step, timestamp,
+                                   err);
 }
 
 int as_manager_held_note(struct as_manager_held *held, uint64_t bytes, uint64_t step,
                          double timestamp, struct assay_error *err)
 {
-    return assay_leak_add(held->whole, NULL, (double)bytes / AS_MIB, step, timestamp, err);
+    return assay_leak_detector_add(held->whole, NULL, (double)bytes / AS_MIB, step, timestamp, err);
 }
 
 int as_manager_held_tell(struct as_manager_held *held, struct assay_leak_detector *resident,
                          struct assay_error *err)
 {
     struct assay_leak_summary heap, process;
-    int rc = assay_leak_summary(held->whole, &heap, err);
+    int rc = assay_leak_detector_summary(held->whole, &heap, err);
 
     if (rc == ASSAY_OK)
-        rc = assay_leak_summary(resident, &process, err);
+        rc = assay_leak_detector_summary(resident, &process, err);
     /* A heap that was asked only for some of the time says nothing of the rest. */
     if (rc == ASSAY_OK)
         as_leak_set_heap_level(resident, heap.n_readings == process.n_readings && !heap.growing);
@@ -178,7 +179,7 @@ static double share_of(const struct as_manager_held *held,
 int as_manager_held_judge(struct as_manager_held *held, struct assay_error *err)
 {
     const struct assay_leak_incident *incident;
-    int n = assay_leak_incidents(held->by_layer, &incident, err);
+    int n = assay_leak_detector_incidents(held->by_layer, &incident, err);
     struct assay_layer_leak *leak;
 
     held->n_leaks = 0;

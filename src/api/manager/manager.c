@@ -111,15 +111,16 @@ static int choose_profilers(struct assay_manager *m, const struct assay_manager_
 
 /* Resident memory belongs to the process; what layers leave behind has a detector of its own, and
  * the program is alerted once. */
-static int make_detectors(struct assay_manager *m, const struct assay_leak_options *given,
+static int make_detectors(struct assay_manager *m, const struct assay_leak_detector_options *given,
                           struct assay_error *err)
 {
-    struct assay_leak_options process = ASSAY_LEAK_OPTIONS_INIT, layers;
+    struct assay_leak_detector_options process = ASSAY_LEAK_DETECTOR_OPTIONS_INIT, layers;
     int rc;
 
     if (given && given->size != sizeof process)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "the leak options' size is not set: begin with ASSAY_LEAK_OPTIONS_INIT");
+        return as_fail(
+            err, ASSAY_ERR_USAGE,
+            "the leak options' size is not set: begin with ASSAY_LEAK_DETECTOR_OPTIONS_INIT");
     process = given ? *given : process;
     layers = process;
     process.process_only = true;
@@ -145,9 +146,9 @@ static int make_parts(struct assay_manager *m, const struct assay_manager_option
     if (rc == ASSAY_OK)
         rc = make_detectors(m, o->leak, err);
     if (rc == ASSAY_OK)
-        rc = assay_bottleneck_new(&m->bottleneck, o->bottleneck, err);
+        rc = assay_bottleneck_analyzer_new(&m->bottleneck, o->bottleneck, err);
     if (rc == ASSAY_OK)
-        rc = assay_anomaly_new(&m->anomaly, o->anomaly, err);
+        rc = assay_anomaly_detector_new(&m->anomaly, o->anomaly, err);
     if (rc == ASSAY_OK)
         rc = assay_distributed_new(&m->distributed, o->distributed, err);
     if (rc == ASSAY_OK)
@@ -232,9 +233,9 @@ void assay_manager_free(struct assay_manager *manager)
     }
     assay_compare_free(manager->compare);
     assay_distributed_free(manager->distributed);
-    assay_anomaly_free(manager->anomaly);
+    assay_anomaly_detector_free(manager->anomaly);
     as_free(manager->anomaly_list);
-    assay_bottleneck_free(manager->bottleneck);
+    assay_bottleneck_analyzer_free(manager->bottleneck);
     as_manager_held_fini(&manager->held);
     assay_leak_detector_free(manager->leak);
     as_memory_profile_free(manager->memory);
@@ -250,7 +251,7 @@ static void tell_capacity(struct assay_manager *m)
     uint64_t total = as_memory_read_total(&m->reader), rss = as_memory_read_rss(&m->reader);
 
     if (total != ASSAY_MEMORY_UNKNOWN && rss != ASSAY_MEMORY_UNKNOWN && total > rss)
-        assay_leak_set_room(m->leak, (double)(total - rss) / AS_MIB);
+        assay_leak_detector_set_headroom(m->leak, (double)(total - rss) / AS_MIB);
 }
 
 int assay_manager_start(struct assay_manager *manager, struct assay_error *err)
@@ -335,10 +336,10 @@ int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
     }
     as_layer_profile_reset(manager->layers);
     as_memory_profile_reset(manager->memory);
-    assay_leak_reset(manager->leak);
+    assay_leak_detector_reset(manager->leak);
     as_manager_held_reset(&manager->held);
-    assay_bottleneck_reset(manager->bottleneck);
-    assay_anomaly_reset(manager->anomaly);
+    assay_bottleneck_analyzer_reset(manager->bottleneck);
+    assay_anomaly_detector_reset(manager->anomaly);
     assay_distributed_reset(manager->distributed);
     for (size_t i = 0; i < manager->n_extensions; i++) {
         if (manager->extension[i].table.reset)

@@ -23,12 +23,12 @@ static int add_layers(struct assay_manager *m, const char *name,
         const struct assay_layer_stats *from = &p->layers[i];
 
         layers[i] = (struct assay_backend_layer){.name = from->layer,
-                                                 .mean_time = measured(from->mean_time),
-                                                 .std_time = measured(from->std_time),
-                                                 .total_time = measured(from->total_time),
+                                                 .mean_seconds = measured(from->mean_seconds),
+                                                 .std_seconds = measured(from->std_seconds),
+                                                 .total_seconds = measured(from->total_seconds),
                                                  .call_count = from->call_count};
     }
-    rc = assay_compare_add(m->compare, name, layers, p->n_layers, measured(p->total_time),
+    rc = assay_compare_add(m->compare, name, layers, p->n_layers, measured(p->total_seconds),
                            AS_UNKNOWN, err);
     as_free(layers);
     return rc;

@@ -126,7 +126,7 @@ static int gather_results(struct assay_manager *m, struct as_manager_run *to,
     int rc = ASSAY_OK;
 
     if (!to->reason[AS_PART_BOTTLENECKS])
-        rc = assay_bottleneck_analyze(m->bottleneck, &bottlenecks, err);
+        rc = assay_bottleneck_analyzer_analyze(m->bottleneck, &bottlenecks, err);
     if (rc == ASSAY_OK && !to->reason[AS_PART_DISTRIBUTED])
         rc = assay_distributed_analyze(m->distributed, &distributed, err);
     if (rc < 0)
@@ -191,7 +191,7 @@ static int with_found(struct assay_manager *m, use_found use, void *user, struct
 
     if (rc < 0)
         return rc;
-    assay_manager_session(m, &found.session);
+    assay_manager_read_session(m, &found.session);
     if (!found.session.sessions)
         found.session.duration_seconds = AS_UNKNOWN;
     rc = gather_layers(&found, layers, &arena, err);

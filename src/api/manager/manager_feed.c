@@ -82,9 +82,9 @@ static const struct {
     const char *key;
     size_t at;
 } metric[] = {
-    {"memory_usage", offsetof(struct assay_layer_metrics, memory_usage)},
+    {"memory_usage", offsetof(struct assay_layer_metrics, memory_usage_mb)},
     {"io_operations", offsetof(struct assay_layer_metrics, io_operations)},
-    {"gpu_utilization", offsetof(struct assay_layer_metrics, gpu_utilization)},
+    {"gpu_utilization", offsetof(struct assay_layer_metrics, gpu_utilization_percent)},
     {"flops", offsetof(struct assay_layer_metrics, flops)},
     {"bytes", offsetof(struct assay_layer_metrics, bytes)},
 };
@@ -178,8 +178,8 @@ static int64_t feed_leak(struct assay_manager *m, const struct as_layer_call *ca
     if (rss != ASSAY_MEMORY_UNKNOWN &&
         (m->leak_fed_ns == 0 || now_ns - m->leak_fed_ns >= m->memory_interval_ns)) {
         m->leak_fed_ns = now_ns;
-        note_failure(
-            m, assay_leak_add(m->leak, call->name->text, process_mb(rss), step, timestamp, NULL));
+        note_failure(m, assay_leak_detector_add(m->leak, call->name->text, process_mb(rss), step,
+                                                timestamp, NULL));
         if (heap)
             note_failure(m, as_manager_held_note(&m->held, held, step, timestamp, NULL));
     }
@@ -198,8 +198,8 @@ static void feed_bottleneck(struct assay_manager *m, const struct as_layer_end *
     const struct as_layer_note *note = call->note;
     struct assay_layer_metrics metrics = assay_layer_metrics_init;
 
-    metrics.execution_time = (double)call->duration_ns / 1e9;
-    metrics.self_time = (double)call->self_ns / 1e9;
+    metrics.execution_seconds = (double)call->duration_ns / 1e9;
+    metrics.self_seconds = (double)call->self_ns / 1e9;
     metrics.failed = how->failed;
     /* What layers inside it used without its being read cannot be told from what it used itself. */
     if (now && note->unread_ns <= call->self_ns / UNREAD_SHARE)
@@ -214,9 +214,9 @@ static void feed_extensions(struct assay_manager *m, const struct as_layer_end *
     const struct assay_layer_call told = {
         .size = sizeof told,
         .layer = call->name->text,
-        .execution_time = (double)call->duration_ns / 1e9,
-        .self_time = (double)call->self_ns / 1e9,
-        .timestamp = as_manager_seconds(m, call->end_ticks),
+        .execution_seconds = (double)call->duration_ns / 1e9,
+        .self_seconds = (double)call->self_ns / 1e9,
+        .timestamp_seconds = as_manager_seconds(m, call->end_ticks),
         .depth = call->depth,
         .thread = call->thread,
         .step = atomic_load_explicit(&m->step, memory_order_relaxed),
@@ -277,9 +277,10 @@ void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_laye
     if (on & AS_MANAGER_BIT(BOTTLENECK))
         feed_bottleneck(m, how, call, used ? &usage : NULL);
     if ((on & AS_MANAGER_WATCHED) && !how->failed)
-        note_failure(m, assay_anomaly_add(m->anomaly, call->name->text, "execution_time",
-                                          (double)call->duration_ns / 1e9,
-                                          as_manager_seconds(m, call->end_ticks), NULL, NULL));
+        note_failure(m, assay_anomaly_detector_add(m->anomaly, call->name->text, "execution_time",
+                                                   (double)call->duration_ns / 1e9,
+                                                   as_manager_seconds(m, call->end_ticks), NULL,
+                                                   NULL));
     feed_extensions(m, how, call, rss);
     as_manager_unlock(m);
     leave_outer(call, left);

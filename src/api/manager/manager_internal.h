@@ -135,7 +135,7 @@ AS_MUST_USE int as_manager_write_extension(const struct as_manager_extension *e,
 /* ---- what layers leave behind; with the lock held ---- */
 
 AS_MUST_USE int as_manager_held_init(struct as_manager_held *held,
-                                     const struct assay_leak_options *options,
+                                     const struct assay_leak_detector_options *options,
                                      struct assay_error *err);
 void as_manager_held_fini(struct as_manager_held *held);
 void as_manager_held_reset(struct as_manager_held *held);

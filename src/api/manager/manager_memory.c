@@ -22,7 +22,7 @@ static bool copy_snapshots(struct picture *to, const struct as_memory_report *fr
 
         out[i] = (struct assay_memory_reading){
             .layer = as_arena_text(&to->arena, r->layer, strlen(r->layer)),
-            .timestamp = r->timestamp,
+            .timestamp_seconds = r->timestamp,
             .cpu_memory_mb = r->cpu_memory_mb,
             .memory_delta_mb = r->memory_delta_mb,
             .cpu_memory_percent = r->cpu_memory_percent,
@@ -143,7 +143,7 @@ int assay_manager_leaks(struct assay_manager *manager, const struct assay_leak *
     if (rc < 0)
         return rc;
     as_manager_lock(manager);
-    rc = (int)assay_leak_list(manager->leak, out);
+    rc = (int)assay_leak_detector_leaks(manager->leak, out);
     as_manager_unlock(manager);
     return rc;
 }
@@ -158,7 +158,7 @@ int assay_manager_leak_incidents(struct assay_manager *manager,
     as_manager_lock(manager);
     rc = as_manager_held_tell(&manager->held, manager->leak, err);
     if (rc == ASSAY_OK)
-        rc = assay_leak_incidents(manager->leak, out, err);
+        rc = assay_leak_detector_incidents(manager->leak, out, err);
     as_manager_unlock(manager);
     return rc;
 }
@@ -175,11 +175,11 @@ int assay_manager_anomalies(struct assay_manager *manager, const struct assay_an
     if (rc < 0)
         return rc;
     as_manager_lock(manager);
-    n = assay_anomaly_count(manager->anomaly);
+    n = assay_anomaly_detector_count(manager->anomaly);
     list = as_realloc(manager->anomaly_list, n + 1, sizeof *list);
     if (list) {
         for (size_t i = 0; i < n; i++)
-            list[i] = *assay_anomaly_at(manager->anomaly, i);
+            list[i] = *assay_anomaly_detector_at(manager->anomaly, i);
         *out = manager->anomaly_list = list;
         rc = (int)n;
     } else {

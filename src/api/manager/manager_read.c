@@ -38,7 +38,7 @@ int assay_manager_analyze_bottlenecks(struct assay_manager *manager,
     if (rc < 0)
         return rc;
     as_manager_lock(manager);
-    rc = assay_bottleneck_analyze(manager->bottleneck, out, err);
+    rc = assay_bottleneck_analyzer_analyze(manager->bottleneck, out, err);
     as_manager_unlock(manager);
     return rc;
 }
@@ -55,7 +55,7 @@ int assay_manager_leak_summary(struct assay_manager *manager, struct assay_leak_
     as_manager_lock(manager);
     rc = as_manager_held_tell(&manager->held, manager->leak, err);
     if (rc == ASSAY_OK)
-        rc = assay_leak_summary(manager->leak, out, err);
+        rc = assay_leak_detector_summary(manager->leak, out, err);
     as_manager_unlock(manager);
     return rc;
 }
@@ -81,15 +81,15 @@ struct assay_distributed *assay_manager_distributed(struct assay_manager *manage
     return manager ? manager->distributed : NULL;
 }
 
-void assay_manager_session(struct assay_manager *manager, struct assay_manager_session *out)
+void assay_manager_read_session(struct assay_manager *manager, struct assay_manager_session *out)
 {
     uint64_t calls, lasted_ns, cpu_ns;
     uint32_t threads;
 
     if (!out)
         return;
-    *out = (struct assay_manager_session){.start_time = AS_UNKNOWN,
-                                          .end_time = AS_UNKNOWN,
+    *out = (struct assay_manager_session){.start_time_seconds = AS_UNKNOWN,
+                                          .end_time_seconds = AS_UNKNOWN,
                                           .duration_seconds = AS_UNKNOWN,
                                           .seconds_per_call = AS_UNKNOWN,
                                           .cost_share = AS_UNKNOWN};
@@ -103,8 +103,8 @@ void assay_manager_session(struct assay_manager *manager, struct assay_manager_s
         lasted_ns += as_clock_mono_ns() - manager->started_ns;
         cpu_ns += as_manager_process_cpu_ns() - manager->started_cpu_ns;
     }
-    *out = (struct assay_manager_session){.start_time = manager->start_time,
-                                          .end_time = manager->end_time,
+    *out = (struct assay_manager_session){.start_time_seconds = manager->start_time,
+                                          .end_time_seconds = manager->end_time,
                                           .duration_seconds = (double)lasted_ns / 1e9,
                                           .sessions = manager->sessions,
                                           .calls = calls,

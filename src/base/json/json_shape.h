@@ -138,11 +138,13 @@ struct as_json_shape {
     }
 /* Numbers or texts behind a pointer. */
 #define AS_FIELD_VALUES(type, member, count, limit)                                                \
+    AS_FIELD_KEY_VALUES(type, #member, member, count, limit)
+#define AS_FIELD_KEY_VALUES(type, name, member, count, limit)                                      \
     {                                                                                              \
-        .key = #member, .kind = AS_FIELD_LIST,                                                     \
-        .item = AS_FIELD_KIND_OF(*AS_MEMBER_(type, member)), .offset = offsetof(type, member),     \
-        .size = sizeof *AS_MEMBER_(type, member), .count_offset = offsetof(type, count),           \
-        .count_size = sizeof AS_MEMBER_(type, count), .max = (limit)                               \
+        .key = (name), .kind = AS_FIELD_LIST, .item = AS_FIELD_KIND_OF(*AS_MEMBER_(type, member)), \
+        .offset = offsetof(type, member), .size = sizeof *AS_MEMBER_(type, member),                \
+        .count_offset = offsetof(type, count), .count_size = sizeof AS_MEMBER_(type, count),       \
+        .max = (limit)                                                                             \
     }
 /* Structs inside, of which `count` are used. */
 #define AS_FIELD_ARRAY(type, member, count, described)                                             \
@@ -171,9 +173,10 @@ struct as_json_shape {
         .max = sizeof AS_MEMBER_(type, member) / sizeof AS_MEMBER_(type, first)                    \
     }
 /* Numbers inside, all used. */
-#define AS_FIELD_NUMBERS(type, member, first)                                                      \
+#define AS_FIELD_NUMBERS(type, member, first) AS_FIELD_KEY_NUMBERS(type, #member, member, first)
+#define AS_FIELD_KEY_NUMBERS(type, name, member, first)                                            \
     {                                                                                              \
-        .key = #member, .kind = AS_FIELD_ARRAY, .item = AS_FIELD_KIND_OF(AS_MEMBER_(type, first)), \
+        .key = (name), .kind = AS_FIELD_ARRAY, .item = AS_FIELD_KIND_OF(AS_MEMBER_(type, first)),  \
         .offset = offsetof(type, member), .size = sizeof AS_MEMBER_(type, first),                  \
         .max = sizeof AS_MEMBER_(type, member) / sizeof AS_MEMBER_(type, first)                    \
     }

@@ -193,7 +193,7 @@ static bool is_signed(const struct as_bench_work *w)
     return w->resumed && !as_opt_given(w->line, "key") &&
            snprintf(path, sizeof path, "%s/witness.rvf", w->witness) < (int)sizeof path &&
            assay_bundle_verify(path, NULL, &report, NULL) == ASSAY_OK &&
-           report.signature != ASSAY_SIGNATURE_NONE;
+           report.signature != ASSAY_BUNDLE_SIGNATURE_NONE;
 }
 
 int as_bench_pack(struct as_bench_work *w, struct assay_error *err)

@@ -117,7 +117,7 @@ static uint64_t workspace_bytes(const struct as_attention_run *run)
 {
     struct assay_attn_usage usage;
 
-    assay_attn_usage(run->attn, &usage);
+    assay_attn_read_usage(run->attn, &usage);
     return usage.peak_workspace_bytes;
 }
 
@@ -162,7 +162,7 @@ static int compute_step(struct as_attention_run *run, uint64_t step, struct as_a
 
     if (rc < 0)
         return rc;
-    assay_attn_usage(run->attn, &usage);
+    assay_attn_read_usage(run->attn, &usage);
     kept = usage.kv_bytes / (2 * sizeof(float) * run->shape.dim);
     went->positions = usage.kv_bytes_dense / (2 * sizeof(float) * run->shape.dim);
     if (kept > went->kept_positions)
@@ -227,11 +227,11 @@ int as_attention_run_entry(struct as_attention_run *run, const struct as_bench_s
     int rc = ASSAY_OK;
 
     if (!run->q_hash[0]) {
-        rc = assay_hash_tensor(run->k, run->n_kv, run->k_hash, err);
+        rc = assay_witness_hash_tensor(run->k, run->n_kv, run->k_hash, err);
         if (rc == ASSAY_OK)
-            rc = assay_hash_tensor(run->v, run->n_kv, run->v_hash, err);
+            rc = assay_witness_hash_tensor(run->v, run->n_kv, run->v_hash, err);
         if (rc == ASSAY_OK)
-            rc = assay_hash_tensor(run->q, n, run->q_hash, err);
+            rc = assay_witness_hash_tensor(run->q, n, run->q_hash, err);
     }
     (void)clock_gettime(CLOCK_REALTIME, &now);
     *entry = (struct assay_witness_entry){
@@ -243,13 +243,13 @@ int as_attention_run_entry(struct as_attention_run *run, const struct as_bench_s
         .lambda = (float)setting->lambda,
         .eps = (float)run->plan->eps,
         .tau = (uint32_t)setting->tau,
-        .timestamp = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+        .timestamp_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
     };
     memcpy(entry->q_hash, run->q_hash, sizeof entry->q_hash);
     memcpy(entry->k_hash, run->k_hash, sizeof entry->k_hash);
     memcpy(entry->v_hash, run->v_hash, sizeof entry->v_hash);
     memcpy(entry->config_hash, config_hash, sizeof entry->config_hash);
     if (rc == ASSAY_OK)
-        rc = assay_hash_tensor(run->out, n, entry->output_hash, err);
+        rc = assay_witness_hash_tensor(run->out, n, entry->output_hash, err);
     return rc;
 }

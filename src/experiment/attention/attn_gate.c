@@ -157,8 +157,8 @@ static void tell(const struct as_gate *gate, uint64_t *used, uint8_t *keep_mask,
     sum->positions_total = n;
 }
 
-int assay_dynamic_min_cut(const float *logits, size_t n, float lambda, unsigned tau, float eps,
-                          uint8_t *keep_mask, struct assay_gating *gating, struct assay_error *err)
+int assay_mincut_gate(const float *logits, size_t n, float lambda, unsigned tau, float eps,
+                      uint8_t *keep_mask, struct assay_gating *gating, struct assay_error *err)
 {
     struct as_gate gate = {as_attn_kernels_at(0), n, lambda, eps, .causal = false};
     struct assay_gating sum = {0};

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "experiment/attention/attn_gate.h"
 
-int assay_graph_from_logits(const float *logits, size_t n_logits, size_t n,
-                            struct assay_attention_graph *graph, struct assay_error *err)
+int assay_attention_graph_init(const float *logits, size_t n_logits, size_t n,
+                               struct assay_attention_graph *graph, struct assay_error *err)
 {
     size_t n_edges = 0;
     uint64_t wanted;
@@ -176,8 +176,8 @@ static int tell(const struct as_flow *flow, const struct assay_attention_graph *
     return ASSAY_OK;
 }
 
-int assay_min_cut(const struct assay_attention_graph *graph, size_t s, size_t t,
-                  struct assay_cut_result *result, struct assay_error *err)
+int assay_attention_graph_min_cut(const struct assay_attention_graph *graph, size_t s, size_t t,
+                                  struct assay_cut_result *result, struct assay_error *err)
 {
     struct nodes nodes = {0};
     struct as_flow flow;

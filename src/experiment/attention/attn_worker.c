@@ -113,7 +113,7 @@ int as_attn_fit(struct assay_attn *attn, const size_t need[AS_ATTN_BUFFERS],
     return rc;
 }
 
-void assay_attn_usage(const struct assay_attn *attn, struct assay_attn_usage *out)
+void assay_attn_read_usage(const struct assay_attn *attn, struct assay_attn_usage *out)
 {
     if (out)
         *out = attn ? attn->usage : (struct assay_attn_usage){0};

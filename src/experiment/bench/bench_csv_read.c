@@ -258,32 +258,32 @@ static int read_csv(const char *path, unsigned allowed, struct assay_csv_rows **
     return rc;
 }
 
-int assay_read_results_csv(const char *path, struct assay_csv_rows **out, struct assay_error *err)
+int assay_csv_read_results(const char *path, struct assay_csv_rows **out, struct assay_error *err)
 {
     return read_csv(path, 1u << ASSAY_CSV_RESULTS | 1u << ASSAY_CSV_RESULTS9, out, err);
 }
 
-int assay_read_latency_csv(const char *path, struct assay_csv_rows **out, struct assay_error *err)
+int assay_csv_read_latency(const char *path, struct assay_csv_rows **out, struct assay_error *err)
 {
     return read_csv(path, 1u << ASSAY_CSV_LATENCY, out, err);
 }
 
-int assay_read_memory_csv(const char *path, struct assay_csv_rows **out, struct assay_error *err)
+int assay_csv_read_memory(const char *path, struct assay_csv_rows **out, struct assay_error *err)
 {
     return read_csv(path, 1u << ASSAY_CSV_MEMORY, out, err);
 }
 
-int assay_read_samples_csv(const char *path, struct assay_csv_rows **out, struct assay_error *err)
+int assay_csv_read_samples(const char *path, struct assay_csv_rows **out, struct assay_error *err)
 {
     return read_csv(path, 1u << ASSAY_CSV_SAMPLES, out, err);
 }
 
-int assay_read_power_csv(const char *path, struct assay_csv_rows **out, struct assay_error *err)
+int assay_csv_read_power(const char *path, struct assay_csv_rows **out, struct assay_error *err)
 {
     return read_csv(path, 1u << ASSAY_CSV_POWER, out, err);
 }
 
-int assay_read_bench_csv(const char *path, struct assay_csv_rows **out, struct assay_error *err)
+int assay_csv_read_any(const char *path, struct assay_csv_rows **out, struct assay_error *err)
 {
     return read_csv(path, (1u << ASSAY_CSV_SCHEMA_COUNT) - 1, out, err);
 }
@@ -314,29 +314,29 @@ static const void *rows_of(const struct assay_csv_rows *rows, enum assay_csv_sch
     return rows && rows->schema == schema ? rows->rows : NULL;
 }
 
-const struct assay_result_row *assay_csv_results(const struct assay_csv_rows *rows)
+const struct assay_result_row *assay_csv_rows_results(const struct assay_csv_rows *rows)
 {
     const void *seven = rows_of(rows, ASSAY_CSV_RESULTS);
 
     return seven ? seven : rows_of(rows, ASSAY_CSV_RESULTS9);
 }
 
-const struct assay_latency_record *assay_csv_latency(const struct assay_csv_rows *rows)
+const struct assay_latency_record *assay_csv_rows_latency(const struct assay_csv_rows *rows)
 {
     return rows_of(rows, ASSAY_CSV_LATENCY);
 }
 
-const struct assay_memory_snapshot *assay_csv_memory(const struct assay_csv_rows *rows)
+const struct assay_memory_snapshot *assay_csv_rows_memory(const struct assay_csv_rows *rows)
 {
     return rows_of(rows, ASSAY_CSV_MEMORY);
 }
 
-const struct assay_sample_row *assay_csv_samples(const struct assay_csv_rows *rows)
+const struct assay_sample_row *assay_csv_rows_samples(const struct assay_csv_rows *rows)
 {
     return rows_of(rows, ASSAY_CSV_SAMPLES);
 }
 
-const struct assay_power_sample *assay_csv_power(const struct assay_csv_rows *rows)
+const struct assay_power_sample *assay_csv_rows_power(const struct assay_csv_rows *rows)
 {
     return rows_of(rows, ASSAY_CSV_POWER);
 }

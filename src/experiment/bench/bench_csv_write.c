@@ -156,37 +156,37 @@ static int write_csv(const char *path, enum assay_csv_schema which, const void *
     return rc;
 }
 
-int assay_write_results_csv(const char *path, const struct assay_result_row *rows, size_t n,
+int assay_csv_write_results(const char *path, const struct assay_result_row *rows, size_t n,
                             const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
     return write_csv(path, ASSAY_CSV_RESULTS, rows, n, stamp, err);
 }
 
-int assay_write_results9_csv(const char *path, const struct assay_result_row *rows, size_t n,
+int assay_csv_write_results9(const char *path, const struct assay_result_row *rows, size_t n,
                              const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
     return write_csv(path, ASSAY_CSV_RESULTS9, rows, n, stamp, err);
 }
 
-int assay_write_latency_csv(const char *path, const struct assay_latency_record *records, size_t n,
+int assay_csv_write_latency(const char *path, const struct assay_latency_record *records, size_t n,
                             const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
     return write_csv(path, ASSAY_CSV_LATENCY, records, n, stamp, err);
 }
 
-int assay_write_memory_csv(const char *path, const struct assay_memory_snapshot *snapshots,
+int assay_csv_write_memory(const char *path, const struct assay_memory_snapshot *snapshots,
                            size_t n, const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
     return write_csv(path, ASSAY_CSV_MEMORY, snapshots, n, stamp, err);
 }
 
-int assay_write_samples_csv(const char *path, const struct assay_sample_row *rows, size_t n,
+int assay_csv_write_samples(const char *path, const struct assay_sample_row *rows, size_t n,
                             const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
     return write_csv(path, ASSAY_CSV_SAMPLES, rows, n, stamp, err);
 }
 
-int assay_write_power_csv(const char *path, const struct assay_power_sample *samples, size_t n,
+int assay_csv_write_power(const char *path, const struct assay_power_sample *samples, size_t n,
                           const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
     return write_csv(path, ASSAY_CSV_POWER, samples, n, stamp, err);

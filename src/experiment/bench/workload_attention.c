@@ -143,12 +143,12 @@ static int put_quality(struct as_load_attention *load, struct as_bench_sample *o
     size_t n = (size_t)run->plan->steps * run->n_q;
     struct assay_quality_result quality = {0};
     struct assay_delta_metric delta = {0};
-    int rc = assay_delta_behavior(run->reference, n, run->out, n, &delta, err);
+    int rc = assay_quality_delta_behavior(run->reference, n, run->out, n, &delta, err);
 
     if (rc == ASSAY_OK)
         rc = assay_quality_check(run->reference, n, run->out, n, run->plan->quality, &quality, err);
     if (rc == ASSAY_OK)
-        rc = assay_max_abs_error(run->reference, n, run->out, n, &out->max_abs, err);
+        rc = assay_quality_max_abs_error(run->reference, n, run->out, n, &out->max_abs, err);
     if (rc < 0)
         return rc;
     out->coherence_delta = delta.coherence_delta;

@@ -118,8 +118,8 @@ static const char *type_name(uint8_t type)
     return "other";
 }
 
-int assay_bundle_segment(const struct assay_bundle *bundle, size_t i,
-                         struct assay_bundle_segment *out, struct assay_error *err)
+int assay_bundle_segment_at(const struct assay_bundle *bundle, size_t i,
+                            struct assay_bundle_segment *out, struct assay_error *err)
 {
     const struct as_rvf_segment *s;
 

@@ -47,7 +47,7 @@ static int add_entry(void *user, const struct assay_witness_entry *entry)
 
     if (!as_unhex(entry->entry_hash, strlen(entry->entry_hash), action, sizeof action))
         return as_fail(s->err, ASSAY_ERR_STATE, "an entry without a hash");
-    return as_rvf_chain_add(&s->chain, action, entry->timestamp, s->err);
+    return as_rvf_chain_add(&s->chain, action, entry->timestamp_ns, s->err);
 }
 
 static int take_witness(struct source *s, const char *path, struct assay_error *err)
@@ -171,8 +171,8 @@ static void write_witness(struct as_json_writer *w, const struct source *s)
     as_json_kv_text(w, "config_hash", r->config_hash[0] ? r->config_hash : NULL);
     as_json_kv_u64(w, "mask_bits", r->mask_bits);
     as_json_kv_u64(w, "mask_kept", r->mask_kept);
-    as_json_kv_u64(w, "first_timestamp_ns", r->first_timestamp);
-    as_json_kv_u64(w, "last_timestamp_ns", r->last_timestamp);
+    as_json_kv_u64(w, "first_timestamp_ns", r->first_timestamp_ns);
+    as_json_kv_u64(w, "last_timestamp_ns", r->last_timestamp_ns);
     as_json_object_end(w);
 }
 

@@ -11,14 +11,14 @@
 
 const char *assay_bundle_signature_name(enum assay_bundle_signature signature)
 {
-    static const char *const names[] = {[ASSAY_SIGNATURE_NONE] = "none",
-                                        [ASSAY_SIGNATURE_UNPROVEN] = "unproven",
-                                        [ASSAY_SIGNATURE_PROVEN] = "proven",
-                                        [ASSAY_SIGNATURE_OTHER] = "other_key",
-                                        [ASSAY_SIGNATURE_BROKEN] = "broken"};
-    _Static_assert(AS_COUNT_OF(names) == ASSAY_SIGNATURE_COUNT, "name every state");
+    static const char *const names[] = {[ASSAY_BUNDLE_SIGNATURE_NONE] = "none",
+                                        [ASSAY_BUNDLE_SIGNATURE_UNPROVEN] = "unproven",
+                                        [ASSAY_BUNDLE_SIGNATURE_PROVEN] = "proven",
+                                        [ASSAY_BUNDLE_SIGNATURE_OTHER] = "other_key",
+                                        [ASSAY_BUNDLE_SIGNATURE_BROKEN] = "broken"};
+    _Static_assert(AS_COUNT_OF(names) == ASSAY_BUNDLE_SIGNATURE_COUNT, "name every state");
 
-    return (unsigned)signature < ASSAY_SIGNATURE_COUNT ? names[signature] : NULL;
+    return (unsigned)signature < ASSAY_BUNDLE_SIGNATURE_COUNT ? names[signature] : NULL;
 }
 
 /* Keeps the first thing that is wrong. */
@@ -89,10 +89,10 @@ static int check_witness(const struct assay_bundle *b, size_t i, struct assay_bu
         wrong(r, "the chain in segment %llu breaks at entry %llu", (unsigned long long)s->id,
               (unsigned long long)chain.first_break);
     if (chain.entries > 0) {
-        if (r->entries == 0 || chain.first_timestamp < r->first_timestamp)
-            r->first_timestamp = chain.first_timestamp;
-        if (chain.last_timestamp > r->last_timestamp)
-            r->last_timestamp = chain.last_timestamp;
+        if (r->entries == 0 || chain.first_timestamp < r->first_timestamp_ns)
+            r->first_timestamp_ns = chain.first_timestamp;
+        if (chain.last_timestamp > r->last_timestamp_ns)
+            r->last_timestamp_ns = chain.last_timestamp;
     }
     r->witnesses++;
     r->entries += chain.entries;
@@ -120,14 +120,14 @@ static int check_signature(const struct as_rvf_segment *s, const struct as_rvf_m
     if (rc < 0)
         return rc;
     if (!fits) {
-        r->signature = ASSAY_SIGNATURE_BROKEN;
+        r->signature = ASSAY_BUNDLE_SIGNATURE_BROKEN;
         wrong(r, "the signature does not fit");
     } else if (!key) {
-        r->signature = ASSAY_SIGNATURE_UNPROVEN;
+        r->signature = ASSAY_BUNDLE_SIGNATURE_UNPROVEN;
     } else if (memcmp(key->public_key, m->public_key, sizeof m->public_key) == 0) {
-        r->signature = ASSAY_SIGNATURE_PROVEN;
+        r->signature = ASSAY_BUNDLE_SIGNATURE_PROVEN;
     } else {
-        r->signature = ASSAY_SIGNATURE_OTHER;
+        r->signature = ASSAY_BUNDLE_SIGNATURE_OTHER;
         wrong(r, "the bundle is signed with another key than the one given");
     }
     return ASSAY_OK;

@@ -47,8 +47,8 @@ static int put_config(struct as_out *out, const struct assay_bench_config *confi
     return rc;
 }
 
-int assay_config_json(const struct assay_bench_config *config, char **text, size_t *size,
-                      struct assay_error *err)
+int assay_bench_config_json(const struct assay_bench_config *config, char **text, size_t *size,
+                            struct assay_error *err)
 {
     struct as_out out;
     int rc;
@@ -66,8 +66,8 @@ int assay_config_json(const struct assay_bench_config *config, char **text, size
     return rc;
 }
 
-int assay_config_hash(const struct assay_bench_config *config, char hex[ASSAY_HASH_HEX],
-                      struct assay_error *err)
+int assay_bench_config_hash(const struct assay_bench_config *config, char hex[ASSAY_HASH_HEX],
+                            struct assay_error *err)
 {
     struct as_out out;
     int rc;
@@ -90,7 +90,7 @@ int assay_fingerprint_set_config(struct assay_fingerprint *fingerprint,
 {
     const enum assay_fact_role decides = ASSAY_FACT_DECIDES;
     char hash[ASSAY_HASH_HEX];
-    int rc = assay_config_hash(config, hash, err); /* checks all of it */
+    int rc = assay_bench_config_hash(config, hash, err); /* checks all of it */
 
     if (rc == ASSAY_OK)
         rc = assay_fingerprint_set_text(fingerprint, "config_hash", hash, decides, err);

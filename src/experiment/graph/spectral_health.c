@@ -150,10 +150,11 @@ static void score(const struct as_laplacian *l, struct assay_spectral_health *ou
 
 static void alert(struct assay_spectral_health *out)
 {
-    out->alerts = (out->fiedler_score < LEAST_FIEDLER ? (unsigned)ASSAY_ALERT_FIEDLER : 0) |
-                  (out->gap_ratio < LEAST_GAP ? (unsigned)ASSAY_ALERT_GAP : 0) |
-                  (out->resistance_score > MOST_RESISTANCE ? (unsigned)ASSAY_ALERT_RESISTANCE : 0) |
-                  (out->composite < LEAST_COMPOSITE ? (unsigned)ASSAY_ALERT_COMPOSITE : 0);
+    out->alerts =
+        (out->fiedler_score < LEAST_FIEDLER ? (unsigned)ASSAY_SPECTRAL_ALERT_FIEDLER : 0) |
+        (out->gap_ratio < LEAST_GAP ? (unsigned)ASSAY_SPECTRAL_ALERT_GAP : 0) |
+        (out->resistance_score > MOST_RESISTANCE ? (unsigned)ASSAY_SPECTRAL_ALERT_RESISTANCE : 0) |
+        (out->composite < LEAST_COMPOSITE ? (unsigned)ASSAY_SPECTRAL_ALERT_COMPOSITE : 0);
     out->rebuild = __builtin_popcount(out->alerts) >= ALERTS_TO_REBUILD;
 }
 
@@ -169,9 +170,9 @@ static void examine(struct study *s, struct assay_spectral_health *out)
     alert(out);
 }
 
-int assay_spectral_health(const struct assay_attention_graph *graph,
-                          const struct assay_spectral_options *options,
-                          struct assay_spectral_health *out, struct assay_error *err)
+int assay_attention_graph_health(const struct assay_attention_graph *graph,
+                                 const struct assay_spectral_options *options,
+                                 struct assay_spectral_health *out, struct assay_error *err)
 {
     struct study s = {.options = ASSAY_SPECTRAL_OPTIONS_INIT};
     int rc;

@@ -67,8 +67,8 @@ static int sum(const float *a, size_t n_a, const float *b, size_t n_b, const voi
                            err);
 }
 
-int assay_cosine_similarity(const float *a, size_t n_a, const float *b, size_t n_b, double *out,
-                            struct assay_error *err)
+int assay_quality_cosine_similarity(const float *a, size_t n_a, const float *b, size_t n_b,
+                                    double *out, struct assay_error *err)
 {
     struct as_quality_sums sums = {0};
     int rc = sum(a, n_a, b, n_b, out, &sums, err);
@@ -78,8 +78,8 @@ int assay_cosine_similarity(const float *a, size_t n_a, const float *b, size_t n
     return rc;
 }
 
-int assay_l2_distance(const float *a, size_t n_a, const float *b, size_t n_b, double *out,
-                      struct assay_error *err)
+int assay_quality_l2_distance(const float *a, size_t n_a, const float *b, size_t n_b, double *out,
+                              struct assay_error *err)
 {
     struct as_quality_sums sums = {0};
     int rc = sum(a, n_a, b, n_b, out, &sums, err);
@@ -89,8 +89,8 @@ int assay_l2_distance(const float *a, size_t n_a, const float *b, size_t n_b, do
     return rc;
 }
 
-int assay_max_abs_error(const float *base, size_t n_base, const float *other, size_t n_other,
-                        double *out, struct assay_error *err)
+int assay_quality_max_abs_error(const float *base, size_t n_base, const float *other,
+                                size_t n_other, double *out, struct assay_error *err)
 {
     struct as_quality_sums sums = {0};
     int rc = sum(base, n_base, other, n_other, out, &sums, err);
@@ -100,8 +100,8 @@ int assay_max_abs_error(const float *base, size_t n_base, const float *other, si
     return rc;
 }
 
-int assay_relative_error(const float *base, size_t n_base, const float *other, size_t n_other,
-                         double *out, struct assay_error *err)
+int assay_quality_relative_error(const float *base, size_t n_base, const float *other,
+                                 size_t n_other, double *out, struct assay_error *err)
 {
     struct as_quality_sums sums = {0};
     int rc = sum(base, n_base, other, n_other, out, &sums, err);
@@ -129,8 +129,8 @@ static double log_sum(const float *x, size_t n)
     return (double)x[top] + log1p(rest);
 }
 
-int assay_softmax_kl(const float *base, size_t n_base, const float *other, size_t n_other,
-                     double *out, struct assay_error *err)
+int assay_quality_softmax_kl(const float *base, size_t n_base, const float *other, size_t n_other,
+                             double *out, struct assay_error *err)
 {
     struct as_quality_sums sums = {0};
     double log_p, log_q, total = 0;
@@ -152,8 +152,9 @@ int assay_softmax_kl(const float *base, size_t n_base, const float *other, size_
     return ASSAY_OK;
 }
 
-int assay_delta_behavior(const float *base, size_t n_base, const float *gated, size_t n_gated,
-                         struct assay_delta_metric *out, struct assay_error *err)
+int assay_quality_delta_behavior(const float *base, size_t n_base, const float *gated,
+                                 size_t n_gated, struct assay_delta_metric *out,
+                                 struct assay_error *err)
 {
     struct as_quality_sums sums = {0};
     double cosine;

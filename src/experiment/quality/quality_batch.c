@@ -26,9 +26,9 @@ static int check_lists(const struct assay_vector *a, size_t n_a, const struct as
     return ASSAY_OK;
 }
 
-int assay_contradiction_rate(const struct assay_vector *predictions, size_t n_predictions,
-                             const struct assay_vector *references, size_t n_references,
-                             double *out, struct assay_error *err)
+int assay_quality_contradiction_rate(const struct assay_vector *predictions, size_t n_predictions,
+                                     const struct assay_vector *references, size_t n_references,
+                                     double *out, struct assay_error *err)
 {
     uint64_t against = 0;
     int rc = check_lists(predictions, n_predictions, references, n_references, out, err);
@@ -44,8 +44,8 @@ int assay_contradiction_rate(const struct assay_vector *predictions, size_t n_pr
     return rc;
 }
 
-int assay_entailment_consistency(const struct assay_vector *outputs, size_t n, double *out,
-                                 struct assay_error *err)
+int assay_quality_entailment_consistency(const struct assay_vector *outputs, size_t n, double *out,
+                                         struct assay_error *err)
 {
     double total = 0;
     int rc = check_lists(outputs, n, outputs, n, out, err);
@@ -94,9 +94,10 @@ static void tell(const struct running *r, struct assay_batch_result *out)
     out->ci_95_upper = r->mean + margin;
 }
 
-int assay_evaluate_batch(const struct assay_vector *bases, size_t n_bases,
-                         const struct assay_vector *gateds, size_t n_gateds, double threshold,
-                         struct assay_batch_result *out, struct assay_error *err)
+int assay_quality_evaluate_batch(const struct assay_vector *bases, size_t n_bases,
+                                 const struct assay_vector *gateds, size_t n_gateds,
+                                 double threshold, struct assay_batch_result *out,
+                                 struct assay_error *err)
 {
     struct running r = {0};
     int rc = check_lists(bases, n_bases, gateds, n_gateds, out, err);

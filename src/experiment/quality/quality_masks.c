@@ -43,8 +43,8 @@ static double sparsity(uint64_t edges, uint64_t n)
     return n > 0 ? (double)(n - edges) / (double)n : 0;
 }
 
-int assay_jaccard_similarity(const uint8_t *a, size_t n_a_bits, const uint8_t *b, size_t n_b_bits,
-                             double *out, struct assay_error *err)
+int assay_mask_jaccard(const uint8_t *a, size_t n_a_bits, const uint8_t *b, size_t n_b_bits,
+                       double *out, struct assay_error *err)
 {
     struct counts c;
     int rc = count(a, n_a_bits, b, n_b_bits, out, &c, err);
@@ -54,8 +54,8 @@ int assay_jaccard_similarity(const uint8_t *a, size_t n_a_bits, const uint8_t *b
     return rc;
 }
 
-int assay_edge_flip_count(const uint8_t *a, size_t n_a_bits, const uint8_t *b, size_t n_b_bits,
-                          uint64_t *out, struct assay_error *err)
+int assay_mask_count_flips(const uint8_t *a, size_t n_a_bits, const uint8_t *b, size_t n_b_bits,
+                           uint64_t *out, struct assay_error *err)
 {
     struct counts c;
     int rc = count(a, n_a_bits, b, n_b_bits, out, &c, err);
@@ -65,9 +65,9 @@ int assay_edge_flip_count(const uint8_t *a, size_t n_a_bits, const uint8_t *b, s
     return rc;
 }
 
-int assay_compare_attention_masks(const uint8_t *baseline, size_t n_baseline_bits,
-                                  const uint8_t *gated, size_t n_gated_bits,
-                                  struct assay_mask_comparison *out, struct assay_error *err)
+int assay_mask_compare(const uint8_t *baseline, size_t n_baseline_bits, const uint8_t *gated,
+                       size_t n_gated_bits, struct assay_mask_comparison *out,
+                       struct assay_error *err)
 {
     struct counts c;
     double before, after;

@@ -146,12 +146,12 @@ static int accept_entry(struct as_witness_check *check)
     struct assay_witness_report *r = &check->report;
 
     if (r->entries == 0) {
-        r->first_timestamp = e->timestamp;
+        r->first_timestamp_ns = e->timestamp_ns;
         memcpy(r->config_hash, e->config_hash, sizeof r->config_hash);
     } else if (strcmp(r->config_hash, e->config_hash) != 0) {
         r->config_hash[0] = '\0';
     }
-    r->last_timestamp = e->timestamp;
+    r->last_timestamp_ns = e->timestamp_ns;
     r->entries++;
     r->mask_bits += e->mask_bits;
     r->mask_kept += e->mask_kept;

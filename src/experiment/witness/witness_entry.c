@@ -27,7 +27,7 @@ const struct as_witness_field as_witness_fields[AS_N_WITNESS_FIELDS] = {
     FIELD(lambda, AS_WITNESS_F32),
     FIELD(tau, AS_WITNESS_U32),
     FIELD(eps, AS_WITNESS_F32),
-    UNBOUND("timestamp", timestamp, AS_WITNESS_U64),
+    UNBOUND("timestamp", timestamp_ns, AS_WITNESS_U64),
     FIELD(index, AS_WITNESS_U64),
     FIELD(sample_id, AS_WITNESS_U64),
     FIELD(seq_len, AS_WITNESS_U64),
@@ -311,8 +311,8 @@ int assay_witness_log(const struct assay_witness_entry *entry, enum assay_witnes
     return rc;
 }
 
-int assay_hash_tensor(const float *data, size_t n, char hex[ASSAY_WITNESS_HEX],
-                      struct assay_error *err)
+int assay_witness_hash_tensor(const float *data, size_t n, char hex[ASSAY_WITNESS_HEX],
+                              struct assay_error *err)
 {
     unsigned char digest[AS_SHA256_BYTES], bytes[4096];
     struct as_sha256_stream stream;

@@ -184,7 +184,7 @@ static int same_entry(void *user, const struct assay_witness_entry *entry)
     if (m->at >= m->segment->entries ||
         !as_unhex(entry->entry_hash, strlen(entry->entry_hash), action, sizeof action) ||
         memcmp(action, theirs + AS_RVF_ACTION_AT, sizeof action) != 0 ||
-        as_rvf_entry_time(theirs) != entry->timestamp)
+        as_rvf_entry_time(theirs) != entry->timestamp_ns)
         return 1;
     m->at++;
     return 0;
@@ -236,7 +236,7 @@ static int match_bundle(struct as_folder_check *check, struct as_folder_item *it
     for (size_t i = 0; rc == ASSAY_OK && i < assay_bundle_count(bundle); i++) {
         struct assay_bundle_segment segment;
 
-        rc = assay_bundle_segment(bundle, i, &segment, err);
+        rc = assay_bundle_segment_at(bundle, i, &segment, err);
         if (rc == ASSAY_OK && segment.type == AS_RVF_WITNESS)
             rc = match_segment(check, item, &segment, err);
     }

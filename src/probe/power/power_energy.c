@@ -44,7 +44,7 @@ void as_energy_told(const struct as_energy *energy, struct assay_energy_result *
 
     *out = (struct assay_energy_result){
         .total_joules = as_energy_sum_value(&energy->joules),
-        .duration_s = (double)passed_us / 1e6,
+        .duration_seconds = (double)passed_us / 1e6,
         .samples = energy->n,
         .time_weighted_watts = AS_UNKNOWN,
         .available = passed_us > 0,
@@ -57,7 +57,7 @@ void as_energy_told(const struct as_energy *energy, struct assay_energy_result *
         out->mean_watts = out->peak_watts = AS_UNKNOWN;
     }
     if (passed_us > 0)
-        out->time_weighted_watts = out->total_joules / out->duration_s;
+        out->time_weighted_watts = out->total_joules / out->duration_seconds;
     else if (energy->n == 0)
         out->why = "no sample of power was taken";
     else
@@ -85,13 +85,13 @@ static int estimate(const struct assay_power_sample *samples, size_t n, bool sat
     return ASSAY_OK;
 }
 
-int assay_estimate_energy(const struct assay_power_sample *samples, size_t n,
+int assay_energy_estimate(const struct assay_power_sample *samples, size_t n,
                           struct assay_energy_result *out, struct assay_error *err)
 {
     return estimate(samples, n, false, out, err);
 }
 
-int assay_estimate_energy_saturating(const struct assay_power_sample *samples, size_t n,
+int assay_energy_estimate_saturating(const struct assay_power_sample *samples, size_t n,
                                      struct assay_energy_result *out, struct assay_error *err)
 {
     return estimate(samples, n, true, out, err);
@@ -117,7 +117,7 @@ int assay_energy_less_idle(struct assay_energy_result *result, double idle_watts
     rc = check_known(result, err);
     if (rc < 0)
         return rc;
-    joules = idle_watts * result->duration_s;
+    joules = idle_watts * result->duration_seconds;
     result->total_joules -= joules;
     result->idle_joules += joules;
     result->mean_watts -= idle_watts;
@@ -151,9 +151,9 @@ int assay_energy_share(const struct assay_energy_result *result, double part_s, 
     rc = check_known(result, err);
     if (rc < 0)
         return rc;
-    if (part_s > result->duration_s)
+    if (part_s > result->duration_seconds)
         return as_fail(err, ASSAY_ERR_USAGE, "a part of %g s is more than the %g s there were",
-                       part_s, result->duration_s);
-    *joules = result->total_joules * (part_s / result->duration_s);
+                       part_s, result->duration_seconds);
+    *joules = result->total_joules * (part_s / result->duration_seconds);
     return ASSAY_OK;
 }

@@ -59,7 +59,8 @@ static int read_constant(void *user, double *watts, struct assay_error *err)
     return ASSAY_OK;
 }
 
-int assay_power_constant(double watts, struct assay_power_source *out, struct assay_error *err)
+int assay_power_source_constant(double watts, struct assay_power_source *out,
+                                struct assay_error *err)
 {
     double *kept;
 
@@ -89,7 +90,7 @@ static int open_constant(const char *argument, struct assay_power_source *out,
     if (size == 0 || !as_parse_f64(argument, size, &watts))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "a constant power is written as constant:75W, with a number of watts");
-    return assay_power_constant(watts, out, err);
+    return assay_power_source_constant(watts, out, err);
 }
 
 const struct as_power_kind as_power_kind_constant = {

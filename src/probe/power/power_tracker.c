@@ -288,7 +288,7 @@ static void tell(const struct assay_power_tracker *t, struct assay_energy_result
         out->method = ASSAY_ENERGY_COUNTER;
         out->total_joules = as_energy_sum_value(&t->counter.total);
         if (out->available)
-            out->time_weighted_watts = out->total_joules / out->duration_s;
+            out->time_weighted_watts = out->total_joules / out->duration_seconds;
         return;
     }
     if (t->failed == 0 && (t->guessed == 0 || t->energy.n < 2))

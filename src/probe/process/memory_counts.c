@@ -296,20 +296,20 @@ static uint64_t read_peak(const _Atomic uint64_t *peak, uint64_t current)
     return seen > current ? seen : current;
 }
 
-void assay_memory_counts(struct assay_memory_counts *out)
+void assay_memory_read_counts(struct assay_memory_counts *out)
 {
     if (!out)
         return;
     out->mistakes = atomic_load_explicit(&account.mistakes, memory_order_relaxed);
     out->any = out->mistakes > 0;
     for (int k = 0; k < KINDS; k++) {
-        out->current[k] = atomic_load_explicit(&account.current[k], memory_order_relaxed);
-        out->peak[k] = read_peak(&account.peak[k], out->current[k]);
+        out->current_bytes[k] = atomic_load_explicit(&account.current[k], memory_order_relaxed);
+        out->peak_bytes[k] = read_peak(&account.peak[k], out->current_bytes[k]);
         out->added[k] = calls_of(k);
         out->any |= out->added[k] > 0;
     }
-    out->current_total = atomic_load_explicit(&account.total, memory_order_relaxed);
-    out->peak_total = read_peak(&account.peak_total, out->current_total);
+    out->current_total_bytes = atomic_load_explicit(&account.total, memory_order_relaxed);
+    out->peak_total_bytes = read_peak(&account.peak_total, out->current_total_bytes);
 }
 
 bool as_memory_counted_total(uint64_t *out)
@@ -319,7 +319,7 @@ bool as_memory_counted_total(uint64_t *out)
     *out = atomic_load_explicit(&account.total, memory_order_relaxed);
     if (atomic_load_explicit(&account.peak_total, memory_order_relaxed) > 0)
         return true;
-    assay_memory_counts(&counts);
+    assay_memory_read_counts(&counts);
     return counts.any;
 }
 

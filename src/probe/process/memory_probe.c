@@ -344,15 +344,15 @@ static void read_counts(struct assay_memory_snapshot *out)
 {
     struct assay_memory_counts counts;
 
-    assay_memory_counts(&counts);
+    assay_memory_read_counts(&counts);
     if (!counts.any)
         return;
-    out->kv_cache_bytes = counts.current[ASSAY_MEMORY_KV_CACHE];
-    out->activation_bytes = counts.current[ASSAY_MEMORY_ACTIVATIONS];
-    out->temp_buffer_bytes = counts.current[ASSAY_MEMORY_TEMP];
-    out->parameter_bytes = counts.current[ASSAY_MEMORY_PARAMETERS];
-    out->gradient_bytes = counts.current[ASSAY_MEMORY_GRADIENTS];
-    out->optimizer_bytes = counts.current[ASSAY_MEMORY_OPTIMIZER];
+    out->kv_cache_bytes = counts.current_bytes[ASSAY_MEMORY_KV_CACHE];
+    out->activation_bytes = counts.current_bytes[ASSAY_MEMORY_ACTIVATIONS];
+    out->temp_buffer_bytes = counts.current_bytes[ASSAY_MEMORY_TEMP];
+    out->parameter_bytes = counts.current_bytes[ASSAY_MEMORY_PARAMETERS];
+    out->gradient_bytes = counts.current_bytes[ASSAY_MEMORY_GRADIENTS];
+    out->optimizer_bytes = counts.current_bytes[ASSAY_MEMORY_OPTIMIZER];
 }
 
 void as_memory_now(uint64_t *monotonic_ns, uint64_t *unix_us)
@@ -441,7 +441,7 @@ static bool hold_common(pid_t pid)
                                                    memory_order_relaxed);
 }
 
-int assay_capture_memory(struct assay_memory_snapshot *out, enum assay_capture how,
+int assay_memory_capture(struct assay_memory_snapshot *out, enum assay_capture how,
                          struct assay_error *err)
 {
     struct as_memory_reader mine;

@@ -48,7 +48,7 @@ uint64_t as_memory_peek_rss(const struct as_memory_reader *reader);
 /* Memory of the machine, or the container's limit when that is less; read once. */
 uint64_t as_memory_read_total(struct as_memory_reader *reader);
 
-/* A whole reading; as assay_capture_memory(). */
+/* A whole reading; as assay_memory_capture(). */
 int as_memory_read(struct as_memory_reader *reader, struct assay_memory_snapshot *out,
                    enum assay_capture how, struct assay_error *err);
 

@@ -298,12 +298,12 @@ static void fill_report(const struct assay_memory_tracker *t, struct assay_memor
         .label = t->label,
         .n_snapshots = t->n_snapshots,
         .n_kept = t->kept.n,
-        .peak_rss = s[RSS].values.total.n ? s[RSS].values.total.max : UNKNOWN,
-        .mean_rss = series_whole_mean(&s[RSS]),
-        .kv_cache_total = series_sum(&s[KV_CACHE]),
-        .activation_total = series_sum(&s[ACTIVATION]),
-        .temp_buffer_total = series_sum(&s[TEMP_BUFFER]),
-        .peak_rss_kernel = t->peak_kernel,
+        .peak_rss_bytes = s[RSS].values.total.n ? s[RSS].values.total.max : UNKNOWN,
+        .mean_rss_bytes = series_whole_mean(&s[RSS]),
+        .kv_cache_total_bytes = series_sum(&s[KV_CACHE]),
+        .activation_total_bytes = series_sum(&s[ACTIVATION]),
+        .temp_buffer_total_bytes = series_sum(&s[TEMP_BUFFER]),
+        .peak_rss_kernel_bytes = t->peak_kernel,
         .rss = series_told(&s[RSS]),
         .kv_cache = series_told(&s[KV_CACHE]),
         .activation = series_told(&s[ACTIVATION]),
@@ -327,7 +327,7 @@ int assay_memory_tracker_report(struct assay_memory_tracker *tracker,
     reads = tracker->reads;
     as_tracker_leave(&tracker->lock);
     if (reads)
-        out->peak_rss_kernel = peak_now(tracker, out->peak_rss_kernel);
+        out->peak_rss_kernel_bytes = peak_now(tracker, out->peak_rss_kernel_bytes);
     if (as_memory_sampler_cost(&tracker->sampler, &cpu_ns, &wall_ns)) {
         out->sampler_cpu_ns = cpu_ns;
         out->sampler_wall_ns = wall_ns;

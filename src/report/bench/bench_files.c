@@ -95,7 +95,7 @@ static int write_samples(const struct as_bench_folder *folder, size_t setting,
             .energy_j = s->samples[i].energy_j,
         };
     if (rc == ASSAY_OK)
-        rc = assay_write_samples_csv(path, rows, s->n, &stamp, err);
+        rc = assay_csv_write_samples(path, rows, s->n, &stamp, err);
     as_free(rows);
     return rc;
 }
@@ -119,7 +119,7 @@ static int write_latency(const struct as_bench_folder *folder, size_t setting,
             .seq_len = s->samples[i].seq_len,
         };
     if (rc == ASSAY_OK)
-        rc = assay_write_latency_csv(path, rows, s->n, &stamp, err);
+        rc = assay_csv_write_latency(path, rows, s->n, &stamp, err);
     as_free(rows);
     return rc;
 }
@@ -186,11 +186,11 @@ static int write_results(const struct as_bench_folder *folder, struct assay_erro
         if (i != r->bench->baseline)
             fill_row(&rows[n++], &r->rows[i]);
     if (rc == ASSAY_OK)
-        rc = assay_write_results9_csv(path, rows, n, &stamp, err);
+        rc = assay_csv_write_results9(path, rows, n, &stamp, err);
     if (rc == ASSAY_OK)
         rc = join(folder, "csv/results_7.csv", path, err);
     if (rc == ASSAY_OK)
-        rc = assay_write_results_csv(path, rows, n, &stamp, err);
+        rc = assay_csv_write_results(path, rows, n, &stamp, err);
     as_free(rows);
     return rc;
 }
@@ -207,16 +207,16 @@ static int write_memory(const struct as_bench_folder *folder, struct assay_error
     char path[PATH_MAX];
     int rc = join(folder, "csv/memory.csv", path, err);
 
-    if (rc == ASSAY_OK && folder->resumed && assay_read_memory_csv(path, &old, NULL) == ASSAY_OK)
+    if (rc == ASSAY_OK && folder->resumed && assay_csv_read_memory(path, &old, NULL) == ASSAY_OK)
         before = assay_csv_rows_count(old);
     all = as_alloc_zero(before + n + 1, sizeof *all);
     if (rc == ASSAY_OK && !all)
         rc = as_fail_nomem(err);
     if (rc == ASSAY_OK) {
         if (before)
-            memcpy(all, assay_csv_memory(old), before * sizeof *all);
+            memcpy(all, assay_csv_rows_memory(old), before * sizeof *all);
         n = assay_memory_tracker_snapshots(folder->memory, all + before, n);
-        rc = assay_write_memory_csv(path, all, before + n, &stamp, err);
+        rc = assay_csv_write_memory(path, all, before + n, &stamp, err);
     }
     as_free(all);
     assay_csv_rows_free(old);
@@ -232,16 +232,16 @@ static int write_power(const struct as_bench_folder *folder, struct assay_error 
     char path[PATH_MAX];
     int rc = join(folder, "csv/power.csv", path, err);
 
-    if (rc == ASSAY_OK && folder->resumed && assay_read_power_csv(path, &old, NULL) == ASSAY_OK)
+    if (rc == ASSAY_OK && folder->resumed && assay_csv_read_power(path, &old, NULL) == ASSAY_OK)
         before = assay_csv_rows_count(old);
     all = as_alloc_zero(before + n + 1, sizeof *all);
     if (rc == ASSAY_OK && !all)
         rc = as_fail_nomem(err);
     if (rc == ASSAY_OK) {
         if (before)
-            memcpy(all, assay_csv_power(old), before * sizeof *all);
+            memcpy(all, assay_csv_rows_power(old), before * sizeof *all);
         n = assay_power_tracker_samples(folder->power, all + before, n);
-        rc = assay_write_power_csv(path, all, before + n, &stamp, err);
+        rc = assay_csv_write_power(path, all, before + n, &stamp, err);
     }
     as_free(all);
     assay_csv_rows_free(old);

@@ -10,8 +10,9 @@
 #include "base/units.h"
 
 static const char *const category_name[] = {
-    [ASSAY_LAYER] = "layer", [ASSAY_FUNCTION] = "function", [ASSAY_TIMER] = "timer",
-    [ASSAY_PHASE] = "phase", [ASSAY_CHANNEL] = "channel",   [ASSAY_KEY] = "key",
+    [ASSAY_CATEGORY_LAYER] = "layer",     [ASSAY_CATEGORY_FUNCTION] = "function",
+    [ASSAY_CATEGORY_TIMER] = "timer",     [ASSAY_CATEGORY_PHASE] = "phase",
+    [ASSAY_CATEGORY_CHANNEL] = "channel", [ASSAY_CATEGORY_KEY] = "key",
 };
 
 static const char *const status_name[] = {

@@ -182,7 +182,7 @@ static void put_head(struct as_export *x, struct as_out *out, void *user)
     for (uint32_t place = 0; place < x->run->n_sites; place++) {
         const struct as_run_site *site = as_export_site(x, place);
 
-        if (site->category != ASSAY_CHANNEL)
+        if (site->category != ASSAY_CATEGORY_CHANNEL)
             continue;
         put_counter(f, place, site);
         put_packet(f, out);
@@ -376,7 +376,7 @@ static void on_sample(void *user, uint32_t channel, uint64_t ns, double value)
     struct perfetto *f = user;
     uint32_t place = as_export_site_place(f->x, channel);
 
-    if (as_export_site(f->x, place)->category != ASSAY_CHANNEL)
+    if (as_export_site(f->x, place)->category != ASSAY_CATEGORY_CHANNEL)
         return; /* a damaged run: there is no such track */
     f->x->result.seen.samples++;
     if (f->x->full)

@@ -46,13 +46,13 @@ static void put_self_times(struct as_json_writer *w, const struct assay_layer_st
     /* Where no layer ran inside, they would be the same once more. */
     if (!s->nested)
         return;
-    if (!s->self_times) {
+    if (!s->self_times_seconds) {
         put_none(w, "self_times", "there was no room for them: see max_history_bytes");
         return;
     }
     as_json_kv_array(w, "self_times");
     for (size_t i = 0; i < s->n_self_times; i++)
-        as_json_f64(w, s->self_times[i]);
+        as_json_f64(w, s->self_times_seconds[i]);
     as_json_array_end(w);
 }
 
@@ -111,11 +111,14 @@ static void put_layers(struct as_json_writer *w, const struct assay_layer_profil
     put_history(w, p, top);
     as_json_kv_object(w, "summary");
     as_json_kv_u64(w, "total_layers", p->n_layers);
-    AS_JSON_FIELDS(w, p, total_time, total_calls, average_time_per_call);
+    as_json_kv_f64(w, "total_time", p->total_seconds);
+    as_json_kv_u64(w, "total_calls", p->total_calls);
+    as_json_kv_f64(w, "average_time_per_call", p->average_seconds_per_call);
     put_ranks(w, "slowest_layers", p->slowest, p->n_slowest);
     put_ranks(w, "most_variable_layers", p->most_variable, p->n_most_variable);
     put_ranks(w, "most_variable_layers_by_cv", p->most_variable_cv, p->n_most_variable_cv);
-    AS_JSON_FIELDS(w, p, total_self_time, failed_calls);
+    as_json_kv_f64(w, "total_self_time", p->total_self_seconds);
+    as_json_kv_u64(w, "failed_calls", p->failed_calls);
     as_json_kv_u64(w, "threads", p->n_threads);
     put_texts(w, "open_at_end", p->open_at_end, p->n_open_at_end);
     as_json_object_end(w);
@@ -128,8 +131,8 @@ static void put_layers(struct as_json_writer *w, const struct assay_layer_profil
 static void put_category(struct as_json_writer *w, const struct assay_memory_counts *c, int kind)
 {
     const bool all = kind == ASSAY_MEMORY_KIND_COUNT;
-    const double current = (double)(all ? c->current_total : c->current[kind]);
-    const double peak = (double)(all ? c->peak_total : c->peak[kind]);
+    const double current = (double)(all ? c->current_total_bytes : c->current_bytes[kind]);
+    const double peak = (double)(all ? c->peak_total_bytes : c->peak_bytes[kind]);
 
     as_json_kv_object(w, all ? "total" : assay_memory_kind_name((enum assay_memory_kind)kind));
     as_json_kv_f64(w, "current_bytes", c->any ? current : AS_UNKNOWN);
@@ -247,11 +250,11 @@ static void put_comparison_summary(struct as_json_writer *w, const struct assay_
 
     as_json_kv_object(w, "summary");
     as_json_fields_some(w, &as_comparison_summary_shape, NULL, "recommendation", s);
-    put_metric(w, "total_times", c, AT(total_time), false);
+    put_metric(w, "total_times", c, AT(total_seconds), false);
     put_metric(w, "layer_wins", c, AT(layer_wins), true);
     as_json_fields_some(w, &as_comparison_summary_shape, "recommendation", "most_wins_backend", s);
     put_metric(w, "sure_layer_wins", c, AT(sure_wins), true);
-    put_metric(w, "normalized_times", c, AT(normalized_time), false);
+    put_metric(w, "normalized_times", c, AT(normalized_seconds), false);
     as_json_kv_text(w, "compared_by", s->normalized ? "normalized_times" : "total_times");
     put_metric(w, "peak_memory_mb", c, AT(peak_memory_mb), false);
     put_metric(w, "energy_j", c, AT(energy_j), false);

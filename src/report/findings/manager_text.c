@@ -213,7 +213,7 @@ int as_section_backends(const struct as_report *report, struct as_page *page,
     for (size_t i = 0; i < n; i++) {
         as_table_row(&t);
         as_table_text(&t, AS_STYLE_NONE, as_page_name(page, b->backends[i].backend));
-        put_time(&t, b->backends[i].total_time);
+        put_time(&t, b->backends[i].total_seconds);
         put_number(&t, (double)b->backends[i].layer_wins);
         as_text_bytes(text, b->backends[i].peak_memory_mb * AS_MIB);
         as_table_text(&t, AS_STYLE_NONE, text);

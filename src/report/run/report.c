@@ -153,12 +153,12 @@ const char *as_report_name(const struct as_report *report)
 const char *as_category_name(uint32_t category)
 {
     static const char *const name[] = {
-        [ASSAY_LAYER] = "layer",
-        [ASSAY_FUNCTION] = "function",
-        [ASSAY_TIMER] = "timer",
-        [ASSAY_PHASE] = "phase",
-        [ASSAY_CHANNEL] = "channel",
-        [ASSAY_KEY] = "key",
+        [ASSAY_CATEGORY_LAYER] = "layer",
+        [ASSAY_CATEGORY_FUNCTION] = "function",
+        [ASSAY_CATEGORY_TIMER] = "timer",
+        [ASSAY_CATEGORY_PHASE] = "phase",
+        [ASSAY_CATEGORY_CHANNEL] = "channel",
+        [ASSAY_CATEGORY_KEY] = "key",
     };
 
     return category < AS_COUNT_OF(name) ? name[category] : "";
@@ -167,8 +167,9 @@ const char *as_category_name(uint32_t category)
 const char *as_phase_name(uint32_t phase)
 {
     static const char *const name[] = {
-        [ASSAY_FORWARD] = "forward", [ASSAY_BACKWARD] = "backward", [ASSAY_OPTIMIZER] = "optimizer",
-        [ASSAY_DATA] = "data",       [ASSAY_COMM] = "comm",
+        [ASSAY_PHASE_FORWARD] = "forward",     [ASSAY_PHASE_BACKWARD] = "backward",
+        [ASSAY_PHASE_OPTIMIZER] = "optimizer", [ASSAY_PHASE_DATA] = "data",
+        [ASSAY_PHASE_COMM] = "comm",
     };
     _Static_assert(AS_COUNT_OF(name) == ASSAY_PHASE_COUNT, "name every phase");
 

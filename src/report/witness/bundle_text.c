@@ -64,7 +64,7 @@ static int put_segments(struct as_page *page, const struct assay_bundle *bundle,
     for (size_t i = 0; rc == ASSAY_OK && i < assay_bundle_count(bundle); i++) {
         struct assay_bundle_segment s;
 
-        rc = assay_bundle_segment(bundle, i, &s, err);
+        rc = assay_bundle_segment_at(bundle, i, &s, err);
         if (rc == ASSAY_OK)
             put_segment(&table, page, &s);
     }
@@ -100,7 +100,7 @@ static int inside_page(const char *path, const struct assay_bundle *bundle,
     as_page_open(&page, to->out, to->term, false);
     as_page_line(&page, AS_STYLE_HEADING, "%s: a bundle of %zu segments", as_page_name(&page, path),
                  assay_bundle_count(bundle));
-    rc = assay_bundle_segment(bundle, 0, &first, err);
+    rc = assay_bundle_segment_at(bundle, 0, &first, err);
     if (rc == ASSAY_OK)
         rc = read_meta(&first, &arena, &meta, err);
     if (rc == ASSAY_OK) {
@@ -149,7 +149,7 @@ static int inside_json(const char *path, const struct assay_bundle *bundle,
     for (size_t i = 0; rc == ASSAY_OK && i < assay_bundle_count(bundle); i++) {
         struct assay_bundle_segment s;
 
-        rc = assay_bundle_segment(bundle, i, &s, err);
+        rc = assay_bundle_segment_at(bundle, i, &s, err);
         if (rc == ASSAY_OK)
             rc = json_segment(&w, &s, err);
     }

@@ -58,7 +58,7 @@ static int witness_page(const char *path, const struct assay_witness_report *r,
     as_text_count(bits, r->mask_bits);
     as_page_line(&page, AS_STYLE_DIM, "  witness, %s entr%s in order; %s of %s mask bits kept",
                  entries, r->entries == 1 ? "y" : "ies", kept, bits);
-    put_times(&page, r->entries, r->first_timestamp, r->last_timestamp);
+    put_times(&page, r->entries, r->first_timestamp_ns, r->last_timestamp_ns);
     as_page_line(&page, AS_STYLE_DIM, "  head %s", r->head);
     if (to->compared && to->compared->same)
         as_page_line(&page, AS_STYLE_GOOD, "  the same chain as %s",
@@ -71,13 +71,13 @@ static int witness_page(const char *path, const struct assay_witness_report *r,
 }
 
 static const char *const signature_words[] = {
-    [ASSAY_SIGNATURE_NONE] = "not signed",
-    [ASSAY_SIGNATURE_UNPROVEN] =
+    [ASSAY_BUNDLE_SIGNATURE_NONE] = "not signed",
+    [ASSAY_BUNDLE_SIGNATURE_UNPROVEN] =
         ("signed, and the signature fits the key in the bundle; whose key that is was not checked: "
          "give --public-key"),
-    [ASSAY_SIGNATURE_PROVEN] = "signed with the key given",
-    [ASSAY_SIGNATURE_OTHER] = "signed with another key than the one given",
-    [ASSAY_SIGNATURE_BROKEN] = "signed, but the signature does not fit",
+    [ASSAY_BUNDLE_SIGNATURE_PROVEN] = "signed with the key given",
+    [ASSAY_BUNDLE_SIGNATURE_OTHER] = "signed with another key than the one given",
+    [ASSAY_BUNDLE_SIGNATURE_BROKEN] = "signed, but the signature does not fit",
 };
 
 static int bundle_page(const char *path, const struct assay_bundle_report *r,
@@ -95,9 +95,10 @@ static int bundle_page(const char *path, const struct assay_bundle_report *r,
                  (unsigned long long)r->segments, (unsigned long long)r->witnesses,
                  r->witnesses == 1 ? "" : "es", entries, (unsigned long long)r->breaks,
                  r->breaks == 1 ? "" : "s");
-    put_times(&page, r->entries, r->first_timestamp, r->last_timestamp);
+    put_times(&page, r->entries, r->first_timestamp_ns, r->last_timestamp_ns);
     if (r->segments > 0)
-        as_page_line(&page, r->signature == ASSAY_SIGNATURE_UNPROVEN ? AS_STYLE_WARN : AS_STYLE_DIM,
+        as_page_line(&page,
+                     r->signature == ASSAY_BUNDLE_SIGNATURE_UNPROVEN ? AS_STYLE_WARN : AS_STYLE_DIM,
                      "  %s", signature_words[r->signature]);
     if (r->public_key[0])
         as_page_line(&page, AS_STYLE_DIM, "  key %s", r->public_key);
@@ -214,7 +215,7 @@ static void witness_members(struct as_json_writer *w, const struct assay_witness
         as_json_kv_u64(w, "first_bad_line", r->first_bad_line);
     else
         as_json_kv_null(w, "first_bad_line");
-    kv_times(w, r->entries, r->first_timestamp, r->last_timestamp);
+    kv_times(w, r->entries, r->first_timestamp_ns, r->last_timestamp_ns);
     as_json_kv_text(w, "head", r->head);
     kv_known(w, "config_hash", r->config_hash);
     kv_known(w, "file_hash", r->file_hash);
@@ -226,7 +227,7 @@ static void bundle_members(struct as_json_writer *w, const struct assay_bundle_r
 {
     as_json_kv_u64(w, "size_bytes", r->bytes);
     AS_JSON_FIELDS(w, r, segments, witnesses, entries, breaks);
-    kv_times(w, r->entries, r->first_timestamp, r->last_timestamp);
+    kv_times(w, r->entries, r->first_timestamp_ns, r->last_timestamp_ns);
     as_json_kv_text(w, "signature", assay_bundle_signature_name(r->signature));
     kv_known(w, "public_key", r->public_key);
 }

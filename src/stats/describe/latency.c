@@ -46,9 +46,9 @@ static void fill_stats(struct assay_latency_stats *out, uint64_t *times, size_t 
     out->p99_supported = s.supported[AS_SUMMARY_P99];
 }
 
-int assay_latency_stats(const struct assay_latency_record *records, size_t n,
-                        enum assay_latency_time which, struct assay_latency_stats *out,
-                        struct assay_error *err)
+int assay_latency_summarize(const struct assay_latency_record *records, size_t n,
+                            enum assay_latency_time which, struct assay_latency_stats *out,
+                            struct assay_error *err)
 {
     uint64_t *times = NULL;
     size_t n_times = 0;

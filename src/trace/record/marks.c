@@ -44,12 +44,12 @@ uint32_t assay_site_named(const char *name, enum assay_category category, const 
 
 uint32_t assay_layer(const char *name)
 {
-    return assay_site_named(name, ASSAY_LAYER, NULL);
+    return assay_site_named(name, ASSAY_CATEGORY_LAYER, NULL);
 }
 
 uint32_t assay_channel(const char *name, const char *unit)
 {
-    return assay_site_named(name, ASSAY_CHANNEL, unit);
+    return assay_site_named(name, ASSAY_CATEGORY_CHANNEL, unit);
 }
 
 void assay_layer_begin(uint32_t layer)
@@ -102,7 +102,7 @@ void assay_iteration_length(uint64_t length)
 
 void assay_note(const char *key, double value)
 {
-    uint32_t site = recording() && key ? assay_site_named(key, ASSAY_KEY, NULL) : 0;
+    uint32_t site = recording() && key ? assay_site_named(key, ASSAY_CATEGORY_KEY, NULL) : 0;
 
     if (site)
         put_data(bits_of(value), AS_RECORD_NOTE, site);
@@ -118,11 +118,11 @@ void assay_sample(uint32_t channel, double value)
 }
 
 static struct assay_site phase_site[ASSAY_PHASE_COUNT] = {
-    [ASSAY_FORWARD] = {"forward", NULL, 0, ASSAY_PHASE, 0},
-    [ASSAY_BACKWARD] = {"backward", NULL, 0, ASSAY_PHASE, 0},
-    [ASSAY_OPTIMIZER] = {"optimizer", NULL, 0, ASSAY_PHASE, 0},
-    [ASSAY_DATA] = {"data", NULL, 0, ASSAY_PHASE, 0},
-    [ASSAY_COMM] = {"comm", NULL, 0, ASSAY_PHASE, 0},
+    [ASSAY_PHASE_FORWARD] = {"forward", NULL, 0, ASSAY_CATEGORY_PHASE, 0},
+    [ASSAY_PHASE_BACKWARD] = {"backward", NULL, 0, ASSAY_CATEGORY_PHASE, 0},
+    [ASSAY_PHASE_OPTIMIZER] = {"optimizer", NULL, 0, ASSAY_CATEGORY_PHASE, 0},
+    [ASSAY_PHASE_DATA] = {"data", NULL, 0, ASSAY_CATEGORY_PHASE, 0},
+    [ASSAY_PHASE_COMM] = {"comm", NULL, 0, ASSAY_CATEGORY_PHASE, 0},
 };
 
 void assay_phase_begin(enum assay_phase phase)
@@ -140,7 +140,7 @@ void assay_phase_end(enum assay_phase phase)
 struct assay_timed assay_timed_begin(const char *label)
 {
     struct assay_timed timed = {
-        .site = recording() ? assay_site_named(label, ASSAY_TIMER, NULL) : 0,
+        .site = recording() ? assay_site_named(label, ASSAY_CATEGORY_TIMER, NULL) : 0,
     };
 
     if (timed.site)
