@@ -75,8 +75,8 @@ struct as_layer_profile {
     struct as_layer_clock clock;
     struct as_layer_limits limits;
     size_t history_bytes;
-    struct as_arena arena;          /* of the names */
-    struct as_layer_cell **cell;    /* [id of the name], in the order of their first call */
+    struct as_arena arena;       /* of the names */
+    struct as_layer_cell **cell; /* [id of the name], in the order of their first call */
     size_t n_cells, cell_capacity;
     struct as_layer_cell **by_site; /* NULL: not seen yet */
     size_t n_sites;

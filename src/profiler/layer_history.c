@@ -115,7 +115,7 @@ static void reserve(struct as_layer_profile *p, struct as_layer_cell *cell)
 
 /* Keeps the time of a call one by one, by size, or both. */
 static void keep_time(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns,
-                        uint64_t own_ns)
+                      uint64_t own_ns)
 {
     uint32_t place;
 

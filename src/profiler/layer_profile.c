@@ -161,8 +161,8 @@ void as_layer_profile_begin(struct as_layer_profile *p, struct as_layer_thread *
         t->beyond++;
         return;
     }
-    t->frame[t->depth++] = (struct as_layer_frame){
-        .cell = cell, .start_ticks = ticks, .before_ns = before_ns};
+    t->frame[t->depth++] =
+        (struct as_layer_frame){.cell = cell, .start_ticks = ticks, .before_ns = before_ns};
 }
 
 /* The layer around it has this one inside, and what profiling it took. */
@@ -255,11 +255,6 @@ void as_layer_profile_excuse(struct as_layer_thread *t, uint64_t ns)
 uint64_t as_layer_profile_calls(const struct as_layer_profile *p)
 {
     return p->calls;
-}
-
-void as_layer_profile_count_pairs(struct as_layer_profile *p, uint64_t n_dropped)
-{
-    p->metadata_dropped += n_dropped;
 }
 
 size_t as_layer_profile_close(struct as_layer_profile *p)

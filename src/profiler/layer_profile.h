@@ -77,9 +77,6 @@ void as_layer_profile_excuse(struct as_layer_thread *t, uint64_t ns);
 /* Calls that ended since the last reset. */
 uint64_t as_layer_profile_calls(const struct as_layer_profile *p);
 
-/* Pairs of a call that had no room on their way here. */
-void as_layer_profile_count_pairs(struct as_layer_profile *p, uint64_t n_dropped);
-
 /* Forgets all open layers, remembers their names, returns how many there were. */
 size_t as_layer_profile_close(struct as_layer_profile *p);
 

@@ -112,10 +112,10 @@ static bool copy_layer(struct as_arena *arena, const struct as_layer_cell *from,
     const struct as_moments times = as_layer_times_moments(&from->times);
     const struct as_total *total = &times.total;
 
-    *to = (struct assay_layer_stats){
-        .layer = as_arena_text(arena, from->name->text, from->name->size),
-        .call_count = total->n,
-        .failed_count = from->failed};
+    *to = (struct assay_layer_stats){.layer =
+                                         as_arena_text(arena, from->name->text, from->name->size),
+                                     .call_count = total->n,
+                                     .failed_count = from->failed};
     to->total_seconds = as_total_sum_f64(total) / 1e9;
     to->min_seconds = total->n ? (double)total->min / 1e9 : AS_UNKNOWN;
     to->max_seconds = total->n ? (double)total->max / 1e9 : AS_UNKNOWN;
@@ -171,11 +171,13 @@ enum { RANK_MEAN, RANK_STD, RANK_CV, RANK_COUNT };
 
 static double rank_value(const struct assay_layer_stats *layer, int what)
 {
-    return what == RANK_MEAN ? layer->mean_seconds : what == RANK_STD ? layer->std_seconds : layer->cv;
+    return what == RANK_MEAN  ? layer->mean_seconds
+           : what == RANK_STD ? layer->std_seconds
+                              : layer->cv;
 }
 
 static const struct assay_layer_rank *rank_layers(struct picture *picture, int what, size_t top,
-                                                size_t *n_out)
+                                                  size_t *n_out)
 {
     const struct assay_layer_profile *seen = &picture->seen;
     struct assay_layer_rank *rank = as_arena_zero(&picture->arena, seen->n_layers, sizeof *rank);
@@ -260,13 +262,14 @@ static bool copy_event(struct as_arena *arena, const struct as_layer_record *fro
                        const struct as_layer_day *day, const char *layer,
                        struct assay_layer_event *to)
 {
-    *to = (struct assay_layer_event){.layer = layer,
-                                     .execution_seconds = (double)from->duration_ns / 1e9,
-                                     .self_seconds = (double)from->self_ns / 1e9,
-                                     .timestamp_seconds = as_layer_day_seconds(day, from->end_ticks),
-                                     .failed = from->failed,
-                                     .depth = from->depth,
-                                     .thread = from->thread};
+    *to =
+        (struct assay_layer_event){.layer = layer,
+                                   .execution_seconds = (double)from->duration_ns / 1e9,
+                                   .self_seconds = (double)from->self_ns / 1e9,
+                                   .timestamp_seconds = as_layer_day_seconds(day, from->end_ticks),
+                                   .failed = from->failed,
+                                   .depth = from->depth,
+                                   .thread = from->thread};
     return !from->extra || copy_extra(arena, from->extra, to);
 }
 

@@ -208,7 +208,8 @@ uint32_t as_mark_site(struct as_mark_thread *t, const char *name, uint32_t *slot
         cached->text = NULL;
         cached->n_calls = 0;
         cached->mean_ns = 0;
-        cached->site = as_site_intern(&(struct as_site_spec){.name = name, .category = ASSAY_CATEGORY_LAYER});
+        cached->site =
+            as_site_intern(&(struct as_site_spec){.name = name, .category = ASSAY_CATEGORY_LAYER});
         cached->text = name;
         errno = kept;
     }

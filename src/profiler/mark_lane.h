@@ -63,7 +63,8 @@ enum as_mark_field {
     AS_MARK_SWITCHES,
     AS_MARK_SLEEPS,
     AS_MARK_IO_BLOCKS,
-    AS_MARK_MEMORY, /* from here on: the words of struct as_memory_change */
+    AS_MARK_UNREAD_NS, /* spent in layers inside it whose usage was not read */
+    AS_MARK_MEMORY,    /* from here on: the words of struct as_memory_change */
     AS_MARK_FIELDS = AS_MARK_MEMORY + sizeof(struct as_memory_change) / sizeof(uint64_t)
 };
 _Static_assert(AS_MARK_FIELDS <= 64, "a bit each");
@@ -86,15 +87,16 @@ static inline bool as_mark_has(const struct as_mark_fields *from, unsigned field
 
 /* An open layer as its thread sees it. The readings are there when its profilers were on. */
 struct as_mark_frame {
-    uint64_t serial, start_ticks;
-    uint32_t site, slot; /* slot: of the cache */
-    bool recorded;       /* its begin is in the lane */
+    uint64_t serial;
+    uint64_t entered_ticks, start_ticks; /* of the mark, and of the layer */
+    uint32_t site, slot;                 /* slot: of the cache */
+    bool recorded;                       /* its begin is in the lane */
     bool held_known, held_heap, memory_begun, usage_known;
     bool entered_known;          /* the layer around it leaves out what was used since `entered` */
     uint64_t epoch;              /* of the recording session it was marked in too; 0: none */
     int64_t inner_bytes;         /* left behind by layers inside it */
     uint64_t held_bytes;         /* by the program when it began */
-    uint64_t unread_ns;          /* spent in layers inside it whose usage was not read */
+    uint64_t unread_ns;          /* as above */
     struct as_layer_usage usage; /* when it began */
     struct as_layer_usage inner; /* by layers inside it, and by us around them */
     struct as_layer_usage entered; /* before we did anything for its begin */
@@ -136,9 +138,9 @@ struct as_mark_thread {
 
 /* The lanes of one manager. */
 struct as_mark_set {
-    uint64_t id;              /* never used again in this process */
-    _Atomic uint64_t session; /* changes when all open layers are forgotten */
-    pthread_mutex_t lock;     /* of the list; taken with every signal held back */
+    uint64_t id;                    /* never used again in this process */
+    _Atomic uint64_t session;       /* changes when all open layers are forgotten */
+    pthread_mutex_t lock;           /* of the list; taken with every signal held back */
     struct as_mark_thread **thread; /* [AS_MARK_MAX_THREADS] */
     _Atomic uint32_t n_threads;
     uint32_t next_number;
@@ -188,8 +190,8 @@ struct assay_record_ *as_mark_claim_slow(struct as_mark_set *set, struct as_mark
                                          uintptr_t slot, size_t n);
 
 /* `n` records of the lane, next to each other; every one must be stored. NULL: it is full. */
-static inline struct assay_record_ *as_mark_claim(struct as_mark_set *set,
-                                                  struct as_mark_thread *t, size_t n)
+static inline struct assay_record_ *as_mark_claim(struct as_mark_set *set, struct as_mark_thread *t,
+                                                  size_t n)
 {
     const uintptr_t bytes = n * sizeof(struct assay_record_);
     uintptr_t slot = assay_claim_(&t->fill.at, bytes);
@@ -222,7 +224,8 @@ struct as_mark_unit {
     size_t n_pairs;
     const char *reason; /* NULL: none */
 };
-typedef void (*as_mark_visit)(void *user, struct as_mark_thread *t, const struct as_mark_unit *unit);
+typedef void (*as_mark_visit)(void *user, struct as_mark_thread *t,
+                              const struct as_mark_unit *unit);
 
 /* Memory for the texts of a unit; one reader at a time. */
 struct as_mark_scratch;

@@ -131,6 +131,7 @@ int as_memory_profile_new(struct as_memory_profile **out,
     as_memory_reader_init(&p->files, p->root);
     as_memory_reader_init(&p->sampler_files, p->root);
     as_memory_profile_reset(p);
+    atomic_store_explicit(&p->unread, true, memory_order_relaxed);
     *out = p;
     return ASSAY_OK;
 }

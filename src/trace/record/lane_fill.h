@@ -6,7 +6,10 @@
 #include "trace/record/ring.h"
 
 /* Where a lane without a chunk stands: behind the end of none, so that a claim finds no slot. */
-#define AS_FILL_NOWHERE {.at = ASSAY_CHUNK_END_, .end = ASSAY_CHUNK_END_, .epoch = 1}
+#define AS_FILL_NOWHERE                                                                            \
+    {                                                                                              \
+        .at = ASSAY_CHUNK_END_, .end = ASSAY_CHUNK_END_, .epoch = 1                                \
+    }
 
 /* Stores one record in the next slot of the chunk being filled. */
 static inline void as_fill_store(struct assay_lane_ *fill, const struct as_lane *lane,
