@@ -250,7 +250,7 @@ struct assay_layer_profile {
     uint64_t calls_unnamed;    /* put together as "(other)": too many names */
     uint64_t calls_too_deep;   /* not recorded: too many open at once, or no memory */
     uint64_t calls_abandoned;  /* begun and left without an end, by longjmp or pthread_exit */
-    uint64_t calls_dropped;    /* the lane of their thread was full for 100 ms */
+    uint64_t calls_dropped;    /* the lane of their thread was full for 2 s */
     uint64_t metadata_dropped; /* pairs */
     uint64_t open_dropped;     /* beyond the 1,000 named in open_at_end */
     uint32_t n_threads;

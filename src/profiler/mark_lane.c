@@ -234,11 +234,15 @@ static void wake_reader(struct as_mark_set *set)
 }
 
 /* The program is never stopped: a reader that does not come costs the mark. */
-static bool wait_for(struct as_mark_set *set, struct as_lane *lane, uint32_t index)
+static bool wait_for(struct as_mark_set *set, struct as_mark_thread *t, uint32_t index)
 {
+    struct as_lane *lane = t->lane;
     const uint64_t from = as_clock_mono_ns();
     uint64_t waited = 0;
     bool is_free = false;
+
+    if (t->gave_up && atomic_load(&lane->freed) == t->gave_up_at)
+        return false;
 
     while (!is_free && waited < AS_MARK_WAIT_NS) {
         const uint32_t freed = atomic_load(&lane->freed);
@@ -252,6 +256,8 @@ static bool wait_for(struct as_mark_set *set, struct as_lane *lane, uint32_t ind
     }
     as_mark_waited_ns += waited;
     atomic_fetch_add_explicit(&set->wait_ns, waited, memory_order_relaxed);
+    t->gave_up = !is_free;
+    t->gave_up_at = atomic_load(&lane->freed);
     return is_free;
 }
 
@@ -266,7 +272,7 @@ static bool next_chunk(struct as_mark_set *set, struct as_mark_thread *t)
         if (as_fill_is_half_full(lane))
             wake_reader(set);
     }
-    if (!as_fill_is_free(lane, index) && !wait_for(set, lane, index))
+    if (!as_fill_is_free(lane, index) && !wait_for(set, t, index))
         return false;
     as_fill_begin(&t->fill, lane, index);
     return true;

@@ -2,8 +2,9 @@
  * them to the manager: lanes of the recorder (trace/record/ring.h), one per thread.
  *
  * A mark never takes a lock, allocates from the heap or waits for a reader, except when a lane is
- * full: then it waits up to AS_MARK_WAIT_NS and is dropped and counted. So it may be made in a
- * signal handler, whatever that interrupted. The reader is whoever holds the manager's lock.
+ * full: then it waits up to AS_MARK_WAIT_NS and is dropped and counted, and so are those after it,
+ * without waiting, until a reader comes. So it may be made in a signal handler, whatever that
+ * interrupted. The reader is whoever holds the manager's lock.
  *
  *   unit   = leading record, then records of data that belong to it, in one chunk
  *   leading: BEGIN, END, FAIL of assay/scope.h, with the layer's site and a time stamp;
@@ -36,7 +37,7 @@
 #define AS_MARK_CACHE       64u
 #define AS_MARK_MAX_PAIRS   32u
 #define AS_MARK_MAX_TEXT    255u
-#define AS_MARK_WAIT_NS     100000000u
+#define AS_MARK_WAIT_NS     2000000000u
 
 /* Beyond the kinds that stand in files. */
 enum as_mark_kind {
@@ -118,7 +119,9 @@ struct as_mark_thread {
     struct assay_lane_ fill;
     struct as_lane *lane;
     uint32_t depth;
-    uint32_t owed;    /* ends that the lane had no room for */
+    uint32_t owed; /* ends that the lane had no room for */
+    bool gave_up;  /* a reader did not come in time; `freed` of the lane was ... */
+    uint32_t gave_up_at;
     uint32_t n_marks; /* for the choice of those whose cost is measured */
     uint64_t serial, session;
     uint64_t forgotten; /* spans up to this one ended with their session */
