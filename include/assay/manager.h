@@ -20,7 +20,7 @@
  * does nothing when it returns no code.
  *
  * A mark goes into a lane of its thread, as those of the recorder do: it takes no lock and no
- * memory. A thread of the manager takes the calls out and hands them to the profilers within 50 ms;
+ * memory. A thread of the manager takes the calls out and hands them to the profilers within 0.2 s;
  * every call that reads results does so first, so that it sees all layers that have ended.
  *
  * fork(): in a child every mark of its parent's managers does nothing, and every other call on them

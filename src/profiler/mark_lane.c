@@ -185,35 +185,22 @@ struct as_mark_thread *as_mark_thread_find_slow(struct as_mark_set *set)
 
 /* ---- names ---- */
 
-/* Whether `text`, cut to what is kept, is the name of the site. */
-static bool is_name_of(uint32_t site, const char *text)
+uint32_t as_mark_site_slow(struct as_mark_cached *cached, const char *name)
 {
-    uint32_t size;
-    const char *name = as_site_name(site, &size);
+    const struct as_site_spec spec = {.name = name, .category = ASSAY_CATEGORY_LAYER};
+    const uint32_t site = as_site_intern(&spec);
+    const int kept = errno;
+    uint32_t size = 0;
+    const char *text = as_site_name(site, &size);
+    sigset_t saved;
 
-    return name && strncmp(name, text, size) == 0 &&
-           (text[size] == '\0' || size == AS_SITE_TEXT_MAX);
-}
-
-uint32_t as_mark_site(struct as_mark_thread *t, const char *name, uint32_t *slot)
-{
-    const uintptr_t at = (uintptr_t)name;
-    struct as_mark_cached *cached;
-
-    *slot = (uint32_t)((at ^ at >> 6) % AS_MARK_CACHE);
-    cached = &t->cache[*slot];
-    if (cached->text != name || !cached->site || !is_name_of(cached->site, name)) {
-        const int kept = errno;
-
-        cached->text = NULL;
-        cached->n_calls = 0;
-        cached->mean_ns = 0;
-        cached->site =
-            as_site_intern(&(struct as_site_spec){.name = name, .category = ASSAY_CATEGORY_LAYER});
-        cached->text = name;
-        errno = kept;
-    }
-    return cached->site;
+    if (!text || size == AS_SITE_TEXT_MAX)
+        return site;          /* a name that was cut is looked up every time */
+    as_signals_block(&saved); /* a handler finds the whole entry, or another */
+    *cached = (struct as_mark_cached){.text = name, .name = text, .name_size = size, .site = site};
+    as_signals_restore(&saved);
+    errno = kept;
+    return site;
 }
 
 /* ---- records ---- */

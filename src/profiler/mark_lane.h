@@ -71,7 +71,7 @@ enum as_mark_field {
 _Static_assert(AS_MARK_FIELDS <= 64, "a bit each");
 
 struct as_mark_fields {
-    uint64_t known; /* bits */
+    uint64_t known; /* bits; the others have no value */
     uint64_t value[AS_MARK_FIELDS];
 };
 
@@ -79,6 +79,12 @@ static inline void as_mark_set_field(struct as_mark_fields *to, unsigned field, 
 {
     to->value[field] = value;
     to->known |= UINT64_C(1) << field;
+}
+
+static inline uint64_t as_mark_get(const struct as_mark_fields *from, unsigned field,
+                                   uint64_t otherwise)
+{
+    return from->known >> field & 1 ? from->value[field] : otherwise;
 }
 
 static inline bool as_mark_has(const struct as_mark_fields *from, unsigned field)
@@ -107,7 +113,9 @@ struct as_mark_frame {
 /* What a thread remembers of a layer's name. Judged by the text of the site: a handler may have
  * changed one half of it. */
 struct as_mark_cached {
-    const char *text;
+    const char *text; /* the caller's pointer */
+    const char *name; /* of the site; not ended */
+    uint32_t name_size;
     uint32_t site, n_calls; /* of this thread, as long as it is remembered */
     double mean_ns;
 };
@@ -185,9 +193,27 @@ static inline struct as_mark_thread *as_mark_thread_find(struct as_mark_set *set
     return as_mark_thread_find_slow(set);
 }
 
+uint32_t as_mark_site_slow(struct as_mark_cached *cached, const char *name);
+
 /* The site of a layer's name, and the slot of the cache that remembers it. 0: there are too many
- * names. */
-uint32_t as_mark_site(struct as_mark_thread *t, const char *name, uint32_t *slot);
+ * names. Literals keep their place: where the pointer was seen before, comparing the text settles
+ * it. */
+static inline uint32_t as_mark_site(struct as_mark_thread *t, const char *name, uint32_t *slot)
+{
+    const uintptr_t at = (uintptr_t)name;
+    struct as_mark_cached *cached;
+    uint32_t i = 0;
+
+    *slot = (uint32_t)((at ^ at >> 6) % AS_MARK_CACHE);
+    cached = &t->cache[*slot];
+    if (__builtin_expect(cached->text != name, 0))
+        return as_mark_site_slow(cached, name);
+    while (i < cached->name_size && cached->name[i] == name[i])
+        i++;
+    if (__builtin_expect(i == cached->name_size && name[i] == '\0', 1))
+        return cached->site;
+    return as_mark_site_slow(cached, name);
+}
 
 struct assay_record_ *as_mark_claim_slow(struct as_mark_set *set, struct as_mark_thread *t,
                                          uintptr_t slot, size_t n);

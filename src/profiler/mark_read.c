@@ -140,7 +140,7 @@ static size_t take_chunk(struct as_mark_thread *t, const struct as_chunk *chunk,
     size_t n = 0;
 
     while (v.at < AS_CHUNK_CAPACITY) {
-        struct as_mark_unit unit = {0};
+        struct as_mark_unit unit;
 
         if (!look(&v, v.at, &r)) {
             if (!full || !is_given_up(t))
@@ -153,7 +153,10 @@ static size_t take_chunk(struct as_mark_thread *t, const struct as_chunk *chunk,
         unit.kind = as_word_kind(r.word);
         unit.site = as_word_site(r.word);
         unit.time = r.time;
+        unit.fields.known = 0;
         unit.pair = s->pair;
+        unit.n_pairs = 0;
+        unit.reason = NULL;
         if (unit.kind != AS_RECORD_PAD) {
             take_data(&v, s, &unit);
             visit(user, t, &unit);

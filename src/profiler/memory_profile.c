@@ -80,7 +80,7 @@ static struct as_memory_moment read_moment(struct as_memory_profile *p)
     now.rss_bytes = as_memory_peek_rss(&p->files);
     if (now.rss_bytes == UNKNOWN)
         atomic_store_explicit(&p->unread, true, memory_order_relaxed);
-    now.monotonic_ns = as_clock_mono_ns();
+    now.monotonic_ns = p->options.interval_us ? as_clock_mono_ns() : 0; /* for its age alone */
     return now;
 }
 
@@ -88,7 +88,7 @@ static struct as_memory_moment read_moment(struct as_memory_profile *p)
 static struct as_memory_moment moment(struct as_memory_profile *p, struct as_memory_moment *newest,
                                       uint64_t now_ns)
 {
-    uint64_t age_ns = now_ns - newest->monotonic_ns;
+    const uint64_t age_ns = now_ns - newest->monotonic_ns;
 
     if (newest->monotonic_ns == 0 || age_ns / 1000 >= p->options.interval_us)
         *newest = read_moment(p);
@@ -212,7 +212,7 @@ void as_memory_profile_stop(struct as_memory_profile *profile)
 void as_memory_profile_begin_layer(struct as_memory_profile *profile,
                                    struct as_memory_moment *newest, struct as_memory_span *span)
 {
-    span->begin_ns = as_clock_mono_ns();
+    span->begin_ns = profile->options.interval_us ? as_clock_mono_ns() : 0;
     span->before = moment(profile, newest, span->begin_ns);
     span->sample_mark = as_rss_peaks_mark(&profile->peaks);
     if (!as_memory_counted_total(&span->counted_before_bytes))
@@ -257,7 +257,7 @@ void as_memory_profile_end_layer(struct as_memory_profile *profile, struct as_me
     uint64_t sampled = UNKNOWN, end_ns;
 
     as_memory_span_end(&span->thread, &use); /* first: what we do ourselves is not the layer's */
-    end_ns = as_clock_mono_ns();
+    end_ns = profile->options.interval_us ? as_clock_mono_ns() : 0;
     after = moment(profile, newest, end_ns);
     out->rss_before_bytes = span->before.rss_bytes;
     out->rss_after_bytes = after.rss_bytes;

@@ -7,9 +7,9 @@
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
 
-#define POLL_NS    50000000u   /* how late a profiler hears of a call, at most */
+#define POLL_NS    200000000u  /* how late a profiler hears of a call, at most */
 #define IDLE_NS    1000000000u /* the same when nothing happened for a while */
-#define IDLE_POLLS 40u
+#define IDLE_POLLS 10u
 
 /* The lock is held. */
 static size_t take(struct assay_manager *m)

@@ -85,7 +85,7 @@ struct call {
 
 static uint64_t value(const struct call *c, unsigned field)
 {
-    return as_mark_has(c->fields, field) ? c->fields->value[field] : ASSAY_MEMORY_UNKNOWN;
+    return as_mark_get(c->fields, field, ASSAY_MEMORY_UNKNOWN);
 }
 
 /* Returns resident memory at its end, where that was read. */
@@ -188,15 +188,16 @@ static void feed_call(struct assay_manager *m, const struct call *c)
 static void feed_end(struct assay_manager *m, struct as_layer_thread *figures,
                      const struct as_mark_unit *unit)
 {
+    const uint32_t on = (uint32_t)as_mark_get(&unit->fields, AS_MARK_ON, 0);
     const struct as_layer_end how = {.ticks = unit->time,
                                      .failed = unit->kind == AS_RECORD_FAIL,
-                                     .keep = unit->fields.value[AS_MARK_ON] & AS_MANAGER_BIT(LAYER),
+                                     .keep = on & AS_MANAGER_BIT(LAYER),
                                      .reason = unit->reason,
                                      .metadata = unit->pair,
                                      .n_metadata = unit->n_pairs};
     struct call c = {.fields = &unit->fields,
                      .how = &how,
-                     .on = (uint32_t)unit->fields.value[AS_MARK_ON],
+                     .on = on,
                      .timestamp = as_manager_seconds(m, unit->time)};
 
     if (!as_layer_profile_end(m->layers, figures, &how, &c.times))
@@ -222,8 +223,9 @@ void as_manager_feed(void *manager, struct as_mark_thread *t, const struct as_ma
     }
     switch (unit->kind) {
     case AS_RECORD_BEGIN:
-        as_layer_profile_begin(m->layers, figures, unit->site, unit->time,
-                               as_layer_clock_ns(&m->clock, 0, unit->fields.value[AS_MARK_BEFORE]));
+        as_layer_profile_begin(
+            m->layers, figures, unit->site, unit->time,
+            as_layer_clock_ns(&m->clock, 0, as_mark_get(&unit->fields, AS_MARK_BEFORE, 0)));
         break;
     case AS_RECORD_END:
     case AS_RECORD_FAIL:

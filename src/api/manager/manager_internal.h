@@ -41,9 +41,10 @@ struct as_manager_held {
     struct assay_leak_detector *whole;    /* fed with what the heap holds, whoever took it */
     struct as_layer_held *layer;          /* by the layer's id */
     size_t capacity;
-    double all_mb;              /* by all layers together */
-    _Atomic bool heap;          /* from the heap; false: from resident pages */
-    _Atomic unsigned n_slow, n; /* readings of the heap that took long, of the last 64 */
+    double all_mb;                       /* by all layers together */
+    _Atomic bool heap;                   /* from the heap; false: from resident pages */
+    _Atomic unsigned n, n_timed, n_slow; /* readings; those that were timed; of the last 64 of them,
+                                            those that took long */
     struct assay_layer_leak *leak;
     size_t n_leaks;
 };

@@ -258,8 +258,9 @@ static void put_end(struct assay_manager *m, struct as_mark_thread *t, struct as
     const size_t n = 1 + (owed ? 1u : 0u) + told_records(how) + (probed ? AS_MARK_FIELDS : 1);
     /* Before the readings: marks of handlers that come meanwhile are then behind this one. */
     struct assay_record_ *r = as_mark_claim(m->marks, t, n), *end = r ? r + n : NULL, *lead;
-    struct as_mark_fields fields = {.known = 0};
+    struct as_mark_fields fields;
 
+    fields.known = 0;
     as_mark_set_field(&fields, AS_MARK_ON, on);
     if (probed)
         as_manager_probe_end(m, on, t, frame, frame > t->frame ? frame - 1 : NULL, &fields);

@@ -132,6 +132,13 @@ void as_memory_parse_rollup(struct assay_memory_snapshot *out, const char *text)
 
 /* ---- files that stay open ---- */
 
+static uint64_t page_size(void)
+{
+    long size = sysconf(_SC_PAGESIZE);
+
+    return size > 0 ? (uint64_t)size : 4096;
+}
+
 static const char *const file_path[] = {
     [AS_MEMORY_STATM] = "/proc/self/statm",
     [AS_MEMORY_STATUS] = "/proc/self/status",
@@ -148,7 +155,8 @@ static void forget(struct as_memory_reader *r)
 
 void as_memory_reader_init(struct as_memory_reader *reader, const char *root)
 {
-    *reader = (struct as_memory_reader){.root = root, .total_bytes = UNKNOWN};
+    *reader =
+        (struct as_memory_reader){.root = root, .total_bytes = UNKNOWN, .page_bytes = page_size()};
     forget(reader);
 }
 
@@ -236,13 +244,6 @@ static bool reopened(struct as_memory_reader *r, enum as_memory_file which, char
     return read_text(r, which, out);
 }
 
-static uint64_t page_size(void)
-{
-    long size = sysconf(_SC_PAGESIZE);
-
-    return size > 0 ? (uint64_t)size : 4096;
-}
-
 /* ---- readings ---- */
 
 uint64_t as_memory_read_rss(struct as_memory_reader *reader)
@@ -260,16 +261,25 @@ uint64_t as_memory_read_rss(struct as_memory_reader *reader)
 
 uint64_t as_memory_peek_rss(const struct as_memory_reader *reader)
 {
-    struct assay_memory_snapshot s = {.rss_bytes = UNKNOWN};
     const int fd = __atomic_load_n(&reader->file[AS_MEMORY_STATM].fd, __ATOMIC_RELAXED);
-    char text[128]; /* seven numbers */
+    char text[128]; /* seven numbers, of which the second counts */
     ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
+    uint64_t pages = 0, bytes;
+    const char *at = text;
 
     if (n <= 0)
         return UNKNOWN;
     text[n] = '\0';
-    as_memory_parse_statm(&s, text, page_size());
-    return s.rss_bytes;
+    while (*at >= '0' && *at <= '9')
+        at++;
+    if (at == text || *at++ != ' ' || *at < '0' || *at > '9')
+        return UNKNOWN;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (!as_mul_u64(pages, 10, &pages))
+            return UNKNOWN;
+        pages += (uint64_t)(*at - '0');
+    }
+    return as_mul_u64(pages, reader->page_bytes, &bytes) ? bytes : UNKNOWN;
 }
 
 uint64_t as_memory_read_total(struct as_memory_reader *reader)

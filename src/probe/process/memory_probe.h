@@ -29,6 +29,7 @@ struct as_memory_reader {
         dev_t device;
         ino_t inode; /* with the device: that nobody closed it and opened something else */
     } file[AS_MEMORY_FILE_COUNT];
+    uint64_t page_bytes;
     uint64_t total_bytes; /* of the machine or the container */
     bool total_read;
 };
