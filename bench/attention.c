@@ -115,7 +115,10 @@ static void beside_engine(size_t heads, unsigned threads)
     struct assay_error err;
     char name[64];
 
-    if (assay_attn_new(&attn, threads, &err) < 0 ||
+    if (assay_attn_new(&attn,
+                       &(struct assay_attn_options){.size = sizeof(struct assay_attn_options),
+                                                    .threads = threads},
+                       &err) < 0 ||
         as_built_network_open(&network, build_products, (int64_t)heads, &options, &err) < 0)
         fail(&err);
     for (int i = 0; i < TURNS; i++) {
@@ -136,7 +139,7 @@ static void beside_engine(size_t heads, unsigned threads)
 
 static void cuts(void)
 {
-    struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+    struct assay_mincut_config config = assay_mincut_config_make();
     struct assay_attn_shape shape = shape_of(1);
     float *logits = calloc((size_t)TOKENS * TOKENS, sizeof *logits);
     double cut[CUTS], decided[CUTS], gated[CUTS];
@@ -147,7 +150,7 @@ static void cuts(void)
     as_rng_seed(&rng, 7);
     for (size_t i = 0; logits && i < (size_t)TOKENS * TOKENS; i++)
         logits[i] = (float)as_rng_normal(&rng);
-    if (!logits || assay_attn_new(&attn, 1, &err) < 0)
+    if (!logits || assay_attn_new(&attn, NULL, &err) < 0)
         exit(3);
     for (int i = 0; i < CUTS; i++) {
         uint64_t from = as_clock_mono_ns(), then;
@@ -198,7 +201,14 @@ static void sparse(unsigned dropped)
     char name[64];
 
     make_mask(dropped);
-    if (assay_attn_new(&dense, 2, &err) < 0 || assay_attn_new(&masked, 2, &err) < 0)
+    if (assay_attn_new(
+            &dense,
+            &(struct assay_attn_options){.size = sizeof(struct assay_attn_options), .threads = 2},
+            &err) < 0 ||
+        assay_attn_new(
+            &masked,
+            &(struct assay_attn_options){.size = sizeof(struct assay_attn_options), .threads = 2},
+            &err) < 0)
         fail(&err);
     for (int i = 0; i < TURNS; i++) {
         d = fmin(d, softmax_ns(dense, HEADS));

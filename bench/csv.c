@@ -56,7 +56,7 @@ static void fill(void)
             .peak_rss_bytes = as_rng_below(&rng, 1u << 30),
             .kv_cache_bytes = as_rng_below(&rng, 1u << 26),
             .activation_bytes = as_rng_below(&rng, 1u << 26),
-            .temp_buffer_bytes = ASSAY_MEMORY_UNKNOWN,
+            .temp_buffer_bytes = ASSAY_UNKNOWN,
         };
         power[i] = (struct assay_power_sample){75 * share(&rng), 1700000000000000 + i * 1000};
     }

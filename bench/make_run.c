@@ -9,7 +9,7 @@ enum { LAYERS = 50 };
 
 int main(int argc, char **argv)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     uint32_t layer[LAYERS];
     struct assay_error err;
     long scopes = argc == 3 ? strtol(argv[2], NULL, 10) : 0;

@@ -91,7 +91,7 @@ static double cost_share(struct assay_manager *m, unsigned n, unsigned pairs)
 static double measure_one(const char *const *profilers, size_t n_profilers, unsigned n,
                           unsigned pairs)
 {
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct assay_manager *m;
     struct assay_error err;
     double share;
@@ -137,7 +137,7 @@ static double empty_cost(struct assay_manager *m, unsigned calls)
 
 static void growth(const char *const *profilers, size_t n, const char *name, unsigned calls)
 {
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct assay_manager *m;
     double first, later;
 
@@ -208,7 +208,7 @@ static void line(const char *name, double share, double bound)
 int main(void)
 {
     static const char *const layer[] = {"layer"};
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct assay_manager *m;
     double cost[21];
 

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
         [LTTNG] = {.name = "lttng-ust", .loop = bench_loop_lttng},
 #endif
     };
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     size_t n = variant[LTTNG].loop ? VARIANTS : VARIANTS - 1;
     struct assay_error err;
 

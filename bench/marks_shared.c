@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     struct bench_variant variant[] = {{.name = "2 x rdtsc", .loop = bench_loop_rdtsc, .scale = 1},
                                       {.name = "called in the .so", .loop = loop_call},
                                       {.name = "inline against the .so", .loop = loop_inline}};
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct assay_error err;
 
     options.ring_kib = 1024;

@@ -11,6 +11,16 @@
 #include "probe/process/memory_sampler.h"
 #include "profiler/memory_profile.h"
 
+static struct assay_memory_tracker *new_tracker(const char *label, size_t most)
+{
+    const struct assay_memory_tracker_options options = {
+        .size = sizeof options, .label = label, .max_snapshots = most};
+    struct assay_memory_tracker *tracker;
+
+    (void)assay_memory_tracker_new(&tracker, &options, NULL);
+    return tracker;
+}
+
 enum { BURSTS = 301, READINGS = 200, SAMPLING_S = 4 };
 
 static void loop_pair(unsigned pairs)
@@ -143,7 +153,7 @@ static void bench_waking(void)
 
 static void bench_sampler(void)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new("bench", 0);
+    struct assay_memory_tracker *t = new_tracker("bench", 0);
     struct timespec time = {.tv_sec = SAMPLING_S};
     struct assay_memory_report r;
 

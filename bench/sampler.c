@@ -34,7 +34,7 @@ static void spin(uint64_t from_ns)
 static double share_of_one(const char *path, struct assay_error *err)
 {
     const char *const argv[] = {"spin", NULL};
-    struct assay_session_options session = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options session = {.size = sizeof(struct assay_session_options)};
     struct as_watch_options options = {
         .argv = argv, .n_args = 1, .heap_why = "a bench", .interval_ns = 10000000};
     struct as_watch_end end;

@@ -3,7 +3,11 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/assay)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/assay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(TARGETS assay-trace-static assay-trace-shared assay-static assay-shared EXPORT assayTargets
+set(installed assay-trace-static assay-trace-shared assay-static assay-shared)
+if(TARGET assay-experiment-shared)
+    list(APPEND installed assay-experiment-static assay-experiment-shared)
+endif()
+install(TARGETS ${installed} EXPORT assayTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET assay-preload) # found by `assay run` from where it stands itself
@@ -17,7 +21,7 @@ install(FILES ${CMAKE_BINARY_DIR}/assayConfig.cmake ${CMAKE_BINARY_DIR}/assayCon
 
 # Relative, so that the tree can be moved.
 file(RELATIVE_PATH pc_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
-foreach(name assay-trace assay)
+foreach(name assay-trace assay assay-experiment)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
     install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

@@ -180,16 +180,16 @@ static int open_all(struct loop *l)
                             calloc(n, sizeof(float)), calloc(LONGEST * LONGEST / 8, 1)};
     l->base = calloc(l->iterations, sizeof *l->base);
     l->gated = calloc(l->iterations, sizeof *l->gated);
-    l->memory = assay_memory_tracker_new("attention", 0);
-    l->power = assay_power_tracker_new("attention", 0);
     if (!l->t.q || !l->t.k || !l->t.v || !l->t.base || !l->t.gated || !l->t.mask || !l->base ||
-        !l->gated || !l->memory || !l->power || path_in(l, "witness.jsonl", path) < 0) {
+        !l->gated || path_in(l, "witness.jsonl", path) < 0) {
         (void)snprintf(err.msg, sizeof err.msg, "out of memory");
         return -1;
     }
     if (assay_bench_config_hash(&config, l->config_hash, &err) < 0 ||
         assay_power_source_open("constant:75W", &l->source, &err) < 0 ||
-        assay_attn_new(&l->attn, 1, &err) < 0)
+        assay_memory_tracker_new(&l->memory, NULL, &err) < 0 ||
+        assay_power_tracker_new(&l->power, NULL, &err) < 0 ||
+        assay_attn_new(&l->attn, NULL, &err) < 0)
         return -1;
     return assay_witness_open(&l->witness, path, ASSAY_WITNESS_MASK_PACKED, &err);
 }
@@ -197,7 +197,7 @@ static int open_all(struct loop *l)
 static int write_latency(const struct loop *l, const char *name,
                          const struct assay_latency_record *records)
 {
-    const struct assay_csv_stamp stamp = {.config_hash = l->config_hash};
+    const struct assay_csv_stamp stamp = {.size = sizeof stamp, .config_hash = l->config_hash};
     char path[512];
 
     return path_in(l, name, path) < 0
@@ -208,7 +208,7 @@ static int write_latency(const struct loop *l, const char *name,
 /* The documented row of results, from what was measured. */
 static int write_results(const struct loop *l, double base_joules, double gated_joules)
 {
-    const struct assay_csv_stamp stamp = {.config_hash = l->config_hash};
+    const struct assay_csv_stamp stamp = {.size = sizeof stamp, .config_hash = l->config_hash};
     struct assay_latency_stats stats;
     struct assay_result_row row = {
         .setting = "mincut_l0.5_t2",
@@ -230,7 +230,7 @@ static int write_results(const struct loop *l, double base_joules, double gated_
 /* Every reading of memory and of power. */
 static int write_readings(const struct loop *l)
 {
-    const struct assay_csv_stamp stamp = {.config_hash = l->config_hash};
+    const struct assay_csv_stamp stamp = {.size = sizeof stamp, .config_hash = l->config_hash};
     size_t n_memory = assay_memory_tracker_snapshots(l->memory, NULL, 0);
     size_t n_power = assay_power_tracker_samples(l->power, NULL, 0);
     struct assay_memory_snapshot *memory = calloc(n_memory + 1, sizeof *memory);
@@ -317,7 +317,7 @@ static void close_all(struct loop *l)
 
 int main(int argc, char **argv)
 {
-    struct loop l = {.folder = ".", .iterations = 1000, .mincut = ASSAY_MINCUT_CONFIG_INIT};
+    struct loop l = {.folder = ".", .iterations = 1000, .mincut = assay_mincut_config_make()};
     int rc;
 
     for (int i = 1; i < argc; i += 2) {

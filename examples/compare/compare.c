@@ -2,9 +2,8 @@
  * program measured itself: which is faster in each layer, and whether the difference is
  * significant. cc compare.c $(pkg-config --cflags --libs assay) */
 #include <assay/assay.h>
-#include <time.h>
 
-enum { CALLS = 30, LAYERS = 2, N = 160 };
+enum { CALLS = 30, N = 160 };
 
 static float a[N][N], b[N][N];
 float c[N][N]; /* not static: the compiler must not drop what is computed */
@@ -12,56 +11,35 @@ float c[N][N]; /* not static: the compiler must not drop what is computed */
 /* Rows times columns: strides through `b`. */
 static void by_columns(int n)
 {
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) {
-            c[i][j] = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
             for (int k = 0; k < n; k++)
                 c[i][j] += a[i][k] * b[k][j];
-        }
-    }
 }
 
 /* The same sums in the order in which `b` lies in memory. */
 static void by_rows(int n)
 {
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++)
-            c[i][j] = 0;
-        for (int k = 0; k < n; k++) {
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
             for (int j = 0; j < n; j++)
                 c[i][j] += a[i][k] * b[k][j];
-        }
-    }
 }
 
-static double now(void)
+/* Times one layer with one implementation and adds it to its backend. */
+static int add(struct assay_compare *compare, const char *backend, const char *layer,
+               void (*multiply)(int), int n)
 {
-    struct timespec t;
+    double seconds[CALLS], ms;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* Times every layer with one implementation and adds it as a backend. */
-static int add_backend(struct assay_compare *compare, const char *name, void (*multiply)(int),
-                       struct assay_error *err)
-{
-    static double seconds[LAYERS][CALLS];
-    static const char *const layer[LAYERS] = {"attention", "feed_forward"};
-    struct assay_backend_layer layers[LAYERS] = {0};
-
-    for (int l = 0; l < LAYERS; l++) {
-        for (int i = 0; i < CALLS; i++) {
-            double from = now();
-
-            multiply(l ? N : N / 2);
-            seconds[l][i] = now() - from;
+    for (int i = 0; i < CALLS; i++) {
+        ASSAY_TIMED(layer, &ms)
+        {
+            multiply(n);
         }
-        layers[l].name = layer[l];
-        layers[l].samples_seconds = seconds[l];
-        layers[l].n_samples = CALLS;
+        seconds[i] = ms / 1e3;
     }
-    return assay_compare_add(compare, name, layers, LAYERS, 0, 0, err);
+    return assay_compare_layer(compare, backend, layer, seconds, CALLS);
 }
 
 int main(void)
@@ -70,14 +48,17 @@ int main(void)
     struct assay_compare *compare;
     struct assay_error err;
 
-    if (assay_compare_new(&compare, &err) < 0 ||
-        add_backend(compare, "by columns", by_columns, &err) < 0 ||
-        add_backend(compare, "by rows", by_rows, &err) < 0 ||
-        assay_compare_run(compare, NULL, 0, &result, &err) < 0)
+    if (assay_compare_new(&compare, NULL, &err) < 0)
         return fprintf(stderr, "%s\n", err.msg), 1;
-    for (size_t i = 0; i < result->n_backends; i++)
-        printf("%-12s %8.3f ms\n", result->backends[i].backend,
-               result->backends[i].total_seconds * 1e3);
+    add(compare, "by columns", "attention", by_columns, N / 2);
+    add(compare, "by columns", "feed_forward", by_columns, N);
+    add(compare, "by rows", "attention", by_rows, N / 2);
+    add(compare, "by rows", "feed_forward", by_rows, N);
+    if (assay_compare_run(compare, NULL, 0, &result, &err) < 0)
+        return fprintf(stderr, "%s\n", err.msg), 1;
+    for (size_t i = 0; i < result->n_layers; i++)
+        printf("%-12s %s is %.1f times as fast\n", result->layers[i].layer,
+               result->layers[i].fastest_backend, result->layers[i].speedup);
     printf("fastest: %s\n%s\n", result->summary.fastest_backend, result->summary.recommendation);
     assay_compare_free(compare);
     return 0;

@@ -129,7 +129,7 @@ static int tell(struct assay_manager *m, struct assay_error *err)
 int main(int argc, char **argv)
 {
     static const char *const profilers[] = {"layer", "leak"};
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct server *server = calloc(1, sizeof *server);
     struct assay_error err = {0};
     uint32_t seed = 3;

@@ -24,13 +24,12 @@ static struct assay_model *describe(void)
         {.kind = ASSAY_LAYER_LINEAR, .name = "dense2", .out = 10},
         {.kind = ASSAY_LAYER_SOFTMAX},
     };
-    struct assay_model_options options = ASSAY_MODEL_OPTIONS_INIT;
+    const struct assay_model_options options = {
+        .size = sizeof options, .name = "digits", .seed = 1};
     struct assay_model *model;
     int x;
 
-    options.name = "digits";
-    options.seed = 1;
-    model = assay_model_new(&options);
+    (void)assay_model_new(&model, &options, NULL);
     x = assay_model_input_named(model, "image", ASSAY_DTYPE_F32, 4, image, names);
     x = assay_model_sequential(model, NULL, x, layers, sizeof layers / sizeof *layers);
     assay_model_output(model, x, "digit");

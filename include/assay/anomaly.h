@@ -63,10 +63,6 @@ struct assay_anomaly_detector_options {
     assay_anomaly_alert alert; /* may be NULL */
     void *user;
 };
-#define ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT                                                        \
-    {                                                                                              \
-        sizeof(struct assay_anomaly_detector_options), 0, 0, 0, 0, 0, 0, false, 0, 0, NULL, NULL   \
-    }
 
 /* USAGE for a sensitivity outside (0, 1), a threshold that is negative or not finite, a window
  * outside its limits. */
@@ -99,6 +95,7 @@ ASSAY_API size_t assay_anomaly_detector_layers(const struct assay_anomaly_detect
                                                const struct assay_anomaly_layer **out);
 
 struct assay_anomaly_summary {
+    size_t size;                    /* set by the library */
     uint64_t n_values, n_anomalies; /* all of them, exact */
     uint64_t n_forgotten;           /* anomalies older than the newest kept */
     uint64_t n_dropped;             /* values of layers and metrics beyond max_series */

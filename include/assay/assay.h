@@ -18,8 +18,9 @@
  * | compare.h      | backends compared layer by layer                                          |
  * | distributed.h  | ranks of a training job compared                                          |
  *
- * All but session.h and scope.h need -lassay. Programs that only record include <assay/session.h>
- * and link with -lassay-trace. */
+ * The headers of assay/experiment/ (attention as a workload, quality, witnesses, bundles) need
+ * -lassay-experiment -lassay. All but session.h and scope.h need -lassay. Programs that only record
+ * include <assay/session.h> and link with -lassay-trace. */
 #ifndef ASSAY_ASSAY_H
 #define ASSAY_ASSAY_H
 

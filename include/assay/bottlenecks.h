@@ -29,14 +29,14 @@ struct assay_bottleneck_analyzer;
  * and what is known is enough; ASSAY_MEASURED_ZERO for a zero that was measured (a GPU that idled).
  * `ranked` and `findings` are about a layer's own time: of a call with layers inside, the figures
  * from flops on are its own too, as self_seconds is, and what those layers did is left out. An
- * io_wait_seconds longer than self_seconds cannot be its own, and is taken as not known; so are page
- * faults that would take longer than self_seconds at 0.1 us each. */
+ * io_wait_seconds longer than self_seconds cannot be its own, and is taken as not known; so are
+ * page faults that would take longer than self_seconds at 0.1 us each. */
 struct assay_layer_metrics {
-    size_t size;              /* sizeof(struct assay_layer_metrics) */
-    double execution_seconds; /* seconds, begin to end; the one that must be known; 0 is a time */
-    double self_seconds;      /* seconds, without layers inside; unknown: the same */
-    double memory_usage_mb;   /* MiB held while it ran */
-    double io_operations;     /* count */
+    size_t size;                    /* sizeof(struct assay_layer_metrics) */
+    double execution_seconds;       /* seconds, begin to end; the one that must be known */
+    double self_seconds;            /* seconds, without layers inside; unknown: the same */
+    double memory_usage_mb;         /* MiB held while it ran */
+    double io_operations;           /* count */
     double gpu_utilization_percent; /* percent */
     double flops, bytes;            /* of the call itself, for the roofline */
     double minor_faults, major_faults;
@@ -47,7 +47,6 @@ struct assay_layer_metrics {
     bool failed;            /* such a call counts apart and in no time */
     double sleeps;          /* voluntary context switches: it waited for something */
 };
-extern ASSAY_API const struct assay_layer_metrics assay_layer_metrics_init;
 
 /* What bounds a layer; the documented five first. */
 #define ASSAY_BOTTLENECK_TYPES(XX)                                                                 \
@@ -94,11 +93,6 @@ struct assay_bottleneck_analyzer_options {
     double min_gain; /* share of the whole time that makes a layer without a cause worth a word:
                         0.05 */
 };
-#define ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT                                                     \
-    {                                                                                              \
-        sizeof(struct assay_bottleneck_analyzer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0                                                                                \
-    }
 
 /* Layers beyond this many, and names longer, are not kept; calls of such layers are counted in
  * `dropped_calls`. */
@@ -150,6 +144,7 @@ struct assay_ranked_layer {
 
 /* Borrowed until the next call on the analyzer. */
 struct assay_bottleneck_result {
+    size_t size;                                /* set by the library */
     const struct assay_bottleneck *bottlenecks; /* by severity_score, greatest first */
     size_t n_bottlenecks;
     const struct assay_recommendation *recommendations;
@@ -179,6 +174,11 @@ ASSAY_API int assay_bottleneck_analyzer_record(struct assay_bottleneck_analyzer 
                                                const char *layer,
                                                const struct assay_layer_metrics *metrics,
                                                struct assay_error *err);
+
+/* The same in short, for a call of which the time alone is known; without a sentence. 0 is a time
+ * here. */
+ASSAY_API int assay_bottleneck_analyzer_call(struct assay_bottleneck_analyzer *analyzer,
+                                             const char *layer, double seconds);
 
 ASSAY_API int assay_bottleneck_analyzer_analyze(struct assay_bottleneck_analyzer *analyzer,
                                                 const struct assay_bottleneck_result **out,

@@ -1,9 +1,9 @@
 /* assay/compare.h - which of several backends runs the same layers fastest, and how surely.
  *
  *     struct assay_compare *c;
- *     assay_compare_new(&c, &err);
- *     assay_compare_add(c, "PyTorch", layers, n, ASSAY_NOT_TOLD, ASSAY_NOT_TOLD, &err);
- *     assay_compare_add(c, "ONNX", layers2, n2, ASSAY_NOT_TOLD, ASSAY_NOT_TOLD, &err);
+ *     assay_compare_new(&c, NULL, &err);
+ *     assay_compare_layer(c, "PyTorch", "conv1", seconds, n);
+ *     assay_compare_layer(c, "ONNX", "conv1", seconds2, n2);
  *     const struct assay_comparison *r;
  *     assay_compare_run(c, NULL, 0, &r, &err);
  *
@@ -12,7 +12,6 @@
 #ifndef ASSAY_COMPARE_H
 #define ASSAY_COMPARE_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +21,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define ASSAY_NOT_TOLD ((double)NAN)
 
 struct assay_compare;
 
@@ -38,12 +35,16 @@ struct assay_backend_layer {
     const double *samples_seconds; /* the time of each call; copied into figures, not kept */
     size_t n_samples;
 };
-#define ASSAY_BACKEND_LAYER_INIT                                                                   \
-    {                                                                                              \
-        NULL, ASSAY_NOT_TOLD, ASSAY_NOT_TOLD, ASSAY_NOT_TOLD, 0, NULL, 0                           \
-    }
 
-ASSAY_API int assay_compare_new(struct assay_compare **out, struct assay_error *err);
+/* There is no option yet. */
+struct assay_compare_options {
+    size_t size; /* sizeof(struct assay_compare_options) */
+};
+
+/* `options` may be NULL. */
+ASSAY_API int assay_compare_new(struct assay_compare **out,
+                                const struct assay_compare_options *options,
+                                struct assay_error *err);
 /* Accepts NULL. */
 ASSAY_API void assay_compare_free(struct assay_compare *compare);
 /* Forgets backends and aliases. */
@@ -57,6 +58,13 @@ ASSAY_API int assay_compare_add(struct assay_compare *compare, const char *name,
                                 const struct assay_backend_layer *layers, size_t n,
                                 double total_seconds, double timestamp_seconds,
                                 struct assay_error *err);
+
+/* The same in short, layer by layer: adds one layer, by the time of each of its calls, to a
+ * backend, which is made at its first mention. Returns 0 or the code that the call above returns,
+ * without its sentence. */
+ASSAY_API int assay_compare_layer(struct assay_compare *compare, const char *backend,
+                                  const char *layer, const double *samples_seconds,
+                                  size_t n_samples);
 
 /* Peak memory in MiB and energy in joules of a backend's whole profile; 0 or NaN: not told.
  * NOTFOUND for a backend that has not been added. */
@@ -135,6 +143,7 @@ struct assay_comparison_summary {
 
 /* Borrowed until the next run, or until something is added. */
 struct assay_comparison {
+    size_t size;       /* set by the library */
     const char *error; /* NULL, or why nothing was compared: then only the next is filled */
     const char *const *available_backends;
     size_t n_available;

@@ -3,8 +3,9 @@
  *
  *     struct assay_distributed *d;
  *     assay_distributed_new(&d, NULL, &err);
- *     assay_distributed_add_node(d, "node0", &profile, &err);
- *     assay_distributed_add_communication(d, &transfer, &err);
+ *     assay_distributed_node(d, "rank0", 1.25);
+ *     assay_distributed_node(d, "rank1", 1.5);
+ *     assay_distributed_transfer(d, "rank0", "rank1", "all_reduce", 1 << 20, 0.01);
  *     const struct assay_distributed_result *r;
  *     assay_distributed_analyze(d, &r, &err);
  *
@@ -38,10 +39,6 @@ struct assay_distributed_options {
     double synchronization_percent, synchronization_high_percent; /* 15, 30 */
     double barrier_wait_percent, barrier_wait_high_percent;       /* of node time: 10, 20 */
 };
-#define ASSAY_DISTRIBUTED_OPTIONS_INIT                                                             \
-    {                                                                                              \
-        sizeof(struct assay_distributed_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                     \
-    }
 
 /* USAGE for a threshold that is negative or not finite. */
 ASSAY_API int assay_distributed_new(struct assay_distributed **out,
@@ -110,9 +107,23 @@ ASSAY_API int assay_distributed_add_metrics(struct assay_distributed *d, const c
                                             const struct assay_node_metric *metrics, size_t n,
                                             double timestamp_seconds, struct assay_error *err);
 
+/* The same in short, for what is known in most cases: in seconds and bytes, at an unknown start,
+ * recorded now. They return 0 or the code that the call above returns, without its sentence.
+ * `operation` NULL: "transfer". `wait_seconds` 0 or NaN: unknown. */
+ASSAY_API int assay_distributed_node(struct assay_distributed *d, const char *id, double seconds);
+ASSAY_API int assay_distributed_transfer(struct assay_distributed *d, const char *from,
+                                         const char *to, const char *operation, uint64_t bytes,
+                                         double seconds);
+ASSAY_API int assay_distributed_synchronize(struct assay_distributed *d, const char *type,
+                                            const char *const *nodes, size_t n_nodes,
+                                            double seconds, double wait_seconds);
+ASSAY_API int assay_distributed_metric(struct assay_distributed *d, const char *id,
+                                       const char *metric, double value);
+
 /* ---- what was kept, `i` from 0, the oldest first; false past the end ---- */
 
 struct assay_communication_event {
+    size_t size; /* set by the library */
     const char *source, *destination, *operation_type;
     double data_size_mb, duration_ms;
     double bandwidth_mib_per_second; /* documented name, MiB per second; 0 when the duration is 0 */
@@ -123,6 +134,7 @@ ASSAY_API bool assay_distributed_communication_at(const struct assay_distributed
                                                   struct assay_communication_event *out);
 
 struct assay_synchronization_event {
+    size_t size; /* set by the library */
     const char *sync_type;
     size_t n_nodes; /* assay_distributed_synchronization_node() names them, if so many are kept */
     double duration_ms, barrier_wait_ms, start_time_seconds, timestamp_seconds;
@@ -134,6 +146,7 @@ ASSAY_API const char *assay_distributed_synchronization_node(const struct assay_
                                                              size_t i, size_t node);
 
 struct assay_metric_event {
+    size_t size; /* set by the library */
     const char *node, *metric;
     double value, timestamp_seconds;
 };
@@ -217,6 +230,7 @@ struct assay_metric_total {
 
 /* Borrowed until the next call that changes `d`. */
 struct assay_distributed_result {
+    size_t size; /* set by the library */
     size_t total_nodes;
     struct assay_load_balance load;
     struct assay_communication_overhead communication;

@@ -3,11 +3,29 @@
  *
  * One rule for NULL: a call without a pointer that it needs returns ASSAY_ERR_USAGE when it returns
  * int; NULL, 0, false or NaN when it returns something else; and does nothing when it returns
- * nothing. `err` may always be NULL. A header that differs documents it. */
+ * nothing. `err` may always be NULL. A header that differs documents it.
+ *
+ * One rule for structs that may get more fields in a later version: they begin with `size`.
+ * - A struct that the program fills in: the program sets it, and leaves what it does not know 0.
+ *
+ *       struct assay_session_options options = {.size = sizeof options, .label = "first try"};
+ *
+ *   ASSAY_SIZED() is the same for C++17. Fields that the library knows and the program does not are
+ *   0, which means unknown or the default. USAGE for a struct without its size, and for one with
+ *   values in fields that the library does not know.
+ * - A struct that the library fills in: the library sets it to the bytes that it knows; fields from
+ *   there on are not filled. A program that was linked before a field was added gets the symbol
+ *   version, and the struct, of its time.
+ * Elements of arrays and values that cannot grow (a shape, an edge, a record of a file) have no
+ * size: they stay as they are, and what is new gets a struct of its own.
+ *
+ * One rule for what is not known: a double is NaN, a count is ASSAY_UNKNOWN, a text or pointer is
+ * NULL. */
 #ifndef ASSAY_ERROR_H
 #define ASSAY_ERROR_H
 
 #include <float.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -51,6 +69,28 @@ struct assay_error {
  * documents otherwise: a struct that is all zeros but for what is known is right. A metric that was
  * measured and found to be zero is ASSAY_MEASURED_ZERO; the library counts it as 0. */
 #define ASSAY_MEASURED_ZERO DBL_MIN
+
+/* A count that is not known, in what the library fills in and where a header says so. */
+#define ASSAY_UNKNOWN UINT64_MAX
+
+/* A struct of this type with its size set and all else 0. In C++17, which has no designated
+ * initializers:
+ *
+ *     auto options = ASSAY_SIZED(struct assay_session_options);
+ */
+#ifdef __cplusplus
+extern "C++" {
+template <typename T> inline T assay_sized_()
+{
+    T sized = {};
+    sized.size = sizeof sized;
+    return sized;
+}
+}
+#define ASSAY_SIZED(type) (assay_sized_<type>())
+#else
+#define ASSAY_SIZED(type) ((type){.size = sizeof(type)})
+#endif
 
 /* The meaning of a code in a few words; "unknown error" for a number that is none. */
 ASSAY_API const char *assay_code_text(int code);

@@ -22,8 +22,6 @@ extern "C" {
 
 struct assay_leak_detector;
 
-#define ASSAY_LEAK_NO_STEP UINT64_MAX
-
 /* A growth that the window test saw; windows overlap, so one growth may be seen several times. */
 struct assay_leak {
     double start_memory_mb, end_memory_mb, increase_mb;
@@ -38,7 +36,7 @@ struct assay_leak {
 struct assay_leak_incident {
     const char *layer;              /* whose series it is; NULL: the process, one reading a step */
     size_t first, last;             /* readings of that series, counted from 0, warm-up included */
-    uint64_t first_step, last_step; /* ASSAY_LEAK_NO_STEP when no steps were told */
+    uint64_t first_step, last_step; /* ASSAY_UNKNOWN when no steps were told */
     double start_time_seconds, end_time_seconds; /* UNIX seconds */
     /* Of the line of Theil and Sen where it begins and ends, and how much higher it ends: its rate
      * times its length. */
@@ -71,10 +69,6 @@ struct assay_leak_detector_options {
     bool process_only; /* readings are of the process whichever layer ended: layers name windows and
                           have no series of their own */
 };
-#define ASSAY_LEAK_DETECTOR_OPTIONS_INIT                                                           \
-    {                                                                                              \
-        sizeof(struct assay_leak_detector_options), 0, 0, 0, 0, 0, 0, NULL, NULL, false            \
-    }
 
 /* USAGE for a threshold that is negative or not finite, a window under 3 or above 10,000, a share
  * above 0.5, a p-value of 1 or more, fewer than 300 readings or more than a million kept. */
@@ -84,11 +78,15 @@ ASSAY_API int assay_leak_detector_new(struct assay_leak_detector **out,
 ASSAY_API void assay_leak_detector_free(struct assay_leak_detector *detector);
 
 /* One reading. `layer` may be NULL: then it is of the process itself. `step` is the iteration, or
- * ASSAY_LEAK_NO_STEP. `timestamp_seconds` in UNIX seconds; NaN: now. USAGE for memory that is
+ * ASSAY_UNKNOWN. `timestamp_seconds` in UNIX seconds; NaN: now. USAGE for memory that is
  * negative or not finite. */
 ASSAY_API int assay_leak_detector_add(struct assay_leak_detector *detector, const char *layer,
                                       double memory_mb, uint64_t step, double timestamp_seconds,
                                       struct assay_error *err);
+
+/* The same in short: `bytes` held now, at no step; without a sentence. */
+ASSAY_API int assay_leak_detector_sample(struct assay_leak_detector *detector, const char *layer,
+                                         uint64_t bytes);
 
 /* Memory that is left until the process cannot have more, for seconds_to_exhaustion. */
 ASSAY_API void assay_leak_detector_set_headroom(struct assay_leak_detector *detector,
@@ -106,6 +104,7 @@ ASSAY_API int assay_leak_detector_incidents(struct assay_leak_detector *detector
                                             struct assay_error *err);
 
 struct assay_leak_summary {
+    size_t size;    /* set by the library */
     bool has_leaks; /* by the window test */
     size_t leak_count;
     double total_memory_leaked_mb;     /* sum of the increases, overlaps included */

@@ -106,10 +106,6 @@ struct assay_manager_options {
      * them is seen by the kernel's own peak alone (peak_rss_kernel_mb). */
     uint64_t memory_sample_us;
 };
-#define ASSAY_MANAGER_OPTIONS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(struct assay_manager_options), NULL, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0    \
-    }
 
 /* `options` may be NULL. USAGE for a name that is no profiler's. Takes some 5 ms: it finds out how
  * long a tick of the processor's counter is, and what an empty layer costs. */
@@ -233,6 +229,7 @@ struct assay_layer_rank {
 
 /* A copy of all that is known of the layers; it does not change while the program goes on. */
 struct assay_layer_profile {
+    size_t size;                            /* set by the library */
     const struct assay_layer_stats *layers; /* in the order of their first call */
     size_t n_layers;
     const struct assay_layer_event *timeline;
@@ -284,7 +281,7 @@ struct assay_layer_leak {
     double mb_per_second; /* NaN when time did not pass */
     double p_value;
     double process_share; /* of what all layers together left behind, both in the whole session */
-    uint64_t first_step, last_step; /* ASSAY_LEAK_NO_STEP when no steps were told */
+    uint64_t first_step, last_step; /* ASSAY_UNKNOWN when no steps were told */
 };
 /* The layers that leak, the worst first: those whose calls leave memory behind with a trend that is
  * sure, while what all layers leave behind grows too, and by no more than that: memory that another
@@ -306,7 +303,7 @@ ASSAY_API int assay_manager_leak_incidents(struct assay_manager *manager,
 ASSAY_API int assay_manager_anomalies(struct assay_manager *manager,
                                       const struct assay_anomaly **out, struct assay_error *err);
 
-/* Memory of the process at the end of one call. Bytes are ASSAY_MEMORY_UNKNOWN (assay/memory.h) and
+/* Memory of the process at the end of one call. Bytes are ASSAY_UNKNOWN (assay/memory.h) and
  * MiB are NaN where they cannot be had. */
 struct assay_memory_reading {
     const char *layer;
@@ -355,6 +352,7 @@ ASSAY_API struct assay_distributed *assay_manager_distributed(struct assay_manag
 
 /* What the session did and what profiling it cost. */
 struct assay_manager_session {
+    size_t size;                                 /* set by the library */
     double start_time_seconds, end_time_seconds; /* UNIX seconds; NaN: not started, not ended */
     double duration_seconds; /* of all sessions since the last reset, up to now */
     uint64_t sessions;
@@ -414,7 +412,7 @@ struct assay_layer_call {
     const char *layer;
     double execution_seconds, self_seconds, timestamp_seconds;
     uint32_t depth, thread;
-    uint64_t step;    /* ASSAY_LEAK_NO_STEP: none was told */
+    uint64_t step;    /* ASSAY_UNKNOWN: none was told */
     double memory_mb; /* resident at its end; NaN: not read */
     bool failed;
     const char *reason;

@@ -52,8 +52,8 @@ struct assay_roof {
     double peak_f64_gflops, peak_i8_gops; /* for layers that compute with them */
 };
 
-/* How to measure. Start from ASSAY_MEASURE_OPTIONS_INIT; zero means the default everywhere. What
- * cannot be a time, a share or a level (negative, NaN) is ASSAY_ERR_USAGE. */
+/* How to measure. Zero means the default everywhere. What cannot be a time, a share or a level
+ * (negative, NaN) is ASSAY_ERR_USAGE. */
 struct assay_measure_options {
     size_t size;         /* sizeof(struct assay_measure_options) */
     uint32_t warmup;     /* runs before, at least; 10. More are made until times are steady */
@@ -77,11 +77,6 @@ struct assay_measure_options {
     const struct assay_roof *roof; /* NULL: measured anew where it is needed, in a second or two;
                                       one for another number of threads: ASSAY_ERR_USAGE */
 };
-#define ASSAY_MEASURE_OPTIONS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(struct assay_measure_options), 0, 0, 0, 0, 0, 0, false, false, NULL, 0, 0, 0,       \
-            ASSAY_INPUTS_RANDOM, NULL, 0, false, 0, NULL                                           \
-    }
 
 /* ---- latency ---- */
 
@@ -99,6 +94,7 @@ enum { ASSAY_LATENCY_CAUSES = 5 };
 
 /* How long one call takes. */
 struct assay_latency {
+    size_t size;                       /* set by the library */
     double latency_ms;                 /* the median, in milliseconds */
     double median_ns, low_ns, high_ns; /* the median and its interval, never closer than 0.25 %:
                                           processes differ from each other by that much; ... */
@@ -146,6 +142,7 @@ ASSAY_API double assay_latency_throughput(const struct assay_latency *latency, d
 
 /* What memory a run takes, counted to the byte while it runs. */
 struct assay_memory {
+    size_t size;                 /* set by the library */
     double parameter_memory_mb;  /* of the parameters as the model has them */
     double activation_memory_mb; /* alive at once at the worst moment, inputs too */
     double peak_memory_mb;       /* of all the engine holds: weights, activations, workspace */
@@ -158,7 +155,7 @@ struct assay_memory {
     bool planned;                  /* sizes are known before the run: */
     uint64_t planned_bytes;        /* activations by the plan, ... */
     int64_t planned_difference;    /* ... measured less planned */
-    uint64_t rss_before_bytes, rss_after_bytes, rss_peak_bytes; /* of the process; 0: not known */
+    uint64_t rss_before_bytes, rss_after_bytes, rss_peak_bytes; /* of the process */
 };
 
 ASSAY_API int assay_model_measure_memory(struct assay_model *model,
@@ -207,6 +204,7 @@ ASSAY_API int assay_model_profile_layer(struct assay_model *model, size_t i,
 
 /* One run of a model against what the machine can do. */
 struct assay_forward_profile {
+    size_t size; /* set by the library */
     uint64_t parameters;
     uint64_t flops; /* of one inference, all its samples: 2 x MACs and every other operation once;
                        subgraphs as often as they ran */

@@ -5,7 +5,7 @@
  *     struct assay_memory_snapshot now;
  *     assay_memory_capture(&now, ASSAY_CAPTURE_ALL, NULL);
  *
- * A value that cannot be had is ASSAY_MEMORY_UNKNOWN and `why` says why; it is never 0. Counting
+ * A value that cannot be had is ASSAY_UNKNOWN and `why` says why; it is never 0. Counting
  * (add, sub, alloc, free) may be done from any thread and from several at once; a tracker may be
  * used by one thread at a time, beside its own sampler. Sizes are bytes. */
 #ifndef ASSAY_MEMORY_H
@@ -20,8 +20,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define ASSAY_MEMORY_UNKNOWN UINT64_MAX
 
 /* ---- what the program holds, by category ---- */
 
@@ -57,6 +55,7 @@ ASSAY_API void assay_memory_free(void *block);
 /* Exact totals of all threads. `peak` of a kind is its own; the peak of the sum is not the sum of
  * the peaks. */
 struct assay_memory_counts {
+    size_t size; /* set by the library */
     uint64_t current_bytes[ASSAY_MEMORY_KIND_COUNT], peak_bytes[ASSAY_MEMORY_KIND_COUNT];
     uint64_t added[ASSAY_MEMORY_KIND_COUNT]; /* calls of add and alloc */
     uint64_t current_total_bytes, peak_total_bytes;
@@ -98,10 +97,18 @@ ASSAY_API int assay_memory_capture(struct assay_memory_snapshot *out, enum assay
 
 struct assay_memory_tracker;
 
-/* `label` is copied. Keeps at most `max_snapshots` (0: 100,000); more thin out what is kept, older
- * and newer alike, and the report still counts every one. NULL without memory. */
-ASSAY_API struct assay_memory_tracker *assay_memory_tracker_new(const char *label,
-                                                                size_t max_snapshots);
+/* Zero means the default. */
+struct assay_memory_tracker_options {
+    size_t size;          /* sizeof(struct assay_memory_tracker_options) */
+    const char *label;    /* copied; NULL: "" */
+    size_t max_snapshots; /* kept: 100,000; more thin out what is kept, older and newer alike, and
+                             the report still counts every one */
+};
+
+/* `options` may be NULL. */
+ASSAY_API int assay_memory_tracker_new(struct assay_memory_tracker **out,
+                                       const struct assay_memory_tracker_options *options,
+                                       struct assay_error *err);
 /* Stops its sampler. Accepts NULL. */
 ASSAY_API void assay_memory_tracker_free(struct assay_memory_tracker *tracker);
 
@@ -120,14 +127,14 @@ ASSAY_API int assay_memory_tracker_start(struct assay_memory_tracker *tracker, u
 ASSAY_API int assay_memory_tracker_stop(struct assay_memory_tracker *tracker,
                                         struct assay_error *err);
 
-/* The greatest rss of all snapshots; ASSAY_MEMORY_UNKNOWN when there is none. */
+/* The greatest rss of all snapshots; ASSAY_UNKNOWN when there is none. */
 ASSAY_API uint64_t assay_memory_tracker_peak(struct assay_memory_tracker *tracker);
 
 /* Copies up to `capacity` of the kept snapshots, in order; returns how many there are. */
 ASSAY_API size_t assay_memory_tracker_snapshots(struct assay_memory_tracker *tracker,
                                                 struct assay_memory_snapshot *out, size_t capacity);
 
-/* One component over time. Values are ASSAY_MEMORY_UNKNOWN, and mean NaN, when no snapshot knew it.
+/* One component over time. Values are ASSAY_UNKNOWN, and mean NaN, when no snapshot knew it.
  */
 struct assay_memory_series {
     uint64_t n; /* snapshots that knew it */
@@ -136,6 +143,7 @@ struct assay_memory_series {
 };
 
 struct assay_memory_report {
+    size_t size;       /* set by the library */
     const char *label; /* the tracker's */
     uint64_t n_snapshots, n_kept;
     uint64_t peak_rss_bytes; /* greatest rss seen in a snapshot */

@@ -61,21 +61,18 @@ enum assay_dtype {
 
 /* ---- beginning and ending ---- */
 
-/* How a model begins. Start from ASSAY_MODEL_OPTIONS_INIT; zero means the default everywhere. */
+/* How a model begins. Zero means the default everywhere. */
 struct assay_model_options {
-    size_t size; /* sizeof(struct assay_model_options), so that later versions can add fields */
+    size_t size;            /* sizeof(struct assay_model_options) */
     const char *name;       /* of the graph; NULL for none */
     uint64_t seed;          /* of the weights; the same seed gives the same weights */
     enum assay_dtype dtype; /* of parameters: F32, F64, F16 or BF16 */
 };
-#define ASSAY_MODEL_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(struct assay_model_options), NULL, 0, ASSAY_DTYPE_F32                               \
-    }
 
-/* A new, empty model; `options` may be NULL. NULL when memory ran out: every call below accepts
- * that and fails. */
-ASSAY_API struct assay_model *assay_model_new(const struct assay_model_options *options);
+/* A new, empty model; `options` may be NULL. After a failure `*out` is NULL, which every call below
+ * accepts and fails. */
+ASSAY_API int assay_model_new(struct assay_model **out, const struct assay_model_options *options,
+                              struct assay_error *err);
 
 /* Opens a file of any kind the library knows (ONNX, GGUF, safetensors, TensorFlow Lite; found by
  * content), or "zoo:resnet50". Nothing can be added to it. */
@@ -154,8 +151,7 @@ ASSAY_API int assay_model_dequantize(struct assay_model *model, const char *name
 ASSAY_API int assay_model_linear_quantized(struct assay_model *model, const char *name, int x,
                                            int64_t out, int bits, bool bias);
 
-/* A convolution. Start from ASSAY_CONV2D_INIT(channels, kernel); zero means 1 for stride, dilation
- * and groups. */
+/* A convolution. Zero means 1 for stride, dilation and groups. */
 struct assay_conv2d {
     size_t size;                        /* sizeof(struct assay_conv2d) */
     int64_t channels;                   /* that come out */
@@ -167,11 +163,15 @@ struct assay_conv2d {
     int64_t output_pad_h, output_pad_w; /* of a transposed one: added at the end */
     bool no_bias;
 };
-#define ASSAY_CONV2D_INIT(channels, kernel)                                                        \
-    {                                                                                              \
-        sizeof(struct assay_conv2d), (channels), (kernel), (kernel), 1, 1, 0, 0, 1, 1, 1, 0, 0,    \
-            false                                                                                  \
-    }
+/* A square one, with strides and dilations of 1 and no padding. */
+static inline struct assay_conv2d assay_conv2d_make(int64_t channels, int64_t kernel)
+{
+    struct assay_conv2d conv = ASSAY_SIZED(struct assay_conv2d);
+
+    conv.channels = channels;
+    conv.kernel_h = conv.kernel_w = kernel;
+    return conv;
+}
 
 /* x is [batch, channels, height, width], as for all layers on images. */
 ASSAY_API int assay_model_conv2d(struct assay_model *model, const char *name, int x,
@@ -180,17 +180,21 @@ ASSAY_API int assay_model_conv2d(struct assay_model *model, const char *name, in
 ASSAY_API int assay_model_conv_transpose2d(struct assay_model *model, const char *name, int x,
                                            const struct assay_conv2d *conv);
 
-/* A pooling. Start from ASSAY_POOL2D_INIT(kernel); a stride of zero is the kernel. */
+/* A pooling. A stride of zero is the kernel. */
 struct assay_pool2d {
     size_t size; /* sizeof(struct assay_pool2d) */
     int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
     bool ceil;      /* a last window that is not full counts too */
     bool count_pad; /* of an average: the zeros added count too */
 };
-#define ASSAY_POOL2D_INIT(kernel)                                                                  \
-    {                                                                                              \
-        sizeof(struct assay_pool2d), (kernel), (kernel), 0, 0, 0, 0, false, false                  \
-    }
+/* A square one. */
+static inline struct assay_pool2d assay_pool2d_make(int64_t kernel)
+{
+    struct assay_pool2d pool = ASSAY_SIZED(struct assay_pool2d);
+
+    pool.kernel_h = pool.kernel_w = kernel;
+    return pool;
+}
 
 ASSAY_API int assay_model_max_pool2d(struct assay_model *model, const char *name, int x,
                                      const struct assay_pool2d *pool);
@@ -234,7 +238,7 @@ ASSAY_API int assay_model_softmax(struct assay_model *model, const char *name, i
 /* Does nothing when a model is used, and is counted so. */
 ASSAY_API int assay_model_dropout(struct assay_model *model, const char *name, int x, double ratio);
 
-/* An attention layer. Start from ASSAY_ATTENTION_INIT(heads). */
+/* An attention layer. */
 struct assay_attention {
     size_t size;      /* sizeof(struct assay_attention) */
     int64_t heads;    /* of queries; the width is a multiple of them */
@@ -242,10 +246,14 @@ struct assay_attention {
     bool causal;      /* a position sees those before it alone; needs as many keys as queries */
     bool no_bias;     /* of the four products */
 };
-#define ASSAY_ATTENTION_INIT(heads)                                                                \
-    {                                                                                              \
-        sizeof(struct assay_attention), (heads), 0, false, false                                   \
-    }
+/* One with as many heads for keys and values. */
+static inline struct assay_attention assay_attention_make(int64_t heads)
+{
+    struct assay_attention attention = ASSAY_SIZED(struct assay_attention);
+
+    attention.heads = heads;
+    return attention;
+}
 
 /* With products of its own for queries, keys, values and the result. x is [batch, length, width];
  * keys and values come from `context`, which is x itself when negative. */
@@ -355,6 +363,7 @@ ASSAY_API int assay_model_set_dim(struct assay_model *model, const char *symbol,
 /* What a model is made of and what one run of it costs. 1 MAC is one multiply and one add; flops
  * are 2 x macs + elementwise + transcendental. Sums past 2^64 stay at UINT64_MAX. */
 struct assay_model_counts {
+    size_t size;              /* set by the library */
     uint64_t parameters;      /* trained numbers, each once: shared and tied ones too */
     uint64_t trainable;       /* those of a floating type */
     uint64_t frozen;          /* of an integer or block type, and running means and variances */
@@ -388,6 +397,7 @@ ASSAY_API int assay_model_count(struct assay_model *model, struct assay_model_co
 
 /* One node of the model; texts live as long as the model and until it is counted again. */
 struct assay_model_layer {
+    size_t size; /* set by the library */
     const char *name, *op;
     uint64_t times;      /* runs in one run of the model */
     bool known;          /* false: it could not be counted */

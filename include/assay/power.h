@@ -25,6 +25,7 @@ extern "C" {
 /* Readers return 0, or a negative code with a sentence in `err`, which may be NULL. At least one of
  * the two is there. A tracker calls them from one thread at a time; they must not call it. */
 struct assay_power_source {
+    size_t size;      /* sizeof(struct assay_power_source) */
     const char *name; /* lives as long as the source; NULL: it has none */
     /* Watts now. NULL: they follow from the counter. */
     int (*read_watts)(void *user, double *watts, struct assay_error *err);
@@ -54,6 +55,7 @@ struct assay_power_sample {
 enum assay_energy_method { ASSAY_ENERGY_TRAPEZOID, ASSAY_ENERGY_COUNTER };
 
 struct assay_energy_result {
+    size_t size;         /* set by the library */
     double total_joules; /* between the first and the last sample */
     double mean_watts;   /* of the samples, however far apart they are */
     double peak_watts;
@@ -97,11 +99,18 @@ ASSAY_API int assay_energy_share(const struct assay_energy_result *result, doubl
 
 struct assay_power_tracker;
 
-/* `label` is copied. Keeps at most `max_samples` (0: 100,000); more thin out what is kept, older
- * and newer alike, while the energy counts every one. NULL without memory. Used by one thread at a
- * time, beside its own sampler. */
-ASSAY_API struct assay_power_tracker *assay_power_tracker_new(const char *label,
-                                                              size_t max_samples);
+/* Zero means the default. */
+struct assay_power_tracker_options {
+    size_t size;        /* sizeof(struct assay_power_tracker_options) */
+    const char *label;  /* copied; NULL: "" */
+    size_t max_samples; /* kept: 100,000; more thin out what is kept, older and newer alike, while
+                           the energy counts every one */
+};
+
+/* `options` may be NULL. A tracker is used by one thread at a time, beside its own sampler. */
+ASSAY_API int assay_power_tracker_new(struct assay_power_tracker **out,
+                                      const struct assay_power_tracker_options *options,
+                                      struct assay_error *err);
 /* Stops its sampler. Accepts NULL. */
 ASSAY_API void assay_power_tracker_free(struct assay_power_tracker *tracker);
 ASSAY_API const char *assay_power_tracker_label(const struct assay_power_tracker *tracker);

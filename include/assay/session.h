@@ -49,10 +49,9 @@ enum assay_fork {
     ASSAY_FORK_STOP = 1    /* it records nothing */
 };
 
-/* How a session records. Start from ASSAY_SESSION_OPTIONS_INIT; zero means the default everywhere.
- */
+/* How a session records. Zero means the default everywhere. */
 struct assay_session_options {
-    size_t size; /* sizeof(struct assay_session_options), so that later versions can add fields */
+    size_t size;       /* sizeof(struct assay_session_options) */
     const char *label; /* free text kept with the run; NULL for none */
     uint32_t ring_kib; /* memory of a thread's ring: 128 to 4096, in steps of 64; 0 means 512 */
     enum assay_overflow overflow;
@@ -62,11 +61,6 @@ struct assay_session_options {
                                     the recorder: channels "rss" and "rss_anonymous"; 0: none. A
                                     sample costs some 3 us. A forked child takes none */
 };
-#define ASSAY_SESSION_OPTIONS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(struct assay_session_options), NULL, 0, ASSAY_OVERFLOW_DROP, ASSAY_CLOCK_BEST,      \
-            ASSAY_FORK_FOLLOW, 0                                                                   \
-    }
 
 /* Begins recording into the file `path`. One session records at a time in a process. A run that is
  * already there is kept as `path`.old; another kind of file is refused. While recording,

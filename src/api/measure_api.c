@@ -6,20 +6,17 @@
 
 #include "api/measure_internal.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/units.h"
 #include "probe/system/topology.h"
 
 _Static_assert((int)ASSAY_LATENCY_CAUSES == (int)AS_CAUSE_COUNT, "promise every cause");
 _Static_assert((int)ASSAY_INPUTS_ONES == (int)AS_INPUTS_ONES, "the same order");
 
-struct assay_measure_options as_measure_options(const struct assay_measure_options *given)
+int as_measure_options(struct assay_measure_options *to, const struct assay_measure_options *given,
+                       struct assay_error *err)
 {
-    struct assay_measure_options o = ASSAY_MEASURE_OPTIONS_INIT;
-
-    if (given && given->size > 0)
-        memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
-    o.size = sizeof o;
-    return o;
+    return as_sized_take(to, sizeof *to, given, "options of a measurement", err);
 }
 
 struct as_latency_options as_measure_latency_options(const struct assay_measure_options *o)
@@ -46,7 +43,7 @@ static int check_number(double number, double most, const char *name, struct ass
 
 static int check_options(const struct assay_measure_options *o, struct assay_error *err)
 {
-    int rc = check_number(o->time_seconds, 86400, "time_s", err);
+    int rc = check_number(o->time_seconds, 86400, "time_seconds", err);
 
     if (rc == ASSAY_OK)
         rc = check_number(o->target, 1, "target", err);
@@ -146,8 +143,10 @@ int as_measure_setup_open(struct as_measure_setup *s, struct assay_model *model,
 {
     int rc;
 
-    *s = (struct as_measure_setup){.model = model, .options = as_measure_options(options)};
-    rc = check_options(&s->options, err);
+    *s = (struct as_measure_setup){.model = model};
+    rc = as_measure_options(&s->options, options, err);
+    if (rc == ASSAY_OK)
+        rc = check_options(&s->options, err);
     if (rc == ASSAY_OK)
         rc = check_threads(&s->options, err);
     if (rc == ASSAY_OK)
@@ -225,6 +224,7 @@ void as_measure_put_latency(struct assay_latency *out, const struct as_latency_r
     size_t n = run->n < options->samples_capacity ? run->n : options->samples_capacity;
 
     *out = (struct assay_latency){
+        .size = sizeof(struct assay_latency),
         .n = run->n,
         .batch = run->batch,
         .stop = as_latency_stop_name(run->stop),
@@ -249,8 +249,8 @@ int assay_latency_measure(assay_measured fn, void *user,
                           const struct assay_measure_options *options,
                           struct assay_latency *latency, struct assay_error *err)
 {
-    struct assay_measure_options o = as_measure_options(options);
-    struct as_latency_options how = as_measure_latency_options(&o);
+    struct assay_measure_options o;
+    struct as_latency_options how;
     struct as_latency_run run;
     int rc;
 
@@ -259,9 +259,12 @@ int assay_latency_measure(assay_measured fn, void *user,
                        fn ? "no place for the latency is given"
                           : "no function to measure is given");
     memset(latency, 0, sizeof *latency);
-    rc = check_options(&o, err);
+    rc = as_measure_options(&o, options, err);
+    if (rc == ASSAY_OK)
+        rc = check_options(&o, err);
     if (rc < 0)
         return rc;
+    how = as_measure_latency_options(&o);
     rc = as_latency_run(&run, fn, user, &how, err);
     if (rc < 0)
         return rc;
@@ -301,6 +304,7 @@ void as_measure_put_memory(struct assay_memory *out, const struct as_measure_set
     uint64_t peak = m->counted.all.peak_bytes;
 
     *out = (struct assay_memory){
+        .size = sizeof *out,
         .activation_bytes = of[AS_MEM_ACTIVATIONS].peak_bytes,
         .peak_bytes = peak,
         .held_parameter_bytes = of[AS_MEM_PARAMETERS].peak_bytes,
@@ -308,9 +312,9 @@ void as_measure_put_memory(struct assay_memory *out, const struct as_measure_set
         .state_bytes = of[AS_MEM_KV_CACHE].peak_bytes,
         .planned = m->plan.known,
         .planned_bytes = m->plan.known ? m->plan.peak_bytes : 0,
-        .rss_before_bytes = m->before.rss.why ? 0 : m->before.rss.value,
-        .rss_after_bytes = m->after.rss.why ? 0 : m->after.rss.value,
-        .rss_peak_bytes = m->after.rss_peak.why ? 0 : m->after.rss_peak.value,
+        .rss_before_bytes = m->before.rss.why ? ASSAY_UNKNOWN : m->before.rss.value,
+        .rss_after_bytes = m->after.rss.why ? ASSAY_UNKNOWN : m->after.rss.value,
+        .rss_peak_bytes = m->after.rss_peak.why ? ASSAY_UNKNOWN : m->after.rss_peak.value,
     };
     out->activation_memory_mb = (double)out->activation_bytes / AS_MIB;
     out->peak_memory_mb = (double)peak / AS_MIB;

@@ -22,7 +22,8 @@ struct as_measure_setup {
 enum as_measure_pass { AS_PASS_TIMING = 1, AS_PASS_PROFILE = 2, AS_PASS_MEMORY = 4 };
 
 /* The caller's options, with zeros for those its version does not have. */
-struct assay_measure_options as_measure_options(const struct assay_measure_options *given);
+int as_measure_options(struct assay_measure_options *to, const struct assay_measure_options *given,
+                       struct assay_error *err);
 
 /* Counts the model, runs the passes and keeps both. Sizes that come from files hold for the model
  * from then on. */

@@ -153,10 +153,12 @@ static int profile_layers(struct assay_model *model, const struct assay_measure_
                           size_t first, struct assay_model_layer_profile *layers, size_t capacity,
                           size_t *n_layers, struct assay_error *err)
 {
-    struct assay_measure_options o = as_measure_options(options);
+    struct assay_measure_options o;
     struct as_measure_setup s;
-    int rc, closed;
+    int rc = as_measure_options(&o, options, err), closed;
 
+    if (rc < 0)
+        return rc;
     o.no_fuse = true;
     rc = as_measure_setup_open(&s, model, &o, AS_PASS_PROFILE | AS_PASS_MEMORY, err);
     if (rc < 0)

@@ -9,6 +9,7 @@
 #include "analyze/model/profile.h"
 #include "api/measure_internal.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/text/text.h"
 #include "base/units.h"
 
@@ -70,7 +71,9 @@ static int find_peaks(struct as_profile_data *d, struct assay_forward_profile *f
     int rc = ASSAY_OK;
 
     if (o->roof) {
-        memcpy(&f->roof, o->roof, o->roof->size < sizeof f->roof ? o->roof->size : sizeof f->roof);
+        rc = as_sized_take(&f->roof, sizeof f->roof, o->roof, "a roof", err);
+        if (rc < 0)
+            return rc;
         as_peaks_from_rates(
             &d->peaks,
             &(struct as_peak_rates){.flops = {[AS_PEAK_F32] = f->roof.peak_gflops * 1e9,
@@ -176,6 +179,7 @@ int assay_model_profile_forward(struct assay_model *model,
     if (!forward)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the profile is given");
     memset(forward, 0, sizeof *forward);
+    forward->size = sizeof *forward;
     rc = as_measure_setup_open(&s, model, options,
                                AS_PASS_TIMING | AS_PASS_PROFILE | AS_PASS_MEMORY, err);
     if (rc < 0)

@@ -268,6 +268,7 @@ int assay_model_count(struct assay_model *model, struct assay_model_counts *coun
     if (!counts)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the counts is given");
     memset(counts, 0, sizeof *counts);
+    counts->size = sizeof *counts;
     rc = as_handle_seal(model, err);
     if (rc == ASSAY_OK)
         rc = inspect(model, err);
@@ -299,6 +300,7 @@ int assay_model_layer_at(const struct assay_model *model, size_t i, struct assay
     if (!layer)
         return ASSAY_ERR_USAGE;
     memset(layer, 0, sizeof *layer);
+    layer->size = sizeof *layer;
     if (!found)
         return ASSAY_ERR_STATE;
     if (i >= found->costs->n_rows)

@@ -2,9 +2,12 @@
  * layer. Each checks that the model can still grow and hands over to the builder. */
 #include <assay/model.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/sized.h"
 #include "model/build/build_layers.h"
 #include "model/build/build_ops.h"
 #include "model/graph/model_handle.h"
@@ -59,35 +62,57 @@ bool as_handle_given(struct as_builder *b, const char *name, int tensor)
     return false;
 }
 
-struct assay_model *assay_model_new(const struct assay_model_options *options)
+bool as_handle_take(struct as_builder *b, void *to, size_t size, const void *from, const char *name)
 {
-    static const struct assay_model_options none = ASSAY_MODEL_OPTIONS_INIT;
-    struct assay_model *model = as_alloc_zero(1, sizeof *model);
-    struct as_builder *b = as_alloc_zero(1, sizeof *b);
+    struct assay_error err;
+    char what[96];
 
-    options = options ? options : &none;
-    if (!model || !b || as_model_new(&model->model, 0, NULL) < 0) {
+    (void)snprintf(what, sizeof what, "'%.80s'", name);
+    if (!from)
+        as_build_fail(b, ASSAY_ERR_USAGE, "%s is described by NULL", what);
+    else if (as_sized_take(to, size, from, what, &err) < 0)
+        as_build_fail(b, ASSAY_ERR_USAGE, "%s", err.msg);
+    else
+        return true;
+    return false;
+}
+
+int assay_model_new(struct assay_model **out, const struct assay_model_options *options,
+                    struct assay_error *err)
+{
+    struct assay_model_options o;
+    struct assay_model *model;
+    struct as_builder *b;
+    const char *name = NULL;
+    int rc;
+
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new model is NULL");
+    *out = NULL;
+    rc = as_sized_take(&o, sizeof o, options, "options of a model", err);
+    if (rc < 0)
+        return rc;
+    if ((unsigned)o.dtype > ASSAY_DTYPE_BF16)
+        return as_fail(err, ASSAY_ERR_USAGE, "parameters must be of a floating type");
+    model = as_alloc_zero(1, sizeof *model);
+    b = as_alloc_zero(1, sizeof *b);
+    if (model && b && as_model_new(&model->model, 0, NULL) == ASSAY_OK)
+        name =
+            as_arena_text(&model->model->arena, o.name ? o.name : "", o.name ? strlen(o.name) : 0);
+    if (!name) {
+        if (model)
+            as_model_free(model->model);
         as_free(model);
         as_free(b);
-        return NULL;
+        return as_fail_nomem(err);
     }
     model->builder = b;
-    as_builder_init(b, model->model, options->seed);
-    if (options->size < sizeof *options)
-        as_build_fail(b, ASSAY_ERR_USAGE, "options must begin as ASSAY_MODEL_OPTIONS_INIT");
-    else if ((unsigned)options->dtype > ASSAY_DTYPE_BF16)
-        as_build_fail(b, ASSAY_ERR_USAGE, "parameters must be of a floating type");
-    else
-        b->dtype = dtypes[options->dtype];
-    if (as_build_ok(b) && options->name) {
-        model->model->graph_name =
-            as_arena_text(&model->model->arena, options->name, strlen(options->name));
-        if (!model->model->graph_name) {
-            model->model->graph_name = "";
-            as_build_fail(b, ASSAY_ERR_NOMEM, "out of memory");
-        }
-    }
-    return model;
+    as_builder_init(b, model->model, o.seed);
+    b->dtype = dtypes[o.dtype];
+    if (o.name)
+        model->model->graph_name = name;
+    *out = model;
+    return ASSAY_OK;
 }
 
 void assay_model_free(struct assay_model *model)
@@ -365,19 +390,18 @@ int assay_model_linear_tied(struct assay_model *model, const char *name, int x, 
 static bool read_conv(struct as_builder *b, const char *name, const struct assay_conv2d *conv,
                       struct as_build_conv *to)
 {
-    if (!conv || conv->size < sizeof *conv) {
-        as_build_fail(b, ASSAY_ERR_USAGE, "'%.80s' must begin as ASSAY_CONV2D_INIT",
-                      name ? name : "conv");
+    struct assay_conv2d c;
+
+    if (!as_handle_take(b, &c, sizeof c, conv, name ? name : "conv"))
         return false;
-    }
-    *to = (struct as_build_conv){.channels = conv->channels,
-                                 .kernel = {conv->kernel_h, conv->kernel_w},
-                                 .stride = {conv->stride_h, conv->stride_w},
-                                 .pad = {conv->pad_h, conv->pad_w},
-                                 .dilation = {conv->dilation_h, conv->dilation_w},
-                                 .groups = conv->groups,
-                                 .output_pad = {conv->output_pad_h, conv->output_pad_w},
-                                 .bias = !conv->no_bias};
+    *to = (struct as_build_conv){.channels = c.channels,
+                                 .kernel = {c.kernel_h, c.kernel_w},
+                                 .stride = {c.stride_h, c.stride_w},
+                                 .pad = {c.pad_h, c.pad_w},
+                                 .dilation = {c.dilation_h, c.dilation_w},
+                                 .groups = c.groups,
+                                 .output_pad = {c.output_pad_h, c.output_pad_w},
+                                 .bias = !c.no_bias};
     return true;
 }
 
@@ -406,16 +430,15 @@ int assay_model_conv_transpose2d(struct assay_model *model, const char *name, in
 static bool read_pool(struct as_builder *b, const char *name, const struct assay_pool2d *pool,
                       struct as_build_pool *to)
 {
-    if (!pool || pool->size < sizeof *pool) {
-        as_build_fail(b, ASSAY_ERR_USAGE, "'%.80s' must begin as ASSAY_POOL2D_INIT",
-                      name ? name : "pool");
+    struct assay_pool2d p;
+
+    if (!as_handle_take(b, &p, sizeof p, pool, name ? name : "pool"))
         return false;
-    }
-    *to = (struct as_build_pool){.kernel = {pool->kernel_h, pool->kernel_w},
-                                 .stride = {pool->stride_h, pool->stride_w},
-                                 .pad = {pool->pad_h, pool->pad_w},
-                                 .ceil = pool->ceil,
-                                 .count_pad = pool->count_pad};
+    *to = (struct as_build_pool){.kernel = {p.kernel_h, p.kernel_w},
+                                 .stride = {p.stride_h, p.stride_w},
+                                 .pad = {p.pad_h, p.pad_w},
+                                 .ceil = p.ceil,
+                                 .count_pad = p.count_pad};
     return true;
 }
 

@@ -34,47 +34,47 @@ static uint32_t causal_mask(struct as_builder *b, uint32_t x, uint32_t context)
     return mask;
 }
 
-static bool read_attention(struct as_builder *b, const struct assay_attention *attention,
-                           struct as_build_attention *to)
+static bool read_attention(struct as_builder *b, struct assay_attention *to,
+                           const struct assay_attention *from, struct as_build_attention *how)
 {
-    if (!attention || attention->size < sizeof *attention) {
-        as_build_fail(b, ASSAY_ERR_USAGE, "attention must begin as ASSAY_ATTENTION_INIT");
+    if (!as_handle_take(b, to, sizeof *to, from, "attention"))
         return false;
-    }
-    *to = (struct as_build_attention){
-        .heads = attention->heads, .kv_heads = attention->kv_heads, .mask = AS_NONE};
+    *how =
+        (struct as_build_attention){.heads = to->heads, .kv_heads = to->kv_heads, .mask = AS_NONE};
     return true;
 }
 
 int assay_model_attention(struct assay_model *model, const char *name, int x, int context,
-                          const struct assay_attention *attention)
+                          const struct assay_attention *given)
 {
     struct as_build_projections names = {"q_proj", "k_proj", "v_proj", "out_proj", true};
     struct as_builder *b = as_handle_growing(model);
     struct as_build_attention how;
+    struct assay_attention attention;
 
     context = context < 0 ? x : context;
     if (!b || !as_handle_given(b, name, x) || !as_handle_given(b, name, context) ||
-        !read_attention(b, attention, &how))
+        !read_attention(b, &attention, given, &how))
         return as_handle_code(model);
-    names.bias = !attention->no_bias;
-    if (attention->causal)
+    names.bias = !attention.no_bias;
+    if (attention.causal)
         how.mask = causal_mask(b, as_handle_in(x), as_handle_in(context));
     return as_handle_out(model, as_build_attention_layer(b, name, as_handle_in(x),
                                                          as_handle_in(context), &how, &names));
 }
 
 int assay_model_attend(struct assay_model *model, const char *name, int q, int k, int v,
-                       const struct assay_attention *attention)
+                       const struct assay_attention *given)
 {
     struct as_builder *b = as_handle_growing(model);
     struct as_build_attention how;
+    struct assay_attention attention;
     uint32_t y;
 
     if (!b || !as_handle_given(b, name, q) || !as_handle_given(b, name, k) ||
-        !as_handle_given(b, name, v) || !read_attention(b, attention, &how))
+        !as_handle_given(b, name, v) || !read_attention(b, &attention, given, &how))
         return as_handle_code(model);
-    if (attention->causal)
+    if (attention.causal)
         how.mask = causal_mask(b, as_handle_in(q), as_handle_in(k));
     as_build_scope(b, "%s", name ? name : "attention");
     y = as_build_attend(b, as_handle_in(q), as_handle_in(k), as_handle_in(v), &how);

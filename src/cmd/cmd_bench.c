@@ -234,13 +234,16 @@ static int look_at_machine(struct as_bench_work *w, struct assay_error *err)
 
 static int make_fingerprint(struct as_bench_work *w, struct assay_error *err)
 {
-    struct assay_fingerprint *fp = w->fingerprint = assay_fingerprint_new();
+    struct assay_fingerprint *fp;
     struct as_out own;
     struct as_json_writer out;
-    int rc = fp ? as_out_memory(&own, err) : as_fail_nomem(err);
+    int rc = assay_fingerprint_new(&w->fingerprint, NULL, err);
 
+    if (rc == ASSAY_OK)
+        rc = as_out_memory(&own, err);
     if (rc < 0)
         return rc;
+    fp = w->fingerprint;
     as_json_writer_init(&out, &own, 0);
     as_json_object(&out);
     w->kind->write(w, &out);
@@ -273,8 +276,7 @@ static int open_power(struct as_bench_work *w, struct assay_error *err)
         return rc == ASSAY_ERR_NOMEM ? rc : rc < 0 ? ASSAY_ERR_USAGE : ASSAY_OK;
     w->has_power = true;
     w->meter.source = &w->power;
-    w->meter.tracker = assay_power_tracker_new("bench", 0);
-    return w->meter.tracker ? ASSAY_OK : as_fail_nomem(err);
+    return assay_power_tracker_new(&w->meter.tracker, NULL, err);
 }
 
 /* The other machine has a witness of every setting, and its folder is another. */
@@ -364,12 +366,13 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
         .progress = tell,
         .user = w,
     };
+    static const struct assay_memory_tracker_options memory = {.size = sizeof memory,
+                                                               .max_snapshots = 10000};
     int rc = w->kind->begin ? w->kind->begin(w, err) : ASSAY_OK;
 
     if (rc < 0)
         return rc;
-    w->memory = assay_memory_tracker_new("bench", 10000);
-    if (w->memory)
+    if (assay_memory_tracker_new(&w->memory, &memory, NULL) == ASSAY_OK)
         (void)assay_memory_tracker_start(w->memory, 100000, NULL);
     rc = as_bench_run(&w->bench, &loop, err);
     as_progress_end(&w->progress);

@@ -64,7 +64,8 @@ static int map_option(struct as_mapped_file *file, const struct as_cmd_line *lin
 
 static int pack(const struct as_cmd_line *line, struct assay_error *err)
 {
-    struct assay_bundle_options o = {.output = as_opt_text(line, "output"),
+    struct assay_bundle_options o = {.size = sizeof o,
+                                     .output = as_opt_text(line, "output"),
                                      .witnesses = line->operand + 1,
                                      .n_witnesses = (size_t)line->n_operands - 1,
                                      .key_path = as_opt_text(line, "key")};

@@ -117,7 +117,7 @@ static void name_watches(const struct as_cmd_line *line, char *out, size_t capac
 /* Everything that can fail without the command having run. */
 static int prepare(struct work *w, struct assay_error *err)
 {
-    struct assay_session_options session = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options session = {.size = sizeof(struct assay_session_options)};
     bool heap = !as_opt_given(w->line, "no-heap");
     char words[64];
     int rc;

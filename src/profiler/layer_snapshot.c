@@ -137,6 +137,7 @@ static bool copy_layers(struct picture *picture, const struct as_layer_profile *
 
     if (!layers)
         return false;
+    seen->size = sizeof *seen;
     seen->layers = layers;
     for (size_t i = 0; i < p->n_cells; i++) {
         struct assay_layer_stats *to = &layers[seen->n_layers];
@@ -324,6 +325,7 @@ int as_layer_profile_read(struct as_layer_profile *p, size_t top, struct assay_l
             assay_layer_profile_free(&picture->seen);
         return as_fail_nomem(err);
     }
+    picture->seen.size = sizeof picture->seen;
     picture->seen.calls_unnamed = p->unnamed;
     picture->seen.calls_too_deep = p->no_memory;
     picture->seen.calls_abandoned = p->abandoned;

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "stats/describe/moments.h"
 
-#define UNKNOWN ASSAY_MEMORY_UNKNOWN
+#define UNKNOWN ASSAY_UNKNOWN
 
 struct as_memory_layer_sums {
     char *name;

@@ -15,7 +15,7 @@
 #include "probe/process/memory_sampler.h"
 #include "probe/process/process_memory.h"
 
-#define UNKNOWN ASSAY_MEMORY_UNKNOWN
+#define UNKNOWN ASSAY_UNKNOWN
 
 struct as_memory_profile {
     struct as_memory_profile_options options;

@@ -28,7 +28,7 @@ struct as_memory_profile_options {
     const char *root;     /* "" or NULL: the machine itself; copied */
 };
 
-/* What the kernel says of the process at one time; ASSAY_MEMORY_UNKNOWN where it does not. */
+/* What the kernel says of the process at one time; ASSAY_UNKNOWN where it does not. */
 struct as_memory_moment {
     uint64_t rss_bytes;
     uint64_t minor_faults, major_faults; /* of the whole process */
@@ -44,7 +44,7 @@ struct as_memory_span {
     struct as_memory_thread_span thread;
 };
 
-/* What changed while it ran: words alone, so that it can travel as such. ASSAY_MEMORY_UNKNOWN where
+/* What changed while it ran: words alone, so that it can travel as such. ASSAY_UNKNOWN where
  * something cannot be had. */
 struct as_memory_change {
     uint64_t rss_before_bytes, rss_after_bytes, rss_peak_bytes, rss_samples;
@@ -55,7 +55,7 @@ struct as_memory_change {
     uint64_t counted_why;       /* address of a static sentence; 0: the two above are known */
 };
 
-/* One snapshot, made at the end of a layer. Bytes are ASSAY_MEMORY_UNKNOWN and MiB are NaN where
+/* One snapshot, made at the end of a layer. Bytes are ASSAY_UNKNOWN and MiB are NaN where
  * they cannot be had. */
 struct as_memory_layer_reading {
     const char *layer;         /* borrowed until reset or free */

@@ -13,7 +13,7 @@ ASSAY_WRAP(int, timed_triple, triple, (int x), (x))
 
 int main(int argc, char **argv)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct assay_error err;
     uint32_t channel;
     double ms = -1;

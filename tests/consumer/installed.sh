@@ -32,6 +32,23 @@ for name in assay-trace assay; do
     env -u LD_LIBRARY_PATH "$work/$name-static" "$work/run.assay" >/dev/null || fail "static $name"
 done
 
+# A program may have functions of the names that the archives use inside.
+private() { pkg-config --static --libs-only-l "$1" | sed -E 's/-lassay(-[a-z]+)?//g'; }
+own() { # NAME ARCHIVES... -- FLAGS...
+    local name=$1 archives=() && shift
+    while [ "$1" != -- ]; do archives+=("$lib/lib$1.a") && shift; done
+    cc -std=gnu11 "${strict[@]}" "${@:2}" "$here/own_names.c" -I"$work/tree/include" "${archives[@]}" $(private assay) \
+        -pthread -o "$work/own-$name" || fail "a program with an as_free() of its own does not link with $name"
+    env -u LD_LIBRARY_PATH "$work/own-$name" "$work/run.assay" || fail "own names and $name"
+}
+own trace assay-trace --
+own whole assay -- -DWHOLE
+own both assay assay-trace -- -DWHOLE
+own experiment assay-experiment assay -- -DWHOLE -DEXPERIMENT
+cc -std=gnu11 "${strict[@]}" -DWHOLE -DEXPERIMENT "$here/own_names.c" $(pkg-config --cflags --libs assay-experiment) \
+    -o "$work/own-shared"
+"$work/own-shared" "$work/run.assay" || fail 'own names and the shared libraries'
+
 c++ -std=c++17 "${strict[@]}" "$here/model.cpp" $(pkg-config --cflags --libs assay) -o "$work/model-cpp"
 "$work/model-cpp" >/dev/null || fail 'a network described in C++ is not counted right'
 
@@ -45,12 +62,19 @@ cmake --build "$work/cmake" >/dev/null
 for program in "$work"/cmake/{trace-c,whole-c}-{shared,static}; do check "$program" inner; done
 for program in "$work"/cmake/named-{trace,whole,archive}; do check "$program" inner; done
 for program in "$work"/cmake/trace-cpp-{shared,static}; do check "$program" throwing; done
+for program in "$work"/cmake/experiment{,-static}; do check "$program" inner; done
 
 # Only what the headers promise leaves the libraries, and the recorder needs libc alone.
-for name in assay-trace assay; do
+for name in assay-trace assay assay-experiment; do
     if nm -D --defined-only "$lib/lib$name.so" | awk '{print $3}' | grep -vE '^(assay_[a-z0-9_]*@@ASSAY_0\.1|ASSAY_0\.1(@@.*)?|_init|_fini)$'; then
         fail "lib$name.so exports more than assay_*, or a symbol without its version"
     fi
+done
+# The experiments' functions are in their library, and in no other.
+for name in assay assay-experiment; do nm -D --defined-only "$lib/lib$name.so" | sed 's/.* //; s/@.*//' >"$work/$name.names"; done
+for function in assay_witness_verify assay_bundle_pack assay_attn_new assay_csv_read_any; do
+    grep -qx $function "$work/assay-experiment.names" || fail "libassay-experiment has no $function"
+    ! grep -qx $function "$work/assay.names" || fail "libassay has $function"
 done
 # The headers and the package are of one version.
 told=$(printf '#include <assay/error.h>\nASSAY_VERSION_MAJOR.ASSAY_VERSION_MINOR.ASSAY_VERSION_PATCH\n' |

@@ -7,11 +7,13 @@
 int main()
 {
     const std::int64_t image[] = {1, 3, 32, 32};
-    assay_conv2d conv = ASSAY_CONV2D_INIT(16, 3);
-    assay_pool2d pool = ASSAY_POOL2D_INIT(2);
-    assay_attention attention = ASSAY_ATTENTION_INIT(4);
-    assay_model_options options = ASSAY_MODEL_OPTIONS_INIT;
-    assay_model *model = assay_model_new(&options);
+    assay_conv2d conv = assay_conv2d_make(16, 3);
+    assay_pool2d pool = assay_pool2d_make(2);
+    assay_attention attention = assay_attention_make(4);
+    auto options = ASSAY_SIZED(struct assay_model_options);
+    assay_model *model = nullptr;
+    if (assay_model_new(&model, &options, nullptr) < 0)
+        return 1;
     int x = assay_model_input(model, "x", ASSAY_DTYPE_F32, 4, image);
     const std::int64_t rows[] = {0, 16, -1};
 
@@ -23,7 +25,7 @@ int main()
     assay_model_output(model, x, "y");
     const std::int64_t parameters = assay_model_count_parameters(model);
     std::printf("%lld\n", static_cast<long long>(parameters));
-    assay_measure_options how = ASSAY_MEASURE_OPTIONS_INIT;
+    assay_measure_options how = ASSAY_SIZED(struct assay_measure_options);
     assay_latency took;
     int calls = 0;
     how.runs = 5;

@@ -18,7 +18,7 @@ cut -d' ' -f1,2 "$work/bits" | sort -u >"$work/digests"
 # sanitizers would need theirs, and tells nothing more.
 sanitize=$(sed -n 's/^ASSAY_SANITIZE:STRING=//p' "$build/CMakeCache.txt")
 flags="-std=c11 -D_GNU_SOURCE -I$root/include -I$root/src"
-rest="$build/libassay.a -lcrypto -lhwloc -lm -lpthread -ldl"
+rest="$build/libassay-internal.a -lcrypto -lhwloc -lm -lpthread -ldl"
 same() {
     "$work/other" bits >"$work/other.bits"
     cut -d' ' -f1,2 "$work/other.bits" | sort -u | cmp -s - "$work/digests" || { echo "FAILED: $* gives other bits"; exit 1; }

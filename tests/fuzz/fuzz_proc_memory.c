@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_unit(uint64_t bytes, uint64_t unit)
 {
-    if (bytes != ASSAY_MEMORY_UNKNOWN && bytes % unit != 0)
+    if (bytes != ASSAY_UNKNOWN && bytes % unit != 0)
         abort();
 }
 
@@ -28,7 +28,7 @@ static void check_status(const char *text)
     check_unit(s.swap_bytes, 1024);
     check_unit(s.pss_bytes, 1024);
     check_unit(s.uss_bytes, 1024);
-    if (s.rss_bytes != ASSAY_MEMORY_UNKNOWN && !strstr(text, "VmRSS"))
+    if (s.rss_bytes != ASSAY_UNKNOWN && !strstr(text, "VmRSS"))
         abort();
 }
 
@@ -41,9 +41,9 @@ static void check_rest(const char *text)
     check_unit(s.rss_bytes, 4096);
     check_unit(s.virtual_bytes, 4096);
     as_memory_parse_stat(&s, text);
-    if (s.minor_faults != ASSAY_MEMORY_UNKNOWN && !strchr(text, ')'))
+    if (s.minor_faults != ASSAY_UNKNOWN && !strchr(text, ')'))
         abort();
-    if (s.major_faults != ASSAY_MEMORY_UNKNOWN && s.minor_faults == ASSAY_MEMORY_UNKNOWN)
+    if (s.major_faults != ASSAY_UNKNOWN && s.minor_faults == ASSAY_UNKNOWN)
         abort();
 }
 

@@ -189,7 +189,7 @@ static const struct {
 
 static int record(size_t kind, const char *path, uint64_t n)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct assay_error err;
 
     snprintf(ready, sizeof ready, "%s.ready", path);

@@ -283,7 +283,7 @@ static int make(const char *what)
 
 int main(int argc, char **argv)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct assay_error err;
     int rc = 0;
 

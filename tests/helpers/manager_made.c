@@ -167,8 +167,8 @@ static const struct assay_layer_leak some_leaks[] = {
      .mb_per_second = 2,
      .p_value = 1e-9,
      .process_share = 1,
-     .first_step = ASSAY_LEAK_NO_STEP,
-     .last_step = ASSAY_LEAK_NO_STEP},
+     .first_step = ASSAY_UNKNOWN,
+     .last_step = ASSAY_UNKNOWN},
 };
 static const struct assay_anomaly some_anomalies[] = {
     {.layer = "fc",

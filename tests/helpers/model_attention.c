@@ -105,7 +105,7 @@ static int bits(void)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t kind = 0; as_attn_kernels_at(kind); kind++)
             for (unsigned threads = 1; threads <= 3; threads++) {
-                struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+                struct assay_mincut_config config = assay_mincut_config_make();
                 const struct assay_attn_shape *shape = &shapes[s];
                 size_t n = shape->batch * shape->heads * shape->seq_len * shape->dim;
                 struct assay_attn *attn;
@@ -116,7 +116,11 @@ static int bits(void)
                 as_rng_seed(&rng, s);
                 for (int i = 0; i < 3; i++)
                     qkv[i] = numbers(n, &rng);
-                must(assay_attn_new(&attn, threads, &err));
+                must(assay_attn_new(
+                    &attn,
+                    &(struct assay_attn_options){.size = sizeof(struct assay_attn_options),
+                                                 .threads = threads},
+                    &err));
                 attn->kernels = as_attn_kernels_at(kind);
                 config.lambda = lambdas[s];
                 attend(attn, shape, &config, (const float *const[]){qkv[0], qkv[1], qkv[2]}, &a);
@@ -181,7 +185,7 @@ static int attend_files(char **argv)
 {
     struct assay_attn_shape shape = {whole(argv[3]), whole(argv[4]), whole(argv[5]),
                                      whole(argv[6]), whole(argv[7]), whole(argv[8]) > 0};
-    struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+    struct assay_mincut_config config = assay_mincut_config_make();
     size_t n = shape.batch * shape.seq_len * shape.dim;
     float *q = read_tensor(argv[2], "q.f32", n * shape.heads);
     float *k = read_tensor(argv[2], "k.f32", n * shape.kv_heads);
@@ -191,7 +195,10 @@ static int attend_files(char **argv)
 
     config.lambda = strtof(argv[9], NULL);
     config.eps = strtof(argv[10], NULL);
-    must(assay_attn_new(&attn, 2, &err));
+    must(assay_attn_new(
+        &attn,
+        &(struct assay_attn_options){.size = sizeof(struct assay_attn_options), .threads = 2},
+        &err));
     attend(attn, &shape, &config, (const float *const[]){q, k, v}, &a);
     write_bytes(argv[2], "softmax.f32", a.softmax, a.out_bytes);
     write_bytes(argv[2], "mincut.f32", a.mincut, a.out_bytes);

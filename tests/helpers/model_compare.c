@@ -6,7 +6,7 @@
 
 static int add_all(struct assay_compare *c, int few, struct assay_error *err)
 {
-    const double unknown = ASSAY_NOT_TOLD;
+    const double unknown = (double)NAN;
     struct assay_backend_layer fast[] = {
         {"conv", 0.008, 0.001, unknown, 50, NULL, 0},
         {"fc", 0.005, 0.0005, unknown, 50, NULL, 0},
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     int failed = 3;
 
     (void)argv;
-    if (assay_compare_new(&c, &err) < 0 || as_out_fd(&out, 1, "output", &err) < 0)
+    if (assay_compare_new(&c, NULL, &err) < 0 || as_out_fd(&out, 1, "output", &err) < 0)
         return 3;
     as_json_writer_init(&w, &out, 2);
     if (add_all(c, argc > 1, &err) == 0 && put_all(&w, c, &err) == 0 &&

@@ -31,7 +31,7 @@ int main(int argc, char **argv)
                                            .bandwidth_gbs = 10,
                                            .cache_bandwidth_gbs = 50,
                                            .cache_bytes = 1 << 20};
-    struct assay_measure_options o = ASSAY_MEASURE_OPTIONS_INIT;
+    struct assay_measure_options o = {.size = sizeof(struct assay_measure_options)};
     struct assay_input_file file = {argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL};
     struct assay_forward_profile f = {0};
     struct assay_model *model = NULL;

@@ -12,7 +12,7 @@ static int fail(const struct assay_error *err)
 
 int main(int argc, char **argv)
 {
-    struct assay_measure_options o = ASSAY_MEASURE_OPTIONS_INIT;
+    struct assay_measure_options o = {.size = sizeof(struct assay_measure_options)};
     struct assay_forward_profile f;
     struct assay_model *model = NULL;
     struct assay_error err = {0};

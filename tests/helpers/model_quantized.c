@@ -6,13 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static struct assay_model *new_model(void)
+{
+    struct assay_model *model;
+
+    (void)assay_model_new(&model, NULL, NULL);
+    return model;
+}
+
 int main(int argc, char **argv)
 {
     const int64_t dims[] = {1, 16, 64};
     const float step = 0.05f;
     const int8_t zero = 3;
     int bits = argc == 3 ? (int)strtol(argv[1], NULL, 10) : 0, x, s, z;
-    struct assay_model *model = assay_model_new(NULL);
+    struct assay_model *model = new_model();
     struct assay_model_counts counts;
     struct assay_error err = {0};
 

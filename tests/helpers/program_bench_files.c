@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+static struct assay_fingerprint *new_fingerprint(void)
+{
+    struct assay_fingerprint *fingerprint;
+
+    (void)assay_fingerprint_new(&fingerprint, NULL, NULL);
+    return fingerprint;
+}
+
 enum { ROWS = 500 };
 
 static struct assay_error err;
@@ -76,8 +84,8 @@ static int write_others(const char *folder, const struct assay_csv_stamp *stamp)
         latency[i] = (struct assay_latency_record){i, next(&state), next(&state), i % 2, i * 3};
         memory[i].timestamp_us = 1700000000000000 + i;
         memory[i].peak_rss_bytes = next(&state);
-        memory[i].kv_cache_bytes = ASSAY_MEMORY_UNKNOWN;
-        memory[i].activation_bytes = i % 2 ? next(&state) : ASSAY_MEMORY_UNKNOWN;
+        memory[i].kv_cache_bytes = ASSAY_UNKNOWN;
+        memory[i].activation_bytes = i % 2 ? next(&state) : ASSAY_UNKNOWN;
         samples[i] = (struct assay_sample_row){i, i * 2, next(&state), next(&state), share(&state)};
         power[i] = (struct assay_power_sample){share(&state) * 100, 1700000000000000 + i};
     }
@@ -95,9 +103,10 @@ static int write_all(const char *folder)
 {
     const struct assay_bench_config config = {
         "abc\n\x01\"\xc3\xa9", "def\x7f/", 0.5F, 2, 0.015625F, "-O3"};
-    struct assay_fingerprint *facts = assay_fingerprint_new();
+    struct assay_fingerprint *facts = new_fingerprint();
     char hash[ASSAY_HASH_HEX];
-    struct assay_csv_stamp stamp = {.config_hash = hash, .fingerprint = facts};
+    struct assay_csv_stamp stamp = {
+        .size = sizeof stamp, .config_hash = hash, .fingerprint = facts};
     char *text = NULL;
     int rc = assay_bench_config_hash(&config, hash, &err);
 

@@ -146,7 +146,8 @@ static inline void leak_kit_count_alert(void *user, const struct assay_leak *lea
  * negative when it failed. */
 static inline int leak_kit_told(const struct leak_series *s)
 {
-    struct assay_leak_detector_options options = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options options = {.size =
+                                                      sizeof(struct assay_leak_detector_options)};
     struct assay_leak_detector *d = NULL;
     const struct assay_leak_incident *incidents;
     unsigned told = 0;

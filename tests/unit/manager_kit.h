@@ -11,7 +11,7 @@
 /* Of one profiler alone, or of all when `name` is NULL; started. */
 static inline struct assay_manager *kit_manager(const char *name)
 {
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct assay_manager *m;
 
     options.profilers = name ? &name : NULL;

@@ -67,7 +67,8 @@ static void a_far_value_is_told_with_its_numbers(void **state)
 static void fences_are_for_times(void **state)
 {
     static const char *const times[] = {"time", "wall_ms", "cpu_ns", "total_seconds", "t_s"};
-    struct assay_anomaly_detector_options o = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
+    struct assay_anomaly_detector_options o = {.size =
+                                                   sizeof(struct assay_anomaly_detector_options)};
     struct assay_anomaly_detector *a = detector(NULL);
     const struct assay_anomaly *found;
 
@@ -167,7 +168,8 @@ static void sensitivity_scales_both_thresholds(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-        struct assay_anomaly_detector_options o = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
+        struct assay_anomaly_detector_options o = {
+            .size = sizeof(struct assay_anomaly_detector_options)};
         struct assay_anomaly_detector *a;
         struct assay_anomaly_summary s;
 
@@ -187,7 +189,8 @@ static void count(void *user, const struct assay_anomaly *found)
 
 static void everything_is_bounded_and_counted(void **state)
 {
-    struct assay_anomaly_detector_options o = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
+    struct assay_anomaly_detector_options o = {.size =
+                                                   sizeof(struct assay_anomaly_detector_options)};
     struct assay_anomaly_detector *a;
     const struct assay_anomaly_layer *layers;
     struct assay_anomaly_summary s;
@@ -239,7 +242,8 @@ static void refuse(struct assay_anomaly_detector_options o, const char *sentence
 
 static void wrong_use_is_refused(void **state)
 {
-    struct assay_anomaly_detector_options o = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
+    struct assay_anomaly_detector_options o = {.size =
+                                                   sizeof(struct assay_anomaly_detector_options)};
     struct assay_anomaly_detector *a = detector(NULL);
     struct assay_anomaly_summary s;
     struct assay_error err;

@@ -166,10 +166,14 @@ static void heads_are_gated_one_by_one(void **state)
     struct assay_attn *attn;
 
     (void)state;
-    assert_int_equal(assay_attn_new(&attn, 2, NULL), ASSAY_OK);
+    assert_int_equal(assay_attn_new(&attn,
+                                    &(struct assay_attn_options){
+                                        .size = sizeof(struct assay_attn_options), .threads = 2},
+                                    NULL),
+                     ASSAY_OK);
     for (size_t s = 0; s < UNIT_COUNT(shapes); s++)
         for (size_t l = 0; l < UNIT_COUNT(lambdas); l++) {
-            struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+            struct assay_mincut_config config = assay_mincut_config_make();
             struct attn_kit kit = kit_new(shapes[s], s * 10 + l);
             struct assay_gating got, sum = {0};
 
@@ -198,12 +202,17 @@ static void the_sparse_path_gives_the_same_bits(void **state)
     (void)state;
     for (size_t s = 0; s < UNIT_COUNT(shapes); s++)
         for (size_t kind = 0; as_attn_kernels_at(kind); kind++) {
-            struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+            struct assay_mincut_config config = assay_mincut_config_make();
             struct attn_kit kit = kit_new(shapes[s], s);
             struct assay_gating decided, used;
             struct assay_attn *attn;
 
-            assert_int_equal(assay_attn_new(&attn, 1 + (unsigned)s % 3, NULL), ASSAY_OK);
+            assert_int_equal(assay_attn_new(&attn,
+                                            &(struct assay_attn_options){
+                                                .size = sizeof(struct assay_attn_options),
+                                                .threads = 1 + (unsigned)s % 3},
+                                            NULL),
+                             ASSAY_OK);
             attn->kernels = as_attn_kernels_at(kind);
             config.lambda = 30;
             assert_int_equal(assay_attn_decide(attn, &kit.shape, &config, kit.q, kit.k, kit.mask,
@@ -225,14 +234,14 @@ static void the_sparse_path_gives_the_same_bits(void **state)
 
 static void one_token_gates_itself(void **state)
 {
-    struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+    struct assay_mincut_config config = assay_mincut_config_make();
     struct attn_kit kit = kit_new((struct assay_attn_shape){1, 1, 1, 1, 4, false}, 1);
     struct assay_gating g;
     struct assay_attn *attn;
 
     (void)state;
     memcpy(kit.k, kit.q, 4 * sizeof *kit.k); /* a positive logit */
-    assert_int_equal(assay_attn_new(&attn, 1, NULL), ASSAY_OK);
+    assert_int_equal(assay_attn_new(&attn, NULL, NULL), ASSAY_OK);
     assert_int_equal(assay_attn_mincut(attn, &kit.shape, &config, kit.q, kit.k, kit.v, kit.out,
                                        kit.mask, &g, NULL),
                      ASSAY_OK);
@@ -255,7 +264,7 @@ static void mincut(struct assay_attn *attn, struct attn_kit *kit,
 
 static void masks_go_through_the_tracker(void **state)
 {
-    struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+    struct assay_mincut_config config = assay_mincut_config_make();
     struct attn_kit a = kit_new((struct assay_attn_shape){1, 2, 1, 21, 6, false}, 1);
     struct attn_kit b = kit_new(a.shape, 2);
     uint8_t *seen = malloc(a.mask_bytes);
@@ -264,7 +273,11 @@ static void masks_go_through_the_tracker(void **state)
 
     (void)state;
     assert_non_null(seen);
-    assert_int_equal(assay_attn_new(&attn, 2, NULL), ASSAY_OK);
+    assert_int_equal(assay_attn_new(&attn,
+                                    &(struct assay_attn_options){
+                                        .size = sizeof(struct assay_attn_options), .threads = 2},
+                                    NULL),
+                     ASSAY_OK);
     config.mode = ASSAY_GATING_HYSTERESIS;
     assert_int_equal(assay_attn_decide(attn, &a.shape, &config, a.q, a.k, a.mask, NULL, NULL), 0);
     assert_int_equal(assay_attn_decide(attn, &b.shape, &config, b.q, b.k, b.mask, &raw, NULL), 0);
@@ -305,13 +318,13 @@ static void masks_go_through_the_tracker(void **state)
 
 static void exact_gating_ignores_tau(void **state)
 {
-    struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+    struct assay_mincut_config config = assay_mincut_config_make();
     struct attn_kit a = kit_new((struct assay_attn_shape){1, 1, 1, 21, 6, false}, 1);
     struct attn_kit b = kit_new(a.shape, 2);
     struct assay_attn *attn;
 
     (void)state;
-    assert_int_equal(assay_attn_new(&attn, 1, NULL), ASSAY_OK);
+    assert_int_equal(assay_attn_new(&attn, NULL, NULL), ASSAY_OK);
     config.tau = 1000;
     mincut(attn, &a, &config, NULL, NULL);
     mincut(attn, &b, &config, a.mask, NULL);
@@ -324,13 +337,13 @@ static void exact_gating_ignores_tau(void **state)
 
 static void wrong_use_is_refused(void **state)
 {
-    struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+    struct assay_mincut_config config = assay_mincut_config_make();
     struct attn_kit kit = kit_new((struct assay_attn_shape){1, 1, 1, 4, 4, false}, 1);
     struct assay_attn_shape large = {1, 1, 1, ASSAY_ATTN_MAX_GATED + 1, 4, false};
     struct assay_attn *attn;
 
     (void)state;
-    assert_int_equal(assay_attn_new(&attn, 1, NULL), ASSAY_OK);
+    assert_int_equal(assay_attn_new(&attn, NULL, NULL), ASSAY_OK);
     assert_int_equal(assay_attn_decide(attn, &kit.shape, &config, kit.q, kit.k, NULL, NULL, NULL),
                      ASSAY_ERR_USAGE);
     assert_int_equal(assay_attn_decide(attn, &kit.shape, NULL, kit.q, kit.k, kit.mask, NULL, NULL),
@@ -364,7 +377,7 @@ static void wrong_use_is_refused(void **state)
 static void every_allocation_may_fail(void **state)
 {
     struct attn_kit kit = kit_new((struct assay_attn_shape){1, 2, 1, 30, 8, false}, 1);
-    struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+    struct assay_mincut_config config = assay_mincut_config_make();
     int rc = ASSAY_ERR_NOMEM;
 
     (void)state;
@@ -372,7 +385,12 @@ static void every_allocation_may_fail(void **state)
     for (uint64_t nth = 1; rc < 0; nth++) {
         struct assay_attn *attn = NULL;
 
-        assert_int_equal(assay_attn_new(&attn, 2, NULL), ASSAY_OK);
+        assert_int_equal(
+            assay_attn_new(&attn,
+                           &(struct assay_attn_options){.size = sizeof(struct assay_attn_options),
+                                                        .threads = 2},
+                           NULL),
+            ASSAY_OK);
         as_alloc_fail_at(nth, 0);
         rc = assay_attn_decide(attn, &kit.shape, &config, kit.q, kit.k, kit.mask, NULL, NULL);
         if (rc == ASSAY_OK)

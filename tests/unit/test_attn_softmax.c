@@ -18,7 +18,12 @@ static struct assay_attn *worker(unsigned threads, const struct as_attn_kernels 
 {
     struct assay_attn *attn;
 
-    assert_int_equal(assay_attn_new(&attn, threads, NULL), ASSAY_OK);
+    assert_int_equal(
+        assay_attn_new(&attn,
+                       &(struct assay_attn_options){.size = sizeof(struct assay_attn_options),
+                                                    .threads = threads},
+                       NULL),
+        ASSAY_OK);
     if (kernels)
         attn->kernels = kernels;
     return attn;
@@ -390,10 +395,15 @@ static void wrong_use_is_refused(void **state)
     assert_int_equal(assay_attn_masked(attn, &kit.shape, kit.q, kit.k, kit.v, NULL, kit.out, NULL),
                      ASSAY_ERR_USAGE);
     assert_int_equal(assay_attn_mask_bytes(&kit.shape, NULL, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_attn_new(NULL, 1, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attn_new(NULL, NULL, NULL), ASSAY_ERR_USAGE);
     assay_attn_free(attn);
-    assert_int_equal(assay_attn_new(&attn, 0, NULL), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_attn_new(&attn, AS_ATTN_MOST_THREADS + 1, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_attn_new(&attn, &(struct assay_attn_options){0}, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(
+        assay_attn_new(&attn,
+                       &(struct assay_attn_options){.size = sizeof(struct assay_attn_options),
+                                                    .threads = AS_ATTN_MOST_THREADS + 1},
+                       NULL),
+        ASSAY_ERR_USAGE);
     assert_null(attn);
     assay_attn_read_usage(NULL, &usage);
     assert_true(usage.workspace_bytes == 0);
@@ -414,7 +424,10 @@ static void every_allocation_may_fail(void **state)
         struct assay_attn *attn = NULL;
 
         as_alloc_fail_at(nth, 0);
-        rc = assay_attn_new(&attn, 2, NULL);
+        rc = assay_attn_new(
+            &attn,
+            &(struct assay_attn_options){.size = sizeof(struct assay_attn_options), .threads = 2},
+            NULL);
         if (rc == ASSAY_OK)
             rc = assay_attn_softmax(attn, &kit.shape, kit.q, kit.k, kit.v, kit.other, NULL);
         if (rc == ASSAY_OK)

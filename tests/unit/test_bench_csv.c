@@ -106,7 +106,7 @@ static void unknown_is_an_empty_field_and_never_zero(void **state)
         {2, 1000999, 999, true, 0},
     };
     const struct assay_sample_row samples[] = {
-        {1, 128, 1500, ASSAY_CSV_UNKNOWN, UNIT_NAN},
+        {1, 128, 1500, ASSAY_UNKNOWN, UNIT_NAN},
         {2, 256, 2000000, 0, 0},
     };
     const struct assay_power_sample power[] = {{UNIT_NAN, 1}, {0, 2}, {75.5, 3}};
@@ -257,9 +257,8 @@ static void what_the_file_does_not_hold_is_unknown(void **state)
     out = parsed("\xef\xbb\xbf" MEMORY "9,100,,0,\n", 1u << ASSAY_CSV_MEMORY);
     m = assay_csv_rows_memory(out);
     assert_true(m->timestamp_us == 9 && m->peak_rss_bytes == 100 && m->activation_bytes == 0);
-    assert_true(m->kv_cache_bytes == ASSAY_MEMORY_UNKNOWN &&
-                m->temp_buffer_bytes == ASSAY_MEMORY_UNKNOWN);
-    assert_true(m->rss_bytes == ASSAY_MEMORY_UNKNOWN && m->swap_bytes == ASSAY_MEMORY_UNKNOWN);
+    assert_true(m->kv_cache_bytes == ASSAY_UNKNOWN && m->temp_buffer_bytes == ASSAY_UNKNOWN);
+    assert_true(m->rss_bytes == ASSAY_UNKNOWN && m->swap_bytes == ASSAY_UNKNOWN);
     assert_non_null(m->why);
     assay_csv_rows_free(out);
     out = parsed(POWER "1,\n2,7.5\n", ALL);
@@ -399,7 +398,7 @@ static void what_cannot_be_read_back_is_not_written(void **state)
 
 static void a_stamp_stands_beside_the_file(void **state)
 {
-    struct assay_csv_stamp stamp = {.config_hash = "not hex"};
+    struct assay_csv_stamp stamp = {.size = sizeof stamp, .config_hash = "not hex"};
     struct assay_csv_rows *out;
     struct stat st;
 
@@ -436,11 +435,13 @@ static void running_out_of_memory_is_told(void **state)
     (void)state;
 #ifdef ASSAY_FAULTS
     for (uint64_t nth = 1; nth < 500; nth++) {
-        struct assay_fingerprint *f = assay_fingerprint_new();
-        const struct assay_csv_stamp stamp = {.fingerprint = f};
+        struct assay_fingerprint *f = NULL;
+        struct assay_csv_stamp stamp = {.size = sizeof stamp};
         struct assay_csv_rows *out = NULL;
         int rc;
 
+        assert_int_equal(assay_fingerprint_new(&f, NULL, NULL), ASSAY_OK);
+        stamp.fingerprint = f;
         assert_int_equal(assay_fingerprint_set_u64(f, "seed", 1, ASSAY_FACT_DECIDES, NULL), 0);
         as_alloc_fail_at(nth, 0);
         rc = assay_csv_write_results(path, &documented, 1, &stamp, NULL);

@@ -11,7 +11,7 @@ static const struct assay_bottleneck_result *result;
 
 static void record(const char *layer, double seconds, double self, double cpu, double wait)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     m.execution_seconds = seconds;
     m.self_seconds = self;

@@ -31,9 +31,9 @@ static void record(const char *layer, const struct assay_layer_metrics *m)
 
 static void call(const char *layer, double seconds)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
-    m.execution_seconds = seconds;
+    m.execution_seconds = seconds == 0 ? ASSAY_MEASURED_ZERO : seconds;
     record(layer, &m);
 }
 
@@ -136,7 +136,8 @@ static void figures_are_those_of_numpy(void **state)
 
 static void the_percentile_can_be_set(void **state)
 {
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
 
     (void)state;
     o.threshold_percentile = 95;
@@ -181,7 +182,7 @@ static void each_type_begins_past_its_limit(void **state)
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(rule); i++) {
         for (int on = 0; on < 2; on++) {
-            struct assay_layer_metrics m = assay_layer_metrics_init;
+            struct assay_layer_metrics m = {.size = sizeof m};
 
             begin(NULL);
             m.execution_seconds = 1;
@@ -206,7 +207,8 @@ static void each_type_begins_past_its_limit(void **state)
 /* 8 calls of 1 s, one of `mean`: the 50th percentile is 1. */
 static void compute_begins_past_its_factor(void **state)
 {
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
 
     (void)state;
     o.threshold_percentile = 50;
@@ -227,7 +229,7 @@ static void compute_begins_past_its_factor(void **state)
 
 static void factors_are_averaged(void **state)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     begin(NULL);
@@ -246,7 +248,8 @@ static void factors_are_averaged(void **state)
 /* Calls of 1 - cv and 1 + cv have exactly that population std over mean. */
 static void variance_begins_past_its_limit(void **state)
 {
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
 
     (void)state;
     o.threshold_percentile = 50;
@@ -337,7 +340,7 @@ static void one_call_does_not_weigh_like_a_thousand(void **state)
 
 static void self_time_is_what_is_ranked(void **state)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     begin(NULL);
@@ -355,7 +358,7 @@ static void self_time_is_what_is_ranked(void **state)
 
 static void failed_calls_count_apart(void **state)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     begin(NULL);
@@ -384,7 +387,7 @@ static void one_cause(const struct assay_layer_metrics *given,
     struct assay_layer_metrics m = *given;
 
     begin(options);
-    if (isnan(m.execution_seconds))
+    if (m.execution_seconds == 0)
         m.execution_seconds = 1;
     record("x", &m);
     call("other", 1);
@@ -393,7 +396,8 @@ static void one_cause(const struct assay_layer_metrics *given,
 
 static struct assay_bottleneck_analyzer_options with_peaks(void)
 {
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
 
     o.peak_flops_per_second = 100e9;
     o.peak_bytes_per_second = 10e9;
@@ -403,7 +407,7 @@ static struct assay_bottleneck_analyzer_options with_peaks(void)
 static void the_roofline_names_what_bounds(void **state)
 {
     struct assay_bottleneck_analyzer_options o = with_peaks();
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     m.flops = 80e9;
@@ -455,7 +459,7 @@ static void measured_peaks_tell_the_level(void **state)
     struct as_peak_rates rates = {.flops = {[AS_PEAK_F32] = 100e9},
                                   .bytes = {[AS_PEAK_DRAM] = 10e9, [AS_PEAK_L3] = 50e9},
                                   .size = {[AS_PEAK_L3] = 1 << 20}};
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
     struct as_peaks peaks;
 
     (void)state;
@@ -483,7 +487,7 @@ static void measured_peaks_tell_the_level(void **state)
 static void absurd_counts_do_no_harm(void **state)
 {
     struct assay_bottleneck_analyzer_options o = with_peaks();
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     m.flops = -1;
@@ -497,7 +501,7 @@ static void absurd_counts_do_no_harm(void **state)
 static void more_than_the_roof_allows_is_said(void **state)
 {
     struct assay_bottleneck_analyzer_options o = with_peaks();
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     m.flops = 300e9;
@@ -510,7 +514,7 @@ static void more_than_the_roof_allows_is_said(void **state)
 
 static void other_causes_are_parts_of_the_time(void **state)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     m.minor_faults = 200000; /* of 0.5 us each */
@@ -534,8 +538,9 @@ static void other_causes_are_parts_of_the_time(void **state)
 
 static void weak_causes_are_not_named(void **state)
 {
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     m.io_wait_seconds = 0.05;
@@ -595,7 +600,7 @@ static void severity_never_falls(void **state)
 /* A profiler's own page faults happen around a layer that is too short for them. */
 static void faults_that_do_not_fit_are_not_its_own(void **state)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     (void)state;
     m.execution_seconds = 1;
@@ -614,7 +619,7 @@ static void telling_more_never_lowers_severity(void **state)
     (void)state;
     as_rng_seed(&rng, 8);
     for (int i = 0; i < 500; i++) {
-        struct assay_layer_metrics m = assay_layer_metrics_init;
+        struct assay_layer_metrics m = {.size = sizeof m};
         double last = 0;
 
         m.execution_seconds = 0.1 + as_rng_unit(&rng);
@@ -639,7 +644,8 @@ static void telling_more_never_lowers_severity(void **state)
 
 static void a_sample_weighs_by_calls(void **state)
 {
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
 
     (void)state;
     o.max_samples = 64;
@@ -659,7 +665,8 @@ static void a_sample_weighs_by_calls(void **state)
 
 static void a_fair_sample_is_near_the_whole(void **state)
 {
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
 
     (void)state;
     o.max_samples = 4096;
@@ -714,8 +721,9 @@ static void ten_times_the_calls_cost_no_more_memory(void **state)
 static void wrong_use_is_refused(void **state)
 {
     static const double bad[] = {-1, UNIT_INFINITY, UNIT_NAN, 1e300};
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
+    struct assay_layer_metrics m = {.size = sizeof m};
     char *long_name = malloc(ASSAY_BOTTLENECK_MAX_NAME + 2);
     struct assay_error err;
 
@@ -732,7 +740,7 @@ static void wrong_use_is_refused(void **state)
     assert_int_equal(assay_bottleneck_analyzer_record(analyzer, "x", NULL, &err), ASSAY_ERR_USAGE);
     m.cpu_seconds = -1;
     assert_int_equal(assay_bottleneck_analyzer_record(analyzer, "x", &m, &err), ASSAY_ERR_USAGE);
-    assert_non_null(strstr(err.msg, "cpu_time"));
+    assert_non_null(strstr(err.msg, "cpu_seconds"));
     m.cpu_seconds = UNIT_NAN;
     m.memory_usage_mb = UNIT_INFINITY; /* not known */
     record("x", &m);
@@ -772,7 +780,7 @@ static void reset_forgets_everything(void **state)
 
 static int whole_life(struct assay_error *err)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
     struct assay_bottleneck_analyzer *a = NULL;
     const struct assay_bottleneck_result *r;
     int rc = assay_bottleneck_analyzer_new(&a, NULL, err);
@@ -819,7 +827,7 @@ static void make_hostile(void)
     static const char *const name[] = {"\x1b[31mred", "a|b\n<script>", "bad\xff\xfe",
                                        "rtl\xe2\x80\xae.exe", "%s%n \"quoted\""};
     struct assay_bottleneck_analyzer_options o = with_peaks();
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m = {.size = sizeof m};
 
     begin(&o);
     for (size_t i = 0; i < UNIT_COUNT(name); i++) {
@@ -907,6 +915,23 @@ static void fields_left_out_are_unknown(void **state)
     done();
 }
 
+static void the_short_call_knows_the_time_alone(void **state)
+{
+    (void)state;
+    begin(NULL);
+    assert_int_equal(assay_bottleneck_analyzer_call(analyzer, "x", 0.5), ASSAY_OK);
+    assert_int_equal(assay_bottleneck_analyzer_call(analyzer, "idle", 0), ASSAY_OK);
+    assert_int_equal(assay_bottleneck_analyzer_call(analyzer, NULL, 1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bottleneck_analyzer_call(analyzer, "x", -1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_bottleneck_analyzer_call(NULL, "x", 1), ASSAY_ERR_USAGE);
+    analyze();
+    assert_int_equal(result->size, sizeof *result);
+    assert_int_equal(result->n_calls, 2);
+    near(result->total_self_seconds, 0.5);
+    assert_int_equal(ranked("x")->n_causes, 0);
+    done();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -943,6 +968,7 @@ int main(void)
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(json_is_strict),
         cmocka_unit_test(the_page_is_safe_and_coloured),
+        cmocka_unit_test(the_short_call_knows_the_time_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -13,7 +14,7 @@
 
 #include "base/alloc.h"
 
-static const double unknown = ASSAY_NOT_TOLD;
+static const double unknown = (double)NAN;
 
 static void near(double got, double wanted)
 {
@@ -23,7 +24,7 @@ static void near(double got, double wanted)
 
 static struct assay_backend_layer layer(const char *name, double mean, double std, uint64_t calls)
 {
-    struct assay_backend_layer l = ASSAY_BACKEND_LAYER_INIT;
+    struct assay_backend_layer l = {0};
 
     l.name = name;
     l.mean_seconds = mean;
@@ -61,7 +62,7 @@ static const struct assay_comparison *run(struct assay_compare *c)
 
 static int set_up(void **state)
 {
-    return assay_compare_new((struct assay_compare **)state, NULL);
+    return assay_compare_new((struct assay_compare **)state, NULL, NULL);
 }
 
 static int tear_down(void **state)
@@ -274,7 +275,7 @@ static void samples_make_the_figures(void **state)
 {
     static const double x[] = {1.0, 1.2, 0.9, 1.1, 1.3}, y[] = {1.05, 1.15, 0.95, 1.2, 1.25, 1.1};
     struct assay_compare *c = *state;
-    struct assay_backend_layer a = ASSAY_BACKEND_LAYER_INIT, b = ASSAY_BACKEND_LAYER_INIT;
+    struct assay_backend_layer a = {0}, b = {0};
     const struct assay_comparison *r;
 
     a.name = b.name = "conv";
@@ -382,8 +383,8 @@ static void what_makes_no_sense_is_refused(void **state)
     struct assay_compare *c = *state;
     struct assay_backend_layer twice[] = {layer("a", 1, 0, 1), layer("a", 1, 0, 1)};
     struct assay_backend_layer wrong = layer("a", -1, 0, 1), nameless = layer("", 1, 0, 1);
-    static const double no_time[] = {1, ASSAY_NOT_TOLD};
-    struct assay_backend_layer sampled = ASSAY_BACKEND_LAYER_INIT;
+    static const double no_time[] = {1, (double)NAN};
+    struct assay_backend_layer sampled = {0};
     const struct assay_comparison *r;
 
     sampled.name = "a";
@@ -468,7 +469,7 @@ static void equal_backends_have_no_winner(void **state)
     struct assay_compare *c;
 
     (void)state;
-    assert_int_equal(assay_compare_new(&c, NULL), ASSAY_OK);
+    assert_int_equal(assay_compare_new(&c, NULL, NULL), ASSAY_OK);
     assert_int_equal(assay_compare_add(c, "a", layers, 2, NAN, NAN, NULL), ASSAY_OK);
     assert_int_equal(assay_compare_add(c, "b", layers, 2, NAN, NAN, NULL), ASSAY_OK);
     assert_int_equal(assay_compare_run(c, NULL, 0, &r, NULL), ASSAY_OK);
@@ -479,6 +480,30 @@ static void equal_backends_have_no_winner(void **state)
     assert_non_null(strstr(r->summary.recommendation, "same time"));
     assert_true(r->backends[0].normalized_seconds == 1);
     assay_compare_free(c);
+}
+
+static void layers_are_added_one_by_one(void **state)
+{
+    static const double slow[] = {2, 2.1, 1.9, 2}, fast[] = {1, 1.1, 0.9, 1};
+    struct assay_compare *c = *state;
+    const struct assay_comparison *r;
+    char name[16];
+
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(name, sizeof name, "layer%d", i);
+        assert_int_equal(assay_compare_layer(c, "a", name, slow, 4), ASSAY_OK);
+        assert_int_equal(assay_compare_layer(c, "b", name, fast, 4), ASSAY_OK);
+    }
+    assert_int_equal(assay_compare_layer(c, "a", "layer4", slow, 4), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_compare_layer(c, "a", "other", NULL, 4), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_compare_layer(c, NULL, "other", slow, 4), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_compare_layer(NULL, "a", "other", slow, 4), ASSAY_ERR_USAGE);
+    r = run(c);
+    assert_int_equal(r->n_layers, 5);
+    assert_true(fabs(r->backends[0].total_seconds - 40) < 1e-9);
+    assert_true(fabs(r->backends[1].total_seconds - 20) < 1e-9);
+    assert_string_equal(r->summary.fastest_backend, "b");
+    assert_int_equal(r->backends[1].sure_wins, 5);
 }
 
 int main(void)
@@ -504,6 +529,7 @@ int main(void)
         CASE(a_reset_forgets_all),
         CASE(running_out_of_memory_is_an_error),
         CASE(names_from_outside_are_only_borrowed),
+        CASE(layers_are_added_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -411,7 +411,7 @@ static void the_verdict_by_node_sees_what_the_documented_one_does_not(void **sta
 
 static void only_the_newest_are_kept_but_all_are_summed(void **state)
 {
-    struct assay_distributed_options o = ASSAY_DISTRIBUTED_OPTIONS_INIT;
+    struct assay_distributed_options o = {.size = sizeof(struct assay_distributed_options)};
     struct assay_distributed *d = NULL;
     struct assay_communication_event event;
     const struct assay_distributed_result *r;
@@ -442,7 +442,7 @@ static void only_the_newest_are_kept_but_all_are_summed(void **state)
 
 static void wrong_use_is_refused(void **state)
 {
-    struct assay_distributed_options o = ASSAY_DISTRIBUTED_OPTIONS_INIT;
+    struct assay_distributed_options o = {.size = sizeof(struct assay_distributed_options)};
     struct assay_node_profile profile = {.size = sizeof profile, .total_seconds = -1};
     struct assay_communication c = {.size = sizeof c, .source = "a", .destination = "b"};
     struct assay_synchronization s = {.size = sizeof s};
@@ -558,12 +558,12 @@ static void running_out_of_memory_is_told(void **state)
 #ifdef ASSAY_FAULTS
     for (uint64_t nth = 1; nth < 200; nth++) {
         static const char *const nodes[] = {"a", "b"};
-        struct assay_node_profile p = {.size = sizeof p, .total_time = 1};
+        struct assay_node_profile p = {.size = sizeof p, .total_seconds = 1};
         struct assay_communication c = {.size = sizeof c,
                                         .source = "a",
                                         .destination = "b",
                                         .duration_ms = 900,
-                                        .start_time = 1};
+                                        .start_time_seconds = 1};
         struct assay_synchronization s = {
             .size = sizeof s, .nodes = nodes, .n_nodes = 2, .sync_type = "x", .duration_ms = 900};
         struct assay_node_metric m = {"x", 1};
@@ -593,6 +593,39 @@ static void running_out_of_memory_is_told(void **state)
 #endif
 }
 
+static void the_short_calls_count_as_the_long_ones(void **state)
+{
+    static const char *const both[] = {"a", "b"};
+    struct assay_distributed *d = fresh();
+    struct assay_communication_event sent = {0};
+    struct assay_synchronization_event met = {0};
+    const struct assay_distributed_result *r;
+
+    (void)state;
+    assert_int_equal(assay_distributed_node(d, "a", 1), ASSAY_OK);
+    assert_int_equal(assay_distributed_node(d, "b", 3), ASSAY_OK);
+    assert_int_equal(assay_distributed_transfer(d, "a", "b", NULL, 8 << 20, 0.5), ASSAY_OK);
+    assert_int_equal(assay_distributed_synchronize(d, "barrier", both, 2, 0.25, 0.125), ASSAY_OK);
+    assert_int_equal(assay_distributed_metric(d, "a", "batch_size", 32), ASSAY_OK);
+    assert_int_equal(assay_distributed_node(d, NULL, 1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_distributed_node(d, "c", -1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_distributed_transfer(d, "a", NULL, NULL, 1, 1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_distributed_transfer(d, "a", "b", NULL, 1, -1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_distributed_synchronize(d, NULL, both, 2, 1, 0), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_distributed_metric(d, "a", "m", UNIT_NAN), ASSAY_ERR_USAGE);
+    r = analyzed(d);
+    near(r->load.mean_seconds, 2);
+    assert_true(assay_distributed_communication_at(d, 0, &sent));
+    assert_int_equal(sent.size, sizeof sent);
+    assert_string_equal(sent.operation_type, "transfer");
+    assert_true(sent.data_size_mb == 8 && sent.duration_ms == 500);
+    assert_true(sent.bandwidth_mib_per_second == 16);
+    assert_true(assay_distributed_synchronization_at(d, 0, &met));
+    assert_true(met.duration_ms == 250 && met.barrier_wait_ms == 125);
+    assert_int_equal(r->n_metrics, 1);
+    assay_distributed_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -612,6 +645,7 @@ int main(void)
         cmocka_unit_test(too_many_nodes_are_refused),
         cmocka_unit_test(json_has_the_documented_keys),
         cmocka_unit_test(running_out_of_memory_is_told),
+        cmocka_unit_test(the_short_calls_count_as_the_long_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,14 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
+static struct assay_fingerprint *new_fingerprint(void)
+{
+    struct assay_fingerprint *fingerprint;
+
+    (void)assay_fingerprint_new(&fingerprint, NULL, NULL);
+    return fingerprint;
+}
+
 static const struct assay_bench_config documented = {
     .model_commit = "abc1234",
     .weights_hash = "def5678",
@@ -137,7 +145,7 @@ static void expect_json(const struct assay_fingerprint *f, enum assay_fingerprin
 
 static void facts_are_sorted_and_the_last_word_counts(void **state)
 {
-    struct assay_fingerprint *f = assay_fingerprint_new();
+    struct assay_fingerprint *f = new_fingerprint();
     const enum assay_fact_role plain = ASSAY_FACT_CIRCUMSTANCE, decides = ASSAY_FACT_DECIDES;
 
     (void)state;
@@ -159,7 +167,7 @@ static void facts_are_sorted_and_the_last_word_counts(void **state)
 
 static void the_order_of_setting_changes_nothing(void **state)
 {
-    struct assay_fingerprint *up = assay_fingerprint_new(), *down = assay_fingerprint_new();
+    struct assay_fingerprint *up = new_fingerprint(), *down = new_fingerprint();
     char a[ASSAY_HASH_HEX], b[ASSAY_HASH_HEX], key[16];
 
     (void)state;
@@ -179,7 +187,7 @@ static void the_order_of_setting_changes_nothing(void **state)
 
 static void unknown_facts_have_a_reason_until_they_are_known(void **state)
 {
-    struct assay_fingerprint *f = assay_fingerprint_new();
+    struct assay_fingerprint *f = new_fingerprint();
     const enum assay_fact_role plain = ASSAY_FACT_CIRCUMSTANCE;
 
     (void)state;
@@ -192,7 +200,7 @@ static void unknown_facts_have_a_reason_until_they_are_known(void **state)
 
 static void limits_and_misuse_are_told(void **state)
 {
-    struct assay_fingerprint *f = assay_fingerprint_new();
+    struct assay_fingerprint *f = new_fingerprint();
     const enum assay_fact_role plain = ASSAY_FACT_CIRCUMSTANCE;
     static char key[130], text[(1 << 20) + 2];
     char hex[ASSAY_HASH_HEX];
@@ -238,7 +246,7 @@ static void the_configuration_decides_and_the_machine_does_not(void **state)
                                        "library_openssl",
                                        "library_onednn",
                                        "assay_compiler_flags"};
-    struct assay_fingerprint *f = assay_fingerprint_new();
+    struct assay_fingerprint *f = new_fingerprint();
     char before[ASSAY_HASH_HEX], after[ASSAY_HASH_HEX], all[ASSAY_HASH_HEX], name[80];
     char *text;
 
@@ -276,7 +284,7 @@ static void running_out_of_memory_is_told(void **state)
         int rc;
 
         as_alloc_fail_at(nth, 0);
-        f = assay_fingerprint_new();
+        f = new_fingerprint();
         rc = f ? assay_fingerprint_set_config(f, &documented, NULL) : ASSAY_ERR_NOMEM;
         if (rc == 0)
             rc = assay_fingerprint_machine(f, NULL);

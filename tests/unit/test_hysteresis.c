@@ -8,7 +8,12 @@ static struct assay_hysteresis *tracker(unsigned tau)
 {
     struct assay_hysteresis *h;
 
-    assert_int_equal(assay_hysteresis_new(&h, tau, NULL), ASSAY_OK);
+    assert_int_equal(
+        assay_hysteresis_new(&h,
+                             &(struct assay_hysteresis_options){
+                                 .size = sizeof(struct assay_hysteresis_options), .tau = tau},
+                             NULL),
+        ASSAY_OK);
     return h;
 }
 
@@ -133,7 +138,12 @@ static void wrong_use_and_no_memory(void **state)
     int rc = ASSAY_ERR_NOMEM;
 
     (void)state;
-    assert_int_equal(assay_hysteresis_new(NULL, 1, NULL), ASSAY_ERR_USAGE);
+    assert_int_equal(
+        assay_hysteresis_new(NULL,
+                             &(struct assay_hysteresis_options){
+                                 .size = sizeof(struct assay_hysteresis_options), .tau = 1},
+                             NULL),
+        ASSAY_ERR_USAGE);
     assert_int_equal(assay_hysteresis_apply(NULL, mask, 8, out, NULL), ASSAY_ERR_USAGE);
     assert_int_equal(assay_hysteresis_step(NULL), 0);
     assert_null(assay_hysteresis_current_mask(NULL, NULL));
@@ -142,7 +152,10 @@ static void wrong_use_and_no_memory(void **state)
         struct assay_hysteresis *h = NULL;
 
         as_alloc_fail_at(nth, 0);
-        rc = assay_hysteresis_new(&h, 2, NULL);
+        rc = assay_hysteresis_new(&h,
+                                  &(struct assay_hysteresis_options){
+                                      .size = sizeof(struct assay_hysteresis_options), .tau = 2},
+                                  NULL);
         if (rc == ASSAY_OK)
             rc = assay_hysteresis_apply(h, mask, 16, out, NULL);
         if (rc == ASSAY_OK) {

@@ -75,7 +75,7 @@ static void *work(void *user)
 /* Session after session, so that kills meet opening and closing too. */
 static void program(struct journal *journal, int n_threads)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
 
     options.overflow =
         ASSAY_OVERFLOW_WAIT; /* nothing may be lost by the ring, so that every loss is a fault */

@@ -40,7 +40,7 @@ static struct assay_leak_detector *detector(const struct assay_leak_detector_opt
 
 static void add(struct assay_leak_detector *d, const char *layer, double mb, double time)
 {
-    assert_int_equal(assay_leak_detector_add(d, layer, mb, ASSAY_LEAK_NO_STEP, time, NULL), 0);
+    assert_int_equal(assay_leak_detector_add(d, layer, mb, ASSAY_UNKNOWN, time, NULL), 0);
 }
 
 static void add_rising(struct assay_leak_detector *d)
@@ -84,7 +84,7 @@ static void every_window_above_the_threshold_is_recorded(void **state)
 
 static void an_increase_of_just_the_threshold_is_none(void **state)
 {
-    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options o = {.size = sizeof(struct assay_leak_detector_options)};
     struct assay_leak_detector *d;
 
     (void)state;
@@ -98,7 +98,7 @@ static void an_increase_of_just_the_threshold_is_none(void **state)
 
 static void window_and_threshold_can_be_chosen(void **state)
 {
-    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options o = {.size = sizeof(struct assay_leak_detector_options)};
     const struct assay_leak *leaks;
     struct assay_leak_detector *d;
 
@@ -116,7 +116,7 @@ static void window_and_threshold_can_be_chosen(void **state)
 
 static void a_window_is_told_once_for_what_it_overlaps(void **state)
 {
-    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options o = {.size = sizeof(struct assay_leak_detector_options)};
     struct told told = {0};
     struct assay_leak_detector *d;
 
@@ -205,7 +205,7 @@ static void refuse(struct assay_leak_detector_options o, const char *sentence)
 
 static void wrong_options_and_readings_are_refused(void **state)
 {
-    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options o = {.size = sizeof(struct assay_leak_detector_options)};
     struct assay_leak_detector *d = detector(NULL);
     struct assay_leak_summary s;
     struct assay_error err;
@@ -252,7 +252,7 @@ static void the_time_is_now_when_none_is_given(void **state)
 
 static void json_has_the_documented_keys_first(void **state)
 {
-    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options o = {.size = sizeof(struct assay_leak_detector_options)};
     struct assay_leak_detector *d;
     struct as_leak_report report;
     struct as_json_writer w;
@@ -327,6 +327,21 @@ static void running_out_of_memory_is_told(void **state)
 #endif
 }
 
+static void the_short_call_takes_bytes(void **state)
+{
+    struct assay_leak_detector *d = NULL;
+    const struct assay_leak *leaks;
+
+    (void)state;
+    assert_int_equal(assay_leak_detector_new(&d, NULL, NULL), ASSAY_OK);
+    for (uint64_t i = 0; i < 10; i++)
+        assert_int_equal(assay_leak_detector_sample(d, "conv1", (100 + 2 * i) << 20), ASSAY_OK);
+    assert_int_equal(assay_leak_detector_sample(NULL, "conv1", 1), ASSAY_ERR_USAGE);
+    assert_int_equal(assay_leak_detector_leaks(d, &leaks), 1);
+    assert_true(leaks[0].increase_mb == 18);
+    assay_leak_detector_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +356,7 @@ int main(void)
         cmocka_unit_test(the_time_is_now_when_none_is_given),
         cmocka_unit_test(json_has_the_documented_keys_first),
         cmocka_unit_test(running_out_of_memory_is_told),
+        cmocka_unit_test(the_short_call_takes_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void note(void *user, const struct assay_leak *leak,
 
 static struct assay_leak_detector *watched(struct told *told)
 {
-    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options o = {.size = sizeof(struct assay_leak_detector_options)};
     struct assay_leak_detector *d = NULL;
 
     *told = (struct told){0};
@@ -237,10 +237,9 @@ static void readings_without_steps_count_one_each(void **state)
 
     (void)state;
     for (unsigned r = 0; r < 400; r++)
-        assert_int_equal(assay_leak_detector_add(d, NULL, 100 + r, ASSAY_LEAK_NO_STEP, 50, NULL),
-                         0);
+        assert_int_equal(assay_leak_detector_add(d, NULL, 100 + r, ASSAY_UNKNOWN, 50, NULL), 0);
     i = only(d);
-    assert_true(i->first_step == ASSAY_LEAK_NO_STEP && i->last == 399);
+    assert_true(i->first_step == ASSAY_UNKNOWN && i->last == 399);
     assert_true(fabs(i->mb_per_step - 1) < 1e-12);
     /* The clock stood still. */
     assert_true(isnan(i->mb_per_second) && isnan(i->seconds_to_exhaustion));
@@ -249,7 +248,7 @@ static void readings_without_steps_count_one_each(void **state)
 
 static void warm_up_can_be_told_as_a_share(void **state)
 {
-    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options o = {.size = sizeof(struct assay_leak_detector_options)};
     struct assay_leak_detector *d = NULL;
 
     (void)state;
@@ -265,7 +264,7 @@ static void warm_up_can_be_told_as_a_share(void **state)
 static void many_readings_are_kept_in_bounded_capacity(void **state)
 {
     struct as_leak_series s;
-    struct assay_leak_detector_options o = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options o = {.size = sizeof(struct assay_leak_detector_options)};
     struct assay_leak_detector *d = NULL;
     const struct assay_leak_incident *i;
 

@@ -99,7 +99,7 @@ static void layers_that_take_nothing_do_not_grow(void **state)
 static void an_unknown_name_is_refused_with_the_nearest(void **state)
 {
     const char *wrong[] = {"layr"};
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct assay_manager *m = kit_manager(NULL);
     struct assay_error err;
 
@@ -247,8 +247,9 @@ static void spin(unsigned rounds)
 
 static void a_call_that_stands_out_is_told(void **state)
 {
-    struct assay_anomaly_detector_options anomaly = ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT;
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_anomaly_detector_options anomaly = {
+        .size = sizeof(struct assay_anomaly_detector_options)};
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     const char *const layer[] = {"layer"};
     struct assay_manager *m;
     struct kit_tree tree;
@@ -307,8 +308,8 @@ static void backends_are_compared_from_sessions(void **state)
 
 static void options_are_checked(void **state)
 {
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
-    struct assay_leak_detector_options leak = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
+    struct assay_leak_detector_options leak = {.size = sizeof(struct assay_leak_detector_options)};
     struct assay_manager *m;
 
     (void)state;

@@ -73,7 +73,7 @@ static struct assay_profiler table_of(const char *name, struct depths *d)
 static void a_profiler_is_added(void **state)
 {
     const char *const none[] = {"gpu"};
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct depths d = {0};
     struct assay_profiler table = table_of("depths", &d);
     const struct as_json_value *part;

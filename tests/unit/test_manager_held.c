@@ -26,7 +26,8 @@ static void hold(struct as_manager_held *held, const struct as_layer_name *layer
 /* A leak is told from when it is sure of itself on, the sum is of the whole session. */
 static void shares_are_of_the_whole_session_on_both_sides(void **state)
 {
-    struct assay_leak_detector_options options = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options options = {.size =
+                                                      sizeof(struct assay_leak_detector_options)};
     struct as_layer_name *outer = name_layer(0, "forward"), *inner = name_layer(7, "leaky");
     struct as_manager_held held = {0};
 

@@ -38,7 +38,7 @@ static void run_layer(struct assay_manager *m, bool sampled)
 
 static struct assay_manager *manager(uint64_t sample_us)
 {
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct assay_manager *m;
 
     options.memory_sample_us = sample_us;
@@ -99,7 +99,7 @@ static void the_kernels_peak_is_shown_where_it_is_higher(void **state)
 
 static void the_interval_is_checked(void **state)
 {
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct assay_manager *m;
 
     (void)state;

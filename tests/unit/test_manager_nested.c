@@ -34,8 +34,9 @@ static double faults_of(const struct assay_bottleneck_result *result, const char
 /* Faults are taken to cost so much that those of a call explain all of its time. */
 static struct assay_manager *watching_faults(void)
 {
-    struct assay_bottleneck_analyzer_options bottleneck = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options bottleneck = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     struct assay_manager *m;
 
     bottleneck.minor_fault_seconds = 10e-6;
@@ -194,7 +195,7 @@ static void own_times_of_calls_are_told(void **state)
 /* Without room the times stay, and what is not known is null. */
 static void own_times_without_room_are_unknown(void **state)
 {
-    struct assay_manager_options options = ASSAY_MANAGER_OPTIONS_INIT;
+    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
     static const char *const layer = "layer";
     const struct as_json_value *stats;
     struct assay_manager *m;

@@ -10,6 +10,14 @@
 
 #include "analyze/model/profile_internal.h"
 
+static struct assay_model *new_model(void)
+{
+    struct assay_model *model;
+
+    (void)assay_model_new(&model, NULL, NULL);
+    return model;
+}
+
 /* Few runs: what is tested is not how long anything takes. */
 static struct assay_measure_options quick(void)
 {
@@ -19,7 +27,7 @@ static struct assay_measure_options quick(void)
                                            .bandwidth_gbs = 10,
                                            .cache_bandwidth_gbs = 50,
                                            .cache_bytes = 1 << 20};
-    struct assay_measure_options o = ASSAY_MEASURE_OPTIONS_INIT;
+    struct assay_measure_options o = {.size = sizeof(struct assay_measure_options)};
 
     o.runs = 12;
     o.warmup = 3;
@@ -32,7 +40,7 @@ static struct assay_measure_options quick(void)
 static struct assay_model *perceptron(int64_t batch, int64_t width)
 {
     const int64_t shape[] = {batch, width};
-    struct assay_model *m = assay_model_new(NULL);
+    struct assay_model *m = new_model();
     int x = assay_model_input(m, "x", ASSAY_DTYPE_F32, 2, shape);
 
     x = assay_model_linear(m, "fc1", x, width, true);
@@ -175,8 +183,9 @@ static void a_forward_profile_has_its_thirteen_fields(void **state)
 static const char *analyzed(const struct assay_forward_profile *f, const struct assay_roof *roof,
                             double *fraction)
 {
-    struct assay_bottleneck_analyzer_options o = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_bottleneck_analyzer_options o = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
+    struct assay_layer_metrics m = {.size = sizeof m};
     struct assay_bottleneck_analyzer *a;
     const struct assay_bottleneck_result *r;
     const char *bound = "unknown";
@@ -364,7 +373,7 @@ static void a_file_gives_an_input_its_size(void **state)
     char path[] = "/tmp/assay-measure-XXXXXX";
     struct assay_input_file file = {NULL, path};
     const int64_t open[] = {-1, 64};
-    struct assay_model *m = assay_model_new(NULL);
+    struct assay_model *m = new_model();
     int x = assay_model_input(m, "x", ASSAY_DTYPE_F32, 2, open), fd = mkstemp(path);
     struct assay_forward_profile f;
     float numbers[3 * 64] = {0};
@@ -391,7 +400,7 @@ static void what_is_nan_has_a_reason(void **state)
 {
     struct assay_measure_options o = quick();
     const int64_t shape[] = {4, 16};
-    struct assay_model *m = assay_model_new(NULL);
+    struct assay_model *m = new_model();
     int x = assay_model_input(m, "x", ASSAY_DTYPE_F32, 2, shape);
     struct assay_forward_profile f;
 

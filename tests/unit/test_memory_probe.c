@@ -12,7 +12,7 @@
 
 #include "probe/process/memory_probe.h"
 
-#define UNKNOWN ASSAY_MEMORY_UNKNOWN
+#define UNKNOWN ASSAY_UNKNOWN
 #define BLOCK   ((size_t)64 << 20)
 
 static const char status_text[] =

@@ -10,7 +10,7 @@
 #include "probe/process/memory_probe.h"
 #include "report/findings/findings_report.h"
 
-#define UNKNOWN ASSAY_MEMORY_UNKNOWN
+#define UNKNOWN ASSAY_UNKNOWN
 #define BLOCK   ((size_t)64 << 20)
 
 static bool near(double a, double b)

@@ -11,7 +11,17 @@
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
 
-#define UNKNOWN ASSAY_MEMORY_UNKNOWN
+static struct assay_memory_tracker *new_tracker(const char *label, size_t most)
+{
+    const struct assay_memory_tracker_options options = {
+        .size = sizeof options, .label = label, .max_snapshots = most};
+    struct assay_memory_tracker *tracker;
+
+    (void)assay_memory_tracker_new(&tracker, &options, NULL);
+    return tracker;
+}
+
+#define UNKNOWN ASSAY_UNKNOWN
 
 static struct assay_memory_snapshot made(uint64_t rss, uint64_t kv, uint64_t activation,
                                          uint64_t at_us)
@@ -41,7 +51,7 @@ static struct assay_memory_report report_of(struct assay_memory_tracker *t)
 
 static void the_documented_example(void **state)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new("bench", 0);
+    struct assay_memory_tracker *t = new_tracker("bench", 0);
     struct assay_memory_report r;
 
     (void)state;
@@ -66,7 +76,7 @@ static void the_documented_example(void **state)
 
 static void nothing_is_unknown(void **state)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new(NULL, 0);
+    struct assay_memory_tracker *t = new_tracker(NULL, 0);
     struct assay_memory_report r;
 
     (void)state;
@@ -90,7 +100,7 @@ static void nothing_is_unknown(void **state)
 
 static void time_weighs_what_lasts(void **state)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new("", 0);
+    struct assay_memory_tracker *t = new_tracker("", 0);
     struct assay_memory_report r;
 
     (void)state;
@@ -111,7 +121,7 @@ static void time_weighs_what_lasts(void **state)
 static void thinning_keeps_old_and_new_alike(void **state)
 {
     enum { MANY = 1000, MOST = 16 };
-    struct assay_memory_tracker *t = assay_memory_tracker_new("", MOST);
+    struct assay_memory_tracker *t = new_tracker("", MOST);
     struct assay_memory_snapshot kept[MOST];
     struct assay_memory_report r;
     size_t n;
@@ -136,7 +146,7 @@ static void thinning_keeps_old_and_new_alike(void **state)
 
 static void capacity_for_one_keeps_the_first(void **state)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new("", 1);
+    struct assay_memory_tracker *t = new_tracker("", 1);
     struct assay_memory_snapshot kept[2];
 
     (void)state;
@@ -150,7 +160,7 @@ static void capacity_for_one_keeps_the_first(void **state)
 
 static void sums_that_do_not_fit_are_unknown(void **state)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new("", 0);
+    struct assay_memory_tracker *t = new_tracker("", 0);
 
     (void)state;
     add(t, made(UINT64_MAX - 1, UINT64_MAX - 1, 1, 1));
@@ -171,7 +181,7 @@ static void wait_for(struct assay_memory_tracker *t, uint64_t n)
 
 static void the_sampler_samples_until_it_is_stopped(void **state)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new("", 0);
+    struct assay_memory_tracker *t = new_tracker("", 0);
     struct assay_memory_report r;
     uint64_t n;
 
@@ -198,7 +208,7 @@ static void the_sampler_samples_until_it_is_stopped(void **state)
 
 static void stopping_does_not_wait_for_the_next_reading(void **state)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new("", 0);
+    struct assay_memory_tracker *t = new_tracker("", 0);
 
     (void)state;
     assert_int_equal(assay_memory_tracker_start(t, 60000000, NULL), ASSAY_OK);
@@ -211,7 +221,7 @@ static void stopping_does_not_wait_for_the_next_reading(void **state)
 /* The child has the tracker but not its thread. */
 static void a_child_is_not_stuck(void **state)
 {
-    struct assay_memory_tracker *t = assay_memory_tracker_new("", 0);
+    struct assay_memory_tracker *t = new_tracker("", 0);
     int status = -1;
     pid_t child;
 
@@ -244,14 +254,14 @@ static void want_of_memory_is_told_and_counted(void **state)
     (void)state;
     for (uint64_t nth = 1; nth <= 3; nth++) {
         as_alloc_fail_at(nth, 1);
-        t = assay_memory_tracker_new("x", 0);
+        t = new_tracker("x", 0);
         as_alloc_fail_at(0, 0);
 #ifdef ASSAY_FAULTS
         assert_null(t);
 #endif
         assay_memory_tracker_free(t);
     }
-    t = assay_memory_tracker_new("x", 0);
+    t = new_tracker("x", 0);
     as_alloc_fail_at(1, 1);
     rc = assay_memory_tracker_add(t, &s, NULL);
     as_alloc_fail_at(0, 0);

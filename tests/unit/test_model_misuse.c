@@ -5,11 +5,19 @@
 #include <assay/model.h>
 #include <stdio.h>
 
+static struct assay_model *new_model(void)
+{
+    struct assay_model *model;
+
+    (void)assay_model_new(&model, NULL, NULL);
+    return model;
+}
+
 static struct assay_model *described(int *x)
 {
     static const char *const symbols[] = {"batch", "seq", NULL};
     const int64_t dims[] = {-1, -1, 8};
-    struct assay_model *model = assay_model_new(NULL);
+    struct assay_model *model = new_model();
 
     assert_non_null(model);
     *x = assay_model_input_named(model, "x", ASSAY_DTYPE_F32, 3, dims, symbols);

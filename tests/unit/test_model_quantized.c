@@ -10,6 +10,14 @@
 #include "model/weights/seeded_data.h"
 #include "stats_near.h"
 
+static struct assay_model *new_model(void)
+{
+    struct assay_model *model;
+
+    (void)assay_model_new(&model, NULL, NULL);
+    return model;
+}
+
 static struct assay_model_counts counts_of(struct assay_model *model)
 {
     struct assay_model_counts counts;
@@ -26,7 +34,7 @@ static struct assay_model_counts counts_of(struct assay_model *model)
 static struct assay_model *network(int rank, int bits)
 {
     const int64_t dims[] = {2, 16, 256};
-    struct assay_model *model = assay_model_new(NULL);
+    struct assay_model *model = new_model();
     int x = assay_model_input(model, "x", ASSAY_DTYPE_F32, rank, rank == 2 ? dims + 1 : dims);
 
     if (bits == 32)
@@ -102,7 +110,7 @@ static void activations_are_quantised_and_come_back(void **state)
     const float one = 0.5f, each[6] = {1, 2, 3, 4, 5, 6};
     const int8_t zero = 0, zeros[6] = {0};
     struct assay_model_layer layer;
-    struct assay_model *model = assay_model_new(NULL);
+    struct assay_model *model = new_model();
     int x = assay_model_input(model, "x", ASSAY_DTYPE_F32, 2, dims);
     int s = assay_model_constant(model, "s", ASSAY_DTYPE_F32, 0, NULL, &one);
     int z = assay_model_constant(model, "z", ASSAY_DTYPE_I8, 0, NULL, &zero);
@@ -134,7 +142,7 @@ static void wrong_scales_are_refused(void **state)
 
     (void)state;
     for (int i = 0; i < 6; i++) {
-        struct assay_model *model = assay_model_new(NULL);
+        struct assay_model *model = new_model();
         int x = assay_model_input(model, "x", ASSAY_DTYPE_F32, 2, dims), y = 0;
         int q = assay_model_parameter_typed(model, "q", ASSAY_DTYPE_U4, 2, dims, 3);
         int s = assay_model_constant(model, "s", ASSAY_DTYPE_F32, 1, five, each);

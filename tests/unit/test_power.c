@@ -13,6 +13,16 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+static struct assay_power_tracker *new_tracker(const char *label, size_t most)
+{
+    const struct assay_power_tracker_options options = {
+        .size = sizeof options, .label = label, .max_samples = most};
+    struct assay_power_tracker *tracker;
+
+    (void)assay_power_tracker_new(&tracker, &options, NULL);
+    return tracker;
+}
+
 static struct assay_energy_result estimate(const struct assay_power_sample *samples, size_t n)
 {
     struct assay_energy_result r;
@@ -230,7 +240,7 @@ static void read_once(struct assay_power_tracker *t, const struct assay_power_so
 
 static void a_constant_source_gives_its_watts(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("run", 0);
+    struct assay_power_tracker *t = new_tracker("run", 0);
     struct assay_power_source source;
     struct assay_energy_result r;
 
@@ -253,10 +263,10 @@ static void a_constant_source_gives_its_watts(void **state)
 
 static void a_failing_source_makes_energy_unknown_not_zero(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("", 0);
+    struct assay_power_tracker *t = new_tracker("", 0);
     struct device d = {.watts = 10};
     const struct assay_power_source source = {
-        .name = "device", .read_watts = device_watts, .user = &d};
+        .size = sizeof source, .name = "device", .read_watts = device_watts, .user = &d};
     struct assay_energy_result r;
 
     (void)state;
@@ -273,7 +283,7 @@ static void a_failing_source_makes_energy_unknown_not_zero(void **state)
     assert_int_equal(assay_power_tracker_failed(t), 1);
     assay_power_tracker_free(t);
 
-    t = assay_power_tracker_new("", 0);
+    t = new_tracker("", 0);
     d.watts = UNIT_NAN;
     read_once(t, &source, ASSAY_ERR_FORMAT);
     r = energy_of(t);
@@ -284,7 +294,7 @@ static void a_failing_source_makes_energy_unknown_not_zero(void **state)
 
 static void no_source_is_unavailable_with_a_reason(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("", 0);
+    struct assay_power_tracker *t = new_tracker("", 0);
     struct assay_power_source source;
     struct assay_energy_result r;
 
@@ -300,10 +310,12 @@ static void no_source_is_unavailable_with_a_reason(void **state)
 
 static void a_counter_is_believed_before_watts(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("", 0);
+    struct assay_power_tracker *t = new_tracker("", 0);
     struct device d = {.watts = 10, .joules = 1000, .step = 5};
-    const struct assay_power_source source = {
-        .read_watts = device_watts, .read_joules = device_joules, .user = &d};
+    const struct assay_power_source source = {.size = sizeof source,
+                                              .read_watts = device_watts,
+                                              .read_joules = device_joules,
+                                              .user = &d};
     struct assay_energy_result r;
     double first;
 
@@ -329,9 +341,10 @@ static void a_counter_is_believed_before_watts(void **state)
 
 static void a_counter_alone_gives_watts_between_readings(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("", 0);
+    struct assay_power_tracker *t = new_tracker("", 0);
     struct device d = {.joules = 7, .step = 2};
-    const struct assay_power_source source = {.read_joules = device_joules, .user = &d};
+    const struct assay_power_source source = {
+        .size = sizeof source, .read_joules = device_joules, .user = &d};
     struct assay_power_sample s[64];
     struct assay_energy_result r;
 
@@ -355,10 +368,12 @@ static void a_counter_alone_gives_watts_between_readings(void **state)
 
 static void another_counter_is_not_mixed_in(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("", 0);
+    struct assay_power_tracker *t = new_tracker("", 0);
     struct device a = {.watts = 1, .joules = 100}, b = {.watts = 3, .joules = 900};
-    struct assay_power_source source = {
-        .read_watts = device_watts, .read_joules = device_joules, .user = &a};
+    struct assay_power_source source = {.size = sizeof source,
+                                        .read_watts = device_watts,
+                                        .read_joules = device_joules,
+                                        .user = &a};
     struct assay_energy_result r;
 
     (void)state;
@@ -374,7 +389,7 @@ static void another_counter_is_not_mixed_in(void **state)
 static void thinning_loses_no_energy(void **state)
 {
     enum { MANY = 1000, MOST = 16 };
-    struct assay_power_tracker *t = assay_power_tracker_new("", MOST);
+    struct assay_power_tracker *t = new_tracker("", MOST);
     struct assay_power_sample kept[MOST], s;
     struct assay_energy_result r;
     size_t n;
@@ -402,7 +417,7 @@ static void thinning_loses_no_energy(void **state)
 
 static void a_million_samples_lose_no_digits(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("", 1);
+    struct assay_power_tracker *t = new_tracker("", 1);
     struct assay_power_sample s = {0.1, 0};
 
     (void)state;
@@ -416,9 +431,10 @@ static void a_million_samples_lose_no_digits(void **state)
 
 static void the_thread_samples_and_stops(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("", 0);
+    struct assay_power_tracker *t = new_tracker("", 0);
     struct device d = {.watts = 20};
-    const struct assay_power_source source = {.read_watts = device_watts, .user = &d};
+    const struct assay_power_source source = {
+        .size = sizeof source, .read_watts = device_watts, .user = &d};
     struct assay_energy_result r;
     int reads;
 
@@ -448,9 +464,10 @@ static void the_thread_samples_and_stops(void **state)
 
 static void a_forked_child_has_no_thread(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new("", 0);
+    struct assay_power_tracker *t = new_tracker("", 0);
     struct device d = {.watts = 20};
-    const struct assay_power_source source = {.read_watts = device_watts, .user = &d};
+    const struct assay_power_source source = {
+        .size = sizeof source, .read_watts = device_watts, .user = &d};
     int status = -1;
     pid_t child;
 
@@ -471,7 +488,7 @@ static void a_forked_child_has_no_thread(void **state)
 
 static void misuse_is_told(void **state)
 {
-    struct assay_power_tracker *t = assay_power_tracker_new(NULL, 0);
+    struct assay_power_tracker *t = new_tracker(NULL, 0);
     const struct assay_power_source empty = {0};
     struct assay_energy_result r;
 
@@ -504,7 +521,7 @@ static void running_out_of_memory_is_told(void **state)
         int rc;
 
         as_alloc_fail_at(nth, 0);
-        t = assay_power_tracker_new("x", 0);
+        t = new_tracker("x", 0);
         rc = t ? assay_power_source_open("constant:1", &source, NULL) : ASSAY_ERR_NOMEM;
         for (int i = 0; rc == 0 && i < 200; i++)
             rc = assay_power_tracker_add(t, &s, NULL);

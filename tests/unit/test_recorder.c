@@ -43,7 +43,7 @@ static void nested_scopes_are_recorded(void **state)
 /* The first sample is taken at once and the last when the session is closed. */
 static void memory_is_sampled_when_asked_for(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct rec r;
 
     (void)state;
@@ -212,7 +212,7 @@ static void unbalanced_marks_are_told(void **state)
 
 static void the_monotonic_clock_records_as_well(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct rec r;
 
     (void)state;
@@ -292,7 +292,7 @@ static void sessions_follow_one_another(void **state)
 
 static void wrong_use_is_an_error_with_a_sentence(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct assay_error err;
 
     (void)state;
@@ -375,7 +375,7 @@ static void what_does_not_fit_is_counted_to_the_last_event(void **state)
 
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(floods); i++) {
-        struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+        struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
         uint32_t a = assay_layer("flood"), b = assay_layer("calm");
         uint64_t marked = 0, lost;
         struct rec r;
@@ -433,7 +433,7 @@ static void *hold_the_file(void *user)
 
 static void a_thread_that_waits_loses_nothing_and_says_so(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct holder holder = {0};
     uint32_t a = assay_layer("patient");
     uint64_t marked = 0;
@@ -467,7 +467,7 @@ static void a_thread_that_waits_loses_nothing_and_says_so(void **state)
 /* Reading while the program records: what is complete is there, and nothing is said to be wrong. */
 static void a_live_run_can_be_read(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct rec r;
 
     (void)state;

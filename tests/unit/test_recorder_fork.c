@@ -157,7 +157,7 @@ static void children_that_record_nothing_leave_nothing(void **state)
 
 static void a_child_may_be_told_to_stop(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     pid_t pid;
 
     (void)state;
@@ -258,7 +258,7 @@ static void *be_busy(void *user)
 
 static void a_fork_among_busy_threads_disturbs_nobody(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     pthread_t thread[N_BUSY];
     uint64_t calls = 0;
     pid_t pid[N_CHILDREN];

@@ -102,7 +102,7 @@ static void record_under_timers(const struct assay_session_options *options)
 
 static void handlers_record_while_the_main_code_does(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
 
     (void)state;
     options.overflow = ASSAY_OVERFLOW_WAIT;
@@ -111,7 +111,7 @@ static void handlers_record_while_the_main_code_does(void **state)
 
 static void and_with_the_system_clock(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
 
     (void)state;
     options.overflow = ASSAY_OVERFLOW_WAIT;
@@ -190,7 +190,7 @@ static uint64_t fill_chunk(uint32_t site, size_t left)
  * full. */
 static void step_through(size_t left, unsigned n_calls)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     uint32_t fill = assay_layer("fill"), site = assay_layer("stepped");
     uint64_t filled = 0, stepped = 0, handled = 0;
     struct rec r;

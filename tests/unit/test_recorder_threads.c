@@ -13,7 +13,7 @@
 
 static struct assay_session_options patient(void)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
 
     options.overflow = ASSAY_OVERFLOW_WAIT;
     options.ring_kib = 128;
@@ -220,7 +220,7 @@ static void threads_outlive_sessions(void **state)
     for (int i = 0; i < N_LIVING; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, live, &lived[i]), 0);
     for (int s = 0; s < 12; s++) {
-        struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+        struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
 
         options.ring_kib = s % 2 ? 128 : 512;
         options.clock = s % 3 ? ASSAY_CLOCK_BEST : ASSAY_CLOCK_MONOTONIC;
@@ -328,7 +328,7 @@ static void *record_little(void *unused)
 /* The ring was full when its thread ended; the next thread in the same lane lost nothing. */
 static void a_loss_belongs_to_the_thread_that_had_it(void **state)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     pthread_barrier_t barrier;
     pthread_t thread;
     uint64_t lost;

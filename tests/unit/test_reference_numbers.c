@@ -5,9 +5,17 @@
 #include "analyze/model/inspect.h"
 #include "unit.h"
 
+static struct assay_model *new_model(void)
+{
+    struct assay_model *model;
+
+    (void)assay_model_new(&model, NULL, NULL);
+    return model;
+}
+
 static struct assay_model_counts dense(int64_t in, int64_t out, int64_t batch, bool bias)
 {
-    struct assay_model *model = assay_model_new(NULL);
+    struct assay_model *model = new_model();
     const int64_t dims[] = {batch, in};
     struct assay_model_counts counts;
     struct assay_error err;
@@ -29,7 +37,7 @@ static void layers_take_as_many_bytes_as_their_parameters(void **state)
 
 static void twelve_blocks_of_two_layers_add_up(void **state)
 {
-    struct assay_model *model = assay_model_new(NULL);
+    struct assay_model *model = new_model();
     const int64_t dims[] = {1, 768};
     struct assay_model_counts counts;
     struct assay_error err;

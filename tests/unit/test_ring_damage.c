@@ -19,7 +19,7 @@ static uint64_t n_events;
 
 static void record_and_die(void)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
 
     options.ring_kib = 128;
     if (assay_session_open("run.assay", &options, NULL) < 0)

@@ -10,7 +10,7 @@
 /* Something of everything, on two threads' worth of rings, killed so that the ring is read too. */
 static void record_and_die(void)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     uint32_t channel = assay_channel("power", "watts"), layer = assay_layer("described");
     const struct assay_layer_info info = {sizeof info, "conv2d", "1x64", 2e9, 1e6};
 

@@ -43,7 +43,8 @@ static void pack(const char *output, const char *key)
 {
     char a[160], b[160], out[160], secret[160];
     const char *witnesses[] = {a, b};
-    struct assay_bundle_options o = {.output = out, .witnesses = witnesses, .n_witnesses = 2};
+    struct assay_bundle_options o = {
+        .size = sizeof o, .output = out, .witnesses = witnesses, .n_witnesses = 2};
     struct assay_error err;
 
     (void)snprintf(a, sizeof a, "%s", made_path("a.jsonl"));
@@ -231,7 +232,8 @@ static void any_changed_byte_of_a_large_one_is_noticed(void **state)
     enum { ENTRIES = 500, TEXT = 1000000 };
     char input[160], output[160], *text = malloc(TEXT), *bytes;
     const char *witness = input;
-    struct assay_bundle_options o = {.output = output, .witnesses = &witness, .n_witnesses = 1};
+    struct assay_bundle_options o = {
+        .size = sizeof o, .output = output, .witnesses = &witness, .n_witnesses = 1};
     struct made m = {.seed = 8};
     size_t size;
 
@@ -344,7 +346,8 @@ static int pack_one(const char *witness, const char *meta, const char *key, stru
 {
     char input[160], output[160], secret[160];
     const char *witnesses[] = {input, input};
-    struct assay_bundle_options o = {.output = output, .witnesses = witnesses, .n_witnesses = 1};
+    struct assay_bundle_options o = {
+        .size = sizeof o, .output = output, .witnesses = witnesses, .n_witnesses = 1};
 
     (void)snprintf(input, sizeof input, "%s", made_path(witness));
     (void)snprintf(output, sizeof output, "%s", made_path("bad.rvf"));

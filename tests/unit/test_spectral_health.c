@@ -12,7 +12,7 @@ static struct assay_edge edges[MOST * MOST];
 static struct assay_spectral_health health(size_t nodes, size_t n_edges)
 {
     struct assay_attention_graph graph = {nodes, edges, n_edges};
-    struct assay_spectral_options options = ASSAY_SPECTRAL_OPTIONS_INIT;
+    struct assay_spectral_options options = {.size = sizeof(struct assay_spectral_options)};
     struct assay_spectral_health h;
 
     options.max_iterations = 5000;
@@ -124,7 +124,7 @@ static void pairs_are_sampled(void **state)
 static void wrong_use_and_no_memory(void **state)
 {
     struct assay_attention_graph graph = {4, edges, complete(4, 1)};
-    struct assay_spectral_options options = ASSAY_SPECTRAL_OPTIONS_INIT;
+    struct assay_spectral_options options = {.size = sizeof(struct assay_spectral_options)};
     struct assay_spectral_health h;
     int rc = ASSAY_ERR_NOMEM;
 

@@ -72,7 +72,7 @@ static struct as_target *watch(const char *folder, body what, struct as_watch_en
                                struct as_run **run)
 {
     static const char *const argv[] = {"a test", "with \"words\"", NULL};
-    struct assay_session_options session = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options session = {.size = sizeof(struct assay_session_options)};
     struct as_watch_options options = {.argv = argv,
                                        .n_args = 2,
                                        .folder = "/some/where",

@@ -39,8 +39,15 @@ struct assay_attn_shape {
 
 struct assay_attn; /* threads and working memory, reused from call to call */
 
-/* `threads` counts the caller's own, 1 to 256. */
-ASSAY_API int assay_attn_new(struct assay_attn **attn, unsigned threads, struct assay_error *err);
+/* Zero means the default. */
+struct assay_attn_options {
+    size_t size;      /* sizeof(struct assay_attn_options) */
+    unsigned threads; /* the caller's own among them: 1; at most 256 */
+};
+
+/* `options` may be NULL. */
+ASSAY_API int assay_attn_new(struct assay_attn **out, const struct assay_attn_options *options,
+                             struct assay_error *err);
 /* Accepts NULL. */
 ASSAY_API void assay_attn_free(struct assay_attn *attn);
 
@@ -48,6 +55,7 @@ ASSAY_API void assay_attn_free(struct assay_attn *attn);
  * ASSAY_MEMORY_TEMP. A call holds exactly what its shape needs: what an earlier call left behind is
  * used again when the size is the same and given back otherwise. */
 struct assay_attn_usage {
+    size_t size;                   /* set by the library */
     uint64_t workspace_bytes;      /* held now */
     uint64_t peak_workspace_bytes; /* the most a call held since the peak was reset */
     uint64_t kv_bytes;             /* of keys and values the last call read: kept positions only */
@@ -73,6 +81,7 @@ enum assay_gating_mode {
 };
 
 struct assay_mincut_config {
+    size_t size;          /* sizeof(struct assay_mincut_config) */
     float lambda;         /* a cut is made when it costs at most this times the mean weight; >= 0 */
     unsigned tau;         /* how often in a row an entry must disagree before it flips */
     float eps;            /* logits up to it are no edges; >= 0 */
@@ -80,10 +89,18 @@ struct assay_mincut_config {
     bool witness_enabled; /* for whoever writes witnesses; nothing here reads it */
     enum assay_gating_mode mode;
 };
-#define ASSAY_MINCUT_CONFIG_INIT                                                                   \
-    {                                                                                              \
-        0.5F, 2, 0.01F, 42, true, ASSAY_GATING_EXACT                                               \
-    }
+/* The documented one: lambda 0.5, tau 2, eps 0.01, seed 42. Here 0 is a value, so start from it. */
+static inline struct assay_mincut_config assay_mincut_config_make(void)
+{
+    struct assay_mincut_config config = ASSAY_SIZED(struct assay_mincut_config);
+
+    config.lambda = 0.5F;
+    config.tau = 2;
+    config.eps = 0.01F;
+    config.seed = 42;
+    config.witness_enabled = true;
+    return config;
+}
 
 /* A mask of all heads has one bit an entry: bit ((b * heads + h) * n + i) * n + j tells whether
  * query i of head h uses key j. The least significant bit of a byte comes first, nothing lies
@@ -93,6 +110,7 @@ ASSAY_API int assay_attn_mask_bytes(const struct assay_attn_shape *shape, size_t
 
 /* Sums over all heads of all batches. */
 struct assay_gating {
+    size_t size;      /* set by the library */
     double cut_cost;  /* of the cuts that were applied */
     double threshold; /* lambda times the mean weight, of heads with edges */
     uint64_t edges_kept, edges_total;
@@ -197,8 +215,15 @@ ASSAY_API int assay_mincut_gate(const float *logits, size_t n, float lambda, uns
 struct assay_hysteresis;
 
 /* The first mask passes. Then an entry flips when it has disagreed with the current mask `tau`
- * times in a row (0 and 1: at once); agreement starts the count again. */
-ASSAY_API int assay_hysteresis_new(struct assay_hysteresis **hysteresis, unsigned tau,
+ * times in a row; agreement starts the count again. */
+struct assay_hysteresis_options {
+    size_t size;  /* sizeof(struct assay_hysteresis_options) */
+    unsigned tau; /* 0 and 1: at once */
+};
+
+/* `options` may be NULL. */
+ASSAY_API int assay_hysteresis_new(struct assay_hysteresis **out,
+                                   const struct assay_hysteresis_options *options,
                                    struct assay_error *err);
 /* Accepts NULL. */
 ASSAY_API void assay_hysteresis_free(struct assay_hysteresis *hysteresis);

@@ -23,9 +23,6 @@
 extern "C" {
 #endif
 
-/* A whole number that is not known, as ASSAY_MEMORY_UNKNOWN. A real one is NaN. */
-#define ASSAY_CSV_UNKNOWN UINT64_MAX
-
 /* One setting against the baseline. NaN: not known. A reduction is 1 - setting / baseline, so that
  * a saving is above 0. */
 struct assay_result_row {
@@ -41,13 +38,14 @@ struct assay_result_row {
 struct assay_sample_row {
     uint64_t sample_id, seq_len;
     uint64_t wall_time_ns;   /* written in whole microseconds, rounded down */
-    uint64_t peak_mem_bytes; /* ASSAY_CSV_UNKNOWN: not known */
+    uint64_t peak_mem_bytes; /* ASSAY_UNKNOWN: not known */
     double energy_j;         /* NaN: not known */
 };
 
 /* What `<file>.meta.json` tells beside the schema, its columns and units, the number of rows and
  * the SHA-256 of the file. Both may be NULL: not told. */
 struct assay_csv_stamp {
+    size_t size;                                 /* sizeof(struct assay_csv_stamp) */
     const char *config_hash;                     /* 64 digits of hex */
     const struct assay_fingerprint *fingerprint; /* all facts, and both hashes */
 };

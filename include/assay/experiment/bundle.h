@@ -52,6 +52,7 @@ extern "C" {
 #endif
 
 struct assay_bundle_options {
+    size_t size;                  /* sizeof(struct assay_bundle_options) */
     const char *output;           /* appears whole or not at all; one that is there is replaced */
     const char *const *witnesses; /* paths; each must be whole, and no two of the same name */
     size_t n_witnesses;
@@ -83,7 +84,8 @@ enum assay_bundle_signature {
 ASSAY_API const char *assay_bundle_signature_name(enum assay_bundle_signature signature);
 
 struct assay_bundle_report {
-    bool whole; /* every hash fits, every chain holds, and the key that was given proves it */
+    size_t size; /* set by the library */
+    bool whole;  /* every hash fits, every chain holds, and the key that was given proves it */
     enum assay_bundle_signature signature;
     uint64_t bytes, segments, witnesses;
     uint64_t entries; /* in all witness segments */
@@ -111,6 +113,7 @@ ASSAY_API int assay_bundle_open(struct assay_bundle **out, const char *path,
 ASSAY_API void assay_bundle_close(struct assay_bundle *bundle);
 
 struct assay_bundle_segment {
+    size_t size;                /* set by the library */
     uint64_t id, offset, bytes; /* bytes: header, footer and zeros included */
     uint8_t type;
     uint16_t flags;

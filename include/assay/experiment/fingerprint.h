@@ -50,8 +50,15 @@ enum assay_fact_role { ASSAY_FACT_CIRCUMSTANCE = 0, ASSAY_FACT_DECIDES = 1 };
 
 enum assay_fingerprint_part { ASSAY_FINGERPRINT_ALL = 0, ASSAY_FINGERPRINT_DECIDING = 1 };
 
-/* NULL without memory. */
-ASSAY_API struct assay_fingerprint *assay_fingerprint_new(void);
+/* There is no option yet. */
+struct assay_fingerprint_options {
+    size_t size; /* sizeof(struct assay_fingerprint_options) */
+};
+
+/* `options` may be NULL. */
+ASSAY_API int assay_fingerprint_new(struct assay_fingerprint **out,
+                                    const struct assay_fingerprint_options *options,
+                                    struct assay_error *err);
 /* Accepts NULL. */
 ASSAY_API void assay_fingerprint_free(struct assay_fingerprint *fingerprint);
 

@@ -48,6 +48,7 @@ ASSAY_API int assay_quality_softmax_kl(const float *base, size_t n_base, const f
                                        size_t n_other, double *out, struct assay_error *err);
 
 struct assay_delta_metric {
+    size_t size;               /* set by the library */
     double coherence_delta;    /* cosine - 1: never above 0 */
     double coherence_loss;     /* 1 - cosine: 0 to 2, the one to compare with a bound */
     uint64_t decision_flips;   /* elements whose sign changed; 0 counts as positive */
@@ -58,6 +59,7 @@ ASSAY_API int assay_quality_delta_behavior(const float *base, size_t n_base, con
                                            struct assay_error *err);
 
 struct assay_quality_result {
+    size_t size; /* set by the library */
     double cosine_sim, l2_dist;
     bool passes_threshold; /* cosine_sim >= threshold */
 };
@@ -84,6 +86,7 @@ ASSAY_API int assay_quality_entailment_consistency(const struct assay_vector *ou
                                                    double *out, struct assay_error *err);
 
 struct assay_batch_result {
+    size_t size;                                      /* set by the library */
     double mean_coherence_delta, std_coherence_delta; /* std divides by n - 1 */
     double mean_coherence_loss;
     double ci_95_lower, ci_95_upper; /* of the mean delta, with Student's quantile */
@@ -107,6 +110,7 @@ ASSAY_API int assay_mask_count_flips(const uint8_t *a, size_t n_a_bits, const ui
                                      size_t n_b_bits, uint64_t *out, struct assay_error *err);
 
 struct assay_mask_comparison {
+    size_t size; /* set by the library */
     double jaccard;
     uint64_t edge_flips, baseline_edges, gated_edges;
     /* Share of entries dropped, gated by baseline; gated alone when the baseline drops nothing. */
@@ -119,17 +123,14 @@ ASSAY_API int assay_mask_compare(const uint8_t *baseline, size_t n_baseline_bits
 /* ---- how well a graph hangs together ---- */
 
 /* Edges are taken as undirected: those between the same two nodes add up, those of a node with
- * itself do not count. Every score is between 0 and 1. */
+ * itself do not count. Every score is between 0 and 1. Zero means the default. */
 struct assay_spectral_options {
-    unsigned max_iterations; /* of each eigenvalue */
-    double tolerance;        /* relative change that ends the iterations */
-    unsigned max_pairs;      /* whose resistance is computed; all when there are no more */
-    uint64_t seed;           /* of start vectors and of the choice of pairs */
+    size_t size;             /* sizeof(struct assay_spectral_options) */
+    unsigned max_iterations; /* of each eigenvalue: 50 */
+    double tolerance;        /* relative change that ends the iterations: 1e-6 */
+    unsigned max_pairs;      /* whose resistance is computed, all when there are no more: 32 */
+    uint64_t seed;           /* of start vectors and of the choice of pairs: 42 */
 };
-#define ASSAY_SPECTRAL_OPTIONS_INIT                                                                \
-    {                                                                                              \
-        50, 1e-6, 32, 42                                                                           \
-    }
 
 /* Bits of `alerts`. */
 enum assay_spectral_alert {
@@ -140,6 +141,7 @@ enum assay_spectral_alert {
 };
 
 struct assay_spectral_health {
+    size_t size;          /* set by the library */
     double fiedler_value; /* second eigenvalue of the Laplacian; 0: it falls apart */
     double largest_value;
     double mean_resistance;   /* of the pairs looked at; infinite when one is not connected */

@@ -124,6 +124,7 @@ ASSAY_API void assay_witness_abandon(struct assay_witness *witness);
 /* ---- reading ---- */
 
 struct assay_witness_report {
+    size_t size;             /* set by the library */
     bool whole;              /* sealed, and nothing is wrong */
     bool sealed;             /* false: unfinished, or wrong before the seal */
     uint64_t entries;        /* good ones, before the first bad line */
@@ -150,6 +151,7 @@ ASSAY_API int assay_witness_verify(const char *path, assay_witness_seen seen, vo
 
 /* Two witnesses of what should be the same, made at different times or on different machines. */
 struct assay_witness_comparison {
+    size_t size;               /* set by the library */
     bool same;                 /* the same chain; times do not count */
     uint64_t entries[2];       /* good ones of each */
     uint64_t first_difference; /* the entry, from 0, that differs or only one of them has */

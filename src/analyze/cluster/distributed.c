@@ -6,6 +6,7 @@
 #include "analyze/cluster/distributed_internal.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/sized.h"
 #include "base/units.h"
 #include "base/vec.h"
 
@@ -42,13 +43,13 @@ static const size_t thresholds[] = {
 static int take_options(struct assay_distributed_options *out,
                         const struct assay_distributed_options *given, struct assay_error *err)
 {
+    struct assay_distributed_options whole;
+    int rc = as_sized_take(&whole, sizeof whole, given, "options of distributed training", err);
+
     *out = defaults;
-    if (!given)
-        return ASSAY_OK;
-    if (given->size != sizeof *given)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "the options of distributed training are not of this version; begin them "
-                       "with ASSAY_DISTRIBUTED_OPTIONS_INIT");
+    if (!given || rc < 0)
+        return rc;
+    given = &whole;
     if (given->max_events > MAX_EVENTS)
         return as_fail(err, ASSAY_ERR_USAGE, "at most %d events of a kind can be kept", MAX_EVENTS);
     for (size_t i = 0; i < AS_COUNT_OF(thresholds); i++) {
@@ -238,21 +239,25 @@ static int sum_layers(double *out, const char *id, const struct assay_node_profi
 int assay_distributed_add_node(struct assay_distributed *d, const char *id,
                                const struct assay_node_profile *profile, struct assay_error *err)
 {
-    double seconds = profile ? as_known_input(profile->total_seconds) : AS_UNKNOWN;
-    bool from_layers = profile && isnan(seconds);
+    struct assay_node_profile p;
+    double seconds;
+    bool from_layers;
     uint32_t number = 0;
     int rc = ASSAY_OK;
 
     if (!d || !id)
         return as_fail(err, ASSAY_ERR_USAGE, "a node needs an analysis and an id");
-    if (profile && !profile->layers && profile->n_layers > 0)
+    rc = as_sized_take(&p, sizeof p, profile, "the profile of a node", err);
+    if (rc < 0)
+        return rc;
+    if (!p.layers && p.n_layers > 0)
         return as_fail(err, ASSAY_ERR_USAGE, "the array of layers of node %s is NULL", id);
-    if (profile && profile->size != sizeof *profile)
-        return as_fail(err, ASSAY_ERR_USAGE, "the profile of node %s is not of this version", id);
+    seconds = as_known_input(p.total_seconds);
+    from_layers = isnan(seconds);
     if (!isnan(seconds) && !is_amount(seconds))
         return as_fail(err, ASSAY_ERR_USAGE, "the time of node %s must be 0 s or more", id);
     if (from_layers)
-        rc = sum_layers(&seconds, id, profile, err);
+        rc = sum_layers(&seconds, id, &p, err);
     if (rc == ASSAY_OK)
         rc = node_of(d, id, &number, err);
     if (rc < 0)
@@ -270,18 +275,20 @@ size_t assay_distributed_nodes(const struct assay_distributed *d)
 }
 
 int assay_distributed_add_communication(struct assay_distributed *d,
-                                        const struct assay_communication *event,
+                                        const struct assay_communication *given,
                                         struct assay_error *err)
 {
+    struct assay_communication whole, *event = &whole;
     const char *type = "transfer";
     struct as_transfer t;
     struct assay_operation_total *total;
     int rc;
 
-    if (!d || !event)
+    if (!d || !given)
         return as_fail(err, ASSAY_ERR_USAGE, "the analysis or the transfer is NULL");
-    if (event->size != sizeof *event)
-        return as_fail(err, ASSAY_ERR_USAGE, "the transfer is not of this version");
+    rc = as_sized_take(event, sizeof *event, given, "a transfer", err);
+    if (rc < 0)
+        return rc;
     if (event->operation_type)
         type = event->operation_type;
     t = (struct as_transfer){.data_size_mb = event->data_size_mb,
@@ -378,17 +385,19 @@ static void sum_sync(struct assay_distributed *d, const struct as_sync *s, const
 }
 
 int assay_distributed_add_synchronization(struct assay_distributed *d,
-                                          const struct assay_synchronization *event,
+                                          const struct assay_synchronization *given,
                                           struct assay_error *err)
 {
+    struct assay_synchronization whole, *event = &whole;
     struct as_sync s;
     uint32_t *nodes;
     int rc;
 
-    if (!d || !event)
+    if (!d || !given)
         return as_fail(err, ASSAY_ERR_USAGE, "the analysis or the synchronization is NULL");
-    if (event->size != sizeof *event)
-        return as_fail(err, ASSAY_ERR_USAGE, "the synchronisation is not of this version");
+    rc = as_sized_take(event, sizeof *event, given, "a synchronization", err);
+    if (rc < 0)
+        return rc;
     s = (struct as_sync){.n_nodes = event->n_nodes,
                          .duration_ms = event->duration_ms,
                          .barrier_wait_ms = as_known_input(event->barrier_wait_ms),
@@ -502,4 +511,47 @@ int assay_distributed_add_metrics(struct assay_distributed *d, const char *id,
     for (size_t i = 0; rc == ASSAY_OK && i < n; i++)
         rc = add_metric(d, node, &metrics[i], timestamp, err);
     return rc;
+}
+
+/* ---- in short ---- */
+
+int assay_distributed_node(struct assay_distributed *d, const char *id, double seconds)
+{
+    const struct assay_node_profile profile = {.size = sizeof profile, .total_seconds = seconds};
+
+    return assay_distributed_add_node(d, id, &profile, NULL);
+}
+
+int assay_distributed_transfer(struct assay_distributed *d, const char *from, const char *to,
+                               const char *operation, uint64_t bytes, double seconds)
+{
+    const struct assay_communication event = {.size = sizeof event,
+                                              .source = from,
+                                              .destination = to,
+                                              .operation_type = operation,
+                                              .data_size_mb = (double)bytes / AS_MIB,
+                                              .duration_ms = seconds * 1e3};
+
+    return assay_distributed_add_communication(d, &event, NULL);
+}
+
+int assay_distributed_synchronize(struct assay_distributed *d, const char *type,
+                                  const char *const *nodes, size_t n_nodes, double seconds,
+                                  double wait_seconds)
+{
+    const struct assay_synchronization event = {.size = sizeof event,
+                                                .nodes = nodes,
+                                                .n_nodes = n_nodes,
+                                                .sync_type = type,
+                                                .duration_ms = seconds * 1e3,
+                                                .barrier_wait_ms = wait_seconds * 1e3};
+
+    return assay_distributed_add_synchronization(d, &event, NULL);
+}
+
+int assay_distributed_metric(struct assay_distributed *d, const char *id, const char *metric,
+                             double value)
+{
+    return assay_distributed_add_metrics(
+        d, id, &(struct assay_node_metric){.name = metric, .value = value}, 1, AS_UNKNOWN, NULL);
 }

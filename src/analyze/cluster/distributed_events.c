@@ -14,6 +14,7 @@ bool assay_distributed_communication_at(const struct assay_distributed *d, size_
         return false;
     mib_s = as_mib_per_second(t->data_size_mb, t->duration_ms);
     *out = (struct assay_communication_event){
+        .size = sizeof(struct assay_communication_event),
         .source = d->nodes.at[t->source],
         .destination = d->nodes.at[t->destination],
         .operation_type = d->operations.at[t->type],
@@ -35,6 +36,7 @@ bool assay_distributed_synchronization_at(const struct assay_distributed *d, siz
     if (!s)
         return false;
     *out = (struct assay_synchronization_event){
+        .size = sizeof(struct assay_synchronization_event),
         .sync_type = d->syncs.at[s->type],
         .n_nodes = s->n_nodes,
         .duration_ms = s->duration_ms,
@@ -63,6 +65,7 @@ bool assay_distributed_metric_at(const struct assay_distributed *d, size_t i,
     if (!r)
         return false;
     *out = (struct assay_metric_event){
+        .size = sizeof(struct assay_metric_event),
         .node = d->pair[r->pair].node,
         .metric = d->pair[r->pair].metric,
         .value = r->value,

@@ -384,7 +384,8 @@ int assay_distributed_analyze(struct assay_distributed *d,
         return as_fail(err, ASSAY_ERR_USAGE, "the analysis or the pointer for its result is NULL");
     r = &d->result;
     as_arena_fini(&d->answers);
-    *r = (struct assay_distributed_result){.total_nodes = d->n_profiles};
+    *r = (struct assay_distributed_result){.size = sizeof(struct assay_distributed_result),
+                                           .total_nodes = d->n_profiles};
     findings = as_arena_zero(&d->answers, MAX_FINDINGS, sizeof *findings);
     bottlenecks = as_arena_zero(&d->answers, MAX_FINDINGS, sizeof *bottlenecks);
     if (!findings || !bottlenecks)

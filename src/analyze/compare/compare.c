@@ -11,12 +11,21 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash_map.h"
+#include "base/sized.h"
 #include "base/units.h"
 
-int assay_compare_new(struct assay_compare **out, struct assay_error *err)
+int assay_compare_new(struct assay_compare **out, const struct assay_compare_options *options,
+                      struct assay_error *err)
 {
+    struct assay_compare_options o;
+    int rc;
+
     if (!out)
         return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new comparison is NULL");
+    *out = NULL;
+    rc = as_sized_take(&o, sizeof o, options, "options of a comparison", err);
+    if (rc < 0)
+        return rc;
     *out = as_alloc_zero(1, sizeof **out);
     return *out ? ASSAY_OK : as_fail_nomem(err);
 }
@@ -149,6 +158,7 @@ static int fill_backend(struct as_compare_backend *backend, const char *name,
     if (!backend->name || !backend->layers)
         return as_fail_nomem(err);
     backend->n_layers = n;
+    backend->capacity = n ? n : 1;
     for (size_t i = 0; i < n; i++) {
         rc = take_layer(&backend->layers[i], &backend->arena, &layers[i], err);
         if (rc < 0)
@@ -216,6 +226,50 @@ int assay_compare_add(struct assay_compare *compare, const char *name,
     if (rc < 0)
         as_arena_fini(&backend.arena);
     return rc;
+}
+
+/* One more at the end, whose fields are 0; NULL without memory. */
+static struct as_compare_layer *grow_layers(struct as_compare_backend *backend)
+{
+    if (backend->n_layers == backend->capacity) {
+        struct as_compare_layer *more =
+            as_arena_zero(&backend->arena, 2 * backend->capacity, sizeof *more);
+
+        if (!more)
+            return NULL;
+        memcpy(more, backend->layers, backend->n_layers * sizeof *more);
+        backend->layers = more;
+        backend->capacity *= 2;
+    }
+    return &backend->layers[backend->n_layers];
+}
+
+int assay_compare_layer(struct assay_compare *compare, const char *backend, const char *layer,
+                        const double *samples_seconds, size_t n_samples)
+{
+    const struct assay_backend_layer one = {
+        .name = layer, .samples_seconds = samples_seconds, .n_samples = n_samples};
+    struct as_compare_backend *to = compare && backend ? find_backend(compare, backend) : NULL;
+    struct as_compare_layer *out;
+    bool told;
+    int rc;
+
+    if (!layer || !samples_seconds || n_samples == 0)
+        return ASSAY_ERR_USAGE;
+    if (!to)
+        return assay_compare_add(compare, backend, &one, 1, 0, 0, NULL);
+    for (size_t i = 0; i < to->n_layers; i++)
+        if (strcmp(to->layers[i].name, layer) == 0)
+            return ASSAY_ERR_USAGE;
+    forget_results(compare);
+    out = grow_layers(to);
+    rc = out ? take_layer(out, &to->arena, &one, NULL) : ASSAY_ERR_NOMEM;
+    if (rc < 0)
+        return rc;
+    told = !to->total_is_sum && !isnan(to->total);
+    to->n_layers++;
+    take_total(to, told ? to->total : AS_UNKNOWN);
+    return ASSAY_OK;
 }
 
 int assay_compare_add_resources(struct assay_compare *compare, const char *name,
@@ -369,6 +423,7 @@ int assay_compare_run(struct assay_compare *compare, const char *const *names, s
         return as_fail(err, ASSAY_ERR_USAGE,
                        "the comparison or the pointer for its result is NULL");
     forget_results(compare);
+    compare->result.size = sizeof compare->result;
     *out = &compare->result;
     rc = list_available(compare, err);
     if (rc == ASSAY_OK)

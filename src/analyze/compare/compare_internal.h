@@ -21,7 +21,7 @@ struct as_compare_backend {
     struct as_arena arena;
     const char *name;
     struct as_compare_layer *layers;
-    size_t n_layers;
+    size_t n_layers, capacity;
     double total;      /* NaN: unknown */
     bool total_is_sum; /* of the layers, told or not */
     double timestamp, peak_memory_mb, energy_j;

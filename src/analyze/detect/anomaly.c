@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash_map.h"
+#include "base/sized.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "stats/describe/quantile.h"
@@ -76,10 +77,6 @@ static bool is_threshold(double x)
 
 static int check_options(const struct assay_anomaly_detector_options *o, struct assay_error *err)
 {
-    if (o->size != sizeof *o)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "the anomaly options are not of this version; begin "
-                       "them with ASSAY_ANOMALY_DETECTOR_OPTIONS_INIT");
     if (!(o->sensitivity >= 0 && o->sensitivity < 1))
         return as_fail(err, ASSAY_ERR_USAGE, "the sensitivity must be above 0 and below 1");
     if (!is_threshold(o->z_threshold) || !is_threshold(o->iqr_factor))
@@ -119,6 +116,7 @@ int assay_anomaly_detector_new(struct assay_anomaly_detector **out,
                                const struct assay_anomaly_detector_options *options,
                                struct assay_error *err)
 {
+    struct assay_anomaly_detector_options o;
     struct assay_anomaly_detector *a;
     double factor;
     int rc;
@@ -126,13 +124,15 @@ int assay_anomaly_detector_new(struct assay_anomaly_detector **out,
     if (!out)
         return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new detector is NULL");
     *out = NULL;
-    rc = options ? check_options(options, err) : ASSAY_OK;
+    rc = as_sized_take(&o, sizeof o, options, "options of an anomaly detector", err);
+    if (rc == ASSAY_OK)
+        rc = check_options(&o, err);
     if (rc < 0)
         return rc;
     a = as_alloc_zero(1, sizeof *a);
     if (!a)
         return as_fail_nomem(err);
-    a->options = take_options(options ? options : &defaults);
+    a->options = take_options(&o);
     factor = (1 - a->options.sensitivity) / (1 - DOCUMENTED);
     factor = fmin(fmax(factor, LEAST_FACTOR), GREATEST_FACTOR);
     a->z_threshold = a->options.z_threshold * factor;
@@ -429,10 +429,11 @@ void assay_anomaly_detector_summary(const struct assay_anomaly_detector *a,
 {
     if (!out)
         return;
-    *out = (struct assay_anomaly_summary){0};
+    *out = (struct assay_anomaly_summary){.size = sizeof(struct assay_anomaly_summary)};
     if (!a)
         return;
     *out = (struct assay_anomaly_summary){
+        .size = sizeof(struct assay_anomaly_summary),
         .n_values = a->n_values,
         .n_anomalies = a->n_found,
         .n_forgotten = a->n_found - assay_anomaly_detector_count(a),

@@ -6,6 +6,7 @@
 
 #include "analyze/detect/bottleneck_internal.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/units.h"
 #include "base/vec.h"
 
@@ -16,7 +17,7 @@
 #define MAX_SECONDS 1e15 /* of one call, so that no sum of them overflows */
 
 #define NO (AS_UNKNOWN)
-const struct assay_layer_metrics assay_layer_metrics_init = {
+const struct assay_layer_metrics as_layer_metrics_unknown = {
     .size = sizeof(struct assay_layer_metrics),
     .execution_seconds = NO,
     .self_seconds = NO,
@@ -86,14 +87,10 @@ static int take_options(struct assay_bottleneck_analyzer_options *o,
                         const struct assay_bottleneck_analyzer_options *given,
                         struct assay_error *err)
 {
-    *o = (struct assay_bottleneck_analyzer_options)ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
-    if (given && given->size < sizeof given->size)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "the options of a bottleneck analyzer start from "
-                       "ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT");
-    if (given)
-        memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
-    o->size = sizeof *o;
+    int rc = as_sized_take(o, sizeof *o, given, "options of a bottleneck analyzer", err);
+
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < AS_COUNT_OF(number_option); i++) {
         double *value = (double *)(void *)((char *)o + number_option[i].at);
 
@@ -327,17 +324,17 @@ static int check_times(const char *layer, const struct assay_layer_metrics *m,
         const char *name;
         double value;
         bool needed;
-    } time[] = {{"execution_time", m->execution_seconds, true},
-                {"self_time", m->self_seconds, false},
-                {"io_wait_time", m->io_wait_seconds, false},
-                {"cpu_time", m->cpu_seconds, false}};
+    } time[] = {{"execution_seconds", m->execution_seconds, true},
+                {"self_seconds", m->self_seconds, false},
+                {"io_wait_seconds", m->io_wait_seconds, false},
+                {"cpu_seconds", m->cpu_seconds, false}};
 
     for (size_t i = 0; i < AS_COUNT_OF(time); i++) {
         if (!time[i].needed && isnan(time[i].value))
             continue;
         if (!(time[i].value >= 0 && time[i].value <= MAX_SECONDS))
             return as_fail(err, ASSAY_ERR_USAGE,
-                           "the %s of layer '%.80s' must be 0 or more seconds, not %g",
+                           "the %s of layer '%.80s' must be known and 0 or more, not %g",
                            time[i].name, layer, time[i].value);
     }
     return ASSAY_OK;
@@ -346,17 +343,16 @@ static int check_times(const char *layer, const struct assay_layer_metrics *m,
 int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
                          const struct assay_layer_metrics *metrics, struct assay_error *err)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m;
     struct as_bottleneck_layer *layer;
     size_t size;
     int rc;
 
     if (!a || !name || !*name)
         return as_fail(err, ASSAY_ERR_USAGE, "a call needs the name of its layer");
-    if (!metrics || metrics->size < offsetof(struct assay_layer_metrics, self_seconds))
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "the metrics of a call start from assay_layer_metrics_init");
-    memcpy(&m, metrics, metrics->size < sizeof m ? metrics->size : sizeof m);
+    if (!metrics)
+        return as_fail(err, ASSAY_ERR_USAGE, "the metrics of a call are NULL");
+    m = *metrics;
     rc = m.failed ? ASSAY_OK : check_times(name, &m, err);
     if (rc < 0)
         return rc;
@@ -377,23 +373,45 @@ int as_bottleneck_record(struct assay_bottleneck_analyzer *a, const char *name,
     return ASSAY_OK;
 }
 
-/* Of what a program fills in, 0 means unknown as NaN does; the time of the call alone may be 0. */
+int assay_bottleneck_analyzer_call(struct assay_bottleneck_analyzer *analyzer, const char *layer,
+                                   double seconds)
+{
+    struct assay_layer_metrics m = as_layer_metrics_unknown;
+
+    m.execution_seconds = seconds;
+    return as_bottleneck_record(analyzer, layer, &m, NULL);
+}
+
+/* Of what a program fills in, 0 means unknown as NaN does. */
 int assay_bottleneck_analyzer_record(struct assay_bottleneck_analyzer *a, const char *name,
                                      const struct assay_layer_metrics *metrics,
                                      struct assay_error *err)
 {
-    struct assay_layer_metrics m = assay_layer_metrics_init;
+    struct assay_layer_metrics m;
     double *const optional[] = {
-        &m.self_seconds,    &m.memory_usage_mb, &m.io_operations, &m.gpu_utilization_percent,
-        &m.flops,           &m.bytes,           &m.minor_faults,  &m.major_faults,
-        &m.io_wait_seconds, &m.io_bytes,        &m.cpu_seconds,   &m.switches,
+        &m.execution_seconds,
+        &m.self_seconds,
+        &m.memory_usage_mb,
+        &m.io_operations,
+        &m.gpu_utilization_percent,
+        &m.flops,
+        &m.bytes,
+        &m.minor_faults,
+        &m.major_faults,
+        &m.io_wait_seconds,
+        &m.io_bytes,
+        &m.cpu_seconds,
+        &m.switches,
         &m.sleeps,
     };
 
-    if (!metrics || metrics->size < offsetof(struct assay_layer_metrics, self_seconds))
+    int rc;
+
+    if (!metrics)
         return as_bottleneck_record(a, name, NULL, err);
-    memcpy(&m, metrics, metrics->size < sizeof m ? metrics->size : sizeof m);
-    m.size = sizeof m;
+    rc = as_sized_take(&m, sizeof m, metrics, "the metrics of a call", err);
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < AS_COUNT_OF(optional); i++)
         *optional[i] = as_known_input(*optional[i]);
     return as_bottleneck_record(a, name, &m, err);
@@ -429,7 +447,8 @@ int assay_bottleneck_analyzer_analyze(struct assay_bottleneck_analyzer *a,
     if (!a || !out)
         return as_fail(err, ASSAY_ERR_USAGE, "the analyzer or the pointer for its result is NULL");
     as_arena_fini(&a->arena);
-    a->result = (struct assay_bottleneck_result){.n_calls = a->calls,
+    a->result = (struct assay_bottleneck_result){.size = sizeof(struct assay_bottleneck_result),
+                                                 .n_calls = a->calls,
                                                  .n_failed = a->failed,
                                                  .n_layers = a->n_layers,
                                                  .threshold_seconds = NO,

@@ -66,6 +66,9 @@ struct assay_bottleneck_analyzer {
 void as_bottleneck_set_peaks(struct assay_bottleneck_analyzer *a, const struct as_peaks *peaks,
                              unsigned threads);
 
+/* The metrics of a call of which nothing is known. */
+extern const struct assay_layer_metrics as_layer_metrics_unknown;
+
 /* The same as assay_bottleneck_analyzer_record(), for metrics of which 0 is a value and NaN alone
  * unknown.
  */

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash_map.h"
+#include "base/sized.h"
 #include "base/units.h"
 #include "base/vec.h"
 
@@ -54,13 +55,13 @@ static const struct assay_leak_detector_options defaults = {
 static int take_options(struct assay_leak_detector_options *out,
                         const struct assay_leak_detector_options *given, struct assay_error *err)
 {
+    struct assay_leak_detector_options whole;
+    int rc = as_sized_take(&whole, sizeof whole, given, "options of a leak detector", err);
+
     *out = defaults;
-    if (!given)
-        return ASSAY_OK;
-    if (given->size != sizeof *given)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "the leak options are not of this version; begin "
-                       "them with ASSAY_LEAK_DETECTOR_OPTIONS_INIT");
+    if (!given || rc < 0)
+        return rc;
+    given = &whole;
     if (!(given->threshold_mb >= 0) || isinf(given->threshold_mb))
         return as_fail(err, ASSAY_ERR_USAGE, "the leak threshold must be 0 MB or more");
     if (given->window_size && (given->window_size < 3 || given->window_size > MAX_WINDOW))
@@ -171,6 +172,13 @@ void assay_leak_detector_reset(struct assay_leak_detector *d)
     as_leak_window_reset(&d->window);
 }
 
+int assay_leak_detector_sample(struct assay_leak_detector *detector, const char *layer,
+                               uint64_t bytes)
+{
+    return assay_leak_detector_add(detector, layer, (double)bytes / AS_MIB, ASSAY_UNKNOWN,
+                                   AS_UNKNOWN, NULL);
+}
+
 void assay_leak_detector_set_headroom(struct assay_leak_detector *d, double capacity_mb)
 {
     if (!d)
@@ -232,12 +240,12 @@ static int add_point(struct assay_leak_detector *d, struct as_leak_series *serie
 static int add_process(struct assay_leak_detector *d, const struct as_leak_sample *point,
                        struct assay_error *err)
 {
-    bool same = d->has_last && point->step != ASSAY_LEAK_NO_STEP && point->step == d->last.step;
+    bool same = d->has_last && point->step != ASSAY_UNKNOWN && point->step == d->last.step;
     int rc = ASSAY_OK;
 
     if (d->has_last && !same)
         rc = add_point(d, &d->process, &d->last, err);
-    d->has_last = point->step != ASSAY_LEAK_NO_STEP;
+    d->has_last = point->step != ASSAY_UNKNOWN;
     d->last = *point;
     if (rc == ASSAY_OK && !d->has_last)
         rc = add_point(d, &d->process, point, err);
@@ -351,6 +359,7 @@ int assay_leak_detector_summary(struct assay_leak_detector *d, struct assay_leak
     if (n < 0)
         return n;
     *out = (struct assay_leak_summary){
+        .size = sizeof(struct assay_leak_summary),
         .has_leaks = w->n_seen > 0,
         .leak_count = (size_t)w->n_seen,
         .total_memory_leaked_mb = w->sum_increase_mb,

@@ -140,7 +140,7 @@ static void fill_rates(struct assay_leak_incident *out, double mb_per_point, siz
 {
     double line_mb = mb_per_point * (double)(n - 1),
            seconds = out->end_time_seconds - out->start_time_seconds;
-    bool steps = out->first_step != ASSAY_LEAK_NO_STEP && out->last_step != ASSAY_LEAK_NO_STEP &&
+    bool steps = out->first_step != ASSAY_UNKNOWN && out->last_step != ASSAY_UNKNOWN &&
                  out->last_step > out->first_step;
 
     out->mb_per_step = steps ? line_mb / (double)(out->last_step - out->first_step)

@@ -124,7 +124,7 @@ static void put_known(struct as_json_writer *w, const void *object)
 {
     const struct as_memory_profile_summary *s = object;
 
-    as_json_text(w, s->baseline_bytes == ASSAY_MEMORY_UNKNOWN ? "unavailable" : "ok");
+    as_json_text(w, s->baseline_bytes == ASSAY_UNKNOWN ? "unavailable" : "ok");
 }
 
 #define S struct assay_memory_counts

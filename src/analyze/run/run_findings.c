@@ -150,7 +150,7 @@ static void on_end(void *user, const struct as_span *span)
 {
     struct maker *m = user;
     const struct as_run_site *site = as_run_site_at(m->run, span->site);
-    struct assay_layer_metrics metrics = assay_layer_metrics_init;
+    struct assay_layer_metrics metrics = as_layer_metrics_unknown;
 
     if (m->rc < 0 || span->state > AS_SPAN_FAILED || site->category == ASSAY_CATEGORY_PHASE)
         return;
@@ -277,7 +277,7 @@ static int feed_detector(struct maker *m)
         while (next < m->marks.n && mark[next].ns <= r[i].ns)
             next++;
         rc = assay_leak_detector_add(m->view->detector, layer, r[i].mb,
-                                     next ? mark[next - 1].number : ASSAY_LEAK_NO_STEP,
+                                     next ? mark[next - 1].number : ASSAY_UNKNOWN,
                                      start + (double)r[i].ns * 1e-9, m->err);
     }
     return rc;
@@ -430,7 +430,7 @@ static int take_curve(struct as_run_findings *to, const struct as_manager_run *f
         .baseline_mb = s->baseline_memory_mb,
         .peak_mb = s->peak_memory_mb,
         .last_mb = AS_UNKNOWN,
-        .kernel_peak_mb = s->peak_rss_kernel_bytes == ASSAY_MEMORY_UNKNOWN
+        .kernel_peak_mb = s->peak_rss_kernel_bytes == ASSAY_UNKNOWN
                               ? AS_UNKNOWN
                               : (double)s->peak_rss_kernel_bytes / AS_MIB,
         .snapshots = s->total_snapshots,
@@ -504,8 +504,8 @@ static int judge_windows(struct as_run_findings *to, const struct as_manager_run
         const struct as_memory_layer_reading *r = &memory->snapshot[i];
 
         if (r->cpu_memory_mb >= 0 && isfinite(r->cpu_memory_mb) && isfinite(r->timestamp))
-            rc = assay_leak_detector_add(to->detector, r->layer, r->cpu_memory_mb,
-                                         ASSAY_LEAK_NO_STEP, r->timestamp, err);
+            rc = assay_leak_detector_add(to->detector, r->layer, r->cpu_memory_mb, ASSAY_UNKNOWN,
+                                         r->timestamp, err);
     }
     if (rc == ASSAY_OK)
         rc = as_leak_report(to->detector, &windows, err);

@@ -53,7 +53,7 @@ static int feed(struct assay_leak_detector *d, const struct as_target_series *s,
 
         if (!(s->value[i] >= 0)) /* a reading that makes no sense */
             continue;
-        rc = assay_leak_detector_add(d, NULL, s->value[i] / AS_MIB, steps ? i : ASSAY_LEAK_NO_STEP,
+        rc = assay_leak_detector_add(d, NULL, s->value[i] / AS_MIB, steps ? i : ASSAY_UNKNOWN,
                                      s->seconds[i], err);
         if (rc < 0)
             return rc;

@@ -89,7 +89,7 @@ uint64_t as_manager_held_heap(struct as_manager_held *held)
     uint64_t bytes;
 
     if (!atomic_load_explicit(&held->heap, memory_order_relaxed))
-        return ASSAY_MEMORY_UNKNOWN;
+        return ASSAY_UNKNOWN;
     bytes = heap_bytes();
     if (timed)
         judge_heap(held, as_clock_mono_ns() - from > HEAP_MAX_NS);

@@ -5,6 +5,7 @@
 
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "probe/process/memory_sampler.h"
@@ -114,14 +115,11 @@ static int choose_profilers(struct assay_manager *m, const struct assay_manager_
 static int make_detectors(struct assay_manager *m, const struct assay_leak_detector_options *given,
                           struct assay_error *err)
 {
-    struct assay_leak_detector_options process = ASSAY_LEAK_DETECTOR_OPTIONS_INIT, layers;
-    int rc;
+    struct assay_leak_detector_options process, layers;
+    int rc = as_sized_take(&process, sizeof process, given, "options of a leak detector", err);
 
-    if (given && given->size != sizeof process)
-        return as_fail(
-            err, ASSAY_ERR_USAGE,
-            "the leak options' size is not set: begin with ASSAY_LEAK_DETECTOR_OPTIONS_INIT");
-    process = given ? *given : process;
+    if (rc < 0)
+        return rc;
     layers = process;
     process.process_only = true;
     layers.process_only = false;
@@ -157,21 +155,17 @@ static int make_parts(struct assay_manager *m, const struct assay_manager_option
     if (rc == ASSAY_OK)
         rc = assay_distributed_new(&m->distributed, o->distributed, err);
     if (rc == ASSAY_OK)
-        rc = assay_compare_new(&m->compare, err);
+        rc = assay_compare_new(&m->compare, NULL, err);
     return rc;
 }
 
-/* Fields of options that came later are zero for programs built before them. */
 static int read_options(struct assay_manager_options *to, const struct assay_manager_options *from,
                         struct assay_error *err)
 {
-    *to = (struct assay_manager_options)ASSAY_MANAGER_OPTIONS_INIT;
-    if (!from)
-        return ASSAY_OK;
-    if (from->size < offsetof(struct assay_manager_options, n_profilers))
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "the options' size is not set: begin with ASSAY_MANAGER_OPTIONS_INIT");
-    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    int rc = as_sized_take(to, sizeof *to, from, "options of a manager", err);
+
+    if (rc < 0)
+        return rc;
     if (to->max_layers > MAX_LAYERS || to->max_timeline > MOST_TIMELINE)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "at most %u layers and 10,000,000 calls of the timeline can be kept",
@@ -212,7 +206,7 @@ int assay_manager_new(struct assay_manager **out, const struct assay_manager_opt
     m->memory_interval_ns = o.memory_interval_us * 1000u;
     m->start_time = m->end_time = AS_UNKNOWN;
     m->call_ns = as_manager_call_cost();
-    atomic_store_explicit(&m->step, ASSAY_LEAK_NO_STEP, memory_order_relaxed);
+    atomic_store_explicit(&m->step, ASSAY_UNKNOWN, memory_order_relaxed);
     rc = choose_profilers(m, &o, err);
     if (rc == ASSAY_OK)
         rc = make_parts(m, &o, err);
@@ -258,7 +252,7 @@ static void tell_capacity(struct assay_manager *m)
 {
     uint64_t total = as_memory_read_total(&m->reader), rss = as_memory_read_rss(&m->reader);
 
-    if (total != ASSAY_MEMORY_UNKNOWN && rss != ASSAY_MEMORY_UNKNOWN && total > rss)
+    if (total != ASSAY_UNKNOWN && rss != ASSAY_UNKNOWN && total > rss)
         assay_leak_detector_set_headroom(m->leak, (double)(total - rss) / AS_MIB);
 }
 
@@ -389,7 +383,7 @@ int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
     manager->leak_fed_ticks = 0;
     manager->lasted_cpu_ns = 0;
     as_manager_forget_cost(manager);
-    atomic_store_explicit(&manager->step, ASSAY_LEAK_NO_STEP, memory_order_relaxed);
+    atomic_store_explicit(&manager->step, ASSAY_UNKNOWN, memory_order_relaxed);
     as_manager_unlock(manager);
     return ASSAY_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
+#include "base/sized.h"
 
 static int refuse(const struct assay_manager *m, const struct assay_profiler *p,
                   struct assay_error *err)
@@ -39,9 +40,9 @@ int assay_manager_add_profiler(struct assay_manager *manager, const struct assay
         rc = as_fail(err, ASSAY_ERR_USAGE, "no profiler was given");
     if (rc < 0)
         return rc;
-    if (profiler->size < offsetof(struct assay_profiler, create))
-        return as_fail(err, ASSAY_ERR_USAGE, "the profiler's size is not set");
-    memcpy(&e.table, profiler, profiler->size < sizeof e.table ? profiler->size : sizeof e.table);
+    rc = as_sized_take(&e.table, sizeof e.table, profiler, "a profiler", err);
+    if (rc < 0)
+        return rc;
     as_manager_lock(manager);
     rc = refuse(manager, &e.table, err);
     if (rc < 0)

@@ -85,7 +85,7 @@ struct call {
 
 static uint64_t value(const struct call *c, unsigned field)
 {
-    return as_mark_get(c->fields, field, ASSAY_MEMORY_UNKNOWN);
+    return as_mark_get(c->fields, field, ASSAY_UNKNOWN);
 }
 
 /* Returns resident memory at its end, where that was read. */
@@ -96,7 +96,7 @@ static uint64_t feed_memory(struct assay_manager *m, const struct call *c)
     int rc;
 
     if (!as_mark_has(c->fields, AS_MARK_MEMORY))
-        return ASSAY_MEMORY_UNKNOWN;
+        return ASSAY_UNKNOWN;
     memcpy(&change, &c->fields->value[AS_MARK_MEMORY], sizeof change);
     rc = as_memory_profile_add(m->memory, &change, c->times.name->text, c->timestamp,
                                metadata_json(&out, c->how), NULL, NULL);
@@ -111,13 +111,13 @@ static void feed_leak(struct assay_manager *m, const struct call *c)
     const char *layer = c->times.name->text;
     const uint64_t ticks = c->times.end_ticks;
 
-    if (rss != ASSAY_MEMORY_UNKNOWN &&
+    if (rss != ASSAY_UNKNOWN &&
         (m->leak_fed_ticks == 0 ||
          as_layer_clock_ns(&m->clock, m->leak_fed_ticks, ticks) >= m->memory_interval_ns)) {
         m->leak_fed_ticks = ticks;
         note_failure(m, assay_leak_detector_add(m->leak, layer, (double)rss / AS_MIB, c->step,
                                                 c->timestamp, NULL));
-        if (heap != ASSAY_MEMORY_UNKNOWN)
+        if (heap != ASSAY_UNKNOWN)
             note_failure(m, as_manager_held_note(&m->held, heap, c->step, c->timestamp, NULL));
     }
     if (as_mark_has(c->fields, AS_MARK_LEFT_BYTES))
@@ -128,7 +128,7 @@ static void feed_leak(struct assay_manager *m, const struct call *c)
 
 static void feed_bottleneck(struct assay_manager *m, const struct call *c)
 {
-    struct assay_layer_metrics metrics = assay_layer_metrics_init;
+    struct assay_layer_metrics metrics = as_layer_metrics_unknown;
 
     metrics.execution_seconds = (double)c->times.duration_ns / 1e9;
     metrics.self_seconds = (double)c->times.self_ns / 1e9;
@@ -158,7 +158,7 @@ static void feed_extensions(struct assay_manager *m, const struct call *c, uint6
         .depth = c->times.depth,
         .thread = c->times.thread,
         .step = c->step,
-        .memory_mb = rss == ASSAY_MEMORY_UNKNOWN ? AS_UNKNOWN : (double)rss / AS_MIB,
+        .memory_mb = rss == ASSAY_UNKNOWN ? AS_UNKNOWN : (double)rss / AS_MIB,
         .failed = c->how->failed,
         .reason = c->how->reason,
         .metadata = c->how->metadata,

@@ -24,7 +24,7 @@ static uint64_t process_bytes(uint64_t rss)
 {
     const uint64_t ours = as_alloc_live_bytes() + as_mark_mapped_bytes();
 
-    return rss == ASSAY_MEMORY_UNKNOWN ? rss : rss > ours ? rss - ours : 0;
+    return rss == ASSAY_UNKNOWN ? rss : rss > ours ? rss - ours : 0;
 }
 
 /* The heap has locks, which the code that a handler interrupted may hold. A handler has its signal
@@ -44,14 +44,14 @@ static bool is_in_handler(const struct assay_manager *m)
 static uint64_t heap_bytes(struct assay_manager *m)
 {
     if (!atomic_load_explicit(&m->held.heap, memory_order_relaxed) || is_in_handler(m))
-        return ASSAY_MEMORY_UNKNOWN;
+        return ASSAY_UNKNOWN;
     return as_manager_held_heap(&m->held);
 }
 
 void as_manager_probe_begin(struct assay_manager *m, uint32_t on, struct as_mark_thread *t,
                             struct as_mark_frame *frame, bool usage)
 {
-    uint64_t rss = ASSAY_MEMORY_UNKNOWN;
+    uint64_t rss = ASSAY_UNKNOWN;
 
     if (on & AS_MANAGER_BIT(MEMORY)) {
         as_memory_profile_begin_layer(m->memory, &t->newest, &frame->memory);
@@ -60,10 +60,10 @@ void as_manager_probe_begin(struct assay_manager *m, uint32_t on, struct as_mark
     }
     if (on & AS_MANAGER_BIT(LEAK)) {
         frame->held_bytes = heap_bytes(m);
-        frame->held_heap = frame->held_bytes != ASSAY_MEMORY_UNKNOWN;
+        frame->held_heap = frame->held_bytes != ASSAY_UNKNOWN;
         if (!frame->held_heap)
-            frame->held_bytes = rss != ASSAY_MEMORY_UNKNOWN ? rss : as_memory_peek_rss(&m->reader);
-        frame->held_known = frame->held_bytes != ASSAY_MEMORY_UNKNOWN;
+            frame->held_bytes = rss != ASSAY_UNKNOWN ? rss : as_memory_peek_rss(&m->reader);
+        frame->held_known = frame->held_bytes != ASSAY_UNKNOWN;
     }
     if (usage) { /* last: what we used ourselves is not the layer's */
         memset(&frame->inner, 0, sizeof frame->inner);
@@ -93,11 +93,11 @@ static uint64_t put_memory(struct assay_manager *m, uint32_t on, struct as_mark_
     uint64_t word[sizeof change / sizeof(uint64_t)];
 
     if (!frame->memory_begun)
-        return ASSAY_MEMORY_UNKNOWN;
+        return ASSAY_UNKNOWN;
     frame->memory_begun = false;
     if (!(on & AS_MANAGER_BIT(MEMORY))) {
         as_memory_profile_cancel_layer(&frame->memory);
-        return ASSAY_MEMORY_UNKNOWN;
+        return ASSAY_UNKNOWN;
     }
     as_memory_profile_end_layer(m->memory, &t->newest, &frame->memory, &change);
     memcpy(word, &change, sizeof change);
@@ -110,11 +110,11 @@ static uint64_t put_memory(struct assay_manager *m, uint32_t on, struct as_mark_
 static int64_t put_left(const struct as_mark_frame *frame, uint64_t heap, uint64_t rss,
                         struct as_mark_fields *out)
 {
-    const bool is_heap = heap != ASSAY_MEMORY_UNKNOWN;
+    const bool is_heap = heap != ASSAY_UNKNOWN;
     const uint64_t held = is_heap ? heap : rss;
     int64_t left;
 
-    if (!frame->held_known || frame->held_heap != is_heap || held == ASSAY_MEMORY_UNKNOWN)
+    if (!frame->held_known || frame->held_heap != is_heap || held == ASSAY_UNKNOWN)
         return 0;
     left = (int64_t)(held - frame->held_bytes);
     as_mark_set_field(out, AS_MARK_LEFT_BYTES, (uint64_t)(left - frame->inner_bytes));
@@ -140,7 +140,7 @@ void as_manager_probe_end(struct assay_manager *m, uint32_t on, struct as_mark_t
                           struct as_mark_fields *out)
 {
     /* The heap first, then the thread: what we do ourselves is not the layer's. */
-    const uint64_t heap = on & AS_MANAGER_BIT(LEAK) ? heap_bytes(m) : ASSAY_MEMORY_UNKNOWN;
+    const uint64_t heap = on & AS_MANAGER_BIT(LEAK) ? heap_bytes(m) : ASSAY_UNKNOWN;
     struct as_layer_usage now;
     int64_t left = 0;
     uint64_t rss;
@@ -149,11 +149,11 @@ void as_manager_probe_end(struct assay_manager *m, uint32_t on, struct as_mark_t
         put_usage(frame, &now, out);
     rss = put_memory(m, on, t, frame, out);
     if (on & AS_MANAGER_BIT(LEAK)) {
-        if (rss == ASSAY_MEMORY_UNKNOWN)
+        if (rss == ASSAY_UNKNOWN)
             rss = as_memory_peek_rss(&m->reader);
-        if (rss != ASSAY_MEMORY_UNKNOWN)
+        if (rss != ASSAY_UNKNOWN)
             as_mark_set_field(out, AS_MARK_PROCESS_BYTES, process_bytes(rss));
-        if (heap != ASSAY_MEMORY_UNKNOWN)
+        if (heap != ASSAY_UNKNOWN)
             as_mark_set_field(out, AS_MARK_HEAP_BYTES, heap);
         left = put_left(frame, heap, rss, out);
     }
@@ -169,6 +169,6 @@ void as_manager_note_memory(struct assay_manager *m)
 {
     const uint64_t rss = process_bytes(as_memory_peek_rss(&m->reader));
 
-    if (rss != ASSAY_MEMORY_UNKNOWN)
+    if (rss != ASSAY_UNKNOWN)
         assay_note("rss_bytes", (double)rss);
 }

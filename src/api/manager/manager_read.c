@@ -99,7 +99,8 @@ void assay_manager_read_session(struct assay_manager *manager, struct assay_mana
 
     if (!out)
         return;
-    *out = (struct assay_manager_session){.start_time_seconds = AS_UNKNOWN,
+    *out = (struct assay_manager_session){.size = sizeof(struct assay_manager_session),
+                                          .start_time_seconds = AS_UNKNOWN,
                                           .end_time_seconds = AS_UNKNOWN,
                                           .duration_seconds = AS_UNKNOWN,
                                           .seconds_per_call = AS_UNKNOWN,
@@ -114,7 +115,8 @@ void assay_manager_read_session(struct assay_manager *manager, struct assay_mana
         lasted_ns += as_clock_mono_ns() - manager->started_ns;
         cpu_ns += as_manager_process_cpu_ns() - manager->started_cpu_ns;
     }
-    *out = (struct assay_manager_session){.start_time_seconds = manager->start_time,
+    *out = (struct assay_manager_session){.size = sizeof(struct assay_manager_session),
+                                          .start_time_seconds = manager->start_time,
                                           .end_time_seconds = manager->end_time,
                                           .duration_seconds = (double)lasted_ns / 1e9,
                                           .sessions = manager->sessions,

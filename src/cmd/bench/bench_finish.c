@@ -163,6 +163,7 @@ static int pack(struct as_bench_work *w, const char *const *paths, size_t n, str
 {
     char path[PATH_MAX];
     struct assay_bundle_options options = {
+        .size = sizeof options,
         .output = path,
         .witnesses = paths,
         .n_witnesses = n,

@@ -210,10 +210,11 @@ int as_attention_config_hash(const struct as_attention_plan *given,
                              struct assay_error *err)
 {
     struct as_attention_plan plan = *given;
-    struct assay_fingerprint *fp = assay_fingerprint_new();
-    int rc = fp ? assay_fingerprint_set_text(fp, "workload", "attention", ASSAY_FACT_DECIDES, err)
-                : as_fail_nomem(err);
+    struct assay_fingerprint *fp = NULL;
+    int rc = assay_fingerprint_new(&fp, NULL, err);
 
+    if (rc == ASSAY_OK)
+        rc = assay_fingerprint_set_text(fp, "workload", "attention", ASSAY_FACT_DECIDES, err);
     for (size_t i = 0; rc == ASSAY_OK && i < N_FIELDS; i++) {
         const struct field *f = &fields[i];
 

@@ -62,7 +62,10 @@ int as_attention_run_init(struct as_attention_run *run, const struct as_attentio
     int rc;
 
     *run = (struct as_attention_run){.plan = plan};
-    rc = assay_attn_new(&run->attn, threads, err);
+    rc = assay_attn_new(
+        &run->attn,
+        &(struct assay_attn_options){.size = sizeof(struct assay_attn_options), .threads = threads},
+        err);
     if (rc == ASSAY_OK)
         rc = reserve(run, err);
     if (rc < 0)
@@ -183,7 +186,7 @@ int as_attention_run_gated(struct as_attention_run *run, const struct as_bench_s
                            struct as_attention_went *went, struct assay_error *err)
 {
     const struct as_attention_plan *p = run->plan;
-    struct assay_mincut_config config = ASSAY_MINCUT_CONFIG_INIT;
+    struct assay_mincut_config config = assay_mincut_config_make();
     struct assay_hysteresis *history = NULL;
     int rc = ASSAY_OK;
 
@@ -193,7 +196,11 @@ int as_attention_run_gated(struct as_attention_run *run, const struct as_bench_s
     config.eps = (float)p->eps;
     config.seed = p->seed;
     if (p->gating == ASSAY_GATING_HYSTERESIS)
-        rc = assay_hysteresis_new(&history, config.tau, err);
+        rc = assay_hysteresis_new(
+            &history,
+            &(struct assay_hysteresis_options){.size = sizeof(struct assay_hysteresis_options),
+                                               .tau = config.tau},
+            err);
     assay_attn_reset_peak(run->attn);
     for (uint64_t step = 0; rc == ASSAY_OK && step < p->steps; step++) {
         uint64_t from = as_clock_mono_ns();

@@ -102,8 +102,6 @@ int as_attn_check_inputs(const struct as_attn_kernels *kernels,
 int as_attn_check_config(const struct assay_mincut_config *config,
                          const struct assay_attn_shape *shape, struct assay_error *err)
 {
-    if (!config)
-        return as_fail(err, ASSAY_ERR_USAGE, "no configuration of gating was given");
     if (!isfinite(config->lambda) || config->lambda < 0)
         return as_fail(err, ASSAY_ERR_USAGE, "lambda is %g: it must be 0 or more",
                        (double)config->lambda);

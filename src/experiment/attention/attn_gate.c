@@ -161,7 +161,7 @@ int assay_mincut_gate(const float *logits, size_t n, float lambda, unsigned tau,
                       uint8_t *keep_mask, struct assay_gating *gating, struct assay_error *err)
 {
     struct as_gate gate = {as_attn_kernels_at(0), n, lambda, eps, .causal = false};
-    struct assay_gating sum = {0};
+    struct assay_gating sum = {.size = sizeof sum};
     size_t gate_bytes, words = as_attn_words(n);
     uint64_t *storage = NULL;
     int rc;

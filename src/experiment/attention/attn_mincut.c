@@ -2,6 +2,7 @@
  * of one head are all that is held of them. */
 #include <string.h>
 
+#include "base/sized.h"
 #include "experiment/attention/attn_gate.h"
 #include "experiment/attention/attn_rows.h"
 
@@ -15,14 +16,16 @@ struct gated {
 };
 
 static int check(struct assay_attn *attn, const struct assay_attn_shape *shape,
-                 const struct assay_mincut_config *config, const struct as_attn_inputs *in,
-                 struct assay_error *err)
+                 struct assay_mincut_config *config, const struct assay_mincut_config *given,
+                 const struct as_attn_inputs *in, struct assay_error *err)
 {
     int rc;
 
-    if (!attn || !in->q || !in->k)
-        return as_fail(err, ASSAY_ERR_USAGE, "gating needs a worker, q and k");
+    if (!attn || !in->q || !in->k || !given)
+        return as_fail(err, ASSAY_ERR_USAGE, "gating needs a worker, q, k and a configuration");
     rc = as_attn_check_shape(shape, err);
+    if (rc == ASSAY_OK)
+        rc = as_sized_take(config, sizeof *config, given, "the configuration of gating", err);
     if (rc == ASSAY_OK)
         rc = as_attn_check_config(config, shape, err);
     if (rc == ASSAY_OK)
@@ -134,12 +137,13 @@ static int run_gated(struct gated *g, const struct assay_mincut_config *config, 
 }
 
 int assay_attn_decide(struct assay_attn *attn, const struct assay_attn_shape *shape,
-                      const struct assay_mincut_config *config, const float *q, const float *k,
+                      const struct assay_mincut_config *given, const float *q, const float *k,
                       uint8_t *mask, struct assay_gating *gating, struct assay_error *err)
 {
     struct as_attn_inputs in = {q, k, NULL};
     struct gated g = {0};
-    int rc = check(attn, shape, config, &in, err);
+    struct assay_mincut_config config = {0};
+    int rc = check(attn, shape, &config, given, &in, err);
 
     if (rc < 0)
         return rc;
@@ -147,9 +151,11 @@ int assay_attn_decide(struct assay_attn *attn, const struct assay_attn_shape *sh
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the mask was given");
     g.mask = mask;
     as_attn_run_init(&g.run, attn, shape, &in, NULL);
-    rc = run_gated(&g, config, false, err);
-    if (rc == ASSAY_OK && gating)
+    rc = run_gated(&g, &config, false, err);
+    if (rc == ASSAY_OK && gating) {
         *gating = g.sum;
+        gating->size = sizeof *gating;
+    }
     return rc;
 }
 
@@ -170,7 +176,10 @@ static int track(struct gated *g, unsigned tau, struct assay_error *err)
     if (attn->tracker && (attn->tracked_tau != tau || !same_shape(&attn->tracked, shape)))
         assay_attn_reset_masks(attn);
     if (!attn->tracker)
-        rc = assay_hysteresis_new(&attn->tracker, tau, err);
+        rc = assay_hysteresis_new(&attn->tracker,
+                                  &(struct assay_hysteresis_options){
+                                      .size = sizeof(struct assay_hysteresis_options), .tau = tau},
+                                  err);
     if (rc < 0)
         return rc;
     attn->tracked = *shape;
@@ -201,34 +210,37 @@ static void count_again(struct gated *g)
 }
 
 int assay_attn_mincut(struct assay_attn *attn, const struct assay_attn_shape *shape,
-                      const struct assay_mincut_config *config, const float *q, const float *k,
+                      const struct assay_mincut_config *given, const float *q, const float *k,
                       const float *v, float *out, uint8_t *mask, struct assay_gating *gating,
                       struct assay_error *err)
 {
     struct as_attn_inputs in = {q, k, v};
     struct gated g = {0};
+    struct assay_mincut_config config = {0};
     bool tracks;
     int rc;
 
     if (!v || !out)
         return as_fail(err, ASSAY_ERR_USAGE, "attention needs v and an output");
-    rc = check(attn, shape, config, &in, err);
+    rc = check(attn, shape, &config, given, &in, err);
     if (rc < 0)
         return rc;
-    tracks = config->mode == ASSAY_GATING_HYSTERESIS;
+    tracks = config.mode == ASSAY_GATING_HYSTERESIS;
     if (tracks)
         in.v = NULL; /* decided on first */
     g.mask = mask;
     as_attn_run_init(&g.run, attn, shape, &in, tracks ? NULL : out);
-    rc = run_gated(&g, config, tracks && !mask, err);
+    rc = run_gated(&g, &config, tracks && !mask, err);
     if (rc == ASSAY_OK && tracks) {
-        rc = track(&g, config->tau, err);
+        rc = track(&g, config.tau, err);
         if (rc == ASSAY_OK) {
             count_again(&g);
             rc = assay_attn_masked(attn, shape, q, k, v, g.mask, out, err);
         }
     }
-    if (rc == ASSAY_OK && gating)
+    if (rc == ASSAY_OK && gating) {
         *gating = g.sum;
+        gating->size = sizeof *gating;
+    }
     return rc;
 }

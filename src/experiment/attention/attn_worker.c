@@ -7,16 +7,24 @@
 #include <assay/memory.h>
 
 #include "base/alloc.h"
+#include "base/sized.h"
 
-int assay_attn_new(struct assay_attn **out, unsigned threads, struct assay_error *err)
+int assay_attn_new(struct assay_attn **out, const struct assay_attn_options *options,
+                   struct assay_error *err)
 {
+    struct assay_attn_options o;
+    unsigned threads;
     struct assay_attn *attn;
     int rc;
 
     if (!out)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the worker was given");
     *out = NULL;
-    if (threads < 1 || threads > AS_ATTN_MOST_THREADS)
+    rc = as_sized_take(&o, sizeof o, options, "options of a worker", err);
+    if (rc < 0)
+        return rc;
+    threads = o.threads > 0 ? o.threads : 1;
+    if (threads > AS_ATTN_MOST_THREADS)
         return as_fail(err, ASSAY_ERR_USAGE, "%u threads: 1 to %d are possible", threads,
                        AS_ATTN_MOST_THREADS);
     attn = as_alloc_zero(1, sizeof *attn);
@@ -116,7 +124,11 @@ int as_attn_fit(struct assay_attn *attn, const size_t need[AS_ATTN_BUFFERS],
 void assay_attn_read_usage(const struct assay_attn *attn, struct assay_attn_usage *out)
 {
     if (out)
-        *out = attn ? attn->usage : (struct assay_attn_usage){0};
+        *out = (struct assay_attn_usage){.size = sizeof *out};
+    if (out && attn) {
+        *out = attn->usage;
+        out->size = sizeof *out;
+    }
 }
 
 void assay_attn_reset_peak(struct assay_attn *attn)

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/sized.h"
 
 struct assay_hysteresis {
     unsigned tau;
@@ -18,17 +19,23 @@ struct assay_hysteresis {
     size_t n_bits;
 };
 
-int assay_hysteresis_new(struct assay_hysteresis **out, unsigned tau, struct assay_error *err)
+int assay_hysteresis_new(struct assay_hysteresis **out,
+                         const struct assay_hysteresis_options *options, struct assay_error *err)
 {
+    struct assay_hysteresis_options o;
+    int rc;
     struct assay_hysteresis *h;
 
     if (!out)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the tracker was given");
     *out = NULL;
+    rc = as_sized_take(&o, sizeof o, options, "options of hysteresis", err);
+    if (rc < 0)
+        return rc;
     h = as_alloc_zero(1, sizeof *h);
     if (!h)
         return as_fail_nomem(err);
-    h->tau = tau > 0 ? tau : 1;
+    h->tau = o.tau > 0 ? o.tau : 1;
     for (uint64_t left = h->tau; left > 0; left /= 2)
         h->n_digits++;
     *out = h;

@@ -102,11 +102,11 @@ static int take_text(struct reading *r, const struct as_csv_column *c, const str
 static int take_u64(const struct reading *r, const struct as_csv_column *c,
                     const struct as_csv_field *f, char *at)
 {
-    uint64_t value = ASSAY_CSV_UNKNOWN;
+    uint64_t value = ASSAY_UNKNOWN;
 
     if (f->size > 0 && !as_parse_u64(f->text, f->size, &value))
         return wrong(r, c, "a whole number is needed");
-    if (f->size > 0 && c->may_be_empty && value == ASSAY_CSV_UNKNOWN)
+    if (f->size > 0 && c->may_be_empty && value == ASSAY_UNKNOWN)
         return wrong(r, c, "the number is too large");
     memcpy(at + c->offset, &value, sizeof value);
     return ASSAY_OK;

@@ -12,7 +12,7 @@
 
 enum as_csv_kind {
     AS_CSV_TEXT,
-    AS_CSV_U64,   /* ASSAY_CSV_UNKNOWN is an empty field where it may be */
+    AS_CSV_U64,   /* ASSAY_UNKNOWN is an empty field where it may be */
     AS_CSV_US,    /* nanoseconds in memory, whole microseconds in the file */
     AS_CSV_REAL,  /* NaN is an empty field */
     AS_CSV_WHOLE, /* a double that is whole in the file; NaN is an empty field */

@@ -1,5 +1,6 @@
 /* experiment/bench/bench_csv_write.c - writes the CSV files of a benchmark by their tables.
  * What could not be read back is refused before anything appears. */
+#include "base/sized.h"
 #include "experiment/bench/bench_csv_schema.h"
 
 #include <limits.h>
@@ -59,7 +60,7 @@ static int put_field(struct as_csv_writer *w, const struct as_csv_column *c, con
         return put_text(w, c, text, row, err);
     case AS_CSV_U64:
         memcpy(&u64, field, sizeof u64);
-        if (c->may_be_empty && u64 == ASSAY_CSV_UNKNOWN)
+        if (c->may_be_empty && u64 == ASSAY_UNKNOWN)
             as_csv_empty(w);
         else
             as_csv_u64(w, u64);
@@ -124,7 +125,7 @@ static int make_folder_of(const char *path, struct assay_error *err)
 static int check_stamp(const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
     unsigned char digest[AS_SHA256_BYTES];
-    const char *hash = stamp ? stamp->config_hash : NULL;
+    const char *hash = stamp->config_hash;
 
     if (hash && !as_unhex(hash, strlen(hash), digest, sizeof digest))
         return as_fail(err, ASSAY_ERR_USAGE, "a configuration's hash is 64 digits of hex");
@@ -132,15 +133,18 @@ static int check_stamp(const struct assay_csv_stamp *stamp, struct assay_error *
 }
 
 static int write_csv(const char *path, enum assay_csv_schema which, const void *rows, size_t n,
-                     const struct assay_csv_stamp *stamp, struct assay_error *err)
+                     const struct assay_csv_stamp *given, struct assay_error *err)
 {
     const struct as_csv_schema *schema = &as_csv_schemas[which];
+    struct assay_csv_stamp stamp;
     struct as_out out;
     int rc;
 
     if (!path || !path[0] || (n > 0 && !rows))
         return as_fail(err, ASSAY_ERR_USAGE, "a path and rows to write are needed");
-    rc = check_stamp(stamp, err);
+    rc = as_sized_take(&stamp, sizeof stamp, given, "the stamp of a file", err);
+    if (rc == ASSAY_OK)
+        rc = check_stamp(&stamp, err);
     if (rc == ASSAY_OK)
         rc = make_folder_of(path, err);
     if (rc == ASSAY_OK)
@@ -151,8 +155,8 @@ static int write_csv(const char *path, enum assay_csv_schema which, const void *
     if (rc == ASSAY_OK)
         rc = as_out_close(&out, err);
     as_out_drop(&out);
-    if (rc == ASSAY_OK && stamp)
-        rc = as_bench_csv_stamp(path, schema, n, stamp, err);
+    if (rc == ASSAY_OK && given)
+        rc = as_bench_csv_stamp(path, schema, n, &stamp, err);
     return rc;
 }
 

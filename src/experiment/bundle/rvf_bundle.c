@@ -129,6 +129,7 @@ int assay_bundle_segment_at(const struct assay_bundle *bundle, size_t i,
         return as_fail(err, ASSAY_ERR_NOTFOUND, "the bundle has %zu segments", bundle->frame.n);
     s = &bundle->frame.segments[i];
     *out = (struct assay_bundle_segment){
+        .size = sizeof(struct assay_bundle_segment),
         .id = s->id,
         .offset = s->offset,
         .bytes = s->bytes,

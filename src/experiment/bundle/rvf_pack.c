@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/json/json_tree.h"
 #include "base/output.h"
+#include "base/sized.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 #include "experiment/bundle/rvf.h"
@@ -293,12 +294,18 @@ static int check_output(const struct assay_bundle_options *o, struct assay_error
     return ASSAY_OK;
 }
 
-int assay_bundle_pack(const struct assay_bundle_options *options, struct assay_error *err)
+int assay_bundle_pack(const struct assay_bundle_options *given, struct assay_error *err)
 {
+    struct assay_bundle_options whole, *options = &whole;
     struct packer p = {.options = options, .out = {.fd = -1}};
     int rc;
 
-    if (!options || !options->output || !options->witnesses || options->n_witnesses == 0)
+    if (!given)
+        return as_fail(err, ASSAY_ERR_USAGE, "the options of a bundle are NULL");
+    rc = as_sized_take(&whole, sizeof whole, given, "options of a bundle", err);
+    if (rc < 0)
+        return rc;
+    if (!options->output || !options->witnesses || options->n_witnesses == 0)
         return as_fail(err, ASSAY_ERR_USAGE, "a bundle needs a file to write and a witness");
     if (options->n_witnesses > AS_RVF_MAX_SEGMENTS - 3)
         return as_fail(err, ASSAY_ERR_LIMIT, "a bundle has at most %d witnesses",

@@ -156,7 +156,8 @@ int as_bundle_check(const struct assay_bundle *bundle, const struct as_rvf_key *
     const struct as_rvf_file *f = &bundle->frame;
     int rc = ASSAY_OK;
 
-    *report = (struct assay_bundle_report){.segments = f->n};
+    *report =
+        (struct assay_bundle_report){.size = sizeof(struct assay_bundle_report), .segments = f->n};
     check_order(f, report);
     for (size_t i = 0; rc == ASSAY_OK && i < f->n; i++) {
         const struct as_rvf_segment *s = &f->segments[i];
@@ -183,7 +184,8 @@ int as_bundle_check_bytes(const uint8_t *bytes, uint64_t size, const struct as_r
     struct assay_error why = {0};
     int rc = as_bundle_init(&b, bytes, size, &why);
 
-    *report = (struct assay_bundle_report){.bytes = size};
+    *report =
+        (struct assay_bundle_report){.size = sizeof(struct assay_bundle_report), .bytes = size};
     if (rc == ASSAY_OK) {
         rc = as_bundle_check(&b, key, report, err);
     } else if (rc == ASSAY_ERR_NOMEM) {
@@ -205,7 +207,7 @@ int assay_bundle_verify(const char *path, const char *public_key_path,
 
     if (!path || !report)
         return as_fail(err, ASSAY_ERR_USAGE, "a bundle to verify needs a path and a report");
-    *report = (struct assay_bundle_report){0};
+    *report = (struct assay_bundle_report){.size = sizeof(struct assay_bundle_report)};
     rc = as_rvf_map(&file, path, err);
     if (rc == ASSAY_OK && public_key_path)
         rc = as_rvf_key_open(&key, public_key_path, false, err);

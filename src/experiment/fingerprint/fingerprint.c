@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/sized.h"
 #include "base/vec.h"
 #include "experiment/fingerprint/canonical_json.h"
 
@@ -26,9 +28,20 @@ struct assay_fingerprint {
     size_t n, capacity;
 };
 
-struct assay_fingerprint *assay_fingerprint_new(void)
+int assay_fingerprint_new(struct assay_fingerprint **out,
+                          const struct assay_fingerprint_options *options, struct assay_error *err)
 {
-    return as_alloc_zero(1, sizeof(struct assay_fingerprint));
+    struct assay_fingerprint_options o;
+    int rc;
+
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new fingerprint is NULL");
+    *out = NULL;
+    rc = as_sized_take(&o, sizeof o, options, "options of a fingerprint", err);
+    if (rc < 0)
+        return rc;
+    *out = as_alloc_zero(1, sizeof **out);
+    return *out ? ASSAY_OK : as_fail_nomem(err);
 }
 
 void assay_fingerprint_free(struct assay_fingerprint *fingerprint)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "experiment/graph/laplacian.h"
 #include "stats/describe/rng.h"
 
@@ -160,7 +161,9 @@ static void alert(struct assay_spectral_health *out)
 
 static void examine(struct study *s, struct assay_spectral_health *out)
 {
-    *out = (struct assay_spectral_health){.n_parts = s->graph.n_parts, .converged = true};
+    *out = (struct assay_spectral_health){.size = sizeof(struct assay_spectral_health),
+                                          .n_parts = s->graph.n_parts,
+                                          .converged = true};
     if (s->graph.n_parts == 1) /* else it is 0 */
         out->converged = iterate(s, true, &out->fiedler_value);
     out->converged &= iterate(s, false, &out->largest_value);
@@ -170,20 +173,34 @@ static void examine(struct study *s, struct assay_spectral_health *out)
     alert(out);
 }
 
+static int take_options(struct assay_spectral_options *to,
+                        const struct assay_spectral_options *from, struct assay_error *err)
+{
+    int rc = as_sized_take(to, sizeof *to, from, "options of spectral health", err);
+
+    if (rc < 0)
+        return rc;
+    if (!(to->tolerance >= 0))
+        return as_fail(err, ASSAY_ERR_USAGE, "the tolerance must be more than 0");
+    to->max_iterations = to->max_iterations ? to->max_iterations : 50;
+    to->tolerance = to->tolerance > 0 ? to->tolerance : 1e-6;
+    to->max_pairs = to->max_pairs ? to->max_pairs : 32;
+    to->seed = to->seed ? to->seed : 42;
+    return ASSAY_OK;
+}
+
 int assay_attention_graph_health(const struct assay_attention_graph *graph,
                                  const struct assay_spectral_options *options,
                                  struct assay_spectral_health *out, struct assay_error *err)
 {
-    struct study s = {.options = ASSAY_SPECTRAL_OPTIONS_INIT};
+    struct study s = {0};
     int rc;
 
     if (!out)
         return as_fail(err, ASSAY_ERR_USAGE, "no place for the answer was given");
-    if (options)
-        s.options = *options;
-    if (s.options.max_iterations == 0 || s.options.max_pairs == 0 || !(s.options.tolerance > 0))
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "iterations, pairs and the tolerance must be more than 0");
+    rc = take_options(&s.options, options, err);
+    if (rc < 0)
+        return rc;
     as_rng_seed(&s.rng, s.options.seed);
     rc = as_laplacian_init(&s.graph, graph, err);
     if (rc < 0)

@@ -164,6 +164,7 @@ int assay_quality_delta_behavior(const float *base, size_t n_base, const float *
         return rc;
     cosine = as_quality_cosine(&sums);
     *out = (struct assay_delta_metric){
+        .size = sizeof(struct assay_delta_metric),
         .coherence_delta = cosine - 1,
         .coherence_loss = 1 - cosine,
         .decision_flips = sums.flips,
@@ -186,6 +187,7 @@ int assay_quality_check(const float *base, size_t n_base, const float *gated, si
     rc = sum(base, n_base, gated, n_gated, out, &sums, err);
     if (rc < 0)
         return rc;
+    out->size = sizeof *out;
     out->cosine_sim = as_quality_cosine(&sums);
     out->l2_dist = sqrt(sums.apart);
     out->passes_threshold = out->cosine_sim >= threshold;

@@ -73,6 +73,7 @@ static void tell(const struct running *r, struct assay_batch_result *out)
     double n = (double)r->n, margin;
 
     *out = (struct assay_batch_result){
+        .size = sizeof(struct assay_batch_result),
         .mean_coherence_delta = AS_UNKNOWN,
         .std_coherence_delta = AS_UNKNOWN,
         .mean_coherence_loss = AS_UNKNOWN,

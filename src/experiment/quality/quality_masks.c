@@ -78,6 +78,7 @@ int assay_mask_compare(const uint8_t *baseline, size_t n_baseline_bits, const ui
     before = sparsity(c.a, c.n);
     after = sparsity(c.b, c.n);
     *out = (struct assay_mask_comparison){
+        .size = sizeof(struct assay_mask_comparison),
         .jaccard = jaccard(&c),
         .edge_flips = flips(&c),
         .baseline_edges = c.a,

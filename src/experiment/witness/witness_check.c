@@ -9,6 +9,7 @@ int as_witness_check_init(struct as_witness_check *check, assay_witness_seen see
                           struct assay_error *err)
 {
     *check = (struct as_witness_check){.seen = seen, .user = user};
+    check->report.size = sizeof check->report;
     memcpy(check->report.head, as_witness_genesis, sizeof check->report.head);
     as_sha256_begin(&check->file);
     return as_out_memory(&check->again, err);

@@ -115,7 +115,7 @@ int assay_witness_compare(const char *path, const char *other, struct assay_witn
 
     if (!path || !other || !out)
         return as_fail(err, ASSAY_ERR_USAGE, "two witnesses and room for the answer are needed");
-    *out = (struct assay_witness_comparison){0};
+    *out = (struct assay_witness_comparison){.size = sizeof(struct assay_witness_comparison)};
     rc = assay_witness_verify(path, keep_head, &c, &one, err);
     if (rc == ASSAY_OK)
         rc = assay_witness_verify(other, compare_head, &c, &two, err);

@@ -110,7 +110,7 @@ int assay_witness_verify(const char *path, assay_witness_seen seen, void *user,
 
     if (!path || !report)
         return as_fail(err, ASSAY_ERR_USAGE, "a witness to verify needs a path and a report");
-    *report = (struct assay_witness_report){0};
+    *report = (struct assay_witness_report){.size = sizeof *report};
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return as_fail_sys(err, errno == ENOENT ? ASSAY_ERR_NOTFOUND : ASSAY_ERR_IO,

@@ -210,7 +210,7 @@ static int sum_up_probe(struct overhead *o, int i, struct assay_error *err)
 
 static bool session_open(struct overhead *o)
 {
-    struct assay_session_options options = ASSAY_SESSION_OPTIONS_INIT;
+    struct assay_session_options options = {.size = sizeof(struct assay_session_options)};
     struct assay_error why = {0};
 
     options.ring_kib = RING_KIB;

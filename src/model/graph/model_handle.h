@@ -38,6 +38,11 @@ AS_MUST_USE int as_handle_seal(struct assay_model *model, struct assay_error *er
  * and changes nothing: the model can still be counted and written. */
 struct as_builder *as_handle_growing(struct assay_model *model);
 
+/* Takes a struct of a program that describes the layer `name` and may be of another version; false,
+ * and a failure, when it cannot be taken. */
+bool as_handle_take(struct as_builder *b, void *to, size_t size, const void *from,
+                    const char *name);
+
 /* A tensor that a layer cannot do without; false, and a failure, when it is none. */
 bool as_handle_given(struct as_builder *b, const char *name, int tensor);
 

@@ -43,6 +43,7 @@ void as_energy_told(const struct as_energy *energy, struct assay_energy_result *
         energy->last_us > energy->first_us ? energy->last_us - energy->first_us : 0;
 
     *out = (struct assay_energy_result){
+        .size = sizeof(struct assay_energy_result),
         .total_joules = as_energy_sum_value(&energy->joules),
         .duration_seconds = (double)passed_us / 1e6,
         .samples = energy->n,

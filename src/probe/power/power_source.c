@@ -74,8 +74,11 @@ int assay_power_source_constant(double watts, struct assay_power_source *out,
     if (!kept)
         return as_fail_nomem(err);
     *kept = watts;
-    *out = (struct assay_power_source){
-        .name = "constant", .read_watts = read_constant, .close = as_free, .user = kept};
+    *out = (struct assay_power_source){.size = sizeof(struct assay_power_source),
+                                       .name = "constant",
+                                       .read_watts = read_constant,
+                                       .close = as_free,
+                                       .user = kept};
     return ASSAY_OK;
 }
 
@@ -110,7 +113,8 @@ static int open_none(const char *argument, struct assay_power_source *out, struc
 {
     if (argument)
         return as_fail(err, ASSAY_ERR_USAGE, "the power source none takes nothing after its name");
-    *out = (struct assay_power_source){.name = "none", .read_watts = read_none};
+    *out = (struct assay_power_source){
+        .size = sizeof(struct assay_power_source), .name = "none", .read_watts = read_none};
     return ASSAY_OK;
 }
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/sized.h"
 #include "base/units.h"
 #include "probe/power/power_energy.h"
 #include "probe/process/memory_probe.h"
@@ -40,22 +42,35 @@ struct assay_power_tracker {
     struct assay_power_source source; /* the sampler's */
 };
 
-struct assay_power_tracker *assay_power_tracker_new(const char *label, size_t max_samples)
+int assay_power_tracker_new(struct assay_power_tracker **out,
+                            const struct assay_power_tracker_options *options,
+                            struct assay_error *err)
 {
-    struct assay_power_tracker *t = as_alloc_zero(1, sizeof *t);
+    struct assay_power_tracker_options o;
+    struct assay_power_tracker *t;
+    int rc;
 
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new tracker is NULL");
+    *out = NULL;
+    rc = as_sized_take(&o, sizeof o, options, "options of a power tracker", err);
+    if (rc < 0)
+        return rc;
+    t = as_alloc_zero(1, sizeof *t);
     if (!t)
-        return NULL;
-    t->kept = (struct as_kept_samples){.most = max_samples ? max_samples : DEFAULT_KEPT,
+        return as_fail_nomem(err);
+    t->kept = (struct as_kept_samples){.most = o.max_samples ? o.max_samples : DEFAULT_KEPT,
                                        .stride = 1,
                                        .bytes = sizeof(struct assay_power_sample)};
     t->sampler.name = "assay-power";
-    t->label = as_strdup(label ? label : "");
-    if (t->label && as_tracker_lock_init(&t->lock))
-        return t;
+    t->label = as_strdup(o.label ? o.label : "");
+    if (t->label && as_tracker_lock_init(&t->lock)) {
+        *out = t;
+        return ASSAY_OK;
+    }
     as_free(t->label);
     as_free(t);
-    return NULL;
+    return as_fail_nomem(err);
 }
 
 void assay_power_tracker_free(struct assay_power_tracker *tracker)
@@ -220,15 +235,26 @@ static int sample(struct assay_power_tracker *t, const struct assay_power_source
     return add(t, &s, r.watts_known, err);
 }
 
+static int take_source(struct assay_power_source *to, const struct assay_power_tracker *tracker,
+                       const struct assay_power_source *from, struct assay_error *err)
+{
+    int rc = as_sized_take(to, sizeof *to, from, "a power source", err);
+
+    if (rc == ASSAY_OK && (!tracker || !(to->read_watts || to->read_joules)))
+        rc = as_fail(err, ASSAY_ERR_USAGE, "a tracker and a power source to read are needed");
+    return rc;
+}
+
 int assay_power_tracker_sample(struct assay_power_tracker *tracker,
                                const struct assay_power_source *source, struct assay_error *err)
 {
-    int rc;
+    struct assay_power_source whole;
+    int rc = take_source(&whole, tracker, source, err);
 
-    if (!tracker || !source || !(source->read_watts || source->read_joules))
-        return as_fail(err, ASSAY_ERR_USAGE, "a tracker and a power source to read are needed");
+    if (rc < 0)
+        return rc;
     as_tracker_enter(&tracker->lock, &tracker->sampler);
-    rc = sample(tracker, source, err);
+    rc = sample(tracker, &whole, err);
     as_tracker_leave(&tracker->lock);
     return rc;
 }
@@ -250,15 +276,18 @@ int assay_power_tracker_start(struct assay_power_tracker *tracker,
                               const struct assay_power_source *source, uint64_t interval_us,
                               struct assay_error *err)
 {
-    if (!tracker || !source || !(source->read_watts || source->read_joules))
-        return as_fail(err, ASSAY_ERR_USAGE, "a tracker and a power source to read are needed");
+    struct assay_power_source whole;
+    int rc = take_source(&whole, tracker, source, err);
+
+    if (rc < 0)
+        return rc;
     if (as_memory_sampler_runs(&tracker->sampler))
         return as_fail(err, ASSAY_ERR_STATE, "power is being sampled already: stop that first");
     if (interval_us < AS_SAMPLER_LEAST_US || interval_us > AS_SAMPLER_MOST_US)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "power is sampled every %d to %d microseconds, not every %llu",
                        AS_SAMPLER_LEAST_US, AS_SAMPLER_MOST_US, (unsigned long long)interval_us);
-    tracker->source = *source;
+    tracker->source = whole;
     return as_memory_sampler_start(&tracker->sampler, interval_us, take, tracker, err);
 }
 

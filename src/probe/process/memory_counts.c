@@ -300,6 +300,7 @@ void assay_memory_read_counts(struct assay_memory_counts *out)
 {
     if (!out)
         return;
+    out->size = sizeof *out;
     out->mistakes = atomic_load_explicit(&account.mistakes, memory_order_relaxed);
     out->any = out->mistakes > 0;
     for (int k = 0; k < KINDS; k++) {

@@ -18,7 +18,7 @@
 #include "probe/system/root_file.h"
 #include "probe/system/topology.h"
 
-#define UNKNOWN       ASSAY_MEMORY_UNKNOWN
+#define UNKNOWN       ASSAY_UNKNOWN
 #define TEXT_CAPACITY 4096
 
 /* ---- texts ---- */

@@ -38,7 +38,7 @@ void as_memory_reader_init(struct as_memory_reader *reader, const char *root);
 /* Closes what is still ours to close. May be called again. */
 void as_memory_reader_fini(struct as_memory_reader *reader);
 
-/* Resident bytes now, from the smallest file; ASSAY_MEMORY_UNKNOWN when it cannot be read. Where
+/* Resident bytes now, from the smallest file; ASSAY_UNKNOWN when it cannot be read. Where
  * the kernel counts pages per processor it may lag by some of them. */
 uint64_t as_memory_read_rss(struct as_memory_reader *reader);
 

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/sized.h"
 #include "probe/process/memory_probe.h"
 #include "probe/process/memory_sampler.h"
 #include "stats/describe/histogram.h"
 
-#define UNKNOWN       ASSAY_MEMORY_UNKNOWN
+#define UNKNOWN       ASSAY_UNKNOWN
 #define DEFAULT_KEPT  100000
 #define SERIES_BITS   7 /* p95 is within 0.4 % */
 #define SERIES_COUNTS AS_HISTOGRAM_BUCKETS(SERIES_BITS)
@@ -123,24 +125,37 @@ static bool fill_new(struct assay_memory_tracker *t, const char *label)
     return fine && as_tracker_lock_init(&t->lock);
 }
 
-struct assay_memory_tracker *assay_memory_tracker_new(const char *label, size_t max_snapshots)
+int assay_memory_tracker_new(struct assay_memory_tracker **out,
+                             const struct assay_memory_tracker_options *options,
+                             struct assay_error *err)
 {
-    struct assay_memory_tracker *t = as_alloc_zero(1, sizeof *t);
+    struct assay_memory_tracker_options o;
+    struct assay_memory_tracker *t;
+    int rc;
 
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "the pointer for the new tracker is NULL");
+    *out = NULL;
+    rc = as_sized_take(&o, sizeof o, options, "options of a memory tracker", err);
+    if (rc < 0)
+        return rc;
+    t = as_alloc_zero(1, sizeof *t);
     if (!t)
-        return NULL;
-    t->kept = (struct as_kept_samples){.most = max_snapshots ? max_snapshots : DEFAULT_KEPT,
+        return as_fail_nomem(err);
+    t->kept = (struct as_kept_samples){.most = o.max_snapshots ? o.max_snapshots : DEFAULT_KEPT,
                                        .stride = 1,
                                        .bytes = sizeof(struct assay_memory_snapshot)};
     t->peak_kernel = UNKNOWN;
     as_memory_reader_init(&t->owner_files, "");
     as_memory_reader_init(&t->sampler_files, "");
-    if (fill_new(t, label))
-        return t;
+    if (fill_new(t, o.label)) {
+        *out = t;
+        return ASSAY_OK;
+    }
     as_free(t->label);
     as_free(t->counts);
     as_free(t);
-    return NULL;
+    return as_fail_nomem(err);
 }
 
 void assay_memory_tracker_free(struct assay_memory_tracker *tracker)
@@ -295,6 +310,7 @@ static void fill_report(const struct assay_memory_tracker *t, struct assay_memor
     const struct series *s = t->series;
 
     *out = (struct assay_memory_report){
+        .size = sizeof(struct assay_memory_report),
         .label = t->label,
         .n_snapshots = t->n_snapshots,
         .n_kept = t->kept.n,

@@ -72,6 +72,7 @@ static struct assay_csv_stamp stamp_of(const struct as_bench_folder *folder, siz
     const struct as_bench_report *r = folder->report;
 
     return (struct assay_csv_stamp){
+        .size = sizeof(struct assay_csv_stamp),
         .config_hash = r->config_hashes && setting != SIZE_MAX ? r->config_hashes[setting] : NULL,
         .fingerprint = folder->fingerprint};
 }

@@ -152,7 +152,7 @@ static void put_incident(struct as_page *page, const struct assay_leak_incident 
     as_page_line(page, AS_STYLE_NONE, "  %s a step, %s a second; Mann-Kendall p %s",
                  mb_text(step, i->mb_per_step), mb_text(rate, i->mb_per_second),
                  p_text(p, i->p_value));
-    if (i->first_step != ASSAY_LEAK_NO_STEP)
+    if (i->first_step != ASSAY_UNKNOWN)
         as_page_line(page, AS_STYLE_DIM, "  steps %llu to %llu", (unsigned long long)i->first_step,
                      (unsigned long long)i->last_step);
     if (isfinite(i->seconds_to_exhaustion))

@@ -57,7 +57,7 @@ static void close_manager(struct manager *m)
 static int analyze(struct manager *m, struct as_run *run, const struct as_show *show,
                    struct assay_error *err)
 {
-    struct assay_leak_detector_options leaks = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_leak_detector_options leaks = {.size = sizeof(struct assay_leak_detector_options)};
     const bool limits = show->leak_threshold_mb > 0 || show->leak_window > 0;
     int rc = check(show, err);
 

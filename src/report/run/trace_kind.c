@@ -57,8 +57,9 @@ static int find_peaks(struct trace *t, struct as_run *run, const struct as_show 
 static int make_view(struct trace *t, struct as_run *run, const struct as_show *show,
                      struct assay_error *err)
 {
-    struct assay_bottleneck_analyzer_options bottlenecks = ASSAY_BOTTLENECK_ANALYZER_OPTIONS_INIT;
-    struct assay_leak_detector_options leaks = ASSAY_LEAK_DETECTOR_OPTIONS_INIT;
+    struct assay_bottleneck_analyzer_options bottlenecks = {
+        .size = sizeof(struct assay_bottleneck_analyzer_options)};
+    struct assay_leak_detector_options leaks = {.size = sizeof(struct assay_leak_detector_options)};
     struct as_findings_options how = {&bottlenecks, &leaks, t->peaks};
 
     bottlenecks.threshold_percentile = show->percentile;

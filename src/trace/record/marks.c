@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
 
@@ -161,22 +162,20 @@ double assay_timed_end(const struct assay_timed *timed)
 int assay_layer_describe(uint32_t layer, const struct assay_layer_info *info,
                          struct assay_error *err)
 {
-    int rc = ASSAY_OK;
+    struct assay_layer_info facts;
+    int rc;
 
-    if (!info || info->size < sizeof info->size)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "a layer is described by a struct whose size field is set");
-    if (info->size < sizeof *info)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "the layer description is smaller than this version's");
-    if (info->op)
-        rc = as_site_attribute(layer, "op", info->op, 0, err);
-    if (rc == ASSAY_OK && info->shape)
-        rc = as_site_attribute(layer, "shape", info->shape, 0, err);
-    if (rc == ASSAY_OK && info->flops > 0)
-        rc = as_site_attribute(layer, "flops", NULL, info->flops, err);
-    if (rc == ASSAY_OK && info->bytes > 0)
-        rc = as_site_attribute(layer, "bytes", NULL, info->bytes, err);
+    if (!info)
+        return as_fail(err, ASSAY_ERR_USAGE, "the description of a layer is NULL");
+    rc = as_sized_take(&facts, sizeof facts, info, "the description of a layer", err);
+    if (rc == ASSAY_OK && facts.op)
+        rc = as_site_attribute(layer, "op", facts.op, 0, err);
+    if (rc == ASSAY_OK && facts.shape)
+        rc = as_site_attribute(layer, "shape", facts.shape, 0, err);
+    if (rc == ASSAY_OK && facts.flops > 0)
+        rc = as_site_attribute(layer, "flops", NULL, facts.flops, err);
+    if (rc == ASSAY_OK && facts.bytes > 0)
+        rc = as_site_attribute(layer, "bytes", NULL, facts.bytes, err);
     return rc;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/sized.h"
 #include "trace/record/event_code.h"
 #include "trace/record/layer_now.h"
 #include "trace/record/recorder.h"
@@ -249,14 +250,10 @@ out:
 static int take_options(const struct assay_session_options *given, struct assay_session_options *o,
                         struct assay_error *err)
 {
-    *o = (struct assay_session_options)ASSAY_SESSION_OPTIONS_INIT;
-    if (given) {
-        if (given->size < sizeof given->size || given->size > sizeof *o)
-            return as_fail(err, ASSAY_ERR_USAGE,
-                           "the session options are of another version; start from "
-                           "ASSAY_SESSION_OPTIONS_INIT");
-        memcpy(o, given, given->size);
-    }
+    int rc = as_sized_take(o, sizeof *o, given, "options of a session", err);
+
+    if (rc < 0)
+        return rc;
     if (o->ring_kib == 0)
         o->ring_kib = 512;
     if (o->ring_kib < 128 || o->ring_kib > 64 * AS_RING_MAX_CHUNKS || o->ring_kib % 64 != 0)
