@@ -12,8 +12,20 @@
  *
  * Then `assay report run.assay`. Link with -lassay-trace (needs libc alone) or -lassay. Every call
  * may be made from any thread. A call that can fail returns 0 or a negative enum assay_code and
- * fills `err`, which may be NULL. The library never prints, never exits, never reads the
- * environment and installs no signal handler. */
+ * fills `err`, which may be NULL. The library never exits and installs no signal handler; it prints
+ * and reads the environment in one case:
+ *
+ * A program that only has marks needs no call at all. When it is started with ASSAY_RUN=FILE, a
+ * session is opened before main() and closed when the program ends. "%p" in FILE is the process id,
+ * "%%" a percent sign. A child by fork() follows the rule below (ASSAY_FORK_FOLLOW). A program
+ * started from such a program by exec inherits the variable, and the recorder's own
+ * ASSAY_RUN_OWNER: it records into FILE with its own pid, "run.assay" becoming "run.4711.assay",
+ * and never replaces a run. ASSAY_REPORT=1 prints a short report of the layers to standard error
+ * when the program ends, ASSAY_REPORT=FILE writes it to a file; without ASSAY_RUN the run itself is
+ * not kept. While such a session is open, assay_session_open() and assay_session_close() fail with
+ * ASSAY_ERR_STATE: the environment's session goes on to the end of the program. When it cannot be
+ * opened, one line at standard error says why and the program runs unrecorded. Programs with raised
+ * privileges (setuid) ignore all of it. */
 #ifndef ASSAY_SESSION_H
 #define ASSAY_SESSION_H
 
@@ -61,14 +73,18 @@ struct assay_session_options {
     uint32_t memory_interval_ms; /* samples of the process's memory at this distance, by a thread of
                                     the recorder: channels "rss" and "rss_anonymous"; 0: none. A
                                     sample costs some 3 us. A forked child takes none */
+    const char *report_path; /* where a short text report of the layers goes when the session ends:
+                                a file, or "-" for standard error; NULL: none. Forked children
+                                write none */
 };
 #define ASSAY_SESSION_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(struct assay_session_options), NULL, 0, ASSAY_OVERFLOW_DROP, ASSAY_CLOCK_BEST,      \
-            ASSAY_FORK_FOLLOW, 0                                                                   \
+            ASSAY_FORK_FOLLOW, 0, NULL                                                             \
     }
 
-/* Begins recording into the file `path`. One session records at a time in a process. A run that is
+/* Begins recording into the file `path`; folders that are missing above it are made. One session
+ * records at a time in a process. A run that is
  * already there is kept as `path`.old; another kind of file is refused. While recording,
  * `path`.ring stands beside it: should the program be killed, the reader takes the last events from
  * there. `options` may be NULL. */
