@@ -36,9 +36,6 @@
 extern "C" {
 #endif
 
-/* "0.1.0": the version of the library in use, which may differ from the header's. */
-ASSAY_API const char *assay_version(void);
-
 /* What happens to an event for which the thread's ring has no room. */
 enum assay_overflow {
     ASSAY_OVERFLOW_DROP =
@@ -83,6 +80,10 @@ struct assay_session_options {
             ASSAY_FORK_FOLLOW, 0, NULL                                                             \
     }
 
+#ifndef ASSAY_DISABLE
+/* "0.1.0": the version of the library in use, which may differ from the header's. */
+ASSAY_API const char *assay_version(void);
+
 /* Begins recording into the file `path`; folders that are missing above it are made. One session
  * records at a time in a process. A run that is
  * already there is kept as `path`.old; another kind of file is refused. While recording,
@@ -108,6 +109,8 @@ ASSAY_API void assay_session_resume(void);
 /* Events lost so far in this session, for whatever reason. */
 ASSAY_API uint64_t assay_session_lost(void);
 
+#endif
+
 /* What is known of a layer beside its time. Zero or NULL: not known. */
 struct assay_layer_info {
     size_t size;       /* sizeof(struct assay_layer_info) */
@@ -117,6 +120,7 @@ struct assay_layer_info {
     double bytes;      /* read and written by one call */
 };
 
+#ifndef ASSAY_DISABLE
 /* Keeps facts about a layer (from assay_layer()) with the run. The last word wins. */
 ASSAY_API int assay_layer_describe(uint32_t layer, const struct assay_layer_info *info,
                                    struct assay_error *err);
@@ -124,6 +128,53 @@ ASSAY_API int assay_layer_describe(uint32_t layer, const struct assay_layer_info
 /* Any other fact: a key of your own and its text. */
 ASSAY_API int assay_layer_set(uint32_t layer, const char *key, const char *value,
                               struct assay_error *err);
+
+#else /* all of it works and records nothing */
+#define ASSAY_TEXT2_(x) #x
+#define ASSAY_TEXT_(x)  ASSAY_TEXT2_(x)
+static inline const char *assay_version(void)
+{
+    return ASSAY_TEXT_(ASSAY_VERSION_MAJOR) "." ASSAY_TEXT_(ASSAY_VERSION_MINOR) "." ASSAY_TEXT_(
+        ASSAY_VERSION_PATCH);
+}
+static inline int assay_session_open(const char *path, const struct assay_session_options *options,
+                                     struct assay_error *err)
+{
+    (void)path, (void)options, (void)err;
+    return ASSAY_OK;
+}
+static inline int assay_session_close(struct assay_error *err)
+{
+    (void)err;
+    return ASSAY_OK;
+}
+static inline bool assay_session_is_open(void)
+{
+    return false;
+}
+static inline void assay_session_pause(void)
+{
+}
+static inline void assay_session_resume(void)
+{
+}
+static inline uint64_t assay_session_lost(void)
+{
+    return 0;
+}
+static inline int assay_layer_describe(uint32_t layer, const struct assay_layer_info *info,
+                                       struct assay_error *err)
+{
+    (void)layer, (void)info, (void)err;
+    return ASSAY_OK;
+}
+static inline int assay_layer_set(uint32_t layer, const char *key, const char *value,
+                                  struct assay_error *err)
+{
+    (void)layer, (void)key, (void)value, (void)err;
+    return ASSAY_OK;
+}
+#endif
 
 #ifdef __cplusplus
 }

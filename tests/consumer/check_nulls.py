@@ -41,8 +41,7 @@ KNOWN = {name: "the NULL rule has not reached this function yet" for name in """
     assay_layer_profile_find assay_manager_analyze_bottlenecks assay_manager_leak_summary assay_manager_layer_leaks
     assay_manager_distributed assay_manager_session assay_manager_compare_backends assay_manager_forget_backends
     assay_manager_comparison assay_manager_export assay_manager_report assay_manager_dashboard assay_manager_add_profiler
-    assay_json_number assay_json_count assay_json_text assay_json_flag assay_json_object assay_json_array assay_json_close
-    assay_site_register_ assay_timed_end""".split()}
+    assay_json_number assay_json_count assay_json_text assay_json_flag assay_json_object assay_json_array assay_json_close""".split()}
 
 
 def headers():
