@@ -1,5 +1,5 @@
-/* assay/experiment/witness.h - a witness: a file that says, entry by entry, what was computed from what, so
- * that a second run, on this machine or another, can be held against it.
+/* assay/experiment/witness.h - a witness: a file that says, entry by entry, what was computed from
+ * what, so that a second run, on this machine or another, can be held against it.
  *
  *     struct assay_witness *w = NULL;
  *     assay_witness_open(&w, "run.jsonl", ASSAY_WITNESS_MASK_PACKED, &err);
@@ -93,7 +93,8 @@ ASSAY_API int assay_witness_log(const struct assay_witness_entry *entry,
 
 struct assay_witness;
 
-/* Begins a new file; one that is there already is an error and stays as it is. */
+/* Begins a new file, and makes the folders that are missing above it; a file that is there already
+ * is an error and stays as it is. */
 ASSAY_API int assay_witness_open(struct assay_witness **out, const char *path,
                                  enum assay_witness_mask how, struct assay_error *err);
 
