@@ -465,6 +465,7 @@ struct assay_manager_scope {
     bool failed;
 };
 
+#ifndef ASSAY_DISABLE
 static inline struct assay_manager_scope assay_manager_scope_open_(struct assay_manager *manager,
                                                                    const char *name)
 {
@@ -482,6 +483,7 @@ static inline void assay_manager_scope_close_(struct assay_manager_scope *scope)
         (void)assay_manager_layer_end(scope->manager, &scope->span, scope->metadata,
                                       scope->n_metadata, NULL);
 }
+#endif
 
 /* The scope will end as failed; `reason` is borrowed until then and may be NULL. */
 static inline void assay_manager_scope_fail(struct assay_manager_scope *scope, const char *reason)
@@ -502,6 +504,22 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
 }
 #endif
 
+#ifdef ASSAY_DISABLE /* nothing is left of them but the expressions they stand around */
+
+#define ASSAY_MANAGER_LAYER_NAMED(var, manager, name)                                              \
+    struct assay_manager_scope var                                                                 \
+        __attribute__((unused)) = {NULL, {NULL, 0, NULL, 0}, NULL, 0, NULL, false}
+#define ASSAY_MANAGER_LAYER(manager, name)     ((void)(0 && (manager)))
+#define ASSAY_MANAGER_FUNCTION(manager)        ((void)(0 && (manager)))
+#define ASSAY_MANAGER_CALL(manager, name, ...) (__VA_ARGS__)
+#define ASSAY_MANAGER_WRAP(type, wrapper, manager, function, parameters, arguments)                \
+    static inline type wrapper parameters                                                          \
+    {                                                                                              \
+        return function arguments;                                                                 \
+    }
+
+#else
+
 #define ASSAY_MANAGER_JOIN2_(a, b) a##b
 #define ASSAY_MANAGER_JOIN_(a, b)  ASSAY_MANAGER_JOIN2_(a, b)
 
@@ -511,7 +529,7 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
     struct assay_manager_scope var __attribute__((cleanup(assay_manager_scope_close_), unused)) =  \
         assay_manager_scope_open_((manager), (name))
 #define ASSAY_MANAGER_LAYER(manager, name)                                                         \
-    ASSAY_MANAGER_LAYER_NAMED(ASSAY_MANAGER_JOIN_(assay_manager_scope_, __LINE__), manager, name)
+    ASSAY_MANAGER_LAYER_NAMED(ASSAY_MANAGER_JOIN_(assay_manager_scope_, __COUNTER__), manager, name)
 
 /* The same for the rest of a function, under the function's name. */
 #define ASSAY_MANAGER_FUNCTION(manager) ASSAY_MANAGER_LAYER(manager, __func__)
@@ -534,4 +552,5 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
         return function arguments;                                                                 \
     }
 
+#endif
 #endif

@@ -325,7 +325,6 @@ int as_layer_profile_read(struct as_layer_profile *p, size_t top, struct assay_l
             assay_layer_profile_free(&picture->seen);
         return as_fail_nomem(err);
     }
-    picture->seen.size = sizeof picture->seen;
     picture->seen.calls_unnamed = p->unnamed;
     picture->seen.calls_too_deep = p->no_memory;
     picture->seen.calls_abandoned = p->abandoned;

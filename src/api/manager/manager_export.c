@@ -1,7 +1,6 @@
 /* api/manager/manager_export.c - all that a manager found, as a run of its kind; what it exports
  * and reports is made from that run, as `assay report` makes it later. */
 #include <assay/session.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,20 +15,6 @@
 #include "report/run/show.h"
 
 typedef int (*write_text)(struct as_out *out, struct assay_manager *m, struct assay_error *err);
-
-static int make_folder_above(const char *path, struct assay_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[PATH_MAX];
-
-    if (!slash || slash == path)
-        return ASSAY_OK;
-    if ((size_t)(slash - path) >= sizeof folder)
-        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", path);
-    memcpy(folder, path, (size_t)(slash - path));
-    folder[slash - path] = '\0';
-    return as_folder_make(folder, 0777, err);
-}
 
 /* ---- gathering, with the lock held ---- */
 
@@ -276,7 +261,7 @@ int assay_manager_export(struct assay_manager *manager, const char *path, struct
     if (rc == ASSAY_OK && (!path || !*path))
         rc = as_fail(err, ASSAY_ERR_USAGE, "an export needs the path of the file to write");
     if (rc == ASSAY_OK)
-        rc = make_folder_above(path, err);
+        rc = as_folder_make_above(path, 0777, err);
     if (rc == ASSAY_OK && is_run_path(path)) {
         rc = make_run(manager, path, &run, err);
         as_run_close(run);

@@ -244,6 +244,47 @@ static bool reopened(struct as_memory_reader *r, enum as_memory_file which, char
     return read_text(r, which, out);
 }
 
+/* ---- the peak ---- */
+
+#define PEAK_BITS 42 /* KiB below, the process above: a pid has at most 22 bits */
+
+/* The greatest resident memory that was read of this process. The kernel's own mark (VmHWM) is made
+ * of counts that lag behind by processor, so that a later reading of it may be lower than an
+ * earlier one, or than memory that was seen to be resident. */
+static _Atomic uint64_t seen_peak;
+
+/* The greatest reading of process `pid` so far, this one included. */
+static uint64_t raise_peak(pid_t pid, uint64_t bytes)
+{
+    const uint64_t mask = ((uint64_t)1 << PEAK_BITS) - 1, owner = (uint64_t)pid << PEAK_BITS;
+    uint64_t old = atomic_load_explicit(&seen_peak, memory_order_relaxed);
+    uint64_t kib = bytes / 1024;
+
+    if (kib > mask)
+        return bytes;
+    for (;;) {
+        /* A child made by fork() begins with a peak of its own. */
+        uint64_t seen = old >> PEAK_BITS == (uint64_t)pid ? old & mask : 0;
+
+        if (seen * 1024 >= bytes)
+            return seen * 1024;
+        if (atomic_compare_exchange_weak_explicit(&seen_peak, &old, owner | kib,
+                                                  memory_order_relaxed, memory_order_relaxed))
+            return bytes;
+    }
+}
+
+void as_memory_forget_peak(void)
+{
+    atomic_store_explicit(&seen_peak, 0, memory_order_relaxed);
+}
+
+/* Readings of another root are texts of a test. */
+static bool is_of_here(const struct as_memory_reader *reader)
+{
+    return reader->root[0] == '\0';
+}
+
 /* ---- readings ---- */
 
 uint64_t as_memory_read_rss(struct as_memory_reader *reader)
@@ -256,6 +297,8 @@ uint64_t as_memory_read_rss(struct as_memory_reader *reader)
         as_memory_parse_statm(&s, text, page_size());
     if (s.rss_bytes == UNKNOWN && reopened(reader, AS_MEMORY_STATM, text))
         as_memory_parse_statm(&s, text, page_size());
+    if (is_of_here(reader) && s.rss_bytes != UNKNOWN)
+        (void)raise_peak(reader->pid, s.rss_bytes);
     return s.rss_bytes;
 }
 
@@ -418,6 +461,11 @@ int as_memory_read(struct as_memory_reader *reader, struct assay_memory_snapshot
     own_files(reader);
     as_memory_now(&out->monotonic_ns, &out->timestamp_us);
     read_status(reader, out);
+    if (is_of_here(reader) && out->peak_rss_bytes != UNKNOWN) {
+        if (out->rss_bytes != UNKNOWN && out->rss_bytes > out->peak_rss_bytes)
+            out->peak_rss_bytes = out->rss_bytes;
+        out->peak_rss_bytes = raise_peak(reader->pid, out->peak_rss_bytes);
+    }
     read_faults(reader, out);
     if (how == ASSAY_CAPTURE_ALL)
         read_shares(reader, out);

@@ -49,7 +49,11 @@ uint64_t as_memory_peek_rss(const struct as_memory_reader *reader);
 /* Memory of the machine, or the container's limit when that is less; read once. */
 uint64_t as_memory_read_total(struct as_memory_reader *reader);
 
-/* A whole reading; as assay_memory_capture(). */
+/* The kernel's peak was reset: what was read before is no longer part of it. */
+void as_memory_forget_peak(void);
+
+/* A whole reading; as assay_memory_capture(). Its peak is never lower than that of an earlier
+ * reading of the process, or than resident memory that was read. */
 int as_memory_read(struct as_memory_reader *reader, struct assay_memory_snapshot *out,
                    enum assay_capture how, struct assay_error *err);
 

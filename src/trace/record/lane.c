@@ -301,7 +301,8 @@ static bool was_overtaken(const struct as_lane *lane, uint64_t time)
 
         if ((word & AS_TAG_MASK) != chunk->tag || !as_kind_is_timed(kind))
             continue; /* claimed by code that we interrupted ourselves, or data of a mark before */
-        return kind < AS_RECORD_LOST_FROM && __atomic_load_n(&r->time, __ATOMIC_RELAXED) > time;
+        return (kind < AS_RECORD_LOST_FROM || kind > AS_RECORD_WAIT_TO) &&
+               __atomic_load_n(&r->time, __ATOMIC_RELAXED) > time;
     }
     return false;
 }
@@ -348,11 +349,15 @@ void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind)
 
 uint32_t assay_site_register_(struct assay_site *site)
 {
-    struct as_site_spec spec = {
-        .name = site->name, .file = site->file, .line = site->line, .category = site->category};
+    struct as_site_spec spec;
     int kept = errno;
-    uint32_t id = as_site_intern(&spec);
+    uint32_t id;
 
+    if (!site)
+        return 0;
+    spec = (struct as_site_spec){
+        .name = site->name, .file = site->file, .line = site->line, .category = site->category};
+    id = as_site_intern(&spec);
     __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
     errno = kept;
     return id;
