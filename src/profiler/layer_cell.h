@@ -42,7 +42,7 @@ struct as_layer_thread {
     struct as_layer_frame *frame;
     uint32_t depth, capacity;
     uint32_t beyond; /* open deeper than there is memory for */
-    uint32_t number;
+    uint32_t number, tid;
 };
 
 /* What was told beside the time of a call: one block, texts behind the pairs. */
@@ -56,7 +56,7 @@ struct as_layer_record {
     uint64_t start_ticks, end_ticks, duration_ns, self_ns;
     struct as_layer_name *name;
     struct as_layer_extra *extra;
-    uint32_t thread;
+    uint32_t thread, tid;
     uint16_t depth;
     bool failed;
 };

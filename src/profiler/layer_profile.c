@@ -60,10 +60,12 @@ struct as_layer_thread *as_layer_profile_thread(struct as_layer_profile *p)
     return t;
 }
 
-void as_layer_thread_restart(struct as_layer_profile *p, struct as_layer_thread *t, uint32_t number)
+void as_layer_thread_restart(struct as_layer_profile *p, struct as_layer_thread *t, uint32_t number,
+                             uint32_t tid)
 {
     as_layer_profile_abandon(p, t, t->depth + (uint64_t)t->beyond);
     t->number = number;
+    t->tid = tid;
     p->n_numbers = number >= p->n_numbers ? number + 1 : p->n_numbers;
 }
 
@@ -177,8 +179,9 @@ static void tell_outer(struct as_layer_thread *t, const struct as_layer_frame *i
     outer->excused_ns += inner->before_ns + inner->excused_ns;
 }
 
-static void keep_call(struct as_layer_profile *p, const struct as_layer_frame *frame,
-                      const struct as_layer_end *how, const struct as_layer_call *call)
+static void keep_call(struct as_layer_profile *p, const struct as_layer_thread *t,
+                      const struct as_layer_frame *frame, const struct as_layer_end *how,
+                      const struct as_layer_call *call)
 {
     struct as_layer_record record = {.start_ticks = frame->start_ticks,
                                      .end_ticks = how->ticks,
@@ -186,6 +189,7 @@ static void keep_call(struct as_layer_profile *p, const struct as_layer_frame *f
                                      .self_ns = call->self_ns,
                                      .name = frame->cell->name,
                                      .thread = call->thread,
+                                     .tid = t->tid,
                                      .depth = (uint16_t)call->depth,
                                      .failed = how->failed};
 
@@ -229,7 +233,7 @@ bool as_layer_profile_end(struct as_layer_profile *p, struct as_layer_thread *t,
         return false;
     call->name = frame->cell->name;
     if (how->keep)
-        keep_call(p, frame, how, call);
+        keep_call(p, t, frame, how, call);
     return true;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "profiler/layer_clock.h"
+#include "trace/run/run_maker.h"
 
 #define AS_LAYER_EXACT     4096u /* calls whose times are all kept; more are counted by size */
 #define AS_LAYER_NEWEST    1000u /* times reported one by one */
@@ -56,8 +57,8 @@ const struct as_layer_clock *as_layer_profile_clock(const struct as_layer_profil
 struct as_layer_thread *as_layer_profile_thread(struct as_layer_profile *p);
 
 /* Another thread, of that number, goes on in its place. What was open is counted as abandoned. */
-void as_layer_thread_restart(struct as_layer_profile *p, struct as_layer_thread *t,
-                             uint32_t number);
+void as_layer_thread_restart(struct as_layer_profile *p, struct as_layer_thread *t, uint32_t number,
+                             uint32_t tid);
 
 /* A layer begins. `site` is the recorder's (trace/record/site_table.h); 0: one of too many names.
  * `before_ns` of profiling before it are no time of the layers around it. */
@@ -82,6 +83,9 @@ size_t as_layer_profile_close(struct as_layer_profile *p);
 
 /* Forgets all statistics; no layer is open. */
 void as_layer_profile_reset(struct as_layer_profile *p);
+
+/* Adds the newest calls to a run, as spans. */
+void as_layer_profile_put_spans(const struct as_layer_profile *p, struct as_run_maker *to);
 
 /* A copy of all that is known. */
 AS_MUST_USE int as_layer_profile_read(struct as_layer_profile *p, size_t top,

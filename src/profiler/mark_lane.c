@@ -142,7 +142,7 @@ static void take_over(struct as_mark_set *set, struct as_mark_thread *t)
     t->tid = (pid_t)syscall(SYS_gettid);
     r = as_mark_claim(set, t, 1);
     if (r)
-        as_mark_store(r, set->next_number++, AS_MARK_RESTART, 0);
+        as_mark_store(r, set->next_number++, AS_MARK_RESTART, (uint32_t)t->tid);
     else
         t->owner = 0; /* the next mark tries again */
 }

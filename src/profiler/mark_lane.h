@@ -9,7 +9,7 @@
  *   unit   = leading record, then records of data that belong to it, in one chunk
  *   leading: BEGIN, END, FAIL of assay/scope.h, with the layer's site and a time stamp;
  *            DROP (data: how many of the innermost open layers were left without an end);
- *            RESTART (data: number of the thread that now uses the lane; nothing is open)
+ *            RESTART (site: id of the thread that now uses the lane, data: its number)
  *   data:    FIELD (site: enum as_mark_field), PAIR (site: key; a number), WORDS (site: key, 0 for
  *            the reason of a failure; data: bytes of text), TEXT (eight bytes of that text)
  *

@@ -262,7 +262,7 @@ static void layers_left_without_an_end_are_counted(void **state)
     end(p, false);
     assert_false(end_as(p, &(struct as_layer_end){0})); /* none is open */
     begin(p, "of a thread that ended");
-    as_layer_thread_restart(p, thread, 3);
+    as_layer_thread_restart(p, thread, 3, 4711);
     seen = read_it(p);
     assert_int_equal(seen->calls_abandoned, 2);
     assert_int_equal(seen->total_calls, 2);

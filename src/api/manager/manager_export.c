@@ -192,24 +192,33 @@ static int with_found(struct assay_manager *m, use_found use, void *user, struct
     return rc;
 }
 
+struct making {
+    struct as_run_maker maker;
+    const struct as_layer_profile *layers;
+};
+
 static void put_run(void *user, const struct as_manager_run *found)
 {
-    as_manager_run_put(user, found);
+    struct making *making = user;
+
+    as_manager_run_put(&making->maker, found);
+    if (!found->reason[AS_PART_LAYERS])
+        as_layer_profile_put_spans(making->layers, &making->maker);
 }
 
 static int make_run(struct assay_manager *m, const char *path, struct as_run **run,
                     struct assay_error *err)
 {
-    struct as_run_maker maker;
-    int rc = as_run_maker_open(&maker, path, AS_KIND_MANAGER, err);
+    struct making making = {.layers = m->layers};
+    int rc = as_run_maker_open(&making.maker, path, AS_KIND_MANAGER, err);
 
     *run = NULL;
     if (rc < 0)
         return rc;
-    rc = with_found(m, put_run, &maker, err);
+    rc = with_found(m, put_run, &making, err);
     if (rc == ASSAY_OK)
-        return as_run_maker_finish(&maker, run, err);
-    as_run_maker_drop(&maker);
+        return as_run_maker_finish(&making.maker, run, err);
+    as_run_maker_drop(&making.maker);
     return rc;
 }
 

@@ -235,7 +235,7 @@ void as_manager_feed(void *manager, struct as_mark_thread *t, const struct as_ma
         as_layer_profile_abandon(m->layers, figures, unit->time);
         break;
     case AS_MARK_RESTART:
-        as_layer_thread_restart(m->layers, figures, (uint32_t)unit->time);
+        as_layer_thread_restart(m->layers, figures, (uint32_t)unit->time, unit->site);
         break;
     default:
         break; /* data of a unit that was given up */
