@@ -267,17 +267,19 @@ int assay_manager_export(struct assay_manager *manager, const char *path, struct
     struct as_out out;
     int rc = as_manager_check(manager, err);
 
-    if (rc == ASSAY_OK && (!path || !*path))
-        rc = as_fail(err, ASSAY_ERR_USAGE, "an export needs the path of the file to write");
-    if (rc == ASSAY_OK)
-        rc = as_folder_make_above(path, 0777, err);
-    if (rc == ASSAY_OK && is_run_path(path)) {
+    if (rc < 0)
+        return rc;
+    if (!path || !*path)
+        return as_fail(err, ASSAY_ERR_USAGE, "an export needs the path of the file to write");
+    rc = as_folder_make_above(path, 0777, err);
+    if (rc < 0)
+        return rc;
+    if (is_run_path(path)) {
         rc = make_run(manager, path, &run, err);
         as_run_close(run);
         return rc;
     }
-    if (rc == ASSAY_OK)
-        rc = as_out_file(&out, path, err);
+    rc = as_out_file(&out, path, err);
     if (rc < 0)
         return rc;
     rc = write_report(&out, manager, err);
@@ -295,10 +297,10 @@ static int to_memory(struct assay_manager *m, write_text write, char **text, siz
     size_t n;
     int rc = as_manager_check(m, err);
 
-    if (rc == ASSAY_OK && !text)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the text");
     if (rc < 0)
         return rc;
+    if (!text)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the text");
     *text = NULL;
     rc = as_out_memory(&out, err);
     if (rc < 0)
@@ -356,10 +358,11 @@ int assay_manager_print(struct assay_manager *manager, FILE *file, struct assay_
     struct as_out out;
     int rc = as_manager_check(manager, err), fd;
 
-    if (rc == ASSAY_OK && !file)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no file was given to print to");
-    if (rc == ASSAY_OK)
-        rc = as_out_memory(&out, err);
+    if (rc < 0)
+        return rc;
+    if (!file)
+        return as_fail(err, ASSAY_ERR_USAGE, "no file was given to print to");
+    rc = as_out_memory(&out, err);
     if (rc < 0)
         return rc;
     fd = fileno(file); /* -1: a stream in memory */

@@ -27,10 +27,10 @@ int assay_manager_layers(struct assay_manager *manager, size_t top,
 
     if (out)
         *out = NULL;
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the layers");
     if (rc < 0)
         return rc;
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the layers");
     as_manager_lock(manager);
     rc = as_layer_profile_read(manager->layers, top, out, err);
     if (rc == ASSAY_OK)
@@ -45,10 +45,10 @@ int assay_manager_analyze_bottlenecks(struct assay_manager *manager,
 {
     int rc = as_manager_check(manager, err);
 
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the bottlenecks");
     if (rc < 0)
         return rc;
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the bottlenecks");
     as_manager_lock(manager);
     rc = assay_bottleneck_analyzer_analyze(manager->bottleneck, out, err);
     as_manager_unlock(manager);
@@ -60,10 +60,10 @@ int assay_manager_leak_summary(struct assay_manager *manager, struct assay_leak_
 {
     int rc = as_manager_check(manager, err);
 
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the summary of leaks");
     if (rc < 0)
         return rc;
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the summary of leaks");
     as_manager_lock(manager);
     rc = as_manager_held_tell(&manager->held, manager->leak, err);
     if (rc == ASSAY_OK)
