@@ -26,6 +26,15 @@ foreach(name assay-trace assay assay-experiment)
     install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
+# Section 3 of the manual, printed from the headers.
+set(man3 ${CMAKE_BINARY_DIR}/man3)
+file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.h)
+add_custom_command(OUTPUT ${man3}/assay-library.3
+    COMMAND python3 ${PROJECT_SOURCE_DIR}/tools/print-man3 ${PROJECT_SOURCE_DIR}/include ${man3} ${PROJECT_VERSION}
+    DEPENDS ${public_headers} ${PROJECT_SOURCE_DIR}/tools/print-man3 VERBATIM)
+add_custom_target(assay-man3 ALL DEPENDS ${man3}/assay-library.3)
+install(DIRECTORY ${man3} DESTINATION ${CMAKE_INSTALL_MANDIR})
+
 if(TARGET assay)
     install(TARGETS assay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     # Printed by the program itself, so that they cannot disagree with it.

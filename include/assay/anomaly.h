@@ -1,11 +1,11 @@
 /* assay/anomaly.h - whether a value of a layer does not belong to the ones just before it.
  *
  *     struct assay_anomaly_detector *a;
- *     assay_anomaly_detector_new(&a, NULL, &err);
  *     const struct assay_anomaly *found;
- *     if (assay_anomaly_detector_add(a, "conv1", "execution_time", seconds, time_seconds, &found,
- * &err)
- * == 1) printf("%s: z %g\n", found->layer, found->z);
+ *     assay_anomaly_detector_new(&a, NULL, &err);
+ *     if (assay_anomaly_detector_add(a, "conv1", "time", seconds, now, &found, &err) == 1)
+ *         printf("%s: z %g\n", found->layer, found->z);
+ *     assay_anomaly_detector_free(a);
  *
  * A value is compared with the last 50 of the same layer and metric, itself not among them, and
  * then joins them. Two tests, either suffices: the distance from their mean in standard deviations,

@@ -1,10 +1,12 @@
 /* assay/bottlenecks.h - which layers hold a program back, why, and what fixing one could gain.
  *
  *     struct assay_bottleneck_analyzer *a;
- *     assay_bottleneck_analyzer_new(&a, NULL, &err);
- *     assay_bottleneck_analyzer_record(a, "conv1", &metrics, &err);       one call after another
  *     const struct assay_bottleneck_result *r;
- *     assay_bottleneck_analyzer_analyze(a, &r, &err);
+ *     assay_bottleneck_analyzer_new(&a, NULL, &err);
+ *     assay_bottleneck_analyzer_call(a, "conv1", seconds); // one call after another
+ *     if (assay_bottleneck_analyzer_analyze(a, &r, &err) == 0 && r->n_ranked > 0)
+ *         printf("%s takes %g %%\n", r->ranked[0].layer, 100 * r->ranked[0].share);
+ *     assay_bottleneck_analyzer_free(a);
  *
  * Two answers from the same readings: the documented one, relative to a percentile of all times
  * (`bottlenecks`, `recommendations`, `summary`), and one by share of exclusive time with causes

@@ -1,11 +1,13 @@
 /* assay/compare.h - which of several backends runs the same layers fastest, and how surely.
  *
  *     struct assay_compare *c;
+ *     const struct assay_comparison *r;
  *     assay_compare_new(&c, NULL, &err);
  *     assay_compare_layer(c, "PyTorch", "conv1", seconds, n);
  *     assay_compare_layer(c, "ONNX", "conv1", seconds2, n2);
- *     const struct assay_comparison *r;
- *     assay_compare_run(c, NULL, 0, &r, &err);
+ *     if (assay_compare_run(c, NULL, 0, &r, &err) == 0)
+ *         puts(r->summary.recommendation);
+ *     assay_compare_free(c);
  *
  * Times are seconds. What was not told is NaN: it is last in every order and wins nothing. One
  * thread at a time. */

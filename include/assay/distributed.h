@@ -2,12 +2,14 @@
  * waiting cost them.
  *
  *     struct assay_distributed *d;
+ *     const struct assay_distributed_result *r;
  *     assay_distributed_new(&d, NULL, &err);
  *     assay_distributed_node(d, "rank0", 1.25);
  *     assay_distributed_node(d, "rank1", 1.5);
  *     assay_distributed_transfer(d, "rank0", "rank1", "all_reduce", 1 << 20, 0.01);
- *     const struct assay_distributed_result *r;
- *     assay_distributed_analyze(d, &r, &err);
+ *     if (assay_distributed_analyze(d, &r, &err) == 0)
+ *         printf("slowest: %s\n", r->load.slowest_node);
+ *     assay_distributed_free(d);
  *
  * Two answers from the same events: the documented one, which adds all durations as if they came
  * one after the other (`bottlenecks`), and one by node: overlapping intervals counted once, each

@@ -9,6 +9,7 @@
  * - A struct that the program fills in: the program sets it, and leaves what it does not know 0.
  *
  *       struct assay_session_options options = {.size = sizeof options, .label = "first try"};
+ *       assay_session_open("run.assay", &options, &err);
  *
  *   ASSAY_SIZED() is the same for C++17. Fields that the library knows and the program does not are
  *   0, which means unknown or the default. USAGE for a struct without its size, and for one with
@@ -77,6 +78,8 @@ struct assay_error {
  * initializers:
  *
  *     auto options = ASSAY_SIZED(struct assay_session_options);
+ *     options.label = "first try";
+ *     assay_session_open("run.assay", &options, &err);
  */
 #ifdef __cplusplus
 extern "C++" {

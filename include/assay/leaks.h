@@ -2,9 +2,12 @@
  * beside it one that spikes, sawtooth and warm-up do not fool.
  *
  *     struct assay_leak_detector *d;
+ *     struct assay_leak_summary s;
  *     assay_leak_detector_new(&d, NULL, &err);
- *     assay_leak_detector_add(d, "conv1", memory_mb, step, time_seconds, &err);      one reading
- * after another struct assay_leak_summary s; assay_leak_detector_summary(d, &s, &err);
+ *     assay_leak_detector_sample(d, "conv1", bytes); // one reading after another
+ *     if (assay_leak_detector_summary(d, &s, &err) == 0 && s.growing)
+ *         printf("%zu places leak\n", s.n_incidents);
+ *     assay_leak_detector_free(d);
  *
  * MB in this header is MiB, as the documented fields mean it. One thread at a time. */
 #ifndef ASSAY_LEAKS_H
@@ -44,10 +47,10 @@ struct assay_leak_incident {
     double mb_per_step;   /* of that line */
     double mb_per_second; /* NaN when time did not pass */
     double p_value;       /* Mann and Kendall, two-sided, corrected for readings that depend on each
-                             other:       of the surest of the ranges of readings in which growth was
-                             found, and       so       always below the option of this name */
+                             other: of the surest of the ranges of readings in which growth was
+                             found, and so always below the option of this name */
     double tau;           /* of the whole incident */
-    double seconds_to_exhaustion; /* at this rate, of the memory told by set_room; NaN: unknown */
+    double seconds_to_exhaustion; /* at this rate, of the headroom that was set; NaN: unknown */
 };
 
 /* Called in the thread that added the reading, once for each new incident and once for each window

@@ -160,7 +160,8 @@ struct assay_manager_span {
 
 /* Begins a layer on this thread. Never fails: while no session runs, with a NULL manager, or with
  * more than 1,024 layers open, the span is empty and ending it does nothing. Names are copied and
- * cut at 1,000 bytes. While a recording session (assay.h) is open the layer is marked there too. */
+ * cut at 1,000 bytes. While a recording session (session.h) is open the layer is marked there too.
+ */
 ASSAY_API struct assay_manager_span assay_manager_layer_begin(struct assay_manager *manager,
                                                               const char *name);
 
@@ -534,8 +535,10 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
 /* The same for the rest of a function, under the function's name. */
 #define ASSAY_MANAGER_FUNCTION(manager) ASSAY_MANAGER_LAYER(manager, __func__)
 
-/* Evaluates an expression inside a layer and gives its value: y = ASSAY_MANAGER_CALL(m, "conv1",
- * conv(x, w)); */
+/* Evaluates an expression inside a layer and gives its value:
+ *
+ *     int y = ASSAY_MANAGER_CALL(m, "conv1", conv(x, n));
+ */
 #define ASSAY_MANAGER_CALL(manager, name, ...)                                                     \
     __extension__({                                                                                \
         ASSAY_MANAGER_LAYER(manager, name);                                                        \
@@ -544,6 +547,7 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
 
 /* Defines `wrapper`, which calls `function` inside a layer of that function's name; `manager` is an
  * expression that is looked at in every call:
+ *
  *     ASSAY_MANAGER_WRAP(int, timed_conv, my_manager, conv, (const float *x, int n), (x, n)) */
 #define ASSAY_MANAGER_WRAP(type, wrapper, manager, function, parameters, arguments)                \
     static inline type wrapper parameters                                                          \

@@ -1,9 +1,10 @@
 /* assay/memory.h - what a process holds: by the system's account, and by category as the program
  * itself tells it.
  *
- *     assay_memory_add(ASSAY_MEMORY_KV_CACHE, bytes);      the program's own account
  *     struct assay_memory_snapshot now;
- *     assay_memory_capture(&now, ASSAY_CAPTURE_ALL, NULL);
+ *     assay_memory_add(ASSAY_MEMORY_KV_CACHE, bytes); // the program's own account
+ *     if (assay_memory_capture(&now, ASSAY_CAPTURE_ALL, &err) == 0)
+ *         printf("%" PRIu64 " bytes resident\n", now.rss_bytes);
  *
  * A value that cannot be had is ASSAY_UNKNOWN and `why` says why; it is never 0. Counting
  * (add, sub, alloc, free) may be done from any thread and from several at once; a tracker may be

@@ -1,7 +1,9 @@
 /* assay/model.h - describes a neural network in C, or opens one from a file, and counts it.
  *
- *     struct assay_model *m = assay_model_new(NULL);
+ *     struct assay_model *m;
+ *     struct assay_model_counts counts;
  *     const int64_t shape[] = {1, 128};
+ *     assay_model_new(&m, NULL, &err);
  *     int x = assay_model_input(m, "x", ASSAY_DTYPE_F32, 2, shape);
  *     x = assay_model_linear(m, "fc1", x, 64, true);
  *     x = assay_model_activation(m, ASSAY_ACTIVATION_RELU, NULL, x);

@@ -1,8 +1,16 @@
 /* assay/power.h - power over time, and the energy it comes to.
  *
  *     struct assay_power_source source;
- *     assay_power_source_open("constant:75W", &source, NULL);
- *     assay_power_tracker_start(tracker, &source, 10000, NULL);
+ *     struct assay_power_tracker *tracker;
+ *     struct assay_energy_result energy;
+ *     if (assay_power_tracker_new(&tracker, NULL, &err) == 0 &&
+ *         assay_power_source_open("constant:75W", &source, &err) == 0 &&
+ *         assay_power_tracker_start(tracker, &source, 10000, &err) == 0)
+ *         work();
+ *     assay_power_tracker_stop(tracker, NULL);
+ *     if (assay_power_tracker_energy(tracker, &energy, &err) == 0 && energy.available)
+ *         printf("%g J\n", energy.total_joules);
+ *     assay_power_tracker_free(tracker);
  *
  * Anybody may write a source: fill the struct below. What cannot be measured is said to be
  * unavailable, with the reason; it is never 0. A source that counts joules is believed before the

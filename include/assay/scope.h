@@ -399,7 +399,12 @@ static inline void assay_timed_block_close_(const struct assay_timed_block_ *blo
 #define ASSAY_JOIN_(a, b)  ASSAY_JOIN2_(a, b)
 
 /* Times the block or statement after it and stores the milliseconds in the double that `ms` points
- * to:  double ms; ASSAY_TIMED("load", &ms) { load(); }
+ * to:
+ *
+ *     double ms;
+ *     ASSAY_TIMED("load", &ms)
+ *         work();
+ *
  * The time is stored and the timer closed whichever way the block is left: at its end, by return,
  * goto or an exception. The macro is a loop that runs once, so `break` and `continue` in the block
  * both end the block, not a loop around it. */
@@ -471,7 +476,9 @@ static inline void assay_timed_block_close_(const struct assay_timed_block_ *blo
     struct assay_scope assay_function_ __attribute__((cleanup(assay_scope_close_), unused)) =      \
         assay_scope_open_(&assay_function_site_)
 
-/* Evaluates an expression inside a layer and gives its value: y = ASSAY_CALL("conv1", conv(x, w));
+/* Evaluates an expression inside a layer and gives its value:
+ *
+ *     int y = ASSAY_CALL("conv1", conv(x, n));
  */
 #define ASSAY_CALL(name, ...)                                                                      \
     __extension__({                                                                                \
@@ -480,6 +487,7 @@ static inline void assay_timed_block_close_(const struct assay_timed_block_ *blo
     })
 
 /* Defines `wrapper`, which calls `function` inside a layer of that function's name:
+ *
  *     ASSAY_WRAP(int, timed_conv, conv, (const float *x, int n), (x, n)) */
 #define ASSAY_WRAP(type, wrapper, function, parameters, arguments)                                 \
     static inline type wrapper parameters                                                          \

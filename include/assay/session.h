@@ -3,10 +3,10 @@
  *     struct assay_error err;
  *     if (assay_session_open("run.assay", NULL, &err) < 0)
  *         fprintf(stderr, "%s\n", err.msg);
- *     for (int i = 0; i < 100; i++) {
+ *     for (uint64_t i = 0; i < 100; i++) {
  *         assay_iteration(i);
  *         ASSAY_SCOPE("conv1");
- *         conv(...);
+ *         work();
  *     }
  *     assay_session_close(&err);
  *

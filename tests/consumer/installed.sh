@@ -83,3 +83,4 @@ told=$(printf '#include <assay/error.h>\nASSAY_VERSION_MAJOR.ASSAY_VERSION_MINOR
 needed=$(readelf -d "$lib/libassay-trace.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc\.so\.6|ld-linux.*)$' || true)
 [ -z "$needed" ] || fail "libassay-trace.so needs $needed"
 test -s "$work/tree/share/man/man1/assay-report.1" || fail 'no manual was installed'
+test -s "$work/tree/share/man/man3/assay_manager_new.3" || fail 'no manual of the library was installed'

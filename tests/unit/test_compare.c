@@ -487,7 +487,7 @@ static void layers_are_added_one_by_one(void **state)
     static const double slow[] = {2, 2.1, 1.9, 2}, fast[] = {1, 1.1, 0.9, 1};
     struct assay_compare *c = *state;
     const struct assay_comparison *r;
-    char name[16];
+    char name[32];
 
     for (int i = 0; i < 5; i++) {
         (void)snprintf(name, sizeof name, "layer%d", i);

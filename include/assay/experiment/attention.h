@@ -1,10 +1,9 @@
 /* assay/experiment/attention.h - attention as a workload: the soft-max baseline, the operator gated
  * by a minimum cut, and a sparse one that computes only what a mask keeps.
  *
- *     struct assay_attn_shape shape = {.batch = 1, .heads = 8, .kv_heads = 8,
- *                                      .seq_len = 1024, .dim = 64};
+ *     struct assay_attn_shape shape = {1, 8, 8, 1024, 64, false};
  *     struct assay_attn *attn;
- *     assay_attn_new(&attn, 2, &err);
+ *     assay_attn_new(&attn, NULL, &err);
  *     assay_attn_softmax(attn, &shape, q, k, v, out, &err);
  *
  * Results and decisions are the same bits for any number of threads, on any processor and with any

@@ -2,10 +2,15 @@
  * (.rvf) that may be signed.
  *
  *     const char *witnesses[] = {"a.jsonl", "b.jsonl"};
- *     struct assay_bundle_options o = {.output = "all.rvf", .witnesses = witnesses,
- *                                      .n_witnesses = 2, .key_path = "key.pem"};
- *     assay_bundle_pack(&o, &err);
- *     assay_bundle_verify("all.rvf", "public.pem", &report, &err);
+ *     struct assay_bundle_options o = ASSAY_SIZED(struct assay_bundle_options);
+ *     struct assay_bundle_report report;
+ *     o.output = "all.rvf";
+ *     o.witnesses = witnesses;
+ *     o.n_witnesses = 2;
+ *     o.key_path = "key.pem";
+ *     if (assay_bundle_pack(&o, &err) < 0 ||
+ *         assay_bundle_verify("all.rvf", "public.pem", &report, &err) < 0)
+ *         fprintf(stderr, "%s\n", err.msg);
  *
  * The file is a row of RVF segments without anything before, between or after them. All numbers are
  * little-endian. A segment is a header of 64 bytes, the payload, with the flag "signed" a footer,

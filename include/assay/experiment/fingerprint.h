@@ -1,8 +1,11 @@
 /* assay/experiment/fingerprint.h - one hash that says whether two results may be compared.
  *
- *     char hex[65];
- *     assay_bench_config_hash(&config, hex, NULL);        the six settings of a benchmark
- *     assay_fingerprint_machine(fingerprint, NULL); and all there is to say of the machine
+ *     char hex[ASSAY_HASH_HEX];
+ *     struct assay_fingerprint *fingerprint;
+ *     if (assay_bench_config_hash(&config, hex, &err) < 0 || // the six settings of a benchmark
+ *         assay_fingerprint_new(&fingerprint, NULL, &err) < 0 ||
+ *         assay_fingerprint_machine(fingerprint, &err) < 0) // and what the machine is
+ *         fprintf(stderr, "%s\n", err.msg);
  *
  * Hashes are SHA-256 of compact JSON, in lower-case hex. The text of a number is pinned: the fewest
  * digits that read back, always with a point or an exponent. Text is UTF-8. */

@@ -3,7 +3,8 @@
  *
  *     struct assay_delta_metric delta;
  *     assay_quality_delta_behavior(base, n, gated, n, &delta, &err);
- *     if (delta.coherence_loss > 0.05) ...
+ *     if (delta.coherence_loss > 0.05)
+ *         puts("the outputs differ");
  *
  * Numbers are f32, sums are double. Two vectors or masks of different lengths are an error, never
  * cut to the shorter; NaN and infinity are errors that say where they are. What cannot be told is

@@ -3,9 +3,12 @@
  *
  *     struct assay_witness *w = NULL;
  *     assay_witness_open(&w, "run.jsonl", ASSAY_WITNESS_MASK_PACKED, &err);
- *     for each sample {
- *         struct assay_witness_entry e = {.sample_id = i, .seq_len = n, ...};
- *         assay_witness_hash_tensor(q, n * d, e.q_hash, &err);
+ *     for (uint64_t i = 0; i < n_samples; i++) {
+ *         struct assay_witness_entry e;
+ *         memset(&e, 0, sizeof e);
+ *         e.sample_id = i;
+ *         e.seq_len = n;
+ *         assay_witness_hash_tensor(q, n * d, e.q_hash, &err); // and so on
  *         assay_witness_add(w, &e, &err);
  *     }
  *     assay_witness_close(w, &err);
