@@ -3,7 +3,7 @@
  *     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
  *     {
  *         ASSAY_LOCK(&mutex, "queue");
- *         push(item);
+ *         work();
  *     }
  *
  * takes the mutex to the end of the block. A mutex that is free costs one scope (scope.h) more than
@@ -125,15 +125,18 @@ ASSAY_HOT_ void assay_lock_held_close_(const struct assay_lock_held_ *held)
     })
 
 /* For any other kind of lock:
- *     if (!my_trylock(&l)) {
+ *
+ *     static pthread_spinlock_t spin;
+ *     if (pthread_spin_trylock(&spin) != 0) {
  *         ASSAY_LOCK_WAIT_SCOPE("table");
- *         my_lock(&l);
+ *         pthread_spin_lock(&spin);
  *     }
  *     {
  *         ASSAY_LOCK_HELD_SCOPE("table");
- *         ...
+ *         work();
  *     }
- *     my_unlock(&l);
+ *     pthread_spin_unlock(&spin);
+ *
  * A wait ends where the lock of that name is held next on the thread; one that is not followed by
  * that was given up, and is counted as such. */
 #define ASSAY_LOCK_WAIT_SCOPE(name)                                                                \

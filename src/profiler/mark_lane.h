@@ -7,7 +7,8 @@
  * interrupted. The reader is whoever holds the manager's lock.
  *
  *   unit   = leading record, then records of data that belong to it, in one chunk
- *   leading: BEGIN, END, FAIL of assay/scope.h, with the layer's site and a time stamp;
+ *   leading: BEGIN, END, FAIL of assay/scope.h, with a time stamp, the layer's site in the low 17
+ * bits and the session in those above: a layer that was begun as its session ended is nobody's;
  *            DROP (data: how many of the innermost open layers were left without an end);
  *            RESTART (site: id of the thread that now uses the lane, data: its number)
  *   data:    FIELD (site: enum as_mark_field), PAIR (site: key; a number), WORDS (site: key, 0 for
@@ -230,6 +231,15 @@ static inline struct assay_record_ *as_mark_claim(struct as_mark_set *set, struc
     return as_mark_claim_slow(set, t, slot, n);
 }
 
+#define AS_MARK_SITE_BITS 17
+_Static_assert(AS_RUN_MAX_SITES < 1u << AS_MARK_SITE_BITS, "every site fits");
+
+/* What stands in a leading record for a layer. */
+static inline uint32_t as_mark_layer(uint64_t session, uint32_t site)
+{
+    return (uint32_t)session << AS_MARK_SITE_BITS | site;
+}
+
 static inline void as_mark_store(struct assay_record_ *r, uint64_t data, uint32_t kind,
                                  uint32_t site)
 {
@@ -246,7 +256,7 @@ static inline void as_mark_store(struct assay_record_ *r, uint64_t data, uint32_
  */
 struct as_mark_unit {
     uint32_t kind; /* AS_RECORD_BEGIN, _END, _FAIL, AS_MARK_DROP, AS_MARK_RESTART */
-    uint32_t site;
+    uint32_t site; /* of a layer: as_mark_layer() */
     uint64_t time; /* or the leading record's data */
     struct as_mark_fields fields;
     struct assay_metadata *pair;

@@ -149,20 +149,20 @@ static void feed_bottleneck(struct assay_manager *m, const struct call *c)
 
 static void feed_extensions(struct assay_manager *m, const struct call *c, uint64_t rss)
 {
-    const struct assay_layer_call told = {
-        .size = sizeof told,
-        .layer = c->times.name->text,
-        .execution_seconds = (double)c->times.duration_ns / 1e9,
-        .self_seconds = (double)c->times.self_ns / 1e9,
-        .timestamp_seconds = c->timestamp,
-        .depth = c->times.depth,
-        .thread = c->times.thread,
-        .step = c->step,
-        .memory_mb = rss == ASSAY_UNKNOWN ? AS_UNKNOWN : (double)rss / AS_MIB,
-        .failed = c->how->failed,
-        .reason = c->how->reason,
-        .metadata = c->how->metadata,
-        .n_metadata = c->how->n_metadata};
+    const struct assay_layer_call told = {.size = sizeof told,
+                                          .layer = c->times.name->text,
+                                          .execution_seconds = (double)c->times.duration_ns / 1e9,
+                                          .self_seconds = (double)c->times.self_ns / 1e9,
+                                          .timestamp_seconds = c->timestamp,
+                                          .depth = c->times.depth,
+                                          .thread = c->times.thread,
+                                          .step = c->step,
+                                          .memory_mb = rss == ASSAY_UNKNOWN ? AS_UNKNOWN
+                                                                            : (double)rss / AS_MIB,
+                                          .failed = c->how->failed,
+                                          .reason = c->how->reason,
+                                          .metadata = c->how->metadata,
+                                          .n_metadata = c->how->n_metadata};
 
     for (size_t i = 0; i < m->n_extensions; i++) {
         if (m->extension[i].table.layer_end)
@@ -210,6 +210,14 @@ static void feed_end(struct assay_manager *m, struct as_layer_thread *figures,
                                 as_layer_clock_ns(&m->clock, 0, unit->fields.value[AS_MARK_AFTER]));
 }
 
+/* Whether a layer is of the session that is going on, or ended last. */
+static bool is_of_now(const struct assay_manager *m, const struct as_mark_unit *unit)
+{
+    const uint64_t session = atomic_load_explicit(&m->marks->session, memory_order_relaxed);
+
+    return unit->site >> AS_MARK_SITE_BITS == as_mark_layer(session, 0) >> AS_MARK_SITE_BITS;
+}
+
 void as_manager_feed(void *manager, struct as_mark_thread *t, const struct as_mark_unit *unit)
 {
     struct assay_manager *m = manager;
@@ -223,13 +231,16 @@ void as_manager_feed(void *manager, struct as_mark_thread *t, const struct as_ma
     }
     switch (unit->kind) {
     case AS_RECORD_BEGIN:
+        if (!is_of_now(m, unit))
+            break;
         as_layer_profile_begin(
-            m->layers, figures, unit->site, unit->time,
+            m->layers, figures, unit->site & ((1u << AS_MARK_SITE_BITS) - 1), unit->time,
             as_layer_clock_ns(&m->clock, 0, as_mark_get(&unit->fields, AS_MARK_BEFORE, 0)));
         break;
     case AS_RECORD_END:
     case AS_RECORD_FAIL:
-        feed_end(m, figures, unit);
+        if (is_of_now(m, unit))
+            feed_end(m, figures, unit);
         break;
     case AS_MARK_DROP:
         as_layer_profile_abandon(m->layers, figures, unit->time);

@@ -25,7 +25,7 @@ static uint64_t count(_Atomic uint64_t *n)
     return atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
 }
 
-/* All layers were forgotten since this thread last looked; so must the reader of its lane. */
+/* All layers were forgotten since this thread last looked, also by the reader of its lane. */
 static void follow_session(struct assay_manager *m, struct as_mark_thread *t)
 {
     const uint64_t session = atomic_load_explicit(&m->marks->session, memory_order_relaxed);
@@ -34,7 +34,7 @@ static void follow_session(struct assay_manager *m, struct as_mark_thread *t)
         return;
     t->session = session;
     t->forgotten = t->serial;
-    t->owed = AS_MARK_MAX_DEPTH;
+    t->owed = 0;
     set_depth(t, 0);
 }
 
@@ -65,7 +65,7 @@ static bool put_begin(struct assay_manager *m, struct as_mark_thread *t,
         as_mark_store(r + 1, as_layer_clock_ticks(&m->clock) - frame->entered_ticks, AS_MARK_FIELD,
                       AS_MARK_BEFORE);
     frame->start_ticks = as_layer_clock_ticks(&m->clock);
-    as_mark_store(r, frame->start_ticks, AS_RECORD_BEGIN, frame->site);
+    as_mark_store(r, frame->start_ticks, AS_RECORD_BEGIN, as_mark_layer(t->session, frame->site));
     return true;
 }
 
@@ -280,7 +280,8 @@ static void put_end(struct assay_manager *m, struct as_mark_thread *t, struct as
     r = put_fields(r, &fields);
     while (r < end)
         as_mark_store(r++, 0, AS_RECORD_PAD, 0);
-    as_mark_store(lead, how->ticks, how->failed ? AS_RECORD_FAIL : AS_RECORD_END, frame->site);
+    as_mark_store(lead, how->ticks, how->failed ? AS_RECORD_FAIL : AS_RECORD_END,
+                  as_mark_layer(t->session, frame->site));
 }
 
 /* Layers that were begun inside this one and left without an end, by longjmp() say. */
