@@ -126,16 +126,16 @@ ASSAY_HOT_ void assay_lock_held_close_(const struct assay_lock_held_ *held)
 
 /* For any other kind of lock:
  *
- *     static pthread_spinlock_t spin;
- *     if (pthread_spin_trylock(&spin) != 0) {
+ *     static pthread_mutex_t any = PTHREAD_MUTEX_INITIALIZER; // stands for your lock
+ *     if (pthread_mutex_trylock(&any) != 0) {
  *         ASSAY_LOCK_WAIT_SCOPE("table");
- *         pthread_spin_lock(&spin);
+ *         pthread_mutex_lock(&any);
  *     }
  *     {
  *         ASSAY_LOCK_HELD_SCOPE("table");
  *         work();
  *     }
- *     pthread_spin_unlock(&spin);
+ *     pthread_mutex_unlock(&any);
  *
  * A wait ends where the lock of that name is held next on the thread; one that is not followed by
  * that was given up, and is counted as such. */
