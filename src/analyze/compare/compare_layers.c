@@ -192,8 +192,8 @@ static bool has_samples(const struct as_compare_cell *cell)
 static int test_by_ranks(struct assay_speedup_test *out, const struct as_compare_cell *fast,
                          const struct as_compare_cell *slow, struct assay_error *err)
 {
-    struct as_rank_test test;
-    struct as_interval shift;
+    struct as_rank_test test = {0};
+    struct as_interval shift = {0};
     int rc = as_rank_test(&test, fast->log_samples, fast->n_samples, slow->log_samples,
                           slow->n_samples, err);
 
