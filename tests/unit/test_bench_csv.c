@@ -111,6 +111,7 @@ static void unknown_is_an_empty_field_and_never_zero(void **state)
     };
     const struct assay_power_sample power[] = {{UNIT_NAN, 1}, {0, 2}, {75.5, 3}};
     struct assay_memory_snapshot m[2];
+    struct assay_csv_rows *rows;
 
     (void)state;
     assert_int_equal(assay_write_results9_csv(path, &none, 1, NULL, NULL), ASSAY_OK);
@@ -124,7 +125,6 @@ static void unknown_is_an_empty_field_and_never_zero(void **state)
     as_memory_snapshot_clear(&m[0]);
     as_memory_snapshot_clear(&m[1]);
     m[0].timestamp_us = 5;
-    m[0].rss_bytes = 1; /* not in the file */
     m[1] = (struct assay_memory_snapshot){.timestamp_us = 6,
                                           .peak_rss_bytes = 100,
                                           .kv_cache_bytes = 10,
@@ -132,6 +132,15 @@ static void unknown_is_an_empty_field_and_never_zero(void **state)
                                           .temp_buffer_bytes = UINT64_MAX - 1};
     assert_int_equal(assay_write_memory_csv(path, m, 2, NULL, NULL), ASSAY_OK);
     expect_file(MEMORY "5,,,,\n6,100,10,0,18446744073709551614\n");
+    m[0].rss_bytes = 77; /* memory over time, as far as it is known */
+    assert_int_equal(assay_write_memory_csv(path, m, 2, NULL, NULL), ASSAY_OK);
+    expect_file(
+        "timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes,rss_bytes\n"
+        "5,,,,,77\n6,100,10,0,18446744073709551614,\n");
+    assert_int_equal(assay_read_memory_csv(path, &rows, NULL), ASSAY_OK);
+    assert_int_equal(assay_csv_memory(rows)[0].rss_bytes, 77);
+    assert_true(assay_csv_memory(rows)[1].rss_bytes == ASSAY_CSV_UNKNOWN);
+    assay_csv_rows_free(rows);
 }
 
 static void settings_are_quoted_and_come_back(void **state)

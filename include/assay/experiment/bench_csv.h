@@ -71,7 +71,9 @@ ASSAY_API int assay_write_results9_csv(const char *path, const struct assay_resu
 ASSAY_API int assay_write_latency_csv(const char *path, const struct assay_latency_record *records,
                                       size_t n, const struct assay_csv_stamp *stamp,
                                       struct assay_error *err);
-/* timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes. */
+/* timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,temp_buffer_bytes, and rss_bytes, the
+ * memory over time, when a snapshot has it (not 0 and not unknown). Files with and without the last
+ * column are read. */
 ASSAY_API int assay_write_memory_csv(const char *path,
                                      const struct assay_memory_snapshot *snapshots, size_t n,
                                      const struct assay_csv_stamp *stamp, struct assay_error *err);

@@ -30,6 +30,7 @@ struct assay_csv_rows {
 struct reading {
     const char *name;
     const struct as_csv_schema *schema;
+    size_t n_columns; /* that the file has */
     struct as_csv_reader csv;
     struct assay_csv_rows *out;
     struct assay_error *err;
@@ -45,9 +46,10 @@ static int wrong(const struct reading *r, const struct as_csv_column *c, const c
 
 static bool header_is(const struct as_csv_reader *csv, const struct as_csv_schema *schema)
 {
-    if (csv->n_fields != schema->n_columns)
+    if (csv->n_fields != schema->n_columns &&
+        csv->n_fields != schema->n_columns - schema->n_optional)
         return false;
-    for (size_t i = 0; i < schema->n_columns; i++) {
+    for (size_t i = 0; i < csv->n_fields; i++) {
         const struct as_csv_field *f = &csv->fields[i];
         const char *name = schema->columns[i].name;
 
@@ -76,6 +78,7 @@ static int read_header(struct reading *r, unsigned allowed)
         if (!(allowed >> i & 1) || !header_is(&r->csv, &as_csv_schemas[i]))
             continue;
         r->schema = &as_csv_schemas[i];
+        r->n_columns = r->csv.n_fields;
         r->out->schema = (enum assay_csv_schema)i;
         return ASSAY_OK;
     }
@@ -180,7 +183,7 @@ static void clear_row(enum assay_csv_schema schema, void *row)
         struct assay_memory_snapshot *snapshot = row;
 
         as_memory_snapshot_clear(snapshot);
-        snapshot->why = "a memory file holds five columns only";
+        snapshot->why = "a memory file holds a few columns only";
     } else if (schema == ASSAY_CSV_RESULTS) {
         struct assay_result_row *result = row;
 
@@ -194,16 +197,16 @@ static int take_row(struct reading *r)
     const struct as_csv_schema *schema = r->schema;
     char *at;
 
-    if (r->csv.n_fields != schema->n_columns)
+    if (r->csv.n_fields != r->n_columns)
         return as_fail(r->err, ASSAY_ERR_FORMAT,
                        "%.100s, line %" PRIu64 ": %zu fields where the header has %zu", r->name,
-                       r->csv.line, r->csv.n_fields, schema->n_columns);
+                       r->csv.line, r->csv.n_fields, r->n_columns);
     if (!as_vec_reserve(&out->rows, out->n, &out->capacity, schema->row_bytes))
         return as_fail_nomem(r->err);
     at = (char *)out->rows + out->n * schema->row_bytes;
     memset(at, 0, schema->row_bytes);
     clear_row(out->schema, at);
-    for (size_t i = 0; i < schema->n_columns; i++) {
+    for (size_t i = 0; i < r->n_columns; i++) {
         int rc = take_field(r, &schema->columns[i], &r->csv.fields[i], at);
 
         if (rc < 0)

@@ -25,12 +25,14 @@ struct as_csv_column {
     size_t offset;      /* in the row */
     size_t flag_offset; /* AS_CSV_US that may be empty: the bool that says whether it is known */
     double least, most; /* of the real ones */
+    bool zero_is_unknown;
 };
 
 struct as_csv_schema {
     const char *name;
     size_t row_bytes;
     size_t n_columns;
+    size_t n_optional; /* of the last columns: not in files of programs that do not know them */
     struct as_csv_column columns[AS_BENCH_CSV_COLUMNS];
 };
 

@@ -58,7 +58,7 @@ static int put_field(struct as_csv_writer *w, const struct as_csv_column *c, con
         return put_text(w, c, text, row, err);
     case AS_CSV_U64:
         memcpy(&u64, field, sizeof u64);
-        if (c->may_be_empty && u64 == ASSAY_CSV_UNKNOWN)
+        if (c->may_be_empty && (u64 == ASSAY_CSV_UNKNOWN || (c->zero_is_unknown && u64 == 0)))
             as_csv_empty(w);
         else
             as_csv_u64(w, u64);
@@ -116,15 +116,35 @@ static int check_stamp(const struct assay_csv_stamp *stamp, struct assay_error *
     return ASSAY_OK;
 }
 
+/* Whether any row has something in an optional column; all of these are whole numbers, 0 means not
+ * known. */
+static bool knows_optional(const struct as_csv_schema *schema, const char *rows, size_t n)
+{
+    for (size_t i = schema->n_columns - schema->n_optional; i < schema->n_columns; i++) {
+        for (size_t row = 0; row < n; row++) {
+            uint64_t value;
+
+            memcpy(&value, rows + row * schema->row_bytes + schema->columns[i].offset,
+                   sizeof value);
+            if (value != 0 && value != ASSAY_CSV_UNKNOWN)
+                return true;
+        }
+    }
+    return false;
+}
+
 static int write_csv(const char *path, enum assay_csv_schema which, const void *rows, size_t n,
                      const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
-    const struct as_csv_schema *schema = &as_csv_schemas[which];
+    struct as_csv_schema own = as_csv_schemas[which];
+    const struct as_csv_schema *schema = &own;
     struct as_out out;
     int rc;
 
     if (!path || !path[0] || (n > 0 && !rows))
         return as_fail(err, ASSAY_ERR_USAGE, "a path and rows to write are needed");
+    if (!knows_optional(schema, rows, n))
+        own.n_columns -= own.n_optional;
     rc = check_stamp(stamp, err);
     if (rc == ASSAY_OK)
         rc = as_folder_make_above(path, 0777, err);
