@@ -68,6 +68,8 @@ int main(int argc, char **argv)
         return open_and_close(argv[2]) == ASSAY_ERR_STATE ? 0 : 7;
     if (strcmp(how, "exec") == 0 || strcmp(how, "fork") == 0)
         in_child(argv, how);
+    if (strcmp(how, "away") == 0 && chdir("/") != 0)
+        return 6;
     if (strcmp(how, "become") == 0)
         execl(argv[0], argv[0], "plain", (char *)0);
     fib(3);
@@ -102,15 +104,25 @@ check "the other has its own" sh -c "ls | grep -Eq '^become[.][0-9]+[.]assay\$'"
 
 # A session of the program itself.
 exits 0 "the environment's session goes on" env ASSAY_RUN=first.assay ./shared open second.assay
-check "open fails with a sentence" grep -q 'open: the environment (ASSAY_RUN or ASSAY_REPORT) already has this process recorded into first.assay' out
+check "open fails with a sentence" grep -q 'open: the environment (ASSAY_RUN or ASSAY_REPORT) already has this process recorded into .*/first.assay' out
 check "so does close" grep -q 'close: the session was opened by the environment' out
 check "nothing else was recorded" test ! -e second.assay
 exits 0 "the run is whole" "$assay" verify first.assay
 
+# The command itself is started in the same shell.
+exits 0 "assay is not recorded" env ASSAY_RUN=first.assay ASSAY_REPORT=1 "$assay" report first.assay
+check "it reads the run" grep -q recursive out
+check "and leaves it alone" test ! -s err -a ! -e first.assay.old
+
+# A program that goes elsewhere.
+exits 5 "another folder at the end" env ASSAY_RUN=away.assay ASSAY_REPORT=away.txt ./static away
+check "the run and its report are where they were asked for" sh -c "'$assay' verify away.assay && grep -q recursive away.txt"
+check "nothing is left" test ! -e away.assay.ring
+
 # What cannot be recorded.
 mkdir -p closed && echo text >closed/file
 exits 5 "a file that is not a run" env ASSAY_RUN=closed/file ./shared
-check "one line says so" grep -Eq '^assay: ASSAY_RUN: closed/file exists and is not a run file.*; nothing is recorded$' err
+check "one line says so" grep -Eq '^assay: ASSAY_RUN: /.*closed/file exists and is not a run file.*; nothing is recorded$' err
 check "and only one" test "$(wc -l <err)" = 1
 exits 5 "a folder that cannot be" env ASSAY_RUN=closed/file/run.assay ./shared
 check "one line says so" grep -q '^assay: ASSAY_RUN: .*nothing is recorded$' err

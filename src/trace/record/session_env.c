@@ -94,12 +94,32 @@ static bool make_temporary(char out[PATH_MAX])
     return true;
 }
 
+/* The program may go to another folder before it ends. */
+static bool make_absolute(char path[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    size_t size, above;
+
+    if (path[0] == '/')
+        return true;
+    if (!getcwd(folder, sizeof folder))
+        return false;
+    size = strlen(path);
+    above = strlen(folder);
+    if (above + 1 + size >= PATH_MAX)
+        return false;
+    memmove(path + above + 1, path, size + 1);
+    memcpy(path, folder, above);
+    path[above] = '/';
+    return true;
+}
+
 static bool find_path(char path[PATH_MAX], const char *pattern, bool owned)
 {
     char wanted[PATH_MAX];
     bool has_pid;
 
-    if (!expand(wanted, pattern, &has_pid))
+    if (!expand(wanted, pattern, &has_pid) || !make_absolute(wanted))
         return false;
     if (owned || as_run_path_is_recorded(wanted))
         return find_free(path, wanted, has_pid);
@@ -114,7 +134,8 @@ static void open_session(const char *variable, const char *path, const char *rep
     struct assay_error err;
     bool has_pid;
 
-    if (report && strcmp(report, "1") != 0 && !expand(report_path, report, &has_pid)) {
+    if (report && strcmp(report, "1") != 0 &&
+        (!expand(report_path, report, &has_pid) || !make_absolute(report_path))) {
         tell("ASSAY_REPORT", "the path is too long");
         return;
     }
@@ -137,6 +158,8 @@ void as_session_from_environment(void)
     int kept = errno;
     bool wants_report = report && *report && strcmp(report, "0") != 0;
 
+    if (&as_reads_runs)
+        return; /* it would put its own run in the place of the one it is to read */
     if (run && *run) {
         if (find_path(path, run, secure_getenv(OWNER) != NULL))
             open_session("ASSAY_RUN", path, wants_report ? report : NULL, false);
