@@ -98,6 +98,8 @@ static void bench_layers(void)
 {
     struct as_memory_layer_reading out;
     struct as_memory_profile *p = NULL;
+    struct as_memory_moment newest = {0};
+    struct as_memory_change change;
     struct as_memory_span span;
     double us[READINGS];
 
@@ -106,8 +108,9 @@ static void bench_layers(void)
     for (int i = 0; i < READINGS; i++) {
         uint64_t from = as_clock_mono_ns();
 
-        (void)as_memory_profile_begin_layer(p, &span, NULL);
-        (void)as_memory_profile_end_layer(p, &span, "layer", 0, NULL, &out, NULL);
+        as_memory_profile_begin_layer(p, &newest, &span);
+        as_memory_profile_end_layer(p, &newest, &span, &change);
+        (void)!as_memory_profile_add(p, &change, "layer", 0, NULL, &out, NULL);
         us[i] = (double)(as_clock_mono_ns() - from) / 1e3;
     }
     bench_fact("memory_layer_reading", bench_median(us, READINGS), "us");

@@ -6,6 +6,7 @@
  * |----------------|---------------------------------------------------------------------------|
  * | session.h      | record what a program does into a run file (libassay-trace or libassay)   |
  * | scope.h        | mark layers, iterations and phases for that recording                     |
+ * | lock.h         | mark locks: how long threads wait for them and hold them                  |
  * | manager.h      | profile a program from inside and read the results in C                   |
  * | measure.h      | latency, memory and roofline of a function or a model                     |
  * | model.h        | describe, open and count a neural network                                 |
@@ -19,8 +20,8 @@
  * | distributed.h  | ranks of a training job compared                                          |
  *
  * The headers of assay/experiment/ (attention as a workload, quality, witnesses, bundles) need
- * -lassay-experiment -lassay. All but session.h and scope.h need -lassay. Programs that only record
- * include <assay/session.h> and link with -lassay-trace. */
+ * -lassay-experiment -lassay. All but session.h, scope.h and lock.h need -lassay. Programs that
+ * only record include <assay/session.h> and link with -lassay-trace. */
 #ifndef ASSAY_ASSAY_H
 #define ASSAY_ASSAY_H
 
@@ -32,6 +33,7 @@
 #include <assay/finding.h>
 #include <assay/latency.h>
 #include <assay/leaks.h>
+#include <assay/lock.h>
 #include <assay/manager.h>
 #include <assay/measure.h>
 #include <assay/memory.h>

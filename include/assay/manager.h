@@ -19,14 +19,17 @@
  * the call it names. A call that gets NULL where it needs something returns ASSAY_ERR_USAGE, or
  * does nothing when it returns no code.
  *
+ * A mark goes into a lane of its thread, as those of the recorder do: it takes no lock and no
+ * memory. A thread of the manager takes the calls out and hands them to the profilers within 0.2 s;
+ * every call that reads results does so first, so that it sees all layers that have ended.
+ *
  * fork(): in a child every mark of its parent's managers does nothing, and every other call on them
  * returns ASSAY_ERR_STATE. The child may create a manager of its own.
  *
- * Signal handlers: a mark in a handler that interrupted a call of the manager on the same thread
- * does nothing and is counted in marks_interrupted; any other mark is recorded, which may allocate
- * memory: a handler that can interrupt malloc() must use the recorder (assay/scope.h), which never
- * does. longjmp(): ending an outer layer drops the layers that were left inside it without an end,
- * and counts them in calls_abandoned.
+ * Signal handlers may mark layers, whatever they interrupt. With the leak profiler on, a handler
+ * must not be installed with SA_NODEFER: the heap is not read while a signal is blocked that was
+ * not when the session started. longjmp(): ending an outer layer drops the layers that were left
+ * inside it without an end, and counts them in calls_abandoned.
  *
  * Times are seconds, timestamps UNIX seconds, MB is MiB, as the documented fields mean it. A value
  * that cannot be had is NaN here and null in JSON, where `<key>_reason` beside it gives the reason.
@@ -83,7 +86,8 @@ struct assay_manager_options {
     const struct assay_leak_detector_options *leak;             /* NULL: the defaults */
     const struct assay_bottleneck_analyzer_options *bottleneck; /* likewise */
     /* Not NULL: times of calls are watched for anomalies whatever is on. NULL: with the defaults,
-     * while the bottleneck profiler is on. Its alert is called with the manager's lock held. */
+     * while the bottleneck profiler is on. Its alert is called with the manager's lock held, on the
+     * manager's thread or in a call that reads results. */
     const struct assay_anomaly_detector_options *anomaly;
     const struct assay_distributed_options *distributed;
     /* Memory is read at the end of a layer, unless the last reading is younger than this. 0: at
@@ -121,13 +125,17 @@ ASSAY_API int assay_manager_disable(struct assay_manager *manager, const char *n
 ASSAY_API bool assay_manager_is_enabled(const struct assay_manager *manager, const char *name);
 
 /* Begins a session; STATE when one is running. What was gathered before stays: see reset. NOMEM
- * when the thread for memory_sample_us could not be started: then there is no session. */
+ * when a thread of the manager could not be started: then there is no session. */
 ASSAY_API int assay_manager_start(struct assay_manager *manager, struct assay_error *err);
 /* Ends it. STATE when none is running. Layers still open are forgotten: the session ends all the
  * same, returns how many there were, and assay_manager_layers() names them. Ending one of them
  * later does nothing. */
 ASSAY_API int assay_manager_end(struct assay_manager *manager, struct assay_error *err);
 ASSAY_API bool assay_manager_is_active(const struct assay_manager *manager);
+
+/* Hands every layer that has ended to the profilers now: alerts and calls of profilers of your own
+ * that these cause have been made when it returns. */
+ASSAY_API int assay_manager_flush(struct assay_manager *manager, struct assay_error *err);
 
 /* Forgets everything gathered, extensions' too; switches, options, extensions and backends stay.
  * STATE while a session runs. */
@@ -145,14 +153,14 @@ struct assay_metadata {
 /* One open layer; kept by the caller from begin to end, on the same thread. */
 struct assay_manager_span {
     void *thread;
+    uint64_t manager;
     uint64_t serial; /* 0: nothing was begun, and nothing will be ended */
-    const char *layer;
-    uint32_t depth;
+    uint32_t site, depth;
 };
 
 /* Begins a layer on this thread. Never fails: while no session runs, with a NULL manager, or with
  * more than 1,024 layers open, the span is empty and ending it does nothing. Names are copied and
- * cut at 1,023 bytes. While a recording session (session.h) is open the layer is marked there too.
+ * cut at 1,000 bytes. While a recording session (session.h) is open the layer is marked there too.
  */
 ASSAY_API struct assay_manager_span assay_manager_layer_begin(struct assay_manager *manager,
                                                               const char *name);
@@ -237,12 +245,12 @@ struct assay_layer_profile {
     const char *const *open_at_end; /* layers a session ended in, outermost first */
     size_t n_open_at_end;
     /* What had no room. */
-    uint64_t calls_unnamed;     /* put together as "(other)": too many names */
-    uint64_t calls_too_deep;    /* not recorded: too many open at once, or no memory */
-    uint64_t calls_abandoned;   /* begun and left without an end, by longjmp or pthread_exit */
-    uint64_t marks_interrupted; /* of signal handlers that interrupted the manager: not recorded */
-    uint64_t metadata_dropped;  /* pairs */
-    uint64_t open_dropped;      /* beyond the 1,000 named in open_at_end */
+    uint64_t calls_unnamed;    /* put together as "(other)": too many names */
+    uint64_t calls_too_deep;   /* not recorded: too many open at once, or no memory */
+    uint64_t calls_abandoned;  /* begun and left without an end, by longjmp or pthread_exit */
+    uint64_t calls_dropped;    /* the lane of their thread was full for 2 s */
+    uint64_t metadata_dropped; /* pairs */
+    uint64_t open_dropped;     /* beyond the 1,000 named in open_at_end */
     uint32_t n_threads;
 };
 
@@ -352,12 +360,12 @@ struct assay_manager_session {
     uint64_t calls; /* of layers that ended */
     double
         seconds_per_call;   /* an empty layer on this machine, measured when the manager was made */
-    double feeding_seconds; /* measured: handing calls to the profilers beside layer */
-    double wait_seconds;    /* threads waited for each other inside the manager */
+    double feeding_seconds; /* CPU time of handing calls to the profilers */
+    double wait_seconds;    /* threads waited because their lanes were full */
     double cpu_seconds;     /* CPU time of the whole process in that duration */
     double cost_seconds;    /* of all marks, measured one by one where profilers beside layer are on
                                and one in 16 otherwise, little of those in which the thread was
-                               preempted; and wait_seconds */
+                               preempted; feeding_seconds and wait_seconds */
     double cost_share;      /* cost_seconds / (cpu_seconds + wait_seconds); NaN without a call */
     uint64_t feed_failures; /* calls that a profiler could not take, by lack of memory say */
 };
@@ -425,8 +433,9 @@ ASSAY_API void assay_json_array(struct assay_json *json, const char *key);
 /* Ends the innermost object or array. */
 ASSAY_API void assay_json_close(struct assay_json *json);
 
-/* A profiler. All calls but create, start and destroy are made with the manager's lock held: they
- * must not call the manager. Any but name may be NULL. */
+/* A profiler. All calls but create and destroy are made with the manager's lock held: they must not
+ * call the manager. layer_end is called on the manager's thread, or in a call that reads results.
+ * Any but name may be NULL. */
 struct assay_profiler {
     size_t size;      /* sizeof(struct assay_profiler) */
     const char *name; /* its key under `extensions`; a word of its own */
@@ -457,10 +466,11 @@ struct assay_manager_scope {
     bool failed;
 };
 
+#ifndef ASSAY_DISABLE
 static inline struct assay_manager_scope assay_manager_scope_open_(struct assay_manager *manager,
                                                                    const char *name)
 {
-    struct assay_manager_scope scope = {manager, {NULL, 0, NULL, 0}, NULL, 0, NULL, false};
+    struct assay_manager_scope scope = {manager, {NULL, 0, 0, 0, 0}, NULL, 0, NULL, false};
 
     scope.span = assay_manager_layer_begin(manager, name);
     return scope;
@@ -474,6 +484,7 @@ static inline void assay_manager_scope_close_(struct assay_manager_scope *scope)
         (void)assay_manager_layer_end(scope->manager, &scope->span, scope->metadata,
                                       scope->n_metadata, NULL);
 }
+#endif
 
 /* The scope will end as failed; `reason` is borrowed until then and may be NULL. */
 static inline void assay_manager_scope_fail(struct assay_manager_scope *scope, const char *reason)
@@ -494,6 +505,22 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
 }
 #endif
 
+#ifdef ASSAY_DISABLE /* nothing is left of them but the expressions they stand around */
+
+#define ASSAY_MANAGER_LAYER_NAMED(var, manager, name)                                              \
+    struct assay_manager_scope var                                                                 \
+        __attribute__((unused)) = {NULL, {NULL, 0, NULL, 0}, NULL, 0, NULL, false}
+#define ASSAY_MANAGER_LAYER(manager, name)     ((void)(0 && (manager)))
+#define ASSAY_MANAGER_FUNCTION(manager)        ((void)(0 && (manager)))
+#define ASSAY_MANAGER_CALL(manager, name, ...) (__VA_ARGS__)
+#define ASSAY_MANAGER_WRAP(type, wrapper, manager, function, parameters, arguments)                \
+    static inline type wrapper parameters                                                          \
+    {                                                                                              \
+        return function arguments;                                                                 \
+    }
+
+#else
+
 #define ASSAY_MANAGER_JOIN2_(a, b) a##b
 #define ASSAY_MANAGER_JOIN_(a, b)  ASSAY_MANAGER_JOIN2_(a, b)
 
@@ -503,7 +530,7 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
     struct assay_manager_scope var __attribute__((cleanup(assay_manager_scope_close_), unused)) =  \
         assay_manager_scope_open_((manager), (name))
 #define ASSAY_MANAGER_LAYER(manager, name)                                                         \
-    ASSAY_MANAGER_LAYER_NAMED(ASSAY_MANAGER_JOIN_(assay_manager_scope_, __LINE__), manager, name)
+    ASSAY_MANAGER_LAYER_NAMED(ASSAY_MANAGER_JOIN_(assay_manager_scope_, __COUNTER__), manager, name)
 
 /* The same for the rest of a function, under the function's name. */
 #define ASSAY_MANAGER_FUNCTION(manager) ASSAY_MANAGER_LAYER(manager, __func__)
@@ -529,4 +556,5 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
         return function arguments;                                                                 \
     }
 
+#endif
 #endif

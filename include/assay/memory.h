@@ -75,7 +75,8 @@ enum assay_capture { ASSAY_CAPTURE_USUAL = 0, ASSAY_CAPTURE_ALL = 1 };
 
 struct assay_memory_snapshot {
     uint64_t rss_bytes;      /* resident now */
-    uint64_t peak_rss_bytes; /* the most since the process began (VmHWM) */
+    uint64_t peak_rss_bytes; /* the most since the process began: VmHWM, or the greatest memory that
+                                was read in it when that is more. Never falls */
     uint64_t anonymous_bytes, file_bytes, shared_memory_bytes; /* what rss is made of */
     uint64_t swap_bytes;
     uint64_t virtual_bytes;

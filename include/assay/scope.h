@@ -4,7 +4,9 @@
  * may be marked from signal handlers. Nothing here allocates, locks, formats or calls the kernel on
  * its usual path; a mark costs little more than reading the processor's time-stamp counter. Marks
  * are recorded while a session (session.h) is open and cost about half a nanosecond while none is.
- * Compile with -DASSAY_DISABLE and every mark vanishes from the program.
+ * Compile with -DASSAY_DISABLE and every mark vanishes from the program, which then needs no
+ * library: timed executions still store their milliseconds, sessions open without recording
+ * anything.
  *
  * Usable from C11 and C++17 with gcc and clang. Names ending in an underscore are not for callers.
  */
@@ -17,6 +19,9 @@
 
 #include <assay/error.h>
 
+#ifdef ASSAY_DISABLE
+#include <time.h>
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,7 +33,11 @@ enum assay_category {
     ASSAY_CATEGORY_TIMER = 2,    /* a timed execution */
     ASSAY_CATEGORY_PHASE = 3,    /* a phase of an iteration */
     ASSAY_CATEGORY_CHANNEL = 4,  /* a series of samples */
-    ASSAY_CATEGORY_KEY = 5       /* the key of a note */
+    ASSAY_CATEGORY_KEY = 5,      /* the key of a note */
+    ASSAY_CATEGORY_INSTANT = 6,  /* an instant event */
+    ASSAY_CATEGORY_ASYNC = 7,    /* spans that may end on another thread */
+    ASSAY_CATEGORY_FLOW = 8,     /* an arrow from span to span */
+    ASSAY_CATEGORY_LOCK = 9      /* a lock, see lock.h */
 };
 
 /* The phases of an iteration that reports know by name. */
@@ -60,7 +69,11 @@ enum assay_kind_ {
     ASSAY_KIND_END_ = 2,
     ASSAY_KIND_FAIL_ = 3,   /* an end whose work failed */
     ASSAY_KIND_SWITCH_ = 4, /* closes the layer the last switch opened, opens `site` (0: none) */
-    ASSAY_KIND_ITER_ = 5    /* the others are in trace/record/record.h */
+    ASSAY_KIND_ITER_ = 5,
+    ASSAY_KIND_POINT_ = 12,     /* an instant event */
+    ASSAY_KIND_LOCK_WAIT_ = 13, /* a thread begins to wait for a lock */
+    ASSAY_KIND_LOCK_HELD_ = 14, /* it has it */
+    ASSAY_KIND_LOCK_FREE_ = 15  /* it gives it back; the others are in trace/record/record.h */
 };
 
 /* clang leaves small functions out of line where gcc does not; a call would double the cost of a
@@ -199,29 +212,20 @@ ASSAY_HOT_ void assay_put_site_(struct assay_site *site, uint32_t kind)
 
 /* ---- The marks. All are thread-safe. ---- */
 
+#ifndef ASSAY_DISABLE
 /* The same as assay_begin() and assay_end() below, as functions of the library: for languages that
  * cannot inline C. */
 ASSAY_API void assay_layer_begin(uint32_t layer);
 ASSAY_API void assay_layer_end(uint32_t layer);
 
-#ifndef ASSAY_DISABLE
 /* The id of the layer called `name`, made at its first mention; the same name always gives the same
  * id. For names known only at run time; keep the id, since looking it up takes a while. The text is
  * copied. Past 65,535 names the id is 0: such layers are recorded together, as "(unknown)". */
 ASSAY_API uint32_t assay_layer(const char *name);
-#else
-static inline uint32_t assay_layer(const char *name)
-{
-    (void)name;
-    return 0;
-}
-#endif
 
 /* The same for any category; `unit` may be NULL and counts for channels only. */
 ASSAY_API uint32_t assay_site_named(const char *name, enum assay_category category,
                                     const char *unit);
-
-#ifndef ASSAY_DISABLE
 
 /* Opens a layer on this thread. */
 ASSAY_HOT_ void assay_begin(uint32_t layer)
@@ -271,55 +275,30 @@ ASSAY_API void assay_sample(uint32_t channel, double value);
 /* Attaches `key` = `value` to the innermost open layer of this thread, for this call of it only. */
 ASSAY_API void assay_note(const char *key, double value);
 
+/* A line of text at this moment on this thread. Text over ASSAY_MESSAGE_MAX bytes is cut and ends
+ * in
+ * "...". Costs about as much as assay_sample(), and is allowed in signal handlers. */
+#define ASSAY_MESSAGE_MAX 256
+ASSAY_API void assay_message(const char *text);
+
+/* An instant event called `name`. With a string literal ASSAY_INSTANT is cheaper. */
+ASSAY_API void assay_instant(const char *name);
+
+/* A span that may end on another thread than it began on: a request, a transfer, a task in a queue.
+ * `id` tells those of one name from one another while they are open, a pointer will do. Reports
+ * have how many there were, how long they took, and which did not end. A span is not a layer: it is
+ * in no self time. */
+ASSAY_API void assay_async_begin(const char *name, uint64_t id);
+ASSAY_API void assay_async_end(const char *name, uint64_t id);
+
+/* An arrow that joins the layers in which these calls are made, on any threads: one begin, any
+ * number of steps, one end. */
+ASSAY_API void assay_flow_begin(const char *name, uint64_t id);
+ASSAY_API void assay_flow_step(const char *name, uint64_t id);
+ASSAY_API void assay_flow_end(const char *name, uint64_t id);
+
 #else
-ASSAY_HOT_ void assay_begin(uint32_t layer)
-{
-    (void)layer;
-}
-ASSAY_HOT_ void assay_end(uint32_t layer)
-{
-    (void)layer;
-}
-ASSAY_HOT_ void assay_end_failed(uint32_t layer)
-{
-    (void)layer;
-}
-ASSAY_HOT_ void assay_switch(uint32_t layer)
-{
-    (void)layer;
-}
-static inline void assay_iteration(uint64_t n)
-{
-    (void)n;
-}
-static inline void assay_iteration_end(void)
-{
-}
-static inline void assay_iteration_length(uint64_t length)
-{
-    (void)length;
-}
-static inline void assay_phase_begin(enum assay_phase phase)
-{
-    (void)phase;
-}
-static inline void assay_phase_end(enum assay_phase phase)
-{
-    (void)phase;
-}
-static inline uint32_t assay_channel(const char *name, const char *unit)
-{
-    (void)name, (void)unit;
-    return 0;
-}
-static inline void assay_sample(uint32_t channel, double value)
-{
-    (void)channel, (void)value;
-}
-static inline void assay_note(const char *key, double value)
-{
-    (void)key, (void)value;
-}
+#include <assay/scope_off.h>
 #endif
 
 /* A scope that closes by itself. Keep it in a variable only through the macros below. */
@@ -355,11 +334,62 @@ struct assay_timed {
     uint64_t start_ns;
 };
 
+#ifndef ASSAY_DISABLE
 /* Begins a timed execution called `label`. */
 ASSAY_API struct assay_timed assay_timed_begin(const char *label);
 
-/* Ends it and returns the milliseconds since it began, session or not. */
+/* Ends it and returns the milliseconds since it began, session or not; NaN for NULL. */
 ASSAY_API double assay_timed_end(const struct assay_timed *timed);
+#else
+/* In strict C11 <time.h> has no monotonic clock; the calendar's is used then. */
+static inline uint64_t assay_timed_now_(void)
+{
+    struct timespec t;
+
+#ifdef CLOCK_MONOTONIC
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+#else
+    (void)timespec_get(&t, TIME_UTC);
+#endif
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+static inline struct assay_timed assay_timed_begin(const char *label)
+{
+    struct assay_timed timed = {0, 0};
+
+    (void)label;
+    timed.start_ns = assay_timed_now_();
+    return timed;
+}
+static inline double assay_timed_end(const struct assay_timed *timed)
+{
+    return timed ? (double)(assay_timed_now_() - timed->start_ns) / 1e6 : __builtin_nan("");
+}
+#endif
+
+/* The block of ASSAY_TIMED. */
+struct assay_timed_block_ {
+    struct assay_timed timed;
+    double *ms;
+    bool more;
+};
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): written to when the block is left */
+static inline struct assay_timed_block_ assay_timed_block_open_(const char *label, double *ms)
+{
+    struct assay_timed_block_ block = {{0, 0}, ms, true};
+
+    block.timed = assay_timed_begin(label);
+    return block;
+}
+
+static inline void assay_timed_block_close_(const struct assay_timed_block_ *block)
+{
+    double ms = assay_timed_end(&block->timed);
+
+    if (block->ms)
+        *block->ms = ms;
+}
 
 #ifdef __cplusplus
 }
@@ -374,10 +404,15 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
  *     double ms;
  *     ASSAY_TIMED("load", &ms)
  *         work();
- */
-#define ASSAY_TIMED(label, ms)                                                                     \
-    for (struct assay_timed assay_timed_ = assay_timed_begin(label), *assay_once_ = &assay_timed_; \
-         assay_once_; *(ms) = assay_timed_end(&assay_timed_), assay_once_ = NULL)
+ *
+ * The time is stored and the timer closed whichever way the block is left: at its end, by return,
+ * goto or an exception. The macro is a loop that runs once, so `break` and `continue` in the block
+ * both end the block, not a loop around it. */
+#define ASSAY_TIMED(label, ms) ASSAY_TIMED_(ASSAY_JOIN_(assay_timed_block_, __COUNTER__), label, ms)
+#define ASSAY_TIMED_(var, label, ms)                                                               \
+    for (struct assay_timed_block_ var __attribute__((cleanup(assay_timed_block_close_))) =        \
+             assay_timed_block_open_((label), (ms));                                               \
+         (var).more; (var).more = false)
 
 #ifdef ASSAY_DISABLE
 
@@ -390,6 +425,7 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 #define ASSAY_SCOPE(name)            ((void)0)
 #define ASSAY_FUNCTION_SCOPE()       ((void)0)
 #define ASSAY_PHASE_SCOPE(phase)     ((void)0)
+#define ASSAY_INSTANT(name)          ((void)0)
 #define ASSAY_CALL(name, ...)        (__VA_ARGS__)
 #define ASSAY_WRAP(type, wrapper, function, parameters, arguments)                                 \
     static inline type wrapper parameters                                                          \
@@ -402,21 +438,25 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 #define ASSAY_SITE_(var, label, kind)                                                              \
     static struct assay_site var = {(label), __FILE__, __LINE__, (kind), 0}
 
-#define ASSAY_MARK_(label, kind)                                                                   \
+#define ASSAY_MARK_AS_(label, category, kind)                                                      \
     do {                                                                                           \
-        ASSAY_SITE_(assay_here_, label, ASSAY_CATEGORY_LAYER);                                     \
+        ASSAY_SITE_(assay_here_, label, category);                                                 \
         assay_put_site_(&assay_here_, (kind));                                                     \
     } while (0)
+#define ASSAY_MARK_(label, kind) ASSAY_MARK_AS_(label, ASSAY_CATEGORY_LAYER, kind)
+
+/* An instant event named by a string literal. Costs half as much as a scope. */
+#define ASSAY_INSTANT(name)      ASSAY_MARK_AS_(name, ASSAY_CATEGORY_INSTANT, ASSAY_KIND_POINT_)
 
 /* Opens and closes a layer named by a string literal. */
-#define ASSAY_BEGIN(name)      ASSAY_MARK_(name, ASSAY_KIND_BEGIN_)
-#define ASSAY_END(name)        ASSAY_MARK_(name, ASSAY_KIND_END_)
-#define ASSAY_END_FAILED(name) ASSAY_MARK_(name, ASSAY_KIND_FAIL_)
+#define ASSAY_BEGIN(name)        ASSAY_MARK_(name, ASSAY_KIND_BEGIN_)
+#define ASSAY_END(name)          ASSAY_MARK_(name, ASSAY_KIND_END_)
+#define ASSAY_END_FAILED(name)   ASSAY_MARK_(name, ASSAY_KIND_FAIL_)
 
 /* Closes the layer of the last ASSAY_SWITCH on this thread and opens the next with one time stamp.
  */
-#define ASSAY_SWITCH(name)     ASSAY_MARK_(name, ASSAY_KIND_SWITCH_)
-#define ASSAY_SWITCH_END()     assay_switch(0)
+#define ASSAY_SWITCH(name)       ASSAY_MARK_(name, ASSAY_KIND_SWITCH_)
+#define ASSAY_SWITCH_END()       assay_switch(0)
 
 #define ASSAY_SCOPE_KIND_(var, label, kind)                                                        \
     ASSAY_SITE_(ASSAY_JOIN_(var, _site_), label, kind);                                            \
@@ -426,7 +466,7 @@ ASSAY_API double assay_timed_end(const struct assay_timed *timed);
 /* A layer that lasts until the end of the enclosing block, whichever way it is left. The second
  * form names the variable, for assay_scope_fail(&var). */
 #define ASSAY_SCOPE(name)                                                                          \
-    ASSAY_SCOPE_KIND_(ASSAY_JOIN_(assay_scope_, __LINE__), name, ASSAY_CATEGORY_LAYER)
+    ASSAY_SCOPE_KIND_(ASSAY_JOIN_(assay_scope_, __COUNTER__), name, ASSAY_CATEGORY_LAYER)
 #define ASSAY_SCOPE_NAMED(var, name) ASSAY_SCOPE_KIND_(var, name, ASSAY_CATEGORY_LAYER)
 
 /* The same for the rest of a function, under the function's name. Stands first in its body. */
@@ -469,8 +509,13 @@ static inline enum assay_phase assay_phase_open_(enum assay_phase phase)
 
 /* A phase that lasts until the end of the enclosing block. */
 #define ASSAY_PHASE_SCOPE(phase)                                                                   \
-    enum assay_phase ASSAY_JOIN_(assay_phase_, __LINE__)                                           \
+    enum assay_phase ASSAY_JOIN_(assay_phase_, __COUNTER__)                                        \
         __attribute__((cleanup(assay_phase_close_), unused)) = assay_phase_open_(phase)
 
 #endif
+
+#ifdef __cplusplus
+#include <assay/scope_cpp.h>
+#endif
+
 #endif

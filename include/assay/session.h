@@ -12,8 +12,20 @@
  *
  * Then `assay report run.assay`. Link with -lassay-trace (needs libc alone) or -lassay. Every call
  * may be made from any thread. A call that can fail returns 0 or a negative enum assay_code and
- * fills `err`, which may be NULL. The library never prints, never exits, never reads the
- * environment and installs no signal handler. */
+ * fills `err`, which may be NULL. The library never exits and installs no signal handler; it prints
+ * and reads the environment in one case:
+ *
+ * A program that only has marks needs no call at all. When it is started with ASSAY_RUN=FILE, a
+ * session is opened before main() and closed when the program ends. "%p" in FILE is the process id,
+ * "%%" a percent sign. A child by fork() follows the rule below (ASSAY_FORK_FOLLOW). A program
+ * started from such a program by exec inherits the variable, and the recorder's own
+ * ASSAY_RUN_OWNER: it records into FILE with its own pid, "run.assay" becoming "run.4711.assay",
+ * and never replaces a run. ASSAY_REPORT=1 prints a short report of the layers to standard error
+ * when the program ends, ASSAY_REPORT=FILE writes it to a file; without ASSAY_RUN the run itself is
+ * not kept. While such a session is open, assay_session_open() and assay_session_close() fail with
+ * ASSAY_ERR_STATE: the environment's session goes on to the end of the program. When it cannot be
+ * opened, one line at standard error says why and the program runs unrecorded. Programs with raised
+ * privileges (setuid) ignore all of it. */
 #ifndef ASSAY_SESSION_H
 #define ASSAY_SESSION_H
 
@@ -23,9 +35,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* "0.1.0": the version of the library in use, which may differ from the header's. */
-ASSAY_API const char *assay_version(void);
 
 /* What happens to an event for which the thread's ring has no room. */
 enum assay_overflow {
@@ -60,9 +69,17 @@ struct assay_session_options {
     uint32_t memory_interval_ms; /* samples of the process's memory at this distance, by a thread of
                                     the recorder: channels "rss" and "rss_anonymous"; 0: none. A
                                     sample costs some 3 us. A forked child takes none */
+    const char *report_path; /* where a short text report of the layers goes when the session ends:
+                                a file, or "-" for standard error; NULL: none. Forked children
+                                write none */
 };
 
-/* Begins recording into the file `path`. One session records at a time in a process. A run that is
+#ifndef ASSAY_DISABLE
+/* "0.1.0": the version of the library in use, which may differ from the header's. */
+ASSAY_API const char *assay_version(void);
+
+/* Begins recording into the file `path`; folders that are missing above it are made. One session
+ * records at a time in a process. A run that is
  * already there is kept as `path`.old; another kind of file is refused. While recording,
  * `path`.ring stands beside it: should the program be killed, the reader takes the last events from
  * there. `options` may be NULL. */
@@ -86,6 +103,8 @@ ASSAY_API void assay_session_resume(void);
 /* Events lost so far in this session, for whatever reason. */
 ASSAY_API uint64_t assay_session_lost(void);
 
+#endif
+
 /* What is known of a layer beside its time. Zero or NULL: not known. */
 struct assay_layer_info {
     size_t size;       /* sizeof(struct assay_layer_info) */
@@ -95,6 +114,7 @@ struct assay_layer_info {
     double bytes;      /* read and written by one call */
 };
 
+#ifndef ASSAY_DISABLE
 /* Keeps facts about a layer (from assay_layer()) with the run. The last word wins. */
 ASSAY_API int assay_layer_describe(uint32_t layer, const struct assay_layer_info *info,
                                    struct assay_error *err);
@@ -102,6 +122,53 @@ ASSAY_API int assay_layer_describe(uint32_t layer, const struct assay_layer_info
 /* Any other fact: a key of your own and its text. */
 ASSAY_API int assay_layer_set(uint32_t layer, const char *key, const char *value,
                               struct assay_error *err);
+
+#else /* all of it works and records nothing */
+#define ASSAY_TEXT2_(x) #x
+#define ASSAY_TEXT_(x)  ASSAY_TEXT2_(x)
+static inline const char *assay_version(void)
+{
+    return ASSAY_TEXT_(ASSAY_VERSION_MAJOR) "." ASSAY_TEXT_(ASSAY_VERSION_MINOR) "." ASSAY_TEXT_(
+        ASSAY_VERSION_PATCH);
+}
+static inline int assay_session_open(const char *path, const struct assay_session_options *options,
+                                     struct assay_error *err)
+{
+    (void)path, (void)options, (void)err;
+    return ASSAY_OK;
+}
+static inline int assay_session_close(struct assay_error *err)
+{
+    (void)err;
+    return ASSAY_OK;
+}
+static inline bool assay_session_is_open(void)
+{
+    return false;
+}
+static inline void assay_session_pause(void)
+{
+}
+static inline void assay_session_resume(void)
+{
+}
+static inline uint64_t assay_session_lost(void)
+{
+    return 0;
+}
+static inline int assay_layer_describe(uint32_t layer, const struct assay_layer_info *info,
+                                       struct assay_error *err)
+{
+    (void)layer, (void)info, (void)err;
+    return ASSAY_OK;
+}
+static inline int assay_layer_set(uint32_t layer, const char *key, const char *value,
+                                  struct assay_error *err)
+{
+    (void)layer, (void)key, (void)value, (void)err;
+    return ASSAY_OK;
+}
+#endif
 
 #ifdef __cplusplus
 }

@@ -102,7 +102,7 @@ uint64_t as_clock_ticks(enum as_clock_kind kind)
 
 double as_clock_unix_seconds(void)
 {
-    return (double)read_clock(CLOCK_REALTIME) * 1e-9;
+    return (double)read_clock(CLOCK_REALTIME) / 1e9;
 }
 
 struct as_clock_anchor as_clock_read_anchor(enum as_clock_kind kind)

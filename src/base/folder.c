@@ -28,3 +28,17 @@ int as_folder_make(const char *path, mode_t mode, struct assay_error *err)
         return as_fail(err, ASSAY_ERR_IO, "%s is not a folder", path);
     return ASSAY_OK;
 }
+
+int as_folder_make_above(const char *path, mode_t mode, struct assay_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX];
+
+    if (!slash || slash == path)
+        return ASSAY_OK;
+    if ((size_t)(slash - path) >= sizeof folder)
+        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", path);
+    memcpy(folder, path, (size_t)(slash - path));
+    folder[slash - path] = '\0';
+    return as_folder_make(folder, mode, err);
+}

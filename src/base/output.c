@@ -81,6 +81,10 @@ int as_out_file(struct as_out *out, const char *path, struct assay_error *err)
     size_t size = strlen(path) + sizeof ".part.4294967295";
     struct stat st;
 
+    if (!path[0]) {
+        *out = (struct as_out){.fd = -1};
+        return as_fail(err, ASSAY_ERR_USAGE, "the name of the file to write is empty");
+    }
     /* A device or pipe cannot be renamed onto; it is written as it stands. */
     if (stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))) {
         int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -80,4 +80,7 @@ bool as_write_all(int fd, const void *data, size_t size);
 /* `mode` is that of the folders made, before the umask. */
 AS_MUST_USE int as_folder_make(const char *path, mode_t mode, struct assay_error *err);
 
+/* The same for the folder that the file `path` is to stand in. */
+AS_MUST_USE int as_folder_make_above(const char *path, mode_t mode, struct assay_error *err);
+
 #endif

@@ -13,6 +13,7 @@
 #include "cmd/common/faults.h"
 #include "cmd/common/options.h"
 #include "cmd/help/help_text.h"
+#include "trace/record/session_env.h"
 
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 
@@ -98,6 +99,8 @@ static int exit_status(int rc, const struct assay_error *err)
     as_console_fail(err->msg);
     return rc == ASSAY_ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
 }
+
+const char as_reads_runs = 1;
 
 int main(int argc, char **argv)
 {

@@ -1,27 +1,25 @@
-/* profiler/layer_history.c - the times and the newest calls of one thread, within a bound.
- * What has no room is counted, and percentiles say what they are made of. */
+/* profiler/layer_history.c - the times of layers and the newest calls, within a bound.
+ * What has no room is counted, and percentiles report what they are made of. */
 #include <string.h>
 
 #include "base/alloc.h"
-#include "profiler/layer_thread.h"
+#include "profiler/layer_cell.h"
 
 #define FIRST_SAMPLES 16u
 #define FIRST_RECORDS 64u
 
-bool as_layer_history_take(struct as_layer_profile *p, size_t bytes)
+/* Room in the history, or not. */
+static bool take(struct as_layer_profile *p, size_t bytes)
 {
-    size_t before = atomic_fetch_add_explicit(&p->history_bytes, bytes, memory_order_relaxed);
-
-    if (before + bytes <= p->limits.max_history_bytes)
-        return true;
-    as_layer_history_give(p, bytes);
-    return false;
+    if (bytes > p->limits.max_history_bytes - p->history_bytes)
+        return false;
+    p->history_bytes += bytes;
+    return true;
 }
 
-void as_layer_history_give(struct as_layer_profile *p, size_t bytes)
+static void give(struct as_layer_profile *p, size_t bytes)
 {
-    if (p)
-        atomic_fetch_sub_explicit(&p->history_bytes, bytes, memory_order_relaxed);
+    p->history_bytes -= bytes;
 }
 
 /* One list of times with more room; as it was when there is none. */
@@ -30,11 +28,11 @@ static bool grow_list(struct as_layer_profile *p, uint64_t **list, uint32_t from
     size_t extra = (capacity - from) * sizeof **list;
     uint64_t *more;
 
-    if (!as_layer_history_take(p, extra))
+    if (!take(p, extra))
         return false;
     more = as_realloc(*list, capacity, sizeof *more);
     if (!more) {
-        as_layer_history_give(p, extra);
+        give(p, extra);
         return false;
     }
     as_touch(more, from * sizeof *more, capacity * sizeof *more);
@@ -44,7 +42,7 @@ static bool grow_list(struct as_layer_profile *p, uint64_t **list, uint32_t from
 
 static void lose_own(struct as_layer_profile *p, struct as_layer_cell *cell, uint32_t capacity)
 {
-    as_layer_history_give(p, capacity * sizeof *cell->own);
+    give(p, capacity * sizeof *cell->own);
     as_free(cell->own);
     cell->own = NULL;
     cell->own_lost = true;
@@ -79,7 +77,7 @@ static uint64_t *keep_newest(struct as_layer_profile *p, uint64_t *list, uint32_
     uint64_t *less;
 
     memmove(list, list + (n - AS_LAYER_NEWEST), AS_LAYER_NEWEST * sizeof *list);
-    as_layer_history_give(p, (capacity - AS_LAYER_NEWEST) * sizeof *list);
+    give(p, (capacity - AS_LAYER_NEWEST) * sizeof *list);
     less = as_realloc(list, AS_LAYER_NEWEST, sizeof *less);
     return less ? less : list;
 }
@@ -89,11 +87,11 @@ static bool fold(struct as_layer_profile *p, struct as_layer_cell *cell)
 {
     const size_t bytes = AS_LAYER_BUCKETS * sizeof *cell->bucket;
 
-    if (!as_layer_history_take(p, bytes))
+    if (!take(p, bytes))
         return false;
     cell->bucket = as_alloc_zero(AS_LAYER_BUCKETS, sizeof *cell->bucket);
     if (!cell->bucket) {
-        as_layer_history_give(p, bytes);
+        give(p, bytes);
         return false;
     }
     for (uint32_t i = 0; i < cell->n_samples; i++)
@@ -115,8 +113,9 @@ static void reserve(struct as_layer_profile *p, struct as_layer_cell *cell)
         cell->newest_only = true;
 }
 
-void as_layer_cell_keep(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns,
-                        uint64_t own_ns)
+/* Keeps the time of a call one by one, by size, or both. */
+static void keep_time(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns,
+                      uint64_t own_ns)
 {
     uint32_t place;
 
@@ -137,6 +136,30 @@ void as_layer_cell_keep(struct as_layer_profile *p, struct as_layer_cell *cell, 
     cell->sample[place] = ns;
     if (cell->own)
         cell->own[place] = own_ns;
+}
+
+void as_layer_cell_add(struct as_layer_profile *p, struct as_layer_cell *cell, uint64_t ns,
+                       uint64_t own_ns)
+{
+    struct as_layer_times *t = &cell->times;
+
+    t->n++;
+    t->sum += ns;
+    t->min = ns < t->min ? ns : t->min;
+    t->max = ns > t->max ? ns : t->max;
+    t->squares += (as_layer_wide)ns * ns;
+    keep_time(p, cell, ns, own_ns);
+}
+
+void as_layer_cell_reset(struct as_layer_profile *p, struct as_layer_cell *cell)
+{
+    give(p, (cell->own ? 2 : 1) * (size_t)cell->capacity * sizeof *cell->sample);
+    if (cell->bucket)
+        give(p, AS_LAYER_BUCKETS * sizeof *cell->bucket);
+    as_free(cell->sample);
+    as_free(cell->own);
+    as_free(cell->bucket);
+    *cell = (struct as_layer_cell){.name = cell->name, .times.min = UINT64_MAX};
 }
 
 struct as_moments as_layer_times_moments(const struct as_layer_times *times)
@@ -168,11 +191,11 @@ static void grow_ring(struct as_layer_profile *p, struct as_layer_ring *ring)
     capacity = capacity < p->limits.max_timeline ? capacity : p->limits.max_timeline;
     extra = (capacity - ring->capacity) * sizeof *more;
     ring->fixed = true;
-    if (!extra || !as_layer_history_take(p, extra))
+    if (!extra || !take(p, extra))
         return;
     more = as_realloc(ring->record, capacity, sizeof *more);
     if (!more) {
-        as_layer_history_give(p, extra);
+        give(p, extra);
         return;
     }
     as_touch(more, ring->capacity * sizeof *more, capacity * sizeof *more);
@@ -181,9 +204,10 @@ static void grow_ring(struct as_layer_profile *p, struct as_layer_ring *ring)
     ring->fixed = false;
 }
 
-void as_layer_ring_push(struct as_layer_profile *p, struct as_layer_ring *ring,
-                        const struct as_layer_record *record)
+void as_layer_ring_push(struct as_layer_profile *p, const struct as_layer_record *record)
 {
+    struct as_layer_ring *ring = &p->ring;
+
     if (ring->n == ring->capacity && !ring->fixed)
         grow_ring(p, ring);
     if (ring->capacity == 0) {
@@ -194,19 +218,24 @@ void as_layer_ring_push(struct as_layer_profile *p, struct as_layer_ring *ring,
     if (ring->at == ring->capacity)
         ring->at = 0;
     if (ring->n == ring->capacity) {
+        const uint64_t end = ring->record[ring->at].end_ticks;
+
         as_free(ring->record[ring->at].extra);
         ring->dropped++;
+        ring->horizon = end > ring->horizon ? end : ring->horizon;
     } else {
         ring->n++;
     }
     ring->record[ring->at++] = *record;
 }
 
-void as_layer_ring_fini(struct as_layer_profile *p, struct as_layer_ring *ring)
+void as_layer_ring_reset(struct as_layer_profile *p)
 {
+    struct as_layer_ring *ring = &p->ring;
+
     for (size_t i = 0; i < ring->n; i++)
         as_free(ring->record[i].extra);
-    as_layer_history_give(p, ring->capacity * sizeof *ring->record);
+    give(p, ring->capacity * sizeof *ring->record);
     as_free(ring->record);
     *ring = (struct as_layer_ring){0};
 }

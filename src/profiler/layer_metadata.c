@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "profiler/layer_thread.h"
+#include "profiler/layer_cell.h"
 
 #define PREFIX "metadata_"
 

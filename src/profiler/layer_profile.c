@@ -1,33 +1,25 @@
-/* profiler/layer_profile.c - begins and ends layers: the part that runs inside the program.
- * Budget: 100 ns for a begin and its end, two readings of the clock among them. */
+/* profiler/layer_profile.c - layers begin and end: their times, and whose they are. */
 #include "profiler/layer_profile.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "profiler/layer_thread.h"
+#include "base/vec.h"
+#include "profiler/layer_cell.h"
+#include "trace/record/site_table.h"
 
-#define FIRST_FRAMES 16u
-
-static _Atomic uint64_t profiles_made;
+#define OTHERS "(other)"
 
 int as_layer_profile_new(struct as_layer_profile **out, const struct as_layer_limits *limits,
                          struct assay_error *err)
 {
     struct as_layer_profile *p = as_alloc_zero(1, sizeof *p);
 
-    *out = NULL;
+    *out = p;
     if (!p)
         return as_fail_nomem(err);
-    if (pthread_mutex_init(&p->lock, NULL) != 0 || pthread_mutex_init(&p->names_lock, NULL) != 0) {
-        as_free(p);
-        return as_fail_nomem(err);
-    }
-    p->id = atomic_fetch_add_explicit(&profiles_made, 1, memory_order_relaxed) + 1;
     p->limits = *limits;
     as_layer_clock_init(&p->clock);
-    *out = p;
     return ASSAY_OK;
 }
 
@@ -35,14 +27,19 @@ void as_layer_profile_free(struct as_layer_profile *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; i < p->n_threads; i++)
-        as_layer_thread_free(p->thread[i]);
+    for (size_t i = 0; i < p->n_cells; i++) {
+        as_layer_cell_reset(p, p->cell[i]);
+        as_free(p->cell[i]);
+    }
+    for (size_t i = 0; i < p->n_threads; i++) {
+        as_free(p->thread[i]->frame);
+        as_free(p->thread[i]);
+    }
+    as_layer_ring_reset(p);
+    as_free(p->cell);
+    as_free(p->by_site);
     as_free(p->thread);
-    as_free(p->name);
-    as_hash_map_fini(&p->by_name);
     as_arena_fini(&p->arena);
-    pthread_mutex_destroy(&p->names_lock);
-    pthread_mutex_destroy(&p->lock);
     as_free(p);
 }
 
@@ -51,317 +48,245 @@ const struct as_layer_clock *as_layer_profile_clock(const struct as_layer_profil
     return &p->clock;
 }
 
-static inline bool same_text(const struct as_layer_cell *cell, const char *text)
+struct as_layer_thread *as_layer_profile_thread(struct as_layer_profile *p)
 {
-    for (unsigned i = 0; i < AS_LAYER_HEAD; i++) {
-        if (cell->head[i] != text[i])
-            return false;
-        if (text[i] == '\0')
-            return true;
-    }
-    return strcmp(cell->name->text, text) == 0;
+    struct as_layer_thread *t;
+
+    if (!as_vec_reserve(&p->thread, p->n_threads, &p->thread_capacity, sizeof(void *)))
+        return NULL;
+    t = as_alloc_zero(1, sizeof *t);
+    if (t)
+        p->thread[p->n_threads++] = t;
+    return t;
 }
 
-/* Literals keep their place: where the pointer was seen before, one comparison settles it. */
-static inline struct as_layer_cell *cell_of(struct as_layer_profile *p, struct as_layer_thread *t,
-                                            const char *text)
+void as_layer_thread_restart(struct as_layer_profile *p, struct as_layer_thread *t, uint32_t number,
+                             uint32_t tid)
 {
-    uintptr_t at = (uintptr_t)text;
-    size_t slot = (at ^ at >> 6) % AS_LAYER_CACHE;
-    struct as_layer_cell *cell = t->cache[slot].cell;
+    as_layer_profile_abandon(p, t, t->depth + (uint64_t)t->beyond);
+    t->number = number;
+    t->tid = tid;
+    p->n_numbers = number >= p->n_numbers ? number + 1 : p->n_numbers;
+}
 
-    if (t->cache[slot].text == text && same_text(cell, text))
-        return cell;
-    cell = as_layer_cell_find(p, t, text);
-    if (cell) {
-        t->cache[slot].text = text;
-        t->cache[slot].cell = cell;
+/* ---- which layer ---- */
+
+static struct as_layer_cell *add_cell(struct as_layer_profile *p, const char *text, size_t size)
+{
+    struct as_layer_cell *cell;
+    struct as_layer_name *name;
+
+    if (!as_vec_reserve(&p->cell, p->n_cells, &p->cell_capacity, sizeof(void *)))
+        return NULL;
+    name = as_arena_alloc(&p->arena, sizeof *name + size + 1);
+    cell = as_alloc_zero(1, sizeof *cell);
+    if (!name || !cell) {
+        as_free(cell);
+        return NULL;
     }
+    *name = (struct as_layer_name){.id = (uint32_t)p->n_cells, .size = (uint32_t)size};
+    memcpy(name->text, text, size);
+    name->text[size] = '\0';
+    cell->name = name;
+    cell->times.min = UINT64_MAX;
+    p->cell[p->n_cells++] = cell;
     return cell;
 }
 
-/* Frames are aligned, which realloc does not do. */
-static bool grow_frames(struct as_layer_thread *t, uint32_t depth)
+/* Where layers go for which there is no room: the last row. */
+static struct as_layer_cell *other_cell(struct as_layer_profile *p)
 {
-    uint32_t capacity = t->frame_capacity ? 2 * t->frame_capacity : FIRST_FRAMES;
-    struct as_layer_frame *more, *old = t->frame;
+    if (!p->other)
+        p->other = add_cell(p, OTHERS, strlen(OTHERS));
+    return p->other;
+}
 
-    if (depth == AS_LAYER_MAX_DEPTH)
-        return false;
-    more = as_alloc_aligned(_Alignof(struct as_layer_frame), capacity * sizeof *more);
+static bool reserve_site(struct as_layer_profile *p, uint32_t site)
+{
+    size_t n = p->n_sites ? p->n_sites : 256;
+    struct as_layer_cell **more;
+
+    if (site < p->n_sites)
+        return true;
+    while (n <= site)
+        n *= 2;
+    more = as_realloc(p->by_site, n, sizeof(struct as_layer_cell *));
     if (!more)
         return false;
-    if (depth)
-        memcpy(more, old, depth * sizeof *more);
-    as_layer_thread_lock(t);
-    t->frame = more;
-    t->frame_capacity = capacity;
-    as_layer_thread_unlock(t);
-    as_free(old);
+    memset(more + p->n_sites, 0, (n - p->n_sites) * sizeof(struct as_layer_cell *));
+    p->by_site = more;
+    p->n_sites = n;
     return true;
 }
 
-/* All layers were forgotten since this thread last looked. */
-static inline void follow_session(struct as_layer_profile *p, struct as_layer_thread *t)
+/* NULL: no memory. */
+static struct as_layer_cell *cell_of(struct as_layer_profile *p, uint32_t site)
 {
-    uint64_t session = atomic_load_explicit(&p->session, memory_order_relaxed);
+    struct as_layer_cell *cell = site < p->n_sites ? p->by_site[site] : NULL;
+    uint32_t size = 0;
+    const char *text;
 
-    if (__builtin_expect(atomic_load_explicit(&t->session, memory_order_relaxed) == session, 1))
-        return;
-    atomic_store_explicit(&t->depth, 0, memory_order_relaxed);
-    t->forgotten = t->serial;
-    atomic_store_explicit(&t->session, session, memory_order_release);
-}
-
-static void count_too_deep(struct as_layer_thread *t)
-{
-    as_layer_thread_lock(t);
-    t->too_deep++;
-    as_layer_thread_unlock(t);
-}
-
-struct assay_manager_span as_layer_profile_begin(struct as_layer_profile *p, const char *name,
-                                                 struct as_layer_opened *opened)
-{
-    struct as_layer_thread *t = as_layer_thread_find(p);
-    struct as_layer_cell *cell;
-    struct as_layer_frame *frame;
-    uint32_t depth;
-
-    if (!t) {
-        atomic_fetch_add_explicit(&p->homeless, 1, memory_order_relaxed);
-        return (struct assay_manager_span){0};
+    if (!cell) {
+        text = as_site_name(site, &size);
+        if (!text || p->n_cells + (p->other ? 0 : 1) >= p->limits.max_layers) {
+            cell = other_cell(p);
+        } else {
+            if (!reserve_site(p, site))
+                return NULL;
+            cell = p->by_site[site] = add_cell(p, text, size);
+        }
     }
-    follow_session(p, t);
-    depth = atomic_load_explicit(&t->depth, memory_order_relaxed);
-    cell = cell_of(p, t, name && *name ? name : "(unnamed)");
-    if (!cell || (depth == t->frame_capacity && !grow_frames(t, depth))) {
-        count_too_deep(t);
-        return (struct assay_manager_span){0};
-    }
-    frame = &t->frame[depth];
-    __atomic_store_n(&frame->cell, cell, __ATOMIC_RELAXED); /* see close */
-    frame->serial = ++t->serial;
-    frame->inner_ns = frame->excused_ns = frame->before_ns = 0;
-    frame->note.epoch = 0;
-    frame->note.held_known = frame->note.memory_begun = false;
-    frame->note.usage_known = frame->note.entered_known = false;
-    frame->note.inner_bytes = 0;
-    frame->note.unread_ns = 0;
-    atomic_store_explicit(&t->depth, depth + 1, memory_order_release);
-    *opened = (struct as_layer_opened){.note = &frame->note,
-                                       .name = cell->name,
-                                       .start_ticks = &frame->start_ticks,
-                                       .before_ns = &frame->before_ns,
-                                       .cell = cell,
-                                       .outer = depth ? &frame[-1].note : NULL};
-    return (struct assay_manager_span){t, frame->serial, cell->name->text, depth + 1};
+    p->unnamed += cell && cell == p->other;
+    return cell;
 }
 
-bool as_layer_profile_is_short(struct as_layer_profile *p, const struct as_layer_opened *opened,
-                               double seconds)
-{
-    const struct as_layer_cell *cell = opened->cell;
-    struct as_layer_thread *t = as_layer_thread_find(p);
-    bool is_short;
+/* ---- calls ---- */
 
-    if (!t)
+static bool grow_frames(struct as_layer_thread *t)
+{
+    size_t capacity = t->capacity;
+
+    if (!AS_VEC_RESERVE(t->frame, (size_t)t->depth, capacity))
         return false;
-    as_layer_thread_lock(t); /* a reset may be going on */
-    is_short = (double)cell->times.sum / 1e9 < seconds * (double)cell->times.n;
-    as_layer_thread_unlock(t);
-    return is_short;
+    t->capacity = (uint32_t)capacity;
+    return true;
 }
 
-/* Why a span cannot end now. */
-static int refuse(const struct as_layer_thread *t, uint32_t depth,
-                  const struct assay_manager_span *span, struct assay_error *err)
+void as_layer_profile_begin(struct as_layer_profile *p, struct as_layer_thread *t, uint32_t site,
+                            uint64_t ticks, uint64_t before_ns)
 {
-    if (depth)
-        return as_fail(err, ASSAY_ERR_STATE,
-                       "the layer %.80s was ended before; the one open here is %.80s", span->layer,
-                       t->frame[depth - 1].cell->name->text);
-    return as_fail(err, ASSAY_ERR_STATE, "the layer %.80s was ended before; none is open here",
-                   span->layer);
+    struct as_layer_cell *cell = cell_of(p, site);
+
+    p->no_memory += !cell;
+    if (t->beyond || (t->depth == t->capacity && !grow_frames(t))) {
+        p->no_memory += cell != NULL;
+        t->beyond++;
+        return;
+    }
+    t->frame[t->depth++] =
+        (struct as_layer_frame){.cell = cell, .start_ticks = ticks, .before_ns = before_ns};
 }
 
-static inline void count_call(struct as_layer_profile *p, struct as_layer_thread *t,
-                              const struct as_layer_end *how, const struct as_layer_call *call,
-                              struct as_layer_cell *cell)
+/* The layer around it has this one inside, and what profiling it took. */
+static void tell_outer(struct as_layer_thread *t, const struct as_layer_frame *inner,
+                       uint64_t duration_ns)
 {
-    struct as_layer_record record = {.end_ticks = how->ticks,
+    struct as_layer_frame *outer = t->depth ? &t->frame[t->depth - 1] : NULL;
+
+    if (!outer)
+        return;
+    outer->inner_ns += duration_ns;
+    outer->excused_ns += inner->before_ns + inner->excused_ns;
+}
+
+static void keep_call(struct as_layer_profile *p, const struct as_layer_thread *t,
+                      const struct as_layer_frame *frame, const struct as_layer_end *how,
+                      const struct as_layer_call *call)
+{
+    struct as_layer_record record = {.start_ticks = frame->start_ticks,
+                                     .end_ticks = how->ticks,
                                      .duration_ns = call->duration_ns,
                                      .self_ns = call->self_ns,
-                                     .name = call->name,
-                                     .thread = t->number,
+                                     .name = frame->cell->name,
+                                     .thread = call->thread,
+                                     .tid = t->tid,
                                      .depth = (uint16_t)call->depth,
                                      .failed = how->failed};
 
-    if (__builtin_expect(how->n_metadata || how->reason, 0))
-        record.extra = as_layer_extra_new(how, &t->metadata_dropped);
-    if (__builtin_expect(how->failed, 0)) {
-        cell->failed++;
-        cell->failed_ns += call->duration_ns;
+    if (how->n_metadata || how->reason)
+        record.extra = as_layer_extra_new(how, &p->metadata_dropped);
+    if (how->failed) {
+        frame->cell->failed++;
+        frame->cell->failed_ns += call->duration_ns;
     } else {
-        cell->self_ns += call->self_ns;
-        as_layer_cell_add(p, cell, call->duration_ns, call->self_ns);
+        frame->cell->self_ns += call->self_ns;
+        as_layer_cell_add(p, frame->cell, call->duration_ns, call->self_ns);
     }
-    t->all_ns += call->duration_ns;
-    t->all_self_ns += call->self_ns;
-    as_layer_ring_push(p, &t->ring, &record);
+    p->all_ns += call->duration_ns;
+    p->all_self_ns += call->self_ns;
+    as_layer_ring_push(p, &record);
 }
 
-/* A call that ended is told to the one around it: its time, and what passed of nobody's. */
-static inline void tell_outer(struct as_layer_frame *outer, const struct as_layer_frame *frame,
-                              uint64_t duration_ns)
+bool as_layer_profile_end(struct as_layer_profile *p, struct as_layer_thread *t,
+                          const struct as_layer_end *how, struct as_layer_call *call)
 {
-    const uint64_t nobodys = frame->excused_ns + frame->before_ns;
-
-    outer->inner_ns += duration_ns;
-    outer->excused_ns += nobodys;
-    if (!frame->note.entered_known)
-        outer->note.unread_ns += duration_ns + nobodys;
-}
-
-struct as_layer_note *as_layer_profile_abandon(struct as_layer_profile *p,
-                                               const struct assay_manager_span *span,
-                                               uint64_t ticks)
-{
-    struct as_layer_thread *t = as_layer_thread_find(p);
-    struct as_layer_frame *frame;
-    uint32_t depth;
-
-    if (!t || span->thread != t ||
-        atomic_load_explicit(&t->session, memory_order_relaxed) !=
-            atomic_load_explicit(&p->session, memory_order_relaxed))
-        return NULL;
-    depth = atomic_load_explicit(&t->depth, memory_order_relaxed);
-    if (!span->depth || span->depth >= depth || t->frame[span->depth - 1].serial != span->serial)
-        return NULL;
-    frame = &t->frame[depth - 1];
-    tell_outer(frame - 1, frame, as_layer_clock_ns(&p->clock, frame->start_ticks, ticks));
-    as_layer_thread_lock(t);
-    t->abandoned++;
-    as_layer_thread_unlock(t);
-    atomic_store_explicit(&t->depth, depth - 1, memory_order_release);
-    return &frame->note;
-}
-
-int as_layer_profile_end(struct as_layer_profile *p, const struct assay_manager_span *span,
-                         const struct as_layer_end *how, struct as_layer_call *call,
-                         struct assay_error *err)
-{
-    struct as_layer_thread *t = as_layer_thread_find(p);
     struct as_layer_frame *frame;
     uint64_t whole_ns, inner_ns;
-    uint32_t depth;
 
-    call->known = false;
-    if (!t || span->thread != t)
-        return as_fail(
-            err, ASSAY_ERR_STATE,
-            "the layer %.80s was begun on another thread or with another manager: end it "
-            "there",
-            span->layer);
-    follow_session(p, t);
-    if (span->serial <= t->forgotten)
-        return ASSAY_OK;
-    depth = atomic_load_explicit(&t->depth, memory_order_relaxed);
-    if (depth == 0 || depth != span->depth || t->frame[depth - 1].serial != span->serial)
-        return refuse(t, depth, span, err);
-    frame = &t->frame[--depth];
-    *call = (struct as_layer_call){.known = true,
-                                   .name = frame->cell->name,
-                                   .end_ticks = how->ticks,
-                                   .depth = depth,
-                                   .thread = t->number,
-                                   .note = &frame->note,
-                                   .outer = depth ? &frame[-1].note : NULL};
+    if (t->beyond) {
+        t->beyond--;
+        return false;
+    }
+    if (!t->depth)
+        return false;
+    frame = &t->frame[--t->depth];
     whole_ns = as_layer_clock_ns(&p->clock, frame->start_ticks, how->ticks);
     inner_ns = frame->inner_ns + frame->excused_ns;
-    call->self_ns = whole_ns > inner_ns ? whole_ns - inner_ns : 0;
+    *call = (struct as_layer_call){.self_ns = whole_ns > inner_ns ? whole_ns - inner_ns : 0,
+                                   .end_ticks = how->ticks,
+                                   .depth = t->depth,
+                                   .thread = t->number};
     call->duration_ns = frame->inner_ns + call->self_ns;
-    if (depth)
-        tell_outer(&t->frame[depth - 1], frame, call->duration_ns);
-    atomic_store_explicit(&t->depth, depth, memory_order_release);
-    as_layer_thread_lock(t);
-    t->calls++;
+    tell_outer(t, frame, call->duration_ns);
+    p->calls++;
+    if (!frame->cell)
+        return false;
+    call->name = frame->cell->name;
     if (how->keep)
-        count_call(p, t, how, call, frame->cell);
-    as_layer_thread_unlock(t);
-    return ASSAY_OK;
+        keep_call(p, t, frame, how, call);
+    return true;
 }
 
-void as_layer_profile_excuse(struct as_layer_profile *p, uint64_t ns)
+void as_layer_profile_abandon(struct as_layer_profile *p, struct as_layer_thread *t, uint64_t n)
 {
-    struct as_layer_thread *t = as_layer_thread_find(p);
-    uint32_t depth = t ? atomic_load_explicit(&t->depth, memory_order_relaxed) : 0;
+    for (; n && t->beyond; n--)
+        t->beyond--;
+    for (; n && t->depth; n--) {
+        const struct as_layer_frame *frame = &t->frame[--t->depth];
 
-    if (depth)
-        t->frame[depth - 1].excused_ns += ns;
-}
-
-uint64_t as_layer_profile_calls(struct as_layer_profile *p, uint32_t *n_threads)
-{
-    uint64_t n = 0;
-
-    *n_threads = 0;
-    pthread_mutex_lock(&p->lock);
-    for (size_t i = 0; i < p->n_threads; i++) {
-        as_layer_thread_lock(p->thread[i]);
-        n += p->thread[i]->calls;
-        *n_threads += p->thread[i]->calls > 0;
-        as_layer_thread_unlock(p->thread[i]);
+        /* How long it lasted is not known; what is inside it counts. */
+        tell_outer(t, frame, frame->inner_ns);
+        p->abandoned++;
     }
-    pthread_mutex_unlock(&p->lock);
-    return n;
 }
 
-/* The owner may begin and end layers meanwhile: frames stay where they are while we are busy with
- * them, and every cell they ever named is there for good. */
-static size_t note_open(struct as_layer_profile *p, struct as_layer_thread *t, uint64_t session)
+void as_layer_profile_excuse(struct as_layer_thread *t, uint64_t ns)
 {
-    uint32_t depth = atomic_load_explicit(&t->depth, memory_order_acquire);
+    if (t->depth)
+        t->frame[t->depth - 1].excused_ns += ns;
+}
 
-    if (atomic_load_explicit(&t->session, memory_order_acquire) != session)
-        return 0;
-    depth = depth < t->frame_capacity ? depth : t->frame_capacity;
-    for (uint32_t d = 0; d < depth; d++) {
-        if (p->n_open < AS_LAYER_MAX_OPEN)
-            p->open[p->n_open++] = __atomic_load_n(&t->frame[d].cell, __ATOMIC_RELAXED)->name;
-        else
-            p->open_dropped++;
-    }
-    return depth;
+uint64_t as_layer_profile_calls(const struct as_layer_profile *p)
+{
+    return p->calls;
 }
 
 size_t as_layer_profile_close(struct as_layer_profile *p)
 {
-    uint64_t session;
     size_t n = 0;
 
-    pthread_mutex_lock(&p->lock);
-    session = atomic_load_explicit(&p->session, memory_order_relaxed);
     for (size_t i = 0; i < p->n_threads; i++) {
-        as_layer_thread_lock(p->thread[i]);
-        n += note_open(p, p->thread[i], session);
-        as_layer_thread_unlock(p->thread[i]);
+        struct as_layer_thread *t = p->thread[i];
+
+        n += t->depth + (size_t)t->beyond;
+        p->open_dropped += t->beyond;
+        for (uint32_t d = 0; d < t->depth; d++) {
+            if (p->n_open < AS_LAYER_MAX_OPEN && t->frame[d].cell)
+                p->open[p->n_open++] = t->frame[d].cell->name;
+            else
+                p->open_dropped++;
+        }
+        t->depth = t->beyond = 0;
     }
-    atomic_store_explicit(&p->session, session + 1, memory_order_release);
-    pthread_mutex_unlock(&p->lock);
     return n;
 }
 
 void as_layer_profile_reset(struct as_layer_profile *p)
 {
-    pthread_mutex_lock(&p->lock);
-    for (size_t i = 0; i < p->n_threads; i++) {
-        as_layer_thread_lock(p->thread[i]);
-        as_layer_thread_reset(p, p->thread[i]);
-        as_layer_thread_unlock(p->thread[i]);
-    }
+    for (size_t i = 0; i < p->n_cells; i++)
+        as_layer_cell_reset(p, p->cell[i]);
+    as_layer_ring_reset(p);
+    p->calls = p->all_ns = p->all_self_ns = 0;
+    p->unnamed = p->no_memory = p->metadata_dropped = p->abandoned = p->open_dropped = 0;
     p->n_open = 0;
-    p->open_dropped = 0;
-    atomic_store_explicit(&p->homeless, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&p->lock);
 }

@@ -1,12 +1,11 @@
-/* profiler/layer_snapshot.c - merges what the threads know into one picture that stays as it is.
- * A thread is stopped for as long as its own part is copied, and not for the arithmetic. */
+/* profiler/layer_snapshot.c - what is known of the layers, as a copy that stays as it is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "profiler/layer_merge.h"
+#include "profiler/layer_cell.h"
 #include "stats/describe/quantile.h"
 #include "stats/describe/sorted.h"
 
@@ -35,44 +34,39 @@ const struct assay_layer_stats *assay_layer_profile_find(const struct assay_laye
     return NULL;
 }
 
-/* The newest times of a list: of each thread by its share. NULL: no memory. */
-static const double *newest(struct as_arena *arena, const struct as_layer_merged *from,
-                            const struct as_buffer *list, size_t *n_out)
+/* The newest times of a list of the cell's. NULL: no memory. */
+static const double *newest(struct as_arena *arena, const struct as_layer_cell *cell,
+                            const uint64_t *list, size_t *n_out)
 {
-    const uint64_t *ns = (const uint64_t *)(const void *)list->data;
-    const struct as_layer_part *part = (const struct as_layer_part *)(const void *)from->parts.data;
-    const size_t n_parts = from->parts.size / sizeof *part, n = list->size / sizeof *ns;
-    double *out = as_arena_zero(arena, n < AS_LAYER_NEWEST ? n : AS_LAYER_NEWEST, sizeof *out);
+    const size_t n = cell->n_samples < AS_LAYER_NEWEST ? cell->n_samples : AS_LAYER_NEWEST;
+    double *out = as_arena_zero(arena, n, sizeof *out);
 
-    *n_out = 0;
-    for (size_t i = 0; out && i < n_parts; i++) {
-        size_t want = n <= AS_LAYER_NEWEST ? part[i].n : AS_LAYER_NEWEST * part[i].n / n;
-
-        for (size_t k = part[i].n - want; k < part[i].n; k++)
-            out[(*n_out)++] = (double)ns[part[i].start + k] / 1e9;
-    }
+    for (size_t i = 0; out && i < n; i++)
+        out[i] = (double)as_layer_cell_at(cell, list, cell->n_samples - n + i) / 1e9;
+    *n_out = n;
     return out;
 }
 
-static bool tell_times(struct as_arena *arena, const struct as_layer_merged *from,
+static bool copy_times(struct as_arena *arena, const struct as_layer_cell *from,
                        struct assay_layer_stats *to)
 {
-    size_t n;
-
-    to->execution_times_seconds = newest(arena, from, &from->times_ns, &to->n_execution_times);
+    to->execution_times_seconds = newest(arena, from, from->sample, &to->n_execution_times);
     to->self_times_seconds = to->execution_times_seconds;
-    to->nested = from->nested || from->own_lost;
-    if (from->own_lost)
+    to->n_self_times = to->n_execution_times;
+    to->nested = from->own || from->own_lost;
+    if (from->own_lost) {
         to->self_times_seconds = NULL;
-    else if (from->nested)
-        to->self_times_seconds = newest(arena, from, &from->own_ns, &n);
-    to->n_self_times = to->self_times_seconds ? to->n_execution_times : 0;
+        to->n_self_times = 0;
+    } else if (from->own) {
+        to->self_times_seconds = newest(arena, from, from->own, &to->n_self_times);
+    }
     return to->execution_times_seconds && (to->self_times_seconds || from->own_lost);
 }
 
-static void count_by_size(const struct as_layer_merged *from, struct assay_layer_stats *to)
+static void percentiles_by_size(const struct as_layer_cell *from, const struct as_total *total,
+                                struct assay_layer_stats *to)
 {
-    const struct as_histogram h = {from->bucket, AS_LAYER_BITS, from->times.total};
+    const struct as_histogram h = {from->bucket, AS_LAYER_BITS, *total};
     double *const out[] = {&to->p50_seconds, &to->p95_seconds, &to->p99_seconds};
     static const double p[] = {50, 95, 99};
 
@@ -84,73 +78,80 @@ static void count_by_size(const struct as_layer_merged *from, struct assay_layer
     }
 }
 
-/* Sorts the times, which were told already. */
-static bool tell_percentiles(struct as_layer_merged *from, struct assay_layer_stats *to)
+static bool copy_percentiles(const struct as_layer_cell *from, const struct as_total *total,
+                             struct assay_layer_stats *to)
 {
-    uint64_t *ns = (uint64_t *)(void *)from->times_ns.data, *scratch;
-    const size_t n = from->times_ns.size / sizeof *ns;
+    const size_t n = from->n_samples;
     struct as_sorted sorted;
+    uint64_t *ns;
 
     to->percentiles_newest = from->newest_only;
     to->p50_seconds = to->p95_seconds = to->p99_seconds = AS_UNKNOWN;
     if (from->bucket) {
-        count_by_size(from, to);
+        percentiles_by_size(from, total, to);
         return true;
     }
     if (!n)
         return true;
-    scratch = as_alloc_zero(n, sizeof *scratch);
-    if (!scratch)
+    ns = as_alloc_zero(2 * n, sizeof *ns);
+    if (!ns)
         return false;
-    as_sort_u64(ns, n, scratch);
-    as_free(scratch);
+    memcpy(ns, from->sample, n * sizeof *ns);
+    as_sort_u64(ns, n, ns + n);
     sorted = as_sorted_u64(ns, n);
     to->p50_seconds = as_quantile_at(&sorted, 50, AS_QUANTILE_LINEAR) / 1e9;
     to->p95_seconds = as_quantile_at(&sorted, 95, AS_QUANTILE_LINEAR) / 1e9;
     to->p99_seconds = as_quantile_at(&sorted, 99, AS_QUANTILE_LINEAR) / 1e9;
+    as_free(ns);
     return true;
 }
 
-static bool tell_layer(struct as_arena *arena, struct as_layer_merged *from, const char *name,
+static bool copy_layer(struct as_arena *arena, const struct as_layer_cell *from,
                        struct assay_layer_stats *to)
 {
-    const struct as_total *total = &from->times.total;
+    const struct as_moments times = as_layer_times_moments(&from->times);
+    const struct as_total *total = &times.total;
 
-    *to = (struct assay_layer_stats){
-        .layer = name, .call_count = total->n, .failed_count = from->failed};
+    *to = (struct assay_layer_stats){.layer =
+                                         as_arena_text(arena, from->name->text, from->name->size),
+                                     .call_count = total->n,
+                                     .failed_count = from->failed};
     to->total_seconds = as_total_sum_f64(total) / 1e9;
     to->min_seconds = total->n ? (double)total->min / 1e9 : AS_UNKNOWN;
     to->max_seconds = total->n ? (double)total->max / 1e9 : AS_UNKNOWN;
-    to->mean_seconds = as_moments_mean(&from->times) / 1e9;
-    to->std_seconds = as_moments_std_population(&from->times) / 1e9;
-    to->std_sample_seconds = as_moments_std_sample(&from->times) / 1e9;
+    to->mean_seconds = as_moments_mean(&times) / 1e9;
+    to->std_seconds = as_moments_std_population(&times) / 1e9;
+    to->std_sample_seconds = as_moments_std_sample(&times) / 1e9;
     to->cv = to->mean_seconds > 0 ? to->std_seconds / to->mean_seconds : AS_UNKNOWN;
     to->self_seconds = (double)from->self_ns / 1e9;
     to->failed_seconds = (double)from->failed_ns / 1e9;
-    return tell_times(arena, from, to) && tell_percentiles(from, to);
+    return to->layer && copy_times(arena, from, to) && copy_percentiles(from, total, to);
 }
 
-static bool tell_layers(struct picture *picture, struct as_layer_merge *merge)
+/* Fills `text` with the copied names, by id. */
+static bool copy_layers(struct picture *picture, const struct as_layer_profile *p,
+                        const char **text)
 {
     struct assay_layer_profile *seen = &picture->seen;
-    struct assay_layer_stats *layers =
-        as_arena_zero(&picture->arena, merge->n_layers, sizeof *layers);
+    struct assay_layer_stats *layers = as_arena_zero(&picture->arena, p->n_cells, sizeof *layers);
 
     if (!layers)
         return false;
     seen->size = sizeof *seen;
     seen->layers = layers;
-    for (size_t i = 0; i < merge->n_layers; i++) {
-        struct as_layer_merged *from = &merge->layer[i];
+    for (size_t i = 0; i < p->n_cells; i++) {
+        struct assay_layer_stats *to = &layers[seen->n_layers];
+        const struct as_layer_cell *from = p->cell[i];
 
-        if (from->times.total.n == 0 && from->failed == 0)
+        if (from->times.n == 0 && from->failed == 0)
             continue;
-        if (!tell_layer(&picture->arena, from, merge->text[i], &layers[seen->n_layers]))
+        if (!copy_layer(&picture->arena, from, to))
             return false;
-        seen->total_calls += from->times.total.n;
-        seen->failed_calls += from->failed;
-        seen->total_seconds += layers[seen->n_layers].total_seconds;
-        seen->total_self_seconds += layers[seen->n_layers].self_seconds;
+        text[i] = to->layer;
+        seen->total_calls += to->call_count;
+        seen->failed_calls += to->failed_count;
+        seen->total_seconds += to->total_seconds;
+        seen->total_self_seconds += to->self_seconds;
         seen->n_layers++;
     }
     seen->average_seconds_per_call =
@@ -176,8 +177,8 @@ static double rank_value(const struct assay_layer_stats *layer, int what)
                               : layer->cv;
 }
 
-static const struct assay_layer_rank *tell_rank(struct picture *picture, int what, size_t top,
-                                                size_t *n_out)
+static const struct assay_layer_rank *rank_layers(struct picture *picture, int what, size_t top,
+                                                  size_t *n_out)
 {
     const struct assay_layer_profile *seen = &picture->seen;
     struct assay_layer_rank *rank = as_arena_zero(&picture->arena, seen->n_layers, sizeof *rank);
@@ -196,53 +197,139 @@ static const struct assay_layer_rank *tell_rank(struct picture *picture, int wha
     return rank;
 }
 
-static bool tell_ranks(struct picture *picture, size_t top)
+static bool copy_ranks(struct picture *picture, size_t top)
 {
     struct assay_layer_profile *seen = &picture->seen;
 
-    seen->slowest = tell_rank(picture, RANK_MEAN, top, &seen->n_slowest);
-    seen->most_variable = tell_rank(picture, RANK_STD, top, &seen->n_most_variable);
-    seen->most_variable_cv = tell_rank(picture, RANK_CV, top, &seen->n_most_variable_cv);
+    seen->slowest = rank_layers(picture, RANK_MEAN, top, &seen->n_slowest);
+    seen->most_variable = rank_layers(picture, RANK_STD, top, &seen->n_most_variable);
+    seen->most_variable_cv = rank_layers(picture, RANK_CV, top, &seen->n_most_variable_cv);
     return seen->slowest && seen->most_variable && seen->most_variable_cv;
 }
 
-static bool tell_open(struct picture *picture, const struct as_layer_merge *merge)
+static bool copy_open(struct picture *picture, const struct as_layer_profile *p)
 {
-    const char **open = as_arena_zero(&picture->arena, merge->n_open, sizeof *open);
+    const char **open = as_arena_zero(&picture->arena, p->n_open, sizeof *open);
 
     if (!open)
         return false;
-    for (size_t i = 0; i < merge->n_open; i++)
-        open[i] = merge->text[merge->open[i]->id];
     picture->seen.open_at_end = open;
-    picture->seen.n_open_at_end = merge->n_open;
-    picture->seen.open_dropped = merge->open_dropped;
+    picture->seen.open_dropped = p->open_dropped;
+    for (; picture->seen.n_open_at_end < p->n_open; picture->seen.n_open_at_end++) {
+        const struct as_layer_name *name = p->open[picture->seen.n_open_at_end];
+
+        open[picture->seen.n_open_at_end] = as_arena_text(&picture->arena, name->text, name->size);
+        if (!open[picture->seen.n_open_at_end])
+            return false;
+    }
     return true;
+}
+
+/* ---- the newest calls ---- */
+
+static int by_end(const void *a, const void *b)
+{
+    const struct as_layer_record *x = a, *y = b;
+
+    if (x->end_ticks != y->end_ticks)
+        return x->end_ticks < y->end_ticks ? -1 : 1;
+    /* Of two that end together, the inner one ended first. */
+    return x->depth != y->depth ? (x->depth > y->depth ? -1 : 1) : 0;
+}
+
+static bool copy_extra(struct as_arena *arena, const struct as_layer_extra *from,
+                       struct assay_layer_event *to)
+{
+    struct assay_metadata *pair = as_arena_zero(arena, from->n, sizeof *pair);
+
+    if (from->reason && !(to->reason = as_arena_text(arena, from->reason, strlen(from->reason))))
+        return false;
+    for (size_t i = 0; pair && i < from->n; i++) {
+        const struct assay_metadata *old = &from->pair[i];
+
+        pair[i] = (struct assay_metadata){.key = as_arena_text(arena, old->key, strlen(old->key)),
+                                          .number = old->number};
+        if (old->text)
+            pair[i].text = as_arena_text(arena, old->text, strlen(old->text));
+        if (!pair[i].key || (old->text && !pair[i].text))
+            return false;
+    }
+    to->metadata = pair;
+    to->n_metadata = from->n;
+    return pair;
+}
+
+static bool copy_event(struct as_arena *arena, const struct as_layer_record *from,
+                       const struct as_layer_day *day, const char *layer,
+                       struct assay_layer_event *to)
+{
+    *to =
+        (struct assay_layer_event){.layer = layer,
+                                   .execution_seconds = (double)from->duration_ns / 1e9,
+                                   .self_seconds = (double)from->self_ns / 1e9,
+                                   .timestamp_seconds = as_layer_day_seconds(day, from->end_ticks),
+                                   .failed = from->failed,
+                                   .depth = from->depth,
+                                   .thread = from->thread};
+    return !from->extra || copy_extra(arena, from->extra, to);
+}
+
+static bool copy_timeline(struct picture *picture, const struct as_layer_profile *p,
+                          const char *const *text)
+{
+    const struct as_layer_day day = as_layer_clock_day(&p->clock);
+    const struct as_layer_ring *ring = &p->ring;
+    uint64_t sum_ns = p->all_ns, self_ns = p->all_self_ns;
+    struct assay_layer_event *event = as_arena_zero(&picture->arena, ring->n, sizeof *event);
+    struct as_layer_record *record = as_alloc_zero(ring->n + 1, sizeof *record);
+    bool ok = event && record;
+    size_t first = 0, n = ring->n;
+
+    if (ok && n) {
+        memcpy(record, ring->record, n * sizeof *record);
+        qsort(record, n, sizeof *record, by_end);
+        while (first < n && record[first].end_ticks < ring->horizon)
+            first++;
+    }
+    n -= first;
+    /* From the end: what came before the oldest kept call is in the sums, seen or not. */
+    for (size_t i = n; ok && i-- > 0;) {
+        const struct as_layer_record *from = &record[first + i];
+
+        ok = copy_event(&picture->arena, from, &day, text[from->name->id], &event[i]);
+        event[i].cumulative_seconds = (double)sum_ns / 1e9;
+        event[i].cumulative_self_seconds = (double)self_ns / 1e9;
+        sum_ns -= from->duration_ns;
+        self_ns -= from->self_ns;
+    }
+    as_free(record);
+    picture->seen.timeline = event;
+    picture->seen.n_timeline = n;
+    picture->seen.timeline_dropped = ring->dropped + first;
+    return ok;
 }
 
 int as_layer_profile_read(struct as_layer_profile *p, size_t top, struct assay_layer_profile **out,
                           struct assay_error *err)
 {
     struct picture *picture = as_alloc_zero(1, sizeof *picture);
-    struct as_layer_merge merge = {0};
-    bool ok;
+    const char **text = as_alloc_zero(p->n_cells + 1, sizeof *text);
+    bool ok = picture && text;
 
     *out = NULL;
-    if (!picture)
-        return as_fail_nomem(err);
-    ok = as_layer_merge_init(&merge, p, &picture->arena) && tell_layers(picture, &merge) &&
-         tell_ranks(picture, top ? top : 5) && tell_open(picture, &merge) &&
-         as_layer_merge_timeline(&merge, &p->clock, &picture->arena, &picture->seen);
-    picture->seen.calls_unnamed = merge.unnamed;
-    picture->seen.calls_too_deep = merge.too_deep;
-    picture->seen.calls_abandoned = merge.abandoned;
-    picture->seen.metadata_dropped = merge.metadata_dropped;
-    picture->seen.n_threads = merge.n_numbers;
-    as_layer_merge_fini(&merge);
+    ok = ok && copy_layers(picture, p, text) && copy_ranks(picture, top ? top : 5) &&
+         copy_open(picture, p) && copy_timeline(picture, p, text);
+    as_free(text);
     if (!ok) {
-        assay_layer_profile_free(&picture->seen);
+        if (picture)
+            assay_layer_profile_free(&picture->seen);
         return as_fail_nomem(err);
     }
+    picture->seen.calls_unnamed = p->unnamed;
+    picture->seen.calls_too_deep = p->no_memory;
+    picture->seen.calls_abandoned = p->abandoned;
+    picture->seen.metadata_dropped = p->metadata_dropped;
+    picture->seen.n_threads = p->n_numbers;
     *out = &picture->seen;
     return ASSAY_OK;
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,8 +23,10 @@ struct as_memory_profile {
     struct as_memory_reader files, sampler_files;
     struct as_memory_sampler sampler;
     struct as_rss_peaks peaks; /* what the sampler saw; has a lock of its own */
+    _Atomic uint64_t own_minor_faults, own_major_faults;
+    _Atomic bool unread; /* a reading on a layer's thread failed */
 
-    struct as_memory_moment baseline, newest;
+    uint64_t baseline_bytes;
     bool started;
     uint64_t sample_mark;             /* readings of the sampler that were forgotten */
     uint64_t first_bytes, last_bytes; /* rss of the first and of the last snapshot that knew it */
@@ -59,9 +62,11 @@ static uint64_t greater(uint64_t a, uint64_t b)
 
 /* ---- what the kernel says ---- */
 
-static uint64_t fact_or_unknown(struct as_fact fact)
+static uint64_t without(struct as_fact all, const _Atomic uint64_t *own)
 {
-    return fact.why ? UNKNOWN : fact.value;
+    uint64_t ours = atomic_load_explicit(own, memory_order_relaxed);
+
+    return all.why ? UNKNOWN : all.value > ours ? all.value - ours : 0;
 }
 
 static struct as_memory_moment read_moment(struct as_memory_profile *p)
@@ -70,22 +75,24 @@ static struct as_memory_moment read_moment(struct as_memory_profile *p)
     struct as_memory_moment now;
 
     as_process_events_read(&events, false);
-    now.minor_faults = fact_or_unknown(events.minor_faults);
-    now.major_faults = fact_or_unknown(events.major_faults);
-    now.rss_bytes = as_memory_read_rss(&p->files);
-    now.monotonic_ns = as_clock_mono_ns();
-    p->peak_bytes = greater(p->peak_bytes, now.rss_bytes);
+    now.minor_faults = without(events.minor_faults, &p->own_minor_faults);
+    now.major_faults = without(events.major_faults, &p->own_major_faults);
+    now.rss_bytes = as_memory_peek_rss(&p->files);
+    if (now.rss_bytes == UNKNOWN)
+        atomic_store_explicit(&p->unread, true, memory_order_relaxed);
+    now.monotonic_ns = p->options.interval_us ? as_clock_mono_ns() : 0; /* for its age alone */
     return now;
 }
 
 /* A new reading, or the last one while it is young enough. */
-static struct as_memory_moment moment(struct as_memory_profile *p, uint64_t now_ns)
+static struct as_memory_moment moment(struct as_memory_profile *p, struct as_memory_moment *newest,
+                                      uint64_t now_ns)
 {
-    uint64_t age_ns = now_ns - p->newest.monotonic_ns;
+    const uint64_t age_ns = now_ns - newest->monotonic_ns;
 
-    if (p->newest.monotonic_ns == 0 || age_ns / 1000 >= p->options.interval_us)
-        p->newest = read_moment(p);
-    return p->newest;
+    if (newest->monotonic_ns == 0 || age_ns / 1000 >= p->options.interval_us)
+        *newest = read_moment(p);
+    return *newest;
 }
 
 /* What fails in the thread is seen by the readings at the ends of layers, too. */
@@ -124,6 +131,7 @@ int as_memory_profile_new(struct as_memory_profile **out,
     as_memory_reader_init(&p->files, p->root);
     as_memory_reader_init(&p->sampler_files, p->root);
     as_memory_profile_reset(p);
+    atomic_store_explicit(&p->unread, true, memory_order_relaxed);
     *out = p;
     return ASSAY_OK;
 }
@@ -152,7 +160,7 @@ void as_memory_profile_reset(struct as_memory_profile *profile)
     as_memory_layers_fini(&profile->layers);
     profile->sample_mark = as_rss_peaks_mark(&profile->peaks);
     profile->started = false;
-    profile->baseline = profile->newest = (struct as_memory_moment){.rss_bytes = UNKNOWN};
+    profile->baseline_bytes = UNKNOWN;
     profile->first_bytes = profile->last_bytes = profile->peak_bytes = UNKNOWN;
 }
 
@@ -173,9 +181,10 @@ void as_memory_profile_free(struct as_memory_profile *profile)
 
 static int take_baseline(struct as_memory_profile *p, struct assay_error *err)
 {
-    p->baseline = p->newest = read_moment(p);
+    p->baseline_bytes = as_memory_read_rss(&p->files);
+    p->peak_bytes = greater(p->peak_bytes, p->baseline_bytes);
     p->started = true;
-    if (p->baseline.rss_bytes != UNKNOWN)
+    if (p->baseline_bytes != UNKNOWN)
         return ASSAY_OK;
     return as_fail(err, ASSAY_ERR_UNSUPPORTED,
                    "the memory of this process cannot be read: is %s/proc mounted?", p->root);
@@ -200,25 +209,21 @@ void as_memory_profile_stop(struct as_memory_profile *profile)
 
 /* ---- layers ---- */
 
-int as_memory_profile_begin_layer(struct as_memory_profile *profile, struct as_memory_span *span,
-                                  struct assay_error *err)
+void as_memory_profile_begin_layer(struct as_memory_profile *profile,
+                                   struct as_memory_moment *newest, struct as_memory_span *span)
 {
-    int rc = profile->started ? ASSAY_OK : take_baseline(profile, err);
-
-    span->begin_ns = as_clock_mono_ns();
-    span->before = moment(profile, span->begin_ns);
+    span->begin_ns = profile->options.interval_us ? as_clock_mono_ns() : 0;
+    span->before = moment(profile, newest, span->begin_ns);
     span->sample_mark = as_rss_peaks_mark(&profile->peaks);
     if (!as_memory_counted_total(&span->counted_before_bytes))
         span->counted_before_bytes = UNKNOWN;
     as_memory_span_begin(&span->thread); /* last: what we do ourselves is not the layer's */
-    return rc;
 }
 
-void as_memory_profile_cancel_layer(struct as_memory_profile *profile, struct as_memory_span *span)
+void as_memory_profile_cancel_layer(struct as_memory_span *span)
 {
     struct as_memory_thread_use use;
 
-    (void)profile;
     as_memory_span_end(&span->thread, &use);
 }
 
@@ -227,46 +232,96 @@ static uint64_t age_at(const struct as_memory_moment *m, uint64_t at_ns)
     return at_ns > m->monotonic_ns ? at_ns - m->monotonic_ns : 0;
 }
 
-static void fill_rss(struct as_memory_profile *p, const struct as_memory_span *span,
-                     uint64_t end_ns, struct as_memory_layer_reading *out)
-{
-    struct as_memory_moment after = moment(p, end_ns);
-    uint64_t total = as_memory_read_total(&p->files), sampled = UNKNOWN;
-
-    out->rss_before_bytes = span->before.rss_bytes;
-    out->rss_after_bytes = after.rss_bytes;
-    out->before_age_ns = age_at(&span->before, span->begin_ns);
-    out->after_age_ns = age_at(&after, end_ns);
-    out->rss_samples = as_rss_peaks_since(&p->peaks, span->sample_mark, &sampled);
-    out->rss_peak_bytes = greater(greater(span->before.rss_bytes, after.rss_bytes), sampled);
-    out->minor_faults = later(span->before.minor_faults, after.minor_faults);
-    out->major_faults = later(span->before.major_faults, after.major_faults);
-    out->cpu_memory_mb = to_mib(after.rss_bytes);
-    out->memory_delta_mb = mib_between(p->baseline.rss_bytes, after.rss_bytes);
-    out->cpu_memory_percent = after.rss_bytes == UNKNOWN || total == UNKNOWN
-                                  ? AS_UNKNOWN
-                                  : 100 * (double)after.rss_bytes / (double)total;
-    if (isnan(out->cpu_memory_percent))
-        out->why = "the memory of the machine cannot be read";
-    if (after.rss_bytes == UNKNOWN || span->before.rss_bytes == UNKNOWN)
-        out->why = "the resident memory cannot be read";
-}
-
 static void fill_counted(const struct as_memory_span *span, const struct as_memory_thread_use *use,
-                         struct as_memory_layer_reading *out)
+                         struct as_memory_change *out)
 {
-    bool any = as_memory_counted_total(&out->counted_after_bytes);
+    static const char none[] = "the program does not count its memory by category";
+    const bool any = as_memory_counted_total(&out->counted_after_bytes);
+    const char *why = any ? use->why : none;
 
     out->counted_before_bytes = span->counted_before_bytes;
-    out->counted_known = any && !use->why;
-    out->counted_peak_bytes = out->counted_known ? use->peak_bytes : UNKNOWN;
-    out->counted_net_bytes = out->counted_known ? use->net_bytes : 0;
+    out->counted_why = (uintptr_t)why;
+    out->counted_peak_bytes = why ? UNKNOWN : use->peak_bytes;
+    out->counted_net_bytes = why ? 0 : (uint64_t)use->net_bytes;
     if (any && span->counted_before_bytes == UNKNOWN)
         out->counted_before_bytes = 0; /* it began to count within */
     if (!any)
         out->counted_after_bytes = UNKNOWN;
-    if (!out->why && !out->counted_known)
-        out->why = any ? use->why : "the program does not count its memory by category";
+}
+
+void as_memory_profile_end_layer(struct as_memory_profile *profile, struct as_memory_moment *newest,
+                                 struct as_memory_span *span, struct as_memory_change *out)
+{
+    struct as_memory_thread_use use;
+    struct as_memory_moment after;
+    uint64_t sampled = UNKNOWN, end_ns;
+
+    as_memory_span_end(&span->thread, &use); /* first: what we do ourselves is not the layer's */
+    end_ns = profile->options.interval_us ? as_clock_mono_ns() : 0;
+    after = moment(profile, newest, end_ns);
+    out->rss_before_bytes = span->before.rss_bytes;
+    out->rss_after_bytes = after.rss_bytes;
+    out->before_age_ns = age_at(&span->before, span->begin_ns);
+    out->after_age_ns = age_at(&after, end_ns);
+    out->rss_samples = as_rss_peaks_since(&profile->peaks, span->sample_mark, &sampled);
+    out->rss_peak_bytes = greater(greater(span->before.rss_bytes, after.rss_bytes), sampled);
+    out->minor_faults = later(span->before.minor_faults, after.minor_faults);
+    out->major_faults = later(span->before.major_faults, after.major_faults);
+    fill_counted(span, &use, out);
+}
+
+void as_memory_profile_refresh(struct as_memory_profile *profile)
+{
+    if (atomic_exchange_explicit(&profile->unread, false, memory_order_relaxed))
+        (void)as_memory_read_rss(&profile->files);
+}
+
+void as_memory_profile_own_faults(struct as_memory_profile *profile, uint64_t minor, uint64_t major)
+{
+    atomic_store_explicit(&profile->own_minor_faults, minor, memory_order_relaxed);
+    atomic_store_explicit(&profile->own_major_faults, major, memory_order_relaxed);
+}
+
+/* ---- calls that ended ---- */
+
+/* The sentence whose address travelled as a word. */
+static const char *sentence(uint64_t address)
+{
+    const char *text;
+    uintptr_t at = (uintptr_t)address;
+
+    memcpy(&text, &at, sizeof text);
+    return text;
+}
+
+static void fill_reading(struct as_memory_profile *p, const struct as_memory_change *from,
+                         struct as_memory_layer_reading *out)
+{
+    const uint64_t total = as_memory_read_total(&p->files), after = from->rss_after_bytes;
+
+    out->rss_before_bytes = from->rss_before_bytes;
+    out->rss_after_bytes = after;
+    out->rss_peak_bytes = from->rss_peak_bytes;
+    out->rss_samples = from->rss_samples;
+    out->before_age_ns = from->before_age_ns;
+    out->after_age_ns = from->after_age_ns;
+    out->minor_faults = from->minor_faults;
+    out->major_faults = from->major_faults;
+    out->counted_before_bytes = from->counted_before_bytes;
+    out->counted_after_bytes = from->counted_after_bytes;
+    out->counted_peak_bytes = from->counted_peak_bytes;
+    out->counted_net_bytes = (int64_t)from->counted_net_bytes;
+    out->counted_known = !from->counted_why;
+    out->cpu_memory_mb = to_mib(after);
+    out->memory_delta_mb = mib_between(p->baseline_bytes, after);
+    out->cpu_memory_percent =
+        after == UNKNOWN || total == UNKNOWN ? AS_UNKNOWN : 100 * (double)after / (double)total;
+    if (after == UNKNOWN || from->rss_before_bytes == UNKNOWN)
+        out->why = "the resident memory cannot be read";
+    else if (isnan(out->cpu_memory_percent))
+        out->why = "the memory of the machine cannot be read";
+    else
+        out->why = sentence(from->counted_why);
 }
 
 static void copy_metadata(struct as_memory_profile *p, const char *metadata,
@@ -299,20 +354,17 @@ static void push(struct as_memory_profile *p, const struct as_memory_layer_readi
     p->last_bytes = r->rss_after_bytes;
 }
 
-int as_memory_profile_end_layer(struct as_memory_profile *profile, struct as_memory_span *span,
-                                const char *layer, double timestamp, const char *metadata,
-                                struct as_memory_layer_reading *out, struct assay_error *err)
+int as_memory_profile_add(struct as_memory_profile *profile, const struct as_memory_change *change,
+                          const char *layer, double timestamp, const char *metadata,
+                          struct as_memory_layer_reading *out, struct assay_error *err)
 {
     struct as_memory_layer_reading r = {.timestamp = timestamp};
-    struct as_memory_thread_use use;
-    uint64_t end_ns, unix_us;
 
-    as_memory_span_end(&span->thread, &use); /* first: what we do ourselves is not the layer's */
-    as_memory_now(&end_ns, &unix_us);
-    fill_rss(profile, span, end_ns, &r);
-    fill_counted(span, &use, &r);
-    if (isnan(timestamp))
-        r.timestamp = (double)unix_us / 1e6;
+    if (!profile->started) {
+        profile->baseline_bytes = change->rss_before_bytes;
+        profile->started = true;
+    }
+    fill_reading(profile, change, &r);
     if (!as_memory_layers_add(&profile->layers, layer ? layer : "", &r))
         return as_fail_nomem(err);
     copy_metadata(profile, metadata, &r);
@@ -377,8 +429,8 @@ void as_memory_profile_summary(struct as_memory_profile *profile,
     (void)as_memory_read(&p->files, &now, ASSAY_CAPTURE_USUAL, NULL); /* unknown when it cannot */
     *out = (struct as_memory_profile_summary){
         .started = p->started,
-        .baseline_bytes = p->baseline.rss_bytes,
-        .baseline_memory_mb = to_mib(p->baseline.rss_bytes),
+        .baseline_bytes = p->baseline_bytes,
+        .baseline_memory_mb = to_mib(p->baseline_bytes),
         .peak_rss_kernel_bytes = now.peak_rss_bytes,
         .memory_total_bytes = now.memory_total_bytes,
         .total_snapshots = p->taken,

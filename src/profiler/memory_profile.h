@@ -1,5 +1,6 @@
 /* profiler/memory_profile.h - what memory a session's layers leave behind and need while they run.
- * One call at a time: the owner holds its own lock. A span is ended on the thread that began it. */
+ * begin_layer and end_layer read, on the thread of the layer, and may be called in a signal
+ * handler; of all others one at a time: the owner holds its own lock. */
 #ifndef AS_PROFILER_MEMORY_PROFILE_H
 #define AS_PROFILER_MEMORY_PROFILE_H
 
@@ -41,6 +42,17 @@ struct as_memory_span {
     uint64_t sample_mark; /* readings of the sampler before it */
     uint64_t counted_before_bytes;
     struct as_memory_thread_span thread;
+};
+
+/* What changed while it ran: words alone, so that it can travel as such. ASSAY_UNKNOWN where
+ * something cannot be had. */
+struct as_memory_change {
+    uint64_t rss_before_bytes, rss_after_bytes, rss_peak_bytes, rss_samples;
+    uint64_t before_age_ns, after_age_ns;
+    uint64_t minor_faults, major_faults;
+    uint64_t counted_before_bytes, counted_after_bytes, counted_peak_bytes;
+    uint64_t counted_net_bytes; /* signed */
+    uint64_t counted_why;       /* address of a static sentence; 0: the two above are known */
 };
 
 /* One snapshot, made at the end of a layer. Bytes are ASSAY_UNKNOWN and MiB are NaN where
@@ -126,20 +138,33 @@ void as_memory_profile_stop(struct as_memory_profile *profile);
 /* Forgets snapshots, layers and the baseline; the next begin takes a new one. */
 void as_memory_profile_reset(struct as_memory_profile *profile);
 
-/* Fails only before any memory could be read (UNSUPPORTED); `span` is then safe to end all the
- * same. Without a start before it, the first one takes the baseline. */
-int as_memory_profile_begin_layer(struct as_memory_profile *profile, struct as_memory_span *span,
-                                  struct assay_error *err);
+/* `newest` is the caller's last reading, {0} at first: while it is younger than the interval it
+ * serves again. */
+void as_memory_profile_begin_layer(struct as_memory_profile *profile,
+                                   struct as_memory_moment *newest, struct as_memory_span *span);
 
-/* `layer` is copied. `timestamp` in UNIX seconds; NaN: now. `metadata` is NULL or one valid JSON
- * value, copied; longer than AS_MEMORY_PROFILE_METADATA, it is dropped and counted. `out` may be
- * NULL. Fails for want of memory; the thread's account is right all the same. */
-int as_memory_profile_end_layer(struct as_memory_profile *profile, struct as_memory_span *span,
-                                const char *layer, double timestamp, const char *metadata,
-                                struct as_memory_layer_reading *out, struct assay_error *err);
+/* On the thread that began it, innermost first. */
+void as_memory_profile_end_layer(struct as_memory_profile *profile, struct as_memory_moment *newest,
+                                 struct as_memory_span *span, struct as_memory_change *out);
 
-/* A layer that was begun and will not be told: only the thread's account is put right. */
-void as_memory_profile_cancel_layer(struct as_memory_profile *profile, struct as_memory_span *span);
+/* A layer that was begun and does not count: only the thread's account is put right. */
+void as_memory_profile_cancel_layer(struct as_memory_span *span);
+
+/* Takes a call of a layer. `layer` is copied; `timestamp` in UNIX seconds. `metadata` is NULL or
+ * one valid JSON value, copied; longer than AS_MEMORY_PROFILE_METADATA, it is dropped and counted.
+ * `out` may be NULL. Without a start before it, the first one is the baseline. Fails for want of
+ * memory. */
+AS_MUST_USE int as_memory_profile_add(struct as_memory_profile *profile,
+                                      const struct as_memory_change *change, const char *layer,
+                                      double timestamp, const char *metadata,
+                                      struct as_memory_layer_reading *out, struct assay_error *err);
+
+/* Opens what begin and end read, if it is not open any more. */
+void as_memory_profile_refresh(struct as_memory_profile *profile);
+
+/* Faults so far of the thread that takes calls: they are in no layer's count. */
+void as_memory_profile_own_faults(struct as_memory_profile *profile, uint64_t minor,
+                                  uint64_t major);
 
 /* The kept snapshots, [0] the oldest; NULL past the last. Borrowed until the next end or reset. */
 const struct as_memory_layer_reading *as_memory_profile_at(const struct as_memory_profile *profile,

@@ -43,7 +43,7 @@ void as_heap_series_add(struct as_heap_series *points, struct as_heap_watch *wat
         return;
     n = as_heap_watch_live(watch, live, capacity);
     if (timed && as_clock_thread_cpu_ns(&after_ns))
-        points->next_seconds = seconds + COST_PART * 1e-9 * (double)(after_ns - before_ns);
+        points->next_seconds = seconds + COST_PART * (double)(after_ns - before_ns) / 1e9;
     points->waited = 0;
     if (points->n == AS_HEAP_SERIES_SAMPLES)
         thin(points);

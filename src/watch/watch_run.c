@@ -71,7 +71,7 @@ static double seconds_at(const struct watch *w, uint64_t ns)
 {
     uint64_t from = w->options->started_ns;
 
-    return ns > from ? (double)(ns - from) * 1e-9 : 0;
+    return ns > from ? (double)(ns - from) / 1e9 : 0;
 }
 
 /* The first sentence stays. */
@@ -379,7 +379,7 @@ static void record_facts(struct watch *w)
         .heap_why = heap_why(w),
         .started_mono_ns = w->options->started_ns,
         .wall_seconds = seconds_at(w, w->ended_ns),
-        .interval_seconds = (double)w->options->interval_ns * 1e-9,
+        .interval_seconds = (double)w->options->interval_ns / 1e9,
         .readings = w->readings,
         .cpu_user_ns = time_fact(w, &u->ru_utime),
         .cpu_system_ns = time_fact(w, &u->ru_stime),
@@ -414,7 +414,7 @@ static void record_start(struct watch *w)
                                    .heap_why = w->options->heap_why ? w->options->heap_why : why,
                                    .started_mono_ns = w->options->started_ns,
                                    .wall_seconds = AS_UNKNOWN,
-                                   .interval_seconds = (double)w->options->interval_ns * 1e-9,
+                                   .interval_seconds = (double)w->options->interval_ns / 1e9,
                                    .judged_until_seconds = AS_UNKNOWN,
                                    .address_limit_bytes = w->limits.address_bytes,
                                    .group_limit_bytes = w->limits.group_bytes,

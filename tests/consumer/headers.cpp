@@ -13,6 +13,7 @@
 #include <assay/experiment/witness.h>
 #include <assay/latency.h>
 #include <assay/leaks.h>
+#include <assay/lock.h>
 #include <assay/manager.h>
 #include <assay/measure.h>
 #include <assay/memory.h>

@@ -47,7 +47,7 @@ assert math.isclose(sorted(samples)[3] / 2 + sorted(samples)[4] / 2, profile["la
 for group in ("operators", "scopes"):
     assert math.isclose(sum(g["self_ns"] for g in profile[group]), profile["summary"]["total_time_ns"], rel_tol=1e-9)
 assert math.isclose(sum(l["self_ns"] for l in profile["layers"]), profile["summary"]["total_time_ns"], rel_tol=1e-9)
-same("latency", profile["latency"]["median_ns"] * 1e-6, profile["summary"]["latency_ms"])
+same("latency", profile["latency"]["median_ns"] / 1e6, profile["summary"]["latency_ms"])
 
 # The page: the digits it shows are those of JSON, rounded.
 percent = lambda x: f"{100 * x:.1f} %"

@@ -32,7 +32,9 @@ status "$build/examples/basic" --iterations 0
 status "$build/examples/basic" -o /dev/full
 [ "$code" -eq 3 ] && grep -q /dev/full "$work/err" || fail "/dev/full ended with $code"
 status "$build/examples/basic" -o "$work/missing/run.assay"
-[ "$code" -eq 3 ] && grep -q missing/run.assay "$work/err" || fail "a missing folder ended with $code"
+[ "$code" -eq 0 ] && [ -s "$work/missing/run.assay" ] || fail "a missing folder ended with $code"
 echo text >"$work/notes.txt"
+status "$build/examples/basic" -o "$work/notes.txt/run.assay"
+[ "$code" -eq 3 ] && grep -q notes.txt/run.assay "$work/err" || fail "a folder that is a file ended with $code"
 status "$build/examples/basic" -o "$work/notes.txt"
 [ "$code" -eq 3 ] && [ "$(cat "$work/notes.txt")" = text ] || fail 'a file that is no run was touched'

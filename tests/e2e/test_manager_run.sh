@@ -28,6 +28,33 @@ for r in rows:
     for key, time in (("total_ns", "total_time"), ("self_ns", "self_time"), ("mean_ns", "mean_time"), ("p95_ns", "p95_time"), ("std_ns", "std_time")):
         assert abs(float(r[key]) - s[time] * 1e9) <= 1, (r["name"], key)' "$tmp/of_run.json" "$tmp/csv1/layers.csv"
 
+# Its newest calls are spans, which traces show; so are those of its document.
+"$assay" export --to chrome-trace "$tmp/real.assay" >"$tmp/trace.json" || fail "a chrome trace of a run"
+"$assay" export --to chrome-trace "$tmp/of_run.json" >"$tmp/trace2.json" || fail "a chrome trace of its document"
+check "the same trace" cmp "$tmp/trace.json" "$tmp/trace2.json"
+check "every call that the run lists is a span, at its time" "$python" -c '
+import collections, json, sys
+trace, doc = (json.load(open(p)) for p in sys.argv[1:])
+open_, spans = collections.defaultdict(list), []
+for e in trace["traceEvents"]:
+    if e["ph"] == "X":
+        spans.append((e["name"], e["dur"]))
+    elif e["ph"] == "B":
+        open_[e["tid"]].append(e)
+    elif e["ph"] == "E":
+        begun = open_[e["tid"]].pop()
+        spans.append((begun["name"], e["ts"] - begun["ts"]))
+assert not any(open_.values())
+history = doc["layer_profiling"]["execution_history"]
+want = collections.Counter(h["layer"] for h in history)
+assert collections.Counter(n for n, _ in spans) == want, want
+# A span is begin to end; the time reported leaves out what profiling took inside it.
+shortest = {}
+for h in history:
+    shortest[h["layer"]] = min(shortest.get(h["layer"], 1e9), h["execution_time"] * 1e6)
+assert all(dur >= shortest[name] - 1 for name, dur in spans)' "$tmp/trace.json" "$tmp/of_run.json"
+check "perfetto too" sh -c "'$assay' export --to perfetto '$tmp/real.assay' >'$tmp/p.pftrace' && test -s '$tmp/p.pftrace'"
+
 # Every part, made by hand.
 parts=$tmp/parts.json
 "$made" parts "$parts" || fail "a run with all parts"

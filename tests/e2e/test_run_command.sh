@@ -64,6 +64,9 @@ check "help tells of the exit status" grep -q "exit status is that of the comman
 # The run file.
 mkdir here && (cd here && "$assay" run true && "$assay" run true) || fail "run.assay is the name when none is given"
 check "an older run is kept" test -s here/run.assay.old
+exits 0 "a folder that is missing is made" "$assay" run -o "$tmp/made/for/r.assay" -- true
+check "the run is in it" test -s made/for/r.assay
+echo "no folder" >nowhere
 exits 3 "a run that cannot be written" "$assay" run -o "$tmp/nowhere/r.assay" -- touch ran
 says "nowhere"
 check "and the command was not started" test ! -e ran

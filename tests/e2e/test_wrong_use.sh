@@ -27,6 +27,11 @@ exits 2 "a thread that is not there" "$assay" report --thread 99 "$run"; says "n
 exits 2 "an unknown topic" "$assay" help reprot; says "did you mean 'report'"
 exits 2 "an unknown shell" "$assay" completion tcsh; says "bash, zsh, fish"
 exits 2 "a manual of nothing" "$assay" man nothing; says "report"
+printf '{"a": }' >"$tmp/bad.json"
+for command in report verify "diff $run"; do
+    # shellcheck disable=SC2086
+    exits 3 "JSON that is none: $command" "$assay" $command "$tmp/bad.json"; says "$tmp/bad.json: JSON: a value is expected here (byte 6)"
+done
 exits 3 "after -- an option is a file" "$assay" report -- --json; says "cannot open --json"
 
 exits 3 "a missing file" "$assay" report "$tmp/none.assay"; says "No such file"

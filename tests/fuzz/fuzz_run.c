@@ -10,6 +10,7 @@
 #include "analyze/run/timeline.h"
 #include "base/buffer.h"
 #include "base/crc32c.h"
+#include "report/export/export.h"
 #include "trace/record/ring.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -129,6 +130,39 @@ static void make_ring(struct as_buffer *b, const uint8_t *data, size_t size)
     }
 }
 
+static void check_events(const struct as_run_events *e)
+{
+    for (size_t i = 0; i < e->n_messages; i++) {
+        if (strlen(e->message[i].text) > ASSAY_MESSAGE_MAX)
+            abort();
+    }
+    for (size_t i = 0; i < e->n_async + e->n_flows; i++) {
+        if (e->async[i].n && !(e->async[i].min_ns >= 0 && e->async[i].min_ns <= e->async[i].max_ns))
+            abort();
+    }
+    for (size_t i = 0; i < e->n_locks; i++) {
+        const struct as_lock *l = &e->lock[i];
+
+        if (l->contended > l->acquisitions || l->max_wait_ns > l->wait_ns ||
+            l->max_held_ns > l->held_ns)
+            abort();
+    }
+}
+
+static void export_all(struct as_run *run)
+{
+    const struct as_export_options options = AS_EXPORT_OPTIONS_INIT;
+
+    for (size_t i = 0; i < as_n_exporters; i++) {
+        struct as_export_result result;
+        struct as_out out;
+
+        if (as_out_memory(&out, NULL) == ASSAY_OK)
+            (void)!as_export(&as_exporters[i], run, &options, &out, &result, NULL);
+        as_out_drop(&out);
+    }
+}
+
 static void read_all(const char *path)
 {
     struct as_layers_options options = {.thread = -1, .max_samples = 1000};
@@ -147,6 +181,8 @@ static void read_all(const char *path)
             self_ns += layers->layer[i].self_ns;
         if (self_ns > layers->self_total_ns)
             abort(); /* phases have self time too, but never a negative one */
+        check_events(&layers->events_beside);
+        export_all(run);
         timeline = as_timeline_new(run);
         while (timeline && as_timeline_next(timeline, &entry, &err) > 0) {
             if (entry.span.end_ns < entry.span.start_ns || entry.span.end_ns < last_ns)

@@ -81,6 +81,34 @@ static void figures_come_out_as_by_hand(void **state)
     as_bench_fini(&bench);
 }
 
+static void intervals_of_shares_stay_within_the_whole(void **state)
+{
+    struct as_bench_result *r = NULL;
+    const struct as_bench_row *row;
+    struct as_bench bench;
+
+    (void)state;
+    fill(&bench, "attention");
+    for (unsigned i = 0; i < 4; i++) {
+        struct as_bench_sample *s = &bench.settings[1].samples[i];
+
+        s->edges_kept = i == 3 ? 3 : 0;
+        s->positions_kept = i == 3 ? 97 : 100;
+        s->decisions = 10;
+        s->cuts = i == 3 ? 1 : 0;
+    }
+    assert_int_equal(as_bench_result_new(&r, &bench, NULL, NULL, NULL), ASSAY_OK);
+    row = &r->rows[1];
+    near(row->edges_kept.value, 3.0 / 160);
+    assert_true(row->edges_kept.low == 0 && row->edges_kept.high > row->edges_kept.value);
+    near(row->cuts.value, 1.0 / 40);
+    assert_true(row->cuts.low == 0 && row->cuts.high > row->cuts.value);
+    near(row->kv_cache_reduction.value, 3.0 / 400);
+    assert_true(row->kv_cache_reduction.low == 0 && row->kv_cache_reduction.high > 3.0 / 400);
+    as_bench_result_free(r);
+    as_bench_fini(&bench);
+}
+
 static void criteria_are_met_missed_or_unknown(void **state)
 {
     const enum as_verdict witness[] = {AS_VERDICT_UNKNOWN, AS_VERDICT_MET};
@@ -135,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_come_out_as_by_hand),
+        cmocka_unit_test(intervals_of_shares_stay_within_the_whole),
         cmocka_unit_test(criteria_are_met_missed_or_unknown),
         cmocka_unit_test(other_workloads_are_not_judged),
     };

@@ -271,6 +271,43 @@ static void layers_that_not_all_have_do_not_count(void **state)
     near(r->summary.overall_speedup, 1.5);
 }
 
+/* One call that the machine held up must not hide that all others took 1.6 times as long. */
+static void a_late_call_hides_no_difference(void **state)
+{
+    double x[30], y[30], z[30];
+    struct assay_backend_layer a = {0}, b = a, c = a;
+    const struct assay_comparison *r;
+    struct assay_compare *compare = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < 30; i++) {
+        x[i] = 1e-3 + 1e-6 * (i * 7 % 30);
+        y[i] = 1.6 * x[i];
+        z[i] = 1e-3 + 1e-6 * (i * 11 % 30);
+    }
+    y[11] = 0.5;
+    z[3] = 0.5;
+    a.name = b.name = c.name = "conv";
+    a.samples_seconds = x;
+    b.samples_seconds = y;
+    c.samples_seconds = z;
+    a.n_samples = b.n_samples = c.n_samples = 30;
+    assert_int_equal(assay_compare_new(&compare, NULL, NULL), ASSAY_OK);
+    assert_int_equal(assay_compare_add(compare, "a", &a, 1, 0, 0, NULL), ASSAY_OK);
+    assert_int_equal(assay_compare_add(compare, "b", &b, 1, 0, 0, NULL), ASSAY_OK);
+    assert_int_equal(assay_compare_run(compare, NULL, 0, &r, NULL), ASSAY_OK);
+    assert_int_equal(r->layers[0].test.difference, ASSAY_DIFFERENCE_SHOWN);
+    assert_true(r->layers[0].test.p_value < 1e-6);
+    assert_true(r->layers[0].test.low > 1.5 && r->layers[0].test.high < 1.7);
+    assert_true(isnan(r->layers[0].test.degrees));
+    /* The same calls and one late one: no difference, although the means differ seventeenfold. */
+    assert_int_equal(assay_compare_add(compare, "b", &c, 1, 0, 0, NULL), ASSAY_OK);
+    assert_int_equal(assay_compare_run(compare, NULL, 0, &r, NULL), ASSAY_OK);
+    assert_int_equal(r->layers[0].test.difference, ASSAY_DIFFERENCE_NONE);
+    assert_true(r->layers[0].test.low <= 1 && r->layers[0].test.high >= 1);
+    assay_compare_free(compare);
+}
+
 static void samples_make_the_figures(void **state)
 {
     static const double x[] = {1.0, 1.2, 0.9, 1.1, 1.3}, y[] = {1.05, 1.15, 0.95, 1.2, 1.25, 1.1};
@@ -521,6 +558,7 @@ int main(void)
         CASE(unequal_call_counts_are_normalized),
         CASE(layers_that_not_all_have_do_not_count),
         CASE(samples_make_the_figures),
+        CASE(a_late_call_hides_no_difference),
         CASE(aliases_join_layers_of_other_names),
         CASE(memory_and_energy_are_compared_where_two_tell_them),
         CASE(a_time_of_nothing_is_no_infinite_speedup),

@@ -2,11 +2,16 @@
  * bound. Times are made up by moving the stamps, so that each figure is known. */
 #include "profiler/layer_profile.h"
 
+#include <assay/scope.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "unit.h"
+
+static uint64_t stamp = 1u << 30;
+static struct as_layer_thread *thread; /* of the profile made last */
 
 static struct as_layer_profile *make(size_t layers, size_t timeline, size_t bytes)
 {
@@ -14,6 +19,8 @@ static struct as_layer_profile *make(size_t layers, size_t timeline, size_t byte
     struct as_layer_profile *p;
 
     assert_int_equal(as_layer_profile_new(&p, &limits, NULL), ASSAY_OK);
+    thread = as_layer_profile_thread(p);
+    assert_non_null(thread);
     return p;
 }
 
@@ -23,33 +30,31 @@ static uint64_t ticks_of(const struct as_layer_profile *p, double ns)
     return (uint64_t)(ns / as_layer_profile_clock(p)->ns_a_tick + 0.5);
 }
 
-static uint64_t stamp = 1u << 30;
-
-static struct assay_manager_span begin(struct as_layer_profile *p, const char *name)
+static void begin(struct as_layer_profile *p, const char *name)
 {
-    struct as_layer_opened opened;
-    struct assay_manager_span span = as_layer_profile_begin(p, name, &opened);
-
-    if (span.serial)
-        *opened.start_ticks = stamp;
-    return span;
+    as_layer_profile_begin(p, thread, assay_layer(name), stamp, 0);
 }
 
-static void end(struct as_layer_profile *p, const struct assay_manager_span *span, bool failed)
+static bool end_as(struct as_layer_profile *p, const struct as_layer_end *as)
 {
-    struct as_layer_end how = {.ticks = stamp, .keep = true, .failed = failed};
+    struct as_layer_end how = *as;
     struct as_layer_call call;
 
-    if (span->serial)
-        assert_int_equal(as_layer_profile_end(p, span, &how, &call, NULL), ASSAY_OK);
+    how.ticks = stamp;
+    how.keep = true;
+    return as_layer_profile_end(p, thread, &how, &call);
+}
+
+static void end(struct as_layer_profile *p, bool failed)
+{
+    assert_true(end_as(p, &(struct as_layer_end){.failed = failed}));
 }
 
 static void call_of(struct as_layer_profile *p, const char *name, double ns)
 {
-    struct assay_manager_span span = begin(p, name);
-
+    begin(p, name);
     stamp += ticks_of(p, ns);
-    end(p, &span, false);
+    end(p, false);
 }
 
 static struct assay_layer_profile *read_it(struct as_layer_profile *p)
@@ -105,15 +110,15 @@ static void figures_are_those_of_the_calls(void **state)
 static void inner_time_is_not_self_time(void **state)
 {
     struct as_layer_profile *p = make(16, 100, 1u << 20);
-    struct assay_manager_span outer = begin(p, "block");
     struct assay_layer_profile *seen;
 
     (void)state;
+    begin(p, "block");
     stamp += ticks_of(p, 10e3);
     call_of(p, "conv", 70e3);
     call_of(p, "relu", 15e3);
     stamp += ticks_of(p, 5e3);
-    end(p, &outer, false);
+    end(p, false);
     seen = read_it(p);
     NEAR(find(seen, "block")->total_seconds, 100e-6);
     NEAR(find(seen, "block")->self_seconds, 15e-6);
@@ -136,14 +141,13 @@ static void inner_time_is_not_self_time(void **state)
 static void a_failed_call_is_in_no_time(void **state)
 {
     struct as_layer_profile *p = make(16, 100, 1u << 20);
-    struct assay_manager_span span;
     struct assay_layer_profile *seen;
 
     (void)state;
     call_of(p, "load", 50e3);
-    span = begin(p, "load");
+    begin(p, "load");
     stamp += ticks_of(p, 1e6);
-    end(p, &span, true);
+    end(p, true);
     seen = read_it(p);
     assert_int_equal(find(seen, "load")->call_count, 1);
     assert_int_equal(find(seen, "load")->failed_count, 1);
@@ -223,77 +227,62 @@ static void too_many_names_are_put_together(void **state)
     as_layer_profile_free(p);
 }
 
-static void the_same_place_with_another_name_is_another_layer(void **state)
+static void time_of_profiling_is_no_layers(void **state)
 {
-    struct as_layer_profile *p = make(16, 1000, 1u << 20);
+    struct as_layer_profile *p = make(16, 10, 1u << 20);
     struct assay_layer_profile *seen;
-    char name[64];
 
     (void)state;
-    for (int i = 0; i < 6; i++) {
-        snprintf(name, sizeof name, "a name that is longer than its head is %d", i % 3);
-        call_of(p, name, 1e3);
-    }
-    call_of(p, NULL, 1e3);
-    call_of(p, "", 1e3);
+    begin(p, "outer");
+    stamp += ticks_of(p, 10e3); /* of which 4 us were profiling before the inner one */
+    as_layer_profile_begin(p, thread, assay_layer("inner"), stamp, 4000);
+    stamp += ticks_of(p, 20e3);
+    end(p, false);
+    stamp += ticks_of(p, 5e3);
+    as_layer_profile_excuse(thread, 3000);
+    end(p, false);
     seen = read_it(p);
-    assert_int_equal(seen->n_layers, 4);
-    assert_int_equal(find(seen, "a name that is longer than its head is 1")->call_count, 2);
-    assert_int_equal(find(seen, "(unnamed)")->call_count, 2);
+    NEAR(find(seen, "outer")->self_seconds, 8e-6);
+    NEAR(find(seen, "outer")->total_seconds, 28e-6);
+    NEAR(find(seen, "inner")->total_seconds, 20e-6);
     assay_layer_profile_free(seen);
     as_layer_profile_free(p);
 }
 
-static void too_deep_is_counted_and_stays_balanced(void **state)
+static void layers_left_without_an_end_are_counted(void **state)
 {
-    static struct assay_manager_span span[AS_LAYER_MAX_DEPTH + 10];
     struct as_layer_profile *p = make(16, 10, 1u << 20);
     struct assay_layer_profile *seen;
-    const size_t n = UNIT_COUNT(span);
 
     (void)state;
-    for (size_t i = 0; i < n; i++)
-        span[i] = begin(p, "deep");
-    for (size_t i = n; i-- > 0;)
-        end(p, &span[i], false);
+    begin(p, "outer");
+    begin(p, "lost");
+    call_of(p, "inside", 5e3);
+    as_layer_profile_abandon(p, thread, 1);
+    end(p, false);
+    assert_false(end_as(p, &(struct as_layer_end){0})); /* none is open */
+    begin(p, "of a thread that ended");
+    as_layer_thread_restart(p, thread, 3, 4711);
     seen = read_it(p);
-    assert_int_equal(find(seen, "deep")->call_count, AS_LAYER_MAX_DEPTH);
-    assert_int_equal(seen->calls_too_deep, 10);
+    assert_int_equal(seen->calls_abandoned, 2);
+    assert_int_equal(seen->total_calls, 2);
+    assert_int_equal(seen->n_threads, 4);
+    assert_null(assay_layer_profile_find(seen, "lost"));
     assay_layer_profile_free(seen);
-    as_layer_profile_free(p);
-}
-
-static void a_span_ends_once_and_in_its_turn(void **state)
-{
-    struct as_layer_profile *p = make(16, 10, 1u << 20);
-    struct assay_manager_span outer = begin(p, "outer"), inner = begin(p, "inner");
-    struct as_layer_end how = {.ticks = stamp, .keep = true};
-    struct as_layer_call call;
-    struct assay_error err;
-
-    (void)state;
-    assert_int_equal(as_layer_profile_end(p, &outer, &how, &call, &err), ASSAY_ERR_STATE);
-    assert_non_null(strstr(err.msg, "outer"));
-    assert_non_null(strstr(err.msg, "inner"));
-    end(p, &inner, false);
-    assert_int_equal(as_layer_profile_end(p, &inner, &how, &call, &err), ASSAY_ERR_STATE);
-    assert_non_null(strstr(err.msg, "ended before"));
-    end(p, &outer, false);
-    assert_int_equal(as_layer_profile_end(p, &outer, &how, &call, &err), ASSAY_ERR_STATE);
     as_layer_profile_free(p);
 }
 
 static void layers_open_at_the_end_are_named_and_forgotten(void **state)
 {
     struct as_layer_profile *p = make(16, 10, 1u << 20);
-    struct assay_manager_span outer = begin(p, "outer"), inner = begin(p, "inner");
     struct assay_layer_profile *seen;
 
     (void)state;
+    begin(p, "outer");
+    begin(p, "inner");
     assert_int_equal(as_layer_profile_close(p), 2);
     assert_int_equal(as_layer_profile_close(p), 0);
-    end(p, &outer, false); /* forgotten: any order will do, and nothing is counted */
-    end(p, &inner, false);
+    assert_false(end_as(p, &(struct as_layer_end){0})); /* forgotten: nothing is counted */
     call_of(p, "later", 1e3);
     seen = read_it(p);
     assert_int_equal(seen->n_open_at_end, 2);
@@ -311,14 +300,12 @@ static void metadata_keeps_to_its_own_keys(void **state)
                                            {"batch", NULL, 16},  {"metadata_layer", "first", 0},
                                            {"layer", "last", 0}, {NULL, "no key", 0}};
     struct as_layer_profile *p = make(16, 10, 1u << 20);
-    struct as_layer_end how = {
-        .ticks = stamp, .keep = true, .metadata = facts, .n_metadata = UNIT_COUNT(facts)};
-    struct assay_manager_span span = begin(p, "conv");
+    const struct as_layer_end how = {.metadata = facts, .n_metadata = UNIT_COUNT(facts)};
     struct assay_layer_profile *seen;
-    struct as_layer_call call;
 
     (void)state;
-    assert_int_equal(as_layer_profile_end(p, &span, &how, &call, NULL), ASSAY_OK);
+    begin(p, "conv");
+    assert_true(end_as(p, &how));
     seen = read_it(p);
     assert_int_equal(seen->timeline[0].n_metadata, 2);
     assert_string_equal(seen->timeline[0].metadata[0].key, "batch");
@@ -360,9 +347,8 @@ int main(void)
         cmocka_unit_test(many_calls_keep_percentiles_within_the_bound),
         cmocka_unit_test(without_room_the_newest_are_told_and_said_to_be),
         cmocka_unit_test(too_many_names_are_put_together),
-        cmocka_unit_test(the_same_place_with_another_name_is_another_layer),
-        cmocka_unit_test(too_deep_is_counted_and_stays_balanced),
-        cmocka_unit_test(a_span_ends_once_and_in_its_turn),
+        cmocka_unit_test(time_of_profiling_is_no_layers),
+        cmocka_unit_test(layers_left_without_an_end_are_counted),
         cmocka_unit_test(layers_open_at_the_end_are_named_and_forgotten),
         cmocka_unit_test(metadata_keeps_to_its_own_keys),
         cmocka_unit_test(a_reset_forgets_all),

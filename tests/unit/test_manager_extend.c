@@ -93,6 +93,7 @@ static void a_profiler_is_added(void **state)
     inner = assay_manager_layer_begin(m, "inner");
     assert_int_equal(assay_manager_layer_fail(m, &inner, "why not", NULL), ASSAY_OK);
     assert_int_equal(assay_manager_layer_end(m, &outer, NULL, 0, NULL), ASSAY_OK);
+    assert_int_equal(assay_manager_flush(m, NULL), ASSAY_OK);
     assert_int_equal(d.calls, 2);
     assert_int_equal(d.failed, 1);
     tree = kit_report(m);

@@ -94,34 +94,75 @@ static void on_alarm(int number)
     atomic_fetch_add(&n_handled, 1);
 }
 
-static void a_handler_may_interrupt_the_manager(void **state)
+/* `work` goes on until the handler has marked its layer many times. */
+static void interrupt(struct assay_manager *m, void (*work)(struct assay_manager *m))
 {
     const struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = on_alarm}, before;
     struct assay_layer_profile *seen;
     const struct assay_layer_stats *s;
 
+    handled = m;
+    atomic_store(&n_handled, 0);
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    while (atomic_load(&n_handled) < 300)
+        work(m);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_int_equal(assay_manager_end(m, NULL), 0);
+    assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+    s = assay_layer_profile_find(seen, "handler");
+    assert_non_null(s);
+    assert_int_equal(s->call_count, atomic_load(&n_handled)); /* none is lost */
+    assert_int_equal(seen->calls_abandoned, 0);
+    assert_int_equal(seen->calls_dropped, 0);
+    assay_layer_profile_free(seen);
+    assay_manager_free(m);
+}
+
+static void mark_layers(struct assay_manager *m)
+{
+    kit_call(m, "interrupted");
+}
+
+static void a_handler_may_interrupt_the_manager(void **state)
+{
     (void)state;
 #if defined(__SANITIZE_THREAD__)
     skip(); /* its runtime delivers signals late */
 #endif
-    handled = kit_manager(NULL);
-    kit_call(handled, "handler"); /* so that the handler finds everything allocated */
-    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
-    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
-    while (atomic_load(&n_handled) < 200)
-        kit_call(handled, "interrupted");
-    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
-    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
-    assert_int_equal(assay_manager_end(handled, NULL), 0);
-    assert_int_equal(assay_manager_layers(handled, 0, &seen, NULL), ASSAY_OK);
-    s = assay_layer_profile_find(seen, "handler");
-    /* Every mark of a handler was recorded or counted: a begin that is dropped drops its end too.
-     */
-    assert_int_equal(s->call_count - 1 + seen->marks_interrupted, atomic_load(&n_handled));
-    assert_int_equal(seen->calls_abandoned, 0);
-    assay_layer_profile_free(seen);
-    assay_manager_free(handled);
+    interrupt(kit_manager(NULL), mark_layers);
+    interrupt(kit_manager("layer"), mark_layers);
+}
+
+/* The heap is locked for much of the time. */
+static void use_the_heap(struct assay_manager *m)
+{
+    void *block[64];
+
+    (void)m;
+    for (size_t i = 0; i < 64; i++)
+        block[i] = malloc(1000 * (i + 1));
+    for (size_t i = 0; i < 64; i++)
+        free(block[i]);
+}
+
+static void read_results(struct assay_manager *m)
+{
+    struct kit_tree tree = kit_report(m);
+
+    kit_forget(&tree);
+}
+
+static void a_handler_may_interrupt_the_heap_and_readers(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip();
+#endif
+    interrupt(kit_manager(NULL), use_the_heap);
+    interrupt(kit_manager(NULL), read_results);
 }
 
 static jmp_buf back;
@@ -161,6 +202,102 @@ static void an_outer_layer_ends_after_longjmp(void **state)
     assert_null(assay_layer_profile_find(seen, "jumped"));
     assert_int_equal(seen->calls_abandoned + seen->calls_too_deep, 1500);
     assert_int_equal(seen->n_open_at_end, 0);
+    assay_layer_profile_free(seen);
+    assay_manager_free(m);
+}
+
+static void the_same_place_with_another_name_is_another_layer(void **state)
+{
+    struct assay_manager *m = kit_manager("layer");
+    struct assay_layer_profile *seen;
+    char name[64];
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        snprintf(name, sizeof name, "a name in the same place that is %d", i % 3);
+        kit_call(m, name);
+    }
+    kit_call(m, NULL);
+    kit_call(m, "");
+    assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+    assert_int_equal(seen->n_layers, 4);
+    assert_int_equal(
+        assay_layer_profile_find(seen, "a name in the same place that is 1")->call_count, 2);
+    assert_int_equal(assay_layer_profile_find(seen, "(unnamed)")->call_count, 2);
+    assay_layer_profile_free(seen);
+    assay_manager_free(m);
+}
+
+static void too_deep_is_counted_and_stays_balanced(void **state)
+{
+    enum { DEPTH = 1024, MORE = 10 };
+    static struct assay_manager_span span[DEPTH + MORE];
+    struct assay_manager *m = kit_manager(NULL);
+    struct assay_layer_profile *seen;
+
+    (void)state;
+    for (int i = 0; i < DEPTH + MORE; i++)
+        span[i] = assay_manager_layer_begin(m, "deep");
+    for (int i = DEPTH + MORE; i-- > 0;)
+        assert_int_equal(assay_manager_layer_end(m, &span[i], NULL, 0, NULL), ASSAY_OK);
+    assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+    assert_int_equal(assay_layer_profile_find(seen, "deep")->call_count, DEPTH);
+    assert_int_equal(seen->calls_too_deep, MORE);
+    assay_layer_profile_free(seen);
+    assay_manager_free(m);
+}
+
+static void a_span_ends_once_and_in_its_turn(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL), *other = kit_manager(NULL);
+    struct assay_manager_span outer = assay_manager_layer_begin(m, "outer"),
+                              inner = assay_manager_layer_begin(m, "inner");
+    struct assay_error err;
+
+    (void)state;
+    assert_int_equal(assay_manager_layer_end(other, &inner, NULL, 0, &err), ASSAY_ERR_STATE);
+    assert_non_null(strstr(err.msg, "another manager"));
+    assert_int_equal(assay_manager_layer_end(m, &inner, NULL, 0, NULL), ASSAY_OK);
+    assert_int_equal(assay_manager_layer_end(m, &inner, NULL, 0, &err), ASSAY_ERR_STATE);
+    assert_non_null(strstr(err.msg, "inner"));
+    assert_non_null(strstr(err.msg, "outer"));
+    assert_int_equal(assay_manager_layer_end(m, &outer, NULL, 0, NULL), ASSAY_OK);
+    assert_int_equal(assay_manager_layer_end(m, &outer, NULL, 0, &err), ASSAY_ERR_STATE);
+    assert_non_null(strstr(err.msg, "ended before"));
+    assay_manager_free(other);
+    assay_manager_free(m);
+}
+
+/* More marks than a lane holds, while nobody else drains it; texts of every length. */
+static void nothing_is_lost_on_a_full_lane(void **state)
+{
+    struct assay_manager *m = kit_manager("layer");
+    enum { CALLS = 100000 };
+    char text[300];
+    const struct assay_metadata pair[] = {{"text", text, 0}, {"number", NULL, 7}};
+    struct assay_layer_profile *seen;
+
+    (void)state;
+    memset(text, 'x', sizeof text);
+    for (int i = 0; i < CALLS; i++) {
+        struct assay_manager_span span = assay_manager_layer_begin(m, "conv");
+
+        text[i % 299] = '\0';
+        assert_int_equal(assay_manager_layer_end(m, &span, pair, 2, NULL), ASSAY_OK);
+        text[i % 299] = 'x';
+    }
+    assert_int_equal(assay_manager_end(m, NULL), 0);
+    assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+    assert_int_equal(seen->total_calls + seen->calls_dropped, CALLS);
+    assert_int_equal(seen->calls_dropped, 0);
+    assert_int_equal(seen->metadata_dropped, 0);
+    for (size_t i = 0; i < seen->n_timeline; i++) {
+        const size_t call = CALLS - seen->n_timeline + i, size = call % 299;
+
+        assert_int_equal(seen->timeline[i].n_metadata, 2);
+        assert_int_equal(strlen(seen->timeline[i].metadata[0].text), size < 255 ? size : 255);
+        assert_true(seen->timeline[i].metadata[1].number == 7);
+    }
     assay_layer_profile_free(seen);
     assay_manager_free(m);
 }
@@ -338,7 +475,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forked_child_marks_nothing_and_never_hangs),
         cmocka_unit_test(a_handler_may_interrupt_the_manager),
+        cmocka_unit_test(a_handler_may_interrupt_the_heap_and_readers),
         cmocka_unit_test(an_outer_layer_ends_after_longjmp),
+        cmocka_unit_test(the_same_place_with_another_name_is_another_layer),
+        cmocka_unit_test(too_deep_is_counted_and_stays_balanced),
+        cmocka_unit_test(a_span_ends_once_and_in_its_turn),
+        cmocka_unit_test(nothing_is_lost_on_a_full_lane),
         cmocka_unit_test(a_thread_that_exits_inside_a_layer_is_counted),
         cmocka_unit_test(the_cost_of_64_threads_is_reported),
         cmocka_unit_test(own_page_faults_are_no_cause),

@@ -202,6 +202,40 @@ static void this_process_is_read_and_the_system_agrees(void **state)
     assert_true(distance(after.timestamp_us / 1000000, (uint64_t)time(NULL)) <= 2);
 }
 
+static void a_peak_never_falls_and_is_no_child_s(void **state)
+{
+    struct assay_memory_snapshot s;
+    uint64_t peak = 0;
+    char *block;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    if (assay_memory_capture(&s, ASSAY_CAPTURE_USUAL, NULL) < 0 || s.peak_rss_bytes == UNKNOWN)
+        skip();
+    for (unsigned i = 0; i < 300; i++) {
+        size_t size = (size_t)(i * 7 % 64 + 1) << 12;
+
+        block = map_block();
+        memset(block, 1, size);
+        assert_int_equal(assay_memory_capture(&s, ASSAY_CAPTURE_USUAL, NULL), ASSAY_OK);
+        assert_true(s.peak_rss_bytes >= peak && s.peak_rss_bytes >= s.rss_bytes);
+        peak = s.peak_rss_bytes;
+        assert_int_equal(munmap(block, BLOCK), 0);
+    }
+    block = map_block();
+    memset(block, 1, BLOCK);
+    assert_int_equal(munmap(block, BLOCK), 0);
+    assert_int_equal(assay_memory_capture(&s, ASSAY_CAPTURE_USUAL, NULL), ASSAY_OK);
+    peak = s.peak_rss_bytes;
+    pid = fork();
+    if (pid == 0)
+        _exit(assay_memory_capture(&s, ASSAY_CAPTURE_USUAL, NULL) < 0 ||
+              s.peak_rss_bytes > peak - BLOCK / 2);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 static void the_program_s_account_is_in_the_snapshot(void **state)
 {
     struct assay_memory_snapshot s;
@@ -315,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_container_may_have_less),
         cmocka_unit_test(hostile_texts_leave_things_unknown),
         cmocka_unit_test(this_process_is_read_and_the_system_agrees),
+        cmocka_unit_test(a_peak_never_falls_and_is_no_child_s),
         cmocka_unit_test(the_program_s_account_is_in_the_snapshot),
         cmocka_unit_test(a_child_reads_itself),
         cmocka_unit_test(several_threads_read_at_once),

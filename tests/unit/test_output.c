@@ -261,9 +261,21 @@ static void running_out_of_memory_is_told_at_close(void **state)
     assert_int_equal(count_files(), 0);
 }
 
+static void an_empty_name_is_refused_with_a_sentence(void **state)
+{
+    struct assay_error err;
+    struct as_out out;
+
+    (void)state;
+    assert_int_equal(as_out_file(&out, "", &err), ASSAY_ERR_USAGE);
+    assert_string_equal(err.msg, "the name of the file to write is empty");
+    as_out_drop(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_name_is_refused_with_a_sentence),
         cmocka_unit_test(memory_collects_everything),
         cmocka_unit_test(a_descriptor_stays_the_callers),
         cmocka_unit_test(a_file_appears_whole_at_close),

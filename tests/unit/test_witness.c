@@ -487,6 +487,7 @@ static void a_killed_run_goes_on(void **state)
 static void what_is_not_there_cannot_go_on(void **state)
 {
     struct assay_witness *w = NULL;
+    char below[600];
     struct assay_error err;
     size_t size, again;
     char *bytes, *same;
@@ -507,6 +508,14 @@ static void what_is_not_there_cannot_go_on(void **state)
     assert_int_equal(assay_witness_resume(&w, made_path("nowhere"), 0, 0, &err),
                      ASSAY_ERR_NOTFOUND);
     assert_int_equal(assay_witness_open(&w, made_path("short"), 0, &err), ASSAY_ERR_IO);
+    (void)snprintf(below, sizeof below, "%s/folder/file", made_path("below"));
+    assert_int_equal(assay_witness_open(&w, below, 0, &err), ASSAY_OK); /* makes the folders */
+    assert_int_equal(assay_witness_close(w, NULL), ASSAY_OK);
+    assert_int_equal(unlink(below), 0);
+    *strrchr(below, '/') = '\0';
+    assert_int_equal(rmdir(below) + rmdir(made_path("below")), 0);
+    (void)snprintf(below, sizeof below, "%s/file", made_path("short"));
+    assert_int_equal(assay_witness_open(&w, below, 0, &err), ASSAY_ERR_IO);
     free(bytes);
     free(same);
 }

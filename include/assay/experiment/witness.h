@@ -96,7 +96,8 @@ ASSAY_API int assay_witness_log(const struct assay_witness_entry *entry,
 
 struct assay_witness;
 
-/* Begins a new file; one that is there already is an error and stays as it is. */
+/* Begins a new file, and makes the folders that are missing above it; a file that is there already
+ * is an error and stays as it is. */
 ASSAY_API int assay_witness_open(struct assay_witness **out, const char *path,
                                  enum assay_witness_mask how, struct assay_error *err);
 

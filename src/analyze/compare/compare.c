@@ -69,8 +69,26 @@ static bool makes_sense(double value)
     return isnan(value) || (value >= 0 && isfinite(value));
 }
 
-static int take_samples(struct as_compare_layer *out, const struct assay_backend_layer *layer,
-                        struct assay_error *err)
+/* Kept as logarithms: backends are compared by ratios. */
+static int keep_samples(struct as_compare_layer *out, struct as_arena *arena,
+                        const struct assay_backend_layer *layer, struct assay_error *err)
+{
+    double *kept = as_arena_zero(arena, layer->n_samples, sizeof *kept);
+
+    if (!kept)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < layer->n_samples; i++) {
+        if (layer->samples_seconds[i] == 0)
+            return ASSAY_OK;
+        kept[i] = log(layer->samples_seconds[i]);
+    }
+    out->log_samples = kept;
+    out->n_samples = layer->n_samples;
+    return ASSAY_OK;
+}
+
+static int take_samples(struct as_compare_layer *out, struct as_arena *arena,
+                        const struct assay_backend_layer *layer, struct assay_error *err)
 {
     double sum = 0, squares = 0;
 
@@ -88,7 +106,7 @@ static int take_samples(struct as_compare_layer *out, const struct assay_backend
         squares +=
             (layer->samples_seconds[i] - out->mean) * (layer->samples_seconds[i] - out->mean);
     out->std = sqrt(squares / (double)layer->n_samples);
-    return ASSAY_OK;
+    return keep_samples(out, arena, layer, err);
 }
 
 static int take_layer(struct as_compare_layer *out, struct as_arena *arena,
@@ -105,7 +123,7 @@ static int take_layer(struct as_compare_layer *out, struct as_arena *arena,
     if (!out->name)
         return as_fail_nomem(err);
     if (layer->n_samples > 0)
-        return take_samples(out, layer, err);
+        return take_samples(out, arena, layer, err);
     out->mean = as_known_input(layer->mean_seconds);
     out->std = as_known_input(layer->std_seconds);
     out->total = as_known_input(layer->total_seconds);

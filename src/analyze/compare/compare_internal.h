@@ -15,6 +15,8 @@ struct as_compare_layer {
     const char *name;
     double mean, std, total;
     uint64_t calls;
+    const double *log_samples; /* logarithms of the times of calls; NULL: not told, or one was 0 */
+    size_t n_samples;
 };
 
 struct as_compare_backend {
@@ -46,6 +48,8 @@ struct as_compare_cell {
     double mean, std, total;
     uint64_t calls;
     bool told;
+    const double *log_samples; /* borrowed from its only layer; NULL: there are none */
+    size_t n_samples;
 };
 
 /* The layers of the backends that are compared, each under its own name. */

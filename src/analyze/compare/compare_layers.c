@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash_map.h"
 #include "base/units.h"
+#include "stats/inference/rank_test.h"
 #include "stats/inference/welch.h"
 
 /* Several layers of one backend that are one layer: the times of a call add up. With unlike counts
@@ -15,9 +16,16 @@
 static void add_to_cell(struct as_compare_cell *cell, const struct as_compare_layer *layer)
 {
     if (!cell->told) {
-        *cell = (struct as_compare_cell){layer->mean, layer->std, layer->total, layer->calls, true};
+        *cell = (struct as_compare_cell){.mean = layer->mean,
+                                         .std = layer->std,
+                                         .total = layer->total,
+                                         .calls = layer->calls,
+                                         .told = true,
+                                         .log_samples = layer->log_samples,
+                                         .n_samples = layer->n_samples};
         return;
     }
+    cell->log_samples = NULL;
     cell->total += layer->total;
     if (cell->calls == layer->calls) {
         cell->mean += layer->mean;
@@ -174,16 +182,49 @@ static int fill_backend_data(struct assay_layer_comparison *out, struct as_arena
     return ASSAY_OK;
 }
 
-static void judge(struct assay_layer_comparison *out, const struct as_compare_cell *fast,
-                  const struct as_compare_cell *slow)
+static bool has_samples(const struct as_compare_cell *cell)
+{
+    return cell->log_samples && cell->n_samples >= AS_RANK_TEST_FEW;
+}
+
+/* By the ranks of the calls, as `assay diff` compares runs: a call that the machine held up counts
+ * as one late call, however late it was. */
+static int test_by_ranks(struct assay_speedup_test *out, const struct as_compare_cell *fast,
+                         const struct as_compare_cell *slow, struct assay_error *err)
+{
+    struct as_rank_test test = {0};
+    struct as_interval shift = {0};
+    int rc = as_rank_test(&test, fast->log_samples, fast->n_samples, slow->log_samples,
+                          slow->n_samples, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_rank_shift_interval(&shift, fast->log_samples, fast->n_samples, slow->log_samples,
+                                    slow->n_samples, AS_COMPARE_LEVEL, err);
+    if (rc < 0)
+        return rc;
+    out->low = exp(shift.low);
+    out->high = exp(shift.high);
+    out->p_value = test.p;
+    out->degrees = AS_UNKNOWN;
+    /* Calls that are usually quicker on the backend with the greater mean show no speed-up. */
+    out->difference = test.p < 1 - AS_COMPARE_LEVEL && test.shift > 0 ? ASSAY_DIFFERENCE_SHOWN
+                                                                      : ASSAY_DIFFERENCE_NONE;
+    return ASSAY_OK;
+}
+
+static int judge(struct assay_layer_comparison *out, const struct as_compare_cell *fast,
+                 const struct as_compare_cell *slow, struct assay_error *err)
 {
     struct as_mean_estimate fast_mean = {0}, slow_mean = {0};
 
     out->speedup = fast->mean > 0 ? slow->mean / fast->mean : 1;
     out->time_difference_ms = (slow->mean - fast->mean) * 1000;
+    if (has_samples(fast) && has_samples(slow))
+        return test_by_ranks(&out->test, fast, slow, err);
     as_mean_estimate_add(&fast_mean, 1, fast->mean, fast->std, fast->calls);
     as_mean_estimate_add(&slow_mean, 1, slow->mean, slow->std, slow->calls);
     as_compare_test(&out->test, &slow_mean, &fast_mean);
+    return ASSAY_OK;
 }
 
 int as_compare_layers(struct assay_compare *compare, const struct as_compare_join *join,
@@ -207,7 +248,9 @@ int as_compare_layers(struct assay_compare *compare, const struct as_compare_joi
         out->layer = as_arena_text(&compare->arena, join->names[i], strlen(join->names[i]));
         if (!out->layer)
             return as_fail_nomem(err);
-        judge(out, as_compare_cell_at(join, i, fast), as_compare_cell_at(join, i, slow));
+        rc = judge(out, as_compare_cell_at(join, i, fast), as_compare_cell_at(join, i, slow), err);
+        if (rc < 0)
+            return rc;
         compare->result.n_layers++;
         if (!(out->speedup >= AS_COMPARE_TIE))
             continue;

@@ -30,7 +30,8 @@ struct series {
     const char *metric;
     size_t layer;
     bool is_time;
-    double *ring; /* value v is at v % window */
+    double *ring;   /* value v is at v % window */
+    double *sorted; /* the same values by size */
     uint64_t n;
 };
 
@@ -45,8 +46,7 @@ struct assay_anomaly_detector {
     struct as_arena arena;       /* names and rings */
     struct assay_anomaly *found; /* a ring of max_found, made with the first */
     uint64_t n_found, n_values, n_dropped;
-    double *work; /* room for two windows */
-    char *key;    /* for looking up a series */
+    char *key; /* for looking up a series */
     size_t capacity_key;
 };
 
@@ -132,11 +132,6 @@ int assay_anomaly_detector_new(struct assay_anomaly_detector **out,
     if (!a)
         return as_fail_nomem(err);
     a->options = take_options(&o);
-    a->work = as_alloc_zero(a->options.window, 2 * sizeof *a->work);
-    if (!a->work) {
-        as_free(a);
-        return as_fail_nomem(err);
-    }
     factor = (1 - a->options.sensitivity) / (1 - DOCUMENTED);
     factor = fmin(fmax(factor, LEAST_FACTOR), GREATEST_FACTOR);
     a->z_threshold = a->options.z_threshold * factor;
@@ -160,7 +155,6 @@ void assay_anomaly_detector_reset(struct assay_anomaly_detector *a)
         .options = a->options,
         .z_threshold = a->z_threshold,
         .iqr_factor = a->iqr_factor,
-        .work = a->work,
     };
 }
 
@@ -169,7 +163,6 @@ void assay_anomaly_detector_free(struct assay_anomaly_detector *a)
     if (!a)
         return;
     assay_anomaly_detector_reset(a);
-    as_free(a->work);
     as_free(a);
 }
 
@@ -217,7 +210,7 @@ static int add_series(struct assay_anomaly_detector *a, const char *key, size_t 
 {
     const char *metric = key + strlen(key) + 1;
     char *copy = as_arena_text(&a->arena, key, size);
-    double *ring = as_arena_zero(&a->arena, a->options.window, sizeof *ring);
+    double *ring = as_arena_zero(&a->arena, a->options.window, 2 * sizeof *ring);
     size_t layer;
 
     if (!copy || !ring || find_layer(a, key, &layer) < 0)
@@ -232,6 +225,7 @@ static int add_series(struct assay_anomaly_detector *a, const char *key, size_t 
         .layer = layer,
         .is_time = a->options.iqr_on_all || is_time(metric),
         .ring = ring,
+        .sorted = ring + a->options.window,
     };
     return ASSAY_OK;
 }
@@ -264,14 +258,14 @@ static int find_series(struct assay_anomaly_detector *a, const char *layer, cons
 
 static void fill_mean(struct assay_anomaly *out, const double *values, size_t n)
 {
-    double mean = 0, square = 0;
+    double sum = 0, square = 0;
 
     for (size_t i = 0; i < n; i++)
-        mean += values[i] / (double)n;
+        sum += values[i];
+    out->mean = sum / (double)n;
     for (size_t i = 0; i < n; i++)
-        square += (values[i] - mean) * (values[i] - mean) / (double)n;
-    out->mean = mean;
-    out->std = sqrt(square);
+        square += (values[i] - out->mean) * (values[i] - out->mean);
+    out->std = sqrt(square / (double)n);
 }
 
 /* A spread that can be divided by, unless the middle is 0 too. */
@@ -294,16 +288,14 @@ static void compare(struct assay_anomaly_detector *a, const struct series *s,
                     struct assay_anomaly *out)
 {
     size_t n = s->n < a->options.window ? (size_t)s->n : a->options.window;
-    struct as_sorted sorted = as_sorted_f64(a->work, n);
+    struct as_sorted sorted = as_sorted_f64(s->sorted, n);
 
     out->n_window = n;
     out->low = out->high = AS_UNKNOWN;
     if (n == 0)
         return;
-    memcpy(a->work, s->ring, n * sizeof *a->work);
-    as_sort_f64(a->work, n, a->work + a->options.window);
     out->median = as_sorted_median(&sorted);
-    fill_mean(out, a->work, n);
+    fill_mean(out, s->sorted, n);
     out->z = find_z(out);
     if (n >= a->options.min_z_samples && fabs(out->z) > a->z_threshold)
         out->tests |= ASSAY_ANOMALY_Z;
@@ -317,6 +309,38 @@ static void compare(struct assay_anomaly_detector *a, const struct series *s,
         if (out->value < out->low || out->value > out->high)
             out->tests |= ASSAY_ANOMALY_IQR;
     }
+}
+
+/* How many of the values are less. */
+static size_t place_of(const double *sorted, size_t n, double value)
+{
+    size_t from = 0;
+
+    while (from < n) {
+        size_t middle = from + (n - from) / 2;
+
+        if (sorted[middle] < value)
+            from = middle + 1;
+        else
+            n = middle;
+    }
+    return from;
+}
+
+/* The value takes the place of the oldest in the window. */
+static void add_value(struct series *s, size_t window, double value)
+{
+    double *place = &s->ring[s->n % window];
+    size_t n = s->n < window ? (size_t)s->n : window, at;
+
+    if (n == window) {
+        at = place_of(s->sorted, n--, *place);
+        memmove(s->sorted + at, s->sorted + at + 1, (n - at) * sizeof *s->sorted);
+    }
+    at = place_of(s->sorted, n, value);
+    memmove(s->sorted + at + 1, s->sorted + at, (n - at) * sizeof *s->sorted);
+    s->sorted[at] = *place = value;
+    s->n++;
 }
 
 static int keep(struct assay_anomaly_detector *a, const struct assay_anomaly *anomaly,
@@ -358,7 +382,7 @@ int assay_anomaly_detector_add(struct assay_anomaly_detector *a, const char *lay
         return 0;
     }
     compare(a, s, &anomaly);
-    s->ring[s->n++ % a->options.window] = value;
+    add_value(s, a->options.window, value);
     a->layers[s->layer].n_values++;
     if (!anomaly.tests)
         return 0;

@@ -229,7 +229,7 @@ static int add_point(struct assay_leak_detector *d, struct as_leak_series *serie
     struct assay_leak_incident incident;
     int rc = as_leak_series_add(series, point, err);
 
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK && d->options.alert) /* otherwise the series is judged when somebody asks */
         rc = as_leak_trend_watch(series, &d->rule, &incident, err);
     if (rc == 1 && d->options.alert)
         d->options.alert(d->options.user, NULL, &incident);

@@ -104,7 +104,13 @@ double as_leak_floor_mb(const struct as_leak_sample *points, size_t n);
 size_t as_leak_warm_up(const struct as_leak_sample *points, size_t n,
                        const struct as_leak_rule *rule, double *work);
 
-AS_MUST_USE int as_leak_judge(bool *grows, const double *values, size_t n,
+/* Whether a range grows, and how sure that is. */
+struct as_leak_verdict {
+    bool grows;
+    double p; /* of a range that grows; below the rule's */
+};
+
+AS_MUST_USE int as_leak_judge(struct as_leak_verdict *out, const double *values, size_t n,
                               const struct as_leak_rule *rule, struct assay_error *err);
 
 /* Joins `n` points threefold in place; returns how many there are. */
@@ -120,10 +126,10 @@ struct as_leak_rise as_leak_find_rise(const struct as_leak_series *s, size_t fro
                                       const struct as_leak_rule *rule);
 
 /* Of points `from` to `to`, by the line of Theil and Sen: a few readings at the edges move nothing.
- * `work` has room for as many. */
+ * `work` has room for as many. `p` is that of the verdict the incident rests on. */
 AS_MUST_USE int as_leak_fill_incident(struct assay_leak_incident *out,
                                       const struct as_leak_series *s, size_t from, size_t to,
-                                      const struct as_leak_rule *rule, double *work,
+                                      const struct as_leak_rule *rule, double p, double *work,
                                       struct assay_error *err);
 
 /* ---- leak_window.c ---- */

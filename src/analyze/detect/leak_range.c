@@ -86,14 +86,14 @@ size_t as_leak_warm_up(const struct as_leak_sample *points, size_t n,
     return 0;
 }
 
-int as_leak_judge(bool *grows, const double *values, size_t n, const struct as_leak_rule *rule,
-                  struct assay_error *err)
+int as_leak_judge(struct as_leak_verdict *out, const double *values, size_t n,
+                  const struct as_leak_rule *rule, struct assay_error *err)
 {
     struct as_growth growth;
     struct as_growth_rule how = {.p = rule->p, .min_rise = rule->min_growth};
     int rc = as_growth_test(&growth, values, n, &how, err);
 
-    *grows = rc == ASSAY_OK && growth.grows;
+    *out = (struct as_leak_verdict){.grows = rc == ASSAY_OK && growth.grows, .p = growth.p};
     return rc;
 }
 
@@ -163,8 +163,8 @@ static double start_of(const struct as_growth *growth, const double *mb, size_t 
 }
 
 int as_leak_fill_incident(struct assay_leak_incident *out, const struct as_leak_series *s,
-                          size_t from, size_t to, const struct as_leak_rule *rule, double *work,
-                          struct assay_error *err)
+                          size_t from, size_t to, const struct as_leak_rule *rule, double p,
+                          double *work, struct assay_error *err)
 {
     const struct as_leak_sample *first = s->points + from, *last = s->points + to - 1;
     size_t n = to - from;
@@ -185,7 +185,7 @@ int as_leak_fill_incident(struct assay_leak_incident *out, const struct as_leak_
         .end_time_seconds = last->time,
         .start_memory_mb = start_of(&growth, work, n),
         .net_growth_mb = growth.slope * (double)(n - 1),
-        .p_value = growth.p,
+        .p_value = p,
         .tau = growth.tau,
     };
     out->end_memory_mb = out->start_memory_mb + out->net_growth_mb;

@@ -11,14 +11,15 @@
 
 /* The last range of a scale, when it is time to look at it; fills `*from` in points. */
 static int watch_scale(struct as_leak_series *s, const struct as_leak_rule *rule, unsigned scale,
-                       size_t times, bool *grows, size_t *from, struct assay_error *err)
+                       size_t times, struct as_leak_verdict *verdict, size_t *from,
+                       struct assay_error *err)
 {
     size_t range = as_leak_range_points(rule), have = s->n / times, n = range * times;
     struct as_leak_sample *points;
     double *values;
     int rc;
 
-    *grows = false;
+    *verdict = (struct as_leak_verdict){0};
     if (have < range || have - s->checked[scale] < rule->quarter)
         return ASSAY_OK;
     s->checked[scale] = have;
@@ -33,26 +34,26 @@ static int watch_scale(struct as_leak_series *s, const struct as_leak_rule *rule
     for (unsigned i = 0; i < scale; i++)
         n = as_leak_join_points(points, n);
     as_leak_take_values(values, points, n);
-    rc = as_leak_judge(grows, values, n, rule, err);
+    rc = as_leak_judge(verdict, values, n, rule, err);
 out:
     as_free(values);
     as_free(points);
     return rc;
 }
 
-static int watch_floors(struct as_leak_series *s, const struct as_leak_rule *rule, bool *grows,
-                        size_t *from, struct assay_error *err)
+static int watch_floors(struct as_leak_series *s, const struct as_leak_rule *rule,
+                        struct as_leak_verdict *verdict, size_t *from, struct assay_error *err)
 {
     size_t window = AS_LEAK_WINDOW_QUARTERS * rule->quarter, n = AS_LEAK_FLOOR_WINDOWS * window;
     double floors[AS_LEAK_FLOOR_WINDOWS];
 
-    *grows = false;
+    *verdict = (struct as_leak_verdict){0};
     if (s->n < n || s->n - s->checked_floors < window)
         return ASSAY_OK;
     s->checked_floors = s->n;
     *from = s->n - n;
     as_leak_take_floors(floors, s->points + *from, AS_LEAK_FLOOR_WINDOWS, window);
-    return as_leak_judge(grows, floors, AS_LEAK_FLOOR_WINDOWS, rule, err);
+    return as_leak_judge(verdict, floors, AS_LEAK_FLOOR_WINDOWS, rule, err);
 }
 
 /* Looks for the end of warm-up again when the series has grown enough for it to matter. */
@@ -84,7 +85,7 @@ static void watch_return(struct as_leak_series *s, const struct as_leak_rule *ru
 }
 
 /* Tells growth up to the last point, unless it goes on with what was told. */
-static int tell(struct as_leak_series *s, const struct as_leak_rule *rule, size_t from,
+static int tell(struct as_leak_series *s, const struct as_leak_rule *rule, size_t from, double p,
                 struct assay_leak_incident *found, struct assay_error *err)
 {
     size_t window = AS_LEAK_WINDOW_QUARTERS * rule->quarter;
@@ -105,7 +106,7 @@ static int tell(struct as_leak_series *s, const struct as_leak_rule *rule, size_
     work = as_alloc_zero(s->n - from, sizeof *work);
     if (!work)
         return as_fail_nomem(err);
-    rc = as_leak_fill_incident(found, s, from, s->n, rule, work, err);
+    rc = as_leak_fill_incident(found, s, from, s->n, rule, p, work, err);
     as_free(work);
     return rc < 0 ? rc : 1;
 }
@@ -125,11 +126,20 @@ static bool goes_on_rising(struct as_leak_series *s, const struct as_leak_rule *
     return true;
 }
 
+/* Whether a range that grows is no warm-up. */
+static bool counts(const struct as_leak_series *s, const struct as_leak_rule *rule,
+                   const struct as_leak_verdict *verdict, size_t start)
+{
+    return verdict->grows && start + rule->quarter >= s->warm_up;
+}
+
 int as_leak_trend_watch(struct as_leak_series *s, const struct as_leak_rule *rule,
                         struct assay_leak_incident *found, struct assay_error *err)
 {
     size_t range = as_leak_range_points(rule), from = s->n, times = 1;
+    struct as_leak_verdict verdict;
     bool looked = false;
+    double p = 1;
     int rc = ASSAY_OK;
 
     if (s->n < range || s->n - s->checked[0] < rule->quarter || goes_on_rising(s, rule))
@@ -137,25 +147,27 @@ int as_leak_trend_watch(struct as_leak_series *s, const struct as_leak_rule *rul
     rc = renew_warm_up(s, rule, err);
     for (unsigned scale = 0; rc == ASSAY_OK && scale < AS_LEAK_MAX_SCALES; scale++, times *= 3) {
         size_t start = 0;
-        bool grows = false;
 
         if (range > s->n / times)
             break;
-        rc = watch_scale(s, rule, scale, times, &grows, &start, err);
-        if (grows && start + rule->quarter >= s->warm_up && start < from)
-            from = start;
+        rc = watch_scale(s, rule, scale, times, &verdict, &start, err);
+        if (counts(s, rule, &verdict, start)) {
+            from = start < from ? start : from;
+            p = fmin(p, verdict.p);
+        }
         looked = true;
     }
     if (rc == ASSAY_OK) {
         size_t start = 0;
-        bool grows = false;
 
-        rc = watch_floors(s, rule, &grows, &start, err);
-        if (grows && start + rule->quarter >= s->warm_up && start < from)
-            from = start;
+        rc = watch_floors(s, rule, &verdict, &start, err);
+        if (counts(s, rule, &verdict, start)) {
+            from = start < from ? start : from;
+            p = fmin(p, verdict.p);
+        }
     }
     if (rc < 0 || !looked)
         return rc;
     watch_return(s, rule);
-    return from < s->n ? tell(s, rule, from, found, err) : 0;
+    return from < s->n ? tell(s, rule, from, p, found, err) : 0;
 }

@@ -19,13 +19,27 @@ struct search {
     double *values;            /* of one scale */
     struct as_leak_sample *at; /* points of one scale */
     unsigned char *grows;      /* by point of the series */
+    double *p;                 /* the same: the least of the ranges that made it grow */
     size_t warm_up;
 };
 
-static void mark(const struct search *f, size_t from, size_t to)
+static void mark(const struct search *f, size_t from, size_t to, double p)
 {
     to = to < f->s->n ? to : f->s->n;
-    memset(f->grows + from, 1, to - from);
+    for (size_t i = from; i < to; i++) {
+        f->p[i] = f->grows[i] ? fmin(f->p[i], p) : p;
+        f->grows[i] = 1;
+    }
+}
+
+/* How sure the growth from `from` to `to` is: as the surest of the ranges it was found in. */
+static double least_p(const struct search *f, size_t from, size_t to)
+{
+    double p = 1;
+
+    for (size_t i = from; i < to; i++)
+        p = f->grows[i] ? fmin(p, f->p[i]) : p;
+    return p;
 }
 
 static bool all_marked(const struct search *f, size_t from, size_t to)
@@ -51,20 +65,22 @@ static int mark_ranges(struct search *f, size_t n, size_t range, size_t stride, 
 
     while (end <= n) {
         size_t from = (end - range) * times, next = end + stride;
-        bool grows = all_marked(f, from, end * times);
-        int rc =
-            grows ? ASSAY_OK : as_leak_judge(&grows, f->values + end - range, range, f->rule, err);
+        bool known = all_marked(f, from, end * times);
+        struct as_leak_verdict verdict = {.grows = known};
+        int rc = known ? ASSAY_OK
+                       : as_leak_judge(&verdict, f->values + end - range, range, f->rule, err);
 
         if (rc < 0)
             return rc;
-        if (grows) {
-            mark(f, from, end * times);
+        if (verdict.grows) {
+            if (!known)
+                mark(f, from, end * times, verdict.p);
             grown = end;
             next = end + range - stride;
         } else if (leapt) {
             next = grown + stride;
         }
-        leapt = grows;
+        leapt = verdict.grows;
         if (next >= n && end == n)
             break;
         end = next < n ? next : n;
@@ -95,15 +111,15 @@ static int mark_scales(struct search *f, struct assay_error *err)
 static int mark_short(struct search *f, struct assay_error *err)
 {
     size_t n = f->s->n, from = f->warm_up < n ? f->warm_up : n;
-    bool grows = false;
+    struct as_leak_verdict verdict;
     int rc = ASSAY_OK;
 
     if (n < f->rule->min_readings || n - from < SHORTEST)
         return ASSAY_OK;
     as_leak_take_values(f->values, f->s->points + from, n - from);
-    rc = as_leak_judge(&grows, f->values, n - from, f->rule, err);
-    if (grows)
-        mark(f, from, n);
+    rc = as_leak_judge(&verdict, f->values, n - from, f->rule, err);
+    if (verdict.grows)
+        mark(f, from, n, verdict.p);
     return rc;
 }
 
@@ -166,7 +182,8 @@ static int gather(struct search *f, struct as_leak_incidents *out, struct assay_
             withdrawn = fmax(withdrawn, rise.growth);
             continue;
         }
-        rc = as_leak_fill_incident(&incident, f->s, from, to, f->rule, f->values, err);
+        rc = as_leak_fill_incident(&incident, f->s, from, to, f->rule, least_p(f, from, to),
+                                   f->values, err);
         if (rc == ASSAY_OK)
             rc = put_incident(out, &incident, err);
         if (rc < 0)
@@ -186,7 +203,8 @@ int as_leak_trend_find(const struct as_leak_series *s, const struct as_leak_rule
     f.values = as_alloc_zero(s->n, 2 * sizeof *f.values);
     f.at = as_alloc_zero(s->n, sizeof *f.at);
     f.grows = as_alloc_zero(s->n, 1);
-    if (!f.values || !f.at || !f.grows) {
+    f.p = as_alloc_zero(s->n, sizeof *f.p);
+    if (!f.values || !f.at || !f.grows || !f.p) {
         rc = as_fail_nomem(err);
         goto out;
     }
@@ -196,6 +214,7 @@ int as_leak_trend_find(const struct as_leak_series *s, const struct as_leak_rule
     if (rc == ASSAY_OK)
         rc = gather(&f, out, err);
 out:
+    as_free(f.p);
     as_free(f.grows);
     as_free(f.at);
     as_free(f.values);

@@ -97,14 +97,14 @@ static void judge_row(struct as_operation_row *row, const struct as_operation_po
                                       .flops = (double)point->flops,
                                       .streamed_bytes = (double)point->bytes,
                                       .footprint_bytes = point->held_bytes,
-                                      .seconds = point->figures.summary.median * 1e-9,
+                                      .seconds = point->figures.summary.median / 1e9,
                                       .threads = run->threads};
     enum focus focus;
 
     row->point = point;
     row->latency_ns = point->figures.summary.median;
     as_roof_find(&row->roof, peaks, &work);
-    row->gflops_per_second = row->roof.achieved * 1e-9;
+    row->gflops_per_second = row->roof.achieved / 1e9;
     row->ridge = as_peak_ridge(peaks, AS_PEAK_F32, row->roof.level, run->threads);
     row->class_name = as_operation_class(row->roof.bound);
     row->call_share = run->call.figures.summary.median / row->latency_ns;

@@ -37,7 +37,7 @@ void as_profile_find_roof(const struct as_joining *j, struct as_roof *roof, enum
                                 .streamed_bytes = (double)counts->weight_bytes,
                                 .local_bytes = (double)(counts->bytes - counts->weight_bytes),
                                 .footprint_bytes = j->footprint_bytes,
-                                .seconds = ns * 1e-9,
+                                .seconds = ns / 1e9,
                                 .threads = j->data->threads};
 
     if (j->profile->peaks)

@@ -62,6 +62,7 @@ void as_collector_fini(struct as_collector *c)
     as_free(c->path);
     as_free(c->phase);
     as_call_tree_fini(&c->tree);
+    as_event_collector_fini(&c->events);
     as_arena_fini(&c->arena);
     *c = (struct as_collector){0};
 }
@@ -342,6 +343,20 @@ static void on_wait(void *user, uint64_t from_ns, uint64_t to_ns)
     c->thread->waited_ns += to_ns - from_ns;
 }
 
+static void on_point(void *user, const struct as_point *point)
+{
+    struct as_collector *c = user;
+
+    as_events_on_point(&c->events, point);
+}
+
+static void on_lock(void *user, const struct as_lock_span *lock)
+{
+    struct as_collector *c = user;
+
+    as_events_on_lock(&c->events, lock);
+}
+
 /* Moves what the thread did from the parts into the whole, and keeps it as rows of its own. */
 static bool fold_parts(struct as_collector *c, uint32_t thread)
 {
@@ -387,14 +402,18 @@ int as_collector_walk(struct as_collector *c, const struct as_run_thread *thread
                                             .iteration = on_iteration,
                                             .sample = on_sample,
                                             .loss = on_loss,
-                                            .wait = on_wait};
+                                            .wait = on_wait,
+                                            .point = on_point,
+                                            .lock = on_lock};
     uint32_t index = (uint32_t)(summary - c->out->thread);
     int rc;
 
     summary->info = thread;
     c->thread = summary;
+    c->events.run = c->run;
+    c->events.thread = index + 1;
     rc = as_span_walk(c->run, thread, &visitor, &summary->counts, err);
-    if (rc == ASSAY_OK && (c->no_memory || !fold_parts(c, index)))
+    if (rc == ASSAY_OK && (c->no_memory || c->events.no_memory || !fold_parts(c, index)))
         rc = as_fail_nomem(err);
     return rc;
 }

@@ -97,6 +97,7 @@ struct as_collector {
     bool no_memory;
     struct as_thread_summary *thread;
     size_t thread_layer_capacity;
+    struct as_event_collector events;
 };
 
 AS_MUST_USE int as_collector_init(struct as_collector *c, struct as_run *run, struct as_layers *out,

@@ -342,6 +342,7 @@ static void add_thread(struct as_layers *out, const struct as_thread_summary *t)
     out->stray_ends += n->stray_ends;
     out->stray_after_loss += n->stray_after_loss;
     out->too_deep += n->too_deep;
+    out->events_beside.stray_locks += n->stray_locks;
     out->displaced += n->displaced;
     out->backwards += n->backwards;
     out->bad_events += n->bad;
@@ -449,6 +450,9 @@ static int make_result(struct as_collector *c, struct assay_error *err)
         rc = make_channels(c, err);
     if (rc == ASSAY_OK)
         rc = make_iterations(out, err);
+    c->events.run = c->run;
+    if (rc == ASSAY_OK)
+        rc = as_events_finish(&c->events, &out->arena, &out->events_beside, err);
     return rc;
 }
 

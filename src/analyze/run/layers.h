@@ -7,6 +7,7 @@
 #include <assay/latency.h>
 #include <assay/scope.h>
 
+#include "analyze/run/run_events.h"
 #include "base/arena.h"
 #include "base/units.h"
 #include "stats/describe/outlier.h"
@@ -142,6 +143,7 @@ struct as_layers {
     struct as_channel *channel;
     size_t n_channels;
     struct as_iterations iterations;
+    struct as_run_events events_beside; /* messages, instant events, async spans, flows, locks */
 
     uint64_t wall_ns; /* first event to last */
     uint64_t first_ns, last_ns;

@@ -154,8 +154,8 @@ static void on_end(void *user, const struct as_span *span)
 
     if (m->rc < 0 || span->state > AS_SPAN_FAILED || site->category == ASSAY_CATEGORY_PHASE)
         return;
-    metrics.execution_seconds = (double)(span->end_ns - span->start_ns) * 1e-9;
-    metrics.self_seconds = (double)(span->end_ns - span->start_ns - span->child_ns) * 1e-9;
+    metrics.execution_seconds = (double)(span->end_ns - span->start_ns) / 1e9;
+    metrics.self_seconds = (double)(span->end_ns - span->start_ns - span->child_ns) / 1e9;
     metrics.flops = attribute(site, "flops");
     metrics.bytes = attribute(site, "bytes");
     metrics.failed = span->state == AS_SPAN_FAILED;
@@ -256,7 +256,7 @@ static int keep_curve(struct maker *m)
         memory->peak_mb = r[i].mb > memory->peak_mb ? r[i].mb : memory->peak_mb;
         memory->last_mb = r[i].mb;
         if (n++ % stride == 0) {
-            memory->seconds[memory->n] = (double)(r[i].ns - first) * 1e-9;
+            memory->seconds[memory->n] = (double)(r[i].ns - first) / 1e9;
             memory->mb[memory->n++] = r[i].mb;
         }
     }
@@ -267,7 +267,7 @@ static int feed_detector(struct maker *m)
 {
     const struct reading *r = m->readings.item;
     const struct mark *mark = m->marks.item;
-    double start = (double)m->run->time.real_ns * 1e-9;
+    double start = (double)m->run->time.real_ns / 1e9;
     size_t next = 0;
     int rc = ASSAY_OK;
 
@@ -278,7 +278,7 @@ static int feed_detector(struct maker *m)
             next++;
         rc = assay_leak_detector_add(m->view->detector, layer, r[i].mb,
                                      next ? mark[next - 1].number : ASSAY_UNKNOWN,
-                                     start + (double)r[i].ns * 1e-9, m->err);
+                                     start + (double)r[i].ns / 1e9, m->err);
     }
     return rc;
 }
@@ -332,8 +332,8 @@ static void fill_times(struct maker *m)
 {
     struct as_run_findings *v = m->view;
 
-    v->duration_seconds = (double)m->layers->wall_ns * 1e-9;
-    v->start_time = ((double)m->run->time.real_ns + (double)m->layers->first_ns) * 1e-9;
+    v->duration_seconds = (double)m->layers->wall_ns / 1e9;
+    v->start_time = ((double)m->run->time.real_ns + (double)m->layers->first_ns) / 1e9;
     v->end_time = v->start_time + v->duration_seconds;
     v->gpu_why = "no device is read yet by this version";
 }
@@ -374,7 +374,7 @@ static int take_program(struct maker *m)
             *m->err = none;
         return rc;
     }
-    v->start_time = (double)m->run->time.real_ns * 1e-9;
+    v->start_time = (double)m->run->time.real_ns / 1e9;
     v->duration_seconds = program->wall_seconds;
     v->end_time = v->start_time + v->duration_seconds;
     v->memory.peak_mb = as_target_peak_bytes(program) / AS_MIB;

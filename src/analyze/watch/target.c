@@ -360,7 +360,7 @@ double as_gemm_rate(const struct as_gemm_calls *calls)
 {
     if (!(calls->flops > 0) || calls->time_ns == 0)
         return AS_UNKNOWN;
-    return calls->flops * (double)calls->calls / ((double)calls->time_ns * 1e-9);
+    return calls->flops * (double)calls->calls / ((double)calls->time_ns / 1e9);
 }
 
 /* Each operand read and the result written once; 0: not a product. One with itself has one operand.
@@ -381,7 +381,7 @@ static double gemm_bytes(const struct as_gemm_calls *c, enum as_peak_type type)
 static double roof_share(const struct as_peaks *peaks, const struct as_gemm_calls *calls,
                          enum as_peak_type type)
 {
-    double bytes = gemm_bytes(calls, type), seconds = (double)calls->time_ns * 1e-9;
+    double bytes = gemm_bytes(calls, type), seconds = (double)calls->time_ns / 1e9;
     struct as_roof_work work = {.type = type,
                                 .flops = calls->flops,
                                 .seconds = seconds / (double)calls->calls,

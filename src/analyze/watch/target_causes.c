@@ -65,7 +65,7 @@ static double io_wait_seconds(const struct as_target *p)
         if (p->process[i].io_wait_ns.why)
             continue;
         known = true;
-        total += (double)p->process[i].io_wait_ns.value * 1e-9;
+        total += (double)p->process[i].io_wait_ns.value / 1e9;
     }
     return known ? total : AS_UNKNOWN;
 }
@@ -191,7 +191,7 @@ static const char *fault_advice(const struct as_target *p)
 static void find_faults(struct as_target_findings *f, const struct as_target *p)
 {
     double minor = rate_of(p, p->minor_faults), major = rate_of(p, p->major_faults);
-    double used = f->processors_used, system = rate_of(p, p->cpu_system_ns) * 1e-9;
+    double used = f->processors_used, system = rate_of(p, p->cpu_system_ns) / 1e9;
     char faults[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN];
 
     if (minor > MANY_FAULTS && system / used > MUCH_SYSTEM && system > WORTH_SAYING) {

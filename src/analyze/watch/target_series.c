@@ -73,7 +73,7 @@ static void take_sample(void *user, uint32_t channel, uint64_t ns, double value)
 {
     struct collector *all = user;
     const char *name = as_run_site_at(all->run, channel)->name;
-    double seconds = ns > all->start_ns ? (double)(ns - all->start_ns) * 1e-9 : 0;
+    double seconds = ns > all->start_ns ? (double)(ns - all->start_ns) / 1e9 : 0;
 
     for (size_t i = 0; i < N_CHANNELS; i++) {
         if (strcmp(name, all->channel[i].name) == 0 && !add_point(&all->channel[i], seconds, value))

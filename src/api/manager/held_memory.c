@@ -17,6 +17,7 @@
     10000u /* a heap in pieces takes long to add up; resident pages are then used                  \
             */
 #define HEAP_TRIES  64u
+#define HEAP_TIMED  4u  /* one reading in so many is timed */
 #define LEAST_SHARE 0.1 /* of what all layers leave behind, to be named */
 #define MOST_SHARE  1.5 /* more than all together leave behind is given back elsewhere */
 
@@ -69,21 +70,29 @@ void as_manager_held_reset(struct as_manager_held *held)
     assay_leak_detector_reset(held->whole);
 }
 
-uint64_t as_manager_held_heap(struct as_manager_held *held)
+/* Judged by how many took long, not by how long: a thread may be preempted in one. */
+static void judge_heap(struct as_manager_held *held, bool slow)
 {
-    uint64_t from, bytes;
-
-    if (!atomic_load_explicit(&held->heap, memory_order_relaxed))
-        return ASSAY_UNKNOWN;
-    from = as_clock_mono_ns();
-    bytes = heap_bytes();
-    if (as_clock_mono_ns() - from > HEAP_MAX_NS)
+    if (slow)
         atomic_fetch_add_explicit(&held->n_slow, 1, memory_order_relaxed);
-    /* Judged by how many took long, not by how long: a thread may lose its processor in one. */
-    if (atomic_fetch_add_explicit(&held->n, 1, memory_order_relaxed) % HEAP_TRIES ==
+    if (atomic_fetch_add_explicit(&held->n_timed, 1, memory_order_relaxed) % HEAP_TRIES ==
             HEAP_TRIES - 1 &&
         atomic_exchange_explicit(&held->n_slow, 0, memory_order_relaxed) > HEAP_TRIES / 2)
         atomic_store_explicit(&held->heap, false, memory_order_relaxed);
+}
+
+uint64_t as_manager_held_heap(struct as_manager_held *held)
+{
+    const bool timed =
+        atomic_fetch_add_explicit(&held->n, 1, memory_order_relaxed) % HEAP_TIMED == 0;
+    const uint64_t from = timed ? as_clock_mono_ns() : 0;
+    uint64_t bytes;
+
+    if (!atomic_load_explicit(&held->heap, memory_order_relaxed))
+        return ASSAY_UNKNOWN;
+    bytes = heap_bytes();
+    if (timed)
+        judge_heap(held, as_clock_mono_ns() - from > HEAP_MAX_NS);
     return bytes;
 }
 

@@ -139,6 +139,11 @@ static int make_parts(struct assay_manager *m, const struct assay_manager_option
                                                      .sample_us = o->memory_sample_us};
     int rc = as_layer_profile_new(&m->layers, &limits, err);
 
+    if (rc == ASSAY_OK) {
+        m->clock = *as_layer_profile_clock(m->layers);
+        m->scratch = as_mark_scratch_new();
+        rc = m->scratch ? as_mark_set_new(&m->marks, err) : as_fail_nomem(err);
+    }
     if (rc == ASSAY_OK)
         rc = as_memory_profile_new(&m->memory, &memory, err);
     if (rc == ASSAY_OK)
@@ -191,12 +196,11 @@ int assay_manager_new(struct assay_manager **out, const struct assay_manager_opt
     m = as_alloc_zero(1, sizeof *m);
     if (!m)
         return as_fail_nomem(err);
-    if (pthread_mutex_init(&m->lock, NULL) != 0) {
+    if (pthread_mutex_init(&m->lock, NULL) != 0 || pthread_mutex_init(&m->life, NULL) != 0) {
         as_free(m);
         return as_fail_nomem(err);
     }
-    m->generation = as_mark_guard_prepare();
-    m->interrupted_before = as_marks_interrupted();
+    m->generation = as_fork_guard_prepare();
     as_memory_reader_init(&m->reader, "");
     m->usage_min_seconds = o.usage_min_seconds == 0 ? USAGE_MIN_SECONDS : o.usage_min_seconds;
     m->memory_interval_ns = o.memory_interval_us * 1000u;
@@ -218,6 +222,7 @@ void assay_manager_free(struct assay_manager *manager)
 {
     if (as_manager_check(manager, NULL) < 0)
         return; /* in a forked child its locks may be held for good: it stays */
+    as_manager_drain_stop(manager);
     for (size_t i = 0; i < manager->n_extensions; i++) {
         const struct as_manager_extension *e = &manager->extension[i];
 
@@ -235,7 +240,10 @@ void assay_manager_free(struct assay_manager *manager)
     as_memory_profile_free(manager->memory);
     as_memory_reader_fini(&manager->reader);
     as_layer_profile_free(manager->layers);
+    as_mark_set_free(manager->marks);
+    as_mark_scratch_free(manager->scratch);
     pthread_mutex_destroy(&manager->lock);
+    pthread_mutex_destroy(&manager->life);
     as_free(manager);
 }
 
@@ -248,45 +256,74 @@ static void tell_capacity(struct assay_manager *m)
         assay_leak_detector_set_headroom(m->leak, (double)(total - rss) / AS_MIB);
 }
 
+/* What must be there before the first mark; the lock is held. */
+static int prepare(struct assay_manager *m, struct assay_error *err)
+{
+    const uint32_t on = atomic_load_explicit(&m->enabled, memory_order_relaxed);
+    int rc = ASSAY_OK;
+
+    m->day = as_layer_clock_day(&m->clock);
+    m->memory_why = NULL;
+    (void)pthread_sigmask(SIG_BLOCK, NULL, &m->usual_mask);
+    (void)as_memory_read_rss(&m->reader); /* opens the file that marks read */
+    if (on & AS_MANAGER_BIT(MEMORY))
+        rc = as_memory_profile_start(m->memory, err);
+    /* A machine that reports nothing of memory is no reason not to profile the rest. */
+    if (rc == ASSAY_ERR_UNSUPPORTED) {
+        m->memory_why = "the system does not report how much memory the process holds";
+        rc = ASSAY_OK;
+    }
+    if (rc == ASSAY_OK && (on & AS_MANAGER_BIT(LEAK)))
+        tell_capacity(m);
+    return rc;
+}
+
+static void begin_session(struct assay_manager *m)
+{
+    for (size_t i = 0; i < m->n_extensions; i++) {
+        if (m->extension[i].table.start)
+            m->extension[i].table.start(m->extension[i].state);
+    }
+    if (m->sessions++ == 0)
+        m->start_time = as_clock_unix_seconds();
+    m->end_time = AS_UNKNOWN;
+    m->started_ns = as_clock_mono_ns();
+    m->started_cpu_ns = as_manager_process_cpu_ns();
+    atomic_store_explicit(&m->active, true, memory_order_release);
+}
+
 int assay_manager_start(struct assay_manager *manager, struct assay_error *err)
 {
     int rc = as_manager_check(manager, err);
-    uint32_t on;
 
     if (rc < 0)
         return rc;
-    on = atomic_load_explicit(&manager->enabled, memory_order_relaxed);
+    pthread_mutex_lock(&manager->life);
     as_manager_lock(manager);
     if (atomic_load_explicit(&manager->active, memory_order_relaxed)) {
         rc = as_fail(err, ASSAY_ERR_STATE, "a session is running already: end it first");
         goto out;
     }
-    manager->day = as_layer_clock_day(as_layer_profile_clock(manager->layers));
-    manager->memory_why = NULL;
-    if (on & AS_MANAGER_BIT(MEMORY))
-        rc = as_memory_profile_start(manager->memory, err);
-    /* A machine that tells nothing of memory is no reason not to profile the rest. */
-    if (rc == ASSAY_ERR_UNSUPPORTED) {
-        manager->memory_why = "the system does not tell how much memory the process holds";
-        rc = ASSAY_OK;
-    }
-    if (rc < 0)
-        goto out;
-    if (on & AS_MANAGER_BIT(LEAK))
-        tell_capacity(manager);
-    for (size_t i = 0; i < manager->n_extensions; i++) {
-        if (manager->extension[i].table.start)
-            manager->extension[i].table.start(manager->extension[i].state);
-    }
-    if (manager->sessions++ == 0)
-        manager->start_time = as_clock_unix_seconds();
-    manager->end_time = AS_UNKNOWN;
-    manager->started_ns = as_clock_mono_ns();
-    manager->started_cpu_ns = as_manager_process_cpu_ns();
-    atomic_store_explicit(&manager->active, true, memory_order_release);
+    rc = prepare(manager, err);
+    if (rc == ASSAY_OK)
+        rc = as_manager_drain_start(manager, err);
+    if (rc == ASSAY_OK)
+        begin_session(manager);
+    else
+        as_memory_profile_stop(manager->memory);
 out:
     as_manager_unlock(manager);
+    pthread_mutex_unlock(&manager->life);
     return rc;
+}
+
+static void end_session(struct assay_manager *m)
+{
+    atomic_store_explicit(&m->active, false, memory_order_release);
+    m->end_time = as_clock_unix_seconds();
+    m->lasted_ns += as_clock_mono_ns() - m->started_ns;
+    m->lasted_cpu_ns += as_manager_process_cpu_ns() - m->started_cpu_ns;
+    as_memory_profile_stop(m->memory);
 }
 
 int assay_manager_end(struct assay_manager *manager, struct assay_error *err)
@@ -295,25 +332,27 @@ int assay_manager_end(struct assay_manager *manager, struct assay_error *err)
 
     if (rc < 0)
         return rc;
+    pthread_mutex_lock(&manager->life);
     as_manager_lock(manager);
-    if (!atomic_load_explicit(&manager->active, memory_order_relaxed)) {
+    if (atomic_load_explicit(&manager->active, memory_order_relaxed))
+        end_session(manager);
+    else
         rc = as_fail(err, ASSAY_ERR_STATE, "no session is running: start one first");
-    } else {
-        atomic_store_explicit(&manager->active, false, memory_order_release);
-        manager->end_time = as_clock_unix_seconds();
-        manager->lasted_ns += as_clock_mono_ns() - manager->started_ns;
-        manager->lasted_cpu_ns += as_manager_process_cpu_ns() - manager->started_cpu_ns;
-        as_memory_profile_stop(manager->memory);
-    }
-    if (rc == ASSAY_OK)
-        rc = (int)as_layer_profile_close(manager->layers);
     as_manager_unlock(manager);
+    if (rc == ASSAY_OK) {
+        as_manager_drain_stop(manager); /* without the lock, which that thread takes */
+        as_manager_lock(manager);
+        rc = (int)as_layer_profile_close(manager->layers);
+        atomic_fetch_add_explicit(&manager->marks->session, 1, memory_order_release);
+        as_manager_unlock(manager);
+    }
+    pthread_mutex_unlock(&manager->life);
     return rc;
 }
 
 bool assay_manager_is_active(const struct assay_manager *manager)
 {
-    return manager && as_mark_is_here(manager->generation) &&
+    return manager && as_fork_guard_is_here(manager->generation) &&
            atomic_load_explicit(&manager->active, memory_order_acquire);
 }
 
@@ -341,14 +380,9 @@ int assay_manager_reset(struct assay_manager *manager, struct assay_error *err)
     }
     manager->start_time = manager->end_time = AS_UNKNOWN;
     manager->lasted_ns = manager->sessions = manager->feed_failures = 0;
-    manager->leak_fed_ns = 0;
+    manager->leak_fed_ticks = 0;
     manager->lasted_cpu_ns = 0;
-    manager->interrupted_before = as_marks_interrupted();
-    atomic_store_explicit(&manager->feeds, 0, memory_order_relaxed);
-    atomic_store_explicit(&manager->feed_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&manager->wait_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&manager->cost_cpu_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&manager->n_marks, 0, memory_order_relaxed);
+    as_manager_forget_cost(manager);
     atomic_store_explicit(&manager->step, ASSAY_UNKNOWN, memory_order_relaxed);
     as_manager_unlock(manager);
     return ASSAY_OK;

@@ -90,10 +90,10 @@ int assay_manager_comparison(struct assay_manager *manager, const char *const *n
 {
     int rc = as_manager_check(manager, err);
 
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the comparison");
     if (rc < 0)
         return rc;
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the comparison");
     as_manager_lock(manager);
     rc = assay_compare_run(manager->compare, names, n, out, err);
     as_manager_unlock(manager);

@@ -1,17 +1,19 @@
 /* api/manager/manager_cost.c - what a manager costs the program: the time of its marks, without
- * those moments in which another program had the CPU, and the time that threads wait for its lock.
- */
+ * those moments in which another program had the CPU; that of its own thread is measured there. */
+#include <math.h>
 #include <time.h>
 
 #include "api/manager/manager_internal.h"
+#include "base/units.h"
 
-#define MARKS_SETTLED 32u      /* marks before the usual length is known */
-#define MARK_LONG     8u       /* longer than this many usual ones, ... */
-#define MARK_OURS_NS  1000000u /* ... and than our longest analysis: the thread was preempted */
-#define BARE_OURS_NS  10000u   /* likewise where nothing is analyzed */
-#define BARE_MARKS    16u      /* one in so many is measured where no profiler is fed */
+#define MARKS_SETTLED 32u     /* marks before the usual length is known */
+#define MARK_LONG     8u      /* longer than this many usual ones, ... */
+#define MARK_OURS_NS  100000u /* ... and than our longest readings: the thread was preempted */
+#define BARE_OURS_NS  10000u  /* likewise where nothing is read */
+#define BARE_MARKS    16u     /* one in so many is measured where no profiler is fed */
 
-static __thread uint64_t waited_ns; /* by this thread for the lock of any manager */
+#define COST_CALLS 512 /* of an empty layer */
+#define COST_TRIES 9
 
 uint64_t as_manager_process_cpu_ns(void)
 {
@@ -22,59 +24,107 @@ uint64_t as_manager_process_cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-struct as_mark_cost as_mark_cost_begin(uint32_t *turn, bool fed, const struct as_layer_clock *clock)
+struct as_mark_cost as_mark_cost_begin(const struct assay_manager *m, struct as_mark_thread *t,
+                                       bool fed)
 {
-    struct as_mark_cost cost = {.weight = fed ? 1 : (*turn)++ % BARE_MARKS == 0 ? BARE_MARKS : 0};
+    struct as_mark_cost cost = {.weight = fed                              ? 1
+                                          : t->n_marks++ % BARE_MARKS == 0 ? BARE_MARKS
+                                                                           : 0};
 
     if (cost.weight) {
-        cost.from_ticks = as_layer_clock_ticks(clock);
-        cost.waited_ns = waited_ns;
+        cost.from_ticks = as_layer_clock_ticks(&m->clock);
+        cost.waited_ns = as_mark_waited_ns;
     }
     return cost;
 }
 
 void as_mark_cost_end(struct assay_manager *m, const struct as_mark_cost *cost, uint64_t ticks)
 {
-    uint64_t ns = as_layer_clock_ns(as_layer_profile_clock(m->layers), cost->from_ticks, ticks);
-    const uint64_t waited = waited_ns - cost->waited_ns;
+    uint64_t ns = as_layer_clock_ns(&m->clock, cost->from_ticks, ticks);
+    const uint64_t waited = as_mark_waited_ns - cost->waited_ns;
     const uint64_t n = atomic_fetch_add_explicit(&m->n_marks, cost->weight, memory_order_relaxed);
     const uint64_t least = cost->weight == 1 ? MARK_OURS_NS : BARE_OURS_NS;
-    uint64_t most = n ? atomic_load_explicit(&m->cost_cpu_ns, memory_order_relaxed) / n : 0;
+    uint64_t most = n ? atomic_load_explicit(&m->cost_ns, memory_order_relaxed) / n : 0;
 
     most = MARK_LONG * most > least ? MARK_LONG * most : least;
     ns = ns > waited ? ns - waited : 0;
     if (n >= MARKS_SETTLED && ns > most)
         ns = most;
-    atomic_fetch_add_explicit(&m->cost_cpu_ns, ns * cost->weight, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->cost_ns, ns * cost->weight, memory_order_relaxed);
 }
 
-void as_manager_lock(struct assay_manager *m)
+void as_manager_forget_cost(struct assay_manager *m)
 {
-    uint64_t from, ns;
+    struct as_mark_set *set = m->marks;
+    const uint32_t n = atomic_load_explicit(&set->n_threads, memory_order_acquire);
 
-    as_mark_block();
-    if (pthread_mutex_trylock(&m->lock) == 0)
-        return;
-    from = as_clock_mono_ns();
-    pthread_mutex_lock(&m->lock);
-    ns = as_clock_mono_ns() - from;
-    waited_ns += ns;
-    atomic_fetch_add_explicit(&m->wait_ns, ns, memory_order_relaxed);
-}
-
-void as_manager_unlock(struct assay_manager *m)
-{
-    pthread_mutex_unlock(&m->lock);
-    as_mark_leave();
+    atomic_store_explicit(&m->n_marks, 0, memory_order_relaxed);
+    atomic_store_explicit(&m->cost_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&m->feeding_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&set->wait_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&set->homeless, 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        atomic_store_explicit(&set->thread[i]->too_deep, 0, memory_order_relaxed);
+        atomic_store_explicit(&set->thread[i]->dropped, 0, memory_order_relaxed);
+        atomic_store_explicit(&set->thread[i]->pairs_dropped, 0, memory_order_relaxed);
+    }
 }
 
 int as_manager_check(const struct assay_manager *m, struct assay_error *err)
 {
     if (!m)
         return as_fail(err, ASSAY_ERR_USAGE, "no manager was given");
-    if (!as_mark_is_here(m->generation))
+    if (!as_fork_guard_is_here(m->generation))
         return as_fail(err, ASSAY_ERR_STATE,
                        "the manager belongs to the process that created it: a forked child records "
                        "nothing and creates a manager of its own");
     return ASSAY_OK;
+}
+
+/* Begin and end of an empty layer, without anybody who reads the lane. */
+static double time_calls(struct as_mark_set *set, struct as_mark_thread *t,
+                         const struct as_layer_clock *clock)
+{
+    const uint64_t from = as_layer_clock_ticks(clock);
+
+    for (int i = 0; i < COST_CALLS; i++) {
+        uint32_t slot;
+        const uint32_t site = as_mark_site(t, "(empty)", &slot);
+        struct assay_record_ *r = as_mark_claim(set, t, 1);
+
+        if (r)
+            as_mark_store(r, as_layer_clock_ticks(clock), AS_RECORD_BEGIN, site);
+        r = as_mark_claim(set, t, 2);
+        if (!r)
+            return AS_UNKNOWN;
+        as_mark_store(r + 1, 0, AS_MARK_FIELD, AS_MARK_ON);
+        as_mark_store(r, as_layer_clock_ticks(clock), AS_RECORD_END, site);
+    }
+    return (double)as_layer_clock_ns(clock, from, as_layer_clock_ticks(clock)) / COST_CALLS;
+}
+
+static void ignore(void *user, struct as_mark_thread *t, const struct as_mark_unit *unit)
+{
+    (void)user, (void)t, (void)unit;
+}
+
+double as_manager_call_cost(void)
+{
+    struct as_mark_scratch *scratch = as_mark_scratch_new();
+    struct as_mark_thread *t = NULL;
+    struct as_layer_clock clock;
+    struct as_mark_set *set;
+    double least = AS_UNKNOWN;
+
+    as_layer_clock_init(&clock);
+    if (as_mark_set_new(&set, NULL) == ASSAY_OK && scratch)
+        t = as_mark_thread_find(set);
+    /* The quickest of some: what a busy machine adds is not ours. */
+    for (int i = 0; t && i < COST_TRIES; i++) {
+        least = fmin(least, time_calls(set, t, &clock));
+        (void)as_mark_take(set, scratch, ignore, NULL);
+    }
+    as_mark_set_free(set);
+    as_mark_scratch_free(scratch);
+    return least;
 }

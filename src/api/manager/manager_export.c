@@ -1,7 +1,6 @@
 /* api/manager/manager_export.c - all that a manager found, as a run of its kind; what it exports
  * and reports is made from that run, as `assay report` makes it later. */
 #include <assay/session.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,20 +15,6 @@
 #include "report/run/show.h"
 
 typedef int (*write_text)(struct as_out *out, struct assay_manager *m, struct assay_error *err);
-
-static int make_folder_above(const char *path, struct assay_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[PATH_MAX];
-
-    if (!slash || slash == path)
-        return ASSAY_OK;
-    if ((size_t)(slash - path) >= sizeof folder)
-        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", path);
-    memcpy(folder, path, (size_t)(slash - path));
-    folder[slash - path] = '\0';
-    return as_folder_make(folder, 0777, err);
-}
 
 /* ---- gathering, with the lock held ---- */
 
@@ -207,24 +192,33 @@ static int with_found(struct assay_manager *m, use_found use, void *user, struct
     return rc;
 }
 
+struct making {
+    struct as_run_maker maker;
+    const struct as_layer_profile *layers;
+};
+
 static void put_run(void *user, const struct as_manager_run *found)
 {
-    as_manager_run_put(user, found);
+    struct making *making = user;
+
+    as_manager_run_put(&making->maker, found);
+    if (!found->reason[AS_PART_LAYERS])
+        as_layer_profile_put_spans(making->layers, &making->maker);
 }
 
 static int make_run(struct assay_manager *m, const char *path, struct as_run **run,
                     struct assay_error *err)
 {
-    struct as_run_maker maker;
-    int rc = as_run_maker_open(&maker, path, AS_KIND_MANAGER, err);
+    struct making making = {.layers = m->layers};
+    int rc = as_run_maker_open(&making.maker, path, AS_KIND_MANAGER, err);
 
     *run = NULL;
     if (rc < 0)
         return rc;
-    rc = with_found(m, put_run, &maker, err);
+    rc = with_found(m, put_run, &making, err);
     if (rc == ASSAY_OK)
-        return as_run_maker_finish(&maker, run, err);
-    as_run_maker_drop(&maker);
+        return as_run_maker_finish(&making.maker, run, err);
+    as_run_maker_drop(&making.maker);
     return rc;
 }
 
@@ -273,17 +267,19 @@ int assay_manager_export(struct assay_manager *manager, const char *path, struct
     struct as_out out;
     int rc = as_manager_check(manager, err);
 
-    if (rc == ASSAY_OK && (!path || !*path))
-        rc = as_fail(err, ASSAY_ERR_USAGE, "an export needs the path of the file to write");
-    if (rc == ASSAY_OK)
-        rc = make_folder_above(path, err);
-    if (rc == ASSAY_OK && is_run_path(path)) {
+    if (rc < 0)
+        return rc;
+    if (!path || !*path)
+        return as_fail(err, ASSAY_ERR_USAGE, "an export needs the path of the file to write");
+    rc = as_folder_make_above(path, 0777, err);
+    if (rc < 0)
+        return rc;
+    if (is_run_path(path)) {
         rc = make_run(manager, path, &run, err);
         as_run_close(run);
         return rc;
     }
-    if (rc == ASSAY_OK)
-        rc = as_out_file(&out, path, err);
+    rc = as_out_file(&out, path, err);
     if (rc < 0)
         return rc;
     rc = write_report(&out, manager, err);
@@ -301,10 +297,10 @@ static int to_memory(struct assay_manager *m, write_text write, char **text, siz
     size_t n;
     int rc = as_manager_check(m, err);
 
-    if (rc == ASSAY_OK && !text)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the text");
     if (rc < 0)
         return rc;
+    if (!text)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the text");
     *text = NULL;
     rc = as_out_memory(&out, err);
     if (rc < 0)
@@ -362,10 +358,11 @@ int assay_manager_print(struct assay_manager *manager, FILE *file, struct assay_
     struct as_out out;
     int rc = as_manager_check(manager, err), fd;
 
-    if (rc == ASSAY_OK && !file)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no file was given to print to");
-    if (rc == ASSAY_OK)
-        rc = as_out_memory(&out, err);
+    if (rc < 0)
+        return rc;
+    if (!file)
+        return as_fail(err, ASSAY_ERR_USAGE, "no file was given to print to");
+    rc = as_out_memory(&out, err);
     if (rc < 0)
         return rc;
     fd = fileno(file); /* -1: a stream in memory */

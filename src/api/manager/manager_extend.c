@@ -36,10 +36,10 @@ int assay_manager_add_profiler(struct assay_manager *manager, const struct assay
     struct as_manager_extension e = {0};
     int rc = as_manager_check(manager, err);
 
-    if (rc == ASSAY_OK && !profiler)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no profiler was given");
     if (rc < 0)
         return rc;
+    if (!profiler)
+        return as_fail(err, ASSAY_ERR_USAGE, "no profiler was given");
     rc = as_sized_take(&e.table, sizeof e.table, profiler, "a profiler", err);
     if (rc < 0)
         return rc;

@@ -1,5 +1,6 @@
-/* api/manager/manager_feed.c - hands every call to the profilers that are on, in one order: memory,
- * leaks, bottlenecks, anomalies, extensions. What that takes is measured and is no layer's time. */
+/* api/manager/manager_feed.c - what lanes hold becomes calls of layers, and every call goes to the
+ * profilers that were on when it ended, in one order: memory, leaks, bottlenecks, anomalies,
+ * extensions. With the lock held. */
 #include <assay/session.h>
 #include <math.h>
 #include <string.h>
@@ -10,71 +11,7 @@
 #include "base/json/json_writer.h"
 #include "base/units.h"
 
-#define FEED_SETTLED 32u /* feeds before the usual length is known */
-#define FEED_LONG    8u
-#define FEED_OURS_NS 1000000u /* a turn of another program is longer */
-#define UNREAD_SHARE 20u      /* a 20th of a layer's own time may be of others unread */
-
-/* Adds what feeding took, and returns it. A thread may lose its processor meanwhile, and that is
- * not our cost: one that took far longer than they usually do counts as long. Needs no lock, which
- * might let a layer sleep that has begun. */
-static uint64_t count_feed(struct assay_manager *m, uint64_t from)
-{
-    const struct as_layer_clock *clock = as_layer_profile_clock(m->layers);
-    uint64_t ns = as_layer_clock_ns(clock, from, as_layer_clock_ticks(clock));
-    uint64_t feeds = atomic_load_explicit(&m->feeds, memory_order_relaxed);
-    uint64_t all_ns = atomic_load_explicit(&m->feed_ns, memory_order_relaxed);
-    uint64_t most = feeds >= FEED_SETTLED ? FEED_LONG * (all_ns / feeds) : ns;
-
-    /* Judging a series of memory takes longer than most feeds, and is ours. */
-    most = most > FEED_OURS_NS ? most : FEED_OURS_NS;
-
-    atomic_fetch_add_explicit(&m->feeds, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&m->feed_ns, ns < most ? ns : most, memory_order_relaxed);
-    return ns;
-}
-
-/* Two calls of the kernel would weigh on a layer that takes no longer than they. */
-static bool wants_usage(const struct assay_manager *m, uint32_t on,
-                        const struct as_layer_opened *opened)
-{
-    return (on & AS_MANAGER_BIT(BOTTLENECK)) && m->usage_min_seconds >= 0 &&
-           !as_layer_profile_is_short(m->layers, opened, m->usage_min_seconds);
-}
-
-void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_layer_opened *opened)
-{
-    struct as_layer_note *note = opened->note;
-    uint64_t from = as_layer_clock_ticks(as_layer_profile_clock(m->layers));
-    const bool usage = wants_usage(m, on, opened);
-    uint64_t rss = ASSAY_UNKNOWN;
-
-    if (usage && opened->outer && opened->outer->usage_known)
-        note->entered_known = as_layer_usage_read(&note->entered);
-    as_manager_lock(m);
-    if (on & AS_MANAGER_BIT(MEMORY)) {
-        note->memory_begun = true;
-        if (as_memory_profile_begin_layer(m->memory, &note->memory, NULL) == 0)
-            rss = note->memory.before.rss_bytes;
-    }
-    if ((on & AS_MANAGER_BIT(LEAK)) && rss == ASSAY_UNKNOWN &&
-        !atomic_load_explicit(&m->held.heap, memory_order_relaxed))
-        rss = as_memory_read_rss(&m->reader);
-    as_manager_unlock(m);
-    /* What we took for ourselves is not the layer's. */
-    if (on & AS_MANAGER_BIT(LEAK)) {
-        note->held_bytes = as_manager_held_heap(&m->held);
-        note->held_heap = note->held_bytes != ASSAY_UNKNOWN;
-        if (!note->held_heap)
-            note->held_bytes = rss;
-        note->held_known = note->held_bytes != ASSAY_UNKNOWN;
-    }
-    if (usage) {
-        note->inner = (struct as_layer_usage){0};
-        note->usage_known = as_layer_usage_read(&note->usage);
-    }
-    *opened->before_ns = count_feed(m, from);
-}
+#define UNREAD_SHARE 20u /* a 20th of a layer's own time may be of others unread */
 
 /* ---- what a program tells of a call, as metrics ---- */
 
@@ -136,95 +73,96 @@ static const char *metadata_json(struct as_out *out, const struct as_layer_end *
     return as_json_writer_finish(&w, NULL) == 0 ? as_out_get(out, &size) : NULL;
 }
 
-/* Resident memory at the end of the call, where the memory profiler read it. */
-static uint64_t feed_memory(struct assay_manager *m, uint32_t on, const struct as_layer_end *how,
-                            const struct as_layer_call *call)
+/* A call that ended: what its thread says of it, and what became of that. */
+struct call {
+    const struct as_mark_fields *fields;
+    const struct as_layer_end *how;
+    struct as_layer_call times;
+    uint32_t on;
+    double timestamp;
+    uint64_t step;
+};
+
+static uint64_t value(const struct call *c, unsigned field)
 {
-    struct as_memory_layer_reading reading;
+    return as_mark_get(c->fields, field, ASSAY_UNKNOWN);
+}
+
+/* Returns resident memory at its end, where that was read. */
+static uint64_t feed_memory(struct assay_manager *m, const struct call *c)
+{
+    struct as_memory_change change;
     struct as_out out = {0};
     int rc;
 
-    if (!call->note->memory_begun)
+    if (!as_mark_has(c->fields, AS_MARK_MEMORY))
         return ASSAY_UNKNOWN;
-    if (!(on & AS_MANAGER_BIT(MEMORY))) {
-        as_memory_profile_cancel_layer(m->memory, &call->note->memory);
-        return ASSAY_UNKNOWN;
-    }
-    rc = as_memory_profile_end_layer(m->memory, &call->note->memory, call->name->text,
-                                     as_manager_seconds(m, call->end_ticks),
-                                     metadata_json(&out, how), &reading, NULL);
+    memcpy(&change, &c->fields->value[AS_MARK_MEMORY], sizeof change);
+    rc = as_memory_profile_add(m->memory, &change, c->times.name->text, c->timestamp,
+                               metadata_json(&out, c->how), NULL, NULL);
     as_out_drop(&out);
     note_failure(m, rc);
-    return rc < 0 ? ASSAY_UNKNOWN : reading.rss_after_bytes;
+    return change.rss_after_bytes;
 }
 
-/* Resident memory without what we hold ourselves. */
-static double process_mb(uint64_t rss)
+static void feed_leak(struct assay_manager *m, const struct call *c)
 {
-    return fmax((double)rss - (double)as_alloc_live_bytes(), 0) / AS_MIB;
-}
-
-/* Returns what the call left behind, layers inside it included. */
-static int64_t feed_leak(struct assay_manager *m, const struct as_layer_call *call, uint64_t rss,
-                         uint64_t held)
-{
-    const struct as_layer_note *note = call->note;
-    const double timestamp = as_manager_seconds(m, call->end_ticks);
-    const uint64_t step = atomic_load_explicit(&m->step, memory_order_relaxed);
-    const bool heap = held != ASSAY_UNKNOWN;
-    uint64_t now_ns = as_clock_mono_ns();
-    int64_t left;
+    const uint64_t rss = value(c, AS_MARK_PROCESS_BYTES), heap = value(c, AS_MARK_HEAP_BYTES);
+    const char *layer = c->times.name->text;
+    const uint64_t ticks = c->times.end_ticks;
 
     if (rss != ASSAY_UNKNOWN &&
-        (m->leak_fed_ns == 0 || now_ns - m->leak_fed_ns >= m->memory_interval_ns)) {
-        m->leak_fed_ns = now_ns;
-        note_failure(m, assay_leak_detector_add(m->leak, call->name->text, process_mb(rss), step,
-                                                timestamp, NULL));
-        if (heap)
-            note_failure(m, as_manager_held_note(&m->held, held, step, timestamp, NULL));
+        (m->leak_fed_ticks == 0 ||
+         as_layer_clock_ns(&m->clock, m->leak_fed_ticks, ticks) >= m->memory_interval_ns)) {
+        m->leak_fed_ticks = ticks;
+        note_failure(m, assay_leak_detector_add(m->leak, layer, (double)rss / AS_MIB, c->step,
+                                                c->timestamp, NULL));
+        if (heap != ASSAY_UNKNOWN)
+            note_failure(m, as_manager_held_note(&m->held, heap, c->step, c->timestamp, NULL));
     }
-    held = heap ? held : rss;
-    if (!note->held_known || note->held_heap != heap || held == ASSAY_UNKNOWN)
-        return 0;
-    left = (int64_t)(held - note->held_bytes);
-    note_failure(m, as_manager_held_add(&m->held, call->name, left - note->inner_bytes, step,
-                                        timestamp, NULL));
-    return left;
+    if (as_mark_has(c->fields, AS_MARK_LEFT_BYTES))
+        note_failure(m, as_manager_held_add(&m->held, c->times.name,
+                                            (int64_t)value(c, AS_MARK_LEFT_BYTES), c->step,
+                                            c->timestamp, NULL));
 }
 
-static void feed_bottleneck(struct assay_manager *m, const struct as_layer_end *how,
-                            const struct as_layer_call *call, const struct as_layer_usage *now)
+static void feed_bottleneck(struct assay_manager *m, const struct call *c)
 {
-    const struct as_layer_note *note = call->note;
     struct assay_layer_metrics metrics = as_layer_metrics_unknown;
 
-    metrics.execution_seconds = (double)call->duration_ns / 1e9;
-    metrics.self_seconds = (double)call->self_ns / 1e9;
-    metrics.failed = how->failed;
+    metrics.execution_seconds = (double)c->times.duration_ns / 1e9;
+    metrics.self_seconds = (double)c->times.self_ns / 1e9;
+    metrics.failed = c->how->failed;
     /* What layers inside it used without its being read cannot be told from what it used itself. */
-    if (now && note->unread_ns <= call->self_ns / UNREAD_SHARE)
-        as_layer_usage_tell(&metrics, &note->usage, now, &note->inner);
-    read_metrics(&metrics, how);
-    note_failure(m, as_bottleneck_record(m->bottleneck, call->name->text, &metrics, NULL));
+    if (as_mark_has(c->fields, AS_MARK_CPU_NS) &&
+        value(c, AS_MARK_UNREAD_NS) <= c->times.self_ns / UNREAD_SHARE) {
+        metrics.cpu_seconds = (double)value(c, AS_MARK_CPU_NS) / 1e9;
+        metrics.minor_faults = (double)value(c, AS_MARK_MINOR_FAULTS);
+        metrics.major_faults = (double)value(c, AS_MARK_MAJOR_FAULTS);
+        metrics.switches = (double)value(c, AS_MARK_SWITCHES);
+        metrics.sleeps = (double)value(c, AS_MARK_SLEEPS);
+        metrics.io_bytes = (double)value(c, AS_MARK_IO_BLOCKS) * AS_USAGE_BLOCK_BYTES;
+    }
+    read_metrics(&metrics, c->how);
+    note_failure(m, as_bottleneck_record(m->bottleneck, c->times.name->text, &metrics, NULL));
 }
 
-static void feed_extensions(struct assay_manager *m, const struct as_layer_end *how,
-                            const struct as_layer_call *call, uint64_t rss)
+static void feed_extensions(struct assay_manager *m, const struct call *c, uint64_t rss)
 {
-    const struct assay_layer_call told = {
-        .size = sizeof told,
-        .layer = call->name->text,
-        .execution_seconds = (double)call->duration_ns / 1e9,
-        .self_seconds = (double)call->self_ns / 1e9,
-        .timestamp_seconds = as_manager_seconds(m, call->end_ticks),
-        .depth = call->depth,
-        .thread = call->thread,
-        .step = atomic_load_explicit(&m->step, memory_order_relaxed),
-        .memory_mb = rss == ASSAY_UNKNOWN ? AS_UNKNOWN : (double)rss / AS_MIB,
-        .failed = how->failed,
-        .reason = how->reason,
-        .metadata = how->metadata,
-        .n_metadata = how->n_metadata};
+    const struct assay_layer_call told = {.size = sizeof told,
+                                          .layer = c->times.name->text,
+                                          .execution_seconds = (double)c->times.duration_ns / 1e9,
+                                          .self_seconds = (double)c->times.self_ns / 1e9,
+                                          .timestamp_seconds = c->timestamp,
+                                          .depth = c->times.depth,
+                                          .thread = c->times.thread,
+                                          .step = c->step,
+                                          .memory_mb = rss == ASSAY_UNKNOWN ? AS_UNKNOWN
+                                                                            : (double)rss / AS_MIB,
+                                          .failed = c->how->failed,
+                                          .reason = c->how->reason,
+                                          .metadata = c->how->metadata,
+                                          .n_metadata = c->how->n_metadata};
 
     for (size_t i = 0; i < m->n_extensions; i++) {
         if (m->extension[i].table.layer_end)
@@ -232,62 +170,87 @@ static void feed_extensions(struct assay_manager *m, const struct as_layer_end *
     }
 }
 
-void as_manager_note_memory(struct assay_manager *m)
+static void feed_call(struct assay_manager *m, const struct call *c)
 {
-    uint64_t rss;
+    const uint64_t rss = feed_memory(m, c);
 
-    as_manager_lock(m);
-    rss = as_memory_read_rss(&m->reader);
-    as_manager_unlock(m);
-    if (rss != ASSAY_UNKNOWN)
-        assay_note("rss_bytes", process_mb(rss) * AS_MIB);
+    if (c->on & AS_MANAGER_BIT(LEAK))
+        feed_leak(m, c);
+    if (c->on & AS_MANAGER_BIT(BOTTLENECK))
+        feed_bottleneck(m, c);
+    if ((c->on & AS_MANAGER_WATCHED) && !c->how->failed)
+        note_failure(m, assay_anomaly_detector_add(
+                            m->anomaly, c->times.name->text, "execution_time",
+                            (double)c->times.duration_ns / 1e9, c->timestamp, NULL, NULL));
+    feed_extensions(m, c, rss);
 }
 
-/* The layer around this one is blamed for nothing that was used since this one was entered. */
-static void leave_outer(const struct as_layer_call *call, int64_t left)
+static void feed_end(struct assay_manager *m, struct as_layer_thread *figures,
+                     const struct as_mark_unit *unit)
 {
-    struct as_layer_usage now;
+    const uint32_t on = (uint32_t)as_mark_get(&unit->fields, AS_MARK_ON, 0);
+    const struct as_layer_end how = {.ticks = unit->time,
+                                     .failed = unit->kind == AS_RECORD_FAIL,
+                                     .keep = on & AS_MANAGER_BIT(LAYER),
+                                     .reason = unit->reason,
+                                     .metadata = unit->pair,
+                                     .n_metadata = unit->n_pairs};
+    struct call c = {.fields = &unit->fields,
+                     .how = &how,
+                     .on = on,
+                     .timestamp = as_manager_seconds(m, unit->time)};
 
-    if (!call->outer)
+    if (!as_layer_profile_end(m->layers, figures, &how, &c.times))
         return;
-    call->outer->inner_bytes += left;
-    if (!call->note->entered_known)
-        return;
-    if (as_layer_usage_read(&now))
-        as_layer_usage_add(&call->outer->inner, &call->note->entered, &now);
-    else
-        call->outer->unread_ns += call->duration_ns;
+    c.step = value(&c, AS_MARK_STEP);
+    if (as_manager_is_fed(c.on))
+        feed_call(m, &c);
+    if (as_mark_has(&unit->fields, AS_MARK_AFTER))
+        as_layer_profile_excuse(figures,
+                                as_layer_clock_ns(&m->clock, 0, unit->fields.value[AS_MARK_AFTER]));
 }
 
-void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_layer_end *how,
-                      const struct as_layer_call *call, uint64_t held_bytes)
+/* Whether a layer is of the session that is going on, or ended last. */
+static bool is_of_now(const struct assay_manager *m, const struct as_mark_unit *unit)
 {
-    struct as_layer_usage usage;
-    const bool used = call->note->usage_known && as_layer_usage_read(&usage);
-    int64_t left = 0;
-    uint64_t rss, ns;
+    const uint64_t session = atomic_load_explicit(&m->marks->session, memory_order_relaxed);
 
-    as_manager_lock(m);
-    rss = feed_memory(m, on, how, call);
-    if (on & AS_MANAGER_BIT(LEAK)) {
-        if (rss == ASSAY_UNKNOWN)
-            rss = as_memory_read_rss(&m->reader);
-        left = feed_leak(m, call, rss, held_bytes);
+    return unit->site >> AS_MARK_SITE_BITS == as_mark_layer(session, 0) >> AS_MARK_SITE_BITS;
+}
+
+void as_manager_feed(void *manager, struct as_mark_thread *t, const struct as_mark_unit *unit)
+{
+    struct assay_manager *m = manager;
+    struct as_layer_thread *figures = t->reader;
+
+    if (!figures)
+        figures = t->reader = as_layer_profile_thread(m->layers);
+    if (!figures) {
+        m->feed_failures += unit->kind == AS_RECORD_END || unit->kind == AS_RECORD_FAIL;
+        return;
     }
-    if (on & AS_MANAGER_BIT(BOTTLENECK))
-        feed_bottleneck(m, how, call, used ? &usage : NULL);
-    if ((on & AS_MANAGER_WATCHED) && !how->failed)
-        note_failure(m, assay_anomaly_detector_add(m->anomaly, call->name->text, "execution_time",
-                                                   (double)call->duration_ns / 1e9,
-                                                   as_manager_seconds(m, call->end_ticks), NULL,
-                                                   NULL));
-    feed_extensions(m, how, call, rss);
-    as_manager_unlock(m);
-    leave_outer(call, left);
-    ns = count_feed(m, how->ticks);
-    as_layer_profile_excuse(m->layers, ns);
-    if (call->outer && !call->note->entered_known)
-        call->outer->unread_ns += ns;
+    switch (unit->kind) {
+    case AS_RECORD_BEGIN:
+        if (!is_of_now(m, unit))
+            break;
+        as_layer_profile_begin(
+            m->layers, figures, unit->site & ((1u << AS_MARK_SITE_BITS) - 1), unit->time,
+            as_layer_clock_ns(&m->clock, 0, as_mark_get(&unit->fields, AS_MARK_BEFORE, 0)));
+        break;
+    case AS_RECORD_END:
+    case AS_RECORD_FAIL:
+        if (is_of_now(m, unit))
+            feed_end(m, figures, unit);
+        break;
+    case AS_MARK_DROP:
+        as_layer_profile_abandon(m->layers, figures, unit->time);
+        break;
+    case AS_MARK_RESTART:
+        as_layer_thread_restart(m->layers, figures, (uint32_t)unit->time, unit->site);
+        break;
+    default:
+        break; /* data of a unit that was given up */
+    }
 }
 
 void assay_manager_step(struct assay_manager *manager, uint64_t n)

@@ -1,17 +1,19 @@
 /* api/manager/manager_internal.h - the inside of a manager, for the files that make it up and the
- * reports. Figures of layers have locks of their own; all else is under the manager's. */
+ * reports. Marks go into lanes without a lock; all else is under the manager's. */
 #ifndef AS_API_MANAGER_MANAGER_INTERNAL_H
 #define AS_API_MANAGER_MANAGER_INTERNAL_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #include <assay/manager.h>
 
 #include "analyze/run/manager_run.h"
 #include "probe/process/memory_probe.h"
+#include "profiler/fork_guard.h"
 #include "profiler/layer_profile.h"
-#include "profiler/mark_guard.h"
+#include "profiler/mark_lane.h"
 #include "profiler/memory_profile.h"
 
 #define AS_MANAGER_EXTENSIONS 32
@@ -39,30 +41,42 @@ struct as_manager_held {
     struct assay_leak_detector *whole;    /* fed with what the heap holds, whoever took it */
     struct as_layer_held *layer;          /* by the layer's id */
     size_t capacity;
-    double all_mb;              /* by all layers together */
-    _Atomic bool heap;          /* from the heap; false: from resident pages */
-    _Atomic unsigned n_slow, n; /* readings of the heap that took long, of the last 64 */
+    double all_mb;                       /* by all layers together */
+    _Atomic bool heap;                   /* from the heap; false: from resident pages */
+    _Atomic unsigned n, n_timed, n_slow; /* readings; those that were timed; of the last 64 of them,
+                                            those that took long */
     struct assay_layer_leak *leak;
     size_t n_leaks;
 };
 
 struct assay_manager {
-    uint64_t generation;      /* of the process that made it: see profiler/mark_guard.h */
+    uint64_t generation;      /* of the process that made it: see profiler/fork_guard.h */
     _Atomic uint32_t enabled; /* bits of the profilers, and the two above */
     _Atomic bool active;
     _Atomic uint64_t step;
     double usage_min_seconds;
-    uint64_t memory_interval_ns;
     bool always_watched;
-    struct as_layer_profile *layers;
-    struct as_layer_day day;
     double call_ns; /* an empty layer costs */
+    struct as_layer_clock clock;
+    struct as_mark_set *marks;
+    sigset_t usual_mask;               /* signals blocked outside handlers, for all we know */
+    _Atomic uint64_t n_marks, cost_ns; /* of marks, and their time */
+    _Atomic uint64_t feeding_ns;       /* CPU time of handing calls to the profilers */
+
+    pthread_mutex_t life; /* of start and end; taken before the lock */
+    pthread_t drainer;    /* the thread that takes what lanes hold */
+    bool drains;
+    _Atomic bool stop;
 
     pthread_mutex_t lock; /* all below */
+    struct as_mark_scratch *scratch;
+    struct as_layer_profile *layers;
+    struct as_layer_day day;
+    uint64_t memory_interval_ns;
     struct as_memory_profile *memory;
-    struct as_memory_reader reader;
-    const char *memory_why; /* why memory could not be read; NULL: it could */
-    uint64_t leak_fed_ns;
+    struct as_memory_reader reader; /* lanes peek at it */
+    const char *memory_why;         /* why memory could not be read; NULL: it could */
+    uint64_t leak_fed_ticks;
     struct assay_leak_detector *leak;
     struct as_manager_held held;
     struct assay_bottleneck_analyzer *bottleneck;
@@ -78,45 +92,65 @@ struct assay_manager {
     uint64_t started_ns, lasted_ns, sessions;
     uint64_t feed_failures;
     uint64_t started_cpu_ns, lasted_cpu_ns; /* CPU time of the process */
-    uint64_t interrupted_before;            /* marks dropped in handlers until the last reset */
-    _Atomic uint64_t feeds, feed_ns;        /* need no lock, nor do those below */
-    _Atomic uint64_t wait_ns;               /* threads waited for the lock */
-    _Atomic uint64_t n_marks, cost_cpu_ns;  /* marks that fed profilers, and their time */
 };
 
 /* ---- manager_cost.c ---- */
 
 /* The time of a mark from its first instruction to its last: of each where profilers are fed, of
- * one in 16 elsewhere, which counts for all of them. `turn` counts marks of the thread. */
+ * one in 16 elsewhere, which counts for all of them. */
 struct as_mark_cost {
     uint64_t from_ticks, waited_ns;
     uint32_t weight; /* 0: it is not measured */
 };
-struct as_mark_cost as_mark_cost_begin(uint32_t *turn, bool fed,
-                                       const struct as_layer_clock *clock);
+struct as_mark_cost as_mark_cost_begin(const struct assay_manager *m, struct as_mark_thread *t,
+                                       bool fed);
 void as_mark_cost_end(struct assay_manager *m, const struct as_mark_cost *cost, uint64_t ticks);
 
 uint64_t as_manager_process_cpu_ns(void);
 
-/* Takes the manager's lock; waiting for it is counted. Marks of signal handlers that interrupt its
- * holder do nothing. */
-void as_manager_lock(struct assay_manager *m);
-void as_manager_unlock(struct assay_manager *m);
-
-/* STATE in a forked child, USAGE without a manager. */
-AS_MUST_USE int as_manager_check(const struct assay_manager *m, struct assay_error *err);
+/* Marks count as nothing from here on; the lock is held. */
+void as_manager_forget_cost(struct assay_manager *m);
 
 /* What an empty layer costs on this machine, in nanoseconds: measured. NaN: it could not be. */
 double as_manager_call_cost(void);
 
+/* STATE in a forked child, USAGE without a manager. */
+AS_MUST_USE int as_manager_check(const struct assay_manager *m, struct assay_error *err);
+
+/* ---- manager_probe.c: readings on the thread of a layer ---- */
+
+/* Whether a profiler hears of every call. */
+static inline bool as_manager_is_fed(uint32_t on)
+{
+    return on & (AS_MANAGER_FED | AS_MANAGER_WATCHED | AS_MANAGER_EXTENDED);
+}
+
+/* Whether the use of the thread is to be read for the layer that begins. */
+bool as_manager_wants_usage(const struct assay_manager *m, uint32_t on,
+                            const struct as_mark_thread *t, uint32_t site, uint32_t slot);
+void as_manager_probe_begin(struct assay_manager *m, uint32_t on, struct as_mark_thread *t,
+                            struct as_mark_frame *frame, bool usage);
+/* `outer` may be NULL. */
+void as_manager_probe_end(struct assay_manager *m, uint32_t on, struct as_mark_thread *t,
+                          struct as_mark_frame *frame, struct as_mark_frame *outer,
+                          struct as_mark_fields *out);
 /* Notes resident memory, ours left out, with the layer now open in the recording session. */
 void as_manager_note_memory(struct assay_manager *m);
 
-/* Around a call; both take the lock. */
-void as_manager_before(struct assay_manager *m, uint32_t on, const struct as_layer_opened *opened);
-/* `held_bytes`: by the program when the call ended, before we took memory of our own. */
-void as_manager_after(struct assay_manager *m, uint32_t on, const struct as_layer_end *how,
-                      const struct as_layer_call *call, uint64_t held_bytes);
+/* ---- manager_drain.c: taking what lanes hold ---- */
+
+/* Takes the lock, and all calls that have ended by now. */
+void as_manager_lock(struct assay_manager *m);
+void as_manager_unlock(struct assay_manager *m);
+
+/* The thread that does so while a session runs; the life lock is held. */
+AS_MUST_USE int as_manager_drain_start(struct assay_manager *m, struct assay_error *err);
+void as_manager_drain_stop(struct assay_manager *m);
+
+/* ---- manager_feed.c ---- */
+
+/* Takes one unit of a lane; the lock is held. */
+void as_manager_feed(void *manager, struct as_mark_thread *t, const struct as_mark_unit *unit);
 
 /* UNIX seconds of a time stamp. */
 static inline double as_manager_seconds(const struct assay_manager *m, uint64_t ticks)
@@ -139,7 +173,8 @@ AS_MUST_USE int as_manager_held_init(struct as_manager_held *held,
                                      struct assay_error *err);
 void as_manager_held_fini(struct as_manager_held *held);
 void as_manager_held_reset(struct as_manager_held *held);
-/* Bytes in use of the heap now; UNKNOWN: it does not tell, or too slowly. Needs no lock. */
+/* Bytes in use of the heap now; UNKNOWN: it does not tell, or too slowly. Needs no lock; not in a
+ * signal handler, which may have interrupted malloc(). */
 uint64_t as_manager_held_heap(struct as_manager_held *held);
 /* A call of that layer left `bytes` behind. */
 AS_MUST_USE int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name *layer,

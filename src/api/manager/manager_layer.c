@@ -1,119 +1,363 @@
 /* api/manager/manager_layer.c - a layer begins and ends: the part of a manager inside the program.
- * With the layer profiler alone this is two time stamps and a few cache lines. */
+ * A mark goes into the lane of its thread and takes no lock (profiler/mark_lane.h); what it means
+ * is found out by whoever drains the lane. */
 #include <assay/scope.h>
+#include <string.h>
 
 #include "api/manager/manager_internal.h"
-
-/* The recorder's id of a layer; asked for once. */
-static uint32_t site_of(struct as_layer_name *name)
-{
-    uint32_t site = __atomic_load_n(&name->site, __ATOMIC_RELAXED);
-
-    if (!site) {
-        site = assay_layer(name->text);
-        __atomic_store_n(&name->site, site, __ATOMIC_RELAXED);
-    }
-    return site;
-}
-
-/* Marks of this thread so far, for the choice of those whose cost is measured. */
-static __thread uint32_t n_begins __attribute__((tls_model("initial-exec")));
-static __thread uint32_t n_ends __attribute__((tls_model("initial-exec")));
-
-static bool is_fed(uint32_t on)
-{
-    return on & (AS_MANAGER_FED | AS_MANAGER_WATCHED | AS_MANAGER_EXTENDED);
-}
+#include "trace/record/site_table.h"
 
 static uint64_t recording(void)
 {
     return __atomic_load_n(&assay_gate_.epoch, __ATOMIC_RELAXED);
 }
 
-static struct assay_manager_span begin_layer(struct assay_manager *manager, const char *name)
+/* A handler that comes now finds what was written before, and uses what is above it. */
+static inline void set_depth(struct as_mark_thread *t, uint32_t depth)
 {
-    const struct as_layer_clock *clock = as_layer_profile_clock(manager->layers);
-    const uint32_t on = atomic_load_explicit(&manager->enabled, memory_order_relaxed);
-    const struct as_mark_cost cost = as_mark_cost_begin(&n_begins, is_fed(on), clock);
-    struct as_layer_opened opened;
-    struct assay_manager_span span = as_layer_profile_begin(manager->layers, name, &opened);
-    uint64_t epoch;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&t->depth, depth, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 
-    if (!span.serial)
-        return span;
-    if (on & (AS_MANAGER_FED | AS_MANAGER_WATCHED))
-        as_manager_before(manager, on, &opened);
-    epoch = recording();
-    if (__builtin_expect(epoch != 0, 0)) {
-        opened.note->epoch = epoch;
-        assay_begin(site_of(opened.name));
+static uint64_t count(_Atomic uint64_t *n)
+{
+    return atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
+}
+
+/* All layers were forgotten since this thread last looked, also by the reader of its lane. */
+static void follow_session(struct assay_manager *m, struct as_mark_thread *t)
+{
+    const uint64_t session = atomic_load_explicit(&m->marks->session, memory_order_relaxed);
+
+    if (__builtin_expect(t->session == session, 1))
+        return;
+    t->session = session;
+    t->forgotten = t->serial;
+    t->owed = 0;
+    set_depth(t, 0);
+}
+
+/* ---- beginning ---- */
+
+static void cancel(struct as_mark_frame *frame)
+{
+    if (frame->memory_begun)
+        as_memory_profile_cancel_layer(&frame->memory);
+    frame->memory_begun = false;
+}
+
+/* The records of a begin; false when the lane is full. The time stamp is the last thing done. */
+static bool put_begin(struct assay_manager *m, struct as_mark_thread *t,
+                      struct as_mark_frame *frame, bool fed)
+{
+    const uint32_t owed = t->owed;
+    struct assay_record_ *r = as_mark_claim(m->marks, t, 1u + (owed != 0) + fed);
+
+    if (!r)
+        return false;
+    if (owed) {
+        as_mark_store(r++, owed, AS_MARK_DROP, 0);
+        t->owed -= owed;
     }
-    *opened.start_ticks = as_layer_clock_ticks(clock);
-    if (cost.weight) {
-        as_mark_cost_end(manager, &cost, *opened.start_ticks);
-        *opened.start_ticks = as_layer_clock_ticks(clock);
+    frame->recorded = true;
+    if (fed)
+        as_mark_store(r + 1, as_layer_clock_ticks(&m->clock) - frame->entered_ticks, AS_MARK_FIELD,
+                      AS_MARK_BEFORE);
+    frame->start_ticks = as_layer_clock_ticks(&m->clock);
+    as_mark_store(r, frame->start_ticks, AS_RECORD_BEGIN, as_mark_layer(t->session, frame->site));
+    return true;
+}
+
+static void begin_recorded(struct as_mark_frame *frame)
+{
+    frame->epoch = recording();
+    if (__builtin_expect(frame->epoch != 0, 0))
+        assay_begin(frame->site);
+}
+
+static void begin_layer(struct assay_manager *m, struct as_mark_thread *t, const char *name,
+                        struct assay_manager_span *span)
+{
+    const uint32_t on = atomic_load_explicit(&m->enabled, memory_order_relaxed);
+    const bool fed = as_manager_is_fed(on);
+    const struct as_mark_cost cost = as_mark_cost_begin(m, t, fed);
+    const uint64_t entered_ticks = fed ? cost.from_ticks : 0;
+    struct as_layer_usage entered = {0};
+    bool usage = false, entered_known = false;
+    struct as_mark_frame *frame;
+    uint32_t depth, site, slot;
+
+    follow_session(m, t);
+    depth = t->depth;
+    if (depth == AS_MARK_MAX_DEPTH) {
+        count(&t->too_deep);
+        return;
     }
-    return span;
+    site = as_mark_site(t, name && *name ? name : "(unnamed)", &slot);
+    if (fed) {
+        usage = as_manager_wants_usage(m, on, t, site, slot);
+        entered_known =
+            usage && depth && t->frame[depth - 1].usage_known && as_layer_usage_read(&entered);
+    }
+    set_depth(t, depth + 1);
+    frame = &t->frame[depth];
+    frame->serial = __atomic_add_fetch(&t->serial, 1, __ATOMIC_RELAXED);
+    frame->site = site;
+    frame->slot = slot;
+    frame->recorded = frame->memory_begun = frame->usage_known = frame->held_known = false;
+    frame->entered_ticks = entered_ticks;
+    frame->entered_known = entered_known;
+    frame->inner_bytes = 0;
+    frame->unread_ns = 0;
+    if (fed) {
+        frame->entered = entered;
+        as_manager_probe_begin(m, on, t, frame, usage);
+    }
+    begin_recorded(frame);
+    if (cost.weight)
+        as_mark_cost_end(m, &cost, as_layer_clock_ticks(&m->clock));
+    if (!put_begin(m, t, frame, fed)) {
+        count(&t->dropped);
+        cancel(frame);
+        set_depth(t, depth);
+        return;
+    }
+    *span = (struct assay_manager_span){t, m->marks->id, frame->serial, site, depth + 1};
+}
+
+static bool is_here(const struct assay_manager *m)
+{
+    return as_fork_guard_is_here(m->generation);
 }
 
 struct assay_manager_span assay_manager_layer_begin(struct assay_manager *manager, const char *name)
 {
     struct assay_manager_span span = {0};
+    struct as_mark_thread *t;
 
     if (!manager || !atomic_load_explicit(&manager->active, memory_order_acquire) ||
-        !as_mark_enter(manager->generation))
+        !is_here(manager))
         return span;
-    span = begin_layer(manager, name);
-    as_mark_leave();
+    t = as_mark_thread_find(manager->marks);
+    if (t)
+        begin_layer(manager, t, name, &span);
+    else
+        count(&manager->marks->homeless);
     return span;
 }
 
-/* Layers that were begun inside this one and left without an end, by longjmp say. */
-static void abandon_inner(struct assay_manager *m, const struct assay_manager_span *span,
-                          uint64_t ticks)
-{
-    struct as_layer_note *note;
+/* ---- ending ---- */
 
-    while ((note = as_layer_profile_abandon(m->layers, span, ticks)) != NULL) {
-        if (note->memory_begun)
-            as_memory_profile_cancel_layer(m->memory, &note->memory);
-    }
+/* What the caller says of a call. */
+struct end {
+    uint64_t ticks;
+    bool failed;
+    const char *reason;
+    const struct assay_metadata *metadata;
+    size_t n_metadata;
+};
+
+static size_t text_records(const char *text, size_t *size)
+{
+    *size = strnlen(text, AS_MARK_MAX_TEXT);
+    return 1 + (*size + 7) / 8;
 }
 
-static int end_now(struct assay_manager *m, const struct assay_manager_span *span,
-                   struct as_layer_end *how, struct assay_error *err)
+/* Records for what is told of the call. */
+static size_t told_records(const struct end *how)
 {
-    struct as_layer_call call;
-    uint64_t held = ASSAY_UNKNOWN;
-    uint32_t on;
-    int rc;
+    size_t n = 0, size;
 
-    on = atomic_load_explicit(&m->enabled, memory_order_relaxed);
-    abandon_inner(m, span, how->ticks);
-    if (on & AS_MANAGER_BIT(LEAK))
-        held = as_manager_held_heap(&m->held);
-    how->keep = on & AS_MANAGER_BIT(LAYER);
-    rc = as_layer_profile_end(m->layers, span, how, &call, err);
-    if (rc < 0 || !call.known)
-        return rc;
-    if (__builtin_expect(call.note->epoch != 0, 0) && call.note->epoch == recording()) {
-        /* Kept with the call, so that the run tells of memory and leaks by layer too. */
-        if (on & (AS_MANAGER_BIT(MEMORY) | AS_MANAGER_BIT(LEAK)))
-            as_manager_note_memory(m);
-        if (how->failed)
-            assay_end_failed(site_of(call.name));
-        else
-            assay_end(site_of(call.name));
+    for (size_t i = 0; i < how->n_metadata; i++)
+        n += how->metadata[i].text ? text_records(how->metadata[i].text, &size) : 1;
+    return n + (how->reason ? text_records(how->reason, &size) : 0);
+}
+
+static struct assay_record_ *put_text(struct assay_record_ *r, uint32_t key, const char *text)
+{
+    size_t size, n = text_records(text, &size);
+
+    as_mark_store(r++, size, AS_MARK_WORDS, key);
+    for (size_t i = 0; i + 1 < n; i++) {
+        const size_t part = size - 8 * i < 8 ? size - 8 * i : 8;
+        uint64_t word = 0;
+
+        memcpy(&word, text + 8 * i, part);
+        as_mark_store(r++, word, AS_MARK_TEXT, 0);
     }
-    if (on & (AS_MANAGER_FED | AS_MANAGER_WATCHED | AS_MANAGER_EXTENDED) || call.note->memory_begun)
-        as_manager_after(m, on, how, &call, held);
+    return r;
+}
+
+static struct assay_record_ *put_told(struct as_mark_thread *t, struct assay_record_ *r,
+                                      const struct end *how)
+{
+    for (size_t i = 0; i < how->n_metadata; i++) {
+        const struct assay_metadata *pair = &how->metadata[i];
+        const uint32_t key = pair->key ? assay_site_named(pair->key, ASSAY_CATEGORY_KEY, NULL) : 0;
+        uint64_t bits;
+
+        if (!key) {
+            if (pair->key)
+                count(&t->pairs_dropped);
+            continue; /* the records that were counted for it become nothing */
+        }
+        if (pair->text) {
+            r = put_text(r, key, pair->text);
+        } else {
+            memcpy(&bits, &pair->number, sizeof bits);
+            as_mark_store(r++, bits, AS_MARK_PAIR, key);
+        }
+    }
+    return how->reason ? put_text(r, 0, how->reason) : r;
+}
+
+static struct assay_record_ *put_fields(struct assay_record_ *r, const struct as_mark_fields *f)
+{
+    for (unsigned i = 0; i < AS_MARK_FIELDS; i++) {
+        if (as_mark_has(f, i))
+            as_mark_store(r++, f->value[i], AS_MARK_FIELD, i);
+    }
+    return r;
+}
+
+static void remember_length(const struct assay_manager *m, struct as_mark_thread *t,
+                            const struct as_mark_frame *frame, uint64_t ticks)
+{
+    struct as_mark_cached *cached = &t->cache[frame->slot];
+
+    if (cached->site != frame->site)
+        return;
+    cached->n_calls += cached->n_calls < UINT32_MAX;
+    cached->mean_ns +=
+        ((double)as_layer_clock_ns(&m->clock, frame->start_ticks, ticks) - cached->mean_ns) /
+        cached->n_calls;
+}
+
+/* The same layer of the recording session, where one was open when it began. */
+static void end_recorded(struct assay_manager *m, uint32_t on, const struct as_mark_frame *frame,
+                         const struct end *how)
+{
+    if (frame->epoch != recording())
+        return;
+    /* Kept with the call, so that the run reports memory and leaks by layer too. */
+    if (on & (AS_MANAGER_BIT(MEMORY) | AS_MANAGER_BIT(LEAK)))
+        as_manager_note_memory(m);
+    if (how->failed)
+        assay_end_failed(frame->site);
+    else
+        assay_end(frame->site);
+}
+
+static void put_end(struct assay_manager *m, struct as_mark_thread *t, struct as_mark_frame *frame,
+                    const struct end *how)
+{
+    const uint32_t on = atomic_load_explicit(&m->enabled, memory_order_relaxed);
+    const bool probed = as_manager_is_fed(on) || frame->memory_begun || frame->usage_known;
+    const uint32_t owed = t->owed;
+    const size_t n = 1 + (owed ? 1u : 0u) + told_records(how) + (probed ? AS_MARK_FIELDS : 1);
+    /* Before the readings: marks of handlers that come meanwhile are then behind this one. */
+    struct assay_record_ *r = as_mark_claim(m->marks, t, n), *end = r ? r + n : NULL, *lead;
+    struct as_mark_fields fields;
+
+    fields.known = 0;
+    as_mark_set_field(&fields, AS_MARK_ON, on);
+    if (probed)
+        as_manager_probe_end(m, on, t, frame, frame > t->frame ? frame - 1 : NULL, &fields);
+    if (!r) {
+        count(&t->dropped);
+        t->owed += 1;
+        return;
+    }
+    if (owed) {
+        as_mark_store(r++, owed, AS_MARK_DROP, 0);
+        t->owed -= owed;
+    }
+    lead = r++;
+    r = put_told(t, r, how);
+    if (probed)
+        as_mark_set_field(&fields, AS_MARK_AFTER, as_layer_clock_ticks(&m->clock) - how->ticks);
+    r = put_fields(r, &fields);
+    while (r < end)
+        as_mark_store(r++, 0, AS_RECORD_PAD, 0);
+    as_mark_store(lead, how->ticks, how->failed ? AS_RECORD_FAIL : AS_RECORD_END,
+                  as_mark_layer(t->session, frame->site));
+}
+
+/* Layers that were begun inside this one and left without an end, by longjmp() say. */
+static void drop_inner(struct as_mark_thread *t, uint32_t depth)
+{
+    uint32_t n = 0;
+
+    for (uint32_t d = t->depth; d > depth; d--) {
+        cancel(&t->frame[d - 1]);
+        n += t->frame[d - 1].recorded;
+    }
+    t->owed += n;
+    set_depth(t, depth);
+}
+
+static int refuse(const struct as_mark_thread *t, const struct assay_manager_span *span,
+                  struct assay_error *err)
+{
+    uint32_t size = 0, open_size = 0;
+    const char *name = as_site_name(span->site, &size), *open = NULL;
+    const int most = 80;
+
+    if (t->depth)
+        open = as_site_name(t->frame[t->depth - 1].site, &open_size);
+    size = size < (uint32_t)most ? size : (uint32_t)most;
+    open_size = open_size < (uint32_t)most ? open_size : (uint32_t)most;
+    if (open)
+        return as_fail(err, ASSAY_ERR_STATE,
+                       "the layer %.*s was ended before; the one open here is %.*s", (int)size,
+                       name ? name : "", (int)open_size, open);
+    return as_fail(err, ASSAY_ERR_STATE, "the layer %.*s was ended before; none is open here",
+                   (int)size, name ? name : "");
+}
+
+static int end_layer(struct assay_manager *m, struct as_mark_thread *t,
+                     const struct assay_manager_span *span, const struct end *how,
+                     struct assay_error *err)
+{
+    struct as_mark_frame *frame;
+
+    follow_session(m, t);
+    if (span->serial <= t->forgotten)
+        return ASSAY_OK;
+    if (!span->depth || span->depth > t->depth || t->frame[span->depth - 1].serial != span->serial)
+        return refuse(t, span, err);
+    frame = &t->frame[span->depth - 1];
+    drop_inner(t, span->depth);
+    if (__builtin_expect(frame->epoch != 0, 0))
+        end_recorded(m, atomic_load_explicit(&m->enabled, memory_order_relaxed), frame, how);
+    remember_length(m, t, frame, how->ticks);
+    put_end(m, t, frame, how);
+    set_depth(t, span->depth - 1);
     return ASSAY_OK;
 }
 
-static int end_layer(struct assay_manager *m, const struct assay_manager_span *span,
-                     struct as_layer_end *how, struct assay_error *err)
+static int check_end(const struct assay_manager *m, const struct assay_manager_span *span,
+                     const struct as_mark_thread *t, struct assay_error *err)
 {
-    const struct as_layer_clock *clock;
+    uint32_t size = 0;
+    const char *name = as_site_name(span->site, &size);
+
+    size = size < 80 ? size : 80;
+    if (span->manager != m->marks->id)
+        return as_fail(err, ASSAY_ERR_STATE, "the layer %.*s was begun with another manager",
+                       (int)size, name ? name : "");
+    if (span->thread != t)
+        return as_fail(err, ASSAY_ERR_STATE,
+                       "the layer %.*s was begun on another thread: end it there", (int)size,
+                       name ? name : "");
+    return ASSAY_OK;
+}
+
+static int end_with(struct assay_manager *m, const struct assay_manager_span *span, struct end *how,
+                    struct assay_error *err)
+{
+    struct as_mark_thread *t;
     struct as_mark_cost cost;
     int rc;
 
@@ -121,16 +365,23 @@ static int end_layer(struct assay_manager *m, const struct assay_manager_span *s
         return ASSAY_OK; /* nothing was begun */
     if (!span)
         return as_fail(err, ASSAY_ERR_USAGE, "no span was given to end");
-    if (!as_mark_enter(m->generation))
+    if (!is_here(m))
         return ASSAY_OK;
-    clock = as_layer_profile_clock(m->layers);
-    how->ticks = as_layer_clock_ticks(clock);
+    how->ticks = as_layer_clock_ticks(&m->clock);
+    t = as_mark_thread_find(m->marks);
+    rc = check_end(m, span, t, err);
+    if (rc < 0)
+        return rc;
     cost = as_mark_cost_begin(
-        &n_ends, is_fed(atomic_load_explicit(&m->enabled, memory_order_relaxed)), clock);
-    rc = end_now(m, span, how, err);
+        m, t, as_manager_is_fed(atomic_load_explicit(&m->enabled, memory_order_relaxed)));
+    if (how->n_metadata > AS_MARK_MAX_PAIRS) {
+        atomic_fetch_add_explicit(&t->pairs_dropped, how->n_metadata - AS_MARK_MAX_PAIRS,
+                                  memory_order_relaxed);
+        how->n_metadata = AS_MARK_MAX_PAIRS;
+    }
+    rc = end_layer(m, t, span, how, err);
     if (cost.weight)
-        as_mark_cost_end(m, &cost, as_layer_clock_ticks(clock));
-    as_mark_leave();
+        as_mark_cost_end(m, &cost, as_layer_clock_ticks(&m->clock));
     return rc;
 }
 
@@ -138,15 +389,15 @@ int assay_manager_layer_end(struct assay_manager *manager, const struct assay_ma
                             const struct assay_metadata *metadata, size_t n_metadata,
                             struct assay_error *err)
 {
-    struct as_layer_end how = {.metadata = metadata, .n_metadata = metadata ? n_metadata : 0};
+    struct end how = {.metadata = metadata, .n_metadata = metadata ? n_metadata : 0};
 
-    return end_layer(manager, span, &how, err);
+    return end_with(manager, span, &how, err);
 }
 
 int assay_manager_layer_fail(struct assay_manager *manager, const struct assay_manager_span *span,
                              const char *reason, struct assay_error *err)
 {
-    struct as_layer_end how = {.failed = true, .reason = reason};
+    struct end how = {.failed = true, .reason = reason};
 
-    return end_layer(manager, span, &how, err);
+    return end_with(manager, span, &how, err);
 }

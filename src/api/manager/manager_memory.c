@@ -99,10 +99,10 @@ int assay_manager_memory(struct assay_manager *manager, struct assay_memory_prof
 
     if (out)
         *out = NULL;
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the memory profile");
     if (rc < 0)
         return rc;
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the memory profile");
     picture = as_alloc_zero(1, sizeof *picture);
     if (!picture)
         return as_fail_nomem(err);

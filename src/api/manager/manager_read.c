@@ -5,8 +5,20 @@
 #include "api/manager/manager_internal.h"
 #include "base/units.h"
 
-#define COST_CALLS 512 /* of an empty layer */
-#define COST_TRIES 9
+/* What did not reach the lanes. */
+static void count_lost(const struct as_mark_set *set, struct assay_layer_profile *to)
+{
+    const uint32_t n = atomic_load_explicit(&set->n_threads, memory_order_acquire);
+
+    to->calls_too_deep += atomic_load_explicit(&set->homeless, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        struct as_mark_thread *t = set->thread[i];
+
+        to->calls_too_deep += atomic_load_explicit(&t->too_deep, memory_order_relaxed);
+        to->calls_dropped += atomic_load_explicit(&t->dropped, memory_order_relaxed);
+        to->metadata_dropped += atomic_load_explicit(&t->pairs_dropped, memory_order_relaxed);
+    }
+}
 
 int assay_manager_layers(struct assay_manager *manager, size_t top,
                          struct assay_layer_profile **out, struct assay_error *err)
@@ -15,15 +27,15 @@ int assay_manager_layers(struct assay_manager *manager, size_t top,
 
     if (out)
         *out = NULL;
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the layers");
     if (rc < 0)
         return rc;
-    as_mark_block();
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the layers");
+    as_manager_lock(manager);
     rc = as_layer_profile_read(manager->layers, top, out, err);
-    as_mark_leave();
     if (rc == ASSAY_OK)
-        (*out)->marks_interrupted = as_marks_interrupted() - manager->interrupted_before;
+        count_lost(manager->marks, *out);
+    as_manager_unlock(manager);
     return rc;
 }
 
@@ -33,10 +45,10 @@ int assay_manager_analyze_bottlenecks(struct assay_manager *manager,
 {
     int rc = as_manager_check(manager, err);
 
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the bottlenecks");
     if (rc < 0)
         return rc;
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the bottlenecks");
     as_manager_lock(manager);
     rc = assay_bottleneck_analyzer_analyze(manager->bottleneck, out, err);
     as_manager_unlock(manager);
@@ -48,10 +60,10 @@ int assay_manager_leak_summary(struct assay_manager *manager, struct assay_leak_
 {
     int rc = as_manager_check(manager, err);
 
-    if (rc == ASSAY_OK && !out)
-        rc = as_fail(err, ASSAY_ERR_USAGE, "no place was given for the summary of leaks");
     if (rc < 0)
         return rc;
+    if (!out)
+        return as_fail(err, ASSAY_ERR_USAGE, "no place was given for the summary of leaks");
     as_manager_lock(manager);
     rc = as_manager_held_tell(&manager->held, manager->leak, err);
     if (rc == ASSAY_OK)
@@ -84,7 +96,6 @@ struct assay_distributed *assay_manager_distributed(struct assay_manager *manage
 void assay_manager_read_session(struct assay_manager *manager, struct assay_manager_session *out)
 {
     uint64_t calls, lasted_ns, cpu_ns;
-    uint32_t threads;
 
     if (!out)
         return;
@@ -97,7 +108,7 @@ void assay_manager_read_session(struct assay_manager *manager, struct assay_mana
     if (as_manager_check(manager, NULL) < 0)
         return;
     as_manager_lock(manager);
-    calls = as_layer_profile_calls(manager->layers, &threads);
+    calls = as_layer_profile_calls(manager->layers);
     lasted_ns = manager->lasted_ns;
     cpu_ns = manager->lasted_cpu_ns;
     if (atomic_load_explicit(&manager->active, memory_order_relaxed)) {
@@ -111,50 +122,15 @@ void assay_manager_read_session(struct assay_manager *manager, struct assay_mana
                                           .sessions = manager->sessions,
                                           .calls = calls,
                                           .seconds_per_call = manager->call_ns / 1e9,
-                                          .feeding_seconds = (double)manager->feed_ns / 1e9,
-                                          .wait_seconds = (double)manager->wait_ns / 1e9,
-                                          .cost_seconds = (double)manager->cost_cpu_ns / 1e9,
+                                          .feeding_seconds = (double)manager->feeding_ns / 1e9,
+                                          .wait_seconds = (double)manager->marks->wait_ns / 1e9,
+                                          .cost_seconds = (double)manager->cost_ns / 1e9,
                                           .cpu_seconds = (double)cpu_ns / 1e9,
                                           .feed_failures = manager->feed_failures};
     as_manager_unlock(manager);
     /* An estimate may exceed the whole by a little. */
-    out->cost_seconds = fmin(out->cost_seconds, out->cpu_seconds) + out->wait_seconds;
+    out->cost_seconds =
+        fmin(out->cost_seconds + out->feeding_seconds, out->cpu_seconds) + out->wait_seconds;
     out->cost_share =
         cpu_ns && calls ? out->cost_seconds / (out->cpu_seconds + out->wait_seconds) : AS_UNKNOWN;
-}
-
-static double time_calls(struct as_layer_profile *p)
-{
-    const struct as_layer_clock *clock = as_layer_profile_clock(p);
-    uint64_t from = as_layer_clock_ticks(clock);
-
-    for (int i = 0; i < COST_CALLS; i++) {
-        struct as_layer_opened opened;
-        struct as_layer_end how = {.keep = true};
-        struct as_layer_call call;
-        struct assay_manager_span span = as_layer_profile_begin(p, "empty", &opened);
-
-        if (!span.serial)
-            return AS_UNKNOWN;
-        *opened.start_ticks = as_layer_clock_ticks(clock);
-        how.ticks = as_layer_clock_ticks(clock);
-        if (as_layer_profile_end(p, &span, &how, &call, NULL) < 0)
-            return AS_UNKNOWN;
-    }
-    return (double)as_layer_clock_ns(clock, from, as_layer_clock_ticks(clock)) / COST_CALLS;
-}
-
-double as_manager_call_cost(void)
-{
-    const struct as_layer_limits limits = {16, 1024, (size_t)1 << 20};
-    struct as_layer_profile *p;
-    double least = AS_UNKNOWN;
-
-    if (as_layer_profile_new(&p, &limits, NULL) < 0)
-        return least;
-    /* The quickest of some: what a busy machine adds is not ours. */
-    for (int i = 0; i < COST_TRIES; i++)
-        least = fmin(least, time_calls(p));
-    as_layer_profile_free(p);
-    return least;
 }

@@ -100,6 +100,11 @@ void as_protobuf_f64(struct as_protobuf *p, uint32_t field, double value)
     put_fixed(p, field, AS_WIRE_64, bits, 8);
 }
 
+void as_protobuf_fixed64(struct as_protobuf *p, uint32_t field, uint64_t value)
+{
+    put_fixed(p, field, AS_WIRE_64, value, 8);
+}
+
 void as_protobuf_f32(struct as_protobuf *p, uint32_t field, float value)
 {
     uint32_t bits;

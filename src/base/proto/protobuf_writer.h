@@ -39,6 +39,7 @@ bool as_protobuf_ok(const struct as_protobuf *p);
 void as_protobuf_u64(struct as_protobuf *p, uint32_t field, uint64_t value);
 
 void as_protobuf_f64(struct as_protobuf *p, uint32_t field, double value);
+void as_protobuf_fixed64(struct as_protobuf *p, uint32_t field, uint64_t value);
 void as_protobuf_f32(struct as_protobuf *p, uint32_t field, float value);
 
 void as_protobuf_bytes(struct as_protobuf *p, uint32_t field, const void *data, size_t size);

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "experiment/bench/bench_csv_schema.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -108,20 +107,6 @@ static int put_rows(struct as_out *out, const struct as_csv_schema *schema, cons
     return ASSAY_OK;
 }
 
-static int make_folder_of(const char *path, struct assay_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[PATH_MAX];
-
-    if (!slash || slash == path)
-        return ASSAY_OK;
-    if ((size_t)(slash - path) >= sizeof folder)
-        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", path);
-    memcpy(folder, path, (size_t)(slash - path));
-    folder[slash - path] = '\0';
-    return as_folder_make(folder, 0777, err);
-}
-
 static int check_stamp(const struct assay_csv_stamp *stamp, struct assay_error *err)
 {
     unsigned char digest[AS_SHA256_BYTES];
@@ -146,7 +131,7 @@ static int write_csv(const char *path, enum assay_csv_schema which, const void *
     if (rc == ASSAY_OK)
         rc = check_stamp(&stamp, err);
     if (rc == ASSAY_OK)
-        rc = make_folder_of(path, err);
+        rc = as_folder_make_above(path, 0777, err);
     if (rc == ASSAY_OK)
         rc = as_out_file(&out, path, err);
     if (rc != ASSAY_OK)

@@ -42,7 +42,7 @@ static int begin(void *user, struct assay_error *err)
 static int end(void *user, double *joules, struct assay_error *err)
 {
     struct as_power_meter *m = user;
-    double seconds = (double)(as_clock_mono_ns() - m->from_ns) * 1e-9, watts, counter;
+    double seconds = (double)(as_clock_mono_ns() - m->from_ns) / 1e9, watts, counter;
     int rc = read_now(m, &watts, &counter, err);
 
     if (rc < 0)

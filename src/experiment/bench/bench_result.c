@@ -163,6 +163,16 @@ static struct as_bench_estimate scaled(struct as_bench_estimate e, double factor
     return (struct as_bench_estimate){e.value * factor, e.low * factor, e.high * factor, e.n};
 }
 
+/* A part of a whole is from 0 to 1, and so is its interval: Student's knows nothing of that. */
+static struct as_bench_estimate within_whole(struct as_bench_estimate share)
+{
+    if (share.low < 0)
+        share.low = 0;
+    if (share.high > 1)
+        share.high = 1;
+    return share;
+}
+
 /* 1 - share: what is saved. */
 static struct as_bench_estimate saved(struct as_bench_estimate share)
 {
@@ -246,7 +256,7 @@ static void put_savings(struct as_bench_row *row, const struct as_bench_setting 
     const struct as_bench_setting *s = row->setting;
     double factor = base ? base->items / s->items : 1;
 
-    row->kv_cache_reduction = saved(share_of(s, kept_positions, s, all_positions));
+    row->kv_cache_reduction = saved(within_whole(share_of(s, kept_positions, s, all_positions)));
     row->peak_mem_reduction = row->energy_reduction = row->latency_reduction = unknown;
     row->time_ratio = unknown;
     row->p = row->p95_change = AS_UNKNOWN;
@@ -274,9 +284,9 @@ static void put_figures(struct as_bench_row *row)
     row->accuracy = mean_of(s, passes).value;
     row->contradiction_rate = mean_of(s, contradicts).value;
     row->max_abs_error = greatest(s, max_abs);
-    row->cuts = share_of(s, cuts, s, decisions);
+    row->cuts = within_whole(share_of(s, cuts, s, decisions));
     row->deciding = share_of(s, decide, s, wall).value;
-    row->edges_kept = share_of(s, kept_edges, s, all_edges);
+    row->edges_kept = within_whole(share_of(s, kept_edges, s, all_edges));
 }
 
 /* ---- criteria ---- */

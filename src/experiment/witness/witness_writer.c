@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/output.h"
 #include "experiment/witness/witness_check.h"
 
 struct assay_witness {
@@ -62,9 +63,13 @@ int assay_witness_open(struct assay_witness **out, const char *path, enum assay_
     if (rc < 0)
         return rc;
     as_sha256_begin(&(*out)->file);
-    (*out)->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if ((*out)->fd < 0) {
-        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot make the witness %s", path);
+    rc = as_folder_make_above(path, 0777, err);
+    if (rc == ASSAY_OK) {
+        (*out)->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if ((*out)->fd < 0)
+            rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot make the witness %s", path);
+    }
+    if (rc < 0) {
         assay_witness_abandon(*out);
         *out = NULL;
     }

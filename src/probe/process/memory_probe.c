@@ -132,6 +132,13 @@ void as_memory_parse_rollup(struct assay_memory_snapshot *out, const char *text)
 
 /* ---- files that stay open ---- */
 
+static uint64_t page_size(void)
+{
+    long size = sysconf(_SC_PAGESIZE);
+
+    return size > 0 ? (uint64_t)size : 4096;
+}
+
 static const char *const file_path[] = {
     [AS_MEMORY_STATM] = "/proc/self/statm",
     [AS_MEMORY_STATUS] = "/proc/self/status",
@@ -148,7 +155,8 @@ static void forget(struct as_memory_reader *r)
 
 void as_memory_reader_init(struct as_memory_reader *reader, const char *root)
 {
-    *reader = (struct as_memory_reader){.root = root, .total_bytes = UNKNOWN};
+    *reader =
+        (struct as_memory_reader){.root = root, .total_bytes = UNKNOWN, .page_bytes = page_size()};
     forget(reader);
 }
 
@@ -165,7 +173,7 @@ static void shut(struct as_memory_reader *r, enum as_memory_file which)
 {
     if (is_ours(r, which))
         close(r->file[which].fd);
-    r->file[which].fd = -1;
+    __atomic_store_n(&r->file[which].fd, -1, __ATOMIC_RELAXED);
 }
 
 void as_memory_reader_fini(struct as_memory_reader *reader)
@@ -189,9 +197,9 @@ static bool open_file(struct as_memory_reader *r, enum as_memory_file which)
         close(fd);
         return false;
     }
-    r->file[which].fd = fd;
     r->file[which].device = st.st_dev;
     r->file[which].inode = st.st_ino;
+    __atomic_store_n(&r->file[which].fd, fd, __ATOMIC_RELAXED); /* others may peek */
     return true;
 }
 
@@ -232,15 +240,49 @@ static bool reopened(struct as_memory_reader *r, enum as_memory_file which, char
 {
     if (is_ours(r, which))
         return false;
-    r->file[which].fd = -1;
+    __atomic_store_n(&r->file[which].fd, -1, __ATOMIC_RELAXED);
     return read_text(r, which, out);
 }
 
-static uint64_t page_size(void)
-{
-    long size = sysconf(_SC_PAGESIZE);
+/* ---- the peak ---- */
 
-    return size > 0 ? (uint64_t)size : 4096;
+#define PEAK_BITS 42 /* KiB below, the process above: a pid has at most 22 bits */
+
+/* The greatest resident memory that was read of this process. The kernel's own mark (VmHWM) is made
+ * of counts that lag behind by processor, so that a later reading of it may be lower than an
+ * earlier one, or than memory that was seen to be resident. */
+static _Atomic uint64_t seen_peak;
+
+/* The greatest reading of process `pid` so far, this one included. */
+static uint64_t raise_peak(pid_t pid, uint64_t bytes)
+{
+    const uint64_t mask = ((uint64_t)1 << PEAK_BITS) - 1, owner = (uint64_t)pid << PEAK_BITS;
+    uint64_t old = atomic_load_explicit(&seen_peak, memory_order_relaxed);
+    uint64_t kib = bytes / 1024;
+
+    if (kib > mask)
+        return bytes;
+    for (;;) {
+        /* A child made by fork() begins with a peak of its own. */
+        uint64_t seen = old >> PEAK_BITS == (uint64_t)pid ? old & mask : 0;
+
+        if (seen * 1024 >= bytes)
+            return seen * 1024;
+        if (atomic_compare_exchange_weak_explicit(&seen_peak, &old, owner | kib,
+                                                  memory_order_relaxed, memory_order_relaxed))
+            return bytes;
+    }
+}
+
+void as_memory_forget_peak(void)
+{
+    atomic_store_explicit(&seen_peak, 0, memory_order_relaxed);
+}
+
+/* Readings of another root are texts of a test. */
+static bool is_of_here(const struct as_memory_reader *reader)
+{
+    return reader->root[0] == '\0';
 }
 
 /* ---- readings ---- */
@@ -255,7 +297,32 @@ uint64_t as_memory_read_rss(struct as_memory_reader *reader)
         as_memory_parse_statm(&s, text, page_size());
     if (s.rss_bytes == UNKNOWN && reopened(reader, AS_MEMORY_STATM, text))
         as_memory_parse_statm(&s, text, page_size());
+    if (is_of_here(reader) && s.rss_bytes != UNKNOWN)
+        (void)raise_peak(reader->pid, s.rss_bytes);
     return s.rss_bytes;
+}
+
+uint64_t as_memory_peek_rss(const struct as_memory_reader *reader)
+{
+    const int fd = __atomic_load_n(&reader->file[AS_MEMORY_STATM].fd, __ATOMIC_RELAXED);
+    char text[128]; /* seven numbers, of which the second counts */
+    ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
+    uint64_t pages = 0, bytes;
+    const char *at = text;
+
+    if (n <= 0)
+        return UNKNOWN;
+    text[n] = '\0';
+    while (*at >= '0' && *at <= '9')
+        at++;
+    if (at == text || *at++ != ' ' || *at < '0' || *at > '9')
+        return UNKNOWN;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (!as_mul_u64(pages, 10, &pages))
+            return UNKNOWN;
+        pages += (uint64_t)(*at - '0');
+    }
+    return as_mul_u64(pages, reader->page_bytes, &bytes) ? bytes : UNKNOWN;
 }
 
 uint64_t as_memory_read_total(struct as_memory_reader *reader)
@@ -394,6 +461,11 @@ int as_memory_read(struct as_memory_reader *reader, struct assay_memory_snapshot
     own_files(reader);
     as_memory_now(&out->monotonic_ns, &out->timestamp_us);
     read_status(reader, out);
+    if (is_of_here(reader) && out->peak_rss_bytes != UNKNOWN) {
+        if (out->rss_bytes != UNKNOWN && out->rss_bytes > out->peak_rss_bytes)
+            out->peak_rss_bytes = out->rss_bytes;
+        out->peak_rss_bytes = raise_peak(reader->pid, out->peak_rss_bytes);
+    }
     read_faults(reader, out);
     if (how == ASSAY_CAPTURE_ALL)
         read_shares(reader, out);

@@ -5,6 +5,7 @@
 
 #include <assay/memory.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,6 +29,7 @@ struct as_memory_reader {
         dev_t device;
         ino_t inode; /* with the device: that nobody closed it and opened something else */
     } file[AS_MEMORY_FILE_COUNT];
+    uint64_t page_bytes;
     uint64_t total_bytes; /* of the machine or the container */
     bool total_read;
 };
@@ -40,10 +42,18 @@ void as_memory_reader_fini(struct as_memory_reader *reader);
  * the kernel counts pages per processor it may lag by some of them. */
 uint64_t as_memory_read_rss(struct as_memory_reader *reader);
 
+/* The same from a file that is open already, by any thread or signal handler while another one uses
+ * the reader. */
+uint64_t as_memory_peek_rss(const struct as_memory_reader *reader);
+
 /* Memory of the machine, or the container's limit when that is less; read once. */
 uint64_t as_memory_read_total(struct as_memory_reader *reader);
 
-/* A whole reading; as assay_memory_capture(). */
+/* The kernel's peak was reset: what was read before is no longer part of it. */
+void as_memory_forget_peak(void);
+
+/* A whole reading; as assay_memory_capture(). Its peak is never lower than that of an earlier
+ * reading of the process, or than resident memory that was read. */
 int as_memory_read(struct as_memory_reader *reader, struct assay_memory_snapshot *out,
                    enum assay_capture how, struct assay_error *err);
 
@@ -74,7 +84,7 @@ struct as_rss_peaks {
         uint64_t number, bytes;
     } step[AS_RSS_PEAKS];
     uint32_t n;
-    uint64_t taken; /* readings so far */
+    _Atomic uint64_t taken; /* readings so far */
 };
 
 bool as_rss_peaks_init(struct as_rss_peaks *peaks);
@@ -83,10 +93,10 @@ void as_rss_peaks_fini(struct as_rss_peaks *peaks);
 void as_rss_peaks_add(struct as_rss_peaks *peaks, uint64_t bytes);
 
 /* This moment: the number of the next reading. */
-uint64_t as_rss_peaks_mark(struct as_rss_peaks *peaks);
+uint64_t as_rss_peaks_mark(const struct as_rss_peaks *peaks);
 
 /* How many readings were made since the mark, and the greatest of them; without any `bytes` is left
- * alone. */
+ * alone. In a signal handler that interrupted this very call: none. */
 uint64_t as_rss_peaks_since(struct as_rss_peaks *peaks, uint64_t mark, uint64_t *bytes);
 
 /* ---- memory_counts.c ---- */

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "probe/process/memory_probe.h"
 #include "probe/system/root_file.h"
 
 static struct as_fact kib_field(const char *text, const char *key, const char *why)
@@ -40,6 +41,8 @@ bool as_process_memory_reset_peak(const char *root)
         return false;
     done = write(fd, "5", 1) == 1;
     (void)close(fd);
+    if (done && !root[0])
+        as_memory_forget_peak();
     return done;
 }
 

@@ -2,6 +2,7 @@
  * all. One thread adds, another asks; a forked child goes on with what its parent saw. */
 #include "probe/process/memory_probe.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 bool as_rss_peaks_init(struct as_rss_peaks *peaks)
@@ -18,12 +19,32 @@ void as_rss_peaks_fini(struct as_rss_peaks *peaks)
         pthread_mutex_destroy(&peaks->lock);
 }
 
-static void enter(struct as_rss_peaks *p)
+#define TRIES 100000 /* whoever holds the lock on another thread lets go of it within some */
+
+static void renew_in_child(struct as_rss_peaks *p)
 {
     if (p->pid != getpid()) { /* a thread that is not here may have held it when we were forked */
         p->pid = getpid();
         pthread_mutex_init(&p->lock, NULL);
     }
+}
+
+/* False: the thread that holds it is this one, interrupted. */
+static bool try_enter(struct as_rss_peaks *p)
+{
+    renew_in_child(p);
+    for (int i = 0; i < TRIES; i++) {
+        if (pthread_mutex_trylock(&p->lock) == 0)
+            return true;
+        if (i % 100 == 99)
+            sched_yield();
+    }
+    return false;
+}
+
+static void enter(struct as_rss_peaks *p)
+{
+    renew_in_child(p);
     pthread_mutex_lock(&p->lock);
 }
 
@@ -54,14 +75,9 @@ void as_rss_peaks_add(struct as_rss_peaks *peaks, uint64_t bytes)
     leave(peaks);
 }
 
-uint64_t as_rss_peaks_mark(struct as_rss_peaks *peaks)
+uint64_t as_rss_peaks_mark(const struct as_rss_peaks *peaks)
 {
-    uint64_t mark;
-
-    enter(peaks);
-    mark = peaks->taken;
-    leave(peaks);
-    return mark;
+    return atomic_load_explicit(&peaks->taken, memory_order_acquire);
 }
 
 uint64_t as_rss_peaks_since(struct as_rss_peaks *peaks, uint64_t mark, uint64_t *bytes)
@@ -69,7 +85,8 @@ uint64_t as_rss_peaks_since(struct as_rss_peaks *peaks, uint64_t mark, uint64_t 
     uint32_t from = 0, to;
     uint64_t n;
 
-    enter(peaks);
+    if (atomic_load_explicit(&peaks->taken, memory_order_acquire) <= mark || !try_enter(peaks))
+        return 0;
     n = peaks->taken > mark ? peaks->taken - mark : 0;
     to = peaks->n;
     while (from < to) { /* the first step made since */

@@ -10,8 +10,8 @@ static void put_improvements(struct as_json_writer *w, const struct as_diff *d)
 {
     as_json_kv_object(w, "improvements");
     as_json_kv_object(w, "total_time");
-    as_json_kv_f64(w, "session1_ms", d->total_ns[0] * 1e-6);
-    as_json_kv_f64(w, "session2_ms", d->total_ns[1] * 1e-6);
+    as_json_kv_f64(w, "session1_ms", d->total_ns[0] / 1e6);
+    as_json_kv_f64(w, "session2_ms", d->total_ns[1] / 1e6);
     as_json_kv_f64(w, "speedup_percent", d->speedup_percent);
     as_json_kv_f64(w, "session1_ns", d->total_ns[0]);
     as_json_kv_f64(w, "session2_ns", d->total_ns[1]);

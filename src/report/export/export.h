@@ -25,6 +25,8 @@ struct as_export_options {
 /* How many of each there are. Formats that have no place for one do not count it as left out. */
 struct as_export_tally {
     uint64_t spans, samples, iterations, losses, waits, notes;
+    uint64_t points; /* messages, instant events, and those of async spans and flows */
+    uint64_t locks;
     uint64_t stacks, stacks_ns; /* of folded stacks alone: lines, and the time they stand for */
 };
 

@@ -3,7 +3,9 @@
  *
  *   {"traceEvents": [event, ...], "displayTimeUnit": "ns", "otherData": {...}}
  *   X  a span on its thread's row; an iteration on a row of its own beside it
- *   C  a sample      i  events lost, the program waiting for the recorder      M  names of rows */
+ *   C  a sample      i  a message, an instant event; events lost, the program waiting for the
+ * recorder M  names of rows  b, e  an async span, a lock while it is waited for and held  s, t, f
+ * a flow */
 #include <math.h>
 #include <stdio.h>
 
@@ -309,10 +311,88 @@ static void on_wait(void *user, uint64_t from_ns, uint64_t to_ns)
     as_export_keep(c->x, &c->x->result.kept.waits);
 }
 
+static void put_id(struct as_json_writer *w, const char *key, uint64_t id)
+{
+    char text[2 + 16 + 1];
+
+    (void)snprintf(text, sizeof text, "0x%llx", (unsigned long long)id);
+    as_json_kv_text(w, key, text);
+}
+
+static void on_point(void *user, const struct as_point *p)
+{
+    static const char *const letter[AS_POINT_COUNT] = {
+        [AS_POINT_INSTANT] = "i",    [AS_POINT_ASYNC_BEGIN] = "b", [AS_POINT_ASYNC_END] = "e",
+        [AS_POINT_FLOW_BEGIN] = "s", [AS_POINT_FLOW_STEP] = "t",   [AS_POINT_FLOW_END] = "f",
+        [AS_POINT_MESSAGE] = "i",
+    };
+    bool is_message = p->role == AS_POINT_MESSAGE;
+    struct chrome *c = user;
+    struct as_json_writer w;
+    struct as_out *out;
+
+    c->x->result.seen.points++;
+    if (!(out = as_export_item(c->x)))
+        return;
+    begin_event(c, &w, out, letter[p->role], c->thread->row);
+    put_us(&w, "ts", p->ns);
+    as_json_kv_text(&w, "name", is_message ? p->text : as_run_site_at(c->x->run, p->site)->name);
+    as_json_kv_text(
+        &w, "cat", is_message ? "message" : as_export_category(as_run_site_at(c->x->run, p->site)));
+    if (letter[p->role][0] == 'i')
+        as_json_kv_text(&w, "s", "t");
+    else
+        put_id(&w, "id", p->id);
+    if (p->role == AS_POINT_FLOW_END)
+        as_json_kv_text(&w, "bp", "e"); /* to the span around it, not to the next */
+    as_json_object_end(&w);
+    as_export_keep(c->x, &c->x->result.kept.points);
+}
+
+static void put_lock_part(struct chrome *c, struct as_out *out, const struct as_lock_span *l,
+                          bool wait)
+{
+    const char *name = as_run_site_at(c->x->run, l->site)->name;
+    /* Of a number of its own: the locks of a thread need not be nested. */
+    uint64_t id = ((uint64_t)c->thread->row << 32 | l->slot << 1 | wait) + 1;
+
+    for (int end = 0; end < 2; end++) {
+        struct as_json_writer w;
+
+        begin_event(c, &w, out, end ? "e" : "b", c->thread->row);
+        put_us(&w, "ts", wait ? (end ? l->held_ns : l->wait_ns) : (end ? l->freed_ns : l->held_ns));
+        as_json_kv_text(&w, "name", name);
+        as_json_kv_text(&w, "cat", wait ? "lock_wait" : "lock");
+        put_id(&w, "id", id);
+        as_json_object_end(&w);
+    }
+}
+
+static void on_lock(void *user, const struct as_lock_span *l)
+{
+    struct chrome *c = user;
+    struct as_out *out;
+
+    c->x->result.seen.locks++;
+    if (!(out = as_export_item(c->x)))
+        return;
+    if (l->contended)
+        put_lock_part(c, out, l, true);
+    if (l->taken)
+        put_lock_part(c, out, l, false);
+    as_export_keep(c->x, &c->x->result.kept.locks);
+}
+
 static int put_thread(struct chrome *c, struct assay_error *err)
 {
-    const struct as_span_visitor visitor = {c,         NULL,    on_span, on_iteration,
-                                            on_sample, on_loss, on_wait};
+    const struct as_span_visitor visitor = {.user = c,
+                                            .end = on_span,
+                                            .iteration = on_iteration,
+                                            .sample = on_sample,
+                                            .loss = on_loss,
+                                            .wait = on_wait,
+                                            .point = on_point,
+                                            .lock = on_lock};
     struct as_out *out = as_export_item(c->x);
     uint64_t named = 0;
 

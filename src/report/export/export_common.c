@@ -13,6 +13,8 @@ static const char *const category_name[] = {
     [ASSAY_CATEGORY_LAYER] = "layer",     [ASSAY_CATEGORY_FUNCTION] = "function",
     [ASSAY_CATEGORY_TIMER] = "timer",     [ASSAY_CATEGORY_PHASE] = "phase",
     [ASSAY_CATEGORY_CHANNEL] = "channel", [ASSAY_CATEGORY_KEY] = "key",
+    [ASSAY_CATEGORY_INSTANT] = "instant", [ASSAY_CATEGORY_ASYNC] = "async",
+    [ASSAY_CATEGORY_FLOW] = "flow",       [ASSAY_CATEGORY_LOCK] = "lock",
 };
 
 static const char *const status_name[] = {
@@ -183,6 +185,8 @@ void as_export_json_cut(struct as_export *x, struct as_json_writer *w)
         write_cut(w, "samples", seen->samples, kept->samples);
         write_cut(w, "iterations", seen->iterations, kept->iterations);
         write_cut(w, "losses", seen->losses, kept->losses);
+        write_cut(w, "points", seen->points, kept->points);
+        write_cut(w, "locks", seen->locks, kept->locks);
     }
     as_json_object_end(w);
 }

@@ -3,8 +3,8 @@
  * empty.
  *
  *   schema, schema_version, run{}, sites[], threads[]      sites are named by their place in
- * `sites`, iterations[], losses[], samples[], spans[]             threads by their `index`
- *   left_out{}                                             what a size limit cost; empty when
+ * `sites`, iterations[], losses[], samples[], points[], locks[], spans[]    threads by their
+ * `index` left_out{}                                             what a size limit cost; empty when
  * nothing */
 #include <stddef.h>
 #include <string.h>
@@ -132,6 +132,22 @@ static void count_sample(void *user, uint32_t channel, uint64_t ns, double value
     e->x->result.seen.samples++;
 }
 
+static void count_point(void *user, const struct as_point *point)
+{
+    struct events *e = user;
+
+    (void)point;
+    e->x->result.seen.points++;
+}
+
+static void count_lock(void *user, const struct as_lock_span *lock)
+{
+    struct events *e = user;
+
+    (void)lock;
+    e->x->result.seen.locks++;
+}
+
 static void on_iteration(void *user, const struct as_iteration *it)
 {
     struct events *e = user;
@@ -176,6 +192,50 @@ static void on_sample(void *user, uint32_t channel, uint64_t ns, double value)
     as_json_kv_u64(&w, "at_ns", ns);
     as_json_kv_f64(&w, "value", value);
     end(e, &w, &e->x->result.kept.samples);
+}
+
+static void on_point(void *user, const struct as_point *p)
+{
+    static const char *const role[AS_POINT_COUNT] = {
+        [AS_POINT_INSTANT] = "instant",     [AS_POINT_ASYNC_BEGIN] = "async_begin",
+        [AS_POINT_ASYNC_END] = "async_end", [AS_POINT_FLOW_BEGIN] = "flow_begin",
+        [AS_POINT_FLOW_STEP] = "flow_step", [AS_POINT_FLOW_END] = "flow_end",
+        [AS_POINT_MESSAGE] = "message",
+    };
+    struct events *e = user;
+    struct as_json_writer w;
+
+    if (!begin(e, &w))
+        return;
+    as_json_kv_text(&w, "role", role[p->role]);
+    put_optional(&w, "site", p->role != AS_POINT_MESSAGE, as_export_site_place(e->x, p->site));
+    as_json_kv_u64(&w, "thread", e->thread->info->index);
+    as_json_kv_u64(&w, "at_ns", p->ns);
+    put_optional(&w, "id", p->role >= AS_POINT_ASYNC_BEGIN && p->role <= AS_POINT_FLOW_END, p->id);
+    as_json_kv_text(&w, "text", p->role == AS_POINT_MESSAGE ? p->text : NULL);
+    end(e, &w, &e->x->result.kept.points);
+}
+
+static void on_lock(void *user, const struct as_lock_span *l)
+{
+    static const char *const state[] = {
+        [AS_LOCK_FREED] = "ok",
+        [AS_LOCK_GIVEN_UP] = "given_up",
+        [AS_LOCK_CUT] = "cut",
+        [AS_LOCK_OPEN] = "open",
+    };
+    struct events *e = user;
+    struct as_json_writer w;
+
+    if (!begin(e, &w))
+        return;
+    as_json_kv_u64(&w, "site", as_export_site_place(e->x, l->site));
+    as_json_kv_u64(&w, "thread", e->thread->info->index);
+    put_optional(&w, "wait_ns", l->contended, l->wait_ns);
+    put_optional(&w, "held_ns", l->taken, l->held_ns);
+    as_json_kv_u64(&w, "freed_ns", l->freed_ns);
+    as_json_kv_text(&w, "status", state[l->state]);
+    end(e, &w, &e->x->result.kept.locks);
 }
 
 static void put_number(struct as_out *out, const char *key, size_t key_size, uint64_t value)
@@ -236,11 +296,17 @@ static const struct pass {
     size_t seen_at;    /* the walk is spared when the first one counted none; 0: never */
 } pass[] = {
     {",\"iterations\":[",
-     {.iteration = on_iteration, .sample = count_sample, .loss = count_loss},
+     {.iteration = on_iteration,
+      .sample = count_sample,
+      .loss = count_loss,
+      .point = count_point,
+      .lock = count_lock},
      4,
      0},
     {"],\n\"losses\":[", {.loss = on_loss}, 4, offsetof(struct as_export_tally, losses)},
     {"],\n\"samples\":[", {.sample = on_sample}, 2, offsetof(struct as_export_tally, samples)},
+    {"],\n\"points\":[", {.point = on_point}, 2, offsetof(struct as_export_tally, points)},
+    {"],\n\"locks\":[", {.lock = on_lock}, 2, offsetof(struct as_export_tally, locks)},
     {"],\n\"spans\":[", {.end = on_span}, 1, 0},
 };
 #define N_PASSES (AS_COUNT_OF(pass))

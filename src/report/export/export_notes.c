@@ -44,6 +44,8 @@ static const struct {
     {"losses", offsetof(struct as_export_tally, losses)},
     {"waits", offsetof(struct as_export_tally, waits)},
     {"notes", offsetof(struct as_export_tally, notes)},
+    {"points", offsetof(struct as_export_tally, points)},
+    {"locks", offsetof(struct as_export_tally, locks)},
     {"stacks", offsetof(struct as_export_tally, stacks)},
     {"ns in stacks", offsetof(struct as_export_tally, stacks_ns)},
 };

@@ -426,6 +426,117 @@ static void on_wait(void *user, uint64_t from_ns, uint64_t to_ns)
     keep(f, &f->x->result.kept.waits);
 }
 
+/* ---- points and locks ---- */
+
+/* A number for a track or a flow, in the half that the numbers counted from `tracks` leave free. */
+static uint64_t number_for(const struct perfetto *f, uint32_t what, uint64_t a, uint64_t b)
+{
+    uint64_t h = f->tracks ^ (uint64_t)what << 56;
+    const uint64_t part[] = {a, b};
+
+    for (size_t i = 0; i < AS_COUNT_OF(part); i++) {
+        h = (h ^ part[i]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    return h | (uint64_t)1 << 63;
+}
+
+/* A track of its own below the process or a thread; told each time, since it may be the first. */
+static void put_own_track(struct perfetto *f, struct as_out *out, uint64_t track, uint64_t parent,
+                          const char *name)
+{
+    put_track(f, SEQUENCE_NEEDS_STATE, track);
+    as_protobuf_u64(&f->p, TRACK_PARENT, parent);
+    as_protobuf_text(&f->p, TRACK_NAME, name);
+    end_event(f);
+    put_packet(f, out);
+}
+
+/* One event with its name and category in full. */
+static void put_named(struct perfetto *f, struct as_out *out, uint64_t ns, uint64_t type,
+                      uint64_t track, const char *category, const char *name)
+{
+    begin_event(f, ns, type);
+    if (track)
+        as_protobuf_u64(&f->p, EVENT_TRACK, track);
+    if (name) {
+        as_protobuf_text(&f->p, EVENT_CATEGORY, category);
+        as_protobuf_text(&f->p, EVENT_NAME, name);
+    }
+    end_event(f);
+    put_packet(f, out);
+}
+
+static void put_flow(struct perfetto *f, struct as_out *out, const struct as_point *p,
+                     const char *name)
+{
+    begin_event(f, p->ns, TYPE_INSTANT);
+    as_protobuf_text(&f->p, EVENT_CATEGORY, "flow");
+    as_protobuf_text(&f->p, EVENT_NAME, name);
+    as_protobuf_fixed64(&f->p, p->role == AS_POINT_FLOW_END ? EVENT_FLOW_END : EVENT_FLOW,
+                        number_for(f, 'f', p->site, p->id));
+    end_event(f);
+    put_packet(f, out);
+}
+
+static void on_point(void *user, const struct as_point *p)
+{
+    struct perfetto *f = user;
+    const char *name = as_run_site_at(f->x->run, p->site)->name;
+    uint64_t track = number_for(f, 'a', p->site, p->id);
+    struct as_out *out;
+
+    f->x->result.seen.points++;
+    if (!(out = as_export_item(f->x)))
+        return;
+    switch (p->role) {
+    case AS_POINT_ASYNC_BEGIN:
+        put_own_track(f, out, track, f->tracks + TRACK_OF_PROCESS, name);
+        put_named(f, out, p->ns, TYPE_BEGIN, track, "async", name);
+        break;
+    case AS_POINT_ASYNC_END:
+        put_own_track(f, out, track, f->tracks + TRACK_OF_PROCESS, name);
+        put_named(f, out, p->ns, TYPE_END, track, NULL, NULL);
+        break;
+    case AS_POINT_FLOW_BEGIN:
+    case AS_POINT_FLOW_STEP:
+    case AS_POINT_FLOW_END:
+        put_flow(f, out, p, name);
+        break;
+    case AS_POINT_MESSAGE:
+        put_named(f, out, p->ns, TYPE_INSTANT, 0, "message", p->text);
+        break;
+    default:
+        put_named(f, out, p->ns, TYPE_INSTANT, 0, "instant", name);
+        break;
+    }
+    as_export_keep(f->x, &f->x->result.kept.points);
+}
+
+/* A lock is told when it was given back. The locks of a thread need not be nested, so each that is
+ * held at the same time has a track of its own. */
+static void on_lock(void *user, const struct as_lock_span *l)
+{
+    struct perfetto *f = user;
+    const char *name = as_run_site_at(f->x->run, l->site)->name;
+    uint64_t track = number_for(f, 'l', f->sequence, l->slot);
+    struct as_out *out;
+
+    f->x->result.seen.locks++;
+    if (!(out = as_export_item(f->x)))
+        return;
+    put_own_track(f, out, track, f->track, "locks");
+    if (l->contended) {
+        put_named(f, out, l->wait_ns, TYPE_BEGIN, track, "lock_wait", name);
+        put_named(f, out, l->held_ns, TYPE_END, track, NULL, NULL);
+    }
+    if (l->taken) {
+        put_named(f, out, l->held_ns, TYPE_BEGIN, track, "lock", name);
+        put_named(f, out, l->freed_ns, TYPE_END, track, NULL, NULL);
+    }
+    as_export_keep(f->x, &f->x->result.kept.locks);
+}
+
 /* ---- threads ---- */
 
 static void begin_thread(struct perfetto *f, const struct as_export_thread *thread, size_t i)
@@ -457,8 +568,15 @@ static void begin_thread(struct perfetto *f, const struct as_export_thread *thre
 
 static int put_threads(struct perfetto *f, struct assay_error *err)
 {
-    const struct as_span_visitor visitor = {f,         on_begin, on_end, on_iteration,
-                                            on_sample, on_loss,  on_wait};
+    const struct as_span_visitor visitor = {.user = f,
+                                            .begin = on_begin,
+                                            .end = on_end,
+                                            .iteration = on_iteration,
+                                            .sample = on_sample,
+                                            .loss = on_loss,
+                                            .wait = on_wait,
+                                            .point = on_point,
+                                            .lock = on_lock};
     int rc = ASSAY_OK;
 
     for (size_t i = 0; i < f->x->n_threads && rc == ASSAY_OK; i++) {

@@ -40,7 +40,9 @@ enum {
     EVENT_TRACK = 11,
     EVENT_CATEGORY = 22,
     EVENT_NAME = 23,
-    EVENT_DOUBLE_VALUE = 44
+    EVENT_DOUBLE_VALUE = 44,
+    EVENT_FLOW = 47,    /* fixed64: the event is joined to the others with it */
+    EVENT_FLOW_END = 48 /* the same, and it is the last */
 };
 
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };

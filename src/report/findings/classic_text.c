@@ -76,7 +76,7 @@ static void put_layers(struct as_out *out, const struct as_report *report)
     }
     as_out_printf(out, "  %-24s %zu\n", "Total layers", layers->n_layers);
     as_out_printf(out, "  %-24s %s ms\n", "Total time",
-                  figure(number, (double)as_layers_total_ns(layers) * 1e-6, 3));
+                  figure(number, (double)as_layers_total_ns(layers) / 1e6, 3));
     as_out_printf(out, "  %-24s %llu\n", "Total calls", (unsigned long long)layers->calls);
     if (layers->failed)
         as_out_printf(out, "  %-24s %llu\n", "Failed calls", (unsigned long long)layers->failed);
@@ -100,7 +100,7 @@ static int put_slowest(struct as_out *out, const struct as_layers *layers, size_
         if (isfinite(layer->times.mean_ns))
             as_out_printf(out, "  %2zu. %-52s %14s ms\n", n + 1,
                           plain(name, sizeof name, layer->info->name, 52),
-                          figure(number, layer->times.mean_ns * 1e-6, 3));
+                          figure(number, layer->times.mean_ns / 1e6, 3));
     }
     as_free(order);
     return ASSAY_OK;

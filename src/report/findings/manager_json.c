@@ -409,7 +409,7 @@ static void put_cost(struct as_json_writer *w, const struct as_manager_run *run)
     as_json_kv_u64(w, "calls_unnamed", p->calls_unnamed);
     as_json_kv_u64(w, "calls_too_deep", p->calls_too_deep);
     as_json_kv_u64(w, "calls_abandoned", p->calls_abandoned);
-    as_json_kv_u64(w, "marks_interrupted", p->marks_interrupted);
+    as_json_kv_u64(w, "calls_dropped", p->calls_dropped);
     as_json_kv_u64(w, "metadata", p->metadata_dropped);
     as_json_kv_u64(w, "open_layers", p->open_dropped);
     as_json_kv_u64(w, "feed_failures", run->session.feed_failures);

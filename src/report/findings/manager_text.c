@@ -149,9 +149,9 @@ static void put_nodes(struct as_page *page, const struct assay_load_balance *d, 
         put_time(&t, node->seconds);
         as_text_percent(text, node->over_mean);
         as_table_text(&t, AS_STYLE_NONE, text);
-        put_time(&t, node->communication_ms * 1e-3);
-        put_time(&t, node->synchronization_ms * 1e-3);
-        put_time(&t, node->barrier_wait_ms * 1e-3);
+        put_time(&t, node->communication_ms / 1e3);
+        put_time(&t, node->synchronization_ms / 1e3);
+        put_time(&t, node->barrier_wait_ms / 1e3);
     }
     as_page_table(page, &t);
     tell_rest(page, n, d->n_nodes);

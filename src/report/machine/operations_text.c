@@ -64,7 +64,7 @@ static void put_row(struct as_table *t, const struct as_operation_row *row)
     as_text_bytes(text, (double)row->point->bytes);
     as_table_text(t, AS_STYLE_NONE, text);
     put_number(t, row->gflops_per_second);
-    put_number(t, row->roof.bandwidth * 1e-9);
+    put_number(t, row->roof.bandwidth / 1e9);
     put_number(t, row->roof.intensity);
     put_number(t, row->ridge);
     as_text_percent(text, row->roof.roof_fraction);
@@ -191,12 +191,12 @@ static const struct as_json_shape point_shape = AS_SHAPE(POINT, point_fields);
 
 static double latency_ms(const void *object)
 {
-    return ((const ROW *)object)->latency_ns * 1e-6;
+    return ((const ROW *)object)->latency_ns / 1e6;
 }
 
 static double attainable(const void *object)
 {
-    return ((const ROW *)object)->roof.attainable * 1e-9;
+    return ((const ROW *)object)->roof.attainable / 1e9;
 }
 
 static const char *level_text(const void *object)
@@ -251,12 +251,12 @@ static double peak_gflops(const void *object)
 {
     const REPORT *r = object;
 
-    return as_peak_flops(r->peaks, AS_PEAK_F32, r->operations->run->threads) * 1e-9;
+    return as_peak_flops(r->peaks, AS_PEAK_F32, r->operations->run->threads) / 1e9;
 }
 
 static double empty_call_ms(const void *object)
 {
-    return ((const REPORT *)object)->operations->run->call.figures.summary.median * 1e-6;
+    return ((const REPORT *)object)->operations->run->call.figures.summary.median / 1e6;
 }
 
 static const char *priority_name(const void *object)

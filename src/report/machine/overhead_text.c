@@ -197,8 +197,8 @@ static const struct as_json_shape probe_shape = AS_SHAPE(struct probe, probe_fie
                                                                                                    \
         return pair ? (double)(expression) : AS_UNKNOWN;                                           \
     }
-PAIR_NUMBER(baseline_ms, pair->plain_ns * 1e-6)
-PAIR_NUMBER(profiled_ms, pair->with_ns * 1e-6)
+PAIR_NUMBER(baseline_ms, pair->plain_ns / 1e6)
+PAIR_NUMBER(profiled_ms, pair->with_ns / 1e6)
 PAIR_NUMBER(factor, pair->factor)
 PAIR_NUMBER(factor_low, pair->factor_low)
 PAIR_NUMBER(factor_high, pair->factor_high)

@@ -9,7 +9,7 @@
 static void put_figure(struct as_table *t, const struct as_row_column *c,
                        const struct as_row_cell *cell)
 {
-    double value = c->shown == AS_SHOWN_RATE ? cell->number * 1e-9 : cell->number;
+    double value = c->shown == AS_SHOWN_RATE ? cell->number / 1e9 : cell->number;
     char text[AS_TEXT_HUMAN] = "-";
 
     if (!isfinite(value)) {

@@ -301,11 +301,11 @@ static const struct as_json_shape memory_shape = AS_SHAPE(P, memory_fields);
     }                                                                                              \
     static double name##_gflops(const void *object)                                                \
     {                                                                                              \
-        return ((const type *)object)->roof.achieved * 1e-9;                                       \
+        return ((const type *)object)->roof.achieved / 1e9;                                        \
     }                                                                                              \
     static double name##_attainable(const void *object)                                            \
     {                                                                                              \
-        return ((const type *)object)->roof.attainable * 1e-9;                                     \
+        return ((const type *)object)->roof.attainable / 1e9;                                      \
     }                                                                                              \
     static const char *name##_bound(const void *object)                                            \
     {                                                                                              \
@@ -430,7 +430,7 @@ static bool is_compute_bound(const void *object)
                                                                                                    \
         return expression;                                                                         \
     }
-VALUE(latency_ms, p->data->latency.figures.summary.median * 1e-6)
+VALUE(latency_ms, p->data->latency.figures.summary.median / 1e6)
 VALUE(bandwidth_mib, p->data->model.complete ? p->roof.bandwidth / AS_MIB : AS_UNKNOWN)
 VALUE(efficiency, p->data->model.complete ? p->roof.achieved / peak_f32(p) : AS_UNKNOWN)
 #undef VALUE

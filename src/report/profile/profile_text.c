@@ -133,7 +133,7 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
 {
     char rate[AS_TEXT_HUMAN], tokens[AS_TEXT_HUMAN + 16] = "", flops[AS_TEXT_HUMAN];
     char moved[AS_TEXT_HUMAN];
-    double seconds = p->data->latency.figures.summary.median * 1e-9;
+    double seconds = p->data->latency.figures.summary.median / 1e9;
 
     as_text_si(rate, p->samples_per_second, NULL);
     as_text_si(flops, (double)p->data->model.flops / seconds, "FLOP/s");

@@ -159,6 +159,10 @@ const char *as_category_name(uint32_t category)
         [ASSAY_CATEGORY_PHASE] = "phase",
         [ASSAY_CATEGORY_CHANNEL] = "channel",
         [ASSAY_CATEGORY_KEY] = "key",
+        [ASSAY_CATEGORY_INSTANT] = "instant",
+        [ASSAY_CATEGORY_ASYNC] = "async",
+        [ASSAY_CATEGORY_FLOW] = "flow",
+        [ASSAY_CATEGORY_LOCK] = "lock",
     };
 
     return category < AS_COUNT_OF(name) ? name[category] : "";

@@ -31,6 +31,9 @@
     X(ITERATIONS, iterations, "how long iterations took", true)                                    \
     X(LATENCY, latency, "iterations by sequence length, with nearest-rank percentiles", false)     \
     X(CHANNELS, channels, "sampled series", true)                                                  \
+    X(MESSAGES, messages, "messages and instant events", true)                                     \
+    X(ASYNC, async, "spans across threads, and flows", true)                                       \
+    X(LOCKS, locks, "how long threads waited for locks and held them", true)                       \
     X(THREADS, threads, "what each thread did", false)                                             \
     X(TREE, tree, "which layer called which", false)                                               \
     X(TIMELINE, timeline, "single calls in the order they ended", false)                           \
@@ -127,6 +130,9 @@ void as_json_phases(struct as_json_writer *w, const struct as_report *report);
 void as_json_iterations(struct as_json_writer *w, const struct as_report *report);
 void as_json_latency(struct as_json_writer *w, const struct as_report *report);
 void as_json_channels(struct as_json_writer *w, const struct as_report *report);
+void as_json_messages(struct as_json_writer *w, const struct as_report *report);
+void as_json_async(struct as_json_writer *w, const struct as_report *report);
+void as_json_locks(struct as_json_writer *w, const struct as_report *report);
 
 /* Every call: only when the section was asked for, since it may be long. */
 AS_MUST_USE int as_json_timeline(struct as_json_writer *w, const struct as_report *report,

@@ -285,9 +285,11 @@ int as_report_json(const struct as_report *report, struct as_json_writer *w,
         enum as_report_section section;
         void (*put)(struct as_json_writer *w, const struct as_report *report);
     } part[] = {
-        {AS_SECTION_THREADS, as_json_threads}, {AS_SECTION_TREE, as_json_tree},
-        {AS_SECTION_PHASES, as_json_phases},   {AS_SECTION_ITERATIONS, as_json_iterations},
-        {AS_SECTION_LATENCY, as_json_latency}, {AS_SECTION_CHANNELS, as_json_channels},
+        {AS_SECTION_THREADS, as_json_threads},   {AS_SECTION_TREE, as_json_tree},
+        {AS_SECTION_PHASES, as_json_phases},     {AS_SECTION_ITERATIONS, as_json_iterations},
+        {AS_SECTION_LATENCY, as_json_latency},   {AS_SECTION_CHANNELS, as_json_channels},
+        {AS_SECTION_MESSAGES, as_json_messages}, {AS_SECTION_ASYNC, as_json_async},
+        {AS_SECTION_LOCKS, as_json_locks},
     };
     int rc = ASSAY_OK;
 

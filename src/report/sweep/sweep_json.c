@@ -52,7 +52,7 @@ static double latency_ms(const void *object)
 {
     const POINT *p = object;
 
-    return worked(p) ? p->figures.summary.median * 1e-6 : AS_UNKNOWN;
+    return worked(p) ? p->figures.summary.median / 1e6 : AS_UNKNOWN;
 }
 
 static const struct as_json_field point_fields[] = {

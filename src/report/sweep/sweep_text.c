@@ -58,7 +58,7 @@ static void put_row(struct as_table *t, struct as_page *page, const struct as_sw
     as_table_text(t, AS_STYLE_NONE, text);
     as_text_si(text, (double)point->flops, NULL);
     as_table_text(t, AS_STYLE_NONE, text);
-    put_fixed(t, point->figures.summary.median * 1e-6);
+    put_fixed(t, point->figures.summary.median / 1e6);
     put_fixed(t, (point->figures.median.interval.high - point->figures.median.interval.low) / 2 *
                      1e-6);
     put_fixed(t, row->samples_per_second);

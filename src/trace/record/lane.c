@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "trace/record/event_code.h"
+#include "trace/record/lane_fill.h"
 #include "trace/record/layer_now.h"
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
@@ -16,9 +17,8 @@
 #define AS_COST_PAIRS  64
 #define AS_COST_ROUNDS 9
 
-/* A lane that has no chunk stands at the end of none, so that a claim from it finds no slot. */
-__thread struct assay_lane_ assay_lane_ __attribute__((tls_model("initial-exec"))) = {
-    .at = ASSAY_CHUNK_END_, .end = ASSAY_CHUNK_END_, .epoch = 1};
+__thread struct assay_lane_ assay_lane_ __attribute__((tls_model("initial-exec"))) =
+    AS_FILL_NOWHERE;
 struct assay_gate_ assay_gate_;
 
 static pthread_key_t lane_key;
@@ -71,16 +71,6 @@ void as_lane_forget(void)
     assay_lane_.ring = NULL;
 }
 
-/* Hands the chunk being filled to the mover. */
-static void seal_active(struct as_lane *lane)
-{
-    if (lane->active < lane->n_chunks) {
-        atomic_store_explicit(&lane->head->state[lane->active], AS_CHUNK_FULL,
-                              memory_order_release);
-        lane->active = lane->n_chunks;
-    }
-}
-
 void as_lane_release(bool thread_ends_now)
 {
     struct as_lane *lane = assay_lane_.ring == &ended ? NULL : assay_lane_.ring;
@@ -99,7 +89,7 @@ void as_lane_release(bool thread_ends_now)
         left_behind = thread_ends_now ? NULL : lane;
         return;
     }
-    seal_active(lane);
+    as_fill_seal(lane);
     as_lane_tell_loss(lane, lane->thread, lane->sequence);
     atomic_store(&lane->sealed, 1);
     atomic_store(&lane->owned, 0);
@@ -187,14 +177,9 @@ static struct as_lane *own_lane(uint64_t epoch, size_t n_events)
     return lane;
 }
 
-static void store(struct as_lane *lane, uint64_t time, uint32_t kind, uint32_t site)
+static void store(const struct as_lane *lane, uint64_t time, uint32_t kind, uint32_t site)
 {
-    struct assay_record_ *r = (struct assay_record_ *)assay_lane_.at;
-
-    __atomic_store_n(&r->time, time, __ATOMIC_RELAXED);
-    __atomic_store_n(&r->word, as_record_word(lane->chunk[lane->active].tag, kind, site),
-                     __ATOMIC_RELEASE);
-    assay_lane_.at += sizeof *r;
+    as_fill_store(&assay_lane_, lane, time, kind, site);
 }
 
 /* Whether the session of that lane still goes on; a mark in flight while it ends is nobody's. */
@@ -218,7 +203,7 @@ static void remember_loss(struct as_lane *lane, uint64_t time, size_t n)
 
 /* Says in place what could not be recorded before this chunk, and how long the thread waited for
  * it. */
-static void tell_gap(struct as_lane *lane, uint64_t waited_from, uint64_t waited_to)
+static void tell_gap(const struct as_lane *lane, uint64_t waited_from, uint64_t waited_to)
 {
     struct as_lane_header *head = lane->head;
     uint64_t lost = atomic_load_explicit(&head->lost, memory_order_relaxed);
@@ -263,7 +248,7 @@ static bool wait_for(struct as_lane *lane, uint32_t index)
     for (;;) {
         uint32_t freed = atomic_load(&lane->freed);
 
-        if (atomic_load_explicit(&lane->head->state[index], memory_order_acquire) == AS_CHUNK_FREE)
+        if (as_fill_is_free(lane, index))
             return true;
         if (!is_live(lane))
             return false;
@@ -275,23 +260,19 @@ static bool wait_for(struct as_lane *lane, uint32_t index)
 /* Seals the chunk being filled and begins the next; false when there is none to have. */
 static bool next_chunk(struct as_lane *lane)
 {
-    uint32_t index = (uint32_t)(lane->filled % lane->n_chunks);
+    const uint32_t index = as_fill_next(lane);
     uint64_t waited_from = 0, waited_to = 0;
-    struct as_chunk *chunk;
 
     if (lane->active < lane->n_chunks) {
-        while (assay_lane_.at < assay_lane_.end)
-            store(lane, 0, AS_RECORD_PAD, 0);
+        as_fill_pad(&assay_lane_, lane);
         as_layer_now_before_seal();
-        seal_active(lane);
+        as_fill_seal(lane);
         if (lane->drains_inline)
             as_drain_lane(lane, false);
-        else if (2 * (lane->filled - atomic_load_explicit(&lane->drained, memory_order_relaxed)) >=
-                 lane->n_chunks)
-            as_mover_wake(); /* a system call: worth it only when half the ring waits; the ring is
-                                safe as it is */
+        else if (as_fill_is_half_full(lane))
+            as_mover_wake(); /* the ring is safe as it is */
     }
-    if (atomic_load_explicit(&lane->head->state[index], memory_order_acquire) != AS_CHUNK_FREE) {
+    if (!as_fill_is_free(lane, index)) {
         if (!lane->wait_when_full || lane->drains_inline)
             return false;
         waited_from = as_clock_ticks(lane->clock);
@@ -299,16 +280,7 @@ static bool next_chunk(struct as_lane *lane)
             return false;
         waited_to = as_clock_ticks(lane->clock);
     }
-    chunk = &lane->chunk[index];
-    __atomic_store_n(&chunk->tag, lane->next_tag << AS_TAG_SHIFT, __ATOMIC_RELAXED);
-    chunk->sequence = lane->sequence++;
-    chunk->thread = lane->thread;
-    lane->next_tag = lane->next_tag == 0xffffff ? 1 : lane->next_tag + 1;
-    lane->filled++;
-    lane->active = index;
-    atomic_store_explicit(&lane->head->state[index], AS_CHUNK_ACTIVE, memory_order_release);
-    assay_lane_.at = (uintptr_t)chunk->slot;
-    assay_lane_.end = (uintptr_t)chunk->guard;
+    as_fill_begin(&assay_lane_, lane, index);
     tell_gap(lane, waited_from, waited_to);
     /* Only the counter can be read inline; with another clock every event comes by the slow path.
      */
@@ -329,7 +301,8 @@ static bool was_overtaken(const struct as_lane *lane, uint64_t time)
 
         if ((word & AS_TAG_MASK) != chunk->tag || !as_kind_is_timed(kind))
             continue; /* claimed by code that we interrupted ourselves, or data of a mark before */
-        return kind < AS_RECORD_LOST_FROM && __atomic_load_n(&r->time, __ATOMIC_RELAXED) > time;
+        return (kind < AS_RECORD_LOST_FROM || kind > AS_RECORD_WAIT_TO) &&
+               __atomic_load_n(&r->time, __ATOMIC_RELAXED) > time;
     }
     return false;
 }
@@ -376,11 +349,15 @@ void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind)
 
 uint32_t assay_site_register_(struct assay_site *site)
 {
-    struct as_site_spec spec = {
-        .name = site->name, .file = site->file, .line = site->line, .category = site->category};
+    struct as_site_spec spec;
     int kept = errno;
-    uint32_t id = as_site_intern(&spec);
+    uint32_t id;
 
+    if (!site)
+        return 0;
+    spec = (struct as_site_spec){
+        .name = site->name, .file = site->file, .line = site->line, .category = site->category};
+    id = as_site_intern(&spec);
     __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
     errno = kept;
     return id;

@@ -2,6 +2,7 @@
  * Their records span several slots, so all go by the slow path. */
 #include <assay/session.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -118,6 +119,91 @@ void assay_sample(uint32_t channel, double value)
         put(record, 2);
 }
 
+/* ---- points in time ---- */
+
+/* `text` in records behind the mark, cut with an ellipsis; returns how many records there are. */
+static size_t put_text(struct assay_record_ *record, const char *text)
+{
+    static const char ellipsis[] = "...";
+    size_t size = strnlen(text, ASSAY_MESSAGE_MAX + 1), n = 1;
+    char part[ASSAY_MESSAGE_MAX] = {0};
+
+    memcpy(part, text, size > ASSAY_MESSAGE_MAX ? ASSAY_MESSAGE_MAX : size);
+    if (size > ASSAY_MESSAGE_MAX) {
+        size_t cut = ASSAY_MESSAGE_MAX - (sizeof ellipsis - 1);
+
+        while (cut > 0 && ((unsigned char)part[cut] & 0xc0) == 0x80)
+            cut--; /* not within a character */
+        memset(part + cut, 0, sizeof part - cut);
+        memcpy(part + cut, ellipsis, sizeof ellipsis - 1);
+        size = cut + sizeof ellipsis - 1;
+    }
+    for (size_t at = 0; at < size || n == 1; at += 8, n++) {
+        uint64_t bits = 0;
+
+        for (unsigned i = 0; i < 8; i++)
+            bits |= (uint64_t)(unsigned char)part[at + i] << 8 * i;
+        record[n] = (struct assay_record_){bits, as_record_word(0, AS_RECORD_TEXT, 0)};
+    }
+    return n;
+}
+
+void assay_message(const char *text)
+{
+    struct assay_record_ record[AS_MESSAGE_RECORDS] = {{0, as_record_word(0, AS_RECORD_POINT, 0)}};
+
+    if (text && recording())
+        put(record, put_text(record, text));
+}
+
+void assay_instant(const char *name)
+{
+    struct assay_record_ record = {0, 0};
+
+    if (!name || !recording())
+        return;
+    record.word =
+        as_record_word(0, AS_RECORD_POINT, assay_site_named(name, ASSAY_CATEGORY_INSTANT, NULL));
+    put(&record, 1);
+}
+
+static void put_point(const char *name, enum assay_category category, enum as_point_role role,
+                      uint64_t id)
+{
+    struct assay_record_ record[2] = {{0, 0},
+                                      {id, as_record_word(0, AS_RECORD_ID, (uint32_t)role)}};
+
+    if (!name || !recording())
+        return;
+    record[0].word = as_record_word(0, AS_RECORD_POINT, assay_site_named(name, category, NULL));
+    put(record, 2);
+}
+
+void assay_async_begin(const char *name, uint64_t id)
+{
+    put_point(name, ASSAY_CATEGORY_ASYNC, AS_POINT_ASYNC_BEGIN, id);
+}
+
+void assay_async_end(const char *name, uint64_t id)
+{
+    put_point(name, ASSAY_CATEGORY_ASYNC, AS_POINT_ASYNC_END, id);
+}
+
+void assay_flow_begin(const char *name, uint64_t id)
+{
+    put_point(name, ASSAY_CATEGORY_FLOW, AS_POINT_FLOW_BEGIN, id);
+}
+
+void assay_flow_step(const char *name, uint64_t id)
+{
+    put_point(name, ASSAY_CATEGORY_FLOW, AS_POINT_FLOW_STEP, id);
+}
+
+void assay_flow_end(const char *name, uint64_t id)
+{
+    put_point(name, ASSAY_CATEGORY_FLOW, AS_POINT_FLOW_END, id);
+}
+
 static struct assay_site phase_site[ASSAY_PHASE_COUNT] = {
     [ASSAY_PHASE_FORWARD] = {"forward", NULL, 0, ASSAY_CATEGORY_PHASE, 0},
     [ASSAY_PHASE_BACKWARD] = {"backward", NULL, 0, ASSAY_CATEGORY_PHASE, 0},
@@ -152,8 +238,11 @@ struct assay_timed assay_timed_begin(const char *label)
 
 double assay_timed_end(const struct assay_timed *timed)
 {
-    uint64_t elapsed_ns = as_clock_mono_ns() - timed->start_ns;
+    uint64_t elapsed_ns;
 
+    if (!timed)
+        return (double)NAN;
+    elapsed_ns = as_clock_mono_ns() - timed->start_ns;
     if (timed->site)
         assay_end(timed->site);
     return (double)elapsed_ns / 1e6;

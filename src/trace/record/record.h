@@ -23,15 +23,40 @@ enum as_record_kind {
     AS_RECORD_LOST_TO = 9,    /* site: high half of that count; time of the last one lost */
     AS_RECORD_WAIT_FROM = 10, /* the program waited for the recorder from here */
     AS_RECORD_WAIT_TO = 11,   /* to here */
-    AS_RECORD_VALUE = 16,     /* data: bits of a double, the value of the sample before */
-    AS_RECORD_NUMBER = 17,    /* data: the number of the iteration before */
-    AS_RECORD_CPU = 18,       /* data: the thread's CPU nanoseconds at the mark before */
-    AS_RECORD_LENGTH = 19,    /* data: the sequence length of the running iteration */
+    /* An instant event. With texts behind it a message, with an id a point of an async span or a
+     * flow; see enum as_point_role. */
+    AS_RECORD_POINT = ASSAY_KIND_POINT_,
+    AS_RECORD_LOCK_WAIT = ASSAY_KIND_LOCK_WAIT_, /* site: the lock the thread waits for */
+    AS_RECORD_LOCK_HELD = ASSAY_KIND_LOCK_HELD_,
+    AS_RECORD_LOCK_FREE = ASSAY_KIND_LOCK_FREE_,
+    AS_RECORD_VALUE = 16,  /* data: bits of a double, the value of the sample before */
+    AS_RECORD_NUMBER = 17, /* data: the number of the iteration before */
+    AS_RECORD_CPU = 18,    /* data: the thread's CPU nanoseconds at the mark before */
+    AS_RECORD_LENGTH = 19, /* data: the sequence length of the running iteration */
     AS_RECORD_NOTE =
         20, /* data: bits of a double; site: the key; belongs to the innermost open scope */
-    AS_RECORD_PAD = 31, /* nothing; fills the end of a chunk */
+    AS_RECORD_TEXT = 21, /* data: eight bytes of the message before, the first in the lowest bits;
+                            zeros after its end */
+    AS_RECORD_ID = 22,   /* data: the id of the point before; site: its enum as_point_role */
+    AS_RECORD_PAD = 31,  /* nothing; fills the end of a chunk */
     AS_RECORD_COUNT = 32
 };
+
+/* What a point in time stands for. The numbers stand in files. */
+enum as_point_role {
+    AS_POINT_INSTANT = 0,
+    AS_POINT_ASYNC_BEGIN = 1,
+    AS_POINT_ASYNC_END = 2,
+    AS_POINT_FLOW_BEGIN = 3,
+    AS_POINT_FLOW_STEP = 4,
+    AS_POINT_FLOW_END = 5,
+    AS_POINT_MESSAGE = 6, /* never in a file: told by its texts */
+    AS_POINT_COUNT = 7
+};
+
+/* A message with its mark. */
+#define AS_MESSAGE_RECORDS (1 + ASSAY_MESSAGE_MAX / 8)
+_Static_assert(ASSAY_MESSAGE_MAX % 8 == 0, "texts are kept by eight bytes");
 
 /* Whether the record's first word is a time stamp. */
 static inline bool as_kind_is_timed(uint32_t kind)

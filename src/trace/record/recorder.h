@@ -5,6 +5,7 @@
 #ifndef AS_TRACE_RECORD_RECORDER_H
 #define AS_TRACE_RECORD_RECORDER_H
 
+#include <assay/session.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -48,6 +49,9 @@ struct as_recorder {
     struct as_run_header header;
     int ring_fd;
     char path[PATH_MAX], ring_path[PATH_MAX];
+    char report_path[PATH_MAX];   /* "" for no report when the session ends */
+    bool from_environment;        /* opened by session_env.c: the program cannot end it */
+    bool temporary;               /* the run is alone in its folder; both go when it was reported */
     char meta[AS_META_MAX_BYTES]; /* the facts of the host, written again by a child */
     size_t meta_size;
     struct as_lane *lane[AS_MAX_LANES];
@@ -116,6 +120,12 @@ void as_recorder_anchor(void);
 
 /* Opens the run of a forked child; the lock is held. */
 bool as_recorder_open_child(void);
+
+/* The session of session_env.c. With `temporary` the run and the folder it stands in go when the
+ * session has ended. */
+AS_MUST_USE int as_session_open_for_environment(const char *path,
+                                                const struct assay_session_options *options,
+                                                bool temporary, struct assay_error *err);
 
 /* ---- session_data.c ---- */
 

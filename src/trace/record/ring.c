@@ -7,15 +7,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "trace/run/file_limit.h"
+
 int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
                    struct assay_error *err)
 {
     struct as_ring_header header = {
         .version = AS_RING_VERSION, .n_chunks = n_chunks, .pid = (uint64_t)getpid()};
+    struct as_file_limit limit;
+    ssize_t written;
 
     memcpy(header.magic, AS_RING_MAGIC, sizeof header.magic);
     memcpy(header.id, id, AS_RUN_ID_BYTES);
-    if (pwrite(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+    as_file_limit_enter(&limit);
+    written = pwrite(fd, &header, sizeof header, 0);
+    as_file_limit_leave(&limit);
+    if (written != (ssize_t)sizeof header)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write the ring file");
     return ASSAY_OK;
 }
@@ -24,14 +31,17 @@ int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
  * first. */
 static bool reserve(int fd, uint64_t offset, size_t bytes)
 {
+    struct as_file_limit limit;
+    bool ok;
+
     if (fd < 0)
         return false;
-    if (posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0)
-        return true;
-    (void)!ftruncate(
-        fd,
-        (off_t)offset); /* a part that was reserved would take the last room from the run itself */
-    return false;
+    as_file_limit_enter(&limit);
+    ok = posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0;
+    if (!ok) /* a part that was reserved would take the last room from the run itself */
+        (void)!ftruncate(fd, (off_t)offset);
+    as_file_limit_leave(&limit);
+    return ok;
 }
 
 struct as_lane *as_lane_map(int fd, uint32_t index, uint32_t n_chunks)

@@ -12,12 +12,15 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/output.h"
 #include "trace/record/event_code.h"
 #include "trace/record/layer_now.h"
 #include "trace/record/recorder.h"
+#include "trace/record/session_env.h"
 #include "trace/record/site_table.h"
 #include "trace/run/run_meta.h"
 #include "trace/run/run_path.h"
+#include "trace/run/short_report.h"
 
 #define R as_recorder
 
@@ -131,6 +134,8 @@ static void leave_parent(bool follow)
     R.mover_runs = false;
     R.sleeping = 0;
     R.n_threads = 0;
+    R.report_path[0] = '\0'; /* the parent's */
+    R.temporary = R.from_environment = false;
     forget_losses();
     R.state = follow ? AS_RECORDER_CHILD : AS_RECORDER_CLOSED;
     if (follow) {
@@ -254,6 +259,8 @@ static int take_options(const struct assay_session_options *given, struct assay_
 
     if (rc < 0)
         return rc;
+    if (o->report_path && strlen(o->report_path) >= PATH_MAX)
+        return as_fail(err, ASSAY_ERR_LIMIT, "the path of the report is too long");
     if (o->ring_kib == 0)
         o->ring_kib = 512;
     if (o->ring_kib < 128 || o->ring_kib > 64 * AS_RING_MAX_CHUNKS || o->ring_kib % 64 != 0)
@@ -299,7 +306,8 @@ static int configure(const char *path, const struct assay_session_options *o,
     R.clock_reason = choice.reason;
     R.wait_when_full = o->overflow == ASSAY_OVERFLOW_WAIT;
     R.follow_fork = o->fork == ASSAY_FORK_FOLLOW;
-    R.drains_inline = R.paused = false;
+    R.drains_inline = R.paused = R.from_environment = R.temporary = false;
+    (void)snprintf(R.report_path, sizeof R.report_path, "%s", o->report_path ? o->report_path : "");
     R.n_chunks = o->ring_kib / 64;
     R.n_threads = 0;
     R.pair_ticks = R.floor_ticks = 0;
@@ -350,11 +358,19 @@ static int open_locked(const char *path, const struct assay_session_options *o,
     char temp_run[PATH_MAX] = "", temp_ring[PATH_MAX] = "";
     int rc;
 
+    if (R.state != AS_RECORDER_CLOSED && R.from_environment)
+        return as_fail(
+            err, ASSAY_ERR_STATE,
+            "the environment (ASSAY_RUN or ASSAY_REPORT) already has this process recorded "
+            "into %s: unset it to let the program choose",
+            R.path);
     if (R.state != AS_RECORDER_CLOSED)
         return as_fail(err, ASSAY_ERR_STATE, "a session is already recording into %s", R.path);
     rc = prepare_process(err);
     if (rc == ASSAY_OK)
         rc = as_run_path_check(path, err);
+    if (rc == ASSAY_OK)
+        rc = as_folder_make_above(path, 0777, err);
     if (rc == ASSAY_OK)
         rc = configure(path, o, err);
     if (rc < 0)
@@ -396,8 +412,8 @@ out:
     return rc;
 }
 
-int assay_session_open(const char *path, const struct assay_session_options *options,
-                       struct assay_error *err)
+static int open_session(const char *path, const struct assay_session_options *options,
+                        struct assay_error *err)
 {
     struct assay_session_options o;
     sigset_t saved;
@@ -416,6 +432,45 @@ int assay_session_open(const char *path, const struct assay_session_options *opt
     pthread_mutex_unlock(&R.lock);
     as_signals_restore(&saved);
     return rc;
+}
+
+int assay_session_open(const char *path, const struct assay_session_options *options,
+                       struct assay_error *err)
+{
+    return open_session(path, options, err);
+}
+
+int as_session_open_for_environment(const char *path, const struct assay_session_options *options,
+                                    bool temporary, struct assay_error *err)
+{
+    int rc = open_session(path, options, err);
+
+    if (rc == ASSAY_OK) { /* the library is being loaded: nobody else looks yet */
+        R.from_environment = true;
+        R.temporary = temporary;
+    }
+    return rc;
+}
+
+/* Whether the marks and calls of the program come to this copy of the recorder. A plugin may have
+ * another in it, whose public functions the dynamic linker leads to the program's; its own state is
+ * then never used. */
+ASSAY_API char assay_recorder_;
+ASSAY_API char assay_recorder_ = 1;
+extern __attribute__((alias("assay_recorder_"), visibility("hidden"))) char own_recorder;
+
+static bool is_in_use(void)
+{
+    const char *used = &assay_recorder_, *own = &own_recorder;
+
+    __asm__("" : "+r"(used), "+r"(own)); /* the compiler may hold two names for two objects */
+    return used == own;
+}
+
+__attribute__((constructor)) static void open_at_start(void)
+{
+    if (is_in_use())
+        as_session_from_environment();
 }
 
 /* ---- ending ---- */
@@ -494,25 +549,74 @@ static int close_locked(struct assay_error *err)
     return rc;
 }
 
-int assay_session_close(struct assay_error *err)
+static int put_report(const char *run, const char *path, struct assay_error *err)
 {
+    bool to_stderr = strcmp(path, "-") == 0;
+    struct as_out out;
+    int rc = to_stderr ? as_out_fd(&out, STDERR_FILENO, "standard error", err)
+                       : as_out_file(&out, path, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_short_report(run, &out, err);
+    if (rc < 0) {
+        as_out_drop(&out);
+        return rc;
+    }
+    return as_out_close(&out, err);
+}
+
+/* What follows a session that has ended: its report, and the end of a run that was made for the
+ * report alone. */
+static int finish(const char *run, const char *report, bool temporary, struct assay_error *err)
+{
+    int rc = report[0] ? put_report(run, report, err) : ASSAY_OK;
+
+    if (temporary)
+        as_run_path_remove_alone(run);
+    return rc;
+}
+
+/* Only the recorder's own state is looked at: the public functions may lead to another copy. */
+static int close_session(bool by_program, struct assay_error *err)
+{
+    char run[PATH_MAX], report[PATH_MAX];
+    bool temporary, recorded;
     sigset_t saved;
-    int rc;
+    int rc, finished;
 
     if (!is_owner())
         return as_fail(err, ASSAY_ERR_STATE, "no session is open");
     as_signals_block(&saved);
     pthread_mutex_lock(&R.lock);
-    rc = close_locked(err);
+    if (by_program && R.from_environment && R.state != AS_RECORDER_CLOSED) {
+        rc = as_fail(err, ASSAY_ERR_STATE,
+                     "the session was opened by the environment and ends with the program");
+        recorded = false;
+    } else {
+        memcpy(run, R.path, sizeof run);
+        memcpy(report, R.report_path, sizeof report);
+        temporary = R.temporary;
+        recorded = R.state == AS_RECORDER_OPEN;
+        rc = close_locked(err);
+    }
     pthread_mutex_unlock(&R.lock);
     as_signals_restore(&saved);
-    return rc;
+    if (!recorded)
+        return rc;
+    finished = finish(run, report, temporary, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : finished;
+}
+
+int assay_session_close(struct assay_error *err)
+{
+    return close_session(true, err);
 }
 
 __attribute__((destructor)) static void close_at_exit(void)
 {
-    if (assay_session_is_open())
-        assay_session_close(NULL);
+    if (R.state != AS_RECORDER_CLOSED)
+        (void)close_session(false, NULL);
 }
 
 bool assay_session_is_open(void)

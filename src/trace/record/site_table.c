@@ -12,7 +12,6 @@
     ((size_t)AS_BLOCK_MAX_BYTES) /* address space, used as it fills; one block holds it */
 #define AS_SITE_MAX        AS_RUN_MAX_SITES
 #define AS_SITE_HASH_SLOTS (2 * AS_SITE_MAX)
-#define AS_SITE_TEXT_MAX   1000u /* bytes of a name, file, key or value; longer text is cut */
 
 struct site {
     uint32_t hash, category, name_at, name_size; /* the name stands in the log */
@@ -92,6 +91,17 @@ static uint32_t hash_name(const char *name, size_t size, uint32_t category)
     return h;
 }
 
+/* Not memcmp(): in a program built with ThreadSanitizer that is the sanitizer's, which sees the
+ * bytes but not the atomic store that published them, as this library was built without it. */
+static bool same_text(const uint8_t *a, const char *b, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (a[i] != (uint8_t)b[i])
+            return false;
+    }
+    return true;
+}
+
 /* The id, or 0 with the free slot in `*slot_at`. Safe without the lock: slots are filled once,
  * after the site. */
 static uint32_t find(const char *name, size_t size, uint32_t category, uint32_t hash,
@@ -108,7 +118,7 @@ static uint32_t find(const char *name, size_t size, uint32_t category, uint32_t 
             return 0;
         }
         if (s->hash == hash && s->category == category && s->name_size == size &&
-            memcmp(table.log + s->name_at, name, size) == 0)
+            same_text(table.log + s->name_at, name, size))
             return id;
         at = (at + 1) % AS_SITE_HASH_SLOTS;
     }

@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
+#define AS_SITE_TEXT_MAX 1000u /* bytes of a name, file, key or value; longer text is cut */
+
 struct as_site_spec {
     const char *name, *file, *unit; /* file and unit may be NULL */
     uint32_t line, category;

@@ -22,18 +22,24 @@ static void fail_with(struct as_run_maker *m, int code, const struct assay_error
     m->fault.code = code;
 }
 
-static void add_block(struct as_run_maker *m, uint16_t kind, const void *payload, size_t size)
+void as_run_maker_block(struct as_run_maker *m, uint16_t kind, const void *payload, size_t size,
+                        uint32_t records)
 {
     if (m->fault.code)
         return;
     if (size > AS_BLOCK_MAX_BYTES) {
         (void)as_fail(&m->fault, ASSAY_ERR_LIMIT, "%zu bytes are too many for one block of a run",
                       size);
-    } else if (!as_run_writer_add(&m->file, kind, payload, size, 0)) {
+    } else if (!as_run_writer_add(&m->file, kind, payload, size, records)) {
         errno = m->file.sys;
         (void)as_fail_sys(&m->fault, ASSAY_ERR_IO, "cannot write %s",
                           m->path[0] ? m->path : "the run");
     }
+}
+
+static void add_block(struct as_run_maker *m, uint16_t kind, const void *payload, size_t size)
+{
+    as_run_maker_block(m, kind, payload, size, 0);
 }
 
 static void put_facts(struct as_run_maker *m, const char *kind)
@@ -213,10 +219,13 @@ void as_run_maker_rows(struct as_run_maker *m, const char *name, const struct as
 
 static void put_end(struct as_run_maker *m)
 {
-    static const uint8_t nothing[3] = {0, 0, 0}; /* events, lost ones, threads */
+    uint8_t entry[3 * AS_VARINT_MAX], *to = entry;
 
+    to = as_put_varint(to, m->file.events);
+    to = as_put_varint(to, 0); /* lost */
+    to = as_put_varint(to, m->n_threads);
     if (!m->complete)
-        add_block(m, AS_BLOCK_END, nothing, sizeof nothing);
+        add_block(m, AS_BLOCK_END, entry, (size_t)(to - entry));
 }
 
 int as_run_maker_finish(struct as_run_maker *m, struct as_run **run, struct assay_error *err)

@@ -16,6 +16,7 @@ struct as_run_maker {
     char path[PATH_MAX];      /* "": the run is in memory only */
     char temporary[PATH_MAX]; /* until it is complete; "": the run was there before */
     bool complete;            /* the run has its end already */
+    uint32_t n_threads;       /* with spans */
 };
 
 /* Begins a run of that kind. `path` NULL keeps it in memory. An older run there is kept as
@@ -37,6 +38,37 @@ void as_run_maker_put(struct as_run_maker *m, const char *name, const struct as_
 /* A table: declared columns, `n` rows in as many blocks as they need. */
 void as_run_maker_rows(struct as_run_maker *m, const char *name, const struct as_json_shape *shape,
                        const void *rows, size_t n);
+
+/* ---- run_maker_spans.c: spans that were kept one by one ---- */
+
+/* Which clock their times are of, and what it said when. Before any span. */
+void as_run_maker_clock(struct as_run_maker *m, enum as_clock_kind kind,
+                        const struct as_clock_anchor *anchor, size_t n);
+
+/* What an id stands for; `category` as in assay/scope.h. */
+void as_run_maker_site(struct as_run_maker *m, uint32_t id, uint32_t category, const char *name);
+
+#define AS_MADE_NOTES 4
+
+/* A call that ended. Those of one thread nest by depth and time. */
+struct as_made_span {
+    uint64_t start_ticks, end_ticks;
+    uint32_t thread, tid, site;
+    uint16_t depth;
+    bool failed;
+    size_t n_notes; /* the first AS_MADE_NOTES are kept */
+    struct {
+        uint32_t key;
+        double value;
+    } note[AS_MADE_NOTES];
+};
+
+/* Adds spans, in any order, which changes. Once. */
+void as_run_maker_spans(struct as_run_maker *m, struct as_made_span *span, size_t n);
+
+/* For the files of the maker alone: adds one block. */
+void as_run_maker_block(struct as_run_maker *m, uint16_t kind, const void *payload, size_t size,
+                        uint32_t records);
 
 /* Completes the run, puts it in place and opens it, as anybody who reads it later will. The maker
  * is empty afterwards, also when that fails. */

@@ -52,6 +52,11 @@ static long recorded_by(const char *path)
     return pid;
 }
 
+bool as_run_path_is_recorded(const char *path)
+{
+    return recorded_by(path) != 0;
+}
+
 int as_run_path_check(const char *path, struct assay_error *err)
 {
     char magic[8] = {0};
@@ -82,6 +87,21 @@ int as_run_path_check(const char *path, struct assay_error *err)
     if (pid)
         return as_fail(err, ASSAY_ERR_STATE, "process %ld is recording into %s", pid, path);
     return ASSAY_OK;
+}
+
+void as_run_path_remove_alone(const char *path)
+{
+    char folder[PATH_MAX];
+    char *slash;
+
+    (void)unlink(path);
+    if (!fits(snprintf(folder, sizeof folder, "%s", path), sizeof folder))
+        return;
+    slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    if (slash && slash > folder)
+        (void)rmdir(folder);
 }
 
 int as_run_path_create(char *temp, size_t capacity, const char *path, struct assay_error *err)

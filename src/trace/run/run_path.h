@@ -18,6 +18,12 @@ bool as_run_path_child(char *out, size_t capacity, const char *path, long pid);
 /* Whether `path` may become a run: free, or an older run that nobody is recording. */
 AS_MUST_USE int as_run_path_check(const char *path, struct assay_error *err);
 
+/* Whether a process records into `path` now. */
+bool as_run_path_is_recorded(const char *path);
+
+/* Removes a run that is alone in its folder, and the folder. */
+void as_run_path_remove_alone(const char *path);
+
 /* Creates an empty file for a name that will be `path`, under a name of this process written to
  * `temp`. */
 AS_MUST_USE int as_run_path_create(char *temp, size_t capacity, const char *path,

@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "trace/run/file_limit.h"
 
 /* Both parts at `offset`, whatever signals and short writes say. */
-static bool write_at(int fd, struct iovec *part, int n_parts, uint64_t offset)
+static bool write_parts(int fd, struct iovec *part, int n_parts, uint64_t offset)
 {
     while (n_parts > 0) {
         ssize_t n = pwritev(fd, part, n_parts, (off_t)offset);
@@ -31,6 +32,17 @@ static bool write_at(int fd, struct iovec *part, int n_parts, uint64_t offset)
         }
     }
     return true;
+}
+
+static bool write_at(int fd, struct iovec *part, int n_parts, uint64_t offset)
+{
+    struct as_file_limit limit;
+    bool ok;
+
+    as_file_limit_enter(&limit);
+    ok = write_parts(fd, part, n_parts, offset);
+    as_file_limit_leave(&limit);
+    return ok;
 }
 
 int as_run_writer_open(struct as_run_writer *w, int fd, const struct as_run_header *header,

@@ -41,7 +41,13 @@ struct as_span_walker {
     uint32_t mark_kind; /* that mark, until its second half came */
     uint64_t fruitless; /* frames looked at for ends that had no begin */
     uint64_t lost_low;
-    uint64_t event_ns; /* of the last begin, end or iteration */
+    uint64_t event_ns;     /* of the last begin, end or iteration */
+    struct as_point point; /* waits for its data */
+    bool has_point;
+    char text[ASSAY_MESSAGE_MAX + 1];
+    uint32_t text_size;
+    struct as_lock_span lock[AS_LOCKS_HELD]; /* by slot; `thread` is NULL in a free one */
+    uint32_t n_locks;                        /* slots that may be in use */
 };
 
 static void close_top(struct as_span_walker *w, uint64_t ns, enum as_span_state state)
@@ -196,6 +202,137 @@ static void take_cpu(struct as_span_walker *w, uint64_t cpu_ns)
     }
 }
 
+/* ---- points ---- */
+
+static void tell_point(struct as_span_walker *w)
+{
+    if (!w->has_point)
+        return;
+    w->has_point = false;
+    w->text[w->text_size] = '\0';
+    w->point.text = w->text;
+    if (w->v->point)
+        w->v->point(w->v->user, &w->point);
+}
+
+static void begin_point(struct as_span_walker *w, uint32_t site, uint64_t ns)
+{
+    w->point = (struct as_point){.thread = w->thread, .ns = ns, .site = site};
+    w->text_size = 0;
+    w->has_point = true;
+}
+
+static void take_text(struct as_span_walker *w, uint64_t bits)
+{
+    if (!w->has_point)
+        return;
+    w->point.role = AS_POINT_MESSAGE;
+    for (unsigned i = 0; i < 8 && w->text_size < ASSAY_MESSAGE_MAX; i++) {
+        char c = (char)(bits >> 8 * i & 0xff);
+
+        if (!c)
+            break;
+        w->text[w->text_size++] = c;
+    }
+}
+
+/* A role that this version does not know leaves an instant event. */
+static void take_id(struct as_span_walker *w, uint32_t role, uint64_t id)
+{
+    if (!w->has_point || w->point.role != AS_POINT_INSTANT || role >= AS_POINT_MESSAGE)
+        return;
+    w->point.role = (enum as_point_role)role;
+    w->point.id = id;
+}
+
+/* ---- locks ---- */
+
+/* The lock of that site taken or waited for last; NULL when there is none. */
+static struct as_lock_span *find_lock(struct as_span_walker *w, uint32_t site, bool taken)
+{
+    struct as_lock_span *found = NULL;
+
+    for (uint32_t i = 0; i < w->n_locks; i++) {
+        struct as_lock_span *l = &w->lock[i];
+
+        if (l->thread && l->site == site && l->taken == taken &&
+            (!found || l->wait_ns >= found->wait_ns))
+            found = l;
+    }
+    return found;
+}
+
+static struct as_lock_span *add_lock(struct as_span_walker *w, uint32_t site, uint64_t ns)
+{
+    uint32_t slot = 0;
+
+    while (slot < w->n_locks && w->lock[slot].thread)
+        slot++;
+    if (slot == AS_LOCKS_HELD) {
+        w->counts.stray_locks++;
+        return NULL;
+    }
+    w->n_locks = slot == w->n_locks ? slot + 1 : w->n_locks;
+    w->lock[slot] = (struct as_lock_span){
+        .thread = w->thread, .site = site, .slot = slot, .wait_ns = ns, .held_ns = ns};
+    return &w->lock[slot];
+}
+
+static void end_lock(struct as_span_walker *w, struct as_lock_span *l, uint64_t ns,
+                     enum as_lock_state state)
+{
+    if (!l->taken)
+        l->held_ns = ns;
+    l->freed_ns = ns;
+    l->state = state;
+    if (w->v->lock)
+        w->v->lock(w->v->user, l);
+    l->thread = NULL;
+    while (w->n_locks && !w->lock[w->n_locks - 1].thread)
+        w->n_locks--;
+}
+
+static void end_locks(struct as_span_walker *w, uint64_t ns, enum as_lock_state state)
+{
+    for (uint32_t i = w->n_locks; i-- > 0;) {
+        if (w->lock[i].thread)
+            end_lock(w, &w->lock[i], ns > w->lock[i].held_ns ? ns : w->lock[i].held_ns, state);
+    }
+}
+
+static void wait_for_lock(struct as_span_walker *w, uint32_t site, uint64_t ns)
+{
+    struct as_lock_span *l = find_lock(w, site, false);
+
+    if (l)
+        end_lock(w, l, ns, AS_LOCK_GIVEN_UP);
+    l = add_lock(w, site, ns);
+    if (l)
+        l->contended = true;
+}
+
+static void hold_lock(struct as_span_walker *w, uint32_t site, uint64_t ns)
+{
+    struct as_lock_span *l = find_lock(w, site, false);
+
+    if (!l)
+        l = add_lock(w, site, ns);
+    if (!l)
+        return;
+    l->held_ns = ns;
+    l->taken = true;
+}
+
+static void free_lock(struct as_span_walker *w, uint32_t site, uint64_t ns)
+{
+    struct as_lock_span *l = find_lock(w, site, true);
+
+    if (l)
+        end_lock(w, l, ns, AS_LOCK_FREED);
+    else if (!w->after_loss)
+        w->counts.stray_locks++;
+}
+
 /* ---- losses ---- */
 
 static void lose(struct as_span_walker *w, uint64_t from_ns, uint64_t to_ns, uint64_t n_events)
@@ -211,6 +348,7 @@ static void lose(struct as_span_walker *w, uint64_t from_ns, uint64_t to_ns, uin
                   AS_SPAN_CUT);
     w->skipped = 0;
     end_iteration(w, from_ns, true);
+    end_locks(w, from_ns, AS_LOCK_CUT);
     w->after_loss = true;
     if (w->v->loss)
         w->v->loss(w->v->user, from_ns, to_ns, n_events);
@@ -253,6 +391,12 @@ static void take_data(struct as_span_walker *w, const struct as_event *e)
     case AS_RECORD_NOTE:
         add_note(w, e->site, double_of(e->time));
         break;
+    case AS_RECORD_TEXT:
+        take_text(w, e->time);
+        break;
+    case AS_RECORD_ID:
+        take_id(w, e->site, e->time);
+        break;
     default:
         break;
     }
@@ -272,11 +416,13 @@ static void take_event(struct as_span_walker *w, const struct as_event *e)
         take_data(w, e);
         return;
     }
+    if (__builtin_expect(w->has_point, 0))
+        tell_point(w);
     ns = as_timebase_ns(&w->run->time, e->time);
     if (ns < w->counts.last_ns)
         ns = w->counts.last_ns;
     w->counts.last_ns = ns;
-    if (e->kind <= AS_RECORD_ITER_END)
+    if (e->kind <= AS_RECORD_ITER_END || e->kind >= AS_RECORD_POINT)
         w->event_ns = ns;
     switch (e->kind) {
     case AS_RECORD_BEGIN:
@@ -320,6 +466,18 @@ static void take_event(struct as_span_walker *w, const struct as_event *e)
             w->v->wait(w->v->user, w->mark_ns, ns);
         w->mark_kind = AS_RECORD_NONE;
         break;
+    case AS_RECORD_POINT:
+        begin_point(w, e->site, ns);
+        break;
+    case AS_RECORD_LOCK_WAIT:
+        wait_for_lock(w, e->site, ns);
+        break;
+    case AS_RECORD_LOCK_HELD:
+        hold_lock(w, e->site, ns);
+        break;
+    case AS_RECORD_LOCK_FREE:
+        free_lock(w, e->site, ns);
+        break;
     default:
         break;
     }
@@ -329,6 +487,7 @@ static void finish(struct as_span_walker *w)
 {
     const struct as_run_thread *t = w->thread;
 
+    tell_point(w);
     if (t->pending_lost) {
         uint64_t from_ns = as_timebase_ns(&w->run->time, t->pending_from);
         uint64_t to_ns = as_timebase_ns(&w->run->time, t->pending_to);
@@ -339,6 +498,7 @@ static void finish(struct as_span_walker *w)
     while (w->depth)
         close_top(w, w->counts.last_ns,
                   w->stack[w->depth - 1].by_switch ? AS_SPAN_UNCLOSED : AS_SPAN_OPEN);
+    end_locks(w, w->counts.last_ns, AS_LOCK_OPEN);
     end_iteration(w, w->counts.last_ns, true);
     tell_ended(w);
 }
@@ -392,8 +552,10 @@ int as_span_walker_step(struct as_span_walker *w, struct assay_error *err)
             w->begun = true;
         }
     }
-    if (batch.after_gap)
+    if (batch.after_gap) {
+        tell_point(w);
         lose(w, w->counts.last_ns, w->counts.last_ns, 0);
+    }
     for (size_t i = 0; i < batch.n_events; i++)
         take_event(w, &batch.event[i]);
     w->counts.events += batch.n_events;

@@ -4,8 +4,10 @@
 #ifndef AS_TRACE_RUN_SPAN_WALK_H
 #define AS_TRACE_RUN_SPAN_WALK_H
 
+#include "trace/record/record.h"
 #include "trace/run/run_reader.h"
 
+#define AS_LOCKS_HELD     32 /* locks of one thread at a time that are followed */
 #define AS_SPAN_MAX_NOTES 8
 
 enum as_span_state {
@@ -38,6 +40,34 @@ struct as_iteration {
     bool cut; /* it ended with the recording or in a loss, not with a mark */
 };
 
+/* An instant event, a message, or a point of an async span or a flow. */
+struct as_point {
+    const struct as_run_thread *thread;
+    uint64_t ns, id;
+    uint32_t site;
+    enum as_point_role role;
+    const char *text; /* of a message, NUL-terminated and not yet checked; "" for the others */
+};
+
+enum as_lock_state {
+    AS_LOCK_FREED,    /* taken and given back */
+    AS_LOCK_GIVEN_UP, /* waited for and not taken; held and freed are where the wait was found over
+                       */
+    AS_LOCK_CUT,      /* events were lost meanwhile */
+    AS_LOCK_OPEN      /* held or waited for when the recording ended */
+};
+
+/* One time that a thread took a lock. */
+struct as_lock_span {
+    const struct as_run_thread *thread;
+    uint64_t wait_ns, held_ns, freed_ns; /* the wait began, the lock was taken, given back */
+    uint32_t site;
+    uint32_t slot;  /* no two that overlap on a thread have the same */
+    bool contended; /* the thread waited; wait_ns equals held_ns otherwise */
+    bool taken;     /* false: it was still waiting */
+    enum as_lock_state state;
+};
+
 /* Any of these may be NULL. Times never run backwards within a thread. */
 struct as_span_visitor {
     void *user;
@@ -48,6 +78,9 @@ struct as_span_visitor {
     void (*loss)(void *user, uint64_t from_ns, uint64_t to_ns,
                  uint64_t n_events); /* 0 events: how many is unknown */
     void (*wait)(void *user, uint64_t from_ns, uint64_t to_ns);
+    void (*point)(void *user, const struct as_point *point);   /* once its data is known: before the
+                                                                  next event */
+    void (*lock)(void *user, const struct as_lock_span *lock); /* when it is given back */
 };
 
 /* What one walk saw beside the spans. */
@@ -56,6 +89,7 @@ struct as_walk_counts {
     uint64_t stray_ends;       /* no such span was open */
     uint64_t stray_after_loss; /* the same, but its begin may have been lost */
     uint64_t too_deep;         /* begun below AS_RUN_MAX_DEPTH levels; not followed */
+    uint64_t stray_locks;      /* given back and not held; or more held at once than are followed */
     uint64_t displaced, backwards, bad;
     uint64_t first_ns, last_ns; /* of the thread's events */
 };

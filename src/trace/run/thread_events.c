@@ -11,6 +11,9 @@
 /* Records that one mark may be followed by: see trace/record/marks.c. */
 #define AS_MOST_DATA 4
 
+/* The same of a mark that is stored with signals held back, and thus never moves. */
+#define AS_MOST_RECORDS AS_MESSAGE_RECORDS
+
 /* Handlers that interrupt one another in the midst of a mark. */
 #define AS_MOST_NESTED 8
 
@@ -160,7 +163,7 @@ static size_t count_settled(const struct as_event *event, size_t n)
     size_t at = n, settled = n;
     unsigned timed = 0;
 
-    while (at > 0 && timed < AS_MOST_NESTED && n - at < (size_t)AS_MOST_NESTED * AS_MOST_DATA) {
+    while (at > 0 && timed < AS_MOST_NESTED && n - at < (size_t)AS_MOST_NESTED * AS_MOST_RECORDS) {
         if (as_kind_is_timed(event[--at].kind)) {
             settled = at;
             timed++;
