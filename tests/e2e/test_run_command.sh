@@ -64,7 +64,8 @@ check "help tells of the exit status" grep -q "exit status is that of the comman
 # The run file.
 mkdir here && (cd here && "$assay" run true && "$assay" run true) || fail "run.assay is the name when none is given"
 check "an older run is kept" test -s here/run.assay.old
-exits 3 "a run that cannot be written" "$assay" run -o "$tmp/nowhere/r.assay" -- touch ran
+check "a folder that is missing is made" sh -c "'$assay' run -o '$tmp/new/folder/r.assay' -- true && test -s '$tmp/new/folder/r.assay'"
+exits 3 "a run that cannot be written" "$assay" run -o /proc/nowhere/r.assay -- touch ran
 says "nowhere"
 check "and the command was not started" test ! -e ran
 echo "not a run" >other
