@@ -46,10 +46,10 @@ struct assay_leak_incident {
     double start_memory_mb, end_memory_mb, net_growth_mb;
     double mb_per_step;   /* of that line */
     double mb_per_second; /* NaN when time did not pass */
-    double p_value;       /* Mann and Kendall, two-sided, corrected for readings that depend on each
-                             other: of the surest of the ranges of readings in which growth was
-                             found, and so always below the option of this name */
-    double tau;           /* of the whole incident */
+    /* Mann and Kendall, two-sided, corrected for readings that depend on each other: of the surest
+     * of the ranges of readings in which growth was found, and so below the option of this name. */
+    double p_value;
+    double tau;                   /* of the whole incident */
     double seconds_to_exhaustion; /* at this rate, of the headroom that was set; NaN: unknown */
 };
 

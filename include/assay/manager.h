@@ -509,7 +509,7 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
 
 #define ASSAY_MANAGER_LAYER_NAMED(var, manager, name)                                              \
     struct assay_manager_scope var                                                                 \
-        __attribute__((unused)) = {NULL, {NULL, 0, NULL, 0}, NULL, 0, NULL, false}
+        __attribute__((unused)) = {NULL, {NULL, 0, 0, 0, 0}, NULL, 0, NULL, false}
 #define ASSAY_MANAGER_LAYER(manager, name)     ((void)(0 && (manager)))
 #define ASSAY_MANAGER_FUNCTION(manager)        ((void)(0 && (manager)))
 #define ASSAY_MANAGER_CALL(manager, name, ...) (__VA_ARGS__)

@@ -285,9 +285,9 @@ ASSAY_API void assay_message(const char *text);
 ASSAY_API void assay_instant(const char *name);
 
 /* A span that may end on another thread than it began on: a request, a transfer, a task in a queue.
- * `id` tells those of one name from one another while they are open, a pointer will do. Reports
- * have how many there were, how long they took, and which did not end. A span is not a layer: it is
- * in no self time. */
+ * `id` identifies one of the spans of a name that are open at the same time, a pointer will do.
+ * Reports have how many there were, how long they took, and which did not end. A span is not a
+ * layer: it is in no self time. */
 ASSAY_API void assay_async_begin(const char *name, uint64_t id);
 ASSAY_API void assay_async_end(const char *name, uint64_t id);
 

@@ -12,8 +12,8 @@
  *
  * Then `assay report run.assay`. Link with -lassay-trace (needs libc alone) or -lassay. Every call
  * may be made from any thread. A call that can fail returns 0 or a negative enum assay_code and
- * fills `err`, which may be NULL. The library never exits and installs no signal handler; it prints
- * and reads the environment in one case:
+ * fills `err`, which may be NULL. The library never exits and installs no signal handler. It prints
+ * only the report that the program asks for (report_path), and reads the environment in one case:
  *
  * A program that only has marks needs no call at all. When it is started with ASSAY_RUN=FILE, a
  * session is opened before main() and closed when the program ends. "%p" in FILE is the process id,
@@ -24,8 +24,8 @@
  * when the program ends, ASSAY_REPORT=FILE writes it to a file; without ASSAY_RUN the run itself is
  * not kept. While such a session is open, assay_session_open() and assay_session_close() fail with
  * ASSAY_ERR_STATE: the environment's session goes on to the end of the program. When it cannot be
- * opened, one line at standard error says why and the program runs unrecorded. Programs with raised
- * privileges (setuid) ignore all of it. */
+ * opened, one line at standard error reports why and the program runs unrecorded. Programs with
+ * raised privileges (setuid) ignore all of it. */
 #ifndef ASSAY_SESSION_H
 #define ASSAY_SESSION_H
 

@@ -25,12 +25,12 @@ struct as_layer_day as_layer_clock_day(const struct as_layer_clock *clock)
 {
     struct as_clock_anchor now = as_clock_read_anchor(clock->kind);
     struct as_layer_day day = {.from_ticks = clock->start.ticks,
-                               .start_seconds = (double)clock->start.real_ns * 1e-9,
-                               .seconds_a_tick = clock->ns_a_tick * 1e-9};
+                               .start_seconds = (double)clock->start.real_ns / 1e9,
+                               .seconds_a_tick = clock->ns_a_tick / 1e9};
 
     /* Over a second the anchors tell the rate better than the calibration did. */
     if (now.mono_ns - clock->start.mono_ns > LONG_NS && now.ticks > clock->start.ticks)
-        day.seconds_a_tick = (double)(now.mono_ns - clock->start.mono_ns) * 1e-9 /
+        day.seconds_a_tick = (double)(now.mono_ns - clock->start.mono_ns) / 1e9 /
                              (double)(now.ticks - clock->start.ticks);
     return day;
 }

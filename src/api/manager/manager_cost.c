@@ -10,6 +10,7 @@
 #define MARK_LONG     8u      /* longer than this many usual ones, ... */
 #define MARK_OURS_NS  100000u /* ... and than our longest readings: the thread was preempted */
 #define BARE_OURS_NS  10000u  /* likewise where nothing is read */
+#define FIRST_OURS_NS 500000u /* likewise of the first, which make a lane */
 #define BARE_MARKS    16u     /* one in so many is measured where no profiler is fed */
 
 #define COST_CALLS 512 /* of an empty layer */
@@ -43,13 +44,14 @@ void as_mark_cost_end(struct assay_manager *m, const struct as_mark_cost *cost, 
     uint64_t ns = as_layer_clock_ns(&m->clock, cost->from_ticks, ticks);
     const uint64_t waited = as_mark_waited_ns - cost->waited_ns;
     const uint64_t n = atomic_fetch_add_explicit(&m->n_marks, cost->weight, memory_order_relaxed);
-    const uint64_t least = cost->weight == 1 ? MARK_OURS_NS : BARE_OURS_NS;
+    const uint64_t least = n < MARKS_SETTLED   ? FIRST_OURS_NS
+                           : cost->weight == 1 ? MARK_OURS_NS
+                                               : BARE_OURS_NS;
     uint64_t most = n ? atomic_load_explicit(&m->cost_ns, memory_order_relaxed) / n : 0;
 
     most = MARK_LONG * most > least ? MARK_LONG * most : least;
     ns = ns > waited ? ns - waited : 0;
-    if (n >= MARKS_SETTLED && ns > most)
-        ns = most;
+    ns = ns < most ? ns : most;
     atomic_fetch_add_explicit(&m->cost_ns, ns * cost->weight, memory_order_relaxed);
 }
 
