@@ -27,7 +27,7 @@ void assay_layer_profile_free(struct assay_layer_profile *profile)
 const struct assay_layer_stats *assay_layer_profile_find(const struct assay_layer_profile *profile,
                                                          const char *layer)
 {
-    for (size_t i = 0; i < profile->n_layers; i++) {
+    for (size_t i = 0; profile && layer && i < profile->n_layers; i++) {
         if (strcmp(profile->layers[i].layer, layer) == 0)
             return &profile->layers[i];
     }

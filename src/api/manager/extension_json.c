@@ -17,8 +17,10 @@ struct assay_json {
 /* The place for a value: its key is written, or there is none to write. */
 static bool place(struct assay_json *json, const char *key)
 {
-    bool array = json->array[json->depth];
+    bool array = json && json->array[json->depth];
 
+    if (!json)
+        return false;
     if (!json->wrong && array && key)
         json->wrong = "the profiler gave a key inside an array";
     if (!json->wrong && !array && !key)
@@ -56,7 +58,7 @@ void assay_json_flag(struct assay_json *json, const char *key, bool value)
 
 static void open_one(struct assay_json *json, const char *key, bool array)
 {
-    if (json->depth + 1 == DEPTH && !json->wrong)
+    if (json && json->depth + 1 == DEPTH && !json->wrong)
         json->wrong = "the profiler nested its part too deep";
     if (!place(json, key))
         return;
@@ -79,6 +81,8 @@ void assay_json_array(struct assay_json *json, const char *key)
 
 void assay_json_close(struct assay_json *json)
 {
+    if (!json)
+        return;
     if (!json->wrong && json->depth == 0)
         json->wrong = "the profiler closed more than it opened";
     if (json->wrong)
