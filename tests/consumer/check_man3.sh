@@ -21,6 +21,8 @@ for page in assay-manager assay-session assay-experiment-witness assay_manager_n
         grep -q "^\.SH $part" "man3/$page.3" || fail "$page(3) has no $part"
     done
 done
+grep -q 'ASSAY_SCOPE(name)' man3/assay-scope.3 || fail 'assay-scope(3) has no ASSAY_SCOPE'
+[ "$(cat man3/ASSAY_SCOPE.3)" = '.so man3/assay-scope.3' ] || fail 'ASSAY_SCOPE does not refer to its header'
 grep -q '^\.SH RETURN VALUE' man3/assay_manager_new.3 || fail 'assay_manager_new(3) has no RETURN VALUE'
 [ "$(cat man3/assay_manager_disable.3)" = '.so man3/assay_manager_enable.3' ] || fail 'disable does not refer to enable'
 if command -v groff >/dev/null; then
