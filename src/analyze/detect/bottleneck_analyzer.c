@@ -387,7 +387,7 @@ int assay_bottleneck_analyzer_record(struct assay_bottleneck_analyzer *a, const 
                                      const struct assay_layer_metrics *metrics,
                                      struct assay_error *err)
 {
-    struct assay_layer_metrics m;
+    struct assay_layer_metrics m = {0};
     double *const optional[] = {
         &m.execution_seconds,
         &m.self_seconds,
