@@ -31,11 +31,19 @@ struct as_layer_cell {
     uint64_t *own; /* beside `sample`: without layers inside; NULL: no call had any so far */
 };
 
+#define AS_LAYER_LATE 4u
+
 struct as_layer_frame {
     struct as_layer_cell *cell; /* NULL: there was no memory for it */
     uint64_t start_ticks, inner_ns;
     uint64_t excused_ns; /* within it, of no layer */
     uint64_t before_ns;  /* before it, of no layer */
+    /* The last layers inside it: a signal handler's may have begun after it ended, while its end
+     * was on its way. */
+    struct {
+        uint64_t start_ticks, ns, excused_ns;
+    } last[AS_LAYER_LATE];
+    uint32_t n_inner;
 };
 
 struct as_layer_thread {

@@ -156,6 +156,7 @@ void as_layer_profile_begin(struct as_layer_profile *p, struct as_layer_thread *
                             uint64_t ticks, uint64_t before_ns)
 {
     struct as_layer_cell *cell = cell_of(p, site);
+    struct as_layer_frame *frame;
 
     p->no_memory += !cell;
     if (t->beyond || (t->depth == t->capacity && !grow_frames(t))) {
@@ -163,8 +164,12 @@ void as_layer_profile_begin(struct as_layer_profile *p, struct as_layer_thread *
         t->beyond++;
         return;
     }
-    t->frame[t->depth++] =
-        (struct as_layer_frame){.cell = cell, .start_ticks = ticks, .before_ns = before_ns};
+    frame = &t->frame[t->depth++];
+    frame->cell = cell;
+    frame->start_ticks = ticks;
+    frame->before_ns = before_ns;
+    frame->inner_ns = frame->excused_ns = 0;
+    frame->n_inner = 0;
 }
 
 /* The layer around it has this one inside, and what profiling it took. */
@@ -177,6 +182,22 @@ static void tell_outer(struct as_layer_thread *t, const struct as_layer_frame *i
         return;
     outer->inner_ns += duration_ns;
     outer->excused_ns += inner->before_ns + inner->excused_ns;
+    outer->last[outer->n_inner % AS_LAYER_LATE].start_ticks = inner->start_ticks;
+    outer->last[outer->n_inner % AS_LAYER_LATE].ns = duration_ns;
+    outer->last[outer->n_inner++ % AS_LAYER_LATE].excused_ns = inner->before_ns + inner->excused_ns;
+}
+
+/* Layers that began after this one ended are not inside it. */
+static void leave_out_late(struct as_layer_frame *frame, uint64_t end_ticks)
+{
+    const uint32_t n = frame->n_inner < AS_LAYER_LATE ? frame->n_inner : AS_LAYER_LATE;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (frame->last[i].start_ticks < end_ticks)
+            continue;
+        frame->inner_ns -= frame->last[i].ns;
+        frame->excused_ns -= frame->last[i].excused_ns;
+    }
 }
 
 static void keep_call(struct as_layer_profile *p, const struct as_layer_thread *t,
@@ -220,6 +241,7 @@ bool as_layer_profile_end(struct as_layer_profile *p, struct as_layer_thread *t,
     if (!t->depth)
         return false;
     frame = &t->frame[--t->depth];
+    leave_out_late(frame, how->ticks);
     whole_ns = as_layer_clock_ns(&p->clock, frame->start_ticks, how->ticks);
     inner_ns = frame->inner_ns + frame->excused_ns;
     *call = (struct as_layer_call){.self_ns = whole_ns > inner_ns ? whole_ns - inner_ns : 0,

@@ -130,7 +130,7 @@ static struct as_mark_thread *find_place(const struct as_mark_set *set, uint32_t
 /* What the last owner left open will never end. */
 static void take_over(struct as_mark_set *set, struct as_mark_thread *t)
 {
-    struct assay_record_ *r;
+    struct as_mark_slots slots;
 
     t->depth = t->owed = 0;
     t->forgotten = t->serial;
@@ -140,9 +140,9 @@ static void take_over(struct as_mark_set *set, struct as_mark_thread *t)
     t->key = &as_mark_now;
     t->owner = as_mark_now.self;
     t->tid = (pid_t)syscall(SYS_gettid);
-    r = as_mark_claim(set, t, 1);
-    if (r)
-        as_mark_store(r, set->next_number++, AS_MARK_RESTART, (uint32_t)t->tid);
+    slots = as_mark_claim(set, t, 1);
+    if (slots.at)
+        as_mark_put(&slots, set->next_number++, AS_MARK_RESTART, (uint32_t)t->tid);
     else
         t->owner = 0; /* the next mark tries again */
 }
@@ -209,9 +209,12 @@ uint32_t as_mark_site_slow(struct as_mark_cached *cached, const char *name)
 static void pad_rest(uintptr_t slot)
 {
     const uintptr_t chunk = slot & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1);
+    struct as_mark_slots rest;
 
-    for (; chunk && slot < chunk + ASSAY_CHUNK_END_; slot += sizeof(struct assay_record_))
-        as_mark_store((struct assay_record_ *)slot, 0, AS_RECORD_PAD, 0);
+    if (!chunk || slot >= chunk + ASSAY_CHUNK_END_)
+        return;
+    for (rest = as_mark_slots_at(slot); (uintptr_t)rest.at < chunk + ASSAY_CHUNK_END_;)
+        as_mark_put(&rest, 0, AS_RECORD_PAD, 0);
 }
 
 static void wake_reader(struct as_mark_set *set)
@@ -231,6 +234,7 @@ static bool wait_for(struct as_mark_set *set, struct as_mark_thread *t, uint32_t
     if (t->gave_up && atomic_load(&lane->freed) == t->gave_up_at)
         return false;
 
+    atomic_store_explicit(&t->waits, true, memory_order_relaxed);
     while (!is_free && waited < AS_MARK_WAIT_NS) {
         const uint32_t freed = atomic_load(&lane->freed);
 
@@ -241,6 +245,7 @@ static bool wait_for(struct as_mark_set *set, struct as_mark_thread *t, uint32_t
         }
         waited = as_clock_mono_ns() - from;
     }
+    atomic_store_explicit(&t->waits, false, memory_order_relaxed);
     as_mark_waited_ns += waited;
     atomic_fetch_add_explicit(&set->wait_ns, waited, memory_order_relaxed);
     t->gave_up = !is_free;
@@ -265,27 +270,22 @@ static bool next_chunk(struct as_mark_set *set, struct as_mark_thread *t)
     return true;
 }
 
-struct assay_record_ *as_mark_claim_slow(struct as_mark_set *set, struct as_mark_thread *t,
-                                         uintptr_t slot, size_t n)
+bool as_mark_make_room(struct as_mark_set *set, struct as_mark_thread *t, uintptr_t slot, size_t n)
 {
     const uintptr_t bytes = n * sizeof(struct assay_record_);
-    struct assay_record_ *r = NULL;
     const int kept = errno;
+    bool room = true;
     sigset_t saved;
 
     as_signals_block(&saved);
     pad_rest(slot);
-    while (!r) {
-        if (t->lane->active < t->lane->n_chunks && t->fill.at <= t->fill.end &&
-            t->fill.end - t->fill.at >= bytes) {
-            r = (struct assay_record_ *)t->fill.at;
-            t->fill.at += bytes;
-        } else if (!next_chunk(set, t)) {
-            t->fill.at = t->fill.end; /* every claim moves it on: it must not leave the guard */
-            break;
-        }
-    }
+    /* A handler may have done it. */
+    if (t->lane->active == t->lane->n_chunks || t->fill.at > t->fill.end ||
+        t->fill.end - t->fill.at < bytes)
+        room = next_chunk(set, t);
+    if (!room)
+        t->fill.at = t->fill.end; /* every claim moves it on: it must not leave the guard */
     as_signals_restore(&saved);
     errno = kept;
-    return r;
+    return room;
 }

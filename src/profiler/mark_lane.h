@@ -137,6 +137,7 @@ struct as_mark_thread {
     struct as_memory_moment newest;
     struct as_mark_cached cache[AS_MARK_CACHE];
     struct as_mark_frame *frame; /* [AS_MARK_MAX_DEPTH] */
+    _Atomic bool waits; /* for the reader: it filled the whole lane since the oldest record there */
     _Atomic uint64_t too_deep, dropped, pairs_dropped;
     /* Whose it is; under the lock of the set. */
     const void *key;
@@ -144,8 +145,9 @@ struct as_mark_thread {
     pid_t tid;
     /* Of the reader. */
     uint32_t next_slot;
-    uint64_t hole_ns; /* since when a record is missing; 0: none is */
-    void *reader;     /* its own */
+    uint32_t hole_looks;   /* at a record that is missing */
+    uint64_t hole_look_ns; /* the last of them */
+    void *reader;          /* its own */
 };
 
 /* The lanes of one manager. */
@@ -159,7 +161,10 @@ struct as_mark_set {
     _Atomic uint32_t wake;     /* changes when a lane is half full; the reader may wait on it */
     _Atomic uint64_t homeless; /* calls on threads beyond the limit */
     _Atomic uint64_t wait_ns;  /* threads waited for the reader */
+    bool has_hole;             /* of the reader: a lane waits for a record, see AS_MARK_HOLE_NS */
 };
+
+#define AS_MARK_HOLE_NS 20000000u /* how long until a reader looks again */
 
 AS_MUST_USE int as_mark_set_new(struct as_mark_set **out, struct assay_error *err);
 /* No thread makes marks any more. Accepts NULL. */
@@ -216,19 +221,38 @@ static inline uint32_t as_mark_site(struct as_mark_thread *t, const char *name, 
     return as_mark_site_slow(cached, name);
 }
 
-struct assay_record_ *as_mark_claim_slow(struct as_mark_set *set, struct as_mark_thread *t,
-                                         uintptr_t slot, size_t n);
+/* Records of a lane, next to each other, and the tag that makes them count. A chunk that its reader
+ * gave up has another tag by then: what comes too late is lost and spoils nothing. */
+struct as_mark_slots {
+    struct assay_record_ *at; /* the next to store; NULL: the lane is full */
+    uint64_t tag;
+};
 
-/* `n` records of the lane, next to each other; every one must be stored. NULL: it is full. */
-static inline struct assay_record_ *as_mark_claim(struct as_mark_set *set, struct as_mark_thread *t,
-                                                  size_t n)
+/* Makes room for `n` records behind `slot`, where there was none. False: the lane is full. */
+bool as_mark_make_room(struct as_mark_set *set, struct as_mark_thread *t, uintptr_t slot, size_t n);
+
+static inline struct as_mark_slots as_mark_slots_at(uintptr_t slot)
+{
+    const uint64_t *tag = (const uint64_t *)(slot & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1));
+
+    return (struct as_mark_slots){(struct assay_record_ *)slot,
+                                  __atomic_load_n(tag, __ATOMIC_RELAXED)};
+}
+
+/* `n` records, every one of which must be stored. They are claimed by one instruction, after any
+ * system call: a signal that was held back meanwhile is delivered before, not between. */
+static inline struct as_mark_slots as_mark_claim(struct as_mark_set *set, struct as_mark_thread *t,
+                                                 size_t n)
 {
     const uintptr_t bytes = n * sizeof(struct assay_record_);
-    uintptr_t slot = assay_claim_(&t->fill.at, bytes);
+    uintptr_t slot;
 
-    if (__builtin_expect((slot & (ASSAY_CHUNK_BYTES_ - 1)) + bytes <= ASSAY_CHUNK_END_, 1))
-        return (struct assay_record_ *)slot;
-    return as_mark_claim_slow(set, t, slot, n);
+    do {
+        slot = assay_claim_(&t->fill.at, bytes);
+        if (__builtin_expect((slot & (ASSAY_CHUNK_BYTES_ - 1)) + bytes <= ASSAY_CHUNK_END_, 1))
+            return as_mark_slots_at(slot);
+    } while (as_mark_make_room(set, t, slot, n));
+    return (struct as_mark_slots){NULL, 0};
 }
 
 #define AS_MARK_SITE_BITS 17
@@ -240,14 +264,18 @@ static inline uint32_t as_mark_layer(uint64_t session, uint32_t site)
     return (uint32_t)session << AS_MARK_SITE_BITS | site;
 }
 
-static inline void as_mark_store(struct assay_record_ *r, uint64_t data, uint32_t kind,
-                                 uint32_t site)
+static inline void as_mark_store(struct assay_record_ *r, uint64_t tag, uint64_t data,
+                                 uint32_t kind, uint32_t site)
 {
-    const uint64_t *tag = (const uint64_t *)((uintptr_t)r & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1));
-
     __atomic_store_n(&r->time, data, __ATOMIC_RELAXED);
-    __atomic_store_n(&r->word, as_record_word(__atomic_load_n(tag, __ATOMIC_RELAXED), kind, site),
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(&r->word, as_record_word(tag, kind, site), __ATOMIC_RELEASE);
+}
+
+/* Stores the next. */
+static inline void as_mark_put(struct as_mark_slots *slots, uint64_t data, uint32_t kind,
+                               uint32_t site)
+{
+    as_mark_store(slots->at++, slots->tag, data, kind, site);
 }
 
 /* ---- the reader ---- */

@@ -8,9 +8,11 @@
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
 
-/* A record that was claimed and is not stored for so long is passed over: its thread left it by
- * longjmp() out of a handler. */
-#define HOLE_NS 1000000000u
+/* A record that was claimed and is still not stored after so many looks, AS_MARK_HOLE_NS apart, is
+ * passed over: its thread left it by longjmp() out of a handler. Time alone does not count: the
+ * process may have been stopped. */
+#define HOLE_LOOKS 50u
+#define HOLE_REACH 64u /* records of the longest usual mark, and some */
 
 struct as_mark_scratch {
     struct assay_metadata pair[AS_MARK_MAX_PAIRS];
@@ -126,9 +128,28 @@ static bool is_given_up(struct as_mark_thread *t)
 {
     const uint64_t now = as_clock_mono_ns();
 
-    if (!t->hole_ns)
-        t->hole_ns = now;
-    return now - t->hole_ns > HOLE_NS;
+    /* A thread that reads is in the middle of no mark; one that waits for us has left this one
+     * behind, or will not come back to it before we go on. */
+    if (t->owner == as_mark_now.self || atomic_load_explicit(&t->waits, memory_order_relaxed))
+        return true;
+
+    if (t->hole_looks == 0 || now - t->hole_look_ns >= AS_MARK_HOLE_NS) {
+        t->hole_looks++;
+        t->hole_look_ns = now;
+    }
+    return t->hole_looks > HOLE_LOOKS;
+}
+
+/* Whether the record at v->at is missing, or nothing was recorded beyond. */
+static bool is_hole(const struct view *v)
+{
+    struct assay_record_ r;
+
+    for (uint32_t i = 1; i <= HOLE_REACH; i++) {
+        if (look(v, v->at + i, &r))
+            return true;
+    }
+    return false;
 }
 
 /* Reads what a chunk holds from where the last reader stopped; returns how many units. */
@@ -143,12 +164,12 @@ static size_t take_chunk(struct as_mark_thread *t, const struct as_chunk *chunk,
         struct as_mark_unit unit;
 
         if (!look(&v, v.at, &r)) {
-            if (!full || !is_given_up(t))
+            if (!(full || is_hole(&v)) || !is_given_up(t))
                 break;
             v.at++;
             continue;
         }
-        t->hole_ns = 0;
+        t->hole_looks = 0;
         v.at++;
         unit.kind = as_word_kind(r.word);
         unit.site = as_word_site(r.word);
@@ -202,7 +223,10 @@ size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, as
     const uint32_t n_threads = atomic_load_explicit(&set->n_threads, memory_order_acquire);
     size_t n = 0;
 
-    for (uint32_t i = 0; i < n_threads; i++)
+    set->has_hole = false;
+    for (uint32_t i = 0; i < n_threads; i++) {
         n += take_lane(set->thread[i], scratch, visit, user);
+        set->has_hole |= set->thread[i]->hole_looks > 0;
+    }
     return n;
 }

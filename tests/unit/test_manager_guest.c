@@ -206,6 +206,55 @@ static void an_outer_layer_ends_after_longjmp(void **state)
     assay_manager_free(m);
 }
 
+static sigjmp_buf escape;
+
+static void jump_out(int number)
+{
+    (void)number;
+    siglongjmp(escape, 1);
+}
+
+/* Now and then the handler leaves a mark in the middle: the manager goes on, and loses no more than
+ * those marks. */
+static void a_handler_may_jump_out_of_a_mark(void **state)
+{
+    const struct itimerval soon = {{0, 0}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = jump_out}, before;
+    struct assay_manager *m = kit_manager(NULL);
+    enum { JUMPS = 200, CALLS = 2000 };
+    static volatile int jumps;
+    const struct assay_layer_stats *s;
+    struct assay_layer_profile *seen;
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    assay_manager_free(m);
+    skip(); /* their runtimes do not follow such a jump */
+#endif
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    jumps = 0;
+    while (jumps < JUMPS) {
+        if (sigsetjmp(escape, 1) == 0) {
+            assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+            for (;;)
+                kit_call(m, "left");
+        }
+        jumps++;
+    }
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    for (int i = 0; i < CALLS; i++)
+        kit_call(m, "after");
+    assert_true(assay_manager_end(m, NULL) >= 0);
+    assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+    s = assay_layer_profile_find(seen, "after");
+    assert_non_null(s);
+    assert_int_equal(s->call_count, CALLS);
+    assert_int_equal(seen->calls_dropped, 0);
+    assay_layer_profile_free(seen);
+    assay_manager_free(m);
+}
+
 static void the_same_place_with_another_name_is_another_layer(void **state)
 {
     struct assay_manager *m = kit_manager("layer");
@@ -477,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_handler_may_interrupt_the_manager),
         cmocka_unit_test(a_handler_may_interrupt_the_heap_and_readers),
         cmocka_unit_test(an_outer_layer_ends_after_longjmp),
+        cmocka_unit_test(a_handler_may_jump_out_of_a_mark),
         cmocka_unit_test(the_same_place_with_another_name_is_another_layer),
         cmocka_unit_test(too_deep_is_counted_and_stays_balanced),
         cmocka_unit_test(a_span_ends_once_and_in_its_turn),

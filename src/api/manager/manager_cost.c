@@ -92,15 +92,15 @@ static double time_calls(struct as_mark_set *set, struct as_mark_thread *t,
     for (int i = 0; i < COST_CALLS; i++) {
         uint32_t slot;
         const uint32_t site = as_mark_site(t, "(empty)", &slot);
-        struct assay_record_ *r = as_mark_claim(set, t, 1);
+        struct as_mark_slots slots = as_mark_claim(set, t, 1);
 
-        if (r)
-            as_mark_store(r, as_layer_clock_ticks(clock), AS_RECORD_BEGIN, site);
-        r = as_mark_claim(set, t, 2);
-        if (!r)
+        if (slots.at)
+            as_mark_put(&slots, as_layer_clock_ticks(clock), AS_RECORD_BEGIN, site);
+        slots = as_mark_claim(set, t, 2);
+        if (!slots.at)
             return AS_UNKNOWN;
-        as_mark_store(r + 1, 0, AS_MARK_FIELD, AS_MARK_ON);
-        as_mark_store(r, as_layer_clock_ticks(clock), AS_RECORD_END, site);
+        as_mark_store(slots.at + 1, slots.tag, 0, AS_MARK_FIELD, AS_MARK_ON);
+        as_mark_put(&slots, as_layer_clock_ticks(clock), AS_RECORD_END, site);
     }
     return (double)as_layer_clock_ns(clock, from, as_layer_clock_ticks(clock)) / COST_CALLS;
 }

@@ -53,15 +53,20 @@ static void *drain(void *arg)
     (void)pthread_setname_np(pthread_self(), "assay-manager");
     while (!atomic_load_explicit(&m->stop, memory_order_acquire)) {
         const uint32_t seen = atomic_load_explicit(&m->marks->wake, memory_order_acquire);
+        uint64_t sleep_ns = POLL_NS;
         size_t n;
 
         pthread_mutex_lock(&m->lock);
         n = take(m);
+        idle = n ? 0 : idle + 1;
+        if (m->marks->has_hole)
+            sleep_ns = AS_MARK_HOLE_NS;
+        else if (idle > IDLE_POLLS)
+            sleep_ns = IDLE_NS;
         pthread_mutex_unlock(&m->lock);
         tell_own_faults(m);
-        idle = n ? 0 : idle + 1;
         if (!atomic_load_explicit(&m->stop, memory_order_acquire))
-            as_futex_wait(&m->marks->wake, seen, idle > IDLE_POLLS ? IDLE_NS : POLL_NS);
+            as_futex_wait(&m->marks->wake, seen, sleep_ns);
     }
     return NULL;
 }

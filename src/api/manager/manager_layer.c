@@ -38,6 +38,18 @@ static void follow_session(struct assay_manager *m, struct as_mark_thread *t)
     set_depth(t, 0);
 }
 
+/* Layers that the reader must drop first. A handler that comes now finds none. */
+static uint32_t take_owed(struct as_mark_thread *t)
+{
+    return __atomic_exchange_n(&t->owed, 0, __ATOMIC_RELAXED);
+}
+
+static void owe(struct as_mark_thread *t, uint32_t n)
+{
+    if (n)
+        __atomic_fetch_add(&t->owed, n, __ATOMIC_RELAXED);
+}
+
 /* ---- beginning ---- */
 
 static void cancel(struct as_mark_frame *frame)
@@ -51,21 +63,23 @@ static void cancel(struct as_mark_frame *frame)
 static bool put_begin(struct assay_manager *m, struct as_mark_thread *t,
                       struct as_mark_frame *frame, bool fed)
 {
-    const uint32_t owed = t->owed;
-    struct assay_record_ *r = as_mark_claim(m->marks, t, 1u + (owed != 0) + fed);
+    const uint32_t owed = take_owed(t);
+    struct as_mark_slots slots = as_mark_claim(m->marks, t, 1u + (owed != 0) + fed);
 
-    if (!r)
+    if (!slots.at) {
+        owe(t, owed);
         return false;
-    if (owed) {
-        as_mark_store(r++, owed, AS_MARK_DROP, 0);
-        t->owed -= owed;
     }
+    if (owed)
+        as_mark_put(&slots, owed, AS_MARK_DROP, 0);
     frame->recorded = true;
     if (fed)
-        as_mark_store(r + 1, as_layer_clock_ticks(&m->clock) - frame->entered_ticks, AS_MARK_FIELD,
+        as_mark_store(slots.at + 1, slots.tag,
+                      as_layer_clock_ticks(&m->clock) - frame->entered_ticks, AS_MARK_FIELD,
                       AS_MARK_BEFORE);
     frame->start_ticks = as_layer_clock_ticks(&m->clock);
-    as_mark_store(r, frame->start_ticks, AS_RECORD_BEGIN, as_mark_layer(t->session, frame->site));
+    as_mark_put(&slots, frame->start_ticks, AS_RECORD_BEGIN,
+                as_mark_layer(t->session, frame->site));
     return true;
 }
 
@@ -174,23 +188,21 @@ static size_t told_records(const struct end *how)
     return n + (how->reason ? text_records(how->reason, &size) : 0);
 }
 
-static struct assay_record_ *put_text(struct assay_record_ *r, uint32_t key, const char *text)
+static void put_text(struct as_mark_slots *to, uint32_t key, const char *text)
 {
     size_t size, n = text_records(text, &size);
 
-    as_mark_store(r++, size, AS_MARK_WORDS, key);
+    as_mark_put(to, size, AS_MARK_WORDS, key);
     for (size_t i = 0; i + 1 < n; i++) {
         const size_t part = size - 8 * i < 8 ? size - 8 * i : 8;
         uint64_t word = 0;
 
         memcpy(&word, text + 8 * i, part);
-        as_mark_store(r++, word, AS_MARK_TEXT, 0);
+        as_mark_put(to, word, AS_MARK_TEXT, 0);
     }
-    return r;
 }
 
-static struct assay_record_ *put_told(struct as_mark_thread *t, struct assay_record_ *r,
-                                      const struct end *how)
+static void put_told(struct as_mark_thread *t, struct as_mark_slots *to, const struct end *how)
 {
     for (size_t i = 0; i < how->n_metadata; i++) {
         const struct assay_metadata *pair = &how->metadata[i];
@@ -203,22 +215,22 @@ static struct assay_record_ *put_told(struct as_mark_thread *t, struct assay_rec
             continue; /* the records that were counted for it become nothing */
         }
         if (pair->text) {
-            r = put_text(r, key, pair->text);
+            put_text(to, key, pair->text);
         } else {
             memcpy(&bits, &pair->number, sizeof bits);
-            as_mark_store(r++, bits, AS_MARK_PAIR, key);
+            as_mark_put(to, bits, AS_MARK_PAIR, key);
         }
     }
-    return how->reason ? put_text(r, 0, how->reason) : r;
+    if (how->reason)
+        put_text(to, 0, how->reason);
 }
 
-static struct assay_record_ *put_fields(struct assay_record_ *r, const struct as_mark_fields *f)
+static void put_fields(struct as_mark_slots *to, const struct as_mark_fields *f)
 {
     for (unsigned i = 0; i < AS_MARK_FIELDS; i++) {
         if (as_mark_has(f, i))
-            as_mark_store(r++, f->value[i], AS_MARK_FIELD, i);
+            as_mark_put(to, f->value[i], AS_MARK_FIELD, i);
     }
-    return r;
 }
 
 static void remember_length(const struct assay_manager *m, struct as_mark_thread *t,
@@ -254,33 +266,36 @@ static void put_end(struct assay_manager *m, struct as_mark_thread *t, struct as
 {
     const uint32_t on = atomic_load_explicit(&m->enabled, memory_order_relaxed);
     const bool probed = as_manager_is_fed(on) || frame->memory_begun || frame->usage_known;
-    const uint32_t owed = t->owed;
-    const size_t n = 1 + (owed ? 1u : 0u) + told_records(how) + (probed ? AS_MARK_FIELDS : 1);
-    /* Before the readings: marks of handlers that come meanwhile are then behind this one. */
-    struct assay_record_ *r = as_mark_claim(m->marks, t, n), *end = r ? r + n : NULL, *lead;
     struct as_mark_fields fields;
+    struct as_mark_slots slots;
+    struct assay_record_ *end, *lead;
+    uint32_t owed;
+    size_t n;
 
     fields.known = 0;
     as_mark_set_field(&fields, AS_MARK_ON, on);
     if (probed)
         as_manager_probe_end(m, on, t, frame, frame > t->frame ? frame - 1 : NULL, &fields);
-    if (!r) {
+    owed = take_owed(t);
+    n = 1 + (owed ? 1u : 0u) + told_records(how) + (size_t)__builtin_popcountll(fields.known) +
+        (probed ? 1 : 0);
+    slots = as_mark_claim(m->marks, t, n);
+    if (!slots.at) {
         count(&t->dropped);
-        t->owed += 1;
+        owe(t, owed + 1);
         return;
     }
-    if (owed) {
-        as_mark_store(r++, owed, AS_MARK_DROP, 0);
-        t->owed -= owed;
-    }
-    lead = r++;
-    r = put_told(t, r, how);
+    end = slots.at + n;
+    if (owed)
+        as_mark_put(&slots, owed, AS_MARK_DROP, 0);
+    lead = slots.at++;
+    put_told(t, &slots, how);
     if (probed)
         as_mark_set_field(&fields, AS_MARK_AFTER, as_layer_clock_ticks(&m->clock) - how->ticks);
-    r = put_fields(r, &fields);
-    while (r < end)
-        as_mark_store(r++, 0, AS_RECORD_PAD, 0);
-    as_mark_store(lead, how->ticks, how->failed ? AS_RECORD_FAIL : AS_RECORD_END,
+    put_fields(&slots, &fields);
+    while (slots.at < end)
+        as_mark_put(&slots, 0, AS_RECORD_PAD, 0);
+    as_mark_store(lead, slots.tag, how->ticks, how->failed ? AS_RECORD_FAIL : AS_RECORD_END,
                   as_mark_layer(t->session, frame->site));
 }
 
@@ -293,7 +308,7 @@ static void drop_inner(struct as_mark_thread *t, uint32_t depth)
         cancel(&t->frame[d - 1]);
         n += t->frame[d - 1].recorded;
     }
-    t->owed += n;
+    owe(t, n);
     set_depth(t, depth);
 }
 

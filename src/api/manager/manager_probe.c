@@ -6,6 +6,7 @@
 
 #include "api/manager/manager_internal.h"
 #include "base/alloc.h"
+#include "trace/record/site_table.h"
 
 /* Two calls of the kernel would weigh on a layer that takes no longer than they. */
 bool as_manager_wants_usage(const struct assay_manager *m, uint32_t on,
@@ -27,25 +28,30 @@ static uint64_t process_bytes(uint64_t rss)
     return rss == ASSAY_UNKNOWN ? rss : rss > ours ? rss - ours : 0;
 }
 
-/* The heap has locks, which the code that a handler interrupted may hold. A handler has its signal
- * blocked, which the thread that started the session had not. */
-static bool is_in_handler(const struct assay_manager *m)
+/* A handler has its signal blocked, which the thread that started the session had not. */
+static bool is_in_handler(const struct assay_manager *m, const sigset_t *blocked)
 {
-    sigset_t now;
-    uint64_t blocked, usual; /* the kernel's 64 signals */
+    uint64_t now, usual; /* the kernel's 64 signals */
 
-    if (pthread_sigmask(SIG_BLOCK, NULL, &now) != 0)
-        return true;
-    memcpy(&blocked, &now, sizeof blocked);
+    memcpy(&now, blocked, sizeof now);
     memcpy(&usual, &m->usual_mask, sizeof usual);
-    return blocked & ~usual;
+    return now & ~usual;
 }
 
+/* The heap has locks. The code that a handler interrupted may hold one, and a handler that came now
+ * might jump out and leave one taken. */
 static uint64_t heap_bytes(struct assay_manager *m)
 {
-    if (!atomic_load_explicit(&m->held.heap, memory_order_relaxed) || is_in_handler(m))
-        return ASSAY_UNKNOWN;
-    return as_manager_held_heap(&m->held);
+    uint64_t bytes = ASSAY_UNKNOWN;
+    sigset_t saved;
+
+    if (!atomic_load_explicit(&m->held.heap, memory_order_relaxed))
+        return bytes;
+    as_signals_block(&saved);
+    if (!is_in_handler(m, &saved))
+        bytes = as_manager_held_heap(&m->held);
+    as_signals_restore(&saved);
+    return bytes;
 }
 
 void as_manager_probe_begin(struct assay_manager *m, uint32_t on, struct as_mark_thread *t,
