@@ -30,7 +30,7 @@ static void by_rows(int n)
 static int add(struct assay_compare *compare, const char *backend, const char *layer,
                void (*multiply)(int), int n)
 {
-    double seconds[CALLS], ms;
+    double seconds[CALLS], ms = 0;
 
     for (int i = 0; i < CALLS; i++) {
         ASSAY_TIMED(layer, &ms)
