@@ -153,21 +153,24 @@ static void growth(const char *const *profilers, size_t n, const char *name, uns
 }
 
 /* Nanoseconds of what all profilers read for an empty layer, at its begin and at its end: resident
- * memory, faults of the process, the heap in use and, so that the heap is not read in a signal
- * handler, the signals that are blocked. The use of the thread is not read for layers so short. */
+ * memory, faults of the process, and the heap in use, which can be read only while signals are held
+ * back. The use of the thread is not read for layers so short. */
 static double probe_cost(int statm, unsigned calls)
 {
     double from = cpu_ns();
 
     for (unsigned i = 0; i < 2 * calls; i++) {
         char text[128];
+        struct mallinfo2 heap;
         struct rusage usage;
-        sigset_t mask;
-        struct mallinfo2 heap = mallinfo2();
+        sigset_t all, mask;
 
+        sigfillset(&all);
+        (void)pthread_sigmask(SIG_BLOCK, &all, &mask);
+        heap = mallinfo2();
+        (void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
         (void)!pread(statm, text, sizeof text, 0);
         (void)getrusage(RUSAGE_SELF, &usage);
-        (void)pthread_sigmask(SIG_BLOCK, NULL, &mask);
         __asm__ volatile("" : : "r"(&heap), "r"(text), "r"(&usage), "r"(&mask) : "memory");
     }
     return (cpu_ns() - from) / calls;
