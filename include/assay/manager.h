@@ -363,9 +363,9 @@ struct assay_manager_session {
     double feeding_seconds; /* CPU time of handing calls to the profilers */
     double wait_seconds;    /* threads waited because their lanes were full */
     double cpu_seconds;     /* CPU time of the whole process in that duration */
-    double cost_seconds;    /* of all marks, measured one by one where profilers beside layer are on
-                               and one in 16 otherwise, little of those in which the thread was
-                               preempted; feeding_seconds and wait_seconds */
+    double cost_seconds;    /* of all marks, one in 5 of which is measured where profilers beside
+                               layer are on and one in 17 otherwise, little of those in which the
+                               thread was preempted; feeding_seconds and wait_seconds */
     double cost_share;      /* cost_seconds / (cpu_seconds + wait_seconds); NaN without a call */
     uint64_t feed_failures; /* calls that a profiler could not take, by lack of memory say */
 };

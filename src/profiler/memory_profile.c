@@ -27,7 +27,8 @@ struct as_memory_profile {
     _Atomic bool unread; /* a reading on a layer's thread failed */
 
     uint64_t baseline_bytes;
-    bool started;
+    uint64_t total_bytes; /* of the machine or the container */
+    bool started, total_read;
     uint64_t sample_mark;             /* readings of the sampler that were forgotten */
     uint64_t first_bytes, last_bytes; /* rss of the first and of the last snapshot that knew it */
     uint64_t peak_bytes;
@@ -294,10 +295,19 @@ static const char *sentence(uint64_t address)
     return text;
 }
 
+static uint64_t total_of(struct as_memory_profile *p)
+{
+    if (!p->total_read) {
+        p->total_bytes = as_memory_read_total(&p->files);
+        p->total_read = true;
+    }
+    return p->total_bytes;
+}
+
 static void fill_reading(struct as_memory_profile *p, const struct as_memory_change *from,
                          struct as_memory_layer_reading *out)
 {
-    const uint64_t total = as_memory_read_total(&p->files), after = from->rss_after_bytes;
+    const uint64_t total = total_of(p), after = from->rss_after_bytes;
 
     out->rss_before_bytes = from->rss_before_bytes;
     out->rss_after_bytes = after;

@@ -11,7 +11,8 @@
 #define MARK_OURS_NS  100000u /* ... and than our longest readings: the thread was preempted */
 #define BARE_OURS_NS  10000u  /* likewise where nothing is read */
 #define FIRST_OURS_NS 500000u /* likewise of the first, which make a lane */
-#define BARE_MARKS    16u     /* one in so many is measured where no profiler is fed */
+#define FED_MARKS     5u  /* one in so many is measured where profilers are fed; odd, since ... */
+#define BARE_MARKS    17u /* ... begins and ends alternate; and where none is */
 
 #define COST_CALLS 512 /* of an empty layer */
 #define COST_TRIES 9
@@ -28,14 +29,12 @@ uint64_t as_manager_process_cpu_ns(void)
 struct as_mark_cost as_mark_cost_begin(const struct assay_manager *m, struct as_mark_thread *t,
                                        bool fed)
 {
-    struct as_mark_cost cost = {.weight = fed                              ? 1
-                                          : t->n_marks++ % BARE_MARKS == 0 ? BARE_MARKS
-                                                                           : 0};
+    const uint32_t every = fed ? FED_MARKS : BARE_MARKS;
+    struct as_mark_cost cost = {.weight = t->n_marks++ % every == 0 ? every : 0};
 
-    if (cost.weight) {
+    if (fed || cost.weight)
         cost.from_ticks = as_layer_clock_ticks(&m->clock);
-        cost.waited_ns = as_mark_waited_ns;
-    }
+    cost.waited_ns = as_mark_waited_ns;
     return cost;
 }
 
@@ -44,9 +43,9 @@ void as_mark_cost_end(struct assay_manager *m, const struct as_mark_cost *cost, 
     uint64_t ns = as_layer_clock_ns(&m->clock, cost->from_ticks, ticks);
     const uint64_t waited = as_mark_waited_ns - cost->waited_ns;
     const uint64_t n = atomic_fetch_add_explicit(&m->n_marks, cost->weight, memory_order_relaxed);
-    const uint64_t least = n < MARKS_SETTLED   ? FIRST_OURS_NS
-                           : cost->weight == 1 ? MARK_OURS_NS
-                                               : BARE_OURS_NS;
+    const uint64_t least = n < MARKS_SETTLED           ? FIRST_OURS_NS
+                           : cost->weight == FED_MARKS ? MARK_OURS_NS
+                                                       : BARE_OURS_NS;
     uint64_t most = n ? atomic_load_explicit(&m->cost_ns, memory_order_relaxed) / n : 0;
 
     most = MARK_LONG * most > least ? MARK_LONG * most : least;

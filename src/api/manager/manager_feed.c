@@ -100,7 +100,8 @@ static uint64_t feed_memory(struct assay_manager *m, const struct call *c)
     memcpy(&change, &c->fields->value[AS_MARK_MEMORY], sizeof change);
     rc = as_memory_profile_add(m->memory, &change, c->times.name->text, c->timestamp,
                                metadata_json(&out, c->how), NULL, NULL);
-    as_out_drop(&out);
+    if (c->how->n_metadata)
+        as_out_drop(&out);
     note_failure(m, rc);
     return change.rss_after_bytes;
 }

@@ -96,10 +96,11 @@ struct assay_manager {
 
 /* ---- manager_cost.c ---- */
 
-/* The time of a mark from its first instruction to its last: of each where profilers are fed, of
- * one in 16 elsewhere, which counts for all of them. */
+/* The time of a mark from its first instruction to its last: of one in 5 where profilers are fed,
+ * of one in 17 elsewhere, which counts for all of them. */
 struct as_mark_cost {
-    uint64_t from_ticks, waited_ns;
+    uint64_t from_ticks; /* known where profilers are fed, or it is measured */
+    uint64_t waited_ns;
     uint32_t weight; /* 0: it is not measured */
 };
 struct as_mark_cost as_mark_cost_begin(const struct assay_manager *m, struct as_mark_thread *t,
