@@ -51,6 +51,7 @@ struct as_layer_thread {
     uint32_t depth, capacity;
     uint32_t beyond; /* open deeper than there is memory for */
     uint32_t number, tid;
+    uint64_t seen; /* resets before its last layer began, plus one; 0: it began none */
 };
 
 /* What was told beside the time of a call: one block, texts behind the pairs. */
@@ -91,7 +92,8 @@ struct as_layer_profile {
     struct as_layer_cell *other; /* where layers go that have no room */
     struct as_layer_thread **thread;
     size_t n_threads, thread_capacity;
-    uint32_t n_numbers;
+    uint32_t n_seen; /* threads with layers since the last reset */
+    uint64_t n_resets;
     struct as_layer_ring ring;
     uint64_t calls;               /* that ended, kept or not */
     uint64_t all_ns, all_self_ns; /* of all calls that were kept, failed ones too */

@@ -66,7 +66,7 @@ void as_layer_thread_restart(struct as_layer_profile *p, struct as_layer_thread 
     as_layer_profile_abandon(p, t, t->depth + (uint64_t)t->beyond);
     t->number = number;
     t->tid = tid;
-    p->n_numbers = number >= p->n_numbers ? number + 1 : p->n_numbers;
+    t->seen = 0;
 }
 
 /* ---- which layer ---- */
@@ -127,7 +127,8 @@ static struct as_layer_cell *cell_of(struct as_layer_profile *p, uint32_t site)
     const char *text;
 
     if (!cell) {
-        text = as_site_name(site, &size);
+        text = p->limits.names ? as_site_table_name(p->limits.names, site, &size)
+                               : as_site_name(site, &size);
         if (!text || p->n_cells + (p->other ? 0 : 1) >= p->limits.max_layers) {
             cell = other_cell(p);
         } else {
@@ -158,6 +159,10 @@ void as_layer_profile_begin(struct as_layer_profile *p, struct as_layer_thread *
     struct as_layer_cell *cell = cell_of(p, site);
     struct as_layer_frame *frame;
 
+    if (t->seen != p->n_resets + 1) {
+        t->seen = p->n_resets + 1;
+        p->n_seen++;
+    }
     p->no_memory += !cell;
     if (t->beyond || (t->depth == t->capacity && !grow_frames(t))) {
         p->no_memory += cell != NULL;
@@ -311,4 +316,6 @@ void as_layer_profile_reset(struct as_layer_profile *p)
     p->calls = p->all_ns = p->all_self_ns = 0;
     p->unnamed = p->no_memory = p->metadata_dropped = p->abandoned = p->open_dropped = 0;
     p->n_open = 0;
+    p->n_seen = 0;
+    p->n_resets++;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "profiler/layer_clock.h"
+#include "trace/record/site_table.h"
 #include "trace/run/run_maker.h"
 
 #define AS_LAYER_EXACT     4096u /* calls whose times are all kept; more are counted by size */
@@ -22,6 +23,7 @@ struct as_layer_thread; /* the open layers of one thread */
 
 struct as_layer_limits {
     size_t max_layers, max_timeline, max_history_bytes;
+    const struct as_site_table *names; /* NULL: the recorder's */
 };
 
 /* A layer, the same on all threads; lives as long as the profile. */
@@ -60,7 +62,7 @@ struct as_layer_thread *as_layer_profile_thread(struct as_layer_profile *p);
 void as_layer_thread_restart(struct as_layer_profile *p, struct as_layer_thread *t, uint32_t number,
                              uint32_t tid);
 
-/* A layer begins. `site` is the recorder's (trace/record/site_table.h); 0: one of too many names.
+/* A layer begins. `site` is of the table of names (trace/record/site_table.h); 0: one of too many.
  * `before_ns` of profiling before it are no time of the layers around it. */
 void as_layer_profile_begin(struct as_layer_profile *p, struct as_layer_thread *t, uint32_t site,
                             uint64_t ticks, uint64_t before_ns);

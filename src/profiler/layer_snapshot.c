@@ -329,7 +329,7 @@ int as_layer_profile_read(struct as_layer_profile *p, size_t top, struct assay_l
     picture->seen.calls_too_deep = p->no_memory;
     picture->seen.calls_abandoned = p->abandoned;
     picture->seen.metadata_dropped = p->metadata_dropped;
-    picture->seen.n_threads = p->n_numbers;
+    picture->seen.n_threads = p->n_seen;
     *out = &picture->seen;
     return ASSAY_OK;
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ int as_mark_set_new(struct as_mark_set **out, struct assay_error *err)
         as_free(set);
         return as_fail_nomem(err);
     }
+    set->names = (struct as_site_table){.lock = PTHREAD_MUTEX_INITIALIZER};
     set->id = atomic_fetch_add_explicit(&sets_made, 1, memory_order_relaxed) + 1;
     *out = set;
     return ASSAY_OK;
@@ -101,6 +103,7 @@ void as_mark_set_free(struct as_mark_set *set)
         unmap_thread(set->thread[i]);
         atomic_fetch_sub_explicit(&mapped_bytes, touched_bytes(), memory_order_relaxed);
     }
+    as_site_table_fini(&set->names);
     pthread_mutex_destroy(&set->lock);
     as_free(set->thread);
     as_free(set);
@@ -113,16 +116,19 @@ static bool is_gone(const struct as_mark_thread *t)
     return syscall(SYS_tgkill, getpid(), t->tid, 0) != 0 && errno == ESRCH;
 }
 
-/* The lane of a thread that stood at the same place in memory is ours, or was a dead one's. */
-static struct as_mark_thread *find_place(const struct as_mark_set *set, uint32_t n)
+/* The lane of a thread that stood at the same place in memory is ours, or was a dead one's. Of many
+ * threads some are asked whether they are still there, others the next time. */
+static struct as_mark_thread *find_place(struct as_mark_set *set, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (set->thread[i]->key == &as_mark_now)
             return set->thread[i];
     }
-    for (uint32_t i = 0; n >= MANY_THREADS && i < n; i++) {
-        if (is_gone(set->thread[i]))
-            return set->thread[i];
+    for (uint32_t i = 0; n >= MANY_THREADS && i < MANY_THREADS; i++) {
+        struct as_mark_thread *t = set->thread[set->next_looked++ % n];
+
+        if (is_gone(t))
+            return t;
     }
     return NULL;
 }
@@ -147,14 +153,33 @@ static void take_over(struct as_mark_set *set, struct as_mark_thread *t)
         t->owner = 0; /* the next mark tries again */
 }
 
+/* Its faults are ours, though another thread may have a layer open. */
+static struct as_mark_thread *map_counted(struct as_mark_set *set)
+{
+    struct rusage before, after;
+    const bool known = getrusage(RUSAGE_THREAD, &before) == 0;
+    struct as_mark_thread *t = map_thread();
+
+    if (known && getrusage(RUSAGE_THREAD, &after) == 0) {
+        atomic_fetch_add_explicit(&set->minor_faults,
+                                  (uint64_t)(after.ru_minflt - before.ru_minflt),
+                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&set->major_faults,
+                                  (uint64_t)(after.ru_majflt - before.ru_majflt),
+                                  memory_order_relaxed);
+    }
+    return t;
+}
+
 static struct as_mark_thread *find_locked(struct as_mark_set *set)
 {
     const uint32_t n = atomic_load_explicit(&set->n_threads, memory_order_relaxed);
     struct as_mark_thread *t = find_place(set, n);
 
     if (!t && n < AS_MARK_MAX_THREADS) {
-        t = map_thread();
+        t = map_counted(set);
         if (t) {
+            t->index = n;
             set->thread[n] = t;
             atomic_store_explicit(&set->n_threads, n + 1, memory_order_release);
         }
@@ -176,8 +201,8 @@ struct as_mark_thread *as_mark_thread_find_slow(struct as_mark_set *set)
     pthread_mutex_lock(&set->lock);
     t = find_locked(set);
     pthread_mutex_unlock(&set->lock);
-    __atomic_store_n(&as_mark_now.set, t ? set->id : 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&as_mark_now.thread, t, __ATOMIC_RELAXED);
+    __atomic_store_n(&as_mark_now.set_and_index, t ? set->id << AS_MARK_INDEX_BITS | t->index : 0,
+                     __ATOMIC_RELAXED);
     as_signals_restore(&saved);
     errno = kept;
     return t;
@@ -185,37 +210,33 @@ struct as_mark_thread *as_mark_thread_find_slow(struct as_mark_set *set)
 
 /* ---- names ---- */
 
-uint32_t as_mark_site_slow(struct as_mark_cached *cached, const char *name)
+bool as_mark_site_is_known(const struct as_mark_thread *t, const char *name)
+{
+    const uintptr_t at = (uintptr_t)name;
+
+    return t->cache[(at ^ at >> 6) % AS_MARK_CACHE].text == name;
+}
+
+uint32_t as_mark_site_slow(struct as_mark_set *set, struct as_mark_cached *cached, const char *name)
 {
     const struct as_site_spec spec = {.name = name, .category = ASSAY_CATEGORY_LAYER};
-    const uint32_t site = as_site_intern(&spec);
     const int kept = errno;
+    const uint32_t site = as_site_table_intern(&set->names, &spec);
     uint32_t size = 0;
-    const char *text = as_site_name(site, &size);
+    const char *text = as_site_table_name(&set->names, site, &size);
     sigset_t saved;
 
-    if (!text || size == AS_SITE_TEXT_MAX)
-        return site;          /* a name that was cut is looked up every time */
-    as_signals_block(&saved); /* a handler finds the whole entry, or another */
-    *cached = (struct as_mark_cached){.text = name, .name = text, .name_size = size, .site = site};
-    as_signals_restore(&saved);
+    if (text && size < AS_SITE_TEXT_MAX) { /* a name that was cut is looked up every time */
+        as_signals_block(&saved);          /* a handler finds the whole entry, or another */
+        *cached =
+            (struct as_mark_cached){.text = name, .name = text, .name_size = size, .site = site};
+        as_signals_restore(&saved);
+    }
     errno = kept;
     return site;
 }
 
 /* ---- records ---- */
-
-/* A claim that reached beyond the end of its chunk leaves nothing on its way there. */
-static void pad_rest(uintptr_t slot)
-{
-    const uintptr_t chunk = slot & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1);
-    struct as_mark_slots rest;
-
-    if (!chunk || slot >= chunk + ASSAY_CHUNK_END_)
-        return;
-    for (rest = as_mark_slots_at(slot); (uintptr_t)rest.at < chunk + ASSAY_CHUNK_END_;)
-        as_mark_put(&rest, 0, AS_RECORD_PAD, 0);
-}
 
 static void wake_reader(struct as_mark_set *set)
 {
@@ -270,7 +291,7 @@ static bool next_chunk(struct as_mark_set *set, struct as_mark_thread *t)
     return true;
 }
 
-bool as_mark_make_room(struct as_mark_set *set, struct as_mark_thread *t, uintptr_t slot, size_t n)
+bool as_mark_make_room(struct as_mark_set *set, struct as_mark_thread *t, size_t n)
 {
     const uintptr_t bytes = n * sizeof(struct assay_record_);
     const int kept = errno;
@@ -278,13 +299,9 @@ bool as_mark_make_room(struct as_mark_set *set, struct as_mark_thread *t, uintpt
     sigset_t saved;
 
     as_signals_block(&saved);
-    pad_rest(slot);
     /* A handler may have done it. */
-    if (t->lane->active == t->lane->n_chunks || t->fill.at > t->fill.end ||
-        t->fill.end - t->fill.at < bytes)
+    if (t->lane->active == t->lane->n_chunks || t->fill.end - t->fill.at < bytes)
         room = next_chunk(set, t);
-    if (!room)
-        t->fill.at = t->fill.end; /* every claim moves it on: it must not leave the guard */
     as_signals_restore(&saved);
     errno = kept;
     return room;

@@ -5,16 +5,7 @@
  * full: then it waits up to AS_MARK_WAIT_NS and is dropped and counted, and so are those after it,
  * without waiting, until a reader comes. So it may be made in a signal handler, whatever that
  * interrupted. The reader is whoever holds the manager's lock.
- *
- *   unit   = leading record, then records of data that belong to it, in one chunk
- *   leading: BEGIN, END, FAIL of assay/scope.h, with a time stamp, the layer's site in the low 17
- * bits and the session in those above: a layer that was begun as its session ended is nobody's;
- *            DROP (data: how many of the innermost open layers were left without an end);
- *            RESTART (site: id of the thread that now uses the lane, data: its number)
- *   data:    FIELD (site: enum as_mark_field), PAIR (site: key; a number), WORDS (site: key, 0 for
- *            the reason of a failure; data: bytes of text), TEXT (eight bytes of that text)
- *
- * The leading record is stored last: when it is there, its data is. */
+ * What stands in a lane is in profiler/mark_unit.h. */
 #ifndef AS_PROFILER_MARK_LANE_H
 #define AS_PROFILER_MARK_LANE_H
 
@@ -29,69 +20,16 @@
 
 #include "base/error.h"
 #include "profiler/layer_usage.h"
+#include "profiler/mark_unit.h"
 #include "profiler/memory_profile.h"
 #include "trace/record/lane_fill.h"
+#include "trace/record/site_table.h"
 
 #define AS_MARK_MAX_DEPTH   1024u
 #define AS_MARK_MAX_THREADS 4096u /* at once */
 #define AS_MARK_CHUNKS      4u
 #define AS_MARK_CACHE       64u
-#define AS_MARK_MAX_PAIRS   32u
-#define AS_MARK_MAX_TEXT    255u
 #define AS_MARK_WAIT_NS     2000000000u
-
-/* Beyond the kinds that stand in files. */
-enum as_mark_kind {
-    AS_MARK_DROP = 64,
-    AS_MARK_RESTART,
-    AS_MARK_FIELD,
-    AS_MARK_PAIR,
-    AS_MARK_WORDS,
-    AS_MARK_TEXT
-};
-
-/* What is known of a call beside its times; signed values and pointers as their bits. */
-enum as_mark_field {
-    AS_MARK_ON,     /* profilers that were on when it ended */
-    AS_MARK_BEFORE, /* ticks that profiling took before it began */
-    AS_MARK_AFTER,  /* and after it ended: the time of no layer */
-    AS_MARK_STEP,
-    AS_MARK_PROCESS_BYTES, /* resident, without what the profiler holds */
-    AS_MARK_HEAP_BYTES,    /* in use of the heap, likewise */
-    AS_MARK_LEFT_BYTES,    /* taken and not given back by the call itself */
-    AS_MARK_CPU_NS,        /* used by the call itself: see layer_usage.h */
-    AS_MARK_MINOR_FAULTS,
-    AS_MARK_MAJOR_FAULTS,
-    AS_MARK_SWITCHES,
-    AS_MARK_SLEEPS,
-    AS_MARK_IO_BLOCKS,
-    AS_MARK_UNREAD_NS, /* spent in layers inside it whose usage was not read */
-    AS_MARK_MEMORY,    /* from here on: the words of struct as_memory_change */
-    AS_MARK_FIELDS = AS_MARK_MEMORY + sizeof(struct as_memory_change) / sizeof(uint64_t)
-};
-_Static_assert(AS_MARK_FIELDS <= 64, "a bit each");
-
-struct as_mark_fields {
-    uint64_t known; /* bits; the others have no value */
-    uint64_t value[AS_MARK_FIELDS];
-};
-
-static inline void as_mark_set_field(struct as_mark_fields *to, unsigned field, uint64_t value)
-{
-    to->value[field] = value;
-    to->known |= UINT64_C(1) << field;
-}
-
-static inline uint64_t as_mark_get(const struct as_mark_fields *from, unsigned field,
-                                   uint64_t otherwise)
-{
-    return from->known >> field & 1 ? from->value[field] : otherwise;
-}
-
-static inline bool as_mark_has(const struct as_mark_fields *from, unsigned field)
-{
-    return from->known >> field & 1;
-}
 
 /* An open layer as its thread sees it. The readings are there when its profilers were on. */
 struct as_mark_frame {
@@ -100,13 +38,14 @@ struct as_mark_frame {
     uint32_t site, slot;                 /* slot: of the cache */
     bool recorded;                       /* its begin is in the lane */
     bool held_known, held_heap, memory_begun, usage_known;
-    bool entered_known;          /* the layer around it leaves out what was used since `entered` */
-    uint64_t epoch;              /* of the recording session it was marked in too; 0: none */
-    int64_t inner_bytes;         /* left behind by layers inside it */
-    uint64_t held_bytes;         /* by the program when it began */
-    uint64_t unread_ns;          /* as above */
-    struct as_layer_usage usage; /* when it began */
-    struct as_layer_usage inner; /* by layers inside it, and by us around them */
+    bool entered_known; /* the layer around it leaves out what was used since `entered` */
+    uint32_t recorder_site;
+    uint64_t epoch;                /* of the recording session it was marked in too; 0: none */
+    int64_t inner_bytes;           /* left behind by layers inside it */
+    uint64_t held_bytes;           /* by the program when it began */
+    uint64_t unread_ns;            /* as above */
+    struct as_layer_usage usage;   /* when it began */
+    struct as_layer_usage inner;   /* by layers inside it, and by us around them */
     struct as_layer_usage entered; /* before we did anything for its begin */
     struct as_memory_span memory;
 };
@@ -135,10 +74,13 @@ struct as_mark_thread {
     uint64_t serial, session;
     uint64_t forgotten; /* spans up to this one ended with their session */
     struct as_memory_moment newest;
+    uint64_t judged_mask, judged_ticks; /* blocked signals, and when it was found out ... */
+    bool may_be_handler;                /* ... whether one of them has a handler */
     struct as_mark_cached cache[AS_MARK_CACHE];
     struct as_mark_frame *frame; /* [AS_MARK_MAX_DEPTH] */
     _Atomic bool waits; /* for the reader: it filled the whole lane since the oldest record there */
     _Atomic uint64_t too_deep, dropped, pairs_dropped;
+    uint32_t index; /* in the list of the set */
     /* Whose it is; under the lock of the set. */
     const void *key;
     uint64_t owner;
@@ -154,6 +96,7 @@ struct as_mark_thread {
 struct as_mark_set {
     uint64_t id;                    /* never used again in this process */
     _Atomic uint64_t session;       /* changes when all open layers are forgotten */
+    struct as_site_table names;     /* of layers, and keys of what is told of calls */
     pthread_mutex_t lock;           /* of the list; taken with every signal held back */
     struct as_mark_thread **thread; /* [AS_MARK_MAX_THREADS] */
     _Atomic uint32_t n_threads;
@@ -161,7 +104,9 @@ struct as_mark_set {
     _Atomic uint32_t wake;     /* changes when a lane is half full; the reader may wait on it */
     _Atomic uint64_t homeless; /* calls on threads beyond the limit */
     _Atomic uint64_t wait_ns;  /* threads waited for the reader */
-    bool has_hole;             /* of the reader: a lane waits for a record, see AS_MARK_HOLE_NS */
+    _Atomic uint64_t minor_faults, major_faults; /* of making lanes: in no layer's count */
+    uint32_t next_looked; /* under the lock: the lane whose thread may be gone */
+    bool has_hole;        /* of the reader: a lane waits for a record, see AS_MARK_HOLE_NS */
 };
 
 #define AS_MARK_HOLE_NS 20000000u /* how long until a reader looks again */
@@ -175,10 +120,12 @@ uint64_t as_mark_mapped_bytes(void);
 
 /* ---- the thread that makes marks ---- */
 
-/* The set this thread used last. */
+#define AS_MARK_INDEX_BITS 16
+
+/* The set this thread used last and the index of its lane there, in one word: a handler may mark
+ * layers of another manager at any moment. */
 struct as_mark_now {
-    uint64_t set;
-    struct as_mark_thread *thread;
+    uint64_t set_and_index;
     uint64_t self; /* this thread, in the order of their first mark in the process */
 };
 extern __thread struct as_mark_now as_mark_now __attribute__((tls_model("initial-exec")));
@@ -190,21 +137,24 @@ struct as_mark_thread *as_mark_thread_find_slow(struct as_mark_set *set);
 /* The calling thread's lane; NULL: no memory, or too many threads. */
 static inline struct as_mark_thread *as_mark_thread_find(struct as_mark_set *set)
 {
-    /* In this order: a handler may mark layers of another manager between the two. */
-    struct as_mark_thread *t = __atomic_load_n(&as_mark_now.thread, __ATOMIC_RELAXED);
+    const uint64_t now = __atomic_load_n(&as_mark_now.set_and_index, __ATOMIC_RELAXED);
 
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (__builtin_expect(__atomic_load_n(&as_mark_now.set, __ATOMIC_RELAXED) == set->id, 1))
-        return t;
+    if (__builtin_expect(now >> AS_MARK_INDEX_BITS == set->id, 1))
+        return set->thread[now & ((1u << AS_MARK_INDEX_BITS) - 1)];
     return as_mark_thread_find_slow(set);
 }
 
-uint32_t as_mark_site_slow(struct as_mark_cached *cached, const char *name);
+uint32_t as_mark_site_slow(struct as_mark_set *set, struct as_mark_cached *cached,
+                           const char *name);
+
+/* Whether the name is in the cache: as_mark_site() then takes no lock and no memory. */
+bool as_mark_site_is_known(const struct as_mark_thread *t, const char *name);
 
 /* The site of a layer's name, and the slot of the cache that remembers it. 0: there are too many
  * names. Literals keep their place: where the pointer was seen before, comparing the text settles
  * it. */
-static inline uint32_t as_mark_site(struct as_mark_thread *t, const char *name, uint32_t *slot)
+static inline uint32_t as_mark_site(struct as_mark_set *set, struct as_mark_thread *t,
+                                    const char *name, uint32_t *slot)
 {
     const uintptr_t at = (uintptr_t)name;
     struct as_mark_cached *cached;
@@ -213,12 +163,12 @@ static inline uint32_t as_mark_site(struct as_mark_thread *t, const char *name, 
     *slot = (uint32_t)((at ^ at >> 6) % AS_MARK_CACHE);
     cached = &t->cache[*slot];
     if (__builtin_expect(cached->text != name, 0))
-        return as_mark_site_slow(cached, name);
+        return as_mark_site_slow(set, cached, name);
     while (i < cached->name_size && cached->name[i] == name[i])
         i++;
     if (__builtin_expect(i == cached->name_size && name[i] == '\0', 1))
         return cached->site;
-    return as_mark_site_slow(cached, name);
+    return as_mark_site_slow(set, cached, name);
 }
 
 /* Records of a lane, next to each other, and the tag that makes them count. A chunk that its reader
@@ -228,31 +178,50 @@ struct as_mark_slots {
     uint64_t tag;
 };
 
-/* Makes room for `n` records behind `slot`, where there was none. False: the lane is full. */
-bool as_mark_make_room(struct as_mark_set *set, struct as_mark_thread *t, uintptr_t slot, size_t n);
+/* Begins the next chunk where there is no room for `n` records. False: the lane is full. */
+bool as_mark_make_room(struct as_mark_set *set, struct as_mark_thread *t, size_t n);
 
-static inline struct as_mark_slots as_mark_slots_at(uintptr_t slot)
+#if defined(__x86_64__)
+/* One instruction, so that a signal handler on this thread cannot take the same records. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): written to by the instruction */
+static inline bool as_mark_swap(uintptr_t *at, uintptr_t from, uintptr_t to)
 {
-    const uint64_t *tag = (const uint64_t *)(slot & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1));
+    bool done;
 
-    return (struct as_mark_slots){(struct assay_record_ *)slot,
-                                  __atomic_load_n(tag, __ATOMIC_RELAXED)};
+    __asm__ __volatile__("cmpxchgq %3, %1"
+                         : "=@ccz"(done), "+m"(*at), "+a"(from)
+                         : "r"(to)
+                         : "memory");
+    return done;
 }
+#else
+static inline bool as_mark_swap(uintptr_t *at, uintptr_t from, uintptr_t to)
+{
+    return __atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+#endif
 
-/* `n` records, every one of which must be stored. They are claimed by one instruction, after any
- * system call: a signal that was held back meanwhile is delivered before, not between. */
+/* `n` records, every one of which must be stored. They are claimed by one instruction, never beyond
+ * the end of their chunk, and after any system call: a signal that was held back meanwhile is
+ * delivered before, not between. */
 static inline struct as_mark_slots as_mark_claim(struct as_mark_set *set, struct as_mark_thread *t,
                                                  size_t n)
 {
     const uintptr_t bytes = n * sizeof(struct assay_record_);
-    uintptr_t slot;
 
     do {
-        slot = assay_claim_(&t->fill.at, bytes);
-        if (__builtin_expect((slot & (ASSAY_CHUNK_BYTES_ - 1)) + bytes <= ASSAY_CHUNK_END_, 1))
-            return as_mark_slots_at(slot);
-    } while (as_mark_make_room(set, t, slot, n));
-    return (struct as_mark_slots){NULL, 0};
+        const uintptr_t at = __atomic_load_n(&t->fill.at, __ATOMIC_RELAXED);
+
+        if (__builtin_expect((at & (ASSAY_CHUNK_BYTES_ - 1)) + bytes > ASSAY_CHUNK_END_, 0)) {
+            if (!as_mark_make_room(set, t, n))
+                return (struct as_mark_slots){NULL, 0};
+        } else if (__builtin_expect(as_mark_swap(&t->fill.at, at, at + bytes), 1)) {
+            const uint64_t *tag = (const uint64_t *)(at & ~(uintptr_t)(ASSAY_CHUNK_BYTES_ - 1));
+
+            return (struct as_mark_slots){(struct assay_record_ *)at,
+                                          __atomic_load_n(tag, __ATOMIC_RELAXED)};
+        }
+    } while (true);
 }
 
 #define AS_MARK_SITE_BITS 17
@@ -277,30 +246,5 @@ static inline void as_mark_put(struct as_mark_slots *slots, uint64_t data, uint3
 {
     as_mark_store(slots->at++, slots->tag, data, kind, site);
 }
-
-/* ---- the reader ---- */
-
-/* A call that ended, or begins, as the lane has it. Texts are borrowed until the visitor returns.
- */
-struct as_mark_unit {
-    uint32_t kind; /* AS_RECORD_BEGIN, _END, _FAIL, AS_MARK_DROP, AS_MARK_RESTART */
-    uint32_t site; /* of a layer: as_mark_layer() */
-    uint64_t time; /* or the leading record's data */
-    struct as_mark_fields fields;
-    struct assay_metadata *pair;
-    size_t n_pairs;
-    const char *reason; /* NULL: none */
-};
-typedef void (*as_mark_visit)(void *user, struct as_mark_thread *t,
-                              const struct as_mark_unit *unit);
-
-/* Memory for the texts of a unit; one reader at a time. */
-struct as_mark_scratch;
-struct as_mark_scratch *as_mark_scratch_new(void);
-void as_mark_scratch_free(struct as_mark_scratch *scratch);
-
-/* Hands out what every lane has, in the order of each thread. Returns how many units there were. */
-size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, as_mark_visit visit,
-                    void *user);
 
 #endif

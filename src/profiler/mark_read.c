@@ -15,6 +15,7 @@
 #define HOLE_REACH 64u /* records of the longest usual mark, and some */
 
 struct as_mark_scratch {
+    const struct as_site_table *names; /* of the set being read */
     struct assay_metadata pair[AS_MARK_MAX_PAIRS];
     char key[AS_MARK_MAX_PAIRS][AS_MARK_MAX_TEXT + 1];
     char text[AS_MARK_MAX_PAIRS + 1][AS_MARK_MAX_TEXT + 1]; /* the last: of the reason */
@@ -53,10 +54,10 @@ static bool is_leading(uint32_t kind)
     return kind != AS_RECORD_PAD && kind <= AS_MARK_RESTART;
 }
 
-static void copy_key(char *to, uint32_t site)
+static void copy_key(const struct as_site_table *names, char *to, uint32_t site)
 {
     uint32_t size = 0;
-    const char *name = as_site_name(site, &size);
+    const char *name = as_site_table_name(names, site, &size);
 
     size = size < AS_MARK_MAX_TEXT ? size : AS_MARK_MAX_TEXT;
     if (name)
@@ -98,7 +99,7 @@ static void take_pair(struct view *v, const struct assay_record_ *r, struct as_m
     if (unit->n_pairs == AS_MARK_MAX_PAIRS)
         return;
     text = s->text[unit->n_pairs];
-    copy_key(s->key[unit->n_pairs], site);
+    copy_key(s->names, s->key[unit->n_pairs], site);
     *pair = (struct assay_metadata){.key = s->key[unit->n_pairs]};
     if (is_text) {
         take_text(v, text, r->time);
@@ -223,6 +224,7 @@ size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, as
     const uint32_t n_threads = atomic_load_explicit(&set->n_threads, memory_order_acquire);
     size_t n = 0;
 
+    scratch->names = &set->names;
     set->has_hole = false;
     for (uint32_t i = 0; i < n_threads; i++) {
         n += take_lane(set->thread[i], scratch, visit, user);

@@ -49,9 +49,10 @@ static double mib_between(uint64_t from, uint64_t to)
     return from == UNKNOWN || to == UNKNOWN ? AS_UNKNOWN : ((double)to - (double)from) / AS_MIB;
 }
 
+/* Faults of our own may be left out a moment after they were counted. */
 static uint64_t later(uint64_t from, uint64_t to)
 {
-    return from == UNKNOWN || to == UNKNOWN || to < from ? UNKNOWN : to - from;
+    return from == UNKNOWN || to == UNKNOWN ? UNKNOWN : to > from ? to - from : 0;
 }
 
 static uint64_t greater(uint64_t a, uint64_t b)

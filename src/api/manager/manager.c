@@ -131,19 +131,21 @@ static int make_detectors(struct assay_manager *m, const struct assay_leak_detec
 static int make_parts(struct assay_manager *m, const struct assay_manager_options *o,
                       struct assay_error *err)
 {
-    const struct as_layer_limits limits = {
+    struct as_layer_limits limits = {
         .max_layers = o->max_layers ? o->max_layers : MAX_LAYERS,
         .max_timeline = o->max_timeline ? o->max_timeline : MAX_TIMELINE,
         .max_history_bytes = o->max_history_bytes ? o->max_history_bytes : MAX_HISTORY_BYTES};
     const struct as_memory_profile_options memory = {.interval_us = o->memory_interval_us,
                                                      .sample_us = o->memory_sample_us};
-    int rc = as_layer_profile_new(&m->layers, &limits, err);
+    int rc = as_mark_set_new(&m->marks, err);
 
-    if (rc == ASSAY_OK) {
+    if (rc < 0)
+        return rc;
+    limits.names = &m->marks->names;
+    m->scratch = as_mark_scratch_new();
+    rc = m->scratch ? as_layer_profile_new(&m->layers, &limits, err) : as_fail_nomem(err);
+    if (rc == ASSAY_OK)
         m->clock = *as_layer_profile_clock(m->layers);
-        m->scratch = as_mark_scratch_new();
-        rc = m->scratch ? as_mark_set_new(&m->marks, err) : as_fail_nomem(err);
-    }
     if (rc == ASSAY_OK)
         rc = as_memory_profile_new(&m->memory, &memory, err);
     if (rc == ASSAY_OK)
@@ -205,7 +207,7 @@ int assay_manager_new(struct assay_manager **out, const struct assay_manager_opt
     m->usage_min_seconds = o.usage_min_seconds == 0 ? USAGE_MIN_SECONDS : o.usage_min_seconds;
     m->memory_interval_ns = o.memory_interval_us * 1000u;
     m->start_time = m->end_time = AS_UNKNOWN;
-    m->call_ns = as_manager_call_cost();
+    m->call_ns = as_manager_call_cost(m->generation);
     atomic_store_explicit(&m->step, ASSAY_UNKNOWN, memory_order_relaxed);
     rc = choose_profilers(m, &o, err);
     if (rc == ASSAY_OK)
@@ -264,7 +266,6 @@ static int prepare(struct assay_manager *m, struct assay_error *err)
 
     m->day = as_layer_clock_day(&m->clock);
     m->memory_why = NULL;
-    (void)pthread_sigmask(SIG_BLOCK, NULL, &m->usual_mask);
     (void)as_memory_read_rss(&m->reader); /* opens the file that marks read */
     if (on & AS_MANAGER_BIT(MEMORY))
         rc = as_memory_profile_start(m->memory, err);
@@ -341,7 +342,7 @@ int assay_manager_end(struct assay_manager *manager, struct assay_error *err)
     as_manager_unlock(manager);
     if (rc == ASSAY_OK) {
         as_manager_drain_stop(manager); /* without the lock, which that thread takes */
-        as_manager_lock(manager);
+        as_manager_lock_all(manager);
         rc = (int)as_layer_profile_close(manager->layers);
         atomic_fetch_add_explicit(&manager->marks->session, 1, memory_order_release);
         as_manager_unlock(manager);

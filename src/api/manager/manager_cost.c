@@ -82,26 +82,17 @@ int as_manager_check(const struct assay_manager *m, struct assay_error *err)
     return ASSAY_OK;
 }
 
-/* Begin and end of an empty layer, without anybody who reads the lane. */
-static double time_calls(struct as_mark_set *set, struct as_mark_thread *t,
-                         const struct as_layer_clock *clock)
+/* Begin and end of an empty layer. */
+static double time_calls(struct assay_manager *m)
 {
-    const uint64_t from = as_layer_clock_ticks(clock);
+    const uint64_t from = as_layer_clock_ticks(&m->clock);
 
     for (int i = 0; i < COST_CALLS; i++) {
-        uint32_t slot;
-        const uint32_t site = as_mark_site(t, "(empty)", &slot);
-        struct as_mark_slots slots = as_mark_claim(set, t, 1);
+        const struct assay_manager_span span = assay_manager_layer_begin(m, "(empty)");
 
-        if (slots.at)
-            as_mark_put(&slots, as_layer_clock_ticks(clock), AS_RECORD_BEGIN, site);
-        slots = as_mark_claim(set, t, 2);
-        if (!slots.at)
-            return AS_UNKNOWN;
-        as_mark_store(slots.at + 1, slots.tag, 0, AS_MARK_FIELD, AS_MARK_ON);
-        as_mark_put(&slots, as_layer_clock_ticks(clock), AS_RECORD_END, site);
+        (void)assay_manager_layer_end(m, &span, NULL, 0, NULL);
     }
-    return (double)as_layer_clock_ns(clock, from, as_layer_clock_ticks(clock)) / COST_CALLS;
+    return (double)as_layer_clock_ns(&m->clock, from, as_layer_clock_ticks(&m->clock)) / COST_CALLS;
 }
 
 static void ignore(void *user, struct as_mark_thread *t, const struct as_mark_unit *unit)
@@ -109,23 +100,24 @@ static void ignore(void *user, struct as_mark_thread *t, const struct as_mark_un
     (void)user, (void)t, (void)unit;
 }
 
-double as_manager_call_cost(void)
+/* As much of a manager as marks need. */
+double as_manager_call_cost(uint64_t generation)
 {
-    struct as_mark_scratch *scratch = as_mark_scratch_new();
-    struct as_mark_thread *t = NULL;
-    struct as_layer_clock clock;
-    struct as_mark_set *set;
+    struct assay_manager m = {.generation = generation,
+                              .enabled = AS_MANAGER_BIT(LAYER),
+                              .active = true,
+                              .scratch = as_mark_scratch_new()};
     double least = AS_UNKNOWN;
 
-    as_layer_clock_init(&clock);
-    if (as_mark_set_new(&set, NULL) == ASSAY_OK && scratch)
-        t = as_mark_thread_find(set);
-    /* The quickest of some: what a busy machine adds is not ours. */
-    for (int i = 0; t && i < COST_TRIES; i++) {
-        least = fmin(least, time_calls(set, t, &clock));
-        (void)as_mark_take(set, scratch, ignore, NULL);
+    as_layer_clock_init(&m.clock);
+    if (m.scratch && as_mark_set_new(&m.marks, NULL) == ASSAY_OK) {
+        /* The quickest of some: what a busy machine adds is not ours. */
+        for (int i = 0; i < COST_TRIES; i++) {
+            least = fmin(least, time_calls(&m));
+            (void)as_mark_take(m.marks, m.scratch, ignore, NULL);
+        }
     }
-    as_mark_set_free(set);
-    as_mark_scratch_free(scratch);
+    as_mark_set_free(m.marks);
+    as_mark_scratch_free(m.scratch);
     return least;
 }

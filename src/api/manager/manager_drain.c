@@ -1,15 +1,16 @@
 /* api/manager/manager_drain.c - takes what the lanes of a manager hold and hands it to its
  * profilers: a thread while a session runs, and every call that reads results. */
 #include <sys/resource.h>
+#include <time.h>
 
 #include "api/manager/manager_internal.h"
 #include "base/units.h"
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
 
-#define POLL_NS    200000000u  /* how late a profiler hears of a call, at most */
-#define IDLE_NS    1000000000u /* the same when nothing happened for a while */
-#define IDLE_POLLS 10u
+#define POLL_NS 200000000u /* how late a profiler hears of a call, at most */
+#define WAITS   50u        /* for marks that are being made, of ... */
+#define WAIT_NS 1000000
 
 /* The lock is held. */
 static size_t take(struct assay_manager *m)
@@ -19,6 +20,8 @@ static size_t take(struct assay_manager *m)
     size_t n;
 
     as_memory_profile_refresh(m->memory);
+    if (atomic_exchange_explicit(&m->unread, false, memory_order_relaxed))
+        (void)as_memory_read_rss(&m->reader);
     n = as_mark_take(m->marks, m->scratch, as_manager_feed, m);
     if (timed && as_clock_thread_cpu_ns(&to) && n)
         atomic_fetch_add_explicit(&m->feeding_ns, to - from, memory_order_relaxed);
@@ -31,43 +34,59 @@ void as_manager_lock(struct assay_manager *m)
     take(m);
 }
 
+void as_manager_lock_all(struct assay_manager *m)
+{
+    const struct timespec nap = {0, WAIT_NS};
+
+    as_manager_lock(m);
+    for (unsigned i = 0; i < WAITS && m->marks->has_hole; i++) {
+        as_manager_unlock(m);
+        (void)nanosleep(&nap, NULL);
+        as_manager_lock(m);
+    }
+}
+
 void as_manager_unlock(struct assay_manager *m)
 {
     pthread_mutex_unlock(&m->lock);
 }
 
-/* What this thread takes for itself is in no layer's count. */
-static void tell_own_faults(struct assay_manager *m)
+/* What this thread and new lanes take is in no layer's count; the lock is held. */
+static void tell_own_faults(struct assay_manager *m, struct rusage *now)
 {
-    struct rusage r;
-
-    if (getrusage(RUSAGE_THREAD, &r) == 0)
-        as_memory_profile_own_faults(m->memory, (uint64_t)r.ru_minflt, (uint64_t)r.ru_majflt);
+    if (getrusage(RUSAGE_THREAD, now) != 0)
+        return;
+    as_memory_profile_own_faults(
+        m->memory,
+        m->own_minor + (uint64_t)now->ru_minflt +
+            atomic_load_explicit(&m->marks->minor_faults, memory_order_relaxed),
+        m->own_major + (uint64_t)now->ru_majflt +
+            atomic_load_explicit(&m->marks->major_faults, memory_order_relaxed));
 }
 
 static void *drain(void *arg)
 {
     struct assay_manager *m = arg;
-    unsigned idle = 0;
+    struct rusage used = {.ru_minflt = 0};
 
     (void)pthread_setname_np(pthread_self(), "assay-manager");
     while (!atomic_load_explicit(&m->stop, memory_order_acquire)) {
         const uint32_t seen = atomic_load_explicit(&m->marks->wake, memory_order_acquire);
         uint64_t sleep_ns = POLL_NS;
-        size_t n;
 
         pthread_mutex_lock(&m->lock);
-        n = take(m);
-        idle = n ? 0 : idle + 1;
+        (void)take(m);
+        tell_own_faults(m, &used);
         if (m->marks->has_hole)
             sleep_ns = AS_MARK_HOLE_NS;
-        else if (idle > IDLE_POLLS)
-            sleep_ns = IDLE_NS;
         pthread_mutex_unlock(&m->lock);
-        tell_own_faults(m);
         if (!atomic_load_explicit(&m->stop, memory_order_acquire))
             as_futex_wait(&m->marks->wake, seen, sleep_ns);
     }
+    pthread_mutex_lock(&m->lock);
+    m->own_minor += (uint64_t)used.ru_minflt;
+    m->own_major += (uint64_t)used.ru_majflt;
+    pthread_mutex_unlock(&m->lock);
     return NULL;
 }
 

@@ -75,7 +75,9 @@ struct assay_manager {
     uint64_t memory_interval_ns;
     struct as_memory_profile *memory;
     struct as_memory_reader reader; /* lanes peek at it */
+    _Atomic bool unread;            /* a reading of a lane's thread failed */
     const char *memory_why;         /* why memory could not be read; NULL: it could */
+    uint64_t own_minor, own_major;  /* faults of threads that drained before */
     uint64_t leak_fed_ticks;
     struct assay_leak_detector *leak;
     struct as_manager_held held;
@@ -113,7 +115,7 @@ uint64_t as_manager_process_cpu_ns(void);
 void as_manager_forget_cost(struct assay_manager *m);
 
 /* What an empty layer costs on this machine, in nanoseconds: measured. NaN: it could not be. */
-double as_manager_call_cost(void);
+double as_manager_call_cost(uint64_t generation);
 
 /* STATE in a forked child, USAGE without a manager. */
 AS_MUST_USE int as_manager_check(const struct assay_manager *m, struct assay_error *err);
@@ -142,6 +144,8 @@ void as_manager_note_memory(struct assay_manager *m);
 
 /* Takes the lock, and all calls that have ended by now. */
 void as_manager_lock(struct assay_manager *m);
+/* The same, and those whose marks are being made just now. */
+void as_manager_lock_all(struct assay_manager *m);
 void as_manager_unlock(struct assay_manager *m);
 
 /* The thread that does so while a session runs; the life lock is held. */

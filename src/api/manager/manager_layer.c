@@ -20,16 +20,19 @@ static inline void set_depth(struct as_mark_thread *t, uint32_t depth)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+static uint64_t session_of(const struct assay_manager *m)
+{
+    return atomic_load_explicit(&m->marks->session, memory_order_acquire);
+}
+
 static uint64_t count(_Atomic uint64_t *n)
 {
     return atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
 }
 
 /* All layers were forgotten since this thread last looked, also by the reader of its lane. */
-static void follow_session(struct assay_manager *m, struct as_mark_thread *t)
+static void follow_session(struct as_mark_thread *t, uint64_t session)
 {
-    const uint64_t session = atomic_load_explicit(&m->marks->session, memory_order_relaxed);
-
     if (__builtin_expect(t->session == session, 1))
         return;
     t->session = session;
@@ -83,37 +86,42 @@ static bool put_begin(struct assay_manager *m, struct as_mark_thread *t,
     return true;
 }
 
-static void begin_recorded(struct as_mark_frame *frame)
+/* The same layer in the recording session that may be open, which has names of its own. */
+static void begin_recorded(struct as_mark_frame *frame, const char *name)
 {
     frame->epoch = recording();
-    if (__builtin_expect(frame->epoch != 0, 0))
-        assay_begin(frame->site);
+    if (__builtin_expect(frame->epoch != 0, 0)) {
+        frame->recorder_site = assay_layer(name);
+        assay_begin(frame->recorder_site);
+    }
 }
 
-static void begin_layer(struct assay_manager *m, struct as_mark_thread *t, const char *name,
-                        struct assay_manager_span *span)
+static void begin_layer(struct assay_manager *m, struct as_mark_thread *t, const char *text,
+                        uint64_t session, struct assay_manager_span *span)
 {
+    const char *name = text && *text ? text : "(unnamed)";
     const uint32_t on = atomic_load_explicit(&m->enabled, memory_order_relaxed);
     const bool fed = as_manager_is_fed(on);
     const struct as_mark_cost cost = as_mark_cost_begin(m, t, fed);
     const uint64_t entered_ticks = fed ? cost.from_ticks : 0;
     struct as_layer_usage entered = {0};
-    bool usage = false, entered_known = false;
+    bool usage, outer_used, entered_known = false;
     struct as_mark_frame *frame;
     uint32_t depth, site, slot;
 
-    follow_session(m, t);
+    follow_session(t, session);
     depth = t->depth;
     if (depth == AS_MARK_MAX_DEPTH) {
         count(&t->too_deep);
         return;
     }
-    site = as_mark_site(t, name && *name ? name : "(unnamed)", &slot);
-    if (fed) {
-        usage = as_manager_wants_usage(m, on, t, site, slot);
-        entered_known =
-            usage && depth && t->frame[depth - 1].usage_known && as_layer_usage_read(&entered);
-    }
+    outer_used = (on & AS_MANAGER_BIT(BOTTLENECK)) && depth && t->frame[depth - 1].usage_known;
+    if (outer_used && !as_mark_site_is_known(t, name)) /* a new name takes memory of our own */
+        entered_known = as_layer_usage_read(&entered);
+    site = as_mark_site(m->marks, t, name, &slot);
+    usage = fed && as_manager_wants_usage(m, on, t, site, slot);
+    if (!entered_known && usage && outer_used)
+        entered_known = as_layer_usage_read(&entered);
     set_depth(t, depth + 1);
     frame = &t->frame[depth];
     frame->serial = __atomic_add_fetch(&t->serial, 1, __ATOMIC_RELAXED);
@@ -128,7 +136,7 @@ static void begin_layer(struct assay_manager *m, struct as_mark_thread *t, const
         frame->entered = entered;
         as_manager_probe_begin(m, on, t, frame, usage);
     }
-    begin_recorded(frame);
+    begin_recorded(frame, name);
     if (cost.weight)
         as_mark_cost_end(m, &cost, as_layer_clock_ticks(&m->clock));
     if (!put_begin(m, t, frame, fed)) {
@@ -149,13 +157,16 @@ struct assay_manager_span assay_manager_layer_begin(struct assay_manager *manage
 {
     struct assay_manager_span span = {0};
     struct as_mark_thread *t;
+    uint64_t session;
 
-    if (!manager || !atomic_load_explicit(&manager->active, memory_order_acquire) ||
-        !is_here(manager))
+    if (!manager || !is_here(manager))
+        return span;
+    session = session_of(manager); /* before: a session that ends now must not pass for the next */
+    if (!atomic_load_explicit(&manager->active, memory_order_acquire))
         return span;
     t = as_mark_thread_find(manager->marks);
     if (t)
-        begin_layer(manager, t, name, &span);
+        begin_layer(manager, t, name, session, &span);
     else
         count(&manager->marks->homeless);
     return span;
@@ -202,11 +213,13 @@ static void put_text(struct as_mark_slots *to, uint32_t key, const char *text)
     }
 }
 
-static void put_told(struct as_mark_thread *t, struct as_mark_slots *to, const struct end *how)
+static void put_told(struct as_mark_set *set, struct as_mark_thread *t, struct as_mark_slots *to,
+                     const struct end *how)
 {
     for (size_t i = 0; i < how->n_metadata; i++) {
         const struct assay_metadata *pair = &how->metadata[i];
-        const uint32_t key = pair->key ? assay_site_named(pair->key, ASSAY_CATEGORY_KEY, NULL) : 0;
+        const struct as_site_spec spec = {.name = pair->key, .category = ASSAY_CATEGORY_KEY};
+        const uint32_t key = pair->key ? as_site_table_intern(&set->names, &spec) : 0;
         uint64_t bits;
 
         if (!key) {
@@ -256,9 +269,9 @@ static void end_recorded(struct assay_manager *m, uint32_t on, const struct as_m
     if (on & (AS_MANAGER_BIT(MEMORY) | AS_MANAGER_BIT(LEAK)))
         as_manager_note_memory(m);
     if (how->failed)
-        assay_end_failed(frame->site);
+        assay_end_failed(frame->recorder_site);
     else
-        assay_end(frame->site);
+        assay_end(frame->recorder_site);
 }
 
 static void put_end(struct assay_manager *m, struct as_mark_thread *t, struct as_mark_frame *frame,
@@ -289,7 +302,7 @@ static void put_end(struct assay_manager *m, struct as_mark_thread *t, struct as
     if (owed)
         as_mark_put(&slots, owed, AS_MARK_DROP, 0);
     lead = slots.at++;
-    put_told(t, &slots, how);
+    put_told(m->marks, t, &slots, how);
     if (probed)
         as_mark_set_field(&fields, AS_MARK_AFTER, as_layer_clock_ticks(&m->clock) - how->ticks);
     put_fields(&slots, &fields);
@@ -312,15 +325,15 @@ static void drop_inner(struct as_mark_thread *t, uint32_t depth)
     set_depth(t, depth);
 }
 
-static int refuse(const struct as_mark_thread *t, const struct assay_manager_span *span,
-                  struct assay_error *err)
+static int refuse(const struct as_site_table *names, const struct as_mark_thread *t,
+                  const struct assay_manager_span *span, struct assay_error *err)
 {
     uint32_t size = 0, open_size = 0;
-    const char *name = as_site_name(span->site, &size), *open = NULL;
+    const char *name = as_site_table_name(names, span->site, &size), *open = NULL;
     const int most = 80;
 
     if (t->depth)
-        open = as_site_name(t->frame[t->depth - 1].site, &open_size);
+        open = as_site_table_name(names, t->frame[t->depth - 1].site, &open_size);
     size = size < (uint32_t)most ? size : (uint32_t)most;
     open_size = open_size < (uint32_t)most ? open_size : (uint32_t)most;
     if (open)
@@ -337,11 +350,11 @@ static int end_layer(struct assay_manager *m, struct as_mark_thread *t,
 {
     struct as_mark_frame *frame;
 
-    follow_session(m, t);
+    follow_session(t, session_of(m));
     if (span->serial <= t->forgotten)
         return ASSAY_OK;
     if (!span->depth || span->depth > t->depth || t->frame[span->depth - 1].serial != span->serial)
-        return refuse(t, span, err);
+        return refuse(&m->marks->names, t, span, err);
     frame = &t->frame[span->depth - 1];
     drop_inner(t, span->depth);
     if (__builtin_expect(frame->epoch != 0, 0))
@@ -356,12 +369,12 @@ static int check_end(const struct assay_manager *m, const struct assay_manager_s
                      const struct as_mark_thread *t, struct assay_error *err)
 {
     uint32_t size = 0;
-    const char *name = as_site_name(span->site, &size);
+    const char *name;
 
-    size = size < 80 ? size : 80;
     if (span->manager != m->marks->id)
-        return as_fail(err, ASSAY_ERR_STATE, "the layer %.*s was begun with another manager",
-                       (int)size, name ? name : "");
+        return as_fail(err, ASSAY_ERR_STATE, "the layer was begun with another manager");
+    name = as_site_table_name(&m->marks->names, span->site, &size);
+    size = size < 80 ? size : 80;
     if (span->thread != t)
         return as_fail(err, ASSAY_ERR_STATE,
                        "the layer %.*s was begun on another thread: end it there", (int)size,

@@ -20,7 +20,17 @@ bool as_manager_wants_usage(const struct assay_manager *m, uint32_t on,
            cached->mean_ns >= m->usage_min_seconds * 1e9;
 }
 
-/* Resident bytes without what we hold ourselves. */
+/* Resident bytes. */
+static uint64_t read_rss(struct assay_manager *m)
+{
+    const uint64_t rss = as_memory_peek_rss(&m->reader);
+
+    if (rss == ASSAY_UNKNOWN)
+        atomic_store_explicit(&m->unread, true, memory_order_relaxed);
+    return rss;
+}
+
+/* The same without what we hold ourselves. */
 static uint64_t process_bytes(uint64_t rss)
 {
     const uint64_t ours = as_alloc_live_bytes() + as_mark_mapped_bytes();
@@ -28,19 +38,42 @@ static uint64_t process_bytes(uint64_t rss)
     return rss == ASSAY_UNKNOWN ? rss : rss > ours ? rss - ours : 0;
 }
 
-/* A handler has its signal blocked, which the thread that started the session had not. */
-static bool is_in_handler(const struct assay_manager *m, const sigset_t *blocked)
-{
-    uint64_t now, usual; /* the kernel's 64 signals */
+#define VERDICT_NS 10000000u /* handlers come and go: how long a verdict holds */
 
-    memcpy(&now, blocked, sizeof now);
-    memcpy(&usual, &m->usual_mask, sizeof usual);
-    return now & ~usual;
+/* Whether a signal is blocked that has a handler: this may be that handler. */
+static bool has_handler(uint64_t blocked)
+{
+    for (int number = 1; number < NSIG && number <= 64; number++) {
+        struct sigaction action;
+
+        if ((blocked >> (number - 1) & 1) && sigaction(number, NULL, &action) == 0 &&
+            action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)
+            return true;
+    }
+    return false;
+}
+
+static bool may_be_handler(const struct assay_manager *m, struct as_mark_thread *t,
+                           const sigset_t *saved)
+{
+    uint64_t blocked, now; /* the kernel's 64 signals */
+
+    memcpy(&blocked, saved, sizeof blocked);
+    if (__builtin_expect(blocked == 0, 1))
+        return false;
+    now = as_layer_clock_ticks(&m->clock);
+    if (blocked != t->judged_mask ||
+        as_layer_clock_ns(&m->clock, t->judged_ticks, now) > VERDICT_NS) {
+        t->may_be_handler = has_handler(blocked);
+        t->judged_mask = blocked;
+        t->judged_ticks = now;
+    }
+    return t->may_be_handler;
 }
 
 /* The heap has locks. The code that a handler interrupted may hold one, and a handler that came now
  * might jump out and leave one taken. */
-static uint64_t heap_bytes(struct assay_manager *m)
+static uint64_t heap_bytes(struct assay_manager *m, struct as_mark_thread *t)
 {
     uint64_t bytes = ASSAY_UNKNOWN;
     sigset_t saved;
@@ -48,7 +81,7 @@ static uint64_t heap_bytes(struct assay_manager *m)
     if (!atomic_load_explicit(&m->held.heap, memory_order_relaxed))
         return bytes;
     as_signals_block(&saved);
-    if (!is_in_handler(m, &saved))
+    if (!may_be_handler(m, t, &saved))
         bytes = as_manager_held_heap(&m->held);
     as_signals_restore(&saved);
     return bytes;
@@ -65,10 +98,10 @@ void as_manager_probe_begin(struct assay_manager *m, uint32_t on, struct as_mark
         rss = frame->memory.before.rss_bytes;
     }
     if (on & AS_MANAGER_BIT(LEAK)) {
-        frame->held_bytes = heap_bytes(m);
+        frame->held_bytes = heap_bytes(m, t);
         frame->held_heap = frame->held_bytes != ASSAY_UNKNOWN;
         if (!frame->held_heap)
-            frame->held_bytes = rss != ASSAY_UNKNOWN ? rss : as_memory_peek_rss(&m->reader);
+            frame->held_bytes = rss != ASSAY_UNKNOWN ? rss : read_rss(m);
         frame->held_known = frame->held_bytes != ASSAY_UNKNOWN;
     }
     if (usage) { /* last: what we used ourselves is not the layer's */
@@ -146,7 +179,7 @@ void as_manager_probe_end(struct assay_manager *m, uint32_t on, struct as_mark_t
                           struct as_mark_fields *out)
 {
     /* The heap first, then the thread: what we do ourselves is not the layer's. */
-    const uint64_t heap = on & AS_MANAGER_BIT(LEAK) ? heap_bytes(m) : ASSAY_UNKNOWN;
+    const uint64_t heap = on & AS_MANAGER_BIT(LEAK) ? heap_bytes(m, t) : ASSAY_UNKNOWN;
     struct as_layer_usage now;
     int64_t left = 0;
     uint64_t rss;
@@ -156,7 +189,7 @@ void as_manager_probe_end(struct assay_manager *m, uint32_t on, struct as_mark_t
     rss = put_memory(m, on, t, frame, out);
     if (on & AS_MANAGER_BIT(LEAK)) {
         if (rss == ASSAY_UNKNOWN)
-            rss = as_memory_peek_rss(&m->reader);
+            rss = read_rss(m);
         if (rss != ASSAY_UNKNOWN)
             as_mark_set_field(out, AS_MARK_PROCESS_BYTES, process_bytes(rss));
         if (heap != ASSAY_UNKNOWN)
@@ -173,7 +206,7 @@ void as_manager_probe_end(struct assay_manager *m, uint32_t on, struct as_mark_t
 
 void as_manager_note_memory(struct assay_manager *m)
 {
-    const uint64_t rss = process_bytes(as_memory_peek_rss(&m->reader));
+    const uint64_t rss = process_bytes(read_rss(m));
 
     if (rss != ASSAY_UNKNOWN)
         assay_note("rss_bytes", (double)rss);

@@ -129,6 +129,8 @@ void assay_manager_read_session(struct assay_manager *manager, struct assay_mana
                                           .feed_failures = manager->feed_failures};
     as_manager_unlock(manager);
     /* An estimate may exceed the whole by a little. */
+    /* Marks cost no less than empty ones do, which are timed as a whole. */
+    out->cost_seconds = fmax(out->cost_seconds, out->seconds_per_call * (double)out->calls);
     out->cost_seconds =
         fmin(out->cost_seconds + out->feeding_seconds, out->cpu_seconds) + out->wait_seconds;
     out->cost_share =

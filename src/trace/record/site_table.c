@@ -1,8 +1,6 @@
 /* trace/record/site_table.c - the names of everything that is recorded, one table a process. */
 #include "trace/record/site_table.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -13,22 +11,11 @@
 #define AS_SITE_MAX        AS_RUN_MAX_SITES
 #define AS_SITE_HASH_SLOTS (2 * AS_SITE_MAX)
 
-struct site {
+struct as_site {
     uint32_t hash, category, name_at, name_size; /* the name stands in the log */
 };
 
-static struct {
-    pthread_mutex_t lock;
-    uint8_t *log; /* entries as in a sites block, one after another */
-    size_t log_size;
-    struct site *site;      /* [id] */
-    _Atomic uint32_t *slot; /* hash -> id, open addressing */
-    uint32_t n_sites;       /* ids 1 to n_sites are in use */
-    as_sites_sink sink;
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Set once all three mappings stand; readers without the lock look only after it. */
-static _Atomic int table_ready;
+static struct as_site_table recorder_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void as_signals_block(sigset_t *saved)
 {
@@ -45,12 +32,12 @@ void as_signals_restore(const sigset_t *saved)
 
 void as_sites_lock(void)
 {
-    pthread_mutex_lock(&table.lock);
+    pthread_mutex_lock(&recorder_table.lock);
 }
 
 void as_sites_unlock(void)
 {
-    pthread_mutex_unlock(&table.lock);
+    pthread_mutex_unlock(&recorder_table.lock);
 }
 
 static void *reserve(size_t bytes)
@@ -61,20 +48,34 @@ static void *reserve(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-static bool make_ready(void)
+static bool make_ready(struct as_site_table *t)
 {
-    if (atomic_load_explicit(&table_ready, memory_order_relaxed))
+    if (atomic_load_explicit(&t->ready, memory_order_relaxed))
         return true;
-    if (!table.log)
-        table.log = reserve(AS_SITE_LOG_BYTES);
-    if (!table.site)
-        table.site = reserve(sizeof *table.site * (AS_SITE_MAX + 1));
-    if (!table.slot)
-        table.slot = reserve(sizeof *table.slot * (size_t)AS_SITE_HASH_SLOTS);
-    if (!table.log || !table.site || !table.slot)
+    if (!t->log)
+        t->log = reserve(AS_SITE_LOG_BYTES);
+    if (!t->site)
+        t->site = reserve(sizeof *t->site * (AS_SITE_MAX + 1));
+    if (!t->slot)
+        t->slot = reserve(sizeof *t->slot * (size_t)AS_SITE_HASH_SLOTS);
+    if (!t->log || !t->site || !t->slot)
         return false;
-    atomic_store_explicit(&table_ready, 1, memory_order_release);
+    atomic_store_explicit(&t->ready, 1, memory_order_release);
     return true;
+}
+
+static void release(void *p, size_t bytes)
+{
+    if (p)
+        munmap(p, bytes);
+}
+
+void as_site_table_fini(struct as_site_table *t)
+{
+    release(t->log, AS_SITE_LOG_BYTES);
+    release(t->site, sizeof *t->site * (AS_SITE_MAX + 1));
+    release(t->slot, sizeof *t->slot * (size_t)AS_SITE_HASH_SLOTS);
+    *t = (struct as_site_table){.lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
 static size_t text_size(const char *text)
@@ -104,21 +105,21 @@ static bool same_text(const uint8_t *a, const char *b, size_t size)
 
 /* The id, or 0 with the free slot in `*slot_at`. Safe without the lock: slots are filled once,
  * after the site. */
-static uint32_t find(const char *name, size_t size, uint32_t category, uint32_t hash,
-                     uint32_t *slot_at)
+static uint32_t find(const struct as_site_table *t, const struct as_site_spec *spec, size_t size,
+                     uint32_t hash, uint32_t *slot_at)
 {
     uint32_t at = hash % AS_SITE_HASH_SLOTS;
 
     for (;;) {
-        uint32_t id = atomic_load_explicit(&table.slot[at], memory_order_acquire);
-        const struct site *s = &table.site[id];
+        uint32_t id = atomic_load_explicit(&t->slot[at], memory_order_acquire);
+        const struct as_site *s = &t->site[id];
 
         if (id == 0) {
             *slot_at = at;
             return 0;
         }
-        if (s->hash == hash && s->category == category && s->name_size == size &&
-            same_text(table.log + s->name_at, name, size))
+        if (s->hash == hash && s->category == spec->category && s->name_size == size &&
+            same_text(t->log + s->name_at, spec->name, size))
             return id;
         at = (at + 1) % AS_SITE_HASH_SLOTS;
     }
@@ -129,28 +130,28 @@ static uint8_t *put_text(uint8_t *to, const char *text)
     return as_put_text(to, text, text_size(text));
 }
 
-static void publish(const uint8_t *end)
+static void publish(struct as_site_table *t, const uint8_t *end)
 {
-    size_t size = (size_t)(end - table.log) - table.log_size;
+    size_t size = (size_t)(end - t->log) - t->log_size;
 
-    if (table.sink)
-        table.sink(table.log + table.log_size, size);
-    table.log_size += size;
+    if (t->sink)
+        t->sink(t->log + t->log_size, size);
+    t->log_size += size;
 }
 
-static bool log_has_capacity(void)
+static bool log_has_capacity(const struct as_site_table *t)
 {
-    return AS_SITE_LOG_BYTES - table.log_size > (size_t)4 * (AS_SITE_TEXT_MAX + AS_VARINT_MAX);
+    return AS_SITE_LOG_BYTES - t->log_size > (size_t)4 * (AS_SITE_TEXT_MAX + AS_VARINT_MAX);
 }
 
 /* The lock is held. */
-static uint32_t add(const struct as_site_spec *spec, size_t name_size, uint32_t hash,
-                    uint32_t slot_at)
+static uint32_t add(struct as_site_table *t, const struct as_site_spec *spec, size_t name_size,
+                    uint32_t hash, uint32_t slot_at)
 {
-    uint32_t id = table.n_sites + 1;
-    uint8_t *to = table.log + table.log_size;
+    uint32_t id = t->n_sites + 1;
+    uint8_t *to = t->log + t->log_size;
 
-    if (id > AS_SITE_MAX || !log_has_capacity())
+    if (id > AS_SITE_MAX || !log_has_capacity(t))
         return 0;
     *to++ = AS_ENTRY_SITE;
     to = as_put_varint(to, id);
@@ -158,50 +159,60 @@ static uint32_t add(const struct as_site_spec *spec, size_t name_size, uint32_t 
     to = as_put_varint(to, spec->line);
     to = as_put_varint(to, name_size);
     memcpy(to, spec->name, name_size);
-    table.site[id] = (struct site){.hash = hash,
+    t->site[id] = (struct as_site){.hash = hash,
                                    .category = spec->category,
-                                   .name_at = (uint32_t)(to - table.log),
+                                   .name_at = (uint32_t)(to - t->log),
                                    .name_size = (uint32_t)name_size};
     to = put_text(to + name_size, spec->file);
     to = put_text(to, spec->unit);
-    publish(to); /* in the file before any event names it */
-    __atomic_store_n(&table.n_sites, id, __ATOMIC_RELEASE);
-    atomic_store_explicit(&table.slot[slot_at], id, memory_order_release);
+    publish(t, to); /* in the file before any event names it */
+    __atomic_store_n(&t->n_sites, id, __ATOMIC_RELEASE);
+    atomic_store_explicit(&t->slot[slot_at], id, memory_order_release);
     return id;
 }
 
-uint32_t as_site_intern(const struct as_site_spec *spec)
+uint32_t as_site_table_intern(struct as_site_table *t, const struct as_site_spec *spec)
 {
     size_t size = text_size(spec->name);
     uint32_t hash = hash_name(spec->name, size, spec->category);
     uint32_t slot_at, id;
     sigset_t saved;
 
-    if (atomic_load_explicit(&table_ready, memory_order_acquire)) {
-        id = find(spec->name, size, spec->category, hash, &slot_at);
+    if (atomic_load_explicit(&t->ready, memory_order_acquire)) {
+        id = find(t, spec, size, hash, &slot_at);
         if (id)
             return id;
     }
     as_signals_block(&saved);
-    as_sites_lock();
+    pthread_mutex_lock(&t->lock);
     id = 0;
-    if (make_ready()) {
-        id = find(spec->name, size, spec->category, hash, &slot_at);
+    if (make_ready(t)) {
+        id = find(t, spec, size, hash, &slot_at);
         if (!id)
-            id = add(spec, size, hash, slot_at);
+            id = add(t, spec, size, hash, slot_at);
     }
-    as_sites_unlock();
+    pthread_mutex_unlock(&t->lock);
     as_signals_restore(&saved);
     return id;
 }
 
+const char *as_site_table_name(const struct as_site_table *t, uint32_t id, uint32_t *size)
+{
+    if (id == 0 || !atomic_load_explicit(&t->ready, memory_order_acquire) ||
+        id > __atomic_load_n(&t->n_sites, __ATOMIC_ACQUIRE))
+        return NULL;
+    *size = t->site[id].name_size;
+    return (const char *)t->log + t->site[id].name_at;
+}
+
+uint32_t as_site_intern(const struct as_site_spec *spec)
+{
+    return as_site_table_intern(&recorder_table, spec);
+}
+
 const char *as_site_name(uint32_t id, uint32_t *size)
 {
-    if (id == 0 || !atomic_load_explicit(&table_ready, memory_order_acquire) ||
-        id > __atomic_load_n(&table.n_sites, __ATOMIC_ACQUIRE))
-        return NULL;
-    *size = table.site[id].name_size;
-    return (const char *)table.log + table.site[id].name_at;
+    return as_site_table_name(&recorder_table, id, size);
 }
 
 int as_site_attribute(uint32_t id, const char *key, const char *text, double number,
@@ -213,13 +224,13 @@ int as_site_attribute(uint32_t id, const char *key, const char *text, double num
 
     as_signals_block(&saved);
     as_sites_lock();
-    if (id == 0 || id > table.n_sites) {
+    if (id == 0 || id > recorder_table.n_sites) {
         rc = as_fail(err, ASSAY_ERR_NOTFOUND, "there is no layer with the id %u", id);
-    } else if (!log_has_capacity()) {
+    } else if (!log_has_capacity(&recorder_table)) {
         rc = as_fail(err, ASSAY_ERR_LIMIT,
                      "too many facts about layers: the limit is 16 MiB a process");
     } else {
-        to = table.log + table.log_size;
+        to = recorder_table.log + recorder_table.log_size;
         *to++ = text ? AS_ENTRY_TEXT : AS_ENTRY_NUMBER;
         to = put_text(as_put_varint(to, id), key);
         if (text) {
@@ -230,7 +241,7 @@ int as_site_attribute(uint32_t id, const char *key, const char *text, double num
             memcpy(&bits, &number, sizeof bits);
             to = as_put_u64le(to, bits);
         }
-        publish(to);
+        publish(&recorder_table, to);
     }
     as_sites_unlock();
     as_signals_restore(&saved);
@@ -243,9 +254,9 @@ void as_sites_follow(as_sites_sink sink)
 
     as_signals_block(&saved);
     as_sites_lock();
-    table.sink = sink;
-    if (sink && table.log_size)
-        sink(table.log, table.log_size);
+    recorder_table.sink = sink;
+    if (sink && recorder_table.log_size)
+        sink(recorder_table.log, recorder_table.log_size);
     as_sites_unlock();
     as_signals_restore(&saved);
 }

@@ -1,10 +1,12 @@
-/* trace/record/site_table.h - the names of everything that is recorded, one table a process.
- * Uses no heap and blocks signals while it holds its lock, so a mark in a signal handler may be the
- * first of its site. */
+/* trace/record/site_table.h - the names of everything that is recorded: one table of the recorder,
+ * which the functions without a table mean, and one of each manager. Uses no heap and blocks
+ * signals while it holds its lock, so a mark in a signal handler may be the first of its site. */
 #ifndef AS_TRACE_RECORD_SITE_TABLE_H
 #define AS_TRACE_RECORD_SITE_TABLE_H
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +21,26 @@ struct as_site_spec {
 
 /* Called with each new piece of the table, in the format of a sites block, the table locked. */
 typedef void (*as_sites_sink)(const void *entries, size_t size);
+
+struct as_site;
+
+/* {.lock = PTHREAD_MUTEX_INITIALIZER} is empty; it takes address space at its first site. */
+struct as_site_table {
+    pthread_mutex_t lock;
+    uint8_t *log; /* entries as in a sites block, one after another */
+    size_t log_size;
+    struct as_site *site;   /* [id] */
+    _Atomic uint32_t *slot; /* hash -> id, open addressing */
+    uint32_t n_sites;       /* ids 1 to n_sites are in use */
+    _Atomic int ready;      /* all three stand; whoever has no lock looks only after it */
+    as_sites_sink sink;
+};
+
+/* As as_site_intern() and as_site_name() below. */
+uint32_t as_site_table_intern(struct as_site_table *table, const struct as_site_spec *spec);
+const char *as_site_table_name(const struct as_site_table *table, uint32_t id, uint32_t *size);
+/* Nobody uses it any more. */
+void as_site_table_fini(struct as_site_table *table);
 
 /* The id of a site, made at its first mention; 0 when the table is full. */
 uint32_t as_site_intern(const struct as_site_spec *spec);
