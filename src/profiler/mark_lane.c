@@ -161,10 +161,10 @@ static struct as_mark_thread *map_counted(struct as_mark_set *set)
     struct as_mark_thread *t = map_thread();
 
     if (known && getrusage(RUSAGE_THREAD, &after) == 0) {
-        atomic_fetch_add_explicit(&set->minor_faults,
+        atomic_fetch_add_explicit(&set->faults.minor,
                                   (uint64_t)(after.ru_minflt - before.ru_minflt),
                                   memory_order_relaxed);
-        atomic_fetch_add_explicit(&set->major_faults,
+        atomic_fetch_add_explicit(&set->faults.major,
                                   (uint64_t)(after.ru_majflt - before.ru_majflt),
                                   memory_order_relaxed);
     }

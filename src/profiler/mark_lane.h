@@ -101,12 +101,12 @@ struct as_mark_set {
     struct as_mark_thread **thread; /* [AS_MARK_MAX_THREADS] */
     _Atomic uint32_t n_threads;
     uint32_t next_number;
-    _Atomic uint32_t wake;     /* changes when a lane is half full; the reader may wait on it */
-    _Atomic uint64_t homeless; /* calls on threads beyond the limit */
-    _Atomic uint64_t wait_ns;  /* threads waited for the reader */
-    _Atomic uint64_t minor_faults, major_faults; /* of making lanes: in no layer's count */
-    uint32_t next_looked; /* under the lock: the lane whose thread may be gone */
-    bool has_hole;        /* of the reader: a lane waits for a record, see AS_MARK_HOLE_NS */
+    _Atomic uint32_t wake;       /* changes when a lane is half full; the reader may wait on it */
+    _Atomic uint64_t homeless;   /* calls on threads beyond the limit */
+    _Atomic uint64_t wait_ns;    /* threads waited for the reader */
+    struct as_own_faults faults; /* of making lanes */
+    uint32_t next_looked;        /* under the lock: the lane whose thread may be gone */
+    bool has_hole;               /* of the reader: a lane waits for a record, see AS_MARK_HOLE_NS */
 };
 
 #define AS_MARK_HOLE_NS 20000000u /* how long until a reader looks again */

@@ -12,10 +12,18 @@
  * passed over: its thread left it by longjmp() out of a handler. Time alone does not count: the
  * process may have been stopped. */
 #define HOLE_LOOKS 50u
-#define HOLE_REACH 64u /* records of the longest usual mark, and some */
+#define MOST_UNITS (1u << 20) /* at a time: threads may go on for ever */
+#define HOLE_REACH 64u        /* records of the longest usual mark, and some */
+
+/* A lane and the time of its next unit. */
+struct next {
+    uint64_t time;
+    struct as_mark_thread *t;
+};
 
 struct as_mark_scratch {
     const struct as_site_table *names; /* of the set being read */
+    struct next heap[AS_MARK_MAX_THREADS];
     struct assay_metadata pair[AS_MARK_MAX_PAIRS];
     char key[AS_MARK_MAX_PAIRS][AS_MARK_MAX_TEXT + 1];
     char text[AS_MARK_MAX_PAIRS + 1][AS_MARK_MAX_TEXT + 1]; /* the last: of the reason */
@@ -153,82 +161,124 @@ static bool is_hole(const struct view *v)
     return false;
 }
 
-/* Reads what a chunk holds from where the last reader stopped; returns how many units. */
-static size_t take_chunk(struct as_mark_thread *t, const struct as_chunk *chunk, bool full,
-                         struct as_mark_scratch *s, as_mark_visit visit, void *user)
-{
-    struct view v = {chunk, t->next_slot};
-    struct assay_record_ r;
-    size_t n = 0;
-
-    while (v.at < AS_CHUNK_CAPACITY) {
-        struct as_mark_unit unit;
-
-        if (!look(&v, v.at, &r)) {
-            if (!(full || is_hole(&v)) || !is_given_up(t))
-                break;
-            v.at++;
-            continue;
-        }
-        t->hole_looks = 0;
-        v.at++;
-        unit.kind = as_word_kind(r.word);
-        unit.site = as_word_site(r.word);
-        unit.time = r.time;
-        unit.fields.known = 0;
-        unit.pair = s->pair;
-        unit.n_pairs = 0;
-        unit.reason = NULL;
-        if (unit.kind != AS_RECORD_PAD) {
-            take_data(&v, s, &unit);
-            visit(user, t, &unit);
-            n++;
-        }
-        t->next_slot = v.at;
-    }
-    t->next_slot = v.at;
-    return n;
-}
-
-/* Units are whole or not there: a claim is stored with its leading record last. Data of a claim
- * that is on its way may be seen before that, and waits: see is_leading(). */
-static size_t take_lane(struct as_mark_thread *t, struct as_mark_scratch *s, as_mark_visit visit,
-                        void *user)
+/* Gives the chunk that was read to its end back to its thread. */
+static void free_chunk(struct as_mark_thread *t, uint32_t index)
 {
     struct as_lane *lane = t->lane;
-    size_t n = 0;
 
-    for (uint32_t i = 0; i < lane->n_chunks; i++) {
+    t->next_slot = 0;
+    atomic_store_explicit(&lane->head->state[index], AS_CHUNK_FREE, memory_order_release);
+    atomic_fetch_add_explicit(&lane->drained, 1, memory_order_relaxed);
+    atomic_fetch_add(&lane->freed, 1);
+    as_futex_wake(&lane->freed);
+}
+
+/* Goes to the next leading record of a lane. False: there is none yet. */
+static bool find_next(struct as_mark_thread *t, struct view *v, struct assay_record_ *r)
+{
+    struct as_lane *lane = t->lane;
+
+    for (;;) {
         const uint64_t drained = atomic_load_explicit(&lane->drained, memory_order_relaxed);
         const uint32_t index = (uint32_t)(drained % lane->n_chunks);
         const uint32_t state =
             atomic_load_explicit(&lane->head->state[index], memory_order_acquire);
 
         if (state == AS_CHUNK_FREE)
-            break;
-        n += take_chunk(t, &lane->chunk[index], state == AS_CHUNK_FULL, s, visit, user);
-        if (state != AS_CHUNK_FULL || t->next_slot < AS_CHUNK_CAPACITY)
-            break;
-        t->next_slot = 0;
-        atomic_store_explicit(&lane->head->state[index], AS_CHUNK_FREE, memory_order_release);
-        atomic_store_explicit(&lane->drained, drained + 1, memory_order_relaxed);
-        atomic_fetch_add(&lane->freed, 1);
-        as_futex_wake(&lane->freed);
+            return false;
+        if (t->next_slot >= AS_CHUNK_CAPACITY) {
+            if (state != AS_CHUNK_FULL)
+                return false;
+            free_chunk(t, index);
+            continue;
+        }
+        *v = (struct view){&lane->chunk[index], t->next_slot};
+        if (look(v, v->at, r)) {
+            t->hole_looks = 0;
+            if (is_leading(as_word_kind(r->word)))
+                return true;
+        } else if (!(state == AS_CHUNK_FULL || is_hole(v)) || !is_given_up(t)) {
+            return false;
+        }
+        t->next_slot++; /* nothing, or data of a unit that was given up */
     }
-    return n;
+}
+
+/* Lanes by the time of their next unit, the earliest first. */
+static void sift_down(struct next *heap, size_t n, size_t i)
+{
+    for (;;) {
+        size_t least = i, child = 2 * i + 1;
+
+        for (size_t k = child; k < child + 2 && k < n; k++)
+            least = heap[k].time < heap[least].time ? k : least;
+        if (least == i)
+            return;
+        {
+            const struct next moved = heap[i];
+
+            heap[i] = heap[least];
+            heap[least] = moved;
+        }
+        i = least;
+    }
+}
+
+/* What has no time comes before what follows it. */
+static bool peek(struct as_mark_thread *t, struct next *out)
+{
+    struct assay_record_ r;
+    struct view v;
+
+    if (!find_next(t, &v, &r))
+        return false;
+    *out = (struct next){as_word_kind(r.word) < AS_MARK_DROP ? r.time : 0, t};
+    return true;
+}
+
+static void take_unit(struct as_mark_thread *t, struct as_mark_scratch *s, as_mark_visit visit,
+                      void *user)
+{
+    struct as_mark_unit unit;
+    struct assay_record_ r;
+    struct view v;
+
+    if (!find_next(t, &v, &r))
+        return;
+    v.at++;
+    unit.kind = as_word_kind(r.word);
+    unit.site = as_word_site(r.word);
+    unit.time = r.time;
+    unit.fields.known = 0;
+    unit.pair = s->pair;
+    unit.n_pairs = 0;
+    unit.reason = NULL;
+    take_data(&v, s, &unit);
+    t->next_slot = v.at;
+    visit(user, t, &unit);
 }
 
 size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, as_mark_visit visit,
                     void *user)
 {
     const uint32_t n_threads = atomic_load_explicit(&set->n_threads, memory_order_acquire);
-    size_t n = 0;
+    struct next *heap = scratch->heap;
+    size_t n_heap = 0, n = 0;
 
     scratch->names = &set->names;
-    set->has_hole = false;
-    for (uint32_t i = 0; i < n_threads; i++) {
-        n += take_lane(set->thread[i], scratch, visit, user);
-        set->has_hole |= set->thread[i]->hole_looks > 0;
+    for (uint32_t i = 0; i < n_threads; i++)
+        n_heap += peek(set->thread[i], &heap[n_heap]);
+    for (size_t i = n_heap / 2; i-- > 0;)
+        sift_down(heap, n_heap, i);
+    while (n_heap && n < MOST_UNITS) {
+        take_unit(heap[0].t, scratch, visit, user);
+        n++;
+        if (!peek(heap[0].t, &heap[0]))
+            heap[0] = heap[--n_heap];
+        sift_down(heap, n_heap, 0);
     }
+    set->has_hole = false;
+    for (uint32_t i = 0; i < n_threads; i++)
+        set->has_hole |= set->thread[i]->hole_looks > 0;
     return n;
 }

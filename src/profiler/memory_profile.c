@@ -22,9 +22,9 @@ struct as_memory_profile {
     char *root;
     struct as_memory_reader files, sampler_files;
     struct as_memory_sampler sampler;
-    struct as_rss_peaks peaks; /* what the sampler saw; has a lock of its own */
-    _Atomic uint64_t own_minor_faults, own_major_faults;
-    _Atomic bool unread; /* a reading on a layer's thread failed */
+    struct as_rss_peaks peaks;          /* what the sampler saw; has a lock of its own */
+    const struct as_own_faults *own[2]; /* NULL: none */
+    _Atomic bool unread;                /* a reading on a layer's thread failed */
 
     uint64_t baseline_bytes;
     uint64_t total_bytes; /* of the machine or the container */
@@ -64,10 +64,8 @@ static uint64_t greater(uint64_t a, uint64_t b)
 
 /* ---- what the kernel says ---- */
 
-static uint64_t without(struct as_fact all, const _Atomic uint64_t *own)
+static uint64_t without(struct as_fact all, uint64_t ours)
 {
-    uint64_t ours = atomic_load_explicit(own, memory_order_relaxed);
-
     return all.why ? UNKNOWN : all.value > ours ? all.value - ours : 0;
 }
 
@@ -75,10 +73,15 @@ static struct as_memory_moment read_moment(struct as_memory_profile *p)
 {
     struct as_process_events events;
     struct as_memory_moment now;
+    uint64_t minor = 0, major = 0;
 
     as_process_events_read(&events, false);
-    now.minor_faults = without(events.minor_faults, &p->own_minor_faults);
-    now.major_faults = without(events.major_faults, &p->own_major_faults);
+    for (int i = 0; i < 2; i++) {
+        minor += p->own[i] ? atomic_load_explicit(&p->own[i]->minor, memory_order_relaxed) : 0;
+        major += p->own[i] ? atomic_load_explicit(&p->own[i]->major, memory_order_relaxed) : 0;
+    }
+    now.minor_faults = without(events.minor_faults, minor);
+    now.major_faults = without(events.major_faults, major);
     now.rss_bytes = as_memory_peek_rss(&p->files);
     if (now.rss_bytes == UNKNOWN)
         atomic_store_explicit(&p->unread, true, memory_order_relaxed);
@@ -278,10 +281,12 @@ void as_memory_profile_refresh(struct as_memory_profile *profile)
         (void)as_memory_read_rss(&profile->files);
 }
 
-void as_memory_profile_own_faults(struct as_memory_profile *profile, uint64_t minor, uint64_t major)
+void as_memory_profile_own_faults(struct as_memory_profile *profile,
+                                  const struct as_own_faults *drain,
+                                  const struct as_own_faults *lanes)
 {
-    atomic_store_explicit(&profile->own_minor_faults, minor, memory_order_relaxed);
-    atomic_store_explicit(&profile->own_major_faults, major, memory_order_relaxed);
+    profile->own[0] = drain;
+    profile->own[1] = lanes;
 }
 
 /* ---- calls that ended ---- */

@@ -5,6 +5,7 @@
 #define AS_PROFILER_MEMORY_PROFILE_H
 
 #include <assay/memory.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -162,9 +163,14 @@ AS_MUST_USE int as_memory_profile_add(struct as_memory_profile *profile,
 /* Opens what begin and end read, if it is not open any more. */
 void as_memory_profile_refresh(struct as_memory_profile *profile);
 
-/* Faults so far of the thread that takes calls: they are in no layer's count. */
-void as_memory_profile_own_faults(struct as_memory_profile *profile, uint64_t minor,
-                                  uint64_t major);
+/* Faults so far that are our own: they are in no layer's count. */
+struct as_own_faults {
+    _Atomic uint64_t minor, major;
+};
+/* Of the thread that takes calls, and of making lanes; borrowed, NULL: none. */
+void as_memory_profile_own_faults(struct as_memory_profile *profile,
+                                  const struct as_own_faults *drain,
+                                  const struct as_own_faults *lanes);
 
 /* The kept snapshots, [0] the oldest; NULL past the last. Borrowed until the next end or reset. */
 const struct as_memory_layer_reading *as_memory_profile_at(const struct as_memory_profile *profile,

@@ -303,6 +303,7 @@ static void add_call(struct assay_bottleneck_analyzer *a, struct as_bottleneck_l
     layer->self_seconds += own;
     layer->running_mean += off / (double)layer->calls;
     layer->m2 += off * (seconds - layer->running_mean);
+    layer->longest = own > layer->longest ? own : layer->longest;
     layer->own_mean += own_off / (double)layer->calls;
     layer->own_m2 += own_off * (own - layer->own_mean);
     for (int i = 0; i < AS_METRIC_COUNT; i++) {

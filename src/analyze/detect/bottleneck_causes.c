@@ -125,6 +125,14 @@ static void name_roof(struct search *s)
 
 /* ---- the other causes ---- */
 
+/* The fraction of the layer's time in which a metric was read: the rest is not explained by it. */
+static double known_share(const struct search *s, const struct as_metric_sum *metric)
+{
+    const double all = s->layer->self_seconds;
+
+    return all > 0 && metric->seconds < all ? metric->seconds / all : 1;
+}
+
 static void name_faults(struct search *s)
 {
     const struct assay_bottleneck_analyzer_options *o = &s->a->options;
@@ -135,9 +143,9 @@ static void name_faults(struct search *s)
     double share = 0;
 
     if (minor->seconds > 0)
-        share += minor->sum * o->minor_fault_seconds / minor->seconds;
+        share += known_share(s, minor) * minor->sum * o->minor_fault_seconds / minor->seconds;
     if (major->seconds > 0)
-        share += major->sum * o->major_fault_seconds / major->seconds;
+        share += known_share(s, major) * major->sum * o->major_fault_seconds / major->seconds;
     if (!isfinite(share))
         return;
     add_cause(s, ASSAY_BOTTLENECK_PAGE_FAULTS, share, minor->n > major->n ? minor->n : major->n,
@@ -156,7 +164,7 @@ static void name_io(struct search *s)
         return;
     format_ns(time, wait->sum / (double)wait->n);
     as_text_bytes(bytes, moved);
-    add_cause(s, ASSAY_BOTTLENECK_IO, wait->sum / wait->seconds, wait->n,
+    add_cause(s, ASSAY_BOTTLENECK_IO, known_share(s, wait) * wait->sum / wait->seconds, wait->n,
               "%s a call waiting for storage%s%s%s", time, isfinite(moved) ? ", " : "",
               isfinite(moved) ? bytes : "", isfinite(moved) ? " read and written" : "");
 }
@@ -185,8 +193,8 @@ static void name_waiting(struct search *s)
                        s->starved ? ", ready to run but waiting for a processor" : "");
     format_ns(busy, cpu->sum / (double)cpu->n);
     format_ns(time, cpu->seconds / (double)cpu->n);
-    add_cause(s, ASSAY_BOTTLENECK_WAITING, 1 - cpu->sum / cpu->seconds, cpu->n,
-              "on a processor for %s of the %s a call%s", busy, time, waits);
+    add_cause(s, ASSAY_BOTTLENECK_WAITING, known_share(s, cpu) * (1 - cpu->sum / cpu->seconds),
+              cpu->n, "on a processor for %s of the %s a call%s", busy, time, waits);
 }
 
 static void name_idle_device(struct search *s)
@@ -216,7 +224,7 @@ static void name_variance(struct search *s)
         above += fmax(s->scratch[i] - median, 0);
     }
     format_ns(usual, median);
-    format_ns(most, s->scratch[n - 1]);
+    format_ns(most, fmax(s->layer->longest, s->scratch[n - 1]));
     add_cause(s, ASSAY_BOTTLENECK_VARIANCE, sum > 0 ? above / sum : 0, s->layer->calls,
               "calls vary by %.0f %% of their mean: half take up to %s, the longest %s",
               s->out->cv * 100, usual, most);
@@ -375,7 +383,7 @@ static void advise(struct search *s, struct assay_finding *list, size_t *n)
         list[(*n)++] = (struct assay_finding){
             .rule = "cause-unknown",
             .target = layer->layer,
-            .evidence = "no cause can be n_reported from what was recorded",
+            .evidence = "no cause is known from what was recorded",
             .action = what_to_measure(s),
             .severity = fmin(as_severity_of_gain(layer->share, 0), AS_SEVERITY_NOTE),
             .expected_gain = AS_UNKNOWN,

@@ -41,6 +41,7 @@ struct as_bottleneck_layer {
     double seconds, self_seconds;
     double running_mean, m2; /* by Welford's update, for the std */
     double own_mean, own_m2; /* likewise, of the time without layers inside */
+    double longest;          /* call, without layers inside */
     struct as_metric_sum metric[AS_METRIC_COUNT];
     double *sample; /* all times, or a fair sample of `capacity` of them */
     double *own;    /* of the same calls, without layers inside; NULL: the same times */

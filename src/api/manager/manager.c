@@ -148,8 +148,10 @@ static int make_parts(struct assay_manager *m, const struct assay_manager_option
         m->clock = *as_layer_profile_clock(m->layers);
     if (rc == ASSAY_OK)
         rc = as_memory_profile_new(&m->memory, &memory, err);
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK) {
+        as_memory_profile_own_faults(m->memory, &m->own, &m->marks->faults);
         rc = make_detectors(m, o->leak, err);
+    }
     if (rc == ASSAY_OK)
         rc = assay_bottleneck_analyzer_new(&m->bottleneck, o->bottleneck, err);
     if (rc == ASSAY_OK)

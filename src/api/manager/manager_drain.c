@@ -51,23 +51,22 @@ void as_manager_unlock(struct assay_manager *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* What this thread and new lanes take is in no layer's count; the lock is held. */
-static void tell_own_faults(struct assay_manager *m, struct rusage *now)
+/* What this thread takes is in no layer's count; the lock is held. */
+static void tell_own_faults(struct assay_manager *m)
 {
-    if (getrusage(RUSAGE_THREAD, now) != 0)
+    struct rusage now;
+
+    if (getrusage(RUSAGE_THREAD, &now) != 0)
         return;
-    as_memory_profile_own_faults(
-        m->memory,
-        m->own_minor + (uint64_t)now->ru_minflt +
-            atomic_load_explicit(&m->marks->minor_faults, memory_order_relaxed),
-        m->own_major + (uint64_t)now->ru_majflt +
-            atomic_load_explicit(&m->marks->major_faults, memory_order_relaxed));
+    atomic_store_explicit(&m->own.minor, m->own_minor_before + (uint64_t)now.ru_minflt,
+                          memory_order_relaxed);
+    atomic_store_explicit(&m->own.major, m->own_major_before + (uint64_t)now.ru_majflt,
+                          memory_order_relaxed);
 }
 
 static void *drain(void *arg)
 {
     struct assay_manager *m = arg;
-    struct rusage used = {.ru_minflt = 0};
 
     (void)pthread_setname_np(pthread_self(), "assay-manager");
     while (!atomic_load_explicit(&m->stop, memory_order_acquire)) {
@@ -76,7 +75,7 @@ static void *drain(void *arg)
 
         pthread_mutex_lock(&m->lock);
         (void)take(m);
-        tell_own_faults(m, &used);
+        tell_own_faults(m);
         if (m->marks->has_hole)
             sleep_ns = AS_MARK_HOLE_NS;
         pthread_mutex_unlock(&m->lock);
@@ -84,8 +83,9 @@ static void *drain(void *arg)
             as_futex_wait(&m->marks->wake, seen, sleep_ns);
     }
     pthread_mutex_lock(&m->lock);
-    m->own_minor += (uint64_t)used.ru_minflt;
-    m->own_major += (uint64_t)used.ru_majflt;
+    tell_own_faults(m);
+    m->own_minor_before = atomic_load_explicit(&m->own.minor, memory_order_relaxed);
+    m->own_major_before = atomic_load_explicit(&m->own.major, memory_order_relaxed);
     pthread_mutex_unlock(&m->lock);
     return NULL;
 }

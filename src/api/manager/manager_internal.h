@@ -74,10 +74,11 @@ struct assay_manager {
     struct as_layer_day day;
     uint64_t memory_interval_ns;
     struct as_memory_profile *memory;
-    struct as_memory_reader reader; /* lanes peek at it */
-    _Atomic bool unread;            /* a reading of a lane's thread failed */
-    const char *memory_why;         /* why memory could not be read; NULL: it could */
-    uint64_t own_minor, own_major;  /* faults of threads that drained before */
+    struct as_memory_reader reader;              /* lanes peek at it */
+    _Atomic bool unread;                         /* a reading of a lane's thread failed */
+    const char *memory_why;                      /* why memory could not be read; NULL: it could */
+    struct as_own_faults own;                    /* of the threads that drain */
+    uint64_t own_minor_before, own_major_before; /* of those that ended */
     uint64_t leak_fed_ticks;
     struct assay_leak_detector *leak;
     struct as_manager_held held;

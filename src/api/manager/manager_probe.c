@@ -98,9 +98,11 @@ void as_manager_probe_begin(struct assay_manager *m, uint32_t on, struct as_mark
         rss = frame->memory.before.rss_bytes;
     }
     if (on & AS_MANAGER_BIT(LEAK)) {
-        frame->held_bytes = heap_bytes(m, t);
-        frame->held_heap = frame->held_bytes != ASSAY_UNKNOWN;
-        if (!frame->held_heap)
+        frame->held_heap = atomic_load_explicit(&m->held.heap, memory_order_relaxed);
+        /* Where the heap is asked, pages say nothing of a layer that could not ask it. */
+        if (frame->held_heap)
+            frame->held_bytes = heap_bytes(m, t);
+        else
             frame->held_bytes = rss != ASSAY_UNKNOWN ? rss : read_rss(m);
         frame->held_known = frame->held_bytes != ASSAY_UNKNOWN;
     }
@@ -149,11 +151,10 @@ static uint64_t put_memory(struct assay_manager *m, uint32_t on, struct as_mark_
 static int64_t put_left(const struct as_mark_frame *frame, uint64_t heap, uint64_t rss,
                         struct as_mark_fields *out)
 {
-    const bool is_heap = heap != ASSAY_UNKNOWN;
-    const uint64_t held = is_heap ? heap : rss;
+    const uint64_t held = frame->held_heap ? heap : rss;
     int64_t left;
 
-    if (!frame->held_known || frame->held_heap != is_heap || held == ASSAY_UNKNOWN)
+    if (!frame->held_known || held == ASSAY_UNKNOWN)
         return 0;
     left = (int64_t)(held - frame->held_bytes);
     as_mark_set_field(out, AS_MARK_LEFT_BYTES, (uint64_t)(left - frame->inner_bytes));
