@@ -48,6 +48,7 @@
 #include <assay/distributed.h>
 #include <assay/error.h>
 #include <assay/leaks.h>
+#include <assay/memory.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -299,22 +300,52 @@ ASSAY_API int assay_manager_leak_incidents(struct assay_manager *manager,
                                            const struct assay_leak_incident **out,
                                            struct assay_error *err);
 
+/* The memory that all layers together left behind. */
+struct assay_left_memory {
+    size_t size;            /* set by the library */
+    const char *source;     /* "heap in use" or "resident memory"; static */
+    double left_behind_mb;  /* by all layers of all sessions since the last reset */
+    double outside_heap_mb; /* growth of resident memory while the heap did not grow; 0: none */
+    size_t n_layer_leaks;   /* layers that assay_manager_layer_leaks() returns */
+};
+ASSAY_API int assay_manager_left_memory(struct assay_manager *manager,
+                                        struct assay_left_memory *out, struct assay_error *err);
+
 /* The newest calls that do not belong to those before them, the oldest first. Returns how many.
  * Borrowed until the next call of this function, a reset or free. */
 ASSAY_API int assay_manager_anomalies(struct assay_manager *manager,
                                       const struct assay_anomaly **out, struct assay_error *err);
+/* Values and anomalies of every layer, in order of first appearance. Returns the number of layers.
+ * Borrowed as the list above is, until the next call of this function. */
+ASSAY_API int assay_manager_anomaly_layers(struct assay_manager *manager,
+                                           const struct assay_anomaly_layer **out,
+                                           struct assay_error *err);
+/* Totals, thresholds, and what exceeded the limits. */
+ASSAY_API int assay_manager_anomaly_summary(struct assay_manager *manager,
+                                            struct assay_anomaly_summary *out,
+                                            struct assay_error *err);
 
-/* Memory of the process at the end of one call. Bytes are ASSAY_UNKNOWN (assay/memory.h) and
- * MiB are NaN where they cannot be had. */
+/* Memory of the process at the end of one call. Counts and bytes that are unavailable are
+ * ASSAY_UNKNOWN, MiB and seconds are NaN. */
 struct assay_memory_reading {
     const char *layer;
     double timestamp_seconds;  /* UNIX seconds */
     double cpu_memory_mb;      /* resident after the call */
     double memory_delta_mb;    /* the same less the baseline */
     double cpu_memory_percent; /* of the machine's or the container's memory */
+    double memory_growth_mb;   /* resident after the call, less after the first call of all */
     uint64_t rss_before_bytes, rss_after_bytes;
-    uint64_t rss_peak_bytes;             /* greatest seen within, both ends included */
-    uint64_t minor_faults, major_faults; /* within, of the whole process */
+    uint64_t rss_peak_bytes; /* peak within the call, both ends included */
+    uint64_t rss_samples;    /* of the sampler within the call; 0: only the ends are known */
+    double before_age_seconds, after_age_seconds; /* age of the values at begin and end */
+    uint64_t minor_faults, major_faults;          /* within the call, of the whole process */
+    /* The program's own account (assay/memory.h). */
+    uint64_t counted_before_bytes, counted_after_bytes; /* of all threads */
+    uint64_t counted_peak_bytes; /* rise of this thread above its account at begin; exact */
+    int64_t counted_net_bytes;   /* taken less given back by this thread; 0 when unavailable */
+    bool counted_known;          /* counted_net_bytes is available */
+    const char *metadata;        /* one JSON object; NULL: the call has none */
+    const char *reason;          /* why a value above is unavailable; NULL: none is */
 };
 
 /* Over all calls of one layer. */
@@ -323,6 +354,7 @@ struct assay_layer_memory {
     uint64_t call_count;
     uint64_t n_known; /* calls whose memory was read */
     double mean_memory_mb, std_memory_mb, min_memory_mb, max_memory_mb; /* std: population */
+    uint64_t min_memory_bytes, max_memory_bytes;
     uint64_t counted_peak_bytes; /* by the program's own account, greatest within one call */
     uint64_t rss_rise_bytes;     /* greatest rise above the memory at its begin, within one call */
     uint64_t minor_faults, major_faults; /* over all calls */
@@ -330,14 +362,22 @@ struct assay_layer_memory {
 
 /* A copy of what the memory profiler knows. */
 struct assay_memory_profile {
-    size_t size;  /* sizeof(struct assay_memory_profile) as the library knows it */
-    bool started; /* a baseline was taken; false: nothing below is known */
-    double baseline_memory_mb, peak_memory_mb; /* the peak of all readings and of the sampler */
-    double memory_growth_mb;                   /* the last reading less the first */
-    uint64_t peak_rss_kernel_bytes;            /* since the process began */
-    uint64_t memory_total_bytes;
+    size_t size;        /* sizeof(struct assay_memory_profile) as the library knows it */
+    bool started;       /* a baseline was taken; false: nothing below is known */
+    const char *reason; /* why a value below is unavailable; NULL: none is */
+    double baseline_memory_mb, peak_memory_mb; /* the peak of all snapshots and of the sampler */
+    uint64_t baseline_memory_bytes, peak_memory_bytes;
+    double memory_growth_mb;                     /* the last snapshot less the first */
+    uint64_t peak_rss_kernel_bytes;              /* since the process began */
+    uint64_t memory_total_bytes;                 /* of the machine or the container */
     uint64_t total_snapshots, snapshots_dropped; /* dropped: older than those kept */
-    const struct assay_layer_memory *layers;     /* in the order of their first end */
+    uint64_t metadata_dropped;                   /* snapshots whose metadata exceeded 4,096 bytes */
+    uint64_t calls_joined; /* calls of layers beyond the first 4,096, which share one row */
+    /* Of the sampler (memory_sample_us); ASSAY_UNKNOWN and NaN without one. */
+    uint64_t sampler_samples;
+    double sampler_cpu_seconds, sampler_seconds;
+    struct assay_memory_counts categories;   /* the program's own account, now */
+    const struct assay_layer_memory *layers; /* in the order of their first end */
     size_t n_layers;
     const struct assay_memory_reading *snapshots; /* the oldest first */
     size_t n_snapshots;
