@@ -72,10 +72,10 @@ ASSAY_API int assay_anomaly_detector_new(struct assay_anomaly_detector **out,
 /* Accepts NULL. */
 ASSAY_API void assay_anomaly_detector_free(struct assay_anomaly_detector *detector);
 
-/* 1: the value is anomalous and `*found` (when not NULL) tells how, valid until the next call that
- * changes the detector; 0: it is not, `*found` is NULL. A metric is a time when its name is "time"
- * or ends in "_time", "_ms", "_us", "_ns", "_s" or "_seconds". `timestamp_seconds` NaN: now. USAGE
- * without a layer or metric, or for a value that is not finite: it joins nothing. */
+/* 1: the value is anomalous and `*found` (when not NULL) describes it, valid until the next call
+ * that changes the detector; 0: it is not, `*found` is NULL. A metric is a time when its name is
+ * "time" or ends in "_time", "_ms", "_us", "_ns", "_s" or "_seconds". `timestamp_seconds` NaN: now.
+ * USAGE without a layer or metric, or for a value that is not finite: it joins nothing. */
 ASSAY_API int assay_anomaly_detector_add(struct assay_anomaly_detector *detector, const char *layer,
                                          const char *metric, double value, double timestamp_seconds,
                                          const struct assay_anomaly **found,

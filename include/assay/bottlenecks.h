@@ -8,7 +8,7 @@
  *         printf("%s takes %g %%\n", r->ranked[0].layer, 100 * r->ranked[0].share);
  *     assay_bottleneck_analyzer_free(a);
  *
- * Two answers from the same readings: the documented one, relative to a percentile of all times
+ * Two answers from the same samples: the documented one, relative to a percentile of all times
  * (`bottlenecks`, `recommendations`, `summary`), and one by share of exclusive time with causes
  * (`ranked`, `findings`). One thread at a time. */
 #ifndef ASSAY_BOTTLENECKS_H
@@ -29,7 +29,7 @@ struct assay_bottleneck_analyzer;
 
 /* What is known of one call of a layer. 0 or NaN: not known, so that a struct of zeros with `size`
  * and what is known is enough; ASSAY_MEASURED_ZERO for a zero that was measured (a GPU that idled).
- * `ranked` and `findings` are about a layer's own time: of a call with layers inside, the figures
+ * `ranked` and `findings` are about a layer's own time: of a call with layers inside, the metrics
  * from flops on are its own too, as self_seconds is, and what those layers did is left out. An
  * io_wait_seconds longer than self_seconds cannot be its own, and is taken as not known; so are
  * page faults that would take longer than self_seconds at 0.1 us each. */
@@ -44,7 +44,7 @@ struct assay_layer_metrics {
     double minor_faults, major_faults;
     double io_wait_seconds; /* seconds waiting for storage */
     double io_bytes;        /* read and written */
-    double cpu_seconds;     /* seconds on a processor */
+    double cpu_seconds;     /* CPU time */
     double switches;        /* involuntary context switches */
     bool failed;            /* such a call counts apart and in no time */
     double sleeps;          /* voluntary context switches: it waited for something */
@@ -101,7 +101,7 @@ struct assay_bottleneck_analyzer_options {
 #define ASSAY_BOTTLENECK_MAX_LAYERS 65536
 #define ASSAY_BOTTLENECK_MAX_NAME   4096
 
-/* The documented record; NaN where a metric was never told. */
+/* The documented record; NaN where a metric was never given. */
 struct assay_bottleneck {
     const char *layer;
     double mean_execution_seconds, std_execution_seconds; /* seconds; population std */
@@ -130,7 +130,7 @@ struct assay_bottleneck_summary {
 struct assay_cause {
     enum assay_bottleneck_type type;
     double strength;      /* 0 to 1: how much of the layer's own time it may explain */
-    const char *evidence; /* with its figures */
+    const char *evidence; /* with its numbers */
 };
 struct assay_ranked_layer {
     const char *layer;
@@ -138,7 +138,7 @@ struct assay_ranked_layer {
     double self_seconds, share; /* of the self time of all layers */
     double speedup_bound;       /* of the whole, were this layer to cost nothing: 1 / (1 - share) */
     double mean_seconds, cv;    /* of a call's self time */
-    double roof_fraction;       /* NaN: no flops and bytes told, or no peaks */
+    double roof_fraction;       /* NaN: flops and bytes were not given, or peaks are unknown */
     struct assay_cause cause[ASSAY_BOTTLENECK_TYPE_COUNT];
     size_t n_causes; /* strongest first; none: nothing is known but its time */
     double severity; /* 0 to 100, rising with the share and with every cause */
@@ -161,7 +161,7 @@ struct assay_bottleneck_result {
     size_t n_layers;
     double threshold_seconds; /* seconds; NaN without a call */
     bool threshold_exact;     /* false: from a fair sample of each layer, weighted by its calls */
-    uint64_t dropped_calls;   /* of layers for which there was no room */
+    uint64_t dropped_calls;   /* of layers beyond the limit */
 };
 
 ASSAY_API int assay_bottleneck_analyzer_new(struct assay_bottleneck_analyzer **out,

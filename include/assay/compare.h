@@ -9,7 +9,7 @@
  *         puts(r->summary.recommendation);
  *     assay_compare_free(c);
  *
- * Times are seconds. What was not told is NaN: it is last in every order and wins nothing. One
+ * Times are seconds. What was not given is NaN: it is last in every order and wins nothing. One
  * thread at a time. */
 #ifndef ASSAY_COMPARE_H
 #define ASSAY_COMPARE_H
@@ -26,14 +26,14 @@ extern "C" {
 
 struct assay_compare;
 
-/* One layer on one backend. Samples, when there are any, take the place of the four figures. Of
+/* One layer on one backend. Samples, when there are any, replace the four values. Of
  * these 0 and NaN both mean not known; ASSAY_MEASURED_ZERO is a zero that was measured. */
 struct assay_backend_layer {
     const char *name;
     double mean_seconds;           /* of a call */
     double std_seconds;            /* population standard deviation of the calls */
     double total_seconds;          /* unknown: mean_seconds * call_count */
-    uint64_t call_count;           /* 0: not told */
+    uint64_t call_count;           /* 0: unknown */
     const double *samples_seconds; /* the time of each call; copied */
     size_t n_samples;
 };
@@ -52,9 +52,9 @@ ASSAY_API void assay_compare_free(struct assay_compare *compare);
 /* Forgets backends and aliases. */
 ASSAY_API void assay_compare_reset(struct assay_compare *compare);
 
-/* A backend told twice keeps its place and the later profile. `total_seconds` 0 or NaN: the sum of
+/* A backend added twice keeps its place and the later profile. `total_seconds` 0 or NaN: the sum of
  * the layers' totals, unknown when one of them is. `timestamp_seconds` is in UNIX seconds, 0 or
- * NaN: now. USAGE without a name, for a layer told twice, and for a time that is negative or
+ * NaN: now. USAGE without a name, for a layer given twice, and for a time that is negative or
  * infinite. */
 ASSAY_API int assay_compare_add(struct assay_compare *compare, const char *name,
                                 const struct assay_backend_layer *layers, size_t n,
@@ -68,7 +68,7 @@ ASSAY_API int assay_compare_layer(struct assay_compare *compare, const char *bac
                                   const char *layer, const double *samples_seconds,
                                   size_t n_samples);
 
-/* Peak memory in MiB and energy in joules of a backend's whole profile; 0 or NaN: not told.
+/* Peak memory in MiB and energy in joules of a backend's whole profile; 0 or NaN: unknown.
  * NOTFOUND for a backend that has not been added. */
 ASSAY_API int assay_compare_add_resources(struct assay_compare *compare, const char *name,
                                           double peak_memory_mb, double energy_j,
@@ -82,7 +82,7 @@ ASSAY_API int assay_compare_add_alias(struct assay_compare *compare, const char 
 /* ---- what comes out ---- */
 
 enum assay_difference {
-    ASSAY_DIFFERENCE_UNKNOWN, /* too little was told: samples, or a deviation and two calls */
+    ASSAY_DIFFERENCE_UNKNOWN, /* too little is known: samples, or a deviation and two calls */
     ASSAY_DIFFERENCE_NONE,    /* no difference shown */
     ASSAY_DIFFERENCE_SHOWN
 };
@@ -104,11 +104,11 @@ struct assay_speedup_test {
 
 struct assay_backend_data {
     const char *backend;
-    double mean_seconds, std_seconds, total_seconds; /* NaN: not told */
-    uint64_t call_count;                             /* 0: not told */
+    double mean_seconds, std_seconds, total_seconds; /* NaN: unknown */
+    uint64_t call_count;                             /* 0: unknown */
 };
 
-/* A layer that at least two backends told the mean time of. */
+/* A layer that has a mean time on at least two backends. */
 struct assay_layer_comparison {
     const char *layer;
     const struct assay_backend_data *backend_data; /* in the order of the comparison */
@@ -117,15 +117,15 @@ struct assay_layer_comparison {
     const char *fastest_backend, *slowest_backend;
     double speedup;            /* slowest / fastest; 1 when the fastest is 0 */
     double time_difference_ms; /* of a call */
-    bool call_counts_differ;   /* then totals say nothing */
+    bool call_counts_differ;   /* then totals are not comparable */
     struct assay_speedup_test test;
 };
 
 struct assay_backend_total {
     const char *backend;
-    double total_seconds; /* as told, or of its layers; NaN: unknown */
+    double total_seconds; /* as given, or of its layers; NaN: unknown */
     /* For the calls that the first backend of the comparison made, over the layers that all of
-     * them have; NaN: there are none, or something of them was not told. */
+     * them have; NaN: there are none, or something of them is unknown. */
     double normalized_seconds;
     size_t layer_wins; /* layers of which it is the fastest */
     size_t sure_wins;  /* of those, with a difference shown to the slowest */
@@ -139,11 +139,11 @@ struct assay_comparison_summary {
     double overall_speedup; /* NaN then */
     /* Totals are compared, unless backends did not do the same: then the normalized times. */
     bool normalized;
-    const char *why_unequal; /* NULL: layers and calls are the same, as far as they were told */
+    const char *why_unequal; /* NULL: layers and calls are the same, as far as they are known */
     struct assay_speedup_test test;
     const char *most_wins; /* NULL: no layer was compared */
     const char *least_memory_backend,
-        *least_energy_backend; /* NULL: fewer than two told it, or a tie */
+        *least_energy_backend; /* NULL: known for fewer than two, or a tie */
     const char *recommendation;
 };
 
@@ -157,7 +157,7 @@ struct assay_comparison {
     size_t n_backends;
     const char *const *unknown_backends; /* asked for, never added */
     size_t n_unknown;
-    const struct assay_layer_comparison *layers; /* in the order they were first told */
+    const struct assay_layer_comparison *layers; /* in the order in which they were first added */
     size_t n_layers;
     struct assay_comparison_summary summary;
 };

@@ -50,7 +50,7 @@ ASSAY_API int assay_distributed_new(struct assay_distributed **out,
 ASSAY_API void assay_distributed_free(struct assay_distributed *d);
 ASSAY_API void assay_distributed_reset(struct assay_distributed *d);
 
-/* ---- what is told: optional fields that are 0 or NaN are unknown ---- */
+/* ---- input: optional fields that are 0 or NaN are unknown ---- */
 
 struct assay_node_layer {
     const char *name;
@@ -64,7 +64,7 @@ struct assay_node_profile {
     size_t n_layers;
 };
 
-/* A node told twice keeps the later profile. USAGE without an id, or for a time that is negative
+/* A node added twice keeps the later profile. USAGE without an id, or for a time that is negative
  * or infinite. */
 ASSAY_API int assay_distributed_add_node(struct assay_distributed *d, const char *id,
                                          const struct assay_node_profile *profile,
@@ -138,7 +138,7 @@ ASSAY_API bool assay_distributed_communication_at(const struct assay_distributed
 struct assay_synchronization_event {
     size_t size; /* set by the library */
     const char *sync_type;
-    size_t n_nodes; /* assay_distributed_synchronization_node() names them, if so many are kept */
+    size_t n_nodes; /* assay_distributed_synchronization_node() names those that are kept */
     double duration_ms, barrier_wait_ms, start_time_seconds, timestamp_seconds;
 };
 ASSAY_API bool assay_distributed_synchronization_at(const struct assay_distributed *d, size_t i,
@@ -159,8 +159,8 @@ ASSAY_API bool assay_distributed_metric_at(const struct assay_distributed *d, si
 
 struct assay_node_load {
     const char *id;
-    double seconds;            /* NaN: no time was told */
-    bool from_layers;          /* no total was told: the sum of its layers */
+    double seconds;            /* NaN: unknown */
+    bool from_layers;          /* no total was given: the sum of its layers */
     double over_mean;          /* seconds / mean - 1 */
     double communication_ms;   /* it was in a transfer, overlaps counted once */
     double synchronization_ms; /* likewise; this and the one before may overlap each other */
@@ -168,16 +168,16 @@ struct assay_node_load {
 };
 
 struct assay_load_balance {
-    const char *error; /* NULL, or why there is none: then only the nodes are told */
-    const struct assay_node_load *nodes; /* in the order they were told */
+    const char *error; /* NULL, or why there is none: then only the nodes are listed */
+    const struct assay_node_load *nodes; /* in the order in which they were added */
     size_t n_nodes, n_without_time;
     double mean_seconds, std_seconds, max_seconds, min_seconds; /* seconds; std of the population */
     double imbalance_factor; /* (max - min) / mean; 0 if the mean is 0 */
     double max_over_mean;    /* max / mean - 1: the time that is lost */
     const char *slowest_node, *fastest_node;
     bool is_balanced; /* imbalance_factor below 0.1 */
-    /* What the slowest node's metrics say: the one furthest from the other nodes' mean. */
-    const char *telling_metric; /* NULL: none was told for it and another node */
+    /* The metric of the slowest node that is furthest from the other nodes' mean. */
+    const char *telling_metric; /* NULL: none was given for it and another node */
     double telling_value, telling_others;
 };
 
@@ -245,7 +245,7 @@ struct assay_distributed_result {
     const struct assay_metric_total *metrics;
     size_t n_metrics;
 };
-/* Never fails for lack of data: what is missing is NaN, and load.error says why. */
+/* Never fails for lack of data: what is missing is NaN, and load.error is the reason. */
 ASSAY_API int assay_distributed_analyze(struct assay_distributed *d,
                                         const struct assay_distributed_result **out,
                                         struct assay_error *err);

@@ -71,7 +71,7 @@ struct assay_error {
  * measured and found to be zero is ASSAY_MEASURED_ZERO; the library counts it as 0. */
 #define ASSAY_MEASURED_ZERO DBL_MIN
 
-/* A count that is not known, in what the library fills in and where a header says so. */
+/* A count that is not known, in what the library fills in and where a header documents it. */
 #define ASSAY_UNKNOWN UINT64_MAX
 
 /* A struct of this type with its size set and all else 0. In C++17, which has no designated
@@ -95,7 +95,7 @@ template <typename T> inline T assay_sized_()
 #define ASSAY_SIZED(type) ((type){.size = sizeof(type)})
 #endif
 
-/* The meaning of a code in a few words; "unknown error" for a number that is none. */
+/* The meaning of a code in a few words; "unknown error" for a number that is not a code. */
 ASSAY_API const char *assay_code_text(int code);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ enum assay_confidence {
 struct assay_finding {
     const char *rule;     /* an id that stays the same over versions: "memory-bound-weights" */
     const char *target;   /* the layer, process or setting it is about; NULL: the whole */
-    const char *finding;  /* what was found; NULL: the action says it */
+    const char *finding;  /* what was found; NULL: the action contains it */
     const char *evidence; /* the metrics behind it */
     const char *action;   /* what to do; NULL: nothing */
     double severity;      /* 0 to 100 */

@@ -15,7 +15,7 @@ extern "C" {
 
 /* One timed inference. */
 struct assay_latency_record {
-    uint64_t sample_id;      /* whatever tells this sample from the others */
+    uint64_t sample_id;      /* whatever identifies this sample */
     uint64_t wall_time_ns;   /* from the call to the result */
     uint64_t kernel_time_ns; /* spent computing; means nothing unless kernel_available */
     bool kernel_available;   /* kernel_time_ns was measured, not copied from the wall time */
@@ -39,7 +39,7 @@ struct assay_latency_stats {
     uint64_t p50_ns, p95_ns, p99_ns, min_ns, max_ns;
     /* The mean and the population standard deviation, in nanoseconds. */
     double mean_ns, std_ns;
-    /* False when n is too small for that tail (200 and 1000 are needed): warn beside the figure. */
+    /* False when n is too small for that tail (200 and 1000 are needed): warn beside the value. */
     bool p95_supported, p99_supported;
 };
 

@@ -4,7 +4,7 @@
  *     struct assay_leak_detector *d;
  *     struct assay_leak_summary s;
  *     assay_leak_detector_new(&d, NULL, &err);
- *     assay_leak_detector_sample(d, "conv1", bytes); // one reading after another
+ *     assay_leak_detector_sample(d, "conv1", bytes); // one sample after another
  *     if (assay_leak_detector_summary(d, &s, &err) == 0 && s.growing)
  *         printf("%zu places leak\n", s.n_incidents);
  *     assay_leak_detector_free(d);
@@ -30,31 +30,31 @@ struct assay_leak {
     double start_memory_mb, end_memory_mb, increase_mb;
     double growth_rate_mb_per_step; /* least squares over the window */
     size_t window_size;
-    const char *const *layers_involved; /* of the window's readings in order, each once */
+    const char *const *layers_involved; /* of the window's samples in order, each once */
     size_t n_layers_involved;
-    double timestamp_seconds; /* UNIX seconds of the last reading of the window */
+    double timestamp_seconds; /* UNIX seconds of the last sample of the window */
 };
 
-/* One growth, told once: adjacent windows that rise are merged. */
+/* One growth, reported once: adjacent windows that rise are merged. */
 struct assay_leak_incident {
-    const char *layer;              /* whose series it is; NULL: the process, one reading a step */
-    size_t first, last;             /* readings of that series, counted from 0, warm-up included */
-    uint64_t first_step, last_step; /* ASSAY_UNKNOWN when no steps were told */
+    const char *layer;              /* whose series it is; NULL: the process, one sample per step */
+    size_t first, last;             /* samples of that series, counted from 0, warm-up included */
+    uint64_t first_step, last_step; /* ASSAY_UNKNOWN when no steps were given */
     double start_time_seconds, end_time_seconds; /* UNIX seconds */
     /* Of the line of Theil and Sen where it begins and ends, and how much higher it ends: its rate
      * times its length. */
     double start_memory_mb, end_memory_mb, net_growth_mb;
     double mb_per_step;   /* of that line */
     double mb_per_second; /* NaN when time did not pass */
-    /* Mann and Kendall, two-sided, corrected for readings that depend on each other: of the surest
-     * of the ranges of readings in which growth was found, and so below the option of this name. */
+    /* Mann and Kendall, two-sided, corrected for samples that depend on each other: of the surest
+     * of the ranges of samples in which growth was found, and so below the option of this name. */
     double p_value;
     double tau;                   /* of the whole incident */
     double seconds_to_exhaustion; /* at this rate, of the headroom that was set; NaN: unknown */
 };
 
-/* Called in the thread that added the reading, once for each new incident and once for each window
- * above the threshold that does not overlap one already told. */
+/* Called in the thread that added the sample, once for each new incident and once for each window
+ * above the threshold that does not overlap one already reported. */
 typedef void (*assay_leak_alert)(void *user, const struct assay_leak *leak,
                                  const struct assay_leak_incident *incident);
 
@@ -62,7 +62,7 @@ typedef void (*assay_leak_alert)(void *user, const struct assay_leak *leak,
 struct assay_leak_detector_options {
     size_t size;          /* sizeof(struct assay_leak_detector_options) */
     double threshold_mb;  /* of the window test: 10 */
-    size_t window_size;   /* of both, in readings: 10; at least 3 */
+    size_t window_size;   /* of both, in samples: 10; at least 3 */
     double warm_up;       /* share of a series left out at its beginning, found by itself: 0 means
                              found, otherwise 0 to 0.5 */
     double p_value;       /* a trend must be surer than this: 0.001 */
@@ -70,18 +70,18 @@ struct assay_leak_detector_options {
     size_t max_readings; /* kept per series; beyond, neighbours are joined by their medians: 4096 */
     assay_leak_alert alert; /* may be NULL */
     void *user;
-    bool process_only; /* readings are of the process whichever layer ended: layers name windows and
+    bool process_only; /* samples are of the process whichever layer ended: layers name windows and
                           have no series of their own */
 };
 
 /* USAGE for a threshold that is negative or not finite, a window under 3 or above 10,000, a share
- * above 0.5, a p-value of 1 or more, fewer than 300 readings or more than a million kept. */
+ * above 0.5, a p-value of 1 or more, fewer than 300 samples or more than a million kept. */
 ASSAY_API int assay_leak_detector_new(struct assay_leak_detector **out,
                                       const struct assay_leak_detector_options *options,
                                       struct assay_error *err);
 ASSAY_API void assay_leak_detector_free(struct assay_leak_detector *detector);
 
-/* One reading. `layer` may be NULL: then it is of the process itself. `step` is the iteration, or
+/* One sample. `layer` may be NULL: then it is of the process itself. `step` is the iteration, or
  * ASSAY_UNKNOWN. `timestamp_seconds` in UNIX seconds; NaN: now. USAGE for memory that is
  * negative or not finite. */
 ASSAY_API int assay_leak_detector_add(struct assay_leak_detector *detector, const char *layer,
@@ -117,7 +117,7 @@ struct assay_leak_summary {
     size_t n_incidents, n_series;
     uint64_t n_readings;
     uint64_t leaks_dropped;  /* windows beyond the 10,000 kept */
-    uint64_t layers_dropped; /* readings of layers beyond the first 2,048, which have no series of
+    uint64_t layers_dropped; /* samples of layers beyond the first 2,048, which have no series of
                                 their own */
 };
 ASSAY_API int assay_leak_detector_summary(struct assay_leak_detector *detector,

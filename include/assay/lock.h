@@ -128,7 +128,7 @@ ASSAY_HOT_ void assay_lock_held_close_(const struct assay_lock_held_ *held)
  *
  *     static pthread_mutex_t any = PTHREAD_MUTEX_INITIALIZER; // stands for your lock
  *     if (pthread_mutex_trylock(&any) != 0) {
- *         ASSAY_LOCK_WAIT_SCOPE("table");
+ *         ASSAY_LOCK_WAIT("table");
  *         pthread_mutex_lock(&any);
  *     }
  *     {
@@ -139,7 +139,7 @@ ASSAY_HOT_ void assay_lock_held_close_(const struct assay_lock_held_ *held)
  *
  * A wait ends where the lock of that name is held next on the thread; one that is not followed by
  * that was given up, and is counted as such. */
-#define ASSAY_LOCK_WAIT_SCOPE(name)                                                                \
+#define ASSAY_LOCK_WAIT(name)                                                                      \
     do {                                                                                           \
         ASSAY_LOCK_SITE_(assay_lock_here_, name);                                                  \
         assay_lock_mark_(&assay_lock_here_, ASSAY_KIND_LOCK_WAIT_);                                \

@@ -15,13 +15,15 @@
  *     assay_manager_free(m);
  *
  * Link with -lassay. Layers may be marked from any thread and nest; every thread has layers of its
- * own. All other calls may come from any thread too; what a call says is borrowed stays valid until
- * the call it names. A call that gets NULL where it needs something returns ASSAY_ERR_USAGE, or
- * does nothing when it returns no code.
+ * own. All other calls may come from any thread too; what is documented as borrowed stays valid
+ * until the call that is named. A call that gets NULL where it needs something returns
+ * ASSAY_ERR_USAGE, or does nothing when it returns no code.
  *
  * A mark goes into a lane of its thread, as those of the recorder do: it takes no lock and no
- * memory. A thread of the manager takes the calls out and hands them to the profilers within 0.2 s;
- * every call that reads results does so first, so that it sees all layers that have ended.
+ * memory, except for the first mark of a thread, which maps its lane under a lock of the manager,
+ * and the first mark of a name, which registers it. A thread of the manager takes the calls out and
+ * hands them to the profilers within 0.2 s; every call that reads results does so first, so that it
+ * sees all layers that have ended.
  *
  * fork(): in a child every mark of its parent's managers does nothing, and every other call on them
  * returns ASSAY_ERR_STATE. The child may create a manager of its own.
@@ -48,6 +50,7 @@
 #include <assay/distributed.h>
 #include <assay/error.h>
 #include <assay/leaks.h>
+#include <assay/memory.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,7 +75,7 @@ enum assay_profiler_id {
         ASSAY_PROFILER_COUNT
 };
 
-/* "layer" and so on; NULL for a number that is none. */
+/* "layer" and so on; NULL for a number that is not a profiler. */
 ASSAY_API const char *assay_profiler_name(enum assay_profiler_id id);
 
 /* ---- making one ---- */
@@ -90,10 +93,10 @@ struct assay_manager_options {
      * manager's thread or in a call that reads results. */
     const struct assay_anomaly_detector_options *anomaly;
     const struct assay_distributed_options *distributed;
-    /* Memory is read at the end of a layer, unless the last reading is younger than this. 0: at
+    /* Memory is read at the end of a layer, unless the last sample is younger than this. 0: at
      * every end. */
     uint64_t memory_interval_us;
-    /* Processor time, page faults and switches of a call are read for layers that take at least
+    /* CPU time, page faults and context switches of a call are read for layers that take at least
      * this many seconds on average; 0: 20e-6. Negative: never. What layers inside it used is left
      * out; where shorter ones take a 20th of a call's own time or more, its use is not known. */
     double usage_min_seconds;
@@ -107,17 +110,17 @@ struct assay_manager_options {
     uint64_t memory_sample_us;
 };
 
-/* `options` may be NULL. USAGE for a name that is no profiler's. Takes some 5 ms: it finds out how
- * long a tick of the processor's counter is, and what an empty layer costs. */
+/* `options` may be NULL. USAGE for a name that is not a profiler. Takes some 5 ms: it finds out how
+ * long a tick of the CPU's counter is, and what an empty layer costs. */
 ASSAY_API int assay_manager_new(struct assay_manager **out,
                                 const struct assay_manager_options *options,
                                 struct assay_error *err);
 /* Accepts NULL. No layer may be open any more. */
 ASSAY_API void assay_manager_free(struct assay_manager *manager);
 
-/* Switches a profiler on or off, before or during a session. USAGE for a name that is none, with
- * the nearest one there is. `gpu` may be switched on but no device is read yet: its part of the
- * report is unavailable, with that reason. */
+/* Switches a profiler on or off, before or during a session. USAGE for a name that is not a
+ * profiler, with the nearest one in the message. `gpu` may be switched on but no device is read
+ * yet: its part of the report is unavailable, with that reason. */
 ASSAY_API int assay_manager_enable(struct assay_manager *manager, const char *name,
                                    struct assay_error *err);
 ASSAY_API int assay_manager_disable(struct assay_manager *manager, const char *name,
@@ -167,7 +170,7 @@ ASSAY_API struct assay_manager_span assay_manager_layer_begin(struct assay_manag
 
 /* Ends it and hands the call to every profiler that is on. `metadata` may be NULL; at most 32 pairs
  * are kept, texts and keys are cut at 255 bytes. Numbers called memory_usage (MiB), io_operations,
- * gpu_utilization (percent), flops and bytes go to the bottleneck analyser; the last two are of the
+ * gpu_utilization (percent), flops and bytes go to the bottleneck analyzer; the last two are of the
  * call itself, without layers begun inside it.
  * Layers begun inside it that are still open are dropped and counted as abandoned. STATE, and
  * nothing changes, when it was ended before, or on another thread or manager than it was begun.
@@ -176,13 +179,12 @@ ASSAY_API int assay_manager_layer_end(struct assay_manager *manager,
                                       const struct assay_manager_span *span,
                                       const struct assay_metadata *metadata, size_t n_metadata,
                                       struct assay_error *err);
-/* The same for a call whose work failed: it is counted apart and in no time. `reason` may be NULL.
- */
+/* The same for a call whose work failed: counted apart and in no time. `reason` may be NULL. */
 ASSAY_API int assay_manager_layer_fail(struct assay_manager *manager,
                                        const struct assay_manager_span *span, const char *reason,
                                        struct assay_error *err);
 
-/* Iteration `n` begins. Leaks are then told per iteration; a recording session learns it too. */
+/* Iteration `n` begins: leaks are then reported per iteration. A recording session gets it too. */
 ASSAY_API void assay_manager_step(struct assay_manager *manager, uint64_t n);
 
 /* ---- reading: layers ---- */
@@ -199,12 +201,12 @@ struct assay_layer_stats {
     double failed_seconds;
     double cv; /* std_seconds / mean_seconds */
     double p50_seconds, p95_seconds, p99_seconds;
-    double percentile_error; /* 0: exact (linear between ranks). Otherwise the bound of |told -
-                                exact| / exact, by nearest rank */
-    bool percentiles_newest; /* there was no room for more than the newest calls: of those only */
+    double percentile_error; /* 0: exact (linear between ranks). Otherwise by nearest rank, and the
+                                bound of |reported - exact| / exact */
+    bool percentiles_newest; /* max_history_bytes was reached: of the newest calls only */
     const double *execution_times_seconds; /* the newest 1,000; several threads by their share */
     size_t n_execution_times;
-    const double *self_times_seconds; /* of the same calls; NULL: there was no room for them */
+    const double *self_times_seconds; /* of the same calls; NULL: max_history_bytes was reached */
     size_t n_self_times;
     bool nested; /* layers were begun inside it: self_times_seconds differ */
 };
@@ -244,7 +246,7 @@ struct assay_layer_profile {
     size_t n_slowest, n_most_variable, n_most_variable_cv;
     const char *const *open_at_end; /* layers a session ended in, outermost first */
     size_t n_open_at_end;
-    /* What had no room. */
+    /* What exceeded a limit. */
     uint64_t calls_unnamed;    /* put together as "(other)": too many names */
     uint64_t calls_too_deep;   /* not recorded: too many open at once, or no memory */
     uint64_t calls_abandoned;  /* begun and left without an end, by longjmp or pthread_exit */
@@ -278,15 +280,15 @@ ASSAY_API int assay_manager_leak_summary(struct assay_manager *manager,
 struct assay_layer_leak {
     const char *layer;
     double growth_mb;     /* left behind by its calls, inner layers not counted */
-    double mb_per_step;   /* Theil and Sen; per call when no steps were told */
+    double mb_per_step;   /* Theil and Sen; per call when no steps were given */
     double mb_per_second; /* NaN when time did not pass */
     double p_value;
     double process_share; /* of what all layers together left behind, both in the whole session */
-    uint64_t first_step, last_step; /* ASSAY_UNKNOWN when no steps were told */
+    uint64_t first_step, last_step; /* ASSAY_UNKNOWN when no steps were given */
 };
 /* The layers that leak, the worst first: those whose calls leave memory behind with a trend that is
  * sure, while what all layers leave behind grows too, and by no more than that: memory that another
- * layer gives back is no leak. Returns how many. Borrowed until a layer ends or another call. */
+ * layer gives back is not a leak. Returns how many. Borrowed until a layer ends or another call. */
 ASSAY_API int assay_manager_layer_leaks(struct assay_manager *manager,
                                         const struct assay_layer_leak **out,
                                         struct assay_error *err);
@@ -299,22 +301,51 @@ ASSAY_API int assay_manager_leak_incidents(struct assay_manager *manager,
                                            const struct assay_leak_incident **out,
                                            struct assay_error *err);
 
+/* The memory that all layers together left behind. */
+struct assay_left_memory {
+    size_t size;            /* set by the library */
+    const char *source;     /* "heap in use" or "resident memory"; static */
+    double left_behind_mb;  /* by all layers of all sessions since the last reset */
+    double outside_heap_mb; /* growth of resident memory while the heap did not grow; 0: none */
+    size_t n_layer_leaks;   /* layers that assay_manager_layer_leaks() returns */
+};
+ASSAY_API int assay_manager_left_memory(struct assay_manager *manager,
+                                        struct assay_left_memory *out, struct assay_error *err);
+
 /* The newest calls that do not belong to those before them, the oldest first. Returns how many.
  * Borrowed until the next call of this function, a reset or free. */
 ASSAY_API int assay_manager_anomalies(struct assay_manager *manager,
                                       const struct assay_anomaly **out, struct assay_error *err);
+/* Values and anomalies by layer, in order of first appearance; returned and borrowed likewise. */
+ASSAY_API int assay_manager_anomaly_layers(struct assay_manager *manager,
+                                           const struct assay_anomaly_layer **out,
+                                           struct assay_error *err);
+/* Totals, thresholds, and what exceeded the limits. */
+ASSAY_API int assay_manager_anomaly_summary(struct assay_manager *manager,
+                                            struct assay_anomaly_summary *out,
+                                            struct assay_error *err);
 
-/* Memory of the process at the end of one call. Bytes are ASSAY_UNKNOWN (assay/memory.h) and
- * MiB are NaN where they cannot be had. */
+/* Memory of the process at the end of one call. Counts and bytes that are unavailable are
+ * ASSAY_UNKNOWN, MiB and seconds are NaN. */
 struct assay_memory_reading {
     const char *layer;
     double timestamp_seconds;  /* UNIX seconds */
     double cpu_memory_mb;      /* resident after the call */
     double memory_delta_mb;    /* the same less the baseline */
     double cpu_memory_percent; /* of the machine's or the container's memory */
+    double memory_growth_mb;   /* resident after the call, less after the first call of all */
     uint64_t rss_before_bytes, rss_after_bytes;
-    uint64_t rss_peak_bytes;             /* greatest seen within, both ends included */
-    uint64_t minor_faults, major_faults; /* within, of the whole process */
+    uint64_t rss_peak_bytes; /* peak within the call, both ends included */
+    uint64_t rss_samples;    /* of the sampler within the call; 0: only the ends are known */
+    double before_age_seconds, after_age_seconds; /* age of the values at begin and end */
+    uint64_t minor_faults, major_faults;          /* within the call, of the whole process */
+    /* The program's own account (assay/memory.h). */
+    uint64_t counted_before_bytes, counted_after_bytes; /* of all threads */
+    uint64_t counted_peak_bytes; /* rise of this thread above its account at begin; exact */
+    int64_t counted_net_bytes;   /* taken less given back by this thread; 0 when unavailable */
+    bool counted_known;          /* counted_net_bytes is available */
+    const char *metadata;        /* one JSON object; NULL: the call has none */
+    const char *reason;          /* why a value above is unavailable; NULL: none is */
 };
 
 /* Over all calls of one layer. */
@@ -323,6 +354,7 @@ struct assay_layer_memory {
     uint64_t call_count;
     uint64_t n_known; /* calls whose memory was read */
     double mean_memory_mb, std_memory_mb, min_memory_mb, max_memory_mb; /* std: population */
+    uint64_t min_memory_bytes, max_memory_bytes;
     uint64_t counted_peak_bytes; /* by the program's own account, greatest within one call */
     uint64_t rss_rise_bytes;     /* greatest rise above the memory at its begin, within one call */
     uint64_t minor_faults, major_faults; /* over all calls */
@@ -330,14 +362,22 @@ struct assay_layer_memory {
 
 /* A copy of what the memory profiler knows. */
 struct assay_memory_profile {
-    size_t size;  /* sizeof(struct assay_memory_profile) as the library knows it */
-    bool started; /* a baseline was taken; false: nothing below is known */
-    double baseline_memory_mb, peak_memory_mb; /* the peak of all readings and of the sampler */
-    double memory_growth_mb;                   /* the last reading less the first */
-    uint64_t peak_rss_kernel_bytes;            /* since the process began */
-    uint64_t memory_total_bytes;
+    size_t size;        /* sizeof(struct assay_memory_profile) as the library knows it */
+    bool started;       /* a baseline was taken; false: nothing below is known */
+    const char *reason; /* why a value below is unavailable; NULL: none is */
+    double baseline_memory_mb, peak_memory_mb; /* the peak of all snapshots and of the sampler */
+    uint64_t baseline_memory_bytes, peak_memory_bytes;
+    double memory_growth_mb;                     /* the last snapshot less the first */
+    uint64_t peak_rss_kernel_bytes;              /* since the process began */
+    uint64_t memory_total_bytes;                 /* of the machine or the container */
     uint64_t total_snapshots, snapshots_dropped; /* dropped: older than those kept */
-    const struct assay_layer_memory *layers;     /* in the order of their first end */
+    uint64_t metadata_dropped;                   /* snapshots whose metadata exceeded 4,096 bytes */
+    uint64_t calls_joined; /* calls of layers beyond the first 4,096, which share one row */
+    /* Of the sampler (memory_sample_us); ASSAY_UNKNOWN and NaN without one. */
+    uint64_t sampler_samples;
+    double sampler_cpu_seconds, sampler_seconds;
+    struct assay_memory_counts categories;   /* the program's own account, now */
+    const struct assay_layer_memory *layers; /* in the order of their first end */
     size_t n_layers;
     const struct assay_memory_reading *snapshots; /* the oldest first */
     size_t n_snapshots;
@@ -357,24 +397,23 @@ struct assay_manager_session {
     double start_time_seconds, end_time_seconds; /* UNIX seconds; NaN: not started, not ended */
     double duration_seconds; /* of all sessions since the last reset, up to now */
     uint64_t sessions;
-    uint64_t calls; /* of layers that ended */
-    double
-        seconds_per_call;   /* an empty layer on this machine, measured when the manager was made */
-    double feeding_seconds; /* CPU time of handing calls to the profilers */
-    double wait_seconds;    /* threads waited because their lanes were full */
-    double cpu_seconds;     /* CPU time of the whole process in that duration */
-    double cost_seconds;    /* of all marks, one in 5 of which is measured where profilers beside
-                               layer are on and one in 17 otherwise, little of those in which the
-                               thread was preempted; feeding_seconds and wait_seconds */
-    double cost_share;      /* cost_seconds / (cpu_seconds + wait_seconds); NaN without a call */
-    uint64_t feed_failures; /* calls that a profiler could not take, by lack of memory say */
+    uint64_t calls;          /* of layers that ended */
+    double seconds_per_call; /* of an empty layer, measured by assay_manager_new() */
+    double feeding_seconds;  /* CPU time of handing calls to the profilers */
+    double wait_seconds;     /* threads waited because their lanes were full */
+    double cpu_seconds;      /* CPU time of the whole process in that duration */
+    double cost_seconds;     /* of all marks, one in 5 of which is measured where profilers beside
+                                layer are on and one in 17 otherwise, little of those in which the
+                                thread was preempted; feeding_seconds and wait_seconds */
+    double cost_share;       /* cost_seconds / (cpu_seconds + wait_seconds); NaN without a call */
+    uint64_t feed_failures;  /* calls that a profiler could not take, as for lack of memory */
 };
 ASSAY_API void assay_manager_read_session(struct assay_manager *manager,
                                           struct assay_manager_session *out);
 
-/* Adds the layers' figures as they are now under the name of a backend; run the same work on
- * another, after a reset, and add that. STATE when the comparative profiler is off or no layer was
- * called. A reset of the manager keeps the backends; this one forgets them. */
+/* Adds the statistics of the layers as they are now under the name of a backend; run the same work
+ * on another, after a reset, and add that. STATE when the comparative profiler is off or no layer
+ * was called. A reset of the manager keeps the backends; this one forgets them. */
 ASSAY_API int assay_manager_compare_backends(struct assay_manager *manager, const char *name,
                                              struct assay_error *err);
 ASSAY_API void assay_manager_forget_backends(struct assay_manager *manager);
@@ -413,7 +452,7 @@ struct assay_layer_call {
     const char *layer;
     double execution_seconds, self_seconds, timestamp_seconds;
     uint32_t depth, thread;
-    uint64_t step;    /* ASSAY_UNKNOWN: none was told */
+    uint64_t step;    /* ASSAY_UNKNOWN: none was given */
     double memory_mb; /* resident at its end; NaN: not read */
     bool failed;
     const char *reason;
@@ -449,7 +488,7 @@ struct assay_profiler {
 };
 
 /* Adds one; at most 32. The struct is copied. USAGE for a name that is taken, STATE while a session
- * runs; what create says otherwise. */
+ * runs; otherwise the code that create returned. */
 ASSAY_API int assay_manager_add_profiler(struct assay_manager *manager,
                                          const struct assay_profiler *profiler,
                                          struct assay_error *err);
@@ -526,11 +565,11 @@ static inline void assay_manager_scope_tell(struct assay_manager_scope *scope,
 
 /* A layer from here to the end of the enclosing block, whichever way it is left. The second form
  * names the variable, for assay_manager_scope_fail() and assay_manager_scope_tell(). */
+#define ASSAY_MANAGER_LAYER(manager, name)                                                         \
+    ASSAY_MANAGER_LAYER_NAMED(ASSAY_MANAGER_JOIN_(assay_manager_scope_, __COUNTER__), manager, name)
 #define ASSAY_MANAGER_LAYER_NAMED(var, manager, name)                                              \
     struct assay_manager_scope var __attribute__((cleanup(assay_manager_scope_close_), unused)) =  \
         assay_manager_scope_open_((manager), (name))
-#define ASSAY_MANAGER_LAYER(manager, name)                                                         \
-    ASSAY_MANAGER_LAYER_NAMED(ASSAY_MANAGER_JOIN_(assay_manager_scope_, __COUNTER__), manager, name)
 
 /* The same for the rest of a function, under the function's name. */
 #define ASSAY_MANAGER_FUNCTION(manager) ASSAY_MANAGER_LAYER(manager, __func__)

@@ -10,7 +10,7 @@
  *         printf("%.1f GFLOP/s, bound by %s\n", forward.gflops_per_second, forward.bottleneck);
  *
  * Everything is run until it is steady, then timed until the median is known well enough. A run
- * that fails makes the call fail with its reason: there is no number then. A figure that cannot be
+ * that fails makes the call fail with its reason: there is no number then. A value that cannot be
  * had is NaN, and a reason stands beside it. Names with _mb count MiB (2^20 bytes). Options may be
  * NULL. One model is for one thread at a time; measuring a model ends its growth, as counting it
  * does. Link with -lassay. */
@@ -57,7 +57,7 @@ struct assay_roof {
 struct assay_measure_options {
     size_t size;         /* sizeof(struct assay_measure_options) */
     uint32_t warmup;     /* runs before, at least; 10. More are made until times are steady */
-    uint32_t runs;       /* exactly so many samples; 0: by the rules below */
+    uint32_t runs;       /* this number of samples; 0: by the rules below */
     uint32_t min_runs;   /* not fewer samples; 100, or 20 when the time is up */
     double time_seconds; /* of timing; 3 */
     double target;  /* enough when the interval is narrower than this share of the median; 0.01 */
@@ -83,7 +83,7 @@ struct assay_measure_options {
 /* What may have made a sample long. */
 struct assay_latency_cause {
     const char *text;  /* "an involuntary context switch" */
-    bool known;        /* false: the system does not tell */
+    bool known;        /* false: the system does not report it */
     bool suspected;    /* at least twice as frequent in outliers as in other samples */
     uint64_t events;   /* how often it happened; of stolen time: ticks */
     uint64_t outliers; /* outliers during which it may have happened */
@@ -105,14 +105,14 @@ struct assay_latency {
     double p50_ns, p90_ns, p95_ns, p99_ns;            /* between the neighbouring ranks */
     bool p90_supported, p95_supported, p99_supported; /* n is enough for that tail */
     uint64_t n;                                       /* samples */
-    uint64_t n_effective; /* as many independent ones would tell as much */
+    uint64_t n_effective; /* number of independent samples with the same precision */
     uint64_t batch;       /* calls in a sample */
     const char *stop;     /* what ended it: "width", "time", "runs", "samples" */
     double seconds;       /* of timing */
     double first_ns;      /* the very first call */
     uint64_t warmup_runs;
     bool warmup_steady; /* times had settled when warm-up ended */
-    bool steady;        /* and did not drift since; neither did the processor's frequency */
+    bool steady;        /* and did not drift since; neither did the CPU frequency */
     double trend_p;     /* of no trend at all; NaN with fewer than 10 samples */
     double drift_share; /* from first to last, of the median; NaN likewise */
     double timer_cost_ns, timer_resolution_ns; /* the cost is taken off */
@@ -185,7 +185,7 @@ struct assay_model_layer_profile {
     double peak_memory_mb;    /* of all tensors alive while it runs, its parameters and workspace */
     double memory_efficiency; /* (parameters + activations) / peak; NaN without a peak */
     double share;             /* of the time of all layers: they add up to 1 */
-    const char *reason;       /* why a figure is NaN; NULL when none is */
+    const char *reason;       /* why a value is NaN; NULL when none is */
 };
 
 /* Fills `layers` with as many as there is `capacity` for, numbered as assay_model_layer_at() does.
@@ -226,7 +226,7 @@ struct assay_forward_profile {
     struct assay_roof roof;   /* that it was held against */
     struct assay_latency latency;
     struct assay_memory memory;
-    const char *reason; /* why a figure is NaN; NULL when none is */
+    const char *reason; /* why a value is NaN; NULL when none is */
 };
 
 ASSAY_API int assay_model_profile_forward(struct assay_model *model,

@@ -1,12 +1,12 @@
 /* assay/memory.h - what a process holds: by the system's account, and by category as the program
- * itself tells it.
+ * itself reports it.
  *
  *     struct assay_memory_snapshot now;
  *     assay_memory_add(ASSAY_MEMORY_KV_CACHE, bytes); // the program's own account
  *     if (assay_memory_capture(&now, ASSAY_CAPTURE_ALL, &err) == 0)
  *         printf("%" PRIu64 " bytes resident\n", now.rss_bytes);
  *
- * A value that cannot be had is ASSAY_UNKNOWN and `why` says why; it is never 0. Counting
+ * A value that cannot be had is ASSAY_UNKNOWN and `why` is the reason; it is never 0. Counting
  * (add, sub, alloc, free) may be done from any thread and from several at once; a tracker may be
  * used by one thread at a time, beside its own sampler. Sizes are bytes. */
 #ifndef ASSAY_MEMORY_H
@@ -39,12 +39,12 @@ enum assay_memory_kind {
         ASSAY_MEMORY_KIND_COUNT
 };
 
-/* "parameters" and so on; NULL for a number that is none. */
+/* "parameters" and so on; NULL for a number that is not a kind. */
 ASSAY_API const char *assay_memory_kind_name(enum assay_memory_kind kind);
 
 /* The program took or gave back `bytes` of that kind. No lock; a few nanoseconds. Giving back more
- * than was taken is counted in `mistakes` and the count stays at 0. A kind that is none is a
- * mistake too. */
+ * than was taken is counted in `mistakes` and the count stays at 0. A number that is not a kind is
+ * a mistake too. */
 ASSAY_API void assay_memory_add(enum assay_memory_kind kind, uint64_t bytes);
 ASSAY_API void assay_memory_sub(enum assay_memory_kind kind, uint64_t bytes);
 
@@ -61,13 +61,13 @@ struct assay_memory_counts {
     uint64_t added[ASSAY_MEMORY_KIND_COUNT]; /* calls of add and alloc */
     uint64_t current_total_bytes, peak_total_bytes;
     uint64_t mistakes;
-    bool any; /* the program counts at all: without it the figures above say nothing */
+    bool any; /* the program counts at all: otherwise the values above have no meaning */
 };
 ASSAY_API void assay_memory_read_counts(struct assay_memory_counts *out);
 
-/* ---- one reading ---- */
+/* ---- one snapshot ---- */
 
-/* What a reading shall cost: the usual one reads one small file of the kernel through a descriptor
+/* What a snapshot may cost: the usual one reads one small file of the kernel through a descriptor
  * kept open and asks for the page faults; pss and uss need the kernel to walk the page tables,
  * which takes it some 0.1 to 10 ms.
  */
@@ -95,7 +95,7 @@ struct assay_memory_snapshot {
 ASSAY_API int assay_memory_capture(struct assay_memory_snapshot *out, enum assay_capture how,
                                    struct assay_error *err);
 
-/* ---- readings over time ---- */
+/* ---- snapshots over time ---- */
 
 struct assay_memory_tracker;
 
@@ -114,15 +114,15 @@ ASSAY_API int assay_memory_tracker_new(struct assay_memory_tracker **out,
 /* Stops its sampler. Accepts NULL. */
 ASSAY_API void assay_memory_tracker_free(struct assay_memory_tracker *tracker);
 
-/* Takes and keeps one reading now. */
+/* Takes and keeps one snapshot now. */
 ASSAY_API int assay_memory_tracker_snapshot(struct assay_memory_tracker *tracker,
                                             struct assay_error *err);
-/* Keeps a reading made elsewhere: recorded data, tests. */
+/* Keeps a snapshot made elsewhere: recorded data, tests. */
 ASSAY_API int assay_memory_tracker_add(struct assay_memory_tracker *tracker,
                                        const struct assay_memory_snapshot *snapshot,
                                        struct assay_error *err);
 
-/* A thread that takes a reading every `interval_us` (1000 to 60,000,000), shifted at random by up
+/* A thread that takes a snapshot every `interval_us` (1000 to 60,000,000), shifted at random by up
  * to a tenth so that it cannot run in step with the program. */
 ASSAY_API int assay_memory_tracker_start(struct assay_memory_tracker *tracker, uint64_t interval_us,
                                          struct assay_error *err);
@@ -156,7 +156,7 @@ struct assay_memory_report {
     struct assay_memory_series rss, kv_cache, activation, temp_buffer;
     uint64_t sampler_cpu_ns;  /* what the sampler's thread cost; unknown without one */
     uint64_t sampler_wall_ns; /* while it ran */
-    uint64_t failed;          /* readings that failed */
+    uint64_t failed;          /* snapshots that failed */
 };
 ASSAY_API int assay_memory_tracker_report(struct assay_memory_tracker *tracker,
                                           struct assay_memory_report *out, struct assay_error *err);

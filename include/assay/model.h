@@ -13,10 +13,10 @@
  *         fprintf(stderr, "%s\n", err.msg);
  *     assay_model_free(m);
  *
- * A tensor is a small number; a negative one is none. The first call that fails is remembered by
- * the model and makes all later ones do nothing, so one check at the end is enough. A model that
- * was opened, counted or written cannot grow: adding to it gives ASSAY_ERR_STATE, which
- * assay_model_error() tells too, and changes nothing, so that it can still be counted. NULL where
+ * A tensor is a small number; a negative number is not a tensor. The first call that fails is
+ * remembered by the model and makes all later ones do nothing, so one check at the end is enough. A
+ * model that was opened, counted or written cannot grow: adding to it gives ASSAY_ERR_STATE, which
+ * assay_model_error() reports too, and changes nothing, so that it can still be counted. NULL where
  * something is needed gives ASSAY_ERR_USAGE; a model that is NULL gives ASSAY_ERR_NOMEM. Names may
  * be NULL: then they follow from the kind of layer; a name in use gets a number behind it.
  * Parameters are called after their layer, "fc1.weight" and "fc1.bias". Weights are computed from a
@@ -141,7 +141,7 @@ ASSAY_API int assay_model_linear(struct assay_model *model, const char *name, in
 ASSAY_API int assay_model_linear_tied(struct assay_model *model, const char *name, int x,
                                       int table);
 
-/* x in steps of `scale`, moved by `zero_point`, which also says the type: I8, U8, I16, U16, I4, U4
+/* x in steps of `scale`, moved by `zero_point`, which also has the type: I8, U8, I16, U16, I4, U4
  * or one of 8-bit floats; U8 when it is negative, for none. `scale` is one number (rank 0), or a
  * list with one for each slice of `axis`; the zero point has as many. */
 ASSAY_API int assay_model_quantize(struct assay_model *model, const char *name, int x, int scale,
@@ -389,7 +389,7 @@ struct assay_model_counts {
     double compression; /* bytes of `parameters` as F32 / as stored with the scales they need; NaN
                            when there are none */
     bool complete; /* false: something that runs is not counted, or the file holds weights alone;
-                      counts of work and activations are then lower bounds, not figures */
+                      counts of work and activations are then lower bounds, not exact */
 };
 
 /* Counts the model. From here on nothing can be added to it; sizes may be changed and the model

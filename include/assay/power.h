@@ -12,7 +12,7 @@
  *         printf("%g J\n", energy.total_joules);
  *     assay_power_tracker_free(tracker);
  *
- * Anybody may write a source: fill the struct below. What cannot be measured is said to be
+ * Anybody may write a source: fill the struct below. What cannot be measured is reported as
  * unavailable, with the reason; it is never 0. A source that counts joules is believed before the
  * sum of its watts. */
 #ifndef ASSAY_POWER_H
@@ -44,7 +44,7 @@ struct assay_power_source {
 };
 
 /* Opens what `spec` names: "constant:75W" or "constant:75" always reads 75 W, "none" is a source
- * whose readings fail. An unknown kind is an error that lists those there are. */
+ * whose samples fail. An unknown kind is an error that lists those there are. */
 ASSAY_API int assay_power_source_open(const char *spec, struct assay_power_source *out,
                                       struct assay_error *err);
 /* A source that always reads `watts`, for tests and for devices whose draw is known. */
@@ -56,7 +56,7 @@ ASSAY_API void assay_power_source_close(struct assay_power_source *source);
 /* ---- energy ---- */
 
 struct assay_power_sample {
-    double watts;          /* NaN: not known, as at the first reading of a counter alone */
+    double watts;          /* NaN: not known, as at the first sample of a counter alone */
     uint64_t timestamp_us; /* UNIX microseconds */
 };
 
@@ -77,9 +77,9 @@ struct assay_energy_result {
 };
 
 /* The trapezoids between `n` samples in order of time. Of no sample all is 0; of one the joules and
- * the duration are 0 and both watts are its reading; energy is not available then, for no time
- * passed. FORMAT, with nothing told, for a time that goes backwards and for watts that are negative
- * or not finite. */
+ * the duration are 0 and both watts are its value; energy is not available then, for no time
+ * passed. FORMAT, with nothing stored, for a time that goes backwards and for watts that are
+ * negative or not finite. */
 ASSAY_API int assay_energy_estimate(const struct assay_power_sample *samples, size_t n,
                                     struct assay_energy_result *out, struct assay_error *err);
 /* The same, but a step backwards in time counts as no time, without a word: the answer of tools
@@ -89,7 +89,7 @@ ASSAY_API int assay_energy_estimate_saturating(const struct assay_power_sample *
                                                struct assay_error *err);
 
 /* Takes away what the device draws without work: `idle_watts` for all of the time, from joules and
- * watts. The rest may be negative when the idle reading was too high; that is for the caller to
+ * watts. The rest may be negative when the idle power was too high; that is for the caller to
  * see. STATE when the energy is not available. */
 ASSAY_API int assay_energy_less_idle(struct assay_energy_result *result, double idle_watts,
                                      struct assay_error *err);
@@ -98,12 +98,12 @@ ASSAY_API int assay_energy_less_idle(struct assay_energy_result *result, double 
 ASSAY_API int assay_energy_each(const struct assay_energy_result *result, uint64_t count,
                                 double *joules, struct assay_error *err);
 /* Joules of a part of the time, a layer say, that took `part_seconds`: its share of the time, as if
- * the power had been the same throughout. That is an attribution and no measurement; say so beside
- * it. USAGE for more time than there was. */
+ * the power had been the same throughout. That is an attribution, not a measurement; state that
+ * beside it. USAGE for more time than there was. */
 ASSAY_API int assay_energy_share(const struct assay_energy_result *result, double part_seconds,
                                  double *joules, struct assay_error *err);
 
-/* ---- readings over time ---- */
+/* ---- samples over time ---- */
 
 struct assay_power_tracker;
 
@@ -123,7 +123,7 @@ ASSAY_API int assay_power_tracker_new(struct assay_power_tracker **out,
 ASSAY_API void assay_power_tracker_free(struct assay_power_tracker *tracker);
 ASSAY_API const char *assay_power_tracker_label(const struct assay_power_tracker *tracker);
 
-/* Reads `source` once and keeps what it says. A reading that fails is counted and makes the energy
+/* Reads `source` once and keeps the sample. A sample that fails is counted and makes the energy
  * unavailable, save that a counter bridges it as soon as it is read again. */
 ASSAY_API int assay_power_tracker_sample(struct assay_power_tracker *tracker,
                                          const struct assay_power_source *source,
@@ -143,13 +143,13 @@ ASSAY_API int assay_power_tracker_start(struct assay_power_tracker *tracker,
 ASSAY_API int assay_power_tracker_stop(struct assay_power_tracker *tracker,
                                        struct assay_error *err);
 
-/* Of all samples so far. When the energy is not available `why` says why, and lives as long as the
- * tracker; joules are NaN after a reading that failed. By a counter the watts are means between
+/* Of all samples so far. When the energy is not available `why` is the reason, and lives as long as
+ * the tracker; joules are NaN after a sample that failed. By a counter the watts are means between
  * readings where the source reads none itself. */
 ASSAY_API int assay_power_tracker_energy(struct assay_power_tracker *tracker,
                                          struct assay_energy_result *out, struct assay_error *err);
 
-/* Readings that failed. */
+/* Samples that failed. */
 ASSAY_API uint64_t assay_power_tracker_failed(struct assay_power_tracker *tracker);
 
 /* Copies up to `capacity` of the kept samples, in order; returns how many there are. */

@@ -2,7 +2,7 @@
  *
  * A layer is a named stretch of work on one thread. Layers nest, run on any number of threads, and
  * may be marked from signal handlers. Nothing here allocates, locks, formats or calls the kernel on
- * its usual path; a mark costs little more than reading the processor's time-stamp counter. Marks
+ * its usual path; a mark costs little more than reading the CPU's time-stamp counter. Marks
  * are recorded while a session (session.h) is open and cost about half a nanosecond while none is.
  * Compile with -DASSAY_DISABLE and every mark vanishes from the program, which then needs no
  * library: timed executions still store their milliseconds, sessions open without recording
@@ -240,7 +240,7 @@ ASSAY_HOT_ void assay_end(uint32_t layer)
     assay_put_(layer, ASSAY_KIND_END_);
 }
 
-/* Closes it and says that its work failed; reports count failed calls apart. */
+/* Closes it as failed; reports count failed calls apart. */
 ASSAY_HOT_ void assay_end_failed(uint32_t layer)
 {
     assay_put_(layer, ASSAY_KIND_FAIL_);
@@ -254,7 +254,7 @@ ASSAY_HOT_ void assay_switch(uint32_t layer)
 }
 
 /* Iteration `n` begins now on this thread; it lasts until the next mark or assay_iteration_end().
- * The thread's CPU time is kept with it where the system tells it. Costs a system call. */
+ * The thread's CPU time is kept with it where the system reports it. Costs a system call. */
 ASSAY_API void assay_iteration(uint64_t n);
 ASSAY_API void assay_iteration_end(void);
 

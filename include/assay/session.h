@@ -17,15 +17,16 @@
  *
  * A program that only has marks needs no call at all. When it is started with ASSAY_RUN=FILE, a
  * session is opened before main() and closed when the program ends. "%p" in FILE is the process id,
- * "%%" a percent sign. A child by fork() follows the rule below (ASSAY_FORK_FOLLOW). A program
- * started from such a program by exec inherits the variable, and the recorder's own
- * ASSAY_RUN_OWNER: it records into FILE with its own pid, "run.assay" becoming "run.4711.assay",
- * and never replaces a run. ASSAY_REPORT=1 prints a short report of the layers to standard error
- * when the program ends, ASSAY_REPORT=FILE writes it to a file; without ASSAY_RUN the run itself is
- * not kept. While such a session is open, assay_session_open() and assay_session_close() fail with
- * ASSAY_ERR_STATE: the environment's session goes on to the end of the program. When it cannot be
- * opened, one line at standard error reports why and the program runs unrecorded. Programs with
- * raised privileges (setuid) ignore all of it. */
+ * "%%" a percent sign. A child by fork() records into a run of its own (ASSAY_FORK_FOLLOW
+ * below); with ASSAY_REPORT alone it records nothing (ASSAY_FORK_STOP). A program started from such
+ * a program by exec inherits the variable, and the recorder's own ASSAY_RUN_OWNER: it records into
+ * FILE with its own pid, "run.assay" becoming "run.4711.assay", and never replaces a run.
+ * ASSAY_REPORT=1 prints a short report of the layers to standard error when the program ends,
+ * ASSAY_REPORT=FILE writes it to a file; without ASSAY_RUN the run itself is not kept. While such a
+ * session is open, assay_session_open() and assay_session_close() fail with ASSAY_ERR_STATE: the
+ * environment's session goes on to the end of the program. When it cannot be opened, one line at
+ * standard error reports why and the program runs unrecorded. Programs with raised privileges
+ * (setuid) ignore all of it. */
 #ifndef ASSAY_SESSION_H
 #define ASSAY_SESSION_H
 
@@ -36,17 +37,16 @@
 extern "C" {
 #endif
 
-/* What happens to an event for which the thread's ring has no room. */
+/* What happens to an event for which the thread's ring has no capacity left. */
 enum assay_overflow {
-    ASSAY_OVERFLOW_DROP =
-        0, /* it is dropped, counted, and the report says so: the program never waits */
-    ASSAY_OVERFLOW_WAIT = 1 /* the thread waits for room; the time waited is itself recorded */
+    ASSAY_OVERFLOW_DROP = 0, /* it is dropped and counted in the report; the program never waits */
+    ASSAY_OVERFLOW_WAIT = 1  /* the thread waits for capacity; the time waited is itself recorded */
 };
 
 /* Which clock stamps events. */
 enum assay_clock {
     ASSAY_CLOCK_BEST =
-        0, /* the processor's counter when it and the kernel call it reliable, else the system's */
+        0, /* the CPU's counter when it and the kernel call it reliable, else the system's */
     ASSAY_CLOCK_MONOTONIC = 1 /* the system's monotonic clock always */
 };
 

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
         ASSAY_INSTANT("tick");
         assay_async_begin("request", id);
         assay_flow_begin("job", id);
-        ASSAY_LOCK_WAIT_SCOPE("queue");
+        ASSAY_LOCK_WAIT("queue");
         ASSAY_LOCK_HELD_SCOPE("queue");
     }
     pthread_create(&thread, NULL, consume, NULL);

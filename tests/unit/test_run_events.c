@@ -244,13 +244,13 @@ static void other_locks_are_marked_by_hand(void **state)
     (void)state;
     rec_start("run.assay", NULL);
     for (int i = 0; i < 5; i++) {
-        ASSAY_LOCK_WAIT_SCOPE("spin");
+        ASSAY_LOCK_WAIT("spin");
         {
             ASSAY_LOCK_HELD_SCOPE("spin");
         }
     }
-    ASSAY_LOCK_WAIT_SCOPE("spin"); /* given up */
-    ASSAY_LOCK_WAIT_SCOPE("spin"); /* still waited for at the end */
+    ASSAY_LOCK_WAIT("spin"); /* given up */
+    ASSAY_LOCK_WAIT("spin"); /* still waited for at the end */
     {
         ASSAY_LOCK_SITE_(never, "never");
         assay_lock_mark_(&never, ASSAY_KIND_LOCK_FREE_);

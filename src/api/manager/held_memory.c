@@ -215,3 +215,26 @@ int as_manager_held_judge(struct as_manager_held *held, struct assay_error *err)
     qsort(leak, held->n_leaks, sizeof *leak, by_growth);
     return (int)held->n_leaks;
 }
+
+int as_manager_held_read(struct as_manager_held *held, struct assay_leak_detector *resident,
+                         struct as_leak_report *report, struct assay_left_memory *out,
+                         struct assay_error *err)
+{
+    int rc = as_manager_held_tell(held, resident, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_leak_report(resident, report, err);
+    if (rc == ASSAY_OK)
+        rc = as_manager_held_judge(held, err);
+    if (rc < 0)
+        return rc;
+    *out = (struct assay_left_memory){
+        .size = sizeof *out,
+        .source = atomic_load_explicit(&held->heap, memory_order_relaxed) ? "heap in use"
+                                                                          : "resident memory",
+        .left_behind_mb = held->all_mb,
+        .outside_heap_mb = report->outside_heap_mb,
+        .n_layer_leaks = (size_t)rc,
+    };
+    return ASSAY_OK;
+}

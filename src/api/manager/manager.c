@@ -238,6 +238,7 @@ void assay_manager_free(struct assay_manager *manager)
     assay_distributed_free(manager->distributed);
     assay_anomaly_detector_free(manager->anomaly);
     as_free(manager->anomaly_list);
+    as_free(manager->anomaly_layers);
     assay_bottleneck_analyzer_free(manager->bottleneck);
     as_manager_held_fini(&manager->held);
     assay_leak_detector_free(manager->leak);

@@ -84,20 +84,16 @@ static int gather_layers(struct as_manager_run *to, const struct assay_layer_pro
 
 static int gather_leaks(struct assay_manager *m, struct as_manager_run *to, struct assay_error *err)
 {
-    int rc = as_manager_held_tell(&m->held, m->leak, err);
+    struct assay_left_memory left;
+    int rc = as_manager_held_read(&m->held, m->leak, &to->leaks, &left, err);
 
-    if (rc == ASSAY_OK)
-        rc = as_leak_report(m->leak, &to->leaks, err);
-    if (rc == ASSAY_OK)
-        rc = as_manager_held_judge(&m->held, err);
     if (rc < 0)
         return rc;
     to->held = (struct as_held_report){
-        .source = atomic_load_explicit(&m->held.heap, memory_order_relaxed) ? "heap in use"
-                                                                            : "resident memory",
-        .all_mb = m->held.all_mb,
+        .source = left.source,
+        .all_mb = left.left_behind_mb,
         .leak = m->held.leak,
-        .n = (size_t)rc,
+        .n = left.n_layer_leaks,
     };
     return ASSAY_OK;
 }

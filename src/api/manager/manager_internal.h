@@ -29,13 +29,13 @@ struct as_manager_extension {
     void *state;
 };
 
-/* Memory that the layers leave behind, by the heap's own account or by resident pages. */
 /* What the calls of a layer left behind so far, without the layers inside. */
 struct as_layer_held {
     const struct as_layer_name *name; /* NULL: not called yet */
     double mb;
 };
 
+/* Memory that the layers leave behind, by the heap's own account or by resident pages. */
 struct as_manager_held {
     struct assay_leak_detector *by_layer; /* fed with what each layer left behind so far */
     struct assay_leak_detector *whole;    /* fed with what the heap holds, whoever took it */
@@ -84,7 +84,8 @@ struct assay_manager {
     struct as_manager_held held;
     struct assay_bottleneck_analyzer *bottleneck;
     struct assay_anomaly_detector *anomaly;
-    struct assay_anomaly *anomaly_list; /* as assay_manager_anomalies() last gave them */
+    struct assay_anomaly *anomaly_list;         /* as assay_manager_anomalies() last gave them */
+    struct assay_anomaly_layer *anomaly_layers; /* likewise */
     struct assay_distributed *distributed;
     struct assay_compare *compare;
     size_t n_backends; /* added so far */
@@ -194,5 +195,10 @@ AS_MUST_USE int as_manager_held_tell(struct as_manager_held *held,
                                      struct assay_leak_detector *resident, struct assay_error *err);
 /* The layers that leak, the worst first; fills held->leak. Returns how many. */
 int as_manager_held_judge(struct as_manager_held *held, struct assay_error *err);
+/* Both reports of leaks: of resident memory, borrowed from `resident`, and of all layers. */
+AS_MUST_USE int as_manager_held_read(struct as_manager_held *held,
+                                     struct assay_leak_detector *resident,
+                                     struct as_leak_report *report, struct assay_left_memory *out,
+                                     struct assay_error *err);
 
 #endif

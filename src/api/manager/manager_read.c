@@ -104,6 +104,10 @@ void assay_manager_read_session(struct assay_manager *manager, struct assay_mana
                                           .end_time_seconds = AS_UNKNOWN,
                                           .duration_seconds = AS_UNKNOWN,
                                           .seconds_per_call = AS_UNKNOWN,
+                                          .feeding_seconds = AS_UNKNOWN,
+                                          .wait_seconds = AS_UNKNOWN,
+                                          .cpu_seconds = AS_UNKNOWN,
+                                          .cost_seconds = AS_UNKNOWN,
                                           .cost_share = AS_UNKNOWN};
     if (as_manager_check(manager, NULL) < 0)
         return;

@@ -141,7 +141,7 @@ static void put_row(struct as_table *table, const struct totals *t, const struct
     as_table_printf(table, AS_STYLE_NONE, "%llu", (unsigned long long)r->calls);
     put_ms(table, r->total_ns);
     put_ms(table, r->self_ns);
-    as_text_percent(text, t->self_ns ? (double)r->self_ns / (double)t->self_ns : 0);
+    as_text_percent(text, t->self_ns ? (double)r->self_ns / (double)t->self_ns : AS_UNKNOWN);
     as_table_text(table, AS_STYLE_NONE, text);
     as_text_fixed(text, r->calls ? (double)r->sum_ns / (double)r->calls / 1e6 : AS_UNKNOWN, 6);
     as_table_text(table, AS_STYLE_NONE, text[0] ? text : "-");
