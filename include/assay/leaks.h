@@ -67,7 +67,7 @@ struct assay_leak_detector_options {
                              found, otherwise 0 to 0.5 */
     double p_value;       /* a trend must be surer than this: 0.001 */
     double min_growth_mb; /* an incident must have grown by this: 1/16 */
-    size_t max_readings; /* kept per series; beyond, neighbours are joined by their medians: 4096 */
+    size_t max_readings;  /* kept per series; beyond, neighbors are joined by their medians: 4096 */
     assay_leak_alert alert; /* may be NULL */
     void *user;
     bool process_only; /* samples are of the process whichever layer ended: layers name windows and

@@ -136,7 +136,7 @@ ASSAY_API int assay_power_tracker_add(struct assay_power_tracker *tracker,
 
 /* A thread that reads `source`, which must live until the stop, at once and then every
  * `interval_us` (1000 to 60,000,000), shifted at random by up to a tenth. Stopping takes one last
- * reading, so that all the time is covered. */
+ * sample, so that all the time is covered. */
 ASSAY_API int assay_power_tracker_start(struct assay_power_tracker *tracker,
                                         const struct assay_power_source *source,
                                         uint64_t interval_us, struct assay_error *err);
@@ -145,7 +145,7 @@ ASSAY_API int assay_power_tracker_stop(struct assay_power_tracker *tracker,
 
 /* Of all samples so far. When the energy is not available `why` is the reason, and lives as long as
  * the tracker; joules are NaN after a sample that failed. By a counter the watts are means between
- * readings where the source reads none itself. */
+ * samples where the source has none itself. */
 ASSAY_API int assay_power_tracker_energy(struct assay_power_tracker *tracker,
                                          struct assay_energy_result *out, struct assay_error *err);
 

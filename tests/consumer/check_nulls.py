@@ -2,8 +2,9 @@
 """Calls every public function with NULL and 0, each in a process of its own. usage: check_nulls.py BUILD
 
 The rule of the library: a call without a pointer that it needs returns ASSAY_ERR_USAGE when it returns int; NULL, 0, false or
-NaN when it returns something else; and does nothing when it returns nothing. The prototypes are read from the headers, so a
-new function is tested without a new line here."""
+NaN when it returns something else; and does nothing when it returns nothing. Functions of an object that assay_x_new() makes are
+called once more with such an object and NULL and 0 for all else: whatever they return, they do not crash, and the object can be
+freed. The prototypes are read from the headers, so a new function is tested without a new line here."""
 import os
 import re
 import subprocess
@@ -88,8 +89,22 @@ def needs_pointer(arguments):
     return any(is_pointer(a) and "assay_error" not in a for a in arguments)
 
 
-def call_of(result, name, arguments):
-    call = f"{name}({', '.join(value_of(a) for a in arguments if a != '...')})"
+def object_of(arguments, made):
+    """The tag of the object that a function is of, when the constructor form makes it."""
+    match = re.match(r"(?:const )?struct (assay_\w+) \*\w+$", " ".join(arguments[0].split())) if arguments else None
+    return match.group(1) if match and match.group(1) in made else None
+
+
+def with_object(tag, result, name, arguments, names):
+    """The call on an object that is good, which is then freed unless the call has done that."""
+    free = "" if name == f"{tag}_free" or f"{tag}_free" not in names else f" {tag}_free(o);"
+    make = f"struct {tag} *o = NULL; if ({tag}_new(&o, NULL, NULL) < 0 || !o) {{ say(\"unmade\", 0); return; }}"
+    return f"{make} {call_of(result, name, arguments, 'o')}{free}"
+
+
+def call_of(result, name, arguments, first=None):
+    values = [value_of(a) for a in arguments if a != "..."]
+    call = f"{name}({', '.join([first, *values[1:]] if first else values)})"
     if result == "void":
         return f"{call}; say(\"nothing\", 0);"
     if "*" in result:
@@ -106,10 +121,18 @@ def program(functions, included):
     lines = ["#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>", "#include <sys/wait.h>", "#include <unistd.h>"]
     lines += [f"#include <{h}>" for h in included]
     lines.append('static void say(const char *kind, long long v) { printf("%s %lld", kind, v); fflush(stdout); }')
+    names = {f[2] for f in functions}
+    made = {n[:-4] for n in names if n.endswith("_new")}
+    table = []
     for i, (_, result, name, arguments) in enumerate(functions):
         lines.append(f"static void call_{i}(void) {{ {call_of(result, name, arguments)} }}")
+        table.append(f'    {{"{name}", call_{i}}},')
+        tag = object_of(arguments, made)
+        if tag:
+            lines.append(f"static void object_{i}(void) {{ {with_object(tag, result, name, arguments, names)} }}")
+            table.append(f'    {{"{name}+{tag}", object_{i}}},')
     lines.append("static const struct { const char *name; void (*call)(void); } function[] = {")
-    lines += [f'    {{"{f[2]}", call_{i}}},' for i, f in enumerate(functions)]
+    lines += table
     lines += [
         "};",
         "int main(void) {",
@@ -162,14 +185,21 @@ def main():
         sys.exit(f"only {len(arguments)} prototypes were found: the headers are written in another way than this script expects")
     wrong = {n: f"{n}: listed here, but no header declares it" for n in EXPECTED if n not in arguments}
     lines = call_all(build, functions, sorted({f[0] for f in functions}))
-    if len(lines) != len(functions):
-        wrong[""] = f"{len(lines)} of {len(functions)} functions were called"
+    of_objects = [words for words in lines if "+" in words[0]]
+    if len(lines) - len(of_objects) != len(functions):
+        wrong[""] = f"{len(lines) - len(of_objects)} of {len(functions)} functions were called"
+    if len(of_objects) < 100:
+        wrong["+"] = f"only {len(of_objects)} functions were called with an object"
     for words in lines:
         if words[-1] != "0" or len(words) != 4:
             wrong[words[0]] = f"{words[0]}: ended by signal {words[-1]}"
+        elif words[1] == "unmade":
+            wrong[words[0]] = f"{words[0]}: its constructor fails without options"
+        elif "+" in words[0]:
+            continue
         elif judge(words[0], words[1], int(words[2]), arguments[words[0]]):
             wrong[words[0]] = judge(words[0], words[1], int(words[2]), arguments[words[0]])
-    print("\n".join([*wrong.values(), f"{len(functions)} functions called, {len(wrong)} wrong"]))
+    print("\n".join([*wrong.values(), f"{len(functions)} functions called, {len(of_objects)} of them with an object too, {len(wrong)} wrong"]))
     sys.exit(1 if wrong else 0)
 
 

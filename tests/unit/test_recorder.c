@@ -489,6 +489,26 @@ static void a_live_run_can_be_read(void **state)
     rec_stop();
 }
 
+static void a_report_without_self_time_has_no_share(void **state)
+{
+    struct assay_session_options options = {.size = sizeof options};
+    char text[1024] = "";
+    FILE *f;
+
+    (void)state;
+    options.report_path = "page.txt";
+    rec_start("run.assay", &options);
+    assay_begin(assay_layer("never ended"));
+    rec_stop();
+    f = fopen("page.txt", "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof text - 1, f) > 0);
+    (void)fclose(f);
+    assert_int_equal(unlink("page.txt"), 0);
+    assert_non_null(strstr(text, "never ended"));
+    assert_null(strchr(text, '%'));
+}
+
 static void a_session_makes_its_folders_and_its_report(void **state)
 {
     struct assay_session_options options = {.size = sizeof options};
@@ -537,6 +557,7 @@ int main(void)
         RECORDED(what_does_not_fit_is_counted_to_the_last_event),
         RECORDED(a_thread_that_waits_loses_nothing_and_says_so),
         RECORDED(a_live_run_can_be_read),
+        RECORDED(a_report_without_self_time_has_no_share),
         RECORDED(a_session_makes_its_folders_and_its_report),
     };
 

@@ -50,7 +50,7 @@ ASSAY_API int assay_attn_new(struct assay_attn **out, const struct assay_attn_op
 /* Accepts NULL. */
 ASSAY_API void assay_attn_free(struct assay_attn *attn);
 
-/* Working memory is counted allocation by allocation and told to the process's account as
+/* Working memory is counted allocation by allocation and added to the process's account as
  * ASSAY_MEMORY_TEMP. A call holds exactly what its shape needs: what an earlier call left behind is
  * used again when the size is the same and given back otherwise. */
 struct assay_attn_usage {
@@ -101,7 +101,7 @@ static inline struct assay_mincut_config assay_mincut_config_make(void)
     return config;
 }
 
-/* A mask of all heads has one bit an entry: bit ((b * heads + h) * n + i) * n + j tells whether
+/* A mask of all heads has one bit an entry: bit ((b * heads + h) * n + i) * n + j is whether
  * query i of head h uses key j. The least significant bit of a byte comes first, nothing lies
  * between rows, bits past the end are 0. */
 ASSAY_API int assay_attn_mask_bytes(const struct assay_attn_shape *shape, size_t *bytes,
@@ -153,7 +153,7 @@ ASSAY_API void assay_attn_reset_masks(struct assay_attn *attn);
 
 /* The sparse path: keys and values no query uses are left out, and so are columns none of a block
  * of queries uses, 16 at a time. Bit for bit what assay_attn_mincut() gives for that mask. With
- * `causal` entries j > i are dropped whatever the mask says. */
+ * `causal` entries j > i are dropped whatever the mask is. */
 ASSAY_API int assay_attn_masked(struct assay_attn *attn, const struct assay_attn_shape *shape,
                                 const float *q, const float *k, const float *v, const uint8_t *mask,
                                 float *out, struct assay_error *err);
@@ -203,8 +203,8 @@ ASSAY_API int assay_attention_graph_min_cut(const struct assay_attention_graph *
 /* Accepts NULL. */
 ASSAY_API void assay_cut_result_fini(struct assay_cut_result *result);
 
-/* Gates the `n` by `n` logits of one head as told above. `keep_mask` has (n * n + 7) / 8 bytes.
- * `tau` is ignored, as documented. `gating` may be NULL. */
+/* Gates the `n` by `n` logits of one head as described above. `keep_mask` has (n * n + 7) / 8
+ * bytes. `tau` is ignored, as documented. `gating` may be NULL. */
 ASSAY_API int assay_mincut_gate(const float *logits, size_t n, float lambda, unsigned tau,
                                 float eps, uint8_t *keep_mask, struct assay_gating *gating,
                                 struct assay_error *err);

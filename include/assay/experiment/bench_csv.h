@@ -4,8 +4,8 @@
  *
  * Each schema has one header and no other lines than rows; a value that is not known is an empty
  * field. Numbers are the same in every locale and read back as the same numbers. Missing folders
- * are made; the whole file appears, or nothing does. Beside a file, `<file>.meta.json` says what it
- * is, when a stamp is given. */
+ * are made; the whole file appears, or nothing does. Beside a file, `<file>.meta.json` describes
+ * what it is, when a stamp is given. */
 #ifndef ASSAY_EXPERIMENT_BENCH_CSV_H
 #define ASSAY_EXPERIMENT_BENCH_CSV_H
 
@@ -42,8 +42,8 @@ struct assay_sample_row {
     double energy_j;         /* NaN: not known */
 };
 
-/* What `<file>.meta.json` tells beside the schema, its columns and units, the number of rows and
- * the SHA-256 of the file. Both may be NULL: not told. */
+/* What `<file>.meta.json` holds beside the schema, its columns and units, the number of rows and
+ * the SHA-256 of the file. Both may be NULL: unknown. */
 struct assay_csv_stamp {
     size_t size;                                 /* sizeof(struct assay_csv_stamp) */
     const char *config_hash;                     /* 64 digits of hex */
@@ -94,7 +94,8 @@ enum assay_csv_schema {
     ASSAY_CSV_SCHEMA_COUNT
 };
 
-/* "results", "results9", "latency", "memory", "samples", "power"; NULL for a number that is none.
+/* "results", "results9", "latency", "memory", "samples", "power"; NULL for a number that is not a
+ * schema.
  */
 ASSAY_API const char *assay_csv_schema_name(enum assay_csv_schema schema);
 

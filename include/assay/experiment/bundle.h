@@ -85,7 +85,7 @@ enum assay_bundle_signature {
     ASSAY_BUNDLE_SIGNATURE_COUNT
 };
 
-/* "none", "unproven" and so on; NULL for a number that is none. */
+/* "none", "unproven" and so on; NULL for a number that is not one of them. */
 ASSAY_API const char *assay_bundle_signature_name(enum assay_bundle_signature signature);
 
 struct assay_bundle_report {

@@ -1,4 +1,4 @@
-/* assay/experiment/fingerprint.h - one hash that says whether two results may be compared.
+/* assay/experiment/fingerprint.h - one hash that shows whether two results may be compared.
  *
  *     char hex[ASSAY_HASH_HEX];
  *     struct assay_fingerprint *fingerprint;
@@ -80,8 +80,8 @@ ASSAY_API int assay_fingerprint_set_f64(struct assay_fingerprint *fingerprint, c
 ASSAY_API int assay_fingerprint_set_f32(struct assay_fingerprint *fingerprint, const char *key,
                                         float value, enum assay_fact_role role,
                                         struct assay_error *err);
-/* The fact is unknown: it becomes null, and the fact `<key>_why` says why. A later value takes both
- * away. */
+/* The fact is unknown: it becomes null, and the fact `<key>_why` is the reason. A later value takes
+ * both away. */
 ASSAY_API int assay_fingerprint_set_unknown(struct assay_fingerprint *fingerprint, const char *key,
                                             const char *why, enum assay_fact_role role,
                                             struct assay_error *err);

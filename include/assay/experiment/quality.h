@@ -7,7 +7,7 @@
  *         puts("the outputs differ");
  *
  * Numbers are f32, sums are double. Two vectors or masks of different lengths are an error, never
- * cut to the shorter; NaN and infinity are errors that say where they are. What cannot be told is
+ * cut to the shorter; NaN and infinity are errors that name the place. What is unavailable is
  * NaN. There is one sign: coherence_loss is 0 for no change and grows with it. */
 #ifndef ASSAY_EXPERIMENT_QUALITY_H
 #define ASSAY_EXPERIMENT_QUALITY_H
@@ -94,7 +94,7 @@ struct assay_batch_result {
     uint64_t n_samples;
     double pass_rate; /* share whose cosine is at least the threshold */
 };
-/* NaN for what too few samples cannot tell: everything without any, the spread with one. */
+/* NaN for what needs more samples: everything without any, the spread with one. */
 ASSAY_API int assay_quality_evaluate_batch(const struct assay_vector *bases, size_t n_bases,
                                            const struct assay_vector *gateds, size_t n_gateds,
                                            double threshold, struct assay_batch_result *out,

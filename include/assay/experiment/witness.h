@@ -1,5 +1,5 @@
-/* assay/experiment/witness.h - a witness: a file that says, entry by entry, what was computed from
- * what, so that a second run, on this machine or another, can be held against it.
+/* assay/experiment/witness.h - a witness: a file that states, entry by entry, what was computed
+ * from what, so that a second run, on this machine or another, can be held against it.
  *
  *     struct assay_witness *w = NULL;
  *     assay_witness_open(&w, "run.jsonl", ASSAY_WITNESS_MASK_PACKED, &err);
@@ -17,7 +17,7 @@
  * keys stand in this order: q_hash, k_hash, keep_mask, cut_cost, lambda, tau, eps, timestamp,
  * index, sample_id, seq_len, v_hash, output_hash, config_hash, mask_bits, mask_kept, mask_hash,
  * prev_hash, entry_hash. Hashes are 64 lower-case hex digits. keep_mask is base64 of the packed
- * bits, or null, or an array of booleans; the file does not say elsewhere which. Floats are f32
+ * bits, or null, or an array of booleans; the file does not state elsewhere which. Floats are f32
  * with the fewest digits that read back as the same number, always with a point or an exponent:
  * plain from 1e-5 to below 1e13, otherwise as 1e-6 or 1.5e20; zero is 0.0 or -0.0.
  *
@@ -162,7 +162,8 @@ struct assay_witness_comparison {
     char sentence[240];        /* which keys differ there; "" when they are the same */
 };
 
-/* Both are verified on the way; when one is not whole the answer is no, and `sentence` says so. */
+/* Both are verified on the way; when one is not whole the answer is false, and `sentence` is the
+ * reason. */
 ASSAY_API int assay_witness_compare(const char *path, const char *other,
                                     struct assay_witness_comparison *out, struct assay_error *err);
 
