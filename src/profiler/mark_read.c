@@ -258,8 +258,25 @@ static void take_unit(struct as_mark_thread *t, struct as_mark_scratch *s, as_ma
     visit(user, t, &unit);
 }
 
-size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, as_mark_visit visit,
-                    void *user)
+bool as_mark_is_urgent(const struct as_mark_set *set)
+{
+    const uint32_t n_threads = atomic_load_explicit(&set->n_threads, memory_order_acquire);
+    bool urgent = false;
+
+    for (uint32_t i = 0; !urgent && i < n_threads; i++) {
+        const struct as_lane *lane = set->thread[i]->lane;
+        uint32_t full = 0;
+
+        for (uint32_t k = 0; k < lane->n_chunks; k++)
+            full +=
+                atomic_load_explicit(&lane->head->state[k], memory_order_relaxed) == AS_CHUNK_FULL;
+        urgent = 2 * full >= lane->n_chunks;
+    }
+    return urgent;
+}
+
+size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, uint64_t until,
+                    as_mark_visit visit, void *user)
 {
     const uint32_t n_threads = atomic_load_explicit(&set->n_threads, memory_order_acquire);
     struct next *heap = scratch->heap;
@@ -270,7 +287,7 @@ size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, as
         n_heap += peek(set->thread[i], &heap[n_heap]);
     for (size_t i = n_heap / 2; i-- > 0;)
         sift_down(heap, n_heap, i);
-    while (n_heap && n < MOST_UNITS) {
+    while (n_heap && heap[0].time <= until && n < MOST_UNITS) {
         take_unit(heap[0].t, scratch, visit, user);
         n++;
         if (!peek(heap[0].t, &heap[0]))

@@ -100,8 +100,12 @@ struct as_mark_scratch;
 struct as_mark_scratch *as_mark_scratch_new(void);
 void as_mark_scratch_free(struct as_mark_scratch *scratch);
 
-/* Hands out what every lane has, in the order of each thread. Returns how many units there were. */
-size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, as_mark_visit visit,
-                    void *user);
+/* Hands out what every lane has up to `until` ticks, in the order of time. A mark that is being
+ * made meanwhile may be earlier than what was handed out. Returns how many units there were. */
+size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, uint64_t until,
+                    as_mark_visit visit, void *user);
+
+/* Whether half of some lane waits to be taken. */
+bool as_mark_is_urgent(const struct as_mark_set *set);
 
 #endif

@@ -166,6 +166,46 @@ static void a_handler_may_interrupt_the_heap_and_readers(void **state)
     interrupt(kit_manager(NULL), read_results);
 }
 
+/* The end of a layer that takes much of a chunk: a handler must not be led out of it. */
+static void mark_with_texts(struct assay_manager *m)
+{
+    static char text[250];
+    struct assay_metadata pair[16];
+    struct assay_manager_span span = assay_manager_layer_begin(m, "told");
+
+    memset(text, 'x', sizeof text - 1);
+    for (size_t i = 0; i < 16; i++)
+        pair[i] = (struct assay_metadata){.key = "0123456789abcdef" + i, .text = text};
+    assert_int_equal(assay_manager_layer_end(m, &span, pair, 16, NULL), ASSAY_OK);
+}
+
+static void a_handler_may_interrupt_long_marks(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip();
+#endif
+    interrupt(kit_manager("layer"), mark_with_texts);
+}
+
+/* A signal that was blocked when the session started, and has a handler later. */
+static void a_handler_is_known_by_its_signal(void **state)
+{
+    struct assay_manager *m;
+    sigset_t alarm, before;
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip();
+#endif
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &alarm, &before), 0);
+    m = kit_manager(NULL);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+    interrupt(m, use_the_heap);
+}
+
 static jmp_buf back;
 static void leave_without_an_end(struct assay_manager *m)
 {
@@ -352,6 +392,27 @@ static void nothing_is_lost_on_a_full_lane(void **state)
     assay_manager_free(m);
 }
 
+static void every_manager_has_names_of_its_own(void **state)
+{
+    char name[32];
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        struct assay_manager *m = kit_manager("layer");
+        struct assay_layer_profile *seen;
+
+        for (int i = 0; i < 30000; i++) {
+            snprintf(name, sizeof name, "layer %d of %d", i, k);
+            kit_call(m, name);
+        }
+        assert_int_equal(assay_manager_layers(m, 0, &seen, NULL), ASSAY_OK);
+        assert_int_equal(seen->n_layers, 30000);
+        assert_int_equal(seen->calls_unnamed, 0);
+        assay_layer_profile_free(seen);
+        assay_manager_free(m);
+    }
+}
+
 static void *exit_inside(void *arg)
 {
     struct assay_manager_span lost = assay_manager_layer_begin(arg, "left");
@@ -414,6 +475,51 @@ static void the_cost_of_64_threads_is_reported(void **state)
     assay_manager_free(m);
 }
 
+/* Also where marks are all that is done. */
+static void the_cost_of_bare_marks_is_reported(void **state)
+{
+    struct assay_manager *m = kit_manager("layer");
+    struct assay_manager_session session;
+
+    (void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    assay_manager_free(m);
+    skip();
+#endif
+    for (int i = 0; i < 200000; i++)
+        kit_call(m, "empty");
+    assert_int_equal(assay_manager_end(m, NULL), 0);
+    assay_manager_read_session(m, &session);
+    assert_true(session.cost_share > 0.5 && session.cost_share <= 1);
+    assay_manager_free(m);
+}
+
+/* Faults of the first call, which took long, do not explain a thousand short ones. */
+static void one_call_explains_no_others(void **state)
+{
+    struct assay_manager *m = kit_manager(NULL);
+    const struct assay_bottleneck_result *result;
+    char *page = malloc((size_t)64 << 20);
+
+    (void)state;
+    assert_non_null(page);
+    for (int i = 0; i < 3000; i++) {
+        struct assay_manager_span span = assay_manager_layer_begin(m, "mostly short");
+
+        if (i == 0)
+            page[(size_t)32 << 20] = 1; /* one fault */
+        for (volatile int k = 0; k < 3000; k++)
+            ;
+        assert_int_equal(assay_manager_layer_end(m, &span, NULL, 0, NULL), ASSAY_OK);
+    }
+    assert_int_equal(assay_manager_analyze_bottlenecks(m, &result, NULL), ASSAY_OK);
+    assert_true(result->n_ranked >= 1);
+    for (size_t k = 0; k < result->ranked[0].n_causes; k++)
+        assert_int_not_equal(result->ranked[0].cause[k].type, ASSAY_BOTTLENECK_PAGE_FAULTS);
+    free(page);
+    assay_manager_free(m);
+}
+
 static void own_page_faults_are_no_cause(void **state)
 {
     struct assay_manager *m = kit_manager(NULL);
@@ -430,334 +536,26 @@ static void own_page_faults_are_no_cause(void **state)
     assay_manager_free(m);
 }
 
-/* ---- reading in C ---- */
-
-static void the_page_is_printed(void **state)
-{
-    struct assay_manager *m = kit_manager(NULL);
-    struct assay_manager_span open;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    struct assay_error err;
-
-    (void)state;
-    assert_non_null(file);
-    for (int i = 0; i < 20; i++)
-        kit_call(m, "conv1");
-    open = assay_manager_layer_begin(m, "never ended");
-    (void)open;
-    assert_int_equal(assay_manager_end(m, NULL), 1);
-    if (assay_manager_print(m, file, &err) < 0)
-        fail_msg("%s", err.msg);
-    fclose(file);
-    assert_non_null(strstr(text, "conv1"));
-    assert_non_null(strstr(text, "never ended"));
-    free(text);
-    assay_manager_free(m);
-}
-
-enum { CALLS = 60, LEAK_BYTES = 2 << 20 };
-
-/* null in JSON is NaN in C. */
-static void same_number(const struct as_json_value *part, const char *key, double value)
-{
-    const struct as_json_value *v = as_json_get(part, key);
-
-    assert_non_null(v);
-    if (v->type == AS_TYPE_NULL ? !isnan(value) : as_json_number(v) != value)
-        fail_msg("%s is %g in C", key, value);
-}
-
-/* null in JSON is ASSAY_UNKNOWN in C. */
-static void same_count(const struct as_json_value *part, const char *key, uint64_t value)
-{
-    const struct as_json_value *v = as_json_get(part, key);
-    uint64_t whole = ASSAY_UNKNOWN;
-
-    assert_non_null(v);
-    assert_true(v->type == AS_TYPE_NULL || as_json_whole(v, &whole));
-    if (whole != value)
-        fail_msg("%s is %llu in C", key, (unsigned long long)value);
-}
-
-static void same_text(const struct as_json_value *part, const char *key, const char *text)
-{
-    const struct as_json_value *v = as_json_get(part, key);
-
-    assert_non_null(v);
-    if (v->type == AS_TYPE_NULL)
-        assert_null(text);
-    else
-        assert_string_equal(as_json_words(v), text);
-}
-
-/* Element i of the list of that name. */
-static const struct as_json_value *item(const struct as_json_value *part, const char *key, size_t i)
-{
-    const struct as_json_value *v = as_json_get(part, key);
-
-    assert_non_null(v);
-    for (v = v->first; v && i; i--)
-        v = v->next;
-    assert_non_null(v);
-    return v;
-}
-
-static double age_ns(double seconds)
-{
-    return round(seconds * 1e9);
-}
-
-static void same_snapshot(const struct as_json_value *part, const struct assay_memory_profile *m,
-                          size_t i)
-{
-    const struct as_json_value *v = item(part, "snapshots", i);
-    const struct assay_memory_reading *r = &m->snapshots[i];
-
-    same_text(v, "layer", r->layer);
-    same_number(v, "timestamp", r->timestamp_seconds);
-    same_number(v, "cpu_memory_mb", r->cpu_memory_mb);
-    same_number(v, "memory_delta_mb", r->memory_delta_mb);
-    same_number(v, "cpu_memory_percent", r->cpu_memory_percent);
-    same_count(v, "cpu_memory_bytes", r->rss_after_bytes);
-    same_count(v, "cpu_memory_before_bytes", r->rss_before_bytes);
-    same_count(v, "cpu_memory_peak_bytes", r->rss_peak_bytes);
-    same_count(v, "peak_samples", r->rss_samples);
-    same_number(v, "before_age_ns", age_ns(r->before_age_seconds));
-    same_number(v, "after_age_ns", age_ns(r->after_age_seconds));
-    same_count(v, "counted_before_bytes", r->counted_before_bytes);
-    same_count(v, "counted_after_bytes", r->counted_after_bytes);
-    same_count(v, "counted_peak_within_bytes", r->counted_peak_bytes);
-    same_number(v, "counted_net_bytes",
-                r->counted_known ? (double)r->counted_net_bytes : (double)NAN);
-    same_count(v, "minor_faults", r->minor_faults);
-    same_count(v, "major_faults", r->major_faults);
-    same_text(v, "reason", r->reason);
-    assert_int_equal(as_json_get(v, "metadata")->type == AS_TYPE_NULL, r->metadata == NULL);
-    same_number(item(part, "memory_growth", i), "memory_growth_mb", r->memory_growth_mb);
-}
-
-static void same_memory(struct assay_manager *m, const struct kit_tree *tree)
-{
-    const struct as_json_value *part = as_json_get(tree->root, "memory_profiling"), *v;
-    struct assay_memory_profile *memory;
-
-    assert_int_equal(assay_manager_memory(m, &memory, NULL), ASSAY_OK);
-    assert_int_equal(memory->size, sizeof *memory);
-    assert_true(memory->started);
-    same_text(part, "reason", memory->reason);
-    same_number(part, "baseline_memory_mb", memory->baseline_memory_mb);
-    same_count(part, "baseline_memory_bytes", memory->baseline_memory_bytes);
-    same_number(part, "peak_memory_mb", memory->peak_memory_mb);
-    same_count(part, "peak_memory_bytes", memory->peak_memory_bytes);
-    same_number(part, "memory_growth_mb", memory->memory_growth_mb);
-    same_count(part, "memory_total_bytes", memory->memory_total_bytes);
-    same_count(part, "total_snapshots", memory->total_snapshots);
-    same_count(part, "snapshots_kept", memory->n_snapshots);
-    same_count(part, "snapshots_dropped", memory->snapshots_dropped);
-    same_count(part, "metadata_dropped", memory->metadata_dropped);
-    same_count(part, "layers", memory->n_layers);
-    same_count(part, "calls_of_layers_joined", memory->calls_joined);
-    same_count(part, "sampler_readings", memory->sampler_samples);
-    same_number(part, "sampler_cpu_ns", age_ns(memory->sampler_cpu_seconds));
-    same_number(part, "sampler_wall_ns", age_ns(memory->sampler_seconds));
-    v = as_json_path(part, "categories", "temp");
-    assert_true(memory->categories.any);
-    same_count(v, "current_bytes", memory->categories.current_bytes[ASSAY_MEMORY_TEMP]);
-    same_count(v, "peak_bytes", memory->categories.peak_bytes[ASSAY_MEMORY_TEMP]);
-    same_count(v, "allocations", memory->categories.added[ASSAY_MEMORY_TEMP]);
-    assert_int_equal(memory->n_snapshots, 2 * CALLS);
-    for (size_t i = 0; i < memory->n_snapshots; i++)
-        same_snapshot(part, memory, i);
-    assert_string_equal(memory->snapshots[0].metadata, "{\"batch\":7}");
-    assert_int_equal(memory->snapshots[0].counted_net_bytes, LEAK_BYTES);
-    assert_int_equal(memory->n_layers, 2);
-    assert_string_equal(memory->layers[0].layer, "leaky");
-    v = item(part, "layer_stats", 0);
-    same_count(v, "call_count", memory->layers[0].call_count);
-    same_number(v, "mean_memory_mb", memory->layers[0].mean_memory_mb);
-    same_count(v, "min_memory_bytes", memory->layers[0].min_memory_bytes);
-    same_count(v, "max_memory_bytes", memory->layers[0].max_memory_bytes);
-    same_count(v, "counted_peak_within_bytes", memory->layers[0].counted_peak_bytes);
-    assay_memory_profile_free(memory);
-}
-
-static void same_leaks(struct assay_manager *m, const struct kit_tree *tree)
-{
-    const struct as_json_value *part = as_json_get(tree->root, "memory_leaks"),
-                               *by_layer = as_json_get(tree->root, "memory_leaks_by_layer"), *v;
-    const struct assay_leak_incident *incident;
-    const struct assay_layer_leak *of_layer;
-    struct assay_leak_summary summary;
-    struct assay_left_memory left;
-    const struct assay_leak *leak;
-    int n = assay_manager_leaks(m, &leak, NULL);
-
-    assert_true(n >= 1);
-    same_count(part, "leak_count", (uint64_t)n);
-    v = item(part, "leaks", (size_t)n - 1);
-    same_number(v, "increase_mb", leak[n - 1].increase_mb);
-    same_number(v, "growth_rate_mb_per_step", leak[n - 1].growth_rate_mb_per_step);
-    same_number(v, "timestamp", leak[n - 1].timestamp_seconds);
-    n = assay_manager_leak_incidents(m, &incident, NULL);
-    assert_int_equal(n, 1);
-    v = item(part, "incidents", 0);
-    same_number(v, "net_growth_mb", incident[0].net_growth_mb);
-    same_number(v, "p_value", incident[0].p_value);
-    same_count(v, "last_step", incident[0].last_step);
-    assert_int_equal(assay_manager_leak_summary(m, &summary, NULL), ASSAY_OK);
-    same_number(part, "total_memory_leaked_mb", summary.total_memory_leaked_mb);
-    same_count(part, "readings", summary.n_readings);
-    n = assay_manager_layer_leaks(m, &of_layer, NULL);
-    assert_int_equal(n, 1);
-    assert_string_equal(of_layer[0].layer, "leaky");
-    same_number(item(by_layer, "layers", 0), "growth_mb", of_layer[0].growth_mb);
-    assert_int_equal(assay_manager_left_memory(m, &left, NULL), ASSAY_OK);
-    assert_int_equal(left.size, sizeof left);
-    assert_int_equal(left.n_layer_leaks, 1);
-    assert_true(left.left_behind_mb > 0.9 * CALLS * LEAK_BYTES / 1048576);
-    same_number(by_layer, "left_behind_mb", left.left_behind_mb);
-    same_text(by_layer, "source", left.source);
-    same_number(part, "outside_heap_mb", left.outside_heap_mb);
-}
-
-static void same_anomalies(struct assay_manager *m, const struct kit_tree *tree)
-{
-    const struct as_json_value *part = as_json_get(tree->root, "anomalies"), *v;
-    const struct assay_anomaly_layer *layer;
-    const struct assay_anomaly *anomaly;
-    struct assay_anomaly_summary summary;
-    int n = assay_manager_anomalies(m, &anomaly, NULL);
-    bool found = false;
-
-    assert_true(n >= 1);
-    for (int i = 0; i < n; i++) {
-        v = item(part, "anomalies", (size_t)i);
-        same_text(v, "layer", anomaly[i].layer);
-        same_number(v, "value", anomaly[i].value);
-        same_number(v, "z_score", anomaly[i].z);
-        same_number(v, "fence_high", anomaly[i].high);
-        found |= strcmp(anomaly[i].layer, "calm") == 0 && anomaly[i].value > 1e-3;
-    }
-    assert_true(found);
-    assert_int_equal(assay_manager_anomaly_summary(m, &summary, NULL), ASSAY_OK);
-    same_count(part, "anomaly_count", summary.n_anomalies);
-    same_count(part, "values", summary.n_values);
-    same_count(part, "values_dropped", summary.n_dropped);
-    same_count(part, "anomalies_forgotten", summary.n_forgotten);
-    same_count(part, "series", summary.n_series);
-    n = assay_manager_anomaly_layers(m, &layer, NULL);
-    assert_int_equal(n, 2);
-    for (int i = 0; i < n; i++) {
-        v = as_json_path(part, "by_layer", layer[i].layer);
-        same_count(v, "values", layer[i].n_values);
-        same_count(v, "anomalies", layer[i].n_anomalies);
-    }
-    assert_int_equal(layer[0].n_values, CALLS);
-}
-
-/* Keeps `LEAK_BYTES` that it touches; the last call of the other layer takes long. */
-static void *leak_and_stand_out(struct assay_manager *m, int i)
-{
-    const struct assay_metadata pair = {"batch", NULL, 7};
-    struct assay_manager_span span;
-    void *kept;
-
-    assay_manager_step(m, (uint64_t)i);
-    span = assay_manager_layer_begin(m, "leaky");
-    kept = malloc(LEAK_BYTES);
-    assert_non_null(kept);
-    memset(kept, i, LEAK_BYTES);
-    assay_memory_add(ASSAY_MEMORY_TEMP, LEAK_BYTES);
-    assert_int_equal(assay_manager_layer_end(m, &span, &pair, 1, NULL), ASSAY_OK);
-    span = assay_manager_layer_begin(m, "calm");
-    for (volatile int k = 0; k < (i == CALLS - 1 ? 20000000 : 1000); k++)
-        ;
-    assert_int_equal(assay_manager_layer_end(m, &span, NULL, 0, NULL), ASSAY_OK);
-    return kept;
-}
-
-static void what_the_report_holds_can_be_read_in_c(void **state)
-{
-    struct assay_manager_options options = {.size = sizeof(struct assay_manager_options)};
-    struct assay_manager *m;
-    struct kit_tree tree;
-    void *kept[CALLS];
-
-    (void)state;
-    options.memory_sample_us = 1000;
-    assert_int_equal(assay_manager_new(&m, &options, NULL), ASSAY_OK);
-    assert_int_equal(assay_manager_start(m, NULL), ASSAY_OK);
-    for (int i = 0; i < CALLS; i++)
-        kept[i] = leak_and_stand_out(m, i);
-    assert_int_equal(assay_manager_end(m, NULL), 0);
-    tree = kit_report(m);
-    same_memory(m, &tree);
-    same_leaks(m, &tree);
-    same_anomalies(m, &tree);
-    kit_forget(&tree);
-    for (int i = 0; i < CALLS; i++) {
-        assay_memory_sub(ASSAY_MEMORY_TEMP, LEAK_BYTES);
-        free(kept[i]);
-    }
-    assay_manager_free(m);
-}
-
-static void null_is_wrong_use_and_never_a_crash(void **state)
-{
-    struct assay_manager *m = kit_manager(NULL);
-    struct assay_manager_session session;
-    struct assay_error err;
-
-    (void)state;
-    assert_int_equal(assay_manager_new(NULL, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_start(NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_end(NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_reset(NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_export(NULL, "x", &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_export(m, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_export(m, "", &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_print(m, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_layers(m, 0, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_memory(m, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_layer_end(m, NULL, NULL, 0, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_add_profiler(m, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_leaks(m, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_left_memory(m, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_anomaly_layers(m, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_anomaly_summary(m, NULL, &err), ASSAY_ERR_USAGE);
-    assert_int_equal(assay_manager_report(m, NULL, NULL, &err), ASSAY_ERR_USAGE);
-    assert_false(assay_manager_is_active(NULL));
-    assert_false(assay_manager_is_enabled(NULL, "layer"));
-    assert_null(assay_manager_distributed(NULL));
-    assay_manager_read_session(NULL, &session);
-    assert_true(isnan(session.cost_share) && isnan(session.cost_seconds));
-    assert_true(isnan(session.cpu_seconds) && isnan(session.wait_seconds));
-    assert_true(isnan(session.feeding_seconds));
-    assay_manager_read_session(m, NULL);
-    assay_manager_forget_backends(NULL);
-    assay_manager_free(m);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forked_child_marks_nothing_and_never_hangs),
         cmocka_unit_test(a_handler_may_interrupt_the_manager),
         cmocka_unit_test(a_handler_may_interrupt_the_heap_and_readers),
+        cmocka_unit_test(a_handler_may_interrupt_long_marks),
+        cmocka_unit_test(a_handler_is_known_by_its_signal),
         cmocka_unit_test(an_outer_layer_ends_after_longjmp),
         cmocka_unit_test(a_handler_may_jump_out_of_a_mark),
         cmocka_unit_test(the_same_place_with_another_name_is_another_layer),
         cmocka_unit_test(too_deep_is_counted_and_stays_balanced),
         cmocka_unit_test(a_span_ends_once_and_in_its_turn),
         cmocka_unit_test(nothing_is_lost_on_a_full_lane),
+        cmocka_unit_test(every_manager_has_names_of_its_own),
         cmocka_unit_test(a_thread_that_exits_inside_a_layer_is_counted),
         cmocka_unit_test(the_cost_of_64_threads_is_reported),
+        cmocka_unit_test(the_cost_of_bare_marks_is_reported),
+        cmocka_unit_test(one_call_explains_no_others),
         cmocka_unit_test(own_page_faults_are_no_cause),
-        cmocka_unit_test(the_page_is_printed),
-        cmocka_unit_test(what_the_report_holds_can_be_read_in_c),
-        cmocka_unit_test(null_is_wrong_use_and_never_a_crash),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,13 +8,16 @@
 #include "trace/record/recorder.h"
 #include "trace/record/site_table.h"
 
-#define POLL_NS 200000000u /* how late a profiler hears of a call, at most */
-#define WAITS   50u        /* for marks that are being made, of ... */
-#define WAIT_NS 1000000
+#define POLL_NS    200000000u /* how late a profiler hears of a call, at most */
+#define SETTLED_NS 50000000u  /* threads that were preempted in a mark have ended it by then */
+#define WAITS      50u        /* for marks that are being made, of ... */
+#define WAIT_NS    1000000
 
-/* The lock is held. */
-static size_t take(struct assay_manager *m)
+/* Takes what is older than that; the lock is held. */
+static size_t take(struct assay_manager *m, uint64_t age_ns)
 {
+    const uint64_t ticks = (uint64_t)((double)age_ns / m->clock.ns_a_tick);
+    const uint64_t until = age_ns ? as_layer_clock_ticks(&m->clock) - ticks : UINT64_MAX;
     uint64_t from = 0, to = 0;
     const bool timed = as_clock_thread_cpu_ns(&from);
     size_t n;
@@ -22,7 +25,7 @@ static size_t take(struct assay_manager *m)
     as_memory_profile_refresh(m->memory);
     if (atomic_exchange_explicit(&m->unread, false, memory_order_relaxed))
         (void)as_memory_read_rss(&m->reader);
-    n = as_mark_take(m->marks, m->scratch, as_manager_feed, m);
+    n = as_mark_take(m->marks, m->scratch, until, as_manager_feed, m);
     if (timed && as_clock_thread_cpu_ns(&to) && n)
         atomic_fetch_add_explicit(&m->feeding_ns, to - from, memory_order_relaxed);
     return n;
@@ -31,7 +34,7 @@ static size_t take(struct assay_manager *m)
 void as_manager_lock(struct assay_manager *m)
 {
     pthread_mutex_lock(&m->lock);
-    take(m);
+    (void)take(m, 0);
 }
 
 void as_manager_lock_all(struct assay_manager *m)
@@ -74,7 +77,7 @@ static void *drain(void *arg)
         uint64_t sleep_ns = POLL_NS;
 
         pthread_mutex_lock(&m->lock);
-        (void)take(m);
+        (void)take(m, as_mark_is_urgent(m->marks) ? 0 : SETTLED_NS);
         tell_own_faults(m);
         if (m->marks->has_hole)
             sleep_ns = AS_MARK_HOLE_NS;
