@@ -15,10 +15,18 @@
 #define MOST_UNITS (1u << 20) /* at a time: threads may go on for ever */
 #define HOLE_REACH 64u        /* records of the longest usual mark, and some */
 
-/* A lane and the time of its next unit. */
+/* Where a reader stands in a chunk. */
+struct view {
+    const struct as_chunk *chunk;
+    uint32_t at;
+};
+
+/* A lane and its next unit. */
 struct next {
     uint64_t time;
     struct as_mark_thread *t;
+    struct view at;
+    struct assay_record_ lead;
 };
 
 struct as_mark_scratch {
@@ -38,12 +46,6 @@ void as_mark_scratch_free(struct as_mark_scratch *scratch)
 {
     as_free(scratch);
 }
-
-/* Where a reader stands in a chunk. */
-struct view {
-    const struct as_chunk *chunk;
-    uint32_t at;
-};
 
 /* The record there; false when it is not stored yet, or there is none. */
 static bool look(const struct view *v, uint32_t at, struct assay_record_ *out)
@@ -227,35 +229,30 @@ static void sift_down(struct next *heap, size_t n, size_t i)
 /* What has no time comes before what follows it. */
 static bool peek(struct as_mark_thread *t, struct next *out)
 {
-    struct assay_record_ r;
-    struct view v;
-
-    if (!find_next(t, &v, &r))
+    if (!find_next(t, &out->at, &out->lead))
         return false;
-    *out = (struct next){as_word_kind(r.word) < AS_MARK_DROP ? r.time : 0, t};
+    out->time = as_word_kind(out->lead.word) < AS_MARK_DROP ? out->lead.time : 0;
+    out->t = t;
     return true;
 }
 
-static void take_unit(struct as_mark_thread *t, struct as_mark_scratch *s, as_mark_visit visit,
+static void take_unit(const struct next *next, struct as_mark_scratch *s, as_mark_visit visit,
                       void *user)
 {
     struct as_mark_unit unit;
-    struct assay_record_ r;
-    struct view v;
+    struct view v = next->at;
 
-    if (!find_next(t, &v, &r))
-        return;
     v.at++;
-    unit.kind = as_word_kind(r.word);
-    unit.site = as_word_site(r.word);
-    unit.time = r.time;
+    unit.kind = as_word_kind(next->lead.word);
+    unit.site = as_word_site(next->lead.word);
+    unit.time = next->lead.time;
     unit.fields.known = 0;
     unit.pair = s->pair;
     unit.n_pairs = 0;
     unit.reason = NULL;
     take_data(&v, s, &unit);
-    t->next_slot = v.at;
-    visit(user, t, &unit);
+    next->t->next_slot = v.at;
+    visit(user, next->t, &unit);
 }
 
 bool as_mark_is_urgent(const struct as_mark_set *set)
@@ -288,11 +285,12 @@ size_t as_mark_take(struct as_mark_set *set, struct as_mark_scratch *scratch, ui
     for (size_t i = n_heap / 2; i-- > 0;)
         sift_down(heap, n_heap, i);
     while (n_heap && heap[0].time <= until && n < MOST_UNITS) {
-        take_unit(heap[0].t, scratch, visit, user);
+        take_unit(&heap[0], scratch, visit, user);
         n++;
         if (!peek(heap[0].t, &heap[0]))
             heap[0] = heap[--n_heap];
-        sift_down(heap, n_heap, 0);
+        if (n_heap > 1)
+            sift_down(heap, n_heap, 0);
     }
     set->has_hole = false;
     for (uint32_t i = 0; i < n_threads; i++)

@@ -14,7 +14,7 @@
 #define WAIT_NS    1000000
 
 /* Takes what is older than that; the lock is held. */
-static size_t take(struct assay_manager *m, uint64_t age_ns)
+static void take(struct assay_manager *m, uint64_t age_ns)
 {
     const uint64_t ticks = (uint64_t)((double)age_ns / m->clock.ns_a_tick);
     const uint64_t until = age_ns ? as_layer_clock_ticks(&m->clock) - ticks : UINT64_MAX;
@@ -28,13 +28,12 @@ static size_t take(struct assay_manager *m, uint64_t age_ns)
     n = as_mark_take(m->marks, m->scratch, until, as_manager_feed, m);
     if (timed && as_clock_thread_cpu_ns(&to) && n)
         atomic_fetch_add_explicit(&m->feeding_ns, to - from, memory_order_relaxed);
-    return n;
 }
 
 void as_manager_lock(struct assay_manager *m)
 {
     pthread_mutex_lock(&m->lock);
-    (void)take(m, 0);
+    take(m, 0);
 }
 
 void as_manager_lock_all(struct assay_manager *m)
@@ -77,7 +76,7 @@ static void *drain(void *arg)
         uint64_t sleep_ns = POLL_NS;
 
         pthread_mutex_lock(&m->lock);
-        (void)take(m, as_mark_is_urgent(m->marks) ? 0 : SETTLED_NS);
+        take(m, as_mark_is_urgent(m->marks) ? 0 : SETTLED_NS);
         tell_own_faults(m);
         if (m->marks->has_hole)
             sleep_ns = AS_MARK_HOLE_NS;
