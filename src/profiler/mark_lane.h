@@ -27,7 +27,7 @@
 
 #define AS_MARK_MAX_DEPTH   1024u
 #define AS_MARK_MAX_THREADS 4096u /* at once */
-#define AS_MARK_CHUNKS      4u
+#define AS_MARK_CHUNKS      4u    /* a power of two: chunks are counted on for ever */
 #define AS_MARK_CACHE       64u
 #define AS_MARK_WAIT_NS     2000000000u
 

@@ -176,13 +176,13 @@ static void free_chunk(struct as_mark_thread *t, uint32_t index)
 }
 
 /* Goes to the next leading record of a lane. False: there is none yet. */
-static bool find_next(struct as_mark_thread *t, struct view *v, struct assay_record_ *r)
+static inline bool find_next(struct as_mark_thread *t, struct view *v, struct assay_record_ *r)
 {
     struct as_lane *lane = t->lane;
 
     for (;;) {
         const uint64_t drained = atomic_load_explicit(&lane->drained, memory_order_relaxed);
-        const uint32_t index = (uint32_t)(drained % lane->n_chunks);
+        const uint32_t index = (uint32_t)drained % AS_MARK_CHUNKS;
         const uint32_t state =
             atomic_load_explicit(&lane->head->state[index], memory_order_acquire);
 
@@ -201,6 +201,8 @@ static bool find_next(struct as_mark_thread *t, struct view *v, struct assay_rec
                 return true;
         } else if (!(state == AS_CHUNK_FULL || is_hole(v)) || !is_given_up(t)) {
             return false;
+        } else if (look(v, v->at, r)) {
+            continue; /* it came while we looked: a handler's mark on this very thread */
         }
         t->next_slot++; /* nothing, or data of a unit that was given up */
     }
