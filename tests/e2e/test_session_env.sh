@@ -155,6 +155,10 @@ EOF2
 exits 5 "a report in a file" env ASSAY_RUN=told.assay ASSAY_REPORT=told-%p.txt ./shared
 check "nothing is printed" test ! -s err -a ! -s out
 check "the file has it" grep -q recursive told-*.txt
+exits 5 "a report that cannot be written" env ASSAY_REPORT=/proc/nowhere/x ./shared
+check "one line reports it" sh -c "test \$(wc -l <err) -eq 1 && grep -q '^assay: the end of the session: ' err"
+exits 5 "a report in a folder that is missing" env ASSAY_REPORT=made/here/x.txt ./shared
+check "the folder is made" test -s made/here/x.txt
 exits 5 "a report alone" env ASSAY_REPORT=1 ./shared fork
 check "is printed once" sh -c "grep -c '^assay: ' err | grep -qx 1"
 check "and leaves no run" sh -c "test -z \"\$(find /tmp -maxdepth 1 -name 'assay-??????' -newer told.json -user \$(id -u))\""

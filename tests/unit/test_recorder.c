@@ -533,7 +533,7 @@ static void a_session_makes_its_folders_and_its_report(void **state)
     options.report_path = "/proc/nowhere/page.txt";
     rec_start("run.assay", &options);
     assert_int_equal(assay_session_close(&err), ASSAY_ERR_IO);
-    assert_non_null(strstr(err.msg, "/proc/nowhere/page.txt"));
+    assert_non_null(strstr(err.msg, "/proc/nowhere"));
     assert_false(assay_session_is_open());
 }
 

@@ -121,6 +121,10 @@ void as_recorder_anchor(void);
 /* Opens the run of a forked child; the lock is held. */
 bool as_recorder_open_child(void);
 
+/* Prints why the run or the report of such a session could not be written to its end: nobody else
+ * hears of it. */
+void as_session_env_failed(const char *why);
+
 /* The session of session_env.c. With `temporary` the run and the folder it stands in go when the
  * session has ended. */
 AS_MUST_USE int as_session_open_for_environment(const char *path,

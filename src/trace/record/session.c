@@ -551,11 +551,13 @@ static int close_locked(struct assay_error *err)
 
 static int put_report(const char *run, const char *path, struct assay_error *err)
 {
-    bool to_stderr = strcmp(path, "-") == 0;
+    const bool to_stderr = strcmp(path, "-") == 0;
     struct as_out out;
-    int rc = to_stderr ? as_out_fd(&out, STDERR_FILENO, "standard error", err)
-                       : as_out_file(&out, path, err);
+    int rc = to_stderr ? ASSAY_OK : as_folder_make_above(path, 0777, err);
 
+    if (rc == ASSAY_OK)
+        rc = to_stderr ? as_out_fd(&out, STDERR_FILENO, "standard error", err)
+                       : as_out_file(&out, path, err);
     if (rc < 0)
         return rc;
     rc = as_short_report(run, &out, err);
@@ -615,8 +617,11 @@ int assay_session_close(struct assay_error *err)
 
 __attribute__((destructor)) static void close_at_exit(void)
 {
-    if (R.state != AS_RECORDER_CLOSED)
-        (void)close_session(false, NULL);
+    const bool from_environment = R.from_environment;
+    struct assay_error err = {0};
+
+    if (R.state != AS_RECORDER_CLOSED && close_session(false, &err) < 0 && from_environment)
+        as_session_env_failed(err.msg);
 }
 
 bool assay_session_is_open(void)

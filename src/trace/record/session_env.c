@@ -23,13 +23,23 @@
 #define MOST_NAMES 1000 /* of one process that becomes program after program by exec */
 
 /* The one sentence, which must not hurt: a program without standard error goes on. */
-static void tell(const char *variable, const char *why)
+static void print_line(const char *variable, const char *why, const char *more)
 {
     char text[512];
-    int n = snprintf(text, sizeof text, "assay: %s: %s; nothing is recorded\n", variable, why);
+    int n = snprintf(text, sizeof text, "assay: %s: %s%s\n", variable, why, more);
 
     if (n > 0)
         (void)!write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+static void tell(const char *variable, const char *why)
+{
+    print_line(variable, why, "; nothing is recorded");
+}
+
+void as_session_env_failed(const char *why)
+{
+    print_line("the end of the session", why, "");
 }
 
 /* `pattern` with its %p and %%; false when it does not fit. `*has_pid` tells whether a %p was
