@@ -54,7 +54,7 @@ struct as_layer_thread {
     uint64_t seen; /* resets before its last layer began, plus one; 0: it began none */
 };
 
-/* What was told beside the time of a call: one block, texts behind the pairs. */
+/* Metadata and reason of a call: one block, texts behind the pairs. */
 struct as_layer_extra {
     const char *reason;
     size_t n;
@@ -124,7 +124,8 @@ void as_layer_ring_reset(struct as_layer_profile *p);
 
 /* ---- layer_metadata.c ---- */
 
-/* Copies what was told of a call; NULL when nothing was, or no memory. `dropped` counts pairs. */
+/* Copies metadata and reason of a call; NULL when there are none, or no memory. `dropped` counts
+ * pairs. */
 struct as_layer_extra *as_layer_extra_new(const struct as_layer_end *how, uint64_t *dropped);
 
 #endif

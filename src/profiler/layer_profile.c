@@ -178,8 +178,8 @@ void as_layer_profile_begin(struct as_layer_profile *p, struct as_layer_thread *
 }
 
 /* The layer around it has this one inside, and what profiling it took. */
-static void tell_outer(struct as_layer_thread *t, const struct as_layer_frame *inner,
-                       uint64_t duration_ns)
+static void add_to_outer(struct as_layer_thread *t, const struct as_layer_frame *inner,
+                         uint64_t duration_ns)
 {
     struct as_layer_frame *outer = t->depth ? &t->frame[t->depth - 1] : NULL;
 
@@ -254,7 +254,7 @@ bool as_layer_profile_end(struct as_layer_profile *p, struct as_layer_thread *t,
                                    .depth = t->depth,
                                    .thread = t->number};
     call->duration_ns = frame->inner_ns + call->self_ns;
-    tell_outer(t, frame, call->duration_ns);
+    add_to_outer(t, frame, call->duration_ns);
     p->calls++;
     if (!frame->cell)
         return false;
@@ -272,7 +272,7 @@ void as_layer_profile_abandon(struct as_layer_profile *p, struct as_layer_thread
         const struct as_layer_frame *frame = &t->frame[--t->depth];
 
         /* How long it lasted is not known; what is inside it counts. */
-        tell_outer(t, frame, frame->inner_ns);
+        add_to_outer(t, frame, frame->inner_ns);
         p->abandoned++;
     }
 }

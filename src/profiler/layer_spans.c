@@ -1,5 +1,5 @@
-/* profiler/layer_spans.c - the newest calls as spans of a run, with the numbers that were told of
- * them as notes. */
+/* profiler/layer_spans.c - the newest calls as spans of a run, with numbers of their metadata
+ * as notes. */
 #include <assay/scope.h>
 #include <string.h>
 

@@ -96,7 +96,7 @@ struct as_mark_thread {
 struct as_mark_set {
     uint64_t id;                    /* never used again in this process */
     _Atomic uint64_t session;       /* changes when all open layers are forgotten */
-    struct as_site_table names;     /* of layers, and keys of what is told of calls */
+    struct as_site_table names;     /* of layers, and keys of metadata */
     pthread_mutex_t lock;           /* of the list; taken with every signal held back */
     struct as_mark_thread **thread; /* [AS_MARK_MAX_THREADS] */
     _Atomic uint32_t n_threads;

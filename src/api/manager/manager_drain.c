@@ -54,7 +54,7 @@ void as_manager_unlock(struct assay_manager *m)
 }
 
 /* What this thread takes is in no layer's count; the lock is held. */
-static void tell_own_faults(struct assay_manager *m)
+static void publish_own_faults(struct assay_manager *m)
 {
     struct rusage now;
 
@@ -77,7 +77,7 @@ static void *drain(void *arg)
 
         pthread_mutex_lock(&m->lock);
         take(m, as_mark_is_urgent(m->marks) ? 0 : SETTLED_NS);
-        tell_own_faults(m);
+        publish_own_faults(m);
         if (m->marks->has_hole)
             sleep_ns = AS_MARK_HOLE_NS;
         pthread_mutex_unlock(&m->lock);
@@ -85,7 +85,7 @@ static void *drain(void *arg)
             as_futex_wait(&m->marks->wake, seen, sleep_ns);
     }
     pthread_mutex_lock(&m->lock);
-    tell_own_faults(m);
+    publish_own_faults(m);
     m->own_minor_before = atomic_load_explicit(&m->own.minor, memory_order_relaxed);
     m->own_major_before = atomic_load_explicit(&m->own.major, memory_order_relaxed);
     pthread_mutex_unlock(&m->lock);

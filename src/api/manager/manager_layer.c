@@ -189,8 +189,8 @@ static size_t text_records(const char *text, size_t *size)
     return 1 + (*size + 7) / 8;
 }
 
-/* Records for what is told of the call. */
-static size_t told_records(const struct end *how)
+/* Records for the metadata and the reason of the call. */
+static size_t metadata_records(const struct end *how)
 {
     size_t n = 0, size;
 
@@ -213,8 +213,8 @@ static void put_text(struct as_mark_slots *to, uint32_t key, const char *text)
     }
 }
 
-static void put_told(struct as_mark_set *set, struct as_mark_thread *t, struct as_mark_slots *to,
-                     const struct end *how)
+static void put_metadata(struct as_mark_set *set, struct as_mark_thread *t,
+                         struct as_mark_slots *to, const struct end *how)
 {
     for (size_t i = 0; i < how->n_metadata; i++) {
         const struct assay_metadata *pair = &how->metadata[i];
@@ -290,7 +290,7 @@ static void put_end(struct assay_manager *m, struct as_mark_thread *t, struct as
     if (probed)
         as_manager_probe_end(m, on, t, frame, frame > t->frame ? frame - 1 : NULL, &fields);
     owed = take_owed(t);
-    n = 1 + (owed ? 1u : 0u) + told_records(how) + (size_t)__builtin_popcountll(fields.known) +
+    n = 1 + (owed ? 1u : 0u) + metadata_records(how) + (size_t)__builtin_popcountll(fields.known) +
         (probed ? 1 : 0);
     slots = as_mark_claim(m->marks, t, n);
     if (!slots.at) {
@@ -302,7 +302,7 @@ static void put_end(struct assay_manager *m, struct as_mark_thread *t, struct as
     if (owed)
         as_mark_put(&slots, owed, AS_MARK_DROP, 0);
     lead = slots.at++;
-    put_told(m->marks, t, &slots, how);
+    put_metadata(m->marks, t, &slots, how);
     if (probed)
         as_mark_set_field(&fields, AS_MARK_AFTER, as_layer_clock_ticks(&m->clock) - how->ticks);
     put_fields(&slots, &fields);
