@@ -29,9 +29,9 @@
  * returns ASSAY_ERR_STATE. The child may create a manager of its own.
  *
  * Signal handlers may mark layers, whatever they interrupt. With the leak profiler on, a handler
- * must not be installed with SA_NODEFER: the heap is not read while a signal is blocked that was
- * not when the session started. longjmp(): ending an outer layer drops the layers that were left
- * inside it without an end, and counts them in calls_abandoned.
+ * must not be installed with SA_NODEFER: the heap is not read while a signal is blocked that has a
+ * handler. longjmp(): ending an outer layer drops the layers that were left inside it without an
+ * end, and counts them in calls_abandoned.
  *
  * Times are seconds, timestamps UNIX seconds, MB is MiB, as the documented fields mean it. A value
  * that cannot be had is NaN here and null in JSON, where `<key>_reason` beside it gives the reason.
