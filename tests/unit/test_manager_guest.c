@@ -396,7 +396,7 @@ static void nothing_is_lost_on_a_full_lane(void **state)
 
 static void every_manager_has_names_of_its_own(void **state)
 {
-    char name[32];
+    char name[48];
 
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -504,6 +504,11 @@ static void one_call_explains_no_others(void **state)
     char *page = malloc((size_t)64 << 20);
 
     (void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    free(page);
+    assay_manager_free(m);
+    skip(); /* their shadows fault where a layer runs */
+#endif
     assert_non_null(page);
     for (int i = 0; i < 3000; i++) {
         struct assay_manager_span span = assay_manager_layer_begin(m, "mostly short");
@@ -528,6 +533,10 @@ static void own_page_faults_are_no_cause(void **state)
     const struct assay_bottleneck_result *result;
 
     (void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    assay_manager_free(m);
+    skip(); /* their shadows fault where a layer runs */
+#endif
     for (int i = 0; i < 10; i++)
         kit_call(m, "empty");
     assert_int_equal(assay_manager_analyze_bottlenecks(m, &result, NULL), ASSAY_OK);
