@@ -168,8 +168,18 @@ static inline void lift(_Atomic uint64_t *peak, uint64_t value)
         ;
 }
 
+/* Whether the program counts at all: asked at every layer of a manager. */
+static _Atomic bool counting;
+
+static inline void begin_counting(void)
+{
+    if (__builtin_expect(!atomic_load_explicit(&counting, memory_order_relaxed), 0))
+        atomic_store_explicit(&counting, true, memory_order_relaxed);
+}
+
 static void mistake(void)
 {
+    begin_counting();
     atomic_fetch_add_explicit(&account.mistakes, 1, memory_order_relaxed);
 }
 
@@ -196,6 +206,7 @@ void assay_memory_add(enum assay_memory_kind kind, uint64_t bytes)
     }
     lift(&account.peak[kind], plus(&account.current[kind], bytes, alone) + bytes);
     lift(&account.peak_total, total);
+    begin_counting();
     count_call(kind);
     own.height += bytes;
     if ((int64_t)(own.height - own.highest) > 0)
@@ -315,13 +326,8 @@ void assay_memory_read_counts(struct assay_memory_counts *out)
 
 bool as_memory_counted_total(uint64_t *out)
 {
-    struct assay_memory_counts counts;
-
     *out = atomic_load_explicit(&account.total, memory_order_relaxed);
-    if (atomic_load_explicit(&account.peak_total, memory_order_relaxed) > 0)
-        return true;
-    assay_memory_read_counts(&counts);
-    return counts.any;
+    return atomic_load_explicit(&counting, memory_order_relaxed);
 }
 
 /* ---- spans of a thread ---- */
