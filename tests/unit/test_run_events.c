@@ -228,7 +228,7 @@ static void a_lock_tells_waits_and_holds(void **state)
     assert_int_equal(queue->contended, 1);
     assert_int_equal(queue->n_threads, 2);
     assert_true(queue->wait_ns > 0 && queue->wait_ns == queue->max_wait_ns);
-    assert_true(queue->held_ns > queue->wait_ns); /* the wait is within the first hold */
+    assert_true(queue->held_ns > 0); /* a waiter may be woken late: its wait may be longer */
     assert_true(queue->max_held_ns <= queue->held_ns);
     assert_int_equal(queue->given_up + queue->open + beside(&r)->stray_locks, 0);
     assert_int_equal(r.layers->n_layers, 1); /* a lock is not a layer, and in no self time */
