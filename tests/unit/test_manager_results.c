@@ -66,7 +66,7 @@ static void calls_of_two_threads_come_in_the_order_of_time(void **state)
         pthread_join(thread[i], NULL);
     assert_int_equal(assay_manager_end(m, NULL), 0);
     n = assay_manager_layer_leaks(m, &leak, NULL);
-    assert_true(n == 0 || n == 1); /* none: where the heap was too slow to be asked all the time */
+    assert_true(n == 0 || n == 1); /* missed now and then on a busy machine; why is not known */
     if (n == 1) {
         assert_string_equal(leak[0].layer, "leaky");
         assert_true(leak[0].growth_mb > 9 && leak[0].growth_mb < 30); /* 18.75 were taken */
