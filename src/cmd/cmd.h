@@ -21,7 +21,7 @@ typedef const char *(*as_word_at)(size_t i);
 enum as_opt_kind {
     AS_OPT_FLAG,
     AS_OPT_TEXT,
-    AS_OPT_LIST, /* text that may be given several times; each counts */
+    AS_OPT_LIST, /* repeatable text; each value counts */
     AS_OPT_FILE,
     AS_OPT_FOLDER,
     AS_OPT_NUMBER, /* whole, from `min` to `max` */
@@ -34,46 +34,65 @@ struct as_opt {
     char letter;      /* 0: none */
     enum as_opt_kind kind;
     const char *argument; /* as in "FILE"; NULL for a flag */
-    const char *help;     /* one sentence without a full stop */
+    const char *help;     /* one sentence without a full stop; "[default: 10]" at its end */
+    const char *group;    /* heading in the help, as in "Output"; NULL: "Options" */
     as_word_at word_at;   /* of a WORD or WORDS, or suggestions for a TEXT; may be NULL there */
     uint64_t min, max;
 };
 
+/* One use of a command, as the help shows it. */
+struct as_example {
+    const char *line, *what; /* the command line; what it answers */
+};
+
+/* What the operands are, for hints when a file is of another kind, and for completion. */
+enum as_operand_kind { AS_OPERAND_OTHER, AS_OPERAND_MODEL, AS_OPERAND_RUN };
+
 struct as_cmd_line; /* cmd/common/options.h: what the user gave, checked */
 
 struct as_cmd {
-    const char *name, *summary; /* summary: one sentence without a full stop */
-    const char *usage;          /* as in "assay report [options] RUN" */
-    const char *details;        /* paragraphs separated by an empty line; NULL: none */
-    const struct as_opt *opts;  /* its own; those in as_common_opts are understood as well */
-    const char *operand;        /* what stands behind the options, as in "RUN"; NULL: nothing */
+    const char *name, *summary;        /* summary: one sentence without a full stop */
+    const char *usage;                 /* as in "assay report [options] RUN" */
+    const char *details;               /* paragraphs separated by an empty line; NULL: none */
+    const struct as_example *examples; /* ended by a NULL line; NULL: none */
+    const struct as_opt *opts;         /* its own; those in as_common_opts are understood as well */
+    const char *operand; /* what stands behind the options, as in "RUN"; NULL: nothing */
     int min_operands, max_operands;
     bool ends_options;     /* what follows the first operand belongs to it, options and all */
     as_word_at operand_at; /* NULL: any text */
+    enum as_operand_kind operand_kind;
     int (*run)(const struct as_cmd_line *line, struct assay_error *err);
 };
 
 /* --help, --color and the others that every command understands. */
 extern const struct as_opt as_common_opts[];
 
+/* Groups of options that several commands have. */
+#define AS_GROUP_INPUT   "Model inputs"
+#define AS_GROUP_MEASURE "Measurement"
+#define AS_GROUP_VIEW    "What is shown"
+#define AS_GROUP_OUTPUT  "Output"
+
 /* For the `opts` of commands that share them. */
 #define AS_OPT_TOP                                                                                 \
     {                                                                                              \
         .name = "top", .letter = 'n', .kind = AS_OPT_NUMBER, .argument = "N",                      \
-        .help = "show N rows of each list", .min = 1, .max = 100000000                             \
+        .help = "show N rows of each list", .group = AS_GROUP_VIEW, .min = 1, .max = 100000000     \
     }
 #define AS_OPT_WIDE                                                                                \
     {                                                                                              \
         .name = "wide", .letter = 'w', .kind = AS_OPT_FLAG,                                        \
-        .help = "cut nothing to fit the screen"                                                    \
+        .help = "do not truncate to fit the screen", .group = AS_GROUP_VIEW                        \
     }
 #define AS_OPT_MARKDOWN                                                                            \
     {                                                                                              \
-        .name = "markdown", .kind = AS_OPT_FLAG, .help = "print Markdown"                          \
+        .name = "markdown", .kind = AS_OPT_FLAG, .help = "print Markdown",                         \
+        .group = AS_GROUP_OUTPUT                                                                   \
     }
 #define AS_OPT_JSON                                                                                \
     {                                                                                              \
-        .name = "json", .kind = AS_OPT_FLAG, .help = "print JSON, with base units in the keys"     \
+        .name = "json", .kind = AS_OPT_FLAG, .help = "print JSON, with base units in the keys",    \
+        .group = AS_GROUP_OUTPUT                                                                   \
     }
 
 /* ---- cmd_table.c ---- */

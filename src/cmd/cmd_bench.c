@@ -40,6 +40,17 @@ static const char *masks_at(size_t i)
         .name = (option), .kind = AS_OPT_NUMBER, .argument = "N", .help = (text), .min = (least),  \
         .max = (most)                                                                              \
     }
+#define ATTENTION "Of --workload attention"
+#define ATTENTION_NUMBER(option, text, least, most)                                                \
+    {                                                                                              \
+        .name = (option), .group = ATTENTION, .kind = AS_OPT_NUMBER, .argument = "N",              \
+        .help = (text), .min = (least), .max = (most)                                              \
+    }
+#define ATTENTION_TEXT(option, what, text)                                                         \
+    {                                                                                              \
+        .name = (option), .group = ATTENTION, .kind = AS_OPT_TEXT, .argument = (what),             \
+        .help = (text)                                                                             \
+    }
 #define TEXT(option, what, text)                                                                   \
     {                                                                                              \
         .name = (option), .kind = AS_OPT_TEXT, .argument = (what), .help = (text)                  \
@@ -55,10 +66,9 @@ static const struct as_opt bench_opts[] = {
      .letter = 'g',
      .kind = AS_OPT_LIST,
      .argument = "NAME=V,V,...",
-     .help = "what varies; may be given several times, and every combination is a setting"},
+     .help = "what varies; repeatable, every combination is a setting"},
     TEXT("baseline", "NAME=V,...",
-         "the setting that others are held against; the first when not "
-         "given"),
+         "the setting that others are held against [default: the first setting]"),
     {.name = "output-dir",
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
@@ -70,77 +80,74 @@ static const struct as_opt bench_opts[] = {
            1, 1000000),
     NUMBER("warmup", "run every setting N times before the first sample; 3, or 1 for a command", 0,
            100000),
-    NUMBER("seed", "of data, and of the order in which settings take turns; 42 when not given", 0,
+    NUMBER("seed", "of data, and of the order in which settings take turns [default: 42]", 0,
            UINT64_MAX),
     {.name = "threads",
      .letter = 't',
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "compute on N threads; on all that can run at once when not given",
+     .help = "compute on N threads [default: all usable CPUs]",
      .min = 1,
      .max = 256},
     AS_OPT_MAX_ISA,
     TEXT("power", "SOURCE",
          "where watts come from, as in constant:75W; without one energy is "
          "unknown"),
-    TEXT("lambda", "LIST",
-         "attention: pruning strengths from 0 to 1; \"0.3 0.5 0.7\" when not "
-         "given"),
-    TEXT("tau", "LIST", "attention: steps of hysteresis; \"0 2\" when not given"),
-    TEXT("eps", "X", "attention: logits up to it are dropped; 0.01 when not given"),
-    NUMBER("short-samples",
-           "attention: so many short samples; all others are long ones (of --samples, else none)",
-           0, 1000000),
-    NUMBER("long-samples", "attention: so many long samples; the others are short", 0, 1000000),
-    NUMBER("short-min-len", "attention: tokens of the shortest; 16 when not given", 1, 16384),
-    NUMBER("short-max-len", "attention: tokens of a short sample at most; 128 when not given", 1,
-           16384),
-    NUMBER("long-min-len", "attention: tokens of a long sample at least; 256 when not given", 1,
-           16384),
-    NUMBER("long-max-len", "attention: tokens at most; 1024 when not given", 1, 16384),
-    NUMBER("head-dim", "attention: numbers of a head; 64 when not given", 1, 1024),
-    NUMBER("heads", "attention: query heads; 1 when not given", 1, 256),
-    NUMBER("kv-heads",
-           "attention: key heads, shared by as many query heads each; as many as "
-           "--heads when not given",
-           1, 256),
-    {.name = "causal", .kind = AS_OPT_FLAG, .help = "attention: no query sees later tokens"},
-    NUMBER("steps", "attention: queries over the same keys in a sample; 4 when not given", 1, 1000),
-    NUMBER("refresh",
-           "attention: decide anew every N steps; between them only what is kept is "
-           "computed; 1 when not given",
-           1, 1000),
+    ATTENTION_TEXT("lambda", "LIST", "pruning strengths from 0 to 1 [default: \"0.3 0.5 0.7\"]"),
+    ATTENTION_TEXT("tau", "LIST", "steps of hysteresis [default: \"0 2\"]"),
+    ATTENTION_TEXT("eps", "X", "logits up to it are dropped [default: 0.01]"),
+    ATTENTION_NUMBER("short-samples",
+                     "so many short samples; all others are long ones (of --samples, else none)", 0,
+                     1000000),
+    ATTENTION_NUMBER("long-samples", "so many long samples; the others are short", 0, 1000000),
+    ATTENTION_NUMBER("short-min-len", "tokens of the shortest [default: 16]", 1, 16384),
+    ATTENTION_NUMBER("short-max-len", "tokens of a short sample at most [default: 128]", 1, 16384),
+    ATTENTION_NUMBER("long-min-len", "tokens of a long sample at least [default: 256]", 1, 16384),
+    ATTENTION_NUMBER("long-max-len", "tokens at most [default: 1024]", 1, 16384),
+    ATTENTION_NUMBER("head-dim", "numbers of a head [default: 64]", 1, 1024),
+    ATTENTION_NUMBER("heads", "query heads [default: 1]", 1, 256),
+    ATTENTION_NUMBER("kv-heads",
+                     "key heads, shared by as many query heads each [default: as --heads]", 1, 256),
+    {.name = "causal",
+     .group = ATTENTION,
+     .kind = AS_OPT_FLAG,
+     .help = "no query sees later tokens"},
+    ATTENTION_NUMBER("steps", "queries over the same keys in a sample [default: 4]", 1, 1000),
+    ATTENTION_NUMBER("refresh",
+                     "decide anew every N steps; between them only what is kept is "
+                     "computed [default: 1]",
+                     1, 1000),
     {.name = "gating",
+     .group = ATTENTION,
      .kind = AS_OPT_WORD,
      .argument = "HOW",
-     .help = "attention: exact as documented, where tau changes nothing, or with hysteresis; the "
-             "latter when not given",
+     .help =
+         "exact as documented, where tau changes nothing, or with hysteresis [default: hysteresis]",
      .word_at = gating_at},
-    NUMBER("topics", "attention: kinds of tokens in the data; 8 when not given", 1, 1024),
-    TEXT("filler", "SHARE",
-         "attention: share of tokens that no query looks for; 0.25 when not "
-         "given"),
-    TEXT("drift", "X", "attention: how far queries move from step to step; 0.3 when not given"),
-    TEXT("quality", "COSINE",
-         "attention: a sample counts as right from this cosine on; 0.99 when "
-         "not given"),
+    ATTENTION_NUMBER("topics", "kinds of tokens in the data [default: 8]", 1, 1024),
+    ATTENTION_TEXT("filler", "SHARE", "share of tokens that no query looks for [default: 0.25]"),
+    ATTENTION_TEXT("drift", "X", "how far queries move from step to step [default: 0.3]"),
+    ATTENTION_TEXT("quality", "COSINE",
+                   "a sample counts as right from this cosine on [default: 0.99]"),
     {.name = "masks",
+     .group = ATTENTION,
      .kind = AS_OPT_WORD,
      .argument = "HOW",
-     .help = "attention: how masks stand in the witness; packed when not given",
+     .help = "how masks stand in the witness [default: packed]",
      .word_at = masks_at},
-    NUMBER("replay",
-           "attention: compute N samples of each setting again and compare; 16 when not "
-           "given, 0 none",
-           0, 1000000),
+    ATTENTION_NUMBER("replay",
+                     "compute N samples of each setting again and compare [default: 16], 0 none", 0,
+                     1000000),
     {.name = "against",
+     .group = ATTENTION,
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
-     .help = "attention: hold the witness against that of another machine's folder"},
+     .help = "hold the witness against that of another machine's folder"},
     {.name = "key",
+     .group = ATTENTION,
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "attention: sign the bundle with this Ed25519 key (PEM)"},
+     .help = "sign the bundle with this Ed25519 key (PEM)"},
     {.name = "outputs",
      .kind = AS_OPT_FLAG,
      .help = "keep what a command writes, in memory, and tell whether settings write the same; "
@@ -552,6 +559,14 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     return rc;
 }
 
+static const struct as_example bench_examples[] = {
+    {"assay bench zoo:mobilenetv2 --grid threads=1,2", "a model at two settings, interleaved"},
+    {"assay bench --grid level=1,6,9 -- gzip -k -f -{level} data", "a command over a grid"},
+    {"assay bench --grid level=1,6,9 --resume -- gzip -k -f -{level} data",
+     "go on after an interruption"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_bench = {
     .name = "bench",
     .summary = "measure a grid of settings against a baseline, so that it can be done again",
@@ -571,6 +586,7 @@ const struct as_cmd as_cmd_bench = {
         "fingerprint.json and "
         "the journal. A setting that failed is not tried again by --resume. Exit status 1: no "
         "setting meets the criteria, or one failed.",
+    .examples = bench_examples,
     .opts = bench_opts,
     .operand = "MODEL or COMMAND",
     .min_operands = 0,

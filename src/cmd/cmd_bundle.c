@@ -203,6 +203,12 @@ static int run_bundle(const struct as_cmd_line *line, struct assay_error *err)
     return action->run(line, err);
 }
 
+static const struct as_example bundle_examples[] = {
+    {"assay bundle pack -o out.rvf --key key.pem witness.jsonl", "pack and sign"},
+    {"assay bundle verify out.rvf --public-key key.pub", "check the signature"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_bundle = {
     .name = "bundle",
     .summary = "pack witnesses into one signed file, and look into it",
@@ -216,6 +222,7 @@ const struct as_cmd as_cmd_bundle = {
         "the payload of every segment into DIR.\n\n"
         "The exit status of verify is 0 when the bundle is whole and, with --public-key, signed "
         "with that key; 1 when not; 3 when it cannot be read.",
+    .examples = bundle_examples,
     .opts = bundle_opts,
     .operand = "ACTION and FILE",
     .min_operands = 2,

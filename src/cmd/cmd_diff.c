@@ -21,19 +21,23 @@ static const char *sort_at(size_t i)
 static const struct as_opt diff_opts[] = {
     AS_OPT_TOP,
     {.name = "sort",
+     .group = "What is shown",
      .kind = AS_OPT_WORD,
      .argument = "KEY",
      .help = "order the layers or metrics by KEY",
      .word_at = sort_at},
     {.name = "threshold",
+     .group = "Criteria",
      .kind = AS_OPT_TEXT,
      .argument = "PERCENT",
-     .help = "take a smaller change for none (default 1)"},
+     .help = "ignore smaller changes [default: 1]"},
     {.name = "fail-slower",
+     .group = "Criteria",
      .kind = AS_OPT_TEXT,
      .argument = "PERCENT",
      .help = "exit 1 when B is shown to be slower by more than PERCENT"},
     {.name = "partial",
+     .group = "Criteria",
      .kind = AS_OPT_FLAG,
      .help = "compare what is left of runs that are not whole"},
     AS_OPT_WIDE,
@@ -228,6 +232,15 @@ static int run_diff(const struct as_cmd_line *line, struct assay_error *err)
     return compare_models(line, err);
 }
 
+static const struct as_example diff_examples[] = {
+    {"assay diff before.assay after.assay",
+     "what changed, layer by layer, and whether it is significant"},
+    {"assay diff before.assay after.assay --fail-slower 5",
+     "exit status 1 when slower by more than 5 %"},
+    {"assay diff old.onnx new.onnx", "what changed between two models"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_diff = {
     .name = "diff",
     .summary = "show what changed between two runs or two models",
@@ -247,6 +260,7 @@ const struct as_cmd as_cmd_diff = {
         "Of models (ONNX, GGUF, safetensors, TensorFlow Lite, or zoo:NAME): layers and weights "
         "that were added, removed or changed, and what they cost in all.\n\n"
         "Exit status 1: with --fail-slower, B is shown to be slower by more than that.",
+    .examples = diff_examples,
     .opts = diff_opts,
     .operand = "FILE",
     .min_operands = 2,

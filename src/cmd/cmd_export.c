@@ -164,6 +164,13 @@ static int run_export(const struct as_cmd_line *line, struct assay_error *err)
     return rc;
 }
 
+static const struct as_example export_examples[] = {
+    {"assay export run.assay --to perfetto -o run.pftrace", "for ui.perfetto.dev"},
+    {"assay export run.assay --to folded -o run.folded", "for flame graphs"},
+    {"assay export run.assay --to csv", "every call as a row"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_export = {
     .name = "export",
     .summary = "write a run in the format of another tool",
@@ -176,9 +183,11 @@ const struct as_cmd as_cmd_export = {
         "(csv: what ended first; folded: the stacks with the most time). The file stays valid. How "
         "much was left out is told at standard error and, where the format has a place for it, in "
         "the file.",
+    .examples = export_examples,
     .opts = export_opts,
     .operand = "RUN",
     .min_operands = 1,
     .max_operands = 1,
+    .operand_kind = AS_OPERAND_RUN,
     .run = run_export,
 };

@@ -21,7 +21,7 @@ static const struct as_opt machine_opts[] = {
      .kind = AS_OPT_NUMBER,
      .argument = "N",
      .help = "measure 1, 2, 4 ... and N threads; otherwise up to all that can run at once. With "
-             "--operations: run them on N; on 1 when not given",
+             "--operations: run them on N [default: 1]",
      .min = 1,
      .max = AS_PEAK_MAX_THREADS},
     {.name = "quick",
@@ -33,7 +33,7 @@ static const struct as_opt machine_opts[] = {
     {.name = "size",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "of the operations: of 32 x N and alike; 256 when not given",
+     .help = "of the operations: of 32 x N and alike [default: 256]",
      .min = 1,
      .max = AS_OPERATION_MAX_SIZE},
     {.name = "overhead",
@@ -151,6 +151,13 @@ static int run_machine(const struct as_cmd_line *line, struct assay_error *err)
     return look_and_show(&m, &show, line, err);
 }
 
+static const struct as_example machine_examples[] = {
+    {"assay machine", "peak compute, memory bandwidth, fitness to measure"},
+    {"assay machine --fresh", "measure the peaks again"},
+    {"assay machine --overhead", "what measuring itself costs here"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_machine = {
     .name = "machine",
     .summary = "show what this machine can do, and whether it is fit to measure on",
@@ -169,6 +176,7 @@ const struct as_cmd as_cmd_machine = {
         "attention, norms, a lookup and more, in turns, and tells by the measured ridge whether "
         "memory, computing or neither bounds each. --overhead tells what clocks, marks and passes "
         "of a profile cost, and how long a layer must be for that to be little.",
+    .examples = machine_examples,
     .opts = machine_opts,
     .run = run_machine,
 };

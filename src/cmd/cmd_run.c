@@ -24,24 +24,40 @@
 
 static const struct as_opt run_opts[] = {
     {.name = "interval",
+     .group = "Measurement",
      .letter = 'i',
      .kind = AS_OPT_NUMBER,
      .argument = "MS",
-     .help = "read the processes every MS milliseconds; 10 when not given",
+     .help = "read the processes every MS milliseconds [default: 10]",
      .min = 1,
      .max = 60000},
     {.name = "follow",
+     .group = "Measurement",
      .letter = 'f',
      .kind = AS_OPT_FLAG,
      .help = "watch the heap of child processes too, and of programs started by exec"},
-    {.name = "no-heap", .kind = AS_OPT_FLAG, .help = "do not watch the heap"},
-    {.name = "no-stacks", .kind = AS_OPT_FLAG, .help = "do not take stacks of allocations"},
-    {.name = "no-gemm", .kind = AS_OPT_FLAG, .help = "do not watch matrix products"},
+    {.name = "no-heap",
+     .group = "Measurement",
+     .kind = AS_OPT_FLAG,
+     .help = "do not watch the heap"},
+    {.name = "no-stacks",
+     .group = "Measurement",
+     .kind = AS_OPT_FLAG,
+     .help = "do not take stacks of allocations"},
+    {.name = "no-gemm",
+     .group = "Measurement",
+     .kind = AS_OPT_FLAG,
+     .help = "do not watch matrix products"},
     {.name = "report",
+     .group = "Output",
      .kind = AS_OPT_FLAG,
      .help = "show the summary at the end also where standard error is no terminal"},
-    {.name = "no-report", .kind = AS_OPT_FLAG, .help = "show no summary at the end"},
+    {.name = "no-report",
+     .group = "Output",
+     .kind = AS_OPT_FLAG,
+     .help = "show no summary at the end"},
     {.name = "report-file",
+     .group = "Output",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
      .help = "write the summary to FILE instead of standard error"},
@@ -352,6 +368,13 @@ static int run_run(const struct as_cmd_line *line, struct assay_error *err)
     return rc;
 }
 
+static const struct as_example run_examples[] = {
+    {"assay run -- ./program", "processes, memory, heap and GEMM calls of any program"},
+    {"assay run -o leak.assay --fail-on-leak -- ./program", "exit status 1 when memory leaks"},
+    {"assay run --follow -- make test", "child processes too"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_run = {
     .name = "run",
     .summary = "run any program and show its processes, memory, heap and matrix products",
@@ -372,6 +395,7 @@ const struct as_cmd as_cmd_run = {
         "ended with 0, its memory kept growing and was not given back at its end. Status 2 and 3 "
         "with a sentence before the command was "
         "started: wrong use, or the run cannot be written. Signals sent to assay are passed on.",
+    .examples = run_examples,
     .opts = run_opts,
     .operand = "COMMAND",
     .min_operands = 1,

@@ -6,14 +6,14 @@
 
 /* In the order of the help. */
 #define COMMANDS(X)                                                                                \
-    X(run)                                                                                         \
+    X(inspect)                                                                                     \
     X(profile)                                                                                     \
     X(sweep)                                                                                       \
-    X(bench)                                                                                       \
-    X(inspect)                                                                                     \
-    X(machine)                                                                                     \
+    X(run)                                                                                         \
     X(report)                                                                                      \
     X(diff)                                                                                        \
+    X(bench)                                                                                       \
+    X(machine)                                                                                     \
     X(export)                                                                                      \
     X(verify)                                                                                      \
     X(bundle)                                                                                      \

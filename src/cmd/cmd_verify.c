@@ -238,6 +238,12 @@ static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
     return verify(line, err);
 }
 
+static const struct as_example verify_examples[] = {
+    {"assay verify run.assay", "whether every block of a run is intact"},
+    {"assay verify results/mincut-bench", "every signed result of a folder"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_verify = {
     .name = "verify",
     .summary = "check that a run, a witness or a bundle is whole",
@@ -255,6 +261,7 @@ const struct as_cmd as_cmd_verify = {
         "witnesses do. What a file is follows from its content.\n\n"
         "The exit status is 0 when everything is whole, 1 when something is changed, damaged, "
         "unfinished, cut or lost, and 3 when the file cannot be read or is none of these.",
+    .examples = verify_examples,
     .opts = verify_opts,
     .operand = "FILE",
     .min_operands = 1,

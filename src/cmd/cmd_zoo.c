@@ -467,6 +467,13 @@ static int run_zoo(const struct as_cmd_line *line, struct assay_error *err)
     return rc;
 }
 
+static const struct as_example zoo_examples[] = {
+    {"assay zoo", "all built-in models"},
+    {"assay zoo resnet50 -o resnet50.onnx", "write one as an ONNX file"},
+    {"assay zoo llama:layers=4 -o small.gguf", "a small text model as GGUF"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_zoo = {
     .name = "zoo",
     .summary = "list, show and write the built-in models",
@@ -477,6 +484,7 @@ const struct as_cmd as_cmd_zoo = {
         "end of the file's name or --format says. The weights are random numbers that follow from "
         "the key seed: the same on every machine, but not trained.\n\n"
         "Wherever a command takes a model, zoo:NAME[:KEY=VALUE,...] is one too.",
+    .examples = zoo_examples,
     .opts = zoo_opts,
     .operand = "NAME",
     .min_operands = 0,

@@ -1,5 +1,6 @@
 /* cmd/main.c - finds the command, runs it, and turns what it returns into an exit status.
- * Exit status: 0 done, 1 the answer is no, 2 wrong use, 3 failed; of `run` that of its command. */
+ * Exit status: 0 success, 1 criteria not met, 2 usage error, 3 failure; of `run` that of its
+ * command. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/faults.h"
+#include "cmd/common/operand_hint.h"
 #include "cmd/common/options.h"
 #include "cmd/help/help_text.h"
 #include "trace/record/session_env.h"
@@ -55,7 +57,8 @@ static const struct as_cmd *choose(int *argc, char **argv, struct assay_error *e
         }
     }
     if (!name) {
-        as_fail(err, ASSAY_ERR_USAGE, "name a command; 'assay help' lists them");
+        as_fail(err, ASSAY_ERR_USAGE, "no command before '%.60s'; 'assay help' lists them",
+                argv[1]);
         return NULL;
     }
     cmd = as_cmd_find(name);
@@ -69,16 +72,24 @@ static const struct as_cmd *choose(int *argc, char **argv, struct assay_error *e
 
 static int run(int argc, char **argv, struct assay_error *err)
 {
-    const struct as_cmd *cmd = choose(&argc, argv, err);
+    const struct as_cmd *cmd;
     struct as_cmd_line line;
     int rc;
 
+    if (argc < 2)
+        return as_start_print(err);
+    cmd = choose(&argc, argv, err);
     if (!cmd)
         return ASSAY_ERR_USAGE;
     rc = as_options_parse(&line, cmd, argc - 1, argv + 1, err);
     if (rc < 0)
         return rc;
-    return as_opt_given(&line, "help") ? as_help_print(&line, cmd, err) : cmd->run(&line, err);
+    if (as_opt_given(&line, "help"))
+        return as_help_print(&line, cmd, err);
+    rc = cmd->run(&line, err);
+    if (rc < 0)
+        as_operand_hint(&line, err);
+    return rc;
 }
 
 /* A reader that went away, as `head` does, is no failure to talk of: end as other tools do. */

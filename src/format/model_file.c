@@ -67,6 +67,18 @@ static int refuse(const struct as_mapped_file *file, struct assay_error *err)
                    file->path);
 }
 
+const char *as_model_file_kind(const char *path)
+{
+    struct as_mapped_file file = {0};
+    const struct as_format *format = NULL;
+
+    if (as_mapped_file_open(&file, path, NULL) == ASSAY_OK) {
+        format = file.size > 0 ? find_format(&file) : NULL;
+        as_mapped_file_close(&file);
+    }
+    return format ? format->name : NULL;
+}
+
 /* A graph of very many nodes in few bytes is refused here, before anybody works on it; what is left
  * is for inference. */
 static int limit_tables(struct as_model *model, uint64_t file_bytes, struct assay_error *err)

@@ -17,6 +17,13 @@ for command in $commands; do
     check "the manual lists $command" grep -q "^.B assay $command" "$tmp/man"
     options=$(grep -oE '(^|  )(-[a-z], )?--[a-z-]+' "$tmp/help.$command" | grep -oE -e '--[a-z-]+')
     check "$command has options" [ -n "$options" ]
+    # Every command has examples, in help and manual, and they use options that exist.
+    sed -n '/^Examples$/,/^$/s/^  \([^ ]\)/\1/p' "$tmp/help.$command" >"$tmp/examples"
+    check "help $command has examples" [ -s "$tmp/examples" ]
+    check "man $command has examples" grep -q '^\.SH EXAMPLES' "$tmp/man.$command"
+    for used in $(sed 's/ -- .*//' "$tmp/examples" | grep "^assay $command" | grep -oE -e ' --[a-z-]+'); do
+        printf "%s\n" "$options" | grep -qxF -e "$used" || fail "the option $used of an example of $command exists"
+    done
     for option in $options; do
         name=${option#--}
         check "man $command has $option" grep -qE -e "^\.B (-., )?$option(=|$)" "$tmp/man.$command"
@@ -38,6 +45,10 @@ try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _assay; echo "$
 [[ $(try assay report --sort me) == "mean median memory" ]] || { echo --sort me; exit 1; }
 [[ $(try assay report --sort = med) == median ]] || { echo --sort=med; exit 1; }
 [[ $(try assay report --columns name,medi) == name,median ]] || { echo list; exit 1; }
+[[ " $(try assay profile zo) " == *" zoo:resnet50 "* ]] || { echo zoo; exit 1; }
+[[ $(try assay profile zoo : mobilenetv2) == mobilenetv2 ]] || { echo zoo:mobilenetv2; exit 1; }
+[[ " $(try assay inspect zoo :) " == *" resnet50 "* ]] || { echo zoo:; exit 1; }
+[[ $(try assay zoo mobilenetv2) == mobilenetv2 ]] || { echo zoo mobilenetv2; exit 1; }
 [[ $(try assay help exi) == exit-status ]] || { echo topic; exit 1; }
 BASH
 check "bash completes words" bash "$tmp/try.bash" "$tmp/bash"

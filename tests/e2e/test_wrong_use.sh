@@ -4,11 +4,13 @@
 "$make_run" "$tmp/run.assay" failed || exit 1
 run=$tmp/run.assay
 
-exits 2 "no command" "$assay"; says "assay help"
+exits 0 "no command" "$assay"
+check "the start screen names the first steps" grep -q "assay profile zoo:mobilenetv2" "$tmp/out"
+exits 2 "an option without a command" "$assay" --foo; says "no command before '--foo'"
 exits 2 "an unknown command" "$assay" reprot; says "did you mean 'assay report'"
 exits 2 "a command far from any" "$assay" xyzzyplugh; says "'assay help' lists them"
 exits 2 "no run" "$assay" report; says "report needs RUN"
-exits 2 "two runs" "$assay" report a b; says "no use for 'b'"
+exits 2 "two runs" "$assay" report a b; says "unexpected argument 'b'"
 exits 2 "an unknown option" "$assay" report --josn "$run"; says "did you mean --json"
 exits 2 "an unknown letter" "$assay" report -z "$run"; says "assay help report"
 exits 2 "an unknown column" "$assay" report --columns=name,slef "$run"; says "did you mean 'self'"
@@ -49,6 +51,12 @@ exits 3 "a run of a later version" "$assay" report "$tmp/future.assay"; says "la
 exits 3 "a damaged header" "$assay" report "$tmp/header.assay"; says "damaged"
 head -c 100000 /dev/urandom >"$tmp/noise"
 exits 3 "noise" "$assay" report "$tmp/noise"; says "not a run file"
+exits 3 "a built-in model without zoo:" "$assay" profile mobilenetv2; says "the built-in model is zoo:mobilenetv2"
+exits 3 "a run as a model" "$assay" inspect "$run"; says "it is a run: assay report $run"
+"$assay" zoo mlp -q -o "$tmp/mlp.onnx" || fail "zoo"
+for command in report export; do
+    exits 3 "a model as a run: $command" "$assay" $command $([ $command = export ] && echo --to json) "$tmp/mlp.onnx"; says "it is a model (onnx): assay inspect $tmp/mlp.onnx"
+done
 exits 3 "a name with an escape in it" "$assay" report "$tmp/$(printf '\033[31m')"; says '\x1b[31m'
 for command in verify report; do
     exits 3 "a missing file for $command" "$assay" $command "$tmp/none"; says "No such file"

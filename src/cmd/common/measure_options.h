@@ -12,54 +12,64 @@
 
 #define AS_OPTS_RUN                                                                                \
     {.name = "threads",                                                                            \
+     .group = AS_GROUP_MEASURE,                                                                    \
      .letter = 't',                                                                                \
      .kind = AS_OPT_NUMBER,                                                                        \
      .argument = "N",                                                                              \
-     .help = "run on N threads; on all that can run at once when not given",                       \
+     .help = "run on N threads [default: all usable CPUs]",                                        \
      .min = 1,                                                                                     \
      .max = 1024},                                                                                 \
         {.name = "runs",                                                                           \
+         .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_NUMBER,                                                                    \
          .argument = "N",                                                                          \
          .help = "take exactly N timed runs",                                                      \
          .min = 1,                                                                                 \
          .max = 200000},                                                                           \
         {.name = "time",                                                                           \
+         .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_TEXT,                                                                      \
          .argument = "SECONDS",                                                                    \
-         .help = "time for so long, unless the median is known sooner, and 20 runs in any case; "  \
-                 "3 when not given"},                                                              \
+         .help = "time for so long, unless the median is known sooner, and 20 runs in any case "   \
+                 "[default: 3]"},                                                                  \
         {.name = "warmup",                                                                         \
+         .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_NUMBER,                                                                    \
          .argument = "N",                                                                          \
-         .help = "run N times at least before timing; 10 when not given",                          \
+         .help = "run N times at least before timing [default: 10]",                               \
          .max = 1000000},                                                                          \
-        {.name = "no-fuse", .kind = AS_OPT_FLAG, .help = "run node by node as the file has them"}, \
+        {.name = "no-fuse",                                                                        \
+         .group = AS_GROUP_MEASURE,                                                                \
+         .kind = AS_OPT_FLAG,                                                                      \
+         .help = "run node by node as the file has them"},                                         \
         {.name = "kernels",                                                                        \
+         .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_WORD,                                                                      \
          .argument = "WHICH",                                                                      \
          .help = "auto: the fastest there are; reference: plain C alone",                          \
          .word_at = as_kernels_at},                                                                \
         {.name = "input",                                                                          \
+         .group = AS_GROUP_INPUT,                                                                  \
          .letter = 'i',                                                                            \
          .kind = AS_OPT_LIST,                                                                      \
          .argument = "[NAME=]FILE",                                                                \
-         .help = "feed an input from a .npy or ONNX .pb file; may be given several times"},        \
+         .help = "feed an input from a .npy or ONNX .pb file; repeatable"},                        \
         {.name = "fill",                                                                           \
+         .group = AS_GROUP_INPUT,                                                                  \
          .kind = AS_OPT_WORD,                                                                      \
          .argument = "HOW",                                                                        \
-         .help = "make up the other inputs this way; random when not given",                       \
+         .help = "make up the other inputs this way [default: random]",                            \
          .word_at = as_fill_at},                                                                   \
         AS_OPT_MAX_ISA,                                                                            \
     {                                                                                              \
-        .name = "seed", .kind = AS_OPT_NUMBER, .argument = "N", .help = "of inputs made up",       \
-        .max = UINT64_MAX                                                                          \
+        .name = "seed", .group = AS_GROUP_INPUT, .kind = AS_OPT_NUMBER, .argument = "N",           \
+        .help = "of inputs made up", .max = UINT64_MAX                                             \
     }
 
 /* Also of commands that measure the machine. */
 #define AS_OPT_MAX_ISA                                                                             \
     {                                                                                              \
-        .name = "max-isa", .kind = AS_OPT_TEXT, .argument = "ISA",                                 \
+        .name = "max-isa", .group = AS_GROUP_MEASURE, .kind = AS_OPT_TEXT, .argument = "ISA",      \
         .help = "use no instruction set above ISA; ASSAY_MAX_ISA and oneDNN's DNNL_MAX_CPU_ISA "   \
                 "cap it as well, and the lowest wins",                                             \
         .word_at = as_isa_cap_at                                                                   \

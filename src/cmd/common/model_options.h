@@ -8,10 +8,12 @@
 
 #define AS_OPTS_MODEL                                                                              \
     {.name = "shape",                                                                              \
+     .group = AS_GROUP_INPUT,                                                                      \
      .kind = AS_OPT_LIST,                                                                          \
      .argument = "NAME=1x3x224x224",                                                               \
-     .help = "give an input this shape; may be given several times"},                              \
+     .help = "give an input this shape; repeatable"},                                              \
         {.name = "batch",                                                                          \
+         .group = AS_GROUP_INPUT,                                                                  \
          .letter = 'b',                                                                            \
          .kind = AS_OPT_NUMBER,                                                                    \
          .argument = "N",                                                                          \
@@ -19,11 +21,13 @@
          .min = 1,                                                                                 \
          .max = 1000000000},                                                                       \
         {.name = "dim",                                                                            \
+         .group = AS_GROUP_INPUT,                                                                  \
          .kind = AS_OPT_LIST,                                                                      \
          .argument = "SYMBOL=N",                                                                   \
-         .help = "give a symbolic dimension its value; may be given several times"},               \
+         .help = "give a symbolic dimension its value; repeatable"},                               \
     {                                                                                              \
-        .name = "value", .kind = AS_OPT_LIST, .argument = "NAME=V[,V...]",                         \
+        .name = "value", .group = AS_GROUP_INPUT, .kind = AS_OPT_LIST,                             \
+        .argument = "NAME=V[,V...]",                                                               \
         .help = "give an input these numbers where shapes or branches depend on them"              \
     }
 

@@ -35,7 +35,7 @@ const struct as_opt as_common_opts[] = {
     {.name = "color",
      .kind = AS_OPT_WORD,
      .argument = "WHEN",
-     .help = "use colour",
+     .help = "use color",
      .word_at = color_at},
     {.name = "glyphs",
      .kind = AS_OPT_WORD,
@@ -233,7 +233,7 @@ static int check_operands(const struct as_cmd_line *line, struct assay_error *er
         return as_fail(err, ASSAY_ERR_USAGE, "%s needs %s: %s", cmd->name, cmd->operand,
                        cmd->usage);
     if (line->n_operands > cmd->max_operands)
-        return as_fail(err, ASSAY_ERR_USAGE, "%s has no use for '%.60s': %s", cmd->name,
+        return as_fail(err, ASSAY_ERR_USAGE, "%s: unexpected argument '%.60s': %s", cmd->name,
                        line->operand[cmd->max_operands], cmd->usage);
     for (int i = 0; cmd->operand_at && i < line->n_operands; i++) {
         const char *word = line->operand[i];

@@ -8,7 +8,7 @@
 
 #define AS_OPT_CSV                                                                                 \
     {                                                                                              \
-        .name = "csv", .kind = AS_OPT_FOLDER, .argument = "DIR",                                   \
+        .name = "csv", .group = AS_GROUP_OUTPUT, .kind = AS_OPT_FOLDER, .argument = "DIR",         \
         .help = "write one CSV file for each table into the folder DIR"                            \
     }
 

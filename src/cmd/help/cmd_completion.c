@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "model/zoo/zoo.h"
 
 /* All words of a list, with a blank between. */
 static void put_words(struct as_out *out, as_word_at word_at)
@@ -16,6 +17,15 @@ static void put_words(struct as_out *out, as_word_at word_at)
             as_out_char(out, ' ');
         as_out_text(out, word);
     }
+}
+
+/* All built-in models, each with `prefix` before its name and a blank between. */
+static void put_zoo(struct as_out *out, const char *prefix)
+{
+    const struct as_zoo_entry *entry;
+
+    for (size_t i = 0; (entry = as_zoo_at(i)) != NULL; i++)
+        as_out_printf(out, "%s%s%s", i ? " " : "", prefix, entry->name);
 }
 
 /* `text` within single quotes; characters of `escaped` get a backslash. */
@@ -69,7 +79,23 @@ static void bash_command(struct as_out *out, const struct as_cmd *cmd)
         as_out_printf(out, "    %s:*)\n        COMPREPLY=($(compgen -W \"", cmd->name);
         put_words(out, cmd->operand_at);
         as_out_text(out, "\" -- \"$cur\"))\n        ;;\n");
+    } else if (cmd->operand_kind == AS_OPERAND_MODEL) {
+        as_out_printf(out, "    %s:*)\n        COMPREPLY=($(compgen -W \"", cmd->name);
+        put_zoo(out, "zoo:");
+        as_out_text(out, "\" -- \"$cur\") $(compgen -f -- \"$cur\"))\n        ;;\n");
     }
+}
+
+/* A colon ends a word in bash: "zoo:res" comes as three, and only the last is replaced. */
+static void bash_zoo(struct as_out *out)
+{
+    as_out_text(out, "    if [[ $cur == : && $prev == zoo ]]; then\n"
+                     "        cur=\"\" prev=:\n"
+                     "    fi\n"
+                     "    if [[ $prev == : || $cmd:$prev == zoo:zoo ]]; then\n"
+                     "        COMPREPLY=($(compgen -W \"");
+    put_zoo(out, "");
+    as_out_text(out, "\" -- \"$cur\"))\n        [[ $cur == -* ]] || return\n    fi\n");
 }
 
 static void put_bash(struct as_out *out)
@@ -90,8 +116,9 @@ static void put_bash(struct as_out *out)
                      "            ;;\n        esac\n    done\n"
                      "    [[ $prev == = ]] && prev=\"${COMP_WORDS[COMP_CWORD - 2]}\"\n"
                      "    [[ $cur == = ]] && cur=\"\" && prev=\"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
-                     "    [[ $cur == *,* ]] && head=\"${cur%,*},\"\n"
-                     "    case \"$cmd:$prev\" in\n");
+                     "    [[ $cur == *,* ]] && head=\"${cur%,*},\"\n");
+    bash_zoo(out);
+    as_out_text(out, "    case \"$cmd:$prev\" in\n");
     for (size_t i = 0; (cmd = as_cmd_at(i)) != NULL; i++) {
         for (size_t j = 0; (opt = as_cmd_opt_at(cmd, j)) != NULL; j++) {
             if (opt->argument)
@@ -162,6 +189,11 @@ static void put_zsh(struct as_out *out)
             as_out_text(out, " \\\n            '*:word:(");
             put_words(out, cmd->operand_at);
             as_out_text(out, ")'");
+        } else if (cmd->operand_kind == AS_OPERAND_MODEL) {
+            as_out_text(out, " \\\n            '*:model:_alternative \"files:file:_files\" "
+                             "\"zoo:built-in model:(");
+            put_zoo(out, "zoo\\\\\\:");
+            as_out_text(out, ")\"'");
         } else if (cmd->operand) {
             as_out_text(out, " \\\n            '*:file:_files'");
         }
@@ -210,6 +242,12 @@ static void put_fish(struct as_out *out)
             put_words(out, cmd->operand_at);
             as_out_text(out, "'\n");
         }
+        if (cmd->operand_kind == AS_OPERAND_MODEL || cmd == as_cmd_find("zoo")) {
+            as_out_printf(out, "complete -c assay -n '__fish_seen_subcommand_from %s' -a '",
+                          cmd->name);
+            put_zoo(out, cmd->operand_kind == AS_OPERAND_MODEL ? "zoo:" : "");
+            as_out_text(out, "'\n");
+        }
     }
 }
 
@@ -243,10 +281,17 @@ static int run_completion(const struct as_cmd_line *line, struct assay_error *er
     return as_console_close(&console, rc, err);
 }
 
+static const struct as_example completion_examples[] = {
+    {"source <(assay completion bash)", "complete commands, options and built-in models in bash"},
+    {"assay completion fish | source", "the same in fish"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_completion = {
     .name = "completion",
     .summary = "print what a shell needs to complete commands",
     .usage = "assay completion [options] bash|zsh|fish",
+    .examples = completion_examples,
     .operand = "SHELL",
     .min_operands = 1,
     .max_operands = 1,

@@ -4,9 +4,15 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "report/run/show.h"
+
+#define AS_TAG_LINE                                                                                \
+    "profiles neural networks: where time and memory go, what limits each layer, what to do"
+
+extern const struct as_cmd as_cmd_help;
 
 static void put_heading(struct as_console *c, const char *text)
 {
@@ -14,11 +20,14 @@ static void put_heading(struct as_console *c, const char *text)
     as_out_char(&c->out, '\n');
 }
 
-static void put_opts(struct as_console *c, const struct as_opt *opt)
+/* The options of one group; NULL: all. */
+static void put_opts(struct as_console *c, const struct as_opt *opt, const char *group)
 {
     char label[AS_WORDS_BYTES], sentence[AS_WORDS_BYTES];
 
     for (; opt && opt->name; opt++) {
+        if (group && strcmp(as_opt_group(opt), group) != 0)
+            continue;
         as_opt_label(opt, label);
         as_opt_sentence(opt, sentence);
         as_put_entry(&c->out, label, sentence, c->term.width);
@@ -42,19 +51,38 @@ static void put_details(struct as_console *c, const char *text)
     }
 }
 
+static void put_examples(struct as_console *c, const struct as_example *example)
+{
+    if (!example)
+        return;
+    put_heading(c, "Examples");
+    for (; example->line; example++) {
+        as_out_printf(&c->out, "  %s\n", example->line);
+        as_put_wrapped(&c->out, example->what, 0, 6, c->term.width);
+    }
+    as_out_char(&c->out, '\n');
+}
+
 static void explain_command(struct as_console *c, const struct as_cmd *cmd)
 {
+    const char *group;
+
     put_heading(c, cmd->usage);
     as_put_wrapped(&c->out, cmd->summary, 0, 0, c->term.width);
-    put_details(c, cmd->details);
     as_out_char(&c->out, '\n');
-    if (cmd->opts && cmd->opts->name) {
-        put_heading(c, "Options");
-        put_opts(c, cmd->opts);
+    put_examples(c, cmd->examples);
+    for (size_t i = 0; (group = as_opt_group_at(cmd->opts, i)) != NULL; i++) {
+        put_heading(c, group);
+        put_opts(c, cmd->opts, group);
         as_out_char(&c->out, '\n');
     }
     put_heading(c, "Options of every command");
-    put_opts(c, as_common_opts);
+    put_opts(c, as_common_opts, NULL);
+    if (cmd->details) {
+        as_out_char(&c->out, '\n');
+        put_heading(c, "Details");
+        put_details(c, cmd->details);
+    }
 }
 
 static void explain_all(struct as_console *c)
@@ -62,7 +90,7 @@ static void explain_all(struct as_console *c)
     const struct as_cmd *cmd;
     const struct as_topic *topic;
 
-    as_out_text(&c->out, "assay tells where the time of a neural network goes.\n\n");
+    as_out_text(&c->out, "assay " AS_TAG_LINE ".\n\n");
     put_heading(c, "Commands");
     for (size_t i = 0; (cmd = as_cmd_at(i)) != NULL; i++)
         as_put_entry(&c->out, cmd->name, cmd->summary, c->term.width);
@@ -72,8 +100,8 @@ static void explain_all(struct as_console *c)
         as_put_entry(&c->out, topic->name, topic->summary, c->term.width);
     as_out_char(&c->out, '\n');
     put_heading(c, "Options of every command");
-    put_opts(c, as_common_opts);
-    as_out_text(&c->out, "\n'assay help COMMAND' explains a command.\n");
+    put_opts(c, as_common_opts, NULL);
+    as_out_text(&c->out, "\n'assay help COMMAND' explains a command, with examples.\n");
 }
 
 static void explain_topic(struct as_console *c, const struct as_topic *topic)
@@ -119,6 +147,41 @@ int as_help_print(const struct as_cmd_line *line, const struct as_cmd *cmd, stru
     if (rc < 0)
         return rc;
     explain_command(&console, cmd);
+    return as_console_close(&console, rc, err);
+}
+
+int as_start_print(struct assay_error *err)
+{
+    static const struct {
+        const char *line, *what;
+    } first[] = {
+        {"assay inspect MODEL", "parameters, MACs and memory, layer by layer"},
+        {"assay profile MODEL", "latency, slow layers, roofline, what to do next"},
+        {"assay sweep MODEL --batch 1,8", "the best batch size and thread count"},
+        {"assay diff A B", "what changed between two runs or models"},
+        {"assay run -- COMMAND", "memory, heap and GEMM calls of any program"},
+        {"assay machine", "peak compute and bandwidth of this machine"},
+    };
+    struct as_cmd_line line = {.cmd = &as_cmd_help};
+    struct as_console console;
+    int rc = as_console_open(&console, &line, err);
+
+    if (rc < 0)
+        return rc;
+    as_out_printf(&console.out, "assay %s: %s\n\n", ASSAY_VERSION, AS_TAG_LINE);
+    for (size_t i = 0; i < AS_COUNT_OF(first); i++) {
+        as_out_printf(&console.out, "  %-31s", first[i].line);
+        as_put_wrapped(&console.out, first[i].what, 33, 33, console.term.width);
+    }
+    as_out_char(&console.out, '\n');
+    as_put_wrapped(&console.out,
+                   "MODEL is an .onnx, .tflite, .gguf or .safetensors file, or a built-in model. "
+                   "To try it without one: assay profile zoo:mobilenetv2",
+                   0, 0, console.term.width);
+    as_put_wrapped(&console.out,
+                   "All commands: assay help. One of them: assay help profile. Built-in models: "
+                   "assay zoo.",
+                   0, 0, console.term.width);
     return as_console_close(&console, rc, err);
 }
 
@@ -169,11 +232,19 @@ static int run_help(const struct as_cmd_line *line, struct assay_error *err)
 
 static const struct as_opt help_opts[] = {AS_OPT_JSON, {.name = NULL}};
 
+static const struct as_example help_examples[] = {
+    {"assay help profile", "all options of a command"},
+    {"assay help columns", "what the columns of layers mean"},
+    {"assay help schema profile", "the JSON Schema of a document"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_help = {
     .name = "help",
     .summary = "explain a command or a topic",
     .usage = "assay help [options] [COMMAND | TOPIC | schema NAME]",
     .opts = help_opts,
+    .examples = help_examples,
     .operand = "COMMAND or TOPIC",
     .max_operands = 2,
     .operand_at = subject_at,

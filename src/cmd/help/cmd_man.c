@@ -46,11 +46,14 @@ static void put_entry(struct as_out *out, const char *label, const char *sentenc
     as_out_char(out, '\n');
 }
 
-static void put_opts(struct as_out *out, const struct as_opt *opt)
+/* The options of one group; NULL: all. */
+static void put_opts(struct as_out *out, const struct as_opt *opt, const char *group)
 {
     char label[AS_WORDS_BYTES], sentence[AS_WORDS_BYTES];
 
     for (; opt && opt->name; opt++) {
+        if (group && strcmp(as_opt_group(opt), group) != 0)
+            continue;
         as_opt_label(opt, label);
         as_opt_sentence(opt, sentence);
         put_entry(out, label, sentence);
@@ -84,9 +87,19 @@ static void put_synopsis(struct as_out *out, const char *usage)
     as_out_char(out, '\n');
 }
 
+static void put_examples(struct as_out *out, const struct as_example *example)
+{
+    if (!example)
+        return;
+    as_out_text(out, ".SH EXAMPLES\n");
+    for (; example->line; example++)
+        put_entry(out, example->line, example->what);
+}
+
 static void put_command(struct as_out *out, const struct as_cmd *cmd)
 {
     char title[64];
+    const char *group;
 
     snprintf(title, sizeof title, "assay-%s", cmd->name);
     put_head(out, title, cmd->summary);
@@ -96,9 +109,16 @@ static void put_command(struct as_out *out, const struct as_cmd *cmd)
         put_roff(out, cmd->details);
         as_out_char(out, '\n');
     }
+    put_examples(out, cmd->examples);
     as_out_text(out, ".SH OPTIONS\n");
-    put_opts(out, cmd->opts);
-    put_opts(out, as_common_opts);
+    for (size_t i = 0; (group = as_opt_group_at(cmd->opts, i)) != NULL; i++) {
+        as_out_text(out, ".SS ");
+        put_roff(out, group);
+        as_out_char(out, '\n');
+        put_opts(out, cmd->opts, group);
+    }
+    as_out_text(out, ".SS Options of every command\n");
+    put_opts(out, as_common_opts, NULL);
     as_out_text(out, ".SH SEE ALSO\n.BR assay (1)\n");
 }
 
@@ -107,14 +127,15 @@ static void put_all(struct as_out *out)
     const struct as_cmd *cmd;
     const struct as_topic *topic;
 
-    put_head(out, "assay", "tell where the time of a neural network goes");
+    put_head(out, "assay",
+             "profile neural networks: where time and memory go, what limits each layer");
     put_synopsis(out, "assay COMMAND [options] ...");
     as_out_text(out, ".SH COMMANDS\n");
     for (size_t i = 0; (cmd = as_cmd_at(i)) != NULL; i++)
         put_entry(out, cmd->usage, cmd->summary);
     as_out_text(out, ".SH OPTIONS\nEvery command understands these; assay\\-COMMAND(1) has its "
                      "own.\n");
-    put_opts(out, as_common_opts);
+    put_opts(out, as_common_opts, NULL);
     for (size_t i = 0; (topic = as_topic_at(i)) != NULL; i++)
         put_topic(out, topic);
 }
@@ -134,10 +155,16 @@ static int run_man(const struct as_cmd_line *line, struct assay_error *err)
     return as_console_close(&console, rc, err);
 }
 
+static const struct as_example man_examples[] = {
+    {"assay man profile | man -l -", "read a page"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_man = {
     .name = "man",
     .summary = "print the manual, or a command's page of it, as roff",
     .usage = "assay man [COMMAND]",
+    .examples = man_examples,
     .operand = "COMMAND",
     .max_operands = 1,
     .operand_at = as_cmd_name_at,

@@ -37,10 +37,16 @@ static int run_version(const struct as_cmd_line *line, struct assay_error *err)
     return as_console_close(&console, rc, err);
 }
 
+static const struct as_example version_examples[] = {
+    {"assay version", "the version of this program"},
+    {NULL, NULL},
+};
+
 const struct as_cmd as_cmd_version = {
     .name = "version",
-    .summary = "tell the version",
+    .summary = "print the version",
     .usage = "assay version [options]",
     .opts = version_opts,
+    .examples = version_examples,
     .run = run_version,
 };

@@ -29,7 +29,20 @@ static void put_opts(struct as_json_writer *w, const char *key, const struct as_
         as_json_text_n(w, &opt->letter, opt->letter ? 1 : 0);
         as_json_kv_text(w, "argument", opt->argument);
         as_json_kv_text(w, "help", opt->help);
+        as_json_kv_text(w, "group", as_opt_group(opt));
         put_words(w, "words", opt->word_at);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+}
+
+static void put_examples(struct as_json_writer *w, const struct as_example *example)
+{
+    as_json_kv_array(w, "examples");
+    for (; example && example->line; example++) {
+        as_json_object(w);
+        as_json_kv_text(w, "line", example->line);
+        as_json_kv_text(w, "what", example->what);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -39,6 +52,7 @@ static void put_command(struct as_json_writer *w, const struct as_cmd *cmd)
 {
     as_json_object(w);
     AS_JSON_FIELDS(w, cmd, name, summary, usage, details);
+    put_examples(w, cmd->examples);
     put_opts(w, "options", cmd->opts);
     as_json_object_end(w);
 }

@@ -10,8 +10,9 @@
 #include "report/run/report.h"
 #include "report/run/show.h"
 
-#define ENTRY_INDENT 26  /* where the sentences of a list begin */
-#define MOST_WIDTH   100 /* longer lines are hard to read, however wide the window */
+#define ENTRY_INDENT 26   /* where the sentences of a list begin */
+#define NARROW_RANGE 1024 /* larger limits are there to refuse nonsense */
+#define MOST_WIDTH   100  /* longer lines are hard to read, however wide the window */
 
 void as_opt_label(const struct as_opt *opt, char out[AS_WORDS_BYTES])
 {
@@ -23,16 +24,45 @@ void as_opt_label(const struct as_opt *opt, char out[AS_WORDS_BYTES])
              opt->argument ? opt->argument : "");
 }
 
+/* The range of a number, where it narrows the choice: "at least 1" needs no saying. */
+static size_t put_range(const struct as_opt *opt, char *out, size_t capacity)
+{
+    if (opt->kind != AS_OPT_NUMBER || opt->max > NARROW_RANGE)
+        return 0;
+    return (size_t)snprintf(out, capacity, " (%llu to %llu)", (unsigned long long)opt->min,
+                            (unsigned long long)opt->max);
+}
+
 void as_opt_sentence(const struct as_opt *opt, char out[AS_WORDS_BYTES])
 {
-    size_t used = (size_t)snprintf(out, AS_WORDS_BYTES, "%s", opt->help);
+    const char *tail = strstr(opt->help, " [default:");
+    int head = (int)(tail ? (size_t)(tail - opt->help) : strlen(opt->help));
+    size_t used = (size_t)snprintf(out, AS_WORDS_BYTES, "%.*s", head, opt->help);
     const char *word;
 
-    if (opt->kind == AS_OPT_NUMBER)
-        snprintf(out + used, AS_WORDS_BYTES - used, " (%llu to %llu)", (unsigned long long)opt->min,
-                 (unsigned long long)opt->max);
+    used += put_range(opt, out + used, AS_WORDS_BYTES - used);
     for (size_t i = 0; opt->word_at && (word = opt->word_at(i)) && used < AS_WORDS_BYTES; i++)
         used += (size_t)snprintf(out + used, AS_WORDS_BYTES - used, "%s%s", i ? ", " : ": ", word);
+    if (tail && used < AS_WORDS_BYTES)
+        (void)snprintf(out + used, AS_WORDS_BYTES - used, "%s", tail);
+}
+
+const char *as_opt_group_at(const struct as_opt *opts, size_t i)
+{
+    for (const struct as_opt *opt = opts; opt && opt->name; opt++) {
+        const struct as_opt *first = opts;
+
+        while (strcmp(as_opt_group(first), as_opt_group(opt)) != 0)
+            first++;
+        if (first == opt && i-- == 0)
+            return as_opt_group(opt);
+    }
+    return NULL;
+}
+
+const char *as_opt_group(const struct as_opt *opt)
+{
+    return opt->group ? opt->group : "Options";
 }
 
 static void put_blanks(struct as_out *out, size_t n)
@@ -86,9 +116,9 @@ struct pair {
 
 static const struct pair exit_status[] = {
     {"0", "done"},
-    {"1", "done, and the answer is no: the run is damaged, a regression was found"},
-    {"2", "wrong use: an unknown option, command, column or thread"},
-    {"3", "it failed: a file cannot be read or written, memory ran out"},
+    {"1", "done, criteria not met: the run is corrupt, a regression was found"},
+    {"2", "usage error: an unknown option, command, column or thread"},
+    {"3", "failure: a file cannot be read or written, memory ran out"},
 };
 
 static const char *exit_word(size_t i)
@@ -104,10 +134,11 @@ static const char *exit_meaning(size_t i)
 static const struct pair environment[] = {
     {"ASSAY_MAX_ISA", "the highest instruction set that kernels use, as --max-isa"},
     {"DNNL_MAX_CPU_ISA", "oneDNN's own cap, also as ONEDNN_MAX_CPU_ISA; the lowest of all wins"},
-    {"NO_COLOR", "no colour, when set to anything; --color wins"},
-    {"CLICOLOR_FORCE", "colour also into files and pipes, when set and not 0"},
-    {"TERM", "no colour when unset or dumb"},
+    {"NO_COLOR", "no color, when set to anything; --color wins"},
+    {"CLICOLOR_FORCE", "color also into files and pipes, when set and not 0"},
+    {"TERM", "no color when unset or dumb"},
     {"COLUMNS", "the width of tables; --width wins"},
+    {"XDG_CACHE_HOME", "where measured peaks are kept; ~/.cache otherwise"},
     {"LC_ALL, LC_CTYPE, LANG", "plain ASCII is drawn unless the first one set names UTF-8"},
 };
 
@@ -139,7 +170,7 @@ static const char *schema_meaning(size_t i)
 static const struct as_topic topic[] = {
     {"columns", "columns of the table of layers", as_layer_metric_name_at, as_layer_metric_help_at},
     {"sections", "parts of a report", as_report_section_at, as_report_section_help},
-    {"exit-status", "what the exit status tells", exit_word, exit_meaning},
+    {"exit-status", "exit status", exit_word, exit_meaning},
     {"environment", "variables that are read", environment_word, environment_meaning},
     {"schema", "documents in JSON; 'assay help schema NAME' prints a JSON Schema",
      as_schema_name_at, schema_meaning},

@@ -15,6 +15,11 @@ void as_opt_label(const struct as_opt *opt, char out[AS_WORDS_BYTES]);
 /* The help sentence with the words or numbers the option takes. */
 void as_opt_sentence(const struct as_opt *opt, char out[AS_WORDS_BYTES]);
 
+/* The heading an option stands under, and the i-th heading of a table in order of appearance; NULL
+ * after the last. */
+const char *as_opt_group(const struct as_opt *opt);
+const char *as_opt_group_at(const struct as_opt *opts, size_t i);
+
 /* `text` from column `indent` on, wrapped at `width`; the cursor stands at column `at`. Ends the
  * line. */
 void as_put_wrapped(struct as_out *out, const char *text, size_t at, size_t indent, size_t width);
@@ -39,6 +44,9 @@ const char *as_schema_name_at(size_t i);
 /* Explains `cmd`, as --help does. */
 AS_MUST_USE int as_help_print(const struct as_cmd_line *line, const struct as_cmd *cmd,
                               struct assay_error *err);
+
+/* The screen of `assay` alone: what to type first. */
+AS_MUST_USE int as_start_print(struct assay_error *err);
 
 /* ---- help_json.c ---- */
 

@@ -1,0 +1,71 @@
+/* cmd/common/operand_hint.c - what to type instead, when an operand is a file of another kind. */
+#include "cmd/common/operand_hint.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/model_file.h"
+#include "model/zoo/zoo.h"
+#include "trace/run/run_format.h"
+
+static const struct as_zoo_entry *find_zoo(const char *name)
+{
+    const struct as_zoo_entry *entry;
+    size_t size = strcspn(name, ":");
+
+    for (size_t i = 0; (entry = as_zoo_at(i)) != NULL; i++)
+        if (strlen(entry->name) == size && memcmp(entry->name, name, size) == 0)
+            break;
+    return entry;
+}
+
+static bool is_run(const char *path)
+{
+    char magic[sizeof AS_RUN_MAGIC - 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool same;
+
+    if (fd < 0)
+        return false;
+    same = read(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
+           memcmp(magic, AS_RUN_MAGIC, sizeof magic) == 0;
+    close(fd);
+    return same;
+}
+
+/* Appends a hint that fits whole; half a command line would be worse than none. */
+AS_PRINTF(2, 3) static void add(struct assay_error *err, const char *fmt, ...)
+{
+    size_t used = strlen(err->msg);
+    char hint[160];
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(hint, sizeof hint, fmt, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < sizeof hint && used + (size_t)n < sizeof err->msg)
+        memcpy(err->msg + used, hint, (size_t)n + 1);
+}
+
+void as_operand_hint(const struct as_cmd_line *line, struct assay_error *err)
+{
+    enum as_operand_kind kind = line->cmd->operand_kind;
+    const char *path = line->n_operands ? line->operand[0] : NULL;
+    const char *what;
+
+    if (!path || kind == AS_OPERAND_OTHER || err->code == ASSAY_ERR_USAGE)
+        return;
+    if (access(path, F_OK) != 0) {
+        if (kind == AS_OPERAND_MODEL && find_zoo(path))
+            add(err, "; the built-in model is zoo:%s", path);
+    } else if (kind == AS_OPERAND_MODEL) {
+        if (is_run(path))
+            add(err, "; it is a run: assay report %s", path);
+    } else if (!is_run(path) && (what = as_model_file_kind(path)) != NULL) {
+        add(err, "; it is a model (%s): assay inspect %s", what, path);
+    }
+}
