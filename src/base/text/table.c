@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/name_fit.h"
 #include "base/text/utf8.h"
 
 #define AS_TABLE_GAP        2                 /* blanks between two columns */
@@ -13,6 +14,8 @@
 #define AS_TABLE_LEAST      8                 /* a shrinkable column that states no least width */
 #define AS_TABLE_MOST       AS_TERM_WIDTH_MAX /* a single hostile name shall not pad every row */
 #define AS_TABLE_MARK_WIDTH 60                /* Markdown is padded to this at most */
+#define AS_TABLE_NAME       28                /* columns a name gets before optional columns do */
+#define AS_TABLE_MIN_PREFIX 4                 /* a shorter common prefix stays */
 
 /* Text is kept as the terminal may show it, so both forms say the same. */
 struct as_table_cell {
@@ -29,6 +32,7 @@ struct as_table_row {
 
 struct layout {
     size_t width[AS_TABLE_MAX_COLUMNS];
+    size_t least[AS_TABLE_MAX_COLUMNS]; /* of columns that shrink; equal to the width of others */
     bool shown[AS_TABLE_MAX_COLUMNS];
     int n_dropped;
 };
@@ -185,12 +189,40 @@ static size_t natural_width(const struct as_table *t, size_t c)
     return smaller(width, column->max_width ? column->max_width : AS_TABLE_MOST);
 }
 
-/* The least width a column can be given. */
-static size_t floor_width(const struct as_table_column *column, size_t natural)
+static bool shrinks(const struct as_table_column *column)
 {
-    if (!column->may_shrink)
+    return column->may_shrink || column->identity;
+}
+
+/* Names of a column, rows below a rule (totals) left out; NULL without memory. */
+static const char **list_names(struct as_table *t, size_t c, size_t *n)
+{
+    const char **names = as_arena_zero(&t->arena, t->n_rows + 1, sizeof *names);
+
+    *n = 0;
+    for (const struct as_table_row *row = t->first; names && row && row->cells; row = row->next)
+        if (row->cells[c].text)
+            names[(*n)++] = row->cells[c].text;
+    return names;
+}
+
+/* The least width a column can be given. */
+static size_t least_width(struct as_table *t, size_t c, size_t natural, const char *ellipsis)
+{
+    const struct as_table_column *column = &t->columns[c];
+    size_t floor = smaller(natural, column->min_width ? column->min_width : AS_TABLE_LEAST);
+    const char **names;
+    size_t n;
+
+    if (!shrinks(column))
         return natural;
-    return smaller(natural, column->min_width ? column->min_width : AS_TABLE_LEAST);
+    if (!column->identity)
+        return floor;
+    names = list_names(t, c, &n);
+    if (!names)
+        return floor;
+    return larger(as_name_least_width(names, n, floor, natural, ellipsis),
+                  smaller(natural, AS_TABLE_NAME));
 }
 
 /* Columns of the whole line when no shrinkable column is wider than `cap`. */
@@ -203,8 +235,8 @@ static size_t line_width(const struct as_table *t, const struct layout *lay, siz
 
         if (!lay->shown[c] || width == 0)
             continue;
-        if (t->columns[c].may_shrink)
-            width = smaller(width, larger(cap, floor_width(&t->columns[c], width)));
+        if (shrinks(&t->columns[c]))
+            width = smaller(width, larger(cap, lay->least[c]));
         total += width + (total > 0 ? AS_TABLE_GAP : 0);
     }
     return total;
@@ -229,9 +261,9 @@ static void shrink(const struct as_table *t, struct layout *lay, size_t width)
     for (size_t c = 0; c < t->n_columns; c++) {
         size_t natural = lay->width[c];
 
-        if (!lay->shown[c] || !t->columns[c].may_shrink)
+        if (!lay->shown[c] || !shrinks(&t->columns[c]))
             continue;
-        lay->width[c] = smaller(natural, larger(low, floor_width(&t->columns[c], natural)));
+        lay->width[c] = smaller(natural, larger(low, lay->least[c]));
         if (left > 0 && lay->width[c] < natural) {
             lay->width[c]++;
             left--;
@@ -258,16 +290,79 @@ static bool drop_one(const struct as_table *t, struct layout *lay)
     return true;
 }
 
-static void lay_out(const struct as_table *t, struct layout *lay, size_t width)
+static void lay_out(struct as_table *t, struct layout *lay, const struct as_term *term)
 {
+    const char *ellipsis = as_term_glyph(term, AS_GLYPH_ELLIPSIS);
+
     *lay = (struct layout){.n_dropped = 0};
     for (size_t c = 0; c < t->n_columns; c++) {
         lay->width[c] = natural_width(t, c);
+        lay->least[c] = least_width(t, c, lay->width[c], ellipsis);
         lay->shown[c] = true;
     }
-    while (line_width(t, lay, 0) > width && drop_one(t, lay))
+    while (line_width(t, lay, 0) > term->width && drop_one(t, lay))
         continue;
-    shrink(t, lay, width);
+    if (line_width(t, lay, 0) > term->width) /* nothing else can go: now names may be cut */
+        for (size_t c = 0; c < t->n_columns; c++)
+            if (t->columns[c].identity)
+                lay->least[c] =
+                    smaller(lay->width[c], larger(t->columns[c].min_width, AS_TABLE_LEAST));
+    shrink(t, lay, term->width);
+}
+
+/* Takes the prefix that all names of the column share off them; false when there is none. */
+static bool strip_prefix(struct as_table *t, size_t c)
+{
+    size_t n, size;
+    const char **names = list_names(t, c, &n);
+    char *prefix;
+
+    size = names ? as_name_common_prefix(names, n) : 0;
+    prefix = size >= AS_TABLE_MIN_PREFIX ? as_arena_alloc(&t->arena, size + 1) : NULL;
+    if (!prefix)
+        return false;
+    memcpy(prefix, names[0], size);
+    prefix[size] = '\0';
+    for (struct as_table_row *row = t->first; row && row->cells; row = row->next)
+        if (row->cells[c].text)
+            set_text(t, &row->cells[c], row->cells[c].text + size,
+                     strlen(row->cells[c].text + size));
+    t->prefix = prefix;
+    return true;
+}
+
+/* Lays out, and once more without the prefix of names that did not fit. */
+static void lay_out_names(struct as_table *t, struct layout *lay, const struct as_term *term)
+{
+    lay_out(t, lay, term);
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (!t->columns[c].identity || lay->width[c] >= natural_width(t, c))
+            continue;
+        if (strip_prefix(t, c))
+            lay_out(t, lay, term);
+        return;
+    }
+}
+
+/* Shortens names that are wider than their column. */
+static void fit_names(struct as_table *t, const struct layout *lay, const struct as_term *term)
+{
+    const char *ellipsis = as_term_glyph(term, AS_GLYPH_ELLIPSIS);
+
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (!t->columns[c].identity)
+            continue;
+        for (struct as_table_row *row = t->first; row; row = row->next) {
+            struct as_table_cell *cell = row->cells ? &row->cells[c] : NULL;
+
+            if (!cell || !cell->text || cell->width <= lay->width[c])
+                continue;
+            cell->text = as_name_fit(&t->arena, cell->text, lay->width[c], ellipsis);
+            t->nomem |= !cell->text;
+            cell->size = cell->text ? strlen(cell->text) : 0;
+            cell->width = cell->text ? as_utf8_width(cell->text, cell->size) : 0;
+        }
+    }
 }
 
 /* Where printing stands in a line. Blanks wait until something follows them, so no line ends with
@@ -374,7 +469,7 @@ static bool has_titles(const struct as_table *t)
     return false;
 }
 
-int as_table_print(const struct as_table *t, struct as_out *out, const struct as_term *term,
+int as_table_print(struct as_table *t, struct as_out *out, const struct as_term *term,
                    struct assay_error *err)
 {
     struct line line = {out, term, 0};
@@ -382,7 +477,10 @@ int as_table_print(const struct as_table *t, struct as_out *out, const struct as
 
     if (t->nomem)
         return as_fail_nomem(err);
-    lay_out(t, &lay, term->width);
+    lay_out_names(t, &lay, term);
+    fit_names(t, &lay, term);
+    if (t->nomem)
+        return as_fail_nomem(err);
     if (has_titles(t)) {
         print_cells(t, &lay, t->titles, &line);
         print_rule(t, &lay, &line);

@@ -21,6 +21,8 @@ struct as_table_column {
     unsigned min_width; /* columns it has at least; a shrinkable one is not cut below it (0: 8) */
     unsigned max_width; /* longer text is cut, also without need; 0: no maximum */
     bool may_shrink;    /* text may lose its middle to make the table fit */
+    bool identity;      /* may shrink too, but rows that differ stay different: segments of a path
+                           are abbreviated from the left, and optional columns go first */
     unsigned
         drop; /* 0: always shown; otherwise the highest goes first when the table does not fit */
     enum as_style style; /* of cells that have none of their own */
@@ -38,6 +40,7 @@ struct as_table {
     size_t n_rows; /* rules not counted */
     size_t n_cells_in_row;
     struct as_arena arena;
+    const char *prefix; /* set by as_table_print(): what all names began with and lost; or NULL */
     bool nomem;
 };
 
@@ -65,10 +68,11 @@ void as_table_bar(struct as_table *t, enum as_style style, double share);
 void as_table_empty(struct as_table *t);
 
 /* Prints within term->width: first shrinkable columns are cut down to their least width, then
- * columns are dropped, and only then do lines grow too long, for a number is never cut. Returns how
- * many columns were dropped, or ASSAY_ERR_NOMEM. */
-AS_MUST_USE int as_table_print(const struct as_table *t, struct as_out *out,
-                               const struct as_term *term, struct assay_error *err);
+ * columns are dropped, and only then do lines grow too long, for a number is never cut. Names of
+ * layers that do not fit lose the prefix that they share. Returns how many columns were dropped, or
+ * ASSAY_ERR_NOMEM. */
+AS_MUST_USE int as_table_print(struct as_table *t, struct as_out *out, const struct as_term *term,
+                               struct assay_error *err);
 
 /* The same cells, whole, as a GitHub table; what Markdown or HTML would take for markup is escaped.
  */

@@ -75,9 +75,9 @@ static void put_totals(struct as_page *page, const struct as_diff *d)
     as_text_ns(before, d->total_ns[0], AS_TIME_AUTO);
     as_text_ns(after, d->total_ns[1], AS_TIME_AUTO);
     format_change(change, d->speedup_percent, "faster", "slower");
-    as_page_line(page, AS_STYLE_NONE, "total time  %s %s %s, %s", before, arrow, after, change);
+    as_page_pair(page, AS_STYLE_NONE, "total time", "%s %s %s, %s", before, arrow, after, change);
     if (!isfinite(d->memory_bytes[0]) || !isfinite(d->memory_bytes[1])) {
-        as_page_line(page, AS_STYLE_DIM, "memory      not recorded in %s",
+        as_page_pair(page, AS_STYLE_DIM, "memory", "not recorded in %s",
                      isfinite(d->memory_bytes[0])   ? "B"
                      : isfinite(d->memory_bytes[1]) ? "A"
                                                     : "either run");
@@ -86,7 +86,7 @@ static void put_totals(struct as_page *page, const struct as_diff *d)
     as_text_bytes(before, d->memory_bytes[0]);
     as_text_bytes(after, d->memory_bytes[1]);
     format_change(change, d->reduction_percent, "less", "more");
-    as_page_line(page, AS_STYLE_NONE, "memory      %s %s %s, %s", before, arrow, after, change);
+    as_page_pair(page, AS_STYLE_NONE, "memory", "%s %s %s, %s", before, arrow, after, change);
 }
 
 static void put_iterations(struct as_page *page, const struct as_diff *d)
@@ -102,10 +102,9 @@ static void put_iterations(struct as_page *page, const struct as_diff *d)
     as_text_ns(text[3], t->shift_low_ns, AS_TIME_AUTO);
     as_text_ns(text[4], t->shift_high_ns, AS_TIME_AUTO);
     format_p(p, t->p);
-    as_page_line(page, AS_STYLE_NONE,
-                 "iteration   %s %s %s (medians), shift %s (95 %% interval %s to %s), p %s",
-                 text[0], as_page_glyph(page, AS_GLYPH_ARROW), text[1], text[2], text[3], text[4],
-                 p);
+    as_page_pair(page, AS_STYLE_NONE, "iteration",
+                 "%s %s %s (medians), shift %s (95 %% interval %s to %s), p %s", text[0],
+                 as_page_glyph(page, AS_GLYPH_ARROW), text[1], text[2], text[3], text[4], p);
 }
 
 static void put_warnings(struct as_page *page, const struct as_diff_report *report)
@@ -185,7 +184,7 @@ static void put_layers(struct as_page *page, const struct as_diff_report *report
     size_t top = report->top ? report->top : TOP;
     struct as_time_column time;
     struct as_table_column columns[] = {
-        {.title = "layer", .may_shrink = true, .min_width = 12},
+        {.title = "layer", .identity = true, .min_width = 12},
         as_column_time(&time, "A", longest(d), AS_TIME_AUTO),
         {.title = "B", .align = AS_ALIGN_RIGHT},
         {.title = "change", .align = AS_ALIGN_RIGHT},

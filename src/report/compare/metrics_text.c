@@ -44,7 +44,7 @@ static size_t rows_of(const struct as_metric_diff *d, size_t top)
 void as_metrics_table(struct as_page *page, const struct as_metric_diff *d, size_t top)
 {
     static const struct as_table_column columns[] = {
-        {.title = "metric", .may_shrink = true, .min_width = 26},
+        {.title = "metric", .identity = true, .min_width = 26},
         {.title = "A", .align = AS_ALIGN_RIGHT},
         {.title = "B", .align = AS_ALIGN_RIGHT},
         {.title = "change", .align = AS_ALIGN_RIGHT},

@@ -37,7 +37,7 @@ static void put_rows(struct as_page *page, const char *heading, const char *titl
                      const struct as_model_rows *rows, size_t top)
 {
     const struct as_table_column columns[] = {
-        {.title = title, .may_shrink = true, .min_width = 12},
+        {.title = title, .identity = true, .min_width = 12},
         {.title = what, .may_shrink = true},
         {.title = "in B"},
         {.title = "what changed"},

@@ -69,7 +69,7 @@ static void put_ranking(struct as_page *page, const struct assay_bottleneck_resu
 {
     struct as_time_column time;
     struct as_table_column columns[] = {
-        {.title = "layer", .may_shrink = true, .min_width = 24},
+        {.title = "layer", .identity = true, .min_width = 24},
         {.title = "share", .align = AS_ALIGN_RIGHT},
         {.title = " ", .min_width = 10, .drop = 3, .style = AS_STYLE_BAR},
         as_column_time(&time, "self", r->n_ranked ? r->ranked[0].self_seconds * 1e9 : 0,

@@ -51,7 +51,7 @@ static void put_curve(struct as_page *page, const struct as_memory_curve *m)
 static void put_layer_memory(struct as_page *page, const struct as_report *report)
 {
     static const struct as_table_column columns[] = {
-        {.title = "layer", .may_shrink = true, .min_width = 12},
+        {.title = "layer", .identity = true, .min_width = 12},
         {.title = "readings", .align = AS_ALIGN_RIGHT},
         {.title = "mean", .align = AS_ALIGN_RIGHT},
         {.title = "std", .align = AS_ALIGN_RIGHT},

@@ -71,7 +71,7 @@ static void put_anomalies(struct as_page *page, const struct as_anomaly_report *
                           const struct assay_anomaly **order, size_t n)
 {
     static const struct as_table_column columns[] = {
-        {.title = "layer", .may_shrink = true, .min_width = 12},
+        {.title = "layer", .identity = true, .min_width = 12},
         {.title = "metric", .may_shrink = true, .min_width = 8},
         {.title = "value", .align = AS_ALIGN_RIGHT},
         {.title = "median before", .align = AS_ALIGN_RIGHT},

@@ -184,6 +184,7 @@ static size_t describe(const struct as_inspect_report *report,
             .id = c,
             .title = looks[c].title,
             .shown = as_inspect_column_kind(c),
+            .identity = c == AS_COLUMN_NAME,
             .may_shrink = as_inspect_column_kind(c) == AS_SHOWN_TEXT && c != AS_COLUMN_DTYPE,
             .min_width = least_width(c),
             /* Columns somebody asked for are not taken away. */

@@ -30,27 +30,26 @@ static void put_decoder(const struct as_inspection *in, struct as_page *page)
 
     if (in->attention_macs && in->costs->forward.macs) {
         as_text_percent(share, (double)in->attention_macs / (double)in->costs->forward.macs);
-        as_page_line(page, AS_STYLE_NONE, "share        %s of the MACs%s", share,
+        as_page_pair(page, AS_STYLE_NONE, "share", "%s of the MACs%s", share,
                      in->projections_known ? ", with its projections" : ", without projections");
     }
     if (!in->kv_bytes_per_token)
         return;
     as_text_bytes(token, (double)in->kv_bytes_per_token);
-    as_page_line(page, AS_STYLE_NONE, "cache        %s a token with %u-bit keys and values", token,
+    as_page_pair(page, AS_STYLE_NONE, "cache", "%s a token with %u-bit keys and values", token,
                  in->options.kv_bits ? in->options.kv_bits : 16);
     if (d->context) {
         as_text_bytes(whole, (double)in->kv_bytes_per_token * (double)d->context);
-        as_page_line(page, AS_STYLE_NONE, "             %s at its context of %llu tokens", whole,
+        as_page_pair(page, AS_STYLE_NONE, NULL, "%s at its context of %llu tokens", whole,
                      (unsigned long long)d->context);
     }
     if (isfinite(in->max_tokens_per_second)) {
         as_text_fixed(rate, in->max_tokens_per_second, 1);
-        as_page_line(page, AS_STYLE_NONE,
-                     "tokens       at most %s a second for one sequence at the bandwidth given",
-                     rate);
+        as_page_pair(page, AS_STYLE_NONE, "tokens",
+                     "at most %s a second for one sequence at the bandwidth given", rate);
         as_text_fixed(rate, in->max_tokens_at_context, 1);
         if (isfinite(in->max_tokens_at_context))
-            as_page_line(page, AS_STYLE_NONE, "             at most %s with a full cache", rate);
+            as_page_pair(page, AS_STYLE_NONE, NULL, "at most %s with a full cache", rate);
     }
 }
 
@@ -58,7 +57,7 @@ int as_inspect_attention(const struct as_inspect_report *report, struct as_page 
                          struct assay_error *err)
 {
     static const struct as_table_column columns[] = {
-        {.title = "attention", .may_shrink = true},
+        {.title = "attention", .identity = true},
         {.title = "kind"},
         {.title = "heads", .align = AS_ALIGN_RIGHT},
         {.title = "width", .align = AS_ALIGN_RIGHT},

@@ -100,7 +100,7 @@ static void put_parameters_line(const struct as_inspection *in, struct as_page *
     if (isfinite(p->compression) && fabs(p->compression - 1) > 0.005)
         (void)snprintf(more + size, sizeof more - size, ", %.2fx below f32 with scales",
                        p->compression);
-    as_page_line(page, AS_STYLE_NONE, "parameters   %s, %s%s", count, bytes, more);
+    as_page_pair(page, AS_STYLE_NONE, "parameters", "%s, %s%s", count, bytes, more);
 }
 
 static void put_compute_lines(const struct as_inspection *in, struct as_page *page)
@@ -110,7 +110,7 @@ static void put_compute_lines(const struct as_inspection *in, struct as_page *pa
     char transc[AS_TEXT_HUMAN], back[AS_TEXT_HUMAN], batch[64];
 
     if (!in->model->has_graph) {
-        as_page_line(page, AS_STYLE_DIM, "compute      not known: the file holds weights only");
+        as_page_pair(page, AS_STYLE_DIM, "compute", "not known: the file holds weights only");
         return;
     }
     as_text_si(flops, (double)in->flops, "FLOP");
@@ -119,14 +119,14 @@ static void put_compute_lines(const struct as_inspection *in, struct as_page *pa
     as_text_si(back, (double)in->flops_backward, "FLOP");
     (void)snprintf(batch, sizeof batch, "for a batch of %llu",
                    (unsigned long long)in->costs->batch);
-    as_page_line(page, AS_STYLE_NONE, "compute      %s, %s%s %s", count_text(macs, c->macs, "MAC"),
+    as_page_pair(page, AS_STYLE_NONE, "compute", "%s, %s%s %s", count_text(macs, c->macs, "MAC"),
                  in->complete ? "" : "at least ", flops, batch);
-    as_page_line(page, AS_STYLE_DIM, "             %s elementwise, %s transcendental; backward %s",
+    as_page_pair(page, AS_STYLE_DIM, NULL, "%s elementwise, %s transcendental; backward %s",
                  element, transc, back);
     if (in->costs->batch > 1 && !in->costs->overflow) {
         as_text_si(flops, (double)in->flops / (double)in->costs->batch, "FLOP");
         as_text_si(macs, (double)c->macs / (double)in->costs->batch, "MAC");
-        as_page_line(page, AS_STYLE_NONE, "per sample   %s, %s", macs, flops);
+        as_page_pair(page, AS_STYLE_NONE, "per sample", "%s, %s", macs, flops);
     }
 }
 
@@ -140,9 +140,9 @@ static void put_memory_line(const struct as_inspection *in, struct as_page *page
     as_text_bytes(naive, (double)in->plan->naive_bytes);
     as_text_bytes(moved, (double)in->bytes_moved);
     as_text_fixed(rate, in->intensity, in->intensity < 10 ? 2 : 1);
-    as_page_line(page, AS_STYLE_NONE, "activations  %s at their peak (%s without reuse)", peak,
+    as_page_pair(page, AS_STYLE_NONE, "activations", "%s at their peak (%s without reuse)", peak,
                  naive);
-    as_page_line(page, AS_STYLE_NONE, "traffic      %s read and written, %s FLOP a byte", moved,
+    as_page_pair(page, AS_STYLE_NONE, "traffic", "%s read and written, %s FLOP a byte", moved,
                  rate[0] ? rate : "-");
 }
 
@@ -152,8 +152,8 @@ static void put_bounds(const struct as_inspection *in, struct as_page *page)
 
     if (isfinite(in->min_seconds)) {
         as_text_ns(time, in->min_seconds * 1e9, AS_TIME_AUTO);
-        as_page_line(page, AS_STYLE_NONE,
-                     "at best      %s at the rates given, weights and ends moved once", time);
+        as_page_pair(page, AS_STYLE_NONE, "at best",
+                     "%s at the rates given, weights and ends moved once", time);
     }
 }
 
@@ -169,13 +169,12 @@ static void put_fit(const struct as_inspection *in, struct as_page *page)
     as_text_bytes(memory, (double)in->options.fit_bytes);
     if (in->fit.value == 0) {
         as_text_bytes(need, (double)in->fit.bytes_at_one);
-        as_page_line(page, AS_STYLE_WARN, "fits         not in %s: %s 1 needs %s", memory, what,
-                     need);
+        as_page_pair(page, AS_STYLE_WARN, "fits", "not in %s: %s 1 needs %s", memory, what, need);
         return;
     }
     as_text_count(value, in->fit.value);
     as_text_bytes(need, (double)in->fit.bytes);
-    as_page_line(page, AS_STYLE_NONE, "fits         %s %s%s in %s%s (needs %s)%s", what,
+    as_page_pair(page, AS_STYLE_NONE, "fits", "%s %s%s in %s%s (needs %s)%s", what,
                  in->fit.at_max && !in->fit.at_context ? "at least " : "", value, memory,
                  in->options.training ? " for training" : "", need,
                  in->fit.at_context ? ": all that the model can take" : "");
@@ -263,7 +262,7 @@ int as_inspect_tensors(const struct as_inspect_report *report, struct as_page *p
 {
     static const struct as_table_column columns[] = {
         {.title = ""},
-        {.title = "tensor", .may_shrink = true},
+        {.title = "tensor", .identity = true},
         {.title = "type"},
         {.title = "shape", .may_shrink = true},
         {.title = "bytes", .align = AS_ALIGN_RIGHT, .drop = 2},

@@ -56,15 +56,15 @@ static void put_speed(const struct as_machine_report *r, struct as_page *page)
 
     as_text_si(low, r->peaks->frequency_hz, "Hz");
     as_text_si(high, r->peaks->vector_hz, "Hz");
-    as_page_line(page, AS_STYLE_NONE, "speed        %s, %s under vectors", low, high);
+    as_page_pair(page, AS_STYLE_NONE, "speed", "%s, %s under vectors", low, high);
     if (!f->min_hz.why && !f->max_hz.why) {
         as_text_si(low, (double)f->min_hz.value, "Hz");
         as_text_si(high, (double)f->max_hz.value, "Hz");
-        as_page_line(page, AS_STYLE_DIM, "             allowed are %s to %s", low, high);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "allowed are %s to %s", low, high);
     }
     if (isfinite(fma))
         (void)snprintf(cycle, sizeof cycle, "%.2f vector multiply-adds a cycle; ", fma);
-    as_page_line(page, AS_STYLE_DIM, "             %sgovernor %s, %s", cycle,
+    as_page_pair(page, AS_STYLE_DIM, NULL, "%sgovernor %s, %s", cycle,
                  f->governor_why ? "not known" : f->governor, turbo[f->turbo]);
 }
 
@@ -87,8 +87,8 @@ static void put_isa(const struct as_machine_report *r, struct as_page *page)
     if (size == 0)
         (void)snprintf(text, sizeof text, "%s",
                        cpu->flags_known ? "none that are known here" : "the kernel does not tell");
-    as_page_line(page, AS_STYLE_NONE, "vectors      %s", text);
-    as_page_line(page, AS_STYLE_NONE, "kernels      %s", as_isa_text(used, &r->topology->isa));
+    as_page_pair(page, AS_STYLE_NONE, "vectors", "%s", text);
+    as_page_pair(page, AS_STYLE_NONE, "kernels", "%s", as_isa_text(used, &r->topology->isa));
 }
 
 static const char *limit_text(char out[AS_TEXT_HUMAN + 16], const struct as_limit *limit,
@@ -113,9 +113,9 @@ static void put_limits(const struct as_machine_report *r, struct as_page *page)
     limit_text(memory, &t->container.memory_bytes, value);
     if (!r->headroom->left.why)
         as_text_bytes(left, (double)r->headroom->left.value);
-    as_page_line(page, AS_STYLE_NONE, "usable       %u processor%s, %s of memory", t->n_usable,
+    as_page_pair(page, AS_STYLE_NONE, "usable", "%u processor%s, %s of memory", t->n_usable,
                  plural(t->n_usable), left);
-    as_page_line(page, AS_STYLE_NONE, "limits       processors %s, memory %s", quota, memory);
+    as_page_pair(page, AS_STYLE_NONE, "limits", "processors %s, memory %s", quota, memory);
 }
 
 static void put_system(const struct as_machine_report *r, struct as_page *page)
@@ -126,8 +126,8 @@ static void put_system(const struct as_machine_report *r, struct as_page *page)
     if (!r->load->load_1.why)
         (void)snprintf(load, sizeof load, "%.2f (1 min), %.2f (5 min), %.2f (15 min)",
                        r->load->load_1.value, r->load->load_5.value, r->load->load_15.value);
-    as_page_line(page, AS_STYLE_NONE, "load         %s before this command", load);
-    as_page_line(page, AS_STYLE_DIM, "system       Linux %s, clock %s, huge pages %s",
+    as_page_pair(page, AS_STYLE_NONE, "load", "%s before this command", load);
+    as_page_pair(page, AS_STYLE_DIM, "system", "Linux %s, clock %s, huge pages %s",
                  t->kernel[0] ? t->kernel : "unknown",
                  t->clock_source[0] ? t->clock_source : "unknown",
                  t->huge_pages[0] ? t->huge_pages : "unknown");
@@ -307,18 +307,17 @@ static void put_noise(const struct as_machine_report *r, struct as_page *page)
     as_text_percent(a, n->median_share);
     as_text_percent(b, n->p95_share);
     as_text_percent(c, n->cv);
-    as_page_line(page, AS_STYLE_NONE,
-                 "floor        %s in the median, %s in 95 of 100 pairs; all runs vary by %s", a, b,
-                 c);
+    as_page_pair(page, AS_STYLE_NONE, "floor",
+                 "%s in the median, %s in 95 of 100 pairs; all runs vary by %s", a, b, c);
     as_text_percent(a, n->interval.low);
     as_text_percent(b, n->interval.high);
     as_text_percent(c, n->resolvable_share);
-    as_page_line(page, AS_STYLE_NONE,
-                 "difference   %s to %s of %s (95 %%, %zu pairs): %s could be told", a, b, kernel,
-                 n->n_pairs, c);
+    as_page_pair(page, AS_STYLE_NONE, "difference",
+                 "%s to %s of %s (95 %%, %zu pairs): %s could be told", a, b, kernel, n->n_pairs,
+                 c);
     as_text_percent(d, n->shares.steal.why ? AS_UNKNOWN : n->shares.steal.value);
     (void)snprintf(a, sizeof a, "%llu", (unsigned long long)n->events.switches_involuntary.value);
-    as_page_line(page, AS_STYLE_DIM, "meanwhile    interrupted %s times, %s of the time stolen",
+    as_page_pair(page, AS_STYLE_DIM, "meanwhile", "interrupted %s times, %s of the time stolen",
                  n->events.switches_involuntary.why ? "-" : a, d);
 }
 
@@ -368,13 +367,13 @@ static void put_origin(const struct as_machine_report *r, struct as_page *page)
         (void)snprintf(age, sizeof age, "%.0f hours", age_ns / 3600e9);
     else
         (void)snprintf(age, sizeof age, "%.0f days", age_ns / 86400e9);
-    as_page_line(page, AS_STYLE_NONE, "clock        %s a reading, %s through the system", clock,
+    as_page_pair(page, AS_STYLE_NONE, "clock", "%s a reading, %s through the system", clock,
                  gettime);
     if (r->from_cache)
-        as_page_line(page, AS_STYLE_DIM,
-                     "peaks        measured %s ago in %s; --fresh measures again", age, took);
+        as_page_pair(page, AS_STYLE_DIM, "peaks", "measured %s ago in %s; --fresh measures again",
+                     age, took);
     else
-        as_page_line(page, AS_STYLE_DIM, "peaks        measured now in %s%s", took,
+        as_page_pair(page, AS_STYLE_DIM, "peaks", "measured now in %s%s", took,
                      p->quick ? ", quickly: lower bounds" : "");
 }
 

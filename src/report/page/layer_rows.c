@@ -65,6 +65,7 @@ void as_page_rows(struct as_page *page, const struct as_layer_rows *rows)
             .title = title[i],
             .align = c->shown <= AS_SHOWN_SPARK ? AS_ALIGN_LEFT : AS_ALIGN_RIGHT,
             .may_shrink = c->may_shrink,
+            .identity = c->identity,
             .min_width = c->min_width,
             .drop = c->drop,
             .style = drawn ? AS_STYLE_BAR : c->style,

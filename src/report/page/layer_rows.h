@@ -26,7 +26,7 @@ struct as_row_column {
     const char *title; /* the unit of times is added */
     enum as_shown shown;
     unsigned drop, min_width; /* as in struct as_table_column */
-    bool may_shrink;
+    bool may_shrink, identity;
     enum as_style style;
     struct as_time_scale scale; /* of times */
 };

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
+#include "base/units.h"
 
-#define LINE_BYTES 2048
+#define LINE_BYTES  2048
+#define PAIR_WIDTH  13 /* of names, with the gap behind them */
+#define PAIR_INDENT 2  /* before names: place for the mark of a warning */
 
 void as_page_open(struct as_page *page, struct as_out *out, const struct as_term *term,
                   bool markdown)
@@ -15,8 +18,19 @@ void as_page_open(struct as_page *page, struct as_out *out, const struct as_term
     *page = (struct as_page){.out = out, .term = term, .markdown = markdown};
 }
 
+/* Ends a table of pairs in Markdown. */
+static void end_pairs(struct as_page *page)
+{
+    if (page->in_pairs) {
+        as_out_text(page->out, " |\n\n");
+        page->blank = true;
+    }
+    page->in_pairs = false;
+}
+
 int as_page_close(struct as_page *page, struct assay_error *err)
 {
+    end_pairs(page);
     as_arena_fini(&page->arena);
     return page->nomem ? as_fail_nomem(err) : ASSAY_OK;
 }
@@ -86,37 +100,79 @@ static void put_styled(struct as_page *page, enum as_style style, const char *te
     as_out_text(page->out, as_term_style_end(page->term, style));
 }
 
-/* The end of the line that begins at `at`: as many words as fit, at least one. */
+/* Whether a word of `size` bytes is a unit that belongs to the number before it. */
+static bool is_unit(const char *word, size_t size)
+{
+    static const char *const units[] = {
+        "%",       "ns",    "us",     "ms",    "s",     "min",       "h",        "B",
+        "KiB",     "MiB",   "GiB",    "TiB",   "k",     "M",         "G",        "FLOP",
+        "MFLOP",   "GFLOP", "FLOP/s", "MMAC",  "GMAC",  "kMAC",      "kFLOP",    "MFLOP/s",
+        "GFLOP/s", "GB/s",  "MB/s",   "CI",    "TFLOP", "GOP/s",     "TFLOP/s",  "FLOP/byte",
+        "W",       "J",     "Hz",     "MHz",   "GHz",   "samples/s", "tokens/s", "MB",
+        "GB",      "kB",    "B/s",    "KiB/s", "MiB/s",
+    };
+
+    while (size > 0 && strchr(",;:).", word[size - 1]))
+        size--;
+    for (size_t i = 0; i < AS_COUNT_OF(units); i++)
+        if (strlen(units[i]) == size && memcmp(word, units[i], size) == 0)
+            return true;
+    return false;
+}
+
+/* The end of the line that begins at `at`: as many words as fit, at least one. A number and its
+ * unit are one word. */
 static size_t line_size(const char *at, size_t width)
 {
     size_t fits = 0, i = 0;
 
     while (at[i]) {
         size_t word = i + strcspn(at + i, " ");
+        size_t next = word + strspn(at + word, " ");
 
+        while (next == word + 1 && strpbrk(at + i, "0123456789") &&
+               strpbrk(at + i, "0123456789") < at + word &&
+               is_unit(at + next, strcspn(at + next, " "))) {
+            word = next + strcspn(at + next, " ");
+            next = word + strspn(at + word, " ");
+        }
         if (fits > 0 && as_utf8_width(at, word) > width)
             return fits;
         fits = word;
-        i = word + strspn(at + word, " ");
+        i = next;
     }
     return fits;
 }
 
-static void put_wrapped(struct as_page *page, enum as_style style, const char *text)
+static void put_blanks(struct as_page *page, size_t n)
+{
+    while (n-- > 0)
+        as_out_char(page->out, ' ');
+}
+
+/* `text` from column `indent` on, where the cursor stands. */
+static void put_hanging(struct as_page *page, enum as_style style, const char *text, size_t indent)
 {
     size_t width = page->wide ? SIZE_MAX : page->term->width;
-    bool first = true;
+    size_t fit = width > indent + AS_TERM_WIDTH_MIN / 2 ? width - indent : AS_TERM_WIDTH_MIN / 2;
 
     while (*text) {
-        size_t indent = first ? 0 : 2;
-        size_t size = line_size(text, width - indent);
+        size_t size = line_size(text, fit);
 
-        as_out_put(page->out, "  ", indent);
         put_styled(page, style, text, size);
         as_out_char(page->out, '\n');
         text += size + strspn(text + size, " ");
-        first = false;
+        if (*text)
+            put_blanks(page, indent);
     }
+}
+
+static void put_wrapped(struct as_page *page, enum as_style style, const char *text)
+{
+    size_t blanks = strspn(text, " ");
+
+    put_blanks(page, blanks);
+    put_hanging(page, style, text + blanks, blanks);
 }
 
 static void put_cut(struct as_page *page, enum as_style style, const char *text)
@@ -138,8 +194,8 @@ static void put_cut(struct as_page *page, enum as_style style, const char *text)
 /* What `text` may be shown as; NULL without memory. */
 static const char *make_safe(struct as_page *page, const char *text)
 {
-    const char *safe =
-        as_utf8_safe(&page->arena, as_page_name(page, text), strlen(as_page_name(page, text)));
+    const char *name = as_page_name(page, text);
+    const char *safe = as_utf8_safe(&page->arena, name, strlen(name));
 
     page->nomem |= !safe;
     page->started = true;
@@ -153,6 +209,7 @@ void as_page_title(struct as_page *page, const char *text)
 
     if (!safe)
         return;
+    end_pairs(page);
     if (page->markdown) {
         as_out_text(page->out, "# ");
         put_markdown(page->out, safe);
@@ -164,6 +221,7 @@ void as_page_title(struct as_page *page, const char *text)
 
 void as_page_heading(struct as_page *page, const char *heading, const char *note)
 {
+    end_pairs(page);
     if (page->started && !page->blank)
         as_out_char(page->out, '\n');
     page->started = true;
@@ -192,9 +250,10 @@ static void put_line(struct as_page *page, enum as_style style, const char *text
 
     if (!safe)
         return;
+    end_pairs(page);
     if (page->markdown) {
         as_out_text(page->out, "- ");
-        put_markdown(page->out, safe);
+        put_markdown(page->out, safe + strspn(safe, " "));
         as_out_char(page->out, '\n');
     } else if (cut) {
         put_cut(page, style, safe);
@@ -225,11 +284,96 @@ void as_page_cut_line(struct as_page *page, enum as_style style, const char *fmt
     put_line(page, style, text, true);
 }
 
+/* A row of the table of pairs stays open: more of its value may follow. */
+static void put_markdown_pair(struct as_page *page, const char *name, const char *value, bool blank)
+{
+    if (name || !page->in_pairs) {
+        if (page->in_pairs)
+            as_out_text(page->out, " |\n");
+        else
+            as_out_text(page->out, blank ? "| | |\n| :- | :- |\n" : "\n| | |\n| :- | :- |\n");
+        as_out_text(page->out, "| ");
+        put_markdown(page->out, name ? name : "");
+        as_out_text(page->out, " | ");
+    } else {
+        as_out_text(page->out, "<br>");
+    }
+    put_markdown(page->out, value);
+    page->in_pairs = true;
+}
+
+void as_page_pair(struct as_page *page, enum as_style style, const char *name, const char *fmt, ...)
+{
+    size_t width = page->pair_width ? page->pair_width : PAIR_WIDTH;
+    bool warns = style == AS_STYLE_WARN || style == AS_STYLE_BAD,
+         blank = !page->started || page->blank;
+    char text[LINE_BYTES];
+    const char *safe;
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    safe = make_safe(page, text);
+    if (!safe)
+        return;
+    if (page->markdown) {
+        put_markdown_pair(page, name, safe, blank);
+        return;
+    }
+    as_out_text(page->out, warns && name ? "! " : "  ");
+    as_out_text(page->out, name ? name : "");
+    put_blanks(page, width > (name ? strlen(name) : 0) ? width - (name ? strlen(name) : 0) : 1);
+    put_hanging(page, style, safe, PAIR_INDENT + width);
+}
+
+#define ITEM_INDENT 3
+
+static void put_item(struct as_page *page, enum as_style style, const char *mark, const char *text)
+{
+    const char *safe = make_safe(page, text);
+
+    if (!safe)
+        return;
+    end_pairs(page);
+    as_out_text(page->out, mark);
+    if (page->markdown) {
+        put_markdown(page->out, safe);
+        as_out_char(page->out, '\n');
+    } else {
+        put_hanging(page, style, safe, ITEM_INDENT);
+    }
+}
+
+void as_page_item(struct as_page *page, enum as_style style, size_t number, const char *fmt, ...)
+{
+    char text[LINE_BYTES], mark[24];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    (void)snprintf(mark, sizeof mark, "%zu. ", number);
+    put_item(page, style, mark, text);
+}
+
+void as_page_item_more(struct as_page *page, enum as_style style, const char *fmt, ...)
+{
+    char text[LINE_BYTES];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    put_item(page, style, page->markdown ? "   - " : "   ", text);
+}
+
 void as_page_table(struct as_page *page, struct as_table *table)
 {
     struct as_term term = *page->term;
     int rc;
 
+    end_pairs(page);
     if (page->wide)
         term.width = AS_TERM_WIDTH_MAX;
     if (page->markdown) {
@@ -243,5 +387,7 @@ void as_page_table(struct as_page *page, struct as_table *table)
     page->nomem |= rc < 0;
     page->started = true;
     page->blank = page->markdown;
+    if (table->prefix)
+        as_page_line(page, AS_STYLE_DIM, "names are below %s", table->prefix);
     as_table_fini(table);
 }

@@ -40,9 +40,11 @@ struct as_page {
     struct as_out *out;         /* borrowed */
     const struct as_term *term; /* borrowed */
     bool markdown;
-    bool wide;    /* lines are neither cut nor wrapped */
-    bool started; /* something stands above: a heading leaves a gap */
-    bool blank;   /* an empty line stands above already */
+    bool wide;           /* lines are neither cut nor wrapped */
+    bool started;        /* something stands above: a heading leaves a gap */
+    bool blank;          /* an empty line stands above already */
+    bool in_pairs;       /* Markdown: a row of a table of pairs is open */
+    unsigned pair_width; /* columns before the values of pairs; 0: the usual ones */
     bool nomem;
     struct as_arena arena;
 };
@@ -60,9 +62,21 @@ void as_page_title(struct as_page *page, const char *text);
 /* Begins a section; `note` stands beside the heading and may be NULL. */
 void as_page_heading(struct as_page *page, const char *heading, const char *note);
 
-/* A sentence, wrapped at the width. */
+/* A sentence, wrapped at the width; lines that follow begin where its text does, after blanks. */
 AS_PRINTF(3, 4)
 void as_page_line(struct as_page *page, enum as_style style, const char *fmt, ...);
+
+/* "latency      p50 7.96 ms": a name and its value, wrapped below the value's beginning; a warning
+ * has a mark. A NULL name continues the value above. Markdown gets a table of two columns. */
+AS_PRINTF(4, 5)
+void as_page_pair(struct as_page *page, enum as_style style, const char *name, const char *fmt,
+                  ...);
+
+/* "1. Try --threads 1": an item of a list, wrapped below its text; more of it follows below. */
+AS_PRINTF(4, 5)
+void as_page_item(struct as_page *page, enum as_style style, size_t number, const char *fmt, ...);
+AS_PRINTF(3, 4)
+void as_page_item_more(struct as_page *page, enum as_style style, const char *fmt, ...);
 
 /* The same on one line, cut in its middle where it is too long. */
 AS_PRINTF(3, 4)

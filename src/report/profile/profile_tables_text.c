@@ -29,7 +29,7 @@ enum column {
 
 static const struct as_row_column looks[] = {
     [NAME] =
-        {.id = NAME, .title = "layer", .shown = AS_SHOWN_TEXT, .min_width = 20, .may_shrink = true},
+        {.id = NAME, .title = "layer", .shown = AS_SHOWN_TEXT, .min_width = 12, .identity = true},
     [OP] = {.id = OP, .title = "op", .shown = AS_SHOWN_TEXT, .drop = 4, .may_shrink = true},
     [STEPS] = {.id = STEPS, .title = "steps", .shown = AS_SHOWN_COUNT, .drop = 6},
     [CALLS] = {.id = CALLS, .title = "calls", .shown = AS_SHOWN_COUNT, .drop = 9},
@@ -265,7 +265,7 @@ static void put_prefill(const struct as_token_run *t, struct as_page *page)
         return;
     as_text_ns(text, t->prompt_ns, AS_TIME_AUTO);
     as_text_si(rate, t->prompt_tokens_per_s, NULL);
-    as_page_line(page, AS_STYLE_NONE, "prefill     %s for %lld tokens: %s tokens/s", text,
+    as_page_pair(page, AS_STYLE_NONE, "prefill", "%s for %lld tokens: %s tokens/s", text,
                  (long long)t->prompt, rate);
 }
 
@@ -287,14 +287,14 @@ static void put_steps(const struct as_token_run *t, struct as_page *page)
                  t->kind == AS_TOKENS_STREAM ? "stream" : "decode", text, what, p95, rate, what,
                  t->n_steps);
     if (t->peak_cache_bytes > 0)
-        as_page_line(page, AS_STYLE_NONE, "state       %s at a context of %lld%s", cache,
+        as_page_pair(page, AS_STYLE_NONE, "state", "%s at a context of %lld%s", cache,
                      (long long)t->steps[t->n_steps - 1].context,
                      t->formula_bytes && t->formula_bytes == t->steps[t->n_steps - 1].cache_bytes
                          ? ", as the formula has it"
                          : "");
     if (isfinite(t->shapes_ns)) {
         as_text_ns(text, t->shapes_ns, AS_TIME_AUTO);
-        as_page_line(page, AS_STYLE_DIM, "            of a step %s go into shapes that grow", text);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "of a step %s go into shapes that grow", text);
     }
     for (size_t i = 0; i < n; i++)
         values[i] = t->steps[t->n_steps * i / n].ns;
@@ -396,7 +396,7 @@ void as_profile_put_memory(const struct as_profile_report *report, struct as_pag
     if (!m->counted)
         return;
     as_text_percent(text, m->efficiency);
-    as_page_line(page, AS_STYLE_NONE, "efficiency   %s of the peak are weights and activations",
+    as_page_pair(page, AS_STYLE_NONE, "efficiency", "%s of the peak are weights and activations",
                  text);
 }
 

@@ -41,21 +41,21 @@ static void put_machine(const struct as_profile_report *report, struct as_page *
 
     as_text_count(nodes, p->data->model.nodes);
     as_text_count(steps, p->n_layers);
-    as_page_line(page, AS_STYLE_NONE, "machine     %.50s, %u of %u threads",
+    as_page_pair(page, AS_STYLE_NONE, "machine", "%.50s, %u of %u threads",
                  as_page_name(page, p->data->topology.cpu.model), p->data->threads,
                  p->data->topology.n_usable);
     if (library)
-        as_page_line(page, AS_STYLE_NONE, "engine      %s; %s nodes run as %s steps", library,
-                     nodes, steps);
+        as_page_pair(page, AS_STYLE_NONE, "engine", "%s; %s nodes run as %s steps", library, nodes,
+                     steps);
     else
-        as_page_line(page, AS_STYLE_NONE,
-                     "engine      kernels in plain C, %s; %s nodes run as %s steps",
+        as_page_pair(page, AS_STYLE_NONE, "engine",
+                     "kernels in plain C, %s; %s nodes run as %s steps",
                      as_isa_name(isa->effective), nodes, steps);
     if (isa->capped_by)
-        as_page_line(page, AS_STYLE_NONE, "            capped at %s by %s; the processor has %s",
+        as_page_pair(page, AS_STYLE_NONE, NULL, "capped at %s by %s; the processor has %s",
                      as_isa_name(isa->effective), isa->capped_by, as_isa_name(isa->hardware));
     if (!library && why && why[0])
-        as_page_line(page, AS_STYLE_WARN, "            no library of kernels: %s",
+        as_page_pair(page, AS_STYLE_WARN, NULL, "no library of kernels: %s",
                      as_page_name(page, why));
 }
 
@@ -87,11 +87,11 @@ static void put_causes(const struct as_latency_run *run, struct as_page *page)
                                  size ? ", " : "", as_cause_text((enum as_cause)i), c->n_outliers);
     }
     if (run->n_outliers)
-        as_page_line(page, AS_STYLE_DIM, "            %zu of %zu runs were outliers%s%s",
-                     run->n_outliers, run->n, size ? ": " : ", for no reason that was seen", line);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "%zu of %zu runs were outliers%s%s", run->n_outliers,
+                     run->n, size ? ": " : ", for no reason that was seen", line);
     if (!run->steady)
-        as_page_line(page, AS_STYLE_WARN,
-                     "            not steady: the times drifted, so the median depends on when");
+        as_page_pair(page, AS_STYLE_WARN, NULL,
+                     "not steady: the times drifted, so the median depends on when");
 }
 
 static void put_latency(const struct as_profile *p, struct as_page *page)
@@ -105,13 +105,13 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
     as_text_ns(low, run->figures.median.interval.low, AS_TIME_AUTO);
     as_text_ns(high, run->figures.median.interval.high, AS_TIME_AUTO);
     if (run->figures.median.interval.reached)
-        as_page_line(page, AS_STYLE_HEADING, "latency     %s a run, 95 %% interval %s to %s",
-                     median, low, high);
+        as_page_pair(page, AS_STYLE_HEADING, "latency", "%s a run, 95 %% interval %s to %s", median,
+                     low, high);
     else
-        as_page_line(page, AS_STYLE_HEADING,
-                     "latency     %s a run; too few runs for an interval of its median", median);
+        as_page_pair(page, AS_STYLE_HEADING, "latency",
+                     "%s a run; too few runs for an interval of its median", median);
     if (run->n_earlier)
-        as_page_line(page, AS_STYLE_NONE, "            %zu earlier runs here differ by %.2g %%%s",
+        as_page_pair(page, AS_STYLE_NONE, NULL, "%zu earlier runs here differ by %.2g %%%s",
                      run->n_earlier, run->earlier_spread * 100,
                      run->widened ? "; the interval holds that" : "");
     size = put_percentile(line, size, sizeof line, "p90", s->percentile[AS_SUMMARY_P90],
@@ -123,8 +123,8 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
     size = put_percentile(line, size, sizeof line, "min", s->min, true);
     size = put_percentile(line, size, sizeof line, "max", s->max, true);
     (void)put_percentile(line, size, sizeof line, "MAD", s->mad, true);
-    as_page_line(page, AS_STYLE_NONE, "            %s", line);
-    as_page_line(page, AS_STYLE_DIM, "            %zu run%s after %llu to warm up", run->n,
+    as_page_pair(page, AS_STYLE_NONE, NULL, "%s", line);
+    as_page_pair(page, AS_STYLE_DIM, NULL, "%zu run%s after %llu to warm up", run->n,
                  run->n == 1 ? "" : "s", (unsigned long long)run->warm_up.runs);
     put_causes(run, page);
 }
@@ -144,7 +144,7 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
         as_text_si(text, p->tokens_per_second, NULL);
         (void)snprintf(tokens, sizeof tokens, "%s tokens/s, ", text);
     }
-    as_page_line(page, AS_STYLE_NONE, "throughput  %s samples/s, %s%s%s, %s moved", rate, tokens,
+    as_page_pair(page, AS_STYLE_NONE, "throughput", "%s samples/s, %s%s%s, %s moved", rate, tokens,
                  p->data->model.complete ? "" : "at least ", flops, moved);
 }
 
@@ -155,10 +155,10 @@ static void put_uncounted(const struct as_profile_memory *m, struct as_page *pag
     as_text_bytes(held, (double)m->held_bytes);
     if (m->planned)
         as_text_bytes(plan, (double)m->planned_bytes);
-    as_page_line(page, AS_STYLE_NONE, "memory      weights %s; activations by the plan: %s", held,
+    as_page_pair(page, AS_STYLE_NONE, "memory", "weights %s; activations by the plan: %s", held,
                  plan);
     if (m->why)
-        as_page_line(page, AS_STYLE_WARN, "            not measured: %s", m->why);
+        as_page_pair(page, AS_STYLE_WARN, NULL, "not measured: %s", m->why);
 }
 
 static void put_counted(const struct as_profile_memory *m, struct as_page *page)
@@ -175,7 +175,7 @@ static void put_counted(const struct as_profile_memory *m, struct as_page *page)
         as_text_bytes(text, (double)m->planned_bytes);
         (void)snprintf(plan, sizeof plan, " (planned %s)", text);
     }
-    as_page_line(page, AS_STYLE_NONE, "memory      %s at its peak: weights %s, activations %s%s",
+    as_page_pair(page, AS_STYLE_NONE, "memory", "%s at its peak: weights %s, activations %s%s",
                  peak, held, active, plan);
 }
 
@@ -204,7 +204,7 @@ static void put_memory(const struct as_profile *p, struct as_page *page)
                                  size ? "; " : "", text, most);
     }
     if (size)
-        as_page_line(page, AS_STYLE_DIM, "            %s", line);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "%s", line);
 }
 
 static void put_shares(const struct as_profile *p, struct as_page *page)
@@ -222,7 +222,7 @@ static void put_shares(const struct as_profile *p, struct as_page *page)
                                  as_bound_name((enum as_bound)b), share);
     }
     if (size)
-        as_page_line(page, AS_STYLE_DIM, "            of the time: %s", line);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "of the time: %s", line);
 }
 
 static void put_roof(const struct as_profile *p, struct as_page *page)
@@ -231,12 +231,12 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     char share[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN], intensity[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN];
 
     if (!p->peaks) {
-        as_page_line(page, AS_STYLE_WARN, "roofline    not known: %s", p->data->why_no_peaks);
+        as_page_pair(page, AS_STYLE_WARN, "roofline", "not known: %s", p->data->why_no_peaks);
         return;
     }
     if (r->bound == AS_BOUND_UNKNOWN) {
-        as_page_line(page, AS_STYLE_WARN,
-                     "roofline    not known: most of the time is in layers that are not counted");
+        as_page_pair(page, AS_STYLE_WARN, "roofline",
+                     "not known: most of the time is in layers that are not counted");
         put_shares(p, page);
         return;
     }
@@ -244,16 +244,16 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     as_text_fixed(intensity, r->intensity, r->intensity < 10 ? 2 : 1);
     as_text_si(peak, as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads), "FLOP/s");
     as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads));
-    as_page_line(page, AS_STYLE_NONE, "roofline    %s, %s FLOP a byte: %s of what its roofs allow",
+    as_page_pair(page, AS_STYLE_NONE, "roofline", "%s, %s FLOP a byte: %s of what its roofs allow",
                  as_roof_text(r), intensity, share);
-    as_page_line(page, AS_STYLE_NONE, "            %s of the f32 peak of %s on %u thread%s", of,
-                 peak, p->data->threads, p->data->threads == 1 ? "" : "s");
+    as_page_pair(page, AS_STYLE_NONE, NULL, "%s of the f32 peak of %s on %u thread%s", of, peak,
+                 p->data->threads, p->data->threads == 1 ? "" : "s");
     if (!p->data->model.complete)
-        as_page_line(page, AS_STYLE_WARN,
-                     "            of the layers that are counted, in their share of the time");
+        as_page_pair(page, AS_STYLE_WARN, NULL,
+                     "of the layers that are counted, in their share of the time");
     if (r->inconsistent)
-        as_page_line(page, AS_STYLE_WARN,
-                     "            more than 100 %% cannot be: counts or peaks are wrong");
+        as_page_pair(page, AS_STYLE_WARN, NULL,
+                     "more than 100 %% cannot be: counts or peaks are wrong");
     put_shares(p, page);
 }
 
@@ -267,10 +267,9 @@ static void put_cost(const struct as_profile *p, struct as_page *page)
     as_text_percent(covered, p->covered_share);
     as_text_percent(low, p->data->cost_low_share);
     as_text_percent(high, p->data->cost_high_share);
-    as_page_line(page, AS_STYLE_DIM, "profiling   costs %s (%s to %s), not in the latency above",
+    as_page_pair(page, AS_STYLE_DIM, "profiling", "costs %s (%s to %s), not in the latency above",
                  share, low, high);
-    as_page_line(page, AS_STYLE_DIM, "            the layers add up to %s of a profiled run",
-                 covered);
+    as_page_pair(page, AS_STYLE_DIM, NULL, "the layers add up to %s of a profiled run", covered);
 }
 
 void as_profile_put_summary(const struct as_profile_report *report, struct as_page *page)

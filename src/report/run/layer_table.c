@@ -83,6 +83,7 @@ static void add_column(struct builder *b, enum as_layer_metric_id id)
         .id = id,
         .title = figure->title,
         .shown = figure->kind,
+        .identity = id == AS_LAYER_METRIC_NAME,
         .may_shrink = figure->kind == AS_SHOWN_TEXT && id != AS_LAYER_METRIC_FLAGS,
         .drop = b->what->only_known ? figure->drop : 0,
         .min_width = id == AS_LAYER_METRIC_NAME       ? NAME_WIDTH

@@ -76,7 +76,7 @@ static void put_thread_layers(const struct as_report *report, struct as_page *pa
     struct as_time_column self, total, mean, max;
     struct as_table_column columns[] = {
         {.title = "thread", .align = AS_ALIGN_RIGHT},
-        {.title = "layer", .may_shrink = true, .min_width = 12},
+        {.title = "layer", .identity = true, .min_width = 12},
         {.title = "calls", .align = AS_ALIGN_RIGHT},
         {.title = "failed", .align = AS_ALIGN_RIGHT, .drop = 2},
         as_column_time(&self, "self", largest, report->options->unit),

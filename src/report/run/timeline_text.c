@@ -55,7 +55,7 @@ static void put_calls(const struct as_report *report, struct as_page *page,
         as_column_time(&sum, "sum", (double)last->cumulative_ns, unit),
         {.title = "thread", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "depth", .align = AS_ALIGN_RIGHT, .drop = 3},
-        {.title = "layer", .may_shrink = true, .min_width = 16},
+        {.title = "layer", .identity = true, .min_width = 16},
         {.title = "status"},
         {.title = "notes", .may_shrink = true, .drop = 1},
     };

@@ -103,23 +103,23 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
                      s->memory_growth, s->compute_growth);
     if (s->knee != SIZE_MAX) {
         as_sweep_setting_text(s, s->knee, setting, sizeof setting);
-        as_page_line(page, AS_STYLE_NONE,
-                     "knee        %s: beyond it doubling gains less than %.0f %% throughput",
+        as_page_pair(page, AS_STYLE_NONE, "knee",
+                     "%s: beyond it doubling gains less than %.0f %% throughput",
                      as_page_name(page, setting), AS_SWEEP_KNEE_GAIN * 100);
     }
     if (s->best != SIZE_MAX) {
         as_sweep_setting_text(s, s->best, setting, sizeof setting);
         as_text_ns(latency, s->rows[s->best].point->figures.summary.median, AS_TIME_AUTO);
         as_text_si(rate, s->rows[s->best].samples_per_second, NULL);
-        as_page_line(page, AS_STYLE_NONE, "best        %s: %s samples/s at %s a run%s",
+        as_page_pair(page, AS_STYLE_NONE, "best", "%s: %s samples/s at %s a run%s",
                      as_page_name(page, setting), rate, latency,
                      isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)
                          ? ", within the limits"
                          : "");
     } else if (isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)) {
-        as_page_line(page, AS_STYLE_WARN, "best        no setting is within the limits");
+        as_page_pair(page, AS_STYLE_WARN, "best", "no setting is within the limits");
     }
-    as_page_line(page, AS_STYLE_NONE, "verdict     %s", s->advice);
+    as_page_pair(page, AS_STYLE_NONE, "verdict", "%s", s->advice);
     for (size_t r = 0; r < s->n_rows; r++)
         if (s->rows[r].drift > drift)
             drift = s->rows[r].drift;

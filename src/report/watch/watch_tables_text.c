@@ -210,7 +210,7 @@ static double share_of(uint64_t part, uint64_t whole)
 static void put_sites(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
-        {.title = "allocated at", .may_shrink = true, .min_width = 36},
+        {.title = "allocated at", .identity = true, .min_width = 36},
         {.title = "kind", .drop = 6},
         {.title = "at peak", .align = AS_ALIGN_RIGHT},
         {.title = "share", .align = AS_ALIGN_RIGHT, .drop = 1},
@@ -219,7 +219,7 @@ static void put_sites(const struct as_watch_view *view, struct as_page *page)
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "temporary", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "grows by/s", .align = AS_ALIGN_RIGHT, .drop = 1},
-        {.title = "layer", .may_shrink = true, .max_width = 24, .drop = 5},
+        {.title = "layer", .identity = true, .max_width = 24, .drop = 5},
     };
     const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_SITES, p->n_heap_places);
@@ -255,7 +255,7 @@ static void put_sites(const struct as_watch_view *view, struct as_page *page)
 static void put_mappings(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
-        {.title = "mapped at", .may_shrink = true, .min_width = 36},
+        {.title = "mapped at", .identity = true, .min_width = 36},
         {.title = "at end", .align = AS_ALIGN_RIGHT},
         {.title = "mapped in all", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 3},
@@ -326,7 +326,7 @@ static void put_stacks(const struct as_watch_view *view, struct as_page *page)
 static void put_layers(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
-        {.title = "layer", .may_shrink = true, .min_width = 16},
+        {.title = "layer", .identity = true, .min_width = 16},
         {.title = "calls", .align = AS_ALIGN_RIGHT},
         {.title = "most within a call", .align = AS_ALIGN_RIGHT},
         {.title = "kept", .align = AS_ALIGN_RIGHT},
@@ -381,7 +381,7 @@ void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page)
 void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
-        {.title = "function", .may_shrink = true, .min_width = 10},
+        {.title = "function", .identity = true, .min_width = 10},
         {.title = "type", .drop = 2},
         {.title = "shape"}, /* a cut one would tell another size */
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 1}, /* no time is a call's without */
