@@ -38,7 +38,7 @@ static const struct as_opt inspect_opts[] = {
      .group = AS_GROUP_VIEW,
      .kind = AS_OPT_WORD,
      .argument = "KEY",
-     .help = "order the layers by KEY instead of as the graph has them",
+     .help = "order the layers by KEY [default: macs on pages, graph in JSON and CSV]",
      .word_at = as_inspect_sort_at},
     {.name = "group",
      .group = AS_GROUP_VIEW,
@@ -231,6 +231,7 @@ static int read_report(const struct as_cmd_line *line, struct as_inspect_report 
     *r = (struct as_inspect_report){
         .top = (size_t)as_opt_number(line, "top", 0),
         .sort = (unsigned)as_opt_word(line, "sort", 0),
+        .sort_given = as_opt_given(line, "sort"),
         .grouping = (enum as_inspect_grouping)as_opt_word(line, "group", AS_GROUP_NONE),
         .wide = as_opt_given(line, "wide"),
         .markdown = as_opt_given(line, "markdown"),

@@ -61,7 +61,7 @@ def same(path, kind):
     assert d["kind"] == kind and len(d["metrics"]) > 5
     check_rows(d["metrics"])
     assert all(r["before"] == r["after"] is not None for r in d["metrics"])
-    assert all(r["verdict"] in (None, "no difference shown") for r in d["metrics"])
+    assert all(r["verdict"] in (None, "no significant difference") for r in d["metrics"])
     assert (d["n_tested"] > 0) == (kind == "operations") and d["slower_percent"] == (0 if d["n_tested"] else None)
 
 

@@ -24,7 +24,7 @@ check "no line is longer than 80 columns" awk 'length > 80 {print; bad = 1} END 
 exits 1 "slower than allowed" "$assay" diff --fail-slower 50 "$tmp/small.assay" "$tmp/large.assay"
 exits 0 "faster is not slower" "$assay" diff --fail-slower 0 "$tmp/large.assay" "$tmp/small.assay"
 exits 0 "the same run" "$assay" diff --fail-slower 0 "$tmp/small.assay" "$tmp/small.assay"
-check "shows no difference" grep -q '^no difference shown in 2 times tested' "$tmp/out"
+check "shows no difference" grep -q '^no significant difference in 2 times tested' "$tmp/out"
 "$assay" diff --markdown "$tmp/small.assay" "$tmp/large.assay" >"$tmp/diff.md"
 check "Markdown has whole tables" "$python" "$here/check_markdown.py" "$tmp/diff.md"
 

@@ -13,7 +13,7 @@ const char *assay_difference_name(enum assay_difference difference)
 {
     static const char *const name[] = {
         [ASSAY_DIFFERENCE_UNKNOWN] = "not tested",
-        [ASSAY_DIFFERENCE_NONE] = "no difference shown",
+        [ASSAY_DIFFERENCE_NONE] = "no significant difference",
         [ASSAY_DIFFERENCE_SHOWN] = "different",
     };
 

@@ -81,26 +81,35 @@ static void find_recompute(struct as_inspection *in)
             .confidence = ASSAY_CONFIDENCE_HIGH});
 }
 
+/* One finding for all layers: they are listed largest first. */
 static void find_quantization(struct as_inspection *in)
 {
-    for (size_t i = 0; i < in->n_quant; i++) {
-        const struct as_quant_candidate *q = &in->quant[i];
-        const struct as_cost_row *row = &in->costs->rows[q->row];
-        const char *name = as_node_label(row->graph, row->node);
-        char bytes[AS_TEXT_HUMAN], saved[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN];
+    uint64_t saved = 0, stored = 0;
+    char weights[AS_TEXT_HUMAN], all[AS_TEXT_HUMAN], most[AS_TEXT_HUMAN];
+    const char *name;
 
-        as_text_bytes(bytes, (double)q->bytes);
-        as_text_bytes(saved, (double)q->saved_bytes);
-        as_text_fixed(rate, q->intensity, q->intensity < 10 ? 2 : 0);
-        add(in, (struct assay_finding){
-                    .rule = "quantize-weights",
-                    .target = name,
-                    .evidence = text_of(in, "%s of weights at %s FLOP/byte; 8 bits save %s", bytes,
-                                        rate[0] ? rate : "-", saved),
-                    .action = text_of(in, "quantize %.100s (%s) to int8", name, row->node->op_name),
-                    .severity = severity_of(in, q->saved_bytes),
-                    .confidence = ASSAY_CONFIDENCE_MEDIUM});
+    if (in->n_quant == 0)
+        return;
+    for (size_t i = 0; i < in->n_quant; i++) {
+        saved += in->quant[i].saved_bytes;
+        stored += in->quant[i].bytes;
     }
+    name = as_node_label(in->costs->rows[in->quant[0].row].graph,
+                         in->costs->rows[in->quant[0].row].node);
+    as_text_bytes(weights, (double)stored);
+    as_text_bytes(all, (double)saved);
+    as_text_bytes(most, (double)in->quant[0].saved_bytes);
+    add(in, (struct assay_finding){
+                .rule = "quantize-weights",
+                .target = name,
+                .finding = text_of(in, "int8 weights save %s", all),
+                .evidence = text_of(
+                    in, "%zu layer%s hold%s %s of f32 or f16 weights; %.100s alone saves %s",
+                    in->n_quant, in->n_quant == 1 ? "" : "s", in->n_quant == 1 ? "s" : "", weights,
+                    name, most),
+                .action = text_of(in, "quantize to int8, beginning with %.100s", name),
+                .severity = severity_of(in, saved),
+                .confidence = ASSAY_CONFIDENCE_MEDIUM});
 }
 
 void as_inspect_recommend(struct as_inspection *in)

@@ -80,9 +80,9 @@ static void advise_batch(struct as_profile *p)
         p,
         &(struct advice){
             "memory-bound-weights",
-            "run more samples at once (--batch): weights are read once a run, whatever the "
-            "batch; or store them in fewer bits",
-            text_of(p, "%s of the time goes into layers that wait for their weights at batch %llu",
+            "increase the batch (--batch): weights are read once per inference, whatever the "
+            "batch; or quantize them",
+            text_of(p, "%s of the time is spent in layers that stream their weights at batch %llu",
                     share, (unsigned long long)p->data->model.batch),
             saved, streaming, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
@@ -102,12 +102,12 @@ static void advise_int8(struct as_profile *p)
     as_text_percent(share, dense);
     advise(p,
            &(struct advice){
-               "quantise-dense-layers",
-               "quantise convolutions and matrix products to 8 bits: they are near the f32 roof, "
-               "so only cheaper arithmetic makes them faster",
+               "quantize-dense-layers",
+               "quantize convolutions and GEMMs to int8, as QDQ ONNX: they are near the f32 "
+               "roofline, so only cheaper arithmetic makes them faster",
                text_of(p,
-                       "%s of the time is dense f32 arithmetic near its roof; the i8 peak of "
-                       "this machine is %.1f times the f32 peak",
+                       "%s of the time is dense f32 arithmetic near the roofline; the int8 peak of "
+                       "this machine is %.1fx the f32 peak",
                        share, i8 / f32),
                dense * (1 - f32 / i8), dense, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
@@ -141,11 +141,14 @@ static void advise_plain_products(struct as_profile *p)
         &(struct advice){
             "plain-products",
             text_of(p,
-                    "%s %.80s with another engine: products like this one run in a plain "
-                    "kernel here, without a library's",
+                    "%s %.80s with another engine: GEMMs and convolutions like it run in plain C "
+                    "here, not in oneDNN",
                     computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->step->name),
-            text_of(p, "%s of the time is spent in such products; the slowest (%.30s) reaches %s",
-                    share, worst->step->op, rate),
+            text_of(
+                p,
+                "%s of the time is spent in plain C GEMMs and convolutions; the slowest (%.30s) "
+                "reaches %s",
+                share, worst->step->op, rate),
             lost > 0 ? lost : AS_UNKNOWN, spent, ASSAY_CONFIDENCE_HIGH, worst->step->name});
 }
 
@@ -172,8 +175,8 @@ static void advise_plain(struct as_profile *p)
         p,
         &(struct advice){
             "plain-kernels",
-            "compare with another engine: operators without a library kernel run in plain C "
-            "here, and their times say more about this engine than about the model",
+            "compare with another engine: operators without a oneDNN kernel run in plain C "
+            "here, and another engine may run them faster",
             text_of(p, "%s of the time is spent in plain C; the slowest of it is %.60s (%.30s, %s)",
                     share, worst->step->name, worst->step->op, own),
             AS_UNKNOWN, spent, ASSAY_CONFIDENCE_MEDIUM, worst->step->name});
@@ -211,11 +214,11 @@ static void advise_overhead(struct as_profile *p)
     as_text_ns(each, share * p->sum_ns / (double)n, AS_TIME_AUTO);
     advise(p, &(struct advice){
                   "overhead",
-                  "give each step more to do: a larger batch, or a graph with fewer and larger "
+                  "give each layer more to do: a larger batch, or a graph with fewer and larger "
                   "operators (fused norms, fused attention)",
                   text_of(p,
-                          "%s of the time is in %zu steps (%s each) that neither arithmetic nor "
-                          "memory explains",
+                          "%s of the time is in %zu layers (%s each) that neither arithmetic nor "
+                          "memory bandwidth explains",
                           text, n, each),
                   AS_UNKNOWN, share, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
@@ -238,11 +241,11 @@ static void advise_elementwise(struct as_profile *p)
     as_text_percent(share, moved);
     advise(p, &(struct advice){
                   "memory-bound-elementwise",
-                  "fuse elementwise operators with what makes their input: they read and write "
+                  "fuse elementwise operators with their producers: they read and write "
                   "every element for little arithmetic",
                   text_of(p,
-                          "%s of the time is in %zu steps without matrix products that move "
-                          "bytes at the speed of memory",
+                          "%s of the time is in %zu layers without MACs that run at memory "
+                          "bandwidth",
                           share, n),
                   AS_UNKNOWN, moved, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
@@ -270,12 +273,13 @@ static void advise_slow_dense(struct as_profile *p)
     advise(p, &(struct advice){
                   "far-below-roof",
                   text_of(p,
-                          "look at %.80s first: of the matrix products and convolutions below "
-                          "half of their roof it costs most",
+                          "start with %.80s: it takes the most time of the GEMMs and convolutions "
+                          "below 50 %% of roofline; try another batch or thread count with "
+                          "assay sweep",
                           worst->step->name),
                   text_of(p,
-                          "it reaches %s of its roof with the kernel %.40s; all such layers "
-                          "together lose %s of the time",
+                          "it reaches %s of roofline with the kernel %.40s; at the roofline "
+                          "all these layers together would save %s of the time",
                           roof, worst->step->kernel, share),
                   lost, lost, ASSAY_CONFIDENCE_MEDIUM, worst->step->name});
 }
@@ -314,14 +318,13 @@ static void advise_threads(struct as_profile *p)
     if (saved < WORTH_THREADS)
         return;
     as_text_percent(share, bound);
-    advise(p,
-           &(struct advice){
-               "more-threads", text_of(p, "use more threads (--threads %u)", most),
-               text_of(p,
-                       "%u thread%s used, and %s of the time is in layers bound by arithmetic or "
-                       "bandwidth of which %u have more",
-                       p->data->threads, p->data->threads == 1 ? " is" : "s are", share, most),
-               saved, bound, ASSAY_CONFIDENCE_MEDIUM, NULL});
+    advise(p, &(struct advice){
+                  "more-threads", text_of(p, "use more threads (--threads %u)", most),
+                  text_of(p,
+                          "%u thread%s used, and %s of the time is in layers bound by compute or "
+                          "bandwidth, of which %u threads have more",
+                          p->data->threads, p->data->threads == 1 ? " is" : "s are", share, most),
+                  saved, bound, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
 static void advise_noise(struct as_profile *p)
@@ -330,15 +333,23 @@ static void advise_noise(struct as_profile *p)
     double width = (f->median.interval.high - f->median.interval.low) / f->summary.median;
     char text[AS_TEXT_HUMAN];
 
-    if (!f->median.interval.reached || !(width > 0.05))
+    if (!f->median.interval.reached || !p->data->latency.steady) {
+        advise(p, &(struct advice){"noisy-machine",
+                                   "stop other work and measure again, or longer (--time): the "
+                                   "other recommendations rest on an unsteady measurement",
+                                   "the iterations do not agree on a p50", AS_UNKNOWN, 1,
+                                   ASSAY_CONFIDENCE_HIGH, NULL});
+        return;
+    }
+    if (!(width > 0.05))
         return;
     as_text_percent(text, width);
     advise(p, &(struct advice){
                   "noisy-machine",
-                  "measure again on a quieter machine or for longer (--time): differences smaller "
-                  "than the interval cannot be told",
-                  text_of(p, "the interval of the median is %s wide", text), AS_UNKNOWN,
-                  fmin(width, 1), ASSAY_CONFIDENCE_HIGH, NULL});
+                  "measure again on a quieter machine or for longer (--time): smaller differences "
+                  "are not significant",
+                  text_of(p, "the 95 %% CI of p50 is %s wide", text), AS_UNKNOWN, fmin(width, 1),
+                  ASSAY_CONFIDENCE_HIGH, NULL});
 }
 
 void as_profile_recommend(struct as_profile *p)

@@ -27,11 +27,16 @@ const char *as_bound_name(enum as_bound bound)
     return (unsigned)bound < AS_BOUND_COUNT ? bound_name[bound] : "unknown";
 }
 
+const char *as_bound_text(enum as_bound bound)
+{
+    return bound == AS_BOUND_OVERHEAD ? "inefficient" : as_bound_name(bound);
+}
+
 const char *as_roof_text(const struct as_roof *roof)
 {
     if (roof->bound == AS_BOUND_MEMORY && (unsigned)roof->level < AS_PEAK_LEVEL_COUNT)
         return memory_text[roof->level];
-    return as_bound_name(roof->bound);
+    return as_bound_text(roof->bound);
 }
 
 /* Bytes over a rate that may not be known; nothing takes no time. */

@@ -52,7 +52,10 @@ void as_roof_find(struct as_roof *out, const struct as_peaks *peaks,
 /* "compute", "memory", "overhead", "unknown". */
 const char *as_bound_name(enum as_bound bound);
 
-/* "memory (L2)", "compute"; for people. */
+/* The same for people: a layer that neither arithmetic nor memory explains is "inefficient". */
+const char *as_bound_text(enum as_bound bound);
+
+/* "memory (L2)", "compute", "inefficient"; for people. */
 const char *as_roof_text(const struct as_roof *roof);
 
 #endif

@@ -320,7 +320,7 @@ static void put_level(struct as_json_writer *w, const void *object)
     as_json_f64(w, 0.95);
 }
 
-static const char *const difference_name[] = {"not tested", "no difference shown", "different"};
+static const char *const difference_name[] = {"not tested", "no significant difference", "different"};
 
 #define S struct assay_speedup_test
 DESCRIBE(as_speedup_test_shape, AS_FIELD_KEY_NAMED(S, "verdict", difference, difference_name),

@@ -137,9 +137,9 @@ static enum as_diff_verdict judge(const struct as_diff *d, const struct as_diff_
         return AS_DIFF_ONLY_A;
     if (!row->in[0])
         return AS_DIFF_ONLY_B;
-    /* Some very long calls may move the sum against all others: then nothing is shown. */
-    if (as_diff_is_shown(&d->options, &row->test) && up == (row->test.shift_ns > 0))
-        return up ? AS_DIFF_SLOWER : AS_DIFF_FASTER;
+    /* What was tested decides: a few stalls may move the sum the other way. */
+    if (as_diff_is_shown(&d->options, &row->test))
+        return row->test.shift_ns > 0 ? AS_DIFF_SLOWER : AS_DIFF_FASTER;
     /* Calls are counted, not measured: that their number changed needs no test. */
     if (row->test.basis != AS_DIFF_ITERATIONS && !(d->per_iteration && row->inside) &&
         row->calls[0] != row->calls[1] && up == (row->calls[1] > row->calls[0]) &&
@@ -190,7 +190,11 @@ static void sum_up(struct as_diff *d)
         d->n_calls_tested += row->test.basis == AS_DIFF_CALLS;
         d->n_whole += row->whole;
         all += fabs(row->change_ns);
-        shown += row->verdict == AS_DIFF_SAME ? 0 : row->change_ns;
+        /* A sum that stalls moved against the test counts for neither. */
+        if (row->verdict == AS_DIFF_SLOWER || row->verdict == AS_DIFF_FASTER)
+            shown += (row->verdict == AS_DIFF_SLOWER) == (row->change_ns > 0) ? row->change_ns : 0;
+        else
+            shown += row->verdict == AS_DIFF_SAME ? 0 : row->change_ns;
     }
     for (size_t i = 0; i < d->n_rows; i++)
         d->row[i].change_share = as_diff_ratio(fabs(d->row[i].change_ns), all);

@@ -264,7 +264,7 @@ static const char *difference(const struct as_bench_row *row)
     if (!isfinite(row->time_ratio.low))
         return "";
     if (row->time_ratio.low <= 1 && row->time_ratio.high >= 1)
-        return "no difference shown";
+        return "no significant difference";
     return row->time_ratio.value < 1 ? "faster" : "slower";
 }
 

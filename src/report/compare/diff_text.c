@@ -50,15 +50,14 @@ static void put_verdict(struct as_page *page, const struct as_diff *d)
 
     if (isnan(d->slower_percent) && d->n_rows && !d->n_common)
         as_page_line(page, AS_STYLE_WARN,
-                     "the two have no layer in common: only their total time and memory are "
-                     "compared");
+                     "A and B have no layer in common: only total time and memory are compared");
     else if (isnan(d->slower_percent))
         as_page_line(page, AS_STYLE_WARN,
-                     "nothing to test: neither layers nor iterations are in both runs");
+                     "nothing to test: A and B share neither layers nor iterations");
     else if (d->verdict == AS_DIFF_SAME)
-        as_page_line(page, AS_STYLE_NONE, "no difference shown");
+        as_page_line(page, AS_STYLE_NONE, "no significant difference");
     else if (d->whole.basis == AS_DIFF_ITERATIONS)
-        as_page_line(page, style, "B is %s: an iteration takes %.1f %% %s",
+        as_page_line(page, style, "B is %s: p50 of an iteration takes %.1f %% %s",
                      as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
                      d->slower_percent > 0 ? "more" : "less");
     else
@@ -75,7 +74,8 @@ static void put_totals(struct as_page *page, const struct as_diff *d)
     as_text_ns(before, d->total_ns[0], AS_TIME_AUTO);
     as_text_ns(after, d->total_ns[1], AS_TIME_AUTO);
     format_change(change, d->speedup_percent, "faster", "slower");
-    as_page_pair(page, AS_STYLE_NONE, "total time", "%s %s %s, %s", before, arrow, after, change);
+    as_page_pair(page, AS_STYLE_NONE, "total time", "%s %s %s, %s (stalls included)", before, arrow,
+                 after, change);
     if (!isfinite(d->memory_bytes[0]) || !isfinite(d->memory_bytes[1])) {
         as_page_pair(page, AS_STYLE_DIM, "memory", "not recorded in %s",
                      isfinite(d->memory_bytes[0])   ? "B"
@@ -102,8 +102,8 @@ static void put_iterations(struct as_page *page, const struct as_diff *d)
     as_text_ns(text[3], t->shift_low_ns, AS_TIME_AUTO);
     as_text_ns(text[4], t->shift_high_ns, AS_TIME_AUTO);
     format_p(p, t->p);
-    as_page_pair(page, AS_STYLE_NONE, "iteration",
-                 "%s %s %s (medians), shift %s (95 %% interval %s to %s), p %s", text[0],
+    as_page_pair(page, AS_STYLE_NONE, "p50",
+                 "%s %s %s per iteration, shift %s (95 %% CI %s to %s), p %s", text[0],
                  as_page_glyph(page, AS_GLYPH_ARROW), text[1], text[2], text[3], text[4], p);
 }
 
@@ -113,25 +113,23 @@ static void put_warnings(struct as_page *page, const struct as_diff_report *repo
 
     for (int k = 0; k < 2; k++) {
         if (report->broken[k])
-            as_page_line(page, AS_STYLE_WARN, "%c %s: only what is left of it is compared", 'A' + k,
+            as_page_line(page, AS_STYLE_WARN, "%c is %s: only its intact part is compared", 'A' + k,
                          report->broken[k]);
     }
     if (d->n_calls_tested)
-        as_page_line(page, AS_STYLE_WARN,
-                     "layers tested by their calls: %zu; calls of one run are alike, so what they "
-                     "show holds within this pair of runs",
-                     d->n_calls_tested);
+        as_page_line(
+            page, AS_STYLE_WARN,
+            "%zu layers are tested by their calls: calls of one run resemble each other, so "
+            "the verdict holds for this pair of runs only",
+            d->n_calls_tested);
     if (d->n_whole)
         as_page_line(page, AS_STYLE_WARN,
-                     "layers compared together with the layers inside them, for want of self time "
-                     "by call in a file: %zu",
+                     "%zu layers are compared by total time: a run holds no self time per call",
                      d->n_whole);
     if (d->n_tested < d->n_rows)
-        as_page_line(
-            page, AS_STYLE_DIM,
-            "layers that cannot be tested, for want of 9 calls or iterations in both runs: "
-            "%zu",
-            d->n_rows - d->n_tested);
+        as_page_line(page, AS_STYLE_DIM,
+                     "%zu layers have fewer than 9 calls or iterations in a run and are not tested",
+                     d->n_rows - d->n_tested);
 }
 
 /* ---- layers ---- */
@@ -149,24 +147,52 @@ static void put_calls(struct as_table *t, struct as_page *page, const struct as_
                         after);
 }
 
-static void put_row(struct as_table *t, struct as_page *page, const struct as_time_column *time,
-                    const struct as_diff_row *row)
+/* "+3.9 % (+1.5 to +6.0)" of the median of A; of totals without a test. */
+static void put_shift(struct as_table *t, const struct as_diff_row *row)
 {
+    const struct as_diff_test *test = &row->test;
+
+    if (test->basis != AS_DIFF_NONE && test->median_ns[0] > 0)
+        as_table_printf(t, AS_STYLE_NONE, "%+.1f %% (%+.1f to %+.1f)", 100 * test->relative,
+                        100 * test->shift_low_ns / test->median_ns[0],
+                        100 * test->shift_high_ns / test->median_ns[0]);
+    else if (isfinite(row->change))
+        as_table_printf(t, AS_STYLE_NONE, "%+.1f %% of total", 100 * row->change);
+    else
+        as_table_text(t, AS_STYLE_NONE, "-");
+}
+
+/* Why a small p does not make a difference. */
+static const char *note_on(const struct as_diff *d, const struct as_diff_row *row)
+{
+    if (row->verdict == AS_DIFF_SAME && row->test.q < 0.05 &&
+        fabs(row->test.relative) < d->options.threshold)
+        return "below --threshold";
+    if ((row->verdict == AS_DIFF_SLOWER && row->change_ns < 0) ||
+        (row->verdict == AS_DIFF_FASTER && row->change_ns > 0))
+        return "total moved the other way: stalls";
+    return "";
+}
+
+static void put_row(struct as_table *t, struct as_page *page, const struct as_diff *d,
+                    const struct as_time_column *time, const struct as_diff_row *row)
+{
+    bool tested = row->test.basis != AS_DIFF_NONE;
     char text[CHANGE_TEXT];
 
     as_table_row(t);
     as_table_text(t, AS_STYLE_NONE, as_page_name(page, row->name));
-    as_cell_time(t, time, row->time_ns[0]);
-    as_cell_time(t, time, row->time_ns[1]);
-    if (isfinite(row->change))
-        as_table_printf(t, AS_STYLE_NONE, "%+.1f %%", 100 * row->change);
-    else
-        as_table_text(t, AS_STYLE_NONE, "-");
+    as_cell_time(t, time, tested ? row->test.median_ns[0] : row->time_ns[0]);
+    as_cell_time(t, time, tested ? row->test.median_ns[1] : row->time_ns[1]);
+    put_shift(t, row);
     as_cell_share(t, row->change_share);
     put_calls(t, page, row);
     format_p(text, row->test.q);
     as_table_text(t, AS_STYLE_NONE, text);
-    as_table_text(t, verdict_style[row->verdict], as_diff_verdict_name(row->verdict));
+    as_table_text(t, verdict_style[row->verdict],
+                  row->verdict == AS_DIFF_SAME ? "not significant"
+                                               : as_diff_verdict_name(row->verdict));
+    as_table_text(t, AS_STYLE_DIM, note_on(d, row));
 }
 
 static double longest(const struct as_diff *d)
@@ -174,7 +200,9 @@ static double longest(const struct as_diff *d)
     double most = 0;
 
     for (size_t i = 0; i < d->n_rows; i++)
-        most = fmax(most, fmax(d->row[i].time_ns[0], d->row[i].time_ns[1]));
+        for (int k = 0; k < 2; k++)
+            most = fmax(most, d->row[i].test.basis != AS_DIFF_NONE ? d->row[i].test.median_ns[k]
+                                                                   : d->row[i].time_ns[k]);
     return most;
 }
 
@@ -185,24 +213,25 @@ static void put_layers(struct as_page *page, const struct as_diff_report *report
     struct as_time_column time;
     struct as_table_column columns[] = {
         {.title = "layer", .identity = true, .min_width = 12},
-        as_column_time(&time, "A", longest(d), AS_TIME_AUTO),
-        {.title = "B", .align = AS_ALIGN_RIGHT},
-        {.title = "change", .align = AS_ALIGN_RIGHT},
-        {.title = "of changes", .align = AS_ALIGN_RIGHT, .drop = 1},
-        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 2},
-        {.title = "p", .align = AS_ALIGN_RIGHT},
-        {.title = "B is"},
+        as_column_time(&time, "p50 A", longest(d), AS_TIME_AUTO),
+        {.title = "p50 B", .align = AS_ALIGN_RIGHT},
+        {.title = "shift (95 % CI)", .align = AS_ALIGN_RIGHT},
+        {.title = "of change", .align = AS_ALIGN_RIGHT, .drop = 4},
+        {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 5},
+        {.title = "p", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "verdict"},
+        {.title = "", .drop = 1},
     };
     struct as_table t;
 
     if (d->n_rows == 0)
         return;
     as_page_heading(page, "Layers",
-                    d->per_iteration ? "self time of an iteration; p corrected for many layers"
-                                     : "self time of the run; p corrected for many layers");
+                    d->per_iteration ? "self time per iteration; p adjusted (Benjamini-Hochberg)"
+                                     : "self time; p adjusted (Benjamini-Hochberg)");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < d->n_rows && i < top; i++)
-        put_row(&t, page, &time, &d->row[i]);
+        put_row(&t, page, d, &time, &d->row[i]);
     as_page_table(page, &t);
     if (d->n_rows > top)
         as_page_line(page, AS_STYLE_DIM, "%s %zu more", as_page_glyph(page, AS_GLYPH_ELLIPSIS),

@@ -91,7 +91,8 @@ static void put_verdict(struct as_page *page, const struct as_metric_diff *d)
     if (d->n_tested == 0)
         as_page_line(page, AS_STYLE_WARN, "nothing to test: no samples of a time are in both runs");
     else if (n_slower + n_faster == 0)
-        as_page_line(page, AS_STYLE_NONE, "no difference shown in %zu times tested", d->n_tested);
+        as_page_line(page, AS_STYLE_NONE, "no significant difference in %zu times tested",
+                     d->n_tested);
     else
         as_page_line(
             page, n_slower ? AS_STYLE_BAD : AS_STYLE_GOOD,

@@ -235,7 +235,7 @@ static int put_layers(const struct as_inspect_report *report, struct as_page *pa
         as_page_line(page, AS_STYLE_NONE, "There are no layers.");
         return ASSAY_OK;
     }
-    lines.n = report->top ? report->top : 40;
+    lines.n = report->top ? report->top : 20;
     lines.n = lines.n < n ? lines.n : n;
     lines.line = as_arena_zero(&page->arena, lines.n + 1, sizeof *lines.line);
     if (!lines.line)
@@ -260,16 +260,32 @@ static int put_groups(const struct as_inspect_report *report, struct as_page *pa
     return ASSAY_OK;
 }
 
+/* The place of "macs" among the sort keys. */
+static unsigned sort_by_macs(void)
+{
+    unsigned i = 0;
+
+    while (as_inspect_sort_at(i) && strcmp(as_inspect_sort_at(i), "macs") != 0)
+        i++;
+    return as_inspect_sort_at(i) ? i : 0;
+}
+
 int as_inspect_layers(const struct as_inspect_report *report, struct as_page *page,
                       struct assay_error *err)
 {
-    static const char *const by[] = {"", "by operator", "by scope",
-                                     "by the first parts of the name", "scopes in scopes"};
+    static const char *const by[] = {"", "by operator", "by module",
+                                     "by the first parts of the name", "module tree"};
     bool grouped = report->grouping != AS_GROUP_NONE;
+    struct as_inspect_report largest = *report;
     char note[80];
 
     if (!report->in->model->has_graph)
         return ASSAY_OK;
+    if (!grouped && !report->sort_given && report->in->costs->forward.macs > 0) {
+        largest.sort = sort_by_macs();
+        as_page_heading(page, "Largest layers", "by MACs; --sort graph for graph order");
+        return put_layers(&largest, page, err);
+    }
     (void)snprintf(note, sizeof note, "%s%s%s%s%s", by[report->grouping], grouped ? ", " : "",
                    report->sort ? "sorted by " : "in ", as_inspect_sort_at(report->sort),
                    report->sort ? "" : " order");

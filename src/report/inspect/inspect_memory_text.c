@@ -77,7 +77,7 @@ int as_inspect_memory(const struct as_inspect_report *report, struct as_page *pa
     (void)err;
     if (!in->model->has_graph || plan->n_steps == 0)
         return ASSAY_OK;
-    as_page_heading(page, "Memory", "live activations over the run, planned");
+    as_page_heading(page, "Memory", "live activations over one inference, planned");
     as_text_bytes(peak, (double)plan->peak_bytes);
     as_text_bytes(planned, (double)plan->arena_bytes);
     as_text_bytes(naive, (double)plan->naive_bytes);

@@ -101,6 +101,7 @@ struct as_inspect_report {
     uint32_t sections; /* bit by section; 0: the usual ones */
     size_t top;        /* rows; 0: what suits */
     unsigned sort;     /* place among AS_INSPECT_SORTS */
+    bool sort_given;   /* otherwise pages show the largest layers first */
     enum as_inspect_grouping grouping;
     unsigned depth;
     unsigned column[AS_COLUMN_COUNT * 2];

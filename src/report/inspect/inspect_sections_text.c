@@ -120,7 +120,7 @@ int as_inspect_parameters(const struct as_inspect_report *report, struct as_page
     (void)err;
     if (p->n_params == 0)
         return ASSAY_OK;
-    as_page_heading(page, "Parameters", "each number once");
+    as_page_heading(page, "Parameters", "shared tensors counted once");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int i = 0; i < AS_ROLE_COUNT; i++) {
         if (!p->by_role[i].tensors)

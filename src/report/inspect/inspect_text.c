@@ -107,10 +107,10 @@ static void put_compute_lines(const struct as_inspection *in, struct as_page *pa
 {
     const struct as_cost *c = &in->costs->forward;
     char macs[COUNT_TEXT], flops[AS_TEXT_HUMAN], element[AS_TEXT_HUMAN];
-    char transc[AS_TEXT_HUMAN], back[AS_TEXT_HUMAN], batch[64];
+    char transc[AS_TEXT_HUMAN], back[AS_TEXT_HUMAN], batch[64], short_macs[AS_TEXT_HUMAN];
 
     if (!in->model->has_graph) {
-        as_page_pair(page, AS_STYLE_DIM, "compute", "not known: the file holds weights only");
+        as_page_pair(page, AS_STYLE_DIM, "compute", "unknown: the file holds weights only");
         return;
     }
     as_text_si(flops, (double)in->flops, "FLOP");
@@ -119,8 +119,10 @@ static void put_compute_lines(const struct as_inspection *in, struct as_page *pa
     as_text_si(back, (double)in->flops_backward, "FLOP");
     (void)snprintf(batch, sizeof batch, "for a batch of %llu",
                    (unsigned long long)in->costs->batch);
-    as_page_pair(page, AS_STYLE_NONE, "compute", "%s, %s%s %s", count_text(macs, c->macs, "MAC"),
-                 in->complete ? "" : "at least ", flops, batch);
+    as_text_count(macs, c->macs);
+    as_text_si(short_macs, (double)c->macs, "MAC");
+    as_page_pair(page, AS_STYLE_NONE, "compute", "%s%s MACs (%s), %s %s",
+                 in->complete ? "" : "at least ", macs, short_macs, flops, batch);
     as_page_pair(page, AS_STYLE_DIM, NULL, "%s elementwise, %s transcendental; backward %s",
                  element, transc, back);
     if (in->costs->batch > 1 && !in->costs->overflow) {
@@ -140,9 +142,10 @@ static void put_memory_line(const struct as_inspection *in, struct as_page *page
     as_text_bytes(naive, (double)in->plan->naive_bytes);
     as_text_bytes(moved, (double)in->bytes_moved);
     as_text_fixed(rate, in->intensity, in->intensity < 10 ? 2 : 1);
-    as_page_pair(page, AS_STYLE_NONE, "activations", "%s at their peak (%s without reuse)", peak,
-                 naive);
-    as_page_pair(page, AS_STYLE_NONE, "traffic", "%s read and written, %s FLOP a byte", moved,
+    as_page_pair(page, AS_STYLE_NONE, "activations", "peak %s (%s without reuse), before fusion",
+                 peak, naive);
+    as_page_pair(page, AS_STYLE_NONE, "traffic",
+                 "%s read and written; arithmetic intensity %s FLOP/byte", moved,
                  rate[0] ? rate : "-");
 }
 
@@ -153,7 +156,7 @@ static void put_bounds(const struct as_inspection *in, struct as_page *page)
     if (isfinite(in->min_seconds)) {
         as_text_ns(time, in->min_seconds * 1e9, AS_TIME_AUTO);
         as_page_pair(page, AS_STYLE_NONE, "at best",
-                     "%s at the rates given, weights and ends moved once", time);
+                     "%s at the given rates, with weights, inputs and outputs moved once", time);
     }
 }
 
@@ -194,11 +197,11 @@ int as_inspect_summary(const struct as_inspect_report *report, struct as_page *p
             "! not everything is counted: %zu layer%s of unknown operators, %zu of unknown shape",
             c->n_unknown_ops, c->n_unknown_ops == 1 ? "" : "s", c->n_unknown_shapes);
     if (!c->times_known)
-        as_page_line(
-            page, AS_STYLE_WARN,
-            "! a branch or a loop depends on data: the costlier branch and one round are counted");
+        as_page_line(page, AS_STYLE_WARN,
+                     "! a branch or a loop depends on data: the costlier branch and one iteration "
+                     "are counted");
     if (c->overflow)
-        as_page_line(page, AS_STYLE_WARN, "! some counts pass 2^64 and are cut there");
+        as_page_line(page, AS_STYLE_WARN, "! some counts exceed 2^64 and are limited to it");
     put_parameters_line(in, page);
     put_compute_lines(in, page);
     put_memory_line(in, page);
@@ -286,6 +289,12 @@ int as_inspect_tensors(const struct as_inspect_report *report, struct as_page *p
     return ASSAY_OK;
 }
 
+/* Whether the sentence names the node itself. */
+static bool names_node(const struct as_finding *f)
+{
+    return !f->node || (f->text && strstr(f->text, f->node));
+}
+
 int as_inspect_findings(const struct as_inspect_report *report, struct as_page *page,
                         struct assay_error *err)
 {
@@ -305,7 +314,7 @@ int as_inspect_findings(const struct as_inspect_report *report, struct as_page *
             (void)snprintf(times, sizeof times, " (%llu times)", (unsigned long long)f->times);
         as_page_line(page, style, "%s %s%s%s%s%s",
                      style == AS_STYLE_WARN ? "!" : as_page_glyph(page, AS_GLYPH_BULLET),
-                     f->node ? as_page_name(page, f->node) : "", f->node ? ": " : "",
+                     names_node(f) ? "" : as_page_name(page, f->node), names_node(f) ? "" : ": ",
                      as_page_name(page, f->text), times, "");
     }
     if (in->model->n_findings > shown)
@@ -317,10 +326,10 @@ int as_inspect_findings(const struct as_inspect_report *report, struct as_page *
     as_page_findings(page, NULL, in->recommendations, in->n_recommendations);
     if (!in->model->has_graph)
         as_page_line(page, AS_STYLE_NONE,
-                     "%s the file holds weights only: layers, costs and activations are not known",
+                     "%s the file holds weights only: layers, costs and activations are unknown",
                      as_page_glyph(page, AS_GLYPH_BULLET));
     else if (in->model->n_findings == 0 && in->n_recommendations == 0)
-        as_page_line(page, AS_STYLE_NONE, "nothing: every layer is counted");
+        as_page_line(page, AS_STYLE_NONE, "no findings");
     return ASSAY_OK;
 }
 

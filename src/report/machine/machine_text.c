@@ -303,21 +303,22 @@ static void put_noise(const struct as_machine_report *r, struct as_page *page)
     if (!n)
         return;
     as_text_ns(kernel, n->kernel_ns, AS_TIME_AUTO);
-    as_page_heading(page, "Noise", "the same kernel timed as A and as B, in turns");
+    as_page_heading(page, "Noise", "the same kernel timed as A and as B, interleaved");
     as_text_percent(a, n->median_share);
     as_text_percent(b, n->p95_share);
     as_text_percent(c, n->cv);
     as_page_pair(page, AS_STYLE_NONE, "floor",
-                 "%s in the median, %s in 95 of 100 pairs; all runs vary by %s", a, b, c);
+                 "median %s, p95 %s of the pairs; all samples vary by %s", a, b, c);
     as_text_percent(a, n->interval.low);
     as_text_percent(b, n->interval.high);
     as_text_percent(c, n->resolvable_share);
     as_page_pair(page, AS_STYLE_NONE, "difference",
-                 "%s to %s of %s (95 %%, %zu pairs): %s could be told", a, b, kernel, n->n_pairs,
-                 c);
+                 "95 %% CI %s to %s of %s over %zu pairs; minimum detectable difference %s", a, b,
+                 kernel, n->n_pairs, c);
     as_text_percent(d, n->shares.steal.why ? AS_UNKNOWN : n->shares.steal.value);
     (void)snprintf(a, sizeof a, "%llu", (unsigned long long)n->events.switches_involuntary.value);
-    as_page_pair(page, AS_STYLE_DIM, "meanwhile", "interrupted %s times, %s of the time stolen",
+    as_page_pair(page, AS_STYLE_DIM, "meanwhile",
+                 "%s context switches, %s of the time stolen by the hypervisor",
                  n->events.switches_involuntary.why ? "-" : a, d);
 }
 
@@ -340,11 +341,12 @@ static void put_finding(const struct assay_finding *finding, struct as_page *pag
 static void put_findings(const struct as_machine_report *r, struct as_page *page)
 {
     const struct as_fitness *f = r->fitness;
+    const char *verdict = f->n_warnings ? "Not fit to measure now" : "Fit to measure";
     char note[64];
 
     (void)snprintf(note, sizeof note, "%zu warning%s, %zu note%s", f->n_warnings,
                    plural((unsigned)f->n_warnings), f->n_notes, plural((unsigned)f->n_notes));
-    as_page_heading(page, "Fit to measure", note);
+    as_page_heading(page, verdict, note);
     for (size_t i = 0; i < f->n; i++)
         put_finding(&f->findings[i], page);
 }
@@ -367,7 +369,7 @@ static void put_origin(const struct as_machine_report *r, struct as_page *page)
         (void)snprintf(age, sizeof age, "%.0f hours", age_ns / 3600e9);
     else
         (void)snprintf(age, sizeof age, "%.0f days", age_ns / 86400e9);
-    as_page_pair(page, AS_STYLE_NONE, "clock", "%s a reading, %s through the system", clock,
+    as_page_pair(page, AS_STYLE_NONE, "clock", "%s per read, %s through clock_gettime", clock,
                  gettime);
     if (r->from_cache)
         as_page_pair(page, AS_STYLE_DIM, "peaks", "measured %s ago in %s; --fresh measures again",
@@ -384,6 +386,8 @@ int as_machine_page(const struct as_machine_report *report, struct as_out *out,
 
     as_page_open(&page, out, term, report->markdown);
     put_title(report, &page);
+    put_findings(report, &page);
+    as_page_heading(&page, "Machine", NULL);
     put_isa(report, &page);
     put_speed(report, &page);
     put_limits(report, &page);
@@ -394,6 +398,5 @@ int as_machine_page(const struct as_machine_report *report, struct as_out *out,
     put_legend(&page);
     put_ridges(report, &page);
     put_noise(report, &page);
-    put_findings(report, &page);
     return as_page_close(&page, err);
 }

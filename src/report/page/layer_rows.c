@@ -3,8 +3,31 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
+
+void as_op_short(char *out, size_t capacity, const char *op, const char *fused)
+{
+    static const struct {
+        const char *full, *brief;
+    } names[] = {
+        {"Normalization", "Norm"},      {"AveragePool", "AvgPool"},
+        {"QuantizeLinear", "Quantize"}, {"quantizeLinear", "quantize"},
+        {"MultiHeadAttention", "MHA"},  {"DEPTHWISE_CONV_2D", "DW_CONV_2D"},
+    };
+    char *found;
+
+    (void)snprintf(out, capacity, "%s%s", op, fused);
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++) {
+        size_t size = strlen(names[i].full), brief = strlen(names[i].brief);
+
+        while ((found = strstr(out, names[i].full)) != NULL) {
+            memcpy(found, names[i].brief, brief);
+            memmove(found + brief, found + size, strlen(found + size) + 1);
+        }
+    }
+}
 
 static void put_figure(struct as_table *t, const struct as_row_column *c,
                        const struct as_row_cell *cell)

@@ -49,6 +49,9 @@ struct as_layer_rows {
                 struct as_row_cell *cell);
 };
 
+/* "BatchNorm+Relu": an operator and what is fused into it, with the usual short names. */
+void as_op_short(char *out, size_t capacity, const char *op, const char *fused);
+
 void as_page_rows(struct as_page *page, const struct as_layer_rows *rows);
 
 #endif

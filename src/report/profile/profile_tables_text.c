@@ -30,8 +30,13 @@ enum column {
 static const struct as_row_column looks[] = {
     [NAME] =
         {.id = NAME, .title = "layer", .shown = AS_SHOWN_TEXT, .min_width = 12, .identity = true},
-    [OP] = {.id = OP, .title = "op", .shown = AS_SHOWN_TEXT, .drop = 4, .may_shrink = true},
-    [STEPS] = {.id = STEPS, .title = "steps", .shown = AS_SHOWN_COUNT, .drop = 6},
+    [OP] = {.id = OP,
+            .title = "op",
+            .shown = AS_SHOWN_TEXT,
+            .drop = 1,
+            .min_width = 12,
+            .may_shrink = true},
+    [STEPS] = {.id = STEPS, .title = "layers", .shown = AS_SHOWN_COUNT, .drop = 6},
     [CALLS] = {.id = CALLS, .title = "calls", .shown = AS_SHOWN_COUNT, .drop = 9},
     [SELF] = {.id = SELF, .title = "self", .shown = AS_SHOWN_TIME},
     [SHARE] = {.id = SHARE, .title = "share", .shown = AS_SHOWN_SHARE},
@@ -42,10 +47,10 @@ static const struct as_row_column looks[] = {
                     .drop = 5,
                     .style = AS_STYLE_DIM},
     [GFLOPS] = {.id = GFLOPS, .title = "GFLOP/s", .shown = AS_SHOWN_RATE},
-    [GBPS] = {.id = GBPS, .title = "GB/s", .shown = AS_SHOWN_RATE, .drop = 3},
+    [GBPS] = {.id = GBPS, .title = "GB/s", .shown = AS_SHOWN_RATE, .drop = 4},
     [BYTES] = {.id = BYTES, .title = "bytes", .shown = AS_SHOWN_BYTES, .drop = 7},
-    [BOUND] = {.id = BOUND, .title = "bound by", .shown = AS_SHOWN_TEXT},
-    [OF_ROOF] = {.id = OF_ROOF, .title = "of roof", .shown = AS_SHOWN_SHARE},
+    [BOUND] = {.id = BOUND, .title = "bound by", .shown = AS_SHOWN_TEXT, .drop = 3},
+    [OF_ROOF] = {.id = OF_ROOF, .title = "roofline", .shown = AS_SHOWN_SHARE},
     [KERNEL] = {.id = KERNEL,
                 .title = "kernel",
                 .shown = AS_SHOWN_TEXT,
@@ -98,6 +103,23 @@ static void make_whole(struct as_row_cell *cell, uint64_t n)
     cell->text = cell->line;
 }
 
+/* The layers that decide: above a tenth of the time, and above a twentieth. */
+static enum as_style hot_style(const struct lines *lines, double share)
+{
+    if (!lines->layers)
+        return AS_STYLE_NONE;
+    return share >= 0.1 ? AS_STYLE_BAD : share >= 0.05 ? AS_STYLE_WARN : AS_STYLE_NONE;
+}
+
+static enum as_style roof_style(const struct as_roof *roof)
+{
+    if (roof->inconsistent)
+        return AS_STYLE_BAD;
+    return roof->roof_fraction >= 0.6   ? AS_STYLE_GOOD
+           : roof->roof_fraction <= 0.3 ? AS_STYLE_WARN
+                                        : AS_STYLE_NONE;
+}
+
 static void get_cell(void *user, size_t row, const struct as_row_column *column,
                      struct as_row_cell *cell)
 {
@@ -112,7 +134,7 @@ static void get_cell(void *user, size_t row, const struct as_row_column *column,
         break;
     case OP:
         if (step)
-            (void)snprintf(cell->line, sizeof cell->line, "%s%s", step->op, step->fused);
+            as_op_short(cell->line, sizeof cell->line, step->op, step->fused);
         cell->text = cell->line;
         break;
     case STEPS:
@@ -123,8 +145,12 @@ static void get_cell(void *user, size_t row, const struct as_row_column *column,
         break;
     case SELF:
         make_time(cell, l.self_ns, column->scale.unit);
+        cell->style = hot_style(lines, l.share);
         break;
     case SHARE:
+        cell->style = hot_style(lines, l.share);
+        cell->number = l.share;
+        break;
     case BAR:
         cell->number = l.share;
         break;
@@ -145,7 +171,7 @@ static void get_cell(void *user, size_t row, const struct as_row_column *column,
         break;
     case OF_ROOF:
         cell->number = l.counted ? l.roof.roof_fraction : AS_UNKNOWN;
-        cell->style = l.roof.inconsistent ? AS_STYLE_WARN : AS_STYLE_NONE;
+        cell->style = roof_style(&l.roof);
         break;
     case KERNEL:
         cell->text = step ? step->kernel : NULL;
@@ -204,7 +230,7 @@ void as_profile_put_ops(const struct as_profile_report *report, struct as_page *
 
 void as_profile_put_scopes(const struct as_profile_report *report, struct as_page *page)
 {
-    put_groups(report, page, "By part of the name", "scope", report->profile->scopes,
+    put_groups(report, page, "By module", "module", report->profile->scopes,
                report->profile->n_scopes);
 }
 
@@ -247,7 +273,7 @@ void as_profile_put_slowest(const struct as_profile_report *report, struct as_pa
     as_text_ns(high, layer->max_ns, AS_TIME_AUTO);
     as_text_percent(share, layer->share);
     as_page_heading(page, "Slowest layer", NULL);
-    as_page_line(page, AS_STYLE_NONE, "%s (%s%s): %s, %s of a run, between %s and %s",
+    as_page_line(page, AS_STYLE_NONE, "%s (%s%s): %s, %s of an inference, from %s to %s",
                  as_page_name(page, layer->step->name), layer->step->op, layer->step->fused, median,
                  share, low, high);
     if (!page->markdown) {
@@ -265,8 +291,8 @@ static void put_prefill(const struct as_token_run *t, struct as_page *page)
         return;
     as_text_ns(text, t->prompt_ns, AS_TIME_AUTO);
     as_text_si(rate, t->prompt_tokens_per_s, NULL);
-    as_page_pair(page, AS_STYLE_NONE, "prefill", "%s for %lld tokens: %s tokens/s", text,
-                 (long long)t->prompt, rate);
+    as_page_pair(page, AS_STYLE_NONE, "prefill", "%s for a prompt of %lld tokens: %s tokens/s",
+                 text, (long long)t->prompt, rate);
 }
 
 static void put_steps(const struct as_token_run *t, struct as_page *page)
@@ -294,7 +320,7 @@ static void put_steps(const struct as_token_run *t, struct as_page *page)
                          : "");
     if (isfinite(t->shapes_ns)) {
         as_text_ns(text, t->shapes_ns, AS_TIME_AUTO);
-        as_page_pair(page, AS_STYLE_DIM, NULL, "of a step %s go into shapes that grow", text);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "%s of each step is spent on growing shapes", text);
     }
     for (size_t i = 0; i < n; i++)
         values[i] = t->steps[t->n_steps * i / n].ns;
@@ -318,19 +344,19 @@ void as_profile_put_decoder(const struct as_profile_report *report, struct as_pa
     put_steps(t, page);
     if (t->shortened)
         as_page_line(page, AS_STYLE_DIM,
-                     "a text as long as usual fails: a prompt of %lld and %zu tokens more were run",
+                     "the usual length fails: measured with a prompt of %lld tokens and %zu more",
                      (long long)t->prompt, t->n_steps);
     if (t->kind == AS_TOKENS_FIXED)
         as_page_line(page, AS_STYLE_DIM,
                      "the file fixes its shapes: decoding is measured at this one context");
     if (t->kind != AS_TOKENS_WHOLE)
         return;
-    as_page_line(page, AS_STYLE_WARN, "no cache: every new token computes the whole text again");
+    as_page_line(page, AS_STYLE_WARN,
+                 "no KV cache: every new token computes the entire text again");
     if (t->whole_macs && t->cached_macs) {
         as_text_si(whole, (double)t->whole_macs, "MAC");
         as_text_si(alone, (double)t->cached_macs, "MAC");
-        as_page_line(page, AS_STYLE_DIM,
-                     "%s for a text of %lld tokens, where a cache would need %s", whole,
+        as_page_line(page, AS_STYLE_DIM, "%s for a text of %lld tokens; with a KV cache %s", whole,
                      (long long)t->prompt, alone);
     }
 }
@@ -363,32 +389,32 @@ void as_profile_put_memory(const struct as_profile_report *report, struct as_pag
     struct as_table t;
     char text[AS_TEXT_HUMAN];
 
-    as_page_heading(page, "Memory", "planned, and measured in a run that keeps tensors apart");
+    as_page_heading(page, "Memory",
+                    "planned, and measured in an inference that keeps tensors apart");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     put_kind(&t, "parameters", m->parameter_bytes, "as the model stores them");
     put_kind(&t, "weights held", m->held_bytes, "as the engine keeps them: packed, folded");
     if (m->counted)
-        put_kind(&t, "activations", m->activation_bytes, "measured: the most alive together");
+        put_kind(&t, "activations", m->activation_bytes, "measured: peak live");
     else if (m->why)
-        as_page_line(page, AS_STYLE_WARN, "memory of a run was not measured: %s", m->why);
+        as_page_line(page, AS_STYLE_WARN, "memory was not measured: %s", m->why);
     if (m->planned)
         put_kind(&t, "planned", m->planned_bytes,
-                 !m->counted                               ? "activations, by the plan"
-                 : m->planned_bytes == m->activation_bytes ? "the same, by the plan: equal"
-                                                           : "the same, by the plan");
+                 !m->counted                               ? "planned peak of activations"
+                 : m->planned_bytes == m->activation_bytes ? "planned peak: equal"
+                                                           : "planned peak");
     else
         as_page_line(page, AS_STYLE_DIM,
-                     "sizes depend on data, so there is no plan to hold the measurement against");
+                     "sizes depend on data, so no plan can be compared with the measurement");
     if (m->counted) {
         put_kind(&t, "workspace", m->workspace_bytes, "of kernels, while they run");
-        put_kind(&t, "state", m->kv_cache_bytes, "goes from one run into the next");
-        put_kind(&t, "peak", m->peak_bytes, "of all these at once");
+        put_kind(&t, "state", m->kv_cache_bytes, "recurrent state, KV cache");
+        put_kind(&t, "peak", m->peak_bytes, "of all these together");
     }
     if (m->rss_known) {
-        put_kind(&t, "resident before", m->base_rss_bytes,
-                 "program and libraries, without the model");
-        put_kind(&t, "resident", m->rss_bytes, "after the runs");
-        put_kind(&t, "resident at most", m->peak_rss_bytes,
+        put_kind(&t, "RSS before", m->base_rss_bytes, "program and libraries, without the model");
+        put_kind(&t, "RSS", m->rss_bytes, "after the inferences");
+        put_kind(&t, "peak RSS", m->peak_rss_bytes,
                  m->peak_rss_fresh ? "while prepared, timed and profiled"
                                    : "since the program began");
     }

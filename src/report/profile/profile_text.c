@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text/text.h"
+#include "base/units.h"
 #include "report/profile/profile_report.h"
 
 const char *as_profile_section_at(size_t i)
@@ -27,8 +28,8 @@ static void put_title(const struct as_profile *p, struct as_page *page)
     as_text_si(macs, (double)p->data->model.macs, "MAC");
     as_text_si(flops, (double)p->data->model.flops, "FLOP");
     as_page_title(page, p->data->model.path);
-    as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s a run at batch %llu", params,
-                 bytes, p->data->model.complete ? "" : "at least ", macs, flops,
+    as_page_line(page, AS_STYLE_DIM, "%s parameters (%s), %s%s, %s per inference at batch %llu",
+                 params, bytes, p->data->model.complete ? "" : "at least ", macs, flops,
                  (unsigned long long)p->data->model.batch);
 }
 
@@ -41,36 +42,30 @@ static void put_machine(const struct as_profile_report *report, struct as_page *
 
     as_text_count(nodes, p->data->model.nodes);
     as_text_count(steps, p->n_layers);
-    as_page_pair(page, AS_STYLE_NONE, "machine", "%.50s, %u of %u threads",
+    as_page_line(page, AS_STYLE_DIM,
+                 "%.50s, %u of %u threads; %s%s; %s nodes executed as %s layers",
                  as_page_name(page, p->data->topology.cpu.model), p->data->threads,
-                 p->data->topology.n_usable);
-    if (library)
-        as_page_pair(page, AS_STYLE_NONE, "engine", "%s; %s nodes run as %s steps", library, nodes,
-                     steps);
-    else
-        as_page_pair(page, AS_STYLE_NONE, "engine",
-                     "kernels in plain C, %s; %s nodes run as %s steps",
-                     as_isa_name(isa->effective), nodes, steps);
+                 p->data->topology.n_usable, library ? library : "plain C kernels, ",
+                 library ? "" : as_isa_name(isa->effective), nodes, steps);
     if (isa->capped_by)
-        as_page_pair(page, AS_STYLE_NONE, NULL, "capped at %s by %s; the processor has %s",
+        as_page_pair(page, AS_STYLE_NONE, "ISA", "capped at %s by %s; the CPU has %s",
                      as_isa_name(isa->effective), isa->capped_by, as_isa_name(isa->hardware));
     if (!library && why && why[0])
-        as_page_pair(page, AS_STYLE_WARN, NULL, "no library of kernels: %s",
+        as_page_pair(page, AS_STYLE_WARN, "engine", "oneDNN is not used: %s",
                      as_page_name(page, why));
 }
 
-/* "p90 55.1 ms": what the runs do not carry is a dash. */
+/* "p90 55.1 ms", or "p99 ~58 ms" where there are too few iterations for it. */
 static size_t put_percentile(char *line, size_t size, size_t capacity, const char *name, double ns,
                              bool supported)
 {
-    char text[AS_TEXT_HUMAN] = "-";
+    char text[AS_TEXT_HUMAN];
 
-    if (supported)
-        as_text_ns(text, ns, AS_TIME_AUTO);
-    if (size >= capacity)
+    if (!isfinite(ns) || size >= capacity)
         return size;
-    return size +
-           (size_t)snprintf(line + size, capacity - size, "%s%s %s", size ? ", " : "", name, text);
+    as_text_ns(text, ns, AS_TIME_AUTO);
+    return size + (size_t)snprintf(line + size, capacity - size, "%s%s %s%s", size ? ", " : "",
+                                   name, supported ? "" : "~", text);
 }
 
 static void put_causes(const struct as_latency_run *run, struct as_page *page)
@@ -83,49 +78,66 @@ static void put_causes(const struct as_latency_run *run, struct as_page *page)
 
         if (c->suspected && size < sizeof line)
             size +=
-                (size_t)snprintf(line + size, sizeof line - size, "%s%s in %zu of them",
-                                 size ? ", " : "", as_cause_text((enum as_cause)i), c->n_outliers);
+                (size_t)snprintf(line + size, sizeof line - size, "%s%s in %zu", size ? ", " : "",
+                                 as_cause_text((enum as_cause)i), c->n_outliers);
     }
     if (run->n_outliers)
-        as_page_pair(page, AS_STYLE_DIM, NULL, "%zu of %zu runs were outliers%s%s", run->n_outliers,
-                     run->n, size ? ": " : ", for no reason that was seen", line);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "%zu outlier%s%s%s", run->n_outliers,
+                     run->n_outliers == 1 ? "" : "s", size ? ": " : ", cause unknown", line);
     if (!run->steady)
-        as_page_pair(page, AS_STYLE_WARN, NULL,
-                     "not steady: the times drifted, so the median depends on when");
+        as_page_pair(page, AS_STYLE_WARN, "unsteady",
+                     "the times drifted during the measurement, so p50 depends on when it was "
+                     "taken; stop other work and measure again");
+}
+
+static void put_percentiles(const struct as_summary *s, struct as_page *page)
+{
+    static const struct {
+        const char *name;
+        int percentile;
+    } shown[] = {{"p90", AS_SUMMARY_P90}, {"p95", AS_SUMMARY_P95}, {"p99", AS_SUMMARY_P99}};
+    char line[300] = "";
+    size_t size = 0;
+    bool few = false;
+
+    for (size_t i = 0; i < AS_COUNT_OF(shown); i++) {
+        bool supported = s->supported[shown[i].percentile];
+
+        size = put_percentile(line, size, sizeof line, shown[i].name,
+                              s->percentile[shown[i].percentile], supported);
+        few |= !supported && isfinite(s->percentile[shown[i].percentile]);
+    }
+    size = put_percentile(line, size, sizeof line, "min", s->min, true);
+    (void)put_percentile(line, size, sizeof line, "max", s->max, true);
+    as_page_pair(page, AS_STYLE_NONE, NULL, "%s", line);
+    if (few)
+        as_page_pair(page, AS_STYLE_DIM, NULL, "~ too few iterations for this percentile");
 }
 
 static void put_latency(const struct as_profile *p, struct as_page *page)
 {
     const struct as_latency_run *run = &p->data->latency;
     const struct as_summary *s = &run->figures.summary;
-    char median[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN], line[300] = "";
-    size_t size = 0;
+    char median[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN];
 
     as_text_ns(median, s->median, AS_TIME_AUTO);
     as_text_ns(low, run->figures.median.interval.low, AS_TIME_AUTO);
     as_text_ns(high, run->figures.median.interval.high, AS_TIME_AUTO);
     if (run->figures.median.interval.reached)
-        as_page_pair(page, AS_STYLE_HEADING, "latency", "%s a run, 95 %% interval %s to %s", median,
-                     low, high);
+        as_page_pair(page, AS_STYLE_HEADING, "latency", "p50 %s (95 %% CI %s to %s)", median, low,
+                     high);
     else
         as_page_pair(page, AS_STYLE_HEADING, "latency",
-                     "%s a run; too few runs for an interval of its median", median);
+                     "p50 %s; no 95 %% CI: too few independent iterations", median);
+    put_percentiles(s, page);
     if (run->n_earlier)
-        as_page_pair(page, AS_STYLE_NONE, NULL, "%zu earlier runs here differ by %.2g %%%s",
-                     run->n_earlier, run->earlier_spread * 100,
-                     run->widened ? "; the interval holds that" : "");
-    size = put_percentile(line, size, sizeof line, "p90", s->percentile[AS_SUMMARY_P90],
-                          s->supported[AS_SUMMARY_P90]);
-    size = put_percentile(line, size, sizeof line, "p95", s->percentile[AS_SUMMARY_P95],
-                          s->supported[AS_SUMMARY_P95]);
-    size = put_percentile(line, size, sizeof line, "p99", s->percentile[AS_SUMMARY_P99],
-                          s->supported[AS_SUMMARY_P99]);
-    size = put_percentile(line, size, sizeof line, "min", s->min, true);
-    size = put_percentile(line, size, sizeof line, "max", s->max, true);
-    (void)put_percentile(line, size, sizeof line, "MAD", s->mad, true);
-    as_page_pair(page, AS_STYLE_NONE, NULL, "%s", line);
-    as_page_pair(page, AS_STYLE_DIM, NULL, "%zu run%s after %llu to warm up", run->n,
-                 run->n == 1 ? "" : "s", (unsigned long long)run->warm_up.runs);
+        as_page_pair(page, AS_STYLE_NONE, NULL,
+                     "%zu earlier profile%s of this model differ by %.2g %%%s", run->n_earlier,
+                     run->n_earlier == 1 ? "" : "s", run->earlier_spread * 100,
+                     run->widened ? "; the CI includes that" : "");
+    as_page_pair(page, AS_STYLE_DIM, NULL, "%zu iteration%s after %llu warm-up iteration%s", run->n,
+                 run->n == 1 ? "" : "s", (unsigned long long)run->warm_up.runs,
+                 run->warm_up.runs == 1 ? "" : "s");
     put_causes(run, page);
 }
 
@@ -144,21 +156,20 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
         as_text_si(text, p->tokens_per_second, NULL);
         (void)snprintf(tokens, sizeof tokens, "%s tokens/s, ", text);
     }
-    as_page_pair(page, AS_STYLE_NONE, "throughput", "%s samples/s, %s%s%s, %s moved", rate, tokens,
+    as_page_pair(page, AS_STYLE_NONE, "throughput", "%s samples/s, %s%s%s, %s", rate, tokens,
                  p->data->model.complete ? "" : "at least ", flops, moved);
 }
 
 static void put_uncounted(const struct as_profile_memory *m, struct as_page *page)
 {
-    char held[AS_TEXT_HUMAN], plan[AS_TEXT_HUMAN] = "not known";
+    char held[AS_TEXT_HUMAN], plan[AS_TEXT_HUMAN] = "unknown";
 
     as_text_bytes(held, (double)m->held_bytes);
     if (m->planned)
         as_text_bytes(plan, (double)m->planned_bytes);
-    as_page_pair(page, AS_STYLE_NONE, "memory", "weights %s; activations by the plan: %s", held,
-                 plan);
+    as_page_pair(page, AS_STYLE_NONE, "memory", "weights %s; planned activations %s", held, plan);
     if (m->why)
-        as_page_pair(page, AS_STYLE_WARN, NULL, "not measured: %s", m->why);
+        as_page_pair(page, AS_STYLE_WARN, "memory", "not measured: %s", m->why);
 }
 
 static void put_counted(const struct as_profile_memory *m, struct as_page *page)
@@ -175,8 +186,8 @@ static void put_counted(const struct as_profile_memory *m, struct as_page *page)
         as_text_bytes(text, (double)m->planned_bytes);
         (void)snprintf(plan, sizeof plan, " (planned %s)", text);
     }
-    as_page_pair(page, AS_STYLE_NONE, "memory", "%s at its peak: weights %s, activations %s%s",
-                 peak, held, active, plan);
+    as_page_pair(page, AS_STYLE_NONE, "memory", "peak %s: weights %s, activations %s%s", peak, held,
+                 active, plan);
 }
 
 static void put_memory(const struct as_profile *p, struct as_page *page)
@@ -195,12 +206,13 @@ static void put_memory(const struct as_profile *p, struct as_page *page)
     }
     if (m->counted && m->kv_cache_bytes) {
         as_text_bytes(text, (double)m->kv_cache_bytes);
-        size += (size_t)snprintf(line + size, sizeof line - size, ", state %s", text);
+        size += (size_t)snprintf(line + size, sizeof line - size,
+                                 ", recurrent state and KV cache %s", text);
     }
     if (m->rss_known) {
         as_text_bytes(text, (double)m->rss_bytes);
         as_text_bytes(most, (double)m->peak_rss_bytes);
-        size += (size_t)snprintf(line + size, sizeof line - size, "%sresident %s, at most %s",
+        size += (size_t)snprintf(line + size, sizeof line - size, "%sRSS %s, peak %s",
                                  size ? "; " : "", text, most);
     }
     if (size)
@@ -219,10 +231,10 @@ static void put_shares(const struct as_profile *p, struct as_page *page)
             continue;
         as_text_percent(share, p->bound_share[b]);
         size += (size_t)snprintf(line + size, sizeof line - size, "%s%s %s", size ? ", " : "",
-                                 as_bound_name((enum as_bound)b), share);
+                                 as_bound_text((enum as_bound)b), share);
     }
     if (size)
-        as_page_pair(page, AS_STYLE_DIM, NULL, "of the time: %s", line);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "by time: %s", line);
 }
 
 static void put_roof(const struct as_profile *p, struct as_page *page)
@@ -231,12 +243,12 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     char share[AS_TEXT_HUMAN], peak[AS_TEXT_HUMAN], intensity[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN];
 
     if (!p->peaks) {
-        as_page_pair(page, AS_STYLE_WARN, "roofline", "not known: %s", p->data->why_no_peaks);
+        as_page_pair(page, AS_STYLE_WARN, "roofline", "unknown: %s", p->data->why_no_peaks);
         return;
     }
     if (r->bound == AS_BOUND_UNKNOWN) {
         as_page_pair(page, AS_STYLE_WARN, "roofline",
-                     "not known: most of the time is in layers that are not counted");
+                     "unknown: most of the time is in layers whose cost is not counted");
         put_shares(p, page);
         return;
     }
@@ -244,16 +256,15 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     as_text_fixed(intensity, r->intensity, r->intensity < 10 ? 2 : 1);
     as_text_si(peak, as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads), "FLOP/s");
     as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads));
-    as_page_pair(page, AS_STYLE_NONE, "roofline", "%s, %s FLOP a byte: %s of what its roofs allow",
-                 as_roof_text(r), intensity, share);
+    as_page_pair(page, AS_STYLE_NONE, "roofline",
+                 "%s of roofline; bound by %s; arithmetic intensity %s FLOP/byte", share,
+                 as_roof_text(r), intensity);
     as_page_pair(page, AS_STYLE_NONE, NULL, "%s of the f32 peak of %s on %u thread%s", of, peak,
                  p->data->threads, p->data->threads == 1 ? "" : "s");
     if (!p->data->model.complete)
-        as_page_pair(page, AS_STYLE_WARN, NULL,
-                     "of the layers that are counted, in their share of the time");
+        as_page_pair(page, AS_STYLE_WARN, NULL, "of the layers whose cost is counted");
     if (r->inconsistent)
-        as_page_pair(page, AS_STYLE_WARN, NULL,
-                     "more than 100 %% cannot be: counts or peaks are wrong");
+        as_page_pair(page, AS_STYLE_WARN, NULL, "above 100 %%: a count or a peak is wrong");
     put_shares(p, page);
 }
 
@@ -267,9 +278,14 @@ static void put_cost(const struct as_profile *p, struct as_page *page)
     as_text_percent(covered, p->covered_share);
     as_text_percent(low, p->data->cost_low_share);
     as_text_percent(high, p->data->cost_high_share);
-    as_page_pair(page, AS_STYLE_DIM, "profiling", "costs %s (%s to %s), not in the latency above",
-                 share, low, high);
-    as_page_pair(page, AS_STYLE_DIM, NULL, "the layers add up to %s of a profiled run", covered);
+    if (p->data->cost_low_share <= 0 && p->data->cost_high_share >= 0)
+        as_page_pair(page, AS_STYLE_DIM, "profiling", "overhead below %s, not in the latency",
+                     high);
+    else
+        as_page_pair(page, AS_STYLE_DIM, "profiling",
+                     "overhead %s (95 %% CI %s to %s), not in the latency", share, low, high);
+    as_page_pair(page, AS_STYLE_DIM, NULL, "the layers add up to %s of a profiled inference",
+                 covered);
 }
 
 void as_profile_put_summary(const struct as_profile_report *report, struct as_page *page)

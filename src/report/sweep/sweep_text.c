@@ -11,6 +11,8 @@
 #include "report/machine/machine_report.h"
 #include "report/page/page.h"
 
+#define AS_SWEEP_MAX_DRIFT 0.3 /* above it the passes contradict any verdict */
+
 static void put_fixed(struct as_table *t, double value)
 {
     char text[AS_TEXT_HUMAN];
@@ -19,7 +21,7 @@ static void put_fixed(struct as_table *t, double value)
         as_table_text(t, AS_STYLE_DIM, "-");
         return;
     }
-    as_text_fixed(text, value, value < 1 ? 4 : value < 100 ? 2 : value < 1000 ? 1 : 0);
+    as_text_fixed(text, value, value < 1 ? 3 : value < 100 ? 2 : value < 1000 ? 1 : 0);
     as_table_text(t, AS_STYLE_NONE, text);
 }
 
@@ -80,7 +82,7 @@ static void put_law(struct as_page *page, const char *what, const struct as_powe
     if (isfinite(law->error))
         (void)snprintf(error, sizeof error, " %s %.2f", as_page_glyph(page, AS_GLYPH_PLUSMINUS),
                        law->error);
-    as_page_line(page, AS_STYLE_NONE, "%-11s grows as %s to the power %.2f%s", what,
+    as_page_pair(page, AS_STYLE_NONE, what, "grows as %s to the power %.2f%s",
                  as_page_name(page, axis), law->exponent, error);
 }
 
@@ -98,20 +100,19 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
     put_law(page, "work", &s->work, axis);
     put_law(page, "memory", &s->memory, axis);
     if (isfinite(s->memory_growth) && s->n_rows > 1)
-        as_page_line(page, AS_STYLE_NONE,
-                     "from first to last memory grows %.2f times, the rate of computing %.2f times",
+        as_page_line(page, AS_STYLE_NONE, "first to last: memory %.2fx, throughput %.2fx",
                      s->memory_growth, s->compute_growth);
     if (s->knee != SIZE_MAX) {
         as_sweep_setting_text(s, s->knee, setting, sizeof setting);
         as_page_pair(page, AS_STYLE_NONE, "knee",
-                     "%s: beyond it doubling gains less than %.0f %% throughput",
+                     "%s: beyond it, doubling gains less than %.0f %% throughput",
                      as_page_name(page, setting), AS_SWEEP_KNEE_GAIN * 100);
     }
     if (s->best != SIZE_MAX) {
         as_sweep_setting_text(s, s->best, setting, sizeof setting);
         as_text_ns(latency, s->rows[s->best].point->figures.summary.median, AS_TIME_AUTO);
         as_text_si(rate, s->rows[s->best].samples_per_second, NULL);
-        as_page_pair(page, AS_STYLE_NONE, "best", "%s: %s samples/s at %s a run%s",
+        as_page_pair(page, AS_STYLE_NONE, "best", "%s: %s samples/s at p50 %s%s",
                      as_page_name(page, setting), rate, latency,
                      isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)
                          ? ", within the limits"
@@ -119,15 +120,16 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
     } else if (isfinite(s->max_latency_ns) || isfinite(s->max_memory_bytes)) {
         as_page_pair(page, AS_STYLE_WARN, "best", "no setting is within the limits");
     }
-    as_page_pair(page, AS_STYLE_NONE, "verdict", "%s", s->advice);
     for (size_t r = 0; r < s->n_rows; r++)
         if (s->rows[r].drift > drift)
             drift = s->rows[r].drift;
+    if (drift <= AS_SWEEP_MAX_DRIFT)
+        as_page_pair(page, AS_STYLE_NONE, "verdict", "%s", s->advice);
     if (drift > 0.1) {
         as_text_percent(rate, drift);
-        as_page_line(page, AS_STYLE_WARN,
-                     "the way up and the way down differ by up to %s: the machine was not quiet",
-                     rate);
+        as_page_pair(
+            page, AS_STYLE_WARN, "unsteady",
+            "forward and reverse pass differ by up to %s: stop other work and measure again", rate);
     }
 }
 
@@ -137,15 +139,15 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
     static const struct as_table_column figures[] = {
         {.title = "params", .align = AS_ALIGN_RIGHT, .drop = 5},
         {.title = "FLOPs", .align = AS_ALIGN_RIGHT, .drop = 4},
-        {.title = "latency ms", .align = AS_ALIGN_RIGHT},
-        {.title = "+-", .align = AS_ALIGN_RIGHT, .drop = 6},
+        {.title = "p50 ms", .align = AS_ALIGN_RIGHT},
+        {.title = "CI/2 ms", .align = AS_ALIGN_RIGHT, .drop = 6},
         {.title = "samples/s", .align = AS_ALIGN_RIGHT},
         {.title = "memory MiB", .align = AS_ALIGN_RIGHT},
         {.title = "samples/s/MiB", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "GFLOP/s", .align = AS_ALIGN_RIGHT},
-        {.title = "speed-up", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "speedup", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "bound by", .drop = 1},
-        {.title = " "},
+        {.title = "note"},
     };
     const struct as_sweep *s = report->sweep;
     size_t n_axes = s->run->options->n_axes;
