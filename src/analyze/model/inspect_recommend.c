@@ -102,7 +102,8 @@ static void find_quantization(struct as_inspection *in)
     add(in, (struct assay_finding){
                 .rule = "quantize-weights",
                 .target = name,
-                .finding = text_of(in, "int8 weights save %s", all),
+                .finding = text_of(in, "int8 weights save %s in the %zu largest layer%s", all,
+                                   in->n_quant, in->n_quant == 1 ? "" : "s"),
                 .evidence = text_of(
                     in, "%zu layer%s hold%s %s of f32 or f16 weights; %.100s alone saves %s",
                     in->n_quant, in->n_quant == 1 ? "" : "s", in->n_quant == 1 ? "s" : "", weights,

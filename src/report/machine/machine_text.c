@@ -113,9 +113,9 @@ static void put_limits(const struct as_machine_report *r, struct as_page *page)
     limit_text(memory, &t->container.memory_bytes, value);
     if (!r->headroom->left.why)
         as_text_bytes(left, (double)r->headroom->left.value);
-    as_page_pair(page, AS_STYLE_NONE, "usable", "%u processor%s, %s of memory", t->n_usable,
+    as_page_pair(page, AS_STYLE_NONE, "usable", "%u CPU%s, %s of memory", t->n_usable,
                  plural(t->n_usable), left);
-    as_page_pair(page, AS_STYLE_NONE, "limits", "processors %s, memory %s", quota, memory);
+    as_page_pair(page, AS_STYLE_NONE, "limits", "CPUs %s, memory %s", quota, memory);
 }
 
 static void put_system(const struct as_machine_report *r, struct as_page *page)
@@ -178,7 +178,7 @@ static void put_compute(const struct as_machine_report *r, struct as_page *page)
 
     columns[n++] = (struct as_table_column){.title = "scaling", .align = AS_ALIGN_RIGHT, .drop = 3};
     columns[n++] = (struct as_table_column){.title = "spread", .align = AS_ALIGN_RIGHT, .drop = 4};
-    as_page_heading(page, "Computing", "multiply-adds on registers; one counts as two");
+    as_page_heading(page, "Peak compute", "FMA on registers; 1 FMA = 2 FLOP");
     as_table_init(&t, columns, n);
     for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++) {
         const struct as_peak *row = p->compute[type];
@@ -217,14 +217,15 @@ static void put_bandwidth(const struct as_machine_report *r, struct as_page *pag
     struct as_table_column columns[AS_PEAK_MAX_COUNTS + 5] = {
         {.title = "level"},
         {.title = "size", .align = AS_ALIGN_RIGHT, .drop = 2},
-        {.title = "walked", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "working set", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "access"}};
     char titles[AS_PEAK_MAX_COUNTS][24];
     size_t n = add_counts(columns, 4, titles, p);
     struct as_table t;
 
     columns[n++] = (struct as_table_column){.title = "spread", .align = AS_ALIGN_RIGHT, .drop = 4};
-    as_page_heading(page, "Moving", "bytes that the program names, of all threads together");
+    as_page_heading(page, "Memory bandwidth",
+                    "bytes requested by the program (STREAM convention), all threads");
     as_table_init(&t, columns, n);
     for (int i = 0; i < AS_PEAK_LEVEL_COUNT * AS_PEAK_ACCESS_COUNT; i++) {
         enum as_peak_level level = (enum as_peak_level)(i / AS_PEAK_ACCESS_COUNT);
@@ -255,8 +256,9 @@ static void put_bandwidth(const struct as_machine_report *r, struct as_page *pag
 /* What the tables above have in common. */
 static void put_legend(struct as_page *page)
 {
-    as_page_line(page, AS_STYLE_DIM,
-                 "Rates are the best of many short trials; spread: how far their median is below");
+    as_page_line(
+        page, AS_STYLE_DIM,
+        "rates: best of many short trials; spread: how far their median is below the best");
 }
 
 static void put_ridges(const struct as_machine_report *r, struct as_page *page)
@@ -272,8 +274,7 @@ static void put_ridges(const struct as_machine_report *r, struct as_page *page)
     const struct as_peaks *p = r->peaks;
     struct as_table t;
 
-    as_page_heading(page, "Ridge points",
-                    "operations a byte: below them memory bounds, above them computing");
+    as_page_heading(page, "Ridge points", "FLOP/byte: memory-bound below, compute-bound above");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
         for (unsigned i = 0; i < p->n_counts; i++) {

@@ -1,6 +1,7 @@
 /* report/page/page.c - headings, sentences and tables for a terminal and for Markdown. */
 #include "report/page/page.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -169,10 +170,15 @@ static void put_hanging(struct as_page *page, enum as_style style, const char *t
 
 static void put_wrapped(struct as_page *page, enum as_style style, const char *text)
 {
-    size_t blanks = strspn(text, " ");
+    size_t blanks = strspn(text, " "), mark = strcspn(text + blanks, " ");
+    size_t indent = blanks;
 
+    /* "! text" and other marks stand alone before what they mark. */
+    if (mark > 0 && text[blanks + mark] && as_utf8_width(text + blanks, mark) <= 2 &&
+        !((unsigned char)text[blanks] < 0x80 && isalnum((unsigned char)text[blanks])))
+        indent += as_utf8_width(text + blanks, mark) + 1;
     put_blanks(page, blanks);
-    put_hanging(page, style, text + blanks, blanks);
+    put_hanging(page, style, text + blanks, indent);
 }
 
 static void put_cut(struct as_page *page, enum as_style style, const char *text)

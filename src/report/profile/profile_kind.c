@@ -1,6 +1,7 @@
 /* report/profile/profile_kind.c - profiles of models: from the run to its page, JSON and CSV. */
 #include "base/alloc.h"
 #include "report/profile/profile_report.h"
+#include "report/profile/roofline_plot.h"
 #include "report/run/show.h"
 
 struct shown {
@@ -70,6 +71,19 @@ static int json(struct as_run *run, const struct as_show *show, struct as_json_w
     return rc;
 }
 
+static int roofline(struct as_run *run, const struct as_show *show, struct as_out *out,
+                    struct assay_error *err)
+{
+    struct shown *s;
+    int rc = analyze(&s, run, show, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_roofline_svg(s->report.profile, out, err);
+    drop(s);
+    return rc;
+}
+
 static int csv(struct as_run *run, const struct as_show *show, const char *folder,
                struct assay_error *err)
 {
@@ -92,4 +106,5 @@ const struct as_run_kind as_kind_profile = {
     .json = json,
     .document = &as_profile_document_shape,
     .csv = csv,
+    .roofline = roofline,
 };

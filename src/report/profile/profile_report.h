@@ -15,9 +15,10 @@
     X(DECODER, decoder, "prefill and decode of a text model, token by token", true)                \
     X(OPS, ops, "time by operator", true)                                                          \
     X(LAYERS, layers, "time by layer", true)                                                       \
-    X(SCOPES, scopes, "time by part of the name", false)                                           \
+    X(ROOFLINE, roofline, "layers under the measured roofline, drawn", false)                      \
+    X(SCOPES, scopes, "time by module, from the parts of names", false)                            \
     X(MEMORY, memory, "memory planned and measured, by what it is for", false)                     \
-    X(SLOWEST, slowest, "the slowest layer, run by run", true)                                     \
+    X(SLOWEST, slowest, "the slowest layer, inference by inference", true)                         \
     X(INPUTS, inputs, "what the model was fed", false)                                             \
     X(RECOMMENDATIONS, recommendations, "what to do next, and why", true)
 

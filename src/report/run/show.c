@@ -170,6 +170,19 @@ int as_show_json(struct as_run *run, const struct as_show *show, struct as_out *
     return done < 0 ? done : rc;
 }
 
+int as_show_roofline(struct as_run *run, const struct as_show *show, struct as_out *out,
+                     struct assay_error *err)
+{
+    const struct as_run_kind *kind = as_run_kind_of(run, err);
+
+    if (!kind)
+        return err ? err->code : ASSAY_ERR_UNSUPPORTED;
+    if (!kind->roofline)
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED, "a %s run has no roofline; a profile has one",
+                       kind->name);
+    return kind->roofline(run, show, out, err);
+}
+
 int as_show_csv(struct as_run *run, const struct as_show *show, const char *folder,
                 struct assay_error *err)
 {

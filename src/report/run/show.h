@@ -57,6 +57,9 @@ struct as_run_kind {
     /* Into a folder; answers the number of files. NULL: it has none. */
     int (*csv)(struct as_run *run, const struct as_show *show, const char *folder,
                struct assay_error *err);
+    /* The layers under the roofline, as SVG; NULL: it has none. */
+    int (*roofline)(struct as_run *run, const struct as_show *show, struct as_out *out,
+                    struct assay_error *err);
     /* Whether the criteria are met, where only files are written; NULL: there are none. */
     int (*met)(struct as_run *run, const struct as_show *show, struct assay_error *err);
     /* What `assay diff` compares of it; NULL: its layers. Samples may be in the run's memory. */
@@ -76,6 +79,10 @@ AS_MUST_USE int as_show_json(struct as_run *run, const struct as_show *show, str
                              struct assay_error *err);
 AS_MUST_USE int as_show_csv(struct as_run *run, const struct as_show *show, const char *folder,
                             struct assay_error *err);
+
+/* Draws the layers under the roofline; UNSUPPORTED for runs without one. */
+AS_MUST_USE int as_show_roofline(struct as_run *run, const struct as_show *show, struct as_out *out,
+                                 struct assay_error *err);
 
 /* 0, AS_SHOW_NOT_MET or a negative code, without printing. */
 AS_MUST_USE int as_show_met(struct as_run *run, const struct as_show *show,
