@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text/float_text.h"
 #include "base/units.h"
 #include "cmd/bench/bench_work.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "cmd/common/interrupt.h"
 #include "cmd/common/measure_options.h"
 
 static const char *workload_at(size_t i)
@@ -354,10 +356,24 @@ static int plan(struct as_bench_work *w, struct assay_error *err)
 static void tell(void *user, const struct as_bench *bench, bool warming)
 {
     struct as_bench_work *w = user;
-    double all = (double)(bench->n_samples * bench->n_settings);
+    uint64_t all = bench->n_samples * bench->n_settings, done = as_bench_done(bench);
+    uint64_t now = as_clock_mono_ns();
+    struct as_progress_state state = {.what = warming ? "warming up" : "measuring",
+                                      .share = AS_UNKNOWN,
+                                      .median_ns = AS_UNKNOWN,
+                                      .done = done,
+                                      .of = all,
+                                      .unit = warming ? NULL : "sample",
+                                      .left_s = AS_UNKNOWN};
 
-    as_progress_show(&w->progress, warming ? "warming up" : "measuring in turns",
-                     (double)as_bench_done(bench) / all);
+    if (warming || w->start_ns == 0) {
+        w->start_ns = now;
+        w->start_done = done;
+    }
+    if (done > w->start_done)
+        state.left_s = (double)(now - w->start_ns) / 1e9 / (double)(done - w->start_done) *
+                       (double)(all - done);
+    as_progress_put(&w->progress, &state);
 }
 
 static int measure(struct as_bench_work *w, const struct as_bench_load *load,
@@ -370,6 +386,7 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
         .journal = &w->journal,
         .seed = w->seed,
         .warmup = (unsigned)as_opt_number(w->line, "warmup", w->kind->warmup),
+        .stop = as_interrupt_flag(),
         .progress = tell,
         .user = w,
     };
@@ -467,9 +484,12 @@ static int measure_all(struct as_bench_work *w, struct assay_error *err)
     if (rc < 0)
         return rc;
     tell_plan(w);
+    as_interrupt_watch();
     rc = measure(w, &load, err);
     if (rc == ASSAY_OK)
         rc = as_journal_close(&w->journal, err);
+    if (rc == ASSAY_OK && as_interrupted())
+        return as_bench_interrupted(w, err);
     if (rc == ASSAY_OK && w->attention)
         rc = as_load_attention_seal(w->attention, err);
     if (rc == ASSAY_OK && w->attention)
@@ -499,33 +519,6 @@ static void close_all(struct as_bench_work *w)
     as_grid_fini(&w->grid);
 }
 
-/* What ends us ends the command that runs; the journal holds what was finished before. */
-static const volatile sig_atomic_t no_command;
-static const volatile sig_atomic_t *volatile running = &no_command;
-
-static void end_with_command(int number)
-{
-    pid_t pid = (pid_t)*running;
-
-    if (pid > 0)
-        (void)kill(pid, number);
-    (void)signal(number, SIG_DFL);
-    (void)raise(number);
-}
-
-static void watch_signals(const struct as_load_command *command)
-{
-    static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-
-    running = &command->pid;
-    for (size_t i = 0; i < AS_COUNT_OF(ends); i++) {
-        struct sigaction action = {.sa_handler = SIG_DFL};
-
-        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
-            (void)signal(ends[i], end_with_command);
-    }
-}
-
 static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_bench_work *w = as_alloc_zero(1, sizeof *w);
@@ -538,7 +531,8 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     w->progress.wanted = as_progress_wanted(line);
     /* Somebody who ignores the end of children would have it unknown to us too. */
     (void)signal(SIGCHLD, SIG_DFL);
-    watch_signals(&w->command);
+    /* What ends us ends the command that runs; the journal holds what was finished before. */
+    as_interrupt_child(&w->command.pid);
     rc = as_show_read(&w->show, line, err);
     if (rc == ASSAY_OK) {
         w->kind = as_bench_kind_of(line, err);
@@ -553,10 +547,10 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     else if (rc == ASSAY_OK)
         rc = measure_all(w, err);
     as_progress_end(&w->progress);
-    running = &no_command;
+    as_interrupt_child(NULL);
     close_all(w);
     as_free(w);
-    return rc;
+    return as_interrupt_result(rc, err);
 }
 
 static const struct as_example bench_examples[] = {

@@ -251,7 +251,8 @@ static struct as_bench_data data_of(const struct as_bench_work *w)
 }
 
 /* The run of what was measured; everything that is written and shown comes from it. */
-static int make_run(struct as_bench_work *w, struct assay_error *err)
+int as_bench_make_run(struct as_bench_work *w, const struct as_interrupted_fact *early,
+                      struct assay_error *err)
 {
     struct as_bench_data data = data_of(w);
     struct as_run_maker maker;
@@ -259,6 +260,8 @@ static int make_run(struct as_bench_work *w, struct assay_error *err)
 
     if (rc < 0)
         return rc;
+    if (early)
+        as_interrupted_put(&maker, early);
     as_bench_put(&maker, &data);
     rc = as_run_maker_finish(&maker, &w->run, err);
     return rc < 0 ? rc : as_bench_view_init(&w->view, w->run, err);
@@ -268,7 +271,7 @@ int as_bench_results(struct as_bench_work *w, struct assay_error *err)
 {
     struct as_bench_report report;
     struct as_bench_folder folder;
-    int rc = make_run(w, err);
+    int rc = as_bench_make_run(w, NULL, err);
 
     if (rc < 0)
         return rc;

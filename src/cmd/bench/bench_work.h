@@ -17,6 +17,7 @@
 #include "experiment/bench/workload.h"
 #include "probe/system/topology.h"
 #include "report/bench/bench_report.h"
+#include "report/run/interrupted.h"
 
 struct as_bench_work;
 
@@ -40,6 +41,7 @@ struct as_bench_work {
     const struct as_cmd_line *line;
     const struct as_bench_kind *kind;
     struct as_progress progress;
+    uint64_t start_ns, start_done; /* of the samples that are taken now, for the time left */
     struct as_topology topology;
     unsigned threads;
     uint64_t seed;
@@ -91,5 +93,12 @@ AS_MUST_USE int as_bench_folder_open(struct as_bench_work *w, struct assay_error
 AS_MUST_USE int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err);
 AS_MUST_USE int as_bench_pack(struct as_bench_work *w, struct assay_error *err);
 AS_MUST_USE int as_bench_results(struct as_bench_work *w, struct assay_error *err);
+
+/* cmd/bench/bench_interrupted.c: prints what there is and how to resume. The folder keeps the
+ * journal and gets no results: those are of the whole experiment. */
+AS_MUST_USE int as_bench_interrupted(struct as_bench_work *w, struct assay_error *err);
+/* cmd/bench/bench_finish.c: makes w->run and w->view of what was measured. */
+AS_MUST_USE int as_bench_make_run(struct as_bench_work *w, const struct as_interrupted_fact *early,
+                                  struct assay_error *err);
 
 #endif
