@@ -76,9 +76,9 @@ static const struct as_opt bench_opts[] = {
      .argument = "DIR",
      .help = "where everything is written; results/mincut-bench for attention, "
              "results/command-bench or results/model-bench for others"},
-    NUMBER("samples",
-           "take N samples of each setting; 1000 for attention, 50 for a model, 10 for "
-           "a command",
+    NUMBER("iterations",
+           "take N samples of each setting [default: 10 of a command, 50 of a model, 1000 of "
+           "attention]",
            1, 1000000),
     NUMBER("warmup", "run every setting N times before the first sample; 3, or 1 for a command", 0,
            100000),
@@ -99,8 +99,8 @@ static const struct as_opt bench_opts[] = {
     ATTENTION_TEXT("tau", "LIST", "steps of hysteresis [default: \"0 2\"]"),
     ATTENTION_TEXT("eps", "X", "logits up to it are dropped [default: 0.01]"),
     ATTENTION_NUMBER("short-samples",
-                     "so many short samples; all others are long ones (of --samples, else none)", 0,
-                     1000000),
+                     "so many short samples; all others are long ones (of --iterations, else none)",
+                     0, 1000000),
     ATTENTION_NUMBER("long-samples", "so many long samples; the others are short", 0, 1000000),
     ATTENTION_NUMBER("short-min-len", "tokens of the shortest [default: 16]", 1, 16384),
     ATTENTION_NUMBER("short-max-len", "tokens of a short sample at most [default: 128]", 1, 16384),
@@ -145,7 +145,7 @@ static const struct as_opt bench_opts[] = {
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
      .help = "hold the witness against that of another machine's folder"},
-    {.name = "key",
+    {.name = "sign-key",
      .group = ATTENTION,
      .kind = AS_OPT_FILE,
      .argument = "FILE",
@@ -317,10 +317,10 @@ static int check_against(const struct as_bench_work *w, const char *against,
 /* What would be found missing only after everything was measured. */
 static int check_files(const struct as_bench_work *w, struct assay_error *err)
 {
-    const char *key = as_opt_text(w->line, "key"), *against = as_opt_text(w->line, "against");
+    const char *key = as_opt_text(w->line, "sign-key"), *against = as_opt_text(w->line, "against");
 
     if (key && access(key, R_OK) != 0)
-        return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --key %s", key);
+        return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --sign-key %s", key);
     return against ? check_against(w, against, err) : ASSAY_OK;
 }
 
@@ -396,7 +396,7 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
 
     if (rc < 0)
         return rc;
-    if (assay_memory_tracker_new(&w->memory, &memory, NULL) == ASSAY_OK)
+    if (w->attention && assay_memory_tracker_new(&w->memory, &memory, NULL) == ASSAY_OK)
         (void)assay_memory_tracker_start(w->memory, 100000, NULL);
     rc = as_bench_run(&w->bench, &loop, err);
     as_progress_end(&w->progress);
@@ -405,18 +405,14 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
     return rc;
 }
 
-static void step(const struct as_bench_work *w, int number, const char *what)
-{
-    as_console_note(w->line, "[%d/5] %s", number, what);
-}
-
-/* What we were built with: figures of a slow build mislead. */
+/* Times of a slow build mislead where its own kernels are measured. */
 static void tell_build(const struct as_bench_work *w)
 {
-#ifdef NDEBUG
-    step(w, 1, "build: release, " ASSAY_COMPILER_FLAGS);
+#ifndef NDEBUG
+    if (w->kind->runs_kernels)
+        as_console_note(w->line, "note: this is a debug build: its kernels are slow");
 #else
-    step(w, 1, "build: for debugging, so times say little; 'make build' gives a release");
+    (void)w;
 #endif
 }
 
@@ -443,33 +439,25 @@ static int dry_run(struct as_bench_work *w, struct assay_error *err)
     return as_console_close(&console, rc, err);
 }
 
-static void tell_plan(const struct as_bench_work *w)
+static void tell_saved(const struct as_bench_work *w)
 {
-    size_t more = w->bench.n_settings - 1;
-    char text[160];
-
-    tell_build(w);
-    (void)snprintf(text, sizeof text, "baseline: %.80s", w->bench.settings[w->bench.baseline].name);
-    step(w, 2, text);
-    (void)snprintf(text, sizeof text,
-                   "grid: %zu more setting%s, in turns with the baseline, %llu sample%s each", more,
-                   more == 1 ? "" : "s", (unsigned long long)w->bench.n_samples,
-                   w->bench.n_samples == 1 ? "" : "s");
-    step(w, 3, more ? text : "grid: no other setting");
+    as_console_note(w->line,
+                    w->attention ? "saved: %s (results.json, summary.md, csv/, figs/, witness/)"
+                                 : "saved: %s (results.json, summary.md, latency.svg)",
+                    w->folder);
 }
 
 static int finish(struct as_bench_work *w, struct assay_error *err)
 {
-    int rc;
+    int rc = as_bench_results(w, err);
 
-    step(w, 4, "results: csv, figures, run.assay, results.json");
-    rc = as_bench_results(w, err);
-    if (rc < 0)
-        return rc;
-    step(w, 5, w->attention ? "witness: packing witness/witness.rvf" : "witness: none");
-    if (w->attention)
+    if (rc == ASSAY_OK && w->attention)
         rc = as_bench_pack(w, err);
-    return rc == ASSAY_OK ? as_show_print(w->run, &w->show, w->line, err) : rc;
+    if (rc == ASSAY_OK)
+        rc = as_show_print(w->run, &w->show, w->line, err);
+    if (rc >= 0)
+        tell_saved(w);
+    return rc;
 }
 
 static int measure_all(struct as_bench_work *w, struct assay_error *err)
@@ -483,7 +471,7 @@ static int measure_all(struct as_bench_work *w, struct assay_error *err)
         rc = as_bench_folder_open(w, err);
     if (rc < 0)
         return rc;
-    tell_plan(w);
+    tell_build(w);
     as_interrupt_watch();
     rc = measure(w, &load, err);
     if (rc == ASSAY_OK)
@@ -576,9 +564,10 @@ const struct as_cmd as_cmd_bench = {
         "--workload attention measures soft-max attention against attention gated by minimum cuts "
         "over a grid of lambda and tau: quality, KV cache, memory, energy and latency, with a "
         "witness of every sample that 'assay verify --replay' computes again.\n\n"
-        "The folder gets csv/, figs/, witness/, run.assay, results.json, summary.md, "
-        "fingerprint.json and "
-        "the journal. A setting that failed is not tried again by --resume. Exit status 1: no "
+        "The folder gets run.assay, results.json, results.csv, summary.md, latency.svg, "
+        "fingerprint.json and the journal; of an attention workload csv/, figs/ and witness/ in "
+        "place of the tables. A setting that failed is not tried again by --resume. Exit status 1: "
+        "no "
         "setting meets the criteria, or one failed.",
     .examples = bench_examples,
     .opts = bench_opts,

@@ -60,8 +60,9 @@ class Started:
 
 
 def shown(text):
-    """What a terminal shows in the end: erased lines are gone."""
-    return [line.split("\r\033[K")[-1] for line in text.split("\n")]
+    """What a terminal shows in the end: erased lines are gone. What the machine is warned of is left out."""
+    lines = [line.split("\r\033[K")[-1] for line in text.split("\n")]
+    return [line for line in lines if not line.startswith("warning: ")]
 
 
 def same_by_report(path, out, *options):
@@ -113,7 +114,7 @@ check(any(re.match(r"batch=1  p50 \S+ [mun]?s  \d+ iterations$", line) for line 
 same_by_report("s.assay", out)
 
 # bench: the journal is kept, and the command line printed goes on with it.
-grid = ["--grid", "word=a b,c", "--samples", "40", "--output-dir", "out dir", "--", "sh", "-c", "echo {word} >>'the log'; read x <go || :"]
+grid = ["--grid", "word=a b,c", "--iterations", "40", "--output-dir", "out dir", "--", "sh", "-c", "echo {word} >>'the log'; read x <go || :"]
 os.mkfifo("go")
 started = Started("bench", "-o", "b.assay", *grid)
 feed = os.open("go", os.O_RDWR)
@@ -143,7 +144,7 @@ check(open("the log").read().count("\n") <= before + 80 - kept + 2, "and repeats
 os.close(feed)
 
 # bench before its first sample; the command gets the signal too.
-started = Started("bench", "--samples", "3", "--output-dir", "none", "--", "sh", "-c", "echo $$ >pid; exec sleep 1000")
+started = Started("bench", "--iterations", "3", "--output-dir", "none", "--", "sh", "-c", "echo $$ >pid; exec sleep 1000")
 while not os.path.exists("pid") or not open("pid").read().strip():
     pass
 status, out, err = started.send(signal.SIGTERM).end()
@@ -152,7 +153,7 @@ check(not os.path.exists(f"/proc/{open('pid').read().strip()}"), "the command ha
 
 # The second signal ends at once: the first is taken, and the command does not care.
 os.unlink("pid")
-started = Started("bench", "--samples", "3", "--output-dir", "twice", "--", "sh", "-c",
+started = Started("bench", "--iterations", "3", "--output-dir", "twice", "--", "sh", "-c",
                   "trap '' INT; echo $$ >pid; while :; do :; done")
 while not os.path.exists("pid") or not open("pid").read().strip():
     pass

@@ -32,7 +32,7 @@ static int read_grid(struct as_bench_work *w, struct assay_error *err)
         if (!as_utf8_valid(w->bench.settings[i].name, strlen(w->bench.settings[i].name)))
             return as_fail(err, ASSAY_ERR_USAGE, "the values of --grid must be UTF-8");
     }
-    w->bench.n_samples = as_opt_number(w->line, "samples", w->kind->samples);
+    w->bench.n_samples = as_opt_number(w->line, "iterations", w->kind->samples);
     w->bench.baseline = 0;
     return baseline ? as_grid_find(&w->grid, baseline, &w->bench.baseline, err) : ASSAY_OK;
 }
@@ -272,12 +272,11 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
                          struct assay_error *err)
 {
     static const char *const attention[] = {
-        "lambda",       "tau",           "eps",           "short-samples",
-        "long-samples", "short-min-len", "short-max-len", "long-min-len",
-        "long-max-len", "head-dim",      "heads",         "kv-heads",
-        "causal",       "steps",         "refresh",       "gating",
-        "topics",       "filler",        "drift",         "quality",
-        "masks",        "replay",        "against",       "key"};
+        "lambda",        "tau",           "eps",          "short-samples", "long-samples",
+        "short-min-len", "short-max-len", "long-min-len", "long-max-len",  "head-dim",
+        "heads",         "kv-heads",      "causal",       "steps",         "refresh",
+        "gating",        "topics",        "filler",       "drift",         "quality",
+        "masks",         "replay",        "against",      "sign-key"};
     static const char *const command[] = {"ignore-failure", "outputs"};
 
     if (kind != &kinds[0])

@@ -61,6 +61,8 @@ struct as_bench_row {
     struct as_bench_estimate latency_reduction; /* of the mean wall time, paired by sample */
     struct as_bench_estimate time_ratio;        /* geometric mean of setting / baseline by sample */
     struct as_bench_estimate item_ns;           /* the median for one item of work */
+    double ratio_log_sd;                        /* spread of the logarithms of these ratios */
+    double samples_for_10;                      /* that show a ratio of 1.1, 4 of 5 times */
     double p;                                   /* that the two do not differ; NaN: not tested */
     double p95_change;                          /* setting / baseline - 1 */
     bool same_outputs, outputs_known;           /* as the baseline's, by their hashes */

@@ -53,6 +53,7 @@ static void put_savings(struct as_json_writer *w, const struct as_bench_row *row
     put_estimate(w, "latency_reduction", &row->latency_reduction);
     put_estimate(w, "time_ratio", &row->time_ratio);
     as_json_kv_f64(w, "p_value", row->p);
+    as_json_kv_f64(w, "samples_to_show_10_percent", row->samples_for_10);
     as_json_kv_f64(w, "p95_change", row->p95_change);
     as_json_key(w, "same_outputs");
     if (row->outputs_known)

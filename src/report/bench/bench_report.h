@@ -24,6 +24,10 @@ struct as_bench_report {
 
 AS_MUST_USE int as_bench_page(const struct as_bench_report *report, struct as_out *out,
                               const struct as_term *term, struct assay_error *err);
+/* The table of a grid of commands or models and what follows from it: bench_grid_text.c. */
+struct as_page;
+void as_bench_put_grid(struct as_page *page, const struct as_bench_report *report);
+
 /* Members of the document "assay.bench". */
 void as_bench_json(const struct as_bench_report *report, struct as_json_writer *w);
 /* One row a setting with everything that is known of it. */
