@@ -75,7 +75,8 @@ static const struct as_opt bench_opts[] = {
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
      .help = "where everything is written; results/mincut-bench for attention, "
-             "results/command-bench or results/model-bench for others"},
+             "results/command-bench or results/model-bench for others; commands in quotes keep "
+             "nothing without it"},
     NUMBER("iterations",
            "take N samples of each setting [default: 10 of a command, 50 of a model, 1000 of "
            "attention]",
@@ -157,6 +158,22 @@ static const struct as_opt bench_opts[] = {
     {.name = "ignore-failure",
      .kind = AS_OPT_FLAG,
      .help = "a command that ends with another status than 0 did not fail"},
+    {.name = "setup",
+     .kind = AS_OPT_LIST,
+     .argument = "COMMAND",
+     .help = "run it once before all samples of each command; repeatable, one for each"},
+    {.name = "prepare",
+     .kind = AS_OPT_LIST,
+     .argument = "COMMAND",
+     .help = "run it before every sample, untimed; repeatable, one for each command"},
+    {.name = "cleanup",
+     .kind = AS_OPT_LIST,
+     .argument = "COMMAND",
+     .help = "run it once after all samples; repeatable, one for each command"},
+    {.name = "no-shell",
+     .letter = 'N',
+     .kind = AS_OPT_FLAG,
+     .help = "run commands in quotes without a shell"},
     {.name = "dry-run", .kind = AS_OPT_FLAG, .help = "say what would be done, and do nothing"},
     {.name = "resume", .kind = AS_OPT_FLAG, .help = "go on with a run that ended early"},
     {.name = "force", .kind = AS_OPT_FLAG, .help = "write over an older run"},
@@ -333,11 +350,17 @@ static int plan(struct as_bench_work *w, struct assay_error *err)
     w->seed = as_opt_number(w->line, "seed", 42);
     w->threads =
         (unsigned)as_opt_number(w->line, "threads", rc < 0 ? 1 : as_topology_threads(&w->topology));
-    if (snprintf(w->folder, sizeof w->folder, "%s", folder ? folder : w->kind->folder) >=
-        (int)sizeof w->folder)
+    if (snprintf(w->folder, sizeof w->folder, "%s",
+                 folder            ? folder
+                 : w->kind->folder ? w->kind->folder
+                                   : "") >= (int)sizeof w->folder)
         return as_fail(err, ASSAY_ERR_USAGE, "the name of the folder is too long");
-    if (rc == ASSAY_OK && !w->folder[0])
+    if (rc == ASSAY_OK && folder && !w->folder[0])
         rc = as_fail(err, ASSAY_ERR_USAGE, "--output-dir is empty");
+    if (rc == ASSAY_OK && !w->folder[0] &&
+        (as_opt_given(w->line, "resume") || as_opt_given(w->line, "force")))
+        rc = as_fail(err, ASSAY_ERR_USAGE, "--%s needs the folder: --output-dir DIR",
+                     as_opt_given(w->line, "resume") ? "resume" : "force");
     if (rc == ASSAY_OK && as_opt_given(w->line, "resume") && as_opt_given(w->line, "force"))
         rc = as_fail(err, ASSAY_ERR_USAGE, "choose one of --resume and --force");
     if (rc == ASSAY_OK)
@@ -383,7 +406,7 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
     struct as_bench_loop loop = {
         .load = load,
         .meter = w->has_power ? &meter : NULL,
-        .journal = &w->journal,
+        .journal = w->folder[0] ? &w->journal : NULL,
         .seed = w->seed,
         .warmup = (unsigned)as_opt_number(w->line, "warmup", w->kind->warmup),
         .stop = as_interrupt_flag(),
@@ -441,6 +464,13 @@ static int dry_run(struct as_bench_work *w, struct assay_error *err)
 
 static void tell_saved(const struct as_bench_work *w)
 {
+    if (!w->folder[0]) {
+        if (!as_show_run_path(w->line))
+            as_console_note(w->line,
+                            "saved: nothing; --output-dir DIR keeps all files, -o FILE.assay "
+                            "the run");
+        return;
+    }
     as_console_note(w->line,
                     w->attention ? "saved: %s (results.json, summary.md, csv/, figs/, witness/)"
                                  : "saved: %s (results.json, summary.md, latency.svg)",
@@ -462,18 +492,25 @@ static int finish(struct as_bench_work *w, struct assay_error *err)
 
 static int measure_all(struct as_bench_work *w, struct assay_error *err)
 {
+    struct assay_error unclean = {0};
     struct as_bench_load load;
     int rc = w->kind->open(w, &load, err);
 
     if (rc == ASSAY_OK && w->model)
         rc = look_at_machine(w, err); /* an engine brings its library */
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK && w->folder[0])
         rc = as_bench_folder_open(w, err);
     if (rc < 0)
         return rc;
     tell_build(w);
     as_interrupt_watch();
-    rc = measure(w, &load, err);
+    rc = as_bench_hooks(w, "setup", err);
+    if (rc == ASSAY_OK)
+        rc = measure(w, &load, err);
+    if (rc == ASSAY_ERR_UNSUPPORTED && as_interrupted())
+        rc = ASSAY_OK; /* the signal ended --setup */
+    if (as_bench_hooks(w, "cleanup", &unclean) < 0 && rc == ASSAY_OK && !as_interrupted())
+        rc = as_fail(err, unclean.code, "%s", unclean.msg);
     if (rc == ASSAY_OK)
         rc = as_journal_close(&w->journal, err);
     if (rc == ASSAY_OK && as_interrupted())
@@ -542,6 +579,9 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
 }
 
 static const struct as_example bench_examples[] = {
+    {"assay bench 'gzip -1 -c data' 'gzip -9 -c data'", "two commands, interleaved"},
+    {"assay bench --prepare 'make clean' 'make -j1' 'make -j4'",
+     "with something before each sample"},
     {"assay bench zoo:mobilenetv2 --grid threads=1,2", "a model at two settings, interleaved"},
     {"assay bench --grid level=1,6,9 -- gzip -k -f -{level} data", "a command over a grid"},
     {"assay bench --grid level=1,6,9 --resume -- gzip -k -f -{level} data",
@@ -552,11 +592,14 @@ static const struct as_example bench_examples[] = {
 const struct as_cmd as_cmd_bench = {
     .name = "bench",
     .summary = "measure a grid of settings against a baseline, so that it can be done again",
-    .usage = "assay bench [options] --workload attention | MODEL | -- COMMAND...",
+    .usage = "assay bench [options] 'COMMAND'... | MODEL... | -- COMMAND... | --workload attention",
     .details =
         "Takes every setting in turns, sample by sample, in an order that changes from round to "
         "round, and keeps each finished sample in a journal: a run that was killed goes on with "
         "--resume and repeats nothing.\n\n"
+        "A word that is neither zoo:NAME nor an existing file is a command, run by sh -c; what "
+        "starting the shell costs is measured among the samples and subtracted. Several commands "
+        "or several models are compared with the first one.\n\n"
         "-- COMMAND runs a command without a shell, with {name} replaced by the value of an axis: "
         "assay bench --grid n=1000,2000 -- sort -n --parallel={n} file. A model is run by the "
         "engine, along the axes threads, batch, fuse (0 or 1), kernels (auto or reference), keys "
@@ -571,7 +614,7 @@ const struct as_cmd as_cmd_bench = {
         "setting meets the criteria, or one failed.",
     .examples = bench_examples,
     .opts = bench_opts,
-    .operand = "MODEL or COMMAND",
+    .operand = "COMMAND or MODEL",
     .min_operands = 0,
     .max_operands = 4096,
     .run = run_bench,

@@ -242,10 +242,11 @@ static struct as_bench_data data_of(const struct as_bench_work *w)
                                                     : NULL,
                   .witness_note = w->witness_note[0] ? w->witness_note : NULL,
                   .runs_kernels = w->kind->runs_kernels,
+                  .has_shell = w->has_shell,
                   .limits = limits},
         .topology = &w->topology,
         .bench = &w->bench,
-        .grid = strcmp(w->kind->name, "attention") == 0 ? NULL : &w->grid,
+        .grid = w->kind->has_grid ? &w->grid : NULL,
         .config_hashes = w->attention ? as_load_attention_hashes(w->attention) : NULL,
         .verdicts = w->verdicts,
     };
@@ -274,7 +275,7 @@ int as_bench_results(struct as_bench_work *w, struct assay_error *err)
     struct as_bench_folder folder;
     int rc = as_bench_make_run(w, NULL, err);
 
-    if (rc < 0)
+    if (rc < 0 || !w->folder[0])
         return rc;
     report = w->view.report;
     report.wide = true;

@@ -90,7 +90,7 @@ int as_bench_interrupted(struct as_bench_work *w, struct assay_error *err)
     rc = as_bench_make_run(w, &early, err);
     if (rc == ASSAY_OK)
         rc = as_show_print(w->run, &w->show, w->line, err);
-    if (rc >= 0) {
+    if (rc >= 0 && w->folder[0]) {
         int told = tell_resume(w, &early, err);
 
         rc = told < 0 ? told : rc;

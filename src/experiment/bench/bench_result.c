@@ -32,6 +32,14 @@ static double kernel(const struct as_bench_sample *s)
 {
     return whole(s->kernel_ns);
 }
+static double user_time(const struct as_bench_sample *s)
+{
+    return whole(s->user_ns);
+}
+static double system_time(const struct as_bench_sample *s)
+{
+    return whole(s->system_ns);
+}
 static double decide(const struct as_bench_sample *s)
 {
     return whole(s->decide_ns);
@@ -290,6 +298,8 @@ static void put_figures(struct as_bench_row *row)
 
     row->decide_ns = mean_of(s, decide);
     row->kernel_mean_ns = mean_of(s, kernel).value;
+    row->user_mean_ns = mean_of(s, user_time).value;
+    row->system_mean_ns = mean_of(s, system_time).value;
     row->mean_mem_bytes = mean_of(s, memory);
     row->peak_mem_bytes = greatest(s, memory);
     row->energy_j = mean_of(s, energy);

@@ -11,11 +11,22 @@
 
 #define DRIFT_SHARE 0.05 /* medians that differ less agree with any paired ratio */
 
-enum { BAR_WIDTH = 16, MAX_NAME = 40, COLUMNS = 14 };
+enum { BAR_WIDTH = 16, MAX_NAME = 40, COLUMNS = 15 };
 
 static const char *name_of(struct as_page *page, const struct as_bench_report *report, size_t i)
 {
     return as_page_name(page, report->result->rows[i].setting->name);
+}
+
+static bool is_commands(const struct as_bench_report *report)
+{
+    return strcmp(report->result->bench->kind, "commands") == 0;
+}
+
+/* Around a name in a sentence: a command has words of its own. */
+static const char *quote_of(const struct as_bench_report *report)
+{
+    return is_commands(report) ? "'" : "";
 }
 
 static bool is_baseline(const struct as_bench_report *report, size_t i)
@@ -36,7 +47,7 @@ static bool has_baseline(const struct as_bench_report *report)
 /* Three significant digits, also of 1: "1.00", "0.872", "12.3". */
 static void put_digits(char *out, size_t capacity, double x)
 {
-    int decimals = x >= 99.95 ? 0 : x >= 9.995 ? 1 : x >= 0.9995 ? 2 : 3;
+    int decimals = x >= 99.95 ? 0 : x >= 9.995 ? 1 : x >= 0.9995 ? 2 : x >= 0.09995 ? 3 : 4;
 
     (void)snprintf(out, capacity, "%.*f", decimals, x);
 }
@@ -84,6 +95,24 @@ static void put_ratio(struct as_table *t, const struct as_bench_report *report, 
         as_table_printf(t, AS_STYLE_NONE, "%sx paired", value);
 }
 
+/* The least p50, and beyond chance where that was tested. */
+static bool is_fastest(const struct as_bench_report *report, size_t at)
+{
+    const struct as_bench_result *r = report->result;
+    bool base = is_baseline(report, at);
+
+    if (r->bench->n_settings < 2 || (!base && judge(&r->rows[at]) != FASTER))
+        return false;
+    for (size_t i = 0; i < r->bench->n_settings; i++) {
+        if (i == at || r->rows[i].setting->failed || r->rows[i].wall.n == 0)
+            continue;
+        if (!(r->rows[at].item_ns.value < r->rows[i].item_ns.value) ||
+            (base && judge(&r->rows[i]) != SLOWER))
+            return false;
+    }
+    return true;
+}
+
 static void put_judgment(struct as_table *t, const struct as_bench_report *report, size_t i)
 {
     static const char *const words[] = {"", "no significant difference", "faster", "slower"};
@@ -91,7 +120,10 @@ static void put_judgment(struct as_table *t, const struct as_bench_report *repor
                                            AS_STYLE_BAD};
     enum judgment verdict = is_baseline(report, i) ? UNTESTED : judge(&report->result->rows[i]);
 
-    as_table_text(t, styles[verdict], words[verdict]);
+    if (is_fastest(report, i))
+        as_table_text(t, AS_STYLE_GOOD, "fastest");
+    else
+        as_table_text(t, styles[verdict], words[verdict]);
 }
 
 /* ---- the table ---- */
@@ -100,7 +132,7 @@ struct grid_table {
     const struct as_bench_report *report;
     struct as_time_column p50;
     double longest_ns; /* of the medians */
-    bool by_item, has_energy, has_outputs;
+    bool by_item, has_energy, has_outputs, commands;
 };
 
 static void put_interval(struct as_table *t, const struct grid_table *g,
@@ -124,7 +156,12 @@ static void put_extras(struct as_table *t, const struct grid_table *g, size_t i)
 
     as_cell_time(t, &g->p50, row->wall.min);
     as_cell_time(t, &g->p50, row->wall.max);
-    as_cell_time(t, &g->p50, row->kernel_mean_ns);
+    if (g->commands) {
+        as_cell_time(t, &g->p50, row->user_mean_ns);
+        as_cell_time(t, &g->p50, row->system_mean_ns);
+    } else {
+        as_cell_time(t, &g->p50, row->kernel_mean_ns);
+    }
     as_text_bytes(text, row->peak_mem_bytes);
     as_table_text(t, isfinite(row->peak_mem_bytes) ? AS_STYLE_NONE : AS_STYLE_DIM, text);
     if (g->has_energy && isfinite(row->energy_j.value))
@@ -175,7 +212,8 @@ static void look(struct grid_table *g, const struct as_bench_report *report)
 {
     const struct as_bench_result *r = report->result;
 
-    *g = (struct grid_table){.report = report, .by_item = r->by_item};
+    *g = (struct grid_table){
+        .report = report, .by_item = r->by_item, .commands = is_commands(report)};
     g->has_energy = report->energy_source != NULL;
     for (size_t i = 0; i < r->bench->n_settings; i++) {
         if (r->rows[i].wall.n)
@@ -191,20 +229,24 @@ static size_t choose_columns(struct grid_table *g, struct as_table_column out[CO
     unsigned name = name_width(bench);
     size_t n = 0;
 
-    out[n++] =
-        (struct as_table_column){.title = "setting", .may_shrink = name > 20, .min_width = name};
+    out[n++] = (struct as_table_column){
+        .title = g->commands ? "command" : "setting", .may_shrink = name > 20, .min_width = name};
     out[n++] = as_column_time(&g->p50, "p50", g->longest_ns, AS_TIME_AUTO);
     out[n++] = (struct as_table_column){.title = "95 % CI", .align = AS_ALIGN_RIGHT};
     out[n++] = (struct as_table_column){.title = " ", .min_width = BAR_WIDTH, .drop = 3};
     if (g->by_item) {
         out[n++] = (struct as_table_column){.title = "items", .align = AS_ALIGN_RIGHT, .drop = 4};
-        out[n++] = (struct as_table_column){.title = "per item", .align = AS_ALIGN_RIGHT, .drop = 1};
+        out[n++] =
+            (struct as_table_column){.title = "per item", .align = AS_ALIGN_RIGHT, .drop = 1};
     }
     out[n++] = (struct as_table_column){.title = "vs baseline"};
     out[n++] = (struct as_table_column){.title = "verdict", .drop = 2};
     out[n++] = (struct as_table_column){.title = "min", .align = AS_ALIGN_RIGHT, .drop = 8};
     out[n++] = (struct as_table_column){.title = "max", .align = AS_ALIGN_RIGHT, .drop = 8};
-    out[n++] = (struct as_table_column){.title = "CPU", .align = AS_ALIGN_RIGHT, .drop = 7};
+    out[n++] = (struct as_table_column){
+        .title = g->commands ? "user" : "CPU", .align = AS_ALIGN_RIGHT, .drop = 7};
+    if (g->commands)
+        out[n++] = (struct as_table_column){.title = "system", .align = AS_ALIGN_RIGHT, .drop = 7};
     out[n++] = (struct as_table_column){.title = "peak memory", .align = AS_ALIGN_RIGHT, .drop = 9};
     if (g->has_energy)
         out[n++] = (struct as_table_column){.title = "energy", .align = AS_ALIGN_RIGHT, .drop = 6};
@@ -234,16 +276,17 @@ static void put_disagreement(struct as_page *page, const struct as_bench_report 
 static void put_undecided(struct as_page *page, const struct as_bench_report *report, size_t i)
 {
     const struct as_bench_row *row = &report->result->rows[i];
+    const char *quote = quote_of(report);
     double spread = exp(row->ratio_log_sd) - 1;
 
     if (isfinite(row->samples_for_10) && row->samples_for_10 > (double)row->time_ratio.n)
         as_page_line(page, AS_STYLE_NONE,
-                     "%s: no significant difference; paired ratios spread by %.0f %%, about %.0f "
-                     "samples are needed to show 10 %%",
-                     name_of(page, report, i), spread * 100, row->samples_for_10);
+                     "%s%s%s: no significant difference; paired ratios spread by %.0f %%, about "
+                     "%.0f samples are needed to show 10 %%",
+                     quote, name_of(page, report, i), quote, spread * 100, row->samples_for_10);
     else
-        as_page_line(page, AS_STYLE_NONE, "%s: no significant difference",
-                     name_of(page, report, i));
+        as_page_line(page, AS_STYLE_NONE, "%s%s%s: no significant difference", quote,
+                     name_of(page, report, i), quote);
     put_disagreement(page, report, i);
 }
 
@@ -264,43 +307,100 @@ static size_t fastest(const struct as_bench_report *report)
     return best;
 }
 
-static void put_best(struct as_page *page, const struct as_bench_report *report)
+/* "'a' is 1.45x faster than 'b' (95 % CI 1.32 - 1.60)". */
+static void put_faster(struct as_page *page, const struct as_bench_report *report, size_t fast,
+                       size_t slow)
 {
     const struct as_bench_result *r = report->result;
-    size_t best = fastest(report);
-    const struct as_bench_estimate *e;
+    const char *quote = quote_of(report);
+    bool base_is_fast = is_baseline(report, fast);
+    const struct as_bench_estimate *e = &r->rows[base_is_fast ? slow : fast].time_ratio;
     char value[20], range[48];
 
-    if (best == SIZE_MAX)
-        return;
-    e = &r->rows[best].time_ratio;
-    put_digits(value, sizeof value, 1 / e->value);
-    put_range(range, 1 / e->high, 1 / e->low);
-    as_page_line(page, AS_STYLE_GOOD, "%s is %sx faster than %s%s (95 %% CI %s)",
-                 name_of(page, report, best), value, name_of(page, report, r->bench->baseline),
-                 r->by_item ? " per item" : "", range);
+    put_digits(value, sizeof value, base_is_fast ? e->value : 1 / e->value);
+    put_range(range, base_is_fast ? e->low : 1 / e->high, base_is_fast ? e->high : 1 / e->low);
+    as_page_line(page, AS_STYLE_GOOD, "%s%s%s is %sx faster than %s%s%s%s (95 %% CI %s)", quote,
+                 name_of(page, report, fast), quote, value, quote, name_of(page, report, slow),
+                 quote, r->by_item ? " per item" : "", range);
+}
+
+static void put_verdicts(struct as_page *page, const struct as_bench_report *report)
+{
+    const struct as_bench_result *r = report->result;
+    size_t base = r->bench->baseline, best = fastest(report);
+
+    if (!is_commands(report) && best != SIZE_MAX)
+        put_faster(page, report, best, base);
+    for (size_t i = 0; i < r->bench->n_settings; i++) {
+        enum judgment verdict = judge(&r->rows[i]);
+
+        if (i == base || r->rows[i].setting->failed)
+            continue;
+        if (verdict == NOT_SIGNIFICANT)
+            put_undecided(page, report, i);
+        else if (verdict != UNTESTED && is_commands(report))
+            put_faster(page, report, verdict == FASTER ? i : base, verdict == FASTER ? base : i);
+    }
+}
+
+/* What was subtracted, and from what it cannot well be subtracted. */
+static void put_shell(struct as_page *page, const struct as_bench_report *report)
+{
+    const struct as_bench_result *r = report->result;
+    const struct as_bench_estimate *shell = &report->shell->median_ns;
+    char text[AS_TEXT_HUMAN];
+
+    as_text_ns(text, shell->value, AS_TIME_AUTO);
+    as_page_line(page, AS_STYLE_DIM, "%s to start the shell is subtracted (p50 of sh -c :)", text);
+    for (size_t i = 0; i < r->bench->n_settings; i++)
+        if (r->rows[i].near_shell)
+            as_page_line(page, AS_STYLE_WARN,
+                         "'%s' is not clearly slower than starting the shell: -N measures it "
+                         "without one",
+                         name_of(page, report, i));
+}
+
+/* Commands stand in the order of their p50, the fastest first; settings as they were given. */
+static size_t next_row(const struct as_bench_report *report, size_t place, bool *taken)
+{
+    const struct as_bench_result *r = report->result;
+    size_t next = SIZE_MAX;
+
+    for (size_t i = 0; i < r->bench->n_settings; i++) {
+        bool measured = r->rows[i].wall.n > 0 && !r->rows[i].setting->failed;
+        bool better = next == SIZE_MAX ||
+                      (measured && !(r->rows[next].median_ns.value <= r->rows[i].median_ns.value));
+
+        if (!taken[i] && better)
+            next = i;
+    }
+    if (!is_commands(report))
+        next = place;
+    taken[next] = true;
+    return next;
 }
 
 void as_bench_put_grid(struct as_page *page, const struct as_bench_report *report)
 {
     struct as_table_column columns[COLUMNS];
     const struct as_bench_result *r = report->result;
+    bool *taken = as_arena_zero(&page->arena, r->bench->n_settings, sizeof *taken);
     struct grid_table g;
     struct as_table t;
 
+    page->nomem |= !taken;
+    if (!taken)
+        return;
     look(&g, report);
     as_table_init(&t, columns, choose_columns(&g, columns));
     for (size_t i = 0; i < r->bench->n_settings; i++)
-        put_row(&t, page, &g, i);
+        put_row(&t, page, &g, next_row(report, i, taken));
     as_page_table(page, &t);
     if (r->by_item)
         as_page_line(page, AS_STYLE_DIM,
                      "Settings do different work: they are compared by the time per item.");
-    if (!has_baseline(report))
-        return;
-    put_best(page, report);
-    for (size_t i = 0; i < r->bench->n_settings; i++)
-        if (!is_baseline(report, i) && !r->rows[i].setting->failed &&
-            judge(&r->rows[i]) == NOT_SIGNIFICANT)
-            put_undecided(page, report, i);
+    if (report->shell)
+        put_shell(page, report);
+    if (has_baseline(report))
+        put_verdicts(page, report);
 }
