@@ -6,9 +6,9 @@ busy='i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
 
 # Two that differ by far: which is faster, by how much, and the same from the run.
 exits 0 "two commands" "$assay" bench --iterations 7 -o ab.assay "$busy" "$busy; $busy; $busy"
-grep -Eq " is [0-9.]+x faster than .* \\(95 % CI" out || fail "which is faster is not said: $(cat out)"
+grep -Eq "^command 1 is [0-9.]+x faster than command 2 [(]95 % CI [0-9.]+ - [0-9.]+[)]$" out || fail "which is faster is not said: $(cat out)"
 grep -q 'to start the shell is subtracted' out || fail "what was subtracted is not said: $(cat out)"
-[ "$(grep -n '^i=0' out | head -1 | grep -c 'baseline')" = 1 ] || fail "the fastest does not stand first: $(cat out)"
+[ "$(grep '^[12][.] i=0' out | head -1 | grep -c '^1.*baseline')" = 1 ] || fail "the fastest does not stand first: $(cat out)"
 cp out page
 exits 0 "its report" "$assay" report ab.assay
 check "is the same page" cmp out page
@@ -40,6 +40,8 @@ says "--resume"
 exits 0 "no shell" "$assay" bench -N --iterations 2 --outputs --json 'printf "%s" "a  b"' "printf 'a  b'"
 "$python" -c 'import json; r = json.load(open("out")); assert r["settings"][1]["same_outputs"] is True and "shell_subtracted" not in r' ||
     fail "words in quotes are not taken apart as a shell does"
+exits 0 "short ones are named in the sentence" "$assay" bench --iterations 4 'sleep 0.2' 'sleep 0.05'
+grep -q "^'sleep 0.05' is [0-9.]*x faster than 'sleep 0.2' " out || fail "$(cat out)"
 exits 0 "a command that does nothing" "$assay" bench --iterations 5 : ':;:'
 grep -q 'not clearly slower than starting the shell' out || fail "the shell's own start is taken for the command: $(cat out)"
 grep -q 'faster than' out && fail "noise is compared: $(cat out)"

@@ -23,10 +23,40 @@ static bool is_commands(const struct as_bench_report *report)
     return strcmp(report->result->bench->kind, "commands") == 0;
 }
 
-/* Around a name in a sentence: a command has words of its own. */
-static const char *quote_of(const struct as_bench_report *report)
+/* Long commands have numbers: cut to fit, two of them may look alike. */
+static bool is_numbered(const struct as_bench_report *report)
 {
-    return is_commands(report) ? "'" : "";
+    const struct as_bench *bench = report->result->bench;
+
+    for (size_t i = 0; is_commands(report) && i < bench->n_settings; i++)
+        if (strlen(bench->settings[i].name) > MAX_NAME)
+            return true;
+    return false;
+}
+
+/* The name in the table. */
+static const char *label_of(struct as_page *page, const struct as_bench_report *report, size_t i)
+{
+    char text[AS_GRID_NAME + 24];
+
+    if (!is_numbered(report))
+        return name_of(page, report, i);
+    (void)snprintf(text, sizeof text, "%zu. %s", i + 1, report->result->rows[i].setting->name);
+    return as_page_name(page, as_arena_text(&page->arena, text, strlen(text)));
+}
+
+/* The name in a sentence: a command has words of its own. */
+static const char *words_of(struct as_page *page, const struct as_bench_report *report, size_t i)
+{
+    char text[AS_GRID_NAME + 24];
+
+    if (!is_commands(report))
+        return name_of(page, report, i);
+    if (is_numbered(report))
+        (void)snprintf(text, sizeof text, "command %zu", i + 1);
+    else
+        (void)snprintf(text, sizeof text, "'%s'", report->result->rows[i].setting->name);
+    return as_page_name(page, as_arena_text(&page->arena, text, strlen(text)));
 }
 
 static bool is_baseline(const struct as_bench_report *report, size_t i)
@@ -181,7 +211,7 @@ static void put_row(struct as_table *t, struct as_page *page, const struct grid_
     const struct as_bench_row *row = &g->report->result->rows[i];
 
     as_table_row(t);
-    as_table_text(t, AS_STYLE_NONE, name_of(page, g->report, i));
+    as_table_text(t, AS_STYLE_NONE, label_of(page, g->report, i));
     if (row->setting->failed) {
         as_table_text(t, AS_STYLE_BAD, "failed");
         return;
@@ -276,17 +306,16 @@ static void put_disagreement(struct as_page *page, const struct as_bench_report 
 static void put_undecided(struct as_page *page, const struct as_bench_report *report, size_t i)
 {
     const struct as_bench_row *row = &report->result->rows[i];
-    const char *quote = quote_of(report);
     double spread = exp(row->ratio_log_sd) - 1;
 
     if (isfinite(row->samples_for_10) && row->samples_for_10 > (double)row->time_ratio.n)
         as_page_line(page, AS_STYLE_NONE,
-                     "%s%s%s: no significant difference; paired ratios spread by %.0f %%, about "
+                     "%s: no significant difference; paired ratios spread by %.0f %%, about "
                      "%.0f samples are needed to show 10 %%",
-                     quote, name_of(page, report, i), quote, spread * 100, row->samples_for_10);
+                     words_of(page, report, i), spread * 100, row->samples_for_10);
     else
-        as_page_line(page, AS_STYLE_NONE, "%s%s%s: no significant difference", quote,
-                     name_of(page, report, i), quote);
+        as_page_line(page, AS_STYLE_NONE, "%s: no significant difference",
+                     words_of(page, report, i));
     put_disagreement(page, report, i);
 }
 
@@ -312,16 +341,15 @@ static void put_faster(struct as_page *page, const struct as_bench_report *repor
                        size_t slow)
 {
     const struct as_bench_result *r = report->result;
-    const char *quote = quote_of(report);
     bool base_is_fast = is_baseline(report, fast);
     const struct as_bench_estimate *e = &r->rows[base_is_fast ? slow : fast].time_ratio;
     char value[20], range[48];
 
     put_digits(value, sizeof value, base_is_fast ? e->value : 1 / e->value);
     put_range(range, base_is_fast ? e->low : 1 / e->high, base_is_fast ? e->high : 1 / e->low);
-    as_page_line(page, AS_STYLE_GOOD, "%s%s%s is %sx faster than %s%s%s%s (95 %% CI %s)", quote,
-                 name_of(page, report, fast), quote, value, quote, name_of(page, report, slow),
-                 quote, r->by_item ? " per item" : "", range);
+    as_page_line(page, AS_STYLE_GOOD, "%s is %sx faster than %s%s (95 %% CI %s)",
+                 words_of(page, report, fast), value, words_of(page, report, slow),
+                 r->by_item ? " per item" : "", range);
 }
 
 static void put_verdicts(struct as_page *page, const struct as_bench_report *report)
@@ -355,9 +383,9 @@ static void put_shell(struct as_page *page, const struct as_bench_report *report
     for (size_t i = 0; i < r->bench->n_settings; i++)
         if (r->rows[i].near_shell)
             as_page_line(page, AS_STYLE_WARN,
-                         "'%s' is not clearly slower than starting the shell: -N measures it "
+                         "%s is not clearly slower than starting the shell: -N measures it "
                          "without one",
-                         name_of(page, report, i));
+                         words_of(page, report, i));
 }
 
 /* Commands stand in the order of their p50, the fastest first; settings as they were given. */
