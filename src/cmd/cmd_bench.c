@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text/float_text.h"
 #include "base/units.h"
 #include "cmd/bench/bench_work.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "cmd/common/interrupt.h"
 #include "cmd/common/measure_options.h"
 
 static const char *workload_at(size_t i)
@@ -73,10 +75,11 @@ static const struct as_opt bench_opts[] = {
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
      .help = "where everything is written; results/mincut-bench for attention, "
-             "results/command-bench or results/model-bench for others"},
-    NUMBER("samples",
-           "take N samples of each setting; 1000 for attention, 50 for a model, 10 for "
-           "a command",
+             "results/command-bench or results/model-bench for others; commands in quotes keep "
+             "nothing without it"},
+    NUMBER("iterations",
+           "take N samples of each setting [default: 10 of a command, 50 of a model, 1000 of "
+           "attention]",
            1, 1000000),
     NUMBER("warmup", "run every setting N times before the first sample; 3, or 1 for a command", 0,
            100000),
@@ -97,8 +100,8 @@ static const struct as_opt bench_opts[] = {
     ATTENTION_TEXT("tau", "LIST", "steps of hysteresis [default: \"0 2\"]"),
     ATTENTION_TEXT("eps", "X", "logits up to it are dropped [default: 0.01]"),
     ATTENTION_NUMBER("short-samples",
-                     "so many short samples; all others are long ones (of --samples, else none)", 0,
-                     1000000),
+                     "so many short samples; all others are long ones (of --iterations, else none)",
+                     0, 1000000),
     ATTENTION_NUMBER("long-samples", "so many long samples; the others are short", 0, 1000000),
     ATTENTION_NUMBER("short-min-len", "tokens of the shortest [default: 16]", 1, 16384),
     ATTENTION_NUMBER("short-max-len", "tokens of a short sample at most [default: 128]", 1, 16384),
@@ -143,7 +146,7 @@ static const struct as_opt bench_opts[] = {
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
      .help = "hold the witness against that of another machine's folder"},
-    {.name = "key",
+    {.name = "sign-key",
      .group = ATTENTION,
      .kind = AS_OPT_FILE,
      .argument = "FILE",
@@ -155,6 +158,22 @@ static const struct as_opt bench_opts[] = {
     {.name = "ignore-failure",
      .kind = AS_OPT_FLAG,
      .help = "a command that ends with another status than 0 did not fail"},
+    {.name = "setup",
+     .kind = AS_OPT_LIST,
+     .argument = "COMMAND",
+     .help = "run it once before all samples of each command; repeatable, one for each"},
+    {.name = "prepare",
+     .kind = AS_OPT_LIST,
+     .argument = "COMMAND",
+     .help = "run it before every sample, untimed; repeatable, one for each command"},
+    {.name = "cleanup",
+     .kind = AS_OPT_LIST,
+     .argument = "COMMAND",
+     .help = "run it once after all samples; repeatable, one for each command"},
+    {.name = "no-shell",
+     .letter = 'N',
+     .kind = AS_OPT_FLAG,
+     .help = "run commands in quotes without a shell"},
     {.name = "dry-run", .kind = AS_OPT_FLAG, .help = "say what would be done, and do nothing"},
     {.name = "resume", .kind = AS_OPT_FLAG, .help = "go on with a run that ended early"},
     {.name = "force", .kind = AS_OPT_FLAG, .help = "write over an older run"},
@@ -315,10 +334,10 @@ static int check_against(const struct as_bench_work *w, const char *against,
 /* What would be found missing only after everything was measured. */
 static int check_files(const struct as_bench_work *w, struct assay_error *err)
 {
-    const char *key = as_opt_text(w->line, "key"), *against = as_opt_text(w->line, "against");
+    const char *key = as_opt_text(w->line, "sign-key"), *against = as_opt_text(w->line, "against");
 
     if (key && access(key, R_OK) != 0)
-        return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --key %s", key);
+        return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --sign-key %s", key);
     return against ? check_against(w, against, err) : ASSAY_OK;
 }
 
@@ -331,11 +350,17 @@ static int plan(struct as_bench_work *w, struct assay_error *err)
     w->seed = as_opt_number(w->line, "seed", 42);
     w->threads =
         (unsigned)as_opt_number(w->line, "threads", rc < 0 ? 1 : as_topology_threads(&w->topology));
-    if (snprintf(w->folder, sizeof w->folder, "%s", folder ? folder : w->kind->folder) >=
-        (int)sizeof w->folder)
+    if (snprintf(w->folder, sizeof w->folder, "%s",
+                 folder            ? folder
+                 : w->kind->folder ? w->kind->folder
+                                   : "") >= (int)sizeof w->folder)
         return as_fail(err, ASSAY_ERR_USAGE, "the name of the folder is too long");
-    if (rc == ASSAY_OK && !w->folder[0])
+    if (rc == ASSAY_OK && folder && !w->folder[0])
         rc = as_fail(err, ASSAY_ERR_USAGE, "--output-dir is empty");
+    if (rc == ASSAY_OK && !w->folder[0] &&
+        (as_opt_given(w->line, "resume") || as_opt_given(w->line, "force")))
+        rc = as_fail(err, ASSAY_ERR_USAGE, "--%s needs the folder: --output-dir DIR",
+                     as_opt_given(w->line, "resume") ? "resume" : "force");
     if (rc == ASSAY_OK && as_opt_given(w->line, "resume") && as_opt_given(w->line, "force"))
         rc = as_fail(err, ASSAY_ERR_USAGE, "choose one of --resume and --force");
     if (rc == ASSAY_OK)
@@ -354,10 +379,24 @@ static int plan(struct as_bench_work *w, struct assay_error *err)
 static void tell(void *user, const struct as_bench *bench, bool warming)
 {
     struct as_bench_work *w = user;
-    double all = (double)(bench->n_samples * bench->n_settings);
+    uint64_t all = bench->n_samples * bench->n_settings, done = as_bench_done(bench);
+    uint64_t now = as_clock_mono_ns();
+    struct as_progress_state state = {.what = warming ? "warming up" : "measuring",
+                                      .share = AS_UNKNOWN,
+                                      .median_ns = AS_UNKNOWN,
+                                      .done = done,
+                                      .of = all,
+                                      .unit = warming ? NULL : "sample",
+                                      .left_s = AS_UNKNOWN};
 
-    as_progress_show(&w->progress, warming ? "warming up" : "measuring in turns",
-                     (double)as_bench_done(bench) / all);
+    if (warming || w->start_ns == 0) {
+        w->start_ns = now;
+        w->start_done = done;
+    }
+    if (done > w->start_done)
+        state.left_s = (double)(now - w->start_ns) / 1e9 / (double)(done - w->start_done) *
+                       (double)(all - done);
+    as_progress_put(&w->progress, &state);
 }
 
 static int measure(struct as_bench_work *w, const struct as_bench_load *load,
@@ -367,9 +406,10 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
     struct as_bench_loop loop = {
         .load = load,
         .meter = w->has_power ? &meter : NULL,
-        .journal = &w->journal,
+        .journal = w->folder[0] ? &w->journal : NULL,
         .seed = w->seed,
         .warmup = (unsigned)as_opt_number(w->line, "warmup", w->kind->warmup),
+        .stop = as_interrupt_flag(),
         .progress = tell,
         .user = w,
     };
@@ -379,7 +419,7 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
 
     if (rc < 0)
         return rc;
-    if (assay_memory_tracker_new(&w->memory, &memory, NULL) == ASSAY_OK)
+    if (w->attention && assay_memory_tracker_new(&w->memory, &memory, NULL) == ASSAY_OK)
         (void)assay_memory_tracker_start(w->memory, 100000, NULL);
     rc = as_bench_run(&w->bench, &loop, err);
     as_progress_end(&w->progress);
@@ -388,18 +428,14 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
     return rc;
 }
 
-static void step(const struct as_bench_work *w, int number, const char *what)
-{
-    as_console_note(w->line, "[%d/5] %s", number, what);
-}
-
-/* What we were built with: figures of a slow build mislead. */
+/* Times of a slow build mislead where its own kernels are measured. */
 static void tell_build(const struct as_bench_work *w)
 {
-#ifdef NDEBUG
-    step(w, 1, "build: release, " ASSAY_COMPILER_FLAGS);
+#ifndef NDEBUG
+    if (w->kind->runs_kernels)
+        as_console_note(w->line, "note: this is a debug build: its kernels are slow");
 #else
-    step(w, 1, "build: for debugging, so times say little; 'make build' gives a release");
+    (void)w;
 #endif
 }
 
@@ -426,50 +462,59 @@ static int dry_run(struct as_bench_work *w, struct assay_error *err)
     return as_console_close(&console, rc, err);
 }
 
-static void tell_plan(const struct as_bench_work *w)
+static void tell_saved(const struct as_bench_work *w)
 {
-    size_t more = w->bench.n_settings - 1;
-    char text[160];
-
-    tell_build(w);
-    (void)snprintf(text, sizeof text, "baseline: %.80s", w->bench.settings[w->bench.baseline].name);
-    step(w, 2, text);
-    (void)snprintf(text, sizeof text,
-                   "grid: %zu more setting%s, in turns with the baseline, %llu sample%s each", more,
-                   more == 1 ? "" : "s", (unsigned long long)w->bench.n_samples,
-                   w->bench.n_samples == 1 ? "" : "s");
-    step(w, 3, more ? text : "grid: no other setting");
+    if (!w->folder[0]) {
+        if (!as_show_run_path(w->line))
+            as_console_note(w->line,
+                            "saved: nothing; --output-dir DIR keeps all files, -o FILE.assay "
+                            "the run");
+        return;
+    }
+    as_console_note(w->line,
+                    w->attention ? "saved: %s (results.json, summary.md, csv/, figs/, witness/)"
+                                 : "saved: %s (results.json, summary.md, latency.svg)",
+                    w->folder);
 }
 
 static int finish(struct as_bench_work *w, struct assay_error *err)
 {
-    int rc;
+    int rc = as_bench_results(w, err);
 
-    step(w, 4, "results: csv, figures, run.assay, results.json");
-    rc = as_bench_results(w, err);
-    if (rc < 0)
-        return rc;
-    step(w, 5, w->attention ? "witness: packing witness/witness.rvf" : "witness: none");
-    if (w->attention)
+    if (rc == ASSAY_OK && w->attention)
         rc = as_bench_pack(w, err);
-    return rc == ASSAY_OK ? as_show_print(w->run, &w->show, w->line, err) : rc;
+    if (rc == ASSAY_OK)
+        rc = as_show_print(w->run, &w->show, w->line, err);
+    if (rc >= 0)
+        tell_saved(w);
+    return rc;
 }
 
 static int measure_all(struct as_bench_work *w, struct assay_error *err)
 {
+    struct assay_error unclean = {0};
     struct as_bench_load load;
     int rc = w->kind->open(w, &load, err);
 
     if (rc == ASSAY_OK && w->model)
         rc = look_at_machine(w, err); /* an engine brings its library */
-    if (rc == ASSAY_OK)
+    if (rc == ASSAY_OK && w->folder[0])
         rc = as_bench_folder_open(w, err);
     if (rc < 0)
         return rc;
-    tell_plan(w);
-    rc = measure(w, &load, err);
+    tell_build(w);
+    as_interrupt_watch();
+    rc = as_bench_hooks(w, "setup", err);
+    if (rc == ASSAY_OK)
+        rc = measure(w, &load, err);
+    if (rc == ASSAY_ERR_UNSUPPORTED && as_interrupted())
+        rc = ASSAY_OK; /* the signal ended --setup */
+    if (as_bench_hooks(w, "cleanup", &unclean) < 0 && rc == ASSAY_OK && !as_interrupted())
+        rc = as_fail(err, unclean.code, "%s", unclean.msg);
     if (rc == ASSAY_OK)
         rc = as_journal_close(&w->journal, err);
+    if (rc == ASSAY_OK && as_interrupted())
+        return as_bench_interrupted(w, err);
     if (rc == ASSAY_OK && w->attention)
         rc = as_load_attention_seal(w->attention, err);
     if (rc == ASSAY_OK && w->attention)
@@ -499,33 +544,6 @@ static void close_all(struct as_bench_work *w)
     as_grid_fini(&w->grid);
 }
 
-/* What ends us ends the command that runs; the journal holds what was finished before. */
-static const volatile sig_atomic_t no_command;
-static const volatile sig_atomic_t *volatile running = &no_command;
-
-static void end_with_command(int number)
-{
-    pid_t pid = (pid_t)*running;
-
-    if (pid > 0)
-        (void)kill(pid, number);
-    (void)signal(number, SIG_DFL);
-    (void)raise(number);
-}
-
-static void watch_signals(const struct as_load_command *command)
-{
-    static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-
-    running = &command->pid;
-    for (size_t i = 0; i < AS_COUNT_OF(ends); i++) {
-        struct sigaction action = {.sa_handler = SIG_DFL};
-
-        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
-            (void)signal(ends[i], end_with_command);
-    }
-}
-
 static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_bench_work *w = as_alloc_zero(1, sizeof *w);
@@ -538,7 +556,8 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     w->progress.wanted = as_progress_wanted(line);
     /* Somebody who ignores the end of children would have it unknown to us too. */
     (void)signal(SIGCHLD, SIG_DFL);
-    watch_signals(&w->command);
+    /* What ends us ends the command that runs; the journal holds what was finished before. */
+    as_interrupt_child(&w->command.pid);
     rc = as_show_read(&w->show, line, err);
     if (rc == ASSAY_OK) {
         w->kind = as_bench_kind_of(line, err);
@@ -553,13 +572,16 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     else if (rc == ASSAY_OK)
         rc = measure_all(w, err);
     as_progress_end(&w->progress);
-    running = &no_command;
+    as_interrupt_child(NULL);
     close_all(w);
     as_free(w);
-    return rc;
+    return as_interrupt_result(rc, err);
 }
 
 static const struct as_example bench_examples[] = {
+    {"assay bench 'gzip -1 -c data' 'gzip -9 -c data'", "two commands, interleaved"},
+    {"assay bench --prepare 'make clean' 'make -j1' 'make -j4'",
+     "with something before each sample"},
     {"assay bench zoo:mobilenetv2 --grid threads=1,2", "a model at two settings, interleaved"},
     {"assay bench --grid level=1,6,9 -- gzip -k -f -{level} data", "a command over a grid"},
     {"assay bench --grid level=1,6,9 --resume -- gzip -k -f -{level} data",
@@ -570,11 +592,14 @@ static const struct as_example bench_examples[] = {
 const struct as_cmd as_cmd_bench = {
     .name = "bench",
     .summary = "measure a grid of settings against a baseline, so that it can be done again",
-    .usage = "assay bench [options] --workload attention | MODEL | -- COMMAND...",
+    .usage = "assay bench [options] 'COMMAND'... | MODEL... | -- COMMAND... | --workload attention",
     .details =
         "Takes every setting in turns, sample by sample, in an order that changes from round to "
         "round, and keeps each finished sample in a journal: a run that was killed goes on with "
         "--resume and repeats nothing.\n\n"
+        "A word that is neither zoo:NAME nor an existing file is a command, run by sh -c; what "
+        "starting the shell costs is measured among the samples and subtracted. Several commands "
+        "or several models are compared with the first one.\n\n"
         "-- COMMAND runs a command without a shell, with {name} replaced by the value of an axis: "
         "assay bench --grid n=1000,2000 -- sort -n --parallel={n} file. A model is run by the "
         "engine, along the axes threads, batch, fuse (0 or 1), kernels (auto or reference), keys "
@@ -582,13 +607,14 @@ const struct as_cmd as_cmd_bench = {
         "--workload attention measures soft-max attention against attention gated by minimum cuts "
         "over a grid of lambda and tau: quality, KV cache, memory, energy and latency, with a "
         "witness of every sample that 'assay verify --replay' computes again.\n\n"
-        "The folder gets csv/, figs/, witness/, run.assay, results.json, summary.md, "
-        "fingerprint.json and "
-        "the journal. A setting that failed is not tried again by --resume. Exit status 1: no "
+        "The folder gets run.assay, results.json, results.csv, summary.md, latency.svg, "
+        "fingerprint.json and the journal; of an attention workload csv/, figs/ and witness/ in "
+        "place of the tables. A setting that failed is not tried again by --resume. Exit status 1: "
+        "no "
         "setting meets the criteria, or one failed.",
     .examples = bench_examples,
     .opts = bench_opts,
-    .operand = "MODEL or COMMAND",
+    .operand = "COMMAND or MODEL",
     .min_operands = 0,
     .max_operands = 4096,
     .run = run_bench,

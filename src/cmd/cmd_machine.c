@@ -4,12 +4,14 @@
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
+#include "cmd/common/interrupt.h"
 #include "cmd/common/measure_options.h"
 #include "cmd/common/options.h"
 #include "cmd/common/show_options.h"
 #include "cmd/machine/machine_study.h"
 #include "measure/overhead/operation_run.h"
 #include "report/machine/machine_report.h"
+#include "report/run/interrupted.h"
 
 #define NOISE_NS       UINT64_C(1000000000)
 #define NOISE_QUICK_NS UINT64_C(200000000)
@@ -79,14 +81,25 @@ static int look(struct machine *m, const struct as_cmd_line *line, struct assay_
 
     as_system_load_read(&m->load, "");
     as_memory_headroom_read(&m->headroom, "", &m->topology.container);
+    as_interrupt_watch();
     rc = as_peaks_get(&m->cached, &wanted, line, err);
+    if (rc == ASSAY_OK && m->cached.interrupted && m->cached.n_measured == 0)
+        rc = as_fail(err, ASSAY_ERR_STATE, "interrupted before the first peak was measured");
     if (rc == ASSAY_OK)
-        rc = as_noise_measure(&m->noise, wanted.quick ? NOISE_QUICK_NS : NOISE_NS, 0, err);
+        rc = as_noise_measure(&m->noise,
+                              as_interrupted() ? 0
+                              : wanted.quick   ? NOISE_QUICK_NS
+                                               : NOISE_NS,
+                              0, err);
     return rc;
 }
 
 static void put(struct as_run_maker *maker, const struct machine *m)
 {
+    const struct as_interrupted_fact early = {.done = m->cached.n_measured, .unit = "measurement"};
+
+    if (m->cached.interrupted)
+        as_interrupted_put(maker, &early);
     as_machine_put(maker, &(struct as_machine_report){
                               .topology = &m->topology,
                               .load = &m->load,
@@ -148,7 +161,7 @@ static int run_machine(const struct as_cmd_line *line, struct assay_error *err)
         return as_study_operations(&show, line, &m.topology, err);
     if (as_opt_given(line, "overhead"))
         return as_study_overhead(&show, line, &m.topology, err);
-    return look_and_show(&m, &show, line, err);
+    return as_interrupt_result(look_and_show(&m, &show, line, err), err);
 }
 
 static const struct as_example machine_examples[] = {

@@ -15,6 +15,7 @@
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
 #include "cmd/common/history_file.h"
+#include "cmd/common/interrupt.h"
 #include "cmd/common/measure_options.h"
 #include "cmd/common/model_options.h"
 #include "cmd/common/show_options.h"
@@ -22,6 +23,7 @@
 #include "measure/latency/profile_data.h"
 #include "report/export/export.h"
 #include "report/profile/profile_report.h"
+#include "report/run/interrupted.h"
 
 static const struct as_opt profile_opts[] = {
     AS_OPTS_MODEL,
@@ -146,11 +148,19 @@ static int read_loops(struct work *w, struct assay_error *err)
     return rc;
 }
 
-static void tell(void *user, enum as_profile_phase phase, double share)
+static void tell(void *user, enum as_profile_phase phase, const struct as_latency_progress *now)
 {
     struct work *w = user;
+    const struct as_progress_state state = {
+        .what = as_profile_phase_text(phase),
+        .share = phase == AS_PHASE_PROFILING ? now->share : AS_UNKNOWN,
+        .median_ns = now->median_ns,
+        .done = now->calls,
+        .unit = phase == AS_PHASE_TIMING ? "iteration" : NULL,
+        .left_s = now->left_s,
+    };
 
-    as_progress_show(&w->progress, as_profile_phase_text(phase), share);
+    as_progress_put(&w->progress, &state);
 }
 
 static int open_model(struct work *w, struct assay_error *err)
@@ -169,6 +179,7 @@ static int open_model(struct work *w, struct assay_error *err)
     w->options.engine.infer = w->given.infer;
     w->options.inputs = w->run_options.inputs;
     w->options.latency = w->run_options.latency;
+    w->options.latency.stop = as_interrupt_flag();
     w->options.record = w->record;
     w->options.reset_peak_rss = true;
     w->options.memory_may_fail = true;
@@ -204,6 +215,8 @@ static void warn(const struct work *w)
 {
     struct as_fitness fitness;
 
+    if (as_interrupted())
+        return;
     as_fitness_judge(&fitness, &(struct as_fitness_facts){
                                    .topology = &w->topology,
                                    .load = &w->load,
@@ -220,12 +233,14 @@ static int measure(struct work *w, struct assay_error *err)
 {
     int rc;
 
+    if (as_interrupted())
+        return as_fail(err, ASSAY_ERR_STATE, AS_STOPPED_BEFORE_FIRST);
     w->progress.wanted = as_progress_wanted(w->line);
     rc = as_profile_run_new(&w->run, w->model, &w->options, err);
     as_progress_end(&w->progress);
     if (rc < 0)
         return rc;
-    if (!as_opt_given(w->line, "no-history"))
+    if (!as_opt_given(w->line, "no-history") && !as_interrupted())
         as_earlier_runs_add(&w->earlier, w->run->latency.figures.summary.median);
     return as_profile_data_init(&w->data, w->run, w->model, &w->arena, err);
 }
@@ -246,7 +261,11 @@ static int run_tokens(struct work *w, struct assay_error *err)
 
     if (w->pairs.n == 0 && !asked)
         return ASSAY_OK;
-    as_progress_show(&w->progress, "token by token", AS_UNKNOWN);
+    if (as_interrupted()) {
+        (void)as_fail(&w->no_tokens, ASSAY_ERR_STATE, "the measurement was interrupted");
+        return ASSAY_OK;
+    }
+    as_progress_show(&w->progress, "measuring token by token", AS_UNKNOWN);
     rc = as_model_open(&model, w->line->operand[0], err);
     if (rc == ASSAY_OK)
         rc = as_state_pairs_find(&pairs, model, NULL, 0, err);
@@ -324,6 +343,8 @@ static int take_words(struct work *w, struct assay_error *err)
 static int save(struct work *w, struct assay_error *err)
 {
     struct as_profile_data *d = &w->data;
+    const struct as_interrupted_fact early = {.done = w->run->latency.n * w->run->latency.batch,
+                                              .unit = "iteration"};
     struct as_run_maker maker;
     int rc = take_words(w, err);
 
@@ -337,10 +358,12 @@ static int save(struct work *w, struct assay_error *err)
     d->tokens = w->tokens;
     d->why_no_tokens = w->no_tokens.code ? w->no_tokens.msg : NULL;
     if (rc == ASSAY_OK)
-        rc = w->record ? as_run_maker_append(&maker, w->record, "profile", err)
-                       : as_run_maker_open(&maker, NULL, "profile", err);
+        rc = w->run->recorded ? as_run_maker_append(&maker, w->record, "profile", err)
+                              : as_run_maker_open(&maker, w->record, "profile", err);
     if (rc < 0)
         return rc;
+    if (as_interrupted())
+        as_interrupted_put(&maker, &early);
     as_profile_data_put(d, &maker);
     return as_run_maker_finish(&maker, &w->saved, err);
 }
@@ -367,6 +390,7 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
         rc = open_model(w, err);
     }
     if (rc == ASSAY_OK) {
+        as_interrupt_watch();
         find_peaks(w);
         find_earlier(w);
         warn(w);
@@ -395,7 +419,7 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     as_model_free(w->model);
     as_arena_fini(&w->arena);
     as_free(w);
-    return rc;
+    return as_interrupt_result(rc, err);
 }
 
 static const struct as_example profile_examples[] = {

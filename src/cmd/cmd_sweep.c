@@ -3,13 +3,17 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text/text.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
+#include "cmd/common/interrupt.h"
 #include "cmd/common/measure_options.h"
 #include "cmd/common/model_options.h"
 #include "cmd/common/show_options.h"
+#include "report/run/interrupted.h"
 #include "report/sweep/sweep_text.h"
 
 static const struct as_opt sweep_opts[] = {
@@ -115,6 +119,8 @@ struct work {
     struct as_peaks_cached peaks;
     bool has_peaks;
     struct as_progress progress;
+    size_t step, n_steps;
+    uint64_t start_ns;
     struct as_sweep_run *run;
     struct as_arena arena;
 };
@@ -332,18 +338,70 @@ static int read_options(struct work *w, struct assay_error *err)
     return rc == ASSAY_OK ? read_axes(w, err) : rc;
 }
 
-static void tell(void *user, size_t point, size_t of)
+static void tell(void *user, size_t step, size_t of)
 {
-    as_progress_show(user, "measuring settings", (double)point / (double)of);
+    struct work *w = user;
+
+    w->step = step;
+    w->n_steps = of;
+    if (step == 0)
+        w->start_ns = as_clock_mono_ns();
+}
+
+static double left_s(const struct work *w)
+{
+    double took_s = (double)(as_clock_mono_ns() - w->start_ns) / 1e9;
+
+    return w->step ? took_s / (double)w->step * (double)(w->n_steps - w->step) : AS_UNKNOWN;
+}
+
+static void tell_latency(void *user, const struct as_latency_progress *now)
+{
+    struct work *w = user;
+    const struct as_progress_state state = {
+        .what = w->step < w->n_steps / 2 ? "measuring, forward pass" : "measuring, reverse pass",
+        .share = AS_UNKNOWN,
+        .median_ns = now->median_ns,
+        .done = (w->step < w->n_steps / 2 ? w->step : w->n_steps - 1 - w->step) + 1,
+        .of = w->n_steps / 2,
+        .unit = "setting",
+        .left_s = left_s(w),
+    };
+
+    as_progress_put(&w->progress, &state);
+}
+
+/* Rows appear as they are finished; the table with both passes follows at the end. */
+static void tell_measured(void *user, const struct as_sweep_point *point, size_t step)
+{
+    struct work *w = user;
+    char text[200] = "", time[AS_TEXT_HUMAN];
+    size_t used = 0;
+
+    if (!w->progress.wanted || step >= w->n_steps / 2)
+        return;
+    for (size_t i = 0; i < w->options.n_axes && used < sizeof text; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s=%lld  ", w->options.axes[i].name,
+                             (long long)w->options.axes[i].values[point->place[i]]);
+    as_text_ns(time, point->way_ns[0], AS_TIME_AUTO);
+    as_progress_end(&w->progress);
+    as_console_note(w->line, "%sp50 %s  %zu iterations", text, time, point->n_samples);
 }
 
 static int show(const struct work *w, const struct as_show *how, struct assay_error *err)
 {
+    struct as_interrupted_fact early = {.planned = w->run->n_points, .unit = "setting"};
     struct as_run_maker maker;
     int rc = as_run_maker_open(&maker, as_show_run_path(w->line), "sweep", err);
 
+    for (size_t i = 0; i < w->run->n_points; i++)
+        early.done += w->run->points[i].n_samples > 0;
+
     if (rc < 0)
         return rc;
+    if (as_interrupted())
+        as_interrupted_put(&maker, &early);
     as_sweep_put(&maker, w->run, &w->limits, &w->topology, w->has_peaks ? &w->peaks.peaks : NULL);
     return as_show_finish(&maker, how, w->line, err);
 }
@@ -369,11 +427,15 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
     wanted.topology = &w->topology;
     if (rc == ASSAY_OK)
         rc = read_options(w, err);
+    as_interrupt_watch();
     if (rc == ASSAY_OK && !as_opt_given(line, "no-roofline"))
         w->has_peaks = as_peaks_get(&w->peaks, &wanted, line, &no_peaks) == ASSAY_OK;
     w->progress.wanted = as_progress_wanted(line);
     w->options.progress = tell;
-    w->options.user = &w->progress;
+    w->options.measured = tell_measured;
+    w->options.latency.progress = tell_latency;
+    w->options.latency.progress_user = w->options.user = w;
+    w->options.latency.stop = as_interrupt_flag();
     if (rc == ASSAY_OK)
         rc = as_sweep_run_new(&w->run, &w->options, err);
     as_progress_end(&w->progress);
@@ -382,7 +444,7 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
     as_sweep_run_free(w->run);
     as_arena_fini(&w->arena);
     as_free(w);
-    return rc;
+    return as_interrupt_result(rc, err);
 }
 
 static const struct as_example sweep_examples[] = {

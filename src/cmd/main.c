@@ -1,6 +1,6 @@
 /* cmd/main.c - finds the command, runs it, and turns what it returns into an exit status.
- * Exit status: 0 success, 1 criteria not met, 2 usage error, 3 failure; of `run` that of its
- * command. */
+ * Exit status: 0 success, 1 criteria not met, 2 usage error, 3 failure, 130 or 143 interrupted; of
+ * `run` that of its command. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -4,14 +4,14 @@
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 1
 judge="$python $here/check_bench.py"
-small="--workload attention --samples 6 --short-max-len 24 --long-min-len 30 --long-max-len 60 --steps 3 --head-dim 16"
+small="--workload attention --iterations 6 --short-max-len 24 --long-min-len 30 --long-max-len 60 --steps 3 --head-dim 16"
 
 # A grid from end to end. Criteria that are missed make status 1.
 "$assay" bench $small --threads 1 --output-dir a >out 2>err
 status=$?
 [ $status = 0 ] || [ $status = 1 ] || fail "a small grid: status $status: $(cat err)"
 check "files, figures, sums and hashes agree" $judge a 6
-for step in 1 2 3 4 5; do grep -q "^\[$step/5\] " err || fail "step $step is not told"; done
+grep -qx 'saved: a (results.json, summary.md, csv/, figs/, witness/)' err || fail "where it is saved is not said: $(cat err)"
 grep -q 'mincut_l0.7_t2' out || fail "the table has no row for every setting"
 grep -q 'Success criteria' out || fail "the criteria are not shown"
 grep -q 'Energy is unknown: no source of power' out || fail "why energy is unknown is not said"
@@ -32,6 +32,16 @@ PY
 same bench_heads.txt "every build decides alike" <heads
 
 # Verifying, computing it again, and finding what was changed.
+cp a/csv/results.csv results.before
+sed -i '$d' a/csv/results.csv
+exits 1 "a table that was changed" "$assay" verify a
+grep -q 'results.csv: it is not what was written' "$tmp/out" || fail "which table is not said: $(cat "$tmp/out")"
+cp results.before a/csv/results.csv
+mv a/csv/summary.csv.meta.json kept.json
+exits 1 "a table without its hash" "$assay" verify --json a
+"$python" -c 'import json; t = {f["name"]: f for f in json.load(open("out"))["files"]}["summary.csv"]; assert t["rows"] is None and not t["whole"]' ||
+    fail "what nobody reports is not null"
+mv kept.json a/csv/summary.csv.meta.json
 exits 0 "the folder is whole" "$assay" verify a
 exits 0 "every decision comes out the same again" "$assay" verify --replay a
 exits 0 "so does one witness" "$assay" verify --replay a/witness/mincut_l0.5_t2.jsonl
@@ -86,7 +96,7 @@ assert v.pop("mincut_l0.5_t2") == "missed" and set(v.values()) == {"met"}, v' ||
 check "killed in the middle" $judge kill "$assay" k 17 $small --threads 1
 before=$(grep -c . k/journal.jsonl)
 "$assay" bench $small --threads 1 --resume --output-dir k >out 2>err
-grep -q "going on with k: [1-9][0-9]* of 42 samples are there" err || fail "what was there is not told: $(cat err)"
+grep -q "resuming k: [1-9][0-9]* of 42 samples are there" err || fail "what was there is not told: $(cat err)"
 [ "$(grep -c . k/journal.jsonl)" = 43 ] || fail "samples were repeated: $(grep -c . k/journal.jsonl) lines, $before before"
 check "the files of a resumed run agree" $judge k 6
 check "and its witness is that of a run in one piece" $judge same a k
@@ -94,9 +104,9 @@ cp k/journal.jsonl whole
 "$assay" bench $small --threads 1 --resume --quiet --output-dir k >out 2>err
 cmp -s k/journal.jsonl whole || fail "a finished run is not measured again"
 
-# A signature is not lost by going on without the key.
+# A signature is not lost by resumingout the key.
 openssl genpkey -algorithm ed25519 -out key.pem 2>/dev/null && openssl pkey -in key.pem -pubout -out public.pem 2>/dev/null
-"$assay" bench $small --lambda 0.5 --tau 2 --threads 1 --quiet --key key.pem --output-dir signed >out 2>err
+"$assay" bench $small --lambda 0.5 --tau 2 --threads 1 --quiet --sign-key key.pem --output-dir signed >out 2>err
 "$assay" bench $small --lambda 0.5 --tau 2 --threads 1 --quiet --resume --output-dir signed >out 2>err
 exits 0 "it is still signed" "$assay" verify --public-key public.pem signed/witness/witness.rvf
 
@@ -154,8 +164,8 @@ exits 2 "a folder to hold against that is none" "$assay" bench $small --against 
 says "has no folder witness"
 exits 2 "a run held against itself" "$assay" bench $small --threads 1 --resume --against a --output-dir a
 says "the folder itself"
-exits 2 "a key that is not there" "$assay" bench $small --key nowhere.pem --output-dir new
-says "cannot read --key"
+exits 2 "a key that is not there" "$assay" bench $small --sign-key nowhere.pem --output-dir new
+says "cannot read --sign-key"
 exits 2 "masks that fit no line" "$assay" bench $small --long-max-len 16384 --masks full --output-dir new
 says "--masks hash"
 exits 2 "options of another workload" "$assay" bench --lambda 0.5 --output-dir new -- true

@@ -30,7 +30,7 @@ check "Markdown has whole tables" "$python" "$here/check_markdown.py" "$tmp/diff
 
 # Experiments: the second does ten times the work under the same names.
 for steps in 2 20; do
-    "$assay" bench --workload attention --samples 12 --short-max-len 24 --long-min-len 30 --long-max-len 60 --head-dim 16 \
+    "$assay" bench --workload attention --iterations 12 --short-max-len 24 --long-min-len 30 --long-max-len 60 --head-dim 16 \
         --threads 1 --steps $steps -q --output-dir "$tmp/folder$steps" -o "$tmp/bench$steps.assay" >/dev/null
 done
 "$assay" diff --json "$tmp/bench2.assay" "$tmp/bench20.assay" >"$tmp/bench.json"

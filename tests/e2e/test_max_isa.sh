@@ -69,14 +69,14 @@ if [ "$hardware" != sse41 ]; then
 fi
 exits 0 "kernels in plain C" "$assay" profile --no-roofline --no-history --runs 2 --kernels reference --max-isa sse41 zoo:mlp
 check "name it too" grep -q 'kernels in plain C, sse41' "$tmp/out"
-exits 0 "a capped bench" "$assay" bench --samples 2 --json --max-isa sse41 --output-dir "$tmp/bench" zoo:mlp
+exits 0 "a capped bench" "$assay" bench --iterations 2 --json --max-isa sse41 --output-dir "$tmp/bench" zoo:mlp
 check "has it in its results and its fingerprint" "$python" -c "
 import json
 b = json.load(open('$tmp/out'))
 assert b['kernel_isa'] == b['fingerprint']['kernel_isa'] == 'sse41', b
 assert b['kernel_isa_hardware'] == '$hardware'" "$tmp/out"
 if [ "$hardware" != sse41 ]; then
-    exits 3 "samples of two instruction sets are not mixed" "$assay" bench --samples 2 --resume --output-dir "$tmp/bench" zoo:mlp
+    exits 3 "samples of two instruction sets are not mixed" "$assay" bench --iterations 2 --resume --output-dir "$tmp/bench" zoo:mlp
     says 'another value of kernel_isa'
 fi
 

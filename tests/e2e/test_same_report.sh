@@ -62,7 +62,7 @@ status=1
 same_report sweep_limits "text80 json csv" sweep zoo:mlp --batch 1,2 $fast --max-latency 0.000001
 status=0
 same_report profile "text60 text80 text160 json markdown csv" profile zoo:mlp --no-roofline --no-history --runs 3 --warmup 0
-bench="--samples 3 --warmup 0 --threads 1 --quiet --force --output-dir $tmp/bench"
+bench="--iterations 3 --warmup 0 --threads 1 --quiet --force --output-dir $tmp/bench"
 same_report bench_command "text60 text80 text160 json markdown" bench $bench --grid n=1,2 -- true {n}
 check "the folder has the run" cmp "$tmp/bench_command-markdown.assay" "$tmp/bench/run.assay"
 exits 0 "its report" "$assay" report --json "$tmp/bench/run.assay"
@@ -71,7 +71,7 @@ same_report bench_model "text80 json" bench $bench --grid batch=1,2 zoo:mlp
 status=1
 same_report bench_fails "text80 json" bench $bench --grid n=true,false -- {n}
 status=0
-small="--workload attention --samples 4 --short-max-len 24 --long-min-len 30 --long-max-len 60 --steps 3 --head-dim 16"
+small="--workload attention --iterations 4 --short-max-len 24 --long-min-len 30 --long-max-len 60 --steps 3 --head-dim 16"
 "$assay" bench $small --threads 1 --quiet --output-dir "$tmp/attention" >"$tmp/out" 2>&1
 status=$? # whether a setting meets the criteria depends on the clock
 exits "$status" "attention again" "$assay" report "$tmp/attention/run.assay"

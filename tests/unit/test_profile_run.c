@@ -31,10 +31,11 @@ static struct as_profile_run *run_model(struct as_model *model, const struct as_
 
 static unsigned phases_seen;
 
-static void note_phase(void *user, enum as_profile_phase phase, double share)
+static void note_phase(void *user, enum as_profile_phase phase,
+                       const struct as_latency_progress *now)
 {
     (void)user;
-    assert_true(share >= 0 && share <= 1);
+    assert_true(now->share >= 0 && now->share <= 1);
     phases_seen |= 1u << phase;
 }
 
@@ -158,11 +159,12 @@ static void counting_memory_takes_no_more_than_running(void **state)
 }
 
 /* From the memory pass on there are no more pages to be had. */
-static void take_pages_away(void *user, enum as_profile_phase phase, double share)
+static void take_pages_away(void *user, enum as_profile_phase phase,
+                            const struct as_latency_progress *now)
 {
     struct rlimit limit = *(const struct rlimit *)user;
 
-    (void)share;
+    (void)now;
     limit.rlim_cur = 1;
     if (phase == AS_PHASE_MEMORY)
         assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);

@@ -167,7 +167,7 @@ static int pack(struct as_bench_work *w, const char *const *paths, size_t n, str
         .output = path,
         .witnesses = paths,
         .n_witnesses = n,
-        .key_path = as_opt_text(w->line, "key"),
+        .key_path = as_opt_text(w->line, "sign-key"),
     };
     struct as_out meta = {0};
     int rc = meta_text(w, &meta, err);
@@ -191,7 +191,7 @@ static bool is_signed(const struct as_bench_work *w)
     struct assay_bundle_report report;
     char path[PATH_MAX];
 
-    return w->resumed && !as_opt_given(w->line, "key") &&
+    return w->resumed && !as_opt_given(w->line, "sign-key") &&
            snprintf(path, sizeof path, "%s/witness.rvf", w->witness) < (int)sizeof path &&
            assay_bundle_verify(path, NULL, &report, NULL) == ASSAY_OK &&
            report.signature != ASSAY_BUNDLE_SIGNATURE_NONE;
@@ -207,7 +207,8 @@ int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
     bool keeps = is_signed(w);
 
     if (keeps)
-        as_console_note(w->line, "%s/witness.rvf is signed and stays as it is; --key signs anew",
+        as_console_note(w->line,
+                        "%s/witness.rvf is signed and stays as it is; --sign-key signs anew",
                         w->witness);
     for (size_t i = 0; rc == ASSAY_OK && !keeps && i < w->bench.n_settings; i++) {
         if (i == w->bench.baseline)
@@ -241,17 +242,19 @@ static struct as_bench_data data_of(const struct as_bench_work *w)
                                                     : NULL,
                   .witness_note = w->witness_note[0] ? w->witness_note : NULL,
                   .runs_kernels = w->kind->runs_kernels,
+                  .has_shell = w->has_shell,
                   .limits = limits},
         .topology = &w->topology,
         .bench = &w->bench,
-        .grid = strcmp(w->kind->name, "attention") == 0 ? NULL : &w->grid,
+        .grid = w->kind->has_grid ? &w->grid : NULL,
         .config_hashes = w->attention ? as_load_attention_hashes(w->attention) : NULL,
         .verdicts = w->verdicts,
     };
 }
 
 /* The run of what was measured; everything that is written and shown comes from it. */
-static int make_run(struct as_bench_work *w, struct assay_error *err)
+int as_bench_make_run(struct as_bench_work *w, const struct as_interrupted_fact *early,
+                      struct assay_error *err)
 {
     struct as_bench_data data = data_of(w);
     struct as_run_maker maker;
@@ -259,6 +262,8 @@ static int make_run(struct as_bench_work *w, struct assay_error *err)
 
     if (rc < 0)
         return rc;
+    if (early)
+        as_interrupted_put(&maker, early);
     as_bench_put(&maker, &data);
     rc = as_run_maker_finish(&maker, &w->run, err);
     return rc < 0 ? rc : as_bench_view_init(&w->view, w->run, err);
@@ -268,9 +273,9 @@ int as_bench_results(struct as_bench_work *w, struct assay_error *err)
 {
     struct as_bench_report report;
     struct as_bench_folder folder;
-    int rc = make_run(w, err);
+    int rc = as_bench_make_run(w, NULL, err);
 
-    if (rc < 0)
+    if (rc < 0 || !w->folder[0])
         return rc;
     report = w->view.report;
     report.wide = true;

@@ -67,9 +67,10 @@ static int remove_setting(const struct as_bench_work *w, size_t setting, const c
 static int remove_common(const struct as_bench_work *w, struct assay_error *err)
 {
     static const char *const files[] = {
-        "figs/latency.svg", "figs/tradeoff.svg",  "figs/lengths.svg", "figs/axis.svg",
-        "figs/energy.svg",  "results.json",       "run.assay",        "summary.md",
-        "fingerprint.json", "witness/witness.rvf"};
+        "figs/latency.svg", "figs/tradeoff.svg",   "figs/lengths.svg", "figs/axis.svg",
+        "figs/energy.svg",  "results.json",        "run.assay",        "summary.md",
+        "fingerprint.json", "witness/witness.rvf", "results.csv",      "latency.svg",
+        "axis.svg",         "energy.svg"};
     static const char *const tables[] = {"results.csv", "results_7.csv", "memory.csv", "power.csv",
                                          "summary.csv"};
     char csv[PATH_MAX];
@@ -150,7 +151,7 @@ static int look_at(struct as_bench_work *w, struct assay_error *err)
                        "anew",
                        w->folder);
     if (!force && (is_there(w->folder, "csv") || is_there(w->folder, "witness") ||
-                   is_there(w->folder, "figs")))
+                   is_there(w->folder, "figs") || is_there(w->folder, "results.json")))
         return as_fail(err, ASSAY_ERR_STATE,
                        "%s holds files that would be written over; choose another --output-dir, "
                        "or --force",
@@ -161,15 +162,16 @@ static int look_at(struct as_bench_work *w, struct assay_error *err)
 static int make_folders(struct as_bench_work *w, struct assay_error *err)
 {
     static const char *const parts[] = {"csv", "figs"};
+    bool attention = strcmp(w->kind->name, "attention") == 0;
     char path[PATH_MAX];
     int rc = as_folder_make(w->folder, 0777, err);
 
-    for (size_t i = 0; rc == ASSAY_OK && i < 2; i++) {
+    for (size_t i = 0; rc == ASSAY_OK && attention && i < 2; i++) {
         rc = join(path, w->folder, parts[i], err);
         if (rc == ASSAY_OK)
             rc = as_folder_make(path, 0777, err);
     }
-    if (rc == ASSAY_OK && strcmp(w->kind->name, "attention") == 0)
+    if (rc == ASSAY_OK && attention)
         rc = as_folder_make(w->witness, 0777, err);
     if (rc == ASSAY_OK && access(w->folder, W_OK) != 0)
         rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot write into %s", w->folder);
@@ -203,7 +205,7 @@ int as_bench_folder_open(struct as_bench_work *w, struct assay_error *err)
         uint64_t all = w->bench.n_samples * w->bench.n_settings;
 
         w->bench.n_kept = as_bench_done(&w->bench);
-        as_console_note(w->line, "going on with %s: %llu of %llu samples are there%s", w->folder,
+        as_console_note(w->line, "resuming %s: %llu of %llu samples are there%s", w->folder,
                         (unsigned long long)w->bench.n_kept, (unsigned long long)all,
                         w->journal.torn ? "; one that was cut short is taken again" : "");
     }

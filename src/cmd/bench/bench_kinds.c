@@ -32,7 +32,7 @@ static int read_grid(struct as_bench_work *w, struct assay_error *err)
         if (!as_utf8_valid(w->bench.settings[i].name, strlen(w->bench.settings[i].name)))
             return as_fail(err, ASSAY_ERR_USAGE, "the values of --grid must be UTF-8");
     }
-    w->bench.n_samples = as_opt_number(w->line, "samples", w->kind->samples);
+    w->bench.n_samples = as_opt_number(w->line, "iterations", w->kind->samples);
     w->bench.baseline = 0;
     return baseline ? as_grid_find(&w->grid, baseline, &w->bench.baseline, err) : ASSAY_OK;
 }
@@ -129,6 +129,8 @@ static int plan_command(struct as_bench_work *w, struct assay_error *err)
                                   (size_t)w->line->n_operands, environ, err);
     w->command.any_status = as_opt_given(w->line, "ignore-failure");
     w->command.keep_output = as_opt_given(w->line, "outputs");
+    if (rc == ASSAY_OK)
+        rc = as_bench_plan_hooks(w, err);
     used = (size_t)snprintf(w->title, sizeof w->title, "%s", w->line->operand[0]);
     for (int i = 1; i < w->line->n_operands && used < sizeof w->title; i++)
         used +=
@@ -157,23 +159,74 @@ static int open_command(struct as_bench_work *w, struct as_bench_load *load,
 
 /* ---- a model ---- */
 
-/* Which model it is, not only what it is called. */
-static int hash_model(struct as_bench_work *w, struct assay_error *err)
+static bool is_built_in(const char *spec)
+{
+    return strncmp(spec, "zoo:", 4) == 0;
+}
+
+static int hash_file(const char *path, char hex[ASSAY_HASH_HEX], struct assay_error *err)
 {
     struct as_mapped_file file = {0};
     unsigned char digest[AS_SHA256_BYTES];
-    int rc;
+    int rc = as_mapped_file_open(&file, path, err);
 
-    if (strncmp(w->line->operand[0], "zoo:", 4) == 0)
-        return ASSAY_OK;
-    rc = as_mapped_file_open(&file, w->line->operand[0], err);
     if (rc == ASSAY_OK)
         rc =
             as_sha256(file.size ? file.bytes : (const uint8_t *)"", (size_t)file.size, digest, err);
     if (rc == ASSAY_OK)
-        as_sha256_hex(digest, w->model_hash);
+        as_sha256_hex(digest, hex);
     as_mapped_file_close(&file);
     return rc;
+}
+
+/* Which models they are, not only what they are called. */
+static int hash_models(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_sha256_stream stream;
+    unsigned char digest[AS_SHA256_BYTES];
+    char hex[ASSAY_HASH_HEX] = "";
+    int rc = ASSAY_OK;
+
+    if (w->line->n_operands == 1)
+        return is_built_in(w->line->operand[0])
+                   ? ASSAY_OK
+                   : hash_file(w->line->operand[0], w->model_hash, err);
+    as_sha256_begin(&stream);
+    for (int i = 0; rc == ASSAY_OK && i < w->line->n_operands; i++) {
+        const char *text = w->line->operand[i];
+
+        if (!is_built_in(text)) {
+            rc = hash_file(text, hex, err);
+            text = hex;
+        }
+        as_sha256_add(&stream, text, strlen(text) + 1);
+    }
+    if (rc == ASSAY_OK)
+        rc = as_sha256_end(&stream, digest, err);
+    if (rc == ASSAY_OK)
+        as_sha256_hex(digest, w->model_hash);
+    return rc;
+}
+
+/* Several models are an axis of their own. */
+static int add_models(struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_grid_axis *axis = &w->grid.axes[0];
+    size_t n = (size_t)w->line->n_operands;
+
+    if (n == 1)
+        return ASSAY_OK;
+    if (n > AS_GRID_VALUES)
+        return as_fail(err, ASSAY_ERR_USAGE, "at most %d models are compared", AS_GRID_VALUES);
+    axis->name = AS_MODEL_AXIS;
+    axis->n = n;
+    memcpy(axis->values, w->line->operand, n * sizeof *axis->values);
+    w->grid.n_axes = 1;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(axis->values[i], axis->values[k]) == 0)
+                return as_fail(err, ASSAY_ERR_USAGE, "%.100s is given twice", axis->values[i]);
+    return ASSAY_OK;
 }
 
 /* A run of a batch does so many times the work; what is no number is refused when it is opened. */
@@ -187,14 +240,19 @@ static void put_items(struct as_bench_setting *setting, const char *batch)
 
 static int plan_model(struct as_bench_work *w, struct assay_error *err)
 {
-    int rc = read_grid(w, err);
+    int rc = add_models(w, err);
 
-    (void)snprintf(w->title, sizeof w->title, "%s", w->line->operand[0]);
+    if (rc == ASSAY_OK)
+        rc = read_grid(w, err);
+    if (w->line->n_operands > 1)
+        (void)snprintf(w->title, sizeof w->title, "%d models", w->line->n_operands);
+    else
+        (void)snprintf(w->title, sizeof w->title, "%s", w->line->operand[0]);
     for (size_t a = 0; rc == ASSAY_OK && a < w->grid.n_axes; a++)
         for (size_t i = 0; strcmp(w->grid.axes[a].name, "batch") == 0 && i < w->bench.n_settings;
              i++)
             put_items(&w->bench.settings[i], as_grid_value(&w->grid, i, a));
-    return rc == ASSAY_OK ? hash_model(w, err) : rc;
+    return rc == ASSAY_OK ? hash_models(w, err) : rc;
 }
 
 static void write_model(const struct as_bench_work *w, struct as_json_writer *out)
@@ -238,6 +296,7 @@ static const struct as_bench_kind kinds[] = {
      .folder = "results/command-bench",
      .samples = 10,
      .warmup = 1,
+     .has_grid = true,
      .plan = plan_command,
      .write = write_command,
      .open = open_command},
@@ -246,19 +305,25 @@ static const struct as_bench_kind kinds[] = {
      .samples = 50,
      .warmup = 3,
      .runs_kernels = true,
+     .has_grid = true,
      .plan = plan_model,
      .write = write_model,
      .open = open_model},
+    {.name = "commands",
+     .samples = 10,
+     .warmup = 1,
+     .plan = as_bench_plan_commands,
+     .write = as_bench_write_commands,
+     .open = open_command},
 };
 
-static bool looks_like_a_model(const struct as_cmd_line *line)
+static bool looks_like_a_model(const char *name)
 {
     static const char *const ends[] = {".onnx", ".gguf", ".tflite", ".safetensors"};
-    const char *name = line->operand[0];
     size_t size = strlen(name);
 
-    if (line->n_operands != 1 || line->after_dashes)
-        return false;
+    if (strchr(name, ' '))
+        return access(name, R_OK) == 0;
     if (strncmp(name, "zoo:", 4) == 0)
         return true;
     for (size_t i = 0; i < AS_COUNT_OF(ends); i++)
@@ -272,13 +337,18 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
                          struct assay_error *err)
 {
     static const char *const attention[] = {
-        "lambda",       "tau",           "eps",           "short-samples",
-        "long-samples", "short-min-len", "short-max-len", "long-min-len",
-        "long-max-len", "head-dim",      "heads",         "kv-heads",
-        "causal",       "steps",         "refresh",       "gating",
-        "topics",       "filler",        "drift",         "quality",
-        "masks",        "replay",        "against",       "key"};
-    static const char *const command[] = {"ignore-failure", "outputs"};
+        "lambda",        "tau",           "eps",          "short-samples", "long-samples",
+        "short-min-len", "short-max-len", "long-min-len", "long-max-len",  "head-dim",
+        "heads",         "kv-heads",      "causal",       "steps",         "refresh",
+        "gating",        "topics",        "filler",       "drift",         "quality",
+        "masks",         "replay",        "against",      "sign-key"};
+    static const char *const command[] = {"ignore-failure", "outputs", "prepare", "setup",
+                                          "cleanup"};
+
+    if (kind != &kinds[3] && as_opt_given(line, "no-shell"))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "--no-shell is for commands in quotes; what follows -- is run without a "
+                       "shell anyway");
 
     if (kind != &kinds[0])
         for (size_t i = 0; i < AS_COUNT_OF(attention); i++)
@@ -288,7 +358,7 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
     if (!kind->runs_kernels && as_opt_given(line, "max-isa"))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--max-isa caps assay's own kernels, and a command runs its own");
-    if (kind != &kinds[1])
+    if (kind != &kinds[1] && kind != &kinds[3])
         for (size_t i = 0; i < AS_COUNT_OF(command); i++)
             if (as_opt_given(line, command[i]))
                 return as_fail(err, ASSAY_ERR_USAGE, "--%s is for commands", command[i]);
@@ -298,19 +368,29 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
 static const struct as_bench_kind *find_kind(const struct as_cmd_line *line,
                                              struct assay_error *err)
 {
+    int models = 0;
+
     if (as_opt_given(line, "workload"))
         return &kinds[0];
     if (line->n_operands == 0) {
         (void)as_fail(err, ASSAY_ERR_USAGE,
-                      "say what to measure: --workload attention, a model, or -- and a command");
+                      "say what to measure: commands in quotes, a model, -- and a command, or "
+                      "--workload attention");
         return NULL;
     }
-    if (looks_like_a_model(line))
-        return &kinds[2];
     if (line->after_dashes)
         return &kinds[1];
-    (void)as_fail(err, ASSAY_ERR_USAGE, "'%.60s' is no model; a command stands behind --",
-                  line->operand[0]);
+    for (int i = 0; i < line->n_operands; i++)
+        models += looks_like_a_model(line->operand[i]);
+    if (models == 0)
+        return &kinds[3];
+    if (models == line->n_operands)
+        return &kinds[2];
+    for (int i = 0; i < line->n_operands; i++)
+        if (!looks_like_a_model(line->operand[i]))
+            (void)as_fail(err, ASSAY_ERR_USAGE,
+                          "models and commands cannot be compared: '%.60s' is not a model",
+                          line->operand[i]);
     return NULL;
 }
 

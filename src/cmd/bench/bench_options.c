@@ -38,13 +38,13 @@ static int read_real(const struct as_cmd_line *line, const char *option, double 
 static int read_samples(const struct as_cmd_line *line, struct as_attention_plan *plan,
                         struct assay_error *err)
 {
-    uint64_t samples = as_opt_number(line, "samples", plan->n_short + plan->n_long);
+    uint64_t samples = as_opt_number(line, "iterations", plan->n_short + plan->n_long);
     bool shorts = as_opt_given(line, "short-samples"), longs = as_opt_given(line, "long-samples");
 
-    if (as_opt_given(line, "samples") && shorts && longs)
+    if (as_opt_given(line, "iterations") && shorts && longs)
         return as_fail(err, ASSAY_ERR_USAGE,
-                       "choose two of --samples, --short-samples and --long-samples");
-    if (!as_opt_given(line, "samples") && (shorts || longs))
+                       "choose two of --iterations, --short-samples and --long-samples");
+    if (!as_opt_given(line, "iterations") && (shorts || longs))
         samples = as_opt_number(line, "short-samples", 0) + as_opt_number(line, "long-samples", 0);
     plan->n_short = as_opt_number(line, "short-samples", samples / 2);
     if (longs && !shorts)

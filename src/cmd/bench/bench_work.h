@@ -17,15 +17,17 @@
 #include "experiment/bench/workload.h"
 #include "probe/system/topology.h"
 #include "report/bench/bench_report.h"
+#include "report/run/interrupted.h"
 
 struct as_bench_work;
 
 struct as_bench_kind {
     const char *name;
-    const char *folder; /* when none is given */
+    const char *folder; /* when none is given; NULL: then nothing is kept */
     uint64_t samples;   /* when none are given; 0: the plan says */
     unsigned warmup;    /* rounds, when none are given */
     bool runs_kernels;  /* of our own, which --max-isa caps */
+    bool has_grid;      /* settings are those of --grid */
     /* Settings, and everything that is wrong with the words. */
     int (*plan)(struct as_bench_work *w, struct assay_error *err);
     /* The members of the plan that are its own, into an open object. */
@@ -40,6 +42,7 @@ struct as_bench_work {
     const struct as_cmd_line *line;
     const struct as_bench_kind *kind;
     struct as_progress progress;
+    uint64_t start_ns, start_done; /* of the samples that are taken now, for the time left */
     struct as_topology topology;
     unsigned threads;
     uint64_t seed;
@@ -53,6 +56,7 @@ struct as_bench_work {
     struct as_load_attention *attention;
     struct as_journal journal;
     bool resumed;
+    bool has_shell;          /* the last setting only starts the shell that runs the commands */
     struct as_out plan_text; /* of the journal: JSON on one line */
     struct assay_fingerprint *fingerprint;
     char *fingerprint_json;
@@ -91,5 +95,21 @@ AS_MUST_USE int as_bench_folder_open(struct as_bench_work *w, struct assay_error
 AS_MUST_USE int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err);
 AS_MUST_USE int as_bench_pack(struct as_bench_work *w, struct assay_error *err);
 AS_MUST_USE int as_bench_results(struct as_bench_work *w, struct assay_error *err);
+
+/* cmd/bench/bench_commands.c: commands side by side, and --setup, --prepare and --cleanup of any
+ * command. */
+AS_MUST_USE int as_bench_plan_commands(struct as_bench_work *w, struct assay_error *err);
+void as_bench_write_commands(const struct as_bench_work *w, struct as_json_writer *out);
+AS_MUST_USE int as_bench_plan_hooks(struct as_bench_work *w, struct assay_error *err);
+/* Runs those of "setup" or "cleanup". */
+AS_MUST_USE int as_bench_hooks(struct as_bench_work *w, const char *option,
+                               struct assay_error *err);
+
+/* cmd/bench/bench_interrupted.c: prints what there is and how to resume. The folder keeps the
+ * journal and gets no results: those are of the whole experiment. */
+AS_MUST_USE int as_bench_interrupted(struct as_bench_work *w, struct assay_error *err);
+/* cmd/bench/bench_finish.c: makes w->run and w->view of what was measured. */
+AS_MUST_USE int as_bench_make_run(struct as_bench_work *w, const struct as_interrupted_fact *early,
+                                  struct assay_error *err);
 
 #endif

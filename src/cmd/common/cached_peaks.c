@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
 #include "cmd/common/console.h"
+#include "cmd/common/interrupt.h"
 #include "measure/peaks/peak_cache.h"
 
 /* A peak belongs to its instruction set: those below a cap have a file of their own, so that the
@@ -53,9 +54,19 @@ static void keep(struct as_peaks_cached *out, const char *folder, const struct a
     }
 }
 
+#define ONCE "measuring this machine's peaks (once, about 5 s; kept for later)"
+
+static void tell_once(void *user, const char *what, unsigned done, unsigned total)
+{
+    (void)what;
+    as_progress_show(user, ONCE, total ? (double)done / total : AS_UNKNOWN);
+}
+
 static void tell(void *user, const char *what, unsigned done, unsigned total)
 {
-    as_progress_show(user, what, total ? (double)done / total : AS_UNKNOWN);
+    (void)what;
+    as_progress_show(user, "measuring this machine's peaks",
+                     total ? (double)done / total : AS_UNKNOWN);
 }
 
 /* From the cache when it holds what is wanted, otherwise measured, and kept unless that would lose
@@ -68,8 +79,9 @@ int as_peaks_get(struct as_peaks_cached *out, const struct as_peaks_wanted *want
         .topology = wanted->topology,
         .max_threads = wanted->max_threads,
         .quick = wanted->quick,
-        .progress = tell,
         .user = &progress,
+        .stop = as_interrupt_flag(),
+        .n_measured = &out->n_measured,
     };
     bool usual = !wanted->quick && !wanted->max_threads;
     enum as_peak_cache_state state = AS_PEAK_CACHE_ABSENT;
@@ -77,7 +89,8 @@ int as_peaks_get(struct as_peaks_cached *out, const struct as_peaks_wanted *want
     int rc;
 
     find_cache(folder, out->path, &wanted->topology->isa);
-    out->from_cache = false;
+    out->from_cache = out->interrupted = false;
+    out->n_measured = 0;
     rc = as_topology_fingerprint(wanted->topology, AS_PEAKS_VERSION, out->fingerprint, err);
     if (rc < 0)
         return rc;
@@ -89,9 +102,11 @@ int as_peaks_get(struct as_peaks_cached *out, const struct as_peaks_wanted *want
     if (state != AS_PEAK_CACHE_ABSENT)
         as_console_note(line, "note: %s is %s: measuring again", out->path,
                         as_peak_cache_state_text(state));
+    options.progress = usual && out->path[0] ? tell_once : tell;
     rc = as_peaks_measure(&out->peaks, &options, err);
     as_progress_end(&progress);
-    if (rc == ASSAY_OK && usual)
+    out->interrupted = as_interrupted();
+    if (rc == ASSAY_OK && usual && !out->interrupted)
         keep(out, folder, line);
     else
         out->path[0] = 0;

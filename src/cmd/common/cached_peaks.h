@@ -21,6 +21,8 @@ struct as_peaks_cached {
     char fingerprint[65];
     char path[PATH_MAX]; /* of the cache; "": not kept */
     bool from_cache;
+    bool interrupted;    /* some are unknown, because of that; such peaks are not kept */
+    unsigned n_measured; /* steps of the measurement that were done */
 };
 
 /* Only what is there: true when the cache holds the peaks of this machine. Measures nothing, says

@@ -119,6 +119,8 @@ static const struct pair exit_status[] = {
     {"1", "done, criteria not met: the run is corrupt, a regression was found"},
     {"2", "usage error: an unknown option, command, column or thread"},
     {"3", "failure: a file cannot be read or written, memory ran out"},
+    {"130, 143", "interrupted by Ctrl-C (130) or SIGTERM (143): what was measured until then is "
+                 "printed; a second one ends it at once"},
 };
 
 static const char *exit_word(size_t i)

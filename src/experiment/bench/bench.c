@@ -71,6 +71,15 @@ uint64_t as_bench_done(const struct as_bench *bench)
     return n;
 }
 
+uint64_t as_bench_measured(const struct as_bench *bench)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < bench->n_settings; i++)
+        n += bench->settings[i].n;
+    return n;
+}
+
 /* ---- the loop ---- */
 
 static void shuffle(size_t *order, size_t n, uint64_t seed)
@@ -133,6 +142,9 @@ static int run_one(struct as_bench *bench, const struct as_bench_loop *loop, siz
         sample.energy_j = joules;
     if (rc == ASSAY_OK && !warming && load->after)
         rc = load->after(load->user, setting, sample_id, &sample, &why);
+    /* Whatever interrupts us may have ended the command that ran, or hurried it. */
+    if (as_stop_asked(loop->stop))
+        return ASSAY_OK;
     if (rc < 0 && is_everybodys(rc))
         return as_fail(err, rc, "%s", why.msg);
     if (rc < 0)
@@ -154,7 +166,7 @@ static int run_round(struct as_bench *bench, const struct as_bench_loop *loop, s
     int rc = load->ready ? load->ready(load->user, sample_id, err) : ASSAY_OK;
 
     shuffle(order, bench->n_settings, loop->seed + sample_id * 0x9e3779b97f4a7c15u);
-    for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++) {
+    for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings && !as_stop_asked(loop->stop); i++) {
         if (warming ? bench->settings[order[i]].failed : !wants(bench, order[i], sample_id))
             continue;
         if (loop->progress)
@@ -172,9 +184,10 @@ int as_bench_run(struct as_bench *bench, const struct as_bench_loop *loop, struc
     if (!order)
         return as_fail_nomem(err);
     if (as_bench_done(bench) < bench->n_samples * bench->n_settings)
-        for (unsigned i = 0; rc == ASSAY_OK && i < loop->warmup; i++)
+        for (unsigned i = 0; rc == ASSAY_OK && i < loop->warmup && !as_stop_asked(loop->stop); i++)
             rc = run_round(bench, loop, order, i % bench->n_samples, true, err);
-    for (uint64_t id = 0; rc == ASSAY_OK && id < bench->n_samples; id++)
+    for (uint64_t id = 0; rc == ASSAY_OK && id < bench->n_samples && !as_stop_asked(loop->stop);
+         id++)
         if (any_wants(bench, id))
             rc = run_round(bench, loop, order, id, false, err);
     as_free(order);

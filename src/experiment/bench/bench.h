@@ -3,6 +3,7 @@
 #ifndef AS_EXPERIMENT_BENCH_BENCH_H
 #define AS_EXPERIMENT_BENCH_BENCH_H
 
+#include "base/stop.h"
 #include "experiment/bench/bench_journal.h"
 #include "experiment/bench/grid.h"
 
@@ -35,8 +36,12 @@ void as_bench_fini(struct as_bench *bench);
 int as_bench_keep(void *bench, const struct as_bench_sample *sample, const char *why,
                   struct assay_error *err);
 
-/* Samples that are there and that are still to be taken. */
+/* Samples that need not be taken any more: those that are there, and all of a setting that failed.
+ */
 uint64_t as_bench_done(const struct as_bench *bench);
+
+/* Samples that are there. */
+uint64_t as_bench_measured(const struct as_bench *bench);
 
 /* What is measured. Failures that a setting is to blame for leave the others running; NOMEM and IO
  * end the experiment. */
@@ -67,6 +72,7 @@ struct as_bench_loop {
     struct as_journal *journal;         /* NULL: none is kept */
     uint64_t seed;                      /* of the order */
     unsigned warmup;                    /* rounds before the first that counts */
+    const struct as_stop *stop;         /* ends it; the sample that is under way is not kept */
     void (*progress)(void *user, const struct as_bench *bench, bool warming);
     void *user;
 };

@@ -44,6 +44,7 @@ struct as_bench_row {
     struct as_bench_estimate median_ns;       /* of wall times */
     struct as_bench_estimate decide_ns;       /* mean */
     double kernel_mean_ns;                    /* NaN: unknown */
+    double user_mean_ns, system_mean_ns;      /* CPU time of a command; NaN: unknown */
     struct as_bench_estimate mean_mem_bytes;  /* counted peak of a sample */
     double peak_mem_bytes;                    /* the greatest */
     struct as_bench_estimate energy_j;        /* a sample */
@@ -61,9 +62,12 @@ struct as_bench_row {
     struct as_bench_estimate latency_reduction; /* of the mean wall time, paired by sample */
     struct as_bench_estimate time_ratio;        /* geometric mean of setting / baseline by sample */
     struct as_bench_estimate item_ns;           /* the median for one item of work */
+    double ratio_log_sd;                        /* spread of the logarithms of these ratios */
+    double samples_for_10;                      /* that show a ratio of 1.1, 4 of 5 times */
     double p;                                   /* that the two do not differ; NaN: not tested */
     double p95_change;                          /* setting / baseline - 1 */
     bool same_outputs, outputs_known;           /* as the baseline's, by their hashes */
+    bool near_shell; /* hardly slower than the start of the shell that was subtracted: no ratio */
     enum as_verdict criteria[AS_CRITERION_COUNT];
     bool met, missed; /* all that could be told are met; one is missed */
 };

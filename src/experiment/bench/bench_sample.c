@@ -13,6 +13,8 @@ enum field_kind { FIELD_WHOLE, FIELD_REAL };
     WHOLE(seq_len)                                                                                 \
     WHOLE(wall_ns)                                                                                 \
     WHOLE(kernel_ns)                                                                               \
+    WHOLE(user_ns)                                                                                 \
+    WHOLE(system_ns)                                                                               \
     WHOLE(decide_ns)                                                                               \
     WHOLE(peak_mem_bytes)                                                                          \
     REAL(energy_j)                                                                                 \

@@ -17,8 +17,9 @@ struct as_bench_sample {
     uint64_t setting, sample_id;
     uint64_t seq_len; /* UNKNOWN where inputs have no length */
     uint64_t wall_ns;
-    uint64_t kernel_ns; /* computing: CPU time of all threads that worked on it */
-    uint64_t decide_ns; /* of wall_ns: deciding what to leave out */
+    uint64_t kernel_ns;          /* computing: CPU time of all threads that worked on it */
+    uint64_t user_ns, system_ns; /* CPU time of a command and the children it waited for */
+    uint64_t decide_ns;          /* of wall_ns: deciding what to leave out */
     uint64_t peak_mem_bytes;
     double energy_j; /* NaN: unknown, as every double below */
     double coherence_delta;

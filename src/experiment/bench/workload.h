@@ -64,7 +64,8 @@ AS_MUST_USE int as_attention_replay_chain(const struct as_attention_plan *plan,
 /* ---- workload_command.c ---- */
 
 struct as_load_command {
-    char ***argv; /* by setting, each ending with NULL */
+    char ***argv;         /* by setting, each ending with NULL */
+    const char **prepare; /* by setting: run by sh before each sample, untimed; NULL: none */
     size_t n_settings;
     char *const *environment;
     bool any_status;  /* a command that ends with another status than 0 did not fail */
@@ -81,6 +82,11 @@ AS_MUST_USE int as_load_command_init(struct as_load_command *load, struct as_gri
                                      struct assay_error *err);
 void as_load_command_fini(struct as_load_command *load);
 
+/* Runs `command` by sh and waits for it; a status other than 0 is a failure, named by `what`, as in
+ * "setup". */
+AS_MUST_USE int as_load_command_hook(struct as_load_command *load, const char *what,
+                                     const char *command, struct assay_error *err);
+
 /* The functions of a workload whose user is an as_load_command. Wall time is from the start to the
  * end of the process; kernel time is its CPU time and that of the children it waited for; memory is
  * the most it had resident, unknown when that is less than ours, which it had before it began. */
@@ -96,9 +102,11 @@ struct as_load_model_options {
     struct as_input_options inputs;
 };
 
-/* Axes: threads, batch, fuse (0 or 1), kernels (auto or reference); any other name is a key of a
- * built-in model, or a symbolic dimension of a file. A setting that cannot be opened fails when it
- * is run; USAGE for values that are none. */
+#define AS_MODEL_AXIS "model" /* the axis whose values are models, in place of `spec` */
+
+/* Axes: threads, batch, fuse (0 or 1), kernels (auto or reference), model; any other name is a key
+ * of a built-in model, or a symbolic dimension of a file. A setting that cannot be opened fails
+ * when it is run; USAGE for values that are none. */
 AS_MUST_USE int as_load_model_new(struct as_load_model **load, const struct as_grid *grid,
                                   const struct as_load_model_options *options,
                                   struct assay_error *err);

@@ -202,16 +202,53 @@ static uint64_t ns_of(const struct timeval *t)
 static void put_usage(struct as_bench_sample *out, const struct rusage *used,
                       const struct rusage *ours)
 {
-    out->kernel_ns = ns_of(&used->ru_utime) + ns_of(&used->ru_stime);
+    out->user_ns = ns_of(&used->ru_utime);
+    out->system_ns = ns_of(&used->ru_stime);
+    out->kernel_ns = out->user_ns + out->system_ns;
     if (used->ru_maxrss > ours->ru_maxrss)
         out->peak_mem_bytes = (uint64_t)used->ru_maxrss * 1024;
+}
+
+int as_load_command_hook(struct as_load_command *load, const char *what, const char *command,
+                         struct assay_error *err)
+{
+    char shell[] = "sh", option[] = "-c";
+    char *text = as_arena_text(&load->arena, command, strlen(command));
+    char *argv[] = {shell, option, text, NULL};
+    struct rusage used = {0};
+    int status = 0, failed, rc;
+
+    if (!text)
+        return as_fail_nomem(err);
+    close_streams(load);
+    rc = open_streams(load, err);
+    if (rc < 0)
+        return rc;
+    failed = spawn(load, argv);
+    if (failed) {
+        errno = failed;
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot run sh for --%s", what);
+    }
+    if (wait_for(load, &status, &used) < 0)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot wait for --%s", what);
+    if (status != 0) {
+        char name[80];
+
+        (void)snprintf(name, sizeof name, "--%s '%.40s'", what, command);
+        return tell_end(name, status, load->err_fd, err);
+    }
+    return ASSAY_OK;
 }
 
 static int before(void *user, size_t setting, struct assay_error *err)
 {
     struct as_load_command *load = user;
+    int rc = ASSAY_OK;
 
-    (void)setting;
+    if (load->prepare && load->prepare[setting])
+        rc = as_load_command_hook(load, "prepare", load->prepare[setting], err);
+    if (rc < 0)
+        return rc;
     close_streams(load);
     return open_streams(load, err);
 }

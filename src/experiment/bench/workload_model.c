@@ -77,11 +77,23 @@ static int set_kernels(struct setting *s, const char *text, struct assay_error *
     return as_fail(err, ASSAY_ERR_USAGE, "kernels is auto or reference, not '%.40s'", text);
 }
 
+/* Which model it is was read before. */
+static int set_model(struct setting *s, const char *text, struct assay_error *err)
+{
+    (void)s;
+    (void)text;
+    (void)err;
+    return ASSAY_OK;
+}
+
 static const struct {
     const char *name;
     int (*set)(struct setting *s, const char *text, struct assay_error *err);
-} known[] = {
-    {"threads", set_threads}, {"batch", set_batch}, {"fuse", set_fuse}, {"kernels", set_kernels}};
+} known[] = {{"threads", set_threads},
+             {"batch", set_batch},
+             {"fuse", set_fuse},
+             {"kernels", set_kernels},
+             {AS_MODEL_AXIS, set_model}};
 #define N_KNOWN (AS_COUNT_OF(known))
 
 static bool is_built_in(const char *spec)
@@ -165,6 +177,10 @@ static int make_setting(struct as_load_model *load, size_t at, const struct as_g
     const char *spec = load->options.spec;
     struct setting *s = &load->settings[at];
     int rc = ASSAY_OK;
+
+    for (size_t i = 0; i < grid->n_axes; i++)
+        if (strcmp(grid->axes[i].name, AS_MODEL_AXIS) == 0)
+            spec = as_grid_value(grid, at, i);
 
     s->options = load->options.engine;
     s->infer = load->options.engine.infer;

@@ -10,7 +10,7 @@
 #include "stats/describe/sorted.h"
 #include "stats/inference/welch.h"
 
-enum { TIMER_TRIES = 256, FIRST_CAPACITY = 256, FEWEST = 3 };
+enum { TIMER_TRIES = 256, FIRST_CAPACITY = 256, FEWEST = 3, RECENT = 256 };
 
 #define BATCH_NS         20000.0   /* the least length of a sample, ... */
 #define BATCH_TIMERS     100.0     /* ... and in costs of the timer */
@@ -20,10 +20,8 @@ enum { TIMER_TRIES = 256, FIRST_CAPACITY = 256, FEWEST = 3 };
 #define FREQUENCY_CHANGE 0.05
 
 static const char *const stop_name[] = {
-    [AS_STOP_WIDTH] = "width",
-    [AS_STOP_TIME] = "time",
-    [AS_STOP_RUNS] = "runs",
-    [AS_STOP_SAMPLES] = "samples",
+    [AS_STOP_WIDTH] = "width",     [AS_STOP_TIME] = "time",         [AS_STOP_RUNS] = "runs",
+    [AS_STOP_SAMPLES] = "samples", [AS_STOP_ASKED] = "interrupted",
 };
 _Static_assert(AS_COUNT_OF(stop_name) == AS_STOP_COUNT, "name every end");
 
@@ -162,6 +160,9 @@ static int enough(struct timing *t, struct assay_error *err)
     int rc;
 
     out->seconds = s;
+    out->stop = AS_STOP_ASKED;
+    if (as_stop_asked(o->stop))
+        return 1;
     out->stop = AS_STOP_RUNS;
     if (o->runs)
         return out->n >= o->runs;
@@ -179,16 +180,37 @@ static int enough(struct timing *t, struct assay_error *err)
     return rc < 0 ? rc : narrow;
 }
 
+static double recent_median(const struct as_latency_run *run)
+{
+    double last[RECENT], scratch[RECENT];
+    size_t n = run->n < RECENT ? run->n : RECENT;
+    struct as_sorted sorted = as_sorted_f64(last, n);
+
+    if (n == 0)
+        return AS_UNKNOWN;
+    memcpy(last, run->samples_ns + run->n - n, n * sizeof *last);
+    as_sort_f64(last, n, scratch);
+    return as_sorted_median(&sorted);
+}
+
 static void tell(const struct timing *t)
 {
     const struct as_latency_options *o = t->options;
-    double share = t->out->seconds / o->time_s;
+    const struct as_latency_run *out = t->out;
+    struct as_latency_progress now = {.phase = AS_LATENCY_TIMING,
+                                      .share = out->seconds / o->time_s,
+                                      .median_ns = recent_median(out),
+                                      .calls = out->n * out->batch,
+                                      .left_s = fmax(o->time_s - out->seconds, 0)};
 
     if (!o->progress)
         return;
-    if (o->runs)
-        share = (double)t->out->n / (double)o->runs;
-    o->progress(o->progress_user, AS_LATENCY_TIMING, fmin(share, 1));
+    if (o->runs) {
+        now.share = (double)out->n / (double)o->runs;
+        now.left_s = out->seconds / (double)out->n * (double)(o->runs - out->n);
+    }
+    now.share = fmin(now.share, 1);
+    o->progress(o->progress_user, &now);
 }
 
 static int take_samples(struct timing *t, struct assay_error *err)
@@ -284,14 +306,19 @@ static int warm(struct timing *t, struct assay_error *err)
         .min_runs = o->no_warmup ? 0 : o->warmup_runs,
         .max_s = o->warmup_s,
         .source = o->source,
+        .stop = o->stop,
     };
+    const struct as_latency_progress begin = {
+        .phase = AS_LATENCY_WARMING, .median_ns = AS_UNKNOWN, .left_s = AS_UNKNOWN};
     int rc;
 
     if (!o->no_batch)
         options.min_batch_ns = fmax(BATCH_NS, BATCH_TIMERS * out->timer_cost_ns);
     if (o->progress)
-        o->progress(o->progress_user, AS_LATENCY_WARMING, 0);
+        o->progress(o->progress_user, &begin);
     rc = as_warm_up(&out->warm_up, t->fn, t->user, &options, err);
+    if (rc == ASSAY_OK && as_stop_asked(o->stop))
+        rc = as_fail(err, ASSAY_ERR_STATE, AS_STOPPED_BEFORE_FIRST);
     out->batch = out->warm_up.batch;
     t->runs = out->warm_up.runs;
     return rc;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json/json_fields.h"
+#include "base/stop.h"
 #include "measure/latency/sample_interference.h"
 #include "stats/describe/outlier.h"
 #include "stats/describe/summary.h"
@@ -41,6 +42,7 @@ struct as_warm_up_options {
     double max_s;        /* no longer than that, once the runs are done */
     double min_batch_ns; /* a sample takes at least so long; 0: a sample is one call */
     const struct as_interference_source *source;
+    const struct as_stop *stop; /* ends it after the call that runs; NULL: nobody asks */
 };
 
 struct as_warm_up {
@@ -79,6 +81,15 @@ AS_MUST_USE int as_measured_calls(as_measured fn, void *user, uint64_t times, ui
 
 enum as_latency_phase { AS_LATENCY_WARMING, AS_LATENCY_TIMING };
 
+/* How far it is, some ten times per second. */
+struct as_latency_progress {
+    enum as_latency_phase phase;
+    double share;     /* done, from 0 to 1 */
+    double median_ns; /* of the latest samples; NaN before there are any */
+    uint64_t calls;   /* timed */
+    double left_s;    /* estimated; NaN: unknown */
+};
+
 /* 0 means the default everywhere. */
 struct as_latency_options {
     unsigned warmup_runs; /* at least so many calls; default 10 */
@@ -95,15 +106,20 @@ struct as_latency_options {
     bool no_batch;         /* a sample is one call, however short */
     bool whole_process;    /* what is measured has threads: watch events of all of them */
     const struct as_interference_source *source; /* NULL: the machine */
-    void (*progress)(void *user, enum as_latency_phase phase, double share);
+    const struct as_stop *stop; /* ends it with what there is; STATE before the first sample */
+    void (*progress)(void *user, const struct as_latency_progress *now);
     void *progress_user;
 };
+
+/* The failure of what was interrupted before there was anything to show. */
+#define AS_STOPPED_BEFORE_FIRST "interrupted before the first iteration was measured"
 
 enum as_latency_stop {
     AS_STOP_WIDTH,   /* the interval is narrow enough */
     AS_STOP_TIME,    /* the time is up */
     AS_STOP_RUNS,    /* as many as were asked for */
     AS_STOP_SAMPLES, /* no more are kept */
+    AS_STOP_ASKED,   /* it was interrupted */
     AS_STOP_COUNT
 };
 
@@ -168,7 +184,7 @@ void as_point_samples_put(struct as_run_maker *maker, size_t point, const double
 AS_MUST_USE int as_point_samples_get(struct as_run *run, struct as_point_samples *points, size_t n,
                                      struct assay_error *err);
 
-/* "width", "time", "runs", "samples". */
+/* "width", "time", "runs", "samples", "interrupted". */
 const char *as_latency_stop_name(enum as_latency_stop stop);
 
 /* Items a second when one run does `items`; NaN when the median is 0. */

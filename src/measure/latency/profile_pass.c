@@ -53,6 +53,15 @@ static int pair(struct profiling *p, struct assay_error *err)
     return ASSAY_OK;
 }
 
+static void tell(const struct profiling *p, const struct as_profile_pass_options *o, double s,
+                 double time_s)
+{
+    double share = o->runs ? (double)p->out->n_runs / o->runs : s / time_s;
+
+    if (o->progress)
+        o->progress(o->user, fmin(share, 1), share > 0 ? fmax(s / share - s, 0) : AS_UNKNOWN);
+}
+
 static int run_pairs(struct profiling *p, const struct as_profile_pass_options *o,
                      struct assay_error *err)
 {
@@ -66,11 +75,14 @@ static int run_pairs(struct profiling *p, const struct as_profile_pass_options *
     if (rc == ASSAY_OK)
         rc = timed(p, AS_RUN_PLAIN, &unused, err);
     from = p->source->now_ns(p->source->user);
+    if (rc == ASSAY_OK && as_stop_asked(o->stop))
+        rc = as_fail(err, ASSAY_ERR_STATE, AS_STOPPED_BEFORE_FIRST);
     while (rc == ASSAY_OK && p->out->n_runs < p->capacity) {
         rc = pair(p, err);
         s = (double)(p->source->now_ns(p->source->user) - from) / 1e9;
-        if (o->progress)
-            o->progress(o->user, fmin(o->runs ? (double)p->out->n_runs / o->runs : s / time_s, 1));
+        tell(p, o, s, time_s);
+        if (as_stop_asked(o->stop))
+            break;
         if (!o->runs && s >= time_s && p->out->n_runs >= AS_PROFILE_MIN_RUNS)
             break;
         if (!o->runs && s >= 10 * time_s && p->out->n_runs > 0)

@@ -18,7 +18,8 @@ struct as_profile_pass_options {
     double time_s; /* default 1.5 */
     double level;
     const struct as_interference_source *source; /* the clock; NULL: the machine's */
-    void (*progress)(void *user, double share);
+    const struct as_stop *stop; /* ends it with what there is; STATE before the first pair */
+    void (*progress)(void *user, double share, double left_s);
     void *user;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 
 static const char *const phase_text[] = {
 #define X(name, text) text,
@@ -20,20 +21,33 @@ const char *as_profile_phase_text(enum as_profile_phase phase)
     return (unsigned)phase < AS_PHASE_COUNT ? phase_text[phase] : "working";
 }
 
-static void tell(const struct as_profile_run *run, enum as_profile_phase phase, double share)
+static void tell(const struct as_profile_run *run, enum as_profile_phase phase, double share,
+                 double left_s)
 {
+    const struct as_latency_progress now = {
+        .share = share, .median_ns = AS_UNKNOWN, .left_s = left_s};
+
     if (run->options.progress)
-        run->options.progress(run->options.user, phase, share);
+        run->options.progress(run->options.user, phase, &now);
 }
 
-static void tell_latency(void *user, enum as_latency_phase phase, double share)
+static void tell_latency(void *user, const struct as_latency_progress *now)
 {
-    tell(user, phase == AS_LATENCY_WARMING ? AS_PHASE_WARM_UP : AS_PHASE_TIMING, share);
+    const struct as_profile_run *run = user;
+
+    run->options.progress(run->options.user,
+                          now->phase == AS_LATENCY_WARMING ? AS_PHASE_WARM_UP : AS_PHASE_TIMING,
+                          now);
 }
 
-static void tell_profile(void *user, double share)
+static void tell_profile(void *user, double share, double left_s)
 {
-    tell(user, AS_PHASE_PROFILING, share);
+    tell(user, AS_PHASE_PROFILING, share, left_s);
+}
+
+static bool is_stopped(const struct as_profile_run *run)
+{
+    return as_stop_asked(run->options.latency.stop);
 }
 
 /* Opens an engine for these sizes and the files' own, with its inputs filled. */
@@ -68,12 +82,13 @@ static int warm_it(struct as_profile_run *run, struct assay_error *err)
         .min_runs = l->warmup_runs ? l->warmup_runs : AS_LATENCY_WARMUP_RUNS,
         .max_s = l->warmup_s > 0 ? l->warmup_s : AS_LATENCY_TIME_S / 3,
         .source = l->source ? l->source : as_interference_machine(false),
+        .stop = l->stop,
     };
     int rc;
 
     if (run->options.no_profile || l->no_warmup)
         return ASSAY_OK;
-    tell(run, AS_PHASE_WARM_UP, 0);
+    tell(run, AS_PHASE_WARM_UP, 0, AS_UNKNOWN);
     rc = as_warm_up(&run->latency.warm_up, run_plain, run->engine, &o, err);
     run->cold_ns = run->latency.warm_up.first_ns;
     return rc;
@@ -105,12 +120,13 @@ static int profile_it(struct as_profile_run *run, struct assay_error *err)
         .time_s = run->options.profile_s > 0 ? run->options.profile_s : time_s / 2,
         .level = run->options.latency.level,
         .source = run->options.latency.source,
+        .stop = run->options.latency.stop,
         .progress = run->options.progress ? tell_profile : NULL,
         .user = run,
     };
     int rc;
 
-    if (run->options.no_profile)
+    if (run->options.no_profile || is_stopped(run))
         return ASSAY_OK;
     as_alloc_tidy();
     rc = run->options.record ? assay_session_open(run->options.record, NULL, err) : ASSAY_OK;
@@ -118,12 +134,15 @@ static int profile_it(struct as_profile_run *run, struct assay_error *err)
         rc = as_engine_record(run->engine, err);
     if (rc == ASSAY_OK)
         rc = as_profile_pass(&run->profile, run->engine, &o, err);
+    run->profiled = rc == ASSAY_OK;
+    if (rc == ASSAY_ERR_STATE && is_stopped(run))
+        rc = ASSAY_OK; /* the latency is there, the layers are not */
     if (run->options.record && assay_session_is_open()) {
         int closed = assay_session_close(rc < 0 ? NULL : err);
 
         rc = rc < 0 ? rc : closed;
+        run->recorded = rc == ASSAY_OK;
     }
-    run->profiled = rc == ASSAY_OK;
     return rc;
 }
 
@@ -134,7 +153,7 @@ static int count_memory(struct as_profile_run *run, struct assay_error *err)
 
     if (run->options.no_memory)
         return ASSAY_OK;
-    tell(run, AS_PHASE_MEMORY, 0);
+    tell(run, AS_PHASE_MEMORY, 0, AS_UNKNOWN);
     as_alloc_tidy();
     run->memory.live_bytes = as_alloc_zero(n_steps + 1, sizeof *run->memory.live_bytes);
     if (!run->memory.live_bytes)
@@ -156,6 +175,10 @@ static int count_memory(struct as_profile_run *run, struct assay_error *err)
 /* It needs more memory than running does, and must not cost the times that are there. */
 static int try_memory(struct as_profile_run *run, struct assay_error *err)
 {
+    if (is_stopped(run)) {
+        (void)as_fail(&run->no_memory, ASSAY_ERR_STATE, "the measurement was interrupted");
+        return ASSAY_OK;
+    }
     if (!run->options.memory_may_fail)
         return count_memory(run, err);
     if (count_memory(run, &run->no_memory) == ASSAY_OK)
@@ -168,7 +191,7 @@ static int prepare(struct as_profile_run *run, struct as_model *model, struct as
     uint64_t from;
     int rc;
 
-    tell(run, AS_PHASE_PREPARE, 0);
+    tell(run, AS_PHASE_PREPARE, 0, AS_UNKNOWN);
     as_alloc_tidy();
     run->memory.peak_is_fresh = run->options.reset_peak_rss && as_process_memory_reset_peak("");
     as_process_memory_read(&run->memory.before, "");
@@ -195,6 +218,8 @@ int as_profile_run_new(struct as_profile_run **out, struct as_model *model,
     run->threads = options->engine.threads ? options->engine.threads : 1;
     run->load_ns = options->load_ns;
     rc = prepare(run, model, err);
+    if (rc == ASSAY_OK && is_stopped(run))
+        rc = as_fail(err, ASSAY_ERR_STATE, AS_STOPPED_BEFORE_FIRST);
     if (rc == ASSAY_OK)
         rc = time_it(run, err);
     if (rc == ASSAY_OK)

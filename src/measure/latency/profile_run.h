@@ -12,8 +12,8 @@
 #define AS_PROFILE_PHASES(X)                                                                       \
     X(PREPARE, "preparing the model")                                                              \
     X(WARM_UP, "warming up")                                                                       \
-    X(TIMING, "timing")                                                                            \
-    X(PROFILING, "profiling")                                                                      \
+    X(TIMING, "measuring")                                                                         \
+    X(PROFILING, "measuring layers")                                                               \
     X(MEMORY, "counting memory")
 
 enum as_profile_phase {
@@ -36,7 +36,8 @@ struct as_profile_options {
     bool reset_peak_rss;  /* the process is ours: its greatest memory may be counted anew */
     const char *record;   /* where profiled runs are recorded; NULL: nowhere */
     uint64_t load_ns;     /* that reading the file took the caller; told as it is */
-    void (*progress)(void *user, enum as_profile_phase phase, double share);
+    void (*progress)(void *user, enum as_profile_phase phase,
+                     const struct as_latency_progress *now);
     void *user;
 };
 
@@ -59,6 +60,7 @@ struct as_profile_run {
     struct as_model_inputs inputs; /* with what was chosen for each */
     struct as_latency_run latency; /* empty with no_timing, but for its warm-up */
     bool profiled, memory_counted; /* which of the two below are there */
+    bool recorded;                 /* there is a run at options.record */
     struct assay_error no_memory;  /* why memory was not counted, with memory_may_fail */
     struct as_profile_pass profile;
     struct as_memory_pass memory;

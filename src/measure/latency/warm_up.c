@@ -86,7 +86,7 @@ static int find_batch(struct warming *w, struct assay_error *err)
 
     do {
         rc = sample(w, &call_ns, err);
-    } while (rc == ASSAY_OK && widen(w, call_ns));
+    } while (rc == ASSAY_OK && widen(w, call_ns) && !as_stop_asked(w->options->stop));
     w->out->call_ns = call_ns;
     return rc;
 }
@@ -136,7 +136,8 @@ static bool time_is_up(const struct warming *w)
 {
     double s = w->out->seconds, max_s = w->options->max_s;
 
-    return s >= HARD_FACTOR * max_s || (s >= max_s && w->out->runs >= w->options->min_runs);
+    return as_stop_asked(w->options->stop) || s >= HARD_FACTOR * max_s ||
+           (s >= max_s && w->out->runs >= w->options->min_runs);
 }
 
 static int take_window(struct warming *w, struct assay_error *err)

@@ -16,7 +16,8 @@
     X(NO_I8, "the processor has no products of bytes that are known here")                         \
     X(NO_CACHE, "the machine has no cache of this level, or does not tell its size")               \
     X(NO_MEMORY, "too little memory is left to leave the caches")                                  \
-    X(NO_KERNEL, "no loop for this is known here")
+    X(NO_KERNEL, "no loop for this is known here")                                                 \
+    X(INTERRUPTED, "the measurement was interrupted")
 
 enum as_peak_reason {
 #define X(name, text) AS_PEAK_##name,

@@ -50,11 +50,17 @@ struct run {
     uint64_t slice_capacity; /* of each, what was touched */
 };
 
-static void tell(struct run *r, const char *what)
+/* False: nothing more is measured. */
+static bool begin(struct run *r, const char *what)
 {
+    if (as_stop_asked(r->options->stop))
+        return false;
     if (r->options->progress)
         r->options->progress(r->options->user, what, r->done, r->total);
     r->done++;
+    if (r->options->n_measured)
+        *r->options->n_measured = r->done;
+    return true;
 }
 
 static struct as_peak none(enum as_peak_reason reason)
@@ -123,7 +129,8 @@ static int measure_compute(struct run *r, enum as_peak_type type, unsigned i,
 
     (void)snprintf(what, sizeof what, "%s on %u thread%s", as_peak_type_name(type), n_threads,
                    n_threads == 1 ? "" : "s");
-    tell(r, what);
+    if (!begin(r, what))
+        return ASSAY_OK;
     c.kernel = as_compute_kernel_find(type, &why);
     if (!c.kernel) {
         *out = (struct as_peak){.rate = AS_UNKNOWN, .spread = AS_UNKNOWN, .why = why};
@@ -239,7 +246,8 @@ static int measure_level(struct run *r, enum as_peak_level level, unsigned i,
 
     (void)snprintf(what, sizeof what, "%s bandwidth on %u thread%s", as_peak_level_name(level),
                    n_threads, n_threads == 1 ? "" : "s");
-    tell(r, what);
+    if (!begin(r, what))
+        return ASSAY_OK;
     if (r->n_slices == 1)
         b.share = headroom = round_down(headroom / n_threads, (uint64_t)AS_PEAK_CHUNK * 64);
     b.set = level == AS_PEAK_DRAM ? round_down(headroom, AS_PEAK_CHUNK)
@@ -356,7 +364,7 @@ static int measure_levels(struct run *r, unsigned i, struct assay_error *err)
     bool uneven = r->options->topology->n_numa > 1;
     int rc = ASSAY_OK;
 
-    if (r->visit == 0 && (i == 0 || uneven))
+    if (r->visit == 0 && (i == 0 || uneven) && !as_stop_asked(r->options->stop))
         rc = get_memory(r, uneven ? r->out->threads[i] : 1, err);
     for (int level = 0; rc == ASSAY_OK && level < AS_PEAK_LEVEL_COUNT; level++)
         rc = measure_level(r, (enum as_peak_level)level, i, err);
@@ -387,7 +395,7 @@ static int measure_count(struct run *r, unsigned i, struct assay_error *err)
     for (int type = 0; rc == ASSAY_OK && type < AS_PEAK_TYPE_COUNT; type++)
         rc = measure_compute(r, (enum as_peak_type)type, i, err);
     /* After the processor was kept busy, so that it runs as fast as it does under work. */
-    if (i == 0) {
+    if (i == 0 && !as_stop_asked(r->options->stop)) {
         out->frequency_hz = fmax(out->frequency_hz, as_frequency_measure());
         out->vector_hz = fmax(out->vector_hz, as_frequency_under_vectors());
     }
@@ -403,6 +411,19 @@ static void set_places(struct as_peaks *out, const struct as_topology *t)
     }
     if (!t->memory_bytes.why)
         out->place[AS_PEAK_DRAM].size_bytes = t->memory_bytes.value;
+}
+
+/* What a measurement that is interrupted leaves. */
+static void set_unknown(struct as_peaks *out)
+{
+    const struct as_peak unknown = none(AS_PEAK_INTERRUPTED);
+
+    for (unsigned i = 0; i < out->n_counts; i++) {
+        for (int type = 0; type < AS_PEAK_TYPE_COUNT; type++)
+            out->compute[type][i] = unknown;
+        for (int at = 0; at < AS_PEAK_LEVEL_COUNT * AS_PEAK_ACCESS_COUNT; at++)
+            out->bandwidth[at / AS_PEAK_ACCESS_COUNT][at % AS_PEAK_ACCESS_COUNT][i] = unknown;
+    }
 }
 
 int as_peaks_measure(struct as_peaks *out, const struct as_peaks_options *options,
@@ -421,6 +442,7 @@ int as_peaks_measure(struct as_peaks *out, const struct as_peaks_options *option
         options->max_threads ? options->max_threads : as_topology_threads(t), out->threads);
     r.total = VISITS * out->n_counts * (AS_PEAK_TYPE_COUNT + AS_PEAK_LEVEL_COUNT);
     set_places(out, t);
+    set_unknown(out);
     out->clock_ns = clock_cost_ns(as_clock_choose(true).kind);
     out->gettime_ns = clock_cost_ns(AS_CLOCK_MONOTONIC);
     for (unsigned i = 0; rc == ASSAY_OK && i < out->n_counts; i++)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json/json_fields.h"
+#include "base/stop.h"
 #include "probe/system/topology.h"
 
 /* Raised whenever figures of before cannot be compared with those of now: caches are then void. */
@@ -77,7 +78,9 @@ struct as_peaks_options {
     unsigned max_threads;               /* 0: all that can run at once */
     uint64_t memory_bytes;              /* most to use for DRAM; 0: a quarter of what is left */
     bool quick;
-    as_peak_progress progress; /* may be NULL */
+    as_peak_progress progress;  /* may be NULL */
+    const struct as_stop *stop; /* what is left is then unknown, because of that */
+    unsigned *n_measured;       /* metrics that were measured; NULL: nobody asks */
     void *user;
 };
 

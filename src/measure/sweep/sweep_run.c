@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "format/model_file.h"
 #include "model/cost/cost.h"
 #include "model/weights/parameters.h"
@@ -164,7 +165,7 @@ static int measure(const struct as_sweep_options *options, struct as_sweep_point
         point->way_ns[way] = run.figures.summary.median;
         rc = keep_samples(point, &run, err);
     }
-    if (rc == ASSAY_OK && way == 1)
+    if (rc == ASSAY_OK && way == 0)
         rc = count(&s, err);
     as_latency_run_fini(&run);
     as_engine_free(s.engine);
@@ -190,11 +191,36 @@ static int make_points(struct as_sweep_run *run, struct assay_error *err)
     for (size_t p = 0; p < run->n_points; p++) {
         size_t rest = p;
 
+        run->points[p].way_ns[0] = run->points[p].way_ns[1] = AS_UNKNOWN;
         for (size_t i = o->n_axes; i-- > 0;) {
             run->points[p].place[i] = rest % o->axes[i].n;
             rest /= o->axes[i].n;
         }
     }
+    return ASSAY_OK;
+}
+
+/* Once the sweep is interrupted, points without a sample say so; the others keep what they have. */
+static int take_step(struct as_sweep_run *run, size_t k, struct assay_error *err)
+{
+    const struct as_sweep_options *o = run->options;
+    struct as_sweep_point *point = &run->points[k < run->n_points ? k : 2 * run->n_points - 1 - k];
+    bool stopped = as_stop_asked(o->latency.stop), back = k >= run->n_points;
+
+    if (o->progress && !stopped)
+        o->progress(o->user, k, 2 * run->n_points);
+    if (point->rc == ASSAY_OK && !stopped)
+        point->rc = measure(o, point, back, &point->err);
+    if (point->rc == ASSAY_ERR_STATE && back && as_stop_asked(o->latency.stop) &&
+        point->n_samples > 0)
+        point->rc = ASSAY_OK; /* what the way up gave stays */
+    if (point->rc == ASSAY_OK && point->n_samples == 0)
+        point->rc = as_fail(&point->err, ASSAY_ERR_STATE, AS_STOPPED_BEFORE_FIRST);
+    if (o->measured && !stopped && point->rc == ASSAY_OK)
+        o->measured(o->user, point, k);
+    /* What is wrong with the words is wrong everywhere. */
+    if (point->rc == ASSAY_ERR_USAGE || point->rc == ASSAY_ERR_NOTFOUND)
+        return as_fail(err, point->rc, "%s", point->err.msg);
     return ASSAY_OK;
 }
 
@@ -210,18 +236,8 @@ int as_sweep_run_new(struct as_sweep_run **out, const struct as_sweep_options *o
         return as_fail_nomem(err);
     run->options = options;
     rc = make_points(run, err);
-    for (size_t k = 0; rc == ASSAY_OK && k < 2 * run->n_points; k++) {
-        size_t p = k < run->n_points ? k : 2 * run->n_points - 1 - k;
-        struct as_sweep_point *point = &run->points[p];
-
-        if (options->progress)
-            options->progress(options->user, k, 2 * run->n_points);
-        if (point->rc == ASSAY_OK)
-            point->rc = measure(options, point, k >= run->n_points, &point->err);
-        /* What is wrong with the words is wrong everywhere. */
-        if (point->rc == ASSAY_ERR_USAGE || point->rc == ASSAY_ERR_NOTFOUND)
-            rc = as_fail(err, point->rc, "%s", point->err.msg);
-    }
+    for (size_t k = 0; rc == ASSAY_OK && k < 2 * run->n_points; k++)
+        rc = take_step(run, k, err);
     for (size_t p = 0; rc == ASSAY_OK && p < run->n_points; p++) {
         struct as_sweep_point *point = &run->points[p];
 

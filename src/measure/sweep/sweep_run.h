@@ -28,6 +28,8 @@ struct as_sweep_axis {
     struct as_dims shapes[AS_SWEEP_VALUES]; /* of AS_SWEEP_SHAPE */
 };
 
+struct as_sweep_point;
+
 struct as_sweep_options {
     const char *spec; /* of the model, as the user gave it */
     struct as_sweep_axis axes[AS_SWEEP_AXES];
@@ -35,8 +37,10 @@ struct as_sweep_options {
     struct as_infer_options infer; /* what does not vary */
     struct as_engine_options engine;
     struct as_input_options inputs;
-    struct as_latency_options latency; /* of each point and each way */
-    void (*progress)(void *user, size_t point, size_t of);
+    struct as_latency_options latency; /* of each point and each way; its stop ends the sweep */
+    /* Before each measurement, of `of`; and after it, with the point that was measured. */
+    void (*progress)(void *user, size_t step, size_t of);
+    void (*measured)(void *user, const struct as_sweep_point *point, size_t step);
     void *user;
 };
 

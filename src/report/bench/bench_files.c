@@ -1,5 +1,6 @@
-/* report/bench/bench_files.c - the folder of an experiment: csv/, figs/, results.json, summary.md
- * and fingerprint.json, each written whole and stamped. */
+/* report/bench/bench_files.c - the folder of an experiment: run.assay, results.json, summary.md,
+ * fingerprint.json and figures; results.csv, or for an attention workload csv/ with what is
+ * documented for it. */
 #include "report/bench/bench_files.h"
 
 #include <assay/experiment/bench_csv.h>
@@ -294,10 +295,11 @@ static int put_table(const struct as_bench_folder *folder, struct as_out *out,
 static const struct {
     const char *name;
     int (*put)(const struct as_bench_folder *folder, struct as_out *out, struct assay_error *err);
+    bool attention, others; /* for which workloads */
 } pages[] = {
-    {"run.assay", put_run},         {"results.json", put_json},
-    {"summary.md", put_summary},    {"fingerprint.json", put_fingerprint},
-    {"csv/summary.csv", put_table},
+    {"run.assay", put_run, true, true},          {"results.json", put_json, true, true},
+    {"summary.md", put_summary, true, true},     {"fingerprint.json", put_fingerprint, true, true},
+    {"csv/summary.csv", put_table, true, false}, {"results.csv", put_table, false, true},
 };
 
 static int stamp_summary(const struct as_bench_folder *folder, struct assay_error *err)
@@ -330,10 +332,21 @@ static int write_page(const struct as_bench_folder *folder, size_t i, struct ass
     return rc;
 }
 
-int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err)
+static int write_pages(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    bool judged = folder->report->result->judged;
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(pages); i++)
+        if (judged ? pages[i].attention : pages[i].others)
+            rc = write_page(folder, i, err);
+    return rc;
+}
+
+/* The tables that are documented for an attention workload. */
+static int write_tables(const struct as_bench_folder *folder, struct assay_error *err)
 {
     const struct as_bench *bench = folder->report->result->bench;
-    char figs[PATH_MAX];
     int rc = ASSAY_OK;
 
     for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++) {
@@ -349,11 +362,20 @@ int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err
         rc = write_memory(folder, err);
     if (rc == ASSAY_OK && folder->power)
         rc = write_power(folder, err);
-    for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(pages); i++)
-        rc = write_page(folder, i, err);
+    return rc;
+}
+
+int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err)
+{
+    bool judged = folder->report->result->judged;
+    char figs[PATH_MAX];
+    int rc = judged ? write_tables(folder, err) : ASSAY_OK;
+
     if (rc == ASSAY_OK)
+        rc = write_pages(folder, err);
+    if (rc == ASSAY_OK && judged)
         rc = stamp_summary(folder, err);
     if (rc == ASSAY_OK)
-        rc = join(folder, "figs", figs, err);
+        rc = join(folder, judged ? "figs" : ".", figs, err);
     return rc == ASSAY_OK ? as_bench_plots(folder->report, figs, err) : rc;
 }

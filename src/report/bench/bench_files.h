@@ -11,7 +11,7 @@
 #include "report/bench/bench_report.h"
 
 struct as_bench_folder {
-    const char *path; /* there, and so are csv/ and figs/ in it */
+    const char *path; /* there, and so are csv/ and figs/ in it for an attention workload */
     const struct as_bench_report *report;
     struct as_run *run; /* that the report is of: becomes run.assay and results.json */
     const struct assay_fingerprint *fingerprint;

@@ -37,6 +37,8 @@ static void put_latency(struct as_json_writer *w, const struct as_bench_row *row
     as_json_kv_bool(w, "p99_supported", s->supported[AS_SUMMARY_P99]);
     as_json_kv_text(w, "percentile_method", as_quantile_name(s->method));
     as_json_kv_f64(w, "kernel_mean_ns", row->kernel_mean_ns);
+    as_json_kv_f64(w, "user_mean_ns", row->user_mean_ns);
+    as_json_kv_f64(w, "system_mean_ns", row->system_mean_ns);
     as_json_kv_f64(w, "decide_mean_ns", row->decide_ns.value);
     as_json_kv_u64(w, "samples", s->n);
     as_json_kv_f64(w, "items", row->setting->items);
@@ -53,6 +55,8 @@ static void put_savings(struct as_json_writer *w, const struct as_bench_row *row
     put_estimate(w, "latency_reduction", &row->latency_reduction);
     put_estimate(w, "time_ratio", &row->time_ratio);
     as_json_kv_f64(w, "p_value", row->p);
+    as_json_kv_f64(w, "samples_to_show_10_percent", row->samples_for_10);
+    as_json_kv_bool(w, "near_shell_start", row->near_shell);
     as_json_kv_f64(w, "p95_change", row->p95_change);
     as_json_key(w, "same_outputs");
     if (row->outputs_known)
@@ -124,6 +128,15 @@ void as_bench_json(const struct as_bench_report *report, struct as_json_writer *
     as_json_raw_checked(w, report->fingerprint);
     as_json_kv_u64(w, "samples", r->bench->n_samples);
     as_json_kv_text(w, "compared_by", r->by_item ? "item" : "sample");
+    if (report->shell) {
+        as_json_kv_object(w, "shell_subtracted");
+        as_json_kv_f64(w, "median_ns", report->shell->median_ns.value);
+        as_json_kv_f64(w, "ci95_low_ns", report->shell->median_ns.low);
+        as_json_kv_f64(w, "ci95_high_ns", report->shell->median_ns.high);
+        as_json_kv_f64(w, "user_mean_ns", report->shell->user_ns);
+        as_json_kv_f64(w, "system_mean_ns", report->shell->system_ns);
+        as_json_object_end(w);
+    }
     as_json_kv_text(w, "energy_source", report->energy_source);
     as_json_kv_bool(w, "energy_is_assumed", r->limits.energy_is_assumed);
     as_json_kv_text(w, "energy_reason", report->energy_why);

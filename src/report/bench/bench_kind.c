@@ -1,6 +1,10 @@
 /* report/bench/bench_kind.c - the run of `assay bench`: from what was measured to a run, and from a
  * run to its page and JSON. */
+#include <math.h>
+
+#include "base/alloc.h"
 #include "base/json/json_parser.h"
+#include "base/units.h"
 #include "report/bench/bench_report.h"
 #include "report/run/show.h"
 
@@ -27,6 +31,7 @@ static const struct as_json_field fact_fields[] = {
     AS_FIELD(struct as_bench_facts, runs_kernels),
     AS_FIELD(struct as_bench_facts, has_grid),
     AS_FIELD(struct as_bench_facts, has_hashes),
+    AS_FIELD(struct as_bench_facts, has_shell),
     AS_FIELD(struct as_bench_facts, n_samples),
     AS_FIELD(struct as_bench_facts, baseline),
     AS_FIELD_OBJECT(struct as_bench_facts, limits, &limit_shape),
@@ -155,11 +160,73 @@ static int read_beside(struct as_bench_view *v, struct as_run *run, const struct
     return as_bench_result_new(&v->result, &v->bench, &v->facts.limits, verdicts, err);
 }
 
+static uint64_t less(uint64_t value, double by, uint64_t least)
+{
+    if (value == AS_BENCH_UNKNOWN || !(by > 0))
+        return value;
+    return (double)value > by + (double)least ? value - (uint64_t)by : least;
+}
+
+/* Takes the setting that only starts the shell out of the view, and its cost out of the others. A
+ * ratio needs a time above 0: no sample becomes less than a hundredth of what is subtracted. */
+static int take_shell(struct as_bench_view *v, struct assay_error *err)
+{
+    struct as_bench_setting *alone = &v->bench.settings[v->bench.n_settings - 1];
+    struct as_bench only = {.kind = v->bench.kind,
+                            .settings = alone,
+                            .n_settings = 1,
+                            .baseline = SIZE_MAX,
+                            .n_samples = v->bench.n_samples};
+    struct as_bench_result *result = NULL;
+    int rc = as_bench_result_new(&result, &only, NULL, NULL, err);
+
+    if (rc < 0)
+        return rc;
+    v->shell = (struct as_bench_shell){.median_ns = result->rows[0].median_ns,
+                                       .user_ns = result->rows[0].user_mean_ns,
+                                       .system_ns = result->rows[0].system_mean_ns};
+    as_bench_result_free(result);
+    as_free(alone->samples);
+    v->bench.n_settings--;
+    for (size_t i = 0; i < v->bench.n_settings; i++)
+        for (size_t k = 0; k < v->bench.settings[i].n; k++) {
+            struct as_bench_sample *s = &v->bench.settings[i].samples[k];
+            double cost = v->shell.median_ns.value;
+
+            s->wall_ns = less(s->wall_ns, cost, (uint64_t)(cost / 100) + 1);
+            s->user_ns = less(s->user_ns, v->shell.user_ns, 0);
+            s->system_ns = less(s->system_ns, v->shell.system_ns, 0);
+            s->kernel_ns = less(s->kernel_ns, v->shell.user_ns + v->shell.system_ns, 0);
+        }
+    return ASSAY_OK;
+}
+
+/* Where the subtraction leaves mostly noise, nothing is compared. */
+static void judge_near_shell(struct as_bench_view *v)
+{
+    const struct as_bench_estimate *shell = &v->shell.median_ns;
+    const struct as_bench_estimate none = {AS_UNKNOWN, AS_UNKNOWN, AS_UNKNOWN, 0};
+    double noise = isfinite(shell->high) ? shell->high - shell->value : shell->value;
+    struct as_bench_row *rows = v->result->rows;
+
+    for (size_t i = 0; i < v->bench.n_settings; i++) {
+        const struct as_bench_estimate *e = &rows[i].median_ns;
+
+        rows[i].near_shell = rows[i].wall.n && !((isfinite(e->low) ? e->low : e->value) > noise);
+    }
+    for (size_t i = 0; i < v->bench.n_settings; i++)
+        if (rows[i].near_shell || rows[v->bench.baseline].near_shell) {
+            rows[i].time_ratio = rows[i].latency_reduction = none;
+            rows[i].p = rows[i].samples_for_10 = AS_UNKNOWN;
+        }
+}
+
 static bool is_sound(const struct as_bench_view *v, size_t n_settings)
 {
     const struct as_bench_facts *f = &v->facts;
 
-    return f->kind && f->title && f->experiment_hash && f->baseline < n_settings &&
+    return f->kind && (!f->has_shell || (n_settings > 1 && f->baseline + 1 < n_settings)) &&
+           f->title && f->experiment_hash && f->baseline < n_settings &&
            (!f->fingerprint || is_json(f->fingerprint)) &&
            (!f->has_grid || as_grid_is_sound(&v->grid, n_settings));
 }
@@ -177,6 +244,7 @@ static void fill_report(struct as_bench_view *v)
     v->report.energy_why = f->energy_why;
     v->report.isa = f->runs_kernels ? &v->topology.isa : NULL;
     v->report.witness_note = f->witness_note;
+    v->report.shell = f->has_shell ? &v->shell : NULL;
 }
 
 int as_bench_view_init(struct as_bench_view *v, struct as_run *run, struct assay_error *err)
@@ -197,8 +265,12 @@ int as_bench_view_init(struct as_bench_view *v, struct as_run *run, struct assay
         rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its settings do not fit together", run->path);
     if (rc == ASSAY_OK)
         rc = read_settings(v, run, rows, n, err);
+    if (rc == ASSAY_OK && v->facts.has_shell)
+        rc = take_shell(v, err);
     if (rc == ASSAY_OK)
         rc = read_beside(v, run, rows, n, err);
+    if (rc == ASSAY_OK && v->facts.has_shell)
+        judge_near_shell(v);
     if (rc == ASSAY_OK)
         fill_report(v);
     return rc;

@@ -457,7 +457,7 @@ static const struct figure {
     {"tradeoff.svg", "Quality against what is saved", true, false, false, draw_tradeoff},
     {"lengths.svg", "Latency by length", true, false, false, draw_lengths},
     {"axis.svg", "Latency along the grid", false, true, false, draw_axis},
-    {"energy.svg", "Energy of each setting", true, true, true, draw_energy},
+    {"energy.svg", "Energy of each setting", true, true, true, draw_energy}, /* when metered */
 };
 
 int as_bench_plots(const struct as_bench_report *report, const char *folder,
@@ -473,7 +473,8 @@ int as_bench_plots(const struct as_bench_report *report, const char *folder,
         struct as_out out;
 
         if (!(r->judged ? f->attention : f->others) ||
-            (f->draw == draw_axis && number_axis(report->grid) == SIZE_MAX))
+            (f->draw == draw_axis && number_axis(report->grid) == SIZE_MAX) ||
+            (f->draw == draw_energy && !r->judged && !report->energy_source))
             continue;
         if (snprintf(path, sizeof path, "%s/%s", folder, f->file) >= (int)sizeof path)
             return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder);

@@ -8,22 +8,33 @@
 #include "probe/system/topology.h"
 #include "trace/run/run_maker.h"
 
+/* What starting the shell that runs the commands costs; subtracted from every sample. */
+struct as_bench_shell {
+    struct as_bench_estimate median_ns;
+    double user_ns, system_ns; /* means */
+};
+
 struct as_bench_report {
     const struct as_bench_result *result;
-    const struct as_grid *grid;      /* NULL: the settings have names alone */
-    const char *title;               /* what was measured */
-    const char *experiment_hash;     /* of all that decides the results; stamped everywhere */
-    const char (*config_hashes)[65]; /* of each setting, as its witness has it; NULL: none */
-    const char *energy_source;       /* as it was asked for; NULL: none */
-    const char *fingerprint;         /* JSON of everything known of this run; NULL: none */
-    const char *energy_why;          /* why energy is unknown; NULL: it is known */
-    const struct as_isa_choice *isa; /* of our kernels; NULL: a command was measured */
-    const char *witness_note;        /* what the verdict on the witness rests on; NULL: none */
+    const struct as_grid *grid;         /* NULL: the settings have names alone */
+    const char *title;                  /* what was measured */
+    const char *experiment_hash;        /* of all that decides the results; stamped everywhere */
+    const char (*config_hashes)[65];    /* of each setting, as its witness has it; NULL: none */
+    const char *energy_source;          /* as it was asked for; NULL: none */
+    const char *fingerprint;            /* JSON of everything known of this run; NULL: none */
+    const char *energy_why;             /* why energy is unknown; NULL: it is known */
+    const struct as_isa_choice *isa;    /* of our kernels; NULL: a command was measured */
+    const char *witness_note;           /* what the verdict on the witness rests on; NULL: none */
+    const struct as_bench_shell *shell; /* NULL: nothing was subtracted */
     bool markdown, wide;
 };
 
 AS_MUST_USE int as_bench_page(const struct as_bench_report *report, struct as_out *out,
                               const struct as_term *term, struct assay_error *err);
+/* The table of a grid of commands or models and what follows from it: bench_grid_text.c. */
+struct as_page;
+void as_bench_put_grid(struct as_page *page, const struct as_bench_report *report);
+
 /* Members of the document "assay.bench". */
 void as_bench_json(const struct as_bench_report *report, struct as_json_writer *w);
 /* One row a setting with everything that is known of it. */
@@ -46,6 +57,7 @@ struct as_bench_facts {
     const char *fingerprint, *energy_source, *energy_why, *witness_note;
     bool runs_kernels; /* of our own: the report names their instruction set */
     bool has_grid, has_hashes;
+    bool has_shell; /* the last setting only starts the shell; what is shown is without it */
     uint64_t n_samples, baseline;
     struct as_bench_limits limits;
 };
@@ -68,6 +80,7 @@ struct as_bench_view {
     struct as_grid grid;
     struct as_bench bench;
     struct as_bench_result *result;
+    struct as_bench_shell shell;
     struct as_bench_report report; /* points into all of them */
 };
 

@@ -235,164 +235,10 @@ static void put_criteria(struct as_page *page, const struct as_bench_report *rep
     if (report->witness_note)
         as_page_line(page, AS_STYLE_NONE, "The witness: %s.", report->witness_note);
     if (r->n_met == 0)
-        as_page_line(page, AS_STYLE_WARN, "No setting meets them: the answer is no.");
+        as_page_line(page, AS_STYLE_WARN, "No setting meets them: criteria not met.");
     else
         as_page_line(page, AS_STYLE_GOOD, "%zu of %zu settings meet all that could be told.",
                      r->n_met, r->bench->n_settings - 1);
-}
-
-/* ---- any grid ---- */
-
-static void put_ratio(struct as_table *t, const struct as_page *page,
-                      const struct as_bench_report *report, size_t i)
-{
-    const struct as_bench_estimate *e = &report->result->rows[i].time_ratio;
-
-    if (is_baseline(report, i))
-        as_table_text(t, AS_STYLE_DIM, "baseline");
-    else if (!isfinite(e->value))
-        as_table_text(t, AS_STYLE_DIM, "-");
-    else if (isfinite(e->low))
-        as_table_printf(t, AS_STYLE_NONE, "%.3g %s (%.3g to %.3g)", e->value,
-                        as_page_glyph(page, AS_GLYPH_TIMES), e->low, e->high);
-    else
-        as_table_printf(t, AS_STYLE_NONE, "%.3g %s", e->value, as_page_glyph(page, AS_GLYPH_TIMES));
-}
-
-static const char *difference(const struct as_bench_row *row)
-{
-    if (!isfinite(row->time_ratio.low))
-        return "";
-    if (row->time_ratio.low <= 1 && row->time_ratio.high >= 1)
-        return "no significant difference";
-    return row->time_ratio.value < 1 ? "faster" : "slower";
-}
-
-static void put_grid_row(struct as_table *t, struct as_page *page,
-                         const struct as_bench_report *report, size_t i, enum as_time_unit unit)
-{
-    const struct as_bench_row *row = &report->result->rows[i];
-    char text[AS_TEXT_HUMAN];
-
-    as_table_row(t);
-    as_table_text(t, AS_STYLE_NONE, name_of(page, report, i));
-    if (row->setting->failed) {
-        as_table_text(t, AS_STYLE_BAD, "failed");
-        return;
-    }
-    put_time(t, row->median_ns.value, unit);
-    put_time(t, row->median_ns.low, unit);
-    put_time(t, row->median_ns.high, unit);
-    if (report->result->by_item) {
-        as_table_printf(t, AS_STYLE_NONE, "%.15g", row->setting->items);
-        put_time(t, row->item_ns.value, unit);
-    }
-    put_ratio(t, page, report, i);
-    as_table_text(t, AS_STYLE_NONE, is_baseline(report, i) ? "" : difference(row));
-    put_time(t, row->wall.percentile[AS_SUMMARY_P95], unit);
-    put_time(t, row->kernel_mean_ns, unit);
-    as_text_bytes(text, row->peak_mem_bytes);
-    as_table_text(t, isfinite(row->peak_mem_bytes) ? AS_STYLE_NONE : AS_STYLE_DIM, text);
-    if (isfinite(row->energy_j.value))
-        as_table_printf(t, AS_STYLE_NONE, "%.4g J", row->energy_j.value);
-    else
-        as_table_text(t, AS_STYLE_DIM, "unknown");
-    as_table_text(t, AS_STYLE_NONE,
-                  is_baseline(report, i) ? ""
-                  : !row->outputs_known  ? "-"
-                  : row->same_outputs    ? "same"
-                                         : "differ");
-}
-
-/* Names are cut only when they are long: two that look alike tell nothing. */
-static unsigned name_width(const struct as_bench *bench)
-{
-    size_t most = 8;
-
-    for (size_t i = 0; i < bench->n_settings; i++)
-        most = strlen(bench->settings[i].name) > most ? strlen(bench->settings[i].name) : most;
-    return most < 40 ? (unsigned)most : 40;
-}
-
-enum { COLUMN_ITEMS = 4, COLUMN_ITEM = 5, COLUMNS = 13 };
-
-/* Without those for the work in a sample where all do the same. */
-static size_t choose_columns(const struct as_bench_report *report, struct as_table_column *out)
-{
-    const struct as_bench_result *r = report->result;
-    const struct as_table_column columns[] = {
-        {.title = "setting", .may_shrink = true, .min_width = name_width(r->bench)},
-        {.title = "median", .align = AS_ALIGN_RIGHT},
-        {.title = "from", .align = AS_ALIGN_RIGHT, .drop = 5},
-        {.title = "to", .align = AS_ALIGN_RIGHT, .drop = 5},
-        {.title = "items", .align = AS_ALIGN_RIGHT, .drop = 4},
-        {.title = "an item", .align = AS_ALIGN_RIGHT},
-        {.title = "against baseline", .align = AS_ALIGN_RIGHT},
-        {.title = " "},
-        {.title = "p95", .align = AS_ALIGN_RIGHT, .drop = 3},
-        {.title = "CPU", .align = AS_ALIGN_RIGHT, .drop = 2},
-        {.title = "peak memory", .align = AS_ALIGN_RIGHT, .drop = 6},
-        {.title = "energy", .align = AS_ALIGN_RIGHT, .drop = 7},
-        {.title = "outputs", .drop = 1},
-    };
-    size_t n = 0;
-
-    _Static_assert(AS_COUNT_OF(columns) == COLUMNS, "count the columns");
-    for (size_t i = 0; i < AS_COUNT_OF(columns); i++)
-        if (r->by_item || (i != COLUMN_ITEMS && i != COLUMN_ITEM))
-            out[n++] = columns[i];
-    return n;
-}
-
-static void put_grid(struct as_page *page, const struct as_bench_report *report)
-{
-    struct as_table_column columns[COLUMNS];
-    const struct as_bench_result *r = report->result;
-    enum as_time_unit unit = unit_of(r);
-    struct as_table t;
-
-    as_table_init(&t, columns, choose_columns(report, columns));
-    for (size_t i = 0; i < r->bench->n_settings; i++)
-        put_grid_row(&t, page, report, i, unit);
-    as_page_heading(page, "Settings", "taken in turns; intervals hold 95 %");
-    as_page_table(page, &t);
-    if (r->by_item)
-        as_page_line(page, AS_STYLE_NONE,
-                     "Settings do different work: they are compared by the time of one item.");
-}
-
-/* Faster than the baseline beyond doubt, and the fastest of those. */
-static size_t fastest(const struct as_bench_report *report)
-{
-    const struct as_bench_result *r = report->result;
-    size_t best = SIZE_MAX;
-
-    for (size_t i = 0; i < r->bench->n_settings; i++) {
-        const struct as_bench_row *row = &r->rows[i];
-
-        if (is_baseline(report, i) || row->setting->failed || !(row->time_ratio.high < 1))
-            continue;
-        if (best == SIZE_MAX || row->time_ratio.value < r->rows[best].time_ratio.value)
-            best = i;
-    }
-    return best;
-}
-
-static void put_best(struct as_page *page, const struct as_bench_report *report)
-{
-    const struct as_bench_result *r = report->result;
-    size_t best = fastest(report);
-
-    if (r->bench->n_settings < 2 || r->bench->baseline >= r->bench->n_settings ||
-        r->rows[r->bench->baseline].setting->failed)
-        return;
-    if (best == SIZE_MAX)
-        as_page_line(page, AS_STYLE_NONE, "No setting is shown to be faster than %s.",
-                     name_of(page, report, r->bench->baseline));
-    else
-        as_page_line(page, AS_STYLE_GOOD, "The fastest is %s: %.3g times the time of %s%s.",
-                     name_of(page, report, best), r->rows[best].time_ratio.value,
-                     name_of(page, report, r->bench->baseline), r->by_item ? " an item" : "");
 }
 
 /* ---- the page ---- */
@@ -407,20 +253,17 @@ int as_bench_page(const struct as_bench_report *report, struct as_out *out,
     as_page_open(&page, out, term, report->markdown);
     page.wide = report->wide;
     as_page_title(&page, report->title);
-    as_page_line(&page, AS_STYLE_DIM, "%llu sample%s a setting, %zu setting%s, experiment %.16s",
-                 (unsigned long long)r->bench->n_samples, r->bench->n_samples == 1 ? "" : "s",
-                 r->bench->n_settings, r->bench->n_settings == 1 ? "" : "s",
-                 report->experiment_hash ? report->experiment_hash : "-");
+    as_page_line(&page, AS_STYLE_DIM, "%llu sample%s each, interleaved",
+                 (unsigned long long)r->bench->n_samples, r->bench->n_samples == 1 ? "" : "s");
     if (report->isa)
         as_page_line(&page, AS_STYLE_DIM, "kernels %s", as_isa_text(isa, report->isa));
     if (r->judged) {
         put_attention(&page, report);
         put_criteria(&page, report);
     } else {
-        put_grid(&page, report);
-        put_best(&page, report);
+        as_bench_put_grid(&page, report);
     }
-    if (report->energy_why)
+    if (report->energy_why && (r->judged || report->energy_source))
         as_page_line(&page, AS_STYLE_DIM, "Energy is unknown: %s.", report->energy_why);
     else if (r->limits.energy_is_assumed)
         as_page_line(&page, AS_STYLE_WARN,

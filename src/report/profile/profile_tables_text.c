@@ -216,6 +216,8 @@ static void put_groups(const struct as_profile_report *report, struct as_page *p
     size_t shown = rows_shown(report, 12, n);
     char note[80] = "";
 
+    if (n == 0)
+        return;
     if (shown < n)
         (void)snprintf(note, sizeof note, "the slowest %zu of %zu", shown, n);
     as_page_heading(page, heading, note[0] ? note : NULL);

@@ -41,7 +41,9 @@ static void put_machine(const struct as_profile_report *report, struct as_page *
     char nodes[AS_TEXT_HUMAN], steps[AS_TEXT_HUMAN];
 
     as_text_count(nodes, p->data->model.nodes);
-    as_text_count(steps, p->n_layers);
+    (void)snprintf(steps, sizeof steps, "-");
+    if (p->data->profiled)
+        as_text_count(steps, p->n_layers);
     as_page_line(page, AS_STYLE_DIM,
                  "%.50s, %u of %u threads; %s%s; %s nodes executed as %s layers",
                  as_page_name(page, p->data->topology.cpu.model), p->data->threads,
@@ -149,7 +151,7 @@ static void put_throughput(const struct as_profile *p, struct as_page *page)
 
     as_text_si(rate, p->samples_per_second, NULL);
     as_text_si(flops, (double)p->data->model.flops / seconds, "FLOP/s");
-    as_text_si(moved, (double)p->bytes / seconds, "B/s");
+    as_text_si(moved, p->data->profiled ? (double)p->bytes / seconds : AS_UNKNOWN, "B/s");
     if (isfinite(p->tokens_per_second)) {
         char text[AS_TEXT_HUMAN];
 

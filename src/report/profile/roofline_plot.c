@@ -186,7 +186,7 @@ static void svg_layers(const struct plot *plot, struct as_svg *svg,
                        const struct as_svg_frame *frame)
 {
     const struct as_profile *p = plot->p;
-    char tip[300], share[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], roof[AS_TEXT_HUMAN];
+    char tip[400], share[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], roof[AS_TEXT_HUMAN];
     size_t n_named = 0;
 
     for (size_t i = 0; i < p->n_layers; i++) {

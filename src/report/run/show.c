@@ -6,6 +6,8 @@
 
 #include "analyze/run/run_document.h"
 #include "base/units.h"
+#include "report/page/page.h"
+#include "report/run/interrupted.h"
 
 #define KINDS(X)                                                                                   \
     X(trace)                                                                                       \
@@ -123,6 +125,41 @@ static const struct as_run_kind *check(struct as_run *run, const struct as_show 
     return rc == ASSAY_OK ? kind : NULL;
 }
 
+/* The first line of the page of a measurement that was ended early. */
+static int mark_interrupted(struct as_run *run, const struct as_show *show, struct as_out *out,
+                            const struct as_term *term, struct assay_error *err)
+{
+    struct as_interrupted_fact fact;
+    struct as_page page;
+    char text[120];
+
+    if (!as_interrupted_get(run, &fact))
+        return ASSAY_OK;
+    as_interrupted_text(&fact, text);
+    as_page_open(&page, out, term, show->markdown);
+    as_page_line(&page, AS_STYLE_WARN, "%s: a partial result", text);
+    as_out_char(out, '\n');
+    return as_page_close(&page, err);
+}
+
+static void put_interrupted(struct as_json_writer *w, struct as_run *run)
+{
+    struct as_interrupted_fact fact;
+
+    if (!as_interrupted_get(run, &fact))
+        return;
+    as_json_kv_bool(w, "interrupted", true);
+    as_json_kv_object(w, "interrupted_after");
+    as_json_kv_u64(w, "done", fact.done);
+    as_json_key(w, "planned");
+    if (fact.planned)
+        as_json_u64(w, fact.planned);
+    else
+        as_json_null(w);
+    as_json_kv_text(w, "unit", fact.unit);
+    as_json_object_end(w);
+}
+
 int as_show_page(struct as_run *run, const struct as_show *show, struct as_out *out,
                  const struct as_term *term, struct assay_error *err)
 {
@@ -132,8 +169,11 @@ int as_show_page(struct as_run *run, const struct as_show *show, struct as_out *
     if (kind && !kind->has_calls && as_run_what_is_broken(run))
         as_out_printf(out, "! the run %s: what follows is what is left of it\n",
                       as_run_what_is_broken(run));
-    if (kind)
-        return kind->page(run, show, out, term, err);
+    if (kind) {
+        int rc = mark_interrupted(run, show, out, term, err);
+
+        return rc < 0 ? rc : kind->page(run, show, out, term, err);
+    }
     if (err)
         *err = why;
     return why.code;
@@ -160,6 +200,7 @@ int as_show_json(struct as_run *run, const struct as_show *show, struct as_out *
     as_json_kv_u64(&w, "schema_version", kind->schema_version);
     if (as_run_what_is_broken(run))
         as_json_kv_text(&w, "run_warning", as_run_what_is_broken(run));
+    put_interrupted(&w, run);
     rc = kind->json(run, show, &w, err);
     done = rc < 0 ? rc : as_run_embed(&w, run, err);
     if (done < 0)

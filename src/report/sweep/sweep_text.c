@@ -173,7 +173,8 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
             char setting[200];
 
             as_sweep_setting_text(s, r, setting, sizeof setting);
-            as_page_line(&page, AS_STYLE_WARN, "%s failed: %s", as_page_name(&page, setting),
+            as_page_line(&page, AS_STYLE_WARN, "%s %s: %s", as_page_name(&page, setting),
+                         s->rows[r].point->rc == ASSAY_ERR_STATE ? "was not measured" : "failed",
                          as_page_name(&page, s->rows[r].point->err.msg));
         }
     put_findings(s, &page);
