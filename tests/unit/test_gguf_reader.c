@@ -299,11 +299,11 @@ static void broken_headers_are_refused(void **state)
     kit_refuse(&as_format_gguf, &file, "ends inside its counts");
     put_u64(&file, 1000000);
     put_u64(&file, 0);
-    kit_refuse(&as_format_gguf, &file, "1000000 tensors, more than its bytes hold");
+    kit_refuse(&as_format_gguf, &file, "1000000 tensors, more than fit into its bytes");
     file.size = 8;
     put_u64(&file, 0);
     put_u64(&file, UINT64_MAX);
-    kit_refuse(&as_format_gguf, &file, "metadata keys, more than its bytes hold");
+    kit_refuse(&as_format_gguf, &file, "metadata keys, more than fit into its bytes");
     as_buffer_fini(&file);
 }
 
