@@ -1,4 +1,4 @@
-/* examples/attention - the whole loop of an experiment in one program: soft-max attention against
+/* examples/attention - the whole loop of an experiment in one program: softmax attention against
  * attention gated by a minimum cut, with memory, power and latency tracked, quality compared, and
  * everything exported: configuration hash, CSV files and a witness.
  *
@@ -288,7 +288,7 @@ static int export_all(struct loop *l)
         100.0 * (double)l->kept / (double)l->positions);
     printf("memory   %.1f MiB resident at most\n", (double)memory.peak_rss_bytes / 1048576);
     if (energy.available)
-        printf("energy   %.3f J at %.0f W, which this program was told\n", energy.total_joules,
+        printf("energy   %.3f J at %.0f W, as given to this program\n", energy.total_joules,
                energy.mean_watts);
     printf("config   %s\nwitness  %s\n", l->config_hash, head);
     if (write_latency(l, "softmax.csv", l->base) < 0 ||

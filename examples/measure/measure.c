@@ -12,7 +12,7 @@ enum { LENGTH = 4096 };
 
 struct vectors {
     float a[LENGTH], b[LENGTH];
-    volatile float result; /* so that the work is not optimised away */
+    volatile float result; /* so that the work is not optimized away */
 };
 
 static int dot_product(void *user, struct assay_error *err)

@@ -32,7 +32,7 @@ static float noise(uint32_t *seed)
     return (float)(*seed >> 8) / 16777216.0f - 0.5f;
 }
 
-/* Class i has its inputs around a centre of its own. */
+/* Class i has its inputs around a center of its own. */
 static void load(struct batch *b, uint32_t *seed)
 {
     ASSAY_MANAGER_FUNCTION(manager);
@@ -152,7 +152,7 @@ static double parse(const char *text)
 
         sum += strtod(text, &end);
         if (end == text) {
-            assay_manager_scope_fail(&scope, "a word is no number");
+            assay_manager_scope_fail(&scope, "a word is not a number");
             return sum;
         }
         text = end + strspn(end, " ");

@@ -83,10 +83,10 @@ ASSAY_API int assay_compare_add_alias(struct assay_compare *compare, const char 
 
 enum assay_difference {
     ASSAY_DIFFERENCE_UNKNOWN, /* too little is known: samples, or a deviation and two calls */
-    ASSAY_DIFFERENCE_NONE,    /* no difference shown */
+    ASSAY_DIFFERENCE_NONE,    /* no significant difference */
     ASSAY_DIFFERENCE_SHOWN
 };
-/* "not tested", "no difference shown", "different" */
+/* "not tested", "no significant difference", "different" */
 ASSAY_API const char *assay_difference_name(enum assay_difference difference);
 
 /* How sure a speed-up is. Of a layer with 9 samples or more on either side the calls are compared

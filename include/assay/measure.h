@@ -102,7 +102,7 @@ struct assay_latency {
     bool interval_reached;             /* ... unless there were too few samples for that */
     double mean_ns, std_ns;            /* std_ns divides by n - 1; NaN for one sample */
     double min_ns, max_ns, mad_ns, cv;
-    double p50_ns, p90_ns, p95_ns, p99_ns;            /* between the neighbouring ranks */
+    double p50_ns, p90_ns, p95_ns, p99_ns;            /* between the neighboring ranks */
     bool p90_supported, p95_supported, p99_supported; /* n is enough for that tail */
     uint64_t n;                                       /* samples */
     uint64_t n_effective; /* number of independent samples with the same precision */
@@ -115,7 +115,7 @@ struct assay_latency {
     bool steady;        /* and did not drift since; neither did the CPU frequency */
     double trend_p;     /* of no trend at all; NaN with fewer than 10 samples */
     double drift_share; /* from first to last, of the median; NaN likewise */
-    double timer_cost_ns, timer_resolution_ns; /* the cost is taken off */
+    double timer_cost_ns, timer_resolution_ns; /* the cost is subtracted */
     uint64_t outliers_mild, outliers_severe;   /* on both sides, by Tukey's fences */
     uint64_t outliers_high;                    /* long ones, which the causes below are about */
     struct assay_latency_cause causes[ASSAY_LATENCY_CAUSES];
@@ -223,7 +223,7 @@ struct assay_forward_profile {
     double attained_share;    /* gflops_per_second / attainable_gflops */
     bool complete;            /* every layer was counted; otherwise flops and bytes are too low, and
                                  what is made of them is NaN */
-    struct assay_roof roof;   /* that it was held against */
+    struct assay_roof roof;   /* that it was compared with */
     struct assay_latency latency;
     struct assay_memory memory;
     const char *reason; /* why a value is NaN; NULL when none is */

@@ -208,7 +208,7 @@ ASSAY_API int assay_model_global_avg_pool(struct assay_model *model, const char 
 ASSAY_API int assay_model_adaptive_avg_pool2d(struct assay_model *model, const char *name, int x,
                                               int64_t height, int64_t width);
 
-/* Norms; `eps` 0 means 1e-5. Running mean and variance are kept but are no parameters. */
+/* Norms; `eps` 0 means 1e-5. Running mean and variance are kept but are not parameters. */
 ASSAY_API int assay_model_batch_norm(struct assay_model *model, const char *name, int x,
                                      double eps);
 /* Over the last dimension. */
@@ -246,7 +246,7 @@ struct assay_attention {
     int64_t heads;    /* of queries; the width is a multiple of them */
     int64_t kv_heads; /* of keys and values, a divisor of heads; 0 means as many */
     bool causal;      /* a position sees those before it alone; needs as many keys as queries */
-    bool no_bias;     /* of the four products */
+    bool no_bias;     /* of the four projections */
 };
 /* One with as many heads for keys and values. */
 static inline struct assay_attention assay_attention_make(int64_t heads)
@@ -257,8 +257,8 @@ static inline struct assay_attention assay_attention_make(int64_t heads)
     return attention;
 }
 
-/* With products of its own for queries, keys, values and the result. x is [batch, length, width];
- * keys and values come from `context`, which is x itself when negative. */
+/* With projections of its own for queries, keys, values and the result. x is [batch, length,
+ * width]; keys and values come from `context`, which is x itself when negative. */
 ASSAY_API int assay_model_attention(struct assay_model *model, const char *name, int x, int context,
                                     const struct assay_attention *attention);
 /* Of queries, keys and values given, each [batch, length, heads x size of a head]. */
@@ -340,7 +340,7 @@ struct assay_attr {
 };
 
 /* Any operator of ONNX by its name, as opset 17 has it; a model with 8-bit floats is written in
- * opset 19, one with 4-bit or quantised 16-bit numbers in 21. A negative input is one left out.
+ * opset 19, one with 4-bit or quantized 16-bit numbers in 21. A negative input is one left out.
  * `outputs` gets n_outputs tensors, whose shapes are not known while describing. Returns 0 or a
  * negative code. */
 ASSAY_API int assay_model_node(struct assay_model *model, const char *op, const char *name,
@@ -373,7 +373,7 @@ struct assay_model_counts {
     uint64_t parameter_bytes; /* of `parameters`, as stored */
     uint64_t stored_bytes;    /* of `stored` */
     uint64_t batch;           /* samples in one run */
-    uint64_t macs;            /* of convolutions and matrix products; of one run */
+    uint64_t macs;            /* of convolutions and GEMM; per inference */
     uint64_t elementwise;     /* additions, comparisons, biases ... one each */
     uint64_t transcendental;  /* exp, tanh, square roots ... one each */
     uint64_t flops;           /* the three together */

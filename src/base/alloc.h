@@ -30,7 +30,7 @@ char *as_strdup(const char *text) __attribute__((malloc, warn_unused_result));
 /* Accepts NULL. */
 void as_free(void *block);
 
-/* What the blocks above take of the heap now, pages apart; 0 where the heap does not tell. */
+/* What the blocks above take of the heap now, pages apart; 0 where the heap does not report it. */
 uint64_t as_alloc_live_bytes(void);
 
 /* Writes into every page of the bytes `from` to `to`, which hold nothing yet: a block that is

@@ -37,7 +37,7 @@ uint64_t as_clock_mono_ns(void);
 /* UNIX seconds by the wall clock, which may be set at any time. */
 double as_clock_unix_seconds(void);
 
-/* CPU nanoseconds of the calling thread; false where the system does not tell. */
+/* CPU nanoseconds of the calling thread; false where the system does not report it. */
 bool as_clock_thread_cpu_ns(uint64_t *out);
 
 struct as_clock_anchor as_clock_read_anchor(enum as_clock_kind kind);

@@ -282,7 +282,7 @@ static int add_plan(struct building *b, struct as_graph *graph)
     return rc;
 }
 
-/* Kernels know no quantised blocks, and a GGUF file means its halves to be computed with in f32. */
+/* Kernels know no quantized blocks, and a GGUF file means its halves to be computed with in f32. */
 static void widen_type(struct as_exec_plan *p, struct as_slot *slot)
 {
     unsigned dtype = slot->type.dtype;

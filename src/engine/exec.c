@@ -221,7 +221,7 @@ static int check_kinds(struct as_kernel_ctx *k, const struct as_kernel *kernel)
         if (!in)
             continue;
         if (in->kind != AS_VALUE_TENSOR && !(kernel->flags & AS_KERNEL_LISTS))
-            return as_kernel_fail(k, "input %zu is no tensor", i);
+            return as_kernel_fail(k, "input %zu is not a tensor", i);
         if (in->kind == AS_VALUE_TENSOR && in->dtype == AS_DTYPE_STRING &&
             !(kernel->flags & AS_KERNEL_TEXT))
             return as_kernel_cannot(k, "input %zu holds texts", i);
@@ -296,7 +296,7 @@ static int run_view(struct as_exec *x, const struct as_step *step, bool dynamic)
                        as_node_label(step->graph, step->node), step->node->op_name);
     if (step->ins[0]->kind != AS_VALUE_TENSOR) {
         if (step->node->op != AS_OP_Identity)
-            return as_fail(x->err, ASSAY_ERR_FORMAT, "node '%.60s' (%s): its input is no tensor",
+            return as_fail(x->err, ASSAY_ERR_FORMAT, "node '%.60s' (%s): its input is not a tensor",
                            as_node_label(step->graph, step->node), step->node->op_name);
         as_val_drop(to);
         return as_val_share(to, step->ins[0], x->err);

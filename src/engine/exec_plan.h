@@ -64,7 +64,7 @@ struct as_step {
     uint32_t n_sources;
     struct as_post_op post_ops[AS_MAX_POST_OPS];
     uint32_t n_post_ops;
-    bool dead;                      /* taken away by the optimiser */
+    bool dead;                      /* taken away by the optimizer */
     bool is_static;                 /* all shapes known: outputs are placed beforehand */
     bool is_quantized;              /* values of its node have scales (kern_quant_floats.c) */
     bool knows_types;               /* those of its floats were found to go together */

@@ -84,7 +84,7 @@ int as_kernel_axes(struct as_kernel_ctx *k, size_t i, const char *name, int rank
     axes->rank = 0;
     if (as_has_in(k, i)) {
         if (!as_in_numbers(k, i, axes))
-            return as_kernel_fail(k, "its axes are no list of at most %d integers", AS_MAX_RANK);
+            return as_kernel_fail(k, "its axes are not a list of at most %d integers", AS_MAX_RANK);
     } else if (as_node_ints(k->node, name, &given)) {
         if (given.n > AS_MAX_RANK)
             return as_kernel_fail(k, "it has %zu axes", given.n);

@@ -54,7 +54,7 @@ struct as_kernel {
     X(matmul)    /* MatMul, Gemm, Einsum, Det */                                                   \
     X(conv)      /* convolutions */                                                                \
     X(pool)      /* pools */                                                                       \
-    X(norm)      /* normalisations, losses */                                                      \
+    X(norm)      /* normalizations, losses */                                                      \
     X(image)     /* Resize, GridSample, RoiAlign, DepthToSpace */                                  \
     X(rnn)       /* LSTM, GRU, RNN */                                                              \
     X(quant)     /* QuantizeLinear and the integer operators */                                    \
@@ -65,7 +65,7 @@ struct as_kernel {
     X(control)   /* If, Loop, Scan, SequenceMap */                                                 \
     X(attention) /* com.microsoft's attentions */                                                  \
     X(microsoft) /* the rest of com.microsoft */                                                   \
-    X(ms_quant)  /* its quantised operators */                                                     \
+    X(ms_quant)  /* its quantized operators */                                                     \
     X(ml)        /* ai.onnx.ml and training */                                                     \
     X(tflite)
 

@@ -72,7 +72,7 @@ void as_val_dims(const struct as_val *val, struct as_dims *out);
 void as_val_type(const struct as_val *val, struct as_type *out);
 
 /* A value for the numbers of a constant, not filled: of the dtype they are stored in, or of f32
- * when `type` is and they are f16, bf16 or quantised blocks. */
+ * when `type` is and they are f16, bf16 or quantized blocks. */
 AS_MUST_USE int as_val_for(struct as_val *val, struct as_mem *mem, enum as_mem_kind kind,
                            const struct as_type *type, const struct as_data *data,
                            struct assay_error *err);

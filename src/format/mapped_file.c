@@ -240,7 +240,7 @@ void as_mapped_file_let_go(const struct as_mapped_file *file)
         (void)madvise(bytes, (size_t)file->size, MADV_DONTNEED);
 }
 
-/* The system maps neighbours along with a page that is touched, up to this far in front of it. */
+/* The system maps neighbors along with a page that is touched, up to this far in front of it. */
 #define AROUND_BYTES ((size_t)64 * 1024)
 
 void as_mapped_file_let_go_part(const struct as_mapped_file *file, const uint8_t *at, uint64_t size)

@@ -14,7 +14,7 @@ struct as_layer_usage {
 
 #define AS_USAGE_BLOCK_BYTES 512.0 /* what the kernel counts blocks of storage in */
 
-/* Of the calling thread. False: the system does not tell. */
+/* Of the calling thread. False: the system does not report it. */
 bool as_layer_usage_read(struct as_layer_usage *out);
 
 /* Adds what passed between two readings. */

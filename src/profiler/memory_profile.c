@@ -431,7 +431,7 @@ static const char *summary_why(const struct as_memory_profile_summary *s)
     if (!s->started)
         return "no layer was profiled yet";
     if (s->baseline_bytes == UNKNOWN || s->peak_rss_kernel_bytes == UNKNOWN)
-        return "/proc/self/status and /proc/self/statm do not tell the resident memory";
+        return "/proc/self/status and /proc/self/statm do not report the resident memory";
     return s->total_snapshots ? NULL : "no layer has ended yet";
 }
 

@@ -204,7 +204,7 @@ static int reap(struct watch *w, struct assay_error *err)
     while (got < 0 && errno == EINTR);
     if (got != w->pid) {
         end->exit_status = 127;
-        return as_fail_sys(err, ASSAY_ERR_IO, "the end of the command was not told");
+        return as_fail_sys(err, ASSAY_ERR_IO, "the end of the command was not reported");
     }
     w->has_usage = true;
     if (WIFSIGNALED(status)) {
@@ -222,7 +222,7 @@ static int reap(struct watch *w, struct assay_error *err)
 static struct as_fact time_fact(const struct watch *w, const struct timeval *t)
 {
     if (!w->has_usage)
-        return as_fact_none("the end of the command was not told");
+        return as_fact_none("the end of the command was not reported");
     return as_fact_of((uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u);
 }
 
@@ -230,7 +230,7 @@ static struct as_fact count_fact(const struct watch *w, long n)
 {
     if (!w->has_usage || n < 0)
         return as_fact_none(n < 0 ? "the system's count ran over"
-                                  : "the end of the command was not told");
+                                  : "the end of the command was not reported");
     return as_fact_of((uint64_t)n);
 }
 
@@ -296,7 +296,7 @@ static struct as_fact peak_fact(const struct watch *w, const char **from)
 {
     uint64_t told = (uint64_t)w->usage.ru_maxrss * 1024;
 
-    *from = "told by the kernel at its end";
+    *from = "reported by the kernel at its end";
     if (w->has_usage && told > w->own_peak_bytes)
         return as_fact_of(told);
     return largest_seen(w, from);

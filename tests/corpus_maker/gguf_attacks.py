@@ -72,10 +72,10 @@ def attacks():
     yield "big_endian", gguf(version=0x03000000), "big-endian"
     yield "only_magic", b"GGUF", "ends inside its version"
     yield "no_counts", b"GGUF" + u32(3) + b"\1\0", "ends inside its counts"
-    yield "tensor_count_wraps", gguf(n_tensors=big, data=one), "tensors, more than its bytes hold"
+    yield "tensor_count_wraps", gguf(n_tensors=big, data=one), "tensors, more than fit into its bytes"
     yield "tensor_count_one_too_many", gguf([], [tensor("a", [8])], one[:0], n_tensors=2), "tensor"
-    yield "pair_count_wraps", gguf(n_pairs=big, data=one), "metadata keys, more than its bytes hold"
-    yield "pair_count_sign_bit", gguf(n_pairs=1 << 63, data=one), "metadata keys, more than its bytes hold"
+    yield "pair_count_wraps", gguf(n_pairs=big, data=one), "metadata keys, more than fit into its bytes"
+    yield "pair_count_sign_bit", gguf(n_pairs=1 << 63, data=one), "metadata keys, more than fit into its bytes"
     many = b"".join(pair("k%05d" % i, U8, b"\0") for i in range(70000))
     yield "pairs_above_limit", gguf([many], n_pairs=70000), "more than 65536"
     yield "tensors_above_limit", gguf([], [tensor("t%06d" % i, [0]) for i in range(100001)]), "more than 100000"

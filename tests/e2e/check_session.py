@@ -61,7 +61,7 @@ for before, after in zip(history, history[1:]):
     assert math.isclose(after["cumulative_time"], before["cumulative_time"] + after["execution_time"], rel_tol=1e-6)
     assert after["timestamp"] >= before["timestamp"]
 failed = [e for e in history if e["status"] == "failed"]
-assert {e["layer"] for e in failed} == {"parse"} and {e["reason"] for e in failed} == {"a word is no number"}
+assert {e["layer"] for e in failed} == {"parse"} and {e["reason"] for e in failed} == {"a word is not a number"}
 assert all(e["phase"] == "forward" and e["flops"] > 0 for e in history if e["layer"] == "forward")
 assert {e["depth"] for e in history if e["layer"] in ("dense1", "dense2", "parse")} == {1}
 assert len({e["thread"] for e in history}) == 2

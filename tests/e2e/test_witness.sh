@@ -175,6 +175,6 @@ says "/dev/full"
 exits 2 "two files" "$assay" bundle inspect all.rvf all.rvf
 exits 3 "a witness is no bundle" "$assay" bundle inspect a.jsonl
 exits 3 "nor is a folder" "$assay" bundle inspect "$tmp"
-says "is no regular file"
+says "is not a regular file"
 cd / || exit 1
 finish

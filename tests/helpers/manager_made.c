@@ -203,7 +203,7 @@ static const struct assay_node_load some_nodes[] = {
 };
 static const struct assay_finding some_findings[] = {
     {.rule = "synchronization_overhead",
-     .finding = "Nodes are in synchronisations",
+     .finding = "Nodes are in synchronizations",
      .action = "Use asynchronous updates",
      .severity = 40,
      .expected_gain = 0.4,

@@ -1,4 +1,4 @@
-/* tests/helpers/model_blocks.c - quantised blocks on stdin, their numbers as raw f32 on stdout:
+/* tests/helpers/model_blocks.c - quantized blocks on stdin, their numbers as raw f32 on stdout:
  * model_blocks DTYPE, for a judge that computes them another way. */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* tests/helpers/model_fused.c - runs models with and without the optimiser and compares what comes
+/* tests/helpers/model_fused.c - runs models with and without the optimizer and compares what comes
  * out: model_fused [--library|--sets] [-l RTOL] [-d SYMBOL=N] [-x INPUT=N] [-v] [-p] MODEL...
  * With
- * --sets the one side is the library and the optimiser, the other plain C node by node. -x gives a
- * scalar input of integers its number. -p prints every element that the optimised engine gives
+ * --sets the one side is the library and the optimizer, the other plain C node by node. -x gives a
+ * scalar input of integers its number. -p prints every element that the optimized engine gives
  * before that. Prints one line a model: the steps before and after, and the
  * largest difference as a share of the output's range. Fails when one passes the tolerance. */
 #include <math.h>

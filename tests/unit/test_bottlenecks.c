@@ -864,9 +864,9 @@ static void json_is_strict(void **state)
     done();
 }
 
-static void the_page_is_safe_and_coloured(void **state)
+static void the_page_is_safe_and_colored(void **state)
 {
-    const struct as_term plain = {.width = 80}, colour = {.color = true, .width = 160};
+    const struct as_term plain = {.width = 80}, color = {.color = true, .width = 160};
     struct as_out out = unit_out();
     struct as_page page;
     const char *text;
@@ -882,11 +882,11 @@ static void the_page_is_safe_and_coloured(void **state)
         assert_true(*at == '\n' || (*at >= ' ' && *at <= '~'));
     assert_non_null(strstr(text, "... 3 more"));
     out.used = 0;
-    as_page_open(&page, &out, &colour, false);
+    as_page_open(&page, &out, &color, false);
     as_bottleneck_page(&page, result, 0);
     assert_int_equal(as_page_close(&page, NULL), ASSAY_OK);
     text = as_out_get(&out, NULL);
-    assert_non_null(strstr(text, as_term_style(&colour, AS_STYLE_BAD)));
+    assert_non_null(strstr(text, as_term_style(&color, AS_STYLE_BAD)));
     as_out_drop(&out);
     done();
 }
@@ -967,7 +967,7 @@ int main(void)
         cmocka_unit_test(reset_forgets_everything),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(json_is_strict),
-        cmocka_unit_test(the_page_is_safe_and_coloured),
+        cmocka_unit_test(the_page_is_safe_and_colored),
         cmocka_unit_test(the_short_call_knows_the_time_alone),
     };
 

@@ -87,7 +87,7 @@ static void what_is_made_from_constants_costs_nothing_at_run_time(void **state)
     cost_close(&k);
 }
 
-static void a_dequantised_weight_is_constant_an_activation_is_not(void **state)
+static void a_dequantized_weight_is_constant_an_activation_is_not(void **state)
 {
     struct cost_kit k;
 
@@ -166,7 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tied_head_belongs_to_the_embedding),
         cmocka_unit_test(what_is_made_from_constants_costs_nothing_at_run_time),
-        cmocka_unit_test(a_dequantised_weight_is_constant_an_activation_is_not),
+        cmocka_unit_test(a_dequantized_weight_is_constant_an_activation_is_not),
         cmocka_unit_test(numbers_that_change_every_time_are_no_constants),
         cmocka_unit_test(every_parameter_has_a_row),
         cmocka_unit_test(the_rows_of_every_built_in_model_sum_up),

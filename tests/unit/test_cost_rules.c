@@ -1,4 +1,4 @@
-/* What single operators cost, worked out by hand: products, recurrent cells, normalisations,
+/* What single operators cost, worked out by hand: products, recurrent cells, normalizations,
  * pools, activations, and those of other domains. */
 #include "cost_kit.h"
 
@@ -115,7 +115,7 @@ static void recurrent_cells_count_gates(void **state)
     check_all(cases, UNIT_COUNT(cases));
 }
 
-static void normalisations_and_pools_count_each_step(void **state)
+static void normalizations_and_pools_count_each_step(void **state)
 {
     static const struct cost_case cases[] = {
         {13, "in x 2x3x4; Softmax x -> y", 0, 4 * 24 - 6, 24, 0},
@@ -237,7 +237,7 @@ int main(void)
         cmocka_unit_test(convolutions_count_kernel_times_output),
         cmocka_unit_test(products_count_every_index_once),
         cmocka_unit_test(recurrent_cells_count_gates),
-        cmocka_unit_test(normalisations_and_pools_count_each_step),
+        cmocka_unit_test(normalizations_and_pools_count_each_step),
         cmocka_unit_test(elements_count_their_operations),
         cmocka_unit_test(other_domains_are_counted_too),
         cmocka_unit_test(no_operator_is_left_out),

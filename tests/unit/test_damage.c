@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "trace/run/thread_events.h"
 
-/* The whole is analysed for one copy in so many; the events are compared for every one. */
+/* The whole is analyzed for one copy in so many; the events are compared for every one. */
 #define ANALYZE_EVERY 16
 
 /* One byte of so many, and every one at both ends, where headers are; builds with a sanitizer are

@@ -1,4 +1,4 @@
-/* tests/unit/test_distributed.c - balance, communication and synchronisation of a training.
+/* tests/unit/test_distributed.c - balance, communication and synchronization of a training.
  * Means and deviations: numpy; intervals were drawn by hand. */
 #include "unit.h"
 

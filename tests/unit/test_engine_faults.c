@@ -21,7 +21,7 @@ static uint32_t filled(struct network *n, struct as_dims dims)
     return kit_numbers(n->r.k, AS_DTYPE_F32, dims, at);
 }
 
-/* What is fused: a convolution with its normalisation and activation, a product with its bias. */
+/* What is fused: a convolution with its normalization and activation, a product with its bias. */
 static uint32_t make_cnn(struct network *n)
 {
     struct kit *k = n->r.k;
@@ -70,8 +70,8 @@ static uint32_t make_control(struct network *n)
     return x + 1;
 }
 
-/* Quantised on both sides of a product, weights too. */
-static uint32_t make_quantised(struct network *n)
+/* Quantized on both sides of a product, weights too. */
+static uint32_t make_quantized(struct network *n)
 {
     static const double scale = 0.25, zero = 3;
     struct kit *k = n->r.k;
@@ -180,7 +180,7 @@ static void fail_every_allocation(make_network make, bool reference)
 
 BOTH(a_fused_network_survives, make_cnn)
 BOTH(bodies_survive, make_control)
-BOTH(a_quantised_network_survives, make_quantised)
+BOTH(a_quantized_network_survives, make_quantized)
 BOTH(sequences_and_texts_survive, make_sequence)
 
 int main(void)
@@ -188,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fused_network_survives),
         cmocka_unit_test(bodies_survive),
-        cmocka_unit_test(a_quantised_network_survives),
+        cmocka_unit_test(a_quantized_network_survives),
         cmocka_unit_test(sequences_and_texts_survive),
     };
 

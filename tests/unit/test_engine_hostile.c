@@ -72,7 +72,7 @@ static void a_kernel_is_given_no_kind_of_value_that_it_does_not_know(void **stat
     move_fails(&r, KIT_NODE(r.k, AS_OP_Relu, x), "input 0 holds texts");
     move_init(&r, 13);
     x = KIT_NODE(r.k, AS_OP_SequenceConstruct, move_count(&r, AS_DTYPE_F32, KIT_DIMS(2)));
-    move_fails(&r, KIT_NODE(r.k, AS_OP_NonZero, x), "input 0 is no tensor");
+    move_fails(&r, KIT_NODE(r.k, AS_OP_NonZero, x), "input 0 is not a tensor");
 }
 
 static void a_tensor_that_can_never_be_is_refused_before_the_run(void **state)

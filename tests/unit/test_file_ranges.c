@@ -28,7 +28,7 @@ static bool overlap(const uint64_t (*places)[2], size_t n, uint32_t *id, uint32_
     return found;
 }
 
-static void neighbours_do_not_overlap(void **state)
+static void neighbors_do_not_overlap(void **state)
 {
     static const uint64_t places[][2] = {{8, 8}, {0, 8}, {16, 0}, {16, 4}, {4, 0}};
     uint32_t id, other;
@@ -62,7 +62,7 @@ static void the_same_place_twice_overlaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_do_not_overlap),
+        cmocka_unit_test(neighbors_do_not_overlap),
         cmocka_unit_test(an_empty_one_hides_nothing),
         cmocka_unit_test(the_same_place_twice_overlaps),
     };

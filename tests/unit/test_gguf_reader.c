@@ -299,11 +299,11 @@ static void broken_headers_are_refused(void **state)
     kit_refuse(&as_format_gguf, &file, "ends inside its counts");
     put_u64(&file, 1000000);
     put_u64(&file, 0);
-    kit_refuse(&as_format_gguf, &file, "1000000 tensors, more than its bytes hold");
+    kit_refuse(&as_format_gguf, &file, "1000000 tensors, more than fit into its bytes");
     file.size = 8;
     put_u64(&file, 0);
     put_u64(&file, UINT64_MAX);
-    kit_refuse(&as_format_gguf, &file, "metadata keys, more than its bytes hold");
+    kit_refuse(&as_format_gguf, &file, "metadata keys, more than fit into its bytes");
     as_buffer_fini(&file);
 }
 
@@ -621,7 +621,7 @@ static void experts_become_one_node(void **state)
     as_buffer_fini(&file);
 }
 
-static void a_quantised_embedding_is_cast(void **state)
+static void a_quantized_embedding_is_cast(void **state)
 {
     struct made m = {0};
     struct as_buffer file;
@@ -816,7 +816,7 @@ int main(void)
         cmocka_unit_test(biases_and_head_norms_are_used),
         cmocka_unit_test(fused_projections_are_split),
         cmocka_unit_test(experts_become_one_node),
-        cmocka_unit_test(a_quantised_embedding_is_cast),
+        cmocka_unit_test(a_quantized_embedding_is_cast),
         cmocka_unit_test(some_blocks_look_past_the_window),
         cmocka_unit_test(what_does_not_fit_gives_no_graph_and_says_why),
         cmocka_unit_test(heads_that_differ_between_layers_are_told),

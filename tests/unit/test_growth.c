@@ -99,7 +99,7 @@ static void what_fades_does_not(void **state)
 
 /* Of 400 series of AR(1) with 0.8 a test that takes values as independent calls over a hundred
  * rising. */
-static void neighbours_that_are_alike_count_as_fewer(void **state)
+static void neighbors_that_are_alike_count_as_fewer(void **state)
 {
     double y[N], inflation = 0;
     unsigned grows = 0;
@@ -174,7 +174,7 @@ int main(void)
         cmocka_unit_test(stairs_do),
         cmocka_unit_test(swings_do_not),
         cmocka_unit_test(what_fades_does_not),
-        cmocka_unit_test(neighbours_that_are_alike_count_as_fewer),
+        cmocka_unit_test(neighbors_that_are_alike_count_as_fewer),
         cmocka_unit_test(measure_takes_any_length),
         cmocka_unit_test(wrong_use_is_refused),
         cmocka_unit_test(running_out_of_memory_is_told),

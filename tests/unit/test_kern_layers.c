@@ -377,7 +377,7 @@ static void an_embedding_outside_of_its_table_is_refused(void **state)
 
 /* ---- TensorFlow Lite ---- */
 
-static void quantise(struct move_run *r, uint32_t id, uint32_t n, const float *scales,
+static void quantize(struct move_run *r, uint32_t id, uint32_t n, const float *scales,
                      const int64_t *zeros)
 {
     struct as_quant *quant = as_arena_zero(&r->k->model->arena, 1, sizeof *quant);
@@ -404,9 +404,9 @@ static void a_convolution_of_bytes_rounds_once(void **state)
     kit_attr_text(r.k, "auto_pad", "SAME_UPPER");
     kit_attr_text(r.k, "filter_layout", "OHWI");
     kit_attr_text(r.k, "fused_activation_function", "RELU");
-    quantise(&r, x, 1, &x_scale, &x_zero);
-    quantise(&r, w, 3, w_scales, w_zeros);
-    quantise(&r, out, 1, &out_scale, &out_zero);
+    quantize(&r, x, 1, &x_scale, &x_zero);
+    quantize(&r, w, 3, w_scales, w_zeros);
+    quantize(&r, out, 1, &out_scale, &out_zero);
     assert_int_equal(move_go(&r, out, 1), ASSAY_OK);
     EXPECT_ALL(&r, 0, tfl_conv);
     move_fini(&r);
@@ -427,7 +427,7 @@ static void floats_become_bytes_and_back(void **state)
     kit_attr_int(r.k, "to", 3);
     assert_true(
         as_type_tensor(&r.k->model->values[q].type, &r.k->model->arena, AS_DTYPE_I8, &KIT_DIMS(5)));
-    quantise(&r, q, 1, &scale, &zero);
+    quantize(&r, q, 1, &scale, &zero);
     out = KIT_NODE(r.k, AS_OP_Cast, q);
     r.k->nodes[1].domain_name = "tflite";
     kit_attr_int(r.k, "to", 1);

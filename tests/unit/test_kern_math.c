@@ -1,4 +1,4 @@
-/* tests/unit/test_kern_math.c - kernels of arithmetic, reductions and quantised numbers, where
+/* tests/unit/test_kern_math.c - kernels of arithmetic, reductions and quantized numbers, where
  * files hold what cannot work: every one must end in a sentence that names the thing to blame. */
 #include "engine/kernels/math/fast_math.h"
 #include "engine/kernels/math/kern_math.h"
@@ -63,7 +63,7 @@ static void text_that_is_no_number_is_refused(void **state)
     move_init(&r, 13);
     out = KIT_NODE(r.k, AS_OP_Cast, move_texts(&r, KIT_DIMS(2), words));
     kit_attr_int(r.k, "to", 1);
-    move_fails(&r, out, "'2x' is no number");
+    move_fails(&r, out, "'2x' is not a number");
 }
 
 /* Largest numbers and what is past them, from the table in ONNX's description of Cast. */

@@ -106,7 +106,7 @@ static void the_growth_of_an_incident_is_its_rate_by_its_length(void **state)
     assay_leak_detector_free(d);
 }
 
-/* Neighbours that depend on each other: whole incidents are less sure than the ranges they are of.
+/* Neighbors that depend on each other: whole incidents are less sure than the ranges they are of.
  */
 static void the_p_value_told_is_the_one_judged(void **state)
 {

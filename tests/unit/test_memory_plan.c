@@ -50,7 +50,7 @@ static void expect_apart(const struct as_plan_tensor *tensors, size_t n, uint64_
     }
 }
 
-static void a_chain_needs_two_neighbours_at_once(void **state)
+static void a_chain_needs_two_neighbors_at_once(void **state)
 {
     struct as_memory_plan *plan;
     uint32_t x, a, b, y, w;
@@ -518,7 +518,7 @@ static void a_token_in_the_cache_is_two_vectors_a_layer_and_head(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_needs_two_neighbours_at_once),
+        cmocka_unit_test(a_chain_needs_two_neighbors_at_once),
         cmocka_unit_test(a_skip_connection_lives_to_its_last_reader),
         cmocka_unit_test(a_view_takes_no_bytes_and_prolongs_what_it_shares),
         cmocka_unit_test(an_output_that_is_a_view_keeps_its_memory_to_the_end),

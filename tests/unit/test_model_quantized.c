@@ -30,7 +30,7 @@ static struct assay_model_counts counts_of(struct assay_model *model)
     return counts;
 }
 
-/* Two dense layers with a norm and a split reduction between them; bits 32: not quantised. */
+/* Two dense layers with a norm and a split reduction between them; bits 32: not quantized. */
 static struct assay_model *network(int rank, int bits)
 {
     const int64_t dims[] = {2, 16, 256};
@@ -104,7 +104,7 @@ static void what_is_written_reads_the_same(void **state)
         }
 }
 
-static void activations_are_quantised_and_come_back(void **state)
+static void activations_are_quantized_and_come_back(void **state)
 {
     const int64_t dims[] = {4, 6}, six[] = {6};
     const float one = 0.5f, each[6] = {1, 2, 3, 4, 5, 6};
@@ -212,7 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_take_the_bytes_they_have),
         cmocka_unit_test(what_is_written_reads_the_same),
-        cmocka_unit_test(activations_are_quantised_and_come_back),
+        cmocka_unit_test(activations_are_quantized_and_come_back),
         cmocka_unit_test(wrong_scales_are_refused),
         cmocka_unit_test(seeded_integers_have_their_range),
     };

@@ -107,7 +107,7 @@ static void wrong_files_are_named(void **state)
            "records");
     expect(ASSAY_ERR_FORMAT, "{'descr': '<f4', 'fortran_order': 1, 'shape': (1,)}", 4, "True");
     expect(ASSAY_ERR_FORMAT, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", 4,
-           "no number");
+           "not a number");
     expect(ASSAY_ERR_FORMAT, "{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}", 4,
            "commas");
     expect(ASSAY_ERR_FORMAT,

@@ -219,7 +219,7 @@ static void slices_from_a_model_are_the_whole(void **state)
 }
 
 /* Blocks of 32 numbers behind one scale, in rows of 64. */
-static void slices_of_quantised_blocks_are_the_whole(void **state)
+static void slices_of_quantized_blocks_are_the_whole(void **state)
 {
     const struct shape s = {"blocks", 2, {64, 200}, {1, 0}, dnnl_BA16a64b, 16384, 64};
     uint64_t n_blocks = count(&s) / 32;
@@ -434,7 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_from_memory_are_the_whole),
         cmocka_unit_test(slices_from_a_model_are_the_whole),
-        cmocka_unit_test(slices_of_quantised_blocks_are_the_whole),
+        cmocka_unit_test(slices_of_quantized_blocks_are_the_whole),
         cmocka_unit_test(numbers_that_nobody_needs_go_behind_the_slices),
         cmocka_unit_test(layouts_without_parts_are_refused),
         cmocka_unit_test(a_read_that_fails_is_said),

@@ -134,7 +134,7 @@ static void extremes_and_priorities_follow_the_figures(void **state)
         run.points[i].flops = run.points[i + (i + 1 < AS_OPERATION_COUNT)].flops = 18000000;
     as_operations_judge(&o, &run, &peaks);
     assert_int_equal(o.priority, AS_BOUND_COMPUTE);
-    assert_non_null(strstr(o.priority_text, "vectorisation"));
+    assert_non_null(strstr(o.priority_text, "vectori"));
 }
 
 static void without_peaks_no_class_is_told(void **state)

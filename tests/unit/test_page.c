@@ -5,7 +5,7 @@
 #include "report/page/page.h"
 
 static const struct as_term plain = {.width = 20}, unicode = {.width = 20, .unicode = true},
-                            colour = {.width = 20, .color = true};
+                            color = {.width = 20, .color = true};
 
 static void a_long_sentence_is_wrapped_between_words(void **state)
 {
@@ -45,7 +45,7 @@ static void text_from_outside_is_harmless(void **state)
     struct as_page page;
 
     (void)state;
-    as_page_open(&page, &out, &colour, false);
+    as_page_open(&page, &out, &color, false);
     as_page_line(&page, AS_STYLE_BAD, "%s", "\x1b[2Jx\n");
     unit_expect(&out, "\x1b[31m\\x1b[2Jx\\n\x1b[0m\n");
     assert_int_equal(as_page_close(&page, NULL), ASSAY_OK);

@@ -56,7 +56,7 @@ static void the_slot_tells_the_role(void **state)
     cost_close(&k);
 }
 
-static void quantised_weights_are_parameters(void **state)
+static void quantized_weights_are_parameters(void **state)
 {
     struct cost_kit k;
 
@@ -345,7 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_slot_tells_the_role),
-        cmocka_unit_test(quantised_weights_are_parameters),
+        cmocka_unit_test(quantized_weights_are_parameters),
         cmocka_unit_test(numbers_tell_masks_from_biases),
         cmocka_unit_test(made_weights_count_and_are_not_stored),
         cmocka_unit_test(copies_are_tied),

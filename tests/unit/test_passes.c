@@ -1,4 +1,4 @@
-/* The optimiser on small graphs: which steps are left, and that they compute the same. */
+/* The optimizer on small graphs: which steps are left, and that they compute the same. */
 #include <math.h>
 
 #include "engine/engine.h"
@@ -420,7 +420,7 @@ static uint32_t dequantize(struct kit *k, uint32_t q, double scale, uint32_t zer
     return KIT_NODE(k, AS_OP_DequantizeLinear, q, number(k, scale), zero);
 }
 
-static void integers_between_quantisations(void **state)
+static void integers_between_quantizations(void **state)
 {
     struct kit *k = kit_new(13);
     struct as_dims dims = KIT_DIMS(1, 2, 4, 4);
@@ -480,7 +480,7 @@ int main(void)
         cmocka_unit_test(a_slice_that_turns_round_stays),
         cmocka_unit_test(the_same_is_computed_once),
         cmocka_unit_test(pad_and_transpose_become_attributes),
-        cmocka_unit_test(integers_between_quantisations),
+        cmocka_unit_test(integers_between_quantizations),
         cmocka_unit_test(a_relu_that_the_range_does_not_imply_stays),
     };
 

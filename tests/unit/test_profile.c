@@ -37,7 +37,7 @@ static void make(struct made *m, unsigned runs)
     assert_true(m->run->profile.n_steps >= 3);
 }
 
-static void analyse(struct made *m)
+static void analyze(struct made *m)
 {
     struct assay_error err = {0};
 
@@ -75,7 +75,7 @@ static void layers_add_up_though_each_run_stalls_elsewhere(void **state)
     }
     whole = pass->run_ns[0];
     pass->profiled.summary.median = whole;
-    analyse(&m);
+    analyze(&m);
     assert_int_equal(m.profile->n_layers, pass->n_steps);
     for (size_t i = 0; i < m.profile->n_layers; i++) {
         sum += m.profile->layers[i].self_ns;
@@ -113,7 +113,7 @@ static void what_no_layer_explains_stays_missing(void **state)
         }
     }
     pass->profiled.summary.median = pass->run_ns[1];
-    analyse(&m);
+    analyze(&m);
     for (size_t i = 0; i < m.profile->n_layers; i++) {
         assert_near(m.profile->layers[i].self_ns, 900.0 * (double)(i + 1));
         sum += m.profile->layers[i].self_ns;
@@ -129,13 +129,13 @@ static void memory_that_was_not_counted_is_not_zero(void **state)
 
     (void)state;
     make(&m, 10);
-    analyse(&m);
+    analyze(&m);
     assert_true(m.profile->memory.counted && !m.profile->memory.why);
     as_profile_free(m.profile);
     m.run->memory_counted = false;
     m.run->memory.counted = (struct as_mem){0};
     m.run->no_memory = (struct assay_error){.code = ASSAY_ERR_NOMEM, .msg = "there was none"};
-    analyse(&m);
+    analyze(&m);
     assert_false(m.profile->memory.counted);
     assert_string_equal(m.profile->memory.why, "there was none");
     assert_true(m.profile->memory.held_bytes >= UINT64_C(4) * 269322);

@@ -15,7 +15,7 @@ static const struct rule_case convs[] = {
     {11, "Conv", "1x3x4x4; 8x3x3x3", "strides=0,1", "!strides holds 0"},
     {11, "Conv", "1x3x4x4; 8x3x3x3", "dilations=1,-1", "!dilations holds -1"},
     {11, "Conv", "1x3x4x4; 8x3x0x3", "", "!kernel is 0"},
-    {11, "Conv", "1x3x4x4; 8x3x3x3", "kernel_shape=3,5", "!kernel_shape says 5"},
+    {11, "Conv", "1x3x4x4; 8x3x3x3", "kernel_shape=3,5", "!kernel_shape is 5"},
     {11, "Conv", "1x3x4x4; 8x3x3x3", "group=0", "!group is 0"},
     {11, "Conv", "1x4x4x4; 8x3x3x3", "", "!4 channels"},
     {11, "Conv", "1x4x4x4; 9x2x3x3", "group=2", "!9 output channels"},

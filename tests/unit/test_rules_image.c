@@ -1,5 +1,5 @@
-/* tests/unit/test_rules_image.c - shapes of resized and sampled images, normalisations, recurrent
- * layers, quantisation and Fourier transforms: each in all the versions it has. */
+/* tests/unit/test_rules_image.c - shapes of resized and sampled images, normalizations, recurrent
+ * layers, quantization and Fourier transforms: each in all the versions it has. */
 #include "rule_cases.h"
 
 static const struct rule_case images[] = {
@@ -98,13 +98,13 @@ static void images_follow_scales_sizes_and_regions(void **state)
     check_all(images, UNIT_COUNT(images));
 }
 
-static void normalisations_give_what_their_version_gives(void **state)
+static void normalizations_give_what_their_version_gives(void **state)
 {
     (void)state;
     check_all(norms, UNIT_COUNT(norms));
 }
 
-static void layers_quantisation_and_signals(void **state)
+static void layers_quantization_and_signals(void **state)
 {
     (void)state;
     check_all(layers, UNIT_COUNT(layers));
@@ -122,7 +122,7 @@ static unsigned dtype_after(int64_t opset, const char *text)
     return dtype;
 }
 
-static void quantised_dtypes_come_from_where_they_should(void **state)
+static void quantized_dtypes_come_from_where_they_should(void **state)
 {
     (void)state;
     assert_int_equal(dtype_after(13, "in a 2x3; const s f32=1; QuantizeLinear a,s -> x"),
@@ -142,9 +142,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(images_follow_scales_sizes_and_regions),
-        cmocka_unit_test(normalisations_give_what_their_version_gives),
-        cmocka_unit_test(layers_quantisation_and_signals),
-        cmocka_unit_test(quantised_dtypes_come_from_where_they_should),
+        cmocka_unit_test(normalizations_give_what_their_version_gives),
+        cmocka_unit_test(layers_quantization_and_signals),
+        cmocka_unit_test(quantized_dtypes_come_from_where_they_should),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

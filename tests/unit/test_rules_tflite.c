@@ -19,7 +19,7 @@ static const struct rule_case layers[] = {
      "5x8x8x4"},
     {0, "FULLY_CONNECTED" TFL, "2x3x4; 10x4; 10", "keep_num_dims=1", "2x3x10"},
     {0, "FULLY_CONNECTED" TFL, "2x3x4; 10x12; 10", "", "2x10"},
-    {0, "FULLY_CONNECTED" TFL, "2x3x4; 10x5; 10", "", "!no rows of 5"},
+    {0, "FULLY_CONNECTED" TFL, "2x3x4; 10x5; 10", "", "!not rows of 5"},
     {0, "BATCH_MATMUL" TFL, "2x3x4; 2x5x4", "adj_y=1", "2x3x5"},
     {0, "ADD" TFL, "2x1x4; 3x1", "", "2x3x4"},
     {0, "ADD" TFL, "2x4; 3", "", "!cannot be broadcast"},

@@ -361,7 +361,7 @@ static void readings_that_are_alike_count_as_fewer(void **state)
     done();
 }
 
-/* The interval holds 0 exactly when the test shows nothing, however alike neighbours are. */
+/* The interval holds 0 exactly when the test shows nothing, however alike neighbors are. */
 static void the_interval_and_the_test_agree(void **state)
 {
     static double wave[2][N];

@@ -120,10 +120,10 @@ static void wrong_entries_are_refused(void **state)
     refuse(T("\"dtype\":\"F64\",\"shape\":[2305843009213693953],\"data_offsets\":[0,8]"), 8,
            "past 2^63");
     refuse(T(U8("[18446744073709551615]") "\"data_offsets\":[0,0]"), 8, "past 2^63");
-    refuse(T(U8("[99999999999999999999]") "\"data_offsets\":[0,0]"), 8, "which is no count");
-    refuse(T(U8("[-1]") "\"data_offsets\":[0,0]"), 8, "'-1', which is no count");
-    refuse(T(U8("[1.5]") "\"data_offsets\":[0,0]"), 8, "'1.5', which is no count");
-    refuse(T(U8("[[1]]") "\"data_offsets\":[0,0]"), 8, "is no list of up to 32 numbers");
+    refuse(T(U8("[99999999999999999999]") "\"data_offsets\":[0,0]"), 8, "which is not a count");
+    refuse(T(U8("[-1]") "\"data_offsets\":[0,0]"), 8, "'-1', which is not a count");
+    refuse(T(U8("[1.5]") "\"data_offsets\":[0,0]"), 8, "'1.5', which is not a count");
+    refuse(T(U8("[[1]]") "\"data_offsets\":[0,0]"), 8, "is not a list of up to 32 numbers");
     refuse(T(U8("[1]") "\"data_offsets\":[0]"), 8, "has 1 data_offsets instead of 2");
     refuse(T(U8("[1]") "\"data_offsets\":[0,1,2]"), 8, "more than 2 numbers");
     refuse(T("\"dtype\":\"U8\",\"shape\":[1]"), 8, "tensor 't' has no data_offsets");
@@ -297,7 +297,7 @@ static void an_index_brings_its_shards(void **state)
     write_text(&f, "m.index.json",
                "\n{\"metadata\":{\"total_size\":9},\"weight_map\":{\"b\":\"two.st\"}}");
     model = open_index(&f);
-    assert_true(kit_found(model, "the index says the tensors have 9 bytes; they have 4"));
+    assert_true(kit_found(model, "the index declares 9 bytes of tensors; there are 4"));
     as_model_free(model);
     leave(&f);
 }

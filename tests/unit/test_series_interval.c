@@ -1,4 +1,4 @@
-/* tests/unit/test_series_interval.c - whether 95 % means 95 % when neighbours are alike.
+/* tests/unit/test_series_interval.c - whether 95 % means 95 % when neighbors are alike.
  * Each series is made from a seed; the true median is known, so misses are counted. */
 #include "stats_near.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/test_term.c - colour, glyphs and width from what the caller found out. */
+/* tests/unit/test_term.c - color, glyphs and width from what the caller found out. */
 #include "unit.h"
 
 #include <float.h>
@@ -6,7 +6,7 @@
 #include "base/text/term.h"
 #include "base/text/utf8.h"
 
-static void colour_follows_the_order_of_its_rules(void **state)
+static void color_follows_the_order_of_its_rules(void **state)
 {
     static const struct {
         struct as_term_inputs in;
@@ -164,7 +164,7 @@ static void styled_text_is_escaped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(colour_follows_the_order_of_its_rules),
+        cmocka_unit_test(color_follows_the_order_of_its_rules),
         cmocka_unit_test(width_follows_the_order_of_its_rules),
         cmocka_unit_test(glyphs_follow_the_option_then_the_locale),
         cmocka_unit_test(every_style_and_glyph_is_there),

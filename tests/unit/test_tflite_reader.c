@@ -33,7 +33,7 @@ static size_t add_tensor(struct made *m, int i, const char *name, uint8_t type, 
     flat_set(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 6, 0, 2); /* no sparsity */
     m->signature = flat_get(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 7, 2);
     flat_set(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 7, 0, 2); /* no signature */
-    flat_set(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 4, 0, 2); /* no quantisation */
+    flat_set(&m->b, t - flat_get(&m->b, t, 4) + 4 + 2 * 4, 0, 2); /* no quantization */
     flat_element(&m->b, m->tensors, (uint32_t)i, t);
     m->tensor[i] = t;
     return t;

@@ -201,7 +201,7 @@ static void zoo_says_what_is_wrong_with_a_spec(void **state)
     } cases[] = {
         {"zoo:resnet51", "did you mean"},
         {"zoo:", "the zoo has no ''"},
-        {"zoo:resnet18:colour=3", "has no key 'colour'; it has: classes, size, batch, seed"},
+        {"zoo:resnet18:color=3", "has no key 'color'; it has: classes, size, batch, seed"},
         {"zoo:resnet18:batch", "needs a value"},
         {"zoo:resnet18:batch=-1", "whole number from 0"},
         {"zoo:resnet18:batch=", "whole number"},

@@ -1,4 +1,4 @@
-/* assay/experiment/attention.h - attention as a workload: the soft-max baseline, the operator gated
+/* assay/experiment/attention.h - attention as a workload: the softmax baseline, the operator gated
  * by a minimum cut, and a sparse one that computes only what a mask keeps.
  *
  *     struct assay_attn_shape shape = {1, 8, 8, 1024, 64, false};
@@ -7,7 +7,7 @@
  *     assay_attn_softmax(attn, &shape, q, k, v, out, &err);
  *
  * Results and decisions are the same bits for any number of threads, on any processor and with any
- * optimisation, in the default floating-point environment. Numbers are f32; q and out are
+ * optimization, in the default floating-point environment. Numbers are f32; q and out are
  * [batch][heads][seq_len][dim], k and v are [batch][kv_heads][seq_len][dim]. NaN and infinity are
  * errors that say where they are. A worker may be used by one thread at a time. */
 #ifndef ASSAY_EXPERIMENT_ATTENTION_H
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* `heads` is a multiple of `kv_heads`: that many neighbouring query heads share a key head.
+/* `heads` is a multiple of `kv_heads`: that many neighboring query heads share a key head.
  * `causal`: query i sees keys 0 to i. */
 struct assay_attn_shape {
     size_t batch, heads, kv_heads, seq_len, dim;
@@ -83,7 +83,7 @@ struct assay_mincut_config {
     size_t size;          /* sizeof(struct assay_mincut_config) */
     float lambda;         /* a cut is made when it costs at most this times the mean weight; >= 0 */
     unsigned tau;         /* how often in a row an entry must disagree before it flips */
-    float eps;            /* logits up to it are no edges; >= 0 */
+    float eps;            /* logits up to it are not edges; >= 0 */
     uint64_t seed;        /* kept with the configuration; nothing here is random */
     bool witness_enabled; /* for whoever writes witnesses; nothing here reads it */
     enum assay_gating_mode mode;
@@ -130,7 +130,7 @@ struct assay_gating {
  * weights are such multiples; logits within a factor of 2^26 of the greatest are.
  *
  * Our extensions: heads and batches, each head gated on its own, and `causal`, where entries j > i
- * are no edges and stay dropped. All edges lead back to earlier tokens then, so the cut separates
+ * are not edges and stay dropped. All edges lead back to earlier tokens then, so the cut separates
  * token n - 1 from token 0. */
 
 /* Logits and gating alone, without hysteresis. */
@@ -139,7 +139,7 @@ ASSAY_API int assay_attn_decide(struct assay_attn *attn, const struct assay_attn
                                 const float *k, uint8_t *mask, struct assay_gating *gating,
                                 struct assay_error *err);
 
-/* The documented operator: decides, takes what is dropped as minus infinity, soft-max by rows (a
+/* The documented operator: decides, takes what is dropped as minus infinity, softmax by rows (a
  * row without entries becomes 0), times v. `mask` (the one used) and `gating` may be NULL.
  *
  * With hysteresis the mask that was decided goes through the worker's tracker first, which starts

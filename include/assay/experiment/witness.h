@@ -1,5 +1,5 @@
 /* assay/experiment/witness.h - a witness: a file that states, entry by entry, what was computed
- * from what, so that a second run, on this machine or another, can be held against it.
+ * from what, so that a second run, on this machine or another, can be compared with it.
  *
  *     struct assay_witness *w = NULL;
  *     assay_witness_open(&w, "run.jsonl", ASSAY_WITNESS_MASK_PACKED, &err);

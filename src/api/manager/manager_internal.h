@@ -180,8 +180,8 @@ AS_MUST_USE int as_manager_held_init(struct as_manager_held *held,
                                      struct assay_error *err);
 void as_manager_held_fini(struct as_manager_held *held);
 void as_manager_held_reset(struct as_manager_held *held);
-/* Bytes in use of the heap now; UNKNOWN: it does not tell, or too slowly. Needs no lock; not in a
- * signal handler, which may have interrupted malloc(). */
+/* Bytes in use of the heap now; UNKNOWN: it does not report them, or too slowly. Needs no lock; not
+ * in a signal handler, which may have interrupted malloc(). */
 uint64_t as_manager_held_heap(struct as_manager_held *held);
 /* A call of that layer left `bytes` behind. */
 AS_MUST_USE int as_manager_held_add(struct as_manager_held *held, const struct as_layer_name *layer,

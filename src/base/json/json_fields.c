@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-#define NOT_TOLD "the run does not tell"
+#define NOT_TOLD "the run does not report it"
 
 static void clear_items(const struct as_json_field *f, char *to)
 {

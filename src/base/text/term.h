@@ -21,7 +21,7 @@ struct as_term_inputs {
     bool utf8_locale;            /* decides the glyphs when `glyphs` is auto */
     const char *no_color;        /* NO_COLOR: counts when not empty */
     const char *clicolor_force;  /* CLICOLOR_FORCE: counts when neither empty nor "0" */
-    const char *term;            /* TERM: no colour when unset, empty or "dumb" */
+    const char *term;            /* TERM: no color when unset, empty or "dumb" */
     const char *columns;         /* COLUMNS */
     unsigned window_columns;     /* what the terminal says; 0 when it does not */
     enum as_color_choice color;  /* --color: wins over all of them */
@@ -34,7 +34,7 @@ struct as_term {
     unsigned width; /* columns, within the limits above */
 };
 
-/* Colour: --color, then NO_COLOR, then CLICOLOR_FORCE, then a terminal that is not dumb.
+/* Color: --color, then NO_COLOR, then CLICOLOR_FORCE, then a terminal that is not dumb.
  * Width: --width, then COLUMNS, then the window, then AS_TERM_WIDTH. */
 struct as_term as_term_from(const struct as_term_inputs *in);
 
@@ -49,7 +49,7 @@ enum as_style {
     AS_STYLE_COUNT
 };
 
-/* The escape sequence that begins a style; "" without colour. */
+/* The escape sequence that begins a style; "" without color. */
 const char *as_term_style(const struct as_term *term, enum as_style style);
 
 /* The one that ends it. */

@@ -541,7 +541,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, drop, replace or swap with a neighbour until `a` is `b`. */
+/* Letters to insert, drop, replace or swap with a neighbor until `a` is `b`. */
 static unsigned edit_distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
     unsigned row[3][AS_TEXT_WORD_BYTES + 1];

@@ -282,7 +282,7 @@ static bool post_reads(const struct as_step *step, uint32_t in)
     return false;
 }
 
-/* MatMul, with a bias as its third input after optimisation, and FusedMatMul. */
+/* MatMul, with a bias as its third input after optimization, and FusedMatMul. */
 int as_dnn_matmul(struct as_dnn *d)
 {
     struct product p = {.alpha = 1};

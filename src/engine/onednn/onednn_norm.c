@@ -1,4 +1,4 @@
-/* engine/onednn/onednn_norm.c - Softmax and normalisations by oneDNN. */
+/* engine/onednn/onednn_norm.c - Softmax and normalizations by oneDNN. */
 #include "engine/onednn/onednn.h"
 
 /* A plain tensor as [before, length, behind] around the axes [from, to). */

@@ -147,7 +147,7 @@ static bool nearest_floor(const struct as_dnn *d)
     return half && usual;
 }
 
-/* Nearest by whole factors, and linear between centres of pixels: those the library does as ONNX
+/* Nearest by whole factors, and linear between centers of pixels: those the library does as ONNX
  * says. */
 int as_dnn_resize(struct as_dnn *d)
 {

@@ -1,8 +1,8 @@
-/* engine/passes/fuse_norm.c - normalisations along the last axis that exporters spell out: mean,
+/* engine/passes/fuse_norm.c - normalizations along the last axis that exporters spell out: mean,
  * difference, square, mean, root, quotient. Scale and shift join what was found so far. */
 #include "engine/passes/passes.h"
 
-/* What is known while a normalisation is matched. */
+/* What is known while a normalization is matched. */
 struct norm {
     uint32_t x;
     uint32_t mean; /* AS_NONE: of the root mean square alone */
@@ -138,8 +138,8 @@ static bool is_vector_for(const struct as_pass_graph *o, uint32_t slot, uint32_t
 static int become_norm(struct as_pass_graph *o, struct as_step *step, const struct as_pass_match *m,
                        const struct norm *norm, uint32_t scale, uint32_t shift)
 {
-    bool centred = norm->mean != AS_NONE;
-    enum as_op op = centred ? AS_OP_LayerNormalization : AS_OP_SimplifiedLayerNormalization;
+    bool centered = norm->mean != AS_NONE;
+    enum as_op op = centered ? AS_OP_LayerNormalization : AS_OP_SimplifiedLayerNormalization;
     struct as_attr attrs[] = {as_pass_int_attr("axis", -1),
                               as_pass_float_attr("epsilon", norm->eps)};
     int rc;
@@ -151,7 +151,7 @@ static int become_norm(struct as_pass_graph *o, struct as_step *step, const stru
     if (rc == ASSAY_OK)
         rc = as_pass_inputs(o, step, (uint32_t[]){norm->x, scale, shift}, shift == AS_NONE ? 2 : 3);
     if (rc == ASSAY_OK)
-        rc = as_pass_become(o, step, op, centred ? 17 : 1, attrs, 2);
+        rc = as_pass_become(o, step, op, centered ? 17 : 1, attrs, 2);
     return rc;
 }
 

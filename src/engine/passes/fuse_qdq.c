@@ -1,5 +1,5 @@
 /* engine/passes/fuse_qdq.c - between DequantizeLinear and QuantizeLinear, the integer operator that
- * means the same. Weights that were dequantised already are found again where they came from. */
+ * means the same. Weights that were dequantized already are found again where they came from. */
 #include <math.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static bool is_byte(unsigned dtype)
     return dtype == AS_DTYPE_I8 || dtype == AS_DTYPE_U8;
 }
 
-/* Where `slot` was dequantised from, now or when constants were folded. */
+/* Where `slot` was dequantized from, now or when constants were folded. */
 static bool see_quant(const struct as_pass_graph *o, uint32_t slot, struct quant *out)
 {
     const struct as_step *step = slot < o->n_slots ? o->maker[slot] : NULL;

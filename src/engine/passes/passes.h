@@ -1,5 +1,5 @@
-/* engine/passes/passes.h - what the passes of the optimiser share: who makes a slot, who reads it,
- * and the few ways to change steps that keep both right. Belongs to optimise*.c. */
+/* engine/passes/passes.h - what the passes of the optimizer share: who makes a slot, who reads it,
+ * and the few ways to change steps that keep both right. Belongs to optimize*.c. */
 #ifndef AS_ENGINE_PASSES_PASSES_H
 #define AS_ENGINE_PASSES_PASSES_H
 
@@ -31,7 +31,7 @@ struct as_pass {
 
 extern const struct as_pass as_pass_noops;      /* what changes nothing goes */
 extern const struct as_pass as_pass_cse;        /* what is computed twice is computed once */
-extern const struct as_pass as_pass_qdq;        /* integers between (de)quantisations */
+extern const struct as_pass as_pass_qdq;        /* integers between (de)quantizations */
 extern const struct as_pass as_pass_norm;       /* LayerNormalization from its pieces */
 extern const struct as_pass as_pass_activation; /* Gelu, SiLU, HardSwish, Mish likewise */
 extern const struct as_pass as_pass_neighbors;  /* Pad into Conv, Transpose into Gemm */

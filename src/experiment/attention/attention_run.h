@@ -40,7 +40,7 @@ void as_attention_run_fini(struct as_attention_run *run);
 AS_MUST_USE int as_attention_run_ready(struct as_attention_run *run, uint64_t sample_id,
                                        struct assay_error *err);
 
-/* All steps by soft-max, into `out`, which is run->out or run->reference. */
+/* All steps by softmax, into `out`, which is run->out or run->reference. */
 AS_MUST_USE int as_attention_run_softmax(struct as_attention_run *run, float *out,
                                          uint64_t *peak_bytes, struct assay_error *err);
 

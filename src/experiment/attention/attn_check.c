@@ -91,7 +91,7 @@ int as_attn_check_inputs(const struct as_attn_kernels *kernels,
         return rc;
     if ((double)q * (double)k * (double)shape->dim > (double)FLT_MAX / 2)
         return as_fail(err, ASSAY_ERR_LIMIT,
-                       "q reaches %g and k reaches %g: their products may overflow", (double)q,
+                       "q reaches %g and k reaches %g: q times k may overflow", (double)q,
                        (double)k);
     if ((double)v * (double)shape->seq_len > (double)FLT_MAX / 2)
         return as_fail(err, ASSAY_ERR_LIMIT, "v reaches %g: sums over %zu tokens may overflow",
@@ -109,7 +109,7 @@ int as_attn_check_config(const struct assay_mincut_config *config,
         return as_fail(err, ASSAY_ERR_USAGE, "eps is %g: it must be 0 or more",
                        (double)config->eps);
     if (config->mode != ASSAY_GATING_EXACT && config->mode != ASSAY_GATING_HYSTERESIS)
-        return as_fail(err, ASSAY_ERR_USAGE, "%d is no mode of gating", (int)config->mode);
+        return as_fail(err, ASSAY_ERR_USAGE, "%d is not a gating mode", (int)config->mode);
     if (shape->seq_len > ASSAY_ATTN_MAX_GATED)
         return as_fail(err, ASSAY_ERR_LIMIT, "%zu tokens: at most %d can be gated", shape->seq_len,
                        ASSAY_ATTN_MAX_GATED);

@@ -1,6 +1,6 @@
 /* experiment/attention/attn_flow.c - Dinic's algorithm on a matrix: levels by breadth, then paths
  * down the levels until none is left. The queue holds the nodes level by level, so the nodes a path
- * can go on to are neighbours in it. */
+ * can go on to are neighbors in it. */
 #include "experiment/attention/attn_gate.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* experiment/attention/attn_rows.c - blocks of rows: logits, soft-max and the mix of values.
+/* experiment/attention/attn_rows.c - blocks of rows: logits, softmax and the mix of values.
  * Columns are left out 16 at a time where no row of the block uses one; what is left out would have
- * added exact zeros, so the bits of the result do not tell. */
+ * added exact zeros, so the bits of the result do not show it. */
 #include "experiment/attention/attn_rows.h"
 
 #include <string.h>

@@ -68,7 +68,7 @@ int assay_bundle_open(struct assay_bundle **out, const char *path, struct assay_
     if (rc == ASSAY_OK) {
         rc = as_bundle_init(b, b->file.bytes, b->file.size, &why);
         if (rc < 0)
-            (void)as_fail(err, rc, "%.90s is no bundle that can be read: %.110s", path, why.msg);
+            (void)as_fail(err, rc, "%.90s is not a readable bundle: %.110s", path, why.msg);
     }
     if (rc < 0)
         assay_bundle_close(b);

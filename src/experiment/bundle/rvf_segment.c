@@ -65,7 +65,7 @@ int as_rvf_map(struct as_mapped_file *file, const char *path, struct assay_error
     int rc = as_mapped_file_open(file, path, &why);
 
     if (rc == ASSAY_ERR_IO && why.sys == 0)
-        return as_fail(err, rc, "%s is no regular file", path);
+        return as_fail(err, rc, "%s is not a regular file", path);
     if (rc < 0 && err)
         *err = why;
     return rc;

@@ -60,7 +60,7 @@ static void put_host(struct facts *f)
 
     if (gethostname(name, sizeof name - 1) != 0)
         name[0] = '\0';
-    text(f, "host", name, "the system does not tell its name");
+    text(f, "host", name, "the system does not report its name");
 }
 
 /* PRETTY_NAME="Debian GNU/Linux 12": without the quotes. */
@@ -78,7 +78,7 @@ static void put_os(struct facts *f)
         at += *at == '"';
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\"\n"), at);
     }
-    text(f, "os", name, "/etc/os-release does not tell");
+    text(f, "os", name, "/etc/os-release does not report it");
 }
 
 /* Only if the program has it loaded already: asking must not load it. */
@@ -107,14 +107,14 @@ static void put_machine(struct facts *f, const struct as_topology *t)
 {
     const char *governor_why = t->frequency.governor_why;
 
-    text(f, "cpu_model", t->cpu.model, "the kernel does not tell");
+    text(f, "cpu_model", t->cpu.model, "the kernel does not report it");
     text(f, "kernel_isa", as_isa_name(t->isa.effective), NULL);
     text(f, "kernel_isa_capped_by", t->isa.capped_by, "nothing caps it");
     number(f, "cores", t->n_cores);
     number(f, "threads", t->n_threads);
-    text(f, "kernel", t->kernel, "the kernel does not tell its release");
+    text(f, "kernel", t->kernel, "the kernel does not report its release");
     text(f, "governor", t->frequency.governor,
-         governor_why ? governor_why : "the kernel does not tell");
+         governor_why ? governor_why : "the kernel does not report it");
 }
 
 static void put_no_machine(struct facts *f, const char *why)
@@ -147,9 +147,9 @@ int assay_fingerprint_machine(struct assay_fingerprint *fingerprint, struct assa
     put_os(&f);
     text(&f, "assay_version", ASSAY_VERSION, NULL);
     text(&f, "assay_compiler", COMPILER, NULL);
-    text(&f, "assay_compiler_flags", ASSAY_COMPILER_FLAGS, "the build did not tell");
-    text(&f, "library_libc", gnu_get_libc_version(), "it does not tell");
-    text(&f, "library_openssl", OpenSSL_version(OPENSSL_VERSION), "it does not tell");
+    text(&f, "assay_compiler_flags", ASSAY_COMPILER_FLAGS, "the build did not record it");
+    text(&f, "library_libc", gnu_get_libc_version(), "it does not report it");
+    text(&f, "library_openssl", OpenSSL_version(OPENSSL_VERSION), "it does not report it");
     put_onednn(&f);
     return f.rc;
 }

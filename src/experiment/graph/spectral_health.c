@@ -23,7 +23,7 @@ struct study {
 };
 
 /* Takes the mean away, so that the constant vector has no part in it, and makes its length 1. */
-static void normalise(double *x, size_t n)
+static void normalize(double *x, size_t n)
 {
     double mean = 0, square = 0;
 
@@ -42,7 +42,7 @@ static void start(struct study *s)
 {
     for (size_t i = 0; i < s->graph.n; i++)
         s->x[i] = as_rng_normal(&s->rng);
-    normalise(s->x, s->graph.n);
+    normalize(s->x, s->graph.n);
 }
 
 /* x L x for a vector of length 1; leaves L x in y. */
@@ -70,7 +70,7 @@ static bool iterate(struct study *s, bool inverse, double *value)
             as_laplacian_solve(&s->graph, s->x, s->y);
         s->x = s->y;
         s->y = swap;
-        normalise(s->x, s->graph.n);
+        normalize(s->x, s->graph.n);
         before = *value;
         *value = quotient(s);
         if (fabs(*value - before) <= s->options.tolerance * fabs(*value))

@@ -61,7 +61,7 @@ static int plan_of_bundle(struct replay *r, const struct assay_bundle *bundle,
     if (text)
         rc = as_json_tree_read(&all, &arena, text, strlen(text), MAX_VALUES, err);
     else if (rc == ASSAY_OK || rc == ASSAY_ERR_UNSUPPORTED)
-        rc = as_fail(err, ASSAY_ERR_UNSUPPORTED, "it says nothing of a plan");
+        rc = as_fail(err, ASSAY_ERR_UNSUPPORTED, "it does not contain a plan");
     if (rc == ASSAY_OK)
         rc = use_plan(r, all, err);
     as_arena_fini(&arena);
@@ -254,7 +254,7 @@ int as_replay_check(const char *path, enum as_replay_kind kind, struct as_replay
         rc = replay_witness(&r, path, err);
     as_bench_fini(&r.bench);
     if (rc == ASSAY_OK && report->checked == 0 && report->differing == 0)
-        rc = as_fail(err, ASSAY_ERR_UNSUPPORTED, "%.150s holds nothing that its plan tells of",
+        rc = as_fail(err, ASSAY_ERR_UNSUPPORTED, "%.150s has none of the records its plan names",
                      path);
     return rc;
 }

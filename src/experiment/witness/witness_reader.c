@@ -117,7 +117,7 @@ int assay_witness_verify(const char *path, assay_witness_seen seen, void *user,
                            "cannot open %s", path);
     rc = as_witness_check_init(&check, seen, user, err);
     if (rc == ASSAY_OK && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
-        rc = as_fail(err, ASSAY_ERR_IO, "%s is no regular file", path);
+        rc = as_fail(err, ASSAY_ERR_IO, "%s is not a regular file", path);
     if (rc == ASSAY_OK)
         rc = as_witness_check_fd(&check, fd, path, UINT64_MAX, &ended, err);
     as_witness_check_end(&check);

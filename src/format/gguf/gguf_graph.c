@@ -21,7 +21,7 @@ enum {
 static const struct architecture {
     const char *name;
     bool gelu;     /* in the feed-forward part; else SiLU */
-    bool pairs;    /* rotary positions turn neighbours; else numbers half a head apart */
+    bool pairs;    /* rotary positions turn neighbors; else numbers half a head apart */
     bool scaled;   /* the embedding is multiplied by the root of the width */
     uint8_t whole; /* every so many blocks one looks past the window; 0: none does */
 } architectures[] = {
@@ -273,7 +273,7 @@ static uint32_t reshape(struct building *b, const char *name, uint32_t x, const 
     return binary(b, "Reshape", name, x, id);
 }
 
-/* q or k of `heads` heads: normalised per head where the file has such a norm, then turned. */
+/* q or k of `heads` heads: normalized per head where the file has such a norm, then turned. */
 static uint32_t turn(struct building *b, bool query, uint32_t x, int64_t heads)
 {
     const struct as_decoder *d = &b->model->decoder;

@@ -45,7 +45,7 @@ static int read_header(struct as_gguf *g)
     const uint8_t *magic;
 
     if (!as_take_bytes(&g->in, 4, &magic) || memcmp(magic, "GGUF", 4) != 0)
-        return as_fail_at(g->err, 0, "this is no GGUF file");
+        return as_fail_at(g->err, 0, "this is not a GGUF file");
     if (!as_take_u32le(&g->in, &g->version))
         return cut_off(g, "its version");
     if (g->version != 0 && (g->version & 0xffff) == 0)
@@ -58,11 +58,11 @@ static int read_header(struct as_gguf *g)
         return cut_off(g, "its counts");
     /* The least a tensor and a pair can take. */
     if (g->n_tensors > as_cursor_left(&g->in) / 25)
-        return as_fail_at(g->err, 8, "the file says it has %llu tensors, more than its bytes hold",
+        return as_fail_at(g->err, 8, "the file declares %llu tensors, more than fit into its bytes",
                           (unsigned long long)g->n_tensors);
     if (g->n_pairs > as_cursor_left(&g->in) / 14)
         return as_fail_at(g->err, 16,
-                          "the file says it has %llu metadata keys, more than its bytes hold",
+                          "the file declares %llu metadata keys, more than fit into its bytes",
                           (unsigned long long)g->n_pairs);
     if (g->n_tensors > AS_GGUF_MAX_TENSORS)
         return as_fail_at(g->err, 8, "the file has %llu tensors, more than %d",

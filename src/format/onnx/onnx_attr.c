@@ -73,7 +73,7 @@ static int enter_field(const struct source *s, uint32_t field, struct as_proto *
 
     if (rc == 0)
         return as_fail_at(s->r->err, as_proto_offset(&s->message),
-                          "attribute '%.*s' has no value of the kind it says",
+                          "attribute '%.*s' has no value of the type it declares",
                           AS_ONNX_SHOWN(s->name));
     return rc < 0 ? rc : as_proto_enter(inner, &s->message, &f, s->r->err);
 }

@@ -244,7 +244,7 @@ static int check_places(struct index *x, const struct open_shards *open, uint8_t
         at += i > 0 && begins_shard(x, i);
         if (!found || *found < open->at[at].first || *found >= open->at[at].end)
             return as_fail(x->s->err, ASSAY_ERR_FORMAT,
-                           "tensor '%.80s' is not in shard '%.80s', where the index says it is",
+                           "tensor '%.80s' is not in shard '%.80s', where the index places it",
                            place->name, place->shard);
         if (seen[*found]++)
             return as_fail(x->s->err, ASSAY_ERR_FORMAT, "the index has tensor '%.80s' twice",
@@ -275,7 +275,7 @@ static int check_all(struct index *x, const struct open_shards *open)
                       model->values[first].name);
     if (x->has_total && x->total != x->s->data_bytes)
         as_model_find(model, AS_FINDING_NOTE, NULL, NULL,
-                      "the index says the tensors have %llu bytes; they have %llu",
+                      "the index declares %llu bytes of tensors; there are %llu",
                       (unsigned long long)x->total, (unsigned long long)x->s->data_bytes);
     return ASSAY_OK;
 }

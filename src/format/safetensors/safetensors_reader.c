@@ -90,15 +90,16 @@ static int take_numbers(struct header *h, const struct entry *e, const char *wha
             break;
         if (rc != AS_JSON_NUMBER || *n == max)
             return as_fail_at(h->s->err, 8 + h->json.token_at,
-                              rc == AS_JSON_NUMBER ? "the %s of tensor '%.80s' has more than %zu "
-                                                     "numbers"
-                                                   : "the %s of tensor '%.80s' is no list of up to "
-                                                     "%zu numbers",
+                              rc == AS_JSON_NUMBER
+                                  ? "the %s of tensor '%.80s' has more than %zu "
+                                    "numbers"
+                                  : "the %s of tensor '%.80s' is not a list of up to "
+                                    "%zu numbers",
                               what, e->name, max);
         rc = as_json_get_u64(&h->json, &out[(*n)++], h->s->err);
         if (rc < 0)
             return as_fail_at(h->s->err, 8 + h->json.token_at,
-                              "the %s of tensor '%.80s' has '%.*s', which is no count", what,
+                              "the %s of tensor '%.80s' has '%.*s', which is not a count", what,
                               e->name, h->json.text_size < 30 ? (int)h->json.text_size : 30,
                               h->json.text);
     }

@@ -214,7 +214,7 @@ static void read_element(struct as_flat *flat, const struct as_flat_table *t, co
     unsigned dtype = AS_DTYPE_UNKNOWN;
 
     if (!as_tflite_dtype(code, &dtype))
-        as_flat_fail(flat, t->at, "the %s of %s is %llu, which is no type", f->name, t->what,
+        as_flat_fail(flat, t->at, "the %s of %s is %llu, which is not a type", f->name, t->what,
                      (unsigned long long)code);
     attr->kind = AS_ATTR_TEXT;
     attr->text = words(as_dtype_name(dtype));

@@ -1,4 +1,4 @@
-/* format/tflite/tflite_reader.c - TensorFlow Lite files (TFL3): operators, tensors, quantisation,
+/* format/tflite/tflite_reader.c - TensorFlow Lite files (TFL3): operators, tensors, quantization,
  * in place. A subgraph that several operators run is read once for each, with values of its own. */
 #include <stdio.h>
 #include <string.h>

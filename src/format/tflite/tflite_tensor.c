@@ -1,4 +1,4 @@
-/* format/tflite/tflite_tensor.c - the tensors of a TensorFlow Lite file: types, quantisation,
+/* format/tflite/tflite_tensor.c - the tensors of a TensorFlow Lite file: types, quantization,
  * constants. A constant's buffer must have exactly the bytes its shape and type ask for. */
 #include "format/tflite/tflite_tensor.h"
 
@@ -214,7 +214,7 @@ int as_tflite_tensor(struct as_tflite *r, struct as_graph *graph, const struct a
     struct as_text name = as_flat_text(&r->flat, t, TENSOR_NAME);
     uint64_t buffer = as_flat_uint(&r->flat, t, TENSOR_BUFFER, 4, 0), at = 0, size = 0;
     struct as_flat_table quantization =
-        as_flat_table(&r->flat, t, TENSOR_QUANTIZATION, "the quantisation of a tensor");
+        as_flat_table(&r->flat, t, TENSOR_QUANTIZATION, "the quantization of a tensor");
     const char *end = memchr(name.at, 0, name.size);
     uint32_t id;
     int rc = r->flat.rc;

@@ -1,4 +1,4 @@
-/* format/tflite/tflite_tensor.h - the tensors of a TensorFlow Lite file: types, quantisation,
+/* format/tflite/tflite_tensor.h - the tensors of a TensorFlow Lite file: types, quantization,
  * constants. Shared by the two halves of the reader. */
 #ifndef AS_FORMAT_TFLITE_TFLITE_TENSOR_H
 #define AS_FORMAT_TFLITE_TFLITE_TENSOR_H

@@ -131,8 +131,9 @@ static int check_type(const struct as_model_inputs *in, const struct as_given_fi
     char have[60], wanted[60];
 
     if (want->kind != AS_VALUE_TENSOR)
-        return as_fail(err, ASSAY_ERR_USAGE, "input '%.60s' is no tensor; %.100s cannot be given",
-                       f->value->name, f->file.path);
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "input '%.60s' is not a tensor; %.100s cannot be given", f->value->name,
+                       f->file.path);
     if (want->dtype != AS_DTYPE_UNKNOWN && want->dtype != f->dtype)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "%.100s holds %s numbers, but input '%.60s' takes %s; convert the file",

@@ -127,7 +127,7 @@ static int take_number(struct header *h, int64_t *out)
             __builtin_add_overflow(value, *h->at.at - '0', &value))
             return wrong(h, "a dimension is too large");
     *out = value;
-    return h->at.at > from ? ASSAY_OK : wrong(h, "a dimension is no number");
+    return h->at.at > from ? ASSAY_OK : wrong(h, "a dimension is not a number");
 }
 
 static int take_shape(struct header *h)
@@ -135,7 +135,7 @@ static int take_shape(struct header *h)
     struct as_dims *dims = &h->out->dims;
 
     if (!take_char(h, '('))
-        return wrong(h, "'shape' is no list of numbers in brackets");
+        return wrong(h, "'shape' is not a list of numbers in parentheses");
     for (dims->rank = 0; !take_char(h, ')');) {
         int rc;
 
@@ -251,7 +251,7 @@ int as_npy_parse(struct as_npy *out, const uint8_t *bytes, uint64_t size, const 
 
     *out = (struct as_npy){0};
     if (!as_npy_is(bytes, size) || !as_take_bytes(&c, MAGIC_SIZE, &text))
-        return as_fail(err, ASSAY_ERR_FORMAT, "%.120s is no file of NumPy (.npy)", path);
+        return as_fail(err, ASSAY_ERR_FORMAT, "%.120s is not a NumPy file (.npy)", path);
     if (!as_take_u8(&c, &major) || !as_take_u8(&c, &minor) || major < 1 || major > 3)
         return as_fail_at(err, MAGIC_SIZE, "%.120s has version %u; 1 to 3 can be read", path,
                           (unsigned)major);

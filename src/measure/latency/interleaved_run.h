@@ -1,5 +1,5 @@
 /* measure/latency/interleaved_run.h - two ways to do the same thing, timed in turns (ABBA).
- * The ratio is that of neighbours, so that what disturbs both cancels. */
+ * The ratio is that of neighbors, so that what disturbs both cancels. */
 #ifndef AS_MEASURE_LATENCY_INTERLEAVED_RUN_H
 #define AS_MEASURE_LATENCY_INTERLEAVED_RUN_H
 

@@ -112,7 +112,7 @@ static int turn(struct profiling *p, struct assay_error *err)
     return ASSAY_OK;
 }
 
-/* The ratio of neighbours, whose common noise cancels. */
+/* The ratio of neighbors, whose common noise cancels. */
 static int find_cost(struct as_profile_pass *out, double level, struct assay_error *err)
 {
     double *ratio = as_alloc_zero(out->n_runs + 1, sizeof *ratio), median = AS_UNKNOWN;

@@ -59,7 +59,7 @@ struct as_overhead_pair {
     size_t n_steps; /* that are measured in a run; 1 of a function */
     size_t n_pairs;
     double plain_ns, with_ns; /* medians of one run */
-    double factor;            /* with / plain; that of neighbours */
+    double factor;            /* with / plain; that of neighbors */
     double factor_low, factor_high;
 };
 

@@ -13,8 +13,8 @@
 #define AS_PEAK_REASONS(X)                                                                         \
     X(NO_BF16, "the processor has no AVX512_BF16")                                                 \
     X(CAPPED_BF16, "instruction sets are capped below AVX512_BF16")                                \
-    X(NO_I8, "the processor has no products of bytes that are known here")                         \
-    X(NO_CACHE, "the machine has no cache of this level, or does not tell its size")               \
+    X(NO_I8, "the CPU has no int8 dot-product instructions known here")                            \
+    X(NO_CACHE, "the machine has no cache of this level, or does not report its size")             \
     X(NO_MEMORY, "too little memory is left to leave the caches")                                  \
     X(NO_KERNEL, "no loop for this is known here")                                                 \
     X(INTERRUPTED, "the measurement was interrupted")

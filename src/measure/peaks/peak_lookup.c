@@ -116,7 +116,7 @@ void as_peaks_from_rates(struct as_peaks *out, const struct as_peak_rates *rates
     }
 }
 
-/* Between the neighbours of `threads`; a reason instead of a rate at either makes it NaN. */
+/* Between the neighbors of `threads`; a reason instead of a rate at either makes it NaN. */
 static double at_threads(const struct as_peaks *p, const struct as_peak *row, unsigned threads)
 {
     unsigned i = 0;

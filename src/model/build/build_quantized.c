@@ -21,7 +21,7 @@ static bool check_dtypes(struct as_builder *b, const char *name, unsigned narrow
     for (size_t i = 0; i < sizeof narrows; i++)
         known = known || narrows[i] == narrow;
     if (!known)
-        as_build_fail(b, ASSAY_ERR_USAGE, "'%.60s' cannot quantise to %s", name,
+        as_build_fail(b, ASSAY_ERR_USAGE, "'%.60s' cannot quantize to %s", name,
                       as_dtype_name(narrow));
     else if (scale != AS_DTYPE_F32 && scale != AS_DTYPE_F16 && scale != AS_DTYPE_BF16)
         as_build_fail(b, ASSAY_ERR_USAGE, "'%.60s' needs a scale of f32, f16 or bf16, not %s", name,

@@ -349,7 +349,7 @@ void as_build_output(struct as_builder *b, uint32_t value, const char *name)
     if (!as_build_ok(b))
         return;
     if (value >= b->model->n_values) {
-        as_build_fail(b, ASSAY_ERR_USAGE, "an output is given that is no tensor");
+        as_build_fail(b, ASSAY_ERR_USAGE, "an output is given that is not a tensor");
         return;
     }
     v = &b->model->values[value];

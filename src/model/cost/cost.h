@@ -7,7 +7,7 @@
 
 #define AS_COST_CONVENTION                                                                         \
     "1 MAC = 2 FLOPs; FLOPs = 2 x MACs + elementwise + transcendental; MACs are those of "         \
-    "convolutions and matrix products only"
+    "convolutions and GEMM calls only"
 
 /* Counts of one execution. Sums that pass 2^64 stay at UINT64_MAX and are a finding. */
 struct as_cost {

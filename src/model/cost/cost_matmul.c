@@ -103,7 +103,7 @@ void as_cost_matmul_integer_float(struct as_cost_ctx *ctx)
     as_cost_bias(ctx, 6, n);
 }
 
-/* A of floats is quantised first; B, its scale, its zero point, bias */
+/* A of floats is quantized first; B, its scale, its zero point, bias */
 void as_cost_dynamic_matmul(struct as_cost_ctx *ctx)
 {
     uint64_t n = product_of(ctx, 0, 1, false);
@@ -233,10 +233,10 @@ static void expert_activation(struct as_cost_ctx *ctx, uint64_t n, bool gated)
 /* Every token goes through k experts of two or three matrices, chosen by a softmax over all. */
 void as_cost_moe(struct as_cost_ctx *ctx)
 {
-    bool quantised = ctx->node->op == AS_OP_MS_QMoE;
-    size_t step = quantised ? 3 : 2;
+    bool quantized = ctx->node->op == AS_OP_MS_QMoE;
+    size_t step = quantized ? 3 : 2;
     int64_t k = as_node_int(ctx->node, "k", 1);
-    int64_t bits = quantised ? as_node_int(ctx->node, "expert_weight_bits", 4) : 8;
+    int64_t bits = quantized ? as_node_int(ctx->node, "expert_weight_bits", 4) : 8;
     uint64_t each = 0, used, tokens, packed = bits == 4 ? 2 : 1;
     struct as_dims dims;
 

@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "model/cost/cost_rules.h"
 
-/* From 2^d neighbours: as many multiplications and one addition less; cubic: 4^d. */
+/* From 2^d neighbors: as many multiplications and one addition less; cubic: 4^d. */
 static uint64_t blend(unsigned dims, bool cubic)
 {
     return (uint64_t)2 * ((uint64_t)1 << (cubic ? 2 * dims : dims)) - 1;

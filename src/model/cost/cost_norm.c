@@ -1,4 +1,4 @@
-/* model/cost/cost_norm.c - counts of softmax, normalisations, pools and losses.
+/* model/cost/cost_norm.c - counts of softmax, normalizations, pools and losses.
  * The figures are those of the plain formulas, each operation written down once. */
 #include "model/cost/cost_rules.h"
 
@@ -71,15 +71,15 @@ void as_cost_hardmax(struct as_cost_ctx *ctx)
 
 /* Mean: n + 1 a row; subtract n; variance: square n, sum n, divide 1; add epsilon 1, square root 1,
  * reciprocal 1; multiply n; scale n; shift n. Without the mean: no first two. */
-void as_cost_norm_of(struct as_cost_ctx *ctx, uint64_t n, uint64_t rows, bool centred, bool scaled,
+void as_cost_norm_of(struct as_cost_ctx *ctx, uint64_t n, uint64_t rows, bool centered, bool scaled,
                      bool shifted)
 {
-    unsigned each = 3U + (centred ? 2U : 0U) + (scaled ? 1U : 0U) + (shifted ? 1U : 0U);
+    unsigned each = 3U + (centered ? 2U : 0U) + (scaled ? 1U : 0U) + (shifted ? 1U : 0U);
 
     as_count_each(&ctx->forward->elementwise, n, each);
-    as_count_each(&ctx->forward->elementwise, rows, centred ? 4 : 3);
+    as_count_each(&ctx->forward->elementwise, rows, centered ? 4 : 3);
     as_count(&ctx->forward->transcendental, rows);
-    as_count_each(&ctx->backward->elementwise, n, centred ? 9 : 7);
+    as_count_each(&ctx->backward->elementwise, n, centered ? 9 : 7);
 }
 
 void as_cost_batch_norm(struct as_cost_ctx *ctx)
@@ -98,7 +98,7 @@ void as_cost_batch_norm(struct as_cost_ctx *ctx)
     as_count_each(&ctx->backward->elementwise, n, 9);
 }
 
-static void norm_from_axis(struct as_cost_ctx *ctx, bool centred, size_t shift)
+static void norm_from_axis(struct as_cost_ctx *ctx, bool centered, size_t shift)
 {
     struct as_dims dims;
     int axis;
@@ -109,7 +109,7 @@ static void norm_from_axis(struct as_cost_ctx *ctx, bool centred, size_t shift)
     }
     axis = as_cost_axis(ctx, "axis", -1, dims.rank);
     if (axis >= 0)
-        as_cost_norm_of(ctx, as_cost_in(ctx, 0), as_cost_volume(&dims, 0, axis), centred,
+        as_cost_norm_of(ctx, as_cost_in(ctx, 0), as_cost_volume(&dims, 0, axis), centered,
                         as_cost_has(ctx, 1), shift && as_cost_has(ctx, shift));
 }
 
@@ -123,8 +123,8 @@ void as_cost_rms_norm(struct as_cost_ctx *ctx)
     norm_from_axis(ctx, false, 0);
 }
 
-/* input, skip, gamma[, beta], bias: the sum is normalised along the last axis. */
-static void skip_norm(struct as_cost_ctx *ctx, bool centred)
+/* input, skip, gamma[, beta], bias: the sum is normalized along the last axis. */
+static void skip_norm(struct as_cost_ctx *ctx, bool centered)
 {
     struct as_dims dims;
     uint64_t n = as_cost_in(ctx, 0);
@@ -134,9 +134,9 @@ static void skip_norm(struct as_cost_ctx *ctx, bool centred)
         return;
     }
     as_count(&ctx->forward->elementwise, n);
-    as_cost_bias(ctx, centred ? 4 : 3, n);
-    as_cost_norm_of(ctx, n, as_cost_volume(&dims, 0, dims.rank - 1), centred, true,
-                    centred && as_cost_has(ctx, 3));
+    as_cost_bias(ctx, centered ? 4 : 3, n);
+    as_cost_norm_of(ctx, n, as_cost_volume(&dims, 0, dims.rank - 1), centered, true,
+                    centered && as_cost_has(ctx, 3));
 }
 
 void as_cost_skip_norm(struct as_cost_ctx *ctx)
@@ -158,7 +158,7 @@ static uint64_t value_bytes(struct as_cost_ctx *ctx, const struct as_value *valu
     return bytes;
 }
 
-/* Words, positions and, when given, segments are looked up, summed and normalised. Reads a row of
+/* Words, positions and, when given, segments are looked up, summed and normalized. Reads a row of
  * each table for each token. */
 void as_cost_embed_norm(struct as_cost_ctx *ctx)
 {

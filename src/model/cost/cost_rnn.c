@@ -46,7 +46,7 @@ static void count_cells(struct as_cost_ctx *ctx, const struct cell *cell, const 
 /* X, W, R, B, lengths, h, c, P */
 static void onnx_cells(struct as_cost_ctx *ctx, const struct cell *cell)
 {
-    bool quantised = ctx->node->op == AS_OP_MS_DynamicQuantizeLSTM;
+    bool quantized = ctx->node->op == AS_OP_MS_DynamicQuantizeLSTM;
     uint64_t directions = as_cost_attr_is(ctx, "direction", "bidirectional") ? 2 : 1;
     int64_t hidden = as_node_int(ctx->node, "hidden_size", 0);
     struct steps s = {0};
@@ -58,7 +58,7 @@ static void onnx_cells(struct as_cost_ctx *ctx, const struct cell *cell)
         return;
     }
     if (hidden <= 0)
-        hidden = r.at[quantised ? 1 : 2];
+        hidden = r.at[quantized ? 1 : 2];
     s.steps = as_cost_volume(&x, 0, 2);
     s.input = as_cost_in(ctx, 1);
     s.state = as_cost_in(ctx, 2);

@@ -94,9 +94,9 @@ void as_cost_activation(struct as_cost_ctx *ctx, const char *name, size_t size, 
 void as_cost_fused(struct as_cost_ctx *ctx, uint64_t n);
 /* Softmax of `n` elements in `rows` rows. */
 void as_cost_softmax_of(struct as_cost_ctx *ctx, uint64_t n, uint64_t rows);
-/* Normalisation of n elements in rows; with the mean subtracted or not, scaled and shifted or not.
+/* Normalization of n elements in rows; with the mean subtracted or not, scaled and shifted or not.
  */
-void as_cost_norm_of(struct as_cost_ctx *ctx, uint64_t n, uint64_t rows, bool centred, bool scaled,
+void as_cost_norm_of(struct as_cost_ctx *ctx, uint64_t n, uint64_t rows, bool centered, bool scaled,
                      bool shifted);
 /* The index of the axis attribute made positive, `fallback` when absent; -1 and unknown outside. */
 int as_cost_axis(struct as_cost_ctx *ctx, const char *name, int64_t fallback, int rank);

@@ -123,7 +123,7 @@ static const struct as_cost_entry table[AS_OP_COUNT] = {
     /* recurrent */
     RULE(LSTM, lstm, BOTH), RULE(GRU, gru, BOTH), RULE(RNN, rnn, BOTH),
     INTEGER(MS_DynamicQuantizeLSTM, lstm),
-    /* normalisations, pools, losses */
+    /* normalizations, pools, losses */
     RULE(BatchNormalization, batch_norm, INPUTS), RULE(LayerNormalization, layer_norm, INPUTS),
     RULE(SimplifiedLayerNormalization, rms_norm, INPUTS),
     RULE(MS_SkipLayerNormalization, skip_norm, OUTPUT),
@@ -144,7 +144,7 @@ static const struct as_cost_entry table[AS_OP_COUNT] = {
     RULE(Resize, resize, NONE), RULE(Upsample, resize, NONE), RULE(GridSample, grid_sample, INPUTS),
     RULE(AffineGrid, affine_grid, NONE), RULE(RoiAlign, roi_align, NONE), RULE(DFT, dft, NONE),
     RULE(STFT, stft, NONE),
-    /* quantisation */
+    /* quantization */
     RULE(QuantizeLinear, quantize, NONE), RULE(MS_QuantizeLinear, quantize, NONE),
     RULE(DequantizeLinear, dequantize, NONE), RULE(MS_DequantizeLinear, dequantize, NONE),
     FLAT_IN(DynamicQuantizeLinear, 7, 0),

@@ -1,4 +1,4 @@
-/* model/graph/dtype.c - the kinds of numbers a tensor can hold, down to 4 bits and quantised
+/* model/graph/dtype.c - the kinds of numbers a tensor can hold, down to 4 bits and quantized
  * blocks. Sizes go by blocks: `block_elems` elements are stored in `block_bytes` bytes. */
 #include "model/graph/dtype.h"
 

@@ -1,4 +1,4 @@
-/* model/graph/dtype.h - the kinds of numbers a tensor can hold, down to 4 bits and quantised
+/* model/graph/dtype.h - the kinds of numbers a tensor can hold, down to 4 bits and quantized
  * blocks. Sizes go by blocks: `block_elems` elements are stored in `block_bytes` bytes. */
 #ifndef AS_MODEL_GRAPH_DTYPE_H
 #define AS_MODEL_GRAPH_DTYPE_H
@@ -14,7 +14,7 @@ enum as_dtype_class {
     AS_CLASS_BOOL,
     AS_CLASS_TEXT,
     AS_CLASS_COMPLEX,
-    AS_CLASS_BLOCK, /* quantised in blocks that carry their scales */
+    AS_CLASS_BLOCK, /* quantized in blocks that carry their scales */
     AS_CLASS_COUNT
 };
 

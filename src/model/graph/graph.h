@@ -42,7 +42,7 @@ struct as_value {
     bool is_output;          /* of its graph */
     bool varies; /* of a body: its type, or how often it is made, is not the same in every round */
     const char *const *symbols; /* of an input: the symbol of each dimension or NULL; NULL: none */
-    /* Of a quantised tensor in TensorFlow Lite or GGUF, where the format keeps it with the tensor:
+    /* Of a quantized tensor in TensorFlow Lite or GGUF, where the format keeps it with the tensor:
      */
     uint32_t n_scales;
     const struct as_quant *quant; /* in TensorFlow Lite, where it fits the tensor; else NULL */

@@ -19,7 +19,7 @@ static int check_values(const struct linking *l, const struct as_graph *graph,
 {
     for (uint32_t i = 0; i < n; i++)
         if (at[i] != AS_NONE && at[i] >= l->model->n_values)
-            return as_fail(l->err, ASSAY_ERR_FORMAT, "node '%.80s' has %s %u that is no tensor",
+            return as_fail(l->err, ASSAY_ERR_FORMAT, "node '%.80s' has %s %u that is not a tensor",
                            node ? as_node_label(graph, node) : graph->name, what, i);
     return ASSAY_OK;
 }

@@ -38,7 +38,7 @@
     X(Where) X(Xor) X(Affine) X(Crop) X(ImageScaler) X(ParametricSoftplus) X(ScaledTanh) \
     X(SimplifiedLayerNormalization)
 
-/* com.microsoft: what the optimisers of ONNX Runtime write. */
+/* com.microsoft: what the optimizers of ONNX Runtime write. */
 #define AS_OPS_MICROSOFT(X) \
     X(Attention) X(BiasGelu) X(BiasSplitGelu) X(BiasSoftmax) X(ConvTransposeWithDynamicPads) \
     X(DecoderMaskedMultiHeadAttention) X(DequantizeLinear) X(DynamicQuantizeLSTM) \

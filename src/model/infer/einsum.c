@@ -32,7 +32,7 @@ static int read_term(struct as_infer *ctx, const char *at, size_t size, struct t
             term->dots = term->n;
             i += 2;
         } else if (!is_letter(at[i])) {
-            return as_conflict(ctx, "byte %zu of a term of the equation is no letter", i);
+            return as_conflict(ctx, "byte %zu of a term of the equation is not a letter", i);
         } else if (term->n == AS_MAX_RANK) {
             return as_conflict(ctx, "a term of the equation has more than %d letters", AS_MAX_RANK);
         } else {

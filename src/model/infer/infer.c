@@ -59,7 +59,7 @@ static int compare_declared(struct inferring *in, const struct as_value *value)
     in->n_conflicts++;
     as_model_find(
         ctx->model, AS_FINDING_CONFLICT, as_node_label(ctx->graph, ctx->node), ctx->node->op_name,
-        "the file says that '%.60s' is %s %s, but the node makes %s %s of it", value->name,
+        "the file declares '%.60s' as %s %s, but the node produces %s %s", value->name,
         as_dtype_name(value->declared.dtype), said, as_dtype_name(value->type.dtype), found);
     return ASSAY_OK;
 }

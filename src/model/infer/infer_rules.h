@@ -22,7 +22,7 @@ struct as_op_rule {
     X(make)      /* Constant, ConstantOfShape, Range, Shape, Size, Random*, windows */             \
     X(matmul)    /* MatMul, Gemm, Einsum, Det */                                                   \
     X(conv)      /* convolutions and pools */                                                      \
-    X(norm)      /* normalisations, losses */                                                      \
+    X(norm)      /* normalizations, losses */                                                      \
     X(image)     /* Resize, GridSample, RoiAlign, DepthToSpace */                                  \
     X(rnn)       /* LSTM, GRU, RNN */                                                              \
     X(quant)     /* QuantizeLinear and the integer operators */                                    \

@@ -68,7 +68,8 @@ int as_window_kernel(struct as_infer *ctx, struct as_window *w, int i, int64_t s
     if (size <= 0)
         return as_conflict(ctx, "the kernel is %lld long on spatial axis %d", (long long)size, i);
     if (w->kernel[i] != AS_DIM_UNKNOWN && w->kernel[i] != size)
-        return as_conflict(ctx, "kernel_shape says %lld on spatial axis %d, the weights %lld",
+        return as_conflict(ctx,
+                           "kernel_shape is %lld on spatial axis %d, but the weights have %lld",
                            (long long)w->kernel[i], i, (long long)size);
     w->kernel[i] = size <= ATTR_MAX ? size : AS_DIM_UNKNOWN;
     return ASSAY_OK;

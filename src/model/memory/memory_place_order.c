@@ -10,7 +10,7 @@ enum { N_FINE = 16, N_LISTS = 64 * N_FINE, N_WORDS = N_LISTS / 64 };
 
 struct piece {
     uint64_t at, size;
-    uint32_t before, after; /* neighbours in the arena */
+    uint32_t before, after; /* neighbors in the arena */
     uint32_t prev, next;    /* in its list, while free */
     bool is_free;
 };

@@ -1,4 +1,4 @@
-/* model/weights/dequant.c - the numbers behind quantised blocks, as f32.
+/* model/weights/dequant.c - the numbers behind quantized blocks, as f32.
  * Element i of a block is written as one expression of i, for each kind of block. */
 #include "model/weights/weight_stats.h"
 

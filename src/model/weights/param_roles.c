@@ -187,7 +187,7 @@ static bool is_table_name(const char *name)
     return false;
 }
 
-static enum as_role role_by_type(const struct as_value *value, bool dequantised)
+static enum as_role role_by_type(const struct as_value *value, bool dequantized)
 {
     unsigned dtype = value->type.dtype;
     uint64_t n = 0;
@@ -201,7 +201,7 @@ static enum as_role role_by_type(const struct as_value *value, bool dequantised)
     if (dtype == AS_DTYPE_STRING)
         return AS_ROLE_CONSTANT;
     if (as_dtype_is_integer(dtype))
-        return (dequantised || value->n_scales > 0) && n > 1 ? AS_ROLE_PARAMETER : AS_ROLE_INDEX;
+        return (dequantized || value->n_scales > 0) && n > 1 ? AS_ROLE_PARAMETER : AS_ROLE_INDEX;
     if (n <= 1)
         return AS_ROLE_CONSTANT;
     if (is_table_name(value->name))
@@ -263,11 +263,11 @@ enum as_role as_role_in(const struct as_model *model, const struct as_graph *gra
             return AS_ROLE_BUFFER;
         if (dtype == AS_DTYPE_BOOL)
             return AS_ROLE_MASK;
-        if (as_dtype_is_integer(dtype) && as_dtype_bits(dtype) > 8 && !behind->dequantised)
+        if (as_dtype_is_integer(dtype) && as_dtype_bits(dtype) > 8 && !behind->dequantized)
             return AS_ROLE_INDEX;
         return AS_ROLE_PARAMETER;
     default:
-        return role_by_type(value, behind->dequantised);
+        return role_by_type(value, behind->dequantized);
     }
 }
 

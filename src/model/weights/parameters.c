@@ -123,7 +123,7 @@ static void scan_graph(const struct as_model *model, const struct as_graph *grap
             struct as_behind *out = &behind[node->outputs[0]];
 
             *out = behind[node->inputs[0]];
-            out->dequantised |= is_scaling_back(model, node);
+            out->dequantized |= is_scaling_back(model, node);
         }
         for (uint32_t k = 0; k < node->n_attrs; k++)
             if (node->attrs[k].kind == AS_ATTR_GRAPH && node->attrs[k].graph)

@@ -8,7 +8,7 @@
 #define AS_ROLES(X)                                                                                \
     X(PARAMETER, "parameter") /* looks trained: weights, biases, scales, embeddings */             \
     X(BUFFER, "buffer") /* kept but not trained: running mean and variance, tables of sines */     \
-    X(QUANT, "quantisation") /* scales and zero points */                                          \
+    X(QUANT, "quantization") /* scales and zero points */                                          \
     X(INDEX, "index")        /* shapes, axes, positions: integers that steer */                    \
     X(MASK, "mask")          /* true/false, or zeros and minus infinities */                       \
     X(CONSTANT, "constant")  /* single numbers and what else is no parameter */                    \
@@ -53,7 +53,7 @@ struct as_params {
     uint64_t tied_elems;           /* stored again under another name */
     bool ties_cut;                 /* too many tensors look alike: not all were compared */
     uint64_t shared_uses;          /* parameters that several nodes use */
-    double compression; /* bytes as fp32 / bytes as stored, of the parameters; quantisation
+    double compression; /* bytes as fp32 / bytes as stored, of the parameters; quantization
                            scales count as stored bytes; NaN: there are none */
     struct as_arena arena;
 };
@@ -74,7 +74,7 @@ uint32_t as_constant_behind(const struct as_model *model, uint32_t value);
 /* The constant behind a value and what lies between. */
 struct as_behind {
     uint32_t value; /* or AS_NONE */
-    bool dequantised;
+    bool dequantized;
 };
 
 /* as_constant_behind() for all values at once; `behind` has model->n_values entries. */

@@ -1,5 +1,5 @@
 /* model/zoo/zoo_cnn.c - networks for images, with the names torchvision gives their parameters.
- * Normalisation stays a node of its own, as trained. */
+ * Normalization stays a node of its own, as trained. */
 #include <stdio.h>
 
 #include "base/units.h"

@@ -26,7 +26,7 @@ struct series {
     uint64_t last_bytes;
     uint64_t from_ns;       /* when `last_bytes` was read */
     bool follows;           /* the snapshot before this one knew it */
-    double area, passed_ns; /* of the trapezoids between neighbours */
+    double area, passed_ns; /* of the trapezoids between neighbors */
 };
 
 struct assay_memory_tracker {

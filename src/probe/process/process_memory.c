@@ -19,7 +19,7 @@ static struct as_fact kib_field(const char *text, const char *key, const char *w
 
 void as_process_memory_read(struct as_process_memory *out, const char *root)
 {
-    static const char why[] = "/proc/self/status does not tell";
+    static const char why[] = "/proc/self/status does not report it";
     char text[4096];
 
     (void)as_root_read(root, "/proc/self/status", text, sizeof text); /* "" when it cannot */
@@ -102,7 +102,7 @@ static void heed_address_limit(struct as_fact *left, const char *root)
     char text[4096];
 
     (void)as_root_read(root, "/proc/self/status", text, sizeof text);
-    size = kib_field(text, "VmSize", "/proc/self/status does not tell");
+    size = kib_field(text, "VmSize", "/proc/self/status does not report it");
     if (!size.why && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         lower(left, (double)limit.rlim_cur - (double)size.value);
 }
@@ -110,7 +110,7 @@ static void heed_address_limit(struct as_fact *left, const char *root)
 void as_memory_headroom_read(struct as_memory_headroom *out, const char *root,
                              const struct as_container *container)
 {
-    static const char why[] = "/proc/meminfo does not tell";
+    static const char why[] = "/proc/meminfo does not report it";
     struct as_fact swap_free;
     char text[4096];
 

@@ -92,7 +92,7 @@ static struct as_fact count_field(const char *text, const char *key, const char 
 
 void as_process_status_parse(struct as_process_status *out, const char *text)
 {
-    static const char why[] = "the status of the process does not tell";
+    static const char why[] = "the status of the process does not report it";
     struct as_fact kib = count_field(text, "VmHWM", why);
     uint64_t bytes;
 

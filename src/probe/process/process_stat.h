@@ -22,7 +22,7 @@ struct as_process_stat {
     uint64_t n_threads;
     uint64_t start_ticks; /* since boot: with its pid it names a process for good */
     uint64_t rss_pages;
-    uint64_t block_wait_ticks; /* 0 when the kernel does not tell */
+    uint64_t block_wait_ticks; /* 0 when the kernel does not report it */
 };
 
 /* False when the line is not whole up to rss. `text` is NUL-terminated. */

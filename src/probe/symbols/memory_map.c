@@ -112,7 +112,7 @@ static size_t count_lines(const char *text)
     return n;
 }
 
-/* Neighbours are mostly of one file: they share its name. */
+/* Neighbors are mostly of one file: they share its name. */
 static const char *shared_path(const struct as_memory_map *map, struct as_arena *arena,
                                const char *path, size_t size)
 {

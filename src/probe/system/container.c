@@ -13,7 +13,7 @@
 #define NO_LIMIT_BYTES (UINT64_C(1) << 60)
 
 static const char no_groups[] = "this system has no control groups";
-static const char not_told[] = "the control group does not tell";
+static const char not_told[] = "the control group does not report it";
 
 struct group {
     const char *root;

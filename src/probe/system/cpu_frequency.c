@@ -20,7 +20,7 @@ static struct as_fact read_khz(const char *root, const char *file)
     (void)snprintf(path, sizeof path, CPU_FOLDER "/cpu0/cpufreq/%s", file);
     khz = as_root_u64(root, path, no_cpufreq);
     if (!khz.why && khz.value > UINT64_MAX / 1000)
-        return as_fact_none("the kernel's figure is no frequency");
+        return as_fact_none("the kernel's value is not a frequency");
     khz.value *= 1000;
     return khz;
 }

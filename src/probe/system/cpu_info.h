@@ -35,7 +35,7 @@ enum as_cpu_isa {
         AS_CPU_ISA_COUNT
 };
 
-/* Texts are "" when the kernel does not tell. */
+/* Texts are "" when the kernel does not report it. */
 struct as_cpu_info {
     char model[128], vendor[64];
     char family[24], model_number[24], stepping[24], microcode[24];

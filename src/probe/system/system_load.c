@@ -6,8 +6,8 @@
 #include "base/text/text.h"
 #include "probe/system/root_file.h"
 
-static const char no_loadavg[] = "/proc/loadavg does not tell";
-static const char no_stat[] = "/proc/stat does not tell";
+static const char no_loadavg[] = "/proc/loadavg does not report it";
+static const char no_stat[] = "/proc/stat does not report it";
 
 static struct as_fact_real real_word(const char **at)
 {

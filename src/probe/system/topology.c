@@ -1,5 +1,5 @@
 /* probe/system/topology.c - what this machine is: processors, caches, memory, limits, who sets its
- * speed. A pure reading: nothing is measured. What the system does not tell carries a reason. */
+ * speed. A pure reading: nothing is measured. What the system does not report carries a reason. */
 #include "probe/system/topology.h"
 
 #include <hwloc.h>
@@ -56,13 +56,13 @@ static void take_caches(struct as_topology *t, hwloc_topology_t from)
             .size_bytes = obj->attr->cache.size,
             .line_bytes = obj->attr->cache.linesize
                               ? as_fact_of(obj->attr->cache.linesize)
-                              : as_fact_none("the system does not tell the line's size"),
+                              : as_fact_none("the system does not report the line's size"),
             .n = (unsigned)n,
             .shared_by = sharing > 0 ? (unsigned)sharing : 1,
         };
     }
     if (t->n_caches == 0)
-        t->caches_why = "the system tells nothing of its caches";
+        t->caches_why = "the system does not report its caches";
 }
 
 static unsigned count_of(hwloc_topology_t from, hwloc_obj_type_t type)
@@ -96,7 +96,7 @@ static int take_hwloc(struct as_topology *t, const char *synthetic, struct assay
                                                                     : t->n_threads;
     t->smt = hwloc_get_nbobjs_by_type(from, HWLOC_OBJ_CORE) > 0
                  ? as_fact_of((t->n_threads + t->n_cores - 1) / t->n_cores)
-                 : as_fact_none("the system does not tell cores from hardware threads");
+                 : as_fact_none("the system does not distinguish cores from hardware threads");
     take_caches(t, from);
 out:
     hwloc_topology_destroy(from);
@@ -121,7 +121,7 @@ static void take_memory(struct as_topology *t, const char *root)
     char text[4096];
     uint64_t kib;
 
-    t->memory_bytes = as_fact_none("/proc/meminfo does not tell");
+    t->memory_bytes = as_fact_none("/proc/meminfo does not report it");
     if (as_root_read(root, "/proc/meminfo", text, sizeof text) &&
         as_text_field_u64(text, "MemTotal", &kib) && kib < UINT64_MAX / 1024)
         t->memory_bytes = as_fact_of(kib * 1024);

@@ -1,5 +1,5 @@
 /* probe/system/topology.h - what this machine is: processors, caches, memory, limits, who sets its
- * speed. A pure reading: nothing is measured. What the system does not tell carries a reason. */
+ * speed. A pure reading: nothing is measured. What the system does not report carries a reason. */
 #ifndef AS_PROBE_SYSTEM_TOPOLOGY_H
 #define AS_PROBE_SYSTEM_TOPOLOGY_H
 

@@ -52,7 +52,7 @@ static double linear_at(const struct as_sorted *s, double p)
 
     if (i >= s->n - 1)
         return as_sorted_at(s, s->n - 1);
-    /* From the nearer neighbour, so that the result never falls outside the two. */
+    /* From the nearer neighbor, so that the result never falls outside the two. */
     if (part < 0.5)
         return as_sorted_at(s, i) + as_sorted_gap(s, i, i + 1) * part;
     return as_sorted_at(s, i + 1) - as_sorted_gap(s, i, i + 1) * (1 - part);

@@ -11,7 +11,7 @@
 
 enum as_quantile_method {
     AS_QUANTILE_NEAREST_RANK, /* the sample at ceil(p/100 * n), counted from 1, at least 1 */
-    AS_QUANTILE_LINEAR,       /* between the neighbours of rank p/100 * (n - 1), counted from 0 */
+    AS_QUANTILE_LINEAR,       /* between the neighbors of rank p/100 * (n - 1), counted from 0 */
     AS_QUANTILE_COUNT
 };
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define SMALL 64 /* below this, counting digits costs more than moving neighbours */
+#define SMALL 64 /* below this, counting digits costs more than moving neighbors */
 
 /* Six bits, so that a pass writes to no more pages than a first-level TLB knows: with eight, a pass
  * over 5 million keys took about twice as long, with eleven three times. */

@@ -1,5 +1,5 @@
 /* stats/inference/series_interval.c - how well samples taken one after the other pin down their
- * median. Noise of a machine comes in bursts: neighbours are alike, and count as fewer than they
+ * median. Noise of a machine comes in bursts: neighbors are alike, and count as fewer than they
  * are. */
 #include "stats/inference/interval.h"
 
@@ -42,7 +42,7 @@ static double spread_of(const struct series *s)
 }
 
 /* From one sample to the next: exact for noise that forgets at a constant rate. */
-static double inflation_by_neighbours(const struct series *s)
+static double inflation_by_neighbors(const struct series *s)
 {
     double sum = 0, r;
 
@@ -83,7 +83,7 @@ static double inflation_of(const struct series *s)
         by_blocks[n] = inflation_by_blocks(s, size);
         most = fmax(most, by_blocks[n++]);
     }
-    most = fmax(most, inflation_by_neighbours(s));
+    most = fmax(most, inflation_by_neighbors(s));
     if (n > GROWTH_LEVELS) {
         double last = fmax(by_blocks[n - 1], 1);
 

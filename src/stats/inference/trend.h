@@ -1,5 +1,5 @@
 /* stats/inference/trend.h - whether a series rises or falls, and how steeply, without being fooled
- * by spikes. Values are in order of time; neighbours that depend on each other make the p-value too
+ * by spikes. Values are in order of time; neighbors that depend on each other make the p-value too
  * small. */
 #ifndef AS_STATS_INFERENCE_TREND_H
 #define AS_STATS_INFERENCE_TREND_H

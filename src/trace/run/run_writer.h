@@ -1,5 +1,5 @@
 /* trace/run/run_writer.h - appends whole blocks to a run file, or leaves it as it was.
- * Allocates nothing, so it may be used where malloc may not. The caller serialises calls. */
+ * Allocates nothing, so it may be used where malloc may not. The caller serializes calls. */
 #ifndef AS_TRACE_RUN_RUN_WRITER_H
 #define AS_TRACE_RUN_RUN_WRITER_H
 

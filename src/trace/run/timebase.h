@@ -22,7 +22,7 @@ struct as_timebase {
     double rate;
     uint64_t origin_ns; /* CLOCK_MONOTONIC at the start */
     uint64_t real_ns;   /* CLOCK_REALTIME at the start */
-    bool known;         /* false: the anchors do not tell how long a tick is */
+    bool known;         /* false: the anchors do not show how long a tick is */
 };
 
 /* Takes `n` anchors in any order and reorders them in place. `ticks_are_ns` for the system's clock.

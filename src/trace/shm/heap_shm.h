@@ -173,10 +173,10 @@ struct as_heap_shm {
 #define AS_HEAP_ARENA_AT       (AS_HEAP_STACKS_AT + AS_HEAP_STACKS * 320)
 #define AS_HEAP_THREAD_PAGES   3u
 
-_Static_assert(sizeof(struct as_heap_cell) == 16, "as the table says");
+_Static_assert(sizeof(struct as_heap_cell) == 16, "as in the table");
 _Static_assert(sizeof(struct as_heap_counter) == 64, "one cache line");
-_Static_assert(sizeof(struct as_heap_layer_entry) == 168, "as the table says");
-_Static_assert(sizeof(struct as_heap_stack_entry) == 320, "as the table says");
+_Static_assert(sizeof(struct as_heap_layer_entry) == 168, "as in the table");
+_Static_assert(sizeof(struct as_heap_stack_entry) == 320, "as in the table");
 _Static_assert(offsetof(struct as_heap_thread, cache) == AS_HEAP_PAGE, "a page of its own");
 _Static_assert(sizeof(struct as_heap_thread) == (size_t)AS_HEAP_THREAD_PAGES * AS_HEAP_PAGE,
                "fits");

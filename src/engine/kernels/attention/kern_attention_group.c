@@ -207,7 +207,7 @@ static int read_lengths(struct as_kernel_ctx *k, struct group *g)
     g->length =
         as_has_out(k, 1) && k->out[1]->rank == 4 ? k->out[1]->dims[2] : g->past_length + g->q.rows;
     if (last && (!as_dtype_is_integer(last->dtype) || last->n != (uint64_t)batch))
-        return as_kernel_fail(k, "seqlens_k is no list of %lld numbers", (long long)batch);
+        return as_kernel_fail(k, "seqlens_k is not a list of %lld numbers", (long long)batch);
     g->past = as_kernel_work(k, 2 * (uint64_t)batch, sizeof *g->past);
     if (!g->past)
         return ASSAY_ERR_NOMEM;

@@ -1,4 +1,4 @@
-/* engine/kernels/contrib/kern_contrib_norm.c - the normalisations of com.microsoft that add
+/* engine/kernels/contrib/kern_contrib_norm.c - the normalizations of com.microsoft that add
  * something first: a skip connection, embeddings, a bias. */
 #include <math.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static int table_of(struct as_kernel_ctx *k, size_t i, int64_t width, struct tab
     if (!in)
         return ASSAY_OK;
     if (in->dtype != AS_DTYPE_F32 || in->rank != 2 || in->dims[1] != width)
-        return as_kernel_fail(k, "input %zu is no table of rows of %lld", i, (long long)width);
+        return as_kernel_fail(k, "input %zu is not a table of rows of %lld", i, (long long)width);
     *table = (struct table){in->data, in->dims[0]};
     return ASSAY_OK;
 }
@@ -305,7 +305,7 @@ int as_ms_group_norm(struct as_kernel_ctx *k)
 
     if (!x || x->dtype != AS_DTYPE_F32 || x->rank < 3 || !as_has_out(k, 0) ||
         k->out[0]->n != x->n || k->out[0]->dtype != AS_DTYPE_F32)
-        return as_kernel_cannot(k, "an input that is no f32 image");
+        return as_kernel_cannot(k, "an input that is not an f32 image");
     v.channels = x->dims[v.last ? x->rank - 1 : 1];
     if (v.groups < 1 || v.channels % v.groups != 0 || !as_has_in(k, 1) || !as_has_in(k, 2) ||
         !floats(k, 1, (uint64_t)v.channels, &v.gamma) ||

@@ -1,4 +1,4 @@
-/* engine/kernels/contrib/kern_contrib_quant.c - the quantised operators of com.microsoft.
+/* engine/kernels/contrib/kern_contrib_quant.c - the quantized operators of com.microsoft.
  * Of one byte in and one out a table of 256 answers is all there is; the rest is sums and products.
  */
 #include <string.h>
@@ -348,7 +348,7 @@ static int turned(struct as_kernel_ctx *k, const struct as_val *x, bool turn, st
 
     *out = *x;
     if (rc == ASSAY_OK && x->rank != 2)
-        rc = as_kernel_fail(k, "a factor of rank %d is no matrix", x->rank);
+        rc = as_kernel_fail(k, "a factor of rank %d is not a matrix", x->rank);
     if (rc < 0 || !turn)
         return rc;
     to = as_kernel_work(k, x->n, 1);
@@ -415,7 +415,7 @@ static float *weights_of(struct as_kernel_ctx *k, size_t in, size_t scale)
     float *out;
 
     if (w->rank != 3 || as_check_byte(k, w) < 0 || !s || s->n == 0 || w->n == 0) {
-        (void)as_kernel_fail(k, "input %zu is not quantised weights with their scales", in);
+        (void)as_kernel_fail(k, "input %zu is not quantized weights with their scales", in);
         return NULL;
     }
     columns = (uint64_t)w->dims[2];

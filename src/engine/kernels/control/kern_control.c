@@ -72,7 +72,7 @@ static int run_if(struct as_kernel_ctx *k)
 static int map_length(struct as_kernel_ctx *k, int32_t *n)
 {
     if (!as_has_in(k, 0) || k->in[0]->kind != AS_VALUE_SEQUENCE)
-        return as_kernel_fail(k, "its first input is no sequence");
+        return as_kernel_fail(k, "its first input is not a sequence");
     *n = k->in[0]->n_elems;
     for (size_t i = 0; i < k->n_in; i++) {
         if (!k->in[i])

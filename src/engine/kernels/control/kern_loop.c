@@ -161,7 +161,7 @@ static int end_loop(struct as_kernel_ctx *k, struct loop *l)
         if (l->rounds == 0 || !first)
             rc = empty_scan(k, l, s);
         else if (first->kind != AS_VALUE_TENSOR)
-            rc = as_kernel_fail(k, "scan output %zu is no tensor", s);
+            rc = as_kernel_fail(k, "scan output %zu is not a tensor", s);
         else
             rc = as_list_join(k, l->n_carried + s, first, l->rounds, 0, true);
     }

@@ -46,7 +46,7 @@ static int open_scan(struct as_kernel_ctx *k, struct scan *s)
     s->n_outs = s->body->n_outputs - s->n_state;
     for (size_t i = s->first; i < k->n_in; i++)
         if (!k->in[i] || k->in[i]->kind != AS_VALUE_TENSOR)
-            return as_kernel_fail(k, "input %zu is no tensor", i);
+            return as_kernel_fail(k, "input %zu is not a tensor", i);
     s->states = as_control_vals(k, s->n_state);
     s->slices = as_control_vals(k, s->n_scan);
     s->outs = as_control_vals(k, s->body->n_outputs);
@@ -268,7 +268,7 @@ static int run_batched(struct as_kernel_ctx *k, struct scan *s)
         rc = batch_one(k, s, b);
     for (size_t i = 0; i < k->n_out && rc == ASSAY_OK; i++) {
         if (k->out[i] && !k->out[i]->present)
-            return as_kernel_fail(k, "an empty batch or sequence tells no shape");
+            return as_kernel_fail(k, "an empty batch or sequence leaves the shape unknown");
         if (k->out[i])
             rc = as_move_own_texts(k, k->out[i]);
     }

@@ -51,7 +51,7 @@ int as_list_add(struct as_kernel_ctx *k, size_t i, const struct as_val *elem)
 static int need_sequence(struct as_kernel_ctx *k)
 {
     if (!as_has_in(k, 0) || k->in[0]->kind != AS_VALUE_SEQUENCE)
-        return as_kernel_fail(k, "its first input is no sequence");
+        return as_kernel_fail(k, "its first input is not a sequence");
     return ASSAY_OK;
 }
 
@@ -211,7 +211,7 @@ static int split_to_sequence(struct as_kernel_ctx *k)
     if (!split)
         return split_evenly(k, &p, 1);
     if (!as_dtype_is_integer(split->dtype))
-        return as_kernel_fail(k, "its parts are no integers");
+        return as_kernel_fail(k, "its parts are not integers");
     if (split->rank == 0)
         return split_evenly(k, &p, as_val_i64(split, 0));
     rc = as_list_begin(k, 0, AS_VALUE_SEQUENCE, split->n);

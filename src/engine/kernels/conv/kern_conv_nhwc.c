@@ -102,7 +102,7 @@ static int by_products(struct as_kernel_ctx *k, const struct as_conv_last *v)
 
 /* ---- depthwise ---- */
 
-/* Weights turned to [n_kernel][group * m], so that channels are neighbours everywhere. */
+/* Weights turned to [n_kernel][group * m], so that channels are neighbors everywhere. */
 struct deep {
     const struct as_conv_last *v;
     const float *w;

@@ -180,7 +180,7 @@ int as_gemm_run(struct as_kernel_ctx *k, const struct as_gemm *g)
     struct round r = {.g = g};
 
     if (!loops)
-        return as_kernel_cannot(k, "products of %s", as_dtype_name(g->dtype));
+        return as_kernel_cannot(k, "GEMM of %s", as_dtype_name(g->dtype));
     if (!as_dtype_is_float(g->dtype) && !(g->alpha > -1e9 && g->alpha < 1e9))
         return as_kernel_fail(k, "whole numbers times %g", g->alpha);
     if (g->m == 0 || g->n == 0 || g->batch == 0)

@@ -22,7 +22,7 @@ struct as_gemm_scratch {
     uint64_t bytes;
 };
 
-/* C = alpha * A * B, or C += when `add`. Strides are in elements; columns of C are neighbours. */
+/* C = alpha * A * B, or C += when `add`. Strides are in elements; columns of C are neighbors. */
 struct as_gemm {
     unsigned dtype; /* f32, f64, or an integer of 4 or 8 bytes, which wraps */
     uint64_t m, n, k;

@@ -122,7 +122,7 @@ static inline __attribute__((always_inline)) T NAME(dot)(const T *a, const T *b,
     return sum;
 }
 
-/* Columns [from, to) of a product of few rows whose factors both have k as neighbours. */
+/* Columns [from, to) of a product of few rows whose factors both have k as neighbors. */
 AS_VECTOR(static, NAME(dots), (const struct as_gemm *g, uint64_t from, uint64_t to), (g, from, to))
 {
     const T *a = g->a, *b = g->b;
@@ -138,7 +138,7 @@ AS_VECTOR(static, NAME(dots), (const struct as_gemm *g, uint64_t from, uint64_t 
         }
 }
 
-/* Columns [from, to) of a product of few rows where the columns of B are neighbours. */
+/* Columns [from, to) of a product of few rows where the columns of B are neighbors. */
 AS_VECTOR(static, NAME(sweep), (const struct as_gemm *g, uint64_t from, uint64_t to), (g, from, to))
 {
     for (uint64_t i = 0; i < g->m; i++) {

@@ -76,7 +76,7 @@ static int check_square(struct as_kernel_ctx *k, int64_t *n)
     const struct as_val *x = as_has_in(k, 0) ? k->in[0] : NULL;
 
     if (!x || !as_has_out(k, 0) || x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2])
-        return as_kernel_fail(k, "the input is no square matrix");
+        return as_kernel_fail(k, "the input is not a square matrix");
     *n = x->dims[x->rank - 1];
     return ASSAY_OK;
 }

@@ -262,7 +262,7 @@ int as_kernel_gemm(struct as_kernel_ctx *k)
     p.turn_a.matrix = as_node_int(k->node, "transA", 0) != 0;
     p.turn_b.matrix = as_node_int(k->node, "transB", 0) != 0;
     if (p.a->rank != 2 || p.b->rank != 2 || p.out->rank != 2)
-        return as_kernel_fail(k, "an input is no matrix");
+        return as_kernel_fail(k, "an input is not a matrix");
     if (p.out->dims[0] != p.a->dims[p.turn_a.matrix] ||
         p.out->dims[1] != p.b->dims[!p.turn_b.matrix])
         return as_kernel_fail(k, "there is no room for the product");

@@ -178,7 +178,7 @@ int as_kern_affine_grid(struct as_kernel_ctx *k)
 
     if (n < 2 || n > 3 || theta->rank != 3 || theta->dims[1] != n || theta->dims[2] != n + 1 ||
         theta->dims[0] != out->dims[0] || out->dims[out->rank - 1] != n)
-        return as_kernel_fail(k, "theta is no matrix for each of the batch");
+        return as_kernel_fail(k, "theta is not one matrix per batch entry");
     for (uint64_t i = 0; i < out->n; i++) {
         uint64_t row = (uint64_t)((at[0] * n + at[out->rank - 1]) * (n + 1));
         double sum = as_val_f64(theta, row + (uint64_t)n);

@@ -67,7 +67,7 @@ static int from_text(struct as_kernel_ctx *k, const struct as_val *in, struct as
             continue;
         }
         if (!read_number(&texts[i], &x))
-            return as_kernel_fail(k, "'%.*s' is no number",
+            return as_kernel_fail(k, "'%.*s' is not a number",
                                   (int)(texts[i].size < 40 ? texts[i].size : 40), texts[i].at);
         as_val_put_f64(out, i, x);
     }

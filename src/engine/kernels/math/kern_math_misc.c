@@ -78,7 +78,7 @@ int as_run_dropout(struct as_kernel_ctx *k)
     int rc;
 
     if (isnan(ratio) || ratio < 0 || ratio > 1)
-        return as_kernel_fail(k, "a ratio of %g is no share", ratio);
+        return as_kernel_fail(k, "a ratio of %g is not between 0 and 1", ratio);
     as_val_dims(k->in[0], &dims);
     rc = as_kernel_out(k, 1, mask, &dims);
     if (rc == ASSAY_OK && !drops) {

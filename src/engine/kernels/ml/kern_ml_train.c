@@ -74,14 +74,14 @@ static int gather(struct as_kernel_ctx *k, size_t i, size_t n, size_t n_states, 
     return ASSAY_OK;
 }
 
-static int optimise(struct as_kernel_ctx *k, size_t n_states, step_fn f32, step_fn f64,
+static int optimize(struct as_kernel_ctx *k, size_t n_states, step_fn f32, step_fn f64,
                     const struct rule *rule)
 {
     size_t groups = 2 + n_states, n;
     struct tensors t = {.rule = *rule};
 
     if (k->n_in < 2 || (k->n_in - 2) % groups != 0)
-        return as_kernel_fail(k, "%zu inputs are no whole number of tensors with their state",
+        return as_kernel_fail(k, "%zu inputs are not a whole number of tensors with their state",
                               k->n_in);
     n = (k->n_in - 2) / groups;
     for (size_t i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ int as_run_adagrad(struct as_kernel_ctx *k)
                      .decay = as_node_float(k->node, "norm_coefficient", 0)};
 
     r.rate = rate / (1 + steps * as_node_float(k->node, "decay_factor", 0));
-    return optimise(k, 1, adagrad_f32, adagrad_f64, &r);
+    return optimize(k, 1, adagrad_f32, adagrad_f64, &r);
 }
 
 int as_run_adam(struct as_kernel_ctx *k)
@@ -120,7 +120,7 @@ int as_run_adam(struct as_kernel_ctx *k)
 
     if (steps > 0)
         r.rate *= sqrt(1 - pow(r.beta, steps)) / (1 - pow(r.alpha, steps));
-    return optimise(k, 2, adam_f32, adam_f64, &r);
+    return optimize(k, 2, adam_f32, adam_f64, &r);
 }
 
 int as_run_momentum(struct as_kernel_ctx *k)
@@ -133,5 +133,5 @@ int as_run_momentum(struct as_kernel_ctx *k)
 
     if (!(as_in_number(k, 1, 0) > 0))
         r.beta = 1;
-    return optimise(k, 1, momentum_f32, momentum_f64, &r);
+    return optimize(k, 1, momentum_f32, momentum_f64, &r);
 }

@@ -70,7 +70,7 @@ static int read_mode(struct as_kernel_ctx *k, struct as_text word, uint8_t *mode
             *mode = (uint8_t)i;
             return ASSAY_OK;
         }
-    return as_kernel_fail(k, "'%.*s' is no mode of a node", (int)(word.size < 40 ? word.size : 40),
+    return as_kernel_fail(k, "'%.*s' is not a node mode", (int)(word.size < 40 ? word.size : 40),
                           word.at);
 }
 

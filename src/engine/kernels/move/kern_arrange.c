@@ -170,7 +170,7 @@ static int read_columns(struct as_kernel_ctx *k, struct columns *c)
             return as_kernel_fail(k, "there are too many blocks");
     }
     if (c->n_steps != k->in[0]->dims[2] || c->n_block * k->out[0]->dims[1] != k->in[0]->dims[1])
-        return as_kernel_fail(k, "%lld columns of %lld are no such image",
+        return as_kernel_fail(k, "%lld columns of %lld do not make such an image",
                               (long long)k->in[0]->dims[2], (long long)k->in[0]->dims[1]);
     return ASSAY_OK;
 }

@@ -23,7 +23,7 @@ static int put_data(struct as_kernel_ctx *k, const struct as_data *data)
     struct as_val *out = k->out[0];
 
     if (!data || data->dtype != out->dtype || data->n != out->n)
-        return as_kernel_fail(k, "its value is not the tensor it says");
+        return as_kernel_fail(k, "its value is not the tensor it declares");
     if (data->dtype == AS_DTYPE_STRING)
         return put_texts(k, data->texts, data->n);
     return as_data_read(data, 0, data->n, out->data, k->err);

@@ -157,7 +157,7 @@ static int read_pads(struct as_kernel_ctx *k, struct padding *p)
 
     if (as_has_in(k, 3)) {
         if (!as_in_numbers(k, 3, &axes))
-            return as_kernel_fail(k, "its axes are no integers");
+            return as_kernel_fail(k, "its axes are not integers");
         n = axes.rank;
     }
     if (!old && (!list || !as_dtype_is_integer(list->dtype)))

@@ -32,13 +32,13 @@ static int transpose(struct as_kernel_ctx *k)
         said = true;
     }
     if (k->out[0]->rank != in->rank || (said && perm.n != (size_t)in->rank))
-        return as_kernel_fail(k, "'perm' is no order of %d dimensions", in->rank);
+        return as_kernel_fail(k, "'perm' is not a permutation of %d dimensions", in->rank);
     as_strides(in, strides);
     for (int i = 0; i < in->rank; i++) {
         int axis = in->rank - 1 - i;
 
         if ((said && !as_axis(perm.at[i], in->rank, &axis)) || k->out[0]->dims[i] != in->dims[axis])
-            return as_kernel_fail(k, "'perm' is no order of %d dimensions", in->rank);
+            return as_kernel_fail(k, "'perm' is not a permutation of %d dimensions", in->rank);
         steps[i] = strides[axis];
     }
     return as_move_view(k, k->out[0], in, 0, steps);

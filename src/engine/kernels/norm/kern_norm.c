@@ -1,5 +1,5 @@
-/* engine/kernels/norm/kern_norm.c - the table of normalisations and losses; layer, instance and
- * group norms. All of these normalise rows that lie together and differ in what a row is. */
+/* engine/kernels/norm/kern_norm.c - the table of normalizations and losses; layer, instance and
+ * group norms. All of these normalize rows that lie together and differ in what a row is. */
 #include "engine/kernels/norm/kern_norm.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* engine/kernels/quant/kern_quant.c - the table of quantised kernels; QuantizeLinear and back,
+/* engine/kernels/quant/kern_quant.c - the table of quantized kernels; QuantizeLinear and back,
  * whole tensors, by axis and by block. Rounding is to the nearest, ties to even. */
 #include "engine/kernels/quant/kern_quant.h"
 
@@ -145,7 +145,7 @@ QUANTIZE(i8, int8_t, -128, 127)
 QUANTIZE(u16, uint16_t, 0, 65535)
 QUANTIZE(i16, int16_t, -32768, 32767)
 
-/* Any other type is quantised as float first. */
+/* Any other type is quantized as float first. */
 AS_VECTOR(static, quantize_f32,
           (const void *in, void *out, uint64_t n, const float *scale, const float *zero,
            int64_t step),

@@ -1,5 +1,5 @@
-/* engine/kernels/quant/kern_quant.h - what the kernels of quantised numbers share: products of
- * centred integers, and bringing sums back to 8 bits. Rounding is to the nearest, ties to even. */
+/* engine/kernels/quant/kern_quant.h - what the kernels of quantized numbers share: products of
+ * centered integers, and bringing sums back to 8 bits. Rounding is to the nearest, ties to even. */
 #ifndef AS_ENGINE_KERNELS_QUANT_KERN_QUANT_H
 #define AS_ENGINE_KERNELS_QUANT_KERN_QUANT_H
 
@@ -15,8 +15,8 @@ void as_int_gemm(struct as_kernel_ctx *k, const int16_t *a, const int16_t *b, in
 /* Numbers of u8 or i8 less their zero point, or NULL with an error set; i16 as they are. `zero` may
  * be NULL; it has one element, or one for each of `n_slices` slices, of which element i is in slice
  * i / inner % n_slices. */
-int16_t *as_centred(struct as_kernel_ctx *k, const struct as_val *x, const struct as_val *zero,
-                    uint64_t n_slices, uint64_t inner);
+int16_t *as_centered(struct as_kernel_ctx *k, const struct as_val *x, const struct as_val *zero,
+                     uint64_t n_slices, uint64_t inner);
 
 /* A product of two tensors as numpy's matmul has it. */
 struct as_int_product {

@@ -154,8 +154,8 @@ static int convolve(struct as_kernel_ctx *k, size_t in_w, struct result *r)
         return rc;
     inner = c.channels / c.groups * c.n_kernel;
     each = c.filters / c.groups;
-    xs = as_centred(k, x, x_zero, 1, 1);
-    ws = xs ? as_centred(k, w, w_zero, c.filters, inner) : NULL;
+    xs = as_centered(k, x, x_zero, 1, 1);
+    ws = xs ? as_centered(k, w, w_zero, c.filters, inner) : NULL;
     m.out = ws ? as_kernel_work(k, inner * c.n_out, sizeof *m.out) : NULL;
     r->sums = m.out ? as_kernel_work(k, each * c.n_out, sizeof *r->sums) : NULL;
     r->row = r->sums ? as_kernel_work(k, c.n_out, sizeof *r->row) : NULL;

@@ -10,7 +10,7 @@
 #include "engine/exec.h"
 #include "engine/half.h"
 
-static bool is_quantised(const struct as_value *value, const struct as_val *val)
+static bool is_quantized(const struct as_value *value, const struct as_val *val)
 {
     return value && value->quant && val->kind == AS_VALUE_TENSOR &&
            as_dtype_is_quantized(val->dtype);
@@ -59,7 +59,7 @@ static int32_t zero_at(const struct as_quant *q, uint64_t i)
     return zero < INT16_MIN ? INT16_MIN : zero > UINT16_MAX ? UINT16_MAX : (int32_t)zero;
 }
 
-/* What a float value in place of a quantised one is filled with: nothing yet, the numbers it stands
+/* What a float value in place of a quantized one is filled with: nothing yet, the numbers it stands
  * for, or those in steps of its scale, which are whole. */
 enum filling { EMPTY, NUMBERS, STEPS };
 
@@ -137,7 +137,7 @@ AS_VECTOR(static, put_back,
     }
 }
 
-static void quantise(const struct as_quant *q, const struct as_val *real, struct as_val *val)
+static void quantize(const struct as_quant *q, const struct as_val *real, struct as_val *val)
 {
     uint64_t run = run_of(q, val);
 
@@ -150,7 +150,7 @@ static void quantise(const struct as_quant *q, const struct as_val *real, struct
 
 /* ---- running ---- */
 
-/* The node's values with floats in place of what is quantised. */
+/* The node's values with floats in place of what is quantized. */
 struct reals {
     const struct as_val **ins;
     struct as_val **outs;
@@ -170,7 +170,7 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
         const struct as_value *value = as_node_input(k->graph, k->node, i);
 
         r->ins[i] = k->in[i];
-        if (!k->in[i] || !is_quantised(value, k->in[i]))
+        if (!k->in[i] || !is_quantized(value, k->in[i]))
             continue;
         rc = make_real(k, value->quant, k->in[i], NUMBERS, &r->reals[i]);
         r->ins[i] = &r->reals[i];
@@ -179,7 +179,7 @@ static int make_reals(struct as_kernel_ctx *k, struct reals *r)
         const struct as_value *value = as_node_output(k->graph, k->node, i);
 
         r->outs[i] = k->out[i];
-        if (!k->out[i] || !is_quantised(value, k->out[i]))
+        if (!k->out[i] || !is_quantized(value, k->out[i]))
             continue;
         rc = make_real(k, value->quant, k->out[i], EMPTY, &r->reals[k->n_in + i]);
         r->outs[i] = &r->reals[k->n_in + i];
@@ -209,7 +209,7 @@ static int check_types(struct as_kernel_ctx *k, struct as_step *step)
 /* ---- in whole steps ---- */
 
 /* Sums of products of small whole numbers are exact in floats as long as they stay below 2^24, so
- * that layers that are such sums are only rounded where they are quantised again. */
+ * that layers that are such sums are only rounded where they are quantized again. */
 struct whole {
     const struct as_quant *x, *w, *out; /* w: NULL when there are no weights */
     double least, most;                 /* the activation, in steps of the output */
@@ -253,14 +253,14 @@ static bool is_whole(const struct as_kernel_ctx *k, const struct as_step *step, 
     *w = (struct whole){0};
     for (size_t i = 0; i < AS_COUNT_OF(linear); i++)
         known |= linear[i] == k->node->op;
-    if (!known || !as_has_in(k, 0) || !is_quantised(in, k->in[0]) || !is_small(k, 0) ||
-        in->quant->n != 1 || !is_quantised(out, k->out[0]) || out->quant->n != 1 ||
+    if (!known || !as_has_in(k, 0) || !is_quantized(in, k->in[0]) || !is_small(k, 0) ||
+        in->quant->n != 1 || !is_quantized(out, k->out[0]) || out->quant->n != 1 ||
         !(out->quant->scales[0] > 0))
         return false;
     w->x = in->quant;
     w->out = out->quant;
     if (has_weights(k->node->op)) {
-        if (!as_has_in(k, 1) || !is_quantised(weights, k->in[1]) || !is_small(k, 1) ||
+        if (!as_has_in(k, 1) || !is_quantized(weights, k->in[1]) || !is_small(k, 1) ||
             (as_has_in(k, 2) && k->in[2]->dtype != AS_DTYPE_I32))
             return false;
         w->w = weights->quant;
@@ -309,7 +309,7 @@ AS_VECTOR(static, rescale, (const struct rescale *r, const float *x, struct as_v
     }
 }
 
-static int quantise_steps(struct as_kernel_ctx *k, const struct whole *w, const struct as_val *real,
+static int quantize_steps(struct as_kernel_ctx *k, const struct whole *w, const struct as_val *real,
                           struct as_val *out)
 {
     struct range range = range_of(out->dtype);
@@ -360,16 +360,16 @@ static int run_whole(struct as_kernel_ctx *k, struct as_step *step, const struct
     rc = check_types(&inner, step);
     if (rc == ASSAY_OK)
         rc = as_half_run(&inner, step->kernel);
-    return rc < 0 ? rc : quantise_steps(k, w, &reals[3], k->out[0]);
+    return rc < 0 ? rc : quantize_steps(k, w, &reals[3], k->out[0]);
 }
 
 bool as_quant_applies(const struct as_kernel_ctx *k)
 {
     for (size_t i = 0; i < k->n_in; i++)
-        if (k->in[i] && is_quantised(as_node_input(k->graph, k->node, i), k->in[i]))
+        if (k->in[i] && is_quantized(as_node_input(k->graph, k->node, i), k->in[i]))
             return true;
     for (size_t i = 0; i < k->n_out; i++)
-        if (k->out[i] && is_quantised(as_node_output(k->graph, k->node, i), k->out[i]))
+        if (k->out[i] && is_quantized(as_node_output(k->graph, k->node, i), k->out[i]))
             return true;
     return false;
 }
@@ -397,6 +397,6 @@ int as_quant_run(struct as_kernel_ctx *k, struct as_step *step)
         rc = as_post_ops_apply(&inner, step);
     for (size_t i = 0; rc == ASSAY_OK && i < k->n_out; i++)
         if (r.outs[i] != k->out[i])
-            quantise(as_node_output(k->graph, k->node, i)->quant, r.outs[i], k->out[i]);
+            quantize(as_node_output(k->graph, k->node, i)->quant, r.outs[i], k->out[i]);
     return rc;
 }

@@ -64,22 +64,22 @@ int as_check_byte(struct as_kernel_ctx *k, const struct as_val *val)
                : as_kernel_cannot(k, "it has no loop for %s", as_dtype_name(val->dtype));
 }
 
-AS_VECTOR(static, centre_u8, (const uint8_t *x, int16_t *out, uint64_t n, int32_t zero),
+AS_VECTOR(static, center_u8, (const uint8_t *x, int16_t *out, uint64_t n, int32_t zero),
           (x, out, n, zero))
 {
     for (uint64_t i = 0; i < n; i++)
         out[i] = (int16_t)(x[i] - zero);
 }
 
-AS_VECTOR(static, centre_i8, (const int8_t *x, int16_t *out, uint64_t n, int32_t zero),
+AS_VECTOR(static, center_i8, (const int8_t *x, int16_t *out, uint64_t n, int32_t zero),
           (x, out, n, zero))
 {
     for (uint64_t i = 0; i < n; i++)
         out[i] = (int16_t)(x[i] - zero);
 }
 
-int16_t *as_centred(struct as_kernel_ctx *k, const struct as_val *x, const struct as_val *zero,
-                    uint64_t n_slices, uint64_t inner)
+int16_t *as_centered(struct as_kernel_ctx *k, const struct as_val *x, const struct as_val *zero,
+                     uint64_t n_slices, uint64_t inner)
 {
     uint64_t each = !zero || zero->n == 1 ? x->n : inner;
     int16_t *out;
@@ -100,9 +100,9 @@ int16_t *as_centred(struct as_kernel_ctx *k, const struct as_val *x, const struc
         if (zero)
             off = (int32_t)(int16_t)as_val_i64(zero, zero->n == 1 ? 0 : at / inner % n_slices);
         if (x->dtype == AS_DTYPE_U8)
-            centre_u8((const uint8_t *)x->data + at, out + at, each, off);
+            center_u8((const uint8_t *)x->data + at, out + at, each, off);
         else
-            centre_i8((const int8_t *)x->data + at, out + at, each, off);
+            center_i8((const int8_t *)x->data + at, out + at, each, off);
     }
     return out;
 }
@@ -149,19 +149,19 @@ static uint64_t batch_place(const struct batches *s, const int64_t *strides, uin
 
 /* Zero points of columns are not those of slices that lie together, so columns are done one by one.
  */
-static int16_t *centred_columns(struct as_kernel_ctx *k, const struct as_val *b,
-                                const struct as_val *zero, uint64_t inner, uint64_t n)
+static int16_t *centered_columns(struct as_kernel_ctx *k, const struct as_val *b,
+                                 const struct as_val *zero, uint64_t inner, uint64_t n)
 {
     int16_t *out;
 
     if (!zero || zero->n == 1)
-        return as_centred(k, b, zero, 1, 1);
+        return as_centered(k, b, zero, 1, 1);
     if (zero->n != n && (n == 0 || inner == 0 || zero->n != b->n / inner)) {
         (void)as_kernel_fail(k, "there are %llu zero points for %llu columns",
                              (unsigned long long)zero->n, (unsigned long long)n);
         return NULL;
     }
-    out = as_centred(k, b, NULL, 1, 1);
+    out = as_centered(k, b, NULL, 1, 1);
     for (uint64_t i = 0; out && i < b->n; i++) {
         uint64_t column = i % n, matrix = i / (inner * n);
 
@@ -187,8 +187,8 @@ int as_int_matmul(struct as_kernel_ctx *k, const struct as_val *a, const struct 
     if (rc < 0)
         return rc;
     rows = a_zero && inner > 0 && a_zero->n == a->n / inner ? a_zero->n : p->m;
-    left = as_centred(k, a, a_zero, rows, inner);
-    right = left ? centred_columns(k, b, b_zero, inner, p->n) : NULL;
+    left = as_centered(k, a, a_zero, rows, inner);
+    right = left ? centered_columns(k, b, b_zero, inner, p->n) : NULL;
     total = p->batches * p->m * p->n;
     if (p->sums && p->capacity != total)
         return as_kernel_fail(k, "its output does not fit");

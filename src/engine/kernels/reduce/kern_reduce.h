@@ -1,5 +1,5 @@
 /* engine/kernels/reduce/kern_reduce.h - what the files of the family reduce show each other, and
- * normalisations. A reduction takes any set of axes; those that lie together are walked as one. */
+ * normalizations. A reduction takes any set of axes; those that lie together are walked as one. */
 #ifndef AS_ENGINE_KERNELS_REDUCE_KERN_REDUCE_H
 #define AS_ENGINE_KERNELS_REDUCE_KERN_REDUCE_H
 

@@ -377,7 +377,7 @@ static int read_lengths(struct rnn *v)
     if (!in)
         return ASSAY_OK;
     if (in->dtype != AS_DTYPE_I32 || in->n != (uint64_t)v->batch)
-        return as_kernel_fail(v->k, "sequence_lens is no list of %lld numbers",
+        return as_kernel_fail(v->k, "sequence_lens is not a list of %lld numbers",
                               (long long)v->batch);
     v->lens = in->data;
     for (int64_t b = 0; b < v->batch; b++)

@@ -12,7 +12,7 @@
 static int need_texts(struct as_kernel_ctx *k, size_t i)
 {
     if (!as_has_in(k, i) || k->in[i]->dtype != AS_DTYPE_STRING)
-        return as_kernel_fail(k, "input %zu is no tensor of strings", i);
+        return as_kernel_fail(k, "input %zu is not a tensor of strings", i);
     return ASSAY_OK;
 }
 

@@ -60,9 +60,9 @@ static int packed_widths(struct as_infer *ctx, int64_t *key, int64_t *value)
 /* Input [B, S, D], weights [D, Dq + Dk + Dv]; the past is [2, B, N, P, H]. */
 static int infer_attention(struct as_infer *ctx)
 {
-    bool quantised = ctx->node->op == AS_OP_MS_QAttention;
-    size_t past = quantised ? 8 : 4;
-    unsigned dtype = as_in_dtype(ctx, quantised ? 3 : 0);
+    bool quantized = ctx->node->op == AS_OP_MS_QAttention;
+    size_t past = quantized ? 8 : 4;
+    unsigned dtype = as_in_dtype(ctx, quantized ? 3 : 0);
     int64_t heads = 1, key = AS_DIM_UNKNOWN, value = AS_DIM_UNKNOWN, total;
     struct as_dims out, present;
     int rc = need_rank(ctx, 0, 3, "the input");

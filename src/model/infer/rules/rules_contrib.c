@@ -16,7 +16,7 @@ static int out_shaped(struct as_infer *ctx, size_t out, size_t in, unsigned dtyp
     return as_out_tensor(ctx, out, dtype, as_in_dims(ctx, in, &dims) ? &dims : NULL);
 }
 
-/* ---- activations, normalisations ---- */
+/* ---- activations, normalizations ---- */
 
 /* Half of the last axis gates the other. */
 static int infer_split_gelu(struct as_infer *ctx)
@@ -32,7 +32,7 @@ static int infer_split_gelu(struct as_infer *ctx)
     return as_out_tensor(ctx, 0, as_in_dtype(ctx, 0), &x);
 }
 
-/* Output, mean, inverse deviation, and the sum that was normalised. */
+/* Output, mean, inverse deviation, and the sum that was normalized. */
 static int infer_skip_norm(struct as_infer *ctx)
 {
     int rc = as_out_like(ctx, 0, 0);
@@ -185,7 +185,7 @@ static int infer_qlinear_pool(struct as_infer *ctx)
     return as_infer_pool(ctx, last);
 }
 
-/* ---- quantised elements ---- */
+/* ---- quantized elements ---- */
 
 static int infer_qlinear_binary(struct as_infer *ctx)
 {
@@ -252,7 +252,7 @@ static int infer_reduce(struct as_infer *ctx)
     return as_out_tensor(ctx, 0, dtype, &out);
 }
 
-/* Rows gathered from a quantised table; bytes hold several elements along the last axis. */
+/* Rows gathered from a quantized table; bytes hold several elements along the last axis. */
 static int infer_gather_quantized(struct as_infer *ctx)
 {
     int64_t said = as_node_int(ctx->node, "gather_axis", 0);

@@ -81,7 +81,7 @@ static int gemm_rows(struct as_infer *ctx, int64_t keep)
     out.at[1] = w.at[0];
     if (elems >= 0 && w.at[1] > 0) {
         if (elems % w.at[1] != 0)
-            return as_conflict(ctx, "%lld elements are no rows of %lld", (long long)elems,
+            return as_conflict(ctx, "%lld elements are not rows of %lld", (long long)elems,
                                (long long)w.at[1]);
         out.at[0] = elems / w.at[1];
     }
@@ -118,7 +118,7 @@ static int det(struct as_infer *ctx)
     if (!as_in_dims(ctx, 0, &dims))
         return as_out_tensor(ctx, 0, as_in_dtype(ctx, 0), NULL);
     if (dims.rank < 2 || differ(dims.at[dims.rank - 1], dims.at[dims.rank - 2]))
-        return as_conflict(ctx, "the determinant of what is no square matrix");
+        return as_conflict(ctx, "the determinant of a matrix that is not square");
     dims.rank -= 2;
     return as_out_tensor(ctx, 0, as_in_dtype(ctx, 0), &dims);
 }

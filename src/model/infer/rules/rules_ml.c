@@ -217,13 +217,13 @@ static int zip_map(struct as_infer *ctx)
 
 /* After two scalars come groups of n tensors: values, gradients, then `n_states` kinds of state.
  * Values and states come out anew. */
-static int optimise(struct as_infer *ctx, size_t n_states)
+static int optimize(struct as_infer *ctx, size_t n_states)
 {
     size_t groups = 2 + n_states, n;
     int rc = ASSAY_OK;
 
     if (ctx->node->n_inputs < 2 || (ctx->node->n_inputs - 2) % groups != 0)
-        return as_conflict(ctx, "%u inputs are no whole number of tensors with their state",
+        return as_conflict(ctx, "%u inputs are not a whole number of tensors with their state",
                            ctx->node->n_inputs);
     n = (ctx->node->n_inputs - 2) / groups;
     for (size_t i = 0; i < n && rc == ASSAY_OK; i++) {
@@ -236,12 +236,12 @@ static int optimise(struct as_infer *ctx, size_t n_states)
 
 static int one_state(struct as_infer *ctx)
 {
-    return optimise(ctx, 1);
+    return optimize(ctx, 1);
 }
 
 static int two_states(struct as_infer *ctx)
 {
-    return optimise(ctx, 2);
+    return optimize(ctx, 2);
 }
 
 /* The first inputs are what is derived by; each has one derivative of its shape. */

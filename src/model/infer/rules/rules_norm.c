@@ -1,4 +1,4 @@
-/* model/infer/rules/rules_norm.c - shape rules of normalisations and losses.
+/* model/infer/rules/rules_norm.c - shape rules of normalizations and losses.
  * Nearly all keep the shape of their first input; what differs is the extra outputs. */
 #include "model/infer/infer_rules.h"
 

@@ -1,4 +1,4 @@
-/* model/infer/rules/rules_quant.c - shape rules of quantisation and of products of integers.
+/* model/infer/rules/rules_quant.c - shape rules of quantization and of products of integers.
  * A scale is one number, one per slice of an axis, or one per block. */
 #include "model/infer/infer_context.h"
 #include "model/infer/infer_rules.h"

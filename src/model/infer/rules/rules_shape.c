@@ -302,7 +302,7 @@ static int transpose(struct as_infer *ctx)
         return unknown_of_rank(ctx, in.rank);
     }
     if (!order_of(ctx, in.rank, from))
-        return as_conflict(ctx, "'perm' is no order of %d dimensions", in.rank);
+        return as_conflict(ctx, "'perm' is not a permutation of %d dimensions", in.rank);
     out.rank = in.rank;
     for (int i = 0; i < in.rank; i++)
         out.at[i] = in.at[from[i]];
