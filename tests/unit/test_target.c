@@ -538,7 +538,7 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     m.program->peaks = &peaks;
     assert_true(fabs(as_gemm_roof_share(m.program, &m.program->gemm[0]) - 0.25) < 1e-9);
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
-    c = cause_of(f, "products-below-roof");
+    c = cause_of(f, "gemm-below-roofline");
     assert_non_null(c);
     assert_true(fabs(c->expected_gain - 8.0 / 14 * 0.75) < 1e-6);
     assert_null(strstr(c->action, "small")); /* 512 on each side */
@@ -547,7 +547,7 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     as_target_findings_free(f);
     m.program->gemm[0].n = 8;
     f = findings_of(&m);
-    assert_non_null(strstr(cause_of(f, "products-below-roof")->action, "put small products"));
+    assert_non_null(strstr(cause_of(f, "gemm-below-roofline")->action, "put small products"));
     as_target_findings_free(f);
     done(&m);
 }

@@ -1,4 +1,4 @@
-/* analyze/cluster/distributed.c - records nodes, transfers, synchronisations and metrics of a
+/* analyze/cluster/distributed.c - records nodes, transfers, synchronizations and metrics of a
  * training. Sums are of all events; the events themselves are the newest, in bounded room. */
 #include <math.h>
 #include <string.h>
@@ -404,7 +404,7 @@ int assay_distributed_add_synchronization(struct assay_distributed *d,
                          .start = start_of(event->start_time_seconds),
                          .timestamp = time_or_now(event->timestamp_seconds)};
     if (!event->sync_type)
-        return as_fail(err, ASSAY_ERR_USAGE, "a synchronisation needs a type");
+        return as_fail(err, ASSAY_ERR_USAGE, "a synchronization needs a type");
     if (!is_amount(s.duration_ms) || (!isnan(s.barrier_wait_ms) && !is_amount(s.barrier_wait_ms)))
         return as_fail(err, ASSAY_ERR_USAGE, "the times of a %s must be 0 ms or more",
                        event->sync_type);
@@ -420,7 +420,7 @@ int assay_distributed_add_synchronization(struct assay_distributed *d,
         return as_fail_nomem(err);
     rc = number_nodes(d, event, nodes, err);
     if (rc == ASSAY_OK)
-        rc = number_of(d, &d->syncs, event->sync_type, "types of synchronisation", &s.type, err);
+        rc = number_of(d, &d->syncs, event->sync_type, "types of synchronization", &s.type, err);
     if (rc == ASSAY_OK)
         rc = set_of(d, nodes, s.n_nodes, &s.set, err);
     if (rc == ASSAY_OK)

@@ -1,4 +1,4 @@
-/* analyze/cluster/distributed_verdict.c - what nodes, transfers and synchronisations say of a
+/* analyze/cluster/distributed_verdict.c - what nodes, transfers and synchronizations say of a
  * training. Documented figures as they are documented; beside them those by node, overlaps counted
  * once. */
 #include <math.h>
@@ -271,7 +271,7 @@ static const char advice_talk[] = "Communicate less often or less at once, or co
                                   "each step";
 static const char advice_sync[] = "Use asynchronous updates or gather gradients over several steps";
 static const char advice_wait[] = "Nodes wait for the last to arrive: even out their work, or "
-                                  "synchronise less often";
+                                  "synchronize less often";
 
 static bool fill_documented(struct assay_distributed *d, struct assay_distributed_result *r,
                             struct assay_distributed_bottleneck *at)
@@ -350,7 +350,7 @@ static bool fill_findings(struct assay_distributed *d, struct assay_distributed_
     f = add_finding(at, &r->n_findings, "synchronization_overhead", r->synchronization.node_percent,
                     sync, r->synchronization.node_percent / 100);
     if (f) {
-        f->finding = say(&d->answers, "Nodes are in synchronisations for %.1f%% of their time",
+        f->finding = say(&d->answers, "Nodes are in synchronizations for %.1f%% of their time",
                          r->synchronization.node_percent);
         f->action = advice_sync;
     }

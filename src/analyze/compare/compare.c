@@ -95,7 +95,7 @@ static int take_samples(struct as_compare_layer *out, struct as_arena *arena,
     for (size_t i = 0; i < layer->n_samples; i++) {
         if (isnan(layer->samples_seconds[i]) || !makes_sense(layer->samples_seconds[i]))
             return as_fail(err, ASSAY_ERR_USAGE,
-                           "sample %zu of layer %s is no time: give seconds from 0 on", i,
+                           "sample %zu of layer %s is not a time: give seconds, 0 or more", i,
                            layer->name);
         sum += layer->samples_seconds[i];
     }

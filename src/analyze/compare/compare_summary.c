@@ -240,10 +240,11 @@ static const char *recommend(struct as_arena *arena, const struct assay_comparis
                        "than speed, or measure more calls.",
                        s->fastest_backend, s->slowest_backend);
     else if (!s->most_wins)
-        (void)snprintf(text, sizeof text,
-                       "Use %.80s: it is %.2f times as fast as %.80s overall; no layer was told by "
-                       "two backends.",
-                       s->fastest_backend, s->overall_speedup, s->slowest_backend);
+        (void)snprintf(
+            text, sizeof text,
+            "Use %.80s: it is %.2f times as fast as %.80s overall; no layer was reported by "
+            "two backends.",
+            s->fastest_backend, s->overall_speedup, s->slowest_backend);
     else if (s->most_wins == s->fastest_backend)
         (void)snprintf(text, sizeof text,
                        "Use %.80s: it is the fastest overall, %.2f times as fast as %.80s, and "

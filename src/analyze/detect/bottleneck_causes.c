@@ -189,7 +189,7 @@ static void name_waiting(struct search *s)
         return;
     s->starved = lost_its_processor(s->layer, (cpu->seconds - cpu->sum) / (double)cpu->n);
     if (switches > 0)
-        (void)snprintf(waits, sizeof waits, "; put aside %.3g times a call%s", switches,
+        (void)snprintf(waits, sizeof waits, "; preempted %.3g times per call%s", switches,
                        s->starved ? ", ready to run but waiting for a processor" : "");
     format_ns(busy, cpu->sum / (double)cpu->n);
     format_ns(time, cpu->seconds / (double)cpu->n);
@@ -271,7 +271,7 @@ static const struct {
                                   "smaller number type, pruning, or a cheaper layer.",
                                   0.8},
     [ASSAY_BOTTLENECK_MEMORY] = {"memory-bound",
-                                 "Moving bytes takes the time: fuse the layer with its neighbours, "
+                                 "Moving bytes takes the time: fuse the layer with its neighbors, "
                                  "use a smaller number type, or reuse what is in the cache.",
                                  0.8},
     [ASSAY_BOTTLENECK_IO] = {"storage-wait",
@@ -287,7 +287,7 @@ static const struct {
                                   0.5},
     [ASSAY_BOTTLENECK_OVERHEAD] = {"call-overhead",
                                    "Calls do too little work each: do more in one call, by a "
-                                   "larger batch or by fusing the layer with its neighbours.",
+                                   "larger batch or by fusing the layer with its neighbors.",
                                    0.7},
     [ASSAY_BOTTLENECK_PAGE_FAULTS] = {"page-faults",
                                       "Allocate once and reuse the memory, or touch it before the "

@@ -26,7 +26,7 @@ static int by_value(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Linear between the neighbours of rank p/100 * (n - 1) of the calls there were, of which each
+/* Linear between the neighbors of rank p/100 * (n - 1) of the calls there were, of which each
  * sample stands for `weight`. */
 static double weighed_percentile(const struct weighed *v, size_t n, uint64_t n_calls, double p)
 {
@@ -112,7 +112,7 @@ static const struct {
     const char *recommendation;
 } rule[] = {
     {ASSAY_BOTTLENECK_COMPUTE, 2.0, "compute", ASSAY_PRIORITY_HIGH,
-     "Make the layer cheaper to compute: fuse it with its neighbours, use a smaller number type, "
+     "Make the layer cheaper to compute: fuse it with its neighbors, use a smaller number type, "
      "prune its weights, or choose a simpler layer."},
     {ASSAY_BOTTLENECK_MEMORY, 1.5, "memory", ASSAY_PRIORITY_HIGH,
      "Let the layer hold less: recompute activations instead of keeping them (gradient "

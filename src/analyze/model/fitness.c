@@ -78,7 +78,7 @@ static void judge_noise(struct as_fitness *out, const struct as_fitness_facts *f
             "two runs of the same differ by %s in the median%s", floor, switches);
     else
         add(out, AS_SEVERITY_OK, "noise", "equal runs agree", NULL,
-            "two runs of the same differ by %s in the median; %zu pairs tell %s%s", floor,
+            "two equal measurements differ by %s in the median; %zu pairs can show %s%s", floor,
             n->n_pairs, least, switches);
 }
 
@@ -99,8 +99,8 @@ static void judge_steal(struct as_fitness *out, const struct as_fitness_facts *f
         return;
     }
     add(out, AS_SEVERITY_NOTE, "virtual_machine", "this is a virtual machine",
-        "compare only what was measured in turns; neighbours share cache, memory and power",
-        "the processor says that %s runs it%s", name,
+        "compare only interleaved measurements; neighbors share cache, memory and power",
+        "the CPU reports the hypervisor %s%s", name,
         steal && !steal->why ? "; next to nothing was stolen meanwhile" : "");
 }
 
@@ -110,7 +110,7 @@ static void judge_governor(struct as_fitness *out, const struct as_fitness_facts
 
     if (f->governor_why)
         add(out, AS_SEVERITY_NOTE, "governor", "who sets the clock rate is not known",
-            "look at the host, or compare only what was measured in turns", "%s", f->governor_why);
+            "look at the host, or compare only interleaved measurements", "%s", f->governor_why);
     else if (f->governors_differ)
         add(out, AS_SEVERITY_WARNING, "governor", "processors follow different governors",
             "as root: cpupower frequency-set -g performance", "the first one's is %s", f->governor);
@@ -216,7 +216,7 @@ static void judge_tools(struct as_fitness *out, const struct as_fitness_facts *f
     else
         add(out, AS_SEVERITY_WARNING, "clock", "the clock is slow to read",
             "boot with clocksource=tsc where the processor allows it",
-            "the kernel's clock source is %s", t->clock_source[0] ? t->clock_source : "not told");
+            "the kernel's clock source is %s", t->clock_source[0] ? t->clock_source : "unknown");
     if (!t->paranoid.why && t->paranoid.value > 2)
         add(out, AS_SEVERITY_NOTE, "perf_events", "hardware counters are closed",
             "as root: sysctl kernel.perf_event_paranoid=1", "perf_event_paranoid is %llu",

@@ -13,7 +13,7 @@
     X(ALGORITHMS, "algorithms", "fewer operations: another algorithm, a tuned library, 8 bits")    \
     X(PARALLEL, "parallelization", "read with all cores and wide vectors, in partial sums")        \
     X(VECTORS, "vectorization", "wide vectors and approximations of the costly functions")         \
-    X(FUSION, "fusion", "do it while the neighbour has the data in registers")                     \
+    X(FUSION, "fusion", "do it while the neighbor has the data in registers")                      \
     X(FLASH, "flash_attention",                                                                    \
       "fuse scores, softmax and values in blocks (FlashAttention): scores are never stored")       \
     X(LAYOUT, "data_layout", "store it the way it is read, so that nothing has to be turned")      \
@@ -63,7 +63,7 @@ _Static_assert(AS_COUNT_OF(class_name) == AS_BOUND_COUNT, "name every class");
 
 static const char *const priority_text[] = {
     [AS_BOUND_UNKNOWN] = "not known: the machine's peaks are missing",
-    [AS_BOUND_COMPUTE] = "computing: better algorithms, vectorisation, BLAS-class libraries",
+    [AS_BOUND_COMPUTE] = "computing: better algorithms, vectorization, BLAS-class libraries",
     [AS_BOUND_MEMORY] = "memory: data locality, bandwidth, caching, fusion of operations",
     [AS_BOUND_OVERHEAD] = "overhead: fewer and larger operations; batches, fusion",
 };

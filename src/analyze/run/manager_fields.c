@@ -207,7 +207,7 @@ static void put_exhaustion_reason(struct as_json_writer *w, const void *object)
     const struct assay_leak_incident *i = object;
 
     as_json_text(w, isfinite(i->seconds_to_exhaustion) ? NULL
-                    : isfinite(i->mb_per_second)       ? "how much memory is left was not told"
+                    : isfinite(i->mb_per_second)       ? "how much memory is left is unknown"
                                                        : "no time passed between the readings");
 }
 
@@ -320,7 +320,8 @@ static void put_level(struct as_json_writer *w, const void *object)
     as_json_f64(w, 0.95);
 }
 
-static const char *const difference_name[] = {"not tested", "no significant difference", "different"};
+static const char *const difference_name[] = {"not tested", "no significant difference",
+                                              "different"};
 
 #define S struct assay_speedup_test
 DESCRIBE(as_speedup_test_shape, AS_FIELD_KEY_NAMED(S, "verdict", difference, difference_name),

@@ -269,7 +269,7 @@ static int analyze(struct as_target *target, struct as_run *run, struct as_arena
                                   err);
     if (rc == ASSAY_OK && !r.has_program)
         rc = as_fail(err, ASSAY_ERR_NOTFOUND,
-                     "%s tells nothing about a program: it was not made by 'assay run', or its "
+                     "%s holds no watched program: it was not made by 'assay run', or its "
                      "end is missing",
                      run->path);
     if (rc == ASSAY_OK)

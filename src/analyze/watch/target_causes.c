@@ -102,7 +102,7 @@ static void tell_pushed_aside(struct as_target_findings *f, const struct as_targ
             "waits-for-processor", "waited for a processor: other programs had it",
             as_findings_say(f,
                             "%.2f processors on average, where up to %.0f could have been used; %s "
-                            "times a thread was taken off, %s times one waited by itself",
+                            "preemptions, %s voluntary context switches",
                             f->processors_used, wanted, forced, some),
             "run it on a quieter machine, or with fewer threads", gain, ASSAY_CONFIDENCE_MEDIUM,
             SEVERITY_MEDIUM});
@@ -202,7 +202,7 @@ static void find_faults(struct as_target_findings *f, const struct as_target *p)
             &(struct cause){"page-faults", "memory is taken from the system again and again",
                             as_findings_say(f,
                                             "%s page faults, %s a second; the kernel has %s of the "
-                                            "processor time, and faults cost no more than that",
+                                            "CPU time, and faults cost no more than that",
                                             faults, rate, share),
                             fault_advice(p), system < 1 ? system : AS_UNKNOWN,
                             ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
@@ -232,7 +232,7 @@ static void find_switches(struct as_target_findings *f, const struct as_target *
             return; /* which tells the same */
     as_text_count(count, p->switches_involuntary.value);
     add(f, &(struct cause){
-               "involuntary-switches", "threads are taken off their processors",
+               "involuntary-switches", "threads are preempted",
                as_findings_say(f, "%s involuntary switches, %.0f a second on each busy processor",
                                count, rate / processors),
                "run no more threads than processors, and nothing else beside it; bind threads",
@@ -268,19 +268,20 @@ static void find_products(struct as_target_findings *f, const struct as_target *
     as_text_percent(text, share);
     as_text_percent(roof, as_gemm_roof_share(p, worst));
     share = lost_ns / (p->wall_seconds * 1e9);
-    add(f, &(struct cause){
-               "products-below-roof", "matrix products run far below what the machine can do",
-               as_findings_say(f,
-                               "products below half of the roof take %s of the time; the one with "
-                               "most time, %s %s %s, reaches %s",
-                               text, worst->function ? worst->function : "?",
-                               worst->dtype ? worst->dtype : "", worst->shape, roof),
-               is_small(worst)
-                   ? "put small products together (batched calls), keep them in one layout; very "
-                     "thin ones are bound by memory"
-                   : "let the library take its kernels for this processor (OPENBLAS_CORETYPE for "
-                     "OpenBLAS), give it all processors, keep operands in one layout",
-               share < 1 ? share : AS_UNKNOWN, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
+    add(f,
+        &(struct cause){
+            "gemm-below-roofline", "GEMM calls run far below the roofline",
+            as_findings_say(f,
+                            "GEMM calls below 50 %% of roofline take %s of the time; the one with "
+                            "most time, %s %s %s, reaches %s",
+                            text, worst->function ? worst->function : "?",
+                            worst->dtype ? worst->dtype : "", worst->shape, roof),
+            is_small(worst)
+                ? "batch small GEMM calls, keep them in one layout; very "
+                  "thin ones are bound by memory"
+                : "let the library take its kernels for this processor (OPENBLAS_CORETYPE for "
+                  "OpenBLAS), give it all processors, keep operands in one layout",
+            share < 1 ? share : AS_UNKNOWN, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
 }
 
 static void find_churn(struct as_target_findings *f, const struct as_target *p)

@@ -85,9 +85,10 @@ static void tell_growth(struct as_target_findings *f, struct as_target_growth *g
         until[200] = "";
 
     if (g->verdict == AS_GROWTH_UNKNOWN) {
-        g->text = as_findings_say(
-            f, "%s was read %zu time%s before the end: too few to tell whether it grows", g->what,
-            g->judged, g->judged == 1 ? "" : "s");
+        g->text = as_findings_say(f,
+                                  "%s was read %zu time%s before the end: too few samples to judge "
+                                  "whether it grows; try a shorter --interval",
+                                  g->what, g->judged, g->judged == 1 ? "" : "s");
         return;
     }
     if (g->verdict == AS_GROWTH_NONE) {

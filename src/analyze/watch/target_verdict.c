@@ -105,13 +105,13 @@ static void tell_live(struct as_target_findings *f, const struct as_target *p)
     if (p->heap.live_blocks == 0)
         f->live_text = as_findings_say(f,
                                        "%s was not given back at the end; whether the program "
-                                       "could still reach it cannot be told from outside",
+                                       "could still reach it is unknown from outside",
                                        also);
     else
         f->live_text =
             as_findings_say(f,
                             "%s in %s block%s%s %s not freed at the end; whether the program "
-                            "could still reach them cannot be told from outside",
+                            "could still reach them is unknown from outside",
                             bytes, blocks, p->heap.live_blocks == 1 ? "" : "s", also,
                             p->heap.live_blocks == 1 && !also[0] ? "was" : "were");
 }
@@ -171,7 +171,7 @@ static void tell_found(struct as_target_findings *f, const struct as_target *p, 
         f->headline = p->wall_seconds < SHORT_RUN
                           ? as_findings_say(f,
                                             "memory grew until the end of a short run (%s): "
-                                            "whether it would go on growing cannot be told",
+                                            "whether it would go on growing is unknown",
                                             text)
                           : "memory grows and does not come back";
 }

@@ -45,7 +45,7 @@ int as_bench_keep(void *user, const struct as_bench_sample *sample, const char *
     struct as_bench_setting *setting;
 
     if (sample->setting >= bench->n_settings)
-        return as_fail(err, ASSAY_ERR_FORMAT, "the journal tells of a setting that is not there");
+        return as_fail(err, ASSAY_ERR_FORMAT, "the journal names a setting that does not exist");
     setting = &bench->settings[sample->setting];
     if (why)
         return keep_failure(setting, why);

@@ -174,8 +174,8 @@ static int next_line(struct reader *r, struct as_arena *arena, const struct as_j
     r->line++;
     if (size < TAIL_BYTES + 2 || size > MAX_LINE || memcmp(end + 1 - TAIL_BYTES, TAIL, 8) != 0 ||
         !as_unhex(end - 10, 8, stored, 4))
-        return as_fail(err, ASSAY_ERR_FORMAT, "%s: line %llu is no line of a journal", r->file.path,
-                       (unsigned long long)r->line);
+        return as_fail(err, ASSAY_ERR_FORMAT, "%s: line %llu is not a line of a journal",
+                       r->file.path, (unsigned long long)r->line);
     crc = as_crc32c(0, from, size - TAIL_BYTES);
     if (crc != ((uint32_t)stored[0] << 24 | (uint32_t)stored[1] << 16 | (uint32_t)stored[2] << 8 |
                 stored[3]))
@@ -201,7 +201,7 @@ static int read_plan(struct reader *r, struct as_arena *arena, const struct as_j
     schema = rc ? as_json_words(as_json_get(line, "schema")) : NULL;
     *plan = as_json_get(line, "plan");
     if (!schema || strcmp(schema, "assay.bench.journal") != 0 || !*plan)
-        return as_fail(err, ASSAY_ERR_FORMAT, "%s is no journal of a bench", r->file.path);
+        return as_fail(err, ASSAY_ERR_FORMAT, "%s is not a journal of a bench", r->file.path);
     if (as_json_number(as_json_get(line, "schema_version")) != 1)
         return as_fail(err, ASSAY_ERR_FORMAT, "%s was written by a later version of assay",
                        r->file.path);

@@ -49,7 +49,7 @@ static int end(void *user, double *joules, struct assay_error *err)
         return rc;
     *joules = isfinite(counter) ? counter - m->joules : (m->watts + watts) / 2 * seconds;
     return isfinite(*joules) ? ASSAY_OK
-                             : as_fail(err, ASSAY_ERR_UNSUPPORTED, "no energy can be told");
+                             : as_fail(err, ASSAY_ERR_UNSUPPORTED, "energy is unavailable");
 }
 
 struct as_bench_meter as_power_meter_table(struct as_power_meter *meter)

@@ -122,7 +122,7 @@ int as_bench_sample_read(struct as_bench_sample *sample, const struct as_json_va
             *real_at(sample, &fields[i]) = as_json_number(value);
     }
     if (hash && !is_hash(hash))
-        return as_fail(err, ASSAY_ERR_FORMAT, "output_hash is no digest");
+        return as_fail(err, ASSAY_ERR_FORMAT, "output_hash is not a digest");
     if (hash)
         memcpy(sample->output_hash, hash->text, 65);
     return ASSAY_OK;

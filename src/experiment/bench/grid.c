@@ -54,7 +54,7 @@ static int add_values(struct as_grid *grid, struct as_grid_axis *axis, const cha
 
         if (!is_value(at, size))
             return as_fail(err, ASSAY_ERR_USAGE,
-                           "--grid %s has an empty value, or one that is no text", axis->name);
+                           "--grid %s has an empty value, or one that is not text", axis->name);
         if (find_value(axis, at, size) >= 0)
             return as_fail(err, ASSAY_ERR_USAGE, "--grid %s has the value %.*s twice", axis->name,
                            (int)size, at);
@@ -144,9 +144,10 @@ int as_grid_find(const struct as_grid *grid, const char *text, size_t *setting,
         int value = axis ? find_value(axis, at + name + 1, size - name - 1) : -1;
 
         if (value < 0)
-            return as_fail(err, ASSAY_ERR_USAGE,
-                           "'%.*s' is no axis and value of the grid; write it as NAME=VALUE,...",
-                           (int)(size < 60 ? size : 60), at);
+            return as_fail(
+                err, ASSAY_ERR_USAGE,
+                "'%.*s' is not an axis and value of the grid; write it as NAME=VALUE,...",
+                (int)(size < 60 ? size : 60), at);
         if (place[axis - grid->axes] >= 0)
             return as_fail(err, ASSAY_ERR_USAGE, "'%.60s' names %s twice", text, axis->name);
         place[axis - grid->axes] = value;
@@ -157,7 +158,7 @@ int as_grid_find(const struct as_grid *grid, const char *text, size_t *setting,
     *setting = 0;
     for (size_t i = 0; i < grid->n_axes; i++) {
         if (place[i] < 0)
-            return as_fail(err, ASSAY_ERR_USAGE, "'%.60s' says nothing of %s", text,
+            return as_fail(err, ASSAY_ERR_USAGE, "'%.60s' gives no value for %s", text,
                            grid->axes[i].name);
         *setting = *setting * grid->axes[i].n + (size_t)place[i];
     }
@@ -204,7 +205,7 @@ int as_grid_fill(struct as_grid *grid, size_t setting, const char *pattern, cons
             at += size + 1;
         } else if (at[size] && is_name(at + 1, size - 1)) {
             rc = as_fail(err, ASSAY_ERR_USAGE,
-                         "{%.*s} is no axis of the grid; a brace that is meant is written {{",
+                         "{%.*s} is not an axis of the grid; a brace that is meant is written {{",
                          (int)size - 1, at + 1);
         } else { /* not a name: text of the command's own, as in awk '{print}' */
             (void)as_buffer_add(&filled, at++, 1);

@@ -237,7 +237,7 @@ static void put_criteria(struct as_page *page, const struct as_bench_report *rep
     if (r->n_met == 0)
         as_page_line(page, AS_STYLE_WARN, "No setting meets them: criteria not met.");
     else
-        as_page_line(page, AS_STYLE_GOOD, "%zu of %zu settings meet all that could be told.",
+        as_page_line(page, AS_STYLE_GOOD, "%zu of %zu settings meet all criteria that are known.",
                      r->n_met, r->bench->n_settings - 1);
 }
 
@@ -267,7 +267,7 @@ int as_bench_page(const struct as_bench_report *report, struct as_out *out,
         as_page_line(&page, AS_STYLE_DIM, "Energy is unknown: %s.", report->energy_why);
     else if (r->limits.energy_is_assumed)
         as_page_line(&page, AS_STYLE_WARN,
-                     "Energy is time times the watts that were told (%s): nothing was metered, so "
+                     "Energy is time times the given watts (%s): nothing was metered, so "
                      "nothing is claimed of it.",
                      as_page_name(&page, report->energy_source));
     for (size_t i = 0; i < r->bench->n_settings; i++)

@@ -54,7 +54,7 @@ static void put_ranked(struct as_table *t, struct as_page *page, const struct as
 static void put_causes(struct as_page *page, const struct assay_ranked_layer *layer)
 {
     if (layer->n_causes == 0)
-        as_page_line(page, AS_STYLE_DIM, "%s: no cause can be told from what was recorded",
+        as_page_line(page, AS_STYLE_DIM, "%s: cause unknown from what was recorded",
                      as_page_name(page, layer->layer));
     for (size_t i = 0; i < layer->n_causes; i++) {
         const struct assay_cause *cause = &layer->cause[i];
@@ -77,7 +77,7 @@ static void put_ranking(struct as_page *page, const struct assay_bottleneck_resu
         {.title = "calls", .align = AS_ALIGN_RIGHT},
         {.title = "failed", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "speed-up to", .align = AS_ALIGN_RIGHT},
-        {.title = "of roof", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "roofline", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "severity", .align = AS_ALIGN_RIGHT},
     };
     struct as_table t;

@@ -6,7 +6,7 @@
 #define REPORT   struct as_machine_report
 #define TOPOLOGY struct as_topology
 
-static const char not_told[] = "the system does not tell";
+static const char not_told[] = "the system does not report it";
 
 /* ---- processor, topology ---- */
 

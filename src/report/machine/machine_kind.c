@@ -131,7 +131,7 @@ static int machine_metrics(struct as_run *run, struct as_metrics *to, struct ass
     as_metrics_add(to, "share", m.noise.cv, "noise: coefficient of variation");
     as_metrics_add(to, "share", m.noise.median_share, "noise: floor");
     as_metrics_add(to, "share", m.noise.p95_share, "noise: of 95 %% of the pairs");
-    as_metrics_add(to, "share", m.noise.resolvable_share, "noise: least difference told");
+    as_metrics_add(to, "share", m.noise.resolvable_share, "noise: minimum detectable difference");
     return ASSAY_OK;
 }
 

@@ -86,7 +86,8 @@ static void put_isa(const struct as_machine_report *r, struct as_page *page)
                                      as_cpu_isa_name(shown[i]));
     if (size == 0)
         (void)snprintf(text, sizeof text, "%s",
-                       cpu->flags_known ? "none that are known here" : "the kernel does not tell");
+                       cpu->flags_known ? "none that are known here"
+                                        : "the kernel does not report them");
     as_page_pair(page, AS_STYLE_NONE, "vectors", "%s", text);
     as_page_pair(page, AS_STYLE_NONE, "kernels", "%s", as_isa_text(used, &r->topology->isa));
 }

@@ -26,7 +26,7 @@ static const struct as_table_column columns[] = {
     {.title = "GB/s", .align = AS_ALIGN_RIGHT, .drop = 3},
     {.title = "FLOP/B", .align = AS_ALIGN_RIGHT, .drop = 2},
     {.title = "ridge", .align = AS_ALIGN_RIGHT, .drop = 4},
-    {.title = "of roof", .align = AS_ALIGN_RIGHT},
+    {.title = "roofline", .align = AS_ALIGN_RIGHT},
     {.title = "class"},
     {.title = "focus"},
     {.title = "kernel", .drop = 9, .min_width = 15, .may_shrink = true},
@@ -86,7 +86,7 @@ static void put_extreme(struct as_page *page, const struct as_operations *o, con
     double rate = by_rate == SIZE_MAX ? AS_UNKNOWN : o->rows[by_rate].gflops_per_second;
 
     as_text_percent(share, by_roof == SIZE_MAX ? AS_UNKNOWN : o->rows[by_roof].roof.roof_fraction);
-    as_page_line(page, AS_STYLE_NONE, "%-16s %s (%.2f GFLOP/s); of its roof %s (%s)", what,
+    as_page_line(page, AS_STYLE_NONE, "%-16s %s (%.2f GFLOP/s); %s of roofline (%s)", what,
                  name_of(o, by_rate), rate, name_of(o, by_roof), share);
 }
 

@@ -87,7 +87,7 @@ static void put_pairs(struct as_page *page, const struct as_overhead *o)
     };
     struct as_table t;
 
-    as_page_heading(page, "Runs", "the same work with and without, in turns");
+    as_page_heading(page, "Runs", "the same work with and without, interleaved");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int i = 0; i < AS_OVERHEAD_COUNT; i++)
         put_row(&t, &o->rows[i], as_overhead_text((enum as_overhead_kind)i));

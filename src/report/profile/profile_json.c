@@ -192,7 +192,7 @@ static const struct as_json_field latency_fields[] = {
     AS_FIELD_IF(D, "ci95_high_ns", latency.figures.median.interval.high, has_interval),
     {.key = "earlier_runs", .kind = AS_FIELD_OBJECT, .shape = &earlier_shape, .known = has_earlier},
     AS_FIELD_KEY(D, "effective_runs", latency.figures.median.n_effective, NULL,
-                 "as many independent ones would tell as much"),
+                 "as many independent ones would carry as much information"),
     SUMMARY("mean_ns", mean),
     SUMMARY("std_ns", std_sample),
     SUMMARY("min_ns", min),

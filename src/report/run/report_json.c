@@ -271,7 +271,7 @@ static void put_view(struct as_json_writer *w, const struct as_report *report)
         return;
     /* Those of a program that marked no layers are in `program`. */
     if (report->program && report->layers->n_layers == 0) {
-        as_findings_no_bottlenecks_json(w, "no layers were marked: program.causes tells");
+        as_findings_no_bottlenecks_json(w, "no layers were marked: see program.causes");
         return;
     }
     as_json_key(w, "bottlenecks");

@@ -115,7 +115,7 @@ static void find_weakness(struct list *list, const struct as_layers *layers)
             COUNT(layers->backwards, "event"));
     if (!layers->run->time.known && layers->run->n_threads > 0)
         add(list, "clock_unknown", AS_HEALTH_WARN,
-            "clock: the run does not tell how long a tick is; times are not to be trusted");
+            "clock: the run does not hold the length of a tick; times are not to be trusted");
     if (layers->waited_ns) {
         as_text_ns(time, (double)layers->waited_ns, AS_TIME_AUTO);
         add(list, "waited", AS_HEALTH_WARN, "waited: the program waited %s for the recorder", time);

@@ -112,14 +112,14 @@ void as_watch_put_processes(const struct as_watch_view *view, struct as_page *pa
         {.title = "pid", .align = AS_ALIGN_RIGHT},
         {.title = "command", .may_shrink = true, .min_width = 20, .max_width = 60},
         {.title = "from", .align = AS_ALIGN_RIGHT, .drop = 5},
-        {.title = "lived", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "lifetime", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "cpu", .align = AS_ALIGN_RIGHT},
         {.title = "peak", .align = AS_ALIGN_RIGHT},
         {.title = "faults", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "threads", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "read", .align = AS_ALIGN_RIGHT, .drop = 6},
         {.title = "written", .align = AS_ALIGN_RIGHT, .drop = 7},
-        {.title = "io wait", .align = AS_ALIGN_RIGHT, .drop = 2},
+        {.title = "I/O wait", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "heap", .drop = 8},
     };
     const struct as_target *p = view->target;
@@ -198,7 +198,7 @@ static void put_totals(const struct as_target *p, struct as_page *page)
     if (p->n_heaps > 1)
         as_page_line(page, AS_STYLE_DIM,
                      "sums of %zu watched programs; the peak is of those that ran at one time, and "
-                     "sites are told at the peak of their own",
+                     "sites are reported at their own peak",
                      p->n_heaps);
 }
 
@@ -218,7 +218,7 @@ static void put_sites(const struct as_watch_view *view, struct as_page *page)
         {.title = "allocated", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "temporary", .align = AS_ALIGN_RIGHT, .drop = 4},
-        {.title = "grows by/s", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "growth/s", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "layer", .identity = true, .max_width = 24, .drop = 5},
     };
     const struct as_target *p = view->target;
@@ -259,7 +259,7 @@ static void put_mappings(const struct as_watch_view *view, struct as_page *page)
         {.title = "at end", .align = AS_ALIGN_RIGHT},
         {.title = "mapped in all", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 3},
-        {.title = "grows by/s", .align = AS_ALIGN_RIGHT, .drop = 1},
+        {.title = "growth/s", .align = AS_ALIGN_RIGHT, .drop = 1},
     };
     const struct as_target *p = view->target;
     size_t n = p->n_places - p->n_heap_places, shown = rows_of(view, USUAL_MAPPINGS, n);
@@ -388,7 +388,7 @@ void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
         {.title = "time", .align = AS_ALIGN_RIGHT},
         {.title = "of wall", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "FLOP/s", .align = AS_ALIGN_RIGHT},
-        {.title = "of roof", .align = AS_ALIGN_RIGHT, .drop = 3},
+        {.title = "roofline", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "min", .align = AS_ALIGN_RIGHT, .drop = 6},
         {.title = "max", .align = AS_ALIGN_RIGHT, .drop = 5},
     };
@@ -399,7 +399,7 @@ void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
 
     if (p->n_gemm == 0 && !p->gemm_why)
         return;
-    as_page_heading(page, "Matrix products", p->n_gemm ? "by time within the calls" : NULL);
+    as_page_heading(page, "GEMM calls", p->n_gemm ? "by time within the calls" : NULL);
     if (p->gemm_why)
         as_page_line(page, AS_STYLE_DIM, "%s", as_page_name(page, p->gemm_why));
     if (p->n_gemm == 0)

@@ -106,11 +106,11 @@ static void put_figures(const struct as_watch_view *view, struct as_page *page)
 
     as_table_init(&t, columns, 2);
     as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "processor time");
+    as_table_text(&t, AS_STYLE_NONE, "CPU time");
     as_table_printf(&t, AS_STYLE_NONE, "%s user, %s system", fact_ns(a, p->cpu_user_ns),
                     fact_ns(b, p->cpu_system_ns));
     as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "processors used");
+    as_table_text(&t, AS_STYLE_NONE, "CPU utilization");
     if (isfinite(used))
         as_text_fixed(of, used, 2);
     if (isfinite(p->processors))
@@ -125,11 +125,11 @@ static void put_figures(const struct as_watch_view *view, struct as_page *page)
     as_table_printf(&t, AS_STYLE_NONE, "%s minor, %s major", fact_count(a, p->minor_faults),
                     fact_count(b, p->major_faults));
     as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "switches");
+    as_table_text(&t, AS_STYLE_NONE, "context switches");
     as_table_printf(&t, AS_STYLE_NONE, "%s voluntary, %s involuntary",
                     fact_count(a, p->switches_voluntary), fact_count(b, p->switches_involuntary));
     as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "storage");
+    as_table_text(&t, AS_STYLE_NONE, "disk I/O");
     as_table_printf(&t, AS_STYLE_NONE, "%s read, %s written", fact_bytes(a, p->read_bytes),
                     fact_bytes(b, p->written_bytes));
     as_page_table(page, &t);
