@@ -140,7 +140,7 @@ static int check_last(const struct as_rvf_file *f, const struct as_rvf_key *key,
     int rc;
 
     if (last->type != AS_RVF_MANIFEST)
-        return ASSAY_OK; /* told already */
+        return ASSAY_OK; /* reported already */
     rc = as_rvf_manifest_check(&manifest, f, r->sentence[0] == '\0', err);
     if (rc < 0)
         return rc;
