@@ -35,7 +35,7 @@ struct as_profile_options {
     bool memory_may_fail; /* figures of memory are then not known, and the rest stays */
     bool reset_peak_rss;  /* the process is ours: its greatest memory may be counted anew */
     const char *record;   /* where profiled runs are recorded; NULL: nowhere */
-    uint64_t load_ns;     /* that reading the file took the caller; reported as it is */
+    uint64_t load_ns;     /* that reading the file took the caller; told as it is */
     void (*progress)(void *user, enum as_profile_phase phase, double share);
     void *user;
 };
@@ -43,7 +43,7 @@ struct as_profile_options {
 /* What memory was read; of the process: as the system counts it. */
 struct as_memory_pass {
     struct as_mem counted;           /* by what it is for, of a run that gives back at once */
-    struct as_engine_plan plan;      /* what was planned, to be compared with it */
+    struct as_engine_plan plan;      /* what was planned, to be held against it */
     uint64_t *live_bytes;            /* by step */
     struct as_process_memory before; /* before the engine was opened */
     struct as_process_memory ready;  /* after */
