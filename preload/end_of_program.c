@@ -1,5 +1,5 @@
-/* preload/end_of_program.c - what the share is told when a program ends or becomes another one.
- * The functions it does that with are taken the place of, and behave as before. */
+/* preload/end_of_program.c - what is written into the share when a program ends or becomes another
+ * one. The functions it does that with are taken the place of, and behave as before. */
 #include "end_of_program.h"
 
 #include <errno.h>
@@ -246,7 +246,7 @@ static int missing(void)
     return -1;
 }
 
-/* The program goes on: what was told is taken back. */
+/* The program goes on: what was reported is taken back. */
 static int exec_failed(int rc)
 {
     struct as_shm_header *shm = as_attached();

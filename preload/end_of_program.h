@@ -1,5 +1,5 @@
-/* preload/end_of_program.h - what the share is told when a program ends or becomes another one.
- * The functions it does that with are taken the place of, and behave as before. */
+/* preload/end_of_program.h - what is written into the share when a program ends or becomes another
+ * one. The functions it does that with are taken the place of, and behave as before. */
 #ifndef AS_PRELOAD_END_OF_PROGRAM_H
 #define AS_PRELOAD_END_OF_PROGRAM_H
 

@@ -39,7 +39,7 @@ bool as_heap_counters_add(struct as_heap_shm *heap, struct as_heap_thread *self,
 /* Tells the others what the thread kept to itself of the live total. */
 void as_heap_flush(struct as_heap_shm *heap, struct as_heap_thread *self);
 
-/* The total is now this, and was that at most since it was last told. */
+/* The total is now this, and was that at most since it was last reported. */
 void as_heap_peak(struct as_heap_shm *heap, int64_t total, int64_t most);
 
 /* Kind and place of a block in one word, so that the slow way is jumped to and no frame of ours

@@ -1,7 +1,7 @@
 /* examples/measure - measures a plain C function and a network described in C.
  *
  * The function is a dot product, far too short for any clock: assay times many calls at once and
- * says so. The network is run by assay's own engine and held against what this machine can do. */
+ * says so. The network is run by assay's own engine and compared with what this machine can do. */
 #include <assay/measure.h>
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* base/clock.h - what time it is: the processor's counter where it can be trusted, the system's
- * clock elsewhere. The choice is made once, from facts, and is told with a reason so that a run can
- * record it. */
+ * clock elsewhere. The choice is made once, from facts, and is reported with a reason so that a run
+ * can record it. */
 #ifndef AS_BASE_CLOCK_H
 #define AS_BASE_CLOCK_H
 

@@ -1,5 +1,6 @@
 /* base/output.h - bytes on their way out: to a descriptor, into memory, or into a file that appears
- * whole. Errors are kept and told once, at as_out_close(); writing after an error does nothing. */
+ * whole. Errors are kept and reported once, at as_out_close(); writing after an error does nothing.
+ */
 #ifndef AS_BASE_OUTPUT_H
 #define AS_BASE_OUTPUT_H
 

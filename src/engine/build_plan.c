@@ -1,5 +1,5 @@
 /* engine/build_plan.c - an execution plan from a graph whose shapes were inferred: one slot for
- * each value, one step for each node that has something to do. What cannot be run is said here,
+ * each value, one step for each node that has something to do. What cannot be run is reported here,
  * before anything is.
  */
 #include <stdio.h>

@@ -67,7 +67,7 @@ uint32_t as_exec_plan_reorder(struct as_exec_plan *p, struct as_plan *plan,
     return made;
 }
 
-/* What can never be is said before the first run, wherever the size is known. */
+/* What can never be is reported before the first run, wherever the size is known. */
 static int check_size(const struct as_slot *slot, struct assay_error *err)
 {
     struct assay_error why = {0};

@@ -1,5 +1,5 @@
 /* profiler/layer_clock.h - time inside a measured program: one read of the counter, one product.
- * Nanoseconds are counted by a rate found once; the wall clock is held against it when read. */
+ * Nanoseconds are counted by a rate found once; the wall clock is compared with it when read. */
 #ifndef AS_PROFILER_LAYER_CLOCK_H
 #define AS_PROFILER_LAYER_CLOCK_H
 

@@ -95,7 +95,8 @@ static void a_file_that_is_wrong_about_a_tensor_is_told(void **state)
     declare(&k, "z", AS_DTYPE_F16, &right);
     assert_int_equal(as_infer_shapes(k.model, NULL, NULL, NULL), ASSAY_OK);
     kit_is(&k, "y", "2x8");
-    assert_non_null(finding(&k, AS_FINDING_CONFLICT, "'y' as f32 2x9, but the node produces f32 2x8"));
+    assert_non_null(
+        finding(&k, AS_FINDING_CONFLICT, "'y' as f32 2x9, but the node produces f32 2x8"));
     assert_non_null(finding(&k, AS_FINDING_CONFLICT, "'z' as f16"));
     assert_int_equal(k.model->n_findings, 2);
     /* Other inputs than the file's make its other shapes stale, not wrong. */

@@ -76,8 +76,8 @@ ASSAY_API int assay_bundle_pack(const struct assay_bundle_options *options,
 
 enum assay_bundle_signature {
     ASSAY_BUNDLE_SIGNATURE_NONE,
-    ASSAY_BUNDLE_SIGNATURE_UNPROVEN, /* fits the key in the bundle, but no key was given to hold
-                                        against */
+    ASSAY_BUNDLE_SIGNATURE_UNPROVEN, /* fits the key in the bundle, but no key was given to compare
+                                        with */
     ASSAY_BUNDLE_SIGNATURE_PROVEN,   /* by the key that was given */
     ASSAY_BUNDLE_SIGNATURE_OTHER, /* fits the key in the bundle, which is not the one that was given
                                    */

@@ -22,7 +22,7 @@
 #define MOST_SHARE  1.5 /* more than all together leave behind is given back elsewhere */
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-/* Without what we hold ourselves to keep what we are told. */
+/* Without what we hold ourselves to keep what we are given. */
 static uint64_t heap_bytes(void)
 {
     struct mallinfo2 info = mallinfo2();

@@ -47,10 +47,10 @@ struct as_json_field {
     size_t max;
     const struct as_json_shape *shape;
     const char *const *names; /* of ENUM, `max` of them; NULL: numbers */
-    const char *reason;       /* of documents: why it is null, when it is; NULL: nothing is said */
-    bool optional;            /* of documents: it may be left out */
-    size_t n_names;           /* of ARRAY of ENUM: how many `names` has */
-    const char *unit, *help;  /* for schemas; may be NULL */
+    const char *reason; /* of documents: why it is null, when it is; NULL: nothing is reported */
+    bool optional;      /* of documents: it may be left out */
+    size_t n_names;     /* of ARRAY of ENUM: how many `names` has */
+    const char *unit, *help; /* for schemas; may be NULL */
     /* Of AS_FIELD_OWN: called after the key, takes the whole value. As as_json_fields_read(). */
     int (*read)(void *user, void *object, struct as_json_parser *p, struct assay_error *err);
     /* Writes the value after its key: of AS_FIELD_OWN, or in place of what the kind would do. */

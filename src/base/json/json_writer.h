@@ -30,7 +30,7 @@ struct as_json_writer {
 void as_json_writer_init(struct as_json_writer *w, struct as_out *out, unsigned indent);
 
 /* ASSAY_ERR_STATE after misuse or with something left open, ASSAY_ERR_LIMIT after too many levels.
- * Failures of the output itself are told by as_out_close(). */
+ * Failures of the output itself are reported by as_out_close(). */
 AS_MUST_USE int as_json_writer_finish(const struct as_json_writer *w, struct assay_error *err);
 
 void as_json_object(struct as_json_writer *w);

@@ -1,5 +1,5 @@
 /* base/proto/protobuf_reader.h - protobuf messages as they lie in memory: fields are borrowed,
- * never copied. Every length is held against what is left, and every step is counted against a
+ * never copied. Every length is compared with what is left, and every step is counted against a
  * limit. */
 #ifndef AS_BASE_PROTO_PROTOBUF_READER_H
 #define AS_BASE_PROTO_PROTOBUF_READER_H

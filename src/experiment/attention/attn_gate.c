@@ -58,7 +58,7 @@ void as_gate_fill(struct as_gate *gate, size_t i, const float *logits)
     memset(row + n, 0, (gate->n - n) * sizeof *row);
 }
 
-/* Edges from the source's side to the other: what they cost, and drops them when told to. */
+/* Edges from the source's side to the other: what they cost, and drops them when asked to. */
 static double cross(struct as_gate *gate, const float *logits, size_t stride, bool drop)
 {
     size_t words = as_attn_words(gate->n);

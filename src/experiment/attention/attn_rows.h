@@ -55,7 +55,7 @@ void as_attn_pack(const struct as_attn_run *run);
 void as_attn_rows(const struct as_attn_run *run, size_t n_heads);
 
 /* Fills run->logits for run->head with what it sees; columns past the diagonal of a causal head
- * may hold anything. `each` (may be NULL) is told of every row that is done. */
+ * may hold anything. `each` (may be NULL) is called for every row that is done. */
 typedef void (*as_attn_row_done)(void *arg, size_t row, const float *logits);
 void as_attn_logits(const struct as_attn_run *run, as_attn_row_done each, void *arg);
 

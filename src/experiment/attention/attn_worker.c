@@ -1,5 +1,5 @@
 /* experiment/attention/attn_worker.c - threads and working memory of attention.
- * Every byte is counted here, and told to the process's account. */
+ * Every byte is counted here, and reported to the process's account. */
 #include "experiment/attention/attn_worker.h"
 
 #include <string.h>

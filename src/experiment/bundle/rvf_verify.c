@@ -72,8 +72,7 @@ static void check_listed(const struct assay_bundle *b, size_t i, const struct as
         !as_json_whole(as_json_get(listed, "entries"), &entries) || entries != chain->entries ||
         !as_json_words(head) || !as_unhex(head->text, head->text_size, found, sizeof found) ||
         memcmp(found, want, sizeof want) != 0)
-        wrong(r, "the statistics do not match witness segment %llu",
-              (unsigned long long)s->id);
+        wrong(r, "the statistics do not match witness segment %llu", (unsigned long long)s->id);
 }
 
 static int check_witness(const struct assay_bundle *b, size_t i, struct assay_bundle_report *r,
@@ -141,7 +140,7 @@ static int check_last(const struct as_rvf_file *f, const struct as_rvf_key *key,
     int rc;
 
     if (last->type != AS_RVF_MANIFEST)
-        return ASSAY_OK; /* told already */
+        return ASSAY_OK; /* reported already */
     rc = as_rvf_manifest_check(&manifest, f, r->sentence[0] == '\0', err);
     if (rc < 0)
         return rc;

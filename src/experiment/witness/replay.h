@@ -1,5 +1,5 @@
 /* experiment/witness/replay.h - computes again what a witness tells of, and compares.
- * Needs a file that says what the inputs were; one that does not is told so. */
+ * Needs a file that says what the inputs were; one that does not is reported as such. */
 #ifndef AS_EXPERIMENT_WITNESS_REPLAY_H
 #define AS_EXPERIMENT_WITNESS_REPLAY_H
 

@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "experiment/witness/witness_entry.h"
 
-/* What the one file is read into, and the other held against. */
+/* What the one file is read into, and the other compared with. */
 struct chain {
     struct as_buffer heads; /* ASSAY_WITNESS_HEX bytes an entry */
     uint64_t agree;         /* entries that are the same, from the first on */

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "format/gguf/gguf_meta.h"
 
-/* A longer text is told by its size: a chat template, a license. */
+/* A longer text is described by its size: a chat template, a license. */
 #define SHORT_TEXT 256
 
 /* A float with as few digits as tell it apart: 1e-05, not 9.9999997473787516e-06. */

@@ -215,7 +215,7 @@ static void put_type(struct as_protobuf *p, const void *what)
     case AS_VALUE_OPTIONAL:
         as_protobuf_message(p, 9, put_element_type, item);
         break;
-    default: /* a map's key type is not kept, so nothing is said */
+    default: /* a map's key type is not kept, so nothing is reported */
         break;
     }
 }

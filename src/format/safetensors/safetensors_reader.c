@@ -403,7 +403,7 @@ static int read_safetensors(struct as_model *model, const struct as_mapped_file 
     return as_model_link(model, err);
 }
 
-/* A JSON object behind eight bytes, whatever they say: a wrong length shall be told as such. */
+/* A JSON object behind eight bytes, whatever they say: a wrong length must be reported as such. */
 static bool is_safetensors(const uint8_t *bytes, uint64_t size)
 {
     if (as_safetensors_is_index(bytes, size))

@@ -1,6 +1,6 @@
 /* format/tflite/flatbuffer.h - tables, vectors and texts of a FlatBuffer, each checked before it is
- * read. The first trouble is kept and told; after it every call gives nothing, so a reader may ask
- * at the end of a table whether all was well. */
+ * read. The first trouble is kept and reported; after it every call gives nothing, so a reader may
+ * ask at the end of a table whether all was well. */
 #ifndef AS_FORMAT_TFLITE_FLATBUFFER_H
 #define AS_FORMAT_TFLITE_FLATBUFFER_H
 

@@ -1,5 +1,5 @@
 /* format/tflite/tflite_lower.h - operators of TensorFlow Lite as operators of ONNX.
- * A node keeps the operator's name and domain of the file for reports; what it does is said by
+ * A node keeps the operator's name and domain of the file for reports; what it does is expressed by
  * node->op and by attributes with ONNX's names. docs/formats.md lists what those add to ONNX. */
 #ifndef AS_FORMAT_TFLITE_TFLITE_LOWER_H
 #define AS_FORMAT_TFLITE_TFLITE_LOWER_H

@@ -1,5 +1,6 @@
 /* measure/inputs/model_inputs.c - numbers for every input of a model: from files, or made up from a
- * seed so that the model can run on them. What was chosen for each input is kept, to be told. */
+ * seed so that the model can run on them. What was chosen for each input is kept, to be reported.
+ */
 #include "measure/inputs/model_inputs.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* measure/inputs/model_inputs.h - numbers for every input of a model: from files, or made up from a
- * seed so that the model can run on them. What was chosen for each input is kept, to be told. */
+ * seed so that the model can run on them. What was chosen for each input is kept, to be reported.
+ */
 #ifndef AS_MEASURE_INPUTS_MODEL_INPUTS_H
 #define AS_MEASURE_INPUTS_MODEL_INPUTS_H
 
@@ -93,7 +94,7 @@ struct as_input_use {
     uint64_t below;    /* it is an index, and must be below this; 0: it is none */
     const char *table; /* what it looks into */
     int64_t length;    /* it counts steps, and all of them are so many; -1: it does not */
-    bool is_choice;    /* it is held against a constant, as a mode or a sampling rate is, ... */
+    bool is_choice;    /* it is compared with a constant, as a mode or a sampling rate is, ... */
     int64_t choice;    /* ... this one first */
 };
 

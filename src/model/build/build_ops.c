@@ -290,7 +290,7 @@ static bool reshaped(const struct as_dims *in, const int64_t *shape, struct as_d
     return have < 0 || given < 0 || have == given;
 }
 
-/* With one dimension open and copied, what is left for -1 can still be told from the others. */
+/* With one dimension open and copied, what is left for -1 can still be inferred from the others. */
 static void close_free(const struct as_dims *in, const int64_t *shape, struct as_dims *out)
 {
     int64_t have = 1, given = 1;

@@ -70,7 +70,7 @@ struct as_cost_row {
     const struct as_node *node;
     unsigned depth;   /* of its graph */
     uint64_t times;   /* executions in one run of the model; 0: in a branch not taken */
-    bool times_known; /* as inferred, or as an engine has told; false: `times` counts an iteration
+    bool times_known; /* as inferred, or as an engine reported; false: `times` counts an iteration
                          of unknown number as one, or both sides of an If as one each with the
                          costlier one counted */
     enum as_cost_state state;

@@ -1,5 +1,5 @@
 /* model/cost/cost_attention.c - the sizes and counts of operators that are an attention by
- * themselves. Counted densely, as executed without skipping; what a causal mask leaves is said
+ * themselves. Counted densely, as executed without skipping; what a causal mask leaves is reported
  * beside it. */
 #include "base/units.h"
 #include "model/cost/cost_rules.h"

@@ -99,7 +99,7 @@ struct as_graph {
     unsigned depth;              /* 0: the main graph */
     int64_t times; /* its owner runs it so often, by inference; AS_DIM_UNKNOWN: not known; of the
                       main graph: 1 */
-    int64_t ran;   /* how often a run of the whole model ran it, when an engine has told; else
+    int64_t ran;   /* how often a run of the whole model ran it, when an engine reported it; else
                       AS_DIM_UNKNOWN */
     struct as_node *nodes; /* after as_model_link(): each after those it needs */
     uint32_t n_nodes;

@@ -1,5 +1,5 @@
 /* model/infer/infer_bind.c - gives the inputs of a model their dimensions: what the user says, else
- * what the file says, else a default that is said aloud. */
+ * what the file says, else a default that is reported. */
 #include "model/infer/infer.h"
 
 #include <stdio.h>
@@ -293,7 +293,7 @@ static bool is_word(const char *name, const char *const *words)
     return false;
 }
 
-/* What an open dimension most likely is. Nobody should rely on it, so it is said aloud. */
+/* What an open dimension most likely is. Nobody should rely on it, so it is reported. */
 static int64_t guess(const struct as_value *value, int axis)
 {
     static const char *const batches[] = {"batch", NULL}, *const batch_letters[] = {"n", "b", "bs",

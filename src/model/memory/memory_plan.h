@@ -14,9 +14,9 @@ struct as_plan_tensor {
     uint64_t offset;      /* in the planned arena, a multiple of AS_PLAN_ALIGN */
 };
 
-/* What counts as an activation and how long it lives is told in lifetimes.c. No operator is taken
- * to work in place: its inputs and outputs are alive together. When the sum of all passes 2^64,
- * every figure here is UINT64_MAX and nothing is placed (offset UINT64_MAX). */
+/* What counts as an activation and how long it lives is described in lifetimes.c. No operator is
+ * taken to work in place: its inputs and outputs are alive together. When the sum of all passes
+ * 2^64, every figure here is UINT64_MAX and nothing is placed (offset UINT64_MAX). */
 struct as_memory_plan {
     struct as_plan_tensor *tensors; /* activations: inputs, outputs and what lies between */
     size_t n_tensors;

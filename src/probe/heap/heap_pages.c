@@ -1,4 +1,4 @@
-/* probe/heap/heap_pages.c - the tables of a heap's share, read and held against their bounds. */
+/* probe/heap/heap_pages.c - the tables of a heap's share, read and compared with their bounds. */
 #include "probe/heap/heap_pages.h"
 
 #include <errno.h>

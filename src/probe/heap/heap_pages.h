@@ -1,4 +1,4 @@
-/* probe/heap/heap_pages.h - the tables of a heap's share, read and held against their bounds.
+/* probe/heap/heap_pages.h - the tables of a heap's share, read and compared with their bounds.
  * Read by system calls, not mapped: a file cut short meanwhile is an error, not a signal. */
 #ifndef AS_PROBE_HEAP_HEAP_PAGES_H
 #define AS_PROBE_HEAP_HEAP_PAGES_H

@@ -134,7 +134,7 @@ static int one_round(struct as_kernel_ctx *k, struct loop *l)
     return ASSAY_OK;
 }
 
-/* No round has told the shape: the body's type does, and what it leaves open is empty. */
+/* No iteration has given the shape: the body's type does, and what it leaves open is empty. */
 static int empty_scan(struct as_kernel_ctx *k, const struct loop *l, size_t s)
 {
     const struct as_type *type =

@@ -165,7 +165,7 @@ static int start_states(struct as_kernel_ctx *k, struct scan *s, int64_t b)
     return rc;
 }
 
-/* No step has told the shape: the body's type does, and what it leaves open is empty. */
+/* No step has given the shape: the body's type does, and what it leaves open is empty. */
 static int empty_output(struct as_kernel_ctx *k, const struct scan *s, size_t o)
 {
     const struct as_type *type = &k->graph->model->values[s->body->outputs[s->n_state + o]].type;

@@ -1,11 +1,11 @@
 /* engine/kernels/image/kern_resize_plan.c - which points of the input each point of a resized axis
- * is made of. Everything Resize can be told ends here, as places and weights along one axis. */
+ * is made of. Every option of Resize ends here, as places and weights along one axis. */
 #include <math.h>
 
 #include "engine/kernels/image/kern_image.h"
 #include "model/infer/infer_context.h"
 
-/* ---- what it is told ---- */
+/* ---- its options ---- */
 
 static int pick(struct as_kernel_ctx *k, const char *name, const char *const *words, int n,
                 int *which)

@@ -11,7 +11,7 @@ static int64_t whole(double length)
     return length >= 0 && length < LENGTH_MAX ? (int64_t)length : AS_DIM_UNKNOWN;
 }
 
-/* What Resize is told, one number for each of `n` axes. */
+/* What Resize is given, one number for each of `n` axes. */
 struct resizing {
     struct as_dims x;
     int axis[AS_MAX_RANK]; /* which of x each number is for */

@@ -192,7 +192,7 @@ static bool count_floats(double start, double limit, double delta, int64_t *n)
     return true;
 }
 
-/* False: a step of zero. *n is AS_DIM_UNKNOWN when it cannot be told. */
+/* False: a step of zero. *n is AS_DIM_UNKNOWN when it is unknown. */
 static bool count_range(const struct as_infer *ctx, int64_t *n)
 {
     int64_t whole[3];
