@@ -70,7 +70,8 @@ static const struct as_opt bench_opts[] = {
      .argument = "NAME=V,V,...",
      .help = "what varies; repeatable, every combination is a setting"},
     TEXT("baseline", "NAME=V,...",
-         "the setting that others are held against [default: the first setting]"),
+         "what the others are compared with: a setting, or one of the commands [default: the "
+         "first]"),
     {.name = "output-dir",
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
@@ -153,7 +154,7 @@ static const struct as_opt bench_opts[] = {
      .help = "sign the bundle with this Ed25519 key (PEM)"},
     {.name = "outputs",
      .kind = AS_OPT_FLAG,
-     .help = "keep what a command writes, in memory, and tell whether settings write the same; "
+     .help = "keep what a command writes, in memory, and report whether settings write the same; "
              "otherwise it is thrown away"},
     {.name = "ignore-failure",
      .kind = AS_OPT_FLAG,
@@ -174,9 +175,9 @@ static const struct as_opt bench_opts[] = {
      .letter = 'N',
      .kind = AS_OPT_FLAG,
      .help = "run commands in quotes without a shell"},
-    {.name = "dry-run", .kind = AS_OPT_FLAG, .help = "say what would be done, and do nothing"},
-    {.name = "resume", .kind = AS_OPT_FLAG, .help = "go on with a run that ended early"},
-    {.name = "force", .kind = AS_OPT_FLAG, .help = "write over an older run"},
+    {.name = "dry-run", .kind = AS_OPT_FLAG, .help = "print what would be done, and do nothing"},
+    {.name = "resume", .kind = AS_OPT_FLAG, .help = "resume an experiment that ended early"},
+    {.name = "force", .kind = AS_OPT_FLAG, .help = "write over an older experiment"},
     AS_OPT_WIDE,
     AS_OPT_JSON,
     AS_OPT_MARKDOWN,
@@ -585,7 +586,7 @@ static const struct as_example bench_examples[] = {
     {"assay bench zoo:mobilenetv2 --grid threads=1,2", "a model at two settings, interleaved"},
     {"assay bench --grid level=1,6,9 -- gzip -k -f -{level} data", "a command over a grid"},
     {"assay bench --grid level=1,6,9 --resume -- gzip -k -f -{level} data",
-     "go on after an interruption"},
+     "resume after an interruption"},
     {NULL, NULL},
 };
 

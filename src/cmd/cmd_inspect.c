@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "cmd/common/graph_file.h"
 #include "cmd/common/model_options.h"
 #include "format/model_file.h"
 #include "model/zoo/zoo.h"
@@ -146,6 +147,7 @@ static const struct as_opt inspect_opts[] = {
      .argument = "GB/S",
      .help = "the same for memory that moves so many GB/s; also the most tokens a second"},
     AS_OPT_JSON,
+    AS_OPT_GRAPH,
     {.name = "csv",
      .group = AS_GROUP_OUTPUT,
      .kind = AS_OPT_FLAG,
@@ -376,6 +378,8 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
     int rc = read_report(line, &report, err);
 
     if (rc == ASSAY_OK)
+        rc = as_graph_file_check(as_opt_text(line, "graph"), err);
+    if (rc == ASSAY_OK)
         rc = read_analysis(line, &options, err);
     if (rc == ASSAY_OK)
         rc = as_model_open(&model, line->operand[0], err);
@@ -397,7 +401,9 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
         inspection->n_scale = n_rows;
         inspection->scale_name = scaling.name;
         report.in = inspection;
-        rc = print(line, &report, err);
+        rc = as_graph_file_write(as_opt_text(line, "graph"), inspection, line->operand[0], err);
+        if (rc == ASSAY_OK)
+            rc = print(line, &report, err);
     }
     as_inspection_free(inspection);
     as_model_options_fini(&given);

@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "base/error.h"
-#include "base/stop.h"
+#include "measure/stop.h"
 
 /* From now on the first signal only sets the flag. A signal that the parent ignores stays ignored.
  */

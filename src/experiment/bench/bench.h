@@ -3,9 +3,9 @@
 #ifndef AS_EXPERIMENT_BENCH_BENCH_H
 #define AS_EXPERIMENT_BENCH_BENCH_H
 
-#include "base/stop.h"
 #include "experiment/bench/bench_journal.h"
 #include "experiment/bench/grid.h"
+#include "measure/stop.h"
 
 struct as_bench_setting {
     char name[AS_GRID_NAME]; /* "softmax", "mincut_l0.5_t2", "threads=1,batch=8" */

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/json/json_fields.h"
-#include "base/stop.h"
 #include "measure/latency/sample_interference.h"
+#include "measure/stop.h"
 #include "stats/describe/outlier.h"
 #include "stats/describe/summary.h"
 #include "stats/inference/interval.h"

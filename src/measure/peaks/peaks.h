@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/json/json_fields.h"
-#include "base/stop.h"
+#include "measure/stop.h"
 #include "probe/system/topology.h"
 
 /* Raised whenever figures of before cannot be compared with those of now: caches are then void. */

@@ -1,7 +1,7 @@
-/* base/stop.h - a flag that asks long work to end early and to keep what it has. The caller sets
+/* measure/stop.h - a flag that asks long work to end early and to keep what it has. The caller sets
  * it, from a signal handler or from another thread; the work looks at it between two steps. */
-#ifndef AS_BASE_STOP_H
-#define AS_BASE_STOP_H
+#ifndef AS_MEASURE_STOP_H
+#define AS_MEASURE_STOP_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
