@@ -97,8 +97,7 @@ static const struct as_opt bench_opts[] = {
     ATTENTION_TEXT("tau", "LIST", "steps of hysteresis [default: \"0 2\"]"),
     ATTENTION_TEXT("eps", "X", "logits up to it are dropped [default: 0.01]"),
     ATTENTION_NUMBER("short-samples",
-                     "so many short samples; all others are long ones (of --samples, else none)", 0,
-                     1000000),
+                     "short samples of --samples; the others are long [default: half]", 0, 1000000),
     ATTENTION_NUMBER("long-samples", "so many long samples; the others are short", 0, 1000000),
     ATTENTION_NUMBER("short-min-len", "tokens of the shortest [default: 16]", 1, 16384),
     ATTENTION_NUMBER("short-max-len", "tokens of a short sample at most [default: 128]", 1, 16384),
@@ -135,7 +134,7 @@ static const struct as_opt bench_opts[] = {
      .argument = "HOW",
      .help = "how masks stand in the witness [default: packed]",
      .word_at = masks_at},
-    ATTENTION_NUMBER("replay",
+    ATTENTION_NUMBER("replay-samples",
                      "compute N samples of each setting again and compare [default: 16], 0 none", 0,
                      1000000),
     {.name = "against",
@@ -143,7 +142,7 @@ static const struct as_opt bench_opts[] = {
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
      .help = "hold the witness against that of another machine's folder"},
-    {.name = "key",
+    {.name = "sign-key",
      .group = ATTENTION,
      .kind = AS_OPT_FILE,
      .argument = "FILE",
@@ -159,8 +158,8 @@ static const struct as_opt bench_opts[] = {
     {.name = "resume", .kind = AS_OPT_FLAG, .help = "go on with a run that ended early"},
     {.name = "force", .kind = AS_OPT_FLAG, .help = "write over an older run"},
     AS_OPT_WIDE,
-    AS_OPT_JSON,
-    AS_OPT_MARKDOWN,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     {.name = NULL},
 };
 
@@ -315,10 +314,10 @@ static int check_against(const struct as_bench_work *w, const char *against,
 /* What would be found missing only after everything was measured. */
 static int check_files(const struct as_bench_work *w, struct assay_error *err)
 {
-    const char *key = as_opt_text(w->line, "key"), *against = as_opt_text(w->line, "against");
+    const char *key = as_opt_text(w->line, "sign-key"), *against = as_opt_text(w->line, "against");
 
     if (key && access(key, R_OK) != 0)
-        return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --key %s", key);
+        return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --sign-key %s", key);
     return against ? check_against(w, against, err) : ASSAY_OK;
 }
 

@@ -1,5 +1,5 @@
 /* cmd/cmd_inspect.c - all of `assay inspect`: what a model is made of, without running it.
- * One of four forms: text for people, Markdown, JSON, one CSV table of layers. */
+ * Formats: text, Markdown, JSON, and CSV of the layers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "cmd/common/forms.h"
 #include "cmd/common/model_options.h"
 #include "format/model_file.h"
 #include "model/zoo/zoo.h"
@@ -42,7 +43,6 @@ static const struct as_opt inspect_opts[] = {
      .word_at = as_inspect_sort_at},
     {.name = "group",
      .group = AS_GROUP_VIEW,
-     .letter = 'g',
      .kind = AS_OPT_WORD,
      .argument = "BY",
      .help = "sum the layers up by operator, by scope, by depth of name, or as a tree of scopes",
@@ -76,7 +76,6 @@ static const struct as_opt inspect_opts[] = {
      .help = "read the weights and show how they are distributed"},
     {.name = "train",
      .group = "Training step",
-     .letter = 't',
      .kind = AS_OPT_FLAG,
      .help = "show the memory of a training step"},
     {.name = "optimizer",
@@ -145,12 +144,8 @@ static const struct as_opt inspect_opts[] = {
      .kind = AS_OPT_TEXT,
      .argument = "GB/S",
      .help = "the same for memory that moves so many GB/s; also the most tokens a second"},
-    AS_OPT_JSON,
-    {.name = "csv",
-     .group = AS_GROUP_OUTPUT,
-     .kind = AS_OPT_FLAG,
-     .help = "print the layers, or groups, as CSV"},
-    AS_OPT_MARKDOWN,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     {.name = NULL},
 };
 
@@ -226,14 +221,11 @@ static int read_report(const struct as_cmd_line *line, struct as_inspect_report 
     unsigned words[2 * AS_INSPECT_SECTION_COUNT];
     size_t n = as_opt_words(line, "section", words, AS_COUNT_OF(words));
 
-    if (as_opt_given(line, "json") + as_opt_given(line, "csv") + as_opt_given(line, "markdown") > 1)
-        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json, --csv and --markdown");
     *r = (struct as_inspect_report){
         .top = (size_t)as_opt_number(line, "top", 0),
         .sort = (unsigned)as_opt_word(line, "sort", 0),
         .grouping = (enum as_inspect_grouping)as_opt_word(line, "group", AS_GROUP_NONE),
         .wide = as_opt_given(line, "wide"),
-        .markdown = as_opt_given(line, "markdown"),
         .exact = as_opt_given(line, "exact"),
         .constants = as_opt_given(line, "constants"),
     };
@@ -345,21 +337,38 @@ static int read_scale(const struct as_cmd_line *line, struct scaling *s, struct 
     return rc;
 }
 
+static int put_page(const void *of, bool markdown, struct as_out *out, const struct as_term *term,
+                    struct assay_error *err)
+{
+    struct as_inspect_report report = *(const struct as_inspect_report *)of;
+
+    report.markdown = markdown;
+    return as_inspect_page(&report, out, term, err);
+}
+
+static int put_json(const void *of, struct as_out *out, struct assay_error *err)
+{
+    return as_inspect_json(of, out, err);
+}
+
+static int put_csv(const void *of, const struct as_csv_target *to, struct assay_error *err)
+{
+    const struct as_inspect_report *report = of;
+    const char *name = report->grouping == AS_GROUP_NONE ? "layers.csv" : "groups.csv";
+    int rc = as_csv_target_open(to, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_csv_target_put(to, name, as_inspect_csv, report, err);
+    return rc < 0 ? rc : 1;
+}
+
 static int print(const struct as_cmd_line *line, const struct as_inspect_report *report,
                  struct assay_error *err)
 {
-    struct as_console console;
-    int rc = as_console_open(&console, line, err);
+    const struct as_forms forms = {
+        .of = report, .page = put_page, .json = put_json, .csv = put_csv};
 
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "json"))
-        rc = as_inspect_json(report, &console.out, err);
-    else if (as_opt_given(line, "csv"))
-        rc = as_inspect_csv(report, &console.out, err);
-    else
-        rc = as_inspect_page(report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
+    return as_forms_print(&forms, line, err);
 }
 
 static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
@@ -372,8 +381,10 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
     struct as_inspect_report report;
     struct as_inspection *inspection = NULL;
     struct as_model *model = NULL;
-    int rc = read_report(line, &report, err);
+    int rc = as_forms_check(line, err);
 
+    if (rc == ASSAY_OK)
+        rc = read_report(line, &report, err);
     if (rc == ASSAY_OK)
         rc = read_analysis(line, &options, err);
     if (rc == ASSAY_OK)

@@ -96,7 +96,7 @@ cmp -s k/journal.jsonl whole || fail "a finished run is not measured again"
 
 # A signature is not lost by going on without the key.
 openssl genpkey -algorithm ed25519 -out key.pem 2>/dev/null && openssl pkey -in key.pem -pubout -out public.pem 2>/dev/null
-"$assay" bench $small --lambda 0.5 --tau 2 --threads 1 --quiet --key key.pem --output-dir signed >out 2>err
+"$assay" bench $small --lambda 0.5 --tau 2 --threads 1 --quiet --sign-key key.pem --output-dir signed >out 2>err
 "$assay" bench $small --lambda 0.5 --tau 2 --threads 1 --quiet --resume --output-dir signed >out 2>err
 exits 0 "it is still signed" "$assay" verify --public-key public.pem signed/witness/witness.rvf
 
@@ -154,8 +154,8 @@ exits 2 "a folder to hold against that is none" "$assay" bench $small --against 
 says "has no folder witness"
 exits 2 "a run held against itself" "$assay" bench $small --threads 1 --resume --against a --output-dir a
 says "the folder itself"
-exits 2 "a key that is not there" "$assay" bench $small --key nowhere.pem --output-dir new
-says "cannot read --key"
+exits 2 "a key that is not there" "$assay" bench $small --sign-key nowhere.pem --output-dir new
+says "cannot read --sign-key"
 exits 2 "masks that fit no line" "$assay" bench $small --long-max-len 16384 --masks full --output-dir new
 says "--masks hash"
 exits 2 "options of another workload" "$assay" bench --lambda 0.5 --output-dir new -- true

@@ -78,7 +78,7 @@ static void add_note(struct as_bench_work *w, const char *joint, const char *wor
 int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
 {
     const char *against = as_opt_text(w->line, "against");
-    uint64_t most = as_opt_number(w->line, "replay", 16);
+    uint64_t most = as_opt_number(w->line, "replay-samples", 16);
     int rc = ASSAY_OK;
 
     w->verdicts = as_alloc_zero(w->bench.n_settings, sizeof *w->verdicts);
@@ -167,7 +167,7 @@ static int pack(struct as_bench_work *w, const char *const *paths, size_t n, str
         .output = path,
         .witnesses = paths,
         .n_witnesses = n,
-        .key_path = as_opt_text(w->line, "key"),
+        .key_path = as_opt_text(w->line, "sign-key"),
     };
     struct as_out meta = {0};
     int rc = meta_text(w, &meta, err);
@@ -191,7 +191,7 @@ static bool is_signed(const struct as_bench_work *w)
     struct assay_bundle_report report;
     char path[PATH_MAX];
 
-    return w->resumed && !as_opt_given(w->line, "key") &&
+    return w->resumed && !as_opt_given(w->line, "sign-key") &&
            snprintf(path, sizeof path, "%s/witness.rvf", w->witness) < (int)sizeof path &&
            assay_bundle_verify(path, NULL, &report, NULL) == ASSAY_OK &&
            report.signature != ASSAY_BUNDLE_SIGNATURE_NONE;
@@ -207,7 +207,8 @@ int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
     bool keeps = is_signed(w);
 
     if (keeps)
-        as_console_note(w->line, "%s/witness.rvf is signed and stays as it is; --key signs anew",
+        as_console_note(w->line,
+                        "%s/witness.rvf is signed and stays as it is; --sign-key signs anew",
                         w->witness);
     for (size_t i = 0; rc == ASSAY_OK && !keeps && i < w->bench.n_settings; i++) {
         if (i == w->bench.baseline)

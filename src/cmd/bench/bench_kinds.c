@@ -271,13 +271,14 @@ static bool looks_like_a_model(const struct as_cmd_line *line)
 static int check_options(const struct as_cmd_line *line, const struct as_bench_kind *kind,
                          struct assay_error *err)
 {
-    static const char *const attention[] = {
-        "lambda",       "tau",           "eps",           "short-samples",
-        "long-samples", "short-min-len", "short-max-len", "long-min-len",
-        "long-max-len", "head-dim",      "heads",         "kv-heads",
-        "causal",       "steps",         "refresh",       "gating",
-        "topics",       "filler",        "drift",         "quality",
-        "masks",        "replay",        "against",       "key"};
+    static const char *const attention[] = {"lambda",         "tau",          "eps",
+                                            "short-samples",  "long-samples", "short-min-len",
+                                            "short-max-len",  "long-min-len", "long-max-len",
+                                            "head-dim",       "heads",        "kv-heads",
+                                            "causal",         "steps",        "refresh",
+                                            "gating",         "topics",       "filler",
+                                            "drift",          "quality",      "masks",
+                                            "replay-samples", "against",      "sign-key"};
     static const char *const command[] = {"ignore-failure", "outputs"};
 
     if (kind != &kinds[0])
