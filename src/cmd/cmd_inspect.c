@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "cmd/common/each_model.h"
 #include "cmd/common/forms.h"
 #include "cmd/common/model_options.h"
 #include "format/model_file.h"
@@ -371,7 +372,21 @@ static int print(const struct as_cmd_line *line, const struct as_inspect_report 
     return as_forms_print(&forms, line, err);
 }
 
-static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
+/* One of several: its row and its document. */
+static int take_row(struct as_models_row *row, const struct as_inspect_report *report,
+                    struct assay_error *err)
+{
+    int rc = as_out_memory(&row->document, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_inspect_json(report, &row->document, err);
+    as_models_take_inspection(row, report->in);
+    return rc;
+}
+
+/* The first operand, printed, or into `row` when there are several. */
+static int inspect_one(const struct as_cmd_line *line, struct as_models_row *row,
+                       struct assay_error *err)
 {
     struct as_scale_row rows[AS_SCALE_MAX];
     struct scaling scaling = {.spec = line->operand[0]};
@@ -407,7 +422,7 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
         inspection->n_scale = n_rows;
         inspection->scale_name = scaling.name;
         report.in = inspection;
-        rc = print(line, &report, err);
+        rc = row ? take_row(row, &report, err) : print(line, &report, err);
     }
     as_inspection_free(inspection);
     as_model_options_fini(&given);
@@ -415,10 +430,18 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
     return rc;
 }
 
+static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
+{
+    return line->n_operands == 1
+               ? inspect_one(line, NULL, err)
+               : as_each_model(line, "assay.inspect_models", false, inspect_one, err);
+}
+
 static const struct as_example inspect_examples[] = {
     {"assay inspect model.onnx", "parameters, MACs, memory and layers"},
     {"assay inspect model.onnx --fit 8GiB", "the largest batch that fits into 8 GiB"},
     {"assay inspect model.onnx --train --optimizer adam", "memory of a training step"},
+    {"assay inspect small.onnx large.onnx", "one comparison table"},
     {"assay inspect model.onnx --json", "every count, for a program"},
     {NULL, NULL},
 };
@@ -426,7 +449,7 @@ static const struct as_example inspect_examples[] = {
 const struct as_cmd as_cmd_inspect = {
     .name = "inspect",
     .summary = "show what a model is made of, without running it",
-    .usage = "assay inspect [options] MODEL",
+    .usage = "assay inspect [options] MODEL...",
     .details =
         "MODEL is an ONNX, GGUF, safetensors or TensorFlow Lite file, told by its content, or a "
         "built-in one as in zoo:resnet50.\n\nParameters, multiply-accumulates (MACs), other "
@@ -439,7 +462,7 @@ const struct as_cmd as_cmd_inspect = {
     .opts = inspect_opts,
     .operand = "MODEL",
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = AS_MODELS_MAX,
     .operand_kind = AS_OPERAND_MODEL,
     .run = run_inspect,
 };

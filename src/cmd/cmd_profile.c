@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
+#include "cmd/common/each_model.h"
 #include "cmd/common/history_file.h"
 #include "cmd/common/measure_options.h"
 #include "cmd/common/model_options.h"
@@ -344,7 +345,19 @@ static int save(struct work *w, struct assay_error *err)
     return as_run_maker_finish(&maker, &w->saved, err);
 }
 
-static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
+/* One of several: its row and its document. */
+static int take_row(struct as_models_row *row, const struct work *w, struct assay_error *err)
+{
+    int rc = as_out_memory(&row->document, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_show_json(w->saved, &w->show, &row->document, err);
+    return rc < 0 ? rc : as_models_take_profile(row, w->saved, err);
+}
+
+/* The first operand, printed, or into `row` when there are several. */
+static int profile_one(const struct as_cmd_line *line, struct as_models_row *row,
+                       struct assay_error *err)
 {
     struct work *w = as_alloc_zero(1, sizeof *w);
     int rc;
@@ -379,8 +392,10 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
         rc = save(w, err);
     if (rc == ASSAY_OK)
         rc = write_trace(w, err);
+    if (rc == ASSAY_OK && as_opt_given(line, "trace"))
+        as_console_note(line, "wrote %s", as_opt_text(line, "trace"));
     if (rc == ASSAY_OK)
-        rc = as_show_print(w->saved, &w->show, line, err);
+        rc = row ? take_row(row, w, err) : as_show_print(w->saved, &w->show, line, err);
     if (w->folder[0]) {
         (void)unlink(w->temporary);
         (void)rmdir(w->folder);
@@ -397,10 +412,23 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     return rc;
 }
 
+static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
+{
+    if (line->n_operands == 1)
+        return profile_one(line, NULL, err);
+    if (as_show_run_path(line) || as_opt_given(line, "trace"))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "%s keeps one model, and %d were given: profile them one by one to keep "
+                       "them, or name a file for the table",
+                       as_show_run_path(line) ? "-o RUN.assay" : "--trace", line->n_operands);
+    return as_each_model(line, "assay.profile_models", true, profile_one, err);
+}
+
 static const struct as_example profile_examples[] = {
     {"assay profile zoo:mobilenetv2", "latency, layers and recommendations of a built-in model"},
     {"assay profile model.onnx --batch 8 --threads 1", "one batch of 8 on one thread"},
     {"assay profile model.onnx -o before.assay", "keep the run for assay report and assay diff"},
+    {"assay profile a.onnx b.onnx", "one comparison table; assay bench interleaves them"},
     {"assay profile model.gguf --prompt 128 --tokens 64", "prefill and decode of a text model"},
     {NULL, NULL},
 };
@@ -408,7 +436,7 @@ static const struct as_example profile_examples[] = {
 const struct as_cmd as_cmd_profile = {
     .name = "profile",
     .summary = "run a model and show where its time and memory go",
-    .usage = "assay profile [options] MODEL",
+    .usage = "assay profile [options] MODEL...",
     .details =
         "MODEL is an ONNX, GGUF or TensorFlow Lite file, told by its content, or a built-in one as "
         "in zoo:resnet50. Inputs are made from a seed unless --input gives a file.\n\n"
@@ -435,7 +463,7 @@ const struct as_cmd as_cmd_profile = {
     .opts = profile_opts,
     .operand = "MODEL",
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = AS_MODELS_MAX,
     .operand_kind = AS_OPERAND_MODEL,
     .run = run_profile,
 };

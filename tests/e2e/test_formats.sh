@@ -55,6 +55,21 @@ check "run: the exports are named" grep -q "^wrote $tmp/x/a.json" "$tmp/err"
 name=run
 again report "$tmp/w.assay"
 
+# Several models: one table, all documents, and a model that fails keeps its row.
+for command in inspect "profile $fast --no-history"; do
+    name="several models of $command"
+    exits 3 "$name" "$assay" $command zoo:mlp "$tmp/none.onnx" zoo:mlp:hidden=8 --export-json "$tmp/x/m.json" --export-csv "$tmp/x/m"
+    check "$name: all rows are shown" sh -c "grep -q '^zoo:mlp:hidden=8 ' '$tmp/out' && grep -q 'none.onnx failed: cannot open' '$tmp/out'"
+    check "$name: the failure is reported" grep -q '^assay: 1 of 3 models failed' "$tmp/err"
+    check "$name: documents and rows" "$python" -c 'import csv, json, sys
+d = json.load(open(sys.argv[1])); rows = list(csv.DictReader(open(sys.argv[2], newline="")))
+assert d["n_failed"] == 1 and [("error" in m) for m in d["models"]] == [False, True, False]
+assert [bool(r["error"]) for r in rows] == [False, True, False]
+assert all(v == "" for k, v in rows[1].items() if k not in ("model", "error"))
+assert "p50_ns" not in rows[0] or (float(rows[0]["relative_to_first"]) == 1 and float(rows[2]["p50_ns"]) > 0)' "$tmp/x/m.json" "$tmp/x/m/models.csv"
+done
+exits 2 "a run of several models" "$assay" profile zoo:mlp zoo:mlp -o "$tmp/two.assay"
+says "one by one"
 exits 0 "notes are left out" "$assay" report -q "$tmp/run.assay" -o "$tmp/page" --export-json "$tmp/q.json"
 check "by --quiet" sh -c "[ ! -s '$tmp/err' ] && [ -s '$tmp/page' ] && [ -s '$tmp/q.json' ]"
 exits 0 "a page to standard output" "$assay" report "$tmp/run.assay" -o -
