@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 
-#define MAX_WORDS     64
+#define MAX_WORDS     256
 #define MAX_WORD_SIZE 64
 
 static const char *color_at(size_t i)
