@@ -438,27 +438,14 @@ const struct as_cmd as_cmd_profile = {
     .summary = "run a model and show where its time and memory go",
     .usage = "assay profile [options] MODEL...",
     .details =
-        "MODEL is an ONNX, GGUF or TensorFlow Lite file, told by its content, or a built-in one as "
-        "in zoo:resnet50. Inputs are made from a seed unless --input gives a file.\n\n"
-        "It is run until its times are steady, then timed without anything between the layers: "
-        "that "
-        "is the latency, with a 95 % interval for its median. From the fourth run of the same "
-        "model and settings on this machine, the interval also holds how much runs differ. A "
-        "second pass takes the time of "
-        "every "
-        "layer, and what that costs is printed. A third one keeps every tensor in memory of its "
-        "own "
-        "and counts bytes exactly.\n\n"
-        "Each layer is held against the roofline of this machine, measured once and kept (assay "
-        "machine): the least time its arithmetic and its bytes could take, over the time it took. "
-        "A "
-        "layer is bound by compute or by memory, whichever takes longer at least; where both "
-        "explain "
-        "less than a fifth of the time, by overhead.\n\n"
-        "-o NAME.assay keeps the profiled runs for assay report and assay export; any other name "
-        "after -o gets the page. Exit status 3: the model cannot be run, and the sentence says "
-        "which "
-        "operator and node.",
+        "MODEL is an ONNX, GGUF or TensorFlow Lite file, or a built-in model as in zoo:resnet50. "
+        "Inputs are random unless --input gives a file.\n\n"
+        "Latency is timed without instrumentation after warm-up; a second pass times every layer, "
+        "and a third counts memory. Each layer is compared with the roofline of this machine "
+        "('assay explain roofline').\n\n"
+        "-o keeps the run when FILE ends in .assay, otherwise the page. Several models are "
+        "profiled one after the other and compared in one table; a model that fails keeps its "
+        "row, and the exit status is 3.",
     .examples = profile_examples,
     .opts = profile_opts,
     .operand = "MODEL",

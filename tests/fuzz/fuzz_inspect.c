@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json/json_parser.h"
+#include "base/text/csv.h"
 #include "format/model_file.h"
 #include "report/inspect/inspect_report.h"
 
