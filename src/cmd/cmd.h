@@ -84,16 +84,46 @@ extern const struct as_opt as_common_opts[];
         .name = "wide", .letter = 'w', .kind = AS_OPT_FLAG,                                        \
         .help = "do not truncate to fit the screen", .group = AS_GROUP_VIEW                        \
     }
-#define AS_OPT_MARKDOWN                                                                            \
+/* `words` is as_format_at, or one of its shorter relatives. --json and --format json are one. */
+#define AS_OPTS_FORMAT(words)                                                                      \
+    {.name = "format",                                                                             \
+     .group = AS_GROUP_OUTPUT,                                                                     \
+     .kind = AS_OPT_WORD,                                                                          \
+     .argument = "FORMAT",                                                                         \
+     .help = "print the result in FORMAT [default: text]",                                         \
+     .word_at = (words)},                                                                          \
     {                                                                                              \
-        .name = "markdown", .kind = AS_OPT_FLAG, .help = "print Markdown",                         \
-        .group = AS_GROUP_OUTPUT                                                                   \
+        .name = "json", .group = AS_GROUP_OUTPUT, .kind = AS_OPT_FLAG,                             \
+        .help = "the same as --format json"                                                        \
     }
-#define AS_OPT_JSON                                                                                \
+#define AS_OPTS_EXPORT                                                                             \
+    {.name = "export-json",                                                                        \
+     .group = AS_GROUP_OUTPUT,                                                                     \
+     .kind = AS_OPT_FILE,                                                                          \
+     .argument = "FILE",                                                                           \
+     .help = "also write the JSON document to FILE"},                                              \
+        {.name = "export-csv",                                                                     \
+         .group = AS_GROUP_OUTPUT,                                                                 \
+         .kind = AS_OPT_FOLDER,                                                                    \
+         .argument = "DIR",                                                                        \
+         .help = "also write one CSV file per table to the folder DIR"},                           \
+        {.name = "export-markdown",                                                                \
+         .group = AS_GROUP_OUTPUT,                                                                 \
+         .kind = AS_OPT_FILE,                                                                      \
+         .argument = "FILE",                                                                       \
+         .help = "also write the page as Markdown to FILE"},                                       \
+        AS_OPT_CSV_SAFE
+#define AS_OPT_CSV_SAFE                                                                            \
     {                                                                                              \
-        .name = "json", .kind = AS_OPT_FLAG, .help = "print JSON, with base units in the keys",    \
-        .group = AS_GROUP_OUTPUT                                                                   \
+        .name = "csv-safe", .group = AS_GROUP_OUTPUT, .kind = AS_OPT_FLAG,                         \
+        .help = "CSV: put an apostrophe before text that a spreadsheet would run as a formula"     \
     }
+
+/* What a result can be printed as. */
+enum as_output_format { AS_FORMAT_TEXT, AS_FORMAT_JSON, AS_FORMAT_MARKDOWN, AS_FORMAT_CSV };
+const char *as_format_at(size_t i);       /* all of them */
+const char *as_format_page_at(size_t i);  /* without CSV */
+const char *as_format_plain_at(size_t i); /* text and JSON */
 
 /* ---- cmd_table.c ---- */
 

@@ -139,7 +139,7 @@ static const struct as_opt bench_opts[] = {
      .argument = "HOW",
      .help = "how masks stand in the witness [default: packed]",
      .word_at = masks_at},
-    ATTENTION_NUMBER("replay",
+    ATTENTION_NUMBER("replay-samples",
                      "compute N samples of each setting again and compare [default: 16], 0 none", 0,
                      1000000),
     {.name = "against",
@@ -179,8 +179,8 @@ static const struct as_opt bench_opts[] = {
     {.name = "resume", .kind = AS_OPT_FLAG, .help = "resume an experiment that ended early"},
     {.name = "force", .kind = AS_OPT_FLAG, .help = "write over an older experiment"},
     AS_OPT_WIDE,
-    AS_OPT_JSON,
-    AS_OPT_MARKDOWN,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     {.name = NULL},
 };
 

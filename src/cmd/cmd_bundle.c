@@ -22,7 +22,7 @@ static const struct as_opt bundle_opts[] = {
      .kind = AS_OPT_FILE,
      .argument = "FILE",
      .help = "pack: put the JSON in FILE into the bundle as its statistics"},
-    {.name = "key",
+    {.name = "sign-key",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
      .help = "pack: sign with the Ed25519 private key in FILE (PEM, without a passphrase)"},
@@ -38,7 +38,7 @@ static const struct as_opt bundle_opts[] = {
     {.name = "force",
      .kind = AS_OPT_FLAG,
      .help = "pack, extract: replace files that are there already"},
-    AS_OPT_JSON,
+    AS_OPTS_FORMAT(as_format_plain_at),
     {.name = NULL},
 };
 
@@ -68,7 +68,7 @@ static int pack(const struct as_cmd_line *line, struct assay_error *err)
                                      .output = as_opt_text(line, "output"),
                                      .witnesses = line->operand + 1,
                                      .n_witnesses = (size_t)line->n_operands - 1,
-                                     .key_path = as_opt_text(line, "key")};
+                                     .key_path = as_opt_text(line, "sign-key")};
     struct as_mapped_file meta, stats = {0};
     int rc;
 
@@ -165,9 +165,9 @@ static const struct action {
     bool several;           /* takes more than one file */
     int (*run)(const struct as_cmd_line *line, struct assay_error *err);
 } actions[] = {
-    {"pack", {"meta", "stats", "key", "force"}, true, pack},
-    {"inspect", {"json"}, false, inspect},
-    {"verify", {"public-key", "json"}, false, verify},
+    {"pack", {"meta", "stats", "sign-key", "force"}, true, pack},
+    {"inspect", {"format", "json"}, false, inspect},
+    {"verify", {"public-key", "format", "json"}, false, verify},
     {"extract", {"directory", "force"}, false, extract},
 };
 
@@ -204,7 +204,7 @@ static int run_bundle(const struct as_cmd_line *line, struct assay_error *err)
 }
 
 static const struct as_example bundle_examples[] = {
-    {"assay bundle pack -o out.rvf --key key.pem witness.jsonl", "pack and sign"},
+    {"assay bundle pack -o out.rvf --sign-key key.pem witness.jsonl", "pack and sign"},
     {"assay bundle verify out.rvf --public-key key.pub", "check the signature"},
     {NULL, NULL},
 };
@@ -214,7 +214,8 @@ const struct as_cmd as_cmd_bundle = {
     .summary = "pack witnesses into one signed file, and look into it",
     .usage = "assay bundle pack|inspect|verify|extract [options] FILE...",
     .details =
-        "pack -o OUT.rvf [--meta FILE] [--stats FILE] [--key FILE] WITNESS.jsonl...: verifies the "
+        "pack -o OUT.rvf [--meta FILE] [--stats FILE] [--sign-key FILE] WITNESS.jsonl...: verifies "
+        "the "
         "witnesses and packs their chains, what they are of and their statistics into one file, "
         "signed when there is a key (openssl genpkey -algorithm ed25519 makes one).\n\n"
         "inspect FILE: shows the segments. verify FILE [--public-key FILE]: checks every segment, "

@@ -7,7 +7,7 @@
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/common/console.h"
+#include "cmd/common/forms.h"
 #include "cmd/common/options.h"
 #include "format/model_file.h"
 #include "report/compare/compare_report.h"
@@ -41,8 +41,8 @@ static const struct as_opt diff_opts[] = {
      .kind = AS_OPT_FLAG,
      .help = "compare what is left of runs that are not whole"},
     AS_OPT_WIDE,
-    AS_OPT_JSON,
-    AS_OPT_MARKDOWN,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     {.name = NULL},
 };
 
@@ -63,9 +63,42 @@ static int read_percent(const struct as_cmd_line *line, const char *name, double
 
 /* ---- runs ---- */
 
-AS_CONSOLE_DEFINE_PRINT(print_layers, as_diff_report, as_diff_json, as_diff_page);
-AS_CONSOLE_DEFINE_PRINT(print_metrics, as_metrics_report, as_metrics_json, as_metrics_page);
-AS_CONSOLE_DEFINE_PRINT(print_models, as_models_report, as_models_json, as_models_page);
+/* Defines print_`name`(line, report, err), which prints a report in the format asked for. */
+#define DEFINE_PRINT(name, report_struct, as_json, as_page, as_csv, file)                          \
+    static int name##_page(const void *of, bool markdown, struct as_out *out,                      \
+                           const struct as_term *term, struct assay_error *err)                    \
+    {                                                                                              \
+        struct report_struct report = *(const struct report_struct *)of;                           \
+                                                                                                   \
+        report.markdown = markdown;                                                                \
+        return as_page(&report, out, term, err);                                                   \
+    }                                                                                              \
+    static int name##_json(const void *of, struct as_out *out, struct assay_error *err)            \
+    {                                                                                              \
+        return as_json(of, out, err);                                                              \
+    }                                                                                              \
+    static int name##_csv(const void *of, const struct as_csv_target *to, struct assay_error *err) \
+    {                                                                                              \
+        int rc = as_csv_target_open(to, err);                                                      \
+                                                                                                   \
+        if (rc == ASSAY_OK)                                                                        \
+            rc = as_csv_target_put(to, file, as_csv, of, err);                                     \
+        return rc < 0 ? rc : 1;                                                                    \
+    }                                                                                              \
+    static int print_##name(const struct as_cmd_line *line, const struct report_struct *report,    \
+                            struct assay_error *err)                                               \
+    {                                                                                              \
+        const struct as_forms forms = {                                                            \
+            .of = report, .page = name##_page, .json = name##_json, .csv = name##_csv};            \
+                                                                                                   \
+        return as_forms_print(&forms, line, err);                                                  \
+    }                                                                                              \
+    _Static_assert(1, "a semicolon follows")
+
+DEFINE_PRINT(layers, as_diff_report, as_diff_json, as_diff_page, as_diff_csv, "layers.csv");
+DEFINE_PRINT(metrics, as_metrics_report, as_metrics_json, as_metrics_page, as_metrics_csv,
+             "metrics.csv");
+DEFINE_PRINT(models, as_models_report, as_models_json, as_models_page, as_models_csv, "totals.csv");
 
 static int answer(double slower_percent, double limit_percent, struct assay_error *err)
 {
@@ -82,7 +115,6 @@ static int compare_layers(const struct as_cmd_line *line, struct as_diff_run *co
     struct as_diff_report report = {
         .broken = {run[0]->broken, run[1]->broken},
         .top = (size_t)as_opt_number(line, "top", 0),
-        .markdown = as_opt_given(line, "markdown"),
         .wide = as_opt_given(line, "wide"),
     };
     struct as_diff *diff;
@@ -119,7 +151,6 @@ static int compare_metrics(const struct as_cmd_line *line, struct as_diff_run *c
             .name = {line->operand[0], line->operand[1]},
             .broken = {run[0]->broken, run[1]->broken},
             .top = (size_t)as_opt_number(line, "top", 0),
-            .markdown = as_opt_given(line, "markdown"),
             .wide = as_opt_given(line, "wide"),
         };
 
@@ -190,7 +221,6 @@ static int compare_models(const struct as_cmd_line *line, struct assay_error *er
             .diff = diff,
             .name = {line->operand[0], line->operand[1]},
             .top = (size_t)as_opt_number(line, "top", 0),
-            .markdown = as_opt_given(line, "markdown"),
             .wide = as_opt_given(line, "wide"),
         };
 
@@ -216,7 +246,7 @@ static int run_diff(const struct as_cmd_line *line, struct assay_error *err)
         rc = read_percent(line, "threshold", &threshold_percent, err);
     if (rc < 0)
         return rc;
-    rc = as_opt_choose_one(line, "json", "markdown", err);
+    rc = as_forms_check(line, err);
     if (rc < 0)
         return rc;
     if (!isnan(threshold_percent)) /* 0 would mean the default: the least there is */

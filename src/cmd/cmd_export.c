@@ -29,7 +29,6 @@ static const struct as_opt export_opts[] = {
      .argument = "SIZE",
      .help = "write at most SIZE bytes, as in 512k or 10M, and say what was left out"},
     {.name = "thread",
-     .letter = 't',
      .kind = AS_OPT_NUMBER,
      .argument = "N",
      .help = "take thread N only, as the section threads of a report numbers them",
@@ -145,7 +144,7 @@ static int export_document(const struct as_cmd_line *line, struct as_run *run,
     }
     return as_fail(err, ASSAY_ERR_UNSUPPORTED,
                    "%s is a run of kind \"%.40s\" without events, which --to %s needs: use 'assay "
-                   "report --json' or '--csv DIR'",
+                   "report --format json' or '--format csv'",
                    line->operand[0], as_run_kind(run), as_opt_text(line, "to"));
 }
 

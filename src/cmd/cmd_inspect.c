@@ -1,5 +1,5 @@
 /* cmd/cmd_inspect.c - all of `assay inspect`: what a model is made of, without running it.
- * One of four forms: text for people, Markdown, JSON, one CSV table of layers. */
+ * Formats: text, Markdown, JSON, and CSV of the layers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +8,8 @@
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/graph_file.h"
+#include "cmd/common/each_model.h"
+#include "cmd/common/forms.h"
 #include "cmd/common/model_options.h"
 #include "format/model_file.h"
 #include "model/zoo/zoo.h"
@@ -43,7 +45,6 @@ static const struct as_opt inspect_opts[] = {
      .word_at = as_inspect_sort_at},
     {.name = "group",
      .group = AS_GROUP_VIEW,
-     .letter = 'g',
      .kind = AS_OPT_WORD,
      .argument = "BY",
      .help = "sum the layers up by operator, by scope, by depth of name, or as a tree of scopes",
@@ -77,7 +78,6 @@ static const struct as_opt inspect_opts[] = {
      .help = "read the weights and show how they are distributed"},
     {.name = "train",
      .group = "Training step",
-     .letter = 't',
      .kind = AS_OPT_FLAG,
      .help = "show the memory of a training step"},
     {.name = "optimizer",
@@ -146,13 +146,9 @@ static const struct as_opt inspect_opts[] = {
      .kind = AS_OPT_TEXT,
      .argument = "GB/S",
      .help = "the same for memory that moves so many GB/s; also the most tokens a second"},
-    AS_OPT_JSON,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     AS_OPT_GRAPH,
-    {.name = "csv",
-     .group = AS_GROUP_OUTPUT,
-     .kind = AS_OPT_FLAG,
-     .help = "print the layers, or groups, as CSV"},
-    AS_OPT_MARKDOWN,
     {.name = NULL},
 };
 
@@ -228,15 +224,12 @@ static int read_report(const struct as_cmd_line *line, struct as_inspect_report 
     unsigned words[2 * AS_INSPECT_SECTION_COUNT];
     size_t n = as_opt_words(line, "section", words, AS_COUNT_OF(words));
 
-    if (as_opt_given(line, "json") + as_opt_given(line, "csv") + as_opt_given(line, "markdown") > 1)
-        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json, --csv and --markdown");
     *r = (struct as_inspect_report){
         .top = (size_t)as_opt_number(line, "top", 0),
         .sort = (unsigned)as_opt_word(line, "sort", 0),
         .sort_given = as_opt_given(line, "sort"),
         .grouping = (enum as_inspect_grouping)as_opt_word(line, "group", AS_GROUP_NONE),
         .wide = as_opt_given(line, "wide"),
-        .markdown = as_opt_given(line, "markdown"),
         .exact = as_opt_given(line, "exact"),
         .constants = as_opt_given(line, "constants"),
     };
@@ -348,24 +341,55 @@ static int read_scale(const struct as_cmd_line *line, struct scaling *s, struct 
     return rc;
 }
 
+static int put_page(const void *of, bool markdown, struct as_out *out, const struct as_term *term,
+                    struct assay_error *err)
+{
+    struct as_inspect_report report = *(const struct as_inspect_report *)of;
+
+    report.markdown = markdown;
+    return as_inspect_page(&report, out, term, err);
+}
+
+static int put_json(const void *of, struct as_out *out, struct assay_error *err)
+{
+    return as_inspect_json(of, out, err);
+}
+
+static int put_csv(const void *of, const struct as_csv_target *to, struct assay_error *err)
+{
+    const struct as_inspect_report *report = of;
+    const char *name = report->grouping == AS_GROUP_NONE ? "layers.csv" : "groups.csv";
+    int rc = as_csv_target_open(to, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_csv_target_put(to, name, as_inspect_csv, report, err);
+    return rc < 0 ? rc : 1;
+}
+
 static int print(const struct as_cmd_line *line, const struct as_inspect_report *report,
                  struct assay_error *err)
 {
-    struct as_console console;
-    int rc = as_console_open(&console, line, err);
+    const struct as_forms forms = {
+        .of = report, .page = put_page, .json = put_json, .csv = put_csv};
 
-    if (rc < 0)
-        return rc;
-    if (as_opt_given(line, "json"))
-        rc = as_inspect_json(report, &console.out, err);
-    else if (as_opt_given(line, "csv"))
-        rc = as_inspect_csv(report, &console.out, err);
-    else
-        rc = as_inspect_page(report, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
+    return as_forms_print(&forms, line, err);
 }
 
-static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
+/* One of several: its row and its document. */
+static int take_row(struct as_models_row *row, const struct as_inspect_report *report,
+                    struct assay_error *err)
+{
+    int rc = as_out_memory(&row->document, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_inspect_json(report, &row->document, err);
+    as_models_take_inspection(row, report->in);
+    return rc;
+}
+
+/* The first operand, printed, or into `row` when there are several. */
+static int inspect_one(const struct as_cmd_line *line, struct as_models_row *row,
+                       struct assay_error *err)
 {
     struct as_scale_row rows[AS_SCALE_MAX];
     struct scaling scaling = {.spec = line->operand[0]};
@@ -375,10 +399,12 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
     struct as_inspect_report report;
     struct as_inspection *inspection = NULL;
     struct as_model *model = NULL;
-    int rc = read_report(line, &report, err);
+    int rc = as_forms_check(line, err);
 
     if (rc == ASSAY_OK)
         rc = as_graph_file_check(as_opt_text(line, "graph"), err);
+    if (rc == ASSAY_OK)
+        rc = read_report(line, &report, err);
     if (rc == ASSAY_OK)
         rc = read_analysis(line, &options, err);
     if (rc == ASSAY_OK)
@@ -403,7 +429,7 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
         report.in = inspection;
         rc = as_graph_file_write(as_opt_text(line, "graph"), inspection, line->operand[0], err);
         if (rc == ASSAY_OK)
-            rc = print(line, &report, err);
+            rc = row ? take_row(row, &report, err) : print(line, &report, err);
     }
     as_inspection_free(inspection);
     as_model_options_fini(&given);
@@ -411,10 +437,18 @@ static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
     return rc;
 }
 
+static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
+{
+    return line->n_operands == 1
+               ? inspect_one(line, NULL, err)
+               : as_each_model(line, "assay.inspect_models", false, inspect_one, err);
+}
+
 static const struct as_example inspect_examples[] = {
     {"assay inspect model.onnx", "parameters, MACs, memory and layers"},
     {"assay inspect model.onnx --fit 8GiB", "the largest batch that fits into 8 GiB"},
     {"assay inspect model.onnx --train --optimizer adam", "memory of a training step"},
+    {"assay inspect small.onnx large.onnx", "one comparison table"},
     {"assay inspect model.onnx --json", "every count, for a program"},
     {NULL, NULL},
 };
@@ -422,7 +456,7 @@ static const struct as_example inspect_examples[] = {
 const struct as_cmd as_cmd_inspect = {
     .name = "inspect",
     .summary = "show what a model is made of, without running it",
-    .usage = "assay inspect [options] MODEL",
+    .usage = "assay inspect [options] MODEL...",
     .details =
         "MODEL is an ONNX, GGUF, safetensors or TensorFlow Lite file, told by its content, or a "
         "built-in one as in zoo:resnet50.\n\nParameters, multiply-accumulates (MACs), other "
@@ -435,7 +469,7 @@ const struct as_cmd as_cmd_inspect = {
     .opts = inspect_opts,
     .operand = "MODEL",
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = AS_MODELS_MAX,
     .operand_kind = AS_OPERAND_MODEL,
     .run = run_inspect,
 };

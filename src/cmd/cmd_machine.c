@@ -42,8 +42,8 @@ static const struct as_opt machine_opts[] = {
      .kind = AS_OPT_FLAG,
      .help = "show instead what measuring itself costs here, probe by probe"},
     AS_OPT_MAX_ISA,
-    AS_OPT_JSON,
-    AS_OPT_MARKDOWN,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     {.name = NULL},
 };
 

@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
 #include "cmd/common/console.h"
+#include "cmd/common/each_model.h"
 #include "cmd/common/history_file.h"
 #include "cmd/common/interrupt.h"
 #include "cmd/common/measure_options.h"
@@ -77,9 +78,8 @@ static const struct as_opt profile_opts[] = {
      .min = 1,
      .max = 64},
     AS_OPT_WIDE,
-    AS_OPT_JSON,
-    AS_OPT_MARKDOWN,
-    AS_OPT_CSV,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     {.name = "trace",
      .group = AS_GROUP_OUTPUT,
      .kind = AS_OPT_FILE,
@@ -368,7 +368,19 @@ static int save(struct work *w, struct assay_error *err)
     return as_run_maker_finish(&maker, &w->saved, err);
 }
 
-static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
+/* One of several: its row and its document. */
+static int take_row(struct as_models_row *row, const struct work *w, struct assay_error *err)
+{
+    int rc = as_out_memory(&row->document, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_show_json(w->saved, &w->show, &row->document, err);
+    return rc < 0 ? rc : as_models_take_profile(row, w->saved, err);
+}
+
+/* The first operand, printed, or into `row` when there are several. */
+static int profile_one(const struct as_cmd_line *line, struct as_models_row *row,
+                       struct assay_error *err)
 {
     struct work *w = as_alloc_zero(1, sizeof *w);
     int rc;
@@ -404,8 +416,10 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
         rc = save(w, err);
     if (rc == ASSAY_OK)
         rc = write_trace(w, err);
+    if (rc == ASSAY_OK && as_opt_given(line, "trace"))
+        as_console_note(line, "wrote %s", as_opt_text(line, "trace"));
     if (rc == ASSAY_OK)
-        rc = as_show_print(w->saved, &w->show, line, err);
+        rc = row ? take_row(row, w, err) : as_show_print(w->saved, &w->show, line, err);
     if (w->folder[0]) {
         (void)unlink(w->temporary);
         (void)rmdir(w->folder);
@@ -422,10 +436,23 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
     return as_interrupt_result(rc, err);
 }
 
+static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
+{
+    if (line->n_operands == 1)
+        return profile_one(line, NULL, err);
+    if (as_show_run_path(line) || as_opt_given(line, "trace"))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "%s keeps one model, and %d were given: profile them one by one to keep "
+                       "them, or name a file for the table",
+                       as_show_run_path(line) ? "-o RUN.assay" : "--trace", line->n_operands);
+    return as_each_model(line, "assay.profile_models", true, profile_one, err);
+}
+
 static const struct as_example profile_examples[] = {
     {"assay profile zoo:mobilenetv2", "latency, layers and recommendations of a built-in model"},
     {"assay profile model.onnx --batch 8 --threads 1", "one batch of 8 on one thread"},
     {"assay profile model.onnx -o before.assay", "keep the run for assay report and assay diff"},
+    {"assay profile a.onnx b.onnx", "one comparison table; assay bench interleaves them"},
     {"assay profile model.gguf --prompt 128 --tokens 64", "prefill and decode of a text model"},
     {NULL, NULL},
 };
@@ -433,34 +460,21 @@ static const struct as_example profile_examples[] = {
 const struct as_cmd as_cmd_profile = {
     .name = "profile",
     .summary = "run a model and show where its time and memory go",
-    .usage = "assay profile [options] MODEL",
+    .usage = "assay profile [options] MODEL...",
     .details =
-        "MODEL is an ONNX, GGUF or TensorFlow Lite file, told by its content, or a built-in one as "
-        "in zoo:resnet50. Inputs are made from a seed unless --input gives a file.\n\n"
-        "It is run until its times are steady, then timed without anything between the layers: "
-        "that "
-        "is the latency, with a 95 % interval for its median. From the fourth run of the same "
-        "model and settings on this machine, the interval also holds how much runs differ. A "
-        "second pass takes the time of "
-        "every "
-        "layer, and what that costs is printed. A third one keeps every tensor in memory of its "
-        "own "
-        "and counts bytes exactly.\n\n"
-        "Each layer is held against the roofline of this machine, measured once and kept (assay "
-        "machine): the least time its arithmetic and its bytes could take, over the time it took. "
-        "A "
-        "layer is bound by compute or by memory, whichever takes longer at least; where both "
-        "explain "
-        "less than a fifth of the time, by overhead.\n\n"
-        "-o NAME.assay keeps the profiled runs for assay report and assay export; any other name "
-        "after -o gets the page. Exit status 3: the model cannot be run, and the sentence says "
-        "which "
-        "operator and node.",
+        "MODEL is an ONNX, GGUF or TensorFlow Lite file, or a built-in model as in zoo:resnet50. "
+        "Inputs are random unless --input gives a file.\n\n"
+        "Latency is timed without instrumentation after warm-up; a second pass times every layer, "
+        "and a third counts memory. Each layer is compared with the roofline of this machine "
+        "('assay explain roofline').\n\n"
+        "-o keeps the run when FILE ends in .assay, otherwise the page. Several models are "
+        "profiled one after the other and compared in one table; a model that fails keeps its "
+        "row, and the exit status is 3.",
     .examples = profile_examples,
     .opts = profile_opts,
     .operand = "MODEL",
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = AS_MODELS_MAX,
     .operand_kind = AS_OPERAND_MODEL,
     .run = run_profile,
 };

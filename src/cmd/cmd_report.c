@@ -1,5 +1,5 @@
 /* cmd/cmd_report.c - all of `assay report`: reads a run and prints what was found out about it.
- * One of four forms: text for people, Markdown, JSON, a folder of CSV files. */
+ * Formats: text, Markdown, JSON and CSV. */
 #include <string.h>
 
 #include "analyze/run/run_document.h"
@@ -112,18 +112,12 @@ static const struct as_opt report_opts[] = {
     AS_OPT_WIDE,
     {.name = "thread",
      .group = AS_GROUP_VIEW,
-     .letter = 't',
      .kind = AS_OPT_NUMBER,
      .argument = "N",
      .help = "take thread N only, as the section threads numbers them",
      .max = AS_RUN_MAX_THREADS},
-    AS_OPT_JSON,
-    {.name = "csv",
-     .group = AS_GROUP_OUTPUT,
-     .kind = AS_OPT_FOLDER,
-     .argument = "DIR",
-     .help = "write one CSV file for each list into the folder DIR"},
-    AS_OPT_MARKDOWN,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     {.name = "classic",
      .group = AS_GROUP_VIEW,
      .kind = AS_OPT_FLAG,

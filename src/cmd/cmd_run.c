@@ -25,7 +25,6 @@
 static const struct as_opt run_opts[] = {
     {.name = "interval",
      .group = "Measurement",
-     .letter = 'i',
      .kind = AS_OPT_NUMBER,
      .argument = "MS",
      .help = "read the processes every MS milliseconds [default: 10]",
@@ -51,7 +50,7 @@ static const struct as_opt run_opts[] = {
     {.name = "report",
      .group = "Output",
      .kind = AS_OPT_FLAG,
-     .help = "show the summary at the end also where standard error is no terminal"},
+     .help = "show the summary at the end also where standard error is not a terminal"},
     {.name = "no-report",
      .group = "Output",
      .kind = AS_OPT_FLAG,
@@ -60,8 +59,9 @@ static const struct as_opt run_opts[] = {
      .group = "Output",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "write the summary to FILE instead of standard error"},
-    AS_OPT_JSON,
+     .help = "write the summary to FILE instead of standard error; - is standard output"},
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     AS_OPT_TOP,
     {.name = "fail-on-leak",
      .kind = AS_OPT_FLAG,
@@ -89,19 +89,19 @@ static bool wants_report(const struct as_cmd_line *line)
     if (as_opt_given(line, "no-report"))
         return false;
     return as_opt_given(line, "report") || as_opt_given(line, "report-file") ||
-           as_opt_given(line, "json") || (isatty(STDERR_FILENO) && !as_opt_given(line, "quiet"));
+           as_opt_given(line, "format") || (isatty(STDERR_FILENO) && !as_opt_given(line, "quiet"));
 }
 
 static int check_options(const struct as_cmd_line *line, struct assay_error *err)
 {
-    static const char *const shown[] = {"report", "report-file", "json"};
+    static const char *const shown[] = {"report", "report-file", "format"};
 
     for (size_t i = 0; i < AS_COUNT_OF(shown); i++)
         if (as_opt_given(line, "no-report") && as_opt_given(line, shown[i]))
             return as_fail(err, ASSAY_ERR_USAGE, "choose one of --no-report and --%s", shown[i]);
     if (as_opt_given(line, "fail-on-leak") && as_opt_given(line, "no-heap"))
         return as_fail(err, ASSAY_ERR_USAGE, "--fail-on-leak has no use beside --no-heap");
-    return ASSAY_OK;
+    return as_forms_check(line, err);
 }
 
 /* ---- before ---- */
@@ -200,27 +200,44 @@ static void tell_wrong(const struct work *w, const struct assay_error *err)
         as_console_note(w->line, "assay: the run is not whole: %s", err->msg);
 }
 
-static int print(const struct work *w, struct as_run *run, struct assay_error *err)
+static int print(const struct work *w, const struct as_forms *forms, struct assay_error *err)
 {
     const char *path = as_opt_text(w->line, "report-file");
-    struct as_term term = as_console_term_of(w->line, path ? -1 : STDERR_FILENO);
-    struct as_show show;
+    bool to_stdout = path && strcmp(path, "-") == 0;
+    int fd = to_stdout ? STDOUT_FILENO : path ? -1 : STDERR_FILENO;
+    struct as_term term = as_console_term_of(w->line, fd);
     struct as_out out;
-    int rc = as_show_read(&show, w->line, err);
+    int rc = fd < 0 ? as_out_file(&out, path, err)
+                    : as_out_fd(&out, fd, to_stdout ? "standard output" : "standard error", err);
 
-    if (rc == ASSAY_OK)
-        rc = path ? as_out_file(&out, path, err)
-                  : as_out_fd(&out, STDERR_FILENO, "standard error", err);
     if (rc < 0)
         return rc;
-    show.fail_on_leak = false; /* judged below, with a sentence */
-    rc = as_opt_given(w->line, "json") ? as_show_json(run, &show, &out, err)
-                                       : as_show_page(run, &show, &out, &term, err);
+    rc = as_forms_put(forms, w->line, &out, &term, err);
     if (rc < 0) {
         as_out_drop(&out);
         return rc;
     }
     return as_out_close(&out, err);
+}
+
+/* The summary, and the exports, which are written whether or not there is one. */
+static int show(const struct work *w, struct as_run *run, struct assay_error *err)
+{
+    struct as_cmd_line quiet = *w->line;
+    struct as_show how;
+    const struct as_shown_run shown = {.run = run, .show = &how};
+    const struct as_forms forms = as_show_forms(&shown);
+    int rc = as_show_read(&how, w->line, err);
+
+    if (rc < 0)
+        return rc;
+    how.fail_on_leak = false; /* judged below, with a sentence */
+    for (size_t i = 0; as_format_of(w->line) != AS_FORMAT_TEXT && as_cmd_opt_at(quiet.cmd, i); i++)
+        if (strcmp(as_cmd_opt_at(quiet.cmd, i)->name, "quiet") == 0)
+            quiet.value[i] = ""; /* a document at standard error stands alone */
+    if (wants_report(w->line))
+        rc = print(w, &forms, err);
+    return rc < 0 ? rc : as_forms_export(&forms, &quiet, err);
 }
 
 /* True when --fail-on-leak has something to say against the command. */
@@ -276,15 +293,15 @@ static bool report(struct work *w, struct assay_error *err)
     bool leaks = false;
     int rc = complete(w, &run, err);
 
-    if (rc == ASSAY_OK && wants_report(w->line))
-        rc = print(w, run, err);
+    if (rc == ASSAY_OK)
+        rc = show(w, run, err);
     if (rc == ASSAY_OK && as_opt_given(w->line, "fail-on-leak"))
         rc = as_target_analyze(&program, run, err);
     if (program)
         leaks = judge_leaks(w, program);
     if (rc < 0)
         as_console_note(w->line, "assay: no summary: %s", err->msg);
-    else if (wants_report(w->line) && !as_opt_given(w->line, "json")) /* JSON stands alone */
+    else if (wants_report(w->line) && as_format_of(w->line) == AS_FORMAT_TEXT)
         as_console_note(w->line, "run kept in %s: assay report %s", w->output, w->output);
     as_target_free(program);
     as_run_close(run);

@@ -55,23 +55,23 @@ static const struct as_opt sweep_opts[] = {
      .kind = AS_OPT_TEXT,
      .argument = "SIZE",
      .help = "look for the best setting within so much memory, as in 512MiB"},
-    {.name = "runs",
+    {.name = "iterations",
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "take exactly N timed runs of a setting on each way",
+     .help = "time exactly N iterations of a setting in each pass",
      .min = 1,
      .max = 100000},
     {.name = "time",
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_TEXT,
      .argument = "SECONDS",
-     .help = "time a setting for so long at most on each way [default: 1]"},
+     .help = "time a setting for at most SECONDS in each pass [default: 1]"},
     {.name = "warmup",
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "run N times at least before timing [default: 3]",
+     .help = "run at least N warm-up iterations [default: 3]",
      .max = 1000000},
     {.name = "no-fuse",
      .group = AS_GROUP_MEASURE,
@@ -101,9 +101,8 @@ static const struct as_opt sweep_opts[] = {
      .kind = AS_OPT_FLAG,
      .help = "do not measure the machine's peaks"},
     AS_OPT_WIDE,
-    AS_OPT_JSON,
-    AS_OPT_CSV,
-    AS_OPT_MARKDOWN,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPTS_EXPORT,
     {.name = NULL},
 };
 
@@ -323,7 +322,7 @@ static int read_options(struct work *w, struct assay_error *err)
     o->engine.limit_bytes = w->headroom.left.why ? 0 : w->headroom.left.value;
     o->inputs.fill = (enum as_input_fill)as_opt_word(w->line, "fill", AS_INPUTS_RANDOM);
     o->inputs.seed = as_opt_number(w->line, "seed", 0);
-    o->latency.runs = (unsigned)as_opt_number(w->line, "runs", 0);
+    o->latency.runs = (unsigned)as_opt_number(w->line, "iterations", 0);
     o->latency.warmup_runs = (unsigned)as_opt_number(w->line, "warmup", 3);
     o->latency.no_warmup = o->latency.warmup_runs == 0;
     o->latency.min_runs = 10;

@@ -18,6 +18,7 @@
     X(verify)                                                                                      \
     X(bundle)                                                                                      \
     X(zoo)                                                                                         \
+    X(explain)                                                                                     \
     X(help)                                                                                        \
     X(version)                                                                                     \
     X(completion)                                                                                  \

@@ -30,13 +30,24 @@ static const struct as_opt verify_opts[] = {
     {.name = "replay",
      .kind = AS_OPT_FLAG,
      .help = "compute again what the file tells of, and compare"},
-    AS_OPT_JSON,
+    AS_OPTS_FORMAT(as_format_plain_at),
     {.name = NULL},
 };
 
 /* ---- runs ---- */
 
-AS_CONSOLE_DEFINE_PRINT(print_run, as_verified, as_verify_json, as_verify_page);
+static int print_run(const struct as_cmd_line *line, const struct as_verified *found,
+                     struct assay_error *err)
+{
+    struct as_console console;
+    int rc = as_console_open(&console, line, err);
+
+    if (rc < 0)
+        return rc;
+    rc = as_opt_given(line, "json") ? as_verify_json(found, &console.out, err)
+                                    : as_verify_page(found, &console.out, &console.term, err);
+    return as_console_close(&console, rc, err);
+}
 
 static int check_metrics(struct as_run *run, struct assay_error *why)
 {

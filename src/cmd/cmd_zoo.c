@@ -8,6 +8,7 @@
 #include "analyze/model/inspect.h"
 #include "base/cursor.h"
 #include "base/json/json_writer.h"
+#include "base/text/csv.h"
 #include "base/text/table.h"
 #include "base/text/text.h"
 #include "base/units.h"
@@ -28,7 +29,7 @@ static const char *format_at(size_t i)
 }
 
 static const struct as_opt zoo_opts[] = {
-    {.name = "format",
+    {.name = "to",
      .kind = AS_OPT_WORD,
      .argument = "FORMAT",
      .help = "write FILE as FORMAT, whatever it is called; gguf for llama only",
@@ -36,7 +37,8 @@ static const struct as_opt zoo_opts[] = {
     {.name = "external",
      .kind = AS_OPT_FLAG,
      .help = "write the weights of an ONNX file into FILE.data beside it, as is done from 2 GB on"},
-    AS_OPT_JSON,
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPT_CSV_SAFE,
     {.name = NULL},
 };
 
@@ -146,13 +148,13 @@ static void put_row(struct as_table *table, const struct counted *c)
     as_table_text(table, AS_STYLE_DIM, text);
 }
 
-static int print_list(struct as_console *console, struct assay_error *err)
+static int print_list(struct as_console *console, bool markdown, struct assay_error *err)
 {
     struct as_table table;
     struct as_page page;
     int rc = ASSAY_OK, closed;
 
-    as_page_open(&page, &console->out, &console->term, false);
+    as_page_open(&page, &console->out, &console->term, markdown);
     as_table_init(&table, list_columns, AS_COUNT_OF(list_columns));
     for (size_t i = 0; rc == ASSAY_OK && as_zoo_at(i); i++) {
         struct counted c = {0};
@@ -220,7 +222,8 @@ static void put_figure(struct as_out *out, const char *name, uint64_t value)
     as_out_printf(out, "%-22s %22s\n", name, number);
 }
 
-static int print_one(struct as_console *console, const struct counted *c, struct assay_error *err)
+static int print_one(struct as_console *console, const struct counted *c, bool markdown,
+                     struct assay_error *err)
 {
     static const struct as_table_column columns[] = {
         {.title = "key"},
@@ -234,7 +237,7 @@ static int print_one(struct as_console *console, const struct counted *c, struct
     char text[240];
 
     inputs_text(text, sizeof text, c->model);
-    as_page_open(&page, out, &console->term, false);
+    as_page_open(&page, out, &console->term, markdown);
     as_page_line(&page, AS_STYLE_NONE, "%s: %s", c->entry->name, c->entry->detail);
     as_page_line(&page, AS_STYLE_NONE, "input: %s", text);
     as_out_char(out, '\n');
@@ -347,29 +350,76 @@ static int print_json(struct as_out *out, const struct counted *one, struct assa
     return rc;
 }
 
+/* ---- CSV ---- */
+
+static void csv_row(struct as_csv_writer *w, const struct counted *c)
+{
+    const struct as_inspection *found = c->found;
+    char inputs[240];
+
+    inputs_text(inputs, sizeof inputs, c->model);
+    as_csv_text(w, c->entry->name);
+    as_csv_text(w, c->entry->summary);
+    as_csv_text(w, inputs);
+    as_csv_u64(w, found->params->parameters);
+    as_csv_u64(w, found->params->parameter_bytes);
+    as_csv_u64(w, found->costs->forward.macs);
+    as_csv_u64(w, found->flops);
+    as_csv_u64(w, found->n_nodes);
+    as_csv_row_end(w);
+}
+
+static int print_csv(const struct as_cmd_line *line, struct as_out *out, const struct counted *one,
+                     struct assay_error *err)
+{
+    static const char *const names[] = {"model",           "summary", "inputs", "parameters",
+                                        "parameter_bytes", "macs",    "flops",  "nodes"};
+    struct as_csv_writer w = {.out = out, .safe = as_opt_given(line, "csv-safe")};
+    int rc = ASSAY_OK;
+
+    for (size_t i = 0; i < AS_COUNT_OF(names); i++)
+        as_csv_text(&w, names[i]);
+    as_csv_row_end(&w);
+    if (one)
+        csv_row(&w, one);
+    for (size_t i = 0; !one && rc == ASSAY_OK && as_zoo_at(i); i++) {
+        struct counted c = {0};
+
+        rc = count(&c, as_zoo_at(i)->name, err);
+        if (rc == ASSAY_OK)
+            csv_row(&w, &c);
+        count_fini(&c);
+    }
+    return rc;
+}
+
 static int print(const struct as_cmd_line *line, const struct counted *one, struct assay_error *err)
 {
+    enum as_output_format format = as_format_of(line);
     struct as_console console;
     int rc = as_console_open(&console, line, err);
 
     if (rc < 0)
         return rc;
-    if (as_opt_given(line, "json"))
+    if (format == AS_FORMAT_JSON)
         rc = print_json(&console.out, one, err);
+    else if (format == AS_FORMAT_CSV)
+        rc = print_csv(line, &console.out, one, err);
     else
-        rc = one ? print_one(&console, one, err) : print_list(&console, err);
+        rc = one ? print_one(&console, one, format == AS_FORMAT_MARKDOWN, err)
+                 : print_list(&console, format == AS_FORMAT_MARKDOWN, err);
     return as_console_close(&console, rc, err);
 }
 
 /* ---- files ---- */
 
-/* By --format, else by the end of the name; -1: neither says. */
+/* By --to, else by the end of the name; -1: neither says. */
 static int format_of(const struct as_cmd_line *line, const char *path)
 {
     const char *dot = strrchr(path, '.');
 
-    if (as_opt_given(line, "format"))
-        return as_opt_word(line, "format", 0);
+    if (as_opt_given(line, "to"))
+        return as_opt_word(line, "to", 0);
     for (int i = 0; dot && i < N_FORMATS; i++)
         if (strcmp(dot + 1, format_names[i]) == 0)
             return i;
@@ -447,17 +497,16 @@ static int run_zoo(const struct as_cmd_line *line, struct assay_error *err)
     struct counted c = {0};
     int rc;
 
-    if (as_opt_given(line, "format") && (!path || !spec))
+    if (as_opt_given(line, "to") && (!path || !spec))
         return as_fail(err, ASSAY_ERR_USAGE,
-                       "--format needs a model and a file, as in "
-                       "`assay zoo llama --format gguf -o llama.gguf`");
+                       "--to needs a model and a file, as in "
+                       "`assay zoo llama --to gguf -o llama.gguf`");
     if (!spec)
         return print(line, NULL, err);
-    if (path && !as_opt_given(line, "json")) {
+    if (path && as_format_of(line) == AS_FORMAT_TEXT) {
         if (format < 0)
             return as_fail(err, ASSAY_ERR_USAGE,
-                           "%.120s ends neither in .onnx nor in .gguf; say which with --format",
-                           path);
+                           "%.120s ends neither in .onnx nor in .gguf; say which with --to", path);
         return write_file(line, spec, path, (enum file_format)format, err);
     }
     rc = count(&c, spec, err);
@@ -481,7 +530,7 @@ const struct as_cmd as_cmd_zoo = {
     .details =
         "Without NAME: all models, with the parameters and MACs of one run. With NAME: its keys "
         "and counts. With NAME and --output: the model as a file, ONNX or, for llama, GGUF, as the "
-        "end of the file's name or --format says. The weights are random numbers that follow from "
+        "end of the file's name or --to says. The weights are random numbers that follow from "
         "the key seed: the same on every machine, but not trained.\n\n"
         "Wherever a command takes a model, zoo:NAME[:KEY=VALUE,...] is one too.",
     .examples = zoo_examples,

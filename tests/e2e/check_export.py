@@ -119,11 +119,6 @@ def table():
     return rows
 
 
-def undo(name):
-    """What a name becomes where bytes must be UTF-8 and a spreadsheet must not run it."""
-    return "'" + name if name.lstrip("'")[:1] in ('=', '+', '-', '@', '\t', '\r') and name.lstrip("'") else name
-
-
 spans, iterations, samples, losses, other = chrome()
 trace = Trace(read('perfetto'))
 scoped, title = speedscope()
@@ -147,7 +142,7 @@ if limit is None:
     assert live or sum(stacks.values()) == sum(s['self_ns'] for s in data['spans'])
     calls = [s for s in data['spans'] if data['sites'][s['site']]['category'] in CALLS]
     assert len(rows) == len(calls)
-    assert sorted(r['layer'] for r in rows) == sorted(undo(data['sites'][s['site']]['name']) for s in calls)
+    assert sorted(r['layer'] for r in rows) == sorted(data['sites'][s['site']]['name'] for s in calls)
     assert iterations == len(data['iterations']) == len(trace.iterations)
     assert samples == len(data['samples']) == len(trace.samples)
     assert losses == len(data['losses']) == sum(i[2] == 'events lost' for i in trace.instants)

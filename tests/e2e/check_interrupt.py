@@ -85,7 +85,7 @@ check(doc["interrupted"] is True and doc["interrupted_after"] == {"done": int(fo
 check(doc["latency"]["stopped_by"] == "interrupted", "and why timing ended")
 
 # While layers are measured, by SIGTERM: they are there.
-status, out, err = Started("profile", "zoo:mobilenetv2", *quick, "--runs", "3", "--time", "600", "--json").until(b"measuring layers").send(signal.SIGTERM).end()
+status, out, err = Started("profile", "zoo:mobilenetv2", *quick, "--iterations", "3", "--time", "600", "--json").until(b"measuring layers").send(signal.SIGTERM).end()
 doc = json.loads(out)
 check(status == 143 and doc["interrupted"] is True, "SIGTERM likewise, with a status of its own", status)
 

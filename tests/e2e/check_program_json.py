@@ -69,7 +69,7 @@ assert told["status"] == "unavailable" and "program.growth" in told["reason"]
 
 for name in ("leak", "hostile"):
     told = program(name)
-    report(name, "--quiet", "--csv", f"{tmp}/csv-{name}")
+    report(name, "--quiet", "--export-csv", f"{tmp}/csv-{name}")
     rows = {n: list(csv.DictReader(open(f"{tmp}/csv-{name}/{n}.csv", newline="", encoding="utf-8"))) for n in ("processes", "heap_sites", "gemm")}
     for file, items in (("processes", told["processes"]), ("heap_sites", told["heap"]["sites"]), ("gemm", told["products"]["calls"])):
         assert len(rows[file]) == len(items), (name, file)

@@ -59,7 +59,7 @@ normal() {
 reported() {
     key=$1
     shift
-    "$assay" profile --no-roofline --no-history --runs 1 --warmup 0 --json -q "$@" zoo:mlp |
+    "$assay" profile --no-roofline --no-history --iterations 1 --warmup 0 --json -q "$@" zoo:mlp |
         "$python" -c "import json, sys; print(json.load(sys.stdin)['machine']['$key'])"
 }
 

@@ -7,7 +7,7 @@ attacks=$tmp/attacks
 memory=--memory
 # Sanitizers keep shadows of all memory: what they take says nothing.
 grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt" && memory=
-set -- "$assay" profile --quiet --no-roofline --runs 1 --warmup 0 --time 0.1
+set -- "$assay" profile --quiet --no-roofline --iterations 1 --warmup 0 --time 0.1
 
 check "the files are made" $python "$here/../corpus_maker/run_attacks.py" "$attacks/run"
 check "every file is run or refused as it should be" $python "$here/check_run_attacks.py" $memory "$attacks/run" "$@"

@@ -8,7 +8,7 @@ if ! ASSAY_ALLOC_COUNT=1 "$assay" version 2>&1 | grep -q '^allocations: [1-9]'; 
     exit 77
 fi
 tiny="bench --workload attention --iterations 2 --lambda 0.5 --tau 1 --short-max-len 16 --long-min-len 17 --long-max-len 20
-    --steps 2 --head-dim 8 --threads 1 --warmup 0 --replay 1 --quiet"
+    --steps 2 --head-dim 8 --threads 1 --warmup 0 --replay-samples 1 --quiet"
 n=$(ASSAY_ALLOC_COUNT=1 "$assay" $tiny --output-dir count 2>&1 >/dev/null | sed -n 's/^allocations: //p')
 check "allocations are counted" [ "${n:-0}" -gt 100 ]
 step=$((n / 40 + 1))

@@ -46,7 +46,7 @@ check "the JSON of a slower run" "$python" "$here/check_diff_json.py" "$tmp/slow
 check "the JSON of one run twice" "$python" "$here/check_diff_json.py" "$tmp/same.json" "no significant difference"
 "$assay" diff --json "$tmp/steps.assay" "$tmp/mixed.assay" >"$tmp/mixed.json"
 check "the JSON of different layers" "$python" "$here/check_diff_json.py" "$tmp/mixed.json"
-"$assay" diff --markdown "$tmp/steps.assay" "$tmp/mixed.assay" >"$tmp/mixed.md"
+"$assay" diff --format=markdown "$tmp/steps.assay" "$tmp/mixed.assay" >"$tmp/mixed.md"
 check "Markdown has whole tables" "$python" "$here/check_markdown.py" "$tmp/mixed.md"
 
 # Widths and hostile names.
@@ -54,7 +54,7 @@ for width in 80 160; do
     "$assay" diff --width $width --glyphs ascii --top 100 "$tmp/steps.assay" "$tmp/mixed.assay" >"$tmp/out"
     check "no line is longer than $width columns" awk -v w=$width 'length > w {print; bad = 1} END {exit bad}' "$tmp/out"
 done
-for form in "" "--markdown" "--json" "--glyphs=ascii"; do
+for form in "" "--format=markdown" "--json" "--glyphs=ascii"; do
     "$assay" diff $form "$tmp/hostile.assay" "$tmp/steps.assay" >"$tmp/out" || fail "diff $form"
     check "no control character with '$form'" sh -c "! LC_ALL=C tr -d '\n' <'$tmp/out' | LC_ALL=C grep -q '[[:cntrl:]]'"
     check "valid UTF-8 with '$form'" "$python" -c 'import sys; open(sys.argv[1], encoding="utf-8").read()' "$tmp/out"
@@ -72,7 +72,7 @@ done
 exits 3 "a run that is not there" "$assay" diff "$tmp/steps.assay" "$tmp/none"; says "none"
 exits 2 "one run" "$assay" diff "$tmp/steps.assay"; says "diff needs"
 exits 2 "a wrong percentage" "$assay" diff --fail-slower much "$tmp/steps.assay" "$tmp/steps.assay"; says "--fail-slower"
-exits 2 "two forms" "$assay" diff --json --markdown "$tmp/steps.assay" "$tmp/steps.assay"; says "choose one"
+exits 2 "two forms" "$assay" diff --json --format=markdown "$tmp/steps.assay" "$tmp/steps.assay"; says "choose one"
 
 # The loader survives what the corpus holds.
 for run in "$here"/../corpus/run/*; do

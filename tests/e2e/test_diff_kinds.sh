@@ -4,7 +4,7 @@ judge=$here/check_diff_kinds.py
 export XDG_CACHE_HOME="$tmp/cache"
 
 sweep_of() {
-    "$assay" sweep --runs 30 -t 1 -q "$1" --batch "$2" -o "$3" >/dev/null || exit 1
+    "$assay" sweep --iterations 30 -t 1 -q "$1" --batch "$2" -o "$3" >/dev/null || exit 1
 }
 sweep_of zoo:mlp:hidden=32 1,2 "$tmp/small.assay"
 sweep_of zoo:mlp:hidden=1024 1,2,4 "$tmp/large.assay"
@@ -25,7 +25,7 @@ exits 1 "slower than allowed" "$assay" diff --fail-slower 50 "$tmp/small.assay" 
 exits 0 "faster is not slower" "$assay" diff --fail-slower 0 "$tmp/large.assay" "$tmp/small.assay"
 exits 0 "the same run" "$assay" diff --fail-slower 0 "$tmp/small.assay" "$tmp/small.assay"
 check "shows no difference" grep -q '^no significant difference in 2 times tested' "$tmp/out"
-"$assay" diff --markdown "$tmp/small.assay" "$tmp/large.assay" >"$tmp/diff.md"
+"$assay" diff --format=markdown "$tmp/small.assay" "$tmp/large.assay" >"$tmp/diff.md"
 check "Markdown has whole tables" "$python" "$here/check_markdown.py" "$tmp/diff.md"
 
 # Experiments: the second does ten times the work under the same names.

@@ -36,12 +36,12 @@ status "$build/examples/basic" -o "$disk/run.assay"
 rm "$disk/ballast"
 echo older >"$disk/report.txt"
 dd if=/dev/zero of="$disk/ballast" bs=1k count=1000 2>/dev/null || true
-for arguments in 'report --json' 'report' 'report --markdown' 'export --to chrome-trace' 'export --to csv' 'export --to perfetto'; do
+for arguments in 'report --json' 'report' 'report --format=markdown' 'export --to chrome-trace' 'export --to csv' 'export --to perfetto'; do
     # shellcheck disable=SC2086
     status "$build/assay" $arguments "$work/good.assay" -o "$disk/report.txt"
     [ "$code" -eq 3 ] || fail "$arguments ended with $code"
     grep -q "$disk/report.txt" "$work/err" || fail "$arguments does not name the file: $(cat "$work/err")"
     [ "$(cat "$disk/report.txt")" = older ] || fail "$arguments touched the older file"
 done
-status "$build/assay" report "$work/good.assay" --csv "$disk/tables"
+status "$build/assay" report "$work/good.assay" --export-csv "$disk/tables"
 [ "$code" -eq 3 ] && grep -q "$disk/tables" "$work/err" || fail "csv ended with $code"

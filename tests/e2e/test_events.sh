@@ -57,7 +57,7 @@ done
 check "no control character reaches the terminal" sh -c "! LC_ALL=C grep -q '$(printf '\033')' out"
 exits 0 "one section" "$assay" report -s locks run.assay
 check "has locks alone" sh -c "grep -q '^queue' out && ! grep -q '^Messages' out"
-exits 0 "Markdown" "$assay" report --markdown run.assay
+exits 0 "Markdown" "$assay" report --format=markdown run.assay
 check "has the locks" grep -q '^| *queue' out
 
 "$assay" report --json run.assay >report.json && for format in chrome-trace json perfetto; do

@@ -2,13 +2,13 @@
 . "$(dirname "$0")/lib.sh"
 
 MAKE_RUN_LABEL="$(printf 'label \033[2J \342\200\256 *bold* <b>')" "$make_run" "$tmp/run.assay" hostile || exit 1
-for form in "" "--markdown" "--json" "--glyphs=ascii" "--color=never --wide" "-s all" "-s all --json" "-s all --markdown"; do
+for form in "" "--format=markdown" "--json" "--glyphs=ascii" "--color=never --wide" "-s all" "-s all --json" "-s all --format=markdown"; do
     "$assay" report $form "$tmp/run.assay" >"$tmp/out" || fail "report $form"
     check "no control character with '$form'" sh -c "! LC_ALL=C tr -d '\n' <'$tmp/out' | LC_ALL=C grep -q '[[:cntrl:]]'"
     check "no bidi mark with '$form'" sh -c "! grep -q '$(printf '\342\200\256')' '$tmp/out'"
     check "valid UTF-8 with '$form'" "$python" -c 'import sys; open(sys.argv[1], encoding="utf-8").read()' "$tmp/out"
 done
-"$assay" report -s all --markdown "$tmp/run.assay" >"$tmp/run.md"
+"$assay" report -s all --format=markdown "$tmp/run.assay" >"$tmp/run.md"
 check "a pipe in a name makes no cell" "$python" "$here/check_markdown.py" "$tmp/run.md"
 check "no HTML reaches Markdown" sh -c "! grep -Eq '(^|[^\\\\])<(script|b)' '$tmp/run.md'"
 check "no link reaches Markdown" sh -c "! grep -Fq '[link](' '$tmp/run.md'"

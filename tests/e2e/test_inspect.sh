@@ -13,7 +13,7 @@ inspect --train --optimizer adamw zoo:mlp -s training | same inspect_training.tx
 inspect --weights zoo:mlp -s weights | same inspect_weights.txt "statistics of seeded weights"
 
 # Two runs give identical bytes, in every form.
-for form in --json --csv --markdown --wide; do
+for form in --json --format=csv --format=markdown --wide; do
     "$assay" inspect $form zoo:resnet18 >"$tmp/one"
     "$assay" inspect $form zoo:resnet18 >"$tmp/two"
     check "two runs of $form are equal" cmp "$tmp/one" "$tmp/two"
@@ -49,13 +49,13 @@ assert [x['name'] for x in g[at:at + 4]] == ['layer2', 'layer2.0', 'layer2.0.dow
 assert g[at]['macs'] == g[at + 1]['macs'] + g[at + 3]['macs']"
 
 # CSV: one row a layer, sums exact.
-"$assay" inspect --csv zoo:resnet18 >"$tmp/r18.csv"
+"$assay" inspect --format=csv zoo:resnet18 >"$tmp/r18.csv"
 check "CSV sums to the whole" "$python" -c "
 import csv
 rows = list(csv.DictReader(open('$tmp/r18.csv')))
 assert sum(int(r['macs']) for r in rows) == 1814073344
 assert sum(int(r['parameters']) for r in rows) == 11689512"
-"$assay" inspect --markdown zoo:resnet18 >"$tmp/r18.md"
+"$assay" inspect --format=markdown zoo:resnet18 >"$tmp/r18.md"
 check "the rows of a Markdown table have as many cells as its title" "$python" "$here/check_markdown.py" "$tmp/r18.md"
 
 # Order and choice.
@@ -168,7 +168,7 @@ exits 2 "sharing among nobody" "$assay" inspect --zero 2 zoo:mlp
 says "--ranks"
 exits 2 "an unknown column" "$assay" inspect --columns nothing_like_it zoo:mlp
 says "it is one of name, op"
-exits 2 "two forms at once" "$assay" inspect --json --csv zoo:mlp
+exits 2 "two forms at once" "$assay" inspect --json --format=csv zoo:mlp
 says "choose one"
 exits 2 "an amount of memory that is none" "$assay" inspect --fit many zoo:mlp
 says "amount of memory"

@@ -69,7 +69,7 @@ for line in open(sys.argv[1], encoding="utf-8").read().splitlines():
         check "it has $words" grep -Eq "$words" "$tmp/out"
     done
 done
-exits 0 "Markdown" "$assay" machine --markdown
+exits 0 "Markdown" "$assay" machine --format=markdown
 check "has tables" grep -q "^| f32 " "$tmp/out"
 check "has headings" grep -q "^## Ridge points" "$tmp/out"
 exits 0 "one thread alone" "$assay" machine --threads 1 --quick --json

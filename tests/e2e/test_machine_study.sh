@@ -70,7 +70,7 @@ for line in open(sys.argv[1], encoding="utf-8").read().splitlines():
         check "the machine is named" sh -c "head -2 '$tmp/out' | grep -q 'usable processor'"
         check "its peaks are not shown" sh -c "! grep -q '^Computing' '$tmp/out'"
     done
-    exits 0 "$study in Markdown" "$assay" machine --$study --quick --markdown
+    exits 0 "$study in Markdown" "$assay" machine --$study --quick --format=markdown
     check "has whole tables" "$python" "$here/check_markdown.py" "$tmp/out"
 done
 exits 0 "overhead for people" "$assay" machine --overhead --quick

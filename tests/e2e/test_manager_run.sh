@@ -10,12 +10,12 @@ check "export writes what report --json prints" cmp "$tmp/real.json" "$tmp/again
 check "the run is intact" "$assay" verify "$tmp/real.assay"
 "$assay" report --json "$tmp/real.assay" >"$tmp/of_run.json" || fail "the JSON of a run"
 check "its document is judged" "$python" "$here/check_session.py" "$tmp/of_run.json" 30
-for form in "" --markdown --classic --json "--section all --top 3" "--sort name --wide"; do
+for form in "" --format=markdown --classic --json "--section all --top 3" "--sort name --wide"; do
     "$assay" report $form "$tmp/real.assay" >"$tmp/one" || fail "report $form of the run"
     "$assay" report $form "$tmp/of_run.json" >"$tmp/two" || fail "report $form of the document"
     check "the run and its document make the same page: $form" cmp "$tmp/one" "$tmp/two"
 done
-"$assay" report --csv "$tmp/csv1" "$tmp/real.assay" && "$assay" report --csv "$tmp/csv2" "$tmp/of_run.json" || fail "CSV"
+"$assay" report --export-csv "$tmp/csv1" "$tmp/real.assay" && "$assay" report --export-csv "$tmp/csv2" "$tmp/of_run.json" || fail "CSV"
 check "and the same CSV" diff -r "$tmp/csv1" "$tmp/csv2"
 check "one metric has one value in JSON and CSV" "$python" -c '
 import csv, json, sys

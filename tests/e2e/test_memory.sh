@@ -10,10 +10,10 @@ fi
 "$make_run" "$tmp/kill.assay" kill 2>/dev/null
 mkdir "$tmp/d"
 seeds=$here/../corpus/inspect
-for command in "report -s all $tmp/run.assay" "report --markdown $tmp/run.assay" \
-    "report --json -s all -o $tmp/d/json $tmp/run.assay" "report --csv $tmp/csv $tmp/run.assay" "verify $tmp/kill.assay" \
+for command in "report -s all $tmp/run.assay" "report --format=markdown $tmp/run.assay" \
+    "report --json -s all -o $tmp/d/json $tmp/run.assay" "report --export-csv $tmp/csv $tmp/run.assay" "verify $tmp/kill.assay" \
     "verify --json $tmp/kill.assay" "help report" "man" "completion bash" "inspect $seeds/attention.onnx" \
-    "inspect --json --weights --train --fit 4KiB $seeds/attention.onnx" "inspect --csv $seeds/if.onnx" "inspect --markdown $seeds/loop.onnx" \
+    "inspect --json --weights --train --fit 4KiB $seeds/attention.onnx" "inspect --format=csv $seeds/if.onnx" "inspect --format=markdown $seeds/loop.onnx" \
     "inspect --json $seeds/function.onnx" "inspect --weights --json $seeds/quant.onnx" "inspect --json $seeds/llama.gguf" \
     "inspect --weights $seeds/small.gguf" "inspect --json $seeds/loop.tflite" "inspect --train $seeds/conv.tflite" \
     "inspect --weights --json $seeds/two.safetensors" "inspect --group op --train zoo:mlp" \

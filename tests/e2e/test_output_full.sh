@@ -4,7 +4,7 @@
 "$make_run" "$tmp/run.assay" nested iterations channels || exit 1
 run=$tmp/run.assay
 
-for command in "report $run" "report --json $run" "report --markdown $run" "report -s all --json $run" "verify $run" \
+for command in "report $run" "report --json $run" "report --format=markdown $run" "report -s all --json $run" "verify $run" \
     "verify --json $run" "help" "help report" "help columns" "report --help" "version" "version --json" "man" "man report" \
     "completion bash" "completion zsh" "completion fish"; do
     sentence="standard output full: $command"
@@ -15,8 +15,8 @@ for command in "report $run" "report --json $run" "report --markdown $run" "repo
     says "/dev/full"
 done
 
-exits 3 "a folder that is a file" "$assay" report --csv "$run" "$run"; says "not a folder"
-exits 3 "a folder that cannot be made" "$assay" report --csv /proc/none/here "$run"; says "/proc/none"
+exits 3 "a folder that is a file" "$assay" report --export-csv "$run" "$run"; says "not a folder"
+exits 3 "a folder that cannot be made" "$assay" report --export-csv /proc/none/here "$run"; says "/proc/none"
 exits 3 "a file in a folder that is not there" "$assay" report -o "$tmp/no/such/file" "$run"; says "$tmp/no/such/file"
 exits 3 "a folder for a file" "$assay" report -o "$tmp" "$run"; says "directory"
 ln -s "$tmp/target" "$tmp/link"

@@ -1,14 +1,14 @@
 # tests/e2e/test_profile.sh - `assay profile`: its forms, its options, its words for mistakes. No figure of time is judged.
 . "$(dirname "$0")/lib.sh"
 export XDG_CACHE_HOME=$tmp/cache
-quick="--runs 12 --warmup 1 --time 0.2 -q"
+quick="--iterations 12 --warmup 1 --time 0.2 -q"
 profile() {
     # shellcheck disable=SC2086
     "$assay" profile $quick "$@"
 }
 
 # The page, and that peaks are measured once.
-exits 0 "a small model is profiled" "$assay" profile --runs 12 --warmup 1 --time 0.2 --width 80 zoo:mlp
+exits 0 "a small model is profiled" "$assay" profile --iterations 12 --warmup 1 --time 0.2 --width 80 zoo:mlp
 cp "$tmp/out" "$tmp/page"
 for word in 'machine' 'engine' 'latency' 'throughput' 'memory' 'roofline' 'profiling' 'By operator' 'By layer' 'Slowest layer'; do
     check "the page has '$word'" grep -q "$word" "$tmp/page"
@@ -52,9 +52,9 @@ assert j['machine']['peaks_unavailable'] and j['machine']['peak_f32_flops_per_se
 assert all(l['bound'] == 'unknown' and l['roof_fraction'] is None for l in j['layers'])"
 
 # Other forms.
-exits 0 "Markdown" profile --markdown zoo:mlp
+exits 0 "Markdown" profile --format=markdown zoo:mlp
 check "the rows of a Markdown table have as many cells as its title" "$python" "$here/check_markdown.py" "$tmp/out"
-exits 0 "CSV" profile --csv "$tmp/csv" zoo:mlp
+exits 0 "CSV" profile --export-csv "$tmp/csv" zoo:mlp
 for file in layers operators scopes latency memory; do
     check "$file.csv has a title and rows" "$python" -c "
 import csv
@@ -144,7 +144,7 @@ says "--time"
 exits 2 "a wrong loop" profile --loop abc zoo:mlp
 says "OUTPUT=INPUT"
 exits 2 "a loop between things that are not there" profile --loop a=b zoo:mlp
-exits 2 "two forms at once" profile --json --markdown zoo:mlp
+exits 2 "two forms at once" profile --json --format=markdown zoo:mlp
 says "choose one of"
 np="$tmp/x.npy"
 exits 2 "a batch of an input that a file fixes" profile --input "$name=$np" --batch 3 zoo:mlp
@@ -186,10 +186,10 @@ grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt" || (
     XDG_CACHE_HOME=$tmp/history
     export XDG_CACHE_HOME
     for i in 1 2 3 4; do
-        "$assay" profile zoo:mlp --runs 20 --time 1 --no-roofline --json >"$tmp/h$i.json" 2>/dev/null || fail "run $i"
+        "$assay" profile zoo:mlp --iterations 20 --time 1 --no-roofline --json >"$tmp/h$i.json" 2>/dev/null || fail "run $i"
     done
-    "$assay" profile zoo:mlp --runs 20 --time 1 --no-roofline --batch 2 --json >"$tmp/other.json" 2>/dev/null
-    "$assay" profile zoo:mlp --runs 20 --time 1 --no-roofline --no-history --json >"$tmp/none.json" 2>/dev/null
+    "$assay" profile zoo:mlp --iterations 20 --time 1 --no-roofline --batch 2 --json >"$tmp/other.json" 2>/dev/null
+    "$assay" profile zoo:mlp --iterations 20 --time 1 --no-roofline --no-history --json >"$tmp/none.json" 2>/dev/null
     "$python" - "$tmp" <<'PY' || fail "what earlier runs say"
 import json, math, statistics, sys
 runs = [json.load(open(f"{sys.argv[1]}/h{i}.json"))["latency"] for i in range(1, 5)]

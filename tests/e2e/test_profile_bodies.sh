@@ -1,7 +1,7 @@
 # tests/e2e/test_profile_bodies.sh - layers inside If and Loop: what ran is what is counted, as often as it ran.
 . "$(dirname "$0")/lib.sh"
 export XDG_CACHE_HOME=$tmp/cache
-quick="--runs 12 --warmup 1 --time 0.2 -q --no-history"
+quick="--iterations 12 --warmup 1 --time 0.2 -q --no-history"
 profile() {
     # shellcheck disable=SC2086
     "$assay" profile $quick "$@"
@@ -96,7 +96,7 @@ assert by['outer']['counted'] and by['outer']['macs'] == 8 * 64 * 64
 s = j['summary']
 for key in ('gflops_per_second', 'attainable_gflops_per_second', 'roof_fraction', 'computational_efficiency'):
     assert s[key] is None, key"
-exits 0 "CSV of rounds that differ" profile --csv "$tmp/csv" --input "n=$tmp/n5.npy" "$tmp/grow.onnx"
+exits 0 "CSV of rounds that differ" profile --export-csv "$tmp/csv" --input "n=$tmp/n5.npy" "$tmp/grow.onnx"
 check "what is not counted is empty in CSV" "$python" -c "
 import csv
 r = [r for r in csv.DictReader(open('$tmp/csv/layers.csv')) if r['name'] == 'mm'][0]

@@ -61,7 +61,7 @@ COLUMNS=80 "$assay" report --section products "$tmp/leak.assay" >"$tmp/page"
 check "products keep their type and calls in 80 columns" grep -qE '^function +type +shape +calls +time ' "$tmp/page"
 COLUMNS=80 "$assay" report --glyphs ascii --color always "$tmp/hostile.assay" >"$tmp/page"
 check "ASCII alone, but for colour" sh -c "! sed 's/\x1b\[[0-9;]*m//g' '$tmp/page' | LC_ALL=C grep -q '[^ -~]'"
-"$assay" report --markdown "$tmp/hostile.assay" >"$tmp/page"
+"$assay" report --format=markdown "$tmp/hostile.assay" >"$tmp/page"
 check "no markup of the program's reaches Markdown" sh -c "! grep -q '[^\\\\]<script' '$tmp/page'"
 check "a table stands apart from the list above it" "$python" - "$tmp/page" <<'PY'
 import sys

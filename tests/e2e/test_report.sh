@@ -15,7 +15,7 @@ report -s layers --top 50 --sort name -c name,category,op,shape,calls,failed,thr
     squeeze | same report_layers.txt "the layers are those recorded"
 report -s phases,channels "$tmp/all.assay" | normal | same report_phases.txt "phases and channels are shown"
 report -s latency "$tmp/all.assay" | normal | same report_latency.txt "latency is grouped by length"
-report -s threads -t 0 "$tmp/all.assay" | sed -n 1,3p | normal | same report_threads.txt "threads are shown"
+report -s threads --thread 0 "$tmp/all.assay" | sed -n 1,3p | normal | same report_threads.txt "threads are shown"
 report -s health "$tmp/all.assay" | squeeze | same report_health.txt "health counts what is unbalanced"
 "$assay" report --glyphs unicode --width 1000 -s summary "$tmp/all.assay" | sed -e 's/ on .* clock .*/ on HOST/' -e 's/.*make_run.*/COMMAND/' -e 's/; .* that$//' | normal |
     same report_summary.txt "the headline tells what was recorded"
@@ -72,7 +72,7 @@ check "two reports of one run are equal, and --output writes the same" cmp "$tmp
 check "no half-written file stays" sh -c "! ls '$tmp' | grep -q part"
 
 # Markdown.
-"$assay" report --markdown -s all "$tmp/all.assay" >"$tmp/all.md"
+"$assay" report --format=markdown -s all "$tmp/all.assay" >"$tmp/all.md"
 check "the rows of a Markdown table have as many cells as its title" "$python" "$here/check_markdown.py" "$tmp/all.md"
 
 # A run that is still being recorded.

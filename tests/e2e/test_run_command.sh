@@ -51,7 +51,7 @@ says "no option --nosuch"
 exits 2 "an interval of 0" "$assay" run --interval 0 -- true
 says "--interval is a whole number"
 exits 2 "contradictions" "$assay" run --no-report --json -- true
-says "choose one of --no-report and --json"
+says "choose one of --no-report and --format"
 exits 2 "leaks without a heap" "$assay" run --no-heap --fail-on-leak -- true
 says "--fail-on-leak"
 exits 0 "options after the command are the command's" "$assay" run -o r.assay echo --help -o x -- -q

@@ -15,13 +15,13 @@ same_report()
         case $form in
             text*) options="--width ${form#text}" ;;
             csv) options= ;;
-            *) options="--$form" ;;
+            *) options="--format $form" ;;
         esac
         run=$tmp/$name-$form.assay
         rm -rf "$tmp/csv-a" "$tmp/csv-b"
         if [ "$form" = csv ]; then
-            exits "$status" "$name: measured into CSV" "$assay" $command -o "$run" --csv "$tmp/csv-a" "$@"
-            exits "$status" "$name: the same CSV of its run" "$assay" report "$run" --csv "$tmp/csv-b"
+            exits "$status" "$name: measured into CSV" "$assay" $command -o "$run" --export-csv "$tmp/csv-a" "$@"
+            exits "$status" "$name: the same CSV of its run" "$assay" report "$run" --export-csv "$tmp/csv-b"
             check "$name: CSV files are the same" diff -r "$tmp/csv-a" "$tmp/csv-b"
             check "$name: and there are some" test -n "$(ls "$tmp/csv-a")"
             continue
@@ -40,7 +40,7 @@ same_report()
                 check "$name: its kind is named" "$python" -c 'import json, sys
 assert json.load(open(sys.argv[1]))["kind"] == json.load(open(sys.argv[2]))["schema"][len("assay."):]' "$tmp/out" "$tmp/$name.json"
             done
-            for again in --json --markdown "--width 60" "--width 80" "--width 160"; do
+            for again in --json --format=markdown "--width 60" "--width 80" "--width 160"; do
                 exits "$status" "$name: the run" "$assay" report "$run" $again
                 cp "$tmp/out" "$tmp/of_run"
                 exits "$status" "$name: the document" "$assay" report "$tmp/$name.json" $again
@@ -53,15 +53,15 @@ assert json.load(open(sys.argv[1]))["kind"] == json.load(open(sys.argv[2]))["sch
 same_report machine "text60 text160 json markdown" machine --quick --threads 1
 same_report operations "text80 json markdown" machine --operations --quick --size 32
 same_report overhead "text80 json markdown" machine --overhead --quick
-fast="--no-roofline --runs 3 --warmup 0 --threads 1"
+fast="--no-roofline --iterations 3 --warmup 0 --threads 1"
 same_report sweep "text60 text80 text160 json markdown csv" sweep zoo:mlp --batch 1,2,4 $fast
 same_report sweep_shapes "text80 json csv" sweep zoo:mlp --shape input=1x784,2x784 $fast
 same_report sweep_fails "text80 json csv" sweep zoo:mlp --key hidden=8,16 --batch 1,2000000000 $fast
-same_report sweep_roof "text160 json" sweep zoo:mlp --batch 1,2 --runs 3 --warmup 0
+same_report sweep_roof "text160 json" sweep zoo:mlp --batch 1,2 --iterations 3 --warmup 0
 status=1
 same_report sweep_limits "text80 json csv" sweep zoo:mlp --batch 1,2 $fast --max-latency 0.000001
 status=0
-same_report profile "text60 text80 text160 json markdown csv" profile zoo:mlp --no-roofline --no-history --runs 3 --warmup 0
+same_report profile "text60 text80 text160 json markdown csv" profile zoo:mlp --no-roofline --no-history --iterations 3 --warmup 0
 bench="--iterations 3 --warmup 0 --threads 1 --quiet --force --output-dir $tmp/bench"
 same_report bench_command "text60 text80 text160 json markdown" bench $bench --grid n=1,2 -- true {n}
 check "the folder has the run" cmp "$tmp/bench_command-markdown.assay" "$tmp/bench/run.assay"
@@ -75,7 +75,7 @@ small="--workload attention --iterations 4 --short-max-len 24 --long-min-len 30 
 "$assay" bench $small --threads 1 --quiet --output-dir "$tmp/attention" >"$tmp/out" 2>&1
 status=$? # whether a setting meets the criteria depends on the clock
 exits "$status" "attention again" "$assay" report "$tmp/attention/run.assay"
-for form in --json --markdown; do
+for form in --json --format=markdown; do
     "$assay" report $form "$tmp/attention/run.assay" >"$tmp/of_run"
     "$assay" report $form "$tmp/attention/results.json" >"$tmp/of_document"
     check "attention: its results.json is its run with $form" cmp "$tmp/of_run" "$tmp/of_document"
@@ -87,8 +87,8 @@ same_report profile_scopes "text80 json" profile zoo:squeezenet1_1 $fast --no-hi
 "$assay" profile zoo:squeezenet1_1 $fast --no-history --scope-depth 1 -s scopes -o "$tmp/scopes.assay" >"$tmp/of_run" 2>/dev/null
 exits 0 "profile: with its scopes" "$assay" report --scope-depth 1 -s scopes "$tmp/scopes.assay"
 check "profile: --scope-depth is the same" cmp "$tmp/of_run" "$tmp/out"
-same_report profile_roof "text160 json" profile zoo:mlp --runs 8 --warmup 0
-same_report profile_tokens "text80 json" profile zoo:llama --runs 3 --warmup 0 --tokens 3 --no-roofline
+same_report profile_roof "text160 json" profile zoo:mlp --iterations 8 --warmup 0
+same_report profile_tokens "text80 json" profile zoo:llama --iterations 3 --warmup 0 --tokens 3 --no-roofline
 
 # `assay run` leaves standard output to its target: the page goes to a file here.
 for form in "--width 60" "--width 80" "--width 160" --json; do
@@ -97,7 +97,7 @@ for form in "--width 60" "--width 80" "--width 160" --json; do
     check "run: $form is the same" cmp "$tmp/page" "$tmp/out"
 done
 cp "$tmp/page" "$tmp/run.json"
-for again in --json --markdown "--width 80"; do
+for again in --json --format=markdown "--width 80"; do
     exits 0 "run: the run" "$assay" report "$tmp/run.assay" $again
     cp "$tmp/out" "$tmp/of_run"
     exits 0 "run: the document" "$assay" report "$tmp/run.json" $again

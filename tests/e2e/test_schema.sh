@@ -14,10 +14,10 @@ check "nothing else is stored" test "$(ls "$docs" | sed 's/\.json//' | sort | tr
 exits 2 "a schema that is none" "$assay" help schema nothing
 
 export XDG_CACHE_HOME="$tmp/cache" HOME="$tmp/home"
-"$assay" profile zoo:mlp --runs 5 --no-roofline --no-history --json >"$tmp/profile.json" 2>/dev/null
-"$assay" profile zoo:llama --runs 3 --json --top 3 >"$tmp/profile-2.json" 2>/dev/null
-"$assay" sweep zoo:mlp --batch 1,2 --runs 3 --no-roofline --json >"$tmp/sweep.json" 2>/dev/null
-"$assay" sweep zoo:mlp --shape input=1x784,0x784 --runs 3 --max-latency 0.0001 --json >"$tmp/sweep-2.json" 2>/dev/null
+"$assay" profile zoo:mlp --iterations 5 --no-roofline --no-history --json >"$tmp/profile.json" 2>/dev/null
+"$assay" profile zoo:llama --iterations 3 --json --top 3 >"$tmp/profile-2.json" 2>/dev/null
+"$assay" sweep zoo:mlp --batch 1,2 --iterations 3 --no-roofline --json >"$tmp/sweep.json" 2>/dev/null
+"$assay" sweep zoo:mlp --shape input=1x784,0x784 --iterations 3 --max-latency 0.0001 --json >"$tmp/sweep-2.json" 2>/dev/null
 "$assay" machine --quick --threads 1 --json >"$tmp/machine.json" 2>/dev/null
 "$assay" machine --operations --quick --size 32 --json >"$tmp/operations.json" 2>/dev/null
 "$assay" machine --overhead --quick --json >"$tmp/overhead.json" 2>/dev/null

@@ -2,7 +2,7 @@
 . "$(dirname "$0")/lib.sh"
 
 export XDG_CACHE_HOME="$tmp/cache" HOME="$tmp/home"
-fast="--no-roofline --runs 5 --warmup 1 --threads 1"
+fast="--no-roofline --iterations 5 --warmup 1 --threads 1"
 
 exits 0 "batches" "$assay" sweep zoo:mlp --batch 1,2,4,8 $fast --json
 check "have every key and scale exactly" "$python" -c '
@@ -23,9 +23,9 @@ assert m["verdict"] == "unknown"' "$tmp/out"
 
 exits 0 "a page" "$assay" sweep zoo:mlp --batch 1,2,4 $fast --width 80
 check "says how the work grows" grep -q "^work .* to the power 1.00" "$tmp/out"
-exits 0 "Markdown" "$assay" sweep zoo:mlp --batch 1,2 $fast --markdown
+exits 0 "Markdown" "$assay" sweep zoo:mlp --batch 1,2 $fast --format=markdown
 check "has whole tables" "$python" "$here/check_markdown.py" "$tmp/out"
-exits 0 "CSV" "$assay" sweep zoo:mlp --batch 1,2 --key hidden=16,32 $fast --csv "$tmp/csv"
+exits 0 "CSV" "$assay" sweep zoo:mlp --batch 1,2 --key hidden=16,32 $fast --export-csv "$tmp/csv"
 check "has a row for each combination" "$python" -c '
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
@@ -62,7 +62,7 @@ exits 2 "a limit that is none" "$assay" sweep zoo:mlp --batch 1,2 --max-memory m
 says "512MiB"
 exits 2 "more threads than can run" "$assay" sweep zoo:mlp --threads 1,4096
 says "processor"
-exits 2 "two forms at once" "$assay" sweep zoo:mlp --batch 1,2 --json --markdown
+exits 2 "two forms at once" "$assay" sweep zoo:mlp --batch 1,2 --json --format=markdown
 says "choose one of"
 exits 2 "no model" "$assay" sweep --batch 1,2
 finish

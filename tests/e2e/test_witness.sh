@@ -117,7 +117,7 @@ if command -v openssl >/dev/null; then
     openssl pkey -in "$tmp/other.pem" -pubout -out "$tmp/other-public.pem"
     openssl genpkey -algorithm rsa -pkeyopt rsa_keygen_bits:2048 -out "$tmp/rsa.pem" 2>/dev/null
     openssl pkey -in "$tmp/key.pem" -aes128 -passout pass:secret -out "$tmp/locked.pem"
-    exits 0 "signing" "$assay" bundle pack -o "$tmp/s.rvf" --key "$tmp/key.pem" --meta "$tmp/meta.json" \
+    exits 0 "signing" "$assay" bundle pack -o "$tmp/s.rvf" --sign-key "$tmp/key.pem" --meta "$tmp/meta.json" \
         --stats "$tmp/stats.json" a.jsonl b.jsonl c.jsonl
     check "Python finds it as documented" "$python" "$judge" signed "$tmp/s.rvf" "$tmp/part" "$tmp/signature" a.jsonl b.jsonl c.jsonl
     check "openssl accepts the signature" openssl pkeyutl -verify -pubin -inkey "$tmp/public.pem" -rawin \
@@ -129,9 +129,9 @@ if command -v openssl >/dev/null; then
     exits 1 "with another key" "$assay" bundle verify "$tmp/s.rvf" --public-key "$tmp/other-public.pem"
     check "it is not" grep -q "another key" "$tmp/out"
     exits 1 "an unsigned one with a key" "$assay" verify all.rvf --public-key "$tmp/public.pem"
-    exits 3 "a key of another kind" "$assay" bundle pack -o "$tmp/r.rvf" --key "$tmp/rsa.pem" a.jsonl
+    exits 3 "a key of another kind" "$assay" bundle pack -o "$tmp/r.rvf" --sign-key "$tmp/rsa.pem" a.jsonl
     says "is not an Ed25519 key"
-    exits 3 "a key with a passphrase" "$assay" bundle pack -o "$tmp/r.rvf" --key "$tmp/locked.pem" a.jsonl
+    exits 3 "a key with a passphrase" "$assay" bundle pack -o "$tmp/r.rvf" --sign-key "$tmp/locked.pem" a.jsonl
     says "has a passphrase"
     check "and nothing was written" test ! -e "$tmp/r.rvf"
     "$python" - "$tmp/s.rvf" "$tmp/forged.rvf" <<'PY'

@@ -24,7 +24,7 @@ exits 0 "weights beside the file" "$assay" zoo mlp --external -o "$tmp/e.onnx" -
 check "are there" test "$(wc -c <"$tmp/e.onnx.data")" -ge 1075200
 exits 0 "the decoder as GGUF" "$assay" zoo llama:layers=2,dtype=f16 -o "$tmp/l.gguf" -q
 check "which begins as one" test "$(head -c4 "$tmp/l.gguf")" = GGUF
-exits 0 "a format that is given" "$assay" zoo llama:layers=1 --format gguf -o "$tmp/l.bin" -q
+exits 0 "a format that is given" "$assay" zoo llama:layers=1 --to gguf -o "$tmp/l.bin" -q
 check "wins over the name" test "$(head -c4 "$tmp/l.bin")" = GGUF
 
 # Whatever the width, nothing is longer than it and nothing is cut; what has no room is left out.
@@ -95,7 +95,7 @@ exits 2 "GGUF of another model" "$assay" zoo gpt2 -o "$tmp/g.gguf"
 says "only llama can be had as GGUF"
 exits 2 "a name that says no format" "$assay" zoo gpt2 -o "$tmp/g.bin"
 says "ends neither in .onnx nor in .gguf"
-exits 2 "a format without a file" "$assay" zoo llama --format gguf
+exits 2 "a format without a file" "$assay" zoo llama --to gguf
 check "nothing was left" test ! -e "$tmp/g.gguf" -a ! -e "$tmp/g.bin"
 
 if "$python" -c 'import onnx, numpy' 2>/dev/null; then

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json/json_parser.h"
+#include "base/text/csv.h"
 #include "format/model_file.h"
 #include "report/inspect/inspect_report.h"
 
@@ -89,7 +90,7 @@ static void report(struct as_inspection *in, unsigned how)
             return;
         rc = form == 0   ? as_inspect_json(&r, &out, &err)
              : form == 1 ? as_inspect_page(&r, &out, &term, &err)
-                         : as_inspect_csv(&r, &out, &err);
+                         : as_inspect_csv(&(struct as_csv_writer){.out = &out}, &r, &err);
         if (rc < 0 && err.msg[0] == '\0')
             abort();
         text = as_out_get(&out, &size);

@@ -7,7 +7,7 @@
 static void check_field(const char *text, size_t size, const char *csv)
 {
     struct as_out out = unit_out();
-    struct as_csv_writer w = {.out = &out};
+    struct as_csv_writer w = {.out = &out, .safe = true};
 
     as_csv_text_n(&w, text, size);
     unit_expect(&out, csv);
@@ -49,7 +49,7 @@ static void formulas_are_made_harmless(void **state)
 static void numbers_are_not_touched(void **state)
 {
     struct as_out out = unit_out();
-    struct as_csv_writer w = {.out = &out};
+    struct as_csv_writer w = {.out = &out, .safe = true};
 
     (void)state;
     as_csv_text(&w, "conv1");
@@ -175,7 +175,7 @@ static void the_guard_is_undone_exactly(void **state)
                                         "+x", "@",   "\tx",  "\r", "",   "a",   "\"",
                                         ",",  "'\n", " =1",  "= ", "\n", "\r\n"};
     struct as_out out = unit_out();
-    struct as_csv_writer w = {.out = &out};
+    struct as_csv_writer w = {.out = &out, .safe = true};
     struct as_csv_reader r;
     const char *csv;
     size_t size;

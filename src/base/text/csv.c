@@ -1,5 +1,5 @@
 /* base/text/csv.c - comma-separated values, written and read as in RFC 4180, with \n after each
- * row. Text that a spreadsheet could run as a formula is written with an apostrophe before it. */
+ * row. A safe writer puts an apostrophe before text that a spreadsheet could run as a formula. */
 #include "base/text/csv.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ void as_csv_text_n(struct as_csv_writer *w, const char *text, size_t size)
     begin_field(w, size);
     if (quoted)
         as_out_char(w->out, '"');
-    if (is_formula(text, size))
+    if (w->safe && is_formula(text, size))
         as_out_char(w->out, '\'');
     while (size > 0) {
         const char *quote = memchr(text, '"', size);
@@ -117,6 +117,22 @@ void as_csv_f64(struct as_csv_writer *w, double value)
     char *at = begin_number(w);
 
     end_number(w, at, at ? as_text_f64(at, value) : 0);
+}
+
+void as_csv_ns(struct as_csv_writer *w, double value)
+{
+    const double most = 1e12; /* beyond it a double has no such digits; NaN stays as it is */
+
+    if (value > -most && value < most)
+        value = (double)(int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5)) / 1000;
+    as_csv_f64(w, value);
+}
+
+bool as_csv_is_ns(const char *key)
+{
+    size_t size = key ? strlen(key) : 0;
+
+    return size > 3 && strcmp(key + size - 3, "_ns") == 0;
 }
 
 void as_csv_empty(struct as_csv_writer *w)

@@ -1,5 +1,5 @@
 /* base/text/csv.h - comma-separated values, written and read as in RFC 4180, with \n after each
- * row. Text that a spreadsheet could run as a formula is written with an apostrophe before it. */
+ * row. A safe writer puts an apostrophe before text that a spreadsheet could run as a formula. */
 #ifndef AS_BASE_TEXT_CSV_H
 #define AS_BASE_TEXT_CSV_H
 
@@ -16,18 +16,25 @@
 /* {.out = out} is a writer at the start of a row; `out` is borrowed. */
 struct as_csv_writer {
     struct as_out *out;
+    bool safe;         /* guard text that a spreadsheet would run as a formula */
     size_t n_fields;   /* in the row so far */
     bool row_is_empty; /* its one field has no bytes yet */
 };
 
-/* Quoted where needed. Text that begins with = + - @ TAB or CR, after any number of apostrophes,
- * gets one more apostrophe in front, so that undoing it is exact. */
+/* Quoted where needed. With `safe`, text that begins with = + - @ TAB or CR, after any number of
+ * apostrophes, gets one more apostrophe in front, so that undoing it is exact. */
 void as_csv_text_n(struct as_csv_writer *w, const char *text, size_t size);
 void as_csv_u64(struct as_csv_writer *w, uint64_t value);
 void as_csv_i64(struct as_csv_writer *w, int64_t value);
 
 /* Empty when `value` is not finite. */
 void as_csv_f64(struct as_csv_writer *w, double value);
+
+/* Nanoseconds, rounded to 0.001: what lies below is not measured. Empty when not finite. */
+void as_csv_ns(struct as_csv_writer *w, double value);
+
+/* Whether the heading is that of a time in nanoseconds: it ends in "_ns". */
+bool as_csv_is_ns(const char *key);
 
 /* A field without a value: not available. */
 void as_csv_empty(struct as_csv_writer *w);

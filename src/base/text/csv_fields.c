@@ -36,6 +36,8 @@ static void put_value(struct as_csv_writer *w, const struct as_json_field *f, co
     case AS_JSON_NUMBER:
         if (cell.is_whole)
             as_csv_u64(w, cell.whole);
+        else if (as_csv_is_ns(f->key))
+            as_csv_ns(w, cell.real);
         else
             as_csv_f64(w, cell.real);
         break;

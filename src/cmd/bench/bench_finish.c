@@ -78,7 +78,7 @@ static void add_note(struct as_bench_work *w, const char *joint, const char *wor
 int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
 {
     const char *against = as_opt_text(w->line, "against");
-    uint64_t most = as_opt_number(w->line, "replay", 16);
+    uint64_t most = as_opt_number(w->line, "replay-samples", 16);
     int rc = ASSAY_OK;
 
     w->verdicts = as_alloc_zero(w->bench.n_settings, sizeof *w->verdicts);

@@ -341,7 +341,7 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
         "short-min-len", "short-max-len", "long-min-len", "long-max-len",  "head-dim",
         "heads",         "kv-heads",      "causal",       "steps",         "refresh",
         "gating",        "topics",        "filler",       "drift",         "quality",
-        "masks",         "replay",        "against",      "sign-key"};
+        "masks",         "replay-samples",        "against",      "sign-key"};
     static const char *const command[] = {"ignore-failure", "outputs", "prepare", "setup",
                                           "cleanup"};
 

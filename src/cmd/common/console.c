@@ -62,9 +62,11 @@ int as_console_open(struct as_console *console, const struct as_cmd_line *line,
 {
     const char *path = as_opt_text(line, "output");
 
-    console->term = as_console_term(line);
-    if (path)
-        return as_out_file(&console->out, path, err);
+    console->path = path && strcmp(path, "-") != 0 ? path : NULL;
+    console->line = line;
+    console->term = as_console_term_of(line, console->path ? -1 : STDOUT_FILENO);
+    if (console->path)
+        return as_out_file(&console->out, console->path, err);
     return as_out_fd(&console->out, STDOUT_FILENO, "standard output", err);
 }
 
@@ -76,6 +78,8 @@ int as_console_close(struct as_console *console, int rc, struct assay_error *err
         as_out_drop(&console->out);
     else
         closed = as_out_close(&console->out, err);
+    if (rc >= 0 && closed == ASSAY_OK && console->path)
+        as_console_note(console->line, "wrote %s", console->path);
     return closed < 0 ? closed : rc;
 }
 

@@ -12,6 +12,8 @@
 struct as_console {
     struct as_out out; /* standard output, or the file of --output */
     struct as_term term;
+    const struct as_cmd_line *line;
+    const char *path; /* of --output; NULL: standard output */
 };
 
 /* What is known of the terminal, or of the file named by --output. */
@@ -24,27 +26,11 @@ struct as_term as_console_term_of(const struct as_cmd_line *line, int fd);
 AS_MUST_USE int as_console_open(struct as_console *console, const struct as_cmd_line *line,
                                 struct assay_error *err);
 
-/* With `rc` as the command has it so far: publishes what was written, or drops it when rc is an
- * error. Returns `rc`, or the code of a failure to write, which names the file or standard output.
+/* With `rc` as the command has it so far: publishes what was written, with a note that names the
+ * file, or drops it when rc is an error. Returns `rc`, or the code of a failure to write, which
+ * names the file or standard output.
  */
 AS_MUST_USE int as_console_close(struct as_console *console, int rc, struct assay_error *err);
-
-/* Defines `static int print(line, report, err)`, which opens the console and prints a report as
- * JSON with --json, else as a page. */
-#define AS_CONSOLE_DEFINE_PRINT(print, report_struct, json, page)                                  \
-    static int print(const struct as_cmd_line *line, const struct report_struct *report,           \
-                     struct assay_error *err)                                                      \
-    {                                                                                              \
-        struct as_console console;                                                                 \
-        int rc = as_console_open(&console, line, err);                                             \
-                                                                                                   \
-        if (rc < 0)                                                                                \
-            return rc;                                                                             \
-        rc = as_opt_given(line, "json") ? json(report, &console.out, err)                          \
-                                        : page(report, &console.out, &console.term, err);          \
-        return as_console_close(&console, rc, err);                                                \
-    }                                                                                              \
-    _Static_assert(1, "a semicolon follows")
 
 /* A line for the person at standard error, left out by --quiet. Made safe for a terminal. */
 AS_PRINTF(2, 3) void as_console_note(const struct as_cmd_line *line, const char *fmt, ...);

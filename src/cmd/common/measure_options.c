@@ -70,7 +70,7 @@ int as_run_options_read(struct as_run_options *o, const struct as_cmd_line *line
                        "--threads %llu: this process may use %u processor%s at once",
                        (unsigned long long)as_opt_number(line, "threads", 1), topology->n_usable,
                        topology->n_usable == 1 ? "" : "s");
-    o->latency.runs = (unsigned)as_opt_number(line, "runs", 0);
+    o->latency.runs = (unsigned)as_opt_number(line, "iterations", 0);
     o->latency.warmup_runs = (unsigned)as_opt_number(line, "warmup", 0);
     o->latency.no_warmup = as_opt_given(line, "warmup") && o->latency.warmup_runs == 0;
     o->engine.threads = (unsigned)as_opt_number(line, "threads", most);

@@ -19,24 +19,25 @@
      .help = "run on N threads [default: all usable CPUs]",                                        \
      .min = 1,                                                                                     \
      .max = 1024},                                                                                 \
-        {.name = "runs",                                                                           \
+        {.name = "iterations",                                                                     \
          .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_NUMBER,                                                                    \
          .argument = "N",                                                                          \
-         .help = "take exactly N timed runs",                                                      \
+         .help = "time exactly N iterations",                                                      \
          .min = 1,                                                                                 \
          .max = 200000},                                                                           \
         {.name = "time",                                                                           \
          .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_TEXT,                                                                      \
          .argument = "SECONDS",                                                                    \
-         .help = "time for so long, unless the median is known sooner, and 20 runs in any case "   \
-                 "[default: 3]"},                                                                  \
+         .help =                                                                                   \
+             "stop timing after SECONDS, or earlier when p50 is known well enough; at least 20 "   \
+             "iterations [default: 3]"},                                                           \
         {.name = "warmup",                                                                         \
          .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_NUMBER,                                                                    \
          .argument = "N",                                                                          \
-         .help = "run N times at least before timing [default: 10]",                               \
+         .help = "run at least N warm-up iterations [default: 10]",                                \
          .max = 1000000},                                                                          \
         {.name = "no-fuse",                                                                        \
          .group = AS_GROUP_MEASURE,                                                                \

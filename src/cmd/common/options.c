@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 
-#define MAX_WORDS     64
+#define MAX_WORDS     256
 #define MAX_WORD_SIZE 64
 
 static const char *color_at(size_t i)
@@ -26,12 +26,34 @@ static const char *glyphs_at(size_t i)
     return i < AS_COUNT_OF(word) ? word[i] : NULL;
 }
 
+static const char *format_of_first(size_t i, size_t n)
+{
+    static const char *const word[] = {"text", "json", "markdown", "csv"};
+
+    return i < n ? word[i] : NULL;
+}
+
+const char *as_format_at(size_t i)
+{
+    return format_of_first(i, 4);
+}
+
+const char *as_format_page_at(size_t i)
+{
+    return format_of_first(i, 3);
+}
+
+const char *as_format_plain_at(size_t i)
+{
+    return format_of_first(i, 2);
+}
+
 const struct as_opt as_common_opts[] = {
     {.name = "output",
      .letter = 'o',
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "write to FILE, which appears whole or not at all"},
+     .help = "write to FILE, which appears complete or not at all; - is standard output"},
     {.name = "color",
      .kind = AS_OPT_WORD,
      .argument = "WHEN",
@@ -244,6 +266,34 @@ static int check_operands(const struct as_cmd_line *line, struct assay_error *er
     return ASSAY_OK;
 }
 
+/* The place of an option that the command may not have; -1 then. */
+static int find_place(const struct as_cmd *cmd, const char *name)
+{
+    const struct as_opt *opt;
+
+    for (size_t i = 0; i < AS_CMD_MAX_OPTS && (opt = as_cmd_opt_at(cmd, i)) != NULL; i++)
+        if (strcmp(opt->name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* --json and --format json are the same: whoever asks for either finds both. */
+static int settle_format(struct as_cmd_line *line, struct assay_error *err)
+{
+    int format = find_place(line->cmd, "format"), json = find_place(line->cmd, "json");
+
+    if (format < 0 || json < 0)
+        return ASSAY_OK;
+    if (line->value[json] && line->value[format] && strcmp(line->value[format], "json") != 0)
+        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json and --format %s",
+                       line->value[format]);
+    if (line->value[json])
+        line->value[format] = "json";
+    else if (line->value[format] && strcmp(line->value[format], "json") == 0)
+        line->value[json] = "";
+    return ASSAY_OK;
+}
+
 int as_options_parse(struct as_cmd_line *line, const struct as_cmd *cmd, int argc, char **argv,
                      struct assay_error *err)
 {
@@ -264,7 +314,10 @@ int as_options_parse(struct as_cmd_line *line, const struct as_cmd *cmd, int arg
     }
     line->operand = (const char *const *)argv;
     line->n_operands = n;
-    return as_opt_given(line, "help") ? ASSAY_OK : check_operands(line, err);
+    rc = settle_format(line, err);
+    if (rc < 0 || as_opt_given(line, "help"))
+        return rc;
+    return check_operands(line, err);
 }
 
 int as_options_find_command(int argc, char **argv)
@@ -295,6 +348,17 @@ static size_t place_of(const struct as_cmd_line *line, const char *name)
         i++;
     assert(opt && i < AS_CMD_MAX_OPTS);
     return i;
+}
+
+bool as_opt_known(const struct as_cmd_line *line, const char *name)
+{
+    return find_place(line->cmd, name) >= 0;
+}
+
+enum as_output_format as_format_of(const struct as_cmd_line *line)
+{
+    return as_opt_known(line, "format") ? (enum as_output_format)as_opt_word(line, "format", 0)
+                                        : AS_FORMAT_TEXT;
 }
 
 bool as_opt_given(const struct as_cmd_line *line, const char *name)

@@ -33,6 +33,12 @@ int as_options_find_command(int argc, char **argv);
 
 bool as_opt_given(const struct as_cmd_line *line, const char *name);
 
+/* Whether the command has such an option: the one question that any name may be put to. */
+bool as_opt_known(const struct as_cmd_line *line, const char *name);
+
+/* Of --format or --json; text for a command that has neither. */
+enum as_output_format as_format_of(const struct as_cmd_line *line);
+
 /* ASSAY_ERR_USAGE when both flags are given. */
 AS_MUST_USE int as_opt_choose_one(const struct as_cmd_line *line, const char *one,
                                   const char *other, struct assay_error *err);

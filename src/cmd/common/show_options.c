@@ -39,21 +39,6 @@ static size_t read_words(const struct as_cmd_line *line, const char *name, const
     return n;
 }
 
-static int check_forms(const struct as_cmd_line *line, struct assay_error *err)
-{
-    static const char *const forms[] = {"json", "csv", "markdown", "classic"};
-    int n = 0;
-
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        n += given(line, forms[i]);
-    if (n > 1)
-        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --json, --csv, --markdown%s",
-                       option_of(line, "classic") ? " and --classic" : "");
-    if (given(line, "csv") && given(line, "output") && !as_show_run_path(line))
-        return as_fail(err, ASSAY_ERR_USAGE, "--csv names a folder; --output has no use beside it");
-    return ASSAY_OK;
-}
-
 /* That the run can be written is known before anything is measured. */
 static int check_run_path(const struct as_cmd_line *line, struct assay_error *err)
 {
@@ -93,11 +78,15 @@ int as_show_read(struct as_show *show, const struct as_cmd_line *line, struct as
     show->leak_threshold_mb = (double)number(line, "leak-threshold");
     show->leak_window = (size_t)number(line, "leak-window");
     show->fail_on_leak = given(line, "fail-on-leak");
-    show->markdown = given(line, "markdown");
+    show->markdown = as_format_of(line) == AS_FORMAT_MARKDOWN;
+    show->csv_safe = given(line, "csv-safe");
     show->classic = given(line, "classic");
     show->wide = given(line, "wide");
     show->quiet = given(line, "quiet");
-    rc = check_forms(line, err);
+    if (show->classic && as_format_of(line) != AS_FORMAT_TEXT)
+        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --classic and --format %s",
+                       as_opt_text(line, "format"));
+    rc = as_forms_check(line, err);
     return rc < 0 ? rc : check_run_path(line, err);
 }
 
@@ -109,36 +98,52 @@ const char *as_show_run_path(const struct as_cmd_line *line)
     return size > 6 && strcmp(path + size - 6, ".assay") == 0 ? path : NULL;
 }
 
-static int write_csv(struct as_run *run, const struct as_show *show, const struct as_cmd_line *line,
-                     struct assay_error *err)
+static int put_page(const void *of, bool markdown, struct as_out *out, const struct as_term *term,
+                    struct assay_error *err)
 {
-    const char *folder = as_opt_text(line, "csv");
-    int n = as_show_csv(run, show, folder, err);
+    const struct as_shown_run *shown = of;
+    struct as_show show = *shown->show;
 
-    if (n >= 0)
-        as_console_note(line, "%d files in %s", n, folder);
-    return n < 0 ? n : as_show_met(run, show, err);
+    show.markdown = markdown;
+    return as_show_page(shown->run, &show, out, term, err);
+}
+
+static int put_json(const void *of, struct as_out *out, struct assay_error *err)
+{
+    const struct as_shown_run *shown = of;
+
+    return as_show_json(shown->run, shown->show, out, err);
+}
+
+static int put_csv(const void *of, const struct as_csv_target *to, struct assay_error *err)
+{
+    const struct as_shown_run *shown = of;
+
+    return as_show_csv(shown->run, shown->show, to, err);
+}
+
+struct as_forms as_show_forms(const struct as_shown_run *shown)
+{
+    return (struct as_forms){.of = shown, .page = put_page, .json = put_json, .csv = put_csv};
 }
 
 int as_show_print(struct as_run *run, const struct as_show *show, const struct as_cmd_line *line,
                   struct assay_error *err)
 {
-    struct as_cmd_line shown = *line;
-    struct as_console console;
+    const struct as_shown_run run_shown = {.run = run, .show = show};
+    const struct as_forms forms = as_show_forms(&run_shown);
     const char *path = as_show_run_path(line);
+    struct as_cmd_line shown = *line;
     int rc;
 
-    if (given(line, "csv"))
-        return write_csv(run, show, line, err);
     for (size_t i = 0; path && i < AS_CMD_MAX_OPTS; i++)
         if (shown.value[i] == path)
             shown.value[i] = NULL; /* it takes the run, not the page */
-    rc = as_console_open(&console, &shown, err);
-    if (rc < 0)
-        return rc;
-    rc = given(line, "json") ? as_show_json(run, show, &console.out, err)
-                             : as_show_page(run, show, &console.out, &console.term, err);
-    return as_console_close(&console, rc, err);
+    if (path)
+        as_console_note(line, "wrote %s", path);
+    rc = as_forms_print(&forms, &shown, err);
+    /* A page or a document reports itself whether criteria are met; a table does not. */
+    return rc == ASSAY_OK && as_format_of(line) == AS_FORMAT_CSV ? as_show_met(run, show, err) : rc;
 }
 
 int as_show_finish(struct as_run_maker *maker, const struct as_show *show,

@@ -230,7 +230,7 @@ static int run_help(const struct as_cmd_line *line, struct assay_error *err)
     return as_console_close(&console, rc, err);
 }
 
-static const struct as_opt help_opts[] = {AS_OPT_JSON, {.name = NULL}};
+static const struct as_opt help_opts[] = {AS_OPTS_FORMAT(as_format_plain_at), {.name = NULL}};
 
 static const struct as_example help_examples[] = {
     {"assay help profile", "all options of a command"},

@@ -5,7 +5,7 @@
 #include "cmd/common/console.h"
 #include "trace/run/run_format.h"
 
-static const struct as_opt version_opts[] = {AS_OPT_JSON, {.name = NULL}};
+static const struct as_opt version_opts[] = {AS_OPTS_FORMAT(as_format_plain_at), {.name = NULL}};
 
 static int put_json(struct as_out *out, struct assay_error *err)
 {

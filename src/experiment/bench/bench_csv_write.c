@@ -91,7 +91,7 @@ static void put_header(struct as_out *out, const struct as_csv_schema *schema)
 static int put_rows(struct as_out *out, const struct as_csv_schema *schema, const char *rows,
                     size_t n, struct assay_error *err)
 {
-    struct as_csv_writer w = {.out = out};
+    struct as_csv_writer w = {.out = out, .safe = true};
 
     put_header(out, schema);
     for (size_t row = 0; row < n && as_out_ok(out); row++) {

@@ -65,4 +65,12 @@ AS_MUST_USE int as_models_page(const struct as_models_report *report, struct as_
 AS_MUST_USE int as_models_json(const struct as_models_report *report, struct as_out *out,
                                struct assay_error *err);
 
+/* ---- compare_csv.c ---- */
+
+/* One table each, of the report that `of` points at: layers, metrics, totals of models. */
+struct as_csv_writer;
+int as_diff_csv(struct as_csv_writer *w, const void *of, struct assay_error *err);
+int as_metrics_csv(struct as_csv_writer *w, const void *of, struct assay_error *err);
+int as_models_csv(struct as_csv_writer *w, const void *of, struct assay_error *err);
+
 #endif

@@ -121,11 +121,10 @@ static int put_groups(const struct as_inspect_report *report, struct as_csv_writ
     return ASSAY_OK;
 }
 
-int as_inspect_csv(const struct as_inspect_report *report, struct as_out *out,
-                   struct assay_error *err)
+int as_inspect_csv(struct as_csv_writer *w, const void *of, struct assay_error *err)
 {
-    struct as_csv_writer w = {.out = out};
+    const struct as_inspect_report *report = of;
 
-    return report->grouping == AS_GROUP_NONE ? put_layers(report, &w, err)
-                                             : put_groups(report, &w, err);
+    return report->grouping == AS_GROUP_NONE ? put_layers(report, w, err)
+                                             : put_groups(report, w, err);
 }

@@ -124,9 +124,9 @@ AS_MUST_USE int as_inspect_page(const struct as_inspect_report *report, struct a
 AS_MUST_USE int as_inspect_json(const struct as_inspect_report *report, struct as_out *out,
                                 struct assay_error *err);
 
-/* The layers (or groups) as one table. */
-AS_MUST_USE int as_inspect_csv(const struct as_inspect_report *report, struct as_out *out,
-                               struct assay_error *err);
+/* The layers (or groups) as one table: an as_csv_write of a struct as_inspect_report. */
+struct as_csv_writer;
+AS_MUST_USE int as_inspect_csv(struct as_csv_writer *w, const void *of, struct assay_error *err);
 
 #define X(name, function, help, usual)                                                             \
     AS_MUST_USE int as_inspect_##function(const struct as_inspect_report *report,                  \

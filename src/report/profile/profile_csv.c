@@ -2,7 +2,6 @@
  * Whole numbers are exact; what is not known is empty. */
 #include <stdio.h>
 
-#include "base/output.h"
 #include "base/text/csv.h"
 #include "base/text/csv_fields.h"
 #include "base/units.h"
@@ -68,7 +67,7 @@ static int write_latency(struct as_csv_writer *w, const struct as_profile_report
                 size += (size_t)snprintf(seen + size, sizeof seen - size, "%s%s", size ? " " : "",
                                          as_cause_name((enum as_cause)c));
         as_csv_u64(w, i);
-        as_csv_f64(w, run->samples_ns[i]);
+        as_csv_ns(w, run->samples_ns[i]);
         as_csv_text(w, seen);
         as_csv_row_end(w);
     }
@@ -108,35 +107,26 @@ static const struct {
     {"memory.csv", write_memory},
 };
 
-static int write_file(const struct as_profile_report *report, const char *folder, size_t i,
-                      struct assay_error *err)
-{
-    struct as_csv_writer w = {0};
-    struct as_out out;
-    char path[4096];
-    int rc;
+struct table {
+    const struct as_profile_report *report;
+    size_t file;
+};
 
-    if (snprintf(path, sizeof path, "%s/%s", folder, files[i].name) >= (int)sizeof path)
-        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", folder);
-    rc = as_out_file(&out, path, err);
-    if (rc < 0)
-        return rc;
-    w.out = &out;
-    rc = files[i].write(&w, report, err);
-    if (rc < 0)
-        as_out_drop(&out);
-    else
-        rc = as_out_close(&out, err);
-    return rc;
+static int write_table(struct as_csv_writer *w, const void *of, struct assay_error *err)
+{
+    const struct table *t = of;
+
+    return files[t->file].write(w, t->report, err);
 }
 
-int as_profile_csv(const struct as_profile_report *report, const char *folder,
+int as_profile_csv(const struct as_profile_report *report, const struct as_csv_target *to,
                    struct assay_error *err)
 {
-    int rc = as_folder_make(folder, 0777, err);
-    int n = 0;
+    size_t n = to->folder ? AS_COUNT_OF(files) : 1; /* the layers are the main table */
+    int rc = as_csv_target_open(to, err);
 
-    for (size_t i = 0; i < AS_COUNT_OF(files) && rc >= 0; i++, n++)
-        rc = write_file(report, folder, i, err);
-    return rc < 0 ? rc : n;
+    for (size_t i = 0; i < n && rc >= 0; i++)
+        rc = as_csv_target_put(to, files[i].name, write_table,
+                               &(struct table){.report = report, .file = i}, err);
+    return rc < 0 ? rc : (int)n;
 }

@@ -84,7 +84,7 @@ static int roofline(struct as_run *run, const struct as_show *show, struct as_ou
     return rc;
 }
 
-static int csv(struct as_run *run, const struct as_show *show, const char *folder,
+static int csv(struct as_run *run, const struct as_show *show, const struct as_csv_target *to,
                struct assay_error *err)
 {
     struct shown *s;
@@ -92,7 +92,7 @@ static int csv(struct as_run *run, const struct as_show *show, const char *folde
 
     if (rc < 0)
         return rc;
-    rc = as_profile_csv(&s->report, folder, err);
+    rc = as_profile_csv(&s->report, to, err);
     drop(s);
     return rc;
 }

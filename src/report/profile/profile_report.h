@@ -6,6 +6,7 @@
 #include "analyze/model/profile.h"
 #include "base/json/json_writer.h"
 #include "base/output.h"
+#include "base/text/csv_target.h"
 #include "base/text/term.h"
 #include "report/page/page.h"
 
@@ -50,10 +51,11 @@ AS_MUST_USE int as_profile_json(const struct as_profile_report *report, struct a
 extern const struct as_json_shape as_profile_document_shape, as_profile_layer_shape,
     as_profile_group_shape;
 
-/* layers.csv, operators.csv, scopes.csv, latency.csv and memory.csv in `folder`; returns how many.
+/* layers.csv, operators.csv, scopes.csv, latency.csv and memory.csv; returns how many. Without a
+ * folder the layers.
  */
-AS_MUST_USE int as_profile_csv(const struct as_profile_report *report, const char *folder,
-                               struct assay_error *err);
+AS_MUST_USE int as_profile_csv(const struct as_profile_report *report,
+                               const struct as_csv_target *to, struct assay_error *err);
 
 #define X(name, function, help, usual)                                                             \
     void as_profile_put_##function(const struct as_profile_report *report, struct as_page *page);

@@ -138,7 +138,7 @@ static int json(struct as_run *run, const struct as_show *show, struct as_json_w
     return rc;
 }
 
-static int csv(struct as_run *run, const struct as_show *show, const char *folder,
+static int csv(struct as_run *run, const struct as_show *show, const struct as_csv_target *to,
                struct assay_error *err)
 {
     struct manager m;
@@ -146,7 +146,7 @@ static int csv(struct as_run *run, const struct as_show *show, const char *folde
 
     if (rc < 0)
         return rc;
-    rc = as_report_csv(&m.report, folder, err);
+    rc = as_report_csv(&m.report, to, err);
     close_manager(&m);
     return rc;
 }

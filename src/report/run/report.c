@@ -38,7 +38,7 @@ static void tell_more(const struct as_report *report, struct as_page *page)
     as_out_char(page->out, '\n');
     if (report->program) {
         as_page_line(page, AS_STYLE_DIM, "more: assay report --top 50 --section heap RUN");
-        as_page_line(page, AS_STYLE_DIM, "      assay report --csv DIR RUN");
+        as_page_line(page, AS_STYLE_DIM, "      assay report --export-csv DIR RUN");
         return;
     }
     as_page_line(page, AS_STYLE_DIM, "more: assay report --section bottlenecks,memory,leaks RUN");

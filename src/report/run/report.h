@@ -10,6 +10,7 @@
 #include "analyze/watch/target_findings.h"
 #include "base/json/json_writer.h"
 #include "base/output.h"
+#include "base/text/csv_target.h"
 #include "base/text/term.h"
 #include "base/text/text.h"
 #include "report/page/page.h"
@@ -91,7 +92,7 @@ AS_MUST_USE int as_report_json(const struct as_report *report, struct as_json_wr
 
 /* Makes the folder and its parents; files of the same names are replaced, each at once. Returns how
  * many. */
-AS_MUST_USE int as_report_csv(const struct as_report *report, const char *folder,
+AS_MUST_USE int as_report_csv(const struct as_report *report, const struct as_csv_target *to,
                               struct assay_error *err);
 
 /* Rows a list shows: what the user wants, else `usual`; never more than `n`. */

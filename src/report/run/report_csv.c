@@ -1,13 +1,10 @@
 /* report/run/report_csv.c - a report as a folder of CSV files, one for each list.
- * Empty fields are figures that cannot be had; each file appears whole or not at all. */
-#include <limits.h>
-#include <stdio.h>
+ * Empty fields are metrics that are unavailable; each file appears complete or not at all. */
 #include <string.h>
 
 #include "analyze/run/layers.h"
 #include "analyze/run/timeline.h"
 #include "base/alloc.h"
-#include "base/output.h"
 #include "base/text/csv.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
@@ -41,6 +38,8 @@ static void put_layer(struct as_csv_writer *w, const struct as_layer *layer, dou
             continue;
         if (figure->kind == AS_SHOWN_TEXT)
             as_csv_name(w, as_layer_metric_text(id, layer, line, sizeof line));
+        else if (as_csv_is_ns(figure->key))
+            as_csv_ns(w, as_layer_metric_number(id, layer));
         else
             as_csv_f64(w,
                        id == AS_LAYER_METRIC_CUM ? cumulative : as_layer_metric_number(id, layer));
@@ -96,10 +95,10 @@ static int write_threads(struct as_csv_writer *w, const struct as_report *report
         as_csv_u64(w, l->failed);
         as_csv_u64(w, l->inclusive_ns);
         as_csv_u64(w, l->self_ns);
-        as_csv_f64(w, known ? l->mean_ns : AS_UNKNOWN);
-        as_csv_f64(w, known ? l->std_population_ns : AS_UNKNOWN);
-        as_csv_f64(w, known ? l->min_ns : AS_UNKNOWN);
-        as_csv_f64(w, known ? l->max_ns : AS_UNKNOWN);
+        as_csv_ns(w, known ? l->mean_ns : AS_UNKNOWN);
+        as_csv_ns(w, known ? l->std_population_ns : AS_UNKNOWN);
+        as_csv_ns(w, known ? l->min_ns : AS_UNKNOWN);
+        as_csv_ns(w, known ? l->max_ns : AS_UNKNOWN);
         as_csv_row_end(w);
     }
     return ASSAY_OK;
@@ -251,35 +250,36 @@ static const struct {
     {"gemm.csv", write_gemm, OF_PROGRAM},
 };
 
-static int write_file(const struct as_report *report, const char *folder, size_t i,
-                      struct assay_error *err)
-{
-    char path[PATH_MAX];
-    struct as_out out;
-    int rc;
+struct table {
+    const struct as_report *report;
+    size_t file;
+};
 
-    if (snprintf(path, sizeof path, "%s/%s", folder, file[i].name) >= (int)sizeof path)
-        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", folder);
-    rc = as_out_file(&out, path, err);
-    if (rc < 0)
-        return rc;
-    rc = file[i].write(&(struct as_csv_writer){.out = &out}, report, err);
-    if (rc < 0)
-        as_out_drop(&out);
-    else
-        rc = as_out_close(&out, err);
-    return rc;
+static int write_table(struct as_csv_writer *w, const void *of, struct assay_error *err)
+{
+    const struct table *t = of;
+
+    return file[t->file].write(w, t->report, err);
 }
 
-int as_report_csv(const struct as_report *report, const char *folder, struct assay_error *err)
+/* The main table: processes of a program that was watched, else layers. */
+static bool is_main(const struct as_report *report, size_t i)
+{
+    return file[i].write == (report->program ? write_processes : write_layers);
+}
+
+int as_report_csv(const struct as_report *report, const struct as_csv_target *to,
+                  struct assay_error *err)
 {
     const bool manager = report->view && report->view->manager;
-    int rc = as_folder_make(folder, 0777, err), n = 0;
+    int rc = as_csv_target_open(to, err), n = 0;
 
     for (size_t i = 0; i < AS_COUNT_OF(file) && rc == ASSAY_OK; i++) {
-        if ((file[i].of == OF_PROGRAM && !report->program) || (file[i].of != OF_ALL && manager))
+        if ((file[i].of == OF_PROGRAM && !report->program) || (file[i].of != OF_ALL && manager) ||
+            (!to->folder && !is_main(report, i)))
             continue;
-        rc = write_file(report, folder, i, err);
+        rc = as_csv_target_put(to, file[i].name, write_table,
+                               &(struct table){.report = report, .file = i}, err);
         n++;
     }
     return rc < 0 ? rc : n;

@@ -224,16 +224,59 @@ int as_show_roofline(struct as_run *run, const struct as_show *show, struct as_o
     return kind->roofline(run, show, out, err);
 }
 
-int as_show_csv(struct as_run *run, const struct as_show *show, const char *folder,
+static int write_metrics(struct as_csv_writer *w, const void *of, struct assay_error *err)
+{
+    const struct as_metrics *metrics = of;
+
+    (void)err;
+    as_csv_text(w, "metric");
+    as_csv_text(w, "unit");
+    as_csv_text(w, "value");
+    as_csv_row_end(w);
+    for (size_t i = 0; i < metrics->rows.n; i++) {
+        const struct as_metric *m = &((const struct as_metric *)metrics->rows.at)[i];
+
+        as_csv_name(w, m->name);
+        as_csv_text(w, m->unit);
+        if (strcmp(m->unit, "ns") == 0)
+            as_csv_ns(w, m->value);
+        else
+            as_csv_f64(w, m->value);
+        as_csv_row_end(w);
+    }
+    return ASSAY_OK;
+}
+
+static int put_metrics(struct as_run *run, const struct as_run_kind *kind,
+                       const struct as_csv_target *to, struct assay_error *err)
+{
+    struct as_metrics metrics = {.no_memory = false};
+    int rc = kind->metrics(run, &metrics, err);
+
+    if (rc == ASSAY_OK && metrics.no_memory)
+        rc = as_fail_nomem(err);
+    if (rc == ASSAY_OK)
+        rc = as_csv_target_open(to, err);
+    if (rc == ASSAY_OK)
+        rc = as_csv_target_put(to, "metrics.csv", write_metrics, &metrics, err);
+    as_metrics_fini(&metrics);
+    return rc < 0 ? rc : 1;
+}
+
+int as_show_csv(struct as_run *run, const struct as_show *show, const struct as_csv_target *to,
                 struct assay_error *err)
 {
     struct assay_error why = {0};
     const struct as_run_kind *kind = check(run, show, &why);
 
     if (kind && kind->csv)
-        return kind->csv(run, show, folder, err);
+        return kind->csv(run, show, to, err);
+    if (kind && kind->metrics)
+        return put_metrics(run, kind, to, err);
     if (kind)
-        return as_fail(err, ASSAY_ERR_USAGE, "--csv: a run of kind \"%s\" has no tables to write",
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "a run of kind \"%s\" has no table for CSV; its formats are text, json and "
+                       "markdown",
                        kind->name);
     if (err)
         *err = why;

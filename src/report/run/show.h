@@ -6,6 +6,7 @@
 #include "analyze/run/metric_diff.h"
 #include "base/json/json_writer.h"
 #include "base/output.h"
+#include "base/text/csv_target.h"
 #include "base/text/term.h"
 #include "base/text/text.h"
 #include "measure/peaks/peaks.h"
@@ -30,7 +31,7 @@ struct as_show {
     bool fail_on_leak;
     const struct as_peaks
         *peaks; /* of this machine, for a run recorded here that holds none; NULL */
-    bool markdown, classic, wide, quiet;
+    bool markdown, classic, wide, quiet, csv_safe;
 };
 #define AS_SHOW_INIT                                                                               \
     {                                                                                              \
@@ -54,8 +55,8 @@ struct as_run_kind {
     int (*json)(struct as_run *run, const struct as_show *show, struct as_json_writer *w,
                 struct assay_error *err);
     const struct as_json_shape *document; /* its members, for the schema; NULL: not described */
-    /* Into a folder; answers the number of files. NULL: it has none. */
-    int (*csv)(struct as_run *run, const struct as_show *show, const char *folder,
+    /* Answers the number of tables. NULL: the metrics are its one table. */
+    int (*csv)(struct as_run *run, const struct as_show *show, const struct as_csv_target *to,
                struct assay_error *err);
     /* The layers under the roofline, as SVG; NULL: it has none. */
     int (*roofline)(struct as_run *run, const struct as_show *show, struct as_out *out,
@@ -77,8 +78,9 @@ AS_MUST_USE int as_show_page(struct as_run *run, const struct as_show *show, str
                              const struct as_term *term, struct assay_error *err);
 AS_MUST_USE int as_show_json(struct as_run *run, const struct as_show *show, struct as_out *out,
                              struct assay_error *err);
-AS_MUST_USE int as_show_csv(struct as_run *run, const struct as_show *show, const char *folder,
-                            struct assay_error *err);
+/* Answers the number of tables written. */
+AS_MUST_USE int as_show_csv(struct as_run *run, const struct as_show *show,
+                            const struct as_csv_target *to, struct assay_error *err);
 
 /* Draws the layers under the roofline; UNSUPPORTED for runs without one. */
 AS_MUST_USE int as_show_roofline(struct as_run *run, const struct as_show *show, struct as_out *out,

@@ -101,6 +101,6 @@ int as_section_timeline(const struct as_report *report, struct as_page *page,
     put_calls(report, page, entry, (size_t)n);
     if ((size_t)n == capacity)
         as_page_line(page, AS_STYLE_DIM,
-                     "The first %d: --top N shows more, --csv DIR writes them all", n);
+                     "The first %d: --top N shows more, --export-csv DIR writes them all", n);
     return ASSAY_OK;
 }

@@ -162,7 +162,7 @@ static int json(struct as_run *run, const struct as_show *show, struct as_json_w
     return rc;
 }
 
-static int csv(struct as_run *run, const struct as_show *show, const char *folder,
+static int csv(struct as_run *run, const struct as_show *show, const struct as_csv_target *to,
                struct assay_error *err)
 {
     struct trace t;
@@ -170,7 +170,7 @@ static int csv(struct as_run *run, const struct as_show *show, const char *folde
 
     if (rc < 0)
         return rc;
-    rc = as_report_csv(&t.report, folder, err);
+    rc = as_report_csv(&t.report, to, err);
     close_trace(&t);
     return rc;
 }

@@ -94,32 +94,16 @@ static int json(struct as_run *run, const struct as_show *show, struct as_json_w
     return finish(&s, rc);
 }
 
-static int write_file(const struct as_sweep_report *report, const char *folder,
-                      struct assay_error *err)
-{
-    char path[PATH_MAX];
-    struct as_out out;
-    int rc = as_folder_make(folder, 0777, err);
-
-    if (rc < 0)
-        return rc;
-    if (snprintf(path, sizeof path, "%s/sweep.csv", folder) >= (int)sizeof path)
-        return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s", folder);
-    rc = as_out_file(&out, path, err);
-    if (rc < 0)
-        return rc;
-    as_sweep_csv(report, &out);
-    return as_out_close(&out, err);
-}
-
-static int csv(struct as_run *run, const struct as_show *show, const char *folder,
+static int csv(struct as_run *run, const struct as_show *show, const struct as_csv_target *to,
                struct assay_error *err)
 {
     struct sweep_parts s = {.sweep = NULL};
     int rc = get_sweep(&s, run, show, err);
 
     if (rc == ASSAY_OK)
-        rc = write_file(&s.report, folder, err);
+        rc = as_csv_target_open(to, err);
+    if (rc == ASSAY_OK)
+        rc = as_csv_target_put(to, "sweep.csv", as_sweep_csv, &s.report, err);
     as_sweep_free(s.sweep);
     return rc < 0 ? rc : 1;
 }

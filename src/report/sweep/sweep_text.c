@@ -181,20 +181,21 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
     return as_page_close(&page, err);
 }
 
-void as_sweep_csv(const struct as_sweep_report *report, struct as_out *out)
+int as_sweep_csv(struct as_csv_writer *w, const void *report, struct assay_error *err)
 {
-    const struct as_sweep *s = report->sweep;
-    struct as_csv_writer w = {.out = out};
+    const struct as_sweep *s = ((const struct as_sweep_report *)report)->sweep;
 
-    as_csv_text(&w, "setting");
-    as_csv_fields_keys(&w, &as_sweep_row_shape);
-    as_csv_row_end(&w);
+    (void)err;
+    as_csv_text(w, "setting");
+    as_csv_fields_keys(w, &as_sweep_row_shape);
+    as_csv_row_end(w);
     for (size_t r = 0; r < s->n_rows; r++) {
         char setting[200];
 
         as_sweep_setting_text(s, r, setting, sizeof setting);
-        as_csv_text(&w, setting);
-        as_csv_fields_values(&w, &as_sweep_row_shape, &s->rows[r]);
-        as_csv_row_end(&w);
+        as_csv_text(w, setting);
+        as_csv_fields_values(w, &as_sweep_row_shape, &s->rows[r]);
+        as_csv_row_end(w);
     }
+    return ASSAY_OK;
 }

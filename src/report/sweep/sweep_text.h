@@ -22,7 +22,9 @@ AS_MUST_USE int as_sweep_page(const struct as_sweep_report *report, struct as_ou
 /* Of the document "assay.sweep", and of its rows, which are a table in CSV. */
 extern const struct as_json_shape as_sweep_document_shape, as_sweep_row_shape;
 
-void as_sweep_csv(const struct as_sweep_report *report, struct as_out *out);
+/* The settings as rows; an as_csv_write of a struct as_sweep_report. */
+struct as_csv_writer;
+int as_sweep_csv(struct as_csv_writer *w, const void *report, struct assay_error *err);
 
 /* ---- sweep_kind.c ---- */
 

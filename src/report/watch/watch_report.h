@@ -47,7 +47,7 @@ void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page);
 void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page);
 void as_watch_put_cost(const struct as_watch_view *view, struct as_page *page);
 
-/* The files of `assay report --csv`: headings and rows. */
+/* The files of `assay report --export-csv`: headings and rows. */
 void as_watch_csv_processes(struct as_csv_writer *w, const struct as_target *target);
 void as_watch_csv_sites(struct as_csv_writer *w, const struct as_target *target);
 void as_watch_csv_gemm(struct as_csv_writer *w, const struct as_target *target);
