@@ -595,7 +595,7 @@ const struct as_cmd as_cmd_bench = {
     .summary = "measure a grid of settings against a baseline, so that it can be done again",
     .usage = "assay bench [options] 'COMMAND'... | MODEL... | -- COMMAND... | --workload attention",
     .details =
-        "Takes every setting in turns, sample by sample, in an order that changes from round to "
+        "Interleaves the settings, sample by sample, in an order that changes from round to "
         "round, and keeps each finished sample in a journal: a run that was killed goes on with "
         "--resume and repeats nothing.\n\n"
         "A word that is neither zoo:NAME nor an existing file is a command, run by sh -c; what "
@@ -605,7 +605,7 @@ const struct as_cmd as_cmd_bench = {
         "assay bench --grid n=1000,2000 -- sort -n --parallel={n} file. A model is run by the "
         "engine, along the axes threads, batch, fuse (0 or 1), kernels (auto or reference), keys "
         "of a built-in model or symbolic dimensions of a file.\n\n"
-        "--workload attention measures soft-max attention against attention gated by minimum cuts "
+        "--workload attention measures softmax attention against attention gated by minimum cuts "
         "over a grid of lambda and tau: quality, KV cache, memory, energy and latency, with a "
         "witness of every sample that 'assay verify --replay' computes again.\n\n"
         "The folder gets run.assay, results.json, results.csv, summary.md, latency.svg, "

@@ -255,7 +255,7 @@ static int run_diff(const struct as_cmd_line *line, struct assay_error *err)
         return compare_runs(line, &options, limit_percent, err);
     if (is_run[0] || is_run[1])
         return as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                       "%s is no run and %s is no model: compare two of one kind",
+                       "%s is not a run and %s is not a model: compare two of one kind",
                        line->operand[is_run[0]], line->operand[is_run[1]]);
     if (!isnan(limit_percent))
         return as_fail(err, ASSAY_ERR_USAGE, "--fail-slower compares runs: a model takes no time");

@@ -180,7 +180,8 @@ const struct as_cmd as_cmd_export = {
         "iteration and loss; csv has every call, in the order the calls ended.\n\n"
         "--max-size gives each thread room by the number of its events and keeps what comes first "
         "(csv: what ended first; folded: the stacks with the most time). The file stays valid. How "
-        "much was left out is told at standard error and, where the format has a place for it, in "
+        "much was left out is reported at standard error and, where the format has a place for it, "
+        "in "
         "the file.",
     .examples = export_examples,
     .opts = export_opts,

@@ -7,9 +7,9 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
-#include "cmd/common/graph_file.h"
 #include "cmd/common/each_model.h"
 #include "cmd/common/forms.h"
+#include "cmd/common/graph_file.h"
 #include "cmd/common/model_options.h"
 #include "format/model_file.h"
 #include "model/zoo/zoo.h"
@@ -458,13 +458,16 @@ const struct as_cmd as_cmd_inspect = {
     .summary = "show what a model is made of, without running it",
     .usage = "assay inspect [options] MODEL...",
     .details =
-        "MODEL is an ONNX, GGUF, safetensors or TensorFlow Lite file, told by its content, or a "
+        "MODEL is an ONNX, GGUF, safetensors or TensorFlow Lite file, recognized by its content, "
+        "or a "
         "built-in one as in zoo:resnet50.\n\nParameters, multiply-accumulates (MACs), other "
         "operations, bytes moved and memory are counted exactly, layer by layer. MACs are those of "
-        "convolutions and matrix products; 1 MAC is 2 FLOPs; everything else has columns of its "
+        "convolutions and GEMM calls; 1 MAC is 2 FLOPs; everything else has columns of its "
         "own. Counts are for one run with the shapes given; a dimension that the file leaves open "
-        "takes a default, which is said.\n\nAn operator that is not known, or a shape that depends "
-        "on data, is listed and the rest goes on; the sums are then lower bounds and say so.",
+        "takes a default, which is printed.\n\nAn operator that is not known, or a shape that "
+        "depends "
+        "on data, is listed and the rest goes on; the sums are then lower bounds and marked as "
+        "such.",
     .examples = inspect_examples,
     .opts = inspect_opts,
     .operand = "MODEL",

@@ -184,10 +184,11 @@ const struct as_cmd as_cmd_machine = {
         "~/.cache, for this processor, kernel and set of usable processors, and in a file of its "
         "own for every instruction set that --max-isa names; --fresh measures them again. The "
         "noise floor, the load and the findings are of this moment, every time.\n\n"
-        "Each finding says what stands against measuring here, what shows it, and what to do.\n\n"
-        "--operations times an elementwise sum, a matrix product, a reduction, convolutions, "
-        "attention, norms, a lookup and more, in turns, and tells by the measured ridge whether "
-        "memory, computing or neither bounds each. --overhead tells what clocks, marks and passes "
+        "Each finding names what disturbs measuring here, what shows it, and what to do.\n\n"
+        "--operations times an elementwise sum, a GEMM, a reduction, convolutions, "
+        "attention, norms, a lookup and more, interleaved, and finds by the measured ridge whether "
+        "memory, computing or neither bounds each. --overhead measures what clocks, marks and "
+        "passes "
         "of a profile cost, and how long a layer must be for that to be little.",
     .examples = machine_examples,
     .opts = machine_opts,

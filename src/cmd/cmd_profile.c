@@ -80,6 +80,11 @@ static const struct as_opt profile_opts[] = {
     AS_OPT_WIDE,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
+    {.name = "roofline",
+     .group = AS_GROUP_OUTPUT,
+     .kind = AS_OPT_FILE,
+     .argument = "FILE.svg",
+     .help = "draw the layers under the measured roofline"},
     {.name = "trace",
      .group = AS_GROUP_OUTPUT,
      .kind = AS_OPT_FILE,
@@ -440,11 +445,14 @@ static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
 {
     if (line->n_operands == 1)
         return profile_one(line, NULL, err);
-    if (as_show_run_path(line) || as_opt_given(line, "trace"))
+    if (as_show_run_path(line) || as_opt_given(line, "trace") || as_opt_given(line, "roofline"))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "%s keeps one model, and %d were given: profile them one by one to keep "
                        "them, or name a file for the table",
-                       as_show_run_path(line) ? "-o RUN.assay" : "--trace", line->n_operands);
+                       as_show_run_path(line)        ? "-o RUN.assay"
+                       : as_opt_given(line, "trace") ? "--trace"
+                                                     : "--roofline",
+                       line->n_operands);
     return as_each_model(line, "assay.profile_models", true, profile_one, err);
 }
 

@@ -46,7 +46,7 @@ static const struct as_opt run_opts[] = {
     {.name = "no-gemm",
      .group = "Measurement",
      .kind = AS_OPT_FLAG,
-     .help = "do not watch matrix products"},
+     .help = "do not watch GEMM calls"},
     {.name = "report",
      .group = "Output",
      .kind = AS_OPT_FLAG,
@@ -250,14 +250,14 @@ static bool judge_leaks(const struct work *w, const struct as_target *program)
     if (!as_opt_given(w->line, "fail-on-leak"))
         return false;
     if (as_target_findings_new(&findings, program, &err) < 0) {
-        as_console_note(w->line, "assay: leaks cannot be told: %s", err.msg);
+        as_console_note(w->line, "assay: leaks are unknown: %s", err.msg);
     } else if (!program->heap_known) {
-        as_console_note(w->line, "assay: leaks cannot be told: %s",
+        as_console_note(w->line, "assay: leaks are unknown: %s",
                         program->heap_why ? program->heap_why : "the heap was not watched");
     } else if (findings->verdict != AS_GROWTH_NONE) {
         found = findings->verdict == AS_GROWTH_FOUND;
         as_console_note(w->line, "assay: %s%s%s%s",
-                        findings->verdict == AS_GROWTH_UNKNOWN ? "leaks cannot be told: " : "",
+                        findings->verdict == AS_GROWTH_UNKNOWN ? "leaks are unknown: " : "",
                         findings->headline, found ? ": " : "", found ? findings->verdict_text : "");
     }
     as_target_findings_free(findings);
@@ -394,15 +394,15 @@ static const struct as_example run_examples[] = {
 
 const struct as_cmd as_cmd_run = {
     .name = "run",
-    .summary = "run any program and show its processes, memory, heap and matrix products",
+    .summary = "run any program and show its processes, memory, heap and GEMM calls",
     .usage = "assay run [options] [--] COMMAND [ARGUMENT...]",
     .details =
         "The program is run as it is, without recompiling. Its processes are read from /proc: "
         "time, memory, faults, switches, storage. A small library put into it (LD_PRELOAD) counts "
-        "its heap by the place that allocates, and matrix products by shape; it takes itself out "
+        "its heap by the place that allocates, and GEMM calls by shape; it takes itself out "
         "of the environment again, so that children run without it unless --follow is given. A "
         "program that takes no library (static, setuid) is watched from outside alone, and the "
-        "summary says why.\n\n"
+        "summary gives the reason.\n\n"
         "Everything goes into the run file, run.assay or what -o names; a run that is there "
         "already is kept as .old. Standard input, output and error are the command's. The summary "
         "goes to standard error after its end when that is a terminal, or with --report, or to "

@@ -29,7 +29,7 @@ static const struct as_opt verify_opts[] = {
              "same"},
     {.name = "replay",
      .kind = AS_OPT_FLAG,
-     .help = "compute again what the file tells of, and compare"},
+     .help = "compute again what the file records, and compare"},
     AS_OPTS_FORMAT(as_format_plain_at),
     {.name = NULL},
 };

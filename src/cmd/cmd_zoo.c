@@ -167,9 +167,8 @@ static int print_list(struct as_console *console, bool markdown, struct assay_er
     if (rc == ASSAY_OK) {
         as_page_table(&page, &table);
         as_out_char(&console->out, '\n');
-        as_page_line(
-            &page, AS_STYLE_NONE,
-            "MACs of one run with the default keys: convolutions and matrix products only.");
+        as_page_line(&page, AS_STYLE_NONE,
+                     "MACs of one run with the default keys: convolutions and GEMM calls only.");
         as_page_line(&page, AS_STYLE_NONE,
                      "`assay zoo NAME` shows the keys of a model; zoo:NAME[:key=value,...] is a "
                      "model wherever one is asked for.");
@@ -530,7 +529,7 @@ const struct as_cmd as_cmd_zoo = {
     .details =
         "Without NAME: all models, with the parameters and MACs of one run. With NAME: its keys "
         "and counts. With NAME and --output: the model as a file, ONNX or, for llama, GGUF, as the "
-        "end of the file's name or --to says. The weights are random numbers that follow from "
+        "end of the name or --to asks for. The weights are random numbers that follow from "
         "the key seed: the same on every machine, but not trained.\n\n"
         "Wherever a command takes a model, zoo:NAME[:KEY=VALUE,...] is one too.",
     .examples = zoo_examples,

@@ -90,7 +90,7 @@ def check(folder, samples):
         memory = sum(int(r["peak_mem_bytes"]) for r in own) / sum(int(r["peak_mem_bytes"]) for r in base)
         assert abs(float(row["peak_mem_reduction"]) - (1 - memory)) < 1e-12, "memory"
         if results["energy_is_assumed"]:
-            assert s["criteria"]["energy"] == "unknown", "watts that were told prove nothing"
+            assert s["criteria"]["energy"] == "unknown", "watts that were given prove nothing"
         if results["energy_reason"]:
             assert row["energy_reduction"] == "" and all(r["energy_j"] == "" for r in own), "energy"
             assert s["criteria"]["energy"] == "unknown"

@@ -46,11 +46,11 @@ exits 0 "children that nobody hears of" "$python" -c 'import signal, subprocess,
 exits 2 "an axis that the command does not use" "$assay" bench --grid n=1,2 --output-dir new -- echo words
 says "{n} stands nowhere in the command"
 exits 2 "a name that is no axis" "$assay" bench --grid n=1 --output-dir new -- echo {n} {m}
-says "{m} is no axis of the grid"
+says "{m} is not an axis of the grid"
 exits 2 "a grid without values" "$assay" bench --grid n= --output-dir new -- echo {n}
 says "empty value"
 exits 2 "a baseline that is none" "$assay" bench --grid n=1,2 --baseline n=3 --output-dir new -- echo {n}
-says "'n=3' is no axis and value"
+says "'n=3' is not an axis and value"
 exits 2 "an axis for a model that is none" "$assay" bench zoo:mlp --grid threads=0 --output-dir new
 check "nothing was begun but the folder of the last" test ! -e new/results.json
 

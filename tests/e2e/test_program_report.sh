@@ -11,7 +11,7 @@ sample=$build/tests/program_sample
 
 exits 0 "the page of a program" "$assay" report "$tmp/leak.assay"
 for words in 'ended with status 0 after 14.00 s' '0.97 of 4' '1,234' 'load_weights+0x1b0 (a.out)' 'cblas_sgemm' \
-    'make_temp+0x20 (libfoo.so.1)' 'the heap grew by 1.20 MiB/s' 'parse_row+0x4c (a.out)' 'cannot be told from outside' \
+    'make_temp+0x20 (libfoo.so.1)' 'the heap grew by 1.20 MiB/s' 'parse_row+0x4c (a.out)' 'is not visible from outside' \
     'processors-idle' 'readings, one every 50.00 ms' '16 bytes'; do
     check "the page says $words" grep -qF -e "$words" "$tmp/out"
 done
@@ -33,7 +33,7 @@ if grep -q 'potential leak' "$tmp/out"; then
 fi
 exits 1 "growth that stays" "$assay" report --fail-on-leak "$tmp/leak.assay"
 exits 0 "the summary of a program" "$assay" report --section summary "$tmp/leak.assay"
-check "it has the program's figures" grep -q 'processors used' "$tmp/out"
+check "it has the program's figures" grep -q 'CPU utilization' "$tmp/out"
 
 for section in program processes heap products memory leaks bottlenecks; do
     exits 0 "section $section" "$assay" report --section $section "$tmp/leak.assay"

@@ -296,7 +296,7 @@ static void json_has_the_documented_keys_first(void **state)
     assert_non_null(
         strstr(as_out_get(&out, NULL),
                "\"seconds_to_exhaustion\":null,"
-               "\"seconds_to_exhaustion_reason\":\"how much memory is left was not told\""));
+               "\"seconds_to_exhaustion_reason\":\"how much memory is left is unknown\""));
     assert_int_equal(as_out_close(&out, NULL), 0);
     assay_leak_detector_free(d);
 }

@@ -16,7 +16,7 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The share of the processor time of a few runs that was spent by other threads than this one. */
+/* The share of the CPU time of a few runs that was spent by other threads than this one. */
 static double share_of_others(struct as_model *model, unsigned threads, bool reference)
 {
     struct as_engine_options options = {.threads = threads, .reference = reference};
@@ -66,7 +66,7 @@ int main(void)
         cmocka_unit_test(as_many_as_were_told),
     };
 
-    /* Threads of OpenMP that spin while they wait spend processor time without working: on a busy
+    /* Threads of OpenMP that spin while they wait spend CPU time without working: on a busy
      * machine that of an engine before, or of this thread. Waiting ones sleep here, as they do for
      * the command, so that the shares are those of the work. OpenMP reads it when it is loaded. */
     assert_int_equal(setenv("OMP_WAIT_POLICY", "passive", 1), 0);

@@ -110,7 +110,7 @@ static void the_focus_is_that_of_class_and_kind(void **state)
     }
 }
 
-/* Matrix products compute more a byte; the transpose computes nothing and has no rate. */
+/* GEMM calls compute more a byte; the transpose computes nothing and has no rate. */
 static void extremes_and_priorities_follow_the_figures(void **state)
 {
     struct as_peaks peaks = flat_peaks(100e9, 10e9);

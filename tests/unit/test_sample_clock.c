@@ -1,4 +1,4 @@
-/* tests/unit/test_sample_clock.c - the wall time and the processor time of a sample, and that what
+/* tests/unit/test_sample_clock.c - the wall time and the CPU time of a sample, and that what
  * the clocks themselves cost is in neither. */
 #include "unit.h"
 

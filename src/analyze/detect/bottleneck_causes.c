@@ -190,7 +190,7 @@ static void name_waiting(struct search *s)
     s->starved = lost_its_processor(s->layer, (cpu->seconds - cpu->sum) / (double)cpu->n);
     if (switches > 0)
         (void)snprintf(waits, sizeof waits, "; preempted %.3g times per call%s", switches,
-                       s->starved ? ", ready to run but waiting for a processor" : "");
+                       s->starved ? ", ready to run but waiting for a CPU" : "");
     format_ns(busy, cpu->sum / (double)cpu->n);
     format_ns(time, cpu->seconds / (double)cpu->n);
     add_cause(s, ASSAY_BOTTLENECK_WAITING, known_share(s, cpu) * (1 - cpu->sum / cpu->seconds),

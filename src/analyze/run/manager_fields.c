@@ -208,7 +208,7 @@ static void put_exhaustion_reason(struct as_json_writer *w, const void *object)
 
     as_json_text(w, isfinite(i->seconds_to_exhaustion) ? NULL
                     : isfinite(i->mb_per_second)       ? "how much memory is left is unknown"
-                                                       : "no time passed between the readings");
+                                                       : "no time passed between the samples");
 }
 
 #define S struct assay_leak_incident

@@ -1,5 +1,5 @@
 /* analyze/watch/target.h - what an unmodified program did while `assay run` watched it.
- * Processes, time, memory, heap and matrix products, read back from the blocks of a run file. */
+ * Processes, time, memory, heap and GEMM calls, read back from the blocks of a run file. */
 #ifndef AS_ANALYZE_WATCH_TARGET_H
 #define AS_ANALYZE_WATCH_TARGET_H
 

@@ -231,12 +231,13 @@ static void find_switches(struct as_target_findings *f, const struct as_target *
         if (strcmp(f->cause[i].rule, "waits-for-processor") == 0)
             return; /* which tells the same */
     as_text_count(count, p->switches_involuntary.value);
-    add(f, &(struct cause){
-               "involuntary-switches", "threads are preempted",
-               as_findings_say(f, "%s involuntary switches, %.0f a second on each busy processor",
-                               count, rate / processors),
-               "run no more threads than processors, and nothing else beside it; bind threads",
-               AS_UNKNOWN, ASSAY_CONFIDENCE_LOW, SEVERITY_LOW});
+    add(f,
+        &(struct cause){
+            "involuntary-switches", "threads are preempted",
+            as_findings_say(f, "%s involuntary context switches, %.0f per second on each busy CPU",
+                            count, rate / processors),
+            "run no more threads than processors, and nothing else beside it; bind threads",
+            AS_UNKNOWN, ASSAY_CONFIDENCE_LOW, SEVERITY_LOW});
 }
 
 static bool is_small(const struct as_gemm_calls *c)

@@ -105,13 +105,13 @@ static void tell_live(struct as_target_findings *f, const struct as_target *p)
     if (p->heap.live_blocks == 0)
         f->live_text = as_findings_say(f,
                                        "%s was not given back at the end; whether the program "
-                                       "could still reach it is unknown from outside",
+                                       "could still reach it is not visible from outside",
                                        also);
     else
         f->live_text =
             as_findings_say(f,
                             "%s in %s block%s%s %s not freed at the end; whether the program "
-                            "could still reach them is unknown from outside",
+                            "could still reach them is not visible from outside",
                             bytes, blocks, p->heap.live_blocks == 1 ? "" : "s", also,
                             p->heap.live_blocks == 1 && !also[0] ? "was" : "were");
 }

@@ -87,7 +87,7 @@ static int plan_attention(struct as_bench_work *w, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_attention_plan_settings(p, &w->bench, err);
     (void)snprintf(w->title, sizeof w->title,
-                   "attention: soft-max against min-cut gates, %llu head%s of %llu%s",
+                   "attention: softmax against min-cut gates, %llu head%s of %llu%s",
                    (unsigned long long)p->heads, p->heads == 1 ? "" : "s",
                    (unsigned long long)p->dim, p->causal ? ", causal" : "");
     return rc;
@@ -336,12 +336,14 @@ static bool looks_like_a_model(const char *name)
 static int check_options(const struct as_cmd_line *line, const struct as_bench_kind *kind,
                          struct assay_error *err)
 {
-    static const char *const attention[] = {
-        "lambda",        "tau",           "eps",          "short-samples", "long-samples",
-        "short-min-len", "short-max-len", "long-min-len", "long-max-len",  "head-dim",
-        "heads",         "kv-heads",      "causal",       "steps",         "refresh",
-        "gating",        "topics",        "filler",       "drift",         "quality",
-        "masks",         "replay-samples",        "against",      "sign-key"};
+    static const char *const attention[] = {"lambda",         "tau",          "eps",
+                                            "short-samples",  "long-samples", "short-min-len",
+                                            "short-max-len",  "long-min-len", "long-max-len",
+                                            "head-dim",       "heads",        "kv-heads",
+                                            "causal",         "steps",        "refresh",
+                                            "gating",         "topics",       "filler",
+                                            "drift",          "quality",      "masks",
+                                            "replay-samples", "against",      "sign-key"};
     static const char *const command[] = {"ignore-failure", "outputs", "prepare", "setup",
                                           "cleanup"};
 

@@ -127,6 +127,30 @@ struct as_forms as_show_forms(const struct as_shown_run *shown)
     return (struct as_forms){.of = shown, .page = put_page, .json = put_json, .csv = put_csv};
 }
 
+/* Into the file of --roofline, if it is given. */
+static int draw_roofline(struct as_run *run, const struct as_show *show,
+                         const struct as_cmd_line *line, struct assay_error *err)
+{
+    const char *path = given(line, "roofline") ? as_opt_text(line, "roofline") : NULL;
+    struct as_out svg;
+    int rc;
+
+    if (!path)
+        return ASSAY_OK;
+    rc = as_out_file(&svg, path, err);
+    if (rc < 0)
+        return rc;
+    rc = as_show_roofline(run, show, &svg, err);
+    if (rc < 0) {
+        as_out_drop(&svg);
+        return rc;
+    }
+    rc = as_out_close(&svg, err);
+    if (rc == ASSAY_OK)
+        as_console_note(line, "wrote %s", path);
+    return rc;
+}
+
 int as_show_print(struct as_run *run, const struct as_show *show, const struct as_cmd_line *line,
                   struct assay_error *err)
 {
@@ -141,6 +165,9 @@ int as_show_print(struct as_run *run, const struct as_show *show, const struct a
             shown.value[i] = NULL; /* it takes the run, not the page */
     if (path)
         as_console_note(line, "wrote %s", path);
+    rc = draw_roofline(run, show, line, err);
+    if (rc < 0)
+        return rc;
     rc = as_forms_print(&forms, &shown, err);
     /* A page or a document reports itself whether criteria are met; a table does not. */
     return rc == ASSAY_OK && as_format_of(line) == AS_FORMAT_CSV ? as_show_met(run, show, err) : rc;

@@ -193,9 +193,10 @@ int as_launch_start(const struct as_launch *target, const char *const *argv,
         return 0;
     errno = failed;
     if (failed == ENOEXEC)
-        (void)as_fail(err, ASSAY_ERR_USAGE,
-                      "%.160s is no program for this machine, nor a script that says what runs it",
-                      target->path);
+        (void)as_fail(
+            err, ASSAY_ERR_USAGE,
+            "%.160s is not a program for this machine, nor a script that names its interpreter",
+            target->path);
     else if (failed == ENOENT)
         (void)as_fail(err, ASSAY_ERR_USAGE,
                       "%.160s cannot be started: the interpreter or loader it names is not there",

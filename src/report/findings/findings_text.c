@@ -100,11 +100,10 @@ static void put_memory(struct as_page *page, const struct as_report *report)
                  mb_text(baseline, m->baseline_mb), mb_text(peak, m->peak_mb),
                  mb_text(last, m->last_mb), n, m->snapshots == 1 ? "" : "s");
     if (m->kernel_peak_mb > m->peak_mb)
-        as_page_line(
-            page, AS_STYLE_WARN,
-            "the kernel saw a peak of %s since the process began: between the readings, or "
-            "before them",
-            mb_text(peak, m->kernel_peak_mb));
+        as_page_line(page, AS_STYLE_WARN,
+                     "the kernel saw a peak of %s since the process began: between the samples, or "
+                     "before them",
+                     mb_text(peak, m->kernel_peak_mb));
     put_curve(page, m);
     put_layer_memory(page, report);
     if (report->view->gpu_why)

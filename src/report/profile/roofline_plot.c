@@ -133,11 +133,11 @@ void as_profile_put_roofline(const struct as_profile_report *report, struct as_p
         while (used > 0 && grid[r][used - 1] == ' ')
             used--;
         (void)snprintf(line, sizeof line, "%.*s", (int)used, grid[r]);
-        as_page_line(page, AS_STYLE_NONE, "%*s |%s", LABEL - 2, label, line);
+        as_page_cut_line(page, AS_STYLE_NONE, "%*s |%s", LABEL - 2, label, line);
     }
     (void)snprintf(label, sizeof label, "%.2g", plot.x_low);
-    as_page_line(page, AS_STYLE_NONE, "%*s %s%*.3g FLOP/byte", LABEL - 2, "", label,
-                 (int)(columns - strlen(label) - 10), plot.x_high);
+    as_page_cut_line(page, AS_STYLE_NONE, "%*s %s%*.3g FLOP/byte", LABEL - 2, "", label,
+                     (int)(columns - strlen(label) - 10), plot.x_high);
     as_page_line(page, AS_STYLE_DIM,
                  "/ memory bandwidth (L2, DRAM)   - f32 peak   layers: @ 5 %% of the time or more, "
                  "o 1 %%, . less");
