@@ -505,6 +505,7 @@ static int measure_all(struct as_bench_work *w, struct assay_error *err)
         return rc;
     tell_build(w);
     as_interrupt_watch();
+    as_stop_watched(as_interrupt_flag());
     rc = as_bench_hooks(w, "setup", err);
     if (rc == ASSAY_OK)
         rc = measure(w, &load, err);

@@ -82,6 +82,7 @@ static int look(struct machine *m, const struct as_cmd_line *line, struct assay_
     as_system_load_read(&m->load, "");
     as_memory_headroom_read(&m->headroom, "", &m->topology.container);
     as_interrupt_watch();
+    as_stop_watched(as_interrupt_flag());
     rc = as_peaks_get(&m->cached, &wanted, line, err);
     if (rc == ASSAY_OK && m->cached.interrupted && m->cached.n_measured == 0)
         rc = as_fail(err, ASSAY_ERR_STATE, "interrupted before the first peak was measured");

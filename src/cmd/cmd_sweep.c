@@ -427,6 +427,7 @@ static int run_sweep(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = read_options(w, err);
     as_interrupt_watch();
+    as_stop_watched(as_interrupt_flag());
     if (rc == ASSAY_OK && !as_opt_given(line, "no-roofline"))
         w->has_peaks = as_peaks_get(&w->peaks, &wanted, line, &no_peaks) == ASSAY_OK;
     w->progress.wanted = as_progress_wanted(line);

@@ -77,7 +77,7 @@ status, out, err = Started("profile", "zoo:mobilenetv2", *quick, "--time", "600"
 found = re.match(r"interrupted after (\d+) iterations?: a partial result\n", out)
 check(status == 130 and found and int(found[1]) >= 1, "profile prints its partial result", status, out[:200])
 check("0 steps" not in out and "0 B/s" not in out, "what was not measured is not 0", out[:600])
-check(shown(err) == [""], "the progress line is erased", err[-200:])
+check(shown(err) == ["wrote p.assay", ""], "the progress line is erased", err[-200:])
 same_by_report("p.assay", out)
 doc = json.loads(subprocess.run([assay, "report", "--json", "p.assay"], capture_output=True).stdout)
 check(doc["interrupted"] is True and doc["interrupted_after"] == {"done": int(found[1]), "planned": None, "unit": "iteration"},

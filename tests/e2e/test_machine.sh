@@ -64,8 +64,8 @@ import sys
 for line in open(sys.argv[1], encoding="utf-8").read().splitlines():
     if len(line) > int(sys.argv[2]):
         sys.exit(line)' "$tmp/out" $width
-    for words in "^Computing" "^f32 .* [0-9.]+ [GT]FLOP/s" "^Moving" "^DRAM .* read .* [0-9.]+ [GM]B/s" \
-        "^Ridge points" "^Noise" "^floor " "^Fit to measure" "measured .* ago"; do
+    for words in "^Peak compute" "^f32 .* [0-9.]+ [GT]FLOP/s" "^Memory bandwidth" "^DRAM .* read .* [0-9.]+ [GM]B/s" \
+        "^Ridge points" "^Noise" "^  floor " "it to measure" "measured .* ago"; do
         check "it has $words" grep -Eq "$words" "$tmp/out"
     done
 done

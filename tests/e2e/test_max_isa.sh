@@ -65,10 +65,10 @@ says "--max-isa caps assay's own kernels"
 # Pages and files name it.
 exits 0 "a capped page" "$assay" profile --no-roofline --no-history --iterations 2 --max-isa sse41 zoo:mlp
 if [ "$hardware" != sse41 ]; then
-    check "names the cap" grep -q "capped at sse41 by --max-isa; the processor has $hardware" "$tmp/out"
+    check "names the cap" grep -q "capped at sse41 by --max-isa; the CPU has $hardware" "$tmp/out"
 fi
 exits 0 "kernels in plain C" "$assay" profile --no-roofline --no-history --iterations 2 --kernels reference --max-isa sse41 zoo:mlp
-check "name it too" grep -q 'kernels in plain C, sse41' "$tmp/out"
+check "name it too" grep -q 'plain C kernels, sse41' "$tmp/out"
 exits 0 "a capped bench" "$assay" bench --iterations 2 --json --max-isa sse41 --output-dir "$tmp/bench" zoo:mlp
 check "has it in its results and its fingerprint" "$python" -c "
 import json

@@ -10,7 +10,7 @@ profile() {
 # The page, and that peaks are measured once.
 exits 0 "a small model is profiled" "$assay" profile --iterations 12 --warmup 1 --time 0.2 --width 80 zoo:mlp
 cp "$tmp/out" "$tmp/page"
-for word in 'machine' 'engine' 'latency' 'throughput' 'memory' 'roofline' 'profiling' 'By operator' 'By layer' 'Slowest layer'; do
+for word in 'threads' 'executed as' 'latency' 'throughput' 'memory' 'roofline' 'profiling' 'By operator' 'By layer' 'Slowest layer'; do
     check "the page has '$word'" grep -q "$word" "$tmp/page"
 done
 check "no line is wider than 80 columns" "$python" -c "

@@ -22,7 +22,7 @@ assert m["rows"][m["best_row"]]["samples_per_second"] == max(r["samples_per_seco
 assert m["verdict"] == "unknown"' "$tmp/out"
 
 exits 0 "a page" "$assay" sweep zoo:mlp --batch 1,2,4 $fast --width 80
-check "says how the work grows" grep -q "^work .* to the power 1.00" "$tmp/out"
+check "says how the work grows" grep -q "^  work .* to the power 1.00" "$tmp/out"
 exits 0 "Markdown" "$assay" sweep zoo:mlp --batch 1,2 $fast --format=markdown
 check "has whole tables" "$python" "$here/check_markdown.py" "$tmp/out"
 exits 0 "CSV" "$assay" sweep zoo:mlp --batch 1,2 --key hidden=16,32 $fast --export-csv "$tmp/csv"

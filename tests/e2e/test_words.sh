@@ -32,7 +32,7 @@ for command in $commands; do
         check "fish completes $command $option" grep -qE "seen_subcommand_from $command' -l $name( |$)" "$tmp/fish"
     done
     options=$(grep -oE -e '^\.B (-., )?--[a-z-]+' "$tmp/man.$command" | grep -oE -e '--[a-z-]+' | wc -l)
-    check "man $command has no option that help lacks" [ "$options" = "$(grep -cE -e '^ +(-., )?--[a-z]' "$tmp/help.$command")" ]
+    check "man $command has no option that help lacks" [ "$options" = "$(grep -cE -e '^(  -., |      )--[a-z]' "$tmp/help.$command")" ]
 done
 
 # What the completion of bash offers.

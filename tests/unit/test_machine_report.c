@@ -94,7 +94,7 @@ static void markdown_has_tables(void **state)
     make(&s);
     s.report.markdown = true;
     assert_int_equal(as_machine_page(&s.report, &out, &term, NULL), ASSAY_OK);
-    assert_non_null(strstr(as_out_get(&out, NULL), "## Computing"));
+    assert_non_null(strstr(as_out_get(&out, NULL), "## Peak compute"));
     assert_non_null(strstr(as_out_get(&out, NULL), "\n| L1"));
     as_out_drop(&out);
 }

@@ -15,9 +15,9 @@ static void a_long_sentence_is_wrapped_between_words(void **state)
     (void)state;
     as_page_open(&page, &out, &plain, false);
     as_page_line(&page, AS_STYLE_NONE, "one two three four five six");
-    unit_expect(&out, "one two three four\n  five six\n");
+    unit_expect(&out, "one two three four\nfive six\n");
     as_page_line(&page, AS_STYLE_NONE, "a-word-that-is-longer-than-the-line and more");
-    unit_expect(&out, "a-word-that-is-longer-than-the-line\n  and more\n");
+    unit_expect(&out, "a-word-that-is-longer-than-the-line\nand more\n");
     page.wide = true;
     as_page_line(&page, AS_STYLE_NONE, "one two three four five six");
     unit_expect(&out, "one two three four five six\n");

@@ -12,7 +12,8 @@ static const int first_only[] = {SIGINT, SIGTERM};
 static const int at_once[] = {SIGHUP, SIGQUIT};
 
 /* A signal handler has no other way to reach them. */
-static struct as_stop flag;
+static atomic_int watched;
+static struct as_stop flag = {.watched = &watched};
 static const volatile sig_atomic_t no_child;
 static const volatile sig_atomic_t *_Atomic child = &no_child;
 
@@ -35,7 +36,11 @@ static void end_or_ask(int number)
 {
     int none = 0;
 
-    if (atomic_compare_exchange_strong(&flag.asked, &none, number))
+    /* Nothing has been measured yet, and a first inference may never end: there is nothing to keep.
+     */
+    if (!atomic_load(&watched))
+        end_now(number);
+    else if (atomic_compare_exchange_strong(&flag.asked, &none, number))
         pass_on(number);
     else
         end_now(number);

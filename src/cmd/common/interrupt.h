@@ -8,8 +8,9 @@
 #include "base/error.h"
 #include "measure/stop.h"
 
-/* From now on the first signal only sets the flag. A signal that the parent ignores stays ignored.
- */
+/* From now on the first signal only sets the flag, once something looks at it: before the first
+ * iteration has ended a signal ends the program as usual. A signal that the parent ignores stays
+ * ignored. */
 void as_interrupt_watch(void);
 
 /* The process that runs for us gets the signal too; NULL: there is none. The pid is the caller's

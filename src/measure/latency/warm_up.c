@@ -86,6 +86,7 @@ static int find_batch(struct warming *w, struct assay_error *err)
 
     do {
         rc = sample(w, &call_ns, err);
+        as_stop_watched(w->options->stop);
     } while (rc == ASSAY_OK && widen(w, call_ns) && !as_stop_asked(w->options->stop));
     w->out->call_ns = call_ns;
     return rc;

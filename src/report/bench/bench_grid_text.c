@@ -262,7 +262,7 @@ static size_t choose_columns(struct grid_table *g, struct as_table_column out[CO
     out[n++] = (struct as_table_column){
         .title = g->commands ? "command" : "setting", .may_shrink = name > 20, .min_width = name};
     out[n++] = as_column_time(&g->p50, "p50", g->longest_ns, AS_TIME_AUTO);
-    out[n++] = (struct as_table_column){.title = "95 % CI", .align = AS_ALIGN_RIGHT};
+    out[n++] = (struct as_table_column){.title = "95 % CI", .align = AS_ALIGN_RIGHT, .drop = 1};
     out[n++] =
         (struct as_table_column){.title = " ", .min_width = BAR_WIDTH, .drop = g->commands ? 9 : 3};
     if (g->by_item) {

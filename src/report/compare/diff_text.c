@@ -214,7 +214,7 @@ static void put_layers(struct as_page *page, const struct as_diff_report *report
     struct as_table_column columns[] = {
         {.title = "layer", .identity = true, .min_width = 12},
         as_column_time(&time, "p50 A", longest(d), AS_TIME_AUTO),
-        {.title = "p50 B", .align = AS_ALIGN_RIGHT},
+        {.title = "p50 B", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "shift (95 % CI)", .align = AS_ALIGN_RIGHT},
         {.title = "of change", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 5},

@@ -174,11 +174,15 @@ static void put_wrapped(struct as_page *page, enum as_style style, const char *t
     size_t indent = blanks;
 
     /* "! text" and other marks stand alone before what they mark. */
-    if (mark > 0 && text[blanks + mark] && as_utf8_width(text + blanks, mark) <= 2 &&
-        !((unsigned char)text[blanks] < 0x80 && isalnum((unsigned char)text[blanks])))
-        indent += as_utf8_width(text + blanks, mark) + 1;
     put_blanks(page, blanks);
-    put_hanging(page, style, text + blanks, indent);
+    text += blanks;
+    if (mark > 0 && text[mark] == ' ' && as_utf8_width(text, mark) <= 2 &&
+        !((unsigned char)text[0] < 0x80 && isalnum((unsigned char)text[0]))) {
+        put_styled(page, style, text, mark + 1);
+        indent += as_utf8_width(text, mark) + 1;
+        text += mark + 1;
+    }
+    put_hanging(page, style, text, indent);
 }
 
 static void put_cut(struct as_page *page, enum as_style style, const char *text)
@@ -243,6 +247,12 @@ void as_page_heading(struct as_page *page, const char *heading, const char *note
         return;
     }
     put_styled(page, AS_STYLE_HEADING, heading, strlen(heading));
+    if (note && !page->wide &&
+        strlen(heading) + 2 + as_utf8_width(note, strlen(note)) > page->term->width) {
+        as_out_char(page->out, '\n');
+        put_hanging(page, AS_STYLE_DIM, note, 0);
+        return;
+    }
     if (note) {
         as_out_text(page->out, "  ");
         put_styled(page, AS_STYLE_DIM, note, strlen(note));

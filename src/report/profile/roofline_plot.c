@@ -10,6 +10,7 @@
 
 #define ROWS        15
 #define MAX_COLUMNS 100
+#define GIGA        1e9
 #define LABEL       10 /* columns left of the plot */
 
 /* What is drawn: ends of both axes, in FLOP/byte and FLOP/s. */
@@ -158,28 +159,28 @@ static void svg_roofs(const struct plot *plot, struct as_svg *svg, const struct 
         double rate_bytes =
             as_peak_bandwidth(plot->p->peaks, roofs[i].level, plot->p->data->threads);
         double ridge = plot->peak / rate_bytes,
-               from = fmax(frame->x.low, frame->y.low / rate_bytes);
+               from = fmax(frame->x.low, frame->y.low * GIGA / rate_bytes);
         double to = fmin(ridge, frame->x.high);
 
         if (!isfinite(rate_bytes) || !(rate_bytes > 0) || from >= to)
             continue;
-        as_svg_line(svg, as_svg_at(&frame->x, from), as_svg_at(&frame->y, from * rate_bytes),
-                    as_svg_at(&frame->x, to), as_svg_at(&frame->y, to * rate_bytes),
+        as_svg_line(svg, as_svg_at(&frame->x, from), as_svg_at(&frame->y, from * rate_bytes / GIGA),
+                    as_svg_at(&frame->x, to), as_svg_at(&frame->y, to * rate_bytes / GIGA),
                     as_svg_color(i + 1), 1.5);
         as_text_si(rate, rate_bytes, "B/s");
         (void)snprintf(text, sizeof text, "%s %s", roofs[i].name, rate);
         as_svg_text(svg, as_svg_at(&frame->x, from) + 4,
-                    as_svg_at(&frame->y, from * rate_bytes) - 6 - 12 * (double)(i % 2),
+                    as_svg_at(&frame->y, from * rate_bytes / GIGA) - 6 - 12 * (double)(i % 2),
                     AS_SVG_START, 11, text);
     }
-    as_svg_line(svg, as_svg_at(&frame->x, frame->x.low), as_svg_at(&frame->y, plot->peak),
-                as_svg_at(&frame->x, frame->x.high), as_svg_at(&frame->y, plot->peak),
+    as_svg_line(svg, as_svg_at(&frame->x, frame->x.low), as_svg_at(&frame->y, plot->peak / GIGA),
+                as_svg_at(&frame->x, frame->x.high), as_svg_at(&frame->y, plot->peak / GIGA),
                 as_svg_color(0), 2);
     as_text_si(rate, plot->peak, "FLOP/s");
     (void)snprintf(text, sizeof text, "f32 peak %s, %u thread%s", rate, plot->p->data->threads,
                    plot->p->data->threads == 1 ? "" : "s");
-    as_svg_text(svg, as_svg_at(&frame->x, frame->x.high) - 4, as_svg_at(&frame->y, plot->peak) - 6,
-                AS_SVG_END, 11, text);
+    as_svg_text(svg, as_svg_at(&frame->x, frame->x.high) - 4,
+                as_svg_at(&frame->y, plot->peak / GIGA) - 6, AS_SVG_END, 11, text);
 }
 
 static void svg_layers(const struct plot *plot, struct as_svg *svg,
@@ -196,7 +197,7 @@ static void svg_layers(const struct plot *plot, struct as_svg *svg,
         if (!is_drawn(layer))
             continue;
         x = as_svg_at(&frame->x, layer->roof.intensity);
-        y = as_svg_at(&frame->y, layer->roof.achieved);
+        y = as_svg_at(&frame->y, layer->roof.achieved / GIGA);
         as_text_percent(share, layer->share);
         as_text_percent(roof, layer->roof.roof_fraction);
         as_text_si(rate, layer->roof.achieved, "FLOP/s");
@@ -204,7 +205,7 @@ static void svg_layers(const struct plot *plot, struct as_svg *svg,
                        layer->step->name, layer->step->op, share, rate, roof);
         as_svg_dot(svg, x, y, 3 + 14 * sqrt(layer->share), as_svg_color(5), 0.55, tip);
         if (n_named++ < 3)
-            as_svg_text(svg, x + 8, y + 4 + 12 * (double)n_named, AS_SVG_START, 10,
+            as_svg_text(svg, x + 8, y + (n_named % 2 ? -8 : 16), AS_SVG_START, 10,
                         layer->step->name);
     }
 }
@@ -216,7 +217,7 @@ int as_roofline_svg(const struct as_profile *profile, struct as_out *out, struct
     struct as_svg_frame frame = {.x = {.log = true, .from = 80, .to = 860},
                                  .y = {.log = true, .from = 500, .to = 50},
                                  .x_title = "arithmetic intensity, FLOP/byte",
-                                 .y_title = "FLOP/s",
+                                 .y_title = "GFLOP/s",
                                  .x_unit = "",
                                  .y_unit = ""};
     char title[200];
@@ -229,7 +230,7 @@ int as_roofline_svg(const struct as_profile *profile, struct as_out *out, struct
                    profile->data->model.path);
     as_svg_begin(&svg, out, 900, 560, title);
     as_svg_axis_fit(&frame.x, plot.x_low, plot.x_high);
-    as_svg_axis_fit(&frame.y, plot.y_low, plot.y_high);
+    as_svg_axis_fit(&frame.y, plot.y_low / GIGA, plot.y_high / GIGA);
     as_svg_frame(&svg, &frame);
     svg_roofs(&plot, &svg, &frame);
     svg_layers(&plot, &svg, &frame);

@@ -310,6 +310,20 @@ static const struct as_json_field tail_fields[] = {
 static const struct as_json_shape head_shape = AS_SHAPE(struct envelope, envelope_fields);
 static const struct as_json_shape tail_shape = AS_SHAPE(struct envelope, tail_fields);
 
+/* As put_interrupted() writes it: a plan may be unknown. */
+struct interrupted {
+    uint64_t done;
+    double planned;
+    const char *unit;
+};
+static const struct as_json_field interrupted_fields[] = {
+    AS_FIELD_HELP(struct interrupted, done, NULL, "measured until then"),
+    AS_FIELD_HELP(struct interrupted, planned, NULL, "null: not known in advance"),
+    AS_FIELD_HELP(struct interrupted, unit, NULL, "what is counted"),
+};
+static const struct as_json_shape interrupted_shape =
+    AS_SHAPE(struct interrupted, interrupted_fields);
+
 int as_show_schema(const struct as_run_kind *kind, struct as_out *out, struct assay_error *err)
 {
     const struct as_json_field fields[] = {
@@ -324,6 +338,11 @@ int as_show_schema(const struct as_run_kind *kind, struct as_out *out, struct as
          .kind = AS_FIELD_BOOL,
          .optional = true,
          .help = "the measurement was ended early; interrupted_after has how far it was"},
+        {.key = "interrupted_after",
+         .kind = AS_FIELD_OBJECT,
+         .shape = &interrupted_shape,
+         .optional = true,
+         .help = "what was done of what was planned"},
         {.key = "run_file_reason",
          .kind = AS_FIELD_TEXT,
          .optional = true,

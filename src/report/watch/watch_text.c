@@ -81,61 +81,45 @@ static void put_end(const struct as_target *p, struct as_page *page)
                      "ended with status %d after %s", p->exit_status, wall);
 }
 
-static void put_peaks(struct as_table *t, struct as_page *page, const struct as_target *p)
+static void put_peaks(struct as_page *page, const struct as_target *p)
 {
     char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN];
 
     if (p->peak_rss_bytes.why)
-        as_table_text(t, AS_STYLE_NONE, "unknown"); /* why stands below, where lines wrap */
+        as_page_pair(page, AS_STYLE_DIM, "peak memory", "unknown: %s",
+                     as_page_name(page, p->peak_rss_bytes.why));
     else if (p->tree_peak_rss_bytes.why)
-        as_table_printf(t, AS_STYLE_NONE, "%s of the largest process%s%s",
-                        fact_bytes(a, p->peak_rss_bytes), p->peak_from ? ", " : "",
-                        p->peak_from ? as_page_name(page, p->peak_from) : "");
+        as_page_pair(page, AS_STYLE_NONE, "peak memory", "%s of the largest process%s%s",
+                     fact_bytes(a, p->peak_rss_bytes), p->peak_from ? ", " : "",
+                     p->peak_from ? as_page_name(page, p->peak_from) : "");
     else
-        as_table_printf(t, AS_STYLE_NONE, "%s of the largest process, %s of all, sampled",
-                        fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes));
+        as_page_pair(page, AS_STYLE_NONE, "peak memory",
+                     "%s of the largest process, %s of all, sampled",
+                     fact_bytes(a, p->peak_rss_bytes), fact_bytes(b, p->tree_peak_rss_bytes));
 }
 
 static void put_figures(const struct as_watch_view *view, struct as_page *page)
 {
-    static const struct as_table_column columns[] = {{.title = "what"}, {.title = "figures"}};
     const struct as_target *p = view->target;
-    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN] = "-";
+    char a[AS_TEXT_HUMAN], b[AS_TEXT_HUMAN], of[AS_TEXT_HUMAN] = "-", cpus[32] = "";
     double used = view->findings->processors_used;
-    struct as_table t;
 
-    as_table_init(&t, columns, 2);
-    as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "CPU time");
-    as_table_printf(&t, AS_STYLE_NONE, "%s user, %s system", fact_ns(a, p->cpu_user_ns),
-                    fact_ns(b, p->cpu_system_ns));
-    as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "CPU utilization");
+    page->pair_width = 18;
+    as_page_pair(page, AS_STYLE_NONE, "CPU time", "%s user, %s system", fact_ns(a, p->cpu_user_ns),
+                 fact_ns(b, p->cpu_system_ns));
     if (isfinite(used))
         as_text_fixed(of, used, 2);
     if (isfinite(p->processors))
-        as_table_printf(&t, AS_STYLE_NONE, "%s of %.0f", of, p->processors);
-    else
-        as_table_text(&t, AS_STYLE_NONE, of);
-    as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "peak memory");
-    put_peaks(&t, page, p);
-    as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "page faults");
-    as_table_printf(&t, AS_STYLE_NONE, "%s minor, %s major", fact_count(a, p->minor_faults),
-                    fact_count(b, p->major_faults));
-    as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "context switches");
-    as_table_printf(&t, AS_STYLE_NONE, "%s voluntary, %s involuntary",
-                    fact_count(a, p->switches_voluntary), fact_count(b, p->switches_involuntary));
-    as_table_row(&t);
-    as_table_text(&t, AS_STYLE_NONE, "disk I/O");
-    as_table_printf(&t, AS_STYLE_NONE, "%s read, %s written", fact_bytes(a, p->read_bytes),
-                    fact_bytes(b, p->written_bytes));
-    as_page_table(page, &t);
-    if (p->peak_rss_bytes.why)
-        as_page_line(page, AS_STYLE_DIM, "peak memory is unknown: %s",
-                     as_page_name(page, p->peak_rss_bytes.why));
+        (void)snprintf(cpus, sizeof cpus, " of %.0f CPUs", p->processors);
+    as_page_pair(page, AS_STYLE_NONE, "CPU utilization", "%s%s", of, cpus);
+    put_peaks(page, p);
+    as_page_pair(page, AS_STYLE_NONE, "page faults", "%s minor, %s major",
+                 fact_count(a, p->minor_faults), fact_count(b, p->major_faults));
+    as_page_pair(page, AS_STYLE_NONE, "context switches", "%s voluntary, %s involuntary",
+                 fact_count(a, p->switches_voluntary), fact_count(b, p->switches_involuntary));
+    as_page_pair(page, AS_STYLE_NONE, "disk I/O", "%s read, %s written",
+                 fact_bytes(a, p->read_bytes), fact_bytes(b, p->written_bytes));
+    page->pair_width = 0;
 }
 
 void as_watch_put_summary(const struct as_watch_view *view, struct as_page *page)
