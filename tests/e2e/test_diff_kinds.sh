@@ -51,7 +51,7 @@ exits 3 "peaks have no samples to test" "$assay" diff --fail-slower 1 "$tmp/mach
 "$make_run" "$tmp/steps.assay" steps || exit 1
 exits 3 "two kinds" "$assay" diff "$tmp/small.assay" "$tmp/machine.assay"; says 'a run of kind "sweep" and one of kind "machine"'
 exits 3 "layers and metrics" "$assay" diff "$tmp/steps.assay" "$tmp/small.assay"; says 'a run of kind "trace" and one of kind "sweep"'
-exits 3 "a run and a model" "$assay" diff "$tmp/small.assay" zoo:mlp; says "zoo:mlp is no run"
+exits 3 "a run and a model" "$assay" diff "$tmp/small.assay" zoo:mlp; says "zoo:mlp is not a run"
 exits 3 "no model either" "$assay" diff "$here/lib.sh" zoo:mlp; says "lib.sh"
 exits 2 "models take no time" "$assay" diff --fail-slower 1 zoo:mlp zoo:mlp; says "--fail-slower"
 

@@ -29,7 +29,7 @@ exits 126 "a file that is not executable" "$assay" run -o new.assay -- ./plain
 says "permission denied"
 printf '\177ELF\2\1\1\0garbage' >broken && chmod 755 broken
 exits 126 "a damaged program" "$assay" run -o new.assay -- ./broken
-says "no program for this machine"
+says "not a program for this machine"
 printf '#!/not/there\n' >orphan && chmod 755 orphan
 exits 127 "a script whose interpreter is missing" "$assay" run -o new.assay -- ./orphan
 says "interpreter"

@@ -68,7 +68,7 @@ static void patterns_are_filled_in(void **state)
     assert_int_equal(as_grid_fill(&grid, 0, "", &text, NULL), ASSAY_OK);
     assert_string_equal(text, "");
     assert_int_equal(as_grid_fill(&grid, 0, "{m}", &text, &err), ASSAY_ERR_USAGE);
-    assert_non_null(strstr(err.msg, "{m} is no axis"));
+    assert_non_null(strstr(err.msg, "{m} is not an axis"));
     assert_int_equal(as_grid_fill(&grid, 0, "a{", &text, NULL), ASSAY_OK);
     assert_string_equal(text, "a{");
     assert_true(as_grid_uses("x{n}", "n"));

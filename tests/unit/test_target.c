@@ -168,7 +168,7 @@ static void a_leak_is_told_with_its_place(void **state)
     assert_true(fabs(f->growth[0].rate / (1.2 * PROGRAM_KIT_MIB) - 1) < 0.02);
     assert_non_null(strstr(f->verdict_text, "the heap grew by 1.2"));
     assert_non_null(strstr(f->verdict_text, "allocated at parse_row+0x4c (a.out)"));
-    assert_non_null(strstr(f->live_text, "cannot be told"));
+    assert_non_null(strstr(f->live_text, "is not visible from outside"));
     as_target_findings_free(f);
     done(&m);
 }
@@ -547,7 +547,7 @@ static void products_are_held_against_the_roof_when_it_is_known(void **state)
     as_target_findings_free(f);
     m.program->gemm[0].n = 8;
     f = findings_of(&m);
-    assert_non_null(strstr(cause_of(f, "gemm-below-roofline")->action, "put small products"));
+    assert_non_null(strstr(cause_of(f, "gemm-below-roofline")->action, "batch small GEMM calls"));
     as_target_findings_free(f);
     done(&m);
 }

@@ -60,7 +60,7 @@ enum as_diff_basis {
 const char *as_diff_basis_name(enum as_diff_basis basis);
 
 #define AS_DIFF_VERDICTS(X)                                                                        \
-    X(SAME, "no significant difference")                                                                 \
+    X(SAME, "no significant difference")                                                           \
     X(FASTER, "faster")                                                                            \
     X(SLOWER, "slower")                                                                            \
     X(FEWER, "fewer calls")                                                                        \

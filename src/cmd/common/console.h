@@ -40,8 +40,8 @@ void as_console_fail(const char *msg);
 
 /* ---- own_argv.c ---- */
 
-/* Words in `arena`; none where the system does not report it. Without the option that names `output`,
- * which may be NULL: what a command finds out does not depend on where it is kept. */
+/* Words in `arena`; none where the system does not report it. Without the option that names
+ * `output`, which may be NULL: what a command finds out does not depend on where it is kept. */
 AS_MUST_USE int as_own_argv(struct as_arena *arena, const char *output, const char ***words,
                             size_t *n, struct assay_error *err);
 

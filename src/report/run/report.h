@@ -24,7 +24,7 @@
     X(PROGRAM, program, "what ran, its time and memory: of a run of 'assay run'", true)            \
     X(PROCESSES, processes, "the processes of the program", true)                                  \
     X(HEAP, heap, "who allocates, who keeps, which stacks", true)                                  \
-    X(PRODUCTS, products, "GEMM calls by function and shape", true)                           \
+    X(PRODUCTS, products, "GEMM calls by function and shape", true)                                \
     X(LAYERS, layers, "the layers and their times", true)                                          \
     X(SLOWEST, slowest, "the slowest layers by mean time of a call", false)                        \
     X(VARIABLE, variable, "the layers whose calls differ most", true)                              \

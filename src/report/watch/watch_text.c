@@ -270,7 +270,7 @@ void as_watch_put_cost(const struct as_watch_view *view, struct as_page *page)
     as_text_ns(every, p->interval_seconds * 1e9, AS_TIME_AUTO);
     as_page_heading(page, "Cost of profiling", NULL);
     as_page_line(page, AS_STYLE_DIM,
-                 "watching from outside: %s of one processor, %llu reading%s, one every %s", share,
+                 "watching from outside: %s of one CPU, %llu reading%s, one every %s", share,
                  (unsigned long long)p->readings, p->readings == 1 ? "" : "s", every);
     if (!p->heap_known)
         return;
