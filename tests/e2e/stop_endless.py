@@ -16,6 +16,6 @@ while p.poll() is None:
         break
 p.send_signal(number)
 out, said = p.communicate(timeout=60)
-if p.returncode != -number or out:
+if p.returncode not in (-number, 128 + number) or out:
     print(f"exit {p.returncode}, {out[:100]!r}, {said[:200]!r}")
     sys.exit(1)

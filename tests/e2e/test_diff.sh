@@ -13,7 +13,7 @@ diff_of() {
 
 # The verdict, by iterations and by calls.
 diff_of "$tmp/steps.assay" "$tmp/slow_steps.assay" >"$tmp/out"
-check "the slower run is said to be slower, by iterations" grep -Eq '^B is slower: p50 of an iteration takes [0-9.]+ % more' "$tmp/out"
+check "the slower run is said to be slower, by iterations" grep -Eq '^B is slower: p50 per iteration is [0-9.]+ % higher' "$tmp/out"
 check "and how much in all" grep -Eq '^  total time .* % slower [(]stalls included[)]$' "$tmp/out"
 check "the layer that is slower is named" grep -Eq '^matmul .* slower$' "$tmp/out"
 check "an interval is told" grep -q '95 % CI' "$tmp/out"

@@ -335,8 +335,8 @@ static void advise_noise(struct as_profile *p)
 
     if (!f->median.interval.reached || !p->data->latency.steady) {
         advise(p, &(struct advice){"noisy-machine",
-                                   "stop other work and measure again, or longer (--time): the "
-                                   "other recommendations rest on an unsteady measurement",
+                                   "stop other work and measure again, or longer (--time): "
+                                   "recommendations need a steady measurement",
                                    "the iterations do not agree on a p50", AS_UNKNOWN, 1,
                                    ASSAY_CONFIDENCE_HIGH, NULL});
         return;
@@ -352,8 +352,17 @@ static void advise_noise(struct as_profile *p)
                   ASSAY_CONFIDENCE_HIGH, NULL});
 }
 
+/* Times that do not agree with each other carry no advice about the model. */
+static bool is_unsteady(const struct as_profile *p)
+{
+    return !p->data->latency.figures.median.interval.reached && !p->data->latency.steady;
+}
+
 void as_profile_recommend(struct as_profile *p)
 {
+    advise_noise(p);
+    if (is_unsteady(p))
+        return;
     if (p->peaks) {
         advise_batch(p);
         advise_int8(p);
@@ -365,6 +374,5 @@ void as_profile_recommend(struct as_profile *p)
     advise_plain_products(p);
     advise_plain(p);
     advise_reorders(p);
-    advise_noise(p);
     as_findings_rank(p->findings, p->n_findings);
 }

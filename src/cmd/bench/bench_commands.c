@@ -95,7 +95,7 @@ static bool next_word(const char **at, char *out, bool *bad)
         return false;
     for (; *c && (quote || !strchr(" \t\n", *c)); c++) {
         if (quote ? *c == quote : *c == '\'' || *c == '"')
-            quote = quote ? 0 : *c;
+            quote = (char)(quote ? 0 : *c);
         else if (*c == '\\' && quote != '\'' && c[1])
             *out++ = *++c;
         else

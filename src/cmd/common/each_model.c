@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "cmd/common/forms.h"
+#include "cmd/common/interrupt.h"
 
 int as_each_model(const struct as_cmd_line *line, const char *schema, bool profiled,
                   as_model_step step, struct assay_error *err)
@@ -33,6 +34,8 @@ int as_each_model(const struct as_cmd_line *line, const char *schema, bool profi
             table->n_failed++;
         if (rc == ASSAY_ERR_USAGE)
             *err = row->error;
+        if (as_interrupted())
+            break;
     }
     if (rc != ASSAY_ERR_USAGE)
         rc = as_forms_print(&forms, line, err);
@@ -41,5 +44,5 @@ int as_each_model(const struct as_cmd_line *line, const char *schema, bool profi
                      table->n);
     as_models_table_fini(table);
     as_free(table);
-    return rc;
+    return as_interrupt_result(rc, err);
 }

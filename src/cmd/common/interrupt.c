@@ -3,6 +3,7 @@
 #include "cmd/common/interrupt.h"
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -12,7 +13,7 @@ static const int first_only[] = {SIGINT, SIGTERM};
 static const int at_once[] = {SIGHUP, SIGQUIT};
 
 /* A signal handler has no other way to reach them. */
-static atomic_int watched;
+static atomic_int watched, on_terminal;
 static struct as_stop flag = {.watched = &watched};
 static const volatile sig_atomic_t no_child;
 static const volatile sig_atomic_t *_Atomic child = &no_child;
@@ -32,15 +33,26 @@ static void end_now(int number)
     (void)raise(number);
 }
 
+/* Nothing was measured: the progress line goes, one sentence says so. */
+static void end_empty(int number)
+{
+    static const char text[] = "assay: interrupted before the first iteration was measured\n";
+
+    pass_on(number);
+    if (atomic_load(&on_terminal))
+        (void)!write(STDERR_FILENO, "\r\033[K", 4);
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(128 + number);
+}
+
 static void end_or_ask(int number)
 {
     int none = 0;
 
-    /* Nothing has been measured yet, and a first inference may never end: there is nothing to keep.
-     */
+    /* A first inference may never end, and there is nothing to keep. */
     if (!atomic_load(&watched))
-        end_now(number);
-    else if (atomic_compare_exchange_strong(&flag.asked, &none, number))
+        end_empty(number);
+    if (atomic_compare_exchange_strong(&flag.asked, &none, number))
         pass_on(number);
     else
         end_now(number);
@@ -60,6 +72,7 @@ static void handle(const int *numbers, size_t n, void (*handler)(int))
 
 void as_interrupt_watch(void)
 {
+    atomic_store(&on_terminal, isatty(STDERR_FILENO));
     handle(first_only, AS_COUNT_OF(first_only), end_or_ask);
 }
 

@@ -164,7 +164,7 @@ static const struct as_explained words[] = {
     {"major-faults", "rule",
      "Pages are read from disk while the program runs. Do: more memory, or load the file before."},
     {"involuntary-switches", "rule", "Threads are preempted. Do: fewer threads, or pin them."},
-    {"products-below-roof", "rule",
+    {"gemm-below-roofline", "rule",
      "GEMM calls run far below peak compute. Do: larger matrices, another library, aligned "
      "shapes."},
     {"heap-churn", "rule",

@@ -222,7 +222,7 @@ static double samples_needed(double log_sd, double ratio)
     const double points = 1.960 + 0.842; /* of the normal distribution: 97.5 %, 80 % */
     double n = points * log_sd / log(ratio);
 
-    return ceil(fmax(n * n, 3));
+    return isfinite(n) ? ceil(fmax(n * n, 3)) : AS_UNKNOWN;
 }
 
 /* ---- a row ---- */

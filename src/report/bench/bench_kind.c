@@ -188,6 +188,8 @@ static int take_shell(struct as_bench_view *v, struct assay_error *err)
     as_bench_result_free(result);
     as_free(alone->samples);
     v->bench.n_settings--;
+    if (!isfinite(v->shell.median_ns.value)) /* interrupted before it was measured */
+        return ASSAY_OK;
     for (size_t i = 0; i < v->bench.n_settings; i++)
         for (size_t k = 0; k < v->bench.settings[i].n; k++) {
             struct as_bench_sample *s = &v->bench.settings[i].samples[k];
@@ -209,6 +211,8 @@ static void judge_near_shell(struct as_bench_view *v)
     double noise = isfinite(shell->high) ? shell->high - shell->value : shell->value;
     struct as_bench_row *rows = v->result->rows;
 
+    if (!isfinite(shell->value))
+        return;
     for (size_t i = 0; i < v->bench.n_settings; i++) {
         const struct as_bench_estimate *e = &rows[i].median_ns;
 

@@ -57,9 +57,9 @@ static void put_verdict(struct as_page *page, const struct as_diff *d)
     else if (d->verdict == AS_DIFF_SAME)
         as_page_line(page, AS_STYLE_NONE, "no significant difference");
     else if (d->whole.basis == AS_DIFF_ITERATIONS)
-        as_page_line(page, style, "B is %s: p50 of an iteration takes %.1f %% %s",
+        as_page_line(page, style, "B is %s: p50 per iteration is %.1f %% %s",
                      as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
-                     d->slower_percent > 0 ? "more" : "less");
+                     d->slower_percent > 0 ? "higher" : "lower");
     else
         as_page_line(page, style, "B is %s within this pair of runs: its layers take %.1f %% %s",
                      as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
@@ -113,7 +113,7 @@ static void put_warnings(struct as_page *page, const struct as_diff_report *repo
 
     for (int k = 0; k < 2; k++) {
         if (report->broken[k])
-            as_page_line(page, AS_STYLE_WARN, "%c is %s: only its intact part is compared", 'A' + k,
+            as_page_line(page, AS_STYLE_WARN, "%c %s: only its intact part is compared", 'A' + k,
                          report->broken[k]);
     }
     if (d->n_calls_tested)

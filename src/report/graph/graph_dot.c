@@ -16,7 +16,8 @@ static void put_text(struct as_out *out, const char *text)
 
         if (byte == '"' || byte == '\\')
             as_out_char(out, '\\');
-        as_out_char(out, byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !valid) ? '?' : *c);
+        as_out_char(out,
+                    (char)(byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !valid) ? '?' : *c));
     }
 }
 

@@ -288,7 +288,7 @@ static size_t count_inputs(const struct as_graph *graph)
 
     for (uint32_t i = 0; i < graph->n_nodes; i++)
         n += graph->nodes[i].n_inputs;
-    return n < 8 * AS_PICTURE_BOXES ? n : 8 * AS_PICTURE_BOXES;
+    return n < (size_t)8 * AS_PICTURE_BOXES ? n : (size_t)8 * AS_PICTURE_BOXES;
 }
 
 static void share_macs(struct as_picture *out, uint64_t total)

@@ -134,7 +134,7 @@ static void put_cell(struct as_table *table, const struct column *column, double
 
 static void put_table(const struct as_models_table *t, struct as_page *page)
 {
-    struct as_table_column shown[AS_MODELS_COLUMNS + 1] = {{.title = "model", .may_shrink = true}};
+    struct as_table_column shown[AS_MODELS_COLUMNS + 1] = {{.title = "model", .identity = true}};
     unsigned longest = 8;
     struct as_table table;
     size_t n;
@@ -196,9 +196,9 @@ int as_models_table_json(const void *of, struct as_out *out, struct assay_error 
     as_json_kv_u64(&w, "n_failed", t->n_failed);
     as_json_kv_array(&w, "models");
     for (size_t r = 0; r < t->n; r++) {
-        struct as_out document = t->row[r].document;
-        size_t size = 0;
-        const char *text = t->row[r].error.code ? NULL : as_out_get(&document, &size);
+        const struct as_out *document = &t->row[r].document;
+        size_t size = document->used;
+        const char *text = t->row[r].error.code ? NULL : document->buf;
 
         while (text && size > 0 && text[size - 1] == '\n')
             size--;

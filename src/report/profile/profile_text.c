@@ -134,7 +134,7 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
     put_percentiles(s, page);
     if (run->n_earlier)
         as_page_pair(page, AS_STYLE_NONE, NULL,
-                     "%zu earlier profile%s of this model differ by %.2g %%%s", run->n_earlier,
+                     "spread over %zu earlier profile%s of this model: %.2g %%%s", run->n_earlier,
                      run->n_earlier == 1 ? "" : "s", run->earlier_spread * 100,
                      run->widened ? "; the CI includes that" : "");
     as_page_pair(page, AS_STYLE_DIM, NULL, "%zu iteration%s after %llu warm-up iteration%s", run->n,
@@ -259,8 +259,8 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     as_text_si(peak, as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads), "FLOP/s");
     as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads));
     as_page_pair(page, AS_STYLE_NONE, "roofline",
-                 "%s of roofline; %s%s; arithmetic intensity %s FLOP/byte", share, as_roof_text(r),
-                 intensity);
+                 "%s of roofline; %s%s; arithmetic intensity %s FLOP/byte", share,
+                 r->bound == AS_BOUND_OVERHEAD ? "" : "bound by ", as_roof_text(r), intensity);
     as_page_pair(page, AS_STYLE_NONE, NULL, "%s of the f32 peak of %s on %u thread%s", of, peak,
                  p->data->threads, p->data->threads == 1 ? "" : "s");
     if (!p->data->model.complete)

@@ -31,6 +31,8 @@ static double roof_at(const struct plot *plot, enum as_peak_level level, double 
 {
     double moved = as_peak_bandwidth(plot->p->peaks, level, plot->p->data->threads) * intensity;
 
+    if (!isfinite(moved)) /* the level was not measured */
+        return 0;
     return moved < plot->peak ? moved : plot->peak;
 }
 
@@ -84,7 +86,8 @@ static void draw_roofs(const struct plot *plot, char grid[ROWS][MAX_COLUMNS], si
             double y = roof_at(plot, levels[l], x);
 
             if (y > plot->y_low)
-                grid[place(y, plot->y_low, plot->y_high, ROWS)][c] = y < plot->peak ? '/' : '-';
+                grid[place(y, plot->y_low, plot->y_high, ROWS)][c] =
+                    (char)(y < plot->peak ? '/' : '-');
         }
     }
 }
@@ -95,7 +98,7 @@ static void draw_layers(const struct plot *plot, char grid[ROWS][MAX_COLUMNS], s
 
     for (size_t i = p->n_layers; i-- > 0;) { /* the slowest last, above the others */
         const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
-        char mark = layer->share >= 0.05 ? '@' : layer->share >= 0.01 ? 'o' : '.';
+        char mark = (char)(layer->share >= 0.05 ? '@' : layer->share >= 0.01 ? 'o' : '.');
 
         if (is_drawn(layer))
             grid[place(layer->roof.achieved, plot->y_low, plot->y_high, ROWS)]
