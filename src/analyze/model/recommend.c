@@ -327,18 +327,27 @@ static void advise_threads(struct as_profile *p)
                   saved, bound, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
+/* Times that do not agree with each other carry no advice about the model. */
+static bool is_unsteady(const struct as_profile *p)
+{
+    return !p->data->latency.figures.median.interval.reached && !p->data->latency.steady;
+}
+
 static void advise_noise(struct as_profile *p)
 {
     const struct as_latency_metrics *f = &p->data->latency.figures;
     double width = (f->median.interval.high - f->median.interval.low) / f->summary.median;
     char text[AS_TEXT_HUMAN];
 
-    if (!f->median.interval.reached || !p->data->latency.steady) {
-        advise(p, &(struct advice){"noisy-machine",
-                                   "stop other work and measure again, or longer (--time): "
-                                   "recommendations need a steady measurement",
-                                   "the iterations do not agree on a p50", AS_UNKNOWN, 1,
-                                   ASSAY_CONFIDENCE_HIGH, NULL});
+    if (is_unsteady(p) || !f->median.interval.reached) {
+        advise(p, &(struct advice){
+                      "noisy-machine",
+                      is_unsteady(p) ? "stop other work and measure again, or longer (--time): "
+                                       "recommendations need a steady measurement"
+                                     : "measure longer (--time, --iterations)",
+                      is_unsteady(p) ? "the times drifted, and p50 has no 95 % CI"
+                                     : "too few independent iterations for a 95 % CI of p50",
+                      AS_UNKNOWN, is_unsteady(p) ? 1 : 0, ASSAY_CONFIDENCE_HIGH, NULL});
         return;
     }
     if (!(width > 0.05))
@@ -350,12 +359,6 @@ static void advise_noise(struct as_profile *p)
                   "are not significant",
                   text_of(p, "the 95 %% CI of p50 is %s wide", text), AS_UNKNOWN, fmin(width, 1),
                   ASSAY_CONFIDENCE_HIGH, NULL});
-}
-
-/* Times that do not agree with each other carry no advice about the model. */
-static bool is_unsteady(const struct as_profile *p)
-{
-    return !p->data->latency.figures.median.interval.reached && !p->data->latency.steady;
 }
 
 void as_profile_recommend(struct as_profile *p)

@@ -125,9 +125,6 @@ static const struct as_explained words[] = {
     {"memory-bound-weights", "rule",
      "Reading weights limits layers. Evidence: memory-bound by the roofline, most bytes are "
      "weights. Do: quantize to int8, or a larger batch."},
-    {"quantise-dense-layers", "rule",
-     "Dense layers and convolutions take most of the time in f32. Do: quantize to int8 as QDQ ONNX "
-     "and compare."},
     {"quantize-dense-layers", "rule",
      "Dense layers and convolutions take most of the time in f32. Do: quantize to int8 as QDQ ONNX "
      "and compare."},

@@ -57,9 +57,9 @@ static void put_verdict(struct as_page *page, const struct as_diff *d)
     else if (d->verdict == AS_DIFF_SAME)
         as_page_line(page, AS_STYLE_NONE, "no significant difference");
     else if (d->whole.basis == AS_DIFF_ITERATIONS)
-        as_page_line(page, style, "B is %s: p50 per iteration is %.1f %% %s",
+        as_page_line(page, style, "B is %s: iterations shift by %.1f %% %s",
                      as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
-                     d->slower_percent > 0 ? "higher" : "lower");
+                     d->slower_percent > 0 ? "up" : "down");
     else
         as_page_line(page, style, "B is %s within this pair of runs: its layers take %.1f %% %s",
                      as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
@@ -74,8 +74,7 @@ static void put_totals(struct as_page *page, const struct as_diff *d)
     as_text_ns(before, d->total_ns[0], AS_TIME_AUTO);
     as_text_ns(after, d->total_ns[1], AS_TIME_AUTO);
     format_change(change, d->speedup_percent, "faster", "slower");
-    as_page_pair(page, AS_STYLE_NONE, "total time", "%s %s %s, %s (stalls included)", before, arrow,
-                 after, change);
+    as_page_pair(page, AS_STYLE_NONE, "total time", "%s %s %s, %s", before, arrow, after, change);
     if (!isfinite(d->memory_bytes[0]) || !isfinite(d->memory_bytes[1])) {
         as_page_pair(page, AS_STYLE_DIM, "memory", "not recorded in %s",
                      isfinite(d->memory_bytes[0])   ? "B"

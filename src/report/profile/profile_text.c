@@ -260,7 +260,8 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads));
     as_page_pair(page, AS_STYLE_NONE, "roofline",
                  "%s of roofline; %s%s; arithmetic intensity %s FLOP/byte", share,
-                 r->bound == AS_BOUND_OVERHEAD ? "" : "bound by ", as_roof_text(r), intensity);
+                 r->bound == AS_BOUND_OVERHEAD ? "" : "bound by ", as_roof_text(r),
+                 intensity[0] ? intensity : "-");
     as_page_pair(page, AS_STYLE_NONE, NULL, "%s of the f32 peak of %s on %u thread%s", of, peak,
                  p->data->threads, p->data->threads == 1 ? "" : "s");
     if (!p->data->model.complete)
