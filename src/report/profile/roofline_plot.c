@@ -46,7 +46,7 @@ static bool fit(struct plot *plot, const struct as_profile *p)
                           .peak = as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads),
                           .x_low = 0.1,
                           .x_high = 100,
-                          .y_low = INFINITY};
+                          .y_low = (double)INFINITY};
     plot->y_high = plot->peak;
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_roof *roof = &p->layers[i].roof;
