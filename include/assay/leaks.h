@@ -1,4 +1,4 @@
-/* assay/leaks.h - whether memory grows and does not come back: the documented window test, and
+/* assay/leaks.h - leaks: memory that grows and is not freed: the documented window test, and
  * beside it one that spikes, sawtooth and warm-up do not fool.
  *
  *     struct assay_leak_detector *d;

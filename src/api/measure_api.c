@@ -58,7 +58,7 @@ static int check_threads(const struct assay_measure_options *o, struct assay_err
     int rc;
 
     if (o->roof && o->roof->threads && o->roof->threads != threads)
-        return as_fail(err, ASSAY_ERR_USAGE, "the roof holds for %u threads, and %u are used",
+        return as_fail(err, ASSAY_ERR_USAGE, "the roofline is for %u threads, but %u are used",
                        (unsigned)o->roof->threads, (unsigned)threads);
     rc = threads > 1 ? as_topology_read(&topology, NULL, err) : ASSAY_OK;
     return rc < 0 || threads == 1 ? rc : as_topology_check_threads(&topology, threads, err);

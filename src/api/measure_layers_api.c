@@ -90,7 +90,7 @@ static void put_layer(struct assay_model_layer_profile *layer, const struct as_c
         .share = AS_UNKNOWN,
         .peak_memory_mb = AS_UNKNOWN,
         .memory_efficiency = AS_UNKNOWN,
-        .reason = "the layer is not run: its result is known before, or nobody needs it",
+        .reason = "the layer is not executed: its result is constant, or unused",
     };
 }
 
@@ -121,7 +121,7 @@ static void put_time(struct assay_model_layer_profile *layer, const struct layer
     else if (ns > 0)
         layer->gflops_per_second = (double)layer->flops / ns;
     else
-        layer->reason = "the layer takes less time than the clock can see";
+        layer->reason = "the layer takes less time than the clock resolves";
 }
 
 /* Layers [first, first + capacity) of those the model has. */

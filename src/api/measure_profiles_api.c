@@ -104,17 +104,17 @@ static const char *why_unknown(const struct assay_forward_profile *f)
         return "not every layer is counted: an operator has no rule, or a shape or a number of "
                "rounds is not the same all the time";
     if (!(f->roof.peak_gflops > 0))
-        return "the peak of this machine is not known";
+        return "the peak compute of this machine is unknown";
     if (!(f->roof.bandwidth_gbs > 0))
-        return "the bandwidth of this machine is not known";
+        return "the memory bandwidth of this machine is unknown";
     if (!(f->latency_ms > 0))
-        return "an inference takes less time than the clock can see";
+        return "an inference takes less time than the clock resolves";
     if (f->bytes_moved == 0)
         return "no layer moves a byte";
     if (f->flops > 0 && isnan(f->attained_share))
         return "the roof has no peak for the types that most of the time is spent on";
     if (f->flops == 0)
-        return "nothing is computed, so there is no share to attain";
+        return "nothing is computed, so efficiency is undefined";
     return isnan(f->memory_efficiency) ? "an inference takes no memory" : NULL;
 }
 

@@ -62,7 +62,7 @@ static const struct as_opt bench_opts[] = {
     {.name = "workload",
      .kind = AS_OPT_WORD,
      .argument = "NAME",
-     .help = "a workload that is built in",
+     .help = "a built-in workload",
      .word_at = workload_at},
     {.name = "grid",
      .letter = 'g',
@@ -79,13 +79,12 @@ static const struct as_opt bench_opts[] = {
              "results/command-bench or results/model-bench for others; commands in quotes keep "
              "nothing without it"},
     NUMBER("iterations",
-           "take N samples of each setting [default: 10 of a command, 50 of a model, 1000 of "
+           "measure N samples of each setting [default: 10 of a command, 50 of a model, 1000 of "
            "attention]",
            1, 1000000),
     NUMBER("warmup", "run every setting N times before the first sample; 3, or 1 for a command", 0,
            100000),
-    NUMBER("seed", "of data, and of the order in which settings take turns [default: 42]", 0,
-           UINT64_MAX),
+    NUMBER("seed", "seed of the data and of the order of settings [default: 42]", 0, UINT64_MAX),
     {.name = "threads",
      .letter = 't',
      .kind = AS_OPT_NUMBER,
@@ -94,21 +93,19 @@ static const struct as_opt bench_opts[] = {
      .min = 1,
      .max = 256},
     AS_OPT_MAX_ISA,
-    TEXT("power", "SOURCE",
-         "where watts come from, as in constant:75W; without one energy is "
-         "unknown"),
+    TEXT("power", "SOURCE", "power source, such as constant:75W; without one, energy is unknown"),
     ATTENTION_TEXT("lambda", "LIST", "pruning strengths from 0 to 1 [default: \"0.3 0.5 0.7\"]"),
     ATTENTION_TEXT("tau", "LIST", "steps of hysteresis [default: \"0 2\"]"),
     ATTENTION_TEXT("eps", "X", "logits up to it are dropped [default: 0.01]"),
     ATTENTION_NUMBER("short-samples",
-                     "so many short samples; all others are long ones (of --iterations, else none)",
-                     0, 1000000),
-    ATTENTION_NUMBER("long-samples", "so many long samples; the others are short", 0, 1000000),
-    ATTENTION_NUMBER("short-min-len", "tokens of the shortest [default: 16]", 1, 16384),
-    ATTENTION_NUMBER("short-max-len", "tokens of a short sample at most [default: 128]", 1, 16384),
-    ATTENTION_NUMBER("long-min-len", "tokens of a long sample at least [default: 256]", 1, 16384),
-    ATTENTION_NUMBER("long-max-len", "tokens at most [default: 1024]", 1, 16384),
-    ATTENTION_NUMBER("head-dim", "numbers of a head [default: 64]", 1, 1024),
+                     "number of short samples; all others are long (of --iterations, else none)", 0,
+                     1000000),
+    ATTENTION_NUMBER("long-samples", "number of long samples; the others are short", 0, 1000000),
+    ATTENTION_NUMBER("short-min-len", "tokens of the shortest sample [default: 16]", 1, 16384),
+    ATTENTION_NUMBER("short-max-len", "maximum tokens of a short sample [default: 128]", 1, 16384),
+    ATTENTION_NUMBER("long-min-len", "minimum tokens of a long sample [default: 256]", 1, 16384),
+    ATTENTION_NUMBER("long-max-len", "maximum tokens of a sample [default: 1024]", 1, 16384),
+    ATTENTION_NUMBER("head-dim", "head_dim [default: 64]", 1, 1024),
     ATTENTION_NUMBER("heads", "query heads [default: 1]", 1, 256),
     ATTENTION_NUMBER("kv-heads",
                      "key heads, shared by as many query heads each [default: as --heads]", 1, 256),
@@ -117,27 +114,26 @@ static const struct as_opt bench_opts[] = {
      .kind = AS_OPT_FLAG,
      .help = "no query sees later tokens"},
     ATTENTION_NUMBER("steps", "queries over the same keys in a sample [default: 4]", 1, 1000),
-    ATTENTION_NUMBER("refresh",
-                     "decide anew every N steps; between them only what is kept is "
-                     "computed [default: 1]",
-                     1, 1000),
+    ATTENTION_NUMBER(
+        "refresh",
+        "decide again every N steps; in between, only what is kept is computed [default: 1]", 1,
+        1000),
     {.name = "gating",
      .group = ATTENTION,
      .kind = AS_OPT_WORD,
      .argument = "HOW",
-     .help =
-         "exact as documented, where tau changes nothing, or with hysteresis [default: hysteresis]",
+     .help = "exact (as documented; tau has no effect) or with hysteresis [default: hysteresis]",
      .word_at = gating_at},
     ATTENTION_NUMBER("topics", "kinds of tokens in the data [default: 8]", 1, 1024),
-    ATTENTION_TEXT("filler", "SHARE", "share of tokens that no query looks for [default: 0.25]"),
+    ATTENTION_TEXT("filler", "SHARE", "fraction of tokens that no query looks for [default: 0.25]"),
     ATTENTION_TEXT("drift", "X", "how far queries move from step to step [default: 0.3]"),
     ATTENTION_TEXT("quality", "COSINE",
-                   "a sample counts as right from this cosine on [default: 0.99]"),
+                   "a sample counts as correct from this cosine similarity on [default: 0.99]"),
     {.name = "masks",
      .group = ATTENTION,
      .kind = AS_OPT_WORD,
      .argument = "HOW",
-     .help = "how masks stand in the witness [default: packed]",
+     .help = "how masks are stored in the witness [default: packed]",
      .word_at = masks_at},
     ATTENTION_NUMBER("replay-samples",
                      "compute N samples of each setting again and compare [default: 16], 0 none", 0,
@@ -146,7 +142,7 @@ static const struct as_opt bench_opts[] = {
      .group = ATTENTION,
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
-     .help = "hold the witness against that of another machine's folder"},
+     .help = "compare the witness with that of another machine's folder"},
     {.name = "sign-key",
      .group = ATTENTION,
      .kind = AS_OPT_FILE,
@@ -154,11 +150,11 @@ static const struct as_opt bench_opts[] = {
      .help = "sign the bundle with this Ed25519 key (PEM)"},
     {.name = "outputs",
      .kind = AS_OPT_FLAG,
-     .help = "keep what a command writes, in memory, and report whether settings write the same; "
-             "otherwise it is thrown away"},
+     .help = "keep the output of a command in memory and report whether all settings print the "
+             "same; otherwise it is discarded"},
     {.name = "ignore-failure",
      .kind = AS_OPT_FLAG,
-     .help = "a command that ends with another status than 0 did not fail"},
+     .help = "do not treat a nonzero exit status of a command as a failure"},
     {.name = "setup",
      .kind = AS_OPT_LIST,
      .argument = "COMMAND",
@@ -175,9 +171,9 @@ static const struct as_opt bench_opts[] = {
      .letter = 'N',
      .kind = AS_OPT_FLAG,
      .help = "run commands in quotes without a shell"},
-    {.name = "dry-run", .kind = AS_OPT_FLAG, .help = "print what would be done, and do nothing"},
-    {.name = "resume", .kind = AS_OPT_FLAG, .help = "resume an experiment that ended early"},
-    {.name = "force", .kind = AS_OPT_FLAG, .help = "write over an older experiment"},
+    {.name = "dry-run", .kind = AS_OPT_FLAG, .help = "print what would be done, without doing it"},
+    {.name = "resume", .kind = AS_OPT_FLAG, .help = "resume an interrupted experiment"},
+    {.name = "force", .kind = AS_OPT_FLAG, .help = "overwrite an older experiment"},
     AS_OPT_WIDE,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
@@ -582,8 +578,7 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
 
 static const struct as_example bench_examples[] = {
     {"assay bench 'gzip -1 -c data' 'gzip -9 -c data'", "two commands, interleaved"},
-    {"assay bench --prepare 'make clean' 'make -j1' 'make -j4'",
-     "with something before each sample"},
+    {"assay bench --prepare 'make clean' 'make -j1' 'make -j4'", "a command before each sample"},
     {"assay bench zoo:mobilenetv2 --grid threads=1,2", "a model at two settings, interleaved"},
     {"assay bench --grid level=1,6,9 -- gzip -k -f -{level} data", "a command over a grid"},
     {"assay bench --grid level=1,6,9 --resume -- gzip -k -f -{level} data",
@@ -593,27 +588,24 @@ static const struct as_example bench_examples[] = {
 
 const struct as_cmd as_cmd_bench = {
     .name = "bench",
-    .summary = "measure a grid of settings against a baseline, so that it can be done again",
+    .summary = "measure commands, models or a grid of settings against a baseline, reproducibly",
     .usage = "assay bench [options] 'COMMAND'... | MODEL... | -- COMMAND... | --workload attention",
     .details =
-        "Interleaves the settings, sample by sample, in an order that changes from round to "
-        "round, and keeps each finished sample in a journal: a run that was killed goes on with "
-        "--resume and repeats nothing.\n\n"
-        "A word that is neither zoo:NAME nor an existing file is a command, run by sh -c; what "
-        "starting the shell costs is measured among the samples and subtracted. Several commands "
-        "or several models are compared with the first one.\n\n"
-        "-- COMMAND runs a command without a shell, with {name} replaced by the value of an axis: "
+        "Interleaves the settings, sample by sample, in an order that changes from round to round, "
+        "and keeps each finished sample in a journal: an experiment that was killed continues with "
+        "--resume and repeats nothing.\n\nA word that is neither zoo:NAME nor an existing file is "
+        "a command, run by sh -c; what starting the shell costs is measured among the samples and "
+        "subtracted. Several commands or several models are compared with the first one.\n\n-- "
+        "COMMAND runs a command without a shell, with {name} replaced by the value of an axis: "
         "assay bench --grid n=1000,2000 -- sort -n --parallel={n} file. A model is run by the "
         "engine, along the axes threads, batch, fuse (0 or 1), kernels (auto or reference), keys "
-        "of a built-in model or symbolic dimensions of a file.\n\n"
-        "--workload attention measures softmax attention against attention gated by minimum cuts "
-        "over a grid of lambda and tau: quality, KV cache, memory, energy and latency, with a "
-        "witness of every sample that 'assay verify --replay' computes again.\n\n"
-        "The folder gets run.assay, results.json, results.csv, summary.md, latency.svg, "
-        "fingerprint.json and the journal; of an attention workload csv/, figs/ and witness/ in "
-        "place of the tables. A setting that failed is not tried again by --resume. Exit status 1: "
-        "no "
-        "setting meets the criteria, or one failed.",
+        "of a built-in model or symbolic dimensions of a file.\n\n--workload attention measures "
+        "softmax attention against attention gated by minimum cuts over a grid of lambda and tau: "
+        "quality, KV cache, memory, energy and latency, with a witness of every sample that 'assay "
+        "verify --replay' computes again.\n\nThe folder gets run.assay, results.json, results.csv, "
+        "summary.md, latency.svg, fingerprint.json and the journal; of an attention workload csv/, "
+        "figs/ and witness/ in place of the tables. A setting that failed is not tried again by "
+        "--resume. Exit status 1: no setting meets the criteria, or one failed.",
     .examples = bench_examples,
     .opts = bench_opts,
     .operand = "COMMAND or MODEL",

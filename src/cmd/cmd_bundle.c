@@ -21,7 +21,7 @@ static const struct as_opt bundle_opts[] = {
     {.name = "stats",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "pack: put the JSON in FILE into the bundle as its statistics"},
+     .help = "pack: put the JSON document in FILE into the bundle as its statistics"},
     {.name = "sign-key",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
@@ -29,15 +29,13 @@ static const struct as_opt bundle_opts[] = {
     {.name = "public-key",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "verify: hold the signature against the Ed25519 key in FILE (PEM)"},
+     .help = "verify: check the signature with the Ed25519 public key in FILE (PEM)"},
     {.name = "directory",
      .letter = 'C',
      .kind = AS_OPT_FOLDER,
      .argument = "DIR",
      .help = "extract: write the payloads into DIR"},
-    {.name = "force",
-     .kind = AS_OPT_FLAG,
-     .help = "pack, extract: replace files that are there already"},
+    {.name = "force", .kind = AS_OPT_FLAG, .help = "pack, extract: replace existing files"},
     AS_OPTS_FORMAT(as_format_plain_at),
     {.name = NULL},
 };
@@ -73,9 +71,9 @@ static int pack(const struct as_cmd_line *line, struct assay_error *err)
     int rc;
 
     if (!o.output)
-        return as_fail(err, ASSAY_ERR_USAGE, "say where the bundle goes, as in -o all.rvf");
+        return as_fail(err, ASSAY_ERR_USAGE, "name the bundle to write, as in -o all.rvf");
     if (!as_opt_given(line, "force") && access(o.output, F_OK) == 0)
-        return as_fail(err, ASSAY_ERR_STATE, "%.150s is there already; --force replaces it",
+        return as_fail(err, ASSAY_ERR_STATE, "%.150s already exists; --force replaces it",
                        o.output);
     rc = map_option(&meta, line, "meta", err);
     if (rc == ASSAY_OK)
@@ -141,7 +139,8 @@ static int extract(const struct as_cmd_line *line, struct assay_error *err)
     int rc;
 
     if (!folder || as_opt_given(line, "output"))
-        return as_fail(err, ASSAY_ERR_USAGE, "say where the files go with -C DIR, not with -o");
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "name the folder for the files with -C DIR, not with -o");
     rc = assay_bundle_open(&bundle, line->operand[1], err);
     if (rc == ASSAY_OK)
         rc = assay_bundle_extract(bundle, folder, as_opt_given(line, "force"), err);
@@ -213,16 +212,14 @@ const struct as_cmd as_cmd_bundle = {
     .name = "bundle",
     .summary = "pack witnesses into one signed file, and look into it",
     .usage = "assay bundle pack|inspect|verify|extract [options] FILE...",
-    .details =
-        "pack -o OUT.rvf [--meta FILE] [--stats FILE] [--sign-key FILE] WITNESS.jsonl...: verifies "
-        "the "
-        "witnesses and packs their chains, what they are of and their statistics into one file, "
-        "signed when there is a key (openssl genpkey -algorithm ed25519 makes one).\n\n"
-        "inspect FILE: shows the segments. verify FILE [--public-key FILE]: checks every segment, "
-        "every chain, the manifest and the signature. extract FILE -C DIR: verifies, then writes "
-        "the payload of every segment into DIR.\n\n"
-        "The exit status of verify is 0 when the bundle is whole and, with --public-key, signed "
-        "with that key; 1 when not; 3 when it cannot be read.",
+    .details = "pack -o OUT.rvf [--meta FILE] [--stats FILE] [--sign-key FILE] WITNESS.jsonl...: "
+               "verifies the witnesses and packs their chains, what they are of and their "
+               "statistics into one file, signed when there is a key (openssl genpkey -algorithm "
+               "ed25519 makes one).\n\ninspect FILE: shows the segments. verify FILE [--public-key "
+               "FILE]: checks every segment, every chain, the manifest and the signature. extract "
+               "FILE -C DIR: verifies, then writes the payload of every segment into DIR.\n\nThe "
+               "exit status of verify is 0 when the bundle is intact and, with --public-key, "
+               "signed with that key; 1 when not; 3 when it cannot be read.",
     .examples = bundle_examples,
     .opts = bundle_opts,
     .operand = "ACTION and FILE",

@@ -30,16 +30,16 @@ static const struct as_opt diff_opts[] = {
      .group = "Criteria",
      .kind = AS_OPT_TEXT,
      .argument = "PERCENT",
-     .help = "ignore smaller changes [default: 1]"},
+     .help = "ignore changes below PERCENT [default: 1]"},
     {.name = "fail-slower",
      .group = "Criteria",
      .kind = AS_OPT_TEXT,
      .argument = "PERCENT",
-     .help = "exit 1 when B is shown to be slower by more than PERCENT"},
+     .help = "exit 1 when B is significantly slower by more than PERCENT"},
     {.name = "partial",
      .group = "Criteria",
      .kind = AS_OPT_FLAG,
-     .help = "compare what is left of runs that are not whole"},
+     .help = "compare the readable part of incomplete runs"},
     AS_OPT_WIDE,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
@@ -277,19 +277,17 @@ const struct as_cmd as_cmd_diff = {
     .usage = "assay diff [options] A B",
     .details =
         "A is the run or model before, B the one after; a document that --json wrote is its "
-        "run.\n\n"
-        "Of recorded, watched and profiled runs layers are joined by their names; each has its "
-        "self time in both runs, its part of all changes, and whether the difference is shown "
-        "beyond noise: by a Mann-Whitney test over iterations where both runs mark 9 or more, "
-        "otherwise over calls, corrected for the number of layers (Benjamini and Hochberg), and "
-        "of --threshold or more.\n\n"
-        "Calls of one run are alike, so a difference between calls holds for this pair of runs; "
-        "mark iterations, or repeat the runs, to learn more.\n\n"
-        "Of sweeps, experiments and runs of assay machine the metrics are compared, and times are "
-        "tested in the same way where both runs kept 9 samples or more.\n\n"
-        "Of models (ONNX, GGUF, safetensors, TensorFlow Lite, or zoo:NAME): layers and weights "
-        "that were added, removed or changed, and what they cost in all.\n\n"
-        "Exit status 1: with --fail-slower, B is shown to be slower by more than that.",
+        "run.\n\nOf recorded, watched and profiled runs layers are joined by their names; each has "
+        "its self time in both runs, its share of the total change, and whether the difference is "
+        "significant: by a Mann-Whitney test over iterations where both runs mark 9 or more, "
+        "otherwise over calls, adjusted for the number of layers (Benjamini-Hochberg), and at "
+        "least --threshold.\n\nCalls of one run resemble each other, so a difference between calls "
+        "holds for this pair of runs; mark iterations, or repeat the runs, to learn more.\n\nOf "
+        "sweeps, experiments and runs of assay machine the metrics are compared, and times are "
+        "tested in the same way where both runs hold at least 9 samples.\n\nOf models (ONNX, GGUF, "
+        "safetensors, TensorFlow Lite, or zoo:NAME): layers and weights that were added, removed "
+        "or changed, and their total cost.\n\nExit status 1: with --fail-slower, B is "
+        "significantly slower by more than that.",
     .examples = diff_examples,
     .opts = diff_opts,
     .operand = "FILE",

@@ -27,11 +27,11 @@ static const struct as_opt export_opts[] = {
     {.name = "max-size",
      .kind = AS_OPT_TEXT,
      .argument = "SIZE",
-     .help = "write at most SIZE bytes, as in 512k or 10M, and say what was left out"},
+     .help = "limit the output to SIZE bytes, as in 512k or 10M, and report what was left out"},
     {.name = "thread",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "take thread N only, as the section threads of a report numbers them",
+     .help = "show thread N only, numbered as in the section threads of a report",
      .max = AS_RUN_MAX_THREADS},
     {.name = NULL},
 };
@@ -82,7 +82,7 @@ static int read_options(const struct as_cmd_line *line, struct as_export_options
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
                               as_exporters[i].name);
     if (!as_opt_given(line, "to"))
-        return as_fail(err, ASSAY_ERR_USAGE, "say the format with --to: %s", list);
+        return as_fail(err, ASSAY_ERR_USAGE, "name the format with --to: %s", list);
     if (as_opt_given(line, "thread"))
         o->thread = (int64_t)as_opt_number(line, "thread", 0);
     return size ? parse_size(size, &o->max_bytes, err) : ASSAY_OK;
@@ -97,7 +97,8 @@ static void tell(const struct as_cmd_line *line, const struct as_run *run,
         as_console_note(line, "%s", text);
     if (result->stacks_merged)
         as_console_note(
-            line, "too many different stacks: the time of the last is counted with their callers");
+            line,
+            "too many different stacks: the time of the excess ones is counted with their callers");
     if (as_export_cut_text(text, result))
         as_console_note(line, "to stay within --max-size %s: %s", as_opt_text(line, "max-size"),
                         text);
@@ -174,15 +175,13 @@ const struct as_cmd as_cmd_export = {
     .name = "export",
     .summary = "write a run in the format of another tool",
     .usage = "assay export [options] --to FORMAT RUN",
-    .details =
-        "chrome-trace and perfetto are for ui.perfetto.dev; perfetto is a third of the size. "
-        "speedscope is for speedscope.app, folded for flame graphs. json has every span, sample, "
-        "iteration and loss; csv has every call, in the order the calls ended.\n\n"
-        "--max-size gives each thread room by the number of its events and keeps what comes first "
-        "(csv: what ended first; folded: the stacks with the most time). The file stays valid. How "
-        "much was left out is reported at standard error and, where the format has a place for it, "
-        "in "
-        "the file.",
+    .details = "chrome-trace and perfetto are for ui.perfetto.dev; perfetto is a third of the "
+               "size. speedscope is for speedscope.app, folded for flame graphs. json has every "
+               "span, sample, iteration and loss; csv has every call, in the order the calls "
+               "ended.\n\n--max-size divides the space among threads by their number of events and "
+               "keeps what comes first (csv: what ended first; folded: the stacks with the most "
+               "time). The file stays valid. How much was left out is reported at standard error "
+               "and, where the format has a place for it, in the file.",
     .examples = export_examples,
     .opts = export_opts,
     .operand = "RUN",

@@ -47,7 +47,7 @@ static const struct as_opt inspect_opts[] = {
      .group = AS_GROUP_VIEW,
      .kind = AS_OPT_WORD,
      .argument = "BY",
-     .help = "sum the layers up by operator, by scope, by depth of name, or as a tree of scopes",
+     .help = "sum up the layers by operator, by scope, by depth of name, or as a tree of scopes",
      .word_at = group_at},
     {.name = "depth",
      .group = AS_GROUP_VIEW,
@@ -66,16 +66,16 @@ static const struct as_opt inspect_opts[] = {
     {.name = "exact",
      .group = AS_GROUP_VIEW,
      .kind = AS_OPT_FLAG,
-     .help = "show whole numbers instead of rounded ones"},
+     .help = "show exact numbers instead of rounded ones"},
     {.name = "constants",
      .group = AS_GROUP_VIEW,
      .kind = AS_OPT_FLAG,
-     .help = "show nodes too that only make constants and cost nothing in a run"},
+     .help = "also show nodes that only make constants and cost nothing at inference"},
     AS_OPT_WIDE,
     {.name = "weights",
      .group = "Analyses",
      .kind = AS_OPT_FLAG,
-     .help = "read the weights and show how they are distributed"},
+     .help = "read the weights and show their distribution"},
     {.name = "train",
      .group = "Training step",
      .kind = AS_OPT_FLAG,
@@ -93,32 +93,33 @@ static const struct as_opt inspect_opts[] = {
     {.name = "checkpoint",
      .group = "Training step",
      .kind = AS_OPT_FLAG,
-     .help = "keep few activations of a training step and compute the rest again"},
+     .help = "checkpointing: keep few activations of a training step and recompute the rest"},
     {.name = "accumulate",
      .group = "Training step",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "add the gradients of N steps up before the optimizer runs",
+     .help = "accumulate the gradients of N steps before the optimizer runs",
      .min = 1,
      .max = 1000000},
     {.name = "zero",
      .group = "Training step",
      .kind = AS_OPT_NUMBER,
      .argument = "STAGE",
-     .help = "share optimizer state (1), gradients too (2), parameters too (3) among ranks",
+     .help = "ZeRO stage: shard optimizer state (1), also gradients (2), also parameters (3) among "
+             "ranks",
      .max = 3},
     {.name = "ranks",
      .group = "Training step",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "the ranks of a training job",
+     .help = "number of ranks of a training job",
      .min = 1,
      .max = 1000000},
     {.name = "fit",
      .group = "Analyses",
      .kind = AS_OPT_TEXT,
      .argument = "MEMORY",
-     .help = "find the largest batch that fits into so much memory, as in 8GiB"},
+     .help = "find the largest batch that fits into this much memory, as in 8GiB"},
     {.name = "fit-what",
      .group = "Analyses",
      .kind = AS_OPT_TEXT,
@@ -133,19 +134,19 @@ static const struct as_opt inspect_opts[] = {
      .group = "Analyses",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "count keys and values in the cache with N bits [default: 16]",
+     .help = "bits per element of the KV cache [default: 16]",
      .min = 1,
      .max = 64},
     {.name = "gflops",
      .group = "Analyses",
      .kind = AS_OPT_TEXT,
      .argument = "RATE",
-     .help = "the least time of a run on a machine with so many GFLOP/s"},
+     .help = "the least time of an inference on a machine with this many GFLOP/s"},
     {.name = "bandwidth",
      .group = "Analyses",
      .kind = AS_OPT_TEXT,
      .argument = "GB/S",
-     .help = "the same for memory that moves so many GB/s; also the most tokens a second"},
+     .help = "the same for a memory bandwidth in GB/s; also the maximum tokens per second"},
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
     AS_OPT_GRAPH,
@@ -172,7 +173,7 @@ static int read_fit(const struct as_cmd_line *line, struct as_inspect_options *o
 
     if (!memory) {
         if (what)
-            return as_fail(err, ASSAY_ERR_USAGE, "--fit-what needs --fit MEMORY beside it");
+            return as_fail(err, ASSAY_ERR_USAGE, "--fit-what also needs --fit MEMORY");
         return ASSAY_OK;
     }
     if (!as_parse_bytes(memory, &o->fit_bytes))
@@ -210,7 +211,7 @@ static int read_analysis(const struct as_cmd_line *line, struct as_inspect_optio
         .ranks = (uint32_t)as_opt_number(line, "ranks", 1),
     };
     if (o->train.zero_stage && o->train.ranks < 2)
-        return as_fail(err, ASSAY_ERR_USAGE, "--zero shares among ranks: give --ranks N too");
+        return as_fail(err, ASSAY_ERR_USAGE, "--zero shards among ranks: give --ranks N as well");
     o->kv_bits = (unsigned)as_opt_number(line, "kv-bits", 16);
     rc = read_rate(line, "gflops", &o->gflops, err);
     if (rc == ASSAY_OK)
@@ -439,6 +440,13 @@ static int inspect_one(const struct as_cmd_line *line, struct as_models_row *row
 
 static int run_inspect(const struct as_cmd_line *line, struct assay_error *err)
 {
+    static const char *const one_model[] = {"section", "sort",  "group",   "depth",
+                                            "columns", "fit",   "train",   "optimizer",
+                                            "scale",   "graph", "weights", NULL};
+    int rc = as_one_model_only(line, one_model, err);
+
+    if (rc < 0)
+        return rc;
     return line->n_operands == 1
                ? inspect_one(line, NULL, err)
                : as_each_model(line, "assay.inspect_models", false, inspect_one, err);
@@ -457,17 +465,14 @@ const struct as_cmd as_cmd_inspect = {
     .name = "inspect",
     .summary = "show what a model is made of, without running it",
     .usage = "assay inspect [options] MODEL...",
-    .details =
-        "MODEL is an ONNX, GGUF, safetensors or TensorFlow Lite file, recognized by its content, "
-        "or a "
-        "built-in one as in zoo:resnet50.\n\nParameters, multiply-accumulates (MACs), other "
-        "operations, bytes moved and memory are counted exactly, layer by layer. MACs are those of "
-        "convolutions and GEMM calls; 1 MAC is 2 FLOPs; everything else has columns of its "
-        "own. Counts are for one run with the shapes given; a dimension that the file leaves open "
-        "takes a default, which is printed.\n\nAn operator that is not known, or a shape that "
-        "depends "
-        "on data, is listed and the rest goes on; the sums are then lower bounds and marked as "
-        "such.",
+    .details = "MODEL is an ONNX, GGUF, safetensors or TensorFlow Lite file, recognized by its "
+               "content, or a built-in one as in zoo:resnet50.\n\nParameters, multiply-accumulates "
+               "(MACs), other operations, bytes moved and memory are counted exactly, layer by "
+               "layer. MACs are those of convolutions and GEMM calls; 1 MAC is 2 FLOPs; everything "
+               "else has columns of its own. Counts are for one inference with the shapes given; a "
+               "dimension that the file leaves open takes a default, which is printed.\n\nAn "
+               "unknown operator, or a shape that depends on data, is listed and the rest is "
+               "counted; the sums are then lower bounds and marked as such.",
     .examples = inspect_examples,
     .opts = inspect_opts,
     .operand = "MODEL",

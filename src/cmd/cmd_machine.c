@@ -17,30 +17,30 @@
 #define NOISE_QUICK_NS UINT64_C(200000000)
 
 static const struct as_opt machine_opts[] = {
-    {.name = "fresh", .kind = AS_OPT_FLAG, .help = "measure the peaks again, whatever is cached"},
+    {.name = "fresh", .kind = AS_OPT_FLAG, .help = "measure the peaks again and ignore the cache"},
     {.name = "threads",
      .letter = 't',
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "measure 1, 2, 4 ... and N threads; otherwise up to all that can run at once. With "
+     .help = "measure 1, 2, 4 ... and N threads; otherwise up to all usable CPUs. With "
              "--operations: run them on N [default: 1]",
      .min = 1,
      .max = AS_PEAK_MAX_THREADS},
     {.name = "quick",
      .kind = AS_OPT_FLAG,
-     .help = "take a quarter of the time and walk less memory; such peaks are not kept"},
+     .help = "take a quarter of the time, with a smaller working set; such peaks are not cached"},
     {.name = "operations",
      .kind = AS_OPT_FLAG,
-     .help = "time single operations instead and show what bounds each of them here"},
+     .help = "instead, time single operations and show what bounds each of them here"},
     {.name = "size",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "of the operations: of 32 x N and alike [default: 256]",
+     .help = "size N of the operations [default: 256]",
      .min = 1,
      .max = AS_OPERATION_MAX_SIZE},
     {.name = "overhead",
      .kind = AS_OPT_FLAG,
-     .help = "show instead what measuring itself costs here, probe by probe"},
+     .help = "instead, show what measuring itself costs here, probe by probe"},
     AS_OPT_MAX_ISA,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
@@ -63,9 +63,9 @@ static int read_topology(struct as_topology *topology, const struct as_cmd_line 
     int rc = as_topology_read(topology, NULL, err);
 
     if (rc == ASSAY_OK && threads > topology->n_usable)
-        rc = as_fail(
-            err, ASSAY_ERR_USAGE, "--threads %llu: this process may use %u processor%s at once",
-            (unsigned long long)threads, topology->n_usable, topology->n_usable == 1 ? "" : "s");
+        rc = as_fail(err, ASSAY_ERR_USAGE, "--threads %llu: this process may use %u CPU%s",
+                     (unsigned long long)threads, topology->n_usable,
+                     topology->n_usable == 1 ? "" : "s");
     return rc;
 }
 
@@ -174,23 +174,20 @@ static const struct as_example machine_examples[] = {
 
 const struct as_cmd as_cmd_machine = {
     .name = "machine",
-    .summary = "show what this machine can do, and whether it is fit to measure on",
+    .summary = "show the measured peaks of this machine and whether it is fit to measure",
     .usage = "assay machine [options]",
-    .details =
-        "Measures how many multiply-adds a second the processor does in f32, f64, bf16 and i8, how "
-        "many bytes a second it reads, writes and combines in L1, L2, L3 and memory, each for one "
-        "thread up to all, and from both the ridge points of the roofline. Peaks are the best of "
-        "many short trials.\n\n"
-        "They take some seconds and are kept in $XDG_CACHE_HOME/assay/machine.json, or beneath "
-        "~/.cache, for this processor, kernel and set of usable processors, and in a file of its "
-        "own for every instruction set that --max-isa names; --fresh measures them again. The "
-        "noise floor, the load and the findings are of this moment, every time.\n\n"
-        "Each finding names what disturbs measuring here, what shows it, and what to do.\n\n"
-        "--operations times an elementwise sum, a GEMM, a reduction, convolutions, "
-        "attention, norms, a lookup and more, interleaved, and finds by the measured ridge whether "
-        "memory, computing or neither bounds each. --overhead measures what clocks, marks and "
-        "passes "
-        "of a profile cost, and how long a layer must be for that to be little.",
+    .details = "Measures peak compute in f32, f64, bf16 and i8 and memory bandwidth (read, write, "
+               "triad) of L1, L2, L3 and DRAM, each from one thread up to all CPUs, and derives "
+               "the ridge points of the roofline. Peaks are the best of many short trials.\n\nThey "
+               "take some seconds and are kept in $XDG_CACHE_HOME/assay/machine.json, or beneath "
+               "~/.cache, per CPU model, kernel and set of usable CPUs, in one file per "
+               "instruction set that --max-isa names; --fresh measures them again. The noise "
+               "floor, the load and the findings are of this moment, every time.\n\nEach finding "
+               "names what disturbs measuring here, what shows it, and what to do.\n\n--operations "
+               "times an elementwise sum, a GEMM, a reduction, convolutions, attention, norms, a "
+               "lookup and more, interleaved, and classifies each as memory-bound, compute-bound "
+               "or neither by the measured ridge point. --overhead measures what clocks, marks and "
+               "passes of a profile cost, and how long a layer must be for that to be little.",
     .examples = machine_examples,
     .opts = machine_opts,
     .run = run_machine,

@@ -33,7 +33,7 @@ static const struct as_opt profile_opts[] = {
      .group = AS_GROUP_INPUT,
      .kind = AS_OPT_LIST,
      .argument = "OUTPUT=INPUT",
-     .help = "feed an output into an input of the next run; repeatable"},
+     .help = "feed an output into an input of the next inference; repeatable"},
     {.name = "prompt",
      .group = AS_GROUP_INPUT,
      .kind = AS_OPT_NUMBER,
@@ -55,7 +55,7 @@ static const struct as_opt profile_opts[] = {
     {.name = "no-history",
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_FLAG,
-     .help = "neither use nor keep what earlier runs of this model gave"},
+     .help = "neither use nor keep results of earlier profiles of this model"},
     {.name = "section",
      .group = AS_GROUP_VIEW,
      .letter = 's',
@@ -89,7 +89,7 @@ static const struct as_opt profile_opts[] = {
      .group = AS_GROUP_OUTPUT,
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "write the profiled runs as a Chrome trace"},
+     .help = "write the profiled inferences as a Chrome trace"},
     {.name = NULL},
 };
 
@@ -443,17 +443,19 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
 
 static int run_profile(const struct as_cmd_line *line, struct assay_error *err)
 {
+    static const char *const one_model[] = {"trace", "roofline",    "section",
+                                            "sort",  "scope-depth", NULL};
+    int rc;
+
     if (line->n_operands == 1)
         return profile_one(line, NULL, err);
-    if (as_show_run_path(line) || as_opt_given(line, "trace") || as_opt_given(line, "roofline"))
+    if (as_show_run_path(line))
         return as_fail(err, ASSAY_ERR_USAGE,
-                       "%s keeps one model, and %d were given: profile them one by one to keep "
-                       "them, or name a file for the table",
-                       as_show_run_path(line)        ? "-o RUN.assay"
-                       : as_opt_given(line, "trace") ? "--trace"
-                                                     : "--roofline",
+                       "-o RUN.assay keeps one model, and %d were given: profile them one by one "
+                       "to keep them, or name a file for the table",
                        line->n_operands);
-    return as_each_model(line, "assay.profile_models", true, profile_one, err);
+    rc = as_one_model_only(line, one_model, err);
+    return rc < 0 ? rc : as_each_model(line, "assay.profile_models", true, profile_one, err);
 }
 
 static const struct as_example profile_examples[] = {

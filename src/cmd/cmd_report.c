@@ -114,7 +114,7 @@ static const struct as_opt report_opts[] = {
      .group = AS_GROUP_VIEW,
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "take thread N only, as the section threads numbers them",
+     .help = "show thread N only, numbered as in the section threads",
      .max = AS_RUN_MAX_THREADS},
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
@@ -131,28 +131,28 @@ static const struct as_opt report_opts[] = {
      .group = "Criteria",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "a bottleneck is as slow as this percentile of all calls [default: 90]",
+     .help = "a bottleneck is at least as slow as this percentile of all calls [default: 90]",
      .min = 1,
      .max = 100},
     {.name = "leak-threshold",
      .group = "Criteria",
      .kind = AS_OPT_NUMBER,
      .argument = "MIB",
-     .help = "a window of samples that grows by more is reported [default: 10]",
+     .help = "report a window of samples that grows by more than this [default: 10]",
      .min = 1,
      .max = 1u << 30},
     {.name = "leak-window",
      .group = "Criteria",
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "samples in that window [default: 10]",
+     .help = "samples per window [default: 10]",
      .min = 3,
      .max = 1000000},
     {.name = "fail-on-leak",
      .group = "Criteria",
      .kind = AS_OPT_FLAG,
-     .help = "exit with 1 when memory grows steadily; of a run of 'assay run', when it was not "
-             "given back at its end either"},
+     .help = "exit 1 when memory grows steadily; for a run of 'assay run', only when it was not "
+             "freed at the end either"},
     {.name = NULL},
 };
 
@@ -180,7 +180,7 @@ static int run_report(const struct as_cmd_line *line, struct assay_error *err)
 }
 
 static const struct as_example report_examples[] = {
-    {"assay report run.assay", "everything the run holds that matters"},
+    {"assay report run.assay", "the whole page of a run"},
     {"assay report run.assay --section layers --sort p95", "the layers with the longest tails"},
     {"assay report run.assay --json", "the same values for a program"},
     {NULL, NULL},
@@ -191,14 +191,13 @@ const struct as_cmd as_cmd_report = {
     .summary = "show where the time of a run went",
     .usage = "assay report [options] RUN",
     .details =
-        "Prints what is wrong with the run first, if anything; then what was recorded and "
-        "what recording cost; then the layers, the phases, the iterations and the sampled "
-        "series.\n\nA run that was not closed, because its program was killed, is read as "
-        "far as it goes, with the events left in the ring beside it. A figure that cannot "
-        "be had is '-' on the screen, null in JSON and empty in CSV, never 0.\n\nRUN may "
-        "also be a JSON document that assay printed or assay_manager_export() wrote. Runs of "
-        "a manager have the sections summary, layers, slowest, variable, memory, leaks, "
-        "bottlenecks, anomalies, distributed and backends.",
+        "Prints what is wrong with the run first, if anything; then what was recorded and what "
+        "recording cost; then the layers, the phases, the iterations and the sampled series.\n\nA "
+        "run that was not closed, because its program was killed, is read up to its end, with the "
+        "events left in its ring file. A value that is unavailable is '-' on the screen, null in "
+        "JSON and empty in CSV, never 0.\n\nRUN may also be a JSON document that assay printed or "
+        "assay_manager_export() wrote. Runs of a manager have the sections summary, layers, "
+        "slowest, variable, memory, leaks, bottlenecks, anomalies, distributed and backends.",
     .examples = report_examples,
     .opts = report_opts,
     .operand = "RUN",

@@ -34,7 +34,7 @@ static const struct as_opt run_opts[] = {
      .group = "Measurement",
      .letter = 'f',
      .kind = AS_OPT_FLAG,
-     .help = "watch the heap of child processes too, and of programs started by exec"},
+     .help = "also watch the heap of child processes and of programs started by exec"},
     {.name = "no-heap",
      .group = "Measurement",
      .kind = AS_OPT_FLAG,
@@ -42,7 +42,7 @@ static const struct as_opt run_opts[] = {
     {.name = "no-stacks",
      .group = "Measurement",
      .kind = AS_OPT_FLAG,
-     .help = "do not take stacks of allocations"},
+     .help = "do not sample stacks of allocations"},
     {.name = "no-gemm",
      .group = "Measurement",
      .kind = AS_OPT_FLAG,
@@ -50,7 +50,7 @@ static const struct as_opt run_opts[] = {
     {.name = "report",
      .group = "Output",
      .kind = AS_OPT_FLAG,
-     .help = "show the summary at the end also where standard error is not a terminal"},
+     .help = "show the summary even when standard error is not a terminal"},
     {.name = "no-report",
      .group = "Output",
      .kind = AS_OPT_FLAG,
@@ -65,8 +65,8 @@ static const struct as_opt run_opts[] = {
     AS_OPT_TOP,
     {.name = "fail-on-leak",
      .kind = AS_OPT_FLAG,
-     .help = "end with 1 when the command ends with 0 and its memory grew and was not given back "
-             "at its end"},
+     .help =
+         "exit 1 when the command exits with 0 but its memory grew and was not freed at the end"},
     {.name = NULL},
 };
 
@@ -155,7 +155,7 @@ static int prepare(struct work *w, struct assay_error *err)
     session.fork = ASSAY_FORK_STOP;
     rc = assay_session_open(w->output, &session, err);
     if (rc < 0 && !as_opt_given(w->line, "output"))
-        as_console_note(w->line, "note: -o RUN.assay puts the run elsewhere");
+        as_console_note(w->line, "note: -o RUN.assay writes the run to another file");
     return rc;
 }
 
@@ -197,7 +197,7 @@ static void tell_left(const struct work *w)
 static void tell_wrong(const struct work *w, const struct assay_error *err)
 {
     if (err->code)
-        as_console_note(w->line, "assay: the run is not whole: %s", err->msg);
+        as_console_note(w->line, "assay: the run is incomplete: %s", err->msg);
 }
 
 static int print(const struct work *w, const struct as_forms *forms, struct assay_error *err)
@@ -324,7 +324,7 @@ static int finish(struct work *w, int watched, struct assay_error *err)
     tell_left(w);
     tell_wrong(w, &w->end.wrong);
     if (w->end.heaps_left_out && wants_report(w->line))
-        as_console_note(w->line, "assay: the heaps of %zu more processes were left out",
+        as_console_note(w->line, "assay: the heaps of %zu more processes were not recorded",
                         w->end.heaps_left_out);
     leaks = report(w, err);
     if (leaks && w->end.exit_status == 0)
@@ -397,21 +397,19 @@ const struct as_cmd as_cmd_run = {
     .summary = "run any program and show its processes, memory, heap and GEMM calls",
     .usage = "assay run [options] [--] COMMAND [ARGUMENT...]",
     .details =
-        "The program is run as it is, without recompiling. Its processes are read from /proc: "
-        "time, memory, faults, switches, storage. A small library put into it (LD_PRELOAD) counts "
-        "its heap by the place that allocates, and GEMM calls by shape; it takes itself out "
-        "of the environment again, so that children run without it unless --follow is given. A "
-        "program that takes no library (static, setuid) is watched from outside alone, and the "
-        "summary gives the reason.\n\n"
-        "Everything goes into the run file, run.assay or what -o names; a run that is there "
-        "already is kept as .old. Standard input, output and error are the command's. The summary "
-        "goes to standard error after its end when that is a terminal, or with --report, or to "
-        "--report-file.\n\n"
-        "The exit status is that of the command: 128 + N when signal N ended it, 127 when it was "
-        "not found, 126 when it cannot be executed. With --fail-on-leak it is 1 when the command "
-        "ended with 0, its memory kept growing and was not given back at its end. Status 2 and 3 "
-        "with a sentence before the command was "
-        "started: wrong use, or the run cannot be written. Signals sent to assay are passed on.",
+        "The program is run as it is, without recompiling. Its processes are read from /proc: CPU "
+        "time, memory, page faults, context switches, disk I/O. A small injected library "
+        "(LD_PRELOAD) counts its heap by allocation site, and GEMM calls by shape; it removes "
+        "itself from the environment, so that children run without it unless --follow is given. A "
+        "program that cannot load a library (static, setuid) is watched from outside only, and the "
+        "summary gives the reason.\n\nEverything goes into the run file, run.assay or what -o "
+        "names; an existing run is kept as FILE.old. Standard input, output and error are the "
+        "command's. The summary goes to standard error after its end when that is a terminal, or "
+        "with --report, or to --report-file.\n\nThe exit status is that of the command: 128 + N "
+        "when signal N ended it, 127 when it was not found, 126 when it cannot be executed. With "
+        "--fail-on-leak it is 1 when the command ended with 0, its memory kept growing and was not "
+        "freed at the end. Status 2 or 3 with an error message and without starting the command: "
+        "usage error, or the run cannot be written. Signals sent to assay are forwarded.",
     .examples = run_examples,
     .opts = run_opts,
     .operand = "COMMAND",

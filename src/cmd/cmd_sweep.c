@@ -22,13 +22,13 @@ static const struct as_opt sweep_opts[] = {
      .letter = 'b',
      .kind = AS_OPT_TEXT,
      .argument = "N,N,...",
-     .help = "vary the samples of a run"},
+     .help = "vary the batch size"},
     {.name = "threads",
      .group = "Axes",
      .letter = 't',
      .kind = AS_OPT_TEXT,
      .argument = "N,N,...",
-     .help = "vary the threads, or set them [default: all usable CPUs]"},
+     .help = "vary the thread count, or set it [default: all usable CPUs]"},
     {.name = "shape",
      .group = "Axes",
      .kind = AS_OPT_LIST,
@@ -49,12 +49,12 @@ static const struct as_opt sweep_opts[] = {
      .group = "Limits",
      .kind = AS_OPT_TEXT,
      .argument = "MS",
-     .help = "look for the best setting at or below so many milliseconds a run"},
+     .help = "find the best setting with a p50 of at most this many milliseconds"},
     {.name = "max-memory",
      .group = "Limits",
      .kind = AS_OPT_TEXT,
      .argument = "SIZE",
-     .help = "look for the best setting within so much memory, as in 512MiB"},
+     .help = "find the best setting within this much memory, as in 512MiB"},
     {.name = "iterations",
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_NUMBER,
@@ -66,7 +66,7 @@ static const struct as_opt sweep_opts[] = {
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_TEXT,
      .argument = "SECONDS",
-     .help = "time a setting for at most SECONDS in each pass [default: 1]"},
+     .help = "time a setting for up to SECONDS in each pass [default: 1]"},
     {.name = "warmup",
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_NUMBER,
@@ -81,20 +81,20 @@ static const struct as_opt sweep_opts[] = {
      .group = AS_GROUP_MEASURE,
      .kind = AS_OPT_WORD,
      .argument = "WHICH",
-     .help = "auto: the fastest there are; reference: plain C alone",
+     .help = "auto: the fastest available; reference: plain C only",
      .word_at = as_kernels_at},
     {.name = "fill",
      .group = AS_GROUP_INPUT,
      .kind = AS_OPT_WORD,
      .argument = "HOW",
-     .help = "make up the inputs this way [default: random]",
+     .help = "generate the inputs this way [default: random]",
      .word_at = as_fill_at},
     AS_OPT_MAX_ISA,
     {.name = "seed",
      .group = AS_GROUP_INPUT,
      .kind = AS_OPT_NUMBER,
      .argument = "N",
-     .help = "of inputs made up",
+     .help = "seed of generated inputs",
      .max = UINT64_MAX},
     {.name = "no-roofline",
      .group = AS_GROUP_MEASURE,
@@ -130,7 +130,7 @@ static struct as_sweep_axis *new_axis(struct work *w, enum as_sweep_kind kind, c
     struct as_sweep_axis *axis;
 
     if (w->options.n_axes == AS_SWEEP_AXES) {
-        as_fail(err, ASSAY_ERR_USAGE, "at most %d things can vary at once", AS_SWEEP_AXES);
+        as_fail(err, ASSAY_ERR_USAGE, "up to %d axes can vary at once", AS_SWEEP_AXES);
         return NULL;
     }
     axis = &w->options.axes[w->options.n_axes++];
@@ -291,7 +291,7 @@ static int read_axes(struct work *w, struct assay_error *err)
         settle_single(w);
     if (rc == ASSAY_OK && w->options.n_axes == 0)
         rc = as_fail(err, ASSAY_ERR_USAGE,
-                     "say what varies: --batch 1,8,32, --threads 1,2, --key, --dim or --shape");
+                     "name what varies: --batch 1,8,32, --threads 1,2, --key, --dim or --shape");
     return rc;
 }
 
@@ -460,15 +460,13 @@ const struct as_cmd as_cmd_sweep = {
     .usage = "assay sweep [options] MODEL",
     .details =
         "Varies the batch, the threads, shapes, symbolic dimensions or keys of a built-in model; "
-        "several lists give every combination. Each setting is measured twice, on the way up and "
-        "on "
-        "the way down, so that a machine that drifts is seen.\n\n"
-        "Along the first thing that varies a power law is fitted to latency, work and memory; the "
-        "knee is the setting beyond which doubling gains less than 10 % throughput; the best "
-        "setting has the most throughput within --max-latency and --max-memory. Exit status 1: no "
-        "setting is within them.\n\n"
-        "assay sweep zoo:mlp --key hidden=64,128,256,512 --batch 32 is the study of model sizes; "
-        "assay sweep zoo:mlp --batch 1,8,32,128 that of batches.",
+        "several lists give every combination. Each setting is measured twice, in a forward and a "
+        "reverse pass, so that drift of the machine is visible.\n\nA power law is fitted to "
+        "latency, work and memory along the first axis; the knee is the setting beyond which "
+        "doubling gains less than 10 % throughput; the best setting has the most throughput within "
+        "--max-latency and --max-memory. Exit status 1: no setting is within them.\n\nassay sweep "
+        "zoo:mlp --key hidden=64,128,256,512 --batch 32 is the study of model sizes; assay sweep "
+        "zoo:mlp --batch 1,8,32,128 that of batches.",
     .examples = sweep_examples,
     .opts = sweep_opts,
     .operand = "MODEL",

@@ -21,11 +21,11 @@ static const struct as_opt verify_opts[] = {
     {.name = "public-key",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "hold the signature of a bundle against the Ed25519 key in FILE (PEM)"},
+     .help = "check the signature of a bundle with the Ed25519 public key in FILE (PEM)"},
     {.name = "same-as",
      .kind = AS_OPT_FILE,
      .argument = "OTHER",
-     .help = "compare a witness with that of a second run: every entry but its time must be the "
+     .help = "compare a witness with that of a repetition: every entry except its time must be the "
              "same"},
     {.name = "replay",
      .kind = AS_OPT_FLAG,
@@ -257,21 +257,18 @@ static const struct as_example verify_examples[] = {
 
 const struct as_cmd as_cmd_verify = {
     .name = "verify",
-    .summary = "check that a run, a witness or a bundle is whole",
+    .summary = "check that a run, a witness, a bundle or a folder is intact",
     .usage = "assay verify [options] FILE",
-    .details =
-        "Of a run, or of a JSON document of assay, which holds one: checks the checksum of every "
-        "block, that every part is what its kind of run has, decodes every event and looks at the "
-        "ring "
-        "beside a run that was not closed.\n\n"
-        "Of a witness (.jsonl): checks every line, every mask, the chain of hashes and the seal, "
-        "and "
-        "with --same-as that a second run, perhaps on another machine, computed the same. "
-        "Of a bundle (.rvf): checks every segment, every chain, the manifest and the signature. Of "
-        "a folder: checks all of them in its witness/, and that the bundles hold what the "
-        "witnesses do. What a file is follows from its content.\n\n"
-        "The exit status is 0 when everything is whole, 1 when something is changed, damaged, "
-        "unfinished, cut or lost, and 3 when the file cannot be read or is none of these.",
+    .details = "Of a run, or of a JSON document of assay, which holds one: checks the checksum of "
+               "every block, that every part is what its kind of run has, decodes every event and "
+               "looks at the ring beside a run that was not closed.\n\nOf a witness (.jsonl): "
+               "checks every line, every mask, the chain of hashes and the seal, and with "
+               "--same-as that a repetition, perhaps on another machine, computed the same. Of a "
+               "bundle (.rvf): checks every segment, every chain, the manifest and the signature. "
+               "Of a folder: checks all of them in its witness/, and that the bundles hold what "
+               "the witnesses do. What a file is follows from its content.\n\nThe exit status is 0 "
+               "when everything is intact, 1 when something is changed, corrupt, unfinished, "
+               "truncated or missing, and 3 when the file cannot be read or is of another kind.",
     .examples = verify_examples,
     .opts = verify_opts,
     .operand = "FILE",

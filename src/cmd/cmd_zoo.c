@@ -62,7 +62,7 @@ static int count(struct counted *c, const char *spec, struct assay_error *err)
         rc = as_inspection_new(&c->found, c->model, &options, err);
     if (rc == ASSAY_OK && c->found->costs->overflow)
         rc = as_fail(err, ASSAY_ERR_LIMIT,
-                     "one run of %s takes more than 2^64 operations; give smaller keys",
+                     "one inference of %s takes more than 2^64 operations; give smaller keys",
                      c->entry->name);
     return rc;
 }
@@ -167,8 +167,9 @@ static int print_list(struct as_console *console, bool markdown, struct assay_er
     if (rc == ASSAY_OK) {
         as_page_table(&page, &table);
         as_out_char(&console->out, '\n');
-        as_page_line(&page, AS_STYLE_NONE,
-                     "MACs of one run with the default keys: convolutions and GEMM calls only.");
+        as_page_line(
+            &page, AS_STYLE_NONE,
+            "MACs of one inference with the default keys: convolutions and GEMM calls only.");
         as_page_line(&page, AS_STYLE_NONE,
                      "`assay zoo NAME` shows the keys of a model; zoo:NAME[:key=value,...] is a "
                      "model wherever one is asked for.");
@@ -505,7 +506,8 @@ static int run_zoo(const struct as_cmd_line *line, struct assay_error *err)
     if (path && as_format_of(line) == AS_FORMAT_TEXT) {
         if (format < 0)
             return as_fail(err, ASSAY_ERR_USAGE,
-                           "%.120s ends neither in .onnx nor in .gguf; say which with --to", path);
+                           "%.120s ends neither in .onnx nor in .gguf; name the format with --to",
+                           path);
         return write_file(line, spec, path, (enum file_format)format, err);
     }
     rc = count(&c, spec, err);
@@ -526,12 +528,11 @@ const struct as_cmd as_cmd_zoo = {
     .name = "zoo",
     .summary = "list, show and write the built-in models",
     .usage = "assay zoo [options] [NAME[:KEY=VALUE,...]]",
-    .details =
-        "Without NAME: all models, with the parameters and MACs of one run. With NAME: its keys "
-        "and counts. With NAME and --output: the model as a file, ONNX or, for llama, GGUF, as the "
-        "end of the name or --to asks for. The weights are random numbers that follow from "
-        "the key seed: the same on every machine, but not trained.\n\n"
-        "Wherever a command takes a model, zoo:NAME[:KEY=VALUE,...] is one too.",
+    .details = "Without NAME: all models, with the parameters and MACs of one inference. With "
+               "NAME: its keys and counts. With NAME and --output: the model as a file, ONNX or, "
+               "for llama, GGUF, by the suffix of the name or --to. The weights are random numbers "
+               "that follow from the key seed: the same on every machine, but not "
+               "trained.\n\nWherever a command takes a model, zoo:NAME[:KEY=VALUE,...] is one too.",
     .examples = zoo_examples,
     .opts = zoo_opts,
     .operand = "NAME",

@@ -204,7 +204,7 @@ static int reap(struct watch *w, struct assay_error *err)
     while (got < 0 && errno == EINTR);
     if (got != w->pid) {
         end->exit_status = 127;
-        return as_fail_sys(err, ASSAY_ERR_IO, "the end of the command was not reported");
+        return as_fail_sys(err, ASSAY_ERR_IO, "the exit of the command was not reported");
     }
     w->has_usage = true;
     if (WIFSIGNALED(status)) {
@@ -222,15 +222,15 @@ static int reap(struct watch *w, struct assay_error *err)
 static struct as_fact time_fact(const struct watch *w, const struct timeval *t)
 {
     if (!w->has_usage)
-        return as_fact_none("the end of the command was not reported");
+        return as_fact_none("the exit of the command was not reported");
     return as_fact_of((uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u);
 }
 
 static struct as_fact count_fact(const struct watch *w, long n)
 {
     if (!w->has_usage || n < 0)
-        return as_fact_none(n < 0 ? "the system's count ran over"
-                                  : "the end of the command was not reported");
+        return as_fact_none(n < 0 ? "the system's counter overflowed"
+                                  : "the exit of the command was not reported");
     return as_fact_of((uint64_t)n);
 }
 
@@ -238,7 +238,7 @@ static struct as_fact count_fact(const struct watch *w, long n)
 static struct as_fact block_fact(const struct watch *w, long n)
 {
     if (access("/proc/self/io", F_OK) != 0)
-        return as_fact_none("the system does not count what goes to storage");
+        return as_fact_none("the system does not count disk writes");
     if (n > LONG_MAX / 512)
         n = -1;
     return count_fact(w, n < 0 ? -1 : n * 512);
@@ -262,19 +262,19 @@ static struct as_fact peak_of(const struct watch *w, const struct as_tree_proces
     uint64_t limit = w->has_usage ? (uint64_t)w->usage.ru_maxrss * 1024 : 0;
 
     if (told > 0 && (p->pid != w->pid || told <= limit + TOLD_SLACK_BYTES)) {
-        *from = "read by the program as it ended";
+        *from = "reported by the program at exit";
         return as_fact_of(told);
     }
     *from = "the largest seen";
     return p->peak_rss_bytes.why || was_seen_at_work(w, p)
                ? p->peak_rss_bytes
-               : as_fact_none("the process ended before its memory was read at work");
+               : as_fact_none("the process ended before its memory was sampled");
 }
 
 static struct as_fact largest_seen(const struct watch *w, const char **from)
 {
     struct as_fact most = as_fact_none(
-        "the program ended before its memory was read at work, and held less than assay itself");
+        "the program ended before its memory was sampled, and held less memory than assay itself");
     const struct as_tree_process *p;
 
     *from = NULL;
@@ -296,7 +296,7 @@ static struct as_fact peak_fact(const struct watch *w, const char **from)
 {
     uint64_t told = (uint64_t)w->usage.ru_maxrss * 1024;
 
-    *from = "reported by the kernel at its end";
+    *from = "reported by the kernel at exit";
     if (w->has_usage && told > w->own_peak_bytes)
         return as_fact_of(told);
     return largest_seen(w, from);
@@ -306,7 +306,7 @@ static struct as_fact tree_peak_fact(const struct watch *w)
 {
     if (w->tree_peak_bytes && w->tree_settled)
         return as_fact_of(w->tree_peak_bytes);
-    return as_fact_none("the program ended before its memory was read at work");
+    return as_fact_none("the program ended before its memory was sampled");
 }
 
 static const char *tell_lost(struct watch *w)
@@ -316,7 +316,7 @@ static const char *tell_lost(struct watch *w)
     if (w->lost.recorded)
         (void)snprintf(w->why, sizeof w->why,
                        "the command became another program by exec after %.0f ms, and the library "
-                       "did not get into that one: its heap is not among these figures",
+                       "did not get into that one: its heap is not included",
                        ms);
     else
         (void)snprintf(w->why, sizeof w->why,
@@ -337,8 +337,8 @@ static const char *heap_why(struct watch *w)
         return w->options->heap_why;
     if (as_watch_limits_forbid(w->why, sizeof w->why))
         return w->why;
-    return "the library left no figures: the program ended or became another before it was there, "
-           "or there was no room for its file";
+    return "the library left no data: the program ended or called exec before it was loaded, or "
+           "there was no space for its file";
 }
 
 static const char *gemm_why(struct watch *w)
@@ -348,8 +348,7 @@ static const char *gemm_why(struct watch *w)
     if (!library)
         return NULL;
     (void)snprintf(w->gemm_why, sizeof w->gemm_why,
-                   "%s was loaded, and no product of it went through a name that is watched",
-                   library);
+                   "%s was loaded, but none of its calls went through a watched function", library);
     return w->gemm_why;
 }
 

@@ -81,7 +81,7 @@ check "a run without parts has none on its page" sh -c "! '$assay' report '$tmp/
 "$assay" report --classic "$parts" >"$tmp/classic" || fail "the classic text"
 check "the classic text has 80 columns" awk 'length > 80 { exit 1 }' "$tmp/classic"
 check "the classic text has the percentile analysis" grep -q 'step .*50.0 % overhead' "$tmp/classic"
-check "and the kernel's peak" grep -q 'Peak by the kernel *90.00 MB' "$tmp/classic"
+check "and the kernel's peak" grep -q 'Peak RSS (kernel) *90.00 MB' "$tmp/classic"
 check "nested layers count once" grep -q 'Total time *3000.000 ms' "$tmp/classic"
 "$assay" report --classic "$parts" | same manager_classic.txt "the classic text is as stored"
 "$assay" report --fail-on-leak "$parts" >/dev/null

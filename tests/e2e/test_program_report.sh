@@ -26,7 +26,7 @@ check "what is left out is counted" grep -q '4996 more sites' "$tmp/out"
 check "mappings stand apart" grep -q '^Mappings  address space' "$tmp/out"
 
 exits 0 "the classic text" "$assay" report --classic "$tmp/leak.assay"
-check "it has the program's own verdict" grep -q 'memory grows and does not come back' "$tmp/out"
+check "it has the program's own verdict" grep -q 'leak: memory keeps growing and is not freed' "$tmp/out"
 check "it says that nothing was marked" grep -q 'No layers were marked' "$tmp/out"
 if grep -q 'potential leak' "$tmp/out"; then
     fail "the classic text counts no windows of a program's start"

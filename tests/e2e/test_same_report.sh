@@ -130,7 +130,7 @@ size=$(stat -c %s "$tmp/profile-json.assay")
 head -c $((size * 9 / 10)) "$tmp/profile-json.assay" >"$tmp/cut.assay"
 "$assay" report "$tmp/cut.assay" >"$tmp/out" 2>"$tmp/err"
 cut=$?
-[ "$cut" = 3 ] || grep -q '^! the run is damaged or cut' "$tmp/out" || fail "a cut run is not reported as such: $cut"
+[ "$cut" = 3 ] || grep -q '^! the run is corrupt or incomplete' "$tmp/out" || fail "a cut run is not reported as such: $cut"
 exits 3 "different kinds" "$assay" diff "$tmp/profile-json.assay" "$tmp/run.assay"
 says "have nothing to compare"
 

@@ -54,7 +54,7 @@ changed "a forged number" "line 7: entry_hash does not follow" '7s/"lambda":0.5/
 changed "a forged time" "line 31: the seal does not fit" '7s/"timestamp":1700/"timestamp":1600/'
 changed "a blank" "line 7: byte 1 of it is not what belongs there" '7s/{/{ /'
 changed "a forged count" "line 31: the seal counts 29 entries" '31s/"entries":30/"entries":29/'
-changed "a line after the seal" "line 32: something stands after the seal" '31p'
+changed "a line after the seal" "line 32: there is data after the seal" '31p'
 exits 1 "an empty witness" sh -c ": >'$tmp/empty.jsonl'; '$assay' verify '$tmp/empty.jsonl'"
 exits 3 "a file of another kind" "$assay" verify "$here/lib.sh"
 exits 3 "a file that is not there" "$assay" verify "$tmp/nowhere.jsonl"
@@ -125,7 +125,7 @@ if command -v openssl >/dev/null; then
     exits 0 "without a key" "$assay" bundle verify "$tmp/s.rvf"
     check "it is told that nobody was proven" grep -q "whose key that is was" "$tmp/out"
     exits 0 "with the key" "$assay" bundle verify "$tmp/s.rvf" --public-key "$tmp/public.pem"
-    check "it is proven" grep -q "signed with the key given" "$tmp/out"
+    check "it is proven" grep -q "signed with the given key" "$tmp/out"
     exits 1 "with another key" "$assay" bundle verify "$tmp/s.rvf" --public-key "$tmp/other-public.pem"
     check "it is not" grep -q "another key" "$tmp/out"
     exits 1 "an unsigned one with a key" "$assay" verify all.rvf --public-key "$tmp/public.pem"

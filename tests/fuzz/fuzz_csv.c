@@ -8,9 +8,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Writes every row up to the end or the first error; returns how many. */
-static size_t rewrite(const uint8_t *data, size_t size, bool undo, struct as_out *out)
+static size_t rewrite(const uint8_t *data, size_t size, bool undo, bool safe, struct as_out *out)
 {
-    struct as_csv_writer w = {.out = out};
+    struct as_csv_writer w = {.out = out, .safe = safe};
     struct as_csv_reader r;
     struct assay_error err;
     size_t n_rows = 0;
@@ -35,15 +35,15 @@ static size_t rewrite(const uint8_t *data, size_t size, bool undo, struct as_out
     return n_rows;
 }
 
-static void compare(const uint8_t *data, size_t size, bool undo, const char *csv, size_t csv_size,
-                    size_t n_rows)
+static void compare(const uint8_t *data, size_t size, bool undo, bool safe, const char *csv,
+                    size_t csv_size, size_t n_rows)
 {
     struct as_csv_reader r, s;
 
     as_csv_reader_init(&r, data, size);
     as_csv_reader_init(&s, csv, csv_size);
     r.undo_guard = undo;
-    s.undo_guard = true;
+    s.undo_guard = safe;
     r.max_fields = 64;
     for (size_t row = 0; row < n_rows; row++) {
         int n = as_csv_next(&r, NULL);
@@ -67,17 +67,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const uint8_t nothing[1];
 
     if (size == 0)
-        data = nothing; /* no pointer arithmetic on NULL */
-    for (int undo = 0; undo < 2; undo++) {
+        data = nothing;                    /* no pointer arithmetic on NULL */
+    for (int form = 0; form < 4; form++) { /* with and without the guard, on both sides */
+        const bool undo = form & 1, safe = form & 2;
         struct as_out out;
         const char *csv;
         size_t n_rows, n;
 
         if (as_out_memory(&out, NULL) < 0)
             return 0;
-        n_rows = rewrite(data, size, undo, &out);
+        n_rows = rewrite(data, size, undo, safe, &out);
         csv = as_out_get(&out, &n);
-        compare(data, size, undo, csv, n, n_rows);
+        compare(data, size, undo, safe, csv, n, n_rows);
         as_out_drop(&out);
     }
     return 0;

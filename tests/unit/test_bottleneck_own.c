@@ -117,7 +117,7 @@ static void only_what_is_missing_is_asked_for(void **state)
     assert_string_equal(result->findings[0].rule, "cause-unknown");
     assert_string_equal(result->findings[0].action,
                         "Measure more of this layer: its work (FLOPs, bytes), its page faults and "
-                        "its waiting for storage.");
+                        "its time waiting for disk I/O.");
     assay_bottleneck_analyzer_free(analyzer);
 }
 

@@ -71,7 +71,7 @@ static void the_page_fits_its_width(void **state)
         text = as_out_get(&out, NULL);
         assert_null(strchr(text, '\x1b'));
         assert_non_null(strstr(text, "measured 3 days ago"));
-        assert_non_null(strstr(text, "bf16: the processor has no AVX512_BF16"));
+        assert_non_null(strstr(text, "bf16: the CPU has no AVX512_BF16"));
         assert_non_null(strstr(text, "179 GFLOP/s"));
         assert_non_null(strstr(text, "Ridge points"));
         for (line = text; *line;) {

@@ -91,7 +91,7 @@ static void the_kernels_peak_is_shown_where_it_is_higher(void **state)
     assert_int_equal(as_out_memory(&out, NULL), 0);
     show.classic = true;
     assert_int_equal(as_show_page(run, &show, &out, &term, NULL), ASSAY_OK);
-    assert_non_null(strstr(as_out_get(&out, NULL), "Peak by the kernel"));
+    assert_non_null(strstr(as_out_get(&out, NULL), "Peak RSS (kernel)"));
     as_out_drop(&out);
     as_run_close(run);
     assay_manager_free(m);

@@ -286,7 +286,7 @@ static void lines_keep_their_places(void **state)
         {{0, 1, 1, 2, 3, -1}, 3, "entry 1 stands here, out of order or twice"},
         {{0, 2, 1, 3, -1}, 2, "entry 1 is due"},
         {{0, 1, 3, -1}, 3, "the seal counts 3 entries, but 2 stand before it"},
-        {{0, 1, 2, 3, 3, -1}, 5, "something stands after the seal"},
+        {{0, 1, 2, 3, 3, -1}, 5, "there is data after the seal"},
         {{3, 0, 1, 2, -1}, 1, "the seal counts 3 entries, but 0"},
         {{0, 1, 2, -1}, 0, "unfinished: the file ends after line 3 without a seal"},
     };

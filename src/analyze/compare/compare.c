@@ -148,7 +148,7 @@ static int check_names(const struct as_compare_backend *backend, struct assay_er
             rc = as_fail_nomem(err);
         else if (added == 0)
             rc = as_fail(err, ASSAY_ERR_USAGE,
-                         "layer %s stands twice in the profile of %s: add its calls up first", name,
+                         "layer %s is twice in the profile of %s: sum up its calls first", name,
                          backend->name);
     }
     as_hash_map_fini(&map);
@@ -403,7 +403,7 @@ static int fail_too_few(struct assay_compare *compare, struct assay_error *err)
     for (size_t i = 0; i < compare->n_backends && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "",
                                  compare->backends[i].name);
-    compare->result.error = "at least two backends are needed for a comparison";
+    compare->result.error = "a comparison needs at least two backends";
     return as_fail(err, ASSAY_ERR_USAGE, "a comparison needs at least two backends; %s", text);
 }
 

@@ -236,8 +236,8 @@ static const char *recommend(struct as_arena *arena, const struct assay_comparis
                "is known.";
     if (s->test.difference == ASSAY_DIFFERENCE_NONE)
         (void)snprintf(text, sizeof text,
-                       "No difference between %.80s and %.80s was shown: choose by something other "
-                       "than speed, or measure more calls.",
+                       "No significant difference between %.80s and %.80s: choose by something "
+                       "other than speed, or measure more calls.",
                        s->fastest_backend, s->slowest_backend);
     else if (!s->most_wins)
         (void)snprintf(

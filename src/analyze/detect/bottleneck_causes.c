@@ -91,11 +91,10 @@ static void name_bound(struct search *s, const struct as_roof_work *work, uint64
     else
         as_text_si(peak, as_peak_flops(&s->a->peaks, work->type, work->threads), "FLOP/s");
     add_cause(s, memory ? ASSAY_BOTTLENECK_MEMORY : ASSAY_BOTTLENECK_COMPUTE, s->roof.roof_fraction,
-              n_reported, "%s takes at least %s of the %s a call, at %s%s%s%s",
+              n_reported, "%s takes at least %s of the %s per call, at %s%s%s%s",
               memory ? "moving its bytes" : "arithmetic", needed, time, peak,
               memory ? " from " : "", memory ? as_peak_level_name(s->roof.level) : "",
-              s->roof.inconsistent ? "; that is more than there is: counts or peaks are wrong"
-                                   : "");
+              s->roof.inconsistent ? "; that exceeds the time: counts or peaks are wrong" : "");
 }
 
 static void name_roof(struct search *s)
@@ -117,8 +116,8 @@ static void name_roof(struct search *s)
     format_ns(needed, fmax(s->roof.compute_seconds, s->roof.memory_seconds));
     add_cause(s, tiny ? ASSAY_BOTTLENECK_OVERHEAD : ASSAY_BOTTLENECK_UNKNOWN,
               1 - s->roof.roof_fraction, n_reported,
-              tiny ? "a call takes only %s and its work %s of it: calling may cost the rest"
-                   : "a call takes %s, its work at the roofs %s: neither arithmetic nor memory "
+              tiny ? "a call takes only %s and its work %s of that: call overhead may be the rest"
+                   : "a call takes %s, its work at the roofline %s: neither arithmetic nor memory "
                      "explains the time",
               time, needed);
 }
@@ -149,8 +148,7 @@ static void name_faults(struct search *s)
     if (!isfinite(share))
         return;
     add_cause(s, ASSAY_BOTTLENECK_PAGE_FAULTS, share, minor->n > major->n ? minor->n : major->n,
-              "%.4g page faults a call and %.4g that read storage, taken as %.3g us and %.3g us "
-              "each",
+              "%.4g minor and %.4g major page faults per call, taken as %.3g us and %.3g us each",
               per_minor, per_major, o->minor_fault_seconds * 1e6, o->major_fault_seconds * 1e6);
 }
 
@@ -165,7 +163,7 @@ static void name_io(struct search *s)
     format_ns(time, wait->sum / (double)wait->n);
     as_text_bytes(bytes, moved);
     add_cause(s, ASSAY_BOTTLENECK_IO, known_share(s, wait) * wait->sum / wait->seconds, wait->n,
-              "%s a call waiting for storage%s%s%s", time, isfinite(moved) ? ", " : "",
+              "%s per call waiting for disk I/O%s%s%s", time, isfinite(moved) ? ", " : "",
               isfinite(moved) ? bytes : "", isfinite(moved) ? " read and written" : "");
 }
 
@@ -194,7 +192,7 @@ static void name_waiting(struct search *s)
     format_ns(busy, cpu->sum / (double)cpu->n);
     format_ns(time, cpu->seconds / (double)cpu->n);
     add_cause(s, ASSAY_BOTTLENECK_WAITING, known_share(s, cpu) * (1 - cpu->sum / cpu->seconds),
-              cpu->n, "on a processor for %s of the %s a call%s", busy, time, waits);
+              cpu->n, "on a CPU for %s of the %s per call%s", busy, time, waits);
 }
 
 static void name_idle_device(struct search *s)
@@ -226,8 +224,8 @@ static void name_variance(struct search *s)
     format_ns(usual, median);
     format_ns(most, fmax(s->layer->longest, s->scratch[n - 1]));
     add_cause(s, ASSAY_BOTTLENECK_VARIANCE, sum > 0 ? above / sum : 0, s->layer->calls,
-              "calls vary by %.0f %% of their mean: half take up to %s, the longest %s",
-              s->out->cv * 100, usual, most);
+              "calls vary by %.0f %% of their mean: p50 %s, maximum %s", s->out->cv * 100, usual,
+              most);
 }
 
 double as_bottleneck_severity(double share, const struct assay_cause *cause, size_t n_causes)
@@ -266,20 +264,19 @@ static const struct {
     const char *rule, *recommendation;
     double confidence;
 } remedy[ASSAY_BOTTLENECK_TYPE_COUNT] = {
-    [ASSAY_BOTTLENECK_COMPUTE] = {"compute-bound",
-                                  "The processor is kept busy with arithmetic: do less of it, by a "
-                                  "smaller number type, pruning, or a cheaper layer.",
-                                  0.8},
+    [ASSAY_BOTTLENECK_COMPUTE] =
+        {"compute-bound",
+         "Compute-bound: reduce arithmetic by lower precision, pruning or a cheaper layer.", 0.8},
     [ASSAY_BOTTLENECK_MEMORY] = {"memory-bound",
-                                 "Moving bytes takes the time: fuse the layer with its neighbors, "
-                                 "use a smaller number type, or reuse what is in the cache.",
+                                 "Memory-bound: fuse the layer with its neighbors, use lower "
+                                 "precision, or reuse data in the cache.",
                                  0.8},
-    [ASSAY_BOTTLENECK_IO] = {"storage-wait",
-                             "Read ahead in another thread, or keep in memory what is read again.",
-                             0.8},
+    [ASSAY_BOTTLENECK_IO] =
+        {"storage-wait",
+         "Read ahead in another thread, or cache in memory what is read repeatedly.", 0.8},
     [ASSAY_BOTTLENECK_UNDERUTILIZATION] = {"device-idle",
-                                           "Hand the device more work at once: a larger batch, or "
-                                           "less waiting for the processor between kernels.",
+                                           "Give the device more work at once: a larger batch, or "
+                                           "less waiting for the CPU between kernels.",
                                            0.5},
     [ASSAY_BOTTLENECK_UNKNOWN] = {"far-from-roof",
                                   "The machine could do this work much faster: try another kernel, "
@@ -293,10 +290,9 @@ static const struct {
                                       "Allocate once and reuse the memory, or touch it before the "
                                       "loop begins.",
                                       0.6},
-    [ASSAY_BOTTLENECK_WAITING] = {"waiting",
-                                  "The layer sleeps while its time goes by: look for locks, for "
-                                  "other programs on the processors, and for slower threads.",
-                                  0.6},
+    [ASSAY_BOTTLENECK_WAITING] =
+        {"waiting",
+         "The layer waits: look for locks, other programs on the CPUs, and slower threads.", 0.6},
     [ASSAY_BOTTLENECK_VARIANCE] = {"uneven-calls",
                                    "Find what the slow calls have in common: sizes, first uses, or "
                                    "something else on the machine.",
@@ -304,9 +300,8 @@ static const struct {
 };
 
 /* Waiting for a processor is no sleep. */
-static const char *const starved_remedy =
-    "The layer was ready to run but had no processor: stop other programs, or use no more threads "
-    "than there are processors.";
+static const char *const starved_remedy = "The layer was ready to run but had no CPU: stop other "
+                                          "programs, or use no more threads than CPUs.";
 
 /* Few calls, and calls that did not tell the metric, weaken what is concluded from the others. */
 static enum assay_confidence confidence_for(const struct search *s, const struct assay_cause *cause)
@@ -329,9 +324,9 @@ static const char *what_to_measure(struct search *s)
         enum as_metric metric;
         const char *what;
     } part[] = {{AS_METRIC_FLOPS, "its work (FLOPs, bytes)"},
-                {AS_METRIC_CPU, "its time on a processor"},
+                {AS_METRIC_CPU, "its CPU time"},
                 {AS_METRIC_MINOR_FAULTS, "its page faults"},
-                {AS_METRIC_IO_WAIT, "its waiting for storage"}};
+                {AS_METRIC_IO_WAIT, "its time waiting for disk I/O"}};
     const size_t n_parts = AS_COUNT_OF(part);
     size_t missing = 0, listed = 0, used;
     char text[240];
@@ -383,7 +378,7 @@ static void advise(struct search *s, struct assay_finding *list, size_t *n)
         list[(*n)++] = (struct assay_finding){
             .rule = "cause-unknown",
             .target = layer->layer,
-            .evidence = "no cause is known from what was recorded",
+            .evidence = "cause unknown from what was recorded",
             .action = what_to_measure(s),
             .severity = fmin(as_severity_of_gain(layer->share, 0), AS_SEVERITY_NOTE),
             .expected_gain = AS_UNKNOWN,

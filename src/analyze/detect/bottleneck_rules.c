@@ -112,17 +112,16 @@ static const struct {
     const char *recommendation;
 } rule[] = {
     {ASSAY_BOTTLENECK_COMPUTE, 2.0, "compute", ASSAY_PRIORITY_HIGH,
-     "Make the layer cheaper to compute: fuse it with its neighbors, use a smaller number type, "
-     "prune its weights, or choose a simpler layer."},
+     "Make the layer cheaper to compute: fuse it with its neighbors, use lower precision, prune "
+     "its weights, or choose a simpler layer."},
     {ASSAY_BOTTLENECK_MEMORY, 1.5, "memory", ASSAY_PRIORITY_HIGH,
      "Let the layer hold less: recompute activations instead of keeping them (gradient "
      "checkpointing), or use a smaller batch."},
     {ASSAY_BOTTLENECK_IO, 1.3, "io", ASSAY_PRIORITY_MEDIUM,
-     "Keep reading and writing out of the layer: prefetch its data in the background, or cache "
-     "what is read again."},
+     "Move disk I/O out of the layer: prefetch its data in the background, or cache what is read "
+     "repeatedly."},
     {ASSAY_BOTTLENECK_UNDERUTILIZATION, 1.2, "gpu", ASSAY_PRIORITY_MEDIUM,
-     "Give the device more to do: look for work on the processor that it waits for, or use a "
-     "larger batch."},
+     "Give the device more work: find the CPU work it waits for, or use a larger batch."},
 };
 #define N_RULES (AS_COUNT_OF(rule))
 _Static_assert(N_RULES == sizeof((struct assay_bottleneck *)0)->type /
@@ -237,17 +236,17 @@ static const char *details_of(struct as_arena *arena, const struct assay_bottlen
     char text[160] = "";
 
     if (type == ASSAY_BOTTLENECK_COMPUTE && !(b->threshold_seconds > 0))
-        (void)snprintf(text, sizeof text, "%.3f ms a call, where the threshold is 0",
+        (void)snprintf(text, sizeof text, "%.3f ms per call, where the threshold is 0",
                        b->mean_execution_seconds * 1e3);
     else if (type == ASSAY_BOTTLENECK_COMPUTE)
-        (void)snprintf(text, sizeof text, "%.3f ms a call, %.2f times the threshold of %.3f ms",
+        (void)snprintf(text, sizeof text, "%.3f ms per call, %.2f times the threshold of %.3f ms",
                        b->mean_execution_seconds * 1e3,
                        b->mean_execution_seconds / b->threshold_seconds,
                        b->threshold_seconds * 1e3);
     else if (type == ASSAY_BOTTLENECK_MEMORY)
         (void)snprintf(text, sizeof text, "%.1f MiB held on average", b->mean_memory_usage_mb);
     else if (type == ASSAY_BOTTLENECK_IO)
-        (void)snprintf(text, sizeof text, "%.1f reads and writes a call", b->io_intensity);
+        (void)snprintf(text, sizeof text, "%.1f reads and writes per call", b->io_intensity);
     else if (type == ASSAY_BOTTLENECK_UNDERUTILIZATION)
         (void)snprintf(text, sizeof text, "the device is %.1f %% busy", b->gpu_utilization_percent);
     else
@@ -288,8 +287,8 @@ static int recommend(struct assay_bottleneck_analyzer *a, struct assay_error *er
                 "stability",
                 "variance",
                 ASSAY_PRIORITY_LOW,
-                "Find out why calls take so unequal times: look for sizes that change from call "
-                "to call, and for other programs on the machine.",
+                "Find out why call times vary: look for sizes that change from call to call, and "
+                "for other programs on the machine.",
                 details_of(&a->arena, b, ASSAY_BOTTLENECK_VARIANCE)};
     }
     for (size_t i = 0; i < n; i++) {

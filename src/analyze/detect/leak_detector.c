@@ -65,7 +65,7 @@ static int take_options(struct assay_leak_detector_options *out,
     if (!(given->threshold_mb >= 0) || isinf(given->threshold_mb))
         return as_fail(err, ASSAY_ERR_USAGE, "the leak threshold must be 0 MB or more");
     if (given->window_size && (given->window_size < 3 || given->window_size > MAX_WINDOW))
-        return as_fail(err, ASSAY_ERR_USAGE, "the leak window must have 3 to %d readings",
+        return as_fail(err, ASSAY_ERR_USAGE, "the leak window must have 3 to %d samples",
                        MAX_WINDOW);
     if (!(given->warm_up >= 0 && given->warm_up <= 0.5))
         return as_fail(err, ASSAY_ERR_USAGE, "the share of warm-up must be 0 to 0.5");
@@ -75,8 +75,8 @@ static int take_options(struct assay_leak_detector_options *out,
         return as_fail(err, ASSAY_ERR_USAGE, "the least growth must be 0 MB or more");
     if (given->max_readings &&
         (given->max_readings < MIN_READINGS || given->max_readings > MAX_READINGS))
-        return as_fail(err, ASSAY_ERR_USAGE, "%d to %d readings a series can be kept", MIN_READINGS,
-                       MAX_READINGS);
+        return as_fail(err, ASSAY_ERR_USAGE, "%d to %d samples per series can be kept",
+                       MIN_READINGS, MAX_READINGS);
     if (given->threshold_mb > 0)
         out->threshold_mb = given->threshold_mb;
     if (given->window_size)
@@ -267,7 +267,7 @@ int assay_leak_detector_add(struct assay_leak_detector *d, const char *layer, do
         return as_fail(err, ASSAY_ERR_USAGE, "memory of %s must be 0 MB or more",
                        layer ? layer : "the process");
     if (isinf(timestamp))
-        return as_fail(err, ASSAY_ERR_USAGE, "the time of a reading must be finite");
+        return as_fail(err, ASSAY_ERR_USAGE, "the time of a sample must be finite");
     reading.time = point.time = isnan(timestamp) ? as_clock_unix_seconds() : timestamp;
     if (layer)
         rc = find_layer(d, layer, &reading.layer, &series, err);

@@ -46,18 +46,18 @@ static void judge_load(struct as_fitness *out, const struct as_fitness_facts *fa
     if (!facts->load)
         return;
     if (facts->load->load_1.why) {
-        add(out, AS_SEVERITY_NOTE, "load", "other work is not known",
-            "look at what runs before you trust a difference", "%s", facts->load->load_1.why);
+        add(out, AS_SEVERITY_NOTE, "load", "other load is unknown",
+            "check what else runs before you trust a difference", "%s", facts->load->load_1.why);
         return;
     }
     load = facts->load->load_1.value;
     if (load > AS_FITNESS_LOAD_A_CPU * cpus)
-        add(out, AS_SEVERITY_WARNING, "load", "other work runs here",
-            "stop it or wait: what is measured now is slower and varies more",
-            "load %.2f over the last minute on %u processor%s", load, cpus, cpus == 1 ? "" : "s");
+        add(out, AS_SEVERITY_WARNING, "load", "other load on this machine",
+            "stop it or wait: measurements now are slower and vary more",
+            "load %.2f over the last minute on %u CPU%s", load, cpus, cpus == 1 ? "" : "s");
     else
-        add(out, AS_SEVERITY_OK, "load", "little else runs here", NULL,
-            "load %.2f over the last minute on %u processor%s", load, cpus, cpus == 1 ? "" : "s");
+        add(out, AS_SEVERITY_OK, "load", "little other load", NULL,
+            "load %.2f over the last minute on %u CPU%s", load, cpus, cpus == 1 ? "" : "s");
 }
 
 static void judge_noise(struct as_fitness *out, const struct as_fitness_facts *facts)
@@ -73,13 +73,14 @@ static void judge_noise(struct as_fitness *out, const struct as_fitness_facts *f
         (void)snprintf(switches, sizeof switches, "; interrupted %llu times",
                        (unsigned long long)n->events.switches_involuntary.value);
     if (n->median_share > AS_FITNESS_NOISE_SHARE)
-        add(out, AS_SEVERITY_WARNING, "noise", "equal runs differ a lot",
-            "take more runs, interleave what you compare, and quiet the machine",
-            "two runs of the same differ by %s in the median%s", floor, switches);
+        add(out, AS_SEVERITY_WARNING, "noise", "equal measurements differ a lot",
+            "take more samples, interleave what you compare, and quiet the machine",
+            "two equal measurements differ by %s in the median%s", floor, switches);
     else
         add(out, AS_SEVERITY_OK, "noise", "equal runs agree", NULL,
-            "two equal measurements differ by %s in the median; %zu pairs can show %s%s", floor,
-            n->n_pairs, least, switches);
+            "two equal measurements differ by %s in the median; minimum detectable difference of "
+            "%zu pairs: %s%s",
+            floor, n->n_pairs, least, switches);
 }
 
 static void judge_steal(struct as_fitness *out, const struct as_fitness_facts *facts)
@@ -93,15 +94,15 @@ static void judge_steal(struct as_fitness *out, const struct as_fitness_facts *f
         return;
     if (steal && !steal->why && steal->value > AS_FITNESS_STEAL_SHARE) {
         as_text_percent(share, steal->value);
-        add(out, AS_SEVERITY_WARNING, "steal", "the hypervisor gives our processors to others",
-            "use a machine with processors of its own, or repeat at a calmer time",
+        add(out, AS_SEVERITY_WARNING, "steal", "the hypervisor gives CPU time to other machines",
+            "use a machine with dedicated CPUs, or repeat at a quieter time",
             "%s of the time was stolen by %s", share, name);
         return;
     }
     add(out, AS_SEVERITY_NOTE, "virtual_machine", "this is a virtual machine",
         "compare only interleaved measurements; neighbors share cache, memory and power",
         "the CPU reports the hypervisor %s%s", name,
-        steal && !steal->why ? "; next to nothing was stolen meanwhile" : "");
+        steal && !steal->why ? "; practically no time was stolen during the measurement" : "");
 }
 
 static void judge_governor(struct as_fitness *out, const struct as_fitness_facts *facts)
@@ -109,16 +110,16 @@ static void judge_governor(struct as_fitness *out, const struct as_fitness_facts
     const struct as_cpu_frequency *f = &facts->topology->frequency;
 
     if (f->governor_why)
-        add(out, AS_SEVERITY_NOTE, "governor", "who sets the clock rate is not known",
-            "look at the host, or compare only interleaved measurements", "%s", f->governor_why);
+        add(out, AS_SEVERITY_NOTE, "governor", "the frequency governor is unknown",
+            "check the host, or compare only interleaved measurements", "%s", f->governor_why);
     else if (f->governors_differ)
-        add(out, AS_SEVERITY_WARNING, "governor", "processors follow different governors",
-            "as root: cpupower frequency-set -g performance", "the first one's is %s", f->governor);
+        add(out, AS_SEVERITY_WARNING, "governor", "CPUs have different frequency governors",
+            "as root: cpupower frequency-set -g performance", "the first CPU has %s", f->governor);
     else if (strcmp(f->governor, "performance") != 0)
-        add(out, AS_SEVERITY_WARNING, "governor", "the clock rate follows the load",
+        add(out, AS_SEVERITY_WARNING, "governor", "the CPU frequency follows the load",
             "as root: cpupower frequency-set -g performance", "the governor is %s", f->governor);
     else
-        add(out, AS_SEVERITY_OK, "governor", "the clock rate does not wait for load", NULL,
+        add(out, AS_SEVERITY_OK, "governor", "the CPU frequency does not follow the load", NULL,
             "the governor is performance");
 }
 
@@ -130,12 +131,12 @@ static void judge_turbo(struct as_fitness *out, const struct as_fitness_facts *f
         add(out, AS_SEVERITY_NOTE, "turbo", "turbo is on",
             "for comparisons, as root: echo 1 >/sys/devices/system/cpu/intel_pstate/no_turbo, or "
             "0 into cpufreq/boost",
-            "the clock rate depends on heat and on what the other cores do");
+            "the CPU frequency depends on temperature and on the other cores");
     else if (f->turbo == AS_TURBO_OFF)
-        add(out, AS_SEVERITY_OK, "turbo", "turbo is off", NULL, "the clock rate has one upper end");
+        add(out, AS_SEVERITY_OK, "turbo", "turbo is off", NULL, "turbo is off");
     else if (!f->governor_why) /* otherwise it was said already */
-        add(out, AS_SEVERITY_NOTE, "turbo", "whether turbo is on is not known",
-            "expect drift with heat and with the work of other cores", "%s",
+        add(out, AS_SEVERITY_NOTE, "turbo", "whether turbo is on is unknown",
+            "expect drift with temperature and with the load of other cores", "%s",
             f->turbo_why ? f->turbo_why : "the system does not report it");
 }
 
@@ -145,21 +146,21 @@ static void judge_limits(struct as_fitness *out, const struct as_fitness_facts *
     const struct as_limit *quota = &t->container.cpu_quota;
 
     if (quota->set && quota->value < (double)t->n_usable)
-        add(out, AS_SEVERITY_WARNING, "cpu_quota", "the container is stopped when it computes much",
-            "raise the quota, or use no more threads than it has processors",
-            "a quota of %.2f processors, %u in sight", quota->value, t->n_usable);
+        add(out, AS_SEVERITY_WARNING, "cpu_quota", "the container is throttled by a CPU quota",
+            "raise the quota, or use no more threads than it has CPUs",
+            "a quota of %.2f CPUs, %u visible", quota->value, t->n_usable);
     if (quota->set && !t->container.throttled.why && t->container.throttled.value)
-        add(out, AS_SEVERITY_WARNING, "throttled", "the container was stopped before",
-            "raise the quota: a stopped run is a slow run",
+        add(out, AS_SEVERITY_WARNING, "throttled", "the container was throttled before",
+            "raise the quota: throttling slows measurements",
             "%llu periods since the container began",
             (unsigned long long)t->container.throttled.value);
     if (t->n_usable < t->n_threads)
-        add(out, AS_SEVERITY_NOTE, "affinity", "this process may not use all processors",
-            "start it without taskset or a processor set to measure the whole machine", "%u of %u",
+        add(out, AS_SEVERITY_NOTE, "affinity", "this process may not use all CPUs",
+            "start it without taskset or a CPU set to measure the whole machine", "%u of %u",
             t->n_usable, t->n_threads);
     if (t->n_usable == 1)
-        add(out, AS_SEVERITY_NOTE, "one_processor", "there is one processor only",
-            "whatever else runs, this program itself, takes its time from the measurement",
+        add(out, AS_SEVERITY_NOTE, "one_processor", "there is only one CPU",
+            "everything else that runs, this program included, takes time from the measurement",
             "%u usable", t->n_usable);
 }
 
@@ -168,17 +169,18 @@ static void judge_shape(struct as_fitness *out, const struct as_fitness_facts *f
     const struct as_topology *t = facts->topology;
 
     if (!t->smt.why && t->smt.value > 1)
-        add(out, AS_SEVERITY_NOTE, "smt", "hardware threads share cores",
+        add(out, AS_SEVERITY_NOTE, "smt", "hardware threads share cores (SMT)",
             "use as many threads as cores, bound to one hardware thread each",
             "%u threads on %u cores", t->n_threads, t->n_cores);
     if (t->n_numa > 1)
-        add(out, AS_SEVERITY_NOTE, "numa", "memory is near or far",
+        add(out, AS_SEVERITY_NOTE, "numa", "memory is split into NUMA nodes",
             "bind threads and memory to one node (numactl), or measure that on purpose",
             "%u NUMA nodes", t->n_numa);
     if (as_cpu_has(&t->cpu, AS_CPU_AMX_TILE))
-        add(out, AS_SEVERITY_NOTE, "amx", "AMX is there and not used",
-            "nothing to do: peaks and kernels are held to AVX-512, as AMX faults on some hosts",
-            "the processor has amx_tile");
+        add(out, AS_SEVERITY_NOTE, "amx", "AMX is available but not used",
+            "nothing to do: peaks and kernels are capped at AVX-512 because AMX faults on some "
+            "hosts",
+            "the CPU has amx_tile");
 }
 
 static void judge_memory(struct as_fitness *out, const struct as_fitness_facts *facts)
@@ -202,7 +204,7 @@ static void judge_memory(struct as_fitness *out, const struct as_fitness_facts *
         add(out, AS_SEVERITY_WARNING, "memory", "memory is short",
             "free some, or raise the container's limit", "%s left for this process", left);
     else
-        add(out, AS_SEVERITY_OK, "memory", "memory is at hand", NULL, "%s left for this process",
+        add(out, AS_SEVERITY_OK, "memory", "memory is available", NULL, "%s left for this process",
             left);
 }
 
@@ -215,8 +217,8 @@ static void judge_tools(struct as_fitness *out, const struct as_fitness_facts *f
             "the kernel's clock source is %s", t->clock_source);
     else
         add(out, AS_SEVERITY_WARNING, "clock", "the clock is slow to read",
-            "boot with clocksource=tsc where the processor allows it",
-            "the kernel's clock source is %s", t->clock_source[0] ? t->clock_source : "unknown");
+            "boot with clocksource=tsc where the CPU allows it", "the kernel's clock source is %s",
+            t->clock_source[0] ? t->clock_source : "unknown");
     if (!t->paranoid.why && t->paranoid.value > 2)
         add(out, AS_SEVERITY_NOTE, "perf_events", "hardware counters are closed",
             "as root: sysctl kernel.perf_event_paranoid=1", "perf_event_paranoid is %llu",
@@ -236,13 +238,13 @@ static void judge_peaks(struct as_fitness *out, const struct as_fitness_facts *f
     one = as_peak_flops(p, AS_PEAK_F32, 1);
     all = as_peak_flops(p, AS_PEAK_F32, n);
     if (n > 1 && all < AS_FITNESS_SCALING * n * one)
-        add(out, AS_SEVERITY_WARNING, "scaling", "threads do not add up",
+        add(out, AS_SEVERITY_WARNING, "scaling", "threads do not scale",
             "they share cores, a quota or a power limit, or something else ran: see above",
             "%u threads compute %.2f times as fast as one", n, all / one);
     l3 = p->place[AS_PEAK_L3].size_bytes;
     walked = p->place[AS_PEAK_DRAM].set_bytes;
     if (walked && l3 && walked < l3 + l3 / 4)
-        add(out, AS_SEVERITY_NOTE, "dram_set", "the memory walked is not much larger than L3",
+        add(out, AS_SEVERITY_NOTE, "dram_set", "the working set is not much larger than L3",
             "take the bandwidth of DRAM as an upper bound, or measure again with --fresh",
             "%.0f MiB walked, L3 has %.0f MiB", (double)walked / AS_MIB, (double)l3 / AS_MIB);
 }

@@ -164,8 +164,8 @@ static int inspect(struct as_inspection *in, struct assay_error *err)
         rc = as_params_new(&in->params, in->model, in->options.look_into_weights, err);
     if (rc == ASSAY_OK && in->params->ties_cut)
         as_model_find(in->model, AS_FINDING_NOTE, NULL, NULL,
-                      "so many tensors look alike that not all were compared; some may be stored "
-                      "twice and counted twice");
+                      "too many tensors resemble each other to compare all; some may be stored and "
+                      "counted twice");
     if (rc == ASSAY_OK)
         rc = as_costs_attribute(in->costs, in->model, in->params, err);
     if (rc == ASSAY_OK)

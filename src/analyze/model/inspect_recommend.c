@@ -70,15 +70,14 @@ static void find_recompute(struct as_inspection *in)
 
     if (!again)
         return;
-    add(in,
-        (struct assay_finding){
-            .rule = "no-kv-cache",
-            .finding = "no cache of keys and values: each new token computes all before it again",
-            .evidence = text_of(in, "%llu tokens are computed again, %llu times the work", again,
-                                again + 1),
-            .action = "export the decoder with past keys and values as inputs and outputs",
-            .severity = SEVERITY_RECOMPUTE,
-            .confidence = ASSAY_CONFIDENCE_HIGH});
+    add(in, (struct assay_finding){
+                .rule = "no-kv-cache",
+                .finding = "no KV cache: each new token recomputes all earlier ones",
+                .evidence = text_of(in, "%llu tokens are recomputed, %llu times the work", again,
+                                    again + 1),
+                .action = "export the decoder with past keys and values as inputs and outputs",
+                .severity = SEVERITY_RECOMPUTE,
+                .confidence = ASSAY_CONFIDENCE_HIGH});
 }
 
 /* One finding for all layers: they are listed largest first. */

@@ -8,7 +8,7 @@
 
 /* What to work on: name, key, sentence. */
 #define FOCUSES(X)                                                                                 \
-    X(NONE, "none", "nothing is known to work on")                                                 \
+    X(NONE, "none", "unknown")                                                                     \
     X(LOCALITY, "data_locality", "keep the data in a nearer cache: smaller blocks, fewer copies")  \
     X(ALGORITHMS, "algorithms", "fewer operations: another algorithm, a tuned library, 8 bits")    \
     X(PARALLEL, "parallelization", "read with all cores and wide vectors, in partial sums")        \
@@ -16,9 +16,9 @@
     X(FUSION, "fusion", "do it while the neighbor has the data in registers")                      \
     X(FLASH, "flash_attention",                                                                    \
       "fuse scores, softmax and values in blocks (FlashAttention): scores are never stored")       \
-    X(LAYOUT, "data_layout", "store it the way it is read, so that nothing has to be turned")      \
-    X(CACHING, "caching", "keep the rows that are asked for often, in fewer bits")                 \
-    X(BATCHING, "batching", "fewer and larger calls: most of the time is the call, not its work")
+    X(LAYOUT, "data_layout", "store it in the layout in which it is read")                         \
+    X(CACHING, "caching", "cache frequent rows, store rows in fewer bits")                         \
+    X(BATCHING, "batching", "fewer and larger calls: most of the time is call overhead")
 
 enum focus {
 #define X(name, key, text) FOCUS_##name,
@@ -62,8 +62,8 @@ static const char *const class_name[] = {
 _Static_assert(AS_COUNT_OF(class_name) == AS_BOUND_COUNT, "name every class");
 
 static const char *const priority_text[] = {
-    [AS_BOUND_UNKNOWN] = "not known: the machine's peaks are missing",
-    [AS_BOUND_COMPUTE] = "computing: better algorithms, vectorization, BLAS-class libraries",
+    [AS_BOUND_UNKNOWN] = "unknown: the peaks of the machine are missing",
+    [AS_BOUND_COMPUTE] = "compute: better algorithms, vectorization, BLAS-class libraries",
     [AS_BOUND_MEMORY] = "memory: data locality, bandwidth, caching, fusion of operations",
     [AS_BOUND_OVERHEAD] = "overhead: fewer and larger operations; batches, fusion",
 };

@@ -62,15 +62,17 @@ static void give_advice(struct as_overhead *o)
     (void)snprintf(o->advice[n++], sizeof *o->advice,
                    "Find the critical path with a coarse profile first, then mark only that.");
     (void)snprintf(o->advice[n++], sizeof *o->advice,
-                   "Balance detail against cost: scopes of %s and more cost at most 1 %%.", scope);
+                   "Balance detail against cost: scopes of %s and more cost up to 1 %%.", scope);
     (void)snprintf(o->advice[n++], sizeof *o->advice,
-                   "Trust times of engine steps from %s on; judge shorter ones as a group.", step);
+                   "Trust times of engine steps of %s and more; judge shorter ones as a group.",
+                   step);
     (void)snprintf(o->advice[n++], sizeof *o->advice,
                    "Leave scopes in the program: without a session one costs %s.", idle);
     (void)snprintf(o->advice[n++], sizeof *o->advice,
                    "Use assay_switch() for layers that follow one another: one mark, not two.");
-    (void)snprintf(o->advice[n++], sizeof *o->advice,
-                   "Count memory in a pass of its own: its times are not those of a plain run.");
+    (void)snprintf(
+        o->advice[n++], sizeof *o->advice,
+        "Count memory in a pass of its own: its times are not those of an unprofiled run.");
 }
 
 void as_overhead_judge(struct as_overhead *out, const struct as_overhead_run *run)

@@ -10,6 +10,8 @@
 #include "base/units.h"
 #include "model/cost/cost_rules.h"
 
+#define SHORT_NS 10000 /* a call this short is mostly start and hand-over */
+
 /* Statistics of the layer's times alone; what is typical of it comes from as_layer_times(). */
 static void sum_up_times(struct as_profile_layer *layer, double *sorted, double *scratch)
 {
@@ -88,11 +90,14 @@ static void finish_layers(struct as_joining *j)
 
         layer->share = p->sum_ns > 0 ? layer->self_ns / p->sum_ns : 0;
         as_profile_find_roof(j, &layer->roof, layer->step->type, &counts, layer->self_ns);
+        layer->roof.is_short = layer->self_ns < SHORT_NS * (double)layer->step->calls;
         if (!layer->step->counted) {
             layer->roof.bound = AS_BOUND_UNKNOWN;
             layer->roof.roof_fraction = layer->roof.attainable = AS_UNKNOWN;
         }
         p->bound_share[layer->roof.bound] += layer->share;
+        if (layer->roof.bound == AS_BOUND_OVERHEAD && layer->roof.is_short)
+            p->short_share += layer->share;
         if (layer->step->is_reorder)
             p->reorder_share += layer->share;
         else if (strcmp(layer->step->kernel, "plain C") == 0)

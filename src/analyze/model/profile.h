@@ -28,6 +28,7 @@ struct as_profile_group {
     bool counted;
     uint64_t macs, flops, bytes, weight_bytes;
     enum as_peak_type type;
+    double short_ns;                      /* of layers whose calls take microseconds */
     double bound_ns[AS_BOUND_COUNT];      /* of its layers, by what bounds them */
     double level_ns[AS_PEAK_LEVEL_COUNT]; /* of those bound by memory */
     double roof_ns;                       /* its layers at their roofs */
@@ -69,7 +70,8 @@ struct as_profile {
                              share of it, when not all are */
     double samples_per_second, tokens_per_second;
     double bound_share[AS_BOUND_COUNT]; /* of the time, by what bounds it */
-    double reorder_share, plain_share;  /* of reorders; of kernels in plain C */
+    double short_share; /* of the time: layers bound by overhead whose calls take microseconds */
+    double reorder_share, plain_share; /* of reorders; of kernels in plain C */
     struct as_profile_memory memory;
     struct assay_finding findings[AS_PROFILE_MAX_FINDINGS]; /* ranked */
     size_t n_findings;

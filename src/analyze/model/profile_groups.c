@@ -60,6 +60,7 @@ static void add_to_group(struct as_profile_group *group, const struct as_profile
     if (layer->step->type != AS_PEAK_F32)
         group->type = layer->step->type;
     group->bound_ns[layer->roof.bound] += layer->self_ns;
+    group->short_ns += layer->roof.is_short ? layer->self_ns : 0;
     if (layer->roof.bound == AS_BOUND_MEMORY)
         group->level_ns[layer->roof.level] += layer->self_ns;
     if (!isnan(layer->roof.roof_fraction))
@@ -80,6 +81,7 @@ static void finish_group(const struct as_joining *j, struct as_profile_group *gr
     if (!group->counted)
         group->roof.roof_fraction = group->roof.attainable = AS_UNKNOWN;
     group->roof.bound = as_profile_bound(group->bound_ns);
+    group->roof.is_short = group->short_ns > group->self_ns / 2;
     group->roof.level = as_profile_level(group->level_ns);
 }
 

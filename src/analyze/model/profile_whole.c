@@ -115,6 +115,7 @@ static void find_whole(struct as_joining *j)
         whole.at_roof_ns > 0 ? (double)whole.counts.flops / whole.at_roof_ns * 1e9 : AS_UNKNOWN;
     p->roof.inconsistent = p->roof.roof_fraction > as_roof_most(p->peaks);
     p->roof.bound = as_profile_bound(p->bound_share);
+    p->roof.is_short = p->short_share > p->bound_share[AS_BOUND_OVERHEAD] / 2;
     p->roof.level = as_profile_level(whole.level_share);
     if (p->roof.bound == AS_BOUND_UNKNOWN)
         p->roof.roof_fraction = p->roof.attainable = AS_UNKNOWN;

@@ -13,7 +13,9 @@
 /* Below these shares of the time nothing is said. */
 #define WORTH_SAYING  0.05
 #define MUCH          0.2
+#define HALF          0.5
 #define WORTH_THREADS 0.1
+#define TOO_WIDE      0.25
 #define SPLIT_NS      20000 /* a call this short gains nothing: handing work over takes microseconds */
 
 AS_PRINTF(2, 3) static const char *text_of(struct as_profile *p, const char *fmt, ...)
@@ -141,7 +143,7 @@ static void advise_plain_products(struct as_profile *p)
         &(struct advice){
             "plain-products",
             text_of(p,
-                    "%s %.80s with another engine: GEMMs and convolutions like it run in plain C "
+                    "%s %s with another engine: GEMMs and convolutions like it run in plain C "
                     "here, not in oneDNN",
                     computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->step->name),
             text_of(
@@ -195,6 +197,36 @@ static void advise_reorders(struct as_profile *p)
                   "copied between blocked and plain layouts around them",
                   text_of(p, "reorders take %s of the time", share), p->reorder_share,
                   p->reorder_share, ASSAY_CONFIDENCE_MEDIUM, NULL});
+}
+
+/* Layers so short that handing them to several threads costs about as much as it saves. */
+static void advise_fewer_threads(struct as_profile *p)
+{
+    double share = 0;
+    size_t n = 0;
+    char text[AS_TEXT_HUMAN], each[AS_TEXT_HUMAN];
+
+    for (size_t i = 0; i < p->n_layers; i++) {
+        const struct as_profile_layer *layer = &p->layers[i];
+
+        if (layer->self_ns < SPLIT_NS * (double)layer->step->calls) {
+            share += layer->share;
+            n++;
+        }
+    }
+    if (p->data->threads < 2 || share < HALF || n == 0)
+        return;
+    as_text_percent(text, share);
+    as_text_ns(each, share * p->sum_ns / (double)n, AS_TIME_AUTO);
+    advise(p, &(struct advice){
+                  "fewer-threads",
+                  text_of(p, "try --threads 1, or compare: assay sweep %s --threads 1,%u",
+                          p->data->model.path, p->data->threads),
+                  text_of(p,
+                          "%s of the time is in %zu layers of %s each, too short to share between "
+                          "%u threads: handing work over costs about as much",
+                          text, n, each, p->data->threads),
+                  AS_UNKNOWN, share, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
 static void advise_overhead(struct as_profile *p)
@@ -273,10 +305,10 @@ static void advise_slow_dense(struct as_profile *p)
     advise(p, &(struct advice){
                   "far-below-roof",
                   text_of(p,
-                          "start with %.80s: it takes the most time of the GEMMs and convolutions "
-                          "below 50 %% of roofline; try another batch or thread count with "
-                          "assay sweep",
-                          worst->step->name),
+                          "start with %s: it takes the most time of the GEMMs and convolutions "
+                          "below 50 %% of roofline; try other settings: assay sweep %s "
+                          "--batch 1,4",
+                          worst->step->name, p->data->model.path),
                   text_of(p,
                           "it reaches %s of roofline with the kernel %.40s; at the roofline "
                           "all these layers together would save %s of the time",
@@ -327,10 +359,14 @@ static void advise_threads(struct as_profile *p)
                   saved, bound, ASSAY_CONFIDENCE_MEDIUM, NULL});
 }
 
-/* Times that do not agree with each other carry no advice about the model. */
+/* Times that drift, or whose p50 is known to a quarter only, carry no advice about the model. */
 static bool is_unsteady(const struct as_profile *p)
 {
-    return !p->data->latency.figures.median.interval.reached && !p->data->latency.steady;
+    const struct as_latency_metrics *f = &p->data->latency.figures;
+    const struct as_interval *ci = &f->median.interval;
+
+    return !p->data->latency.steady ||
+           (ci->reached && ci->high - ci->low > TOO_WIDE * f->summary.median);
 }
 
 static void advise_noise(struct as_profile *p)
@@ -339,20 +375,22 @@ static void advise_noise(struct as_profile *p)
     double width = (f->median.interval.high - f->median.interval.low) / f->summary.median;
     char text[AS_TEXT_HUMAN];
 
+    as_text_percent(text, width);
     if (is_unsteady(p) || !f->median.interval.reached) {
         advise(p, &(struct advice){
                       "noisy-machine",
                       is_unsteady(p) ? "stop other work and measure again, or longer (--time): "
                                        "recommendations need a steady measurement"
                                      : "measure longer (--time, --iterations)",
-                      is_unsteady(p) ? "the times drifted, and p50 has no 95 % CI"
-                                     : "too few independent iterations for a 95 % CI of p50",
+                      !p->data->latency.steady ? "the times drifted during the measurement"
+                      : f->median.interval.reached
+                          ? text_of(p, "the 95 %% CI of p50 is %s wide", text)
+                          : "too few independent iterations for a 95 % CI of p50",
                       AS_UNKNOWN, is_unsteady(p) ? 1 : 0, ASSAY_CONFIDENCE_HIGH, NULL});
         return;
     }
     if (!(width > 0.05))
         return;
-    as_text_percent(text, width);
     advise(p, &(struct advice){
                   "noisy-machine",
                   "measure again on a quieter machine or for longer (--time): smaller differences "
@@ -364,6 +402,8 @@ static void advise_noise(struct as_profile *p)
 void as_profile_recommend(struct as_profile *p)
 {
     advise_noise(p);
+    if (p->peaks)
+        advise_fewer_threads(p); /* which may be what makes the times unsteady */
     if (is_unsteady(p))
         return;
     if (p->peaks) {

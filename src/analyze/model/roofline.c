@@ -36,6 +36,8 @@ const char *as_roof_text(const struct as_roof *roof)
 {
     if (roof->bound == AS_BOUND_MEMORY && (unsigned)roof->level < AS_PEAK_LEVEL_COUNT)
         return memory_text[roof->level];
+    if (roof->bound == AS_BOUND_OVERHEAD && roof->is_short)
+        return "latency";
     return as_bound_text(roof->bound);
 }
 

@@ -39,6 +39,7 @@ struct as_roof {
     double compute_seconds;   /* least time for the arithmetic */
     double memory_seconds;    /* least time for the bytes */
     double roof_fraction;     /* least time / measured; NaN when not known; may pass 1 */
+    bool is_short;            /* AS_BOUND_OVERHEAD of a kernel of microseconds: latency-bound */
     bool inconsistent;        /* passes as_roof_most(): counts, time or peaks are wrong */
 };
 

@@ -151,12 +151,11 @@ static void find_best(struct as_sweep *s)
 static void judge(struct as_sweep *s)
 {
     static const char *const advice[] = {
-        [AS_BOUND_UNKNOWN] = "what bounds it is not known",
-        [AS_BOUND_COMPUTE] = "bound by arithmetic: cheaper arithmetic (8 bits) and better kernels "
-                             "help",
-        [AS_BOUND_MEMORY] = "bound by memory: data layout, reuse in caches, fewer bytes a number "
-                            "and larger batches help",
-        [AS_BOUND_OVERHEAD] = "bound by overhead: larger batches and fewer, larger operators help",
+        [AS_BOUND_UNKNOWN] = "the bound is unknown",
+        [AS_BOUND_COMPUTE] = "compute-bound: cheaper arithmetic (int8) and better kernels help",
+        [AS_BOUND_MEMORY] =
+            "memory-bound: data layout, cache reuse and fewer bytes per element help",
+        [AS_BOUND_OVERHEAD] = "inefficient: larger batches and fewer, larger operators help",
     };
     size_t votes[AS_BOUND_COUNT] = {0};
 

@@ -350,7 +350,7 @@ static int take_profile(struct as_diff_run *r, struct assay_error *err)
     for (size_t i = 0; rc == ASSAY_OK && i < d->n_steps; i++)
         rc = take_step(r, &layers[i], &d->steps[i], ns[i], err);
     r->side = (struct as_diff_side){
-        .total_ns = d->latency.figures.summary.median,
+        .total_ns = d->latency.figures.summary.mean,
         .peak_memory_bytes = d->memory_counted ? (double)d->memory.all.peak_bytes : AS_UNKNOWN,
         .layer = layers,
         .n_layers = d->n_steps,
@@ -426,8 +426,8 @@ static int read_run(struct as_diff_run *r, const char *path, bool partial, struc
     r->broken = as_run_what_is_broken(r->run);
     if (r->broken && !partial)
         return as_fail(err, ASSAY_ERR_STATE,
-                       "%s %s, so its totals would mislead: record it again, or compare what is "
-                       "there with --partial",
+                       "%s %s, so its totals would mislead: record it again, or compare its intact "
+                       "part with --partial",
                        path, r->broken);
     if (strcmp(as_run_kind(r->run), AS_KIND_MANAGER) == 0)
         return take_manager(r, err);

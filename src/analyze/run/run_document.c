@@ -21,7 +21,7 @@ const char *as_run_what_is_broken(const struct as_run *run)
     const struct as_run_health *h = &run->health;
 
     return h->live                             ? "is still being recorded"
-           : h->damaged_blocks || h->cut_bytes ? "is damaged or cut"
+           : h->damaged_blocks || h->cut_bytes ? "is corrupt or incomplete"
            : !h->closed                        ? "was never closed"
                                                : NULL;
 }

@@ -18,7 +18,8 @@ AS_MUST_USE int as_run_embed(struct as_json_writer *w, const struct as_run *run,
 /* The bytes of the run, as its file has them. */
 AS_MUST_USE int as_run_copy(const struct as_run *run, struct as_out *out, struct assay_error *err);
 
-/* "is damaged or cut", "was never closed", "is still being recorded"; NULL: it is complete. */
+/* "is corrupt or incomplete", "was never closed", "is still being recorded"; NULL: it is complete.
+ */
 const char *as_run_what_is_broken(const struct as_run *run);
 
 /* Opens a run file, or a JSON document of assay that holds its run. */

@@ -294,8 +294,8 @@ static int judge_leaks(struct maker *m)
     }
     if (m->of_tree) {
         /* A program that starts grows in every window: it has a test of its own. */
-        leaks->why = "the program was watched from outside: see its own verdict, in JSON "
-                     "program.growth";
+        leaks->why =
+            "the program was watched from outside: see its own verdict in JSON program.growth";
         return ASSAY_OK;
     }
     rc = feed_detector(m);

@@ -97,15 +97,13 @@ static void tell_pushed_aside(struct as_target_findings *f, const struct as_targ
 
     as_text_count(some, p->switches_voluntary.value);
     as_text_count(forced, p->switches_involuntary.value);
-    add(f,
-        &(struct cause){
-            "waits-for-processor", "waited for a processor: other programs had it",
-            as_findings_say(f,
-                            "%.2f processors on average, where up to %.0f could have been used; %s "
-                            "preemptions, %s voluntary context switches",
-                            f->processors_used, wanted, forced, some),
-            "run it on a quieter machine, or with fewer threads", gain, ASSAY_CONFIDENCE_MEDIUM,
-            SEVERITY_MEDIUM});
+    add(f, &(struct cause){"waits-for-processor", "waited for a CPU that other programs used",
+                           as_findings_say(f,
+                                           "%.2f CPUs on average of up to %.0f usable; %s "
+                                           "preemptions, %s voluntary context switches",
+                                           f->processors_used, wanted, forced, some),
+                           "run it on a quieter machine, or with fewer threads", gain,
+                           ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
 }
 
 static void tell_waits(struct as_target_findings *f, const struct as_target *p)
@@ -119,14 +117,14 @@ static void tell_waits(struct as_target_findings *f, const struct as_target *p)
         as_text_count(some, p->switches_voluntary.value);
     add(f, &(struct cause){
                "program-waits",
-               idle > MOST ? "most of the time the program waits"
-                           : "for a part of the time the program waits",
+               idle > MOST ? "the program waits most of the time"
+                           : "the program waits part of the time",
                as_findings_say(f,
-                               "%s passed, %s of them on a processor: for at least %.0f %% of the "
-                               "time nothing of it ran; %s waits of its own (voluntary switches)",
+                               "%s wall time, %s CPU time: for at least %.0f %% of the time none "
+                               "of its threads ran; %s voluntary context switches",
                                wall, cpu, 100 * idle, some),
-               "look for what it waits for: storage, network, locks, sleeps, a child; do it "
-               "beforehand or beside the computing",
+               "find what it waits for: disk, network, locks, sleeps, a child; do it earlier or in "
+               "parallel",
                idle, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
 }
 
@@ -147,12 +145,12 @@ static void find_idle(struct as_target_findings *f, const struct as_target *p)
     }
     share = all > 1 ? 1 - used / all : 0;
     if (share > IDLE_PROCESSORS)
-        add(f, &(struct cause){
-                   "processors-idle", "not all processors are used",
-                   as_findings_say(f, "%.2f of %.0f processors were busy on average", used, all),
-                   "run independent parts in threads, or let the library use more of them "
-                   "(OMP_NUM_THREADS, MKL_NUM_THREADS)",
-                   share, ASSAY_CONFIDENCE_LOW, SEVERITY_MEDIUM});
+        add(f,
+            &(struct cause){"processors-idle", "not all CPUs are used",
+                            as_findings_say(f, "%.2f of %.0f CPUs were busy on average", used, all),
+                            "run independent parts in threads, or let the library use more threads "
+                            "(OMP_NUM_THREADS, MKL_NUM_THREADS)",
+                            share, ASSAY_CONFIDENCE_LOW, SEVERITY_MEDIUM});
 }
 
 static void find_io(struct as_target_findings *f, const struct as_target *p)
@@ -166,10 +164,11 @@ static void find_io(struct as_target_findings *f, const struct as_target *p)
     as_text_bytes(read, p->read_bytes.why ? AS_UNKNOWN : (double)p->read_bytes.value);
     as_text_bytes(written, p->written_bytes.why ? AS_UNKNOWN : (double)p->written_bytes.value);
     add(f, &(struct cause){
-               "storage-wait", "processes wait for storage",
-               as_findings_say(f, "%s of waiting for storage in all processes; %s read, %s written",
+               "storage-wait", "processes wait for disk I/O",
+               as_findings_say(f, "%s waiting for disk I/O in all processes; %s read, %s written",
                                wait, read, written),
-               "read ahead or in larger pieces, keep what is read again, write in the background",
+               "read ahead or in larger pieces, cache what is read repeatedly, write in the "
+               "background",
                share < 1 ? share : AS_UNKNOWN, ASSAY_CONFIDENCE_HIGH, SEVERITY_MEDIUM});
 }
 
@@ -179,9 +178,8 @@ static const char *fault_advice(const struct as_target *p)
     double faulted = PAGE * (double)p->minor_faults.value;
 
     if (p->heap_known && (double)p->heap.allocated_bytes < BY_MALLOC * faulted)
-        return "hardly any of it is malloc's: map memory once and use it again, have it filled at "
-               "once (MAP_POPULATE, MADV_POPULATE_WRITE of madvise), or use huge pages "
-               "(MADV_HUGEPAGE)";
+        return "little of it comes from malloc: map memory once and reuse it, prefault it "
+               "(MAP_POPULATE, MADV_POPULATE_WRITE), or use huge pages (MADV_HUGEPAGE)";
     return "keep large buffers instead of freeing them; let malloc keep them (M_MMAP_THRESHOLD and "
            "M_TRIM_THRESHOLD of mallopt, or MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in "
            "the environment of glibc); use huge pages";
@@ -199,10 +197,10 @@ static void find_faults(struct as_target_findings *f, const struct as_target *p)
         as_text_si(rate, minor, NULL);
         as_text_percent(share, system / used);
         add(f,
-            &(struct cause){"page-faults", "memory is taken from the system again and again",
+            &(struct cause){"page-faults", "memory is requested from the system again and again",
                             as_findings_say(f,
-                                            "%s page faults, %s a second; the kernel has %s of the "
-                                            "CPU time, and faults cost no more than that",
+                                            "%s page faults, %s per second; the kernel has %s of "
+                                            "the CPU time, an upper bound for the cost of faults",
                                             faults, rate, share),
                             fault_advice(p), system < 1 ? system : AS_UNKNOWN,
                             ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
@@ -211,10 +209,10 @@ static void find_faults(struct as_target_findings *f, const struct as_target *p)
         as_text_count(faults, p->major_faults.value);
         as_text_si(rate, major, NULL);
         add(f,
-            &(struct cause){"major-faults", "pages come from storage while the program runs",
-                            as_findings_say(f, "%s major page faults, %s a second", faults, rate),
-                            "a file mapped in memory is read page by page: read it ahead (madvise, "
-                            "posix_fadvise); or memory is short and swaps",
+            &(struct cause){"major-faults", "pages are read from disk while the program runs",
+                            as_findings_say(f, "%s major page faults, %s per second", faults, rate),
+                            "a mapped file is read page by page: read it ahead (madvise, "
+                            "posix_fadvise); or memory is short and the system swaps",
                             AS_UNKNOWN, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
     }
 }
@@ -236,8 +234,8 @@ static void find_switches(struct as_target_findings *f, const struct as_target *
             "involuntary-switches", "threads are preempted",
             as_findings_say(f, "%s involuntary context switches, %.0f per second on each busy CPU",
                             count, rate / processors),
-            "run no more threads than processors, and nothing else beside it; bind threads",
-            AS_UNKNOWN, ASSAY_CONFIDENCE_LOW, SEVERITY_LOW});
+            "run no more threads than CPUs and no other load; pin threads", AS_UNKNOWN,
+            ASSAY_CONFIDENCE_LOW, SEVERITY_LOW});
 }
 
 static bool is_small(const struct as_gemm_calls *c)
@@ -278,10 +276,9 @@ static void find_products(struct as_target_findings *f, const struct as_target *
                             text, worst->function ? worst->function : "?",
                             worst->dtype ? worst->dtype : "", worst->shape, roof),
             is_small(worst)
-                ? "batch small GEMM calls, keep them in one layout; very "
-                  "thin ones are bound by memory"
-                : "let the library take its kernels for this processor (OPENBLAS_CORETYPE for "
-                  "OpenBLAS), give it all processors, keep operands in one layout",
+                ? "batch small GEMM calls, keep them in one layout; very thin ones are memory-bound"
+                : "let the library use its kernels for this CPU (OPENBLAS_CORETYPE for OpenBLAS), "
+                  "give it all CPUs, keep operands in one layout",
             share < 1 ? share : AS_UNKNOWN, ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
 }
 
@@ -306,8 +303,8 @@ static void find_churn(struct as_target_findings *f, const struct as_target *p)
     as_text_si(count, temporary, NULL);
     as_text_si(all, rate, NULL);
     add(f, &(struct cause){
-               "heap-churn", "much is allocated only to be freed again",
-               as_findings_say(f, "%s allocations a second, %s of them freed at once; most at %s",
+               "heap-churn", "many allocations are freed at once",
+               as_findings_say(f, "%s allocations per second, %s of them freed at once; most at %s",
                                all, count, where),
                "keep the buffer between calls, or use one on the stack or in an arena", AS_UNKNOWN,
                ASSAY_CONFIDENCE_MEDIUM, SEVERITY_LOW});

@@ -86,14 +86,13 @@ static void tell_growth(struct as_target_findings *f, struct as_target_growth *g
 
     if (g->verdict == AS_GROWTH_UNKNOWN) {
         g->text = as_findings_say(f,
-                                  "%s was read %zu time%s before the end: too few samples to judge "
+                                  "%s was sampled %zu time%s before the end: too few to judge "
                                   "whether it grows; try a shorter --interval",
                                   g->what, g->judged, g->judged == 1 ? "" : "s");
         return;
     }
     if (g->verdict == AS_GROWTH_NONE) {
-        g->text =
-            as_findings_say(f, "%s does not keep growing, by %zu readings", g->what, g->judged);
+        g->text = as_findings_say(f, "%s: no leak detected in %zu samples", g->what, g->judged);
         return;
     }
     as_text_bytes(rate, g->rate);

@@ -75,9 +75,9 @@ void as_target_find_time_to_oom(struct as_target_growth *g, const struct as_targ
     else if (g->per_iteration)
         g->headroom_why = "iterations have no time";
     else if (isnan(headroom.bytes))
-        g->headroom_why = "how much memory was free is not known";
+        g->headroom_why = "the free memory is unknown";
     else if (!(headroom.bytes > 0) || !(g->rate > 0))
-        g->headroom_why = "the program already holds more than was free as it began";
+        g->headroom_why = "the program already holds more than was free at its start";
     if (g->headroom_why)
         return;
     g->headroom_of = headroom.of;

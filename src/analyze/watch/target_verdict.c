@@ -104,16 +104,15 @@ static void tell_live(struct as_target_findings *f, const struct as_target *p)
                        p->heap.live_blocks ? " and " : "", mapped);
     if (p->heap.live_blocks == 0)
         f->live_text = as_findings_say(f,
-                                       "%s was not given back at the end; whether the program "
-                                       "could still reach it is not visible from outside",
+                                       "%s was not freed at the end; whether it was still "
+                                       "reachable is not visible from outside",
                                        also);
     else
-        f->live_text =
-            as_findings_say(f,
-                            "%s in %s block%s%s %s not freed at the end; whether the program "
-                            "could still reach them is not visible from outside",
-                            bytes, blocks, p->heap.live_blocks == 1 ? "" : "s", also,
-                            p->heap.live_blocks == 1 && !also[0] ? "was" : "were");
+        f->live_text = as_findings_say(f,
+                                       "%s in %s block%s%s %s not freed at the end; whether they "
+                                       "were still reachable is not visible from outside",
+                                       bytes, blocks, p->heap.live_blocks == 1 ? "" : "s", also,
+                                       p->heap.live_blocks == 1 && !also[0] ? "was" : "were");
 }
 
 /* The mapping that holds most at the end, when it holds much of what resident memory grew by. */
@@ -165,15 +164,15 @@ static void tell_found(struct as_target_findings *f, const struct as_target *p, 
     as_text_bytes(text, g.bytes);
     as_text_ns(when, g.stopped_seconds * 1e9, AS_TIME_AUTO);
     if (isfinite(g.stopped_seconds))
-        f->headline = as_findings_say(f, "memory grew for the first %s (%s) and does not come back",
-                                      when, text);
+        f->headline =
+            as_findings_say(f, "memory grew for the first %s (%s) and was not freed", when, text);
     else
         f->headline = p->wall_seconds < SHORT_RUN
                           ? as_findings_say(f,
                                             "memory grew until the end of a short run (%s): "
-                                            "whether it would go on growing is unknown",
+                                            "whether it would continue is unknown",
                                             text)
-                          : "memory grows and does not come back";
+                          : "leak: memory keeps growing and is not freed";
 }
 
 static void tell_returned(struct as_target_findings *f, struct growing g)
@@ -184,16 +183,15 @@ static void tell_returned(struct as_target_findings *f, struct growing g)
     as_text_ns(when, g.stopped_seconds * 1e9, AS_TIME_AUTO);
     if (isfinite(g.stopped_seconds))
         f->headline = as_findings_say(
-            f, "memory grew for the first %s (%s) and was given back at the end: no leak", when,
-            text);
+            f, "memory grew for the first %s (%s) and was freed at the end: no leak", when, text);
     else if (g.to_the_end)
         f->headline = as_findings_say(f,
-                                      "memory grew until the program began to end (%s), and was "
-                                      "given back at its end: worth a look, no leak",
+                                      "memory grew until the program began to exit (%s) and was "
+                                      "freed at the end: no leak, but worth a look",
                                       text);
     else
         f->headline = as_findings_say(
-            f, "memory grew while it ran (%s) and was given back at the end: no leak", text);
+            f, "memory grew while it ran (%s) and was freed at the end: no leak", text);
 }
 
 static double bytes_of_sites(const struct as_target_findings *f)
@@ -219,7 +217,7 @@ static void judge_sites(struct as_target_findings *f, const struct as_target *p)
     else
         tell_returned(f, sites);
     f->verdict_text = as_findings_say(
-        f, "single sites keep growing, the whole does not show it yet; %s", f->growing[0].text);
+        f, "single sites keep growing, the total does not show it yet; %s", f->growing[0].text);
 }
 
 void as_target_find_verdict(struct as_target_findings *f, const struct as_target *target)
@@ -258,10 +256,12 @@ void as_target_find_verdict(struct as_target_findings *f, const struct as_target
         judge_sites(f, target);
     } else if (known) {
         f->verdict = AS_GROWTH_NONE;
-        f->headline = f->verdict_text = "memory does not keep growing";
+        f->headline = f->verdict_text = "no leak detected";
     } else {
-        f->headline = f->verdict_text = as_findings_say(
-            f, "not known: memory was read %zu time%s before the program ended, and %d are needed",
-            n_judged, n_judged == 1 ? "" : "s", AS_TARGET_MIN_SAMPLES);
+        f->headline = f->verdict_text =
+            as_findings_say(f,
+                            "unknown: memory was sampled %zu time%s before the program ended, and "
+                            "%d samples are needed",
+                            n_judged, n_judged == 1 ? "" : "s", AS_TARGET_MIN_SAMPLES);
     }
 }

@@ -99,9 +99,9 @@ int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err)
                        "%llu sample%s of each setting were computed again here on %u thread%s%s",
                        (unsigned long long)most, most == 1 ? "" : "s", w->threads == 1 ? 2U : 1U,
                        w->threads == 1 ? "s" : "",
-                       against ? "" : "; --against holds it against another machine's");
+                       against ? "" : "; --against compares it with another machine's");
     if (against) {
-        add_note(w, "; ", "the whole chain was held against ");
+        add_note(w, "; ", "the whole chain was compared with ");
         add_note(w, "", against);
     }
     if (w->witness_differs[0])

@@ -147,15 +147,14 @@ static int look_at(struct as_bench_work *w, struct assay_error *err)
     }
     if (journal)
         return as_fail(err, ASSAY_ERR_STATE,
-                       "%s holds an experiment already; --resume goes on with it, --force begins "
-                       "anew",
+                       "%s already holds an experiment; --resume continues it, --force starts over",
                        w->folder);
     if (!force && (is_there(w->folder, "csv") || is_there(w->folder, "witness") ||
                    is_there(w->folder, "figs") || is_there(w->folder, "results.json")))
-        return as_fail(err, ASSAY_ERR_STATE,
-                       "%s holds files that would be written over; choose another --output-dir, "
-                       "or --force",
-                       w->folder);
+        return as_fail(
+            err, ASSAY_ERR_STATE,
+            "%s holds files that would be overwritten; choose another --output-dir, or --force",
+            w->folder);
     return ASSAY_OK;
 }
 
@@ -205,9 +204,9 @@ int as_bench_folder_open(struct as_bench_work *w, struct assay_error *err)
         uint64_t all = w->bench.n_samples * w->bench.n_settings;
 
         w->bench.n_kept = as_bench_done(&w->bench);
-        as_console_note(w->line, "resuming %s: %llu of %llu samples are there%s", w->folder,
+        as_console_note(w->line, "resuming %s: %llu of %llu samples are done%s", w->folder,
                         (unsigned long long)w->bench.n_kept, (unsigned long long)all,
-                        w->journal.torn ? "; one that was cut short is taken again" : "");
+                        w->journal.torn ? "; an incomplete one is measured again" : "");
     }
     return rc;
 }

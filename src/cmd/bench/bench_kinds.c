@@ -376,7 +376,7 @@ static const struct as_bench_kind *find_kind(const struct as_cmd_line *line,
         return &kinds[0];
     if (line->n_operands == 0) {
         (void)as_fail(err, ASSAY_ERR_USAGE,
-                      "say what to measure: commands in quotes, a model, -- and a command, or "
+                      "name what to measure: commands in quotes, a model, -- and a command, or "
                       "--workload attention");
         return NULL;
     }

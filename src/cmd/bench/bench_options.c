@@ -22,7 +22,7 @@ int as_bench_number_list(const char *option, const char *text, double *out, uint
         (*n)++;
         at += size;
     }
-    return *n ? ASSAY_OK : as_fail(err, ASSAY_ERR_USAGE, "--%s needs a number at least", option);
+    return *n ? ASSAY_OK : as_fail(err, ASSAY_ERR_USAGE, "--%s needs at least one number", option);
 }
 
 static int read_real(const struct as_cmd_line *line, const char *option, double *out,
@@ -51,7 +51,7 @@ static int read_samples(const struct as_cmd_line *line, struct as_attention_plan
         plan->n_short = samples - as_opt_number(line, "long-samples", 0);
     plan->n_long = samples - plan->n_short;
     if (plan->n_short > samples)
-        return as_fail(err, ASSAY_ERR_USAGE, "there cannot be more short or long samples than %llu",
+        return as_fail(err, ASSAY_ERR_USAGE, "short and long samples together cannot exceed %llu",
                        (unsigned long long)samples);
     return ASSAY_OK;
 }

@@ -42,6 +42,16 @@ static int check_file(const char *option, const char *path, struct assay_error *
     return ASSAY_OK;
 }
 
+/* That it can be drawn is known before anything is measured. */
+static int check_picture(const char *option, const char *path, struct assay_error *err)
+{
+    size_t size = path ? strlen(path) : 0;
+
+    if (path && (size < 5 || strcmp(path + size - 4, ".svg") != 0))
+        return as_fail(err, ASSAY_ERR_USAGE, "--%s is a file FILE.svg, not '%.60s'", option, path);
+    return check_file(option, path, err);
+}
+
 int as_forms_check(const struct as_cmd_line *line, struct assay_error *err)
 {
     const char *folder = text_of(line, "export-csv");
@@ -50,6 +60,8 @@ int as_forms_check(const struct as_cmd_line *line, struct assay_error *err)
 
     if (rc == ASSAY_OK)
         rc = check_file("export-markdown", text_of(line, "export-markdown"), err);
+    if (rc == ASSAY_OK)
+        rc = check_picture("roofline", text_of(line, "roofline"), err);
     if (rc == ASSAY_OK && folder && stat(folder, &st) == 0 && !S_ISDIR(st.st_mode))
         rc = as_fail(err, ASSAY_ERR_IO, "--export-csv %.150s: it is not a folder", folder);
     return rc;

@@ -23,7 +23,7 @@ static void pass_on(int number)
     pid_t pid = (pid_t)*atomic_load_explicit(&child, memory_order_relaxed);
 
     if (pid > 0)
-        (void)kill(pid, number);
+        (void)kill(-pid, number); /* its process group */
 }
 
 static void end_now(int number)

@@ -66,8 +66,7 @@ int as_run_options_read(struct as_run_options *o, const struct as_cmd_line *line
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--time is a number of seconds above 0 and below 86400, not '%.40s'", time);
     if (as_opt_number(line, "threads", 1) > topology->n_usable)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "--threads %llu: this process may use %u processor%s at once",
+        return as_fail(err, ASSAY_ERR_USAGE, "--threads %llu: this process may use %u CPU%s",
                        (unsigned long long)as_opt_number(line, "threads", 1), topology->n_usable,
                        topology->n_usable == 1 ? "" : "s");
     o->latency.runs = (unsigned)as_opt_number(line, "iterations", 0);

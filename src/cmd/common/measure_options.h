@@ -47,7 +47,7 @@
          .group = AS_GROUP_MEASURE,                                                                \
          .kind = AS_OPT_WORD,                                                                      \
          .argument = "WHICH",                                                                      \
-         .help = "auto: the fastest there are; reference: plain C alone",                          \
+         .help = "auto: the fastest available; reference: plain C only",                           \
          .word_at = as_kernels_at},                                                                \
         {.name = "input",                                                                          \
          .group = AS_GROUP_INPUT,                                                                  \
@@ -59,12 +59,12 @@
          .group = AS_GROUP_INPUT,                                                                  \
          .kind = AS_OPT_WORD,                                                                      \
          .argument = "HOW",                                                                        \
-         .help = "make up the other inputs this way [default: random]",                            \
+         .help = "generate the other inputs this way [default: random]",                           \
          .word_at = as_fill_at},                                                                   \
         AS_OPT_MAX_ISA,                                                                            \
     {                                                                                              \
         .name = "seed", .group = AS_GROUP_INPUT, .kind = AS_OPT_NUMBER, .argument = "N",           \
-        .help = "of inputs made up", .max = UINT64_MAX                                             \
+        .help = "seed of generated inputs", .max = UINT64_MAX                                      \
     }
 
 /* Also of commands that measure the machine. */

@@ -155,14 +155,13 @@ static int read_value(struct as_model_options *o, const char *text, const struct
         return ASSAY_OK;
     if (!as_dtype_is_float(value->type.dtype) && !as_dtype_is_integer(value->type.dtype) &&
         value->type.dtype != AS_DTYPE_BOOL)
-        return as_fail(err, ASSAY_ERR_USAGE, "input '%.60s' does not hold numbers", input->name);
+        return as_fail(err, ASSAY_ERR_USAGE, "input '%.60s' is not numeric", input->name);
     input->data = parse_numbers(&o->arena, value->type.dtype, equals + 1);
     if (!input->data)
         return as_fail(err, ASSAY_ERR_USAGE, "--value is NAME=V[,V...], not '%.60s'", text);
     if (as_type_elems(&value->type, &n) && n != input->data->n)
-        return as_fail(err, ASSAY_ERR_USAGE,
-                       "input '%.60s' holds %llu numbers, but %llu were given", input->name,
-                       (unsigned long long)n, (unsigned long long)input->data->n);
+        return as_fail(err, ASSAY_ERR_USAGE, "input '%.60s' has %llu elements, but %llu were given",
+                       input->name, (unsigned long long)n, (unsigned long long)input->data->n);
     return ASSAY_OK;
 }
 

@@ -17,7 +17,7 @@
          .letter = 'b',                                                                            \
          .kind = AS_OPT_NUMBER,                                                                    \
          .argument = "N",                                                                          \
-         .help = "take N samples at once",                                                         \
+         .help = "set the batch size",                                                             \
          .min = 1,                                                                                 \
          .max = 1000000000},                                                                       \
         {.name = "dim",                                                                            \
@@ -28,7 +28,7 @@
     {                                                                                              \
         .name = "value", .group = AS_GROUP_INPUT, .kind = AS_OPT_LIST,                             \
         .argument = "NAME=V[,V...]",                                                               \
-        .help = "give an input these numbers where shapes or branches depend on them"              \
+        .help = "set the values of an input that shapes or branches depend on"                     \
     }
 
 enum { AS_MAX_GIVEN = 64 };

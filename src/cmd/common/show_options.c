@@ -86,6 +86,8 @@ int as_show_read(struct as_show *show, const struct as_cmd_line *line, struct as
     if (show->classic && as_format_of(line) != AS_FORMAT_TEXT)
         return as_fail(err, ASSAY_ERR_USAGE, "choose one of --classic and --format %s",
                        as_opt_text(line, "format"));
+    if (given(line, "roofline") && given(line, "no-roofline"))
+        return as_fail(err, ASSAY_ERR_USAGE, "choose one of --roofline and --no-roofline");
     rc = as_forms_check(line, err);
     return rc < 0 ? rc : check_run_path(line, err);
 }
@@ -165,10 +167,12 @@ int as_show_print(struct as_run *run, const struct as_show *show, const struct a
             shown.value[i] = NULL; /* it takes the run, not the page */
     if (path)
         as_console_note(line, "wrote %s", path);
-    rc = draw_roofline(run, show, line, err);
-    if (rc < 0)
-        return rc;
     rc = as_forms_print(&forms, &shown, err);
+    if (rc >= 0) {
+        int drawn = draw_roofline(run, show, line, err); /* last: the result is out already */
+
+        rc = drawn < 0 ? drawn : rc;
+    }
     /* A page or a document reports itself whether criteria are met; a table does not. */
     return rc == ASSAY_OK && as_format_of(line) == AS_FORMAT_CSV ? as_show_met(run, show, err) : rc;
 }

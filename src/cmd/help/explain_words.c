@@ -39,7 +39,7 @@ static const struct as_explained words[] = {
      "The kernel is so short that starting it and handing work to threads dominates. To gain: "
      "fewer and larger operators, fewer threads, a larger batch."},
     {"overhead-bound", "term",
-     "Neither arithmetic nor bytes explain the time; see latency-bound and inefficient."},
+     "Neither arithmetic nor bytes explain the time: latency-bound or inefficient."},
     {"inefficient", "term",
      "Neither arithmetic nor bytes explain the time and the kernel is not short: the kernel uses "
      "the machine badly, or the machine was disturbed."},
@@ -186,6 +186,72 @@ static const struct as_explained words[] = {
     {"cause-unknown", "rule",
      "The layer is slow, and nothing recorded explains it. Do: record FLOPs and bytes with the "
      "calls."},
+    {"95 % CI", "term",
+     "See CI: the interval that contains the true value in 95 of 100 repetitions of the "
+     "measurement."},
+    {"p50", "term",
+     "Median: half of the samples are shorter. p90, p95 and p99 are the other percentiles; ~ marks "
+     "one that rests on few samples."},
+    {"softmax", "term",
+     "Exponentials of a vector divided by their sum; the normalization inside attention."},
+    {"post-ops", "term",
+     "Extra operations fused behind a kernel, such as a bias, an activation or a residual "
+     "addition."},
+    {"paired", "term",
+     "Each sample is divided by the baseline's sample taken next to it, so that drift of the "
+     "machine cancels. vs baseline is the geometric mean of these ratios with its 95 % CI."},
+    {"shift", "term",
+     "diff: Hodges-Lehmann estimate of how far the times of B lie from those of A, relative to p50 "
+     "of A, with its 95 % CI."},
+    {"unsteady", "term",
+     "The times drifted during the measurement, so p50 depends on when it was taken. "
+     "Recommendations are withheld."},
+    {"knee", "term", "sweep: the setting beyond which doubling gains less than 10 % throughput."},
+    {"best", "term",
+     "sweep: the setting with the most throughput within --max-latency and --max-memory."},
+    {"steal", "term",
+     "Time that the hypervisor gave to other virtual machines while this one wanted to run."},
+    {"workspace", "term", "Scratch memory of kernels while they run."},
+    {"spread", "term", "machine: how far the median trial is below the best one."},
+    {"minimum-detectable-difference", "term",
+     "The smallest change that this many samples can show at this noise."},
+    {"bound by", "column",
+     "What limits a layer: compute, memory at a cache level or DRAM, latency (the kernel is too "
+     "short), or inefficient (neither explains the time)."},
+    {"memory (L1)", "column", "bound by: the bytes, at the bandwidth of the L1 cache."},
+    {"memory (L2)", "column", "bound by: the bytes, at the bandwidth of the L2 cache."},
+    {"memory (L3)", "column", "bound by: the bytes, at the bandwidth of the L3 cache."},
+    {"memory (DRAM)", "column", "bound by: the bytes, at the bandwidth of main memory."},
+    {"latency", "column",
+     "p50 of an inference. Under bound by: the kernel is so short that starting it dominates."},
+    {"GFLOP/s", "column", "10^9 floating-point operations per second while the layer ran."},
+    {"GB/s", "column", "10^9 bytes read and written per second while the layer ran."},
+    {"FLOP/B", "column", "Arithmetic intensity: FLOPs over bytes moved."},
+    {"FLOP/byte", "column", "Arithmetic intensity: FLOPs over bytes moved."},
+    {"MACs", "column", "inspect: multiply-accumulates of a layer."},
+    {"self ms", "column",
+     "Self time per inference in milliseconds: time in a layer without the layers it calls."},
+    {"self us", "column",
+     "Self time per inference in microseconds: time in a layer without the layers it calls."},
+    {"cum.", "column", "Cumulative share from the top of the table."},
+    {"vs baseline", "column",
+     "bench: time relative to the baseline, paired sample by sample, with its 95 % CI; below 1x is "
+     "faster."},
+    {"outputs", "column", "bench: whether a setting printed the same as the baseline (--outputs)."},
+    {"verdict", "column",
+     "diff: slower or faster when the difference is significant and reaches --threshold, otherwise "
+     "not significant."},
+    {"kernel", "column", "profile: the kernel that ran the layer, as oneDNN names it, or plain C."},
+    {"fused", "column", "inspect: the operators that run in the kernel of this layer."},
+    {"speedup", "column", "Time of the reference over this time; above 1x is faster."},
+    {"with activations", "column",
+     "inspect: bytes of the weights at this type plus the peak of activations."},
+    {"fits in", "column",
+     "inspect: the smallest usual memory size that holds weights and activations."},
+    {"peak act.", "column", "inspect: peak of live activations, as planned."},
+    {"fewer-threads", "rule",
+     "Layers are too short to share between threads. Do: --threads 1, or assay sweep --threads "
+     "1,2."},
 };
 
 const struct as_explained *as_explained_at(size_t i, struct as_explained *space)

@@ -116,11 +116,11 @@ struct pair {
 
 static const struct pair exit_status[] = {
     {"0", "done"},
-    {"1", "done, criteria not met: the run is corrupt, a regression was found"},
+    {"1", "completed, but criteria not met: the run is corrupt, or a regression was found"},
     {"2", "usage error: an unknown option, command, column or thread"},
     {"3", "failure: a file cannot be read or written, memory ran out"},
-    {"130, 143", "interrupted by Ctrl-C (130) or SIGTERM (143): what was measured until then is "
-                 "printed; a second one ends it at once"},
+    {"130, 143", "interrupted by Ctrl-C (130) or SIGTERM (143): the partial result is printed; a "
+                 "second one ends it at once"},
 };
 
 static const char *exit_word(size_t i)
@@ -134,14 +134,15 @@ static const char *exit_meaning(size_t i)
 }
 
 static const struct pair environment[] = {
-    {"ASSAY_MAX_ISA", "the highest instruction set that kernels use, as --max-isa"},
+    {"ASSAY_MAX_ISA", "the highest instruction set that kernels use, like --max-isa"},
     {"DNNL_MAX_CPU_ISA", "oneDNN's own cap, also as ONEDNN_MAX_CPU_ISA; the lowest of all wins"},
     {"NO_COLOR", "no color, when set to anything; --color wins"},
     {"CLICOLOR_FORCE", "color also into files and pipes, when set and not 0"},
     {"TERM", "no color when unset or dumb"},
     {"COLUMNS", "the width of tables; --width wins"},
     {"XDG_CACHE_HOME", "where measured peaks are kept; ~/.cache otherwise"},
-    {"LC_ALL, LC_CTYPE, LANG", "plain ASCII is drawn unless the first one set names UTF-8"},
+    {"LC_ALL, LC_CTYPE, LANG",
+     "drawing is plain ASCII unless the first of these that is set names UTF-8"},
 };
 
 static const char *environment_word(size_t i)
@@ -166,7 +167,7 @@ const char *as_schema_name_at(size_t i)
 
 static const char *schema_meaning(size_t i)
 {
-    return as_schema_name_at(i) ? "the JSON that such a run is reported as" : NULL;
+    return as_schema_name_at(i) ? "the JSON document of such a run" : NULL;
 }
 
 static const struct as_topic topic[] = {

@@ -71,7 +71,7 @@ static int tell_found(enum found found, const char *name, struct assay_error *er
     case FOUND_NOTHING:
         break;
     }
-    (void)as_fail(err, ASSAY_ERR_NOTFOUND, "there is no command %.160s", name);
+    (void)as_fail(err, ASSAY_ERR_NOTFOUND, "command not found: %.160s", name);
     return AS_STATUS_NOT_FOUND;
 }
 

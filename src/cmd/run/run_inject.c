@@ -70,7 +70,7 @@ static const char *why_not(struct as_inject *inject, const char *program)
     if (!find_library(inject))
         return "the library " LIBRARY " stands neither beside assay nor in its lib/assay";
     if (strpbrk(inject->library, " \t:")) /* between libraries in LD_PRELOAD */
-        return "the path of the library has a blank or a colon in it";
+        return "the path of the library contains a space or a colon";
     return as_executable_why_not(program, own_program);
 }
 
@@ -212,7 +212,7 @@ int as_inject_init(struct as_inject *inject, const char *program, const char *wo
     }
     inject->why = why_not(inject, program);
     if (!inject->why && !make_folder(inject))
-        inject->why = "no folder could be made in XDG_RUNTIME_DIR, /dev/shm or /tmp for it";
+        inject->why = "no folder for it could be created in XDG_RUNTIME_DIR, /dev/shm or /tmp";
     if (inject->why)
         return ASSAY_OK;
     return make_environment(inject, words, err);

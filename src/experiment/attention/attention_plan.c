@@ -78,14 +78,14 @@ void as_attention_plan_init(struct as_attention_plan *plan)
 static int check_lists(const struct as_attention_plan *plan, struct assay_error *err)
 {
     if (plan->n_lambdas == 0 || plan->n_taus == 0)
-        return as_fail(err, ASSAY_ERR_USAGE, "lambda and tau need a value each at least");
+        return as_fail(err, ASSAY_ERR_USAGE, "lambda and tau need at least one value each");
     for (uint64_t i = 0; i < plan->n_lambdas; i++) {
         if (!(plan->lambdas[i] >= 0 && plan->lambdas[i] <= 1))
             return as_fail(err, ASSAY_ERR_USAGE, "lambda is a number from 0 to 1, not %g",
                            plan->lambdas[i]);
         for (uint64_t k = 0; k < i; k++)
             if ((float)plan->lambdas[k] == (float)plan->lambdas[i])
-                return as_fail(err, ASSAY_ERR_USAGE, "lambda %g stands twice", plan->lambdas[i]);
+                return as_fail(err, ASSAY_ERR_USAGE, "lambda %g is given twice", plan->lambdas[i]);
     }
     for (uint64_t i = 0; i < plan->n_taus; i++) {
         if (!(plan->taus[i] >= 0 && plan->taus[i] <= 1000 && plan->taus[i] == floor(plan->taus[i])))
@@ -93,7 +93,7 @@ static int check_lists(const struct as_attention_plan *plan, struct assay_error 
                            plan->taus[i]);
         for (uint64_t k = 0; k < i; k++)
             if (plan->taus[k] == plan->taus[i])
-                return as_fail(err, ASSAY_ERR_USAGE, "tau %g stands twice", plan->taus[i]);
+                return as_fail(err, ASSAY_ERR_USAGE, "tau %g is given twice", plan->taus[i]);
     }
     return ASSAY_OK;
 }
@@ -111,7 +111,7 @@ int as_attention_plan_check(const struct as_attention_plan *given, struct assay_
                            f->most, value);
     }
     if (plan.n_short + plan.n_long == 0)
-        return as_fail(err, ASSAY_ERR_USAGE, "there must be a sample at least");
+        return as_fail(err, ASSAY_ERR_USAGE, "at least one sample is needed");
     if (plan.short_min > plan.short_max || plan.long_min > plan.long_max)
         return as_fail(err, ASSAY_ERR_USAGE, "the shortest sample must not be above the longest");
     if (plan.heads % plan.kv_heads != 0)

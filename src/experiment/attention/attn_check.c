@@ -37,7 +37,7 @@ int as_attn_check_shape(const struct assay_attn_shape *shape, struct assay_error
         !as_mul_u64(heads, shape->seq_len * shape->dim * sizeof(float), &elements) ||
         !as_mul_u64(heads, shape->seq_len * shape->seq_len, &bits) || elements > INT64_MAX ||
         bits > INT64_MAX)
-        return as_fail(err, ASSAY_ERR_LIMIT, "%zu batches of %zu heads are too much", shape->batch,
+        return as_fail(err, ASSAY_ERR_LIMIT, "%zu batches of %zu heads are too many", shape->batch,
                        shape->heads);
     return ASSAY_OK;
 }

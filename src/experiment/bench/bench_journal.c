@@ -127,7 +127,7 @@ int as_journal_create(struct as_journal *journal, const char *path, const char *
     *journal = (struct as_journal){.path = path};
     journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (journal->fd < 0 && errno == EEXIST)
-        return as_fail(err, ASSAY_ERR_STATE, "%s is there already", path);
+        return as_fail(err, ASSAY_ERR_STATE, "%s already exists", path);
     if (journal->fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
     rc = lock(journal, err);
@@ -233,12 +233,12 @@ static int compare_plans(const struct as_json_value *kept, const struct as_json_
 
         if (!old || !same_value(old, v))
             return as_fail(err, ASSAY_ERR_STATE,
-                           "%s was begun with another value of %s; give the same options to go "
-                           "on, or another folder",
+                           "%s was started with another value of %s; give the same options to "
+                           "continue, or another folder",
                            path, v->key);
     }
     if (kept->n != wanted->n)
-        return as_fail(err, ASSAY_ERR_STATE, "%s was begun with other options", path);
+        return as_fail(err, ASSAY_ERR_STATE, "%s was started with other options", path);
     return ASSAY_OK;
 }
 
@@ -285,7 +285,7 @@ int as_journal_resume(struct as_journal *journal, const char *path, const char *
     *journal = (struct as_journal){.path = path};
     journal->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (journal->fd < 0)
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot go on with %s", path);
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot continue %s", path);
     rc = lock(journal, err);
     if (rc == ASSAY_OK)
         rc = as_mapped_file_open(&r.file, path, err);

@@ -353,7 +353,7 @@ void as_criterion_rule(enum as_criterion which, const struct as_bench_limits *l,
                        l->max_p95_change * 100);
         break;
     default:
-        (void)snprintf(out, 120, "decisions come out the same when computed again");
+        (void)snprintf(out, 120, "decisions are identical when replayed");
     }
 }
 

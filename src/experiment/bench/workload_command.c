@@ -24,7 +24,7 @@ static int check_axes(const struct as_grid *grid, const char *const *pattern, si
             used = used || as_grid_uses(pattern[w], grid->axes[i].name);
         if (!used)
             return as_fail(err, ASSAY_ERR_USAGE,
-                           "{%s} stands nowhere in the command, so nothing would vary",
+                           "{%s} does not occur in the command, so nothing would vary",
                            grid->axes[i].name);
     }
     return ASSAY_OK;
@@ -98,8 +98,9 @@ static int spawn_with(struct as_load_command *load, char **argv,
     if (failed)
         return failed;
     failed = posix_spawnattr_setsigmask(&attributes, mask);
-    if (!failed)
-        failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (!failed) /* a group of its own: a signal for the command reaches all its processes */
+        failed =
+            posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     if (!failed)
         failed = posix_spawnp(&pid, argv[0], actions, &attributes, argv, load->environment);
     posix_spawnattr_destroy(&attributes);

@@ -198,7 +198,7 @@ static int check_free(const struct assay_bundle *bundle, const char *folder,
         if (!path_of(bundle, i, folder, path, sizeof path))
             return as_fail(err, ASSAY_ERR_LIMIT, "the name of the folder is too long");
         if (lstat(path, &st) == 0)
-            return as_fail(err, ASSAY_ERR_STATE, "%s is there already", path);
+            return as_fail(err, ASSAY_ERR_STATE, "%s already exists", path);
     }
     return ASSAY_OK;
 }
@@ -214,7 +214,7 @@ int assay_bundle_extract(const struct assay_bundle *bundle, const char *folder, 
         return as_fail(err, ASSAY_ERR_USAGE, "a bundle and a folder are needed");
     rc = as_bundle_check(bundle, NULL, &report, err);
     if (rc == ASSAY_OK && !report.whole)
-        rc = as_fail(err, ASSAY_ERR_FORMAT, "the bundle is not whole: %.200s", report.sentence);
+        rc = as_fail(err, ASSAY_ERR_FORMAT, "the bundle is not intact: %.200s", report.sentence);
     if (rc == ASSAY_OK)
         rc = as_folder_make(folder, 0777, err);
     if (rc == ASSAY_OK && !force)

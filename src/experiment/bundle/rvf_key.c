@@ -46,8 +46,9 @@ int as_rvf_key_open(struct as_rvf_key *key, const char *path, bool is_private,
     if (file.size > 0 && file.size <= MAX_PEM_BYTES)
         key->key = parse(file.bytes, (size_t)file.size, is_private);
     if (!key->key)
-        rc = as_fail(err, ASSAY_ERR_FORMAT, "%s is no %s key as PEM, or it has a passphrase", path,
-                     is_private ? "private" : "public");
+        rc =
+            as_fail(err, ASSAY_ERR_FORMAT, "%s is not a %s key in PEM form, or it has a passphrase",
+                    path, is_private ? "private" : "public");
     else if (EVP_PKEY_get_id(key->key) != EVP_PKEY_ED25519 ||
              EVP_PKEY_get_raw_public_key(key->key, key->public_key, &n) != 1 ||
              n != sizeof key->public_key)

@@ -126,7 +126,8 @@ static int check_one(struct as_rvf_manifest *out, const struct as_rvf_segment *s
         wrong(out, "segment %llu is not the one the manifest lists", (unsigned long long)s->id);
     else if (!same_bytes(listed, "content_hash", s->content_hash, sizeof s->content_hash) ||
              !same_bytes(listed, "segment_hash", hash, sizeof hash))
-        wrong(out, "segment %llu does not fit its hash in the manifest", (unsigned long long)s->id);
+        wrong(out, "segment %llu does not match its hash in the manifest",
+              (unsigned long long)s->id);
     return ASSAY_OK;
 }
 
@@ -167,7 +168,7 @@ static int check_tree(struct as_rvf_manifest *out, const struct as_rvf_file *fil
     if (rc < 0)
         return rc;
     if (!same_bytes(root, "header_hash", own, sizeof own))
-        wrong(out, "the manifest's own header does not fit its hash");
+        wrong(out, "the manifest's own header does not match its hash");
     if (as_json_words(key))
         out->has_key = as_unhex(key->text, key->text_size, out->public_key, sizeof out->public_key);
     if ((manifest->signature != NULL) != out->has_key)

@@ -62,7 +62,8 @@ static int take_witness(struct source *s, const char *path, struct assay_error *
         return as_fail(err, ASSAY_ERR_USAGE, "the name of a witness is not UTF-8");
     rc = assay_witness_verify(path, add_entry, s, &s->report, err);
     if (rc == ASSAY_OK && !s->report.whole)
-        rc = as_fail(err, ASSAY_ERR_FORMAT, "%.90s is not whole: %.120s", path, s->report.sentence);
+        rc =
+            as_fail(err, ASSAY_ERR_FORMAT, "%.90s is not intact: %.120s", path, s->report.sentence);
     return rc;
 }
 
@@ -289,7 +290,7 @@ static int check_output(const struct assay_bundle_options *o, struct assay_error
     for (size_t i = 0; i < o->n_witnesses; i++)
         if (o->witnesses[i] && stat(o->witnesses[i], &in) == 0 && in.st_ino == out.st_ino &&
             in.st_dev == out.st_dev)
-            return as_fail(err, ASSAY_ERR_USAGE, "%.150s is a witness that shall be packed",
+            return as_fail(err, ASSAY_ERR_USAGE, "%.150s is one of the witnesses to pack",
                            o->output);
     return ASSAY_OK;
 }

@@ -109,7 +109,7 @@ static int check_signature(const struct as_rvf_segment *s, const struct as_rvf_m
 
     if (!s->signature || !m->has_key) {
         if (key)
-            wrong(r, "the bundle is not signed, so no key can prove it");
+            wrong(r, "the bundle is not signed, so its origin cannot be proved");
         return ASSAY_OK;
     }
     as_hex(m->public_key, sizeof m->public_key, r->public_key);
@@ -120,14 +120,14 @@ static int check_signature(const struct as_rvf_segment *s, const struct as_rvf_m
         return rc;
     if (!fits) {
         r->signature = ASSAY_BUNDLE_SIGNATURE_BROKEN;
-        wrong(r, "the signature does not fit");
+        wrong(r, "the signature is invalid");
     } else if (!key) {
         r->signature = ASSAY_BUNDLE_SIGNATURE_UNPROVEN;
     } else if (memcmp(key->public_key, m->public_key, sizeof m->public_key) == 0) {
         r->signature = ASSAY_BUNDLE_SIGNATURE_PROVEN;
     } else {
         r->signature = ASSAY_BUNDLE_SIGNATURE_OTHER;
-        wrong(r, "the bundle is signed with another key than the one given");
+        wrong(r, "the bundle is signed with another key than the given one");
     }
     return ASSAY_OK;
 }
@@ -165,7 +165,7 @@ int as_bundle_check(const struct assay_bundle *bundle, const struct as_rvf_key *
         report->bytes += s->bytes;
         rc = as_rvf_content_fits(s, &fits, err);
         if (rc == ASSAY_OK && !fits)
-            wrong(report, "the payload of segment %llu does not fit its hash",
+            wrong(report, "the payload of segment %llu does not match its hash",
                   (unsigned long long)s->id);
         if (rc == ASSAY_OK && s->type == AS_RVF_WITNESS)
             rc = check_witness(bundle, i, report, err);

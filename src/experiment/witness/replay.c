@@ -25,8 +25,9 @@ struct replay {
 static int use_plan(struct replay *r, const struct as_json_value *all, struct assay_error *err)
 {
     const struct as_json_value *own = as_json_get(all, "attention");
-    int rc = own ? as_attention_plan_read(&r->plan, own, err)
-                 : as_fail(err, ASSAY_ERR_UNSUPPORTED, "it is of no attention experiment");
+    int rc =
+        own ? as_attention_plan_read(&r->plan, own, err)
+            : as_fail(err, ASSAY_ERR_UNSUPPORTED, "it does not belong to an attention experiment");
 
     return rc == ASSAY_OK ? as_attention_plan_settings(&r->plan, &r->bench, err) : rc;
 }
@@ -76,7 +77,7 @@ static int plan_of_bundle_at(struct replay *r, const char *path, struct assay_er
     int rc = assay_bundle_verify(path, NULL, &report, err);
 
     if (rc == ASSAY_OK && !report.whole)
-        rc = as_fail(err, ASSAY_ERR_FORMAT, "%.100s is not whole", path);
+        rc = as_fail(err, ASSAY_ERR_FORMAT, "%.100s is not intact", path);
     if (rc == ASSAY_OK)
         rc = assay_bundle_open(&bundle, path, err);
     if (rc == ASSAY_OK)
@@ -108,11 +109,11 @@ static int plan_beside(struct replay *r, const char *path, struct assay_error *e
         if (rc == ASSAY_OK)
             return ASSAY_OK;
         return as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                       "it cannot be computed again: %.80s has no plan: %.100s", beside, why.msg);
+                       "it cannot be replayed: %.80s has no plan: %.100s", beside, why.msg);
     }
     return as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                   "it cannot be computed again: neither journal.jsonl nor witness.rvf, which hold "
-                   "the plan, is beside %.100s",
+                   "it cannot be replayed: neither journal.jsonl nor witness.rvf, which hold the "
+                   "plan, is in the folder of %.100s",
                    path);
 }
 
@@ -204,7 +205,7 @@ static int replay_bundle(struct replay *r, const char *path, struct assay_error 
 
     if (rc == ASSAY_OK && plan_of_bundle(r, bundle, &why) < 0)
         rc = as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                     "it cannot be computed again: %.100s has no plan: %.100s", path, why.msg);
+                     "it cannot be replayed: %.100s has no plan: %.100s", path, why.msg);
     for (size_t i = 0; rc == ASSAY_OK && i < bundle->frame.n; i++)
         rc = replay_segment(r, bundle, i, err);
     assay_bundle_close(bundle);
@@ -223,7 +224,7 @@ static int replay_folder(struct replay *r, const char *path, struct assay_error 
     rc = plan_of_journal(r, witness, &why);
     if (rc < 0)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                       "it cannot be computed again: %.80s has no plan: %.100s", witness, why.msg);
+                       "it cannot be replayed: %.80s has no plan: %.100s", witness, why.msg);
     (void)snprintf(witness, sizeof witness, "%s/witness", path);
     for (size_t i = 0; rc == ASSAY_OK && i < r->bench.n_settings; i++) {
         struct as_attention_again again;

@@ -79,10 +79,10 @@ static int check_place(struct as_witness_check *check)
     uint64_t due = check->report.entries;
 
     if (e->index < due)
-        return bad(check, "entry %llu stands here, out of order or twice; entry %llu is due",
+        return bad(check, "entry %llu is out of order or repeated; expected entry %llu",
                    (unsigned long long)e->index, (unsigned long long)due);
     if (e->index > due)
-        return bad(check, "entry %llu stands here, but entry %llu is due: it is missing or moved",
+        return bad(check, "found entry %llu, expected entry %llu: it is missing or moved",
                    (unsigned long long)e->index, (unsigned long long)due);
     if (strcmp(e->prev_hash, check->report.head) != 0)
         return bad(check, "prev_hash is not the hash of the entry before: the chain is broken");
@@ -104,7 +104,7 @@ static int check_form(struct as_witness_check *check, const char *text, size_t s
     else
         rc = as_witness_put(&line->entry, line->how, &check->again, err);
     if (rc == ASSAY_ERR_LIMIT)
-        return bad(check, "its mask makes a longer line than is allowed");
+        return bad(check, "its mask makes the line longer than allowed");
     if (rc < 0)
         return rc;
     again = check->again.buf;
@@ -113,7 +113,7 @@ static int check_form(struct as_witness_check *check, const char *text, size_t s
         return ASSAY_OK;
     while (i < n && i < size && again[i] == text[i])
         i++;
-    return bad(check, "byte %zu of it is not what belongs there, though it is JSON", i);
+    return bad(check, "byte %zu of it is unexpected, although it is JSON", i);
 }
 
 static int check_seal(struct as_witness_check *check, struct assay_error *err)
@@ -128,13 +128,13 @@ static int check_seal(struct as_witness_check *check, struct assay_error *err)
         return rc;
     as_sha256_hex(digest, hex);
     if (seal->entries != r->entries)
-        return bad(check, "the seal counts %llu entries, but %llu stand before it",
+        return bad(check, "the seal counts %llu entries, but %llu precede it",
                    (unsigned long long)seal->entries, (unsigned long long)r->entries);
     if (strcmp(seal->head, r->head) != 0)
-        return bad(check, "the head in the seal is not that of the chain");
+        return bad(check, "the head hash in the seal is not that of the chain");
     if (strcmp(seal->file_hash, hex) != 0)
-        return bad(check, "the seal does not fit: something before it was changed that no entry "
-                          "covers, a timestamp for instance, or the seal itself");
+        return bad(check, "the seal does not match: something not covered by the entries was "
+                          "changed, such as a timestamp, or the seal itself");
     memcpy(r->file_hash, hex, sizeof hex);
     r->sealed = true;
     return ASSAY_OK;
@@ -189,9 +189,9 @@ int as_witness_check_line(struct as_witness_check *check, const char *text, size
     check->n_lines++;
     r->bytes += size;
     if (r->sealed)
-        return bad(check, "something stands after the seal");
+        return bad(check, "there is data after the seal");
     if (size == 0 || text[size - 1] != '\n')
-        return bad(check, "it is cut off: the file ends inside it");
+        return bad(check, "it is truncated: the file ends inside it");
     rc = as_witness_line_read(&check->line, text, size - 1, &why);
     if (rc == ASSAY_ERR_NOMEM)
         return as_fail_nomem(err);

@@ -128,7 +128,7 @@ int assay_witness_compare(const char *path, const char *other, struct assay_witn
         if (one.whole && two.whole)
             rc = tell(path, other, out, err);
         else
-            (void)snprintf(out->sentence, sizeof out->sentence, "%s is not whole: %.180s",
+            (void)snprintf(out->sentence, sizeof out->sentence, "%s is not intact: %.180s",
                            one.whole ? "the second" : "the first",
                            one.whole ? two.sentence : one.sentence);
     }

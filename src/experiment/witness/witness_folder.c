@@ -142,9 +142,8 @@ static int verify_table(struct as_folder_item *item, struct assay_error *err)
     item->whole = rc == ASSAY_OK && told && strcmp(told, hex) == 0;
     if (rc == ASSAY_OK && !item->whole)
         (void)snprintf(item->sentence, sizeof item->sentence, "%s",
-                       told ? "it is not what was written: its hash is another than the one in "
-                              "the .meta.json beside it"
-                            : "the .meta.json with its hash is not beside it");
+                       told ? "it was changed: its hash differs from the one in its .meta.json"
+                            : "its .meta.json with the hash is missing");
     as_arena_fini(&arena);
     as_mapped_file_close(&file);
     return rc == ASSAY_ERR_NOMEM ? as_fail_nomem(err) : rc;
@@ -214,7 +213,7 @@ static int match_segment(struct as_folder_check *check, struct as_folder_item *b
     int rc;
 
     if (!witness) {
-        blame(bundle, "the folder lacks a witness the bundle holds:",
+        blame(bundle, "the folder lacks a witness of the bundle:",
               segment->name ? segment->name : "(without a name)");
         return ASSAY_OK;
     }
@@ -223,7 +222,7 @@ static int match_segment(struct as_folder_check *check, struct as_folder_item *b
     if (rc < 0)
         return rc;
     if (rc > 0 || m.at != segment->entries)
-        blame(bundle, "the bundle does not hold what stands in", witness->name);
+        blame(bundle, "the bundle does not match the content of", witness->name);
     return ASSAY_OK;
 }
 
@@ -272,7 +271,7 @@ int as_folder_check(struct as_folder_check *check, const char *folder, const cha
         struct as_folder_item *item = &check->items[i];
 
         if (any_bundle && item->kind == AS_FOLDER_WITNESS && item->whole && !item->in_bundle)
-            blame(item, "no whole bundle of the folder holds", item->name);
+            blame(item, "no intact bundle of the folder holds", item->name);
         check->whole &= item->whole;
     }
     return rc;

@@ -17,7 +17,7 @@ static int take_key(struct as_json_parser *p, const char *name, struct assay_err
     if (rc < 0)
         return rc;
     if (!as_json_text_is(p, name))
-        return as_fail_at(err, p->token_at, "another key stands where %s belongs", name);
+        return as_fail_at(err, p->token_at, "another key is in the place of %s", name);
     return ASSAY_OK;
 }
 
@@ -214,7 +214,7 @@ static int read_entry(struct as_witness_line *line, struct as_json_parser *p,
     int rc = ASSAY_OK;
 
     if (!as_json_text_is(p, as_witness_fields[0].name))
-        return as_fail_at(err, p->token_at, "another key stands where %s belongs",
+        return as_fail_at(err, p->token_at, "another key is in the place of %s",
                           as_witness_fields[0].name);
     for (size_t i = 0; rc == ASSAY_OK && i < AS_N_WITNESS_FIELDS; i++) {
         if (i > 0)

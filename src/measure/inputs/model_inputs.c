@@ -91,7 +91,7 @@ static int parse_onnx(struct as_model_inputs *in, struct as_given_file *f, struc
     rc = as_onnx_value_read(in->holder, AS_VALUE_TENSOR, f->file.bytes, f->file.size, &type,
                             &f->data, &why);
     if (rc == ASSAY_OK && (!f->data || !as_type_dims(&type, &f->dims)))
-        rc = as_fail(&why, ASSAY_ERR_FORMAT, "it holds no numbers");
+        rc = as_fail(&why, ASSAY_ERR_FORMAT, "it holds no numeric data");
     if (rc < 0)
         return as_fail(err, rc, "%.100s is neither .npy nor a tensor of ONNX: %.110s", f->file.path,
                        why.msg);
@@ -137,7 +137,7 @@ static int check_type(const struct as_model_inputs *in, const struct as_given_fi
                        f->file.path);
     if (want->dtype != AS_DTYPE_UNKNOWN && want->dtype != f->dtype)
         return as_fail(err, ASSAY_ERR_USAGE,
-                       "%.100s holds %s numbers, but input '%.60s' takes %s; convert the file",
+                       "%.100s holds %s elements, but input '%.60s' takes %s; convert the file",
                        f->file.path, as_dtype_name(f->dtype), f->value->name,
                        as_dtype_name(want->dtype));
     if (want->rank < 0 || want->rank == f->dims.rank)
@@ -347,7 +347,7 @@ static int fill_one(struct as_model_inputs *in, struct as_engine *engine, size_t
     choice->dtype = v->type.kind == AS_VALUE_TENSOR ? as_dtype_name(v->type.dtype) : "";
     as_type_text(choice->shape, sizeof choice->shape, &v->type);
     if (guess.is_state && !as_type_is_static(&v->type)) {
-        (void)snprintf(choice->how, sizeof choice->how, "the state that the run before left");
+        (void)snprintf(choice->how, sizeof choice->how, "the state left by the previous inference");
         return ASSAY_OK;
     }
     if (v->data) {

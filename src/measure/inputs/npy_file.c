@@ -64,7 +64,7 @@ static int take_string(struct header *h, char out[WORD_CAPACITY])
 
     skip_blanks(h);
     if (!as_take_u8(&h->at, &quote) || (quote != '\'' && quote != '"'))
-        return wrong(h, "the header wants a text here; arrays of records cannot be read");
+        return wrong(h, "the header needs a string here; arrays of records cannot be read");
     while (as_take_u8(&h->at, &c) && c != quote) {
         if (n + 1 == WORD_CAPACITY || c < ' ' || c > '~' || c == '\\')
             return wrong(h, "a text in the header is none that NumPy writes");
@@ -84,16 +84,15 @@ static int take_descr(struct header *h)
         return rc;
     if (text[0] == '>')
         return as_fail(h->err, ASSAY_ERR_UNSUPPORTED,
-                       "%.120s holds numbers with the high byte first ('%s'); save it with "
-                       "astype('<%s')",
-                       h->path, text, text + 1);
+                       "%.120s is big-endian ('%s'); save it with astype('<%s')", h->path, text,
+                       text + 1);
     for (size_t i = 0; i < AS_COUNT_OF(types); i++)
         if ((text[0] == '<' || text[0] == '|') && strcmp(text + 1, types[i].descr) == 0) {
             h->out->dtype = types[i].dtype;
             return ASSAY_OK;
         }
     return as_fail(h->err, ASSAY_ERR_UNSUPPORTED,
-                   "%.120s holds numbers of a kind no input has: '%s'", h->path, text);
+                   "%.120s has an element type that no input has: '%s'", h->path, text);
 }
 
 static bool take_word(struct header *h, const char *word)
@@ -212,11 +211,11 @@ static int check_size(const struct header *h, uint64_t left)
             fits = true;
         }
     if (!fits || !as_dtype_bytes(npy->dtype, n, &npy->data_bytes))
-        return wrong(h, "its shape has more numbers than can be");
+        return wrong(h, "its shape has too many elements");
     npy->n = n;
     if (npy->data_bytes != left)
         return as_fail_at(h->err, (uint64_t)(h->at.end - h->begin),
-                          "%.120s has %llu bytes of numbers where its shape asks for %llu", h->path,
+                          "%.120s has %llu bytes of data where its shape needs %llu", h->path,
                           (unsigned long long)left, (unsigned long long)npy->data_bytes);
     return ASSAY_OK;
 }

@@ -266,15 +266,18 @@ static void find_causes(struct as_latency_run *out, const struct as_interference
     }
 }
 
-/* True when the interval was narrower than `factor` (1 or more) on one side. */
+/* True when the interval was narrower than `factor` (1 or more) on one side. It never reaches past
+ * what was measured: no median lies below the fastest sample. */
 static bool widen_to(struct as_latency_run *out, double factor)
 {
     struct as_interval *interval = &out->figures.median.interval;
-    double median = out->figures.summary.median;
-    bool narrow = interval->low > median / factor || interval->high < median * factor;
+    const struct as_summary *all = &out->figures.summary;
+    double low = fmax(all->median / factor, all->min);
+    double high = fmin(all->median * factor, all->max);
+    bool narrow = interval->low > low || interval->high < high;
 
-    interval->low = fmin(interval->low, median / factor);
-    interval->high = fmax(interval->high, median * factor);
+    interval->low = fmin(interval->low, low);
+    interval->high = fmax(interval->high, high);
     return narrow;
 }
 

@@ -38,7 +38,7 @@ int as_measured_calls(as_measured fn, void *user, uint64_t times, uint64_t *done
         return ASSAY_OK;
     if (own.msg[0] == '\0')
         return as_fail(err, rc < 0 ? rc : ASSAY_ERR_STATE,
-                       "what is measured failed with %d in run %llu", rc,
+                       "the measured code failed with %d in iteration %llu", rc,
                        (unsigned long long)*done);
     if (err)
         *err = own;

@@ -11,12 +11,12 @@
 
 /* Every reason why a figure may be missing, so that a cache can name it. */
 #define AS_PEAK_REASONS(X)                                                                         \
-    X(NO_BF16, "the processor has no AVX512_BF16")                                                 \
+    X(NO_BF16, "the CPU has no AVX512_BF16")                                                       \
     X(CAPPED_BF16, "instruction sets are capped below AVX512_BF16")                                \
     X(NO_I8, "the CPU has no int8 dot-product instructions known here")                            \
     X(NO_CACHE, "the machine has no cache of this level, or does not report its size")             \
     X(NO_MEMORY, "too little memory is left to leave the caches")                                  \
-    X(NO_KERNEL, "no loop for this is known here")                                                 \
+    X(NO_KERNEL, "not implemented for this CPU")                                                   \
     X(INTERRUPTED, "the measurement was interrupted")
 
 enum as_peak_reason {

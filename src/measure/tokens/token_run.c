@@ -114,7 +114,7 @@ static int hold_states(struct walking *w)
         int rc;
 
         if (!val || !val->present || val->kind != AS_VALUE_TENSOR)
-            return as_fail(w->err, ASSAY_ERR_STATE, "the prompt left no '%.80s'",
+            return as_fail(w->err, ASSAY_ERR_STATE, "the prompt produced no '%.80s'",
                            pairs->loops[i].output);
         as_val_dims(val, &dims);
         rc = as_val_new(&w->held[i], &w->mem, AS_MEM_KV_CACHE, val->dtype, &dims, w->err);
@@ -443,7 +443,7 @@ static int begin(struct walking *w)
     out->kind = kind_of(w);
     if (out->kind == AS_TOKENS_STREAM && w->o->pairs->n_loops == 0)
         return as_fail(w->err, ASSAY_ERR_USAGE,
-                       "the model has no input of tokens and no state that goes from run to run");
+                       "the model has no token input and no state carried between inferences");
     out->batch = w->in.fixed_batch ? w->in.fixed_batch : w->o->batch ? w->o->batch : 1;
     out->prompt = w->o->prompt;
     if (out->kind == AS_TOKENS_WHOLE && w->in.fixed_n)

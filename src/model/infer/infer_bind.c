@@ -418,7 +418,7 @@ static int check_numbers(const struct binding *b)
         if (value->data && value->type.kind == AS_VALUE_TENSOR && as_type_elems(&value->type, &n) &&
             n != value->data->n)
             return as_fail(b->err, ASSAY_ERR_USAGE,
-                           "input '%.60s' holds %llu numbers, but %llu were given", value->name,
+                           "input '%.60s' has %llu elements, but %llu were given", value->name,
                            (unsigned long long)n, (unsigned long long)value->data->n);
     }
     return ASSAY_OK;

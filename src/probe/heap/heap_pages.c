@@ -21,7 +21,7 @@ int as_heap_read(const struct as_heap_watch *watch, uint64_t offset, void *out, 
         if (n < 0)
             return as_fail_sys(err, ASSAY_ERR_IO, "cannot read the heap counters");
         if (n == 0)
-            return as_fail(err, ASSAY_ERR_FORMAT, "the file of the heap counters is cut short");
+            return as_fail(err, ASSAY_ERR_FORMAT, "the file of the heap counters is truncated");
         to += n;
         offset += (uint64_t)n;
         size -= (size_t)n;
@@ -40,13 +40,13 @@ static int check_counted(const struct as_heap_shm *heap, struct assay_error *err
         return as_fail(err, ASSAY_ERR_STATE, "the program's allocations were not watched");
     if (heap->version != AS_HEAP_VERSION)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                       "the heap counters are of version %u, this program reads %u", heap->version,
+                       "the heap counters have version %u, this program reads %u", heap->version,
                        AS_HEAP_VERSION);
     if (heap->declined == AS_HEAP_OWN_MALLOC)
         return as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                       "the program brings its own malloc, which is left alone");
+                       "the program has its own malloc, which is not watched");
     if (heap->declined)
-        return as_fail(err, ASSAY_ERR_STATE, "there was no room for the heap counters");
+        return as_fail(err, ASSAY_ERR_STATE, "there was no space for the heap counters");
     return ASSAY_OK;
 }
 

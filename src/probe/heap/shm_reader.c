@@ -13,8 +13,8 @@ int as_shm_read(int fd, const char *path, uint64_t offset, void *out, size_t siz
     char *at = out;
 
     if (offset > AS_SHM_BYTES || size > AS_SHM_BYTES - offset)
-        return as_fail(err, ASSAY_ERR_LIMIT, "%s: a place outside of the share was asked for",
-                       path);
+        return as_fail(err, ASSAY_ERR_LIMIT,
+                       "%s: an address outside of the shared memory was requested", path);
     while (size > 0) {
         ssize_t got = pread(fd, at, size, (off_t)offset);
 
@@ -23,7 +23,7 @@ int as_shm_read(int fd, const char *path, uint64_t offset, void *out, size_t siz
         if (got < 0)
             return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", path);
         if (got == 0)
-            return as_fail_at(err, offset, "%s was cut short", path);
+            return as_fail_at(err, offset, "%s was truncated", path);
         at += got;
         size -= (size_t)got;
         offset += (uint64_t)got;

@@ -102,7 +102,7 @@ static int check_known(const struct assay_energy_result *result, struct assay_er
 {
     if (result->available)
         return ASSAY_OK;
-    return as_fail(err, ASSAY_ERR_STATE, "the energy is not known: %s",
+    return as_fail(err, ASSAY_ERR_STATE, "the energy is unknown: %s",
                    result->why ? result->why : "no reason is given");
 }
 

@@ -281,7 +281,7 @@ int assay_power_tracker_start(struct assay_power_tracker *tracker,
     if (rc < 0)
         return rc;
     if (as_memory_sampler_runs(&tracker->sampler))
-        return as_fail(err, ASSAY_ERR_STATE, "power is being sampled already: stop that first");
+        return as_fail(err, ASSAY_ERR_STATE, "power is already being sampled: stop that first");
     if (interval_us < AS_SAMPLER_LEAST_US || interval_us > AS_SAMPLER_MOST_US)
         return as_fail(err, ASSAY_ERR_USAGE,
                        "power is sampled every %d to %d microseconds, not every %llu",

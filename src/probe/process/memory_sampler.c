@@ -91,7 +91,7 @@ int as_memory_sampler_start(struct as_memory_sampler *sampler, uint64_t interval
                        "memory is sampled every %d to %d microseconds, not every %llu",
                        AS_SAMPLER_LEAST_US, AS_SAMPLER_MOST_US, (unsigned long long)interval_us);
     if (as_memory_sampler_runs(sampler))
-        return as_fail(err, ASSAY_ERR_STATE, "memory is being sampled already: stop that first");
+        return as_fail(err, ASSAY_ERR_STATE, "memory is already being sampled: stop that first");
     sampler->stopping = false;
     sampler->interval_ns = interval_us * 1000;
     sampler->begun_ns = as_clock_mono_ns();

@@ -48,7 +48,7 @@ bool as_process_memory_reset_peak(const char *root)
 
 static struct as_fact count_of(long n)
 {
-    return n >= 0 ? as_fact_of((uint64_t)n) : as_fact_none("the system's count ran over");
+    return n >= 0 ? as_fact_of((uint64_t)n) : as_fact_none("the system's counter overflowed");
 }
 
 void as_process_events_read(struct as_process_events *out, bool thread_only)

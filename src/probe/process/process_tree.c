@@ -501,7 +501,7 @@ static const char *why_no_io_wait(const char *root)
     struct as_fact on = as_root_u64(root, "/proc/sys/kernel/task_delayacct", "x");
 
     if (on.why)
-        return "the kernel does not count waiting for storage";
+        return "the kernel does not count waiting for disk I/O";
     return on.value ? NULL : "the kernel counts it only with kernel.task_delayacct = 1";
 }
 
@@ -523,8 +523,7 @@ int as_process_tree_new(struct as_process_tree **out, const char *root, int64_t 
     t->no_io_wait = why_no_io_wait(root);
     if (!add(t, pid, now_ns)) {
         as_process_tree_free(t);
-        return as_fail(err, ASSAY_ERR_NOTFOUND,
-                       "process %lld is not to be found in /proc: is /proc mounted?",
+        return as_fail(err, ASSAY_ERR_NOTFOUND, "process %lld is not in /proc: is /proc mounted?",
                        (long long)pid);
     }
     t->scans = read_file(t, &t->row[0], FILE_CHILDREN) < 0 && errno == ENOENT;

@@ -249,9 +249,9 @@ static const char *why_not_elf(const struct as_executable *program, const char *
     bool gains;
 
     if (!program->same_machine)
-        return "the program is of another processor or word size than assay";
+        return "the program is for another CPU architecture than assay";
     if (!program->interpreter[0])
-        return "the program is linked statically, so no library can be put into it";
+        return "the program is statically linked, so no library can be injected";
     if (program->sanitized)
         return "the program is built with a sanitizer, whose own heap must come first";
     if (!open_and_read(&ours, own, &gains) ||
@@ -273,8 +273,8 @@ const char *as_executable_why_not(const char *path, const char *own)
         if (!open_and_read(&program, at, &gains))
             return "the program's file cannot be read, so nothing is known about it";
         if (gains)
-            return "the program runs with other rights (setuid, setgid or capabilities), and its "
-                   "loader takes no library then";
+            return "the program runs with other rights (setuid, setgid or capabilities), so its "
+                   "loader ignores injected libraries";
         if (program.kind == AS_EXECUTABLE_ELF)
             return why_not_elf(&program, own);
         if (program.kind == AS_EXECUTABLE_UNKNOWN) {
@@ -285,5 +285,5 @@ const char *as_executable_why_not(const char *path, const char *own)
             memcpy(at, program.interpreter, sizeof program.interpreter);
         }
     }
-    return "the program's file is of no known kind";
+    return "the program's file is of an unknown kind";
 }

@@ -90,7 +90,7 @@ struct as_load_shares as_system_load_between(const struct as_system_load *from,
 
     if (none.why)
         return (struct as_load_shares){none, none};
-    none.why = "too little time lies between the two readings";
+    none.why = "too little time between the two samples";
     if (to->total_ticks.value <= from->total_ticks.value)
         return (struct as_load_shares){none, none};
     total = to->total_ticks.value - from->total_ticks.value;

@@ -217,8 +217,7 @@ int as_topology_check_threads(const struct as_topology *t, uint64_t threads,
 {
     if (threads <= t->n_usable)
         return ASSAY_OK;
-    return as_fail(err, ASSAY_ERR_USAGE,
-                   "%llu threads: this process may use %u processor%s at once",
+    return as_fail(err, ASSAY_ERR_USAGE, "%llu threads: this process may use %u CPU%s",
                    (unsigned long long)threads, t->n_usable, t->n_usable == 1 ? "" : "s");
 }
 

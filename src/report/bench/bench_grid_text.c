@@ -129,18 +129,19 @@ static void put_ratio(struct as_table *t, const struct as_bench_report *report, 
 static bool is_fastest(const struct as_bench_report *report, size_t at)
 {
     const struct as_bench_result *r = report->result;
-    bool base = is_baseline(report, at);
+    bool base = is_baseline(report, at), tested = false;
 
     if (r->bench->n_settings < 2 || (!base && judge(&r->rows[at]) != FASTER))
         return false;
     for (size_t i = 0; i < r->bench->n_settings; i++) {
         if (i == at || r->rows[i].setting->failed || r->rows[i].wall.n == 0)
             continue;
+        tested = true;
         if (!(r->rows[at].item_ns.value < r->rows[i].item_ns.value) ||
             (base && judge(&r->rows[i]) != SLOWER))
             return false;
     }
-    return true;
+    return tested;
 }
 
 static void put_judgment(struct as_table *t, const struct as_bench_report *report, size_t i)
@@ -298,10 +299,10 @@ static void put_disagreement(struct as_page *page, const struct as_bench_report 
     if (!(fabs(medians - 1) > DRIFT_SHARE) || judge(row) != NOT_SIGNIFICANT)
         return;
     if (medians < row->time_ratio.low || medians > row->time_ratio.high)
-        as_page_line(page, AS_STYLE_DIM,
-                     "  the medians differ by %.0f %%, samples taken one after the other do not: "
-                     "the machine drifted",
-                     fabs(medians - 1) * 100);
+        as_page_line(
+            page, AS_STYLE_DIM,
+            "  the medians differ by %.0f %%, but paired samples do not: the machine drifted",
+            fabs(medians - 1) * 100);
 }
 
 static void put_undecided(struct as_page *page, const struct as_bench_report *report, size_t i)

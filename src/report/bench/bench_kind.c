@@ -24,7 +24,7 @@ static const struct as_json_field fact_fields[] = {
     AS_FIELD(struct as_bench_facts, kind),
     AS_FIELD(struct as_bench_facts, title),
     AS_FIELD(struct as_bench_facts, experiment_hash),
-    AS_FIELD_HELP(struct as_bench_facts, fingerprint, NULL, "JSON of everything known"),
+    AS_FIELD_HELP(struct as_bench_facts, fingerprint, NULL, "the whole result as JSON"),
     AS_FIELD(struct as_bench_facts, energy_source),
     AS_FIELD(struct as_bench_facts, energy_why),
     AS_FIELD(struct as_bench_facts, witness_note),
@@ -203,6 +203,20 @@ static int take_shell(struct as_bench_view *v, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* A time that is hardly above what was subtracted is noise: unknown. */
+static void forget_times(struct as_bench_row *row)
+{
+    const struct as_bench_estimate none = {AS_UNKNOWN, AS_UNKNOWN, AS_UNKNOWN, 0};
+
+    row->median_ns = row->item_ns = none;
+    row->wall.mean = row->wall.median = row->wall.min = row->wall.max = AS_UNKNOWN;
+    row->wall.sum = row->wall.std_population = row->wall.std_sample = AS_UNKNOWN;
+    row->wall.mad = row->wall.cv = AS_UNKNOWN;
+    for (size_t i = 0; i < AS_COUNT_OF(row->wall.percentile); i++)
+        row->wall.percentile[i] = AS_UNKNOWN;
+    row->p95_change = AS_UNKNOWN;
+}
+
 /* Where the subtraction leaves mostly noise, nothing is compared. */
 static void judge_near_shell(struct as_bench_view *v)
 {
@@ -218,6 +232,9 @@ static void judge_near_shell(struct as_bench_view *v)
 
         rows[i].near_shell = rows[i].wall.n && !((isfinite(e->low) ? e->low : e->value) > noise);
     }
+    for (size_t i = 0; i < v->bench.n_settings; i++)
+        if (rows[i].near_shell)
+            forget_times(&rows[i]);
     for (size_t i = 0; i < v->bench.n_settings; i++)
         if (rows[i].near_shell || rows[v->bench.baseline].near_shell) {
             rows[i].time_ratio = rows[i].latency_reduction = none;
@@ -266,7 +283,7 @@ int as_bench_view_init(struct as_bench_view *v, struct as_run *run, struct assay
     if (rc == ASSAY_OK)
         rc = as_run_get_rows(run, "settings", &setting_shape, MAX_SETTINGS, &rows, &n, err);
     if (rc == ASSAY_OK && !is_sound(v, n))
-        rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its settings do not fit together", run->path);
+        rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its settings are inconsistent", run->path);
     if (rc == ASSAY_OK)
         rc = read_settings(v, run, rows, n, err);
     if (rc == ASSAY_OK && v->facts.has_shell)

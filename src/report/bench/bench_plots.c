@@ -188,7 +188,7 @@ static void draw_panel(struct as_svg *svg, const struct as_bench_report *report,
 
     if (!panel_ranges(r, panel, &f)) {
         as_svg_text(svg, left + 120, top + 90, AS_SVG_MIDDLE, 12, panels[panel].title);
-        as_svg_text(svg, left + 120, top + 108, AS_SVG_MIDDLE, 11, "unknown: it was not metered");
+        as_svg_text(svg, left + 120, top + 108, AS_SVG_MIDDLE, 11, "unknown: it was not measured");
         return;
     }
     as_svg_frame(svg, &f);
@@ -454,7 +454,7 @@ static const struct figure {
     void (*draw)(struct as_svg *svg, const struct as_bench_report *report);
 } figures[] = {
     {"latency.svg", "Latency of each setting", true, true, true, draw_latency},
-    {"tradeoff.svg", "Quality against what is saved", true, false, false, draw_tradeoff},
+    {"tradeoff.svg", "Quality against savings", true, false, false, draw_tradeoff},
     {"lengths.svg", "Latency by length", true, false, false, draw_lengths},
     {"axis.svg", "Latency along the grid", false, true, false, draw_axis},
     {"energy.svg", "Energy of each setting", true, true, true, draw_energy}, /* when metered */

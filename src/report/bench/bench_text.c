@@ -134,15 +134,14 @@ static void put_cuts(struct as_page *page, const struct as_bench_report *report)
         most = fmax(most, r->rows[i].cuts.value);
     }
     if (most == 0)
-        as_page_line(page, AS_STYLE_WARN,
-                     "No cut was cheap enough to be made: lambda changed nothing, and what is "
-                     "saved comes from eps alone.");
-    else
         as_page_line(
-            page, AS_STYLE_NONE,
-            "Cuts took edges away in at most %.1f %% of decisions (%.1f %% at least); what "
-            "else is saved comes from eps.",
-            most * 100, least * 100);
+            page, AS_STYLE_WARN,
+            "No cut was cheap enough: lambda had no effect, and all savings come from eps.");
+    else
+        as_page_line(page, AS_STYLE_NONE,
+                     "Cuts removed edges in %.1f %% of decisions or less (minimum %.1f %%); the "
+                     "remaining savings come from eps.",
+                     most * 100, least * 100);
 }
 
 static void put_few(struct as_page *page, const struct as_bench_report *report)
@@ -180,7 +179,7 @@ static void put_attention(struct as_page *page, const struct as_bench_report *re
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < report->result->bench->n_settings; i++)
         put_attention_row(&t, page, report, i, unit);
-    as_page_heading(page, "Summary", "savings beside the baseline; below 0 it costs more");
+    as_page_heading(page, "Summary", "savings relative to the baseline; below 0 it costs more");
     as_page_table(page, &t);
     put_cuts(page, report);
     put_few(page, report);
@@ -237,8 +236,8 @@ static void put_criteria(struct as_page *page, const struct as_bench_report *rep
     if (r->n_met == 0)
         as_page_line(page, AS_STYLE_WARN, "No setting meets them: criteria not met.");
     else
-        as_page_line(page, AS_STYLE_GOOD, "%zu of %zu settings meet all criteria that are known.",
-                     r->n_met, r->bench->n_settings - 1);
+        as_page_line(page, AS_STYLE_GOOD, "%zu of %zu settings meet all known criteria.", r->n_met,
+                     r->bench->n_settings - 1);
 }
 
 /* ---- the page ---- */
@@ -267,8 +266,7 @@ int as_bench_page(const struct as_bench_report *report, struct as_out *out,
         as_page_line(&page, AS_STYLE_DIM, "Energy is unknown: %s.", report->energy_why);
     else if (r->limits.energy_is_assumed)
         as_page_line(&page, AS_STYLE_WARN,
-                     "Energy is time times the given watts (%s): nothing was metered, so "
-                     "nothing is claimed of it.",
+                     "Energy is time multiplied by the given watts (%s): it was not measured.",
                      as_page_name(&page, report->energy_source));
     for (size_t i = 0; i < r->bench->n_settings; i++)
         if (r->rows[i].setting->failed)

@@ -57,13 +57,20 @@ static void put_verdict(struct as_page *page, const struct as_diff *d)
     else if (d->verdict == AS_DIFF_SAME)
         as_page_line(page, AS_STYLE_NONE, "no significant difference");
     else if (d->whole.basis == AS_DIFF_ITERATIONS)
-        as_page_line(page, style, "B is %s: iterations shift by %.1f %% %s",
+        as_page_line(page, style, "B is %s: p50 of iterations shifts %.1f %% %s",
                      as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
                      d->slower_percent > 0 ? "up" : "down");
     else
         as_page_line(page, style, "B is %s within this pair of runs: its layers take %.1f %% %s",
                      as_diff_verdict_name(d->verdict), fabs(d->slower_percent),
                      d->slower_percent > 0 ? "more" : "less");
+}
+
+/* Profiles: every time is of one inference. */
+static bool is_of_inferences(const struct as_diff *d)
+{
+    return d->side[0]->n_iterations == 1 && d->whole.basis == AS_DIFF_ITERATIONS &&
+           d->whole.n[0] > 1;
 }
 
 static void put_totals(struct as_page *page, const struct as_diff *d)
@@ -74,7 +81,12 @@ static void put_totals(struct as_page *page, const struct as_diff *d)
     as_text_ns(before, d->total_ns[0], AS_TIME_AUTO);
     as_text_ns(after, d->total_ns[1], AS_TIME_AUTO);
     format_change(change, d->speedup_percent, "faster", "slower");
-    as_page_pair(page, AS_STYLE_NONE, "total time", "%s %s %s, %s", before, arrow, after, change);
+    if (is_of_inferences(d))
+        as_page_pair(page, AS_STYLE_DIM, "mean", "%s %s %s, %s (stalls included, not tested)",
+                     before, arrow, after, change);
+    else
+        as_page_pair(page, AS_STYLE_NONE, "total time", "%s %s %s, %s", before, arrow, after,
+                     change);
     if (!isfinite(d->memory_bytes[0]) || !isfinite(d->memory_bytes[1])) {
         as_page_pair(page, AS_STYLE_DIM, "memory", "not recorded in %s",
                      isfinite(d->memory_bytes[0])   ? "B"
@@ -161,37 +173,61 @@ static void put_shift(struct as_table *t, const struct as_diff_row *row)
         as_table_text(t, AS_STYLE_NONE, "-");
 }
 
-/* Why a small p does not make a difference. */
-static const char *note_on(const struct as_diff *d, const struct as_diff_row *row)
+/* Why a verdict does not follow from what its row shows. */
+enum note { NOTE_NONE, NOTE_THRESHOLD, NOTE_ADJUSTED, NOTE_STALLS, NOTE_COUNT };
+static const char *const note_mark[] = {"", " (t)", " (p)", " (s)"};
+static const char *const note_text[] = {
+    "",
+    "(t) significant, but below --threshold",
+    "(p) the 95 % CI excludes 0, but p adjusted for the number of layers is 0.05 or more",
+    "(s) the total moved the other way: stalls",
+};
+_Static_assert(AS_COUNT_OF(note_mark) == NOTE_COUNT && AS_COUNT_OF(note_text) == NOTE_COUNT,
+               "every note has a mark and a text");
+
+static enum note note_on(const struct as_diff *d, const struct as_diff_row *row)
 {
-    if (row->verdict == AS_DIFF_SAME && row->test.q < 0.05 &&
-        fabs(row->test.relative) < d->options.threshold)
-        return "below --threshold";
+    const struct as_diff_test *t = &row->test;
+
+    if (row->verdict == AS_DIFF_SAME && t->q < 0.05 && fabs(t->relative) < d->options.threshold)
+        return NOTE_THRESHOLD;
+    if (row->verdict == AS_DIFF_SAME && t->basis != AS_DIFF_NONE && !(t->q < 0.05) &&
+        (t->shift_low_ns > 0 || t->shift_high_ns < 0))
+        return NOTE_ADJUSTED;
     if ((row->verdict == AS_DIFF_SLOWER && row->change_ns < 0) ||
         (row->verdict == AS_DIFF_FASTER && row->change_ns > 0))
-        return "total moved the other way: stalls";
-    return "";
+        return NOTE_STALLS;
+    return NOTE_NONE;
 }
 
-static void put_row(struct as_table *t, struct as_page *page, const struct as_diff *d,
-                    const struct as_time_column *time, const struct as_diff_row *row)
+/* The p50 that was tested. Times of a whole run do not belong beside them. */
+static double shown_time(const struct as_diff *d, const struct as_diff_row *row, int side)
 {
-    bool tested = row->test.basis != AS_DIFF_NONE;
+    if (row->test.basis != AS_DIFF_NONE)
+        return row->test.median_ns[side];
+    return d->n_tested == 0 || d->side[side]->n_iterations == 1 ? row->time_ns[side] : AS_UNKNOWN;
+}
+
+static enum note put_row(struct as_table *t, struct as_page *page, const struct as_diff *d,
+                         const struct as_time_column *time, const struct as_diff_row *row)
+{
+    const enum note note = note_on(d, row);
     char text[CHANGE_TEXT];
 
     as_table_row(t);
     as_table_text(t, AS_STYLE_NONE, as_page_name(page, row->name));
-    as_cell_time(t, time, tested ? row->test.median_ns[0] : row->time_ns[0]);
-    as_cell_time(t, time, tested ? row->test.median_ns[1] : row->time_ns[1]);
+    as_cell_time(t, time, shown_time(d, row, 0));
+    as_cell_time(t, time, shown_time(d, row, 1));
     put_shift(t, row);
     as_cell_share(t, row->change_share);
     put_calls(t, page, row);
     format_p(text, row->test.q);
     as_table_text(t, AS_STYLE_NONE, text);
-    as_table_text(t, verdict_style[row->verdict],
-                  row->verdict == AS_DIFF_SAME ? "not significant"
-                                               : as_diff_verdict_name(row->verdict));
-    as_table_text(t, AS_STYLE_DIM, note_on(d, row));
+    as_table_printf(t, verdict_style[row->verdict], "%s%s",
+                    row->verdict == AS_DIFF_SAME ? "not significant"
+                                                 : as_diff_verdict_name(row->verdict),
+                    note_mark[note]);
+    return note;
 }
 
 static double longest(const struct as_diff *d)
@@ -200,8 +236,7 @@ static double longest(const struct as_diff *d)
 
     for (size_t i = 0; i < d->n_rows; i++)
         for (int k = 0; k < 2; k++)
-            most = fmax(most, d->row[i].test.basis != AS_DIFF_NONE ? d->row[i].test.median_ns[k]
-                                                                   : d->row[i].time_ns[k]);
+            most = fmax(most, shown_time(d, &d->row[i], k)); /* ignores NaN */
     return most;
 }
 
@@ -212,15 +247,15 @@ static void put_layers(struct as_page *page, const struct as_diff_report *report
     struct as_time_column time;
     struct as_table_column columns[] = {
         {.title = "layer", .identity = true, .min_width = 12},
-        as_column_time(&time, "p50 A", longest(d), AS_TIME_AUTO),
-        {.title = "p50 B", .align = AS_ALIGN_RIGHT, .drop = 2},
+        as_column_time(&time, d->n_tested ? "p50 A" : "time A", longest(d), AS_TIME_AUTO),
+        {.title = d->n_tested ? "p50 B" : "time B", .align = AS_ALIGN_RIGHT, .drop = 2},
         {.title = "shift (95 % CI)", .align = AS_ALIGN_RIGHT},
         {.title = "of change", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "calls", .align = AS_ALIGN_RIGHT, .drop = 5},
         {.title = "p", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "verdict"},
-        {.title = "", .drop = 1},
     };
+    bool noted[NOTE_COUNT] = {false};
     struct as_table t;
 
     if (d->n_rows == 0)
@@ -231,8 +266,11 @@ static void put_layers(struct as_page *page, const struct as_diff_report *report
                                      : "self time; p adjusted (Benjamini-Hochberg)");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < d->n_rows && i < top; i++)
-        put_row(&t, page, d, &time, &d->row[i]);
+        noted[put_row(&t, page, d, &time, &d->row[i])] = true;
     as_page_table(page, &t);
+    for (int note = NOTE_NONE + 1; note < NOTE_COUNT; note++)
+        if (noted[note])
+            as_page_line(page, AS_STYLE_DIM, "%s", note_text[note]);
     if (d->n_rows > top)
         as_page_line(page, AS_STYLE_DIM, "%s %zu more", as_page_glyph(page, AS_GLYPH_ELLIPSIS),
                      d->n_rows - top);
@@ -249,8 +287,8 @@ int as_diff_page(const struct as_diff_report *report, struct as_out *out,
     as_page_cut_line(&page, AS_STYLE_HEADING, "A  %s", as_page_name(&page, d->side[0]->name));
     as_page_cut_line(&page, AS_STYLE_HEADING, "B  %s", as_page_name(&page, d->side[1]->name));
     put_verdict(&page, d);
-    put_totals(&page, d);
     put_iterations(&page, d);
+    put_totals(&page, d);
     put_warnings(&page, report);
     put_layers(&page, report);
     return as_page_close(&page, err);

@@ -114,9 +114,9 @@ int as_metrics_page(const struct as_metrics_report *r, struct as_out *out,
     put_verdict(&page, r->diff);
     for (int k = 0; k < 2; k++)
         if (r->broken[k])
-            as_page_line(&page, AS_STYLE_WARN, "%c %s: only what is left of it is compared",
-                         'A' + k, r->broken[k]);
-    as_page_heading(&page, "Metrics", r->diff->n_tested ? "p corrected for many metrics" : NULL);
+            as_page_line(&page, AS_STYLE_WARN, "%c %s: only its intact part is compared", 'A' + k,
+                         r->broken[k]);
+    as_page_heading(&page, "Metrics", r->diff->n_tested ? "p adjusted (Benjamini-Hochberg)" : NULL);
     as_metrics_table(&page, r->diff, r->top);
     return as_page_close(&page, err);
 }

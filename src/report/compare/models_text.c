@@ -51,7 +51,7 @@ static void put_rows(struct as_page *page, const char *heading, const char *titl
                  rows->n_all[0], rows->n_all[1], rows->n_of[AS_MODEL_ADDED],
                  rows->n_of[AS_MODEL_REMOVED], rows->n_of[AS_MODEL_CHANGED]);
     if (rows->n_of[AS_MODEL_UNREAD])
-        as_page_line(page, AS_STYLE_WARN, "not compared, because numbers are not to be had: %zu",
+        as_page_line(page, AS_STYLE_WARN, "not compared because values are unavailable: %zu",
                      rows->n_of[AS_MODEL_UNREAD]);
     if (rows->n == 0)
         return;
@@ -89,9 +89,7 @@ int as_models_page(const struct as_models_report *r, struct as_out *out, const s
     for (int k = 0; k < 2; k++)
         if (!d->side[k]->complete)
             as_page_line(&page, AS_STYLE_WARN,
-                         "%c has layers that are not counted: its sums are "
-                         "lower bounds",
-                         'A' + k);
+                         "%c has layers without counts: its sums are lower bounds", 'A' + k);
     as_page_heading(&page, "In all", NULL);
     as_metrics_table(&page, d->sums, 0);
     put_rows(&page, "Layers", "layer", "operator", &d->layers, top);

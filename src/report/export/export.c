@@ -16,9 +16,9 @@ const struct as_exporter as_exporters[] = {
     {"chrome-trace", ".json", "Chrome trace events, for Perfetto and chrome://tracing",
      as_export_chrome},
     {"perfetto", ".pftrace", "Perfetto's own binary form, a third of the size", as_export_perfetto},
-    {"speedscope", ".speedscope.json", "for speedscope.app, one profile a thread",
+    {"speedscope", ".speedscope.json", "for speedscope.app, one profile per thread",
      as_export_speedscope},
-    {"folded", ".folded", "stacks and their own time, for flame graphs", as_export_folded},
+    {"folded", ".folded", "stacks and their self time, for flame graphs", as_export_folded},
     {"json", ".json", "every span, sample, iteration and loss", as_export_json},
     {"csv", ".csv", "every call in the order the calls ended", as_export_csv},
 };

@@ -78,8 +78,7 @@ int as_export_open(struct as_export *x, as_export_part head, as_export_part tail
     if (least > x->options.max_bytes)
         return as_fail(err, ASSAY_ERR_LIMIT,
                        "a limit of %" PRIu64 " bytes is too small: %" PRIu64
-                       " are needed for the frame "
-                       "of the file alone",
+                       " are needed for the file structure alone",
                        x->options.max_bytes, least);
     x->limit_at = x->stop_at = x->out->total_bytes + x->options.max_bytes - x->tail_bytes;
     as_out_put(x->out, x->scratch.buf, x->scratch.used);

@@ -139,7 +139,7 @@ int as_export_csv(struct as_export *x, struct assay_error *err);
  */
 size_t as_export_cut_text(char out[AS_EXPORT_TEXT], const struct as_export_result *result);
 
-/* "the run is not whole: 12 events were lost, ...": losses and damage; "" for a run that is whole.
+/* "the run is incomplete: 12 events were lost, ...": losses and damage; "" for a run that is whole.
  */
 size_t as_export_health_text(char out[AS_EXPORT_TEXT], const struct as_run *run,
                              const struct as_export_result *result);

@@ -93,7 +93,7 @@ static void add_lost(struct sentence *s, const struct as_run_health *h)
     }
     if (h->damaged_blocks) {
         as_text_count(count, h->damaged_events);
-        add(s, "%llu damaged blocks with at least %s events were passed over",
+        add(s, "%llu corrupt blocks with at least %s events were skipped",
             (unsigned long long)h->damaged_blocks, count);
     }
     if (h->cut_bytes)
@@ -103,7 +103,7 @@ static void add_lost(struct sentence *s, const struct as_run_health *h)
 size_t as_export_health_text(char out[AS_EXPORT_TEXT], const struct as_run *run,
                              const struct as_export_result *result)
 {
-    struct sentence s = {.text = out, .opening = "the run is not whole: "};
+    struct sentence s = {.text = out, .opening = "the run is incomplete: "};
     const struct as_run_health *h = &run->health;
 
     out[0] = '\0';
@@ -113,6 +113,6 @@ size_t as_export_health_text(char out[AS_EXPORT_TEXT], const struct as_run *run,
     else if (!h->closed)
         add(&s, "it was not closed");
     if (result->no_clock)
-        add(&s, "its clock readings are damaged, so no event could be written");
+        add(&s, "its clock samples are corrupt, so no event could be written");
     return s.size;
 }

@@ -82,7 +82,7 @@ static void put_ranking(struct as_page *page, const struct assay_bottleneck_resu
     };
     struct as_table t;
 
-    as_page_heading(page, "Bottlenecks", "speed-up: of the whole, were the layer to cost nothing");
+    as_page_heading(page, "Bottlenecks", "speed-up: of the whole, if the layer cost nothing");
     if (r->n_ranked == 0) {
         as_page_line(page, AS_STYLE_DIM, "no time was recorded");
         return;
@@ -92,7 +92,7 @@ static void put_ranking(struct as_page *page, const struct assay_bottleneck_resu
         put_ranked(&t, page, &time, &r->ranked[i]);
     as_page_table(page, &t);
     tell_rest(page, r->n_ranked, top);
-    as_page_heading(page, "Causes", "each the part of a layer's time that it may explain");
+    as_page_heading(page, "Causes", "each with the fraction of the layer's time it may explain");
     for (size_t i = 0; i < shown(r->n_ranked, top); i++)
         put_causes(page, &r->ranked[i]);
 }
@@ -101,7 +101,7 @@ static void put_findings(struct as_page *page, const struct assay_bottleneck_res
 {
     if (r->n_findings == 0)
         return;
-    as_page_heading(page, "Recommendations", "gain: upper bound, of the whole time");
+    as_page_heading(page, "Recommendations", "gain: upper bound, as a share of the total time");
     for (size_t i = 0; i < shown(r->n_findings, top); i++) {
         const struct assay_finding *f = &r->findings[i];
 
@@ -122,9 +122,9 @@ void as_bottleneck_page(struct as_page *page, const struct assay_bottleneck_resu
     put_ranking(page, result, top);
     put_findings(page, result, top);
     if (result->n_failed)
-        as_page_line(page, AS_STYLE_WARN, "calls that failed and are in no time: %llu",
+        as_page_line(page, AS_STYLE_WARN, "failed calls, not in any time: %llu",
                      (unsigned long long)result->n_failed);
     if (result->dropped_calls)
-        as_page_line(page, AS_STYLE_WARN, "calls of further layers, not kept: %llu",
+        as_page_line(page, AS_STYLE_WARN, "calls of further layers, not recorded: %llu",
                      (unsigned long long)result->dropped_calls);
 }

@@ -61,7 +61,7 @@ static void put_mb(struct as_out *out, const char *what, double mb)
     if (isfinite(mb))
         as_out_printf(out, "  %-24s %s MB\n", what, figure(number, mb, 2));
     else
-        as_out_printf(out, "  %-24s not known\n", what);
+        as_out_printf(out, "  %-24s unknown\n", what);
 }
 
 static void put_layers(struct as_out *out, const struct as_report *report)
@@ -117,7 +117,7 @@ static void put_memory(struct as_out *out, const struct as_run_findings *view)
     }
     put_mb(out, "Peak memory", view->memory.peak_mb);
     if (view->memory.kernel_peak_mb > view->memory.peak_mb)
-        put_mb(out, "Peak by the kernel", view->memory.kernel_peak_mb);
+        put_mb(out, "Peak RSS (kernel)", view->memory.kernel_peak_mb);
     put_mb(out, "Baseline memory", view->memory.baseline_mb);
 }
 
@@ -155,7 +155,7 @@ static void put_leaks(struct as_out *out, const struct as_run_findings *view)
     if (view->leaks.why)
         return;
     if (s->has_leaks)
-        as_out_printf(out, "\n  WARNING: %zu potential leak%s, %s MB in all\n", s->leak_count,
+        as_out_printf(out, "\n  WARNING: %zu potential leak%s, %s MB in total\n", s->leak_count,
                       s->leak_count == 1 ? "" : "s", figure(number, s->total_memory_leaked_mb, 2));
     if (s->growing)
         as_out_printf(out, "  WARNING: memory grows steadily (%zu trend%s)\n", s->n_incidents,
@@ -216,7 +216,7 @@ int as_classic_text(struct as_out *out, const struct as_report *report, struct a
         as_out_printf(out, "\nSession duration: %s seconds\n",
                       figure(number, view->duration_seconds, 3));
     else
-        as_out_text(out, "\nSession duration: not known\n");
+        as_out_text(out, "\nSession duration: unknown\n");
     put_layers(out, report);
     rc = put_slowest(out, report->layers, rows, err);
     put_memory(out, view);

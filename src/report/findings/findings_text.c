@@ -96,7 +96,7 @@ static void put_memory(struct as_page *page, const struct as_report *report)
         return;
     }
     as_text_count(n, m->snapshots);
-    as_page_line(page, AS_STYLE_NONE, "baseline %s   peak %s   at the end %s   %s reading%s",
+    as_page_line(page, AS_STYLE_NONE, "baseline %s   peak %s   at the end %s   %s sample%s",
                  mb_text(baseline, m->baseline_mb), mb_text(peak, m->peak_mb),
                  mb_text(last, m->last_mb), n, m->snapshots == 1 ? "" : "s");
     if (m->kernel_peak_mb > m->peak_mb)
@@ -172,8 +172,8 @@ static void put_windows(struct as_page *page, const struct as_leak_report *leaks
 
     as_text_count(count, leaks->summary.leak_count);
     as_page_line(page, AS_STYLE_WARN,
-                 "%s window%s of %zu readings grew past the threshold, %s in all (overlapping "
-                 "windows count again)",
+                 "%s window%s of %zu samples grew by more than the threshold, %s in total "
+                 "(overlapping windows count again)",
                  count, leaks->summary.leak_count == 1 ? "" : "s",
                  leaks->n_leaks ? leaks->leaks[0].window_size : 0,
                  mb_text(all, leaks->summary.total_memory_leaked_mb));
@@ -208,24 +208,22 @@ static void put_leaks(struct as_page *page, const struct as_leak_findings *judge
         return;
     }
     if (!leaks->n_incidents)
-        as_page_line(page, AS_STYLE_GOOD, "no steady growth of memory is shown");
+        as_page_line(page, AS_STYLE_GOOD, "no leak detected");
     for (size_t i = 0; i < n; i++)
         put_incident(page, &leaks->incidents[i]);
     if (leaks->n_incidents > n)
         as_page_line(page, AS_STYLE_DIM, "and %zu more", leaks->n_incidents - n);
     if (leaks->outside_heap_mb > 0)
         as_page_line(page, AS_STYLE_DIM,
-                     "resident memory grew by %s, the heap did not: pages used for the first time, "
-                     "or holes between what is in use",
+                     "RSS grew by %s, the heap did not: first use of pages, or fragmentation",
                      mb_text(outside, leaks->outside_heap_mb));
     if (leaks->summary.has_leaks)
         put_windows(page, leaks, top);
     else
-        as_page_line(page, AS_STYLE_DIM, "no window of readings grew past the threshold");
+        as_page_line(page, AS_STYLE_DIM, "no window of samples grew by more than the threshold");
     if (judged->again)
         as_page_line(page, AS_STYLE_DIM,
-                     "windows judged with the limits given, from the %zu readings of resident "
-                     "memory in the file",
+                     "windows judged with the given limits, from the %zu RSS samples in the file",
                      judged->again);
 }
 

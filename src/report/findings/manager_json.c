@@ -47,7 +47,7 @@ static void put_self_times(struct as_json_writer *w, const struct assay_layer_st
     if (!s->nested)
         return;
     if (!s->self_times_seconds) {
-        put_none(w, "self_times", "there was no room for them: see max_history_bytes");
+        put_none(w, "self_times", "the capacity was exceeded: see max_history_bytes");
         return;
     }
     as_json_kv_array(w, "self_times");

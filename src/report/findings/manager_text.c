@@ -111,13 +111,12 @@ int as_section_anomalies(const struct as_report *report, struct as_page *page,
     if (is_missing(page, "Anomalies", run->reason[AS_PART_ANOMALIES]))
         return ASSAY_OK;
     if (count == 0) {
-        as_page_line(page, AS_STYLE_GOOD, "none of %llu values stands out from those before it",
+        as_page_line(page, AS_STYLE_GOOD, "no anomaly in %llu values",
                      (unsigned long long)a->summary.n_values);
         return ASSAY_OK;
     }
-    as_page_line(page, AS_STYLE_WARN, "%llu of %llu values stand%s out from those before",
-                 (unsigned long long)count, (unsigned long long)a->summary.n_values,
-                 count == 1 ? "s" : "");
+    as_page_line(page, AS_STYLE_WARN, "%llu anomal%s in %llu values", (unsigned long long)count,
+                 count == 1 ? "y" : "ies", (unsigned long long)a->summary.n_values);
     put_anomalies(page, a, order, rows_of(report->options->top, a->n));
     return ASSAY_OK;
 }
@@ -168,7 +167,7 @@ int as_section_distributed(const struct as_report *report, struct as_page *page,
     if (is_missing(page, "Distributed", run->reason[AS_PART_DISTRIBUTED]))
         return ASSAY_OK;
     if (d->n_findings == 0)
-        as_page_line(page, AS_STYLE_GOOD, "%zu node%s: nothing stands out", d->total_nodes,
+        as_page_line(page, AS_STYLE_GOOD, "%zu rank%s: no findings", d->total_nodes,
                      d->total_nodes == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
         const struct assay_finding *f = &d->findings[i];

@@ -40,7 +40,7 @@ void as_picture_dot(const struct as_picture *p, struct as_out *out)
     as_out_text(out, "digraph model {\n  label=\"");
     put_text(out, p->title);
     if (p->n_left_out)
-        as_out_printf(out, "\\nthe last %zu boxes are left out", p->n_left_out);
+        as_out_printf(out, "\\nthe last %zu boxes are omitted", p->n_left_out);
     as_out_text(out, "\";\n  node [shape=box, style=\"filled,rounded\", fontname=\"sans-serif\", "
                      "fontsize=11];\n  edge [color=\"#777777\"];\n");
     for (size_t i = 0; i < p->n_boxes; i++)

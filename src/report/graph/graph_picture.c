@@ -333,7 +333,7 @@ int as_picture_init(struct as_picture *picture, const struct as_model *model,
 
     *picture = (struct as_picture){.title = title};
     if (!m.graph || m.graph->n_nodes == 0)
-        return as_fail(err, ASSAY_ERR_UNSUPPORTED, "the model has weights and no graph to draw");
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED, "the model has weights but no graph to draw");
     rc = reserve(&m, &scratch, err);
     if (rc == ASSAY_OK) {
         count_macs(&m, costs);

@@ -111,7 +111,7 @@ void as_picture_svg(const struct as_picture *p, struct as_out *out)
 
     as_svg_begin(&svg, out, WIDTH, top_of(p->n_boxes) + 30, p->title);
     as_svg_text(&svg, LEFT, 46, AS_SVG_START, 11,
-                "an operator with those that follow it; the darker, the more of the MACs");
+                "each box is an operator with its followers; darker boxes have more MACs");
     /* Short edges first, so that they lie in the inner lanes; starts are in order. */
     for (size_t from = 0, i = 0; from < p->n_boxes; from++)
         for (i = 0; i < p->n_edges; i++)
@@ -122,7 +122,7 @@ void as_picture_svg(const struct as_picture *p, struct as_out *out)
     for (size_t i = 0; i < p->n_blocks; i++)
         put_block(&svg, &p->blocks[i]);
     if (p->n_left_out) {
-        (void)snprintf(note, sizeof note, "the last %zu boxes are left out", p->n_left_out);
+        (void)snprintf(note, sizeof note, "the last %zu boxes are omitted", p->n_left_out);
         as_svg_text(&svg, LEFT, top_of(p->n_boxes) + 10, AS_SVG_START, 12, note);
     }
     as_svg_end(&svg);

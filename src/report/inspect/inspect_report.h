@@ -11,7 +11,7 @@
 /* Parts of the page: name, what it shows, on the page unasked. A part with nothing to show is left
  * out unless it was asked for. */
 #define AS_INSPECT_SECTIONS(X)                                                                     \
-    X(SUMMARY, summary, "what the model is and what it costs in all", true)                        \
+    X(SUMMARY, summary, "what the model is and its total cost", true)                              \
     X(TENSORS, tensors, "inputs and outputs", true)                                                \
     X(LAYERS, layers, "every layer, or groups of them with --group", true)                         \
     X(ATTENTION, attention, "attention blocks, heads, cache", true)                                \
@@ -19,8 +19,8 @@
     X(MEMORY, memory, "activations over the run, planned", true)                                   \
     X(TRAINING, training, "memory of a training step", true)                                       \
     X(SCALING, scaling, "how counts and memory grow, with --scale", true)                          \
-    X(WEIGHTS, weights, "how the weights are distributed", true)                                   \
-    X(DEPLOYMENT, deployment, "what it needs at other widths", true)                               \
+    X(WEIGHTS, weights, "distribution of the weights", true)                                       \
+    X(DEPLOYMENT, deployment, "memory at other weight types", true)                                \
     X(FINDINGS, findings, "what is unknown, assumed or worth doing", true)
 
 enum as_inspect_section {

@@ -36,7 +36,7 @@ static void put_decoder(const struct as_inspection *in, struct as_page *page)
     if (!in->kv_bytes_per_token)
         return;
     as_text_bytes(token, (double)in->kv_bytes_per_token);
-    as_page_pair(page, AS_STYLE_NONE, "cache", "%s a token with %u-bit keys and values", token,
+    as_page_pair(page, AS_STYLE_NONE, "cache", "%s per token with %u-bit keys and values", token,
                  in->options.kv_bits ? in->options.kv_bits : 16);
     if (d->context) {
         as_text_bytes(whole, (double)in->kv_bytes_per_token * (double)d->context);
@@ -46,10 +46,10 @@ static void put_decoder(const struct as_inspection *in, struct as_page *page)
     if (isfinite(in->max_tokens_per_second)) {
         as_text_fixed(rate, in->max_tokens_per_second, 1);
         as_page_pair(page, AS_STYLE_NONE, "tokens",
-                     "at most %s a second for one sequence at the bandwidth given", rate);
+                     "up to %s per second for one sequence at the given bandwidth", rate);
         as_text_fixed(rate, in->max_tokens_at_context, 1);
         if (isfinite(in->max_tokens_at_context))
-            as_page_pair(page, AS_STYLE_NONE, NULL, "at most %s with a full cache", rate);
+            as_page_pair(page, AS_STYLE_NONE, NULL, "up to %s with a full cache", rate);
     }
 }
 
@@ -174,7 +174,7 @@ int as_inspect_training(const struct as_inspect_report *report, struct as_page *
     (void)snprintf(note, sizeof note, "%s%s%s%s", as_optimizer_name(in->options.train.optimizer),
                    in->options.train.mixed ? ", mixed precision" : "",
                    in->options.train.checkpoint ? ", checkpointing" : "",
-                   m->exact ? "" : ", some sizes not known");
+                   m->exact ? "" : ", some sizes unknown");
     as_page_heading(page, "Training", note);
     as_table_init(&t, columns, 2);
     put_train_row(&t, "parameters", m->parameter_bytes);
@@ -218,7 +218,7 @@ int as_inspect_scaling(const struct as_inspect_report *report, struct as_page *p
     (void)err;
     if (in->n_scale == 0)
         return ASSAY_OK;
-    as_page_heading(page, "Scaling", "each row counted anew");
+    as_page_heading(page, "Scaling", "each row is counted separately");
     as_table_init(&t, columns, n_columns);
     for (size_t i = 0; i < in->n_scale; i++) {
         const struct as_scale_row *row = &in->scale[i];
@@ -264,8 +264,7 @@ int as_inspect_weights(const struct as_inspect_report *report, struct as_page *p
     if (s->skipped) {
         as_text_count(count, s->skipped);
         as_page_line(page, AS_STYLE_WARN,
-                     "! %s weights are of a kind that is not read; the figures leave them out",
-                     count);
+                     "! %s weights are of an unsupported type; the statistics exclude them", count);
     }
     as_table_init(&t, columns, 2);
     for (int i = 0; i < 4 + AS_WEIGHT_PERCENTILES; i++) {

@@ -156,7 +156,7 @@ static void put_bounds(const struct as_inspection *in, struct as_page *page)
     if (isfinite(in->min_seconds)) {
         as_text_ns(time, in->min_seconds * 1e9, AS_TIME_AUTO);
         as_page_pair(page, AS_STYLE_NONE, "at best",
-                     "%s at the given rates, with weights, inputs and outputs moved once", time);
+                     "%s at the given rates, if weights, inputs and outputs move once", time);
     }
 }
 
@@ -180,7 +180,7 @@ static void put_fit(const struct as_inspection *in, struct as_page *page)
     as_page_pair(page, AS_STYLE_NONE, "fits", "%s %s%s in %s%s (needs %s)%s", what,
                  in->fit.at_max && !in->fit.at_context ? "at least " : "", value, memory,
                  in->options.training ? " for training" : "", need,
-                 in->fit.at_context ? ": all that the model can take" : "");
+                 in->fit.at_context ? ": the maximum of the model" : "");
 }
 
 int as_inspect_summary(const struct as_inspect_report *report, struct as_page *page,
@@ -194,11 +194,11 @@ int as_inspect_summary(const struct as_inspect_report *report, struct as_page *p
     if (c->n_unknown_ops || c->n_unknown_shapes)
         as_page_line(
             page, AS_STYLE_WARN,
-            "! not everything is counted: %zu layer%s of unknown operators, %zu of unknown shape",
+            "! counts are incomplete: %zu layer%s of unknown operators, %zu of unknown shape",
             c->n_unknown_ops, c->n_unknown_ops == 1 ? "" : "s", c->n_unknown_shapes);
     if (!c->times_known)
         as_page_line(page, AS_STYLE_WARN,
-                     "! a branch or a loop depends on data: the costlier branch and one iteration "
+                     "! a branch or loop depends on data: the costlier branch and one iteration "
                      "are counted");
     if (c->overflow)
         as_page_line(page, AS_STYLE_WARN, "! some counts exceed 2^64 and are limited to it");
@@ -321,7 +321,7 @@ int as_inspect_findings(const struct as_inspect_report *report, struct as_page *
         as_page_line(page, AS_STYLE_DIM, "%zu more; --top N shows N",
                      in->model->n_findings - shown);
     if (in->model->findings_lost)
-        as_page_line(page, AS_STYLE_WARN, "! %llu more are not kept: there are too many",
+        as_page_line(page, AS_STYLE_WARN, "! %llu more are not listed",
                      (unsigned long long)in->model->findings_lost);
     as_page_findings(page, NULL, in->recommendations, in->n_recommendations);
     if (!in->model->has_graph)

@@ -6,7 +6,7 @@
 const char *as_isa_text(char out[AS_ISA_TEXT], const struct as_isa_choice *isa)
 {
     if (isa->capped_by)
-        (void)snprintf(out, AS_ISA_TEXT, "%s (capped by %s; the processor has %s)",
+        (void)snprintf(out, AS_ISA_TEXT, "%s (capped by %s; the CPU has %s)",
                        as_isa_name(isa->effective), isa->capped_by, as_isa_name(isa->hardware));
     else
         (void)snprintf(out, AS_ISA_TEXT, "%s", as_isa_name(isa->effective));

@@ -35,7 +35,7 @@ static const struct as_json_field cpu_fields[] = {
     AS_FIELD_OR(TOPOLOGY, "model_number", cpu.model_number, not_told, NULL),
     AS_FIELD_OR(TOPOLOGY, "stepping", cpu.stepping, not_told, NULL),
     AS_FIELD_OR(TOPOLOGY, "microcode", cpu.microcode, not_told, NULL),
-    {.key = "isa", .kind = AS_FIELD_OWN, .write = put_isa, .help = "instruction sets it has"},
+    {.key = "isa", .kind = AS_FIELD_OWN, .write = put_isa, .help = "supported instruction sets"},
     AS_FIELD_MEMBERS(TOPOLOGY, isa, &as_isa_document_shape),
     AS_FIELD_KEY(TOPOLOGY, "virtual_machine", cpu.virtual_machine, NULL, NULL),
     AS_FIELD_WORDS("hypervisor", hypervisor, NULL),
@@ -210,7 +210,7 @@ static const struct as_json_field ridge_fields[] = {
     AS_FIELD(struct peak_row, type),
     AS_FIELD(struct peak_row, level),
     AS_FIELD(struct peak_row, threads),
-    AS_FIELD_KEY(struct peak_row, "operations_per_byte", rate, NULL, "from which computing bounds"),
+    AS_FIELD_KEY(struct peak_row, "operations_per_byte", rate, NULL, "above it, compute-bound"),
 };
 static const struct as_json_shape ridge_shape = AS_SHAPE(struct peak_row, ridge_fields);
 
@@ -323,7 +323,7 @@ static double fma_per_cycle(const void *object)
         .shape = (described)                                                                       \
     }
 #define PEAKS    struct as_peaks
-#define NO_CHAIN "no chain of additions is known for this processor"
+#define NO_CHAIN "no chain of additions is known for this CPU"
 static const struct as_json_field peak_fields[] = {
     AS_FIELD_HELP(PEAKS, quick, NULL, "few trials"),
     AS_FIELD_NUMBER("measured_unix_s", measured_s, "s", NULL),

@@ -179,7 +179,7 @@ static int get_operations(struct operation_parts *o, struct as_run *run, const s
     for (unsigned i = 0; i < AS_OPERATION_COUNT; i++)
         sound = sound && o->measured.points[i].operation == (enum as_operation)i;
     if (!sound)
-        return as_fail(err, ASSAY_ERR_FORMAT, "%s: its operations are not in order", run->path);
+        return as_fail(err, ASSAY_ERR_FORMAT, "%s: its operations are inconsistent", run->path);
     as_operations_judge(&o->operations, &o->measured, &o->peaks);
     o->report = (struct as_operations_report){.operations = &o->operations,
                                               .topology = &o->topology,

@@ -40,7 +40,7 @@ void as_machine_named_line(struct as_page *page, const struct as_topology *topol
 {
     char isa[AS_ISA_TEXT];
 
-    as_page_cut_line(page, AS_STYLE_DIM, "%s, %u core%s, %u usable processor%s",
+    as_page_cut_line(page, AS_STYLE_DIM, "%s, %u core%s, %u usable CPU%s",
                      as_page_name(page, cpu_name(topology)), topology->n_cores,
                      plural(topology->n_cores), topology->n_usable, plural(topology->n_usable));
     as_page_line(page, AS_STYLE_DIM, "kernels %s", as_isa_text(isa, &topology->isa));
@@ -56,14 +56,14 @@ static void put_speed(const struct as_machine_report *r, struct as_page *page)
 
     as_text_si(low, r->peaks->frequency_hz, "Hz");
     as_text_si(high, r->peaks->vector_hz, "Hz");
-    as_page_pair(page, AS_STYLE_NONE, "speed", "%s, %s under vectors", low, high);
+    as_page_pair(page, AS_STYLE_NONE, "speed", "%s, %s with vector instructions", low, high);
     if (!f->min_hz.why && !f->max_hz.why) {
         as_text_si(low, (double)f->min_hz.value, "Hz");
         as_text_si(high, (double)f->max_hz.value, "Hz");
-        as_page_pair(page, AS_STYLE_DIM, NULL, "allowed are %s to %s", low, high);
+        as_page_pair(page, AS_STYLE_DIM, NULL, "allowed range %s to %s", low, high);
     }
     if (isfinite(fma))
-        (void)snprintf(cycle, sizeof cycle, "%.2f vector multiply-adds a cycle; ", fma);
+        (void)snprintf(cycle, sizeof cycle, "%.2f vector FMA per cycle; ", fma);
     as_page_pair(page, AS_STYLE_DIM, NULL, "%sgovernor %s, %s", cycle,
                  f->governor_why ? "not known" : f->governor, turbo[f->turbo]);
 }
@@ -86,8 +86,7 @@ static void put_isa(const struct as_machine_report *r, struct as_page *page)
                                      as_cpu_isa_name(shown[i]));
     if (size == 0)
         (void)snprintf(text, sizeof text, "%s",
-                       cpu->flags_known ? "none that are known here"
-                                        : "the kernel does not report them");
+                       cpu->flags_known ? "none known" : "the kernel does not report them");
     as_page_pair(page, AS_STYLE_NONE, "vectors", "%s", text);
     as_page_pair(page, AS_STYLE_NONE, "kernels", "%s", as_isa_text(used, &r->topology->isa));
 }
@@ -259,7 +258,7 @@ static void put_legend(struct as_page *page)
 {
     as_page_line(
         page, AS_STYLE_DIM,
-        "rates: best of many short trials; spread: how far their median is below the best");
+        "rates: best of many short trials; spread: distance of their median from the best");
 }
 
 static void put_ridges(const struct as_machine_report *r, struct as_page *page)

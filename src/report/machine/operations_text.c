@@ -93,7 +93,7 @@ static void put_extreme(struct as_page *page, const struct as_operations *o, con
 /* Each focus once, with what it means. */
 static void put_focuses(struct as_page *page, const struct as_operations *o)
 {
-    as_page_heading(page, "What to work on", NULL);
+    as_page_heading(page, "Where to optimize", NULL);
     for (size_t r = 0; r < AS_OPERATION_COUNT; r++) {
         bool told = false;
 
@@ -119,21 +119,21 @@ static void put_findings(struct as_page *page, const struct as_operations *o)
     as_page_line(page, AS_STYLE_NONE, "%-16s %s", "priority", o->priority_text);
     if (o->n_of[AS_BOUND_OVERHEAD] > 0)
         as_page_line(page, AS_STYLE_DIM,
-                     "overhead-bound: arithmetic and bytes explain less than %.0f %% of the time; "
-                     "a run that does nothing takes %s",
+                     "inefficient: arithmetic and bytes explain less than %.0f %% of the time; an "
+                     "empty call takes %s",
                      AS_ROOF_OVERHEAD_SHARE * 100, call);
     for (size_t r = 0; r < AS_OPERATION_COUNT; r++)
         width = fmax(width, half_width(&o->rows[r]));
     if (width > UNQUIET) {
         as_text_percent(call, width);
         as_page_line(page, AS_STYLE_WARN,
-                     "medians are known to %s at worst: the machine was not quiet", call);
+                     "medians are known to within %s: the machine was not quiet", call);
     }
     for (size_t r = 0; r < AS_OPERATION_COUNT; r++)
         if (o->rows[r].roof.inconsistent)
             as_page_line(page, AS_STYLE_WARN,
-                         "%s passes its roof: the peaks were measured too low (--fresh), or the "
-                         "bytes did not all move",
+                         "%s exceeds its roofline: the peaks were measured too low (--fresh), or "
+                         "not all bytes moved",
                          as_operation_text(o->rows[r].point->operation));
 }
 
@@ -155,7 +155,7 @@ int as_operations_page(const struct as_operations_report *report, struct as_out 
         put_row(&t, &o->rows[r]);
     as_page_table(&page, &t);
     as_page_line(&page, AS_STYLE_DIM,
-                 "ridge: FLOP/B from which computing bounds, at the level that holds the bytes");
+                 "ridge: FLOP/B above it, compute-bound, at the level that holds the bytes");
     put_findings(&page, o);
     put_focuses(&page, o);
     return as_page_close(&page, err);
@@ -211,11 +211,11 @@ static const struct as_json_field row_fields[] = {
     AS_FIELD_KEY(ROW, "bytes_per_second", roof.bandwidth, "bytes/s", NULL),
     AS_FIELD_KEY(ROW, "intensity", roof.intensity, "FLOP/byte", NULL),
     AS_FIELD_WORDS("level", level_text, "memory level that holds its bytes"),
-    AS_FIELD_HELP(ROW, ridge, "FLOP/byte", "from which computing bounds"),
+    AS_FIELD_HELP(ROW, ridge, "FLOP/byte", "above it, compute-bound"),
     AS_FIELD_NUMBER("attainable_gflops_per_second", attainable, "GFLOP/s", NULL),
-    AS_FIELD_HELP(ROW, call_share, "fraction", "that a call which does nothing would take"),
+    AS_FIELD_HELP(ROW, call_share, "fraction", "of an empty call"),
     AS_FIELD_KEY(ROW, "roof_fraction", roof.roof_fraction, "fraction", NULL),
-    AS_FIELD_KEY(ROW, "inconsistent", roof.inconsistent, NULL, "passes what is possible"),
+    AS_FIELD_KEY(ROW, "inconsistent", roof.inconsistent, NULL, "exceeds what is possible"),
     AS_FIELD_KEY(ROW, "efficiency_class", class_name, NULL, NULL),
     AS_FIELD_KEY(ROW, "optimization_focus", focus, NULL, NULL),
     AS_FIELD(ROW, advice),
@@ -297,7 +297,7 @@ static const struct as_json_field document_fields[] = {
     AS_FIELD_WORDS("cpu", cpu_text, NULL),
     AS_FIELD_INLINE(REPORT, topology, &isa_shape),
     AS_FIELD_NUMBER("peak_gflops_per_second", peak_gflops, "GFLOP/s", "f32, of the threads used"),
-    AS_FIELD_NUMBER("empty_call_ms", empty_call_ms, "ms", "a run that does nothing"),
+    AS_FIELD_NUMBER("empty_call_ms", empty_call_ms, "ms", "an empty call"),
     AS_FIELD_INLINE(REPORT, operations, &study_shape),
     AS_FIELD_WORDS("most_efficient", most_gflops_text, "by GFLOP/s"),
     AS_FIELD_WORDS("least_efficient", least_gflops_text, "by GFLOP/s"),

@@ -29,7 +29,7 @@ static void put_probes(struct as_page *page, const struct as_overhead_run *run)
     };
     struct as_table t;
 
-    as_page_heading(page, "Probes", "one call of each, without the loop around it");
+    as_page_heading(page, "Probes", "one call of each, loop overhead subtracted");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int i = 0; i < AS_PROBE_COUNT; i++) {
         const struct as_probe_cost *cost = &run->probes[i];
@@ -47,7 +47,7 @@ static void put_probes(struct as_page *page, const struct as_overhead_run *run)
         as_page_line(page, AS_STYLE_WARN, "not recorded: %s", as_page_name(page, run->session_why));
     if (run->lost_events)
         as_page_line(page, AS_STYLE_WARN,
-                     "%llu events found no room and were dropped, which costs another time",
+                     "%llu events were dropped for lack of capacity; dropping has another cost",
                      (unsigned long long)run->lost_events);
 }
 
@@ -113,7 +113,8 @@ static void put_budget(struct as_page *page, const struct as_overhead *o)
     };
     struct as_table t;
 
-    as_page_heading(page, "Budget", "the shortest layer for which measuring costs at most so much");
+    as_page_heading(page, "Budget",
+                    "the shortest layer for which measuring costs no more than the given share");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (int i = 0; i < AS_BUDGET_COUNT; i++) {
         const struct as_overhead_budget *budget = &o->budgets[i];
@@ -208,7 +209,7 @@ PAIR_NUMBER(pair_pairs, pair->n_pairs)
 
 static const struct as_json_field row_fields[] = {
     AS_FIELD_HELP(ROW, cost_share, "fraction", "of the time without it"),
-    AS_FIELD_KEY(ROW, "cost_shown", shown, NULL, "the interval of the factor does not hold 1"),
+    AS_FIELD_KEY(ROW, "cost_shown", shown, NULL, "the CI of the factor does not contain 1"),
     AS_FIELD_KEY(ROW, "cost_per_step_ns", step_ns, "ns", NULL),
     AS_FIELD_KEY(ROW, "overhead_class", class_name, NULL, "low, moderate or high"),
     AS_FIELD(ROW, hint),

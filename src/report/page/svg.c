@@ -4,8 +4,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "base/units.h"
 
 #define INK  "#222"
@@ -13,12 +15,20 @@
 
 /* ---- escaping ---- */
 
+/* Bytes that are not UTF-8 (a name may be cut inside a character) and codes that XML does not allow
+ * become U+FFFD. */
 static void put_escaped(struct as_out *out, const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    size_t size = strlen(text), taken;
 
-        if (c == '<')
+    for (; size > 0; text += taken, size -= taken) {
+        uint32_t c = 0;
+
+        taken = as_utf8_decode(text, size, &c);
+        if (taken == 0 || c == 0xfffe || c == 0xffff) {
+            as_out_text(out, AS_UTF8_REPLACEMENT);
+            taken = taken ? taken : 1;
+        } else if (c == '<')
             as_out_text(out, "&lt;");
         else if (c == '>')
             as_out_text(out, "&gt;");
@@ -26,10 +36,10 @@ static void put_escaped(struct as_out *out, const char *text)
             as_out_text(out, "&amp;");
         else if (c == '"')
             as_out_text(out, "&quot;");
-        else if (c < ' ' || c == 0x7f)
+        else if (c < ' ' || (c >= 0x7f && c < 0xa0))
             as_out_char(out, '?');
         else
-            as_out_put(out, text, 1);
+            as_out_put(out, text, taken);
     }
 }
 

@@ -32,9 +32,9 @@ static const struct column inspected[] = {
 
 static const struct column profiled[] = {
     {"p50", "p50_ns", NANOSECONDS, 0},
-    {"CI low", "p50_ci95_low_ns", NANOSECONDS, 2},
-    {"CI high", "p50_ci95_high_ns", NANOSECONDS, 2},
-    {"p95", "p95_ns", TAIL, 3},
+    {"CI low", "p50_ci95_low_ns", NANOSECONDS, 3},
+    {"CI high", "p50_ci95_high_ns", NANOSECONDS, 3},
+    {"p95", "p95_ns", TAIL, 2},
     {"samples/s", "samples_per_second", RATE, 4},
     {"GFLOP/s", "gflops_per_second", RATE, 0},
     {"% roofline", "roof_fraction", SHARE, 0},
@@ -171,9 +171,11 @@ int as_models_table_page(const void *of, bool markdown, struct as_out *out,
     for (size_t r = 0; r < t->n; r++) {
         few |= t->row[r].few;
         if (t->row[r].error.code)
-            as_page_line(&page, AS_STYLE_WARN, "%s failed: %s",
-                         as_page_name(&page, t->row[r].model),
+            as_page_line(&page, AS_STYLE_WARN, "! %s: %s", as_page_name(&page, t->row[r].model),
                          as_page_name(&page, t->row[r].error.msg));
+        else if (t->row[r].interrupted)
+            as_page_line(&page, AS_STYLE_WARN, "! %s: interrupted, a partial result",
+                         as_page_name(&page, t->row[r].model));
     }
     if (t->profiled)
         as_page_line(&page, AS_STYLE_DIM,
@@ -194,6 +196,7 @@ int as_models_table_json(const void *of, struct as_out *out, struct assay_error 
     as_json_kv_text(&w, "schema", t->schema);
     as_json_kv_u64(&w, "schema_version", 1);
     as_json_kv_u64(&w, "n_failed", t->n_failed);
+    as_json_kv_bool(&w, "interrupted", t->interrupted);
     as_json_kv_array(&w, "models");
     for (size_t r = 0; r < t->n; r++) {
         const struct as_out *document = &t->row[r].document;
@@ -241,7 +244,9 @@ static int write_csv(struct as_csv_writer *w, const void *of, struct assay_error
             else
                 as_csv_f64(w, value);
         }
-        as_csv_name(w, t->row[r].error.code ? t->row[r].error.msg : NULL);
+        as_csv_name(w, t->row[r].error.code    ? t->row[r].error.msg
+                       : t->row[r].interrupted ? "interrupted: a partial result"
+                                               : NULL);
         as_csv_row_end(w);
     }
     return ASSAY_OK;

@@ -15,12 +15,14 @@ struct as_models_row {
     struct assay_error error;
     double value[AS_MODELS_COLUMNS]; /* NaN: unknown */
     bool few;                        /* too few samples carry the tail */
+    bool interrupted;                /* while it was measured: a partial result */
     struct as_out document;
 };
 
 struct as_models_table {
     const char *schema; /* "assay.inspect_models" or "assay.profile_models" */
     bool profiled;      /* which of the two sets of columns */
+    bool interrupted;   /* rows after the one that was measured have an error */
     size_t n, n_failed;
     struct as_models_row row[AS_MODELS_MAX];
 };

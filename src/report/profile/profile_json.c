@@ -29,7 +29,7 @@ static const struct as_json_field input_fields[] = {
 static const struct as_json_shape input_shape = AS_SHAPE(struct as_input_choice, input_fields);
 
 static const struct as_json_field model_fields[] = {
-    AS_FIELD_KEY(D, "path", model.path, NULL, "the model as it was named"),
+    AS_FIELD_KEY(D, "path", model.path, NULL, "the model as given on the command line"),
     AS_FIELD_KEY(D, "parameters", model.parameters, NULL, "each shared tensor once"),
     AS_FIELD_KEY(D, "parameter_bytes", model.parameter_bytes, "bytes", "as stored"),
     AS_FIELD_KEY(D, "macs", model.macs, NULL, "multiply-adds of one inference"),
@@ -125,7 +125,7 @@ static const struct as_json_field machine_fields[] = {
      .count_size = sizeof(size_t),
      .max = AS_FITNESS_MAX,
      .shape = &as_finding_shape,
-     .help = "whether the machine is suitable for measuring"},
+     .help = "whether the machine is fit to measure"},
 };
 static const struct as_json_shape machine_shape = AS_SHAPE(P, machine_fields);
 
@@ -192,7 +192,7 @@ static const struct as_json_field latency_fields[] = {
     AS_FIELD_IF(D, "ci95_high_ns", latency.figures.median.interval.high, has_interval),
     {.key = "earlier_runs", .kind = AS_FIELD_OBJECT, .shape = &earlier_shape, .known = has_earlier},
     AS_FIELD_KEY(D, "effective_runs", latency.figures.median.n_effective, NULL,
-                 "as many independent ones would carry as much information"),
+                 "equivalent number of independent samples"),
     SUMMARY("mean_ns", mean),
     SUMMARY("std_ns", std_sample),
     SUMMARY("min_ns", min),
@@ -208,7 +208,7 @@ static const struct as_json_field latency_fields[] = {
     AS_FIELD_KEY(D, "warmup_runs", latency.warm_up.runs, NULL, NULL),
     AS_FIELD_KEY(D, "steady", latency.steady, NULL, NULL),
     AS_FIELD_WORDS("stopped_by", stop_text, NULL),
-    AS_FIELD_HELP(D, cold_ns, "ns", "the very first inference"),
+    AS_FIELD_HELP(D, cold_ns, "ns", "the first inference"),
     AS_FIELD_HELP(D, prepare_ns, "ns", NULL),
     AS_FIELD_HELP(D, load_ns, "ns", NULL),
     AS_FIELD_KEY(D, "timer_cost_ns", latency.timer_cost_ns, "ns", "subtracted"),
@@ -337,7 +337,7 @@ ROOF_FIELDS(layer, struct as_profile_layer, x->step->counted)
          .known = name##_counted,                                                                  \
          .unit = "GFLOP/s"},                                                                       \
         AS_FIELD_IF(type, "bytes_per_second", roof.bandwidth, name##_moved),                       \
-        AS_FIELD_KEY(type, "inconsistent", roof.inconsistent, NULL, "passes what is possible")
+        AS_FIELD_KEY(type, "inconsistent", roof.inconsistent, NULL, "exceeds what is possible")
 
 #define G struct as_profile_group
 static const struct as_json_field group_fields[] = {
@@ -346,7 +346,7 @@ static const struct as_json_field group_fields[] = {
     AS_FIELD(G, calls),
     AS_FIELD_HELP(G, self_ns, "ns", NULL),
     AS_FIELD_HELP(G, share, "fraction", "of the time of all layers"),
-    AS_FIELD_HELP(G, cumulative_share, "fraction", "with all that are slower"),
+    AS_FIELD_HELP(G, cumulative_share, "fraction", "cumulative with all slower ones"),
     AS_FIELD_IF(G, "macs", macs, group_counted),
     AS_FIELD_IF(G, "flops", flops, group_counted),
     AS_FIELD_HELP(G, bytes, "bytes", "moved"),
@@ -401,7 +401,7 @@ static const struct as_json_field layer_fields[] = {
     AS_FIELD_HELP(L, max_ns, "ns", NULL),
     AS_FIELD_HELP(L, p95_ns, "ns", NULL),
     AS_FIELD_HELP(L, share, "fraction", "of the time of all layers"),
-    AS_FIELD_HELP(L, cumulative_share, "fraction", "with all that are slower"),
+    AS_FIELD_HELP(L, cumulative_share, "fraction", "cumulative with all slower ones"),
     ROOF(layer, L),
 };
 const struct as_json_shape as_profile_layer_shape = AS_SHAPE(L, layer_fields);

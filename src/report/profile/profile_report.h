@@ -12,15 +12,15 @@
 
 /* Parts of the page: name, what it shows, on the page unasked. */
 #define AS_PROFILE_SECTIONS(X)                                                                     \
-    X(SUMMARY, summary, "model, machine, latency, throughput, memory and what bounds it", true)    \
+    X(SUMMARY, summary, "model, machine, latency, throughput, memory and roofline", true)          \
     X(DECODER, decoder, "prefill and decode of a text model, token by token", true)                \
     X(OPS, ops, "time by operator", true)                                                          \
     X(LAYERS, layers, "time by layer", true)                                                       \
     X(ROOFLINE, roofline, "layers under the measured roofline, drawn", false)                      \
     X(SCOPES, scopes, "time by module, from the parts of names", false)                            \
     X(MEMORY, memory, "memory planned and measured, by what it is for", false)                     \
-    X(SLOWEST, slowest, "the slowest layer, inference by inference", true)                         \
-    X(INPUTS, inputs, "what the model was fed", false)                                             \
+    X(SLOWEST, slowest, "the slowest layer over the inferences", true)                             \
+    X(INPUTS, inputs, "inputs of the model", false)                                                \
     X(RECOMMENDATIONS, recommendations, "what to do next, and why", true)
 
 enum as_profile_section {

@@ -318,7 +318,7 @@ static void put_steps(const struct as_token_run *t, struct as_page *page)
         as_page_pair(page, AS_STYLE_NONE, "state", "%s at a context of %lld%s", cache,
                      (long long)t->steps[t->n_steps - 1].context,
                      t->formula_bytes && t->formula_bytes == t->steps[t->n_steps - 1].cache_bytes
-                         ? ", as the formula has it"
+                         ? ", as predicted by the formula"
                          : "");
     if (isfinite(t->shapes_ns)) {
         as_text_ns(text, t->shapes_ns, AS_TIME_AUTO);
@@ -346,15 +346,14 @@ void as_profile_put_decoder(const struct as_profile_report *report, struct as_pa
     put_steps(t, page);
     if (t->shortened)
         as_page_line(page, AS_STYLE_DIM,
-                     "the usual length fails: measured with a prompt of %lld tokens and %zu more",
+                     "the default length fails: measured with a prompt of %lld tokens and %zu more",
                      (long long)t->prompt, t->n_steps);
     if (t->kind == AS_TOKENS_FIXED)
         as_page_line(page, AS_STYLE_DIM,
                      "the file fixes its shapes: decoding is measured at this one context");
     if (t->kind != AS_TOKENS_WHOLE)
         return;
-    as_page_line(page, AS_STYLE_WARN,
-                 "no KV cache: every new token computes the entire text again");
+    as_page_line(page, AS_STYLE_WARN, "no KV cache: every new token recomputes the whole sequence");
     if (t->whole_macs && t->cached_macs) {
         as_text_si(whole, (double)t->whole_macs, "MAC");
         as_text_si(alone, (double)t->cached_macs, "MAC");
@@ -411,13 +410,13 @@ void as_profile_put_memory(const struct as_profile_report *report, struct as_pag
     if (m->counted) {
         put_kind(&t, "workspace", m->workspace_bytes, "of kernels, while they run");
         put_kind(&t, "state", m->kv_cache_bytes, "recurrent state, KV cache");
-        put_kind(&t, "peak", m->peak_bytes, "of all these together");
+        put_kind(&t, "peak", m->peak_bytes, "of all of these together");
     }
     if (m->rss_known) {
-        put_kind(&t, "RSS before", m->base_rss_bytes, "program and libraries, without the model");
+        put_kind(&t, "RSS before", m->base_rss_bytes, "program and libraries, excluding the model");
         put_kind(&t, "RSS", m->rss_bytes, "after the inferences");
         put_kind(&t, "peak RSS", m->peak_rss_bytes,
-                 m->peak_rss_fresh ? "while prepared, timed and profiled"
+                 m->peak_rss_fresh ? "while it was prepared, timed and profiled"
                                    : "since the program began");
     }
     as_page_table(page, &t);

@@ -129,8 +129,11 @@ static void put_latency(const struct as_profile *p, struct as_page *page)
         as_page_pair(page, AS_STYLE_HEADING, "latency", "p50 %s (95 %% CI %s to %s)", median, low,
                      high);
     else
-        as_page_pair(page, AS_STYLE_HEADING, "latency",
-                     "p50 %s; no 95 %% CI: too few independent iterations", median);
+        as_page_pair(
+            page, AS_STYLE_HEADING, "latency",
+            "p50 %s; no 95 %% CI: the iterations resemble their neighbors and count as %.0f "
+            "independent ones",
+            median, fmax(1, (double)run->figures.median.n_effective));
     put_percentiles(s, page);
     if (run->n_earlier)
         as_page_pair(page, AS_STYLE_NONE, NULL,
@@ -221,21 +224,28 @@ static void put_memory(const struct as_profile *p, struct as_page *page)
         as_page_pair(page, AS_STYLE_DIM, NULL, "%s", line);
 }
 
+/* Adds "compute 80.4 %" to the list. */
+static void add_share(char line[200], const char *name, double share)
+{
+    size_t size = strlen(line);
+    char text[AS_TEXT_HUMAN];
+
+    if (share < 0.0005)
+        return;
+    as_text_percent(text, share);
+    (void)snprintf(line + size, 200 - size, "%s%s %s", size ? ", " : "", name, text);
+}
+
 static void put_shares(const struct as_profile *p, struct as_page *page)
 {
     char line[200] = "";
-    size_t size = 0;
 
-    for (int b = AS_BOUND_COUNT; b-- > 0 && size < sizeof line;) {
-        char share[AS_TEXT_HUMAN];
-
-        if (p->bound_share[b] < 0.0005)
-            continue;
-        as_text_percent(share, p->bound_share[b]);
-        size += (size_t)snprintf(line + size, sizeof line - size, "%s%s %s", size ? ", " : "",
-                                 as_bound_text((enum as_bound)b), share);
-    }
-    if (size)
+    add_share(line, "latency", p->short_share);
+    add_share(line, as_bound_text(AS_BOUND_OVERHEAD),
+              p->bound_share[AS_BOUND_OVERHEAD] - p->short_share);
+    for (int b = AS_BOUND_OVERHEAD; b-- > 0;)
+        add_share(line, as_bound_text((enum as_bound)b), p->bound_share[b]);
+    if (line[0])
         as_page_pair(page, AS_STYLE_DIM, NULL, "by time: %s", line);
 }
 
@@ -260,7 +270,7 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
     as_text_percent(of, r->achieved / as_peak_flops(p->peaks, AS_PEAK_F32, p->data->threads));
     as_page_pair(page, AS_STYLE_NONE, "roofline",
                  "%s of roofline; %s%s; arithmetic intensity %s FLOP/byte", share,
-                 r->bound == AS_BOUND_OVERHEAD ? "" : "bound by ", as_roof_text(r),
+                 r->bound == AS_BOUND_OVERHEAD && !r->is_short ? "" : "bound by ", as_roof_text(r),
                  intensity[0] ? intensity : "-");
     as_page_pair(page, AS_STYLE_NONE, NULL, "%s of the f32 peak of %s on %u thread%s", of, peak,
                  p->data->threads, p->data->threads == 1 ? "" : "s");
@@ -274,21 +284,28 @@ static void put_roof(const struct as_profile *p, struct as_page *page)
 static void put_cost(const struct as_profile *p, struct as_page *page)
 {
     char share[AS_TEXT_HUMAN], covered[AS_TEXT_HUMAN], low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN];
+    char pass[AS_TEXT_HUMAN];
 
     if (!p->data->profiled)
         return;
+    as_text_ns(pass, p->run_ns, AS_TIME_AUTO);
     as_text_percent(share, p->data->cost_share);
     as_text_percent(covered, p->covered_share);
     as_text_percent(low, p->data->cost_low_share);
     as_text_percent(high, p->data->cost_high_share);
     if (p->data->cost_low_share <= 0 && p->data->cost_high_share >= 0)
-        as_page_pair(page, AS_STYLE_DIM, "profiling", "overhead below %s, not in the latency",
+        as_page_pair(page, AS_STYLE_DIM, "profiling",
+                     p->data->cost_high_share > 0.1
+                         ? "overhead not measurable (below %s), not in the latency"
+                         : "overhead below %s, not in the latency",
                      high);
     else
         as_page_pair(page, AS_STYLE_DIM, "profiling",
                      "overhead %s (95 %% CI %s to %s), not in the latency", share, low, high);
-    as_page_pair(page, AS_STYLE_DIM, NULL, "the layers add up to %s of a profiled inference",
-                 covered);
+    as_page_pair(page, AS_STYLE_DIM, NULL,
+                 "layer times are p50s of a second pass of %s per inference; they add up to %s of "
+                 "it%s",
+                 pass, covered, p->covered_share < 0.9 ? ", the rest is stalls" : "");
 }
 
 void as_profile_put_summary(const struct as_profile_report *report, struct as_page *page)

@@ -226,9 +226,9 @@ int as_roofline_svg(const struct as_profile *profile, struct as_out *out, struct
     char title[200];
 
     if (!fit(&plot, profile))
-        return as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                       "no roofline to draw: the peaks of the machine or the costs of all layers "
-                       "are unknown");
+        return as_fail(
+            err, ASSAY_ERR_UNSUPPORTED,
+            "no roofline: the peaks of the machine or the costs of all layers are unknown");
     (void)snprintf(title, sizeof title, "Roofline of %.120s, each layer a dot",
                    profile->data->model.path);
     as_svg_begin(&svg, out, 900, 560, title);

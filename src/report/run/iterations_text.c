@@ -11,17 +11,15 @@ static void tell_weakness(const struct as_iterations *it, struct as_page *page)
     char number[AS_TEXT_HUMAN], time[AS_TEXT_HUMAN];
 
     if (!it->times.p90_supported || !it->times.p95_supported || !it->times.p99_supported)
-        as_page_line(page, AS_STYLE_DIM,
-                     "~ too few iterations to trust: p90 wants 100, p95 200, p99 1,000");
+        as_page_line(page, AS_STYLE_DIM, "~ too few iterations: p90 needs 100, p95 200, p99 1,000");
     if (it->first.outlier) {
         as_text_ns(time, (double)it->record[0].wall_time_ns, AS_TIME_AUTO);
         as_page_line(page, AS_STYLE_WARN,
-                     "the first took %s, unlike the rest: warm-up; it is in the figures above",
-                     time);
+                     "the first took %s, unlike the rest: warm-up; it is included above", time);
     }
     if (it->cut) {
         as_text_count(number, it->cut);
-        as_page_line(page, AS_STYLE_DIM, "%s not complete and not counted", number);
+        as_page_line(page, AS_STYLE_DIM, "%s incomplete and not counted", number);
     }
     if (it->truncated)
         as_page_line(page, AS_STYLE_WARN, "the run has more: these are the first");
@@ -147,6 +145,6 @@ int as_section_latency(const struct as_report *report, struct as_page *page,
     }
     as_page_table(page, &t);
     if (!it->wall.p95_supported || !it->wall.p99_supported)
-        as_page_line(page, AS_STYLE_DIM, "~ too few to trust: p95 wants 200, p99 1,000");
+        as_page_line(page, AS_STYLE_DIM, "~ too few samples: p95 needs 200, p99 1,000");
     return ASSAY_OK;
 }

@@ -42,10 +42,9 @@ static void explain(struct as_page *page, const struct as_layer_marks *marks, bo
                      failed_apart ? "in no metric" : "included");
     if (marks->unbalanced)
         as_page_line(page, AS_STYLE_DIM,
-                     "U some calls have no end; they are in no figure but health's");
+                     "U some calls have no end; they are counted in the section health only");
     if (marks->unsupported)
-        as_page_line(page, AS_STYLE_DIM,
-                     "~ from too few calls to trust: p90 wants 100, p95 200, p99 1,000");
+        as_page_line(page, AS_STYLE_DIM, "~ from too few calls: p90 needs 100, p95 200, p99 1,000");
     if (marks->inexact) {
         char share[AS_TEXT_HUMAN];
 

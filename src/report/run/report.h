@@ -20,10 +20,10 @@
 /* The parts of a page: name for --section, what it shows, and whether it is on the page without
  * being asked for. */
 #define AS_REPORT_SECTIONS(X)                                                                      \
-    X(SUMMARY, summary, "what was recorded, when, where, and how whole it is", true)               \
-    X(PROGRAM, program, "what ran, its time and memory: of a run of 'assay run'", true)            \
+    X(SUMMARY, summary, "what was recorded, when, where, and whether it is intact", true)          \
+    X(PROGRAM, program, "what ran, its time and memory (runs of 'assay run')", true)               \
     X(PROCESSES, processes, "the processes of the program", true)                                  \
-    X(HEAP, heap, "who allocates, who keeps, which stacks", true)                                  \
+    X(HEAP, heap, "allocation sites, live memory, stacks", true)                                   \
     X(PRODUCTS, products, "GEMM calls by function and shape", true)                                \
     X(LAYERS, layers, "the layers and their times", true)                                          \
     X(SLOWEST, slowest, "the slowest layers by mean time of a call", false)                        \
@@ -38,13 +38,13 @@
     X(THREADS, threads, "what each thread did", false)                                             \
     X(TREE, tree, "which layer called which", false)                                               \
     X(TIMELINE, timeline, "single calls in the order they ended", false)                           \
-    X(HEALTH, health, "what was lost, damaged, unbalanced", false)                                 \
+    X(HEALTH, health, "lost, corrupt and unbalanced events", false)                                \
     X(MEMORY, memory, "memory over time and by layer", false)                                      \
-    X(LEAKS, leaks, "whether memory grows and does not come back", false)                          \
-    X(BOTTLENECKS, bottlenecks, "which layers hold the program back, why, what to do", false)      \
-    X(ANOMALIES, anomalies, "calls that stand out from those before: of a manager", false)         \
-    X(DISTRIBUTED, distributed, "how nodes share the work: of a manager", false)                   \
-    X(BACKENDS, backends, "backends compared: of a manager", false)
+    X(LEAKS, leaks, "leaks: memory that grows and is not freed", false)                            \
+    X(BOTTLENECKS, bottlenecks, "bottlenecks: slow layers, causes, recommendations", false)        \
+    X(ANOMALIES, anomalies, "anomalies: unusual calls (manager runs)", false)                      \
+    X(DISTRIBUTED, distributed, "balance of ranks (manager runs)", false)                          \
+    X(BACKENDS, backends, "backends compared (manager runs)", false)
 
 enum as_report_section {
 #define X(name, function, help, usual) AS_SECTION_##name,

@@ -60,11 +60,11 @@ static void find_state(struct list *list, const struct as_run_health *h)
 static void find_damage(struct list *list, const struct as_run_health *h)
 {
     if (h->damaged_blocks)
-        add(list, "damaged", AS_HEALTH_LOSS, "damaged: %s passed over (%s, at least %s)",
+        add(list, "damaged", AS_HEALTH_LOSS, "corrupt: %s skipped (%s, at least %s)",
             COUNT(h->damaged_blocks, "block"), COUNT(h->damaged_bytes, "byte"),
             COUNT(h->damaged_events, "event"));
     if (h->cut_bytes && !h->live)
-        add(list, "cut", AS_HEALTH_LOSS, "cut: the file ends inside a block (%s of it, %s)",
+        add(list, "cut", AS_HEALTH_LOSS, "incomplete: the file ends inside a block (%s of it, %s)",
             COUNT(h->cut_bytes, "byte"), COUNT(h->cut_events, "event"));
     if (h->closed && h->expected_events > h->events)
         add(list, "missing", AS_HEALTH_LOSS, "missing: the session wrote %s, %s can be read",
@@ -91,7 +91,7 @@ static void find_losses(struct list *list, const struct as_layers *layers)
         add(list, "lost", AS_HEALTH_LOSS, "lost: %s in all", COUNT(layers->lost_events, "event"));
     if (layers->lost_unknown)
         add(list, "lost_unknown", AS_HEALTH_LOSS,
-            "lost: events between those recorded, nobody knows how many");
+            "lost: an unknown number of events between those recorded");
     if (layers->bad_events)
         add(list, "bad_events", AS_HEALTH_LOSS, "unreadable: %s",
             COUNT(layers->bad_events, "event"));
@@ -105,17 +105,17 @@ static void find_weakness(struct list *list, const struct as_layers *layers)
         add(list, "unbalanced", AS_HEALTH_WARN, "unbalanced: %s without an end, %s without a begin",
             COUNT(layers->unclosed, "call"), COUNT(layers->stray_ends, "end"));
     if (layers->cut)
-        add(list, "cut_calls", AS_HEALTH_WARN, "cut off: %s by a loss while open",
+        add(list, "cut_calls", AS_HEALTH_WARN, "truncated: %s by a loss while open",
             COUNT(layers->cut, "call"));
     if (layers->too_deep)
         add(list, "too_deep", AS_HEALTH_WARN, "too deep: %s below %u levels not followed",
             COUNT(layers->too_deep, "call"), AS_RUN_MAX_DEPTH);
     if (layers->backwards)
-        add(list, "clock_backwards", AS_HEALTH_WARN, "clock: it ran backwards before %s",
+        add(list, "clock_backwards", AS_HEALTH_WARN, "clock: ran backwards before %s",
             COUNT(layers->backwards, "event"));
     if (!layers->run->time.known && layers->run->n_threads > 0)
         add(list, "clock_unknown", AS_HEALTH_WARN,
-            "clock: the run does not hold the length of a tick; times are not to be trusted");
+            "clock: the run does not hold the length of a tick; times are unreliable");
     if (layers->waited_ns) {
         as_text_ns(time, (double)layers->waited_ns, AS_TIME_AUTO);
         add(list, "waited", AS_HEALTH_WARN, "waited: the program waited %s for the recorder", time);

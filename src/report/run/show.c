@@ -51,7 +51,7 @@ const struct as_run_kind *as_run_kind_of(struct as_run *run, struct assay_error 
         if (strcmp(kind->name, name) == 0)
             return kind;
     (void)as_fail(err, ASSAY_ERR_UNSUPPORTED,
-                  "%s is a run of kind \"%.40s\", which this version does not know: update assay",
+                  "%s is a run of kind \"%.40s\", which is unknown to this version: update assay",
                   run->path, name);
     return NULL;
 }
@@ -167,7 +167,7 @@ int as_show_page(struct as_run *run, const struct as_show *show, struct as_out *
     const struct as_run_kind *kind = check(run, show, &why);
 
     if (kind && !kind->has_calls && as_run_what_is_broken(run))
-        as_out_printf(out, "! the run %s: what follows is what is left of it\n",
+        as_out_printf(out, "! the run %s: the page shows its intact part\n",
                       as_run_what_is_broken(run));
     if (kind) {
         int rc = mark_interrupted(run, show, out, term, err);
@@ -318,7 +318,7 @@ struct interrupted {
 };
 static const struct as_json_field interrupted_fields[] = {
     AS_FIELD_HELP(struct interrupted, done, NULL, "measured until then"),
-    AS_FIELD_HELP(struct interrupted, planned, NULL, "null: not known in advance"),
+    AS_FIELD_HELP(struct interrupted, planned, NULL, "null: unknown in advance"),
     AS_FIELD_HELP(struct interrupted, unit, NULL, "what is counted"),
 };
 static const struct as_json_shape interrupted_shape =
@@ -337,16 +337,16 @@ int as_show_schema(const struct as_run_kind *kind, struct as_out *out, struct as
         {.key = "interrupted",
          .kind = AS_FIELD_BOOL,
          .optional = true,
-         .help = "the measurement was ended early; interrupted_after has how far it was"},
+         .help = "the measurement ended early; interrupted_after is its progress"},
         {.key = "interrupted_after",
          .kind = AS_FIELD_OBJECT,
          .shape = &interrupted_shape,
          .optional = true,
-         .help = "what was done of what was planned"},
+         .help = "completed part of the plan"},
         {.key = "run_file_reason",
          .kind = AS_FIELD_TEXT,
          .optional = true,
-         .help = "why it is not there"},
+         .help = "why it is unavailable"},
     };
     const struct as_json_shape whole = AS_SHAPE(struct envelope, fields);
     struct as_json_writer w;

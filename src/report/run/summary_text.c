@@ -102,7 +102,7 @@ static void put_cost(const struct as_report *report, struct as_page *page)
     char each[AS_TEXT_HUMAN], share[AS_TEXT_HUMAN];
 
     if (!layers->cost_known) {
-        as_page_line(page, AS_STYLE_DIM, "recording cost not known: the run holds no calibration");
+        as_page_line(page, AS_STYLE_DIM, "recording cost unknown: the run holds no calibration");
         return;
     }
     as_text_fixed(each, layers->cost_pair_ns, layers->cost_pair_ns < 10 ? 1 : 0);
@@ -174,12 +174,12 @@ int as_section_health(const struct as_report *report, struct as_page *page, stru
     as_table_init(&t, columns, 2);
     put_count(&t, "events read", l->events);
     put_count(&t, "  of them from the ring", h->ring_events);
-    put_count(&t, "events lost, as far as known", l->lost_events);
+    put_count(&t, "events lost (known part)", l->lost_events);
     put_count(&t, "blocks damaged", h->damaged_blocks);
     put_count(&t, "bytes passed over", h->damaged_bytes);
     put_count(&t, "bytes of an unfinished block", h->cut_bytes);
     put_count(&t, "calls without an end", l->unclosed);
-    put_count(&t, "calls cut off by a loss", l->cut);
+    put_count(&t, "calls truncated by a loss", l->cut);
     put_count(&t, "calls open at the end", l->open);
     put_count(&t, "ends without a begin", l->stray_ends);
     put_count(&t, "  the same after a loss", l->stray_after_loss);

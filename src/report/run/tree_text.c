@@ -67,7 +67,7 @@ int as_section_tree(const struct as_report *report, struct as_page *page, struct
     struct as_table t;
 
     (void)err;
-    as_page_heading(page, "Tree", "by time with the layers inside");
+    as_page_heading(page, "Tree", "by total time: with the layers it calls");
     if (n == 0) {
         as_page_line(page, AS_STYLE_NONE, "No layer was recorded.");
         return ASSAY_OK;

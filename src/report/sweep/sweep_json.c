@@ -66,7 +66,7 @@ static const struct as_json_field point_fields[] = {
     AS_FIELD_IF(POINT, "median_ns", figures.summary.median, worked),
     AS_FIELD_IF(POINT, "ci95_low_ns", figures.median.interval.low, has_interval),
     AS_FIELD_IF(POINT, "ci95_high_ns", figures.median.interval.high, has_interval),
-    AS_FIELD_KEY(POINT, "runs", n_samples, NULL, "inferences timed, on both ways"),
+    AS_FIELD_KEY(POINT, "runs", n_samples, NULL, "inferences timed, in both passes"),
     AS_FIELD_IF(POINT, "peak_bytes", peak_bytes, worked),
     AS_FIELD_IF(POINT, "activation_bytes", activation_bytes, worked),
 };
@@ -89,8 +89,8 @@ static const struct as_json_field row_fields[] = {
     AS_FIELD_HELP(ROW, memory_mb, "MiB", NULL),
     AS_FIELD_KEY(ROW, "samples_per_second_per_mb", samples_per_second_mb, NULL, NULL),
     AS_FIELD_HELP(ROW, gflops_per_second, "GFLOP/s", NULL),
-    AS_FIELD_HELP(ROW, speedup, NULL, "of throughput, against the first setting that worked"),
-    AS_FIELD_KEY(ROW, "drift_share", drift, "fraction", "difference of the two ways"),
+    AS_FIELD_HELP(ROW, speedup, NULL, "throughput relative to the first setting that worked"),
+    AS_FIELD_KEY(ROW, "drift_share", drift, "fraction", "difference of the two passes"),
     AS_FIELD_WORDS("bound", row_bound, "compute, memory, overhead or unknown"),
     {.key = "roof_fraction_as_one_layer",
      .kind = AS_FIELD_F64,
@@ -103,7 +103,7 @@ const struct as_json_shape as_sweep_row_shape = AS_SHAPE(ROW, row_fields);
 /* ---- the whole ---- */
 
 static const struct as_json_field law_fields[] = {
-    AS_FIELD_HELP(struct as_power_law, exponent, NULL, "1: grows as fast as the axis"),
+    AS_FIELD_HELP(struct as_power_law, exponent, NULL, "1: grows linearly with the axis"),
     AS_FIELD_KEY(struct as_power_law, "standard_error", error, NULL, NULL),
     AS_FIELD(struct as_power_law, r2),
     AS_FIELD_KEY(struct as_power_law, "points", n, NULL, NULL),
@@ -127,7 +127,7 @@ static const struct as_json_field scaling_fields[] = {
     LAW("memory", memory),
     LAW("throughput", throughput),
     AS_FIELD_HELP(SWEEP, memory_growth, NULL, "last over first"),
-    AS_FIELD_HELP(SWEEP, compute_growth, NULL, "last over first, of GFLOP/s"),
+    AS_FIELD_HELP(SWEEP, compute_growth, NULL, "GFLOP/s of the last over the first setting"),
 };
 static const struct as_json_shape scaling_shape = AS_SHAPE(SWEEP, scaling_fields);
 
@@ -159,13 +159,13 @@ static const struct as_json_field sweep_fields[] = {
     AS_FIELD_IF(SWEEP, "fastest_row", fastest, has_fastest),
     AS_FIELD_HELP(SWEEP, max_latency_ns, "ns", "limit; null: none"),
     AS_FIELD_HELP(SWEEP, max_memory_bytes, "bytes", "limit; null: none"),
-    AS_FIELD_WORDS("verdict", verdict_text, "what bounds most settings"),
+    AS_FIELD_WORDS("verdict", verdict_text, "bound of most settings"),
     AS_FIELD(SWEEP, advice),
 };
 static const struct as_json_shape sweep_shape = AS_SHAPE(SWEEP, sweep_fields);
 
 static const struct as_json_field document_fields[] = {
-    AS_FIELD_HELP(struct as_sweep_report, model, NULL, "as it was named"),
+    AS_FIELD_HELP(struct as_sweep_report, model, NULL, "as given on the command line"),
     AS_FIELD_MEMBERS(struct as_sweep_report, isa, &as_isa_document_shape),
     AS_FIELD_INLINE(struct as_sweep_report, sweep, &sweep_shape),
 };

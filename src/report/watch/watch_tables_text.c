@@ -128,7 +128,7 @@ void as_watch_put_processes(const struct as_watch_view *view, struct as_page *pa
 
     if (p->n_processes == 0)
         return;
-    as_page_heading(page, "Processes", "in the order they began");
+    as_page_heading(page, "Processes", "in order of start");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
         const struct as_process_row *r = &p->process[i];
@@ -171,7 +171,7 @@ static void put_totals(const struct as_target *p, struct as_page *page)
                NULL);
     as_text_bytes(bytes, (double)h->allocated_bytes);
     as_text_count(freed, h->frees);
-    as_page_line(page, AS_STYLE_NONE, "%s allocations of %s in all, %s a second; %s freed", n,
+    as_page_line(page, AS_STYLE_NONE, "%s allocations of %s in total, %s per second; %s freed", n,
                  bytes, rate, freed);
     as_text_si(n, temporary, NULL);
     as_text_percent(rate, h->allocations ? temporary / (double)h->allocations : AS_UNKNOWN);
@@ -181,12 +181,12 @@ static void put_totals(const struct as_target *p, struct as_page *page)
     as_text_bytes(slack, (double)h->peak_slack_bytes);
     as_text_bytes(n, (double)h->live_bytes);
     as_text_count(rate, h->live_blocks);
-    as_page_line(page, AS_STYLE_NONE, "peak %s (at most %s lower); live at the end %s in %s blocks",
+    as_page_line(page, AS_STYLE_NONE, "peak %s (up to %s lower); live at the end %s in %s blocks",
                  bytes, slack, n, rate);
     if (h->mapped_live_bytes) {
         as_text_bytes(n, (double)h->mapped_live_bytes);
         as_page_line(page, AS_STYLE_NONE,
-                     "beside that %s mapped (address space, not all of it resident)", n);
+                     "in addition %s mapped (address space, not all of it resident)", n);
     }
     if (h->unplaced) {
         as_text_count(n, h->unplaced);
@@ -197,8 +197,8 @@ static void put_totals(const struct as_target *p, struct as_page *page)
     }
     if (p->n_heaps > 1)
         as_page_line(page, AS_STYLE_DIM,
-                     "sums of %zu watched programs; the peak is of those that ran at one time, and "
-                     "sites are reported at their own peak",
+                     "sums of %zu watched programs; the peak is of those running at the same time, "
+                     "and sites are reported at their own peak",
                      p->n_heaps);
 }
 
@@ -288,10 +288,10 @@ static void put_mappings(const struct as_watch_view *view, struct as_page *page)
 static void tell_sites(const struct as_target *p, struct as_page *page)
 {
     if (p->places_left_out)
-        as_page_line(page, AS_STYLE_DIM, "%llu sites that allocated least were not kept",
+        as_page_line(page, AS_STYLE_DIM, "the %llu sites that allocated least were not kept",
                      (unsigned long long)p->places_left_out);
     if (p->n_places && !p->symbols_known)
-        as_page_line(page, AS_STYLE_DIM, "no names: the program left no map of its memory");
+        as_page_line(page, AS_STYLE_DIM, "no symbol names: the program left no map of its memory");
 }
 
 static void put_stacks(const struct as_watch_view *view, struct as_page *page)
@@ -302,7 +302,7 @@ static void put_stacks(const struct as_watch_view *view, struct as_page *page)
 
     if (shown == 0)
         return;
-    as_page_heading(page, "Heap stacks", "that allocated most, estimated from samples");
+    as_page_heading(page, "Heap stacks", "largest by allocated bytes, estimated from samples");
     for (size_t i = 0; i < shown; i++) {
         const struct as_heap_trace *trace = &p->trace[i];
         uint32_t n = trace->stack.n_frames;
@@ -328,7 +328,7 @@ static void put_layers(const struct as_watch_view *view, struct as_page *page)
     static const struct as_table_column columns[] = {
         {.title = "layer", .identity = true, .min_width = 16},
         {.title = "calls", .align = AS_ALIGN_RIGHT},
-        {.title = "most within a call", .align = AS_ALIGN_RIGHT},
+        {.title = "maximum within a call", .align = AS_ALIGN_RIGHT},
         {.title = "kept", .align = AS_ALIGN_RIGHT},
     };
     const struct as_target *p = view->target;
@@ -359,15 +359,14 @@ void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page)
     const struct as_target *p = view->target;
 
     as_page_heading(page, "Heap",
-                    p->heap_known ? "sites by what they held at the peak or at the end" : NULL);
+                    p->heap_known ? "sites by live bytes at the peak or at the end" : NULL);
     if (!p->heap_known) {
         as_page_line(page, AS_STYLE_NONE, "Not watched%s%s.", p->heap_why ? ": " : "",
                      p->heap_why ? as_page_name(page, p->heap_why) : "");
         return;
     }
     if (p->heap_why)
-        as_page_line(page, AS_STYLE_WARN, "not all of it was watched: %s",
-                     as_page_name(page, p->heap_why));
+        as_page_line(page, AS_STYLE_WARN, "watched in part: %s", as_page_name(page, p->heap_why));
     put_totals(p, page);
     put_sites(view, page);
     put_mappings(view, page);
@@ -399,7 +398,7 @@ void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
 
     if (p->n_gemm == 0 && !p->gemm_why)
         return;
-    as_page_heading(page, "GEMM calls", p->n_gemm ? "by time within the calls" : NULL);
+    as_page_heading(page, "GEMM calls", p->n_gemm ? "by total time of the calls" : NULL);
     if (p->gemm_why)
         as_page_line(page, AS_STYLE_DIM, "%s", as_page_name(page, p->gemm_why));
     if (p->n_gemm == 0)
@@ -424,8 +423,8 @@ void as_watch_put_gemm(const struct as_watch_view *view, struct as_page *page)
     }
     as_page_table(page, &t);
     tell_more(page, shown, p->n_gemm, "shapes");
-    as_page_line(page, AS_STYLE_NONE, "%s of the wall time is within them, all threads added up%s",
-                 share, p->peaks ? "" : "; 'assay machine' measures the roof");
+    as_page_line(page, AS_STYLE_NONE, "%s of the wall time is in them, summed over all threads%s",
+                 share, p->peaks ? "" : "; 'assay machine' measures the peak");
     if (p->gemm_unplaced)
         as_page_line(page, AS_STYLE_WARN,
                      "%llu calls were seen but not counted: the table was full",

@@ -75,10 +75,10 @@ static void put_end(const struct as_target *p, struct as_page *page)
                      name ? " SIG" : "", name ? name : "", p->dumped ? ", with a core file," : "",
                      wall);
     else if (p->exit_status < 0)
-        as_page_line(page, AS_STYLE_WARN, "not seen to end: the recording was cut off before");
+        as_page_line(page, AS_STYLE_WARN, "end not seen: the recording ended before");
     else
         as_page_line(page, p->exit_status ? AS_STYLE_WARN : AS_STYLE_NONE,
-                     "ended with status %d after %s", p->exit_status, wall);
+                     "exit status %d after %s", p->exit_status, wall);
 }
 
 static void put_peaks(struct as_page *page, const struct as_target *p)
@@ -138,7 +138,7 @@ void as_watch_put_summary(const struct as_watch_view *view, struct as_page *page
                      as_page_name(page, f->verdict_text));
     if (p->passed_over)
         as_page_line(page, AS_STYLE_WARN,
-                     "%llu things in this run make no sense or are too many, and were passed over",
+                     "%llu entries of this run are invalid or too many, and were skipped",
                      (unsigned long long)p->passed_over);
 }
 
@@ -226,7 +226,7 @@ void as_watch_put_leaks(const struct as_watch_view *view, struct as_page *page)
     const struct as_target_findings *f = view->findings;
     size_t most = view->top ? view->top : 5;
 
-    as_page_heading(page, "Leaks", "whether memory grows and does not come back");
+    as_page_heading(page, "Leaks", "leaks: memory that grows and is not freed");
     /* What the growth is stands below, each series by itself. */
     as_page_line(page, style[f->verdict], "%s", f->headline);
     for (size_t i = 0; i < f->n_growths; i++)
@@ -252,9 +252,9 @@ void as_watch_put_bottlenecks(const struct as_watch_view *view, struct as_page *
 {
     const struct as_target_findings *f = view->findings;
 
-    as_page_heading(page, "Bottlenecks", "what may hold the program back");
+    as_page_heading(page, "Bottlenecks", "what limits the program");
     if (f->n_causes == 0)
-        as_page_line(page, AS_STYLE_NONE, "Nothing measured speaks for one.");
+        as_page_line(page, AS_STYLE_NONE, "no bottleneck found");
     as_page_findings(page, NULL, f->cause, f->n_causes);
 }
 
@@ -270,15 +270,15 @@ void as_watch_put_cost(const struct as_watch_view *view, struct as_page *page)
     as_text_ns(every, p->interval_seconds * 1e9, AS_TIME_AUTO);
     as_page_heading(page, "Cost of profiling", NULL);
     as_page_line(page, AS_STYLE_DIM,
-                 "watching from outside: %s of one CPU, %llu reading%s, one every %s", share,
+                 "watching from outside: %s of one CPU, %llu sample%s, one every %s", share,
                  (unsigned long long)p->readings, p->readings == 1 ? "" : "s", every);
     if (!p->heap_known)
         return;
     as_text_bytes(own, (double)p->heap.own_bytes);
     if (p->heap.live_blocks)
         as_page_line(page, AS_STYLE_DIM,
-                     "inside the program: %s in front of the blocks live at the end, %.0f bytes "
-                     "each; they count in its resident memory, not in its heap",
+                     "inside the program: %s of headers in front of the blocks live at the end, "
+                     "%.0f bytes each; they are part of RSS, not of the heap",
                      own, (double)p->heap.own_bytes / (double)p->heap.live_blocks);
     else
         as_page_line(page, AS_STYLE_DIM, "inside the program: a few bytes in front of each block");

@@ -39,9 +39,9 @@ static void put_replay(struct as_page *page, const struct as_replay_report *r)
         return;
     as_text_count(entries, r->checked);
     if (r->differing)
-        as_page_line(page, AS_STYLE_BAD, "  computed again, it is not the same: %s", r->sentence);
+        as_page_line(page, AS_STYLE_BAD, "  replay differs: %s", r->sentence);
     else
-        as_page_line(page, AS_STYLE_GOOD, "  %s entr%s computed again, all the same", entries,
+        as_page_line(page, AS_STYLE_GOOD, "  %s entr%s replayed, all identical", entries,
                      r->checked == 1 ? "y" : "ies");
 }
 
@@ -61,23 +61,21 @@ static int witness_page(const char *path, const struct assay_witness_report *r,
     put_times(&page, r->entries, r->first_timestamp_ns, r->last_timestamp_ns);
     as_page_line(&page, AS_STYLE_DIM, "  head %s", r->head);
     if (to->compared && to->compared->same)
-        as_page_line(&page, AS_STYLE_GOOD, "  the same chain as %s",
-                     as_page_name(&page, to->other));
+        as_page_line(&page, AS_STYLE_GOOD, "  identical chain: %s", as_page_name(&page, to->other));
     else if (to->compared)
-        as_page_line(&page, AS_STYLE_BAD, "  not the same as %s: %s",
-                     as_page_name(&page, to->other), to->compared->sentence);
+        as_page_line(&page, AS_STYLE_BAD, "  differs from %s: %s", as_page_name(&page, to->other),
+                     to->compared->sentence);
     put_replay(&page, to->replay);
     return as_page_close(&page, err);
 }
 
 static const char *const signature_words[] = {
     [ASSAY_BUNDLE_SIGNATURE_NONE] = "not signed",
-    [ASSAY_BUNDLE_SIGNATURE_UNPROVEN] =
-        ("signed, and the signature fits the key in the bundle; whose key that is was not checked: "
-         "give --public-key"),
-    [ASSAY_BUNDLE_SIGNATURE_PROVEN] = "signed with the key given",
-    [ASSAY_BUNDLE_SIGNATURE_OTHER] = "signed with another key than the one given",
-    [ASSAY_BUNDLE_SIGNATURE_BROKEN] = "signed, but the signature does not fit",
+    [ASSAY_BUNDLE_SIGNATURE_UNPROVEN] = ("signed; the signature matches the key in the bundle, "
+                                         "whose owner was not checked: give --public-key"),
+    [ASSAY_BUNDLE_SIGNATURE_PROVEN] = "signed with the given key",
+    [ASSAY_BUNDLE_SIGNATURE_OTHER] = "signed with another key than the given one",
+    [ASSAY_BUNDLE_SIGNATURE_BROKEN] = "signed, but the signature is invalid",
 };
 
 static int bundle_page(const char *path, const struct assay_bundle_report *r,

@@ -535,7 +535,7 @@ int as_span_walker_step(struct as_span_walker *w, struct assay_error *err)
         return 0;
     if (w->thread->n_chunks && !w->run->time.known)
         return as_fail(err, ASSAY_ERR_FORMAT,
-                       "the clock readings of %s are damaged: its times are unknown", w->run->path);
+                       "the clock samples of %s are corrupt: its times are unknown", w->run->path);
     rc = as_thread_events_next(&w->events, &batch, err);
     if (rc < 0)
         return rc;
