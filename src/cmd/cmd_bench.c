@@ -589,7 +589,7 @@ static const struct as_example bench_examples[] = {
 const struct as_cmd as_cmd_bench = {
     .name = "bench",
     .summary = "measure commands, models or a grid of settings against a baseline, reproducibly",
-    .usage = "assay bench [options] 'COMMAND'... | MODEL... | -- COMMAND... | --workload attention",
+    .usage = "assay bench [options] 'COMMAND'... | MODEL... | -- COMMAND...",
     .details =
         "Interleaves the settings, sample by sample, in an order that changes from round to round, "
         "and keeps each finished sample in a journal: an experiment that was killed continues with "

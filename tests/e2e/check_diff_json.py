@@ -36,7 +36,7 @@ for l in d["layers"]:
         assert near(l["change_percent"], (b["compared_ns"] / a["compared_ns"] - 1) * 100)
         q = l["test"]["p_corrected"]
         if l["verdict"] in ("faster", "slower"):
-            assert q < d["significance_level"] and (l["change_ns"] > 0) == (l["verdict"] == "slower")
+            assert q < d["significance_level"] and (l["test"]["shift_ns"] > 0) == (l["verdict"] == "slower")
     else:
         assert l["change_percent"] is None and l["test"]["basis"] == "none"
 changes = [abs(l["change_ns"]) for l in d["layers"]]

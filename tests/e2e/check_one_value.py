@@ -40,8 +40,9 @@ for layer in profile["layers"]:
         else:
             assert text.lstrip("'") == value, (key, text, value)
 samples = [float(r["latency_ns"]) for r in csv.DictReader(open(os.path.join(folder, "csv", "latency.csv")))]
-assert samples == profile["latency"]["samples_ns"]
-assert math.isclose(sorted(samples)[3] / 2 + sorted(samples)[4] / 2, profile["latency"]["median_ns"])
+assert len(samples) == len(profile["latency"]["samples_ns"])
+assert all(abs(a - b) <= 0.0005 for a, b in zip(samples, profile["latency"]["samples_ns"]))
+assert math.isclose(sorted(samples)[3] / 2 + sorted(samples)[4] / 2, profile["latency"]["median_ns"], abs_tol=0.001)
 
 # Sums: groups and the whole are what the layers are.
 for group in ("operators", "scopes"):
@@ -69,7 +70,7 @@ for layer in diff["layers"]:
     assert math.isclose(layer["session1"]["self_ns"], mine["self_ns"], rel_tol=1e-9), (layer, mine["self_ns"])
 total = diff["improvements"]["total_time"]
 same("diff latency", total["session1_ns"], total["session2_ns"])
-assert math.isclose(total["session1_ns"], profile["latency"]["median_ns"], rel_tol=1e-9)
+assert math.isclose(total["session1_ns"], profile["latency"]["mean_ns"], rel_tol=1e-9)
 other, both = load("again.json"), load("diff-2.json")
 for layer in both["layers"]:
     for side, document in (("session1", profile), ("session2", other)):

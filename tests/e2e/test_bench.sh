@@ -35,7 +35,7 @@ same bench_heads.txt "every build decides alike" <heads
 cp a/csv/results.csv results.before
 sed -i '$d' a/csv/results.csv
 exits 1 "a table that was changed" "$assay" verify a
-grep -q 'results.csv: it is not what was written' "$tmp/out" || fail "which table is not said: $(cat "$tmp/out")"
+grep -q 'results.csv: it was changed' "$tmp/out" || fail "which table is not said: $(cat "$tmp/out")"
 cp results.before a/csv/results.csv
 mv a/csv/summary.csv.meta.json kept.json
 exits 1 "a table without its hash" "$assay" verify --json a
@@ -63,7 +63,7 @@ exits 0 "and packed" "$assay" bundle pack --meta meta.json -o alone/forged.rvf a
 exits 3 "onto a bundle that is there" "$assay" bundle pack -o alone/forged.rvf alone/mincut_l0.5_t2.jsonl
 says "--force replaces it"
 exits 2 "onto its own witness" "$assay" bundle pack --force -o alone/mincut_l0.5_t2.jsonl alone/mincut_l0.5_t2.jsonl
-says "is a witness that shall be packed"
+says "is one of the witnesses to pack"
 exits 0 "which is whole" "$assay" verify alone/forged.rvf
 exits 1 "but does not come out so" "$assay" verify --replay alone/forged.rvf
 "$assay" bench $small --threads 1 --quiet --against seven --output-dir against7 >out 2>err
@@ -96,7 +96,7 @@ assert v.pop("mincut_l0.5_t2") == "missed" and set(v.values()) == {"met"}, v' ||
 check "killed in the middle" $judge kill "$assay" k 17 $small --threads 1
 before=$(grep -c . k/journal.jsonl)
 "$assay" bench $small --threads 1 --resume --output-dir k >out 2>err
-grep -q "resuming k: [1-9][0-9]* of 42 samples are there" err || fail "what was there is not told: $(cat err)"
+grep -q "resuming k: [1-9][0-9]* of 42 samples are done" err || fail "what was there is not told: $(cat err)"
 [ "$(grep -c . k/journal.jsonl)" = 43 ] || fail "samples were repeated: $(grep -c . k/journal.jsonl) lines, $before before"
 check "the files of a resumed run agree" $judge k 6
 check "and its witness is that of a run in one piece" $judge same a k
@@ -122,7 +122,7 @@ exits 0 "and come out the same again" "$assay" verify --replay p
 
 # What is refused.
 exits 3 "a folder with an experiment in it" "$assay" bench $small --output-dir a
-says "--resume goes on with it"
+says "--resume continues it"
 "$assay" bench $small --seed 9007199254740992 --lambda 0.5 --tau 0 --threads 1 --quiet --output-dir big >out 2>err
 exits 3 "a seed that differs in its last digit" "$assay" bench $small --seed 9007199254740993 --lambda 0.5 --tau 0 --threads 1 --resume --output-dir big
 says "another value of seed"
@@ -139,10 +139,10 @@ says "is a file"
 exits 3 "a folder below a file" "$assay" bench $small --output-dir file/x
 mkdir -p mine/csv && echo words >mine/csv/own
 exits 3 "somebody's files in the way" "$assay" bench $small --output-dir mine
-says "would be written over"
+says "would be overwritten"
 check "they stay" grep -q words mine/csv/own
 exits 2 "an empty list" "$assay" bench $small --lambda "" --output-dir new
-says "--lambda needs a number"
+says "--lambda needs at least one number"
 exits 2 "a negative lambda" "$assay" bench $small --lambda "-0.5" --output-dir new
 says "lambda is a number from 0 to 1"
 exits 2 "lambda that is no number" "$assay" bench $small --lambda "nan" --output-dir new
@@ -159,7 +159,7 @@ exits 2 "an unknown source of power" "$assay" bench $small --power meter:1 --out
 exits 2 "heads that cannot be shared" "$assay" bench $small --heads 3 --kv-heads 2 --output-dir new
 says "3 heads"
 exits 2 "the same lambda twice" "$assay" bench $small --lambda "0.3 0.30000000001" --output-dir new
-says "stands twice"
+says "is given twice"
 exits 2 "a folder to hold against that is none" "$assay" bench $small --against nowhere --output-dir new
 says "has no folder witness"
 exits 2 "a run held against itself" "$assay" bench $small --threads 1 --resume --against a --output-dir a
@@ -172,7 +172,7 @@ exits 2 "options of another workload" "$assay" bench --lambda 0.5 --output-dir n
 says "--lambda is for --workload attention"
 exits 2 "lengths the wrong way round" "$assay" bench $small --short-min-len 99 --output-dir new
 exits 2 "nothing to measure" "$assay" bench
-says "say what to measure"
+says "name what to measure"
 check "nothing was begun" test ! -e new
 exits 0 "a dry run" "$assay" bench $small --dry-run --output-dir new
 grep -q '^7 settings, 6 samples each' out || fail "the dry run says: $(cat out)"

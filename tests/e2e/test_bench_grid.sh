@@ -44,7 +44,7 @@ exits 0 "children that nobody hears of" "$python" -c 'import signal, subprocess,
 
 # Wrong use.
 exits 2 "an axis that the command does not use" "$assay" bench --grid n=1,2 --output-dir new -- echo words
-says "{n} stands nowhere in the command"
+says "{n} does not occur in the command"
 exits 2 "a name that is no axis" "$assay" bench --grid n=1 --output-dir new -- echo {n} {m}
 says "{m} is not an axis of the grid"
 exits 2 "a grid without values" "$assay" bench --grid n= --output-dir new -- echo {n}

@@ -75,11 +75,11 @@ check "differ in layers and weights" "$python" "$judge" zoo "$tmp/out"
 for what in missing_limit sample_of_none; do
     "$python" "$here/patch_run.py" $what "$tmp/small.assay" "$tmp/$what.assay" || fail "patch_run.py $what"
     exits 1 "a run with $what" "$assay" verify "$tmp/$what.assay"
-    check "is not whole" grep -q ': not whole' "$tmp/out"
+    check "is not whole" grep -q ': not intact' "$tmp/out"
     exits 3 "it is not compared" "$assay" diff "$tmp/$what.assay" "$tmp/small.assay"; says "$what.assay"
 done
 "$assay" verify --json "$tmp/missing_limit.assay" >"$tmp/out"
 check "the JSON says why" "$python" -c 'import json, sys; r = json.load(open(sys.argv[1])); assert not r["whole"] and "limits" in r["parts_error"], r' "$tmp/out"
 exits 0 "a document" "$assay" verify "$tmp/small.json"
-check "is called by its own name" grep -q "small.json: whole" "$tmp/out"
+check "is called by its own name" grep -q "small.json: intact" "$tmp/out"
 finish

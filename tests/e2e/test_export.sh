@@ -58,7 +58,7 @@ whole empty 0 'spans=0 calls=0 iterations=0 samples=0 losses=0 threads=0'
 whole threads 20 'spans=1600 calls=1200 iterations=400 samples=400 losses=0 threads=20'
 whole deep 5000 'spans=4096 calls=4096 iterations=0 samples=0 losses=0 threads=1'
 whole killed 20 'spans=81 calls=61 iterations=20 samples=20 losses=0 threads=1'
-grep -q 'not whole: it was not closed' "$work/killed/said" || fail 'killed: not told'
+grep -q 'incomplete: it was not closed' "$work/killed/said" || fail 'killed: not told'
 
 # As many calls as the report counts.
 calls=$("$build/assay" report "$work/plain/run.assay" --json 2>/dev/null |
@@ -108,7 +108,7 @@ for part in 10 30 50 70 90; do
     exports "$work/damaged"
     judge "$work/damaged" >/dev/null
 done
-grep -q 'damaged block' "$work/damaged/said" || fail 'damaged: not told'
+grep -q 'corrupt block' "$work/damaged/said" || fail 'damaged: not told'
 
 # Limits: never exceeded, valid, and every number right.
 for kind in plain threads unbalanced hostile deep; do

@@ -156,7 +156,7 @@ if ! grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
     rm -rf "$shares"
     mkdir -m 700 "$shares"
     LD_PRELOAD=$preload ASSAY_SHARE=$shares ASSAY_WATCH=heap,stacks "$build/tests/heap_own_malloc" || fail "a malloc of the program's own is bypassed"
-    "$build/tests/model_heap_read" "$shares"/*.share 2>&1 | grep -q 'brings its own malloc' || fail "a malloc of the program's own is told"
+    "$build/tests/model_heap_read" "$shares"/*.share 2>&1 | grep -q 'has its own malloc' || fail "a malloc of the program's own is told"
     for what in promises errno stress foreign forks; do
         under heap,stacks "$target" $what
         [ "$status" = 0 ] || fail "$what: exit $status: $(cat "$tmp/err")"

@@ -24,6 +24,6 @@ check "findings that are not kept are counted" $python -c "
 import json
 j = json.load(open('$tmp/unknown.json'))
 assert len(j['findings']) == 1000 and j['findings_lost'] == 19000, (len(j['findings']), j['findings_lost'])"
-check "and said" sh -c "'$assay' inspect '$tmp/heavy/unknown.onnx' | grep -q '19000 more are not kept'"
+check "and said" sh -c "'$assay' inspect '$tmp/heavy/unknown.onnx' | grep -q '19000 more are not listed'"
 check "inputs past the usual number are left out" sh -c "'$assay' inspect '$tmp/heavy/inputs.onnx' | grep -q '^49900 more; --top N'"
 finish

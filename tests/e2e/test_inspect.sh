@@ -182,7 +182,7 @@ says "HTML"
 exits 3 "an empty file" "$assay" inspect "$tmp/empty.onnx"
 says "empty"
 exits 2 "numbers that do not fill an input with an open dimension" "$assay" inspect --value x=1,2,3 "$here/../corpus/inspect/conv.onnx"
-says "input 'x' holds 192 numbers, but 3 were given"
+says "input 'x' has 192 elements, but 3 were given"
 exits 2 "a dimension given twice" "$assay" inspect --dim N=3 --dim N=4 "$here/../corpus/inspect/conv.onnx"
 says "would be 3 and 4"
 finish

@@ -67,7 +67,7 @@ import sys
 for line in open(sys.argv[1], encoding="utf-8").read().splitlines():
     if len(line) > int(sys.argv[2]):
         sys.exit(line)' "$tmp/out" $width
-        check "the machine is named" sh -c "head -2 '$tmp/out' | grep -q 'usable processor'"
+        check "the machine is named" sh -c "head -2 '$tmp/out' | grep -q 'usable CPU'"
         check "its peaks are not shown" sh -c "! grep -q '^Computing' '$tmp/out'"
     done
     exits 0 "$study in Markdown" "$assay" machine --$study --quick --format=markdown

@@ -67,7 +67,7 @@ done
 for section in anomalies distributed backends bottlenecks leaks memory; do
     check "section $section is on the page" sh -c "grep -qF \"\$(sed -n 2p '$tmp/$section')\" '$tmp/page'"
     "$assay" report --section $section "$tmp/bare.json" >"$tmp/none" || fail "section $section of a run without"
-    check "a run without $section says so" grep -q '^not known' "$tmp/none"
+    check "a run without $section says so" grep -q '^unknown' "$tmp/none"
 done
 check "the baseline is there" grep -q 'baseline 50.0 MiB' "$tmp/memory"
 check "the kernel's peak is there" grep -q 'the kernel saw a peak of 90.0 MiB' "$tmp/memory"
@@ -97,9 +97,9 @@ check "layers by name" test "$(first --sort name)" = conv
 check "layers as they came" test "$(first --sort first)" = step
 check "a unit" sh -c "'$assay' report --section layers --unit us --columns name,p99,calls '$parts' | grep -q '^step .*600000.* 10\$'"
 "$assay" report --section leaks --leak-threshold 1 --leak-window 5 "$parts" >"$tmp/leaks" || fail "other limits of leaks"
-check "windows are judged anew" grep -q '8 windows of 5 readings' "$tmp/leaks"
-check "and that is said" grep -q 'from the 12 readings of resident' "$tmp/leaks"
-"$assay" report --section leaks --leak-threshold 30 "$parts" | grep -q 'no window of readings grew' || fail "a high limit"
+check "windows are judged anew" grep -q '8 windows of 5 samples' "$tmp/leaks"
+check "and that is said" grep -q 'from the 12 RSS samples' "$tmp/leaks"
+"$assay" report --section leaks --leak-threshold 30 "$parts" | grep -q 'no window of samples grew' || fail "a high limit"
 refused() {
     "$assay" report "$@" >"$tmp/out" 2>"$tmp/err"
     [ $? -eq 2 ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && [ ! -s "$tmp/out" ] || fail "$* is refused in one sentence"

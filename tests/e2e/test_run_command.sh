@@ -17,9 +17,9 @@ for status in 0 1 2 3 42 126 127 255; do
     silent
 done
 exits 127 "a missing command" "$assay" run -o new.assay nosuchcommand
-says "no command nosuchcommand"
+says "command not found: nosuchcommand"
 exits 127 "a missing path" "$assay" run -o new.assay -- ./not/there x
-says "no command ./not/there"
+says "command not found: ./not/there"
 exits 127 "an empty name" "$assay" run -o new.assay -- ""
 says "empty name"
 exits 126 "a folder" "$assay" run -o new.assay -- "$tmp"
@@ -105,10 +105,10 @@ printf '#include <stdio.h>\nint main(void) { puts("fixed"); return 0; }\n' >fixe
 if cc -static -o fixed fixed.c 2>/dev/null; then
     watch "a static program" ./fixed
     check "runs" test "$(cat out)" = fixed
-    tells "linked statically"
+    tells "statically linked"
     printf '#!%s/fixed\n' "$tmp" >script && chmod 755 script
     watch "a script with a static interpreter" ./script
-    tells "linked statically"
+    tells "statically linked"
 fi
 cp /bin/true other_user
 if [ "$(id -u)" = 0 ] && chown nobody other_user && chmod 4755 other_user; then
@@ -132,7 +132,7 @@ if ! grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then # which ne
 fi
 # A file that may not grow: the command goes on as it would, and one sentence tells.
 exits 9 "a run that cannot be written to its end" sh -c "ulimit -f 8; exec '$assay' run -o r.assay -- sh -c 'sleep 0.2; exit 9'"
-says "the run is not whole"
+says "the run is incomplete"
 # Asked through the same shell: some do not pass on that SIGCHLD was ignored when they started. Signals 32 and 33 are the C
 # library's own: no program can hand them on.
 of_program() { printf '%x' $((0x$1 & ~0x180000000)); }

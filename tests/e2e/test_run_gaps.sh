@@ -64,7 +64,7 @@ look s.assay "p['heap']['peak_bytes'] > 30 << 20" "p['heap']['peak_bytes']"
 # A library that is reached by dlsym.
 if $python -c 'import ctypes; ctypes.CDLL("libblas.so.3")' 2>/dev/null; then
     exits 0 'products by dlsym' "$assay" run --report -o b.assay -- $python -c 'import ctypes; ctypes.CDLL("libblas.so.3")'
-    tr -s '\n ' '  ' <"$tmp/err" | grep -qF 'no product of it went through a name that is watched' || fail "nothing is said of $sentence: $(cat "$tmp/err")"
+    tr -s '\n ' '  ' <"$tmp/err" | grep -qF 'none of its calls went through a watched function' || fail "nothing is said of $sentence: $(cat "$tmp/err")"
     look b.assay "'was loaded' in p['products']['why']" "p['products']"
 fi
 exits 0 'no such library' "$assay" run --no-report -o b.assay -- $python -c pass

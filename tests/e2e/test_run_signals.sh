@@ -97,6 +97,6 @@ left=$(ls runtime)
 [ -n "$left" ] && touch -d '1 hour ago' "runtime/$left"
 "$assay" run -o r.assay -- true
 check "what it left is tidied up by the next" sh -c "[ -z \"\$(ls runtime)\" ]"
-check "the run says what was run" sh -c "'$assay' report --section program,heap killed.assay | grep -q 'not seen to end'"
+check "the run says what was run" sh -c "'$assay' report --section program,heap killed.assay | grep -q 'end not seen'"
 check "and the run is readable" sh -c "'$assay' report killed.assay >/dev/null"
 finish

@@ -52,7 +52,7 @@ exits 0 "and on a page" "$assay" sweep zoo:mlp --batch 1,2000000000 $fast
 check "says why" grep -q "^batch 2000000000 failed: " "$tmp/out"
 
 exits 2 "nothing varies" "$assay" sweep zoo:mlp $fast
-says "say what varies"
+says "name what varies"
 exits 2 "a word for a number" "$assay" sweep zoo:mlp --batch 1,two
 says "whole numbers above 0"
 exits 2 "no name" "$assay" sweep zoo:mlp --key 1,2
@@ -61,7 +61,7 @@ exits 2 "a key that is none" "$assay" sweep zoo:mlp --key nonsense=1,2 $fast
 exits 2 "a limit that is none" "$assay" sweep zoo:mlp --batch 1,2 --max-memory much
 says "512MiB"
 exits 2 "more threads than can run" "$assay" sweep zoo:mlp --threads 1,4096
-says "processor"
+says "CPU"
 exits 2 "two forms at once" "$assay" sweep zoo:mlp --batch 1,2 --json --format=markdown
 says "choose one of"
 exits 2 "no model" "$assay" sweep --batch 1,2

@@ -9,17 +9,17 @@ for what in events block_header cut unclosed unknown; do
 done
 
 exits 0 "a whole run" "$assay" verify "$tmp/run.assay"
-check "is said to be whole" grep -q ": whole" "$tmp/out"
+check "is said to be whole" grep -q ": intact" "$tmp/out"
 exits 0 "a killed program with its ring" "$assay" verify "$tmp/kill.assay"
 check "says what came from the ring" grep -q "[0-9] events recovered from its ring" "$tmp/out"
 exits 1 "a killed program without its ring" "$assay" verify "$tmp/gone.assay"
 check "says that the ring is gone" grep -q "no ring is left" "$tmp/out"
 exits 1 "a run with a flipped bit" "$assay" verify "$tmp/events.assay"
-check "counts what was passed over" grep -Eq "damaged: 1 block passed over \([0-9,]+ bytes, at least [0-9,]+ events" "$tmp/out"
+check "counts what was passed over" grep -Eq "corrupt: 1 block skipped \([0-9,]+ bytes, at least [0-9,]+ events" "$tmp/out"
 exits 1 "a run with a flipped bit in a block's header" "$assay" verify "$tmp/block_header.assay"
-check "counts it too" grep -q "damaged: 1 block" "$tmp/out"
+check "counts it too" grep -q "corrupt: 1 block" "$tmp/out"
 exits 1 "a run cut off" "$assay" verify "$tmp/cut.assay"
-check "says where it ends" grep -q "cut: the file ends inside a block" "$tmp/out"
+check "says where it ends" grep -q "incomplete: the file ends inside a block" "$tmp/out"
 exits 1 "a run without its end" "$assay" verify "$tmp/unclosed.assay"
 exits 0 "a run with a block of a later minor version" "$assay" verify "$tmp/unknown.assay"
 check "says so" grep -q "only a later version" "$tmp/out"
@@ -37,5 +37,5 @@ assert r["whole"] == (status == 0), (r["whole"], status)
 assert r["whole"] == (not any(f["level"] == "loss" for f in r["health"]["findings"]))' "$tmp/$run"
 done
 "$assay" report "$tmp/events.assay" >"$tmp/out"
-check "a report begins with the damage" sh -c "sed -n 1p '$tmp/out' | grep -q damaged"
+check "a report begins with the damage" sh -c "sed -n 1p '$tmp/out' | grep -q corrupt"
 finish

@@ -12,7 +12,7 @@ cd "$tmp/run/witness" || exit 1
 check "Python finds the witnesses as documented" "$python" "$judge" witness a.jsonl b.jsonl c.jsonl
 for w in a b c; do
     exits 0 "$w is whole" "$assay" verify $w.jsonl
-    check "and said to be" grep -q "$w.jsonl: whole" "$tmp/out"
+    check "and said to be" grep -q "$w.jsonl: intact" "$tmp/out"
     check "with the head that Python finds" sh -c "'$python' '$judge' witness $w.jsonl | xargs -I@ grep -q 'head @' '$tmp/out'"
 done
 
@@ -23,7 +23,7 @@ head_of() { "$assay" verify --json "$1" | "$python" -c 'import json,sys; print(j
 check "a later run has the same chain" test "$(head_of a.jsonl)" = "$(head_of "$tmp/later.jsonl")"
 check "another run has another" test "$(head_of a.jsonl)" != "$(head_of "$tmp/other.jsonl")"
 exits 0 "so they are the same" "$assay" verify a.jsonl --same-as "$tmp/later.jsonl"
-check "and said to be" grep -q "the same chain as" "$tmp/out"
+check "and said to be" grep -q "identical chain:" "$tmp/out"
 exits 1 "and they are not" "$assay" verify a.jsonl --same-as "$tmp/other.jsonl" --json
 check "which is told" grep -q '"sentence": "entry 0 differs in q_hash k_hash cut_cost' "$tmp/out"
 exits 2 "a bundle is not compared" "$assay" verify --same-as a.jsonl "$tmp"
@@ -35,7 +35,7 @@ exits 1 "an unfinished witness" "$assay" verify "$tmp/killed.jsonl"
 check "is said to be unfinished" grep -q "unfinished: the file ends after line 17 without a seal" "$tmp/out"
 printf '{"q_hash":"12' >>"$tmp/killed.jsonl"
 exits 1 "one cut inside a line" "$assay" verify "$tmp/killed.jsonl"
-check "says where" grep -q "line 18: it is cut off" "$tmp/out"
+check "says where" grep -q "line 18: it is truncated" "$tmp/out"
 "$make" "$tmp/killed.jsonl" 30 packed 1700000000000000000 1 resume 17
 check "resumed it is the same file" cmp a.jsonl "$tmp/killed.jsonl"
 exits 1 "an older file is never overwritten" "$make" a.jsonl 1 packed 1 1
@@ -47,19 +47,19 @@ changed() {
     exits 1 "$what" "$assay" verify "$tmp/changed.jsonl" --width 200
     check "$what is told: $words" grep -q "$words" "$tmp/out"
 }
-changed "a dropped line" "line 5: entry 5 stands here, but entry 4 is due" 5d
-changed "a repeated line" "line 6: entry 4 stands here, out of order or twice" 5p
-changed "a moved line" "line 5: entry 5 stands here" '5{h;d};6G'
+changed "a dropped line" "line 5: found entry 5, expected entry 4" 5d
+changed "a repeated line" "line 6: entry 4 is out of order or repeated" 5p
+changed "a moved line" "line 5: found entry 5, expected entry 4" '5{h;d};6G'
 changed "a forged number" "line 7: entry_hash does not follow" '7s/"lambda":0.5/"lambda":0.6/'
-changed "a forged time" "line 31: the seal does not fit" '7s/"timestamp":1700/"timestamp":1600/'
-changed "a blank" "line 7: byte 1 of it is not what belongs there" '7s/{/{ /'
+changed "a forged time" "line 31: the seal does not match" '7s/"timestamp":1700/"timestamp":1600/'
+changed "a blank" "line 7: byte 1 of it is unexpected" '7s/{/{ /'
 changed "a forged count" "line 31: the seal counts 29 entries" '31s/"entries":30/"entries":29/'
 changed "a line after the seal" "line 32: there is data after the seal" '31p'
 exits 1 "an empty witness" sh -c ": >'$tmp/empty.jsonl'; '$assay' verify '$tmp/empty.jsonl'"
 exits 3 "a file of another kind" "$assay" verify "$here/lib.sh"
 exits 3 "a file that is not there" "$assay" verify "$tmp/nowhere.jsonl"
 exits 3 "nothing to compute again" "$assay" verify --replay a.jsonl
-says "cannot be computed again"
+says "cannot be replayed"
 "$assay" verify --json "$tmp/changed.jsonl" >"$tmp/changed.json"
 check "the JSON says the same" "$python" -c '
 import json, sys
@@ -83,7 +83,7 @@ check "within 80 columns" sh -c "! grep -q '.\{81\}' '$tmp/out'"
 exits 0 "the same as JSON" "$assay" bundle inspect --json all.rvf
 check "is JSON" "$python" -m json.tool "$tmp/out"
 exits 0 "the folder" "$assay" verify "$tmp/run"
-check "is whole" grep -q "run: whole" "$tmp/out"
+check "is whole" grep -q "run: intact" "$tmp/out"
 exits 0 "taking it apart" "$assay" bundle extract all.rvf -C "$tmp/parts"
 check "gives five chains and texts" test "$(cd "$tmp/parts" && echo *)" = "segment-1-metadata.json segment-2-witness.bin segment-3-witness.bin segment-4-witness.bin segment-5-metadata.json segment-6-manifest.json"
 check "of the size they have" test "$(wc -c <"$tmp/parts/segment-2-witness.bin")" = 2190
@@ -95,7 +95,7 @@ exits 0 "unless told to" "$assay" bundle extract all.rvf -C "$tmp/parts" --force
 cp -r "$tmp/run" "$tmp/swapped"
 cp "$tmp/other.jsonl" "$tmp/swapped/witness/a.jsonl"
 exits 1 "a witness of another run" "$assay" verify "$tmp/swapped"
-check "is not the one in the bundle" grep -q "does not hold what stands in a.jsonl" "$tmp/out"
+check "is not the one in the bundle" grep -q "does not match the content of a.jsonl" "$tmp/out"
 cp "$tmp/later.jsonl" "$tmp/swapped/witness/a.jsonl"
 exits 1 "nor is one of another time" "$assay" verify "$tmp/swapped"
 cp a.jsonl "$tmp/swapped/witness/a.jsonl"
@@ -123,7 +123,7 @@ if command -v openssl >/dev/null; then
     check "openssl accepts the signature" openssl pkeyutl -verify -pubin -inkey "$tmp/public.pem" -rawin \
         -in "$tmp/part" -sigfile "$tmp/signature"
     exits 0 "without a key" "$assay" bundle verify "$tmp/s.rvf"
-    check "it is told that nobody was proven" grep -q "whose key that is was" "$tmp/out"
+    check "it is told that nobody was proven" grep -q "owner" "$tmp/out"
     exits 0 "with the key" "$assay" bundle verify "$tmp/s.rvf" --public-key "$tmp/public.pem"
     check "it is proven" grep -q "signed with the given key" "$tmp/out"
     exits 1 "with another key" "$assay" bundle verify "$tmp/s.rvf" --public-key "$tmp/other-public.pem"
@@ -158,9 +158,9 @@ for bad in bad cut magic; do
     exits 1 "the same with bundle verify" "$assay" bundle verify "$tmp/$bad.rvf"
 done
 exits 3 "a damaged one is not taken apart" "$assay" bundle extract "$tmp/bad.rvf" -C "$tmp/never"
-says "not whole"
+says "not intact"
 exits 3 "a broken witness is not packed" "$assay" bundle pack -o "$tmp/n.rvf" "$tmp/changed.jsonl"
-says "is not whole"
+says "is not intact"
 exits 2 "no such action" "$assay" bundle pak -o x a.jsonl
 says "pack"
 exits 2 "an option of another action" "$assay" bundle inspect --force all.rvf

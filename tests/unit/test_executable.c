@@ -81,12 +81,12 @@ static void reasons_are_told_apart(void **state)
     assert_non_null(strstr(why(path), "statically"));
     e.head.e_machine = EM_S390;
     make(&root, "other", &e, sizeof e, path);
-    assert_non_null(strstr(why(path), "another processor"));
+    assert_non_null(strstr(why(path), "another CPU architecture"));
     e.head.e_ident[EI_CLASS] = ELFCLASS32;
     make(&root, "small", &e, sizeof e, path);
-    assert_non_null(strstr(why(path), "another processor"));
+    assert_non_null(strstr(why(path), "another CPU architecture"));
     make(&root, "bytes", "\0\1\2", 3, path);
-    assert_non_null(strstr(why(path), "no known kind"));
+    assert_non_null(strstr(why(path), "unknown kind"));
     assert_non_null(strstr(why("/nonexistent"), "cannot be read"));
     kit_root_fini(&root);
 }

@@ -117,7 +117,7 @@ static void governor_and_turbo_are_judged(void **state)
     expect(&m, "governor", AS_SEVERITY_NOTE, "no cpufreq");
     m = ideal();
     m.topology.frequency.turbo = AS_TURBO_ON;
-    expect(&m, "turbo", AS_SEVERITY_NOTE, "heat");
+    expect(&m, "turbo", AS_SEVERITY_NOTE, "temperature");
     m.topology.frequency.turbo = AS_TURBO_UNKNOWN;
     m.topology.frequency.turbo_why = "not told";
     expect(&m, "turbo", AS_SEVERITY_NOTE, "not told");

@@ -194,8 +194,8 @@ static void a_failing_run_is_a_failure_and_no_number(void **state)
 {
     (void)state;
     expect_failure(1, ASSAY_ERR_IO, "the disk is gone", ASSAY_ERR_IO, "the disk is gone");
-    expect_failure(7, -77, NULL, -77, "what is measured failed with -77 in run 7");
-    expect_failure(90, 1, NULL, ASSAY_ERR_STATE, "what is measured failed with 1 in run 90");
+    expect_failure(7, -77, NULL, -77, "the measured code failed with -77 in iteration 7");
+    expect_failure(90, 1, NULL, ASSAY_ERR_STATE, "the measured code failed with 1 in iteration 90");
 }
 
 static void a_change_of_frequency_is_not_steady(void **state)

@@ -217,7 +217,7 @@ static void wrong_options_and_readings_are_refused(void **state)
     refuse(o, "the leak threshold must be 0 MB or more");
     o.threshold_mb = 0;
     o.window_size = 2;
-    refuse(o, "the leak window must have 3 to 10000 readings");
+    refuse(o, "the leak window must have 3 to 10000 samples");
     o.window_size = 0;
     o.warm_up = 0.6;
     refuse(o, "the share of warm-up must be 0 to 0.5");
@@ -226,7 +226,7 @@ static void wrong_options_and_readings_are_refused(void **state)
     refuse(o, "the p-value of a leak must be below 1");
     o.p_value = 0;
     o.max_readings = 10;
-    refuse(o, "300 to 1000000 readings a series can be kept");
+    refuse(o, "300 to 1000000 samples per series can be kept");
     assert_int_equal(assay_leak_detector_add(d, "conv", -1, 0, 0, &err), ASSAY_ERR_USAGE);
     assert_string_equal(err.msg, "memory of conv must be 0 MB or more");
     assert_int_equal(assay_leak_detector_add(d, NULL, UNIT_NAN, 0, 0, &err), ASSAY_ERR_USAGE);

@@ -185,7 +185,7 @@ static void files_are_held_against_the_model(void **state)
     assert_string_equal(err.msg, "input 'input' is given twice");
     close_all(&f);
     write_npy(path, "<f8", "(1, 784)", 8 * 784);
-    expect_refusal(NULL, "holds f64 numbers, but input 'input' takes f32");
+    expect_refusal(NULL, "holds f64 elements, but input 'input' takes f32");
     write_npy(path, "<f4", "(784,)", 4 * 784);
     expect_refusal(NULL, "holds 784, but input 'input' is");
     write_npy(path, "<f4", "(1, 783)", 4 * 783);

@@ -115,9 +115,9 @@ static void wrong_files_are_named(void **state)
            "too large");
     expect(ASSAY_ERR_FORMAT,
            "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", 4,
-           "more numbers");
+           "too many elements");
     expect(ASSAY_ERR_FORMAT, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 7,
-           "7 bytes of numbers where its shape asks for 8");
+           "7 bytes of data where its shape needs 8");
     expect(ASSAY_ERR_FORMAT, "{'descr': '<f4', 'fortran_order': False}", 4, "must have");
     expect(ASSAY_ERR_FORMAT, "{'descr': '<f4', 'descr': '<f4', 'shape': ()}", 4, "twice");
     expect(ASSAY_ERR_FORMAT, "{'descr': '<f4', 'more': 1}", 4, "does not write");

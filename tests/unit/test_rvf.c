@@ -275,13 +275,13 @@ static void what_is_wrong_is_told(void **state)
         {6, "flags that are not supported"},
         {8, "id does not follow"},
         {0x10, "the two lengths of the segment differ"},
-        {0x18, "segment 1 does not fit its hash in the manifest"},
+        {0x18, "segment 1 does not match its hash in the manifest"},
         {0x20, "checksum is not SHAKE-256"},
         {0x21, "compressed"},
         {0x22, "reserved bytes"},
-        {0x28, "the payload of segment 1 does not fit its hash"},
+        {0x28, "the payload of segment 1 does not match its hash"},
         {0x3c, "padding is not what its length asks for"},
-        {0x40, "the payload of segment 1 does not fit its hash"},
+        {0x40, "the payload of segment 1 does not match its hash"},
     };
     size_t size;
     char *bytes;
@@ -321,7 +321,7 @@ static void extracting_overwrites_nothing(void **state)
     free(bytes);
     made_write(file, "mine", 4);
     assert_int_equal(assay_bundle_extract(b, folder, false, &err), ASSAY_ERR_STATE);
-    assert_non_null(strstr(err.msg, "is there already"));
+    assert_non_null(strstr(err.msg, "already exists"));
     bytes = made_read(file, &size);
     assert_int_equal(size, 4);
     free(bytes);
@@ -380,7 +380,7 @@ static void what_cannot_be_packed_is_refused(void **state)
     made_write(made_path("cut.jsonl"), bytes, size - 1);
     free(bytes);
     assert_int_equal(pack_one("cut.jsonl", NULL, NULL, &err), ASSAY_ERR_FORMAT);
-    assert_non_null(strstr(err.msg, "is not whole"));
+    assert_non_null(strstr(err.msg, "is not intact"));
     assert_int_equal(access(made_path("bad.rvf"), F_OK), -1); /* nothing half-made stays */
     assert_int_equal(assay_bundle_pack(NULL, &err), ASSAY_ERR_USAGE);
     assert_int_equal(assay_bundle_pack(&(struct assay_bundle_options){0}, &err), ASSAY_ERR_USAGE);

@@ -187,7 +187,7 @@ static void what_is_given_back_at_the_end_is_no_leak(void **state)
     assert_int_equal(f->growth[0].verdict, AS_GROWTH_RETURNED);
     assert_int_equal(f->n_growing, 1);
     assert_string_equal(f->growing[0].place->function, "parse_row");
-    assert_non_null(strstr(f->headline, "until the program began to end"));
+    assert_non_null(strstr(f->headline, "until the program began to exit"));
     as_target_findings_free(f);
     /* What was counted never held it: a program that became another by exec. */
     m.program->heap.peak_bytes = 100;
@@ -345,7 +345,7 @@ static void growth_says_whose_and_how_long(void **state)
     m.program->address_limit_bytes = UNIT_NAN;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_true(isnan(f->growth[0].seconds_to_exhaustion) && !f->growth[0].headroom_of);
-    assert_non_null(strstr(f->growth[0].headroom_why, "not known"));
+    assert_non_null(strstr(f->growth[0].headroom_why, "unknown"));
     as_target_findings_free(f);
     done(&m);
 }
@@ -405,7 +405,7 @@ static void too_few_readings_are_no_verdict(void **state)
     (void)state;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
-    assert_non_null(strstr(f->verdict_text, "not known"));
+    assert_non_null(strstr(f->verdict_text, "unknown"));
     assert_true(f->growth[0].judged < AS_TARGET_MIN_SAMPLES);
     as_target_findings_free(f);
     done(&m);
@@ -414,7 +414,7 @@ static void too_few_readings_are_no_verdict(void **state)
     m.program->judged_until_seconds = 1.22;
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
-    assert_non_null(strstr(f->verdict_text, "was read 25 times before the program ended"));
+    assert_non_null(strstr(f->verdict_text, "was sampled 25 times before the program ended"));
     assert_non_null(strstr(f->growth[0].text, "25 times"));
     as_target_findings_free(f);
     done(&m);

@@ -194,7 +194,7 @@ static void a_model_without_tokens_or_state_is_refused(void **state)
 
     (void)state;
     assert_int_equal(as_token_run(&run, model, &o, &err), ASSAY_ERR_USAGE);
-    assert_non_null(strstr(err.msg, "no input of tokens"));
+    assert_non_null(strstr(err.msg, "no token input"));
     as_model_free(model);
 }
 

@@ -159,7 +159,7 @@ static void two_runs_are_compared(void **state)
     }
     c = compare("first", "wrong output");
     assert_false(c.same); /* and not yet sealed */
-    assert_non_null(strstr(c.sentence, "the second is not whole: unfinished"));
+    assert_non_null(strstr(c.sentence, "the second is not intact: unfinished"));
     assert_int_equal(assay_witness_close(w, NULL), ASSAY_OK);
     c = compare("first", "wrong output");
     assert_true(!c.same && c.first_difference == 4);
@@ -281,11 +281,11 @@ static void lines_keep_their_places(void **state)
         const char *words;
     } cases[] = {
         {{0, 1, 2, 3, -1}, 0, ""},
-        {{0, 2, 3, -1}, 2, "entry 2 stands here, but entry 1 is due"},
-        {{1, 2, 3, -1}, 1, "entry 1 stands here, but entry 0 is due"},
-        {{0, 1, 1, 2, 3, -1}, 3, "entry 1 stands here, out of order or twice"},
-        {{0, 2, 1, 3, -1}, 2, "entry 1 is due"},
-        {{0, 1, 3, -1}, 3, "the seal counts 3 entries, but 2 stand before it"},
+        {{0, 2, 3, -1}, 2, "found entry 2, expected entry 1"},
+        {{1, 2, 3, -1}, 1, "found entry 1, expected entry 0"},
+        {{0, 1, 1, 2, 3, -1}, 3, "entry 1 is out of order or repeated"},
+        {{0, 2, 1, 3, -1}, 2, "expected entry 1"},
+        {{0, 1, 3, -1}, 3, "the seal counts 3 entries, but 2 precede it"},
         {{0, 1, 2, 3, 3, -1}, 5, "there is data after the seal"},
         {{3, 0, 1, 2, -1}, 1, "the seal counts 3 entries, but 0"},
         {{0, 1, 2, -1}, 0, "unfinished: the file ends after line 3 without a seal"},
@@ -331,8 +331,8 @@ static void forgeries_are_told_by_name(void **state)
         {"\"lambda\":0.5", "\"lambda\":.50", "line 2: JSON"},
         {"\"lambda\":0.5", "\"lambda\":500", "line 2: lambda is not a float in its shortest form"},
         {"\"tau\":1", "\"tau\":2", "line 2: entry_hash does not follow"},
-        {"\"tau\"", "\"tou\"", "line 2: another key stands where tau belongs"},
-        {"\"timestamp\":1000", "\"timestamp\":1001", "line 5: the seal does not fit"},
+        {"\"tau\"", "\"tou\"", "line 2: another key is in the place of tau"},
+        {"\"timestamp\":1000", "\"timestamp\":1001", "line 5: the seal does not match"},
         {"\"seq_len\":17", "\"seq_len\":18", "line 2: entry_hash does not follow"},
         {"\"q_hash\":\"", "\"q_hash\":1", "line 2: JSON"},
         {"\"config_hash\":\"c", "\"config_hash\":\"C",
@@ -418,7 +418,7 @@ static void every_cut_is_noticed(void **state)
             between |= t.line[i] == size;
         assert_false(r.whole);
         assert_int_equal(r.first_bad_line != 0, !between);
-        assert_non_null(strstr(r.sentence, between ? "unfinished" : "cut off"));
+        assert_non_null(strstr(r.sentence, between ? "unfinished" : "truncated"));
     }
     assert_true(verify_bytes(t.bytes, t.size).whole);
     free(t.bytes);

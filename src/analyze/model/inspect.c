@@ -31,10 +31,12 @@ static const char *device_class(uint64_t bytes)
         const char *name;
         uint64_t bytes;
     } classes[] = {
-        {"256 KiB", 256ull << 10}, {"1 MiB", 1ull << 20},   {"16 MiB", 16ull << 20},
-        {"256 MiB", 256ull << 20}, {"1 GiB", 1ull << 30},   {"4 GiB", 4ull << 30},
-        {"8 GiB", 8ull << 30},     {"16 GiB", 16ull << 30}, {"24 GiB", 24ull << 30},
-        {"48 GiB", 48ull << 30},   {"80 GiB", 80ull << 30}, {"192 GiB", 192ull << 30},
+        {"256 KiB", 256ull << 10}, {"1 MiB", 1ull << 20},     {"4 MiB", 4ull << 20},
+        {"16 MiB", 16ull << 20},   {"32 MiB", 32ull << 20},   {"64 MiB", 64ull << 20},
+        {"128 MiB", 128ull << 20}, {"256 MiB", 256ull << 20}, {"512 MiB", 512ull << 20},
+        {"1 GiB", 1ull << 30},     {"2 GiB", 2ull << 30},     {"4 GiB", 4ull << 30},
+        {"8 GiB", 8ull << 30},     {"16 GiB", 16ull << 30},   {"24 GiB", 24ull << 30},
+        {"48 GiB", 48ull << 30},   {"80 GiB", 80ull << 30},   {"192 GiB", 192ull << 30},
         {"640 GiB", 640ull << 30},
     };
 

@@ -10,7 +10,7 @@
 #include "report/run/show.h"
 
 #define AS_TAG_LINE                                                                                \
-    "profiles neural networks: where time and memory go, what limits each layer, what to do"
+    "profiles neural networks: where time goes, why, and what to do"
 
 extern const struct as_cmd as_cmd_help;
 

@@ -266,19 +266,28 @@ static void find_causes(struct as_latency_run *out, const struct as_interference
     }
 }
 
-/* True when the interval was narrower than `factor` (1 or more) on one side. It never reaches past
- * what was measured: no median lies below the fastest sample. */
+/* True when the interval was narrower than `factor` (1 or more) on one side. */
 static bool widen_to(struct as_latency_run *out, double factor)
 {
     struct as_interval *interval = &out->figures.median.interval;
-    const struct as_summary *all = &out->figures.summary;
-    double low = fmax(all->median / factor, all->min);
-    double high = fmin(all->median * factor, all->max);
+    double low = out->figures.summary.median / factor;
+    double high = out->figures.summary.median * factor;
     bool narrow = interval->low > low || interval->high < high;
 
     interval->low = fmin(interval->low, low);
     interval->high = fmax(interval->high, high);
     return narrow;
+}
+
+/* No median lies below the fastest sample or above the slowest, but for the floor. */
+static void stay_within_samples(struct as_latency_run *out)
+{
+    struct as_interval *interval = &out->figures.median.interval;
+    const struct as_summary *all = &out->figures.summary;
+    const double floor = 1 + AS_LATENCY_FLOOR;
+
+    interval->low = fmax(interval->low, fmin(all->min, all->median / floor));
+    interval->high = fmin(interval->high, fmax(all->max, all->median * floor));
 }
 
 static void widen(struct as_latency_run *out, const struct as_latency_options *o)
@@ -294,6 +303,7 @@ static void widen(struct as_latency_run *out, const struct as_latency_options *o
     /* By a factor: times are never below 0. Without an interval of its own there is none. */
     out->widened =
         out->figures.median.interval.reached && widen_to(out, exp(point * o->earlier_spread));
+    stay_within_samples(out);
 }
 
 static double frequency(const struct as_interference_source *source)

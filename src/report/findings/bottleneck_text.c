@@ -51,20 +51,6 @@ static void put_ranked(struct as_table *t, struct as_page *page, const struct as
     as_table_printf(t, style, "%.0f", layer->severity);
 }
 
-static void put_causes(struct as_page *page, const struct assay_ranked_layer *layer)
-{
-    if (layer->n_causes == 0)
-        as_page_line(page, AS_STYLE_DIM, "%s: cause unknown from what was recorded",
-                     as_page_name(page, layer->layer));
-    for (size_t i = 0; i < layer->n_causes; i++) {
-        const struct assay_cause *cause = &layer->cause[i];
-
-        as_page_line(page, AS_STYLE_NONE, "%s: %s, up to %.0f %% of its time: %s",
-                     as_page_name(page, layer->layer), assay_bottleneck_type_name(cause->type),
-                     cause->strength * 100, cause->evidence);
-    }
-}
-
 static void put_ranking(struct as_page *page, const struct assay_bottleneck_result *r, size_t top)
 {
     struct as_time_column time;
@@ -92,27 +78,11 @@ static void put_ranking(struct as_page *page, const struct assay_bottleneck_resu
         put_ranked(&t, page, &time, &r->ranked[i]);
     as_page_table(page, &t);
     tell_rest(page, r->n_ranked, top);
-    as_page_heading(page, "Causes", "each with the fraction of the layer's time it may explain");
-    for (size_t i = 0; i < shown(r->n_ranked, top); i++)
-        put_causes(page, &r->ranked[i]);
 }
 
 static void put_findings(struct as_page *page, const struct assay_bottleneck_result *r, size_t top)
 {
-    if (r->n_findings == 0)
-        return;
-    as_page_heading(page, "Recommendations", "gain: upper bound, as a share of the total time");
-    for (size_t i = 0; i < shown(r->n_findings, top); i++) {
-        const struct assay_finding *f = &r->findings[i];
-
-        char gain[32] = "gain unknown";
-
-        if (isfinite(f->expected_gain))
-            (void)snprintf(gain, sizeof gain, "gain up to %.1f %%", f->expected_gain * 100);
-        as_page_line(page, AS_STYLE_NONE, "%s: %s, confidence %s: %s (%s)",
-                     as_page_name(page, f->target), gain, as_confidence_name(f->confidence),
-                     as_page_name(page, f->action), as_page_name(page, f->rule));
-    }
+    as_page_findings(page, "What to do next", r->findings, shown(r->n_findings, top));
     tell_rest(page, r->n_findings, top);
 }
 

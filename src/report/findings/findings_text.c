@@ -92,7 +92,7 @@ static void put_memory(struct as_page *page, const struct as_report *report)
 
     as_page_heading(page, "Memory", m->why ? NULL : m->what);
     if (m->why) {
-        as_page_line(page, AS_STYLE_DIM, "not known: %s", m->why);
+        as_page_line(page, AS_STYLE_DIM, "unknown: %s", m->why);
         return;
     }
     as_text_count(n, m->snapshots);
@@ -115,7 +115,7 @@ static void put_memory(struct as_page *page, const struct as_report *report)
 static const char *p_text(char out[AS_TEXT_HUMAN], double p)
 {
     if (!isfinite(p))
-        return "not known";
+        return "unknown";
     if (p < LEAST_P)
         (void)snprintf(out, AS_TEXT_HUMAN, "< %.0e", LEAST_P);
     else
@@ -204,7 +204,7 @@ static void put_leaks(struct as_page *page, const struct as_leak_findings *judge
 
     as_page_heading(page, "Leaks", NULL);
     if (judged->why) {
-        as_page_line(page, AS_STYLE_DIM, "not known: %s", judged->why);
+        as_page_line(page, AS_STYLE_DIM, "unknown: %s", judged->why);
         return;
     }
     if (!leaks->n_incidents)
@@ -268,7 +268,7 @@ int as_section_bottlenecks(const struct as_report *report, struct as_page *page,
         as_watch_put_bottlenecks(&view, page);
     if (report->view->bottlenecks_why) {
         as_page_heading(page, "Bottlenecks", NULL);
-        as_page_line(page, AS_STYLE_DIM, "not known: %s", report->view->bottlenecks_why);
+        as_page_line(page, AS_STYLE_DIM, "unknown: %s", report->view->bottlenecks_why);
     } else if (!report->program || report->layers->n_layers > 0) {
         as_bottleneck_page(page, &report->view->bottlenecks, report->options->top);
     }

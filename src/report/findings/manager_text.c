@@ -21,7 +21,7 @@ static bool is_missing(struct as_page *page, const char *title, const char *why)
 {
     as_page_heading(page, title, NULL);
     if (why)
-        as_page_line(page, AS_STYLE_DIM, "not known: %s", why);
+        as_page_line(page, AS_STYLE_DIM, "unknown: %s", why);
     return why != NULL;
 }
 

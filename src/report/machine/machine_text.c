@@ -50,7 +50,7 @@ void as_machine_named_line(struct as_page *page, const struct as_topology *topol
 static void put_speed(const struct as_machine_report *r, struct as_page *page)
 {
     const struct as_cpu_frequency *f = &r->topology->frequency;
-    static const char *const turbo[] = {"turbo not known", "turbo off", "turbo on"};
+    static const char *const turbo[] = {"turbo unknown", "turbo off", "turbo on"};
     char low[AS_TEXT_HUMAN], high[AS_TEXT_HUMAN], cycle[64] = "";
     double fma = as_peak_fma_a_cycle(r->peaks);
 
@@ -65,7 +65,7 @@ static void put_speed(const struct as_machine_report *r, struct as_page *page)
     if (isfinite(fma))
         (void)snprintf(cycle, sizeof cycle, "%.2f vector FMA per cycle; ", fma);
     as_page_pair(page, AS_STYLE_DIM, NULL, "%sgovernor %s, %s", cycle,
-                 f->governor_why ? "not known" : f->governor, turbo[f->turbo]);
+                 f->governor_why ? "unknown" : f->governor, turbo[f->turbo]);
 }
 
 /* Those that decide which kernels run; the JSON has all. */
@@ -95,7 +95,7 @@ static const char *limit_text(char out[AS_TEXT_HUMAN + 16], const struct as_limi
                               const char *value)
 {
     (void)snprintf(out, AS_TEXT_HUMAN + 16, "%s",
-                   limit->why   ? "not known"
+                   limit->why   ? "unknown"
                    : limit->set ? value
                                 : "none");
     return out;
@@ -121,7 +121,7 @@ static void put_limits(const struct as_machine_report *r, struct as_page *page)
 static void put_system(const struct as_machine_report *r, struct as_page *page)
 {
     const struct as_topology *t = r->topology;
-    char load[64] = "not known";
+    char load[64] = "unknown";
 
     if (!r->load->load_1.why)
         (void)snprintf(load, sizeof load, "%.2f (1 min), %.2f (5 min), %.2f (15 min)",

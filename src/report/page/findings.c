@@ -1,6 +1,7 @@
 /* report/page/findings.c - recommendations on a page, whichever analysis made them. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/page/page.h"
 
@@ -31,7 +32,10 @@ void as_page_findings(struct as_page *page, const char *heading,
         const char *first = f->finding ? f->finding : f->action;
 
         name_rule(f, rule, sizeof rule);
-        if (first)
+        if (first && f->target && !strstr(first, f->target))
+            as_page_item(page, style, i + 1, "%s: %s", as_page_name(page, f->target),
+                         as_page_name(page, first));
+        else if (first)
             as_page_item(page, style, i + 1, "%s", as_page_name(page, first));
         if (f->finding && f->action)
             as_page_item_more(page, AS_STYLE_NONE, "%s %s", as_page_glyph(page, AS_GLYPH_ARROW),

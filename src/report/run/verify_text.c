@@ -26,7 +26,7 @@ int as_verify_page(const struct as_verified *found, struct as_out *out, const st
     as_page_open(&page, out, term, false);
     as_page_line(&page, whole ? AS_STYLE_GOOD : AS_STYLE_BAD, "%s %s: %s",
                  as_page_glyph(&page, whole ? AS_GLYPH_CHECK : AS_GLYPH_CROSS), run->path,
-                 whole ? "whole" : "not whole");
+                 whole ? "intact" : "not intact");
     for (size_t i = 0; i < n; i++)
         as_page_line(&page, level_style[finding[i].level], "  %s", finding[i].text);
     if (found->faulty)

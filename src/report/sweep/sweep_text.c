@@ -100,7 +100,8 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
     put_law(page, "work", &s->work, axis);
     put_law(page, "memory", &s->memory, axis);
     if (isfinite(s->memory_growth) && s->n_rows > 1)
-        as_page_line(page, AS_STYLE_NONE, "first to last: memory %.2fx, throughput %.2fx",
+        as_page_pair(page, AS_STYLE_NONE, "first, last",
+                     "memory %.2fx, throughput %.2fx from the first to the last setting",
                      s->memory_growth, s->compute_growth);
     if (s->knee != SIZE_MAX) {
         as_sweep_setting_text(s, s->knee, setting, sizeof setting);

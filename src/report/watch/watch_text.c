@@ -226,7 +226,7 @@ void as_watch_put_leaks(const struct as_watch_view *view, struct as_page *page)
     const struct as_target_findings *f = view->findings;
     size_t most = view->top ? view->top : 5;
 
-    as_page_heading(page, "Leaks", "leaks: memory that grows and is not freed");
+    as_page_heading(page, "Leaks", "memory that grows and is not freed");
     /* What the growth is stands below, each series by itself. */
     as_page_line(page, style[f->verdict], "%s", f->headline);
     for (size_t i = 0; i < f->n_growths; i++)

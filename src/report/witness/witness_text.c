@@ -14,7 +14,7 @@ static void put_verdict(struct as_page *page, const char *path, bool whole, cons
 {
     as_page_line(page, whole ? AS_STYLE_GOOD : AS_STYLE_BAD, "%s %s: %s",
                  as_page_glyph(page, whole ? AS_GLYPH_CHECK : AS_GLYPH_CROSS),
-                 as_page_name(page, path), whole ? "whole" : "not whole");
+                 as_page_name(page, path), whole ? "intact" : "not intact");
     if (sentence[0])
         as_page_line(page, AS_STYLE_BAD, "  %s", sentence);
 }
@@ -121,7 +121,7 @@ static int folder_page(const char *path, const struct as_folder_check *check,
         {.title = "file", .may_shrink = true},
         {.title = "kind"},
         {.title = "entries", .align = AS_ALIGN_RIGHT},
-        {.title = "whole"},
+        {.title = "intact"},
     };
     struct as_table table;
     struct as_page page;
