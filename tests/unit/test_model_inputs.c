@@ -191,7 +191,7 @@ static void files_are_held_against_the_model(void **state)
     write_npy(path, "<f4", "(1, 783)", 4 * 783);
     expect_refusal(NULL, "holds 1x783, but input 'input' is");
     write_npy(path, "<f4", "(1, 784)", 100);
-    expect_refusal(NULL, "100 bytes of numbers");
+    expect_refusal(NULL, "100 bytes of data");
 }
 
 /* TensorProto: dims 1 and 784 (field 1), float (2) and raw data (9). */
