@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file/file_guard.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/faults.h"
+#include "cmd/common/guards.h"
 #include "cmd/common/operand_hint.h"
 #include "cmd/common/options.h"
 #include "cmd/help/help_text.h"
@@ -86,6 +88,8 @@ static int run(int argc, char **argv, struct assay_error *err)
         return rc;
     if (as_opt_given(&line, "help"))
         return as_help_print(&line, cmd, err);
+    if (as_opt_given(&line, "force"))
+        as_guard_allow_replacing();
     rc = cmd->run(&line, err);
     if (rc < 0)
         as_operand_hint(&line, err);
@@ -118,6 +122,7 @@ int main(int argc, char **argv)
     struct assay_error err = {0};
     int rc, status;
 
+    as_guards_set();
     as_faults_arm();
     rc = run(argc, argv, &err);
     status = exit_status(rc, &err);
