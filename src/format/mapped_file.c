@@ -228,7 +228,8 @@ int as_mapped_file_open_beside(struct as_mapped_file *file, const char *model_pa
     else
         rc = check_file(&st, s.text, err);
     if (rc == ASSAY_OK)
-        rc = take(file, fd, (uint64_t)st.st_size, WEIGHTS, model_path, err);
+        rc = take(file, fd, (uint64_t)st.st_size, WEIGHTS, s.text, err);
+    file->path = model_path;
 out:
     if (fd >= 0)
         close(fd);

@@ -16,18 +16,19 @@
 #include "base/units.h"
 
 /* Files beyond these are not remembered; no command reads as many from its command line. */
-#define MAX_INPUTS 4096
+#define MAX_KNOWN 4096
 
-struct input {
+struct known {
     dev_t dev;
     ino_t ino;
+    bool ours; /* written by this program */
 };
 
 /* Set while the program starts; the list only grows. */
 static atomic_bool guarding, replacing;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct input inputs[MAX_INPUTS];
-static size_t n_inputs;
+static struct known known[MAX_KNOWN];
+static size_t n_known;
 
 void as_guard_inputs(void)
 {
@@ -39,25 +40,39 @@ void as_guard_allow_replacing(void)
     atomic_store(&replacing, true);
 }
 
-static bool is_input(const struct stat *st)
+static struct known *find(const struct stat *st)
 {
-    for (size_t i = 0; i < n_inputs; i++)
-        if (inputs[i].dev == st->st_dev && inputs[i].ino == st->st_ino)
-            return true;
-    return false;
+    for (size_t i = 0; i < n_known; i++)
+        if (known[i].dev == st->st_dev && known[i].ino == st->st_ino)
+            return &known[i];
+    return NULL;
 }
 
-void as_guard_input(int fd)
+static void remember(int fd, bool ours)
 {
+    struct known *at;
     struct stat st;
 
     if (!atomic_load_explicit(&guarding, memory_order_relaxed) || fd < 0 || fstat(fd, &st) != 0 ||
         !S_ISREG(st.st_mode))
         return;
     pthread_mutex_lock(&lock);
-    if (n_inputs < MAX_INPUTS && !is_input(&st))
-        inputs[n_inputs++] = (struct input){st.st_dev, st.st_ino};
+    at = find(&st);
+    if (at && ours)
+        at->ours = true; /* the number of a file that has gone, given again */
+    else if (!at && n_known < MAX_KNOWN)
+        known[n_known++] = (struct known){st.st_dev, st.st_ino, ours};
     pthread_mutex_unlock(&lock);
+}
+
+void as_guard_input(int fd)
+{
+    remember(fd, false);
+}
+
+void as_guard_output(int fd)
+{
+    remember(fd, true);
 }
 
 static bool ends_in(const char *name, const char *end)
@@ -137,11 +152,13 @@ static const char *precious(int folder, const char *name, const struct stat *st)
 int as_guard_check(int folder, const char *name, const struct stat *st, const char *path,
                    struct assay_error *err)
 {
+    const struct known *at;
     const char *what;
     bool input;
 
     pthread_mutex_lock(&lock);
-    input = is_input(st);
+    at = find(st);
+    input = at && !at->ours;
     pthread_mutex_unlock(&lock);
     if (input)
         return as_fail(err, ASSAY_ERR_STATE,

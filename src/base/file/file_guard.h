@@ -16,6 +16,9 @@ void as_guard_inputs(void);
 /* A file that was opened to be read. */
 void as_guard_input(int fd);
 
+/* A file that is being written by this program: it is no input, also when it is read back. */
+void as_guard_output(int fd);
+
 /* Runs and models may be replaced from now on: --force. Inputs never. */
 void as_guard_allow_replacing(void);
 

@@ -154,6 +154,8 @@ static int look_at(const struct as_new_file *file, struct stat *st, struct assay
                        "cannot write %s: it is a symbolic link; name the file itself", file->path);
     if (!S_ISREG(st->st_mode))
         return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is no regular file", file->path);
+    if (file->only_new)
+        return as_fail(err, ASSAY_ERR_STATE, "%s is there already", file->path);
     rc = as_guard_check(file->folder, file->name, st, file->path, err);
     return rc < 0 ? rc : 1;
 }
@@ -310,6 +312,7 @@ static int publish(struct as_new_file *file, struct assay_error *err)
 
     if (there < 0)
         return there;
+    as_guard_output(file->fd);
     if ((there > 0 && !keep_mode(file->fd, &old)) || !put_on_disk(file->fd) || !give_name(file) ||
         !close_well(&file->fd))
         return cannot(file, err);

@@ -22,6 +22,7 @@ struct as_new_file {
     char *path;       /* as given */
     const char *name; /* in `path`: the last part */
     char part[40];    /* in the folder; "": the file has no name yet, or has its own */
+    bool only_new;    /* set by the caller: nothing may be there yet */
     struct as_temporary *temporary;
 };
 
@@ -54,6 +55,17 @@ struct as_temporary *as_temporary_add(int folder, const char *name);
 
 /* It has gone, or is somebody's now. Accepts NULL. */
 void as_temporary_forget(struct as_temporary *temporary);
+
+/* A new folder for its owner alone, in the folder for temporary files; its path goes to `path`. It
+ * and the files that lie in it directly are removed by as_temporary_folder_remove(), or by a
+ * signal.
+ */
+#define AS_TEMPORARY_PATH 64
+AS_MUST_USE int as_temporary_folder_make(struct as_temporary **folder, char path[AS_TEMPORARY_PATH],
+                                         struct assay_error *err);
+
+/* Accepts NULL. */
+void as_temporary_folder_remove(struct as_temporary *folder);
 
 /* Removes all that this process remembers. For a signal handler: it only makes system calls. The
  * library installs none; a program that wants its temporary files removed calls this in its own. */

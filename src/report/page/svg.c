@@ -4,8 +4,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "base/units.h"
 
 #define INK  "#222"
@@ -13,23 +15,31 @@
 
 /* ---- escaping ---- */
 
+static void put_char(struct as_out *out, char c)
+{
+    if (c == '<')
+        as_out_text(out, "&lt;");
+    else if (c == '>')
+        as_out_text(out, "&gt;");
+    else if (c == '&')
+        as_out_text(out, "&amp;");
+    else if (c == '"')
+        as_out_text(out, "&quot;");
+    else
+        as_out_char(out, c);
+}
+
+/* XML has no controls, not even as references: they are made readable first. */
 static void put_escaped(struct as_out *out, const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    size_t size = strlen(text), n;
+    const char *piece;
+    char escaped[12];
 
-        if (c == '<')
-            as_out_text(out, "&lt;");
-        else if (c == '>')
-            as_out_text(out, "&gt;");
-        else if (c == '&')
-            as_out_text(out, "&amp;");
-        else if (c == '"')
-            as_out_text(out, "&quot;");
-        else if (c < ' ' || c == 0x7f)
-            as_out_char(out, '?');
-        else
-            as_out_put(out, text, 1);
+    for (size_t at = 0; at < size;) {
+        at += as_utf8_next_safe(text + at, size - at, escaped, &piece, &n);
+        for (size_t i = 0; i < n; i++)
+            put_char(out, piece[i]);
     }
 }
 
