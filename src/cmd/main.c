@@ -13,9 +13,9 @@
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/faults.h"
-#include "cmd/common/guards.h"
 #include "cmd/common/operand_hint.h"
 #include "cmd/common/options.h"
+#include "cmd/guards.h"
 #include "cmd/help/help_text.h"
 #include "trace/record/session_env.h"
 

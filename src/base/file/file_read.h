@@ -14,7 +14,8 @@ ssize_t as_read_some(int fd, void *to, size_t size);
 ssize_t as_pread_some(int fd, void *to, size_t size, uint64_t at);
 
 /* Up to `size` bytes of a file that we keep for ourselves, such as a cache: -1 with errno EPERM
- * when it is a link, somebody else's, or others could have written it, EINVAL when it is no file. */
+ * when it is a link, somebody else's, or others could have written it, EINVAL when it is not a
+ * file. */
 ssize_t as_read_kept(const char *path, void *to, size_t size);
 
 /* All `size` bytes at `at`. FORMAT "was cut short while it was read" when there are fewer, IO with

@@ -153,7 +153,7 @@ static int look_at(const struct as_new_file *file, struct stat *st, struct assay
         return as_fail(err, ASSAY_ERR_IO,
                        "cannot write %s: it is a symbolic link; name the file itself", file->path);
     if (!S_ISREG(st->st_mode))
-        return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is no regular file", file->path);
+        return as_fail(err, ASSAY_ERR_IO, "cannot write %s: it is not a regular file", file->path);
     if (file->only_new)
         return as_fail(err, ASSAY_ERR_STATE, "%s is there already", file->path);
     rc = as_guard_check(file->folder, file->name, st, file->path, err);
