@@ -90,6 +90,8 @@ static int run(int argc, char **argv, struct assay_error *err)
         return as_help_print(&line, cmd, err);
     if (as_opt_given(&line, "force"))
         as_guard_allow_replacing();
+    for (int i = 0; cmd->operand_kind != AS_OPERAND_OTHER && i < line.n_operands; i++)
+        as_guard_input_path(line.operand[i]);
     rc = cmd->run(&line, err);
     if (rc < 0)
         as_operand_hint(&line, err);

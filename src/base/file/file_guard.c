@@ -48,31 +48,48 @@ static struct known *find(const struct stat *st)
     return NULL;
 }
 
-static void remember(int fd, bool ours)
+static void remember(const struct stat *st, bool ours)
 {
     struct known *at;
-    struct stat st;
 
-    if (!atomic_load_explicit(&guarding, memory_order_relaxed) || fd < 0 || fstat(fd, &st) != 0 ||
-        !S_ISREG(st.st_mode))
+    if (!S_ISREG(st->st_mode))
         return;
     pthread_mutex_lock(&lock);
-    at = find(&st);
+    at = find(st);
     if (at && ours)
         at->ours = true; /* the number of a file that has gone, given again */
     else if (!at && n_known < MAX_KNOWN)
-        known[n_known++] = (struct known){st.st_dev, st.st_ino, ours};
+        known[n_known++] = (struct known){st->st_dev, st->st_ino, ours};
     pthread_mutex_unlock(&lock);
+}
+
+static bool is_guarding(void)
+{
+    return atomic_load_explicit(&guarding, memory_order_relaxed);
 }
 
 void as_guard_input(int fd)
 {
-    remember(fd, false);
+    struct stat st;
+
+    if (is_guarding() && fd >= 0 && fstat(fd, &st) == 0)
+        remember(&st, false);
+}
+
+void as_guard_input_path(const char *path)
+{
+    struct stat st;
+
+    if (is_guarding() && stat(path, &st) == 0)
+        remember(&st, false);
 }
 
 void as_guard_output(int fd)
 {
-    remember(fd, true);
+    struct stat st;
+
+    if (is_guarding() && fstat(fd, &st) == 0)
+        remember(&st, true);
 }
 
 static bool ends_in(const char *name, const char *end)

@@ -16,6 +16,9 @@ void as_guard_inputs(void);
 /* A file that was opened to be read. */
 void as_guard_input(int fd);
 
+/* One that will be; nothing when it is not there. */
+void as_guard_input_path(const char *path);
+
 /* A file that is being written by this program: it is no input, also when it is read back. */
 void as_guard_output(int fd);
 
