@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,9 +52,9 @@ static void end_shrunk(int number, siginfo_t *info, void *context)
     as_guards_clean();
     (void)!write(STDERR_FILENO, before, sizeof before - 1);
     for (size_t i = 0; path[i]; i++) {
-        char c = (unsigned char)path[i] < 0x20 || path[i] == 0x7f ? '?' : path[i];
+        bool shown = path[i] >= 0x20 && path[i] < 0x7f;
 
-        (void)!write(STDERR_FILENO, &c, 1);
+        (void)!write(STDERR_FILENO, shown ? &path[i] : "?", 1);
     }
     (void)!write(STDERR_FILENO, after, sizeof after - 1);
     _exit(FAILED);

@@ -222,8 +222,8 @@ static uint64_t flat_field(struct window *w, uint64_t table, unsigned i)
     if (!number_at(w, table, 4, &back))
         return 0;
     vtable = table - (uint64_t)(int64_t)(int32_t)(uint32_t)back;
-    if (!number_at(w, vtable, 2, &size) || size < 6 + 2 * i ||
-        !number_at(w, vtable + 4 + 2 * i, 2, &offset) || offset == 0)
+    if (!number_at(w, vtable, 2, &size) || size < 6 + (uint64_t)2 * i ||
+        !number_at(w, vtable + 4 + (uint64_t)2 * i, 2, &offset) || offset == 0)
         return 0;
     return table + offset;
 }

@@ -88,6 +88,6 @@ int as_pread_all(int fd, void *to, size_t size, uint64_t at, const char *path,
     if ((size_t)n < size)
         return as_fail(err, ASSAY_ERR_IO,
                        "%s was cut short while it was read: it ends at byte %llu", path,
-                       (unsigned long long)(at + (uint64_t)n));
+                       (unsigned long long)at + (unsigned long long)n);
     return ASSAY_OK;
 }
