@@ -97,7 +97,7 @@ static int open_embedded(struct as_run **run, const struct as_json_parser *p, co
     bytes = as_alloc(size + 4);
     if (!bytes)
         return as_fail_nomem(err);
-    fd = memfd_create("assay-run", MFD_CLOEXEC);
+    fd = as_fd_above_standard(memfd_create("assay-run", MFD_CLOEXEC));
     if (!as_base64_read(p->text, p->text_size, bytes))
         rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its member \"run_file\" is not base64", path);
     else if (fd < 0 || !as_write_all(fd, bytes, size))
