@@ -427,7 +427,8 @@ ASSAY_API int64_t assay_model_count_flops(struct assay_model *model);
 /* ---- writing ---- */
 
 /* Writes the model as an ONNX file, whole or not at all. From 2 GB on the weights go into
- * PATH.data beside it. Nothing can be added to the model afterwards. */
+ * PATH.data beside it. A model or a recorded run at PATH is not replaced: ASSAY_ERR_STATE. Nothing
+ * can be added to the model afterwards. */
 ASSAY_API int assay_model_write_onnx(struct assay_model *model, const char *path,
                                      struct assay_error *err);
 

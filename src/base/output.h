@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/file/new_file.h"
 
 struct as_out {
     char *buf;
@@ -20,8 +21,8 @@ struct as_out {
     int fd;               /* -1 for memory */
     int sys;              /* errno of the first failure, 0 while all is well */
     bool nomem;
-    char *path, *part; /* of a file published by rename; NULL otherwise */
-    const char *name;  /* for messages */
+    const char *name;         /* for messages */
+    struct as_new_file *file; /* published at as_out_close(); NULL otherwise */
 };
 
 /* Writes to `fd`, which stays the caller's. `name` is borrowed for messages. */
@@ -30,8 +31,8 @@ AS_MUST_USE int as_out_fd(struct as_out *out, int fd, const char *name, struct a
 /* Collects in memory; as_out_text() borrows it. */
 AS_MUST_USE int as_out_memory(struct as_out *out, struct assay_error *err);
 
-/* Writes beside `path` and puts the whole file there at as_out_close();
- * nothing appears, and an older file stays, when anything failed. A link at `path` is refused. */
+/* Puts the whole file at `path` at as_out_close(); nothing appears, and an older file stays, when
+ * anything failed. What is refused: base/file/new_file.h and file_guard.h. */
 AS_MUST_USE int as_out_file(struct as_out *out, const char *path, struct assay_error *err);
 
 /* The slow half of the calls below: makes room by writing out or growing. */
@@ -72,9 +73,6 @@ AS_MUST_USE int as_out_close(struct as_out *out, struct assay_error *err);
 
 /* Gives up: frees everything and leaves no file. Accepts an object already closed. */
 void as_out_drop(struct as_out *out);
-
-/* Writes all of `data` to `fd`, whatever signals say; false with errno set when that fails. */
-bool as_write_all(int fd, const void *data, size_t size);
 
 /* ---- folder.c ---- */
 

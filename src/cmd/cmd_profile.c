@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file/new_file.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -115,10 +116,11 @@ struct work {
     bool has_tokens;
     struct assay_error no_tokens;
     struct as_profile_data data;
-    struct as_run *saved;           /* the run as anybody will read it */
-    const char *record;             /* where inferences are recorded; NULL: nowhere */
-    char folder[32], temporary[64]; /* of a run made only for its trace */
-    struct as_arena arena;          /* of the data and the command line */
+    struct as_run *saved;        /* the run as anybody will read it */
+    const char *record;          /* where inferences are recorded; NULL: nowhere */
+    struct as_temporary *folder; /* of a run made only for its trace */
+    char temporary[AS_TEMPORARY_PATH + 16];
+    struct as_arena arena; /* of the data and the command line */
 };
 
 /* `-o NAME.assay` records a run; any other name takes the page. */
@@ -127,12 +129,12 @@ static int read_outputs(struct work *w, struct assay_error *err)
     w->record = as_show_run_path(w->line);
     if (!w->record && as_opt_given(w->line, "trace")) {
         /* A folder of our own: in one that others write to, a name could be taken from us. */
-        (void)snprintf(w->folder, sizeof w->folder, "/tmp/assay-profile-XXXXXX");
-        if (!mkdtemp(w->folder)) {
-            w->folder[0] = 0;
-            return as_fail(err, ASSAY_ERR_IO, "cannot make a folder in /tmp for the trace");
-        }
-        (void)snprintf(w->temporary, sizeof w->temporary, "%s/run.assay", w->folder);
+        char folder[AS_TEMPORARY_PATH];
+        int rc = as_temporary_folder_make(&w->folder, folder, err);
+
+        if (rc < 0)
+            return rc;
+        (void)snprintf(w->temporary, sizeof w->temporary, "%s/run.assay", folder);
         w->record = w->temporary;
     }
     return ASSAY_OK;
@@ -425,10 +427,7 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
         as_console_note(line, "wrote %s", as_opt_text(line, "trace"));
     if (rc == ASSAY_OK)
         rc = row ? take_row(row, w, err) : as_show_print(w->saved, &w->show, line, err);
-    if (w->folder[0]) {
-        (void)unlink(w->temporary);
-        (void)rmdir(w->folder);
-    }
+    as_temporary_folder_remove(w->folder);
     as_run_close(w->saved);
     as_profile_run_free(w->run);
     as_token_run_fini(&w->tokens);

@@ -60,6 +60,16 @@ const struct as_cmd *as_cmd_find(const char *name)
     return NULL;
 }
 
+/* A command may say in its own words what a common option means there. */
+static bool has_own(const struct as_cmd *cmd, const char *name)
+{
+    const struct as_opt *opt = cmd->opts;
+
+    while (opt && opt->name && strcmp(opt->name, name) != 0)
+        opt++;
+    return opt && opt->name;
+}
+
 const struct as_opt *as_cmd_opt_at(const struct as_cmd *cmd, size_t i)
 {
     const struct as_opt *opt = cmd->opts;
@@ -69,7 +79,7 @@ const struct as_opt *as_cmd_opt_at(const struct as_cmd *cmd, size_t i)
             return opt;
     }
     for (opt = as_common_opts; opt->name; opt++) {
-        if (i-- == 0)
+        if (!has_own(cmd, opt->name) && i-- == 0)
             return opt;
     }
     return NULL;

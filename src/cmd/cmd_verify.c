@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analyze/run/run_document.h"
+#include "base/file/file_read.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
@@ -217,7 +218,7 @@ static const struct kind *find_kind(const char *path)
 {
     char head[16] = "";
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
+    ssize_t n = fd < 0 ? -1 : as_read_some(fd, head, sizeof head);
 
     if (fd >= 0)
         close(fd);

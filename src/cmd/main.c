@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file/file_guard.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -14,6 +15,7 @@
 #include "cmd/common/faults.h"
 #include "cmd/common/operand_hint.h"
 #include "cmd/common/options.h"
+#include "cmd/guards.h"
 #include "cmd/help/help_text.h"
 #include "trace/record/session_env.h"
 
@@ -86,6 +88,10 @@ static int run(int argc, char **argv, struct assay_error *err)
         return rc;
     if (as_opt_given(&line, "help"))
         return as_help_print(&line, cmd, err);
+    if (as_opt_given(&line, "force"))
+        as_guard_allow_replacing();
+    for (int i = 0; cmd->operand_kind != AS_OPERAND_OTHER && i < line.n_operands; i++)
+        as_guard_input_path(line.operand[i]);
     rc = cmd->run(&line, err);
     if (rc < 0)
         as_operand_hint(&line, err);
@@ -118,6 +124,7 @@ int main(int argc, char **argv)
     struct assay_error err = {0};
     int rc, status;
 
+    as_guards_set();
     as_faults_arm();
     rc = run(argc, argv, &err);
     status = exit_status(rc, &err);

@@ -6,11 +6,12 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file/file_guard.h"
+#include "base/file/new_file.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 
@@ -30,36 +31,42 @@ static const char *kind_of(mode_t mode)
     return "no regular file";
 }
 
-/* Maps what `fd` is open on. */
-static int map(struct as_mapped_file *file, int fd, uint64_t size, const char *path,
-               struct assay_error *err)
+/* What is worth mapping: nothing, the weights of a model, or all when it has no form of its own. */
+enum content { WHOLE, MODEL, WEIGHTS };
+
+/* Takes what `fd` is open on into memory. */
+static int take(struct as_mapped_file *file, int fd, uint64_t size, enum content content,
+                const char *path, struct assay_error *err)
 {
-    void *bytes;
+    struct as_file_spans large = {0};
+    bool fits = true;
+    int rc;
 
     file->size = size;
     file->path = path;
-    if (size == 0)
-        return ASSAY_OK;
-    if (size > SIZE_MAX / 2)
-        return as_fail(err, ASSAY_ERR_LIMIT, "%s is too large for this machine", path);
-    bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot map %s", path);
-    /* Only headers are looked at: reading ahead would fetch the weights between them. */
-    (void)madvise(bytes, (size_t)size, MADV_RANDOM);
-    file->bytes = bytes;
-    file->mapped = true;
-    return ASSAY_OK;
+    as_guard_input(fd);
+    if (content != WHOLE && as_file_map_wants_ranges(size))
+        fits = as_weight_ranges(&large, fd, size);
+    if (fits && content == WEIGHTS && large.n == 0)
+        fits = as_file_spans_add(&large, 0, size);
+    if (!fits) {
+        as_file_spans_fini(&large);
+        return as_fail_nomem(err);
+    }
+    rc = as_file_map_open(&file->map, fd, size, &large, path, err);
+    file->bytes = file->map.bytes;
+    return rc;
 }
 
-int as_mapped_file_open(struct as_mapped_file *file, const char *path, struct assay_error *err)
+static int open_file(struct as_mapped_file *file, const char *path, enum content content,
+                     struct assay_error *err)
 {
     struct stat st;
     int fd, rc;
 
     *file = (struct as_mapped_file){.path = path};
     /* O_NONBLOCK: a FIFO without a writer must not make us wait. */
-    fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    fd = as_fd_above_standard(open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (fd < 0)
         return as_fail_sys(err, errno == ENOENT ? ASSAY_ERR_NOTFOUND : ASSAY_ERR_IO,
                            "cannot open %s", path);
@@ -68,9 +75,20 @@ int as_mapped_file_open(struct as_mapped_file *file, const char *path, struct as
     else if (!S_ISREG(st.st_mode))
         rc = as_fail(err, ASSAY_ERR_IO, "%s is %s, not a model file", path, kind_of(st.st_mode));
     else
-        rc = map(file, fd, (uint64_t)st.st_size, path, err);
+        rc = take(file, fd, (uint64_t)st.st_size, content, path, err);
     close(fd);
     return rc;
+}
+
+int as_mapped_file_open(struct as_mapped_file *file, const char *path, struct assay_error *err)
+{
+    return open_file(file, path, WHOLE, err);
+}
+
+int as_mapped_file_open_model(struct as_mapped_file *file, const char *path,
+                              struct assay_error *err)
+{
+    return open_file(file, path, MODEL, err);
 }
 
 /* The name in a form that may stand in a message; made once, in memory of its own. */
@@ -210,7 +228,8 @@ int as_mapped_file_open_beside(struct as_mapped_file *file, const char *model_pa
     else
         rc = check_file(&st, s.text, err);
     if (rc == ASSAY_OK)
-        rc = map(file, fd, (uint64_t)st.st_size, model_path, err);
+        rc = take(file, fd, (uint64_t)st.st_size, WEIGHTS, s.text, err);
+    file->path = model_path;
 out:
     if (fd >= 0)
         close(fd);
@@ -220,48 +239,18 @@ out:
     return rc;
 }
 
-/* The mapping is ours to unmap; only we look at it as something that can be changed. */
-static void *address_of(const struct as_mapped_file *file)
-{
-    union {
-        const uint8_t *in;
-        void *out;
-    } bytes = {.in = file->bytes};
-
-    return file->mapped ? bytes.out : NULL;
-}
-
-void as_mapped_file_let_go(const struct as_mapped_file *file)
-{
-    void *bytes = address_of(file);
-
-    /* Nothing was written into these pages, so nothing is lost. */
-    if (bytes)
-        (void)madvise(bytes, (size_t)file->size, MADV_DONTNEED);
-}
-
-/* The system maps neighbors along with a page that is touched, up to this far in front of it. */
-#define AROUND_BYTES ((size_t)64 * 1024)
-
 void as_mapped_file_let_go_part(const struct as_mapped_file *file, const uint8_t *at, uint64_t size)
 {
     uintptr_t begin = (uintptr_t)file->bytes, from = (uintptr_t)at;
-    char *bytes = address_of(file);
-    size_t first, skip;
 
-    if (!bytes || from < begin || from - begin > file->size || size > file->size - (from - begin))
+    if (!file->map.bytes || from < begin || from - begin > file->size ||
+        size > file->size - (from - begin))
         return;
-    first = from - begin;
-    skip = from % AROUND_BYTES < first ? from % AROUND_BYTES : first;
-    /* Also the pages that others have a part in: what they need comes back from the file. */
-    (void)madvise(bytes + first - skip, (size_t)size + skip, MADV_DONTNEED);
+    as_file_map_let_go(&file->map, from - begin, size);
 }
 
 void as_mapped_file_close(struct as_mapped_file *file)
 {
-    void *bytes = address_of(file);
-
-    if (bytes)
-        (void)munmap(bytes, (size_t)file->size);
+    as_file_map_close(&file->map);
     *file = (struct as_mapped_file){0};
 }

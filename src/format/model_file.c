@@ -72,7 +72,7 @@ const char *as_model_file_kind(const char *path)
     struct as_mapped_file file = {0};
     const struct as_format *format = NULL;
 
-    if (as_mapped_file_open(&file, path, NULL) == ASSAY_OK) {
+    if (as_mapped_file_open_model(&file, path, NULL) == ASSAY_OK) {
         format = file.size > 0 ? find_format(&file) : NULL;
         as_mapped_file_close(&file);
     }
@@ -109,7 +109,7 @@ static int read_model(struct as_model **out, struct held *held, const char *path
     const struct as_format *format;
     struct as_model *model = NULL;
     uint64_t max_bytes;
-    int rc = as_mapped_file_open(&held->file, path, err);
+    int rc = as_mapped_file_open_model(&held->file, path, err);
 
     if (rc < 0)
         return rc;

@@ -104,6 +104,17 @@ def events():
     return data
 
 
+def shown(name):
+    """As tables write a name: what a terminal must not get is spelled out, but for newline and TAB."""
+    def one(c):
+        code = ord(c)
+        if c in '\n\t' or not (code < 0x20 or 0x7f <= code < 0xa0 or code in (0x61c, 0x180e, 0x200b, 0x200e, 0x200f, 0xfeff) or
+                               0x2028 <= code <= 0x202e or 0x2060 <= code <= 0x206f or 0xfff9 <= code <= 0xfffb or 0xe0000 <= code <= 0xe007f):
+            return c
+        return '\\r' if c == '\r' else f'\\x{code:02x}' if code < 0x100 else f'\\u{code:04x}' if code < 0x10000 else f'\\U{code:08x}'
+    return ''.join(map(one, name))
+
+
 def table():
     text = read('csv').decode('utf-8')
     rows = list(csv.DictReader(io.StringIO(text, newline=''), strict=True))
@@ -142,7 +153,7 @@ if limit is None:
     assert live or sum(stacks.values()) == sum(s['self_ns'] for s in data['spans'])
     calls = [s for s in data['spans'] if data['sites'][s['site']]['category'] in CALLS]
     assert len(rows) == len(calls)
-    assert sorted(r['layer'] for r in rows) == sorted(data['sites'][s['site']]['name'] for s in calls)
+    assert sorted(r['layer'] for r in rows) == sorted(shown(data['sites'][s['site']]['name']) for s in calls)
     assert iterations == len(data['iterations']) == len(trace.iterations)
     assert samples == len(data['samples']) == len(trace.samples)
     assert losses == len(data['losses']) == sum(i[2] == 'events lost' for i in trace.instants)

@@ -28,7 +28,7 @@ def dims(value):
 
 for spec in sys.argv[3:]:
     path = os.path.join(folder, "model.onnx")
-    run = subprocess.run([assay, "zoo", spec, "-q", "-o", path], capture_output=True, text=True)
+    run = subprocess.run([assay, "zoo", spec, "-q", "--force", "-o", path], capture_output=True, text=True)
     if run.returncode != 0:
         wrong(spec, run.stderr.strip())
         continue

@@ -17,7 +17,7 @@ exits 0 "a file" "$assay" zoo mlp -o "$tmp/a.onnx"
 check "says what was written" grep -q "a.onnx: 1.03 MiB of weights as onnx" "$tmp/err"
 "$assay" zoo mlp -o "$tmp/b.onnx" -q
 check "the same again" cmp "$tmp/a.onnx" "$tmp/b.onnx"
-"$assay" zoo mlp:seed=2 -o "$tmp/b.onnx" -q
+"$assay" zoo mlp:seed=2 -o "$tmp/b.onnx" -q --force
 exits 1 "another seed" cmp -s "$tmp/a.onnx" "$tmp/b.onnx"
 exits 3 "a folder that is not there" "$assay" zoo mlp -o "$tmp/nowhere/a.onnx"
 exits 0 "weights beside the file" "$assay" zoo mlp --external -o "$tmp/e.onnx" -q
@@ -59,8 +59,8 @@ def find(x):
 print(find(json.load(sys.stdin)))'
 }
 for keys in layers=2 layers=2,kv_heads=1,dtype=f16 layers=3,tied=1,vocab=500; do
-    "$assay" zoo llama:$keys -o "$tmp/same.gguf" -q
-    "$assay" zoo llama:$keys -o "$tmp/same.onnx" -q
+    "$assay" zoo llama:$keys -o "$tmp/same.gguf" -q --force
+    "$assay" zoo llama:$keys -o "$tmp/same.onnx" -q --force
     want=$(parameters "$tmp/same.onnx")
     check "llama:$keys has parameters" test "$want" -gt 100000
     check "and the same in GGUF" test "$(parameters "$tmp/same.gguf")" = "$want"

@@ -22,11 +22,18 @@ static void text_is_quoted_where_needed(void **state)
     check_field("a,b", 3, "\"a,b\"");
     check_field("say \"hi\"", 8, "\"say \"\"hi\"\"\"");
     check_field("two\nlines", 9, "\"two\nlines\"");
-    check_field("cr\rhere", 7, "\"cr\rhere\"");
+    check_field("cr\rhere", 7, "cr\\rhere");
+    check_field("\x1b]52;c;eA==\a", 12, "\\x1b]52;c;eA==\\x07");
+    check_field("del\x7f", 4, "del\\x7f");
+    check_field("\xc2\x9b"
+                "31m",
+                5, "\\x9b31m");
+    check_field("\x9b\xff", 2, "\xef\xbf\xbd\xef\xbf\xbd");
+    check_field("\xe2\x80\xae", 3, "\\u202e");
     check_field(" lead", 5, "\" lead\"");
     check_field("trail ", 6, "\"trail \"");
     check_field("größe", 7, "größe");
-    check_field("\xef\xbb\xbfx", 4, "\"\xef\xbb\xbfx\"");
+    check_field("\xef\xbb\xbfx", 4, "\"\\ufeffx\"");
     check_field("", 0, "");
 }
 
@@ -38,12 +45,12 @@ static void formulas_are_made_harmless(void **state)
     check_field("-1", 2, "'-1");
     check_field("@SUM(A1)", 8, "'@SUM(A1)");
     check_field("\tx", 2, "'\tx");
-    check_field("\rx", 2, "\"'\rx\"");
+    check_field("\rx", 2, "\\rx");
     check_field("=a,\"b\"", 6, "\"'=a,\"\"b\"\"\"");
     check_field("'=1", 3, "''=1");
     check_field("'quoted'", 8, "'quoted'");
     check_field("a=1", 3, "a=1");
-    check_field("\0", 1, "");
+    check_field("\0", 1, "\\x00");
 }
 
 static void numbers_are_not_touched(void **state)
@@ -172,8 +179,8 @@ static void limits_hold(void **state)
 static void the_guard_is_undone_exactly(void **state)
 {
     static const char *const texts[] = {"=1", "'=1", "''=1", "'",  "''", "'a",  "-",
-                                        "+x", "@",   "\tx",  "\r", "",   "a",   "\"",
-                                        ",",  "'\n", " =1",  "= ", "\n", "\r\n"};
+                                        "+x", "@",   "\tx",  "\t", "",   "a",   "\"",
+                                        ",",  "'\n", " =1",  "= ", "\n", "\n\n"};
     struct as_out out = unit_out();
     struct as_csv_writer w = {.out = &out, .safe = true};
     struct as_csv_reader r;

@@ -36,6 +36,7 @@ static struct as_model *written(const char *spec)
     struct as_model *weights = NULL, *model = NULL;
     struct assay_error err = {0};
 
+    (void)unlink(path); /* a model is not replaced */
     if (as_zoo_llama_gguf(&weights, spec, &err) < 0 || as_gguf_write(weights, path, &err) < 0 ||
         as_model_open(&model, path, &err) < 0)
         fail_msg("%s: %s", spec, err.msg);

@@ -65,12 +65,56 @@ static void many_names_are_all_found(void **state)
     as_hash_map_fini(&map);
 }
 
+static uint32_t fnv1a(const char *name)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * 16777619u;
+    return hash;
+}
+
+/* Slots looked at to find all keys. */
+static uint64_t count_probes(const struct as_hash_map *map)
+{
+    uint64_t probes = 0;
+
+    for (size_t i = 0; i < map->capacity; i++)
+        if (map->slots[i].key)
+            probes += ((i - map->slots[i].hash) & (map->capacity - 1)) + 1;
+    return probes;
+}
+
+/* Names that all meet in one slot of a table whose hash is known to whoever chooses them. */
+static void chosen_names_cost_no_more_than_others(void **state)
+{
+    enum { MANY = 20000 };
+    static char names[MANY][16];
+    struct as_hash_map map = {0};
+    uint64_t few = 0;
+    unsigned long tried = 0;
+
+    (void)state;
+    for (size_t i = 0; i < MANY; tried++) {
+        (void)snprintf(names[i], sizeof names[i], "s%lu", tried);
+        if ((fnv1a(names[i]) & 0xff) != 0)
+            continue;
+        assert_int_equal(as_hash_map_put(&map, names[i], strlen(names[i]), i), 1);
+        if (++i == MANY / 10)
+            few = count_probes(&map);
+    }
+    assert_true(few < 4 * MANY / 10);
+    assert_true(count_probes(&map) < 4 * MANY); /* ten times the names, ten times the probes */
+    as_hash_map_fini(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_map_finds_nothing),
         cmocka_unit_test(a_name_is_put_once),
         cmocka_unit_test(many_names_are_all_found),
+        cmocka_unit_test(chosen_names_cost_no_more_than_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ static void strings_are_escaped_for_html_and_scripts_too(void **state)
     expect_text("plain text of more than eight bytes", 35,
                 "\"plain text of more than eight bytes\"");
     expect_text("\"\\/\b\f\n\r\t", 8, "\"\\\"\\\\/\\b\\f\\n\\r\\t\"");
-    expect_text("\0\x01\x1f\x7f", 4, "\"\\u0000\\u0001\\u001f\x7f\"");
+    expect_text("\0\x01\x1f\x7f", 4, "\"\\u0000\\u0001\\u001f\\u007f\"");
     expect_text("</script>", 9, "\"\\u003c/script>\"");
     expect_text("\xe2\x80\xa8\xe2\x80\xa9", 6, "\"\\u2028\\u2029\"");
     expect_text("\xe2\x80\xae\xe2\x81\xa6\xc2\x9b", 8, "\"\\u202e\\u2066\\u009b\"");

@@ -350,6 +350,7 @@ static int whole_life(const char *path)
     x = assay_model_linear_quantized(model, "head", x, 3, 4, true); /* raises the opset */
     assay_model_output(model, assay_model_rms_norm(model, NULL, x, 0), "y");
     rc = assay_model_set_batch(model, 2, NULL);
+    (void)unlink(path); /* a model is not replaced */
     if (rc == ASSAY_OK)
         rc = assay_model_count(model, &counts, NULL);
     if (rc == ASSAY_OK)

@@ -10,6 +10,10 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/file/file_guard.h"
+#include "base/file/file_map.h"
+#include "base/file/file_read.h"
+#include "base/file/new_file.h"
 #include "base/json/json_parser.h"
 #include "trace/run/run_format.h"
 
@@ -32,20 +36,6 @@ static void put_reason(struct as_json_writer *w, const char *why)
     as_json_kv_text(w, "run_file_reason", why);
 }
 
-static bool read_all(int fd, uint8_t *to, size_t size)
-{
-    size_t done = 0;
-
-    while (done < size) {
-        ssize_t n = pread(fd, to + done, size - done, (off_t)done);
-
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
 int as_run_embed(struct as_json_writer *w, const struct as_run *run, struct assay_error *err)
 {
     size_t size = (size_t)run->size_bytes;
@@ -63,13 +53,12 @@ int as_run_embed(struct as_json_writer *w, const struct as_run *run, struct assa
     bytes = as_alloc(size + 1);
     if (!bytes)
         return as_fail_nomem(err);
-    if (read_all(run->fd, bytes, size)) {
+    rc = as_pread_all(run->fd, bytes, size, 0, run->path, err);
+    if (rc == ASSAY_OK) {
         as_json_key(w, "run_file");
         as_json_raw(w, "\"", 1); /* the text follows, straight into the output */
         as_base64_put(w->out, bytes, size);
         as_out_char(w->out, '"');
-    } else {
-        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", run->path);
     }
     as_free(bytes);
     return rc;
@@ -81,12 +70,14 @@ int as_run_copy(const struct as_run *run, struct as_out *out, struct assay_error
     uint64_t at = 0;
 
     while (at < run->size_bytes) {
-        ssize_t n = pread(run->fd, part, sizeof part, (off_t)at);
+        uint64_t left = run->size_bytes - at;
+        size_t n = left < sizeof part ? (size_t)left : sizeof part;
+        int rc = as_pread_all(run->fd, part, n, at, run->path, err);
 
-        if (n <= 0)
-            return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", run->path);
-        as_out_put(out, part, (size_t)n);
-        at += (uint64_t)n;
+        if (rc < 0)
+            return rc;
+        as_out_put(out, part, n);
+        at += n;
     }
     return ASSAY_OK;
 }
@@ -106,7 +97,7 @@ static int open_embedded(struct as_run **run, const struct as_json_parser *p, co
     bytes = as_alloc(size + 4);
     if (!bytes)
         return as_fail_nomem(err);
-    fd = memfd_create("assay-run", MFD_CLOEXEC);
+    fd = as_fd_above_standard(memfd_create("assay-run", MFD_CLOEXEC));
     if (!as_base64_read(p->text, p->text_size, bytes))
         rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its member \"run_file\" is not base64", path);
     else if (fd < 0 || !as_write_all(fd, bytes, size))
@@ -160,7 +151,7 @@ static int read_document(struct as_run **run, const char *text, size_t size, con
 static bool begins_as_json(int fd)
 {
     char start[64];
-    ssize_t n = pread(fd, start, sizeof start, 0);
+    ssize_t n = as_pread_some(fd, start, sizeof start, 0);
     ssize_t i = 0;
 
     if (n > 0 && memchr(start, 0, (size_t)n))
@@ -187,7 +178,7 @@ bool as_run_looks_like_one(const char *path)
             close(fd);
         return true;
     }
-    n = pread(fd, start, magic, 0);
+    n = as_pread_some(fd, start, magic, 0);
     like = n <= 0 || memcmp(start, AS_RUN_MAGIC, (size_t)n) == 0 || begins_as_json(fd) ||
            (size > 6 && strcmp(path + size - 6, ".assay") == 0);
     close(fd);
@@ -196,9 +187,10 @@ bool as_run_looks_like_one(const char *path)
 
 int as_run_open_any(struct as_run **run, const char *path, struct assay_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+    int fd = as_fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)), rc;
+    struct as_file_spans none = {0};
+    struct as_file_map map;
     struct stat st;
-    void *text;
 
     *run = NULL;
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !begins_as_json(fd)) {
@@ -211,12 +203,13 @@ int as_run_open_any(struct as_run **run, const char *path, struct assay_error *e
         return as_fail(err, ASSAY_ERR_LIMIT, "%s is larger than the 256 MiB that are read as JSON",
                        path);
     }
-    text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    as_guard_input(fd);
+    rc = as_file_map_open(&map, fd, (uint64_t)st.st_size, &none, path, err);
     close(fd);
-    if (text == MAP_FAILED)
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", path);
-    rc = read_document(run, text, (size_t)st.st_size, path, err);
-    munmap(text, (size_t)st.st_size);
+    if (rc < 0)
+        return rc;
+    rc = read_document(run, (const char *)map.bytes, (size_t)map.size, path, err);
+    as_file_map_close(&map);
     if (rc < 0) {
         as_run_close(*run);
         *run = NULL;

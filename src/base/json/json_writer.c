@@ -126,7 +126,7 @@ void as_json_array_end(struct as_json_writer *w)
 
 static inline bool is_plain(unsigned char c)
 {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<';
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
 }
 
 /* A high bit in each byte that is_plain() refuses, perhaps in bytes above such a one too; the first
@@ -134,9 +134,11 @@ static inline bool is_plain(unsigned char c)
 static inline uint64_t not_plain(uint64_t v)
 {
     const uint64_t ones = 0x0101010101010101u;
-    uint64_t quote = v ^ ones * '"', backslash = v ^ ones * '\\', less = v ^ ones * '<';
+    uint64_t quote = v ^ ones * '"', backslash = v ^ ones * '\\', less = v ^ ones * '<',
+             del = v ^ ones * 0x7f;
 
-    return (v | (v - ones * 0x20) | (quote - ones) | (backslash - ones) | (less - ones)) &
+    return (v | (v - ones * 0x20) | (quote - ones) | (backslash - ones) | (less - ones) |
+            (del - ones)) &
            (ones * 0x80);
 }
 
@@ -158,12 +160,19 @@ static inline size_t plain_run(const char *text, size_t size)
     return n;
 }
 
-/* Controls, '<', line separators, and marks that would turn the text around them on a screen. */
+/* Whatever a terminal must not get, and '<'. */
 static bool must_escape(uint32_t code)
 {
-    return code < 0x20 || code == '<' || (code >= 0x80 && code < 0xa0) || code == 0x61c ||
-           code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069);
+    return code == '<' || as_utf8_is_unsafe(code);
+}
+
+static void put_unit(struct as_out *out, uint32_t unit)
+{
+    char escape[6] = {'\\', 'u'};
+
+    for (unsigned i = 0; i < 4; i++)
+        escape[2 + i] = "0123456789abcdef"[unit >> (12 - 4 * i) & 15];
+    as_out_put(out, escape, 6);
 }
 
 /* Writes the one code point `text` begins with, escaped, and returns its bytes. */
@@ -171,7 +180,7 @@ static size_t put_special(struct as_out *out, const char *text, size_t size)
 {
     static const char letter[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
                                   ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
-    char escape[6] = {'\\', 'u'};
+    char escape[2] = {'\\', 0};
     uint32_t code = 0;
     size_t n = as_utf8_decode(text, size, &code);
 
@@ -183,9 +192,9 @@ static size_t put_special(struct as_out *out, const char *text, size_t size)
         escape[1] = letter[code];
         as_out_put(out, escape, 2);
     } else if (must_escape(code)) {
-        for (unsigned i = 0; i < 4; i++)
-            escape[2 + i] = "0123456789abcdef"[code >> (12 - 4 * i) & 15];
-        as_out_put(out, escape, 6);
+        if (code >= 0x10000) /* two halves, as JSON has it */
+            put_unit(out, 0xd800 + ((code - 0x10000) >> 10));
+        put_unit(out, code < 0x10000 ? code : 0xdc00 + (code & 0x3ff));
     } else {
         as_out_put(out, text, n);
     }

@@ -35,6 +35,16 @@ static bool is_formula(const char *text, size_t size)
     return i < size && text[i] && strchr("=+-@\t\r", text[i]);
 }
 
+/* It is not written as such, so no spreadsheet sees it. */
+static bool begins_with_cr(const char *text, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && text[i] == '\'')
+        i++;
+    return i < size && text[i] == '\r';
+}
+
 static bool needs_quotes(const char *text, size_t size)
 {
     if (size == 0)
@@ -44,10 +54,37 @@ static bool needs_quotes(const char *text, size_t size)
     if (size >= 3 && memcmp(text, byte_order_mark, 3) == 0)
         return true; /* at the start of a file it would be passed over */
     for (size_t i = 0; i < size; i++) {
-        if (text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n')
+        if (text[i] == ',' || text[i] == '"' || text[i] == '\n')
             return true;
     }
     return false;
+}
+
+/* How many bytes from the start are written as they are. */
+static size_t harmless_run(const char *text, size_t size)
+{
+    size_t n = 0;
+
+    while (n < size && ((text[n] >= 0x20 && text[n] < 0x7f && text[n] != '"') || text[n] == '\n' ||
+                        text[n] == '\t'))
+        n++;
+    return n;
+}
+
+/* One code point, or a byte that is none; returns its bytes. */
+static size_t put_special(struct as_out *out, const char *text, size_t size)
+{
+    char escaped[12];
+    const char *piece;
+    size_t n, used;
+
+    if (*text == '"') {
+        as_out_put(out, "\"\"", 2);
+        return 1;
+    }
+    used = as_utf8_next_safe(text, size, escaped, &piece, &n);
+    as_out_put(out, piece, n);
+    return used;
 }
 
 void as_csv_text_n(struct as_csv_writer *w, const char *text, size_t size)
@@ -57,15 +94,14 @@ void as_csv_text_n(struct as_csv_writer *w, const char *text, size_t size)
     begin_field(w, size);
     if (quoted)
         as_out_char(w->out, '"');
-    if (w->safe && is_formula(text, size))
+    if (w->safe && is_formula(text, size) && !begins_with_cr(text, size))
         as_out_char(w->out, '\'');
     while (size > 0) {
-        const char *quote = memchr(text, '"', size);
-        size_t n = quote ? (size_t)(quote - text) + 1 : size;
+        size_t n = harmless_run(text, size);
 
         as_out_put(w->out, text, n);
-        if (quote)
-            as_out_char(w->out, '"');
+        if (n == 0)
+            n = put_special(w->out, text, size);
         text += n;
         size -= n;
     }

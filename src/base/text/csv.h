@@ -21,8 +21,10 @@ struct as_csv_writer {
     bool row_is_empty; /* its one field has no bytes yet */
 };
 
-/* Quoted where needed. With `safe`, text that begins with = + - @ TAB or CR, after any number of
- * apostrophes, gets one more apostrophe in front, so that undoing it is exact. */
+/* Quoted where needed. A table may be shown on a terminal: what as_utf8_put_safe() escapes is
+ * escaped, but for the newline and TAB of quoted text. With `safe`, text that begins with = + - @
+ * or TAB, after any number of apostrophes, gets one more apostrophe in front, so that undoing it
+ * is exact. */
 void as_csv_text_n(struct as_csv_writer *w, const char *text, size_t size);
 void as_csv_u64(struct as_csv_writer *w, uint64_t value);
 void as_csv_i64(struct as_csv_writer *w, int64_t value);

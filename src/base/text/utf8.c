@@ -299,11 +299,13 @@ static size_t escape_code(char out[12], uint32_t code)
     return 2 + digits;
 }
 
-/* The next piece of `text` made safe: a run of harmless ASCII as it is, or one code point. Sets
- * `out` and `n_out` to the bytes to show, which are in `text` or in `escaped`, and returns the
- * bytes used up. */
-static size_t next_safe(const char *text, size_t size, char escaped[12], const char **out,
-                        size_t *n_out)
+bool as_utf8_is_unsafe(uint32_t code)
+{
+    return within(unsafe, AS_COUNT_OF(unsafe), code);
+}
+
+size_t as_utf8_next_safe(const char *text, size_t size, char escaped[12], const char **out,
+                         size_t *n_out)
 {
     uint32_t code;
     size_t n = 0;
@@ -321,7 +323,7 @@ static size_t next_safe(const char *text, size_t size, char escaped[12], const c
         *n_out = sizeof AS_UTF8_REPLACEMENT - 1;
         return 1;
     }
-    if (within(unsafe, AS_COUNT_OF(unsafe), code)) {
+    if (as_utf8_is_unsafe(code)) {
         *n_out = escape_code(escaped, code);
         *out = escaped;
     }
@@ -335,7 +337,7 @@ void as_utf8_put_safe(struct as_out *out, const char *text, size_t size)
     size_t n;
 
     for (size_t at = 0; at < size;) {
-        at += next_safe(text + at, size - at, escaped, &piece, &n);
+        at += as_utf8_next_safe(text + at, size - at, escaped, &piece, &n);
         as_out_put(out, piece, n);
     }
 }
@@ -348,13 +350,13 @@ char *as_utf8_safe(struct as_arena *arena, const char *text, size_t size)
     char *copy;
 
     for (size_t at = 0; at < size; total += n)
-        at += next_safe(text + at, size - at, escaped, &piece, &n);
+        at += as_utf8_next_safe(text + at, size - at, escaped, &piece, &n);
     copy = as_arena_alloc(arena, total + 1);
     if (!copy)
         return NULL;
     total = 0;
     for (size_t at = 0; at < size; total += n) {
-        at += next_safe(text + at, size - at, escaped, &piece, &n);
+        at += as_utf8_next_safe(text + at, size - at, escaped, &piece, &n);
         memcpy(copy + total, piece, n);
     }
     copy[total] = '\0';

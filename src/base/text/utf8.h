@@ -47,6 +47,16 @@ struct as_utf8_cut as_utf8_cut(const char *text, size_t size, size_t max_width,
  * be read back. */
 void as_utf8_put_safe(struct as_out *out, const char *text, size_t size);
 
+/* What the escapers of all outputs go through, so that they agree on what is safe: the next piece
+ * of `text`, a run of harmless ASCII or one code point. `*out` and `*n_out` are the bytes to show,
+ * in `text` or in `escaped`; quoting of the output's own is the caller's. Returns the bytes used
+ * up. */
+size_t as_utf8_next_safe(const char *text, size_t size, char escaped[12], const char **out,
+                         size_t *n_out);
+
+/* A code point that as_utf8_put_safe() escapes. */
+bool as_utf8_is_unsafe(uint32_t code);
+
 /* The same as a NUL-terminated copy in `arena`, or NULL without memory. */
 char *as_utf8_safe(struct as_arena *arena, const char *text, size_t size);
 

@@ -5,7 +5,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* XDG_CACHE_HOME/assay, or HOME/.cache/assay; false and "" when neither is set. Nothing is made. */
+/* XDG_CACHE_HOME/assay, or HOME/.cache/assay when HOME is there; false and "" otherwise. Nothing is
+ * made. */
 bool as_cache_folder(char folder[PATH_MAX]);
 
 #endif

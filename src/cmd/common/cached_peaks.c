@@ -41,8 +41,9 @@ static void keep(struct as_peaks_cached *out, const char *folder, const struct a
     int rc;
 
     if (!out->path[0]) {
-        as_console_note(line,
-                        "note: the peaks are not kept: neither HOME nor XDG_CACHE_HOME is set");
+        as_console_note(
+            line,
+            "note: the peaks are not kept: XDG_CACHE_HOME is not set and HOME names no folder");
         return;
     }
     rc = as_folder_make(folder, 0700, &why);

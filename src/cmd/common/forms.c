@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file/file_guard.h"
+
 /* The value of an option that the command may not have. */
 static const char *text_of(const struct as_cmd_line *line, const char *name)
 {
@@ -39,7 +41,19 @@ static int check_file(const char *option, const char *path, struct assay_error *
                    slash ? path : ".");
     if (access(folder, W_OK) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write --%s %s", option, path);
-    return ASSAY_OK;
+    return as_guard_check_path(path, err);
+}
+
+/* A page; a run that is recorded keeps the one it replaces. */
+static int check_output(const struct as_cmd_line *line, struct assay_error *err)
+{
+    const char *path = text_of(line, "output");
+    size_t size = path ? strlen(path) : 0;
+
+    if (!path || strcmp(path, "-") == 0 || strcmp(line->cmd->name, "run") == 0 ||
+        (size > 6 && strcmp(path + size - 6, ".assay") == 0))
+        return ASSAY_OK;
+    return as_guard_check_path(path, err);
 }
 
 /* That it can be drawn is known before anything is measured. */
@@ -56,7 +70,10 @@ int as_forms_check(const struct as_cmd_line *line, struct assay_error *err)
 {
     const char *folder = text_of(line, "export-csv");
     struct stat st;
-    int rc = check_file("export-json", text_of(line, "export-json"), err);
+    int rc = check_output(line, err);
+
+    if (rc == ASSAY_OK)
+        rc = check_file("export-json", text_of(line, "export-json"), err);
 
     if (rc == ASSAY_OK)
         rc = check_file("export-markdown", text_of(line, "export-markdown"), err);

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
+#include "cmd/guards.h"
 
 static const int first_only[] = {SIGINT, SIGTERM};
 static const int at_once[] = {SIGHUP, SIGQUIT};
@@ -29,6 +30,7 @@ static void pass_on(int number)
 static void end_now(int number)
 {
     pass_on(number);
+    as_guards_clean();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
@@ -39,6 +41,7 @@ static void end_empty(int number)
     static const char text[] = "assay: interrupted before the first iteration was measured\n";
 
     pass_on(number);
+    as_guards_clean();
     if (atomic_load(&on_terminal))
         (void)!write(STDERR_FILENO, "\r\033[K", 4);
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
@@ -65,7 +68,7 @@ static void handle(const int *numbers, size_t n, void (*handler)(int))
         struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 
         (void)sigemptyset(&action.sa_mask);
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
             (void)sigaction(numbers[i], &action, NULL);
     }
 }

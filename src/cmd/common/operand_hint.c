@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file/file_read.h"
 #include "format/model_file.h"
 #include "model/zoo/zoo.h"
 #include "trace/run/run_format.h"
@@ -30,7 +31,7 @@ static bool is_run(const char *path)
 
     if (fd < 0)
         return false;
-    same = read(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
+    same = as_read_some(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
            memcmp(magic, AS_RUN_MAGIC, sizeof magic) == 0;
     close(fd);
     return same;

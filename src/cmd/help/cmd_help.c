@@ -34,6 +34,21 @@ static void put_opts(struct as_console *c, const struct as_opt *opt, const char 
     }
 }
 
+/* The common options, without those of which the command tells in its own words. */
+static void put_common(struct as_console *c, const struct as_cmd *cmd)
+{
+    const struct as_opt *opt;
+    size_t own = 0;
+
+    while (cmd->opts && cmd->opts[own].name)
+        own++;
+    for (size_t i = own; (opt = as_cmd_opt_at(cmd, i)) != NULL; i++) {
+        const struct as_opt one[] = {*opt, {.name = NULL}};
+
+        put_opts(c, one, NULL);
+    }
+}
+
 /* Paragraphs stand between empty lines. */
 static void put_details(struct as_console *c, const char *text)
 {
@@ -77,7 +92,7 @@ static void explain_command(struct as_console *c, const struct as_cmd *cmd)
         as_out_char(&c->out, '\n');
     }
     put_heading(c, "Options of every command");
-    put_opts(c, as_common_opts, NULL);
+    put_common(c, cmd);
     if (cmd->details) {
         as_out_char(&c->out, '\n');
         put_heading(c, "Details");

@@ -60,6 +60,21 @@ static void put_opts(struct as_out *out, const struct as_opt *opt, const char *g
     }
 }
 
+/* The common options, without those of which the command tells in its own words. */
+static void put_common(struct as_out *out, const struct as_cmd *cmd)
+{
+    const struct as_opt *opt;
+    size_t own = 0;
+
+    while (cmd->opts && cmd->opts[own].name)
+        own++;
+    for (size_t i = own; (opt = as_cmd_opt_at(cmd, i)) != NULL; i++) {
+        const struct as_opt one[] = {*opt, {.name = NULL}};
+
+        put_opts(out, one, NULL);
+    }
+}
+
 static void put_topic(struct as_out *out, const struct as_topic *topic)
 {
     const char *word;
@@ -118,7 +133,7 @@ static void put_command(struct as_out *out, const struct as_cmd *cmd)
         put_opts(out, cmd->opts, group);
     }
     as_out_text(out, ".SS Options of every command\n");
-    put_opts(out, as_common_opts, NULL);
+    put_common(out, cmd);
     as_out_text(out, ".SH SEE ALSO\n.BR assay (1)\n");
 }
 

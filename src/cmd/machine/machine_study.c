@@ -81,7 +81,8 @@ static int measure_overhead(struct as_overhead_run *run, const struct as_cmd_lin
 {
     struct as_progress progress = {.wanted = as_progress_wanted(line)};
     bool quick = as_opt_given(line, "quick");
-    char folder[] = "/tmp/assay-overhead-XXXXXX", path[sizeof folder + 16] = "";
+    char folder[AS_TEMPORARY_PATH], path[AS_TEMPORARY_PATH + 16];
+    struct as_temporary *held = NULL;
     struct as_overhead_options options = {
         .rounds = quick ? QUICK_TRIALS : 0,
         .pair_s = quick ? QUICK_PAIR_S : 0,
@@ -90,17 +91,14 @@ static int measure_overhead(struct as_overhead_run *run, const struct as_cmd_lin
     };
     int rc;
 
-    if (mkdtemp(folder)) {
+    if (as_temporary_folder_make(&held, folder, NULL) == ASSAY_OK) {
         (void)snprintf(path, sizeof path, "%s/run.assay", folder);
         options.record = path;
     }
     as_run_environment();
     rc = as_overhead_run(run, &options, err);
     as_progress_end(&progress);
-    if (path[0]) {
-        (void)unlink(path);
-        (void)rmdir(folder);
-    }
+    as_temporary_folder_remove(held);
     return rc;
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file/new_file.h"
 #include "base/units.h"
 #include "probe/symbols/executable.h"
 #include "trace/shm/target_shm.h"
@@ -83,7 +84,7 @@ enum { STALE_SECONDS = 60 };
 /* Only what lies in it directly: nobody else could put anything there. */
 static void empty_folder(int fd)
 {
-    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     DIR *dir = own >= 0 ? fdopendir(own) : NULL;
     const struct dirent *entry;
 
@@ -127,20 +128,30 @@ static void sweep(const char *place)
         closedir(dir);
 }
 
+/* A place where nobody but us and root can take our folder away from its name. */
+static bool is_safe(const char *place)
+{
+    struct stat st;
+
+    return stat(place, &st) == 0 && S_ISDIR(st.st_mode) &&
+           (st.st_uid == 0 || st.st_uid == geteuid()) &&
+           (!(st.st_mode & (S_IWGRP | S_IWOTH)) || (st.st_mode & S_ISVTX));
+}
+
 /* In memory where there is such a place: shares are large, sparse and short-lived. */
 static bool make_folder(struct as_inject *inject)
 {
     const char *const place[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
 
     for (size_t i = 0; i < AS_COUNT_OF(place); i++) {
-        if (!place[i] || place[i][0] != '/' ||
+        if (!place[i] || place[i][0] != '/' || !is_safe(place[i]) ||
             snprintf(inject->folder, sizeof inject->folder, "%s/" FOLDER "XXXXXX", place[i]) >=
                 (int)sizeof inject->folder)
             continue;
         sweep(place[i]);
         if (!mkdtemp(inject->folder))
             continue;
-        inject->lock_fd = open_folder(AT_FDCWD, inject->folder);
+        inject->lock_fd = as_fd_above_standard(open_folder(AT_FDCWD, inject->folder));
         if (inject->lock_fd >= 0)
             (void)flock(inject->lock_fd, LOCK_EX | LOCK_NB);
         return true;

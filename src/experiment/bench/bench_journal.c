@@ -122,14 +122,18 @@ static void shut(struct as_journal *journal)
 int as_journal_create(struct as_journal *journal, const char *path, const char *plan,
                       struct assay_error *err)
 {
+    struct assay_error why = {0};
     int rc;
 
     *journal = (struct as_journal){.path = path};
-    journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    if (journal->fd < 0 && errno == EEXIST)
+    journal->fd = rc = as_new_file_create(path, O_WRONLY | O_APPEND, &why);
+    if (rc < 0 && why.sys == EEXIST)
         return as_fail(err, ASSAY_ERR_STATE, "%s already exists", path);
-    if (journal->fd < 0)
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
+    if (rc < 0) {
+        if (err)
+            *err = why;
+        return rc;
+    }
     rc = lock(journal, err);
     if (rc == ASSAY_OK)
         rc = put_plan(journal, plan, err);
@@ -145,9 +149,15 @@ int as_journal_close(struct as_journal *journal, struct assay_error *err)
     journal->fd = -1;
     if (fd < 0)
         return ASSAY_OK;
-    (void)fsync(fd);
-    return close(fd) == 0 ? ASSAY_OK
-                          : as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", journal->path);
+    if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) {
+        int rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s on the disk", journal->path);
+
+        (void)close(fd);
+        return rc;
+    }
+    return close(fd) == 0 || errno == EINTR
+               ? ASSAY_OK
+               : as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", journal->path);
 }
 
 /* ---- reading ---- */
@@ -283,7 +293,8 @@ int as_journal_resume(struct as_journal *journal, const char *path, const char *
     int rc;
 
     *journal = (struct as_journal){.path = path};
-    journal->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    journal->fd =
+        as_fd_above_standard(open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (journal->fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot continue %s", path);
     rc = lock(journal, err);

@@ -160,30 +160,16 @@ static bool path_of(const struct assay_bundle *bundle, size_t i, const char *fol
     return n > 0 && (size_t)n < capacity;
 }
 
-/* A new file, never through a link. */
-static int write_new(const char *path, const struct as_rvf_segment *s, struct assay_error *err)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    int rc = ASSAY_OK;
-
-    if (fd < 0)
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot make %s", path);
-    if (!as_write_all(fd, s->payload, (size_t)s->payload_bytes))
-        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
-    if (close(fd) != 0 && rc == ASSAY_OK)
-        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
-    if (rc < 0)
-        unlink(path);
-    return rc;
-}
-
-static int write_over(const char *path, const struct as_rvf_segment *s, struct assay_error *err)
+static int write_payload(const char *path, const struct as_rvf_segment *s, bool force,
+                         struct assay_error *err)
 {
     struct as_out out;
     int rc = as_out_file(&out, path, err);
 
     if (rc < 0)
         return rc;
+    if (out.file)
+        out.file->only_new = !force;
     as_out_put(&out, s->payload, (size_t)s->payload_bytes);
     return as_out_close(&out, err);
 }
@@ -222,10 +208,8 @@ int assay_bundle_extract(const struct assay_bundle *bundle, const char *folder, 
     for (size_t i = 0; rc == ASSAY_OK && i < bundle->frame.n; i++) {
         if (!path_of(bundle, i, folder, path, sizeof path))
             rc = as_fail(err, ASSAY_ERR_LIMIT, "the name of the folder is too long");
-        else if (force)
-            rc = write_over(path, &bundle->frame.segments[i], err);
         else
-            rc = write_new(path, &bundle->frame.segments[i], err);
+            rc = write_payload(path, &bundle->frame.segments[i], force, err);
     }
     return rc < 0 ? rc : (int)bundle->frame.n;
 }

@@ -65,9 +65,13 @@ int assay_witness_open(struct assay_witness **out, const char *path, enum assay_
     as_sha256_begin(&(*out)->file);
     rc = as_folder_make_above(path, 0777, err);
     if (rc == ASSAY_OK) {
-        (*out)->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if ((*out)->fd < 0)
+        struct assay_error why = {0};
+
+        (*out)->fd = as_new_file_create(path, O_WRONLY, &why);
+        if ((*out)->fd < 0) {
+            errno = why.sys;
             rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot make the witness %s", path);
+        }
     }
     if (rc < 0) {
         assay_witness_abandon(*out);
@@ -111,7 +115,8 @@ int assay_witness_resume(struct assay_witness **out, const char *path, enum assa
     if (rc < 0)
         return rc;
     w = *out;
-    w->fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    w->fd =
+        as_fd_above_standard(open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (w->fd < 0)
         rc = as_fail_sys(err, errno == ENOENT ? ASSAY_ERR_NOTFOUND : ASSAY_ERR_IO, "cannot open %s",
                          path);

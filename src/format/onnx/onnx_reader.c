@@ -27,7 +27,9 @@ void as_onnx_let_go(struct as_onnx *r, const struct as_proto *p)
     ptrdiff_t distance = p->at.at - r->let_go;
 
     if (distance > LET_GO_BYTES || distance < -LET_GO_BYTES) {
-        as_mapped_file_let_go(r->file);
+        const uint8_t *from = distance > 0 ? r->let_go : p->at.at;
+
+        as_mapped_file_let_go_part(r->file, from, (uint64_t)(distance > 0 ? distance : -distance));
         r->let_go = p->at.at;
     }
 }

@@ -5,9 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/file/file_read.h"
 #include "base/json/json_tree.h"
 #include "base/units.h"
-#include "format/mapped_file.h"
 #include "stats/describe/sorted.h"
 
 #define SCHEMA    "assay.run_history"
@@ -53,14 +54,13 @@ void as_run_history_parse(struct as_run_history *history, const void *data, size
 
 void as_run_history_load(struct as_run_history *history, const char *path)
 {
-    struct as_mapped_file file = {0};
+    char *text = as_alloc(MAX_BYTES + 1);
+    ssize_t n = text ? as_read_kept(path, text, MAX_BYTES + 1) : -1;
 
     *history = (struct as_run_history){0};
-    if (as_mapped_file_open(&file, path, NULL) < 0)
-        return;
-    if (file.size && file.size <= MAX_BYTES)
-        as_run_history_parse(history, file.bytes, (size_t)file.size);
-    as_mapped_file_close(&file);
+    if (n > 0 && n <= MAX_BYTES)
+        as_run_history_parse(history, text, (size_t)n);
+    as_free(text);
 }
 
 int as_run_history_save(const struct as_run_history *history, const char *path,

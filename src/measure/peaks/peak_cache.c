@@ -3,12 +3,10 @@
 #include "measure/peaks/peak_cache.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_read.h"
 #include "base/json/json_fields.h"
 
 #define CACHE_SCHEMA    "assay.peaks"
@@ -108,29 +106,16 @@ enum as_peak_cache_state as_peak_cache_load(struct as_peaks *out, const char *pa
                                             const char *fingerprint)
 {
     enum as_peak_cache_state state = AS_PEAK_CACHE_DAMAGED;
-    /* Not waiting: somebody may have put a pipe there. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    char *text = NULL;
-    size_t size = 0;
-    struct stat st;
-    ssize_t n;
+    char *text = as_alloc(CACHE_MAX_BYTES + 1);
+    ssize_t n = text ? as_read_kept(path, text, CACHE_MAX_BYTES + 1) : -1;
 
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? AS_PEAK_CACHE_ABSENT
-                                                   : AS_PEAK_CACHE_UNREADABLE;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > CACHE_MAX_BYTES)
-        goto out;
-    text = as_alloc(CACHE_MAX_BYTES + 1);
-    if (!text) {
-        state = AS_PEAK_CACHE_UNREADABLE;
-        goto out;
-    }
-    while (size <= CACHE_MAX_BYTES && (n = read(fd, text + size, CACHE_MAX_BYTES + 1 - size)) > 0)
-        size += (size_t)n;
-    if (size <= CACHE_MAX_BYTES)
-        state = as_peak_cache_parse(out, text, size, fingerprint);
-out:
+    if (!text)
+        return AS_PEAK_CACHE_UNREADABLE;
+    if (n < 0 && errno != EINVAL)
+        state =
+            errno == ENOENT || errno == ENOTDIR ? AS_PEAK_CACHE_ABSENT : AS_PEAK_CACHE_UNREADABLE;
+    else if (n >= 0 && n <= CACHE_MAX_BYTES)
+        state = as_peak_cache_parse(out, text, (size_t)n, fingerprint);
     as_free(text);
-    close(fd);
     return state;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,7 +209,8 @@ static int open_regular(const char *path, struct stat *st)
 
 int as_elf_file_open(struct as_elf_file *file, const char *path, struct assay_error *err)
 {
-    void *bytes = MAP_FAILED;
+    struct as_file_spans all = {0};
+    struct as_file_map map;
     struct stat st;
     int fd, rc;
 
@@ -218,13 +218,14 @@ int as_elf_file_open(struct as_elf_file *file, const char *path, struct assay_er
     fd = open_regular(path, &st);
     if (fd < 0)
         return as_fail(err, ASSAY_ERR_IO, "cannot open %s", path);
-    if (st.st_size > 0)
-        bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    rc = as_file_spans_add(&all, 0, (uint64_t)st.st_size)
+             ? as_file_map_open(&map, fd, (uint64_t)st.st_size, &all, path, err)
+             : as_fail_nomem(err);
     close(fd);
-    if (bytes == MAP_FAILED)
-        return as_fail(err, ASSAY_ERR_IO, "cannot map %s", path);
-    rc = as_elf_file_parse(file, bytes, (size_t)st.st_size, err);
-    file->mapped = true;
+    if (rc < 0)
+        return rc;
+    rc = as_elf_file_parse(file, map.bytes, (size_t)map.size, err);
+    file->map = map;
     if (rc < 0)
         as_elf_file_close(file);
     return rc;
@@ -232,15 +233,7 @@ int as_elf_file_open(struct as_elf_file *file, const char *path, struct assay_er
 
 void as_elf_file_close(struct as_elf_file *file)
 {
-    if (file->mapped) {
-        /* We made the mapping ourselves: writable to munmap alone. */
-        union {
-            const uint8_t *bytes;
-            void *block;
-        } at = {.bytes = file->bytes};
-
-        munmap(at.block, file->size);
-    }
+    as_file_map_close(&file->map);
     *file = (struct as_elf_file){0};
 }
 

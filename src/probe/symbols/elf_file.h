@@ -9,6 +9,7 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/file/file_map.h"
 
 #define AS_ELF_MAX_SEGMENTS 64 /* loaded ones; real files have 2 to 12 */
 #define AS_ELF_MAX_BUILD_ID 64
@@ -27,7 +28,7 @@ struct as_elf_table {
 struct as_elf_file {
     const uint8_t *bytes;
     size_t size;
-    bool mapped;
+    struct as_file_map map;
     struct as_elf_segment segment[AS_ELF_MAX_SEGMENTS];
     size_t n_segments;
     struct as_elf_table symtab, dynsym;

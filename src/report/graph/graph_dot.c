@@ -6,18 +6,20 @@
 
 #include "base/text/utf8.h"
 
-/* Between quotes: what would end them or begin an escape is escaped, control characters go. */
+/* Between quotes: made safe, then what would end them or begin an escape is escaped. */
 static void put_text(struct as_out *out, const char *text)
 {
-    bool valid = as_utf8_valid(text, strlen(text));
+    size_t size = strlen(text), n;
+    const char *piece;
+    char escaped[12];
 
-    for (const char *c = text; *c; c++) {
-        unsigned char byte = (unsigned char)*c;
-
-        if (byte == '"' || byte == '\\')
-            as_out_char(out, '\\');
-        as_out_char(out,
-                    (char)(byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !valid) ? '?' : *c));
+    for (size_t at = 0; at < size;) {
+        at += as_utf8_next_safe(text + at, size - at, escaped, &piece, &n);
+        for (size_t i = 0; i < n; i++) {
+            if (piece[i] == '"' || piece[i] == '\\')
+                as_out_char(out, '\\');
+            as_out_char(out, piece[i]);
+        }
     }
 }
 

@@ -15,31 +15,31 @@
 
 /* ---- escaping ---- */
 
-/* Bytes that are not UTF-8 (a name may be cut inside a character) and codes that XML does not allow
- * become U+FFFD. */
+static void put_char(struct as_out *out, char c)
+{
+    if (c == '<')
+        as_out_text(out, "&lt;");
+    else if (c == '>')
+        as_out_text(out, "&gt;");
+    else if (c == '&')
+        as_out_text(out, "&amp;");
+    else if (c == '"')
+        as_out_text(out, "&quot;");
+    else
+        as_out_char(out, c);
+}
+
+/* XML has no controls, not even as references: they are made readable first. */
 static void put_escaped(struct as_out *out, const char *text)
 {
-    size_t size = strlen(text), taken;
+    size_t size = strlen(text), n;
+    const char *piece;
+    char escaped[12];
 
-    for (; size > 0; text += taken, size -= taken) {
-        uint32_t c = 0;
-
-        taken = as_utf8_decode(text, size, &c);
-        if (taken == 0 || c == 0xfffe || c == 0xffff) {
-            as_out_text(out, AS_UTF8_REPLACEMENT);
-            taken = taken ? taken : 1;
-        } else if (c == '<')
-            as_out_text(out, "&lt;");
-        else if (c == '>')
-            as_out_text(out, "&gt;");
-        else if (c == '&')
-            as_out_text(out, "&amp;");
-        else if (c == '"')
-            as_out_text(out, "&quot;");
-        else if (c < ' ' || (c >= 0x7f && c < 0xa0))
-            as_out_char(out, '?');
-        else
-            as_out_put(out, text, taken);
+    for (size_t at = 0; at < size;) {
+        at += as_utf8_next_safe(text + at, size - at, escaped, &piece, &n);
+        for (size_t i = 0; i < n; i++)
+            put_char(out, piece[i]);
     }
 }
 

@@ -1,6 +1,7 @@
 /* trace/run/ring_reader.c - takes the events a killed or still running program has in its ring. */
 #include "trace/run/ring_reader.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_read.h"
+#include "base/file/new_file.h"
 #include "trace/record/event_code.h"
 #include "trace/record/recorder.h"
 #include "trace/run/run_path.h"
@@ -26,14 +29,23 @@ struct ring_file {
     uint64_t size;
     uint32_t n_chunks;
     bool live;
+    int sys;                 /* errno of the first read that failed */
     uint8_t *first, *second; /* a chunk, read twice when the program may be writing */
     uint8_t *packed;
 };
 
-static bool read_at(const struct ring_file *f, uint64_t offset, void *out, size_t size)
+/* A ring is shortened by nobody but its recorder, when it ends; what cannot be read for another
+ * reason is kept in `sys`. */
+static bool read_at(struct ring_file *f, uint64_t offset, void *out, size_t size)
 {
-    return offset <= f->size && size <= f->size - offset &&
-           pread(f->fd, out, size, (off_t)offset) == (ssize_t)size;
+    ssize_t n;
+
+    if (offset > f->size || size > f->size - offset)
+        return false;
+    n = as_pread_some(f->fd, out, size, offset);
+    if (n < 0 && !f->sys)
+        f->sys = errno;
+    return n == (ssize_t)size;
 }
 
 static struct as_ring_piece *add_piece(struct as_ring_catch *ring)
@@ -163,7 +175,7 @@ int as_ring_catch(struct as_ring_catch *ring, const char *path, struct assay_err
     *ring = (struct as_ring_catch){0};
     if (!as_run_path_ring(ring_path, sizeof ring_path, path))
         return ASSAY_OK;
-    f.fd = open(ring_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    f.fd = as_fd_above_standard(open(ring_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (f.fd < 0 || fstat(f.fd, &st) != 0 || !S_ISREG(st.st_mode))
         goto out;
     f.size = (uint64_t)st.st_size;
@@ -174,6 +186,10 @@ int as_ring_catch(struct as_ring_catch *ring, const char *path, struct assay_err
         rc = as_fail_nomem(err);
     else
         rc = take_ring(ring, &f, err);
+    if (rc == ASSAY_OK && f.sys) {
+        errno = f.sys;
+        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", ring_path);
+    }
 out:
     if (f.fd >= 0)
         close(f.fd);

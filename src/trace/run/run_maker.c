@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/new_file.h"
 #include "trace/run/run_meta.h"
 #include "trace/run/run_path.h"
 
@@ -60,7 +61,7 @@ static int open_target(struct as_run_maker *m, const char *path, struct assay_er
     int fd, rc;
 
     if (!path) {
-        fd = memfd_create("assay-run", MFD_CLOEXEC);
+        fd = as_fd_above_standard(memfd_create("assay-run", MFD_CLOEXEC));
         return fd < 0 ? as_fail_sys(err, ASSAY_ERR_IO, "cannot keep a run in memory") : fd;
     }
     rc = as_run_path_check(path, err);
@@ -108,7 +109,7 @@ int as_run_maker_append(struct as_run_maker *m, const char *path, const char *ki
                                      .size_bytes = run->size_bytes - run->health.cut_bytes};
     as_run_close(run);
     (void)snprintf(m->path, sizeof m->path, "%s", path);
-    m->file.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    m->file.fd = as_fd_above_standard(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (m->file.fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
     n = snprintf(json, sizeof json, "{\"kind\":\"%s\"}", kind);

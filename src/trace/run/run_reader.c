@@ -12,6 +12,9 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/crc32c.h"
+#include "base/file/file_guard.h"
+#include "base/file/file_read.h"
+#include "base/file/new_file.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "trace/record/recorder.h"
@@ -124,32 +127,44 @@ const struct as_run_attribute *as_run_site_get(const struct as_run_site *site, c
 
 /* ---- reading the file ---- */
 
-static bool read_at(const struct as_run *run, uint64_t offset, void *out, size_t size)
+/* What is read was in the file when it was measured: failing is no damage, and is not taken for
+ * it. */
+static bool read_at(struct as_run *run, uint64_t offset, void *out, size_t size)
 {
-    uint8_t *to = out;
+    ssize_t n = as_pread_some(run->fd, out, size, offset);
 
-    while (size > 0) {
-        ssize_t n = pread(run->fd, to, size, (off_t)offset);
+    if (n == (ssize_t)size)
+        return true;
+    if (!run->unread)
+        run->unread = n < 0 ? errno : -1;
+    return false;
+}
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        to += n;
-        offset += (uint64_t)n;
-        size -= (size_t)n;
-    }
-    return true;
+static int tell_unread(const struct as_run *run, struct assay_error *err)
+{
+    if (run->unread < 0)
+        return as_fail(err, ASSAY_ERR_IO, "%s was cut short while it was read", run->path);
+    errno = run->unread;
+    return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", run->path);
 }
 
 /* Where the next block header begins at or after `from`; the end of the file when there is none. */
-static uint64_t find_block(const struct as_run *run, uint64_t from, uint8_t *window)
+static uint64_t find_block(struct as_run *run, uint64_t from, uint8_t *window)
 {
     while (run->size_bytes - from >= AS_BLOCK_BYTES) {
-        uint64_t left = run->size_bytes - from;
-        size_t size = left < AS_SCAN_BYTES ? (size_t)left : AS_SCAN_BYTES;
+        off_t data = lseek(run->fd, (off_t)from, SEEK_DATA); /* holes hold no block */
+        uint64_t left;
+        size_t size;
         struct as_block_header block;
 
+        if (data < 0 && errno == ENXIO)
+            break;
+        if (data > (off_t)from)
+            from = (uint64_t)data;
+        left = run->size_bytes - from;
+        if (from > run->size_bytes || left < AS_BLOCK_BYTES)
+            break;
+        size = left < AS_SCAN_BYTES ? (size_t)left : AS_SCAN_BYTES;
         if (!read_at(run, from, window, size))
             break;
         for (size_t i = 0; i + AS_BLOCK_BYTES <= size; i++) {
@@ -245,13 +260,15 @@ static int take_blocks(struct as_run *run, struct assay_error *err)
     uint64_t at = AS_RUN_HEADER_BYTES;
     uint32_t expected = 0;
 
-    while (at < run->size_bytes) {
+    while (at < run->size_bytes && !run->unread) {
         at = take_block(run, at, &buffer, &expected, err);
         if (at == 0)
             break;
     }
     as_buffer_fini(&buffer);
     run->next_number = expected;
+    if (run->unread)
+        return tell_unread(run, err);
     return at == 0 ? ASSAY_ERR_NOMEM : ASSAY_OK;
 }
 
@@ -295,7 +312,7 @@ static int take_header(struct as_run *run, struct assay_error *err)
     const char *what;
 
     if (!read_at(run, 0, bytes, size))
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", run->path);
+        return tell_unread(run, err);
     if (size == 0)
         return as_fail(err, ASSAY_ERR_FORMAT, "%s is empty, not a run file", run->path);
     switch (as_run_header_unpack(bytes, size, &run->header)) {
@@ -328,7 +345,9 @@ static int open_file(struct as_run *run, const char *path, struct assay_error *e
     run->path = as_strdup(path);
     if (!run->path)
         return as_fail_nomem(err);
-    run->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not make us wait */
+    /* A FIFO must not make us wait. */
+    run->fd = as_fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    as_guard_input(run->fd);
     if (run->fd < 0 || fstat(run->fd, &st) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot open %s", path);
     if (S_ISDIR(st.st_mode))

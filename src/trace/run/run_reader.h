@@ -73,6 +73,7 @@ struct as_run {
     struct as_arena arena;
     char *path;
     int fd;
+    int unread; /* errno of the first read that failed; -1: the file was cut short meanwhile */
     uint64_t size_bytes;
     struct as_run_header header;
     uint32_t next_number; /* of a block added after the last */

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/crc32c.h"
+#include "base/file/file_read.h"
 
 /* Records that one mark may be followed by: see trace/record/marks.c. */
 #define AS_MOST_DATA 4
@@ -34,7 +35,7 @@ void as_thread_events_fini(struct as_thread_events *e)
 static int read_payload(struct as_thread_events *e, const struct as_run_chunk *chunk,
                         const uint8_t **out, struct assay_error *err)
 {
-    size_t done = 0;
+    ssize_t n;
 
     if (chunk->memory) {
         *out = chunk->memory;
@@ -48,19 +49,10 @@ static int read_payload(struct as_thread_events *e, const struct as_run_chunk *c
         e->bytes = grown;
         e->bytes_capacity = chunk->size;
     }
-    while (done < chunk->size) {
-        ssize_t n =
-            pread(e->run->fd, e->bytes + done, chunk->size - done, (off_t)(chunk->offset + done));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", e->run->path);
-        if (n == 0)
-            break;
-        done += (size_t)n;
-    }
-    if (done < chunk->size || as_crc32c(0, e->bytes, chunk->size) != chunk->crc)
+    n = as_pread_some(e->run->fd, e->bytes, chunk->size, chunk->offset);
+    if (n < 0)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", e->run->path);
+    if ((size_t)n < chunk->size || as_crc32c(0, e->bytes, chunk->size) != chunk->crc)
         return as_fail(err, ASSAY_ERR_IO, "%s was changed while it was read", e->run->path);
     *out = e->bytes;
     return ASSAY_OK;

@@ -1,0 +1,390 @@
+/* tests/unit/test_new_file.c - how files come to be, what they may not replace, and how others are
+ * read. */
+#include "base/file/file_guard.h"
+#include "base/file/file_map.h"
+#include "base/file/file_read.h"
+#include "base/file/new_file.h"
+#include "base/output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static char folder[] = "/tmp/test_new_file_XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? chdir(folder) : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return chdir("/") || rmdir(folder);
+}
+
+static unsigned count_files(void)
+{
+    DIR *dir = opendir(".");
+    unsigned n = 0;
+
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n - 2;
+}
+
+static void put(const char *path, const void *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+    assert_int_equal(write(fd, bytes, size), size);
+    close(fd);
+}
+
+static int write_over(const char *path, struct assay_error *err)
+{
+    struct as_out out;
+    int rc = as_out_file(&out, path, err);
+
+    if (rc < 0)
+        return rc;
+    as_out_text(&out, "new");
+    return as_out_close(&out, err);
+}
+
+static void check_content(const char *path, const char *want, size_t size)
+{
+    char text[64];
+    int fd = open(path, O_RDONLY);
+
+    assert_int_equal(as_read_some(fd, text, sizeof text), size);
+    assert_memory_equal(text, want, size);
+    close(fd);
+}
+
+static void a_run_or_a_model_is_not_replaced(void **state)
+{
+    static const struct {
+        const char *name, *bytes;
+        size_t size;
+        const char *says;
+    } cases[] = {
+        {"a", "ASSAYRUN........", 16, "a recorded run is there"},
+        {"b", "ASSAYRNG........", 16, "the ring of a recorded run"},
+        {"c", "GGUF\3\0\0\0", 8, "a model is there"},
+        {"d", "\x1c\0\0\0TFL3", 8, "a model is there"},
+        {"e", "\x10\0\0\0\0\0\0\0{\"a\":1}", 15, "a model is there"},
+        {"f", "\x08\x07\x12\x05maker", 9, "a model is there"},
+        {"g.onnx", "anything", 8, "a model is there"},
+        {"h.SafeTensors", "anything", 8, "a model is there"},
+        {"i.onnx.data", "anything", 8, "a model is there"},
+    };
+    struct assay_error err;
+
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        put(cases[i].name, cases[i].bytes, cases[i].size);
+        assert_int_equal(write_over(cases[i].name, &err), ASSAY_ERR_STATE);
+        assert_non_null(strstr(err.msg, cases[i].says));
+        assert_non_null(strstr(err.msg, "remove it"));
+        check_content(cases[i].name, cases[i].bytes, cases[i].size);
+        assert_int_equal(count_files(), 1);
+        assert_int_equal(unlink(cases[i].name), 0);
+    }
+    put("text", "{\"a\": 1}\n", 9);
+    assert_int_equal(write_over("text", &err), ASSAY_OK);
+    assert_int_equal(unlink("text"), 0);
+}
+
+/* The name was free when writing began. */
+static void what_came_meanwhile_is_looked_at_too(void **state)
+{
+    struct assay_error err;
+    struct as_out out;
+
+    (void)state;
+    assert_int_equal(as_out_file(&out, "x", &err), ASSAY_OK);
+    put("x", "GGUF....", 8);
+    assert_int_equal(as_out_close(&out, &err), ASSAY_ERR_STATE);
+    check_content("x", "GGUF....", 8);
+    assert_int_equal(unlink("x"), 0);
+
+    assert_int_equal(as_out_file(&out, "x", &err), ASSAY_OK);
+    assert_int_equal(symlink("elsewhere", "x"), 0);
+    assert_int_equal(as_out_close(&out, &err), ASSAY_ERR_IO);
+    assert_non_null(strstr(err.msg, "symbolic link"));
+    assert_int_equal(unlink("x"), 0);
+
+    assert_int_equal(as_out_file(&out, "x", &err), ASSAY_OK);
+    out.file->only_new = true;
+    put("x", "other", 5);
+    assert_int_equal(as_out_close(&out, &err), ASSAY_ERR_STATE);
+    check_content("x", "other", 5);
+    assert_int_equal(unlink("x"), 0);
+    assert_int_equal(count_files(), 0);
+}
+
+static void modes_are_kept_and_new_files_are_private(void **state)
+{
+    mode_t mask = umask(0);
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(write_over("x", NULL), ASSAY_OK);
+    assert_int_equal(stat("x", &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(chmod("x", 0640), 0);
+    assert_int_equal(write_over("x", NULL), ASSAY_OK);
+    assert_int_equal(stat("x", &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_int_equal(chmod("x", 04755), 0);
+    assert_int_equal(write_over("x", NULL), ASSAY_OK);
+    assert_int_equal(stat("x", &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0755); /* not set-user-id */
+    assert_int_equal(unlink("x"), 0);
+    umask(mask);
+}
+
+/* Run in a child, whose standard descriptors are its own. */
+static int in_child(int (*work)(void))
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    if (pid == 0)
+        _exit(work());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static int write_without_standard(void)
+{
+    struct as_out out;
+    int fd;
+
+    for (int i = 0; i < 3; i++)
+        close(i);
+    if (as_out_file(&out, "x", NULL) < 0 || out.fd < 3 || out.file->folder < 3)
+        return 1;
+    if (as_out_close(&out, NULL) < 0)
+        return 2;
+    fd = as_new_file_create("y", O_WRONLY, NULL);
+    if (fd < 3 || as_new_file_create("y", O_WRONLY, NULL) >= 0)
+        return 3;
+    return fcntl(0, F_GETFD) == -1 && fcntl(1, F_GETFD) == -1 ? 0 : 4;
+}
+
+static void standard_descriptors_are_never_used(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(write_without_standard), 0);
+    assert_int_equal(unlink("x"), 0);
+    assert_int_equal(unlink("y"), 0);
+}
+
+static int leave_by_signal(void)
+{
+    struct as_temporary *t;
+    char path[AS_TEMPORARY_PATH], inner[AS_TEMPORARY_PATH + 8];
+    int at = open(".", O_PATH | O_DIRECTORY);
+
+    put("left", "x", 1);
+    put("kept", "x", 1);
+    as_temporary_forget(as_temporary_add(at, "kept"));
+    if (!as_temporary_add(at, "left") || as_temporary_folder_make(&t, path, NULL) < 0)
+        return 1;
+    (void)snprintf(inner, sizeof inner, "%s/in", path);
+    put(inner, "x", 1);
+    if (fork() == 0) { /* they are not the child's */
+        as_temporaries_remove();
+        _exit(0);
+    }
+    wait(NULL);
+    if (access("left", F_OK) != 0 || access(inner, F_OK) != 0)
+        return 2;
+    as_temporaries_remove();
+    return access("left", F_OK) == 0 || access("kept", F_OK) != 0 || access(path, F_OK) == 0;
+}
+
+static void a_signal_handler_can_remove_what_is_left(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(leave_by_signal), 0);
+    assert_int_equal(unlink("kept"), 0);
+}
+
+static int guard(void)
+{
+    struct assay_error err;
+    int fd;
+
+    put("in", "text", 4);
+    fd = open("in", O_RDONLY);
+    as_guard_input(fd); /* nobody asked for it yet */
+    if (write_over("in", &err) != ASSAY_OK)
+        return 1;
+    close(fd);
+    as_guard_inputs();
+    fd = open("in", O_RDONLY);
+    as_guard_input(fd);
+    as_guard_allow_replacing();
+    if (write_over("in", &err) != ASSAY_ERR_STATE || !strstr(err.msg, "reads that file"))
+        return 2;
+    if (write_over("out", NULL) != ASSAY_OK)
+        return 3;
+    as_guard_input_path("out"); /* read back: still an output */
+    put("model.onnx", "x", 1);
+    return write_over("out", NULL) != ASSAY_OK || write_over("model.onnx", NULL) != ASSAY_OK;
+}
+
+static void an_input_is_never_replaced(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(guard), 0);
+    assert_int_equal(unlink("in"), 0);
+    assert_int_equal(unlink("out"), 0);
+    assert_int_equal(unlink("model.onnx"), 0);
+}
+
+enum { FILE_BYTES = 1 << 20 };
+
+/* 1 MiB of which the middle is a range. */
+static int open_map(struct as_file_map *map)
+{
+    static unsigned char bytes[FILE_BYTES];
+    struct as_file_spans spans = {0};
+    int fd, rc;
+
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i / 4096 + 1);
+    put("map", bytes, sizeof bytes);
+    fd = open("map", O_RDONLY);
+    assert_true(as_file_spans_add(&spans, 600001, 300000));
+    assert_true(as_file_spans_add(&spans, 100001, 300000));
+    assert_true(as_file_spans_add(&spans, 150000, 100000));
+    assert_true(as_file_spans_add(&spans, 2, 100)); /* too short */
+    rc = as_file_map_open(map, fd, FILE_BYTES, &spans, "map", NULL);
+    close(fd);
+    return rc;
+}
+
+static bool is_whole(const struct as_file_map *map)
+{
+    for (size_t i = 0; i < FILE_BYTES; i++)
+        if (map->bytes[i] != (unsigned char)(i / 4096 + 1))
+            return false;
+    return true;
+}
+
+static void a_file_that_shrinks_stays_as_it_was_read(void **state)
+{
+    struct as_file_map map;
+
+    (void)state;
+    assert_int_equal(open_map(&map), ASSAY_OK);
+    assert_int_equal(map.mapped.n, 0); /* this program does not handle SIGBUS */
+    assert_int_equal(truncate("map", 0), 0);
+    as_file_map_let_go(&map, 0, FILE_BYTES);
+    assert_true(is_whole(&map));
+    as_file_map_close(&map);
+    assert_int_equal(unlink("map"), 0);
+}
+
+static int map_guarded(void)
+{
+    struct as_file_map map;
+
+    as_file_map_guarded();
+    if (open_map(&map) < 0 || map.mapped.n != 2 || !is_whole(&map))
+        return 1;
+    as_file_map_let_go(&map, 0, FILE_BYTES);
+    if (!is_whole(&map) || map.mapped.item[0].at != 102400 || map.mapped.item[0].size != 294912)
+        return 2;
+    if (!as_file_map_find(map.bytes + 200000) || as_file_map_find(&map))
+        return 3;
+    if (strcmp(as_file_map_find(map.bytes), "map") != 0)
+        return 4;
+    as_file_map_close(&map);
+    return as_file_map_find(map.bytes) != NULL;
+}
+
+static void a_guarded_program_maps_ranges_and_finds_them(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(map_guarded), 0);
+    assert_int_equal(unlink("map"), 0);
+}
+
+static void reading_past_the_end_is_told(void **state)
+{
+    struct assay_error err;
+    char text[8];
+    int fd;
+
+    (void)state;
+    put("short", "1234", 4);
+    fd = open("short", O_RDONLY);
+    assert_int_equal(as_pread_all(fd, text, 4, 0, "short", &err), ASSAY_OK);
+    assert_int_equal(as_pread_all(fd, text, 4, 1, "short", &err), ASSAY_ERR_IO);
+    assert_non_null(strstr(err.msg, "short was cut short"));
+    close(fd);
+    fd = open(".", O_RDONLY | O_DIRECTORY);
+    assert_int_equal(as_pread_all(fd, text, 4, 0, "dir", &err), ASSAY_ERR_IO);
+    assert_int_equal(err.sys, EISDIR);
+    close(fd);
+    assert_int_equal(unlink("short"), 0);
+}
+
+static void what_others_could_have_written_is_not_kept(void **state)
+{
+    char text[8];
+
+    (void)state;
+    put("cache", "1234", 4);
+    assert_int_equal(as_read_kept("cache", text, sizeof text), 4);
+    assert_int_equal(chmod("cache", 0646), 0);
+    assert_int_equal(as_read_kept("cache", text, sizeof text), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(chmod("cache", 0644), 0);
+    assert_int_equal(symlink("cache", "link"), 0);
+    assert_int_equal(as_read_kept("link", text, sizeof text), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(as_read_kept(".", text, sizeof text), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(as_read_kept("none", text, sizeof text), -1);
+    assert_int_equal(errno, ENOENT);
+    if (geteuid() == 0) {
+        assert_int_equal(chown("cache", 1, 1), 0);
+        assert_int_equal(as_read_kept("cache", text, sizeof text), -1);
+        assert_int_equal(errno, EPERM);
+    }
+    assert_int_equal(unlink("cache"), 0);
+    assert_int_equal(unlink("link"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_or_a_model_is_not_replaced),
+        cmocka_unit_test(what_came_meanwhile_is_looked_at_too),
+        cmocka_unit_test(modes_are_kept_and_new_files_are_private),
+        cmocka_unit_test(standard_descriptors_are_never_used),
+        cmocka_unit_test(a_signal_handler_can_remove_what_is_left),
+        cmocka_unit_test(an_input_is_never_replaced),
+        cmocka_unit_test(a_file_that_shrinks_stays_as_it_was_read),
+        cmocka_unit_test(a_guarded_program_maps_ranges_and_finds_them),
+        cmocka_unit_test(reading_past_the_end_is_told),
+        cmocka_unit_test(what_others_could_have_written_is_not_kept),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
