@@ -61,6 +61,8 @@ struct as_cmd {
     bool ends_options;     /* what follows the first operand belongs to it, options and all */
     as_word_at operand_at; /* NULL: any text */
     enum as_operand_kind operand_kind;
+    bool confined;            /* runs in the sandbox */
+    unsigned timeout_seconds; /* of AS_OPTS_LIMITS, when not given */
     int (*run)(const struct as_cmd_line *line, struct assay_error *err);
 };
 
@@ -72,6 +74,7 @@ extern const struct as_opt as_common_opts[];
 #define AS_GROUP_MEASURE "Measurement"
 #define AS_GROUP_VIEW    "What is shown"
 #define AS_GROUP_OUTPUT  "Output"
+#define AS_GROUP_LIMITS  "Limits"
 
 /* For the `opts` of commands that share them. */
 #define AS_OPT_TOP                                                                                 \
@@ -117,6 +120,26 @@ extern const struct as_opt as_common_opts[];
     {                                                                                              \
         .name = "csv-safe", .group = AS_GROUP_OUTPUT, .kind = AS_OPT_FLAG,                         \
         .help = "CSV: put an apostrophe before text that a spreadsheet would run as a formula"     \
+    }
+
+/* For commands that read files from anywhere, or run them; cmd/common/limits.h. `seconds` is a text
+ * as in "600". */
+#define AS_OPTS_LIMITS(seconds)                                                                    \
+    {.name = "timeout",                                                                            \
+     .group = AS_GROUP_LIMITS,                                                                     \
+     .kind = AS_OPT_NUMBER,                                                                        \
+     .argument = "SECONDS",                                                                        \
+     .help = "end with status 3 after SECONDS; 0: never [default: " seconds "]",                   \
+     .max = 31536000},                                                                             \
+    {                                                                                              \
+        .name = "max-memory", .group = AS_GROUP_LIMITS, .kind = AS_OPT_TEXT, .argument = "SIZE",   \
+        .help = "allocate SIZE of memory or less, as in 2GiB; 0: no limit [default: 90 % of what " \
+                "is free]"                                                                         \
+    }
+#define AS_OPT_SANDBOX                                                                             \
+    {                                                                                              \
+        .name = "no-sandbox", .group = AS_GROUP_LIMITS, .kind = AS_OPT_FLAG,                       \
+        .help = "keep the right to open any file, start programs and use the network"              \
     }
 
 /* What a result can be printed as. */

@@ -41,6 +41,7 @@ static const struct as_opt diff_opts[] = {
      .kind = AS_OPT_FLAG,
      .help = "compare the readable part of incomplete runs"},
     AS_OPT_WIDE,
+    AS_OPTS_LIMITS("600"),
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
     {.name = NULL},
@@ -293,5 +294,6 @@ const struct as_cmd as_cmd_diff = {
     .operand = "FILE",
     .min_operands = 2,
     .max_operands = 2,
+    .timeout_seconds = 600,
     .run = run_diff,
 };

@@ -33,6 +33,7 @@ static const struct as_opt export_opts[] = {
      .argument = "N",
      .help = "show thread N only, numbered as in the section threads of a report",
      .max = AS_RUN_MAX_THREADS},
+    AS_OPTS_LIMITS("600"),
     {.name = NULL},
 };
 
@@ -188,5 +189,6 @@ const struct as_cmd as_cmd_export = {
     .min_operands = 1,
     .max_operands = 1,
     .operand_kind = AS_OPERAND_RUN,
+    .timeout_seconds = 600,
     .run = run_export,
 };

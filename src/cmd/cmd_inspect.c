@@ -147,6 +147,8 @@ static const struct as_opt inspect_opts[] = {
      .kind = AS_OPT_TEXT,
      .argument = "GB/S",
      .help = "the same for a memory bandwidth in GB/s; also the maximum tokens per second"},
+    AS_OPTS_LIMITS("600"),
+    AS_OPT_SANDBOX,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
     AS_OPT_GRAPH,
@@ -479,5 +481,7 @@ const struct as_cmd as_cmd_inspect = {
     .min_operands = 1,
     .max_operands = AS_MODELS_MAX,
     .operand_kind = AS_OPERAND_MODEL,
+    .confined = true,
+    .timeout_seconds = 600,
     .run = run_inspect,
 };

@@ -79,6 +79,8 @@ static const struct as_opt profile_opts[] = {
      .min = 1,
      .max = 64},
     AS_OPT_WIDE,
+    AS_OPTS_LIMITS("3600"),
+    AS_OPT_SANDBOX,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
     {.name = "roofline",
@@ -485,5 +487,7 @@ const struct as_cmd as_cmd_profile = {
     .min_operands = 1,
     .max_operands = AS_MODELS_MAX,
     .operand_kind = AS_OPERAND_MODEL,
+    .confined = true,
+    .timeout_seconds = 3600,
     .run = run_profile,
 };

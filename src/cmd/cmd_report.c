@@ -116,6 +116,7 @@ static const struct as_opt report_opts[] = {
      .argument = "N",
      .help = "show thread N only, numbered as in the section threads",
      .max = AS_RUN_MAX_THREADS},
+    AS_OPTS_LIMITS("600"),
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
     {.name = "roofline",
@@ -204,5 +205,6 @@ const struct as_cmd as_cmd_report = {
     .min_operands = 1,
     .max_operands = 1,
     .operand_kind = AS_OPERAND_RUN,
+    .timeout_seconds = 600,
     .run = run_report,
 };

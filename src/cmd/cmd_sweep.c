@@ -46,12 +46,12 @@ static const struct as_opt sweep_opts[] = {
      .argument = "NAME=N,N,...",
      .help = "vary a key of a built-in model, such as width, hidden or seq"},
     {.name = "max-latency",
-     .group = "Limits",
+     .group = "Goals",
      .kind = AS_OPT_TEXT,
      .argument = "MS",
      .help = "find the best setting with a p50 of at most this many milliseconds"},
-    {.name = "max-memory",
-     .group = "Limits",
+    {.name = "fit",
+     .group = "Goals",
      .kind = AS_OPT_TEXT,
      .argument = "SIZE",
      .help = "find the best setting within this much memory, as in 512MiB"},
@@ -101,6 +101,8 @@ static const struct as_opt sweep_opts[] = {
      .kind = AS_OPT_FLAG,
      .help = "do not measure the machine's peaks"},
     AS_OPT_WIDE,
+    AS_OPTS_LIMITS("14400"),
+    AS_OPT_SANDBOX,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
     {.name = NULL},
@@ -311,7 +313,7 @@ static int read_positive(const struct as_cmd_line *line, const char *name, doubl
 static int read_options(struct work *w, struct assay_error *err)
 {
     struct as_sweep_options *o = &w->options;
-    const char *memory = as_opt_text(w->line, "max-memory");
+    const char *memory = as_opt_text(w->line, "fit");
     uint64_t bytes = 0;
     int rc;
 
@@ -331,8 +333,8 @@ static int read_options(struct work *w, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = read_positive(w->line, "max-latency", 1e6, &w->limits.max_latency_ns, err);
     if (rc == ASSAY_OK && memory && !as_parse_bytes(memory, &bytes))
-        rc = as_fail(err, ASSAY_ERR_USAGE,
-                     "--max-memory is an amount of memory as in 512MiB, not '%.40s'", memory);
+        rc = as_fail(err, ASSAY_ERR_USAGE, "--fit is an amount of memory as in 512MiB, not '%.40s'",
+                     memory);
     w->limits.max_memory_bytes = (double)bytes;
     return rc == ASSAY_OK ? read_axes(w, err) : rc;
 }
@@ -464,7 +466,7 @@ const struct as_cmd as_cmd_sweep = {
         "reverse pass, so that drift of the machine is visible.\n\nA power law is fitted to "
         "latency, work and memory along the first axis; the knee is the setting beyond which "
         "doubling gains less than 10 % throughput; the best setting has the most throughput within "
-        "--max-latency and --max-memory. Exit status 1: no setting is within them.\n\nassay sweep "
+        "--max-latency and --fit. Exit status 1: no setting is within them.\n\nassay sweep "
         "zoo:mlp --key hidden=64,128,256,512 --batch 32 is the study of model sizes; assay sweep "
         "zoo:mlp --batch 1,8,32,128 that of batches.",
     .examples = sweep_examples,
@@ -473,5 +475,7 @@ const struct as_cmd as_cmd_sweep = {
     .min_operands = 1,
     .max_operands = 1,
     .operand_kind = AS_OPERAND_MODEL,
+    .confined = true,
+    .timeout_seconds = 14400,
     .run = run_sweep,
 };

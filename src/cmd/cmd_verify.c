@@ -31,6 +31,7 @@ static const struct as_opt verify_opts[] = {
     {.name = "replay",
      .kind = AS_OPT_FLAG,
      .help = "compute again what the file records, and compare"},
+    AS_OPTS_LIMITS("3600"),
     AS_OPTS_FORMAT(as_format_plain_at),
     {.name = NULL},
 };
@@ -275,5 +276,6 @@ const struct as_cmd as_cmd_verify = {
     .operand = "FILE",
     .min_operands = 1,
     .max_operands = 1,
+    .timeout_seconds = 3600,
     .run = run_verify,
 };

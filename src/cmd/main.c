@@ -13,8 +13,10 @@
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "cmd/common/faults.h"
+#include "cmd/common/limits.h"
 #include "cmd/common/operand_hint.h"
 #include "cmd/common/options.h"
+#include "cmd/common/sandbox.h"
 #include "cmd/guards.h"
 #include "cmd/help/help_text.h"
 #include "trace/record/session_env.h"
@@ -92,6 +94,10 @@ static int run(int argc, char **argv, struct assay_error *err)
         as_guard_allow_replacing();
     for (int i = 0; cmd->operand_kind != AS_OPERAND_OTHER && i < line.n_operands; i++)
         as_guard_input_path(line.operand[i]);
+    rc = as_limits_set(&line, err);
+    if (rc < 0)
+        return rc;
+    as_sandbox_enter(&line);
     rc = cmd->run(&line, err);
     if (rc < 0)
         as_operand_hint(&line, err);

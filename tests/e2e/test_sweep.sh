@@ -36,7 +36,7 @@ assert len({r["setting"] for r in rows}) == 4' "$tmp/csv/sweep.csv"
 # Limits that nothing keeps.
 exits 1 "no setting is fast enough" "$assay" sweep zoo:mlp --batch 1,2 $fast --max-latency 0.000001
 check "is said" grep -q "no setting is within the limits" "$tmp/out"
-exits 1 "no setting is small enough" "$assay" sweep zoo:mlp --batch 1,2 $fast --max-memory 1KiB --json
+exits 1 "no setting is small enough" "$assay" sweep zoo:mlp --batch 1,2 $fast --fit 1KiB --json
 check "has no best row" grep -q '"best_row": null' "$tmp/out"
 exits 0 "limits that all keep" "$assay" sweep zoo:mlp --batch 1,2 $fast --max-latency 100000 --json
 check "have a best row" grep -Eq '"best_row": [01]' "$tmp/out"
@@ -58,7 +58,7 @@ says "whole numbers above 0"
 exits 2 "no name" "$assay" sweep zoo:mlp --key 1,2
 says "NAME=VALUE"
 exits 2 "a key that is none" "$assay" sweep zoo:mlp --key nonsense=1,2 $fast
-exits 2 "a limit that is none" "$assay" sweep zoo:mlp --batch 1,2 --max-memory much
+exits 2 "a limit that is none" "$assay" sweep zoo:mlp --batch 1,2 --fit much
 says "512MiB"
 exits 2 "more threads than can run" "$assay" sweep zoo:mlp --threads 1,4096
 says "CPU"

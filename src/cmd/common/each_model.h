@@ -12,8 +12,8 @@ typedef int (*as_model_step)(const struct as_cmd_line *line, struct as_models_ro
 
 /* Takes the step with every operand, one after the other, and prints the table. A model that fails
  * does not keep the others from being shown; the answer is then a negative code. Wrong use that
- * shows with the first model ends it at once. After an interruption the rows of the models that were
- * not measured say so. */
+ * shows with the first model ends it at once. After an interruption the rows of the models that
+ * were not measured say so. */
 AS_MUST_USE int as_each_model(const struct as_cmd_line *line, const char *schema, bool profiled,
                               as_model_step step, struct assay_error *err);
 
