@@ -187,7 +187,7 @@ static void what_is_given_back_at_the_end_is_no_leak(void **state)
     assert_int_equal(f->growth[0].verdict, AS_GROWTH_RETURNED);
     assert_int_equal(f->n_growing, 1);
     assert_string_equal(f->growing[0].place->function, "parse_row");
-    assert_non_null(strstr(f->headline, "until the program began to exit"));
+    assert_non_null(strstr(f->headline, "until the end of the program"));
     as_target_findings_free(f);
     /* What was counted never held it: a program that became another by exec. */
     m.program->heap.peak_bytes = 100;

@@ -186,7 +186,7 @@ static void tell_returned(struct as_target_findings *f, struct growing g)
             f, "memory grew for the first %s (%s) and was freed at the end: no leak", when, text);
     else if (g.to_the_end)
         f->headline = as_findings_say(f,
-                                      "memory grew until the program began to exit (%s) and was "
+                                      "memory grew until the end of the program (%s) and was "
                                       "freed at the end: no leak, but worth a look",
                                       text);
     else
