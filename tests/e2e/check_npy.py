@@ -41,9 +41,9 @@ for kind, name in names.items():
                         assert float(a) == float(b), (kind, shape, order, a, b)
                 checked += 1
 
-for x, words in ((np.zeros(2, ">f4"), "astype"), (np.array(["a"]), "of a kind"),
-                 (np.zeros(2, [("a", "<f4")]), "records"), (np.zeros(2, "datetime64[s]"), "kind"),
-                 (np.array([{}], dtype=object), "kind")):
+for x, words in ((np.zeros(2, ">f4"), "astype"), (np.array(["a"]), "element type"),
+                 (np.zeros(2, [("a", "<f4")]), "records"), (np.zeros(2, "datetime64[s]"), "element type"),
+                 (np.array([{}], dtype=object), "element type")):
     np.save(f"{folder}/x.npy", x, allow_pickle=True)
     got = read(f"{folder}/x.npy")
     assert got.returncode == 3 and words in got.stderr, got.stderr

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/finding.h"
 #include "base/units.h"
@@ -51,6 +52,30 @@ static void put_ranked(struct as_table *t, struct as_page *page, const struct as
     as_table_printf(t, style, "%.0f", layer->severity);
 }
 
+static bool has_finding(const struct assay_bottleneck_result *r, const char *layer)
+{
+    for (size_t i = 0; i < r->n_findings; i++)
+        if (r->findings[i].target && strcmp(r->findings[i].target, layer) == 0)
+            return true;
+    return false;
+}
+
+/* Of layers without a recommendation, whose evidence would say it. */
+static void put_causes(struct as_page *page, const struct assay_bottleneck_result *r,
+                       const struct assay_ranked_layer *layer)
+{
+    if (has_finding(r, layer->layer))
+        return;
+    if (layer->n_causes == 0)
+        as_page_line(page, AS_STYLE_DIM, "%s: cause unknown from what was recorded",
+                     as_page_name(page, layer->layer));
+    for (size_t i = 0; i < layer->n_causes; i++)
+        as_page_line(page, AS_STYLE_NONE, "%s: %s, up to %.0f %% of its time: %s",
+                     as_page_name(page, layer->layer),
+                     assay_bottleneck_type_name(layer->cause[i].type),
+                     layer->cause[i].strength * 100, layer->cause[i].evidence);
+}
+
 static void put_ranking(struct as_page *page, const struct assay_bottleneck_result *r, size_t top)
 {
     struct as_time_column time;
@@ -78,6 +103,8 @@ static void put_ranking(struct as_page *page, const struct assay_bottleneck_resu
         put_ranked(&t, page, &time, &r->ranked[i]);
     as_page_table(page, &t);
     tell_rest(page, r->n_ranked, top);
+    for (size_t i = 0; i < shown(r->n_ranked, top); i++)
+        put_causes(page, r, &r->ranked[i]);
 }
 
 static void put_findings(struct as_page *page, const struct assay_bottleneck_result *r, size_t top)
