@@ -94,7 +94,7 @@ static void *drain(void *arg)
 
 int as_manager_drain_start(struct assay_manager *m, struct assay_error *err)
 {
-    sigset_t saved;
+    struct as_held saved;
 
     atomic_store_explicit(&m->stop, false, memory_order_relaxed);
     as_signals_block(&saved); /* inherited: the program's signals are never delivered there */
