@@ -36,9 +36,6 @@
 
 #define MOST_PATIENT_NS 1000000000u /* between two looks of a caller that has time */
 
-/* Where the one descriptor of rule 2 goes: out of the way of a program that counts on low ones. */
-#define HIGH_NUMBER 960u
-
 #define RING_SEALED 0400 /* not even its owner shortens it by mistake */
 
 enum keeper_word { KEEPER_WAITS, KEEPER_ALONE, KEEPER_STOPS };
@@ -412,20 +409,11 @@ void as_guest_drop(void)
     forget_files();
 }
 
-static int highest_number(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > HIGH_NUMBER + 64)
-        return HIGH_NUMBER;
-    return limit.rlim_cur > 128 ? (int)limit.rlim_cur - 64 : 3;
-}
-
 /* Nothing stays open in the program's table but, for a session of its own, the lock. */
 static void let_go(bool child)
 {
     if (!child)
-        guest.lock_fd = fcntl(guest.files.ring_fd, F_DUPFD_CLOEXEC, highest_number());
+        guest.lock_fd = as_quiet_raise(guest.files.ring_fd, false);
     as_quiet_close(&guest.files.ring_fd);
     as_quiet_close(&guest.files.run_fd);
     as_quiet_close(&guest.files.folder);

@@ -6,13 +6,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
-#define FIRST_FREE 3 /* below are standard input, output and error, or where they will be */
+#define HIGH_NUMBER 960 /* select() knows 1024, and so does the usual limit */
+#define FIRST_FREE  3   /* below are standard input, output and error, or where they will be */
 
 static int open_once(int folder, const char *name, int flags, mode_t mode)
 {
@@ -51,6 +53,26 @@ void as_quiet_close(int *fd)
         (void)syscall(SYS_close, *fd); /* after EINTR it is closed as well */
     *fd = -1;
     errno = kept;
+}
+
+static int high_number(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > HIGH_NUMBER + 64)
+        return HIGH_NUMBER;
+    return limit.rlim_cur > 128 ? (int)limit.rlim_cur - 64 : FIRST_FREE;
+}
+
+int as_quiet_raise(int fd, bool closes)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, high_number());
+
+    if (high < 0)
+        high = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+    if (closes)
+        as_quiet_close(&fd);
+    return high;
 }
 
 /* Where a long does not hold an offset, the kernel takes it in two halves. */

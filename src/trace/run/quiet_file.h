@@ -24,6 +24,10 @@ int as_quiet_open(int folder, const char *name, int flags, mode_t mode);
 /* Closes it and sets it to -1; nothing when it is that already. Keeps errno. */
 void as_quiet_close(int *fd);
 
+/* The same file under a number out of the way of programs that count on low ones; -1 with errno.
+ * `fd` is closed only if `closes`. */
+int as_quiet_raise(int fd, bool closes);
+
 ssize_t as_quiet_read(int fd, void *to, size_t size, uint64_t offset);
 ssize_t as_quiet_write(int fd, const struct iovec *part, int n_parts, uint64_t offset);
 bool as_quiet_truncate(int fd, uint64_t size);
