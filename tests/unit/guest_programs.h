@@ -53,10 +53,11 @@ static void guest_open(void)
 {
     if (guest_mode == GUEST_RECORDER && assay_session_open("run.assay", NULL, NULL) < 0)
         _exit(90);
-    if (guest_mode == GUEST_MANAGER &&
-        (assay_manager_new(&guest_manager, NULL, NULL) < 0 ||
-         assay_manager_start(guest_manager, NULL) < 0))
-        _exit(91);
+    if (guest_mode == GUEST_MANAGER) {
+        if (assay_manager_new(&guest_manager, NULL, NULL) < 0)
+            _exit(91);
+        (void)assay_manager_start(guest_manager, NULL); /* refused where it gets no thread */
+    }
 }
 
 static void guest_work(void)
@@ -319,16 +320,19 @@ static void p_standard_files_replaced(void)
 static void p_no_free_number(void)
 {
     struct rlimit limit = {3, 4096};
+    int fd, error;
 
     guest_open();
     guest_mark();
     setrlimit(RLIMIT_NOFILE, &limit);
     guest_mark();
-    say("open gives %d, errno %d\n", open("none.db", O_RDWR | O_CREAT, 0644), errno);
+    fd = open("none.db", O_RDWR | O_CREAT, 0644);
+    error = errno;
     guest_mark();
     guest_close();
     limit.rlim_cur = 4096;
     setrlimit(RLIMIT_NOFILE, &limit);
+    say("open gives %d, errno %d\n", fd, error);
     guest_look("closed");
 }
 
@@ -944,7 +948,9 @@ static void p_broken_pipe(void)
     guest_open();
     guest_mark();
     close(ends[0]);
-    say("write gives %zd errno %d\n", write(ends[1], "x", 1), errno);
+    errno = 0;
+    if (write(ends[1], "x", 1) < 0)
+        say("write fails with %d\n", errno);
     guest_mark();
     say("signals %d\n", atomic_load(&n_signals));
     guest_close();

@@ -209,7 +209,7 @@ static bool is_alone(bool *watch)
 
     *watch = first_thread_ended(&n_threads);
     /* We, and the first, which waits for its process. */
-    return *watch && n_threads == 1 + as_guest_threads();
+    return *watch && n_threads == 1 + atomic_load(&as_own_threads);
 }
 
 void as_mover_retire(void)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,7 +121,6 @@ bool as_guest_is_here(void)
 
 void as_guest_call(void (*work)(void *), void *argument)
 {
-    int kept = errno;
     struct as_held held;
     uint32_t state;
 
@@ -128,7 +128,6 @@ void as_guest_call(void (*work)(void *), void *argument)
     if (as_guest_is_here()) {
         work(argument);
         as_signals_restore(&held);
-        errno = kept;
         return;
     }
     pthread_mutex_lock(&guest.call_lock);
@@ -141,7 +140,6 @@ void as_guest_call(void (*work)(void *), void *argument)
     atomic_store(&guest.call, CALL_NONE);
     pthread_mutex_unlock(&guest.call_lock);
     as_signals_restore(&held);
-    errno = kept;
 }
 
 void as_guest_serve(void)
@@ -253,6 +251,7 @@ bool as_guest_start(void (*main)(void), void (*retire)(void))
     guest.own_table = guest.keeps = false;
     if (!create_thread(&guest.thread, thread_main))
         return false;
+    atomic_fetch_add(&as_own_threads, 1);
     while (!atomic_load(&guest.settled))
         as_futex_wait(&guest.settled, 0, MOST_PATIENT_NS);
     atomic_store(&guest.runs, true);
@@ -267,8 +266,10 @@ static void *keeper_main(void *unused)
     prctl(PR_SET_NAME, "assay-keep");
     while (atomic_load(&guest.alone) == KEEPER_WAITS)
         as_futex_wait(&guest.alone, KEEPER_WAITS, MOST_PATIENT_NS);
-    if (atomic_load(&guest.alone) == KEEPER_ALONE)
+    if (atomic_load(&guest.alone) == KEEPER_ALONE) {
         guest.retire();
+        atomic_fetch_sub(&as_own_threads, 1);
+    }
     return NULL;
 }
 
@@ -278,11 +279,22 @@ void as_guest_keep(void)
         return;
     atomic_store(&guest.alone, KEEPER_WAITS);
     guest.keeps = create_thread(&guest.keeper, keeper_main);
+    atomic_fetch_add(&as_own_threads, guest.keeps);
 }
 
-unsigned as_guest_threads(void)
+_Atomic uint32_t as_own_threads;
+
+bool as_guest_program_has_ended(void)
 {
-    return guest.keeps ? 2 : 1;
+    void *list = NULL;
+    size_t size;
+    struct statx tasks;
+
+    /* Every thread has such a list until it ends, and the first one keeps its number after that. */
+    if (syscall(SYS_get_robust_list, getpid(), &list, &size) != 0 || list)
+        return false;
+    return syscall(SYS_statx, AT_FDCWD, "/proc/self/task", 0, STATX_NLINK, &tasks) == 0 &&
+           tasks.stx_nlink == 2 + 1 + atomic_load(&as_own_threads); /* ".", "..", the first */
 }
 
 bool as_guest_is_alone(void)
@@ -303,6 +315,7 @@ static void stop_keeper(void)
     if (atomic_compare_exchange_strong(&guest.alone, &waits, KEEPER_STOPS))
         as_futex_wake(&guest.alone);
     pthread_join(guest.keeper, NULL);
+    atomic_fetch_sub(&as_own_threads, 1);
     guest.keeps = false;
 }
 
@@ -343,6 +356,7 @@ void as_guest_stop(void)
     as_futex_wake(&guest.wake);
     if (!pthread_equal(guest.thread, pthread_self())) /* it was the last, and ends the program */
         pthread_join(guest.thread, NULL);
+    atomic_fetch_sub(&as_own_threads, 1);
     stop_keeper();
     atomic_store(&guest.runs, false);
     guest.own_table = false;
@@ -379,6 +393,7 @@ static void forget_files(void)
 
 void as_guest_forget(void)
 {
+    atomic_store(&as_own_threads, 0);
     pthread_mutex_init(&guest.call_lock, NULL);
     atomic_store(&guest.runs, false);
     atomic_store(&guest.call, CALL_NONE);

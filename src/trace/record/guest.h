@@ -56,8 +56,12 @@ bool as_guest_is_stopping(void);
 void as_guest_keep(void);
 void as_guest_retire(void);
 
-/* How many threads are ours. */
-unsigned as_guest_threads(void);
+/* Threads of this library in the process, the manager's too: none may keep the program alive. */
+extern _Atomic uint32_t as_own_threads;
+
+/* Whether the program's own threads have all ended, for threads of ours that share its table and
+ * may be its last one. Opens nothing. */
+bool as_guest_program_has_ended(void);
 
 /* By the first of them: only ours are left. False when there is no second one. */
 bool as_guest_is_alone(void);

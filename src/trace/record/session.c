@@ -676,7 +676,7 @@ static int close_session(bool by_program, struct assay_error *err)
     char run[PATH_MAX], report[PATH_MAX];
     bool temporary, recorded;
     struct as_held saved;
-    int rc, finished;
+    int rc, finished, kept;
 
     if (!is_owner())
         return as_fail(err, ASSAY_ERR_STATE, "no session is open");
@@ -697,7 +697,9 @@ static int close_session(bool by_program, struct assay_error *err)
     as_signals_restore(&saved);
     if (!recorded)
         return rc;
+    kept = errno;
     finished = finish(run, report, temporary, rc < 0 ? NULL : err);
+    errno = kept;
     return rc < 0 ? rc : finished;
 }
 

@@ -1,6 +1,7 @@
 /* trace/record/site_table.c - the names of everything that is recorded, one table a process. */
 #include "trace/record/site_table.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -21,6 +22,7 @@ void as_signals_block(struct as_held *held)
 {
     sigset_t all;
 
+    held->error = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &held->cancel);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &held->mask);
@@ -30,6 +32,7 @@ void as_signals_restore(const struct as_held *held)
 {
     pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
     pthread_setcancelstate(held->cancel, NULL);
+    errno = held->error;
 }
 
 void as_sites_lock(void)

@@ -63,10 +63,11 @@ void as_sites_unlock(void);
 /* What was so before our code ran on the thread. */
 struct as_held {
     sigset_t mask;
-    int cancel;
+    int cancel, error;
 };
 
-/* Every signal is held back between the two, and nobody can cancel the thread. */
+/* Every signal is held back between the two, and nobody can cancel the thread; errno is afterwards
+ * what it was. */
 void as_signals_block(struct as_held *held);
 void as_signals_restore(const struct as_held *held);
 
