@@ -83,6 +83,8 @@ static int check_older(int folder, const char *name, const struct as_file_id *id
     fd = as_quiet_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     n = fd < 0 ? -1 : as_quiet_read(fd, magic, sizeof magic, 0);
     as_quiet_close(&fd);
+    if (n < 0 && errno == ENOENT)
+        return ASSAY_OK; /* put aside by another that has the path meanwhile, as its lock will tell */
     if (n < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot read the older %s", shown);
     if (n > 0 && (n < 8 || memcmp(magic, AS_RUN_MAGIC, 8) != 0))
