@@ -11,11 +11,13 @@
 
 static int become(const char *self, const char *name, const char *mode)
 {
+    char folder[PATH_MAX];
+
     guest_self = self;
-    guest_mode = (enum guest_mode)atoi(mode);
-    if (!getcwd(guest_out, sizeof guest_out - 16))
+    guest_mode = (enum guest_mode)(mode[0] - '0');
+    if (!getcwd(folder, sizeof folder) ||
+        snprintf(guest_out, sizeof guest_out, "%s/out.txt", folder) >= (int)sizeof guest_out)
         return 94;
-    strcat(guest_out, "/out.txt");
     for (size_t i = 0; i < UNIT_COUNT(guest_program); i++) {
         if (strcmp(guest_program[i].name, name) == 0) {
             guest_program[i].run();

@@ -123,7 +123,8 @@ static void expect_old_ring(const char *text)
 
 static void the_ring_of_an_older_run_stays_with_it(void **state)
 {
-    static const char id[] = "ASSAYRNG 0123456the id of both..", run[] = "ASSAYRUN 0123456the id of both..";
+    static const char id[] = "ASSAYRNG 0123456the id of both..",
+                      run[] = "ASSAYRUN 0123456the id of both..";
 
     (void)state;
     put_file("run.assay", run);

@@ -17,7 +17,7 @@
 #include "probe/process/process_memory.h"
 #include "probe/system/root_file.h"
 #include "probe/system/topology.h"
-#include "trace/run/quiet_file.h"
+#include "trace/record/quiet_file.h"
 
 #define UNKNOWN       ASSAY_UNKNOWN
 #define TEXT_CAPACITY 4096

@@ -48,8 +48,8 @@ struct as_recorder {
         pair_ticks; /* cost of recording: inside an empty scope, and of a whole one */
     struct as_run_writer file;
     struct as_run_header header;
-    char path[PATH_MAX]; /* as the program gave it */
-    char full[PATH_MAX]; /* from anywhere */
+    char path[PATH_MAX];          /* as the program gave it */
+    char full[PATH_MAX];          /* from anywhere */
     char report_path[PATH_MAX];   /* "" for no report when the session ends */
     bool from_environment;        /* opened by session_env.c: the program cannot end it */
     bool temporary;               /* the run is alone in its folder; both go when it was reported */

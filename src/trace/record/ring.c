@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "trace/record/quiet_file.h"
 #include "trace/run/file_limit.h"
-#include "trace/run/quiet_file.h"
 
 int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
                    struct assay_error *err)

@@ -379,8 +379,8 @@ static int configure(const char *path, const struct assay_session_options *o,
     R.follow_fork = o->fork == ASSAY_FORK_FOLLOW;
     R.drains_inline = R.paused = R.from_environment = R.temporary = false;
     R.report_path[0] = '\0';
-    if (o->report_path && (strcmp(o->report_path, "-") == 0 ||
-                           !as_run_path_absolute(R.report_path, o->report_path)))
+    if (o->report_path &&
+        (strcmp(o->report_path, "-") == 0 || !as_run_path_absolute(R.report_path, o->report_path)))
         (void)snprintf(R.report_path, sizeof R.report_path, "%s", o->report_path);
     forget_spare();
     R.sites_at = R.sites_to = NULL;

@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "trace/record/event_code.h"
+#include "trace/record/quiet_file.h"
 #include "trace/record/recorder.h"
-#include "trace/run/quiet_file.h"
 #include "trace/run/run_path.h"
 
 /* One packed chunk, or one account of a loss. */

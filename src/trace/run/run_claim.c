@@ -84,7 +84,8 @@ static int check_older(int folder, const char *name, const struct as_file_id *id
     n = fd < 0 ? -1 : as_quiet_read(fd, magic, sizeof magic, 0);
     as_quiet_close(&fd);
     if (n < 0 && errno == ENOENT)
-        return ASSAY_OK; /* put aside by another that has the path meanwhile, as its lock will tell */
+        return ASSAY_OK; /* put aside by another that has the path meanwhile, as its lock will tell
+                          */
     if (n < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot read the older %s", shown);
     if (n > 0 && (n < 8 || memcmp(magic, AS_RUN_MAGIC, 8) != 0))
@@ -247,9 +248,9 @@ static enum outcome replace_dead(struct as_run_claim *c, const char *old_ring, i
     if (fd < 0 && errno == ENOENT)
         return AGAIN;
     if (fd < 0 && errno == EEXIST) {
-        *rc = as_fail(err, ASSAY_ERR_IO,
-                      "%s.ring exists and is not a ring; remove it or choose another name",
-                      c->path);
+        *rc =
+            as_fail(err, ASSAY_ERR_IO,
+                    "%s.ring exists and is not a ring; remove it or choose another name", c->path);
         return REFUSED;
     }
     if (fd < 0 && errno != EAGAIN) {
@@ -262,8 +263,7 @@ static enum outcome replace_dead(struct as_run_claim *c, const char *old_ring, i
     } else if (as_quiet_identify(fd, &id) && as_quiet_identify_at(c->folder, c->ring, &there) &&
                as_file_is_same(&id, &there)) {
         outcome = TAKEN;
-        if (!keep_ring(c, old_ring) ||
-            !as_quiet_rename(c->folder, c->temp_ring, c->ring, false)) {
+        if (!keep_ring(c, old_ring) || !as_quiet_rename(c->folder, c->temp_ring, c->ring, false)) {
             *rc = fail_in_place(c, err);
             outcome = REFUSED;
         }

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "trace/run/quiet_file.h"
+#include "trace/record/quiet_file.h"
 #include "trace/run/run_format.h"
 
 /* Zero is empty but for the descriptors, which are -1 then. */

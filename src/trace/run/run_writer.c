@@ -5,8 +5,8 @@
 #include <sys/uio.h>
 
 #include "base/crc32c.h"
+#include "trace/record/quiet_file.h"
 #include "trace/run/file_limit.h"
-#include "trace/run/quiet_file.h"
 
 /* Both parts at `offset`, whatever signals and short writes say. */
 static bool write_parts(int fd, struct iovec *part, int n_parts, uint64_t offset)

@@ -1,9 +1,9 @@
-/* trace/run/quiet_file.h - files as the recorder uses them inside somebody else's program.
+/* trace/record/quiet_file.h - files as the recorder uses them inside somebody else's program.
  * Every function is a bare system call: not a cancellation point, so that a thread that is being
  * cancelled does not leave us in the middle; not seen by functions that the program puts in the
  * place of open() and close(), nor by a sanitizer that knows one table of descriptors alone. */
-#ifndef AS_TRACE_RUN_QUIET_FILE_H
-#define AS_TRACE_RUN_QUIET_FILE_H
+#ifndef AS_TRACE_RECORD_QUIET_FILE_H
+#define AS_TRACE_RECORD_QUIET_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* trace/run/quiet_file.c - files as the recorder uses them inside somebody else's program: bare
+/* trace/record/quiet_file.c - files as the recorder uses them inside somebody else's program: bare
  * system calls. */
-#include "trace/run/quiet_file.h"
+#include "trace/record/quiet_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
