@@ -140,10 +140,10 @@ static void run_mode(const struct guest_program *p, enum guest_mode mode, const 
 
 static void check_calls(const struct guest_program *p, const char *folder)
 {
-    struct as_layers *layers;
+    struct as_layers *layers = NULL;
     struct assay_error err;
     char path[PATH_MAX];
-    struct as_run *run;
+    struct as_run *run = NULL;
     uint64_t calls = 0;
 
     snprintf(path, sizeof path, "%s/run.assay", folder);

@@ -191,7 +191,8 @@ static void leave_parent(bool follow)
     as_lane_forget();
     as_memory_samples_forget();
     R.file.fd = -1; /* of the parent's table */
-    R.sites_at = R.sites_to = NULL;
+    R.sites_at = NULL;
+    atomic_store(&R.sites_to, NULL);
     R.n_threads = 0;
     R.report_path[0] = '\0'; /* the parent's */
     R.temporary = R.from_environment = false;
@@ -383,7 +384,8 @@ static int configure(const char *path, const struct assay_session_options *o,
         (strcmp(o->report_path, "-") == 0 || !as_run_path_absolute(R.report_path, o->report_path)))
         (void)snprintf(R.report_path, sizeof R.report_path, "%s", o->report_path);
     forget_spare();
-    R.sites_at = R.sites_to = NULL;
+    R.sites_at = NULL;
+    atomic_store(&R.sites_to, NULL);
     R.n_chunks = o->ring_kib / 64;
     R.n_threads = 0;
     R.pair_ticks = R.floor_ticks = 0;
