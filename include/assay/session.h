@@ -54,7 +54,7 @@ enum assay_clock {
  * a bare clone() records nothing. */
 enum assay_fork {
     ASSAY_FORK_FOLLOW = 0, /* it records into a run of its own, <path without .assay>.<pid>.assay,
-                              from its first event */
+                              from its first event; with ".2", ".3"... when that is taken */
     ASSAY_FORK_STOP = 1    /* it records nothing */
 };
 
@@ -79,15 +79,19 @@ struct assay_session_options {
 ASSAY_API const char *assay_version(void);
 
 /* Begins recording into the file `path`; folders that are missing above it are made. One session
- * records at a time in a process. A run that is
- * already there is kept as `path`.old; another kind of file is refused. While recording,
- * `path`.ring stands beside it: should the program be killed, the reader takes the last events from
- * there. `options` may be NULL. */
+ * records at a time in a process, and one process at a time into a path: the others get
+ * ASSAY_ERR_STATE. A run that is already there is kept as `path`.old; another kind of file is
+ * refused. While recording, `path`.ring stands beside it: should the program be killed, the reader
+ * takes the last events from there. Both files are their owner's alone (mode 0600, or that of the
+ * older run). A thread of the recorder holds them open in a table of descriptors of its own: the
+ * program may close, duplicate, limit and fork what it likes, and change its folder, its root and
+ * its rights. `options` may be NULL. */
 ASSAY_API int assay_session_open(const char *path, const struct assay_session_options *options,
                                  struct assay_error *err);
 
-/* Ends it: everything recorded is in the file when this returns 0. ASSAY_ERR_IO when something
- * could not be written; what could is kept. An open session is also closed when the program ends by
+/* Ends it: everything recorded is in the file, on the disk, when this returns 0. ASSAY_ERR_IO when
+ * something could not be written, or when the file was removed or replaced meanwhile; what could be
+ * is kept. An open session is also closed when the program ends by
  * exit() or by returning from main. Events that another thread is recording at this very moment may
  * be missing. */
 ASSAY_API int assay_session_close(struct assay_error *err);

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "trace/record/guest.h"
+
 struct as_fork_guard as_fork_guard;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -13,6 +15,7 @@ static void in_child(void)
 {
     __atomic_store_n(&as_fork_guard.generation, 0, __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
+    atomic_store(&as_own_threads, 0);
 }
 
 uint64_t as_fork_guard_prepare(void)

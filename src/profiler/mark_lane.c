@@ -193,7 +193,7 @@ struct as_mark_thread *as_mark_thread_find_slow(struct as_mark_set *set)
 {
     const int kept = errno;
     struct as_mark_thread *t;
-    sigset_t saved;
+    struct as_held saved;
 
     as_signals_block(&saved);
     if (!as_mark_now.self)
@@ -224,7 +224,7 @@ uint32_t as_mark_site_slow(struct as_mark_set *set, struct as_mark_cached *cache
     const uint32_t site = as_site_table_intern(&set->names, &spec);
     uint32_t size = 0;
     const char *text = as_site_table_name(&set->names, site, &size);
-    sigset_t saved;
+    struct as_held saved;
 
     if (text && size < AS_SITE_TEXT_MAX) { /* a name that was cut is looked up every time */
         as_signals_block(&saved);          /* a handler finds the whole entry, or another */
@@ -296,7 +296,7 @@ bool as_mark_make_room(struct as_mark_set *set, struct as_mark_thread *t, size_t
     const uintptr_t bytes = n * sizeof(struct assay_record_);
     const int kept = errno;
     bool room = true;
-    sigset_t saved;
+    struct as_held saved;
 
     as_signals_block(&saved);
     /* A handler may have done it. */

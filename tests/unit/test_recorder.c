@@ -423,9 +423,9 @@ static void *hold_the_file(void *user)
     struct holder *h = user;
 
     pthread_mutex_lock(&as_recorder.file_lock);
-    h->wake = atomic_load(&as_recorder.wake);
+    h->wake = as_guest_wake_count();
     atomic_store(&h->held, 1);
-    while (atomic_load(&as_recorder.wake) - h->wake < 3) /* two chunks filled, then waiting */
+    while (as_guest_wake_count() - h->wake < 3) /* two chunks filled, then waiting */
         sched_yield();
     pthread_mutex_unlock(&as_recorder.file_lock);
     return NULL;

@@ -81,6 +81,10 @@ static void *drain(void *arg)
         if (m->marks->has_hole)
             sleep_ns = AS_MARK_HOLE_NS;
         pthread_mutex_unlock(&m->lock);
+        if (as_guest_program_has_ended()) { /* it ends with its last thread: this one */
+            atomic_fetch_sub(&as_own_threads, 1);
+            return NULL;
+        }
         if (!atomic_load_explicit(&m->stop, memory_order_acquire))
             as_futex_wait(&m->marks->wake, seen, sleep_ns);
     }
@@ -89,17 +93,19 @@ static void *drain(void *arg)
     m->own_minor_before = atomic_load_explicit(&m->own.minor, memory_order_relaxed);
     m->own_major_before = atomic_load_explicit(&m->own.major, memory_order_relaxed);
     pthread_mutex_unlock(&m->lock);
+    atomic_fetch_sub(&as_own_threads, 1);
     return NULL;
 }
 
 int as_manager_drain_start(struct assay_manager *m, struct assay_error *err)
 {
-    sigset_t saved;
+    struct as_held saved;
 
     atomic_store_explicit(&m->stop, false, memory_order_relaxed);
     as_signals_block(&saved); /* inherited: the program's signals are never delivered there */
     m->drains = pthread_create(&m->drainer, NULL, drain, m) == 0;
     as_signals_restore(&saved);
+    atomic_fetch_add(&as_own_threads, m->drains);
     return m->drains ? ASSAY_OK
                      : as_fail(err, ASSAY_ERR_NOMEM, "the manager cannot start its thread");
 }

@@ -76,12 +76,12 @@ static bool may_be_handler(const struct assay_manager *m, struct as_mark_thread 
 static uint64_t heap_bytes(struct assay_manager *m, struct as_mark_thread *t)
 {
     uint64_t bytes = ASSAY_UNKNOWN;
-    sigset_t saved;
+    struct as_held saved;
 
     if (!atomic_load_explicit(&m->held.heap, memory_order_relaxed))
         return bytes;
     as_signals_block(&saved);
-    if (!may_be_handler(m, t, &saved))
+    if (!may_be_handler(m, t, &saved.mask))
         bytes = as_manager_held_heap(&m->held);
     as_signals_restore(&saved);
     return bytes;

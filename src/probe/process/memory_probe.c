@@ -17,6 +17,7 @@
 #include "probe/process/process_memory.h"
 #include "probe/system/root_file.h"
 #include "probe/system/topology.h"
+#include "trace/record/quiet_file.h"
 
 #define UNKNOWN       ASSAY_UNKNOWN
 #define TEXT_CAPACITY 4096
@@ -160,13 +161,20 @@ void as_memory_reader_init(struct as_memory_reader *reader, const char *root)
     forget(reader);
 }
 
-/* A program that closes all it finds may have opened a file of its own under our number. */
-static bool is_ours(const struct as_memory_reader *r, enum as_memory_file which)
+/* A program that closes all it finds may have opened a file of its own under our number. Others may
+ * look while the file is opened anew. */
+static bool is_own(const struct as_memory_reader *r, enum as_memory_file which, int fd)
 {
     struct stat st;
 
-    return r->file[which].fd >= 0 && fstat(r->file[which].fd, &st) == 0 &&
-           st.st_dev == r->file[which].device && st.st_ino == r->file[which].inode;
+    return fd >= 0 && fstat(fd, &st) == 0 &&
+           st.st_dev == __atomic_load_n(&r->file[which].device, __ATOMIC_RELAXED) &&
+           st.st_ino == __atomic_load_n(&r->file[which].inode, __ATOMIC_RELAXED);
+}
+
+static bool is_ours(const struct as_memory_reader *r, enum as_memory_file which)
+{
+    return is_own(r, which, r->file[which].fd);
 }
 
 static void shut(struct as_memory_reader *r, enum as_memory_file which)
@@ -190,16 +198,18 @@ static bool open_file(struct as_memory_reader *r, enum as_memory_file which)
 
     if (snprintf(full, sizeof full, "%s%s", r->root, file_path[which]) >= (int)sizeof full)
         return false;
-    fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = as_quiet_open(AT_FDCWD, full, O_RDONLY | O_NONBLOCK, 0);
+    if (fd >= 0)
+        fd = as_quiet_raise(fd, true);
     if (fd < 0)
         return false;
     if (fstat(fd, &st) != 0) {
-        close(fd);
+        as_quiet_close(&fd);
         return false;
     }
-    r->file[which].device = st.st_dev;
-    r->file[which].inode = st.st_ino;
-    __atomic_store_n(&r->file[which].fd, fd, __ATOMIC_RELAXED); /* others may peek */
+    __atomic_store_n(&r->file[which].device, st.st_dev, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->file[which].inode, st.st_ino, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->file[which].fd, fd, __ATOMIC_RELEASE); /* others may peek */
     return true;
 }
 
@@ -228,20 +238,10 @@ static bool read_text(struct as_memory_reader *r, enum as_memory_file which,
                       char out[TEXT_CAPACITY])
 {
     out[0] = '\0';
-    if (r->file[which].fd >= 0 && read_once(r, which, out))
+    if (is_ours(r, which) && read_once(r, which, out))
         return true;
     shut(r, which);
     return open_file(r, which) && read_once(r, which, out);
-}
-
-/* The number of a descriptor may be somebody else's by now, and read well: a text that tells
- * nothing is tried once more from a file that is ours for sure. */
-static bool reopened(struct as_memory_reader *r, enum as_memory_file which, char out[TEXT_CAPACITY])
-{
-    if (is_ours(r, which))
-        return false;
-    __atomic_store_n(&r->file[which].fd, -1, __ATOMIC_RELAXED);
-    return read_text(r, which, out);
 }
 
 /* ---- the peak ---- */
@@ -295,8 +295,6 @@ uint64_t as_memory_read_rss(struct as_memory_reader *reader)
     own_files(reader);
     if (read_text(reader, AS_MEMORY_STATM, text))
         as_memory_parse_statm(&s, text, page_size());
-    if (s.rss_bytes == UNKNOWN && reopened(reader, AS_MEMORY_STATM, text))
-        as_memory_parse_statm(&s, text, page_size());
     if (is_of_here(reader) && s.rss_bytes != UNKNOWN)
         (void)raise_peak(reader->pid, s.rss_bytes);
     return s.rss_bytes;
@@ -304,9 +302,9 @@ uint64_t as_memory_read_rss(struct as_memory_reader *reader)
 
 uint64_t as_memory_peek_rss(const struct as_memory_reader *reader)
 {
-    const int fd = __atomic_load_n(&reader->file[AS_MEMORY_STATM].fd, __ATOMIC_RELAXED);
+    const int fd = __atomic_load_n(&reader->file[AS_MEMORY_STATM].fd, __ATOMIC_ACQUIRE);
     char text[128]; /* seven numbers, of which the second counts */
-    ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
+    ssize_t n = is_own(reader, AS_MEMORY_STATM, fd) ? pread(fd, text, sizeof text - 1, 0) : -1;
     uint64_t pages = 0, bytes;
     const char *at = text;
 
@@ -350,8 +348,6 @@ static void read_status(struct as_memory_reader *r, struct assay_memory_snapshot
 
     if (read_text(r, AS_MEMORY_STATUS, text))
         as_memory_parse_status(out, text);
-    if (out->rss_bytes == UNKNOWN && reopened(r, AS_MEMORY_STATUS, text))
-        as_memory_parse_status(out, text);
     if (out->rss_bytes == UNKNOWN && read_text(r, AS_MEMORY_STATM, text))
         as_memory_parse_statm(out, text, page_size());
 }
@@ -379,8 +375,6 @@ static void read_faults(struct as_memory_reader *r, struct assay_memory_snapshot
     }
     if (read_text(r, AS_MEMORY_STAT, text))
         as_memory_parse_stat(out, text);
-    if (out->major_faults == UNKNOWN && reopened(r, AS_MEMORY_STAT, text))
-        as_memory_parse_stat(out, text);
 }
 
 static void read_shares(struct as_memory_reader *r, struct assay_memory_snapshot *out)
@@ -388,8 +382,6 @@ static void read_shares(struct as_memory_reader *r, struct assay_memory_snapshot
     char text[TEXT_CAPACITY];
 
     if (read_text(r, AS_MEMORY_ROLLUP, text))
-        as_memory_parse_rollup(out, text);
-    if (out->pss_bytes == UNKNOWN && reopened(r, AS_MEMORY_ROLLUP, text))
         as_memory_parse_rollup(out, text);
 }
 

@@ -20,7 +20,9 @@ enum as_memory_file {
     AS_MEMORY_FILE_COUNT
 };
 
-/* Used by one thread at a time. */
+/* Used by one thread at a time. Its descriptors are in the table of the program, at numbers out of
+ * its way; each is compared with the file that was opened before it is read or closed, since a
+ * program that closes all it finds may have a file of its own there. */
 struct as_memory_reader {
     const char *root; /* borrowed; "" for the machine itself */
     pid_t pid;        /* whose files these are; 0: none was opened yet */

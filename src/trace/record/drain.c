@@ -1,14 +1,8 @@
 /* trace/record/drain.c - moves full chunks from the rings to the run file, on a thread of its own
  * where there is one. A chunk is free again only when the file has it, so a kill at any moment
  * finds it in at least one place. */
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "trace/record/event_code.h"
@@ -28,25 +22,6 @@
 /* Looks without anything to move, after which it sleeps until it is woken or due. */
 #define AS_IDLE_POLLS 100u
 
-void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns)
-{
-    struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
-
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
-}
-
-void as_futex_wake(_Atomic uint32_t *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-}
-
-void as_mover_wake(void)
-{
-    atomic_fetch_add(&R.wake, 1);
-    if (atomic_load(&R.sleeping))
-        as_futex_wake(&R.wake);
-}
-
 /* Packs a chunk and writes it. False when that has to wait for a record on its way, which `now`
  * forbids: its thread has ended, or the session does. A full chunk of a living thread is padded to
  * its end. The file's lock is held. */
@@ -59,8 +34,9 @@ static bool write_chunk(struct as_lane *lane, const struct as_chunk *chunk, bool
         return false;
     }
     lane->hole_waits = 0;
+    as_recorder_put_sites();
     if (packed.n_records &&
-        !as_run_writer_add(&R.file, AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records))
+        !as_recorder_put(AS_BLOCK_EVENTS, R.packed, packed.size, packed.n_records))
         atomic_fetch_add(&R.lost[AS_LOSS_WRITE], packed.n_records);
     lane->after_drained = chunk->sequence + 1;
     return true;
@@ -97,9 +73,60 @@ static bool move_next(struct as_lane *lane, bool all)
     return moved;
 }
 
+static void put_announcement(struct as_lane *lane)
+{
+    uint32_t size = atomic_load_explicit(&lane->announcement_bytes, memory_order_acquire);
+
+    if (size) {
+        as_recorder_put(AS_BLOCK_THREADS, lane->announcement, size, 0);
+        atomic_store_explicit(&lane->announcement_bytes, 0, memory_order_release);
+    }
+}
+
+static void announce(struct as_lane *lane)
+{
+    if (!atomic_load_explicit(&lane->announcement_bytes, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&R.file_lock);
+    put_announcement(lane);
+    pthread_mutex_unlock(&R.file_lock);
+}
+
+static void make_spare(void)
+{
+    if (atomic_load(&R.spare) || !atomic_load(&R.live))
+        return;
+    pthread_mutex_lock(&R.file_lock); /* nobody forks while it is half mapped */
+    atomic_store(&R.spare, as_lane_make());
+    pthread_mutex_unlock(&R.file_lock);
+}
+
+/* What threads wait for: that the file has the names they are about to use, and memory to record
+ * into. */
+static void satisfy(void)
+{
+    uint32_t ticket, n;
+
+    if (!as_guest_is_needed(&ticket))
+        return;
+    pthread_mutex_lock(&R.file_lock);
+    as_recorder_put_sites();
+    n = atomic_load(&R.n_lanes);
+    for (uint32_t i = 0; i < n; i++)
+        put_announcement(R.lane[i]);
+    pthread_mutex_unlock(&R.file_lock);
+    if (atomic_exchange(&R.wants_spare, false))
+        make_spare();
+    as_guest_satisfy(ticket);
+    if (atomic_load(&R.keeps_spare))
+        make_spare();
+}
+
 bool as_drain_lane(struct as_lane *lane, bool all)
 {
     bool moved = false;
+
+    announce(lane);
 
     /* Once around at most: a thread that fills chunks as fast as they are moved must not starve the
      * others. */
@@ -111,8 +138,10 @@ bool as_drain_lane(struct as_lane *lane, bool all)
     }
     /* Last, so that a thread looking for a lane finds this one only when it is empty. */
     if (atomic_load(&lane->sealed) &&
-        atomic_load(&lane->head->state[lane->drained % lane->n_chunks]) == AS_CHUNK_FREE)
+        atomic_load(&lane->head->state[lane->drained % lane->n_chunks]) == AS_CHUNK_FREE) {
+        as_lane_tell_loss(lane, lane->head->thread, lane->after_drained);
         atomic_store(&lane->sealed, 0);
+    }
     return moved;
 }
 
@@ -121,8 +150,11 @@ bool as_drain_lanes(bool all)
     uint32_t n = atomic_load(&R.n_lanes);
     bool moved = false;
 
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         moved |= as_drain_lane(R.lane[i], all);
+        if (!R.drains_inline)
+            satisfy(); /* a thread that waits does not wait for all of them */
+    }
     return moved;
 }
 
@@ -154,16 +186,12 @@ static bool some_lane_waits(void)
 /* Whether the first thread has ended, and how many are left: field 3 and 20 of /proc/self/stat. */
 static bool first_thread_ended(unsigned long *n_threads)
 {
-    char text[512] = {0};
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    char text[512];
     const char *at;
-    ssize_t n;
 
-    if (fd < 0)
+    if (!as_guest_read_proc(AS_GUEST_STAT, text, sizeof text))
         return false;
-    n = read(fd, text, sizeof text - 1);
-    close(fd);
-    at = n > 0 ? strrchr(text, ')') : NULL; /* a name may hold anything, even this */
+    at = strrchr(text, ')'); /* a name may hold anything, even this */
     if (!at || strncmp(at, ") Z", 3) != 0)
         return false;
     for (int field = 2; at && field < 20; field++)
@@ -180,69 +208,66 @@ static bool is_alone(bool *watch)
     unsigned long n_threads = 0;
 
     *watch = first_thread_ended(&n_threads);
-    return *watch && n_threads == 2; /* we, and the first, which waits for its process */
+    /* We, and the first, which waits for its process. */
+    return *watch && n_threads == 1 + atomic_load(&as_own_threads);
 }
 
-static void *mover_main(void *unused)
+void as_mover_retire(void)
 {
-    uint64_t due = as_clock_mono_ns() + next_anchor_ns(0);
-    unsigned n_anchors = 0, idle = AS_IDLE_POLLS;
-    uint64_t sample_ns;
-    bool watch = false;
+    as_guest_retire();
+    R.drains_inline = true;
+}
 
-    (void)unused;
-    pthread_setname_np(pthread_self(), "assay-trace");
-    while (!atomic_load(&R.stop)) {
-        uint32_t seen = atomic_load(&R.wake);
-        uint64_t now = as_clock_mono_ns();
+struct pace {
+    uint64_t due;
+    unsigned n_anchors, idle;
+    bool begun, watch, over;
+};
 
-        if (now >= due) {
-            as_recorder_anchor();
-            due = now + next_anchor_ns(++n_anchors);
-            watch = true;
-        }
-        sample_ns = as_memory_samples_take(now);
-        watch |= atomic_exchange(&R.thread_ended, false);
-        if (as_drain_lanes(false)) {
-            idle = 0;
-            continue;
-        }
-        if (watch && is_alone(&watch))
-            break;
-        atomic_store(&R.sleeping, 1);
-        if (atomic_load(&R.wake) == seen && !atomic_load(&R.stop)) {
-            uint64_t sleep_ns = due > now ? due - now : 1;
+/* Nanoseconds until there is something to do again, 0: at once. */
+static uint64_t move(struct pace *p)
+{
+    uint64_t now = as_clock_mono_ns(), sample_ns, sleep_ns;
 
-            if (some_lane_waits())
-                sleep_ns = least(sleep_ns, AS_HOLE_WAIT_NS);
-            else if (watch || (idle < AS_IDLE_POLLS && ++idle))
-                sleep_ns = least(sleep_ns, AS_POLL_NS);
-            as_futex_wait(&R.wake, seen, least(sleep_ns, sample_ns));
-        }
-        atomic_store(&R.sleeping, 0);
+    if (!p->begun)
+        p->due = now + next_anchor_ns(0);
+    p->begun = true;
+    if (now >= p->due) {
+        as_recorder_anchor();
+        p->due = now + next_anchor_ns(++p->n_anchors);
+        p->watch = true;
     }
-    return NULL;
+    sample_ns = as_memory_samples_take(now);
+    p->watch |= atomic_exchange(&R.thread_ended, false);
+    if (as_drain_lanes(false)) {
+        p->idle = 0;
+        return 0;
+    }
+    if (p->watch && is_alone(&p->watch)) {
+        p->over = !as_guest_is_alone(); /* the other one of ours ends the program */
+        p->watch = false;
+    }
+    sleep_ns = p->due > now ? p->due - now : 1;
+    if (some_lane_waits())
+        sleep_ns = least(sleep_ns, AS_HOLE_WAIT_NS);
+    else if (p->watch || (p->idle < AS_IDLE_POLLS && ++p->idle))
+        sleep_ns = least(sleep_ns, AS_POLL_NS);
+    return least(sleep_ns, sample_ns);
 }
 
-bool as_mover_start(void)
+void as_mover_main(void)
 {
-    sigset_t saved;
+    struct pace pace = {.idle = AS_IDLE_POLLS};
 
-    atomic_store(&R.stop, false);
-    as_signals_block(&saved); /* inherited: the program's signals are never delivered here */
-    R.mover_runs = pthread_create(&R.mover, NULL, mover_main, NULL) == 0;
-    as_signals_restore(&saved);
-    return R.mover_runs;
-}
+    while (!as_guest_is_stopping() && !pace.over) {
+        uint32_t seen = as_guest_wake_count();
+        uint64_t sleep_ns = 1000000000;
 
-void as_mover_stop(void)
-{
-    if (!R.mover_runs)
-        return;
-    atomic_store(&R.stop, true);
-    atomic_fetch_add(&R.wake, 1);
-    as_futex_wake(&R.wake);
-    if (!pthread_equal(R.mover, pthread_self())) /* it was the last thread, and ends the program */
-        pthread_join(R.mover, NULL);
-    R.mover_runs = false;
+        as_guest_serve();
+        satisfy();
+        if (atomic_load(&R.live))
+            sleep_ns = move(&pace);
+        if (sleep_ns && !pace.over)
+            as_guest_sleep(seen, sleep_ns);
+    }
 }

@@ -43,15 +43,26 @@ static uint64_t gate_epoch(void)
 
 static void thread_ends(void *unused)
 {
-    sigset_t saved;
+    struct as_held saved;
 
     (void)unused;
     as_signals_block(&saved);
     pthread_mutex_lock(&R.lock);
     atomic_store(&R.thread_ended, true);
+    if (syscall(SYS_gettid) == getpid())
+        as_guest_keep();
     as_lane_release(true);
     pthread_mutex_unlock(&R.lock);
     as_signals_restore(&saved);
+}
+
+/* The end of the program's first thread must be seen: see as_guest_keep(). */
+void as_lane_watch_first(void)
+{
+    if (syscall(SYS_gettid) != getpid())
+        as_guest_keep();
+    else if (!pthread_getspecific(lane_key))
+        pthread_setspecific(lane_key, &lane_key);
 }
 
 bool as_lane_prepare(void)
@@ -90,18 +101,18 @@ void as_lane_release(bool thread_ends_now)
         return;
     }
     as_fill_seal(lane);
-    as_lane_tell_loss(lane, lane->thread, lane->sequence);
     atomic_store(&lane->sealed, 1);
     atomic_store(&lane->owned, 0);
     if (R.drains_inline)
         as_drain_lane(lane, false);
     else
-        as_mover_wake();
+        as_guest_wake();
 }
 
-static void announce_thread(const struct as_lane *lane)
+/* Keeps it ready to be written; see put_announcement() in drain.c. */
+static void announce_thread(struct as_lane *lane)
 {
-    uint8_t entry[64], *to = entry;
+    uint8_t *to = lane->announcement;
     char name[17] = {0};
 
     prctl(PR_GET_NAME, name);
@@ -109,7 +120,42 @@ static void announce_thread(const struct as_lane *lane)
     to = as_put_varint(to, (uint64_t)syscall(SYS_gettid));
     to = as_put_varint(to, as_clock_ticks(R.clock));
     to = as_put_text(to, name, strlen(name));
-    as_recorder_write(AS_BLOCK_THREADS, entry, (size_t)(to - entry), 0);
+    atomic_store_explicit(&lane->announcement_bytes, (uint32_t)(to - lane->announcement),
+                          memory_order_release);
+}
+
+struct as_lane *as_lane_make(void)
+{
+    int fd = as_guest_borrow_ring();
+    struct as_lane *lane = as_lane_map(fd, R.next_index, R.n_chunks);
+
+    as_guest_give_back(&fd);
+    if (lane && lane->crash_safe)
+        R.next_index++;
+    if (lane)
+        lane->epoch = R.epoch;
+    return lane;
+}
+
+/* One that stands ready, or is made ready in time; else memory that does not outlive a kill. */
+static struct as_lane *new_lane(void)
+{
+    struct as_lane *lane;
+
+    if (as_guest_is_here())
+        return as_lane_make();
+    atomic_store(&R.keeps_spare, true);
+    lane = atomic_exchange(&R.spare, NULL);
+    if (!lane) {
+        atomic_store(&R.wants_spare, true);
+        as_guest_need();
+        lane = atomic_exchange(&R.spare, NULL);
+    }
+    if (!lane)
+        lane = as_lane_map(-1, 0, R.n_chunks);
+    if (lane)
+        lane->epoch = R.epoch;
+    return lane;
 }
 
 /* A lane that an ended thread left, drained, or a new one. The lock is held. */
@@ -124,10 +170,9 @@ static struct as_lane *find_lane(void)
     }
     if (n == AS_MAX_LANES)
         return NULL;
-    lane = as_lane_map(R.ring_fd, n, R.n_chunks);
+    lane = new_lane();
     if (!lane)
         return NULL;
-    lane->epoch = R.epoch;
     R.lane[n] = lane;
     atomic_store(&R.n_lanes, n + 1);
     return lane;
@@ -154,6 +199,10 @@ static struct as_lane *take_lane(void)
     lane->drains_inline = R.drains_inline;
     lane->head->thread = lane->thread;
     announce_thread(lane);
+    if (as_guest_is_here())
+        as_drain_lane(lane, false);
+    else
+        as_guest_need();
     pthread_setspecific(lane_key, lane);
     assay_lane_.ring = lane;
 out:
@@ -252,7 +301,7 @@ static bool wait_for(struct as_lane *lane, uint32_t index)
             return true;
         if (!is_live(lane))
             return false;
-        as_mover_wake();
+        as_guest_wake();
         as_futex_wait(&lane->freed, freed, 100000000);
     }
 }
@@ -270,7 +319,7 @@ static bool next_chunk(struct as_lane *lane)
         if (lane->drains_inline)
             as_drain_lane(lane, false);
         else if (as_fill_is_half_full(lane))
-            as_mover_wake(); /* the ring is safe as it is */
+            as_guest_wake(); /* the ring is safe as it is */
     }
     if (!as_fill_is_free(lane, index)) {
         if (!lane->wait_when_full || lane->drains_inline)
@@ -338,7 +387,7 @@ void assay_record_slow_(uint64_t time, uint32_t site, uint32_t kind)
 {
     struct assay_record_ record = {time, as_record_word(0, kind, site)};
     int kept = errno;
-    sigset_t saved;
+    struct as_held saved;
 
     as_signals_block(&saved);
     /* What this path takes must not count as time of the scope it opens. */

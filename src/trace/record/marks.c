@@ -12,7 +12,7 @@
 static void put(struct assay_record_ *record, size_t n)
 {
     int kept = errno;
-    sigset_t saved;
+    struct as_held saved;
 
     as_signals_block(&saved);
     as_lane_put(record, n, true);
@@ -88,7 +88,7 @@ static void put_data(uint64_t data, uint32_t kind, uint32_t site)
 {
     struct assay_record_ record = {data, as_record_word(0, kind, site)};
     int kept = errno;
-    sigset_t saved;
+    struct as_held saved;
 
     as_signals_block(&saved);
     as_lane_put(&record, 1, false);

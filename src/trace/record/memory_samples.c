@@ -4,20 +4,18 @@
 #include "trace/record/recorder.h"
 
 #include <assay/session.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "trace/record/event_code.h"
 
 static struct {
-    int fd; /* /proc/self/statm; -1: no samples are taken */
+    bool on;
     uint64_t interval_ns, due_ns, thread, sequence, random;
     uint32_t rss, anonymous; /* channels */
-} samples = {.fd = -1};
+} samples;
 
-static const uint8_t *take_number(const uint8_t *at, uint64_t *out)
+static const char *take_number(const char *at, uint64_t *out)
 {
     while (*at == ' ')
         at++;
@@ -30,14 +28,12 @@ static const uint8_t *take_number(const uint8_t *at, uint64_t *out)
 /* "size resident shared ..." in pages. */
 static bool read_pages(uint64_t *resident, uint64_t *shared)
 {
-    uint8_t text[128];
-    ssize_t n = pread(samples.fd, text, sizeof text - 1, 0);
-    const uint8_t *at = text;
+    char text[128];
+    const char *at = text;
     uint64_t size;
 
-    if (n <= 0)
+    if (!as_guest_read_proc(AS_GUEST_STATM, text, sizeof text))
         return false;
-    text[n] = '\0';
     at = take_number(at, &size);
     at = take_number(at, resident);
     take_number(at, shared);
@@ -87,11 +83,8 @@ static void announce(void)
 
 void as_memory_samples_open(uint32_t interval_ms)
 {
-    samples.fd = -1;
-    if (!interval_ms)
-        return;
-    samples.fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (samples.fd < 0)
+    samples.on = interval_ms != 0;
+    if (!samples.on)
         return;
     samples.rss = assay_channel(AS_CHANNEL_RSS, "bytes");
     samples.anonymous = assay_channel(AS_CHANNEL_RSS_ANONYMOUS, "bytes");
@@ -116,7 +109,7 @@ static uint64_t next_interval(void)
 
 uint64_t as_memory_samples_take(uint64_t now_ns)
 {
-    if (samples.fd < 0)
+    if (!samples.on)
         return UINT64_MAX;
     if (now_ns >= samples.due_ns) {
         write_sample();
@@ -127,16 +120,12 @@ uint64_t as_memory_samples_take(uint64_t now_ns)
 
 void as_memory_samples_close(void)
 {
-    if (samples.fd >= 0) {
+    if (samples.on)
         write_sample();
-        close(samples.fd);
-    }
-    samples.fd = -1;
+    samples.on = false;
 }
 
 void as_memory_samples_forget(void)
 {
-    if (samples.fd >= 0)
-        close(samples.fd);
-    samples.fd = -1;
+    samples.on = false;
 }

@@ -1,7 +1,7 @@
 /* trace/record/recorder.h - the state of the process's one recorder, shared by its four sources.
  * session.c opens and ends it, lane.c gives threads their rings, drain.c moves chunks to the file,
- * marks.c adds the rarer marks. Locks are taken in the order lock, site table, file_lock, with all
- * signals held back. */
+ * marks.c adds the rarer marks. Locks are taken in the order lock, site table, the guest's
+ * (guest.h), file_lock, with all signals held back; the recorder's thread takes the last alone. */
 #ifndef AS_TRACE_RECORD_RECORDER_H
 #define AS_TRACE_RECORD_RECORDER_H
 
@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "trace/record/guest.h"
 #include "trace/record/ring.h"
 #include "trace/run/run_writer.h"
 
@@ -47,8 +48,8 @@ struct as_recorder {
         pair_ticks; /* cost of recording: inside an empty scope, and of a whole one */
     struct as_run_writer file;
     struct as_run_header header;
-    int ring_fd;
-    char path[PATH_MAX], ring_path[PATH_MAX];
+    char path[PATH_MAX];          /* as the program gave it */
+    char full[PATH_MAX];          /* from anywhere */
     char report_path[PATH_MAX];   /* "" for no report when the session ends */
     bool from_environment;        /* opened by session_env.c: the program cannot end it */
     bool temporary;               /* the run is alone in its folder; both go when it was reported */
@@ -60,11 +61,15 @@ struct as_recorder {
     uint8_t *packed; /* where a chunk is encoded */
     _Atomic uint64_t lost[AS_LOSS_REASON_COUNT];
 
-    pthread_t mover; /* the background thread */
-    bool mover_runs;
-    _Atomic uint32_t wake; /* changes when there is something to do; the mover waits on it */
-    _Atomic uint32_t sleeping;
-    _Atomic bool stop;
+    /* Names that the file lacks: from `sites_at`, under the file's lock, to `sites_to`. */
+    const uint8_t *sites_at;
+    _Atomic(const uint8_t *) sites_to;
+
+    _Atomic(struct as_lane *) spare; /* mapped ahead for the next thread */
+    _Atomic bool wants_spare;        /* a thread waits for it */
+    _Atomic bool keeps_spare;        /* there was a second thread: there may be more */
+    uint32_t next_index;             /* of a lane in the ring file */
+
     _Atomic bool thread_ended; /* one that recorded has: it may have been the last */
 };
 
@@ -83,11 +88,14 @@ void as_lane_release(bool thread_ends);
 void as_lane_forget(void);
 
 /* Says in the file what the ring had no room for, as chunk `sequence`; nobody fills the lane any
- * more. */
+ * more. Where the files are. */
 void as_lane_tell_loss(struct as_lane *lane, uint64_t thread, uint64_t sequence);
 
 /* Makes the key whose destructor seals a lane when its thread ends; idempotent. */
 bool as_lane_prepare(void);
+
+/* Sees to it that the program can end by the end of its last thread; once a session. */
+void as_lane_watch_first(void);
 
 /* Measures what a scope costs on this thread; the lane is the caller's and not yet in use. */
 void as_lane_measure_cost(struct as_lane *lane);
@@ -101,19 +109,25 @@ bool as_drain_lanes(bool all);
 /* The same for one lane. */
 bool as_drain_lane(struct as_lane *lane, bool all);
 
-bool as_mover_start(void);
-void as_mover_stop(void);
+/* What the recorder's thread does. */
+void as_mover_main(void);
 
-/* A chunk is full. */
-void as_mover_wake(void);
+/* Only threads of ours are left: what follows is done by whoever marks. */
+void as_mover_retire(void);
 
-void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
-void as_futex_wake(_Atomic uint32_t *word);
+/* Maps a lane of the ring; under no lock but the session's, or by the recorder's thread. */
+struct as_lane *as_lane_make(void);
 
 /* ---- session.c ---- */
 
-/* Appends a block under the file lock. */
+/* Appends a block, wherever the files are. */
 bool as_recorder_write(uint16_t kind, const void *payload, size_t size, uint32_t records);
+
+/* The same where they are, under the file's lock. */
+bool as_recorder_put(uint16_t kind, const void *payload, size_t size, uint32_t records);
+
+/* Puts the names that the file lacks there; likewise. */
+void as_recorder_put_sites(void);
 
 /* Reads the clocks and keeps them in the file. */
 void as_recorder_anchor(void);

@@ -2,11 +2,11 @@
  * that they outlive a kill. One lane a thread; nothing here allocates from the heap. */
 #include "trace/record/ring.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "trace/record/quiet_file.h"
 #include "trace/run/file_limit.h"
 
 int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
@@ -20,7 +20,7 @@ int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
     memcpy(header.magic, AS_RING_MAGIC, sizeof header.magic);
     memcpy(header.id, id, AS_RUN_ID_BYTES);
     as_file_limit_enter(&limit);
-    written = pwrite(fd, &header, sizeof header, 0);
+    written = as_quiet_write(fd, &(struct iovec){&header, sizeof header}, 1, 0);
     as_file_limit_leave(&limit);
     if (written != (ssize_t)sizeof header)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write the ring file");
@@ -37,9 +37,9 @@ static bool reserve(int fd, uint64_t offset, size_t bytes)
     if (fd < 0)
         return false;
     as_file_limit_enter(&limit);
-    ok = posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0;
+    ok = as_quiet_reserve(fd, offset, bytes);
     if (!ok) /* a part that was reserved would take the last room from the run itself */
-        (void)!ftruncate(fd, (off_t)offset);
+        (void)as_quiet_truncate(fd, offset);
     as_file_limit_leave(&limit);
     return ok;
 }

@@ -78,6 +78,8 @@ struct as_lane {
     _Atomic uint32_t owned;  /* a thread records into it */
     _Atomic uint32_t sealed; /* its thread has ended; to be drained and reused */
     bool crash_safe;         /* false: no file space, private memory instead */
+    _Atomic uint32_t announcement_bytes; /* of a threads block that is to be written */
+    uint8_t announcement[64];
 };
 
 /* Creates the ring file on `fd` (empty, writable). */

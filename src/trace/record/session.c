@@ -29,7 +29,6 @@ struct as_recorder as_recorder = {
     .file_lock = PTHREAD_MUTEX_INITIALIZER,
     .epoch = 1,
     .file = {.fd = -1},
-    .ring_fd = -1,
 };
 
 const char *assay_version(void)
@@ -42,14 +41,43 @@ static void set_gate(uint64_t epoch)
     __atomic_store_n(&assay_gate_.epoch, epoch, __ATOMIC_RELEASE);
 }
 
-bool as_recorder_write(uint16_t kind, const void *payload, size_t size, uint32_t records)
+bool as_recorder_put(uint16_t kind, const void *payload, size_t size, uint32_t records)
 {
     bool ok;
 
-    pthread_mutex_lock(&R.file_lock);
+    if (R.file.sys)
+        return false;
+    R.file.fd = as_guest_borrow_run();
+    if (R.file.fd < 0)
+        R.file.sys = errno;
     ok = as_run_writer_add(&R.file, kind, payload, size, records);
-    pthread_mutex_unlock(&R.file_lock);
+    as_guest_give_back(&R.file.fd);
     return ok;
+}
+
+struct block {
+    const void *payload;
+    size_t size;
+    uint32_t records;
+    uint16_t kind;
+    bool ok;
+};
+
+static void write_block(void *argument)
+{
+    struct block *b = argument;
+
+    pthread_mutex_lock(&R.file_lock);
+    b->ok = as_recorder_put(b->kind, b->payload, b->size, b->records);
+    pthread_mutex_unlock(&R.file_lock);
+}
+
+bool as_recorder_write(uint16_t kind, const void *payload, size_t size, uint32_t records)
+{
+    struct block block = {payload, size, records, kind, false};
+
+    as_guest_call(write_block, &block);
+    return block.ok;
 }
 
 void as_recorder_anchor(void)
@@ -64,9 +92,14 @@ void as_recorder_anchor(void)
     as_recorder_write(AS_BLOCK_CLOCK, entry, (size_t)(to - entry), 0);
 }
 
-static void sites_to_file(const void *entries, size_t size)
+void as_recorder_put_sites(void)
 {
-    as_recorder_write(AS_BLOCK_SITES, entries, size, 0);
+    const uint8_t *to = atomic_load_explicit(&R.sites_to, memory_order_acquire);
+
+    if (!to || to == R.sites_at)
+        return;
+    as_recorder_put(AS_BLOCK_SITES, R.sites_at, (size_t)(to - R.sites_at), 0);
+    R.sites_at = to;
 }
 
 static void forget_losses(void)
@@ -82,29 +115,57 @@ static bool is_owner(void)
     return atomic_load_explicit(&R.owner, memory_order_relaxed) == getpid();
 }
 
+/* A name is in the file before the first event that uses it, so that a kill in between costs
+ * nothing. Should the recorder's thread not come to run for long, it is written with the events. */
+static void sites_to_file(const void *entries, size_t size)
+{
+    if (!atomic_load_explicit(&R.sites_to, memory_order_relaxed))
+        R.sites_at = entries;
+    atomic_store_explicit(&R.sites_to, (const uint8_t *)entries + size, memory_order_release);
+    if (!is_owner())
+        return;
+    if (!as_guest_is_here()) {
+        as_guest_need();
+        return;
+    }
+    pthread_mutex_lock(&R.file_lock);
+    as_recorder_put_sites();
+    pthread_mutex_unlock(&R.file_lock);
+}
+
 /* ---- fork ---- */
 
-static sigset_t fork_mask; /* of the thread that forks; under the lock */
+static struct as_held fork_mask; /* of the thread that forks; under the lock */
 
 static void before_fork(void)
 {
-    sigset_t saved;
+    struct as_held saved;
 
     as_signals_block(&saved); /* a handler's mark would wait for the locks we take */
     pthread_mutex_lock(&R.lock);
     as_sites_lock();
+    as_guest_lock();
     pthread_mutex_lock(&R.file_lock);
     fork_mask = saved;
 }
 
 static void after_fork_in_parent(void)
 {
-    sigset_t saved = fork_mask;
+    struct as_held saved = fork_mask;
 
     pthread_mutex_unlock(&R.file_lock);
+    as_guest_unlock();
     as_sites_unlock();
     pthread_mutex_unlock(&R.lock);
     as_signals_restore(&saved);
+}
+
+static void forget_spare(void)
+{
+    as_lane_unmap(atomic_exchange(&R.spare, NULL));
+    atomic_store(&R.wants_spare, false);
+    atomic_store(&R.keeps_spare, false);
+    R.next_index = 0;
 }
 
 /* The child has one thread, and the parent's ring still in its memory: it lets go of it before
@@ -116,6 +177,7 @@ static void leave_parent(bool follow)
     pthread_mutex_init(&R.file_lock, NULL);
     pthread_mutex_init(&R.lock, NULL);
     set_gate(0);
+    as_guest_forget();
     if (!was_open)
         return;
     for (uint32_t i = 0; i < R.n_lanes; i++) {
@@ -125,14 +187,12 @@ static void leave_parent(bool follow)
             as_lane_unmap(R.lane[i]);
     }
     R.n_lanes = 0;
+    forget_spare();
     as_lane_forget();
     as_memory_samples_forget();
-    as_run_writer_close(&R.file);
-    if (R.ring_fd >= 0)
-        close(R.ring_fd);
-    R.ring_fd = -1;
-    R.mover_runs = false;
-    R.sleeping = 0;
+    R.file.fd = -1; /* of the parent's table */
+    R.sites_at = NULL;
+    atomic_store(&R.sites_to, NULL);
     R.n_threads = 0;
     R.report_path[0] = '\0'; /* the parent's */
     R.temporary = R.from_environment = false;
@@ -149,7 +209,7 @@ static void leave_parent(bool follow)
 
 static void after_fork_in_child(void)
 {
-    sigset_t saved = fork_mask;
+    struct as_held saved = fork_mask;
 
     as_sites_unlock();
     leave_parent(R.follow_fork && R.state != AS_RECORDER_CLOSED);
@@ -158,39 +218,31 @@ static void after_fork_in_child(void)
 
 /* ---- opening ---- */
 
-/* The lock tells readers that the program is alive; unlike flock it is not shared with children. */
-static void lock_ring(int fd)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+/* What is done where the files are; the error is the caller's. */
+struct file_work {
+    const char *path;
+    bool child;
+    int rc;
+    struct assay_error *err;
+};
 
-    (void)!fcntl(fd, F_SETLK, &lock);
-}
-
-/* The run with everything known before the first event, and its ring, both under names of their
- * own. */
-static int create_files(const char *path, char *temp_run, char *temp_ring, struct assay_error *err)
+/* The run and its ring, both under names of their own. */
+static int create_files(const char *path, struct assay_error *err)
 {
-    int fd, rc;
+    int rc, fd;
 
     as_run_header_new(&R.header);
-    fd = as_run_path_create(temp_run, PATH_MAX, path, err);
-    if (fd < 0) {
-        temp_run[0] = '\0';
-        return fd;
-    }
+    rc = as_guest_create(R.full, path, err);
+    if (rc < 0)
+        return rc;
+    fd = as_guest_borrow_run();
     rc = as_run_writer_open(&R.file, fd, &R.header, err);
+    R.file.fd = -1;
     if (rc < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
-    fd = as_run_path_create(temp_ring, PATH_MAX, R.ring_path, err);
-    if (fd < 0) {
-        temp_ring[0] = '\0';
-        return fd;
-    }
-    R.ring_fd = fd;
-    rc = as_ring_create(fd, R.header.id, R.n_chunks, err);
+    rc = as_ring_create(as_guest_borrow_ring(), R.header.id, R.n_chunks, err);
     if (rc < 0)
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", R.ring_path);
-    lock_ring(fd);
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s.ring", path);
     if (!as_recorder_write(AS_BLOCK_META, R.meta, R.meta_size, 0)) {
         errno = R.file.sys;
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
@@ -198,16 +250,38 @@ static int create_files(const char *path, char *temp_run, char *temp_ring, struc
     return ASSAY_OK;
 }
 
-static void discard_files(const char *temp_run, const char *temp_ring)
+static void create_work(void *argument)
 {
-    as_run_writer_close(&R.file);
-    if (R.ring_fd >= 0)
-        close(R.ring_fd);
-    R.ring_fd = -1;
-    if (temp_run[0])
-        unlink(temp_run);
-    if (temp_ring[0])
-        unlink(temp_ring);
+    struct file_work *w = argument;
+
+    w->rc = create_files(w->path, w->err);
+}
+
+static void publish_work(void *argument)
+{
+    struct file_work *w = argument;
+
+    w->rc = as_guest_publish(w->child, R.full, w->err);
+}
+
+static void drop_work(void *unused)
+{
+    (void)unused;
+    as_guest_drop();
+    R.file.fd = -1;
+}
+
+static void make_lane_work(void *lane)
+{
+    *(struct as_lane **)lane = as_lane_make();
+}
+
+static int run_work(void (*work)(void *), const char *path, bool child, struct assay_error *err)
+{
+    struct file_work w = {path, child, ASSAY_OK, err};
+
+    as_guest_call(work, &w);
+    return w.rc;
 }
 
 /* Facts of the child that differ from its parent's; a later meta block wins. */
@@ -222,28 +296,26 @@ static void write_child_meta(void)
 
 bool as_recorder_open_child(void)
 {
-    char path[PATH_MAX], temp_run[PATH_MAX] = "", temp_ring[PATH_MAX] = "";
+    char path[PATH_MAX];
     struct assay_error err;
     int rc = ASSAY_ERR_LIMIT;
 
     R.state = AS_RECORDER_CLOSED; /* until all of this worked; a second try would fail alike */
-    if (!as_run_path_child(path, sizeof path, R.path, (long)getpid()) ||
-        !as_run_path_ring(R.ring_path, sizeof R.ring_path, path))
+    if (!as_run_path_child(path, sizeof path, R.full, (long)getpid()))
         goto out;
     memcpy(R.path, path, sizeof path);
-    rc = as_run_path_check(path, &err);
-    if (rc == ASSAY_OK)
-        rc = create_files(path, temp_run, temp_ring, &err);
+    memcpy(R.full, path, sizeof path);
+    rc = run_work(create_work, path, true, &err);
     if (rc == ASSAY_OK) {
         write_child_meta();
         as_recorder_anchor();
         as_sites_follow(sites_to_file);
         as_recorder_anchor();
-        rc = as_run_path_publish(temp_run, temp_ring, path, &err);
+        rc = run_work(publish_work, path, true, &err);
     }
 out:
     if (rc < 0) {
-        discard_files(temp_run, temp_ring);
+        as_guest_call(drop_work, NULL);
         as_sites_follow(NULL);
         set_gate(0);
         return false;
@@ -307,15 +379,22 @@ static int configure(const char *path, const struct assay_session_options *o,
     R.wait_when_full = o->overflow == ASSAY_OVERFLOW_WAIT;
     R.follow_fork = o->fork == ASSAY_FORK_FOLLOW;
     R.drains_inline = R.paused = R.from_environment = R.temporary = false;
-    (void)snprintf(R.report_path, sizeof R.report_path, "%s", o->report_path ? o->report_path : "");
+    R.report_path[0] = '\0';
+    if (o->report_path &&
+        (strcmp(o->report_path, "-") == 0 || !as_run_path_absolute(R.report_path, o->report_path)))
+        (void)snprintf(R.report_path, sizeof R.report_path, "%s", o->report_path);
+    forget_spare();
+    R.sites_at = NULL;
+    atomic_store(&R.sites_to, NULL);
     R.n_chunks = o->ring_kib / 64;
     R.n_threads = 0;
     R.pair_ticks = R.floor_ticks = 0;
     atomic_store(&R.n_lanes, 0);
     forget_losses();
-    if (snprintf(R.path, sizeof R.path, "%s", path) >= (int)sizeof R.path ||
-        !as_run_path_ring(R.ring_path, sizeof R.ring_path, path))
+    if (snprintf(R.path, sizeof R.path, "%s", path) >= (int)sizeof R.path)
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
+    if (!as_run_path_absolute(R.full, path)) /* a folder without a name: as long as it lasts */
+        memcpy(R.full, R.path, sizeof R.full);
     n = as_run_meta_write(
         &(struct as_run_meta){
             .label = o->label,
@@ -334,13 +413,13 @@ static int configure(const char *path, const struct assay_session_options *o,
 /* The first lane is made here, so that the cost can be measured where nothing is yet recorded. */
 static int make_first_lane(struct assay_error *err)
 {
-    struct as_lane *lane = as_lane_map(R.ring_fd, 0, R.n_chunks);
+    struct as_lane *lane = NULL;
     char json[128];
     int n;
 
+    as_guest_call(make_lane_work, &lane);
     if (!lane)
         return as_fail_nomem(err);
-    lane->epoch = R.epoch;
     R.lane[0] = lane;
     atomic_store(&R.n_lanes, 1);
     as_lane_measure_cost(lane);
@@ -355,7 +434,6 @@ static int make_first_lane(struct assay_error *err)
 static int open_locked(const char *path, const struct assay_session_options *o,
                        struct assay_error *err)
 {
-    char temp_run[PATH_MAX] = "", temp_ring[PATH_MAX] = "";
     int rc;
 
     if (R.state != AS_RECORDER_CLOSED && R.from_environment)
@@ -376,7 +454,9 @@ static int open_locked(const char *path, const struct assay_session_options *o,
     if (rc < 0)
         return rc;
     R.epoch++;
-    rc = create_files(path, temp_run, temp_ring, err);
+    atomic_store(&R.owner, getpid());
+    R.drains_inline = !as_guest_start(as_mover_main, as_mover_retire); /* slower, and still right */
+    rc = run_work(create_work, path, false, err);
     if (rc < 0)
         goto out;
     as_recorder_anchor();
@@ -390,21 +470,21 @@ static int open_locked(const char *path, const struct assay_session_options *o,
         rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
         goto out;
     }
-    rc = as_run_path_publish(temp_run, temp_ring, path, err);
+    rc = run_work(publish_work, path, false, err);
     if (rc < 0)
         goto out;
     as_memory_samples_open(o->memory_interval_ms);
-    if (!as_mover_start())
-        R.drains_inline = true; /* no thread to be had: slower, and still right */
     R.state = AS_RECORDER_OPEN;
-    atomic_store(&R.owner, getpid());
     atomic_store(&R.live, R.epoch);
+    as_guest_wake();
+    as_lane_watch_first();
     set_gate(R.epoch);
     as_layer_source_offer(true);
 out:
     if (rc < 0) {
         as_sites_follow(NULL);
-        discard_files(temp_run, temp_ring);
+        as_guest_call(drop_work, NULL);
+        as_guest_stop();
         if (atomic_load(&R.n_lanes))
             as_lane_unmap(R.lane[0]);
         atomic_store(&R.n_lanes, 0);
@@ -416,7 +496,7 @@ static int open_session(const char *path, const struct assay_session_options *op
                         struct assay_error *err)
 {
     struct assay_session_options o;
-    sigset_t saved;
+    struct as_held saved;
     int rc;
 
     if (!path || !*path)
@@ -513,10 +593,29 @@ static void leave_lanes(void)
             as_lane_unmap(R.lane[i]);
     }
     atomic_store(&R.n_lanes, 0);
+    forget_spare();
+}
+
+static void drain_work(void *unused)
+{
+    (void)unused;
+    as_memory_samples_close();
+    as_drain_lanes(true);
+    for (uint32_t i = 0; i < R.n_lanes; i++)
+        as_lane_tell_loss(R.lane[i], R.lane[i]->head->thread, R.lane[i]->after_drained);
+    as_recorder_anchor();
+}
+
+static void finish_work(void *in_place)
+{
+    write_tail();
+    *(bool *)in_place = as_guest_finish();
+    R.file.fd = -1;
 }
 
 static int close_locked(struct assay_error *err)
 {
+    bool in_place = false;
     int rc = ASSAY_OK;
 
     if (R.state == AS_RECORDER_CLOSED)
@@ -528,24 +627,18 @@ static int close_locked(struct assay_error *err)
         R.state = AS_RECORDER_CLOSED;
         return ASSAY_OK;
     }
-    as_mover_stop();
-    as_memory_samples_close();
-    as_drain_lanes(true);
-    for (uint32_t i = 0; i < R.n_lanes; i++)
-        as_lane_tell_loss(R.lane[i], R.lane[i]->head->thread, R.lane[i]->after_drained);
-    as_recorder_anchor();
+    as_guest_call(drain_work, NULL);
     as_sites_follow(NULL);
-    write_tail();
+    as_guest_call(finish_work, &in_place);
+    as_guest_stop();
     leave_lanes();
     R.state = AS_RECORDER_CLOSED;
     if (R.file.sys) {
         errno = R.file.sys;
         rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", R.path);
+    } else if (!in_place) {
+        rc = as_fail(err, ASSAY_ERR_IO, "%s was removed or replaced while it was recorded", R.path);
     }
-    as_run_writer_close(&R.file);
-    unlink(R.ring_path);
-    close(R.ring_fd);
-    R.ring_fd = -1;
     return rc;
 }
 
@@ -584,8 +677,8 @@ static int close_session(bool by_program, struct assay_error *err)
 {
     char run[PATH_MAX], report[PATH_MAX];
     bool temporary, recorded;
-    sigset_t saved;
-    int rc, finished;
+    struct as_held saved;
+    int rc, finished, kept;
 
     if (!is_owner())
         return as_fail(err, ASSAY_ERR_STATE, "no session is open");
@@ -596,7 +689,7 @@ static int close_session(bool by_program, struct assay_error *err)
                      "the session was opened by the environment and ends with the program");
         recorded = false;
     } else {
-        memcpy(run, R.path, sizeof run);
+        memcpy(run, R.full, sizeof run);
         memcpy(report, R.report_path, sizeof report);
         temporary = R.temporary;
         recorded = R.state == AS_RECORDER_OPEN;
@@ -606,7 +699,9 @@ static int close_session(bool by_program, struct assay_error *err)
     as_signals_restore(&saved);
     if (!recorded)
         return rc;
+    kept = errno;
     finished = finish(run, report, temporary, rc < 0 ? NULL : err);
+    errno = kept;
     return rc < 0 ? rc : finished;
 }
 
@@ -626,7 +721,7 @@ __attribute__((destructor)) static void close_at_exit(void)
 
 bool assay_session_is_open(void)
 {
-    sigset_t saved;
+    struct as_held saved;
     bool open;
 
     if (!is_owner())
@@ -641,7 +736,7 @@ bool assay_session_is_open(void)
 
 static void set_paused(bool paused)
 {
-    sigset_t saved;
+    struct as_held saved;
 
     if (!is_owner())
         return;

@@ -107,21 +107,10 @@ static bool make_temporary(char out[PATH_MAX])
 /* The program may go to another folder before it ends. */
 static bool make_absolute(char path[PATH_MAX])
 {
-    char folder[PATH_MAX];
-    size_t size, above;
+    char given[PATH_MAX];
 
-    if (path[0] == '/')
-        return true;
-    if (!getcwd(folder, sizeof folder))
-        return false;
-    size = strlen(path);
-    above = strlen(folder);
-    if (above + 1 + size >= PATH_MAX)
-        return false;
-    memmove(path + above + 1, path, size + 1);
-    memcpy(path, folder, above);
-    path[above] = '/';
-    return true;
+    memcpy(given, path, sizeof given);
+    return as_run_path_absolute(path, given);
 }
 
 static bool find_path(char path[PATH_MAX], const char *pattern, bool owned)

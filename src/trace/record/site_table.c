@@ -1,6 +1,7 @@
 /* trace/record/site_table.c - the names of everything that is recorded, one table a process. */
 #include "trace/record/site_table.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -17,17 +18,21 @@ struct as_site {
 
 static struct as_site_table recorder_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void as_signals_block(sigset_t *saved)
+void as_signals_block(struct as_held *held)
 {
     sigset_t all;
 
+    held->error = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &held->cancel);
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, saved);
+    pthread_sigmask(SIG_BLOCK, &all, &held->mask);
 }
 
-void as_signals_restore(const sigset_t *saved)
+void as_signals_restore(const struct as_held *held)
 {
-    pthread_sigmask(SIG_SETMASK, saved, NULL);
+    pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+    pthread_setcancelstate(held->cancel, NULL);
+    errno = held->error;
 }
 
 void as_sites_lock(void)
@@ -176,7 +181,7 @@ uint32_t as_site_table_intern(struct as_site_table *t, const struct as_site_spec
     size_t size = text_size(spec->name);
     uint32_t hash = hash_name(spec->name, size, spec->category);
     uint32_t slot_at, id;
-    sigset_t saved;
+    struct as_held saved;
 
     if (atomic_load_explicit(&t->ready, memory_order_acquire)) {
         id = find(t, spec, size, hash, &slot_at);
@@ -219,7 +224,7 @@ int as_site_attribute(uint32_t id, const char *key, const char *text, double num
                       struct assay_error *err)
 {
     int rc = ASSAY_OK;
-    sigset_t saved;
+    struct as_held saved;
     uint8_t *to;
 
     as_signals_block(&saved);
@@ -250,7 +255,7 @@ int as_site_attribute(uint32_t id, const char *key, const char *text, double num
 
 void as_sites_follow(as_sites_sink sink)
 {
-    sigset_t saved;
+    struct as_held saved;
 
     as_signals_block(&saved);
     as_sites_lock();

@@ -60,8 +60,15 @@ void as_sites_follow(as_sites_sink sink);
 void as_sites_lock(void);
 void as_sites_unlock(void);
 
-/* Every signal is held back between the two. */
-void as_signals_block(sigset_t *saved);
-void as_signals_restore(const sigset_t *saved);
+/* What was so before our code ran on the thread. */
+struct as_held {
+    sigset_t mask;
+    int cancel, error;
+};
+
+/* Every signal is held back between the two, and nobody can cancel the thread; errno is afterwards
+ * what it was. */
+void as_signals_block(struct as_held *held);
+void as_signals_restore(const struct as_held *held);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/file/file_read.h"
 #include "base/file/new_file.h"
 #include "trace/record/event_code.h"
+#include "trace/record/quiet_file.h"
 #include "trace/record/recorder.h"
 #include "trace/run/run_path.h"
 
@@ -28,9 +29,8 @@ struct ring_file {
     int fd;
     uint64_t size;
     uint32_t n_chunks;
-    bool live;
     int sys;                 /* errno of the first read that failed */
-    uint8_t *first, *second; /* a chunk, read twice when the program may be writing */
+    uint8_t *first, *second; /* a chunk, read twice: the program may be writing */
     uint8_t *packed;
 };
 
@@ -73,6 +73,7 @@ static int take_chunk(struct as_ring_catch *ring, struct ring_file *f, uint64_t 
                       struct assay_error *err)
 {
     struct as_chunk *chunk = (struct as_chunk *)(void *)f->first;
+    const struct as_chunk *again;
     struct as_chunk_packed packed;
     struct as_ring_piece *piece;
     uint8_t *copy;
@@ -80,14 +81,12 @@ static int take_chunk(struct as_ring_catch *ring, struct ring_file *f, uint64_t 
     if (!read_at(f, offset, chunk, sizeof *chunk) || chunk->thread >= AS_RUN_MAX_THREADS ||
         chunk->tag == 0)
         return ASSAY_OK;
-    if (f->live) {
-        const struct as_chunk *again = (const struct as_chunk *)(const void *)f->second;
-
-        if (!read_at(f, offset, f->second, sizeof *chunk) || again->sequence != chunk->sequence ||
-            again->thread != chunk->thread)
-            return ASSAY_OK; /* moved to the file and taken anew between the two */
-        keep_agreed(chunk, again);
-    }
+    /* Read twice, whether the ring is locked or not: a forked child records without a lock. */
+    again = (const struct as_chunk *)(const void *)f->second;
+    if (!read_at(f, offset, f->second, sizeof *chunk) || again->sequence != chunk->sequence ||
+        again->thread != chunk->thread)
+        return ASSAY_OK; /* moved to the file and taken anew between the two */
+    keep_agreed(chunk, again);
     packed = as_chunk_pack(chunk, f->packed);
     if (packed.n_records == 0)
         return ASSAY_OK;
@@ -131,14 +130,12 @@ static int take_lane(struct as_ring_catch *ring, struct ring_file *f, uint64_t o
     return rc;
 }
 
-static void ask_who_records(struct as_ring_catch *ring, int fd)
+/* The recorder's lock names no process; its ring does. */
+static void ask_who_records(struct as_ring_catch *ring, int fd, const struct as_ring_header *header)
 {
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
-
-    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
-        ring->live = true;
-        ring->live_pid = lock.l_pid;
-    }
+    ring->live = as_quiet_is_locked(fd, &ring->live_pid);
+    if (ring->live && ring->live_pid == 0 && header->pid <= INT32_MAX)
+        ring->live_pid = (long)header->pid;
 }
 
 static int take_ring(struct as_ring_catch *ring, struct ring_file *f, struct assay_error *err)
@@ -152,8 +149,7 @@ static int take_ring(struct as_ring_catch *ring, struct ring_file *f, struct ass
         return ASSAY_OK;
     memcpy(ring->id, header.id, sizeof ring->id);
     ring->found = true;
-    ask_who_records(ring, f->fd);
-    f->live = ring->live;
+    ask_who_records(ring, f->fd, &header);
     f->n_chunks = header.n_chunks;
     for (uint32_t i = 0; i < AS_MAX_LANES && rc == ASSAY_OK; i++) {
         uint64_t offset = as_lane_offset(i, f->n_chunks);

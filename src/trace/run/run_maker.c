@@ -241,7 +241,7 @@ int as_run_maker_finish(struct as_run_maker *m, struct as_run **run, struct assa
         rc = m->fault.code;
     }
     if (rc == ASSAY_OK && m->temporary[0]) {
-        rc = as_run_path_publish(m->temporary, NULL, m->path, err);
+        rc = as_run_path_publish(m->temporary, m->path, err);
         if (rc == ASSAY_OK)
             m->temporary[0] = '\0';
     }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace/run/run_claim.h"
 #include "trace/run/run_format.h"
 
 static bool fits(int n, size_t capacity)
@@ -33,60 +34,28 @@ bool as_run_path_child(char *out, size_t capacity, const char *path, long pid)
     return fits(snprintf(out, capacity, "%s.%ld", path, pid), capacity);
 }
 
-/* The pid that holds the ring of `path` locked, or 0. */
-static long recorded_by(const char *path)
-{
-    char ring[PATH_MAX];
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    long pid = 0;
-    int fd;
-
-    if (!as_run_path_ring(ring, sizeof ring, path))
-        return 0;
-    fd = open(ring, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return 0;
-    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-        pid = lock.l_pid > 0 ? lock.l_pid : 1;
-    close(fd);
-    return pid;
-}
-
 bool as_run_path_is_recorded(const char *path)
 {
-    return recorded_by(path) != 0;
+    char ring[PATH_MAX];
+    long pid;
+
+    return as_run_path_ring(ring, sizeof ring, path) &&
+           as_run_claim_is_recorded(AT_FDCWD, ring, &pid);
 }
 
 int as_run_path_check(const char *path, struct assay_error *err)
 {
-    char magic[8] = {0};
-    struct stat st;
-    long pid;
-    int fd;
+    return as_run_claim_check(AT_FDCWD, path, path, err);
+}
 
-    if (lstat(path, &st) != 0) {
-        if (errno == ENOENT)
-            return ASSAY_OK;
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot record into %s", path);
-    }
-    if (S_ISLNK(st.st_mode))
-        return as_fail(err, ASSAY_ERR_IO, "cannot record into %s: it is a symbolic link", path);
-    if (!S_ISREG(st.st_mode))
-        return as_fail(err, ASSAY_ERR_IO, "cannot record into %s: it is not a regular file", path);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot read the older %s", path);
-    if (st.st_size > 0 &&
-        (read(fd, magic, sizeof magic) < 8 || memcmp(magic, AS_RUN_MAGIC, 8) != 0)) {
-        close(fd);
-        return as_fail(err, ASSAY_ERR_IO,
-                       "%s exists and is not a run file; remove it or choose another name", path);
-    }
-    close(fd);
-    pid = recorded_by(path);
-    if (pid)
-        return as_fail(err, ASSAY_ERR_STATE, "process %ld is recording into %s", pid, path);
-    return ASSAY_OK;
+bool as_run_path_absolute(char out[PATH_MAX], const char *path)
+{
+    char folder[PATH_MAX];
+
+    if (path[0] == '/')
+        return fits(snprintf(out, PATH_MAX, "%s", path), PATH_MAX);
+    return getcwd(folder, sizeof folder) &&
+           fits(snprintf(out, PATH_MAX, "%s/%s", folder, path), PATH_MAX);
 }
 
 void as_run_path_remove_alone(const char *path)
@@ -108,14 +77,12 @@ int as_run_path_create(char *temp, size_t capacity, const char *path, struct ass
 {
     int fd;
 
-    if (!fits(snprintf(temp, capacity, "%s.new.%ld", path, (long)getpid()), capacity))
+    if (strlen(path) + sizeof ".new.0123456789abcdef" > capacity)
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
-    fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd < 0 &&
-        errno == EEXIST) { /* left by a process that died in this very call and had our number */
-        unlink(temp);
-        fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    }
+    do {
+        as_run_claim_temporary(temp, capacity, path);
+        fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    } while (fd < 0 && errno == EEXIST);
     if (fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot create %s", path);
     return fd;
@@ -144,8 +111,7 @@ static void keep_ring(const char *path, const char *ring, const char *old_ring)
         unlink(old_ring);
 }
 
-int as_run_path_publish(const char *temp_run, const char *temp_ring, const char *path,
-                        struct assay_error *err)
+int as_run_path_publish(const char *temp, const char *path, struct assay_error *err)
 {
     char ring[PATH_MAX], old[PATH_MAX], old_ring[PATH_MAX];
     struct stat st;
@@ -158,8 +124,9 @@ int as_run_path_publish(const char *temp_run, const char *temp_ring, const char 
         keep_ring(path, ring, old_ring); /* there is one only when the older program was killed */
         if (rename(path, old) != 0)
             return as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the older run as %s", old);
+        (void)chmod(temp, st.st_mode & 0777); /* whoever could read it still can */
     }
-    if ((temp_ring && rename(temp_ring, ring) != 0) || rename(temp_run, path) != 0)
+    if (rename(temp, path) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s in place", path);
     return ASSAY_OK;
 }

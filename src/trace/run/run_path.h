@@ -4,6 +4,7 @@
 #ifndef AS_TRACE_RUN_RUN_PATH_H
 #define AS_TRACE_RUN_RUN_PATH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,14 +25,16 @@ bool as_run_path_is_recorded(const char *path);
 /* Removes a run that is alone in its folder, and the folder. */
 void as_run_path_remove_alone(const char *path);
 
-/* Creates an empty file for a name that will be `path`, under a name of this process written to
- * `temp`. */
+/* `path` as it is from anywhere. False when it does not fit or the folder has no name any more. */
+bool as_run_path_absolute(char out[PATH_MAX], const char *path);
+
+/* Creates an empty file for a name that will be `path`, under a name that nobody can guess, written
+ * to `temp`; only its owner may read it. */
 AS_MUST_USE int as_run_path_create(char *temp, size_t capacity, const char *path,
                                    struct assay_error *err);
 
-/* Puts both files in place (temp_ring NULL: there is none); an older run and its ring become
- * "<path>.old" and "<path>.old.ring". */
-AS_MUST_USE int as_run_path_publish(const char *temp_run, const char *temp_ring, const char *path,
-                                    struct assay_error *err);
+/* Puts a run made at once in place; an older run and its ring become "<path>.old" and
+ * "<path>.old.ring". A recorder, which needs the name while it records, takes it by run_claim.h. */
+AS_MUST_USE int as_run_path_publish(const char *temp, const char *path, struct assay_error *err);
 
 #endif

@@ -3,16 +3,16 @@
 
 #include <errno.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/crc32c.h"
+#include "trace/record/quiet_file.h"
 #include "trace/run/file_limit.h"
 
 /* Both parts at `offset`, whatever signals and short writes say. */
 static bool write_parts(int fd, struct iovec *part, int n_parts, uint64_t offset)
 {
     while (n_parts > 0) {
-        ssize_t n = pwritev(fd, part, n_parts, (off_t)offset);
+        ssize_t n = as_quiet_write(fd, part, n_parts, offset);
 
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
@@ -80,7 +80,7 @@ bool as_run_writer_add(struct as_run_writer *w, uint16_t kind, const void *paylo
     as_block_header_pack(bytes, &header);
     if (!write_at(w->fd, part, size ? 2 : 1, w->size_bytes)) {
         w->sys = errno;
-        (void)!ftruncate(w->fd, (off_t)w->size_bytes); /* half a block helps nobody */
+        (void)as_quiet_truncate(w->fd, w->size_bytes); /* half a block helps nobody */
         return false;
     }
     w->size_bytes += sizeof bytes + size;
@@ -91,7 +91,5 @@ bool as_run_writer_add(struct as_run_writer *w, uint16_t kind, const void *paylo
 
 void as_run_writer_close(struct as_run_writer *w)
 {
-    if (w->fd >= 0)
-        close(w->fd);
-    w->fd = -1;
+    as_quiet_close(&w->fd);
 }

@@ -1,0 +1,124 @@
+/* trace/record/guest.h - everything the recorder owns inside somebody else's program: its thread,
+ * its descriptors, its names. The rules, which every other source of this folder keeps:
+ *
+ *  1. Descriptors. The recorder's thread has a table of descriptors of its own, emptied before
+ *     anything is opened there. So no number of ours is in the program's table, no descriptor of
+ *     the program's is kept open by us, and nothing that the program closes, duplicates, inherits
+ *     or limits reaches ours. Only functions that run by as_guest_call() open files.
+ *  2. Without that thread (none to be had; children of fork, which have one thread and may be in a
+ *     signal handler; kernels before 5.9 and filters that refuse both calls) nothing stays open
+ *     between two blocks: the file is opened by its absolute path, compared with the one that was
+ *     made (device, inode), written and closed. When it is another file, nothing is written any
+ *     more and the loss is counted. A session holds one descriptor then, for its lock; nothing is
+ *     ever read from, written to or closed by that number that is not that file.
+ *  3. Never 0, 1 or 2.
+ *  4. Names are used within the folder that was opened with the session, whatever the program's
+ *     working directory and root are by then; a name is removed only if it still is our file's.
+ *  5. Signals. The thread blocks all of them; whoever else runs our code holds them back, and
+ *     cancellation with them. SIGXFSZ of our own writes is taken back (trace/run/file_limit.h).
+ *     No handler is installed.
+ *  6. errno is what it was, after marks and calls alike.
+ *  7. Locks. The thread takes no lock that is held while somebody waits for it, none of the
+ *     program's, and allocates nothing. A mark waits for it for AS_GUEST_PATIENCE_NS at most, and
+ *     goes on without what it waited for.
+ *  8. Memory is mapped by steps as threads come: as_lane_map() and nothing else. */
+#ifndef AS_TRACE_RECORD_GUEST_H
+#define AS_TRACE_RECORD_GUEST_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+#define AS_GUEST_PATIENCE_NS 100000000u
+
+void as_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
+void as_futex_wake(_Atomic uint32_t *word);
+
+/* ---- the thread ---- */
+
+/* Starts it with `main`, which calls as_guest_serve() again and again until as_guest_is_stopping();
+ * returns once it has settled. False when there is none to be had: everything is done by whoever
+ * asks then. `retire`: see as_guest_keep(). */
+bool as_guest_start(void (*main)(void), void (*retire)(void));
+
+/* Ends it, also when called by itself. */
+void as_guest_stop(void);
+bool as_guest_is_stopping(void);
+
+/* A program also ends when its last thread does, which then runs its exit handlers: these must not
+ * meet an empty table of descriptors. So once the first thread of the program may end, a second
+ * thread of ours waits, in the program's table, to be that last one. It calls as_guest_retire() by
+ * the function given above. */
+void as_guest_keep(void);
+void as_guest_retire(void);
+
+/* Threads of this library in the process, the manager's too: none may keep the program alive. */
+extern _Atomic uint32_t as_own_threads;
+
+/* Whether the program's own threads have all ended, for threads of ours that share its table and
+ * may be its last one. Opens nothing. */
+bool as_guest_program_has_ended(void);
+
+/* By the first of them: only ours are left. False when there is no second one. */
+bool as_guest_is_alone(void);
+
+/* True when the caller may use our files: it is the thread, or there is none. */
+bool as_guest_is_here(void);
+
+/* Runs `work` where our files are and returns when it is done. */
+void as_guest_call(void (*work)(void *), void *argument);
+
+/* By the thread: does the calls that wait. */
+void as_guest_serve(void);
+
+/* Waits, within bounds, until the thread has once looked at all there is in memory for it since
+ * now; by the thread: that it begins to, and that it has. */
+void as_guest_need(void);
+bool as_guest_is_needed(uint32_t *ticket);
+void as_guest_satisfy(uint32_t ticket);
+
+/* Something is there to do; the thread sleeps until then, at most so long. `seen` is what
+ * as_guest_wake_count() returned before it looked. */
+void as_guest_wake(void);
+uint32_t as_guest_wake_count(void);
+void as_guest_sleep(uint32_t seen, uint64_t most_ns);
+
+/* Around fork(): no call is under way; in the child: there is no thread, and nothing of its files
+ * is ours to close, but the descriptor of rule 2. */
+void as_guest_lock(void);
+void as_guest_unlock(void);
+void as_guest_forget(void);
+
+/* ---- the files; for what runs by as_guest_call() ---- */
+
+struct as_run_header;
+
+/* Makes run and ring of `path` (absolute where possible; `shown` is for sentences and stays the
+ * caller's). Both stay open until as_guest_publish() or as_guest_drop(). */
+AS_MUST_USE int as_guest_create(const char *path, const char *shown, struct assay_error *err);
+
+/* Puts them in place; as a child under the first free name, which is written to `path`. */
+AS_MUST_USE int as_guest_publish(bool child, char path[PATH_MAX], struct assay_error *err);
+
+/* A descriptor for the next few lines, or -1 with errno; given back afterwards. */
+int as_guest_borrow_run(void);
+int as_guest_borrow_ring(void);
+void as_guest_give_back(int *fd);
+
+/* Gives up what was created. */
+void as_guest_drop(void);
+
+/* Everything is written: it is put onto the disk, the ring goes. False when the run is no more
+ * where it was. */
+bool as_guest_finish(void);
+
+enum as_guest_proc { AS_GUEST_STAT, AS_GUEST_STATM, AS_GUEST_PROC_COUNT };
+
+/* Reads a file of /proc/self from its beginning; `text` ends with NUL. False when it cannot. */
+bool as_guest_read_proc(enum as_guest_proc which, char *text, size_t size);
+
+#endif
