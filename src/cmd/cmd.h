@@ -122,7 +122,7 @@ extern const struct as_opt as_common_opts[];
         .help = "CSV: put an apostrophe before text that a spreadsheet would run as a formula"     \
     }
 
-/* For commands that read files from anywhere, or run them; cmd/common/limits.h. `seconds` is a text
+/* For commands that read files from anywhere, or run them; cmd/guard/limits.h. `seconds` is a text
  * as in "600". */
 #define AS_OPTS_LIMITS(seconds)                                                                    \
     {.name = "timeout",                                                                            \

@@ -145,7 +145,8 @@ static void a_difference_that_is_not_shown_is_not_recommended(void **state)
     near(r->summary.test.low, 0.99376187135);
     near(r->summary.test.high, 1.16704348098);
     near(r->summary.test.p_value, 0.0692163867256);
-    assert_non_null(strstr(r->summary.recommendation, "No significant difference between ONNX and Torch"));
+    assert_non_null(
+        strstr(r->summary.recommendation, "No significant difference between ONNX and Torch"));
 }
 
 static void the_fastest_that_wins_most_is_recommended(void **state)

@@ -56,8 +56,8 @@ static void drop(struct made *m)
     as_model_free(m->model);
 }
 
-/* Every step takes 1 us; in each run another one stalls for 50 us. No layer's p50 has a stall in it,
- * so their sum leaves the stalls out, and says so. */
+/* Every step takes 1 us; in each run another one stalls for 50 us. No layer's p50 has a stall in
+ * it, so their sum leaves the stalls out, and says so. */
 static void stalls_that_hit_other_layers_each_time_are_in_no_layer(void **state)
 {
     struct made m;

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "trace/run/run_claim.h"
+#include "trace/record/run_claim.h"
 
 #define MOST_RECORDERS 8
 #define CALLS          500

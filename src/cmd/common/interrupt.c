@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
-#include "cmd/guards.h"
+#include "cmd/guard/guards.h"
 
 static const int first_only[] = {SIGINT, SIGTERM};
 static const int at_once[] = {SIGHUP, SIGQUIT};

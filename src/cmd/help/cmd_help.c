@@ -9,8 +9,7 @@
 #include "cmd/common/console.h"
 #include "report/run/show.h"
 
-#define AS_TAG_LINE                                                                                \
-    "profiles neural networks: where time goes, why, and what to do"
+#define AS_TAG_LINE "profiles neural networks: where time goes, why, and what to do"
 
 extern const struct as_cmd as_cmd_help;
 

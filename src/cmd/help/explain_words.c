@@ -207,8 +207,7 @@ static const struct as_explained words[] = {
      "The times drifted during the measurement, so p50 depends on when it was taken. "
      "Recommendations are withheld."},
     {"knee", "term", "sweep: the setting beyond which doubling gains less than 10 % throughput."},
-    {"best", "term",
-     "sweep: the setting with the most throughput within --max-latency and --fit."},
+    {"best", "term", "sweep: the setting with the most throughput within --max-latency and --fit."},
     {"steal", "term",
      "Time that the hypervisor gave to other virtual machines while this one wanted to run."},
     {"workspace", "term", "Scratch memory of kernels while they run."},

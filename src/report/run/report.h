@@ -40,7 +40,7 @@
     X(TIMELINE, timeline, "single calls in the order they ended", false)                           \
     X(HEALTH, health, "lost, corrupt and unbalanced events", false)                                \
     X(MEMORY, memory, "memory over time and by layer", false)                                      \
-    X(LEAKS, leaks, "memory that grows and is not freed", false)                            \
+    X(LEAKS, leaks, "memory that grows and is not freed", false)                                   \
     X(BOTTLENECKS, bottlenecks, "bottlenecks: slow layers, causes, recommendations", false)        \
     X(ANOMALIES, anomalies, "anomalies: unusual calls (manager runs)", false)                      \
     X(DISTRIBUTED, distributed, "balance of ranks (manager runs)", false)                          \

@@ -20,8 +20,8 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "trace/record/run_claim.h"
 #include "trace/record/site_table.h"
-#include "trace/run/run_claim.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436

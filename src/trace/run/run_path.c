@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/run/run_claim.h"
+#include "trace/record/run_claim.h"
 #include "trace/run/run_format.h"
 
 static bool fits(int n, size_t capacity)

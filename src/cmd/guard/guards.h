@@ -1,7 +1,7 @@
-/* cmd/guards.h - what the program sets up before anything else, so that it ends without
+/* cmd/guard/guards.h - what the program sets up before anything else, so that it ends without
  * harm: standard descriptors, signals that end it, limits on files, files that shrink. */
-#ifndef AS_CMD_GUARDS_H
-#define AS_CMD_GUARDS_H
+#ifndef AS_CMD_GUARD_GUARDS_H
+#define AS_CMD_GUARD_GUARDS_H
 
 /* Once, first thing in main():
  * - no file is ever opened as standard input, output or error: where one is closed, something

@@ -1,7 +1,7 @@
-/* cmd/common/limits.h - bounds on what a command may take, whatever the file it reads asks for:
+/* cmd/guard/limits.h - bounds on what a command may take, whatever the file it reads asks for:
  * time by a timer, memory by a limit of the process. They hold inside every loop and kernel. */
-#ifndef AS_CMD_COMMON_LIMITS_H
-#define AS_CMD_COMMON_LIMITS_H
+#ifndef AS_CMD_GUARD_LIMITS_H
+#define AS_CMD_GUARD_LIMITS_H
 
 #include "cmd/common/options.h"
 

@@ -1,6 +1,6 @@
-/* cmd/common/sandbox.c - Landlock decides about files, seccomp about system calls. Both fail open:
+/* cmd/guard/sandbox.c - Landlock decides about files, seccomp about system calls. Both fail open:
  * an older kernel runs the command as it always did. */
-#include "cmd/common/sandbox.h"
+#include "cmd/guard/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

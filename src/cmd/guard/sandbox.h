@@ -1,15 +1,15 @@
-/* cmd/common/sandbox.h - a command that reads files from anywhere gives up what it does not need,
+/* cmd/guard/sandbox.h - a command that reads files from anywhere gives up what it does not need,
  * so that a model made to exploit a mistake of ours finds nothing to do. Where the kernel has
  * neither Landlock nor seccomp, nothing happens. */
-#ifndef AS_CMD_COMMON_SANDBOX_H
-#define AS_CMD_COMMON_SANDBOX_H
+#ifndef AS_CMD_GUARD_SANDBOX_H
+#define AS_CMD_GUARD_SANDBOX_H
 
 #include "cmd/common/options.h"
 
 /* Once, before the first file is read, for commands whose `confined` says so; --no-sandbox is
  * honored. From then on the process and its threads
  * - read files only in the folders of the operands and of options that name files, and in those of
- *   the system (/usr, /lib, /etc, /proc, /sys, /dev) and of this program;
+ *   the system: /usr, /lib, /etc, /proc, /sys, /dev, and of this program;
  * - write only in the folders of outputs, in the cache folder and, where the command keeps
  * temporary files, in /tmp;
  * - start no program, open no socket, trace no process, change no mount or namespace.

@@ -1,5 +1,5 @@
-/* cmd/common/limits.c - time by a timer, memory by a limit of the process. */
-#include "cmd/common/limits.h"
+/* cmd/guard/limits.c - time by a timer, memory by a limit of the process. */
+#include "cmd/guard/limits.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/common/model_options.h"
-#include "cmd/guards.h"
+#include "cmd/guard/guards.h"
 #include "probe/process/process_memory.h"
 #include "probe/system/topology.h"
 

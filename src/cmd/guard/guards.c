@@ -1,7 +1,7 @@
-/* cmd/guards.c - what the program sets up before anything else, so that it ends without
+/* cmd/guard/guards.c - what the program sets up before anything else, so that it ends without
  * harm. Programs we start get none of it: handlers end at exec, and descriptors are closed there.
  */
-#include "cmd/guards.h"
+#include "cmd/guard/guards.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* trace/run/run_claim.h - takes the path of a run for one recorder, however many want it at once.
+/* trace/record/run_claim.h - takes the path of a run for one recorder, however many want it at
+ * once.
  *
  * Whoever holds the lock of the file called "<run>.ring" has the path; nothing under these names is
  * replaced or removed by anybody else. So:
@@ -9,8 +10,8 @@
  *   - a name is removed only if it still is the file's that was made here.
  * A process killed in between leaves a file that is in nobody's way, and no run without its ring.
  */
-#ifndef AS_TRACE_RUN_RUN_CLAIM_H
-#define AS_TRACE_RUN_RUN_CLAIM_H
+#ifndef AS_TRACE_RECORD_RUN_CLAIM_H
+#define AS_TRACE_RECORD_RUN_CLAIM_H
 
 #include <limits.h>
 #include <stdbool.h>

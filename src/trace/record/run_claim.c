@@ -1,6 +1,7 @@
-/* trace/run/run_claim.c - takes the path of a run for one recorder, however many want it at once.
+/* trace/record/run_claim.c - takes the path of a run for one recorder, however many want it at
+ * once.
  */
-#include "trace/run/run_claim.h"
+#include "trace/record/run_claim.h"
 
 #include <errno.h>
 #include <fcntl.h>
