@@ -144,10 +144,9 @@ static const struct as_opt bench_opts[] = {
      .argument = "DIR",
      .help = "compare the witness with that of another machine's folder"},
     {.name = "sign-key",
-     .group = ATTENTION,
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "sign the bundle with this Ed25519 key (PEM)"},
+     .help = "sign every file of the folder with this Ed25519 key (PEM), for 'assay verify'"},
     {.name = "outputs",
      .kind = AS_OPT_FLAG,
      .help = "keep the output of a command in memory and report whether all settings print the "
@@ -333,6 +332,8 @@ static int check_files(const struct as_bench_work *w, struct assay_error *err)
 {
     const char *key = as_opt_text(w->line, "sign-key"), *against = as_opt_text(w->line, "against");
 
+    if (key && !w->folder[0])
+        return as_fail(err, ASSAY_ERR_USAGE, "--sign-key needs the folder: --output-dir DIR");
     if (key && access(key, R_OK) != 0)
         return as_fail_sys(err, ASSAY_ERR_USAGE, "cannot read --sign-key %s", key);
     return against ? check_against(w, against, err) : ASSAY_OK;
@@ -478,7 +479,7 @@ static int finish(struct as_bench_work *w, struct assay_error *err)
 {
     int rc = as_bench_results(w, err);
 
-    if (rc == ASSAY_OK && w->attention)
+    if (rc == ASSAY_OK)
         rc = as_bench_pack(w, err);
     if (rc == ASSAY_OK)
         rc = as_show_print(w->run, &w->show, w->line, err);
@@ -604,7 +605,10 @@ const struct as_cmd as_cmd_bench = {
         "quality, KV cache, memory, energy and latency, with a witness of every sample that 'assay "
         "verify --replay' computes again.\n\nThe folder gets run.assay, results.json, results.csv, "
         "summary.md, latency.svg, fingerprint.json and the journal; of an attention workload csv/, "
-        "figs/ and witness/ in place of the tables. A setting that failed is not tried again by "
+        "figs/ and witness/ in place of the tables. With --sign-key a bundle lists every file with "
+        "its "
+        "hash and is signed (bundle.rvf, or witness/witness.rvf of an attention workload). A "
+        "setting that failed is not tried again by "
         "--resume. Exit status 1: no setting meets the criteria, or one failed.",
     .examples = bench_examples,
     .opts = bench_opts,

@@ -9,6 +9,7 @@
 #include "analyze/run/run_document.h"
 #include "base/file/file_read.h"
 #include "base/units.h"
+#include "cmd/bench/bench_work.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
 #include "experiment/witness/replay.h"
@@ -22,7 +23,9 @@ static const struct as_opt verify_opts[] = {
     {.name = "public-key",
      .kind = AS_OPT_FILE,
      .argument = "FILE",
-     .help = "check the signature of a bundle with the Ed25519 public key in FILE (PEM)"},
+     .help =
+         "the bundle, or that of the folder, must be signed with the Ed25519 public key in FILE "
+         "(PEM)"},
     {.name = "same-as",
      .kind = AS_OPT_FILE,
      .argument = "OTHER",
@@ -188,6 +191,8 @@ static int verify_folder(const struct as_cmd_line *line, struct assay_error *err
     int rc = as_folder_check(&check, line->operand[0], as_opt_text(line, "public-key"), err);
 
     if (rc == ASSAY_OK)
+        rc = as_bench_recheck(&check, err);
+    if (rc == ASSAY_OK)
         rc = finish(line, &(struct found){.folder = &check, .whole = check.whole}, err);
     as_folder_check_fini(&check);
     return rc;
@@ -253,7 +258,8 @@ static int run_verify(const struct as_cmd_line *line, struct assay_error *err)
 
 static const struct as_example verify_examples[] = {
     {"assay verify run.assay", "whether every block of a run is intact"},
-    {"assay verify results/mincut-bench", "every signed result of a folder"},
+    {"assay verify --public-key public.pem results/mincut-bench",
+     "every file of a folder, proven by a signature"},
     {NULL, NULL},
 };
 
@@ -261,16 +267,22 @@ const struct as_cmd as_cmd_verify = {
     .name = "verify",
     .summary = "check that a run, a witness, a bundle or a folder is intact",
     .usage = "assay verify [options] FILE",
-    .details = "Of a run, or of a JSON document of assay, which holds one: checks the checksum of "
-               "every block, that every part is what its kind of run has, decodes every event and "
-               "looks at the ring beside a run that was not closed.\n\nOf a witness (.jsonl): "
-               "checks every line, every mask, the chain of hashes and the seal, and with "
-               "--same-as that a repetition, perhaps on another machine, computed the same. Of a "
-               "bundle (.rvf): checks every segment, every chain, the manifest and the signature. "
-               "Of a folder: checks all of them in its witness/, and that the bundles hold what "
-               "the witnesses do. What a file is follows from its content.\n\nThe exit status is 0 "
-               "when everything is intact, 1 when something is changed, corrupt, unfinished, "
-               "truncated or missing, and 3 when the file cannot be read or is of another kind.",
+    .details =
+        "Of a run, or of a JSON document of assay, which holds one: checks the checksum of "
+        "every block, that every part is what its kind of run has, decodes every event and "
+        "looks at the ring beside a run that was not closed.\n\nOf a witness (.jsonl): "
+        "checks every line, every mask, the chain of hashes and the seal, and with "
+        "--same-as that a repetition, perhaps on another machine, computed the same. Of a "
+        "bundle (.rvf): checks every segment, every chain, the manifest and the signature. "
+        "Of a folder of 'assay bench': checks all of them in it, that the bundle lists every "
+        "file with its SHA-256, that the run holds the samples of the journal, and computes "
+        "results, tables and figures again from these samples. A file that is missing, "
+        "changed or not listed makes it not intact. With --public-key it is intact only "
+        "when a bundle signed with that key proves every file; a folder without a bundle "
+        "is checked for consistency and reported as not signed. What a file is follows "
+        "from its content.\n\nThe exit status is 0 "
+        "when everything is intact, 1 when something is changed, corrupt, unfinished, "
+        "truncated or missing, and 3 when the file cannot be read or is of another kind.",
     .examples = verify_examples,
     .opts = verify_opts,
     .operand = "FILE",

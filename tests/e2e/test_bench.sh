@@ -102,13 +102,17 @@ check "the files of a resumed run agree" $judge k 6
 check "and its witness is that of a run in one piece" $judge same a k
 cp k/journal.jsonl whole
 "$assay" bench $small --threads 1 --resume --quiet --output-dir k >out 2>err
+status=$?
+[ $status = 0 ] || [ $status = 1 ] || fail "resuming a finished run: status $status: $(cat err)"
 cmp -s k/journal.jsonl whole || fail "a finished run is not measured again"
+exits 0 "and its folder is intact" "$assay" verify k
 
 # A signature is not lost by resumingout the key.
 openssl genpkey -algorithm ed25519 -out key.pem 2>/dev/null && openssl pkey -in key.pem -pubout -out public.pem 2>/dev/null
 "$assay" bench $small --lambda 0.5 --tau 2 --threads 1 --quiet --sign-key key.pem --output-dir signed >out 2>err
 "$assay" bench $small --lambda 0.5 --tau 2 --threads 1 --quiet --resume --output-dir signed >out 2>err
 exits 0 "it is still signed" "$assay" verify --public-key public.pem signed/witness/witness.rvf
+exits 0 "with all its files" "$assay" verify --public-key public.pem signed
 
 # A source of power, GQA, causal, exact gating.
 "$assay" bench $small --threads 1 --power constant:75W --heads 4 --kv-heads 2 --causal --gating exact --lambda 0.5 --tau 2 --quiet --output-dir p >out 2>err

@@ -129,6 +129,19 @@ if command -v openssl >/dev/null; then
     exits 1 "with another key" "$assay" bundle verify "$tmp/s.rvf" --public-key "$tmp/other-public.pem"
     check "it is not" grep -q "another key" "$tmp/out"
     exits 1 "an unsigned one with a key" "$assay" verify all.rvf --public-key "$tmp/public.pem"
+    # A folder of witnesses alone is proven by the chains in its bundle.
+    cp -r "$tmp/run" "$tmp/proven" && rm "$tmp/proven/witness/all.rvf"
+    exits 1 "a folder without a bundle and a key" "$assay" verify "$tmp/proven" --public-key "$tmp/public.pem"
+    cp "$tmp/s.rvf" "$tmp/proven/witness/s.rvf"
+    exits 0 "a folder with a signed bundle" "$assay" verify "$tmp/proven" --public-key "$tmp/public.pem"
+    exits 1 "and another key" "$assay" verify "$tmp/proven" --public-key "$tmp/other-public.pem"
+    echo text >"$tmp/proven/notes.txt"
+    exits 1 "a file that the bundle does not hold" "$assay" verify "$tmp/proven" --public-key "$tmp/public.pem"
+    grep -q "notes.txt: no signed bundle of the folder proves it" "$tmp/out" || fail "which file is not said"
+    exits 0 "is not looked at without a key" "$assay" verify "$tmp/proven"
+    rm "$tmp/proven/notes.txt"
+    cp "$tmp/later.jsonl" "$tmp/proven/witness/a.jsonl"
+    exits 1 "a witness exchanged" "$assay" verify "$tmp/proven" --public-key "$tmp/public.pem"
     exits 3 "a key of another kind" "$assay" bundle pack -o "$tmp/r.rvf" --sign-key "$tmp/rsa.pem" a.jsonl
     says "is not an Ed25519 key"
     exits 3 "a key with a passphrase" "$assay" bundle pack -o "$tmp/r.rvf" --sign-key "$tmp/locked.pem" a.jsonl

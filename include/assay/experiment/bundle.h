@@ -37,6 +37,9 @@
  *   manifest (0x05)  JSON: kind "assay.manifest", version, segments (id, type, offset, bytes,
  *                    content_hash, segment_hash of each above), header_hash, public_key
  *
+ * The folder of an experiment is proven by meta's member "files": path, bytes and sha256 of each
+ * file. A bundle of an experiment without witnesses has no witness segments.
+ *
  * A segment_hash is 32 bytes of SHAKE-256 of all bytes of a segment, from its header to its last
  * zero. header_hash is that of the manifest's own 64 header bytes with the 16 bytes of its content
  * hash taken as zeros. So every byte of the file is covered by some hash, and a changed one is
@@ -60,7 +63,7 @@ struct assay_bundle_options {
     size_t size;                  /* sizeof(struct assay_bundle_options) */
     const char *output;           /* appears whole or not at all; one that is there is replaced */
     const char *const *witnesses; /* paths; each must be whole, and no two of the same name */
-    size_t n_witnesses;
+    size_t n_witnesses;           /* 0: only with metadata */
     const char *meta; /* a JSON object, or NULL; its config_hash, model_commit and so on are used */
     size_t meta_bytes;
     const char *stats; /* one JSON value, or NULL */

@@ -21,7 +21,8 @@
 struct known {
     dev_t dev;
     ino_t ino;
-    bool ours; /* written by this program */
+    bool ours;    /* written by this program */
+    bool renewed; /* by an earlier part of its work: may be replaced, whatever it is */
 };
 
 /* Set while the program starts; the list only grows. */
@@ -59,7 +60,7 @@ static void remember(const struct stat *st, bool ours)
     if (at && ours)
         at->ours = true; /* the number of a file that has gone, given again */
     else if (!at && n_known < MAX_KNOWN)
-        known[n_known++] = (struct known){st->st_dev, st->st_ino, ours};
+        known[n_known++] = (struct known){st->st_dev, st->st_ino, ours, false};
     pthread_mutex_unlock(&lock);
 }
 
@@ -90,6 +91,21 @@ void as_guard_output(int fd)
 
     if (is_guarding() && fstat(fd, &st) == 0)
         remember(&st, true);
+}
+
+void as_guard_renew_path(const char *path)
+{
+    struct known *at;
+    struct stat st;
+
+    if (!is_guarding() || lstat(path, &st) != 0)
+        return;
+    remember(&st, true);
+    pthread_mutex_lock(&lock);
+    at = find(&st);
+    if (at)
+        at->renewed = true;
+    pthread_mutex_unlock(&lock);
 }
 
 static bool ends_in(const char *name, const char *end)
@@ -171,16 +187,17 @@ int as_guard_check(int folder, const char *name, const struct stat *st, const ch
 {
     const struct known *at;
     const char *what;
-    bool input;
+    bool input, renewed;
 
     pthread_mutex_lock(&lock);
     at = find(st);
     input = at && !at->ours;
+    renewed = at && at->renewed;
     pthread_mutex_unlock(&lock);
     if (input)
         return as_fail(err, ASSAY_ERR_STATE,
                        "cannot write %s: this command reads that file; choose another name", path);
-    if (atomic_load(&replacing))
+    if (renewed || atomic_load(&replacing))
         return ASSAY_OK;
     what = precious(folder, name, st);
     if (!what)

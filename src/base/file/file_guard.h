@@ -22,6 +22,10 @@ void as_guard_input_path(const char *path);
 /* A file that is being written by this program: it is no input, also when it is read back. */
 void as_guard_output(int fd);
 
+/* A file that an earlier part of the same work wrote and this one writes anew: it may be read and
+ * replaced. Nothing when it is not there, or a link. */
+void as_guard_renew_path(const char *path);
+
 /* Runs and models may be replaced from now on: --force. Inputs never. */
 void as_guard_allow_replacing(void);
 

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file/file_guard.h"
 #include "cmd/bench/bench_work.h"
 #include "cmd/common/console.h"
+#include "experiment/witness/witness_check.h"
 #include "report/bench/bench_files.h"
 
 /* ---- the witness ---- */
@@ -132,6 +134,19 @@ static int results_text(const struct as_bench_report *report, struct as_out *out
     return rc;
 }
 
+/* Every file of the folder, so that a signature covers it. */
+static int list_files(const struct as_bench_work *w, struct as_json_writer *json,
+                      struct assay_error *err)
+{
+    struct as_bench_names names = {0};
+    int rc = as_bench_names_init(&names, &w->bench, err);
+
+    if (rc == ASSAY_OK)
+        rc = as_folder_list_put(json, w->folder, names.name, names.n, err);
+    as_bench_names_fini(&names);
+    return rc;
+}
+
 /* What the bundle is of, in the words a bundle has for it. */
 static int meta_text(const struct as_bench_work *w, struct as_out *out, struct assay_error *err)
 {
@@ -149,13 +164,24 @@ static int meta_text(const struct as_bench_work *w, struct as_out *out, struct a
     as_json_kv_text(&json, "fingerprint", w->fingerprint_hash);
     as_json_key(&json, "facts");
     as_json_raw(&json, w->fingerprint_json, strlen(w->fingerprint_json));
+    rc = list_files(w, &json, err);
     as_json_object_end(&json);
-    rc = as_json_writer_finish(&json, err);
+    if (rc == ASSAY_OK)
+        rc = as_json_writer_finish(&json, err);
     if (rc == ASSAY_OK && !as_out_ok(out))
         rc = as_fail_nomem(err);
     if (rc < 0)
         as_out_drop(out);
     return rc;
+}
+
+static int bundle_path(const struct as_bench_work *w, char path[PATH_MAX], struct assay_error *err)
+{
+    const char *name = w->attention ? "witness/witness.rvf" : AS_FOLDER_BUNDLE_NAME;
+
+    return snprintf(path, PATH_MAX, "%s/%s", w->folder, name) < PATH_MAX
+               ? ASSAY_OK
+               : as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", w->folder);
 }
 
 static int pack(struct as_bench_work *w, const char *const *paths, size_t n, struct as_out *stats,
@@ -177,47 +203,48 @@ static int pack(struct as_bench_work *w, const char *const *paths, size_t n, str
     options.meta = as_out_get(&meta, &options.meta_bytes);
 
     options.stats = as_out_get(stats, &options.stats_bytes);
-    if (snprintf(path, sizeof path, "%s/witness.rvf", w->witness) >= (int)sizeof path)
-        rc = as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", w->witness);
+    rc = bundle_path(w, path, err);
     if (rc == ASSAY_OK)
         rc = assay_bundle_pack(&options, err);
     as_out_drop(&meta);
     return rc;
 }
 
-/* The signature of a run that was finished before is not thrown away for want of its key. */
+/* The signature of an experiment that was finished before is not thrown away for want of its key,
+ * and neither are the files it covers. */
 static bool is_signed(const struct as_bench_work *w)
 {
     struct assay_bundle_report report;
     char path[PATH_MAX];
 
     return w->resumed && !as_opt_given(w->line, "sign-key") &&
-           snprintf(path, sizeof path, "%s/witness.rvf", w->witness) < (int)sizeof path &&
+           bundle_path(w, path, NULL) == ASSAY_OK &&
            assay_bundle_verify(path, NULL, &report, NULL) == ASSAY_OK &&
            report.signature != ASSAY_BUNDLE_SIGNATURE_NONE;
 }
 
+/* Only a bundle of witnesses is made without a key. */
 int as_bench_pack(struct as_bench_work *w, struct assay_error *err)
 {
-    char(*text)[PATH_MAX] = as_alloc_zero(w->bench.n_settings, sizeof *text);
-    const char **paths = as_alloc_zero(w->bench.n_settings, sizeof *paths);
+    char(*text)[PATH_MAX];
+    const char **paths;
     struct as_out stats = {0};
     size_t n = 0;
-    int rc = text && paths ? results_text(&w->view.report, &stats, err) : as_fail_nomem(err);
-    bool keeps = is_signed(w);
+    int rc;
 
-    if (keeps)
-        as_console_note(w->line,
-                        "%s/witness.rvf is signed and stays as it is; --sign-key signs anew",
-                        w->witness);
-    for (size_t i = 0; rc == ASSAY_OK && !keeps && i < w->bench.n_settings; i++) {
+    if (w->keeps_signed || !w->folder[0] || (!w->attention && !as_opt_given(w->line, "sign-key")))
+        return ASSAY_OK;
+    text = as_alloc_zero(w->bench.n_settings, sizeof *text);
+    paths = as_alloc_zero(w->bench.n_settings, sizeof *paths);
+    rc = text && paths ? results_text(&w->view.report, &stats, err) : as_fail_nomem(err);
+    for (size_t i = 0; rc == ASSAY_OK && w->attention && i < w->bench.n_settings; i++) {
         if (i == w->bench.baseline)
             continue;
         rc = as_witness_path(w->witness, &w->bench.settings[i], text[n], sizeof *text, err);
         paths[n] = text[n];
         n++;
     }
-    if (rc == ASSAY_OK && !keeps)
+    if (rc == ASSAY_OK)
         rc = pack(w, paths, n, &stats, err);
     as_out_drop(&stats);
     as_free(paths);
@@ -269,6 +296,22 @@ int as_bench_make_run(struct as_bench_work *w, const struct as_interrupted_fact 
     return rc < 0 ? rc : as_bench_view_init(&w->view, w->run, err);
 }
 
+/* What an earlier part of the experiment left is written anew. */
+static int renew(const struct as_bench_work *w, struct assay_error *err)
+{
+    struct as_bench_names names = {0};
+    char path[PATH_MAX];
+    int rc = w->resumed ? as_bench_names_init(&names, &w->bench, err) : ASSAY_OK;
+
+    for (size_t i = 0; rc == ASSAY_OK && i < names.n; i++)
+        if (snprintf(path, sizeof path, "%s/%s", w->folder, names.name[i]) < (int)sizeof path)
+            as_guard_renew_path(path);
+    if (rc == ASSAY_OK && w->resumed && bundle_path(w, path, NULL) == ASSAY_OK)
+        as_guard_renew_path(path);
+    as_bench_names_fini(&names);
+    return rc;
+}
+
 int as_bench_results(struct as_bench_work *w, struct assay_error *err)
 {
     struct as_bench_report report;
@@ -276,6 +319,15 @@ int as_bench_results(struct as_bench_work *w, struct assay_error *err)
     int rc = as_bench_make_run(w, NULL, err);
 
     if (rc < 0 || !w->folder[0])
+        return rc;
+    w->keeps_signed = is_signed(w);
+    if (w->keeps_signed) {
+        as_console_note(w->line, "%s is signed and stays as it is; --sign-key signs anew",
+                        w->folder);
+        return ASSAY_OK;
+    }
+    rc = renew(w, err);
+    if (rc < 0)
         return rc;
     report = w->view.report;
     report.wide = true;

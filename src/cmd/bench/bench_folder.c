@@ -8,10 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/output.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "cmd/bench/bench_work.h"
 #include "cmd/common/console.h"
+#include "experiment/witness/witness_check.h"
 #include "report/bench/bench_files.h"
 
 static int join(char out[PATH_MAX], const char *folder, const char *name, struct assay_error *err)
@@ -21,20 +24,24 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
     return ASSAY_OK;
 }
 
-/* A file of ours in that folder; one that is not there is fine. */
-static int remove_file(const char *folder, const char *name, const char *suffix,
-                       struct assay_error *err)
-{
-    char path[PATH_MAX];
+/* ---- the names of our files ---- */
 
-    if (snprintf(path, sizeof path, "%s/%s%s", folder, name, suffix) >= (int)sizeof path ||
-        unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
-        return ASSAY_OK;
-    return as_fail_sys(err, ASSAY_ERR_IO, "cannot remove %s", path);
+/* Takes a name beneath the folder. */
+typedef int (*take_name)(void *user, const char *name, struct assay_error *err);
+
+static int take(take_name to, void *user, struct assay_error *err, const char *folder,
+                const char *name, const char *suffix)
+{
+    char path[AS_GRID_NAME + 128];
+
+    return snprintf(path, sizeof path, "%s%s%s", folder, name, suffix) < (int)sizeof path
+               ? to(user, path, err)
+               : ASSAY_OK;
 }
 
-/* What a setting left in csv/. */
-static int remove_tables(const char *csv, size_t setting, const char *name, struct assay_error *err)
+/* What a setting leaves in csv/. */
+static int each_table(size_t setting, const char *name, take_name to, void *user,
+                      struct assay_error *err)
 {
     static const char *const suffixes[] = {".csv", ".details.csv", ".latency.csv"};
     char file[AS_GRID_NAME + 64];
@@ -43,51 +50,101 @@ static int remove_tables(const char *csv, size_t setting, const char *name, stru
     for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(suffixes); i++) {
         if (!as_bench_file_name(name, setting, suffixes[i], file, sizeof file))
             continue;
-        rc = remove_file(csv, file, "", err);
+        rc = take(to, user, err, "csv/", file, "");
         if (rc == ASSAY_OK)
-            rc = remove_file(csv, file, ".meta.json", err);
+            rc = take(to, user, err, "csv/", file, ".meta.json");
     }
     return rc;
 }
 
-static int remove_setting(const struct as_bench_work *w, size_t setting, const char *name,
-                          struct assay_error *err)
+static int each_of_setting(size_t setting, const char *name, take_name to, void *user,
+                           struct assay_error *err)
 {
-    char csv[PATH_MAX];
-    int rc = join(csv, w->folder, "csv", err);
+    int rc = each_table(setting, name, to, user, err);
 
-    if (rc == ASSAY_OK)
-        rc = remove_tables(csv, setting, name, err);
-    if (rc == ASSAY_OK && !strchr(name, '/'))
-        rc = remove_file(w->witness, name, ".jsonl", err);
-    return rc;
+    return rc == ASSAY_OK && !strchr(name, '/') ? take(to, user, err, "witness/", name, ".jsonl")
+                                                : rc;
 }
 
-/* What every experiment may have left, whatever its settings were. */
-static int remove_common(const struct as_bench_work *w, struct assay_error *err)
+/* What every experiment may have left, whatever its settings were: bundles and journal aside. */
+static int each_common(take_name to, void *user, struct assay_error *err)
 {
-    static const char *const files[] = {
-        "figs/latency.svg", "figs/tradeoff.svg",   "figs/lengths.svg", "figs/axis.svg",
-        "figs/energy.svg",  "results.json",        "run.assay",        "summary.md",
-        "fingerprint.json", "witness/witness.rvf", "results.csv",      "latency.svg",
-        "axis.svg",         "energy.svg"};
+    static const char *const files[] = {"figs/latency.svg", "figs/tradeoff.svg", "figs/lengths.svg",
+                                        "figs/axis.svg",    "figs/energy.svg",   "results.json",
+                                        "run.assay",        "summary.md",        "fingerprint.json",
+                                        "results.csv",      "latency.svg",       "axis.svg",
+                                        "energy.svg"};
     static const char *const tables[] = {"results.csv", "results_7.csv", "memory.csv", "power.csv",
                                          "summary.csv"};
-    char csv[PATH_MAX];
-    int rc = join(csv, w->folder, "csv", err);
+    int rc = ASSAY_OK;
 
     for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(files); i++)
-        rc = remove_file(w->folder, files[i], "", err);
+        rc = to(user, files[i], err);
     for (size_t i = 0; rc == ASSAY_OK && i < AS_COUNT_OF(tables); i++) {
-        rc = remove_file(csv, tables[i], "", err);
+        rc = take(to, user, err, "csv/", tables[i], "");
         if (rc == ASSAY_OK)
-            rc = remove_file(csv, tables[i], ".meta.json", err);
+            rc = take(to, user, err, "csv/", tables[i], ".meta.json");
     }
-    return rc == ASSAY_OK ? remove_tables(csv, 0, "baseline", err) : rc;
+    return rc == ASSAY_OK ? each_table(0, "baseline", to, user, err) : rc;
+}
+
+/* ---- names for a bundle ---- */
+
+static int keep_name(void *user, const char *name, struct assay_error *err)
+{
+    struct as_bench_names *names = user;
+    char *copy = as_arena_text(&names->arena, name, strlen(name));
+
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->name[i], name) == 0)
+            return ASSAY_OK;
+    if (!copy || !AS_VEC_RESERVE(names->name, names->n, names->capacity))
+        return as_fail_nomem(err);
+    names->name[names->n++] = copy;
+    return ASSAY_OK;
+}
+
+int as_bench_names_init(struct as_bench_names *names, const struct as_bench *bench,
+                        struct assay_error *err)
+{
+    int rc = keep_name(names, "journal.jsonl", err);
+
+    for (size_t i = 0; rc == ASSAY_OK && i < bench->n_settings; i++)
+        rc = each_of_setting(i, bench->settings[i].name, keep_name, names, err);
+    return rc == ASSAY_OK ? each_common(keep_name, names, err) : rc;
+}
+
+void as_bench_names_fini(struct as_bench_names *names)
+{
+    as_free(names->name);
+    as_arena_fini(&names->arena);
+}
+
+/* ---- an older experiment ---- */
+
+/* A file of ours in that folder; one that is not there is fine. */
+static int remove_file(void *user, const char *name, struct assay_error *err)
+{
+    const struct as_bench_work *w = user;
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s/%s", w->folder, name) >= (int)sizeof path ||
+        unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
+        return ASSAY_OK;
+    return as_fail_sys(err, ASSAY_ERR_IO, "cannot remove %s", path);
+}
+
+static int remove_common(struct as_bench_work *w, struct assay_error *err)
+{
+    int rc = each_common(remove_file, w, err);
+
+    if (rc == ASSAY_OK)
+        rc = remove_file(w, "witness/witness.rvf", err);
+    return rc == ASSAY_OK ? remove_file(w, AS_FOLDER_BUNDLE_NAME, err) : rc;
 }
 
 /* Exactly what the plan of the older run names, and nobody else's files. */
-static int clear_planned(const struct as_bench_work *w, struct assay_error *err)
+static int clear_planned(struct as_bench_work *w, struct assay_error *err)
 {
     struct as_arena arena = {0};
     const struct as_json_value *plan = NULL, *names;
@@ -98,10 +155,11 @@ static int clear_planned(const struct as_bench_work *w, struct assay_error *err)
         names = as_json_get(plan, "settings");
         for (const struct as_json_value *v = names ? names->first : NULL; rc == ASSAY_OK && v;
              v = v->next, at++)
-            rc = v->type == AS_TYPE_TEXT ? remove_setting(w, at, v->text, err) : ASSAY_OK;
+            rc = v->type == AS_TYPE_TEXT ? each_of_setting(at, v->text, remove_file, w, err)
+                                         : ASSAY_OK;
     }
     for (size_t i = 0; rc == ASSAY_OK && i < w->bench.n_settings; i++)
-        rc = remove_setting(w, i, w->bench.settings[i].name, err);
+        rc = each_of_setting(i, w->bench.settings[i].name, remove_file, w, err);
     if (rc == ASSAY_OK)
         rc = remove_common(w, err);
     as_arena_fini(&arena);
@@ -109,7 +167,7 @@ static int clear_planned(const struct as_bench_work *w, struct assay_error *err)
 }
 
 /* Not while somebody writes it. */
-static int clear_old(const struct as_bench_work *w, struct assay_error *err)
+static int clear_old(struct as_bench_work *w, struct assay_error *err)
 {
     int fd = open(w->journal_path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     int rc = ASSAY_OK;

@@ -343,7 +343,7 @@ static int check_options(const struct as_cmd_line *line, const struct as_bench_k
                                             "causal",         "steps",        "refresh",
                                             "gating",         "topics",       "filler",
                                             "drift",          "quality",      "masks",
-                                            "replay-samples", "against",      "sign-key"};
+                                            "replay-samples", "against"};
     static const char *const command[] = {"ignore-failure", "outputs", "prepare", "setup",
                                           "cleanup"};
 

@@ -69,6 +69,7 @@ struct as_bench_work {
     bool has_power;
     struct as_power_meter meter;
     struct assay_memory_tracker *memory;
+    bool keeps_signed; /* the experiment was finished and signed before, and stays as it is */
     enum as_verdict *verdicts; /* on the witness, by setting */
     char witness_note[800], witness_differs[320];
     struct as_show show;
@@ -90,6 +91,23 @@ AS_MUST_USE int as_bench_number_list(const char *option, const char *text, doubl
 /* cmd/bench/bench_folder.c: makes the folder, or finds what is in it and what may be done with it,
  * and opens the journal. */
 AS_MUST_USE int as_bench_folder_open(struct as_bench_work *w, struct assay_error *err);
+
+/* The names, beneath the folder, of all files that the experiment may have written there, bundles
+ * aside. {0} is empty; as_bench_names_fini() also after a failure. */
+struct as_bench_names {
+    const char **name;
+    size_t n, capacity;
+    struct as_arena arena;
+};
+AS_MUST_USE int as_bench_names_init(struct as_bench_names *names, const struct as_bench *bench,
+                                    struct assay_error *err);
+void as_bench_names_fini(struct as_bench_names *names);
+
+/* cmd/bench/bench_recheck.c: what `assay verify` adds to the check of a folder: results, tables and
+ * figures are computed again from the samples of its run, and the run is held against the journal.
+ */
+struct as_folder_check;
+AS_MUST_USE int as_bench_recheck(struct as_folder_check *check, struct assay_error *err);
 
 /* cmd/bench/bench_finish.c: what follows the measuring. */
 AS_MUST_USE int as_bench_check_witness(struct as_bench_work *w, struct assay_error *err);

@@ -317,6 +317,23 @@ int as_journal_resume(struct as_journal *journal, const char *path, const char *
     return rc;
 }
 
+int as_journal_read(const char *path, struct as_arena *arena, const struct as_json_value **plan,
+                    as_journal_seen seen, void *user, struct assay_error *err)
+{
+    struct reader r = {0};
+    int rc = as_mapped_file_open(&r.file, path, err);
+
+    if (rc == ASSAY_OK)
+        rc = read_plan(&r, arena, plan, err);
+    if (rc == ASSAY_OK)
+        rc = read_samples(&r, seen, user, err);
+    if (rc == ASSAY_OK && r.at < r.file.size)
+        rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: line %llu is cut short", path,
+                     (unsigned long long)r.line + 1);
+    as_mapped_file_close(&r.file);
+    return rc;
+}
+
 int as_journal_plan(const char *path, struct as_arena *arena, const struct as_json_value **plan,
                     struct assay_error *err)
 {

@@ -38,6 +38,12 @@ AS_MUST_USE int as_journal_fail(struct as_journal *journal, uint64_t setting, co
 /* Accepts one already closed. */
 AS_MUST_USE int as_journal_close(struct as_journal *journal, struct assay_error *err);
 
+/* The plan, in `arena`, and all samples of the journal at `path`, which stays as it is. FORMAT for
+ * a line that is damaged or cut short. */
+AS_MUST_USE int as_journal_read(const char *path, struct as_arena *arena,
+                                const struct as_json_value **plan, as_journal_seen seen, void *user,
+                                struct assay_error *err);
+
 /* The plan of the journal at `path`, in `arena`, for those who look at a run from outside. */
 AS_MUST_USE int as_journal_plan(const char *path, struct as_arena *arena,
                                 const struct as_json_value **plan, struct assay_error *err);

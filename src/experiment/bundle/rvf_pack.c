@@ -72,7 +72,7 @@ static int take_witnesses(struct packer *p, struct assay_error *err)
     const struct assay_bundle_options *o = p->options;
     int rc = ASSAY_OK;
 
-    p->sources = as_alloc_zero(o->n_witnesses, sizeof *p->sources);
+    p->sources = as_alloc_zero(o->n_witnesses + 1, sizeof *p->sources);
     if (!p->sources)
         return as_fail_nomem(err);
     for (size_t i = 0; rc == ASSAY_OK && i < o->n_witnesses; i++) {
@@ -138,7 +138,7 @@ static void kv_tree(struct as_json_writer *w, const char *key, const struct as_j
 /* That of all witnesses, or NULL. */
 static const char *common_config(const struct packer *p)
 {
-    const char *common = p->sources[0].report.config_hash;
+    const char *common = p->options->n_witnesses ? p->sources[0].report.config_hash : "";
 
     for (size_t i = 0; i < p->options->n_witnesses; i++)
         if (strcmp(common, p->sources[i].report.config_hash) != 0)
@@ -306,8 +306,10 @@ int assay_bundle_pack(const struct assay_bundle_options *given, struct assay_err
     rc = as_sized_take(&whole, sizeof whole, given, "options of a bundle", err);
     if (rc < 0)
         return rc;
-    if (!options->output || !options->witnesses || options->n_witnesses == 0)
-        return as_fail(err, ASSAY_ERR_USAGE, "a bundle needs a file to write and a witness");
+    if (!options->output || (options->n_witnesses && !options->witnesses) ||
+        (options->n_witnesses == 0 && !options->meta))
+        return as_fail(err, ASSAY_ERR_USAGE,
+                       "a bundle needs a file to write and a witness or metadata");
     if (options->n_witnesses > AS_RVF_MAX_SEGMENTS - 3)
         return as_fail(err, ASSAY_ERR_LIMIT, "a bundle has at most %d witnesses",
                        AS_RVF_MAX_SEGMENTS - 3);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json/json_writer.h"
 #include "experiment/witness/witness_entry.h"
 
 struct as_witness_check {
@@ -50,32 +51,63 @@ AS_MUST_USE int as_witness_check_fd(struct as_witness_check *check, int fd, cons
 
 /* ---- witness_folder.c ---- */
 
-enum as_folder_kind { AS_FOLDER_WITNESS, AS_FOLDER_BUNDLE, AS_FOLDER_TABLE };
+/* The bundle of an experiment without witnesses, in its folder. */
+#define AS_FOLDER_BUNDLE_NAME "bundle.rvf"
+
+enum as_folder_kind {
+    AS_FOLDER_WITNESS,
+    AS_FOLDER_BUNDLE,
+    AS_FOLDER_TABLE,
+    AS_FOLDER_FILE, /* any other: proven by being listed or recomputed */
+};
 
 struct as_folder_item {
     char *path;
-    const char *name; /* its last part */
+    const char *name; /* beneath the folder, as in "csv/results.csv" */
     enum as_folder_kind kind;
-    bool whole;
-    uint64_t rows;  /* of a table, as it was written; UINT64_MAX: nothing beside it says */
-    bool in_bundle; /* a witness that some bundle holds */
+    bool whole; /* nothing that was found speaks against it */
+    bool missing;
+    bool hash_fits;  /* an intact bundle has its SHA-256 */
+    bool in_bundle;  /* a witness that an intact bundle holds */
+    bool recomputed; /* the samples give the same bytes */
+    bool listed;     /* one of both, or it is such a bundle */
+    uint64_t rows;   /* of a table, as it was written; UINT64_MAX: nothing beside it says */
     struct assay_witness_report witness;
     struct assay_bundle_report bundle;
     char sentence[240]; /* what is wrong; "" when whole */
 };
 
 struct as_folder_check {
-    struct as_folder_item *items; /* by name */
+    const char *folder;           /* borrowed */
+    struct as_folder_item *items; /* by kind and name; missing ones last */
     size_t n, capacity;
-    bool whole; /* all of them, and there is one */
+    size_t n_listed;
+    bool wants_key; /* a public key was given */
+    bool lists;     /* an intact bundle lists files */
+    bool whole;     /* all of them, and with a key a bundle that is signed with it */
+    enum assay_bundle_signature signature;
+    char sentence[240]; /* what is wrong with the folder itself; "" for nothing */
 };
 
-/* Looks at witness/ .jsonl and .rvf and at csv/ .csv in `folder`; ASSAY_ERR_NOTFOUND when there are
- * none.
- * `public_key` as in assay_bundle_verify(). End with as_folder_check_fini(), also after a failure.
- */
+/* Looks at every file of `folder`; ASSAY_ERR_NOTFOUND when nothing in it can be checked and no key
+ * was given. `public_key` as in assay_bundle_verify(). End with as_folder_check_fini(), also after
+ * a failure. */
 AS_MUST_USE int as_folder_check(struct as_folder_check *check, const char *folder,
                                 const char *public_key, struct assay_error *err);
 void as_folder_check_fini(struct as_folder_check *check);
+
+/* For those who check more: NULL when there is no such file. Valid until as_folder_miss(). */
+struct as_folder_item *as_folder_find(struct as_folder_check *check, const char *name);
+AS_PRINTF(2, 3) void as_folder_blame(struct as_folder_item *item, const char *fmt, ...);
+/* A file that should be there; `why` completes "it is missing: ". */
+AS_MUST_USE int as_folder_miss(struct as_folder_check *check, const char *name, const char *why,
+                               struct assay_error *err);
+/* Sums up again what was found. */
+void as_folder_conclude(struct as_folder_check *check);
+
+/* The member "files" of an open object, for the metadata of a bundle: path, bytes and sha256 of
+ * those of the `n` names that are regular files beneath `folder`. */
+AS_MUST_USE int as_folder_list_put(struct as_json_writer *w, const char *folder,
+                                   const char *const *names, size_t n, struct assay_error *err);
 
 #endif

@@ -43,25 +43,30 @@ bool as_bench_file_name(const char *name, size_t setting, const char *suffix, ch
     return size > 0 && (size_t)size < capacity;
 }
 
+static int join(const struct as_bench_folder *folder, const char *name, char out[PATH_MAX],
+                struct assay_error *err)
+{
+    bool table = folder->csv && strncmp(name, "csv/", 4) == 0;
+
+    if (snprintf(out, PATH_MAX, "%s/%s", table ? folder->csv : folder->path,
+                 table ? name + 4 : name) >= PATH_MAX)
+        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
+    return ASSAY_OK;
+}
+
 int as_bench_file(const struct as_bench_folder *folder, size_t setting, const char *suffix,
                   char *out, size_t capacity, struct assay_error *err)
 {
     const struct as_bench *bench = folder->report->result->bench;
     const char *name = setting == bench->baseline ? "baseline" : bench->settings[setting].name;
-    char file[AS_GRID_NAME + 64];
+    char file[AS_GRID_NAME + 64], path[PATH_MAX];
 
-    if (as_bench_file_name(name, setting, suffix, file, sizeof file) &&
-        snprintf(out, capacity, "%s/csv/%s", folder->path, file) < (int)capacity)
+    memcpy(file, "csv/", 4);
+    if (as_bench_file_name(name, setting, suffix, file + 4, sizeof file - 4) &&
+        join(folder, file, path, NULL) == ASSAY_OK &&
+        snprintf(out, capacity, "%s", path) < (int)capacity)
         return ASSAY_OK;
     return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
-}
-
-static int join(const struct as_bench_folder *folder, const char *name, char out[PATH_MAX],
-                struct assay_error *err)
-{
-    if (snprintf(out, PATH_MAX, "%s/%s", folder->path, name) >= PATH_MAX)
-        return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
-    return ASSAY_OK;
 }
 
 /* ---- rows ---- */
@@ -97,7 +102,7 @@ static int write_samples(const struct as_bench_folder *folder, size_t setting,
             .energy_j = s->samples[i].energy_j,
         };
     if (rc == ASSAY_OK)
-        rc = assay_csv_write_samples(path, rows, s->n, &stamp, err);
+        rc = assay_csv_write_samples(path, rows, s->n, folder->unstamped ? NULL : &stamp, err);
     as_free(rows);
     return rc;
 }
@@ -121,7 +126,7 @@ static int write_latency(const struct as_bench_folder *folder, size_t setting,
             .seq_len = s->samples[i].seq_len,
         };
     if (rc == ASSAY_OK)
-        rc = assay_csv_write_latency(path, rows, s->n, &stamp, err);
+        rc = assay_csv_write_latency(path, rows, s->n, folder->unstamped ? NULL : &stamp, err);
     as_free(rows);
     return rc;
 }
@@ -145,7 +150,7 @@ static int write_details(const struct as_bench_folder *folder, size_t setting,
         return rc;
     }
     rc = as_out_close(&out, err);
-    return rc == ASSAY_OK
+    return rc == ASSAY_OK && !folder->unstamped
                ? as_bench_csv_stamp(path, &details,
                                     folder->report->result->bench->settings[setting].n, &stamp, err)
                : rc;
@@ -188,11 +193,11 @@ static int write_results(const struct as_bench_folder *folder, struct assay_erro
         if (i != r->bench->baseline)
             fill_row(&rows[n++], &r->rows[i]);
     if (rc == ASSAY_OK)
-        rc = assay_csv_write_results9(path, rows, n, &stamp, err);
+        rc = assay_csv_write_results9(path, rows, n, folder->unstamped ? NULL : &stamp, err);
     if (rc == ASSAY_OK)
         rc = join(folder, "csv/results_7.csv", path, err);
     if (rc == ASSAY_OK)
-        rc = assay_csv_write_results(path, rows, n, &stamp, err);
+        rc = assay_csv_write_results(path, rows, n, folder->unstamped ? NULL : &stamp, err);
     as_free(rows);
     return rc;
 }
@@ -373,9 +378,11 @@ int as_bench_write(const struct as_bench_folder *folder, struct assay_error *err
 
     if (rc == ASSAY_OK)
         rc = write_pages(folder, err);
-    if (rc == ASSAY_OK && judged)
+    if (rc == ASSAY_OK && judged && !folder->unstamped)
         rc = stamp_summary(folder, err);
     if (rc == ASSAY_OK)
         rc = join(folder, judged ? "figs" : ".", figs, err);
-    return rc == ASSAY_OK ? as_bench_plots(folder->report, figs, err) : rc;
+    if (rc == ASSAY_OK)
+        rc = as_bench_plots(folder->report, judged && folder->figs ? folder->figs : figs, err);
+    return rc;
 }

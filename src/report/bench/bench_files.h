@@ -17,6 +17,8 @@ struct as_bench_folder {
     const struct assay_fingerprint *fingerprint;
     struct assay_memory_tracker *memory; /* of the whole run; NULL: none */
     struct assay_power_tracker *power;   /* NULL: none */
+    const char *csv, *figs;              /* folders in place of those in `path`; NULL: those */
+    bool unstamped;                      /* nothing is written beside the tables */
     bool resumed;                        /* earlier parts of the run may have left rows */
 };
 

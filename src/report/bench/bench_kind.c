@@ -160,6 +160,21 @@ static int read_beside(struct as_bench_view *v, struct as_run *run, const struct
     return as_bench_result_new(&v->result, &v->bench, &v->facts.limits, verdicts, err);
 }
 
+int as_bench_samples_read(struct as_bench_view *v, struct as_run *run, struct assay_error *err)
+{
+    struct setting_row *rows = NULL;
+    size_t n = 0;
+    int rc;
+
+    *v = (struct as_bench_view){.result = NULL};
+    rc = as_run_get(run, "bench", &fact_shape, &v->facts, err);
+    if (rc == ASSAY_OK)
+        rc = as_run_get_rows(run, "settings", &setting_shape, MAX_SETTINGS, &rows, &n, err);
+    if (rc == ASSAY_OK && (!v->facts.kind || v->facts.baseline >= n))
+        rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its settings are inconsistent", run->path);
+    return rc == ASSAY_OK ? read_settings(v, run, rows, n, err) : rc;
+}
+
 static uint64_t less(uint64_t value, double by, uint64_t least)
 {
     if (value == AS_BENCH_UNKNOWN || !(by > 0))

@@ -89,4 +89,8 @@ AS_MUST_USE int as_bench_view_init(struct as_bench_view *view, struct as_run *ru
                                    struct assay_error *err);
 void as_bench_view_fini(struct as_bench_view *view);
 
+/* Facts and samples alone, as they were measured: nothing is subtracted and there is no result. */
+AS_MUST_USE int as_bench_samples_read(struct as_bench_view *view, struct as_run *run,
+                                      struct assay_error *err);
+
 #endif

@@ -3,6 +3,7 @@
 #include "report/witness/witness_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json/json_writer.h"
 #include "base/text/table.h"
@@ -105,13 +106,42 @@ static int bundle_page(const char *path, const struct assay_bundle_report *r,
 }
 
 static const char *const kind_words[] = {
-    [AS_FOLDER_WITNESS] = "witness", [AS_FOLDER_BUNDLE] = "bundle", [AS_FOLDER_TABLE] = "table"};
+    [AS_FOLDER_WITNESS] = "witness",
+    [AS_FOLDER_BUNDLE] = "bundle",
+    [AS_FOLDER_TABLE] = "table",
+    [AS_FOLDER_FILE] = "file",
+};
 
 static uint64_t entries_of(const struct as_folder_item *item)
 {
-    if (item->kind == AS_FOLDER_TABLE)
+    if (item->missing || item->kind == AS_FOLDER_TABLE || item->kind == AS_FOLDER_FILE)
         return item->rows;
     return item->kind == AS_FOLDER_BUNDLE ? item->bundle.entries : item->witness.entries;
+}
+
+/* A file that nothing speaks against is intact only when something was held against it. */
+static bool was_checked(const struct as_folder_item *item)
+{
+    return item->kind != AS_FOLDER_FILE || item->listed || item->recomputed;
+}
+
+static const char *intact_word(const struct as_folder_item *item)
+{
+    if (item->missing)
+        return "missing";
+    if (!item->whole)
+        return "no";
+    return was_checked(item) ? "yes" : "unchecked";
+}
+
+static void put_proof(struct as_page *page, const struct as_folder_check *check)
+{
+    bool proven = check->signature == ASSAY_BUNDLE_SIGNATURE_PROVEN;
+
+    as_page_line(page, proven ? AS_STYLE_DIM : AS_STYLE_WARN, "  %s",
+                 signature_words[check->signature]);
+    as_page_line(page, AS_STYLE_DIM, "  %zu of %zu files %s", check->n_listed, check->n,
+                 proven ? "proven by the signature" : "listed in a bundle");
 }
 
 static int folder_page(const char *path, const struct as_folder_check *check,
@@ -121,13 +151,15 @@ static int folder_page(const char *path, const struct as_folder_check *check,
         {.title = "file", .may_shrink = true},
         {.title = "kind"},
         {.title = "entries", .align = AS_ALIGN_RIGHT},
+        {.title = "listed"},
         {.title = "intact"},
     };
     struct as_table table;
     struct as_page page;
 
     as_page_open(&page, to->out, to->term, false);
-    put_verdict(&page, path, check->whole, "");
+    put_verdict(&page, path, check->whole, check->sentence);
+    put_proof(&page, check);
     as_table_init(&table, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < check->n; i++) {
         const struct as_folder_item *item = &check->items[i];
@@ -141,8 +173,12 @@ static int folder_page(const char *path, const struct as_folder_check *check,
         as_table_text(&table, AS_STYLE_NONE, as_page_name(&page, item->name));
         as_table_text(&table, AS_STYLE_NONE, kind_words[item->kind]);
         as_table_text(&table, AS_STYLE_NONE, entries);
-        as_table_text(&table, item->whole ? AS_STYLE_GOOD : AS_STYLE_BAD,
-                      item->whole ? "yes" : "no");
+        as_table_text(&table, AS_STYLE_NONE, item->listed ? "yes" : "no");
+        as_table_text(&table,
+                      !item->whole        ? AS_STYLE_BAD
+                      : was_checked(item) ? AS_STYLE_GOOD
+                                          : AS_STYLE_DIM,
+                      intact_word(item));
     }
     as_page_table(&page, &table);
     as_table_fini(&table);
@@ -230,6 +266,13 @@ static void bundle_members(struct as_json_writer *w, const struct assay_bundle_r
     kv_known(w, "public_key", r->public_key);
 }
 
+static const char *last_part(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return slash ? slash + 1 : name;
+}
+
 static int folder_json(const char *path, const struct as_folder_check *check,
                        const struct as_witness_target *to, struct assay_error *err)
 {
@@ -237,15 +280,28 @@ static int folder_json(const char *path, const struct as_folder_check *check,
 
     json_start(&w, to->out, "assay.verify_folder", path);
     as_json_kv_bool(&w, "whole", check->whole);
+    kv_known(&w, "sentence", check->sentence);
+    as_json_kv_text(&w, "signature", assay_bundle_signature_name(check->signature));
+    as_json_kv_u64(&w, "files_listed", check->n_listed);
     as_json_kv_array(&w, "files");
     for (size_t i = 0; i < check->n; i++) {
         const struct as_folder_item *item = &check->items[i];
 
         as_json_object(&w);
-        as_json_kv_text(&w, "name", item->name);
+        as_json_kv_text(&w, "name", last_part(item->name));
+        as_json_kv_text(&w, "path", item->name);
         as_json_kv_text(&w, "kind", kind_words[item->kind]);
         as_json_kv_bool(&w, "whole", item->whole);
         kv_known(&w, "sentence", item->sentence);
+        as_json_kv_bool(&w, "listed", item->listed);
+        as_json_kv_bool(&w, "proven",
+                        item->listed && check->signature == ASSAY_BUNDLE_SIGNATURE_PROVEN);
+        as_json_kv_bool(&w, "recomputed", item->recomputed);
+        as_json_kv_bool(&w, "missing", item->missing);
+        if (item->missing || item->kind == AS_FOLDER_FILE) {
+            as_json_object_end(&w);
+            continue;
+        }
         if (item->kind == AS_FOLDER_BUNDLE)
             bundle_members(&w, &item->bundle);
         else if (item->kind == AS_FOLDER_WITNESS)
