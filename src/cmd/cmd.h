@@ -87,6 +87,13 @@ extern const struct as_opt as_common_opts[];
         .name = "wide", .letter = 'w', .kind = AS_OPT_FLAG,                                        \
         .help = "do not truncate to fit the screen", .group = AS_GROUP_VIEW                        \
     }
+#define AS_OPT_REDACT                                                                              \
+    {                                                                                              \
+        .name = "redact", .kind = AS_OPT_FLAG,                                                     \
+        .help = "replace the arguments of commands and child processes by [redacted]; Markdown "   \
+                "never has them",                                                                  \
+        .group = AS_GROUP_OUTPUT                                                                   \
+    }
 /* `words` is as_format_at, or one of its shorter relatives. --json and --format json are one. */
 #define AS_OPTS_FORMAT(words)                                                                      \
     {.name = "format",                                                                             \

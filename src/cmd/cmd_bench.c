@@ -15,6 +15,7 @@
 #include "cmd/common/console.h"
 #include "cmd/common/interrupt.h"
 #include "cmd/common/measure_options.h"
+#include "trace/run/run_meta.h"
 
 static const char *workload_at(size_t i)
 {
@@ -173,6 +174,7 @@ static const struct as_opt bench_opts[] = {
     {.name = "dry-run", .kind = AS_OPT_FLAG, .help = "print what would be done, without doing it"},
     {.name = "resume", .kind = AS_OPT_FLAG, .help = "resume an interrupted experiment"},
     {.name = "force", .kind = AS_OPT_FLAG, .help = "overwrite an older experiment"},
+    AS_OPT_REDACT,
     AS_OPT_WIDE,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
@@ -405,6 +407,7 @@ static int measure(struct as_bench_work *w, const struct as_bench_load *load,
         .load = load,
         .meter = w->has_power ? &meter : NULL,
         .journal = w->folder[0] ? &w->journal : NULL,
+        .redact = as_opt_given(w->line, "redact"),
         .seed = w->seed,
         .warmup = (unsigned)as_opt_number(w->line, "warmup", w->kind->warmup),
         .stop = as_interrupt_flag(),
@@ -557,6 +560,8 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
     (void)signal(SIGCHLD, SIG_DFL);
     /* What ends us ends the command that runs; the journal holds what was finished before. */
     as_interrupt_child(&w->command.pid);
+    if (as_opt_given(line, "redact"))
+        as_run_meta_without_args();
     rc = as_show_read(&w->show, line, err);
     if (rc == ASSAY_OK) {
         w->kind = as_bench_kind_of(line, err);

@@ -24,6 +24,7 @@ static const struct as_opt export_opts[] = {
      .argument = "FORMAT",
      .help = "write FORMAT",
      .word_at = format_at},
+    AS_OPT_REDACT,
     {.name = "max-size",
      .kind = AS_OPT_TEXT,
      .argument = "SIZE",
@@ -115,6 +116,7 @@ static int export_run(const struct as_cmd_line *line, struct as_run *run,
 
     if (rc < 0)
         return rc;
+    run->redacted = as_opt_given(line, "redact");
     rc = as_export(exporter, run, options, &console.out, &result, err);
     if (rc == ASSAY_ERR_NOTFOUND)
         rc = ASSAY_ERR_USAGE; /* the thread asked for */
@@ -133,7 +135,7 @@ static bool has_events(struct as_run *run)
 static int export_document(const struct as_cmd_line *line, struct as_run *run,
                            struct assay_error *err)
 {
-    const struct as_show show = AS_SHOW_INIT;
+    const struct as_show show = {.thread = -1, .redact = as_opt_given(line, "redact")};
     struct as_console console;
     int rc;
 

@@ -109,6 +109,7 @@ static const struct as_opt report_opts[] = {
      .help = "of profiles: sum up by the first N parts of a name [default: all but the last part]",
      .min = 1,
      .max = 64},
+    AS_OPT_REDACT,
     AS_OPT_WIDE,
     {.name = "thread",
      .group = AS_GROUP_VIEW,

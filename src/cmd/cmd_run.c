@@ -12,6 +12,7 @@
 #include "analyze/watch/target_findings.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/text/redact.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/cached_peaks.h"
@@ -20,6 +21,7 @@
 #include "cmd/common/show_options.h"
 #include "cmd/run/launch.h"
 #include "cmd/run/run_inject.h"
+#include "trace/run/run_meta.h"
 #include "watch/watch_run.h"
 
 static const struct as_opt run_opts[] = {
@@ -47,6 +49,10 @@ static const struct as_opt run_opts[] = {
      .group = "Measurement",
      .kind = AS_OPT_FLAG,
      .help = "do not watch GEMM calls"},
+    {.name = "no-args",
+     .group = "Measurement",
+     .kind = AS_OPT_FLAG,
+     .help = "record no arguments of the command and its children, only the names of programs"},
     {.name = "report",
      .group = "Output",
      .kind = AS_OPT_FLAG,
@@ -62,6 +68,7 @@ static const struct as_opt run_opts[] = {
      .help = "write the summary to FILE instead of standard error; - is standard output"},
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
+    AS_OPT_REDACT,
     AS_OPT_TOP,
     {.name = "fail-on-leak",
      .kind = AS_OPT_FLAG,
@@ -145,6 +152,7 @@ static int prepare(struct work *w, struct assay_error *err)
     w->options = (struct as_watch_options){
         .argv = w->argv,
         .n_args = (size_t)w->line->n_operands,
+        .without_args = as_opt_given(w->line, "no-args"),
         .folder = getcwd(w->folder, sizeof w->folder),
         .share_folder = w->inject.folder[0] ? w->inject.folder : NULL,
         .heap = heap,
@@ -153,6 +161,8 @@ static int prepare(struct work *w, struct assay_error *err)
         .interval_ns = as_opt_number(w->line, "interval", 10) * 1000000u,
     };
     session.fork = ASSAY_FORK_STOP;
+    if (w->options.without_args)
+        as_run_meta_without_args();
     rc = assay_session_open(w->output, &session, err);
     if (rc < 0 && !as_opt_given(w->line, "output"))
         as_console_note(w->line, "note: -o RUN.assay writes the run to another file");
@@ -183,9 +193,16 @@ static void tell_left(const struct work *w)
 
     if (end->n_left == 0)
         return;
-    for (size_t i = 0; i < end->n_left && i < AS_WATCH_MAX_LEFT && used < sizeof text; i++)
+    for (size_t i = 0; i < end->n_left && i < AS_WATCH_MAX_LEFT && used < sizeof text; i++) {
+        char name[sizeof end->left_name[i] + sizeof AS_REDACTED + 1];
+
+        if (as_opt_given(w->line, "redact"))
+            as_redact_command(name, sizeof name, end->left_name[i]);
+        else
+            (void)snprintf(name, sizeof name, "%s", end->left_name[i]);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld (%s)", i ? ", " : "",
-                                 (long long)end->left_pid[i], end->left_name[i]);
+                                 (long long)end->left_pid[i], name);
+    }
     as_console_note(w->line,
                     "assay: %zu process%s of the command still run%s and %s watched no "
                     "longer: %s%s",
@@ -276,7 +293,9 @@ static int complete(struct work *w, struct as_run **run, struct assay_error *err
 
     if (rc < 0) /* a full disk must not cost the summary */
         return as_run_open(run, w->output, err);
-    if (as_own_argv(&arena, w->output, &words, &n, err) == ASSAY_OK)
+    if (as_opt_given(w->line, "no-args"))
+        as_run_maker_command(&maker, (const char *const[]){"assay", "run", w->argv[0]}, 3);
+    else if (as_own_argv(&arena, w->output, &words, &n, err) == ASSAY_OK)
         as_run_maker_command(&maker, words, n);
     as_arena_fini(&arena);
     if (as_topology_read(&w->topology, NULL, NULL) == ASSAY_OK &&

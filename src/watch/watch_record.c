@@ -102,7 +102,7 @@ static void put_fact(struct as_json_writer *w, const char *key, struct as_fact f
 
 static void put_args(struct as_json_writer *w, const struct as_watch_facts *f)
 {
-    size_t n = f->n_args < MAX_ARGS ? f->n_args : MAX_ARGS;
+    size_t most = f->without_args ? 1 : MAX_ARGS, n = f->n_args < most ? f->n_args : most;
 
     as_json_kv_array(w, "argv");
     for (size_t i = 0; i < n; i++)

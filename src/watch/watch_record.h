@@ -15,6 +15,7 @@
  * status and no time: the last one holds. */
 struct as_watch_facts {
     const char *const *argv;
+    bool without_args; /* only the first is recorded */
     size_t n_args;
     const char *folder; /* NULL: unknown */
     int exit_status, signal;

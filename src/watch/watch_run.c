@@ -370,6 +370,7 @@ static void record_facts(struct watch *w)
     struct as_fact peak = peak_fact(w, &from);
     struct as_watch_facts facts = {
         .argv = w->options->argv,
+        .without_args = w->options->without_args,
         .n_args = w->options->n_args,
         .folder = w->options->folder,
         .exit_status = w->end->exit_status,
@@ -407,6 +408,7 @@ static void record_start(struct watch *w)
 {
     static const char why[] = "the recording ends before the command did";
     struct as_watch_facts facts = {.argv = w->options->argv,
+                                   .without_args = w->options->without_args,
                                    .n_args = w->options->n_args,
                                    .folder = w->options->folder,
                                    .exit_status = AS_EXIT_UNKNOWN,
@@ -532,6 +534,8 @@ static void open_sources(struct watch *w)
     w->pid_fd = (int)syscall(SYS_pidfd_open, w->pid, 0); /* SIGCHLD tells where there is none */
     if (as_process_tree_new(&w->tree, "", w->pid, o->started_ns, NULL) < 0)
         w->tree = NULL;
+    if (w->tree && o->without_args)
+        as_process_tree_drop_args(w->tree);
     if (o->share_folder &&
         as_watch_shm_new(&w->shm, o->share_folder, o->heap, o->gemm, wrong(w)) < 0)
         w->shm = NULL;

@@ -17,6 +17,7 @@
 struct as_watch_options {
     const char *const *argv; /* as recorded */
     size_t n_args;
+    bool without_args;        /* of no process: names of programs alone are recorded */
     const char *folder;       /* where it was started; NULL: unknown */
     const char *share_folder; /* of the library put into it; NULL: there is none */
     bool heap, gemm;          /* what that watches */

@@ -42,6 +42,10 @@ int as_run_embed(struct as_json_writer *w, const struct as_run *run, struct assa
     uint8_t *bytes;
     int rc = ASSAY_OK;
 
+    if (run->redacted) {
+        put_reason(w, "arguments of commands are redacted, and the run holds them");
+        return ASSAY_OK;
+    }
     if (!run->health.closed || run->health.ring_found) {
         put_reason(w, "the run was not closed");
         return ASSAY_OK;

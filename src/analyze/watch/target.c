@@ -10,8 +10,10 @@
 #include "analyze/model/roofline.h"
 #include "analyze/watch/target_read.h"
 #include "base/alloc.h"
+#include "base/text/redact.h"
 #include "base/units.h"
 #include "measure/peaks/peaks.h"
+#include "probe/process/process_tree.h"
 #include "trace/run/run_reader.h"
 #include "watch/watch_fields.h"
 
@@ -285,6 +287,29 @@ static int analyze(struct as_target *target, struct as_run *run, struct as_arena
     return rc;
 }
 
+/* Names of programs stay. */
+static int redact(struct as_target *t, struct assay_error *err)
+{
+    const char **argv = as_arena_zero(&t->arena, t->n_args + 1, sizeof *argv);
+
+    if (!argv)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < t->n_args; i++)
+        argv[i] = i ? AS_REDACTED : t->argv[i];
+    t->argv = argv;
+    for (size_t i = 0; i < t->n_processes; i++) {
+        char name[AS_TREE_NAME_BYTES + sizeof AS_REDACTED + 1];
+
+        if (!t->process[i].name)
+            continue;
+        as_redact_command(name, sizeof name, t->process[i].name);
+        t->process[i].name = as_arena_text(&t->arena, name, strlen(name));
+        if (!t->process[i].name)
+            return as_fail_nomem(err);
+    }
+    return ASSAY_OK;
+}
+
 int as_target_analyze(struct as_target **out, struct as_run *run, struct assay_error *err)
 {
     struct as_target *target = as_alloc_zero(1, sizeof *target);
@@ -292,6 +317,8 @@ int as_target_analyze(struct as_target **out, struct as_run *run, struct assay_e
     int rc = target ? analyze(target, run, &scratch, err) : as_fail_nomem(err);
 
     as_arena_fini(&scratch);
+    if (rc == ASSAY_OK && run->redacted)
+        rc = redact(target, err);
     if (rc < 0) {
         as_target_free(target);
         target = NULL;

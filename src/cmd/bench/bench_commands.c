@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/text/redact.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 #include "cmd/bench/bench_work.h"
@@ -146,6 +147,15 @@ static int by_shell(struct as_load_command *load, const char *command, char ***a
 
 /* ---- the plan ---- */
 
+/* With --redact, arguments get into nothing that is kept: numbers tell the settings apart. */
+static void redact_name(struct as_bench_setting *s, size_t i, const char *command)
+{
+    char name[150];
+
+    as_redact_command(name, sizeof name, command);
+    (void)snprintf(s->name, sizeof s->name, "%zu. %s", i + 1, name);
+}
+
 static int name_setting(struct as_bench_setting *s, const char *command, struct assay_error *err)
 {
     if (command[strspn(command, " \t\n")] == '\0')
@@ -168,7 +178,7 @@ static int find_baseline(struct as_bench_work *w, struct assay_error *err)
     if (!wanted)
         return ASSAY_OK;
     for (size_t i = 0; i < n_commands(w); i++)
-        if (strcmp(w->bench.settings[i].name, wanted) == 0) {
+        if (strcmp(w->line->operand[i], wanted) == 0) {
             w->bench.baseline = i;
             return ASSAY_OK;
         }
@@ -189,6 +199,8 @@ static int plan_settings(struct as_bench_work *w, size_t n, struct assay_error *
         const char *command = i < n ? w->line->operand[i] : ":";
 
         rc = name_setting(&w->bench.settings[i], i < n ? command : SHELL_ALONE, err);
+        if (rc == ASSAY_OK && i < n && as_opt_given(w->line, "redact"))
+            redact_name(&w->bench.settings[i], i, command);
         if (rc == ASSAY_OK)
             rc = w->has_shell ? by_shell(load, command, &load->argv[i], err)
                               : split(load, command, &load->argv[i], err);
@@ -220,6 +232,15 @@ int as_bench_plan_commands(struct as_bench_work *w, struct assay_error *err)
     return rc;
 }
 
+void as_bench_put_command(const struct as_bench_work *w, struct as_json_writer *out,
+                          const char *command)
+{
+    char text[200];
+
+    as_redact_command(text, sizeof text, command);
+    as_json_text(out, as_opt_given(w->line, "redact") ? text : command);
+}
+
 static void write_list(const struct as_bench_work *w, const char *option,
                        struct as_json_writer *out)
 {
@@ -227,7 +248,7 @@ static void write_list(const struct as_bench_work *w, const char *option,
 
     as_json_kv_array(out, option);
     for (size_t i = 0; (value = as_opt_list_at(w->line, option, i)) != NULL; i++)
-        as_json_text(out, value);
+        as_bench_put_command(w, out, value);
     as_json_array_end(out);
 }
 
@@ -235,7 +256,7 @@ void as_bench_write_commands(const struct as_bench_work *w, struct as_json_write
 {
     as_json_kv_array(out, "commands");
     for (int i = 0; i < w->line->n_operands; i++)
-        as_json_text(out, w->line->operand[i]);
+        as_bench_put_command(w, out, w->line->operand[i]);
     as_json_array_end(out);
     as_json_kv_bool(out, "shell", w->has_shell);
     as_json_kv_bool(out, "ignore_failure", w->command.any_status);

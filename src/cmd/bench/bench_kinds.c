@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/text/redact.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
@@ -134,7 +135,8 @@ static int plan_command(struct as_bench_work *w, struct assay_error *err)
     used = (size_t)snprintf(w->title, sizeof w->title, "%s", w->line->operand[0]);
     for (int i = 1; i < w->line->n_operands && used < sizeof w->title; i++)
         used +=
-            (size_t)snprintf(w->title + used, sizeof w->title - used, " %s", w->line->operand[i]);
+            (size_t)snprintf(w->title + used, sizeof w->title - used, " %s",
+                             as_opt_given(w->line, "redact") ? AS_REDACTED : w->line->operand[i]);
     return rc;
 }
 
@@ -142,7 +144,7 @@ static void write_command(const struct as_bench_work *w, struct as_json_writer *
 {
     as_json_kv_array(out, "command");
     for (int i = 0; i < w->line->n_operands; i++)
-        as_json_text(out, w->line->operand[i]);
+        as_json_text(out, i && as_opt_given(w->line, "redact") ? AS_REDACTED : w->line->operand[i]);
     as_json_array_end(out);
     as_json_kv_bool(out, "ignore_failure", w->command.any_status);
     as_json_kv_bool(out, "outputs", w->command.keep_output);

@@ -118,6 +118,9 @@ AS_MUST_USE int as_bench_results(struct as_bench_work *w, struct assay_error *er
  * command. */
 AS_MUST_USE int as_bench_plan_commands(struct as_bench_work *w, struct assay_error *err);
 void as_bench_write_commands(const struct as_bench_work *w, struct as_json_writer *out);
+/* The command line as the plan has it: redacted when that is asked for. */
+void as_bench_put_command(const struct as_bench_work *w, struct as_json_writer *out,
+                          const char *command);
 AS_MUST_USE int as_bench_plan_hooks(struct as_bench_work *w, struct assay_error *err);
 /* Runs those of "setup" or "cleanup". */
 AS_MUST_USE int as_bench_hooks(struct as_bench_work *w, const char *option,

@@ -83,6 +83,7 @@ int as_show_read(struct as_show *show, const struct as_cmd_line *line, struct as
     show->classic = given(line, "classic");
     show->wide = given(line, "wide");
     show->quiet = given(line, "quiet");
+    show->redact = given(line, "redact");
     if (show->classic && as_format_of(line) != AS_FORMAT_TEXT)
         return as_fail(err, ASSAY_ERR_USAGE, "choose one of --classic and --format %s",
                        as_opt_text(line, "format"));

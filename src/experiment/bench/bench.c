@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/text/redact.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "stats/describe/rng.h"
@@ -119,8 +120,10 @@ static bool is_everybodys(int rc)
 static int fail_setting(struct as_bench *bench, const struct as_bench_loop *loop, size_t setting,
                         const struct assay_error *why, struct assay_error *err)
 {
-    (void)keep_failure(&bench->settings[setting], why->msg);
-    return loop->journal ? as_journal_fail(loop->journal, setting, why->msg, err) : ASSAY_OK;
+    const char *words = loop->redact ? "it failed; why is " AS_REDACTED : why->msg;
+
+    (void)keep_failure(&bench->settings[setting], words);
+    return loop->journal ? as_journal_fail(loop->journal, setting, words, err) : ASSAY_OK;
 }
 
 static int run_one(struct as_bench *bench, const struct as_bench_loop *loop, size_t setting,

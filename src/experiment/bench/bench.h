@@ -69,6 +69,7 @@ struct as_bench_meter {
 struct as_bench_loop {
     const struct as_bench_load *load;
     const struct as_bench_meter *meter; /* NULL: energy is unknown */
+    bool redact;                        /* what a command that failed printed is not kept */
     struct as_journal *journal;         /* NULL: none is kept */
     uint64_t seed;                      /* of the order */
     unsigned warmup;                    /* rounds before the first that counts */

@@ -49,6 +49,7 @@ struct as_process_tree {
     uint64_t left_out;
     uint8_t *told; /* bit by pid: counted in left_out; NULL while there is room */
     int n_fds;
+    bool without_args;      /* of names */
     bool scans;             /* the kernel has no children files: all of /proc is looked through */
     const char *no_io_wait; /* why */
     uint64_t tick_ns, page_bytes, n_thorough;
@@ -162,6 +163,8 @@ static void read_name(struct as_process_tree *t, struct row *r)
     if (snprintf(path, sizeof path, "%s/proc/%lld/cmdline", t->root, (long long)r->seen.pid) <
         (int)sizeof path)
         n = read_path(path, t->text, sizeof t->text);
+    if (n > 0 && t->without_args)
+        n = (ssize_t)strnlen(t->text, (size_t)n);
     if (n > 0)
         as_process_command_text(r->seen.name, sizeof r->seen.name, t->text, (size_t)n);
     else if (!r->seen.name[0]) /* it has ended, or is the kernel's own */
@@ -503,6 +506,16 @@ static const char *why_no_io_wait(const char *root)
     if (on.why)
         return "the kernel does not count waiting for disk I/O";
     return on.value ? NULL : "the kernel counts it only with kernel.task_delayacct = 1";
+}
+
+void as_process_tree_drop_args(struct as_process_tree *tree)
+{
+    tree->without_args = true;
+    for (size_t i = 0; i < tree->n_rows; i++) {
+        memset(tree->row[i].seen.name, 0, sizeof tree->row[i].seen.name);
+        read_name(tree, &tree->row[i]);
+    }
+    memset(tree->text, 0, sizeof tree->text);
 }
 
 int as_process_tree_new(struct as_process_tree **out, const char *root, int64_t pid,

@@ -44,6 +44,8 @@ struct as_tree_now {
 /* `root` stands before "/proc" ("" usually). */
 AS_MUST_USE int as_process_tree_new(struct as_process_tree **out, const char *root, int64_t pid,
                                     uint64_t now_ns, struct assay_error *err);
+/* A name is that of the program alone, also of those that were read before. */
+void as_process_tree_drop_args(struct as_process_tree *tree);
 void as_process_tree_free(struct as_process_tree *tree);
 
 /* Looks at all of them and for new ones. A thorough reading takes in what changes slowly or costs

@@ -59,11 +59,11 @@ int as_bench_file(const struct as_bench_folder *folder, size_t setting, const ch
 {
     const struct as_bench *bench = folder->report->result->bench;
     const char *name = setting == bench->baseline ? "baseline" : bench->settings[setting].name;
-    char file[AS_GRID_NAME + 64], path[PATH_MAX];
+    char file[AS_GRID_NAME + 64], table[AS_GRID_NAME + 72], path[PATH_MAX];
 
-    memcpy(file, "csv/", 4);
-    if (as_bench_file_name(name, setting, suffix, file + 4, sizeof file - 4) &&
-        join(folder, file, path, NULL) == ASSAY_OK &&
+    if (as_bench_file_name(name, setting, suffix, file, sizeof file) &&
+        snprintf(table, sizeof table, "csv/%s", file) < (int)sizeof table &&
+        join(folder, table, path, NULL) == ASSAY_OK &&
         snprintf(out, capacity, "%s", path) < (int)capacity)
         return ASSAY_OK;
     return as_fail(err, ASSAY_ERR_LIMIT, "the path %.60s... is too long", folder->path);
@@ -260,11 +260,11 @@ static int write_power(const struct as_bench_folder *folder, struct assay_error 
 static int put_summary(const struct as_bench_folder *folder, struct as_out *out,
                        struct assay_error *err)
 {
-    struct as_bench_report report = *folder->report;
     const struct as_term term = {.unicode = true, .width = AS_TERM_WIDTH_MAX};
+    const struct as_show show = {.thread = -1, .markdown = true, .wide = true};
+    int rc = as_show_page(folder->run, &show, out, &term, err);
 
-    report.markdown = true;
-    return as_bench_page(&report, out, &term, err);
+    return rc < 0 ? rc : ASSAY_OK;
 }
 
 static int put_fingerprint(const struct as_bench_folder *folder, struct as_out *out,

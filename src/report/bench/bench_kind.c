@@ -1,9 +1,12 @@
 /* report/bench/bench_kind.c - the run of `assay bench`: from what was measured to a run, and from a
  * run to its page and JSON. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/json/json_parser.h"
+#include "base/text/redact.h"
 #include "base/units.h"
 #include "report/bench/bench_report.h"
 #include "report/run/show.h"
@@ -267,6 +270,43 @@ static bool is_sound(const struct as_bench_view *v, size_t n_settings)
            (!f->has_grid || as_grid_is_sound(&v->grid, n_settings));
 }
 
+static bool is_named(const struct as_bench *bench, size_t but, const char *name)
+{
+    for (size_t i = 0; i < bench->n_settings; i++)
+        if (i != but && strcmp(bench->settings[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Programs without their arguments, and the number of the setting where two become the same. What a
+ * command printed when it failed may hold its arguments too, and so does the plan among the facts.
+ */
+static void redact(struct as_bench_view *v)
+{
+    bool commands = strncmp(v->facts.kind, "command", 7) == 0;
+
+    if (!commands)
+        return;
+    as_redact_command(v->title, sizeof v->title, v->facts.title);
+    if (v->facts.has_grid)
+        v->facts.title = v->title;
+    v->facts.fingerprint = NULL;
+    for (size_t i = 0; i < v->bench.n_settings; i++) {
+        struct as_bench_setting *s = &v->bench.settings[i];
+        char name[AS_GRID_NAME];
+
+        if (s->failed)
+            (void)snprintf(s->why, sizeof s->why, "it failed; why is %s", AS_REDACTED);
+        if (v->facts.has_grid)
+            continue;
+        as_redact_command(name, sizeof name, s->name);
+        if (is_named(&v->bench, i, name))
+            (void)snprintf(s->name, sizeof s->name, "%zu. %.150s", i + 1, name);
+        else
+            memcpy(s->name, name, sizeof s->name);
+    }
+}
+
 static void fill_report(struct as_bench_view *v)
 {
     const struct as_bench_facts *f = &v->facts;
@@ -301,6 +341,8 @@ int as_bench_view_init(struct as_bench_view *v, struct as_run *run, struct assay
         rc = as_fail(err, ASSAY_ERR_FORMAT, "%s: its settings are inconsistent", run->path);
     if (rc == ASSAY_OK)
         rc = read_settings(v, run, rows, n, err);
+    if (rc == ASSAY_OK && run->redacted)
+        redact(v);
     if (rc == ASSAY_OK && v->facts.has_shell)
         rc = take_shell(v, err);
     if (rc == ASSAY_OK)

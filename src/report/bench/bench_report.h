@@ -76,6 +76,7 @@ void as_bench_put(struct as_run_maker *maker, const struct as_bench_data *data);
 /* The same out of a run, and what follows from it. */
 struct as_bench_view {
     struct as_bench_facts facts;
+    char title[256]; /* of a redacted run */
     struct as_topology topology;
     struct as_grid grid;
     struct as_bench bench;

@@ -166,6 +166,7 @@ int as_show_page(struct as_run *run, const struct as_show *show, struct as_out *
     struct assay_error why = {0};
     const struct as_run_kind *kind = check(run, show, &why);
 
+    run->redacted = show->redact || show->markdown;
     if (kind && !kind->has_calls && as_run_what_is_broken(run))
         as_out_printf(out, "! the run %s: the page shows its intact part\n",
                       as_run_what_is_broken(run));
@@ -188,6 +189,7 @@ int as_show_json(struct as_run *run, const struct as_show *show, struct as_out *
     char schema[64];
     int rc, done;
 
+    run->redacted = show->redact;
     if (!kind) {
         if (err)
             *err = why;
@@ -269,6 +271,7 @@ int as_show_csv(struct as_run *run, const struct as_show *show, const struct as_
     struct assay_error why = {0};
     const struct as_run_kind *kind = check(run, show, &why);
 
+    run->redacted = show->redact;
     if (kind && kind->csv)
         return kind->csv(run, show, to, err);
     if (kind && kind->metrics)

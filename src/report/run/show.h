@@ -32,6 +32,7 @@ struct as_show {
     const struct as_peaks
         *peaks; /* of this machine, for a run recorded here that holds none; NULL */
     bool markdown, classic, wide, quiet, csv_safe;
+    bool redact; /* no arguments of commands; Markdown, which is shared, never has them */
 };
 #define AS_SHOW_INIT                                                                               \
     {                                                                                              \

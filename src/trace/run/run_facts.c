@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json/json_parser.h"
+#include "base/text/redact.h"
 
 /* Moves the parser behind the key `part` of the object it is about to enter; false when there is
  * none. */
@@ -89,9 +90,12 @@ const char *as_run_fact_list(struct as_run *run, const char *path)
 
         if (find(&p, run->meta[i], path) == AS_JSON_ARRAY) {
             while (as_json_next(&p, NULL) == AS_JSON_STRING) {
+                bool hide = run->redacted && joined.size;
+
                 if (joined.size && !joined.failed)
                     as_buffer_add(&joined, " ", 1);
-                as_buffer_add(&joined, p.text, p.text_size);
+                as_buffer_add(&joined, hide ? AS_REDACTED : p.text,
+                              hide ? sizeof AS_REDACTED - 1 : p.text_size);
             }
             if (joined.size && !joined.failed)
                 found = as_arena_text(&run->arena, (const char *)joined.data, joined.size);

@@ -2,6 +2,7 @@
 #include "trace/run/run_meta.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -27,6 +28,14 @@ static size_t read_file(const char *path, char *out, size_t capacity)
     return size;
 }
 
+/* Set while the program starts. */
+static atomic_bool without_args;
+
+void as_run_meta_without_args(void)
+{
+    atomic_store(&without_args, true);
+}
+
 static void write_command(struct as_json_writer *w)
 {
     char text[AS_META_COMMAND_MAX];
@@ -38,6 +47,8 @@ static void write_command(struct as_json_writer *w)
         return;
     }
     as_json_array(w);
+    if (atomic_load(&without_args))
+        size = strlen(text);
     while (at < size) {
         as_json_text(w, text + at);
         at += strlen(text + at) + 1;

@@ -16,6 +16,10 @@ struct as_run_meta {
     const char *when_full;
 };
 
+/* Called once by a program before it makes a run: of its command line, only its own name is kept.
+ */
+void as_run_meta_without_args(void);
+
 /* Writes the JSON of the first meta block into `out`; returns its size, or a negative code. */
 AS_MUST_USE int as_run_meta_write(const struct as_run_meta *meta, char *out, size_t capacity,
                                   struct assay_error *err);

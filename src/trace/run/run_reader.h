@@ -72,6 +72,7 @@ struct as_run {
     struct as_arena ring_arena;
     struct as_arena arena;
     char *path;
+    bool redacted; /* set by who shows it: no argument of a command may be shown */
     int fd;
     int unread; /* errno of the first read that failed; -1: the file was cut short meanwhile */
     uint64_t size_bytes;
