@@ -21,12 +21,17 @@
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
 
+/* LeakSanitizer traces the process at its end. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define AS_SANITIZED
+static const bool is_traced = true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define AS_SANITIZED
+static const bool is_traced = true;
+#else
+static const bool is_traced = false;
 #endif
+#else
+static const bool is_traced = false;
 #endif
 
 /* ---- files ---- */
@@ -268,7 +273,6 @@ void as_sandbox_enter(const struct as_cmd_line *line)
     if (!line->cmd->confined || as_opt_given(line, "no-sandbox"))
         return;
     confine_files(line);
-#ifndef AS_SANITIZED /* LeakSanitizer traces the process at its end */
-    confine_calls();
-#endif
+    if (!is_traced)
+        confine_calls();
 }

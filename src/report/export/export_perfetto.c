@@ -459,7 +459,7 @@ static void put_named(struct perfetto *f, struct as_out *out, uint64_t ns, uint6
     begin_event(f, ns, type);
     if (track)
         as_protobuf_u64(&f->p, EVENT_TRACK, track);
-    if (name) {
+    if (name && category) {
         as_protobuf_text(&f->p, EVENT_CATEGORY, category);
         as_protobuf_text(&f->p, EVENT_NAME, name);
     }
