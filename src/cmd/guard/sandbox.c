@@ -21,7 +21,7 @@
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
 
-/* LeakSanitizer traces the process at its end. */
+/* LeakSanitizer traces the process and reads its own files at the end: nothing is confined then. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static const bool is_traced = true;
 #elif defined(__has_feature)
@@ -270,9 +270,8 @@ static void confine_calls(void)
 
 void as_sandbox_enter(const struct as_cmd_line *line)
 {
-    if (!line->cmd->confined || as_opt_given(line, "no-sandbox"))
+    if (is_traced || !line->cmd->confined || as_opt_given(line, "no-sandbox"))
         return;
     confine_files(line);
-    if (!is_traced)
-        confine_calls();
+    confine_calls();
 }
