@@ -161,7 +161,7 @@ exits 5 "a report in a folder that is missing" env ASSAY_REPORT=made/here/x.txt 
 check "the folder is made" test -s made/here/x.txt
 exits 5 "a report alone" env ASSAY_REPORT=1 ./shared fork
 check "is printed once" sh -c "grep -c '^assay: ' err | grep -qx 1"
-check "and leaves no run" sh -c "test -z \"\$(find /tmp -maxdepth 1 -name 'assay-??????' -newer told.json -user \$(id -u))\""
+check "and leaves no run" sh -c "test -z \"\$(find /tmp -maxdepth 2 -path '/tmp/assay-??????/run.assay' -newer told.json -user \$(id -u))\""
 exits 5 "0 is no report" env ASSAY_REPORT=0 ./shared
 check "nothing is printed" test ! -s err
 finish
