@@ -11,13 +11,13 @@ fi
 mkdir "$tmp/d"
 seeds=$here/../corpus/inspect
 for command in "report -s all $tmp/run.assay" "report --format=markdown $tmp/run.assay" \
-    "report --json -s all -o $tmp/d/json $tmp/run.assay" "report --export-csv $tmp/csv $tmp/run.assay" "verify $tmp/kill.assay" \
+    "report --json -s all -o $tmp/d/json $tmp/run.assay" "report -q --export-csv $tmp/csv $tmp/run.assay" "verify $tmp/kill.assay" \
     "verify --json $tmp/kill.assay" "help report" "man" "completion bash" "inspect $seeds/attention.onnx" \
     "inspect --json --weights --train --fit 4KiB $seeds/attention.onnx" "inspect --format=csv $seeds/if.onnx" "inspect --format=markdown $seeds/loop.onnx" \
     "inspect --json $seeds/function.onnx" "inspect --weights --json $seeds/quant.onnx" "inspect --json $seeds/llama.gguf" \
     "inspect --weights $seeds/small.gguf" "inspect --json $seeds/loop.tflite" "inspect --train $seeds/conv.tflite" \
     "inspect --weights --json $seeds/two.safetensors" "inspect --group op --train zoo:mlp" \
-    "zoo mlp:inputs=4,hidden=4 -o $tmp/d/mlp.onnx"; do
+    "zoo mlp:inputs=4,hidden=4 --force -o $tmp/d/mlp.onnx"; do
     n=$(ASSAY_ALLOC_COUNT=1 "$assay" $command 2>&1 >/dev/null | sed -n 's/^allocations: //p')
     check "allocations of '$command' are counted" [ "${n:-0}" -gt 0 ]
     ASSAY_ALLOC_FAIL=..$n "$assay" $command >"$tmp/runs" || fail "$command: not every allocation was tried"

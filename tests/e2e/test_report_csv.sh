@@ -26,7 +26,7 @@ for row, layer in zip(rows["layers"], r["layers"]):
         value = layer[key]
         assert text == ("" if value is None else text), (key, text)
         if isinstance(value, (int, float)):
-            assert abs(float(text) - value) <= (0.0005 if key.endswith("_ns") else 0), (key, text, value)
+            assert abs(float(text) - value) <= (0.0005 * (1 + 1e-9) + 1e-12 * abs(value) if key.endswith("_ns") else 0), (key, text, value)
         else:
             assert text == (value or ""), (key, text, value)
 assert len(rows["timeline"]) == len(r["timeline"]) and len(rows["tree"]) == len(r["tree"])

@@ -497,19 +497,19 @@ static void equal_backends_have_no_winner(void **state)
          .mean_seconds = 0.5,
          .total_seconds = 1,
          .call_count = 2,
-         .std_seconds = NAN},
+         .std_seconds = (double)NAN},
         {.name = "broken",
-         .mean_seconds = NAN,
+         .mean_seconds = (double)NAN,
          .total_seconds = ASSAY_MEASURED_ZERO,
-         .std_seconds = NAN},
+         .std_seconds = (double)NAN},
     };
     const struct assay_comparison *r;
     struct assay_compare *c;
 
     (void)state;
     assert_int_equal(assay_compare_new(&c, NULL, NULL), ASSAY_OK);
-    assert_int_equal(assay_compare_add(c, "a", layers, 2, NAN, NAN, NULL), ASSAY_OK);
-    assert_int_equal(assay_compare_add(c, "b", layers, 2, NAN, NAN, NULL), ASSAY_OK);
+    assert_int_equal(assay_compare_add(c, "a", layers, 2, (double)NAN, (double)NAN, NULL), ASSAY_OK);
+    assert_int_equal(assay_compare_add(c, "b", layers, 2, (double)NAN, (double)NAN, NULL), ASSAY_OK);
     assert_int_equal(assay_compare_run(c, NULL, 0, &r, NULL), ASSAY_OK);
     assert_null(r->summary.fastest_backend);
     assert_null(r->summary.most_wins);

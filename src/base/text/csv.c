@@ -51,8 +51,6 @@ static bool needs_quotes(const char *text, size_t size)
         return false;
     if (text[0] == ' ' || text[size - 1] == ' ')
         return true;
-    if (size >= 3 && memcmp(text, byte_order_mark, 3) == 0)
-        return true; /* at the start of a file it would be passed over */
     for (size_t i = 0; i < size; i++) {
         if (text[i] == ',' || text[i] == '"' || text[i] == '\n')
             return true;

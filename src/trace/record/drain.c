@@ -259,11 +259,13 @@ void as_mover_main(void)
 {
     struct pace pace = {.idle = AS_IDLE_POLLS};
 
-    while (!as_guest_is_stopping() && !pace.over) {
+    while (!pace.over) {
         uint32_t seen = as_guest_wake_count();
         uint64_t sleep_ns = 1000000000;
 
         as_guest_serve();
+        if (as_guest_is_stopping())
+            break;
         satisfy();
         if (atomic_load(&R.live))
             sleep_ns = move(&pace);

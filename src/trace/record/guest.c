@@ -324,34 +324,29 @@ bool as_guest_is_stopping(void)
     return atomic_load(&guest.stop);
 }
 
-static void retire_files(void *unused)
-{
-    (void)unused;
-    (void)as_quiet_chmod(guest.files.ring_fd, 0600);
-    as_quiet_close(&guest.files.ring_fd);
-    as_quiet_close(&guest.files.run_fd);
-    as_quiet_close(&guest.files.folder);
-}
-
-void as_guest_retire(void)
-{
-    as_guest_call(retire_files, NULL);
-    as_guest_stop();
-}
-
-static void close_proc(void *unused)
+/* The last that the thread does: once a descriptor is closed it must not look for work again. */
+static void leave(void *unused)
 {
     (void)unused;
     for (int i = 0; i < AS_GUEST_PROC_COUNT; i++)
         as_quiet_close(&guest.proc[i]);
+    atomic_store(&guest.stop, true);
 }
 
-void as_guest_stop(void)
+static void leave_with_files(void *unused)
+{
+    (void)as_quiet_chmod(guest.files.ring_fd, 0600);
+    as_quiet_close(&guest.files.ring_fd);
+    as_quiet_close(&guest.files.run_fd);
+    as_quiet_close(&guest.files.folder);
+    leave(unused);
+}
+
+static void stop_after(void (*last_work)(void *))
 {
     if (!atomic_load(&guest.runs))
         return;
-    as_guest_call(close_proc, NULL);
-    atomic_store(&guest.stop, true);
+    as_guest_call(last_work, NULL);
     as_guest_wake();
     as_futex_wake(&guest.wake);
     if (!pthread_equal(guest.thread, pthread_self())) /* it was the last, and ends the program */
@@ -360,6 +355,16 @@ void as_guest_stop(void)
     stop_keeper();
     atomic_store(&guest.runs, false);
     guest.own_table = false;
+}
+
+void as_guest_stop(void)
+{
+    stop_after(leave);
+}
+
+void as_guest_retire(void)
+{
+    stop_after(leave_with_files);
 }
 
 void as_guest_lock(void)

@@ -72,7 +72,8 @@ bool as_guest_is_here(void);
 /* Runs `work` where our files are and returns when it is done. */
 void as_guest_call(void (*work)(void *), void *argument);
 
-/* By the thread: does the calls that wait. */
+/* By the thread: does the calls that wait. When as_guest_is_stopping() after it, the thread has no
+ * files any more and must return. */
 void as_guest_serve(void);
 
 /* Waits, within bounds, until the thread has once looked at all there is in memory for it since
