@@ -508,8 +508,10 @@ static void equal_backends_have_no_winner(void **state)
 
     (void)state;
     assert_int_equal(assay_compare_new(&c, NULL, NULL), ASSAY_OK);
-    assert_int_equal(assay_compare_add(c, "a", layers, 2, (double)NAN, (double)NAN, NULL), ASSAY_OK);
-    assert_int_equal(assay_compare_add(c, "b", layers, 2, (double)NAN, (double)NAN, NULL), ASSAY_OK);
+    assert_int_equal(assay_compare_add(c, "a", layers, 2, (double)NAN, (double)NAN, NULL),
+                     ASSAY_OK);
+    assert_int_equal(assay_compare_add(c, "b", layers, 2, (double)NAN, (double)NAN, NULL),
+                     ASSAY_OK);
     assert_int_equal(assay_compare_run(c, NULL, 0, &r, NULL), ASSAY_OK);
     assert_null(r->summary.fastest_backend);
     assert_null(r->summary.most_wins);
