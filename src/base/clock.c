@@ -8,6 +8,8 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include "base/file/file_open.h"
 #endif
 
 #define AS_ANCHOR_TRIES 64
@@ -48,7 +50,7 @@ static bool kernel_trusts_tsc(void)
 {
     static const char path[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     char text[16] = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = as_open(path, O_RDONLY);
     ssize_t n;
 
     if (fd < 0)

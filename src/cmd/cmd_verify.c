@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analyze/run/run_document.h"
+#include "base/file/file_open.h"
 #include "base/file/file_read.h"
 #include "base/units.h"
 #include "cmd/bench/bench_work.h"
@@ -223,7 +224,7 @@ static bool ends_in(const char *name, const char *end)
 static const struct kind *find_kind(const char *path)
 {
     char head[16] = "";
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = as_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     ssize_t n = fd < 0 ? -1 : as_read_some(fd, head, sizeof head);
 
     if (fd >= 0)

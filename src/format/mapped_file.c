@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file/file_guard.h"
+#include "base/file/file_open.h"
 #include "base/file/new_file.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
@@ -66,7 +67,7 @@ static int open_file(struct as_mapped_file *file, const char *path, enum content
 
     *file = (struct as_mapped_file){.path = path};
     /* O_NONBLOCK: a FIFO without a writer must not make us wait. */
-    fd = as_fd_above_standard(open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    fd = as_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return as_fail_sys(err, errno == ENOENT ? ASSAY_ERR_NOTFOUND : ASSAY_ERR_IO,
                            "cannot open %s", path);
@@ -154,7 +155,7 @@ static int open_folder(const char *model_path, struct assay_error *err)
         return as_fail(err, ASSAY_ERR_LIMIT, "path too long: %.80s...", model_path);
     memcpy(folder, slash ? model_path : ".", slash ? size : 1);
     folder[slash ? size : 1] = '\0';
-    fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    fd = as_open(folder, O_PATH | O_DIRECTORY);
     if (fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot open folder %s", folder);
     return fd;

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/file/file_open.h"
 #include "base/text/text.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -172,7 +173,7 @@ static void read_maps(struct proc *proc)
     int fd;
 
     (void)snprintf(path, sizeof path, "/proc/%lld/maps", (long long)proc->pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = as_open(path, O_RDONLY);
     if (fd < 0)
         return;
     proc->maps.size = 0;

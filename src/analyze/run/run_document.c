@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/file/file_guard.h"
 #include "base/file/file_map.h"
+#include "base/file/file_open.h"
 #include "base/file/file_read.h"
 #include "base/file/new_file.h"
 #include "base/json/json_parser.h"
@@ -176,7 +177,7 @@ bool as_run_looks_like_one(const char *path)
 
     if (strncmp(path, "zoo:", 4) == 0)
         return false;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = as_open(path, O_RDONLY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         if (fd >= 0)
             close(fd);
@@ -191,7 +192,7 @@ bool as_run_looks_like_one(const char *path)
 
 int as_run_open_any(struct as_run **run, const char *path, struct assay_error *err)
 {
-    int fd = as_fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)), rc;
+    int fd = as_open(path, O_RDONLY | O_NONBLOCK), rc;
     struct as_file_spans none = {0};
     struct as_file_map map;
     struct stat st;

@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "base/file/file_read.h"
 #include "base/file/new_file.h"
 #include "base/units.h"
@@ -175,7 +176,7 @@ static const char *precious(int folder, const char *name, const struct stat *st)
         return NULL;
     if (is_named_model(name))
         return "a model";
-    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    fd = as_open_at(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     n = fd < 0 ? -1 : as_pread_some(fd, head, sizeof head, 0);
     if (fd >= 0)
         (void)close(fd);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "base/file/new_file.h"
 
 ssize_t as_read_some(int fd, void *to, size_t size)
@@ -61,8 +62,7 @@ static bool is_ours(int fd)
 ssize_t as_read_kept(const char *path, void *to, size_t size)
 {
     /* Not waiting: somebody may have put a pipe there. */
-    int fd =
-        as_fd_above_standard(open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    int fd = as_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     ssize_t n = -1;
     int saved;
 

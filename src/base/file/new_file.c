@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/file/file_guard.h"
+#include "base/file/file_open.h"
 
 enum { OWN_MODE = 0600, TRIES = 64 };
 
@@ -44,19 +45,6 @@ bool as_write_all(int fd, const void *data, size_t size)
         size -= (size_t)n;
     }
     return true;
-}
-
-int as_fd_above_standard(int fd)
-{
-    int above, saved;
-
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    saved = errno;
-    (void)close(fd);
-    errno = saved;
-    return above;
 }
 
 /* Linux has closed the descriptor even when a signal came. */
@@ -110,11 +98,10 @@ static int open_folder(struct as_new_file *file, struct assay_error *err)
     if (!folder)
         return as_fail_nomem(err);
     (void)snprintf(folder, size + 2, "%.*s", (int)(size ? size : 1), size ? file->path : ".");
-    file->folder =
-        as_fd_above_standard(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
+    file->folder = as_open(folder, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
     file->syncable = file->folder >= 0;
     if (file->folder < 0 && errno == EACCES) /* it can be written, only not listed */
-        file->folder = as_fd_above_standard(open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
+        file->folder = as_open(folder, O_PATH | O_DIRECTORY);
     as_free(folder);
     return file->folder < 0 ? cannot(file, err) : ASSAY_OK;
 }
@@ -124,7 +111,7 @@ static int open_folder(struct as_new_file *file, struct assay_error *err)
 static int open_stream(struct as_new_file *file, const struct stat *link, struct assay_error *err)
 {
     bool trusted = !S_ISLNK(link->st_mode) || link->st_uid == 0 || link->st_uid == geteuid();
-    int seen = trusted ? open(file->path, O_PATH | O_CLOEXEC) : -1;
+    int seen = trusted ? as_open(file->path, O_PATH) : -1;
     char again[64];
     struct stat st;
     int rc = 0;
@@ -133,7 +120,7 @@ static int open_stream(struct as_new_file *file, const struct stat *link, struct
         return 0;
     if (fstat(seen, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))) {
         (void)snprintf(again, sizeof again, "/proc/self/fd/%d", seen);
-        file->fd = as_fd_above_standard(open(again, O_WRONLY | O_NOCTTY | O_CLOEXEC));
+        file->fd = as_open(again, O_WRONLY | O_NOCTTY);
         rc = file->fd < 0 ? cannot(file, err) : 1;
     }
     (void)close(seen);
@@ -165,9 +152,8 @@ static int look_at(const struct as_new_file *file, struct stat *st, struct assay
 static int open_part(struct as_new_file *file, struct assay_error *err)
 {
     char again[64];
-    int fd = openat(file->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, OWN_MODE);
 
-    file->fd = as_fd_above_standard(fd);
+    file->fd = as_open_new_at(file->folder, ".", O_TMPFILE | O_WRONLY, OWN_MODE);
     if (file->fd >= 0) {
         (void)snprintf(again, sizeof again, "/proc/self/fd/%d", file->fd);
         if (access(again, F_OK) == 0) /* without /proc it could not be given a name */
@@ -178,9 +164,8 @@ static int open_part(struct as_new_file *file, struct assay_error *err)
     }
     for (int i = 0; i < TRIES; i++) {
         take_name(file);
-        file->fd = as_fd_above_standard(openat(file->folder, file->part,
-                                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                               OWN_MODE));
+        file->fd = as_open_new_at(file->folder, file->part,
+                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, OWN_MODE);
         if (file->fd >= 0)
             return ASSAY_OK;
         leave_name(file);
@@ -227,8 +212,7 @@ int as_new_file_open(struct as_new_file *file, const char *path, struct assay_er
 
 int as_new_file_create(const char *path, int flags, struct assay_error *err)
 {
-    int fd = as_fd_above_standard(
-        open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags, OWN_MODE));
+    int fd = as_open_new_at(AT_FDCWD, path, O_CREAT | O_EXCL | O_NOFOLLOW | flags, OWN_MODE);
 
     return fd < 0 ? as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path) : fd;
 }
@@ -252,12 +236,7 @@ static bool keep_mode(int fd, const struct stat *old)
 /* File systems that cannot do it say so; that is no failure of the disk. */
 static bool put_on_disk(int fd)
 {
-    int rc;
-
-    do
-        rc = fsync(fd);
-    while (rc != 0 && errno == EINTR);
-    return rc == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
+    return as_sync_fd(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
 }
 
 static bool give_name(struct as_new_file *file)

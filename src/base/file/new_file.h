@@ -44,10 +44,6 @@ AS_MUST_USE int as_new_file_create(const char *path, int flags, struct assay_err
 /* Writes all of `data`, whatever signals say; false with errno set when that fails. */
 bool as_write_all(int fd, const void *data, size_t size);
 
-/* The same descriptor, or one above those of standard input, output and error; the old one is then
- * closed. -1 stays -1. */
-int as_fd_above_standard(int fd);
-
 /* ---- temporaries.c: names that must go when a signal ends the program ---- */
 
 /* Remembers a name in a folder; NULL: there are too many, and it is not remembered. */

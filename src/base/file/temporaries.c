@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "base/file/new_file.h"
 #include "base/units.h"
 
@@ -79,7 +80,7 @@ static void empty_folder(int fd)
 
 static void remove_folder(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = as_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
     if (fd >= 0) {
         empty_folder(fd);

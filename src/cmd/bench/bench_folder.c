@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_open.h"
 #include "base/output.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -169,10 +170,10 @@ static int clear_planned(struct as_bench_work *w, struct assay_error *err)
 /* Not while somebody writes it. */
 static int clear_old(struct as_bench_work *w, struct assay_error *err)
 {
-    int fd = open(w->journal_path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    int fd = as_open(w->journal_path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW);
     int rc = ASSAY_OK;
 
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
+    if (fd >= 0 && as_lock_file(fd, LOCK_EX | LOCK_NB) != 0)
         rc = as_fail(err, ASSAY_ERR_STATE, "another process is writing %s", w->journal_path);
     if (rc == ASSAY_OK)
         rc = clear_planned(w, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "base/file/file_read.h"
 #include "format/model_file.h"
 #include "model/zoo/zoo.h"
@@ -26,7 +27,7 @@ static const struct as_zoo_entry *find_zoo(const char *name)
 static bool is_run(const char *path)
 {
     char magic[sizeof AS_RUN_MAGIC - 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = as_open(path, O_RDONLY | O_NONBLOCK);
     bool same;
 
     if (fd < 0)

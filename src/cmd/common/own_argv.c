@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
+
 enum { MOST_BYTES = 1 << 16 };
 
 static size_t read_all(char *out, size_t capacity)
 {
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    int fd = as_open("/proc/self/cmdline", O_RDONLY);
     size_t size = 0;
     ssize_t n;
 

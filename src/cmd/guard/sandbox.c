@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/common/cache_folder.h"
@@ -75,7 +76,7 @@ static void allow(const struct ruleset *rules, const char *path, uint64_t rights
 {
     struct landlock_path_beneath_attr rule = {
         .allowed_access = rights & rules->handled,
-        .parent_fd = open(path, O_PATH | O_CLOEXEC),
+        .parent_fd = as_open(path, O_PATH),
     };
 
     if (rule.parent_fd < 0)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "base/file/new_file.h"
 #include "base/units.h"
 #include "probe/symbols/executable.h"
@@ -99,7 +100,7 @@ static void empty_folder(int fd)
 
 static int open_folder(int at, const char *name)
 {
-    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return as_open_at(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 
 /* What an assay that was killed has left takes memory for good: we tidy up after it. A folder that
@@ -117,7 +118,7 @@ static void sweep(const char *place)
             continue;
         fd = open_folder(dirfd(dir), entry->d_name);
         if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-            time(NULL) - st.st_mtime > STALE_SECONDS && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            time(NULL) - st.st_mtime > STALE_SECONDS && as_lock_file(fd, LOCK_EX | LOCK_NB) == 0) {
             empty_folder(fd);
             (void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
         }
@@ -153,7 +154,7 @@ static bool make_folder(struct as_inject *inject)
             continue;
         inject->lock_fd = as_fd_above_standard(open_folder(AT_FDCWD, inject->folder));
         if (inject->lock_fd >= 0)
-            (void)flock(inject->lock_fd, LOCK_EX | LOCK_NB);
+            (void)as_lock_file(inject->lock_fd, LOCK_EX | LOCK_NB);
         return true;
     }
     inject->folder[0] = '\0';

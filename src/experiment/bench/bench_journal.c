@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/crc32c.h"
+#include "base/file/file_open.h"
 #include "base/hash.h"
 #include "format/mapped_file.h"
 
@@ -107,8 +108,10 @@ static int put_plan(struct as_journal *journal, const char *plan, struct assay_e
 
 static int lock(struct as_journal *journal, struct assay_error *err)
 {
-    if (flock(journal->fd, LOCK_EX | LOCK_NB) == 0)
+    if (as_lock_file(journal->fd, LOCK_EX | LOCK_NB) == 0)
         return ASSAY_OK;
+    if (errno != EWOULDBLOCK)
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot lock %s", journal->path);
     return as_fail(err, ASSAY_ERR_STATE, "another process is writing %s", journal->path);
 }
 
@@ -149,7 +152,7 @@ int as_journal_close(struct as_journal *journal, struct assay_error *err)
     journal->fd = -1;
     if (fd < 0)
         return ASSAY_OK;
-    if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) {
+    if (as_sync_fd(fd) != 0 && errno != EINVAL && errno != EROFS) {
         int rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s on the disk", journal->path);
 
         (void)close(fd);
@@ -279,7 +282,7 @@ static int read_samples(struct reader *r, as_journal_seen seen, void *user, stru
 static int cut_tail(struct as_journal *journal, const struct reader *r, struct assay_error *err)
 {
     journal->torn = r->at < r->file.size;
-    if (journal->torn && ftruncate(journal->fd, (off_t)r->at) != 0)
+    if (journal->torn && as_truncate_fd(journal->fd, (off_t)r->at) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", journal->path);
     return ASSAY_OK;
 }
@@ -293,8 +296,7 @@ int as_journal_resume(struct as_journal *journal, const char *path, const char *
     int rc;
 
     *journal = (struct as_journal){.path = path};
-    journal->fd =
-        as_fd_above_standard(open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    journal->fd = as_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
     if (journal->fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot continue %s", path);
     rc = lock(journal, err);

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file/file_open.h"
+#include "base/file/file_read.h"
 #include "base/hash.h"
 
 static int check_axes(const struct as_grid *grid, const char *const *pattern, size_t n,
@@ -77,8 +79,8 @@ static void close_streams(struct as_load_command *load)
 
 static int open_streams(struct as_load_command *load, struct assay_error *err)
 {
-    load->out_fd = load->keep_output ? memfd_create("output", MFD_CLOEXEC)
-                                     : open("/dev/null", O_WRONLY | O_CLOEXEC);
+    load->out_fd =
+        load->keep_output ? memfd_create("output", MFD_CLOEXEC) : as_open("/dev/null", O_WRONLY);
     load->err_fd = memfd_create("errors", MFD_CLOEXEC);
     if (load->out_fd >= 0 && load->err_fd >= 0)
         return ASSAY_OK;
@@ -154,9 +156,12 @@ static int hash_output(int fd, char hex[65], struct assay_error *err)
     int rc;
 
     as_sha256_begin(&stream);
-    for (off_t at = 0; (got = pread(fd, block, sizeof block, at)) > 0; at += got)
+    for (uint64_t at = 0; (got = as_pread_some(fd, block, sizeof block, at)) > 0;
+         at += (uint64_t)got)
         as_sha256_add(&stream, block, (size_t)got);
     rc = as_sha256_end(&stream, digest, err);
+    if (got < 0)
+        rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot read the output of a command");
     if (rc == ASSAY_OK)
         as_sha256_hex(digest, hex);
     return rc;
@@ -169,7 +174,7 @@ static void last_words(int fd, char out[120])
     char text[2048];
     off_t size = lseek(fd, 0, SEEK_END);
     off_t from = size > (off_t)sizeof text - 1 ? size - (off_t)sizeof text + 1 : 0;
-    ssize_t got = pread(fd, text, sizeof text - 1, from);
+    ssize_t got = as_pread_some(fd, text, sizeof text - 1, (uint64_t)from);
     const char *line;
 
     while (got > 0 && (text[got - 1] == '\n' || text[got - 1] == ' '))

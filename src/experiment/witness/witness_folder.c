@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_open.h"
 #include "base/hash.h"
 #include "base/json/json_tree.h"
 #include "base/units.h"
@@ -184,7 +185,7 @@ static int list(struct as_folder_check *check, const char *within, unsigned dept
         rc = as_fail(err, ASSAY_ERR_LIMIT, "%.150s has more than %d levels of folders",
                      check->folder, MAX_DEPTH);
     else
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (within[0] ? O_NOFOLLOW : 0));
+        fd = as_open(path, O_RDONLY | O_DIRECTORY | (within[0] ? O_NOFOLLOW : 0));
     if (fd >= 0)
         dir = fdopendir(fd);
     if (rc == ASSAY_OK && !dir)
@@ -205,7 +206,7 @@ static bool looks_like_one(const char *folder)
 {
     static const char *const names[] = {
         "witness", "csv", "run.assay", "journal.jsonl", AS_FOLDER_BUNDLE_NAME, "results.json"};
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = as_open(folder, O_RDONLY | O_DIRECTORY);
     bool found = false;
 
     for (size_t i = 0; fd >= 0 && !found && i < AS_COUNT_OF(names); i++)

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/file/file_guard.h"
+#include "base/file/file_open.h"
 #include "base/file/new_file.h"
 #include "experiment/witness/witness_check.h"
 
@@ -113,7 +114,7 @@ int assay_witness_verify(const char *path, assay_witness_seen seen, void *user,
     if (!path || !report)
         return as_fail(err, ASSAY_ERR_USAGE, "a witness to verify needs a path and a report");
     *report = (struct assay_witness_report){.size = sizeof *report};
-    fd = as_fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    fd = as_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
     as_guard_input(fd);
     if (fd < 0)
         return as_fail_sys(err, errno == ENOENT ? ASSAY_ERR_NOTFOUND : ASSAY_ERR_IO,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_open.h"
 #include "base/output.h"
 #include "experiment/witness/witness_check.h"
 
@@ -115,15 +116,14 @@ int assay_witness_resume(struct assay_witness **out, const char *path, enum assa
     if (rc < 0)
         return rc;
     w = *out;
-    w->fd =
-        as_fd_above_standard(open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    w->fd = as_open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (w->fd < 0)
         rc = as_fail_sys(err, errno == ENOENT ? ASSAY_ERR_NOTFOUND : ASSAY_ERR_IO, "cannot open %s",
                          path);
     else
         rc = recover(w, n_entries, err);
-    if (rc == ASSAY_OK &&
-        (ftruncate(w->fd, (off_t)w->bytes) != 0 || lseek(w->fd, (off_t)w->bytes, SEEK_SET) < 0))
+    if (rc == ASSAY_OK && (as_truncate_fd(w->fd, (off_t)w->bytes) != 0 ||
+                           lseek(w->fd, (off_t)w->bytes, SEEK_SET) < 0))
         rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot cut %s", path);
     if (rc < 0) {
         assay_witness_abandon(w);
@@ -143,7 +143,7 @@ static int append(struct assay_witness *w, const struct as_out *line, struct ass
         return ASSAY_OK;
     }
     rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", w->path);
-    if (ftruncate(w->fd, (off_t)w->bytes) == 0)
+    if (as_truncate_fd(w->fd, (off_t)w->bytes) == 0)
         (void)!lseek(w->fd, (off_t)w->bytes, SEEK_SET);
     return rc;
 }
@@ -179,7 +179,7 @@ int assay_witness_flush(struct assay_witness *witness, struct assay_error *err)
 {
     if (!witness)
         return as_fail(err, ASSAY_ERR_USAGE, "no witness was given");
-    if (fsync(witness->fd) != 0)
+    if (as_sync_fd(witness->fd) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s on the disk", witness->path);
     return ASSAY_OK;
 }

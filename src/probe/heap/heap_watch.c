@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/cursor.h"
+#include "base/file/file_open.h"
 #include "probe/heap/heap_pages.h"
 
 static int check_file(int fd, const char *path, struct assay_error *err)
@@ -41,7 +42,7 @@ int as_heap_watch_open(struct as_heap_watch **out, const char *path, struct assa
     *out = NULL;
     if (!watch)
         return as_fail_nomem(err);
-    watch->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    watch->fd = as_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     watch->maps = as_alloc(AS_SHM_MAPS_BYTES + 1);
     if (!watch->maps)
         rc = as_fail_nomem(err);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "probe/process/memory_probe.h"
 #include "probe/system/root_file.h"
 
@@ -36,7 +37,7 @@ bool as_process_memory_reset_peak(const char *root)
 
     if (snprintf(path, sizeof path, "%s/proc/self/clear_refs", root) >= (int)sizeof path)
         return false;
-    fd = open(path, O_WRONLY | O_CLOEXEC);
+    fd = as_open(path, O_WRONLY);
     if (fd < 0)
         return false;
     done = write(fd, "5", 1) == 1;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_open.h"
 #include "base/text/text.h"
 #include "probe/process/process_stat.h"
 #include "probe/system/root_file.h"
@@ -87,7 +88,7 @@ static ssize_t read_fd(int fd, char *text, size_t capacity)
 
 static ssize_t read_path(const char *path, char *text, size_t capacity)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = as_open(path, O_RDONLY | O_NONBLOCK);
     ssize_t n;
 
     text[0] = '\0';
@@ -112,7 +113,7 @@ static ssize_t read_file(struct as_process_tree *t, struct row *r, enum tree_fil
         return -1;
     if (t->n_fds >= MAX_KEPT_FDS)
         return read_path(path, text, capacity);
-    r->fd[file] = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    r->fd[file] = as_open(path, O_RDONLY | O_NONBLOCK);
     if (r->fd[file] < 0)
         return -1;
     t->n_fds++;

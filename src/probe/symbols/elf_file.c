@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
+
 #define HEADER_BYTES  64u
 #define SEGMENT_BYTES 56u
 #define SECTION_BYTES 64u
@@ -199,7 +201,7 @@ static int open_regular(const char *path, struct stat *st)
 
     if (stat(path, st) != 0 || !S_ISREG(st->st_mode))
         return -1;
-    fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    fd = as_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0 && (fstat(fd, st) != 0 || !S_ISREG(st->st_mode))) {
         close(fd);
         fd = -1;

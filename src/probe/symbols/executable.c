@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/file/file_open.h"
 #include "base/units.h"
 
 enum { HEAD_BYTES = 4096, MAX_SEGMENTS = 128, MAX_DYNAMIC = 512, MAX_SCRIPTS = 5 };
@@ -228,7 +229,7 @@ static const char *base_name(const char *path)
 
 static bool open_and_read(struct as_executable *out, const char *path, bool *gains)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = as_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     struct stat st;
 
     *out = (struct as_executable){0};

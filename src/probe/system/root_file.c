@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/file/file_open.h"
 #include "base/text/text.h"
 
 bool as_root_read(const char *root, const char *path, char *out, size_t capacity)
@@ -21,7 +22,7 @@ bool as_root_read(const char *root, const char *path, char *out, size_t capacity
     out[0] = '\0';
     if (snprintf(full, sizeof full, "%s%s", root, path) >= (int)sizeof full)
         return false;
-    fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = as_open(full, O_RDONLY | O_NONBLOCK);
     if (fd < 0)
         return false;
     while (size < capacity - 1 && (n = read(fd, out + size, capacity - 1 - size)) > 0)

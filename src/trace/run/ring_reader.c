@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_open.h"
 #include "base/file/file_read.h"
 #include "base/file/new_file.h"
 #include "trace/record/event_code.h"
@@ -171,7 +172,7 @@ int as_ring_catch(struct as_ring_catch *ring, const char *path, struct assay_err
     *ring = (struct as_ring_catch){0};
     if (!as_run_path_ring(ring_path, sizeof ring_path, path))
         return ASSAY_OK;
-    f.fd = as_fd_above_standard(open(ring_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    f.fd = as_open(ring_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (f.fd < 0 || fstat(f.fd, &st) != 0 || !S_ISREG(st.st_mode))
         goto out;
     f.size = (uint64_t)st.st_size;

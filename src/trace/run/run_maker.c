@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_open.h"
 #include "base/file/new_file.h"
 #include "trace/run/run_meta.h"
 #include "trace/run/run_path.h"
@@ -109,7 +110,7 @@ int as_run_maker_append(struct as_run_maker *m, const char *path, const char *ki
                                      .size_bytes = run->size_bytes - run->health.cut_bytes};
     as_run_close(run);
     (void)snprintf(m->path, sizeof m->path, "%s", path);
-    m->file.fd = as_fd_above_standard(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    m->file.fd = as_open(path, O_RDWR | O_NOFOLLOW);
     if (m->file.fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
     n = snprintf(json, sizeof json, "{\"kind\":\"%s\"}", kind);

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "base/json/json_writer.h"
 
 #define AS_META_COMMAND_MAX 2048u
@@ -15,7 +16,7 @@
 /* The file's first bytes, NUL-terminated; 0 when it cannot be read. */
 static size_t read_file(const char *path, char *out, size_t capacity)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = as_open(path, O_RDONLY);
     size_t size = 0;
     ssize_t n;
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file/file_open.h"
 #include "trace/record/run_claim.h"
 #include "trace/run/run_format.h"
 
@@ -81,7 +82,7 @@ int as_run_path_create(char *temp, size_t capacity, const char *path, struct ass
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
     do {
         as_run_claim_temporary(temp, capacity, path);
-        fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        fd = as_open_new_at(AT_FDCWD, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     } while (fd < 0 && errno == EEXIST);
     if (fd < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot create %s", path);
@@ -91,7 +92,7 @@ int as_run_path_create(char *temp, size_t capacity, const char *path, struct ass
 /* Both kinds of file begin with 8 bytes of magic and 8 of numbers, then the identity of the run. */
 static bool read_id(const char *path, uint8_t id[AS_RUN_ID_BYTES])
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = as_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     bool ok = fd >= 0 && pread(fd, id, AS_RUN_ID_BYTES, 16) == AS_RUN_ID_BYTES;
 
     if (fd >= 0)

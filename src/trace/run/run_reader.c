@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/crc32c.h"
 #include "base/file/file_guard.h"
+#include "base/file/file_open.h"
 #include "base/file/file_read.h"
 #include "base/file/new_file.h"
 #include "base/units.h"
@@ -346,7 +347,7 @@ static int open_file(struct as_run *run, const char *path, struct assay_error *e
     if (!run->path)
         return as_fail_nomem(err);
     /* A FIFO must not make us wait. */
-    run->fd = as_fd_above_standard(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    run->fd = as_open(path, O_RDONLY | O_NONBLOCK);
     as_guard_input(run->fd);
     if (run->fd < 0 || fstat(run->fd, &st) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot open %s", path);
