@@ -2,12 +2,13 @@
 #   make demo         install what is missing, build, run ResNet-50 and show where its time and memory go
 #   make check        install what is missing, build and run every test that fits into CI
 #   make check-more   what is too slow or too large for that: the other instruction sets
+#   make torture      makes every call to the system, every allocation fail once; recorders that want one path
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 600
 
-.PHONY: all build demo check check-more bench lint fuzz format install clean setup
+.PHONY: all build demo check check-more torture bench lint fuzz format install clean setup
 
 all: build
 
@@ -28,6 +29,10 @@ check:
 check-more:
 	@tools/setup check
 	@tools/check-more
+
+torture:
+	@tools/setup check
+	@tools/torture
 
 bench: build
 	@tools/setup bench

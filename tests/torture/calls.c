@@ -4,15 +4,17 @@
  *   TORTURE_PROGRAM=NAME     acts only in programs of that file name
  *   TORTURE_COUNT=FILE       at the end: one line per call that was made, "name times"
  *   TORTURE_FAIL=CALL:N:WHAT the N-th such call (from 1 on) fails with WHAT: an error by its name,
- * or "short": half of what was asked for is really read or written TORTURE_DONE=FILE        is no
- * longer empty when that happened TORTURE_KEEP_STANDARD=1  calls on descriptors 0 to 2 are neither
+ * or "short": only half of what was asked for is read or written TORTURE_DONE=FILE        is not
+ * empty anymore when that happened TORTURE_KEEP_STANDARD=1  calls on descriptors 0 to 2 are neither
  * counted nor failed
  *
- * close() closes and then fails, as Linux does. */
+ * Only calls made by the program's own code count, not those of its libraries. close() closes and
+ * then fails, as Linux does. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -40,21 +42,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CALLS(X)                                                                                   \
-    X(access)                                                                                      \
-    X(chmod) X(close) X(dlopen) X(faccessat) X(fchmod) X(fcntl) X(fdatasync) X(fdopendir)          \
-        X(fgetxattr) X(flock) X(fstat) X(fstatat) X(fstatvfs) X(fsync) X(ftruncate) X(getcwd)      \
-            X(getrandom) X(getrlimit) X(getrusage) X(ioctl) X(linkat) X(lseek) X(lstat) X(madvise) \
-                X(memfd_create) X(mkdir) X(mkdtemp) X(mmap) X(mprotect) X(nanosleep) X(open)       \
-                    X(openat) X(opendir) X(poll) X(posix_spawnp) X(ppoll) X(prctl) X(pread)        \
-                        X(pthread_create) X(pthread_sigmask) X(read) X(readdir) X(readlink)        \
-                            X(rename) X(renameat) X(rmdir) X(sched_getaffinity) X(setitimer)       \
-                                X(setrlimit) X(sigaction) X(signalfd) X(stat) X(statvfs)           \
-                                    X(syscall_futex) X(syscall_linkat) X(syscall_openat2)          \
-                                        X(syscall_other) X(syscall_pidfd_open) X(syscall_preadv)   \
-                                            X(syscall_process_vm_readv) X(syscall_renameat2)       \
-                                                X(syscall_statx) X(uname) X(unlink) X(unlinkat)    \
-                                                    X(wait4) X(waitid) X(waitpid) X(write)
+/* clang-format off */
+#define CALLS(X) \
+    X(access) X(chmod) X(close) X(dlopen) X(faccessat) X(fchmod) X(fcntl) X(fdatasync) \
+    X(fdopendir) X(fgetxattr) X(flock) X(fstat) X(fstatat) X(fstatvfs) X(fsync) X(ftruncate) \
+    X(getcwd) X(getrandom) X(getrlimit) X(getrusage) X(ioctl) X(linkat) X(lseek) X(lstat) \
+    X(madvise) X(memfd_create) X(mkdir) X(mkdtemp) X(mmap) X(mprotect) X(nanosleep) X(open) \
+    X(openat) X(opendir) X(poll) X(posix_spawnp) X(ppoll) X(prctl) X(pread) X(pthread_create) \
+    X(pthread_sigmask) X(read) X(readdir) X(readlink) X(rename) X(renameat) X(rmdir) \
+    X(sched_getaffinity) X(setitimer) X(setrlimit) X(sigaction) X(signalfd) X(stat) X(statvfs) \
+    X(syscall_futex) X(syscall_linkat) X(syscall_openat2) X(syscall_other) \
+    X(syscall_pidfd_open) X(syscall_preadv) X(syscall_process_vm_readv) X(syscall_renameat2) \
+    X(syscall_statx) X(uname) X(unlink) X(unlinkat) X(wait4) X(waitid) X(waitpid) X(write)
+/* clang-format on */
 
 enum call {
 #define X(name) CALL_##name,
@@ -82,10 +82,11 @@ static struct {
     bool ready, acts, keep_standard;
     enum call call;
     unsigned long nth;
-    int what;        /* an error, or SHORT */
-    int done, count; /* opened first: a command may confine itself later */
+    int what;              /* an error, or SHORT */
+    int done, count;       /* opened first: a command may confine itself later */
+    uintptr_t first, last; /* of the program's code */
     _Atomic unsigned long times[N_CALLS];
-} t;
+} t = {.first = UINTPTR_MAX};
 
 #define NEXT(name) ((__typeof__(&name))next(#name))
 
@@ -109,24 +110,41 @@ static int raw_open(const char *path)
     return (int)fd;
 }
 
+/* CALL:N:WHAT */
 static void read_plan(const char *plan)
 {
-    char name[64];
-    char what[16];
+    const char *nth = plan ? strchr(plan, ':') : NULL, *what = nth ? strchr(nth + 1, ':') : NULL;
 
-    t.what = 0;
-    if (!plan || sscanf(plan, "%63[^:]:%lu:%15s", name, &t.nth, what) != 3)
+    if (!what)
         return;
+    t.nth = strtoul(nth + 1, NULL, 10);
     for (unsigned i = 0; i < N_CALLS; i++)
-        if (strcmp(call_name[i], name) == 0)
+        if (strncmp(call_name[i], plan, (size_t)(nth - plan)) == 0 && !call_name[i][nth - plan])
             t.call = (enum call)i;
-    if (strcmp(what, "short") == 0)
+    if (strcmp(what + 1, "short") == 0)
         t.what = SHORT;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (strcmp(errors[i].name, what) == 0)
+        if (strcmp(errors[i].name, what + 1) == 0)
             t.what = errors[i].number;
     if (t.what == 0)
         _exit(121);
+}
+
+/* Where the program's own code lies: the first entry is the program. */
+static int find_program(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        t.first = from < t.first ? from : t.first;
+        t.last =
+            from + info->dlpi_phdr[i].p_memsz > t.last ? from + info->dlpi_phdr[i].p_memsz : t.last;
+    }
+    return 1;
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -139,6 +157,7 @@ __attribute__((constructor)) static void begin(void)
     t.acts = wanted && name && strcmp(wanted, name) == 0;
     t.count = t.acts ? raw_open(getenv("TORTURE_COUNT")) : -1;
     t.done = t.acts ? raw_open(getenv("TORTURE_DONE")) : -1;
+    (void)dl_iterate_phdr(find_program, NULL);
     t.ready = true;
 }
 
@@ -157,11 +176,15 @@ __attribute__((destructor)) static void end(void)
     }
 }
 
-/* 0: the call goes on; SHORT; else the error it fails with. `fd`: -1 where the call has none. */
-static int fault(enum call call, int fd)
+/* 0: the call goes on; SHORT; else the error it fails with. `fd`: -1 where the call has none.
+ * `from`: who calls. The calls of other libraries are theirs: libgomp, for example, ends the
+ * program when a thread cannot be had. */
+static int fault_from(enum call call, int fd, const void *from)
 {
     unsigned long nth;
 
+    if ((uintptr_t)from < t.first || (uintptr_t)from >= t.last)
+        return 0;
     if (!t.ready || !t.acts || (t.keep_standard && fd >= 0 && fd <= 2))
         return 0;
     nth = atomic_fetch_add(&t.times[call], 1) + 1;
@@ -171,6 +194,8 @@ static int fault(enum call call, int fd)
         _exit(123);
     return t.what;
 }
+
+#define fault(call, fd) fault_from(call, fd, __builtin_return_address(0))
 
 /* A call that returns -1 and errno. */
 #define CALL(type, bad, name, fd, params, args)                                                    \

@@ -5,6 +5,7 @@
 #include <assay/assay.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,13 +33,17 @@ int main(int argc, char **argv)
 {
     unsigned one, two = 0;
     pthread_t thread;
+    bool threaded;
     long fd;
 
     if (argc < 2)
         return 2;
-    pthread_create(&thread, NULL, second, &two);
+    threaded = pthread_create(&thread, NULL, second, &two) == 0;
     one = work(1);
-    pthread_join(thread, NULL);
+    if (threaded)
+        pthread_join(thread, NULL);
+    else
+        two = work(2); /* this call may be the one that fails */
     fd = syscall(SYS_openat, AT_FDCWD, argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (syscall(SYS_write, fd, &one, sizeof one) != sizeof one)
         return 3;

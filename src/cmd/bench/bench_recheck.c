@@ -28,9 +28,18 @@ struct recheck {
     char made_by[64]; /* the version that measured; "" when it is this one or unknown */
 };
 
+/* Whether an error is about the file's content; what memory or the disk refuse is about neither
+ * file nor content, and ends the check. */
 static bool is_answer(int rc)
 {
-    return rc < 0 && rc != ASSAY_ERR_NOMEM;
+    return rc < 0 && rc != ASSAY_ERR_NOMEM && rc != ASSAY_ERR_IO;
+}
+
+static int pass_up(struct assay_error *err, const struct assay_error *why, int rc)
+{
+    if (err && rc < 0)
+        *err = *why;
+    return rc;
 }
 
 /* ---- results against samples ---- */
@@ -115,7 +124,7 @@ static int write_again(struct recheck *r, const struct as_bench_view *view, stru
     return rc;
 }
 
-/* A run that cannot be shown is to blame; only memory and the disk end the check. */
+/* A run that cannot be shown is at fault; only memory and the disk end the check. */
 static int check_results(struct recheck *r, struct assay_error *err)
 {
     struct as_folder_item *item = as_folder_find(r->check, "run.assay");
@@ -129,7 +138,7 @@ static int check_results(struct recheck *r, struct assay_error *err)
         as_folder_blame(item, "%.200s", why.msg);
         rc = ASSAY_OK;
     } else
-        rc = as_fail_nomem(err);
+        rc = pass_up(err, &why, rc);
     as_bench_view_fini(&view);
     return rc;
 }
@@ -244,7 +253,7 @@ static int check_journal(struct recheck *r, struct assay_error *err)
     }
     as_bench_fini(&journal);
     as_bench_view_fini(&view);
-    return rc < 0 ? as_fail_nomem(err) : rc;
+    return pass_up(err, &why, rc);
 }
 
 /* ---- all of it ---- */
@@ -270,11 +279,12 @@ static int check_bundle(struct as_folder_check *check, const struct as_bench_fac
 static int check_run(struct recheck *r, struct assay_error *err)
 {
     struct as_bench_view view;
-    int rc = as_bench_samples_read(&view, r->run, NULL);
+    struct assay_error why = {0};
+    int rc = as_bench_samples_read(&view, r->run, &why);
 
-    rc = rc == ASSAY_OK          ? check_bundle(r->check, &view.facts, err)
-         : rc == ASSAY_ERR_NOMEM ? as_fail_nomem(err)
-                                 : ASSAY_OK;
+    rc = rc == ASSAY_OK  ? check_bundle(r->check, &view.facts, err)
+         : is_answer(rc) ? ASSAY_OK
+                         : pass_up(err, &why, rc);
     as_bench_view_fini(&view);
     if (rc == ASSAY_OK)
         rc = check_journal(r, err);
@@ -304,7 +314,7 @@ int as_bench_recheck(struct as_folder_check *check, struct assay_error *err)
             as_folder_blame(item, "%.200s", why.msg);
             rc = ASSAY_OK;
         } else
-            rc = as_fail_nomem(err);
+            rc = pass_up(err, &why, rc);
         as_run_close(r.run);
     }
     if (rc == ASSAY_OK)

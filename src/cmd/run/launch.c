@@ -50,11 +50,17 @@ static enum found look_at(const char *path)
 {
     struct stat st;
 
-    if (stat(path, &st) != 0)
-        return errno == EACCES ? FOUND_NO_RIGHT : FOUND_NOTHING;
+    if (stat(path, &st) != 0) {
+        if (errno == EACCES)
+            return FOUND_NO_RIGHT;
+        /* Other errors are the exec's to report. */
+        return errno == EIO || errno == ENOMEM ? FOUND : FOUND_NOTHING;
+    }
     if (S_ISDIR(st.st_mode))
         return FOUND_FOLDER;
-    return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? FOUND : FOUND_NO_RIGHT;
+    if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0 && errno == EACCES)
+        return FOUND_NO_RIGHT;
+    return FOUND;
 }
 
 static int tell_found(enum found found, const char *name, struct assay_error *err)

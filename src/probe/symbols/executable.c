@@ -14,6 +14,7 @@
 
 #include "base/cursor.h"
 #include "base/file/file_open.h"
+#include "base/file/file_read.h"
 #include "base/units.h"
 
 enum { HEAD_BYTES = 4096, MAX_SEGMENTS = 128, MAX_DYNAMIC = 512, MAX_SCRIPTS = 5 };
@@ -48,7 +49,7 @@ static size_t read_at(int fd, uint64_t offset, void *out, size_t size)
 
     if (offset > INT64_MAX)
         return 0;
-    n = pread(fd, out, size, (off_t)offset);
+    n = as_pread_some(fd, out, size, offset);
     return n > 0 ? (size_t)n : 0;
 }
 
