@@ -60,6 +60,7 @@ struct as_cmd {
     int min_operands, max_operands;
     bool ends_options;     /* what follows the first operand belongs to it, options and all */
     as_word_at operand_at; /* NULL: any text */
+    bool (*knows_operand)(const char *word); /* other forms of them; NULL: none */
     enum as_operand_kind operand_kind;
     bool confined;            /* runs in the sandbox */
     unsigned timeout_seconds; /* of AS_OPTS_LIMITS, when not given */

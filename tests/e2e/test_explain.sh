@@ -22,9 +22,13 @@ missing = sorted(w for w in wanted | rules if not known.get(w))
 assert not missing, missing
 PY
 exits 0 "a term" "$assay" explain roofline
-check "its meaning is printed" grep -q "measured peak compute" "$tmp/out"
+check "its meaning is printed" grep -q "measured on this machine" "$tmp/out"
 exits 0 "a rule" "$assay" explain far-below-roof
 check "with what to do" grep -q "Do:" "$tmp/out"
+exits 0 "letter case, hyphens and other names do not matter" "$assay" explain Arithmetic-Intensity
+check "it is the same term" grep -q "FLOPs / bytes" "$tmp/out"
+exits 0 "the glossary" "$assay" explain --format markdown
+check "docs/glossary.md is what it prints" cmp "$tmp/out" "$src/../docs/glossary.md"
 exits 2 "a word with a slip" "$assay" explain roofine
 says "did you mean 'roofline'?"
 check "bash completes the words" sh -c "'$assay' completion bash | sed -n '/^    explain:\*/,/;;/p' | grep -q far-below-roof"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/json/json_writer.h"
+#include "base/text/csv.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common/console.h"
@@ -16,11 +17,22 @@ static const char *word_at(size_t i)
     return e ? e->word : NULL;
 }
 
-static const struct as_opt explain_opts[] = {AS_OPTS_FORMAT(as_format_plain_at), {.name = NULL}};
+static const struct as_opt explain_opts[] = {AS_OPTS_FORMAT(as_format_at), {.name = NULL}};
 
 static bool is_asked(const struct as_cmd_line *line, const struct as_explained *e)
 {
-    return line->n_operands == 0 || strcmp(line->operand[0], e->word) == 0;
+    return line->n_operands == 0 || as_explains(e, line->operand[0]);
+}
+
+/* The other names, each behind `before`. */
+static void put_also(struct as_out *out, const char *also, const char *before)
+{
+    for (const char *at = also; at && *at;) {
+        size_t size = strcspn(at, "|");
+
+        as_out_printf(out, "%s%.*s", before, (int)size, at);
+        at += size + (at[size] == '|');
+    }
 }
 
 static void put_list(struct as_console *c)
@@ -55,8 +67,63 @@ static void put_text(struct as_console *c, const struct as_cmd_line *line)
         if (!is_asked(line, e))
             continue;
         as_term_put(&c->term, &c->out, AS_STYLE_HEADING, e->word);
+        put_also(&c->out, e->also, ", ");
         as_out_printf(&c->out, " (%s)\n", e->kind);
         as_put_wrapped(&c->out, e->meaning, 0, 2, c->term.width);
+    }
+}
+
+static void put_heading(struct as_out *out, const char *heading, const char *column)
+{
+    as_out_printf(out, "\n## %s\n\n| %s | meaning |\n|---|---|\n", heading, column);
+}
+
+/* The glossary of the documentation: terms by group, then columns and rules. */
+static void put_markdown(struct as_console *c, const struct as_cmd_line *line)
+{
+    static const struct {
+        const char *kind, *heading;
+    } groups[] = {{"term", NULL}, {"column", "Columns"}, {"rule", "Rules"}};
+
+    as_out_printf(&c->out, "# Glossary\n\n`assay explain WORD` prints one of these definitions. "
+                           "Formulas use the units of the JSON keys\n([fields.md](fields.md)).\n");
+    for (size_t g = 0; g < AS_COUNT_OF(groups); g++) {
+        const char *heading = NULL;
+        struct as_explained space;
+        const struct as_explained *e;
+
+        for (size_t i = 0; (e = as_explained_at(i, &space)) != NULL; i++) {
+            const char *own = groups[g].heading ? groups[g].heading : e->group;
+
+            if (strcmp(e->kind, groups[g].kind) != 0 || !is_asked(line, e))
+                continue;
+            if (!heading || strcmp(heading, own) != 0)
+                put_heading(&c->out, own, groups[g].kind);
+            heading = own;
+            as_out_printf(&c->out, "| %s", e->word);
+            put_also(&c->out, e->also, ", ");
+            as_out_printf(&c->out, " | %s |\n", e->meaning);
+        }
+    }
+}
+
+static void put_csv(struct as_console *c, const struct as_cmd_line *line)
+{
+    struct as_csv_writer w = {.out = &c->out};
+    struct as_explained space;
+    const struct as_explained *e;
+
+    as_csv_text(&w, "word");
+    as_csv_text(&w, "kind");
+    as_csv_text(&w, "meaning");
+    as_csv_row_end(&w);
+    for (size_t i = 0; (e = as_explained_at(i, &space)) != NULL; i++) {
+        if (!is_asked(line, e))
+            continue;
+        as_csv_text(&w, e->word);
+        as_csv_text(&w, e->kind);
+        as_csv_text(&w, e->meaning);
+        as_csv_row_end(&w);
     }
 }
 
@@ -75,7 +142,7 @@ static int put_json(struct as_console *c, const struct as_cmd_line *line, struct
         if (!is_asked(line, e))
             continue;
         as_json_object(&w);
-        AS_JSON_FIELDS(&w, e, word, kind, meaning);
+        AS_JSON_FIELDS(&w, e, word, kind, group, meaning);
         as_json_object_end(&w);
     }
     as_json_array_end(&w);
@@ -93,6 +160,10 @@ static int run_explain(const struct as_cmd_line *line, struct assay_error *err)
         return rc;
     if (as_format_of(line) == AS_FORMAT_JSON)
         rc = put_json(&console, line, err);
+    else if (as_format_of(line) == AS_FORMAT_MARKDOWN)
+        put_markdown(&console, line);
+    else if (as_format_of(line) == AS_FORMAT_CSV)
+        put_csv(&console, line);
     else
         put_text(&console, line);
     return as_console_close(&console, rc, err);
@@ -114,5 +185,6 @@ const struct as_cmd as_cmd_explain = {
     .operand = "TERM, COLUMN or RULE",
     .max_operands = 1,
     .operand_at = word_at,
+    .knows_operand = as_is_explained,
     .run = run_explain,
 };

@@ -44,7 +44,7 @@ void as_launch_prepare(struct as_launch *target)
 
 /* ---- finding ---- */
 
-enum found { FOUND, FOUND_NOTHING, FOUND_FOLDER, FOUND_NO_RIGHT };
+enum found { FOUND, FOUND_NOTHING, FOUND_FOLDER, FOUND_NO_RIGHT, FOUND_UNKNOWN };
 
 static enum found look_at(const char *path)
 {
@@ -53,8 +53,7 @@ static enum found look_at(const char *path)
     if (stat(path, &st) != 0) {
         if (errno == EACCES)
             return FOUND_NO_RIGHT;
-        /* Other errors are the exec's to report. */
-        return errno == EIO || errno == ENOMEM ? FOUND : FOUND_NOTHING;
+        return errno == EIO || errno == ENOMEM ? FOUND_UNKNOWN : FOUND_NOTHING;
     }
     if (S_ISDIR(st.st_mode))
         return FOUND_FOLDER;
@@ -67,6 +66,7 @@ static int tell_found(enum found found, const char *name, struct assay_error *er
 {
     switch (found) {
     case FOUND:
+    case FOUND_UNKNOWN: /* the exec reports why */
         return 0;
     case FOUND_FOLDER:
         (void)as_fail(err, ASSAY_ERR_USAGE, "%.160s is a folder, not a command", name);
