@@ -48,7 +48,10 @@ void as_group_add(struct as_inspect_group *group, const struct as_cost_row *row)
     group->times_known &= row->times_known;
 }
 
-enum { TREE_DEPTH = 8 }; /* deeper levels of a tree are not shown */
+enum {
+    TREE_DEPTH = 8, /* deeper levels of a tree are not shown */
+    MAX_GROUPS = 10000
+};
 
 struct grouping {
     struct as_inspection *in;
@@ -56,15 +59,20 @@ struct grouping {
     struct as_inspect_group *groups; /* in the order they came up */
     uint32_t *parent;                /* of each, in a tree; AS_NONE: none */
     size_t n, capacity;
+    bool too_many;
 };
 
-/* The group's number, or AS_NONE without memory. */
+/* The group's number, or AS_NONE without memory or when there are too many. */
 static uint32_t add_to(struct grouping *g, const struct as_cost_row *row, const char *key,
                        size_t size, unsigned depth)
 {
     const uint64_t *known = as_hash_map_find(&g->index, key, size);
     uint32_t at = known ? (uint32_t)*known : (uint32_t)g->n;
 
+    if (!known && g->n == g->capacity) {
+        g->too_many = true;
+        return AS_NONE;
+    }
     if (!known) {
         const char *name = as_arena_text(&g->in->arena, key, size);
 
@@ -168,11 +176,16 @@ int as_inspect_groups(struct as_inspection *in, enum as_inspect_grouping groupin
 
     depth = depth < TREE_DEPTH || grouping != AS_GROUP_TREE ? depth : TREE_DEPTH;
     g.capacity = in->costs->n_rows * (grouping == AS_GROUP_TREE ? depth : 1) + 1;
+    g.capacity = g.capacity < MAX_GROUPS ? g.capacity : MAX_GROUPS;
     g.groups = as_alloc(g.capacity * sizeof *g.groups);
     g.parent = as_alloc(g.capacity * sizeof *g.parent);
     *n_groups = 0;
     if (!g.groups || !g.parent || !add_rows(&g, grouping, depth)) {
-        rc = as_fail_nomem(err);
+        rc = g.too_many
+                 ? as_fail(err, ASSAY_ERR_LIMIT,
+                           "the layers are in more than %d modules, which is the limit for groups",
+                           MAX_GROUPS)
+                 : as_fail_nomem(err);
         goto out;
     }
     *groups = as_arena_alloc(&in->arena, (g.n + 1) * sizeof **groups);

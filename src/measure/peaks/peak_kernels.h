@@ -16,6 +16,7 @@
     X(NO_I8, "the CPU has no int8 dot-product instructions known here")                            \
     X(NO_CACHE, "the machine has no cache of this level, or does not report its size")             \
     X(NO_MEMORY, "too little memory is left to leave the caches")                                  \
+    X(SLOW_MEMORY, "the system hands out memory too slowly to leave the caches")                   \
     X(NO_KERNEL, "not implemented for this CPU")                                                   \
     X(INTERRUPTED, "the measurement was interrupted")
 

@@ -240,6 +240,7 @@ static int measure_level(struct run *r, enum as_peak_level level, unsigned i,
     unsigned n_threads = r->out->threads[i];
     struct bandwidth b = {.memory = r->memory, .share = r->slice_bytes};
     uint64_t headroom = r->slice_capacity;
+    enum as_peak_reason reason = AS_PEAK_NO_MEMORY;
     bool short_of_memory;
     char what[64];
     int rc = ASSAY_OK;
@@ -252,10 +253,12 @@ static int measure_level(struct run *r, enum as_peak_level level, unsigned i,
         b.share = headroom = round_down(headroom / n_threads, (uint64_t)AS_PEAK_CHUNK * 64);
     b.set = level == AS_PEAK_DRAM ? round_down(headroom, AS_PEAK_CHUNK)
                                   : set_bytes(r, level, n_threads);
+    if (r->memory && r->slice_capacity < r->slice_bytes)
+        reason = AS_PEAK_SLOW_MEMORY;
     short_of_memory = !r->memory || b.set > headroom || headroom * n_threads < DRAM_LEAST_BYTES;
     for (int access = 0; r->visit == 0 && access < AS_PEAK_ACCESS_COUNT; access++)
         r->out->bandwidth[level][access][i] = none(!short_of_memory && b.set == 0 ? AS_PEAK_NO_CACHE
-                                                   : short_of_memory ? AS_PEAK_NO_MEMORY
+                                                   : short_of_memory              ? reason
                                                                      : AS_PEAK_NO_KERNEL);
     if (b.set == 0 || short_of_memory)
         return ASSAY_OK;
@@ -309,6 +312,14 @@ static uint64_t l3_bytes(const struct as_topology *t)
     return l3 ? l3->size_bytes * l3->n : 0;
 }
 
+/* The least that a bandwidth of DRAM can be measured with. */
+static uint64_t enough_bytes(const struct as_topology *t)
+{
+    uint64_t beyond_caches = l3_bytes(t) / 4 * 5;
+
+    return beyond_caches > DRAM_LEAST_BYTES ? beyond_caches : DRAM_LEAST_BYTES;
+}
+
 /* How much memory the bandwidths may use: enough to leave the caches, a quarter of what is left. */
 static uint64_t memory_wanted(const struct run *r)
 {
@@ -334,7 +345,7 @@ static uint64_t memory_wanted(const struct run *r)
 /* Memory that nobody can give is a reason, not a failure. */
 static int get_memory(struct run *r, unsigned n_slices, struct assay_error *err)
 {
-    struct toucher t = {.run = r, .enough = l3_bytes(r->options->topology) / 4 * 5 / n_slices};
+    struct toucher t = {.run = r, .enough = enough_bytes(r->options->topology) / n_slices + 1};
     struct as_team_job job = job_for(r, n_slices, 0);
     struct as_team_result ignored;
     uint64_t wanted = memory_wanted(r);

@@ -205,6 +205,15 @@ static struct as_inspect_group total_of(const struct as_costs *costs)
     return total;
 }
 
+/* How many of `n` lines are shown when `top` are asked for; 0: `usual`. */
+static size_t shown_of(size_t n, size_t top, size_t usual)
+{
+    size_t shown = top ? top : usual;
+
+    shown = shown < n ? shown : n;
+    return shown < AS_PAGE_ROWS_MAX ? shown : AS_PAGE_ROWS_MAX;
+}
+
 /* The lines shown, out of `n`, with room for their sum. */
 static void put_lines(struct lines *l, size_t n)
 {
@@ -218,7 +227,9 @@ static void put_lines(struct lines *l, size_t n)
                                                   .rule_at = l->n,
                                                   .user = l,
                                                   .get = get_cell});
-    if (l->n < n)
+    if (l->n < n && n > AS_PAGE_ROWS_MAX)
+        as_page_line(l->page, AS_STYLE_DIM, "%zu more: --format csv has all", n - l->n);
+    else if (l->n < n)
         as_page_line(l->page, AS_STYLE_DIM, "%zu more: --top %zu shows all", n - l->n, n);
 }
 
@@ -235,8 +246,7 @@ static int put_layers(const struct as_inspect_report *report, struct as_page *pa
         as_page_line(page, AS_STYLE_NONE, "There are no layers.");
         return ASSAY_OK;
     }
-    lines.n = report->top ? report->top : 20;
-    lines.n = lines.n < n ? lines.n : n;
+    lines.n = shown_of(n, report->top, 20);
     lines.line = as_arena_zero(&page->arena, lines.n + 1, sizeof *lines.line);
     if (!lines.line)
         return as_fail_nomem(err);
@@ -255,7 +265,7 @@ static int put_groups(const struct as_inspect_report *report, struct as_page *pa
 
     if (rc < 0)
         return rc;
-    lines.n = report->top && report->top < n ? report->top : n;
+    lines.n = shown_of(n, report->top, n);
     put_lines(&lines, n);
     return ASSAY_OK;
 }

@@ -73,6 +73,8 @@ static void put_cell(struct as_page *page, struct as_table *t, const struct as_l
 
 void as_page_rows(struct as_page *page, const struct as_layer_rows *rows)
 {
+    size_t body = rows->rule_at ? rows->rule_at : rows->n_rows;
+    size_t shown = body < AS_PAGE_ROWS_MAX ? body : AS_PAGE_ROWS_MAX;
     struct as_table_column layout[AS_TABLE_MAX_COLUMNS];
     char title[AS_TABLE_MAX_COLUMNS][40];
     struct as_table t;
@@ -96,6 +98,8 @@ void as_page_rows(struct as_page *page, const struct as_layer_rows *rows)
     }
     as_table_init(&t, layout, rows->n_columns);
     for (size_t row = 0; row < rows->n_rows; row++) {
+        if (row >= shown && row < body)
+            continue;
         if (row && row == rows->rule_at)
             as_table_rule(&t);
         as_table_row(&t);
@@ -103,4 +107,6 @@ void as_page_rows(struct as_page *page, const struct as_layer_rows *rows)
             put_cell(page, &t, rows, row, &rows->column[i]);
     }
     as_page_table(page, &t);
+    if (shown < body)
+        as_page_line(page, AS_STYLE_DIM, "%zu more: --format csv has all", body - shown);
 }

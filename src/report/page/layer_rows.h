@@ -52,6 +52,11 @@ struct as_layer_rows {
 /* "BatchNorm+Relu": an operator and what is fused into it, with the usual short names. */
 void as_op_short(char *out, size_t capacity, const char *op, const char *fused);
 
+/* Rows of a page, without those from rule_at on: a page of more is read by nobody and takes memory
+ * for every cell. CSV and JSON are written row by row and have all. */
+enum { AS_PAGE_ROWS_MAX = 5000 };
+
+/* Rows above AS_PAGE_ROWS_MAX are left out, with a sentence that says so. */
 void as_page_rows(struct as_page *page, const struct as_layer_rows *rows);
 
 #endif
