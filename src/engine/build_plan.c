@@ -144,6 +144,15 @@ static int check_node(const struct building *b, const struct as_graph *graph,
         return as_fail(b->err, ASSAY_ERR_FORMAT,
                        "node '%.60s' (%.60s, opset %lld) cannot work: its first output is left out",
                        label, node->op_name, (long long)as_model_opset_of(b->p->model, node));
+    /* Kernels look at each output themselves; a view has none. */
+    for (uint32_t i = 1; b->p->kernels[node->op]->flags & AS_KERNEL_VIEW && i < node->n_outputs;
+         i++)
+        if (node->outputs[i] != AS_NONE)
+            return as_fail(b->err, ASSAY_ERR_FORMAT,
+                           "node '%.60s' (%.60s, opset %lld) cannot work: it has no output %u to "
+                           "give",
+                           label, node->op_name, (long long)as_model_opset_of(b->p->model, node),
+                           i);
     return ASSAY_OK;
 }
 

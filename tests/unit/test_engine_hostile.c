@@ -60,6 +60,18 @@ static void an_output_that_the_operator_has_not_is_a_failure(void **state)
     move_fails(&r, x + 1, "it has no output 1 to give");
 }
 
+static void a_view_with_a_second_output_is_refused(void **state)
+{
+    struct move_run r;
+    uint32_t x;
+
+    (void)state;
+    move_init(&r, 13);
+    x = move_count(&r, AS_DTYPE_F32, KIT_DIMS(2, 2));
+    x = kit_node(r.k, AS_OP_Reshape, 2, (const uint32_t[]){x, KIT_INTS(r.k, 4)}, 2);
+    expect_refusal(&r, x + 1, ASSAY_ERR_FORMAT, "it has no output 1 to give");
+}
+
 static void a_kernel_is_given_no_kind_of_value_that_it_does_not_know(void **state)
 {
     static const char *const words[] = {"a", "b"};
@@ -206,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_missing_input_is_refused_before_the_run),
         cmocka_unit_test(an_output_without_a_name_is_refused_where_it_is_the_first),
         cmocka_unit_test(an_output_that_the_operator_has_not_is_a_failure),
+        cmocka_unit_test(a_view_with_a_second_output_is_refused),
         cmocka_unit_test(a_kernel_is_given_no_kind_of_value_that_it_does_not_know),
         cmocka_unit_test(a_tensor_that_can_never_be_is_refused_before_the_run),
         cmocka_unit_test(a_plan_past_the_limit_is_refused_before_the_run),
