@@ -83,7 +83,8 @@ static void put_markdown(struct as_console *c, const struct as_cmd_line *line)
 {
     static const struct {
         const char *kind, *heading;
-    } groups[] = {{"term", NULL}, {"column", "Columns"}, {"rule", "Rules"}};
+        bool is_code;
+    } groups[] = {{"term", NULL, false}, {"column", "Columns", false}, {"rule", "Rules", true}};
 
     as_out_printf(&c->out, "# Glossary\n\n`assay explain WORD` prints one of these definitions. "
                            "Formulas use the units of the JSON keys\n([fields.md](fields.md)).\n");
@@ -100,7 +101,9 @@ static void put_markdown(struct as_console *c, const struct as_cmd_line *line)
             if (!heading || strcmp(heading, own) != 0)
                 put_heading(&c->out, own, groups[g].kind);
             heading = own;
-            as_out_printf(&c->out, "| %s", e->word);
+            /* Rules are identifiers. */
+            as_out_printf(&c->out, "| %s%s%s", groups[g].is_code ? "`" : "", e->word,
+                          groups[g].is_code ? "`" : "");
             put_also(&c->out, e->also, ", ");
             as_out_printf(&c->out, " | %s |\n", e->meaning);
         }
