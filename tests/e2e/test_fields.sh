@@ -41,6 +41,7 @@ document models.csv "$assay" inspect zoo:mlp zoo:mlp:hidden=64 --format csv
 document diff.csv "$assay" diff basic.assay basic.assay --format csv
 document diff_model.csv "$assay" diff zoo:mlp zoo:mlp:hidden=64 --format csv
 document diff_metrics.csv "$assay" diff bench/run.assay bench/run.assay --format csv
+document verify.csv "$assay" verify basic.assay --format csv
 document zoo.csv "$assay" zoo --format csv
 document explain.csv "$assay" explain roofline --format csv
 document profile.csv "$assay" report "$here/screens/profile.json" --format csv
