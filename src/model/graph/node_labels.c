@@ -65,7 +65,7 @@ static int qualify(struct labels *l, struct as_graph *graph, struct as_node *nod
     char path[MAX_LABEL_BYTES];
     int size;
 
-    if (!graph->parent || *as_hash_map_find(&l->count, own, strlen(own)) < 2)
+    if (!graph->parent || node->label || *as_hash_map_find(&l->count, own, strlen(own)) < 2)
         return ASSAY_OK;
     owner = as_node_label(graph->parent, graph->owner);
     size = snprintf(path, sizeof path, "%s/%.*s/%s", owner, word_size(body), body, own);
