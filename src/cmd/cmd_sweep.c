@@ -465,7 +465,8 @@ const struct as_cmd as_cmd_sweep = {
         "several lists give every combination. Each setting is measured twice, in a forward and a "
         "reverse pass, so that drift of the machine is visible.\n\nA power law is fitted to "
         "latency, work and memory along the first axis; the knee is the setting beyond which "
-        "doubling gains less than 10 % throughput; the best setting has the most throughput within "
+        "doubling gains less than 10 % throughput, of 3 settings or more; the best setting has the "
+        "most throughput within "
         "--max-latency and --fit. Exit status 1: no setting is within them.\n\nassay sweep "
         "zoo:mlp --key hidden=64,128,256,512 --batch 32 is the study of model sizes; assay sweep "
         "zoo:mlp --batch 1,8,32,128 that of batches.",

@@ -36,7 +36,8 @@ static const struct as_opt verify_opts[] = {
      .kind = AS_OPT_FLAG,
      .help = "compute again what the file records, and compare"},
     AS_OPTS_LIMITS("3600"),
-    AS_OPTS_FORMAT(as_format_plain_at),
+    AS_OPTS_FORMAT(as_format_at),
+    AS_OPT_CSV_SAFE,
     {.name = NULL},
 };
 
@@ -50,8 +51,14 @@ static int print_run(const struct as_cmd_line *line, const struct as_verified *f
 
     if (rc < 0)
         return rc;
-    rc = as_opt_given(line, "json") ? as_verify_json(found, &console.out, err)
-                                    : as_verify_page(found, &console.out, &console.term, err);
+    if (as_format_of(line) == AS_FORMAT_JSON)
+        rc = as_verify_json(found, &console.out, err);
+    else if (as_format_of(line) == AS_FORMAT_CSV)
+        as_verify_csv(found, &(struct as_csv_writer){.out = &console.out,
+                                                     .safe = as_opt_given(line, "csv-safe")});
+    else
+        rc = as_verify_page(found, as_format_of(line) == AS_FORMAT_MARKDOWN, &console.out,
+                            &console.term, err);
     return as_console_close(&console, rc, err);
 }
 
@@ -120,6 +127,8 @@ static int print_found(const struct as_cmd_line *line, const struct found *found
                        const struct as_replay_report *replay, struct assay_error *err)
 {
     const char *path = line->operand[0];
+    enum as_output_format format = as_format_of(line);
+    struct as_csv_writer csv = {.safe = as_opt_given(line, "csv-safe")};
     struct as_console console;
     struct as_witness_target to = {
         .compared = found->compared, .other = as_opt_text(line, "same-as"), .replay = replay};
@@ -128,7 +137,10 @@ static int print_found(const struct as_cmd_line *line, const struct found *found
     if (rc < 0)
         return rc;
     to.out = &console.out;
-    to.term = as_opt_given(line, "json") ? NULL : &console.term;
+    csv.out = &console.out;
+    to.term = format == AS_FORMAT_JSON ? NULL : &console.term;
+    to.markdown = format == AS_FORMAT_MARKDOWN;
+    to.csv = format == AS_FORMAT_CSV ? &csv : NULL;
     if (found->witness)
         rc = as_report_witness(path, found->witness, &to, err);
     else if (found->bundle)

@@ -11,7 +11,7 @@ with open(sys.argv[1], encoding="utf-8") as f:
             known.update(re.findall(r"`([^`]+)`", line.split("|")[1]))
 # Below these keys the keys are names that somebody chose: of layers, settings, data types.
 NAMED = {"layer_stats", "by_layer", "by_dtype", "by_role", "by_kind", "extensions", "bottleneck_types", "values", "self_ns_by_phase",
-         "fingerprint", "attributes", "categories", "outlier_causes", "lost", "metadata", "facts", "isa"}
+         "fingerprint", "attributes", "categories", "outlier_causes", "lost", "metadata", "facts", "isa", "words"}
 # What stands beside a key.
 BESIDE = re.compile(r"_(reason|why|unavailable)$")
 missing = {}

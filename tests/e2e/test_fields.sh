@@ -33,8 +33,29 @@ esac
 document bench.json "$assay" bench --grid n=1,2 --output-dir bench --json -- sleep 0.00{n}
 document bench_model.json "$assay" bench zoo:mlp --grid batch=1,2 --output-dir bench_model --json
 document diff_metrics.json "$assay" diff bench/run.assay bench/run.assay --json
+document help.json "$assay" help --json
+# Tables: each is a file, or several in a folder.
+document inspect.csv "$assay" inspect zoo:mlp --format csv
+document inspect_groups.csv "$assay" inspect zoo:mlp --group op --format csv
+document models.csv "$assay" inspect zoo:mlp zoo:mlp:hidden=64 --format csv
+document diff.csv "$assay" diff basic.assay basic.assay --format csv
+document diff_model.csv "$assay" diff zoo:mlp zoo:mlp:hidden=64 --format csv
+document diff_metrics.csv "$assay" diff bench/run.assay bench/run.assay --format csv
+document verify.csv "$assay" verify basic.assay --format csv
+document zoo.csv "$assay" zoo --format csv
+document explain.csv "$assay" explain roofline --format csv
+document profile.csv "$assay" report "$here/screens/profile.json" --format csv
+"$assay" report "$here/screens/profile.json" --section all --export-csv csv_profile >/dev/null 2>&1
+document sweep.csv "$assay" report "$here/screens/sweep.json" --format csv
+for name in operations overhead machine; do
+    document $name.csv "$assay" report "$here/screens/$name.json" --format csv
+done
+for run in basic manager watch; do
+    [ ! -e $run.assay ] || "$assay" report $run.assay --section all --export-csv csv_$run >/dev/null 2>&1
+done
+"$assay" report "$here/screens/run.json" --section all --export-csv csv_program >/dev/null 2>&1
 check "every key and column is described" "$python" "$here/check_fields.py" "$root/docs/fields.md" "$root"/docs/schema/*.json \
-    docs/*.json $(ls bench/csv/*.csv bench/*.csv 2>/dev/null)
+    docs/*.json docs/*.csv $(ls bench/csv/*.csv bench/*.csv csv_*/*.csv 2>/dev/null)
 # The check can fail.
 printf '{"a_key_of_nobody": 1}\n' >other.json
 exits 1 "a key that is not described" "$python" "$here/check_fields.py" "$root/docs/fields.md" other.json

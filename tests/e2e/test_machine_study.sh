@@ -78,7 +78,7 @@ for words in "^Probes" "^Runs" "^Budget" "^Best practice" "a scope, recorded .* 
     check "it has $words" grep -Eq "$words" "$tmp/out"
 done
 exits 0 "operations for people" "$assay" machine --operations --quick
-for words in "^Matrix multiply .*-bound" "^Attention .*-bound" "^most efficient" "^least efficient" "^priority "; do
+for words in "^Matrix multiply .*-bound" "^Attention .*-bound" "^  most efficient" "^  least efficient" "^  priority "; do
     check "it has $words" grep -Eq "$words" "$tmp/out"
 done
 exits 0 "a number of threads" "$assay" machine --operations --quick --threads 1 --json

@@ -84,6 +84,21 @@ exits 0 "a trace alone" profile --trace "$tmp/trace2.json" zoo:mlp
 check "a trace alone is written" test -s "$tmp/trace2.json"
 exits 0 "a page in a file" profile -o "$tmp/page.txt" zoo:mlp
 check "the page is in the file" grep -q roofline "$tmp/page.txt"
+profile zoo:squeezenet1_1 --iterations 2 --warmup 0 --no-history --roofline "$tmp/roof.svg" >/dev/null 2>&1
+check "no labels of the roofline's picture overlap" "$python" -c "
+import xml.dom.minidom
+boxes = []
+for t in xml.dom.minidom.parse('$tmp/roof.svg').getElementsByTagName('text'):
+    if t.hasAttribute('transform') or float(t.getAttribute('y')) < 30:
+        continue
+    words, size = t.firstChild.data, float(t.getAttribute('font-size'))
+    width, x, y = 0.6 * size * len(words), float(t.getAttribute('x')), float(t.getAttribute('y'))
+    left = {'end': x - width, 'middle': x - width / 2}.get(t.getAttribute('text-anchor'), x)
+    boxes.append((words, left, y - 0.7 * size, left + width, y + 0.2 * size))
+for i, a in enumerate(boxes):
+    for b in boxes[:i]:
+        assert a[1] >= b[3] or b[1] >= a[3] or a[2] >= b[4] or b[2] >= a[4], (a, b)
+assert any('f32 peak' in b[0] for b in boxes) and any('/s' not in b[0] and b[0][0].isalpha() for b in boxes), boxes"
 
 # Inputs from files.
 "$python" - "$tmp" <<'PY'

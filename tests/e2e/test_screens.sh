@@ -37,6 +37,8 @@ screen diff diff profile.json profile_after.json --top 12
 screen sweep report sweep.json
 screen bench report bench.json
 screen machine report machine.json
+screen operations report operations.json
+screen overhead report overhead.json
 screen run report run.json
 screen inspect inspect zoo:mobilenetv2
 screen models inspect zoo:mobilenetv2 zoo:resnet18

@@ -36,6 +36,23 @@ assert r["schema"] == "assay.verify" and r["schema_version"] == 2
 assert r["whole"] == (status == 0), (r["whole"], status)
 assert r["whole"] == (not any(f["level"] == "loss" for f in r["health"]["findings"]))' "$tmp/$run"
 done
+# A table of what was checked.
+for run in run kill events cut; do
+    "$assay" verify --format csv "$tmp/$run.assay" >"$tmp/$run.csv"
+    check "the table of $run agrees with the JSON" "$python" -c '
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1] + ".csv")))
+r = json.load(open(sys.argv[1] + ".json"))
+assert list(rows[0]) == ["path", "kind", "check", "result", "sentence"], rows[0]
+assert rows[0]["check"] == "whole" and (rows[0]["result"] == "ok") == r["whole"], rows[0]
+result = {"note": "ok", "warning": "warning", "loss": "failed"}
+wanted = [(f["level"], f["text"]) for f in r["health"]["findings"]]
+assert [x["sentence"] for x in rows[1:1 + len(wanted)]] == [t for _, t in wanted], rows
+assert all(x["result"] == result.get(l, "warning") for x, (l, _) in zip(rows[1:], wanted)), (rows, wanted)
+assert all(x["path"].endswith(".assay") and x["kind"] == "trace" for x in rows)' "$tmp/$run"
+done
+exits 1 "a page as Markdown" "$assay" verify --format markdown "$tmp/events.assay"
+check "is a list" grep -q "^- .*: not intact$" "$tmp/out"
 "$assay" report "$tmp/events.assay" >"$tmp/out"
 check "a report begins with the damage" sh -c "sed -n 1p '$tmp/out' | grep -q corrupt"
 finish

@@ -181,6 +181,10 @@ says "has no option --force"
 exits 2 "no output" "$assay" bundle pack a.jsonl
 exits 2 "no folder" "$assay" bundle extract all.rvf
 exits 2 "an output instead" "$assay" bundle extract all.rvf -C "$tmp/never" -o "$tmp/never"
+exits 0 "a witness as a table" "$assay" verify --format csv a.jsonl --same-as a.jsonl
+check "has a row for each check" test "$(cut -d, -f2-4 "$tmp/out" | tr '\n' ' ')" = "kind,check,result witness,whole,ok witness,same_as,ok "
+exits 0 "a bundle as a table" "$assay" verify --format csv all.rvf
+check "has its signature" grep -q "^all.rvf,bundle,signature," "$tmp/out"
 exits 2 "a key for what is not signed" "$assay" verify a.jsonl --public-key "$tmp/meta.json"
 says "nothing else is signed"
 exits 3 "a full disk" "$assay" bundle pack -o /dev/full a.jsonl

@@ -54,6 +54,33 @@ static void a_known_condition_takes_one_branch(void **state)
     kit_free(&k);
 }
 
+static const char *label_in(const struct rule_kit *k, const char *body, uint32_t node)
+{
+    for (int i = 0; i < k->n_bodies; i++)
+        if (strcmp(k->bodies[i], body) == 0)
+            return as_node_label(k->closed[i], &k->closed[i]->nodes[node]);
+    fail_msg("there is no body %s", body);
+    return "";
+}
+
+/* The kit names nodes by their operators. */
+static void nodes_of_branches_are_called_by_their_path_where_names_are_not_unique(void **state)
+{
+    struct rule_kit k =
+        infer(13, "in a 2x3; in c bool:scalar; Neg a -> b\n"
+                  "graph yes; const p i64{6}; Reshape a,p -> y1; Neg y1 -> y2; out y2; end\n"
+                  "graph no; const q i64{3,2}; Reshape a,q -> n1; Relu n1 -> n2; out n2; end\n"
+                  "If c -> r then_branch=@yes else_branch=@no");
+
+    (void)state;
+    assert_string_equal(label_in(&k, "yes", 0), "If/then/Reshape");
+    assert_string_equal(label_in(&k, "no", 0), "If/else/Reshape");
+    assert_string_equal(label_in(&k, "yes", 1), "If/then/Neg");
+    assert_string_equal(label_in(&k, "no", 1), "Relu");
+    assert_string_equal(as_node_label(k.model->main, &k.model->main->nodes[0]), "Neg");
+    kit_free(&k);
+}
+
 static void an_unknown_condition_keeps_what_both_branches_agree_on(void **state)
 {
     struct rule_kit k = infer(13, "in a 2x3; in c bool:scalar\n" BRANCHES);
@@ -314,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_known_condition_takes_one_branch),
+        cmocka_unit_test(nodes_of_branches_are_called_by_their_path_where_names_are_not_unique),
         cmocka_unit_test(an_unknown_condition_keeps_what_both_branches_agree_on),
         cmocka_unit_test(a_branch_that_may_not_run_is_no_error),
         cmocka_unit_test(a_counted_loop_stacks_its_scans),

@@ -255,6 +255,48 @@ static void lines_keep_within_every_width(void **state)
     as_out_drop(&out);
 }
 
+static void print_fused(struct as_out *out, unsigned width, const char *const *names)
+{
+    static const struct as_table_column columns[] = {{.title = "layer", .identity = true},
+                                                     {.title = "n", .align = AS_ALIGN_RIGHT}};
+    const struct as_term term = {.width = width};
+    struct as_table t;
+
+    as_table_init(&t, columns, 2);
+    for (size_t i = 0; names[i]; i++) {
+        as_table_row(&t);
+        as_table_text(&t, AS_STYLE_NONE, names[i]);
+        as_table_text(&t, AS_STYLE_NONE, "1");
+    }
+    out->used = 0;
+    assert_int_equal(as_table_print(&t, out, &term, NULL), 0);
+    as_table_fini(&t);
+}
+
+/* Where the list of all names does not fit: a wide page has them whole. */
+static void of_a_fused_layer_the_last_name_is_shown(void **state)
+{
+    static const char *const names[] = {"m/act/Relu;m/conv/BiasAdd;m/conv/Conv2D",
+                                        "  m/act_1/Relu;m/conv_1/Conv2D", "m/pool/AvgPool", NULL};
+    static const char *const alike[] = {"m/act/Relu;m/conv/Conv2D", "m/act_1/Relu;m/conv/Conv2D",
+                                        NULL};
+    struct as_out out = unit_out();
+
+    (void)state;
+    print_fused(&out, 30, names);
+    unit_expect(&out, "layer              n\n"
+                      "-----------------  -\n"
+                      "m/conv/Conv2D      1\n"
+                      "  m/conv_1/Conv2D  1\n"
+                      "m/pool/AvgPool     1\n");
+    print_fused(&out, 80, names);
+    assert_non_null(strstr(as_out_get(&out, NULL), "m/act/Relu;m/conv/BiasAdd;m/conv/Conv2D  1"));
+    print_fused(&out, 24, alike);
+    assert_non_null(strstr(as_out_get(&out, NULL), "m/a/"));
+    assert_non_null(strstr(as_out_get(&out, NULL), "m/a1/"));
+    as_out_drop(&out);
+}
+
 static void a_monstrous_name_does_not_pad_every_row(void **state)
 {
     static char name[200000];
@@ -315,6 +357,7 @@ int main(void)
         cmocka_unit_test(styles_surround_text_and_not_blanks),
         cmocka_unit_test(wide_characters_keep_columns_straight),
         cmocka_unit_test(lines_keep_within_every_width),
+        cmocka_unit_test(of_a_fused_layer_the_last_name_is_shown),
         cmocka_unit_test(a_monstrous_name_does_not_pad_every_row),
         cmocka_unit_test(running_out_of_memory_is_told_when_printed),
     };

@@ -143,6 +143,10 @@ void as_inspect_recommend(struct as_inspection *in);
 /* A row that is there only in the file: a Constant node, or one whose results are all constants. */
 bool as_row_is_constant(const struct as_cost_row *row);
 
+/* What to call a row in a sentence: the last part of a name that lists all parts of a fused layer,
+ * or the whole where another row has the same last part. Looks at every row. */
+const char *as_inspect_brief(const struct as_inspection *in, const struct as_cost_row *row);
+
 /* Adds a row to a group that began as {.known = true, .times_known = true}. */
 void as_group_add(struct as_inspect_group *group, const struct as_cost_row *row);
 

@@ -5,6 +5,7 @@
 #include "analyze/model/inspect.h"
 #include "base/alloc.h"
 #include "base/hash_map.h"
+#include "base/text/name_fit.h"
 #include "model/cost/cost_rules.h"
 
 size_t as_name_scope(const char *name, unsigned depth)
@@ -19,6 +20,20 @@ size_t as_name_scope(const char *name, unsigned depth)
             if (++parts == depth)
                 break;
         }
+    return last;
+}
+
+const char *as_inspect_brief(const struct as_inspection *in, const struct as_cost_row *row)
+{
+    const char *label = as_node_label(row->graph, row->node), *last = as_name_last(label);
+
+    for (size_t i = 0; last != label && i < in->costs->n_rows; i++) {
+        const struct as_cost_row *other = &in->costs->rows[i];
+
+        if (other != row &&
+            strcmp(as_name_last(as_node_label(other->graph, other->node)), last) == 0)
+            return label;
+    }
     return last;
 }
 

@@ -85,6 +85,7 @@ static void find_quantization(struct as_inspection *in)
 {
     uint64_t saved = 0, stored = 0;
     char weights[AS_TEXT_HUMAN], all[AS_TEXT_HUMAN], most[AS_TEXT_HUMAN];
+    const struct as_cost_row *row;
     const char *name;
 
     if (in->n_quant == 0)
@@ -93,14 +94,14 @@ static void find_quantization(struct as_inspection *in)
         saved += in->quant[i].saved_bytes;
         stored += in->quant[i].bytes;
     }
-    name = as_node_label(in->costs->rows[in->quant[0].row].graph,
-                         in->costs->rows[in->quant[0].row].node);
+    row = &in->costs->rows[in->quant[0].row];
+    name = as_inspect_brief(in, row);
     as_text_bytes(weights, (double)stored);
     as_text_bytes(all, (double)saved);
     as_text_bytes(most, (double)in->quant[0].saved_bytes);
     add(in, (struct assay_finding){
                 .rule = "quantize-weights",
-                .target = name,
+                .target = as_node_label(row->graph, row->node),
                 .finding = text_of(in, "int8 weights save %s in the %zu largest layer%s", all,
                                    in->n_quant, in->n_quant == 1 ? "" : "s"),
                 .evidence = text_of(

@@ -7,6 +7,7 @@
 #include "analyze/model/layer_times.h"
 #include "analyze/model/profile_internal.h"
 #include "base/alloc.h"
+#include "base/text/name_fit.h"
 #include "base/units.h"
 #include "model/cost/cost_rules.h"
 
@@ -110,6 +111,21 @@ static void finish_layers(struct as_joining *j)
     }
 }
 
+static int name_layers(struct as_profile *p, struct assay_error *err)
+{
+    const char **names = as_arena_zero(&p->arena, 2 * p->n_layers + 1, sizeof *names);
+
+    if (!names)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < p->n_layers; i++)
+        names[i] = p->layers[i].step->name;
+    if (as_names_brief(names, p->n_layers, names + p->n_layers) < 0)
+        return as_fail_nomem(err);
+    for (size_t i = 0; i < p->n_layers; i++)
+        p->layers[i].brief = names[p->n_layers + i];
+    return ASSAY_OK;
+}
+
 static int fill(struct as_joining *j, unsigned scope_depth, struct assay_error *err)
 {
     struct as_profile *p = j->profile;
@@ -125,6 +141,8 @@ static int fill(struct as_joining *j, unsigned scope_depth, struct assay_error *
         as_sat_add(p->memory.held_bytes,
                    p->memory.counted ? p->memory.activation_bytes : p->memory.planned_bytes);
     rc = make_layers(j, err);
+    if (rc == ASSAY_OK)
+        rc = name_layers(p, err);
     if (rc < 0)
         return rc;
     finish_layers(j);

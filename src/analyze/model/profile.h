@@ -11,8 +11,9 @@
 /* One step of the engine: a layer of the file, some that were fused, or a reorder. */
 struct as_profile_layer {
     const struct as_profile_step *step; /* name, counts, its time in each inference */
-    size_t index;                       /* of the step */
-    double self_ns; /* of the median inference, by its median share; all add up */
+    const char *brief; /* its name for sentences, not ambiguous: see as_names_brief() */
+    size_t index;      /* of the step */
+    double self_ns;    /* of the median inference, by its median share; all add up */
     double mean_ns, std_ns, min_ns, max_ns, p95_ns;
     double share;            /* of the sum over all layers */
     double cumulative_share; /* with all that are slower */

@@ -138,20 +138,19 @@ static void advise_plain_products(struct as_profile *p)
         return;
     as_text_percent(share, spent);
     as_text_si(rate, worst->roof.achieved, "FLOP/s");
-    advise(
-        p,
-        &(struct advice){
-            "plain-products",
-            text_of(p,
-                    "%s %s with another engine: GEMMs and convolutions like it run in plain C "
-                    "here, not in oneDNN",
-                    computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->step->name),
-            text_of(
-                p,
-                "%s of the time is spent in plain C GEMMs and convolutions; the slowest (%.30s) "
-                "reaches %s",
-                share, worst->step->op, rate),
-            lost > 0 ? lost : AS_UNKNOWN, spent, ASSAY_CONFIDENCE_HIGH, worst->step->name});
+    advise(p,
+           &(struct advice){
+               "plain-products",
+               text_of(p,
+                       "%s %s with another engine: GEMMs and convolutions like it run in plain C "
+                       "here, not in oneDNN",
+                       computes_in_f32(worst) ? "compare" : "use f32, or compare", worst->brief),
+               text_of(
+                   p,
+                   "%s of the time is spent in plain C GEMMs and convolutions; the slowest (%.30s) "
+                   "reaches %s",
+                   share, worst->step->op, rate),
+               lost > 0 ? lost : AS_UNKNOWN, spent, ASSAY_CONFIDENCE_HIGH, worst->step->name});
 }
 
 static void advise_plain(struct as_profile *p)
@@ -180,7 +179,7 @@ static void advise_plain(struct as_profile *p)
             "compare with another engine: operators without a oneDNN kernel run in plain C "
             "here, and another engine may run them faster",
             text_of(p, "%s of the time is spent in plain C; the slowest of it is %.60s (%.30s, %s)",
-                    share, worst->step->name, worst->step->op, own),
+                    share, worst->brief, worst->step->op, own),
             AS_UNKNOWN, spent, ASSAY_CONFIDENCE_MEDIUM, worst->step->name});
 }
 
@@ -308,7 +307,7 @@ static void advise_slow_dense(struct as_profile *p)
                           "start with %s: it takes the most time of the GEMMs and convolutions "
                           "below 50 %% of roofline; try other settings: assay sweep %s "
                           "--batch 1,4",
-                          worst->step->name, p->data->model.path),
+                          worst->brief, p->data->model.path),
                   text_of(p,
                           "it reaches %s of roofline with the kernel %.40s; at the roofline "
                           "all these layers together would save %s of the time",

@@ -96,9 +96,12 @@ static double x_of(const struct as_sweep *s, size_t row)
     return (double)axis->values[s->rows[row].point->place[0]];
 }
 
-/* The first row after which throughput rises by less than AS_SWEEP_KNEE_GAIN a doubling. */
+/* The first row after which throughput rises by less than AS_SWEEP_KNEE_GAIN a doubling. Two rows
+ * have no curve that could bend. */
 static size_t find_knee(const struct as_sweep *s, const size_t *rows, size_t n)
 {
+    if (n < AS_SWEEP_KNEE_ROWS)
+        return SIZE_MAX;
     for (size_t i = 0; i + 1 < n; i++) {
         double doublings = log2(x_of(s, rows[i + 1]) / x_of(s, rows[i]));
         double gain = s->rows[rows[i + 1]].samples_per_second / s->rows[rows[i]].samples_per_second;

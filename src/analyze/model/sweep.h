@@ -20,6 +20,7 @@ struct as_power_law as_power_law_fit(const double *x, const double *y, size_t n)
 
 /* Throughput still rises by at least this share when the setting doubles; else it is the knee. */
 #define AS_SWEEP_KNEE_GAIN 0.10
+#define AS_SWEEP_KNEE_ROWS 3 /* that worked along the first axis; with fewer there is no knee */
 
 struct as_sweep_row {
     const struct as_sweep_point *point;

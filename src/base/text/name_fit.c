@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/hash_map.h"
 #include "base/text/utf8.h"
 
@@ -22,31 +23,56 @@ static size_t segment_size(const char *at)
     return strcspn(at, "./");
 }
 
-/* Appends the short form of a segment, "layer12" as "l12", and returns the end. */
-static char *put_short(char *out, const char *segment, size_t size)
+static bool is_word_end(char c)
+{
+    return c == '_' || c == '-';
+}
+
+/* Appends the first character and the trailing digits of a word, and returns the end. */
+static char *put_initial(char *out, const char *word, size_t size)
 {
     size_t digits = size, first;
 
-    while (digits > 0 && is_digit(segment[digits - 1]))
+    while (digits > 0 && is_digit(word[digits - 1]))
         digits--;
-    for (first = size > 0; first < digits && ((unsigned char)segment[first] & 0xc0) == 0x80;)
+    for (first = size > 0; first < digits && ((unsigned char)word[first] & 0xc0) == 0x80;)
         first++; /* the first character may have several bytes */
     if (first > digits)
         first = digits;
-    memcpy(out, segment, first);
-    memcpy(out + first, segment + digits, size - digits);
+    memcpy(out, word, first);
+    memcpy(out + first, word + digits, size - digits);
     return out + first + (size - digits);
 }
 
-/* The name with its first `n_short` segments abbreviated; the last one never is. */
-static void abbreviate(char *out, const char *name, size_t n_short)
+/* Appends the short form of a segment, "layer12" as "l12", and returns the end. With `words` each
+ * of its words counts: "then_branch_0" as "tb0" instead of "t0". */
+static char *put_short(char *out, const char *segment, size_t size, bool words)
 {
+    if (!words)
+        return put_initial(out, segment, size);
+    for (size_t at = 0; at < size;) {
+        size_t end = at;
+
+        while (end < size && !is_word_end(segment[end]))
+            end++;
+        out = put_initial(out, segment + at, end - at);
+        at = end + (end < size);
+    }
+    return out;
+}
+
+/* The name with its first `n_short` segments abbreviated; the last one never is, and blanks before
+ * the name stay. */
+static void abbreviate(char *out, const char *name, size_t n_short, bool words)
+{
+    for (; *name == ' '; name++)
+        *out++ = ' ';
     while (*name) {
         size_t size = segment_size(name);
         bool last = name[size] == '\0';
 
         if (n_short > 0 && !last) {
-            out = put_short(out, name, size);
+            out = put_short(out, name, size, words);
             n_short--;
         } else {
             memcpy(out, name, size);
@@ -98,11 +124,12 @@ const char *as_name_fit(struct as_arena *arena, const char *name, size_t max_wid
     if (!out)
         return NULL;
     /* A hostile name of thousands of segments is cut: nobody reads its abbreviations. */
-    for (size_t n = 1; n < n_segments && n <= 64; n++) {
-        abbreviate(out, name, n);
-        if (as_utf8_width(out, strlen(out)) <= max_width)
-            return out;
-    }
+    for (int words = 1; words >= 0; words--)
+        for (size_t n = 1; n < n_segments && n <= 64; n++) {
+            abbreviate(out, name, n, words);
+            if (as_utf8_width(out, strlen(out)) <= max_width)
+                return out;
+        }
     return cut_middle(arena, n_segments > 1 && n_segments <= 65 ? out : name, max_width, ellipsis);
 }
 
@@ -159,4 +186,32 @@ size_t as_name_common_prefix(const char *const *names, size_t n)
     while (same > 0 && !is_separator(names[0][same - 1]))
         same--;
     return same;
+}
+
+const char *as_name_last(const char *name)
+{
+    const char *last = strrchr(name, ';');
+
+    return last && last[1] ? last + 1 : name;
+}
+
+int as_names_brief(const char *const *names, size_t n, const char **brief)
+{
+    struct as_hash_map seen = {0};
+    int rc = 1;
+
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        const char *text = as_name_last(names[i]);
+        uint64_t *first;
+
+        brief[i] = text;
+        rc = as_hash_map_put(&seen, text, strlen(text), i);
+        first = rc == 0 ? as_hash_map_find(&seen, text, strlen(text)) : NULL;
+        if (first && strcmp(names[*first], names[i]) != 0) {
+            brief[i] = names[i];
+            brief[*first] = names[*first];
+        }
+    }
+    as_hash_map_fini(&seen);
+    return rc < 0 ? ASSAY_ERR_NOMEM : ASSAY_OK;
 }

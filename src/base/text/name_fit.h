@@ -9,9 +9,10 @@
 
 #include "base/arena.h"
 
-/* `name` in at most `max_width` columns, in `arena`: leading segments become their first letter
- * and trailing digits, one after the other, and only if that is not enough the middle is replaced
- * by `ellipsis`. A name that fits is returned as it is. NULL without memory. */
+/* `name` in at most `max_width` columns, in `arena`: leading segments become the first letters and
+ * trailing digits of their words, one after the other, then those of the first word alone, and only
+ * if that is not enough the middle is replaced by `ellipsis`. A name that fits is returned as it
+ * is. NULL without memory. */
 const char *as_name_fit(struct as_arena *arena, const char *name, size_t max_width,
                         const char *ellipsis);
 
@@ -23,5 +24,13 @@ size_t as_name_least_width(const char *const *names, size_t n, size_t floor, siz
 /* Bytes of the longest prefix of whole segments, separator included, that all names share and none
  * consists of; 0: none, or fewer than two names. */
 size_t as_name_common_prefix(const char *const *names, size_t n);
+
+/* TensorFlow Lite calls a fused layer by the names of all its parts: of "a/Relu;a/BiasAdd;a/Conv2D"
+ * the last one, inside it; any other name as it is. */
+const char *as_name_last(const char *name);
+
+/* Fills `brief` with as_name_last() of each, or with the whole name where the last ones of
+ * different names are the same. ASSAY_ERR_NOMEM without memory. */
+int as_names_brief(const char *const *names, size_t n, const char **brief);
 
 #endif

@@ -310,6 +310,41 @@ static void lay_out(struct as_table *t, struct layout *lay, const struct as_term
     shrink(t, lay, term->width);
 }
 
+/* Of names that list all parts of a fused layer the last part stays, indented as it was; false when
+ * there are none. */
+static bool make_brief(struct as_table *t, size_t c)
+{
+    const char **names, **brief;
+    size_t n, i = 0;
+    bool shorter = false;
+
+    names = list_names(t, c, &n);
+    brief = as_arena_zero(&t->arena, n + 1, sizeof *brief);
+    t->nomem |= !names || !brief || as_names_brief(names, n, brief) < 0;
+    for (const struct as_table_row *row = t->first; !t->nomem && row && row->cells;
+         row = row->next) {
+        struct as_table_cell *cell = &row->cells[c];
+        const char *text = cell->text ? brief[i] : NULL;
+        size_t indent = text ? strspn(cell->text, " ") : 0;
+        size_t size = text ? strlen(text) : 0;
+        char *line;
+
+        i += text != NULL;
+        if (!text || text == cell->text)
+            continue;
+        line = as_arena_alloc(&t->arena, indent + size + 1);
+        t->nomem |= !line;
+        if (!line)
+            return false;
+        memset(line, ' ', indent);
+        memcpy(line + indent, text, size);
+        line[indent + size] = '\0';
+        set_text(t, cell, line, indent + size);
+        shorter = true;
+    }
+    return shorter;
+}
+
 /* Takes the prefix that all names of the column share off them; false when there is none. */
 static bool strip_prefix(struct as_table *t, size_t c)
 {
@@ -331,14 +366,17 @@ static bool strip_prefix(struct as_table *t, size_t c)
     return true;
 }
 
-/* Lays out, and once more without the prefix of names that did not fit. */
+/* Lays out; of names that do not fit, once more with their last part alone, and without their
+ * prefix. */
 static void lay_out_names(struct as_table *t, struct layout *lay, const struct as_term *term)
 {
     lay_out(t, lay, term);
     for (size_t c = 0; c < t->n_columns; c++) {
         if (!t->columns[c].identity || lay->width[c] >= natural_width(t, c))
             continue;
-        if (strip_prefix(t, c))
+        if (make_brief(t, c))
+            lay_out(t, lay, term);
+        if (lay->width[c] < natural_width(t, c) && strip_prefix(t, c))
             lay_out(t, lay, term);
         return;
     }

@@ -349,6 +349,8 @@ const char *as_node_label(const struct as_graph *graph, const struct as_node *no
 {
     const struct as_value *out = as_node_output(graph, node, 0);
 
+    if (node->label)
+        return node->label;
     if (node->name[0])
         return node->name;
     if (out && out->name[0])

@@ -81,6 +81,7 @@ struct as_attr {
 
 struct as_node {
     const char *name;        /* "" when it has none */
+    const char *label;       /* of a node in a body whose name others have too, else NULL */
     const char *op_name;     /* as in the file */
     const char *domain_name; /* as in the file; "" for the default one */
     enum as_op op;
@@ -261,7 +262,7 @@ struct as_value *as_node_output(const struct as_graph *graph, const struct as_no
 int64_t as_model_opset_of(const struct as_model *model, const struct as_node *node);
 
 /* What to call a node that may have no name: its own, else that of its first output, else its
- * operator. */
+ * operator; in a body, the path to it when others are called the same. */
 const char *as_node_label(const struct as_graph *graph, const struct as_node *node);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "model/graph/graph.h"
+#include "model/graph/node_labels.h"
 
 struct linking {
     struct as_model *model;
@@ -347,5 +348,5 @@ int as_model_link(struct as_model *model, struct assay_error *err)
         return as_fail(err, ASSAY_ERR_FORMAT, "the model has no graph");
     for (size_t i = 0; i < AS_COUNT_OF(steps) && rc == ASSAY_OK; i++)
         rc = each_graph(&l, model->main, steps[i]);
-    return rc;
+    return rc == ASSAY_OK ? as_node_labels_make(model, err) : rc;
 }

@@ -26,7 +26,7 @@ static void put_text(struct as_out *out, const char *text)
 static void put_box(const struct as_picture *p, size_t i, struct as_out *out)
 {
     const struct as_picture_box *box = &p->boxes[i];
-    char color[8], text[48];
+    char color[8], text[64];
 
     as_picture_color(p, box, color);
     as_picture_text(box, text);
@@ -49,9 +49,10 @@ void as_picture_dot(const struct as_picture *p, struct as_out *out)
         put_box(p, i, out);
     for (size_t i = 0; i < p->n_blocks; i++) {
         const struct as_picture_block *b = &p->blocks[i];
+        char text[80];
 
-        as_out_printf(out, "  subgraph cluster_%zu {\n    label=\"x%zu\"; style=dashed;\n", i,
-                      b->times);
+        as_picture_block_text(b, text);
+        as_out_printf(out, "  subgraph cluster_%zu {\n    label=\"%s\"; style=dashed;\n", i, text);
         for (size_t k = 0; k < b->n; k++)
             as_out_printf(out, "    b%zu;\n", b->first + k);
         as_out_text(out, "  }\n");

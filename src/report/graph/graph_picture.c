@@ -220,6 +220,7 @@ static void keep_block(struct making *m, size_t at, size_t period, size_t times)
         struct as_picture_box *box = &out->boxes[first + k];
 
         *box = m->all[at + k];
+        box->copies = times;
         for (size_t copy = 1; copy < times; copy++) {
             uint64_t more = m->all[at + copy * period + k].macs;
 
@@ -231,7 +232,7 @@ static void keep_block(struct making *m, size_t at, size_t period, size_t times)
     }
     out->n_boxes += period;
     if (times > 1)
-        out->blocks[out->n_blocks++] = (struct as_picture_block){first, period, times};
+        out->blocks[out->n_blocks++] = (struct as_picture_block){first, period, times, 0};
 }
 
 static void take_together(struct making *m)
@@ -295,6 +296,9 @@ static void share_macs(struct as_picture *out, uint64_t total)
 {
     for (size_t i = 0; i < out->n_boxes; i++)
         out->boxes[i].share = total ? (double)out->boxes[i].macs / (double)total : AS_UNKNOWN;
+    for (size_t i = 0; i < out->n_blocks; i++)
+        for (size_t k = 0; k < out->blocks[i].n; k++)
+            out->blocks[i].share += out->boxes[out->blocks[i].first + k].share;
 }
 
 static int reserve(struct making *m, struct as_arena *scratch, struct assay_error *err)
@@ -354,12 +358,25 @@ void as_picture_fini(struct as_picture *picture)
 
 /* ---- looks ---- */
 
-void as_picture_text(const struct as_picture_box *box, char out[48])
+void as_picture_text(const struct as_picture_box *box, char out[64])
 {
+    char all[32] = "";
+
+    if (box->copies > 1)
+        (void)snprintf(all, sizeof all, "all %zu: ", box->copies);
     if (box->share >= 0.0005)
-        (void)snprintf(out, 48, "%.1f %% of MACs", box->share * 100);
+        (void)snprintf(out, 64, "%s%.1f %% of MACs", all, box->share * 100);
     else
-        (void)snprintf(out, 48, "%zu node%s", box->n_nodes, box->n_nodes == 1 ? "" : "s");
+        (void)snprintf(out, 64, "%zu node%s", box->n_nodes, box->n_nodes == 1 ? "" : "s");
+}
+
+void as_picture_block_text(const struct as_picture_block *block, char out[80])
+{
+    int size = snprintf(out, 80, "%zu × this block", block->times);
+
+    if (block->share >= 0.0005)
+        (void)snprintf(out + size, 80 - (size_t)size, ", %.1f %% of MACs together",
+                       block->share * 100);
 }
 
 void as_picture_color(const struct as_picture *picture, const struct as_picture_box *box,

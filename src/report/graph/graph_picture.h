@@ -12,13 +12,15 @@ struct as_picture_box {
     const char *name; /* of the operator that computes, or of the first one; the model's */
     char ops[AS_PICTURE_OPS];
     size_t n_nodes; /* of one copy */
+    size_t copies;  /* it stands for so many; 1: it is not repeated */
     uint64_t macs;  /* of all copies */
-    double share;   /* of the model's MACs; NaN: there are none */
+    double share;   /* of the model's MACs, of all copies; NaN: there are none */
 };
 
 /* Boxes from `first` on, `n` of them, that stand for `times` copies of themselves. */
 struct as_picture_block {
     size_t first, n, times;
+    double share; /* of the model's MACs, of all copies; NaN: there are none */
 };
 
 struct as_picture_edge {
@@ -44,8 +46,12 @@ AS_MUST_USE int as_picture_init(struct as_picture *picture, const struct as_mode
                                 struct assay_error *err);
 void as_picture_fini(struct as_picture *picture);
 
-/* "12.3 % of MACs", or the number of nodes where nothing is computed. */
-void as_picture_text(const struct as_picture_box *box, char out[48]);
+/* "12.3 % of MACs", or the number of nodes where nothing is computed; "all 4: 12.3 % of MACs" of a
+ * box that stands for its copies. */
+void as_picture_text(const struct as_picture_box *box, char out[64]);
+
+/* "12 × this block, 83.0 % of MACs together". */
+void as_picture_block_text(const struct as_picture_block *block, char out[80]);
 
 /* "#rrggbb": the darker, the larger its share is beside the largest one. */
 void as_picture_color(const struct as_picture *picture, const struct as_picture_box *box,

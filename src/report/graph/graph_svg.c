@@ -12,17 +12,23 @@ enum {
     BOX_WIDTH = 520,
     BOX_HEIGHT = 34,
     STEP = 46,
+    CAPTION = 20,
     TOP = 70,
     LANES = 10,
     LANE = 14,
     WIDTH = LEFT + BOX_WIDTH + 20 + LANES * LANE + 10,
-    MAX_OPS = 54,
+    MAX_OPS = 50,
     MAX_CHARS = 60
 };
 
-static double top_of(size_t box)
+/* Above the first box of a block is a line for what the block is. */
+static double top_of(const struct as_picture *p, size_t box)
 {
-    return TOP + STEP * (double)box;
+    size_t captions = 0;
+
+    while (captions < p->n_blocks && p->blocks[captions].first <= box)
+        captions++;
+    return TOP + STEP * (double)box + CAPTION * (double)captions;
 }
 
 /* The end of a long name says more than its beginning. */
@@ -45,8 +51,8 @@ static void put_name(struct as_svg *svg, double x, double y, const char *text)
 static void put_box(struct as_svg *svg, const struct as_picture *p, size_t i)
 {
     const struct as_picture_box *box = &p->boxes[i];
-    double y = top_of(i);
-    char color[8], text[48], ops[MAX_OPS + 1];
+    double y = top_of(p, i);
+    char color[8], text[64], ops[MAX_OPS + 1];
 
     as_picture_color(p, box, color);
     as_picture_text(box, text);
@@ -60,17 +66,20 @@ static void put_box(struct as_svg *svg, const struct as_picture *p, size_t i)
     as_svg_text(svg, LEFT + BOX_WIDTH - 8, y + 21, AS_SVG_END, 12, text);
 }
 
-static void put_block(struct as_svg *svg, const struct as_picture_block *b)
+static void put_block(struct as_svg *svg, const struct as_picture *p,
+                      const struct as_picture_block *b)
 {
-    double from = top_of(b->first) - 3, to = top_of(b->first + b->n - 1) + BOX_HEIGHT + 3;
+    double from = top_of(p, b->first) - 3, to = top_of(p, b->first + b->n - 1) + BOX_HEIGHT + 3;
     double x = LEFT - 14;
-    char text[32];
+    char text[80];
 
     as_svg_line(svg, x, from, x, to, "#333333", 2);
     as_svg_line(svg, x, from, x + 8, from, "#333333", 2);
     as_svg_line(svg, x, to, x + 8, to, "#333333", 2);
-    (void)snprintf(text, sizeof text, "x%zu", b->times);
+    (void)snprintf(text, sizeof text, "×%zu", b->times);
     as_svg_text(svg, x - 8, (from + to) / 2 + 6, AS_SVG_END, 17, text);
+    as_picture_block_text(b, text);
+    as_svg_text(svg, LEFT + 70, from - 5, AS_SVG_START, 12, text);
 }
 
 static void put_arrow(struct as_svg *svg, double x, double y, double dx, double dy)
@@ -80,16 +89,17 @@ static void put_arrow(struct as_svg *svg, double x, double y, double dx, double 
 }
 
 /* An edge over other boxes runs in the first lane beside them that is free; the last is shared. */
-static void put_edge(struct as_svg *svg, const struct as_picture_edge *e, size_t until[LANES])
+static void put_edge(struct as_svg *svg, const struct as_picture *p,
+                     const struct as_picture_edge *e, size_t until[LANES])
 {
-    double right = LEFT + BOX_WIDTH, x, from = top_of(e->from) + BOX_HEIGHT - 8,
-           to = top_of(e->to) + 8;
+    double right = LEFT + BOX_WIDTH, x, from = top_of(p, e->from) + BOX_HEIGHT - 8,
+           to = top_of(p, e->to) + 8;
     size_t lane = 0;
 
     if (e->to == e->from + 1) {
-        as_svg_line(svg, LEFT + 60, top_of(e->from) + BOX_HEIGHT, LEFT + 60, top_of(e->to),
+        as_svg_line(svg, LEFT + 60, top_of(p, e->from) + BOX_HEIGHT, LEFT + 60, top_of(p, e->to),
                     "#777777", 1.2);
-        put_arrow(svg, LEFT + 60, top_of(e->to), 0, 1);
+        put_arrow(svg, LEFT + 60, top_of(p, e->to), 0, 1);
         return;
     }
     while (lane + 1 < LANES && until[lane] > e->from)
@@ -109,21 +119,23 @@ void as_picture_svg(const struct as_picture *p, struct as_out *out)
     struct as_svg svg;
     char note[120];
 
-    as_svg_begin(&svg, out, WIDTH, top_of(p->n_boxes) + 30, p->title);
-    as_svg_text(&svg, LEFT, 46, AS_SVG_START, 11,
-                "each box is an operator with its followers; darker boxes have more MACs");
+    as_svg_begin(&svg, out, WIDTH, top_of(p, p->n_boxes) + 30, p->title);
+    as_svg_text(
+        &svg, LEFT, 46, AS_SVG_START, 11,
+        "each box is an operator with its followers; darker boxes have more MACs; blocks that "
+        "repeat are drawn once");
     /* Short edges first, so that they lie in the inner lanes; starts are in order. */
     for (size_t from = 0, i = 0; from < p->n_boxes; from++)
         for (i = 0; i < p->n_edges; i++)
             if (p->edges[i].from == from)
-                put_edge(&svg, &p->edges[i], until);
+                put_edge(&svg, p, &p->edges[i], until);
     for (size_t i = 0; i < p->n_boxes; i++)
         put_box(&svg, p, i);
     for (size_t i = 0; i < p->n_blocks; i++)
-        put_block(&svg, &p->blocks[i]);
+        put_block(&svg, p, &p->blocks[i]);
     if (p->n_left_out) {
         (void)snprintf(note, sizeof note, "the last %zu boxes are omitted", p->n_left_out);
-        as_svg_text(&svg, LEFT, top_of(p->n_boxes) + 10, AS_SVG_START, 12, note);
+        as_svg_text(&svg, LEFT, top_of(p, p->n_boxes) + 10, AS_SVG_START, 12, note);
     }
     as_svg_end(&svg);
 }

@@ -53,6 +53,20 @@ struct lines {
     size_t n;
 };
 
+/* A name from outside, further to the right the deeper it is. */
+static const char *indented(struct as_page *page, size_t depth, const char *name)
+{
+    const char *safe = as_page_name(page, name);
+    size_t indent = depth * 2, size = indent + strlen(safe) + 1;
+    char *text = indent ? as_arena_alloc(&page->arena, size) : NULL;
+
+    page->nomem |= indent && !text;
+    if (!text)
+        return safe;
+    (void)snprintf(text, size, "%*s%s", (int)indent, "", safe);
+    return text;
+}
+
 static void get_text(const struct lines *l, const struct as_cost_row *row,
                      enum as_inspect_column column, struct as_row_cell *cell)
 {
@@ -62,8 +76,7 @@ static void get_text(const struct lines *l, const struct as_cost_row *row,
     cell->text = cell->line;
     switch (column) {
     case AS_COLUMN_NAME:
-        (void)snprintf(cell->line, sizeof cell->line, "%*s%.200s", (int)row->depth * 2, "",
-                       as_page_name(l->page, label));
+        cell->text = indented(l->page, row->depth, label);
         break;
     case AS_COLUMN_OP:
         cell->text = row->node->op_name;
@@ -89,14 +102,8 @@ static void get_group_name(const struct as_inspect_group *line, struct as_page *
     cell->text = line->name[0] ? line->name : "(top)";
     if (line->depth > 1) {
         size_t before = as_name_scope(line->name, line->depth - 1);
-        const char *name = as_page_name(page, line->name + before + 1);
-        size_t indent = (size_t)(line->depth - 1) * 2, size = indent + strlen(name) + 1;
-        char *text = as_arena_alloc(&page->arena, size);
 
-        page->nomem |= !text;
-        if (text)
-            (void)snprintf(text, size, "%*s%s", (int)indent, "", name);
-        cell->text = text;
+        cell->text = indented(page, line->depth - 1, line->name + before + 1);
     }
 }
 

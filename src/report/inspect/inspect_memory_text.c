@@ -83,7 +83,7 @@ int as_inspect_memory(const struct as_inspect_report *report, struct as_page *pa
     as_text_bytes(naive, (double)plan->naive_bytes);
     row = &in->costs->rows[plan->peak_step];
     as_page_line(page, AS_STYLE_NONE, "peak %s at %s (%s)", peak,
-                 as_page_name(page, as_node_label(row->graph, row->node)), row->node->op_name);
+                 as_page_name(page, as_inspect_brief(in, row)), row->node->op_name);
     as_page_line(page, AS_STYLE_NONE, "one arena of %s holds them; without reuse they take %s",
                  planned, naive);
     if (plan->n_unknown)

@@ -11,7 +11,8 @@
 #include "base/units.h"
 #include "report/page/page.h"
 
-#define UNQUIET 0.1
+#define UNQUIET    0.1
+#define PAIR_WIDTH 19 /* "least efficient", "parallelization" */
 
 /* ---- for people ---- */
 
@@ -28,7 +29,7 @@ static const struct as_table_column columns[] = {
     {.title = "ridge", .align = AS_ALIGN_RIGHT, .drop = 4},
     {.title = "roofline", .align = AS_ALIGN_RIGHT},
     {.title = "class"},
-    {.title = "focus"},
+    {.title = "focus", .drop = 1}, /* explained below, by its class */
     {.title = "kernel", .drop = 9, .min_width = 15, .may_shrink = true},
 };
 
@@ -86,7 +87,7 @@ static void put_extreme(struct as_page *page, const struct as_operations *o, con
     double rate = by_rate == SIZE_MAX ? AS_UNKNOWN : o->rows[by_rate].gflops_per_second;
 
     as_text_percent(share, by_roof == SIZE_MAX ? AS_UNKNOWN : o->rows[by_roof].roof.roof_fraction);
-    as_page_line(page, AS_STYLE_NONE, "%-16s %s (%.2f GFLOP/s); %s of roofline (%s)", what,
+    as_page_pair(page, AS_STYLE_NONE, what, "%s (%.2f GFLOP/s); %s (%s of roofline)",
                  name_of(o, by_rate), rate, name_of(o, by_roof), share);
 }
 
@@ -100,7 +101,7 @@ static void put_focuses(struct as_page *page, const struct as_operations *o)
         for (size_t before = 0; before < r; before++)
             told = told || strcmp(o->rows[before].focus, o->rows[r].focus) == 0;
         if (!told)
-            as_page_line(page, AS_STYLE_NONE, "%-16s %s", o->rows[r].focus, o->rows[r].advice);
+            as_page_pair(page, AS_STYLE_NONE, o->rows[r].focus, "%s", o->rows[r].advice);
     }
 }
 
@@ -113,15 +114,16 @@ static void put_findings(struct as_page *page, const struct as_operations *o)
     as_page_heading(page, "Findings", NULL);
     put_extreme(page, o, "most efficient", o->most_gflops, o->most_roof);
     put_extreme(page, o, "least efficient", o->least_gflops, o->least_roof);
-    as_page_line(page, AS_STYLE_NONE,
-                 "%-16s %zu memory-bound, %zu compute-bound, %zu overhead-bound", "classes",
+    as_page_pair(page, AS_STYLE_NONE, "classes",
+                 "%zu memory-bound, %zu compute-bound, %zu overhead-bound",
                  o->n_of[AS_BOUND_MEMORY], o->n_of[AS_BOUND_COMPUTE], o->n_of[AS_BOUND_OVERHEAD]);
-    as_page_line(page, AS_STYLE_NONE, "%-16s %s", "priority", o->priority_text);
+    as_page_pair(page, AS_STYLE_NONE, "priority", "%s", o->priority_text);
     if (o->n_of[AS_BOUND_OVERHEAD] > 0)
-        as_page_line(page, AS_STYLE_DIM,
-                     "inefficient: arithmetic and bytes explain less than %.0f %% of the time; an "
-                     "empty call takes %s",
-                     AS_ROOF_OVERHEAD_SHARE * 100, call);
+        as_page_line(
+            page, AS_STYLE_DIM,
+            "overhead-bound: arithmetic and bytes explain less than %.0f %% of the time; an "
+            "empty call takes %s",
+            AS_ROOF_OVERHEAD_SHARE * 100, call);
     for (size_t r = 0; r < AS_OPERATION_COUNT; r++)
         width = fmax(width, half_width(&o->rows[r]));
     if (width > UNQUIET) {
@@ -145,6 +147,7 @@ int as_operations_page(const struct as_operations_report *report, struct as_out 
     struct as_table t;
 
     as_page_open(&page, out, term, report->markdown);
+    page.pair_width = PAIR_WIDTH;
     as_page_title(&page, "Operations");
     as_machine_named_line(&page, report->topology);
     as_page_line(

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/name_fit.h"
 #include "report/page/page.h"
 
 /* "gain up to 40.0 %, confidence medium, memory-bound-weights". */
@@ -15,6 +16,12 @@ static void name_rule(const struct assay_finding *f, char *out, size_t capacity)
                    isfinite(f->expected_gain) ? "gain up to " : "",
                    isfinite(f->expected_gain) ? gain : "", isfinite(f->expected_gain) ? ", " : "",
                    as_confidence_name(f->confidence), f->rule);
+}
+
+/* The last part of a long name is enough unless the analysis needed the whole one. */
+static const char *target_name(const struct assay_finding *f)
+{
+    return f->evidence && strstr(f->evidence, f->target) ? f->target : as_name_last(f->target);
 }
 
 void as_page_findings(struct as_page *page, const char *heading,
@@ -32,8 +39,8 @@ void as_page_findings(struct as_page *page, const char *heading,
         const char *first = f->finding ? f->finding : f->action;
 
         name_rule(f, rule, sizeof rule);
-        if (first && f->target && !strstr(first, f->target))
-            as_page_item(page, style, i + 1, "%s: %s", as_page_name(page, f->target),
+        if (first && f->target && !strstr(first, as_name_last(f->target)))
+            as_page_item(page, style, i + 1, "%s: %s", as_page_name(page, target_name(f)),
                          as_page_name(page, first));
         else if (first)
             as_page_item(page, style, i + 1, "%s", as_page_name(page, first));

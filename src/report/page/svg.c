@@ -110,15 +110,28 @@ void as_svg_text(struct as_svg *svg, double x, double y, enum as_svg_anchor anch
     put_text(svg, x, y, anchors[anchor], size, text);
 }
 
-void as_svg_text_up(struct as_svg *svg, double x, double y, double size, const char *text)
+static void put_rotated(struct as_svg *svg, double x, double y, const char *anchor, double degrees,
+                        double size, const char *text)
 {
-    char attributes[160], at_x[AS_TEXT_FLOAT], at_y[AS_TEXT_FLOAT];
+    char attributes[160], at_x[AS_TEXT_FLOAT], at_y[AS_TEXT_FLOAT], angle[AS_TEXT_FLOAT];
 
     as_text_fixed(at_x, x, 2);
     as_text_fixed(at_y, y, 2);
-    (void)snprintf(attributes, sizeof attributes,
-                   " text-anchor=\"middle\" transform=\"rotate(-90 %s %s)\"", at_x, at_y);
+    as_text_fixed(angle, degrees, degrees == floor(degrees) ? 0 : 2);
+    (void)snprintf(attributes, sizeof attributes, "%s transform=\"rotate(%s %s %s)\"", anchor,
+                   angle, at_x, at_y);
     put_text(svg, x, y, attributes, size, text);
+}
+
+void as_svg_text_up(struct as_svg *svg, double x, double y, double size, const char *text)
+{
+    put_rotated(svg, x, y, " text-anchor=\"middle\"", -90, size, text);
+}
+
+void as_svg_text_along(struct as_svg *svg, double x, double y, double degrees, double size,
+                       const char *text)
+{
+    put_rotated(svg, x, y, "", degrees, size, text);
 }
 
 void as_svg_line(struct as_svg *svg, double x1, double y1, double x2, double y2, const char *color,

@@ -20,6 +20,9 @@ enum as_svg_anchor { AS_SVG_START, AS_SVG_MIDDLE, AS_SVG_END };
 void as_svg_text(struct as_svg *svg, double x, double y, enum as_svg_anchor anchor, double size,
                  const char *text);
 void as_svg_text_up(struct as_svg *svg, double x, double y, double size, const char *text);
+/* Rotated about its beginning, clockwise. */
+void as_svg_text_along(struct as_svg *svg, double x, double y, double degrees, double size,
+                       const char *text);
 void as_svg_line(struct as_svg *svg, double x1, double y1, double x2, double y2, const char *color,
                  double width);
 void as_svg_rect(struct as_svg *svg, double x, double y, double width, double height,

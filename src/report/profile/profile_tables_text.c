@@ -276,7 +276,7 @@ void as_profile_put_slowest(const struct as_profile_report *report, struct as_pa
     as_text_percent(share, layer->share);
     as_page_heading(page, "Slowest layer", NULL);
     as_page_line(page, AS_STYLE_NONE, "%s (%s%s): %s, %s of an inference, from %s to %s",
-                 as_page_name(page, layer->step->name), layer->step->op, layer->step->fused, median,
+                 as_page_name(page, layer->brief), layer->step->op, layer->step->fused, median,
                  share, low, high);
     if (!page->markdown) {
         as_term_spark(page->term, page->out, values, n,

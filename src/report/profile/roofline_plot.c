@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/name_fit.h"
 #include "base/units.h"
 #include "report/page/svg.h"
+#include "report/page/svg_labels.h"
 
 #define ROWS        15
 #define MAX_COLUMNS 100
@@ -149,68 +151,161 @@ void as_profile_put_roofline(const struct as_profile_report *report, struct as_p
 
 /* ---- SVG ---- */
 
-static void svg_roofs(const struct plot *plot, struct as_svg *svg, const struct as_svg_frame *frame)
+#define PI         3.14159265358979323846
+#define NAMED      8    /* layers at most that have a label */
+#define NAMED_MIN  0.01 /* of the time */
+#define NAME_WIDTH 32
+
+/* The figure while it is drawn. */
+struct figure {
+    const struct plot *plot;
+    struct as_svg *svg;
+    const struct as_svg_frame *frame;
+    struct as_svg_labels labels;
+};
+
+static const struct {
+    enum as_peak_level level;
+    const char *name;
+} svg_levels[] = {
+    {AS_PEAK_L1, "L1"}, {AS_PEAK_L2, "L2"}, {AS_PEAK_L3, "L3"}, {AS_PEAK_DRAM, "DRAM"}};
+
+/* The part of a bandwidth's line that is in the frame; false when there is none. */
+static bool bandwidth_line(const struct figure *f, size_t i, double *rate_bytes, double at[4])
 {
-    static const struct {
-        enum as_peak_level level;
-        const char *name;
-    } roofs[] = {
-        {AS_PEAK_L1, "L1"}, {AS_PEAK_L2, "L2"}, {AS_PEAK_L3, "L3"}, {AS_PEAK_DRAM, "DRAM"}};
-    char text[AS_TEXT_HUMAN + 32], rate[AS_TEXT_HUMAN];
+    const struct as_svg_axis *x = &f->frame->x, *y = &f->frame->y;
+    double from, to;
 
-    for (size_t i = 0; i < AS_COUNT_OF(roofs); i++) {
-        double rate_bytes =
-            as_peak_bandwidth(plot->p->peaks, roofs[i].level, plot->p->data->threads);
-        double ridge = plot->peak / rate_bytes,
-               from = fmax(frame->x.low, frame->y.low * GIGA / rate_bytes);
-        double to = fmin(ridge, frame->x.high);
-
-        if (!isfinite(rate_bytes) || !(rate_bytes > 0) || from >= to)
-            continue;
-        as_svg_line(svg, as_svg_at(&frame->x, from), as_svg_at(&frame->y, from * rate_bytes / GIGA),
-                    as_svg_at(&frame->x, to), as_svg_at(&frame->y, to * rate_bytes / GIGA),
-                    as_svg_color(i + 1), 1.5);
-        as_text_si(rate, rate_bytes, "B/s");
-        (void)snprintf(text, sizeof text, "%s %s", roofs[i].name, rate);
-        as_svg_text(svg, as_svg_at(&frame->x, from) + 4,
-                    as_svg_at(&frame->y, from * rate_bytes / GIGA) - 6 - 12 * (double)(i % 2),
-                    AS_SVG_START, 11, text);
-    }
-    as_svg_line(svg, as_svg_at(&frame->x, frame->x.low), as_svg_at(&frame->y, plot->peak / GIGA),
-                as_svg_at(&frame->x, frame->x.high), as_svg_at(&frame->y, plot->peak / GIGA),
-                as_svg_color(0), 2);
-    as_text_si(rate, plot->peak, "FLOP/s");
-    (void)snprintf(text, sizeof text, "f32 peak %s, %u thread%s", rate, plot->p->data->threads,
-                   plot->p->data->threads == 1 ? "" : "s");
-    as_svg_text(svg, as_svg_at(&frame->x, frame->x.high) - 4,
-                as_svg_at(&frame->y, plot->peak / GIGA) - 6, AS_SVG_END, 11, text);
+    *rate_bytes =
+        as_peak_bandwidth(f->plot->p->peaks, svg_levels[i].level, f->plot->p->data->threads);
+    from = fmax(x->low, y->low * GIGA / *rate_bytes);
+    to = fmin(f->plot->peak / *rate_bytes, x->high);
+    if (!isfinite(*rate_bytes) || !(*rate_bytes > 0) || from >= to)
+        return false;
+    at[0] = as_svg_at(x, from);
+    at[1] = as_svg_at(y, from * *rate_bytes / GIGA);
+    at[2] = as_svg_at(x, to);
+    at[3] = as_svg_at(y, to * *rate_bytes / GIGA);
+    return true;
 }
 
-static void svg_layers(const struct plot *plot, struct as_svg *svg,
-                       const struct as_svg_frame *frame)
+static void svg_roofs(struct figure *f)
 {
-    const struct as_profile *p = plot->p;
+    double left = f->frame->x.from, right = f->frame->x.to, rate_bytes, at[4];
+    double top = as_svg_at(&f->frame->y, f->plot->peak / GIGA);
+
+    for (size_t i = 0; i < AS_COUNT_OF(svg_levels); i++)
+        if (bandwidth_line(f, i, &rate_bytes, at)) {
+            as_svg_line(f->svg, at[0], at[1], at[2], at[3], as_svg_color(i + 1), 1.5);
+            as_svg_avoid_line(&f->labels, at[0], at[1], at[2], at[3]);
+        }
+    as_svg_line(f->svg, left, top, right, top, as_svg_color(0), 2);
+    as_svg_avoid_line(&f->labels, left, top, right, top);
+}
+
+#define ROOF_SIZE 11
+#define ROOF_GAP  (ROOF_SIZE + 5) /* pixels between two lines that a name needs */
+
+/* How far apart the lines of two bandwidths are; infinite when the other one is not drawn. */
+static double gap_to(const struct figure *f, size_t other, const double at[4])
+{
+    double rate_bytes, is[4], rise = (at[1] - at[3]) / (at[2] - at[0]);
+
+    if (other >= AS_COUNT_OF(svg_levels) || !bandwidth_line(f, other, &rate_bytes, is))
+        return (double)INFINITY;
+    return fabs((is[1] + rise * (is[0] - at[0])) - at[1]) / hypot(1, rise);
+}
+
+/* Along the line, above it where the next higher one leaves room, else below; or not at all. */
+static void svg_roof_name(struct figure *f, size_t i)
+{
+    double rate_bytes, at[4], x, y, rise;
+    char text[AS_TEXT_HUMAN + 32], rate[AS_TEXT_HUMAN];
+
+    if (!bandwidth_line(f, i, &rate_bytes, at))
+        return;
+    rise = (at[1] - at[3]) / (at[2] - at[0]);
+    x = at[0] + 8;
+    if (gap_to(f, i - 1, at) >= ROOF_GAP)
+        y = at[1] - 8 * rise - 4 * hypot(1, rise);
+    else if (gap_to(f, i + 1, at) >= ROOF_GAP)
+        y = at[1] - 8 * rise + (ROOF_SIZE + 1) * hypot(1, rise);
+    else
+        return;
+    as_text_si(rate, rate_bytes, "B/s");
+    (void)snprintf(text, sizeof text, "%s %s", svg_levels[i].name, rate);
+    as_svg_text_along(f->svg, x, y, -atan(rise) * 180 / PI, ROOF_SIZE, text);
+    as_svg_avoid_slanted(&f->labels, x, y, rise, ROOF_SIZE, text);
+}
+
+static void svg_roof_names(struct figure *f)
+{
+    struct as_svg_spot peak = {f->frame->x.to - 4,
+                               as_svg_at(&f->frame->y, f->plot->peak / GIGA) - 6, AS_SVG_END};
+    char text[AS_TEXT_HUMAN + 32], rate[AS_TEXT_HUMAN];
+
+    as_text_si(rate, f->plot->peak, "FLOP/s");
+    (void)snprintf(text, sizeof text, "f32 peak %s, %u thread%s", rate, f->plot->p->data->threads,
+                   f->plot->p->data->threads == 1 ? "" : "s");
+    (void)as_svg_label_at(&f->labels, f->svg, &peak, 1, ROOF_SIZE, text);
+    for (size_t i = 0; i < AS_COUNT_OF(svg_levels); i++)
+        svg_roof_name(f, i);
+}
+
+struct dot {
+    double x, y, radius;
+};
+
+static struct dot dot_of(const struct figure *f, const struct as_profile_layer *layer)
+{
+    return (struct dot){as_svg_at(&f->frame->x, layer->roof.intensity),
+                        as_svg_at(&f->frame->y, layer->roof.achieved / GIGA),
+                        3 + 14 * sqrt(layer->share)};
+}
+
+static void svg_layers(struct figure *f)
+{
+    const struct as_profile *p = f->plot->p;
     char tip[400], share[AS_TEXT_HUMAN], rate[AS_TEXT_HUMAN], roof[AS_TEXT_HUMAN];
-    size_t n_named = 0;
 
     for (size_t i = 0; i < p->n_layers; i++) {
         const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
-        double x, y;
+        struct dot d;
 
         if (!is_drawn(layer))
             continue;
-        x = as_svg_at(&frame->x, layer->roof.intensity);
-        y = as_svg_at(&frame->y, layer->roof.achieved / GIGA);
+        d = dot_of(f, layer);
         as_text_percent(share, layer->share);
         as_text_percent(roof, layer->roof.roof_fraction);
         as_text_si(rate, layer->roof.achieved, "FLOP/s");
         (void)snprintf(tip, sizeof tip, "%.120s (%.40s): %s of the time, %s, %s of roofline",
-                       layer->step->name, layer->step->op, share, rate, roof);
-        as_svg_dot(svg, x, y, 3 + 14 * sqrt(layer->share), as_svg_color(5), 0.55, tip);
-        if (n_named++ < 3)
-            as_svg_text(svg, x + 8, y + (n_named % 2 ? -8 : 16), AS_SVG_START, 10,
-                        layer->step->name);
+                       layer->brief, layer->step->op, share, rate, roof);
+        as_svg_dot(f->svg, d.x, d.y, d.radius, as_svg_color(5), 0.55, tip);
+        as_svg_avoid_box(&f->labels, (struct as_svg_box){d.x - d.radius, d.y - d.radius,
+                                                         d.x + d.radius, d.y + d.radius});
     }
+}
+
+/* The slowest layers, as far as there is room. */
+static void svg_layer_names(struct figure *f)
+{
+    const struct as_profile *p = f->plot->p;
+    struct as_arena arena = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_layers && n < NAMED; i++) {
+        const struct as_profile_layer *layer = &p->layers[p->by_time[i]];
+        struct dot d = dot_of(f, layer);
+        const char *name;
+
+        if (!is_drawn(layer) || layer->share < NAMED_MIN)
+            continue;
+        n++;
+        name = as_name_fit(&arena, layer->brief, NAME_WIDTH, "...");
+        if (name)
+            (void)as_svg_label_dot(&f->labels, f->svg, d.x, d.y, d.radius, 10, name);
+    }
+    as_arena_fini(&arena);
 }
 
 int as_roofline_svg(const struct as_profile *profile, struct as_out *out, struct assay_error *err)
@@ -223,6 +318,7 @@ int as_roofline_svg(const struct as_profile *profile, struct as_out *out, struct
                                  .y_title = "GFLOP/s",
                                  .x_unit = "",
                                  .y_unit = ""};
+    struct figure figure = {.plot = &plot, .svg = &svg, .frame = &frame};
     char title[200];
 
     if (!fit(&plot, profile))
@@ -235,8 +331,11 @@ int as_roofline_svg(const struct as_profile *profile, struct as_out *out, struct
     as_svg_axis_fit(&frame.x, plot.x_low, plot.x_high);
     as_svg_axis_fit(&frame.y, plot.y_low / GIGA, plot.y_high / GIGA);
     as_svg_frame(&svg, &frame);
-    svg_roofs(&plot, &svg, &frame);
-    svg_layers(&plot, &svg, &frame);
+    figure.labels.frame = (struct as_svg_box){frame.x.from, frame.y.to, frame.x.to, frame.y.from};
+    svg_roofs(&figure);
+    svg_layers(&figure);
+    svg_roof_names(&figure);
+    svg_layer_names(&figure);
     as_svg_end(&svg);
     return ASSAY_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/run/layers.h"
 #include "base/output.h"
+#include "base/text/csv.h"
 #include "base/text/term.h"
 
 enum as_finding_level {
@@ -42,8 +43,11 @@ struct as_verified {
     const char *faulty; /* why its kind cannot read it; NULL: every part is as it should be */
 };
 
-AS_MUST_USE int as_verify_page(const struct as_verified *found, struct as_out *out,
+AS_MUST_USE int as_verify_page(const struct as_verified *found, bool markdown, struct as_out *out,
                                const struct as_term *term, struct assay_error *err);
+
+/* A row for the whole and one for each thing found; see report/page/check_rows.h. */
+void as_verify_csv(const struct as_verified *found, struct as_csv_writer *w);
 
 /* Schema "assay.verify". */
 AS_MUST_USE int as_verify_json(const struct as_verified *found, struct as_out *out,

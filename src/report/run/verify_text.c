@@ -3,6 +3,7 @@
 #include "report/run/run_health.h"
 
 #include "base/text/text.h"
+#include "report/page/check_rows.h"
 #include "report/page/page.h"
 #include "report/run/report.h"
 
@@ -12,8 +13,8 @@ static const enum as_style level_style[] = {
     [AS_HEALTH_LOSS] = AS_STYLE_BAD,
 };
 
-int as_verify_page(const struct as_verified *found, struct as_out *out, const struct as_term *term,
-                   struct assay_error *err)
+int as_verify_page(const struct as_verified *found, bool markdown, struct as_out *out,
+                   const struct as_term *term, struct assay_error *err)
 {
     const struct as_layers *layers = found->layers;
     const struct as_run *run = layers->run;
@@ -23,7 +24,7 @@ int as_verify_page(const struct as_verified *found, struct as_out *out, const st
     char bytes[AS_TEXT_HUMAN], events[AS_TEXT_HUMAN], calls[AS_TEXT_HUMAN];
     struct as_page page;
 
-    as_page_open(&page, out, term, false);
+    as_page_open(&page, out, term, markdown);
     as_page_line(&page, whole ? AS_STYLE_GOOD : AS_STYLE_BAD, "%s %s: %s",
                  as_page_glyph(&page, whole ? AS_GLYPH_CHECK : AS_GLYPH_CROSS), run->path,
                  whole ? "intact" : "not intact");
@@ -41,6 +42,26 @@ int as_verify_page(const struct as_verified *found, struct as_out *out, const st
                  events, layers->n_threads, layers->n_threads == 1 ? "" : "s", calls,
                  layers->n_layers, layers->n_layers == 1 ? "" : "s");
     return as_page_close(&page, err);
+}
+
+void as_verify_csv(const struct as_verified *found, struct as_csv_writer *w)
+{
+    static const enum as_check_result results[] = {
+        [AS_HEALTH_NOTE] = AS_CHECK_OK,
+        [AS_HEALTH_WARN] = AS_CHECK_WARNING,
+        [AS_HEALTH_LOSS] = AS_CHECK_FAILED,
+    };
+    const struct as_check_rows rows = {w, found->layers->run->path, found->kind};
+    struct as_health_finding finding[AS_MAX_FINDINGS];
+    size_t n = as_health_findings(found->layers, finding);
+    bool whole = as_health_is_whole(found->layers) && !found->faulty;
+
+    as_check_rows_begin(&rows);
+    as_check_row(&rows, "whole", whole ? AS_CHECK_OK : AS_CHECK_FAILED, NULL);
+    for (size_t i = 0; i < n; i++)
+        as_check_row(&rows, finding[i].word, results[finding[i].level], finding[i].text);
+    if (found->faulty)
+        as_check_row(&rows, "parts", AS_CHECK_FAILED, found->faulty);
 }
 
 int as_verify_json(const struct as_verified *found, struct as_out *out, struct assay_error *err)

@@ -125,7 +125,8 @@ static void put_findings(const struct as_sweep *s, struct as_page *page)
         if (s->rows[r].drift > drift)
             drift = s->rows[r].drift;
     if (drift <= AS_SWEEP_MAX_DRIFT)
-        as_page_pair(page, AS_STYLE_NONE, "verdict", "%s", s->advice);
+        as_page_pair(page, AS_STYLE_NONE, "verdict", "%s%s",
+                     s->verdict == AS_BOUND_UNKNOWN ? "" : "the model as a whole is ", s->advice);
     if (drift > 0.1) {
         as_text_percent(rate, drift);
         as_page_pair(
@@ -169,6 +170,10 @@ int as_sweep_page(const struct as_sweep_report *report, struct as_out *out,
     for (size_t r = 0; r < s->n_rows; r++)
         put_row(&t, &page, s, r);
     as_page_table(&page, &t);
+    if (s->verdict != AS_BOUND_UNKNOWN)
+        as_page_line(&page, AS_STYLE_DIM,
+                     "bounds are of the model as a whole, taken as one layer; 'assay profile' "
+                     "judges each layer");
     for (size_t r = 0; r < s->n_rows; r++)
         if (s->rows[r].point->rc < 0) {
             char setting[200];

@@ -9,6 +9,7 @@
 #include "base/text/table.h"
 #include "base/text/text.h"
 #include "base/units.h"
+#include "report/page/check_rows.h"
 #include "report/page/page.h"
 
 static void put_verdict(struct as_page *page, const char *path, bool whole, const char *sentence)
@@ -52,7 +53,7 @@ static int witness_page(const char *path, const struct assay_witness_report *r,
     char entries[AS_TEXT_HUMAN], kept[AS_TEXT_HUMAN], bits[AS_TEXT_HUMAN];
     struct as_page page;
 
-    as_page_open(&page, to->out, to->term, false);
+    as_page_open(&page, to->out, to->term, to->markdown);
     put_verdict(&page, path, r->whole, r->sentence);
     as_text_count(entries, r->entries);
     as_text_count(kept, r->mask_kept);
@@ -85,7 +86,7 @@ static int bundle_page(const char *path, const struct assay_bundle_report *r,
     char entries[AS_TEXT_HUMAN], bytes[AS_TEXT_HUMAN];
     struct as_page page;
 
-    as_page_open(&page, to->out, to->term, false);
+    as_page_open(&page, to->out, to->term, to->markdown);
     put_verdict(&page, path, r->whole, r->sentence);
     as_text_count(entries, r->entries);
     as_text_bytes(bytes, (double)r->bytes);
@@ -157,7 +158,7 @@ static int folder_page(const char *path, const struct as_folder_check *check,
     struct as_table table;
     struct as_page page;
 
-    as_page_open(&page, to->out, to->term, false);
+    as_page_open(&page, to->out, to->term, to->markdown);
     put_verdict(&page, path, check->whole, check->sentence);
     put_proof(&page, check);
     as_table_init(&table, columns, AS_COUNT_OF(columns));
@@ -188,6 +189,83 @@ static int folder_page(const char *path, const struct as_folder_check *check,
                          check->items[i].sentence);
     put_replay(&page, to->replay);
     return as_page_close(&page, err);
+}
+
+/* ---- CSV ---- */
+
+static enum as_check_result result_of(bool good)
+{
+    return good ? AS_CHECK_OK : AS_CHECK_FAILED;
+}
+
+static void csv_begin(const struct as_check_rows *rows, bool whole, const char *sentence)
+{
+    as_check_rows_begin(rows);
+    as_check_row(rows, "whole", result_of(whole), sentence);
+}
+
+static void csv_replay(const struct as_check_rows *rows, const struct as_replay_report *r)
+{
+    if (r)
+        as_check_row(rows, "replay", result_of(r->differing == 0), r->sentence);
+}
+
+static void csv_signature(const struct as_check_rows *rows, enum assay_bundle_signature signature)
+{
+    static const enum as_check_result results[] = {
+        [ASSAY_BUNDLE_SIGNATURE_NONE] = AS_CHECK_UNCHECKED,
+        [ASSAY_BUNDLE_SIGNATURE_UNPROVEN] = AS_CHECK_WARNING,
+        [ASSAY_BUNDLE_SIGNATURE_PROVEN] = AS_CHECK_OK,
+        [ASSAY_BUNDLE_SIGNATURE_OTHER] = AS_CHECK_FAILED,
+        [ASSAY_BUNDLE_SIGNATURE_BROKEN] = AS_CHECK_FAILED,
+    };
+
+    as_check_row(rows, "signature", results[signature], signature_words[signature]);
+}
+
+static int witness_csv(const char *path, const struct assay_witness_report *r,
+                       const struct as_witness_target *to)
+{
+    const struct as_check_rows rows = {to->csv, path, kind_words[AS_FOLDER_WITNESS]};
+
+    csv_begin(&rows, r->whole, r->sentence);
+    if (to->compared)
+        as_check_row(&rows, "same_as", result_of(to->compared->same), to->compared->sentence);
+    csv_replay(&rows, to->replay);
+    return ASSAY_OK;
+}
+
+static int bundle_csv(const char *path, const struct assay_bundle_report *r,
+                      const struct as_witness_target *to)
+{
+    const struct as_check_rows rows = {to->csv, path, kind_words[AS_FOLDER_BUNDLE]};
+
+    csv_begin(&rows, r->whole, r->sentence);
+    if (r->segments > 0)
+        csv_signature(&rows, r->signature);
+    csv_replay(&rows, to->replay);
+    return ASSAY_OK;
+}
+
+static int folder_csv(const char *path, const struct as_folder_check *check,
+                      const struct as_witness_target *to)
+{
+    struct as_check_rows rows = {to->csv, path, "folder"};
+
+    csv_begin(&rows, check->whole, check->sentence);
+    csv_signature(&rows, check->signature);
+    csv_replay(&rows, to->replay);
+    for (size_t i = 0; i < check->n; i++) {
+        const struct as_folder_item *item = &check->items[i];
+
+        rows.path = item->name;
+        rows.kind = kind_words[item->kind];
+        as_check_row(&rows, item->missing ? "missing" : "whole",
+                     was_checked(item) || !item->whole ? result_of(item->whole)
+                                                       : AS_CHECK_UNCHECKED,
+                     item->sentence);
+    }
+    return ASSAY_OK;
 }
 
 /* ---- JSON ---- */
@@ -322,6 +400,8 @@ int as_report_witness(const char *path, const struct assay_witness_report *repor
 {
     struct as_json_writer w;
 
+    if (to->csv)
+        return witness_csv(path, report, to);
     if (to->term)
         return witness_page(path, report, to, err);
     json_start(&w, to->out, "assay.verify_witness", path);
@@ -350,6 +430,8 @@ int as_report_bundle(const char *path, const struct assay_bundle_report *report,
 {
     struct as_json_writer w;
 
+    if (to->csv)
+        return bundle_csv(path, report, to);
     if (to->term)
         return bundle_page(path, report, to, err);
     json_start(&w, to->out, "assay.verify_bundle", path);
@@ -363,5 +445,7 @@ int as_report_bundle(const char *path, const struct assay_bundle_report *report,
 int as_report_folder(const char *path, const struct as_folder_check *check,
                      const struct as_witness_target *to, struct assay_error *err)
 {
+    if (to->csv)
+        return folder_csv(path, check, to);
     return to->term ? folder_page(path, check, to, err) : folder_json(path, check, to, err);
 }

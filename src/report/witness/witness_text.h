@@ -8,14 +8,18 @@
 #include <assay/experiment/witness.h>
 
 #include "base/output.h"
+#include "base/text/csv.h"
 #include "base/text/term.h"
 #include "experiment/witness/replay.h"
 #include "experiment/witness/witness_check.h"
 
-/* Where it goes; without `term` it is JSON. */
+/* Where it goes; without `term` and `csv` it is JSON. */
 struct as_witness_target {
     struct as_out *out;
     const struct as_term *term;
+    bool markdown; /* with `term` */
+    struct as_csv_writer
+        *csv; /* of checks, see report/page/check_rows.h; not of as_report_inside() */
     const struct assay_witness_comparison
         *compared; /* of a witness with `other`; NULL: with none */
     const char *other;
