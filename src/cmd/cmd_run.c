@@ -21,6 +21,7 @@
 #include "cmd/common/show_options.h"
 #include "cmd/run/launch.h"
 #include "cmd/run/run_inject.h"
+#include "cmd/run/run_name.h"
 #include "trace/run/run_meta.h"
 #include "watch/watch_run.h"
 
@@ -80,7 +81,7 @@ static const struct as_opt run_opts[] = {
 /* Everything one run of the command holds. */
 struct work {
     const struct as_cmd_line *line;
-    const char *output;
+    char output[PATH_MAX];
     const char **argv; /* NULL behind the last */
     struct as_launch target;
     struct as_inject inject;
@@ -295,7 +296,7 @@ static int complete(struct work *w, struct as_run **run, struct assay_error *err
         return as_run_open(run, w->output, err);
     if (as_opt_given(w->line, "no-args"))
         as_run_maker_command(&maker, (const char *const[]){"assay", "run", w->argv[0]}, 3);
-    else if (as_own_argv(&arena, w->output, &words, &n, err) == ASSAY_OK)
+    else if (as_own_argv(&arena, as_opt_text(w->line, "output"), &words, &n, err) == ASSAY_OK)
         as_run_maker_command(&maker, words, n);
     as_arena_fini(&arena);
     if (as_topology_read(&w->topology, NULL, NULL) == ASSAY_OK &&
@@ -394,10 +395,9 @@ static int run_run(const struct as_cmd_line *line, struct assay_error *err)
     if (!w)
         return as_fail_nomem(err);
     w->line = line;
-    w->output = as_opt_text(line, "output");
-    if (!w->output)
-        w->output = "run.assay";
-    rc = run_command(w, err);
+    rc = as_run_name(w->output, sizeof w->output, as_opt_text(line, "output"), err);
+    if (rc == ASSAY_OK)
+        rc = run_command(w, err);
     as_inject_fini(&w->inject);
     as_free((void *)(uintptr_t)w->argv);
     as_free(w);
@@ -407,6 +407,7 @@ static int run_run(const struct as_cmd_line *line, struct assay_error *err)
 static const struct as_example run_examples[] = {
     {"assay run -- ./program", "processes, memory, heap and GEMM calls of any program"},
     {"assay run -o leak.assay --fail-on-leak -- ./program", "exit status 1 when memory leaks"},
+    {"mpirun -n 4 assay run -o job.%r.assay -- ./program", "one run for each rank"},
     {"assay run --follow -- make test", "child processes too"},
     {NULL, NULL},
 };
@@ -422,7 +423,11 @@ const struct as_cmd as_cmd_run = {
         "itself from the environment, so that children run without it unless --follow is given. A "
         "program that cannot load a library (static, setuid) is watched from outside only, and the "
         "summary gives the reason.\n\nEverything goes into the run file, run.assay or what -o "
-        "names; an existing run is kept as FILE.old. Standard input, output and error are the "
+        "names; an existing run is kept as FILE.old. In that name %p stands for the process id of "
+        "assay, %h for the host, %r for the rank that an MPI launcher or a batch system gave it, "
+        "%% for a percent sign; under such a launcher the default is run.%r.assay, so that each "
+        "rank has a file of its own: mpirun -n 4 assay run -- ./prog. Standard input, output and "
+        "error are the "
         "command's. The summary goes to standard error after its end when that is a terminal, or "
         "with --report, or to --report-file.\n\nThe exit status is that of the command: 128 + N "
         "when signal N ended it, 127 when it was not found, 126 when it cannot be executed. With "

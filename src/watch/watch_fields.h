@@ -28,6 +28,7 @@
     X(switches_involuntary)                                                                        \
     X(read_bytes)                                                                                  \
     X(written_bytes)                                                                               \
+    X(run_delay_ns)                                                                                \
     X(own_cpu_ns)
 
 #define AS_PROCESS_FACTS(X)                                                                        \
@@ -41,6 +42,7 @@
     X(read_bytes)                                                                                  \
     X(written_bytes)                                                                               \
     X(io_wait_ns)                                                                                  \
+    X(run_delay_ns)                                                                                \
     X(threads_most)
 
 /* uint64_t members of struct as_heap_totals, then those of struct as_heap_site. */

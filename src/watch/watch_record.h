@@ -30,7 +30,7 @@ struct as_watch_facts {
     uint64_t readings;
     struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, tree_peak_rss_bytes, minor_faults,
         major_faults, switches_voluntary, switches_involuntary, read_bytes, written_bytes,
-        own_cpu_ns;
+        run_delay_ns, own_cpu_ns;
     uint64_t processes_left_out;
     double judged_until_seconds; /* behind it the program tears down: no growth; NaN: nowhere */
 };
@@ -41,7 +41,7 @@ struct as_process_facts {
     double start_seconds, end_seconds;
     struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, minor_faults, major_faults,
         switches_voluntary, switches_involuntary, read_bytes, written_bytes, io_wait_ns,
-        threads_most;
+        run_delay_ns, threads_most;
     bool heap_watched;
 };
 

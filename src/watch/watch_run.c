@@ -309,6 +309,21 @@ static struct as_fact tree_peak_fact(const struct watch *w)
     return as_fact_none("the program ended before its memory was sampled");
 }
 
+/* Of all processes seen. */
+static struct as_fact run_delay_fact(const struct watch *w)
+{
+    struct as_fact sum = as_fact_none("no process was seen");
+    const struct as_tree_process *p;
+
+    for (size_t i = 0; w->tree && (p = as_process_tree_at(w->tree, i)) != NULL; i++) {
+        if (!p->run_delay_ns.why)
+            sum = as_fact_of((sum.why ? 0 : sum.value) + p->run_delay_ns.value);
+        else if (sum.why)
+            sum = p->run_delay_ns;
+    }
+    return sum;
+}
+
 static const char *tell_lost(struct watch *w)
 {
     double ms = seconds_at(w, w->lost.exec_ns) * 1e3;
@@ -395,6 +410,7 @@ static void record_facts(struct watch *w)
         .switches_involuntary = count_fact(w, u->ru_nivcsw),
         .read_bytes = block_fact(w, u->ru_inblock),
         .written_bytes = block_fact(w, u->ru_oublock),
+        .run_delay_ns = run_delay_fact(w),
         .own_cpu_ns = as_fact_of(w->own_cpu_ns),
         .judged_until_seconds = judged_until(w),
         .processes_left_out = w->tree ? as_process_tree_left_out(w->tree) : 0,
@@ -462,6 +478,7 @@ static void fill_process(const struct watch *w, const struct as_tree_process *p,
         .read_bytes = p->read_bytes,
         .written_bytes = p->written_bytes,
         .io_wait_ns = p->io_wait_ns,
+        .run_delay_ns = p->run_delay_ns,
         .threads_most = p->threads_most,
         .heap_watched = w->shm && as_watch_shm_watched(w->shm, p->pid),
     };

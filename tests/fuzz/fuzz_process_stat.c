@@ -22,6 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct as_process_io io;
     char name[32], *text = as_alloc(size + 1);
     const char *at = text;
+    uint64_t delay_ns;
     int64_t pid;
 
     if (!text)
@@ -34,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     as_process_status_parse(&status, text);
     must(!status.rss_peak_bytes.why || status.rss_peak_bytes.value == 0);
     as_process_io_parse(&io, text);
+    (void)as_process_run_delay_parse(&delay_ns, at);
     while (as_process_next_child(&at, &pid))
         must(pid > 0 && at <= text + size);
     as_process_command_text(name, sizeof name, text, size);

@@ -78,6 +78,7 @@ static void children_are_found_and_summed(void **state)
     assert_int_equal(p->read_bytes.value, 512);
     assert_int_equal(p->written_bytes.value, 1024);
     assert_non_null(p->io_wait_ns.why); /* the kernel was not told to count it */
+    assert_string_equal(p->run_delay_ns.why, "the kernel does not count it");
     p = as_process_tree_at(tree, 1);
     assert_string_equal(p->name, ") S 1 (");
     assert_int_equal(p->parent_pid, 100);
@@ -122,6 +123,34 @@ static void one_that_ends_stays_in_the_list(void **state)
     assert_int_equal(as_process_tree_at(tree, 1)->last_ns, 2);
     assert_int_equal(now.rss_bytes, 100 * page_bytes());
     assert_int_equal(now.cpu_ns, (13 + 23) * tick_ns()); /* its time was spent all the same */
+    as_process_tree_free(tree);
+    kit_root_fini(&root);
+}
+
+/* The kernel has one file for each thread, and none for those that have ended. */
+static void run_delay_is_that_of_all_threads_also_of_ended_ones(void **state)
+{
+    struct kit_root root = kit_root_new();
+    struct as_process_tree *tree;
+    struct as_tree_now now;
+
+    (void)state;
+    put(&root, 100, 1, "a", 50, 10, 100, 3);
+    kit_root_put(&root, "/proc/100/schedstat", "900 1000 7\n");
+    kit_root_put(&root, "/proc/100/task/100/schedstat", "900 1000 7\n");
+    kit_root_put(&root, "/proc/100/task/103/schedstat", "900 200 7\n");
+    kit_root_put(&root, "/proc/100/task/104/schedstat", "900 30 7\n");
+    assert_int_equal(as_process_tree_new(&tree, root.path, 100, 0, NULL), ASSAY_OK);
+    as_process_tree_read(tree, 1, true, &now);
+    assert_int_equal(as_process_tree_at(tree, 0)->run_delay_ns.value, 1230);
+    drop(&root, 100, "task/104/schedstat");
+    kit_root_put(&root, "/proc/100/task/103/schedstat", "900 250 7\n");
+    kit_root_put(&root, "/proc/100/task/105/schedstat", "900 4 7\n");
+    as_process_tree_read(tree, 2, true, &now);
+    assert_int_equal(as_process_tree_at(tree, 0)->run_delay_ns.value, 1000 + 250 + 30 + 4);
+    kit_root_put(&root, "/proc/100/task/105/schedstat", "9 1 7\n"); /* the next with that number */
+    as_process_tree_read(tree, 3, true, &now);
+    assert_int_equal(as_process_tree_at(tree, 0)->run_delay_ns.value, 1000 + 250 + 30 + 4 + 1);
     as_process_tree_free(tree);
     kit_root_fini(&root);
 }
@@ -277,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_are_found_and_summed),
         cmocka_unit_test(one_that_ends_stays_in_the_list),
+        cmocka_unit_test(run_delay_is_that_of_all_threads_also_of_ended_ones),
         cmocka_unit_test(a_pid_given_out_again_is_another_process),
         cmocka_unit_test(children_of_other_threads_are_found),
         cmocka_unit_test(without_children_files_all_of_proc_is_searched),

@@ -415,7 +415,7 @@ static void too_few_readings_are_no_verdict(void **state)
     assert_int_equal(as_target_findings_new(&f, m.program, NULL), ASSAY_OK);
     assert_int_equal(f->verdict, AS_GROWTH_UNKNOWN);
     assert_non_null(strstr(f->verdict_text, "was sampled 25 times before the program ended"));
-    assert_non_null(strstr(f->growth[0].text, "25 times"));
+    assert_non_null(strstr(f->growth[0].text, "not enough data: 25 samples"));
     as_target_findings_free(f);
     done(&m);
 }
@@ -468,14 +468,32 @@ static void who_is_pushed_aside_does_not_wait_by_itself(void **state)
 
     (void)state;
     m.program->processors = 2;
-    m.program->switches_voluntary.value = 2;
+    m.program->n_processes = 1;
+    m.program->process[0].threads_most.value = 2;
+    m.program->switches_voluntary.value =
+        2; /* these say nothing: one that yields is switched, too */
     m.program->switches_involuntary.value = 1071;
+    f = findings_of(&m);
+    assert_null(cause_of(f, "waits-for-processor"));
+    assert_non_null(cause_of(f, "program-waits"));
+    as_target_findings_free(f);
+    m.program->run_delay_ns.value = m.program->cpu_user_ns.value +
+                                    m.program->cpu_system_ns.value; /* waits as long as it runs */
     f = findings_of(&m);
     c = cause_of(f, "waits-for-processor");
     assert_non_null(c);
-    assert_non_null(strstr(c->evidence, "1,071"));
+    assert_non_null(strstr(c->finding, "other programs used"));
+    assert_non_null(strstr(c->evidence, "50 %"));
+    assert_true(fabs(c->expected_gain - 0.5) < 1e-6);
     assert_null(cause_of(f, "program-waits"));
     as_target_findings_free(f);
+    m.program->process[0].threads_most.value = 3; /* on two CPUs */
+    f = findings_of(&m);
+    c = cause_of(f, "waits-for-processor");
+    assert_non_null(c);
+    assert_non_null(strstr(c->finding, "more of them than CPUs"));
+    as_target_findings_free(f);
+    m.program->run_delay_ns.value = 0;
     /* A third of the time is not most of it. */
     m.program->switches_voluntary.value = 10000;
     m.program->cpu_user_ns.value = 9000000000u;

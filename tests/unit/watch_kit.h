@@ -67,6 +67,7 @@ static inline void program_kit_facts(const struct program_kit *how, double secon
         .switches_involuntary = as_fact_of(89),
         .read_bytes = as_fact_of(123u << 20),
         .written_bytes = as_fact_none("the kernel does not count it"),
+        .run_delay_ns = as_fact_of(0),
         .own_cpu_ns = as_fact_of(123456789),
         .processes_left_out = 0,
     };
@@ -97,6 +98,7 @@ static inline void program_kit_processes(const struct program_kit *how, double s
             .read_bytes = as_fact_of(41u << 20),
             .written_bytes = as_fact_none("the kernel does not count it"),
             .io_wait_ns = as_fact_of(how->waits ? 2500000000u : 0),
+            .run_delay_ns = as_fact_of(0),
             .threads_most = as_fact_of(2),
             .heap_watched = i == 0,
         };

@@ -25,6 +25,7 @@ struct as_process_row {
     struct as_fact switches_voluntary, switches_involuntary;
     struct as_fact read_bytes, written_bytes; /* from and to storage */
     struct as_fact io_wait_ns;
+    struct as_fact run_delay_ns; /* ready to run, without a CPU */
     struct as_fact threads_most;
     bool heap_watched;
 };
@@ -85,7 +86,8 @@ struct as_target {
     struct as_fact tree_peak_rss_bytes;        /* of the tree, sampled */
     struct as_fact minor_faults, major_faults, switches_voluntary, switches_involuntary;
     struct as_fact read_bytes, written_bytes;
-    struct as_fact own_cpu_ns; /* what watching cost outside the program */
+    struct as_fact run_delay_ns; /* of all threads of all processes seen; at least */
+    struct as_fact own_cpu_ns;   /* what watching cost outside the program */
     double interval_seconds;
     /* Readings after this are of its end and say nothing about growth; NaN: not told. */
     double judged_until_seconds;

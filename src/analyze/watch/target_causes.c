@@ -11,12 +11,12 @@
 /* From these on something is said. */
 #define WORTH_SAYING    0.05 /* share of the wall time */
 #define WAITING         0.3
+#define DELAYED         0.1 /* of the time threads wanted to run */
 #define MOST            0.5
 #define IDLE_PROCESSORS 0.3     /* share of all processors not used by a program that computes */
 #define MANY_FAULTS     20000.0 /* a second */
 #define MANY_MAJOR      10.0
 #define MANY_SWITCHES   200.0
-#define SOME_SWITCHES   20.0
 #define MANY_TEMPORARY  100000.0
 #define PAGE            4096.0
 #define BY_MALLOC       0.5 /* of the bytes that faults brought in */
@@ -70,13 +70,13 @@ static double io_wait_seconds(const struct as_target *p)
     return known ? total : AS_UNKNOWN;
 }
 
-/* Whether threads were taken off processors rather than leaving them: somebody else ran there. */
-static bool is_pushed_aside(const struct as_target *p)
+/* The time that threads were ready to run and had no CPU, of that in which they wanted one. 0 when
+ * nobody counted: context switches do not tell it, for a thread that yields is also preempted. */
+static double delayed_share(const struct as_target *p, double used)
 {
-    double rate = rate_of(p, p->switches_involuntary);
+    double delay = rate_of(p, p->run_delay_ns) / 1e9;
 
-    return rate > SOME_SWITCHES && !p->switches_voluntary.why &&
-           (double)p->switches_involuntary.value > 2 * (double)p->switches_voluntary.value;
+    return delay > 0 && used + delay > 0 ? delay / (used + delay) : 0;
 }
 
 static double most_threads(const struct as_target *p)
@@ -89,21 +89,26 @@ static double most_threads(const struct as_target *p)
     return most;
 }
 
-static void tell_pushed_aside(struct as_target_findings *f, const struct as_target *p,
-                              double wanted)
+/* Whose CPUs they were: with no more threads than CPUs only others can have had them. */
+static void tell_delayed(struct as_target_findings *f, const struct as_target *p, double share)
 {
-    char some[AS_TEXT_HUMAN], forced[AS_TEXT_HUMAN];
-    double gain = 1 - f->processors_used / wanted;
+    bool crowded = p->n_processes > 1 || most_threads(p) > p->processors;
+    char delay[AS_TEXT_HUMAN], cpu[AS_TEXT_HUMAN];
 
-    as_text_count(some, p->switches_voluntary.value);
-    as_text_count(forced, p->switches_involuntary.value);
-    add(f, &(struct cause){"waits-for-processor", "waited for a CPU that other programs used",
-                           as_findings_say(f,
-                                           "%.2f CPUs on average of up to %.0f usable; %s "
-                                           "preemptions, %s voluntary context switches",
-                                           f->processors_used, wanted, forced, some),
-                           "run it on a quieter machine, or with fewer threads", gain,
-                           ASSAY_CONFIDENCE_MEDIUM, SEVERITY_MEDIUM});
+    as_text_ns(delay, (double)p->run_delay_ns.value, AS_TIME_AUTO);
+    as_text_ns(cpu, f->processors_used * p->wall_seconds * 1e9, AS_TIME_AUTO);
+    add(f, &(struct cause){
+               "waits-for-processor",
+               crowded ? "threads waited for a CPU: the program has more of them than CPUs, or "
+                         "other programs ran"
+                       : "waited for a CPU that other programs used",
+               as_findings_say(f,
+                               "%s ready to run without a CPU, %s CPU time: %.0f %% of the time "
+                               "its threads wanted to run",
+                               delay, cpu, 100 * share),
+               crowded ? "start fewer threads and processes, or run it on a quieter machine"
+                       : "run it on a quieter machine",
+               share, ASSAY_CONFIDENCE_HIGH, SEVERITY_MEDIUM});
 }
 
 static void tell_waits(struct as_target_findings *f, const struct as_target *p)
@@ -130,15 +135,15 @@ static void tell_waits(struct as_target_findings *f, const struct as_target *p)
 
 static void find_idle(struct as_target_findings *f, const struct as_target *p)
 {
-    double used = f->processors_used, all = p->processors, share, threads = most_threads(p);
-    double wanted = threads > all ? all : threads;
+    double used = f->processors_used, all = p->processors, share;
+    double delayed = delayed_share(p, used);
 
     if (!(used >= 0))
         return;
-    if (used < (1 - WAITING) * wanted && is_pushed_aside(p)) {
-        tell_pushed_aside(f, p, wanted);
+    if (delayed > DELAYED)
+        tell_delayed(f, p, delayed);
+    if (delayed > WAITING)
         return;
-    }
     if (used < 1 - WAITING) {
         tell_waits(f, p);
         return;

@@ -85,10 +85,11 @@ static void tell_growth(struct as_target_findings *f, struct as_target_growth *g
         until[200] = "";
 
     if (g->verdict == AS_GROWTH_UNKNOWN) {
-        g->text = as_findings_say(f,
-                                  "%s was sampled %zu time%s before the end: too few to judge "
-                                  "whether it grows; try a shorter --interval",
-                                  g->what, g->judged, g->judged == 1 ? "" : "s");
+        g->text =
+            as_findings_say(f,
+                            "%s: not enough data: %zu sample%s before the end, need %d; try "
+                            "a shorter --interval",
+                            g->what, g->judged, g->judged == 1 ? "" : "s", AS_TARGET_MIN_SAMPLES);
         return;
     }
     if (g->verdict == AS_GROWTH_NONE) {

@@ -112,6 +112,15 @@ void as_process_io_parse(struct as_process_io *out, const char *text)
     out->written_bytes = count_field(text, "write_bytes", why);
 }
 
+bool as_process_run_delay_parse(uint64_t *ns, const char *text)
+{
+    uint64_t on_cpu;
+    bool negative;
+
+    return take_number(&text, &on_cpu, &negative) && !negative &&
+           take_number(&text, ns, &negative) && !negative;
+}
+
 bool as_process_next_child(const char **at, int64_t *pid)
 {
     uint64_t value;

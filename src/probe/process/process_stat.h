@@ -1,5 +1,6 @@
-/* probe/process/process_stat.h - reads the text of /proc/PID/stat, status, io and children.
- * Names in it are chosen by the process: any bytes, also such as look like the rest of the line. */
+/* probe/process/process_stat.h - reads the text of /proc/PID/stat, status, io, schedstat and
+ * children. Names in it are chosen by the process: any bytes, also such as look like the rest of
+ * the line. */
 #ifndef AS_PROBE_PROCESS_PROCESS_STAT_H
 #define AS_PROBE_PROCESS_PROCESS_STAT_H
 
@@ -42,6 +43,10 @@ struct as_process_io {
 };
 
 void as_process_io_parse(struct as_process_io *out, const char *text);
+
+/* From a schedstat file: how long the thread was ready to run and had no CPU. False when the line
+ * is not whole. */
+bool as_process_run_delay_parse(uint64_t *ns, const char *text);
 
 /* The next pid of a children file; moves `at` behind it. False at the end or at a word that is no
  * pid. */

@@ -21,6 +21,7 @@
 enum {
     MAX_KEPT_FDS = 256, /* beyond, files are opened for every reading */
     MANY_THREADS = 16,  /* their children are looked for less often */
+    MAX_DELAYS = 1024,  /* threads of a process whose run delay is known */
     RARELY = 10,        /* thorough readings */
     SLOTS = 16384,      /* of the index by pid: four times the processes */
     MAX_PIDS = 4194304, /* the kernel's own limit */
@@ -28,11 +29,20 @@ enum {
     CHILDREN_BYTES = 65536 /* of one thread: some ten thousand */
 };
 
-enum tree_file { FILE_STAT, FILE_CHILDREN, FILE_STATUS, FILE_IO, FILE_COUNT };
+enum tree_file { FILE_STAT, FILE_CHILDREN, FILE_STATUS, FILE_IO, FILE_SCHEDSTAT, FILE_COUNT };
+
+/* The run delay of one thread. */
+struct delay {
+    uint64_t tid, ns;
+    bool seen; /* at this reading */
+};
 
 struct row {
     struct as_tree_process seen;
     uint64_t start_ticks, n_threads;
+    struct delay *delay; /* of threads besides the first */
+    size_t n_delays, delay_capacity;
+    uint64_t ended_delay_ns; /* of those that have ended */
     char comm[AS_COMM_BYTES];
     int fd[FILE_COUNT]; /* -1: not open */
     clockid_t clock;
@@ -65,8 +75,10 @@ _Static_assert(AS_TREE_MAX_PROCESSES < UINT16_MAX, "a slot holds a row");
 static bool row_path(const struct as_process_tree *t, const struct row *r, enum tree_file file,
                      char path[PATH_MAX])
 {
-    static const char *const name[] = {
-        [FILE_STAT] = "stat", [FILE_STATUS] = "status", [FILE_IO] = "io"};
+    static const char *const name[] = {[FILE_STAT] = "stat",
+                                       [FILE_STATUS] = "status",
+                                       [FILE_IO] = "io",
+                                       [FILE_SCHEDSTAT] = "schedstat"};
     long long pid = (long long)r->seen.pid;
     int n;
 
@@ -272,6 +284,88 @@ static void take_io(struct as_process_tree *t, struct row *r)
     r->seen.written_bytes = io.written_bytes;
 }
 
+/* Of a thread that was not known: an entry, or NULL without room. */
+static struct delay *find_delay(struct row *r, uint64_t tid)
+{
+    size_t capacity = r->delay_capacity ? 2 * r->delay_capacity : 16;
+    struct delay *grown;
+
+    for (size_t i = 0; i < r->n_delays; i++)
+        if (r->delay[i].tid == tid)
+            return &r->delay[i];
+    if (r->n_delays == MAX_DELAYS)
+        return NULL;
+    if (r->n_delays == r->delay_capacity) {
+        grown = as_realloc(r->delay, capacity, sizeof *grown);
+        if (!grown)
+            return NULL;
+        r->delay = grown;
+        r->delay_capacity = capacity;
+    }
+    r->delay[r->n_delays] = (struct delay){.tid = tid};
+    return &r->delay[r->n_delays++];
+}
+
+static void read_delays_of_threads(struct as_process_tree *t, struct row *r)
+{
+    char path[PATH_MAX];
+    const struct dirent *entry;
+    long long pid = (long long)r->seen.pid;
+    DIR *dir = NULL;
+
+    if (snprintf(path, sizeof path, "%s/proc/%lld/task", t->root, pid) < (int)sizeof path)
+        dir = opendir(path);
+    while (dir && (entry = readdir(dir)) != NULL) {
+        struct delay *d;
+        uint64_t tid, ns;
+
+        if (!as_parse_u64(entry->d_name, strlen(entry->d_name), &tid) || tid == (uint64_t)pid ||
+            snprintf(path, sizeof path, "%s/proc/%lld/task/%llu/schedstat", t->root, pid,
+                     (unsigned long long)tid) >= (int)sizeof path ||
+            read_path(path, t->text, sizeof t->text) <= 0 ||
+            !as_process_run_delay_parse(&ns, t->text))
+            continue;
+        d = find_delay(r, tid);
+        if (d) {
+            r->ended_delay_ns += ns < d->ns ? d->ns : 0; /* another thread got the number */
+            d->ns = ns;
+            d->seen = true;
+        }
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* The kernel counts by thread and forgets those that end: what they were last seen with stays. */
+static void take_run_delay(struct as_process_tree *t, struct row *r, bool all_threads)
+{
+    ssize_t n = read_file(t, r, FILE_SCHEDSTAT);
+    bool missing = n < 0 && errno == ENOENT;
+    uint64_t total;
+    size_t kept = 0;
+
+    if (n <= 0 || !as_process_run_delay_parse(&total, t->text)) {
+        if (r->seen.run_delay_ns.why && missing)
+            r->seen.run_delay_ns = as_fact_none("the kernel does not count it");
+        return;
+    }
+    if (all_threads)
+        read_delays_of_threads(t, r);
+    for (size_t i = 0; i < r->n_delays; i++) {
+        struct delay d = r->delay[i];
+
+        if (all_threads && !d.seen) {
+            r->ended_delay_ns += d.ns;
+            continue;
+        }
+        total += d.ns;
+        d.seen = false;
+        r->delay[kept++] = d;
+    }
+    r->n_delays = kept;
+    raise_fact(&r->seen.run_delay_ns, total + r->ended_delay_ns);
+}
+
 /* False when it has ended. */
 static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, bool thorough)
 {
@@ -295,6 +389,9 @@ static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, 
     if (thorough || stat.state == 'Z' || (!was_many && r->n_threads > 1)) {
         take_status(t, r);
         take_io(t, r);
+        take_run_delay(t, r,
+                       (r->n_threads > 1 || r->n_delays > 0) &&
+                           (r->n_threads <= MANY_THREADS || t->n_thorough % RARELY == 0));
     }
     return stat.state != 'Z' && stat.state != 'X';
 }
@@ -338,7 +435,7 @@ static void start_row(struct row *r, int64_t pid, uint64_t now_ns)
         r->fd[i] = -1;
     r->seen.peak_rss_bytes = r->seen.threads_most = none;
     r->seen.switches_voluntary = r->seen.switches_involuntary = none;
-    r->seen.read_bytes = r->seen.written_bytes = none;
+    r->seen.read_bytes = r->seen.written_bytes = r->seen.run_delay_ns = none;
 }
 
 /* Takes a process that was not known into the list; false when it is not there any more. */
@@ -368,6 +465,7 @@ static bool add(struct as_process_tree *t, int64_t pid, uint64_t now_ns)
     read_name(t, r);
     take_status(t, r);
     take_io(t, r);
+    take_run_delay(t, r, false);
     t->slot[slot_of(t, pid)] = (uint16_t)(t->n_rows + 1);
     t->alive[t->n_alive++] = (uint32_t)t->n_rows++;
     return true;
@@ -450,6 +548,9 @@ static void end_row(struct as_process_tree *t, struct row *r, uint64_t now_ns)
     r->seen.last_ns = now_ns;
     r->seen.rss_bytes = 0;
     t->ended_cpu_ns += r->seen.cpu_ns;
+    as_free(r->delay);
+    r->delay = NULL;
+    r->n_delays = r->delay_capacity = 0;
     close_files(t, r);
 }
 
@@ -549,8 +650,10 @@ void as_process_tree_free(struct as_process_tree *tree)
 {
     if (!tree)
         return;
-    for (size_t i = 0; i < tree->n_rows; i++)
+    for (size_t i = 0; i < tree->n_rows; i++) {
         close_files(tree, &tree->row[i]);
+        as_free(tree->row[i].delay);
+    }
     as_free(tree->row);
     as_free(tree->told);
     as_free(tree);

@@ -31,6 +31,7 @@ struct as_tree_process {
     struct as_fact switches_voluntary, switches_involuntary;
     struct as_fact read_bytes, written_bytes; /* from and to storage */
     struct as_fact io_wait_ns;
+    struct as_fact run_delay_ns; /* ready to run, without a CPU; of several threads: at least */
     struct as_fact threads_most;
 };
 

@@ -2,6 +2,7 @@
  * products. A list that is cut says by how much. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/watch/target_read.h"
@@ -17,7 +18,6 @@
 #define USUAL_LAYERS    10u
 #define USUAL_PRODUCTS  12u
 #define STACK_FRAMES    8u
-#define MAX_DEPTH       12 /* levels of processes that are indented */
 #define PLACE_TEXT      2200
 
 static size_t rows_of(const struct as_watch_view *view, size_t usual, size_t n)
@@ -72,26 +72,6 @@ static void cell_si(struct as_table *t, double value)
 
 /* ---- processes ---- */
 
-/* How far below the first: parents begin before their children, so only earlier rows are asked. */
-static int depth_of(const struct as_target *p, size_t row)
-{
-    int depth = 0;
-    size_t i = row;
-
-    while (i > 0 && depth < MAX_DEPTH) {
-        int64_t parent = p->process[i].parent_pid;
-        size_t k = i;
-
-        while (k > 0 && p->process[k - 1].pid != parent)
-            k--;
-        if (k == 0)
-            break;
-        i = k - 1;
-        depth++;
-    }
-    return depth;
-}
-
 static double cpu_ns(const struct as_process_row *r)
 {
     if (r->cpu_user_ns.why || r->cpu_system_ns.why)
@@ -106,14 +86,41 @@ static double lived_ns(const struct as_target *p, const struct as_process_row *r
     return end >= r->start_seconds ? (end - r->start_seconds) * 1e9 : AS_UNKNOWN;
 }
 
+/* Most CPU time first; those of the same in order of start. */
+static int by_cost(const void *a, const void *b)
+{
+    const struct as_process_row *x = *(const struct as_process_row *const *)a;
+    const struct as_process_row *y = *(const struct as_process_row *const *)b;
+    double of_x = isfinite(cpu_ns(x)) ? cpu_ns(x) : 0, of_y = isfinite(cpu_ns(y)) ? cpu_ns(y) : 0;
+
+    if (of_x > of_y || of_x < of_y)
+        return of_x < of_y ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+static const struct as_process_row **order_by_cost(const struct as_target *p, struct as_page *page)
+{
+    const struct as_process_row **order =
+        as_arena_alloc(&page->arena, p->n_processes * sizeof *order);
+
+    page->nomem |= !order;
+    for (size_t i = 0; order && i < p->n_processes; i++)
+        order[i] = &p->process[i];
+    if (order)
+        qsort(order, p->n_processes, sizeof *order, by_cost);
+    return order;
+}
+
 void as_watch_put_processes(const struct as_watch_view *view, struct as_page *page)
 {
     static const struct as_table_column columns[] = {
         {.title = "pid", .align = AS_ALIGN_RIGHT},
+        {.title = "parent", .align = AS_ALIGN_RIGHT, .drop = 5},
         {.title = "command", .may_shrink = true, .min_width = 20, .max_width = 60},
         {.title = "from", .align = AS_ALIGN_RIGHT, .drop = 5},
         {.title = "lifetime", .align = AS_ALIGN_RIGHT, .drop = 1},
         {.title = "cpu", .align = AS_ALIGN_RIGHT},
+        {.title = "run delay", .align = AS_ALIGN_RIGHT, .drop = 3},
         {.title = "peak", .align = AS_ALIGN_RIGHT},
         {.title = "faults", .align = AS_ALIGN_RIGHT, .drop = 4},
         {.title = "threads", .align = AS_ALIGN_RIGHT, .drop = 3},
@@ -124,22 +131,27 @@ void as_watch_put_processes(const struct as_watch_view *view, struct as_page *pa
     };
     const struct as_target *p = view->target;
     size_t shown = rows_of(view, USUAL_PROCESSES, p->n_processes);
+    const struct as_process_row **order;
     struct as_table t;
 
     if (p->n_processes == 0)
         return;
-    as_page_heading(page, "Processes", "in order of start");
+    order = order_by_cost(p, page);
+    if (!order)
+        return;
+    as_page_heading(page, "Processes", "by CPU time");
     as_table_init(&t, columns, AS_COUNT_OF(columns));
     for (size_t i = 0; i < shown; i++) {
-        const struct as_process_row *r = &p->process[i];
+        const struct as_process_row *r = order[i];
 
         as_table_row(&t);
         as_table_printf(&t, AS_STYLE_NONE, "%lld", (long long)r->pid);
-        as_table_printf(&t, AS_STYLE_NONE, "%*s%s", 2 * depth_of(p, i), "",
-                        as_page_name(page, r->name));
+        as_table_printf(&t, AS_STYLE_NONE, "%lld", (long long)r->parent_pid);
+        as_table_text(&t, AS_STYLE_NONE, as_page_name(page, r->name));
         cell_ns(&t, r->start_seconds * 1e9);
         cell_ns(&t, lived_ns(p, r));
         cell_ns(&t, cpu_ns(r));
+        cell_ns(&t, r->run_delay_ns.why ? AS_UNKNOWN : (double)r->run_delay_ns.value);
         cell_fact_bytes(&t, r->peak_rss_bytes);
         cell_fact_count(&t, r->minor_faults);
         cell_fact_count(&t, r->threads_most);

@@ -117,6 +117,8 @@ static void put_figures(const struct as_watch_view *view, struct as_page *page)
                  fact_count(a, p->minor_faults), fact_count(b, p->major_faults));
     as_page_pair(page, AS_STYLE_NONE, "context switches", "%s voluntary, %s involuntary",
                  fact_count(a, p->switches_voluntary), fact_count(b, p->switches_involuntary));
+    as_page_pair(page, AS_STYLE_NONE, "run delay", "%s%s", fact_ns(a, p->run_delay_ns),
+                 p->run_delay_ns.why ? "" : " ready to run without a CPU");
     as_page_pair(page, AS_STYLE_NONE, "disk I/O", "%s read, %s written",
                  fact_bytes(a, p->read_bytes), fact_bytes(b, p->written_bytes));
     page->pair_width = 0;
