@@ -64,6 +64,7 @@ struct as_cmd {
     enum as_operand_kind operand_kind;
     bool confined;            /* runs in the sandbox */
     unsigned timeout_seconds; /* of AS_OPTS_LIMITS, when not given */
+    bool starts_commands;     /* which would inherit a limit on memory: it sets that itself */
     int (*run)(const struct as_cmd_line *line, struct assay_error *err);
 };
 

@@ -15,6 +15,7 @@
 #include "cmd/common/console.h"
 #include "cmd/common/interrupt.h"
 #include "cmd/common/measure_options.h"
+#include "cmd/guard/limits.h"
 #include "trace/run/run_meta.h"
 
 static const char *workload_at(size_t i)
@@ -175,6 +176,7 @@ static const struct as_opt bench_opts[] = {
     {.name = "resume", .kind = AS_OPT_FLAG, .help = "resume an interrupted experiment"},
     {.name = "force", .kind = AS_OPT_FLAG, .help = "overwrite an older experiment"},
     AS_OPT_REDACT,
+    AS_OPTS_LIMITS("86400"),
     AS_OPT_WIDE,
     AS_OPTS_FORMAT(as_format_at),
     AS_OPTS_EXPORT,
@@ -567,6 +569,8 @@ static int run_bench(const struct as_cmd_line *line, struct assay_error *err)
         w->kind = as_bench_kind_of(line, err);
         rc = w->kind ? ASSAY_OK : ASSAY_ERR_USAGE;
     }
+    if (rc == ASSAY_OK && w->kind->runs_kernels) /* in this process: nothing is started */
+        rc = as_limits_set_memory(line, err);
     if (rc == ASSAY_OK)
         rc = as_max_isa_read(line, err);
     if (rc == ASSAY_OK)
@@ -611,8 +615,7 @@ const struct as_cmd as_cmd_bench = {
         "verify --replay' computes again.\n\nThe folder gets run.assay, results.json, results.csv, "
         "summary.md, latency.svg, fingerprint.json and the journal; of an attention workload csv/, "
         "figs/ and witness/ in place of the tables. With --sign-key a bundle lists every file with "
-        "its "
-        "hash and is signed (bundle.rvf, or witness/witness.rvf of an attention workload). A "
+        "its hash and is signed (bundle.rvf, or witness/witness.rvf of an attention workload). A "
         "setting that failed is not tried again by "
         "--resume. Exit status 1: no setting meets the criteria, or one failed.",
     .examples = bench_examples,
@@ -620,5 +623,7 @@ const struct as_cmd as_cmd_bench = {
     .operand = "COMMAND or MODEL",
     .min_operands = 0,
     .max_operands = 4096,
+    .starts_commands = true,
+    .timeout_seconds = 86400,
     .run = run_bench,
 };

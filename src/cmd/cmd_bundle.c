@@ -36,6 +36,7 @@ static const struct as_opt bundle_opts[] = {
      .argument = "DIR",
      .help = "extract: write the payloads into DIR"},
     {.name = "force", .kind = AS_OPT_FLAG, .help = "pack, extract: replace existing files"},
+    AS_OPTS_LIMITS("600"),
     AS_OPTS_FORMAT(as_format_plain_at),
     {.name = NULL},
 };
@@ -225,5 +226,6 @@ const struct as_cmd as_cmd_bundle = {
     .operand = "ACTION and FILE",
     .min_operands = 2,
     .max_operands = 4096,
+    .timeout_seconds = 600,
     .run = run_bundle,
 };

@@ -380,12 +380,15 @@ static int print(const struct as_cmd_line *line, const struct as_inspect_report 
 
 /* One of several: its row and its document. */
 static int take_row(struct as_models_row *row, const struct as_inspect_report *report,
-                    struct assay_error *err)
+                    const struct as_cmd_line *line, struct assay_error *err)
 {
-    int rc = as_out_memory(&row->document, err);
+    int rc = ASSAY_OK;
 
-    if (rc == ASSAY_OK)
-        rc = as_inspect_json(report, &row->document, err);
+    if (as_forms_want_json(line)) {
+        rc = as_out_memory(&row->document, err);
+        if (rc == ASSAY_OK)
+            rc = as_inspect_json(report, &row->document, err);
+    }
     as_models_take_inspection(row, report->in);
     return rc;
 }
@@ -432,7 +435,7 @@ static int inspect_one(const struct as_cmd_line *line, struct as_models_row *row
         report.in = inspection;
         rc = as_graph_file_write(as_opt_text(line, "graph"), inspection, line->operand[0], err);
         if (rc == ASSAY_OK)
-            rc = row ? take_row(row, &report, err) : print(line, &report, err);
+            rc = row ? take_row(row, &report, line, err) : print(line, &report, err);
     }
     as_inspection_free(inspection);
     as_model_options_fini(&given);

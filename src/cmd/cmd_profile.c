@@ -26,6 +26,7 @@
 #include "report/export/export.h"
 #include "report/profile/profile_report.h"
 #include "report/run/interrupted.h"
+#include "trace/run/run_path.h"
 
 static const struct as_opt profile_opts[] = {
     AS_OPTS_MODEL,
@@ -120,6 +121,7 @@ struct work {
     struct as_profile_data data;
     struct as_run *saved;        /* the run as anybody will read it */
     const char *record;          /* where inferences are recorded; NULL: nowhere */
+    struct as_run_before before; /* what stood there */
     struct as_temporary *folder; /* of a run made only for its trace */
     char temporary[AS_TEMPORARY_PATH + 16];
     struct as_arena arena; /* of the data and the command line */
@@ -139,6 +141,8 @@ static int read_outputs(struct work *w, struct assay_error *err)
         (void)snprintf(w->temporary, sizeof w->temporary, "%s/run.assay", folder);
         w->record = w->temporary;
     }
+    if (w->record)
+        as_run_path_note(&w->before, w->record);
     return ASSAY_OK;
 }
 
@@ -380,10 +384,13 @@ static int save(struct work *w, struct assay_error *err)
 /* One of several: its row and its document. */
 static int take_row(struct as_models_row *row, const struct work *w, struct assay_error *err)
 {
-    int rc = as_out_memory(&row->document, err);
+    int rc = ASSAY_OK;
 
-    if (rc == ASSAY_OK)
-        rc = as_show_json(w->saved, &w->show, &row->document, err);
+    if (as_forms_want_json(w->line)) {
+        rc = as_out_memory(&row->document, err);
+        if (rc == ASSAY_OK)
+            rc = as_show_json(w->saved, &w->show, &row->document, err);
+    }
     return rc < 0 ? rc : as_models_take_profile(row, w->saved, err);
 }
 
@@ -423,6 +430,8 @@ static int profile_one(const struct as_cmd_line *line, struct as_models_row *row
         rc = run_tokens(w, err);
     if (rc == ASSAY_OK)
         rc = save(w, err);
+    if (rc < 0 && rc != ASSAY_ERR_STATE && w->record && !w->saved)
+        as_run_path_undo(&w->before, w->record);
     if (rc == ASSAY_OK)
         rc = write_trace(w, err);
     if (rc == ASSAY_OK && as_opt_given(line, "trace"))

@@ -212,10 +212,13 @@ static void tell_left(const struct work *w)
                     end->n_left > AS_WATCH_MAX_LEFT ? ", ..." : "");
 }
 
-static void tell_wrong(const struct work *w, const struct assay_error *err)
+/* Also with --quiet: the exit status is the command's and cannot say it. */
+static void tell_failed(const char *what, const struct assay_error *err)
 {
-    if (err->code)
-        as_console_note(w->line, "assay: the run is incomplete: %s", err->msg);
+    char text[600];
+
+    (void)snprintf(text, sizeof text, "%s: %.500s", what, err->msg);
+    as_console_fail(text);
 }
 
 static int print(const struct work *w, const struct as_forms *forms, struct assay_error *err)
@@ -320,7 +323,7 @@ static bool report(struct work *w, struct assay_error *err)
     if (program)
         leaks = judge_leaks(w, program);
     if (rc < 0)
-        as_console_note(w->line, "assay: no summary: %s", err->msg);
+        tell_failed("no summary", err);
     else if (wants_report(w->line) && as_format_of(w->line) == AS_FORMAT_TEXT)
         as_console_note(w->line, "run kept in %s: assay report %s", w->output, w->output);
     as_target_free(program);
@@ -342,7 +345,8 @@ static int finish(struct work *w, int watched, struct assay_error *err)
         w->end.wrong = *err;
     tell_end(w);
     tell_left(w);
-    tell_wrong(w, &w->end.wrong);
+    if (w->end.wrong.code)
+        tell_failed("the run is incomplete", &w->end.wrong);
     if (w->end.heaps_left_out && wants_report(w->line))
         as_console_note(w->line, "assay: the heaps of %zu more processes were not recorded",
                         w->end.heaps_left_out);

@@ -85,7 +85,13 @@ static int check_parts(struct as_run *run, struct assay_error *why, struct assay
     as_out_drop(&out);
     if (rc >= 0)
         rc = check_metrics(run, why);
-    return rc == ASSAY_ERR_NOMEM ? as_fail_nomem(err) : ASSAY_OK;
+    if (rc == ASSAY_ERR_NOMEM)
+        return as_fail_nomem(err);
+    if (rc != ASSAY_ERR_IO)
+        return ASSAY_OK;
+    if (err) /* the disk's fault, not the run's */
+        *err = *why;
+    return rc;
 }
 
 static int verify_run(const struct as_cmd_line *line, struct assay_error *err)

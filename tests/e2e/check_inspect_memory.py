@@ -37,6 +37,12 @@ def main():
                 problems.append(f"{name} {option}: exit {status}")
             if peak > limit:
                 problems.append(f"{name} {option}: {peak} bytes, {limit} are allowed")
+    several = [at("long.onnx")] * 6
+    limit = 64 * 1000 * 1000 + 2 * os.path.getsize(several[0])
+    for option in ["", "--format markdown", "--format csv"]:
+        status, peak = peak_of([assay, "inspect", "-q", *option.split(), *several])
+        if status != 0 or peak > limit:
+            problems.append(f"six models {option}: exit {status}, {peak} bytes, {limit} are allowed")
     for problem in problems:
         print(problem)
     print(f"{n} inspections, {done} of them with a report, {worst:.0%} of the allowed memory at most, {len(problems)} problems")

@@ -30,6 +30,13 @@ done
 ln "$run" "$tmp/second"
 exits 3 "a second name of the input" "$assay" report --force -o "$tmp/second" "$run"; says "this command reads"
 rm "$tmp/second"
+# The ring of a program that was killed holds its last events.
+cp "$run" "$tmp/live.assay"
+printf 'ring' >"$tmp/live.assay.ring"
+"$assay" report -q "$tmp/live.assay" >/dev/null 2>&1
+if exits 3 "a report onto the ring" "$assay" report --force -o "$tmp/live.assay.ring" "$tmp/live.assay"; then says "this command reads"; fi
+check "the ring is as it was" grep -q '^ring' "$tmp/live.assay.ring"
+rm "$tmp/live.assay" "$tmp/live.assay.ring"
 intact inputs
 
 # --- a run or a model is replaced with --force only ---
@@ -166,6 +173,30 @@ faults inspect "$tmp/f.json" inspect -q --json -o "$tmp/f.json" "$model"
 faults export "$tmp/f.trace" export -q --to chrome-trace -o "$tmp/f.trace" "$run"
 faults zoo "$tmp/f.bin" zoo mlp --to onnx -q -o "$tmp/f.bin"
 faults graph "$tmp/f.svg" inspect -q --graph "$tmp/f.svg" "$model"
+# --- a good run outlives runs that cannot be written, however many ---
+quick="--iterations 3 --warmup 0 --no-roofline --no-history -q"
+mkdir "$tmp/full"
+exits 0 "a good profile" "$assay" profile $quick zoo:mlp -o "$tmp/full/p.assay"
+cp "$tmp/full/p.assay" "$tmp/full/p.copy"
+for i in 1 2; do
+    (ulimit -f 4; exec "$assay" profile $quick zoo:mlp -o "$tmp/full/p.assay") >"$tmp/printed" 2>"$tmp/err"
+    check "profile, disk full, time $i: exit 3" [ $? = 3 ]
+    says "p.assay"
+    check "profile, disk full, time $i: the older run is there" cmp "$tmp/full/p.assay" "$tmp/full/p.copy"
+done
+check "and nothing else" [ "$(ls "$tmp/full")" = "p.assay
+p.copy" ]
+exits 0 "a good run" "$assay" run -q -o "$tmp/full/r.assay" -- true
+cp "$tmp/full/r.assay" "$tmp/full/r.copy"
+for i in 1 2 3; do
+    (ulimit -f 2; exec "$assay" run -q -o "$tmp/full/r.assay" -- true) >"$tmp/printed" 2>"$tmp/err"
+    check "run, disk full, time $i: the status is the command's" [ $? = 0 ]
+    says "the run is incomplete"
+    check "run, disk full, time $i: the good run is kept" cmp "$tmp/full/r.assay.old" "$tmp/full/r.copy"
+done
+exits 3 "a report that cannot be written is known before the command runs" \
+    "$assay" run -q -o "$tmp/full/s.assay" --report-file /nonexistent/x -- touch "$tmp/full/ran"
+check "it did not run" [ ! -e "$tmp/full/ran" ]
 check "faults were injected ($n_faults)" [ "$n_faults" -ge 20 ]
 intact faults
 finish

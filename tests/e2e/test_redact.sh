@@ -99,6 +99,13 @@ exits 0 "a report of a benchmark" "$assay" report --redact --json plain/run.assa
 cp out rep.json && hasnt "a redacted report of a benchmark" rep.json
 exits 0 "a baseline is named by its command" "$assay" bench $bench --redact --baseline "true $token" "true 2" "true $token"
 
+# The command line of assay itself.
+exits 0 "a profile" "$assay" profile zoo:mlp --iterations 2 --warmup 0 --no-roofline --no-history -q --export-json $token.json -o p.assay
+exits 0 "its JSON" "$assay" report --json p.assay
+has out || fail "a profile has no command line: nothing is tested"
+exits 0 "its redacted JSON" "$assay" report --redact --json p.assay
+cp out p.json && hasnt "its redacted JSON" p.json
+
 # A trace run: the command line of the program itself.
 "$make_run" $token.assay nested >/dev/null 2>&1
 mv $token.assay trace.assay

@@ -76,6 +76,11 @@ exits 3 "too little time" "$assay" profile zoo:mlp --time 60 --iterations 200000
 says "stopped after 1 s: --timeout"
 check "nothing is left" sh -c "! ls -a | grep -q '^[.]assay-'"
 exits 0 "time enough" "$assay" inspect zoo:mlp --timeout 100
+exits 3 "a command that takes too long" "$assay" bench --timeout 1 --iterations 2 --output-dir over -- sh -c 'echo $$ >pid; exec sleep 1000'
+says "stopped after 1 s: --timeout"
+check "it has ended" sh -c 'while kill -0 "$(cat pid)" 2>/dev/null; do :; done'
+exits 3 "a model that takes too long" "$assay" bench --timeout 1 --iterations 500000 -g threads=1 --output-dir slow zoo:mlp
+says "stopped after 1 s: --timeout"
 exits 2 "a time that is none" "$assay" inspect zoo:mlp --timeout soon
 exits 2 "a size that is none" "$assay" inspect zoo:mlp --max-memory much
 says "--max-memory is an amount"

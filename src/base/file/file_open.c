@@ -2,6 +2,7 @@
 #include "base/file/file_open.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -66,4 +67,17 @@ int as_sync_fd(int fd)
         rc = fsync(fd);
     while (rc != 0 && errno == EINTR);
     return rc;
+}
+
+const struct dirent *as_next_entry(DIR *dir, const char *path, int *rc, struct assay_error *err)
+{
+    const struct dirent *entry;
+
+    do {
+        errno = 0;
+        entry = readdir(dir);
+    } while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+    if (!entry && errno)
+        *rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot read the folder %.300s", path);
+    return entry;
 }

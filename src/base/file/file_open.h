@@ -4,8 +4,11 @@
 #ifndef AS_BASE_FILE_FILE_OPEN_H
 #define AS_BASE_FILE_FILE_OPEN_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/types.h>
+
+#include "base/error.h"
 
 /* As open() and openat(); -1 with errno. `mode` is for flags that make a file. */
 int as_open(const char *path, int flags);
@@ -15,6 +18,10 @@ int as_open_new_at(int folder, const char *path, int flags, mode_t mode);
 /* The same descriptor, or one above those of standard input, output and error; the old one is then
  * closed. -1 stays -1. */
 int as_fd_above_standard(int fd);
+
+/* The next entry of a folder but "." and ".."; NULL at its end, and when it cannot be read on: then
+ * `*rc` is IO and the sentence names `path`. */
+const struct dirent *as_next_entry(DIR *dir, const char *path, int *rc, struct assay_error *err);
 
 /* As flock(), ftruncate() and fsync(). */
 int as_lock_file(int fd, int how);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/run/run_document.h"
+#include "base/file/file_open.h"
 #include "base/file/new_file.h"
 #include "base/units.h"
 #include "cmd/bench/bench_work.h"
@@ -92,7 +93,8 @@ static int compare_place(struct recheck *r, size_t place, struct assay_error *er
 
     if (!dir)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot read %s", r->path[place]);
-    for (struct dirent *e; rc == ASSAY_OK && (e = readdir(dir)) != NULL;)
+    for (const struct dirent *e;
+         rc == ASSAY_OK && (e = as_next_entry(dir, r->path[place], &rc, err)) != NULL;)
         if (e->d_name[0] != '.')
             rc = compare_file(r, place, e->d_name, err);
     (void)closedir(dir);

@@ -74,14 +74,21 @@ int as_forms_check(const struct as_cmd_line *line, struct assay_error *err)
 
     if (rc == ASSAY_OK)
         rc = check_file("export-json", text_of(line, "export-json"), err);
-
     if (rc == ASSAY_OK)
         rc = check_file("export-markdown", text_of(line, "export-markdown"), err);
+    if (rc == ASSAY_OK && text_of(line, "report-file") &&
+        strcmp(text_of(line, "report-file"), "-") != 0)
+        rc = check_file("report-file", text_of(line, "report-file"), err);
     if (rc == ASSAY_OK)
         rc = check_picture("roofline", text_of(line, "roofline"), err);
     if (rc == ASSAY_OK && folder && stat(folder, &st) == 0 && !S_ISDIR(st.st_mode))
         rc = as_fail(err, ASSAY_ERR_IO, "--export-csv %.150s: it is not a folder", folder);
     return rc;
+}
+
+bool as_forms_want_json(const struct as_cmd_line *line)
+{
+    return as_format_of(line) == AS_FORMAT_JSON || text_of(line, "export-json");
 }
 
 static int put(const struct as_forms *forms, enum as_output_format format,

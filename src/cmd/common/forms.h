@@ -19,6 +19,9 @@ struct as_forms {
 /* That exports can be written, as far as that is known before anything is measured. */
 AS_MUST_USE int as_forms_check(const struct as_cmd_line *line, struct assay_error *err);
 
+/* Whether the JSON document is printed or exported: nobody else needs its memory. */
+bool as_forms_want_json(const struct as_cmd_line *line);
+
 /* In the format of the command line, to an output that is open. */
 AS_MUST_USE int as_forms_put(const struct as_forms *forms, const struct as_cmd_line *line,
                              struct as_out *out, const struct as_term *term,

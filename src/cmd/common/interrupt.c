@@ -19,7 +19,7 @@ static struct as_stop flag = {.watched = &watched};
 static const volatile sig_atomic_t no_child;
 static const volatile sig_atomic_t *_Atomic child = &no_child;
 
-static void pass_on(int number)
+void as_interrupt_pass_on(int number)
 {
     pid_t pid = (pid_t)*atomic_load_explicit(&child, memory_order_relaxed);
 
@@ -29,7 +29,7 @@ static void pass_on(int number)
 
 static void end_now(int number)
 {
-    pass_on(number);
+    as_interrupt_pass_on(number);
     as_guards_clean();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
@@ -40,7 +40,7 @@ static void end_empty(int number)
 {
     static const char text[] = "assay: interrupted before the first iteration was measured\n";
 
-    pass_on(number);
+    as_interrupt_pass_on(number);
     as_guards_clean();
     if (atomic_load(&on_terminal))
         (void)!write(STDERR_FILENO, "\r\033[K", 4);
@@ -56,7 +56,7 @@ static void end_or_ask(int number)
     if (!atomic_load(&watched))
         end_empty(number);
     if (atomic_compare_exchange_strong(&flag.asked, &none, number))
-        pass_on(number);
+        as_interrupt_pass_on(number);
     else
         end_now(number);
 }

@@ -17,6 +17,9 @@ void as_interrupt_watch(void);
  * and 0 while nothing runs. */
 void as_interrupt_child(const volatile sig_atomic_t *pid);
 
+/* Sends it a signal, with all that it started. For signal handlers, too. */
+void as_interrupt_pass_on(int number);
+
 /* The flag that measurements look at. */
 const struct as_stop *as_interrupt_flag(void);
 bool as_interrupted(void);

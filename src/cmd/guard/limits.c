@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "cmd/common/interrupt.h"
 #include "cmd/common/model_options.h"
 #include "cmd/guard/guards.h"
 #include "probe/process/process_memory.h"
@@ -31,6 +32,7 @@ static char over[96];
 static void end_over(int number)
 {
     (void)number;
+    as_interrupt_pass_on(SIGKILL); /* the command that is measured */
     as_guards_clean();
     if (isatty(STDERR_FILENO))
         (void)!write(STDERR_FILENO, "\r\033[K", 4);
@@ -84,18 +86,40 @@ static uint64_t usual_memory(void)
     return bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
 }
 
-int as_limits_set(const struct as_cmd_line *line, struct assay_error *err)
+static int read_memory(const struct as_cmd_line *line, uint64_t *out, struct assay_error *err)
 {
+    const char *memory = as_opt_text(line, "max-memory");
     uint64_t bytes = 0;
-    const char *memory;
 
-    if (!as_opt_known(line, "timeout"))
-        return ASSAY_OK;
-    memory = as_opt_text(line, "max-memory");
     if (memory && strcmp(memory, "0") != 0 && !as_parse_bytes(memory, &bytes))
         return as_fail(err, ASSAY_ERR_USAGE,
                        "--max-memory is an amount of memory as in 2GiB, not '%.40s'", memory);
-    limit_memory(memory ? bytes : usual_memory());
+    *out = memory ? bytes : usual_memory();
+    return ASSAY_OK;
+}
+
+int as_limits_set_memory(const struct as_cmd_line *line, struct assay_error *err)
+{
+    uint64_t bytes;
+    int rc = read_memory(line, &bytes, err);
+
+    if (rc == ASSAY_OK)
+        limit_memory(bytes);
+    return rc;
+}
+
+int as_limits_set(const struct as_cmd_line *line, struct assay_error *err)
+{
+    uint64_t bytes;
+    int rc;
+
+    if (!as_opt_known(line, "timeout"))
+        return ASSAY_OK;
+    rc = read_memory(line, &bytes, err);
+    if (rc < 0)
+        return rc;
+    if (!line->cmd->starts_commands)
+        limit_memory(bytes);
     limit_time(as_opt_number(line, "timeout", line->cmd->timeout_seconds));
     return ASSAY_OK;
 }

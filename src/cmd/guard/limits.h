@@ -10,4 +10,8 @@
  * status 3. Memory beyond the limit is an allocation that fails. USAGE for a size that is none. */
 AS_MUST_USE int as_limits_set(const struct as_cmd_line *line, struct assay_error *err);
 
+/* The limit on memory alone, for a command that may start others, once it is known that it does
+ * not. */
+AS_MUST_USE int as_limits_set_memory(const struct as_cmd_line *line, struct assay_error *err);
+
 #endif

@@ -192,9 +192,9 @@ static int list(struct as_folder_check *check, const char *within, unsigned dept
         rc = as_fail_sys(err, ASSAY_ERR_IO, "cannot read %.200s", path);
     if (fd >= 0 && !dir)
         (void)close(fd);
-    for (struct dirent *e; dir && rc == ASSAY_OK && (e = readdir(dir)) != NULL;)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            rc = list_entry(check, fd, within, e->d_name, depth, err);
+    for (const struct dirent *e;
+         dir && rc == ASSAY_OK && (e = as_next_entry(dir, path, &rc, err)) != NULL;)
+        rc = list_entry(check, fd, within, e->d_name, depth, err);
     if (dir)
         (void)closedir(dir);
     as_free(path);

@@ -1,6 +1,7 @@
 /* measure/latency/profile_fields.c - what was measured of a model, into a run and back. */
 #include <string.h>
 
+#include "base/text/redact.h"
 #include "measure/latency/profile_data.h"
 
 #define MAX_STEPS  (1u << 20)
@@ -284,6 +285,15 @@ static int check(const struct as_profile_data *d, const struct as_run *run, stru
                    run->path);
 }
 
+/* The command line of assay itself: its name and that of the command stay. */
+static void redact(struct as_profile_config *c)
+{
+    for (size_t i = 2; i < c->n_command; i++)
+        c->command[i] = AS_REDACTED;
+    if (c->n_command > 3)
+        c->n_command = 3;
+}
+
 int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct assay_error *err)
 {
     size_t n_runs, n_steps;
@@ -299,6 +309,8 @@ int as_profile_data_get(struct as_profile_data *d, struct as_run *run, struct as
         rc = as_run_get(run, "peaks", &as_peaks_shape, &d->peaks, err);
     if (rc == ASSAY_OK && d->has_tokens)
         rc = as_run_get(run, "tokens", &token_shape, &d->tokens, err);
+    if (rc == ASSAY_OK && run->redacted)
+        redact(&d->config);
     n_runs = d->n_runs;
     n_steps = d->n_steps;
     if (rc == ASSAY_OK)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "trace/record/ring.h"
+#include "trace/run/run_old.h"
 #include "trace/run/run_path.h"
 
 #define MOST_TRIES 1000 /* at a name that comes and goes */
@@ -151,7 +152,7 @@ static bool set_names(struct as_run_claim *c, const char *name)
 
     return *name && snprintf(c->run, sizeof c->run, "%s", name) < (int)sizeof c->run &&
            as_run_path_ring(c->ring, sizeof c->ring, name) &&
-           snprintf(old, sizeof old, "%s.old.ring", name) < (int)sizeof old;
+           snprintf(old, sizeof old, "%s.old.2.ring", name) < (int)sizeof old;
 }
 
 int as_run_claim_open(struct as_run_claim *c, const char *path, const char *shown,
@@ -314,7 +315,7 @@ static int put_aside(const struct as_run_claim *c, const char *old, const char *
         !belong_together(c->folder, c->run, old_ring))
         (void)as_quiet_remove(c->folder, old_ring, &ring);
     if (!as_quiet_rename(c->folder, c->run, old, false))
-        return as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the older run as %s.old", c->path);
+        return as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the older run %s", c->path);
     return ASSAY_OK;
 }
 
@@ -325,7 +326,7 @@ int as_run_claim_publish(struct as_run_claim *c, struct assay_error *err)
 
     if (rc < 0)
         return rc;
-    if (snprintf(old, sizeof old, "%s.old", c->run) >= (int)sizeof old ||
+    if (!as_run_old_name(old, sizeof old, c->folder, c->run) ||
         !as_run_path_ring(old_ring, sizeof old_ring, old))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
     rc = take_ring(c, old_ring, err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file/file_guard.h"
 #include "base/file/file_open.h"
 #include "base/file/file_read.h"
 #include "base/file/new_file.h"
@@ -173,6 +174,7 @@ int as_ring_catch(struct as_ring_catch *ring, const char *path, struct assay_err
     if (!as_run_path_ring(ring_path, sizeof ring_path, path))
         return ASSAY_OK;
     f.fd = as_open(ring_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    as_guard_input(f.fd);
     if (f.fd < 0 || fstat(f.fd, &st) != 0 || !S_ISREG(st.st_mode))
         goto out;
     f.size = (uint64_t)st.st_size;

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "base/file/file_open.h"
+#include "base/units.h"
 #include "trace/record/run_claim.h"
 #include "trace/run/run_format.h"
+#include "trace/run/run_old.h"
 
 static bool fits(int n, size_t capacity)
 {
@@ -118,7 +120,7 @@ int as_run_path_publish(const char *temp, const char *path, struct assay_error *
     struct stat st;
 
     if (!as_run_path_ring(ring, sizeof ring, path) ||
-        !fits(snprintf(old, sizeof old, "%s.old", path), sizeof old) ||
+        !as_run_old_name(old, sizeof old, AT_FDCWD, path) ||
         !as_run_path_ring(old_ring, sizeof old_ring, old))
         return as_fail(err, ASSAY_ERR_LIMIT, "the path of the run is too long");
     if (lstat(path, &st) == 0 && st.st_size > 0) {
@@ -130,4 +132,39 @@ int as_run_path_publish(const char *temp, const char *path, struct assay_error *
     if (rename(temp, path) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s in place", path);
     return ASSAY_OK;
+}
+
+void as_run_path_note(struct as_run_before *before, const char *path)
+{
+    struct stat st;
+
+    *before = (struct as_run_before){0};
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        *before = (struct as_run_before){true, (uint64_t)st.st_dev, (uint64_t)st.st_ino};
+}
+
+static bool is_before(const struct as_run_before *before, const char *path)
+{
+    struct stat st;
+
+    return before->there && lstat(path, &st) == 0 && (uint64_t)st.st_dev == before->device &&
+           (uint64_t)st.st_ino == before->inode;
+}
+
+void as_run_path_undo(const struct as_run_before *before, const char *path)
+{
+    static const char *const suffix[] = {".old", ".old.2"};
+    char old[PATH_MAX], ring[PATH_MAX], old_ring[PATH_MAX];
+
+    if (is_before(before, path) || !as_run_path_ring(ring, sizeof ring, path))
+        return;
+    (void)unlink(path);
+    (void)unlink(ring);
+    for (size_t i = 0; i < AS_COUNT_OF(suffix); i++)
+        if (fits(snprintf(old, sizeof old, "%s%s", path, suffix[i]), sizeof old) &&
+            is_before(before, old) && as_run_path_ring(old_ring, sizeof old_ring, old)) {
+            (void)rename(old_ring, ring);
+            (void)rename(old, path);
+            return;
+        }
 }

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -33,8 +34,19 @@ bool as_run_path_absolute(char out[PATH_MAX], const char *path);
 AS_MUST_USE int as_run_path_create(char *temp, size_t capacity, const char *path,
                                    struct assay_error *err);
 
+/* What stands at a path before a run is made there. */
+struct as_run_before {
+    bool there;
+    uint64_t device, inode;
+};
+void as_run_path_note(struct as_run_before *before, const char *path);
+
+/* The new run is not what it should be: it is removed, and what stood there is there again. */
+void as_run_path_undo(const struct as_run_before *before, const char *path);
+
 /* Puts a run made at once in place; an older run and its ring become "<path>.old" and
- * "<path>.old.ring". A recorder, which needs the name while it records, takes it by run_claim.h. */
+ * "<path>.old.ring" (run_old.h). A recorder, which needs the name while it records, takes it by
+ * run_claim.h. */
 AS_MUST_USE int as_run_path_publish(const char *temp, const char *path, struct assay_error *err);
 
 #endif
