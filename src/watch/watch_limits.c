@@ -27,6 +27,7 @@ void as_watch_limits_read(struct as_watch_limits *out, const char *root)
 
     as_container_read(&group, root);
     out->address_bytes = fmin(limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA));
+    out->group_cpus = group.cpu_quota.set ? fmax(group.cpu_quota.value, 1) : (double)INFINITY;
     out->group_bytes =
         group.memory_bytes.set && !group.memory_bytes.why ? group.memory_bytes.value : AS_UNKNOWN;
 }

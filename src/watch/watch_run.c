@@ -378,6 +378,21 @@ static double judged_until(const struct watch *w)
     return fmin(fall, left); /* the one that is a number, when there is one */
 }
 
+/* Of the processes that did the work: one that only started another may be bound elsewhere. */
+static double usable_cpus(const struct watch *w)
+{
+    const struct as_tree_process *p;
+    uint64_t most_ns = 0;
+    uint32_t most = 0;
+
+    for (size_t i = 0; w->tree && (p = as_process_tree_at(w->tree, i)) != NULL; i++)
+        most_ns = p->cpu_ns > most_ns ? p->cpu_ns : most_ns;
+    for (size_t i = 0; w->tree && (p = as_process_tree_at(w->tree, i)) != NULL; i++)
+        if (p->cpu_ns >= most_ns / 10 && p->cpus > most)
+            most = p->cpus;
+    return most ? fmin(most, w->limits.group_cpus) : AS_UNKNOWN;
+}
+
 static void record_facts(struct watch *w)
 {
     const struct rusage *u = &w->usage;
@@ -401,6 +416,7 @@ static void record_facts(struct watch *w)
         .peak_rss_bytes = peak,
         .peak_from = from,
         .gemm_why = gemm_why(w),
+        .usable_cpus = usable_cpus(w),
         .address_limit_bytes = w->limits.address_bytes,
         .group_limit_bytes = w->limits.group_bytes,
         .tree_peak_rss_bytes = tree_peak_fact(w),
@@ -433,6 +449,7 @@ static void record_start(struct watch *w)
                                    .wall_seconds = AS_UNKNOWN,
                                    .interval_seconds = (double)w->options->interval_ns / 1e9,
                                    .judged_until_seconds = AS_UNKNOWN,
+                                   .usable_cpus = AS_UNKNOWN,
                                    .address_limit_bytes = w->limits.address_bytes,
                                    .group_limit_bytes = w->limits.group_bytes,
 #define X(name) .name = {.why = why},

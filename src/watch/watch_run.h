@@ -57,6 +57,7 @@ AS_MUST_USE int as_watch_run(struct as_watch_end *end, pid_t pid,
 
 struct as_watch_limits {
     double address_bytes; /* of a process (RLIMIT_AS, RLIMIT_DATA); NaN: none */
+    double group_cpus;    /* that control groups leave it, at least 1; infinite: no limit */
     double group_bytes;   /* of its control group, all processes together; NaN: none known */
 };
 

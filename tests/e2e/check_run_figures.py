@@ -113,6 +113,17 @@ if p.get("heap"):
     p, out = run("sh", "-c", "true", options=["--no-heap"])
     want(p["heap"] is None or not p.get("heap"), "--no-heap watches none")
 
+# CPUs are those the program may use, and what it waited for them is what the kernel says of it.
+cpus = sorted(os.sched_getaffinity(0))
+BUSY = "t = %s\nx = 0\nfor i in range(4_000_000): x += i\nprint(open('/proc/self/schedstat').read().split()[1])"
+BIND = "__import__('os').sched_setaffinity(0, {%d})" % cpus[0]
+p, out = run(sys.executable, "-c", BUSY % BIND)
+want(p["processors"] == 1, f"one that binds itself to a CPU has one, not {p['processors']}")
+want(near(p["run_delay_ns"], float(out), 0.1, 5e6), f"run delay {p['run_delay_ns']} {out}")
+want(not any(c["rule"] == "processors-idle" for c in p["causes"]), "and leaves none idle")
+p, out = run(sys.executable, "-c", BUSY % 0)
+want(p["processors"] == len(cpus), f"one that does not has all: {p['processors']}")
+
 for sentence in failures:
     print("FAILED:", sentence)
 sys.exit(bool(failures))

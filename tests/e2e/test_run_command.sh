@@ -93,7 +93,10 @@ exits 0 "JSON in a file" "$assay" run --json --report-file page.json -o r.assay 
 check "it is JSON" "$python" -c 'import json, sys; json.load(open("page.json"))'
 exits 0 "JSON at standard error" "$assay" run --json -o r.assay -- echo words
 check "it is all that is said" "$python" -c 'import json, sys; json.load(open("err"))'
-exits 7 "a page that cannot be written" "$assay" run --report-file /dev/full/x -o r.assay -- sh -c 'exit 7'
+exits 3 "a page that cannot be written is refused before" "$assay" run --report-file /dev/full/x -o r.assay -- touch ran
+check "nothing ran" [ ! -e ran ]
+exits 7 "a disk that is full then" "$assay" run -q --report-file /dev/full -o r.assay -- sh -c 'exit 7'
+says "no summary: "
 
 # Programs that take no library.
 watch() {

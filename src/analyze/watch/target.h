@@ -65,7 +65,8 @@ struct as_target {
     struct as_arena arena;
     /* The roofs of this machine, for the share that products reach. The caller's; NULL: unknown. */
     const struct as_peaks *peaks;
-    double processors;          /* online where it ran; NaN: unknown */
+    double processors;          /* that it could use: online, by affinity, by control group; NaN:
+                                   unknown */
     double free_bytes;          /* of the machine's memory when the run began; NaN: unknown */
     double group_limit_bytes;   /* of its control group; NaN: none known */
     double address_limit_bytes; /* of each of its processes; NaN: no limit known */

@@ -149,7 +149,8 @@ static void find_idle(struct as_target_findings *f, const struct as_target *p)
         return;
     }
     share = all > 1 ? 1 - used / all : 0;
-    if (share > IDLE_PROCESSORS)
+    /* A program of one thread uses one, as it was made. */
+    if (share > IDLE_PROCESSORS && (most_threads(p) > 1 || p->n_processes > 1))
         add(f,
             &(struct cause){"processors-idle", "not all CPUs are used",
                             as_findings_say(f, "%.2f of %.0f CPUs were busy on average", used, all),

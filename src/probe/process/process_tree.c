@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -366,6 +367,24 @@ static void take_run_delay(struct as_process_tree *t, struct row *r, bool all_th
     raise_fact(&r->seen.run_delay_ns, total + r->ended_delay_ns);
 }
 
+/* The mask of more CPUs than that is not read. */
+enum { MAX_CPUS = 4096 };
+
+static void take_cpus(const struct as_process_tree *t, struct row *r)
+{
+    uint64_t mask[MAX_CPUS / 64];
+    uint32_t n = 0;
+    long bytes;
+
+    if (t->root[0]) /* prepared files: the process is somebody else's */
+        return;
+    bytes = syscall(SYS_sched_getaffinity, (pid_t)r->seen.pid, sizeof mask, mask);
+    for (long i = 0; i < bytes / 8; i++)
+        n += (uint32_t)__builtin_popcountll(mask[i]);
+    if (n)
+        r->seen.cpus = n;
+}
+
 /* False when it has ended. */
 static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, bool thorough)
 {
@@ -389,6 +408,7 @@ static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, 
     if (thorough || stat.state == 'Z' || (!was_many && r->n_threads > 1)) {
         take_status(t, r);
         take_io(t, r);
+        take_cpus(t, r);
         take_run_delay(t, r,
                        (r->n_threads > 1 || r->n_delays > 0) &&
                            (r->n_threads <= MANY_THREADS || t->n_thorough % RARELY == 0));
@@ -465,6 +485,7 @@ static bool add(struct as_process_tree *t, int64_t pid, uint64_t now_ns)
     read_name(t, r);
     take_status(t, r);
     take_io(t, r);
+    take_cpus(t, r);
     take_run_delay(t, r, false);
     t->slot[slot_of(t, pid)] = (uint16_t)(t->n_rows + 1);
     t->alive[t->n_alive++] = (uint32_t)t->n_rows++;

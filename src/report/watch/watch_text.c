@@ -110,7 +110,8 @@ static void put_figures(const struct as_watch_view *view, struct as_page *page)
     if (isfinite(used))
         as_text_fixed(of, used, 2);
     if (isfinite(p->processors))
-        (void)snprintf(cpus, sizeof cpus, " of %.0f CPUs", p->processors);
+        (void)snprintf(cpus, sizeof cpus, " of %.0f CPU%s", p->processors,
+                       p->processors > 1 ? "s" : "");
     as_page_pair(page, AS_STYLE_NONE, "CPU utilization", "%s%s", of, cpus);
     put_peaks(page, p);
     as_page_pair(page, AS_STYLE_NONE, "page faults", "%s minor, %s major",
