@@ -67,6 +67,7 @@ AS_MUST_USE int as_watch_record_gemm(int64_t pid, const struct as_gemm_calls *ca
 
 /* The names of the channels the watcher samples; values in bytes and processors. */
 #define AS_CHANNEL_TREE_RSS  "tree_rss"
+#define AS_CHANNEL_TREE_ANON "tree_anon"
 #define AS_CHANNEL_HEAP_LIVE "heap_live"
 #define AS_CHANNEL_TREE_CPU  "tree_cpu"
 

@@ -55,7 +55,7 @@ struct watch {
     struct as_watch_limits limits; /* as the program was started */
     char why[240];                 /* the heap is not told */
     char gemm_why[120];
-    uint32_t rss_channel, cpu_channel, heap_channel;
+    uint32_t rss_channel, anon_channel, cpu_channel, heap_channel;
 };
 
 static uint64_t own_cpu_ns(void)
@@ -98,6 +98,8 @@ static void sample_tree(struct watch *w, uint64_t now_ns)
     w->tree_settled |= w->now.rss_bytes && now_ns - w->options->started_ns >= SETTLED_NS;
     if (w->now.rss_bytes) /* one that is just ending holds nothing any more */
         assay_sample(w->rss_channel, (double)w->now.rss_bytes);
+    if (w->now.anon_bytes)
+        assay_sample(w->anon_channel, (double)w->now.anon_bytes);
     if (now_ns > w->last_ns && w->now.cpu_ns >= w->last_cpu_ns)
         assay_sample(w->cpu_channel,
                      (double)(w->now.cpu_ns - w->last_cpu_ns) / (double)(now_ns - w->last_ns));
@@ -575,6 +577,7 @@ static void open_sources(struct watch *w)
         w->shm = NULL;
     as_rng_seed(&w->rng, o->started_ns);
     w->rss_channel = assay_channel(AS_CHANNEL_TREE_RSS, "bytes");
+    w->anon_channel = assay_channel(AS_CHANNEL_TREE_ANON, "bytes");
     w->cpu_channel = assay_channel(AS_CHANNEL_TREE_CPU, "processors");
     w->heap_channel = assay_channel(AS_CHANNEL_HEAP_LIVE, "bytes");
 }

@@ -36,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(!status.rss_peak_bytes.why || status.rss_peak_bytes.value == 0);
     as_process_io_parse(&io, text);
     (void)as_process_run_delay_parse(&delay_ns, at);
+    (void)as_process_anon_pages_parse(&delay_ns, at);
     while (as_process_next_child(&at, &pid))
         must(pid > 0 && at <= text + size);
     as_process_command_text(name, sizeof name, text, size);

@@ -123,7 +123,8 @@ struct as_target {
     double gemm_time_share; /* of the wall time, threads added up; NaN: none seen */
 
     struct as_target_series rss, heap_live; /* bytes */
-    struct as_target_series cpu;            /* processors busy */
+    struct as_target_series anon;  /* resident bytes of no file; none in runs of older versions */
+    struct as_target_series cpu;   /* processors busy */
     struct as_target_series marks; /* live bytes at iteration marks; `seconds` are their numbers */
 };
 

@@ -102,7 +102,7 @@ static void tell_growth(struct as_target_findings *f, struct as_target_growth *g
         (void)snprintf(over, sizeof over, "%.0f iterations", g->length);
     else
         as_text_ns(over, g->length * 1e9, AS_TIME_AUTO);
-    if (g->headroom_of && strcmp(g->key, "rss") == 0) { /* once will do */
+    if (g->headroom_of && g->of_processes) { /* once will do */
         as_text_ns(left, g->seconds_to_exhaustion * 1e9, AS_TIME_AUTO);
         (void)snprintf(until, sizeof until, "; at that rate %s lasts %s%s", capacity_text(g), left,
                        strcmp(g->headroom_of, "machine") == 0 ? "" : " at most");
@@ -200,6 +200,8 @@ static int judge_series(struct as_target_findings *f, const char *key, const cha
         return ASSAY_OK;
     *g = (struct as_target_growth){.key = key,
                                    .what = what,
+                                   .of_processes =
+                                       strcmp(key, "rss") == 0 || strcmp(key, "anonymous") == 0,
                                    .readings = s->n,
                                    .judged = n,
                                    .per_iteration = steps,
@@ -298,7 +300,10 @@ int as_target_find_growth(struct as_target_findings *f, const struct as_target *
     if (rc == ASSAY_OK)
         rc = judge_series(f, "iterations", "the heap at the iteration marks", &target->marks,
                           AS_UNKNOWN, err);
-    if (rc == ASSAY_OK)
+    /* Pages of files are the system's to take back: a file that is mapped is no leak. */
+    if (rc == ASSAY_OK && target->anon.n)
+        rc = judge_series(f, "anonymous", "anonymous memory", &target->anon, until, err);
+    else if (rc == ASSAY_OK)
         rc = judge_series(f, "rss", "resident memory", &target->rss, until, err);
     for (size_t i = 0; i < f->n_growths && rc == ASSAY_OK; i++) {
         bound_rate(&f->growth[i], target);

@@ -20,6 +20,7 @@ enum as_growth_verdict {
 /* Growth of one series of the whole tree, by the sound test of <assay/leaks.h>. */
 struct as_target_growth {
     const char *key, *what;  /* "heap_live", "the heap" */
+    bool of_processes;       /* memory as seen from outside, with what no heap holds */
     size_t readings, judged; /* taken, and of those the ones before the program began to end */
     enum as_growth_verdict verdict; /* UNKNOWN: too few readings */
     bool per_iteration;             /* else by the second */

@@ -37,7 +37,7 @@ struct channel {
 struct collector {
     const struct as_run *run;
     uint64_t start_ns; /* of the program, since the run began */
-    struct channel channel[3];
+    struct channel channel[4];
     bool nomem;
 };
 
@@ -116,6 +116,7 @@ int as_target_channels(struct as_target *target, struct as_run *run, struct as_a
         .start_ns = start_in_run(target, run),
         .channel = {{AS_CHANNEL_TREE_RSS, &target->rss, none, 0, 1},
                     {AS_CHANNEL_HEAP_LIVE, &target->heap_live, none, 0, 1},
+                    {AS_CHANNEL_TREE_ANON, &target->anon, none, 0, 1},
                     {AS_CHANNEL_TREE_CPU, &target->cpu, none, 0, 1}},
     };
     const struct as_span_visitor visitor = {.user = &all, .sample = take_sample};

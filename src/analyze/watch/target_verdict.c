@@ -21,7 +21,7 @@ static bool may_hold(const struct as_process_row *r, double bytes)
 /* A process whose heap nobody counted may hold what resident memory grew by. */
 static bool all_counted(const struct as_target *p, const struct as_target_growth *g)
 {
-    bool of_heaps = strcmp(g->key, "rss") != 0;
+    bool of_heaps = !g->of_processes;
 
     for (size_t i = 0; i < p->n_processes && !of_heaps; i++)
         if (may_hold(&p->process[i], g->net_bytes))
@@ -50,8 +50,7 @@ static bool holders_ended(const struct as_target *p, const struct as_target_grow
  * ends may be a leak, though that end takes all of it away. */
 static bool was_seen_to_return(const struct as_target *p, const struct as_target_growth *g)
 {
-    return strcmp(g->key, "rss") == 0 && isfinite(g->stopped_seconds) &&
-           (g->fell || holders_ended(p, g));
+    return g->of_processes && isfinite(g->stopped_seconds) && (g->fell || holders_ended(p, g));
 }
 
 static bool is_kept(const struct as_target_site *place)
@@ -140,7 +139,7 @@ static const char *evidence(struct as_target_findings *f, const struct as_target
 
     if (f->n_growing)
         return as_findings_say(f, "%s; %s", g->text, f->growing[0].text);
-    mapping = strcmp(g->key, "rss") == 0 ? mapping_behind(p, g) : NULL;
+    mapping = g->of_processes ? mapping_behind(p, g) : NULL;
     if (!mapping)
         return g->text;
     as_target_site_owner(p, mapping, where, sizeof where);

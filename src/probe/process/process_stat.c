@@ -121,6 +121,19 @@ bool as_process_run_delay_parse(uint64_t *ns, const char *text)
            take_number(&text, ns, &negative) && !negative;
 }
 
+bool as_process_anon_pages_parse(uint64_t *pages, const char *text)
+{
+    uint64_t size, resident, shared;
+    bool negative;
+
+    if (!take_number(&text, &size, &negative) || negative ||
+        !take_number(&text, &resident, &negative) || negative ||
+        !take_number(&text, &shared, &negative) || negative)
+        return false;
+    *pages = resident > shared ? resident - shared : 0;
+    return true;
+}
+
 bool as_process_next_child(const char **at, int64_t *pid)
 {
     uint64_t value;

@@ -48,6 +48,10 @@ void as_process_io_parse(struct as_process_io *out, const char *text);
  * is not whole. */
 bool as_process_run_delay_parse(uint64_t *ns, const char *text);
 
+/* From /proc/PID/statm: pages that are resident and belong to no file. False when the line is not
+ * whole. */
+bool as_process_anon_pages_parse(uint64_t *pages, const char *text);
+
 /* The next pid of a children file; moves `at` behind it. False at the end or at a word that is no
  * pid. */
 bool as_process_next_child(const char **at, int64_t *pid);

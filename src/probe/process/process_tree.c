@@ -30,7 +30,15 @@ enum {
     CHILDREN_BYTES = 65536 /* of one thread: some ten thousand */
 };
 
-enum tree_file { FILE_STAT, FILE_CHILDREN, FILE_STATUS, FILE_IO, FILE_SCHEDSTAT, FILE_COUNT };
+enum tree_file {
+    FILE_STAT,
+    FILE_CHILDREN,
+    FILE_STATUS,
+    FILE_IO,
+    FILE_SCHEDSTAT,
+    FILE_STATM,
+    FILE_COUNT
+};
 
 /* The run delay of one thread. */
 struct delay {
@@ -79,7 +87,8 @@ static bool row_path(const struct as_process_tree *t, const struct row *r, enum 
     static const char *const name[] = {[FILE_STAT] = "stat",
                                        [FILE_STATUS] = "status",
                                        [FILE_IO] = "io",
-                                       [FILE_SCHEDSTAT] = "schedstat"};
+                                       [FILE_SCHEDSTAT] = "schedstat",
+                                       [FILE_STATM] = "statm"};
     long long pid = (long long)r->seen.pid;
     int n;
 
@@ -248,6 +257,16 @@ static void take_stat(struct as_process_tree *t, struct row *r, const struct as_
         raise_fact(&p->threads_most, stat->n_threads);
 }
 
+static void take_anon(struct as_process_tree *t, struct row *r)
+{
+    uint64_t pages;
+
+    r->seen.anon_bytes = 0;
+    if (r->seen.rss_bytes && read_file(t, r, FILE_STATM) > 0 &&
+        as_process_anon_pages_parse(&pages, t->text) && pages < UINT64_MAX / t->page_bytes)
+        r->seen.anon_bytes = pages * t->page_bytes;
+}
+
 static void take_status(struct as_process_tree *t, struct row *r)
 {
     struct as_process_status status;
@@ -395,6 +414,7 @@ static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, 
         stat.start_ticks != r->start_ticks)
         return false;
     take_stat(t, r, &stat);
+    take_anon(t, r);
     r->seen.last_ns = now_ns;
     if (stat.rss_pages)
         r->seen.memory_ns = now_ns;
@@ -481,6 +501,7 @@ static bool add(struct as_process_tree *t, int64_t pid, uint64_t now_ns)
     r->has_clock = !t->root[0] && clock_getcpuclockid((pid_t)pid, &r->clock) == 0;
     memcpy(r->comm, stat.comm, sizeof r->comm);
     take_stat(t, r, &stat);
+    take_anon(t, r);
     r->seen.memory_ns = stat.rss_pages ? now_ns : 0;
     read_name(t, r);
     take_status(t, r);
@@ -567,7 +588,7 @@ static void end_row(struct as_process_tree *t, struct row *r, uint64_t now_ns)
 {
     r->seen.ended = true;
     r->seen.last_ns = now_ns;
-    r->seen.rss_bytes = 0;
+    r->seen.rss_bytes = r->seen.anon_bytes = 0;
     t->ended_cpu_ns += r->seen.cpu_ns;
     as_free(r->delay);
     r->delay = NULL;
@@ -615,6 +636,7 @@ void as_process_tree_read(struct as_process_tree *tree, uint64_t now_ns, bool th
     *now = (struct as_tree_now){.n_alive = tree->n_alive, .cpu_ns = tree->ended_cpu_ns};
     for (size_t i = 0; i < tree->n_alive; i++) {
         now->rss_bytes += tree->row[tree->alive[i]].seen.rss_bytes;
+        now->anon_bytes += tree->row[tree->alive[i]].seen.anon_bytes;
         now->cpu_ns += tree->row[tree->alive[i]].seen.cpu_ns;
     }
 }

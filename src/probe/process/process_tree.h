@@ -23,9 +23,10 @@ struct as_tree_process {
     uint64_t first_ns, last_ns;    /* of the readings that saw it */
     uint64_t memory_ns;            /* of the last reading that saw it hold memory; 0: none */
     bool ended;
-    uint32_t cpus;      /* that its first thread may run on, as last seen; 0: unknown */
-    bool had_children;  /* that it waited for, whether or not they were seen */
-    uint64_t rss_bytes; /* at the last reading */
+    uint32_t cpus;       /* that its first thread may run on, as last seen; 0: unknown */
+    bool had_children;   /* that it waited for, whether or not they were seen */
+    uint64_t rss_bytes;  /* at the last reading */
+    uint64_t anon_bytes; /* of those, what belongs to no file and no shared memory */
     uint64_t cpu_ns;
     struct as_fact cpu_user_ns, cpu_system_ns; /* the sum is exact, its parts are by ticks */
     struct as_fact peak_rss_bytes, minor_faults, major_faults;
@@ -39,8 +40,9 @@ struct as_tree_process {
 /* The tree as a whole, at one reading. */
 struct as_tree_now {
     size_t n_alive;
-    uint64_t rss_bytes; /* pages that processes share count in each */
-    uint64_t cpu_ns;    /* of every process seen so far, also those that have ended */
+    uint64_t rss_bytes;  /* pages that processes share count in each */
+    uint64_t anon_bytes; /* 0: not known of any */
+    uint64_t cpu_ns;     /* of every process seen so far, also those that have ended */
 };
 
 /* `root` stands before "/proc" ("" usually). */

@@ -262,6 +262,7 @@ static void put_all_series(struct as_json_writer *w, const struct as_target *tar
 {
     as_json_kv_object(w, "series");
     put_series(w, "rss", "bytes", &target->rss);
+    put_series(w, "anonymous", "bytes", &target->anon);
     put_series(w, "heap_live", "bytes", &target->heap_live);
     put_series(w, "processors_busy", "processors", &target->cpu);
     as_json_object_end(w);

@@ -213,6 +213,7 @@ void as_watch_put_memory(const struct as_watch_view *view, struct as_page *page)
     if (p->rss.n == 0)
         as_page_line(page, AS_STYLE_NONE, "The program ended before its memory was read.");
     put_series("resident", &p->rss, page);
+    put_series("anonymous", &p->anon, page);
     put_series("heap", &p->heap_live, page);
 }
 
