@@ -142,6 +142,7 @@ static void put_process(struct as_json_writer *w, const void *items, size_t i)
     as_json_kv_i64(w, "pid", p->pid);
     as_json_kv_i64(w, "parent_pid", p->parent_pid);
     put_text(w, "name", p->name);
+    put_text(w, "runtime", p->runtime);
     AS_JSON_FIELDS(w, p, start_seconds, end_seconds, heap_watched);
 #define X(name) put_fact(w, #name, p->name);
     AS_PROCESS_FACTS(X)

@@ -38,7 +38,7 @@ struct as_watch_facts {
 
 struct as_process_facts {
     int64_t pid, parent_pid;
-    const char *name;
+    const char *name, *runtime; /* the latter NULL: none known */
     double start_seconds, end_seconds;
     struct as_fact cpu_user_ns, cpu_system_ns, peak_rss_bytes, minor_faults, major_faults,
         switches_voluntary, switches_involuntary, read_bytes, written_bytes, io_wait_ns,

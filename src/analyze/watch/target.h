@@ -19,6 +19,7 @@
 struct as_process_row {
     int64_t pid, parent_pid;
     const char *name;                  /* the command line, cut */
+    const char *runtime;               /* "CPython", "JVM", "Go", "V8"; NULL: none known */
     double start_seconds, end_seconds; /* since the run began; end NaN: still there at the end */
     struct as_fact cpu_user_ns, cpu_system_ns;
     struct as_fact peak_rss_bytes, minor_faults, major_faults;

@@ -237,6 +237,7 @@ static const struct as_json_field process_fields[] = {
     FIELD(struct as_process_row, start_seconds, F64),
     FIELD(struct as_process_row, name, TEXT),
     FIELD(struct as_process_row, end_seconds, F64),
+    FIELD(struct as_process_row, runtime, TEXT),
     FIELD(struct as_process_row, heap_watched, BOOL),
 #define X(name) FIELD(struct as_process_row, name, FACT),
     AS_PROCESS_FACTS(X)

@@ -68,6 +68,28 @@ static double most_held(const struct as_target *p)
     return sum;
 }
 
+/* The runtime of the process that held most; "" for none. */
+static const char *runtime_of(const struct as_target *p)
+{
+    const struct as_process_row *most = NULL;
+
+    for (size_t i = 0; i < p->n_processes; i++) {
+        const struct as_process_row *r = &p->process[i];
+
+        if (!r->peak_rss_bytes.why &&
+            (!most || r->peak_rss_bytes.value > most->peak_rss_bytes.value))
+            most = r;
+    }
+    return most && most->runtime ? most->runtime : "";
+}
+
+/* Such a heap grows until it is collected, and keeps its pages: from outside that is no leak, nor
+ * is it none. */
+static bool is_collected(const char *runtime)
+{
+    return strcmp(runtime, "JVM") == 0 || strcmp(runtime, "Go") == 0 || strcmp(runtime, "V8") == 0;
+}
+
 /* Whether what a series grew by was gone before the end. */
 static bool was_returned(const struct as_target_findings *f, const struct as_target *p,
                          const struct as_target_growth *g)
@@ -153,7 +175,7 @@ static const char *evidence(struct as_target_findings *f, const struct as_target
 /* How it grew, for a headline; NaN `stopped`: it went on. */
 struct growing {
     double bytes, stopped_seconds;
-    bool to_the_end;
+    bool to_the_end, by_interpreter; /* freed by an interpreter that ended, not by the program */
 };
 
 static void tell_found(struct as_target_findings *f, const struct as_target *p, struct growing g)
@@ -165,6 +187,11 @@ static void tell_found(struct as_target_findings *f, const struct as_target *p, 
     if (isfinite(g.stopped_seconds))
         f->headline =
             as_findings_say(f, "memory grew for the first %s (%s) and was not freed", when, text);
+    else if (g.by_interpreter && p->wall_seconds >= SHORT_RUN)
+        f->headline = as_findings_say(f,
+                                      "leak: memory keeps growing (%s) and is freed only by the "
+                                      "interpreter as it ends",
+                                      text);
     else
         f->headline = p->wall_seconds < SHORT_RUN
                           ? as_findings_say(f,
@@ -205,7 +232,7 @@ static double bytes_of_sites(const struct as_target_findings *f)
 /* No series of the whole grows, but sites do. */
 static void judge_sites(struct as_target_findings *f, const struct as_target *p)
 {
-    const struct growing sites = {bytes_of_sites(f), AS_UNKNOWN, true};
+    const struct growing sites = {bytes_of_sites(f), AS_UNKNOWN, true, false};
     bool kept = false;
 
     for (size_t i = 0; i < f->n_growing; i++)
@@ -222,6 +249,8 @@ static void judge_sites(struct as_target_findings *f, const struct as_target *p)
 void as_target_find_verdict(struct as_target_findings *f, const struct as_target *target)
 {
     const struct as_target_growth *worst = NULL;
+    const char *runtime = runtime_of(target);
+    bool collected = false, by_interpreter = false;
     size_t n_judged = 0;
     bool known = false;
 
@@ -233,13 +262,24 @@ void as_target_find_verdict(struct as_target_findings *f, const struct as_target
         n_judged = g->judged > n_judged ? g->judged : n_judged;
         if (g->verdict != AS_GROWTH_FOUND)
             continue;
-        if (was_returned(f, target, g))
-            g->verdict = AS_GROWTH_RETURNED;
+        if (g->of_processes && is_collected(runtime)) {
+            g->verdict = AS_GROWTH_UNKNOWN;
+            collected = true;
+            continue;
+        }
+        if (was_returned(f, target, g)) {
+            /* The interpreter frees what a program still holds: it did not let go of it. */
+            if (strcmp(runtime, "CPython") == 0 && g->to_the_end && !isfinite(g->stopped_seconds))
+                by_interpreter = true;
+            else
+                g->verdict = AS_GROWTH_RETURNED;
+        }
         if (!worst || g->verdict > worst->verdict)
             worst = g;
     }
     if (worst) {
-        const struct growing how = {worst->net_bytes, worst->stopped_seconds, worst->to_the_end};
+        const struct growing how = {worst->net_bytes, worst->stopped_seconds, worst->to_the_end,
+                                    by_interpreter};
 
         f->verdict = worst->verdict;
         f->verdict_text = evidence(f, target, worst);
@@ -251,6 +291,10 @@ void as_target_find_verdict(struct as_target_findings *f, const struct as_target
             f->verdict_text = as_findings_say(
                 f, "%s; the heap of the child process that held it was not watched (--follow does)",
                 f->verdict_text);
+    } else if (collected) {
+        f->verdict = AS_GROWTH_UNKNOWN;
+        f->headline = f->verdict_text = as_findings_say(
+            f, "collected heap (%s): it grows until it is collected, and is not judged", runtime);
     } else if (known && f->n_growing) {
         judge_sites(f, target);
     } else if (known) {

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/file/file_open.h"
 #include "base/text/text.h"
+#include "probe/process/process_runtime.h"
 #include "probe/process/process_stat.h"
 #include "probe/system/root_file.h"
 
@@ -56,6 +57,7 @@ struct row {
     int fd[FILE_COUNT]; /* -1: not open */
     clockid_t clock;
     bool has_clock;
+    bool runtime_sought;
 };
 
 struct as_process_tree {
@@ -421,9 +423,15 @@ static bool read_row(struct as_process_tree *t, struct row *r, uint64_t now_ns, 
     if (strcmp(stat.comm, r->comm) != 0) { /* it became another program */
         memcpy(r->comm, stat.comm, sizeof r->comm);
         r->seen.name[0] = '\0';
+        r->seen.runtime = NULL;
+        r->runtime_sought = false;
         read_name(t, r);
     } else if (thorough && t->n_thorough % RARELY == 0) {
         read_name(t, r); /* a program may write over its own command line */
+    }
+    if (thorough && !r->seen.runtime && (!r->runtime_sought || t->n_thorough % RARELY == 0)) {
+        r->seen.runtime = as_process_runtime(t->root, r->seen.pid);
+        r->runtime_sought = true;
     }
     if (thorough || stat.state == 'Z' || (!was_many && r->n_threads > 1)) {
         take_status(t, r);

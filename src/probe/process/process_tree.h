@@ -24,6 +24,7 @@ struct as_tree_process {
     uint64_t memory_ns;            /* of the last reading that saw it hold memory; 0: none */
     bool ended;
     uint32_t cpus;       /* that its first thread may run on, as last seen; 0: unknown */
+    const char *runtime; /* AS_RUNTIME_...; NULL: none known */
     bool had_children;   /* that it waited for, whether or not they were seen */
     uint64_t rss_bytes;  /* at the last reading */
     uint64_t anon_bytes; /* of those, what belongs to no file and no shared memory */

@@ -26,6 +26,7 @@ void as_watch_csv_processes(struct as_csv_writer *w, const struct as_target *tar
     static const char *const title[] = {"pid",
                                         "parent_pid",
                                         "name",
+                                        "runtime",
                                         "start_seconds",
                                         "end_seconds",
                                         "heap_watched",
@@ -41,6 +42,7 @@ void as_watch_csv_processes(struct as_csv_writer *w, const struct as_target *tar
         as_csv_i64(w, r->pid);
         as_csv_i64(w, r->parent_pid);
         as_csv_name(w, r->name);
+        as_csv_text(w, r->runtime);
         as_csv_f64(w, r->start_seconds);
         as_csv_f64(w, r->end_seconds);
         as_csv_text(w, r->heap_watched ? "true" : "false");

@@ -62,7 +62,8 @@ static void put_processes(struct as_json_writer *w, const struct as_target *p)
         const struct as_process_row *r = &p->process[i];
 
         as_json_object(w);
-        AS_JSON_FIELDS(w, r, pid, parent_pid, name, start_seconds, end_seconds, heap_watched);
+        AS_JSON_FIELDS(w, r, pid, parent_pid, name, runtime, start_seconds, end_seconds,
+                       heap_watched);
 #define X(name) put_fact(w, #name, r->name);
         AS_PROCESS_FACTS(X)
 #undef X
