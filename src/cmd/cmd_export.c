@@ -10,11 +10,16 @@
 #include "cmd/common/console.h"
 #include "cmd/common/options.h"
 #include "report/export/export_common.h"
+#include "report/export/export_heap.h"
 #include "report/run/show.h"
 #include "trace/run/run_maker.h"
 
+#define PPROF "pprof" /* of heap stacks alone */
+
 static const char *format_at(size_t i)
 {
+    if (i == as_n_exporters)
+        return PPROF;
     return i < as_n_exporters ? as_exporters[i].name : NULL;
 }
 
@@ -25,6 +30,12 @@ static const struct as_opt export_opts[] = {
      .help = "write FORMAT",
      .word_at = format_at},
     AS_OPT_REDACT,
+    {.name = "heap",
+     .kind = AS_OPT_WORD,
+     .argument = "WHAT",
+     .help = "of a run of 'assay run': bytes that stacks allocated, or that were live at the end "
+             "[default: allocated]",
+     .word_at = as_heap_weight_at},
     {.name = "max-size",
      .kind = AS_OPT_TEXT,
      .argument = "SIZE",
@@ -80,9 +91,8 @@ static int read_options(const struct as_cmd_line *line, struct as_export_options
     char list[160] = "";
     size_t n = 0;
 
-    for (size_t i = 0; i < as_n_exporters && n < sizeof list; i++)
-        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
-                              as_exporters[i].name);
+    for (size_t i = 0; format_at(i) && n < sizeof list; i++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", format_at(i));
     if (!as_opt_given(line, "to"))
         return as_fail(err, ASSAY_ERR_USAGE, "name the format with --to: %s", list);
     if (as_opt_given(line, "thread"))
@@ -152,6 +162,42 @@ static int export_document(const struct as_cmd_line *line, struct as_run *run,
                    line->operand[0], as_run_kind(run), as_opt_text(line, "to"));
 }
 
+/* Folded stacks and their like are of the heap there: nothing else of the program has stacks. */
+static int export_heap(const struct as_cmd_line *line, struct as_run *run, struct assay_error *err)
+{
+    struct as_target *target;
+    struct as_console console;
+    int rc;
+
+    run->redacted = as_opt_given(line, "redact");
+    rc = as_target_analyze(&target, run, err);
+    if (rc < 0)
+        return rc;
+    rc = as_console_open(&console, line, err);
+    if (rc == ASSAY_OK)
+        rc = as_export_heap(target, as_opt_text(line, "to"),
+                            (enum as_heap_weight)as_opt_word(line, "heap", 0), &console.out, err);
+    if (rc == ASSAY_ERR_NOTFOUND)
+        rc = ASSAY_ERR_UNSUPPORTED;
+    as_target_free(target);
+    return as_console_close(&console, rc, err);
+}
+
+static int export_any(const struct as_cmd_line *line, struct as_run *run,
+                      const struct as_export_options *options, struct assay_error *err)
+{
+    bool watched = strcmp(as_run_kind(run), "watch") == 0;
+    const char *to = as_opt_text(line, "to");
+
+    if (!watched && (as_opt_given(line, "heap") || strcmp(to, PPROF) == 0))
+        return as_fail(err, ASSAY_ERR_UNSUPPORTED,
+                       "%s has no heap stacks, which %s is for: 'assay run' records them",
+                       line->operand[0], strcmp(to, PPROF) == 0 ? "--to pprof" : "--heap");
+    if (watched && as_export_takes_heap(to))
+        return export_heap(line, run, err);
+    return has_events(run) ? export_run(line, run, options, err) : export_document(line, run, err);
+}
+
 static int run_export(const struct as_cmd_line *line, struct assay_error *err)
 {
     struct as_export_options options = AS_EXPORT_OPTIONS_INIT;
@@ -161,8 +207,7 @@ static int run_export(const struct as_cmd_line *line, struct assay_error *err)
     if (rc == ASSAY_OK)
         rc = as_run_open_any(&run, line->operand[0], err);
     if (rc == ASSAY_OK)
-        rc = has_events(run) ? export_run(line, run, &options, err)
-                             : export_document(line, run, err);
+        rc = export_any(line, run, &options, err);
     as_run_close(run);
     return rc;
 }
@@ -170,6 +215,8 @@ static int run_export(const struct as_cmd_line *line, struct assay_error *err)
 static const struct as_example export_examples[] = {
     {"assay export run.assay --to perfetto -o run.pftrace", "for ui.perfetto.dev"},
     {"assay export run.assay --to folded -o run.folded", "for flame graphs"},
+    {"assay export heap.assay --to pprof --heap live -o heap.pb",
+     "who holds the memory, for pprof"},
     {"assay export run.assay --to csv", "every call as a row"},
     {NULL, NULL},
 };
@@ -181,7 +228,9 @@ const struct as_cmd as_cmd_export = {
     .details = "chrome-trace and perfetto are for ui.perfetto.dev; perfetto is a third of the "
                "size. speedscope is for speedscope.app, folded for flame graphs. json has every "
                "span, sample, iteration and loss; csv has every call, in the order the calls "
-               "ended.\n\n--max-size divides the space among threads by their number of events and "
+               "ended.\n\nOf a run of 'assay run', folded, speedscope and pprof have the sampled "
+               "stacks of its allocations, in bytes.\n\n--max-size divides the space among threads "
+               "by their number of events and "
                "keeps what comes first (csv: what ended first; folded: the stacks with the most "
                "time). The file stays valid. How much was left out is reported at standard error "
                "and, where the format has a place for it, in the file.",

@@ -1,0 +1,326 @@
+/* report/export/export_heap.c - the sampled stacks of a program's allocations in the files of other
+ * tools. Figures are the estimates of the report; a frame is a function, whatever the address
+ * within it, so that the calls of one function are one block of a flame graph. */
+#include "report/export/export_heap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash_map.h"
+#include "base/json/json_writer.h"
+#include "base/proto/protobuf_writer.h"
+#include "base/text/utf8.h"
+#include "base/units.h"
+
+static const char *const weights[] = {"allocated", "live"};
+
+const char *as_heap_weight_at(size_t i)
+{
+    return i < AS_COUNT_OF(weights) ? weights[i] : NULL;
+}
+
+/* One frame of all stacks: names are numbered in the order they come up. */
+struct frames {
+    struct as_arena arena;
+    struct as_hash_map index;
+    const char **name;
+    size_t n, capacity;
+    bool nomem;
+};
+
+/* "malloc_wrapper+0x1f (libx.so)" without the offset. What it comes from may hold any bytes; none
+ * that separates frames or lines stays. */
+static char *clean_name(struct as_arena *arena, const char *frame)
+{
+    const char *plus = strstr(frame, "+0x");
+    const char *rest = plus ? plus + 3 + strspn(plus + 3, "0123456789abcdef") : NULL;
+    char text[600];
+    char *name;
+
+    if (rest)
+        (void)snprintf(text, sizeof text, "%.*s%.200s",
+                       (int)(plus - frame < 380 ? plus - frame : 380), frame, rest);
+    else
+        (void)snprintf(text, sizeof text, "%.580s", frame);
+    name = as_utf8_safe(arena, text, strlen(text));
+    for (char *c = name; c && *c; c++)
+        if (*c == ';')
+            *c = ':';
+    return name;
+}
+
+static uint32_t frame_number(struct frames *f, const char *frame)
+{
+    char *name = clean_name(&f->arena, frame ? frame : "(unknown)");
+    const uint64_t *known = name ? as_hash_map_find(&f->index, name, strlen(name)) : NULL;
+
+    if (known)
+        return (uint32_t)*known;
+    if (f->n == f->capacity) {
+        size_t capacity = f->capacity ? 2 * f->capacity : 256;
+        const char **grown = as_realloc(f->name, capacity, sizeof *grown);
+
+        if (grown) {
+            f->name = grown;
+            f->capacity = capacity;
+        } else {
+            name = NULL;
+        }
+    }
+    if (!name || as_hash_map_put(&f->index, name, strlen(name), f->n) < 0) {
+        f->nomem = true;
+        return 0;
+    }
+    f->name[f->n] = name;
+    return (uint32_t)f->n++;
+}
+
+/* The frames of each stack as numbers, innermost first. */
+struct stacks {
+    const struct as_target *target;
+    struct frames frames;
+    uint32_t (*frame)[AS_HEAP_MAX_FRAMES];
+};
+
+static void stacks_fini(struct stacks *s)
+{
+    as_hash_map_fini(&s->frames.index);
+    as_arena_fini(&s->frames.arena);
+    as_free(s->frames.name);
+    as_free(s->frame);
+}
+
+static uint32_t depth_of(const struct as_heap_trace *trace)
+{
+    return trace->stack.n_frames < AS_HEAP_MAX_FRAMES ? trace->stack.n_frames : AS_HEAP_MAX_FRAMES;
+}
+
+static int stacks_init(struct stacks *s, const struct as_target *target, struct assay_error *err)
+{
+    *s = (struct stacks){.target = target};
+    s->frame = as_alloc_zero(target->n_traces ? target->n_traces : 1, sizeof *s->frame);
+    for (size_t i = 0; s->frame && i < target->n_traces; i++)
+        for (uint32_t k = 0; k < depth_of(&target->trace[i]); k++)
+            s->frame[i][k] = frame_number(&s->frames, target->trace[i].frame[k]);
+    if (s->frame && !s->frames.nomem)
+        return ASSAY_OK;
+    stacks_fini(s);
+    return as_fail_nomem(err);
+}
+
+static uint64_t rounded(double value)
+{
+    return value > 0 && value < 0x1p63 ? (uint64_t)llround(value) : 0;
+}
+
+static uint64_t bytes_of(const struct as_heap_trace *trace, enum as_heap_weight weight)
+{
+    return rounded(weight == AS_HEAP_WEIGH_LIVE ? trace->stack.live_bytes
+                                                : trace->stack.allocated_bytes);
+}
+
+/* ---- folded: "outermost;...;innermost bytes" ---- */
+
+static int put_folded(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+                      struct assay_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < s->target->n_traces; i++) {
+        const struct as_heap_trace *trace = &s->target->trace[i];
+        uint64_t bytes = bytes_of(trace, weight);
+
+        if (bytes == 0)
+            continue;
+        for (uint32_t k = depth_of(trace); k-- > 0;)
+            as_out_printf(out, "%s%s", s->frames.name[s->frame[i][k]], k ? ";" : "");
+        as_out_printf(out, " %llu\n", (unsigned long long)bytes);
+    }
+    return ASSAY_OK;
+}
+
+/* ---- speedscope: a sampled profile for each weight ---- */
+
+static void put_profile(const struct stacks *s, struct as_json_writer *w,
+                        enum as_heap_weight weight)
+{
+    uint64_t sum = 0;
+
+    as_json_object(w);
+    as_json_kv_text(w, "type", "sampled");
+    as_json_kv_text(w, "name", weight == AS_HEAP_WEIGH_LIVE ? "live at the end" : "allocated");
+    as_json_kv_text(w, "unit", "bytes");
+    as_json_kv_u64(w, "startValue", 0);
+    as_json_kv_array(w, "samples");
+    for (size_t i = 0; i < s->target->n_traces; i++) {
+        as_json_array(w);
+        for (uint32_t k = depth_of(&s->target->trace[i]); k-- > 0;)
+            as_json_u64(w, s->frame[i][k]);
+        as_json_array_end(w);
+    }
+    as_json_array_end(w);
+    as_json_kv_array(w, "weights");
+    for (size_t i = 0; i < s->target->n_traces; i++) {
+        as_json_u64(w, bytes_of(&s->target->trace[i], weight));
+        sum += bytes_of(&s->target->trace[i], weight);
+    }
+    as_json_array_end(w);
+    as_json_kv_u64(w, "endValue", sum);
+    as_json_object_end(w);
+}
+
+static int put_speedscope(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+                          struct assay_error *err)
+{
+    struct as_json_writer w;
+
+    as_json_writer_init(&w, out, 0);
+    as_json_object(&w);
+    as_json_kv_text(&w, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    as_json_kv_text(&w, "exporter", "assay " ASSAY_VERSION);
+    as_json_kv_u64(&w, "activeProfileIndex", weight == AS_HEAP_WEIGH_LIVE);
+    as_json_kv_object(&w, "shared");
+    as_json_kv_array(&w, "frames");
+    for (size_t i = 0; i < s->frames.n; i++) {
+        as_json_object(&w);
+        as_json_kv_text(&w, "name", s->frames.name[i]);
+        as_json_object_end(&w);
+    }
+    as_json_array_end(&w);
+    as_json_object_end(&w);
+    as_json_kv_array(&w, "profiles");
+    put_profile(s, &w, AS_HEAP_WEIGH_ALLOCATED);
+    put_profile(s, &w, AS_HEAP_WEIGH_LIVE);
+    as_json_array_end(&w);
+    as_json_object_end(&w);
+    as_out_char(out, '\n');
+    return as_json_writer_finish(&w, err);
+}
+
+/* ---- pprof: profile.proto, not compressed, which its readers take as well ---- */
+
+enum { /* fields */
+       PROFILE_SAMPLE_TYPE = 1,
+       PROFILE_SAMPLE = 2,
+       PROFILE_LOCATION = 4,
+       PROFILE_FUNCTION = 5,
+       PROFILE_STRINGS = 6,
+       PROFILE_DEFAULT_TYPE = 14,
+       TYPE_TYPE = 1,
+       TYPE_UNIT = 2,
+       SAMPLE_LOCATION = 1,
+       SAMPLE_VALUE = 2,
+       LOCATION_ID = 1,
+       LOCATION_LINE = 4,
+       LINE_FUNCTION = 1,
+       FUNCTION_ID = 1,
+       FUNCTION_NAME = 2,
+       FUNCTION_SYSTEM_NAME = 3
+};
+
+/* Strings 0 to 6; names of frames follow. */
+static const char *const strings[] = {"",      "alloc_objects", "count",      "alloc_space",
+                                      "bytes", "inuse_objects", "inuse_space"};
+
+static void put_types(struct as_protobuf *p)
+{
+    static const unsigned type[][2] = {{1, 2}, {3, 4}, {5, 2}, {6, 4}};
+
+    for (size_t i = 0; i < AS_COUNT_OF(type); i++) {
+        as_protobuf_begin(p, PROFILE_SAMPLE_TYPE);
+        as_protobuf_u64(p, TYPE_TYPE, type[i][0]);
+        as_protobuf_u64(p, TYPE_UNIT, type[i][1]);
+        as_protobuf_end(p);
+    }
+}
+
+static void put_samples(const struct stacks *s, struct as_protobuf *p)
+{
+    for (size_t i = 0; i < s->target->n_traces; i++) {
+        const struct as_heap_trace *trace = &s->target->trace[i];
+
+        as_protobuf_begin(p, PROFILE_SAMPLE);
+        for (uint32_t k = 0; k < depth_of(trace); k++)
+            as_protobuf_u64(p, SAMPLE_LOCATION, s->frame[i][k] + UINT64_C(1));
+        as_protobuf_u64(p, SAMPLE_VALUE, rounded(trace->stack.allocations));
+        as_protobuf_u64(p, SAMPLE_VALUE, rounded(trace->stack.allocated_bytes));
+        as_protobuf_u64(p, SAMPLE_VALUE, rounded(trace->stack.live_blocks));
+        as_protobuf_u64(p, SAMPLE_VALUE, rounded(trace->stack.live_bytes));
+        as_protobuf_end(p);
+    }
+}
+
+static int put_pprof(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+                     struct assay_error *err)
+{
+    struct as_protobuf p = {0};
+    int rc = ASSAY_OK;
+
+    put_types(&p);
+    put_samples(s, &p);
+    for (size_t i = 0; i < s->frames.n; i++) { /* a location is its function */
+        as_protobuf_begin(&p, PROFILE_LOCATION);
+        as_protobuf_u64(&p, LOCATION_ID, i + 1);
+        as_protobuf_begin(&p, LOCATION_LINE);
+        as_protobuf_u64(&p, LINE_FUNCTION, i + 1);
+        as_protobuf_end(&p);
+        as_protobuf_end(&p);
+        as_protobuf_begin(&p, PROFILE_FUNCTION);
+        as_protobuf_u64(&p, FUNCTION_ID, i + 1);
+        as_protobuf_u64(&p, FUNCTION_NAME, AS_COUNT_OF(strings) + i);
+        as_protobuf_u64(&p, FUNCTION_SYSTEM_NAME, AS_COUNT_OF(strings) + i);
+        as_protobuf_end(&p);
+    }
+    for (size_t i = 0; i < AS_COUNT_OF(strings); i++)
+        as_protobuf_string(&p, PROFILE_STRINGS, strings[i]);
+    for (size_t i = 0; i < s->frames.n; i++)
+        as_protobuf_text(&p, PROFILE_STRINGS, s->frames.name[i]);
+    as_protobuf_u64(&p, PROFILE_DEFAULT_TYPE, weight == AS_HEAP_WEIGH_LIVE ? 6 : 3);
+    if (as_protobuf_ok(&p))
+        as_out_put(out, p.bytes.data, p.bytes.size);
+    else
+        rc = as_fail_nomem(err);
+    as_protobuf_fini(&p);
+    return rc;
+}
+
+/* ---- all ---- */
+
+static const struct {
+    const char *name;
+    int (*put)(const struct stacks *s, enum as_heap_weight weight, struct as_out *out,
+               struct assay_error *err);
+} formats[] = {{"folded", put_folded}, {"speedscope", put_speedscope}, {"pprof", put_pprof}};
+
+bool as_export_takes_heap(const char *format)
+{
+    for (size_t i = 0; i < AS_COUNT_OF(formats); i++)
+        if (strcmp(formats[i].name, format) == 0)
+            return true;
+    return false;
+}
+
+int as_export_heap(const struct as_target *target, const char *format, enum as_heap_weight weight,
+                   struct as_out *out, struct assay_error *err)
+{
+    struct stacks s;
+    int rc;
+
+    if (target->n_traces == 0)
+        return as_fail(err, ASSAY_ERR_NOTFOUND, "the run has no stacks of allocations: %s",
+                       !target->heap_known && target->heap_why ? target->heap_why
+                       : target->heap_known
+                           ? "none was sampled, or they were not asked for (--no-stacks)"
+                           : "the heap was not watched");
+    rc = stacks_init(&s, target, err);
+    if (rc < 0)
+        return rc;
+    rc = ASSAY_ERR_NOTFOUND;
+    for (size_t i = 0; i < AS_COUNT_OF(formats); i++)
+        if (strcmp(formats[i].name, format) == 0)
+            rc = formats[i].put(&s, weight, out, err);
+    stacks_fini(&s);
+    return rc;
+}
