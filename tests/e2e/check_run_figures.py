@@ -108,6 +108,11 @@ if p.get("heap"):
     two = [sys.executable, "-c", "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = bytearray(10**7)'])"]
     p, out = run(*two)
     want(p["heap"]["n_heaps"] == 1, "children are not watched")
+    big = [sys.executable, "-c", "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; x = bytearray(10**8); time.sleep(.3)'])"]
+    q, out = run(*big)
+    want(q["heap"]["largest_process_watched"] is False, "a child that is larger is said not to be")
+    q, out = run(*big, options=["--follow"])
+    want(q["heap"]["largest_process_watched"] is True, "with --follow it is")
     p, out = run(*two, options=["--follow"])
     want(p["heap"]["n_heaps"] >= 2, "with --follow they are")
     p, out = run("sh", "-c", "true", options=["--no-heap"])

@@ -437,3 +437,17 @@ double as_gemm_roof_share(const struct as_target *target, const struct as_gemm_c
             return roof_share(peaks, calls, (enum as_peak_type)type);
     return AS_UNKNOWN;
 }
+
+const struct as_process_row *as_target_largest_unwatched(const struct as_target *target)
+{
+    const struct as_process_row *most = NULL;
+
+    for (size_t i = 0; i < target->n_processes; i++) {
+        const struct as_process_row *r = &target->process[i];
+
+        if (!r->peak_rss_bytes.why &&
+            (!most || r->peak_rss_bytes.value > most->peak_rss_bytes.value))
+            most = r;
+    }
+    return most && !most->heap_watched ? most : NULL;
+}

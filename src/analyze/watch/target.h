@@ -129,6 +129,10 @@ struct as_target {
     struct as_target_series marks; /* live bytes at iteration marks; `seconds` are their numbers */
 };
 
+/* The process that held most, when its heap was not watched and it held more than those watched;
+ * NULL: none. */
+const struct as_process_row *as_target_largest_unwatched(const struct as_target *target);
+
 /* NOTFOUND when the run is not one of `assay run`. Free with as_target_free(). */
 AS_MUST_USE int as_target_analyze(struct as_target **out, struct as_run *run,
                                   struct assay_error *err);

@@ -131,6 +131,7 @@ static void put_heap(struct as_json_writer *w, const struct as_target *p)
     AS_HEAP_TOTALS(X)
 #undef X
     as_json_kv_u64(w, "n_heaps", p->n_heaps);
+    as_json_kv_bool(w, "largest_process_watched", !as_target_largest_unwatched(p));
     as_json_kv_u64(w, "n_threads", p->heap.n_threads);
     as_json_kv_bool(w, "symbols_known", p->symbols_known);
     as_json_kv_array(w, "sites");

@@ -366,6 +366,21 @@ static void put_layers(const struct as_watch_view *view, struct as_page *page)
     tell_more(page, shown, p->n_layers, "layers");
 }
 
+/* What was counted is then not what used the memory. */
+static void tell_unwatched(const struct as_target *p, struct as_page *page)
+{
+    const struct as_process_row *r = as_target_largest_unwatched(p);
+    char bytes[AS_TEXT_HUMAN];
+
+    if (!r)
+        return;
+    as_text_bytes(bytes, (double)r->peak_rss_bytes.value);
+    as_page_line(page, AS_STYLE_WARN,
+                 "the largest process is not in it: %.80s (pid %lld, peak %s); --follow watches "
+                 "children and programs started by exec",
+                 as_page_name(page, r->name), (long long)r->pid, bytes);
+}
+
 void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page)
 {
     const struct as_target *p = view->target;
@@ -379,6 +394,7 @@ void as_watch_put_heap(const struct as_watch_view *view, struct as_page *page)
     }
     if (p->heap_why)
         as_page_line(page, AS_STYLE_WARN, "watched in part: %s", as_page_name(page, p->heap_why));
+    tell_unwatched(p, page);
     put_totals(p, page);
     put_sites(view, page);
     put_mappings(view, page);
