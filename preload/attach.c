@@ -116,6 +116,9 @@ static void fill_header(struct as_shm_header *shm, const char *program)
     atomic_store(&shm->exit_mono_ns, 0);
     atomic_store(&shm->ended_mono_ns, 0);
     atomic_store(&shm->peak_rss_bytes, 0);
+    atomic_store(&shm->table_bytes, 0);
+    atomic_store(&shm->peak_table_bytes, 0);
+    atomic_store(&shm->peak_seen_bytes, 0);
     atomic_store(&shm->maps_bytes, 0);
     atomic_store(&shm->maps_cut, 0);
     atomic_store(&shm->state, AS_SHM_ATTACHED);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "heap_block.h"
+#include "heap_table.h"
 #include "life.h"
 
 #define AS_HEAP_LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -42,21 +42,15 @@ void as_heap_flush(struct as_heap_shm *heap, struct as_heap_thread *self);
 /* The total is now this, and was that at most since it was last reported. */
 void as_heap_peak(struct as_heap_shm *heap, int64_t total, int64_t most);
 
-/* Kind and place of a block in one word, so that the slow way is jumped to and no frame of ours
- * stands between it and the program's. */
-static inline uint32_t as_heap_how(uint32_t kind, uint32_t log2_before)
-{
-    return kind | log2_before << 8;
-}
+/* Counts a new block in whatever way it takes, and puts it into the table. Returns `p`. It is
+ * jumped to, so that no frame of ours stands between it and the program's. */
+void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t kind);
 
-/* Counts a new block in whatever way it takes, and marks it. Returns `p`. */
-void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t how);
-
-/* A block with a cell is freed, or, when `moved`, became another one: only its address is used. */
+/* A block was taken out of the table: it is freed, or, when `moved`, became another one. */
 void as_heap_drop_slow(struct as_heap_shm *heap, const void *p, const struct as_block *b,
                        bool moved);
 
-/* A block that was not counted is freed. */
+/* A block that is not in the table is freed. */
 void as_heap_foreign(struct as_heap_shm *heap);
 
 /* Anonymous mappings: the cell of the calling thread's layer and that site, and what is counted in

@@ -2,12 +2,6 @@
  * Called by attach.c alone, when nothing else of the program runs. */
 #include "heap_start.h"
 
-#include <dlfcn.h>
-#include <gnu/libc-version.h>
-#include <malloc.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "attach.h"
 #include "heap_count.h"
 #include "heap_door.h"
@@ -15,64 +9,11 @@
 #include "heap_map.h"
 #include "heap_new.h"
 
-static void find(void *function, const char *name)
-{
-    void *found = as_next_function(name, NULL);
-
-    memcpy(function, &found, sizeof found);
-}
-
-static void *address_of(void *(*function)(size_t))
-{
-    void *address;
-
-    memcpy(&address, &function, sizeof address);
-    return address;
-}
-
-/* Whether that function is of the C library itself: allocators take its inner names too. */
-static bool is_of_libc(void *function)
-{
-    Dl_info found, libc;
-    const char *(*known)(void) = gnu_get_libc_version;
-    void *address;
-
-    memcpy(&address, &known, sizeof address);
-    return function && dladdr(function, &found) && dladdr(address, &libc) &&
-           found.dli_fbase == libc.dli_fbase;
-}
-
-bool as_heap_door_find(void)
-{
-    struct as_heap_door *d = &as_heap_door;
-    void *behind = as_next_function("malloc", NULL);
-    bool first = as_heap_is_first(); /* the program, or a library before us, may have its own */
-
-    find(&d->usable_size, "malloc_usable_size");
-    if (is_of_libc(behind)) {
-        d->mode = AS_HEAP_MODE_LIBC;
-        return first && is_of_libc(address_of(__libc_malloc));
-    }
-    find(&d->malloc, "malloc");
-    find(&d->calloc, "calloc");
-    find(&d->realloc, "realloc");
-    find(&d->free, "free");
-    find(&d->memalign, "memalign");
-    find(&d->posix_memalign, "posix_memalign");
-    find(&d->aligned_alloc, "aligned_alloc");
-    if (!d->malloc || !d->calloc || !d->realloc || !d->free || !d->memalign || !d->posix_memalign ||
-        !d->aligned_alloc || !d->usable_size)
-        d->mode = AS_HEAP_MODE_LIBC; /* half an allocator is none: glibc has the rest */
-    else
-        d->mode = AS_HEAP_MODE_FOREIGN;
-    return false;
-}
-
 static bool countable;
 
 void as_heap_prepare(void)
 {
-    countable = as_heap_door_find();
+    countable = as_heap_door_open();
     as_heap_new_prepare(countable);
     as_heap_map_prepare();
 }
@@ -115,7 +56,8 @@ static void start(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inher
     if (!as_heap_touch(heap, sizeof *heap))
         return;
     heap->version = AS_HEAP_VERSION;
-    prepared = prepared || (countable && as_heap_threads_prepare());
+    prepared = prepared || (countable && as_heap_threads_prepare() &&
+                            as_table_start(as_life.watches & 1u << AS_WATCH_FOLLOW));
     if (!countable)
         heap->declined = AS_HEAP_OWN_MALLOC;
     else if (!lay_out(heap, mapped_bytes, inherited) || !prepared)
@@ -124,7 +66,7 @@ static void start(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inher
         return;
     atomic_store(&heap->layers_bound, atomic_load(&as_heap_source) != NULL);
     as_life.heap = heap;
-    as_life.quick = as_heap_layers_ever() ? NULL : heap;
+    as_life.quick = as_heap_layers_ever() || as_table_is_thorough() ? NULL : heap;
 }
 
 void as_heap_start(struct as_shm_header *shm, size_t mapped_bytes)
@@ -147,5 +89,6 @@ void as_heap_follow(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inh
 {
     as_heap_map_forked();
     as_heap_threads_forked();
+    as_table_forked();
     start(shm, mapped_bytes, inherited);
 }

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define AS_SHM_MAGIC      0x3353595353415341ull /* of this version: another one has another */
+#define AS_SHM_MAGIC      0x3453595353415341ull /* of this version: another one has another */
 #define AS_SHM_GEMM_AT    (64u << 10)
 #define AS_SHM_GEMM_BYTES (4u << 20)
 #define AS_SHM_HEAP_AT    (8u << 20)
@@ -49,7 +49,10 @@ struct as_shm_header {
     char program[256];              /* argv[0] as the kernel has it, cut */
     _Atomic uint64_t exit_mono_ns;  /* when it called exit() or exec; 0: neither yet */
     _Atomic uint64_t ended_mono_ns; /* when it was over or became another; 0: killed, or not yet */
-    _Atomic uint64_t peak_rss_bytes; /* VmHWM as the program ended; 0: not told */
+    _Atomic uint64_t peak_rss_bytes;   /* VmHWM as the program ended; 0: not told */
+    _Atomic uint64_t table_bytes;      /* of the table of live blocks: resident, and ours */
+    _Atomic uint64_t peak_table_bytes; /* the same, when its rss was last seen to be a new peak */
+    _Atomic uint64_t peak_seen_bytes;  /* that rss */
 };
 
 enum as_shm_watch {

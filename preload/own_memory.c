@@ -1,0 +1,22 @@
+/* preload/own_memory.c - how much of the program's resident memory is ours, now and at its peak. */
+#include "own_memory.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "heap_table.h"
+
+void as_own_memory_note(struct as_shm_header *shm)
+{
+    uint64_t table = as_table_resident_bytes(), peak;
+    struct rusage usage;
+    int before = errno;
+
+    atomic_store_explicit(&shm->table_bytes, table, memory_order_relaxed);
+    if (getrusage(RUSAGE_SELF, &usage) == 0) {
+        peak = (uint64_t)usage.ru_maxrss * 1024;
+        if (peak > atomic_exchange(&shm->peak_seen_bytes, peak))
+            atomic_store_explicit(&shm->peak_table_bytes, table, memory_order_relaxed);
+    }
+    errno = before;
+}

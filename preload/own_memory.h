@@ -1,0 +1,11 @@
+/* preload/own_memory.h - how much of the program's resident memory is ours, now and at its peak. */
+#ifndef AS_PRELOAD_OWN_MEMORY_H
+#define AS_PRELOAD_OWN_MEMORY_H
+
+#include "trace/shm/target_shm.h"
+
+/* Notes it in the share. The table of live blocks only grows, so it is enough to look whenever the
+ * program has grown by a little, and at its end. Keeps errno. */
+void as_own_memory_note(struct as_shm_header *shm);
+
+#endif
