@@ -6,7 +6,6 @@
 
 #include "heap_count.h"
 #include "heap_layers.h"
-#include "own_memory.h"
 
 #define SNAPSHOT_LEAST_BYTES AS_HEAP_KEEP_BYTES
 #define SNAPSHOT_PART        50       /* a fiftieth more: 2 % */
@@ -133,8 +132,6 @@ static void snapshot(struct as_heap_shm *heap, int64_t total)
         atomic_exchange(&heap->snapshot_busy, 1))
         return;
     note_owners(heap, total);
-    if (as_life.shm)
-        as_own_memory_note(as_life.shm);
     atomic_store(&heap->snapshot_spent_ns, spent + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - start));
     atomic_store(&heap->snapshot_busy, 0);
 }

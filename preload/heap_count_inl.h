@@ -24,8 +24,8 @@ AS_HEAP_INLINE bool as_heap_note_quick(void *p, uint64_t size, uint64_t site, ui
     allocated = atomic_load_explicit(&self->allocated_bytes, memory_order_relaxed) + size;
     if (AS_HEAP_UNLIKELY(cached->tag != tag || allocated >= self->sample_at))
         return false;
-    if (AS_HEAP_UNLIKELY(!as_table_fits((uintptr_t)p, size) ||
-                         !as_table_put_quick((uintptr_t)p, cached->cell, size)))
+    if (AS_HEAP_UNLIKELY(!as_heap_table_fits((uintptr_t)p, size) ||
+                         !as_heap_table_put_quick((uintptr_t)p, cached->cell, size)))
         return false;
     counter = as_heap_at(heap, (uint64_t)cached->counter_at * sizeof *counter);
     as_heap_add(&counter->allocations, 1);
@@ -50,12 +50,12 @@ AS_HEAP_INLINE bool as_heap_drop_quick(const void *p)
     struct as_heap_shm *heap = as_life.quick;
     struct as_heap_thread *self = as_heap_self;
     struct as_heap_counter *counter;
-    struct as_table_slot *slot;
+    struct as_heap_table_slot *slot;
     uint64_t size, cell;
 
     if (AS_HEAP_UNLIKELY(!heap || !p || !self))
         return false;
-    slot = as_table_find_quick((uintptr_t)p);
+    slot = as_heap_table_find_quick((uintptr_t)p);
     if (AS_HEAP_UNLIKELY(!slot))
         return false;
     size = atomic_load_explicit(&slot->value, memory_order_relaxed);

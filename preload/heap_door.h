@@ -24,9 +24,12 @@ extern struct as_heap_door as_heap_door;
 /* Whether a program's call of malloc comes to us; asked before the door opens. */
 bool as_heap_is_first(void);
 
-/* Finds the functions behind ours and opens the door. False: they do not come to us, or there are
- * none. */
-bool as_heap_door_open(void);
+/* Finds the functions behind ours. False: calls do not come to us, or there are none behind. */
+bool as_heap_door_find(void);
+
+/* From then on they are called. After all searches: one that fails allocates its sentence, which
+ * must not be in the program's heap. */
+void as_heap_door_open(void);
 
 /* Whether that address is of the library that brings malloc: what it maps is the heap itself. */
 bool as_heap_is_allocator(const void *address);
@@ -40,7 +43,7 @@ void *as_heap_take_aligned(size_t align, size_t size, size_t wanted, unsigned ki
 void as_heap_put(void *block);
 
 /* A block that somebody else's operator new made: counted, unless it was when that called malloc.
- * Returns `block`. The other is for before it goes to their delete. */
+ * Returns `block`. The other comes before it goes to their delete, and with NULL after that. */
 void *as_heap_took(void *block, size_t size, unsigned kind, const void *site);
 void as_heap_puts(const void *block);
 

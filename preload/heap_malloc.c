@@ -1,15 +1,11 @@
 /* preload/heap_malloc.c - malloc and its relatives in the place of those behind us, which do the
  * work. Blocks, errno and failures are theirs; what is ours is the look at what comes back. */
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "attach.h"
 #include "heap_count_inl.h"
 #include "heap_door.h"
 #include "heap_early.h"
@@ -17,10 +13,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER ((const void *)__builtin_return_address(0))
 
-struct as_heap_door as_heap_door = AS_HEAP_DOOR_EARLY;
-
-/* Somebody's operator new calls malloc, and their delete calls free: those count. */
-static _Atomic bool theirs_nest;
+/* A block that is counted as freed, on its way to somebody's delete, which may call free. */
+static __thread const void *passed_on;
 
 /* ---- what comes and goes ---- */
 
@@ -45,9 +39,9 @@ static __attribute__((noinline)) void forget(const void *p)
 
     if (!heap || !p)
         return;
-    if (as_table_take((uintptr_t)p, &b))
+    if (as_heap_table_take((uintptr_t)p, &b))
         as_heap_drop_slow(heap, p, &b, false);
-    else if (!as_heap_is_early(p))
+    else if (!as_heap_is_early(p) && p != passed_on)
         as_heap_foreign(heap);
 }
 
@@ -79,12 +73,12 @@ static void *resize(void *old, size_t size, const void *site)
 
     if (as_heap_is_early(old))
         return as_heap_early_move(old, size, as_heap_door.malloc);
-    known = heap && as_table_take((uintptr_t)old, &b);
+    known = heap && as_heap_table_take((uintptr_t)old, &b);
     p = as_heap_door.realloc(old, size);
     if (!known)
         return p;
     if (!p && size) {
-        (void)as_table_put((uintptr_t)old, &b, &other, &replaced);
+        (void)as_heap_table_put((uintptr_t)old, &b, &other, &replaced);
         return NULL;
     }
     as_heap_drop_slow(heap, old, &b, true);
@@ -109,22 +103,17 @@ void as_heap_put(void *block)
 
 void *as_heap_took(void *block, size_t size, unsigned kind, const void *site)
 {
-    if (!block || !as_life.heap || atomic_load_explicit(&theirs_nest, memory_order_relaxed))
+    if (!block || !as_life.heap || as_heap_table_has((uintptr_t)block))
         return block;
-    if (as_table_has((uintptr_t)block)) {
-        atomic_store(&theirs_nest, true);
-        return block;
-    }
     return note(block, size, kind, site);
 }
 
 void as_heap_puts(const void *block)
 {
-    if (!atomic_load_explicit(&theirs_nest, memory_order_relaxed) && !as_heap_drop_quick(block))
+    if (!as_heap_drop_quick(block))
         forget(block);
+    passed_on = block;
 }
-
-/* ---- the door ---- */
 
 /* The name of malloc may lead elsewhere, and its address to a table of the program: only a call
  * tells. */
@@ -135,50 +124,6 @@ bool as_heap_is_first(void)
 
     free(p);
     return as_heap_early_count() > before;
-}
-
-static void find(void *function, const char *name)
-{
-    void *found = as_next_function(name, NULL);
-
-    if (found)
-        memcpy(function, &found, sizeof found);
-}
-
-static uintptr_t allocator_base; /* 0: it is the C library, whose own mappings we do not see */
-
-static uintptr_t base_of(const void *address)
-{
-    Dl_info info;
-
-    return dladdr(address, &info) ? (uintptr_t)info.dli_fbase : 0;
-}
-
-bool as_heap_is_allocator(const void *address)
-{
-    return allocator_base && base_of(address) == allocator_base;
-}
-
-bool as_heap_door_open(void)
-{
-    struct as_heap_door d = as_heap_door;
-    void *(*early)(size_t) = d.malloc;
-    bool first = as_heap_is_first();
-    const void *libc = as_next_function("gnu_get_libc_version", NULL), *at;
-
-    find(&d.malloc, "malloc");
-    find(&d.calloc, "calloc");
-    find(&d.realloc, "realloc");
-    find(&d.free, "free");
-    find(&d.memalign, "memalign");
-    find(&d.posix_memalign, "posix_memalign");
-    find(&d.aligned_alloc, "aligned_alloc");
-    find(&d.valloc, "valloc");
-    find(&d.pvalloc, "pvalloc");
-    memcpy(&at, &d.malloc, sizeof at);
-    allocator_base = base_of(at) == base_of(libc) ? 0 : base_of(at);
-    as_heap_door = d;
-    return first && d.malloc != early && d.free != as_heap_early_free;
 }
 
 /* ---- the names that programs call ---- */

@@ -143,6 +143,7 @@ static void put(struct behind *b, void *block, const void *caller)
     }
     as_heap_puts(block);
     next(block);
+    as_heap_puts(NULL);
 }
 
 static void put_aligned(struct behind *b, void *block, size_t align, const void *caller)
@@ -157,6 +158,7 @@ static void put_aligned(struct behind *b, void *block, size_t align, const void 
     }
     as_heap_puts(block);
     next(block, align);
+    as_heap_puts(NULL);
 }
 
 /* The names are the compiler's for operator new and delete in all their forms. */

@@ -27,7 +27,7 @@ static struct as_heap_counter *counter_of(struct as_heap_shm *heap, struct as_he
 static bool put(struct as_heap_shm *heap, const void *p, const struct as_block *b)
 {
     struct as_block old;
-    bool replaced, is_put = as_table_put((uintptr_t)p, b, &old, &replaced);
+    bool replaced, is_put = as_heap_table_put((uintptr_t)p, b, &old, &replaced);
 
     if (AS_HEAP_UNLIKELY(replaced)) {
         __atomic_store_n(&as_life.quick, NULL, __ATOMIC_RELEASE);
@@ -102,10 +102,10 @@ static inline __attribute__((always_inline)) void sample(struct as_heap_shm *hea
 {
     uint32_t detail;
 
-    if (!as_table_reserve(&detail))
+    if (!as_heap_table_reserve(&detail))
         return;
     b->stack = as_heap_sample(heap, self, layer, b->size_bytes);
-    as_table_set_stack((uintptr_t)p, detail, b);
+    as_heap_table_set_stack((uintptr_t)p, detail, b);
 }
 
 static inline __attribute__((always_inline)) void note_own(struct as_heap_shm *heap,

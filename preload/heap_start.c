@@ -8,14 +8,16 @@
 #include "heap_layers.h"
 #include "heap_map.h"
 #include "heap_new.h"
+#include "own_memory.h"
 
 static bool countable;
 
 void as_heap_prepare(void)
 {
-    countable = as_heap_door_open();
+    countable = as_heap_door_find();
     as_heap_new_prepare(countable);
     as_heap_map_prepare();
+    as_heap_door_open();
 }
 
 /* The first block is the one that all share; number 0 of each table means none. */
@@ -57,16 +59,17 @@ static void start(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inher
         return;
     heap->version = AS_HEAP_VERSION;
     prepared = prepared || (countable && as_heap_threads_prepare() &&
-                            as_table_start(as_life.watches & 1u << AS_WATCH_FOLLOW));
+                            as_heap_table_start(as_life.watches & 1u << AS_WATCH_FOLLOW));
     if (!countable)
         heap->declined = AS_HEAP_OWN_MALLOC;
     else if (!lay_out(heap, mapped_bytes, inherited) || !prepared)
         heap->declined = AS_HEAP_NO_CAPACITY;
     if (heap->declined)
         return;
+    as_own_memory_note(shm);
     atomic_store(&heap->layers_bound, atomic_load(&as_heap_source) != NULL);
     as_life.heap = heap;
-    as_life.quick = as_heap_layers_ever() || as_table_is_thorough() ? NULL : heap;
+    as_life.quick = as_heap_layers_ever() || as_heap_table_is_thorough() ? NULL : heap;
 }
 
 void as_heap_start(struct as_shm_header *shm, size_t mapped_bytes)
@@ -89,6 +92,6 @@ void as_heap_follow(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inh
 {
     as_heap_map_forked();
     as_heap_threads_forked();
-    as_table_forked();
+    as_heap_table_forked();
     start(shm, mapped_bytes, inherited);
 }

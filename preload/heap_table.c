@@ -8,20 +8,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "trace/shm/target_shm.h"
+#include "life.h"
+#include "own_memory.h"
 
 #define FIRST_BYTES   (256u << 10)
 #define GROWTH_BITS   2u /* each table is four times the one before */
 #define MAX_TABLES    8u /* the last has 4 GiB: 2^28 slots */
-#define BUCKET_BYTES  (AS_TABLE_BUCKET * sizeof(struct as_table_slot))
+#define PAGE          4096u
+#define BUCKET_BYTES  (AS_TABLE_BUCKET * sizeof(struct as_heap_table_slot))
 #define GROW_PROBES   6u      /* a block that came so far tells that the table is full enough */
 #define MAX_TRIES     100000u /* a signal may have come to the thread that makes a table */
 #define RETRY_CALLS   1024u   /* without memory it is asked for again that much later */
 #define DETAILS       4096u   /* to a chunk */
 #define DETAIL_CHUNKS 1024u
-#define RESIDENT_STEP 1024u /* pages asked about at once */
+#define NOTE_PAGES    64u /* after so many more of them the share is written to */
 
-_Static_assert(sizeof(struct as_table_slot) == 16, "a bucket is a cache line");
+_Static_assert(sizeof(struct as_heap_table_slot) == 16, "a bucket is a cache line");
 _Static_assert(AS_TABLE_SIZE_BITS + 26 < 64, "size and call leave a bit");
 
 /* What does not fit into a value. */
@@ -30,10 +32,11 @@ struct detail {
     uint32_t stack, call;
 };
 
-const struct as_table *_Atomic as_table_newest;
+const struct as_heap_table *_Atomic as_heap_table_newest;
 
-static struct as_table table[MAX_TABLES];
+static struct as_heap_table table[MAX_TABLES];
 static _Atomic uint32_t n_tables, refused; /* calls since memory was refused; 0: it was not */
+static _Atomic uint64_t used_bytes;
 static _Atomic bool growing;
 static bool keep_from_children;
 
@@ -67,6 +70,7 @@ static void *map(size_t bytes)
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at != -1) {
         (void)syscall(SYS_madvise, at, bytes, MADV_DONTDUMP);
+        (void)syscall(SYS_madvise, at, bytes, MADV_NOHUGEPAGE); /* pages are counted one by one */
         if (keep_from_children)
             (void)syscall(SYS_madvise, at, bytes, MADV_DONTFORK);
     }
@@ -74,40 +78,59 @@ static void *map(size_t bytes)
     return at == -1 ? NULL : (void *)at;
 }
 
+static void count_used(uint64_t bytes)
+{
+    uint64_t now = atomic_fetch_add(&used_bytes, bytes) + bytes;
+
+    if (as_life.shm && (bytes > PAGE || now / PAGE % NOTE_PAGES == 0))
+        as_own_memory_note(as_life.shm);
+}
+
 static bool add_table(void)
 {
     uint32_t n = atomic_load(&n_tables);
-    size_t slots = (size_t)FIRST_BYTES << GROWTH_BITS * n, bits;
-    struct as_table *t;
+    size_t slots = (size_t)FIRST_BYTES << GROWTH_BITS * n, buckets = slots / BUCKET_BYTES;
+    size_t others =
+        (buckets / 8 + (buckets >> AS_TABLE_USED_BITS) + PAGE - 1) & ~(size_t)(PAGE - 1);
+    struct as_heap_table *t;
     char *at;
 
     if (n == MAX_TABLES)
         return false;
-    bits = slots / BUCKET_BYTES / 8;
-    bits = (bits + 4095) & ~(size_t)4095;
-    at = map(slots + bits);
+    at = map(slots + others);
     if (!at)
         return false;
     t = &table[n];
     t->slot = (void *)at;
     t->passed = (void *)(at + slots);
-    t->shift = 64u - ((uint32_t)__builtin_ctzll(slots) - AS_TABLE_PAGE_BITS);
-    t->bytes = slots + bits;
+    t->used = (void *)(at + slots + buckets / 8);
+    t->shift = 64u + AS_TABLE_REGION_BITS - (uint32_t)__builtin_ctzll(buckets);
+    t->bytes = slots + others;
     t->older = n ? &table[n - 1] : NULL;
     atomic_store(&n_tables, n + 1);
-    atomic_store_explicit(&as_table_newest, t, memory_order_release);
+    atomic_store_explicit(&as_heap_table_newest, t, memory_order_release);
+    count_used(others);
     return true;
 }
 
+/* The page is about to be written to for the first time: at once, instead of being read first. */
+static __attribute__((noinline)) void begin_page(const struct as_heap_table *t, size_t bucket)
+{
+    if (atomic_exchange(&t->used[bucket >> AS_TABLE_USED_BITS], true))
+        return;
+    (void)atomic_fetch_or(&t->slot[bucket * AS_TABLE_BUCKET].value, 0);
+    count_used(PAGE);
+}
+
 /* A newer table than `seen`; when another thread is about to make it and `wait` is set, its. */
-static bool grow(const struct as_table *seen, bool wait)
+static bool grow(const struct as_heap_table *seen, bool wait)
 {
     bool made = false;
 
     if (atomic_load(&refused) && atomic_fetch_add(&refused, 1) % RETRY_CALLS)
         return false;
     if (!atomic_exchange(&growing, true)) {
-        made = atomic_load(&as_table_newest) != seen || add_table();
+        made = atomic_load(&as_heap_table_newest) != seen || add_table();
         atomic_store(&refused, !made);
         atomic_store(&growing, false);
         return made;
@@ -115,44 +138,23 @@ static bool grow(const struct as_table *seen, bool wait)
     for (uint32_t i = 0; wait && i < MAX_TRIES && atomic_load(&growing); i++)
         if (i % 64 == 63)
             (void)syscall(SYS_sched_yield);
-    return atomic_load(&as_table_newest) != seen;
+    return atomic_load(&as_heap_table_newest) != seen;
 }
 
-bool as_table_start(bool children_need_it)
+bool as_heap_table_start(bool children_need_it)
 {
     keep_from_children = !children_need_it;
-    return atomic_load(&as_table_newest) || grow(NULL, true);
+    return atomic_load(&as_heap_table_newest) || grow(NULL, true);
 }
 
-void as_table_forked(void)
+void as_heap_table_forked(void)
 {
     atomic_store(&growing, false);
 }
 
-uint64_t as_table_resident_bytes(void)
+uint64_t as_heap_table_used_bytes(void)
 {
-    unsigned char there[RESIDENT_STEP];
-    long page = sysconf(_SC_PAGESIZE);
-    uint64_t pages = 0;
-    int before = errno;
-
-    for (uint32_t i = 0; i < atomic_load(&n_tables); i++) {
-        size_t n = table[i].bytes / (size_t)page;
-
-        for (size_t at = 0; at < n; at += RESIDENT_STEP) {
-            size_t step = n - at < RESIDENT_STEP ? n - at : RESIDENT_STEP;
-            const char *from = (const char *)table[i].slot + at * (size_t)page;
-
-            if (syscall(SYS_mincore, from, step * (size_t)page, there) != 0)
-                break;
-            for (size_t k = 0; k < step; k++)
-                pages += there[k] & 1u;
-        }
-    }
-    for (uint32_t i = 0; i < DETAIL_CHUNKS && atomic_load(&chunk[i]); i++)
-        pages += DETAILS * sizeof(struct detail) / (size_t)page;
-    errno = before;
-    return pages * (uint64_t)page;
+    return atomic_load(&used_bytes);
 }
 
 /* ---- details ---- */
@@ -171,10 +173,12 @@ static bool have_chunk(uint32_t i)
     made = map(DETAILS * sizeof *made);
     if (made && !atomic_compare_exchange_strong(&chunk[i], &none, made))
         (void)syscall(SYS_munmap, made, DETAILS * sizeof *made);
+    else if (made)
+        count_used(DETAILS * sizeof *made);
     return made != NULL;
 }
 
-bool as_table_reserve(uint32_t *detail)
+bool as_heap_table_reserve(uint32_t *detail)
 {
     uint64_t head = atomic_load(&free_details), put;
     uint32_t number;
@@ -224,13 +228,13 @@ static bool value_of(const struct as_block *b, uint64_t *value)
     *value = b->size_bytes | (uint64_t)b->call << AS_TABLE_SIZE_BITS;
     if (b->size_bytes >> AS_TABLE_SIZE_BITS == 0 && !b->stack)
         return true;
-    if (!as_table_reserve(&number))
+    if (!as_heap_table_reserve(&number))
         return false;
     *value = detailed(number, b);
     return true;
 }
 
-static void open_slot(const struct as_table_slot *slot, uint64_t key, struct as_block *b)
+static void open_slot(const struct as_heap_table_slot *slot, uint64_t key, struct as_block *b)
 {
     uint64_t value = atomic_load_explicit(&slot->value, memory_order_relaxed);
 
@@ -255,27 +259,27 @@ static uint64_t next_hash(uint64_t hash)
     return (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-static bool is_passed(const struct as_table *t, size_t bucket)
+static bool is_passed(const struct as_heap_table *t, size_t bucket)
 {
     return atomic_load_explicit(&t->passed[bucket / 64], memory_order_relaxed) >> bucket % 64 & 1;
 }
 
-static void pass(const struct as_table *t, size_t bucket)
+static void pass(const struct as_heap_table *t, size_t bucket)
 {
     if (!is_passed(t, bucket))
         (void)atomic_fetch_or(&t->passed[bucket / 64], UINT64_C(1) << bucket % 64);
 }
 
-static struct as_table_slot *find_in(const struct as_table *t, uintptr_t at)
+static struct as_heap_table_slot *find_in(const struct as_heap_table *t, uintptr_t at)
 {
-    uint64_t hash = as_table_hash(at);
+    uint64_t hash = as_heap_table_hash(at);
 
     for (uint32_t i = 0; i < AS_TABLE_PROBES; i++, hash = next_hash(hash)) {
-        size_t bucket = as_table_bucket(t, at, hash);
-        struct as_table_slot *s = &t->slot[bucket * AS_TABLE_BUCKET];
+        size_t bucket = as_heap_table_bucket(t, at, hash);
+        struct as_heap_table_slot *s = &t->slot[bucket * AS_TABLE_BUCKET];
 
-        for (uint32_t k = 0; k < AS_TABLE_BUCKET; k++)
-            if (as_table_is_at(atomic_load_explicit(&s[k].key, memory_order_relaxed), at))
+        for (uint32_t k = 0; as_heap_table_is_used(t, bucket) && k < AS_TABLE_BUCKET; k++)
+            if (as_heap_table_is_at(atomic_load_explicit(&s[k].key, memory_order_relaxed), at))
                 return &s[k];
         if (!is_passed(t, bucket))
             break;
@@ -283,10 +287,11 @@ static struct as_table_slot *find_in(const struct as_table *t, uintptr_t at)
     return NULL;
 }
 
-static struct as_table_slot *find(uintptr_t at)
+static struct as_heap_table_slot *find(uintptr_t at)
 {
-    const struct as_table *t = atomic_load_explicit(&as_table_newest, memory_order_acquire);
-    struct as_table_slot *found = NULL;
+    const struct as_heap_table *t =
+        atomic_load_explicit(&as_heap_table_newest, memory_order_acquire);
+    struct as_heap_table_slot *found = NULL;
 
     if ((uint64_t)at >> (64 - AS_TABLE_CELL_BITS))
         return NULL;
@@ -295,20 +300,20 @@ static struct as_table_slot *find(uintptr_t at)
     return found;
 }
 
-bool as_table_has(uintptr_t at)
+bool as_heap_table_has(uintptr_t at)
 {
     return find(at) != NULL;
 }
 
-bool as_table_is_thorough(void)
+bool as_heap_table_is_thorough(void)
 {
     return atomic_load_explicit(&thorough, memory_order_relaxed);
 }
 
 /* Whoever claims the slot next must not write before its value was read. */
-bool as_table_take(uintptr_t at, struct as_block *b)
+bool as_heap_table_take(uintptr_t at, struct as_block *b)
 {
-    struct as_table_slot *s = find(at);
+    struct as_heap_table_slot *s = find(at);
 
     if (!s)
         return false;
@@ -319,15 +324,15 @@ bool as_table_take(uintptr_t at, struct as_block *b)
 
 /* A slot of that bucket, with the key in it; NULL: it is full. One of the same address is emptied
  * first, and its block is in `old`. */
-static struct as_table_slot *claim(struct as_table_slot *s, uint64_t key, struct as_block *old,
-                                   bool *replaced)
+static struct as_heap_table_slot *claim(struct as_heap_table_slot *s, uint64_t key,
+                                        struct as_block *old, bool *replaced)
 {
     uintptr_t at = (uintptr_t)(key >> AS_TABLE_CELL_BITS);
 
     for (uint32_t k = 0; k < AS_TABLE_BUCKET; k++) {
         uint64_t there = atomic_load_explicit(&s[k].key, memory_order_relaxed);
 
-        if (as_table_is_at(there, at)) {
+        if (as_heap_table_is_at(there, at)) {
             open_slot(&s[k], there, old);
             atomic_store_explicit(&s[k].key, 0, memory_order_release);
             *replaced = true;
@@ -343,16 +348,19 @@ static struct as_table_slot *claim(struct as_table_slot *s, uint64_t key, struct
     return NULL;
 }
 
-static struct as_table_slot *place_in(const struct as_table *t, uint64_t key, struct as_block *old,
-                                      bool *replaced, uint32_t *probes)
+static struct as_heap_table_slot *place_in(const struct as_heap_table *t, uint64_t key,
+                                           struct as_block *old, bool *replaced, uint32_t *probes)
 {
     uintptr_t at = (uintptr_t)(key >> AS_TABLE_CELL_BITS);
-    uint64_t hash = as_table_hash(at);
+    uint64_t hash = as_heap_table_hash(at);
 
     for (*probes = 1; *probes <= AS_TABLE_PROBES; ++*probes, hash = next_hash(hash)) {
-        size_t bucket = as_table_bucket(t, at, hash);
-        struct as_table_slot *s = claim(&t->slot[bucket * AS_TABLE_BUCKET], key, old, replaced);
+        size_t bucket = as_heap_table_bucket(t, at, hash);
+        struct as_heap_table_slot *s;
 
+        if (!as_heap_table_is_used(t, bucket))
+            begin_page(t, bucket);
+        s = claim(&t->slot[bucket * AS_TABLE_BUCKET], key, old, replaced);
         if (s)
             return s;
         pass(t, bucket);
@@ -360,12 +368,13 @@ static struct as_table_slot *place_in(const struct as_table *t, uint64_t key, st
     return NULL;
 }
 
-static struct as_table_slot *place(uint64_t key, struct as_block *old, bool *replaced)
+static struct as_heap_table_slot *place(uint64_t key, struct as_block *old, bool *replaced)
 {
     for (;;) {
-        const struct as_table *t = atomic_load_explicit(&as_table_newest, memory_order_acquire);
+        const struct as_heap_table *t =
+            atomic_load_explicit(&as_heap_table_newest, memory_order_acquire);
         uint32_t probes;
-        struct as_table_slot *s = place_in(t, key, old, replaced, &probes);
+        struct as_heap_table_slot *s = place_in(t, key, old, replaced, &probes);
 
         if (s && probes > GROW_PROBES)
             (void)grow(t, false);
@@ -374,17 +383,17 @@ static struct as_table_slot *place(uint64_t key, struct as_block *old, bool *rep
     }
 }
 
-bool as_table_put(uintptr_t at, const struct as_block *b, struct as_block *old, bool *replaced)
+bool as_heap_table_put(uintptr_t at, const struct as_block *b, struct as_block *old, bool *replaced)
 {
-    struct as_table_slot *s;
+    struct as_heap_table_slot *s;
     uint64_t value;
 
     *replaced = false;
     if ((uint64_t)at >> (64 - AS_TABLE_CELL_BITS) || !value_of(b, &value))
         return false;
-    if (as_table_is_thorough())
-        *replaced = as_table_take(at, old);
-    s = place(as_table_key(at, b->cell), old, replaced);
+    if (as_heap_table_is_thorough())
+        *replaced = as_heap_table_take(at, old);
+    s = place(as_heap_table_key(at, b->cell), old, replaced);
     if (*replaced)
         atomic_store(&thorough, true);
     if (s)
@@ -394,9 +403,9 @@ bool as_table_put(uintptr_t at, const struct as_block *b, struct as_block *old, 
     return s != NULL;
 }
 
-void as_table_set_stack(uintptr_t at, uint32_t detail, const struct as_block *b)
+void as_heap_table_set_stack(uintptr_t at, uint32_t detail, const struct as_block *b)
 {
-    struct as_table_slot *s = find(at);
+    struct as_heap_table_slot *s = find(at);
     uint64_t before;
 
     if (!s) {

@@ -8,7 +8,7 @@
 
 void as_own_memory_note(struct as_shm_header *shm)
 {
-    uint64_t table = as_table_resident_bytes(), peak;
+    uint64_t table = as_heap_table_used_bytes(), peak;
     struct rusage usage;
     int before = errno;
 

@@ -4,8 +4,8 @@
 
 #include "trace/shm/target_shm.h"
 
-/* Notes it in the share. The table of live blocks only grows, so it is enough to look whenever the
- * program has grown by a little, and at its end. Keeps errno. */
+/* Notes it in the share: whenever the table of live blocks, which only grows, has grown by a
+ * little, and when the program ends. Keeps errno. */
 void as_own_memory_note(struct as_shm_header *shm);
 
 #endif

@@ -443,7 +443,7 @@ static bool is_peak_of(const struct proc *proc, uint64_t peak_bytes)
     uint64_t known = proc->peak_bytes ? proc->peak_bytes : proc->seen_bytes;
     uint64_t slack = PEAK_SLACK_BYTES + (proc->peak_bytes ? 0 : peak_bytes / 16);
 
-    return known && known <= peak_bytes && peak_bytes - known <= slack;
+    return known && (known > peak_bytes ? known - peak_bytes : peak_bytes - known) <= slack;
 }
 
 uint64_t as_watch_shm_less_own(const struct as_watch_shm *shm, uint64_t peak_bytes)
