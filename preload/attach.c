@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call_filter.h"
 #include "clean_environment.h"
 #include "end_of_program.h"
 #include "heap_start.h"
@@ -132,12 +133,51 @@ static void come_alive(void)
     as_life.shm = kept.shm;
 }
 
+/* What was alive before all went quiet. */
+static struct {
+    bool quiet, was_alive;
+    struct as_heap_shm *heap, *quick;
+} asleep;
+
+/* A child that shares our memory (vfork) has its own filter: ours goes on. */
+void as_go_quiet(void)
+{
+    int before = errno;
+
+    if (as_life.shm && !as_shm_quieten())
+        return;
+    asleep.quiet = true;
+    asleep.was_alive = as_life.shm != NULL;
+    asleep.heap = as_life.heap;
+    asleep.quick = as_life.quick;
+    as_life.heap = as_life.quick = NULL;
+    as_life.shm = NULL;
+    as_life.watches = 0;
+    errno = before;
+}
+
+void as_go_on(void)
+{
+    if (!asleep.quiet)
+        return;
+    asleep.quiet = false;
+    if (!asleep.was_alive)
+        return;
+    come_alive();
+    as_life.heap = asleep.heap;
+    as_life.quick = asleep.quick;
+    atomic_store(&kept.shm->state, AS_SHM_ATTACHED);
+}
+
 static void in_child(void)
 {
     int before = errno;
     char program[sizeof kept.shm->program];
-    uint32_t n_cells = as_heap_inherited(kept.shm);
+    uint32_t n_cells;
 
+    if (asleep.quiet)
+        return;
+    n_cells = as_heap_inherited(kept.shm);
     memcpy(program, kept.shm->program, sizeof program);
     as_shm_end_forget();
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW)) {
@@ -180,6 +220,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     Dl_info self;
 
     as_heap_prepare();
+    as_call_filter_prepare();
     if (getauxval(AT_SECURE) || !env)
         return;
     folder = as_environment_value(env, AS_SHM_ENV_FOLDER);

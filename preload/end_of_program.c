@@ -204,6 +204,18 @@ void as_shm_end(enum as_shm_state state)
     errno = before;
 }
 
+bool as_shm_quieten(void)
+{
+    struct as_shm_header *shm = as_attached();
+
+    if (!is_own(shm))
+        return false;
+    as_own_memory_note(shm);
+    write_map(shm);
+    atomic_store(&shm->state, AS_SHM_QUIET);
+    return true;
+}
+
 /* From here on it tidies up: what its memory does then is no part of its work. */
 EXPORT void exit(int status)
 {

@@ -211,7 +211,9 @@ static uint64_t resident_own_bytes(const struct proc *proc, const struct as_heap
     struct as_shm_header header;
 
     as_heap_watch_header(proc->watch, &header);
-    return header.state == AS_SHM_ATTACHED ? totals->own_bytes + totals->share_bytes : 0;
+    return header.state == AS_SHM_ATTACHED || header.state == AS_SHM_QUIET
+               ? totals->own_bytes + totals->share_bytes
+               : 0;
 }
 
 bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes,

@@ -14,9 +14,9 @@ static const char *const kind_name[] = {
 
 static void print_totals(const struct as_heap_totals *t, const struct as_shm_header *h)
 {
-    static const char *const state[] = {"empty", "attached", "ended", "execed"};
+    static const char *const state[] = {"empty", "attached", "ended", "execed", "quiet"};
 
-    printf("program %s\nstate %s\n", h->program, h->state < 4 ? state[h->state] : "?");
+    printf("program %s\nstate %s\n", h->program, h->state < 5 ? state[h->state] : "?");
     printf("allocations %lu\nfrees %lu\nallocated_bytes %lu\nfreed_bytes %lu\n", t->allocations,
            t->frees, t->allocated_bytes, t->freed_bytes);
     printf("live_bytes %lu\nlive_blocks %lu\nmapped_live_bytes %lu\npeak_bytes %lu\n",

@@ -32,8 +32,9 @@
 enum as_shm_state {
     AS_SHM_EMPTY = 0,
     AS_SHM_ATTACHED = 1,
-    AS_SHM_ENDED = 2, /* by exit() or a return from main */
-    AS_SHM_EXECED = 3 /* the process has become another program */
+    AS_SHM_ENDED = 2,  /* by exit() or a return from main */
+    AS_SHM_EXECED = 3, /* the process has become another program */
+    AS_SHM_QUIET = 4   /* it runs, but forbids itself system calls: nothing is counted any more */
 };
 
 struct as_shm_header {
