@@ -16,6 +16,7 @@
 #include "call_filter.h"
 #include "clean_environment.h"
 #include "end_of_program.h"
+#include "heap_arena.h"
 #include "heap_start.h"
 #include "life.h"
 #include "shm_file.h"
@@ -23,7 +24,6 @@
 /* What a child needs to attach anew: it finds the page of the living empty. */
 static struct {
     struct as_shm_header *shm;
-    size_t mapped_bytes;
     uint32_t watches;
     char folder[PATH_MAX];
 } kept;
@@ -179,14 +179,15 @@ static void in_child(void)
         return;
     n_cells = as_heap_inherited(kept.shm);
     memcpy(program, kept.shm->program, sizeof program);
+    as_heap_arena_forked();
     as_shm_end_forget();
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW)) {
-        as_shm_file_forget(kept.shm, kept.mapped_bytes);
-    } else if (as_shm_file_fork(kept.folder, kept.shm, kept.mapped_bytes)) {
+        as_shm_file_forget(kept.shm);
+    } else if (as_shm_file_fork(kept.folder, kept.shm)) {
         fill_header(kept.shm, program);
         come_alive();
         if (kept.watches & 1u << AS_WATCH_HEAP)
-            as_heap_follow(kept.shm, kept.mapped_bytes, n_cells);
+            as_heap_follow(kept.shm, n_cells);
     }
     errno = before;
 }
@@ -201,7 +202,7 @@ static bool attach(const char *folder, const char *program)
     /* Without this no child could be kept out of the share. */
     if (madvise(&as_life, sizeof as_life, MADV_WIPEONFORK) != 0)
         return false;
-    kept.shm = as_shm_file_make(folder, &kept.mapped_bytes);
+    kept.shm = as_shm_file_make(folder);
     if (!kept.shm)
         return false;
     fill_header(kept.shm, program);
@@ -229,7 +230,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     kept.watches = parse_watches(as_environment_value(env, AS_SHM_ENV_OPTIONS));
     as_shm_end_prepare();
     if (attach(folder, argc > 0 ? argv[0] : NULL) && as_watching(AS_WATCH_HEAP))
-        as_heap_start(kept.shm, kept.mapped_bytes);
+        as_heap_start(kept.shm);
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW))
         as_environment_clean(env, dladdr((void *)kept.folder, &self) ? self.dli_fname : NULL);
     errno = before;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "heap_arena.h"
 #include "heap_table.h"
 #include "life.h"
 
@@ -23,9 +24,6 @@ struct as_heap_thread *as_heap_thread_start(struct as_heap_shm *heap);
 
 /* In a forked child: the thread's block was its parent's. */
 void as_heap_threads_forked(void);
-
-/* Pages of the arena, zero; 0: none left. */
-uint32_t as_heap_pages(struct as_heap_shm *heap, uint32_t n);
 
 /* Memory of the share about to be written first; false: there is none. */
 bool as_heap_touch(const void *at, size_t bytes);
@@ -70,18 +68,19 @@ static inline struct as_heap_thread *as_heap_thread_at(const struct as_heap_shm 
     const _Atomic uint32_t *page = as_heap_at(heap, AS_HEAP_THREADS_AT);
     uint32_t at = atomic_load_explicit(&page[number], memory_order_acquire);
 
-    return at ? as_heap_at(heap, (uint64_t)at * AS_HEAP_PAGE) : NULL;
+    return at ? as_heap_page(at) : NULL;
 }
 
 /* The counters of a cell; NULL: the thread has none there yet. */
-static inline struct as_heap_counter *
-as_heap_counter_at(const struct as_heap_shm *heap, const struct as_heap_thread *self, uint32_t cell)
+static inline struct as_heap_counter *as_heap_counter_at(const struct as_heap_thread *self,
+                                                         uint32_t cell)
 {
     uint32_t page =
         atomic_load_explicit(&self->page[cell / AS_HEAP_PAGE_COUNTERS], memory_order_relaxed);
-    struct as_heap_counter *counter = as_heap_at(heap, (uint64_t)page * AS_HEAP_PAGE);
 
-    return AS_HEAP_LIKELY(page) ? counter + cell % AS_HEAP_PAGE_COUNTERS : NULL;
+    return AS_HEAP_LIKELY(page)
+               ? (struct as_heap_counter *)as_heap_page(page) + cell % AS_HEAP_PAGE_COUNTERS
+               : NULL;
 }
 
 /* One writer: no read-modify-write needed, only that readers see whole numbers. */

@@ -27,7 +27,7 @@ AS_HEAP_INLINE bool as_heap_note_quick(void *p, uint64_t size, uint64_t site, ui
     if (AS_HEAP_UNLIKELY(!as_heap_table_fits((uintptr_t)p, size) ||
                          !as_heap_table_put_quick((uintptr_t)p, cached->cell, size)))
         return false;
-    counter = as_heap_at(heap, (uint64_t)cached->counter_at * sizeof *counter);
+    counter = as_heap_counter_number(cached->counter_at);
     as_heap_add(&counter->allocations, 1);
     as_heap_add(&counter->allocated_bytes, size);
     as_heap_add(&self->allocations, 1);
@@ -62,7 +62,7 @@ AS_HEAP_INLINE bool as_heap_drop_quick(const void *p)
     if (AS_HEAP_UNLIKELY(size >> AS_TABLE_SIZE_BITS))
         return false;
     cell = atomic_load_explicit(&slot->key, memory_order_relaxed) % AS_HEAP_CELLS;
-    counter = as_heap_counter_at(heap, self, (uint32_t)cell);
+    counter = as_heap_counter_at(self, (uint32_t)cell);
     if (AS_HEAP_UNLIKELY(!counter))
         return false;
     atomic_store_explicit(&slot->key, 0, memory_order_release);

@@ -17,9 +17,9 @@ static struct as_heap_counter *counter_of(struct as_heap_shm *heap, struct as_he
 {
     if (cell < heap->inherited_cells)
         return NULL;
-    if (!as_heap_counter_at(heap, t, cell) && !as_heap_counters_add(heap, t, cell))
+    if (!as_heap_counter_at(t, cell) && !as_heap_counters_add(heap, t, cell))
         return NULL;
-    return as_heap_counter_at(heap, t, cell);
+    return as_heap_counter_at(t, cell);
 }
 
 /* Into the table. A block that was there had been freed without our knowledge, and now is counted
@@ -76,22 +76,31 @@ static void drop_shared(struct as_heap_shm *heap, const struct as_block *b)
     atomic_fetch_sub(&heap->live_bytes, (int64_t)b->size_bytes);
 }
 
+/* Of counters that are there. */
+static uint32_t number_of(const struct as_heap_thread *self, uint32_t cell)
+{
+    uint32_t page =
+        atomic_load_explicit(&self->page[cell / AS_HEAP_PAGE_COUNTERS], memory_order_relaxed);
+
+    return page * AS_HEAP_PAGE_COUNTERS + cell % AS_HEAP_PAGE_COUNTERS;
+}
+
 /* Found by the thread itself next time; the cache forgets what was there. */
 static struct as_heap_counter *find(struct as_heap_shm *heap, struct as_heap_thread *self,
                                     uint64_t site, uint32_t key, uint32_t *cell)
 {
     uint64_t tag = as_heap_cache_tag(site, key);
     struct as_heap_cached *cached = &self->cache[as_heap_cache_slot(tag)];
-    struct as_heap_counter *all = (void *)heap, *c;
+    struct as_heap_counter *c;
 
     if (cached->tag == tag) {
         *cell = cached->cell;
-        return all + cached->counter_at;
+        return as_heap_counter_number(cached->counter_at);
     }
     *cell = as_heap_cell_find(heap, site, key);
     c = counter_of(heap, self, *cell);
     if (c && *cell)
-        *cached = (struct as_heap_cached){tag, (uint32_t)(c - all), *cell};
+        *cached = (struct as_heap_cached){tag, number_of(self, *cell), *cell};
     return c;
 }
 

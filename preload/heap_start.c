@@ -21,12 +21,12 @@ void as_heap_prepare(void)
 }
 
 /* The first block is the one that all share; number 0 of each table means none. */
-static bool lay_out(struct as_heap_shm *heap, size_t mapped_bytes, uint32_t inherited)
+static bool lay_out(struct as_heap_shm *heap, uint32_t inherited)
 {
     _Atomic uint32_t *pages = as_heap_at(heap, AS_HEAP_THREADS_AT);
     uint32_t page;
 
-    heap->capacity_pages = (mapped_bytes - AS_SHM_HEAP_AT) / AS_HEAP_PAGE;
+    heap->capacity_pages = AS_SHM_HEAP_BYTES / AS_HEAP_PAGE;
     heap->sample_bytes = as_watching(AS_WATCH_STACKS) ? AS_HEAP_SAMPLE_BYTES : 0;
     heap->inherited_cells = inherited;
     atomic_store(&heap->n_cells, inherited ? inherited : 1);
@@ -50,19 +50,20 @@ static bool lay_out(struct as_heap_shm *heap, size_t mapped_bytes, uint32_t inhe
     return page != 0;
 }
 
-static void start(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inherited)
+static void start(struct as_shm_header *shm, uint32_t inherited)
 {
     struct as_heap_shm *heap = (void *)((char *)shm + AS_SHM_HEAP_AT);
     static bool prepared;
 
     if (!as_heap_touch(heap, sizeof *heap))
         return;
+    as_heap_arena_start(heap);
     heap->version = AS_HEAP_VERSION;
     prepared = prepared || (countable && as_heap_threads_prepare() &&
                             as_heap_table_start(as_life.watches & 1u << AS_WATCH_FOLLOW));
     if (!countable)
         heap->declined = AS_HEAP_OWN_MALLOC;
-    else if (!lay_out(heap, mapped_bytes, inherited) || !prepared)
+    else if (!lay_out(heap, inherited) || !prepared)
         heap->declined = AS_HEAP_NO_CAPACITY;
     if (heap->declined)
         return;
@@ -72,9 +73,9 @@ static void start(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inher
     as_life.quick = as_heap_layers_ever() || as_heap_table_is_thorough() ? NULL : heap;
 }
 
-void as_heap_start(struct as_shm_header *shm, size_t mapped_bytes)
+void as_heap_start(struct as_shm_header *shm)
 {
-    start(shm, mapped_bytes, 0);
+    start(shm, 0);
 }
 
 /* Whole pages of counters: the child has none of its parent's, and so knows its parent's blocks. */
@@ -88,10 +89,10 @@ uint32_t as_heap_inherited(const struct as_shm_header *shm)
     return (n + AS_HEAP_PAGE_COUNTERS - 1) / AS_HEAP_PAGE_COUNTERS * AS_HEAP_PAGE_COUNTERS;
 }
 
-void as_heap_follow(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inherited)
+void as_heap_follow(struct as_shm_header *shm, uint32_t inherited)
 {
     as_heap_map_forked();
     as_heap_threads_forked();
     as_heap_table_forked();
-    start(shm, mapped_bytes, inherited);
+    start(shm, inherited);
 }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,27 +47,16 @@ static _Atomic uint32_t n_details = 1;
 
 /* ---- memory ---- */
 
-/* The program may have limited its address space; that is for itself. */
-static bool is_allowed(size_t bytes)
-{
-    struct rlimit limit;
-    uint64_t used = bytes;
-
-    for (uint32_t i = 0; i < atomic_load(&n_tables); i++)
-        used += table[i].bytes;
-    return syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 &&
-           used <= limit.rlim_cur / AS_SHM_LIMIT_PART;
-}
-
 static void *map(size_t bytes)
 {
     int before = errno;
     long at = -1;
 
-    if (is_allowed(bytes))
+    if (as_own_memory_may_map(bytes))
         at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at != -1) {
+        as_own_memory_mapped(bytes);
         (void)syscall(SYS_madvise, at, bytes, MADV_DONTDUMP);
         (void)syscall(SYS_madvise, at, bytes, MADV_NOHUGEPAGE); /* pages are counted one by one */
         if (keep_from_children)

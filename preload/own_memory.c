@@ -3,8 +3,25 @@
 
 #include <errno.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "heap_table.h"
+
+static _Atomic uint64_t mapped_bytes = AS_SHM_FIRST_BYTES;
+
+bool as_own_memory_may_map(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 &&
+           atomic_load(&mapped_bytes) + bytes <= limit.rlim_cur / AS_SHM_LIMIT_PART;
+}
+
+void as_own_memory_mapped(uint64_t bytes)
+{
+    atomic_fetch_add(&mapped_bytes, bytes);
+}
 
 void as_own_memory_note(struct as_shm_header *shm)
 {

@@ -63,6 +63,20 @@ has foreign_frees 0 "eight threads"
 has unplaced 0 "eight threads"
 has unseen_frees 0 "eight threads"
 
+# 1500 threads at a time count in more memory than is mapped at first; in a child anew.
+for watch in heap heap,follow; do
+    under $watch "$shapes" crowd
+    [ "$status" = 77 ] && break # the system has not so many threads
+    [ "$status" = 0 ] || fail "a crowd of threads: exit $status: $(cat "$tmp/err")"
+    for share in "$shares"/*.share; do
+        "$build/tests/model_heap_read" "$share" >"$tmp/figures"
+        site 223 allocations 1500 "a crowd of threads ($watch)"
+        site 223 frees 1500 "a crowd of threads ($watch)"
+        has unplaced 0 "a crowd of threads ($watch)"
+        [ "$(figure threads)" -ge 1500 ] || fail "$(figure threads) threads in a crowd"
+    done
+done
+
 # A program that limits its address space gets all it would get; what the table has no memory for is not counted.
 under heap "$shapes" limited
 [ "$status" = 0 ] || fail "a limited program: exit $status"

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define N_SMALL   3000000
 #define N_ALIGNED 200000
 #define N_DEEP    10000
 #define N_THREADS 8
+#define N_CROWD   1500
 #define N_EACH    200000
 #define N_EARLY   ((size_t)400 << 20)
 
@@ -125,6 +127,45 @@ static int together(void)
     return 0;
 }
 
+static pthread_barrier_t crowd_barrier;
+
+static void *stand_in_crowd(void *data)
+{
+    void *volatile block = malloc(223);
+
+    (void)data;
+    pthread_barrier_wait(&crowd_barrier);
+    free(block);
+    return NULL;
+}
+
+/* So many threads at one time that what they count in takes more than is mapped at first; then a
+ * child whose own threads do. */
+static int crowd(void)
+{
+    static pthread_t thread[N_CROWD];
+    pthread_attr_t small_stack;
+    int status = 0;
+    pid_t child = -2;
+
+    pthread_attr_init(&small_stack);
+    pthread_attr_setstacksize(&small_stack, 65536);
+    for (int round = 0; round < 2 && child < 0; round++) {
+        pthread_barrier_init(&crowd_barrier, NULL, N_CROWD);
+        for (int i = 0; i < N_CROWD; i++)
+            if (pthread_create(&thread[i], &small_stack, stand_in_crowd, NULL) != 0)
+                return 77;
+        for (int i = 0; i < N_CROWD; i++)
+            pthread_join(thread[i], NULL);
+        child = round == 0 ? fork() : child;
+        if (child == 0)
+            child = -1;
+    }
+    if (child > 0 && (waitpid(child, &status, 0) != child || status != 0))
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    return 0;
+}
+
 static void print_block(const char *what, size_t size, const void *p)
 {
     static const char *first;
@@ -211,6 +252,8 @@ int main(int argc, char **argv)
         return limited();
     if (strcmp(what, "together") == 0)
         return together();
+    if (strcmp(what, "crowd") == 0)
+        return crowd();
     if (strcmp(what, "deep") == 0 && argc > 2)
         return deep(argv[2]);
     return 2;

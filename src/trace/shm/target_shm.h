@@ -19,10 +19,11 @@
 #define AS_SHM_MAPS_AT    4096u /* text of /proc/self/maps, taken when the process ended */
 #define AS_SHM_MAPS_BYTES (AS_SHM_GEMM_AT - AS_SHM_MAPS_AT)
 
-/* No more than this part of a limit of the address space is mapped; what would be less than the
- * least is not mapped at all, and nothing watched. */
+/* So much is mapped at first: the tables, and a few threads; more as it is needed. No more than
+ * this part of a limit of the address space is, and nothing is watched where the first does not
+ * fit. */
+#define AS_SHM_FIRST_BYTES (32u << 20)
 #define AS_SHM_LIMIT_PART  16u
-#define AS_SHM_LEAST_BYTES (32u << 20) /* the tables, and a few threads */
 
 /* What `assay run` tells the library, in the environment of the target. The library takes them
  * out of it again, unless children shall be followed. */
