@@ -13,8 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call_filter.h"
 #include "clean_environment.h"
 #include "end_of_program.h"
+#include "heap_arena.h"
 #include "heap_start.h"
 #include "life.h"
 #include "shm_file.h"
@@ -22,7 +24,6 @@
 /* What a child needs to attach anew: it finds the page of the living empty. */
 static struct {
     struct as_shm_header *shm;
-    size_t mapped_bytes;
     uint32_t watches;
     char folder[PATH_MAX];
 } kept;
@@ -116,6 +117,9 @@ static void fill_header(struct as_shm_header *shm, const char *program)
     atomic_store(&shm->exit_mono_ns, 0);
     atomic_store(&shm->ended_mono_ns, 0);
     atomic_store(&shm->peak_rss_bytes, 0);
+    atomic_store(&shm->table_bytes, 0);
+    atomic_store(&shm->peak_table_bytes, 0);
+    atomic_store(&shm->peak_seen_bytes, 0);
     atomic_store(&shm->maps_bytes, 0);
     atomic_store(&shm->maps_cut, 0);
     atomic_store(&shm->state, AS_SHM_ATTACHED);
@@ -129,21 +133,61 @@ static void come_alive(void)
     as_life.shm = kept.shm;
 }
 
+/* What was alive before all went quiet. */
+static struct {
+    bool quiet, was_alive;
+    struct as_heap_shm *heap, *quick;
+} asleep;
+
+/* A child that shares our memory (vfork) has its own filter: ours goes on. */
+void as_go_quiet(void)
+{
+    int before = errno;
+
+    if (as_life.shm && !as_shm_quieten())
+        return;
+    asleep.quiet = true;
+    asleep.was_alive = as_life.shm != NULL;
+    asleep.heap = as_life.heap;
+    asleep.quick = as_life.quick;
+    as_life.heap = as_life.quick = NULL;
+    as_life.shm = NULL;
+    as_life.watches = 0;
+    errno = before;
+}
+
+void as_go_on(void)
+{
+    if (!asleep.quiet)
+        return;
+    asleep.quiet = false;
+    if (!asleep.was_alive)
+        return;
+    come_alive();
+    as_life.heap = asleep.heap;
+    as_life.quick = asleep.quick;
+    atomic_store(&kept.shm->state, AS_SHM_ATTACHED);
+}
+
 static void in_child(void)
 {
     int before = errno;
     char program[sizeof kept.shm->program];
-    uint32_t n_cells = as_heap_inherited(kept.shm);
+    uint32_t n_cells;
 
+    if (asleep.quiet)
+        return;
+    n_cells = as_heap_inherited(kept.shm);
     memcpy(program, kept.shm->program, sizeof program);
+    as_heap_arena_forked();
     as_shm_end_forget();
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW)) {
-        as_shm_file_forget(kept.shm, kept.mapped_bytes);
-    } else if (as_shm_file_fork(kept.folder, kept.shm, kept.mapped_bytes)) {
+        as_shm_file_forget(kept.shm);
+    } else if (as_shm_file_fork(kept.folder, kept.shm)) {
         fill_header(kept.shm, program);
         come_alive();
         if (kept.watches & 1u << AS_WATCH_HEAP)
-            as_heap_follow(kept.shm, kept.mapped_bytes, n_cells);
+            as_heap_follow(kept.shm, n_cells);
     }
     errno = before;
 }
@@ -158,7 +202,7 @@ static bool attach(const char *folder, const char *program)
     /* Without this no child could be kept out of the share. */
     if (madvise(&as_life, sizeof as_life, MADV_WIPEONFORK) != 0)
         return false;
-    kept.shm = as_shm_file_make(folder, &kept.mapped_bytes);
+    kept.shm = as_shm_file_make(folder);
     if (!kept.shm)
         return false;
     fill_header(kept.shm, program);
@@ -177,6 +221,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     Dl_info self;
 
     as_heap_prepare();
+    as_call_filter_prepare();
     if (getauxval(AT_SECURE) || !env)
         return;
     folder = as_environment_value(env, AS_SHM_ENV_FOLDER);
@@ -185,7 +230,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     kept.watches = parse_watches(as_environment_value(env, AS_SHM_ENV_OPTIONS));
     as_shm_end_prepare();
     if (attach(folder, argc > 0 ? argv[0] : NULL) && as_watching(AS_WATCH_HEAP))
-        as_heap_start(kept.shm, kept.mapped_bytes);
+        as_heap_start(kept.shm);
     if (!(kept.watches & 1u << AS_WATCH_FOLLOW))
         as_environment_clean(env, dladdr((void *)kept.folder, &self) ? self.dli_fname : NULL);
     errno = before;

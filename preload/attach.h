@@ -15,6 +15,11 @@ struct as_shm_header *as_attached(void);
 /* Whether that was asked for and the share is there. */
 bool as_watching(enum as_shm_watch watch);
 
+/* From then on everything is only passed on, without a system call of ours: the program is about to
+ * forbid some. The other: it did not, after all. Both keep errno. */
+void as_go_quiet(void);
+void as_go_on(void);
+
 /* The function of that name which the program would have called without us, seen from the code at
  * `caller`: behind us in the global order, or in the caller's own libraries when those were opened
  * privately. NULL when there is none. Not for use inside malloc. */

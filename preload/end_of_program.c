@@ -15,6 +15,7 @@
 
 #include "attach.h"
 #include "life.h"
+#include "own_memory.h"
 #include "shm_file.h"
 
 #define EXPORT       __attribute__((visibility("default")))
@@ -196,10 +197,23 @@ void as_shm_end(enum as_shm_state state)
     if (state == AS_SHM_EXECED)
         note_time(&shm->exit_mono_ns);
     note_time(&shm->ended_mono_ns);
+    as_own_memory_note(shm);
     note_peak(shm);
     write_map(shm);
     atomic_store(&shm->state, state);
     errno = before;
+}
+
+bool as_shm_quieten(void)
+{
+    struct as_shm_header *shm = as_attached();
+
+    if (!is_own(shm))
+        return false;
+    as_own_memory_note(shm);
+    write_map(shm);
+    atomic_store(&shm->state, AS_SHM_QUIET);
+    return true;
 }
 
 /* From here on it tidies up: what its memory does then is no part of its work. */

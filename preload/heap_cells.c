@@ -84,11 +84,10 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void add_live(const struct as_heap_shm *heap, const struct as_heap_thread *t, uint64_t *live,
-                     uint32_t n_cells)
+static void add_live(const struct as_heap_thread *t, uint64_t *live, uint32_t n_cells)
 {
     for (uint32_t cell = 0; cell < n_cells; cell++) {
-        const struct as_heap_counter *c = as_heap_counter_at(heap, t, cell);
+        const struct as_heap_counter *c = as_heap_counter_at(t, cell);
 
         if (!c) {
             cell |= AS_HEAP_PAGE_COUNTERS - 1; /* none on the whole page */
@@ -115,7 +114,7 @@ static void note_owners(struct as_heap_shm *heap, int64_t total)
         const struct as_heap_thread *t = as_heap_thread_at(heap, i);
 
         if (t)
-            add_live(heap, t, live, n_cells);
+            add_live(t, live, n_cells);
     }
     atomic_store(&heap->snapshot_cells[number % 2], n_cells);
     atomic_store(&heap->snapshot_bytes, total);

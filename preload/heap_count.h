@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "heap_block.h"
+#include "heap_arena.h"
+#include "heap_table.h"
 #include "life.h"
 
 #define AS_HEAP_LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -24,9 +25,6 @@ struct as_heap_thread *as_heap_thread_start(struct as_heap_shm *heap);
 /* In a forked child: the thread's block was its parent's. */
 void as_heap_threads_forked(void);
 
-/* Pages of the arena, zero; 0: none left. */
-uint32_t as_heap_pages(struct as_heap_shm *heap, uint32_t n);
-
 /* Memory of the share about to be written first; false: there is none. */
 bool as_heap_touch(const void *at, size_t bytes);
 
@@ -42,21 +40,15 @@ void as_heap_flush(struct as_heap_shm *heap, struct as_heap_thread *self);
 /* The total is now this, and was that at most since it was last reported. */
 void as_heap_peak(struct as_heap_shm *heap, int64_t total, int64_t most);
 
-/* Kind and place of a block in one word, so that the slow way is jumped to and no frame of ours
- * stands between it and the program's. */
-static inline uint32_t as_heap_how(uint32_t kind, uint32_t log2_before)
-{
-    return kind | log2_before << 8;
-}
+/* Counts a new block in whatever way it takes, and puts it into the table. Returns `p`. It is
+ * jumped to, so that no frame of ours stands between it and the program's. */
+void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t kind);
 
-/* Counts a new block in whatever way it takes, and marks it. Returns `p`. */
-void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t how);
-
-/* A block with a cell is freed, or, when `moved`, became another one: only its address is used. */
+/* A block was taken out of the table: it is freed, or, when `moved`, became another one. */
 void as_heap_drop_slow(struct as_heap_shm *heap, const void *p, const struct as_block *b,
                        bool moved);
 
-/* A block that was not counted is freed. */
+/* A block that is not in the table is freed. */
 void as_heap_foreign(struct as_heap_shm *heap);
 
 /* Anonymous mappings: the cell of the calling thread's layer and that site, and what is counted in
@@ -76,18 +68,19 @@ static inline struct as_heap_thread *as_heap_thread_at(const struct as_heap_shm 
     const _Atomic uint32_t *page = as_heap_at(heap, AS_HEAP_THREADS_AT);
     uint32_t at = atomic_load_explicit(&page[number], memory_order_acquire);
 
-    return at ? as_heap_at(heap, (uint64_t)at * AS_HEAP_PAGE) : NULL;
+    return at ? as_heap_page(at) : NULL;
 }
 
 /* The counters of a cell; NULL: the thread has none there yet. */
-static inline struct as_heap_counter *
-as_heap_counter_at(const struct as_heap_shm *heap, const struct as_heap_thread *self, uint32_t cell)
+static inline struct as_heap_counter *as_heap_counter_at(const struct as_heap_thread *self,
+                                                         uint32_t cell)
 {
     uint32_t page =
         atomic_load_explicit(&self->page[cell / AS_HEAP_PAGE_COUNTERS], memory_order_relaxed);
-    struct as_heap_counter *counter = as_heap_at(heap, (uint64_t)page * AS_HEAP_PAGE);
 
-    return AS_HEAP_LIKELY(page) ? counter + cell % AS_HEAP_PAGE_COUNTERS : NULL;
+    return AS_HEAP_LIKELY(page)
+               ? (struct as_heap_counter *)as_heap_page(page) + cell % AS_HEAP_PAGE_COUNTERS
+               : NULL;
 }
 
 /* One writer: no read-modify-write needed, only that readers see whole numbers. */

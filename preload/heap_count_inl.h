@@ -1,5 +1,5 @@
 /* preload/heap_count_inl.h - what happens within each malloc and free: a dozen additions.
- * Budget: 15 ns of CPU time for a pair of both over glibc's own. What is rare goes the slow way. */
+ * Budget: 25 ns of CPU time for a pair of both over glibc's own. What is rare goes the slow way. */
 #ifndef AS_PRELOAD_HEAP_COUNT_INL_H
 #define AS_PRELOAD_HEAP_COUNT_INL_H
 
@@ -7,8 +7,8 @@
 
 #define AS_HEAP_INLINE static inline __attribute__((always_inline))
 
-/* Counts the block of `size` bytes at `p`, which follows its header, and marks it. False: that
- * needs the slow way, and nothing was done. */
+/* Counts the block of `size` bytes at `p` and puts it into the table. False: that needs the slow
+ * way, and nothing was done. */
 AS_HEAP_INLINE bool as_heap_note_quick(void *p, uint64_t size, uint64_t site, uint32_t kind)
 {
     struct as_heap_shm *heap = as_life.quick;
@@ -24,8 +24,10 @@ AS_HEAP_INLINE bool as_heap_note_quick(void *p, uint64_t size, uint64_t site, ui
     allocated = atomic_load_explicit(&self->allocated_bytes, memory_order_relaxed) + size;
     if (AS_HEAP_UNLIKELY(cached->tag != tag || allocated >= self->sample_at))
         return false;
-    counter = as_heap_at(heap, (uint64_t)cached->counter_at * sizeof *counter);
-    as_block_mark_plain(p, size, cached->cell);
+    if (AS_HEAP_UNLIKELY(!as_heap_table_fits((uintptr_t)p, size) ||
+                         !as_heap_table_put_quick((uintptr_t)p, cached->cell, size)))
+        return false;
+    counter = as_heap_counter_number(cached->counter_at);
     as_heap_add(&counter->allocations, 1);
     as_heap_add(&counter->allocated_bytes, size);
     as_heap_add(&self->allocations, 1);
@@ -40,24 +42,30 @@ AS_HEAP_INLINE bool as_heap_note_quick(void *p, uint64_t size, uint64_t site, ui
     return true;
 }
 
-/* The block at `p` is about to be freed. False: it is not of the usual kind, nothing was done. */
-AS_HEAP_INLINE bool as_heap_drop_quick(void *p)
+/* The block at `p` is about to be freed: it is counted, and out of the table when the caller frees
+ * it, because another thread may be given its address at once. False: it is not of the usual kind,
+ * nothing was done. */
+AS_HEAP_INLINE bool as_heap_drop_quick(const void *p)
 {
     struct as_heap_shm *heap = as_life.quick;
     struct as_heap_thread *self = as_heap_self;
     struct as_heap_counter *counter;
-    uint64_t size, mark;
+    struct as_heap_table_slot *slot;
+    uint64_t size, cell;
 
     if (AS_HEAP_UNLIKELY(!heap || !p || !self))
         return false;
-    size = ((const uint64_t *)p)[-2];
-    mark = ((const uint64_t *)p)[-1];
-    if (AS_HEAP_UNLIKELY(!as_block_is_plain(size, mark)))
+    slot = as_heap_table_find_quick((uintptr_t)p);
+    if (AS_HEAP_UNLIKELY(!slot))
         return false;
-    counter = as_heap_counter_at(heap, self, as_block_cell(mark));
+    size = atomic_load_explicit(&slot->value, memory_order_relaxed);
+    if (AS_HEAP_UNLIKELY(size >> AS_TABLE_SIZE_BITS))
+        return false;
+    cell = atomic_load_explicit(&slot->key, memory_order_relaxed) % AS_HEAP_CELLS;
+    counter = as_heap_counter_at(self, (uint32_t)cell);
     if (AS_HEAP_UNLIKELY(!counter))
         return false;
-    as_block_unmark(p);
+    atomic_store_explicit(&slot->key, 0, memory_order_release);
     as_heap_add(&counter->frees, 1);
     as_heap_add(&counter->freed_bytes, size);
     if (self->last_block == (uintptr_t)p) {

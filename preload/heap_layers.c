@@ -157,7 +157,7 @@ void as_heap_layer_catch_up(struct as_heap_shm *heap, struct as_heap_thread *sel
         note_marks(heap, self, now->iterations);
     self->layer = depth ? self->open[depth - 1].layer : 0;
     self->call_tag = depth ? ((uint32_t)now->open[depth - 1].call + self->number * 0x9e3779b1u) &
-                                 AS_BLOCK_CALL_MAX
+                                 AS_TABLE_CALL_MAX
                            : 0;
     self->marks_seen = now->marks;
     errno = before;

@@ -11,6 +11,7 @@
 
 #include "attach.h"
 #include "heap_count.h"
+#include "heap_door.h"
 
 #define EXPORT       __attribute__((visibility("default")))
 #define CALLER       ((uintptr_t)__builtin_return_address(0))
@@ -184,7 +185,7 @@ static void *map(void *at, size_t size, int prot, int flags, int fd, off_t offse
         p = next.mmap(at, size, prot, flags, fd, offset);
     else
         p = (void *)syscall(SYS_mmap, at, size, prot, flags, fd, offset);
-    if (p == MAP_FAILED || !as_life.heap)
+    if (p == MAP_FAILED || !as_life.heap || as_heap_is_allocator((const void *)site))
         return p;
     /* What cannot be written to is only a reservation. */
     if (flags & MAP_ANONYMOUS && prot & PROT_WRITE)

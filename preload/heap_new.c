@@ -38,7 +38,7 @@ static struct behind aligned_nothrows[] = {{"_ZnwmSt11align_val_tRKSt9nothrow_t"
 static struct behind deletes[] = {{"_ZdlPv", NULL}, {"_ZdaPv", NULL}};
 static struct behind aligned_deletes[] = {{"_ZdlPvSt11align_val_t", NULL},
                                           {"_ZdaPvSt11align_val_t", NULL}};
-static bool theirs; /* somebody replaced the operators: they are not ours to stand in for */
+static bool theirs; /* somebody replaced the operators: theirs do the work, and are counted */
 
 static void *find(struct behind *b, const void *caller)
 {
@@ -79,7 +79,7 @@ static void *take(struct behind *b, size_t size, const void *caller)
         return p;
     found = find(b, caller);
     memcpy(&next, &found, sizeof next);
-    return next ? next(size) : NULL;
+    return next ? as_heap_took(next(size), size, AS_HEAP_CELL_NEW, caller) : NULL;
 }
 
 static void *take_nothrow(struct behind *b, size_t size, const void *nothrow, const void *caller)
@@ -91,36 +91,42 @@ static void *take_nothrow(struct behind *b, size_t size, const void *nothrow, co
         return p;
     found = find(b, caller);
     memcpy(&next, &found, sizeof next);
-    return next ? next(size, nothrow) : NULL;
+    return next ? as_heap_took(next(size, nothrow), size, AS_HEAP_CELL_NEW, caller) : NULL;
+}
+
+/* As the library's own does: whole multiples of the alignment. */
+static void *take_rounded(size_t size, size_t align, const void *caller)
+{
+    size_t wanted = size ? size : 1, rounded;
+
+    if (align & (align - 1) || __builtin_add_overflow(wanted, align - 1, &rounded))
+        return NULL;
+    return as_heap_take_aligned(align, rounded & ~(align - 1), wanted, AS_HEAP_CELL_NEW, caller);
 }
 
 static void *take_aligned(struct behind *b, size_t size, size_t align, const void *caller)
 {
-    void *p =
-        theirs ? NULL : as_heap_take_aligned(align, size ? size : 1, AS_HEAP_CELL_NEW, caller);
-    void *found;
+    void *p = theirs ? NULL : take_rounded(size, align, caller), *found;
     new_aligned next;
 
     if (p)
         return p;
     found = find(b, caller);
     memcpy(&next, &found, sizeof next);
-    return next ? next(size, align) : NULL;
+    return next ? as_heap_took(next(size, align), size, AS_HEAP_CELL_NEW, caller) : NULL;
 }
 
 static void *take_aligned_nothrow(struct behind *b, size_t size, size_t align, const void *nothrow,
                                   const void *caller)
 {
-    void *p =
-        theirs ? NULL : as_heap_take_aligned(align, size ? size : 1, AS_HEAP_CELL_NEW, caller);
-    void *found;
+    void *p = theirs ? NULL : take_rounded(size, align, caller), *found;
     new_aligned_nothrow next;
 
     if (p)
         return p;
     found = find(b, caller);
     memcpy(&next, &found, sizeof next);
-    return next ? next(size, align, nothrow) : NULL;
+    return next ? as_heap_took(next(size, align, nothrow), size, AS_HEAP_CELL_NEW, caller) : NULL;
 }
 
 /* The forms of delete that also say a size, or that nothing is thrown, do what the simplest does.
@@ -131,10 +137,13 @@ static void put(struct behind *b, void *block, const void *caller)
     delete_function next;
 
     memcpy(&next, &found, sizeof next);
-    if (next)
-        next(block);
-    else
+    if (!next) {
         as_heap_put(block);
+        return;
+    }
+    as_heap_puts(block);
+    next(block);
+    as_heap_puts(NULL);
 }
 
 static void put_aligned(struct behind *b, void *block, size_t align, const void *caller)
@@ -143,10 +152,13 @@ static void put_aligned(struct behind *b, void *block, size_t align, const void 
     delete_aligned next;
 
     memcpy(&next, &found, sizeof next);
-    if (next)
-        next(block, align);
-    else
+    if (!next) {
         as_heap_put(block);
+        return;
+    }
+    as_heap_puts(block);
+    next(block, align);
+    as_heap_puts(NULL);
 }
 
 /* The names are the compiler's for operator new and delete in all their forms. */

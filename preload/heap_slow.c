@@ -1,5 +1,5 @@
 /* preload/heap_slow.c - counting where the quick way does not do: first times, layers, samples,
- * aligned blocks, threads without a block of their own. What it calls keeps errno. */
+ * threads without a block of their own. What it calls keeps errno. */
 #include "heap_count.h"
 #include "heap_layers.h"
 #include "heap_samples.h"
@@ -17,14 +17,24 @@ static struct as_heap_counter *counter_of(struct as_heap_shm *heap, struct as_he
 {
     if (cell < heap->inherited_cells)
         return NULL;
-    if (!as_heap_counter_at(heap, t, cell) && !as_heap_counters_add(heap, t, cell))
+    if (!as_heap_counter_at(t, cell) && !as_heap_counters_add(heap, t, cell))
         return NULL;
-    return as_heap_counter_at(heap, t, cell);
+    return as_heap_counter_at(t, cell);
 }
 
-static uint64_t pad_of(uint32_t log2_before)
+/* Into the table. A block that was there had been freed without our knowledge, and now is counted
+ * so: it is not a leak. From then on each block is looked for in all places, the slow way. */
+static bool put(struct as_heap_shm *heap, const void *p, const struct as_block *b)
 {
-    return (UINT64_C(1) << log2_before) - AS_BLOCK_HEADER;
+    struct as_block old;
+    bool replaced, is_put = as_heap_table_put((uintptr_t)p, b, &old, &replaced);
+
+    if (AS_HEAP_UNLIKELY(replaced)) {
+        __atomic_store_n(&as_life.quick, NULL, __ATOMIC_RELEASE);
+        atomic_fetch_add(&as_heap_thread_at(heap, 0)->unseen_frees, 1);
+        as_heap_drop_slow(heap, p, &old, true);
+    }
+    return is_put;
 }
 
 /* In the first block, which all threads without one share: added to by many. */
@@ -36,6 +46,10 @@ static void note_shared(struct as_heap_shm *heap, void *p, uint64_t site, uint32
     int64_t before, size = (int64_t)b->size_bytes;
 
     b->cell = as_heap_cell_find(heap, site, kind);
+    if (!put(heap, p, b)) {
+        atomic_fetch_add(&all->unplaced, 1);
+        return;
+    }
     c = counter_of(heap, all, b->cell);
     if (c) {
         atomic_fetch_add(&c->allocations, 1);
@@ -43,9 +57,7 @@ static void note_shared(struct as_heap_shm *heap, void *p, uint64_t site, uint32
     }
     atomic_fetch_add(&all->allocations, 1);
     atomic_fetch_add(&all->allocated_bytes, b->size_bytes);
-    atomic_fetch_add(&all->pad_bytes, pad_of(b->log2_before));
     atomic_fetch_add(&all->unplaced, !c || !b->cell);
-    as_block_mark(p, b);
     before = atomic_fetch_add(&heap->live_bytes, size);
     as_heap_peak(heap, before + size, before + size);
 }
@@ -61,8 +73,16 @@ static void drop_shared(struct as_heap_shm *heap, const struct as_block *b)
     }
     atomic_fetch_add(&all->frees, 1);
     atomic_fetch_add(&all->freed_bytes, b->size_bytes);
-    atomic_fetch_add(&all->pad_freed_bytes, pad_of(b->log2_before));
     atomic_fetch_sub(&heap->live_bytes, (int64_t)b->size_bytes);
+}
+
+/* Of counters that are there. */
+static uint32_t number_of(const struct as_heap_thread *self, uint32_t cell)
+{
+    uint32_t page =
+        atomic_load_explicit(&self->page[cell / AS_HEAP_PAGE_COUNTERS], memory_order_relaxed);
+
+    return page * AS_HEAP_PAGE_COUNTERS + cell % AS_HEAP_PAGE_COUNTERS;
 }
 
 /* Found by the thread itself next time; the cache forgets what was there. */
@@ -71,17 +91,30 @@ static struct as_heap_counter *find(struct as_heap_shm *heap, struct as_heap_thr
 {
     uint64_t tag = as_heap_cache_tag(site, key);
     struct as_heap_cached *cached = &self->cache[as_heap_cache_slot(tag)];
-    struct as_heap_counter *all = (void *)heap, *c;
+    struct as_heap_counter *c;
 
     if (cached->tag == tag) {
         *cell = cached->cell;
-        return all + cached->counter_at;
+        return as_heap_counter_number(cached->counter_at);
     }
     *cell = as_heap_cell_find(heap, site, key);
     c = counter_of(heap, self, *cell);
     if (c && *cell)
-        *cached = (struct as_heap_cached){tag, (uint32_t)(c - all), *cell};
+        *cached = (struct as_heap_cached){tag, number_of(self, *cell), *cell};
     return c;
+}
+
+/* The number of its stack is kept beside the table. */
+static inline __attribute__((always_inline)) void sample(struct as_heap_shm *heap,
+                                                         struct as_heap_thread *self, const void *p,
+                                                         uint32_t layer, struct as_block *b)
+{
+    uint32_t detail;
+
+    if (!as_heap_table_reserve(&detail))
+        return;
+    b->stack = as_heap_sample(heap, self, layer, b->size_bytes);
+    as_heap_table_set_stack((uintptr_t)p, detail, b);
 }
 
 static inline __attribute__((always_inline)) void note_own(struct as_heap_shm *heap,
@@ -93,6 +126,11 @@ static inline __attribute__((always_inline)) void note_own(struct as_heap_shm *h
     struct as_heap_counter *c = find(heap, self, site, layer << 2 | kind, &b->cell);
     int64_t live;
 
+    b->call = self->call_tag;
+    if (!put(heap, p, b)) {
+        as_heap_add(&self->unplaced, 1);
+        return;
+    }
     if (c) {
         as_heap_add(&c->allocations, 1);
         as_heap_add(&c->allocated_bytes, b->size_bytes);
@@ -101,13 +139,9 @@ static inline __attribute__((always_inline)) void note_own(struct as_heap_shm *h
         as_heap_add(&self->unplaced, 1);
     as_heap_add(&self->allocations, 1);
     as_heap_add(&self->allocated_bytes, b->size_bytes);
-    if (AS_HEAP_UNLIKELY(b->log2_before != AS_BLOCK_LOG2))
-        as_heap_add(&self->pad_bytes, pad_of(b->log2_before));
     self->last_block = (uintptr_t)p;
     if (atomic_load_explicit(&self->allocated_bytes, memory_order_relaxed) >= self->sample_at)
-        b->stack = as_heap_sample(heap, self, layer, b->size_bytes);
-    b->call = self->call_tag;
-    as_block_mark(p, b);
+        sample(heap, self, p, layer, b);
     if (layer)
         as_heap_layer_grew(self);
     live = as_heap_thread_live(self);
@@ -136,24 +170,22 @@ static void drop_own(struct as_heap_shm *heap, struct as_heap_thread *self, cons
         self->last_block = 0;
     as_heap_add(&self->frees, 1);
     as_heap_add(&self->freed_bytes, b->size_bytes);
-    if (AS_HEAP_UNLIKELY(b->log2_before != AS_BLOCK_LOG2))
-        as_heap_add(&self->pad_freed_bytes, pad_of(b->log2_before));
     if (as_heap_thread_live(self) < self->tell_below_bytes)
         as_heap_flush(heap, self);
 }
 
-void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t how)
+void *as_heap_note_slow(void *p, uint64_t size_bytes, uint64_t site, uint32_t kind)
 {
-    struct as_block b = {.size_bytes = size_bytes, .log2_before = how >> 8};
+    struct as_block b = {.size_bytes = size_bytes};
     struct as_heap_shm *heap = as_life.heap;
     struct as_heap_thread *self = as_heap_self;
 
     if (AS_HEAP_UNLIKELY(!self))
         self = as_heap_thread_start(heap);
     if (AS_HEAP_LIKELY(self))
-        note_own(heap, self, p, site, how & 0xffu, &b);
+        note_own(heap, self, p, site, kind, &b);
     else
-        note_shared(heap, p, site, how & 0xffu, &b);
+        note_shared(heap, p, site, kind, &b);
     return p;
 }
 

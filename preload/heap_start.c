@@ -2,71 +2,13 @@
  * Called by attach.c alone, when nothing else of the program runs. */
 #include "heap_start.h"
 
-#include <dlfcn.h>
-#include <gnu/libc-version.h>
-#include <malloc.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "attach.h"
 #include "heap_count.h"
 #include "heap_door.h"
 #include "heap_layers.h"
 #include "heap_map.h"
 #include "heap_new.h"
-
-static void find(void *function, const char *name)
-{
-    void *found = as_next_function(name, NULL);
-
-    memcpy(function, &found, sizeof found);
-}
-
-static void *address_of(void *(*function)(size_t))
-{
-    void *address;
-
-    memcpy(&address, &function, sizeof address);
-    return address;
-}
-
-/* Whether that function is of the C library itself: allocators take its inner names too. */
-static bool is_of_libc(void *function)
-{
-    Dl_info found, libc;
-    const char *(*known)(void) = gnu_get_libc_version;
-    void *address;
-
-    memcpy(&address, &known, sizeof address);
-    return function && dladdr(function, &found) && dladdr(address, &libc) &&
-           found.dli_fbase == libc.dli_fbase;
-}
-
-bool as_heap_door_find(void)
-{
-    struct as_heap_door *d = &as_heap_door;
-    void *behind = as_next_function("malloc", NULL);
-    bool first = as_heap_is_first(); /* the program, or a library before us, may have its own */
-
-    find(&d->usable_size, "malloc_usable_size");
-    if (is_of_libc(behind)) {
-        d->mode = AS_HEAP_MODE_LIBC;
-        return first && is_of_libc(address_of(__libc_malloc));
-    }
-    find(&d->malloc, "malloc");
-    find(&d->calloc, "calloc");
-    find(&d->realloc, "realloc");
-    find(&d->free, "free");
-    find(&d->memalign, "memalign");
-    find(&d->posix_memalign, "posix_memalign");
-    find(&d->aligned_alloc, "aligned_alloc");
-    if (!d->malloc || !d->calloc || !d->realloc || !d->free || !d->memalign || !d->posix_memalign ||
-        !d->aligned_alloc || !d->usable_size)
-        d->mode = AS_HEAP_MODE_LIBC; /* half an allocator is none: glibc has the rest */
-    else
-        d->mode = AS_HEAP_MODE_FOREIGN;
-    return false;
-}
+#include "own_memory.h"
 
 static bool countable;
 
@@ -75,15 +17,16 @@ void as_heap_prepare(void)
     countable = as_heap_door_find();
     as_heap_new_prepare(countable);
     as_heap_map_prepare();
+    as_heap_door_open();
 }
 
 /* The first block is the one that all share; number 0 of each table means none. */
-static bool lay_out(struct as_heap_shm *heap, size_t mapped_bytes, uint32_t inherited)
+static bool lay_out(struct as_heap_shm *heap, uint32_t inherited)
 {
     _Atomic uint32_t *pages = as_heap_at(heap, AS_HEAP_THREADS_AT);
     uint32_t page;
 
-    heap->capacity_pages = (mapped_bytes - AS_SHM_HEAP_AT) / AS_HEAP_PAGE;
+    heap->capacity_pages = AS_SHM_HEAP_BYTES / AS_HEAP_PAGE;
     heap->sample_bytes = as_watching(AS_WATCH_STACKS) ? AS_HEAP_SAMPLE_BYTES : 0;
     heap->inherited_cells = inherited;
     atomic_store(&heap->n_cells, inherited ? inherited : 1);
@@ -107,29 +50,32 @@ static bool lay_out(struct as_heap_shm *heap, size_t mapped_bytes, uint32_t inhe
     return page != 0;
 }
 
-static void start(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inherited)
+static void start(struct as_shm_header *shm, uint32_t inherited)
 {
     struct as_heap_shm *heap = (void *)((char *)shm + AS_SHM_HEAP_AT);
     static bool prepared;
 
     if (!as_heap_touch(heap, sizeof *heap))
         return;
+    as_heap_arena_start(heap);
     heap->version = AS_HEAP_VERSION;
-    prepared = prepared || (countable && as_heap_threads_prepare());
+    prepared = prepared || (countable && as_heap_threads_prepare() &&
+                            as_heap_table_start(as_life.watches & 1u << AS_WATCH_FOLLOW));
     if (!countable)
         heap->declined = AS_HEAP_OWN_MALLOC;
-    else if (!lay_out(heap, mapped_bytes, inherited) || !prepared)
+    else if (!lay_out(heap, inherited) || !prepared)
         heap->declined = AS_HEAP_NO_CAPACITY;
     if (heap->declined)
         return;
+    as_own_memory_note(shm);
     atomic_store(&heap->layers_bound, atomic_load(&as_heap_source) != NULL);
     as_life.heap = heap;
-    as_life.quick = as_heap_layers_ever() ? NULL : heap;
+    as_life.quick = as_heap_layers_ever() || as_heap_table_is_thorough() ? NULL : heap;
 }
 
-void as_heap_start(struct as_shm_header *shm, size_t mapped_bytes)
+void as_heap_start(struct as_shm_header *shm)
 {
-    start(shm, mapped_bytes, 0);
+    start(shm, 0);
 }
 
 /* Whole pages of counters: the child has none of its parent's, and so knows its parent's blocks. */
@@ -143,9 +89,10 @@ uint32_t as_heap_inherited(const struct as_shm_header *shm)
     return (n + AS_HEAP_PAGE_COUNTERS - 1) / AS_HEAP_PAGE_COUNTERS * AS_HEAP_PAGE_COUNTERS;
 }
 
-void as_heap_follow(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inherited)
+void as_heap_follow(struct as_shm_header *shm, uint32_t inherited)
 {
     as_heap_map_forked();
     as_heap_threads_forked();
-    start(shm, mapped_bytes, inherited);
+    as_heap_table_forked();
+    start(shm, inherited);
 }

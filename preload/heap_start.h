@@ -3,8 +3,6 @@
 #ifndef AS_PRELOAD_HEAP_START_H
 #define AS_PRELOAD_HEAP_START_H
 
-#include <stddef.h>
-
 #include "trace/shm/target_shm.h"
 
 /* Before anything else: finds the functions behind ours, whether they are counted or not. */
@@ -12,12 +10,12 @@ void as_heap_prepare(void);
 
 /* The constructor's: from then on allocations are counted, unless the program brings a malloc of
  * its own; then the share says so. */
-void as_heap_start(struct as_shm_header *shm, size_t mapped_bytes);
+void as_heap_start(struct as_shm_header *shm);
 
 /* How many cells the share knows; asked in a forked child, before it has one of its own. */
 uint32_t as_heap_inherited(const struct as_shm_header *shm);
 
 /* A forked child's, whose share is new: blocks of `inherited` cells are its parent's. */
-void as_heap_follow(struct as_shm_header *shm, size_t mapped_bytes, uint32_t inherited);
+void as_heap_follow(struct as_shm_header *shm, uint32_t inherited);
 
 #endif

@@ -21,21 +21,6 @@ bool as_heap_touch(const void *at, size_t bytes)
     return as_shm_file_touch(at, bytes);
 }
 
-uint32_t as_heap_pages(struct as_heap_shm *heap, uint32_t n)
-{
-    uint64_t used = atomic_load_explicit(&heap->arena_pages, memory_order_relaxed);
-
-    do {
-        if (used + n > heap->capacity_pages)
-            return 0;
-    } while (!atomic_compare_exchange_weak(&heap->arena_pages, &used, used + n));
-    if (!as_heap_touch(as_heap_at(heap, used * AS_HEAP_PAGE), (size_t)n * AS_HEAP_PAGE))
-        return 0;
-    if (as_life.shm)
-        atomic_fetch_add(&as_life.shm->own_bytes, (uint64_t)n * AS_HEAP_PAGE);
-    return (uint32_t)used;
-}
-
 /* The high half of the list's head changes with each step, so that a block that went and came back
  * is not taken for one that stayed. */
 static void give_back(struct as_heap_shm *heap, struct as_heap_thread *t)
@@ -77,7 +62,7 @@ static struct as_heap_thread *new_block(struct as_heap_shm *heap)
     page = as_heap_pages(heap, AS_HEAP_THREAD_PAGES);
     if (!page || !as_heap_touch(&pages[number], sizeof *pages))
         return NULL; /* the number stays without a block */
-    t = as_heap_at(heap, (uint64_t)page * AS_HEAP_PAGE);
+    t = as_heap_page(page);
     t->number = number;
     atomic_store_explicit(&pages[number], page, memory_order_release);
     return t;

@@ -18,19 +18,15 @@
 
 #define MAX_PROGRAMS 10000 /* that one process becomes */
 
-/* How much may be mapped; 0: nothing. A limit on the address space is the program's, not ours. */
-static size_t bytes_allowed(void)
+/* A limit on the address space is the program's, not ours. */
+static bool is_allowed(void)
 {
-    size_t bytes = (size_t)AS_SHM_BYTES;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < AS_SHM_BYTES)
-        return 0; /* the program would be sent SIGXFSZ */
-    if (getrlimit(RLIMIT_AS, &limit) != 0)
-        return 0;
-    if (limit.rlim_cur / AS_SHM_LIMIT_PART < bytes)
-        bytes = (size_t)(limit.rlim_cur / AS_SHM_LIMIT_PART) & ~(size_t)0xffff;
-    return bytes < AS_SHM_LEAST_BYTES ? 0 : bytes;
+        return false; /* the program would be sent SIGXFSZ */
+    return getrlimit(RLIMIT_AS, &limit) == 0 &&
+           limit.rlim_cur / AS_SHM_LIMIT_PART >= AS_SHM_FIRST_BYTES;
 }
 
 static int name_file(char *path, size_t capacity, const char *folder, unsigned program)
@@ -65,8 +61,9 @@ static int new_file(const char *folder)
     return fd;
 }
 
-static void *map_file(int fd, void *at, size_t bytes)
+static void *map_file(int fd, void *at)
 {
+    const size_t bytes = AS_SHM_FIRST_BYTES;
     int fixed = at ? MAP_FIXED : 0;
     void *mapped =
         mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, fd, 0);
@@ -77,43 +74,40 @@ static void *map_file(int fd, void *at, size_t bytes)
     return mapped;
 }
 
-struct as_shm_header *as_shm_file_make(const char *folder, size_t *mapped_bytes)
+struct as_shm_header *as_shm_file_make(const char *folder)
 {
-    size_t bytes = bytes_allowed();
     void *mapped = NULL;
     int fd;
 
-    if (bytes == 0 || folder[0] != '/')
+    if (!is_allowed() || folder[0] != '/')
         return NULL;
     fd = new_file(folder);
     if (fd < 0)
         return NULL;
-    mapped = map_file(fd, NULL, bytes);
+    mapped = map_file(fd, NULL);
     close(fd);
     if (mapped && !as_shm_file_touch(mapped, sizeof(struct as_shm_header))) {
-        munmap(mapped, bytes);
+        munmap(mapped, AS_SHM_FIRST_BYTES);
         mapped = NULL;
     }
-    *mapped_bytes = bytes;
     return mapped;
 }
 
-void as_shm_file_forget(struct as_shm_header *shm, size_t mapped_bytes)
+void as_shm_file_forget(struct as_shm_header *shm)
 {
-    (void)mmap(shm, mapped_bytes, PROT_READ | PROT_WRITE,
+    (void)mmap(shm, AS_SHM_FIRST_BYTES, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-bool as_shm_file_fork(const char *folder, struct as_shm_header *shm, size_t mapped_bytes)
+bool as_shm_file_fork(const char *folder, struct as_shm_header *shm)
 {
     int fd = new_file(folder);
-    bool made =
-        fd >= 0 && map_file(fd, shm, mapped_bytes) != NULL && as_shm_file_touch(shm, sizeof *shm);
+    bool made = fd >= 0 && map_file(fd, shm) != NULL && as_shm_file_touch(shm, sizeof *shm);
 
     if (fd >= 0)
         close(fd);
     if (!made)
-        as_shm_file_forget(shm, mapped_bytes);
+        as_shm_file_forget(shm);
     return made;
 }
 

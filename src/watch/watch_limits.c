@@ -37,7 +37,7 @@ bool as_watch_limits_forbid(char *why, size_t capacity)
     double address = limit_of(RLIMIT_AS), file = limit_of(RLIMIT_FSIZE);
     char text[AS_TEXT_HUMAN];
 
-    if (address / AS_SHM_LIMIT_PART < AS_SHM_LEAST_BYTES) {
+    if (address / AS_SHM_LIMIT_PART < AS_SHM_FIRST_BYTES) {
         as_text_bytes(text, address);
         (void)snprintf(why, capacity,
                        "its address space is limited to %s (ulimit -v): too little for the "

@@ -50,6 +50,7 @@ struct watch {
     uint64_t readings, tree_peak_bytes;
     bool tree_settled; /* read when the program was no longer being loaded */
     uint64_t own_peak_bytes, own_cpu_from_ns, own_cpu_ns;
+    struct as_watch_inside inside; /* of what the processes hold: ours */
     struct as_last_fall fall;
     struct as_heap_lost lost;
     struct as_watch_limits limits; /* as the program was started */
@@ -89,17 +90,25 @@ static void keep_wrong(const struct watch *w, int rc)
 
 /* ---- readings ---- */
 
+static uint64_t without(uint64_t bytes, uint64_t ours)
+{
+    return bytes > ours ? bytes - ours : bytes;
+}
+
 static void sample_tree(struct watch *w, uint64_t now_ns)
 {
+    /* What is ours of it was read a moment ago, and may have gone with its process since. */
+    uint64_t rss_bytes = without(w->now.rss_bytes, w->inside.table_bytes + w->inside.share_bytes);
+
     if (w->now.n_alive == 0)
         return;
-    if (w->now.rss_bytes > w->tree_peak_bytes)
-        w->tree_peak_bytes = w->now.rss_bytes;
-    w->tree_settled |= w->now.rss_bytes && now_ns - w->options->started_ns >= SETTLED_NS;
-    if (w->now.rss_bytes) /* one that is just ending holds nothing any more */
-        assay_sample(w->rss_channel, (double)w->now.rss_bytes);
+    if (rss_bytes > w->tree_peak_bytes)
+        w->tree_peak_bytes = rss_bytes;
+    w->tree_settled |= rss_bytes && now_ns - w->options->started_ns >= SETTLED_NS;
+    if (rss_bytes) /* one that is just ending holds nothing any more */
+        assay_sample(w->rss_channel, (double)rss_bytes);
     if (w->now.anon_bytes)
-        assay_sample(w->anon_channel, (double)w->now.anon_bytes);
+        assay_sample(w->anon_channel, (double)without(w->now.anon_bytes, w->inside.table_bytes));
     if (now_ns > w->last_ns && w->now.cpu_ns >= w->last_cpu_ns)
         assay_sample(w->cpu_channel,
                      (double)(w->now.cpu_ns - w->last_cpu_ns) / (double)(now_ns - w->last_ns));
@@ -115,7 +124,7 @@ static void read_shares(struct watch *w, uint64_t now_ns, bool look)
         as_watch_shm_find(w->shm);
         keep_wrong(w, as_watch_shm_record(w->shm, w->tree, wrong(w)));
     }
-    if (!as_watch_shm_read(w->shm, seconds_at(w, now_ns), &live_bytes))
+    if (!as_watch_shm_read(w->shm, seconds_at(w, now_ns), &live_bytes, &w->inside))
         return;
     assay_sample(w->heap_channel, (double)live_bytes);
     as_last_fall_add(&w->fall, seconds_at(w, now_ns), live_bytes);
@@ -300,7 +309,7 @@ static struct as_fact peak_fact(const struct watch *w, const char **from)
 
     *from = "reported by the kernel at exit";
     if (w->has_usage && told > w->own_peak_bytes)
-        return as_fact_of(told);
+        return as_fact_of(w->shm ? as_watch_shm_less_own(w->shm, told) : told);
     return largest_seen(w, from);
 }
 
@@ -465,14 +474,16 @@ static void record_start(struct watch *w)
 /* Of a command that was one process all the time, the kernel's sums are that process's. */
 static void take_usage(const struct watch *w, struct as_process_facts *out)
 {
+    uint64_t told = (uint64_t)w->usage.ru_maxrss * 1024;
+
     out->cpu_user_ns = time_fact(w, &w->usage.ru_utime);
     out->cpu_system_ns = time_fact(w, &w->usage.ru_stime);
     out->switches_voluntary = count_fact(w, w->usage.ru_nvcsw);
     out->switches_involuntary = count_fact(w, w->usage.ru_nivcsw);
     out->minor_faults = count_fact(w, w->usage.ru_minflt);
     out->major_faults = count_fact(w, w->usage.ru_majflt);
-    if ((uint64_t)w->usage.ru_maxrss * 1024 > w->own_peak_bytes)
-        out->peak_rss_bytes = as_fact_of((uint64_t)w->usage.ru_maxrss * 1024);
+    if (told > w->own_peak_bytes)
+        out->peak_rss_bytes = as_fact_of(w->shm ? as_watch_shm_less_own(w->shm, told) : told);
 }
 
 static void fill_process(const struct watch *w, const struct as_tree_process *p,

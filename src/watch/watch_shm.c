@@ -18,7 +18,7 @@
 #include "base/vec.h"
 #include "watch/watch_record.h"
 
-enum { MAPS_MAX_BYTES = 8 << 20, MAPS_STEP_BYTES = 64 << 10 };
+enum { MAPS_MAX_BYTES = 8 << 20, MAPS_STEP_BYTES = 64 << 10, PEAK_SLACK_BYTES = 1 << 20 };
 
 static const double maps_first_wait_s = 0.1, maps_most_wait_s = 2;
 
@@ -33,6 +33,8 @@ struct proc {
     uint64_t allocations;
     uint64_t attached_ns, exit_ns;
     uint64_t peak_bytes; /* as the program itself read it at its end; 0: it did not */
+    uint64_t seen_bytes; /* the same, when it last looked */
+    uint64_t own_bytes;  /* of the peak */
     struct as_heap_series points;
     struct as_buffer maps; /* of the process, kept in case it is killed; NUL-terminated */
     uint32_t maps_sites;   /* known when they were read */
@@ -203,12 +205,27 @@ static void keep_maps(struct proc *proc, uint32_t n_sites, double seconds)
     read_maps(proc);
 }
 
-bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes)
+/* One that ended holds nothing any more. */
+static void add_inside(struct as_watch_inside *inside, const struct proc *proc,
+                       const struct as_heap_totals *totals)
+{
+    struct as_shm_header header;
+
+    as_heap_watch_header(proc->watch, &header);
+    if (header.state != AS_SHM_ATTACHED && header.state != AS_SHM_QUIET)
+        return;
+    inside->table_bytes += totals->own_bytes;
+    inside->share_bytes += totals->share_bytes;
+}
+
+bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes,
+                       struct as_watch_inside *inside)
 {
     struct as_heap_totals *totals = &shm->totals;
     bool known = false;
 
     *live_bytes = 0;
+    *inside = (struct as_watch_inside){0};
     for (size_t i = 0; i < shm->n; i++) {
         struct proc *proc = &shm->proc[i];
 
@@ -217,6 +234,7 @@ bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_
             continue;
         known = true;
         *live_bytes += totals->live_bytes;
+        add_inside(inside, proc, totals);
         as_heap_series_add(&proc->points, proc->watch, totals->n_ids, seconds);
         keep_maps(proc, totals->n_sites, seconds);
     }
@@ -289,6 +307,8 @@ static void note_end(struct proc *proc)
     proc->attached_ns = header.attached_mono_ns;
     proc->exit_ns = header.exit_mono_ns;
     proc->peak_bytes = header.peak_rss_bytes;
+    proc->seen_bytes = header.peak_seen_bytes;
+    proc->own_bytes = header.peak_table_bytes + as_heap_watch_share_bytes(proc->watch);
 }
 
 static bool is_lost(const struct proc *proc)
@@ -402,6 +422,12 @@ uint64_t as_watch_shm_exit_ns(const struct as_watch_shm *shm, int64_t pid)
     return last && !last->execed ? last->exit_ns : 0;
 }
 
+/* It is the program's word: what cannot be is not subtracted. */
+static uint64_t less_own(const struct proc *proc, uint64_t peak_bytes)
+{
+    return proc->own_bytes < peak_bytes ? peak_bytes - proc->own_bytes : peak_bytes;
+}
+
 uint64_t as_watch_shm_peak_bytes(const struct as_watch_shm *shm, int64_t pid)
 {
     const struct proc *last = last_of(shm, pid);
@@ -410,9 +436,26 @@ uint64_t as_watch_shm_peak_bytes(const struct as_watch_shm *shm, int64_t pid)
     if (!last || last->execed || last->peak_bytes == 0)
         return 0;
     for (size_t i = 0; i < shm->n; i++) /* each program it was has a peak of its own */
-        if (shm->proc[i].pid == pid && shm->proc[i].peak_bytes > most)
-            most = shm->proc[i].peak_bytes;
+        if (shm->proc[i].pid == pid && less_own(&shm->proc[i], shm->proc[i].peak_bytes) > most)
+            most = less_own(&shm->proc[i], shm->proc[i].peak_bytes);
     return most;
+}
+
+/* Whether that is the process's, which may have been killed a while after it looked. */
+static bool is_peak_of(const struct proc *proc, uint64_t peak_bytes)
+{
+    uint64_t known = proc->peak_bytes ? proc->peak_bytes : proc->seen_bytes;
+    uint64_t slack = PEAK_SLACK_BYTES + (proc->peak_bytes ? 0 : peak_bytes / 16);
+
+    return known && (known > peak_bytes ? known - peak_bytes : peak_bytes - known) <= slack;
+}
+
+uint64_t as_watch_shm_less_own(const struct as_watch_shm *shm, uint64_t peak_bytes)
+{
+    for (size_t i = 0; i < shm->n; i++)
+        if (is_peak_of(&shm->proc[i], peak_bytes))
+            return less_own(&shm->proc[i], peak_bytes);
+    return peak_bytes;
 }
 
 const char *as_watch_shm_unseen_library(const struct as_watch_shm *shm)

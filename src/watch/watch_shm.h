@@ -22,9 +22,17 @@ void as_watch_shm_free(struct as_watch_shm *shm);
 /* Looks for shares that are new in the folder. */
 void as_watch_shm_find(struct as_watch_shm *shm);
 
-/* One reading, `seconds` after the run began: the live bytes of all processes watched, and a point
- * in the series of every site. False when none is watched. */
-bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes);
+/* Of the resident memory of the processes watched, what is ours. */
+struct as_watch_inside {
+    uint64_t table_bytes; /* anonymous */
+    uint64_t share_bytes; /* of files in memory */
+};
+
+/* One reading, `seconds` after the run began: the live bytes of all processes watched, how much of
+ * their resident memory is ours, and a point in the series of every site. False when none is
+ * watched; the bytes are 0 then. */
+bool as_watch_shm_read(struct as_watch_shm *shm, double seconds, uint64_t *live_bytes,
+                       struct as_watch_inside *inside);
 
 /* Puts those whose processes have ended into the open session; all of them when `tree` is NULL.
  * What cannot be recorded leaves its sentence in `err`; the others are recorded all the same. */
@@ -50,9 +58,14 @@ bool as_watch_shm_lost(const struct as_watch_shm *shm, int64_t pid, struct as_he
  * recorded. */
 uint64_t as_watch_shm_exit_ns(const struct as_watch_shm *shm, int64_t pid);
 
-/* The kernel's peak of that process, read by itself as it ended; 0: it was killed, or went on as
- * another program. Once it is recorded. It is the program's word: whoever uses it checks it. */
+/* The kernel's peak of that process less what was ours of it, read by itself as it ended; 0: it was
+ * killed, or went on as another program. Once it is recorded. It is the program's word: whoever
+ * uses it checks it. */
 uint64_t as_watch_shm_peak_bytes(const struct as_watch_shm *shm, int64_t pid);
+
+/* A peak as the kernel reports it, less what was ours of it, when it is one of a process watched;
+ * else as it is. */
+uint64_t as_watch_shm_less_own(const struct as_watch_shm *shm, uint64_t peak_bytes);
 
 /* A library of matrix products that a process had loaded although no product was seen at all; NULL:
  * there was none, or nobody could tell. Once all are recorded. */

@@ -44,7 +44,7 @@ assert len(rss["seconds"]) == len(rss["bytes"]) == 280 and near(rss["seconds"][-
 calls = leak["products"]["calls"]
 assert calls[0]["calls"] == 2000 and near(calls[0]["flops_per_second"], 2 * 512**3 * 250, 1e-9)
 assert calls[1]["flops"] is None and calls[1]["flops_per_second"] is None and calls[0]["roof_share"] is None
-assert leak["cost"]["header_bytes_per_block"] == 16
+assert leak["cost"]["memory_inside_bytes"] == 11234 * 16
 
 plain = program("plain")
 assert plain["heap"] is None and plain["unavailable"]["heap"] == "the program is static"

@@ -54,8 +54,10 @@ p, out = run("sh", "-c", "sleep 0.3")
 want(p["peak_rss_bytes"] is None or p["peak_rss_bytes"] < 8 << 20, f"a small program is small: {p['peak_rss_bytes']}")
 
 # One of a few milliseconds is never given what it held while it was loaded: it tells its peak itself, or it is unknown.
+# What it held of ours is not its own: the truth is what it holds when nobody watches.
 for i in range(5):
     p, out = run("cat", "/proc/self/status")
+    out = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True).stdout
     own = [int(line.split()[1]) * 1024 for line in out.splitlines() if line.startswith("VmHWM:")]
     peak = p["peak_rss_bytes"]
     want(not own or peak is None or near(peak, own[0], 0.1, 512 << 10), f"the peak of a short program: {peak} {own}")

@@ -157,6 +157,18 @@ if ! grep -q '^ASSAY_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
     mkdir -m 700 "$shares"
     LD_PRELOAD=$preload ASSAY_SHARE=$shares ASSAY_WATCH=heap,stacks "$build/tests/heap_own_malloc" || fail "a malloc of the program's own is bypassed"
     "$build/tests/model_heap_read" "$shares"/*.share 2>&1 | grep -q 'has its own malloc' || fail "a malloc of the program's own is told"
+    # A program that forbids system calls dies of ours: none is made from then on.
+    for how in prctl seccomp strict asks; do
+        under heap,stacks,gemm "$build/tests/heap_filter" $how
+        [ "$status" = 0 ] || fail "a filter set by $how: exit $status: $(cat "$tmp/err")"
+        if [ $how = asks ]; then
+            has state ended "no filter was set"
+            has allocations 301500 "no filter was set"
+        else
+            has state quiet "a filter set by $how"
+            has allocations 1500 "what came before the filter set by $how"
+        fi
+    done
     for what in promises errno stress foreign forks; do
         under heap,stacks "$target" $what
         [ "$status" = 0 ] || fail "$what: exit $status: $(cat "$tmp/err")"

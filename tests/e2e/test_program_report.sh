@@ -12,7 +12,7 @@ sample=$build/tests/program_sample
 exits 0 "the page of a program" "$assay" report "$tmp/leak.assay"
 for words in 'exit status 0 after 14.00 s' '0.97 of 4' '1,234' 'load_weights+0x1b0 (a.out)' 'cblas_sgemm' \
     'make_temp+0x20 (libfoo.so.1)' 'the heap grew by 1.20 MiB/s' 'parse_row+0x4c (a.out)' 'visible from outside' \
-    'processors-idle' 'samples, one every 50.00 ms' '16 bytes'; do
+    'processors-idle' 'samples, one every 50.00 ms' 'a table of live blocks'; do
     check "the page says $words" grep -qF -e "$words" "$tmp/out"
 done
 check "layers that were not marked do not stand on it" sh -c "! grep -q 'No layer' '$tmp/out'"

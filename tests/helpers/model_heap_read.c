@@ -14,18 +14,19 @@ static const char *const kind_name[] = {
 
 static void print_totals(const struct as_heap_totals *t, const struct as_shm_header *h)
 {
-    static const char *const state[] = {"empty", "attached", "ended", "execed"};
+    static const char *const state[] = {"empty", "attached", "ended", "execed", "quiet"};
 
-    printf("program %s\nstate %s\n", h->program, h->state < 4 ? state[h->state] : "?");
+    printf("program %s\nstate %s\n", h->program, h->state < 5 ? state[h->state] : "?");
     printf("allocations %lu\nfrees %lu\nallocated_bytes %lu\nfreed_bytes %lu\n", t->allocations,
            t->frees, t->allocated_bytes, t->freed_bytes);
     printf("live_bytes %lu\nlive_blocks %lu\nmapped_live_bytes %lu\npeak_bytes %lu\n",
            t->live_bytes, t->live_blocks, t->mapped_live_bytes, t->peak_bytes);
     printf("peak_slack_bytes %lu\nown_bytes %lu\nforeign_frees %lu\nunplaced %lu\niterations %lu\n",
            t->peak_slack_bytes, t->own_bytes, t->foreign_frees, t->unplaced, t->iterations);
-    printf("inherited_frees %lu\n", t->inherited_frees);
+    printf("inherited_frees %lu\nunseen_frees %lu\n", t->inherited_frees, t->unseen_frees);
+    printf("peak_rss_bytes %lu\npeak_table_bytes %lu\n", h->peak_rss_bytes, h->peak_table_bytes);
     printf("sites %u\nthreads %u\nstacks %u\nlayers %u\nshare_bytes %lu\n", t->n_sites,
-           t->n_threads, t->n_stacks, t->n_layers, h->own_bytes);
+           t->n_threads, t->n_stacks, t->n_layers, t->share_bytes);
 }
 
 static int print_lists(struct as_heap_watch *watch, struct as_arena *arena, struct assay_error *err)

@@ -76,7 +76,7 @@ static void put_threads(const struct kit *kit)
         t->frees = 4;
         t->freed_bytes = 400;
         t->foreign_frees = i;
-        t->pad_bytes = 48;
+        t->unseen_frees = 2 * i;
         t->page[0] = own;
         put(kit, t, sizeof *t, AS_SHM_HEAP_AT + (uint64_t)page[i] * AS_HEAP_PAGE);
         put(kit, counter, sizeof counter,
@@ -88,7 +88,8 @@ static void put_threads(const struct kit *kit)
 static int open_kit(void **state)
 {
     static struct kit kit;
-    const struct as_shm_header header = {.magic = AS_SHM_MAGIC, .pid = 42, .program = "prog"};
+    const struct as_shm_header header = {
+        .magic = AS_SHM_MAGIC, .pid = 42, .program = "prog", .table_bytes = 12345};
     const struct as_heap_shm heap = some_heap();
 
     memset(&kit, 0, sizeof kit);
@@ -127,7 +128,8 @@ static void totals_are_sums_over_threads(void **state)
     assert_int_equal(t.live_bytes, 1300);
     assert_int_equal(t.live_blocks, 14);
     assert_int_equal(t.foreign_frees, 3);
-    assert_int_equal(t.own_bytes, 14 * 16 + 96);
+    assert_int_equal(t.unseen_frees, 6);
+    assert_int_equal(t.own_bytes, 12345);
     assert_true(t.share_bytes > 0 && t.share_bytes < AS_SHM_BYTES);
     assert_int_equal(t.n_sites, 2);
     assert_int_equal(t.n_threads, 2);

@@ -92,7 +92,7 @@ const char *as_heap_watch_maps(const struct as_heap_watch *watch)
 
 /* What is summed over the threads, beside what goes into the result. */
 struct sums {
-    uint64_t pad_bytes, pad_freed_bytes, mapped_bytes, unmapped_bytes;
+    uint64_t mapped_bytes, unmapped_bytes;
     int64_t most_untold; /* greatest maximum that a thread has not told yet */
 };
 
@@ -107,9 +107,8 @@ static void add_thread(struct as_heap_totals *out, struct sums *sums,
     out->freed_bytes += t->freed_bytes;
     out->foreign_frees += t->foreign_frees;
     out->inherited_frees += t->inherited_frees;
+    out->unseen_frees += t->unseen_frees;
     out->unplaced += t->unplaced;
-    sums->pad_bytes += t->pad_bytes;
-    sums->pad_freed_bytes += t->pad_freed_bytes;
     sums->mapped_bytes += t->mapped_bytes;
     sums->unmapped_bytes += t->unmapped_bytes;
     if (untold > sums->most_untold && untold <= AS_HEAP_KEEP_BYTES)
@@ -149,11 +148,19 @@ static void tell_peak(struct as_heap_totals *out, const struct as_heap_shm *heap
 }
 
 /* The file is sparse, and only the program writes to it: what it takes is what was touched. */
-static uint64_t touched_bytes(const struct as_heap_watch *watch)
+uint64_t as_heap_watch_share_bytes(const struct as_heap_watch *watch)
 {
     struct stat st;
 
     return fstat(watch->fd, &st) == 0 && st.st_blocks > 0 ? (uint64_t)st.st_blocks * 512 : 0;
+}
+
+static uint64_t table_bytes(const struct as_heap_watch *watch)
+{
+    struct as_shm_header header;
+
+    as_heap_watch_header(watch, &header);
+    return header.table_bytes;
 }
 
 int as_heap_watch_totals(struct as_heap_watch *watch, struct as_heap_totals *out,
@@ -177,8 +184,8 @@ int as_heap_watch_totals(struct as_heap_watch *watch, struct as_heap_totals *out
     out->live_bytes = as_heap_less(out->allocated_bytes, out->freed_bytes);
     out->live_blocks = as_heap_less(out->allocations, out->frees);
     out->mapped_live_bytes = as_heap_less(sums.mapped_bytes, sums.unmapped_bytes);
-    out->own_bytes = out->live_blocks * 16 + as_heap_less(sums.pad_bytes, sums.pad_freed_bytes);
-    out->share_bytes = touched_bytes(watch);
+    out->own_bytes = table_bytes(watch);
+    out->share_bytes = as_heap_watch_share_bytes(watch);
     out->iterations = sizes.heap.iterations;
     out->n_ids = sizes.n_cells;
     out->n_sites = (uint32_t)as_heap_less(

@@ -31,12 +31,13 @@ struct as_heap_totals {
     uint64_t peak_bytes;        /* of live_bytes */
     uint64_t peak_slack_bytes;  /* the true peak is at most this much lower: threads count apart */
     uint64_t peak_mono_ns;
-    uint64_t own_bytes;     /* headers that we put before live blocks: part of the program's rss */
-    uint64_t share_bytes;   /* of the share that the program touched: part of its rss too */
-    uint64_t foreign_frees; /* blocks freed that were allocated before or around us */
+    uint64_t own_bytes;       /* of the table of live blocks: part of the program's rss, and ours */
+    uint64_t share_bytes;     /* of the share that the program touched: part of its rss too */
+    uint64_t foreign_frees;   /* blocks freed that were allocated before or around us */
     uint64_t inherited_frees; /* of blocks that a forked process had from the one before */
-    uint64_t unplaced;        /* allocations counted in the totals but not by site: tables full */
-    uint64_t iterations;      /* marks seen */
+    uint64_t unseen_frees; /* not through us; noticed when their addresses were given out again */
+    uint64_t unplaced;     /* allocations not counted by site, or not at all: tables full */
+    uint64_t iterations;   /* marks seen */
     uint32_t n_sites, n_threads, n_stacks, n_layers;
     uint32_t n_ids; /* those of sites are below */
 };
@@ -82,6 +83,9 @@ void as_heap_watch_header(const struct as_heap_watch *watch, struct as_shm_heade
 
 /* The text of the target's memory map as it ended, NUL-terminated; NULL: it left none. Borrowed. */
 const char *as_heap_watch_maps(const struct as_heap_watch *watch);
+
+/* How much of the share was touched. */
+uint64_t as_heap_watch_share_bytes(const struct as_heap_watch *watch);
 
 AS_MUST_USE int as_heap_watch_totals(struct as_heap_watch *watch, struct as_heap_totals *out,
                                      struct assay_error *err);

@@ -253,10 +253,10 @@ static void put_cost(struct as_json_writer *w, const struct as_target *p)
                        : (double)p->own_cpu_ns.value / (p->wall_seconds * 1e9));
     as_json_kv_f64(w, "interval_seconds", p->interval_seconds);
     as_json_kv_u64(w, "readings", p->readings);
-    as_json_kv_f64(w, "header_bytes_per_block",
-                   p->heap_known && p->heap.live_blocks
-                       ? (double)p->heap.own_bytes / (double)p->heap.live_blocks
-                       : AS_UNKNOWN);
+    if (p->heap_known)
+        as_json_kv_u64(w, "memory_inside_bytes", p->heap.own_bytes + p->heap.share_bytes);
+    else
+        as_json_kv_f64(w, "memory_inside_bytes", AS_UNKNOWN);
     as_json_object_end(w);
 }
 

@@ -278,12 +278,9 @@ void as_watch_put_cost(const struct as_watch_view *view, struct as_page *page)
                  (unsigned long long)p->readings, p->readings == 1 ? "" : "s", every);
     if (!p->heap_known)
         return;
-    as_text_bytes(own, (double)p->heap.own_bytes);
-    if (p->heap.live_blocks)
-        as_page_line(page, AS_STYLE_DIM,
-                     "inside the program: %s of headers in front of the blocks live at the end, "
-                     "%.0f bytes each; they are part of RSS, not of the heap",
-                     own, (double)p->heap.own_bytes / (double)p->heap.live_blocks);
-    else
-        as_page_line(page, AS_STYLE_DIM, "inside the program: a few bytes in front of each block");
+    as_text_bytes(own, (double)p->heap.own_bytes + (double)p->heap.share_bytes);
+    as_page_line(page, AS_STYLE_DIM,
+                 "inside the program: %s of counters and a table of live blocks, beside the heap; "
+                 "RSS is shown without it",
+                 own);
 }

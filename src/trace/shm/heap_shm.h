@@ -17,10 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AS_HEAP_VERSION 1u
+#define AS_HEAP_VERSION 2u
 
 #define AS_HEAP_PAGE          4096u
-#define AS_HEAP_CELLS         65536u /* numbers fit into 16 bits of a block's header */
+#define AS_HEAP_CELLS         65536u /* numbers fit into 16 bits of a block's key */
 #define AS_HEAP_STACKS        32768u /* into 15 */
 #define AS_HEAP_LAYERS        4096u
 #define AS_HEAP_THREADS       16384u
@@ -115,8 +115,9 @@ struct as_heap_cached {
 struct as_heap_thread {
     /* Sums over its cells of malloc and new, so that totals need no walk. */
     _Atomic uint64_t allocations, allocated_bytes, frees, freed_bytes;
-    _Atomic uint64_t pad_bytes, pad_freed_bytes; /* before aligned blocks, beyond the header */
-    _Atomic uint64_t foreign_frees, unplaced;
+    _Atomic uint64_t foreign_frees;
+    _Atomic uint64_t unseen_frees;    /* not through us: seen when the address came again */
+    _Atomic uint64_t unplaced;        /* without a cell, or not counted at all: no memory for it */
     _Atomic uint64_t inherited_frees; /* of blocks from before the process was forked */
     /* Of its live bytes: what the total knows of, and the most since then. */
     _Atomic int64_t told_bytes, most_bytes;
@@ -132,7 +133,7 @@ struct as_heap_thread {
     _Atomic uint32_t n_open;
     uint32_t call_tag;
     struct as_heap_open open[AS_HEAP_OPEN];
-    uint8_t fill[1864]; /* to the end of the page */
+    uint8_t fill[1872]; /* to the end of the page */
     struct as_heap_cached cache[AS_HEAP_CACHE];
     _Atomic uint32_t page[AS_HEAP_CELLS / AS_HEAP_PAGE_COUNTERS]; /* of counters; 0: none yet */
 };

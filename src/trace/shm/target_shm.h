@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define AS_SHM_MAGIC      0x3353595353415341ull /* of this version: another one has another */
+#define AS_SHM_MAGIC      0x3453595353415341ull /* of this version: another one has another */
 #define AS_SHM_GEMM_AT    (64u << 10)
 #define AS_SHM_GEMM_BYTES (4u << 20)
 #define AS_SHM_HEAP_AT    (8u << 20)
@@ -19,10 +19,11 @@
 #define AS_SHM_MAPS_AT    4096u /* text of /proc/self/maps, taken when the process ended */
 #define AS_SHM_MAPS_BYTES (AS_SHM_GEMM_AT - AS_SHM_MAPS_AT)
 
-/* No more than this part of a limit of the address space is mapped; what would be less than the
- * least is not mapped at all, and nothing watched. */
+/* So much is mapped at first: the tables, and a few threads; more as it is needed. No more than
+ * this part of a limit of the address space is, and nothing is watched where the first does not
+ * fit. */
+#define AS_SHM_FIRST_BYTES (32u << 20)
 #define AS_SHM_LIMIT_PART  16u
-#define AS_SHM_LEAST_BYTES (32u << 20) /* the tables, and a few threads */
 
 /* What `assay run` tells the library, in the environment of the target. The library takes them
  * out of it again, unless children shall be followed. */
@@ -32,8 +33,9 @@
 enum as_shm_state {
     AS_SHM_EMPTY = 0,
     AS_SHM_ATTACHED = 1,
-    AS_SHM_ENDED = 2, /* by exit() or a return from main */
-    AS_SHM_EXECED = 3 /* the process has become another program */
+    AS_SHM_ENDED = 2,  /* by exit() or a return from main */
+    AS_SHM_EXECED = 3, /* the process has become another program */
+    AS_SHM_QUIET = 4   /* it runs, but forbids itself system calls: nothing is counted any more */
 };
 
 struct as_shm_header {
@@ -49,7 +51,10 @@ struct as_shm_header {
     char program[256];              /* argv[0] as the kernel has it, cut */
     _Atomic uint64_t exit_mono_ns;  /* when it called exit() or exec; 0: neither yet */
     _Atomic uint64_t ended_mono_ns; /* when it was over or became another; 0: killed, or not yet */
-    _Atomic uint64_t peak_rss_bytes; /* VmHWM as the program ended; 0: not told */
+    _Atomic uint64_t peak_rss_bytes;   /* VmHWM as the program ended; 0: not told */
+    _Atomic uint64_t table_bytes;      /* of the table of live blocks: resident, and ours */
+    _Atomic uint64_t peak_table_bytes; /* the same, when its rss was last seen to be a new peak */
+    _Atomic uint64_t peak_seen_bytes;  /* that rss */
 };
 
 enum as_shm_watch {
