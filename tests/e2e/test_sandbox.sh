@@ -62,6 +62,11 @@ exits 0 "a model behind a link" "$assay" inspect link.onnx
 exits 3 "too little time" "$assay" profile zoo:mlp --time 60 --iterations 200000 --no-roofline --no-history --timeout 1 -q
 says "stopped after 1 s: --timeout"
 check "nothing is left" sh -c "! ls -a | grep -q '^[.]assay-'"
+# A signal that is inherited blocked or ignored ends the command all the same.
+for inherited in --block-signal=ALRM --ignore-signal=ALRM; do
+    exits 3 "too little time with $inherited" env $inherited "$assay" profile zoo:mlp --time 60 --iterations 200000 --no-roofline --no-history --timeout 1 -q
+    says "stopped after 1 s: --timeout"
+done
 exits 0 "time enough" "$assay" inspect zoo:mlp --timeout 100
 exits 2 "a time that is none" "$assay" inspect zoo:mlp --timeout soon
 exits 2 "a size that is none" "$assay" inspect zoo:mlp --max-memory much
