@@ -96,7 +96,7 @@ static bool makes_process(long call, long flags)
 
 static void probe_processes(void)
 {
-    pid_t other = atoi(getenv("PROBE_PROCESS"));
+    pid_t other = (pid_t)strtol(getenv("PROBE_PROCESS"), NULL, 10);
     siginfo_t info = {.si_code = SI_QUEUE};
     struct rlimit limit;
     int out[2];
