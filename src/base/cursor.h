@@ -20,7 +20,7 @@ static inline struct as_cursor as_cursor_over(const void *data, size_t size)
 {
     const uint8_t *bytes = data;
 
-    return (struct as_cursor){bytes, bytes + size};
+    return (struct as_cursor){bytes, size ? bytes + size : bytes}; /* NULL: nothing is there */
 }
 
 static inline size_t as_cursor_left(const struct as_cursor *c)

@@ -133,6 +133,7 @@ int main(int argc, char **argv)
     as_guards_set();
     as_faults_arm();
     rc = run(argc, argv, &err);
+    as_guards_clean();
     status = exit_status(rc, &err);
     as_faults_report();
     return status;

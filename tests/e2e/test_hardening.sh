@@ -22,13 +22,31 @@ for file in "$program" $libraries; do
     grep -q TEXTREL "$tmp/dynamic" && fail "$name has text relocations"
 done
 readelf -sW "$program" | grep -q '__stack_chk_fail' || fail "the stack of the program is not guarded"
-readelf -sW "$program" | grep -Eq '__[a-z]+_chk' || fail "the program calls no checked function"
+# By name: __stack_chk_fail is none of them.
+for file in "$program" $libraries; do
+    checked=$(readelf --dyn-syms -W "$file" | grep -oE ' __(memcpy|memmove|memset|snprintf|vsnprintf|realpath|read|fdelt)_chk@' | sort -u | wc -l)
+    [ "$checked" -ge 2 ] || fail "$(basename "$file") calls $checked checked functions, not two"
+done
+
+# What the instructions show: frames larger than a page are probed, functions begin with a mark for indirect calls.
+has() { grep -q "^$1:INTERNAL=1" "$build/CMakeCache.txt"; }
+if command -v objdump >/dev/null && [ "$(uname -m)" = x86_64 ]; then
+    for file in "$program" $libraries; do
+        objdump -d --no-show-raw-insn "$file" >"$tmp/code"
+        if has ASSAY_HAS_STACK_CLASH; then
+            grep -Eq 'orq? +\$0x0,(0x[0-9a-f]+)?\(%rsp' "$tmp/code" || fail "$(basename "$file") does not probe its stack"
+        fi
+        if has ASSAY_HAS_CF_PROTECTION; then
+            [ "$(grep -c endbr64 "$tmp/code")" -gt 50 ] || fail "$(basename "$file") is not marked for indirect calls"
+        fi
+    done
+fi
 
 # Every object of ours is marked for indirect branch tracking and shadow stacks where the compiler marks any; whether the
 # program itself keeps the marks depends on the start files of the system, which a one-line program shows.
 cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 flags='-O2 -fPIE -pie -fcf-protection=full'
-if grep -q '^ASSAY_HAS_CF_PROTECTION:INTERNAL=1' "$build/CMakeCache.txt"; then
+if has ASSAY_HAS_CF_PROTECTION; then
     echo 'int main(void){return 0;}' >"$tmp/one.c"
     $cc $flags "$tmp/one.c" -o "$tmp/one" && $cc $flags -c "$tmp/one.c" -o "$tmp/one.o" || fail "the compiler"
     wanted() { readelf -nW "$1" 2>/dev/null | grep -o 'x86 feature: .*IBT, SHSTK'; }

@@ -4,36 +4,6 @@
 cd "$tmp" || exit 1
 sanitized=$(sed -n 's/^ASSAY_SANITIZE:STRING=//p' "$build/CMakeCache.txt")
 
-cat >probe.c <<'END'
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-static void tell(const char *what, int allowed)
-{
-    dprintf(STDERR_FILENO, "%s %s\n", what, allowed ? "allowed" : strerror(errno));
-}
-
-__attribute__((destructor)) static void probe(void)
-{
-    char path[4096], *argv[] = {"true", NULL}, *environment[] = {NULL};
-    void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    snprintf(path, sizeof path, "%s/secret", getenv("PROBE_FOLDER"));
-    tell("read", open(path, O_RDONLY) >= 0);
-    snprintf(path, sizeof path, "%s/made", getenv("PROBE_FOLDER"));
-    tell("write", open(path, O_CREAT | O_WRONLY, 0600) >= 0);
-    tell("socket", socket(AF_INET, SOCK_STREAM, 0) >= 0);
-    tell("code", code != MAP_FAILED);
-    execve("/bin/true", argv, environment);
-    tell("exec", 0);
-}
-END
 have() { "$python" -c '
 import ctypes, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -43,20 +13,31 @@ if [ -n "$sanitized" ]; then
 elif ! have; then
     echo "not checked from inside: this kernel has no Landlock"
 else
-    mkdir elsewhere work && echo words >elsewhere/secret
-    cc -shared -fPIC -o probe.so probe.c || fail "the probe cannot be built"
-    export PROBE_FOLDER=$tmp/elsewhere
-    for command in "inspect zoo:mlp" "profile zoo:mlp --iterations 2 --warmup 0 --no-roofline --no-history" "sweep zoo:mlp --batch 1,2 --iterations 2 --warmup 0 --no-roofline"; do
+    mkdir elsewhere work && echo words >elsewhere/secret && echo words >work/private
+    chmod 644 elsewhere/secret && chmod 600 work/private
+    "$assay" zoo mlp -q -o work/model.onnx || fail "a model"
+    cc -D_GNU_SOURCE -Wall -Werror -shared -fPIC -pthread -o probe.so "$here/sandbox_probe.c" || fail "the probe cannot be built"
+    tries=$(grep -c '^ *tell("' "$here/sandbox_probe.c")
+    export PROBE_FOLDER="$tmp/elsewhere" PROBE_WORK="$tmp/work" PROBE_PROCESS=$$
+    probed() { LD_PRELOAD=$tmp/probe.so "$assay" "$@" -q </dev/null 2>&1 >/dev/null | grep '^probe ' >got; }
+    for command in "inspect" "profile --iterations 2 --warmup 0 --no-roofline --no-history" "sweep --batch 1,2 --iterations 2 --warmup 0 --no-roofline"; do
         # shellcheck disable=SC2086
-        (cd work && LD_PRELOAD=$tmp/probe.so "$assay" $command -q >/dev/null 2>"$tmp/err")
-        printf 'read Permission denied\nwrite Permission denied\nsocket Operation not permitted\ncode allowed\nexec Operation not permitted\n' >"$tmp/wanted"
-        grep -E '^(read|write|socket|code|exec) ' "$tmp/err" >"$tmp/got"
-        check "$command: nothing but its own files" diff "$tmp/wanted" "$tmp/got"
-        check "$command: nothing is made elsewhere" test ! -e elsewhere/made
-        # shellcheck disable=SC2086
-        (cd work && LD_PRELOAD=$tmp/probe.so "$assay" $command -q --no-sandbox >/dev/null 2>"$tmp/err")
-        check "$command: --no-sandbox" grep -q '^read allowed' "$tmp/err"
-        rm -f elsewhere/made
+        probed $command "$tmp/work/model.onnx"
+        check "$command: all is tried" [ "$(wc -l <got)" = "$((tries + 5))" ]
+        check "$command: what is needed is kept" [ "$(grep -c '^probe own .*: allowed$' got)" = 8 ]
+        grep -v '^probe own ' got | grep -Ev ': (Permission denied|Operation not permitted|Function not implemented)$' >left
+        check "$command: nothing else is" diff /dev/null left
+        check "$command: nothing is made elsewhere" test ! -e elsewhere/made -a ! -e work/made -a ! -e "/dev/shm/assay-probe-$$"
+        check "$command: no mode is changed" [ "$(stat -c %a elsewhere/secret work/private | tr '\n' ' ')" = "644 600 " ]
+    done
+    probed inspect zoo:mlp
+    check "a built-in model opens no folder" grep -qx 'probe own input: Permission denied' got
+    # Without the sandbox, so that the probe is known to reach what it names.
+    probed inspect "$tmp/work/model.onnx" --no-sandbox
+    rm -f work/made "/dev/shm/assay-probe-$$"
+    for what in kill tkill tgkill sigqueue tgsigqueue 'owner of a pipe' limits fork clone terminal 'its environ' 'its cmdline' /proc socket \
+        read write 'write beside' chmod fchmod chown fchown utimes futimes truncate rename unshare setuid; do
+        check "--no-sandbox: $what" grep -qx "probe $what: allowed" got
     done
 fi
 
@@ -68,6 +49,12 @@ exits 0 "an input and outputs elsewhere" "$assay" profile "$tmp/in/model.onnx" -
 for file in run.assay a.json new/csv/layers.csv trace.json; do
     check "$file is written" test -s "results/$file"
 done
+chmod 640 results/new/csv/*.csv results/a.json && chmod 644 results/run.assay
+exits 0 "outputs that replace others" "$assay" profile "$tmp/in/model.onnx" -q --iterations 3 --warmup 0 --no-history --no-roofline --force \
+    -o results/run.assay --export-json "$tmp/results/a.json" --export-csv results/new/csv
+check "keep their modes" [ "$(stat -c %a results/run.assay results/a.json results/new/csv/*.csv | sort | uniq | tr '\n' ' ')" = "640 644 " ]
+exits 0 "a device is written" "$assay" inspect in/model.onnx -o /dev/null
+exits 3 "a full device" "$assay" inspect in/model.onnx -q -o /dev/full
 ln -s in/model.onnx link.onnx
 exits 0 "a model behind a link" "$assay" inspect link.onnx
 
@@ -75,6 +62,11 @@ exits 0 "a model behind a link" "$assay" inspect link.onnx
 exits 3 "too little time" "$assay" profile zoo:mlp --time 60 --iterations 200000 --no-roofline --no-history --timeout 1 -q
 says "stopped after 1 s: --timeout"
 check "nothing is left" sh -c "! ls -a | grep -q '^[.]assay-'"
+# A signal that is inherited blocked or ignored ends the command all the same.
+for inherited in --block-signal=ALRM --ignore-signal=ALRM; do
+    exits 3 "too little time with $inherited" env $inherited "$assay" profile zoo:mlp --time 60 --iterations 200000 --no-roofline --no-history --timeout 1 -q
+    says "stopped after 1 s: --timeout"
+done
 exits 0 "time enough" "$assay" inspect zoo:mlp --timeout 100
 exits 3 "a command that takes too long" "$assay" bench --timeout 1 --iterations 2 --output-dir over -- sh -c 'echo $$ >pid; exec sleep 1000'
 says "stopped after 1 s: --timeout"

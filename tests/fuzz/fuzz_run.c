@@ -10,7 +10,7 @@
 #include "analyze/run/timeline.h"
 #include "base/buffer.h"
 #include "base/crc32c.h"
-#include "report/export/export.h"
+#include "fuzz_export.h"
 #include "trace/record/ring.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -149,21 +149,7 @@ static void check_events(const struct as_run_events *e)
     }
 }
 
-static void export_all(struct as_run *run)
-{
-    const struct as_export_options options = AS_EXPORT_OPTIONS_INIT;
-
-    for (size_t i = 0; i < as_n_exporters; i++) {
-        struct as_export_result result;
-        struct as_out out;
-
-        if (as_out_memory(&out, NULL) == ASSAY_OK)
-            (void)!as_export(&as_exporters[i], run, &options, &out, &result, NULL);
-        as_out_drop(&out);
-    }
-}
-
-static void read_all(const char *path)
+static void read_all(const char *path, uint64_t max_bytes)
 {
     struct as_layers_options options = {.thread = -1, .max_samples = 1000};
     struct as_timeline_entry entry;
@@ -182,7 +168,8 @@ static void read_all(const char *path)
         if (self_ns > layers->self_total_ns)
             abort(); /* phases have self time too, but never a negative one */
         check_events(&layers->events_beside);
-        export_all(run);
+        export_all(run, 0);
+        export_all(run, max_bytes);
         timeline = as_timeline_new(run);
         while (timeline && as_timeline_next(timeline, &entry, &err) > 0) {
             if (entry.span.end_ns < entry.span.start_ns || entry.span.end_ns < last_ns)
@@ -218,7 +205,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         add_clock(&b);
         put_file(run_path, b.data, b.size);
     }
-    read_all(run_path);
+    read_all(run_path, 1 + 64u * data[size - 1]);
     unlink(ring_path);
     as_buffer_fini(&b);
     return 0;

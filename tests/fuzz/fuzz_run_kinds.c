@@ -1,4 +1,5 @@
-/* tests/fuzz/fuzz_run_kinds.c - any bytes as a run of every kind, shown as a page and as JSON.
+/* tests/fuzz/fuzz_run_kinds.c - any bytes as a run of every kind, shown as a page and as JSON,
+ * and exported.
  * Input: a line with the kind, then lines of a part's name and its JSON; the blocks around them are
  * made here, so that their checksums hold. What does not begin with a letter is taken as the bytes
  * of a run file. */
@@ -8,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/json/json_parser.h"
+#include "fuzz_export.h"
 #include "report/run/show.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -64,21 +65,13 @@ static int make_run(int fd, const char *at, const char *end)
 static void show_json(struct as_run *run, struct as_out *out)
 {
     const struct as_show show = AS_SHOW_INIT;
-    struct as_json_parser p;
     const char *text;
     size_t size;
-    int kind;
 
     if (as_show_json(run, &show, out, NULL) < 0)
         return;
     text = as_out_get(out, &size);
-    as_json_parser_init(&p, text, size);
-    p.decode.max_bytes = SIZE_MAX / 2;
-    while ((kind = as_json_next(&p, NULL)) > 0 && kind != AS_JSON_END)
-        continue;
-    if (kind != AS_JSON_END)
-        abort();
-    as_json_parser_fini(&p);
+    must_be_json(text, size);
 }
 
 static void show_pages(struct as_run *run, struct as_out *out)
@@ -114,6 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         show_json(run, &out);
         out.used = 0;
         show_pages(run, &out);
+        export_all(run, 0);
+        export_all(run, 1 + 64u * data[size - 1]);
         as_out_drop(&out);
     }
     as_run_close(run);

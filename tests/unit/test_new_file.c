@@ -371,6 +371,27 @@ static void what_others_could_have_written_is_not_kept(void **state)
     assert_int_equal(unlink("link"), 0);
 }
 
+static void a_folder_made_early_is_the_next_one(void **state)
+{
+    char early[AS_TEMPORARY_PATH], first[AS_TEMPORARY_PATH], second[AS_TEMPORARY_PATH];
+    struct as_temporary *a, *b;
+
+    (void)state;
+    assert_int_equal(as_temporary_folder_prepare(early, NULL), ASSAY_OK);
+    assert_int_equal(as_temporary_folder_make(&a, first, NULL), ASSAY_OK);
+    assert_int_equal(as_temporary_folder_make(&b, second, NULL), ASSAY_OK);
+    assert_string_equal(early, first);
+    assert_string_not_equal(first, second);
+    as_temporary_folder_remove(a);
+    as_temporary_folder_remove(b);
+    assert_int_equal(access(first, F_OK), -1);
+    assert_int_equal(as_temporary_folder_prepare(early, NULL), ASSAY_OK);
+    as_temporaries_remove(); /* nobody took it */
+    assert_int_equal(access(early, F_OK), -1);
+    assert_int_equal(as_temporary_folder_make(&a, first, NULL), ASSAY_OK);
+    as_temporary_folder_remove(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +404,7 @@ int main(void)
         cmocka_unit_test(a_file_that_shrinks_stays_as_it_was_read),
         cmocka_unit_test(a_guarded_program_maps_ranges_and_finds_them),
         cmocka_unit_test(reading_past_the_end_is_told),
+        cmocka_unit_test(a_folder_made_early_is_the_next_one),
         cmocka_unit_test(what_others_could_have_written_is_not_kept),
     };
 

@@ -60,6 +60,9 @@ void as_temporary_forget(struct as_temporary *temporary);
 AS_MUST_USE int as_temporary_folder_make(struct as_temporary **folder, char path[AS_TEMPORARY_PATH],
                                          struct assay_error *err);
 
+/* Makes the next such folder now, for a program that is about to give up the right to it. */
+AS_MUST_USE int as_temporary_folder_prepare(char path[AS_TEMPORARY_PATH], struct assay_error *err);
+
 /* Accepts NULL. */
 void as_temporary_folder_remove(struct as_temporary *folder);
 

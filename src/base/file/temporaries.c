@@ -107,8 +107,8 @@ void as_temporaries_remove(void)
     errno = saved;
 }
 
-int as_temporary_folder_make(struct as_temporary **folder, char path[AS_TEMPORARY_PATH],
-                             struct assay_error *err)
+static int make_folder(struct as_temporary **folder, char path[AS_TEMPORARY_PATH],
+                       struct assay_error *err)
 {
     *folder = NULL;
     (void)snprintf(path, AS_TEMPORARY_PATH, "/tmp/assay-XXXXXX");
@@ -122,6 +122,29 @@ int as_temporary_folder_make(struct as_temporary **folder, char path[AS_TEMPORAR
     (void)rmdir(path);
     path[0] = '\0';
     return as_fail(err, ASSAY_ERR_LIMIT, "there are too many temporary files");
+}
+
+/* Made before it is asked for; NULL: none. */
+static _Atomic(struct as_temporary *) ready;
+
+int as_temporary_folder_prepare(char path[AS_TEMPORARY_PATH], struct assay_error *err)
+{
+    struct as_temporary *folder;
+    int rc = make_folder(&folder, path, err);
+
+    if (rc == ASSAY_OK)
+        atomic_store(&ready, folder);
+    return rc;
+}
+
+int as_temporary_folder_make(struct as_temporary **folder, char path[AS_TEMPORARY_PATH],
+                             struct assay_error *err)
+{
+    *folder = atomic_exchange(&ready, NULL);
+    if (!*folder)
+        return make_folder(folder, path, err);
+    (void)snprintf(path, AS_TEMPORARY_PATH, "%s", (*folder)->name);
+    return ASSAY_OK;
 }
 
 void as_temporary_folder_remove(struct as_temporary *folder)

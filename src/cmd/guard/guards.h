@@ -12,7 +12,7 @@
  * - outputs never replace a file that was read. */
 void as_guards_set(void);
 
-/* For a signal handler that ends the program itself. */
+/* At the end of the program, and for a signal handler that ends it itself. */
 void as_guards_clean(void);
 
 #endif

@@ -40,8 +40,10 @@ static void end_over(int number)
     _exit(FAILED);
 }
 
+/* Whoever starts us may have blocked the signal or ignored it, or left one that waits. */
 static void limit_time(uint64_t seconds)
 {
+    sigset_t alarm_only;
     struct sigaction action = {.sa_handler = end_over};
     struct itimerval timer = {.it_value = {.tv_sec = (time_t)seconds}};
 
@@ -51,7 +53,11 @@ static void limit_time(uint64_t seconds)
                    "assay: stopped after %llu s: --timeout SECONDS allows more\n",
                    (unsigned long long)seconds);
     (void)sigemptyset(&action.sa_mask);
+    (void)signal(SIGALRM, SIG_IGN); /* one that waits is gone */
     (void)sigaction(SIGALRM, &action, NULL);
+    (void)sigemptyset(&alarm_only);
+    (void)sigaddset(&alarm_only, SIGALRM);
+    (void)sigprocmask(SIG_UNBLOCK, &alarm_only, NULL);
     (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 

@@ -8,11 +8,12 @@
 
 /* Once, before the first file is read, for commands whose `confined` says so; --no-sandbox is
  * honored. From then on the process and its threads
- * - read files only in the folders of the operands and of options that name files, and in those of
- *   the system: /usr, /lib, /etc, /proc, /sys, /dev, and of this program;
+ * - read files only in the folders of the operands and of options that name files, in those of the
+ *   system and of this program, and what /proc has about the machine and this process;
  * - write only in the folders of outputs, in the cache folder and, where the command keeps
- * temporary files, in /tmp;
- * - start no program, open no socket, trace no process, change no mount or namespace.
+ *   temporary files, in a folder made for them;
+ * - start no program or process, open no socket, signal and trace no process, change no mount,
+ *   namespace, user, mode or owner. docs/security.md has the full list.
  * Memory may still be made executable: kernels are compiled while the program runs. */
 void as_sandbox_enter(const struct as_cmd_line *line);
 

@@ -114,6 +114,17 @@ static void keep_ring(const char *path, const char *ring, const char *old_ring)
         unlink(old_ring);
 }
 
+/* By its descriptor: a command that is confined changes no mode by name. */
+static void set_mode(const char *path, mode_t mode)
+{
+    int fd = as_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    (void)fchmod(fd, mode);
+    close(fd);
+}
+
 int as_run_path_publish(const char *temp, const char *path, struct assay_error *err)
 {
     char ring[PATH_MAX], old[PATH_MAX], old_ring[PATH_MAX];
@@ -127,7 +138,7 @@ int as_run_path_publish(const char *temp, const char *path, struct assay_error *
         keep_ring(path, ring, old_ring); /* there is one only when the older program was killed */
         if (rename(path, old) != 0)
             return as_fail_sys(err, ASSAY_ERR_IO, "cannot keep the older run as %s", old);
-        (void)chmod(temp, st.st_mode & 0777); /* whoever could read it still can */
+        set_mode(temp, st.st_mode & 0777); /* whoever could read it still can */
     }
     if (rename(temp, path) != 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot put %s in place", path);
