@@ -579,6 +579,51 @@ static void p_fork_dup_over(void)
     guest_close();
 }
 
+static _Atomic bool marker_ended;
+
+static void *mark_much(void *unused)
+{
+    for (int i = 0; i < 400; i++)
+        guest_mark();
+    atomic_store(&marker_ended, true);
+    return unused;
+}
+
+/* A child that marks on one thread, while another puts a file of its own under every low number
+ * again and again. Nothing may come into that file, and no number of it may be closed. */
+static void replace_numbers(void)
+{
+    int own = fcntl(open("child.db", O_RDWR | O_CREAT, 0644), F_DUPFD, 50), closed = 0;
+    pthread_t thread;
+    struct stat st;
+
+    close_range(3, 49, 0);
+    pthread_create(&thread, NULL, mark_much, NULL);
+    while (!atomic_load(&marker_ended)) {
+        for (int fd = 3; fd < 8; fd++)
+            dup2(own, fd);
+        for (int fd = 3; fd < 8; fd++)
+            closed += close(fd) != 0;
+    }
+    pthread_join(thread, NULL);
+    fstat(own, &st);
+    say("bytes of others %d, closed by others %d\n", st.st_size != 0, closed);
+}
+
+static void p_fork_numbers_replaced(void)
+{
+    pid_t pid;
+
+    guest_open();
+    pid = fork();
+    if (pid == 0) {
+        replace_numbers();
+        _exit(0);
+    }
+    wait_for(pid);
+    guest_close();
+}
+
 static void p_thousand_forks(void)
 {
     int bad = 0;
@@ -969,6 +1014,76 @@ static void p_broken_pipe(void)
     guest_close();
 }
 
+/* A mark of a name that is new, in a handler on a stack of 8 KiB: the kernel's frame takes up to a
+ * half of it. */
+static void mark_on_small_stack(int number)
+{
+    (void)number;
+    if (guest_mode == GUEST_RECORDER) {
+        assay_instant("in a handler");
+        ASSAY_SCOPE("new in a handler");
+    }
+    guest_work();
+}
+
+static void raise_on_small_stack(void)
+{
+    enum { PAGE = 4096, SIZE = 2 * PAGE };
+    char *map = mmap(NULL, PAGE + SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t stack = {.ss_sp = map + PAGE, .ss_size = SIZE};
+    struct sigaction action = {.sa_flags = SA_ONSTACK};
+
+    action.sa_handler = mark_on_small_stack;
+    if (map == MAP_FAILED || mprotect(map + PAGE, SIZE, PROT_READ | PROT_WRITE) != 0 ||
+        sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
+        _exit(93);
+    for (int i = 0; i < 5000; i++) /* more than a chunk */
+        raise(SIGUSR1);
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, NULL);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+static void *work_in_thread(void *unused)
+{
+    for (int i = 0; i < 5000; i++)
+        guest_work();
+    return unused;
+}
+
+static void mark_in_small_thread(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 16384);
+    if (pthread_create(&thread, &attributes, work_in_thread, NULL) != 0)
+        _exit(93);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+static void p_small_stacks(void)
+{
+    static void (*const mark[])(void) = {raise_on_small_stack, mark_in_small_thread};
+
+    guest_open();
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            mark[i]();
+            mark[1 - i]();
+            _exit(0);
+        }
+        wait_for(pid);
+        mark[i]();
+    }
+    guest_close();
+    guest_look("closed");
+}
+
 /* ---- ends ---- */
 
 static void say_last(void)
@@ -1158,6 +1273,7 @@ static const struct guest_program guest_program[] = {
     {"locked_memory", p_locked_memory, 2 * PER_MARK, NO_SANITIZER},
     {"fork", p_fork, 2 * PER_MARK, NEEDS_NOTHING},
     {"fork_dup_over", p_fork_dup_over, 0, NEEDS_NOTHING},
+    {"fork_numbers_replaced", p_fork_numbers_replaced, 0, NO_SANITIZER},
     {"thousand_forks", p_thousand_forks, PER_MARK, NEEDS_NOTHING},
     {"fork_in_thread", p_fork_in_thread, 2 * PER_MARK, NO_SANITIZER},
     {"vfork", p_vfork, PER_MARK, NEEDS_NOTHING},
@@ -1174,6 +1290,7 @@ static const struct guest_program guest_program[] = {
     {"cancel", p_cancel, -1, NO_SANITIZER},
     {"sigwait", p_sigwait, PER_MARK, NEEDS_NOTHING},
     {"broken_pipe", p_broken_pipe, 2 * PER_MARK, NEEDS_NOTHING},
+    {"small_stacks", p_small_stacks, 10000, NO_SANITIZER},
     {"exit_handlers", p_exit_handlers, -1, NEEDS_NOTHING},
     {"main_ends_first", p_main_ends_first, -1, NO_SANITIZER},
     {"killed", p_killed, PER_MARK, NEEDS_NOTHING},

@@ -145,6 +145,16 @@ bool as_drain_lane(struct as_lane *lane, bool all)
     return moved;
 }
 
+static void drain_work(void *lane)
+{
+    (void)as_drain_lane(lane, false);
+}
+
+void as_drain_inline(struct as_lane *lane)
+{
+    as_guest_call(drain_work, lane);
+}
+
 bool as_drain_lanes(bool all)
 {
     uint32_t n = atomic_load(&R.n_lanes);

@@ -109,6 +109,9 @@ bool as_drain_lanes(bool all);
 /* The same for one lane. */
 bool as_drain_lane(struct as_lane *lane, bool all);
 
+/* The same by a thread that marks, where there is no other to do it. */
+void as_drain_inline(struct as_lane *lane);
+
 /* What the recorder's thread does. */
 void as_mover_main(void);
 
@@ -117,6 +120,9 @@ void as_mover_retire(void);
 
 /* Maps a lane of the ring; under no lock but the session's, or by the recorder's thread. */
 struct as_lane *as_lane_make(void);
+
+/* The same by as_guest_call(), into `*lane`. */
+void as_lane_make_work(void *lane);
 
 /* ---- session.c ---- */
 

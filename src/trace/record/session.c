@@ -51,7 +51,7 @@ bool as_recorder_put(uint16_t kind, const void *payload, size_t size, uint32_t r
     if (R.file.fd < 0)
         R.file.sys = errno;
     ok = as_run_writer_add(&R.file, kind, payload, size, records);
-    as_guest_give_back(&R.file.fd);
+    R.file.fd = -1;
     return ok;
 }
 
@@ -115,6 +115,14 @@ static bool is_owner(void)
     return atomic_load_explicit(&R.owner, memory_order_relaxed) == getpid();
 }
 
+static void put_sites(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&R.file_lock);
+    as_recorder_put_sites();
+    pthread_mutex_unlock(&R.file_lock);
+}
+
 /* A name is in the file before the first event that uses it, so that a kill in between costs
  * nothing. Should the recorder's thread not come to run for long, it is written with the events. */
 static void sites_to_file(const void *entries, size_t size)
@@ -124,13 +132,10 @@ static void sites_to_file(const void *entries, size_t size)
     atomic_store_explicit(&R.sites_to, (const uint8_t *)entries + size, memory_order_release);
     if (!is_owner())
         return;
-    if (!as_guest_is_here()) {
+    if (as_guest_has_thread() && !as_guest_is_here())
         as_guest_need();
-        return;
-    }
-    pthread_mutex_lock(&R.file_lock);
-    as_recorder_put_sites();
-    pthread_mutex_unlock(&R.file_lock);
+    else
+        as_guest_call(put_sites, NULL);
 }
 
 /* ---- fork ---- */
@@ -180,6 +185,7 @@ static void leave_parent(bool follow)
     as_guest_forget();
     if (!was_open)
         return;
+    as_sites_follow(NULL); /* until the child has a file, which gets all names then */
     for (uint32_t i = 0; i < R.n_lanes; i++) {
         if (R.lane[i] == assay_lane_.ring)
             as_lane_detach(R.lane[i]);
@@ -271,11 +277,6 @@ static void drop_work(void *unused)
     R.file.fd = -1;
 }
 
-static void make_lane_work(void *lane)
-{
-    *(struct as_lane **)lane = as_lane_make();
-}
-
 static int run_work(void (*work)(void *), const char *path, bool child, struct assay_error *err)
 {
     struct file_work w = {path, child, ASSAY_OK, err};
@@ -294,26 +295,41 @@ static void write_child_meta(void)
     as_recorder_write(AS_BLOCK_META, json, (size_t)n, 0);
 }
 
-bool as_recorder_open_child(void)
+/* The child's names, files and facts. */
+static void create_child_work(void *argument)
 {
+    struct file_work *w = argument;
     char path[PATH_MAX];
-    struct assay_error err;
-    int rc = ASSAY_ERR_LIMIT;
 
-    R.state = AS_RECORDER_CLOSED; /* until all of this worked; a second try would fail alike */
+    w->rc = ASSAY_ERR_LIMIT;
     if (!as_run_path_child(path, sizeof path, R.full, (long)getpid()))
-        goto out;
+        return;
     memcpy(R.path, path, sizeof path);
     memcpy(R.full, path, sizeof path);
-    rc = run_work(create_work, path, true, &err);
+    w->rc = create_files(R.full, w->err);
+    if (w->rc < 0)
+        return;
+    write_child_meta();
+    as_recorder_anchor();
+}
+
+static void publish_child_work(void *argument)
+{
+    as_recorder_anchor();
+    publish_work(argument);
+}
+
+/* By a mark: without an error's sentence, which nobody would read. */
+bool as_recorder_open_child(void)
+{
+    int rc;
+
+    R.state = AS_RECORDER_CLOSED; /* until all of this worked; a second try would fail alike */
+    rc = run_work(create_child_work, NULL, true, NULL);
     if (rc == ASSAY_OK) {
-        write_child_meta();
-        as_recorder_anchor();
         as_sites_follow(sites_to_file);
-        as_recorder_anchor();
-        rc = run_work(publish_work, path, true, &err);
+        rc = run_work(publish_child_work, NULL, true, NULL);
     }
-out:
     if (rc < 0) {
         as_guest_call(drop_work, NULL);
         as_sites_follow(NULL);
@@ -358,7 +374,7 @@ static int prepare_process(struct assay_error *err)
         R.packed = packed == MAP_FAILED ? NULL : packed;
     }
     /* The handlers last: a second try must not register them twice. */
-    if (!R.packed || !as_lane_prepare() ||
+    if (!R.packed || !as_lane_prepare() || !as_guest_prepare() ||
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
         return as_fail_nomem(err);
     /* A child made without our handlers (clone) finds the gate shut. Refused on odd memory layouts,
@@ -417,7 +433,7 @@ static int make_first_lane(struct assay_error *err)
     char json[128];
     int n;
 
-    as_guest_call(make_lane_work, &lane);
+    as_guest_call(as_lane_make_work, &lane);
     if (!lane)
         return as_fail_nomem(err);
     R.lane[0] = lane;
@@ -459,6 +475,7 @@ static int open_locked(const char *path, const struct assay_session_options *o,
     rc = run_work(create_work, path, false, err);
     if (rc < 0)
         goto out;
+    as_guest_hold();
     as_recorder_anchor();
     rc = make_first_lane(err);
     if (rc < 0)
@@ -484,6 +501,7 @@ out:
     if (rc < 0) {
         as_sites_follow(NULL);
         as_guest_call(drop_work, NULL);
+        as_guest_release();
         as_guest_stop();
         if (atomic_load(&R.n_lanes))
             as_lane_unmap(R.lane[0]);
@@ -630,6 +648,7 @@ static int close_locked(struct assay_error *err)
     as_guest_call(drain_work, NULL);
     as_sites_follow(NULL);
     as_guest_call(finish_work, &in_place);
+    as_guest_release();
     as_guest_stop();
     leave_lanes();
     R.state = AS_RECORDER_CLOSED;
