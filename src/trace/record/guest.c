@@ -594,7 +594,17 @@ int as_guest_publish(bool child, char path[PATH_MAX], struct assay_error *err)
     return ASSAY_OK;
 }
 
-bool as_guest_finish(void)
+bool as_guest_is_in_place(void)
+{
+    const struct as_run_claim *f = &guest.files;
+    struct as_file_id run, ring;
+
+    return borrow_folder() && as_quiet_identify_at(f->folder, f->run, &run) &&
+           as_file_is_same(&run, &f->run_id) && as_quiet_identify_at(f->folder, f->ring, &ring) &&
+           as_file_is_same(&ring, &f->ring_id);
+}
+
+bool as_guest_finish(bool keeps_ring)
 {
     struct as_run_claim *files = &guest.files;
     int run = as_guest_borrow_run();
@@ -603,7 +613,7 @@ bool as_guest_finish(void)
     if (run >= 0)
         (void)as_quiet_sync(run);
     if (borrow_folder())
-        in_place = as_run_claim_finish(files);
+        in_place = as_run_claim_finish(files, keeps_ring);
     files->has_ring = false;
     as_guest_drop();
     return in_place;

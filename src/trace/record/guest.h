@@ -126,9 +126,12 @@ int as_guest_borrow_ring(void);
 /* Gives up what was created. */
 void as_guest_drop(void);
 
-/* Everything is written: it is put onto the disk, the ring goes. False when the run is no more
- * where it was. */
-bool as_guest_finish(void);
+/* Whether run and ring still are where they were put. */
+bool as_guest_is_in_place(void);
+
+/* Everything is written: it is put onto the disk, the ring goes, unless it has what the run lacks
+ * (`keeps_ring`). False when the run is no more where it was. */
+bool as_guest_finish(bool keeps_ring);
 
 enum as_guest_proc { AS_GUEST_STAT, AS_GUEST_STATM, AS_GUEST_PROC_COUNT };
 

@@ -174,7 +174,7 @@ static struct as_lane *find_lane(void)
         if (!atomic_load(&R.lane[i]->owned) && !atomic_load(&R.lane[i]->sealed))
             return R.lane[i];
     }
-    if (n == AS_MAX_LANES)
+    if (n == AS_MAX_LANES || atomic_load(&R.failed))
         return NULL;
     lane = new_lane();
     if (!lane)
@@ -293,8 +293,8 @@ void as_lane_tell_loss(struct as_lane *lane, uint64_t thread, uint64_t sequence)
     to = as_put_u64le(to, event[0].time);
     to = as_event_encode(&coder, &event[0], to);
     to = as_event_encode(&coder, &event[1], to);
-    as_recorder_write(AS_BLOCK_EVENTS, bytes, (size_t)(to - bytes), 2);
-    atomic_fetch_sub_explicit(&head->lost, lost, memory_order_release);
+    if (as_recorder_write(AS_BLOCK_EVENTS, bytes, (size_t)(to - bytes), 2))
+        atomic_fetch_sub_explicit(&head->lost, lost, memory_order_release);
 }
 
 /* Waits until the mover gave the chunk back, or the session ended. */
@@ -305,7 +305,7 @@ static bool wait_for(struct as_lane *lane, uint32_t index)
 
         if (as_fill_is_free(lane, index))
             return true;
-        if (!is_live(lane))
+        if (!is_live(lane) || atomic_load(&R.failed))
             return false;
         as_guest_wake();
         as_futex_wait(&lane->freed, freed, 100000000);

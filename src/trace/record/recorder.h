@@ -61,6 +61,11 @@ struct as_recorder {
     uint8_t *packed; /* where a chunk is encoded */
     _Atomic uint64_t lost[AS_LOSS_REASON_COUNT];
 
+    /* The run cannot be written any more: what the ring file has stays there, and nothing comes to
+     * it for which there is no capacity. */
+    _Atomic bool failed;
+    bool ring_is_gone; /* under the file's lock: nor can the ring be kept */
+
     /* Names that the file lacks: from `sites_at`, under the file's lock, to `sites_to`. */
     const uint8_t *sites_at;
     _Atomic(const uint8_t *) sites_to;

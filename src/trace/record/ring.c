@@ -2,6 +2,8 @@
  * that they outlive a kill. One lane a thread; nothing here allocates from the heap. */
 #include "trace/record/ring.h"
 
+#include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,6 +27,22 @@ int as_ring_create(int fd, const uint8_t id[AS_RUN_ID_BYTES], uint32_t n_chunks,
     if (written != (ssize_t)sizeof header)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write the ring file");
     return ASSAY_OK;
+}
+
+bool as_ring_tell_end(int fd, int sys, const uint64_t lost[AS_LOSS_REASON_COUNT])
+{
+    uint64_t end[1 + AS_LOSS_REASON_COUNT] = {(uint64_t)sys};
+    struct as_file_limit limit;
+    ssize_t written;
+
+    memcpy(end + 1, lost, sizeof *lost * AS_LOSS_REASON_COUNT);
+    as_file_limit_enter(&limit);
+    do
+        written = as_quiet_write(fd, &(struct iovec){end, sizeof end}, 1,
+                                 offsetof(struct as_ring_header, sys));
+    while (written < 0 && errno == EINTR);
+    as_file_limit_leave(&limit);
+    return written == (ssize_t)sizeof end;
 }
 
 /* A store into a hole of a full file system would be a SIGBUS in the program we measure: reserve

@@ -51,6 +51,8 @@ bool as_recorder_put(uint16_t kind, const void *payload, size_t size, uint32_t r
     if (R.file.fd < 0)
         R.file.sys = errno;
     ok = as_run_writer_add(&R.file, kind, payload, size, records);
+    if (R.file.sys)
+        atomic_store(&R.failed, true);
     R.file.fd = -1;
     return ok;
 }
@@ -243,6 +245,8 @@ static int create_files(const char *path, struct assay_error *err)
         return rc;
     fd = as_guest_borrow_run();
     rc = as_run_writer_open(&R.file, fd, &R.header, err);
+    atomic_store(&R.failed, false);
+    R.ring_is_gone = false;
     R.file.fd = -1;
     if (rc < 0)
         return as_fail_sys(err, ASSAY_ERR_IO, "cannot write %s", path);
@@ -614,20 +618,46 @@ static void leave_lanes(void)
     forget_spare();
 }
 
+/* What the ring cannot keep for its reader is lost. */
+static void drain_lanes(void)
+{
+    as_drain_lanes(true);
+    if (atomic_load(&R.failed) && !as_guest_is_in_place()) {
+        pthread_mutex_lock(&R.file_lock);
+        R.ring_is_gone = true;
+        pthread_mutex_unlock(&R.file_lock);
+        as_drain_lanes(true);
+    }
+}
+
 static void drain_work(void *unused)
 {
     (void)unused;
     as_memory_samples_close();
-    as_drain_lanes(true);
+    drain_lanes();
     for (uint32_t i = 0; i < R.n_lanes; i++)
         as_lane_tell_loss(R.lane[i], R.lane[i]->head->thread, R.lane[i]->after_drained);
     as_recorder_anchor();
 }
 
+/* The account that the run has no capacity for stands in the ring, with what was not moved. */
+static void tell_end_in_ring(void)
+{
+    uint64_t lost[AS_LOSS_REASON_COUNT];
+    int ring = as_guest_borrow_ring();
+
+    for (uint32_t i = 0; i < AS_LOSS_REASON_COUNT; i++)
+        lost[i] = atomic_load(&R.lost[i]);
+    if (ring >= 0)
+        (void)as_ring_tell_end(ring, R.file.sys, lost);
+}
+
 static void finish_work(void *in_place)
 {
     write_tail();
-    *(bool *)in_place = as_guest_finish();
+    if (R.file.sys)
+        tell_end_in_ring();
+    *(bool *)in_place = as_guest_finish(R.file.sys != 0);
     R.file.fd = -1;
 }
 
