@@ -378,7 +378,7 @@ static int prepare_process(struct assay_error *err)
         R.packed = packed == MAP_FAILED ? NULL : packed;
     }
     /* The handlers last: a second try must not register them twice. */
-    if (!R.packed || !as_lane_prepare() || !as_guest_prepare() ||
+    if (!R.packed || !as_lane_prepare() || !as_guest_prepare() || !as_sites_prepare() ||
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
         return as_fail_nomem(err);
     /* A child made without our handlers (clone) finds the gate shut. Refused on odd memory layouts,
