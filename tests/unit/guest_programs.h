@@ -8,10 +8,13 @@
 #include <assay/manager.h>
 #include <assay/session.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -20,6 +23,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +118,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     close(fd);
 }
 
-/* A manager keeps files of /proc open, at numbers out of the way; docs/security.md says so. */
+/* A manager keeps files of /proc open, at numbers out of the way: see docs/security.md. */
 static bool is_manager_file(int fd, const char *target)
 {
     return guest_mode == GUEST_MANAGER && fd >= 900 && strncmp(target, "/proc/", 6) == 0;
@@ -1197,6 +1201,139 @@ static void p_run_read(void)
     guest_look("closed");
 }
 
+/* ---- a plugin ---- */
+
+static void *guest_plugin;
+
+static void *plugin_symbol(const char *name)
+{
+    void *found = guest_plugin ? dlsym(guest_plugin, name) : NULL;
+
+    if (!found)
+        _exit(93);
+    return found;
+}
+
+static void plugin_load(void)
+{
+    const char *slash = strrchr(guest_self, '/');
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%.*s/libguest_plugin.so", slash ? (int)(slash - guest_self) : 1,
+             slash ? guest_self : ".");
+    guest_plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *work_in_plugin(void *go_on)
+{
+    void (*work)(int);
+
+    *(void **)&work = plugin_symbol("plugin_work");
+    work(1000);
+    pthread_barrier_wait(go_on); /* it has marked */
+    pthread_barrier_wait(go_on); /* the plugin is gone */
+    return NULL;
+}
+
+/* The plugin holds the recorder, and is unloaded while a thread that marked lives on; the session
+ * is not closed. */
+static void p_unload(void)
+{
+    int (*open_session)(const char *);
+    pthread_barrier_t go_on;
+    pthread_t thread;
+    pid_t pid;
+
+    plugin_load();
+    *(void **)&open_session = plugin_symbol("plugin_open");
+    if (guest_mode == GUEST_RECORDER && open_session("run.assay") < 0)
+        _exit(90);
+    pthread_barrier_init(&go_on, NULL, 2);
+    pthread_create(&thread, NULL, work_in_plugin, &go_on);
+    pthread_barrier_wait(&go_on);
+    say("unloaded %d\n", dlclose(guest_plugin));
+    guest_look("unloaded");
+    pid = fork();
+    if (pid == 0)
+        exit(8);
+    wait_for(pid);
+    pthread_barrier_wait(&go_on);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&go_on);
+    write_files("unload", 3);
+    guest_look("ended");
+}
+
+/* ---- filters ---- */
+
+static void install_filter(const struct sock_filter *filter, size_t n)
+{
+    union {
+        const struct sock_filter *in;
+        struct sock_filter *out;
+    } view = {.in = filter};
+    struct sock_fprog program = {(unsigned short)n, view.out};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+        _exit(93);
+}
+
+#define FILTER_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+#define FILTER_LET(call)                                                                           \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define FILTER_REFUSE(call)                                                                        \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+/* A worker that is killed at any call but its own and the two that docs/security.md names. */
+static void p_confined(void)
+{
+    static const struct sock_filter filter[] = {
+        FILTER_NUMBER,          FILTER_LET(write),
+        FILTER_LET(exit_group), FILTER_LET(rt_sigprocmask),
+        FILTER_LET(futex),      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+
+    guest_open();
+    guest_work(); /* the first mark makes more calls */
+    if (guest_mode != GUEST_MANAGER)
+        install_filter(filter, sizeof filter / sizeof *filter);
+    for (int i = 0; i < 9999; i++)
+        guest_work();
+    (void)!write(1, "worked\n", 7);
+    _exit(7);
+}
+
+/* As containers of some years ago have it: nobody gets an empty table of descriptors. */
+static void p_no_own_table(void)
+{
+    static const struct sock_filter filter[] = {FILTER_NUMBER, FILTER_REFUSE(close_range),
+                                                FILTER_REFUSE(unshare),
+                                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    pthread_t thread;
+    pid_t pid;
+
+    install_filter(filter, sizeof filter / sizeof *filter);
+    guest_open();
+    guest_mark();
+    close_all(3);
+    pthread_create(&thread, NULL, mark_in_thread, NULL);
+    pthread_join(thread, NULL);
+    write_files("table", 20);
+    pid = fork();
+    if (pid == 0) {
+        guest_mark();
+        write_files("child", 5);
+        guest_look("child");
+        exit(7);
+    }
+    wait_for(pid);
+    guest_look("open");
+    guest_close();
+    guest_look("closed");
+}
+
 /* ---- errno ---- */
 
 static void p_errno(void)
@@ -1299,6 +1436,9 @@ static const struct guest_program guest_program[] = {
     {"exit_in_handler", p_exit_in_handler, PER_MARK + 1, NEEDS_NOTHING},
     {"run_removed", p_run_removed, -1, NEEDS_NOTHING},
     {"run_read", p_run_read, 2 * PER_MARK, NEEDS_NOTHING},
+    {"unload", p_unload, 1000, NO_SANITIZER},
+    {"confined", p_confined, 10000, NO_SANITIZER},
+    {"no_own_table", p_no_own_table, 5 * PER_MARK, NO_SANITIZER},
     {"errno", p_errno, 2999, NEEDS_NOTHING},
     {"not_dumpable", p_not_dumpable, 23 * PER_MARK, NEEDS_NOTHING},
 };
