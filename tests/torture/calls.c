@@ -3,10 +3,10 @@
  *
  *   TORTURE_PROGRAM=NAME     acts only in programs of that file name
  *   TORTURE_COUNT=FILE       at the end: one line per call that was made, "name times"
- *   TORTURE_FAIL=CALL:N:WHAT the N-th such call (from 1 on) fails with WHAT: an error by its name,
- * or "short": only half of what was asked for is read or written TORTURE_DONE=FILE        is not
- * empty anymore when that happened TORTURE_KEEP_STANDARD=1  calls on descriptors 0 to 2 are neither
- * counted nor failed
+ *   TORTURE_FAIL=CALL:N:WHAT the N-th such call (from 1 on) fails with WHAT, an error by its name,
+ *                            or "short": only half of what was asked for is read or written
+ *   TORTURE_DONE=FILE        begins with "!" when that happened
+ *   TORTURE_KEEP_STANDARD=1  calls on descriptors 0 to 2 are neither counted nor failed
  *
  * Only calls made by the program's own code count, not those of its libraries. close() closes and
  * then fails, as Linux does. */
@@ -86,8 +86,9 @@ static struct {
     bool ready, acts, keep_standard;
     enum call call;
     unsigned long nth;
-    int what;              /* an error, or SHORT */
-    int done, count;       /* opened first: a command may confine itself later */
+    int what;            /* an error, or SHORT */
+    volatile char *done; /* both opened first: a command may confine itself later */
+    int count;
     uintptr_t first, last; /* of the program's code */
     _Atomic unsigned long times[N_CALLS];
 } t = {.first = UINTPTR_MAX};
@@ -106,12 +107,25 @@ static void *next(const char *name)
 /* A descriptor far above those of the program. */
 static int raw_open(const char *path)
 {
-    long low = path ? syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+    long low = path ? syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_APPEND, 0600) : -1;
     long fd = low < 0 ? -1 : syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 900);
 
     if (low >= 0)
         syscall(SYS_close, low);
     return (int)fd;
+}
+
+/* A byte of that file, for threads that have another table of descriptors too. */
+static volatile char *map_done(const char *path)
+{
+    int fd = raw_open(path);
+    void *map = MAP_FAILED;
+
+    if (fd >= 0 && syscall(SYS_ftruncate, fd, 1L) == 0)
+        map = (void *)syscall(SYS_mmap, NULL, 1L, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return map == MAP_FAILED ? NULL : map;
 }
 
 /* CALL:N:WHAT */
@@ -160,7 +174,7 @@ __attribute__((constructor)) static void begin(void)
     read_plan(getenv("TORTURE_FAIL"));
     t.acts = wanted && name && strcmp(wanted, name) == 0;
     t.count = t.acts ? raw_open(getenv("TORTURE_COUNT")) : -1;
-    t.done = t.acts ? raw_open(getenv("TORTURE_DONE")) : -1;
+    t.done = t.acts ? map_done(getenv("TORTURE_DONE")) : NULL;
     (void)dl_iterate_phdr(find_program, NULL);
     t.ready = true;
 }
@@ -194,8 +208,8 @@ static int fault_from(enum call call, int fd, const void *from)
     nth = atomic_fetch_add(&t.times[call], 1) + 1;
     if (t.what == 0 || call != t.call || nth != t.nth)
         return 0;
-    if (t.done >= 0 && syscall(SYS_write, t.done, "!", 1) < 0)
-        _exit(123);
+    if (t.done)
+        *t.done = '!';
     return t.what;
 }
 

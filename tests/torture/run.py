@@ -130,7 +130,7 @@ class Place:
         for path in sorted(d.rglob("*")):
             if path.is_file():
                 files[str(path.relative_to(d))] = path.read_bytes()
-        return {"status": process.returncode, "out": out, "err": err, "files": files, "hung": hung, "done": done.exists() and done.stat().st_size > 0}
+        return {"status": process.returncode, "out": out, "err": err, "files": files, "hung": hung, "done": done.exists() and done.read_bytes() == b"!"}
 
 
 def complaints(scenario, plan, base, got, place):
